@@ -84,6 +84,15 @@ await 'rank [0-9]+: '; result $? "timeline in words" "no words below"
 # The mouse as TERM=screen has it: button, column and row + 32.  Column 8, row 24 is 2Ranks of the key bar.
 key -l $'\e[M (8'; key -l $'\e[M#(8'
 await 'RANK.*HOST'; result $? "mouse on the key bar" "the click does nothing"
+# In the timeline from column 30 to 50 of row 5, then all time again; and the same by the prompt.
+key 6; await 'rank +00:00:00'
+key -l $'\e[M >%'; key -l $'\e[M#R%'
+await 's from 0'; result $? "dragging selects a window" "the whole run stays in view"
+key z; await 'ranks, ' && ! shows 's from 0'; result $? "back to all time" "the window stays"
+key :; key -l "0-0.001"; await '^:0-0.001_'; key Enter
+await '1.00ms from 0'; result $? "the prompt selects a window" "the whole run stays in view"
+key z 2
+await 'RANK.*HOST'
 key q; restored; result $? "q restores the terminal" "it does not"
 shows '^EXIT 0'; result $? "q is success" "another exit status"
 

@@ -1,5 +1,6 @@
 /* What each action does: one handler a row of action.def, views first. */
 #include "tui/output/horovod_words.h"
+#include "tui/app/jump.h"
 #include "tui/app/view.h"
 
 #include <stdlib.h>
@@ -42,9 +43,11 @@ static int return_reaction(struct tui_app *app, enum tui_action action)
 
 static int open_prompt(struct tui_app *app, enum tui_action action)
 {
-    app->prompt = action == TUI_ACTION_FIND ? TUI_PROMPT_FIND : TUI_PROMPT_FILTER;
+    app->prompt = action == TUI_ACTION_FIND   ? TUI_PROMPT_FIND
+                  : action == TUI_ACTION_JUMP ? TUI_PROMPT_JUMP
+                                              : TUI_PROMPT_FILTER;
     const struct tui_table *table = &app->table[app->view];
-    snprintf(app->typed, sizeof app->typed, "%s", action == TUI_ACTION_FIND ? "" : table->filter);
+    snprintf(app->typed, sizeof app->typed, "%s", app->prompt == TUI_PROMPT_FILTER ? table->filter : "");
     return TUI_REDRAW;
 }
 
@@ -63,6 +66,8 @@ static int go_back(struct tui_app *app, enum tui_action action)
     } else if (app->call[0]) {
         app->call[0] = 0;
         tui_app_update_table(app);
+    } else if (tui_app_drop_filter(app)) {
+        return TUI_REDRAW;
     } else if (app->tagged_count) {
         return tui_app_step(app, TUI_ACTION_UNTAG);
     } else if (!app->all_time) {
@@ -213,43 +218,25 @@ static int find_next_row(struct tui_app *app, enum tui_action action)
 
 typedef int handler(struct tui_app *app, enum tui_action action);
 static handler *const handlers[TUI_ACTIONS] = {
-    [TUI_ACTION_VIEW_OVERVIEW] = open_view,
-    [TUI_ACTION_VIEW_RANKS] = open_view,
-    [TUI_ACTION_VIEW_LATENCY] = open_view,
-    [TUI_ACTION_VIEW_MATRIX] = open_view,
-    [TUI_ACTION_VIEW_IMBALANCE] = open_view,
-    [TUI_ACTION_VIEW_TIMELINE] = open_view,
-    [TUI_ACTION_VIEW_CALLS] = open_view,
-    [TUI_ACTION_VIEW_VERDICT] = open_view,
-    [TUI_ACTION_VIEW_HOROVOD] = open_view,
-    [TUI_ACTION_VIEW_NCCL] = open_view,
-    [TUI_ACTION_VIEW_ITERATIONS] = open_view,
-    [TUI_ACTION_VIEW_GPU] = open_view,
-    [TUI_ACTION_FIND] = open_prompt,
-    [TUI_ACTION_FILTER] = open_prompt,
-    [TUI_ACTION_HELP] = open_help,
-    [TUI_ACTION_QUIT] = return_reaction,
-    [TUI_ACTION_UP] = move_cursor,
-    [TUI_ACTION_DOWN] = move_cursor,
-    [TUI_ACTION_PAGE_UP] = move_cursor,
-    [TUI_ACTION_PAGE_DOWN] = move_cursor,
-    [TUI_ACTION_FIRST] = move_cursor,
-    [TUI_ACTION_LAST] = move_cursor,
-    [TUI_ACTION_BACK] = go_back,
-    [TUI_ACTION_FREEZE] = toggle_freeze,
-    [TUI_ACTION_ZOOM_IN] = zoom_range,
-    [TUI_ACTION_ZOOM_OUT] = zoom_range,
-    [TUI_ACTION_ZOOM_ALL] = zoom_to_all,
-    [TUI_ACTION_EARLIER] = shift_range,
-    [TUI_ACTION_LATER] = shift_range,
-    [TUI_ACTION_FOLLOW] = toggle_follow,
-    [TUI_ACTION_TAG] = tag_rank,
-    [TUI_ACTION_UNTAG] = untag_all,
-    [TUI_ACTION_SORT_NEXT] = sort_table,
-    [TUI_ACTION_SORT_PREVIOUS] = sort_table,
-    [TUI_ACTION_SORT_INVERT] = sort_table,
-    [TUI_ACTION_FIND_NEXT] = find_next_row,
-    [TUI_ACTION_WRITE] = return_reaction,
+    [TUI_ACTION_VIEW_OVERVIEW] = open_view,   [TUI_ACTION_VIEW_RANKS] = open_view,
+    [TUI_ACTION_VIEW_LATENCY] = open_view,    [TUI_ACTION_VIEW_MATRIX] = open_view,
+    [TUI_ACTION_VIEW_IMBALANCE] = open_view,  [TUI_ACTION_VIEW_TIMELINE] = open_view,
+    [TUI_ACTION_VIEW_CALLS] = open_view,      [TUI_ACTION_VIEW_VERDICT] = open_view,
+    [TUI_ACTION_VIEW_HOROVOD] = open_view,    [TUI_ACTION_VIEW_NCCL] = open_view,
+    [TUI_ACTION_VIEW_ITERATIONS] = open_view, [TUI_ACTION_VIEW_GPU] = open_view,
+    [TUI_ACTION_FIND] = open_prompt,          [TUI_ACTION_JUMP] = open_prompt,
+    [TUI_ACTION_FILTER] = open_prompt,        [TUI_ACTION_HELP] = open_help,
+    [TUI_ACTION_QUIT] = return_reaction,      [TUI_ACTION_UP] = move_cursor,
+    [TUI_ACTION_DOWN] = move_cursor,          [TUI_ACTION_PAGE_UP] = move_cursor,
+    [TUI_ACTION_PAGE_DOWN] = move_cursor,     [TUI_ACTION_FIRST] = move_cursor,
+    [TUI_ACTION_LAST] = move_cursor,          [TUI_ACTION_BACK] = go_back,
+    [TUI_ACTION_FREEZE] = toggle_freeze,      [TUI_ACTION_ZOOM_IN] = zoom_range,
+    [TUI_ACTION_ZOOM_OUT] = zoom_range,       [TUI_ACTION_ZOOM_ALL] = zoom_to_all,
+    [TUI_ACTION_EARLIER] = shift_range,       [TUI_ACTION_LATER] = shift_range,
+    [TUI_ACTION_FOLLOW] = toggle_follow,      [TUI_ACTION_TAG] = tag_rank,
+    [TUI_ACTION_UNTAG] = untag_all,           [TUI_ACTION_SORT_NEXT] = sort_table,
+    [TUI_ACTION_SORT_PREVIOUS] = sort_table,  [TUI_ACTION_SORT_INVERT] = sort_table,
+    [TUI_ACTION_FIND_NEXT] = find_next_row,   [TUI_ACTION_WRITE] = return_reaction,
     [TUI_ACTION_REPAINT] = return_reaction,
 };
 
@@ -275,7 +262,9 @@ static void close_prompt(struct tui_app *app)
     struct tui_table *table = &app->table[app->view];
     enum tui_prompt asked = app->prompt;
     app->prompt = TUI_PROMPT_NONE;
-    if (asked == TUI_PROMPT_FIND && view->table) {
+    if (asked == TUI_PROMPT_JUMP) {
+        tui_app_jump(app, app->typed);
+    } else if (asked == TUI_PROMPT_FIND && view->table) {
         memcpy(table->find, app->typed, sizeof table->find);
         tui_app_update_table(app); /* with a word to find, no row is folded away */
         if (table->find[0] && !tui_table_find(table, view->table, app, true))
@@ -330,6 +319,15 @@ int tui_app_key(struct tui_app *app, int key)
     return reaction | tui_app_step(app, tui_key_action(app->view, key));
 }
 
+int tui_app_release(struct tui_app *app, int x, int y)
+{
+    const struct tui_view *view = tui_app_view(app);
+    int reaction = TUI_UNHANDLED;
+    if (view->drag && x != app->pressed_x)
+        reaction = view->drag(app, app->pressed_x, app->pressed_y, x, y);
+    return reaction == TUI_UNHANDLED ? 0 : reaction;
+}
+
 int tui_app_wheel(struct tui_app *app, int turn)
 {
     int reaction = 0;
@@ -343,6 +341,8 @@ int tui_app_click(struct tui_app *app, int x, int y, int cols, int rows)
     struct tui_screen screen = tui_screen_layout(cols, rows, 1);
     const struct tui_view *view = tui_app_view(app);
     app->message[0] = 0;
+    app->pressed_x = x;
+    app->pressed_y = y;
     if (screen.keys.h && y == screen.keys.y)
         return TUI_REDRAW | tui_app_step(app, tui_key_bar_at(app, cols, x));
     if (view->click) {

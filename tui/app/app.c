@@ -89,7 +89,7 @@ void tui_app_range(const struct tui_app *app, int64_t *begin_ns, int64_t *end_ns
 
 struct ana_selection tui_app_selection(const struct tui_app *app)
 {
-    struct ana_selection selection = {.begin_ns = 0, .end_ns = INT64_MAX};
+    struct ana_selection selection = app->filter;
     if (!app->all_time) {
         selection.begin_ns = app->begin_ns;
         selection.end_ns = app->end_ns;
@@ -291,7 +291,8 @@ void tui_app_settle(struct tui_app *app)
 
 bool tui_app_init(struct tui_app *app, struct ana_job *job, const struct tui_view *const *views)
 {
-    *app = (struct tui_app){.job = job, .views = views, .all_time = true, .view = TUI_VIEW_OVERVIEW};
+    *app = (struct tui_app){
+        .job = job, .views = views, .all_time = true, .view = TUI_VIEW_OVERVIEW, .filter.end_ns = INT64_MAX};
     bool complete = true;
     for (int i = 0; i < TUI_VIEWS; i++)
         complete &= !views[i]->own_size || (app->own[i] = calloc(1, views[i]->own_size));

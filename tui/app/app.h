@@ -19,7 +19,7 @@ enum tui_reaction {
     TUI_UNHANDLED = 16 /* of a view: the app itself acts */
 };
 
-enum tui_prompt { TUI_PROMPT_NONE, TUI_PROMPT_FIND, TUI_PROMPT_FILTER };
+enum tui_prompt { TUI_PROMPT_NONE, TUI_PROMPT_FIND, TUI_PROMPT_FILTER, TUI_PROMPT_JUMP };
 
 /* The ranks that are in the same state and the same call. */
 struct tui_group {
@@ -61,7 +61,9 @@ struct tui_app {
     int64_t begin_ns, end_ns; /* the range of time in view when not all_time */
     uint8_t *tagged;          /* one byte a rank, owned */
     size_t tagged_count;
-    char call[64]; /* the call chosen with Enter, or empty */
+    char call[64];               /* the call chosen with Enter, or empty */
+    struct ana_selection filter; /* communicator, call and call site; of all time and ranks */
+    char filter_words[160];      /* what it is, or empty */
 
     /* The cursor, the same for all views. */
     size_t cursor_rank, cursor_peer; /* rank indices; peer: the receiver, in the matrix */
@@ -78,7 +80,8 @@ struct tui_app {
     enum tui_view_id stack[8];
     int depth;
     struct tui_table table[TUI_VIEWS];
-    void *own[TUI_VIEWS]; /* private states of the views; owned */
+    void *own[TUI_VIEWS];     /* private states of the views; owned */
+    int pressed_x, pressed_y; /* the cell where the mouse's button was pressed last */
     enum tui_prompt prompt;
     char typed[64];
     char message[200]; /* shown in place of the key bar until the next key */
@@ -107,6 +110,9 @@ int tui_app_key(struct tui_app *app, int key);
 /* Takes a click at cell x, y of a screen of cols x rows; on the row of the cursor it acts as Enter.  Returns as
  * tui_app_step. */
 int tui_app_click(struct tui_app *app, int x, int y, int cols, int rows);
+
+/* Takes the end of a drag: the button was let go at cell x, y.  Returns as tui_app_step. */
+int tui_app_release(struct tui_app *app, int x, int y);
 
 /* Takes a turn of the wheel: three rows up (turn < 0) or down.  Returns as tui_app_step. */
 int tui_app_wheel(struct tui_app *app, int turn);

@@ -77,7 +77,7 @@ static void refresh_job(struct loop *l, int64_t budget_ns)
         l->done = ana_job_advance(app->job, budget_ns);
     if (moved || (!tui_app_ended(app) && !app->frozen) || app->analysed < l->done || l->done < 1) {
         tui_app_load(app);
-        if (!app->all_time)
+        if (!app->summary.exact)
             read_events(l, budget_ns);
         l->redraw = true;
     }
@@ -98,6 +98,8 @@ static void handle_event(struct loop *l, const struct tui_event *event, int *rea
         *reaction = tui_app_key(l->app, event->key);
     else if (event->kind == TUI_EVENT_CLICK)
         *reaction = tui_app_click(l->app, event->x, event->y, cols, rows);
+    else if (event->kind == TUI_EVENT_RELEASE)
+        *reaction = tui_app_release(l->app, event->x, event->y);
     else if (event->kind == TUI_EVENT_WHEEL)
         *reaction = tui_app_wheel(l->app, event->key);
     else if (event->kind == TUI_EVENT_RESIZE)

@@ -53,9 +53,11 @@ static void draw_keys(const struct tui_app *app, struct tui_grid *grid, struct t
 {
     if (app->prompt) {
         tui_fill(grid, rect, TUI_STYLE_PROMPT, ' ');
-        tui_putf(grid, rect, 0, 0, TUI_STYLE_PROMPT, "%s: %s_",
-                 app->prompt == TUI_PROMPT_FIND ? (app->view == TUI_VIEW_TIMELINE ? "Find rank" : "Find") : "Filter",
-                 app->typed);
+        const char *what = app->prompt == TUI_PROMPT_JUMP     ? ":"
+                           : app->prompt == TUI_PROMPT_FILTER ? "Filter: "
+                           : app->view == TUI_VIEW_TIMELINE   ? "Find rank: "
+                                                              : "Find: ";
+        tui_putf(grid, rect, 0, 0, TUI_STYLE_PROMPT, "%s%s_", what, app->typed);
         return;
     }
     if (app->message[0]) {
@@ -105,6 +107,8 @@ static void describe_view(const struct tui_app *app, char *out, size_t size)
         else
             n += (size_t)snprintf(out + n, size - n, "%s from %s  ", width, from);
     }
+    if (app->filter_words[0] && n < size)
+        n += (size_t)snprintf(out + n, size - n, "%s  ", app->filter_words);
     if (n >= 2 && n < size)
         out[n - 2] = 0;
 }
@@ -112,7 +116,7 @@ static void describe_view(const struct tui_app *app, char *out, size_t size)
 static void draw_job(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     const struct ana_job_info *info = &app->info;
-    char state[16], clock[ANA_TEXT], scope[160];
+    char state[16], clock[ANA_TEXT], scope[320];
     snprintf(state, sizeof state, "%s", app->frozen ? "frozen" : ana_state_name(info->state));
     for (char *c = state; *c; c++)
         *c = (char)toupper((unsigned char)*c);

@@ -61,7 +61,10 @@ static int print_environment(void)
 static int print_keys(void)
 {
     tui_help_keys(TUI_VIEWS, WIDTH, print_line, stdout);
-    printf("\nThe mouse works too: rows, column titles, cells and the bar of keys; the wheel scrolls.\n");
+    printf("\nTyped after : it goes there:\n\n");
+    tui_help_jumps(WIDTH, print_line, stdout);
+    printf("\nThe mouse works too: rows, column titles, cells and the bar of keys; the wheel scrolls; dragging in the "
+           "timeline\nselects a window of time.\n");
     return tui_finish(TUI_EXIT_OK);
 }
 

@@ -18,6 +18,8 @@ struct terminal {
     struct tui_grid shown; /* what was sent last */
     attr_t attributes[TUI_STYLES];
     short pair[TUI_STYLES];
+    struct tui_event mouse[8]; /* what the mouse did, the newest first, as far as it is still to be given out */
+    int mice;
 };
 
 static void start_styles(struct terminal *t, enum tui_colour colour)
@@ -100,12 +102,37 @@ static int map_key(wint_t key)
     return TUI_KEY_NONE;
 }
 
+static struct tui_event event_of(const MEVENT *mouse)
+{
+    struct tui_event event = {.kind = TUI_EVENT_NONE, .x = mouse->x, .y = mouse->y};
+    if (mouse->bstate & (BUTTON4_PRESSED | BUTTON5_PRESSED)) {
+        event.kind = TUI_EVENT_WHEEL;
+        event.key = mouse->bstate & BUTTON4_PRESSED ? -1 : 1;
+    } else if (mouse->bstate & (BUTTON1_PRESSED | BUTTON1_CLICKED)) {
+        event.kind = TUI_EVENT_CLICK;
+    } else if (mouse->bstate & BUTTON1_RELEASED) {
+        event.kind = TUI_EVENT_RELEASE;
+    }
+    return event;
+}
+
+/* What came together has one KEY_MOUSE, and getmouse gives the newest first. */
+static struct tui_event take_mouse(struct terminal *t)
+{
+    enum { MOST = sizeof t->mouse / sizeof *t->mouse };
+    MEVENT mouse;
+    while (t->mice < MOST && getmouse(&mouse) == OK)
+        t->mouse[t->mice++] = event_of(&mouse);
+    return t->mice ? t->mouse[--t->mice] : (struct tui_event){.kind = TUI_EVENT_NONE};
+}
+
 static struct tui_event wait_for_curses(void *data, int timeout_ms)
 {
-    (void)data;
+    struct terminal *t = data;
     struct tui_event event = {.kind = TUI_EVENT_NONE};
     wint_t key;
-    MEVENT mouse;
+    if (t->mice)
+        return t->mouse[--t->mice];
     timeout(timeout_ms);
     int got = get_wch(&key);
     if (got == ERR) {
@@ -117,19 +144,7 @@ static struct tui_event wait_for_curses(void *data, int timeout_ms)
     if (got == KEY_CODE_YES && key == KEY_RESIZE) {
         event.kind = TUI_EVENT_RESIZE;
     } else if (got == KEY_CODE_YES && key == KEY_MOUSE) {
-        if (getmouse(&mouse) != OK)
-            return event;
-        event.x = mouse.x;
-        event.y = mouse.y;
-        if (mouse.bstate & BUTTON4_PRESSED) {
-            event.kind = TUI_EVENT_WHEEL;
-            event.key = -1;
-        } else if (mouse.bstate & BUTTON5_PRESSED) {
-            event.kind = TUI_EVENT_WHEEL;
-            event.key = 1;
-        } else if (mouse.bstate & BUTTON1_PRESSED) {
-            event.kind = TUI_EVENT_CLICK;
-        }
+        return take_mouse(t);
     } else {
         event.key = got == KEY_CODE_YES ? map_key(key)
                     : key == '\r'       ? TUI_KEY_ENTER
@@ -180,7 +195,7 @@ bool tui_term_curses(struct tui_term *out, enum tui_colour colour, bool ascii, c
     keypad(stdscr, TRUE);
     curs_set(0);
     mouseinterval(0);
-    mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
+    mousemask(BUTTON1_PRESSED | BUTTON1_RELEASED | BUTTON1_CLICKED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
     start_styles(t, colour);
     *out = (struct tui_term){&curses_ops, t};
     return true;

@@ -13,7 +13,8 @@ struct script {
     char *rest;   /* of the line: keys still to be given */
     bool is_text; /* rest is text to type */
     struct tui_grid shown;
-    int number; /* of the line, for error messages */
+    struct tui_event next; /* the second event of a drag */
+    int number;            /* of the line, for error messages */
 };
 
 static void measure_script(void *data, int *cols, int *rows)
@@ -61,6 +62,11 @@ static struct tui_event wait_for_script(void *data, int timeout_ms)
     struct script *s = data;
     struct tui_event event = {.kind = TUI_EVENT_NONE};
     (void)timeout_ms;
+    if (s->next.kind != TUI_EVENT_NONE) {
+        event = s->next;
+        s->next.kind = TUI_EVENT_NONE;
+        return event;
+    }
     for (;;) {
         if ((event.key = take_key(s)) != TUI_KEY_NONE) {
             event.kind = TUI_EVENT_KEY;
@@ -85,6 +91,11 @@ static struct tui_event wait_for_script(void *data, int timeout_ms)
             s->rest = s->line + length;
         } else if (strcmp(word, "click") == 0 && sscanf(s->line + length, "%d %d", &event.x, &event.y) == 2) {
             event.kind = TUI_EVENT_CLICK;
+            return event;
+        } else if (strcmp(word, "drag") == 0 &&
+                   sscanf(s->line + length, "%d %d %d %d", &event.x, &event.y, &s->next.x, &s->next.y) == 4) {
+            event.kind = TUI_EVENT_CLICK;
+            s->next.kind = TUI_EVENT_RELEASE;
             return event;
         } else if (strcmp(word, "wheel") == 0) {
             event.kind = TUI_EVENT_WHEEL;

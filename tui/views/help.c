@@ -34,6 +34,9 @@ static void put_lines(const struct tui_app *app, struct page *page)
     put_line(page, TUI_STYLE_NORMAL, "");
     put_line(page, TUI_STYLE_STRONG, " Keys");
     tui_help_keys(app->help_of, width, put_line, page);
+    put_line(page, TUI_STYLE_NORMAL, "");
+    put_line(page, TUI_STYLE_STRONG, " Typed after :");
+    tui_help_jumps(width, put_line, page);
 }
 
 static void draw_help(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)

@@ -1,4 +1,5 @@
 #include "tui/views/help_lines.h"
+#include "tui/app/jump.h"
 
 #include "tui/widgets/plot_category.h"
 #include <string.h>
@@ -56,6 +57,16 @@ void tui_help_keys(enum tui_view_id view, int width, tui_help_line *line, void *
             snprintf(text + n, sizeof text - n, "]");
         }
         put_item(info->keys, 16, text, width, line, to);
+    }
+}
+
+void tui_help_jumps(int width, tui_help_line *line, void *to)
+{
+    const struct tui_jump *jump;
+    for (int i = 0; (jump = tui_jump(i)); i++) {
+        char typed[64];
+        snprintf(typed, sizeof typed, ":%s", jump->example);
+        put_item(typed, 16, jump->help, width, line, to);
     }
 }
 

@@ -11,6 +11,9 @@ typedef void tui_help_line(void *to, enum tui_style style, const char *text);
  * where they work. */
 void tui_help_keys(enum tui_view_id view, int width, tui_help_line *line, void *to);
 
+/* Gives `line` what the prompt : understands. */
+void tui_help_jumps(int width, tui_help_line *line, void *to);
+
 /* Gives `line` what a view shows: its question, its columns and its terms, in lines of at most `width` columns. */
 void tui_help_view(enum tui_view_id view, int width, tui_help_line *line, void *to);
 

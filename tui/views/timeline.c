@@ -399,10 +399,29 @@ static int click_timeline(struct tui_app *app, int x, int y)
     return TUI_REDRAW;
 }
 
+/* Dragging along a row selects the time between. */
+static int drag_timeline(struct tui_app *app, int x, int y, int to_x, int to_y)
+{
+    int64_t begin, end;
+    struct tui_rect area = own(app)->drawn;
+    (void)to_y;
+    x -= area.x;
+    to_x -= area.x;
+    if (x < 0 || x >= area.w || y < area.y || y >= area.y + area.h)
+        return TUI_UNHANDLED;
+    to_x = to_x < 0 ? 0 : to_x >= area.w ? area.w - 1 : to_x;
+    int first = x < to_x ? x : to_x, last = x < to_x ? to_x : x;
+    tui_app_range(app, &begin, &end);
+    double cell = (double)(end - begin) / area.w;
+    tui_app_set_range(app, begin + (int64_t)(first * cell), begin + (int64_t)((last + 1) * cell));
+    return TUI_REDRAW;
+}
+
 static const struct tui_term_help terms[] = {
     {"cells",
      "what took most of the cell's time in that rank; of a group of ranks: in their mean (Enter unfolds, Esc folds)"},
     {"waiting", "time lost inside MPI because another rank was late: shown when it is most of the cell's time in MPI"},
+    {"dragging", "with the mouse, from one time to another: the window between; all screens show it alone"},
     {"lines below", "the call under the cursor (or the last one before it), with its message or collective"},
     {NULL, NULL}};
 
@@ -416,4 +435,5 @@ const struct tui_view tui_view_timeline = {
     .draw = draw_timeline,
     .act = act_on_timeline,
     .click = click_timeline,
+    .drag = drag_timeline,
 };

@@ -1,0 +1,20 @@
+/* The prompt ":": goes to a time, ranks, an iteration, and sets what all screens are of. */
+#ifndef TUI_JUMP_H
+#define TUI_JUMP_H
+
+#include "tui/app/app.h"
+
+struct tui_jump {
+    const char *word, *example, *help;
+};
+
+/* Row i of the table, static; NULL behind the last. */
+const struct tui_jump *tui_jump(int i);
+
+/* Does what was typed after ":".  What cannot be done leaves everything as it was, and app->message says why. */
+void tui_app_jump(struct tui_app *app, const char *typed);
+
+/* Drops the filter of communicator, call and call site.  False: there was none. */
+bool tui_app_drop_filter(struct tui_app *app);
+
+#endif
