@@ -83,7 +83,10 @@ static void vote(struct ana_case *c, const struct ana_group *g, const struct ana
     if (his.count == 1) /* straight from the last one: that tells nothing */
         return;
     uint64_t before = his.step[his.count - 2].place;
-    int used = habit(ana_case_steps(c, suspect, thread), before, wanted, instead);
+    const struct ana_steps *all = ana_case_steps(c, suspect, thread);
+    if (!ana_was_at(all, wanted) && !ana_was_at(all, instead)) /* a part of the program that is new to it */
+        return;
+    int used = habit(all, before, wanted, instead);
     bool has_passed = used ? used > 0 : passed(&its, before) >= passed(&his, before);
     if (has_passed)
         votes->left_out++;

@@ -89,7 +89,7 @@ static size_t find_visit(const struct tail *t, uint64_t place, size_t n)
     return SIZE_MAX;
 }
 
-static bool was_ever_at(const struct ana_steps *s, uint64_t place)
+bool ana_was_at(const struct ana_steps *s, uint64_t place)
 {
     return s->count && visits(s->step, s->count - 1, place) > 0;
 }
@@ -124,23 +124,23 @@ static int witness(const struct both *b, const struct ana_steps *s)
     if (here == there || stands) /* who stands at one of them tells nothing */
         return 0;
     if (here == SIZE_MAX || there == SIZE_MAX) /* it may never go to the other one */
-        return was_ever_at(s, b->place) && was_ever_at(s, b->other) ? (here < there ? 1 : -1) : 0;
+        return ana_was_at(s, b->place) && ana_was_at(s, b->other) ? (here < there ? 1 : -1) : 0;
     return here < there ? 1 : -1;
 }
 
 static int ask_witnesses(struct ana_case *c, const struct both *b, bool *fresh, bool *other_fresh)
 {
     int sum = 0;
-    *fresh = !was_ever_at(b->here.all, b->place) && !was_ever_at(b->there.all, b->place);
-    *other_fresh = !was_ever_at(b->here.all, b->other) && is_new(b->there.all, b->other, b->place);
+    *fresh = !ana_was_at(b->here.all, b->place) && !ana_was_at(b->there.all, b->place);
+    *other_fresh = !ana_was_at(b->here.all, b->other) && is_new(b->there.all, b->other, b->place);
     for (size_t i = 0, asked = 0; i < c->count && asked < WITNESSES; i++) {
         const struct ana_steps *s = ana_case_steps(c, i, b->waiter->thread);
         if (i == b->waiter->index || i == b->suspect || !s->count)
             continue;
         asked++;
         sum += witness(b, s);
-        *fresh &= !was_ever_at(s, b->place);
-        *other_fresh &= !was_ever_at(s, b->other);
+        *fresh &= !ana_was_at(s, b->place);
+        *other_fresh &= !ana_was_at(s, b->other);
     }
     return sum;
 }
@@ -167,7 +167,7 @@ enum ana_past ana_gone_past(struct ana_case *c, const struct ana_waiting *waiter
     int said = ask_witnesses(c, &b, &fresh, &other_fresh);
     if (said)
         return said > 0 ? ANA_LEFT_OUT : ANA_ON_ITS_WAY;
-    if (other_fresh && !fresh && was_ever_at(there, b.place))
+    if (other_fresh && !fresh && ana_was_at(there, b.place))
         return ANA_LEFT_OUT;
-    return fresh && !other_fresh && was_ever_at(here, b.other) ? ANA_ON_ITS_WAY : ANA_PAST_UNKNOWN;
+    return fresh && !other_fresh && ana_was_at(here, b.other) ? ANA_ON_ITS_WAY : ANA_PAST_UNKNOWN;
 }

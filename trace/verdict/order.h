@@ -37,6 +37,8 @@ enum ana_past {
     ANA_LEFT_OUT,   /* it has gone past that place, without its part there */
     ANA_WAS_THERE   /* it has been there as often as that rank, and is elsewhere now */
 };
+/* Whether it has been at a place and come on. */
+bool ana_was_at(const struct ana_steps *steps, uint64_t place);
 /* Where `suspect` is, whom `waiter` waits for; `collective`: in a collective. */
 enum ana_past ana_gone_past(struct ana_case *c, const struct ana_waiting *waiter, bool collective, size_t suspect);
 
