@@ -281,6 +281,7 @@ bench:
 	@python3 tests/bench/bench.py $(BUILD)
 	@python3 tests/bench/startup.py
 	@python3 tests/bench/analysis.py $(BUILD)
+	@python3 tests/bench/prices.py $(BUILD)
 
 # The manual page comes out of the program's own tables.
 man: $(BUILD)/hpctop.1
