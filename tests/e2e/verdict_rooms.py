@@ -48,7 +48,7 @@ for name, ranks, want in (
         ("win_shared", 4, hung(CYCLE, [1], says="rank 1 called MPI_Win_lock (MPI_LOCK_SHARED) on a window of 4 for rank 0")),
         ("win_lock_order", 4, hung(CYCLE, [1], says="rank 1 has not called MPI_Win_unlock")),
         ("win_fence", 4, hung(MISSING, [2], says="on that window")),
-        ("win_post", 4, hung(CYCLE, [0], says="rank 0 has not called MPI_Win_post")),
+        ("win_post", 4, hung(CYCLE, [0, 1], says="rank 0 has not called MPI_Win_post")),
         ("file_all", 4, hung(MISSING, [2], says="MPI_File_write_at_all on file ")),
         ("file_close", 4, hung(MISSING, [2], says="rank 2 has left out MPI_File_close on file ")),
         ("split", 4, hung(MISSING, [2])),
