@@ -34,8 +34,11 @@ struct ana_rate_sample {
 struct ana_io {
     uint32_t thread;   /* the recorder's, which reads files, too; 0 not found */
     unsigned searches; /* without it */
-    bool known;        /* all and ours are */
-    uint64_t all, ours, moved;
+    bool known;        /* first and ours are */
+    uint64_t first;    /* of the whole process, at the first look */
+    uint64_t ours;     /* of the recorder's thread, at the last look */
+    uint64_t less;     /* what that thread moved since the first look */
+    uint64_t moved;    /* what the process moved without it */
 };
 
 struct ana_process {

@@ -78,12 +78,13 @@ uint64_t ana_process_io(struct ana_process *p)
     all = io_of(path);
     if (all == UINT64_MAX || ours == UINT64_MAX)
         return UINT64_MAX;
-    if (io->known && all < io->all) /* a thread that ends at this moment is counted neither alive nor as ended */
-        all = io->all;
-    uint64_t more = io->known ? all - io->all : 0;
-    uint64_t less = io->known && io->thread == before && ours > io->ours ? ours - io->ours : 0;
-    io->moved += more > less ? more - less : 0;
-    io->all = all;
+    if (!io->known)
+        io->first = all;
+    if (io->known && io->thread == before && ours > io->ours)
+        io->less += ours - io->ours;
+    /* A thread that ends at this moment is counted neither alive nor as ended, so it may be less than before. */
+    uint64_t most = io->first + io->less + io->moved;
+    io->moved += all > most ? all - most : 0;
     io->ours = ours;
     io->known = true;
     return io->moved;
