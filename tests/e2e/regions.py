@@ -61,7 +61,11 @@ def reported():
     check("a step is the sum of its parts", abs(parts - rows["step"]["total_s"]) <= 0.2 * parts, (parts, rows["step"]))
     for name, row in rows.items():
         check("%s: the ranks make up the total" % name, abs(sum(row["by_rank_s"]) - row["total_s"]) < 1e-6, row)
+    between = {s["region"]: s["times"] for s in rep["segments"] if s["from"] == s["to"]}
+    check("what lies between two exchanges is in compute", between.get("compute") == 2 * (ROUNDS - 1) and
+          set(between) <= {"compute"}, rep["segments"])
     page = hpctop("report", "files").out
+    check("the page says so", "\n compute: Allreduce regions.c:" in page, page)
     check("the page has them", re.search(r"^ +exchange +40 ", page, re.M) and "of none that was open" in page, page[-1500:])
 
 

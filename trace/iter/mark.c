@@ -134,8 +134,9 @@ void ana_iter_long(struct ana_iter_mark *mark, int64_t end_ns, int64_t ns)
 void ana_iter_spike(struct ana_iter *iter, struct ana_why *why, const struct ana_event *e, int64_t ns)
 {
     struct ana_iter_rank *rank = &iter->rank[e->index];
-    uint32_t from = why->rank[e->index].thread[e->thread].place;
-    uint32_t number = e->use->from == from ? e->use->segment : ana_why_segment(why, e, from);
+    const struct ana_why_thread *thread = &why->rank[e->index].thread[e->thread];
+    bool same = e->use->from == thread->place && e->use->region == thread->region;
+    uint32_t number = same ? e->use->segment : ana_why_segment(why, e, thread);
     const struct ana_segment *segment = number ? ana_segment_at(why, number) : NULL;
     if (!segment || segment->count == 0 || !segment->from)
         return;

@@ -130,7 +130,7 @@ static inline void take_event(struct ana_job *job, const struct ana_event *e)
     if (e->use->is_nccl)
         job->upper->nccl_call(job, job->gpu, e);
     if (__builtin_expect(job->pass.regions.any, 0))
-        ana_regions_call(&job->pass.regions, e);
+        ana_why_region(&job->pass.why, e, ana_regions_call(&job->pass.regions, e));
     follow_event(job, e); /* before the waits in it are found */
     ana_match_event(job->match, e);
     if (e->use->is_remote) /* the counters know partners of this world only */
@@ -152,11 +152,11 @@ static void take_range_event(struct ana_job *job, const struct ana_event *e)
             ana_why_gap(&w->pass.why, e->index, e->thread);
         return;
     }
+    if (w->pass.regions.any)
+        ana_why_region(&w->pass.why, e, ana_regions_call(&w->pass.regions, e));
     ana_why_event(&w->pass.why, e);
     if (e->use->is_out)
         return;
-    if (w->pass.regions.any)
-        ana_regions_call(&w->pass.regions, e);
     if (e->end_ns >= w->begin_ns && e->end_ns < w->end_ns) {
         ana_tally_event(&w->pass.tally, e);
         ana_tally_call(&w->pass.tally, e);
@@ -195,6 +195,7 @@ static void pass_close(struct ana_pass *pass)
     ana_tally_free(&pass->tally);
     ana_why_free(&pass->why);
     ana_regions_free(&pass->regions);
+    free(pass->file);
     *pass = (struct ana_pass){0};
 }
 
@@ -207,15 +208,15 @@ static void say_who_lives(const struct ana_job *job, struct ana_pass *pass)
 
 static bool pass_open(struct ana_job *job, struct ana_pass *pass)
 {
-    struct trc_file **files = calloc(job->count + 1, sizeof *files);
-    *pass = (struct ana_pass){0};
-    if (files && ana_tally_init(&pass->tally, job->count) && ana_why_init(&pass->why, job->count, pass == &job->pass) &&
-        ana_regions_init(&pass->regions, job->count, pass == &job->range.pass ? job->range.begin_ns : INT64_MIN)) {
+    *pass = (struct ana_pass){.file = calloc(job->count + 1, sizeof *pass->file)};
+    if (pass->file && ana_tally_init(&pass->tally, job->count) &&
+        ana_why_init(&pass->why, job->count, pass == &job->pass) &&
+        ana_regions_init(&pass->regions, pass->file, job->count,
+                         pass == &job->range.pass ? job->range.begin_ns : INT64_MIN)) {
         for (size_t i = 0; i < job->count; i++)
-            files[i] = job->process[i].rank.file;
-        pass->merge = ana_merge_open(files, job->count, job->clock);
+            pass->file[i] = job->process[i].rank.file;
+        pass->merge = ana_merge_open(pass->file, job->count, job->clock);
     }
-    free(files);
     say_who_lives(job, pass);
     return pass->merge != NULL;
 }

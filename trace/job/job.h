@@ -248,14 +248,15 @@ struct ana_site {
     uint64_t identity; /* of call and place, as long as this process lives */
 };
 
-/* What threads do outside MPI from one place that calls to the next: the same two places on all ranks are one segment.
- * Only its ranks in view count. */
+/* What threads do outside MPI from one place that calls to the next: the same two places on all ranks, in the same region
+ * of the program's own, are one segment.  Only its ranks in view count. */
 struct ana_segment_stat {
+    char region[64]; /* "": most of it lies in none */
     struct ana_segment_end {
         const char *call; /* NULL: segments of several places, which had no row of their own */
         char place[80];   /* "app.c:17"; without its source function or else module, and offset; "" as call */
     } from, to;
-    uint64_t identity; /* of the two places, as long as their names are */
+    uint64_t identity; /* of region and places, as long as their names are */
     uint64_t times;
     size_t ranks; /* that have it */
     int64_t total_ns;
@@ -273,7 +274,8 @@ struct ana_segment_stat {
     uint64_t spikes;         /* of the worst rank: times that are SPIKE_TIMES its median, or more */
     double spikes_ns;        /* all of these together */
 };
-/* Writes "Waitall app.c:20 -> Allreduce :30", with the file once where it is the same; "all others" for the row of several places. */
+/* Writes "Waitall app.c:20 -> Allreduce :30", with the file once where it is the same; of a region "solve: Waitall .."; "all
+ * others" for the row of several places. */
 void ana_segment_words(const struct ana_segment_stat *segment, char *out, size_t size);
 #define ANA_SEGMENT_ROWS 128u /* in a summary; what costs less, and takes less time, shares the last one */
 
@@ -293,6 +295,7 @@ struct ana_summary;
 /* What it would save to mend one thing (trace/why/replay.h). */
 struct ana_price {
     enum ana_price_kind { ANA_PRICE_SEGMENT, ANA_PRICE_TRANSFER, ANA_PRICE_COLLECTIVE } kind;
+    char region[64];                 /* of a segment; "": none */
     struct ana_segment_end from, to; /* of calls: both the same */
     uint32_t from_place, to_place;   /* of trace/why */
     size_t *rank;                    /* a segment: whose it is, rank indices in order */
@@ -313,6 +316,7 @@ struct ana_slow_iteration {
     uint64_t number;          /* from 1 */
     int64_t begin_ns, end_ns; /* job time, of the rank that it took longest on */
     size_t index;             /* whose segment took longer than it usually does, most of all; SIZE_MAX: none's did */
+    char region[64];          /* that it lies in; "": none */
     struct ana_segment_end from, to;
     int64_t segment_ns, excess_ns; /* of it; and of that, above its mean */
 };
@@ -442,6 +446,7 @@ struct ana_state_at {
     int64_t other_begin_ns, other_end_ns;
     int32_t last_index; /* of a collective: who came last; -1 unknown */
     int64_t late_ns;    /* last arrival less first arrival */
+    char region[128];   /* of the program's own, that its thread is in, the innermost last: "step, solve"; "": none */
 };
 /* Fills *out for `at_ns`, in job time.  False: nothing is known of that time.  Decodes a chunk or two. */
 bool ana_state_at(struct ana_job *job, size_t rank_index, int64_t at_ns, struct ana_state_at *out);

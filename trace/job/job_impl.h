@@ -25,6 +25,7 @@
 /* The way through all events, or through those of a time range.  Only the way through all finds relations (messages,
  * instances, waits): pairing needs every event before. */
 struct ana_pass {
+    struct trc_file **file; /* of each rank */
     struct ana_merge *merge;
     struct ana_tally tally;
     struct ana_why why;
@@ -229,7 +230,7 @@ bool ana_summary_time_range(struct ana_job *job, struct ana_summary *s);
 bool ana_summary_relations(struct ana_job *job, struct ana_summary *s, const struct ana_tally *relations,
                            const struct ana_tally *events);
 /* summary_segments.c: fills the segments.  False: out of memory. */
-bool ana_summary_segments(struct ana_job *job, struct ana_summary *s, const struct ana_why *why);
+bool ana_summary_segments(struct ana_job *job, struct ana_summary *s, const struct ana_pass *pass);
 /* summary_segments.c: writes what a place (number of trace/why, + 1) is called; 0 leaves it empty. */
 void ana_segment_end_of(const struct ana_job *job, const struct ana_why *why, uint32_t place,
                         struct ana_segment_end *out);
@@ -245,7 +246,7 @@ struct ana_iteration_mark {
 };
 /* summary_prices.c: fills the critical path, the prices and what the efficiencies need of them; a summary of the whole run
  * has its ranks by then.  False: out of memory. */
-bool ana_summary_prices(const struct ana_job *job, struct ana_summary *s, struct ana_why *why);
+bool ana_summary_prices(const struct ana_job *job, struct ana_summary *s, struct ana_pass *pass);
 /* summary_segments.c: frees them. */
 void ana_summary_segments_free(struct ana_summary *s);
 /* summary_regions.c: fills in the program's own regions of a pass.  False: out of memory. */

@@ -1,5 +1,6 @@
 /* What a rank was in at a time: decodes the events around it and looks up what they belong to. */
 #include "trace/job/job_impl.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,8 @@ struct found_call {
     int64_t begin_ns, end_ns;
     struct trc_sig sig;
     uint64_t sequence;
-    bool open; /* not come out of yet */
+    bool open;                 /* not come out of yet */
+    struct trc_regions inside; /* that its thread is in at that time */
 };
 
 /* A cursor of a thread that begins some way before `at_ns`: in the chunk before the one that holds it. */
@@ -48,18 +50,42 @@ static bool is_better(enum which which, const struct found_call *f, int64_t begi
     }
 }
 
+/* Goes with a thread into a region and out of it. */
+static void follow_region(struct trc_regions *inside, const struct trc_record *r)
+{
+    uint32_t id = (uint32_t)r->sequence;
+    if (r->kind == TRC_RECORD_END) {
+        trc_regions_leave(inside, id);
+        return;
+    }
+    if (r->kind == TRC_RECORD_OPEN && r->count && r->count <= inside->depth)
+        inside->depth = (uint32_t)r->count - 1;
+    trc_regions_enter(inside, id);
+}
+
 static void search_thread(struct ana_job *job, size_t index, size_t thread, int64_t at_ns, enum which which,
                           struct found_call *f)
 {
     struct trc_cursor *cursor = open_cursor_before(job, index, thread, at_ns);
     struct trc_record r;
+    struct trc_regions inside = {0};
+    bool better = false;
+    if (cursor)
+        trc_cursor_want_regions(cursor);
     while (cursor && trc_next(cursor, &r) == TRC_OK) {
+        if (trc_is_region(r.kind)) {
+            if (ana_clock_job_time(job->clock, index, r.begin) <= at_ns)
+                follow_region(&inside, &r);
+            continue;
+        }
         if (r.kind == TRC_RECORD_LOST || (r.sig->flags & (TRC_SIG_SUB | TRC_SIG_NESTED)))
             continue;
         int64_t begin = ana_clock_job_time(job->clock, index, r.begin);
-        if (is_better(which, f, begin, at_ns))
-            *f = (struct found_call){true,   begin,      ana_clock_job_time(job->clock, index, r.end),
-                                     *r.sig, r.sequence, false};
+        if (is_better(which, f, begin, at_ns)) {
+            *f = (struct found_call){true,  begin, ana_clock_job_time(job->clock, index, r.end), *r.sig, r.sequence,
+                                     false, {0}};
+            better = true;
+        }
         if (begin > at_ns)
             break;
     }
@@ -68,11 +94,13 @@ static void search_thread(struct ana_job *job, size_t index, size_t thread, int6
     struct trc_file *file = job->process[index].rank.file;
     const struct trc_thread *live = trc_thread(file, thread);
     const struct trc_sig *sig = trc_live_sig(file, thread, live->inside);
-    if (!sig)
-        return;
-    int64_t begin = ana_clock_job_time(job->clock, index, live->inside_since);
-    if (is_better(which, f, begin, at_ns))
-        *f = (struct found_call){true, begin, job->process[index].rank.end_ns, *sig, live->inside_sequence, true};
+    int64_t begin = sig ? ana_clock_job_time(job->clock, index, live->inside_since) : 0;
+    if (sig && is_better(which, f, begin, at_ns)) {
+        *f = (struct found_call){true, begin, job->process[index].rank.end_ns, *sig, live->inside_sequence, true, {0}};
+        better = true;
+    }
+    if (better)
+        f->inside = inside;
 }
 
 static struct found_call find_call(struct ana_job *job, size_t index, int64_t at_ns, enum which which)
@@ -125,6 +153,10 @@ bool ana_state_at(struct ana_job *job, size_t index, int64_t at_ns, struct ana_s
     out->begin_ns = f.begin_ns;
     out->end_ns = f.end_ns;
     out->sig = f.sig;
+    for (uint32_t i = 0, n = 0; i < f.inside.depth && n + 1 < sizeof out->region; i++) {
+        const char *name = trc_region(file, f.inside.id[i]);
+        n += (uint32_t)snprintf(out->region + n, sizeof out->region - n, "%s%s", n ? ", " : "", name ? name : "?");
+    }
     const struct trc_comm *comm = f.sig.comm ? trc_comm(file, f.sig.comm) : NULL;
     if (comm)
         out->comm_name = ana_comm_name(job, ana_comm_identity(job, index, comm), comm);

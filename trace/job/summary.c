@@ -210,12 +210,12 @@ enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selectio
         s->cut_calls = job->range.cut;
         const struct ana_pass *pass =
             ana_is_window(job, &selection) && !ana_has_filter(&selection) ? &job->pass : &job->range.pass;
-        ok = share >= 0 && ana_summary_time_range(job, s) && ana_summary_segments(job, s, &pass->why) &&
+        ok = share >= 0 && ana_summary_time_range(job, s) && ana_summary_segments(job, s, pass) &&
              ana_summary_regions(job, s, &job->range.pass);
     } else {
         ana_time_range_release(job);
         ok = ok && ana_summary_counters(job, s) && ana_summary_relations(job, s, &job->pass.tally, &job->pass.tally) &&
-             ana_summary_segments(job, s, &job->pass.why) && ana_summary_regions(job, s, &job->pass);
+             ana_summary_segments(job, s, &job->pass) && ana_summary_regions(job, s, &job->pass);
     }
     if (!ok) {
         ana_summary_free(s);
@@ -228,7 +228,7 @@ enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selectio
     s->efficiency = efficiency_of(s);
     if (ana_has_filter(&selection)) /* what ranks do besides these calls is not all computing */
         s->efficiency = (struct ana_efficiency){NAN, NAN, NAN, NAN, NAN};
-    if (!ana_summary_prices(job, s, &job->pass.why) || !ana_summary_iterations(job, s)) {
+    if (!ana_summary_prices(job, s, &job->pass) || !ana_summary_iterations(job, s)) {
         ana_summary_free(s);
         return TRC_BAD;
     }

@@ -2,6 +2,7 @@
 #include "trace/job/job_impl.h"
 #include "trace/iter/loop.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define SAMPLE_RANKS 64u  /* whose periods the median is of */
@@ -143,6 +144,7 @@ static void explain(const struct look *l, struct ana_loop_level *loop)
             continue;
         }
         const struct ana_segment *of = ana_segment_at(l->why, segment[k]);
+        snprintf(slow->region, sizeof slow->region, "%s", ana_regions_name(&l->job->pass.regions, of->region));
         ana_segment_end_of(l->job, l->why, of->from, &slow->from);
         ana_segment_end_of(l->job, l->why, of->to, &slow->to);
     }

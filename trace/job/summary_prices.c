@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Where each rank is, for the end of the path; NULL: out of memory. */
 static struct ana_path_end *find_ends(const struct ana_job *job)
@@ -22,10 +23,11 @@ static struct ana_path_end *find_ends(const struct ana_job *job)
 }
 
 /* Adds the ranks of a shadow's segments to a price, which has room for all, and their part of the path. */
-static void add_ranks(const struct ana_why *why, uint32_t shadow, const struct ana_path_sums *sums,
+static void add_ranks(const struct ana_pass *pass, uint32_t shadow, const struct ana_path_sums *sums,
                       struct ana_price *price)
 {
-    uint32_t from = 0, to = 0;
+    const struct ana_why *why = &pass->why;
+    uint32_t from = 0, to = 0, region = 0;
     size_t having = 0;
     for (size_t i = 0; i < why->segments.count; i++) {
         const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
@@ -39,20 +41,23 @@ static void add_ranks(const struct ana_why *why, uint32_t shadow, const struct a
         price->rank[at] = segment->index;
         from = segment->from;
         to = segment->to;
+        region = segment->region;
     }
+    snprintf(price->region, sizeof price->region, "%s", ana_regions_name(&pass->regions, region));
     price->alike = having > 1 && price->ranks == having;
     price->from_place = from;
     price->to_place = to;
 }
 
-static bool price_of(const struct ana_job *job, const struct ana_why *why, uint32_t shadow,
+static bool price_of(const struct ana_job *job, const struct ana_pass *pass, uint32_t shadow,
                      const struct ana_path_sums *sums, struct ana_price *price)
 {
+    const struct ana_why *why = &pass->why;
     uint32_t what = why->delays->replay->shadow[shadow].what;
     if (!what)
         return false;
     if (shadow < ANA_SHADOW_CALLS) {
-        add_ranks(why, shadow, sums, price);
+        add_ranks(pass, shadow, sums, price);
     } else {
         const struct ana_why_place *place = ana_map_value(&why->places, what - 1);
         bool collective = trc_opclass_category(job->call[place->call].opclass) == TRC_CAT_COLLECTIVE;
@@ -69,6 +74,7 @@ void ana_price_words(const struct ana_job *job, const struct ana_price *price, c
 {
     char where[240], who[160] = "all ranks";
     struct ana_segment_stat segment = {.from = price->from, .to = price->to};
+    memcpy(segment.region, price->region, sizeof segment.region);
     if (price->kind != ANA_PRICE_SEGMENT) {
         snprintf(out, size, "%s at %s", price->to.call, price->to.place);
         return;
@@ -97,7 +103,7 @@ static int by_savings(const void *a, const void *b)
     return x->path_ns > y->path_ns ? -1 : x->path_ns < y->path_ns;
 }
 
-static bool list_prices(const struct ana_job *job, struct ana_summary *s, const struct ana_why *why, const bool *over,
+static bool list_prices(const struct ana_job *job, struct ana_summary *s, const struct ana_pass *pass, const bool *over,
                         const struct ana_path_sums *sums)
 {
     s->prices = calloc(ANA_SHADOWS, sizeof *s->prices);
@@ -107,8 +113,8 @@ static bool list_prices(const struct ana_job *job, struct ana_summary *s, const 
     for (uint32_t shadow = 1; shadow < ANA_SHADOWS; shadow++) {
         struct ana_price *price = &s->prices[s->price_count];
         *price = (struct ana_price){.rank = s->price_ranks + shadow * (job->count + 1)};
-        price->saves_ns = ana_replay_saves(why, shadow, over);
-        s->price_count += price_of(job, why, shadow, sums, price);
+        price->saves_ns = ana_replay_saves(&pass->why, shadow, over);
+        s->price_count += price_of(job, pass, shadow, sums, price);
     }
     qsort(s->prices, s->price_count, sizeof *s->prices, by_savings);
     return true;
@@ -127,8 +133,9 @@ static void add_efficiency(struct ana_summary *s, int64_t ideal_ns)
     e->serialisation = e->communication / e->transfer;
 }
 
-bool ana_summary_prices(const struct ana_job *job, struct ana_summary *s, struct ana_why *why)
+bool ana_summary_prices(const struct ana_job *job, struct ana_summary *s, struct ana_pass *pass)
 {
+    struct ana_why *why = &pass->why;
     bool whole = ana_is_followed(job, &s->selection);
     s->path_ns = s->path_unknown_ns = -1;
     if (!whole || !why->delays)
@@ -142,7 +149,7 @@ bool ana_summary_prices(const struct ana_job *job, struct ana_summary *s, struct
     if (ok && sums.begin_ns != INT64_MAX) {
         s->path_ns = ana_path_length(&sums);
         s->path_unknown_ns = sums.unknown_ns;
-        ok = list_prices(job, s, why, over, &sums);
+        ok = list_prices(job, s, pass, over, &sums);
         add_efficiency(s, ana_replay_saves(why, ANA_SHADOW_IDEAL, over));
     }
     ana_path_sums_free(&sums);

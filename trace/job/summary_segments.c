@@ -11,12 +11,13 @@
 /* A row in the making. */
 struct row {
     uint32_t from, to; /* places, + 1; 0: several */
+    uint32_t region;
     int64_t cost_ns, total_ns;
     uint32_t at; /* in the summary */
 };
 
 struct rows {
-    struct ana_map by_places; /* struct row by (from, to) */
+    struct ana_map by_places; /* struct row by (from, to, region) */
     uint32_t *place;          /* of each place of the pass the one of the same name, + 1 */
 };
 
@@ -83,9 +84,10 @@ static const char *short_name(const char *call)
 void ana_segment_words(const struct ana_segment_stat *segment, char *out, size_t size)
 {
     size_t file = strcspn(segment->from.place, ":");
+    const char *region = segment->region, *colon = region[0] ? ": " : "";
     bool same = segment->from.place[file] && strncmp(segment->from.place, segment->to.place, file + 1) == 0;
     if (segment->from.call)
-        snprintf(out, size, "%s %s -> %s %s", short_name(segment->from.call), segment->from.place,
+        snprintf(out, size, "%s%s%s %s -> %s %s", region, colon, short_name(segment->from.call), segment->from.place,
                  short_name(segment->to.call), segment->to.place + (same ? file : 0));
     else
         snprintf(out, size, "all others");
@@ -97,7 +99,7 @@ static struct row *row_of(const struct rows *rows, const struct ana_segment *seg
 {
     uint32_t from = segment->from ? rows->place[segment->from - 1] : 0;
     uint32_t to = segment->to ? rows->place[segment->to - 1] : 0;
-    return ana_map_find(&rows->by_places, from, to, 0);
+    return ana_map_find(&rows->by_places, from, to, segment->region);
 }
 
 static bool list_rows(struct rows *rows, const struct ana_summary *s, const struct ana_why *why)
@@ -108,11 +110,12 @@ static bool list_rows(struct rows *rows, const struct ana_summary *s, const stru
             continue;
         uint32_t from = segment->from ? rows->place[segment->from - 1] : 0;
         uint32_t to = segment->to ? rows->place[segment->to - 1] : 0;
-        struct row *row = ana_map_add(&rows->by_places, from, to, 0);
+        struct row *row = ana_map_add(&rows->by_places, from, to, segment->region);
         if (!row)
             return false;
         row->from = from;
         row->to = to;
+        row->region = segment->region;
         row->total_ns = ana_plus(row->total_ns, segment->total_ns);
         row->cost_ns = ana_plus(row->cost_ns, ana_plus(segment->cost.direct_ns, segment->cost.passed_ns));
     }
@@ -129,7 +132,9 @@ static int by_weight(const void *a, const void *b)
         return x->cost_ns > y->cost_ns ? -1 : 1;
     if (x->total_ns != y->total_ns)
         return x->total_ns > y->total_ns ? -1 : 1;
-    return x->from != y->from ? (x->from > y->from) - (x->from < y->from) : (x->to > y->to) - (x->to < y->to);
+    if (x->from != y->from || x->to != y->to)
+        return x->from != y->from ? (x->from > y->from) - (x->from < y->from) : (x->to > y->to) - (x->to < y->to);
+    return (x->region > y->region) - (x->region < y->region);
 }
 
 /* Gives the heaviest rows a place in the summary each, all others the last one.  SIZE_MAX: out of memory. */
@@ -146,7 +151,7 @@ static size_t choose_rows(struct rows *rows)
         sorted[i]->at = (uint32_t)(used < ANA_SEGMENT_ROWS ? used++ : used - 1);
         if (i >= ANA_SEGMENT_ROWS) {
             sorted[ANA_SEGMENT_ROWS - 1]->from = sorted[ANA_SEGMENT_ROWS - 1]->to = 0;
-            sorted[i]->from = sorted[i]->to = 0;
+            sorted[i]->from = sorted[i]->to = sorted[ANA_SEGMENT_ROWS - 1]->region = sorted[i]->region = 0;
         }
     }
     free(sorted);
@@ -266,9 +271,10 @@ static bool make_rows(struct ana_summary *s, size_t n, size_t ranks)
 }
 
 /* Fills the rows in; `bucket` has TRC_BUCKETS counts for each, `room` a number for each rank. */
-static void fill_rows(const struct ana_job *job, struct ana_summary *s, const struct ana_why *why,
+static void fill_rows(const struct ana_job *job, struct ana_summary *s, const struct ana_pass *pass,
                       const struct rows *rows, uint32_t *bucket, double *room)
 {
+    const struct ana_why *why = &pass->why;
     for (size_t i = 0; i < why->segments.count; i++) {
         const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
         if (segment->count && ana_selected(s->selection.ranks, segment->index)) {
@@ -280,8 +286,10 @@ static void fill_rows(const struct ana_job *job, struct ana_summary *s, const st
         const struct row *row = ana_map_value(&rows->by_places, i);
         ana_segment_end_of(job, why, row->from, &s->segments[row->at].from);
         ana_segment_end_of(job, why, row->to, &s->segments[row->at].to);
-        s->segments[row->at].identity =
-            row->from ? place_hash(job, why, row->from) * 31 + place_hash(job, why, row->to) : 0;
+        const char *region = ana_regions_name(&pass->regions, row->region);
+        snprintf(s->segments[row->at].region, sizeof s->segments[row->at].region, "%s", region);
+        uint64_t places = row->from ? place_hash(job, why, row->from) * 31 + place_hash(job, why, row->to) : 0;
+        s->segments[row->at].identity = region[0] ? places * 31 + ana_hash_text(region) : places;
     }
     for (size_t i = 0; i < s->segment_count; i++)
         compare_ranks(&s->segments[i], job->count, bucket + i * TRC_BUCKETS, room);
@@ -307,8 +315,9 @@ static void add_other_costs(struct ana_summary *s, const struct ana_why *why)
     }
 }
 
-bool ana_summary_segments(struct ana_job *job, struct ana_summary *s, const struct ana_why *why)
+bool ana_summary_segments(struct ana_job *job, struct ana_summary *s, const struct ana_pass *pass)
 {
+    const struct ana_why *why = &pass->why;
     struct rows rows = {.place = calloc(why->places.count + 1, sizeof *rows.place)};
     ana_map_init(&rows.by_places, sizeof(struct row));
     bool ok = rows.place && ana_places_join(job, why, rows.place) && list_rows(&rows, s, why);
@@ -318,7 +327,7 @@ bool ana_summary_segments(struct ana_job *job, struct ana_summary *s, const stru
     double *room = ok ? calloc(job->count + 1, sizeof *room) : NULL;
     ok = bucket && room;
     if (ok)
-        fill_rows(job, s, why, &rows, bucket, room);
+        fill_rows(job, s, pass, &rows, bucket, room);
     add_other_costs(s, why);
     free(bucket);
     free(room);

@@ -25,14 +25,15 @@ struct ana_route {
 struct ana_use {
     const struct trc_call *call; /* by the merge */
     const struct trc_comm *comm;
-    enum ana_use_kind { ANA_USE_NEW, ANA_USE_COUNTS, ANA_USE_LEFT_OUT } kind; /* by whoever adds up */
-    bool is_sub, is_nccl;                                                     /* no call of its own; a call of NCCL's */
+    enum ana_use_kind { ANA_USE_NEW, ANA_USE_COUNTS, ANA_USE_LEFT_OUT } kind : 8; /* by whoever adds up */
+    enum trc_category category : 8;
+    bool is_sub, is_nccl;           /* no call of its own; a call of NCCL's */
     bool is_remote : 1, is_out : 1; /* a message sent to another world; what a filter does not take */
     bool is_quiet;                  /* an unsuccessful poll, or a control round */
     uint32_t number, site;          /* by ana_tally_use: job-wide number of the call; place of its site's sum + 1 */
     uint64_t sent, received;        /* of each time it happens */
-    enum trc_category category;
-    uint32_t place, from, segment; /* by trace/why: of the call; the segment that ends there, and where it began */
+    uint32_t place;                 /* by trace/why: of the call */
+    uint32_t from, region, segment; /* likewise: the segment that ends there, where it began and in which region */
     struct ana_route route;
     uint32_t step; /* by trace/why: number of the call in its rank's steps, at the event that is being taken; 0: none */
     uint32_t mark; /* by trace/iter: of the call, + 1; 0: none */

@@ -106,13 +106,14 @@ static void say_ranks(const struct ana_job *job, const struct ana_late *late, ch
         snprintf(out + at, size - at, ", %s", host);
 }
 
-/* "between app.c:20 and app.c:30". */
+/* "between app.c:20 and app.c:30", "in solve, between ..". */
 static void say_where(const struct ana_segment_stat *segment, char *out, size_t size)
 {
+    const char *region = segment->region, *in = region[0] ? "in " : "", *comma = region[0] ? ", " : "";
     if (strcmp(segment->from.place, segment->to.place) == 0)
-        snprintf(out, size, "between calls at %s", segment->to.place);
+        snprintf(out, size, "%s%s%sbetween calls at %s", in, region, comma, segment->to.place);
     else
-        snprintf(out, size, "between %s and %s", segment->from.place, segment->to.place);
+        snprintf(out, size, "%s%s%sbetween %s and %s", in, region, comma, segment->from.place, segment->to.place);
 }
 
 static int by_number(const void *a, const void *b)
@@ -141,7 +142,7 @@ static double others_ns(const struct ana_segment_stat *segment, size_t count, bo
 static void say_times(const struct ana_segment_stat *segment, size_t count, const struct ana_late *late, bool regular,
                       char *out, size_t size)
 {
-    char takes[ANA_TEXT], usual[ANA_TEXT], where[200];
+    char takes[ANA_TEXT], usual[ANA_TEXT], where[280];
     double others = others_ns(segment, count, regular);
     say_where(segment, where, sizeof where);
     if (!regular && segment->spikes) {

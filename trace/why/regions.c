@@ -1,24 +1,36 @@
 #include "trace/why/regions.h"
+#include "trace/util/hash.h"
 #include "trace/util/times.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MOST_THREADS 65536u
+#define BETWEEN      8u /* regions between two calls that are told apart */
 
 struct ana_region_thread {
     struct trc_regions open;
     struct frame {
         int64_t begin_ns, mpi_ns; /* mpi_ns: the thread's when it began */
         int64_t inside_ns;        /* in regions inside it that have ended */
+        uint32_t name;            /* its number */
     } frame[TRC_REGIONS_DEEP];
     int64_t mpi_ns; /* in calls so far */
+    /* Since the last call: the innermost regions, and how long in each; up to when. */
+    struct part {
+        uint32_t name;
+        int64_t ns;
+    } between[BETWEEN];
+    size_t parts;
+    int64_t until_ns;
 };
 
-bool ana_regions_init(struct ana_regions *regions, size_t ranks, int64_t from_ns)
+bool ana_regions_init(struct ana_regions *regions, struct trc_file *const *file, size_t ranks, int64_t from_ns)
 {
-    *regions =
-        (struct ana_regions){.ranks = ranks, .rank = calloc(ranks + 1, sizeof *regions->rank), .from_ns = from_ns};
+    *regions = (struct ana_regions){
+        .ranks = ranks, .file = file, .rank = calloc(ranks + 1, sizeof *regions->rank), .from_ns = from_ns};
+    ana_map_init(&regions->names, sizeof(struct ana_region_name));
     ana_map_init(&regions->sums, sizeof(struct ana_region));
     return regions->rank != NULL;
 }
@@ -32,8 +44,62 @@ void ana_regions_free(struct ana_regions *regions)
     }
     free(regions->rank);
     ana_map_free(&regions->sums);
+    ana_map_free(&regions->names);
     *regions = (struct ana_regions){0};
 }
+
+/* ---- names ------------------------------------------------------------------------------------------------------ */
+
+const char *ana_regions_name(const struct ana_regions *regions, uint32_t number)
+{
+    bool known = number && number <= regions->names.count;
+    return known ? ((struct ana_region_name *)ana_map_value(&regions->names, number - 1))->text : "";
+}
+
+/* The number of a rank's region; 0: its name is not known. */
+static uint32_t name_of(struct ana_regions *regions, size_t index, uint32_t id)
+{
+    const char *text = regions->file ? trc_region(regions->file[index], id) : NULL;
+    struct ana_region_name *name = text ? ana_map_add(&regions->names, ana_hash_text(text), 0, 0) : NULL;
+    if (!name)
+        return 0;
+    if (!name->text[0])
+        snprintf(name->text, sizeof name->text, "%s", text);
+    return (uint32_t)(name - (struct ana_region_name *)regions->names.values) + 1;
+}
+
+/* ---- between calls ---------------------------------------------------------------------------------------------- */
+
+/* Adds the time until `at_ns` to the region that the thread is in. */
+static void add_between(struct ana_region_thread *thread, int64_t at_ns)
+{
+    uint32_t name = thread->open.depth ? thread->frame[thread->open.depth - 1].name : 0;
+    int64_t ns = at_ns > thread->until_ns ? at_ns - thread->until_ns : 0;
+    size_t i = 0;
+    while (i < thread->parts && thread->between[i].name != name)
+        i++;
+    thread->until_ns = at_ns > thread->until_ns ? at_ns : thread->until_ns;
+    if (i == BETWEEN)
+        return;
+    if (i == thread->parts)
+        thread->between[thread->parts++] = (struct part){name, 0};
+    thread->between[i].ns = ana_plus(thread->between[i].ns, ns);
+}
+
+/* The region that most of it was in; of none the innermost that is open. */
+static uint32_t most_between(const struct ana_region_thread *thread)
+{
+    uint32_t name = thread->open.depth ? thread->frame[thread->open.depth - 1].name : 0;
+    int64_t most_ns = 0;
+    for (size_t i = 0; i < thread->parts; i++)
+        if (thread->between[i].ns > most_ns) {
+            most_ns = thread->between[i].ns;
+            name = thread->between[i].name;
+        }
+    return name;
+}
+
+/* ---- threads ---------------------------------------------------------------------------------------------------- */
 
 static struct ana_region_thread *known_thread(const struct ana_regions *regions, const struct ana_event *e)
 {
@@ -53,8 +119,11 @@ static struct ana_region_thread *thread_of(struct ana_regions *regions, const st
             rank->threads = more;
         }
     }
-    if (e->thread < rank->threads && !rank->thread[e->thread])
+    if (e->thread < rank->threads && !rank->thread[e->thread]) {
         rank->thread[e->thread] = calloc(1, sizeof *rank->thread[0]);
+        if (rank->thread[e->thread])
+            rank->thread[e->thread]->until_ns = e->begin_ns;
+    }
     struct ana_region_thread *thread = known_thread(regions, e);
     regions->out_of_memory |= !thread;
     return thread;
@@ -119,13 +188,13 @@ static void end_region(struct ana_regions *regions, struct ana_region_thread *th
     thread->open.depth = left;
 }
 
-static void begin_region(const struct ana_regions *regions, struct ana_region_thread *thread, uint32_t id,
+static void begin_region(struct ana_regions *regions, struct ana_region_thread *thread, size_t index, uint32_t id,
                          int64_t at_ns)
 {
     int64_t begin_ns = at_ns > regions->from_ns ? at_ns : regions->from_ns;
     if (thread->open.depth >= TRC_REGIONS_DEEP)
         return; /* no recorder writes that */
-    thread->frame[thread->open.depth] = (struct frame){begin_ns, thread->mpi_ns, 0};
+    thread->frame[thread->open.depth] = (struct frame){begin_ns, thread->mpi_ns, 0, name_of(regions, index, id)};
     trc_regions_enter(&thread->open, id);
 }
 
@@ -136,29 +205,45 @@ void ana_regions_item(struct ana_regions *regions, const struct ana_event *e)
     if (!thread)
         return;
     regions->any = true;
+    if (e->kind == TRC_RECORD_BEGIN || e->kind == TRC_RECORD_END)
+        add_between(thread, e->begin_ns);
     if (e->kind == TRC_RECORD_LOST) {
         thread->open.depth = 0; /* the next chunk says what is open */
     } else if (e->kind == TRC_RECORD_BEGIN) {
-        begin_region(regions, thread, id, e->begin_ns);
+        begin_region(regions, thread, e->index, id, e->begin_ns);
     } else if (e->kind == TRC_RECORD_END) {
         end_region(regions, thread, e->index, id, e->begin_ns);
     } else if (thread->open.depth < e->count || thread->open.id[e->count - 1] != id) {
         if (thread->open.depth >= e->count)
             thread->open.depth = (uint32_t)e->count - 1;
-        begin_region(regions, thread, id, e->begin_ns);
+        begin_region(regions, thread, e->index, id, e->begin_ns);
     }
 }
 
-void ana_regions_call(struct ana_regions *regions, const struct ana_event *e)
+/* Adds a call to the time in calls. */
+static void add_call(const struct ana_regions *regions, struct ana_region_thread *thread, const struct ana_event *e)
 {
-    struct ana_region_thread *thread = known_thread(regions, e);
-    if (!thread || !thread->open.depth || (e->use && e->use->is_sub))
-        return;
     int64_t begin_ns = e->begin_ns > regions->from_ns ? e->begin_ns : regions->from_ns;
     int64_t ns = e->end_ns > begin_ns ? e->end_ns - begin_ns : 0;
     if (e->kind == TRC_RECORD_FOLD && e->busy_ns < ns)
         ns = e->busy_ns;
     thread->mpi_ns = ana_plus(thread->mpi_ns, ns);
+}
+
+uint32_t ana_regions_call(struct ana_regions *regions, const struct ana_event *e)
+{
+    struct ana_region_thread *thread = known_thread(regions, e);
+    if (!thread || (e->use && e->use->is_sub))
+        return 0;
+    if (thread->open.depth && !(e->use && e->use->is_out))
+        add_call(regions, thread, e);
+    if (e->kind != TRC_RECORD_EVENT || (e->use && e->use->is_quiet))
+        return 0;
+    add_between(thread, e->begin_ns);
+    uint32_t name = most_between(thread);
+    thread->parts = 0;
+    thread->until_ns = e->end_ns;
+    return name;
 }
 
 /* Adds what a thread is in, as if it ended at `until_ns`, the innermost first. */

@@ -1,5 +1,5 @@
 /* Regions of the program's own: how often and how long each rank is in each, with and without those inside, and how much
- * of it inside calls.  Fed with the items of regions and with all calls, in one pass.
+ * of it inside calls; and which of them lies between two calls.  Fed with the items of regions and with all calls, in one pass.
  *
  * What does not fit is said, not guessed: a region that ended only because one around it did counts in `left`, without
  * its time; an end of what was not open counts in `unmatched`.  A region that is open where records are missing counts
@@ -8,6 +8,7 @@
 #define ANA_REGIONS_H
 
 #include "trace/format/format_items.h"
+#include "trace/reader/reader.h"
 #include "trace/relations/relations.h"
 #include "trace/util/hash_map.h"
 
@@ -19,10 +20,17 @@ struct ana_region {
     int64_t longest_ns;
 };
 
+#define ANA_REGION_NAME 64u
+struct ana_region_name {
+    char text[ANA_REGION_NAME];
+};
+
 struct ana_region_thread; /* the regions that a thread is in */
 
 struct ana_regions {
     size_t ranks;
+    struct trc_file *const *file; /* of each rank; the caller's, as long as this */
+    struct ana_map names;         /* struct ana_region_name by hash of the name: their number is their place */
     struct ana_region_rank {
         struct ana_region_thread **thread;
         uint32_t threads;
@@ -34,15 +42,18 @@ struct ana_regions {
     uint64_t unmatched;
 };
 
-/* Empty sums of a job of `ranks` ranks; time counts from `from_ns` on.  False: out of memory. */
-bool ana_regions_init(struct ana_regions *regions, size_t ranks, int64_t from_ns);
+/* Empty sums of a job of `ranks` ranks with these files; time counts from `from_ns` on.  False: out of memory. */
+bool ana_regions_init(struct ana_regions *regions, struct trc_file *const *file, size_t ranks, int64_t from_ns);
 /* Frees them; the struct is the caller's.  Zeros are allowed. */
 void ana_regions_free(struct ana_regions *regions);
 
 /* Takes an item of a region, or a loss, in the order of its thread. */
 void ana_regions_item(struct ana_regions *regions, const struct ana_event *event);
-/* Takes a call that counts, likewise; needed once `any` is set. */
-void ana_regions_call(struct ana_regions *regions, const struct ana_event *event);
+/* Takes a call that counts, likewise; needed once `any` is set.  Returns the number of the region that the thread was in
+ * for most of the time since its call before, by name and so for all ranks; 0: none. */
+uint32_t ana_regions_call(struct ana_regions *regions, const struct ana_event *event);
+/* The name of a region by its number, cut to ANA_REGION_NAME - 1 bytes; "" for 0.  Valid as long as the sums. */
+const char *ana_regions_name(const struct ana_regions *regions, uint32_t number);
 
 /* Writes into `out` (freed by the caller with ana_map_free) the sums as if all that is open ended at `until_ns`.  False:
  * out of memory. */

@@ -64,29 +64,30 @@ void ana_why_use(struct ana_why *why, const struct ana_event *e, uint32_t call, 
                                         .ends = e->call->opclass == TRC_OP_FINALIZE};
     }
     e->use->place = number;
-    e->use->from = e->use->segment = 0;
+    e->use->from = e->use->region = e->use->segment = 0;
     e->use->is_quiet = e->sig->flags & (TRC_SIG_POLL | TRC_SIG_CONTROL);
 }
 
 /* ---- segments --------------------------------------------------------------------------------------------------- */
 
-uint32_t ana_why_segment(struct ana_why *why, const struct ana_event *e, uint32_t from)
+uint32_t ana_why_segment(struct ana_why *why, const struct ana_event *e, const struct ana_why_thread *thread)
 {
     struct ana_why_rank *rank = &why->rank[e->index];
-    uint32_t to = e->use->place;
+    uint32_t from = thread->place, to = e->use->place, region = thread->region;
+    uint64_t key = (uint64_t)from << 32 | to;
     if (!to)
         return 0;
-    if (rank->segments >= ANA_SEGMENTS_OF_RANK && !ana_map_find(&why->segments, e->index, (uint64_t)from << 32 | to, 0))
-        from = to = 0;
-    uint64_t key = (uint64_t)from << 32 | to;
-    uint32_t number = number_of(why, &why->segments, e->index, key, 0);
+    if (rank->segments >= ANA_SEGMENTS_OF_RANK && !ana_map_find(&why->segments, e->index, key, region))
+        key = from = to = region = 0;
+    uint32_t number = number_of(why, &why->segments, e->index, key, region);
     struct ana_segment *segment = number ? ana_segment_at(why, number) : NULL;
     if (!segment || segment->stretch)
         return number;
     segment->index = (uint32_t)e->index;
     segment->from = from;
     segment->to = to;
-    segment->stretch = number_of(why, &why->stretches, key, 0, 0);
+    segment->region = region;
+    segment->stretch = number_of(why, &why->stretches, key, region, 0);
     segment->longest_ns = -1;
     if (why->spread < ANA_SEGMENTS_SPREAD && (segment->bucket = calloc(TRC_BUCKETS, sizeof *segment->bucket)))
         why->spread++;
@@ -181,7 +182,7 @@ void ana_why_at_edge(struct ana_why *why, const struct ana_event *e, int64_t beg
     bool first_after = thread->place && thread->end_ns < end_ns;
     if (e->end_ns <= begin_ns) {
         if (!e->use->is_sub)
-            *thread = (struct ana_why_thread){begin_ns, 0, INT64_MIN, e->use->place, 0};
+            *thread = (struct ana_why_thread){begin_ns, 0, INT64_MIN, e->use->place, 0, 0};
     } else if (e->begin_ns <= begin_ns) {
         if (!e->use->is_sub)
             thread->place = thread->step = 0; /* what came before it lies outside */

@@ -1,6 +1,7 @@
 /* What threads do between their calls, and what waiting that causes.
  *
- * A *segment* is what a thread does outside MPI between two of its calls: it is known by the two places that call.
+ * A *segment* is what a thread does outside MPI between two of its calls: it is known by the two places that call, and
+ * by the program's own region that most of that time is spent in.
  * Unsuccessful polls do not end a segment, control rounds of a background loop have none.
  *
  * Fed with events and waits in one pass; memory is bounded, whatever the length of the trace:
@@ -37,7 +38,8 @@ struct ana_why_place {
 struct ana_segment {
     uint32_t index;    /* of the rank */
     uint32_t from, to; /* places, + 1; both 0: the segments that had no room */
-    uint32_t stretch;  /* number of (from, to), + 1: equal on all ranks */
+    uint32_t region;   /* of the program's own, that most of it lies in (regions.h); 0: none */
+    uint32_t stretch;  /* number of (from, to, region), + 1: equal on all ranks */
     uint64_t count;
     int64_t total_ns, min_ns, longest_ns, longest_at_ns; /* longest_at: when that began, in job time */
     uint32_t *bucket;                                    /* TRC_BUCKETS counts, or NULL */
@@ -49,6 +51,7 @@ struct ana_why_thread {
     int64_t end_ns, polled_ns; /* when it ended; of the time since then, what was spent in polls */
     int64_t spins_ns;          /* since when it does nothing but poll; INT64_MIN: it does not */
     uint32_t place, step;      /* 0: the next segment has no beginning; number of its last step, 0 none */
+    uint32_t region;           /* that the segment which is about to end lies in */
 };
 
 struct ana_why_rank {
@@ -60,9 +63,9 @@ struct ana_why_rank {
 struct ana_why {
     size_t ranks;
     struct ana_why_rank *rank;
-    struct ana_map segments;  /* struct ana_segment by index, from << 32 | to */
+    struct ana_map segments;  /* struct ana_segment by index, from << 32 | to, region */
     struct ana_map places;    /* struct ana_why_place by hash of module or else address, call, whether it is a module */
-    struct ana_map stretches; /* uint32_t, unused: their number is their place; by from << 32 | to */
+    struct ana_map stretches; /* uint32_t, unused: their number is their place; by from << 32 | to, region */
     size_t spread;            /* segments with buckets */
     struct ana_delays *delays; /* NULL: costs are not looked for */
     bool out_of_memory;        /* something is missing */
@@ -86,8 +89,14 @@ void ana_why_at_edge(struct ana_why *why, const struct ana_event *event, int64_t
 void ana_why_enter(struct ana_why *why, size_t index, uint32_t thread);
 /* The slow path of ana_why_event: polls and control rounds, and a thread's first event. */
 void ana_why_other(struct ana_why *why, const struct ana_event *event);
-/* The segment from a place to that of an event, + 1; 0: out of memory. */
-uint32_t ana_why_segment(struct ana_why *why, const struct ana_event *event, uint32_t from);
+/* The segment that ends at an event of a thread, + 1; 0: out of memory. */
+uint32_t ana_why_segment(struct ana_why *why, const struct ana_event *event, const struct ana_why_thread *thread);
+/* Notes the region that the segment lies in which the thread's next event ends. */
+static inline void ana_why_region(struct ana_why *why, const struct ana_event *event, uint32_t region)
+{
+    if (event->thread < why->rank[event->index].threads)
+        why->rank[event->index].thread[event->thread].region = region;
+}
 /* The segment with this number + 1; valid until another is made. */
 static inline struct ana_segment *ana_segment_at(const struct ana_why *why, uint32_t number)
 {
@@ -148,9 +157,10 @@ static inline __attribute__((always_inline)) void ana_why_event(struct ana_why *
     struct ana_why_thread *thread = &rank->thread[e->thread];
     uint32_t segment = 0;
     if (thread->place) {
-        if (use->from != thread->place) {
-            use->segment = ana_why_segment(why, e, thread->place);
+        if (use->from != thread->place || use->region != thread->region) {
+            use->segment = ana_why_segment(why, e, thread);
             use->from = thread->place;
+            use->region = thread->region;
         }
         segment = use->segment;
     }
@@ -167,7 +177,7 @@ static inline __attribute__((always_inline)) void ana_why_event(struct ana_why *
                                    .place = use->place,
                                    .polled_ns = (uint32_t)ana_earlier(thread->polled_ns, INT32_MAX) & INT32_MAX});
     use->step = thread->step;
-    *thread = (struct ana_why_thread){e->end_ns, 0, INT64_MIN, use->place, thread->step};
+    *thread = (struct ana_why_thread){e->end_ns, 0, INT64_MIN, use->place, thread->step, 0};
 }
 
 #endif

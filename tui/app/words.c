@@ -108,5 +108,7 @@ void tui_words_state(const struct tui_app *app, const struct ana_state_at *state
         ana_append(first, first_size, &n, ", %s", state->comm_name);
     if (sig->flags & TRC_SIG_COLL)
         ana_append(first, first_size, &n, " #%" PRIu64, state->sequence);
+    if (state->region[0])
+        ana_append(first, first_size, &n, "; in %s", state->region);
     write_other_side(app, state, second, second_size);
 }

@@ -156,6 +156,7 @@ static void add_iterations(cJSON *root, const struct ana_job *job, const struct 
         tui_json_ns(row, "seconds", slow->end_ns - slow->begin_ns);
         tui_json_real(row, "rank", slow->index == SIZE_MAX ? NAN : ana_job_rank(job, slow->index)->rank);
         add_ends(row, &slow->from, &slow->to);
+        tui_json_text(row, "region", slow->region[0] ? slow->region : NULL);
         tui_json_real(row, "segment_s", slow->index == SIZE_MAX ? NAN : (double)slow->segment_ns / 1e9);
         cJSON_AddItemToArray(slowest, row);
     }

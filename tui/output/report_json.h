@@ -26,21 +26,21 @@
  *
  *   waits[]     kind (late-sender, late-receiver, late-in-collective), waiter, culprit, count, lost_s
  *
- *   segments[]  what threads do outside MPI between two places that call: from, to ("app.c:17"; null: several together),
- *               times, median_s (of the ranks' medians), worst_rank (whose times cost the others most), worst_s (its
- *               median), costs_s (waiting of others that it caused), ranks, total_s, p99_s, longest_s, longest_rank,
- *               longest_at_s, direct_s (of costs_s: waited for the rank itself), by_rank_s[] (medians, in the order of
- *               ranks[])
+ *   segments[]  what threads do outside MPI between two places that call: from, to ("app.c:17"; null: several
+ *               together), region (of the program's own, that most of it lies in; else null), times, median_s (of the
+ *               ranks' medians), worst_rank (whose times cost the others most), worst_s (its median), costs_s (waiting
+ *               of others that it caused), ranks, total_s, p99_s, longest_s, longest_rank, longest_at_s, direct_s (of
+ *               costs_s: waited for the rank itself), by_rank_s[] (medians, in the order of ranks[])
  *
  *   waits_s     all waiting; delays_s: all that was charged to a cause
  *   path_s      length of the critical path (trace/why/path.h); path_unknown_s: of what is not known of it
  *   prices[]    what can be mended: kind (segment: its ranks[] as fast as the others; transfer, collective: calls that
- *               take no time, the most that can be had), from, to, path_share (of path_s), saves_s
+ *               take no time, the most that can be had), from, to, region, path_share (of path_s), saves_s
  *
- *   iterations  of the loop that the program spends its time in (trace/iter): count, median_s, end (the place whose call
- *               ends one), slowest[] (index from 1, at_s, seconds; rank and from, to, segment_s of what took longer than
- *               usual, null: nothing did), loops[] (from the outermost inward: count, median_s, end, every_few: no loop,
- *               but what is done every few iterations)
+ *   iterations  of the loop that the program spends its time in (trace/iter): count, median_s, end (the place whose
+ *               call ends one), slowest[] (index from 1, at_s, seconds; rank and from, to, region, segment_s of what took
+ *               longer than usual, null: nothing did), loops[] (from the outermost inward: count, median_s, end,
+ *               every_few: no loop, but what is done every few iterations)
  *
  *   clocks[]    host (of its first rank), ranks, offset_s (its CLOCK_MONOTONIC less that of the first), realtime_s (the
  *               same for CLOCK_REALTIME), drift_ppm, error_s, fitted; empty where all ranks share one clock

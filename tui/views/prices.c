@@ -81,9 +81,9 @@ int tui_draw_prices(const struct tui_app *app, struct tui_grid *grid, struct tui
 
 static bool is_of(const struct ana_segment_stat *segment, const struct ana_price *price)
 {
-    return segment->from.call && strcmp(segment->from.call, price->from.call) == 0 &&
-           strcmp(segment->to.call, price->to.call) == 0 && strcmp(segment->from.place, price->from.place) == 0 &&
-           strcmp(segment->to.place, price->to.place) == 0;
+    return segment->from.call && strcmp(segment->region, price->region) == 0 &&
+           strcmp(segment->from.call, price->from.call) == 0 && strcmp(segment->to.call, price->to.call) == 0 &&
+           strcmp(segment->from.place, price->from.place) == 0 && strcmp(segment->to.place, price->to.place) == 0;
 }
 
 void tui_price_open(struct tui_app *app, int line)

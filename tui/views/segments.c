@@ -123,7 +123,7 @@ static int act_on_segment(struct tui_app *app, enum tui_action action)
 {
     const struct ana_segment_stat *segment = find_chosen(app);
     if (action == TUI_ACTION_SEGMENTS) {
-        tui_app_open(app, TUI_VIEW_CALLS);
+        tui_app_open(app, app->summary.region_count ? TUI_VIEW_REGIONS : TUI_VIEW_CALLS);
         return TUI_REDRAW;
     }
     if (action != TUI_ACTION_DEEPER || !segment)
@@ -141,7 +141,8 @@ const struct tui_view tui_view_segments = {
     .title = "Between calls",
     .about =
         "What do threads do outside MPI between two calls, which rank takes longer than the others, and how long do "
-        "others wait because of it?  Enter: the longest in the timeline.  Tab: the places that call.",
+        "others wait because of it?  Enter: the longest in the timeline.  Tab: the program's own regions, or the "
+        "places that call.",
     .table = &spec,
     .draw = draw_segments,
     .act = act_on_segment,

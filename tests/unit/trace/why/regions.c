@@ -102,6 +102,28 @@ static void check_whole(struct ana_job *job)
     ana_summary_free(&s);
 }
 
+/* The same two calls of one place are a segment in each region that most of the time between them is spent in. */
+static void check_segments(struct ana_job *job)
+{
+    struct ana_summary s = folder_summary(job);
+    char words[200];
+    unsigned seen = 0;
+    for (size_t i = 0; i < s.segment_count; i++) {
+        const struct ana_segment_stat *segment = &s.segments[i];
+        bool compute = strcmp(segment->region, "compute") == 0;
+        ana_segment_words(segment, words, sizeof words);
+        if (strcmp(segment->from.place, "0xa0") != 0 || strcmp(segment->to.place, "0xa0") != 0)
+            continue;
+        seen |= compute ? 1 : 2;
+        CHECK(compute || strcmp(segment->region, "step") == 0, "in %s", segment->region);
+        CHECK(segment->times == (compute ? 10 : 8) && segment->longest_ns == (compute ? 75 : 10) * US, "%s: %llu, %lld",
+              words, (unsigned long long)segment->times, (long long)segment->longest_ns);
+        CHECK(!compute || strcmp(words, "compute: Comm_rank 0xa0 -> Comm_rank 0xa0") == 0, "%s", words);
+    }
+    CHECK(seen == 3, "both");
+    ana_summary_free(&s);
+}
+
 int main(void)
 {
     folder_make("regions");
@@ -113,6 +135,7 @@ int main(void)
     }
     struct ana_job *job = folder_open();
     check_whole(job);
+    check_segments(job);
     /* From the middle of the first step's computation of both ranks on, to the end of it. */
     struct ana_summary s = summary_of(job, 1030 * US, 1081 * US);
     const struct ana_region_stat *r = region(&s, "compute");

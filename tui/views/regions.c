@@ -1,0 +1,96 @@
+/* Regions: the program's own, as its source names them. */
+#include "trace/util/hash.h"
+#include "tui/app/view.h"
+
+#include <inttypes.h>
+
+static size_t count_regions(const void *data)
+{
+    const struct tui_app *app = data;
+    return app->has_summary ? app->summary.region_count : 0;
+}
+
+static const struct ana_region_stat *get_region(const void *data, size_t row)
+{
+    return &((const struct tui_app *)data)->summary.regions[row];
+}
+
+static uint64_t identify_region(const void *data, size_t row)
+{
+    return ana_hash_text(get_region(data, row)->name);
+}
+
+static void fill_region_cell(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
+{
+    tui_metric(column->metric, get_region(data, row), &((const struct tui_app *)data)->whole, out);
+}
+
+static void show_rank(const void *data, size_t row, struct tui_value *out)
+{
+    char rank[ANA_TEXT];
+    if (get_region(data, row)->worst_ns >= 0)
+        snprintf(out->text, sizeof out->text, "%s",
+                 tui_app_rank_name(data, get_region(data, row)->worst_index, rank, sizeof rank));
+}
+
+static void show_left(const void *data, size_t row, struct tui_value *out)
+{
+    if (get_region(data, row)->left)
+        out->style = TUI_STYLE_NOTABLE;
+}
+
+static const struct tui_column columns[] = {
+    {TUI_METRIC(REGION_NAME), 20, TUI_ASCENDING | TUI_STRETCH, NULL},
+    {TUI_METRIC(REGION_TIMES), 6, 0, NULL},
+    {TUI_METRIC(REGION_TOTAL), 6, TUI_FIRST_SORT, NULL},
+    {TUI_METRIC(REGION_OWN), 6, 0, NULL},
+    {TUI_METRIC(REGION_MPI), 6, 0, NULL},
+    {TUI_METRIC(REGION_WORST_RANK), 5, TUI_ASCENDING, show_rank},
+    {TUI_METRIC(REGION_WORST), 6, 0, NULL},
+    {TUI_METRIC(REGION_LONGEST), 7, 0, NULL},
+    {TUI_METRIC(REGION_LEFT), 6, 0, show_left},
+    {TUI_METRIC(REGION_RANKS), 6, 0, NULL},
+};
+static const struct tui_table_spec spec = {.columns = columns,
+                                           .column_count = sizeof columns / sizeof *columns,
+                                           .rows = count_regions,
+                                           .value = fill_region_cell,
+                                           .identity = identify_region};
+
+static void draw_regions(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    struct tui_rect line = {rect.x, rect.y + rect.h - 1, rect.w, 1};
+    tui_table_draw(&app->table[TUI_VIEW_REGIONS], &spec, app, grid,
+                   (struct tui_rect){rect.x, rect.y, rect.w, rect.h - 1});
+    if (!count_regions(app))
+        tui_put(grid, line, 1, 0, TUI_STYLE_DIM,
+                "the program names no regions (hpctop.h, NVTX, MPI_Pcontrol; Tab: calls)");
+    else if (app->summary.region_unmatched)
+        tui_putf(grid, line, 1, 0, TUI_STYLE_NOTABLE, "%" PRIu64 " ends were of regions that were not open",
+                 app->summary.region_unmatched);
+}
+
+/* Enter: what threads do between calls in that region. */
+static int act_on_region(struct tui_app *app, enum tui_action action)
+{
+    size_t row = tui_table_row(&app->table[TUI_VIEW_REGIONS]);
+    struct tui_table *segments = &app->table[TUI_VIEW_SEGMENTS];
+    if (action == TUI_ACTION_SEGMENTS) {
+        tui_app_open(app, TUI_VIEW_CALLS);
+        return TUI_REDRAW;
+    }
+    if (action != TUI_ACTION_DEEPER || row == SIZE_MAX)
+        return TUI_UNHANDLED;
+    snprintf(segments->filter, sizeof segments->filter, "%.62s:", get_region(app, row)->name);
+    tui_app_open(app, TUI_VIEW_SEGMENTS);
+    return TUI_REDRAW;
+}
+
+const struct tui_view tui_view_regions = {
+    .title = "Regions",
+    .about = "How long is each rank in the regions that the program's source names?  Enter: what threads do between "
+             "calls in that region.  Tab: the places that call.",
+    .table = &spec,
+    .draw = draw_regions,
+    .act = act_on_region,
+};
