@@ -85,6 +85,31 @@ def refused():
         check("refused: " + " ".join(arguments), r.code == code and words in r.err and not r.out and r.err.count("\n") == 1, r)
 
 
+def sized(whole):
+    """Of traffic: 256 KiB are quick once they are sent, and late; the list of a window says who, and where."""
+    sizes = {s["from_bytes"]: s for s in whole["sizes"]}
+    check("sizes of messages", {k: s["messages"] for k, s in sizes.items()} == {1024: 120, 262144: 4}, sizes)
+    large, small = sizes[262144], sizes[1024]
+    check("large ones come late, all of them", large["late"] == 4 and large["late_p50_s"] >= 0.025 and
+          large["late_s"] >= 4 * 0.03 - 0.02 and small["late_p50_s"] < 0.01, sizes)
+    check("a late sender is no slow message", large["latency_min_s"] < 0.5 * large["late_p50_s"], large)
+    rates = {(p["src"], p["dst"]): p["bandwidth"] for p in whole["pairs"]}
+    check("bandwidth of sizes and pairs", rates[1, 0] > 0 and large["bandwidth"] > small["bandwidth"] > 0 and
+          large["bytes"] / large["bandwidth"] < large["messages"] * large["latency_max_s"] * 1.01, (rates, sizes))
+    rep = report("--from", "0", "--to", "1000", "traffic")
+    late = [s for s in rep["standouts"] if s["from_bytes"] == 262144]
+    with open(TOP + "/workloads/traffic.c") as f:
+        send = next("traffic.c:%d" % n for n, text in enumerate(f, 1) if "/* line: send */" in text)
+    check("the list has the late sender", len(late) == 1 and (late[0]["rank"], late[0]["times"], late[0]["waiters"],
+                                                              late[0]["from"]) == (1, 4, 1, send), rep["standouts"])
+    slow = rep["slowest_messages"][0]
+    check("the slowest message is one of them", (slow["src"], slow["dst"], slow["bytes"]) == (1, 0, 262144) and
+          slow["late_s"] >= 0.025 and slow["time_s"] >= slow["late_s"], rep["slowest_messages"])
+    text = hpctop("report", "--from", "0", "--to", "1000", "traffic").out
+    check("the page says so", "stand out:" in text and "late sender" in text and "256 KiB to rank 0" in text and
+          "MESSAGES BY SIZE" in text, text[:3000])
+
+
 def filtered():
     """workloads/traffic.c: what is on each of its communicators."""
     traffic = mpirun(3, [workload("traffic")], "traffic")
@@ -105,6 +130,7 @@ def filtered():
     check("one call of one rank", names == {"MPI_Allreduce"}, names)
     parts = [report("--comm", c["communicator"], "traffic") for c in {c["communicator"]: c for c in whole["collectives"]}.values()]
     check("communicators are found by the report's own names", all(parts) and all(p["window"]["words"] for p in parts), parts)
+    sized(whole)
     for arguments, words in ((["--comm", "nothing"], "no communicator nothing"), (["--comm", "#99"], "no communicator #99"),
                              (["--call", "MPI_Never"], "no call named MPI_Never")):
         r = hpctop("report", *arguments, "traffic")

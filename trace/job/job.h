@@ -211,6 +211,17 @@ struct ana_pair {
     size_t source, destination; /* rank indices */
     uint64_t messages, bytes;
     double latency_min_ns, latency_p50_ns; /* send begun to receive complete; NAN unknown */
+    double bandwidth;                      /* bytes/s while both ends were ready; NAN unknown */
+    int64_t waited_ns;                     /* the receiver waited for sends that had not begun */
+};
+
+/* Messages of one size, seen at both ends. */
+struct ana_size_stat {
+    int size_class;
+    uint64_t bytes;
+    struct ana_times latency; /* send begun to receive complete */
+    struct ana_times wait;    /* of those whose receiver waited in a call for the send to begin: how long */
+    double bandwidth;         /* bytes/s from when both ends had begun to the end of the receive; NAN unknown */
 };
 
 struct ana_collective {
@@ -292,6 +303,8 @@ struct ana_region_stat {
 };
 
 struct ana_summary;
+struct ana_standout;
+struct ana_slow_message;
 /* What it would save to mend one thing (trace/why/replay.h). */
 struct ana_price {
     enum ana_price_kind { ANA_PRICE_SEGMENT, ANA_PRICE_TRANSFER, ANA_PRICE_COLLECTIVE } kind;
@@ -380,6 +393,12 @@ struct ana_summary {
     struct ana_call_stat *cells;
     size_t pair_count; /* by source, then destination */
     struct ana_pair *pairs;
+    size_t size_count; /* sizes ascending */
+    struct ana_size_stat *sizes;
+    size_t standout_count; /* standout.h; of a part of the run: by what they cost, the worst first */
+    struct ana_standout *standouts;
+    size_t slow_count; /* the slowest messages of it, slowest first */
+    struct ana_slow_message *slow;
     uint64_t call_overflow;  /* calls in the ranks' totals only: a thread made more kinds than it has rows for */
     uint64_t pair_overflow;  /* messages whose partner could not be told */
     size_t collective_count; /* sorted by lost_ns */

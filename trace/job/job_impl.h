@@ -229,6 +229,9 @@ bool ana_summary_time_range(struct ana_job *job, struct ana_summary *s);
 /* summary_events.c: fills what only events tell: waits, collectives, sites, latencies.  False: out of memory. */
 bool ana_summary_relations(struct ana_job *job, struct ana_summary *s, const struct ana_tally *relations,
                            const struct ana_tally *events);
+struct ana_taken; /* taken.h */
+/* summary_standouts.c: fills what stands out in a part of the run.  False: out of memory. */
+bool ana_summary_standouts(const struct ana_job *job, struct ana_summary *s, const struct ana_taken *taken);
 /* summary_segments.c: fills the segments.  False: out of memory. */
 bool ana_summary_segments(struct ana_job *job, struct ana_summary *s, const struct ana_pass *pass);
 /* summary_segments.c: writes what a place (number of trace/why, + 1) is called; 0 leaves it empty. */

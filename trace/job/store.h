@@ -40,6 +40,8 @@ struct ana_kept_wait {
     enum ana_wait_kind kind;
     uint32_t waiter, culprit, call; /* call: job-wide number of the one that the waiter is in */
     uint32_t comm, place;           /* of that call, as in ana_kept_places */
+    uint32_t segment;               /* of the culprit before it came, number of trace/why, + 1; 0: unknown */
+    float segment_ns;               /* how long it lasted */
     uint64_t before;                /* the waiter's wait before this one, as a number of waits so far; 0: none */
     int64_t begin_ns, end_ns;
 };
@@ -80,10 +82,9 @@ static inline const struct ana_kept_message *ana_store_message(struct ana_store 
     return slot;
 }
 
-/* Keeps a wait state; `call` is job-wide, `comm` and `place` as in ana_kept_places.  Returns what was kept, valid until
- * the next. */
+/* Keeps a wait state; `more` has what is not in the span.  Returns what was kept, valid until the next. */
 static inline const struct ana_kept_wait *ana_store_wait(struct ana_store *store, const struct ana_wait_span *span,
-                                                         uint32_t call, uint32_t comm, uint32_t place)
+                                                         const struct ana_kept_wait *more)
 {
     struct ana_kept_wait *slot = &store->wait[store->waits % ANA_STORE_WAITS];
     if (store->waits++ >= ANA_STORE_WAITS && slot->end_ns > store->waits_since_ns)
@@ -92,9 +93,11 @@ static inline const struct ana_kept_wait *ana_store_wait(struct ana_store *store
         .kind = span->kind,
         .waiter = (uint32_t)span->waiter,
         .culprit = (uint32_t)span->culprit,
-        .call = call,
-        .comm = comm,
-        .place = place,
+        .call = more->call,
+        .comm = more->comm,
+        .place = more->place,
+        .segment = more->segment,
+        .segment_ns = more->segment_ns,
         .before = store->last_wait[span->waiter],
         .begin_ns = span->begin_ns,
         .end_ns = span->end_ns,

@@ -245,6 +245,9 @@ void ana_summary_free(struct ana_summary *s)
     free(s->calls);
     free(s->cells);
     free(s->pairs);
+    free(s->sizes);
+    free(s->standouts);
+    free(s->slow);
     free(s->collectives);
     free(s->waits);
     free(s->sites);

@@ -126,12 +126,15 @@ static bool add_rank(struct ana_job *job, struct ana_rank_stat *stat, struct ana
 void ana_summary_latency(struct ana_pair *pair, const struct ana_tally *relations)
 {
     const struct ana_pair_sum *sum = ana_map_find(&relations->pairs, pair->source, pair->destination, 0);
-    pair->latency_min_ns = pair->latency_p50_ns = NAN;
+    pair->latency_min_ns = pair->latency_p50_ns = pair->bandwidth = NAN;
     if (!sum || sum->matched == 0)
         return;
     pair->latency_min_ns = (double)(sum->latency ? sum->latency->min_ns : sum->latency_min_ns);
     if (sum->latency)
         pair->latency_p50_ns = ana_small_of(sum->latency).p50_ns;
+    if (sum->moving_ns > 0)
+        pair->bandwidth = (double)sum->moved / ((double)sum->moving_ns / 1e9);
+    pair->waited_ns = sum->waited_ns;
 }
 
 /* Adds the messages of rank `from` to ranks of other worlds, which only its events tell.  Returns how many there are.
@@ -192,7 +195,8 @@ static bool add_pairs(struct ana_job *job, struct ana_summary *s)
         const uint64_t *key = ana_map_key(&map, i);
         const struct ana_pair_sum *sum = ana_map_value(&map, i);
         struct ana_pair *pair = &s->pairs[s->pair_count++];
-        *pair = (struct ana_pair){key[0], key[1], sum->messages, sum->bytes, NAN, NAN};
+        *pair =
+            (struct ana_pair){.source = key[0], .destination = key[1], .messages = sum->messages, .bytes = sum->bytes};
         ana_summary_latency(pair, &job->pass.tally);
     }
     if (ok)

@@ -311,6 +311,23 @@ static bool add_to_calls(struct ana_job *job, struct ana_summary *s, const struc
     return ok;
 }
 
+static bool add_sizes(struct ana_summary *s, const struct ana_tally *t)
+{
+    s->sizes = calloc(ANA_TALLY_SIZES, sizeof *s->sizes);
+    for (int i = 0; s->sizes && i < (int)ANA_TALLY_SIZES; i++) {
+        const struct ana_size_sum *sum = t->size[i];
+        if (sum)
+            s->sizes[s->size_count++] = (struct ana_size_stat){
+                .size_class = i,
+                .bytes = sum->bytes,
+                .latency = ana_small_of(&sum->latency),
+                .wait = ana_small_of(&sum->wait),
+                .bandwidth = sum->moving_ns > 0 ? (double)sum->bytes / ((double)sum->moving_ns / 1e9) : NAN,
+            };
+    }
+    return s->sizes != NULL;
+}
+
 bool ana_summary_relations(struct ana_job *job, struct ana_summary *s, const struct ana_tally *relations,
                            const struct ana_tally *events)
 {
@@ -324,5 +341,5 @@ bool ana_summary_relations(struct ana_job *job, struct ana_summary *s, const str
     s->message_latency = ana_small_of(&latency);
     s->clock_violations = relations->clock_violations;
     return add_to_ranks(job, s, relations) && add_collectives(job, s, relations) && add_waits(s, relations) &&
-           add_sites(job, s, events) && add_to_calls(job, s, relations, events);
+           add_sizes(s, relations) && add_sites(job, s, events) && add_to_calls(job, s, relations, events);
 }

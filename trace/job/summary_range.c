@@ -1,23 +1,18 @@
 /* Summaries of a part of the events: time ranges and filters. */
 #include "trace/job/job_impl.h"
+#include "trace/job/taken.h"
 #include "trace/job/window.h"
 #include <math.h>
 #include <stdlib.h>
 
 /* ---- relations --------------------------------------------------------------------------------------------------- */
 
-/* What a filter takes of the relations in the store. */
-struct taken {
-    uint32_t comm;  /* number of ana_store_comm; 0: any */
-    bool *of_place; /* by place of trace/why; NULL: any */
-};
-
 /* False: out of memory. */
-static bool find_taken(struct ana_job *job, const struct ana_selection *selection, struct taken *out)
+static bool find_taken(struct ana_job *job, const struct ana_selection *selection, struct ana_taken *out)
 {
     const struct ana_map *places = &job->pass.why.places;
     struct ana_selection rest = {.call = selection->call, .site = selection->site};
-    *out = (struct taken){.comm = selection->comm ? ana_store_comm(&job->store, selection->comm) : 0};
+    *out = (struct ana_taken){.comm = selection->comm ? ana_store_comm(&job->store, selection->comm) : 0};
     if (!ana_has_filter(&rest))
         return !selection->comm || out->comm;
     out->of_place = calloc(places->count + 1, sizeof *out->of_place);
@@ -28,14 +23,7 @@ static bool find_taken(struct ana_job *job, const struct ana_selection *selectio
     return out->of_place != NULL;
 }
 
-static bool takes(const struct taken *taken, uint32_t comm, uint32_t place, uint32_t other_place)
-{
-    bool there =
-        !taken->of_place || (place && taken->of_place[place - 1]) || (other_place && taken->of_place[other_place - 1]);
-    return there && (!taken->comm || comm == taken->comm);
-}
-
-static void collect_messages(const struct ana_job *job, const struct ana_summary *s, const struct taken *taken,
+static void collect_messages(const struct ana_job *job, const struct ana_summary *s, const struct ana_taken *taken,
                              struct ana_tally *t)
 {
     const struct ana_store *store = &job->store;
@@ -45,34 +33,33 @@ static void collect_messages(const struct ana_job *job, const struct ana_summary
         const struct ana_kept_places *at = ana_store_places_at(store, i);
         if (m->recv_complete_ns >= s->begin_ns && m->recv_complete_ns < s->end_ns &&
             (ana_selected(ranks, m->source) || ana_selected(ranks, m->destination)) &&
-            takes(taken, at->comm, at->send, at->receive))
+            ana_taken_has(taken, at->comm, at->send, at->receive))
             ana_tally_message(t, m, &(struct ana_tally_note){0});
     }
 }
 
 /* Adds the relations in the store that are selected. */
-static bool collect_relations(struct ana_job *job, const struct ana_summary *s, struct ana_tally *t)
+static bool collect_relations(const struct ana_job *job, const struct ana_summary *s, const struct ana_taken *taken,
+                              struct ana_tally *t)
 {
     const struct ana_store *store = &job->store;
-    struct taken taken;
-    bool ok = find_taken(job, &s->selection, &taken) && ana_tally_init(t, job->count);
+    bool ok = ana_tally_init(t, job->count);
     if (ok)
-        collect_messages(job, s, &taken, t);
+        collect_messages(job, s, taken, t);
     for (size_t i = 0; ok && i < ana_store_count(store->waits, ANA_STORE_WAITS); i++) {
         struct ana_kept_wait w = *ana_store_wait_at(store, i);
         w.begin_ns = w.begin_ns > s->begin_ns ? w.begin_ns : s->begin_ns;
         w.end_ns = w.end_ns < s->end_ns ? w.end_ns : s->end_ns;
-        if (w.end_ns > w.begin_ns && takes(&taken, w.comm, w.place, 0))
+        if (w.end_ns > w.begin_ns && ana_taken_has(taken, w.comm, w.place, 0))
             ana_tally_wait(t, &w, &(struct ana_tally_note_wait){0});
     }
     for (size_t i = 0; ok && i < ANA_STORE_INSTANCES && store->instances; i++) {
         const struct ana_kept_instance *k = &store->instance[i];
         bool on = !s->selection.comm || k->comm_identity == s->selection.comm;
         if (k->arrivals > 1 && !k->mismatched && k->last_ns >= s->begin_ns && k->last_ns < s->end_ns && on &&
-            takes(&taken, taken.comm, k->place, 0))
+            ana_taken_has(taken, taken->comm, k->place, 0))
             ana_tally_instance(t, k);
     }
-    free(taken.of_place);
     return ok && !t->out_of_memory;
 }
 
@@ -173,7 +160,8 @@ static bool range_pairs(struct ana_summary *s, const struct ana_tally *t, const 
         const uint64_t *key = ana_map_key(&t->pairs, i);
         const struct ana_pair_sum *sum = ana_map_value(&t->pairs, i);
         struct ana_pair *pair = &s->pairs[s->pair_count++];
-        *pair = (struct ana_pair){key[0], key[1], sum->messages, sum->bytes, NAN, NAN};
+        *pair =
+            (struct ana_pair){.source = key[0], .destination = key[1], .messages = sum->messages, .bytes = sum->bytes};
         ana_summary_latency(pair, relations);
     }
     ana_summary_sort_pairs(s);
@@ -183,10 +171,13 @@ static bool range_pairs(struct ana_summary *s, const struct ana_tally *t, const 
 bool ana_summary_time_range(struct ana_job *job, struct ana_summary *s)
 {
     struct ana_tally relations = {0};
+    struct ana_taken taken;
     const struct ana_tally *events = &job->range.pass.tally;
     range_ranks(job, s, events);
-    bool ok = collect_relations(job, s, &relations) && range_calls(job, s, events) &&
-              range_pairs(s, events, &relations) && ana_summary_relations(job, s, &relations, events);
+    bool ok = find_taken(job, &s->selection, &taken) && collect_relations(job, s, &taken, &relations) &&
+              range_calls(job, s, events) && range_pairs(s, events, &relations) &&
+              ana_summary_relations(job, s, &relations, events) && ana_summary_standouts(job, s, &taken);
+    free(taken.of_place);
     ana_tally_free(&relations);
     return ok;
 }

@@ -17,6 +17,16 @@ static inline uint32_t place_of(const struct ana_job *job, size_t index, uint32_
     return step ? step->place : 0;
 }
 
+/* Finds what the culprit did before it came. */
+static inline void find_segment(const struct ana_job *job, const struct ana_wait_span *span, struct ana_kept_wait *out)
+{
+    const struct ana_delays *delays = job->pass.why.delays;
+    const struct ana_why_step *came = ana_step_at(delays, span->culprit, span->came_step);
+    const struct ana_why_step *before = came ? ana_step_at(delays, span->culprit, came->back) : NULL;
+    out->segment = before ? came->segment : 0;
+    out->segment_ns = before ? (float)(came->begin_ns - before->end_ns) : 0;
+}
+
 /* Counts a wait; returns what is left of its span without the time that was counted before. */
 static inline int64_t take_wait(struct ana_job *job, struct ana_wait_span *span, struct ana_tally_note_wait *note,
                                 uint32_t comm)
@@ -32,8 +42,10 @@ static inline int64_t take_wait(struct ana_job *job, struct ana_wait_span *span,
         note->number = ana_call_number(job, span->call);
         note->waits = 0;
     }
-    uint32_t place = place_of(job, span->waiter, span->waiter_step);
-    ana_tally_wait(&job->pass.tally, ana_store_wait(&job->store, span, note->number, comm, place), note);
+    struct ana_kept_wait more = {.call = note->number, .comm = comm};
+    more.place = place_of(job, span->waiter, span->waiter_step);
+    find_segment(job, span, &more);
+    ana_tally_wait(&job->pass.tally, ana_store_wait(&job->store, span, &more), note);
     struct ana_lane *lane = &job->lane[span->waiter];
     struct ana_bucket *bucket = ana_lane_hot(lane, span->begin_ns, span->end_ns);
     if (bucket)

@@ -29,6 +29,8 @@ void ana_tally_free(struct ana_tally *tally)
 {
     for (size_t i = 0; i < tally->pairs.count; i++)
         free(((struct ana_pair_sum *)ana_map_value(&tally->pairs, i))->latency);
+    for (size_t i = 0; i < ANA_TALLY_SIZES; i++)
+        free(tally->size[i]);
     struct ana_map *map[] = {&tally->calls, &tally->threads,      &tally->sites,     &tally->pairs, &tally->collectives,
                              &tally->last,  &tally->last_of_call, &tally->instances, &tally->waits};
     for (size_t i = 0; i < sizeof map / sizeof *map; i++)
@@ -127,8 +129,10 @@ void ana_tally_time(struct ana_tally *tally, const struct ana_event *e, int64_t 
     int64_t inside = end_ns - begin_ns;
     if (e->kind == TRC_RECORD_FOLD && e->end_ns > e->begin_ns)
         inside = ana_rounded((double)e->busy_ns * (double)inside / (double)(e->end_ns - e->begin_ns));
-    int64_t *ns = &thread->ns[trc_opclass_category(e->call->opclass)];
-    *ns = ana_plus(*ns, inside);
+    enum trc_opclass opclass = e->call->opclass;
+    int64_t *ns = &thread->ns[trc_opclass_category(opclass)];
+    if (!trc_opclass_is(opclass, TRC_FACT_EDGE) && opclass != TRC_OP_ABORT) /* the run lies between these */
+        *ns = ana_plus(*ns, inside);
     struct ana_call_sum *sum = call_sum(tally, e->use);
     struct ana_site_sum *site = site_sum(tally, e->use);
     if (sum)
@@ -164,6 +168,15 @@ uint32_t ana_tally_pair_place(struct ana_tally *tally, const struct ana_kept_mes
             pair->latency = calloc(1, sizeof *pair->latency);
     }
     return place;
+}
+
+struct ana_size_sum *ana_tally_size_make(struct ana_tally *tally, uint32_t size_class)
+{
+    struct ana_size_sum *sum = size_class < ANA_TALLY_SIZES ? calloc(1, sizeof *sum) : NULL;
+    tally->out_of_memory |= !sum;
+    if (sum)
+        tally->size[size_class] = sum;
+    return sum;
 }
 
 uint32_t ana_tally_wait_place(struct ana_tally *tally, const struct ana_kept_wait *w)

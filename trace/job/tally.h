@@ -3,11 +3,13 @@
 #ifndef ANA_TALLY_H
 #define ANA_TALLY_H
 
+#include "trace/format/histogram.h"
 #include "trace/util/hash_map.h"
 #include "trace/relations/relations.h"
 #include "trace/job/store.h"
 #include "trace/util/times.h"
 
+#define ANA_TALLY_SIZES           65u    /* trc_size_class() gives no more */
 #define ANA_TALLY_PAIR_HISTOGRAMS 65536u /* pairs with a distribution of their latencies; others know their least */
 
 /* Values of the maps. */
@@ -30,6 +32,15 @@ struct ana_pair_sum {         /* source, destination */
     uint64_t matched;
     int64_t latency_min_ns;          /* of those, where there is no distribution */
     struct ana_times_small *latency; /* NULL beyond ANA_TALLY_PAIR_HISTOGRAMS */
+    uint64_t moved;                  /* bytes of those that were matched */
+    int64_t moving_ns, waited_ns;    /* as in ana_size_sum */
+};
+/* Messages of one size that were seen at both ends. */
+struct ana_size_sum {
+    struct ana_times_small latency; /* send begun to receive completed */
+    struct ana_times_small wait;    /* of those that came late: what the receiver had waited for the send to begin */
+    uint64_t bytes;
+    int64_t moving_ns; /* both ends begun to receive completed: what bytes are divided by */
 };
 struct ana_collective_sum { /* communicator identity, call number */
     const struct trc_comm *comm;
@@ -69,7 +80,8 @@ struct ana_tally {
     size_t ranks;
     struct ana_rank_sum *rank;
     struct ana_map calls, threads, sites, pairs, collectives, last, last_of_call, instances, waits;
-    struct ana_times_small other_latency; /* of messages between pairs that have no distribution of their own */
+    struct ana_size_sum *size[ANA_TALLY_SIZES]; /* by size class; NULL: none yet */
+    struct ana_times_small other_latency;       /* of messages between pairs that have no distribution of their own */
     uint64_t clock_violations;
     bool out_of_memory; /* something is missing from the sums */
 };
@@ -110,6 +122,31 @@ uint32_t ana_tally_pair_place(struct ana_tally *tally, const struct ana_kept_mes
 /* The place + 1 of the sums of such waits, made if there are none yet; 0: out of memory. */
 uint32_t ana_tally_wait_place(struct ana_tally *tally, const struct ana_kept_wait *wait);
 
+/* The sums of a size class, made if there are none yet; NULL: out of memory. */
+struct ana_size_sum *ana_tally_size_make(struct ana_tally *tally, uint32_t size_class);
+
+/* Adds a message to those of its size, and to its pair. */
+static inline void ana_tally_size(struct ana_tally *tally, const struct ana_kept_message *m, struct ana_pair_sum *pair)
+{
+    uint32_t size_class = trc_size_class(m->bytes);
+    struct ana_size_sum *sum = tally->size[size_class];
+    if (__builtin_expect(!sum, 0) && !(sum = ana_tally_size_make(tally, size_class)))
+        return;
+    int64_t ready_ns = m->recv_begin_ns > m->send_begin_ns ? m->recv_begin_ns : m->send_begin_ns;
+    int64_t moving_ns = m->recv_complete_ns > ready_ns ? m->recv_complete_ns - ready_ns : 0;
+    int64_t waited_ns = m->recv_wait_ns == INT64_MIN ? 0 : m->send_begin_ns - m->recv_wait_ns;
+    ana_small_add_one(&sum->latency, m->recv_complete_ns - m->send_begin_ns);
+    sum->bytes += m->bytes;
+    sum->moving_ns = ana_plus(sum->moving_ns, moving_ns);
+    if (waited_ns > 0)
+        ana_small_add_one(&sum->wait, waited_ns);
+    if (!pair)
+        return;
+    pair->moved += m->bytes;
+    pair->moving_ns = ana_plus(pair->moving_ns, moving_ns);
+    pair->waited_ns = ana_plus(pair->waited_ns, waited_ns > 0 ? waited_ns : 0);
+}
+
 /* Adds the latency of a message that was matched; a negative one is a clock violation. */
 static inline void ana_tally_message(struct ana_tally *tally, const struct ana_kept_message *m,
                                      struct ana_tally_note *note)
@@ -124,6 +161,7 @@ static inline void ana_tally_message(struct ana_tally *tally, const struct ana_k
     struct ana_pair_sum *pair = note->pair ? ana_map_value(&tally->pairs, note->pair - 1) : NULL;
     if (pair)
         pair->matched++;
+    ana_tally_size(tally, m, pair);
     if (pair && pair->latency) {
         ana_small_add_one(pair->latency, ns);
         return;

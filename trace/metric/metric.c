@@ -9,7 +9,10 @@ typedef struct ana_region_stat row_REGION;
 typedef struct ana_price row_PRICE;
 typedef struct ana_collective row_COLLECTIVE;
 typedef struct ana_pair row_PAIR;
+typedef struct ana_size_stat row_SIZE;
 typedef struct ana_wait row_WAIT;
+typedef struct ana_standout row_STANDOUT;
+typedef struct ana_slow_message row_SLOW;
 typedef struct ana_job_clock row_CLOCK;
 typedef struct ana_carried row_LIBRARY;
 typedef struct ana_nccl_stat row_NCCL;
@@ -72,8 +75,11 @@ static struct ana_value of_value(struct ana_value x)
     "who came last most often, and in how many of the instances: any rank of the communicator, also one not in view"
 #define HELP_SENT     "bytes handed to MPI for others"
 #define HELP_RECEIVED "bytes that arrived"
-#define HELP_COMM     "communicator: its name, or its number and size"
-#define COUNTED       row->stat && row->stat->counted
+#define HELP_BANDWIDTH                                                                                                 \
+    "bytes / time from when both ends had begun to the end of the receive: what the network gave, if receivers were "  \
+    "quick"
+#define HELP_COMM "communicator: its name, or its number and size"
+#define COUNTED   row->stat && row->stat->counted
 
 static struct ana_value rank_index(size_t index)
 {
@@ -135,6 +141,11 @@ static double share_of_waiter(const struct ana_wait *wait, const struct ana_summ
         if (s->ranks[i].index == wait->waiter)
             return share_of(wait->lost_ns, ana_rank_seen_ns(&s->ranks[i]));
     return NAN;
+}
+
+static uint64_t least_of_class(int size_class)
+{
+    return size_class > 0 ? 1ull << (size_class - 1) : 0;
 }
 
 static uint64_t more_of(uint64_t a, uint64_t b)

@@ -4,6 +4,7 @@
 #define ANA_METRIC_H
 
 #include "trace/gpu/device.h"
+#include "trace/job/standout.h"
 #include "trace/util/numfmt.h"
 
 enum { ANA_UNIT_TEXT = -1 }; /* beside enum ana_unit */
@@ -18,7 +19,10 @@ enum ana_metric_kind {
     ANA_KIND_PRICE,      /* struct ana_price: Why */
     ANA_KIND_COLLECTIVE, /* struct ana_collective */
     ANA_KIND_PAIR,       /* struct ana_pair */
+    ANA_KIND_SIZE,       /* struct ana_size_stat: Latency */
     ANA_KIND_WAIT,       /* struct ana_wait */
+    ANA_KIND_STANDOUT,   /* struct ana_standout: Timeline */
+    ANA_KIND_SLOW,       /* struct ana_slow_message */
     ANA_KIND_CLOCK,      /* struct ana_job_clock */
     ANA_KIND_LIBRARY,    /* struct ana_carried */
     ANA_KIND_NCCL,       /* struct ana_nccl_stat */

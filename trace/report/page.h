@@ -35,6 +35,8 @@ void ana_page_line(const struct ana_page *page, const char *format, ...) __attri
 void ana_page_summary(struct ana_page *page);
 /* Writes the tables of GPUs and NCCL; nothing where there are none. */
 void ana_page_devices(struct ana_page *page);
+/* Writes which part of the job the page is of, and what stands out in it; nothing for all of the job. */
+void ana_page_window(const struct ana_page *page);
 /* Writes the lines about facts (TRC_DEF_FACT); nothing where the files have none. */
 void ana_page_facts(const struct ana_page *page);
 

@@ -48,20 +48,6 @@ static void write_job(const struct ana_page *p)
     ana_page_line(p, "%s %s", mark[p->utf8][weight], headline);
 }
 
-/* Writes which part of the job the page is of; nothing for all of it. */
-static void write_window(const struct ana_page *p)
-{
-    char words[400];
-    ana_selection_words(p->job, &p->s->selection, words, sizeof words);
-    if (!words[0])
-        return;
-    fprintf(p->out, "\nIN THIS WINDOW\n");
-    ana_page_line(p, "what follows is of this alone: %s", words);
-    if (!ana_of_all_time(&p->s->selection))
-        ana_page_line(p, "%" PRIu64 " calls are cut at its edges: only the part of their time that lies inside counts",
-                      p->s->cut_calls);
-}
-
 /* Writes who does what, why that is the verdict, and what to look at; nothing where nothing is wrong. */
 static void write_verdict(const struct ana_page *p)
 {
@@ -157,7 +143,7 @@ void ana_report_text(const struct ana_job *job, const struct ana_summary *summar
     write_job(&page);
     write_verdict(&page);
     ana_page_facts(&page);
-    write_window(&page);
+    ana_page_window(&page);
     write_efficiency(&page);
     ana_page_summary(&page);
     write_limits(&page);

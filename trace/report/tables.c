@@ -179,6 +179,24 @@ static void put_messages(struct ana_page *p)
     free(sorted);
 }
 
+static void describe_size(const void *row, char *out, size_t size)
+{
+    ana_size_class(out, size, ((const struct ana_size_stat *)row)->size_class);
+}
+
+static void put_sizes(struct ana_page *p)
+{
+    static const struct ana_column columns[] = {
+        ANA_COLUMN_WORDS(8, "from", describe_size), ANA_COLUMN(10, "messages", SIZE_MESSAGES),
+        ANA_COLUMN(9, "min", SIZE_LATENCY_MIN),     ANA_COLUMN(8, "p50", SIZE_LATENCY_P50),
+        ANA_COLUMN(8, "p99", SIZE_LATENCY_P99),     ANA_COLUMN(11, "bandwidth", SIZE_BANDWIDTH),
+        ANA_COLUMN(7, "late", SIZE_WAITS),          ANA_COLUMN(9, "by p50", SIZE_WAIT_P50),
+        ANA_COLUMN(8, "max", SIZE_WAIT_MAX)};
+    struct ana_table table = ANA_TABLE(columns, p->s->sizes, p->s->size_count);
+    ana_page_table(p, "MESSAGES BY SIZE, send begun to receive completed; and how late the send began", table, 24,
+                   "sizes", NULL);
+}
+
 /* ---- segments --------------------------------------------------------------------------------------------------- */
 
 static void describe_segment(const void *row, char *out, size_t size)
@@ -310,5 +328,6 @@ void ana_page_summary(struct ana_page *p)
     put_prices(p);
     put_iterations(p);
     put_messages(p);
+    put_sizes(p);
     put_places(p);
 }

@@ -27,6 +27,9 @@
 #define SLOW_ITERATION 1.5 /* as long as the median, or longer */
 #define SPIKE_TIMES    4   /* as long as usual, or longer */
 
+#define STANDOUT_SHARE 0.005 /* of all ranks' time in a window that something cost */
+#define STANDOUT_PART  0.1   /* of the window that somebody was late at once */
+
 #define SLOW_SHARE    0.1          /* of all ranks' time that is lost to one rank */
 #define SLOW_RUN_NS   1000000000.0 /* of the longest rank, as far as it was analysed */
 #define SLOW_LOST_NS  250000000.0  /* to that rank, by each rank on average */

@@ -53,7 +53,7 @@ static void write_other_side(const struct tui_app *app, const struct ana_state_a
                        ana_spoken(late, sizeof late, (double)m->late_ns));
     } else if (m->has_other_end) {
         int64_t ahead = m->other_begin_ns - m->begin_ns;
-        ana_append(out, size, &n, "its other end: rank %s, which began %s %s (Tab goes there)",
+        ana_append(out, size, &n, "its other end: rank %s, which began %s %s (o goes there)",
                    tui_app_rank_name(app, m->other_index, rank, sizeof rank),
                    ana_spoken(late, sizeof late, (double)(ahead < 0 ? -ahead : ahead)),
                    ahead < 0 ? "earlier" : "later");

@@ -227,9 +227,15 @@ char *tui_report_json(const struct ana_job *job, const struct ana_summary *s)
     tui_json_rows(root, "calls", ANA_KIND_CALL, s->calls, sizeof *s->calls, s->call_count, &whole);
     add_ranks(root, s, &whole);
     tui_json_rows(root, "pairs", ANA_KIND_PAIR, s->pairs, sizeof *s->pairs, s->pair_count, &whole);
+    tui_json_rows(root, "sizes", ANA_KIND_SIZE, s->sizes, sizeof *s->sizes, s->size_count, &whole);
     tui_json_rows(root, "collectives", ANA_KIND_COLLECTIVE, s->collectives, sizeof *s->collectives, s->collective_count,
                   &whole);
     tui_json_rows(root, "waits", ANA_KIND_WAIT, s->waits, sizeof *s->waits, s->wait_count, &whole);
+    if (!s->exact) {
+        tui_json_rows(root, "standouts", ANA_KIND_STANDOUT, s->standouts, sizeof *s->standouts, s->standout_count,
+                      &whole);
+        tui_json_rows(root, "slowest_messages", ANA_KIND_SLOW, s->slow, sizeof *s->slow, s->slow_count, &whole);
+    }
     add_segments(root, job, s, &whole);
     add_regions(root, job, s, &whole);
     add_prices(root, job, s, &whole);

@@ -5,6 +5,15 @@
 
 #include <string.h>
 
+struct own {
+    bool messages; /* by size, in place of the call under the cursor */
+};
+
+static struct own *own(const struct tui_app *app)
+{
+    return app->own[TUI_VIEW_LATENCY];
+}
+
 static size_t count_calls(const void *data)
 {
     const struct tui_app *app = data;
@@ -70,44 +79,88 @@ static size_t count_sizes(const struct tui_app *app, const struct ana_call_stat 
     return n;
 }
 
-/* Draws a call by size class.  If not all sizes fit, those with the most calls stay. */
+/* What is drawn by size class: a column for each row, a line for each metric. */
+struct by_size {
+    const char *title;
+    const struct ana_metric *const *line;
+    int lines;
+    const void *row[66];
+    int size_class[66];
+    uint64_t weight[66]; /* which columns stay, if there is not room for all */
+    size_t count;
+};
+
+static void add_size(struct by_size *of, const void *row, int size_class, uint64_t weight)
+{
+    if (of->count == sizeof of->row / sizeof *of->row)
+        return;
+    of->row[of->count] = row;
+    of->size_class[of->count] = size_class;
+    of->weight[of->count++] = weight;
+}
+
+/* Leaves out the columns with the least weight. */
+static void drop_sizes(struct by_size *of, size_t room)
+{
+    while (of->count > room) {
+        size_t least = 0;
+        for (size_t i = 1; i < of->count; i++)
+            if (of->weight[i] < of->weight[least])
+                least = i;
+        size_t after = --of->count - least;
+        memmove(&of->row[least], &of->row[least + 1], after * sizeof *of->row);
+        memmove(&of->size_class[least], &of->size_class[least + 1], after * sizeof *of->size_class);
+        memmove(&of->weight[least], &of->weight[least + 1], after * sizeof *of->weight);
+    }
+}
+
+static void draw_by_size(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect, struct by_size *of)
+{
+    char text[ANA_TEXT];
+    size_t all = of->count;
+    drop_sizes(of, rect.w > LABEL ? (size_t)(rect.w - LABEL) / WIDTH : 0);
+    tui_put(grid, rect, 1, 0, TUI_STYLE_STRONG, of->title);
+    if (all > of->count)
+        tui_putf(grid, rect, tui_columns(of->title) + 3, 0, TUI_STYLE_DIM, "%zu of %zu sizes", of->count, all);
+    tui_fill(grid, (struct tui_rect){rect.x, rect.y + 1, rect.w, 1}, TUI_STYLE_HEADER, ' ');
+    tui_put(grid, rect, 1, 1, TUI_STYLE_HEADER, "BYTES");
+    for (size_t i = 0; i < of->count; i++)
+        tui_put_right(grid, rect, LABEL + (int)(i + 1) * WIDTH, 1, TUI_STYLE_HEADER,
+                      ana_size_class(text, sizeof text, of->size_class[i]));
+    for (int l = 0; l < of->lines; l++) {
+        tui_put(grid, rect, 1, 2 + l, TUI_STYLE_LABEL, of->line[l]->title);
+        for (size_t i = 0; i < of->count; i++) {
+            double v = ana_metric_number(of->line[l], of->row[i], &app->whole);
+            tui_put_right(grid, rect, LABEL + (int)(i + 1) * WIDTH, 2 + l, isnan(v) ? TUI_STYLE_DIM : TUI_STYLE_NORMAL,
+                          ana_number(text, sizeof text, (enum ana_unit)of->line[l]->unit, v, true));
+        }
+    }
+}
+
 static void draw_sizes(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect,
                        const struct ana_call_stat *call)
 {
     static const struct ana_metric *const lines[] = {TUI_METRIC(CALL_COUNT), TUI_METRIC(CALL_MIN),
                                                      TUI_METRIC(CALL_P50),   TUI_METRIC(CALL_P90),
                                                      TUI_METRIC(CALL_P99),   TUI_METRIC(CALL_MAX)};
-    const struct ana_call_stat *cell[64];
-    size_t n = 0, all;
-    for (size_t i = 0; i < app->summary.cell_count && n < 64; i++)
+    struct by_size of = {.title = call->name, .line = lines, .lines = sizeof lines / sizeof *lines};
+    for (size_t i = 0; i < app->summary.cell_count; i++)
         if (strcmp(app->summary.cells[i].name, call->name) == 0)
-            cell[n++] = &app->summary.cells[i];
-    all = n;
-    size_t room = rect.w > LABEL ? (size_t)(rect.w - LABEL) / WIDTH : 0;
-    while (n > room) {
-        size_t least = 0;
-        for (size_t i = 1; i < n; i++)
-            if (cell[i]->times.count < cell[least]->times.count)
-                least = i;
-        memmove(&cell[least], &cell[least + 1], (--n - least) * sizeof *cell);
-    }
-    char text[ANA_TEXT];
-    tui_put(grid, rect, 1, 0, TUI_STYLE_STRONG, call->name);
-    if (all > n)
-        tui_putf(grid, rect, tui_columns(call->name) + 3, 0, TUI_STYLE_DIM, "%zu of %zu sizes", n, all);
-    tui_fill(grid, (struct tui_rect){rect.x, rect.y + 1, rect.w, 1}, TUI_STYLE_HEADER, ' ');
-    tui_put(grid, rect, 1, 1, TUI_STYLE_HEADER, "BYTES");
-    for (size_t i = 0; i < n; i++)
-        tui_put_right(grid, rect, LABEL + (int)(i + 1) * WIDTH, 1, TUI_STYLE_HEADER,
-                      ana_size_class(text, sizeof text, cell[i]->size_class));
-    for (int l = 0; l < (int)(sizeof lines / sizeof *lines); l++) {
-        tui_put(grid, rect, 1, 2 + l, TUI_STYLE_LABEL, lines[l]->title);
-        for (size_t i = 0; i < n; i++) {
-            double v = ana_metric_number(lines[l], cell[i], &app->whole);
-            tui_put_right(grid, rect, LABEL + (int)(i + 1) * WIDTH, 2 + l, isnan(v) ? TUI_STYLE_DIM : TUI_STYLE_NORMAL,
-                          ana_number(text, sizeof text, (enum ana_unit)lines[l]->unit, v, true));
-        }
-    }
+            add_size(&of, &app->summary.cells[i], app->summary.cells[i].size_class, app->summary.cells[i].times.count);
+    draw_by_size(app, grid, rect, &of);
+}
+
+static void draw_message_sizes(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    static const struct ana_metric *const lines[] = {TUI_METRIC(SIZE_MESSAGES),    TUI_METRIC(SIZE_LATENCY_MIN),
+                                                     TUI_METRIC(SIZE_LATENCY_P50), TUI_METRIC(SIZE_LATENCY_P99),
+                                                     TUI_METRIC(SIZE_BANDWIDTH),   TUI_METRIC(SIZE_WAITS),
+                                                     TUI_METRIC(SIZE_WAIT_P50),    TUI_METRIC(SIZE_WAIT_MAX)};
+    struct by_size of = {.title = "messages, send begun to receive completed", .line = lines};
+    of.lines = rect.h - 2 < (int)(sizeof lines / sizeof *lines) ? rect.h - 2 : (int)(sizeof lines / sizeof *lines);
+    for (size_t i = 0; i < app->summary.size_count; i++)
+        add_size(&of, &app->summary.sizes[i], app->summary.sizes[i].size_class, app->summary.sizes[i].latency.count);
+    draw_by_size(app, grid, rect, &of);
 }
 
 /* Draws how many calls took how long. */
@@ -184,7 +237,9 @@ static void draw_latency(struct tui_app *app, struct tui_grid *grid, struct tui_
     tui_stack(rect, false, 1, parts, 3, out);
     tui_table_draw(table, &spec, app, grid, out[0]);
     size_t row = tui_table_row(table);
-    if (row != SIZE_MAX && out[1].h) {
+    if (own(app)->messages && out[1].h) {
+        draw_message_sizes(app, grid, out[1]);
+    } else if (row != SIZE_MAX && out[1].h) {
         /* On a wide screen the histogram stands close to the sizes. */
         const struct ana_call_stat *call = &app->summary.calls[row];
         enum { SIZES = 70, BARS = 64 };
@@ -203,6 +258,10 @@ static void draw_latency(struct tui_app *app, struct tui_grid *grid, struct tui_
 static int act_on_call(struct tui_app *app, enum tui_action action)
 {
     size_t row = tui_table_row(&app->table[TUI_VIEW_LATENCY]);
+    if (action == TUI_ACTION_SIZES) {
+        own(app)->messages = !own(app)->messages;
+        return TUI_REDRAW;
+    }
     if (action != TUI_ACTION_DEEPER || row == SIZE_MAX)
         return TUI_UNHANDLED;
     tui_app_choose_call(app, app->summary.calls[row].name);
@@ -217,13 +276,17 @@ static const struct tui_term_help terms[] = {
     {"messages", "time of a message seen at both ends: from the begin of the send call to the end of the call that "
                  "completed the receive, in job time; "
                  "\xc2\xb1: the largest uncertainty between two ranks' clocks"},
+    {"RATE", "of messages by size (Tab): bytes / time from when both ends had begun to the end of the receive"},
+    {"LATE, by",
+     "of messages by size (Tab): those whose receiver waited in a call before the send began, and how long"},
     {NULL, NULL}};
 
 const struct tui_view tui_view_latency = {
     .title = "Latency",
     .about = "How long do calls take, and which sizes are slow?  The call under the cursor is shown by size and as a "
-             "histogram.  Enter: where in the program it is made.",
+             "histogram.  Enter: where in the program it is made.  Tab: messages by size.",
     .table = &spec,
+    .own_size = sizeof(struct own),
     .terms = terms,
     .shared = find_call_row,
     .moved = follow_call,

@@ -2,6 +2,8 @@
 #include "tui/widgets/plot_category.h"
 #include "tui/app/view.h"
 #include "tui/app/words.h"
+#include "tui/views/standouts.h"
+#include "trace/job/standout.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +13,9 @@ enum { LEFT = 8, ABOVE = 1, BELOW = 3, SAMPLES = 16 };
 struct own {
     size_t fold;           /* ranks a row */
     struct tui_rect drawn; /* where the cells are drawn */
+    int list;              /* lines of the list of what stands out */
+    bool in_list;          /* the cursor is in it */
+    int chosen;            /* its row there */
 };
 
 static struct own *own(const struct tui_app *app)
@@ -33,7 +38,8 @@ static size_t count_cursor_streams(const struct tui_app *app, size_t *first)
 /* Chooses the ranks a row; returns the rows.  *streams gets the rows below them, for streams of the cursor's rank. */
 static size_t place_timeline(struct tui_app *app, struct tui_rect rect, size_t *streams)
 {
-    size_t n = tui_app_shown(app), h = rect.h > ABOVE + BELOW ? (size_t)(rect.h - ABOVE - BELOW) : 0, first;
+    int below = own(app)->list + BELOW;
+    size_t n = tui_app_shown(app), h = rect.h > ABOVE + below ? (size_t)(rect.h - ABOVE - below) : 0, first;
     *streams = count_cursor_streams(app, &first);
     if (*streams > h / 2)
         *streams = h / 2;
@@ -228,9 +234,16 @@ static unsigned draw_stream(const struct tui_app *app, struct tui_grid *grid, st
 static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     int64_t begin, end;
+    own(app)->list = tui_standouts_lines(app, rect.h - ABOVE - BELOW, tui_app_shown(app), own(app)->in_list);
+    if (!own(app)->list || own(app)->chosen >= (int)app->summary.standout_count)
+        own(app)->chosen = 0;
+    own(app)->in_list = own(app)->in_list && own(app)->list && app->summary.standout_count;
     size_t streams, rows = place_timeline(app, rect, &streams), first = 0;
     tui_app_range(app, &begin, &end);
     struct tui_rect foot = {rect.x, rect.y + rect.h - 1, rect.w, 1};
+    struct tui_rect list = {rect.x, rect.y + rect.h - BELOW - own(app)->list, rect.w, own(app)->list};
+    if (own(app)->list)
+        tui_standouts_draw(app, grid, list, own(app)->in_list ? own(app)->chosen : -1);
     if (!rows || own(app)->drawn.w < 1)
         return;
     size_t n = (size_t)own(app)->drawn.w;
@@ -339,8 +352,38 @@ static int zoom_to_call(struct tui_app *app)
     return TUI_REDRAW;
 }
 
+/* Acts in the list of what stands out.  TUI_UNHANDLED: that is done elsewhere. */
+static int act_in_list(struct tui_app *app, enum tui_action action)
+{
+    struct own *o = own(app);
+    const struct ana_summary *s = &app->summary;
+    if (action == TUI_ACTION_BACK || action == TUI_ACTION_WINDOW_LIST)
+        o->in_list = false;
+    else if (action == TUI_ACTION_UP)
+        o->chosen -= o->chosen > 0;
+    else if (action == TUI_ACTION_DOWN)
+        o->chosen += o->chosen + 1 < (int)s->standout_count;
+    else if (action == TUI_ACTION_DEEPER && o->chosen < (int)s->standout_count) {
+        tui_app_choose_rank(app, s->standouts[o->chosen].index);
+        move_cursor(app, s->standouts[o->chosen].at_ns);
+    } else
+        return TUI_UNHANDLED;
+    return TUI_REDRAW;
+}
+
+static int go_to_list(struct tui_app *app)
+{
+    if (app->all_time || !app->summary.standout_count)
+        return go_to_other_end(app);
+    own(app)->in_list = true;
+    return TUI_REDRAW;
+}
+
 static int act_on_timeline(struct tui_app *app, enum tui_action action)
 {
+    int done = own(app)->in_list ? act_in_list(app, action) : TUI_UNHANDLED;
+    if (done != TUI_UNHANDLED)
+        return done;
     long page = own(app)->drawn.h > 1 ? own(app)->drawn.h - 1 : 1;
     switch (action) {
     case TUI_ACTION_UP:
@@ -372,6 +415,8 @@ static int act_on_timeline(struct tui_app *app, enum tui_action action)
         return TUI_REDRAW;
     case TUI_ACTION_OTHER_END:
         return go_to_other_end(app);
+    case TUI_ACTION_WINDOW_LIST:
+        return go_to_list(app);
     case TUI_ACTION_DEEPER:
         return zoom_to_call(app);
     case TUI_ACTION_BACK:
@@ -421,6 +466,10 @@ static const struct tui_term_help terms[] = {
     {"cells",
      "what took most of the cell's time in that rank; of a group of ranks: in their mean (Enter unfolds, Esc folds)"},
     {"waiting", "time lost inside MPI because another rank was late: shown when it is most of the cell's time in MPI"},
+    {"IN THIS WINDOW",
+     "who was late, when the worst of it began, and what it cost the others: at least 0.5 % of all ranks' "
+     "time in the window, or 10 % of its length at once; below it the slowest messages, from when they were "
+     "waited for or sent until they were received"},
     {"dragging", "with the mouse, from one time to another: the window between; all screens show it alone"},
     {"lines below", "the call under the cursor (or the last one before it), with its message or collective"},
     {NULL, NULL}};

@@ -1,0 +1,21 @@
+/* What the filter of a selection takes of the kept messages, waits and collectives. */
+#ifndef ANA_TAKEN_H
+#define ANA_TAKEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ana_taken {
+    uint32_t comm;  /* number of ana_store_comm; 0: any */
+    bool *of_place; /* by place of trace/why; NULL: any */
+};
+
+/* Whether it takes something on a communicator, done at a place or at another (0: none). */
+static inline bool ana_taken_has(const struct ana_taken *taken, uint32_t comm, uint32_t place, uint32_t other_place)
+{
+    bool there =
+        !taken->of_place || (place && taken->of_place[place - 1]) || (other_place && taken->of_place[other_place - 1]);
+    return there && (!taken->comm || comm == taken->comm);
+}
+
+#endif

@@ -1,0 +1,81 @@
+#include "tui/views/standouts.h"
+#include "trace/job/standout.h"
+
+enum { MOST = 5, AROUND = 2 /* lines: the title, the slowest messages */ };
+
+int tui_standouts_lines(const struct tui_app *app, int room, size_t ranks, bool wanted)
+{
+    const struct ana_summary *s = &app->summary;
+    if (!app->has_summary || s->exact || app->all_time || room < 8)
+        return 0;
+    int rows = (int)s->standout_count, most = room / 2 - AROUND < MOST ? room / 2 - AROUND : MOST;
+    int lines = (rows < most ? rows : most) + AROUND, left = ranks < (size_t)room ? room - (int)ranks : 0;
+    if (wanted || (rows && ranks > (size_t)room))
+        return lines;
+    return left >= lines ? lines : left > AROUND || (left && !rows) ? left : 0;
+}
+
+static void draw_title(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    const struct ana_summary *s = &app->summary;
+    uint64_t calls = 0, messages = 0, bytes = 0;
+    char text[ANA_TEXT], more[160], of_calls[ANA_TEXT], of_messages[ANA_TEXT];
+    for (size_t i = 0; i < s->rank_count; i++) {
+        calls += s->ranks[i].calls;
+        messages += s->ranks[i].sent_messages;
+        bytes += s->ranks[i].sent;
+    }
+    snprintf(more, sizeof more, "calls %s  messages %s  %s   (Tab: this list)",
+             ana_number(of_calls, sizeof of_calls, ANA_COUNT, (double)calls, true),
+             ana_number(of_messages, sizeof of_messages, ANA_COUNT, (double)messages, true),
+             ana_number(text, sizeof text, ANA_BYTES, (double)bytes, true));
+    char count[48] = "nothing stands";
+    if (s->standout_count)
+        snprintf(count, sizeof count, "%zu thing%s stand%s", s->standout_count, s->standout_count == 1 ? "" : "s",
+                 s->standout_count == 1 ? "s" : "");
+    int x = tui_putf(grid, rect, 1, 0, TUI_STYLE_STRONG, "IN THIS WINDOW: %s out", count);
+    if (x + 3 + tui_columns(more) <= rect.w)
+        tui_put_right(grid, rect, rect.w - 1, 0, TUI_STYLE_DIM, more);
+}
+
+static void draw_row(const struct tui_app *app, const struct ana_standout *row, struct tui_grid *grid,
+                     struct tui_rect rect, int y, bool here)
+{
+    char what[400], cost[200], rank[ANA_TEXT];
+    enum tui_style style = here ? TUI_STYLE_CURSOR : TUI_STYLE_NORMAL;
+    ana_standout_words(app->job, row, what, sizeof what, cost, sizeof cost);
+    if (here)
+        tui_fill(grid, (struct tui_rect){rect.x, rect.y + y, rect.w, 1}, style, ' ');
+    tui_put_char(grid, rect, 0, y, style, here ? '>' : ' ');
+    int x = tui_putf(grid, rect, 1, y, style, "%.3f  rank %s  %s", (double)row->at_ns / 1e9,
+                     tui_app_rank_name(app, row->index, rank, sizeof rank), what);
+    if (x + 3 + tui_columns(cost) <= rect.w)
+        tui_put_right(grid, rect, rect.w - 1, y, style, cost);
+    else
+        tui_putf(grid, rect, x, y, style, "; %s", cost);
+}
+
+void tui_standouts_draw(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect, int chosen)
+{
+    const struct ana_summary *s = &app->summary;
+    int rows = rect.h - AROUND, top = chosen >= rows ? chosen - rows + 1 : 0, x = 1;
+    draw_title(app, grid, rect);
+    if (rect.h < AROUND)
+        return;
+    for (int i = 0; i < rows && top + i < (int)s->standout_count; i++)
+        draw_row(app, &s->standouts[top + i], grid, rect, 1 + i, top + i == chosen);
+    if (chosen >= 0 && chosen < (int)s->standout_count) { /* what it cost may be cut off above */
+        char what[400], cost[200];
+        ana_standout_words(app->job, &s->standouts[chosen], what, sizeof what, cost, sizeof cost);
+        tui_put(grid, rect, 1, rect.h - 1, TUI_STYLE_DIM, cost);
+        return;
+    }
+    for (size_t i = 0; i < s->slow_count; i++) {
+        char words[160];
+        ana_slow_message_words(app->job, &s->slow[i], words, sizeof words);
+        const char *before = i ? " \xc2\xb7 " : "slowest messages: ";
+        if (x + tui_columns(before) + tui_columns(words) > rect.w)
+            break;
+        x = tui_putf(grid, rect, x, rect.h - 1, TUI_STYLE_DIM, "%s%s", before, words);
+    }
+}
