@@ -7,12 +7,16 @@
  *   hidden   rank 1 works longer, rank 2 only half of that: what rank 2 does is hidden and costs nothing
  *   turns    another rank works longer each time: no single one is to blame
  *   sender   no collective: rank 0 works longer and sends to rank 1
+ *   epoch    no collective: rank 0 works longer between MPI_Win_start and _complete, rank 1 waits for that
+ *   post     no collective: rank 1 works longer before MPI_Win_post, rank 0 waits for that
+ *   neighbor no other collective: rank 0 works longer before MPI_Neighbor_allgather on a line of all ranks
  *   overlap  rank 0 works longer after it has sent, rank 1 before it receives: nobody waits
  *   spikes   rank 2 works thirty times as long in each tenth iteration
  *
  * A second argument 0 leaves the delays out.  How long each sleep really took goes to truth_times. */
 #include "truth.h"
 #include <mpi.h>
+#include <stdbool.h>
 
 #define TIMES 60
 #define WORK  0.002
@@ -52,9 +56,67 @@ static void chain(int last)
         send_on(me + 1);
 }
 
+static MPI_Win win;
+static MPI_Group first, second; /* ranks 0 and 1 */
+static MPI_Comm row;
+static char cell[64];
+
+static void make_objects(void)
+{
+    MPI_Group all;
+    int zero = 0, one = 1, line = 0;
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, 1, &zero, &first);
+    MPI_Group_incl(all, 1, &one, &second);
+    MPI_Win_create(cell, sizeof cell, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Cart_create(MPI_COMM_WORLD, 1, &n, &line, 0, &row);
+}
+
+/* Rank 0 puts into the window of rank 1; returns how long it slept. */
+static double put(double before_post, double inside)
+{
+    double took = 0;
+    if (me == 0) {
+        MPI_Win_start(second, 0, win); /* line: start */
+        took = truth_sleep(inside);
+        MPI_Put("planted", 8, MPI_CHAR, 1, 0, 8, MPI_CHAR, win); /* line: put */
+        MPI_Win_complete(win);                                   /* line: complete */
+    } else if (me == 1) {
+        took = truth_sleep(before_post);
+        MPI_Win_post(first, 0, win); /* line: post */
+        MPI_Win_wait(win);           /* line: wait */
+    }
+    return took;
+}
+
+static void exchange(void)
+{
+    char out[8] = "planted", in[2][8];
+    MPI_Neighbor_allgather(out, 8, MPI_CHAR, in, 8, MPI_CHAR, row); /* line: neighbor */
+}
+
+/* The modes without any other collective.  False: it is none of them. */
+static bool iterate_apart(const char *mode, int i)
+{
+    double *took = &slept[me * TIMES + i];
+    if (strcmp(mode, "epoch") == 0) {
+        *took = put(0, WORK + late);
+    } else if (strcmp(mode, "post") == 0) {
+        *took = put(WORK + late, 0);
+    } else if (strcmp(mode, "neighbor") == 0) {
+        *took = truth_sleep(WORK + (me == 0 ? late : 0));
+        exchange();
+    } else {
+        return false;
+    }
+    return true;
+}
+
 static void iterate(const char *mode, int i)
 {
     double more = 0;
+    if (iterate_apart(mode, i))
+        return;
     if (strcmp(mode, "sender") != 0)
         barrier();
     if (strcmp(mode, "one") == 0)
@@ -91,8 +153,11 @@ int main(int argc, char **argv)
     if (argc > 2)
         late *= atof(argv[2]);
     slept = truth_times(n, TIMES);
+    make_objects();
     for (int i = 0; i < TIMES && argc > 1 && n > 2; i++)
         iterate(argv[1], i);
+    MPI_Win_free(&win);
+    MPI_Comm_free(&row);
     MPI_Finalize();
     return argc < 2 || n < 3;
 }

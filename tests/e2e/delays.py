@@ -42,6 +42,9 @@ caused("chain", 0, "barrier", "send")
 caused("hidden", 1, "barrier", "meet")
 caused("sender", 0, "send", "send")
 caused("spikes", 2, "barrier", "meet")
+caused("epoch", 0, "start", "put")
+caused("post", 1, "wait", "post")
+caused("neighbor", 0, "neighbor", "neighbor")
 
 waits, segments, answer = run("turns")
 costs = segments[(line("barrier"), line("meet"))]

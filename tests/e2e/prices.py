@@ -57,6 +57,8 @@ saves("one", lambda i: 1, "barrier", "meet", [1])
 saves("chain", lambda i: 0, "barrier", "send", [0])
 saves("turns", lambda i: i % RANKS, "barrier", "meet", None)
 saves("sender", lambda i: 0, "send", "send", [0])
+saves("post", lambda i: 1, "wait", "post", [1])
+saves("neighbor", lambda i: 0, "neighbor", "neighbor", [0])
 # Half of the delay of rank 1 is hidden behind that of rank 2, and stays when only rank 1 is mended.
 saves("hidden", lambda i: 1, "barrier", "meet", [1])
 

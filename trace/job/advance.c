@@ -249,6 +249,7 @@ static void set_ranks(const struct ana_job *job, struct ana_match *match)
             .recycled = p->recycled,
             .lossy = head->lost_records > 0,
             .finalized = head->state == TRC_STATE_FINALIZED,
+            .file = p->rank.file,
         };
         ana_match_set_rank(match, i, &rank);
     }
@@ -276,7 +277,8 @@ bool ana_analysis_start(struct ana_job *job)
     job->clocks = ana_clock_domains(job->clock);
     job->lane = calloc(job->count, sizeof *job->lane);
     job->clip = ana_wait_clip_new();
-    job->match = ana_match_new((struct ana_match_sink){job, ana_take_message, ana_take_instance, ana_take_joined});
+    job->match = ana_match_new(
+        (struct ana_match_sink){job, ana_take_message, ana_take_instance, ana_take_joined, ana_take_need});
     job->gpu = job->upper->devices_new(job->count);
     if (!job->lane || !job->gpu || !job->clip || !job->match || !ana_store_init(&job->store, job->count) ||
         !ana_iter_init(&job->iter, job->count) || !pass_open(job, &job->pass))
@@ -288,7 +290,7 @@ bool ana_analysis_start(struct ana_job *job)
     start_lanes(job);
     if (job->clocks < 2)
         return true;
-    struct ana_match_sink feed = {job->clock, feed_message, feed_instance, NULL};
+    struct ana_match_sink feed = {job->clock, feed_message, feed_instance, NULL, NULL};
     job->bounds_match = ana_match_new(feed);
     set_ranks(job, job->bounds_match);
     return job->bounds_match && pass_open(job, &job->bounds_pass);

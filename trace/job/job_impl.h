@@ -190,6 +190,8 @@ void ana_take_message(void *user, const struct ana_message *message);
 void ana_take_instance(void *user, const struct ana_instance *instance);
 /* take.c: the same of completions of nonblocking ones. */
 void ana_take_joined(void *user, const struct ana_joined *joined);
+/* take.c: the same of calls that need those of particular ranks. */
+void ana_take_need(void *user, const struct ana_need *need);
 
 /* advance.c */
 /* Starts the analysis of events anew, for the processes as they are now.  False: out of memory. */

@@ -86,6 +86,15 @@ void ana_take_joined(void *user, const struct ana_joined *joined)
     ana_why_joined(&job->pass.why, joined);
 }
 
+void ana_take_need(void *user, const struct ana_need *need)
+{
+    struct ana_job *job = user;
+    struct ana_wait_span span;
+    if (ana_late_partner(need, &span))
+        take_wait(job, &span, &(struct ana_tally_note_wait){0}, ana_store_comm(&job->store, need->comm_identity));
+    ana_why_need(&job->pass.why, need);
+}
+
 static bool room_for_spans(struct ana_job *job, size_t n)
 {
     if (n <= job->spans)

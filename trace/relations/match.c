@@ -23,6 +23,7 @@ struct ana_match *ana_match_new(struct ana_match_sink sink)
     ana_map_init(&match->joining, sizeof(struct ana_coll_request));
     ana_map_init(&match->early, sizeof(struct ana_joined));
     ana_map_init(&match->begun_colls, sizeof(struct ana_begun_coll));
+    ana_map_init(&match->partners, sizeof(struct ana_partner_line));
     return match;
 }
 
@@ -37,6 +38,7 @@ void ana_match_free(struct ana_match *match)
     ana_map_free(&match->joining);
     ana_map_free(&match->early);
     ana_map_free(&match->begun_colls);
+    ana_map_free(&match->partners);
     ana_pool_free(&match->end_pool);
     ana_pool_free(&match->channel_pool);
     ana_pool_free(&match->instance_pool);
@@ -129,6 +131,7 @@ enum ana_does {
     ANA_DOES_RECEIVE = 1u << 4,
     ANA_DOES_REQUEST = 1u << 5, /* starts a request that completes what it begins */
     ANA_DOES_FOREIGN = 1u << 6, /* the source is known to be none of ours */
+    ANA_DOES_NEED = 1u << 7,    /* it needs, or is needed by, particular ranks */
 };
 
 /* Whether a source without a rank index is known to be none of ours. */
@@ -173,7 +176,8 @@ static __attribute__((noinline)) void look_up(struct ana_match *match, const str
         route->does = (flags & TRC_SIG_SUB ? 0 : ANA_DOES_CALL) | (flags & TRC_SIG_START ? ANA_DOES_REQUEST : 0) |
                       (completes ? ANA_DOES_COMPLETE : 0) | (meets && !completes ? ANA_DOES_MEET : 0) |
                       (sends && !completes ? ANA_DOES_SEND : 0) | (receives && !completes ? ANA_DOES_RECEIVE : 0) |
-                      (foreign ? ANA_DOES_FOREIGN : 0);
+                      (foreign ? ANA_DOES_FOREIGN : 0) |
+                      (match->sink.on_need && ana_has_partners(event) ? ANA_DOES_NEED : 0);
     }
     while (event->comm && route->epoch != match->epoch) { /* making one channel may sweep another away */
         route->epoch = match->epoch;
@@ -397,6 +401,8 @@ void ana_match_event(struct ana_match *match, const struct ana_event *event)
         remember_call(match->process[event->index], event);
     if (does & ANA_DOES_MEET)
         ana_coll_arrive(match, event, route->identity);
+    if (does & ANA_DOES_NEED)
+        ana_partners_event(match, event, route->identity);
     if (does & (ANA_DOES_SEND | ANA_DOES_RECEIVE)) {
         struct ana_end *send = does & ANA_DOES_SEND ? send_begins(match, event, route) : NULL;
         struct ana_end *receive = does & ANA_DOES_RECEIVE ? receive_begins(match, event, route) : NULL;

@@ -38,14 +38,17 @@ struct ana_match_sink {
     void (*on_instance)(void *user, const struct ana_instance *instance);
     /* After on_instance, for each member that completes a nonblocking one. */
     void (*on_joined)(void *user, const struct ana_joined *joined);
+    /* Once a call of an epoch of a group, or of a neighbour, and the one that needs it are complete. */
+    void (*on_need)(void *user, const struct ana_need *need);
 };
 
 struct ana_match_rank {
-    uint32_t world; /* 0 = the first MPI_COMM_WORLD, spawned ones 1, 2 ... */
-    int32_t rank;   /* in that world; peers of its signatures are ranks of the same world */
-    bool recycled;  /* its oldest events were gone when reading began */
-    bool finalized; /* it will send and receive nothing more */
-    bool lossy;     /* its head counts lost records: what stays unmatched is uncertain */
+    uint32_t world;              /* 0 = the first MPI_COMM_WORLD, spawned ones 1, 2 ... */
+    int32_t rank;                /* in that world; peers of its signatures are ranks of the same world */
+    bool recycled;               /* its oldest events were gone when reading began */
+    bool finalized;              /* it will send and receive nothing more */
+    bool lossy;                  /* its head counts lost records: what stays unmatched is uncertain */
+    const struct trc_file *file; /* where groups and neighbours are defined; NULL: those are not looked for */
 };
 
 /* A match that tells `sink` what it finds; NULL: out of memory.  Free with ana_match_free. */

@@ -117,6 +117,16 @@ struct ana_begun_coll {
     size_t left; /* members that have not completed it */
 };
 
+/* One kind of call from one rank to another: value of match->partners. */
+#define ANA_PARTNER_KEPT 4
+struct ana_partner_line {
+    uint64_t made, needed; /* so far; of who is ahead the last ones are kept */
+    struct ana_partner_end {
+        struct ana_arrival at;
+        const struct trc_call *call;
+    } kept[ANA_PARTNER_KEPT];
+};
+
 struct ana_match {
     struct ana_match_sink sink;
     struct ana_match_counts counts; /* what is open is added by ana_match_counts */
@@ -135,6 +145,7 @@ struct ana_match {
     struct ana_map joining;     /* struct ana_coll_request by index, thread, start number */
     struct ana_map early;       /* struct ana_joined of those that not all have begun, by identity, sequence, index */
     struct ana_map begun_colls; /* struct ana_begun_coll by identity, sequence, 0 */
+    struct ana_map partners;    /* struct ana_partner_line by identity, from << 32 | to, kind */
     size_t sweep_at;            /* channels: when to look for unused ones */
     uint64_t serial;
     struct ana_ends waiting; /* sends received but not complete, oldest first */
@@ -230,5 +241,11 @@ void ana_coll_request(struct ana_match *match, const struct ana_event *event, ui
 void ana_coll_all_begun(struct ana_match *match, const struct ana_open_instance *open);
 /* Takes the completion of a request that is no message's: of a nonblocking collective, perhaps. */
 void ana_coll_complete(struct ana_match *match, const struct ana_event *event, const struct trc_call *call);
+
+/* match_partners.c */
+/* Whether the call of an event needs, or is needed by, those of particular ranks. */
+bool ana_has_partners(const struct ana_event *event);
+/* Adds such a call, and reports what it needs and what needs it, as far as both are seen. */
+void ana_partners_event(struct ana_match *match, const struct ana_event *event, uint64_t identity);
 
 #endif

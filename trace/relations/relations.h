@@ -108,4 +108,11 @@ struct ana_joined {
     struct ana_arrival needed; /* who began last of those that it needs; its own index: nobody */
 };
 
+/* A call that needs one of another rank: in an epoch of a window, or of a neighbour. */
+struct ana_need {
+    const struct trc_call *call; /* the one that needs: MPI_Win_wait, MPI_Neighbor_alltoall .. */
+    struct ana_arrival waiter, needed;
+    uint64_t comm_identity; /* of the window, or the neighbours' communicator */
+};
+
 #endif

@@ -10,6 +10,9 @@
  *   Late Broadcast   one-to-all: each rank, from its begin until the root has come
  *   Early Reduce     all-to-one: the root, from its begin until the last has come
  *   Early Scan       rank r, from its begin until the last of ranks 0..r has come
+ *   Late Neighbour   a collective of neighbours: each rank, from its begin until the last of those it gets from came
+ *   Late Post        MPI_Win_start or _complete, from its begin until the last target has posted, if it ended after that
+ *   Late Complete    MPI_Win_wait, from its begin until the last origin has begun MPI_Win_complete
  *   Of a nonblocking one it is the call that completes it, until the last of those that it needs had begun it.
  *
  * Never more than the call's own time.  A standard send of up to ANA_EAGER_BYTES whose call also waits for others
@@ -21,7 +24,7 @@
 
 #define ANA_EAGER_BYTES 1024u
 
-enum ana_wait_kind { ANA_LATE_SENDER, ANA_LATE_RECEIVER, ANA_LATE_IN_COLLECTIVE };
+enum ana_wait_kind { ANA_LATE_SENDER, ANA_LATE_RECEIVER, ANA_LATE_IN_COLLECTIVE, ANA_LATE_IN_EPOCH };
 struct ana_wait_span {
     enum ana_wait_kind kind;
     size_t waiter, culprit;          /* rank indices */
@@ -77,6 +80,22 @@ static inline bool ana_late_to_begin(const struct ana_joined *j, struct ana_wait
     *out = (struct ana_wait_span){ANA_LATE_IN_COLLECTIVE, j->index, j->needed.index, j->begin_ns, end, j->call,
                                   j->needed.begin_ns,     j->step,  j->needed.step};
     return j->needed.index != j->index && end > j->begin_ns;
+}
+
+/* The time that a rank waited for another's part of an epoch, or for a neighbour.  False: it did not wait. */
+static inline bool ana_late_partner(const struct ana_need *n, struct ana_wait_span *out)
+{
+    bool epoch = n->call->opclass != TRC_OP_NEIGHBOR;
+    *out = (struct ana_wait_span){epoch ? ANA_LATE_IN_EPOCH : ANA_LATE_IN_COLLECTIVE,
+                                  n->waiter.index,
+                                  n->needed.index,
+                                  n->waiter.begin_ns,
+                                  n->needed.begin_ns,
+                                  n->call,
+                                  n->needed.begin_ns,
+                                  n->waiter.step,
+                                  n->needed.step};
+    return n->needed.begin_ns > n->waiter.begin_ns && n->needed.begin_ns <= n->waiter.end_ns;
 }
 
 /* The wait states of one collective; returns how many of out[] were filled, at most instance->arrivals.  Nonblocking

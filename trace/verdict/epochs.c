@@ -6,7 +6,6 @@
  * The numbers are counted over all events of both, so they are known only where none was overwritten. */
 #include "trace/verdict/epochs.h"
 #include <stdlib.h>
-#include <string.h>
 
 #define READ_MOST (UINT64_C(256) << 20) /* bytes of events that are read for one verdict */
 
@@ -14,18 +13,6 @@
 struct count {
     uint32_t calls[ANA_EPOCH_CALLS];
 };
-
-enum ana_epoch_call ana_epoch_call_of(const struct trc_call *call)
-{
-    static const char *const names[ANA_EPOCH_CALLS] = {"MPI_Win_post", "MPI_Win_start", "MPI_Win_complete",
-                                                       "MPI_Win_wait"};
-    int found = 0;
-    if (call->opclass == TRC_OP_RMA_TEST)
-        return ANA_EPOCH_WAIT;
-    while (found < ANA_EPOCH_CALLS && (call->opclass != TRC_OP_RMA_SYNC || strcmp(call->name, names[found]) != 0))
-        found++;
-    return (enum ana_epoch_call)found;
-}
 
 static void count_record(struct ana_case *c, size_t index, struct ana_epochs *epochs, const struct trc_record *rec)
 {

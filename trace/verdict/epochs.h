@@ -2,17 +2,15 @@
 #ifndef ANA_VERDICT_EPOCHS_H
 #define ANA_VERDICT_EPOCHS_H
 
+#include "trace/relations/partners.h"
 #include "trace/verdict/verdict_impl.h"
 
-enum ana_epoch_call { ANA_EPOCH_POST, ANA_EPOCH_START, ANA_EPOCH_COMPLETE, ANA_EPOCH_WAIT, ANA_EPOCH_CALLS };
 /* The calls of one rank that begin and end epochs of groups. */
 struct ana_epochs {
     struct ana_map counts, begun; /* by window and partner; by window and call, uint64_t */
     bool known;                   /* all of them are in the file, with their groups */
     uint64_t progress;            /* of the process when they were read: they are read again once it has got on */
 };
-/* Which of these a call is; ANA_EPOCH_CALLS: none.  A successful MPI_Win_test is as MPI_Win_wait. */
-enum ana_epoch_call ana_epoch_call_of(const struct trc_call *call);
 /* How often a rank has made a call of a window with `other` in its group; -1: not known. */
 int64_t ana_epoch_calls(struct ana_case *c, size_t index, uint64_t window, size_t other, enum ana_epoch_call call);
 /* How often a rank has made a call of a window, as far as is known. */

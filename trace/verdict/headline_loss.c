@@ -78,7 +78,7 @@ static struct latecomer worst_latecomer(const struct ana_job *job, const struct 
 /* Writes about a few waits, one by one: few waits make no shares. */
 static bool say_few(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
 {
-    static const char *const why[] = {"sends late", "receives late", "comes last"};
+    static const char *const why[] = {"sends late", "receives late", "comes last", "is late in an epoch"};
     const struct ana_wait *worst = NULL;
     for (size_t i = 0; !s->exact && i < s->wait_count && !worst; i++)
         worst = of_selected(s, &s->waits[i]) ? &s->waits[i] : NULL;
@@ -160,10 +160,12 @@ static bool say_wait(const struct ana_job *job, const struct ana_summary *s, str
         char each[ANA_TEXT], cost[ANA_TEXT];
         ana_spoken(each, sizeof each, (double)w->lost_ns / (double)w->count);
         ana_number(cost, sizeof cost, ANA_SHARE, share, false);
-        bool sends = w->kind == ANA_LATE_SENDER;
+        static const char *const how[] = {[ANA_LATE_SENDER] = "sends late to",
+                                          [ANA_LATE_RECEIVER] = "receives late from",
+                                          [ANA_LATE_IN_EPOCH] = "is late in an epoch of"};
         ana_line_say(line, "rank %s %s rank %s: +%s each, %s of rank %s's time%s", ana_rank_label(job, w->culprit).text,
-                     sends ? "sends late to" : "receives late from", ana_rank_label(job, w->waiter).text, each, cost,
-                     ana_rank_label(job, w->waiter).text, s->exact ? ana_span_words(s) : " in this window");
+                     how[w->kind], ana_rank_label(job, w->waiter).text, each, cost, ana_rank_label(job, w->waiter).text,
+                     s->exact ? ana_span_words(s) : " in this window");
         return true;
     }
     return false;

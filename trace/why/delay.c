@@ -157,6 +157,11 @@ void ana_why_joined(struct ana_why *why, const struct ana_joined *joined)
     ana_replay_joined(why, joined);
 }
 
+void ana_why_need(struct ana_why *why, const struct ana_need *need)
+{
+    ana_replay_edge(why, need->waiter.index, need->waiter.step, need->needed.index, need->needed.step);
+}
+
 void ana_why_settle(struct ana_why *why, int64_t now_ns, bool idle)
 {
     struct ana_delays *delays = why->delays;

@@ -106,6 +106,8 @@ void ana_why_message(struct ana_why *why, const struct ana_message *message);
 void ana_why_instance(struct ana_why *why, const struct ana_instance *instance);
 /* Takes the completion of a nonblocking one, after its wait. */
 void ana_why_joined(struct ana_why *why, const struct ana_joined *joined);
+/* Takes what a call needs of a particular rank, after its wait. */
+void ana_why_need(struct ana_why *why, const struct ana_need *need);
 /* Follows the waits that ended ANA_DELAY_LAG_NS before `now_ns`, in job time, and replays the run up to there; INT64_MAX:
  * all.  `idle`: nothing more will come for now. */
 void ana_why_settle(struct ana_why *why, int64_t now_ns, bool idle);

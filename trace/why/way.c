@@ -11,6 +11,7 @@
 struct piece {
     uint64_t key; /* 0: free */
     uint32_t stretch, segment, index;
+    uint32_t of; /* slot of its stretch, which has the waiter's time */
     int64_t late_ns, waiter_ns; /* on the way of who came late, and of who waited */
 };
 
@@ -32,7 +33,7 @@ void ana_ways_free(struct ana_ways *ways)
 
 /* ---- pieces ----------------------------------------------------------------------------------------------------- */
 
-static struct piece *piece_of(struct ana_ways *ways, uint64_t key)
+static inline uint32_t slot_of(struct ana_ways *ways, uint64_t key)
 {
     uint32_t at = (uint32_t)((key * 0x9e3779b97f4a7c15u) >> 32) % SLOTS;
     while (ways->slot[at].key && ways->slot[at].key != key)
@@ -42,7 +43,7 @@ static struct piece *piece_of(struct ana_ways *ways, uint64_t key)
         *piece = (struct piece){.key = key};
         ways->used[ways->count++] = at;
     }
-    return piece;
+    return at;
 }
 
 static uint64_t stretch_key(uint32_t stretch)
@@ -63,12 +64,14 @@ static void add_part(struct ana_why *why, bool late, uint32_t index, uint32_t se
     struct ana_ways *ways = why->delays->ways;
     if (ns <= 0)
         return;
-    struct piece *all = piece_of(ways, stretch_key(stretch));
+    uint32_t of = slot_of(ways, stretch_key(stretch));
+    struct piece *all = &ways->slot[of];
     int64_t *sum = late ? &all->late_ns : &all->waiter_ns;
     *sum = ana_plus(*sum, ns);
     if (!late)
         return;
-    struct piece *own = piece_of(ways, own_key(segment, stretch, index));
+    struct piece *own = &ways->slot[slot_of(ways, own_key(segment, stretch, index))];
+    own->of = of;
     own->segment = segment;
     own->stretch = stretch;
     own->index = index;
@@ -178,11 +181,11 @@ static void charge(struct ana_cost *cost, int64_t ns, bool direct)
 
 /* What of a piece the late one's way has more than the waiter's: of the piece alone; `all`: where all its ranks
  * together have more, however little each. */
-static double excess_of(struct ana_ways *ways, const struct piece *piece, bool all)
+static double excess_of(const struct ana_ways *ways, const struct piece *piece, bool all)
 {
     if (piece->key & 1)
         return 0;
-    const struct piece *stretch = piece_of(ways, stretch_key(piece->stretch));
+    const struct piece *stretch = &ways->slot[piece->of];
     int64_t more = piece->late_ns - stretch->waiter_ns;
     if (all)
         return stretch->late_ns > stretch->waiter_ns ? (double)piece->late_ns : 0;
@@ -192,7 +195,7 @@ static double excess_of(struct ana_ways *ways, const struct piece *piece, bool a
 /* Charges a wait to the pieces by their excess.  False: none has any. */
 static bool share_out(struct ana_why *why, const struct ana_late_wait *wait, bool all)
 {
-    struct ana_ways *ways = why->delays->ways;
+    const struct ana_ways *ways = why->delays->ways;
     size_t count = ways->count;
     double sum = 0, most = 0;
     const struct piece *worst = NULL;

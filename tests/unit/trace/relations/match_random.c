@@ -113,7 +113,7 @@ static void run(unsigned seed)
     srand(seed);
     begin_test();
     ana_match_free(match);
-    match = ana_match_new((struct ana_match_sink){NULL, check_message, NULL, NULL});
+    match = ana_match_new((struct ana_match_sink){NULL, check_message, NULL, NULL, NULL});
     for (size_t r = 0; r < RANKS; r++)
         set_rank(r, false, true);
     sends = receives = 0;
