@@ -174,7 +174,7 @@ void ana_gpu_device_event(struct ana_job *job, struct ana_devices *gpu, const st
                    : nccl ? TRC_CAT_NCCL
                           : TRC_CAT_KERNEL);
     if (nccl)
-        ana_gpu_match_kernel(gpu->match, e->index, s->number, k->name, e->begin_ns, e->end_ns);
+        ana_gpu_match_kernel(job, gpu->match, e->index, s->number, k->name, e->begin_ns, e->end_ns);
 }
 
 void ana_gpu_call(struct ana_job *job, struct ana_devices *gpu, const struct ana_event *e)

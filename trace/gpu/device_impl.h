@@ -37,11 +37,11 @@ struct ana_gpu_match;
 struct ana_gpu_match *ana_gpu_match_new(size_t ranks);
 /* Frees it; NULL is none. */
 void ana_gpu_match_free(struct ana_gpu_match *match);
-/* Adds a call of NCCL's, in the order of its thread. */
+/* Adds a call of NCCL's, in the order of its thread, after ana_why_event. */
 void ana_gpu_match_call(struct ana_job *job, struct ana_gpu_match *match, const struct ana_event *event);
 /* Adds a kernel of NCCL's that ran on a stream of rank `index`; its name is mangled, its times are job time. */
-void ana_gpu_match_kernel(struct ana_gpu_match *match, size_t index, uint32_t stream_number, const char *name,
-                          int64_t begin_ns, int64_t end_ns);
+void ana_gpu_match_kernel(struct ana_job *job, struct ana_gpu_match *match, size_t index, uint32_t stream_number,
+                          const char *name, int64_t begin_ns, int64_t end_ns);
 /* Fills the parts of a look that the match knows.  False: out of memory. */
 bool ana_gpu_match_look(const struct ana_job *job, const struct ana_gpu_match *match,
                         const struct ana_selection *selection, struct ana_gpu_look *out);
@@ -52,6 +52,8 @@ struct ana_nccl_call {
     uint64_t identity, sequence; /* of the communicator; on it */
     uint64_t bytes;              /* S of nccl-tests; UINT64_MAX unknown */
     int64_t begin_ns;
+    const struct trc_call *of;
+    uint32_t step; /* its number in the rank's steps (ana_use.step) */
     size_t index;  /* of its rank */
     size_t peer;   /* of a message: index of the other rank, SIZE_MAX unknown */
     bool sends;    /* of a message */
@@ -77,11 +79,21 @@ void ana_nccl_rows_call(struct ana_job *job, struct ana_nccl_rows *rows, const s
 /* Whether a kernel that began then can be that of this operation: not if the other ranks' kernels were over before. */
 bool ana_nccl_rows_fits(struct ana_nccl_rows *rows, const struct ana_nccl_call *call, int64_t begin_ns);
 /* Adds the time of the kernel that carried a call. */
-void ana_nccl_rows_kernel(struct ana_nccl_rows *rows, const struct ana_nccl_call *call, int64_t begin_ns,
-                          int64_t end_ns, enum ana_nccl_share share);
+void ana_nccl_rows_kernel(struct ana_job *job, struct ana_nccl_rows *rows, const struct ana_nccl_call *call,
+                          int64_t begin_ns, int64_t end_ns, enum ana_nccl_share share);
 /* Fills the NCCL parts of a look.  False: out of memory. */
 bool ana_nccl_rows_look(const struct ana_job *job, const struct ana_nccl_rows *rows,
                         const struct ana_selection *selection, struct ana_gpu_look *out);
+
+/* ---- device_late.c: who came last to a collective of NCCL's. */
+/* The kernel of one rank, and the call that launched it. */
+struct ana_nccl_arrival {
+    int64_t begin_ns, end_ns, called_ns;
+    uint32_t index, step;
+};
+/* Reports how long the kernels of the others waited until the rank with the shortest one called: `count` ranks in all. */
+void ana_nccl_late(struct ana_job *job, const struct ana_nccl_call *call, const struct ana_nccl_arrival *arrival,
+                   size_t count);
 
 /* ---- device_how.c: how NCCL does its operations, where it told. */
 struct ana_nccl_hows;

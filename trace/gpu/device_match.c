@@ -75,12 +75,12 @@ void ana_gpu_match_free(struct ana_gpu_match *match)
     free(match);
 }
 
-static void add_pair(struct ana_gpu_match *match, const struct launch *l, const struct kernel *k)
+static void add_pair(struct ana_job *job, struct ana_gpu_match *match, const struct launch *l, const struct kernel *k)
 {
     enum ana_nccl_share share = l->shared ? ANA_NCCL_SHARED : ANA_NCCL_ALONE;
-    ana_nccl_rows_kernel(match->rows, &l->call, k->begin_ns, k->end_ns, share);
+    ana_nccl_rows_kernel(job, match->rows, &l->call, k->begin_ns, k->end_ns, share);
     if (l->has_other && !l->shared)
-        ana_nccl_rows_kernel(match->rows, &l->other, k->begin_ns, k->end_ns, ANA_NCCL_WITH_OTHER);
+        ana_nccl_rows_kernel(job, match->rows, &l->other, k->begin_ns, k->end_ns, ANA_NCCL_WITH_OTHER);
 }
 
 /* ---- queues ----------------------------------------------------------------------------------------------------- */
@@ -120,7 +120,7 @@ static bool can_be(struct ana_gpu_match *match, const struct queue *q, const str
     return true; /* names do not always tell the function */
 }
 
-static void match_heads(struct ana_gpu_match *match, struct queue *q)
+static void match_heads(struct ana_job *job, struct ana_gpu_match *match, struct queue *q)
 {
     while (q->launch_from < q->launches && q->kernel_from < q->kernels) {
         const struct launch *l = &q->launch[q->launch_from];
@@ -136,14 +136,14 @@ static void match_heads(struct ana_gpu_match *match, struct queue *q)
             q->launch_from++;
             continue;
         }
-        add_pair(match, l, k);
+        add_pair(job, match, l, k);
         q->launch_from++;
         q->kernel_from++;
     }
 }
 
-void ana_gpu_match_kernel(struct ana_gpu_match *match, size_t index, uint32_t stream_number, const char *name,
-                          int64_t begin_ns, int64_t end_ns)
+void ana_gpu_match_kernel(struct ana_job *job, struct ana_gpu_match *match, size_t index, uint32_t stream_number,
+                          const char *name, int64_t begin_ns, int64_t end_ns)
 {
     struct queue *q = ana_map_add(&match->queues, index, stream_number, 0);
     void *list = q ? q->kernel : NULL;
@@ -155,10 +155,11 @@ void ana_gpu_match_kernel(struct ana_gpu_match *match, size_t index, uint32_t st
     }
     q->kernel = list;
     *k = (struct kernel){begin_ns, end_ns, ana_nccl_function_of(name)};
-    match_heads(match, q);
+    match_heads(job, match, q);
 }
 
-static void add_launch(struct ana_gpu_match *match, size_t index, uint32_t number, const struct launch *launch)
+static void add_launch(struct ana_job *job, struct ana_gpu_match *match, size_t index, uint32_t number,
+                       const struct launch *launch)
 {
     struct queue *q = number ? ana_map_add(&match->queues, index, number, 0) : NULL;
     void *list = q ? q->launch : NULL;
@@ -168,7 +169,7 @@ static void add_launch(struct ana_gpu_match *match, size_t index, uint32_t numbe
         return;
     q->launch = list;
     *l = *launch;
-    match_heads(match, q);
+    match_heads(job, match, q);
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------ */
@@ -216,7 +217,7 @@ void ana_gpu_match_call(struct ana_job *job, struct ana_gpu_match *match, const 
                                   ? NULL
                                   : ana_map_find(&match->groups, e->index, e->thread, 0);
         for (size_t i = 0; group && i < group->count; i++)
-            add_launch(match, e->index, group->pending[i].number, &group->pending[i].launch);
+            add_launch(job, match, e->index, group->pending[i].number, &group->pending[i].launch);
         if (group)
             group->count = 0;
         return;
@@ -227,6 +228,8 @@ void ana_gpu_match_call(struct ana_job *job, struct ana_gpu_match *match, const 
                               .identity = e->comm ? e->comm->def.identity : 0,
                               .sequence = e->sequence,
                               .begin_ns = e->begin_ns,
+                              .of = e->call,
+                              .step = e->use ? e->use->step : 0,
                               .index = e->index,
                               .call = ana_call_number_of(job, e->index, e->sig->call),
                               .size = e->comm ? e->comm->def.size : 0,
@@ -243,7 +246,7 @@ void ana_gpu_match_call(struct ana_job *job, struct ana_gpu_match *match, const 
     if (c.size < 2)
         return; /* one rank alone: NCCL copies, if anything */
     if (!grouped) {
-        add_launch(match, e->index, e->sig->object, &(struct launch){.call = c});
+        add_launch(job, match, e->index, e->sig->object, &(struct launch){.call = c});
         return;
     }
     struct group *group = ana_map_add(&match->groups, e->index, e->thread, 0);

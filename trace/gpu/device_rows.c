@@ -10,6 +10,7 @@
 #define INSTANCES 16384u  /* operations of which some ranks' kernels are to come */
 #define NEWEST    1048576 /* parts that are kept for time ranges */
 #define SLACK_NS  20000   /* two GPUs' clocks on one host may seem so far apart */
+#define ARRIVALS  1048576 /* of ranks, kept of such operations in all */
 
 struct sums {
     uint64_t calls, bytes, timed, timed_bytes;
@@ -30,7 +31,8 @@ struct instance { /* identity 0: free */
     uint16_t size_class;
     int32_t size;
     int64_t shortest_ns, longest_ns;
-    int64_t first_end_ns; /* of the kernels that have come */
+    int64_t first_end_ns;             /* of the kernels that have come */
+    struct ana_nccl_arrival *arrival; /* `size` of them; NULL: who waited is not looked for */
 };
 
 /* What a row is made of, in the order in which it became known. */
@@ -49,6 +51,7 @@ struct ana_nccl_rows {
     struct ana_map pairs;   /* rank indices: struct ana_nccl_pair */
     struct ana_nccl_hows *hows;
     struct instance *instance;
+    size_t arrivals; /* kept of instances */
     struct part *part;
     size_t parts, room, next; /* next: when it is full, the oldest */
     int64_t forgotten_ns;     /* end of what is no longer among them */
@@ -78,6 +81,8 @@ void ana_nccl_rows_free(struct ana_nccl_rows *rows)
     ana_map_free(&rows->by_rank);
     ana_map_free(&rows->pairs);
     ana_nccl_hows_free(rows->hows);
+    for (size_t i = 0; rows->instance && i < INSTANCES; i++)
+        free(rows->instance[i].arrival);
     free(rows->instance);
     free(rows->part);
     free(rows);
@@ -197,15 +202,33 @@ bool ana_nccl_rows_fits(struct ana_nccl_rows *rows, const struct ana_nccl_call *
     return begin_ns <= o->first_end_ns + SLACK_NS;
 }
 
+static void forget_arrivals(struct ana_nccl_rows *rows, struct instance *o)
+{
+    rows->arrivals -= o->arrival ? (size_t)o->size : 0;
+    free(o->arrival);
+    o->arrival = NULL;
+    o->arrivals = 0;
+}
+
+static struct ana_nccl_arrival *room_for_arrivals(struct ana_nccl_rows *rows, int32_t size)
+{
+    if (size <= 0 || rows->arrivals + (size_t)size > ARRIVALS)
+        return NULL;
+    struct ana_nccl_arrival *arrival = malloc((size_t)size * sizeof *arrival);
+    rows->arrivals += arrival ? (size_t)size : 0;
+    return arrival;
+}
+
 /* Adds one rank's kernel of a collective.  When the last one is there, it is known who waited. */
-static void add_kernel(struct ana_nccl_rows *rows, const struct ana_nccl_call *c, int64_t begin_ns, int64_t end_ns)
+static void add_kernel(struct ana_job *job, struct ana_nccl_rows *rows, const struct ana_nccl_call *c, int64_t begin_ns,
+                       int64_t end_ns)
 {
     struct instance *o = instance_at(rows, c);
     int64_t ns = end_ns - begin_ns;
     if (!o)
         return;
     if (o->arrivals && (o->identity != c->identity || o->sequence != c->sequence))
-        o->arrivals = 0; /* long ago: the other ranks' kernels did not come */
+        forget_arrivals(rows, o); /* long ago: the other ranks' kernels did not come */
     if (o->arrivals == 0)
         *o = (struct instance){.identity = c->identity,
                                .sequence = c->sequence,
@@ -215,7 +238,10 @@ static void add_kernel(struct ana_nccl_rows *rows, const struct ana_nccl_call *c
                                .size = c->size,
                                .shortest_ns = ns,
                                .longest_ns = ns,
-                               .first_end_ns = end_ns};
+                               .first_end_ns = end_ns,
+                               .arrival = room_for_arrivals(rows, c->size)};
+    if (o->arrival)
+        o->arrival[o->arrivals] = (struct ana_nccl_arrival){begin_ns, end_ns, c->begin_ns, (uint32_t)c->index, c->step};
     o->arrivals++;
     o->shortest_ns = ns < o->shortest_ns ? ns : o->shortest_ns;
     o->longest_ns = ns > o->longest_ns ? ns : o->longest_ns;
@@ -233,11 +259,13 @@ static void add_kernel(struct ana_nccl_rows *rows, const struct ana_nccl_call *c
                                 .skew_ns = o->longest_ns - o->shortest_ns,
                                 .bytes = o->bytes,
                                 .kind = PART_INSTANCE});
-    o->arrivals = 0;
+    if (o->arrival && c->together)
+        ana_nccl_late(job, c, o->arrival, o->arrivals);
+    forget_arrivals(rows, o);
 }
 
-void ana_nccl_rows_kernel(struct ana_nccl_rows *rows, const struct ana_nccl_call *c, int64_t begin_ns, int64_t end_ns,
-                          enum ana_nccl_share share)
+void ana_nccl_rows_kernel(struct ana_job *job, struct ana_nccl_rows *rows, const struct ana_nccl_call *c,
+                          int64_t begin_ns, int64_t end_ns, enum ana_nccl_share share)
 {
     struct row *row = row_of(rows, c->identity, c->call, c->size_class, c->size);
     if (!row)
@@ -246,7 +274,7 @@ void ana_nccl_rows_kernel(struct ana_nccl_rows *rows, const struct ana_nccl_call
     struct part part = {.at_ns = end_ns, .ns = end_ns - begin_ns, .bytes = c->bytes, .kind = kind};
     take_part(rows, row, c->index, part);
     if (kind == PART_KERNEL && share == ANA_NCCL_ALONE)
-        add_kernel(rows, c, begin_ns, end_ns);
+        add_kernel(job, rows, c, begin_ns, end_ns);
 }
 
 /* ---- a look ----------------------------------------------------------------------------------------------------- */

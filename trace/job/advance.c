@@ -127,11 +127,11 @@ static inline void take_event(struct ana_job *job, const struct ana_event *e)
         take_other(job, e);
         return;
     }
-    if (e->use->is_nccl)
-        job->upper->nccl_call(job, job->gpu, e);
     if (__builtin_expect(job->pass.regions.any, 0))
         ana_why_region(&job->pass.why, e, ana_regions_call(&job->pass.regions, e));
     follow_event(job, e); /* before the waits in it are found */
+    if (e->use->is_nccl)
+        job->upper->nccl_call(job, job->gpu, e);
     ana_match_event(job->match, e);
     if (e->use->is_remote) /* the counters know partners of this world only */
         ana_tally_pair(&job->pass.tally, e->index, ana_partner(job, e->index, e->comm, e->sig->peer),

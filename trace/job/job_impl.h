@@ -192,6 +192,8 @@ void ana_take_instance(void *user, const struct ana_instance *instance);
 void ana_take_joined(void *user, const struct ana_joined *joined);
 /* take.c: the same of calls that need those of particular ranks. */
 void ana_take_need(void *user, const struct ana_need *need);
+/* take.c: a wait of a GPU for another rank's, in a collective of this communicator. */
+void ana_take_device_wait(struct ana_job *job, const struct ana_wait_span *span, uint64_t comm_identity);
 
 /* advance.c */
 /* Starts the analysis of events anew, for the processes as they are now.  False: out of memory. */

@@ -27,6 +27,20 @@ static inline void find_segment(const struct ana_job *job, const struct ana_wait
     out->segment_ns = before ? (float)(came->begin_ns - before->end_ns) : 0;
 }
 
+static inline void keep_wait(struct ana_job *job, const struct ana_wait_span *span, struct ana_tally_note_wait *note,
+                             uint32_t comm)
+{
+    if (note->call != span->call) {
+        note->call = span->call;
+        note->number = ana_call_number(job, span->call);
+        note->waits = 0;
+    }
+    struct ana_kept_wait more = {.call = note->number, .comm = comm};
+    more.place = place_of(job, span->waiter, span->waiter_step);
+    find_segment(job, span, &more);
+    ana_tally_wait(&job->pass.tally, ana_store_wait(&job->store, span, &more), note);
+}
+
 /* Counts a wait; returns what is left of its span without the time that was counted before. */
 static inline int64_t take_wait(struct ana_job *job, struct ana_wait_span *span, struct ana_tally_note_wait *note,
                                 uint32_t comm)
@@ -37,15 +51,7 @@ static inline int64_t take_wait(struct ana_job *job, struct ana_wait_span *span,
     ana_why_wait(&job->pass.why, &whole, counts ? ana_span_overlap(part, job->window) : 0);
     if (!counts || !in_window(job, span->begin_ns, span->end_ns))
         return 0;
-    if (note->call != span->call) {
-        note->call = span->call;
-        note->number = ana_call_number(job, span->call);
-        note->waits = 0;
-    }
-    struct ana_kept_wait more = {.call = note->number, .comm = comm};
-    more.place = place_of(job, span->waiter, span->waiter_step);
-    find_segment(job, span, &more);
-    ana_tally_wait(&job->pass.tally, ana_store_wait(&job->store, span, &more), note);
+    keep_wait(job, span, note, comm);
     struct ana_lane *lane = &job->lane[span->waiter];
     struct ana_bucket *bucket = ana_lane_hot(lane, span->begin_ns, span->end_ns);
     if (bucket)
@@ -93,6 +99,14 @@ void ana_take_need(void *user, const struct ana_need *need)
     if (ana_late_partner(need, &span))
         take_wait(job, &span, &(struct ana_tally_note_wait){0}, ana_store_comm(&job->store, need->comm_identity));
     ana_why_need(&job->pass.why, need);
+}
+
+void ana_take_device_wait(struct ana_job *job, const struct ana_wait_span *span, uint64_t comm_identity)
+{
+    if (!in_window(job, span->begin_ns, span->end_ns))
+        return;
+    keep_wait(job, span, &(struct ana_tally_note_wait){0}, ana_store_comm(&job->store, comm_identity));
+    ana_why_device_wait(&job->pass.why, span);
 }
 
 static bool room_for_spans(struct ana_job *job, size_t n)

@@ -123,7 +123,8 @@ static const char *wait_name(enum ana_wait_kind kind)
     static const char *const names[] = {[ANA_LATE_SENDER] = "late-sender",
                                         [ANA_LATE_RECEIVER] = "late-receiver",
                                         [ANA_LATE_IN_COLLECTIVE] = "late-in-collective",
-                                        [ANA_LATE_IN_EPOCH] = "late-in-epoch"};
+                                        [ANA_LATE_IN_EPOCH] = "late-in-epoch",
+                                        [ANA_LATE_ON_DEVICE] = "late-on-device"};
     return names[kind];
 }
 
@@ -132,7 +133,8 @@ static const char *wait_words(enum ana_wait_kind kind)
     static const char *const words[] = {[ANA_LATE_SENDER] = "sends late to",
                                         [ANA_LATE_RECEIVER] = "receives late from",
                                         [ANA_LATE_IN_COLLECTIVE] = "comes last for",
-                                        [ANA_LATE_IN_EPOCH] = "is late in epoch of"};
+                                        [ANA_LATE_IN_EPOCH] = "is late in epoch of",
+                                        [ANA_LATE_ON_DEVICE] = "launches late for"};
     return words[kind];
 }
 

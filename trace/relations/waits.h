@@ -13,6 +13,8 @@
  *   Late Neighbour   a collective of neighbours: each rank, from its begin until the last of those it gets from came
  *   Late Post        MPI_Win_start or _complete, from its begin until the last target has posted, if it ended after that
  *   Late Complete    MPI_Win_wait, from its begin until the last origin has begun MPI_Win_complete
+ *   Late Launch      a kernel of a collective of NCCL's waits on its GPU: from its begin until the rank that came last
+ *                    called for its own; no call of the waiter's lasts longer by it
  *   Of a nonblocking one it is the call that completes it, until the last of those that it needs had begun it.
  *
  * Never more than the call's own time.  A standard send of up to ANA_EAGER_BYTES whose call also waits for others
@@ -24,7 +26,13 @@
 
 #define ANA_EAGER_BYTES 1024u
 
-enum ana_wait_kind { ANA_LATE_SENDER, ANA_LATE_RECEIVER, ANA_LATE_IN_COLLECTIVE, ANA_LATE_IN_EPOCH };
+enum ana_wait_kind {
+    ANA_LATE_SENDER,
+    ANA_LATE_RECEIVER,
+    ANA_LATE_IN_COLLECTIVE,
+    ANA_LATE_IN_EPOCH,
+    ANA_LATE_ON_DEVICE
+};
 struct ana_wait_span {
     enum ana_wait_kind kind;
     size_t waiter, culprit;          /* rank indices */

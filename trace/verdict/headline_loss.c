@@ -78,7 +78,8 @@ static struct latecomer worst_latecomer(const struct ana_job *job, const struct 
 /* Writes about a few waits, one by one: few waits make no shares. */
 static bool say_few(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
 {
-    static const char *const why[] = {"sends late", "receives late", "comes last", "is late in an epoch"};
+    static const char *const why[] = {"sends late", "receives late", "comes last", "is late in an epoch",
+                                      "launches late"};
     const struct ana_wait *worst = NULL;
     for (size_t i = 0; !s->exact && i < s->wait_count && !worst; i++)
         worst = of_selected(s, &s->waits[i]) ? &s->waits[i] : NULL;
@@ -162,7 +163,8 @@ static bool say_wait(const struct ana_job *job, const struct ana_summary *s, str
         ana_number(cost, sizeof cost, ANA_SHARE, share, false);
         static const char *const how[] = {[ANA_LATE_SENDER] = "sends late to",
                                           [ANA_LATE_RECEIVER] = "receives late from",
-                                          [ANA_LATE_IN_EPOCH] = "is late in an epoch of"};
+                                          [ANA_LATE_IN_EPOCH] = "is late in an epoch of",
+                                          [ANA_LATE_ON_DEVICE] = "launches late for"};
         ana_line_say(line, "rank %s %s rank %s: +%s each, %s of rank %s's time%s", ana_rank_label(job, w->culprit).text,
                      how[w->kind], ana_rank_label(job, w->waiter).text, each, cost, ana_rank_label(job, w->waiter).text,
                      s->exact ? ana_span_words(s) : " in this window");

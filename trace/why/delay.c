@@ -97,23 +97,41 @@ static void set_releaser(const struct ana_delays *delays, const struct ana_late_
     step->releaser_step = wait->culprit_step;
 }
 
-void ana_why_wait(struct ana_why *why, const struct ana_wait_span *whole, int64_t left_ns)
+static struct ana_late_wait late_wait(const struct ana_wait_span *span, int64_t ns)
+{
+    return (struct ana_late_wait){
+        .waiter = (uint32_t)span->waiter,
+        .culprit = (uint32_t)span->culprit,
+        .waiter_step = span->waiter_step,
+        .culprit_step = span->came_step,
+        .ns = ns,
+        .end_ns = span->end_ns,
+    };
+}
+
+/* Has a wait followed back once all before it is known. */
+static void follow_later(struct ana_why *why, const struct ana_late_wait *wait)
 {
     struct ana_delays *delays = why->delays;
-    struct ana_late_wait wait = {
-        .waiter = (uint32_t)whole->waiter,
-        .culprit = (uint32_t)whole->culprit,
-        .waiter_step = whole->waiter_step,
-        .culprit_step = whole->came_step,
-        .ns = left_ns,
-        .end_ns = whole->end_ns,
-    };
-    set_releaser(delays, &wait, whole->end_ns);
-    if (left_ns <= 0)
+    if (wait->ns <= 0)
         return;
-    delays->waited_ns = ana_plus(delays->waited_ns, left_ns);
+    delays->waited_ns = ana_plus(delays->waited_ns, wait->ns);
     follow_due(why, INT64_MIN);
-    delays->wait[delays->waits++ % PENDING] = wait;
+    delays->wait[delays->waits++ % PENDING] = *wait;
+}
+
+void ana_why_wait(struct ana_why *why, const struct ana_wait_span *whole, int64_t left_ns)
+{
+    struct ana_late_wait wait = late_wait(whole, left_ns);
+    set_releaser(why->delays, &wait, whole->end_ns);
+    follow_later(why, &wait);
+}
+
+void ana_why_device_wait(struct ana_why *why, const struct ana_wait_span *span)
+{
+    struct ana_late_wait wait = late_wait(span, span->end_ns - span->begin_ns);
+    wait.device = true;
+    follow_later(why, &wait);
 }
 
 void ana_why_polled(struct ana_why *why, const struct ana_message *m)

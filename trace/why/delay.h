@@ -10,6 +10,9 @@
  * not either.  After Scalasca's delay costs (Boehme, Geimer, Wolf, Arnold: "Identifying the root causes of wait states
  * in large-scale parallel applications", ICPP 2010), with ways in place of intervals between two ranks.
  *
+ * A GPU that waits for a launch is waited for in no call, so there is no second way: that is charged to what the late
+ * rank, and whom it had waited for itself, did in that time before its launch.
+ *
  * The costs add up to the waits to the nanosecond: what is charged to no segment is charged to the time inside calls,
  * or to nothing known. */
 #ifndef ANA_DELAY_H
@@ -62,6 +65,7 @@ struct ana_why_steps {
 struct ana_late_wait {
     uint32_t waiter, culprit, waiter_step, culprit_step;
     int64_t ns, end_ns;
+    bool device; /* of a GPU: no call of the waiter's is longer by it */
 };
 
 struct ana_delays {
@@ -106,6 +110,8 @@ void ana_why_message(struct ana_why *why, const struct ana_message *message);
 void ana_why_instance(struct ana_why *why, const struct ana_instance *instance);
 /* Takes the completion of a nonblocking one, after its wait. */
 void ana_why_joined(struct ana_why *why, const struct ana_joined *joined);
+/* Takes a wait of a GPU for a launch by another rank: no call of the waiter's is longer by it. */
+void ana_why_device_wait(struct ana_why *why, const struct ana_wait_span *span);
 /* Takes what a call needs of a particular rank, after its wait. */
 void ana_why_need(struct ana_why *why, const struct ana_need *need);
 /* Follows the waits that ended ANA_DELAY_LAG_NS before `now_ns`, in job time, and replays the run up to there; INT64_MAX:

@@ -11,7 +11,7 @@
 struct piece {
     uint64_t key; /* 0: free */
     uint32_t stretch, segment, index;
-    uint32_t of; /* slot of its stretch, which has the waiter's time */
+    uint32_t of;                /* slot of its stretch, which has the waiter's time */
     int64_t late_ns, waiter_ns; /* on the way of who came late, and of who waited */
 };
 
@@ -222,9 +222,45 @@ static bool share_out(struct ana_why *why, const struct ana_late_wait *wait, boo
     return true;
 }
 
+/* Charges the end of a time to what was done in it; returns what is left of it. */
+static int64_t charge_part(struct ana_cost *cost, int64_t from_ns, int64_t to_ns, int64_t left_ns, bool direct)
+{
+    int64_t ns = ana_earlier(to_ns - from_ns, left_ns);
+    if (ns <= 0)
+        return left_ns;
+    charge(cost, ns, direct);
+    return left_ns - ns;
+}
+
+/* Charges a wait of a GPU to what the late rank, and whom it had waited for, did in that time before its launch. */
+static void follow_device(struct ana_why *why, const struct ana_late_wait *wait)
+{
+    const struct ana_delays *delays = why->delays;
+    uint32_t index = wait->culprit, number = wait->culprit_step;
+    int64_t left = wait->ns;
+    for (int hops = 0; hops < ANA_WAY_MOST && left > 0 && ana_step_at(delays, index, number); hops++) {
+        struct ana_hop hop;
+        bool known = ana_hop_back(delays, &index, &number, &hop), direct = hop.index == wait->culprit;
+        struct ana_cost *inside = &delays->rank[hop.index].inside;
+        struct ana_cost *outside =
+            hop.segment ? &ana_segment_at(why, hop.segment)->cost : &delays->rank[hop.index].unknown;
+        left = charge_part(inside, hop.until_ns, hop.begin_ns, left, direct);
+        left = charge_part(outside, hop.ended_ns, hop.until_ns, left, direct);
+        left = charge_part(inside, hop.left_ns, hop.ended_ns, left, direct);
+        if (!known)
+            break;
+    }
+    if (left > 0)
+        charge(&delays->rank[wait->culprit].unknown, left, true);
+}
+
 void ana_ways_follow(struct ana_why *why, const struct ana_late_wait *wait)
 {
     struct ana_ways *ways = why->delays->ways;
+    if (wait->device) {
+        follow_device(why, wait);
+        return;
+    }
     go_ways(why, wait);
     if (!share_out(why, wait, false) && !share_out(why, wait, true))
         charge(&why->delays->rank[wait->culprit].unknown, wait->ns, true);

@@ -24,7 +24,8 @@
  *   collectives[]  name, communicator, instances, incomplete, skew_p50_s, skew_p99_s, skew_max_s, lost_s, last_rank,
  *               last_share
  *
- *   waits[]     kind (late-sender, late-receiver, late-in-collective, late-in-epoch), waiter, culprit, count, lost_s
+ *   waits[]     kind (late-sender, late-receiver, late-in-collective, late-in-epoch,
+ *               late-on-device), waiter, culprit, count, lost_s
  *
  *   segments[]  what threads do outside MPI between two places that call: from, to ("app.c:17"; null: several
  *               together), region (of the program's own, that most of it lies in; else null), times, median_s (of the
