@@ -1,5 +1,5 @@
 # timeout: 900
-"""Every command of README.md and docs/launchers.md works: the ```sh blocks, in order, in a scratch copy of the sources."""
+"""Every command of README.md, docs/launchers.md and docs/diff.md works: the ```sh blocks, in order, in a scratch copy of the sources."""
 import os
 import re
 import shutil
@@ -12,9 +12,11 @@ ELSEWHERE = ("make check", "make check-long", "make check-asan", "make check-tsa
 
 with open(os.path.join(TOP, "README.md")) as f:
     text = f.read()
-with open(os.path.join(TOP, "docs/launchers.md")) as f:
-    launchers = f.read()
-blocks = re.findall(r"^```sh\n(.*?)^```", text + launchers, re.M | re.S)
+pages = ""
+for page in ("launchers", "diff"):
+    with open(os.path.join(TOP, "docs/%s.md" % page)) as f:
+        pages += f.read()
+blocks = re.findall(r"^```sh\n(.*?)^```", text + pages, re.M | re.S)
 check("there are commands in it", len(blocks) >= 2, "%d blocks" % len(blocks))
 
 told = [line.strip() for line in hpctop("help", "environment").out.splitlines() if line.strip()[:1].isupper() and "  " in line.strip()]

@@ -24,6 +24,9 @@ def wrong_usage():
         "dump without a folder": ["dump"],
         "verdict without a folder": ["verdict", "--json"],
         "check without a folder": ["check", "--json"],
+        "diff of one folder": ["diff", "trace"],
+        "diff with a word for percent": ["diff", "--fail-over", "much", "trace", "trace"],
+        "diff with half a part": ["diff", "trace@3", "trace"],
         "help on nothing there is": ["help", "nothing"],
         "a value that is missing": ["verdict", "--hang"],
         "verdict with a word for seconds": ["verdict", "--hang", "soon", "trace"],
@@ -41,6 +44,9 @@ def unreadable():
         for name in ("no-such-folder", "nothing", "text.hpctop", "zero.hpctop"):
             r = hpctop(command, name)
             check("2 for: %s %s" % (command, name), r.code == 2 and one_line(r.err) and not r.out, r)
+            if command == "report":
+                r = hpctop("diff", "trace", name)
+                check("2 for: diff trace %s" % name, r.code == 2 and one_line(r.err) and not r.out, r)
             check("%s %s: the message names it" % (command, name), os.path.basename(name) in r.err, r.err)
 
 

@@ -7,6 +7,7 @@ typedef struct ana_site row_SITE;
 typedef struct ana_segment_stat row_SEGMENT;
 typedef struct ana_region_stat row_REGION;
 typedef struct ana_price row_PRICE;
+typedef struct ana_diff_finding row_CHANGE;
 typedef struct ana_collective row_COLLECTIVE;
 typedef struct ana_pair row_PAIR;
 typedef struct ana_size_stat row_SIZE;
@@ -116,6 +117,13 @@ static const char *price_name(enum ana_price_kind kind)
     static const char *const names[] = {
         [ANA_PRICE_SEGMENT] = "segment", [ANA_PRICE_TRANSFER] = "transfer", [ANA_PRICE_COLLECTIVE] = "collective"};
     return names[kind];
+}
+
+static const char *change_where(enum ana_diff_side side)
+{
+    static const char *const names[] = {
+        [ANA_DIFF_IN_BOTH] = "both", [ANA_DIFF_ONLY_BEFORE] = "before", [ANA_DIFF_ONLY_AFTER] = "after"};
+    return names[side];
 }
 
 static const char *wait_name(enum ana_wait_kind kind)

@@ -3,6 +3,7 @@
 #ifndef ANA_METRIC_H
 #define ANA_METRIC_H
 
+#include "trace/diff/diff.h"
 #include "trace/gpu/device.h"
 #include "trace/job/standout.h"
 #include "trace/util/numfmt.h"
@@ -17,6 +18,7 @@ enum ana_metric_kind {
     ANA_KIND_SEGMENT,    /* struct ana_segment_stat: Segments */
     ANA_KIND_REGION,     /* struct ana_region_stat */
     ANA_KIND_PRICE,      /* struct ana_price: Why */
+    ANA_KIND_CHANGE,     /* struct ana_diff_finding: hpctop diff */
     ANA_KIND_COLLECTIVE, /* struct ana_collective */
     ANA_KIND_PAIR,       /* struct ana_pair */
     ANA_KIND_SIZE,       /* struct ana_size_stat: Latency */

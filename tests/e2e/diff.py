@@ -1,0 +1,108 @@
+# timeout: 240
+# alone
+"""hpctop diff on real runs: what was planted is found, with its line, ranks and size; where nothing was, nothing is; places
+that moved; parts of a run; other numbers of ranks; exit codes.  Two runs are recorded at once: what disturbs one disturbs both."""
+from changed import at_once, changed, diff, line, sure
+from common import TOP, check, end, hpctop, run
+
+PAIRS = 5  # equal runs; diff_long.py has fifty
+SOLVE = 0.003
+MOST = 64  # percent of SOLVE that are found on any machine
+NOISY = 1.05  # times what the pieces should take, on average: then the machine does much else, and no 2 % can be told
+
+
+def segments(found):
+    return [f for f in sure(found) if f["what"] == "segment"]
+
+
+def is_solve(f):
+    return (f["from"], f["to"]) == (line("exchange"), line("solve"))
+
+
+def planted():
+    """Two percent more; where the machine is too busy for that, twice as much until it is found."""
+    percent, quiet = 2, True
+    while percent <= MOST:
+        if not check("runs with %d %%" % percent, at_once(("p0", 2, changed(1000, 0)), ("p%d" % percent, 2, changed(1000, percent)))):
+            return
+        found = diff("p0", "p%d" % percent)
+        solve = [f for f in segments(found) if is_solve(f)]
+        others = [f for f in segments(found) if not is_solve(f)]
+        check("%d %%: nothing else is found" % percent, not others, others)
+        if solve:
+            break
+        quiet &= all(r["computation_s"] / 2 < NOISY * (SOLVE + 0.0008) for r in (found["before"], found["after"]))
+        run(["rm", "-rf", "p0"])
+        percent *= 2
+    if not check("a planted change is found", percent <= MOST, percent):
+        return
+    check("2 % are found, if the machine lets them be told", percent == 2 or not quiet, percent)
+    f = solve[0]
+    check("it is as large as planted", 0.5 < (f["after_s"] - f["before_s"]) / (SOLVE * percent / 100) < 2, f)
+    check("its confidence is that of the list", 0.99 <= f["confidence"] <= 1, f)
+
+
+def equal():
+    wrong = []
+    for i in range(PAIRS):
+        ok = at_once(("e%d" % i, 2, changed(300, 0)), ("f%d" % i, 2, changed(300, 0)))
+        found = diff("e%d" % i, "f%d" % i) if ok else None
+        if not check("equal runs %d" % i, found is not None and found["compared"] > 4 and found["before"]["iterations"] == 299, found):
+            return
+        wrong += sure(found)
+    check("equal runs: nothing is found in %d pairs" % PAIRS, not wrong, wrong)
+    r = hpctop("diff", "e0", "f0")
+    check("equal runs: the page says so", r.code == 0 and "none is sure by 99 %" in r.out and "as long in both" in r.out, r)
+    found = diff("e0@0s-0.6s", "e0@0.6-60")
+    check("two parts of a run", found is not None and 0 < found["before"]["iterations"] < 299 and found["before"]["part"] == "0 s to 0.6 s",
+          found)
+
+
+def one_rank():
+    at_once(("one0", 2, changed(300, 0)), ("one1", 2, changed(300, 100, 1)))
+    found = diff("one0", "one1")
+    first = sure(found)[0] if sure(found) else {}
+    check("one rank: its segment is the first", first and is_solve(first) and first["ranks"] == [1] and not first["follows"], found)
+    waits = [f for f in found["findings"] if f["what"] == "call" and f["to"] == line("solve") and f["ranks"] == [0]]
+    check("one rank: the other waits for it, which follows", len(waits) == 1 and waits[0]["follows"], found["findings"])
+
+
+def limits():
+    """An iteration that takes many times as long."""
+    at_once(("quick", 2, changed(60, 0)), ("slow", 2, changed(60, 3000)))
+    found = diff("quick", "slow")
+    check("much slower: all is", found["change"] > 1 and found["confidence"] >= 0.99, found)
+    for limit, code in (("20%", 1), ("20", 1), ("5000%", 0)):
+        r = hpctop("diff", "--fail-over", limit, "quick", "slow")
+        check("--fail-over %s: exit %d" % (limit, code), r.code == code and "slower" in r.out, r)
+    r = hpctop("diff", "--fail-over", "20%", "slow", "quick")
+    check("faster fails nothing", r.code == 0 and "faster" in r.out, r)
+
+
+def moved():
+    """The program after an edit: its places are found again."""
+    built = run(["mpicc", "-std=c11", "-D_GNU_SOURCE", "-DMOVED", "-O1", "-g", "-o", "edited", TOP + "/workloads/changed.c", "-lm"])
+    if not check("the edited program", built.code == 0, built):
+        return
+    at_once(("before", 2, changed(300, 0)), ("after", 2, changed(300, 100, -1, "./edited")))
+    found = diff("before", "after")
+    slower = [f for f in segments(found) if f["runs"] == "both"]
+    check("edited: the segment is found, and no other", len(slower) == 1 and is_solve(slower[0]) and slower[0]["ranks"] == [0, 1], found)
+    check("edited: no segment is new or gone", all(f["runs"] == "both" for f in segments(found)), found)
+
+
+def sizes():
+    at_once(("small", 2, changed(300, 0)), ("large", 4, changed(300, 0)))
+    found = diff("small", "large")
+    check("twice the ranks: weak scaling", found["scaling"] == "weak" and 0.5 < found["computation_scaling"] < 1.5, found)
+    r = hpctop("diff", "small", "large")
+    check("twice the ranks: the page says so", "SCALING, weak" in r.out, r)
+
+
+planted()
+equal()
+one_rank()
+limits()
+moved()
+sizes()
+end()

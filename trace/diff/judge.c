@@ -1,0 +1,321 @@
+#include "trace/diff/judge.h"
+#include "trace/util/grow.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ALIKE      0.5  /* of what the others of a finding changed by: a rank that changed as much belongs to it */
+#define NOT_CHANCE 0.05 /* probability below which it does */
+#define OWN        3    /* times what other segments show: a segment has that by itself */
+#define STEADY     0.5  /* of the usual change: as much do iterations change that nothing disturbs */
+#define EXPLAINS   0.5  /* of a change of calls: what others changed by, so that the calls only follow */
+
+bool ana_judge_init(struct ana_judge *j)
+{
+    *j = (struct ana_judge){.iteration_ns = NAN};
+    j->room = malloc(ANA_PORTION_BLOCKS * sizeof *j->room);
+    for (int side = 0; side < 2; side++)
+        j->value[side] = malloc(ANA_PORTION_BLOCKS * sizeof *j->value[side]);
+    return j->room && j->value[0] && j->value[1];
+}
+
+void ana_judge_free(struct ana_judge *j)
+{
+    free(j->room);
+    free(j->value[0]);
+    free(j->value[1]);
+    free(j->result);
+}
+
+/* ---- comparing -------------------------------------------------------------------------------------------------- */
+
+/* The times of a portion in the complete iterations of its rank; none where it has none. */
+static struct ana_sample sample_of(const struct ana_portions *run, const struct ana_portion *p, double factor,
+                                   float *value)
+{
+    size_t n = p ? (size_t)(run->rank[p->index].iterations / run->width) : 0;
+    n = n < ANA_PORTION_BLOCKS ? n : ANA_PORTION_BLOCKS;
+    for (size_t i = 0; i < n; i++)
+        value[i] = i < p->blocks ? (float)((double)p->ns[i] * factor / run->width) : 0;
+    return (struct ana_sample){value, n};
+}
+
+/* What differs by less is no difference. */
+static double margin_of(const struct ana_judge *j, enum ana_portion_kind kind, double before, double after)
+{
+    double own = kind == ANA_PORTION_CALL ? ANA_DIFF_OF_CALL : kind == ANA_PORTION_SEGMENT ? ANA_DIFF_OF_SEGMENT : 0;
+    return fmax(ANA_DIFF_MATTERS * j->iteration_ns, own * fmin(before, after));
+}
+
+/* Compares totals where there are no iterations: what differs by much is a finding without confidence. */
+static struct ana_chance compare_totals(const struct ana_judge *j, const struct ana_portion_pair *pair,
+                                        const double factor[2])
+{
+    struct ana_chance c = {.p = NAN};
+    c.before = pair->of[0] ? pair->of[0]->total_ns * factor[0] : 0;
+    c.after = pair->of[1] ? pair->of[1]->total_ns * factor[1] : 0;
+    if (!(fabs(c.after - c.before) >= ANA_DIFF_UNSURE * j->iteration_ns))
+        c.p = 1;
+    return c;
+}
+
+static bool judge_pair(struct ana_judge *j, const struct ana_portions *const run[2], const double factor[2],
+                       const struct ana_portion_pair *pair, bool mean)
+{
+    const struct ana_portion *name = ana_pair_name(pair);
+    struct ana_sample s[2];
+    double centre[2], lowest[2];
+    for (int side = 0; side < 2; side++) {
+        double times = name->kind == ANA_PORTION_ITERATION ? 1 : factor[side];
+        s[side] = sample_of(run[side], pair->of[side], times, j->value[side]);
+        centre[side] = ana_centre(s[side], false, j->room);
+        lowest[side] = ana_lowest(s[side], j->room);
+    }
+    bool tells = (!pair->of[0] || s[0].n >= ANA_CHANCE_LEAST) && (!pair->of[1] || s[1].n >= ANA_CHANCE_LEAST);
+    bool matters = fmax(centre[0], centre[1]) >= ANA_DIFF_MATTERS * j->iteration_ns;
+    struct ana_diff_result r = {
+        .name = name, .index = mean ? ANA_ALL_RANKS : name->index, .lowest = {lowest[0], lowest[1]}};
+    r.side = !pair->of[1] ? ANA_DIFF_ONLY_BEFORE : !pair->of[0] ? ANA_DIFF_ONLY_AFTER : ANA_DIFF_IN_BOTH;
+    if (j->looped && !(tells && matters))
+        return true;
+    double margin = margin_of(j, name->kind, centre[0], centre[1]);
+    for (int typical = 0; typical < 2; typical++)
+        r.by[typical] =
+            j->looped ? ana_chance_of(s[0], s[1], margin, typical, j->room) : compare_totals(j, pair, factor);
+    if (name->kind == ANA_PORTION_ITERATION) {
+        for (int typical = 0; mean && typical < 2; typical++)
+            j->iteration[typical] = r.by[typical];
+        return true;
+    }
+    if (!ana_grow(&j->result, j->results, &j->result_room, sizeof *j->result))
+        return false;
+    j->result[j->results++] = r;
+    return true;
+}
+
+bool ana_judge_pairs(struct ana_judge *j, const struct ana_portions *const run[2], const double factor[2], bool mean)
+{
+    struct ana_map pairs;
+    bool ok = ana_portions_pair(run[0], run[1], &pairs);
+    for (size_t i = 0; ok && i < pairs.count; i++)
+        ok = judge_pair(j, run, factor, ana_map_value(&pairs, i), mean);
+    ana_map_free(&pairs);
+    return ok;
+}
+
+/* ---- the machine ------------------------------------------------------------------------------------------------ */
+
+/* How much longer the mean is than what is usual, in run 0 or 1. */
+static double excess_of(const struct ana_diff_result *r, int run)
+{
+    double mean = run ? r->by[0].after : r->by[0].before, usual = run ? r->by[1].after : r->by[1].before;
+    return fmax(mean - usual, 0);
+}
+
+/* What the segments of a rank take together. */
+struct of_rank {
+    double usual_ns, excess_ns[2];
+};
+
+/* Whether a difference of means is that of this segment alone.  What takes the processor away does so in all segments of
+ * a rank, some each time and some in proportion to their time: so they must be enough to tell, and not have changed
+ * likewise. */
+static bool is_own(const struct ana_diff_result *r, const struct of_rank *rank)
+{
+    if (r->name->kind != ANA_PORTION_SEGMENT)
+        return false;
+    double own = excess_of(r, 1) - excess_of(r, 0), usual = fmin(r->by[1].before, r->by[1].after);
+    double others = rank->excess_ns[1] - rank->excess_ns[0] - own, others_usual = rank->usual_ns - usual;
+    double likewise = OWN * fmax(own > 0 ? others : -others, 0);
+    return others_usual >= usual && fabs(own) >= likewise && fabs(own) * others_usual >= likewise * usual;
+}
+
+/* Whether what is usual differs in all iterations: those that nothing disturbs differ, too. */
+static bool is_steady(const struct ana_diff_result *r)
+{
+    double change = r->by[1].after - r->by[1].before, lowest = r->lowest[1] - r->lowest[0];
+    return (change > 0 ? lowest : -lowest) >= STEADY * fabs(change);
+}
+
+/* A probability as it counts in the whole list, of which each difference had two tries. */
+static double in_list(const struct ana_judge *j, double p)
+{
+    return fmin(2 * p * (double)j->results, 1);
+}
+
+/* Chooses whether means count or what is usual: rather what cannot be the machine's, then what is surer. */
+static void choose(const struct ana_judge *j, struct ana_diff_result *r, const struct of_rank *rank)
+{
+    bool both = r->side == ANA_DIFF_IN_BOTH && j->looped, sure[2], own[2];
+    for (int typical = 0; typical < 2; typical++)
+        sure[typical] = in_list(j, r->by[typical].p) <= 1 - ANA_DIFF_SURE;
+    own[0] = !both || is_own(r, rank);
+    own[1] = !both || is_steady(r);
+    bool typical = r->by[1].p <= r->by[0].p;
+    if (sure[0] && sure[1] && own[0] != own[1])
+        typical = own[1];
+    r->chance = r->by[typical];
+    r->chance.p = isnan(r->chance.p) ? NAN : in_list(j, r->chance.p);
+    r->machine = sure[typical] && !own[typical];
+}
+
+/* Chooses for all results. */
+static bool settle(struct ana_judge *j)
+{
+    struct ana_map ranks; /* struct of_rank */
+    bool ok = true;
+    ana_map_init(&ranks, sizeof(struct of_rank));
+    for (size_t i = 0; ok && i < j->results; i++) {
+        const struct ana_diff_result *r = &j->result[i];
+        struct of_rank *rank = ana_map_add(&ranks, r->index, 0, 0);
+        ok = rank;
+        if (!ok || r->name->kind != ANA_PORTION_SEGMENT)
+            continue;
+        rank->usual_ns += fmin(r->by[1].before, r->by[1].after);
+        for (int run = 0; run < 2; run++)
+            rank->excess_ns[run] += excess_of(r, run);
+    }
+    for (size_t i = 0; ok && i < j->results; i++)
+        choose(j, &j->result[i], ana_map_find(&ranks, j->result[i].index, 0, 0));
+    ana_map_free(&ranks);
+    return ok;
+}
+
+/* ---- findings --------------------------------------------------------------------------------------------------- */
+
+static double change_of(const struct ana_diff_result *r)
+{
+    return r->chance.after - r->chance.before;
+}
+
+/* That of the usual times, or of the means. */
+static double change_in(const struct ana_diff_result *r, bool typical)
+{
+    return r->by[typical].after - r->by[typical].before;
+}
+
+/* By what they are about, then by direction, then by rank. */
+static int by_name(const void *a, const void *b)
+{
+    const struct ana_diff_result *x = a, *y = b;
+    uint64_t of_x[] = {x->name->kind, x->name->region, x->name->from, x->name->to, change_of(x) > 0, x->index};
+    uint64_t of_y[] = {y->name->kind, y->name->region, y->name->from, y->name->to, change_of(y) > 0, y->index};
+    for (size_t i = 0; i < sizeof of_x / sizeof *of_x; i++)
+        if (of_x[i] != of_y[i])
+            return of_x[i] < of_y[i] ? -1 : 1;
+    return 0;
+}
+
+static bool is_alike(const struct ana_diff_result *x, const struct ana_diff_result *y)
+{
+    return x->name->kind == y->name->kind && x->name->region == y->name->region && x->name->from == y->name->from &&
+           x->name->to == y->name->to && (change_of(x) > 0) == (change_of(y) > 0);
+}
+
+/* Whether a result is sure enough for the list; one without iterations, whether it is large enough. */
+static bool is_sure(const struct ana_diff_result *r)
+{
+    return isnan(r->chance.p) || r->chance.p <= 1 - ANA_DIFF_SURE;
+}
+
+/* The surest of some results; NULL: none is sure. */
+static const struct ana_diff_result *surest(const struct ana_diff_result *r, size_t n)
+{
+    const struct ana_diff_result *best = NULL;
+    for (size_t i = 0; i < n; i++)
+        if (is_sure(&r[i]) && (!best || r[i].machine < best->machine ||
+                               (r[i].machine == best->machine && r[i].chance.p < best->chance.p)))
+            best = &r[i];
+    return best;
+}
+
+/* Makes one finding of results that are alike, unless none is sure; the mean of all ranks comes last.  `rank` has room
+ * for a rank each. */
+static bool make_finding(const struct ana_diff_result *r, size_t n, const struct ana_rank_id *const ids[2],
+                         struct ana_rank_id *rank, struct ana_diff_finding *out)
+{
+    bool has_mean = r[n - 1].index == ANA_ALL_RANKS;
+    size_t single = n - has_mean;
+    const struct ana_diff_result *best = surest(r, single), *of_all = has_mean ? &r[n - 1] : NULL;
+    if (!best && !(of_all && is_sure(of_all)))
+        return false;
+    const struct ana_diff_result *first = best ? best : of_all;
+    *out = (struct ana_diff_finding){.kind = first->name->kind, .side = first->side, .rank = rank};
+    out->typical = first->chance.typical;
+    out->machine = first->machine;
+    out->confidence = first->machine ? NAN : 1 - first->chance.p;
+    if (out->confidence > ANA_DIFF_SUREST)
+        out->confidence = ANA_DIFF_SUREST;
+    for (size_t i = 0; i < single; i++) {
+        bool belongs = isnan(r[i].chance.p) || r[i].by[first->chance.typical].p < NOT_CHANCE || !best;
+        if (!belongs || fabs(change_in(&r[i], first->chance.typical)) < ALIKE * fabs(change_of(first)))
+            continue;
+        out->rank[out->ranks++] = ids[r[i].side == ANA_DIFF_ONLY_AFTER][r[i].index];
+        out->before_ns += r[i].by[first->chance.typical].before;
+        out->after_ns += r[i].by[first->chance.typical].after;
+    }
+    out->before_ns = best ? out->before_ns / (double)out->ranks : of_all->chance.before;
+    out->after_ns = best ? out->after_ns / (double)out->ranks : of_all->chance.after;
+    return true;
+}
+
+static bool shares_rank(const struct ana_diff_finding *x, const struct ana_diff_finding *y)
+{
+    for (size_t i = 0; i < x->ranks; i++)
+        for (size_t k = 0; k < y->ranks; k++)
+            if (x->rank[i].world == y->rank[k].world && x->rank[i].rank == y->rank[k].rank)
+                return true;
+    return false;
+}
+
+static double by_how_much(const struct ana_diff_finding *f)
+{
+    return f->after_ns - f->before_ns;
+}
+
+/* Calls wait longer where segments of other ranks take longer, and less where those of their own rank do. */
+static void find_followers(struct ana_diff *diff)
+{
+    for (size_t i = 0; i < diff->findings; i++) {
+        struct ana_diff_finding *f = &diff->finding[i];
+        double more = by_how_much(f), explained = 0;
+        for (size_t k = 0; k < diff->findings && f->kind == ANA_PORTION_CALL && f->side == ANA_DIFF_IN_BOTH; k++) {
+            const struct ana_diff_finding *of = &diff->finding[k];
+            if (of->kind != ANA_PORTION_SEGMENT || (of->machine && !f->machine))
+                continue;
+            bool same_way = (by_how_much(of) > 0) == (more > 0), same_rank = shares_rank(f, of);
+            if (same_way ? !same_rank || f->ranks != of->ranks : same_rank)
+                explained += fabs(by_how_much(of));
+        }
+        f->follows = explained >= EXPLAINS * fabs(more);
+    }
+}
+
+bool ana_judge_findings(struct ana_judge *j, const struct ana_rank_id *const ids[2], const size_t ranks[2],
+                        struct ana_diff *out, uint32_t **place)
+{
+    size_t used = 0;
+    out->finding = calloc(j->results + 1, sizeof *out->finding);
+    out->rank_block = calloc(j->results + ranks[0] + ranks[1] + 1, sizeof *out->rank_block);
+    *place = calloc(3 * j->results + 1, sizeof **place);
+    if (!out->finding || !out->rank_block || !*place || !settle(j))
+        return false;
+    qsort(j->result, j->results, sizeof *j->result, by_name);
+    for (size_t i = 0, next; i < j->results; i = next) {
+        struct ana_diff_finding *f = &out->finding[out->findings];
+        for (next = i + 1; next < j->results && is_alike(&j->result[i], &j->result[next]);)
+            next++;
+        if (!make_finding(&j->result[i], next - i, ids, out->rank_block + used, f))
+            continue;
+        const struct ana_portion *name = j->result[i].name;
+        uint32_t *of = *place + 3 * out->findings++;
+        of[0] = name->from;
+        of[1] = name->to;
+        of[2] = name->region;
+        used += f->ranks;
+    }
+    out->compared = j->results;
+    find_followers(out);
+    return true;
+}

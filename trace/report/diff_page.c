@@ -1,0 +1,181 @@
+/* Two runs side by side: the answer first, then what got slower, what got faster, and what only follows from these. */
+#include "trace/report/diff_page.h"
+#include "trace/report/page.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST             20 /* findings of a kind */
+#define WIDTH            36 /* of places */
+#define LEAST_OUTSIDE_NS 1e8
+#define MANY_TIMES       10 /* as long, and longer, is told so; less in percent */
+
+/* ---- columns that are no metrics -------------------------------------------------------------------------------- */
+
+static void put_where(const void *row, char *out, size_t size)
+{
+    ana_diff_words(row, out, size);
+}
+
+/* The whole place, below a row that had no room for it. */
+static void put_long_where(struct ana_page *p, const void *row)
+{
+    char words[400];
+    ana_diff_words(row, words, sizeof words);
+    if (strlen(words) > WIDTH)
+        fprintf(p->out, "    %s\n", words);
+}
+
+static void put_ranks(const void *row, char *out, size_t size)
+{
+    const struct ana_diff_finding *f = row;
+    struct ana_ranges ranges;
+    ana_ranges_begin(&ranges, out, size, 3, false);
+    for (size_t i = 0; i < f->ranks; i++)
+        ana_ranges_add(&ranges, f->rank[i]);
+    ana_ranges_end(&ranges);
+    if (f->ranks == 0)
+        snprintf(out, size, "all");
+}
+
+static void put_change(const void *row, char *out, size_t size)
+{
+    const struct ana_diff_finding *f = row;
+    double times = f->before_ns > 0 ? f->after_ns / f->before_ns : INFINITY;
+    if (f->side == ANA_DIFF_IN_BOTH && times >= MANY_TIMES)
+        snprintf(out, size, isinf(times) ? "-" : "%.0f x", times);
+    else if (f->side == ANA_DIFF_IN_BOTH)
+        snprintf(out, size, "%+.1f%%", 100 * (times - 1));
+    else
+        snprintf(out, size, "%s", f->side == ANA_DIFF_ONLY_BEFORE ? "gone" : "new");
+}
+
+static void put_sure(char *out, size_t size, double confidence)
+{
+    if (confidence >= ANA_DIFF_SUREST)
+        snprintf(out, size, "more than %.2f %%", 100 * ANA_DIFF_SUREST);
+    else
+        snprintf(out, size, "%.2f %%", 100 * confidence);
+}
+
+static void put_confidence(const void *row, char *out, size_t size)
+{
+    const struct ana_diff_finding *f = row;
+    snprintf(out, size, isnan(f->confidence) ? "-" : "%s%.2f%%", f->confidence >= ANA_DIFF_SUREST ? ">" : "",
+             100 * f->confidence);
+}
+
+static const struct ana_column columns[] = {
+    ANA_COLUMN_WORDS(-WIDTH, "WHERE", put_where), ANA_COLUMN_GAP(1),
+    ANA_COLUMN_WORDS(-8, "RANKS", put_ranks),     ANA_COLUMN(8, "BEFORE", CHANGE_BEFORE),
+    ANA_COLUMN(8, "AFTER", CHANGE_AFTER),         ANA_COLUMN_WORDS(9, "CHANGE", put_change),
+    ANA_COLUMN_WORDS(9, "SURE", put_confidence)};
+
+/* ---- sentences -------------------------------------------------------------------------------------------------- */
+
+static void put_run(const struct ana_page *p, const char *letter, const struct ana_diff_run *run)
+{
+    char elapsed[ANA_TEXT], iterations[64] = "no iterations";
+    if (run->iterations)
+        snprintf(iterations, sizeof iterations, "%" PRIu64 " iterations", run->iterations);
+    const char *comma = *run->part ? ", " : "", *plural = run->ranks == 1 ? "" : "s";
+    fprintf(p->out, "%s  %s%s%s  %zu rank%s, %s, %s\n", letter, run->name, comma, run->part, run->ranks, plural,
+            iterations, ana_spoken(elapsed, sizeof elapsed, (double)run->elapsed_ns));
+}
+
+static void put_answer(const struct ana_page *p, const struct ana_diff *d)
+{
+    char before[ANA_TEXT], after[ANA_TEXT], sure[40];
+    bool known = !isnan(d->change_confidence);
+    const struct ana_diff_run *run = d->run;
+    ana_spoken(before, sizeof before, known ? run[0].iteration_ns : (double)run[0].elapsed_ns);
+    ana_spoken(after, sizeof after, known ? run[1].iteration_ns : (double)run[1].elapsed_ns);
+    put_sure(sure, sizeof sure, d->change_confidence);
+    if (!known)
+        fprintf(p->out, "B took %s, A took %s (%+.1f %%); too few iterations to say how sure that is\n", after, before,
+                100 * d->change);
+    else if (d->change_confidence < ANA_DIFF_SURE)
+        fprintf(p->out, "an iteration takes as long in both, as far as they tell: B %s, A %s (%+.1f %%)\n", after,
+                before, 100 * d->change);
+    else
+        fprintf(p->out, "B is %.1f %% %s: an iteration takes %s, before %s (sure: %s)\n", 100 * fabs(d->change),
+                d->change > 0 ? "slower" : "faster", after, before, sure);
+}
+
+static void put_scaling(const struct ana_page *p, const struct ana_diff *d)
+{
+    bool strong = d->scaling == ANA_SCALING_STRONG;
+    if (d->scaling == ANA_SCALING_NONE)
+        return;
+    fprintf(p->out, "\nSCALING, %s\n",
+            strong ? "strong: all ranks together compute about as long" : "weak: each rank computes about as long");
+    ana_page_line(p,
+                  "from %zu to %zu ranks: computation scaling %.1f %%, speedup %.2f, efficiency %.1f %%.  The times "
+                  "below are %s.",
+                  d->run[0].ranks, d->run[1].ranks, 100 * d->computation_scaling, d->speedup, 100 * d->efficiency,
+                  strong ? "of all ranks together" : "means of a rank");
+}
+
+static void put_outside(const struct ana_page *p, const struct ana_diff *d)
+{
+    char before[ANA_TEXT], after[ANA_TEXT];
+    double most = fmax(ANA_DIFF_UNSURE * (double)d->run[0].elapsed_ns, LEAST_OUTSIDE_NS);
+    if (isnan(d->change_confidence) || *d->run[0].part || *d->run[1].part ||
+        fabs(d->run[1].outside_ns - d->run[0].outside_ns) < most)
+        return;
+    fprintf(p->out, "\n");
+    ana_page_line(p, "before and after the iterations: B %s, A %s; that happens once, so nobody can say how sure it is",
+                  ana_spoken(after, sizeof after, d->run[1].outside_ns),
+                  ana_spoken(before, sizeof before, d->run[0].outside_ns));
+}
+
+/* ---- the whole -------------------------------------------------------------------------------------------------- */
+
+static int part_of(const struct ana_diff_finding *f)
+{
+    return f->follows ? 2 : f->machine ? 3 : f->after_ns < f->before_ns;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const struct ana_diff_finding *x = a, *y = b;
+    double of_x = fabs(x->after_ns - x->before_ns), of_y = fabs(y->after_ns - y->before_ns);
+    return (of_x < of_y) - (of_x > of_y);
+}
+
+/* Writes those findings that belong to a part, the largest first. */
+static void put_part(struct ana_page *p, const struct ana_diff *d, int part, const char *title)
+{
+    size_t n = 0;
+    struct ana_diff_finding *of = calloc(d->findings + 1, sizeof *of);
+    for (size_t i = 0; of && i < d->findings; i++)
+        if (part_of(&d->finding[i]) == part)
+            of[n++] = d->finding[i];
+    if (n)
+        qsort(of, n, sizeof *of, by_size);
+    if (of)
+        ana_page_table(p, title, (struct ana_table)ANA_TABLE(columns, of, n), MOST, "places", put_long_where);
+    free(of);
+}
+
+void ana_diff_text(const struct ana_diff *d, const struct ana_job *job, bool utf8, FILE *out)
+{
+    static const struct ana_summary nothing;
+    struct ana_page page;
+    ana_page_open(&page, job, &nothing, utf8, out);
+    put_answer(&page, d);
+    put_run(&page, "A", &d->run[0]);
+    put_run(&page, "B", &d->run[1]);
+    put_scaling(&page, d);
+    put_part(&page, d, 0, isnan(d->change_confidence) ? "SLOWER, time of the run" : "SLOWER, time of an iteration");
+    put_part(&page, d, 1, isnan(d->change_confidence) ? "FASTER, time of the run" : "FASTER, time of an iteration");
+    put_part(&page, d, 2, "FOLLOWS from these: ranks that wait longer or less for others");
+    put_part(&page, d, 3, "PERHAPS THE MACHINE: some iterations differ much, most do not");
+    put_outside(&page, d);
+    size_t sure = 0;
+    for (size_t i = 0; i < d->findings; i++)
+        sure += !isnan(d->finding[i].confidence);
+    if (!isnan(d->change_confidence))
+        fprintf(out, "\n%zu differences were looked at; %s%g %% or more\n", d->compared,
+                sure ? "those with a number are sure by " : "none is sure by ", 100 * ANA_DIFF_SURE);
+}

@@ -1,0 +1,181 @@
+/* hpctop diff [--json] [--fail-over PERCENT] A B: two runs, or parts of them, side by side. */
+#include "tui/commands/command.h"
+#include "tui/output/json.h"
+#include "tui/sources/lines.h"
+#include "trace/job/window.h"
+#include "trace/report/diff_page.h"
+#include "trace/session/session.h"
+
+#include <getopt.h>
+#include <langinfo.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct options {
+    bool json;
+    double fail_over; /* a share; INFINITY: never */
+};
+
+/* "5%" or "5" as 0.05.  False: it is none. */
+static bool parse_percent(const char *text, double *out)
+{
+    char *end;
+    *out = strtod(text, &end) / 100;
+    return *text && (!*end || strcmp(end, "%") == 0) && *out >= 0 && *out < 1e6;
+}
+
+/* A run as it was typed: a folder, or a part of what it has. */
+struct run {
+    char folder[4096];
+    struct ana_selection part;
+};
+
+/* "10s" or "1:02:03.5" before `end`, in ns. */
+static bool parse_moment(const char *text, const char *end, int64_t *ns)
+{
+    char moment[64];
+    size_t n = (size_t)(end - text);
+    n -= n && text[n - 1] == 's';
+    if (n >= sizeof moment)
+        return false;
+    memcpy(moment, text, n);
+    moment[n] = 0;
+    return ana_moment_of_text(moment, ns);
+}
+
+/* Reads "DIR" or "DIR@10s-20s".  False: it is neither. */
+static bool parse_run(const char *text, struct run *run)
+{
+    const char *at = strrchr(text, '@'), *dash = at ? strchr(at, '-') : NULL;
+    run->part = (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX};
+    if (!at || access(text, F_OK) == 0)
+        at = text + strlen(text);
+    else if (!dash || !parse_moment(at + 1, dash, &run->part.begin_ns) ||
+             !parse_moment(dash + 1, dash + strlen(dash), &run->part.end_ns) || run->part.end_ns <= run->part.begin_ns)
+        return false;
+    snprintf(run->folder, sizeof run->folder, "%.*s", (int)(at - text), text);
+    return true;
+}
+
+static const char *scaling_name(enum ana_scaling scaling)
+{
+    static const char *const names[] = {
+        [ANA_SCALING_NONE] = NULL, [ANA_SCALING_STRONG] = "strong", [ANA_SCALING_WEAK] = "weak"};
+    return names[scaling];
+}
+
+static void add_run(cJSON *root, const char *key, const struct ana_diff_run *run)
+{
+    cJSON *object = cJSON_AddObjectToObject(root, key);
+    tui_json_text(object, "name", run->name);
+    tui_json_text(object, "part", *run->part ? run->part : NULL);
+    tui_json_integer(object, "ranks", run->ranks);
+    tui_json_integer(object, "iterations", run->iterations);
+    tui_json_ns(object, "elapsed_s", run->elapsed_ns);
+    tui_json_real(object, "iteration_s", run->iteration_ns / 1e9);
+    tui_json_real(object, "outside_s", run->outside_ns / 1e9);
+    tui_json_real(object, "computation_s", run->computation_ns / 1e9);
+}
+
+static void print_json(const struct ana_diff *diff)
+{
+    cJSON *root = cJSON_CreateObject(), *row;
+    add_run(root, "before", &diff->run[0]);
+    add_run(root, "after", &diff->run[1]);
+    tui_json_real(root, "change", diff->change);
+    tui_json_real(root, "confidence", diff->change_confidence);
+    tui_json_integer(root, "compared", diff->compared);
+    tui_json_text(root, "scaling", scaling_name(diff->scaling));
+    if (diff->scaling != ANA_SCALING_NONE) {
+        tui_json_real(root, "computation_scaling", diff->computation_scaling);
+        tui_json_real(root, "speedup", diff->speedup);
+        tui_json_real(root, "efficiency", diff->efficiency);
+    }
+    static const struct ana_whole whole;
+    tui_json_rows(root, "findings", ANA_KIND_CHANGE, diff->finding, sizeof *diff->finding, diff->findings, &whole);
+    size_t i = 0;
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(root, "findings"))
+    {
+        const struct ana_diff_finding *f = &diff->finding[i++];
+        cJSON *ranks = cJSON_AddArrayToObject(row, "ranks");
+        for (size_t r = 0; r < f->ranks; r++)
+            cJSON_AddItemToArray(ranks, cJSON_CreateNumber(f->rank[r].rank));
+    }
+    char *text = cJSON_Print(root);
+    if (text)
+        puts(text);
+    free(text);
+    cJSON_Delete(root);
+}
+
+/* Whether the second run is slower by more than is allowed, and not by chance. */
+static bool fails(const struct ana_diff *diff, const struct options *options)
+{
+    bool may_be_chance = diff->change_confidence < ANA_DIFF_SURE; /* false, where that is unknown */
+    return diff->change > options->fail_over && !may_be_chance;
+}
+
+static int print_diff(struct ana_job *const job[2], const struct run run[2], const struct options *options)
+{
+    const struct ana_selection part[2] = {run[0].part, run[1].part};
+    struct ana_diff diff;
+    bool ok = ana_diff_jobs(job, part, &diff);
+    if (ok && options->json)
+        print_json(&diff);
+    else if (ok)
+        ana_diff_text(&diff, job[1], strcmp(nl_langinfo(CODESET), "UTF-8") == 0, stdout);
+    bool failed = ok && fails(&diff, options);
+    ana_diff_free(&diff);
+    return ok ? tui_finish(failed ? TUI_EXIT_TROUBLE : TUI_EXIT_OK) : tui_input_error("out of memory");
+}
+
+/* Opens a run and reads its events.  TUI_EXIT_OK, or what was told. */
+static int open_run(const struct run *run, struct ana_job **job)
+{
+    char error[512];
+    const char *folder = run->folder;
+    if (ana_job_open(&folder, 1, job, error, sizeof error) != TRC_OK)
+        return tui_input_error("%s", error);
+    double elapsed_s = (double)ana_job_info(*job).elapsed_ns / 1e9;
+    if ((double)run->part.begin_ns / 1e9 >= elapsed_s)
+        return tui_input_error("%s had ended by then: it took %.9g s", folder, elapsed_s);
+    tui_lines_use(*job, TUI_LINES_PATIENCE);
+    if (!ana_of_all_time(&run->part) && !ana_job_set_window(*job, run->part.begin_ns, run->part.end_ns))
+        return tui_input_error("out of memory");
+    ana_job_advance(*job, 0);
+    return TUI_EXIT_OK;
+}
+
+int tui_command_diff(int argc, char **argv)
+{
+    static const struct option names[] = {
+        {"json", no_argument, NULL, 'j'}, {"fail-over", required_argument, NULL, 'f'}, {0}};
+    struct options options = {.fail_over = INFINITY};
+    struct ana_job *job[2] = {NULL, NULL};
+    struct run run[2];
+    int option, status = TUI_EXIT_OK;
+    optind = 1;
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
+        if (option == 'j')
+            options.json = true;
+        else if (option == 'f' && !parse_percent(optarg, &options.fail_over))
+            return tui_usage_error("diff", "%s is not a percentage", optarg);
+        else if (option != 'f')
+            return tui_usage_error("diff", "unknown option %s", argv[optind - 1]);
+    }
+    if (argc - optind != 2)
+        return tui_usage_error("diff", "diff needs two trace folders");
+    for (int side = 0; side < 2; side++)
+        if (!parse_run(argv[optind + side], &run[side]))
+            return tui_usage_error("diff", "%s: there is no such folder, and a part is DIR@FROM-TO",
+                                   argv[optind + side]);
+    for (int side = 0; side < 2 && status == TUI_EXIT_OK; side++)
+        status = open_run(&run[side], &job[side]);
+    if (status == TUI_EXIT_OK)
+        status = print_diff(job, run, &options);
+    ana_job_close(job[1]);
+    ana_job_close(job[0]);
+    return status;
+}
