@@ -21,6 +21,9 @@ void ana_devices_free(struct ana_devices *gpu);
 bool ana_devices_any(const struct ana_devices *gpu);
 /* Adds a kernel or copy. */
 void ana_gpu_device_event(struct ana_job *job, struct ana_devices *gpu, const struct ana_event *event);
+/* device_look.c: the longest time that kernels of NCCL's ran on one GPU beside no other, in ns, over all time; *index: the
+ * rank whose it is.  0: none is known. */
+int64_t ana_gpu_exposed(const struct ana_job *job, size_t *index);
 /* Adds a call of NCCL's. */
 void ana_gpu_call(struct ana_job *job, struct ana_devices *gpu, const struct ana_event *event);
 

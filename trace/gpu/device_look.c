@@ -52,6 +52,24 @@ static void add_device(const struct ana_job *job, const struct ana_devices *gpu,
     r->wall_ns = ana_plus(r->wall_ns, ana_span_overlap(run, seen));
 }
 
+int64_t ana_gpu_exposed(const struct ana_job *job, size_t *index)
+{
+    const struct ana_devices *gpu = job->gpu;
+    int64_t most = 0;
+    for (size_t i = 0; i < gpu->devices.count; i++) {
+        int64_t ns[ANA_GPU_MIXES], exposed = 0;
+        ana_mix_sum(&((const struct device *)ana_map_value(&gpu->devices, i))->mix, ns);
+        for (unsigned mix = 1; mix < ANA_GPU_MIXES; mix++)
+            if (mix & 1u << ANA_GPU_COMMUNICATION && !(mix & 1u << ANA_GPU_COMPUTE))
+                exposed = ana_plus(exposed, ns[mix]);
+        if (exposed > most) {
+            most = exposed;
+            *index = (size_t)ana_map_key(&gpu->devices, i)[0];
+        }
+    }
+    return most;
+}
+
 /* The kernels as selected ranks ran them, in the order of gpu->kernels; NULL: out of memory. */
 static struct kernel *kernels_of(const struct ana_devices *gpu, const uint8_t *ranks, bool *partial)
 {

@@ -307,14 +307,14 @@ struct ana_standout;
 struct ana_slow_message;
 /* What it would save to mend one thing (trace/why/replay.h). */
 struct ana_price {
-    enum ana_price_kind { ANA_PRICE_SEGMENT, ANA_PRICE_TRANSFER, ANA_PRICE_COLLECTIVE } kind;
+    enum ana_price_kind { ANA_PRICE_SEGMENT, ANA_PRICE_TRANSFER, ANA_PRICE_COLLECTIVE, ANA_PRICE_DEVICE } kind;
     char region[64];                 /* of a segment; "": none */
     struct ana_segment_end from, to; /* of calls: both the same */
     uint32_t from_place, to_place;   /* of trace/why */
-    size_t *rank;                    /* a segment: whose it is, rank indices in order */
+    size_t *rank;                    /* a segment, a device: whose it is, rank indices in order */
     size_t ranks;                    /* 0: of all */
     bool alike;                      /* no rank is worse than the others: it moves from one to the next */
-    int64_t path_ns;                 /* of the critical path is this */
+    int64_t path_ns;                 /* of the critical path is this; -1: unknown, of a device */
     int64_t saves_ns; /* of the run time; a segment: as fast as the others'; calls: at most, if they took no time */
 };
 

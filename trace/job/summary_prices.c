@@ -73,6 +73,10 @@ static bool price_of(const struct ana_job *job, const struct ana_pass *pass, uin
 void ana_price_words(const struct ana_job *job, const struct ana_price *price, char *out, size_t size)
 {
     char where[240], who[160] = "all ranks";
+    if (price->kind == ANA_PRICE_DEVICE) {
+        snprintf(out, size, "NCCL's kernels on rank %s while no other runs", ana_rank_label(job, price->rank[0]).text);
+        return;
+    }
     struct ana_segment_stat segment = {.from = price->from, .to = price->to};
     memcpy(segment.region, price->region, sizeof segment.region);
     if (price->kind != ANA_PRICE_SEGMENT) {
@@ -88,9 +92,10 @@ void ana_price_words(const struct ana_job *job, const struct ana_price *price, c
 void ana_price_saving(const struct ana_summary *s, const struct ana_price *price, char *out, size_t size)
 {
     char saves[ANA_TEXT], of[ANA_TEXT];
-    const char *if_so = price->kind != ANA_PRICE_SEGMENT ? "taking no time would save at most"
-                        : price->alike                   ? "never longer than usual saves"
-                                                         : "as fast as the others saves";
+    const char *if_so = price->kind == ANA_PRICE_DEVICE    ? "hidden behind others they would save at most"
+                        : price->kind != ANA_PRICE_SEGMENT ? "taking no time would save at most"
+                        : price->alike                     ? "never longer than usual saves"
+                                                           : "as fast as the others saves";
     snprintf(out, size, "%s %s of %s", if_so, ana_spoken(saves, sizeof saves, (double)price->saves_ns),
              ana_spoken(of, sizeof of, (double)s->path_ns));
 }
@@ -116,6 +121,10 @@ static bool list_prices(const struct ana_job *job, struct ana_summary *s, const 
         price->saves_ns = ana_replay_saves(&pass->why, shadow, over);
         s->price_count += price_of(job, pass, shadow, sums, price);
     }
+    struct ana_price *device = &s->prices[s->price_count];
+    *device = (struct ana_price){.kind = ANA_PRICE_DEVICE, .rank = s->price_ranks, .ranks = 1, .path_ns = -1};
+    device->saves_ns = ana_earlier(job->upper->exposed(job, device->rank), s->path_ns);
+    s->price_count += device->saves_ns > 0;
     qsort(s->prices, s->price_count, sizeof *s->prices, by_savings);
     return true;
 }

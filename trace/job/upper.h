@@ -18,6 +18,8 @@ struct ana_upper {
     void (*devices_free)(struct ana_devices *devices);
     void (*device_event)(struct ana_job *job, struct ana_devices *devices, const struct ana_event *event);
     void (*nccl_call)(struct ana_job *job, struct ana_devices *devices, const struct ana_event *event);
+    /* trace/gpu: the longest time that kernels of NCCL's ran on one GPU beside no other kernel, in ns; *index: whose. */
+    int64_t (*exposed)(const struct ana_job *job, size_t *index);
     /* trace/horovod: what is kept of its loops; NULL: out of memory. */
     struct ana_hvd_state *(*horovod_new)(void);
     void (*horovod_free)(struct ana_hvd_state *state);

@@ -114,8 +114,10 @@ static double share_of_run(const struct ana_call_stat *row, double wall_ns)
 
 static const char *price_name(enum ana_price_kind kind)
 {
-    static const char *const names[] = {
-        [ANA_PRICE_SEGMENT] = "segment", [ANA_PRICE_TRANSFER] = "transfer", [ANA_PRICE_COLLECTIVE] = "collective"};
+    static const char *const names[] = {[ANA_PRICE_SEGMENT] = "segment",
+                                        [ANA_PRICE_TRANSFER] = "transfer",
+                                        [ANA_PRICE_COLLECTIVE] = "collective",
+                                        [ANA_PRICE_DEVICE] = "device"};
     return names[kind];
 }
 

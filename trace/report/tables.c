@@ -254,8 +254,12 @@ static void put_prices(struct ana_page *p)
         if (shown++ == 0)
             fprintf(p->out, "\nWHAT TO MEND\n");
         ana_price_words(p->job, price, words, sizeof words);
-        ana_number(part, sizeof part, ANA_SHARE, (double)price->path_ns / (double)s->path_ns, p->utf8);
         ana_price_saving(s, price, saves, sizeof saves);
+        if (price->kind == ANA_PRICE_DEVICE) {
+            ana_page_line(p, "%s: %s", words, saves);
+            continue;
+        }
+        ana_number(part, sizeof part, ANA_SHARE, (double)price->path_ns / (double)s->path_ns, p->utf8);
         ana_page_line(p, "%s: %s of the critical path; %s", words, part, saves);
     }
 }

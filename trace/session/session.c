@@ -11,6 +11,7 @@ enum trc_status ana_job_open(const char *const *folders, size_t n, struct ana_jo
         .devices_free = ana_devices_free,
         .device_event = ana_gpu_device_event,
         .nccl_call = ana_gpu_call,
+        .exposed = ana_gpu_exposed,
         .horovod_new = ana_hvd_new,
         .horovod_free = ana_hvd_free,
         .judgement_new = ana_judgement_new,

@@ -36,7 +36,7 @@
  *   waits_s     all waiting; delays_s: all that was charged to a cause
  *   path_s      length of the critical path (trace/why/path.h); path_unknown_s: of what is not known of it
  *   prices[]    what can be mended: kind (segment: its ranks[] as fast as the others; transfer, collective: calls that
- *               take no time, the most that can be had), from, to, region, path_share (of path_s), saves_s
+ *               take no time, the most that can be had; device: NCCL's kernels hidden behind others), from, to, region, path_share (of path_s), saves_s
  *
  *   iterations  of the loop that the program spends its time in (trace/iter): count, median_s, end (the place whose
  *               call ends one), slowest[] (index from 1, at_s, seconds; rank and from, to, region, segment_s of what took

@@ -3,6 +3,7 @@
 #include "trace/util/trouble.h"
 #include "tui/views/iterations.h"
 
+#include <math.h>
 #include <string.h>
 
 #define LEAST 0.01 /* of the run: what saves less is not worth a line */
@@ -51,7 +52,9 @@ static void draw_line(const struct tui_app *app, const struct ana_price *price, 
     int width = rect.w - 39 > 20 ? rect.w - 39 : 20;
     bool most = price->kind != ANA_PRICE_SEGMENT;
     ana_price_words(app->job, price, words, sizeof words);
-    ana_number(part, sizeof part, ANA_SHARE, (double)price->path_ns / (double)app->summary.path_ns, true);
+    bool on_path = price->kind != ANA_PRICE_DEVICE;
+    double share = on_path ? (double)price->path_ns / (double)app->summary.path_ns : NAN;
+    ana_number(part, sizeof part, ANA_SHARE, share, true);
     ana_spoken(saves, sizeof saves, (double)price->saves_ns);
     ana_spoken(of, sizeof of, (double)app->summary.path_ns);
     enum tui_style style = begin_line(grid, rect, y, chosen);
@@ -95,6 +98,10 @@ void tui_price_open(struct tui_app *app, int line)
         return;
     }
     const struct ana_price *price = &app->summary.prices[line - 1];
+    if (price->kind == ANA_PRICE_DEVICE) {
+        tui_app_open(app, TUI_VIEW_GPU);
+        return;
+    }
     if (price->kind != ANA_PRICE_SEGMENT) {
         tui_app_choose_call(app, price->to.call);
         tui_app_open(app, TUI_VIEW_CALLS);

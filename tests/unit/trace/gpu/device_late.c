@@ -56,6 +56,11 @@ static void late_host(void)
     CHECK(late->cost_by_rank_ns[1] == 2 * (TIMES - 1) * each && late->cost_ns == late->cost_by_rank_ns[1], "%lld",
           (long long)late->cost_ns);
     CHECK(late->direct_ns == late->cost_ns, "it is its own");
+    const struct ana_price *device = NULL;
+    for (size_t i = 0; i < s.price_count; i++)
+        device = s.prices[i].kind == ANA_PRICE_DEVICE ? &s.prices[i] : device;
+    CHECK(device && device->rank[0] != 1 && device->saves_ns == TIMES * (5 * MS + 100 * US), "%lld",
+          device ? (long long)device->saves_ns : 0);
     ana_summary_free(&s);
     ana_job_close(job);
     folder_remove();
