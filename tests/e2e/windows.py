@@ -1,6 +1,7 @@
 # timeout: 180
 """A part of a job: `hpctop report --from --to --ranks` counts what the dump has in it, parts add up to the whole, and what
 stands out in one is that which was planted there."""
+import os
 import re
 
 from common import TOP, calls, check, end, hpctop, mpirun, report, traces, workload
@@ -110,9 +111,33 @@ def sized(whole):
           "MESSAGES BY SIZE" in text, text[:3000])
 
 
+def files(whole):
+    """Of traffic: what went to which file, in pieces of which size."""
+    rows = {os.path.basename(f["name"]): f for f in whole["files"]}
+    if not check("its files", sorted(rows) == ["own.0", "own.1", "own.2", "shared"], rows):
+        return
+    shared, own = rows["shared"], rows["own.1"]
+    check("the file that all write", (shared["ranks"], shared["opens"], shared["writes"], shared["bytes_written"],
+                                      shared["reads"], shared["bytes_read"]) == (3, 3, 24, 24 * 65536, 3, 3 * 65536), shared)
+    check("its accesses", shared["write_sizes"] == [{"from_bytes": 65536, "accesses": 24}] and
+          shared["read_sizes"] == [{"from_bytes": 65536, "accesses": 3}] and shared["write_size"] == 65536, shared)
+    check("its bandwidth is bytes / time of the calls", abs(shared["write_bandwidth"] * shared["write_s"] - 24 * 65536) < 1 and
+          shared["time_s"] >= shared["write_s"] + shared["read_s"], shared)
+    check("a rank's own file", (own["ranks"], own["opens"], own["writes"], own["bytes_written"], own["slowest_rank"],
+                                own["write_sizes"]) == (1, 1, 1, 100, 1, [{"from_bytes": 64, "accesses": 1}]), own)
+    check("a file that was opened by one rank alone is not in view of another",
+          sorted(os.path.basename(f["name"]) for f in report("--ranks", "2", "traffic")["files"]) == ["own.2", "shared"], rows)
+    done = mpirun(2, [workload("io"), os.path.join(os.getcwd(), "io.dat")], "io")
+    io = report("io")["files"] if done.code == 0 else []
+    check("every kind of access", len(io) == 1 and (io[0]["reads"], io[0]["bytes_read"], io[0]["writes"],
+                                                     io[0]["bytes_written"]) == (14, 680, 12, 620), io)
+    check("of nonblocking ones no bandwidth is told", io and io[0]["write_bandwidth"] is None, io)
+    check("the page has the files", "FILES, used by MPI-IO" in hpctop("report", "traffic").out, "")
+
+
 def filtered():
     """workloads/traffic.c: what is on each of its communicators."""
-    traffic = mpirun(3, [workload("traffic")], "traffic")
+    traffic = mpirun(3, [workload("traffic"), os.getcwd()], "traffic")
     whole = report("traffic")
     if not check("the traffic can be reported", whole is not None, traffic):
         return
@@ -131,6 +156,7 @@ def filtered():
     parts = [report("--comm", c["communicator"], "traffic") for c in {c["communicator"]: c for c in whole["collectives"]}.values()]
     check("communicators are found by the report's own names", all(parts) and all(p["window"]["words"] for p in parts), parts)
     sized(whole)
+    files(whole)
     for arguments, words in ((["--comm", "nothing"], "no communicator nothing"), (["--comm", "#99"], "no communicator #99"),
                              (["--call", "MPI_Never"], "no call named MPI_Never")):
         r = hpctop("report", *arguments, "traffic")

@@ -72,6 +72,31 @@ static void write_definitions(struct tb *tb, int rank)
     tb_site(tb, 0x1000u + TB_RECV, "exchange+0x60", "nekbone+0x2389");
 }
 
+/* Files 1 and 2, each on a communicator of its own. */
+static void open_files(struct tb *tb, int rank)
+{
+    struct trc_def_comm of = {.parent = TB_WORLD_IDENTITY, .rank = rank, .size = job.ranks, .flags = TRC_COMM_ALL};
+    for (uint32_t i = 1; i <= 2; i++) {
+        of.identity = 0x40 + i;
+        tb_define(tb, TRC_DEF_COMM, 20 + i, 0, 0, &of, sizeof of, 0);
+        tb_file(tb, i, 20 + i, i == 1 ? "/scratch/run/checkpoint.dat" : "/home/user/input.nml");
+    }
+}
+
+static void use_files(struct tb *tb, int rank, int64_t begin_ns)
+{
+    struct trc_sig write = tb_sig(TB_FILE_WRITE_AT), read = tb_sig(TB_FILE_READ_AT);
+    write.comm = 21;
+    write.object = 1;
+    write.sent = 1 << 20;
+    read.comm = 22;
+    read.object = 2;
+    read.received = 4096;
+    tb_event(tb, 0, &write, begin_ns, begin_ns + 400000 + 20000 * rank, (struct tb_more){0});
+    if (rank == 0)
+        tb_event(tb, 0, &read, begin_ns + 500000, begin_ns + 520000, (struct tb_more){0});
+}
+
 static void write_stacks(struct tb *tb, int rank)
 {
     struct trc_def_stack stack = {.reason = TRC_STACK_HANG, .state = 'S', .flags = TRC_STACK_MAIN, .call = -1};
@@ -96,8 +121,13 @@ static void write_rank(int rank, int64_t now_ns)
     reduce.site = 0x1000u + TB_ALLREDUCE;
     write_definitions(tb, rank);
     tb_event(tb, 0, &init, 0, 120000, (struct tb_more){0});
-    for (int64_t step = 0; step < steps; step++)
+    if (job.files)
+        open_files(tb, rank);
+    for (int64_t step = 0; step < steps; step++) {
         write_step(tb, rank, step);
+        if (job.files && step % 10 == 9)
+            use_files(tb, rank, time_of(step + 1, 1));
+    }
     if (job.gpu)
         screen_gpu(tb, &job, rank);
     if (job.horovod)

@@ -24,6 +24,7 @@ struct screen_job {
     bool slow;        /* the step in the middle: rank 2 computes for two steps more */
     bool horovod;     /* screen_horovod.c */
     bool gpu;         /* screen_gpu.c */
+    bool files;       /* after each tenth step all write 1 MiB to a file, and rank 0 reads 4 KiB from another */
     bool unknown;     /* all events were recycled, and the last file is cut off; with GPUs or Horovod see there */
 };
 

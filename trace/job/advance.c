@@ -137,6 +137,8 @@ static inline void take_event(struct ana_job *job, const struct ana_event *e)
         ana_tally_pair(&job->pass.tally, e->index, ana_partner(job, e->index, e->comm, e->sig->peer),
                        ana_event_sent(e->sig));
     ana_tally_event(&job->pass.tally, e);
+    if (__builtin_expect(e->use->category == TRC_CAT_IO, 0))
+        ana_accesses_event(job, &job->pass.accesses, e, INT64_MIN, INT64_MAX);
     add_to_lane(&job->lane[e->index], e);
 }
 
@@ -157,6 +159,8 @@ static void take_range_event(struct ana_job *job, const struct ana_event *e)
     ana_why_event(&w->pass.why, e);
     if (e->use->is_out)
         return;
+    if (e->use->category == TRC_CAT_IO)
+        ana_accesses_event(job, &w->pass.accesses, e, w->begin_ns, w->end_ns);
     if (e->end_ns >= w->begin_ns && e->end_ns < w->end_ns) {
         ana_tally_event(&w->pass.tally, e);
         ana_tally_call(&w->pass.tally, e);
@@ -195,6 +199,7 @@ static void pass_close(struct ana_pass *pass)
     ana_tally_free(&pass->tally);
     ana_why_free(&pass->why);
     ana_regions_free(&pass->regions);
+    ana_accesses_free(&pass->accesses);
     free(pass->file);
     *pass = (struct ana_pass){0};
 }
@@ -209,6 +214,7 @@ static void say_who_lives(const struct ana_job *job, struct ana_pass *pass)
 static bool pass_open(struct ana_job *job, struct ana_pass *pass)
 {
     *pass = (struct ana_pass){.file = calloc(job->count + 1, sizeof *pass->file)};
+    ana_accesses_init(&pass->accesses);
     if (pass->file && ana_tally_init(&pass->tally, job->count) &&
         ana_why_init(&pass->why, job->count, pass == &job->pass) &&
         ana_regions_init(&pass->regions, pass->file, job->count,

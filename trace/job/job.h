@@ -304,6 +304,7 @@ struct ana_region_stat {
 
 struct ana_summary;
 struct ana_standout;
+struct ana_file_stat;
 struct ana_slow_message;
 /* What it would save to mend one thing (trace/why/replay.h). */
 struct ana_price {
@@ -403,6 +404,8 @@ struct ana_summary {
     uint64_t pair_overflow;  /* messages whose partner could not be told */
     size_t collective_count; /* sorted by lost_ns */
     struct ana_collective *collectives;
+    size_t file_count; /* files.h: used by MPI-IO; sorted by time */
+    struct ana_file_stat *files;
     size_t wait_count; /* sorted by lost_ns */
     struct ana_wait *waits;
     size_t site_count; /* sorted by time */

@@ -3,6 +3,7 @@
 #define ANA_JOB_IMPL_H
 
 #include "trace/relations/bridge.h"
+#include "trace/job/accesses.h"
 #include "trace/job/bundle.h"
 #include "trace/relations/clock.h"
 #include "trace/job/job.h"
@@ -30,6 +31,7 @@ struct ana_pass {
     struct ana_tally tally;
     struct ana_why why;
     struct ana_regions regions;
+    struct ana_accesses accesses;
     bool done; /* nothing more now */
 };
 
@@ -256,6 +258,8 @@ struct ana_iteration_mark {
 bool ana_summary_prices(const struct ana_job *job, struct ana_summary *s, struct ana_pass *pass);
 /* summary_segments.c: frees them. */
 void ana_summary_segments_free(struct ana_summary *s);
+/* summary_accesses.c: fills the files.  False: out of memory. */
+bool ana_summary_accesses(struct ana_summary *s, const struct ana_accesses *accesses);
 /* summary_regions.c: fills in the program's own regions of a pass.  False: out of memory. */
 bool ana_summary_regions(const struct ana_job *job, struct ana_summary *s, const struct ana_pass *pass);
 /* Sorts the pairs by source, then destination. */

@@ -44,9 +44,12 @@ static uint64_t find_comm(const struct ana_job *job, uint64_t identity, const ch
         const struct trc_comm *comm;
         for (size_t k = 0; (comm = trc_comm_at(job->process[i].rank.file, k, &(uint64_t){0})); k++) {
             uint64_t own = ana_comm_identity(job, i, comm);
+            const char *path = comm->object && comm->object->is_file ? comm->object->name : NULL;
             ana_comm_words(job, comm, out, size);
             const char *brief = strncmp(out, "MPI_COMM_", 9) == 0 ? out + 9 : out;
-            if (own && (own == identity || (name && (strcasecmp(out, name) == 0 || strcasecmp(brief, name) == 0))))
+            bool is_path = name && path && strcmp(path, strncmp(name, "file ", 5) == 0 ? name + 5 : name) == 0;
+            bool named = name && (strcasecmp(out, name) == 0 || strcasecmp(brief, name) == 0);
+            if (own && (own == identity || named || is_path))
                 return own;
         }
     }

@@ -30,7 +30,8 @@ bool ana_moment_of_text(const char *text, int64_t *ns);
  * has zeroed.  False, with a line in `error`: the text is none, or the job has no such rank. */
 bool ana_ranks_of_text(const struct ana_job *job, const char *text, uint8_t *ranks, char *error, size_t size);
 
-/* The identity of a communicator by its name: "WORLD", "MPI_COMM_WORLD", "ring", or "#2" as a summary has called it.
+/* The identity of a communicator by its name: "WORLD", "MPI_COMM_WORLD", "ring", "#2" as a summary has called it, or
+ * the path of a file.
  * 0: there is none. */
 uint64_t ana_comm_of_text(const struct ana_job *job, const char *text);
 

@@ -14,6 +14,7 @@ typedef struct ana_size_stat row_SIZE;
 typedef struct ana_wait row_WAIT;
 typedef struct ana_standout row_STANDOUT;
 typedef struct ana_slow_message row_SLOW;
+typedef struct ana_file_stat row_FILE;
 typedef struct ana_job_clock row_CLOCK;
 typedef struct ana_carried row_LIBRARY;
 typedef struct ana_nccl_stat row_NCCL;
@@ -76,6 +77,8 @@ static struct ana_value of_value(struct ana_value x)
     "who came last most often, and in how many of the instances: any rank of the communicator, also one not in view"
 #define HELP_SENT     "bytes handed to MPI for others"
 #define HELP_RECEIVED "bytes that arrived"
+#define HELP_RATE     "bytes a rank moves in a second of its calls that "
+#define HELP_ACCESS   "size class, by its smallest size, that is not exceeded by half of the "
 #define HELP_BANDWIDTH                                                                                                 \
     "bytes / time from when both ends had begun to the end of the receive: what the network gave, if receivers were "  \
     "quick"

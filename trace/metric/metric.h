@@ -5,6 +5,7 @@
 
 #include "trace/diff/diff.h"
 #include "trace/gpu/device.h"
+#include "trace/job/files.h"
 #include "trace/job/standout.h"
 #include "trace/util/numfmt.h"
 
@@ -25,6 +26,7 @@ enum ana_metric_kind {
     ANA_KIND_WAIT,       /* struct ana_wait */
     ANA_KIND_STANDOUT,   /* struct ana_standout: Timeline */
     ANA_KIND_SLOW,       /* struct ana_slow_message */
+    ANA_KIND_FILE,       /* struct ana_file_stat: Files */
     ANA_KIND_CLOCK,      /* struct ana_job_clock */
     ANA_KIND_LIBRARY,    /* struct ana_carried */
     ANA_KIND_NCCL,       /* struct ana_nccl_stat */

@@ -197,6 +197,28 @@ static void put_sizes(struct ana_page *p)
                    "sizes", NULL);
 }
 
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+static void describe_file(const void *row, char *out, size_t size)
+{
+    const char *name = ((const struct ana_file_stat *)row)->name, *slash = name ? strrchr(name, '/') : NULL;
+    snprintf(out, size, "%s", slash && slash[1] ? slash + 1 : name ? name : "?");
+}
+
+static void put_files(struct ana_page *p)
+{
+    static const struct ana_column columns[] = {ANA_COLUMN_WORDS(-19, "file", describe_file),
+                                                ANA_COLUMN(6, "ranks", FILE_RANKS),
+                                                ANA_COLUMN(7, "time", FILE_TIME),
+                                                ANA_COLUMN(9, "read", FILE_READ),
+                                                ANA_COLUMN(10, "rate", FILE_READ_RATE),
+                                                ANA_COLUMN(8, "size", FILE_READ_SIZE),
+                                                ANA_COLUMN(9, "written", FILE_WRITTEN),
+                                                ANA_COLUMN(10, "rate", FILE_WRITE_RATE)};
+    struct ana_table table = ANA_TABLE(columns, p->s->files, p->s->file_count);
+    ana_page_table(p, "FILES, used by MPI-IO", table, MOST_ROWS, "files", NULL);
+}
+
 /* ---- segments --------------------------------------------------------------------------------------------------- */
 
 static void describe_segment(const void *row, char *out, size_t size)
@@ -333,5 +355,6 @@ void ana_page_summary(struct ana_page *p)
     put_iterations(p);
     put_messages(p);
     put_sizes(p);
+    put_files(p);
     put_places(p);
 }

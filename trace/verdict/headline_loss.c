@@ -2,6 +2,7 @@
 #include "trace/verdict/headline_impl.h"
 #include "trace/util/numfmt.h"
 #include "trace/util/times.h"
+#include "trace/job/window.h"
 #include "trace/util/trouble.h"
 #include <math.h>
 #include <stdlib.h>
@@ -37,8 +38,10 @@ double ana_lost_share(const struct ana_summary *s)
 
 const char *ana_span_words(const struct ana_summary *s)
 {
-    bool until_now = s->selection.end_ns == INT64_MAX;
-    return !s->exact ? (until_now ? " lately" : " of this window") : s->analysed < 1 ? " so far" : "";
+    if (s->exact)
+        return s->analysed < 1 ? " so far" : "";
+    return !ana_of_all_time(&s->selection) ? (s->selection.end_ns == INT64_MAX ? " lately" : " of this window")
+                                           : " of the run, in these calls";
 }
 
 /* Who is waited for in collectives; lost to anyone, to the worst and to the next worst. */

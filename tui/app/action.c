@@ -18,6 +18,8 @@ static int open_view(struct tui_app *app, enum tui_action action)
         return show_message(app, TUI_HVD_NONE);
     if (action == TUI_ACTION_VIEW_NCCL && !tui_app_offers(app, TUI_VIEW_NCCL))
         return show_message(app, "no call of NCCL was recorded");
+    if (action == TUI_ACTION_VIEW_FILES && !tui_app_offers(app, TUI_VIEW_FILES))
+        return show_message(app, "no file was used by MPI-IO");
     if (action == TUI_ACTION_VIEW_GPU && !tui_app_offers(app, TUI_VIEW_GPU))
         return show_message(app, "no GPU was used, as far as is known");
     tui_app_open(app, (enum tui_view_id)(action - TUI_ACTION_VIEW_OVERVIEW));
@@ -218,25 +220,45 @@ static int find_next_row(struct tui_app *app, enum tui_action action)
 
 typedef int handler(struct tui_app *app, enum tui_action action);
 static handler *const handlers[TUI_ACTIONS] = {
-    [TUI_ACTION_VIEW_OVERVIEW] = open_view,   [TUI_ACTION_VIEW_RANKS] = open_view,
-    [TUI_ACTION_VIEW_LATENCY] = open_view,    [TUI_ACTION_VIEW_MATRIX] = open_view,
-    [TUI_ACTION_VIEW_IMBALANCE] = open_view,  [TUI_ACTION_VIEW_TIMELINE] = open_view,
-    [TUI_ACTION_VIEW_CALLS] = open_view,      [TUI_ACTION_VIEW_VERDICT] = open_view,
-    [TUI_ACTION_VIEW_HOROVOD] = open_view,    [TUI_ACTION_VIEW_NCCL] = open_view,
-    [TUI_ACTION_VIEW_ITERATIONS] = open_view, [TUI_ACTION_VIEW_GPU] = open_view,
-    [TUI_ACTION_FIND] = open_prompt,          [TUI_ACTION_JUMP] = open_prompt,
-    [TUI_ACTION_FILTER] = open_prompt,        [TUI_ACTION_HELP] = open_help,
-    [TUI_ACTION_QUIT] = return_reaction,      [TUI_ACTION_UP] = move_cursor,
-    [TUI_ACTION_DOWN] = move_cursor,          [TUI_ACTION_PAGE_UP] = move_cursor,
-    [TUI_ACTION_PAGE_DOWN] = move_cursor,     [TUI_ACTION_FIRST] = move_cursor,
-    [TUI_ACTION_LAST] = move_cursor,          [TUI_ACTION_BACK] = go_back,
-    [TUI_ACTION_FREEZE] = toggle_freeze,      [TUI_ACTION_ZOOM_IN] = zoom_range,
-    [TUI_ACTION_ZOOM_OUT] = zoom_range,       [TUI_ACTION_ZOOM_ALL] = zoom_to_all,
-    [TUI_ACTION_EARLIER] = shift_range,       [TUI_ACTION_LATER] = shift_range,
-    [TUI_ACTION_FOLLOW] = toggle_follow,      [TUI_ACTION_TAG] = tag_rank,
-    [TUI_ACTION_UNTAG] = untag_all,           [TUI_ACTION_SORT_NEXT] = sort_table,
-    [TUI_ACTION_SORT_PREVIOUS] = sort_table,  [TUI_ACTION_SORT_INVERT] = sort_table,
-    [TUI_ACTION_FIND_NEXT] = find_next_row,   [TUI_ACTION_WRITE] = return_reaction,
+    [TUI_ACTION_VIEW_OVERVIEW] = open_view,
+    [TUI_ACTION_VIEW_RANKS] = open_view,
+    [TUI_ACTION_VIEW_LATENCY] = open_view,
+    [TUI_ACTION_VIEW_MATRIX] = open_view,
+    [TUI_ACTION_VIEW_IMBALANCE] = open_view,
+    [TUI_ACTION_VIEW_TIMELINE] = open_view,
+    [TUI_ACTION_VIEW_CALLS] = open_view,
+    [TUI_ACTION_VIEW_VERDICT] = open_view,
+    [TUI_ACTION_VIEW_HOROVOD] = open_view,
+    [TUI_ACTION_VIEW_NCCL] = open_view,
+    [TUI_ACTION_VIEW_ITERATIONS] = open_view,
+    [TUI_ACTION_VIEW_FILES] = open_view,
+    [TUI_ACTION_VIEW_GPU] = open_view,
+    [TUI_ACTION_FIND] = open_prompt,
+    [TUI_ACTION_JUMP] = open_prompt,
+    [TUI_ACTION_FILTER] = open_prompt,
+    [TUI_ACTION_HELP] = open_help,
+    [TUI_ACTION_QUIT] = return_reaction,
+    [TUI_ACTION_UP] = move_cursor,
+    [TUI_ACTION_DOWN] = move_cursor,
+    [TUI_ACTION_PAGE_UP] = move_cursor,
+    [TUI_ACTION_PAGE_DOWN] = move_cursor,
+    [TUI_ACTION_FIRST] = move_cursor,
+    [TUI_ACTION_LAST] = move_cursor,
+    [TUI_ACTION_BACK] = go_back,
+    [TUI_ACTION_FREEZE] = toggle_freeze,
+    [TUI_ACTION_ZOOM_IN] = zoom_range,
+    [TUI_ACTION_ZOOM_OUT] = zoom_range,
+    [TUI_ACTION_ZOOM_ALL] = zoom_to_all,
+    [TUI_ACTION_EARLIER] = shift_range,
+    [TUI_ACTION_LATER] = shift_range,
+    [TUI_ACTION_FOLLOW] = toggle_follow,
+    [TUI_ACTION_TAG] = tag_rank,
+    [TUI_ACTION_UNTAG] = untag_all,
+    [TUI_ACTION_SORT_NEXT] = sort_table,
+    [TUI_ACTION_SORT_PREVIOUS] = sort_table,
+    [TUI_ACTION_SORT_INVERT] = sort_table,
+    [TUI_ACTION_FIND_NEXT] = find_next_row,
+    [TUI_ACTION_WRITE] = return_reaction,
     [TUI_ACTION_REPAINT] = return_reaction,
 };
 

@@ -368,6 +368,8 @@ bool tui_app_offers(const struct tui_app *app, enum tui_view_id view)
         return app->gpu.nccl_count > 0;
     if (view == TUI_VIEW_ITERATIONS)
         return app->has_summary && app->summary.iterations.levels > 0;
+    if (view == TUI_VIEW_FILES)
+        return app->has_summary && app->summary.file_count > 0;
     if (view == TUI_VIEW_GPU)
         return app->gpu.known || app->gpu.why_not[0];
     return view != TUI_VIEW_HOROVOD || app->horovod->sets > 0;

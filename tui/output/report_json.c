@@ -170,6 +170,32 @@ static void add_iterations(cJSON *root, const struct ana_job *job, const struct 
     }
 }
 
+static void add_access_sizes(cJSON *row, const char *key, const struct ana_file_way *way)
+{
+    cJSON *list = cJSON_AddArrayToObject(row, key);
+    for (int i = 0; i < (int)(sizeof way->size / sizeof *way->size); i++) {
+        cJSON *one = way->size[i] ? cJSON_CreateObject() : NULL;
+        if (!one)
+            continue;
+        tui_json_integer(one, "from_bytes", i ? 1ull << (i - 1) : 0);
+        tui_json_integer(one, "accesses", way->size[i]);
+        cJSON_AddItemToArray(list, one);
+    }
+}
+
+/* Adds the files that were used by MPI-IO, with the sizes of accesses. */
+static void add_files(cJSON *root, const struct ana_summary *s, const struct ana_whole *whole)
+{
+    size_t i = 0;
+    cJSON *row;
+    tui_json_rows(root, "files", ANA_KIND_FILE, s->files, sizeof *s->files, s->file_count, whole);
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(root, "files"))
+    {
+        add_access_sizes(row, "read_sizes", &s->files[i].read);
+        add_access_sizes(row, "write_sizes", &s->files[i++].write);
+    }
+}
+
 /* Adds the clocks, if there is more than one. */
 static void add_clocks(cJSON *root, const struct ana_whole *whole)
 {
@@ -240,6 +266,7 @@ char *tui_report_json(const struct ana_job *job, const struct ana_summary *s)
     add_regions(root, job, s, &whole);
     add_prices(root, job, s, &whole);
     add_iterations(root, job, &s->iterations);
+    add_files(root, s, &whole);
     add_clocks(root, &whole);
     add_devices(root, s, &whole);
     tui_node_json(root, job);

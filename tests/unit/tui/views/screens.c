@@ -1,7 +1,7 @@
 /* Golden screens: each tests/golden/screens/NAME.keys is played on a job whose traces are built, what it shows must be
  * NAME.txt.  REGENERATE=1 writes the texts anew (look at the difference before committing it).
  * The first line of a script says which job (tests/support/screen_job.h has what is in its traces):
- * "# job ranks=16 steps=1000 running size=80x24", with hung, slow, horovod, gpu, unknown, partial, ascii. */
+ * "# job ranks=16 steps=1000 running size=80x24", with hung, slow, horovod, gpu, files, unknown, partial, ascii. */
 #include "tests/support/check.h"
 #include "tests/support/screen_job.h"
 #include "tests/support/still_clock.h"
@@ -77,7 +77,8 @@ static char *play(const char *path)
         bool *value;
     } options[] = {{"barrier", &job.barrier}, {"running", &job.running}, {"hung", &job.hung},
                    {"horovod", &job.horovod}, {"slow", &job.slow},       {"gpu", &job.gpu},
-                   {"unknown", &job.unknown}, {"partial", &partial},     {"ascii", &ascii}};
+                   {"unknown", &job.unknown}, {"files", &job.files},     {"partial", &partial},
+                   {"ascii", &ascii}};
     job = (struct screen_job){.ranks = 4, .steps = 1000};
     for (char *rest = head; (option = strtok_r(NULL, " \n", &rest));) {
         sscanf(option, "ranks=%d", &job.ranks);
