@@ -1,4 +1,5 @@
 /* What GPUs did: kernels by name, ranks, NCCL's operations; of all time or of a time range, of all ranks or some. */
+#include "trace/job/window.h"
 #include "trace/gpu/device_data.h"
 #include "trace/gpu/device_impl.h"
 #include "trace/job/job_impl.h"
@@ -153,7 +154,7 @@ bool ana_gpu_take_whole(const struct ana_job *job, struct ana_gpu_look *out)
 bool ana_gpu_take_look(struct ana_job *job, struct ana_selection selection, struct ana_gpu_look *out)
 {
     bool range = selection.begin_ns > 0 || selection.end_ns != INT64_MAX, nothing = !ana_devices_any(job->gpu);
-    if (!range)
+    if (!range && !ana_has_filter(&selection))
         ana_time_range_release(job);
     if (!job->gpu || (!range && !selection.ranks))
         return ana_gpu_take_whole(job, out);

@@ -450,7 +450,7 @@ struct ana_timeline_cell {
     float share[TRC_CATEGORIES]; /* sums to 1 where known, all 0 where not (before begin, after end, recycled) */
     float waiting;               /* share of the cell lost waiting for others */
 };
-/* Fills `n` cells of [begin_ns, end_ns) for one rank.  O(n) whatever the trace: from sums made before.  Below the
+/* Fills `n` cells of [begin_ns, end_ns) for one rank.  Where the last summary had a filter, only of what that takes.  O(n) whatever the trace: from sums made before.  Below the
  * finest level of the pyramid it decodes the chunk or two that the range touches. */
 void ana_timeline(struct ana_job *job, size_t rank_index, int64_t begin_ns, int64_t end_ns, size_t n,
                   struct ana_timeline_cell *out);

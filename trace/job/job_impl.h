@@ -41,6 +41,7 @@ struct ana_time_range {
     uint8_t *ranks;             /* NULL: all */
     struct ana_pass pass;
     struct ana_devices *gpu; /* device.c: what ran on GPUs in it */
+    struct ana_lane *lane;   /* one a rank, of what the filter takes; NULL: there is no filter */
     uint64_t cut;            /* calls that begin before it or end after it */
     bool open;
 };
@@ -120,12 +121,12 @@ void ana_members_name(struct ana_job *job);
 bool ana_members_refresh(struct ana_job *job);
 /* Frees the processes and what was found from them. */
 void ana_members_forget(struct ana_job *job);
+
+/* worlds.c */
 /* The rank index of a rank of a world; SIZE_MAX: it has no file. */
 size_t ana_index_of_rank(const struct ana_job *job, uint32_t world, int32_t rank);
 /* How many of ranks 0 .. size - 1 of a world have files.  *first is the index of the first; the others follow it. */
 size_t ana_ranks_below(const struct ana_job *job, uint32_t world, int32_t size, size_t *first);
-
-/* worlds.c */
 /* The identity of a communicator of rank `index`, one for all worlds that share it; 0 for NULL. */
 uint64_t ana_comm_identity(const struct ana_job *job, size_t index, const struct trc_comm *comm);
 /* Whether there are other worlds, and it is not known which of them this communicator of rank `index` reaches. */
@@ -206,10 +207,10 @@ void ana_analysis_stop(struct ana_job *job);
 void ana_analysis_refresh(struct ana_job *job);
 /* The share of the records that the main pass has read, 0..1. */
 double ana_analysis_share(const struct ana_job *job);
-/* Begins a pass over the events of a selection, unless it is under way already.  Returns the share that it has read, -1
+/* range.c: begins a pass over the events of a selection, unless it is under way already.  Returns the share that it has read, -1
  * when out of memory. */
 double ana_time_range_select(struct ana_job *job, const struct ana_selection *selection);
-/* Ends the pass over a selection, if there is one, and frees its sums. */
+/* range.c: ends the pass over a selection, if there is one, and frees its sums. */
 void ana_time_range_release(struct ana_job *job);
 
 /* filter.c: the identity of a place that calls; `call` is job-wide. */
@@ -236,6 +237,8 @@ bool ana_summary_time_range(struct ana_job *job, struct ana_summary *s);
 bool ana_summary_relations(struct ana_job *job, struct ana_summary *s, const struct ana_tally *relations,
                            const struct ana_tally *events);
 struct ana_taken; /* taken.h */
+/* summary_range.c: finds what the filter of a selection takes; free out->of_place.  False: out of memory. */
+bool ana_taken_find(const struct ana_job *job, const struct ana_selection *selection, struct ana_taken *out);
 /* summary_standouts.c: fills what stands out in a part of the run.  False: out of memory. */
 bool ana_summary_standouts(const struct ana_job *job, struct ana_summary *s, const struct ana_taken *taken);
 /* summary_segments.c: fills the segments.  False: out of memory. */

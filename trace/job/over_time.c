@@ -1,5 +1,6 @@
 /* Rates and categories over time, from the pyramids of the ranks. */
 #include "trace/job/job_impl.h"
+#include "trace/job/taken.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,11 +43,17 @@ static struct ana_span known_alone(const struct ana_job *job, size_t index)
     return known;
 }
 
+/* What the pass over a filter has taken; NULL: there is no filter. */
+static const struct ana_time_range *filtered(const struct ana_job *job)
+{
+    return job->range.open && job->range.lane ? &job->range : NULL;
+}
+
 /* Adds what the pyramid has of [from, to).  Where that reaches to the end, the last bucket counts in full. */
 static void add_lane(const struct ana_job *job, size_t index, struct ana_span known, int64_t from, int64_t to,
                      struct ana_lane_sum *sum)
 {
-    struct ana_lane *lane = &job->lane[index];
+    struct ana_lane *lane = filtered(job) ? &job->range.lane[index] : &job->lane[index];
     ana_lane_add(lane, from, to >= known.end_ns && from < known.end_ns ? to + lane->width_ns : to, sum);
 }
 
@@ -57,10 +64,11 @@ static int64_t overlap_ns(int64_t a0, int64_t a1, int64_t b0, int64_t b1)
 }
 
 /* Adds the call that the rank is still inside, which is no event yet. */
-static void add_open_call(const struct ana_process *p, struct ana_span known, int64_t begin_ns, int64_t end_ns,
-                          struct ana_lane_sum *sum)
+static void add_open_call(const struct ana_job *job, size_t index, struct ana_span known, int64_t begin_ns,
+                          int64_t end_ns, struct ana_lane_sum *sum)
 {
-    if (p->open_category < 0)
+    const struct ana_process *p = &job->process[index];
+    if (p->open_category < 0 || (filtered(job) && !ana_takes_open(job, &job->range.asked, index)))
         return;
     int64_t from = p->open_begin_ns > begin_ns ? p->open_begin_ns : begin_ns;
     sum->ns[p->open_category] += (double)overlap_ns(from, end_ns, known.begin_ns, known.end_ns);
@@ -130,6 +138,13 @@ static size_t chunks_in(const struct trc_file *file, uint64_t from, uint64_t to)
     return n;
 }
 
+/* Whether the filter takes a call of rank `index`. */
+static bool takes(const struct ana_job *job, size_t index, const struct trc_sig *sig)
+{
+    uint64_t comm = ana_comm_identity(job, index, trc_comm(job->process[index].rank.file, sig->comm));
+    return ana_filter_takes(job, &job->range.asked, index, ana_call_number_of(job, index, sig->call), comm, sig->site);
+}
+
 /* Fills the cells from the events themselves.  False: there are too many chunks. */
 static bool decode_range(struct ana_job *job, size_t index, const struct range *w)
 {
@@ -144,9 +159,11 @@ static bool decode_range(struct ana_job *job, size_t index, const struct range *
         if (!cursor)
             return false;
         trc_cursor_seek(cursor, from);
+        const struct ana_time_range *filter = filtered(job);
         struct trc_record r;
         while (trc_next(cursor, &r) == TRC_OK) {
-            if (r.kind == TRC_RECORD_LOST || (r.sig->flags & (TRC_SIG_SUB | TRC_SIG_NESTED)))
+            if (r.kind == TRC_RECORD_LOST || (r.sig->flags & (TRC_SIG_SUB | TRC_SIG_NESTED)) ||
+                (filter && !takes(job, index, r.sig)))
                 continue;
             int64_t begin = ana_clock_job_time(job->clock, index, r.begin);
             int64_t end = ana_clock_job_time(job->clock, index, r.end);
@@ -158,10 +175,20 @@ static bool decode_range(struct ana_job *job, size_t index, const struct range *
         }
         trc_cursor_close(cursor);
     }
+    return true;
+}
+
+/* Adds the kept waits of a rank, of a filter only those that it takes. */
+static void add_waits(const struct ana_job *job, size_t index, const struct range *w)
+{
+    struct ana_taken taken = {0};
+    if (filtered(job) && !ana_taken_find(job, &job->range.asked, &taken))
+        return;
     const struct ana_kept_wait *wait = ana_store_wait_of(&job->store, job->store.last_wait[index]);
     for (; wait; wait = ana_store_wait_of(&job->store, wait->before))
-        spread_share(w, wait->begin_ns, wait->end_ns, 1, offsetof(struct ana_lane_sum, waiting_ns));
-    return true;
+        if (ana_taken_has(&taken, wait->comm, wait->place, 0))
+            spread_share(w, wait->begin_ns, wait->end_ns, 1, offsetof(struct ana_lane_sum, waiting_ns));
+    free(taken.of_place);
 }
 
 /* ---- the public way in ------------------------------------------------------------------------------------------ */
@@ -178,12 +205,14 @@ void ana_timeline(struct ana_job *job, size_t index, int64_t begin_ns, int64_t e
     struct range w = {begin_ns, end_ns, n, sum};
     struct ana_lane *lane = &job->lane[index];
     bool fine = (end_ns - begin_ns) / (int64_t)n < 4 * lane->width_ns && decode_range(job, index, &w);
+    if (fine || filtered(job)) /* else they are in the pyramid */
+        add_waits(job, index, &w);
     struct ana_span known = known_alone(job, index);
     for (size_t i = 0; i < n; i++) {
         int64_t from = edge_of(&w, i), to = edge_of(&w, i + 1);
         if (!fine)
             add_lane(job, index, known, from, to, &sum[i]);
-        add_open_call(&job->process[index], known, from, to, &sum[i]);
+        add_open_call(job, index, known, from, to, &sum[i]);
         cell_of(&sum[i], (double)overlap_ns(from, to, known.begin_ns, known.end_ns), &out[i]);
     }
     free(sum);
@@ -205,7 +234,7 @@ static void add_rank(const struct ana_job *job, size_t index, const struct range
             continue;
         struct ana_lane_sum sum = {0};
         add_lane(job, index, known, from, to, &sum);
-        add_open_call(&job->process[index], known, from, to, &sum);
+        add_open_call(job, index, known, from, to, &sum);
         double mpi = 0;
         for (int c = TRC_CAT_COMPUTE + 1; c < TRC_CATEGORIES; c++)
             mpi += sum.ns[c];

@@ -7,14 +7,14 @@
 
 /* ---- relations --------------------------------------------------------------------------------------------------- */
 
-/* False: out of memory. */
-static bool find_taken(struct ana_job *job, const struct ana_selection *selection, struct ana_taken *out)
+bool ana_taken_find(const struct ana_job *job, const struct ana_selection *selection, struct ana_taken *out)
 {
     const struct ana_map *places = &job->pass.why.places;
     struct ana_selection rest = {.call = selection->call, .site = selection->site};
-    *out = (struct ana_taken){.comm = selection->comm ? ana_store_comm(&job->store, selection->comm) : 0};
+    const uint32_t *comm = selection->comm ? ana_map_find(&job->store.comms, selection->comm, 0, 0) : NULL;
+    *out = (struct ana_taken){.comm = !selection->comm ? 0 : comm ? *comm : UINT32_MAX}; /* of one not used: nothing */
     if (!ana_has_filter(&rest))
-        return !selection->comm || out->comm;
+        return true;
     out->of_place = calloc(places->count + 1, sizeof *out->of_place);
     for (size_t i = 0; out->of_place && i < places->count; i++) {
         const struct ana_why_place *place = ana_map_value(places, i);
@@ -174,7 +174,7 @@ bool ana_summary_time_range(struct ana_job *job, struct ana_summary *s)
     struct ana_taken taken;
     const struct ana_tally *events = &job->range.pass.tally;
     range_ranks(job, s, events);
-    bool ok = find_taken(job, &s->selection, &taken) && collect_relations(job, s, &taken, &relations) &&
+    bool ok = ana_taken_find(job, &s->selection, &taken) && collect_relations(job, s, &taken, &relations) &&
               range_calls(job, s, events) && range_pairs(s, events, &relations) &&
               ana_summary_relations(job, s, &relations, events) && ana_summary_standouts(job, s, &taken);
     free(taken.of_place);

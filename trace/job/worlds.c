@@ -1,6 +1,36 @@
 /* Partners and members of a communicator as rank indices, also in other worlds; and names of ranks. */
 #include "trace/job/job_impl.h"
 
+/* The index of the first process at this place or behind it. */
+static size_t place_of(const struct ana_job *job, uint32_t world, int32_t rank)
+{
+    size_t low = 0, high = job->count;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        const struct ana_rank *r = &job->process[mid].rank;
+        if (r->world != world ? r->world < world : (uint32_t)r->rank < (uint32_t)rank)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+size_t ana_ranks_below(const struct ana_job *job, uint32_t world, int32_t size, size_t *first)
+{
+    *first = place_of(job, world, 0);
+    return size > 0 ? place_of(job, world, size) - *first : 0;
+}
+
+size_t ana_index_of_rank(const struct ana_job *job, uint32_t world, int32_t rank)
+{
+    if (rank < 0)
+        return SIZE_MAX;
+    size_t low = place_of(job, world, rank);
+    bool found = low < job->count && job->process[low].rank.world == world && job->process[low].rank.rank == rank;
+    return found ? low : SIZE_MAX;
+}
+
 struct ana_label ana_rank_label(const struct ana_job *job, size_t index)
 {
     return index < job->count ? ana_label_of(ana_rank_id(&job->process[index].rank)) : (struct ana_label){"?"};

@@ -132,6 +132,11 @@ bool tui_app_drop_filter(struct tui_app *app)
     return any;
 }
 
+void tui_app_only(struct tui_app *app, uint64_t *part, uint64_t value)
+{
+    set_filter(app, part, *part == value ? 0 : value);
+}
+
 static void jump_to_comm(struct tui_app *app, const char *argument)
 {
     uint64_t comm = *argument ? ana_comm_of_text(app->job, argument) : 0;

@@ -1,4 +1,5 @@
 /* Calls: where in the program the time goes.  One row a call site. */
+#include "tui/app/jump.h"
 #include "tui/app/view.h"
 #include "trace/util/hash.h"
 
@@ -135,6 +136,10 @@ static int act_on_site(struct tui_app *app, enum tui_action action)
     size_t row = tui_table_row(&app->table[TUI_VIEW_CALLS]), i = row == SIZE_MAX ? SIZE_MAX : find_site(app, row);
     if (action == TUI_ACTION_SEGMENTS) {
         tui_app_open(app, TUI_VIEW_SEGMENTS);
+        return TUI_REDRAW;
+    }
+    if (action == TUI_ACTION_ONLY && i != SIZE_MAX) {
+        tui_app_only(app, &app->filter.site, app->summary.sites[i].identity);
         return TUI_REDRAW;
     }
     if (action != TUI_ACTION_DEEPER || i == SIZE_MAX)

@@ -1,5 +1,6 @@
 /* Imbalance: how far ranks come apart at collectives, who comes last, who waits for whom. */
 #include "tui/widgets/plot.h"
+#include "tui/app/jump.h"
 #include "tui/app/view.h"
 #include "trace/util/hash.h"
 
@@ -200,6 +201,10 @@ static void draw_imbalance(struct tui_app *app, struct tui_grid *grid, struct tu
 static int act_on_collective(struct tui_app *app, enum tui_action action)
 {
     size_t row = tui_table_row(&app->table[TUI_VIEW_IMBALANCE]);
+    if (action == TUI_ACTION_ONLY && row != SIZE_MAX) {
+        tui_app_only(app, &app->filter.comm, app->summary.collectives[row].comm_identity);
+        return TUI_REDRAW;
+    }
     if (action != TUI_ACTION_DEEPER)
         return TUI_UNHANDLED;
     if (row != SIZE_MAX)

@@ -1,5 +1,6 @@
 /* Latency: how long each call takes, by the size of its message, and how the times are spread. */
 #include "tui/widgets/plot.h"
+#include "tui/app/jump.h"
 #include "tui/app/view.h"
 #include "trace/util/hash.h"
 
@@ -260,6 +261,10 @@ static int act_on_call(struct tui_app *app, enum tui_action action)
     size_t row = tui_table_row(&app->table[TUI_VIEW_LATENCY]);
     if (action == TUI_ACTION_SIZES) {
         own(app)->messages = !own(app)->messages;
+        return TUI_REDRAW;
+    }
+    if (action == TUI_ACTION_ONLY && row != SIZE_MAX) {
+        tui_app_only(app, &app->filter.call, ana_hash_text(app->summary.calls[row].name));
         return TUI_REDRAW;
     }
     if (action != TUI_ACTION_DEEPER || row == SIZE_MAX)

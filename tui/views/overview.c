@@ -1,6 +1,7 @@
 /* Overview: rates and efficiencies, the calls that take the time, and which rank the others wait for. */
 #include "tui/widgets/plot.h"
 #include "tui/widgets/plot_category.h"
+#include "tui/app/jump.h"
 #include "tui/app/view.h"
 #include "trace/util/hash.h"
 
@@ -295,6 +296,10 @@ static void draw_overview(struct tui_app *app, struct tui_grid *grid, struct tui
 static int act_on_call(struct tui_app *app, enum tui_action action)
 {
     size_t row = tui_table_row(&app->table[TUI_VIEW_OVERVIEW]);
+    if (action == TUI_ACTION_ONLY && row != SIZE_MAX) {
+        tui_app_only(app, &app->filter.call, ana_hash_text(app->summary.calls[row].name));
+        return TUI_REDRAW;
+    }
     if (action != TUI_ACTION_DEEPER || row == SIZE_MAX)
         return TUI_UNHANDLED;
     const struct ana_call_stat *call = &app->summary.calls[row];

@@ -64,6 +64,17 @@ static size_t place_timeline(struct tui_app *app, struct tui_rect rect, size_t *
     return visible;
 }
 
+/* Of a filter, what it takes shows wherever there is some of it, and all else stays blank. */
+static void leave_filtered(const struct tui_app *app, size_t n, struct ana_timeline_cell *cell)
+{
+    const float least = 0.02f;
+    for (size_t i = 0; app->filter_words[0] && i < n; i++) {
+        if (1 - cell[i].share[TRC_CAT_COMPUTE] < least)
+            cell[i] = (struct ana_timeline_cell){0};
+        cell[i].share[TRC_CAT_COMPUTE] = 0;
+    }
+}
+
 /* Reads the cells of a row: of its rank, or the mean of its group by at most SAMPLES of its ranks. */
 static void read_cells(const struct tui_app *app, size_t line, int64_t begin, int64_t end, size_t n,
                        struct ana_timeline_cell *out, struct ana_timeline_cell *one)
@@ -98,54 +109,24 @@ static void read_cells(const struct tui_app *app, size_t line, int64_t begin, in
 
 /* ---- axis ------------------------------------------------------------------------------------------------------- */
 
+/* The time from one mark to the next, in ns: 1, 2 or 5 of a power of ten, and from 30 s on as clocks have it. */
+static int64_t find_step(double least_ns)
+{
+    static const int seconds[] = {30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 86400};
+    int last = (int)(sizeof seconds / sizeof *seconds) - 1, s = 0;
+    for (int64_t ten = 1; ten <= 10000000000; ten *= 10)
+        for (int64_t step = ten; step <= 5 * ten && step <= 10000000000; step = step == ten ? 2 * ten : step + 3 * ten)
+            if ((double)step >= least_ns)
+                return step;
+    while (s < last && seconds[s] * 1e9 < least_ns)
+        s++;
+    return seconds[s] * 1000000000ll;
+}
+
 static void draw_axis(struct tui_grid *grid, struct tui_rect rect, int64_t begin, int64_t end)
 {
-    static const int64_t steps[] = {1,
-                                    2,
-                                    5,
-                                    10,
-                                    20,
-                                    50,
-                                    100,
-                                    200,
-                                    500,
-                                    1000,
-                                    2000,
-                                    5000,
-                                    10000,
-                                    20000,
-                                    50000,
-                                    100000,
-                                    200000,
-                                    500000,
-                                    1000000,
-                                    2000000,
-                                    5000000,
-                                    10000000,
-                                    20000000,
-                                    50000000,
-                                    100000000,
-                                    200000000,
-                                    500000000,
-                                    1000000000,
-                                    2000000000,
-                                    5000000000,
-                                    10000000000,
-                                    30000000000,
-                                    60000000000,
-                                    120000000000,
-                                    300000000000,
-                                    600000000000,
-                                    1800000000000,
-                                    3600000000000,
-                                    7200000000000,
-                                    21600000000000,
-                                    86400000000000};
-    size_t s = 0, count = sizeof steps / sizeof *steps;
     double width = (double)(end - begin);
-    while (s + 1 < count && (double)steps[s] / width * rect.w < 14)
-        s++;
-    int64_t step = steps[s], last_second = -1;
+    int64_t step = find_step(14 * width / rect.w), last_second = -1;
     int free_from = 0;
     for (int64_t t = (begin + step - 1) / step * step; t < end; t += step) {
         char text[48];
@@ -256,6 +237,7 @@ static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui
     unsigned seen = 0;
     for (size_t i = 0; i < rows; i++) {
         read_cells(app, app->picture_top + i, begin, end, n, cells, cells + n);
+        leave_filtered(app, n, cells);
         seen |= draw_row(app, grid, app->picture_top + i, (int)i, at, cells);
     }
     count_cursor_streams(app, &first);
@@ -266,7 +248,9 @@ static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui
     free(cells);
     if (!seen) /* without words, no data would look like idle ranks */
         tui_put(grid, own(app)->drawn, 1, 0, TUI_STYLE_DIM,
-                !tui_app_ended(app) && begin >= tui_app_known_end(app) ? "not analysed yet" : "nothing was recorded");
+                !tui_app_ended(app) && begin >= tui_app_known_end(app) ? "not analysed yet"
+                : app->filter_words[0]                                 ? "nothing of what is chosen"
+                                                                       : "nothing was recorded");
     draw_legend(grid, foot, seen);
     struct ana_state_at state;
     char text[512], second[512];

@@ -171,6 +171,13 @@ static void filters(void)
     s = filtered(job, (struct ana_selection){.call = ana_call_of_text(job, "MPI_Recv")});
     CHECK(s.call_count == 1 && waited(&s) == 900000 && s.message_latency.count == 1 && s.collective_count == 0);
     CHECK(s.ranks[1].mpi_ns == 920000 && s.ranks[0].mpi_ns == 0 && s.site_count == 1);
+    struct ana_timeline_cell cell[2]; /* its own calls and waits alone, from events and from the pyramid */
+    ana_timeline(job, 1, 700000, 1100000, 2, cell);
+    CHECK(cell[0].share[TRC_CAT_P2P] == 1 && cell[0].waiting == 1 && fabsf(cell[1].waiting - 0.5f) < 0.01f);
+    ana_timeline(job, 1, 0, 4000000, 2, cell);
+    CHECK(cell[0].share[TRC_CAT_P2P] > 0.4 && cell[1].share[TRC_CAT_COLLECTIVE] == 0 && cell[1].waiting == 0);
+    ana_timeline(job, 0, 0, 4000000, 2, cell);
+    CHECK(cell[0].share[TRC_CAT_P2P] == 0 && cell[0].waiting == 0);
     ana_summary_free(&s);
     s = filtered(job, (struct ana_selection){.call = send});
     CHECK(s.call_count == 1 && waited(&s) == 0 && s.message_latency.count == 1 && s.pair_count == 1);

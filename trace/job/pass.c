@@ -1,0 +1,74 @@
+#include "trace/job/pass.h"
+#include <stdlib.h>
+
+#define LANE_WIDTH_NS 65536   /* finest bucket of the timeline while the job is short */
+#define LANE_BUCKETS  16384   /* of one rank, when there are few */
+#define LANES_BUCKETS 1048576 /* of all ranks, about */
+
+void ana_pass_look_up(struct ana_job *job, struct ana_pass *pass, const struct ana_event *e)
+{
+    struct ana_use *use = e->use;
+    use->kind = e->sig->flags & TRC_SIG_NESTED || ana_is_device(e) ? ANA_USE_LEFT_OUT : ANA_USE_COUNTS;
+    if (use->kind == ANA_USE_COUNTS) {
+        uint32_t call = ana_call_number_of(job, e->index, e->sig->call);
+        ana_tally_use(&pass->tally, e, call);
+        ana_why_use(&pass->why, e, call, job->process[e->index].rank.file);
+        if (pass == &job->pass)
+            ana_iter_use(&job->iter, &pass->why, e);
+        else
+            use->is_out = !ana_filter_takes(job, &job->range.asked, e->index, call,
+                                            ana_comm_identity(job, e->index, e->comm), e->sig->site);
+    }
+    use->is_nccl = trc_opclass_category(e->call->opclass) == TRC_CAT_NCCL;
+    use->is_remote = e->sig->peer <= TRC_PEER_REMOTE && ana_is_send(e);
+}
+
+void ana_pass_close(struct ana_pass *pass)
+{
+    ana_merge_close(pass->merge);
+    ana_tally_free(&pass->tally);
+    ana_why_free(&pass->why);
+    ana_regions_free(&pass->regions);
+    ana_accesses_free(&pass->accesses);
+    free(pass->file);
+    *pass = (struct ana_pass){0};
+}
+
+/* Before the clocks are fitted nobody knows how far the files are complete: the bounds pass takes no file for live. */
+void ana_pass_live(const struct ana_job *job, struct ana_pass *pass)
+{
+    for (size_t i = 0; pass->merge && i < job->count; i++)
+        ana_merge_set_live(pass->merge, i, job->process[i].alive && pass != &job->bounds_pass);
+}
+
+bool ana_pass_open(struct ana_job *job, struct ana_pass *pass)
+{
+    *pass = (struct ana_pass){.file = calloc(job->count + 1, sizeof *pass->file)};
+    ana_accesses_init(&pass->accesses);
+    if (pass->file && ana_tally_init(&pass->tally, job->count) &&
+        ana_why_init(&pass->why, job->count, pass == &job->pass) &&
+        ana_regions_init(&pass->regions, pass->file, job->count,
+                         pass == &job->range.pass ? job->range.begin_ns : INT64_MIN)) {
+        for (size_t i = 0; i < job->count; i++)
+            pass->file[i] = job->process[i].rank.file;
+        pass->merge = ana_merge_open(pass->file, job->count, job->clock);
+    }
+    ana_pass_live(job, pass);
+    return pass->merge != NULL;
+}
+
+static size_t lane_buckets(size_t ranks)
+{
+    size_t n = LANE_BUCKETS;
+    while (n > 256 && n * ranks > LANES_BUCKETS)
+        n /= 2;
+    return n;
+}
+
+void ana_lanes_start(const struct ana_job *job, struct ana_lane *lane)
+{
+    for (size_t i = 0; i < job->count; i++) {
+        uint64_t start = trc_head(job->process[i].rank.file)->start.ticks;
+        ana_lane_init(&lane[i], ana_clock_job_time(job->clock, i, start), LANE_WIDTH_NS, lane_buckets(job->count));
+    }
+}

@@ -1,0 +1,75 @@
+/* What the pass over all events and that over a part of them share; for advance.c, pass.c and range.c. */
+#ifndef ANA_PASS_H
+#define ANA_PASS_H
+
+#include "trace/job/job_impl.h"
+
+#define ANA_SLICE 512 /* at most so many events between two readings of the clock */
+
+/* Opens a pass over all files of the job.  False: out of memory; close it then, too. */
+bool ana_pass_open(struct ana_job *job, struct ana_pass *pass);
+/* Closes a pass and frees its sums. */
+void ana_pass_close(struct ana_pass *pass);
+/* Tells a pass which files may still grow. */
+void ana_pass_live(const struct ana_job *job, struct ana_pass *pass);
+/* Looks up what events of one signature share.  Nested calls do not count (the outer call has their time), nor do losses
+ * and what ran on a GPU. */
+void ana_pass_look_up(struct ana_job *job, struct ana_pass *pass, const struct ana_event *event);
+/* Makes empty lanes for all ranks. */
+void ana_lanes_start(const struct ana_job *job, struct ana_lane *lane);
+
+/* range.c: does a slice of the pass over a part of the events. */
+void ana_time_range_advance(struct ana_job *job);
+/* range.c: the share of it that is done; 1 without such a pass. */
+double ana_time_range_share(const struct ana_job *job);
+
+/* Whether an event ran on a GPU. */
+static inline bool ana_is_device(const struct ana_event *e)
+{
+    return e->call && trc_opclass_is_device(e->call->opclass);
+}
+
+/* Whether an event sends a message. */
+static inline bool ana_is_send(const struct ana_event *e)
+{
+    return (e->sig->flags & TRC_SIG_P2P_OUT) && !(e->sig->flags & TRC_SIG_COMPLETE);
+}
+
+/* Whether an event counts: its times are within reason. */
+static inline bool ana_is_counted(struct ana_job *job, struct ana_pass *pass, const struct ana_event *e)
+{
+    bool sane = e->begin_ns >= -ANA_TIME_LIMIT && e->end_ns <= ANA_TIME_LIMIT && e->begin_ns <= e->end_ns;
+    if (!sane || !e->use)
+        return false;
+    if (e->use->kind == ANA_USE_NEW)
+        ana_pass_look_up(job, pass, e);
+    return e->use->kind == ANA_USE_COUNTS;
+}
+
+/* Adds the time and bytes of an event to its rank's lane. */
+static inline void ana_add_to_lane(struct ana_lane *lane, const struct ana_event *e)
+{
+    const struct ana_use *use = e->use;
+    int64_t begin = use->is_sub ? e->end_ns : e->begin_ns, busy = e->end_ns - begin;
+    uint64_t sent = use->sent, received = use->received, calls = !use->is_sub;
+    if (e->kind == TRC_RECORD_FOLD) {
+        busy = e->busy_ns;
+        calls = ana_event_calls(e);
+        sent *= e->count;
+        received *= e->count;
+    }
+    struct ana_bucket *bucket = ana_lane_hot(lane, begin, e->end_ns);
+    if (bucket) {
+        bucket->ns[use->category] = ana_plus(bucket->ns[use->category], busy);
+        bucket->calls += calls;
+        bucket->sent += sent;
+        bucket->received += received;
+        return;
+    }
+    if (!use->is_sub)
+        ana_lane_spend(lane, begin, e->end_ns, busy, use->category);
+    if (!use->is_sub || sent || received)
+        ana_lane_count(lane, e->end_ns, calls, sent, received);
+}
+
+#endif

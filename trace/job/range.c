@@ -1,0 +1,110 @@
+/* The pass over a part of the events: a time range, a filter. */
+#include "trace/job/pass.h"
+#include "trace/job/window.h"
+#include <stdlib.h>
+#include <string.h>
+
+static void take_range_event(struct ana_job *job, const struct ana_event *e)
+{
+    struct ana_time_range *w = &job->range;
+    if (!ana_is_counted(job, &w->pass, e)) {
+        if (ana_is_device(e))
+            job->upper->device_event(job, w->gpu, e);
+        if (e->kind >= TRC_RECORD_LOST)
+            ana_regions_item(&w->pass.regions, e);
+        if (e->kind == TRC_RECORD_LOST)
+            ana_why_gap(&w->pass.why, e->index, e->thread);
+        return;
+    }
+    if (w->pass.regions.any)
+        ana_why_region(&w->pass.why, e, ana_regions_call(&w->pass.regions, e));
+    ana_why_event(&w->pass.why, e);
+    if (e->use->is_out)
+        return;
+    if (w->lane)
+        ana_add_to_lane(&w->lane[e->index], e);
+    if (e->use->category == TRC_CAT_IO)
+        ana_accesses_event(job, &w->pass.accesses, e, w->begin_ns, w->end_ns);
+    if (e->end_ns >= w->begin_ns && e->end_ns < w->end_ns) {
+        ana_tally_event(&w->pass.tally, e);
+        ana_tally_call(&w->pass.tally, e);
+        if (ana_is_send(e))
+            ana_tally_pair(&w->pass.tally, e->index, ana_partner(job, e->index, e->comm, e->sig->peer),
+                           ana_event_sent(e->sig));
+        const struct ana_kept_instance *k = NULL;
+        if ((e->sig->flags & TRC_SIG_COLL) && !(e->sig->flags & (TRC_SIG_COMPLETE | TRC_SIG_CONTROL)) && e->comm)
+            k = ana_store_find(&job->store, ana_comm_identity(job, e->index, e->comm), e->sequence);
+        if (k && k->arrivals > 1)
+            ana_tally_part(&w->pass.tally, e->index, k->last_index == e->index);
+    }
+    bool begins = e->begin_ns < w->begin_ns && e->end_ns > w->begin_ns;
+    bool passes = e->begin_ns < w->end_ns && e->end_ns >= w->end_ns && e->kind != TRC_RECORD_FOLD;
+    if (passes && !(e->sig->flags & TRC_SIG_SUB))
+        ana_tally_passing(&w->pass.tally, e);
+    w->cut += (begins || passes) && !(e->sig->flags & TRC_SIG_SUB);
+    if (!(e->sig->flags & TRC_SIG_SUB))
+        ana_tally_time(&w->pass.tally, e, w->begin_ns, w->end_ns);
+}
+
+void ana_time_range_advance(struct ana_job *job)
+{
+    const struct ana_event *e[ANA_SLICE];
+    size_t n = ana_merge_next_few(job->range.pass.merge, e, ANA_SLICE);
+    for (size_t i = 0; i < n; i++)
+        take_range_event(job, e[i]);
+    job->range.pass.done = n == 0;
+}
+
+double ana_time_range_share(const struct ana_job *job)
+{
+    const struct ana_time_range *w = &job->range;
+    if (!w->open || w->pass.done)
+        return 1;
+    int64_t at = ana_merge_position(w->pass.merge);
+    int64_t begin = w->begin_ns > job->begin_ns ? w->begin_ns : job->begin_ns;
+    int64_t end = w->end_ns < job->end_ns ? w->end_ns : job->end_ns;
+    double share = at <= begin || end <= begin ? 0 : (double)(at - begin) / (double)(end - begin);
+    return share < 0.999 ? share : 0.999;
+}
+
+void ana_time_range_release(struct ana_job *job)
+{
+    struct ana_time_range *range = &job->range;
+    ana_pass_close(&range->pass);
+    job->upper->devices_free(range->gpu);
+    for (size_t i = 0; range->lane && i < job->count; i++)
+        ana_lane_free(&range->lane[i]);
+    free(range->lane);
+    free(range->ranks);
+    *range = (struct ana_time_range){0};
+}
+
+double ana_time_range_select(struct ana_job *job, const struct ana_selection *selection)
+{
+    struct ana_time_range *w = &job->range;
+    const uint8_t *ranks = selection->ranks;
+    const struct ana_selection *asked = &w->asked;
+    bool same = w->open && asked->begin_ns == selection->begin_ns && asked->end_ns == selection->end_ns &&
+                asked->comm == selection->comm && asked->call == selection->call && asked->site == selection->site &&
+                !w->ranks == !ranks && (!ranks || memcmp(w->ranks, ranks, job->count) == 0);
+    if (same)
+        return ana_time_range_share(job);
+    ana_time_range_release(job);
+    w->asked = *selection;
+    w->asked.ranks = NULL;
+    w->begin_ns = ana_of_all_time(selection) ? INT64_MIN : selection->begin_ns;
+    w->end_ns = selection->end_ns;
+    if (ana_has_filter(selection) && !(w->lane = calloc(job->count + 1, sizeof *w->lane)))
+        return -1;
+    if (w->lane)
+        ana_lanes_start(job, w->lane);
+    if (ranks && !(w->ranks = malloc(job->count)))
+        return -1;
+    if (ranks)
+        memcpy(w->ranks, ranks, job->count);
+    w->gpu = job->upper->devices_new_range(job->count, w->begin_ns, w->end_ns);
+    if (!w->gpu || !ana_pass_open(job, &w->pass) || !ana_merge_seek(w->pass.merge, w->begin_ns, w->end_ns, w->ranks))
+        return -1;
+    w->open = true;
+    return ana_time_range_share(job);
+}
