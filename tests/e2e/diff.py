@@ -2,8 +2,11 @@
 # alone
 """hpctop diff on real runs: what was planted is found, with its line, ranks and size; where nothing was, nothing is; places
 that moved; parts of a run; other numbers of ranks; exit codes.  Two runs are recorded at once: what disturbs one disturbs both."""
+import os
+import pty
+
 from changed import at_once, changed, diff, line, sure
-from common import TOP, check, end, hpctop, run
+from common import HPCTOP, TOP, check, end, hpctop, run
 
 PAIRS = 5  # equal runs; diff_long.py has fifty
 SOLVE = 0.003
@@ -87,8 +90,28 @@ def moved():
     at_once(("before", 2, changed(300, 0)), ("after", 2, changed(300, 100, -1, "./edited")))
     found = diff("before", "after")
     slower = [f for f in segments(found) if f["runs"] == "both"]
-    check("edited: the segment is found, and no other", len(slower) == 1 and is_solve(slower[0]) and slower[0]["ranks"] == [0, 1], found)
+    first, others = slower[0] if slower else {}, [f["after_s"] - f["before_s"] for f in slower[1:]]
+    check("edited: the segment is found first", first and is_solve(first) and first["ranks"] == [0, 1], found)
+    check("edited: no other changes much", all(abs(s) < 0.1 * SOLVE for s in others), slower)
     check("edited: no segment is new or gone", all(f["runs"] == "both" for f in segments(found)), found)
+
+
+def terminal():
+    """On a terminal it is a screen."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.environ.update(TERM="xterm", LC_ALL="C.UTF-8")
+        os.execv(HPCTOP, [HPCTOP, "diff", "quick", "slow"])
+    shown = b""
+    try:
+        while b"WHERE" not in shown:
+            shown += os.read(fd, 65536)
+        os.write(fd, b"q")
+        while os.read(fd, 65536):
+            pass
+    except OSError:  # it has ended
+        pass
+    check("on a terminal: the screen, until q", b"WHERE" in shown and os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, shown[-500:])
 
 
 def sizes():
@@ -103,6 +126,7 @@ planted()
 equal()
 one_rank()
 limits()
+terminal()
 moved()
 sizes()
 end()

@@ -231,13 +231,3 @@ void ana_diff_free(struct ana_diff *diff)
     free(diff->rank_block);
     *diff = (struct ana_diff){0};
 }
-
-void ana_diff_words(const struct ana_diff_finding *f, char *out, size_t size)
-{
-    struct ana_segment_stat segment = {.from = f->from, .to = f->to};
-    snprintf(segment.region, sizeof segment.region, "%s", f->region);
-    if (f->kind == ANA_PORTION_CALL)
-        snprintf(out, size, "%s%s%s at %s", f->region, *f->region ? ": " : "", f->to.call, f->to.place);
-    else
-        ana_segment_words(&segment, out, size);
-}

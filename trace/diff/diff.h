@@ -83,5 +83,13 @@ void ana_diff_free(struct ana_diff *diff);
 
 /* Writes where a finding is: "rank 5, Waitall app.c:20 -> Allreduce :30", "solve: MPI_Allreduce at app.c:30". */
 void ana_diff_words(const struct ana_diff_finding *finding, char *out, size_t size);
+/* Writes its ranks: "0-3, 7"; "all". */
+void ana_diff_ranks(const struct ana_diff_finding *finding, char *out, size_t size);
+/* Writes how much it changed: "+2.0%", "12 x", "new", "gone". */
+void ana_diff_change(const struct ana_diff_finding *finding, char *out, size_t size);
+/* Writes a confidence: "99.31%", ">99.99%"; "-" for NAN. */
+void ana_diff_sure(double confidence, char *out, size_t size);
+/* Writes how the runs compare as a whole, in one sentence. */
+void ana_diff_answer(const struct ana_diff *diff, char *out, size_t size);
 
 #endif

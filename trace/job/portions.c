@@ -12,6 +12,7 @@
 struct lane {
     uint64_t ends;   /* calls that end iterations, so far */
     uint32_t thread; /* that made the first of them: others do not count */
+    bool has_ends;   /* it makes such calls; else its iterations are those of the first rank that does */
 };
 
 struct reader {
@@ -25,6 +26,7 @@ struct reader {
     size_t places;
     struct lane *lane;
     uint32_t end;
+    size_t first; /* rank that makes calls which end iterations; SIZE_MAX: none does */
     struct ana_portions *out;
     bool failed;
 };
@@ -78,7 +80,8 @@ size_t ana_portion_ends(const struct ana_job *job, uint32_t out[ANA_PORTION_ENDS
     return n;
 }
 
-/* Gives the places of all events the numbers that they have in the pass over all of them. */
+/* Gives the places of all events the numbers that they have in the pass over all of them, and finds who makes the calls that
+ * end iterations. */
 static bool number_places(struct reader *r)
 {
     const struct ana_why *why = &r->job->pass.why;
@@ -92,6 +95,13 @@ static bool number_places(struct reader *r)
         ok = number;
         if (ok)
             *number = place[i];
+    }
+    for (size_t i = 0; ok && i < r->job->iter.marks.count; i++) {
+        const struct ana_iter_mark *mark = ana_iter_mark_at(&r->job->iter, (uint32_t)i + 1);
+        if (r->end && mark->count && place[mark->place - 1] == r->end) {
+            r->lane[mark->index].has_ends = true;
+            r->first = mark->index < r->first ? mark->index : r->first;
+        }
     }
     free(place);
     return ok;
@@ -180,23 +190,33 @@ static void add_time(struct reader *r, const struct ana_portion *name, int64_t n
     p->ns[block] += (float)ns;
 }
 
-/* An event that ends an iteration. */
+/* Ends an iteration of a rank. */
+static void next_iteration(struct reader *r, size_t index, int64_t end_ns)
+{
+    struct lane *lane = &r->lane[index];
+    struct ana_portion_rank *rank = &r->out->rank[index];
+    if (lane->ends) {
+        rank->iterations = lane->ends;
+        add_time(r, &(struct ana_portion){.kind = ANA_PORTION_ITERATION, .index = (uint32_t)index},
+                 end_ns - rank->last_ns);
+    } else {
+        rank->first_ns = end_ns;
+    }
+    lane->ends++;
+    rank->last_ns = end_ns;
+}
+
+/* Takes an event that ends an iteration. */
 static void end_iteration(struct reader *r, const struct ana_event *e)
 {
     struct lane *lane = &r->lane[e->index];
-    struct ana_portion_rank *rank = &r->out->rank[e->index];
     if (lane->ends && lane->thread != e->thread)
         return;
     lane->thread = e->thread;
-    if (lane->ends) {
-        rank->iterations = lane->ends;
-        add_time(r, &(struct ana_portion){.kind = ANA_PORTION_ITERATION, .index = (uint32_t)e->index},
-                 e->end_ns - rank->last_ns);
-    } else {
-        rank->first_ns = e->end_ns;
-    }
-    lane->ends++;
-    rank->last_ns = e->end_ns;
+    next_iteration(r, e->index, e->end_ns);
+    for (size_t i = 0; e->index == r->first && i < r->job->count; i++)
+        if (!r->lane[i].has_ends)
+            next_iteration(r, i, e->end_ns);
 }
 
 /* ---- events ----------------------------------------------------------------------------------------------------- */
@@ -277,7 +297,8 @@ static bool read_events(struct reader *r, struct ana_merge *merge, const struct 
 
 bool ana_portions_read(struct ana_job *job, struct ana_selection selection, uint32_t end, struct ana_portions *out)
 {
-    struct reader r = {.job = job, .end = end, .out = out, .lane = calloc(job->count + 1, sizeof *r.lane)};
+    struct reader r = {
+        .job = job, .end = end, .first = SIZE_MAX, .out = out, .lane = calloc(job->count + 1, sizeof *r.lane)};
     *out = (struct ana_portions){.ranks = job->count, .width = 1, .room = ANA_PORTION_BLOCKS};
     while (out->room > 64 && out->room * job->count > ANA_PORTIONS_ALL)
         out->room /= 2;

@@ -4,6 +4,8 @@
  * whole iterations; each by the innermost region of the program's own.  It has its time in each iteration, so that one
  * can say how much that varies.  Found in a pass of its own over the events, once the loop is known.
  *
+ * A rank that does not call where iterations end has those of another rank, by time.
+ *
  * Memory is bounded: ANA_PORTION_BLOCKS times a portion, fewer where there are many ranks.  When there are more
  * iterations, neighbours are joined, and a time is the mean of `width` iterations. */
 #ifndef ANA_PORTIONS_H

@@ -8,13 +8,28 @@
 #define MOST             20 /* findings of a kind */
 #define WIDTH            36 /* of places */
 #define LEAST_OUTSIDE_NS 1e8
-#define MANY_TIMES       10 /* as long, and longer, is told so; less in percent */
 
 /* ---- columns that are no metrics -------------------------------------------------------------------------------- */
 
 static void put_where(const void *row, char *out, size_t size)
 {
     ana_diff_words(row, out, size);
+}
+
+static void put_ranks(const void *row, char *out, size_t size)
+{
+    ana_diff_ranks(row, out, size);
+}
+
+static void put_change(const void *row, char *out, size_t size)
+{
+    ana_diff_change(row, out, size);
+}
+
+static void put_sure(const void *row, char *out, size_t size)
+{
+    const struct ana_diff_finding *f = row;
+    ana_diff_sure(f->confidence, out, size);
 }
 
 /* The whole place, below a row that had no room for it. */
@@ -26,50 +41,11 @@ static void put_long_where(struct ana_page *p, const void *row)
         fprintf(p->out, "    %s\n", words);
 }
 
-static void put_ranks(const void *row, char *out, size_t size)
-{
-    const struct ana_diff_finding *f = row;
-    struct ana_ranges ranges;
-    ana_ranges_begin(&ranges, out, size, 3, false);
-    for (size_t i = 0; i < f->ranks; i++)
-        ana_ranges_add(&ranges, f->rank[i]);
-    ana_ranges_end(&ranges);
-    if (f->ranks == 0)
-        snprintf(out, size, "all");
-}
-
-static void put_change(const void *row, char *out, size_t size)
-{
-    const struct ana_diff_finding *f = row;
-    double times = f->before_ns > 0 ? f->after_ns / f->before_ns : INFINITY;
-    if (f->side == ANA_DIFF_IN_BOTH && times >= MANY_TIMES)
-        snprintf(out, size, isinf(times) ? "-" : "%.0f x", times);
-    else if (f->side == ANA_DIFF_IN_BOTH)
-        snprintf(out, size, "%+.1f%%", 100 * (times - 1));
-    else
-        snprintf(out, size, "%s", f->side == ANA_DIFF_ONLY_BEFORE ? "gone" : "new");
-}
-
-static void put_sure(char *out, size_t size, double confidence)
-{
-    if (confidence >= ANA_DIFF_SUREST)
-        snprintf(out, size, "more than %.2f %%", 100 * ANA_DIFF_SUREST);
-    else
-        snprintf(out, size, "%.2f %%", 100 * confidence);
-}
-
-static void put_confidence(const void *row, char *out, size_t size)
-{
-    const struct ana_diff_finding *f = row;
-    snprintf(out, size, isnan(f->confidence) ? "-" : "%s%.2f%%", f->confidence >= ANA_DIFF_SUREST ? ">" : "",
-             100 * f->confidence);
-}
-
 static const struct ana_column columns[] = {
     ANA_COLUMN_WORDS(-WIDTH, "WHERE", put_where), ANA_COLUMN_GAP(1),
     ANA_COLUMN_WORDS(-8, "RANKS", put_ranks),     ANA_COLUMN(8, "BEFORE", CHANGE_BEFORE),
     ANA_COLUMN(8, "AFTER", CHANGE_AFTER),         ANA_COLUMN_WORDS(9, "CHANGE", put_change),
-    ANA_COLUMN_WORDS(9, "SURE", put_confidence)};
+    ANA_COLUMN_WORDS(9, "SURE", put_sure)};
 
 /* ---- sentences -------------------------------------------------------------------------------------------------- */
 
@@ -85,21 +61,9 @@ static void put_run(const struct ana_page *p, const char *letter, const struct a
 
 static void put_answer(const struct ana_page *p, const struct ana_diff *d)
 {
-    char before[ANA_TEXT], after[ANA_TEXT], sure[40];
-    bool known = !isnan(d->change_confidence);
-    const struct ana_diff_run *run = d->run;
-    ana_spoken(before, sizeof before, known ? run[0].iteration_ns : (double)run[0].elapsed_ns);
-    ana_spoken(after, sizeof after, known ? run[1].iteration_ns : (double)run[1].elapsed_ns);
-    put_sure(sure, sizeof sure, d->change_confidence);
-    if (!known)
-        fprintf(p->out, "B took %s, A took %s (%+.1f %%); too few iterations to say how sure that is\n", after, before,
-                100 * d->change);
-    else if (d->change_confidence < ANA_DIFF_SURE)
-        fprintf(p->out, "an iteration takes as long in both, as far as they tell: B %s, A %s (%+.1f %%)\n", after,
-                before, 100 * d->change);
-    else
-        fprintf(p->out, "B is %.1f %% %s: an iteration takes %s, before %s (sure: %s)\n", 100 * fabs(d->change),
-                d->change > 0 ? "slower" : "faster", after, before, sure);
+    char answer[300];
+    ana_diff_answer(d, answer, sizeof answer);
+    fprintf(p->out, "%s\n", answer);
 }
 
 static void put_scaling(const struct ana_page *p, const struct ana_diff *d)

@@ -51,6 +51,7 @@ struct tui_app {
     const struct ana_verdict *verdict; /* held: the one that the headline tells; NULL only before the first load */
     const struct ana_hvd *horovod;     /* the job's; not NULL after the first load; 0 sets: no Horovod */
     struct ana_gpu_look gpu;           /* made with the summary */
+    const struct ana_diff *diff;       /* the run before compared with this one; the caller's; NULL: none */
     struct tui_node node;              /* the GPUs of this machine; zeros: unknown */
     bool touched;                      /* a key was pressed: views no longer change by themselves */
     double analysed;                   /* share of the events that have been read */

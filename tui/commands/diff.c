@@ -5,6 +5,8 @@
 #include "trace/job/window.h"
 #include "trace/report/diff_page.h"
 #include "trace/session/session.h"
+#include "tui/app/loop.h"
+#include "tui/views/views.h"
 
 #include <getopt.h>
 #include <langinfo.h>
@@ -13,7 +15,7 @@
 #include <unistd.h>
 
 struct options {
-    bool json;
+    bool json, text;
     double fail_over; /* a share; INFINITY: never */
 };
 
@@ -116,14 +118,38 @@ static bool fails(const struct ana_diff *diff, const struct options *options)
     return diff->change > options->fail_over && !may_be_chance;
 }
 
-static int print_diff(struct ana_job *const job[2], const struct run run[2], const struct options *options)
+/* Shows the screens of the second job, with what changed first.  The app closes the job, and *job becomes NULL.  False:
+ * there is no terminal for it. */
+static bool show_screens(struct ana_job **job, const struct ana_diff *diff)
+{
+    char error[256];
+    struct tui_app app;
+    struct tui_term term;
+    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || !tui_app_init(&app, *job, tui_views))
+        return false;
+    *job = NULL;
+    app.diff = diff;
+    app.touched = true; /* the first view is this one, whatever is the matter */
+    tui_app_open(&app, TUI_VIEW_DIFF);
+    bool shown = tui_term_curses(&term, TUI_COLOUR_AUTO, false, error, sizeof error);
+    if (shown) {
+        tui_loop(&app, term, true);
+        term.ops->close(term.data);
+    } else {
+        ana_diff_text(diff, app.job, false, stdout);
+    }
+    tui_app_free(&app);
+    return true;
+}
+
+static int print_diff(struct ana_job *job[2], const struct run run[2], const struct options *options)
 {
     const struct ana_selection part[2] = {run[0].part, run[1].part};
     struct ana_diff diff;
     bool ok = ana_diff_jobs(job, part, &diff);
     if (ok && options->json)
         print_json(&diff);
-    else if (ok)
+    else if (ok && (options->text || !show_screens(&job[1], &diff)))
         ana_diff_text(&diff, job[1], strcmp(nl_langinfo(CODESET), "UTF-8") == 0, stdout);
     bool failed = ok && fails(&diff, options);
     ana_diff_free(&diff);
@@ -149,8 +175,10 @@ static int open_run(const struct run *run, struct ana_job **job)
 
 int tui_command_diff(int argc, char **argv)
 {
-    static const struct option names[] = {
-        {"json", no_argument, NULL, 'j'}, {"fail-over", required_argument, NULL, 'f'}, {0}};
+    static const struct option names[] = {{"json", no_argument, NULL, 'j'},
+                                          {"text", no_argument, NULL, 't'},
+                                          {"fail-over", required_argument, NULL, 'f'},
+                                          {0}};
     struct options options = {.fail_over = INFINITY};
     struct ana_job *job[2] = {NULL, NULL};
     struct run run[2];
@@ -160,10 +188,14 @@ int tui_command_diff(int argc, char **argv)
     while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
         if (option == 'j')
             options.json = true;
+        else if (option == 't')
+            options.text = true;
         else if (option == 'f' && !parse_percent(optarg, &options.fail_over))
             return tui_usage_error("diff", "%s is not a percentage", optarg);
         else if (option != 'f')
             return tui_usage_error("diff", "unknown option %s", argv[optind - 1]);
+        else
+            options.text = true; /* a script asks */
     }
     if (argc - optind != 2)
         return tui_usage_error("diff", "diff needs two trace folders");

@@ -43,14 +43,15 @@ static void name_sites(struct tb *tb, bool moved)
     tb_site(tb, 0x20, moved ? "exchange+0x38" : "exchange+0x20", moved ? "app+0x2238" : "app+0x1120");
     tb_site(tb, 0x30, moved ? "solve+0x98" : "solve+0x90", moved ? "app+0x2298" : "app+0x1190");
     tb_site(tb, 0x40, moved ? "finish+0x78" : "finish+0x20", moved ? "app+0x2378" : "app+0x1220");
-    tb_site(tb, 0x50, "finish+0x20", "app+0x2320");
+    for (uint64_t r = 0; r < 8; r++)
+        tb_site(tb, 0x50 + 0x10 * r, "finish+0x20", "app+0x2320");
 }
 
 /* A call of 50 us that waits for nobody. */
 static void save(struct planted *p, int rank)
 {
     struct trc_sig sig = tb_sig(TB_FILE_WRITE);
-    sig.site = 0x50;
+    sig.site = 0x50 + 0x10 * (uint64_t)rank;
     tb_event(p->tb[rank], 0, &sig, p->at[rank], p->at[rank] + 50 * US, (struct tb_more){0});
     p->at[rank] += 50 * US;
 }

@@ -1,7 +1,7 @@
 /* Golden screens: each tests/golden/screens/NAME.keys is played on a job whose traces are built, what it shows must be
  * NAME.txt.  REGENERATE=1 writes the texts anew (look at the difference before committing it).
  * The first line of a script says which job (tests/support/screen_job.h has what is in its traces):
- * "# job ranks=16 steps=1000 running size=80x24", with hung, slow, horovod, gpu, files, unknown, partial, ascii. */
+ * "# job ranks=16 steps=1000 running size=80x24", with hung, slow, horovod, gpu, files, unknown, partial, diff, ascii. */
 #include "tests/support/check.h"
 #include "tests/support/screen_job.h"
 #include "tests/support/still_clock.h"
@@ -39,6 +39,51 @@ static const char *line_of(void *context, const struct trc_file *file, const cha
 
 static struct screen_job job;
 
+/* What hpctop diff would have found. */
+static struct ana_diff_finding findings[] = {
+    {.kind = ANA_PORTION_SEGMENT,
+     .from = {"MPI_Send", "exchange.c:41"},
+     .to = {"MPI_Allreduce", "step.c:88"},
+     .typical = true,
+     .before_ns = 6e6,
+     .after_ns = 8e6,
+     .confidence = 0.9999,
+     .rank = &(struct ana_rank_id){.rank = 3},
+     .ranks = 1},
+    {.kind = ANA_PORTION_SEGMENT,
+     .side = ANA_DIFF_ONLY_AFTER,
+     .from = {"MPI_Send", "exchange+0x40"},
+     .to = {"MPI_Recv", "exchange.c:41"},
+     .after_ns = 2e5,
+     .confidence = 0.9931,
+     .region = "halo"},
+    {.kind = ANA_PORTION_CALL,
+     .from = {"MPI_Allreduce", "step.c:88"},
+     .to = {"MPI_Allreduce", "step.c:88"},
+     .typical = true,
+     .follows = true,
+     .before_ns = 1e4,
+     .after_ns = 2e6,
+     .confidence = 0.9999,
+     .rank = (struct ana_rank_id[]){{.rank = 0}, {.rank = 1}, {.rank = 2}},
+     .ranks = 3},
+    {.kind = ANA_PORTION_CALL,
+     .from = {"MPI_Send", "exchange+0x40"},
+     .to = {"MPI_Send", "exchange+0x40"},
+     .machine = true,
+     .before_ns = 1e5,
+     .after_ns = 1.5e5,
+     .confidence = NAN},
+};
+static const struct ana_diff planted_diff = {
+    .run = {{.name = "before", .ranks = 4, .iterations = 999, .iteration_ns = 8e6},
+            {.name = "after", .ranks = 4, .iterations = 999, .iteration_ns = 1e7}},
+    .finding = findings,
+    .findings = sizeof findings / sizeof *findings,
+    .compared = 34,
+    .change = 0.25,
+    .change_confidence = 0.9999};
+
 /* In place of this machine's, so that no thread asks its drivers. */
 bool tui_node_sample(const struct ana_job *of, struct tui_node *out)
 {
@@ -68,17 +113,24 @@ static char *play(const char *path)
     char head[256] = "", *shown = NULL, *option;
     size_t size;
     int cols = 80, rows = 24;
-    bool ascii = false, partial = false;
+    bool ascii = false, partial = false, diff = false;
     FILE *script = fopen(path, "r"), *out = open_memstream(&shown, &size);
     if (!script || !out || !fgets(head, sizeof head, script))
         return NULL;
     const struct {
         const char *name;
         bool *value;
-    } options[] = {{"barrier", &job.barrier}, {"running", &job.running}, {"hung", &job.hung},
-                   {"horovod", &job.horovod}, {"slow", &job.slow},       {"gpu", &job.gpu},
-                   {"unknown", &job.unknown}, {"files", &job.files},     {"partial", &partial},
-                   {"ascii", &ascii}};
+    } options[] = {{"barrier", &job.barrier},
+                   {"running", &job.running},
+                   {"hung", &job.hung},
+                   {"horovod", &job.horovod},
+                   {"slow", &job.slow},
+                   {"gpu", &job.gpu},
+                   {"unknown", &job.unknown},
+                   {"files", &job.files},
+                   {"partial", &partial},
+                   {"ascii", &ascii},
+                   {"diff", &diff}};
     job = (struct screen_job){.ranks = 4, .steps = 1000};
     for (char *rest = head; (option = strtok_r(NULL, " \n", &rest));) {
         sscanf(option, "ranks=%d", &job.ranks);
@@ -96,6 +148,7 @@ static char *play(const char *path)
     still_clock_step = 0;
     if (!tui_app_init(&app, opened, tui_views) || !tui_term_script(&script_term, script, out, cols, rows, ascii))
         return NULL;
+    app.diff = diff ? &planted_diff : NULL;
     struct tui_term_ops ops = *script_term.ops;
     ops.wait = wait_and_tick;
     tui_loop(&app, (struct tui_term){&ops, script_term.data}, false);
