@@ -4,6 +4,8 @@
  * With libFuzzer (`make fuzz-run`), or as a program that takes files: the corpus, in `make check`. */
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/pack.h"
+#include "trace/job/window.h"
+#include "trace/util/hash.h"
 #include "trace/gpu/device.h"
 #include "trace/format/format.h"
 #include "trace/horovod/horovod.h"
@@ -113,6 +115,31 @@ static void say(struct ana_job *job, struct ana_summary *summary, const struct a
         sum += ana_rank_detail(job, i, line, 8);
 }
 
+/* A part of the time, and of the calls: those of the call that took most time, on the first communicator. */
+static void look_at_part(struct ana_job *job, const struct ana_summary *whole)
+{
+    struct ana_selection part = {.begin_ns = 1000, .end_ns = ana_job_info(job).elapsed_ns / 2 + 2000};
+    struct ana_timeline_cell cell[8];
+    for (int filter = 0; filter < 3; filter++) {
+        struct ana_summary s;
+        part.call = filter == 1 && whole->call_count ? ana_hash_text(whole->calls[0].name) : 0;
+        part.comm = filter == 2 && whole->collective_count ? whole->collectives[0].comm_identity : 0;
+        if (!ana_job_set_window(job, part.begin_ns, part.end_ns))
+            exit(1);
+        ana_job_advance(job, 0);
+        for (int i = 0; i < 2; i++) { /* the first asks for the events */
+            if (ana_summarize(job, part, &s) != TRC_OK)
+                exit(1);
+            ana_job_advance(job, 0);
+            ana_report_text(job, &s, true, nowhere);
+            sum += s.standout_count + s.size_count + s.file_count;
+            ana_summary_free(&s);
+        }
+        ana_timeline(job, 0, 0, part.end_ns, 8, cell);
+        ana_timeline(job, 0, 1000, 2000, 8, cell);
+    }
+}
+
 static void look(struct ana_job *job)
 {
     struct ana_summary s;
@@ -125,6 +152,8 @@ static void look(struct ana_job *job)
     ana_timeline(job, 0, 0, ana_job_info(job).elapsed_ns, 8, cell);
     if (summed && v)
         say(job, &s, v);
+    if (summed)
+        look_at_part(job, &s);
     if (summed)
         ana_summary_free(&s);
 }

@@ -167,7 +167,9 @@ static void put_messages(struct ana_page *p)
                                                 ANA_COLUMN(11, "messages", PAIR_MESSAGES),
                                                 ANA_COLUMN(11, "bytes", PAIR_BYTES),
                                                 ANA_COLUMN(13, "latency min", PAIR_LATENCY_MIN),
-                                                ANA_COLUMN(8, "p50", PAIR_LATENCY_P50)};
+                                                ANA_COLUMN(8, "p50", PAIR_LATENCY_P50),
+                                                ANA_COLUMN(12, "bandwidth", PAIR_BANDWIDTH),
+                                                ANA_COLUMN(8, "waited", PAIR_WAITED)};
     size_t n = p->s->pair_count;
     struct ana_pair *sorted = n ? malloc(n * sizeof *sorted) : NULL;
     if (!sorted)
