@@ -177,8 +177,8 @@ void ipo_usage_count(bool last)
     static atomic_flag busy = ATOMIC_FLAG_INIT;
     struct trc_writer *writer = &ipo_process.writer;
     uint64_t now_ns = trc_now_ns();
-    if (!writer->head || (now_ns < next_ns && !last) || atomic_flag_test_and_set(&busy))
-        return;
+    if (!writer->head || (now_ns < next_ns && !last) || (last && !since_ticks) || atomic_flag_test_and_set(&busy))
+        return; /* not yet; a process that has ended before the first time has nothing to tell */
     bool all = now_ns >= all_ns || last;
     uint64_t before_ns = own_cpu_ns(), ticks = writer->ticks();
     stream.writer = writer;

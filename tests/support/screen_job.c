@@ -107,6 +107,18 @@ static void write_stacks(struct tb *tb, int rank)
     tb_stack(tb, 1, 0, (struct trc_def_stack){.reason = TRC_STACK_HANG, .flags = TRC_STACK_CLOSING, .count = 1}, "");
 }
 
+/* What the kernel counted, each second: all compute for as long, but one waits for a processor in between. */
+static void write_usage(struct tb *tb, int rank)
+{
+    struct trc_usage usage = {.whose = TRC_USAGE_THREAD};
+    tb_usage(tb, 0, 0, &usage, 1);
+    usage.fields = 1u << TRC_USAGE_CPU | 1u << TRC_USAGE_QUEUED;
+    usage.value[TRC_USAGE_CPU] = rank == SCREEN_LATE ? 750000 : 1000000;
+    usage.value[TRC_USAGE_QUEUED] = 1000000 - usage.value[TRC_USAGE_CPU];
+    for (int64_t s = 0; s < 10; s++)
+        tb_usage(tb, s * SCREEN_S, (s + 1) * SCREEN_S, &usage, 1);
+}
+
 /* A rank's file as it is at `now_ns`. */
 static void write_rank(int rank, int64_t now_ns)
 {
@@ -128,6 +140,8 @@ static void write_rank(int rank, int64_t now_ns)
         if (job.files && step % 10 == 9)
             use_files(tb, rank, time_of(step + 1, 1));
     }
+    if (job.queued)
+        write_usage(tb, rank);
     if (job.gpu)
         screen_gpu(tb, &job, rank);
     if (job.horovod)

@@ -21,6 +21,7 @@ struct screen_job {
     bool running;     /* in the next step: all but rank 3 are in MPI_Allreduce, for 3.6 parts of it */
     bool hung;        /* for 3 min 12 s: rank 3 does not come to the MPI_Allreduce of "grid", where all steps are */
     bool barrier;     /* hung: rank 3 is in an MPI_Barrier of MPI_COMM_WORLD instead, nobody else */
+    bool queued;      /* the rank that is late waits for a processor, says the kernel */
     bool slow;        /* the step in the middle: rank 2 computes for two steps more */
     bool horovod;     /* screen_horovod.c */
     bool gpu;         /* screen_gpu.c */

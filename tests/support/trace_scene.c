@@ -86,6 +86,21 @@ static const struct {
 } waits[SCENES] = {{TB_BARRIER, TB_WORLD}, {TB_BARRIER, GRID}, {TB_ALLREDUCE, COPY},  {TB_BARRIER, INTER},
                    {TB_RECV, TB_WORLD},    {TB_RECV, COPY},    {TB_BARRIER, BETWEEN}, {TB_INIT, NCCL}};
 
+/* What the kernel counted: of a thread, the process and the node, while all compute and while they wait. */
+static void usage(struct tb *tb)
+{
+    for (uint32_t i = 0; i < 12; i++) {
+        struct trc_usage all[3] = {
+            {.whose = TRC_USAGE_THREAD}, {.whose = TRC_USAGE_PROCESS}, {.whose = TRC_USAGE_NODE}};
+        for (uint32_t k = 0; k < 3; k++) {
+            all[k].fields = i ? 0x7ffu << k : 0;
+            for (uint32_t f = 0; f < TRC_USAGE_FIELDS; f++)
+                all[k].value[f] = 1000 * (f + 1) * i;
+        }
+        tb_usage(tb, i * S / 4, i * S / 4 + S / 5, all, i % 3 + 1);
+    }
+}
+
 struct tb *scene_rank(int scene, int rank)
 {
     enum tb_call call = waits[scene].call;
@@ -93,6 +108,7 @@ struct tb *scene_rank(int scene, int rank)
     struct tb *tb = tb_new(rank, RANKS);
     comms(tb, rank);
     events(tb, rank);
+    usage(tb);
     tb_running(tb, 100 * S);
     if (comm == NCCL) {
         operations(tb);

@@ -19,6 +19,8 @@ static inline void fact_fields(const struct ana_job *job, const struct ana_verdi
             fprintf(to, "%s%d", k ? "," : "", ana_job_rank(job, value->rank[k])->rank);
         if (value->kind == ANA_VALUE_TEXT)
             fprintf(to, "%s", value->text);
+        else if (value->kind == ANA_VALUE_REAL)
+            fprintf(to, "%.2f", value->real);
         else if (value->kind != ANA_VALUE_RANKS)
             fprintf(to, "%" PRId64, value->number);
     }

@@ -177,6 +177,7 @@ static void pass_refresh(struct ana_job *job, struct ana_pass *pass)
         return;
     ana_pass_live(job, pass);
     ana_merge_refresh(pass->merge);
+    ana_why_usage_refresh(&pass->why);
     pass->done = false;
 }
 

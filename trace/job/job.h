@@ -16,6 +16,7 @@
 #include "trace/relations/waits.h"
 #include "trace/util/ranges.h"
 #include "trace/util/times.h"
+#include "trace/why/reason.h"
 
 struct ana_job;
 
@@ -281,9 +282,10 @@ struct ana_segment_stat {
     double *by_rank_ns;       /* by rank index: its median; NAN: has none */
     int64_t *cost_by_rank_ns; /* by rank index, and so what follows */
     uint64_t *times_by_rank, *waits_by_rank;
-    double *squares_by_rank; /* of the waits that it cost, in ns^2, as in ana_wait */
-    uint64_t spikes;         /* of the worst rank: times that are SPIKE_TIMES its median, or more */
-    double spikes_ns;        /* all of these together */
+    double *squares_by_rank;                  /* of the waits that it cost, in ns^2, as in ana_wait */
+    uint64_t spikes;                          /* of the worst rank: times that are SPIKE_TIMES its median, or more */
+    double spikes_ns;                         /* all of these together */
+    struct ana_reason reason, longest_reason; /* why the worst rank takes longer; why it once took longest */
 };
 /* Writes "Waitall app.c:20 -> Allreduce :30", with the file once where it is the same; of a region "solve: Waitall .."; "all
  * others" for the row of several places. */
@@ -316,6 +318,7 @@ struct ana_price {
     size_t ranks;                    /* 0: of all */
     bool alike;                      /* no rank is worse than the others: it moves from one to the next */
     int64_t path_ns;                 /* of the critical path is this; -1: unknown, of a device */
+    struct ana_reason reason;        /* a segment: why its worst rank takes longer */
     int64_t saves_ns; /* of the run time; a segment: as fast as the others'; calls: at most, if they took no time */
 };
 
@@ -372,6 +375,14 @@ bool ana_iteration_span(const struct ana_job *job, const struct ana_iterations *
 uint64_t ana_iteration_at(const struct ana_job *job, const struct ana_iterations *of, size_t level, size_t index,
                           int64_t at_ns);
 
+/* What a node's network did while the job ran, as its ranks saw it from their MPI_Init on; of the whole run only. */
+struct ana_network {
+    const char *host;
+    uint64_t retransmits;    /* TCP segments sent again */
+    uint64_t sent, received; /* bytes on all links */
+    uint64_t errors, waits;  /* packets damaged or dropped; ticks in which a port of InfiniBand had to wait */
+};
+
 /* POP efficiencies, 0..1, NAN unknown: parallel = load_balance x communication,
  * communication = serialisation x transfer, transfer = run time with an ideal network / run time, by replay.
  * load balance = mean(useful) / max(useful), communication = max(useful) / wall, useful = time outside MPI.
@@ -423,6 +434,8 @@ struct ana_summary {
     size_t *price_ranks;              /* what they point to */
     int64_t path_ns, path_unknown_ns; /* length of the critical path, and of what is not known of it; -1: none */
     struct ana_iterations iterations;
+    size_t network_count; /* hosts, in order of their first rank */
+    struct ana_network *networks;
     struct ana_efficiency efficiency;
     uint64_t unmatched_sends, unmatched_receives;
     uint64_t uncertain_messages;      /* ends that could not be paired for sure: records before them are gone */

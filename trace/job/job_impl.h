@@ -243,6 +243,14 @@ bool ana_taken_find(const struct ana_job *job, const struct ana_selection *selec
 bool ana_summary_standouts(const struct ana_job *job, struct ana_summary *s, const struct ana_taken *taken);
 /* summary_segments.c: fills the segments.  False: out of memory. */
 bool ana_summary_segments(struct ana_job *job, struct ana_summary *s, const struct ana_pass *pass);
+/* What a segment is known by, from two places (+ 1) and its region's name: the same as in the summary's rows; 0: none. */
+uint64_t ana_segment_identity(const struct ana_job *job, const struct ana_why *why, uint32_t from, uint32_t to,
+                              const char *region);
+/* summary_usage.c: says of each row why its worst rank takes longer; `row_of`: the row of each segment, UINT32_MAX:
+ * none.  False: out of memory. */
+bool ana_summary_usage(struct ana_summary *s, const struct ana_why *why, const uint32_t *row_of);
+/* summary_usage.c: adds the networks of the hosts.  False: out of memory. */
+bool ana_summary_networks(const struct ana_job *job, struct ana_summary *s, const struct ana_why *why);
 /* summary_segments.c: writes what a place (number of trace/why, + 1) is called; 0 leaves it empty. */
 void ana_segment_end_of(const struct ana_job *job, const struct ana_why *why, uint32_t place,
                         struct ana_segment_end *out);

@@ -52,6 +52,8 @@ bool ana_pass_open(struct ana_job *job, struct ana_pass *pass)
         for (size_t i = 0; i < job->count; i++)
             pass->file[i] = job->process[i].rank.file;
         pass->merge = ana_merge_open(pass->file, job->count, job->clock);
+        if (pass != &job->bounds_pass)
+            ana_why_read_usage(&pass->why, pass->file, job->clock);
     }
     ana_pass_live(job, pass);
     return pass->merge != NULL;

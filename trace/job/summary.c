@@ -216,7 +216,7 @@ enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selectio
         ana_time_range_release(job);
         ok = ok && ana_summary_counters(job, s) && ana_summary_relations(job, s, &job->pass.tally, &job->pass.tally) &&
              ana_summary_segments(job, s, &job->pass) && ana_summary_regions(job, s, &job->pass) &&
-             ana_summary_accesses(s, &job->pass.accesses);
+             ana_summary_accesses(s, &job->pass.accesses) && ana_summary_networks(job, s, &job->pass.why);
     }
     if (!ok) {
         ana_summary_free(s);
@@ -258,6 +258,7 @@ void ana_summary_free(struct ana_summary *s)
     free(s->region_block);
     free(s->prices);
     free(s->price_ranks);
+    free(s->networks);
     free(s->iterations.mark);
     *s = (struct ana_summary){0};
 }

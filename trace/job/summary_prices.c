@@ -100,6 +100,17 @@ void ana_price_saving(const struct ana_summary *s, const struct ana_price *price
              ana_spoken(of, sizeof of, (double)s->path_ns));
 }
 
+/* Looks up why the ranks of a price take longer: that is known of the worst one. */
+static void find_reason(const struct ana_job *job, const struct ana_summary *s, const struct ana_why *why,
+                        struct ana_price *price)
+{
+    uint64_t identity = ana_segment_identity(job, why, price->from_place, price->to_place, price->region);
+    for (size_t i = 0; price->kind == ANA_PRICE_SEGMENT && i < s->segment_count; i++)
+        for (size_t r = 0; s->segments[i].identity == identity && r < price->ranks; r++)
+            if (price->rank[r] == s->segments[i].worst_index)
+                price->reason = s->segments[i].reason;
+}
+
 static int by_savings(const void *a, const void *b)
 {
     const struct ana_price *x = a, *y = b;
@@ -119,7 +130,10 @@ static bool list_prices(const struct ana_job *job, struct ana_summary *s, const 
         struct ana_price *price = &s->prices[s->price_count];
         *price = (struct ana_price){.rank = s->price_ranks + shadow * (job->count + 1)};
         price->saves_ns = ana_replay_saves(&pass->why, shadow, over);
-        s->price_count += price_of(job, pass, shadow, sums, price);
+        if (!price_of(job, pass, shadow, sums, price))
+            continue;
+        find_reason(job, s, &pass->why, price);
+        s->price_count++;
     }
     struct ana_price *device = &s->prices[s->price_count];
     *device = (struct ana_price){.kind = ANA_PRICE_DEVICE, .rank = s->price_ranks, .ranks = 1, .path_ns = -1};

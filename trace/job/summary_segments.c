@@ -102,6 +102,13 @@ static struct row *row_of(const struct rows *rows, const struct ana_segment *seg
     return ana_map_find(&rows->by_places, from, to, segment->region);
 }
 
+uint64_t ana_segment_identity(const struct ana_job *job, const struct ana_why *why, uint32_t from, uint32_t to,
+                              const char *region)
+{
+    uint64_t places = from ? place_hash(job, why, from) * 31 + place_hash(job, why, to) : 0;
+    return region[0] ? places * 31 + ana_hash_text(region) : places;
+}
+
 static bool list_rows(struct rows *rows, const struct ana_summary *s, const struct ana_why *why)
 {
     for (size_t i = 0; i < why->segments.count; i++) {
@@ -288,8 +295,7 @@ static void fill_rows(const struct ana_job *job, struct ana_summary *s, const st
         ana_segment_end_of(job, why, row->to, &s->segments[row->at].to);
         const char *region = ana_regions_name(&pass->regions, row->region);
         snprintf(s->segments[row->at].region, sizeof s->segments[row->at].region, "%s", region);
-        uint64_t places = row->from ? place_hash(job, why, row->from) * 31 + place_hash(job, why, row->to) : 0;
-        s->segments[row->at].identity = region[0] ? places * 31 + ana_hash_text(region) : places;
+        s->segments[row->at].identity = ana_segment_identity(job, why, row->from, row->to, s->segments[row->at].region);
     }
     for (size_t i = 0; i < s->segment_count; i++)
         compare_ranks(&s->segments[i], job->count, bucket + i * TRC_BUCKETS, room);
@@ -300,7 +306,21 @@ static void fill_rows(const struct ana_job *job, struct ana_summary *s, const st
     }
     for (size_t i = 0; i < s->segment_count && !why->delays; i++)
         s->segments[i].cost_ns = s->segments[i].direct_ns = -1;
+}
+
+/* Finds why the worst ranks take longer, then sorts the rows. */
+static bool finish_rows(struct ana_summary *s, const struct ana_why *why, const struct rows *rows)
+{
+    uint32_t *row = malloc((why->segments.count + 1) * sizeof *row);
+    for (size_t i = 0; row && i < why->segments.count; i++) {
+        const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
+        bool counts = segment->count && ana_selected(s->selection.ranks, segment->index);
+        row[i] = counts ? row_of(rows, segment)->at : UINT32_MAX;
+    }
+    bool ok = row && ana_summary_usage(s, why, row);
+    free(row);
     qsort(s->segments, s->segment_count, sizeof *s->segments, by_cost);
+    return ok;
 }
 
 static void add_other_costs(struct ana_summary *s, const struct ana_why *why)
@@ -328,6 +348,7 @@ bool ana_summary_segments(struct ana_job *job, struct ana_summary *s, const stru
     ok = bucket && room;
     if (ok)
         fill_rows(job, s, pass, &rows, bucket, room);
+    ok = ok && finish_rows(s, why, &rows);
     add_other_costs(s, why);
     free(bucket);
     free(room);

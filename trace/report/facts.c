@@ -1,6 +1,7 @@
 /* The report's lines about facts: what all ranks have in common, and who differs. */
 #include "trace/report/page.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* The keys that explain most; `hpctop dump` shows all. */
@@ -30,6 +31,18 @@ static void put_libraries(const struct ana_job *job, size_t index, FILE *out)
         fputc('\n', out);
 }
 
+/* Writes what went wrong on the networks of the hosts. */
+static void put_networks(const struct ana_page *page)
+{
+    size_t told = 0;
+    for (size_t i = 0; i < page->s->network_count && told < 4; i++) {
+        const struct ana_network *of = &page->s->networks[i];
+        if (of->retransmits || of->errors)
+            ana_page_line(page, "%s %s: %" PRIu64 " TCP segments sent again, %" PRIu64 " packets damaged or dropped",
+                          told++ ? "       " : "network", of->host, of->retransmits, of->errors);
+    }
+}
+
 void ana_page_facts(const struct ana_page *page)
 {
     const struct ana_job *job = page->job;
@@ -54,4 +67,5 @@ void ana_page_facts(const struct ana_page *page)
         fputc('\n', out);
     if (ranks)
         put_libraries(job, 0, out);
+    put_networks(page);
 }

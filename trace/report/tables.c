@@ -1,6 +1,7 @@
 /* The report's tables of ranks, calls, collectives, waits, segments, messages and places. */
 #include "trace/report/page.h"
 #include "trace/util/trouble.h"
+#include "trace/verdict/verdict.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -268,7 +269,7 @@ static void put_regions(struct ana_page *p)
 
 static void put_prices(struct ana_page *p)
 {
-    char words[400], saves[120], part[ANA_TEXT];
+    char words[400], saves[120], why[160], part[ANA_TEXT];
     const struct ana_summary *s = p->s;
     size_t shown = 0;
     for (size_t i = 0; i < s->price_count && shown < FEW + 2; i++) {
@@ -284,7 +285,8 @@ static void put_prices(struct ana_page *p)
             continue;
         }
         ana_number(part, sizeof part, ANA_SHARE, (double)price->path_ns / (double)s->path_ns, p->utf8);
-        ana_page_line(p, "%s: %s of the critical path; %s", words, part, saves);
+        ana_reason_words(&price->reason, why, sizeof why);
+        ana_page_line(p, "%s: %s of the critical path; %s%s%s", words, part, saves, why[0] ? "; " : "", why);
     }
 }
 

@@ -98,6 +98,14 @@ static bool say_few(const struct ana_job *job, const struct ana_summary *s, stru
     return true;
 }
 
+/* Why a rank is late: as its segment that costs most, if that is the costliest of all; none else. */
+static struct ana_reason reason_of(const struct ana_job *job, const struct ana_summary *s, size_t index)
+{
+    const struct ana_segment_stat *segment = s->segment_count ? &s->segments[0] : NULL;
+    bool its = segment && segment->from.call && segment->cost_ns > 0 && segment->worst_index == index;
+    return its ? *ana_segment_reason(segment, ana_job_info(job).ranks) : (struct ana_reason){0};
+}
+
 static bool say_collective(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
 {
     const struct ana_collective *c = s->collective_count ? &s->collectives[0] : NULL;
@@ -113,13 +121,17 @@ static bool say_collective(const struct ana_job *job, const struct ana_summary *
     ana_spoken(each, sizeof each, one && late.waits ? (double)late.lost_ns / (double)late.waits : c->skew_p50_ns);
     ana_number(cost, sizeof cost, ANA_SHARE, one ? share_of_all(s, late.lost_ns) : share, false);
     ana_number(part, sizeof part, ANA_SHARE, here ? c->last_share : (double)late.lost_ns / (double)late.all_ns, false);
+    struct ana_reason reason = one ? reason_of(job, s, late.index) : (struct ana_reason){0};
+    char why[160];
+    ana_reason_words(&reason, why, sizeof why);
+    const char *between = why[0] ? "; " : "";
     if (one && here)
-        ana_line_say(line, "rank %s is late: last in %s of %s%s%s, +%s each, costs %s %s%s",
+        ana_line_say(line, "rank %s is late: last in %s of %s%s%s, +%s each, costs %s %s%s%s%s",
                      ana_rank_label(job, late.index).text, part, c->name, world ? "" : " on ",
-                     world ? "" : c->comm_name, each, all, cost, span);
+                     world ? "" : c->comm_name, each, all, cost, span, between, why);
     else if (one)
-        ana_line_say(line, "rank %s is late: %s of all waiting in collectives is for it, +%s each, costs %s %s%s",
-                     ana_rank_label(job, late.index).text, part, each, all, cost, span);
+        ana_line_say(line, "rank %s is late: %s of all waiting in collectives is for it, +%s each, costs %s %s%s%s%s",
+                     ana_rank_label(job, late.index).text, part, each, all, cost, span, between, why);
     else if (part_of_job)
         ana_line_say(line, "waiting in collectives costs those selected %s%s: no single rank to blame", cost, span);
     else
@@ -144,6 +156,7 @@ bool ana_late_rank(const struct ana_job *job, const struct ana_summary *s, struc
         .lost_ns = lost,
         .waits = (double)late.waits,
         .next_ns = (double)late.next_ns,
+        .reason = reason_of(job, s, late.index),
     };
     return lost >= 0.5 * (double)late.all_ns && say_collective(job, s, line);
 }

@@ -77,6 +77,12 @@ static double charged_ns(const struct ana_summary *s)
     return sum;
 }
 
+const struct ana_reason *ana_segment_reason(const struct ana_segment_stat *segment, size_t ranks)
+{
+    bool once = !is_regular(segment, ranks) && segment->longest_reason.kind;
+    return once ? &segment->longest_reason : &segment->reason;
+}
+
 /* ---- words ------------------------------------------------------------------------------------------------------ */
 
 /* The ranks that are late: "7, 71, ... every 64th, node003", or as ranges. */
@@ -176,15 +182,18 @@ bool ana_late_segment(const struct ana_job *job, const struct ana_summary *s, st
     bool few = late->ranks * 2 <= segment->ranks || segment->ranks == 1;
     if (!sole || !few || (!regular && !segment->spikes))
         return false;
-    char who[160], times[400], cost[ANA_TEXT];
+    char who[160], times[400], cost[ANA_TEXT], why[160];
+    late->reason = *ana_segment_reason(segment, job->count);
     say_times(segment, job->count, late, regular, times, sizeof times);
     say_ranks(job, late, who, sizeof who);
     ana_number(cost, sizeof cost, ANA_SHARE, late->share, false);
+    ana_reason_words(&late->reason, why, sizeof why);
+    const char *between = why[0] ? "; " : "";
     if (late->ranks > 1)
-        snprintf(text, size, "%zu ranks are late (%s): %s; costs all %s%s", late->ranks, who, times, cost,
-                 ana_span_words(s));
+        snprintf(text, size, "%zu ranks are late (%s): %s; costs all %s%s%s%s", late->ranks, who, times, cost,
+                 ana_span_words(s), between, why);
     else
-        snprintf(text, size, "rank %s is late: %s; costs all %s%s", ana_rank_label(job, late->rank[0]).text, times,
-                 cost, ana_span_words(s));
+        snprintf(text, size, "rank %s is late: %s; costs all %s%s%s%s", ana_rank_label(job, late->rank[0]).text, times,
+                 cost, ana_span_words(s), between, why);
     return true;
 }

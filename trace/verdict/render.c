@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum term_kind { RANKS, ABSENT, CIRCLE, CALL, SITE, MESSAGE, COMM, TEXT, COUNT, NS, BYTES, HANDLE };
+enum term_kind { RANKS, ABSENT, CIRCLE, CALL, SITE, MESSAGE, COMM, TEXT, COUNT, NS, BYTES, HANDLE, SHARE, FACTOR };
 static const struct term {
     const char *name;
     enum term_kind kind;
@@ -85,6 +85,9 @@ static int64_t count_of(const struct text *t, const struct term *term)
         return *(const uint64_t *)value != 0;
     case ABSENT:
         return *(const size_t *)value != 0;
+    case SHARE:
+    case FACTOR:
+        return *(const double *)value > 0;
     }
     return 0;
 }
@@ -183,6 +186,12 @@ static void put_value(struct text *t, const struct term *term)
     case BYTES:
         ana_number(words, sizeof words, ANA_BYTES, (double)*(const uint64_t *)value, false);
         break;
+    case SHARE:
+        ana_number(words, sizeof words, ANA_SHARE, *(const double *)value, false);
+        break;
+    case FACTOR:
+        snprintf(words, sizeof words, "%.1f", *(const double *)value);
+        break;
     case HANDLE:
         snprintf(words, sizeof words, "%#llx", (unsigned long long)*(const uint64_t *)value);
         break;
@@ -277,6 +286,11 @@ static bool keep_value(struct text *t, const struct term *term, struct ana_verdi
     if (term->kind == COUNT || term->kind == NS || term->kind == BYTES) {
         out->kind = term->kind == NS ? ANA_VALUE_NS : ANA_VALUE_COUNT;
         out->number = term->kind == BYTES ? (int64_t)t->fact->size : *(const int64_t *)value_of(t->fact, term);
+        return true;
+    }
+    if (term->kind == SHARE || term->kind == FACTOR) {
+        out->kind = ANA_VALUE_REAL;
+        out->real = *(const double *)value_of(t->fact, term);
         return true;
     }
     put_value(&one, term);

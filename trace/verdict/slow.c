@@ -13,5 +13,7 @@ bool ana_find_straggler(struct ana_case *c)
         ana_case_blame(c, c->straggler->late.rank[i]);
     if (c->straggler->saving[0])
         ana_case_fact(c, (struct ana_fact){ANA_SAY_TEXT, .name = c->straggler->saving});
+    if (c->straggler->late.reason.kind)
+        ana_case_fact(c, ana_reason_fact(&c->straggler->late.reason));
     return true;
 }

@@ -51,13 +51,14 @@ struct ana_verdict_group {
 };
 
 /* A fact as a sentence, and what the sentence tells, for programs. */
-enum ana_value_kind { ANA_VALUE_RANKS, ANA_VALUE_TEXT, ANA_VALUE_COUNT, ANA_VALUE_NS };
+enum ana_value_kind { ANA_VALUE_RANKS, ANA_VALUE_TEXT, ANA_VALUE_COUNT, ANA_VALUE_NS, ANA_VALUE_REAL };
 struct ana_verdict_value {
     const char *name; /* "who", "call" ... (terms.def) */
     enum ana_value_kind kind;
     size_t *rank, ranks; /* indices */
     char *text;
     int64_t number;
+    double real;
 };
 struct ana_verdict_fact {
     const char *id; /* its row in sentences.def: "SENT_FEWER" */
@@ -86,6 +87,12 @@ struct ana_verdict {
     size_t divergences; /* lines of ana_stacks_divergence, outermost frame first; 0: no stacks, or all at one place */
     char (*divergence)[ANA_DIVERGENCE_LINE];
 };
+
+/* Why the worst rank of a segment takes longer: as a rule or, where it does not, why it once took longest.  `ranks`: of
+ * the job. */
+const struct ana_reason *ana_segment_reason(const struct ana_segment_stat *segment, size_t ranks);
+/* Writes a reason: "same work, 1.4 x the time: waited 31.0% for a processor"; "" for none. */
+void ana_reason_words(const struct ana_reason *reason, char *out, size_t size);
 
 struct ana_gpu_look;
 struct ana_verdict_rules {

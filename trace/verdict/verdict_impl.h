@@ -146,10 +146,11 @@ struct ana_samples {
 struct ana_late {
     size_t rank[ANA_LATE_RANKS], ranks; /* the first of them by index; all of them */
     double share;                       /* of all ranks' time, as far as it was analysed */
-    double times;   /* that one rank waited for it, were all waits alike: what one long wait adds is 1 */
-    double lost_ns; /* to it, by all others together */
-    double waits;   /* all of them together */
-    double next_ns; /* lost to the next worst rank */
+    double times;             /* that one rank waited for it, were all waits alike: what one long wait adds is 1 */
+    double lost_ns;           /* to it, by all others together */
+    double waits;             /* all of them together */
+    double next_ns;           /* lost to the next worst rank */
+    struct ana_reason reason; /* why the worst of them takes longer */
 };
 
 /* A rank that the others wait for again and again, if the newest summary of the whole run tells one. */
@@ -464,6 +465,9 @@ bool ana_late_segment(const struct ana_job *job, const struct ana_summary *summa
  * about it.  False: nobody stands out. */
 bool ana_late_rank(const struct ana_job *job, const struct ana_summary *summary, struct ana_late *late, char *out,
                    size_t size);
+
+/* reason.c: a reason as a fact; an empty one for none. */
+struct ana_fact ana_reason_fact(const struct ana_reason *reason);
 
 /* known_bad.c: adds evidence where versions or settings are known to be bad. */
 void ana_known_bad(struct ana_case *c);

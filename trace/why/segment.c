@@ -21,13 +21,21 @@ bool ana_why_init(struct ana_why *why, size_t ranks, bool delays)
     return false;
 }
 
+static void free_segment(struct ana_segment *segment)
+{
+    free(segment->bucket);
+    free(segment->usage);
+}
+
 void ana_why_free(struct ana_why *why)
 {
     ana_delays_free(why->delays);
     for (size_t i = 0; i < why->segments.count; i++)
-        free(((struct ana_segment *)ana_map_value(&why->segments, i))->bucket);
-    for (size_t i = 0; why->rank && i < why->ranks; i++)
+        free_segment(ana_map_value(&why->segments, i));
+    for (size_t i = 0; why->rank && i < why->ranks; i++) {
         free(why->rank[i].thread);
+        ana_usage_free(why->rank[i].usage);
+    }
     ana_map_free(&why->segments);
     ana_map_free(&why->places);
     ana_map_free(&why->stretches);
@@ -111,7 +119,7 @@ static struct ana_why_thread *thread_of(struct ana_why *why, size_t index, uint3
     }
     memset(moved + rank->threads, 0, (more - rank->threads) * sizeof *moved);
     for (uint32_t i = rank->threads; i < more; i++)
-        moved[i].spins_ns = INT64_MIN;
+        moved[i].spins_ns = moved[i].spanned_ns = INT64_MIN;
     rank->thread = moved;
     rank->threads = more;
     return &moved[thread];
@@ -181,8 +189,10 @@ void ana_why_at_edge(struct ana_why *why, const struct ana_event *e, int64_t beg
     part.end_ns = clip(e->end_ns, begin_ns, end_ns);
     bool first_after = thread->place && thread->end_ns < end_ns;
     if (e->end_ns <= begin_ns) {
-        if (!e->use->is_sub)
-            *thread = (struct ana_why_thread){begin_ns, 0, INT64_MIN, e->use->place, 0, 0};
+        if (!e->use->is_sub) {
+            ana_why_left(thread, begin_ns, e->use->place);
+            thread->step = 0;
+        }
     } else if (e->begin_ns <= begin_ns) {
         if (!e->use->is_sub)
             thread->place = thread->step = 0; /* what came before it lies outside */

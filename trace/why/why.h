@@ -6,6 +6,7 @@
  *
  * Fed with events and waits in one pass; memory is bounded, whatever the length of the trace:
  *   segments   ANA_SEGMENTS_OF_RANK a rank with places of their own; all others of the rank are added up in one
+ *   usage      what the kernel counted meanwhile: see usage.h
  *   steps      the latest calls of each rank, and who ended its waits: see delay.h
  * Everything counts for one rank and can be added to what another reader found for it.
  *
@@ -18,6 +19,7 @@
 #include "trace/util/hash_map.h"
 #include "trace/util/times.h"
 #include "trace/why/delay.h"
+#include "trace/why/usage.h"
 #include <math.h>
 
 #define ANA_SEGMENTS_OF_RANK 1024u
@@ -43,6 +45,9 @@ struct ana_segment {
     uint64_t count;
     int64_t total_ns, min_ns, longest_ns, longest_at_ns; /* longest_at: when that began, in job time */
     uint32_t *bucket;                                    /* TRC_BUCKETS counts, or NULL */
+    uint32_t span; /* in which it was last; total_ns was before_ns when that began */
+    int64_t before_ns;
+    struct ana_segment_usage *usage; /* NULL: nothing was counted */
     struct ana_cost cost;
 };
 
@@ -52,12 +57,15 @@ struct ana_why_thread {
     int64_t spins_ns;          /* since when it does nothing but poll; INT64_MIN: it does not */
     uint32_t place, step;      /* 0: the next segment has no beginning; number of its last step, 0 none */
     uint32_t region;           /* that the segment which is about to end lies in */
+    uint32_t span;             /* usage.h: the one under way */
+    int64_t spanned_ns;        /* what ends at this time or later may end spans */
 };
 
 struct ana_why_rank {
     struct ana_why_thread *thread;
     uint32_t threads, segments;
     bool spins; /* it has waited by polling */
+    struct ana_usage_rank *usage;
 };
 
 struct ana_why {
@@ -67,8 +75,10 @@ struct ana_why {
     struct ana_map places;    /* struct ana_why_place by hash of module or else address, call, whether it is a module */
     struct ana_map stretches; /* uint32_t, unused: their number is their place; by from << 32 | to, region */
     size_t spread;            /* segments with buckets */
-    struct ana_delays *delays; /* NULL: costs are not looked for */
-    bool out_of_memory;        /* something is missing */
+    struct ana_delays *delays;     /* NULL: costs are not looked for */
+    const struct ana_clock *clock; /* of usage */
+    uint32_t last_span;
+    bool out_of_memory; /* something is missing */
 };
 
 /* Empty sums of a job of `ranks` ranks; `delays`: waits will be told, and their causes are wanted.  False: out of
@@ -141,6 +151,16 @@ static inline uint32_t ana_why_step_add(struct ana_why *why, size_t index, const
     return rank->so_far;
 }
 
+/* Notes that a thread has left a call. */
+static inline void ana_why_left(struct ana_why_thread *thread, int64_t end_ns, uint32_t place)
+{
+    thread->end_ns = end_ns;
+    thread->polled_ns = 0;
+    thread->spins_ns = INT64_MIN;
+    thread->place = place;
+    thread->region = 0;
+}
+
 /* Takes an event, in the order of its thread.  Not for nested ones; its use must have been looked up. */
 static inline __attribute__((always_inline)) void ana_why_event(struct ana_why *why, const struct ana_event *e)
 {
@@ -164,8 +184,15 @@ static inline __attribute__((always_inline)) void ana_why_event(struct ana_why *
         }
         segment = use->segment;
     }
-    if (segment && !use->is_out)
-        ana_segment_add(ana_segment_at(why, segment), e->begin_ns - thread->end_ns - thread->polled_ns, e->begin_ns);
+    int64_t ns = e->begin_ns - thread->end_ns - thread->polled_ns;
+    if (segment && !use->is_out) {
+        struct ana_segment *of = ana_segment_at(why, segment);
+        if (__builtin_expect(of->span != thread->span, 0))
+            ana_usage_touch(why, e->index, e->thread, segment);
+        ana_segment_add(of, ns, e->begin_ns);
+    }
+    if (__builtin_expect(e->end_ns >= thread->spanned_ns, 0))
+        ana_usage_settle(why, e, use->is_out ? 0 : segment, ns);
     if (why->delays)
         thread->step = ana_why_step_add(
             why, e->index,
@@ -177,7 +204,7 @@ static inline __attribute__((always_inline)) void ana_why_event(struct ana_why *
                                    .place = use->place,
                                    .polled_ns = (uint32_t)ana_earlier(thread->polled_ns, INT32_MAX) & INT32_MAX});
     use->step = thread->step;
-    *thread = (struct ana_why_thread){e->end_ns, 0, INT64_MIN, use->place, thread->step, 0};
+    ana_why_left(thread, e->end_ns, use->place);
 }
 
 #endif

@@ -69,6 +69,14 @@ static void add_ranks(cJSON *root, const struct ana_summary *s, const struct ana
     free(rows);
 }
 
+/* Adds why something takes longer, in words; null: not known. */
+static void add_reason(cJSON *to, const struct ana_reason *reason)
+{
+    char words[160];
+    ana_reason_words(reason, words, sizeof words);
+    tui_json_text(to, "why", words[0] ? words : NULL);
+}
+
 /* Adds the segments, and what all of them cost together. */
 static void add_segments(cJSON *root, const struct ana_job *job, const struct ana_summary *s,
                          const struct ana_whole *whole)
@@ -85,6 +93,7 @@ static void add_segments(cJSON *root, const struct ana_job *job, const struct an
             const char *exact = tui_exact_real(s->segments[i].by_rank_ns[r] / 1e9, text);
             cJSON_AddItemToArray(list, cJSON_CreateRaw(exact ? exact : "null"));
         }
+        add_reason(row, ana_segment_reason(&s->segments[i], ranks));
         costs_ns = ana_plus(costs_ns, s->segments[i++].cost_ns);
     }
     for (size_t w = 0; w < s->wait_count; w++)
@@ -127,6 +136,7 @@ static void add_prices(cJSON *root, const struct ana_job *job, const struct ana_
     cJSON_ArrayForEach(row, cJSON_GetObjectItem(root, "prices"))
     {
         const struct ana_price *price = &s->prices[i++];
+        add_reason(row, &price->reason);
         cJSON *list = cJSON_AddArrayToObject(row, "ranks");
         for (size_t r = 0; r < price->ranks; r++)
             cJSON_AddItemToArray(list, cJSON_CreateNumber(ana_job_rank(job, price->rank[r])->rank));
@@ -242,6 +252,22 @@ static char *print_object(cJSON *root)
     return out;
 }
 
+static void add_networks(cJSON *root, const struct ana_summary *s)
+{
+    cJSON *list = cJSON_AddArrayToObject(root, "networks");
+    for (size_t i = 0; i < s->network_count; i++) {
+        const struct ana_network *of = &s->networks[i];
+        cJSON *one = cJSON_CreateObject();
+        tui_json_text(one, "host", of->host);
+        tui_json_integer(one, "retransmits", of->retransmits);
+        tui_json_integer(one, "bytes_sent", of->sent);
+        tui_json_integer(one, "bytes_received", of->received);
+        tui_json_integer(one, "errors", of->errors);
+        tui_json_integer(one, "link_waits", of->waits);
+        cJSON_AddItemToArray(list, one);
+    }
+}
+
 char *tui_report_json(const struct ana_job *job, const struct ana_summary *s)
 {
     struct ana_whole whole = ana_whole_of(job, s, NULL);
@@ -267,6 +293,7 @@ char *tui_report_json(const struct ana_job *job, const struct ana_summary *s)
     add_prices(root, job, s, &whole);
     add_iterations(root, job, &s->iterations);
     add_files(root, s, &whole);
+    add_networks(root, s);
     add_clocks(root, &whole);
     add_devices(root, s, &whole);
     tui_node_json(root, job);
@@ -301,6 +328,8 @@ static void add_fact(cJSON *to, const struct ana_job *job, const struct ana_verd
         snprintf(name, sizeof name, "%s%s", value->name, value->kind == ANA_VALUE_NS ? "_s" : "");
         if (value->kind == ANA_VALUE_TEXT)
             tui_json_text(one, name, value->text);
+        else if (value->kind == ANA_VALUE_REAL)
+            tui_json_real(one, name, value->real);
         else if (value->kind == ANA_VALUE_COUNT)
             cJSON_AddNumberToObject(one, name, (double)value->number);
         else if (value->kind == ANA_VALUE_NS)

@@ -31,17 +31,23 @@
  *               together), region (of the program's own, that most of it lies in; else null), times, median_s (of the
  *               ranks' medians), worst_rank (whose times cost the others most), worst_s (its median), costs_s (waiting
  *               of others that it caused), ranks, total_s, p99_s, longest_s, longest_rank, longest_at_s, direct_s (of
- *               costs_s: waited for the rank itself), by_rank_s[] (medians, in the order of ranks[])
+ *               costs_s: waited for the rank itself), by_rank_s[] (medians, in the order of ranks[]), why (the worst rank
+ *               takes longer, by what the kernel counted, in words; null: not known)
  *
  *   waits_s     all waiting; delays_s: all that was charged to a cause
  *   path_s      length of the critical path (trace/why/path.h); path_unknown_s: of what is not known of it
  *   prices[]    what can be mended: kind (segment: its ranks[] as fast as the others; transfer, collective: calls that
- *               take no time, the most that can be had; device: NCCL's kernels hidden behind others), from, to, region, path_share (of path_s), saves_s
+ *               take no time, the most that can be had; device: NCCL's kernels hidden behind others), from, to, region,
+ *               path_share (of path_s), saves_s, why (as in segments[])
  *
  *   iterations  of the loop that the program spends its time in (trace/iter): count, median_s, end (the place whose
  *               call ends one), slowest[] (index from 1, at_s, seconds; rank and from, to, region, segment_s of what took
  *               longer than usual, null: nothing did), loops[] (from the outermost inward: count, median_s, end,
  *               every_few: no loop, but what is done every few iterations)
+ *
+ *   networks[]  what the kernel of each host counted while the job ran, by other programs, too: host, retransmits (TCP
+ *               segments sent again), bytes_sent, bytes_received (on all links but loopback), errors (packets damaged or
+ *               dropped), link_waits (ticks in which a port of InfiniBand had data and no credit); empty for a window
  *
  *   clocks[]    host (of its first rank), ranks, offset_s (its CLOCK_MONOTONIC less that of the first), realtime_s (the
  *               same for CLOCK_REALTIME), drift_ppm, error_s, fitted; empty where all ranks share one clock

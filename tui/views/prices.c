@@ -73,12 +73,20 @@ int tui_draw_prices(const struct tui_app *app, struct tui_grid *grid, struct tui
     tui_putf(grid, rect, 1, 0, TUI_STYLE_LABEL, "%-*s ON THE PATH  SAVES", width, "WHAT TO MEND");
     for (int i = 0; i < lines && i + 1 < rect.h; i++)
         draw_line(app, &app->summary.prices[i], grid, rect, i + 1, chosen == i + 1);
+    bool of_line = chosen > 0 && chosen <= lines;
+    words[0] = 0;
+    if (of_line)
+        ana_reason_words(&app->summary.prices[chosen - 1].reason, words, sizeof words);
+    if (words[0] && used + (slow != NULL) < rect.h)
+        tui_putf(grid, rect, 1, used + (slow != NULL), TUI_STYLE_LABEL, "why it takes longer: %s", words);
+    int more = words[0] != 0;
     if (slow) {
         enum tui_style style = begin_line(grid, rect, used, chosen == used);
         ana_iteration_words(app->job, &of->loop[of->level], slow, words, sizeof words);
         tui_putf(grid, rect, 1, used++, style, "%s (Enter: there)",
                  ana_column(room, sizeof room, words, tui_columns(words) < rect.w - 17 ? 0 : rect.w - 17, false));
     }
+    used += more;
     return used < rect.h ? used : rect.h;
 }
 

@@ -42,6 +42,8 @@ static struct ana_fact example(const struct ana_job *job, enum ana_sentence id, 
     fact.time = n * S;
     fact.other_time = n * 2 * S;
     fact.size = (uint64_t)n << 20;
+    fact.share = 0.31 * (double)n;
+    fact.factor = 1.4 * (double)n;
     fact.handle = 0x55550;
     fact.absent = (size_t)n;
     return fact;

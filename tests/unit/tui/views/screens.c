@@ -1,7 +1,8 @@
 /* Golden screens: each tests/golden/screens/NAME.keys is played on a job whose traces are built, what it shows must be
  * NAME.txt.  REGENERATE=1 writes the texts anew (look at the difference before committing it).
  * The first line of a script says which job (tests/support/screen_job.h has what is in its traces):
- * "# job ranks=16 steps=1000 running size=80x24", with hung, slow, horovod, gpu, files, unknown, partial, diff, ascii. */
+ * "# job ranks=16 steps=1000 running size=80x24", with hung, slow, queued,
+ * horovod, gpu, files, unknown, partial, diff, ascii. */
 #include "tests/support/check.h"
 #include "tests/support/screen_job.h"
 #include "tests/support/still_clock.h"
@@ -120,17 +121,9 @@ static char *play(const char *path)
     const struct {
         const char *name;
         bool *value;
-    } options[] = {{"barrier", &job.barrier},
-                   {"running", &job.running},
-                   {"hung", &job.hung},
-                   {"horovod", &job.horovod},
-                   {"slow", &job.slow},
-                   {"gpu", &job.gpu},
-                   {"unknown", &job.unknown},
-                   {"files", &job.files},
-                   {"partial", &partial},
-                   {"ascii", &ascii},
-                   {"diff", &diff}};
+    } options[] = {{"barrier", &job.barrier}, {"running", &job.running}, {"hung", &job.hung}, {"horovod", &job.horovod},
+                   {"slow", &job.slow},       {"queued", &job.queued},   {"gpu", &job.gpu},   {"unknown", &job.unknown},
+                   {"files", &job.files},     {"partial", &partial},     {"ascii", &ascii},   {"diff", &diff}};
     job = (struct screen_job){.ranks = 4, .steps = 1000};
     for (char *rest = head; (option = strtok_r(NULL, " \n", &rest));) {
         sscanf(option, "ranks=%d", &job.ranks);

@@ -1,0 +1,251 @@
+/* Why a segment takes longer, by what the kernel counted: the arithmetic, and built jobs in which one rank waits for a
+ * processor, reads, faults, computes more or slower; where the counts do not cover the time nothing is said. */
+#include "tests/support/planted.h"
+#include "trace/session/session.h"
+#include "trace/verdict/verdict.h"
+#include <math.h>
+
+enum { TIMES = 100, BEAT_MS = 100 };
+
+/* What is counted in a second. */
+struct rates {
+    double cpu, queued, system, faults, read, instructions, cycles;
+    double beside; /* on other threads of the process */
+};
+static const struct rates computes = {.cpu = 1};
+
+static struct trc_usage usage_of(uint32_t whose, const struct rates *rates, double s)
+{
+    struct trc_usage usage = {.whose = whose, .fields = (1u << TRC_USAGE_FIELDS) - 1};
+    usage.value[TRC_USAGE_CPU] = (uint64_t)(rates->cpu * s * 1e6);
+    usage.value[TRC_USAGE_QUEUED] = (uint64_t)(rates->queued * s * 1e6);
+    usage.value[TRC_USAGE_SYSTEM] = (uint64_t)(rates->system * s * 1e6);
+    usage.value[TRC_USAGE_MINOR] = (uint64_t)(rates->faults * s);
+    usage.value[TRC_USAGE_INSTRUCTIONS] = (uint64_t)(rates->instructions * s);
+    usage.value[TRC_USAGE_CYCLES] = (uint64_t)(rates->cycles * s);
+    if (whose == TRC_USAGE_PROCESS) {
+        usage.value[TRC_USAGE_READ] = (uint64_t)(rates->read * s);
+        usage.value[TRC_USAGE_CPU] += (uint64_t)(rates->beside * s * 1e6);
+    }
+    return usage;
+}
+
+/* Counts a rank from `from_ms` until `to_ms`, each 100 ms. */
+static void count(struct tb *tb, const struct rates *rates, int64_t from_ms, int64_t to_ms)
+{
+    struct trc_usage begin = {.whose = TRC_USAGE_THREAD};
+    tb_usage(tb, from_ms * MS, from_ms * MS, &begin, 1);
+    for (int64_t at = from_ms; at < to_ms; at += BEAT_MS) {
+        struct trc_usage both[] = {usage_of(TRC_USAGE_PROCESS, rates, BEAT_MS / 1e3),
+                                   usage_of(TRC_USAGE_THREAD, rates, BEAT_MS / 1e3)};
+        tb_usage(tb, at * MS, (at + BEAT_MS) * MS, both, 2);
+    }
+}
+
+/* The words for a job whose rank 1 takes `slow_ms` each time and the others 10 ms; `covered` of it is counted. */
+static const char *words_of(const char *name, const struct rates *own, const struct rates *usual, int64_t slow_ms,
+                            double covered)
+{
+    static char words[160];
+    struct planted p = planted_begin(name, 3);
+    int64_t end_ms = TIMES * slow_ms / BEAT_MS * BEAT_MS + BEAT_MS;
+    for (int i = 0; i < TIMES; i++) {
+        for (int r = 0; r < 3; r++)
+            p.at[r] += (r == 1 ? slow_ms : 10) * MS;
+        planted_meet(&p, 0x20, TB_WORLD, 7);
+    }
+    for (int r = 0; r < 3; r++)
+        count(p.tb[r], r == 1 ? own : usual, 0, (int64_t)((double)end_ms * covered));
+    struct ana_job *job = planted_open(&p);
+    struct ana_summary s = folder_summary(job);
+    const struct ana_segment_stat *segment = planted_segment(&s, "0x20", "0x20");
+    CHECK(segment->worst_index == 1, "rank %zu is the worst", segment->worst_index);
+    ana_reason_words(ana_segment_reason(segment, 3), words, sizeof words);
+    CHECK(s.price_count && strcmp(s.prices[0].reason.kind ? "" : words, "") == 0, "the price does not know why");
+    char line[512];
+    ana_headline(job, &s, NULL, line, sizeof line);
+    CHECK(!words[0] || strstr(line, words), "the headline does not say why: %s", line);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+    return words;
+}
+
+#define SAYS(words, ...)                                                                                               \
+    do {                                                                                                               \
+        const char *got_ = words_of(__VA_ARGS__);                                                                      \
+        CHECK(strcmp(got_, words) == 0, "%s, not %s", got_, words);                                                    \
+    } while (0)
+
+static void test_jobs(void)
+{
+    SAYS("same work, 1.4 x the time: waited 28.6% for a processor", "queued",
+         &((struct rates){.cpu = 10.0 / 14, .queued = 4.0 / 14}), &computes, 14, 1);
+    SAYS("waited 40.0% for a processor", "both", &((struct rates){.cpu = 0.6, .queued = 0.4}), &computes, 20, 1);
+    SAYS("reads 990 MB, off the processor 50.0% of the time", "reads", &((struct rates){.cpu = 0.5, .read = 0.5e9}),
+         &computes, 20, 1);
+    SAYS("off the processor 50.0% of the time: it slept, or waited for something", "sleeps",
+         &((struct rates){.cpu = 0.5}), &computes, 20, 1);
+    SAYS("396019 page faults, in the kernel 45.0% of the time", "faults",
+         &((struct rates){.cpu = 1, .system = 0.45, .faults = 200000}), &computes, 20, 1);
+    SAYS("more work, as far as is known: 2.0 x the processor time", "work", &computes, &computes, 20, 1);
+    static const struct rates busy = {.cpu = 1, .instructions = 2e9, .cycles = 3e9};
+    static const struct rates slowly = {.cpu = 1, .instructions = 1e9, .cycles = 3e9};
+    SAYS("more work, as far as is known: 2.0 x the processor time", "unknown", &slowly, &busy, 20, 1);
+    /* Other threads compute: whether there is more work, or who is waited for, was not counted. */
+    SAYS("", "spins", &((struct rates){.cpu = 1, .beside = 3}), &((struct rates){.cpu = 1, .beside = 3}), 20, 1);
+    SAYS("", "waits", &((struct rates){.cpu = 0.3, .beside = 3}), &((struct rates){.cpu = 0.6, .beside = 3}), 20, 1);
+    SAYS("", "uncovered", &((struct rates){.cpu = 0.5, .queued = 0.5}), &computes, 20, 0.3);
+}
+
+/* A rank that stands for a second once, on a disk, while it is as fast as the others else. */
+static void test_once(void)
+{
+    static const struct rates reads = {.read = 1e9};
+    struct planted p = planted_begin("once", 2);
+    for (int i = 0; i < TIMES; i++) {
+        for (int r = 0; r < 2; r++)
+            p.at[r] += (r == 1 && i == 49 ? 1010 : 10) * MS;
+        planted_meet(&p, 0x20, TB_WORLD, 3);
+    }
+    count(p.tb[0], &computes, 0, 2000);
+    count(p.tb[1], &computes, 0, 500);
+    count(p.tb[1], &reads, 500, 1500);
+    count(p.tb[1], &computes, 1500, 2000);
+    struct ana_job *job = planted_open(&p);
+    struct ana_summary s = folder_summary(job);
+    char words[160];
+    ana_reason_words(ana_segment_reason(planted_segment(&s, "0x20", "0x20"), 2), words, sizeof words);
+    CHECK(strstr(words, "reads ") && strstr(words, "off the processor 9"), "%s", words);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
+/* A job that runs, and is read again and again: it says what it says when it has ended. */
+static void test_running(void)
+{
+    enum { PARTS = 4, END_MS = 1400 };
+    static const struct rates waits = {.cpu = 10.0 / 14, .queued = 4.0 / 14};
+    struct planted p = planted_begin("running", 2);
+    struct ana_job *job = NULL;
+    char words[160] = "";
+    for (int part = 0; part < PARTS; part++) {
+        for (int i = 0; i < TIMES / PARTS; i++) {
+            for (int r = 0; r < 2; r++)
+                p.at[r] += (r ? 14 : 10) * MS;
+            planted_meet(&p, 0x20, TB_WORLD, 3);
+        }
+        for (int r = 0; r < 2; r++) {
+            int64_t from_ms = part * END_MS / PARTS / BEAT_MS * BEAT_MS;
+            count(p.tb[r], r ? &waits : &computes, from_ms, (part + 1) * END_MS / PARTS / BEAT_MS * BEAT_MS);
+            folder_this_process(p.tb[r]);
+            tb_running(p.tb[r], p.at[r]);
+            folder_write(p.tb[r], r);
+        }
+        if (job)
+            ana_job_refresh(job);
+        else
+            job = folder_open();
+        struct ana_summary s = folder_summary(job);
+        ana_reason_words(ana_segment_reason(planted_segment(&s, "0x20", "0x20"), 2), words, sizeof words);
+        ana_summary_free(&s);
+    }
+    CHECK(strcmp(words, "same work, 1.4 x the time: waited 28.6% for a processor") == 0, "%s", words);
+    ana_job_close(job);
+    for (int r = 0; r < 2; r++)
+        tb_free(p.tb[r]);
+    folder_remove();
+}
+
+/* Both ranks of a host see its network: they are not added up. */
+static void test_network(void)
+{
+    struct planted p = planted_begin("network", 2);
+    for (int i = 0; i < TIMES; i++) {
+        for (int r = 0; r < 2; r++)
+            p.at[r] += 10 * MS;
+        planted_meet(&p, 0x20, TB_WORLD, 3);
+    }
+    for (int r = 0; r < 2; r++)
+        for (int i = 0; i < 2; i++) {
+            struct trc_usage node = {.whose = TRC_USAGE_NODE, .fields = 1u << TRC_USAGE_RETRANSMITS};
+            node.value[TRC_USAGE_RETRANSMITS] = (uint64_t)(5 + r);
+            tb_usage(p.tb[r], (100 + 300 * i) * MS, (400 + 300 * i) * MS, &node, 1);
+        }
+    struct ana_job *job = planted_open(&p);
+    struct ana_summary s = folder_summary(job);
+    CHECK(s.network_count == 1 && s.networks[0].retransmits == 12 && s.networks[0].errors == 0, "%zu hosts",
+          s.network_count);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
+/* Numbers by hand: nobody to compare with, calls between, and differences that explain nothing. */
+static void test_arithmetic(void)
+{
+    struct ana_usage_sums sums = {.covered_ns = 1e9, .outside_ns = 1e9};
+    struct ana_reason_side own = {.ns = 2e6, .total_ns = 1e9, .sums = &sums};
+    struct ana_reason_side nobody = {.ns = NAN}, half = {.ns = 1e6}, alike = {.ns = 1.98e6};
+    sums.value[TRC_USAGE_CPU] = 0.6e6;
+    sums.value[TRC_USAGE_QUEUED] = 0.4e6;
+    struct ana_reason reason = ana_reason_of(own, nobody);
+    CHECK(reason.kind == ANA_REASON_QUEUED && fabs(reason.share - 0.4) < 1e-9 && reason.factor == 0, "%d", reason.kind);
+    reason = ana_reason_of(own, half);
+    CHECK(reason.kind == ANA_REASON_QUEUED && fabs(reason.share - 0.4) < 1e-9, "%d", reason.kind);
+    CHECK(ana_reason_of(own, alike).kind == ANA_REASON_NONE, "no difference to explain");
+    sums.outside_ns = 0.3e9;
+    CHECK(ana_reason_of(own, half).kind == ANA_REASON_NONE, "mostly in calls");
+    sums.outside_ns = 1e9;
+    sums.covered_ns = 0.2e9;
+    CHECK(ana_reason_of(own, half).kind == ANA_REASON_NONE, "not covered");
+    own.sums = NULL;
+    CHECK(ana_reason_of(own, half).kind == ANA_REASON_NONE, "not counted");
+}
+
+/* Long segments: rank 1 computes for 400 ms, the others for 300 ms, and wait by polling, which runs as many instructions
+ * and more. */
+static void long_segments(const char *want, const struct rates *slow)
+{
+    static const struct rates fast = {.cpu = 1, .instructions = 2e9, .cycles = 3e9};
+    static const struct rates polls = {.cpu = 1, .instructions = 6e9, .cycles = 3e9};
+    struct planted p = planted_begin("long", 2);
+    char words[160];
+    for (int i = 0; i < TIMES; i++) {
+        for (int r = 0; r < 2; r++) {
+            count(p.tb[r], r ? slow : &fast, 400 * i, 400 * i + 300);
+            count(p.tb[r], r ? slow : &polls, 400 * i + 300, 400 * i + 400);
+            p.at[r] = (400 * i + (r ? 400 : 300)) * MS - (r ? 2 * US : 0);
+        }
+        planted_meet(&p, 0x20, TB_WORLD, 3);
+    }
+    struct ana_job *job = planted_open(&p);
+    struct ana_summary s = folder_summary(job);
+    ana_reason_words(ana_segment_reason(planted_segment(&s, "0x20", "0x20"), 2), words, sizeof words);
+    CHECK(strcmp(words, want) == 0, "%s, not %s", words, want);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
+static void test_hardware(void)
+{
+    long_segments("more work: 1.3 x the instructions", &((struct rates){.cpu = 1, .instructions = 2e9, .cycles = 3e9}));
+    long_segments("memory limited: same instructions, 1.3 x the cycles",
+                  &((struct rates){.cpu = 1, .instructions = 1.5e9, .cycles = 3e9}));
+    long_segments("same instructions and cycles, 1.3 x the time: a slower processor",
+                  &((struct rates){.cpu = 1, .instructions = 1.5e9, .cycles = 2.25e9}));
+    long_segments("more work, as far as is known: 1.3 x the processor time", &((struct rates){.cpu = 1}));
+}
+
+int main(void)
+{
+    test_jobs();
+    test_once();
+    test_running();
+    test_network();
+    test_arithmetic();
+    test_hardware();
+    return check_result();
+}

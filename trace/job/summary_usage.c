@@ -1,0 +1,116 @@
+/* Summaries of what the kernel counted: why the worst rank of a segment takes longer; the networks of the hosts. */
+#include "trace/job/job_impl.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define USUAL 0.15 /* of the median: ranks that take so much longer or shorter are usual */
+
+/* Segments of some ranks, added up. */
+struct sum {
+    double total_ns, times;
+    struct ana_usage_sums sums, pure;
+};
+
+/* A row's worst rank, the usual ones, the worst rank's longest time, and its others. */
+struct sides {
+    struct sum own, usual, longest, others;
+};
+
+static void add_sums(struct ana_usage_sums *to, const struct ana_usage_sums *from)
+{
+    to->covered_ns += from->covered_ns;
+    to->outside_ns += from->outside_ns;
+    for (size_t i = 0; i < ANA_USAGE_NUMBERS; i++)
+        to->value[i] += from->value[i];
+}
+
+static void add_all(struct sum *to, const struct ana_segment *segment)
+{
+    to->total_ns += (double)segment->total_ns;
+    to->times += (double)segment->count;
+    if (!segment->usage)
+        return;
+    add_sums(&to->sums, &segment->usage->all);
+    add_sums(&to->pure, &segment->usage->pure);
+}
+
+/* Its longest time and its others; what was counted in the longest is taken out of what was in all. */
+static void part_longest(const struct ana_segment *segment, struct sides *to)
+{
+    const struct ana_usage_sums *all = &segment->usage->all, *longest = &segment->usage->longest;
+    double ns = (double)segment->usage->longest_ns;
+    to->longest = (struct sum){.total_ns = ns, .times = 1, .sums = *longest};
+    to->others =
+        (struct sum){.total_ns = (double)segment->total_ns - ns, .times = (double)segment->count - 1, .sums = *all};
+    to->others.sums.covered_ns -= longest->covered_ns;
+    to->others.sums.outside_ns -= longest->outside_ns;
+    for (size_t i = 0; i < ANA_USAGE_NUMBERS; i++)
+        to->others.sums.value[i] -= longest->value[i];
+}
+
+static void add_segment(const struct ana_segment_stat *row, const struct ana_segment *segment, struct sides *to)
+{
+    const struct ana_segment_usage *usage = segment->usage;
+    double differs_ns = fabs(row->by_rank_ns[segment->index] - row->median_ns);
+    if (segment->index == row->worst_index)
+        add_all(&to->own, segment);
+    else if (differs_ns <= USUAL * row->median_ns)
+        add_all(&to->usual, segment);
+    bool whole = usage && segment->longest_ns == usage->longest_ns; /* what took longest was counted */
+    if (segment->index == row->worst_index && whole && (double)usage->longest_ns > to->longest.total_ns)
+        part_longest(segment, to);
+}
+
+static struct ana_reason_side side_of(const struct sum *sum)
+{
+    double each_ns = sum->times > 0 ? sum->total_ns / sum->times : NAN;
+    return (struct ana_reason_side){each_ns, sum->total_ns, &sum->sums, &sum->pure};
+}
+
+static struct ana_reason compare(const struct sum *own, const struct sum *usual)
+{
+    return ana_reason_of(side_of(own), side_of(usual));
+}
+
+bool ana_summary_usage(struct ana_summary *s, const struct ana_why *why, const uint32_t *row_of)
+{
+    struct sides *sides = calloc(s->segment_count + 1, sizeof *sides);
+    bool ok = sides;
+    for (size_t i = 0; sides && i < why->segments.count; i++)
+        if (row_of[i] < s->segment_count && s->segments[row_of[i]].from.call)
+            add_segment(&s->segments[row_of[i]], ana_segment_at(why, (uint32_t)i + 1), &sides[row_of[i]]);
+    for (size_t i = 0; sides && i < s->segment_count; i++) {
+        s->segments[i].reason = compare(&sides[i].own, &sides[i].usual);
+        s->segments[i].longest_reason = compare(&sides[i].longest, &sides[i].others);
+    }
+    free(sides);
+    return ok;
+}
+
+static uint64_t larger(uint64_t a, double b)
+{
+    return b > (double)a ? (uint64_t)b : a;
+}
+
+bool ana_summary_networks(const struct ana_job *job, struct ana_summary *s, const struct ana_why *why)
+{
+    s->networks = calloc(job->hosts + 1, sizeof *s->networks);
+    for (size_t h = 0; s->networks && h < job->hosts; h++) {
+        struct ana_network *network = &s->networks[s->network_count];
+        network->host = NULL;
+        for (size_t i = 0; i < job->count; i++) {
+            const double *value = ana_why_node_usage(why, i);
+            if (!value || strcmp(job->process[i].rank.host, job->host[h]) != 0)
+                continue;
+            network->host = job->host[h];
+            network->retransmits = larger(network->retransmits, value[TRC_USAGE_RETRANSMITS]);
+            network->sent = larger(network->sent, value[TRC_USAGE_LINK_SENT]);
+            network->received = larger(network->received, value[TRC_USAGE_LINK_RECEIVED]);
+            network->errors = larger(network->errors, value[TRC_USAGE_LINK_ERRORS]);
+            network->waits = larger(network->waits, value[TRC_USAGE_LINK_WAITS]);
+        }
+        s->network_count += network->host != NULL;
+    }
+    return s->networks;
+}

@@ -1,0 +1,133 @@
+#include "trace/why/reason.h"
+#include <math.h>
+
+#define COVERED    0.5         /* of its time, at least, is covered */
+#define OUTSIDE    0.5         /* of the spans it lies in, at least, was in no call: else their counts are the calls' */
+#define LEAST_NS   250000000.0 /* covered: some heartbeats */
+#define EXPLAINS   0.5         /* of the difference */
+#define NOTABLE    0.05        /* of the time */
+#define ALONE      0.25        /* of the time, where nobody is there to compare with */
+#define BESIDE     0.5         /* of its time: other threads that compute meanwhile matter */
+#define SAME       0.12        /* numbers that differ by less are alike */
+#define MORE_BYTES 1048576.0   /* read or written more than usual, for it to be worth a word */
+#define MORE_TIMES 2.0         /* as many bytes or faults as usual */
+#define FAULT_NS   1000000.0   /* of kernel time for each fault at most, for faults to be its cause: of 2 MB */
+
+/* How one time of a segment is spent, in ns; numbers of one time. */
+struct parts {
+    double cpu, queued, blocked, system, faults, read, written;
+    double beside; /* processor time of other threads */
+};
+
+/* Whether the counts cover its time, and it had at least `outside` of the spans that it lies in. */
+static bool is_known(const struct ana_reason_side *side, double outside)
+{
+    const struct ana_usage_sums *sums = side->sums;
+    return sums && sums->covered_ns >= LEAST_NS && sums->covered_ns >= COVERED * side->total_ns &&
+           sums->outside_ns >= outside * sums->covered_ns;
+}
+
+static struct parts parts_of(const struct ana_reason_side *side)
+{
+    const double *value = side->sums->value;
+    double each = side->ns / side->sums->covered_ns;
+    struct parts p = {.cpu = fmin(value[TRC_USAGE_CPU] * 1e3 * each, side->ns),
+                      .queued = value[TRC_USAGE_QUEUED] * 1e3 * each,
+                      .system = value[TRC_USAGE_SYSTEM] * 1e3 * each,
+                      .faults = (value[TRC_USAGE_MINOR] + value[TRC_USAGE_MAJOR]) * each,
+                      .read = value[TRC_USAGE_READ] * each,
+                      .written = value[TRC_USAGE_WRITTEN] * each};
+    p.beside = fmax(value[ANA_USAGE_ALL_CPU] * 1e3 * each - p.cpu, 0);
+    p.queued = fmin(p.queued, side->ns - p.cpu);
+    p.blocked = side->ns - p.cpu - p.queued;
+    return p;
+}
+
+/* What takes it from the processor: storage, if it reads or writes more than usual, else not known. */
+static struct ana_reason off_processor(const struct ana_reason_side *own, const struct parts *p, const struct parts *u)
+{
+    double times = own->total_ns / own->ns;
+    struct ana_reason reason = {.kind = ANA_REASON_BLOCKED, .share = p->blocked / own->ns};
+    bool reads = p->read >= MORE_TIMES * u->read && (p->read - u->read) * times >= MORE_BYTES;
+    bool writes = p->written >= MORE_TIMES * u->written && (p->written - u->written) * times >= MORE_BYTES;
+    if (reads && p->read >= p->written)
+        reason = (struct ana_reason){ANA_REASON_READS, 0, reason.share, (uint64_t)(p->read * times)};
+    else if (writes)
+        reason = (struct ana_reason){ANA_REASON_WRITES, 0, reason.share, (uint64_t)(p->written * times)};
+    else if (p->beside >= BESIDE * p->blocked)
+        reason = (struct ana_reason){0}; /* it waits for threads of its own, which are not counted one by one */
+    return reason;
+}
+
+/* Instructions and cycles of one time of a segment; 0: not known.  Only of spans without calls: one that waits by polling
+ * runs as many as the program. */
+struct hardware {
+    double instructions, cycles;
+};
+
+static struct hardware hardware_of(const struct ana_reason_side *side)
+{
+    const struct ana_usage_sums *pure = side->pure;
+    if (!pure || pure->covered_ns < LEAST_NS || !(pure->value[TRC_USAGE_CYCLES] > 0))
+        return (struct hardware){0};
+    double each = side->ns / pure->covered_ns;
+    return (struct hardware){pure->value[TRC_USAGE_INSTRUCTIONS] * each, pure->value[TRC_USAGE_CYCLES] * each};
+}
+
+/* What makes it take more of the processor's time. */
+static struct ana_reason on_processor(const struct ana_reason_side *own, const struct ana_reason_side *usual,
+                                      const struct parts *p, const struct parts *u)
+{
+    double times = own->total_ns / own->ns, more = p->cpu - u->cpu, in_kernel = p->system - u->system;
+    if (is_known(usual, 0) && in_kernel >= EXPLAINS * more && p->faults >= MORE_TIMES * u->faults &&
+        in_kernel <= FAULT_NS * (p->faults - u->faults))
+        return (struct ana_reason){ANA_REASON_FAULTS, 0, p->system / own->ns, (uint64_t)(p->faults * times)};
+    struct hardware own_has = hardware_of(own), usual_has = hardware_of(usual);
+    if (p->beside < BESIDE * p->cpu && own_has.instructions > 0 && usual_has.instructions > 0) {
+        double work = own_has.instructions / usual_has.instructions, cycles = own_has.cycles / usual_has.cycles;
+        if (work >= 1 + SAME)
+            return (struct ana_reason){.kind = ANA_REASON_WORK, .factor = work};
+        if (cycles >= 1 + SAME)
+            return (struct ana_reason){.kind = ANA_REASON_MEMORY, .factor = cycles};
+        return (struct ana_reason){.kind = ANA_REASON_CLOCK, .factor = own->ns / usual->ns};
+    }
+    if (p->beside >= BESIDE * p->cpu)
+        return (struct ana_reason){0}; /* it may only spin until they come */
+    return (struct ana_reason){.kind = ANA_REASON_TIME, .factor = p->cpu / u->cpu};
+}
+
+/* Nobody to compare with: only what takes a good part of the time is named. */
+static struct ana_reason alone(const struct ana_reason_side *own, const struct parts *p)
+{
+    static const struct parts nothing;
+    if (p->queued >= ALONE * own->ns && p->queued >= p->blocked)
+        return (struct ana_reason){.kind = ANA_REASON_QUEUED, .share = p->queued / own->ns};
+    if (p->blocked >= ALONE * own->ns)
+        return off_processor(own, p, &nothing);
+    return (struct ana_reason){0};
+}
+
+struct ana_reason ana_reason_of(struct ana_reason_side own, struct ana_reason_side usual)
+{
+    if (!(own.ns > 0) || !is_known(&own, OUTSIDE))
+        return (struct ana_reason){0};
+    struct parts p = parts_of(&own), u = {.cpu = usual.ns};
+    if (isnan(usual.ns))
+        return alone(&own, &p);
+    if (is_known(&usual, 0))
+        u = parts_of(&usual);
+    if (!is_known(&usual, OUTSIDE)) { /* it computes all the time, at most */
+        u.cpu = usual.ns;
+        u.queued = u.blocked = 0;
+    }
+    double more = own.ns - usual.ns, queued = p.queued - u.queued, blocked = p.blocked - u.blocked, cpu = p.cpu - u.cpu;
+    double most = fmax(queued, fmax(blocked, cpu));
+    if (more < NOTABLE * own.ns || most < EXPLAINS * more)
+        return (struct ana_reason){0};
+    if (most == queued) {
+        bool same = fabs(cpu) <= SAME * p.cpu;
+        return (struct ana_reason){
+            .kind = ANA_REASON_QUEUED, .factor = same ? own.ns / usual.ns : 0, .share = p.queued / own.ns};
+    }
+    return most == blocked ? off_processor(&own, &p, &u) : on_processor(&own, &usual, &p, &u);
+}

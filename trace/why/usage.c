@@ -1,0 +1,279 @@
+#include "trace/reader/usage.h"
+#include "trace/relations/clock.h"
+#include "trace/why/why.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SPANS   8u   /* of a thread that wait for its next event; more are added up, two by two */
+#define PURE    0.95 /* of a span outside of calls: its counts are not those of calls */
+#define TOUCHED 64u  /* segments of a thread in a span; the time of others is not covered */
+
+struct span {
+    int64_t begin_ns, end_ns;
+    double value[ANA_USAGE_NUMBERS];
+};
+
+struct thread {
+    bool counted;
+    uint32_t spans, touched;
+    struct span span[SPANS];
+    uint32_t segment[TOUCHED]; /* number + 1 */
+};
+
+struct ana_usage_rank {
+    struct trc_usage_cursor *cursor;
+    struct thread *thread[TRC_MAX_THREADS]; /* NULL: nothing was counted for it */
+    struct trc_usage_item item;             /* the next one */
+    bool ahead;                             /* it is there */
+    bool has_node;
+    double node[TRC_USAGE_FIELDS]; /* of the node, so far */
+    int64_t begin_ns, end_ns;      /* of it */
+};
+
+void ana_usage_free(struct ana_usage_rank *rank)
+{
+    if (!rank)
+        return;
+    for (size_t i = 0; i < TRC_MAX_THREADS; i++)
+        free(rank->thread[i]);
+    trc_usage_close(rank->cursor);
+    free(rank);
+}
+
+void ana_why_read_usage(struct ana_why *why, struct trc_file *const *files, const struct ana_clock *clock)
+{
+    why->clock = clock;
+    for (size_t i = 0; i < why->ranks; i++) {
+        struct ana_usage_rank *rank = calloc(1, sizeof *rank);
+        if (rank && !(rank->cursor = trc_usage_open(files[i]))) {
+            free(rank);
+            rank = NULL;
+        }
+        why->rank[i].usage = rank;
+        why->out_of_memory |= !rank;
+    }
+}
+
+/* ---- spans ------------------------------------------------------------------------------------------------------ */
+
+#define OUTSIDE_ONLY (1u << TRC_USAGE_MINOR | 1u << TRC_USAGE_MAJOR | 1u << TRC_USAGE_READ | 1u << TRC_USAGE_WRITTEN)
+
+/* Adds parts of what was counted: of faults and bytes, which calls of MPI hardly have, and of the rest. */
+static void add_values(double *to, const double *from, double of_faults, double of_rest)
+{
+    for (size_t i = 0; i < ANA_USAGE_NUMBERS; i++)
+        to[i] += from[i] * (OUTSIDE_ONLY >> i & 1 ? of_faults : of_rest);
+}
+
+/* Adds the spans of a thread that waits for long up, two by two. */
+static void join_spans(struct thread *thread)
+{
+    for (uint32_t i = 0; i < SPANS / 2; i++) {
+        struct span one = thread->span[2 * i];
+        one.end_ns = thread->span[2 * i + 1].end_ns;
+        add_values(one.value, thread->span[2 * i + 1].value, 1, 1);
+        thread->span[i] = one;
+    }
+    thread->spans = SPANS / 2;
+}
+
+/* The usage of a thread; NULL: out of memory. */
+static struct thread *thread_of(struct ana_usage_rank *rank, uint32_t index)
+{
+    if (!rank->thread[index])
+        rank->thread[index] = calloc(1, sizeof *rank->thread[index]);
+    return rank->thread[index];
+}
+
+/* Gives each thread its part of the item. */
+static void take_item(struct ana_usage_rank *rank)
+{
+    struct span of_process = {.begin_ns = rank->begin_ns, .end_ns = rank->end_ns};
+    for (size_t i = 0; i < rank->item.n; i++) {
+        const struct trc_usage *entry = &rank->item.entry[i];
+        if (entry->whose == TRC_USAGE_PROCESS) {
+            of_process.value[ANA_USAGE_ALL_CPU] = (double)entry->value[TRC_USAGE_CPU];
+            of_process.value[TRC_USAGE_READ] = (double)entry->value[TRC_USAGE_READ];
+            of_process.value[TRC_USAGE_WRITTEN] = (double)entry->value[TRC_USAGE_WRITTEN];
+        }
+        for (uint32_t f = 0; entry->whose == TRC_USAGE_NODE && f < TRC_USAGE_FIELDS; f++)
+            rank->node[f] += (double)entry->value[f];
+        rank->has_node |= entry->whose == TRC_USAGE_NODE;
+    }
+    for (size_t i = 0; i < TRC_MAX_THREADS; i++) {
+        struct thread *thread = rank->thread[i];
+        if (!thread || !thread->counted || rank->end_ns <= rank->begin_ns)
+            continue;
+        if (thread->spans == SPANS)
+            join_spans(thread);
+        thread->span[thread->spans++] = of_process;
+    }
+    for (size_t i = 0; i < rank->item.n; i++) {
+        const struct trc_usage *entry = &rank->item.entry[i];
+        struct thread *thread =
+            entry->whose >= TRC_USAGE_THREAD ? thread_of(rank, entry->whose - TRC_USAGE_THREAD) : NULL;
+        if (!thread)
+            continue;
+        for (uint32_t f = 0; thread->spans && thread->counted && f < TRC_USAGE_FIELDS; f++)
+            thread->span[thread->spans - 1].value[f] += entry->fields >> f & 1 ? (double)entry->value[f] : 0;
+        thread->counted = true;
+    }
+}
+
+/* Reads the item that comes next, if there is one. */
+static void look_ahead(struct ana_why *why, size_t index)
+{
+    struct ana_usage_rank *rank = why->rank[index].usage;
+    rank->ahead = trc_usage_next(rank->cursor, &rank->item) == TRC_OK;
+    if (!rank->ahead)
+        return;
+    rank->begin_ns = ana_clock_job_time(why->clock, index, rank->item.begin);
+    rank->end_ns = ana_clock_job_time(why->clock, index, rank->item.end);
+}
+
+/* Has the threads look again at their first event that ends at or after `ns`. */
+static void wake_threads(struct ana_why_rank *rank, int64_t ns)
+{
+    for (uint32_t i = 0; i < rank->threads; i++)
+        if (rank->thread[i].spanned_ns > ns)
+            rank->thread[i].spanned_ns = ns;
+}
+
+/* Takes all items that end until `ns`. */
+static void take_items(struct ana_why *why, size_t index, int64_t ns)
+{
+    struct ana_usage_rank *rank = why->rank[index].usage;
+    if (!rank->ahead)
+        look_ahead(why, index);
+    bool any = false;
+    for (; rank->ahead && rank->end_ns <= ns; any = true) {
+        take_item(rank);
+        look_ahead(why, index);
+    }
+    if (any)
+        wake_threads(&why->rank[index], INT64_MIN);
+}
+
+void ana_why_usage_refresh(struct ana_why *why)
+{
+    for (size_t i = 0; i < why->ranks; i++) {
+        struct ana_usage_rank *rank = why->rank[i].usage;
+        if (!rank || rank->ahead)
+            continue;
+        look_ahead(why, i);
+        if (rank->ahead)
+            wake_threads(&why->rank[i], rank->end_ns);
+    }
+}
+
+const double *ana_why_node_usage(const struct ana_why *why, size_t index)
+{
+    const struct ana_usage_rank *rank = why->rank[index].usage;
+    return rank && rank->has_node ? rank->node : NULL;
+}
+
+/* ---- segments --------------------------------------------------------------------------------------------------- */
+
+void ana_usage_touch(struct ana_why *why, size_t index, uint32_t thread, uint32_t number)
+{
+    struct ana_usage_rank *rank = why->rank[index].usage;
+    struct thread *of = rank && thread < TRC_MAX_THREADS ? rank->thread[thread] : NULL;
+    struct ana_segment *segment = ana_segment_at(why, number);
+    segment->span = why->rank[index].thread[thread].span;
+    segment->before_ns = segment->total_ns;
+    if (of && of->touched < TOUCHED)
+        of->segment[of->touched++] = number;
+}
+
+/* Gives a segment its part of a span: `ns` of it, while so much of it was outside of calls. */
+static void share_out(struct ana_segment *segment, const struct span *span, double ns, double outside_ns,
+                      struct ana_usage_sums *once)
+{
+    double length = (double)(span->end_ns - span->begin_ns);
+    if (!(ns > 0) || (!segment->usage && !(segment->usage = calloc(1, sizeof *segment->usage))))
+        return;
+    bool pure = outside_ns >= PURE * length;
+    struct ana_usage_sums *to[] = {&segment->usage->all, pure ? &segment->usage->pure : NULL, once};
+    for (size_t i = 0; i < sizeof to / sizeof *to; i++) {
+        if (!to[i])
+            continue;
+        to[i]->covered_ns += ns;
+        to[i]->outside_ns += ns * (outside_ns < length ? outside_ns / length : 1);
+        add_values(to[i]->value, span->value, ns / outside_ns, ns / length);
+    }
+}
+
+static double overlap_ns(int64_t begin, int64_t end, const struct span *span)
+{
+    int64_t from = begin > span->begin_ns ? begin : span->begin_ns, to = end < span->end_ns ? end : span->end_ns;
+    return to > from ? (double)(to - from) : 0;
+}
+
+/* A thread's way from the end of its last call to the begin of this one. */
+struct gap {
+    int64_t begin_ns, end_ns;
+    double part; /* of it that is no poll */
+    uint32_t segment;
+};
+
+static void settle_spans(struct ana_why *why, struct thread *thread, const struct gap *gap, int64_t ns)
+{
+    struct ana_segment *segment = gap->segment ? ana_segment_at(why, gap->segment) : NULL;
+    struct ana_usage_sums once = {0};
+    bool whole = false;
+    for (uint32_t i = 0; i < thread->spans; i++) {
+        const struct span *span = &thread->span[i];
+        double mine = overlap_ns(gap->begin_ns, gap->end_ns, span) * gap->part, outside = mine;
+        uint32_t touched = i ? 0 : thread->touched; /* their times ended before the gap: in the first span */
+        for (uint32_t k = 0; k < touched; k++) {
+            const struct ana_segment *of = ana_segment_at(why, thread->segment[k]);
+            outside += (double)(of->total_ns - of->before_ns - (thread->segment[k] == gap->segment ? ns : 0));
+        }
+        for (uint32_t k = 0; k < touched; k++) {
+            struct ana_segment *of = ana_segment_at(why, thread->segment[k]);
+            double took = (double)(of->total_ns - of->before_ns - (thread->segment[k] == gap->segment ? ns : 0));
+            share_out(of, span, took, outside, NULL);
+        }
+        if (segment)
+            share_out(segment, span, mine, outside, &once);
+        whole |= gap->begin_ns <= span->begin_ns && gap->end_ns >= span->end_ns;
+    }
+    if (whole && segment && segment->usage && ns > segment->usage->longest_ns) {
+        segment->usage->longest = once;
+        segment->usage->longest_ns = ns;
+    }
+}
+
+void ana_usage_settle(struct ana_why *why, const struct ana_event *e, uint32_t number, int64_t ns)
+{
+    struct ana_why_rank *rank = &why->rank[e->index];
+    struct ana_why_thread *thread = &rank->thread[e->thread];
+    thread->spanned_ns = INT64_MAX;
+    if (!rank->usage || e->thread >= TRC_MAX_THREADS)
+        return;
+    take_items(why, e->index, e->end_ns);
+    thread->spanned_ns = rank->usage->ahead ? rank->usage->end_ns : INT64_MAX;
+    struct thread *of = rank->usage->ahead ? thread_of(rank->usage, e->thread) : rank->usage->thread[e->thread];
+    if (!of)
+        return;
+    if (!of->spans) { /* nothing was counted until now */
+        of->touched = 0;
+        thread->span = ++why->last_span;
+        return;
+    }
+    int64_t length = e->begin_ns - thread->end_ns;
+    struct gap gap = {.begin_ns = thread->end_ns,
+                      .end_ns = e->begin_ns,
+                      .part = number && ns > 0 && length > 0 ? (double)ns / (double)length : 0,
+                      .segment = number};
+    settle_spans(why, of, &gap, ns);
+    int64_t last_ns = of->span[of->spans - 1].end_ns;
+    of->spans = of->touched = 0;
+    thread->span = ++why->last_span;
+    if (!number || e->begin_ns <= last_ns)
+        return;
+    ana_usage_touch(why, e->index, e->thread, number);
+    int64_t from_ns = last_ns > thread->end_ns ? last_ns : thread->end_ns;
+    ana_segment_at(why, number)->before_ns -= (int64_t)((double)(e->begin_ns - from_ns) * gap.part);
+}

@@ -1,0 +1,55 @@
+/* Joins what the kernel counted (trace/format/format_usage.h) to segments.
+ *
+ * Between two heartbeats, in a *span*, a thread was in some segments and calls; what was counted for it there is shared
+ * out by time; page faults and bytes to segments only.  So a segment that fills whole spans has just its own counts, and a short one its part of those of the
+ * spans that it lies in; `outside_ns` tells how much of these spans were calls.  The time of a segment that lies in no
+ * span is not covered.
+ *
+ * Memory is bounded: a few spans for each thread, those of a long call added up; nothing where nothing was counted. */
+#ifndef ANA_WHY_USAGE_H
+#define ANA_WHY_USAGE_H
+
+#include "trace/format/format_usage.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ana_clock;
+struct ana_event;
+struct ana_why;
+struct trc_file;
+
+/* What was counted for a segment of one rank: by enum trc_usage_field, and the processor time of the whole process. */
+enum { ANA_USAGE_ALL_CPU = TRC_USAGE_FIELDS, ANA_USAGE_NUMBERS };
+struct ana_usage_sums {
+    double covered_ns;               /* of the segment's time, so much was counted */
+    double outside_ns;               /* of that, weighed: the share of the spans in which the thread was in no call */
+    double value[ANA_USAGE_NUMBERS]; /* of the thread; bytes: of its process */
+};
+struct ana_segment_usage {
+    struct ana_usage_sums all;
+    struct ana_usage_sums pure;    /* of that, what lies in spans with hardly any call: as long segments have them */
+    struct ana_usage_sums longest; /* of the longest of its times that filled a whole span */
+    int64_t longest_ns;            /* 0: none did */
+};
+
+/* The usage of one rank; NULL: it has none. */
+struct ana_usage_rank;
+/* Frees it; NULL is none. */
+void ana_usage_free(struct ana_usage_rank *rank);
+
+/* Says where usage is read: `files` by rank index, which must outlive `why` as `clock` must.  Without it there is none.
+ */
+void ana_why_read_usage(struct ana_why *why, struct trc_file *const *files, const struct ana_clock *clock);
+/* Takes up what came, after the files were refreshed. */
+void ana_why_usage_refresh(struct ana_why *why);
+/* What was counted for the node of a rank so far, by enum trc_usage_field; NULL: nothing. */
+const double *ana_why_node_usage(const struct ana_why *why, size_t index);
+
+/* The slow paths of ana_why_event. */
+/* Notes that a segment (its number + 1) of the thread takes time in the span that is under way; before it is added. */
+void ana_usage_touch(struct ana_why *why, size_t index, uint32_t thread, uint32_t segment);
+/* Shares out the spans that end within an event, or within the segment (0: none) before it, which took `ns`. */
+void ana_usage_settle(struct ana_why *why, const struct ana_event *event, uint32_t segment, int64_t ns);
+
+#endif
