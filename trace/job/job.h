@@ -452,11 +452,11 @@ void ana_summary_free(struct ana_summary *summary);
 
 /* ---- over time ------------------------------------------------------------------------------------------------- */
 
-enum ana_series_kind { ANA_SERIES_SENT, ANA_SERIES_RECEIVED, ANA_SERIES_CALLS, ANA_SERIES_MPI_SHARE };
-/* Fills `n` equal steps of the selected time: bytes/s, calls/s or share, summed over the selected ranks (share:
- * averaged), NAN where nothing is known.  From the pyramid: O(ranks x n). */
-void ana_series(const struct ana_job *job, struct ana_selection selection, enum ana_series_kind kind, size_t n,
-                double *out);
+enum ana_series_kind { ANA_SERIES_SENT, ANA_SERIES_RECEIVED, ANA_SERIES_CALLS, ANA_SERIES_MPI_SHARE, ANA_SERIES_KINDS };
+/* Fills `n` equal steps of the selected time, of each kind that is not NULL: bytes/s, calls/s or share, summed over the
+ * selected ranks (share: averaged), NAN where nothing is known.  From the pyramid: O(ranks x n). */
+void ana_series(const struct ana_job *job, struct ana_selection selection, size_t n,
+                double *const out[ANA_SERIES_KINDS]);
 
 /* One cell of the timeline: how its time was spent. */
 struct ana_timeline_cell {

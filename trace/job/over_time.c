@@ -220,11 +220,10 @@ void ana_timeline(struct ana_job *job, size_t index, int64_t begin_ns, int64_t e
 
 /* Sums of one step over the ranks. */
 struct step {
-    double total, known_ns, longest_ns;
+    double total[ANA_SERIES_KINDS], known_ns, longest_ns;
 };
 
-static void add_rank(const struct ana_job *job, size_t index, const struct range *w, enum ana_series_kind kind,
-                     struct step *step)
+static void add_rank(const struct ana_job *job, size_t index, const struct range *w, struct step *step)
 {
     struct ana_span known = ana_known_time(job, index);
     for (size_t i = 0; i < w->n; i++) {
@@ -240,29 +239,27 @@ static void add_rank(const struct ana_job *job, size_t index, const struct range
             mpi += sum.ns[c];
         step[i].known_ns += here;
         step[i].longest_ns = fmax(step[i].longest_ns, here);
-        step[i].total += kind == ANA_SERIES_SENT       ? sum.sent
-                         : kind == ANA_SERIES_RECEIVED ? sum.received
-                         : kind == ANA_SERIES_CALLS    ? sum.calls
-                                                       : fmin(mpi, here);
+        step[i].total[ANA_SERIES_SENT] += sum.sent;
+        step[i].total[ANA_SERIES_RECEIVED] += sum.received;
+        step[i].total[ANA_SERIES_CALLS] += sum.calls;
+        step[i].total[ANA_SERIES_MPI_SHARE] += fmin(mpi, here);
     }
 }
 
-void ana_series(const struct ana_job *job, struct ana_selection selection, enum ana_series_kind kind, size_t n,
-                double *out)
+void ana_series(const struct ana_job *job, struct ana_selection selection, size_t n,
+                double *const out[ANA_SERIES_KINDS])
 {
-    for (size_t i = 0; i < n; i++)
-        out[i] = NAN;
     int64_t begin = selection.begin_ns > job->begin_ns ? selection.begin_ns : job->begin_ns;
     int64_t end = selection.end_ns < job->end_ns ? selection.end_ns : job->end_ns;
     struct step *step = calloc(n + 1, sizeof *step);
-    if (step && job->lane && end > begin) {
-        struct range w = {begin, end, n, NULL};
-        for (size_t r = 0; r < job->count; r++)
-            if (ana_selected(selection.ranks, r))
-                add_rank(job, r, &w, kind, step);
-        for (size_t i = 0; i < n; i++)
-            if (step[i].known_ns > 0)
-                out[i] = step[i].total / (kind == ANA_SERIES_MPI_SHARE ? step[i].known_ns : step[i].longest_ns / 1e9);
-    }
+    struct range w = {begin, end, n, NULL};
+    for (size_t r = 0; step && job->lane && end > begin && r < job->count; r++)
+        if (ana_selected(selection.ranks, r))
+            add_rank(job, r, &w, step);
+    for (int kind = 0; kind < ANA_SERIES_KINDS; kind++)
+        for (size_t i = 0; out[kind] && i < n; i++) {
+            double known = !step ? 0 : kind == ANA_SERIES_MPI_SHARE ? step[i].known_ns : step[i].longest_ns / 1e9;
+            out[kind][i] = known > 0 ? step[i].total[kind] / known : NAN;
+        }
     free(step);
 }

@@ -26,4 +26,10 @@ static inline int64_t ana_wall_ns(void)
     return ana_clock_read(CLOCK_REALTIME);
 }
 
+/* The time of processors that this process has taken. */
+static inline int64_t ana_used_ns(void)
+{
+    return ana_clock_read(CLOCK_PROCESS_CPUTIME_ID);
+}
+
 #endif

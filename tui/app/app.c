@@ -133,7 +133,7 @@ int64_t tui_app_known_end(const struct tui_app *app)
     while (s.end_ns - s.begin_ns >= PARTS) {
         int64_t from = s.begin_ns, width = s.end_ns - from;
         int last = PARTS - 1;
-        ana_series(app->job, s, ANA_SERIES_CALLS, PARTS, part);
+        ana_series(app->job, s, PARTS, (double *[ANA_SERIES_KINDS]){[ANA_SERIES_CALLS] = part});
         while (last >= 0 && isnan(part[last]))
             last--;
         if (last < 0)

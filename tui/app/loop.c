@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A running job is read every TICK_MS, however long the reading takes.  At least BREATH_MS are left to draw and to take
- * keys. */
-enum { TICK_MS = 400, BREATH_MS = 50, ADVANCE_NS = 100000000, ALL = 0 };
+/* A running job is read every TICK_MS, or as rarely as it takes to use one SHARE-th of a processor, but at least every
+ * MOST_MS.  At least BREATH_MS are left to draw and to take keys. */
+enum { TICK_MS = 400, MOST_MS = 1500, SHARE = 50, BREATH_MS = 50, ADVANCE_NS = 100000000, ALL = 0 };
 
 /* Writes the screen as text to the first hpctop-screen-N.txt of the working directory that does not exist. */
 static void write_screen(struct tui_app *app, const struct tui_grid *grid)
@@ -43,17 +43,20 @@ struct loop {
     double done; /* share of the events that have been read */
     bool stuck;  /* further events can only be read after the next refresh */
     bool redraw, repaint;
+    int64_t drawing_ns; /* of a processor, that the last drawing took */
 };
 
 static void draw_screen(struct loop *l)
 {
     int cols, rows;
+    int64_t before_ns = ana_used_ns();
     l->term.ops->size(l->term.data, &cols, &rows);
     if ((cols != l->grid.cols || rows != l->grid.rows) && !tui_grid_resize(&l->grid, cols, rows))
         return;
     tui_app_draw(l->app, &l->grid);
     l->term.ops->show(l->term.data, &l->grid, l->repaint);
     l->redraw = l->repaint = false;
+    l->drawing_ns = ana_used_ns() - before_ns;
 }
 
 /* Reads events of a new selection, all of them or for budget_ns, and sums it up again.  Only a selection that was asked
@@ -112,6 +115,18 @@ static void handle_event(struct loop *l, const struct tui_event *event, int *rea
     l->repaint |= (*reaction & TUI_REPAINT) != 0;
 }
 
+/* Reads what is new; returns after how many ms, counted from now, that is to be done again. */
+static int64_t tick(struct loop *l)
+{
+    int64_t began = ana_now_ns() / 1000000, before_ns = ana_used_ns();
+    refresh_job(l, ADVANCE_NS);
+    l->stuck = false;
+    int64_t took = ana_now_ns() / 1000000 - began;
+    int64_t rest = (ana_used_ns() - before_ns + l->drawing_ns) / 1000000 * SHARE;
+    rest = rest < TICK_MS ? TICK_MS : rest > MOST_MS ? MOST_MS : rest;
+    return rest - took > BREATH_MS ? rest - took : BREATH_MS;
+}
+
 void tui_loop(struct tui_app *app, struct tui_term term, bool live)
 {
     struct loop l = {.app = app, .term = term, .done = app->analysed, .redraw = true};
@@ -121,10 +136,8 @@ void tui_loop(struct tui_app *app, struct tui_term term, bool live)
     while (!(reaction & TUI_QUIT)) {
         int64_t now = ana_now_ns() / 1000000;
         if (live && now >= next) {
-            refresh_job(&l, ADVANCE_NS);
-            l.stuck = false;
-            next =
-                now + TICK_MS > ana_now_ns() / 1000000 + BREATH_MS ? now + TICK_MS : ana_now_ns() / 1000000 + BREATH_MS;
+            int64_t rest = tick(&l);
+            next = ana_now_ns() / 1000000 + rest;
         }
         if (!live && app->stale)
             settle_selection(&l, ALL);

@@ -163,33 +163,33 @@ static void draw_graphs(const struct tui_app *app, struct tui_grid *grid, struct
     static const struct {
         const char *label;
         enum ana_unit unit;
-        enum ana_series_kind kind;
         enum tui_style style;
         double max;
-    } graphs[] = {{"sent", ANA_BYTES_PER_S, ANA_SERIES_SENT, TUI_STYLE_SENT, 0},
-                  {"recv", ANA_BYTES_PER_S, ANA_SERIES_RECEIVED, TUI_STYLE_RECEIVED, 0},
-                  {"calls", ANA_PER_S, ANA_SERIES_CALLS, TUI_STYLE_RATE, 0},
-                  {"in MPI", ANA_SHARE, ANA_SERIES_MPI_SHARE, TUI_STYLE_NOTABLE, 1}};
+    } graphs[ANA_SERIES_KINDS] = {[ANA_SERIES_SENT] = {"sent", ANA_BYTES_PER_S, TUI_STYLE_SENT, 0},
+                                  [ANA_SERIES_RECEIVED] = {"recv", ANA_BYTES_PER_S, TUI_STYLE_RECEIVED, 0},
+                                  [ANA_SERIES_CALLS] = {"calls", ANA_PER_S, TUI_STYLE_RATE, 0},
+                                  [ANA_SERIES_MPI_SHARE] = {"in MPI", ANA_SHARE, TUI_STYLE_NOTABLE, 1}};
     enum { LEFT = 20, MOST = 512 };
-    double now[4], series[MOST];
+    double now[ANA_SERIES_KINDS], series[ANA_SERIES_KINDS][MOST];
     char text[ANA_TEXT];
     int height = rect.h / 4, n = rect.w - LEFT < MOST ? rect.w - LEFT : MOST;
     struct ana_selection selection = tui_app_selection(app);
     tui_app_range(app, &selection.begin_ns, &selection.end_ns);
     sum_rates(app, now);
-    for (int i = 0; i < 4; i++) {
+    if (n >= 4)
+        ana_series(app->job, selection, (size_t)n, (double *[]){series[0], series[1], series[2], series[3]});
+    for (int i = 0; i < ANA_SERIES_KINDS; i++) {
         int y = i * height + height - 1;
         tui_put(grid, rect, 1, y, TUI_STYLE_LABEL, graphs[i].label);
         ana_number(text, sizeof text, graphs[i].unit, now[i], true);
         tui_put_right(grid, rect, LEFT - 1, y, isnan(now[i]) ? TUI_STYLE_DIM : TUI_STYLE_STRONG, text);
         if (n < 4)
             continue;
-        ana_series(app->job, selection, graphs[i].kind, (size_t)n, series);
         struct tui_rect area = {rect.x + LEFT, rect.y + i * height, n, height};
         if (height == 1)
-            tui_plot_spark(grid, area, 0, 0, graphs[i].style, series, (size_t)n, graphs[i].max);
+            tui_plot_spark(grid, area, 0, 0, graphs[i].style, series[i], (size_t)n, graphs[i].max);
         else
-            tui_plot_area(grid, area, graphs[i].style, series, (size_t)n, graphs[i].max);
+            tui_plot_area(grid, area, graphs[i].style, series[i], (size_t)n, graphs[i].max);
     }
 }
 

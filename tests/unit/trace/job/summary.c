@@ -152,18 +152,20 @@ static void over_time(void)
 
     double v[3];
     struct ana_selection all = {.begin_ns = 0, .end_ns = INT64_MAX};
-    ana_series(job, all, ANA_SERIES_SENT, 1, v);
+    ana_series(job, all, 1, (double *[ANA_SERIES_KINDS]){[ANA_SERIES_SENT] = v});
     CHECK(is(v[0], (4096 + 16) / 3001e-6));
-    ana_series(job, all, ANA_SERIES_RECEIVED, 1, v);
+    ana_series(job, all, 1, (double *[ANA_SERIES_KINDS]){[ANA_SERIES_RECEIVED] = v});
     CHECK(is(v[0], (4096 + 16) / 3001e-6));
-    ana_series(job, all, ANA_SERIES_CALLS, 1, v);
+    ana_series(job, all, 1, (double *[ANA_SERIES_KINDS]){[ANA_SERIES_CALLS] = v});
     CHECK(is(v[0], 4 / 3001e-6));
-    ana_series(job, all, ANA_SERIES_MPI_SHARE, 1, v);
+    ana_series(job, all, 1, (double *[ANA_SERIES_KINDS]){[ANA_SERIES_MPI_SHARE] = v});
     CHECK(is(v[0], 2030.0 / 6002));
     const uint8_t second[] = {0, 1};
-    ana_series(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX, .ranks = second}, ANA_SERIES_SENT, 1, v);
+    ana_series(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX, .ranks = second}, 1,
+               (double *[ANA_SERIES_KINDS]){[ANA_SERIES_SENT] = v});
     CHECK(is(v[0], 8 / 3001e-6));
-    ana_series(job, (struct ana_selection){.begin_ns = 5000000, .end_ns = 6000000}, ANA_SERIES_SENT, 2, v);
+    ana_series(job, (struct ana_selection){.begin_ns = 5000000, .end_ns = 6000000}, 2,
+               (double *[ANA_SERIES_KINDS]){[ANA_SERIES_SENT] = v});
     CHECK(isnan(v[0]) && isnan(v[1]));
     ana_job_close(job);
     folder_remove();

@@ -51,7 +51,8 @@ static void a_job_that_grows(void)
     ana_timeline(job, 1, 4300000, 4700000, 2, cell);
     CHECK(cell[0].share[TRC_CAT_P2P] == 1 && cell[1].share[TRC_CAT_P2P] == 1);
     double v[2];
-    ana_series(job, (struct ana_selection){.begin_ns = 4300000, .end_ns = 4700000}, ANA_SERIES_MPI_SHARE, 2, v);
+    ana_series(job, (struct ana_selection){.begin_ns = 4300000, .end_ns = 4700000}, 2,
+               (double *[ANA_SERIES_KINDS]){[ANA_SERIES_MPI_SHARE] = v});
     CHECK(is(v[0], 0.5) && isnan(v[1]));
     ana_summary_free(&s);
 
@@ -131,7 +132,8 @@ static void recycled_events(void)
     CHECK(cell[0].share[TRC_CAT_COMPUTE] == 0 && cell[0].share[TRC_CAT_MANAGE] == 0); /* not known */
     CHECK(fabs(cell[9].share[TRC_CAT_MANAGE] - 0.5) < 0.01);
     double v[10];
-    ana_series(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, ANA_SERIES_CALLS, 10, v);
+    ana_series(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, 10,
+               (double *[ANA_SERIES_KINDS]){[ANA_SERIES_CALLS] = v});
     CHECK(isnan(v[0]) && fabs(v[9] - 1e6) < 2e4);
     ana_summary_free(&s);
     ana_job_close(job);

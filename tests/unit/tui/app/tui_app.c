@@ -117,7 +117,8 @@ static void live(void)
 static bool is_known(int64_t begin_ns, int64_t end_ns)
 {
     double part;
-    ana_series(app.job, (struct ana_selection){.begin_ns = begin_ns, .end_ns = end_ns}, ANA_SERIES_CALLS, 1, &part);
+    ana_series(app.job, (struct ana_selection){.begin_ns = begin_ns, .end_ns = end_ns}, 1,
+               (double *[ANA_SERIES_KINDS]){[ANA_SERIES_CALLS] = &part});
     return !isnan(part);
 }
 
