@@ -84,6 +84,8 @@ struct ipo_source {
     void (*add_facts)(void);
     /* A thread of the program records for the first time; in that thread. */
     void (*thread_came)(struct ipo_thread *);
+    /* MPI_Pcontrol has returned; in its thread. */
+    void (*level)(int);
     /* A thread has died, and another one takes its state over. */
     void (*thread_left)(struct ipo_thread *);
     /* The recording ends, in the program's thread. */

@@ -147,7 +147,7 @@ void ipo_calls_prepare(const struct ipo_class *classes)
         call->describe = classes[call->opclass].describe;
         call->finish = classes[call->opclass].finish;
         /* After most local calls there is nothing to learn. */
-        bool local = trc_opclass_is(call->opclass, TRC_FACT_LOCAL);
+        bool local = trc_opclass_is(call->opclass, TRC_FACT_LOCAL) && call->opclass != TRC_OP_PCONTROL;
         if (local && !call->makes && !call->frees && !ipo_has(call, ROLE_REQUEST_OUT) &&
             !ipo_has(call, ROLE_REQUEST_INOUT) && !ipo_has(call, ROLE_NAME))
             call->finish = NULL;

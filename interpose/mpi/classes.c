@@ -1,6 +1,7 @@
 /* The functions for each class of calls; and the few calls that begin and end the recording. */
 #include "interpose/mpi/describe.h"
 #include "interpose/core/process.h"
+#include "interpose/core/source.h"
 #include "interpose/mpi/living.h"
 #include "interpose/mpi/start.h"
 
@@ -11,6 +12,15 @@ static void describe_level(struct ipo_frame *frame, uintptr_t *args)
     frame->sig.tag = (int)ipo_arg(frame->call, args, ROLE_LEVEL);
     if (frame->call->opclass == TRC_OP_ABORT)
         ipo_mpi_aborting(frame->sig.tag);
+}
+
+static void finish_level(struct ipo_frame *frame, const uintptr_t *args)
+{
+    (void)args;
+    int kept = errno;
+    ipo_emit(frame);
+    IPO_ASK_SOURCES(level, frame->sig.tag);
+    errno = kept;
 }
 
 static void describe_finalize(struct ipo_frame *frame, uintptr_t *args)
@@ -46,7 +56,7 @@ const struct ipo_class ipo_classes[] = {
     [TRC_OP_INIT] = {NULL, NULL, finish_init_call},
     [TRC_OP_FINALIZE] = {NULL, describe_finalize, finish_finalize},
     [TRC_OP_ABORT] = {NULL, describe_level, NULL},
-    [TRC_OP_PCONTROL] = {NULL, describe_level, NULL},
+    [TRC_OP_PCONTROL] = {NULL, describe_level, finish_level},
     [TRC_OP_SEND] = {NULL, ipo_describe_send, ipo_finish_send},
     [TRC_OP_SSEND] = {NULL, ipo_describe_send, ipo_finish_send},
     [TRC_OP_RECV] = {ipo_want_status, ipo_describe_recv, ipo_finish_recv},

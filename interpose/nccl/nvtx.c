@@ -2,14 +2,17 @@
  * the profiler plugin, and for all others that ask for an injection.
  *
  * NVTX is a header: every library has a copy of its own, which asks for NVTX_INJECTION64_PATH once and calls what is
- * exported here.  Only domains with the name NCCL are read; other ranges of a program cost it an empty call.
+ * exported here.  Domains with the name NCCL are read here; ranges of the program and of its other libraries are regions
+ * (interpose/regions), those of NVIDIA's libraries cost an empty call.
  * Layouts: nvtxTypes.h, nvToolsExt.h and nvToolsExtPayload.h of NVTX 3; payloads: NCCL's src/include/nvtx*.h. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/nccl/profiler.h"
 #include "interpose/nccl/hooks.h"
 #include "interpose/core/state.h"
 #include "interpose/load/objects.h"
+#include "interpose/regions/nvtx.h"
 
+#include <dlfcn.h>
 #include <string.h>
 #define XXH_INLINE_ALL
 #define XXH_NO_STDLIB
@@ -17,26 +20,10 @@
 
 /* ---- layouts */
 
-struct attributes {
-    uint16_t version, size;
-    uint32_t category;
-    int32_t color_type;
-    uint32_t color;
-    int32_t payload_type;
-    int32_t payloads;
-    const struct payload *payload;
-    int32_t message_type;
-    const void *message;
-};
-struct payload {
-    uint64_t schema;
-    size_t size;
-    const void *bytes;
-};
-enum { PAYLOAD_EXTENSION = (int32_t)0xDFBD0009, MESSAGE_ASCII = 1, MESSAGE_REGISTERED = 3 };
+enum { PAYLOAD_EXTENSION = (int32_t)0xDFBD0009 };
 
-enum { TABLE_CALLBACKS = 1, MODULE_CORE2 = 5 };
-enum { RANGE_PUSH = 4, RANGE_POP = 5, REGISTER_STRING = 10, DOMAIN_CREATE = 12 };
+enum { TABLE_CALLBACKS = 1, MODULE_CORE = 1, MODULE_CORE2 = 5 };
+enum { RANGE_START = 2, RANGE_END = 3, RANGE_PUSH = 4, RANGE_POP = 5, REGISTER_STRING = 10, DOMAIN_CREATE = 12 };
 struct callbacks {
     size_t size;
     int (*functions_of)(int module, ipo_function ***table, unsigned *size);
@@ -68,10 +55,27 @@ static bool is_nccl(const struct domain *domain)
     return domain >= domains && domain < domains + DOMAINS;
 }
 
+/* Domains of NVIDIA's other libraries: their ranges are no regions of the program. */
+static struct domain left_out;
+
+/* Whether code at an address is of one of these libraries. */
+static bool is_of_nvidia(const void *address)
+{
+    static const char *const names[] = {"libcu", "libnv", "libnccl"};
+    Dl_info info;
+    if (!dladdr((void *)(uintptr_t)address, &info) || !info.dli_fname)
+        return false;
+    const char *slash = strrchr(info.dli_fname, '/'), *file = slash ? slash + 1 : info.dli_fname;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(file, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
 static void *create_domain(const char *name)
 {
     if (!name || strcmp(name, "NCCL") != 0)
-        return NULL;
+        return is_of_nvidia(__builtin_return_address(0)) ? &left_out : NULL;
     const void *base = ipo_object_base(__builtin_return_address(0));
     for (int i = 0; i < DOMAINS; i++) {
         const void *free = NULL;
@@ -83,14 +87,15 @@ static void *create_domain(const char *name)
 
 static void *register_string(const struct domain *domain, const char *text)
 {
-    return is_nccl(domain) ? (void *)(uintptr_t)(1 + ipo_profiler_row(text, false)) : NULL;
+    return is_nccl(domain) ? (void *)(uintptr_t)(1 + ipo_profiler_row(text, false))
+                           : (void *)(uintptr_t)ipo_nvtx_string(text);
 }
 
-static int find_row(const struct attributes *with)
+static int find_row(const struct ipo_nvtx_attributes *with)
 {
-    if (with->message_type == MESSAGE_REGISTERED)
+    if (with->message_type == IPO_NVTX_REGISTERED)
         return (int)(uintptr_t)with->message - 1;
-    return with->message_type == MESSAGE_ASCII ? ipo_profiler_row(with->message, false) : -1;
+    return with->message_type == IPO_NVTX_ASCII ? ipo_profiler_row(with->message, false) : -1;
 }
 
 /* ---- payloads: 2.16 to 2.24 without the communicator, from 2.25 behind its hash */
@@ -116,7 +121,7 @@ static int32_t read_int(const char *at)
     return value;
 }
 
-static struct said read_payload(enum ipo_nccl_id id, const struct payload *payload)
+static struct said read_payload(enum ipo_nccl_id id, const struct ipo_nvtx_payload *payload)
 {
     const struct ipo_nccl_call *call = &ipo_nccl_calls[id];
     struct said said = {.number = -1, .rank = -1};
@@ -179,7 +184,7 @@ static struct ipo_comm *find_comm(struct domain *domain, const struct said *said
     return atomic_load(&domain->comms) == 1 ? atomic_load(&domain->last) : NULL;
 }
 
-static void begin_range(struct domain *domain, int row, const struct attributes *with)
+static void begin_range(struct domain *domain, int row, const struct ipo_nvtx_attributes *with)
 {
     const struct ipo_nccl_call *about = &ipo_nccl_calls[row];
     struct said said = {.number = -1, .rank = -1};
@@ -207,10 +212,10 @@ static void begin_range(struct domain *domain, int row, const struct attributes 
     }
 }
 
-static int push_range(struct domain *domain, const struct attributes *with)
+static int push_range(struct domain *domain, const struct ipo_nvtx_attributes *with)
 {
     if (!is_nccl(domain))
-        return 0;
+        return domain == &left_out ? 0 : ipo_nvtx_push(with);
     if (depth++ > 0)
         return (int)depth - 1;
     int row = find_row(with);
@@ -223,7 +228,7 @@ static int push_range(struct domain *domain, const struct attributes *with)
     return 0;
 }
 
-static void end_range(struct domain *domain, const struct payload *payload)
+static void end_range(struct domain *domain, const struct ipo_nvtx_payload *payload)
 {
     struct said said = {.rank = -1};
     if (payload && call.open)
@@ -244,9 +249,11 @@ static void end_range(struct domain *domain, const struct payload *payload)
         atomic_fetch_sub(&domain->comms, 1);
 }
 
-static int pop_with_payload(struct domain *domain, const struct payload *payload, size_t n)
+static int pop_with_payload(struct domain *domain, const struct ipo_nvtx_payload *payload, size_t n)
 {
-    if (!is_nccl(domain) || depth == 0)
+    if (!is_nccl(domain))
+        return domain == &left_out ? 0 : ipo_nvtx_pop();
+    if (depth == 0)
         return 0;
     if (--depth == 0 && domain == outermost && call.open)
         end_range(domain, n > 0 ? payload : NULL);
@@ -256,6 +263,17 @@ static int pop_with_payload(struct domain *domain, const struct payload *payload
 static int pop_range(struct domain *domain)
 {
     return pop_with_payload(domain, NULL, 0);
+}
+
+static uint64_t start_range(const struct domain *domain, const struct ipo_nvtx_attributes *with)
+{
+    return is_nccl(domain) || domain == &left_out ? 0 : ipo_nvtx_start(with);
+}
+
+static void end_started(const struct domain *domain, uint64_t range)
+{
+    if (!is_nccl(domain) && domain != &left_out)
+        ipo_nvtx_end(range);
 }
 
 /* ---- what is exported */
@@ -269,10 +287,18 @@ int InitializeInjectionNvtx2(const void *(*table_of)(uint32_t))
     if (!callbacks || callbacks->size < sizeof *callbacks || !callbacks->functions_of(MODULE_CORE2, &table, &size) ||
         !table || size <= DOMAIN_CREATE)
         return 0;
-    *table[RANGE_PUSH] = (ipo_function)push_range;
-    *table[RANGE_POP] = (ipo_function)pop_range;
-    *table[REGISTER_STRING] = (ipo_function)register_string;
-    *table[DOMAIN_CREATE] = (ipo_function)create_domain;
+    const struct {
+        int at;
+        ipo_function function;
+    } slots[] = {{RANGE_START, (ipo_function)start_range},         {RANGE_END, (ipo_function)end_started},
+                 {RANGE_PUSH, (ipo_function)push_range},           {RANGE_POP, (ipo_function)pop_range},
+                 {REGISTER_STRING, (ipo_function)register_string}, {DOMAIN_CREATE, (ipo_function)create_domain}};
+    for (size_t i = 0; i < sizeof slots / sizeof *slots; i++)
+        if (table[slots[i].at])
+            *table[slots[i].at] = slots[i].function;
+    table = NULL;
+    if (callbacks->functions_of(MODULE_CORE, &table, &size) && table)
+        ipo_nvtx_take_default(table, size);
     return 1;
 }
 

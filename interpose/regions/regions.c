@@ -1,5 +1,6 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/regions/regions.h"
+#include "interpose/base/text.h"
 #include "interpose/core/source.h"
 #include "interpose/mpi/thread.h"
 #include "interpose/core/state.h"
@@ -45,7 +46,22 @@ static void take_thread(struct ipo_thread *thread)
     thread->stream.regions = &regions;
 }
 
-static const struct ipo_source regions_source = {.name = "regions", .thread_came = take_thread};
+/* The level that the thread's MPI_Pcontrol set is a region: "Pcontrol 2".  0 and less only leave the one before. */
+static void take_level(int level)
+{
+    static __thread uint32_t number;
+    struct ipo_text name = {0};
+    if (number)
+        ipo_region_end(number);
+    number = 0;
+    if (level <= 0)
+        return;
+    ipo_text_add(&name, "Pcontrol ");
+    ipo_text_add_number(&name, (uint64_t)level);
+    ipo_region_begin(number = ipo_region_number(name.text));
+}
+
+static const struct ipo_source regions_source = {.name = "regions", .thread_came = take_thread, .level = take_level};
 IPO_SOURCE(regions_source);
 
 /* What include/hpctop.h looks for, as programs were compiled with it: members are only added, at the end. */

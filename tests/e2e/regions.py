@@ -4,10 +4,12 @@ in any way, with and without libtrace.so."""
 import collections
 import re
 import subprocess
+import sys
 
-from common import TOP, calls, check, end, environment, hpctop, mpirun, report, run, traces, workload
+from common import TOP, calls, check, end, environment, hpctop, mpirun, report, run, skip, traces, workload
 
 ROUNDS = 20
+PYTHON3 = "/usr/bin/python3"  # the one of python3-mpi4py
 
 
 def dumped(path):
@@ -100,7 +102,134 @@ def compiled():
         check(what + ": with it", traced.code == 0 and traced.out == "recorded\n", traced)
 
 
+FORTRAN = """program steps
+    use mpi
+    use hpctop
+    implicit none
+    integer :: i, one = 1, total, ierr
+    call mpi_init(ierr)
+    do i = 1, 20
+        call hpctop_begin("step   ")
+        call mpi_allreduce(one, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierr)
+        call hpctop_end("step")
+        call mpi_pcontrol(merge(2, 0, i < 20))
+    end do
+    call hpctop_begin("left")
+    call hpctop_end()
+    call hpctop_end("nowhere")
+    print *, "recorded: ", hpctop_is_recorded()
+    call mpi_finalize(ierr)
+end program steps
+"""
+
+PYTHON = """import hpctop
+from mpi4py import MPI
+
+@hpctop.region("step")
+def step():
+    with hpctop.region("exchange"):
+        MPI.COMM_WORLD.allreduce(1)
+
+try:
+    with hpctop.region("fails"):
+        raise ValueError
+except ValueError:
+    pass
+for _ in range(20):
+    step()
+hpctop.begin("left"); hpctop.end()
+hpctop.end("nowhere")
+print("recorded:", hpctop.is_recorded())
+"""
+
+NVTX = """#include <nvtx3/nvToolsExt.h>
+#include <mpi.h>
+#include <stdio.h>
+
+int main(int argc, char **argv)
+{
+    int one = 1, sum, levels = 0;
+    nvtxRangePushA("main");
+    MPI_Init(&argc, &argv);
+    nvtxDomainHandle_t domain = nvtxDomainCreateA("solver");
+    nvtxEventAttributes_t with = {.version = NVTX_VERSION, .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+                                  .messageType = NVTX_MESSAGE_TYPE_REGISTERED};
+    with.message.registered = nvtxDomainRegisterStringA(domain, "exchange");
+    for (int i = 0; i < 20; i++) {
+        levels += nvtxRangePushA("step");
+        nvtxDomainRangePushEx(domain, &with);
+        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        nvtxDomainRangePop(domain);
+        nvtxRangeEnd(nvtxRangeStartA("started"));
+        nvtxRangePushW(L"wide");
+        nvtxRangePop();
+        levels += nvtxRangePop();
+    }
+    MPI_Finalize();
+    printf("levels: %d\\n", levels);
+    return nvtxRangePop();
+}
+"""
+
+
+def seen_in(name, wanted):
+    rep = report(name)
+    times = {r["name"]: r["times"] for r in rep["regions"]} if rep else {}
+    check(name + ": regions and how often", times == wanted, times)
+    return rep
+
+
+def in_fortran():
+    with open("steps.f90", "w") as f:
+        f.write(FORTRAN)
+    built = run(["mpifort", "-Wall", "-Wextra", "-Werror", "-o", "steps", TOP + "/include/hpctop.f90", "steps.f90"])
+    if not check("Fortran: the module is compiled", built.code == 0, built):
+        return
+    bare, done = run(["./steps"]), mpirun(2, ["./steps"], "fortran")
+    check("Fortran: without libtrace.so", bare.code == 0 and bare.out.split() == ["recorded:", "F"], bare)
+    check("Fortran: with it", done.code == 0 and done.out.split() == ["recorded:", "T"] * 2, done)
+    rep = seen_in("fortran", {"step": 40, "left": 2, "Pcontrol 2": 38})
+    check("Fortran: an end of none", rep and rep["regions_unmatched"] == 2, rep)
+
+
+def in_python():
+    with open("steps.py", "w") as f:
+        f.write(PYTHON)
+    if run([PYTHON3, "-c", "import mpi4py"]).code:
+        skip("Python", "no mpi4py")
+        return
+    path = TOP + "/include"
+    bare, done = run(["env", "PYTHONPATH=" + path, PYTHON3, "steps.py"]), mpirun(2, [PYTHON3, "steps.py"], "python", PYTHONPATH=path)
+    check("Python: without libtrace.so", bare.code == 0 and bare.out == "recorded: False\n", bare)
+    check("Python: with it", done.code == 0 and done.out == "recorded: True\n" * 2, done)
+    rep = seen_in("python", {"step": 40, "exchange": 40, "fails": 2, "left": 2})
+    check("Python: an end of none", rep and rep["regions_unmatched"] == 2, rep)
+
+
+def in_nvtx():
+    got = run([sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps", "--target", "nvtx",
+               "--only-binary", ":all:", "nvidia-nvtx-cu12"], timeout=300)
+    if got.code:
+        skip("NVTX", "its headers cannot be had")
+        return
+    with open("ranges.c", "w") as f:
+        f.write(NVTX)
+    built = run(["mpicc", "-Invtx/nvidia/nvtx/include", "-o", "ranges", "ranges.c", "-ldl"])
+    if not check("NVTX: the program is compiled", built.code == 0, built):
+        return
+    bare, done = run(["./ranges"]), mpirun(2, ["./ranges"], "nvtx")
+    check("NVTX: without libtrace.so nobody reads it", bare.out == "levels: %d\n" % (20 * 2 * -2), bare)
+    check("NVTX: the levels are those of the standard", done.out == "levels: %d\n" % (20 * 2) * 2, done)
+    rep = seen_in("nvtx", {"main": 2, "step": 40, "exchange": 40, "started": 40, "wide": 40})
+    check("NVTX: all ends fit", rep and "regions_unmatched" not in rep, rep)
+    done = mpirun(2, ["./ranges"], "kept-out", HPCTOP_NCCL="symbols,plugin")
+    check("NVTX: kept out", done.out == bare.out * 2 and not report("kept-out")["regions"], done)
+
+
 files()
 reported()
 compiled()
+in_fortran()
+in_python()
+in_nvtx()
 end()
