@@ -7,6 +7,7 @@ struct graph {
     const uint32_t *place;
     struct ana_loops *loops;
     uint16_t *node_of; /* by place, + 1 */
+    bool is_over;      /* ranks have come to MPI_Finalize: no loop is still under way */
     struct ana_loop_set next[ANA_LOOP_NODES];
     struct ana_loop_set round[ANA_LOOP_NODES]; /* by node: those that can be gone round through without it */
 };
@@ -243,7 +244,8 @@ static bool marks_of(const struct graph *g, size_t x, size_t y, const struct ana
 struct times {
     uint64_t usual; /* more than two times in three; 0: it varies */
     bool always;
-    bool cut; /* always, and before the first or after the last of x a part of that */
+    bool cut_first, cut_last; /* always, but before the first of x, and after the last, a part of that */
+    uint64_t gaps, few;       /* how often x followed x; of these, how often with y once between, or not at all */
 };
 
 static struct times times_between(const struct ana_iter_mark *x, const struct ana_iter_mark *y)
@@ -261,6 +263,8 @@ static struct times times_between(const struct ana_iter_mark *x, const struct an
                 first = so_far;
             } else if (pass == 1) {
                 alike += same;
+                t.gaps++;
+                t.few += times <= 1;
             } else if (votes == 0) {
                 t.usual = times;
                 votes = 1;
@@ -273,7 +277,9 @@ static struct times times_between(const struct ana_iter_mark *x, const struct an
         t.usual = 0;
     uint64_t last = x->stride == 1 && y->count > before ? y->count - before : 0;
     uint64_t whole = t.usual / x->stride;
-    t.cut = t.always && ((first > slack && first + slack < whole) || (last > slack && last + slack < whole));
+    t.cut_first = t.always && first > slack && first + slack < whole;
+    t.cut_last = t.always && last > slack && last + slack < whole;
+    t.few = x->stride == 1 && y->stride == 1 ? t.few : 0;
     t.usual = whole;
     return t;
 }
@@ -285,12 +291,18 @@ static bool is_detour(const struct graph *g, const struct ana_loop *outer, const
     for (size_t i = 0; i < g->loops->nodes; i++)
         if (ana_loop_has(&outer->head, i))
             only_io &= g->loops->node[i].is_io;
-    if (!passes(g, outer->end, inner->end) || !marks_of(g, outer->end, inner->end, &x, &y))
+    if (!marks_of(g, outer->end, inner->end, &x, &y))
         return false;
     struct times t = times_between(x, y);
     size_t inside = size_of(&inner->in), around = size_of(&outer->in) - inside;
+    bool cut = t.cut_first || (t.cut_last && (g->is_over || t.usual >= ANA_LOOP_DETOUR));
+    bool chance = !t.usual && t.few * ANA_LOOP_DETOUR_FEW >= t.gaps && t.gaps;
+    if (around < inside && chance)
+        return true;
+    if (!passes(g, outer->end, inner->end))
+        return false;
     bool seldom = t.usual >= ANA_LOOP_DETOUR_FAR || y->count < ANA_LOOP_DETOUR_NEAR * x->count;
-    return only_io || (t.usual >= ANA_LOOP_DETOUR && t.cut) || (around < inside && seldom);
+    return only_io || (t.usual > 1 && cut) || (around < inside && seldom);
 }
 
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
@@ -346,6 +358,8 @@ bool ana_loops_find(const struct ana_iter *iter, const struct ana_why *why, cons
     if (!g)
         return false;
     *g = (struct graph){.iter = iter, .place = place, .loops = loops};
+    for (size_t i = 0; i < why->places.count; i++)
+        g->is_over |= ((const struct ana_why_place *)ana_map_value(&why->places, i))->ends;
     g->node_of = calloc(why->places.count + 1, sizeof *g->node_of);
     bool ok = g->node_of && add_nodes(g, why->places.count);
     if (ok) {

@@ -9,10 +9,11 @@
  * `for i { step; every 10th time: save }` calls as `for i { for j in 0..9 { step }; save }` does.  A level is therefore
  * taken for a *detour* from the level inside where
  *   it only reads and writes files, or
- *   it comes every n-th time (n >= ANA_LOOP_DETOUR), and the first or last time the count was another: no loop was cut
- *   off there, or
+ *   it comes every n-th time, and the first or last time the count was smaller: no loop was cut off there (the last time
+ *   of a job that did not end counts for n >= ANA_LOOP_DETOUR only: an iteration may be under way), or
  *   it has fewer places than what is inside, and comes every n-th time but for a few (n >= ANA_LOOP_DETOUR_FAR), or more
- *   than once in ANA_LOOP_DETOUR_NEAR times: an inner loop seldom runs once. */
+ *   than once in ANA_LOOP_DETOUR_NEAR times, or at random, a part of 1 in ANA_LOOP_DETOUR_FEW after one time or none: an
+ *   inner loop seldom runs once. */
 #ifndef ANA_LOOP_H
 #define ANA_LOOP_H
 
@@ -22,6 +23,7 @@
 #define ANA_LOOP_DETOUR      5
 #define ANA_LOOP_DETOUR_FAR  8
 #define ANA_LOOP_DETOUR_NEAR 2
+#define ANA_LOOP_DETOUR_FEW  3
 #define ANA_LOOP_NODES       256u /* places that are looked at: those called most often, by most ranks */
 #define ANA_LOOP_LEVELS      6u
 

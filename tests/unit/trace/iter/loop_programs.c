@@ -9,7 +9,7 @@
 #include "trace/session/session.h"
 #include <stdlib.h>
 
-enum { RANKS = 3, PARTS = 6, RIGHT_PERCENT = 90 };
+enum { RANKS = 3, PARTS = 6, RIGHT_PERCENT = 94 };
 
 enum part_kind { PLAIN, INNER, SOME_RANKS, EVERY };
 struct part {
