@@ -6,7 +6,7 @@
  *   queued   another process runs on its core
  *   reads    it reads a file past the cache
  *   faults   it maps memory, touches it and gives it back
- *   work     it works twice as long */
+ *   work     it works four times as long */
 #include "truth.h"
 #include <fcntl.h>
 #include <mpi.h>
@@ -20,6 +20,7 @@
 
 #define TIMES 40
 #define WORK  50000000 /* turns of a loop: some 20 ms */
+#define READS 12       /* so many blocks each time */
 #define BLOCK (8u << 20)
 #define PAGES (32u << 20)
 
@@ -155,8 +156,8 @@ int main(int argc, char **argv)
     for (int i = 0; i < TIMES; i++) {
         barrier();
         struct counts before = counts_now();
-        compute(works ? 2 * WORK : WORK);
-        for (int k = 0; reads && k < 4; k++)
+        compute(works ? 4 * WORK : WORK);
+        for (int k = 0; reads && k < READS; k++)
             if (pread(fd, block, BLOCK, 0) != BLOCK)
                 fprintf(stderr, "machine: it cannot read past the cache\n"), MPI_Abort(MPI_COMM_WORLD, 1);
         if (faults)

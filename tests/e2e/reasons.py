@@ -68,14 +68,19 @@ def alike(got, want):
 
 
 def is_right(mode, why, own, other):
-    """Whether the words say what takes most of the difference, and as much of it as the program has measured."""
+    """Whether the words say what takes most of the difference, or nearly, and as much of it as the program has
+    measured."""
     more = {part: own[part] - other[part] for part in ("queued", "blocked", "cpu")}
-    most = max(more, key=more.get)
-    if most == "queued":  # planted, or other programs of this machine are in the way
+    least = 0.75 if other["queued"] <= 0.2 * other["seconds"] else 0.25  # in calls the other competes for its core, too
+    return any(tells(part, mode, why, own, other) for part in more if more[part] >= least * max(more.values()))
+
+
+def tells(part, mode, why, own, other):
+    if part == "queued":  # planted, or other programs of this machine are in the way
         same = re.match(r"same work, (\d+\.\d) x the time: ", why)
         return (abs(share_in(why, "waited") - own["queued"] / own["seconds"]) <= CLOSE and
                 (not same or alike(float(same.group(1)), own["seconds"] / other["seconds"]) and alike(own["cpu"], other["cpu"])))
-    if most == "blocked":
+    if part == "blocked":
         return (mode == "reads" and alike(bytes_in(why), own["read"]) and
                 abs(share_in(why, "processor") - own["blocked"] / own["seconds"]) <= CLOSE)
     if mode == "faults":

@@ -116,16 +116,19 @@ struct ana_reason ana_reason_of(struct ana_reason_side own, struct ana_reason_si
         return alone(&own, &p);
     if (is_known(&usual, 0))
         u = parts_of(&usual);
-    if (!is_known(&usual, OUTSIDE)) { /* it computes all the time, at most */
-        u.cpu = usual.ns;
-        u.queued = u.blocked = 0;
+    bool counted = is_known(&usual, OUTSIDE);
+    if (!counted) { /* mostly in calls: what it computes, and waits for a processor, is only roughly known */
+        double share = u.cpu > 0 ? u.cpu / (u.cpu + u.queued) : 1;
+        u.cpu = usual.ns * share;
+        u.queued = usual.ns - u.cpu;
+        u.blocked = 0;
     }
     double more = own.ns - usual.ns, queued = p.queued - u.queued, blocked = p.blocked - u.blocked, cpu = p.cpu - u.cpu;
     double most = fmax(queued, fmax(blocked, cpu));
     if (more < NOTABLE * own.ns || most < EXPLAINS * more)
         return (struct ana_reason){0};
     if (most == queued) {
-        bool same = fabs(cpu) <= SAME * p.cpu;
+        bool same = counted && fabs(cpu) <= SAME * p.cpu;
         return (struct ana_reason){
             .kind = ANA_REASON_QUEUED, .factor = same ? own.ns / usual.ns : 0, .share = p.queued / own.ns};
     }
