@@ -51,7 +51,9 @@ def is_recorded():
 def _number_of(name):
     number = _numbers.get(name)
     if number is None:
-        number = _numbers[name] = _recorder.number(str(name).encode("utf-8", "replace"))
+        number = _recorder.number(str(name).encode("utf-8", "replace"))
+        if len(_numbers) < 4096:
+            _numbers[name] = number
     return number
 
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define NAMES   4096u
+#define PROBES  32u  /* for one name: those of a program that makes them up as it runs find no room soon */
 #define LONGEST 255u /* bytes of a name that are kept */
 _Static_assert(NAMES < TRC_REGION_MOST, "ids");
 
@@ -47,7 +48,7 @@ static struct name *make_name(const char *text, size_t length)
 static uint32_t find_number(const char *text, size_t length)
 {
     struct name *mine = NULL;
-    for (uint32_t i = 0, at = hash(text, length) % NAMES; i < NAMES; i++, at = (at + 1) % NAMES) {
+    for (uint32_t i = 0, at = hash(text, length) % NAMES; i < PROBES; i++, at = (at + 1) % NAMES) {
         struct name *there = atomic_load_explicit(&names[at], memory_order_acquire);
         if (!there && !mine && !(mine = make_name(text, length)))
             break;

@@ -8,7 +8,9 @@
 /* Places of the table of the default domain. */
 enum { START_EX = 4, START_A = 5, START_W = 6, END = 7, PUSH_EX = 8, PUSH_A = 9, PUSH_W = 10, POP = 11 };
 
+enum { DEEP = 64 };
 static __thread int depth;
+static __thread uint32_t pushed[DEEP];
 
 /* ---- names ------------------------------------------------------------------------------------------------------ */
 
@@ -25,6 +27,8 @@ static uint32_t number_of_wide(const wchar_t *text)
 
 static uint32_t number_of(const struct ipo_nvtx_attributes *with)
 {
+    if (!with)
+        return ipo_region_number("range");
     uint32_t registered = (uint32_t)(uintptr_t)with->message;
     if (with->message && with->message_type == IPO_NVTX_ASCII)
         return ipo_region_number(with->message);
@@ -45,6 +49,8 @@ const void *ipo_nvtx_string(const char *text)
 static int push(uint32_t number)
 {
     ipo_region_begin(number);
+    if (depth < DEEP)
+        pushed[depth] = number;
     return depth++;
 }
 
@@ -57,8 +63,9 @@ int ipo_nvtx_pop(void)
 {
     if (depth == 0)
         return -1; /* none is open: what the innermost region is, was entered otherwise */
-    ipo_region_end(0);
-    return --depth;
+    depth--;
+    ipo_region_end(depth < DEEP ? pushed[depth] : 0);
+    return depth;
 }
 
 /* A range is known by its number and the thread that started it. */

@@ -163,6 +163,14 @@ int main(int argc, char **argv)
         nvtxRangeEnd(nvtxRangeStartA("started"));
         nvtxRangePushW(L"wide");
         nvtxRangePop();
+        if (argc > 1) { /* ranges that cross, and one without attributes */
+            nvtxRangePushA("outer");
+            nvtxRangeId_t copy = nvtxRangeStartA("copy");
+            nvtxRangePop();
+            nvtxRangeEnd(copy);
+            nvtxRangePushEx(NULL);
+            nvtxRangePop();
+        }
         levels += nvtxRangePop();
     }
     MPI_Finalize();
@@ -222,6 +230,10 @@ def in_nvtx():
     check("NVTX: the levels are those of the standard", done.out == "levels: %d\n" % (20 * 2) * 2, done)
     rep = seen_in("nvtx", {"main": 2, "step": 40, "exchange": 40, "started": 40, "wide": 40})
     check("NVTX: all ends fit", rep and "regions_unmatched" not in rep, rep)
+    done = mpirun(2, ["./ranges", "crossing"], "crossing")
+    check("NVTX: ranges that cross", done.out == "levels: %d\n" % (20 * 2) * 2, done)
+    # `copy` ends only because `outer` does, each time: it has no time.
+    seen_in("crossing", {"main": 2, "step": 40, "exchange": 40, "started": 40, "wide": 40, "outer": 40, "copy": 0, "range": 40})
     done = mpirun(2, ["./ranges"], "kept-out", HPCTOP_NCCL="symbols,plugin")
     check("NVTX: kept out", done.out == bare.out * 2 and not report("kept-out")["regions"], done)
 

@@ -62,7 +62,7 @@ static bool sort_in(struct ana_portions *of)
         key_of(p, key);
         struct ana_portion *to = ana_map_add(&sorted, key[0], key[1], key[2]);
         ok = to;
-        if (ok && to->ns) {
+        if (ok && (to->ns || to->total_ns > 0)) {
             ok = take_over(to, p);
         } else if (ok) {
             *to = *p;

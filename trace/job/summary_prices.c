@@ -1,5 +1,6 @@
 /* Summaries of the critical path, and of what it would save to mend what is on it. */
 #include "trace/job/job_impl.h"
+#include "trace/job/window.h"
 #include "trace/util/numfmt.h"
 #include "trace/why/path.h"
 #include "trace/why/replay.h"
@@ -137,7 +138,8 @@ static bool list_prices(const struct ana_job *job, struct ana_summary *s, const 
     }
     struct ana_price *device = &s->prices[s->price_count];
     *device = (struct ana_price){.kind = ANA_PRICE_DEVICE, .rank = s->price_ranks, .ranks = 1, .path_ns = -1};
-    device->saves_ns = ana_earlier(job->upper->exposed(job, device->rank), s->path_ns);
+    if (ana_of_all_time(&s->selection)) /* of a window it is not kept */
+        device->saves_ns = ana_earlier(job->upper->exposed(job, device->rank), s->path_ns);
     s->price_count += device->saves_ns > 0;
     qsort(s->prices, s->price_count, sizeof *s->prices, by_savings);
     return true;

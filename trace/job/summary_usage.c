@@ -90,7 +90,7 @@ bool ana_summary_usage(struct ana_summary *s, const struct ana_why *why, const u
 
 static uint64_t larger(uint64_t a, double b)
 {
-    return b > (double)a ? (uint64_t)b : a;
+    return b >= 0x1p63 ? UINT64_C(1) << 63 : b > (double)a ? (uint64_t)b : a; /* files may say anything */
 }
 
 bool ana_summary_networks(const struct ana_job *job, struct ana_summary *s, const struct ana_why *why)

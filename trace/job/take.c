@@ -106,7 +106,8 @@ void ana_take_device_wait(struct ana_job *job, const struct ana_wait_span *span,
     if (!in_window(job, span->begin_ns, span->end_ns))
         return;
     keep_wait(job, span, &(struct ana_tally_note_wait){0}, ana_store_comm(&job->store, comm_identity));
-    ana_why_device_wait(&job->pass.why, span);
+    ana_why_device_wait(&job->pass.why, span,
+                        ana_span_overlap((struct ana_span){span->begin_ns, span->end_ns}, job->window));
 }
 
 static bool room_for_spans(struct ana_job *job, size_t n)

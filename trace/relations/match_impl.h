@@ -146,6 +146,7 @@ struct ana_match {
     struct ana_map early;       /* struct ana_joined of those that not all have begun, by identity, sequence, index */
     struct ana_map begun_colls; /* struct ana_begun_coll by identity, sequence, 0 */
     struct ana_map partners;    /* struct ana_partner_line by identity, from << 32 | to, kind */
+    size_t partners_most;       /* partners: when to look for unused ones */
     size_t sweep_at;            /* channels: when to look for unused ones */
     uint64_t serial;
     struct ana_ends waiting; /* sends received but not complete, oldest first */

@@ -9,7 +9,7 @@
 #include "trace/relations/partners.h"
 #include <string.h>
 
-#define LINES_MOST (1u << 18)
+#define LINES_MOST (1u << 20)
 
 enum link { POST_TO_START, POST_TO_COMPLETE, COMPLETE_TO_WAIT, TO_NEIGHBOR, LINKS };
 
@@ -46,6 +46,19 @@ static void add_end(struct ana_match *match, uint64_t identity, struct ana_partn
         report(match, identity, needs ? kept : end, needs ? end : kept);
 }
 
+/* Forgets the lines on which nobody is ahead: they begin anew as well as they go on. */
+static void sweep(struct ana_match *match)
+{
+    for (size_t i = match->partners.count; i-- > 0;) {
+        struct ana_partner_line *line = ana_map_value(&match->partners, i);
+        if (line->made == line->needed)
+            ana_map_remove(&match->partners, line);
+    }
+    match->partners_most = match->partners.count * 2 + LINES_MOST / 16;
+    if (match->partners_most > LINES_MOST)
+        match->partners_most = LINES_MOST;
+}
+
 /* Adds a call to its lines with all of these ranks. */
 static void add_ends(struct ana_match *match, const struct ana_event *event, uint64_t identity,
                      const struct trc_ranks *ranks, enum link link, bool needs)
@@ -57,6 +70,8 @@ static void add_ends(struct ana_match *match, const struct ana_event *event, uin
         if (other == ANA_NOBODY || other == own)
             continue;
         uint64_t pair = needs ? other << 32 | own : own << 32 | other;
+        if (match->partners.count >= match->partners_most && match->partners_most < LINES_MOST)
+            sweep(match);
         struct ana_partner_line *line = match->partners.count < LINES_MOST
                                             ? ana_map_add(&match->partners, identity, pair, link)
                                             : ana_map_find(&match->partners, identity, pair, link);

@@ -127,9 +127,9 @@ void ana_why_wait(struct ana_why *why, const struct ana_wait_span *whole, int64_
     follow_later(why, &wait);
 }
 
-void ana_why_device_wait(struct ana_why *why, const struct ana_wait_span *span)
+void ana_why_device_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t counted_ns)
 {
-    struct ana_late_wait wait = late_wait(span, span->end_ns - span->begin_ns);
+    struct ana_late_wait wait = late_wait(span, counted_ns);
     wait.device = true;
     follow_later(why, &wait);
 }

@@ -110,8 +110,9 @@ void ana_why_message(struct ana_why *why, const struct ana_message *message);
 void ana_why_instance(struct ana_why *why, const struct ana_instance *instance);
 /* Takes the completion of a nonblocking one, after its wait. */
 void ana_why_joined(struct ana_why *why, const struct ana_joined *joined);
-/* Takes a wait of a GPU for a launch by another rank: no call of the waiter's is longer by it. */
-void ana_why_device_wait(struct ana_why *why, const struct ana_wait_span *span);
+/* Takes a wait of a GPU for a launch by another rank, of which `counted_ns` count: no call of the waiter's is longer by
+ * it. */
+void ana_why_device_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t counted_ns);
 /* Takes what a call needs of a particular rank, after its wait. */
 void ana_why_need(struct ana_why *why, const struct ana_need *need);
 /* Follows the waits that ended ANA_DELAY_LAG_NS before `now_ns`, in job time, and replays the run up to there; INT64_MAX:

@@ -19,12 +19,12 @@ struct parts {
     double beside; /* processor time of other threads */
 };
 
-/* Whether the counts cover its time, and it had at least `outside` of the spans that it lies in. */
+/* Whether the counts cover its time (without processor time the kernel does not count that), and it had at least `outside` of the spans that it lies in. */
 static bool is_known(const struct ana_reason_side *side, double outside)
 {
     const struct ana_usage_sums *sums = side->sums;
-    return sums && sums->covered_ns >= LEAST_NS && sums->covered_ns >= COVERED * side->total_ns &&
-           sums->outside_ns >= outside * sums->covered_ns;
+    return sums && sums->value[TRC_USAGE_CPU] > 0 && sums->covered_ns >= LEAST_NS &&
+           sums->covered_ns >= COVERED * side->total_ns && sums->outside_ns >= outside * sums->covered_ns;
 }
 
 static struct parts parts_of(const struct ana_reason_side *side)
@@ -43,6 +43,12 @@ static struct parts parts_of(const struct ana_reason_side *side)
     return p;
 }
 
+/* A sum as a whole number; files may say anything. */
+static uint64_t whole(double sum)
+{
+    return sum >= 0x1p63 ? UINT64_C(1) << 63 : sum > 0 ? (uint64_t)sum : 0;
+}
+
 /* What takes it from the processor: storage, if it reads or writes more than usual, else not known. */
 static struct ana_reason off_processor(const struct ana_reason_side *own, const struct parts *p, const struct parts *u)
 {
@@ -51,9 +57,9 @@ static struct ana_reason off_processor(const struct ana_reason_side *own, const 
     bool reads = p->read >= MORE_TIMES * u->read && (p->read - u->read) * times >= MORE_BYTES;
     bool writes = p->written >= MORE_TIMES * u->written && (p->written - u->written) * times >= MORE_BYTES;
     if (reads && p->read >= p->written)
-        reason = (struct ana_reason){ANA_REASON_READS, 0, reason.share, (uint64_t)(p->read * times)};
+        reason = (struct ana_reason){ANA_REASON_READS, 0, reason.share, whole(p->read * times)};
     else if (writes)
-        reason = (struct ana_reason){ANA_REASON_WRITES, 0, reason.share, (uint64_t)(p->written * times)};
+        reason = (struct ana_reason){ANA_REASON_WRITES, 0, reason.share, whole(p->written * times)};
     else if (p->beside >= BESIDE * p->blocked)
         reason = (struct ana_reason){0}; /* it waits for threads of its own, which are not counted one by one */
     return reason;
@@ -81,7 +87,7 @@ static struct ana_reason on_processor(const struct ana_reason_side *own, const s
     double times = own->total_ns / own->ns, more = p->cpu - u->cpu, in_kernel = p->system - u->system;
     if (is_known(usual, 0) && in_kernel >= EXPLAINS * more && p->faults >= MORE_TIMES * u->faults &&
         in_kernel <= FAULT_NS * (p->faults - u->faults))
-        return (struct ana_reason){ANA_REASON_FAULTS, 0, p->system / own->ns, (uint64_t)(p->faults * times)};
+        return (struct ana_reason){ANA_REASON_FAULTS, 0, p->system / own->ns, whole(p->faults * times)};
     struct hardware own_has = hardware_of(own), usual_has = hardware_of(usual);
     if (p->beside < BESIDE * p->cpu && own_has.instructions > 0 && usual_has.instructions > 0) {
         double work = own_has.instructions / usual_has.instructions, cycles = own_has.cycles / usual_has.cycles;
@@ -93,6 +99,8 @@ static struct ana_reason on_processor(const struct ana_reason_side *own, const s
     }
     if (p->beside >= BESIDE * p->cpu)
         return (struct ana_reason){0}; /* it may only spin until they come */
+    if (!(u->cpu > 0))
+        return (struct ana_reason){0};
     return (struct ana_reason){.kind = ANA_REASON_TIME, .factor = p->cpu / u->cpu};
 }
 
