@@ -95,8 +95,9 @@ def sized(whole):
           large["late_s"] >= 4 * 0.03 - 0.02 and small["late_p50_s"] < 0.01, sizes)
     check("a late sender is no slow message", large["latency_min_s"] < 0.5 * large["late_p50_s"], large)
     rates = {(p["src"], p["dst"]): p["bandwidth"] for p in whole["pairs"]}
-    check("bandwidth of sizes and pairs", rates[1, 0] > 0 and large["bandwidth"] > small["bandwidth"] > 0 and
-          large["bytes"] / large["bandwidth"] < large["messages"] * large["latency_max_s"] * 1.01, (rates, sizes))
+    each = {k: s["bytes"] / s["bandwidth"] / s["messages"] for k, s in sizes.items()}
+    check("bandwidth of sizes and pairs", all(r > 0 for r in rates.values()) and
+          all(0.99 * s["latency_min_s"] <= each[k] <= 1.01 * s["latency_max_s"] for k, s in sizes.items()), (rates, sizes))
     rep = report("--from", "0", "--to", "1000", "traffic")
     late = [s for s in rep["standouts"] if s["from_bytes"] == 262144]
     with open(TOP + "/workloads/traffic.c") as f:
