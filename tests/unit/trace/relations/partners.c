@@ -129,9 +129,43 @@ static void expect(const struct job *want)
     folder_remove();
 }
 
+/* Communicators that are made, used once and dropped, more than there is room for at a time: each wait is still seen. */
+static void many_communicators(void)
+{
+    enum { COMMS = 20000, FIRST = 10 };
+    static const int32_t all[RANKS] = {0, 1, 2}, beside[RANKS][3] = {{1, -1}, {0, 2, -1}, {1, -1}},
+                         round[RANKS][3] = {{1, 2, -1}, {0, 2, -1}, {0, 1, -1}};
+    folder_make("partners");
+    for (int r = 0; r < RANKS; r++) {
+        struct tb *tb = tb_new(r, RANKS);
+        struct trc_sig sig = tb_sig((enum tb_call)NEIGHBOR), end = tb_sig((enum tb_call)FINALIZE);
+        sig.flags = TRC_SIG_COLL;
+        for (uint32_t i = 0; i < COMMS; i++) {
+            int64_t begin = 100000 * (int64_t)(i + 1), late = r == 0 ? 5000 : 0;
+            sig.comm = FIRST + i;
+            tb_comm(tb, FIRST + i, 1000 + i, r, all, RANKS);
+            uint32_t list = list_of(tb, i ? beside[r] : round[r]); /* so that room ends in the midst of one */
+            tb_neighbors(tb, FIRST + i, list, list);
+            tb_event(tb, 0, &sig, begin + late, begin + 6000, (struct tb_more){0});
+        }
+        tb_event(tb, 0, &end, 100000 * (int64_t)(COMMS + 2), 100000 * (int64_t)(COMMS + 3), (struct tb_more){0});
+        folder_write(tb, r);
+        tb_free(tb);
+    }
+    struct ana_job *job = folder_open();
+    struct ana_summary s = folder_summary(job);
+    CHECK(s.wait_count == 2 && s.waits[0].waiter == 1 && s.waits[0].culprit == 0 && s.waits[0].count == COMMS &&
+              s.waits[0].lost_ns == (int64_t)COMMS * 5000,
+          "%zu, of them %llu", s.wait_count, s.wait_count ? (unsigned long long)s.waits[0].count : 0);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
 int main(void)
 {
     tb_use_calls(table, CALLS);
+    many_communicators();
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++)
         expect(&jobs[i]);
     return check_result();
