@@ -65,6 +65,18 @@ static struct ana_value of_value(struct ana_value x)
              : of_text, char *                                                                                         \
              : of_text, struct ana_value                                                                               \
              : of_value)(x)
+/* The type of such a value, without computing it. */
+#define TYPE(x)                                                                                                        \
+    _Generic((x), uint64_t                                                                                             \
+             : ANA_UNSIGNED, uint32_t                                                                                  \
+             : ANA_UNSIGNED, int64_t                                                                                   \
+             : ANA_SIGNED, int32_t                                                                                     \
+             : ANA_SIGNED, double                                                                                      \
+             : ANA_REAL, bool                                                                                          \
+             : ANA_BOOL, const char *                                                                                  \
+             : ANA_WORDS, char *                                                                                       \
+             : ANA_WORDS, struct ana_value                                                                             \
+             : ANA_RANK_INDEX)
 
 /* ---- words of metrics.def --------------------------------------------------------------------------------------- */
 
@@ -183,13 +195,20 @@ static bool is_inside(const struct ana_rank *rank)
         const row_##kind *row = of;                                                                                    \
         (void)whole;                                                                                                   \
         return (needs) ? VALUE(known) : (struct ana_value){0};                                                         \
+    }                                                                                                                  \
+    static enum ana_value_type type_##kind##_##id(void)                                                                \
+    {                                                                                                                  \
+        const row_##kind *row = NULL;                                                                                  \
+        const struct ana_whole *whole = NULL;                                                                          \
+        (void)row, (void)whole;                                                                                        \
+        return TYPE(known);                                                                                            \
     }
 #include "trace/metric/metrics.def"
 #undef METRIC
 
 const struct ana_metric ana_metrics[ANA_METRICS] = {
 #define METRIC(kind, id, key, title, unit, needs, known, help)                                                         \
-    {ANA_KIND_##kind, key, title, unit, help, value_##kind##_##id},
+    {ANA_KIND_##kind, key, title, unit, help, value_##kind##_##id, type_##kind##_##id},
 #include "trace/metric/metrics.def"
 #undef METRIC
 };

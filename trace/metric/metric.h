@@ -11,7 +11,7 @@
 
 enum { ANA_UNIT_TEXT = -1 }; /* beside enum ana_unit */
 
-/* What the rows of a table are, and the screens that show it.  All but SITE have a list in JSON. */
+/* What the rows of a table are, and the screens that show it.  Each has a list in JSON. */
 enum ana_metric_kind {
     ANA_KIND_CALL,       /* struct ana_call_stat: Overview */
     ANA_KIND_RANK,       /* struct ana_rank_row: Ranks, Imbalance */
@@ -61,8 +61,9 @@ struct ana_whole {
 struct ana_whole ana_whole_of(const struct ana_job *job, const struct ana_summary *summary,
                               const struct ana_gpu_look *look);
 
+enum ana_value_type { ANA_UNKNOWN, ANA_UNSIGNED, ANA_SIGNED, ANA_REAL, ANA_BOOL, ANA_WORDS, ANA_RANK_INDEX };
 struct ana_value {
-    enum { ANA_UNKNOWN, ANA_UNSIGNED, ANA_SIGNED, ANA_REAL, ANA_BOOL, ANA_WORDS, ANA_RANK_INDEX } type;
+    enum ana_value_type type;
     union {
         uint64_t integer; /* a rank index, too */
         int64_t number;
@@ -78,6 +79,7 @@ struct ana_metric {
     int unit;         /* enum ana_unit or ANA_UNIT_TEXT */
     const char *help; /* what it means, with its formula */
     struct ana_value (*value)(const void *row, const struct ana_whole *whole);
+    enum ana_value_type (*type)(void); /* of its values that are known */
 };
 extern const struct ana_metric ana_metrics[ANA_METRICS];
 

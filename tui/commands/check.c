@@ -53,7 +53,7 @@ static cJSON *finding_object(const struct ana_job *job, const struct ana_finding
 
 static void print_json(const struct ana_job *job, const struct ana_findings *found)
 {
-    cJSON *root = cJSON_CreateObject();
+    cJSON *root = tui_json_document();
     cJSON *list = cJSON_AddArrayToObject(root, "findings");
     for (size_t i = 0; i < found->count; i++)
         cJSON_AddItemToArray(list, finding_object(job, &found->finding[i]));

@@ -82,7 +82,7 @@ static void add_run(cJSON *root, const char *key, const struct ana_diff_run *run
 
 static void print_json(const struct ana_diff *diff)
 {
-    cJSON *root = cJSON_CreateObject(), *row;
+    cJSON *root = tui_json_document(), *row;
     add_run(root, "before", &diff->run[0]);
     add_run(root, "after", &diff->run[1]);
     tui_json_real(root, "change", diff->change);

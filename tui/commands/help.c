@@ -2,6 +2,7 @@
 #include "tui/commands/command.h"
 #include "tui/views/help_lines.h"
 #include "tui/commands/manual.h"
+#include "tui/output/json_help.h"
 #include "trace/format/version.h"
 
 #include <langinfo.h>
@@ -111,13 +112,22 @@ static int print_overview(void)
     return tui_finish(TUI_EXIT_OK);
 }
 
+static int print_json(void)
+{
+    tui_json_help(stdout);
+    return tui_finish(TUI_EXIT_OK);
+}
+
 int tui_command_help(int argc, char **argv)
 {
     static const struct {
         const char *topic;
         int (*print)(void);
-    } topics[] = {
-        {"environment", print_environment}, {"keys", print_keys}, {"views", print_views}, {"man", print_manual}};
+    } topics[] = {{"environment", print_environment},
+                  {"keys", print_keys},
+                  {"views", print_views},
+                  {"json", print_json},
+                  {"man", print_manual}};
     if (argc < 2)
         return print_overview();
     if (argc > 2)

@@ -151,7 +151,7 @@ static void add_refusal(cJSON *o, const struct ana_hvd_set *set)
 
 static char *make_json(const struct ana_job *job, const struct ana_hvd *hvd, const struct ana_verdict *v)
 {
-    cJSON *root = cJSON_CreateObject(), *sets = cJSON_AddArrayToObject(root, "sets");
+    cJSON *root = tui_json_document(), *sets = cJSON_AddArrayToObject(root, "sets");
     for (size_t i = 0; i < hvd->sets; i++) {
         const struct ana_hvd_set *set = &hvd->set[i];
         cJSON *o = cJSON_CreateObject();

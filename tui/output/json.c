@@ -11,6 +11,14 @@ void tui_json_integer(cJSON *object, const char *key, uint64_t value)
     cJSON_AddRawToObject(object, key, text);
 }
 
+cJSON *tui_json_document(void)
+{
+    cJSON *root = cJSON_CreateObject();
+    if (root)
+        tui_json_integer(root, "version", TUI_JSON_VERSION);
+    return root;
+}
+
 static void add_exact(cJSON *object, const char *key, const char *exact)
 {
     cJSON_AddRawToObject(object, key, exact ? exact : "null");

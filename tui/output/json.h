@@ -7,6 +7,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Of the JSON that hpctop prints: rises when a key goes or changes its meaning. */
+#define TUI_JSON_VERSION 1u
+
+/* An object whose first key is the version; NULL: out of memory. */
+cJSON *tui_json_document(void);
+
 /* Adds an integer with all its digits. */
 void tui_json_integer(cJSON *object, const char *key, uint64_t value);
 

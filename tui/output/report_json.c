@@ -271,7 +271,7 @@ static void add_networks(cJSON *root, const struct ana_summary *s)
 char *tui_report_json(const struct ana_job *job, const struct ana_summary *s)
 {
     struct ana_whole whole = ana_whole_of(job, s, NULL);
-    cJSON *root = cJSON_CreateObject();
+    cJSON *root = tui_json_document();
     if (!root)
         return NULL;
     add_job(root, job, s);
@@ -280,6 +280,7 @@ char *tui_report_json(const struct ana_job *job, const struct ana_summary *s)
     add_ranks(root, s, &whole);
     tui_json_rows(root, "pairs", ANA_KIND_PAIR, s->pairs, sizeof *s->pairs, s->pair_count, &whole);
     tui_json_rows(root, "sizes", ANA_KIND_SIZE, s->sizes, sizeof *s->sizes, s->size_count, &whole);
+    tui_json_rows(root, "sites", ANA_KIND_SITE, s->sites, sizeof *s->sites, s->site_count, &whole);
     tui_json_rows(root, "collectives", ANA_KIND_COLLECTIVE, s->collectives, sizeof *s->collectives, s->collective_count,
                   &whole);
     tui_json_rows(root, "waits", ANA_KIND_WAIT, s->waits, sizeof *s->waits, s->wait_count, &whole);
@@ -343,7 +344,7 @@ static void add_fact(cJSON *to, const struct ana_job *job, const struct ana_verd
 
 char *tui_verdict_json(const struct ana_job *job, const struct ana_verdict *v, const char *summary)
 {
-    cJSON *root = cJSON_CreateObject();
+    cJSON *root = tui_json_document();
     if (!root)
         return NULL;
     tui_json_text(root, "state", ana_verdict_state_name(v->state));
