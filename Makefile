@@ -80,7 +80,11 @@ $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(SUPPORT_OBJ) $(BUILD)/libtui.a 
 YARDSTICK = $(BUILD)/tests/yardstick/yardstick
 $(YARDSTICK): $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/yardstick/*.c)) $(SUPPORT_OBJ) $(BUILD)/libtui.a $(BUILD)/libana.a
 	$(Q)$(CC) $(SAN) -o $@ $^ $(TUI_LIBS) -lpthread
-unit: $(UNIT_BIN) $(YARDSTICK)
+# Jobs of any number of ranks, made up by the recorder's own writer.
+MANY = $(BUILD)/tests/many/many
+$(MANY): $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/many/*.c) $(WRITER_SRC))
+	$(Q)$(CC) $(SAN) -o $@ $^
+unit: $(UNIT_BIN) $(YARDSTICK) $(MANY)
 
 # The recorder for its unit tests: the objects of libtrace.so, whose hidden names a program can link, and a fake MPI.
 # The wrappers keep their own names (ipo_w_Send) and lose those that they have for programs.

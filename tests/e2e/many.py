@@ -1,0 +1,99 @@
+# timeout: 120
+"""Made-up jobs of many ranks (tests/many): every count follows from the plan, and whoever was planted is named, in
+finished jobs, in such as hang, and live."""
+import atexit
+import json
+import os
+import random
+import shutil
+import subprocess
+
+from common import BUILD, check, end, hpctop, report, run, stop, wait_for
+
+MANY = os.path.join(BUILD, "tests/many/many")
+
+
+def make(folder, ranks, hosts, rounds, *more):
+    shutil.rmtree(folder, ignore_errors=True)
+    made = run([MANY, "--ranks", str(ranks), "--hosts", str(hosts), "--rounds", str(rounds), *more, folder])
+    if made.code != 0:
+        raise SystemExit("%s" % made)
+    return report(folder)
+
+
+def verdict(folder):
+    return json.loads(hpctop("verdict", "--json", "--hang", "3", folder).out)
+
+
+def neighbours(ranks, hosts):
+    return 0 if ranks < 3 else 4 if hosts > 2 and ranks // hosts > 1 else 2
+
+
+def counts():
+    """Jobs of any size: calls, messages, bytes, files, hosts."""
+    chance = random.Random(15)
+    for i in range(12):
+        ranks, rounds = chance.randint(1, 150), chance.randint(1, 40)
+        hosts = chance.randint(1, min(ranks, 9))
+        n, name = neighbours(ranks, hosts), "%d ranks, %d hosts, %d rounds" % (ranks, hosts, rounds)
+        rep = make("counts", ranks, hosts, rounds, "--files")
+        writes = rounds // 10
+        calls = 1 + rounds * (2 * n + (n > 0) + 1) + writes
+        check("calls: " + name, [r["calls"] for r in rep["ranks"]] == [calls] * ranks, rep["ranks"][0])
+        check("hosts: " + name, len(rep["job"]["hosts"]) == hosts and len({r["host"] for r in rep["ranks"]}) == hosts)
+        sent = rounds * (n * 8192 + 8) + writes * (1 << 20)
+        check("bytes: " + name, all(r["bytes_sent"] == sent and r["bytes_received"] == rounds * (n * 8192 + 8)
+                                    for r in rep["ranks"]), rep["ranks"][0])
+        check("messages: " + name, sum(p["messages"] for p in rep["pairs"]) == ranks * rounds * n)
+        seen = hpctop("report", "counts").out
+        check("pairs are complete: " + name, "without their other end" not in seen, seen[-300:])
+
+
+def planted():
+    """Whoever is late, hangs or is gone is to blame, and nobody else."""
+    chance = random.Random(16)
+    for i in range(3):
+        ranks, hosts = chance.randint(40, 160), chance.randint(2, 8)
+        rank, host, name = chance.randrange(ranks), chance.randrange(hosts), "%d, of %d" % (i, ranks)
+        make("planted", ranks, hosts, 40, "--late-rank", str(rank))
+        found = verdict("planted")
+        check("late rank " + name, "rank %d is late" % rank in found["summary"], found)
+        make("planted", ranks, hosts, 40, "--hang", str(rank))
+        found = verdict("planted")
+        check("rank that hangs " + name, found["class"] == "missing-in-collective" and found["culprits"] == [rank], found)
+        rep = make("planted", ranks, hosts, 40, "--dead", str(host))
+        there = [r["rank"] for r in rep["ranks"] if r["host"] == "node%03d" % host]
+        found = verdict("planted")
+        check("dead node " + name, found["class"] == "dead-rank" and sorted(found["culprits"]) == there, found)
+
+
+def live(name, arguments, wanted, look):
+    """Looks at a job while it is written, until it is as wanted."""
+    shutil.rmtree(name, ignore_errors=True)
+    job = subprocess.Popen([MANY, "--ranks", "60", "--hosts", "5", "--live", "60", "--round", "200", *arguments, name],
+                           stdout=subprocess.PIPE, start_new_session=True)
+    atexit.register(stop, job)
+    job.stdout.readline()
+    seen = []
+    check("live: " + name, wait_for(lambda: seen.append(look(name)) or seen[-1] == wanted or job.poll() is not None)
+          and job.poll() is None, seen[-1:])
+    stop(job)
+
+
+def progress(folder):
+    rep = report(folder)
+    calls = [r["calls"] for r in rep["ranks"]]
+    return rep["job"]["state"] == "running" and min(calls) > 30 and max(calls) - min(calls) < 3 * 10
+
+
+def blamed(folder):
+    found = verdict(folder)
+    return found["state"], found["culprits"]
+
+
+counts()
+planted()
+live("runs", [], True, progress)
+live("hangs", ["--hang", "33", "--fault", "5"], ("hung", [33]), blamed)
+live("dies", ["--dead", "2", "--fault", "5"], ("hung", list(range(24, 36))), blamed)
+end()
