@@ -71,7 +71,7 @@ static bool try_open(struct ana_bundle_file *f)
     free(f->error);
     f->error = NULL;
     if (trc_open(f->path, &f->file, error, sizeof error) == TRC_OK)
-        return true;
+        return f->fresh = true;
     f->file = NULL;
     trc_clean_text(error); /* it has the path in it */
     f->error = strdup(error);
@@ -114,17 +114,13 @@ static size_t folder_of(struct ana_bundle *bundle, const char *path)
     return number && *number ? *number - 1 : SIZE_MAX;
 }
 
-/* Adds a file that is not known yet and tries to open it; takes ownership of `path`. */
-static size_t add_file(struct ana_bundle *bundle, char *path)
+/* Adds a file that is not known yet; takes ownership of `path`. */
+static void add_file(struct ana_bundle *bundle, char *path)
 {
     struct stat st;
-    if (!path || stat(path, &st) != 0 || !S_ISREG(st.st_mode)) {
+    if (!path || stat(path, &st) != 0 || !S_ISREG(st.st_mode) || is_known(bundle, path, &st)) {
         free(path);
-        return 0;
-    }
-    if (is_known(bundle, path, &st)) {
-        free(path);
-        return 0;
+        return;
     }
     struct ana_bundle_file *files = realloc(bundle->files, (bundle->count + 1) * sizeof *files);
     if (files)
@@ -132,10 +128,27 @@ static size_t add_file(struct ana_bundle *bundle, char *path)
     size_t folder = folder_of(bundle, path);
     if (!files || folder == SIZE_MAX || !make_known(bundle, path, &st)) {
         free(path);
-        return 0;
+        return;
     }
-    files[bundle->count] = (struct ana_bundle_file){.path = path, .folder = folder};
-    return try_open(&files[bundle->count++]);
+    files[bundle->count++] = (struct ana_bundle_file){.path = path, .folder = folder};
+}
+
+/* Opens what is not open.  Returns how many could be. */
+static size_t open_files(struct ana_bundle *bundle)
+{
+    const struct ana_opener *opener = &bundle->opener;
+    bool going = true;
+    size_t opened = 0;
+    for (size_t i = 0; i < bundle->count; i++) {
+        struct ana_bundle_file *f = &bundle->files[i];
+        if (f->file || f->left_out)
+            continue;
+        going = going && (!opener->opening || opener->opening(opener->user, i, bundle->count));
+        f->left_out = !going;
+        bundle->left_out += !going;
+        opened += going && try_open(f);
+    }
+    return opened;
 }
 
 static bool had_files(const struct ana_bundle *bundle, size_t place)
@@ -175,22 +188,18 @@ const char *ana_bundle_error(const struct ana_bundle *bundle)
         if (bundle->error[i])
             return bundle->error[i];
     for (size_t i = 0; i < bundle->count; i++)
-        if (!bundle->files[i].file)
+        if (!bundle->files[i].file && !bundle->files[i].left_out)
             return bundle->files[i].error;
     return NULL;
 }
 
 size_t ana_bundle_scan(struct ana_bundle *bundle)
 {
-    size_t opened = 0;
-    for (size_t i = 0; i < bundle->count; i++)
-        if (!bundle->files[i].file)
-            opened += try_open(&bundle->files[i]);
     for (size_t i = 0; i < bundle->places; i++) {
         DIR *dir = opendir(bundle->place[i]);
         note_place(bundle, i, dir ? 0 : errno);
         if (!dir) {
-            opened += add_file(bundle, strdup(bundle->place[i]));
+            add_file(bundle, strdup(bundle->place[i]));
             continue;
         }
         struct stat st = {0};
@@ -198,10 +207,10 @@ size_t ana_bundle_scan(struct ana_bundle *bundle)
         /* Known files are recognized by their directory entries, without a system call a file. */
         for (struct dirent *entry; (entry = readdir(dir));)
             if (has_suffix(entry->d_name) && !ana_map_find(&bundle->known, st.st_dev, entry->d_ino, 0))
-                opened += add_file(bundle, join_path(bundle->place[i], entry->d_name));
+                add_file(bundle, join_path(bundle->place[i], entry->d_name));
         closedir(dir);
     }
-    return opened;
+    return open_files(bundle);
 }
 
 /* The time of the newest trace file in a folder; 0 if it has none. */

@@ -7,11 +7,19 @@
 
 #define ANA_SUFFIX ".hpctop"
 
+/* Who watches while files are opened; zeros: nobody. */
+struct ana_opener {
+    bool (*opening)(void *user, size_t opened, size_t files); /* ana_opening of job.h */
+    void *user;
+};
+
 struct ana_bundle_file {
     char *path;
     struct trc_file *file; /* NULL while it cannot be read */
     char *error;           /* why not; NULL if it can */
     size_t folder;         /* it lies in: index into ana_bundle.folder */
+    bool fresh;            /* it was read when it was opened, and not since */
+    bool left_out;         /* nobody wants to wait for it */
 };
 
 struct ana_bundle {
@@ -20,6 +28,8 @@ struct ana_bundle {
     size_t places;
     struct ana_bundle_file *files;
     size_t count;
+    size_t left_out; /* of them */
+    struct ana_opener opener;
     char **folder; /* those that files were found in, as text, each once */
     size_t folders;
     struct ana_map folder_known; /* by device and inode: its index + 1 */
@@ -33,7 +43,7 @@ bool ana_bundle_open(struct ana_bundle *bundle, const char *const *places, size_
 void ana_bundle_close(struct ana_bundle *bundle);
 
 /* Opens files that were not there before, and tries again those that could not be read.  Returns how many became
- * readable by this call. */
+ * readable by this call.  bundle->opener is asked before each; what it stops is left out for ever. */
 size_t ana_bundle_scan(struct ana_bundle *bundle);
 
 /* The first place or file that could not be read, and why: "PATH: Permission denied"; NULL if all could. */

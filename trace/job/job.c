@@ -122,13 +122,19 @@ static void collect_warnings(struct ana_job *job)
                  job->left_out == 1 ? "" : "s");
         add_warning(job, "", text);
     }
+    if (job->bundle.left_out) {
+        char text[128];
+        snprintf(text, sizeof text, "%zu of %zu files were not opened: somebody did not want to wait",
+                 job->bundle.left_out, job->bundle.count);
+        add_warning(job, "", text);
+    }
     warn_of_other_mpi(job);
     for (size_t i = 0; i < job->bundle.places; i++)
         if (job->bundle.error[i])
             add_warning(job, "", job->bundle.error[i]);
     for (size_t i = 0; i < job->bundle.count; i++) {
         const struct ana_bundle_file *f = &job->bundle.files[i];
-        if (!f->file)
+        if (!f->file && !f->left_out)
             add_warning(job, "", f->error ? f->error : "out of memory");
         for (size_t d = 0; f->file && trc_damage(f->file, d); d++)
             add_warning(job, f->path, trc_damage(f->file, d));
@@ -171,9 +177,11 @@ bool ana_job_refresh_state(struct ana_job *job)
 bool ana_job_refresh(struct ana_job *job)
 {
     bool moved = ana_bundle_scan(&job->bundle) > 0;
-    for (size_t i = 0; i < job->bundle.count; i++)
-        if (job->bundle.files[i].file)
-            moved |= trc_refresh(job->bundle.files[i].file);
+    for (size_t i = 0; i < job->bundle.count; i++) {
+        struct ana_bundle_file *f = &job->bundle.files[i];
+        moved |= f->file && !f->fresh && trc_refresh(f->file);
+        f->fresh = false;
+    }
     size_t others = job->other_jobs;
     moved |= ana_members_refresh(job);
     if (others != job->other_jobs)
@@ -187,8 +195,9 @@ bool ana_job_refresh(struct ana_job *job)
     return moved;
 }
 
-enum trc_status ana_job_open_with(const struct ana_upper *upper, const char *const *folders, size_t n,
-                                  struct ana_job **out, char *error, size_t error_size)
+enum trc_status ana_job_open_with(const struct ana_upper *upper, const struct ana_opener *opener,
+                                  const char *const *folders, size_t n, struct ana_job **out, char *error,
+                                  size_t error_size)
 {
     struct ana_job *job = calloc(1, sizeof *job);
     if (!job || n == 0 || !ana_bundle_open(&job->bundle, folders, n)) {
@@ -197,6 +206,7 @@ enum trc_status ana_job_open_with(const struct ana_upper *upper, const char *con
         return TRC_BAD;
     }
     static const struct trc_call unknown = {"unknown call", TRC_OP_OTHER};
+    job->bundle.opener = *opener;
     ana_map_init(&job->call_by_name, sizeof(uint32_t));
     ana_map_init(&job->call_by_address, sizeof(uint32_t));
     ana_map_init(&job->comm_names, sizeof(char *));

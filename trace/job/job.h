@@ -20,6 +20,10 @@
 
 struct ana_job;
 
+/* Called while a job is opened, before each file: how many of the files have been.  Returns false: the others are left
+ * out. */
+typedef bool ana_opening(void *user, size_t opened, size_t files);
+
 /* Closes a job, and frees it with all that it has handed out; NULL is none.  ana_job_open (trace/session/session.h)
  * opens one. */
 void ana_job_close(struct ana_job *job);

@@ -165,8 +165,9 @@ uint32_t ana_call_number_of(const struct ana_job *job, size_t index, uint32_t id
  * True if somebody may be alive, or was found to have ended: then the same files may give another verdict. */
 bool ana_job_refresh_state(struct ana_job *job);
 /* Opens a job, as ana_job_open describes, with these floors above it; `upper` must outlive the job. */
-enum trc_status ana_job_open_with(const struct ana_upper *upper, const char *const *folders, size_t n,
-                                  struct ana_job **out, char *error, size_t error_size);
+enum trc_status ana_job_open_with(const struct ana_upper *upper, const struct ana_opener *opener,
+                                  const char *const *folders, size_t n, struct ana_job **out, char *error,
+                                  size_t error_size);
 /* Whether a rank index is selected; NULL selects all. */
 static inline bool ana_selected(const uint8_t *ranks, size_t index)
 {

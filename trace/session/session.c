@@ -5,6 +5,12 @@
 
 enum trc_status ana_job_open(const char *const *folders, size_t n, struct ana_job **out, char *error, size_t error_size)
 {
+    return ana_job_open_watched(folders, n, NULL, NULL, out, error, error_size);
+}
+
+enum trc_status ana_job_open_watched(const char *const *folders, size_t n, ana_opening *opening, void *user,
+                                     struct ana_job **out, char *error, size_t error_size)
+{
     static const struct ana_upper upper = {
         .devices_new = ana_devices_new,
         .devices_new_range = ana_devices_new_range,
@@ -19,5 +25,5 @@ enum trc_status ana_job_open(const char *const *folders, size_t n, struct ana_jo
         .refreshed = ana_verdict_refreshed,
         .summarized = ana_verdict_summarized,
     };
-    return ana_job_open_with(&upper, folders, n, out, error, error_size);
+    return ana_job_open_with(&upper, &(struct ana_opener){opening, user}, folders, n, out, error, error_size);
 }

@@ -10,4 +10,8 @@
 enum trc_status ana_job_open(const char *const *folders, size_t n, struct ana_job **out, char *error,
                              size_t error_size);
 
+/* As ana_job_open, and calls `opening` with `user` meanwhile (NULL: nobody). */
+enum trc_status ana_job_open_watched(const char *const *folders, size_t n, ana_opening *opening, void *user,
+                                     struct ana_job **out, char *error, size_t error_size);
+
 #endif

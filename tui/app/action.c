@@ -74,6 +74,9 @@ static int go_back(struct tui_app *app, enum tui_action action)
         return tui_app_step(app, TUI_ACTION_UNTAG);
     } else if (!app->all_time) {
         return tui_app_step(app, TUI_ACTION_ZOOM_ALL);
+    } else if (app->analysed < 1 && tui_app_ended(app)) {
+        app->halted = !app->halted;
+        return show_message(app, app->halted ? "no more events are read; Esc goes on" : "reading goes on");
     }
     return TUI_REDRAW;
 }

@@ -54,8 +54,10 @@ struct tui_app {
     const struct ana_diff *diff;       /* the run before compared with this one; the caller's; NULL: none */
     struct tui_node node;              /* the GPUs of this machine; zeros: unknown */
     bool touched;                      /* a key was pressed: views no longer change by themselves */
-    double analysed;                   /* share of the events that have been read */
+    double analysed;                   /* share of the events that the summary has */
+    double read;                       /* share of the events that have been read since */
     bool frozen;
+    bool halted; /* no further events are read */
 
     /* The selection, the same for all views. */
     bool all_time, follow;

@@ -9,7 +9,15 @@
 
 /* A running job is read every TICK_MS, or as rarely as it takes to use one SHARE-th of a processor, but at least every
  * MOST_MS.  At least BREATH_MS are left to draw and to take keys. */
-enum { TICK_MS = 400, MOST_MS = 1500, SHARE = 50, BREATH_MS = 50, ADVANCE_NS = 100000000, ALL = 0 };
+enum {
+    TICK_MS = 400,
+    MOST_MS = 1500,
+    SHARE = 50,
+    BREATH_MS = 50,
+    ADVANCE_NS = 100000000,
+    PROGRESS_NS = 400000000,
+    ALL = 0
+};
 
 /* Writes the screen as text to the first hpctop-screen-N.txt of the working directory that does not exist. */
 static void write_screen(struct tui_app *app, const struct tui_grid *grid)
@@ -44,6 +52,7 @@ struct loop {
     bool stuck;  /* further events can only be read after the next refresh */
     bool redraw, repaint;
     int64_t drawing_ns; /* of a processor, that the last drawing took */
+    int64_t drawn_ns;   /* when that was */
 };
 
 static void draw_screen(struct loop *l)
@@ -57,6 +66,7 @@ static void draw_screen(struct loop *l)
     l->term.ops->show(l->term.data, &l->grid, l->repaint);
     l->redraw = l->repaint = false;
     l->drawing_ns = ana_used_ns() - before_ns;
+    l->drawn_ns = ana_now_ns();
 }
 
 /* Reads events of a new selection, all of them or for budget_ns, and sums it up again.  Only a selection that was asked
@@ -64,7 +74,7 @@ static void draw_screen(struct loop *l)
 static void read_events(struct loop *l, int64_t budget_ns)
 {
     struct tui_app *app = l->app;
-    if (app->analysed >= 1)
+    if (app->analysed >= 1 || app->halted)
         return;
     l->done = ana_job_advance(app->job, budget_ns);
     app->stale = app->stale || l->done > app->analysed;
@@ -76,7 +86,7 @@ static void refresh_job(struct loop *l, int64_t budget_ns)
     struct tui_app *app = l->app;
     bool lines = !app->frozen && tui_lines_came(); /* before the refresh, whose verdict then has them */
     bool moved = !app->frozen && (ana_job_refresh(app->job) || lines);
-    if (!app->frozen || l->done < 1)
+    if ((!app->frozen || l->done < 1) && !app->halted)
         l->done = ana_job_advance(app->job, budget_ns);
     if (moved || (!tui_app_ended(app) && !app->frozen) || app->analysed < l->done || l->done < 1) {
         tui_app_load(app);
@@ -133,6 +143,8 @@ void tui_loop(struct tui_app *app, struct tui_term term, bool live)
     int64_t next = 0;
     int reaction = 0;
     l.grid.ascii = term.ops->ascii(term.data);
+    if (live) /* what is known already, before anything more is read */
+        draw_screen(&l);
     while (!(reaction & TUI_QUIT)) {
         int64_t now = ana_now_ns() / 1000000;
         if (live && now >= next) {
@@ -145,7 +157,7 @@ void tui_loop(struct tui_app *app, struct tui_term term, bool live)
             draw_screen(&l);
         /* Keys come first, then the numbers of a new selection, then events that have not been read. */
         int64_t rest = next - ana_now_ns() / 1000000;
-        bool busy = live && (app->stale || (l.done < 1 && !l.stuck));
+        bool busy = live && (app->stale || (l.done < 1 && !l.stuck && !app->halted));
         struct tui_event event = term.ops->wait(term.data, busy || rest < 0 ? 0 : (int)rest);
         if (event.kind != TUI_EVENT_NONE) {
             handle_event(&l, &event, &reaction);
@@ -153,11 +165,14 @@ void tui_loop(struct tui_app *app, struct tui_term term, bool live)
             refresh_job(&l, ALL);
         } else if (app->stale) {
             settle_selection(&l, ADVANCE_NS);
-        } else if (l.done < 1) {
+        } else if (l.done < 1 && !app->halted) {
             double before = l.done;
             l.done = ana_job_advance(app->job, ADVANCE_NS);
             l.stuck = l.done <= before;
             app->stale = l.done >= 1;
+            app->read = l.done;
+            l.redraw =
+                ana_now_ns() - l.drawn_ns > PROGRESS_NS; /* the figures stay, but the user sees that it goes on */
         }
     }
     tui_grid_free(&l.grid);

@@ -84,7 +84,8 @@ static void describe_view(const struct tui_app *app, char *out, size_t size)
     size_t n = 0;
     out[0] = 0;
     if (app->analysed < 0.9995)
-        n += (size_t)snprintf(out + n, size - n, "analysed %.0f %%  ", app->analysed * 100);
+        n += (size_t)snprintf(out + n, size - n, "analysed %.0f %%%s  ",
+                              fmax(app->analysed, app->read < 1 ? app->read : 0) * 100, app->halted ? ", halted" : "");
     if (app->call[0])
         n += (size_t)snprintf(out + n, size - n, "%s  ", app->call);
     if (app->table[app->view].filter[0] && n < size)

@@ -1,6 +1,7 @@
 /* hpctop [DIR..]: the screens. */
 #include "tui/commands/command.h"
 #include "tui/app/loop.h"
+#include "tui/app/opening.h"
 #include "tui/views/views.h"
 #include "tui/sources/lines.h"
 #include "trace/session/session.h"
@@ -39,16 +40,52 @@ static int play_script(struct tui_app *app, const struct options *options)
     return ok ? tui_finish(TUI_EXIT_OK) : tui_input_error("out of memory");
 }
 
-static int show_screens(struct tui_app *app, const struct options *options)
+/* Leaves the terminal that the files were opened with, if there is one. */
+static void close_opening(struct tui_opening *opening)
 {
-    char error[256];
-    struct tui_term term;
-    if (!tui_term_curses(&term, options->no_colour ? TUI_COLOUR_NEVER : TUI_COLOUR_AUTO, options->ascii, error,
-                         sizeof error))
-        return tui_input_error("%s", error);
-    tui_loop(app, term, true);
-    term.ops->close(term.data);
+    if (opening->term.ops)
+        opening->term.ops->close(opening->term.data);
+    opening->term.ops = NULL;
+    tui_grid_free(&opening->grid);
+}
+
+static int show_screens(struct tui_app *app, struct tui_opening *opening)
+{
+    if (!opening->term.ops &&
+        !tui_term_curses(&opening->term, opening->colour, opening->ascii, opening->error, sizeof opening->error))
+        return tui_input_error("%s", opening->error);
+    tui_loop(app, opening->term, true);
     return TUI_EXIT_OK;
+}
+
+/* Opens the job and shows it. */
+static int show_job(const char *const *folders, size_t n, const struct options *options)
+{
+    struct tui_opening opening = {.folder = folders[0],
+                                  .colour = options->no_colour ? TUI_COLOUR_NEVER : TUI_COLOUR_AUTO,
+                                  .ascii = options->ascii};
+    char error[512];
+    struct ana_job *job = NULL;
+    struct tui_app app;
+    enum trc_status opened = ana_job_open_watched(folders, n, options->script ? NULL : tui_opening_step, &opening, &job,
+                                                  error, sizeof error);
+    if (opened != TRC_OK || opening.left) {
+        close_opening(&opening);
+        ana_job_close(opened == TRC_OK ? job : NULL);
+        return opening.error[0] ? tui_input_error("%s", opening.error)
+               : opening.left   ? TUI_EXIT_OK
+                                : tui_input_error("%s", error);
+    }
+    tui_lines_use(job, 0);
+    if (!tui_app_init(&app, job, tui_views)) {
+        close_opening(&opening);
+        ana_job_close(job);
+        return tui_input_error("out of memory");
+    }
+    int status = options->script ? play_script(&app, options) : show_screens(&app, &opening);
+    close_opening(&opening);
+    tui_app_free(&app);
+    return status;
 }
 
 int tui_command_view(int argc, char **argv)
@@ -60,7 +97,7 @@ int tui_command_view(int argc, char **argv)
                                           {"size", required_argument, NULL, 'z'},   /* of the script's terminal */
                                           {0}};
     struct options options = {.cols = 80, .rows = 24};
-    char newest[4096], error[512];
+    char newest[4096];
     const char *here[1] = {newest};
     int option;
     optind = 1;
@@ -93,16 +130,5 @@ int tui_command_view(int argc, char **argv)
         return tui_report(folders, (int)n, false, TUI_HANG_S);
     if (!options.script && !isatty(STDIN_FILENO))
         return tui_input_error("the screens need a terminal on stdin; hpctop report does not");
-    struct ana_job *job;
-    struct tui_app app;
-    if (ana_job_open(folders, n, &job, error, sizeof error) != TRC_OK)
-        return tui_input_error("%s", error);
-    tui_lines_use(job, 0);
-    if (!tui_app_init(&app, job, tui_views)) {
-        ana_job_close(job);
-        return tui_input_error("out of memory");
-    }
-    int status = options.script ? play_script(&app, &options) : show_screens(&app, &options);
-    tui_app_free(&app);
-    return status;
+    return show_job(folders, n, &options);
 }
