@@ -279,6 +279,8 @@ demo:
 	@tests/demo.sh $(BUILD)
 $(BUILD)/tests/bench/relations: $(BUILD)/tests/bench/relations.o $(SUPPORT_OBJ) $(BUILD)/libana.a
 	$(Q)$(CC) $(SAN) -o $@ $^ -lm
+$(BUILD)/tests/bench/frames: $(BUILD)/tests/bench/frames.o $(BUILD)/libtui.a $(BUILD)/libana.a
+	$(Q)$(CC) $(SAN) -o $@ $^ $(TUI_LIBS)
 bench:
 	@tests/setup.sh check
 	@$(MAKE) --no-print-directory all workloads $(BUILD)/tests/bench/relations
