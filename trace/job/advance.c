@@ -97,7 +97,7 @@ static void look_for_bridges(struct ana_job *job)
     free(rank);
 }
 
-static void set_ranks(const struct ana_job *job, struct ana_match *match)
+void ana_match_ranks(const struct ana_job *job, struct ana_match *match)
 {
     ana_match_set_bridges(match, job->bridges);
     for (size_t i = 0; match && i < job->count; i++) {
@@ -130,13 +130,13 @@ bool ana_analysis_start(struct ana_job *job)
     for (size_t i = 0; i < job->count; i++)
         job->process[i].recycled = trc_head(job->process[i].rank.file)->recycled_chunks > 0;
     look_for_bridges(job);
-    set_ranks(job, job->match);
+    ana_match_ranks(job, job->match);
     ana_lanes_start(job, job->lane);
     if (job->clocks < 2)
         return true;
     struct ana_match_sink feed = {job->clock, feed_message, feed_instance, NULL, NULL};
     job->bounds_match = ana_match_new(feed);
-    set_ranks(job, job->bounds_match);
+    ana_match_ranks(job, job->bounds_match);
     return job->bounds_match && ana_pass_open(job, &job->bounds_pass);
 }
 
@@ -190,8 +190,8 @@ void ana_analysis_refresh(struct ana_job *job)
     if (job->flushed)
         return;
     look_for_bridges(job);
-    set_ranks(job, job->match);
-    set_ranks(job, job->bounds_match);
+    ana_match_ranks(job, job->match);
+    ana_match_ranks(job, job->bounds_match);
     pass_refresh(job, &job->bounds_pass);
     pass_refresh(job, &job->pass);
     pass_refresh(job, &job->range.pass);
@@ -214,7 +214,13 @@ static void advance_bounds(struct ana_job *job)
     ana_merge_refresh(job->pass.merge);
 }
 
-static bool anyone_alive(const struct ana_job *job)
+void ana_clocks_settle(struct ana_job *job)
+{
+    while (job->bounds_pass.merge)
+        advance_bounds(job);
+}
+
+bool ana_anyone_alive(const struct ana_job *job)
 {
     for (size_t i = 0; i < job->count; i++)
         if (job->process[i].alive)
@@ -232,7 +238,7 @@ static void advance_main(struct ana_job *job)
     if (n)
         return;
     job->pass.done = true;
-    if (!anyone_alive(job) && !job->flushed) {
+    if (!ana_anyone_alive(job) && !job->flushed) {
         ana_match_flush(job->match);
         ana_why_settle(&job->pass.why, INT64_MAX, true);
         job->flushed = true;

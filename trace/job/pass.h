@@ -18,6 +18,13 @@ void ana_pass_look_up(struct ana_job *job, struct ana_pass *pass, const struct a
 /* Makes empty lanes for all ranks. */
 void ana_lanes_start(const struct ana_job *job, struct ana_lane *lane);
 
+/* advance.c: tells a match what is known of all ranks. */
+void ana_match_ranks(const struct ana_job *job, struct ana_match *match);
+/* advance.c: does what is left of the pass that gives the clocks of several hosts their bounds. */
+void ana_clocks_settle(struct ana_job *job);
+/* advance.c: whether any process may still write. */
+bool ana_anyone_alive(const struct ana_job *job);
+
 /* range.c: does a slice of the pass over a part of the events. */
 void ana_time_range_advance(struct ana_job *job);
 /* range.c: the share of it that is done; 1 without such a pass. */

@@ -3,6 +3,7 @@
 #include "tui/views/help_lines.h"
 #include "tui/commands/manual.h"
 #include "tui/output/json_help.h"
+#include "trace/export/export.h"
 #include "trace/format/version.h"
 
 #include <langinfo.h>
@@ -84,12 +85,15 @@ static int print_command(const struct tui_command *command)
     printf("hpctop %s%s%s\n\n  %s\n", view ? "" : command->name, !view && command->arguments[0] ? " " : "",
            command->arguments, command->help);
     const struct tui_variable *option;
+    const struct ana_export_format *format;
     bool any = false;
     for (int i = 0; (option = tui_option(i)); i++)
         if (strcmp(option->type, command->name) == 0) {
             printf("%s  %-18s %s\n", any ? "" : "\n", option->name, option->help);
             any = true;
         }
+    for (size_t i = 0; strcmp(command->name, "export") == 0 && (format = ana_export_format(i)); i++)
+        printf("%s  %-18s %s\n", i ? "" : "\n", format->name, format->help);
     return tui_finish(TUI_EXIT_OK);
 }
 

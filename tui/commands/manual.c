@@ -2,6 +2,7 @@
 #include "tui/commands/command.h"
 #include "tui/views/help_lines.h"
 #include "tui/commands/manual.h"
+#include "trace/export/export.h"
 
 #include <string.h>
 
@@ -55,11 +56,14 @@ const struct tui_variable *tui_option(int i)
 static void print_command(const struct tui_command *command)
 {
     const struct tui_variable *option;
+    const struct ana_export_format *format;
     print_entry(command->name, command->help);
     printf(".RS\n");
     for (int i = 0; (option = tui_option(i)); i++)
         if (strcmp(option->type, command->name) == 0)
             print_entry(option->name, option->help);
+    for (size_t i = 0; strcmp(command->name, "export") == 0 && (format = ana_export_format(i)); i++)
+        print_entry(format->name, format->help);
     printf(".RE\n");
 }
 

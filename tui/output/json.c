@@ -1,5 +1,5 @@
 #include "tui/output/json.h"
-#include "tui/output/exact.h"
+#include "trace/metric/exact.h"
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -26,14 +26,14 @@ static void add_exact(cJSON *object, const char *key, const char *exact)
 
 void tui_json_real(cJSON *object, const char *key, double value)
 {
-    char text[TUI_EXACT];
-    add_exact(object, key, tui_exact_real(value, text));
+    char text[ANA_EXACT];
+    add_exact(object, key, ana_exact_real(value, text));
 }
 
 void tui_json_ns(cJSON *object, const char *key, int64_t ns)
 {
-    char text[TUI_EXACT];
-    add_exact(object, key, tui_exact_ns(ns, text));
+    char text[ANA_EXACT];
+    add_exact(object, key, ana_exact_ns(ns, text));
 }
 
 void tui_json_text(cJSON *object, const char *key, const char *text)
@@ -60,8 +60,8 @@ static void begin_object(struct ana_sink *sink)
 static void add_value(struct ana_sink *sink, const struct ana_column *column, struct ana_value value)
 {
     struct json_sink *json = (struct json_sink *)sink;
-    char text[TUI_EXACT];
-    const char *exact = tui_exact(column->metric, value, json->job, text);
+    char text[ANA_EXACT];
+    const char *exact = ana_exact(column->metric, value, json->job, text);
     (value.type == ANA_WORDS ? tui_json_text : add_exact)(json->object, column->title, exact);
 }
 

@@ -2,7 +2,7 @@
 #include "tui/sources/node.h"
 #include "trace/job/window.h"
 #include "trace/verdict/verdict.h"
-#include "tui/output/exact.h"
+#include "trace/metric/exact.h"
 #include "tui/output/json.h"
 #include <ctype.h>
 #include <cjson/cJSON.h>
@@ -89,8 +89,8 @@ static void add_segments(cJSON *root, const struct ana_job *job, const struct an
     {
         cJSON *list = cJSON_AddArrayToObject(row, "by_rank_s");
         for (size_t r = 0; r < ranks; r++) {
-            char text[TUI_EXACT];
-            const char *exact = tui_exact_real(s->segments[i].by_rank_ns[r] / 1e9, text);
+            char text[ANA_EXACT];
+            const char *exact = ana_exact_real(s->segments[i].by_rank_ns[r] / 1e9, text);
             cJSON_AddItemToArray(list, cJSON_CreateRaw(exact ? exact : "null"));
         }
         add_reason(row, ana_segment_reason(&s->segments[i], ranks));
@@ -113,9 +113,9 @@ static void add_regions(cJSON *root, const struct ana_job *job, const struct ana
     {
         cJSON *list = cJSON_AddArrayToObject(row, "by_rank_s");
         for (size_t r = 0; r < ranks; r++) {
-            char text[TUI_EXACT];
+            char text[ANA_EXACT];
             int64_t ns = s->regions[i].by_rank_ns[r];
-            const char *exact = ns < 0 ? NULL : tui_exact_real((double)ns / 1e9, text);
+            const char *exact = ns < 0 ? NULL : ana_exact_real((double)ns / 1e9, text);
             cJSON_AddItemToArray(list, cJSON_CreateRaw(exact ? exact : "null"));
         }
         i++;

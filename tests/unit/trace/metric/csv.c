@@ -1,7 +1,7 @@
 /* Tables as CSV: quotes, what is not known, and the same values as in JSON. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
-#include "tui/output/csv.h"
+#include "trace/metric/csv.h"
 #include "tui/output/json.h"
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ static char *csv_of(enum ana_metric_kind kind, const void *rows, size_t size, si
     char *text = NULL;
     size_t length;
     FILE *out = open_memstream(&text, &length);
-    tui_csv_rows(out, kind, rows, size, count, whole);
+    ana_csv_rows(out, kind, rows, size, count, whole);
     fclose(out);
     return text;
 }

@@ -1,5 +1,5 @@
-#include "tui/output/csv.h"
-#include "tui/output/exact.h"
+#include "trace/metric/csv.h"
+#include "trace/metric/exact.h"
 #include <string.h>
 
 struct csv_sink {
@@ -43,8 +43,8 @@ static void put_key(struct ana_sink *sink, const struct ana_column *column)
 
 static void put_value(struct ana_sink *sink, const struct ana_column *column, struct ana_value value)
 {
-    char text[TUI_EXACT];
-    const char *exact = tui_exact(column->metric, value, csv_of(sink)->job, text);
+    char text[ANA_EXACT];
+    const char *exact = ana_exact(column->metric, value, csv_of(sink)->job, text);
     put_field(csv_of(sink), exact ? exact : "");
 }
 
@@ -54,7 +54,7 @@ static void end_line(struct ana_sink *sink, const void *row)
     fputs("\r\n", csv_of(sink)->out);
 }
 
-void tui_csv_rows(FILE *out, enum ana_metric_kind kind, const void *rows, size_t size, size_t count,
+void ana_csv_rows(FILE *out, enum ana_metric_kind kind, const void *rows, size_t size, size_t count,
                   const struct ana_whole *whole)
 {
     struct ana_column columns[ANA_METRICS];

@@ -1,0 +1,182 @@
+# timeout: 300
+"""hpctop export: each format, read back by somebody else's reader, has the counts, bytes and times of hpctop report, for real
+jobs and for made ones; parts of a job; names that need escaping; a full disk; exit codes."""
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+
+import exported
+from common import BUILD, HPCTOP, check, end, hpctop, mpirun, run, workload
+
+FORMATS = {"csv": exported.of_csv, "chrome": exported.of_chrome}
+MADE = range(1, 13)  # seeds of programs of the yardstick
+
+
+def differing(a, b):
+    return {k: (a.get(k), b.get(k)) for k in sorted(set(a) | set(b), key=str) if a.get(k) != b.get(k)}
+
+
+def close(a, b, calls):
+    """Times are sums of counters in ticks there and of events in ns here: a few ns a call may be between them."""
+    return abs(a - b) <= 1e-5 * max(a, b) + 20e-9 * calls
+
+
+def compare(name, found, report, complete=True):
+    """Whether an export has what the report has."""
+    inside = {c: v for c, v in report["calls"].items() if v != [0, 0, 0]}  # others are only being made
+    wrong = differing(found["calls"], inside)
+    check("%s: calls and bytes" % name, not wrong and report["calls"], wrong)
+    slow = {c: (t, report["times"].get(c)) for c, t in found["times"].items()
+            if not close(t, report["times"].get(c, 0), report["calls"].get(c, [0])[0])}
+    check("%s: times" % name, not slow, slow)
+    wrong = differing(found["pairs"], report["pairs"]) if complete else {
+        k: (v, report["pairs"].get(k)) for k, v in found["pairs"].items()
+        if v[0] > report["pairs"].get(k, [0])[0] or v[1] > report["pairs"].get(k, [0, 0])[1]}
+    check("%s: messages" % name, not wrong, wrong)
+    wrong = differing(found["collectives"], report["collectives"])
+    check("%s: collectives" % name, not wrong, wrong)
+
+
+def export(kind, folder, *options, out=None):
+    """Exports; returns where, or None."""
+    out = out or "%s.%s" % (folder, kind)
+    shutil.rmtree(out, ignore_errors=True)
+    r = hpctop("export", "--format", kind, "-o", out, *options, folder)
+    good = check("export --format %s %s" % (kind, folder), r.code == 0 and r.out == out + "\n" and not r.err and os.path.exists(out), r)
+    check("%s %s: nothing is left of its making" % (kind, folder), not os.path.exists(out + ".part"))
+    return out if good else None
+
+
+def totals(found):
+    return [sum(call[i] for call in found["calls"].values()) for i in range(3)]
+
+
+def all_formats(folder, complete=True):
+    report = exported.of_report("--to", "1e6", folder)  # from the events, as exports are
+    if complete and "MPI_Mrecv" not in report["calls"]:  # events count their bytes twice, in the report, too
+        counters = exported.of_report(folder)
+        check("%s: all calls and bytes, as the counters say" % folder, totals(report) == totals(counters), (totals(report), totals(counters)))
+        check("%s: messages, as the counters say" % folder, report["pairs"] == counters["pairs"], differing(report["pairs"], counters["pairs"]))
+    for kind, read in FORMATS.items():
+        out = export(kind, folder)
+        if out:
+            compare("%s of %s" % (kind, folder), read(out), report, complete)
+
+
+def real():
+    for name, ranks, program in (("random", 4, "random_mix"), ("polls", 2, "polling"), ("persistent", 2, "p2p_persistent"),
+                                 ("threads", 2, "threads_multiple"), ("regions", 2, "regions")):
+        r = mpirun(ranks, workload(program), name)
+        if check("the job %s" % name, r.code == 0, r):
+            all_formats(name)
+
+
+def made():
+    for seed in MADE:
+        folder = "made-%d" % seed
+        os.makedirs(folder, exist_ok=True)
+        r = run([os.path.join(BUILD, "tests/yardstick/yardstick"), "-w", str(seed), "-r", folder])
+        if check("a made job, %d" % seed, r.code == 0, r):
+            all_formats(folder, complete=False)
+
+
+def parts():
+    """Of a part there is what overlaps it, and of some ranks their calls and the messages from and to them."""
+    whole = exported.rows(export("csv", "random"), "events")
+    middle = sorted(float(r["begin_s"]) for r in whole)[len(whole) // 2]
+    part = exported.rows(export("csv", "random", "--from", "%.9f" % middle, "--to", "%.9f" % (middle + 0.01), out="part"), "events")
+    want = [r for r in whole if float(r["end_s"]) >= middle and float(r["begin_s"]) < middle + 0.01]
+    check("a part: what overlaps it", part == want and 0 < len(part) < len(whole), (len(part), len(want), len(whole)))
+    export("csv", "random", "--ranks", "1", out="one")
+    one = exported.rows("one", "events")
+    check("one rank: its events", one == [r for r in whole if r["rank"] == "1"])
+    messages = exported.rows("random.csv", "messages")
+    check("one rank: its messages", exported.rows("one", "messages") == [m for m in messages if "1" in (m["src"], m["dst"])])
+
+
+def uncertainty():
+    error = exported.of_report("random")["report"]["job"]["clock_error_s"]
+    with open("random.chrome") as f:
+        document = json.load(f)
+    found = [float(exported.rows("random.csv", "job")[0]["clock_error_s"]), document["otherData"]["clock_error_s"]]
+    check("the clock's uncertainty is in it", error is not None and all(abs(e - error) < 1e-6 * error for e in found), (error, found))
+
+
+def nested():
+    """What chrome draws on one line lies side by side or inside, never across."""
+    with open("polls.chrome") as f:
+        events = json.load(f)["traceEvents"]
+    wrong, open_until = [], {}
+    slices = [e for e in events if e["ph"] == "X"]
+    for e in sorted(slices, key=lambda e: (e["ts"], -e["dur"])):
+        begin, end_ns = round(e["ts"] * 1000), round(e["ts"] * 1000) + round(e["dur"] * 1000)
+        stack = open_until.setdefault((e["pid"], e["tid"]), [])
+        while stack and stack[-1] <= begin:
+            stack.pop()
+        wrong += [e] if stack and end_ns > stack[-1] else []
+        stack.append(end_ns)
+    check("slices do not lie across others", slices and not wrong, wrong[:3])
+
+
+def escaped():
+    """Names that have quotes, commas and escapes in them."""
+    program = os.path.join("a,\"b\" \\ \x1b[31m \u00fc", "ring, 2")
+    os.makedirs(os.path.dirname(program))
+    shutil.copy(workload("ring"), program)
+    r = mpirun(2, os.path.abspath(program), "odd")
+    if not check("a job with an odd name", r.code == 0, r):
+        return
+    all_formats("odd")
+    with open("odd.chrome", "rb") as f:
+        text = f.read().decode("utf-8")
+    check("no control character in it", not [c for c in text if ord(c) < 32 and c != "\n"])
+    check("its name is whole", "ring, 2" in json.loads(text)["otherData"]["command"] and '"b" \\ ?[31m \u00fc' in json.loads(text)["otherData"]["command"],
+          json.loads(text)["otherData"]["command"])
+    sites = {r["module"] for r in exported.rows("odd.csv", "sites")}
+    check("nothing of it breaks a row", all("ring, 2+0x" in s for s in sites), sites)
+
+
+def small_files():
+    """No file may have more than so many bytes: as on a full disk, the end of a file is missing."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
+
+
+def full_disk():
+    for kind in FORMATS:
+        out = "full." + kind
+        r = subprocess.run([HPCTOP, "export", "--format", kind, "-o", out, "random"], preexec_fn=small_files, restore_signals=False,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+        left = [f for f in os.listdir(".") if f.startswith(out)]
+        check("%s, no space: an error, and nothing is left" % kind, r.returncode == 2 and len(r.stderr.splitlines()) == 1 and not r.stdout
+              and not left, (r, left))
+
+
+def manners():
+    for name, code, arguments in (("no format", 64, ["random"]), ("a format that there is not", 64, ["--format", "xlsx", "random"]),
+                                  ("no folder", 64, ["--format", "csv"]), ("a time backwards", 64, ["--format", "csv", "--from", "2", "--to", "1", "random"]),
+                                  ("a folder that there is not", 2, ["--format", "csv", "nowhere"]),
+                                  ("a rank that there is not", 2, ["--format", "csv", "--ranks", "77", "random"]),
+                                  ("a time after the end", 2, ["--format", "csv", "--from", "1e6", "random"]),
+                                  ("a place that there is not", 2, ["--format", "chrome", "-o", "no/such/place", "random"]),
+                                  ("a folder that is there", 2, ["--format", "csv", "-o", "random", "random"])):
+        before = sorted(os.listdir("random"))
+        r = hpctop("export", *arguments)
+        check("%d for: %s" % (code, name), r.code == code and len(r.err.splitlines()) == 1 and not r.out and sorted(os.listdir("random")) == before, r)
+    check("each format is explained", all("  %s " % kind in hpctop("help", "export").out for kind in FORMATS), hpctop("help", "export"))
+    r = hpctop("export", "--format", "chrome", os.path.abspath("random"), cwd="random.csv")
+    check("without -o it is named after the job", r.code == 0 and os.path.exists("random.csv/hpctop-random.json"), r)
+
+
+real()
+made()
+parts()
+uncertainty()
+nested()
+escaped()
+full_disk()
+manners()
+end()

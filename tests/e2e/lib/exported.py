@@ -1,0 +1,89 @@
+"""What `hpctop export` wrote, read back by others' readers into one form, and the same of `hpctop report --json`.
+
+    {"calls": {name: [calls, bytes sent, bytes received]}, "pairs": {(src, dst): [messages, bytes]},
+     "collectives": {name: instances}, "times": {name: seconds}}
+
+Of what MPI does inside its calls, and of GPUs, nothing counts."""
+import collections
+import csv
+import json
+import os
+
+from common import hpctop
+
+
+def empty():
+    return {"calls": collections.defaultdict(lambda: [0, 0, 0]), "pairs": collections.defaultdict(lambda: [0, 0]),
+            "collectives": collections.Counter(), "times": collections.Counter()}
+
+
+def plain(found):
+    return {key: dict(value) for key, value in found.items()}
+
+
+def add_call(found, name, calls, sent, received, seconds):
+    for i, value in enumerate((calls, sent, received)):
+        found["calls"][name][i] += value
+    found["times"][name] += seconds
+
+
+def add_message(found, source, destination, size):
+    found["pairs"][source, destination][0] += 1
+    found["pairs"][source, destination][1] += size
+
+
+def of_report(*arguments):
+    rep = json.loads(hpctop("report", "--json", *arguments).out)
+    found = empty()
+    for c in rep["calls"]:
+        add_call(found, c["name"], c["calls"], c["bytes_sent"], c["bytes_received"], c["time_s"] or 0)
+    for p in rep["pairs"]:
+        found["pairs"][p["src"], p["dst"]] = [p["messages"], p["bytes"]]
+    for c in rep["collectives"]:
+        if c["instances"]:
+            found["collectives"][c["name"]] += c["instances"]
+    found = plain(found)
+    found["report"] = rep
+    return found
+
+
+def rows(folder, table):
+    with open(os.path.join(folder, table + ".csv"), newline="") as f:
+        return list(csv.DictReader(f))
+
+
+def of_csv(folder):
+    found = empty()
+    for r in rows(folder, "events"):
+        if r["what"] in ("call", "poll", "part"):
+            add_call(found, r["name"], int(r["calls"]), int(r["bytes_sent"]), int(r["bytes_received"]),
+                     float(r["busy_s"]) if r["what"] != "part" else 0)
+    for r in rows(folder, "messages"):
+        add_message(found, int(r["src"]), int(r["dst"]), int(r["bytes"]))
+    instances = collections.defaultdict(list)
+    for r in rows(folder, "collectives"):
+        instances[r["instance"]].append(r)
+    for arrivals in instances.values():
+        if len(arrivals) > 1 and arrivals[0]["mismatched"] == "false":
+            found["collectives"][arrivals[0]["name"]] += 1
+    return plain(found)
+
+
+def of_chrome(path):
+    with open(path) as f:
+        document = json.load(f)
+    found, begun = empty(), {}
+    for e in document["traceEvents"]:
+        args = e.get("args", {})
+        if e["ph"] in "Xi" and args.get("what") in ("call", "poll", "part"):
+            add_call(found, e["name"], args["calls"], args["bytes_sent"], args["bytes_received"],
+                     args.get("busy_us", e.get("dur", 0)) / 1e6)
+        elif e["ph"] == "s":
+            begun[e["id"]] = (e["pid"] - 1, args["bytes"])
+        elif e["ph"] == "f":
+            source, size = begun.pop(e["id"])
+            add_message(found, source, e["pid"] - 1, size)
+        elif e["ph"] == "b" and args["ranks"] > 1:
+            found["collectives"][e["name"]] += 1
+    assert not begun, "flows without an end"
+    return plain(found)

@@ -1,0 +1,35 @@
+/* A job in the formats of other tools.  All ranks are on one clock, that of job time (trace/job/job.h); how far it may be
+ * wrong is in what is written, where the format has a place for it.  Messages and collectives are written as such. */
+#ifndef ANA_EXPORT_H
+#define ANA_EXPORT_H
+
+#include "trace/job/job.h"
+
+struct ana_export {
+    const char *format;        /* a name of ana_export_format */
+    const char *out;           /* file, or folder of formats with more than one; NULL: ana_export_default */
+    struct ana_selection part; /* time and ranks; a filter is not used */
+    bool (*progress)(void *user, double share); /* now and then; false ends it.  May be NULL */
+    void *user;
+};
+
+/* A format; static. */
+struct ana_export_format {
+    const char *name, *suffix;
+    const char *help; /* what it is, and which tools read it */
+    bool is_folder;
+};
+/* Format i; NULL past the last. */
+const struct ana_export_format *ana_export_format(size_t i);
+/* The format of that name; NULL: there is none. */
+const struct ana_export_format *ana_export_format_of(const char *name);
+
+/* Writes the name of file or folder that is taken where none is given: the job's, and the format's suffix. */
+void ana_export_default(const struct ana_job *job, const struct ana_export_format *format, char *out, size_t size);
+
+/* Writes what was asked for, events that there are now.  It is made beside its place, as OUT.part, and takes its name when
+ * it is complete: a file that was there is replaced, a folder that is not empty is not.  False, with one line in `error`:
+ * it is not there. */
+bool ana_export(struct ana_job *job, const struct ana_export *ask, char *error, size_t size);
+
+#endif

@@ -1,0 +1,133 @@
+/* What the formats share; nobody else includes this. */
+#ifndef ANA_EXPORT_IMPL_H
+#define ANA_EXPORT_IMPL_H
+
+#include "trace/export/export.h"
+#include "trace/export/out.h"
+#include "trace/format/format_items.h"
+#include "trace/job/job_impl.h"
+#include "trace/job/walk.h"
+
+/* A thread, or a stream of a GPU, as the walk comes along it. */
+struct ana_export_thread {
+    int64_t until_ns;        /* end of its last call; INT64_MIN: there was none */
+    struct trc_regions open; /* regions of the program's own that it is in */
+    bool is_stream;
+    void *own; /* of the format */
+};
+
+struct ana_exporting {
+    struct ana_job *job;
+    const struct ana_export *ask;
+    const struct ana_export_sink *sink;
+    const struct ana_summary *summary; /* where the sink wants it */
+    char path[4096];                   /* file or folder that is being written */
+    struct ana_out *out;               /* the file; NULL: the format is a folder */
+    struct ana_export_thread *thread;  /* of all ranks, one after the other */
+    size_t *first;                     /* of each rank: its first thread; one more at the end */
+    struct ana_map comms;              /* struct ana_export_comm by identity */
+    struct ana_map sites;              /* struct ana_export_site by rank index, address */
+    struct ana_match_counts counts;    /* when the walk is over */
+    char error[256];                   /* what failed; "": nothing */
+    void *own;                         /* of the format: begin makes it, finish frees it */
+};
+
+/* A format.  `begin` writes what is known before; false, with x->error: it cannot.  `finish` writes what is left and frees
+ * what begin has made, also if that or the walk has failed. */
+struct ana_export_sink {
+    struct ana_export_format is;
+    bool wants_summary;
+    bool (*begin)(struct ana_exporting *x);
+    void (*event)(struct ana_exporting *x, struct ana_export_thread *thread, const struct ana_event *event);
+    void (*message)(struct ana_exporting *x, const struct ana_message *message);
+    void (*instance)(struct ana_exporting *x, const struct ana_instance *instance);
+    void (*finish)(struct ana_exporting *x);
+};
+
+#define EXPORT(name) extern const struct ana_export_sink ana_export_##name;
+#include "trace/export/formats.def"
+#undef EXPORT
+
+/* Says what failed, unless something has before. */
+__attribute__((format(printf, 2, 3))) void ana_export_fail(struct ana_exporting *x, const char *format, ...);
+
+/* ---- words.c ------------------------------------------------------------------------------------------------------ */
+
+#define ANA_EXPORT_NAME 128
+struct ana_export_comm {
+    uint32_t number; /* from 1, in the order of being met */
+    char name[ANA_EXPORT_NAME];
+};
+/* A communicator by its identity, named as in the report; valid until the next is met.  NULL: out of memory. */
+const struct ana_export_comm *ana_export_comm(struct ana_exporting *x, uint64_t identity, const struct trc_comm *comm);
+
+struct ana_export_site {
+    uint32_t number;  /* from 1 */
+    const char *text; /* "app.c:17", function or module and offset; NULL: unknown.  As long as the job */
+};
+/* A place that calls; valid until the next is met.  NULL: it is not known, or out of memory. */
+const struct ana_export_site *ana_export_site(struct ana_exporting *x, size_t index, uint64_t address);
+
+/* What an item is, for tables and for who draws it. */
+enum ana_export_what {
+    ANA_EXPORT_CALL,   /* of the program's */
+    ANA_EXPORT_POLL,   /* several unsuccessful ones */
+    ANA_EXPORT_NESTED, /* made by MPI inside another call */
+    ANA_EXPORT_PART,   /* of the call before it on its thread: a request that it started or completed */
+    ANA_EXPORT_DEVICE, /* a kernel or copy on a stream of a GPU */
+    ANA_EXPORT_LOST,
+    ANA_EXPORT_REGION /* of the program's own begins or ends */
+};
+/* What an event is. */
+enum ana_export_what ana_export_what(const struct ana_event *event);
+/* Its word: "call", "poll" ... */
+const char *ana_export_what_name(enum ana_export_what what);
+
+/* The name of an event: of a call its own, of a kernel that of the kernel, of a region its own.  Never NULL; valid until
+ * the next call on this. */
+const char *ana_export_name(struct ana_exporting *x, const struct ana_event *event);
+/* The rank index of the partner, root or target of an event; SIZE_MAX: it has none, or it is not known. */
+size_t ana_export_partner(const struct ana_exporting *x, const struct ana_event *event);
+/* The tag of a message that an event sends or receives.  False: it has none. */
+bool ana_export_tag(const struct ana_event *event, int32_t *tag);
+
+/* Writes "rank 3", with host and pid, or "thread 2", "GPU 0 stream 7". */
+void ana_export_rank_words(const struct ana_exporting *x, size_t index, char *out, size_t size);
+/* Writes what a thread of a rank is called, in the same way. */
+void ana_export_thread_words(const struct ana_exporting *x, size_t index, size_t thread, char *out, size_t size);
+
+/* How many threads of a rank there are. */
+static inline size_t ana_export_threads(const struct ana_exporting *x, size_t index)
+{
+    return x->first[index + 1] - x->first[index];
+}
+/* The thread of a rank that a message or arrival names by its step; NULL: unknown. */
+static inline struct ana_export_thread *ana_export_thread_of(const struct ana_exporting *x, size_t index, uint32_t step)
+{
+    return step && step <= ana_export_threads(x, index) ? &x->thread[x->first[index] + step - 1] : NULL;
+}
+
+/* A time of the event that is not before the end of the thread's last call: where polls overlap, each begins when the
+ * one before it ends, so that what is drawn lies side by side. */
+static inline int64_t ana_export_begin(const struct ana_export_thread *thread, const struct ana_event *event)
+{
+    bool late = event->begin_ns < thread->until_ns;
+    return !late ? event->begin_ns : thread->until_ns < event->end_ns ? thread->until_ns : event->end_ns;
+}
+
+/* How many regions are left open after an item of one; as many as there are if it ends none. */
+static inline uint32_t ana_export_regions_left(const struct ana_export_thread *thread, const struct ana_event *e)
+{
+    bool ends = e->kind == TRC_RECORD_END && !thread->open.deeper;
+    return ends ? trc_regions_left(&thread->open, (uint32_t)e->sequence) : thread->open.depth;
+}
+/* When the last member left a collective. */
+static inline int64_t ana_export_end_of(const struct ana_instance *i)
+{
+    int64_t end_ns = i->arrival[0].end_ns;
+    for (size_t a = 1; a < i->arrivals; a++)
+        end_ns = i->arrival[a].end_ns > end_ns ? i->arrival[a].end_ns : end_ns;
+    return end_ns;
+}
+
+#endif

@@ -1,0 +1,135 @@
+#include "trace/export/out.h"
+#include "trace/util/text.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct ana_out *ana_out_open(const char *path)
+{
+    struct ana_out *out = malloc(sizeof *out);
+    if (!out)
+        return NULL;
+    out->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    out->error = out->fd < 0 ? errno : 0;
+    out->used = 0;
+    return out;
+}
+
+static void write_all(struct ana_out *out, const char *bytes, size_t n)
+{
+    while (n > 0 && !out->error) {
+        ssize_t written = write(out->fd, bytes, n);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0) {
+            out->error = written < 0 ? errno : EIO;
+            return;
+        }
+        bytes += written;
+        n -= (size_t)written;
+    }
+}
+
+static void flush(struct ana_out *out)
+{
+    write_all(out, out->room, out->used);
+    out->used = 0;
+}
+
+int ana_out_close(struct ana_out *out)
+{
+    if (!out)
+        return 0;
+    flush(out);
+    if (out->fd >= 0 && close(out->fd) != 0 && !out->error)
+        out->error = errno;
+    int error = out->error;
+    free(out);
+    return error;
+}
+
+char *ana_out_grow(struct ana_out *out, size_t n)
+{
+    if (out->used + n > sizeof out->room)
+        flush(out);
+    return out->room + out->used;
+}
+
+void ana_out_bytes(struct ana_out *out, const void *bytes, size_t n)
+{
+    if (n > sizeof out->room / 2) {
+        flush(out);
+        write_all(out, bytes, n);
+        return;
+    }
+    memcpy(ana_out_grow(out, n), bytes, n);
+    out->used += n;
+}
+
+void ana_out_integer(struct ana_out *out, uint64_t value)
+{
+    char digits[20];
+    size_t n = 0;
+    do
+        digits[sizeof digits - ++n] = (char)('0' + value % 10);
+    while ((value /= 10));
+    ana_out_bytes(out, digits + sizeof digits - n, n);
+}
+
+void ana_out_signed(struct ana_out *out, int64_t value)
+{
+    if (value < 0)
+        ana_out_text(out, "-");
+    ana_out_integer(out, value < 0 ? -(uint64_t)value : (uint64_t)value);
+}
+
+void ana_out_time(struct ana_out *out, int64_t ns, int digits)
+{
+    uint64_t unit = digits == 9 ? 1000000000u : 1000u, positive = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
+    char text[16];
+    if (ns < 0)
+        ana_out_text(out, "-");
+    ana_out_integer(out, positive / unit);
+    uint64_t rest = positive % unit;
+    text[0] = '.';
+    for (int i = digits; i > 0; i--, rest /= 10)
+        text[i] = (char)('0' + rest % 10);
+    ana_out_bytes(out, text, (size_t)digits + 1);
+}
+
+void ana_out_json(struct ana_out *out, const char *text)
+{
+    size_t left = text ? strlen(text) : 0;
+    if (!text) {
+        ana_out_text(out, "null");
+        return;
+    }
+    ana_out_text(out, "\"");
+    while (left) {
+        size_t n = trc_text_char(text, left);
+        if (*text == '"' || *text == '\\')
+            ana_out_text(out, "\\");
+        ana_out_bytes(out, n ? text : "?", n ? n : 1);
+        text += n ? n : 1;
+        left -= n ? n : 1;
+    }
+    ana_out_text(out, "\"");
+}
+
+void ana_out_csv(struct ana_out *out, const char *text)
+{
+    size_t left = text ? strlen(text) : 0;
+    bool quoted = text && strpbrk(text, ",\"\r\n");
+    ana_out_text(out, quoted ? "\"" : "");
+    while (left) {
+        size_t n = trc_text_char(text, left);
+        if (*text == '"')
+            ana_out_text(out, "\"");
+        ana_out_bytes(out, n ? text : "?", n ? n : 1);
+        text += n ? n : 1;
+        left -= n ? n : 1;
+    }
+    ana_out_text(out, quoted ? "\"" : "");
+}

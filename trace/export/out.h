@@ -1,0 +1,51 @@
+/* A file that is written quickly, in pieces of text or bytes.  What fails is kept: nothing need be asked before the end. */
+#ifndef ANA_EXPORT_OUT_H
+#define ANA_EXPORT_OUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { ANA_OUT_ROOM = 1 << 17 };
+
+struct ana_out {
+    int fd;
+    int error; /* errno of the first thing that failed; 0: none */
+    size_t used;
+    char room[ANA_OUT_ROOM];
+};
+
+/* Makes the file, or empties it; NULL when out of memory.  Whether it could be made is told by ana_out_close. */
+struct ana_out *ana_out_open(const char *path);
+/* Writes what is left and frees it; NULL is none.  Returns errno of the first thing that failed; 0: the file is whole. */
+int ana_out_close(struct ana_out *out);
+
+/* Makes room for `n` bytes, of which there may be ANA_OUT_ROOM / 2, and returns it; ana_out_used takes it. */
+char *ana_out_grow(struct ana_out *out, size_t n);
+
+/* Takes so many bytes behind what was written last as written. */
+static inline void ana_out_used(struct ana_out *out, size_t n)
+{
+    out->used += n;
+}
+/* Adds bytes, however many. */
+void ana_out_bytes(struct ana_out *out, const void *bytes, size_t n);
+/* Adds text. */
+static inline void ana_out_text(struct ana_out *out, const char *text)
+{
+    ana_out_bytes(out, text, strlen(text));
+}
+/* Adds a number with all its digits. */
+void ana_out_integer(struct ana_out *out, uint64_t value);
+/* Adds a number that may be negative. */
+void ana_out_signed(struct ana_out *out, int64_t value);
+/* Adds a time of `ns` nanoseconds in units of 10^digits ns, with as many digits behind the point: 9 gives seconds, 3
+ * microseconds. */
+void ana_out_time(struct ana_out *out, int64_t ns, int digits);
+/* Adds text as a string of JSON, quotes included; what must not be shown becomes '?'.  NULL gives null. */
+void ana_out_json(struct ana_out *out, const char *text);
+/* Adds text as a field of CSV (RFC 4180); NULL gives an empty one. */
+void ana_out_csv(struct ana_out *out, const char *text);
+
+#endif

@@ -1,0 +1,99 @@
+#include "trace/job/walk.h"
+#include "trace/job/pass.h"
+#include <stdlib.h>
+
+#define TELL_EVERY (1u << 16) /* events between two calls of `progress` */
+
+struct walker {
+    const struct ana_walk *walk;
+    const struct ana_selection *part;
+};
+
+static bool overlaps(const struct ana_selection *part, int64_t begin_ns, int64_t end_ns)
+{
+    return end_ns >= part->begin_ns && begin_ns < part->end_ns;
+}
+
+static void pass_message(void *user, const struct ana_message *m)
+{
+    const struct walker *w = user;
+    bool selected = ana_selected(w->part->ranks, m->source) || ana_selected(w->part->ranks, m->destination);
+    if (selected && overlaps(w->part, m->send_begin_ns, m->recv_complete_ns))
+        w->walk->message(w->walk->user, m);
+}
+
+static void pass_instance(void *user, const struct ana_instance *i)
+{
+    const struct walker *w = user;
+    bool selected = !w->part->ranks;
+    int64_t end_ns = INT64_MIN;
+    for (size_t a = 0; a < i->arrivals; a++) {
+        selected |= ana_selected(w->part->ranks, i->arrival[a].index);
+        end_ns = i->arrival[a].end_ns > end_ns ? i->arrival[a].end_ns : end_ns;
+    }
+    if (i->arrivals && selected && overlaps(w->part, i->arrival[0].begin_ns, end_ns))
+        w->walk->instance(w->walk->user, i);
+}
+
+/* Whether its times are within reason. */
+static bool is_sane(const struct ana_event *e)
+{
+    return e->begin_ns >= -ANA_TIME_LIMIT && e->end_ns <= ANA_TIME_LIMIT && e->begin_ns <= e->end_ns;
+}
+
+static void take_event(const struct walker *w, struct ana_match *match, const struct ana_event *e)
+{
+    if (e->use)
+        e->use->step = e->thread + 1;
+    if (!(e->call && trc_opclass_is_device(e->call->opclass)))
+        ana_match_event(match, e);
+    if (is_sane(e) && ana_selected(w->part->ranks, e->index) && overlaps(w->part, e->begin_ns, e->end_ns))
+        w->walk->event(w->walk->user, e);
+}
+
+/* False: it was ended. */
+static bool take_all(struct ana_job *job, const struct walker *w, struct ana_merge *merge, struct ana_match *match)
+{
+    const struct ana_event *e[ANA_SLICE];
+    uint64_t told = 0;
+    size_t n;
+    while ((n = ana_merge_next_few(merge, e, ANA_SLICE))) {
+        for (size_t i = 0; i < n; i++)
+            take_event(w, match, e[i]);
+        uint64_t done = ana_merge_count(merge);
+        if (!w->walk->progress || done - told < TELL_EVERY)
+            continue;
+        told = done;
+        if (!w->walk->progress(w->walk->user, job->records ? (double)done / (double)job->records : 0))
+            return false;
+    }
+    return true;
+}
+
+bool ana_job_walk(struct ana_job *job, const struct ana_selection *part, const struct ana_walk *walk,
+                  struct ana_match_counts *counts)
+{
+    struct walker w = {walk, part};
+    ana_clocks_settle(job);
+    struct ana_pass pass = {.file = calloc(job->count + 1, sizeof *pass.file)};
+    struct ana_match *match = ana_match_new((struct ana_match_sink){&w, walk->message ? pass_message : NULL,
+                                                                    walk->instance ? pass_instance : NULL, NULL, NULL});
+    for (size_t i = 0; pass.file && i < job->count; i++)
+        pass.file[i] = job->process[i].rank.file;
+    if (pass.file && match)
+        pass.merge = ana_merge_open(pass.file, job->count, job->clock);
+    bool ok = pass.merge;
+    if (ok) {
+        ana_pass_live(job, &pass);
+        ana_match_ranks(job, match);
+        ok = ana_merge_refresh(pass.merge) && take_all(job, &w, pass.merge, match);
+    }
+    if (ok && !ana_anyone_alive(job))
+        ana_match_flush(match);
+    if (ok && counts)
+        *counts = ana_match_counts(match);
+    ana_merge_close(pass.merge);
+    ana_match_free(match);
+    free(pass.file);
+    return ok;
+}

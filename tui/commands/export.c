@@ -1,0 +1,113 @@
+/* hpctop export --format F [-o FILE] [--from S] [--to S] [--ranks LIST] DIR..: a trace for other tools. */
+#include "tui/commands/command.h"
+#include "tui/sources/lines.h"
+#include "trace/export/export.h"
+#include "trace/job/window.h"
+#include "trace/session/session.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What was typed; NULL: not given. */
+struct wanted {
+    const char *format, *out, *from, *to, *ranks;
+};
+
+static bool show_progress(void *user, double share)
+{
+    (void)user;
+    fprintf(stderr, "\rexport: %3.0f %%", 100 * share);
+    return true;
+}
+
+/* Reads what part was asked for.  False, with a line in `error`: the job does not have it. */
+static bool select_part(const struct ana_job *job, const struct wanted *wanted, struct ana_selection *part,
+                        uint8_t *ranks, char *error, size_t size)
+{
+    *part = (struct ana_selection){.begin_ns = wanted->from ? 0 : INT64_MIN, .end_ns = INT64_MAX};
+    if (wanted->from)
+        ana_moment_of_text(wanted->from, &part->begin_ns);
+    if (wanted->to)
+        ana_moment_of_text(wanted->to, &part->end_ns);
+    if (part->begin_ns >= ana_job_info(job).elapsed_ns) {
+        snprintf(error, size, "the job had ended by then: it took %.9g s", (double)ana_job_info(job).elapsed_ns / 1e9);
+        return false;
+    }
+    part->ranks = wanted->ranks ? ranks : NULL;
+    return !wanted->ranks || ana_ranks_of_text(job, wanted->ranks, ranks, error, size);
+}
+
+static int export(const char *const *folders, int n, const struct wanted *wanted)
+{
+    char error[512], out[4096];
+    struct ana_job *job;
+    if (ana_job_open(folders, (size_t)n, &job, error, sizeof error) != TRC_OK)
+        return tui_input_error("%s", error);
+    tui_lines_use(job, TUI_LINES_PATIENCE);
+    bool terminal = isatty(STDERR_FILENO);
+    struct ana_export ask = {.format = wanted->format, .out = out, .progress = terminal ? show_progress : NULL};
+    uint8_t *ranks = calloc(ana_job_info(job).ranks + 1, 1);
+    snprintf(error, sizeof error, "out of memory");
+    snprintf(out, sizeof out, "%s", wanted->out ? wanted->out : "");
+    if (!wanted->out)
+        ana_export_default(job, ana_export_format_of(wanted->format), out, sizeof out);
+    bool done = ranks && select_part(job, wanted, &ask.part, ranks, error, sizeof error) &&
+                ana_export(job, &ask, error, sizeof error);
+    if (terminal)
+        fprintf(stderr, "\r%14s\r", "");
+    free(ranks);
+    ana_job_close(job);
+    if (!done)
+        return tui_input_error("%s", error);
+    puts(out);
+    return tui_finish(TUI_EXIT_OK);
+}
+
+/* Says what is wrong with a format; returns the exit status. */
+static int wrong_format(const char *format)
+{
+    char names[256] = "";
+    const struct ana_export_format *f;
+    for (size_t i = 0; (f = ana_export_format(i)); i++) {
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", f->name);
+    }
+    return format ? tui_usage_error("export", "there is no format %s, but %s", format, names)
+                  : tui_usage_error("export", "export needs --format and one of %s", names);
+}
+
+int tui_command_export(int argc, char **argv)
+{
+    static const struct option names[] = {
+        {"format", required_argument, NULL, 'F'}, {"output", required_argument, NULL, 'o'},
+        {"from", required_argument, NULL, 'f'},   {"to", required_argument, NULL, 't'},
+        {"ranks", required_argument, NULL, 'r'},  {0}};
+    struct wanted wanted = {0};
+    int64_t from = 0, to = INT64_MAX;
+    int option;
+    optind = 1;
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, "o:", names, NULL)) != -1) {
+        const char **place = option == 'F'   ? &wanted.format
+                             : option == 'o' ? &wanted.out
+                             : option == 'f' ? &wanted.from
+                             : option == 't' ? &wanted.to
+                             : option == 'r' ? &wanted.ranks
+                                             : NULL;
+        if (!place)
+            return tui_usage_error("export", "unknown option %s", argv[optind - 1]);
+        *place = optarg;
+    }
+    if ((wanted.from && !ana_moment_of_text(wanted.from, &from)) || (wanted.to && !ana_moment_of_text(wanted.to, &to)))
+        return tui_usage_error("export", "--from and --to take seconds since the job began");
+    if (to <= from)
+        return tui_usage_error("export", "--to must be later than --from");
+    if (!wanted.format || !ana_export_format_of(wanted.format))
+        return wrong_format(wanted.format);
+    if (optind == argc)
+        return tui_usage_error("export", "export needs a trace folder");
+    return export((const char *const *)argv + optind, argc - optind, &wanted);
+}
