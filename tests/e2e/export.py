@@ -9,9 +9,14 @@ import signal
 import subprocess
 
 import exported
-from common import BUILD, HPCTOP, check, end, hpctop, mpirun, run, workload
+from common import BUILD, HPCTOP, check, end, hpctop, mpirun, run, skip, workload
 
 FORMATS = {"csv": exported.of_csv, "chrome": exported.of_chrome}
+python = exported.perfetto_python()
+if python:
+    FORMATS["perfetto"] = lambda path: exported.of_perfetto(path, python)
+else:
+    skip("perfetto", "no Python here has the package perfetto, and pip cannot get it")
 MADE = range(1, 13)  # seeds of programs of the yardstick
 
 
@@ -38,6 +43,7 @@ def compare(name, found, report, complete=True):
     check("%s: messages" % name, not wrong, wrong)
     wrong = differing(found["collectives"], report["collectives"])
     check("%s: collectives" % name, not wrong, wrong)
+    check("%s: all that begins ends" % name, not found.get("wrong"), found.get("wrong"))
 
 
 def export(kind, folder, *options, out=None):
@@ -102,6 +108,8 @@ def uncertainty():
     with open("random.chrome") as f:
         document = json.load(f)
     found = [float(exported.rows("random.csv", "job")[0]["clock_error_s"]), document["otherData"]["clock_error_s"]]
+    if "perfetto" in FORMATS:
+        found.append(FORMATS["perfetto"]("random.perfetto")["job"]["clock_error_s"])
     check("the clock's uncertainty is in it", error is not None and all(abs(e - error) < 1e-6 * error for e in found), (error, found))
 
 

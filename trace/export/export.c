@@ -4,7 +4,6 @@
 #include "trace/job/window.h"
 #include <dirent.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -40,15 +39,6 @@ void ana_export_default(const struct ana_job *job, const struct ana_export_forma
     snprintf(out, size, "hpctop-%s.%s", job->name[0] ? job->name : "job", format->suffix);
     for (char *c = out; *c; c++)
         *c = *c == '/' ? '_' : *c;
-}
-
-void ana_export_fail(struct ana_exporting *x, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    if (!x->error[0])
-        vsnprintf(x->error, sizeof x->error, format, args);
-    va_end(args);
 }
 
 /* ---- the walk ----------------------------------------------------------------------------------------------------- */

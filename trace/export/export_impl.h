@@ -48,10 +48,10 @@ struct ana_export_sink {
 #include "trace/export/formats.def"
 #undef EXPORT
 
+/* ---- words.c ------------------------------------------------------------------------------------------------------ */
+
 /* Says what failed, unless something has before. */
 __attribute__((format(printf, 2, 3))) void ana_export_fail(struct ana_exporting *x, const char *format, ...);
-
-/* ---- words.c ------------------------------------------------------------------------------------------------------ */
 
 #define ANA_EXPORT_NAME 128
 struct ana_export_comm {

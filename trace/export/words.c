@@ -1,7 +1,17 @@
-/* What things are called in exports, as far as formats do not differ in it. */
+/* What things are called in exports, as far as formats do not differ in it; and what failed. */
 #include "trace/export/export_impl.h"
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
+
+void ana_export_fail(struct ana_exporting *x, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (!x->error[0])
+        vsnprintf(x->error, sizeof x->error, format, args);
+    va_end(args);
+}
 
 const struct ana_export_comm *ana_export_comm(struct ana_exporting *x, uint64_t identity, const struct trc_comm *comm)
 {

@@ -8,8 +8,9 @@ import collections
 import csv
 import json
 import os
+import sys
 
-from common import hpctop
+from common import hpctop, run
 
 
 def empty():
@@ -87,3 +88,26 @@ def of_chrome(path):
             found["collectives"][e["name"]] += 1
     assert not begun, "flows without an end"
     return plain(found)
+
+
+def perfetto_python():
+    """A Python that has the package `perfetto`, if need be in an environment made here; None: it cannot be had."""
+    code = "from perfetto.protos.perfetto.trace import perfetto_trace_pb2"
+    for python in (sys.executable, "/usr/bin/python3", os.path.abspath("venv-perfetto/bin/python")):
+        if os.path.exists(python) and run([python, "-c", code]).code == 0:
+            return python
+    if run([sys.executable, "-m", "venv", "venv-perfetto"]).code == 0:
+        python = os.path.abspath("venv-perfetto/bin/python")
+        run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--only-binary", ":all:", "perfetto", "protobuf"], timeout=600)
+        if run([python, "-c", code]).code == 0:
+            return python
+    return None
+
+
+def of_perfetto(path, python):
+    r = run([python, os.path.join(os.path.dirname(__file__), "exported_perfetto.py"), path])
+    if r.code != 0:
+        raise RuntimeError(str(r))
+    found = json.loads(r.out)
+    found["pairs"] = {tuple(int(n) for n in pair.split()): value for pair, value in found["pairs"].items()}
+    return found

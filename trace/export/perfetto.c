@@ -1,0 +1,306 @@
+/* Perfetto's protobuf: a track a thread or stream below a process a rank, slices with interned names, flows for messages,
+ * tracks of their own for collectives and rates.
+ * Source: perfetto.dev, "Trace Packet Defaults", "Track events" and the reference of TracePacket. */
+#include "trace/export/perfetto_impl.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { TRACK_JOB = 1, TRACK_SENT, TRACK_RECEIVED, TRACK_COLLECTIVES, FIRST_TRACK };
+
+static const char *const keys[KEYS] = {
+#define KEY(id, text) text,
+    PERFETTO_KEYS(KEY)
+#undef KEY
+};
+
+static void put_ranks(struct ana_exporting *x)
+{
+    struct perfetto *perfetto = x->own;
+    char text[256];
+    for (size_t i = 0; i < x->job->count; i++) {
+        if (!ana_selected(x->ask->part.ranks, i))
+            continue;
+        uint64_t rank = FIRST_TRACK + perfetto->tracks++;
+        ana_export_rank_words(x, i, text, sizeof text);
+        ana_perfetto_track(x, rank, 0, text, i + 1, NULL);
+        for (size_t t = 0; t < ana_export_threads(x, i); t++) {
+            perfetto->track[x->first[i] + t] = FIRST_TRACK + perfetto->tracks++;
+            ana_export_thread_words(x, i, t, text, sizeof text);
+            ana_perfetto_track(x, perfetto->track[x->first[i] + t], rank, text, 0, NULL);
+        }
+    }
+}
+
+/* What the whole must be read with: an instant at the begin of the job. */
+static void put_job(struct ana_exporting *x)
+{
+    struct perfetto *perfetto = x->own;
+    struct ana_job_info info = ana_job_info(x->job);
+    uint32_t name = ana_perfetto_intern(x, NAME, "hpctop export"), command = ana_perfetto_intern(x, TEXT, info.command),
+             mpi = ana_perfetto_intern(x, TEXT, info.mpi);
+    uint8_t *event = ana_perfetto_begin(x, 0, INSTANT, TRACK_JOB);
+    ana_proto_uint(&perfetto->p, EVENT_NAME, name);
+    if (info.clock_error_s >= 0)
+        ana_perfetto_real(perfetto, ERROR, info.clock_error_s);
+    ana_perfetto_text(perfetto, COMMAND, command);
+    ana_perfetto_text(perfetto, MPI, mpi);
+    ana_perfetto_number(perfetto, LOST, info.lost_records);
+    ana_perfetto_number(perfetto, RECYCLED, info.recycled_records);
+    ana_perfetto_signed(perfetto, SHIFT, perfetto->shift_ns);
+    ana_perfetto_end(x, event);
+}
+
+static bool begin(struct ana_exporting *x)
+{
+    struct perfetto *perfetto = x->own = calloc(1, sizeof *perfetto);
+    if (perfetto)
+        perfetto->track = calloc(x->first[x->job->count] + 1, sizeof *perfetto->track);
+    if (!perfetto || !perfetto->track) {
+        ana_export_fail(x, "out of memory");
+        return false;
+    }
+    ana_map_init(&perfetto->interned, sizeof(uint32_t));
+    ana_map_init(&perfetto->lanes, sizeof(struct lanes));
+    for (size_t i = 0; i < x->job->count; i++)
+        if (-x->job->process[i].rank.begin_ns > perfetto->shift_ns)
+            perfetto->shift_ns = -x->job->process[i].rank.begin_ns;
+    for (int i = 0; i < KEYS; i++)
+        ana_perfetto_intern(x, KEY_TEXT, keys[i]);
+    ana_perfetto_track(x, TRACK_JOB, 0, "the job", 0, NULL);
+    ana_perfetto_track(x, TRACK_SENT, TRACK_JOB, "bytes sent, all ranks", 0, "B/s");
+    ana_perfetto_track(x, TRACK_RECEIVED, TRACK_JOB, "bytes received, all ranks", 0, "B/s");
+    ana_perfetto_track(x, TRACK_COLLECTIVES, TRACK_JOB, "collectives", 0, NULL);
+    put_ranks(x);
+    put_job(x);
+    return true;
+}
+
+/* ---- events ------------------------------------------------------------------------------------------------------- */
+
+/* What all events of a signature share lies in its `use`, which is this walk's own: numbers of texts, + 1, 0: not looked
+ * up yet. */
+struct shared {
+    uint32_t name, category, site, comm, peer;
+};
+static struct shared shared_of(struct ana_exporting *x, const struct ana_event *e, enum ana_export_what what)
+{
+    struct ana_use *use = e->use;
+    if (use->number)
+        return (struct shared){use->number - 1, use->mark - 1, use->site - 1, use->from - 1, use->place - 1};
+    const struct ana_export_site *site = ana_export_site(x, e->index, e->sig->site);
+    const struct ana_export_comm *comm =
+        e->comm ? ana_export_comm(x, ana_comm_identity(x->job, e->index, e->comm), e->comm) : NULL;
+    const char *category = what == ANA_EXPORT_CALL || what == ANA_EXPORT_POLL ? trc_opclass_text(e->call->opclass)
+                                                                              : ana_export_what_name(what);
+    size_t peer = ana_export_partner(x, e);
+    struct shared of = {ana_perfetto_intern(x, NAME, ana_export_name(x, e)), ana_perfetto_intern(x, CATEGORY, category),
+                        0, 0, 0};
+    of.comm = comm ? ana_perfetto_intern(x, TEXT, comm->name) : 0;
+    of.site = site && site->text ? ana_perfetto_intern(x, TEXT, site->text) : 0;
+    of.peer = peer != SIZE_MAX ? ana_perfetto_intern(x, TEXT, ana_rank_label(x->job, peer).text) : 0;
+    use->number = of.name + 1;
+    use->mark = of.category + 1;
+    use->site = of.site + 1;
+    use->from = of.comm + 1;
+    use->place = of.peer + 1;
+    return of;
+}
+
+/* Counts bytes for the rates. */
+static void count_bytes(struct ana_exporting *x, int64_t at_ns, uint64_t sent, uint64_t received)
+{
+    struct perfetto *perfetto = x->own;
+    int64_t all_ns = ana_job_info(x->job).elapsed_ns, at = all_ns > 0 ? at_ns / (all_ns / RATES + 1) : 0;
+    at = at < 0 ? 0 : at >= RATES ? RATES - 1 : at;
+    perfetto->sent[at] += sent;
+    perfetto->received[at] += received;
+}
+
+static void put_details(struct ana_exporting *x, const struct ana_event *e, const struct shared *of, uint64_t sent,
+                        uint64_t received)
+{
+    struct perfetto *perfetto = x->own;
+    int32_t tag;
+    if (e->kind == TRC_RECORD_FOLD) {
+        ana_perfetto_number(perfetto, CALLS, ana_event_calls(e));
+        ana_perfetto_signed(perfetto, BUSY, e->busy_ns);
+    }
+    if (sent)
+        ana_perfetto_number(perfetto, SENT, sent);
+    if (received)
+        ana_perfetto_number(perfetto, RECEIVED, received);
+    if (of->peer)
+        ana_perfetto_text(perfetto, PEER, of->peer);
+    if (ana_export_tag(e, &tag))
+        ana_perfetto_signed(perfetto, TAG, tag);
+    if (of->comm)
+        ana_perfetto_text(perfetto, COMM, of->comm);
+    if (e->sig->flags & TRC_SIG_COLL)
+        ana_perfetto_number(perfetto, ORDER, e->sequence);
+    if (of->site)
+        ana_perfetto_text(perfetto, SITE, of->site);
+}
+
+static void put_call(struct ana_exporting *x, const struct ana_export_thread *thread, const struct ana_event *e,
+                     enum ana_export_what what)
+{
+    struct perfetto *perfetto = x->own;
+    uint64_t track = perfetto->track[thread - x->thread], times = ana_event_times(e);
+    uint64_t sent = ana_event_sent(e->sig) * times, received = ana_event_received(e->sig) * times;
+    bool is_part = what == ANA_EXPORT_PART;
+    if (is_part && !sent && !received)
+        return;
+    struct shared of = shared_of(x, e, what);
+    int64_t begin_ns = is_part ? e->end_ns : what == ANA_EXPORT_NESTED ? e->begin_ns : ana_export_begin(thread, e);
+    if (what != ANA_EXPORT_NESTED && what != ANA_EXPORT_DEVICE)
+        count_bytes(x, e->end_ns, sent, received);
+    uint8_t *event = ana_perfetto_begin(x, begin_ns, is_part ? INSTANT : SLICE_BEGIN, track);
+    ana_proto_uint(&perfetto->p, EVENT_NAME, of.name);
+    ana_proto_uint(&perfetto->p, EVENT_CATEGORY, of.category);
+    put_details(x, e, &of, sent, received);
+    ana_perfetto_end(x, event);
+    if (!is_part)
+        ana_perfetto_end(x, ana_perfetto_begin(x, e->end_ns, SLICE_END, track));
+}
+
+static void put_region(struct ana_exporting *x, const struct ana_export_thread *thread, const struct ana_event *e)
+{
+    struct perfetto *perfetto = x->own;
+    uint64_t track = perfetto->track[thread - x->thread];
+    uint32_t left = ana_export_regions_left(thread, e);
+    for (uint32_t n = thread->open.depth; n > left; n--)
+        ana_perfetto_end(x, ana_perfetto_begin(x, e->end_ns, SLICE_END, track));
+    if (e->kind != TRC_RECORD_BEGIN || thread->open.depth == TRC_REGIONS_DEEP)
+        return;
+    uint32_t name = ana_perfetto_intern(x, NAME, ana_export_name(x, e)),
+             category = ana_perfetto_intern(x, CATEGORY, "region");
+    uint8_t *event = ana_perfetto_begin(x, e->begin_ns, SLICE_BEGIN, track);
+    ana_proto_uint(&perfetto->p, EVENT_NAME, name);
+    ana_proto_uint(&perfetto->p, EVENT_CATEGORY, category);
+    ana_perfetto_end(x, event);
+}
+
+static void event(struct ana_exporting *x, struct ana_export_thread *thread, const struct ana_event *e)
+{
+    struct perfetto *perfetto = x->own;
+    enum ana_export_what what = ana_export_what(e);
+    if (what == ANA_EXPORT_REGION) {
+        put_region(x, thread, e);
+    } else if (what == ANA_EXPORT_LOST) {
+        uint32_t name = ana_perfetto_intern(x, NAME, ana_export_name(x, e));
+        uint8_t *lost = ana_perfetto_begin(x, e->end_ns, INSTANT, perfetto->track[thread - x->thread]);
+        ana_proto_uint(&perfetto->p, EVENT_NAME, name);
+        ana_perfetto_number(perfetto, RECORDS, e->count);
+        ana_perfetto_end(x, lost);
+    } else if (e->use) {
+        put_call(x, thread, e, what);
+    }
+}
+
+/* One end of a flow, an instant inside its call. */
+static void put_flow(struct ana_exporting *x, size_t index, uint32_t step, int64_t at_ns, const char *name,
+                     const struct ana_message *m)
+{
+    struct perfetto *perfetto = x->own;
+    struct ana_export_thread *thread = ana_export_thread_of(x, index, step);
+    if (!thread || !perfetto->track[thread - x->thread])
+        return; /* of a rank that is not asked for */
+    uint32_t number = ana_perfetto_intern(x, NAME, name), category = ana_perfetto_intern(x, CATEGORY, "message");
+    uint8_t *event = ana_perfetto_begin(x, at_ns, INSTANT, perfetto->track[thread - x->thread]);
+    ana_proto_uint(&perfetto->p, EVENT_NAME, number);
+    ana_proto_uint(&perfetto->p, EVENT_CATEGORY, category);
+    ana_proto_fixed(&perfetto->p, index == m->destination && name[0] == 'r' ? EVENT_FLOW_END : EVENT_FLOW,
+                    perfetto->flows);
+    if (m->bytes != TRC_BYTES_UNKNOWN)
+        ana_perfetto_number(perfetto, BYTES, m->bytes);
+    ana_perfetto_signed(perfetto, TAG, m->tag);
+    ana_perfetto_end(x, event);
+}
+
+static void message(struct ana_exporting *x, const struct ana_message *m)
+{
+    struct perfetto *perfetto = x->own;
+    perfetto->flows++;
+    put_flow(x, m->source, m->send_step, m->send_begin_ns, "send", m);
+    put_flow(x, m->destination, m->recv_wait_step,
+             m->recv_complete_ns > m->recv_wait_begin_ns ? m->recv_complete_ns - 1 : m->recv_complete_ns, "receive", m);
+}
+
+/* The track of a communicator that is free from begin to end; 0: all are taken. */
+static uint64_t free_lane(struct ana_exporting *x, const struct ana_instance *i, int64_t begin_ns, int64_t end_ns)
+{
+    struct perfetto *perfetto = x->own;
+    struct lanes *lanes = ana_map_add(&perfetto->lanes, i->comm_identity, 0, 0);
+    const struct ana_export_comm *comm = ana_export_comm(x, i->comm_identity, i->comm);
+    int lane = 0;
+    while (lanes && lane < lanes->count && lanes->until_ns[lane] > begin_ns)
+        lane++;
+    if (!lanes || lane == LANES)
+        return 0;
+    if (lane == lanes->count) {
+        lanes->count++;
+        lanes->uuid[lane] = FIRST_TRACK + perfetto->tracks++;
+        ana_perfetto_track(x, lanes->uuid[lane], TRACK_COLLECTIVES, comm ? comm->name : "?", 0, NULL);
+    }
+    lanes->until_ns[lane] = end_ns;
+    return lanes->uuid[lane];
+}
+
+static void instance(struct ana_exporting *x, const struct ana_instance *i)
+{
+    struct perfetto *perfetto = x->own;
+    const struct ana_arrival *first = &i->arrival[0], *last = &i->arrival[i->arrivals - 1];
+    int64_t end_ns = ana_export_end_of(i);
+    uint64_t track = free_lane(x, i, first->begin_ns, end_ns);
+    if (!track)
+        track = TRACK_COLLECTIVES;
+    uint32_t name = ana_perfetto_intern(x, NAME, i->call->name),
+             category = ana_perfetto_intern(x, CATEGORY, "collective"),
+             who = ana_perfetto_intern(x, TEXT, ana_rank_label(x->job, last->index).text);
+    uint8_t *event = ana_perfetto_begin(x, first->begin_ns, track == TRACK_COLLECTIVES ? INSTANT : SLICE_BEGIN, track);
+    ana_proto_uint(&perfetto->p, EVENT_NAME, name);
+    ana_proto_uint(&perfetto->p, EVENT_CATEGORY, category);
+    ana_perfetto_number(perfetto, RANKS, i->arrivals);
+    ana_perfetto_number(perfetto, ORDER, i->sequence);
+    ana_perfetto_text(perfetto, LAST, who);
+    ana_perfetto_signed(perfetto, SKEW, last->begin_ns - first->begin_ns);
+    ana_perfetto_end(x, event);
+    if (track != TRACK_COLLECTIVES)
+        ana_perfetto_end(x, ana_perfetto_begin(x, end_ns, SLICE_END, track));
+}
+
+/* Bytes a second, in a thousand steps. */
+static void put_rates(struct ana_exporting *x)
+{
+    struct perfetto *perfetto = x->own;
+    int64_t step_ns = ana_job_info(x->job).elapsed_ns / RATES + 1;
+    for (int way = 0; way < 2; way++)
+        for (int i = 0; i < RATES; i++) {
+            uint64_t bytes = (way ? perfetto->received : perfetto->sent)[i];
+            uint8_t *event = ana_perfetto_begin(x, i * step_ns, COUNTER, way ? TRACK_RECEIVED : TRACK_SENT);
+            ana_proto_double(&perfetto->p, EVENT_VALUE, (double)bytes / ((double)step_ns / 1e9));
+            ana_perfetto_end(x, event);
+        }
+}
+
+static void finish(struct ana_exporting *x)
+{
+    struct perfetto *perfetto = x->own;
+    if (!perfetto)
+        return;
+    if (perfetto->track && perfetto->begun)
+        put_rates(x);
+    ana_map_free(&perfetto->interned);
+    ana_map_free(&perfetto->lanes);
+    free(perfetto->track);
+    free(perfetto);
+}
+
+const struct ana_export_sink ana_export_perfetto = {
+    .is = {"perfetto", "pftrace", "protobuf for ui.perfetto.dev: smaller and quicker than chrome", false},
+    .begin = begin,
+    .event = event,
+    .message = message,
+    .instance = instance,
+    .finish = finish,
+};
