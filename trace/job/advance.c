@@ -1,6 +1,7 @@
 /* The way through the events: merge, match, and sums.  It goes in slices, since a screen must not wait. */
 #include "trace/job/pass.h"
 #include "trace/util/now.h"
+#include "trace/why/tell.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -249,6 +250,23 @@ static void advance_main(struct ana_job *job)
     }
 }
 
+bool ana_analysis_again(struct ana_job *job)
+{
+    ana_analysis_stop(job);
+    bool ok = ana_analysis_start(job);
+    ana_analysis_refresh(job);
+    return ok;
+}
+
+bool ana_job_set_workers(struct ana_job *job, unsigned workers)
+{
+    enum ana_why_causes causes = workers > 1 ? ANA_CAUSES_BESIDE : ANA_CAUSES_HERE;
+    if (causes == job->causes)
+        return true;
+    job->causes = causes;
+    return !job->pass.merge || ana_analysis_again(job);
+}
+
 double ana_analysis_share(const struct ana_job *job)
 {
     if (job->pass.done)
@@ -277,6 +295,7 @@ double ana_job_advance(struct ana_job *job, int64_t budget_ns)
         else
             break;
     } while (ana_now_ns() < stop);
+    ana_why_sync(&job->pass.why);
     double whole = ana_analysis_share(job), range = ana_time_range_share(job);
     return whole < range ? whole : range;
 }

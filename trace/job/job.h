@@ -49,6 +49,10 @@ bool ana_job_refresh(struct ana_job *job);
  * there is now. */
 double ana_job_advance(struct ana_job *job, int64_t budget_ns);
 
+/* Sets how many threads analyse events, from ana_job_advance; 1 at first.  What is found does not depend on it.  What was
+ * analysed before is forgotten.  False: out of memory. */
+bool ana_job_set_workers(struct ana_job *job, unsigned workers);
+
 enum ana_state { ANA_RUNNING, ANA_FINISHED, ANA_ABORTED, ANA_HUNG };
 /* "running" "finished" "aborted" "hung" */
 const char *ana_state_name(enum ana_state state);
@@ -312,7 +316,7 @@ struct ana_summary;
 struct ana_standout;
 struct ana_file_stat;
 struct ana_slow_message;
-/* What it would save to mend one thing (trace/why/replay.h). */
+/* What it would save to mend one thing (trace/cause/replay.h). */
 struct ana_price {
     enum ana_price_kind { ANA_PRICE_SEGMENT, ANA_PRICE_TRANSFER, ANA_PRICE_COLLECTIVE, ANA_PRICE_DEVICE } kind;
     char region[64];                 /* of a segment; "": none */

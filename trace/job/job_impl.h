@@ -105,6 +105,7 @@ struct ana_job {
     struct ana_devices *gpu; /* device.c */
     struct ana_store store;
     struct ana_time_range range;
+    enum ana_why_causes causes;    /* of the main pass */
     struct ana_span window;        /* all that costs, path, iterations and the store are of; ana_job_set_window */
     struct ana_hvd_state *horovod; /* horovod.c */
     unsigned refreshes;            /* ana_job_refresh so far */
@@ -202,6 +203,8 @@ void ana_take_device_wait(struct ana_job *job, const struct ana_wait_span *span,
 /* advance.c */
 /* Starts the analysis of events anew, for the processes as they are now.  False: out of memory. */
 bool ana_analysis_start(struct ana_job *job);
+/* Forgets what was analysed, and starts anew.  False: out of memory. */
+bool ana_analysis_again(struct ana_job *job);
 /* Frees all that the analysis has found; before the processes change. */
 void ana_analysis_stop(struct ana_job *job);
 /* Takes up what came, after the files were refreshed. */

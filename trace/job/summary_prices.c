@@ -2,8 +2,8 @@
 #include "trace/job/job_impl.h"
 #include "trace/job/window.h"
 #include "trace/util/numfmt.h"
-#include "trace/why/path.h"
-#include "trace/why/replay.h"
+#include "trace/cause/path.h"
+#include "trace/cause/replay.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,8 +32,8 @@ static void add_ranks(const struct ana_pass *pass, uint32_t shadow, const struct
     size_t having = 0;
     for (size_t i = 0; i < why->segments.count; i++) {
         const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
-        having += segment->stretch == why->delays->replay->shadow[shadow].what;
-        if (ana_shadow_of(why->delays->replay, (uint32_t)i + 1) != shadow)
+        having += segment->stretch == why->feed->causes->replay->shadow[shadow].what;
+        if (ana_shadow_of(why->feed->causes->replay, (uint32_t)i + 1) != shadow)
             continue;
         price->path_ns = ana_plus(price->path_ns, sums->segment[i]);
         size_t at = price->ranks++;
@@ -54,7 +54,7 @@ static bool price_of(const struct ana_job *job, const struct ana_pass *pass, uin
                      const struct ana_path_sums *sums, struct ana_price *price)
 {
     const struct ana_why *why = &pass->why;
-    uint32_t what = why->delays->replay->shadow[shadow].what;
+    uint32_t what = why->feed->causes->replay->shadow[shadow].what;
     if (!what)
         return false;
     if (shadow < ANA_SHADOW_CALLS) {
@@ -130,7 +130,7 @@ static bool list_prices(const struct ana_job *job, struct ana_summary *s, const 
     for (uint32_t shadow = 1; shadow < ANA_SHADOWS; shadow++) {
         struct ana_price *price = &s->prices[s->price_count];
         *price = (struct ana_price){.rank = s->price_ranks + shadow * (job->count + 1)};
-        price->saves_ns = ana_replay_saves(&pass->why, shadow, over);
+        price->saves_ns = ana_replay_saves(pass->why.feed->causes, shadow, over);
         if (!price_of(job, pass, shadow, sums, price))
             continue;
         find_reason(job, s, &pass->why, price);
@@ -163,19 +163,19 @@ bool ana_summary_prices(const struct ana_job *job, struct ana_summary *s, struct
     struct ana_why *why = &pass->why;
     bool whole = ana_is_followed(job, &s->selection);
     s->path_ns = s->path_unknown_ns = -1;
-    if (!whole || !why->delays)
+    if (!whole || !why->feed)
         return true;
     struct ana_path_sums sums = {0};
     struct ana_path_end *end = find_ends(job);
     bool *over = calloc(job->count + 1, sizeof *over);
-    bool ok = end && over && ana_path_take(why, end, s->begin_ns, s->end_ns, &sums);
+    bool ok = end && over && ana_path_take(why->feed->causes, end, s->begin_ns, s->end_ns, &sums);
     for (size_t i = 0; ok && i < job->count; i++)
         over[i] = end[i].over;
     if (ok && sums.begin_ns != INT64_MAX) {
         s->path_ns = ana_path_length(&sums);
         s->path_unknown_ns = sums.unknown_ns;
         ok = list_prices(job, s, pass, over, &sums);
-        add_efficiency(s, ana_replay_saves(why, ANA_SHADOW_IDEAL, over));
+        add_efficiency(s, ana_replay_saves(why->feed->causes, ANA_SHADOW_IDEAL, over));
     }
     ana_path_sums_free(&sums);
     free(end);

@@ -1,5 +1,6 @@
 /* Summaries of what threads do between their calls: the segments of all ranks, joined by the places in the program. */
 #include "trace/job/job_impl.h"
+#include "trace/why/tell.h"
 #include "trace/util/hash.h"
 #include "trace/util/trouble.h"
 #include <inttypes.h>
@@ -117,6 +118,7 @@ static bool list_rows(struct rows *rows, const struct ana_summary *s, const stru
             continue;
         uint32_t from = segment->from ? rows->place[segment->from - 1] : 0;
         uint32_t to = segment->to ? rows->place[segment->to - 1] : 0;
+        struct ana_cost cost = ana_why_cost(why, (uint32_t)i + 1);
         struct row *row = ana_map_add(&rows->by_places, from, to, segment->region);
         if (!row)
             return false;
@@ -124,7 +126,7 @@ static bool list_rows(struct rows *rows, const struct ana_summary *s, const stru
         row->to = to;
         row->region = segment->region;
         row->total_ns = ana_plus(row->total_ns, segment->total_ns);
-        row->cost_ns = ana_plus(row->cost_ns, ana_plus(segment->cost.direct_ns, segment->cost.passed_ns));
+        row->cost_ns = ana_plus(row->cost_ns, ana_plus(cost.direct_ns, cost.passed_ns));
     }
     return true;
 }
@@ -167,7 +169,8 @@ static size_t choose_rows(struct rows *rows)
 
 /* ---- numbers ---------------------------------------------------------------------------------------------------- */
 
-static void add_to_row(struct ana_segment_stat *row, const struct ana_segment *segment, uint32_t *bucket)
+static void add_to_row(struct ana_segment_stat *row, const struct ana_segment *segment, const struct ana_cost *cost,
+                       uint32_t *bucket)
 {
     size_t index = segment->index;
     if (segment->count > row->times_by_rank[index])
@@ -176,12 +179,12 @@ static void add_to_row(struct ana_segment_stat *row, const struct ana_segment *s
     row->times_by_rank[index] += segment->count;
     row->times += segment->count;
     row->total_ns = ana_plus(row->total_ns, segment->total_ns);
-    int64_t cost_ns = ana_plus(segment->cost.direct_ns, segment->cost.passed_ns);
+    int64_t cost_ns = ana_plus(cost->direct_ns, cost->passed_ns);
     row->cost_by_rank_ns[index] = ana_plus(row->cost_by_rank_ns[index], cost_ns);
-    row->waits_by_rank[index] += segment->cost.waits;
-    row->squares_by_rank[index] += segment->cost.squares;
+    row->waits_by_rank[index] += cost->waits;
+    row->squares_by_rank[index] += cost->squares;
     row->cost_ns = ana_plus(row->cost_ns, cost_ns);
-    row->direct_ns = ana_plus(row->direct_ns, segment->cost.direct_ns);
+    row->direct_ns = ana_plus(row->direct_ns, cost->direct_ns);
     row->shortest_ns = segment->min_ns < row->shortest_ns ? segment->min_ns : row->shortest_ns;
     if (segment->longest_ns > row->longest_ns) {
         row->longest_ns = segment->longest_ns;
@@ -286,7 +289,8 @@ static void fill_rows(const struct ana_job *job, struct ana_summary *s, const st
         const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
         if (segment->count && ana_selected(s->selection.ranks, segment->index)) {
             uint32_t at = row_of(rows, segment)->at;
-            add_to_row(&s->segments[at], segment, bucket + (size_t)at * TRC_BUCKETS);
+            struct ana_cost cost = ana_why_cost(why, (uint32_t)i + 1);
+            add_to_row(&s->segments[at], segment, &cost, bucket + (size_t)at * TRC_BUCKETS);
         }
     }
     for (size_t i = 0; i < rows->by_places.count; i++) {
@@ -304,7 +308,7 @@ static void fill_rows(const struct ana_job *job, struct ana_summary *s, const st
         if (segment->count && ana_selected(s->selection.ranks, segment->index))
             add_spikes(&s->segments[row_of(rows, segment)->at], segment);
     }
-    for (size_t i = 0; i < s->segment_count && !why->delays; i++)
+    for (size_t i = 0; i < s->segment_count && !why->feed; i++)
         s->segments[i].cost_ns = s->segments[i].direct_ns = -1;
 }
 
@@ -325,9 +329,9 @@ static bool finish_rows(struct ana_summary *s, const struct ana_why *why, const 
 
 static void add_other_costs(struct ana_summary *s, const struct ana_why *why)
 {
-    s->cost_inside_ns = s->cost_unknown_ns = why->delays ? 0 : -1;
-    for (size_t i = 0; why->delays && i < why->ranks; i++) {
-        const struct ana_why_steps *rank = &why->delays->rank[i];
+    s->cost_inside_ns = s->cost_unknown_ns = why->feed ? 0 : -1;
+    for (size_t i = 0; why->feed && i < why->ranks; i++) {
+        const struct ana_cause_rank *rank = &why->feed->causes->rank[i];
         if (!ana_selected(s->selection.ranks, i))
             continue;
         s->cost_inside_ns = ana_plus(s->cost_inside_ns, ana_plus(rank->inside.direct_ns, rank->inside.passed_ns));

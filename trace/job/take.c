@@ -1,5 +1,6 @@
 /* What the match reports of all events: messages, collectives, and the waits in them, added up and kept. */
 #include "trace/job/job_impl.h"
+#include "trace/why/tell.h"
 #include <stdlib.h>
 
 _Static_assert(sizeof(struct ana_tally_note) <= sizeof(struct trc_note), "a note holds what we look up");
@@ -13,18 +14,8 @@ static inline bool in_window(const struct ana_job *job, int64_t begin_ns, int64_
 /* Where a call was made, by the number of its step: a place of trace/why, + 1; 0: unknown. */
 static inline uint32_t place_of(const struct ana_job *job, size_t index, uint32_t number)
 {
-    const struct ana_why_step *step = ana_step_at(job->pass.why.delays, (uint32_t)index, number);
-    return step ? step->place : 0;
-}
-
-/* Finds what the culprit did before it came. */
-static inline void find_segment(const struct ana_job *job, const struct ana_wait_span *span, struct ana_kept_wait *out)
-{
-    const struct ana_delays *delays = job->pass.why.delays;
-    const struct ana_why_step *came = ana_step_at(delays, span->culprit, span->came_step);
-    const struct ana_why_step *before = came ? ana_step_at(delays, span->culprit, came->back) : NULL;
-    out->segment = before ? came->segment : 0;
-    out->segment_ns = before ? (float)(came->begin_ns - before->end_ns) : 0;
+    const struct ana_why_call *call = ana_why_call_at(&job->pass.why, index, number);
+    return call ? call->place : 0;
 }
 
 static inline void keep_wait(struct ana_job *job, const struct ana_wait_span *span, struct ana_tally_note_wait *note,
@@ -37,7 +28,9 @@ static inline void keep_wait(struct ana_job *job, const struct ana_wait_span *sp
     }
     struct ana_kept_wait more = {.call = note->number, .comm = comm};
     more.place = place_of(job, span->waiter, span->waiter_step);
-    find_segment(job, span, &more);
+    const struct ana_why_call *came = ana_why_call_at(&job->pass.why, span->culprit, span->came_step);
+    more.segment = came ? came->segment : 0; /* what the culprit did before */
+    more.segment_ns = more.segment ? came->segment_ns : 0;
     ana_tally_wait(&job->pass.tally, ana_store_wait(&job->store, span, &more), note);
 }
 

@@ -17,10 +17,7 @@ bool ana_job_set_window(struct ana_job *job, int64_t begin_ns, int64_t end_ns)
     job->window = (struct ana_span){begin_ns, end_ns};
     if (!job->pass.merge || ana_merge_position(job->pass.merge) == INT64_MIN)
         return true;
-    ana_analysis_stop(job);
-    bool ok = ana_analysis_start(job);
-    ana_analysis_refresh(job);
-    return ok;
+    return ana_analysis_again(job);
 }
 
 bool ana_is_window(const struct ana_job *job, const struct ana_selection *selection)

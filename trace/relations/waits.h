@@ -23,6 +23,7 @@
 #define ANA_WAITS_H
 
 #include "trace/relations/relations.h"
+#include "trace/util/times.h"
 
 #define ANA_EAGER_BYTES 1024u
 
@@ -41,12 +42,6 @@ struct ana_wait_span {
     int64_t came_ns;                 /* begin of the culprit's call that was waited for */
     uint32_t waiter_step, came_step; /* numbers of these two calls (ana_use.step) */
 };
-
-/* The earlier of two times. */
-static inline int64_t ana_earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* The time that a message's receiver waited for its sender.  False: it did not wait. */
 static inline bool ana_late_sender(const struct ana_message *m, struct ana_wait_span *out)

@@ -2,6 +2,7 @@
 #include "trace/gpu/device_impl.h"
 #include "trace/horovod/horovod_impl.h"
 #include "trace/verdict/verdict_impl.h"
+#include <unistd.h>
 
 enum trc_status ana_job_open(const char *const *folders, size_t n, struct ana_job **out, char *error, size_t error_size)
 {
@@ -25,5 +26,9 @@ enum trc_status ana_job_open_watched(const char *const *folders, size_t n, ana_o
         .refreshed = ana_verdict_refreshed,
         .summarized = ana_verdict_summarized,
     };
-    return ana_job_open_with(&upper, &(struct ana_opener){opening, user}, folders, n, out, error, error_size);
+    enum trc_status status =
+        ana_job_open_with(&upper, &(struct ana_opener){opening, user}, folders, n, out, error, error_size);
+    if (status == TRC_OK)
+        ana_job_set_workers(*out, sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 2 : 1); /* for want of memory none is started */
+    return status;
 }

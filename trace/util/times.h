@@ -28,6 +28,11 @@ static inline int64_t ana_plus(int64_t a, int64_t b)
         return ana_farthest(b);
     return sum;
 }
+/* The earlier of two times. */
+static inline int64_t ana_earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
 /* a * b, at the end of the range where that overflows. */
 static inline int64_t ana_product(int64_t a, uint64_t b)
 {

@@ -1,21 +1,22 @@
 /* Segments: what threads do between their calls. */
 #include "trace/reader/reader.h"
 #include "trace/util/hash.h"
-#include "trace/why/why.h"
+#include "trace/why/tell.h"
 #include <stdlib.h>
 #include <string.h>
 
 #define MOST_THREADS 65536u
 
-bool ana_why_init(struct ana_why *why, size_t ranks, bool delays)
+bool ana_why_init(struct ana_why *why, size_t ranks, enum ana_why_causes causes)
 {
     *why = (struct ana_why){.ranks = ranks, .rank = calloc(ranks + 1, sizeof *why->rank)};
     ana_map_init(&why->segments, sizeof(struct ana_segment));
     ana_map_init(&why->places, sizeof(struct ana_why_place));
     ana_map_init(&why->stretches, sizeof(uint32_t));
-    if (why->rank && delays)
-        why->delays = ana_delays_new(ranks);
-    if (why->rank && !(delays && !why->delays))
+    why->room = ana_steps_room(ranks);
+    if (why->rank && causes != ANA_CAUSES_NONE)
+        why->feed = ana_feed_new(ranks, causes == ANA_CAUSES_BESIDE);
+    if (why->rank && (why->feed || causes == ANA_CAUSES_NONE))
         return true;
     ana_why_free(why);
     return false;
@@ -29,11 +30,12 @@ static void free_segment(struct ana_segment *segment)
 
 void ana_why_free(struct ana_why *why)
 {
-    ana_delays_free(why->delays);
+    ana_feed_free(why->feed);
     for (size_t i = 0; i < why->segments.count; i++)
         free_segment(ana_map_value(&why->segments, i));
     for (size_t i = 0; why->rank && i < why->ranks; i++) {
         free(why->rank[i].thread);
+        free(why->rank[i].call);
         ana_usage_free(why->rank[i].usage);
     }
     ana_map_free(&why->segments);
@@ -63,13 +65,11 @@ void ana_why_use(struct ana_why *why, const struct ana_event *e, uint32_t call, 
         full ? number_of(why, &why->places, 0, 0, 0) : number_of(why, &why->places, where, call, module != NULL);
     struct ana_why_place *place = number ? ana_map_value(&why->places, number - 1) : NULL;
     if (place && !place->address) {
-        enum trc_category category = trc_opclass_category(e->call->opclass);
         *place = (struct ana_why_place){.index = (uint32_t)e->index,
                                         .call = call,
                                         .address = e->sig->site,
-                                        .communicates = category == TRC_CAT_P2P || category == TRC_CAT_WAIT ||
-                                                        category == TRC_CAT_COLLECTIVE || category == TRC_CAT_RMA,
                                         .ends = e->call->opclass == TRC_OP_FINALIZE};
+        ana_why_tell_place(why, number, e->call->opclass);
     }
     e->use->place = number;
     e->use->from = e->use->region = e->use->segment = 0;
@@ -97,6 +97,7 @@ uint32_t ana_why_segment(struct ana_why *why, const struct ana_event *e, const s
     segment->region = region;
     segment->stretch = number_of(why, &why->stretches, key, region, 0);
     segment->longest_ns = -1;
+    ana_why_tell_segment(why, number, segment);
     if (why->spread < ANA_SEGMENTS_SPREAD && (segment->bucket = calloc(TRC_BUCKETS, sizeof *segment->bucket)))
         why->spread++;
     rank->segments++;
@@ -171,11 +172,13 @@ static int64_t clip(int64_t ns, int64_t begin_ns, int64_t end_ns)
 void ana_why_enter(struct ana_why *why, size_t index, uint32_t number)
 {
     struct ana_why_thread *thread = thread_of(why, index, number);
-    if (!thread || !thread->place || thread->step || !why->delays)
+    if (!thread || !thread->place || thread->step || !why->feed)
         return;
-    struct ana_why_step step = {
-        .begin_ns = thread->end_ns, .end_ns = thread->end_ns, .spins_ns = INT64_MIN, .place = thread->place};
-    thread->step = ana_why_step_add(why, index, &step);
+    struct ana_use use = {.place = thread->place};
+    struct ana_event call = {
+        .index = index, .thread = number, .begin_ns = thread->end_ns, .end_ns = thread->end_ns, .use = &use};
+    struct ana_why_thread before = {.end_ns = thread->end_ns, .spins_ns = INT64_MIN};
+    thread->step = ana_why_step(why, &call, &before, 0);
 }
 
 void ana_why_at_edge(struct ana_why *why, const struct ana_event *e, int64_t begin_ns, int64_t end_ns)

@@ -7,18 +7,18 @@
  * Fed with events and waits in one pass; memory is bounded, whatever the length of the trace:
  *   segments   ANA_SEGMENTS_OF_RANK a rank with places of their own; all others of the rank are added up in one
  *   usage      what the kernel counted meanwhile: see usage.h
- *   steps      the latest calls of each rank, and who ended its waits: see delay.h
+ *   steps      the latest calls of each rank, by their numbers; what they made others wait for: see trace/cause
  * Everything counts for one rank and can be added to what another reader found for it.
  *
  * One thread at a time. */
 #ifndef ANA_WHY_H
 #define ANA_WHY_H
 
+#include "trace/cause/feed.h"
 #include "trace/format/histogram.h"
 #include "trace/relations/relations.h"
 #include "trace/util/hash_map.h"
 #include "trace/util/times.h"
-#include "trace/why/delay.h"
 #include "trace/why/usage.h"
 #include <math.h>
 
@@ -31,9 +31,7 @@
 struct ana_why_place {
     uint32_t index, call; /* a rank that calls there; job-wide number of the call */
     uint64_t address;     /* in that rank's process */
-    bool communicates;    /* with other ranks */
     bool ends;            /* it is MPI_Finalize */
-    uint8_t shadow;       /* in which its calls take no time (replay.h); 0: none */
 };
 
 /* A segment of one rank. */
@@ -48,7 +46,6 @@ struct ana_segment {
     uint32_t span; /* in which it was last; total_ns was before_ns when that began */
     int64_t before_ns;
     struct ana_segment_usage *usage; /* NULL: nothing was counted */
-    struct ana_cost cost;
 };
 
 /* A thread after its last call. */
@@ -61,10 +58,18 @@ struct ana_why_thread {
     int64_t spanned_ns;        /* what ends at this time or later may end spans */
 };
 
+/* What is known of one of a rank's latest calls. */
+struct ana_why_call {
+    uint32_t place, segment; /* that calls; before it, 0: unknown; both + 1 */
+    float segment_ns;        /* how long that took */
+};
+
 struct ana_why_rank {
     struct ana_why_thread *thread;
     uint32_t threads, segments;
-    bool spins; /* it has waited by polling */
+    uint32_t steps;            /* calls told to trace/cause so far */
+    struct ana_why_call *call; /* the latest of these: a ring; NULL: there were none */
+    bool spins;                /* it has waited by polling */
     struct ana_usage_rank *usage;
 };
 
@@ -75,15 +80,18 @@ struct ana_why {
     struct ana_map places;    /* struct ana_why_place by hash of module or else address, call, whether it is a module */
     struct ana_map stretches; /* uint32_t, unused: their number is their place; by from << 32 | to, region */
     size_t spread;            /* segments with buckets */
-    struct ana_delays *delays;     /* NULL: costs are not looked for */
+    struct ana_feed *feed;         /* NULL: costs are not looked for */
+    uint32_t room;                 /* of the ring of calls; a power of two */
+    uint64_t steps, choose_at;     /* of all ranks so far, about; when to choose next what is looked at closely */
     const struct ana_clock *clock; /* of usage */
     uint32_t last_span;
     bool out_of_memory; /* something is missing */
 };
 
-/* Empty sums of a job of `ranks` ranks; `delays`: waits will be told, and their causes are wanted.  False: out of
- * memory, and nothing is left to free. */
-bool ana_why_init(struct ana_why *why, size_t ranks, bool delays);
+/* Whether waits will be told, and their causes are wanted; looked for on this thread, or on one beside it. */
+enum ana_why_causes { ANA_CAUSES_NONE, ANA_CAUSES_HERE, ANA_CAUSES_BESIDE };
+/* Empty sums of a job of `ranks` ranks.  False: out of memory, and nothing is left to free. */
+bool ana_why_init(struct ana_why *why, size_t ranks, enum ana_why_causes causes);
 /* Frees them; the struct is the caller's.  Zeros are allowed. */
 void ana_why_free(struct ana_why *why);
 
@@ -139,16 +147,38 @@ static inline void ana_segment_add(struct ana_segment *segment, int64_t ns, int6
         *count = UINT32_MAX;
 }
 
-/* Adds a call of a rank to its steps; returns its number, 0: out of memory. */
-static inline uint32_t ana_why_step_add(struct ana_why *why, size_t index, const struct ana_why_step *step)
+/* A call of a rank by the number of its step; NULL: none, or no longer kept. */
+static inline const struct ana_why_call *ana_why_call_at(const struct ana_why *why, size_t index, uint32_t number)
 {
-    struct ana_delays *delays = why->delays;
-    struct ana_why_steps *rank = &delays->rank[index];
-    if (__builtin_expect(rank->so_far % (ANA_STEPS_LEAST / 4) == 0, 0) && !ana_why_steps_turn(why, index))
+    const struct ana_why_rank *rank = &why->rank[index];
+    bool kept = number && number <= rank->steps && rank->steps - number < why->room;
+    return kept ? &rank->call[number & (why->room - 1)] : NULL;
+}
+
+/* The slow path of ana_why_step: makes the ring of a rank, and looks at what is due.  False: out of memory. */
+bool ana_why_turn(struct ana_why *why, struct ana_why_rank *rank);
+
+/* Tells a call of a rank, which is the next step of `thread`; returns its number, 0: out of memory. */
+static inline uint32_t ana_why_step(struct ana_why *why, const struct ana_event *e, const struct ana_why_thread *thread,
+                                    uint32_t segment)
+{
+    struct ana_why_rank *rank = &why->rank[e->index];
+    if (__builtin_expect(rank->steps % ANA_STEPS_TURN == 0, 0) && !ana_why_turn(why, rank))
         return 0;
-    rank->step[++rank->so_far & (delays->room - 1)] = *step;
-    __builtin_prefetch(&rank->step[(rank->so_far + ANA_STEPS_AHEAD) & (delays->room - 1)], 1);
-    return rank->so_far;
+    struct ana_told *told = ana_feed_room(why->feed);
+    told->kind = ANA_TOLD_STEP;
+    told->index = (uint32_t)e->index;
+    told->step.begin_ns = e->begin_ns;
+    told->step.end_ns = e->end_ns;
+    told->step.spins_ns = thread->spins_ns;
+    told->step.segment = segment;
+    told->step.back = thread->step;
+    told->step.place = e->use->place;
+    told->step.polled_ns = (uint32_t)ana_earlier(thread->polled_ns, INT32_MAX) & INT32_MAX;
+    told->step.several = e->thread > 0;
+    rank->call[++rank->steps & (why->room - 1)] =
+        (struct ana_why_call){e->use->place, thread->step ? segment : 0, (float)(e->begin_ns - thread->end_ns)};
+    return rank->steps;
 }
 
 /* Notes that a thread has left a call. */
@@ -193,16 +223,8 @@ static inline __attribute__((always_inline)) void ana_why_event(struct ana_why *
     }
     if (__builtin_expect(e->end_ns >= thread->spanned_ns, 0))
         ana_usage_settle(why, e, use->is_out ? 0 : segment, ns);
-    if (why->delays)
-        thread->step = ana_why_step_add(
-            why, e->index,
-            &(struct ana_why_step){.begin_ns = e->begin_ns,
-                                   .end_ns = e->end_ns,
-                                   .spins_ns = thread->spins_ns,
-                                   .segment = segment,
-                                   .back = thread->step,
-                                   .place = use->place,
-                                   .polled_ns = (uint32_t)ana_earlier(thread->polled_ns, INT32_MAX) & INT32_MAX});
+    if (why->feed)
+        thread->step = ana_why_step(why, e, thread, segment);
     use->step = thread->step;
     ana_why_left(thread, e->end_ns, use->place);
 }

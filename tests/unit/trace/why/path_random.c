@@ -3,8 +3,8 @@
 #include "tests/support/draw.h"
 #include "tests/support/planted.h"
 #include "trace/job/job_impl.h"
-#include "trace/why/path.h"
-#include "trace/why/replay.h"
+#include "trace/cause/path.h"
+#include "trace/cause/replay.h"
 #include <stdlib.h>
 
 enum { MOST = 6, ACTIONS = 40000 };
@@ -68,7 +68,7 @@ static bool in_shadow(const struct change *change, int rank, uint64_t from, uint
 {
     for (size_t i = 0; i < change->why->segments.count; i++) {
         const struct ana_segment *s = ana_segment_at(change->why, (uint32_t)i + 1);
-        if ((int)s->index != rank || ana_shadow_of(change->why->delays->replay, (uint32_t)i + 1) != change->shadow)
+        if ((int)s->index != rank || ana_shadow_of(change->why->feed->causes->replay, (uint32_t)i + 1) != change->shadow)
             continue;
         const struct ana_why_place *a = ana_map_value(&change->why->places, s->from - 1);
         const struct ana_why_place *b = ana_map_value(&change->why->places, s->to - 1);
@@ -84,7 +84,7 @@ static struct call *come(int rank, uint64_t site, int64_t work_ns, const struct 
     struct call *call = &program.call[rank][program.calls[rank]];
     const struct call *before = program.calls[rank] ? call - 1 : NULL;
     if (change && change->why && before && in_shadow(change, rank, before->site, site)) {
-        int64_t usual_ns = change->why->delays->replay->shadow[change->shadow].usual_ns;
+        int64_t usual_ns = change->why->feed->causes->replay->shadow[change->shadow].usual_ns;
         work_ns = work_ns < usual_ns ? work_ns : usual_ns;
     }
     *call = (struct call){site, (before ? before->end_ns : 0) + work_ns, 0, 0, -1, -1};
@@ -231,10 +231,10 @@ static void check_path(const char *what, struct ana_why *why, int64_t last_ns)
     struct ana_path_sums sums;
     for (int r = 0; r < MOST; r++)
         end[r] = (struct ana_path_end){INT64_MIN, true};
-    CHECK(ana_path_take(why, end, 0, last_ns, &sums));
+    CHECK(ana_path_take(why->feed->causes, end, 0, last_ns, &sums));
     CHECK(ana_path_length(&sums) == last_ns && sums.unknown_ns == 0, "%s: %lld of %lld, unknown %lld", what,
           (long long)ana_path_length(&sums), (long long)last_ns, (long long)sums.unknown_ns);
-    CHECK(why->delays->path->cuts == 0);
+    CHECK(why->feed->causes->path->cuts == 0);
     for (size_t i = 0; i < why->segments.count; i++) {
         const struct ana_segment *s = ana_segment_at(why, (uint32_t)i + 1);
         const struct ana_why_place *a = ana_map_value(&why->places, s->from - 1);
@@ -262,14 +262,14 @@ static uint32_t one(uint64_t seed, int ranks, int actions, bool all)
     struct ana_why *why = &job->pass.why;
     check_path(what, why, last_ns);
     changed_ns = run(&(struct change){.ideal = true});
-    CHECK(ana_replay_saves(why, ANA_SHADOW_IDEAL, over) == last_ns - changed_ns, "%s: ideal saves %lld, not %lld", what,
-          (long long)(last_ns - changed_ns), (long long)ana_replay_saves(why, ANA_SHADOW_IDEAL, over));
+    CHECK(ana_replay_saves(why->feed->causes, ANA_SHADOW_IDEAL, over) == last_ns - changed_ns, "%s: ideal saves %lld, not %lld", what,
+          (long long)(last_ns - changed_ns), (long long)ana_replay_saves(why->feed->causes, ANA_SHADOW_IDEAL, over));
     for (uint32_t shadow = 1; all && shadow < ANA_SHADOW_CALLS; shadow++) {
-        if (!why->delays->replay->shadow[shadow].what)
+        if (!why->feed->causes->replay->shadow[shadow].what)
             continue;
         changed_ns = run(&(struct change){.why = why, .shadow = shadow});
-        CHECK(ana_replay_saves(why, shadow, over) == last_ns - changed_ns, "%s: shadow %u saves %lld, not %lld", what,
-              shadow, (long long)(last_ns - changed_ns), (long long)ana_replay_saves(why, shadow, over));
+        CHECK(ana_replay_saves(why->feed->causes, shadow, over) == last_ns - changed_ns, "%s: shadow %u saves %lld, not %lld", what,
+              shadow, (long long)(last_ns - changed_ns), (long long)ana_replay_saves(why->feed->causes, shadow, over));
         priced += last_ns > changed_ns;
     }
     ana_summary_free(&s);

@@ -1,13 +1,12 @@
 /* The choice of what to take out of the run; see shadow.h. */
-#include "trace/why/shadow.h"
+#include "trace/cause/shadow.h"
 #include "trace/util/trouble.h"
-#include "trace/why/path.h"
-#include "trace/why/why.h"
+#include "trace/cause/path.h"
+#include "trace/util/times.h"
 #include <stdlib.h>
 #include <string.h>
 
-#define KEPT      1.5   /* how much more another must cost to take the place of one that was chosen before */
-#define ALL_STEPS 65536 /* so many steps at most pass before the next choice; and a sixteenth of all at least */
+#define KEPT 1.5 /* how much more another must cost to take the place of one that was chosen before */
 
 /* A stretch, over all ranks. */
 struct rival {
@@ -16,7 +15,7 @@ struct rival {
     int64_t worst_ns; /* the most that one rank costs */
 };
 
-static int64_t cost_of(const struct ana_segment *segment)
+static int64_t cost_of(const struct ana_cause_segment *segment)
 {
     return ana_plus(segment->cost.direct_ns, segment->cost.passed_ns);
 }
@@ -32,29 +31,26 @@ static int by_cost(const void *a, const void *b)
 /* ---- slots ------------------------------------------------------------------------------------------------------ */
 
 /* Forgets how far ahead a shadow was, before it becomes another's. */
-static void clear_shadow(struct ana_why *why, uint32_t shadow)
+static void clear_shadow(struct ana_causes *causes, uint32_t shadow)
 {
-    struct ana_delays *delays = why->delays;
-    struct ana_replay *replay = delays->replay;
-    for (size_t i = 0; i < delays->ranks; i++) {
+    struct ana_replay *replay = causes->replay;
+    for (size_t i = 0; i < causes->ranks; i++) {
         replay->rank[i].now.ns[shadow] = 0;
-        for (uint32_t s = 0; replay->rank[i].ahead && s < delays->room; s++)
+        for (uint32_t s = 0; replay->rank[i].ahead && s < causes->room; s++)
             replay->rank[i].ahead[s].ns[shadow] = 0;
     }
     for (uint32_t m = 0; m < replay->meeting_room; m++)
         replay->meeting[m].last.ahead.ns[shadow] = 0;
     for (size_t i = 0; i < replay->segments; i++)
         replay->segment[i] = replay->segment[i] == shadow ? 0 : replay->segment[i];
-    for (size_t i = 0; i < why->places.count; i++) {
-        struct ana_why_place *place = ana_map_value(&why->places, i);
-        place->shadow = place->shadow == shadow ? 0 : place->shadow;
-    }
+    for (size_t i = 0; i < causes->places; i++)
+        causes->place[i].shadow = causes->place[i].shadow == shadow ? 0 : causes->place[i].shadow;
 }
 
 /* The shadow of a rival, one of first .. end - 1: its own, a free one, or that of one which costs far less.  0: none. */
-static uint32_t shadow_for(struct ana_why *why, const struct rival *rival, uint32_t first, uint32_t end)
+static uint32_t shadow_for(struct ana_causes *causes, const struct rival *rival, uint32_t first, uint32_t end)
 {
-    struct ana_shadow *shadow = why->delays->replay->shadow;
+    struct ana_shadow *shadow = causes->replay->shadow;
     uint32_t least = first;
     for (uint32_t s = first; s < end; s++)
         if (shadow[s].what == rival->what)
@@ -66,7 +62,7 @@ static uint32_t shadow_for(struct ana_why *why, const struct rival *rival, uint3
     if (shadow[least].what) {
         if ((double)rival->cost_ns < KEPT * (double)shadow[least].weight)
             return 0;
-        clear_shadow(why, least);
+        clear_shadow(causes, least);
     }
     return least;
 }
@@ -86,61 +82,68 @@ static double median_of(double *number, size_t n)
     return number[(n - 1) / 2];
 }
 
+/* How long segments take. */
+struct usual {
+    ana_usual_time *time;
+    const void *of;
+};
+
 /* Chooses the ranks of a stretch, and what they would take; `room` is for a number a segment. */
-static void choose_ranks(struct ana_why *why, uint32_t shadow, const struct rival *rival, double *room)
+static void choose_ranks(struct ana_causes *causes, uint32_t shadow, const struct rival *rival,
+                         const struct usual *take, double *room)
 {
     size_t others = 0, own = 0, alike = 0;
     uint32_t from = 0;
-    for (size_t i = 0; i < why->segments.count; i++) {
-        const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
+    for (size_t i = 0; i < causes->segments; i++) {
+        const struct ana_cause_segment *segment = &causes->segment[i];
         if (segment->stretch != rival->what)
             continue;
         from = segment->from;
         bool late = (double)cost_of(segment) >= LATE_ALIKE * (double)rival->worst_ns;
-        why->delays->replay->segment[i] = late ? (uint8_t)shadow : 0; /* a stretch has one shadow */
+        causes->replay->segment[i] = late ? (uint8_t)shadow : 0; /* a stretch has one shadow */
         if (!late)
-            room[others++] = ana_segment_median(segment);
+            room[others++] = take->time(take->of, (uint32_t)i + 1);
     }
-    for (size_t i = 0; others == 0 && i < why->segments.count; i++) {
-        const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
+    for (size_t i = 0; others == 0 && i < causes->segments; i++) {
+        const struct ana_cause_segment *segment = &causes->segment[i];
         if (segment->from == from && segment->stretch != rival->what && from)
-            room[alike++] = ana_segment_median(segment);
+            room[alike++] = take->time(take->of, (uint32_t)i + 1);
     }
-    for (size_t i = 0; others == 0 && i < why->segments.count; i++) {
-        const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
+    for (size_t i = 0; others == 0 && i < causes->segments; i++) {
+        const struct ana_cause_segment *segment = &causes->segment[i];
         if (segment->stretch == rival->what)
-            room[alike + own++] = ana_segment_median(segment);
+            room[alike + own++] = take->time(take->of, (uint32_t)i + 1);
     }
     double usual = others              ? median_of(room, others)
                    : own > 1 || !alike ? median_of(room + alike, own)
                                        : median_of(room, alike);
-    why->delays->replay->shadow[shadow] = (struct ana_shadow){rival->what, ana_rounded(usual), rival->cost_ns};
+    causes->replay->shadow[shadow] = (struct ana_shadow){rival->what, ana_rounded(usual), rival->cost_ns};
 }
 
 /* Makes room for the shadow of each segment that there is now.  False: out of memory. */
-static bool room_for_segments(struct ana_why *why)
+static bool room_for_segments(struct ana_causes *causes)
 {
-    struct ana_replay *replay = why->delays->replay;
-    uint8_t *moved = realloc(replay->segment, why->segments.count + 1);
+    struct ana_replay *replay = causes->replay;
+    uint8_t *moved = realloc(replay->segment, causes->segments + 1);
     if (!moved)
         return false;
-    memset(moved + replay->segments, 0, why->segments.count - replay->segments);
+    memset(moved + replay->segments, 0, causes->segments - replay->segments);
     replay->segment = moved;
-    replay->segments = why->segments.count;
+    replay->segments = causes->segments;
     return true;
 }
 
-static void choose_segments(struct ana_why *why)
+static void choose_segments(struct ana_causes *causes, const struct usual *take)
 {
-    if (!room_for_segments(why))
+    if (!room_for_segments(causes))
         return;
-    size_t stretches = why->stretches.count;
+    size_t stretches = causes->stretches;
     struct rival *rival = calloc(stretches + 1, sizeof *rival);
-    double *room = malloc((2 * why->segments.count + 1) * sizeof *room);
-    for (size_t i = 0; rival && room && i < why->segments.count; i++) {
-        const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
+    double *room = malloc((2 * causes->segments + 1) * sizeof *room);
+    for (size_t i = 0; rival && room && i < causes->segments; i++) {
+        const struct ana_cause_segment *segment = &causes->segment[i];
         struct rival *of = &rival[segment->stretch - 1];
-        int64_t cost_ns = segment->from && segment->to ? cost_of(segment) : 0;
+        int64_t cost_ns = segment->from ? cost_of(segment) : 0;
         of->what = segment->stretch;
         of->cost_ns = ana_plus(of->cost_ns, cost_ns);
         of->worst_ns = cost_ns > of->worst_ns ? cost_ns : of->worst_ns;
@@ -149,9 +152,9 @@ static void choose_segments(struct ana_why *why)
         qsort(rival, stretches, sizeof *rival, by_cost);
     uint32_t most = ANA_SHADOW_CALLS - 1;
     for (size_t i = 0; rival && room && i < stretches && i < most && rival[i].cost_ns > 0; i++) {
-        uint32_t shadow = shadow_for(why, &rival[i], 1, ANA_SHADOW_CALLS);
+        uint32_t shadow = shadow_for(causes, &rival[i], 1, ANA_SHADOW_CALLS);
         if (shadow)
-            choose_ranks(why, shadow, &rival[i], room);
+            choose_ranks(causes, shadow, &rival[i], take, room);
     }
     free(rival);
     free(room);
@@ -160,45 +163,38 @@ static void choose_segments(struct ana_why *why)
 /* ---- calls ------------------------------------------------------------------------------------------------------ */
 
 /* Of the path so far, as if the run ended here. */
-static void choose_calls(struct ana_why *why)
+static void choose_calls(struct ana_causes *causes)
 {
-    struct ana_path_end *end = calloc(why->ranks + 1, sizeof *end);
+    struct ana_path_end *end = calloc(causes->ranks + 1, sizeof *end);
     struct ana_path_sums sums;
-    for (size_t i = 0; end && i < why->ranks; i++)
+    for (size_t i = 0; end && i < causes->ranks; i++)
         end[i] = (struct ana_path_end){INT64_MIN, true};
-    if (!end || !ana_path_take(why, end, 0, 0, &sums)) {
+    if (!end || !ana_path_take(causes, end, 0, 0, &sums)) {
         free(end);
         return;
     }
-    struct rival *rival = calloc(why->places.count + 1, sizeof *rival);
+    struct rival *rival = calloc(causes->places + 1, sizeof *rival);
     size_t n = 0;
-    for (size_t i = 0; rival && i < why->places.count; i++) {
-        const struct ana_why_place *place = ana_map_value(&why->places, i);
-        if (place->communicates && sums.place[i] > 0)
+    for (size_t i = 0; rival && i < causes->places; i++) {
+        if (causes->place[i].communicates && sums.place[i] > 0)
             rival[n++] = (struct rival){(uint32_t)i + 1, sums.place[i], 0};
     }
     if (rival)
         qsort(rival, n, sizeof *rival, by_cost);
     for (size_t i = 0; i < n && i < ANA_SHADOWS - ANA_SHADOW_CALLS; i++) {
-        uint32_t shadow = shadow_for(why, &rival[i], ANA_SHADOW_CALLS, ANA_SHADOWS);
+        uint32_t shadow = shadow_for(causes, &rival[i], ANA_SHADOW_CALLS, ANA_SHADOWS);
         if (!shadow)
             continue;
-        why->delays->replay->shadow[shadow] = (struct ana_shadow){rival[i].what, 0, rival[i].cost_ns};
-        ((struct ana_why_place *)ana_map_value(&why->places, rival[i].what - 1))->shadow = (uint8_t)shadow;
+        causes->replay->shadow[shadow] = (struct ana_shadow){rival[i].what, 0, rival[i].cost_ns};
+        causes->place[rival[i].what - 1].shadow = (uint8_t)shadow;
     }
     ana_path_sums_free(&sums);
     free(rival);
     free(end);
 }
 
-void ana_shadows_choose(struct ana_why *why, bool now)
+void ana_shadows_choose(struct ana_causes *causes, ana_usual_time *time, const void *of)
 {
-    struct ana_delays *delays = why->delays;
-    uint64_t since = delays->steps - delays->replay->chosen_at, most = delays->steps / 16;
-    uint64_t due = why->segments.count + (most < ALL_STEPS ? most : ALL_STEPS);
-    if (!now && delays->replay->chosen_at && since < due)
-        return;
-    delays->replay->chosen_at = delays->steps + 1;
-    choose_segments(why);
-    choose_calls(why);
+    choose_segments(causes, &(struct usual){time, of});
+    choose_calls(causes);
 }

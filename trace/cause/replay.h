@@ -13,7 +13,7 @@
 #define ANA_REPLAY_H
 
 #include "trace/util/hash_map.h"
-#include "trace/why/delay.h"
+#include "trace/cause/causes.h"
 
 #define ANA_SHADOWS       8u
 #define ANA_SHADOW_IDEAL  0u /* calls that communicate take no time of their own: the ideal network of POP */
@@ -75,20 +75,21 @@ struct ana_replay {
     struct ana_member *member;
     uint32_t meetings, meeting_room; /* so far; a power of two */
     uint64_t members, member_room;
+    struct ana_told_arrival *came; /* to the collective that is being told */
+    size_t coming, came_room;
     struct ana_map begun; /* struct ana_begun by communicator, sequence, 0 */
     uint32_t *stack;      /* pairs of a rank and a step that it must come to */
     struct ana_shadow shadow[ANA_SHADOWS];
     uint8_t *segment; /* by number - 1: the shadow that it is in, 0: none; as many as there were at the last choice */
     size_t segments;
-    uint64_t chosen_at; /* steps that there were */
     uint64_t missed;    /* edges that came too late, or had no room */
 };
 
 /* The next edge of a step, `number` being that; NULL: there is no more, or it has been overwritten. */
-static inline const struct ana_edge *ana_edge_at(const struct ana_delays *delays, const struct ana_replay_rank *rank,
+static inline const struct ana_edge *ana_edge_at(const struct ana_causes *causes, const struct ana_replay_rank *rank,
                                                  uint32_t number)
 {
-    uint32_t room = delays->room * ANA_EDGES_OF_STEP;
+    uint32_t room = causes->room * ANA_EDGES_OF_STEP;
     return number && rank->edges - number < room ? &rank->edge[number & (room - 1)] : NULL;
 }
 
@@ -116,18 +117,20 @@ void ana_replay_free(struct ana_replay *replay, size_t ranks);
 /* Makes room for a rank's edges.  False: out of memory. */
 bool ana_replay_rank_begin(struct ana_replay *replay, size_t index, uint32_t room);
 /* Notes that a step needs another; 0 is none. */
-void ana_replay_edge(struct ana_why *why, size_t index, uint32_t step, size_t needs_index, uint32_t needs_step);
-/* Notes what the calls of a collective wait for. */
-void ana_replay_instance(struct ana_why *why, const struct ana_instance *instance);
-/* Notes what the completion of a nonblocking collective waits for. */
-void ana_replay_joined(struct ana_why *why, const struct ana_joined *joined);
+void ana_replay_edge(struct ana_causes *causes, size_t index, uint32_t step, size_t needs_index, uint32_t needs_step);
+/* Remembers some who came to the collective that is told next. */
+void ana_replay_arrivals(struct ana_causes *causes, const struct ana_told_arrival *arrival, uint32_t n);
+/* Notes what the calls of a collective (an ANA_TOLD_INSTANCE) wait for. */
+void ana_replay_instance(struct ana_causes *causes, const struct ana_told *told);
+/* Notes what the completion of a nonblocking collective (an ANA_TOLD_JOINED) waits for. */
+void ana_replay_joined(struct ana_causes *causes, const struct ana_told *told);
 /* Notes that all ranks ended together, if they did: none left MPI_Finalize before the last had come to it. */
-void ana_replay_ends(struct ana_why *why);
+void ana_replay_ends(struct ana_causes *causes);
 
 /* Replays a rank's steps up to this one, and what they need. */
-void ana_replay_to(struct ana_why *why, size_t index, uint32_t step);
+void ana_replay_to(struct ana_causes *causes, size_t index, uint32_t step);
 /* Replays all steps that ended by `now_ns`. */
-void ana_replay_until(struct ana_why *why, int64_t now_ns);
+void ana_replay_until(struct ana_causes *causes, int64_t now_ns);
 
 /* The shadow that a segment is in, by its number; 0: none. */
 static inline uint32_t ana_shadow_of(const struct ana_replay *replay, uint32_t segment)
@@ -136,6 +139,6 @@ static inline uint32_t ana_shadow_of(const struct ana_replay *replay, uint32_t s
 }
 
 /* How much earlier the run would end, in ns; `over`: by rank, whether its last step is the last it will ever make. */
-int64_t ana_replay_saves(const struct ana_why *why, uint32_t shadow, const bool *over);
+int64_t ana_replay_saves(const struct ana_causes *causes, uint32_t shadow, const bool *over);
 
 #endif

@@ -15,16 +15,16 @@
  *
  * The costs add up to the waits to the nanosecond: what is charged to no segment is charged to the time inside calls,
  * or to nothing known. */
-#ifndef ANA_DELAY_H
-#define ANA_DELAY_H
+#ifndef ANA_CAUSES_H
+#define ANA_CAUSES_H
 
-#include "trace/relations/waits.h"
-#include <stdbool.h>
-#include <stdint.h>
+#include "trace/cause/told.h"
+#include <stddef.h>
 
 #define ANA_STEPS_OF_RANK 4096u      /* of a job of few ranks; a power of two */
 #define ANA_STEPS         (1u << 18) /* of all ranks together, where that leaves each ANA_STEPS_LEAST */
 #define ANA_STEPS_LEAST   128u
+#define ANA_STEPS_TURN    (ANA_STEPS_LEAST / 4) /* of a rank, between two looks at what is due */
 #define ANA_STEPS_AHEAD   8u /* so far ahead of a rank's steps memory is fetched: many ranks have more than caches hold */
 #define ANA_WAY_MOST      512        /* steps on the two ways of one wait */
 #define ANA_WAY_OF_STEP   8          /* steps on ways, on average, for each call */
@@ -39,7 +39,7 @@ struct ana_cost {
 };
 
 /* One call of a thread: a line of the cache. */
-struct ana_why_step {
+struct ana_cause_step {
     int64_t begin_ns, end_ns;
     int64_t release_ns;               /* when its last wait ended; with a releaser only */
     int64_t spins_ns;                 /* since when it had been polled for; INT64_MIN: it was not */
@@ -52,73 +52,75 @@ struct ana_why_step {
     uint32_t needed : 1;              /* another step needs its begin (replay.c) */
 };
 
-struct ana_why;
-
 /* The steps of a rank: a ring. */
-struct ana_why_steps {
-    struct ana_why_step *step; /* NULL: it had none yet */
+struct ana_cause_rank {
+    struct ana_cause_step *step; /* NULL: it had none yet */
     uint32_t so_far;
+    bool several, lost;              /* it has several threads; no memory: none of its steps is known */
     struct ana_cost inside, unknown; /* charged to time in its calls, and to what is not known of it */
 };
 
-/* A wait that is still to be followed. */
-struct ana_late_wait {
-    uint32_t waiter, culprit, waiter_step, culprit_step;
-    int64_t ns, end_ns;
-    bool device; /* of a GPU: no call of the waiter's is longer by it */
+/* What is known here of a segment and of a place. */
+struct ana_cause_segment {
+    struct ana_cost cost;
+    uint32_t from, stretch;
+};
+struct ana_cause_place {
+    bool communicates, ends;
+    uint8_t shadow; /* in which its calls take no time (replay.h); 0: none */
 };
 
-struct ana_delays {
-    struct ana_why_steps *rank;
+struct ana_causes {
+    struct ana_cause_rank *rank;
     size_t ranks;
+    struct ana_cause_segment *segment; /* by number - 1 */
+    struct ana_cause_place *place;     /* likewise */
+    size_t segments, segment_room, places, place_room;
     uint64_t steps;    /* of all ranks so far, about */
     uint64_t replayed; /* of these, when the run was replayed last */
-    uint32_t room;     /* steps of a rank; a power of two */
-    int64_t way_left;  /* steps on ways that the calls so far have paid for */
+    uint32_t stretches;
+    uint32_t room;    /* steps of a rank; a power of two */
+    int64_t way_left; /* steps on ways that the calls so far have paid for */
     struct ana_late_wait *wait;
     uint64_t waits, followed; /* so far; the ring holds those between */
     int64_t waited_ns;        /* of all waits, followed or not */
     struct ana_ways *ways;
     struct ana_path *path;
     struct ana_replay *replay;
+    bool out_of_memory; /* something is missing */
 };
 
 /* A step of a rank by its number, the first being 1; NULL: none, or no longer kept. */
-static inline struct ana_why_step *ana_step_at(const struct ana_delays *delays, size_t index, uint32_t number)
+static inline struct ana_cause_step *ana_step_at(const struct ana_causes *causes, size_t index, uint32_t number)
 {
-    const struct ana_why_steps *rank = &delays->rank[index];
-    bool kept = number && number <= rank->so_far && rank->so_far - number < delays->room;
-    return kept ? &rank->step[number & (delays->room - 1)] : NULL;
+    const struct ana_cause_rank *rank = &causes->rank[index];
+    bool kept = number && number <= rank->so_far && rank->so_far - number < causes->room;
+    return kept ? &rank->step[number & (causes->room - 1)] : NULL;
 }
 
-/* Room for the delays of `ranks` ranks; NULL: out of memory. */
-struct ana_delays *ana_delays_new(size_t ranks);
+/* What is known of a segment by its number + 1, which was told. */
+static inline struct ana_cause_segment *ana_cause_segment_at(const struct ana_causes *causes, uint32_t number)
+{
+    return &causes->segment[number - 1];
+}
+/* The place that calls, by its number + 1; NULL: unknown. */
+static inline struct ana_cause_place *ana_cause_place_at(const struct ana_causes *causes, uint32_t number)
+{
+    return number && number <= causes->places ? &causes->place[number - 1] : NULL;
+}
+
+/* How many steps of a rank are kept, of a job of `ranks`; a power of two. */
+uint32_t ana_steps_room(size_t ranks);
+/* Room for the causes of waiting of `ranks` ranks; NULL: out of memory. */
+struct ana_causes *ana_causes_new(size_t ranks);
 /* Frees them; NULL is none. */
-void ana_delays_free(struct ana_delays *delays);
+void ana_causes_free(struct ana_causes *causes);
 
-/* The slow path of ana_why_step_add: makes the ring of a rank, and follows waits that would lose their steps.  False: out of
- * memory. */
-bool ana_why_steps_turn(struct ana_why *why, size_t index);
-
-/* Takes a wait: `whole` as it was found, of which `left_ns` had not been counted before. */
-void ana_why_wait(struct ana_why *why, const struct ana_wait_span *whole, int64_t left_ns);
-/* Takes a message for which nobody waited inside a call: its receiver may have polled until it came. */
-void ana_why_polled(struct ana_why *why, const struct ana_message *message);
-/* Takes a message, after its waits: what its calls need. */
-void ana_why_message(struct ana_why *why, const struct ana_message *message);
-/* Takes a collective likewise. */
-void ana_why_instance(struct ana_why *why, const struct ana_instance *instance);
-/* Takes the completion of a nonblocking one, after its wait. */
-void ana_why_joined(struct ana_why *why, const struct ana_joined *joined);
-/* Takes a wait of a GPU for a launch by another rank, of which `counted_ns` count: no call of the waiter's is longer by
- * it. */
-void ana_why_device_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t counted_ns);
-/* Takes what a call needs of a particular rank, after its wait. */
-void ana_why_need(struct ana_why *why, const struct ana_need *need);
-/* Follows the waits that ended ANA_DELAY_LAG_NS before `now_ns`, in job time, and replays the run up to there; INT64_MAX:
- * all.  `idle`: nothing more will come for now. */
-void ana_why_settle(struct ana_why *why, int64_t now_ns, bool idle);
-/* All that was charged so far, in ns: equal to delays->waited_ns once all waits are settled. */
-int64_t ana_why_charged(const struct ana_why *why);
+/* Takes what is told, one after the other; what it names must be of the job.  Never fails: `out_of_memory` is set. */
+void ana_causes_take(struct ana_causes *causes, const struct ana_told *told, size_t n);
+/* What a segment costs, by its number + 1. */
+struct ana_cost ana_causes_cost(const struct ana_causes *causes, uint32_t segment);
+/* All that was charged so far, in ns: equal to causes->waited_ns once all waits are settled. */
+int64_t ana_causes_charged(const struct ana_causes *causes);
 
 #endif

@@ -2,10 +2,10 @@
 #ifndef ANA_WAY_H
 #define ANA_WAY_H
 
-#include "trace/why/delay.h"
+#include "trace/cause/causes.h"
 
 /* The last kept step of a rank that had ended by a time, 0: none; steps are in order of their ends. */
-uint32_t ana_step_ended(const struct ana_delays *delays, size_t index, int64_t ns);
+uint32_t ana_step_ended(const struct ana_causes *causes, size_t index, int64_t ns);
 
 /* From the begin of a call back to that of the one before, or of another rank's that was waited for.  The time between is
  * all of rank `index`: in the last call to `left`, outside until `until`, in polls until `begin`. */
@@ -15,7 +15,7 @@ struct ana_hop {
 };
 /* Goes back from the begin of a kept step, to one that may not be kept.  False: the step before is not known, and the
  * place is as it was. */
-bool ana_hop_back(const struct ana_delays *delays, uint32_t *index, uint32_t *number, struct ana_hop *hop);
+bool ana_hop_back(const struct ana_causes *causes, uint32_t *index, uint32_t *number, struct ana_hop *hop);
 
 /* Room for one wait's ways; NULL: out of memory. */
 struct ana_ways *ana_ways_new(void);
@@ -23,6 +23,6 @@ struct ana_ways *ana_ways_new(void);
 void ana_ways_free(struct ana_ways *ways);
 
 /* Follows a wait back, and adds to the costs of what caused it just as much as was waited. */
-void ana_ways_follow(struct ana_why *why, const struct ana_late_wait *wait);
+void ana_ways_follow(struct ana_causes *causes, const struct ana_late_wait *wait);
 
 #endif

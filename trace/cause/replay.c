@@ -1,7 +1,7 @@
 /* Shadows of the run; see replay.h. */
-#include "trace/why/replay.h"
-#include "trace/why/way.h"
-#include "trace/why/why.h"
+#include "trace/cause/replay.h"
+#include "trace/cause/way.h"
+#include "trace/util/times.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +37,7 @@ void ana_replay_free(struct ana_replay *replay, size_t ranks)
     }
     free(replay->rank);
     free(replay->segment);
+    free(replay->came);
     free(replay->stack);
     ana_map_free(&replay->begun);
     free(replay->meeting);
@@ -60,7 +61,7 @@ struct need {
 };
 
 /* The step whose end the begin of this one goes on from; 0: it is the rank's first. */
-static inline uint32_t base_of(const struct ana_why_step *step, uint32_t number)
+static inline uint32_t base_of(const struct ana_cause_step *step, uint32_t number)
 {
     return step->back ? step->back : number - 1;
 }
@@ -78,49 +79,48 @@ static inline void take_later(struct ana_coming *last, const struct ana_coming *
 }
 
 /* What is taken out of the segment before a step. */
-static void shorten(const struct ana_why *why, uint32_t index, const struct ana_why_step *step, uint32_t shadow,
+static void shorten(const struct ana_causes *causes, uint32_t index, const struct ana_cause_step *step, uint32_t shadow,
                     struct ana_coming *begin)
 {
-    const struct ana_why_step *before = ana_step_at(why->delays, index, step->back);
+    const struct ana_cause_step *before = ana_step_at(causes, index, step->back);
     if (!before)
         return;
     int64_t until_ns = step->spins_ns != INT64_MIN ? step->spins_ns : step->begin_ns - step->polled_ns;
-    int64_t more = until_ns - before->end_ns - why->delays->replay->shadow[shadow].usual_ns;
+    int64_t more = until_ns - before->end_ns - causes->replay->shadow[shadow].usual_ns;
     begin->ahead.ns[shadow] += more > 0 ? (double)more : 0;
 }
 
 /* The begin of a step, without what it had been polled for.  False: it cannot be told yet.  Circles, which only wrong
  * clocks make, are not waited for. */
-static inline bool begin_alone(const struct ana_why *why, uint32_t index, uint32_t number,
-                               const struct ana_why_step *step, struct ana_coming *out, struct need *need)
+static inline bool begin_alone(const struct ana_causes *causes, uint32_t index, uint32_t number,
+                               const struct ana_cause_step *step, struct ana_coming *out, struct need *need)
 {
-    const struct ana_delays *delays = why->delays;
-    const struct ana_replay_rank *rank = &delays->replay->rank[index];
-    uint32_t base = base_of(step, number), shadow = ana_shadow_of(delays->replay, step->segment);
+    const struct ana_replay_rank *rank = &causes->replay->rank[index];
+    uint32_t base = base_of(step, number), shadow = ana_shadow_of(causes->replay, step->segment);
     if (base > rank->done && !rank->busy) {
         *need = (struct need){index, base};
         return false;
     }
-    bool kept = base < rank->done && delays->rank[index].so_far - base < delays->room;
-    out->ahead = kept ? rank->ahead[base & (delays->room - 1)] : rank->now;
+    bool kept = base < rank->done && causes->rank[index].so_far - base < causes->room;
+    out->ahead = kept ? rank->ahead[base & (causes->room - 1)] : rank->now;
     out->ns = step->begin_ns;
     if (__builtin_expect(shadow != 0, 0))
-        shorten(why, index, step, shadow, out);
+        shorten(causes, index, step, shadow, out);
     return true;
 }
 
 /* The begin of a step.  False: it cannot be told yet. */
-static inline bool begin_of(const struct ana_why *why, uint32_t index, uint32_t number, const struct ana_why_step *step,
+static inline bool begin_of(const struct ana_causes *causes, uint32_t index, uint32_t number, const struct ana_cause_step *step,
                             struct ana_coming *out, struct need *need)
 {
-    if (!begin_alone(why, index, number, step, out, need))
+    if (!begin_alone(causes, index, number, step, out, need))
         return false;
     if (step->spins_ns == INT64_MIN || !step->releaser || step->release_ns > step->begin_ns)
         return true;
     uint32_t from = step->releaser - 1; /* it had been polled for until that one's call came */
-    const struct ana_why_step *other = ana_step_at(why->delays, from, step->releaser_step);
+    const struct ana_cause_step *other = ana_step_at(causes, from, step->releaser_step);
     struct ana_coming its;
-    if (other && !begin_alone(why, from, step->releaser_step, other, &its, need))
+    if (other && !begin_alone(causes, from, step->releaser_step, other, &its, need))
         return false;
     out->ns = step->spins_ns;
     its.ns = step->release_ns;
@@ -131,13 +131,13 @@ static inline bool begin_of(const struct ana_why *why, uint32_t index, uint32_t 
 }
 
 /* Goes on with a meeting, as far as begins can be told.  False: not to its end. */
-static bool meet(const struct ana_why *why, struct ana_meeting *meeting, struct need *need)
+static bool meet(const struct ana_causes *causes, struct ana_meeting *meeting, struct need *need)
 {
     for (; meeting->ready < meeting->count; meeting->ready++) {
-        const struct ana_member *member = ana_member_at(why->delays->replay, meeting, meeting->ready);
-        const struct ana_why_step *step = ana_step_at(why->delays, member->index, member->step);
+        const struct ana_member *member = ana_member_at(causes->replay, meeting, meeting->ready);
+        const struct ana_cause_step *step = ana_step_at(causes, member->index, member->step);
         struct ana_coming one;
-        if (step && !begin_of(why, member->index, member->step, step, &one, need))
+        if (step && !begin_of(causes, member->index, member->step, step, &one, need))
             return false;
         if (step && meeting->last.ns == INT64_MIN)
             meeting->last = one;
@@ -148,51 +148,50 @@ static bool meet(const struct ana_why *why, struct ana_meeting *meeting, struct 
 }
 
 /* Takes what an edge leads to, unless by wrong clocks it came after the call had ended.  False: it cannot be told yet. */
-static bool take_edge(const struct ana_why *why, const struct ana_edge *edge, int64_t end_ns, struct ana_coming *last,
+static bool take_edge(const struct ana_causes *causes, const struct ana_edge *edge, int64_t end_ns, struct ana_coming *last,
                       struct need *need)
 {
     struct ana_coming other;
     if (edge->index == ANA_MEETING) {
-        struct ana_meeting *meeting = ana_meeting_at(why->delays->replay, edge->step);
-        if (meeting && !meet(why, meeting, need))
+        struct ana_meeting *meeting = ana_meeting_at(causes->replay, edge->step);
+        if (meeting && !meet(causes, meeting, need))
             return false;
         if (meeting && meeting->last.ns != INT64_MIN && meeting->last.ns <= end_ns)
             take_later(last, &meeting->last);
         return true;
     }
-    const struct ana_why_step *step = ana_step_at(why->delays, edge->index, edge->step);
+    const struct ana_cause_step *step = ana_step_at(causes, edge->index, edge->step);
     if (!step || step->begin_ns > end_ns)
         return true;
-    if (!begin_of(why, edge->index, edge->step, step, &other, need))
+    if (!begin_of(causes, edge->index, edge->step, step, &other, need))
         return false;
     take_later(last, &other);
     return true;
 }
 
 /* Replays the next step of a rank, which is kept.  False: another must be replayed first. */
-static bool replay_next(struct ana_why *why, uint32_t index, const struct ana_why_step *step, struct need *need)
+static bool replay_next(struct ana_causes *causes, uint32_t index, const struct ana_cause_step *step, struct need *need)
 {
-    struct ana_delays *delays = why->delays;
-    struct ana_replay_rank *rank = &delays->replay->rank[index];
+    struct ana_replay_rank *rank = &causes->replay->rank[index];
     uint32_t number = rank->done + 1;
     const struct ana_edge *edge;
     struct ana_coming last;
-    if (!begin_of(why, index, number, step, &last, need))
+    if (!begin_of(causes, index, number, step, &last, need))
         return false;
-    __builtin_prefetch(&delays->rank[index].step[(number + ANA_STEPS_AHEAD) & (delays->room - 1)], 1);
-    __builtin_prefetch(&rank->ahead[(number + ANA_STEPS_AHEAD) & (delays->room - 1)], 1);
-    for (uint32_t e = step->edges; (edge = ana_edge_at(delays, rank, e)); e = edge->next)
-        if (!take_edge(why, edge, step->end_ns, &last, need))
+    __builtin_prefetch(&causes->rank[index].step[(number + ANA_STEPS_AHEAD) & (causes->room - 1)], 1);
+    __builtin_prefetch(&rank->ahead[(number + ANA_STEPS_AHEAD) & (causes->room - 1)], 1);
+    for (uint32_t e = step->edges; (edge = ana_edge_at(causes, rank, e)); e = edge->next)
+        if (!take_edge(causes, edge, step->end_ns, &last, need))
             return false;
-    const struct ana_why_place *place = step->place ? ana_map_value(&why->places, step->place - 1) : NULL;
+    const struct ana_cause_place *place = ana_cause_place_at(causes, step->place);
     double own_ns = (double)(step->end_ns - last.ns);
     if (place && place->communicates)
         last.ahead.ns[ANA_SHADOW_IDEAL] += own_ns;
     if (place && place->shadow)
         last.ahead.ns[place->shadow] += own_ns;
-    const struct ana_why_step *next = ana_step_at(delays, index, number + 1);
-    if ((next && next->needed) || why->rank[index].threads > 1)
-        rank->ahead[number & (delays->room - 1)] = last.ahead;
+    const struct ana_cause_step *next = ana_step_at(causes, index, number + 1);
+    if ((next && next->needed) || causes->rank[index].several)
+        rank->ahead[number & (causes->room - 1)] = last.ahead;
     rank->now = last.ahead;
     rank->done = number;
     return true;
@@ -200,10 +199,9 @@ static bool replay_next(struct ana_why *why, uint32_t index, const struct ana_wh
 
 /* ---- ranks ------------------------------------------------------------------------------------------------------ */
 
-void ana_replay_to(struct ana_why *why, size_t of, uint32_t until)
+void ana_replay_to(struct ana_causes *causes, size_t of, uint32_t until)
 {
-    struct ana_delays *delays = why->delays;
-    struct ana_replay *replay = delays->replay;
+    struct ana_replay *replay = causes->replay;
     size_t depth = 1;
     replay->stack[0] = (uint32_t)of;
     replay->stack[1] = until;
@@ -211,14 +209,14 @@ void ana_replay_to(struct ana_why *why, size_t of, uint32_t until)
     while (depth > 0) {
         uint32_t index = replay->stack[2 * depth - 2], to = replay->stack[2 * depth - 1];
         struct ana_replay_rank *rank = &replay->rank[index];
-        const struct ana_why_step *step = ana_step_at(delays, index, rank->done + 1);
+        const struct ana_cause_step *step = ana_step_at(causes, index, rank->done + 1);
         struct need need;
         if (rank->done >= to) {
             rank->busy = false;
             depth--;
         } else if (!step) {
             rank->done++; /* it had to be left out */
-        } else if (!replay_next(why, index, step, &need)) {
+        } else if (!replay_next(causes, index, step, &need)) {
             replay->stack[2 * depth] = need.index;
             replay->stack[2 * depth + 1] = need.step;
             replay->rank[need.index].busy = true;
@@ -227,27 +225,25 @@ void ana_replay_to(struct ana_why *why, size_t of, uint32_t until)
     }
 }
 
-void ana_replay_until(struct ana_why *why, int64_t now_ns)
+void ana_replay_until(struct ana_causes *causes, int64_t now_ns)
 {
-    struct ana_delays *delays = why->delays;
-    for (size_t i = 0; i < delays->ranks; i++)
-        ana_replay_to(why, i, ana_step_ended(delays, i, now_ns));
+    for (size_t i = 0; i < causes->ranks; i++)
+        ana_replay_to(causes, i, ana_step_ended(causes, i, now_ns));
 }
 
-int64_t ana_replay_saves(const struct ana_why *why, uint32_t shadow, const bool *over)
+int64_t ana_replay_saves(const struct ana_causes *causes, uint32_t shadow, const bool *over)
 {
-    const struct ana_delays *delays = why->delays;
     int64_t last_ns = INT64_MIN;
-    for (size_t i = 0; i < delays->ranks; i++) {
-        const struct ana_replay_rank *rank = &delays->replay->rank[i];
-        const struct ana_why_step *step = ana_step_at(delays, i, rank->done);
+    for (size_t i = 0; i < causes->ranks; i++) {
+        const struct ana_replay_rank *rank = &causes->replay->rank[i];
+        const struct ana_cause_step *step = ana_step_at(causes, i, rank->done);
         if (step && over[i])
             last_ns = step->end_ns > last_ns ? step->end_ns : last_ns;
     }
     int64_t least = INT64_MAX;
-    for (size_t i = 0; i < delays->ranks; i++) {
-        const struct ana_replay_rank *rank = &delays->replay->rank[i];
-        const struct ana_why_step *step = ana_step_at(delays, i, rank->done);
+    for (size_t i = 0; i < causes->ranks; i++) {
+        const struct ana_replay_rank *rank = &causes->replay->rank[i];
+        const struct ana_cause_step *step = ana_step_at(causes, i, rank->done);
         if (!step)
             continue;
         int64_t ahead = ana_rounded(rank->now.ns[shadow]);

@@ -1,7 +1,7 @@
 /* The critical path; see path.h. */
-#include "trace/why/path.h"
-#include "trace/why/way.h"
-#include "trace/why/why.h"
+#include "trace/cause/path.h"
+#include "trace/cause/way.h"
+#include "trace/util/times.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,10 +54,10 @@ static bool lengthen(int64_t **sum, size_t *length, size_t count)
     return true;
 }
 
-static bool make_room(const struct ana_why *why, struct ana_path_sums *sums)
+static bool make_room(const struct ana_causes *causes, struct ana_path_sums *sums)
 {
-    return lengthen(&sums->segment, &sums->segments, why->segments.count) &&
-           lengthen(&sums->place, &sums->places, why->places.count);
+    return lengthen(&sums->segment, &sums->segments, causes->segments) &&
+           lengthen(&sums->place, &sums->places, causes->places);
 }
 
 /* The part of from .. to that lies after the floor. */
@@ -86,11 +86,11 @@ static void add_hop(struct ana_path_sums *sums, const struct ana_hop *hop, int64
 }
 
 /* The rank's last step before `number` that had ended by then, of any thread; 0: none. */
-static uint32_t ended_before(const struct ana_delays *delays, uint32_t index, uint32_t number, int64_t ns)
+static uint32_t ended_before(const struct ana_causes *causes, uint32_t index, uint32_t number, int64_t ns)
 {
     enum { MOST = 64 };
     for (int i = 0; i < MOST && number > 1; i++) {
-        const struct ana_why_step *step = ana_step_at(delays, index, --number);
+        const struct ana_cause_step *step = ana_step_at(causes, index, --number);
         if (!step)
             return 0;
         if (step->end_ns <= ns)
@@ -100,17 +100,17 @@ static uint32_t ended_before(const struct ana_delays *delays, uint32_t index, ui
 }
 
 /* Goes back one hop; where the way would end, or not lead back, on in the rank itself.  Returns where it has come to. */
-static const struct ana_why_step *go_back(const struct ana_delays *delays, uint32_t *index, uint32_t *number,
+static const struct ana_cause_step *go_back(const struct ana_causes *causes, uint32_t *index, uint32_t *number,
                                           struct ana_hop *hop)
 {
     uint32_t own = *number;
-    bool known = ana_hop_back(delays, index, number, hop);
-    const struct ana_why_step *step = known ? ana_step_at(delays, *index, *number) : NULL;
+    bool known = ana_hop_back(causes, index, number, hop);
+    const struct ana_cause_step *step = known ? ana_step_at(causes, *index, *number) : NULL;
     if (step && step->begin_ns <= hop->begin_ns)
         return step;
     *index = hop->index;
-    *number = ended_before(delays, hop->index, own, hop->until_ns);
-    step = ana_step_at(delays, hop->index, *number);
+    *number = ended_before(causes, hop->index, own, hop->until_ns);
+    step = ana_step_at(causes, hop->index, *number);
     hop->segment = known ? hop->segment : 0;
     hop->place = step ? step->place : 0;
     hop->ended_ns = step ? step->end_ns : hop->until_ns;
@@ -119,15 +119,14 @@ static const struct ana_why_step *go_back(const struct ana_delays *delays, uint3
 }
 
 /* Adds the way back from the begin of a step, down to the root's time. */
-static void add_way(const struct ana_why *why, uint32_t index, uint32_t number, struct ana_path_sums *sums)
+static void add_way(const struct ana_causes *causes, uint32_t index, uint32_t number, struct ana_path_sums *sums)
 {
-    const struct ana_delays *delays = why->delays;
-    int64_t floor_ns = delays->path->root_ns;
-    uint64_t most = (uint64_t)delays->room * delays->ranks; /* damaged files may have circles */
-    const struct ana_why_step *step = ana_step_at(delays, index, number);
+    int64_t floor_ns = causes->path->root_ns;
+    uint64_t most = (uint64_t)causes->room * causes->ranks; /* damaged files may have circles */
+    const struct ana_cause_step *step = ana_step_at(causes, index, number);
     while (step && step->begin_ns > floor_ns && most-- > 0) {
         struct ana_hop hop;
-        step = go_back(delays, &index, &number, &hop);
+        step = go_back(causes, &index, &number, &hop);
         add_hop(sums, &hop, floor_ns);
         int64_t left_ns = hop.left_ns > floor_ns ? hop.left_ns : floor_ns;
         if (step)
@@ -143,29 +142,29 @@ static void add_way(const struct ana_why *why, uint32_t index, uint32_t number, 
 
 /* When a way has come to a step of the first one; that is marked with `round` * 2 + 1, others with `round` * 2.
  * INT64_MAX: it has come to another's; INT64_MIN: it does not meet them after the root. */
-static int64_t meets(const struct ana_delays *delays, uint32_t index, uint32_t number)
+static int64_t meets(const struct ana_causes *causes, uint32_t index, uint32_t number)
 {
-    const struct ana_path *path = delays->path;
+    const struct ana_path *path = causes->path;
     struct ana_hop hop;
     while (number) {
-        struct ana_why_step *step = ana_step_at(delays, index, number);
+        struct ana_cause_step *step = ana_step_at(causes, index, number);
         if (step->begin_ns <= path->root_ns)
             return INT64_MIN;
         if (step->mark / 2 == path->round)
             return step->mark % 2 ? step->begin_ns : INT64_MAX;
         step->mark = path->round * 2;
-        go_back(delays, &index, &number, &hop);
+        go_back(causes, &index, &number, &hop);
     }
     return INT64_MIN;
 }
 
 /* The rank whose way begins last, of those that have steps after the root. */
-static uint32_t last_rank(const struct ana_delays *delays, const uint32_t *begin)
+static uint32_t last_rank(const struct ana_causes *causes, const uint32_t *begin)
 {
     uint32_t last = UINT32_MAX;
-    int64_t last_ns = delays->path->root_ns;
-    for (uint32_t i = 0; i < delays->ranks; i++) {
-        const struct ana_why_step *step = ana_step_at(delays, i, begin[i]);
+    int64_t last_ns = causes->path->root_ns;
+    for (uint32_t i = 0; i < causes->ranks; i++) {
+        const struct ana_cause_step *step = ana_step_at(causes, i, begin[i]);
         if (step && step->begin_ns > last_ns) {
             last = i;
             last_ns = step->begin_ns;
@@ -175,80 +174,78 @@ static uint32_t last_rank(const struct ana_delays *delays, const uint32_t *begin
 }
 
 /* Marks the way from a step to the root. */
-static void mark_way(const struct ana_delays *delays, uint32_t index, uint32_t number)
+static void mark_way(const struct ana_causes *causes, uint32_t index, uint32_t number)
 {
-    uint32_t mark = delays->path->round * 2 + 1;
+    uint32_t mark = causes->path->round * 2 + 1;
     struct ana_hop hop;
     while (number) {
-        struct ana_why_step *step = ana_step_at(delays, index, number);
-        if (step->begin_ns <= delays->path->root_ns || step->mark == mark)
+        struct ana_cause_step *step = ana_step_at(causes, index, number);
+        if (step->begin_ns <= causes->path->root_ns || step->mark == mark)
             return;
         step->mark = mark;
-        go_back(delays, &index, &number, &hop);
+        go_back(causes, &index, &number, &hop);
     }
 }
 
 /* Goes the way from a step until `ns`, makes that the root, and adds what lies before it. */
-static void move_root(struct ana_why *why, uint32_t index, uint32_t number, int64_t ns)
+static void move_root(struct ana_causes *causes, uint32_t index, uint32_t number, int64_t ns)
 {
-    struct ana_delays *delays = why->delays;
-    struct ana_path *path = delays->path;
-    const struct ana_why_step *step = ana_step_at(delays, index, number);
+    struct ana_path *path = causes->path;
+    const struct ana_cause_step *step = ana_step_at(causes, index, number);
     struct ana_hop hop;
     while (step && step->begin_ns > ns)
-        step = go_back(delays, &index, &number, &hop);
-    if (!step || !make_room(why, &path->sums)) {
-        why->out_of_memory |= step != NULL;
+        step = go_back(causes, &index, &number, &hop);
+    if (!step || !make_room(causes, &path->sums)) {
+        causes->out_of_memory |= step != NULL;
         return;
     }
-    add_way(why, index, number, &path->sums);
+    add_way(causes, index, number, &path->sums);
     path->root_ns = step->begin_ns;
-    for (uint32_t i = 0; i < delays->ranks; i++)
-        path->cut[i] = ana_step_ended(delays, i, path->root_ns);
+    for (uint32_t i = 0; i < causes->ranks; i++)
+        path->cut[i] = ana_step_ended(causes, i, path->root_ns);
 }
 
 /* Whether the steps since the root will soon be overwritten. */
-static bool is_pressed(const struct ana_delays *delays)
+static bool is_pressed(const struct ana_causes *causes)
 {
-    for (uint32_t i = 0; i < delays->ranks; i++)
-        if (delays->rank[i].so_far - delays->path->cut[i] > delays->room / 8 * 5)
+    for (uint32_t i = 0; i < causes->ranks; i++)
+        if (causes->rank[i].so_far - causes->path->cut[i] > causes->room / 8 * 5)
             return true;
     return false;
 }
 
-void ana_path_round(struct ana_why *why)
+void ana_path_round(struct ana_causes *causes)
 {
-    struct ana_delays *delays = why->delays;
-    struct ana_path *path = delays->path;
-    uint32_t last = last_rank(delays, path->begin);
+    struct ana_path *path = causes->path;
+    uint32_t last = last_rank(causes, path->begin);
     path->round++;
     if (last != UINT32_MAX) {
-        mark_way(delays, last, path->begin[last]);
-        int64_t join_ns = ana_step_at(delays, last, path->begin[last])->begin_ns;
+        mark_way(causes, last, path->begin[last]);
+        int64_t join_ns = ana_step_at(causes, last, path->begin[last])->begin_ns;
         int64_t cut_ns = join_ns;
-        for (uint32_t i = 0; i < delays->ranks && join_ns != INT64_MIN; i++) {
-            const struct ana_why_step *step = ana_step_at(delays, i, path->begin[i]);
+        for (uint32_t i = 0; i < causes->ranks && join_ns != INT64_MIN; i++) {
+            const struct ana_cause_step *step = ana_step_at(causes, i, path->begin[i]);
             if (i == last || !step || step->begin_ns <= path->root_ns)
                 continue;
-            join_ns = ana_earlier(join_ns, meets(delays, i, path->begin[i]));
+            join_ns = ana_earlier(join_ns, meets(causes, i, path->begin[i]));
         }
-        bool cut = join_ns == INT64_MIN && is_pressed(delays);
+        bool cut = join_ns == INT64_MIN && is_pressed(causes);
         path->cuts += cut;
         if (cut || join_ns > path->root_ns)
-            move_root(why, last, path->begin[last], cut ? cut_ns : join_ns);
+            move_root(causes, last, path->begin[last], cut ? cut_ns : join_ns);
     }
-    for (uint32_t i = 0; i < delays->ranks; i++)
-        path->begin[i] = delays->rank[i].so_far;
+    for (uint32_t i = 0; i < causes->ranks; i++)
+        path->begin[i] = causes->rank[i].so_far;
 }
 
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
 
-static bool copy_sums(const struct ana_why *why, const struct ana_path_sums *from, struct ana_path_sums *out)
+static bool copy_sums(const struct ana_causes *causes, const struct ana_path_sums *from, struct ana_path_sums *out)
 {
     *out = *from;
     out->segment = out->place = NULL;
     out->segments = out->places = 0;
-    if (!make_room(why, out) || !lengthen(&out->segment, &out->segments, from->segments) ||
+    if (!make_room(causes, out) || !lengthen(&out->segment, &out->segments, from->segments) ||
         !lengthen(&out->place, &out->places, from->places))
         return false;
     if (from->segments)
@@ -259,13 +256,13 @@ static bool copy_sums(const struct ana_why *why, const struct ana_path_sums *fro
 }
 
 /* The rank that the path ends at: who computes, the longest; else who came last into the call that it is in, or was. */
-static uint32_t end_of(const struct ana_delays *delays, const struct ana_path_end *end)
+static uint32_t end_of(const struct ana_causes *causes, const struct ana_path_end *end)
 {
     uint32_t best = UINT32_MAX;
     bool computes = false;
     int64_t best_ns = INT64_MIN;
-    for (uint32_t i = 0; i < delays->ranks; i++) {
-        const struct ana_why_step *step = ana_step_at(delays, i, delays->rank[i].so_far);
+    for (uint32_t i = 0; i < causes->ranks; i++) {
+        const struct ana_cause_step *step = ana_step_at(causes, i, causes->rank[i].so_far);
         bool outside = step && !end[i].over && end[i].inside_ns == INT64_MIN;
         int64_t ns = !step                           ? INT64_MIN
                      : outside                       ? -step->end_ns
@@ -280,24 +277,23 @@ static uint32_t end_of(const struct ana_delays *delays, const struct ana_path_en
     return best;
 }
 
-bool ana_path_take(struct ana_why *why, const struct ana_path_end *end, int64_t begin_ns, int64_t end_ns,
+bool ana_path_take(struct ana_causes *causes, const struct ana_path_end *end, int64_t begin_ns, int64_t end_ns,
                    struct ana_path_sums *out)
 {
-    const struct ana_delays *delays = why->delays;
-    if (!copy_sums(why, &delays->path->sums, out)) {
+    if (!copy_sums(causes, &causes->path->sums, out)) {
         ana_path_sums_free(out);
         return false;
     }
-    uint32_t index = end_of(delays, end);
-    const struct ana_why_step *step =
-        index == UINT32_MAX ? NULL : ana_step_at(delays, index, delays->rank[index].so_far);
+    uint32_t index = end_of(causes, end);
+    const struct ana_cause_step *step =
+        index == UINT32_MAX ? NULL : ana_step_at(causes, index, causes->rank[index].so_far);
     if (!step)
         return true;
-    int64_t floor_ns = delays->path->root_ns;
+    int64_t floor_ns = causes->path->root_ns;
     add_to(&out->ends_ns, above(floor_ns, step->end_ns, end_ns));
     bool waited = step->releaser && step->release_ns > step->begin_ns;
     add_call(out, step->place, above(floor_ns, waited ? step->release_ns : step->begin_ns, step->end_ns));
-    add_way(why, waited ? step->releaser - 1 : index, waited ? step->releaser_step : delays->rank[index].so_far, out);
+    add_way(causes, waited ? step->releaser - 1 : index, waited ? step->releaser_step : causes->rank[index].so_far, out);
     if (out->begin_ns != INT64_MAX)
         add_to(&out->ends_ns, above(begin_ns, begin_ns, out->begin_ns));
     return true;

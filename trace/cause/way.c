@@ -1,6 +1,6 @@
 /* The ways back from a wait: from the call of who came late and from that of who waited, until they meet. */
-#include "trace/why/way.h"
-#include "trace/why/why.h"
+#include "trace/cause/way.h"
+#include "trace/util/times.h"
 #include <stdlib.h>
 
 #define SLOTS  1024             /* a power of two, at least twice as many as there can be pieces */
@@ -59,9 +59,9 @@ static uint64_t own_key(uint32_t segment, uint32_t stretch, uint32_t index)
 }
 
 /* Adds a part of a way to its stretch and, of who came late, to whose it is. */
-static void add_part(struct ana_why *why, bool late, uint32_t index, uint32_t segment, uint32_t stretch, int64_t ns)
+static void add_part(struct ana_causes *causes, bool late, uint32_t index, uint32_t segment, uint32_t stretch, int64_t ns)
 {
-    struct ana_ways *ways = why->delays->ways;
+    struct ana_ways *ways = causes->ways;
     if (ns <= 0)
         return;
     uint32_t of = slot_of(ways, stretch_key(stretch));
@@ -86,12 +86,12 @@ struct at {
     bool late, ended;
 };
 
-uint32_t ana_step_ended(const struct ana_delays *delays, size_t index, int64_t ns)
+uint32_t ana_step_ended(const struct ana_causes *causes, size_t index, int64_t ns)
 {
-    uint32_t high = delays->rank[index].so_far, low = high < delays->room ? 0 : high - delays->room;
+    uint32_t high = causes->rank[index].so_far, low = high < causes->room ? 0 : high - causes->room;
     while (low < high) {
         uint32_t middle = high - (high - low) / 2;
-        if (ana_step_at(delays, index, middle)->end_ns <= ns)
+        if (ana_step_at(causes, index, middle)->end_ns <= ns)
             low = middle;
         else
             high = middle - 1;
@@ -99,9 +99,9 @@ uint32_t ana_step_ended(const struct ana_delays *delays, size_t index, int64_t n
     return low;
 }
 
-bool ana_hop_back(const struct ana_delays *delays, uint32_t *index, uint32_t *number, struct ana_hop *hop)
+bool ana_hop_back(const struct ana_causes *causes, uint32_t *index, uint32_t *number, struct ana_hop *hop)
 {
-    const struct ana_why_step *step = ana_step_at(delays, *index, *number);
+    const struct ana_cause_step *step = ana_step_at(causes, *index, *number);
     *hop = (struct ana_hop){.index = *index,
                             .begin_ns = step->begin_ns,
                             .until_ns = step->begin_ns,
@@ -116,7 +116,7 @@ bool ana_hop_back(const struct ana_delays *delays, uint32_t *index, uint32_t *nu
             return true;
         }
     }
-    const struct ana_why_step *before = ana_step_at(delays, *index, step->back);
+    const struct ana_cause_step *before = ana_step_at(causes, *index, step->back);
     hop->ended_ns = hop->left_ns = before ? before->end_ns : hop->until_ns;
     if (!before)
         return false;
@@ -129,45 +129,44 @@ bool ana_hop_back(const struct ana_delays *delays, uint32_t *index, uint32_t *nu
 }
 
 /* Goes back, and adds what lies between to the way. */
-static void go_back(struct ana_why *why, struct at *at)
+static void go_back(struct ana_causes *causes, struct at *at)
 {
     struct ana_hop hop;
     uint32_t index = at->index;
-    at->ended = !ana_hop_back(why->delays, &at->index, &at->number, &hop);
-    uint32_t stretch = hop.segment ? ana_segment_at(why, hop.segment)->stretch : GAP;
-    add_part(why, at->late, index, 0, INSIDE, hop.begin_ns - hop.until_ns);
-    add_part(why, at->late, index, hop.segment, stretch, hop.until_ns - hop.ended_ns);
-    add_part(why, at->late, index, 0, INSIDE, hop.ended_ns - hop.left_ns);
-    at->ended |= !ana_step_at(why->delays, at->index, at->number);
+    at->ended = !ana_hop_back(causes, &at->index, &at->number, &hop);
+    uint32_t stretch = hop.segment ? ana_cause_segment_at(causes, hop.segment)->stretch : GAP;
+    add_part(causes, at->late, index, 0, INSIDE, hop.begin_ns - hop.until_ns);
+    add_part(causes, at->late, index, hop.segment, stretch, hop.until_ns - hop.ended_ns);
+    add_part(causes, at->late, index, 0, INSIDE, hop.ended_ns - hop.left_ns);
+    at->ended |= !ana_step_at(causes, at->index, at->number);
 }
 
 /* Goes both ways until they meet, the later one first. */
-static void go_ways(struct ana_why *why, const struct ana_late_wait *wait)
+static void go_ways(struct ana_causes *causes, const struct ana_late_wait *wait)
 {
-    struct ana_delays *delays = why->delays;
     struct at late = {wait->culprit, wait->culprit_step, true, false};
     struct at waiter = {wait->waiter, wait->waiter_step, false, false};
-    late.ended = !ana_step_at(delays, late.index, late.number);
-    waiter.ended = !ana_step_at(delays, waiter.index, waiter.number);
-    int64_t left = delays->way_left > ANA_WAY_MOST ? ANA_WAY_MOST : delays->way_left < 8 ? 8 : delays->way_left;
-    while (left > 0 && !late.ended && !waiter.ended && delays->ways->count < SLOTS / 2) {
+    late.ended = !ana_step_at(causes, late.index, late.number);
+    waiter.ended = !ana_step_at(causes, waiter.index, waiter.number);
+    int64_t left = causes->way_left > ANA_WAY_MOST ? ANA_WAY_MOST : causes->way_left < 8 ? 8 : causes->way_left;
+    while (left > 0 && !late.ended && !waiter.ended && causes->ways->count < SLOTS / 2) {
         if (late.index == waiter.index && late.number == waiter.number)
             break;
-        int64_t late_ns = ana_step_at(delays, late.index, late.number)->begin_ns;
-        int64_t waiter_ns = ana_step_at(delays, waiter.index, waiter.number)->begin_ns;
-        go_back(why, late_ns >= waiter_ns ? &late : &waiter);
+        int64_t late_ns = ana_step_at(causes, late.index, late.number)->begin_ns;
+        int64_t waiter_ns = ana_step_at(causes, waiter.index, waiter.number)->begin_ns;
+        go_back(causes, late_ns >= waiter_ns ? &late : &waiter);
         left--;
-        delays->way_left--;
+        causes->way_left--;
     }
 }
 
 /* ---- costs ------------------------------------------------------------------------------------------------------ */
 
-static struct ana_cost *cost_of(const struct ana_why *why, const struct piece *piece)
+static struct ana_cost *cost_of(const struct ana_causes *causes, const struct piece *piece)
 {
     if (piece->segment)
-        return &ana_segment_at(why, piece->segment)->cost;
-    struct ana_why_steps *rank = &why->delays->rank[piece->index];
+        return &ana_cause_segment_at(causes, piece->segment)->cost;
+    struct ana_cause_rank *rank = &causes->rank[piece->index];
     return piece->stretch == INSIDE ? &rank->inside : &rank->unknown;
 }
 
@@ -193,9 +192,9 @@ static double excess_of(const struct ana_ways *ways, const struct piece *piece, 
 }
 
 /* Charges a wait to the pieces by their excess.  False: none has any. */
-static bool share_out(struct ana_why *why, const struct ana_late_wait *wait, bool all)
+static bool share_out(struct ana_causes *causes, const struct ana_late_wait *wait, bool all)
 {
-    const struct ana_ways *ways = why->delays->ways;
+    const struct ana_ways *ways = causes->ways;
     size_t count = ways->count;
     double sum = 0, most = 0;
     const struct piece *worst = NULL;
@@ -215,10 +214,10 @@ static bool share_out(struct ana_why *why, const struct ana_late_wait *wait, boo
         const struct piece *piece = &ways->slot[ways->used[i]];
         int64_t ns = piece == worst ? 0 : (int64_t)((double)wait->ns * (excess_of(ways, piece, all) / sum));
         if (ns > 0)
-            charge(cost_of(why, piece), ns, piece->index == wait->culprit);
+            charge(cost_of(causes, piece), ns, piece->index == wait->culprit);
         left -= ns;
     }
-    charge(cost_of(why, worst), left, worst->index == wait->culprit);
+    charge(cost_of(causes, worst), left, worst->index == wait->culprit);
     return true;
 }
 
@@ -233,17 +232,16 @@ static int64_t charge_part(struct ana_cost *cost, int64_t from_ns, int64_t to_ns
 }
 
 /* Charges a wait of a GPU to what the late rank, and whom it had waited for, did in that time before its launch. */
-static void follow_device(struct ana_why *why, const struct ana_late_wait *wait)
+static void follow_device(struct ana_causes *causes, const struct ana_late_wait *wait)
 {
-    const struct ana_delays *delays = why->delays;
     uint32_t index = wait->culprit, number = wait->culprit_step;
     int64_t left = wait->ns;
-    for (int hops = 0; hops < ANA_WAY_MOST && left > 0 && ana_step_at(delays, index, number); hops++) {
+    for (int hops = 0; hops < ANA_WAY_MOST && left > 0 && ana_step_at(causes, index, number); hops++) {
         struct ana_hop hop;
-        bool known = ana_hop_back(delays, &index, &number, &hop), direct = hop.index == wait->culprit;
-        struct ana_cost *inside = &delays->rank[hop.index].inside;
+        bool known = ana_hop_back(causes, &index, &number, &hop), direct = hop.index == wait->culprit;
+        struct ana_cost *inside = &causes->rank[hop.index].inside;
         struct ana_cost *outside =
-            hop.segment ? &ana_segment_at(why, hop.segment)->cost : &delays->rank[hop.index].unknown;
+            hop.segment ? &ana_cause_segment_at(causes, hop.segment)->cost : &causes->rank[hop.index].unknown;
         left = charge_part(inside, hop.until_ns, hop.begin_ns, left, direct);
         left = charge_part(outside, hop.ended_ns, hop.until_ns, left, direct);
         left = charge_part(inside, hop.left_ns, hop.ended_ns, left, direct);
@@ -251,19 +249,19 @@ static void follow_device(struct ana_why *why, const struct ana_late_wait *wait)
             break;
     }
     if (left > 0)
-        charge(&delays->rank[wait->culprit].unknown, left, true);
+        charge(&causes->rank[wait->culprit].unknown, left, true);
 }
 
-void ana_ways_follow(struct ana_why *why, const struct ana_late_wait *wait)
+void ana_ways_follow(struct ana_causes *causes, const struct ana_late_wait *wait)
 {
-    struct ana_ways *ways = why->delays->ways;
+    struct ana_ways *ways = causes->ways;
     if (wait->device) {
-        follow_device(why, wait);
+        follow_device(causes, wait);
         return;
     }
-    go_ways(why, wait);
-    if (!share_out(why, wait, false) && !share_out(why, wait, true))
-        charge(&why->delays->rank[wait->culprit].unknown, wait->ns, true);
+    go_ways(causes, wait);
+    if (!share_out(causes, wait, false) && !share_out(causes, wait, true))
+        charge(&causes->rank[wait->culprit].unknown, wait->ns, true);
     for (size_t i = 0; i < ways->count; i++)
         ways->slot[ways->used[i]].key = 0;
     ways->count = 0;

@@ -9,7 +9,7 @@
 #ifndef ANA_PATH_H
 #define ANA_PATH_H
 
-#include "trace/why/delay.h"
+#include "trace/cause/causes.h"
 
 /* What the path is made of, in ns. */
 struct ana_path_sums {
@@ -35,7 +35,7 @@ struct ana_path *ana_path_new(size_t ranks);
 void ana_path_free(struct ana_path *path);
 
 /* Adds up what is certain by now.  From time to time: when a rank has made a quarter of the steps that are kept. */
-void ana_path_round(struct ana_why *why);
+void ana_path_round(struct ana_causes *causes);
 
 /* Where a rank is, for the end of the path. */
 struct ana_path_end {
@@ -44,7 +44,7 @@ struct ana_path_end {
 };
 /* Writes the whole path of the time from `begin_ns` to `end_ns`, as far as it is known, into `out`, which is to be freed.
  * False: out of memory. */
-bool ana_path_take(struct ana_why *why, const struct ana_path_end *end, int64_t begin_ns, int64_t end_ns,
+bool ana_path_take(struct ana_causes *causes, const struct ana_path_end *end, int64_t begin_ns, int64_t end_ns,
                    struct ana_path_sums *out);
 /* All of it, in ns. */
 int64_t ana_path_length(const struct ana_path_sums *sums);

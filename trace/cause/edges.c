@@ -1,0 +1,163 @@
+/* What each call needs: see replay.h. */
+#include "trace/format/opclass.h"
+#include "trace/cause/replay.h"
+#include "trace/util/grow.h"
+
+#define MOST_BEGUN 4096u
+
+/* Has the begin of a step kept, from when the step before is replayed on.  False: that is over. */
+static bool need_begin(const struct ana_causes *causes, size_t index, uint32_t number)
+{
+    struct ana_replay_rank *rank = &causes->replay->rank[index];
+    struct ana_cause_step *step = ana_step_at(causes, index, number);
+    if (!step || (!step->needed && number <= rank->done && !causes->rank[index].several))
+        return false;
+    if (!step->needed && number == rank->done + 1)
+        rank->ahead[rank->done & (causes->room - 1)] = rank->now;
+    step->needed = 1;
+    return true;
+}
+
+static void add_edge(struct ana_causes *causes, size_t index, uint32_t number, struct ana_edge edge)
+{
+    struct ana_replay *replay = causes->replay;
+    struct ana_replay_rank *rank = &replay->rank[index];
+    struct ana_cause_step *step = ana_step_at(causes, index, number);
+    if (!step || number <= rank->done) {
+        replay->missed += step != NULL;
+        return;
+    }
+    edge.next = step->edges;
+    step->edges = ++rank->edges;
+    rank->edge[rank->edges & (causes->room * ANA_EDGES_OF_STEP - 1)] = edge;
+}
+
+void ana_replay_edge(struct ana_causes *causes, size_t index, uint32_t number, size_t needs_index, uint32_t needs_step)
+{
+    if (number && needs_step && need_begin(causes, needs_index, needs_step))
+        add_edge(causes, index, number, (struct ana_edge){0, (uint32_t)needs_index, needs_step});
+}
+
+void ana_replay_arrivals(struct ana_causes *causes, const struct ana_told_arrival *arrival, uint32_t n)
+{
+    struct ana_replay *replay = causes->replay;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!ana_grow(&replay->came, replay->coming, &replay->came_room, sizeof *replay->came)) {
+            causes->out_of_memory = true;
+            return;
+        }
+        replay->came[replay->coming++] = arrival[i];
+    }
+}
+
+/* Makes a meeting of all who came; returns its number, 0: it has no room. */
+static uint32_t add_meeting(const struct ana_causes *causes)
+{
+    struct ana_replay *replay = causes->replay;
+    if (replay->coming > replay->member_room)
+        return 0;
+    uint32_t number = ++replay->meetings;
+    struct ana_meeting *meeting = &replay->meeting[number & (replay->meeting_room - 1)];
+    meeting->first = replay->members;
+    meeting->count = meeting->ready = 0;
+    meeting->last.ns = INT64_MIN;
+    for (size_t i = 0; i < replay->coming; i++) {
+        const struct ana_told_arrival *one = &replay->came[i];
+        if (need_begin(causes, one->index, one->step))
+            *ana_member_at(replay, meeting, meeting->count++) = (struct ana_member){one->index, one->step};
+    }
+    replay->members += meeting->count;
+    return number;
+}
+
+/* Each rank's call needs those of all below it; of many, the latest. */
+static void add_prefix(struct ana_causes *causes)
+{
+    enum { FEW = 16 };
+    const struct ana_told_arrival *came = causes->replay->came;
+    size_t n = causes->replay->coming;
+    for (size_t i = 0; i < n; i++) {
+        const struct ana_told_arrival *own = &came[i], *last = NULL;
+        for (size_t j = 0; j < n; j++) {
+            if (came[j].comm_rank >= own->comm_rank || came[j].comm_rank < 0)
+                continue;
+            last = &came[j]; /* they are in order of their begins */
+            if (n <= FEW)
+                ana_replay_edge(causes, own->index, own->step, last->index, last->step);
+        }
+        if (last && n > FEW)
+            ana_replay_edge(causes, own->index, own->step, last->index, last->step);
+    }
+}
+
+/* Remembers the meeting of a nonblocking collective for those who complete it. */
+static void keep_begun(struct ana_causes *causes, const struct ana_told *told)
+{
+    struct ana_map *begun = &causes->replay->begun;
+    if (begun->count >= MOST_BEGUN)
+        ana_map_free(begun);
+    struct ana_begun *kept = ana_map_add(begun, told->instance.comm_identity, told->instance.sequence, 0);
+    if (kept)
+        *kept = (struct ana_begun){add_meeting(causes), (uint32_t)causes->replay->coming};
+}
+
+void ana_replay_joined(struct ana_causes *causes, const struct ana_told *told)
+{
+    struct ana_map *begun = &causes->replay->begun;
+    struct ana_begun *kept = ana_map_find(begun, told->joined.comm_identity, told->joined.sequence, 0);
+    if (told->joined.needs_all && kept && kept->meeting)
+        add_edge(causes, told->index, told->joined.step, (struct ana_edge){0, ANA_MEETING, kept->meeting});
+    else if (told->joined.of_index != told->index)
+        ana_replay_edge(causes, told->index, told->joined.step, told->joined.of_index, told->joined.of_step);
+    if (kept && --kept->left == 0)
+        ana_map_remove(begun, kept);
+}
+
+/* What the calls of a blocking collective wait for; `root`: its rank index, UINT32_MAX: none. */
+static void add_blocking(struct ana_causes *causes, enum trc_shape shape, uint32_t root)
+{
+    const struct ana_told_arrival *came = causes->replay->came, *of_root = NULL;
+    size_t n = causes->replay->coming;
+    if (shape == TRC_SHAPE_PREFIX)
+        add_prefix(causes);
+    uint32_t meeting = shape == TRC_SHAPE_ALL || shape == TRC_SHAPE_TO_ROOT ? add_meeting(causes) : 0;
+    for (size_t i = 0; i < n; i++)
+        if (came[i].index == root)
+            of_root = &came[i];
+    for (size_t i = 0; i < n; i++) {
+        if (came[i].comm_rank < 0)
+            continue;
+        if (meeting && (shape == TRC_SHAPE_ALL || &came[i] == of_root))
+            add_edge(causes, came[i].index, came[i].step, (struct ana_edge){0, ANA_MEETING, meeting});
+        if (shape == TRC_SHAPE_FROM_ROOT && of_root && &came[i] != of_root)
+            ana_replay_edge(causes, came[i].index, came[i].step, of_root->index, of_root->step);
+    }
+}
+
+void ana_replay_instance(struct ana_causes *causes, const struct ana_told *told)
+{
+    enum trc_shape shape = trc_opclass_shape(told->instance.opclass);
+    if (!told->instance.nonblocking)
+        add_blocking(causes, shape, told->index);
+    else if (shape == TRC_SHAPE_ALL || shape == TRC_SHAPE_TO_ROOT)
+        keep_begun(causes, told);
+    causes->replay->coming = 0;
+}
+
+void ana_replay_ends(struct ana_causes *causes)
+{
+    int64_t last_ns = INT64_MIN, first_end_ns = INT64_MAX;
+    size_t n = 0;
+    for (; n < causes->ranks; n++) {
+        const struct ana_cause_step *step = ana_step_at(causes, n, causes->rank[n].so_far);
+        const struct ana_cause_place *place = step ? ana_cause_place_at(causes, step->place) : NULL;
+        if (!place || !place->ends)
+            break;
+        ana_replay_arrivals(causes, &(struct ana_told_arrival){(uint32_t)n, causes->rank[n].so_far, 0}, 1);
+        last_ns = step->begin_ns > last_ns ? step->begin_ns : last_ns;
+        first_end_ns = step->end_ns < first_end_ns ? step->end_ns : first_end_ns;
+    }
+    if (n == causes->ranks && n > 1 && last_ns <= first_end_ns)
+        add_blocking(causes, TRC_SHAPE_ALL, UINT32_MAX);
+    causes->replay->coming = 0;
+}

@@ -1,0 +1,184 @@
+#include "trace/why/tell.h"
+#include "trace/cause/shadow.h"
+#include "trace/format/opclass.h"
+#include <stdlib.h>
+
+#define LEAST_CHOICE 65536u /* at least so many steps pass between two choices */
+
+static struct ana_told *tell(struct ana_why *why, enum ana_told_kind kind, size_t index)
+{
+    struct ana_told *told = ana_feed_room(why->feed);
+    told->kind = kind;
+    told->index = (uint32_t)index;
+    return told;
+}
+
+void ana_why_tell_place(struct ana_why *why, uint32_t number, enum trc_opclass opclass)
+{
+    enum trc_category category = trc_opclass_category(opclass);
+    if (!why->feed)
+        return;
+    struct ana_told *told = tell(why, ANA_TOLD_PLACE, number);
+    told->place.ends = opclass == TRC_OP_FINALIZE;
+    told->place.communicates = category == TRC_CAT_P2P || category == TRC_CAT_WAIT || category == TRC_CAT_COLLECTIVE ||
+                               category == TRC_CAT_RMA;
+}
+
+void ana_why_tell_segment(struct ana_why *why, uint32_t number, const struct ana_segment *segment)
+{
+    if (!why->feed)
+        return;
+    struct ana_told *told = tell(why, ANA_TOLD_SEGMENT, number);
+    told->segment.from = segment->from;
+    told->segment.stretch = segment->stretch;
+}
+
+/* ---- waits ------------------------------------------------------------------------------------------------------- */
+
+static void tell_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t ns, bool device)
+{
+    tell(why, ANA_TOLD_WAIT, 0)->wait = (struct ana_late_wait){
+        .waiter = (uint32_t)span->waiter,
+        .culprit = (uint32_t)span->culprit,
+        .waiter_step = span->waiter_step,
+        .culprit_step = span->came_step,
+        .ns = ns,
+        .end_ns = span->end_ns,
+        .device = device,
+    };
+}
+
+void ana_why_wait(struct ana_why *why, const struct ana_wait_span *whole, int64_t left_ns)
+{
+    tell_wait(why, whole, left_ns, false);
+}
+
+void ana_why_device_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t counted_ns)
+{
+    tell_wait(why, span, counted_ns, true);
+}
+
+void ana_why_polled(struct ana_why *why, const struct ana_message *m)
+{
+    if (!why->rank[m->destination].spins)
+        return;
+    struct ana_told *told = tell(why, ANA_TOLD_POLLED, m->destination);
+    told->polled.step = m->recv_wait_step;
+    told->polled.sender = (uint32_t)m->source;
+    told->polled.sender_step = m->send_step;
+    told->polled.send_begin_ns = m->send_begin_ns;
+}
+
+/* ---- needs ------------------------------------------------------------------------------------------------------- */
+
+static void tell_need(struct ana_why *why, size_t index, uint32_t step, size_t of_index, uint32_t of_step)
+{
+    if (!step || !of_step)
+        return;
+    struct ana_told *told = tell(why, ANA_TOLD_NEED, index);
+    told->need.step = step;
+    told->need.of_index = (uint32_t)of_index;
+    told->need.of_step = of_step;
+}
+
+void ana_why_message(struct ana_why *why, const struct ana_message *m)
+{
+    struct ana_wait_span held;
+    tell_need(why, m->destination, m->recv_wait_step, m->source, m->send_step);
+    if (m->synchronous || ana_late_receiver(m, &held))
+        tell_need(why, m->source, m->send_wait_step, m->destination, m->recv_step);
+}
+
+void ana_why_need(struct ana_why *why, const struct ana_need *need)
+{
+    tell_need(why, need->waiter.index, need->waiter.step, need->needed.index, need->needed.step);
+}
+
+void ana_why_instance(struct ana_why *why, const struct ana_instance *instance)
+{
+    if (instance->mismatched || instance->arrivals < 2)
+        return;
+    if (instance->nonblocking && trc_opclass_category(instance->call->opclass) != TRC_CAT_COLLECTIVE)
+        return; /* on a stream */
+    for (size_t i = 0; i < instance->arrivals;) {
+        struct ana_told *told = tell(why, ANA_TOLD_ARRIVALS, 0);
+        for (; told->index < ANA_TOLD_FEW && i < instance->arrivals; told->index++, i++) {
+            const struct ana_arrival *one = &instance->arrival[i];
+            told->arrival[told->index] = (struct ana_told_arrival){(uint32_t)one->index, one->step, one->comm_rank};
+        }
+    }
+    struct ana_told *told = tell(why, ANA_TOLD_INSTANCE, instance->root < 0 ? UINT32_MAX : (size_t)instance->root);
+    told->instance.comm_identity = instance->comm_identity;
+    told->instance.sequence = instance->sequence;
+    told->instance.opclass = instance->call->opclass;
+    told->instance.nonblocking = instance->nonblocking;
+}
+
+void ana_why_joined(struct ana_why *why, const struct ana_joined *joined)
+{
+    struct ana_told *told = tell(why, ANA_TOLD_JOINED, joined->index);
+    told->joined.comm_identity = joined->comm_identity;
+    told->joined.sequence = joined->sequence;
+    told->joined.step = joined->step;
+    told->joined.of_index = (uint32_t)joined->needed.index;
+    told->joined.of_step = joined->needed.step;
+    told->joined.needs_all = joined->needs_all;
+}
+
+/* ---- how far ------------------------------------------------------------------------------------------------------ */
+
+static double median_of(const void *of, uint32_t segment)
+{
+    return ana_segment_median(ana_segment_at(of, segment));
+}
+
+/* Has what costs most chosen anew.  That needs what both sides know. */
+static void choose(struct ana_why *why)
+{
+    ana_feed_drain(why->feed);
+    ana_shadows_choose(why->feed->causes, median_of, why);
+    uint64_t most = why->steps / 16 + why->segments.count;
+    why->choose_at = why->steps + (most > LEAST_CHOICE ? most : LEAST_CHOICE);
+}
+
+bool ana_why_turn(struct ana_why *why, struct ana_why_rank *rank)
+{
+    why->steps += ANA_STEPS_TURN;
+    if (!rank->call && !(rank->call = malloc(why->room * sizeof *rank->call))) {
+        why->out_of_memory = true;
+        return false;
+    }
+    if (why->choose_at ? why->steps >= why->choose_at : rank->steps >= why->room / 8 * 5) /* before the first replay */
+        choose(why);
+    return true;
+}
+
+static void tell_settled(struct ana_why *why, int64_t now_ns, bool idle)
+{
+    struct ana_told *told = tell(why, ANA_TOLD_SETTLE, 0);
+    told->settle.now_ns = now_ns;
+    told->settle.idle = idle;
+}
+
+void ana_why_settle(struct ana_why *why, int64_t now_ns, bool idle)
+{
+    if (!why->feed)
+        return;
+    tell_settled(why, now_ns, false);
+    if (!idle)
+        return;
+    if (now_ns == INT64_MAX || (why->steps && why->steps >= why->choose_at))
+        choose(why);
+    tell_settled(why, now_ns, true);
+}
+
+void ana_why_sync(struct ana_why *why)
+{
+    if (why->feed)
+        ana_feed_drain(why->feed);
+}
+
+struct ana_cost ana_why_cost(const struct ana_why *why, uint32_t number)
+{
+    return why->feed ? ana_causes_cost(why->feed->causes, number) : (struct ana_cost){0};
+}
