@@ -7,7 +7,7 @@
 #include "trace/util/times.h"
 #include <string.h>
 
-#define PENDING (1u << 16)            /* waits that are still to be followed */
+#define PENDING (1u << 16) /* waits that are still to be followed */
 
 uint32_t ana_steps_room(size_t ranks)
 {
@@ -197,7 +197,7 @@ static void settle(struct ana_causes *causes, int64_t now_ns, bool idle)
     bool last = now_ns == INT64_MAX;
     int64_t due_ns = last ? now_ns : ana_plus(now_ns, -ANA_DELAY_LAG_NS);
     follow_due(causes, due_ns);
-    if (!idle && (last || causes->steps - causes->replayed < 4 * ANA_STEPS_TURN * causes->ranks))
+    if (!idle && (last || causes->steps - causes->replayed < ANA_STEPS_SETTLE * causes->ranks))
         return;
     causes->replayed = causes->steps;
     if (last)

@@ -25,6 +25,7 @@
 #define ANA_STEPS         (1u << 18) /* of all ranks together, where that leaves each ANA_STEPS_LEAST */
 #define ANA_STEPS_LEAST   128u
 #define ANA_STEPS_TURN    (ANA_STEPS_LEAST / 4) /* of a rank, between two looks at what is due */
+#define ANA_STEPS_SETTLE  ANA_STEPS_LEAST       /* of each rank, after which what is settled is replayed */
 #define ANA_STEPS_AHEAD   8u /* so far ahead of a rank's steps memory is fetched: many ranks have more than caches hold */
 #define ANA_WAY_MOST      512        /* steps on the two ways of one wait */
 #define ANA_WAY_OF_STEP   8          /* steps on ways, on average, for each call */

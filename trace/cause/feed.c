@@ -9,7 +9,7 @@ struct ana_feed_thread {
     pthread_mutex_t lock;
     pthread_cond_t filled, taken;
     uint64_t passed, done; /* blocks so far; the ring holds those between */
-    uint64_t awaited; /* who tells waits until no more blocks than this are under way */
+    uint64_t awaited;      /* who tells waits until no more blocks than this are under way */
     bool stops;
     struct ana_causes *causes;
     size_t count[ANA_FEED_BLOCKS]; /* in each */

@@ -101,7 +101,7 @@ static uint32_t ended_before(const struct ana_causes *causes, uint32_t index, ui
 
 /* Goes back one hop; where the way would end, or not lead back, on in the rank itself.  Returns where it has come to. */
 static const struct ana_cause_step *go_back(const struct ana_causes *causes, uint32_t *index, uint32_t *number,
-                                          struct ana_hop *hop)
+                                            struct ana_hop *hop)
 {
     uint32_t own = *number;
     bool known = ana_hop_back(causes, index, number, hop);
@@ -293,7 +293,8 @@ bool ana_path_take(struct ana_causes *causes, const struct ana_path_end *end, in
     add_to(&out->ends_ns, above(floor_ns, step->end_ns, end_ns));
     bool waited = step->releaser && step->release_ns > step->begin_ns;
     add_call(out, step->place, above(floor_ns, waited ? step->release_ns : step->begin_ns, step->end_ns));
-    add_way(causes, waited ? step->releaser - 1 : index, waited ? step->releaser_step : causes->rank[index].so_far, out);
+    add_way(causes, waited ? step->releaser - 1 : index, waited ? step->releaser_step : causes->rank[index].so_far,
+            out);
     if (out->begin_ns != INT64_MAX)
         add_to(&out->ends_ns, above(begin_ns, begin_ns, out->begin_ns));
     return true;

@@ -110,8 +110,8 @@ static inline bool begin_alone(const struct ana_causes *causes, uint32_t index, 
 }
 
 /* The begin of a step.  False: it cannot be told yet. */
-static inline bool begin_of(const struct ana_causes *causes, uint32_t index, uint32_t number, const struct ana_cause_step *step,
-                            struct ana_coming *out, struct need *need)
+static inline bool begin_of(const struct ana_causes *causes, uint32_t index, uint32_t number,
+                            const struct ana_cause_step *step, struct ana_coming *out, struct need *need)
 {
     if (!begin_alone(causes, index, number, step, out, need))
         return false;
@@ -148,8 +148,8 @@ static bool meet(const struct ana_causes *causes, struct ana_meeting *meeting, s
 }
 
 /* Takes what an edge leads to, unless by wrong clocks it came after the call had ended.  False: it cannot be told yet. */
-static bool take_edge(const struct ana_causes *causes, const struct ana_edge *edge, int64_t end_ns, struct ana_coming *last,
-                      struct need *need)
+static bool take_edge(const struct ana_causes *causes, const struct ana_edge *edge, int64_t end_ns,
+                      struct ana_coming *last, struct need *need)
 {
     struct ana_coming other;
     if (edge->index == ANA_MEETING) {

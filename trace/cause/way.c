@@ -59,7 +59,8 @@ static uint64_t own_key(uint32_t segment, uint32_t stretch, uint32_t index)
 }
 
 /* Adds a part of a way to its stretch and, of who came late, to whose it is. */
-static void add_part(struct ana_causes *causes, bool late, uint32_t index, uint32_t segment, uint32_t stretch, int64_t ns)
+static void add_part(struct ana_causes *causes, bool late, uint32_t index, uint32_t segment, uint32_t stretch,
+                     int64_t ns)
 {
     struct ana_ways *ways = causes->ways;
     if (ns <= 0)

@@ -3,7 +3,7 @@
 #include "trace/format/opclass.h"
 #include <stdlib.h>
 
-#define LEAST_CHOICE 65536u /* at least so many steps pass between two choices */
+#define MOST_STEPS (1u << 20) /* so many steps at most pass before the next choice; and a sixteenth of all at least */
 
 static struct ana_told *tell(struct ana_why *why, enum ana_told_kind kind, size_t index)
 {
@@ -137,8 +137,8 @@ static void choose(struct ana_why *why)
 {
     ana_feed_drain(why->feed);
     ana_shadows_choose(why->feed->causes, median_of, why);
-    uint64_t most = why->steps / 16 + why->segments.count;
-    why->choose_at = why->steps + (most > LEAST_CHOICE ? most : LEAST_CHOICE);
+    uint64_t more = why->steps / 16;
+    why->choose_at = why->steps + why->segments.count + (more < MOST_STEPS ? more : MOST_STEPS);
 }
 
 bool ana_why_turn(struct ana_why *why, struct ana_why_rank *rank)
@@ -164,10 +164,13 @@ void ana_why_settle(struct ana_why *why, int64_t now_ns, bool idle)
 {
     if (!why->feed)
         return;
+    uint64_t due = why->choose_at || idle ? why->choose_at : ANA_STEPS_SETTLE * why->ranks;
+    if (why->steps >= due && now_ns != INT64_MAX) /* before the run is replayed */
+        choose(why);
     tell_settled(why, now_ns, false);
     if (!idle)
         return;
-    if (now_ns == INT64_MAX || (why->steps && why->steps >= why->choose_at))
+    if (now_ns == INT64_MAX)
         choose(why);
     tell_settled(why, now_ns, true);
 }

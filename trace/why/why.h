@@ -80,8 +80,8 @@ struct ana_why {
     struct ana_map places;    /* struct ana_why_place by hash of module or else address, call, whether it is a module */
     struct ana_map stretches; /* uint32_t, unused: their number is their place; by from << 32 | to, region */
     size_t spread;            /* segments with buckets */
-    struct ana_feed *feed;         /* NULL: costs are not looked for */
-    uint32_t room;                 /* of the ring of calls; a power of two */
+    struct ana_feed *feed;    /* NULL: costs are not looked for */
+    uint32_t room;            /* of the ring of calls; a power of two */
     uint64_t steps, choose_at;     /* of all ranks so far, about; when to choose next what is looked at closely */
     const struct ana_clock *clock; /* of usage */
     uint32_t last_span;

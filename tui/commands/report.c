@@ -1,5 +1,5 @@
 /* hpctop report [--json] [--from S] [--to S] [--ranks LIST] [--comm NAME]
- * [--call NAME] [--hang SECONDS] DIR..: a page for a ticket, or the same numbers for scripts. */
+ * [--call NAME] [--hang SECONDS] [-j N] DIR..: a page for a ticket, or the same numbers for scripts. */
 #include "tui/commands/command.h"
 #include "tui/sources/node.h"
 #include "tui/output/report_json.h"
@@ -18,6 +18,7 @@
 struct wanted {
     bool json;
     double hang_s;
+    unsigned workers; /* 0: as many as help */
     const char *from, *to, *ranks, *comm, *call;
 };
 
@@ -100,6 +101,8 @@ static int report(const char *const *folders, int n, const struct wanted *wanted
         return tui_input_error("%s", error);
     tui_lines_use(job, TUI_LINES_PATIENCE);
     ana_job_set_hang(job, wanted->hang_s);
+    if (wanted->workers)
+        ana_job_set_workers(job, wanted->workers);
     tui_node_sample(job, &(struct tui_node){0}); /* begins to ask, so that the answers come meanwhile */
     tui_sample_twice(job, 1);
     struct ana_selection part;
@@ -127,19 +130,31 @@ static const char *wrong_text(const struct wanted *wanted)
     return to <= from ? "--to must be later than --from" : NULL;
 }
 
+static bool parse_workers(const char *text, unsigned *out)
+{
+    char *end;
+    unsigned long n = strtoul(text, &end, 10);
+    *out = (unsigned)n;
+    return *text >= '0' && *text <= '9' && !*end && n >= 1 && n <= 1024;
+}
+
 int tui_command_report(int argc, char **argv)
 {
-    static const struct option names[] = {
-        {"json", no_argument, NULL, 'j'},        {"hang", required_argument, NULL, 'h'},
-        {"from", required_argument, NULL, 'f'},  {"to", required_argument, NULL, 't'},
-        {"ranks", required_argument, NULL, 'r'}, {"comm", required_argument, NULL, 'c'},
-        {"call", required_argument, NULL, 'n'},  {0}};
+    static const struct option names[] = {{"json", no_argument, NULL, 'J'},
+                                          {"hang", required_argument, NULL, 'h'},
+                                          {"from", required_argument, NULL, 'f'},
+                                          {"to", required_argument, NULL, 't'},
+                                          {"ranks", required_argument, NULL, 'r'},
+                                          {"comm", required_argument, NULL, 'c'},
+                                          {"call", required_argument, NULL, 'n'},
+                                          {"workers", required_argument, NULL, 'j'},
+                                          {0}};
     struct wanted wanted = {.hang_s = TUI_HANG_S};
     int option;
     optind = 1;
     opterr = 0;
-    while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
-        if (option == 'j')
+    while ((option = getopt_long(argc, argv, "j:", names, NULL)) != -1) {
+        if (option == 'J')
             wanted.json = true;
         else if (option == 'f')
             wanted.from = optarg;
@@ -151,9 +166,11 @@ int tui_command_report(int argc, char **argv)
             wanted.comm = optarg;
         else if (option == 'n')
             wanted.call = optarg;
+        else if (option == 'j' && !parse_workers(optarg, &wanted.workers))
+            return tui_usage_error("report", "%s is not a number of threads, 1 to 1024", optarg);
         else if (option == 'h' && !tui_parse_seconds(optarg, &wanted.hang_s))
             return tui_usage_error("report", "%s is not a number of seconds", optarg);
-        else if (option != 'h')
+        else if (option != 'h' && option != 'j')
             return tui_usage_error("report", "unknown option %s", argv[optind - 1]);
     }
     const char *wrong = wrong_text(&wanted);

@@ -68,7 +68,8 @@ static bool in_shadow(const struct change *change, int rank, uint64_t from, uint
 {
     for (size_t i = 0; i < change->why->segments.count; i++) {
         const struct ana_segment *s = ana_segment_at(change->why, (uint32_t)i + 1);
-        if ((int)s->index != rank || ana_shadow_of(change->why->feed->causes->replay, (uint32_t)i + 1) != change->shadow)
+        if ((int)s->index != rank ||
+            ana_shadow_of(change->why->feed->causes->replay, (uint32_t)i + 1) != change->shadow)
             continue;
         const struct ana_why_place *a = ana_map_value(&change->why->places, s->from - 1);
         const struct ana_why_place *b = ana_map_value(&change->why->places, s->to - 1);
@@ -262,14 +263,16 @@ static uint32_t one(uint64_t seed, int ranks, int actions, bool all)
     struct ana_why *why = &job->pass.why;
     check_path(what, why, last_ns);
     changed_ns = run(&(struct change){.ideal = true});
-    CHECK(ana_replay_saves(why->feed->causes, ANA_SHADOW_IDEAL, over) == last_ns - changed_ns, "%s: ideal saves %lld, not %lld", what,
-          (long long)(last_ns - changed_ns), (long long)ana_replay_saves(why->feed->causes, ANA_SHADOW_IDEAL, over));
+    CHECK(ana_replay_saves(why->feed->causes, ANA_SHADOW_IDEAL, over) == last_ns - changed_ns,
+          "%s: ideal saves %lld, not %lld", what, (long long)(last_ns - changed_ns),
+          (long long)ana_replay_saves(why->feed->causes, ANA_SHADOW_IDEAL, over));
     for (uint32_t shadow = 1; all && shadow < ANA_SHADOW_CALLS; shadow++) {
         if (!why->feed->causes->replay->shadow[shadow].what)
             continue;
         changed_ns = run(&(struct change){.why = why, .shadow = shadow});
-        CHECK(ana_replay_saves(why->feed->causes, shadow, over) == last_ns - changed_ns, "%s: shadow %u saves %lld, not %lld", what,
-              shadow, (long long)(last_ns - changed_ns), (long long)ana_replay_saves(why->feed->causes, shadow, over));
+        CHECK(ana_replay_saves(why->feed->causes, shadow, over) == last_ns - changed_ns,
+              "%s: shadow %u saves %lld, not %lld", what, shadow, (long long)(last_ns - changed_ns),
+              (long long)ana_replay_saves(why->feed->causes, shadow, over));
         priced += last_ns > changed_ns;
     }
     ana_summary_free(&s);

@@ -1,0 +1,77 @@
+/* What a job's analysis finds does not depend on how many threads do it, nor on how it is cut into slices. */
+#include "tests/support/planted.h"
+#include "tests/support/draw.h"
+#include "trace/report/report.h"
+#include "trace/session/session.h"
+#include <stdlib.h>
+
+#define RANKS 7
+
+/* A job of random meetings and messages, and in between work that often takes longer on one of the ranks. */
+static void write_random(uint64_t seed, int actions)
+{
+    struct planted p = planted_begin("workers", RANKS);
+    for (int i = 0; i < actions; i++) {
+        for (int r = 0; r < RANKS; r++)
+            p.at[r] += (int64_t)draw(&seed, 100) * US + (draw(&seed, 9) == 0 ? 3 * MS : 0);
+        int from = (int)draw(&seed, RANKS), to = (from + 1 + (int)draw(&seed, RANKS - 1)) % RANKS;
+        if (draw(&seed, 3))
+            planted_message(&p, from, to);
+        else
+            planted_meet(&p, 0x1000 + 0x10 * draw(&seed, 5), TB_WORLD, UINT64_MAX);
+    }
+    ana_job_close(planted_open(&p));
+}
+
+/* All that is reported of it: the page, and what is priced. */
+static char *read_with(unsigned workers, int64_t slice_ns)
+{
+    struct ana_job *job = folder_open();
+    CHECK(ana_job_set_workers(job, workers));
+    while (ana_job_advance(job, slice_ns) < 1) {
+    }
+    struct ana_summary s = folder_summary(job);
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    ana_report_text(job, &s, true, out);
+    for (size_t i = 0; i < s.segment_count; i++)
+        fprintf(out, "%s %s: %lld, %lld direct\n", s.segments[i].from.place, s.segments[i].to.place,
+                (long long)s.segments[i].cost_ns, (long long)s.segments[i].direct_ns);
+    for (size_t i = 0; i < s.price_count; i++)
+        fprintf(out, "%s %s: %lld of %lld\n", s.prices[i].from.place, s.prices[i].to.place,
+                (long long)s.prices[i].saves_ns, (long long)s.prices[i].path_ns);
+    fprintf(out, "path %lld, inside %lld, unknown %lld\n", (long long)s.path_ns, (long long)s.cost_inside_ns,
+            (long long)s.cost_unknown_ns);
+    CHECK(s.price_count > 0 && s.path_ns > 0);
+    fclose(out);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    return text;
+}
+
+static void same(uint64_t seed, int actions)
+{
+    write_random(seed, actions);
+    char *alone = read_with(1, 0);
+    static const struct {
+        unsigned workers;
+        int64_t slice_ns;
+    } other[] = {{2, 0}, {2, 20000}, {7, 0}, {1, 20000}};
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+        char *text = read_with(other[i].workers, other[i].slice_ns);
+        CHECK(strcmp(text, alone) == 0, "seed %llu, %u workers:\n%s\nand alone:\n%s", (unsigned long long)seed,
+              other[i].workers, text, alone);
+        free(text);
+    }
+    free(alone);
+    folder_remove();
+}
+
+int main(void)
+{
+    for (uint64_t seed = 1; seed <= 12; seed++)
+        same(seed, 40 + (int)seed * 50);
+    same(100, 40000); /* many times as many calls as are kept, and as blocks hold */
+    return check_result();
+}
