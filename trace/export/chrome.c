@@ -96,14 +96,14 @@ static bool begin(struct ana_exporting *x)
     return true;
 }
 
-static void put_args(struct ana_exporting *x, const struct ana_event *e)
+static void put_args(struct ana_exporting *x, const struct ana_export_thread *thread, const struct ana_event *e)
 {
     struct ana_out *out = x->out;
     int32_t tag;
     size_t partner = ana_export_partner(x, e);
     put_number(out, "calls", ana_event_calls(e));
-    put_number(out, "bytes_sent", ana_event_sent(e->sig) * ana_event_times(e));
-    put_number(out, "bytes_received", ana_event_received(e->sig) * ana_event_times(e));
+    put_number(out, "bytes_sent", ana_export_sent(e));
+    put_number(out, "bytes_received", ana_export_received(thread, e));
     if (partner != SIZE_MAX)
         put_text(out, "peer", ana_rank_label(x->job, partner).text);
     if (ana_export_tag(e, &tag)) {
@@ -129,7 +129,7 @@ static void put_call(struct ana_exporting *x, const struct ana_export_thread *th
 {
     bool is_part = what == ANA_EXPORT_PART;
     int64_t begin_ns = what == ANA_EXPORT_NESTED ? e->begin_ns : ana_export_begin(thread, e);
-    if (is_part && !ana_event_sent(e->sig) && !ana_event_received(e->sig))
+    if (is_part && !ana_export_sent(e) && !ana_export_received(thread, e))
         return;
     open_event(x, is_part ? "i" : "X", e->index + FIRST_RANK, e->thread);
     put_text(x->out, "name", ana_export_name(x, e));
@@ -142,7 +142,7 @@ static void put_call(struct ana_exporting *x, const struct ana_export_thread *th
     put(x->out, ",\"args\":{\"what\":\"");
     put(x->out, ana_export_what_name(what));
     put(x->out, "\"");
-    put_args(x, e);
+    put_args(x, thread, e);
     put(x->out, "}}");
 }
 

@@ -204,12 +204,13 @@ static void put_comm(struct ana_exporting *x, struct ana_out *out, size_t index,
 }
 
 /* What a call moved, with whom and where. */
-static void put_signature(struct ana_exporting *x, struct ana_out *out, const struct ana_event *e)
+static void put_signature(struct ana_exporting *x, struct ana_out *out, const struct ana_export_thread *thread,
+                          const struct ana_event *e)
 {
     int32_t tag;
-    ana_out_integer(out, ana_event_sent(e->sig) * ana_event_times(e));
+    ana_out_integer(out, ana_export_sent(e));
     put_comma(out);
-    ana_out_integer(out, ana_event_received(e->sig) * ana_event_times(e));
+    ana_out_integer(out, ana_export_received(thread, e));
     put_comma(out);
     put_rank(x, out, ana_export_partner(x, e));
     if (ana_export_tag(e, &tag))
@@ -229,7 +230,6 @@ static void event(struct ana_exporting *x, struct ana_export_thread *thread, con
     enum ana_export_what what = ana_export_what(e);
     static const char *const region[] = {
         [TRC_RECORD_BEGIN] = "begin", [TRC_RECORD_END] = "end", [TRC_RECORD_OPEN] = "open"};
-    (void)thread;
     if (e->kind == TRC_RECORD_OPEN)
         return; /* it began before, or before what is kept */
     put_rank(x, out, e->index);
@@ -245,7 +245,7 @@ static void event(struct ana_exporting *x, struct ana_export_thread *thread, con
     put_comma(out);
     put_seconds(out, e->kind == TRC_RECORD_FOLD ? e->busy_ns : e->end_ns - e->begin_ns);
     if (e->sig)
-        put_signature(x, out, e);
+        put_signature(x, out, thread, e);
     else
         ana_out_text(out, ",,,,,,,"); /* the last has no comma */
     ana_out_text(out, "\r\n");

@@ -10,10 +10,9 @@
 
 /* A thread, or a stream of a GPU, as the walk comes along it. */
 struct ana_export_thread {
-    int64_t until_ns;        /* end of its last call; INT64_MIN: there was none */
-    struct trc_regions open; /* regions of the program's own that it is in */
-    bool is_stream;
-    void *own; /* of the format */
+    int64_t until_ns;         /* end of its last call; INT64_MIN: there was none */
+    struct trc_regions open;  /* regions of the program's own that it is in */
+    bool is_stream, in_mrecv; /* its last call was MPI_Mrecv, which has told its own bytes */
 };
 
 struct ana_exporting {
@@ -120,6 +119,17 @@ static inline uint32_t ana_export_regions_left(const struct ana_export_thread *t
 {
     bool ends = e->kind == TRC_RECORD_END && !thread->open.deeper;
     return ends ? trc_regions_left(&thread->open, (uint32_t)e->sequence) : thread->open.depth;
+}
+/* Bytes that an event of a thread hands to MPI, all polls of it together. */
+static inline uint64_t ana_export_sent(const struct ana_event *e)
+{
+    return ana_event_sent(e->sig) * ana_event_times(e);
+}
+/* Bytes that arrive with it. */
+static inline uint64_t ana_export_received(const struct ana_export_thread *thread, const struct ana_event *e)
+{
+    bool told = thread->in_mrecv && e->sig->flags & TRC_SIG_SUB;
+    return told ? 0 : ana_event_received(e->sig) * ana_event_times(e);
 }
 /* When the last member left a collective. */
 static inline int64_t ana_export_end_of(const struct ana_instance *i)

@@ -61,11 +61,15 @@ static bool begin(struct ana_exporting *x)
     }
     ana_map_init(&perfetto->interned, sizeof(uint32_t));
     ana_map_init(&perfetto->lanes, sizeof(struct lanes));
+    perfetto->step_ns = ana_job_info(x->job).elapsed_ns / RATES + 1;
     for (size_t i = 0; i < x->job->count; i++)
         if (-x->job->process[i].rank.begin_ns > perfetto->shift_ns)
             perfetto->shift_ns = -x->job->process[i].rank.begin_ns;
     for (int i = 0; i < KEYS; i++)
         ana_perfetto_intern(x, KEY_TEXT, keys[i]);
+    perfetto->send = ana_perfetto_intern(x, NAME, "send");
+    perfetto->receive = ana_perfetto_intern(x, NAME, "receive");
+    perfetto->is_message = ana_perfetto_intern(x, CATEGORY, "message");
     ana_perfetto_track(x, TRACK_JOB, 0, "the job", 0, NULL);
     ana_perfetto_track(x, TRACK_SENT, TRACK_JOB, "bytes sent, all ranks", 0, "B/s");
     ana_perfetto_track(x, TRACK_RECEIVED, TRACK_JOB, "bytes received, all ranks", 0, "B/s");
@@ -110,7 +114,7 @@ static struct shared shared_of(struct ana_exporting *x, const struct ana_event *
 static void count_bytes(struct ana_exporting *x, int64_t at_ns, uint64_t sent, uint64_t received)
 {
     struct perfetto *perfetto = x->own;
-    int64_t all_ns = ana_job_info(x->job).elapsed_ns, at = all_ns > 0 ? at_ns / (all_ns / RATES + 1) : 0;
+    int64_t at = at_ns / perfetto->step_ns;
     at = at < 0 ? 0 : at >= RATES ? RATES - 1 : at;
     perfetto->sent[at] += sent;
     perfetto->received[at] += received;
@@ -145,8 +149,8 @@ static void put_call(struct ana_exporting *x, const struct ana_export_thread *th
                      enum ana_export_what what)
 {
     struct perfetto *perfetto = x->own;
-    uint64_t track = perfetto->track[thread - x->thread], times = ana_event_times(e);
-    uint64_t sent = ana_event_sent(e->sig) * times, received = ana_event_received(e->sig) * times;
+    uint64_t track = perfetto->track[thread - x->thread];
+    uint64_t sent = ana_export_sent(e), received = ana_export_received(thread, e);
     bool is_part = what == ANA_EXPORT_PART;
     if (is_part && !sent && !received)
         return;
@@ -198,19 +202,17 @@ static void event(struct ana_exporting *x, struct ana_export_thread *thread, con
 }
 
 /* One end of a flow, an instant inside its call. */
-static void put_flow(struct ana_exporting *x, size_t index, uint32_t step, int64_t at_ns, const char *name,
+static void put_flow(struct ana_exporting *x, bool is_end, size_t index, uint32_t step, int64_t at_ns,
                      const struct ana_message *m)
 {
     struct perfetto *perfetto = x->own;
     struct ana_export_thread *thread = ana_export_thread_of(x, index, step);
     if (!thread || !perfetto->track[thread - x->thread])
         return; /* of a rank that is not asked for */
-    uint32_t number = ana_perfetto_intern(x, NAME, name), category = ana_perfetto_intern(x, CATEGORY, "message");
     uint8_t *event = ana_perfetto_begin(x, at_ns, INSTANT, perfetto->track[thread - x->thread]);
-    ana_proto_uint(&perfetto->p, EVENT_NAME, number);
-    ana_proto_uint(&perfetto->p, EVENT_CATEGORY, category);
-    ana_proto_fixed(&perfetto->p, index == m->destination && name[0] == 'r' ? EVENT_FLOW_END : EVENT_FLOW,
-                    perfetto->flows);
+    ana_proto_uint(&perfetto->p, EVENT_NAME, is_end ? perfetto->receive : perfetto->send);
+    ana_proto_uint(&perfetto->p, EVENT_CATEGORY, perfetto->is_message);
+    ana_proto_fixed(&perfetto->p, is_end ? EVENT_FLOW_END : EVENT_FLOW, perfetto->flows);
     if (m->bytes != TRC_BYTES_UNKNOWN)
         ana_perfetto_number(perfetto, BYTES, m->bytes);
     ana_perfetto_signed(perfetto, TAG, m->tag);
@@ -220,10 +222,10 @@ static void put_flow(struct ana_exporting *x, size_t index, uint32_t step, int64
 static void message(struct ana_exporting *x, const struct ana_message *m)
 {
     struct perfetto *perfetto = x->own;
+    bool lasts = m->recv_complete_ns > m->recv_wait_begin_ns;
     perfetto->flows++;
-    put_flow(x, m->source, m->send_step, m->send_begin_ns, "send", m);
-    put_flow(x, m->destination, m->recv_wait_step,
-             m->recv_complete_ns > m->recv_wait_begin_ns ? m->recv_complete_ns - 1 : m->recv_complete_ns, "receive", m);
+    put_flow(x, false, m->source, m->send_step, m->send_begin_ns, m);
+    put_flow(x, true, m->destination, m->recv_wait_step, m->recv_complete_ns - lasts, m);
 }
 
 /* The track of a communicator that is free from begin to end; 0: all are taken. */
@@ -273,7 +275,7 @@ static void instance(struct ana_exporting *x, const struct ana_instance *i)
 static void put_rates(struct ana_exporting *x)
 {
     struct perfetto *perfetto = x->own;
-    int64_t step_ns = ana_job_info(x->job).elapsed_ns / RATES + 1;
+    int64_t step_ns = perfetto->step_ns;
     for (int way = 0; way < 2; way++)
         for (int i = 0; i < RATES; i++) {
             uint64_t bytes = (way ? perfetto->received : perfetto->sent)[i];

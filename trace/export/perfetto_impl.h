@@ -59,6 +59,8 @@ struct perfetto {
     uint64_t *track;         /* of each thread: its uuid */
     uint64_t tracks, flows;
     uint64_t sent[RATES], received[RATES]; /* bytes by time */
+    int64_t step_ns;                       /* of these */
+    uint32_t send, receive, is_message;    /* words for ends of messages */
     int64_t shift_ns;                      /* job times may be a little below 0, those of Perfetto may not */
     bool begun;
 };

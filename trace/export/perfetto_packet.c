@@ -92,7 +92,7 @@ void ana_perfetto_end(struct ana_exporting *x, uint8_t *event)
 
 static uint8_t *begin_annotation(struct perfetto *perfetto, enum perfetto_key key)
 {
-    uint8_t *annotation = ana_proto_begin(&perfetto->p, EVENT_ANNOTATION);
+    uint8_t *annotation = ana_proto_begin_small(&perfetto->p, EVENT_ANNOTATION);
     ana_proto_uint(&perfetto->p, ANNOTATION_NAME, (uint64_t)key + 1);
     return annotation;
 }
@@ -101,28 +101,28 @@ void ana_perfetto_number(struct perfetto *perfetto, enum perfetto_key key, uint6
 {
     uint8_t *annotation = begin_annotation(perfetto, key);
     ana_proto_uint(&perfetto->p, ANNOTATION_UINT, value);
-    ana_proto_end(&perfetto->p, annotation);
+    ana_proto_end_small(&perfetto->p, annotation);
 }
 
 void ana_perfetto_signed(struct perfetto *perfetto, enum perfetto_key key, int64_t value)
 {
     uint8_t *annotation = begin_annotation(perfetto, key);
     ana_proto_int(&perfetto->p, ANNOTATION_INT, value);
-    ana_proto_end(&perfetto->p, annotation);
+    ana_proto_end_small(&perfetto->p, annotation);
 }
 
 void ana_perfetto_text(struct perfetto *perfetto, enum perfetto_key key, uint32_t text)
 {
     uint8_t *annotation = begin_annotation(perfetto, key);
     ana_proto_uint(&perfetto->p, ANNOTATION_TEXT, text);
-    ana_proto_end(&perfetto->p, annotation);
+    ana_proto_end_small(&perfetto->p, annotation);
 }
 
 void ana_perfetto_real(struct perfetto *perfetto, enum perfetto_key key, double value)
 {
     uint8_t *annotation = begin_annotation(perfetto, key);
     ana_proto_double(&perfetto->p, ANNOTATION_DOUBLE, value);
-    ana_proto_end(&perfetto->p, annotation);
+    ana_proto_end_small(&perfetto->p, annotation);
 }
 
 /* ---- tracks ------------------------------------------------------------------------------------------------------- */

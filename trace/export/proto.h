@@ -1,5 +1,5 @@
 /* Messages of protocol buffers, written from front to back into room that the caller has.  The length of an inner message
- * is filled in when it ends: it always takes ANA_PROTO_LENGTH bytes, which the encoding allows. */
+ * is filled in when it ends: it takes ANA_PROTO_LENGTH bytes even if it is small, which the encoding allows. */
 #ifndef ANA_EXPORT_PROTO_H
 #define ANA_EXPORT_PROTO_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { ANA_PROTO_LENGTH = 3 }; /* messages of up to 2^21 - 1 bytes */
+enum { ANA_PROTO_LENGTH = 2 }; /* messages of up to 2^14 - 1 bytes */
 
 struct ana_proto {
     uint8_t *at; /* the next byte; the caller made sure that there is room */
@@ -73,6 +73,18 @@ static inline void ana_proto_end(struct ana_proto *p, uint8_t *begin)
     size_t n = (size_t)(p->at - begin);
     for (int i = ANA_PROTO_LENGTH; i > 0; i--, n >>= 7)
         begin[-i] = (uint8_t)((n & 0x7f) | (i > 1 ? 0x80 : 0));
+}
+
+/* Begins a message of less than 128 bytes, whose length takes one; ana_proto_end_small ends it. */
+static inline uint8_t *ana_proto_begin_small(struct ana_proto *p, uint32_t field)
+{
+    ana_proto_varint(p, field << 3 | 2);
+    return ++p->at;
+}
+/* Ends a small message. */
+static inline void ana_proto_end_small(struct ana_proto *p, uint8_t *begin)
+{
+    begin[-1] = (uint8_t)(p->at - begin);
 }
 
 #endif

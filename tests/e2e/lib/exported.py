@@ -111,3 +111,21 @@ def of_perfetto(path, python):
     found = json.loads(r.out)
     found["pairs"] = {tuple(int(n) for n in pair.split()): value for pair, value in found["pairs"].items()}
     return found
+
+
+def otf2_python():
+    """A Python that has the module of the OTF2 library; None: there is none."""
+    for python in ("/usr/bin/python3", sys.executable):
+        if run([python, "-c", "import otf2"]).code == 0:
+            return python
+    return None
+
+
+def of_otf2(path, python):
+    r = run([python, os.path.join(os.path.dirname(__file__), "exported_otf2.py"), os.path.join(path, "traces.otf2")])
+    if r.code != 0 or r.err:
+        raise RuntimeError(str(r))
+    found = json.loads(r.out)
+    for pairs in ("pairs", "received_pairs"):
+        found[pairs] = {tuple(int(n) for n in pair.split()): value for pair, value in found[pairs].items()}
+    return found
