@@ -15,13 +15,17 @@ static int me, n;
 static double out[64], in[64];
 
 /* With the neighbours of a ring, as of one direction. */
-static void halo(int stride)
+static void halo_of(int stride, int numbers)
 {
     MPI_Request request[2];
     int up = (me + stride) % n, down = (me + n - stride % n) % n;
-    MPI_Irecv(in, 64, MPI_DOUBLE, down, stride, MPI_COMM_WORLD, &request[0]);
-    MPI_Isend(out, 64, MPI_DOUBLE, up, stride, MPI_COMM_WORLD, &request[1]);
+    MPI_Irecv(in, numbers, MPI_DOUBLE, down, stride, MPI_COMM_WORLD, &request[0]);
+    MPI_Isend(out, numbers, MPI_DOUBLE, up, stride, MPI_COMM_WORLD, &request[1]);
     MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
+}
+static void halo(int stride)
+{
+    halo_of(stride, 64);
 }
 
 static double sum_over_all(double value)
@@ -65,14 +69,19 @@ static void cg(void)
     }
 }
 
+/* On a grid: of each coarser one a side has a quarter of the numbers. */
+static void halos(int grid)
+{
+    for (int direction = 1; direction <= 3; direction++)
+        halo_of(direction, 1 << 2 * grid);
+}
+
 static void v_cycle(void)
 {
     for (int grid = GRIDS - 1; grid > 0; grid--)
-        for (int direction = 1; direction <= 3; direction++)
-            halo(direction);
+        halos(grid);
     for (int grid = 0; grid < GRIDS; grid++)
-        for (int direction = 1; direction <= 3; direction++)
-            halo(direction);
+        halos(grid);
 }
 
 static void mg(void)
@@ -80,8 +89,7 @@ static void mg(void)
     sum_over_all(1);
     for (int i = 0; i < ROUNDS; i++) {
         v_cycle();
-        for (int direction = 1; direction <= 3; direction++)
-            halo(direction); /* of the residual */
+        halos(GRIDS - 1); /* of the residual */
     }
     sum_over_all(1);
 }

@@ -4,6 +4,10 @@
  * n-th on one rank is the n-th on all.  Which place that is, loop.h finds from who follows whom.  It is not known while
  * the events come by, so each place of a rank keeps a *mark*: how often it was called, when, and its longest periods.
  *
+ * A place in a function that several loops use is called in each of them, but after other calls.  So a mark has *kinds*:
+ * what its thread had called since the call before, as a sum of what tells these calls apart (place, size and tag).
+ * While that stays the same from call to call, it costs nothing more; each change of it is kept as a mark of its kind.
+ *
  * Memory is bounded: a rank has ANA_ITER_ENTRIES times at most, shared by its marks.  When they are used up, the mark
  * with most of them forgets every second one, and keeps half as many from then on.  Counts stay exact.  Marks that are
  * watched, of a job that runs, keep their last times besides.
@@ -20,6 +24,9 @@
 #define ANA_ITER_LONGEST 6u /* periods of a mark that are kept by their length */
 #define ANA_ITER_SPIKES  16u
 #define ANA_ITER_RECENT  256u /* last times of a mark that is watched, of a job of few ranks; a power of two */
+#define ANA_ITER_KINDS   32u  /* kinds of a mark's calls */
+#define ANA_ITER_SIZES   32u  /* sizes and tags that tell calls of a place apart; of more, none does */
+#define ANA_ITER_KIND    0x80000000u
 
 /* The end of one call, and the time that its rank had spent in calls by then. */
 struct ana_iter_entry {
@@ -32,23 +39,48 @@ struct ana_iter_period {
     int64_t end_ns, ns;
 };
 
-/* A place of a rank. */
+/* A place of a rank.  What each call needs stands first. */
 struct ana_iter_mark {
-    uint64_t count;            /* calls so far */
-    uint64_t next;             /* number of the call that is kept next */
-    int64_t last_ns, floor_ns; /* end of the last call; periods above this are among the longest */
-    uint32_t thread;           /* the first that called there; others are not looked at */
-    uint32_t stride;           /* each so many-th call is kept */
-    uint32_t index, place;     /* rank; place of trace/why, + 1 */
-    uint32_t before;           /* mark of the same rank made before, + 1; 0 none */
-    uint32_t members;          /* of the communicator, when it is a collective; else 0 */
+    uint64_t count;                /* calls so far */
+    uint64_t next;                 /* number of the call that is kept next */
+    int64_t last_ns, floor_ns;     /* end of the last call; periods above this are among the longest */
+    struct ana_iter_entry *recent; /* a ring of the last times, by their number; NULL: it is not watched */
+    uint64_t calls, turn; /* ana_why_thread.calls at the last call here; and what was added since the one before */
+    uint32_t thread;      /* the first that called there; others are not looked at */
+    bool is_mixed;        /* hardly a turn is like another: they are looked at no longer */
     bool is_io;
-    int64_t first_ns; /* begin of its first call */
+    uint16_t kinds, sizes;
+    uint32_t kind, last; /* the kind made last, and that of the last call, each + 1, | ANA_ITER_KIND; 0: none */
+    uint64_t changes;    /* the turns that were unlike the one before, added up */
+
+    uint32_t stride;       /* each so many-th call is kept */
+    uint32_t index, place; /* rank; place of trace/why, + 1 */
+    uint32_t before;       /* mark of the same rank made before, + 1; 0 none */
+    uint32_t members;      /* of the communicator, when it is a collective; else 0 */
+    int64_t first_ns;      /* begin of its first call */
     struct ana_iter_entry *entry;
     uint32_t entries, room;
+    uint64_t recent_from;                             /* number of the first call that is in it */
     struct ana_iter_period longest[ANA_ITER_LONGEST]; /* in any order; unused ones are 0 ns long */
-    struct ana_iter_entry *recent; /* a ring of the last times, by their number; NULL: it is not watched */
-    uint64_t recent_from;          /* number of the first call that is in it */
+};
+
+/* What a number mostly is, if it is one of them more than every second time. */
+struct ana_iter_usual {
+    uint64_t value;
+    uint32_t votes, times; /* how often it was that while it was believed to be mostly that */
+};
+
+/* Calls of a mark which have in common what its thread had called since the call before them: a place in a function that
+ * several loops use is called in each of them, but after other calls.  Only the first of several in a row is marked. */
+struct ana_iter_kind {
+    uint64_t turn;        /* 0: those that there was no room for */
+    uint64_t changes, at; /* ana_iter_mark.changes and .count at the last call */
+    uint64_t calls;       /* in all rows but the last */
+    struct ana_iter_usual changed, gap,
+        row;                   /* of changes and at: what was added since the call before; calls in a row */
+    uint32_t next;             /* the kind that came after it, likewise; 0: none yet */
+    struct ana_iter_mark mark; /* of the same index and place; `before` is the kind of the place made before */
+    uint64_t after;            /* a bit (ana_iter_bit) for each place that was called since the call before */
 };
 
 /* A time outside calls that took longer than the same segment of the rank does on average. */
@@ -71,6 +103,8 @@ struct ana_iter {
     uint32_t recent_room; /* of a ring */
     struct ana_iter_rank *rank;
     struct ana_map marks; /* struct ana_iter_mark by index, place */
+    struct ana_map kinds; /* struct ana_iter_kind by mark, turn */
+    struct ana_map sizes; /* uint8_t, unused, by mark, symbol */
 };
 
 /* Room for the marks of `ranks` ranks.  False: out of memory, and nothing is left to free. */
@@ -89,10 +123,48 @@ void ana_iter_long(struct ana_iter_mark *mark, int64_t end_ns, int64_t ns);
 /* Keeps a time before an event, above the rank's floor, if it is that much longer than its segment's mean. */
 void ana_iter_spike(struct ana_iter *iter, struct ana_why *why, const struct ana_event *event, int64_t ns);
 
+/* Takes a call of a mark that does not follow what the one before it followed, which ended at `before_ns`; its number is
+ * mark->count - 1. */
+void ana_iter_change(struct ana_iter *iter, struct ana_iter_mark *mark, const struct ana_event *event, uint64_t turn,
+                     int64_t before_ns);
+/* The bit of a place in ana_iter_kind.after; places may share one. */
+static inline uint64_t ana_iter_bit(uint32_t place)
+{
+    return 1ull << (place * 0x9e3779b9u >> 26);
+}
+
 /* The mark with this number + 1; valid until another is made. */
 static inline struct ana_iter_mark *ana_iter_mark_at(const struct ana_iter *iter, uint32_t number)
 {
     return ana_map_value(&iter->marks, number - 1);
+}
+/* A kind of its calls; likewise.  NULL: it has none, or no more. */
+static inline struct ana_iter_kind *ana_iter_kind_at(const struct ana_iter *iter, uint32_t number)
+{
+    return number ? ana_map_value(&iter->kinds, (number & ~ANA_ITER_KIND) - 1) : NULL;
+}
+/* Either, by its number. */
+static inline struct ana_iter_mark *ana_iter_any_at(const struct ana_iter *iter, uint32_t number)
+{
+    return number & ANA_ITER_KIND ? &ana_iter_kind_at(iter, number)->mark : ana_iter_mark_at(iter, number);
+}
+
+/* Adds a call to a mark, or to one of its kinds. */
+static inline void ana_iter_add(struct ana_iter *iter, struct ana_iter_mark *mark, const struct ana_event *e)
+{
+    int64_t period_ns = e->end_ns - mark->last_ns;
+    mark->last_ns = e->end_ns;
+    if (__builtin_expect(period_ns > mark->floor_ns, 0))
+        ana_iter_long(mark, e->end_ns, period_ns);
+    if (__builtin_expect(mark->count == mark->next, 0)) {
+        if (mark->count == 0)
+            mark->first_ns = e->begin_ns;
+        ana_iter_keep(iter, mark, e->end_ns);
+    }
+    if (__builtin_expect(mark->recent != NULL, 0))
+        mark->recent[mark->count & (iter->recent_room - 1)] =
+            (struct ana_iter_entry){e->end_ns, iter->rank[e->index].mpi_ns};
+    mark->count++;
 }
 
 /* Takes an event, before ana_why_event does. */
@@ -108,27 +180,23 @@ static inline void ana_iter_event(struct ana_iter *iter, struct ana_why *why, co
         return;
     }
     rank->mpi_ns = ana_plus(rank->mpi_ns, e->end_ns - e->begin_ns);
+    uint64_t calls = 0;
     if (e->thread < why->rank[e->index].threads) {
-        const struct ana_why_thread *thread = &why->rank[e->index].thread[e->thread];
+        struct ana_why_thread *thread = &why->rank[e->index].thread[e->thread];
         int64_t gap_ns = e->begin_ns - thread->end_ns - thread->polled_ns;
         if (__builtin_expect(gap_ns > rank->floor_ns && thread->place, 0))
             ana_iter_spike(iter, why, e, gap_ns);
+        calls = thread->calls += use->symbol;
     }
     struct ana_iter_mark *mark = use->mark ? ana_iter_mark_at(iter, use->mark) : NULL;
     if (__builtin_expect(!mark || mark->thread != e->thread, 0))
         return;
-    int64_t period_ns = e->end_ns - mark->last_ns;
-    mark->last_ns = e->end_ns;
-    if (__builtin_expect(period_ns > mark->floor_ns, 0))
-        ana_iter_long(mark, e->end_ns, period_ns);
-    if (__builtin_expect(mark->count == mark->next, 0)) {
-        if (mark->count == 0)
-            mark->first_ns = e->begin_ns;
-        ana_iter_keep(iter, mark, e->end_ns);
-    }
-    if (__builtin_expect(mark->recent != NULL, 0))
-        mark->recent[mark->count & (iter->recent_room - 1)] = (struct ana_iter_entry){e->end_ns, rank->mpi_ns};
-    mark->count++;
+    int64_t before_ns = mark->last_ns;
+    ana_iter_add(iter, mark, e);
+    uint64_t turn = calls - mark->calls;
+    mark->calls = calls;
+    if (__builtin_expect(turn != mark->turn && !mark->is_mixed, 0))
+        ana_iter_change(iter, mark, e, turn, before_ns);
 }
 
 #endif

@@ -1,21 +1,7 @@
 /* Loops: the graph of who calls after whom, and what can be gone round in it. */
-#include "trace/iter/loop.h"
+#include "trace/iter/loop_impl.h"
 #include <stdlib.h>
 
-struct graph {
-    const struct ana_iter *iter;
-    const uint32_t *place;
-    struct ana_loops *loops;
-    uint16_t *node_of; /* by place, + 1 */
-    bool is_over;      /* ranks have come to MPI_Finalize: no loop is still under way */
-    struct ana_loop_set next[ANA_LOOP_NODES];
-    struct ana_loop_set round[ANA_LOOP_NODES]; /* by node: those that can be gone round through without it */
-};
-
-static void set_add(struct ana_loop_set *set, size_t node)
-{
-    set->word[node / 64] |= 1ull << node % 64;
-}
 static void set_remove(struct ana_loop_set *set, size_t node)
 {
     set->word[node / 64] &= ~(1ull << node % 64);
@@ -34,7 +20,7 @@ static int by_weight(const void *a, const void *b)
 }
 
 /* Makes nodes of the marks of all ranks. */
-static bool add_nodes(struct graph *g, size_t places)
+static bool add_nodes(struct ana_loop_graph *g, size_t places)
 {
     struct ana_loop_node *of = calloc(places + 1, sizeof *of);
     for (size_t i = 0; of && i < g->iter->marks.count; i++) {
@@ -45,7 +31,11 @@ static bool add_nodes(struct graph *g, size_t places)
             continue;
         node->place = place;
         node->ranks++;
-        node->count = mark->count > node->count ? mark->count : node->count;
+        node->bits |= ana_iter_bit(mark->place);
+        if (mark->count > node->count) {
+            node->count = mark->count;
+            node->mark = (uint32_t)i + 1;
+        }
         node->members = mark->members > node->members ? mark->members : node->members;
         node->is_io = mark->is_io;
         node->span_ns += (double)mark->last_ns - (double)mark->first_ns;
@@ -67,7 +57,7 @@ static bool add_nodes(struct graph *g, size_t places)
     return true;
 }
 
-static void add_edges(struct graph *g, const struct ana_why *why)
+static void add_edges(struct ana_loop_graph *g, const struct ana_why *why)
 {
     for (size_t i = 0; i < why->segments.count; i++) {
         const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
@@ -75,14 +65,14 @@ static void add_edges(struct graph *g, const struct ana_why *why)
             continue;
         size_t from = g->node_of[g->place[segment->from - 1]], to = g->node_of[g->place[segment->to - 1]];
         if (from && to)
-            set_add(&g->next[from - 1], to - 1);
+            ana_loop_put(&g->next[from - 1], to - 1);
     }
 }
 
 /* ---- what can be gone round (Tarjan: "Depth-first search and linear graph algorithms", 1972) --------------------- */
 
 struct search {
-    const struct graph *g;
+    const struct ana_loop_graph *g;
     const struct ana_loop_set *alive;
     uint32_t seen[ANA_LOOP_NODES], low[ANA_LOOP_NODES]; /* when a node was met, 0 not yet */
     uint16_t stack[ANA_LOOP_NODES];
@@ -102,7 +92,7 @@ static void take_part(struct search *s, size_t root)
     do {
         node = s->stack[--s->depth];
         set_remove(&s->open, node);
-        set_add(&part, node);
+        ana_loop_put(&part, node);
         span_ns += s->g->loops->node[node].span_ns;
         n++;
     } while (node != root);
@@ -120,7 +110,7 @@ static void visit(struct search *s, size_t node)
 {
     s->seen[node] = s->low[node] = ++s->met;
     s->stack[s->depth++] = (uint16_t)node;
-    set_add(&s->open, node);
+    ana_loop_put(&s->open, node);
     for (size_t w = 0; w < ANA_LOOP_NODES / 64; w++)
         for (uint64_t left = s->g->next[node].word[w] & s->alive->word[w]; left; left &= left - 1) {
             size_t next = w * 64 + (size_t)__builtin_ctzll(left);
@@ -134,7 +124,7 @@ static void visit(struct search *s, size_t node)
 }
 
 /* Finds what can be gone round within `alive`. */
-static void search_rounds(struct search *s, const struct graph *g, const struct ana_loop_set *alive)
+static void search_rounds(struct search *s, const struct ana_loop_graph *g, const struct ana_loop_set *alive)
 {
     *s = (struct search){.g = g, .alive = alive, .best_ns = -1};
     for (size_t i = 0; i < g->loops->nodes; i++)
@@ -144,14 +134,8 @@ static void search_rounds(struct search *s, const struct graph *g, const struct 
 
 /* ---- heads ------------------------------------------------------------------------------------------------------ */
 
-/* Whether every way round through x passes y. */
-static bool passes(const struct graph *g, size_t x, size_t y)
-{
-    return x == y || !ana_loop_has(&g->round[y], x);
-}
-
 /* Whether a node may be of the head: it is called through most of the loop, by most of its ranks. */
-static bool may_lead(const struct graph *g, const struct ana_loop_set *in, size_t x)
+static bool may_lead(const struct ana_loop_graph *g, const struct ana_loop_set *in, size_t x)
 {
     double longest_ns = 0;
     uint32_t ranks = 0;
@@ -167,12 +151,12 @@ static bool may_lead(const struct graph *g, const struct ana_loop_set *in, size_
 }
 
 /* Of two of a head: which one rather ends iterations. */
-static bool ends_rather(const struct graph *g, size_t x, size_t than)
+static bool ends_rather(const struct ana_loop_graph *g, size_t x, size_t than)
 {
     const struct ana_loop_node *a = &g->loops->node[x], *b = &g->loops->node[than];
     if (a->ranks != b->ranks)
         return a->ranks > b->ranks;
-    if (!passes(g, x, than) && !passes(g, than, x))
+    if (!ana_loop_passes(g, x, than) && !ana_loop_passes(g, than, x))
         return a->count < b->count;
     if (a->members != b->members)
         return a->members > b->members;
@@ -180,7 +164,7 @@ static bool ends_rather(const struct graph *g, size_t x, size_t than)
 }
 
 /* Finds the head of a loop.  False: it has none. */
-static bool find_head(const struct graph *g, struct ana_loop *loop)
+static bool find_head(const struct ana_loop_graph *g, uint64_t outer, struct ana_loop *loop)
 {
     const struct ana_loop_node *node = g->loops->node;
     struct ana_loop_set may = {{0}};
@@ -188,16 +172,23 @@ static bool find_head(const struct graph *g, struct ana_loop *loop)
     uint64_t least = UINT64_MAX;
     for (size_t i = 0; i < n; i++)
         if (ana_loop_has(&loop->in, i) && may_lead(g, &loop->in, i)) {
-            set_add(&may, i);
+            ana_loop_put(&may, i);
             least = node[i].count < least ? node[i].count : least;
         }
-    /* As often, but for an iteration that was begun only: those that the others pass. */
+    /* As often, but for an iteration that was begun only, or for what is done in place of it in those of the outer loop:
+     * those that the others pass. */
+    struct ana_loop_set often = {{0}};
+    for (size_t i = 0; i < n; i++) {
+        bool instead = outer && node[i].count + 1 >= least + outer && node[i].count <= least + outer + 1;
+        if (ana_loop_has(&may, i) && (instead || node[i].count <= least + 1 + least / 50))
+            ana_loop_put(&often, i);
+    }
     for (size_t i = 0; i < n; i++) {
         size_t passed = 0;
-        if (!ana_loop_has(&may, i) || node[i].count > least + 1 + least / 50)
+        if (!ana_loop_has(&often, i))
             continue;
         for (size_t j = 0; j < n; j++)
-            passed += ana_loop_has(&may, j) && node[j].count <= least + 1 + least / 50 && passes(g, j, i);
+            passed += ana_loop_has(&often, j) && ana_loop_passes(g, j, i);
         if (passed > most || (passed == most && ends_rather(g, i, best))) {
             most = passed;
             best = i;
@@ -206,103 +197,11 @@ static bool find_head(const struct graph *g, struct ana_loop *loop)
     if (best == SIZE_MAX)
         return false;
     loop->end = best;
+    loop->count = node[best].count;
     for (size_t i = 0; i < n; i++)
-        if (ana_loop_has(&loop->in, i) && passes(g, i, best) && passes(g, best, i))
-            set_add(&loop->head, i);
+        if (ana_loop_has(&loop->in, i) && ana_loop_passes(g, i, best) && ana_loop_passes(g, best, i))
+            ana_loop_put(&loop->head, i);
     return true;
-}
-
-/* ---- detours ---------------------------------------------------------------------------------------------------- */
-
-static size_t size_of(const struct ana_loop_set *set)
-{
-    size_t n = 0;
-    for (size_t w = 0; w < ANA_LOOP_NODES / 64; w++)
-        n += (size_t)__builtin_popcountll(set->word[w]);
-    return n;
-}
-
-/* The marks of both nodes on the first rank that has both.  False: none has. */
-static bool marks_of(const struct graph *g, size_t x, size_t y, const struct ana_iter_mark **of_x,
-                     const struct ana_iter_mark **of_y)
-{
-    for (size_t r = 0; r < g->iter->ranks; r++) {
-        *of_x = *of_y = NULL;
-        for (uint32_t at = g->iter->rank[r].marks; at; at = ana_iter_mark_at(g->iter, at)->before) {
-            const struct ana_iter_mark *mark = ana_iter_mark_at(g->iter, at);
-            uint32_t place = g->place[mark->place - 1];
-            *of_x = place == g->loops->node[x].place ? mark : *of_x;
-            *of_y = place == g->loops->node[y].place ? mark : *of_y;
-        }
-        if (*of_x && *of_y)
-            return true;
-    }
-    return false;
-}
-
-/* How often y was called between two calls of x. */
-struct times {
-    uint64_t usual; /* more than two times in three; 0: it varies */
-    bool always;
-    bool cut_first, cut_last; /* always, but before the first of x, and after the last, a part of that */
-    uint64_t gaps, few;       /* how often x followed x; of these, how often with y once between, or not at all */
-};
-
-static struct times times_between(const struct ana_iter_mark *x, const struct ana_iter_mark *y)
-{
-    struct times t = {.always = true};
-    uint64_t first = 0, before = 0, votes = 0, alike = 0, slack = y->stride > 1 ? y->stride : 0;
-    for (int pass = 0; pass < 2; pass++) /* a vote that the majority wins, if there is one; then they are counted */
-        for (uint32_t i = 0, at = 0; i < x->entries; i++) {
-            while (at < y->entries && y->entry[at].end_ns <= x->entry[i].end_ns)
-                at++;
-            uint64_t so_far = (uint64_t)at * y->stride, times = so_far - (i ? before : so_far);
-            bool same = times + slack >= t.usual && times <= t.usual + slack;
-            before = so_far;
-            if (i == 0) {
-                first = so_far;
-            } else if (pass == 1) {
-                alike += same;
-                t.gaps++;
-                t.few += times <= 1;
-            } else if (votes == 0) {
-                t.usual = times;
-                votes = 1;
-            } else {
-                votes += same ? 1 : UINT64_MAX;
-            }
-        }
-    t.always = x->entries >= 3 && alike + 1 == x->entries;
-    if (x->entries < 3 || alike * 3 < 2 * (x->entries - 1u))
-        t.usual = 0;
-    uint64_t last = x->stride == 1 && y->count > before ? y->count - before : 0;
-    uint64_t whole = t.usual / x->stride;
-    t.cut_first = t.always && first > slack && first + slack < whole;
-    t.cut_last = t.always && last > slack && last + slack < whole;
-    t.few = x->stride == 1 && y->stride == 1 ? t.few : 0;
-    t.usual = whole;
-    return t;
-}
-
-static bool is_detour(const struct graph *g, const struct ana_loop *outer, const struct ana_loop *inner)
-{
-    const struct ana_iter_mark *x, *y;
-    bool only_io = true;
-    for (size_t i = 0; i < g->loops->nodes; i++)
-        if (ana_loop_has(&outer->head, i))
-            only_io &= g->loops->node[i].is_io;
-    if (!marks_of(g, outer->end, inner->end, &x, &y))
-        return false;
-    struct times t = times_between(x, y);
-    size_t inside = size_of(&inner->in), around = size_of(&outer->in) - inside;
-    bool cut = t.cut_first || (t.cut_last && (g->is_over || t.usual >= ANA_LOOP_DETOUR));
-    bool chance = !t.usual && t.few * ANA_LOOP_DETOUR_FEW >= t.gaps && t.gaps;
-    if (around < inside && chance)
-        return true;
-    if (!passes(g, outer->end, inner->end))
-        return false;
-    bool seldom = t.usual >= ANA_LOOP_DETOUR_FAR || y->count < ANA_LOOP_DETOUR_NEAR * x->count;
-    return only_io || (t.usual > 1 && cut) || (around < inside && seldom);
 }
 
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
@@ -312,39 +211,57 @@ static void drop_single(struct ana_loops *loops)
 {
     size_t kept = loops->iteration + 1;
     for (size_t i = kept; i < loops->levels; i++) {
-        uint64_t outer = loops->node[loops->level[kept - 1].end].count, inner = loops->node[loops->level[i].end].count;
+        uint64_t outer = loops->level[kept - 1].count, inner = loops->level[i].count;
         if (inner > outer + outer / 4)
             loops->level[kept++] = loops->level[i];
     }
     loops->levels = loops->levels ? kept : 0;
 }
 
-static void find_levels(struct graph *g)
+static size_t find_rounds(struct ana_loop_graph *g, struct ana_loop *raw)
 {
     struct ana_loops *loops = g->loops;
     struct search search;
     struct ana_loop_set alive = {{0}};
+    size_t levels = 0;
     for (size_t i = 0; i < loops->nodes; i++)
-        set_add(&alive, i);
+        ana_loop_put(&alive, i);
     for (size_t i = 0; i < loops->nodes; i++) {
         struct ana_loop_set without = alive;
         set_remove(&without, i);
         search_rounds(&search, g, &without);
         g->round[i] = search.found;
     }
-    while (loops->levels < ANA_LOOP_LEVELS) {
-        struct ana_loop *loop = &loops->level[loops->levels];
+    for (; levels < ANA_LOOP_LEVELS; levels++) {
+        struct ana_loop *loop = &raw[levels];
         search_rounds(&search, g, &alive);
-        loop->in = alive = search.best;
-        if (search.best_ns < 0 || !find_head(g, loop))
+        *loop = (struct ana_loop){.in = search.best};
+        alive = search.best;
+        if (search.best_ns < 0 || !find_head(g, levels ? raw[levels - 1].count : 0, loop))
             break;
-        loops->levels++;
         for (size_t w = 0; w < ANA_LOOP_NODES / 64; w++)
             alive.word[w] &= ~loop->head.word[w];
     }
-    for (size_t i = 0; i < loops->levels; i++)
-        for (size_t j = i + 1; j < loops->levels; j++)
-            loops->level[i].is_detour |= is_detour(g, &loops->level[i], &loops->level[j]);
+    return levels;
+}
+
+static void find_levels(struct ana_loop_graph *g)
+{
+    struct ana_loops *loops = g->loops;
+    struct ana_loop raw[ANA_LOOP_LEVELS];
+    ana_loop_kinds(g, raw, find_rounds(g, raw));
+    bool inside =
+        false; /* something inside is done seldom: more seldom than that is no loop without places of its own */
+    for (size_t i = loops->levels; i-- > 0;) {
+        bool seldom = loops->level[i].turn && inside;
+        for (size_t j = i + 1; j < loops->levels; j++) {
+            enum ana_loop_detour detour = ana_loop_is_detour(g, &loops->level[i], &loops->level[j]);
+            loops->level[i].is_detour |= detour != ANA_LOOP_NONE;
+            seldom |= detour == ANA_LOOP_SELDOM;
+        }
+        loops->level[i].is_detour |= seldom;
+        inside |= seldom;
+    }
     while (loops->iteration + 1 < loops->levels && loops->level[loops->iteration].is_detour)
         loops->iteration++;
     drop_single(loops);
@@ -353,11 +270,11 @@ static void find_levels(struct graph *g)
 bool ana_loops_find(const struct ana_iter *iter, const struct ana_why *why, const uint32_t *place,
                     struct ana_loops *loops)
 {
-    struct graph *g = calloc(1, sizeof *g);
+    struct ana_loop_graph *g = calloc(1, sizeof *g);
     *loops = (struct ana_loops){0};
     if (!g)
         return false;
-    *g = (struct graph){.iter = iter, .place = place, .loops = loops};
+    *g = (struct ana_loop_graph){.iter = iter, .place = place, .loops = loops};
     for (size_t i = 0; i < why->places.count; i++)
         g->is_over |= ((const struct ana_why_place *)ana_map_value(&why->places, i))->ends;
     g->node_of = calloc(why->places.count + 1, sizeof *g->node_of);
@@ -369,6 +286,30 @@ bool ana_loops_find(const struct ana_iter *iter, const struct ana_why *why, cons
     free(g->node_of);
     free(g);
     return ok;
+}
+
+uint32_t ana_loop_mark(const struct ana_iter *iter, const uint32_t *place, const struct ana_loops *loops,
+                       const struct ana_loop *loop, size_t index)
+{
+    uint32_t found = 0, nearest = 0;
+    uint64_t off = 2 + loop->count / 20;
+    for (uint32_t at = iter->rank[index].marks; at; at = ana_iter_mark_at(iter, at)->before)
+        if (place[ana_iter_mark_at(iter, at)->place - 1] == loops->node[loop->end].place)
+            found = at;
+    if (!found || !loop->turn)
+        return found;
+    const struct ana_iter_mark *mark = ana_iter_mark_at(iter, found);
+    for (uint32_t at = mark->kind; at; at = ana_iter_kind_at(iter, at)->mark.before) {
+        const struct ana_iter_kind *kind = ana_iter_kind_at(iter, at);
+        uint64_t count = kind->mark.count, by = count > loop->count ? count - loop->count : loop->count - count;
+        if (kind->turn == loop->turn)
+            return at;
+        if (by < off) { /* what is called before differs by rank */
+            off = by;
+            nearest = at;
+        }
+    }
+    return nearest ? nearest : mark->count <= loop->count + 1 + loop->count / 20 ? found : 0;
 }
 
 void ana_loops_free(struct ana_loops *loops)

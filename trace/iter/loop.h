@@ -6,14 +6,25 @@
  * they are its *head*.  Without the head, what can still be gone round are the loops inside, whatever their number of
  * times.  What only some ranks call, or only some iterations, is passed by no other place's ways alone.
  *
+ * Where all halos or all sums are made in one function, the loops of a program call at the same places, and the graph
+ * shows the innermost only.  Calls of a place are therefore told apart by what its thread had called since the call
+ * before (their *kind*, iter.h): in `for i { for j { halo; sum }; sum }` the first halo of the inner loop comes after two
+ * sums.  A kind ends iterations of a loop if
+ *   it is regular: as many calls come in a row, and as many calls or the same kinds come between two rows, mostly, and
+ *   nothing explains it: it does not come after a place of its own, which would be a node that is called as seldom.
+ * A place most of whose calls are of such kinds is *shared*: that it is called says nothing of any loop.
+ *
  * `for i { step; every 10th time: save }` calls as `for i { for j in 0..9 { step }; save }` does.  A level is therefore
  * taken for a *detour* from the level inside where
  *   it only reads and writes files, or
  *   it comes every n-th time, and the first or last time the count was smaller: no loop was cut off there (the last time
- *   of a job that did not end counts for n >= ANA_LOOP_DETOUR only: an iteration may be under way), or
+ *   of a job that did not end counts for n >= ANA_LOOP_DETOUR only: an iteration may be under way; up to
+ *   ANA_LOOP_BEFORE calls more at the begin say nothing), or
+ *   something is left out where it comes, that else is called each time inside: it is done in place of that, or
  *   it has fewer places than what is inside, and comes every n-th time but for a few (n >= ANA_LOOP_DETOUR_FAR), or more
  *   than once in ANA_LOOP_DETOUR_NEAR times, or at random, a part of 1 in ANA_LOOP_DETOUR_FEW after one time or none: an
- *   inner loop seldom runs once. */
+ *   inner loop seldom runs once, or
+ *   it is a kind of calls, and something inside it is a detour. */
 #ifndef ANA_LOOP_H
 #define ANA_LOOP_H
 
@@ -24,6 +35,7 @@
 #define ANA_LOOP_DETOUR_FAR  8
 #define ANA_LOOP_DETOUR_NEAR 2
 #define ANA_LOOP_DETOUR_FEW  3
+#define ANA_LOOP_BEFORE      2
 #define ANA_LOOP_NODES       256u /* places that are looked at: those called most often, by most ranks */
 #define ANA_LOOP_LEVELS      6u
 
@@ -40,9 +52,12 @@ static inline bool ana_loop_has(const struct ana_loop_set *set, size_t node)
 /* A place that calls, on all ranks. */
 struct ana_loop_node {
     uint32_t place;   /* of trace/why, + 1 */
+    uint32_t mark;    /* of the rank that calls there most often */
     uint32_t ranks;   /* that call there */
     uint32_t members; /* of its communicator, if it is a collective */
+    uint64_t bits;    /* in ana_iter_kind.after */
     uint64_t count;   /* calls of the rank that has most */
+    uint64_t rows;    /* of these, without those that directly follow another there */
     bool is_io;
     double span_ns, first_ns; /* from first to last call, summed over ranks; when the first was, on average */
 };
@@ -51,6 +66,8 @@ struct ana_loop_node {
 struct ana_loop {
     struct ana_loop_set in, head; /* nodes; of these those that are called once in each iteration */
     size_t end;     /* the one of the head that ends iterations: the last, a collective of most ranks if there is one */
+    uint64_t turn;  /* of its calls those of this kind do (iter.h); 0: all */
+    uint64_t count; /* iterations of the rank with most */
     bool is_detour; /* no loop, but something that is done every few iterations of a level inside */
 };
 
@@ -66,6 +83,9 @@ struct ana_loops {
  * False: out of memory.  Free with ana_loops_free. */
 bool ana_loops_find(const struct ana_iter *iter, const struct ana_why *why, const uint32_t *place,
                     struct ana_loops *loops);
+/* The mark of a rank whose calls end iterations of a loop, + 1, or one of its kinds; 0: it has none. */
+uint32_t ana_loop_mark(const struct ana_iter *iter, const uint32_t *place, const struct ana_loops *loops,
+                       const struct ana_loop *loop, size_t index);
 /* Frees them; the struct is the caller's. */
 void ana_loops_free(struct ana_loops *loops);
 

@@ -8,6 +8,8 @@ bool ana_iter_init(struct ana_iter *iter, size_t ranks)
 {
     *iter = (struct ana_iter){.ranks = ranks, .rank = calloc(ranks + 1, sizeof *iter->rank), .room = ANA_ITER_ENTRIES};
     ana_map_init(&iter->marks, sizeof(struct ana_iter_mark));
+    ana_map_init(&iter->kinds, sizeof(struct ana_iter_kind));
+    ana_map_init(&iter->sizes, sizeof(uint8_t));
     while (iter->room > ANA_ITER_LEAST && iter->room * ranks > ANA_ITER_ALL)
         iter->room /= 2;
     iter->recent_room = ranks > 1024 ? ANA_ITER_RECENT / 4 : ANA_ITER_RECENT;
@@ -22,7 +24,13 @@ void ana_iter_free(struct ana_iter *iter)
         free(ana_iter_mark_at(iter, (uint32_t)i + 1)->entry);
         free(ana_iter_mark_at(iter, (uint32_t)i + 1)->recent);
     }
+    for (size_t i = 0; i < iter->kinds.count; i++) {
+        free(ana_iter_kind_at(iter, (uint32_t)i + 1)->mark.entry);
+        free(ana_iter_kind_at(iter, (uint32_t)i + 1)->mark.recent);
+    }
     ana_map_free(&iter->marks);
+    ana_map_free(&iter->kinds);
+    ana_map_free(&iter->sizes);
     free(iter->rank);
     *iter = (struct ana_iter){0};
 }
@@ -39,9 +47,30 @@ static uint32_t place_before(const struct ana_iter *iter, const struct ana_why *
     return number && ana_map_find(&iter->marks, e->index, number, 0) ? number : place;
 }
 
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+    uint64_t h = (a ^ b * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
+    return (h ^ h >> 31) * 0x94d049bb133111ebu;
+}
+
+/* What tells a call from others: its place; size and tag, where they are few.  Not its partner: of messages to several
+ * one after the other, each is as the others. */
+static uint64_t symbol_of(struct ana_iter *iter, struct ana_iter_mark *mark, const struct ana_event *e, uint32_t number)
+{
+    const struct trc_sig *sig = e->sig;
+    uint64_t place = mix(mark->place, 1), symbol = mix(mix(place, sig->sent), mix(sig->received, (uint32_t)sig->tag));
+    if (mark->sizes < ANA_ITER_SIZES) {
+        size_t before = iter->sizes.count;
+        ana_map_add(&iter->sizes, number, symbol, 0);
+        mark->sizes += iter->sizes.count > before;
+    }
+    return mark->sizes < ANA_ITER_SIZES ? symbol : place;
+}
+
 void ana_iter_use(struct ana_iter *iter, const struct ana_why *why, const struct ana_event *e)
 {
     e->use->mark = 0;
+    e->use->symbol = 0;
     if (!e->use->place || e->use->is_quiet)
         return;
     uint32_t place = place_before(iter, why, e, e->use->place);
@@ -50,28 +79,119 @@ void ana_iter_use(struct ana_iter *iter, const struct ana_why *why, const struct
         return; /* for want of memory its calls end no iteration */
     uint32_t number = (uint32_t)(mark - (struct ana_iter_mark *)iter->marks.values) + 1;
     e->use->mark = number;
-    if (mark->place)
-        return;
     struct ana_iter_rank *rank = &iter->rank[e->index];
-    *mark = (struct ana_iter_mark){
-        .index = (uint32_t)e->index,
-        .place = place,
-        .thread = e->thread,
-        .stride = 1,
-        .floor_ns = INT64_MAX,
-        .before = rank->marks,
-        .is_io = trc_opclass_category(e->call->opclass) == TRC_CAT_IO,
-        .members = e->sig->flags & TRC_SIG_COLL && e->comm && e->comm->def.size > 0 ? (uint32_t)e->comm->def.size : 0};
-    rank->marks = number;
+    if (!mark->place) {
+        *mark = (struct ana_iter_mark){.index = (uint32_t)e->index,
+                                       .place = place,
+                                       .thread = e->thread,
+                                       .stride = 1,
+                                       .floor_ns = INT64_MAX,
+                                       .before = rank->marks,
+                                       .is_io = trc_opclass_category(e->call->opclass) == TRC_CAT_IO,
+                                       .members = e->sig->flags & TRC_SIG_COLL && e->comm && e->comm->def.size > 0
+                                                      ? (uint32_t)e->comm->def.size
+                                                      : 0};
+        rank->marks = number;
+    }
+    e->use->symbol = symbol_of(iter, mark, e, number);
+}
+
+/* ---- kinds of calls --------------------------------------------------------------------------------------------- */
+
+/* The vote of Boyer and Moore ("MJRTY", 1981). */
+static void vote(struct ana_iter_usual *usual, uint64_t value)
+{
+    if (value != usual->value && usual->votes) {
+        usual->votes--;
+        return;
+    }
+    usual->value = value;
+    usual->votes++;
+    usual->times++;
+}
+
+/* The places that a rank has called since a time. */
+static uint64_t called_since(const struct ana_iter *iter, size_t index, int64_t since_ns)
+{
+    uint64_t called = 0;
+    for (uint32_t at = iter->rank[index].marks; at; at = ana_iter_mark_at(iter, at)->before)
+        if (ana_iter_mark_at(iter, at)->last_ns > since_ns)
+            called |= ana_iter_bit(ana_iter_mark_at(iter, at)->place);
+    return called;
+}
+
+static struct ana_iter_kind *kind_of(struct ana_iter *iter, struct ana_iter_mark *mark, uint64_t turn,
+                                     int64_t before_ns)
+{
+    uint32_t number = (uint32_t)(mark - (struct ana_iter_mark *)iter->marks.values) + 1;
+    struct ana_iter_kind *kind = ana_map_find(&iter->kinds, number, turn, 0);
+    if (kind)
+        return kind;
+    turn = mark->kinds < ANA_ITER_KINDS ? turn : 0;
+    kind = ana_map_add(&iter->kinds, number, turn, 0);
+    if (!kind || kind->mark.place)
+        return kind;
+    *kind = (struct ana_iter_kind){.mark = {.index = mark->index,
+                                            .place = mark->place,
+                                            .thread = mark->thread,
+                                            .stride = 1,
+                                            .floor_ns = INT64_MAX,
+                                            .before = mark->kind,
+                                            .members = mark->members,
+                                            .is_io = mark->is_io},
+                                   .turn = turn,
+                                   .after = called_since(iter, mark->index, before_ns)};
+    mark->kind = (uint32_t)iter->kinds.count | ANA_ITER_KIND;
+    mark->kinds++;
+    return kind;
+}
+
+void ana_iter_change(struct ana_iter *iter, struct ana_iter_mark *mark, const struct ana_event *e, uint64_t turn,
+                     int64_t before_ns)
+{
+    mark->turn = turn;
+    if (mark->count == 1) /* nothing was before it */
+        return;
+    struct ana_iter_kind *last = ana_iter_kind_at(iter, mark->last), *kind = NULL;
+    if (last) {
+        vote(&last->row, mark->count - last->at);
+        last->calls += mark->count - last->at;
+        kind = ana_iter_kind_at(iter, last->next);
+    }
+    if (!kind || kind->turn != turn) {
+        uint32_t before = mark->last;
+        kind = kind_of(iter, mark, turn, before_ns);
+        if (!kind)
+            return;
+        uint32_t number = (uint32_t)(kind - (struct ana_iter_kind *)iter->kinds.values + 1) | ANA_ITER_KIND;
+        if (before)
+            ana_iter_kind_at(iter, before)->next = number;
+        mark->last = number;
+    } else {
+        mark->last = last->next;
+    }
+    mark->changes += mix(kind->turn, 2);
+    if (kind->mark.count) {
+        vote(&kind->changed, mark->changes - kind->changes);
+        vote(&kind->gap, mark->count - kind->at);
+    }
+    kind->changes = mark->changes;
+    kind->at = mark->count;
+    ana_iter_add(iter, &kind->mark, e);
+    mark->is_mixed = !kind->turn && kind->mark.count > ANA_ITER_KINDS && kind->mark.count * 2 > mark->count;
 }
 
 /* Forgets every second time of the mark of a rank that keeps most.  False: none keeps two. */
 static bool thin_out(struct ana_iter *iter, struct ana_iter_rank *rank)
 {
     struct ana_iter_mark *most = ana_iter_mark_at(iter, rank->marks);
-    for (uint32_t at = rank->marks; at; at = ana_iter_mark_at(iter, at)->before)
-        if (ana_iter_mark_at(iter, at)->entries > most->entries)
-            most = ana_iter_mark_at(iter, at);
+    for (uint32_t at = rank->marks; at; at = ana_iter_mark_at(iter, at)->before) {
+        struct ana_iter_mark *mark = ana_iter_mark_at(iter, at);
+        most = mark->entries > most->entries ? mark : most;
+        for (struct ana_iter_kind *k = ana_iter_kind_at(iter, mark->kind); k;
+             k = ana_iter_kind_at(iter, k->mark.before))
+            most = k->mark.entries > most->entries ? &k->mark : most;
+    }
     if (most->entries < 2)
         return false;
     uint32_t left = (most->entries + 1) / 2;

@@ -39,9 +39,10 @@ static bool find_calls(const struct ana_job *job, const struct ana_iterations *o
     if (level >= of->levels || index >= of->ranks || !job->iter.rank)
         return false;
     const struct ana_iteration_mark *at = &of->mark[level * of->ranks + index];
-    if (!at->mark || at->mark > job->iter.marks.count)
+    const struct ana_map *kept = at->mark & ANA_ITER_KIND ? &job->iter.kinds : &job->iter.marks;
+    if (!at->mark || (at->mark & ~ANA_ITER_KIND) > kept->count)
         return false;
-    const struct ana_iter_mark *mark = ana_iter_mark_at(&job->iter, at->mark);
+    const struct ana_iter_mark *mark = ana_iter_any_at(&job->iter, at->mark);
     *out = (struct calls){.mark = mark, .begin_ns = at->begin_ns, .ring = job->iter.recent_room, .recent = UINT64_MAX};
     if (mark->recent)
         out->recent = mark->count - mark->recent_from > out->ring ? mark->count - out->ring : mark->recent_from;

@@ -37,13 +37,13 @@ static int by_number(const void *a, const void *b)
 }
 
 /* The medians of the times of a loop's iterations, whole and outside calls, in ns; NAN: unknown. */
-static void add_medians(const struct look *l, struct ana_loop_level *loop, uint32_t place)
+static void add_medians(const struct look *l, struct ana_loop_level *loop, const struct ana_iteration_mark *at)
 {
     size_t n = 0, step = l->job->count / SAMPLE_RANKS + 1;
     double *period = malloc(2 * SAMPLE_RANKS * SAMPLE_TIMES * sizeof *period);
     double *own = period ? period + SAMPLE_RANKS * SAMPLE_TIMES : NULL;
     for (size_t r = 0; period && r < l->job->count; r += step) {
-        const struct ana_iter_mark *mark = mark_of(l, r, place);
+        const struct ana_iter_mark *mark = at[r].mark ? ana_iter_any_at(l->iter, at[r].mark) : NULL;
         uint32_t entries = mark ? mark->entries : 0, skip = entries / SAMPLE_TIMES + 1;
         for (uint32_t i = 1; i < entries; i += skip) {
             const struct ana_iter_entry *e = &mark->entry[i], *before = e - 1;
@@ -96,7 +96,7 @@ static bool list_slow(const struct look *l, const struct ana_selection *view, co
 {
     bool ok = true;
     for (size_t r = 0; ok && r < l->job->count; r++) {
-        const struct ana_iter_mark *mark = at[r].mark ? ana_iter_mark_at(l->iter, at[r].mark) : NULL;
+        const struct ana_iter_mark *mark = at[r].mark ? ana_iter_any_at(l->iter, at[r].mark) : NULL;
         for (size_t i = 0; ok && mark && i < ANA_ITER_LONGEST; i++) {
             const struct ana_iter_period *p = &mark->longest[i];
             if (p->ns > 0 && is_in_view(view, p->end_ns - p->ns, p->end_ns))
@@ -172,13 +172,12 @@ static void find_marks(const struct look *l, struct ana_iter *iter, const struct
                        struct ana_iteration_mark *out)
 {
     for (size_t r = 0; r < l->job->count; r++) {
-        const struct ana_iter_mark *mark = mark_of(l, r, l->loops.node[loop->end].place);
-        if (!mark)
+        out[r].mark = ana_loop_mark(iter, l->place, &l->loops, loop, r);
+        if (!out[r].mark)
             continue;
-        out[r].mark = (uint32_t)(mark - (const struct ana_iter_mark *)iter->marks.values) + 1;
         out[r].begin_ns = entry_of(l, r, loop);
         if (l->job->process[r].alive)
-            ana_iter_watch(iter, ana_iter_mark_at(iter, out[r].mark));
+            ana_iter_watch(iter, ana_iter_any_at(iter, out[r].mark));
     }
 }
 
@@ -196,10 +195,10 @@ bool ana_summary_iterations(struct ana_job *job, struct ana_summary *s)
     for (size_t i = 0; ok && i < l.loops.levels; i++) {
         struct ana_iteration_mark *at = &out->mark[i * job->count];
         const struct ana_loop_node *end = &l.loops.node[l.loops.level[i].end];
-        out->loop[i].count = end->count;
+        out->loop[i].count = l.loops.level[i].count;
         out->loop[i].is_detour = l.loops.level[i].is_detour;
         find_marks(&l, &job->iter, &l.loops.level[i], at);
-        add_medians(&l, &out->loop[i], end->place);
+        add_medians(&l, &out->loop[i], at);
         ana_segment_end_of(job, l.why, end->place, &out->loop[i].end);
         out->levels++;
         ok = add_slowest(&l, &s->selection, at, &out->loop[i]);

@@ -62,10 +62,52 @@ static void check_run(const char *name, int times, int slow, bool seldom)
     folder_remove();
 }
 
+/* One function makes all calls, at 0x30: two after 1 ms, then one after 2 ms and a call at 0x40, twice in a row.  The
+ * `slow`-th iteration takes 50 ms more on one rank. */
+static void check_shared(int times, int slow)
+{
+    static const struct {
+        int64_t ms;
+        uint64_t site;
+    } call[] = {{1, 0x30}, {1, 0x30}, {1, 0x40}, {2, 0x30}, {1, 0x40}, {1, 0x40}};
+    struct planted p = planted_begin("shared", RANKS);
+    for (int i = 1; i <= times; i++)
+        for (size_t c = 0; c < sizeof call / sizeof *call; c++) {
+            for (int r = 0; r < RANKS; r++)
+                p.at[r] += call[c].ms * MS + (c == 3 && i == slow && r == SLOW_RANK ? 50 * MS : 0);
+            planted_meet(&p, call[c].site, TB_WORLD, UINT64_MAX);
+        }
+    struct ana_job *job = planted_open(&p);
+    struct ana_summary s = folder_summary(job);
+    const struct ana_iterations *of = &s.iterations;
+    const struct ana_loop_level *loop = &of->loop[of->level];
+    CHECK(of->levels && loop->count + 1 >= (uint64_t)times && loop->count <= (uint64_t)times, "shared: %llu",
+          (unsigned long long)loop->count);
+    CHECK(loop->median_ns > (double)(7 * MS) && loop->median_ns < (double)(8 * MS), "shared: median %f",
+          loop->median_ns);
+    const struct ana_slow_iteration *worst = &loop->slow[0];
+    int64_t took_ns = worst->end_ns - worst->begin_ns;
+    CHECK(loop->slow_count && worst->number + 1 >= (uint64_t)slow && worst->number <= (uint64_t)slow + 1 &&
+              took_ns > 57 * MS && took_ns < 58 * MS && worst->index == SLOW_RANK,
+          "shared: iteration %llu took %lld, rank %zu", (unsigned long long)worst->number, (long long)took_ns,
+          worst->index);
+    struct ana_iteration_cell cell[RANKS];
+    for (size_t r = 0; r < RANKS; r++) {
+        ana_iteration_cells(job, of, of->level, r, worst->number, worst->number, 1, &cell[r]);
+        CHECK(cell[r].own_ns > 6.9e6f && cell[r].own_ns < (r == SLOW_RANK ? 58e6f : 8e6f), "shared: rank %zu, %f", r,
+              (double)cell[r].own_ns);
+    }
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
 int main(void)
 {
     check_run("short", 200, 123, false);
     check_run("saves", 200, 57, true);
+    check_shared(40, 23);
+    check_shared(3 * (int)ANA_ITER_ENTRIES, 9000);
     check_run("long", 4 * (int)ANA_ITER_ENTRIES, 30000, false);
     return check_result();
 }
