@@ -475,7 +475,6 @@ struct ana_timeline_cell {
  * finest level of the pyramid it decodes the chunk or two that the range touches. */
 void ana_timeline(struct ana_job *job, size_t rank_index, int64_t begin_ns, int64_t end_ns, size_t n,
                   struct ana_timeline_cell *out);
-
 /* What a rank was in at one time: the call that covers it, or the last one that ended before. */
 struct ana_state_at {
     const char *call; /* NULL: outside MPI and nothing before */

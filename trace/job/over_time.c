@@ -1,4 +1,5 @@
 /* Rates and categories over time, from the pyramids of the ranks. */
+#include "trace/job/alike.h"
 #include "trace/job/job_impl.h"
 #include "trace/job/taken.h"
 #include <math.h>
@@ -193,29 +194,91 @@ static void add_waits(const struct ana_job *job, size_t index, const struct rang
 
 /* ---- the public way in ------------------------------------------------------------------------------------------ */
 
+/* Fills the cells of a rank; `sum` is room for n, `decode`: where they are finer than the buckets, from the events. */
+static void read_cells(struct ana_job *job, size_t index, const struct range *w, bool decode,
+                       struct ana_timeline_cell *out)
+{
+    memset(w->cell, 0, w->n * sizeof *w->cell);
+    struct ana_lane *lane = &job->lane[index];
+    bool fine = decode && (w->end_ns - w->begin_ns) / (int64_t)w->n < 4 * lane->width_ns && decode_range(job, index, w);
+    if (fine || filtered(job)) /* else they are in the pyramid */
+        add_waits(job, index, w);
+    struct ana_span known = known_alone(job, index);
+    for (size_t i = 0; i < w->n; i++) {
+        int64_t from = edge_of(w, i), to = edge_of(w, i + 1);
+        if (!fine)
+            add_lane(job, index, known, from, to, &w->cell[i]);
+        add_open_call(job, index, known, from, to, &w->cell[i]);
+        cell_of(&w->cell[i], (double)overlap_ns(from, to, known.begin_ns, known.end_ns), &out[i]);
+    }
+}
+
 void ana_timeline(struct ana_job *job, size_t index, int64_t begin_ns, int64_t end_ns, size_t n,
                   struct ana_timeline_cell *out)
 {
     memset(out, 0, n * sizeof *out);
     if (index >= job->count || !job->lane || n == 0 || end_ns <= begin_ns)
         return;
-    struct ana_lane_sum *sum = calloc(n, sizeof *sum);
-    if (!sum)
-        return;
-    struct range w = {begin_ns, end_ns, n, sum};
-    struct ana_lane *lane = &job->lane[index];
-    bool fine = (end_ns - begin_ns) / (int64_t)n < 4 * lane->width_ns && decode_range(job, index, &w);
-    if (fine || filtered(job)) /* else they are in the pyramid */
-        add_waits(job, index, &w);
-    struct ana_span known = known_alone(job, index);
-    for (size_t i = 0; i < n; i++) {
-        int64_t from = edge_of(&w, i), to = edge_of(&w, i + 1);
-        if (!fine)
-            add_lane(job, index, known, from, to, &sum[i]);
-        add_open_call(job, index, known, from, to, &sum[i]);
-        cell_of(&sum[i], (double)overlap_ns(from, to, known.begin_ns, known.end_ns), &out[i]);
+    struct range w = {begin_ns, end_ns, n, calloc(n, sizeof *w.cell)};
+    if (w.cell)
+        read_cells(job, index, &w, true, out);
+    free(w.cell);
+}
+
+static bool is_known(const struct ana_timeline_cell *cell)
+{
+    float sum = 0;
+    for (int c = 0; c < TRC_CATEGORIES; c++)
+        sum += cell->share[c];
+    return sum > 0;
+}
+
+static void add_most(struct ana_timeline_cell *most, const struct ana_timeline_cell *one)
+{
+    bool first = !is_known(most);
+    float outside = one->share[TRC_CAT_COMPUTE];
+    outside = first || outside < most->share[TRC_CAT_COMPUTE] ? outside : most->share[TRC_CAT_COMPUTE];
+    most->share[TRC_CAT_COMPUTE] = outside;
+    most->share[TRC_CAT_MANAGE] = 1 - outside;
+    most->waiting = fmaxf(most->waiting, one->waiting);
+}
+
+void ana_timeline_of(struct ana_job *job, const size_t *ranks, size_t count, int64_t begin_ns, int64_t end_ns, size_t n,
+                     struct ana_timeline_cell *mean, struct ana_timeline_cell *most)
+{
+    enum { FEW = 16 };
+    struct ana_timeline_cell *one = calloc(n + 1, sizeof *one);
+    uint32_t *known = calloc(n + 1, sizeof *known);
+    struct range w = {begin_ns, end_ns, n, calloc(n + 1, sizeof *w.cell)};
+    bool ok = one && known && w.cell && job->lane && n && end_ns > begin_ns;
+    if (mean)
+        memset(mean, 0, n * sizeof *mean);
+    if (most)
+        memset(most, 0, n * sizeof *most);
+    for (size_t r = 0; ok && r < count; r++) {
+        if (ranks[r] >= job->count)
+            continue;
+        read_cells(job, ranks[r], &w, count <= FEW, one);
+        for (size_t i = 0; i < n; i++) {
+            if (!is_known(&one[i]))
+                continue;
+            known[i]++;
+            for (int c = 0; mean && c < TRC_CATEGORIES; c++)
+                mean[i].share[c] += one[i].share[c];
+            if (mean)
+                mean[i].waiting += one[i].waiting;
+            if (most)
+                add_most(&most[i], &one[i]);
+        }
     }
-    free(sum);
+    for (size_t i = 0; mean && ok && i < n; i++) {
+        for (int c = 0; known[i] && c < TRC_CATEGORIES; c++)
+            mean[i].share[c] /= (float)known[i];
+        mean[i].waiting /= known[i] ? (float)known[i] : 1;
+    }
+    free(one);
+    free(known);
+    free(w.cell);
 }
 
 /* Sums of one step over the ranks. */

@@ -282,6 +282,7 @@ static void close_prompt(struct tui_app *app)
         for (size_t i = 0; i < app->rank_count; i++)
             if (strcmp(tui_app_rank_name(app, i, name, sizeof name), app->typed) == 0) {
                 tui_app_choose_rank(app, i);
+                tui_tree_reveal(app, i);
                 return;
             }
         show_message(app, "no such rank");

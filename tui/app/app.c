@@ -246,6 +246,7 @@ static void make_summary(struct tui_app *app)
         ana_summary_free(&app->summary);
     app->summary = summary;
     app->has_summary = true;
+    app->summaries++;
     app->stale = false;
     app->analysed = summary.analysed;
     struct ana_gpu_look gpu;
@@ -317,10 +318,13 @@ void tui_app_free(struct tui_app *app)
     if (app->job)
         ana_job_close(app->job);
     ana_verdict_release(app->verdict);
+    tui_tree_free(&app->tree);
     free(app->rank);
     free(app->tagged);
     for (int i = 0; i < TUI_VIEWS; i++) {
         tui_table_free(&app->table[i]);
+        if (app->own[i] && app->views[i]->drop)
+            app->views[i]->drop(app->own[i]);
         free(app->own[i]);
     }
     *app = (struct tui_app){0};

@@ -8,6 +8,7 @@
 #include "trace/gpu/device.h"
 #include "trace/horovod/horovod.h"
 #include "trace/verdict/verdict.h"
+#include "tui/app/tree.h"
 #include "tui/sources/node.h"
 #include "tui/widgets/table.h"
 
@@ -44,6 +45,7 @@ struct tui_app {
     unsigned generation; /* the info.generation that tags and cursor belong to */
     struct ana_summary summary;
     bool has_summary;
+    unsigned summaries;     /* made so far */
     struct ana_whole whole; /* totals for shares */
     bool stale;             /* the summary is older than the selection */
     enum ana_weight weight;
@@ -72,7 +74,9 @@ struct tui_app {
     size_t cursor_rank, cursor_peer; /* rank indices; peer: the receiver, in the matrix */
     bool rank_chosen;                /* by the user; until then it is the first of the Ranks screen */
     uint64_t rank_group;             /* identity of the group of ranks under the cursor; 0: it is on a rank */
-    bool unfolded;                   /* Matrix and Timeline show one rank a row, even if not all fit */
+    struct tui_tree tree;            /* Ranks and Timeline: rows of ranks */
+    enum tui_rows_by rows_by;        /* as the user wants them */
+    bool unfolded;                   /* Matrix shows one rank a row, even if not all fit */
     size_t picture_top;              /* first row in view of Matrix and Timeline */
     uint64_t cursor_call;            /* ana_hash_text of its name; 0: none yet */
     int64_t cursor_ns;

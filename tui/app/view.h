@@ -21,6 +21,7 @@ struct tui_view {
     void (*moved)(struct tui_app *app, size_t row);
     void (*shown)(struct tui_app *app); /* Esc has led back to it; may be NULL */
     size_t own_size;                    /* bytes of its private state app->own[id], all 0 at first */
+    void (*drop)(void *own);            /* frees what that state points to; may be NULL */
     void (*draw)(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect);
     /* Does an action; returns enum tui_reaction, where TUI_UNHANDLED leaves it to the app.  May be NULL. */
     int (*act)(struct tui_app *app, enum tui_action action);

@@ -1,12 +1,25 @@
 /* Ranks: what each does now, since when, how fast, how late. */
 #include "tui/app/view.h"
 #include "tui/app/words.h"
-#include "trace/util/hash.h"
 
 #include <string.h>
 
+/* A cell of a group of many, which takes long to make. */
+struct made {
+    uint64_t identity;
+    const struct ana_metric *metric;
+    struct tui_value value;
+};
+enum { RANK, HOST, STATE }; /* columns by number */
+enum {
+    MANY = 64,  /* more ranks are rows of groups */
+    FEW = 15,   /* rows that fit on every screen */
+    MADE = 1024 /* cells that are kept */
+};
+
 struct own {
-    uint64_t open[8]; /* groups that are unfolded, by identity */
+    struct made made[MADE];
+    unsigned made_of; /* version of the tree */
 };
 
 static struct own *own(const struct tui_app *app)
@@ -14,98 +27,56 @@ static struct own *own(const struct tui_app *app)
     return app->own[TUI_VIEW_RANKS];
 }
 
-enum { RANK, HOST, STATE }; /* columns by number */
-enum { MANY = 64 };         /* with more ranks, groups are shown first */
-
-/* Whether ranks that do the same are one row.  So it is with many ranks sorted by state, unless a filter or a search
- * is for single ranks.  The rows of groups come behind those of ranks. */
-static bool is_grouped(const struct tui_app *app)
-{
-    const struct tui_table *table = &app->table[TUI_VIEW_RANKS];
-    return app->rank_count > MANY && table->sort == STATE && !table->inverted && !table->filter[0] && !table->find[0];
-}
-
+/* A filter or a search is for single ranks. */
 static size_t count_rows(const void *data)
 {
-    const struct tui_app *app = data;
-    return app->rank_count + (is_grouped(app) ? (size_t)app->group_count : 0);
+    struct tui_app *app = (struct tui_app *)(uintptr_t)data; /* the app that the table is of */
+    const struct tui_table *table = &app->table[TUI_VIEW_RANKS];
+    tui_tree_update(app, table->filter[0] || table->find[0] ? TUI_BY_RANK : app->rows_by, MANY, false);
+    return app->tree.rows;
 }
 
-/* The group that a row shows; NULL: it shows a rank. */
-static const struct tui_group *find_group(const struct tui_app *app, size_t row)
+static const struct tui_row *row_at(const struct tui_app *app, size_t row)
 {
-    return row < app->rank_count ? NULL : &app->group[row - app->rank_count];
-}
-
-static uint64_t identify_group(const struct tui_group *g)
-{
-    return (ana_hash_text(g->inside) * 31 + g->state) | 1ull << 63;
+    return &app->tree.row[row];
 }
 
 static uint64_t identify_row(const void *data, size_t row)
 {
-    const struct tui_group *g = find_group(data, row);
-    return g ? identify_group(g) : row + 1;
+    return row_at(data, row)->identity;
 }
 
-static bool is_open(const struct tui_app *app, const struct tui_group *g)
+static size_t find_parent(const void *data, size_t row)
 {
-    for (size_t i = 0; i < sizeof own(app)->open / sizeof *own(app)->open; i++)
-        if (own(app)->open[i] == identify_group(g))
-            return true;
-    return false;
+    uint32_t parent = row_at(data, row)->parent;
+    return parent == UINT32_MAX ? SIZE_MAX : parent;
 }
 
-static void toggle_group(struct tui_app *app, const struct tui_group *g)
-{
-    enum { ROOM = sizeof own(app)->open / sizeof *own(app)->open };
-    bool opened = is_open(app, g);
-    for (size_t i = 0; i < ROOM; i++)
-        if (own(app)->open[i] == identify_group(g))
-            own(app)->open[i] = 0;
-    if (!opened) { /* it replaces the group that was opened first */
-        memmove(own(app)->open + 1, own(app)->open, (ROOM - 1) * sizeof *own(app)->open);
-        own(app)->open[0] = identify_group(g);
-    }
-    tui_app_update_table(app);
-}
-
-/* A rank is hidden in its folded group; a group of one rank is hidden itself. */
-static bool is_hidden(const void *data, size_t row)
+/* Whoever the headline is about is among the first rows, if not all can be seen. */
+static bool is_pinned(const void *data, size_t row)
 {
     const struct tui_app *app = data;
-    const struct tui_group *g = find_group(app, row);
-    if (!is_grouped(app))
-        return false;
-    return g ? g->count == 1 : tui_app_group(app, row)->count > 1 && !is_open(app, tui_app_group(app, row));
-}
-
-/* The next rank of a row from `index` on; rank_count if there is none. */
-static size_t find_rank(const struct tui_app *app, size_t row, size_t index)
-{
-    const struct tui_group *g = find_group(app, row);
-    if (!g)
-        return index <= row ? row : app->rank_count;
-    while (index < app->rank_count && tui_app_group(app, index) != g)
-        index++;
-    return index;
+    int drawn = app->table[TUI_VIEW_RANKS].drawn.h, page = drawn ? drawn - 1 : FEW;
+    return row_at(app, row)->pinned && (int)app->tree.rows > page;
 }
 
 static bool is_tagged(const void *data, size_t row)
 {
     const struct tui_app *app = data;
-    for (size_t i = find_rank(app, row, 0); i < app->rank_count; i = find_rank(app, row, i + 1))
-        if (!app->tagged[i])
+    const struct tui_row *of = row_at(app, row);
+    for (size_t i = 0; i < of->count; i++)
+        if (!app->tagged[of->member[i]])
             return false;
     return true;
 }
 
 static void tag_group(struct tui_app *app, size_t row)
 {
+    const struct tui_row *of = row_at(app, row);
     uint8_t mark = !is_tagged(app, row);
-    for (size_t i = find_rank(app, row, 0); i < app->rank_count; i = find_rank(app, row, i + 1)) {
-        app->tagged_count += (size_t)mark - app->tagged[i];
-        app->tagged[i] = mark;
+    for (size_t i = 0; i < of->count; i++) {
+        app->tagged_count += (size_t)mark - app->tagged[of->member[i]];
+        app->tagged[of->member[i]] = mark;
     }
     app->stale = true;
 }
@@ -192,21 +163,21 @@ static void fill_rank_cell(const struct tui_app *app, size_t index, const struct
             shown[i].show(app, index, out);
 }
 
-/* Fills in a cell of a group: what its ranks have in common, or the mean of their numbers. */
-static void fill_group_cell(const struct tui_app *app, size_t row, const struct ana_metric *metric,
+/* Makes a cell of a group: what its ranks have in common, or the mean of their numbers. */
+static void make_group_cell(const struct tui_app *app, const struct tui_row *row, const struct ana_metric *metric,
                             struct tui_value *out)
 {
-    const struct tui_group *g = find_group(app, row);
     double sum = 0;
     size_t known = 0;
     bool same = true;
     char text[sizeof out->text] = "";
-    for (size_t i = find_rank(app, row, 0); i < app->rank_count; i = find_rank(app, row, i + 1)) {
+    for (size_t i = 0; i < row->count; i++) {
         struct tui_value of = {.number = NAN};
-        fill_rank_cell(app, i, metric, &of);
+        fill_rank_cell(app, row->member[i], metric, &of);
         same = same && (!text[0] || strcmp(text, of.text) == 0);
-        snprintf(text, sizeof text, "%s", of.text);
-        out->style = of.style;
+        if (!text[0])
+            memcpy(text, of.text, sizeof text);
+        out->style = i == 0 || out->style == of.style ? of.style : TUI_STYLE_NORMAL;
         sum += isnan(of.number) ? 0 : of.number;
         known += !isnan(of.number);
     }
@@ -214,26 +185,52 @@ static void fill_group_cell(const struct tui_app *app, size_t row, const struct 
         snprintf(out->text, sizeof out->text, "%s", same ? text : "\xe2\x80\x93");
     else if (metric != TUI_METRIC(RANK_PID))
         out->number = known ? sum / (double)known : NAN;
-    if (metric == TUI_METRIC(RANK_NUMBER))
-        snprintf(out->text, sizeof out->text, "%c%zu", is_open(app, g) ? '-' : '+', g->count);
     if (metric == TUI_METRIC(RANK_STATE))
-        out->number = 2 * (double)(g - app->group);
+        out->number = known ? sum / (double)known : NAN;
+}
+
+static void fill_group_cell(const struct tui_app *app, const struct tui_row *row, const struct ana_metric *metric,
+                            struct tui_value *out)
+{
+    if (metric == TUI_METRIC(RANK_NUMBER)) {
+        out->number = app->rank[*row->member].world * 1e7 + app->rank[*row->member].rank;
+        tui_tree_name(app, row, out->text, sizeof out->text);
+        return;
+    }
+    if (metric == TUI_METRIC(RANK_HOST)) {
+        tui_tree_place(app, row, out->text, sizeof out->text);
+        return;
+    }
+    if (own(app)->made_of != app->tree.version) {
+        memset(own(app)->made, 0, sizeof own(app)->made);
+        own(app)->made_of = app->tree.version;
+    }
+    struct made *made = &own(app)->made[(row->identity ^ (uintptr_t)metric / sizeof *metric) % MADE];
+    if (made->identity != row->identity || made->metric != metric) {
+        *made = (struct made){row->identity, metric, {.number = NAN}};
+        make_group_cell(app, row, metric, &made->value);
+    }
+    *out = made->value;
 }
 
 static void fill_cell(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
 {
-    if (find_group(data, row))
-        fill_group_cell(data, row, column->metric, out);
+    const struct tui_app *app = data;
+    const struct tui_row *of = row_at(app, row);
+    if (!of->is_rank)
+        fill_group_cell(app, of, column->metric, out);
     else
-        fill_rank_cell(data, row, column->metric, out);
+        fill_rank_cell(app, *of->member, column->metric, out);
+    if (column->metric == TUI_METRIC(RANK_NUMBER) && of->odd && app->tree.rows < app->rank_count)
+        out->style = TUI_STYLE_NOTABLE;
 }
 
 static const struct tui_column columns[] = {
-    [RANK] = {TUI_METRIC(RANK_NUMBER), 5, TUI_ASCENDING, NULL},
-    [HOST] = {TUI_METRIC(RANK_HOST), 6, TUI_ASCENDING | TUI_STRETCH, NULL},
+    [RANK] = {TUI_METRIC(RANK_NUMBER), 5, TUI_ASCENDING | TUI_STRETCH, NULL},
+    [HOST] = {TUI_METRIC(RANK_HOST), 7, TUI_ASCENDING | TUI_STRETCH, NULL},
     [STATE] = {TUI_METRIC(RANK_STATE), 5, TUI_ASCENDING, NULL},
     {TUI_METRIC(RANK_INSIDE), 13, TUI_ASCENDING | TUI_STRETCH, NULL},
-    {TUI_METRIC(RANK_SINCE), 7, 0, NULL},
+    {TUI_METRIC(RANK_SINCE), 6, 0, NULL},
     {TUI_METRIC(RANK_MPI_NOW), 6, 0, NULL},
     {TUI_METRIC(RANK_SENT_RATE), 7, 0, NULL},
     {TUI_METRIC(RANK_RECEIVED_RATE), 7, 0, NULL},
@@ -251,28 +248,26 @@ static const struct tui_table_spec spec = {.columns = columns,
                                            .value = fill_cell,
                                            .identity = identify_row,
                                            .tagged = is_tagged,
-                                           .hidden = is_hidden};
+                                           .parent = find_parent,
+                                           .pinned = is_pinned};
 
-/* Many ranks are sorted by state at first, so that the smallest groups come first. */
+/* Of many ranks who stands out comes first, which is the order of the rows. */
 static int choose_sort(const struct tui_app *app)
 {
-    return app->rank_count > MANY ? STATE : RANK;
+    return app->rank_count > MANY ? -1 : RANK;
 }
 
 static uint64_t find_cursor_row(const struct tui_app *app)
 {
-    if (app->rank_group || !app->rank_chosen)
-        return app->rank_group;
-    if (app->cursor_rank < app->rank_count && is_hidden(app, app->cursor_rank))
-        return identify_group(tui_app_group(app, app->cursor_rank));
-    return app->cursor_rank + 1;
+    if (!app->rank_group && !app->rank_chosen)
+        return 0;
+    size_t rows = count_rows(app), row = tui_tree_cursor(app);
+    return row < rows ? row_at(app, row)->identity : 0;
 }
 
 static void follow_row(struct tui_app *app, size_t row)
 {
-    tui_app_choose_rank(app, find_rank(app, row, 0));
-    if (find_group(app, row))
-        app->rank_group = identify_row(app, row);
+    tui_tree_choose(app, row_at(app, row));
 }
 
 /* Draws a rank in words: the arguments of the call that it is in; or its group. */
@@ -280,13 +275,16 @@ static void draw_row_words(const struct tui_app *app, size_t index, struct tui_g
 {
     if (index == SIZE_MAX)
         return;
-    const struct tui_group *g = find_group(app, index);
-    if (g) {
-        tui_putf(grid, rect, 1, 0, TUI_STYLE_NORMAL, "%zu ranks: %s%s%s; Enter %s them", g->count,
-                 ana_rank_state_name(g->state), g->inside ? " in " : "", g->inside ? g->inside : "",
-                 is_open(app, g) ? "folds" : "unfolds");
+    const struct tui_row *row = row_at(app, index);
+    if (!row->is_rank) {
+        char place[80];
+        tui_putf(grid, rect, 1, 0, TUI_STYLE_NORMAL, "%zu ranks on %s%s; Enter %s them, b: rows by %s", row->count,
+                 tui_tree_place(app, row, place, sizeof place),
+                 app->tree.by == TUI_BY_BEHAVIOUR ? " that behave alike" : "", row->open ? "folds" : "unfolds",
+                 app->tree.by == TUI_BY_BEHAVIOUR ? "node" : "rank");
         return;
     }
+    index = *row->member;
     const struct ana_rank *r = &app->rank[index];
     char name[ANA_TEXT], since[ANA_TEXT], text[256];
     size_t n =
@@ -331,10 +329,12 @@ static void draw_ranks(struct tui_app *app, struct tui_grid *grid, struct tui_re
 {
     struct tui_table *table = &app->table[TUI_VIEW_RANKS];
     struct tui_rect body = {rect.x, rect.y, rect.w, rect.h - 1};
+    if (!app->tree.rows)
+        return;
     size_t row = tui_table_row(table);
     if (!app->rank_chosen && !app->rank_group && row != SIZE_MAX) /* nobody has chosen a rank: take the first */
-        app->cursor_rank = find_rank(app, row, 0);
-    if ((int)app->rank_count > body.h - 1 && !is_grouped(app)) {
+        app->cursor_rank = *row_at(app, row)->member;
+    if ((int)app->rank_count > body.h - 1 && app->group_count > 1) {
         draw_groups(app, grid, body);
         body = tui_below(body, 1);
     }
@@ -344,16 +344,26 @@ static void draw_ranks(struct tui_app *app, struct tui_grid *grid, struct tui_re
 
 static int act_on_row(struct tui_app *app, enum tui_action action)
 {
+    if (action == TUI_ACTION_ROWS) {
+        app->rows_by = app->tree.by % TUI_BY_RANK + 1;
+        app->table[TUI_VIEW_RANKS].sort = app->rows_by == TUI_BY_RANK ? RANK : -1;
+        tui_app_update_table(app);
+        return TUI_REDRAW;
+    }
     size_t row = tui_table_row(&app->table[TUI_VIEW_RANKS]);
     if ((action != TUI_ACTION_DEEPER && action != TUI_ACTION_TAG) || row == SIZE_MAX)
         return TUI_UNHANDLED;
     follow_row(app, row);
-    if (action == TUI_ACTION_TAG && !find_group(app, row))
+    bool group = !row_at(app, row)->is_rank;
+    if (action == TUI_ACTION_TAG && !group)
         return TUI_UNHANDLED;
     if (action == TUI_ACTION_TAG)
         return tag_group(app, row), tui_app_step(app, TUI_ACTION_DOWN);
-    if (find_group(app, row))
-        return toggle_group(app, find_group(app, row)), TUI_REDRAW;
+    if (group) {
+        tui_tree_toggle(app, row_at(app, row));
+        tui_app_update_table(app);
+        return TUI_REDRAW;
+    }
     tui_app_open(app, TUI_VIEW_TIMELINE);
     return TUI_REDRAW;
 }

@@ -1,17 +1,18 @@
 /* Timeline: a row a rank, a cell a piece of time in the colour of what took most of it. */
-#include "tui/widgets/plot_category.h"
 #include "tui/app/view.h"
 #include "tui/app/words.h"
 #include "tui/views/standouts.h"
+#include "tui/views/timeline_rows.h"
 #include "trace/job/standout.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEFT = 8, ABOVE = 1, BELOW = 3, SAMPLES = 16 };
+enum { ABOVE = 1, BELOW = 3 };
 
 struct own {
-    size_t fold;           /* ranks a row */
+    struct timeline_rows rows;
+    size_t first;          /* line in view */
     struct tui_rect drawn; /* where the cells are drawn */
     int list;              /* lines of the list of what stands out */
     bool in_list;          /* the cursor is in it */
@@ -35,76 +36,49 @@ static size_t count_cursor_streams(const struct tui_app *app, size_t *first)
     return n;
 }
 
-/* Chooses the ranks a row; returns the rows.  *streams gets the rows below them, for streams of the cursor's rank. */
+/* The line of the cursor. */
+static size_t find_line(const struct tui_app *app)
+{
+    return tui_timeline_line(&own(app)->rows, tui_tree_cursor(app));
+}
+
+static const struct tui_row *cursor_row(const struct tui_app *app)
+{
+    return app->tree.rows ? &app->tree.row[tui_tree_cursor(app)] : NULL;
+}
+
+/* Places the rows; returns how many are in view.  *streams gets the rows below them, for streams of the cursor's rank. */
 static size_t place_timeline(struct tui_app *app, struct tui_rect rect, size_t *streams)
 {
-    int below = own(app)->list + BELOW;
-    size_t n = tui_app_shown(app), h = rect.h > ABOVE + below ? (size_t)(rect.h - ABOVE - below) : 0, first;
-    *streams = count_cursor_streams(app, &first);
+    struct timeline_rows *rows = &own(app)->rows;
+    int below = own(app)->list + BELOW, left = tui_timeline_left(rows);
+    size_t h = rect.h > ABOVE + below ? (size_t)(rect.h - ABOVE - below) : 0, first;
+    const struct tui_row *row = cursor_row(app);
+    *streams = row && row->is_rank ? count_cursor_streams(app, &first) : 0;
     if (*streams > h / 2)
         *streams = h / 2;
     h -= *streams;
-    own(app)->fold = 1;
-    if (!n || !h)
+    if (!rows->lines || !h)
         return 0;
-    if (!app->unfolded)
-        own(app)->fold = (n + h - 1) / h;
-    app->cursor_rank = tui_app_shown_rank(
-        app, tui_app_shown_position(app, app->cursor_rank)); /* the cursor cannot be on a rank that is not shown */
-    size_t lines = (n + own(app)->fold - 1) / own(app)->fold,
-           at = tui_app_shown_position(app, app->cursor_rank) / own(app)->fold;
-    size_t visible = lines < h ? lines : h;
-    if (at < app->picture_top)
-        app->picture_top = at;
-    if (at >= app->picture_top + visible)
-        app->picture_top = at - visible + 1;
-    if (app->picture_top + visible > lines)
-        app->picture_top = lines - visible;
-    own(app)->drawn = (struct tui_rect){rect.x + LEFT, rect.y + ABOVE, rect.w - LEFT - 1, (int)visible};
+    size_t at = find_line(app), visible = rows->lines < h ? rows->lines : h, *top = &own(app)->first;
+    if (at < *top)
+        *top = at;
+    if (at >= *top + visible)
+        *top = at - visible + 1;
+    if (*top + visible > rows->lines)
+        *top = rows->lines - visible;
+    own(app)->drawn = (struct tui_rect){rect.x + left, rect.y + ABOVE, rect.w - left - tui_timeline_right(rows, rect.w),
+                                        (int)visible};
     return visible;
 }
 
-/* Of a filter, what it takes shows wherever there is some of it, and all else stays blank. */
-static void leave_filtered(const struct tui_app *app, size_t n, struct ana_timeline_cell *cell)
+/* The cursor is on a rank that is shown; at first on the one that stands out. */
+static void settle_cursor(struct tui_app *app)
 {
-    const float least = 0.02f;
-    for (size_t i = 0; app->filter_words[0] && i < n; i++) {
-        if (1 - cell[i].share[TRC_CAT_COMPUTE] < least)
-            cell[i] = (struct ana_timeline_cell){0};
-        cell[i].share[TRC_CAT_COMPUTE] = 0;
-    }
-}
-
-/* Reads the cells of a row: of its rank, or the mean of its group by at most SAMPLES of its ranks. */
-static void read_cells(const struct tui_app *app, size_t line, int64_t begin, int64_t end, size_t n,
-                       struct ana_timeline_cell *out, struct ana_timeline_cell *one)
-{
-    size_t first = line * own(app)->fold, last = first + own(app)->fold, count = tui_app_shown(app);
-    if (last > count)
-        last = count;
-    size_t step = (last - first + SAMPLES - 1) / SAMPLES;
-    if (last - first == 1) {
-        ana_timeline(app->job, tui_app_shown_rank(app, first), begin, end, n, out);
-        return;
-    }
-    memset(out, 0, n * sizeof *out);
-    for (size_t r = first; r < last; r += step) {
-        ana_timeline(app->job, tui_app_shown_rank(app, r), begin, end, n, one);
-        for (size_t i = 0; i < n; i++) {
-            for (int c = 0; c < TRC_CATEGORIES; c++)
-                out[i].share[c] += one[i].share[c];
-            out[i].waiting += one[i].waiting;
-        }
-    }
-    for (size_t i = 0; i < n; i++) {
-        float sum = 0;
-        for (int c = 0; c < TRC_CATEGORIES; c++)
-            sum += out[i].share[c];
-        for (int c = 0; sum > 0 && c < TRC_CATEGORIES; c++)
-            out[i].share[c] /= sum;
-        if (sum > 0)
-            out[i].waiting /= sum;
-    }
+    const struct tui_tree *tree = &app->tree;
+    bool shown = app->cursor_rank < app->rank_count && tree->rows && tree->row_of[app->cursor_rank] < tree->rows;
+    if (tree->rows && (!shown || (own(app)->rows.many && !app->rank_chosen && !app->rank_group)))
+        app->cursor_rank = *tree->row[0].member;
 }
 
 /* ---- axis ------------------------------------------------------------------------------------------------------- */
@@ -161,34 +135,6 @@ static int find_cursor_column(const struct tui_app *app, int64_t begin, int64_t 
     return x < 0 ? 0 : x >= own(app)->drawn.w ? own(app)->drawn.w - 1 : x;
 }
 
-/* Draws a row; returns the categories that it shows, a bit each. */
-static unsigned draw_row(const struct tui_app *app, struct tui_grid *grid, size_t line, int y, int at,
-                         const struct ana_timeline_cell *cells)
-{
-    struct tui_rect area = own(app)->drawn, label = {area.x - LEFT, area.y + y, LEFT, 1};
-    size_t first = line * own(app)->fold;
-    bool here = line == tui_app_shown_position(app, app->cursor_rank) / own(app)->fold;
-    char name[ANA_TEXT];
-    tui_app_rank_name(app, tui_app_shown_rank(app, first), name, sizeof name);
-    if (own(app)->fold > 1)
-        snprintf(name + strlen(name), sizeof name - strlen(name), "..");
-    if (here)
-        tui_fill(grid, (struct tui_rect){label.x, label.y, LEFT - 1, 1}, TUI_STYLE_CURSOR, ' ');
-    tui_put_right(grid, label, LEFT - 2, 0, here ? TUI_STYLE_CURSOR : TUI_STYLE_AXIS, name);
-    unsigned seen = 0;
-    for (int x = 0; x < area.w; x++) {
-        int best = tui_cell_category(&cells[x]);
-        seen |= best < 0 ? 0 : 1u << best;
-        const struct tui_category *category = tui_category(best);
-        tui_put_char(grid, area, x, y,
-                     here && x == at ? TUI_STYLE_CURSOR
-                     : best < 0      ? TUI_STYLE_DIM
-                                     : category->style,
-                     best < 0 ? (here && x == at ? '+' : ' ') : category->ch);
-    }
-    return seen;
-}
-
 /* Draws a stream of the cursor's rank below the ranks; idle time stays blank. */
 static unsigned draw_stream(const struct tui_app *app, struct tui_grid *grid, struct ana_stream stream, int y,
                             const struct ana_timeline_cell *cells)
@@ -197,7 +143,8 @@ static unsigned draw_stream(const struct tui_app *app, struct tui_grid *grid, st
     char name[ANA_TEXT];
     unsigned seen = 0;
     snprintf(name, sizeof name, "g%u:%u", stream.device, stream.stream);
-    tui_put_right(grid, (struct tui_rect){area.x - LEFT, area.y, LEFT, 1}, LEFT - 2, 0, TUI_STYLE_DIM, name);
+    int left = tui_timeline_left(&own(app)->rows);
+    tui_put_right(grid, (struct tui_rect){area.x - left, area.y, left, 1}, left - 2, 0, TUI_STYLE_DIM, name);
     for (int x = 0; x < area.w; x++) {
         struct ana_timeline_cell cell = cells[x];
         if (cell.share[TRC_CAT_COMPUTE] > 0.5f)
@@ -212,55 +159,77 @@ static unsigned draw_stream(const struct tui_app *app, struct tui_grid *grid, st
     return seen;
 }
 
-static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+/* Draws the streams of the cursor's rank below `rows` rows. */
+static unsigned draw_streams(const struct tui_app *app, struct tui_grid *grid, size_t streams, int64_t begin,
+                             int64_t end, size_t rows)
 {
-    int64_t begin, end;
-    own(app)->list = tui_standouts_lines(app, rect.h - ABOVE - BELOW, tui_app_shown(app), own(app)->in_list);
-    if (!own(app)->list || own(app)->chosen >= (int)app->summary.standout_count)
-        own(app)->chosen = 0;
-    own(app)->in_list = own(app)->in_list && own(app)->list && app->summary.standout_count;
-    size_t streams, rows = place_timeline(app, rect, &streams), first = 0;
-    tui_app_range(app, &begin, &end);
-    struct tui_rect foot = {rect.x, rect.y + rect.h - 1, rect.w, 1};
-    struct tui_rect list = {rect.x, rect.y + rect.h - BELOW - own(app)->list, rect.w, own(app)->list};
-    if (own(app)->list)
-        tui_standouts_draw(app, grid, list, own(app)->in_list ? own(app)->chosen : -1);
-    if (!rows || own(app)->drawn.w < 1)
-        return;
-    size_t n = (size_t)own(app)->drawn.w;
-    struct ana_timeline_cell *cells = calloc(n * 2, sizeof *cells);
-    if (!cells)
-        return;
-    draw_axis(grid, (struct tui_rect){own(app)->drawn.x, rect.y, own(app)->drawn.w, 1}, begin, end);
-    tui_put_right(grid, rect, LEFT - 2, 0, TUI_STYLE_LABEL, "rank");
-    int at = find_cursor_column(app, begin, end);
+    size_t first = 0, n = (size_t)own(app)->drawn.w;
     unsigned seen = 0;
-    for (size_t i = 0; i < rows; i++) {
-        read_cells(app, app->picture_top + i, begin, end, n, cells, cells + n);
-        leave_filtered(app, n, cells);
-        seen |= draw_row(app, grid, app->picture_top + i, (int)i, at, cells);
-    }
+    struct ana_timeline_cell *cells = streams ? calloc(n, sizeof *cells) : NULL;
     count_cursor_streams(app, &first);
-    for (size_t i = 0; i < streams; i++) {
+    for (size_t i = 0; cells && i < streams; i++) {
         ana_stream_timeline(app->job, first + i, begin, end, n, cells);
         seen |= draw_stream(app, grid, ana_stream(app->job, first + i), (int)(rows + i), cells);
     }
     free(cells);
-    if (!seen) /* without words, no data would look like idle ranks */
-        tui_put(grid, own(app)->drawn, 1, 0, TUI_STYLE_DIM,
-                !tui_app_ended(app) && begin >= tui_app_known_end(app) ? "not analysed yet"
-                : app->filter_words[0]                                 ? "nothing of what is chosen"
-                                                                       : "nothing was recorded");
-    draw_legend(grid, foot, seen);
+    return seen;
+}
+
+/* Draws the lines about what is under the cursor. */
+static void draw_words(const struct tui_app *app, struct tui_grid *grid, struct tui_rect foot, int column)
+{
+    const struct tui_row *row = cursor_row(app);
     struct ana_state_at state;
-    char text[512], second[512];
-    bool known = ana_state_at(app->job, tui_app_shown_rank(app, tui_app_shown_position(app, app->cursor_rank)),
-                              app->cursor_ns, &state);
-    tui_words_state(app, known ? &state : NULL, text, sizeof text, second, sizeof second);
-    foot.y -= 2;
+    char text[512] = "", second[512] = "";
+    if (row->is_rank) {
+        bool known = ana_state_at(app->job, *row->member, app->cursor_ns, &state);
+        tui_words_state(app, known ? &state : NULL, text, sizeof text, second, sizeof second);
+    } else {
+        tui_timeline_words(app, &own(app)->rows, find_line(app), column, text, sizeof text, second, sizeof second);
+    }
     tui_put(grid, foot, 1, 0, TUI_STYLE_STRONG, text);
     foot.y++;
     tui_put(grid, foot, 1, 0, TUI_STYLE_NORMAL, second);
+}
+
+static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    int64_t begin, end;
+    struct own *o = own(app);
+    int room = rect.h - ABOVE - BELOW;
+    tui_timeline_rows(app, &o->rows, room > 0 ? (size_t)room : 0);
+    settle_cursor(app);
+    o->list = tui_standouts_lines(app, room, o->rows.lines, o->in_list);
+    if (!o->list || o->chosen >= (int)app->summary.standout_count)
+        o->chosen = 0;
+    o->in_list = o->in_list && o->list && app->summary.standout_count;
+    size_t streams, rows = place_timeline(app, rect, &streams);
+    tui_app_range(app, &begin, &end);
+    struct tui_rect foot = {rect.x, rect.y + rect.h - 1, rect.w, 1};
+    struct tui_rect list = {rect.x, rect.y + rect.h - BELOW - o->list, rect.w, o->list};
+    if (o->list)
+        tui_standouts_draw(app, grid, list, o->in_list ? o->chosen : -1);
+    if (!rows || o->drawn.w < 1 || !tui_timeline_read(app, &o->rows, o->first, rows, (size_t)o->drawn.w))
+        return;
+    draw_axis(grid, (struct tui_rect){o->drawn.x, rect.y, o->drawn.w, 1}, begin, end);
+    tui_timeline_titles(app, &o->rows, grid, o->drawn);
+    int at = find_cursor_column(app, begin, end);
+    size_t cursor = find_line(app);
+    unsigned seen = 0;
+    for (size_t i = 0; i < rows; i++)
+        seen |= tui_timeline_draw(app, &o->rows, grid, o->drawn, i, at, o->first + i == cursor);
+    seen |= draw_streams(app, grid, streams, begin, end, rows);
+    if (!seen) /* without words, no data would look like idle ranks */
+        tui_put(grid, o->drawn, 1, 0, TUI_STYLE_DIM,
+                !tui_app_ended(app) && begin >= tui_app_known_end(app) ? "not analysed yet"
+                : app->filter_words[0]                                 ? "nothing of what is chosen"
+                                                                       : "nothing was recorded");
+    if (seen & 1u << TUI_CATEGORIES)
+        tui_timeline_shades(app, &o->rows, grid, foot);
+    else
+        draw_legend(grid, foot, seen);
+    foot.y -= 2;
+    draw_words(app, grid, foot, at);
 }
 
 /* ---- actions ---------------------------------------------------------------------------------------------------- */
@@ -286,13 +255,19 @@ static void move_cursor(struct tui_app *app, int64_t at)
     tui_app_set_range(app, begin, begin + width);
 }
 
-static int move_rank(struct tui_app *app, long lines)
+static int move_rank(struct tui_app *app, long rows)
 {
-    long n = (long)tui_app_shown(app),
-         to = (long)tui_app_shown_position(app, app->cursor_rank) + lines * (long)(own(app)->fold ? own(app)->fold : 1);
+    long n = (long)app->tree.rows, to = (long)tui_tree_cursor(app) + rows;
     if (n > 0)
-        tui_app_choose_rank(app, tui_app_shown_rank(app, (size_t)(to < 0 ? 0 : to >= n ? n - 1 : to)));
+        tui_tree_choose(app, &app->tree.row[to < 0 ? 0 : to >= n ? n - 1 : to]);
     return TUI_REDRAW;
+}
+
+/* Puts the cursor on a rank, and opens what hides it. */
+static void show_rank(struct tui_app *app, size_t index)
+{
+    tui_app_choose_rank(app, index);
+    tui_tree_reveal(app, index);
 }
 
 static int move_time(struct tui_app *app, long cells)
@@ -306,7 +281,8 @@ static int move_time(struct tui_app *app, long cells)
 
 static bool read_state(struct tui_app *app, struct ana_state_at *out)
 {
-    return app->rank_count && ana_state_at(app->job, app->cursor_rank, app->cursor_ns, out) && out->call;
+    const struct tui_row *row = cursor_row(app);
+    return row && row->is_rank && ana_state_at(app->job, app->cursor_rank, app->cursor_ns, out) && out->call;
 }
 
 static int go_to_other_end(struct tui_app *app)
@@ -316,17 +292,18 @@ static int go_to_other_end(struct tui_app *app)
         snprintf(app->message, sizeof app->message, "no message under the cursor whose other end was seen");
         return TUI_REDRAW;
     }
-    tui_app_choose_rank(app, state.other_index);
+    show_rank(app, state.other_index);
     move_cursor(app, state.other_begin_ns);
     return TUI_REDRAW;
 }
 
-/* Enter unfolds a group of ranks, or zooms so that the call under the cursor fills the middle of the range. */
+/* Enter opens a row of several ranks, or zooms so that the call under the cursor fills the middle of the range. */
 static int zoom_to_call(struct tui_app *app)
 {
     struct ana_state_at state;
-    if (own(app)->fold > 1) {
-        app->unfolded = true;
+    const struct tui_row *row = cursor_row(app);
+    if (row && !row->is_rank) {
+        tui_tree_toggle(app, row);
     } else if (read_state(app, &state)) {
         int64_t length = state.end_ns - state.begin_ns;
         app->cursor_ns = state.begin_ns + length / 2;
@@ -348,7 +325,7 @@ static int act_in_list(struct tui_app *app, enum tui_action action)
     else if (action == TUI_ACTION_DOWN)
         o->chosen += o->chosen + 1 < (int)s->standout_count;
     else if (action == TUI_ACTION_DEEPER && o->chosen < (int)s->standout_count) {
-        tui_app_choose_rank(app, s->standouts[o->chosen].index);
+        show_rank(app, s->standouts[o->chosen].index);
         move_cursor(app, s->standouts[o->chosen].at_ns);
     } else
         return TUI_UNHANDLED;
@@ -403,11 +380,14 @@ static int act_on_timeline(struct tui_app *app, enum tui_action action)
         return go_to_list(app);
     case TUI_ACTION_DEEPER:
         return zoom_to_call(app);
-    case TUI_ACTION_BACK:
-        if (!app->unfolded)
-            return TUI_UNHANDLED;
-        app->unfolded = false;
+    case TUI_ACTION_ROWS:
+        app->rows_by = app->tree.by % TUI_BY_RANK + 1;
         return TUI_REDRAW;
+    case TUI_ACTION_MEASURE:
+        own(app)->rows.heat = (own(app)->rows.heat + 1) % TUI_HEATS;
+        return TUI_REDRAW;
+    case TUI_ACTION_BACK:
+        return own(app)->rows.many && tui_tree_close(app) ? TUI_REDRAW : TUI_UNHANDLED;
     default:
         return TUI_UNHANDLED;
     }
@@ -418,11 +398,13 @@ static int click_timeline(struct tui_app *app, int x, int y)
     int64_t begin, end;
     x -= own(app)->drawn.x;
     y -= own(app)->drawn.y;
-    if (x < 0 || y < 0 || x >= own(app)->drawn.w || y >= own(app)->drawn.h)
+    if (x < 0 || y < 0 || x >= own(app)->drawn.w || y >= own(app)->drawn.h || !app->tree.rows)
         return TUI_UNHANDLED;
     tui_app_range(app, &begin, &end);
-    move_rank(app, y + (long)app->picture_top -
-                       (long)(tui_app_shown_position(app, app->cursor_rank) / (own(app)->fold ? own(app)->fold : 1)));
+    const struct tui_row *row = &app->tree.row[tui_timeline_row(&own(app)->rows, own(app)->first + (size_t)y)];
+    if (row == cursor_row(app) && !row->is_rank && x == find_cursor_column(app, begin, end))
+        return zoom_to_call(app);
+    tui_tree_choose(app, row);
     app->cursor_at_end = app->follow = false;
     app->cursor_ns = begin + (int64_t)(((double)x + 0.5) / own(app)->drawn.w * (double)(end - begin));
     return TUI_REDRAW;
@@ -448,7 +430,13 @@ static int drag_timeline(struct tui_app *app, int x, int y, int to_x, int to_y)
 
 static const struct tui_term_help terms[] = {
     {"cells",
-     "what took most of the cell's time in that rank; of a group of ranks: in their mean (Enter unfolds, Esc folds)"},
+     "what took most of the cell's time in that rank; of several ranks the share of their time that they wait (m: that "
+     "they are in MPI, or what took most)"},
+    {"rows",
+     "of more ranks than fit: who behaves alike is one row, x125: so many ranks, +9874: all others, and the most that "
+     "one of them waits; ! stands out; Enter opens, Esc closes, b: by node, by rank.  Alike: waiting, MPI, I/O and "
+     "NCCL take shares of time that differ by 5 points at most, in the same state"},
+    {"WAITS, CAUSED", "share of their time that they waited for others; how long others waited for them, together"},
     {"waiting", "time lost inside MPI because another rank was late: shown when it is most of the cell's time in MPI"},
     {"IN THIS WINDOW",
      "who was late, when the worst of it began, and what it cost the others: at least 0.5 % of all ranks' "
@@ -458,9 +446,16 @@ static const struct tui_term_help terms[] = {
     {"lines below", "the call under the cursor (or the last one before it), with its message or collective"},
     {NULL, NULL}};
 
+static void drop_own(void *data)
+{
+    struct own *o = data;
+    tui_timeline_rows_free(&o->rows);
+}
+
 const struct tui_view tui_view_timeline = {
     .title = "Timeline",
     .own_size = sizeof(struct own),
+    .drop = drop_own,
     .about = "What did each rank spend its time on?  + and - zoom at the cursor, from hours to a microsecond.  Enter: "
              "the call "
              "under the cursor.",

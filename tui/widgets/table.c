@@ -45,14 +45,17 @@ struct sort_key {
     double number;
     char text[48];
     uint32_t row;
-    bool is_text, descending;
+    int level;
+    bool is_text, descending, pinned;
+    const struct sort_key *parent;
 };
 
 /* Unknown values come last in both orders; equal values keep the order of the rows. */
-static int compare_keys(const void *pa, const void *pb)
+static int compare_siblings(const struct sort_key *a, const struct sort_key *b)
 {
-    const struct sort_key *a = pa, *b = pb;
     int order = 0;
+    if (a->pinned != b->pinned)
+        return a->pinned ? -1 : 1;
     if (a->is_text && isnan(a->number) && isnan(b->number)) {
         order = strcasecmp(a->text, b->text);
     } else if (isnan(a->number) || isnan(b->number)) {
@@ -66,27 +69,75 @@ static int compare_keys(const void *pa, const void *pb)
     return (a->row > b->row) - (a->row < b->row);
 }
 
+/* Rows below each other follow the one above them, which stands where its own value says. */
+static int compare_keys(const void *pa, const void *pb)
+{
+    const struct sort_key *a = *(const struct sort_key *const *)pa, *b = *(const struct sort_key *const *)pb;
+    int deeper = a->level - b->level;
+    while (a->level > b->level)
+        a = a->parent;
+    while (b->level > a->level)
+        b = b->parent;
+    if (a == b)
+        return deeper;
+    while (a->parent != b->parent) {
+        a = a->parent;
+        b = b->parent;
+    }
+    return compare_siblings(a, b);
+}
+
+/* The key of a row among the first n, which are by row, ascending; NULL: it has none. */
+static const struct sort_key *find_key(const struct sort_key *keys, size_t n, size_t row)
+{
+    size_t low = 0;
+    while (low < n) {
+        size_t middle = low + (n - low) / 2;
+        if (keys[middle].row == row)
+            return &keys[middle];
+        if (keys[middle].row < row)
+            low = middle + 1;
+        else
+            n = middle;
+    }
+    return NULL;
+}
+
+static void make_key(const struct tui_table *table, const struct tui_table_spec *spec, const void *data, uint32_t row,
+                     struct sort_key *out)
+{
+    *out = (struct sort_key){.number = NAN, .row = row, .pinned = spec->pinned && spec->pinned(data, row)};
+    if (table->sort < 0)
+        return;
+    struct tui_value value;
+    const struct tui_column *column = &spec->columns[table->sort];
+    tui_table_text(spec, data, row, table->sort, &value);
+    out->number = value.number;
+    out->is_text = is_text(column);
+    out->descending = is_ascending(column) == table->inverted;
+    snprintf(out->text, sizeof out->text, "%.47s", value.text);
+}
+
 static void sort_rows(struct tui_table *table, const struct tui_table_spec *spec, const void *data)
 {
-    if (table->sort < 0 || table->count < 2)
+    if ((table->sort < 0 && !spec->pinned) || table->count < 2)
         return;
     struct sort_key *keys = malloc(table->count * sizeof *keys);
-    if (!keys)
-        return; /* unsorted is better than nothing */
-    const struct tui_column *column = &spec->columns[table->sort];
-    for (size_t i = 0; i < table->count; i++) {
-        struct tui_value value;
-        tui_table_text(spec, data, table->order[i], table->sort, &value);
-        keys[i] = (struct sort_key){.number = value.number,
-                                    .row = table->order[i],
-                                    .is_text = is_text(column),
-                                    .descending = is_ascending(column) == table->inverted};
-        snprintf(keys[i].text, sizeof keys[i].text, "%.47s", value.text);
+    const struct sort_key **order = malloc(table->count * sizeof *order);
+    for (size_t i = 0; keys && order && i < table->count; i++) {
+        make_key(table, spec, data, table->order[i], &keys[i]);
+        size_t above = spec->parent ? spec->parent(data, table->order[i]) : SIZE_MAX;
+        keys[i].parent = above == SIZE_MAX ? NULL : find_key(keys, i, above);
+        keys[i].level = keys[i].parent ? keys[i].parent->level + 1 : 0;
+        order[i] = &keys[i];
     }
-    qsort(keys, table->count, sizeof *keys, compare_keys);
-    for (size_t i = 0; i < table->count; i++)
-        table->order[i] = keys[i].row;
+    if (keys && order) { /* else unsorted, which is better than nothing */
+        qsort(order, table->count, sizeof *order, compare_keys);
+        for (size_t i = 0; i < table->count; i++)
+            table->order[i] = order[i]->row;
+    }
     free(keys);
+    free(order);
 }
 
 /* Places the columns: column i begins at out[i] and is wide[i] wide.  Returns how many columns fit. */

@@ -48,6 +48,9 @@ struct tui_table_spec {
     uint64_t (*identity)(const void *data, size_t row); /* the cursor follows it when rows move */
     bool (*tagged)(const void *data, size_t row);       /* may be NULL: no row is tagged */
     bool (*hidden)(const void *data, size_t row);       /* the row is folded away; may be NULL */
+    /* Of a tree: the row above it, a smaller number; SIZE_MAX: none.  Only siblings are sorted.  May be NULL. */
+    size_t (*parent)(const void *data, size_t row);
+    bool (*pinned)(const void *data, size_t row); /* it comes first, whatever is sorted by; may be NULL */
 };
 
 /* Fills a cell in from a row's metric: its words, or its number.  `row` and `whole` are as the metric wants them. */

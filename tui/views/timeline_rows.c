@@ -1,0 +1,273 @@
+#include "tui/views/timeline_rows.h"
+#include "tui/widgets/plot.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PLAIN_LEFT = 8, LEFT = 17, RIGHT = 15, WIDE = 56 };
+
+void tui_timeline_rows(struct tui_app *app, struct timeline_rows *rows, size_t fit)
+{
+    const struct tui_tree *tree = &app->tree;
+    tui_tree_update(app, app->rows_by, fit, true);
+    rows->many = tree->by != TUI_BY_RANK || tree->rows > fit;
+    rows->lines = tree->rows;
+    rows->most = SIZE_MAX;
+    for (size_t i = 0; i < tree->rows; i++)
+        if (tree->row[i].rest && !tree->row[i].open && !tree->row[i].is_rank) {
+            rows->most = i + 1;
+            rows->lines++;
+            return;
+        }
+}
+
+int tui_timeline_left(const struct timeline_rows *rows)
+{
+    return rows->many ? LEFT : PLAIN_LEFT;
+}
+
+int tui_timeline_right(const struct timeline_rows *rows, int width)
+{
+    return rows->many && width >= WIDE ? RIGHT : 1;
+}
+
+size_t tui_timeline_row(const struct timeline_rows *rows, size_t line)
+{
+    return line >= rows->most ? line - 1 : line;
+}
+
+size_t tui_timeline_line(const struct timeline_rows *rows, size_t row)
+{
+    return row >= rows->most ? row + 1 : row;
+}
+
+static enum tui_heat heat_of(const struct tui_app *app, const struct timeline_rows *rows)
+{
+    bool shares = rows->many && app->tree.by != TUI_BY_RANK;
+    return rows->heat ? rows->heat : shares ? TUI_HEAT_WAITING : TUI_HEAT_CATEGORY;
+}
+
+/* ---- cells ------------------------------------------------------------------------------------------------------- */
+
+/* Of a filter, what it takes shows wherever there is some of it, and all else stays blank. */
+static void leave_filtered(size_t n, struct ana_timeline_cell *cell)
+{
+    const float least = 0.02f;
+    for (size_t i = 0; i < n; i++) {
+        if (1 - cell[i].share[TRC_CAT_COMPUTE] < least)
+            cell[i] = (struct ana_timeline_cell){0};
+        cell[i].share[TRC_CAT_COMPUTE] = 0;
+    }
+}
+
+static void read_lines(struct tui_app *app, struct timeline_rows *rows, const struct timeline_key *key)
+{
+    for (size_t i = 0; i < key->lines; i++) {
+        size_t line = key->top + i;
+        const struct tui_row *row = &app->tree.row[tui_timeline_row(rows, line)];
+        struct ana_timeline_cell *cells = rows->cell + i * key->columns;
+        bool most_follows = line + 1 == rows->most && i + 1 < key->lines;
+        if (line != rows->most)
+            ana_timeline_of(app->job, row->member, row->count, key->begin_ns, key->end_ns, key->columns, cells,
+                            most_follows ? cells + key->columns : NULL);
+        else if (i == 0) /* the line above it is out of view */
+            ana_timeline_of(app->job, row->member, row->count, key->begin_ns, key->end_ns, key->columns, NULL, cells);
+        if (key->filtered && line != rows->most)
+            leave_filtered(key->columns, cells);
+    }
+}
+
+bool tui_timeline_read(struct tui_app *app, struct timeline_rows *rows, size_t top, size_t visible, size_t columns)
+{
+    struct timeline_key key = {.version = app->tree.version, .summaries = app->summaries, .top = top, .lines = visible};
+    key.columns = columns;
+    key.filtered = app->filter_words[0] != 0;
+    tui_app_range(app, &key.begin_ns, &key.end_ns);
+    const struct timeline_key *old = &rows->key;
+    if (rows->cell && old->version == key.version && old->summaries == key.summaries && old->top == top &&
+        old->lines == visible && old->columns == columns && old->begin_ns == key.begin_ns &&
+        old->end_ns == key.end_ns && old->filtered == key.filtered)
+        return true;
+    free(rows->cell);
+    rows->cell = calloc(visible * columns + 1, sizeof *rows->cell);
+    if (!rows->cell)
+        return false;
+    rows->key = key;
+    read_lines(app, rows, &key);
+    return true;
+}
+
+const struct ana_timeline_cell *tui_timeline_cells(const struct timeline_rows *rows, size_t i)
+{
+    return rows->cell + i * rows->key.columns;
+}
+
+void tui_timeline_rows_free(struct timeline_rows *rows)
+{
+    free(rows->cell);
+    *rows = (struct timeline_rows){0};
+}
+
+/* ---- drawing ----------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    float from;
+    const char *name;
+    enum tui_style style;
+    uint32_t ch;
+} shades[] = {{0, "below 5", TUI_STYLE_DIM, 0xb7},
+              {0.05f, "5", TUI_STYLE_HEAT_1, 0x2591},
+              {0.15f, "15", TUI_STYLE_HEAT_2, 0x2592},
+              {0.25f, "25", TUI_STYLE_HEAT_3, 0x2593},
+              {0.5f, "50", TUI_STYLE_HEAT_4, 0x2588}};
+enum { SHADES = sizeof shades / sizeof *shades };
+
+/* The share that is shaded; NAN: nothing is known. */
+static float share_of(const struct ana_timeline_cell *cell, enum tui_heat heat)
+{
+    float known = 0;
+    for (int c = 0; c < TRC_CATEGORIES; c++)
+        known += cell->share[c];
+    return known <= 0 ? NAN : heat == TUI_HEAT_WAITING ? cell->waiting : 1 - cell->share[TRC_CAT_COMPUTE];
+}
+
+/* Draws a cell; returns its category as a bit. */
+static unsigned draw_cell(struct tui_grid *grid, struct tui_rect area, int x, const struct ana_timeline_cell *cell,
+                          enum tui_heat heat, bool cursor)
+{
+    if (heat == TUI_HEAT_CATEGORY) {
+        int best = tui_cell_category(cell);
+        const struct tui_category *category = tui_category(best);
+        tui_put_char(grid, area, x, 0,
+                     cursor     ? TUI_STYLE_CURSOR
+                     : best < 0 ? TUI_STYLE_DIM
+                                : category->style,
+                     best < 0 ? (cursor ? '+' : ' ') : category->ch);
+        return best < 0 ? 0 : 1u << best;
+    }
+    float share = share_of(cell, heat);
+    int s = SHADES - 1;
+    while (s > 0 && !(share >= shades[s].from))
+        s--;
+    tui_put_char(grid, area, x, 0, cursor ? TUI_STYLE_CURSOR : shades[s].style,
+                 !isnan(share) ? shades[s].ch
+                 : cursor      ? '+'
+                               : ' ');
+    return isnan(share) ? 0 : 1u << TUI_CATEGORIES;
+}
+
+/* Draws how much of its time a row waits, and how long others waited for it. */
+static void draw_sums(const struct tui_app *app, const struct tui_row *row, struct tui_grid *grid, struct tui_rect rect)
+{
+    double waits = 0, seen = 0, caused = 0;
+    char text[ANA_TEXT];
+    for (size_t i = 0; i < row->count; i++) {
+        const struct ana_rank_stat *stat = tui_app_stat(app, row->member[i]);
+        if (!stat || !stat->counted || stat->waiting_ns < 0)
+            continue;
+        waits += (double)stat->waiting_ns;
+        seen += (double)ana_rank_seen_ns(stat);
+        caused += stat->caused_ns > 0 ? (double)stat->caused_ns : 0;
+    }
+    tui_put_right(grid, rect, 6, 0, TUI_STYLE_NORMAL,
+                  ana_number(text, sizeof text, ANA_SHARE, seen > 0 ? waits / seen : NAN, true));
+    tui_put_right(grid, rect, RIGHT - 1, 0, TUI_STYLE_NORMAL,
+                  ana_number(text, sizeof text, ANA_NS, seen > 0 ? caused : NAN, true));
+}
+
+static void draw_name(const struct tui_app *app, const struct timeline_rows *rows, struct tui_grid *grid,
+                      struct tui_rect label, size_t line, bool here)
+{
+    const struct tui_row *row = &app->tree.row[tui_timeline_row(rows, line)];
+    char name[ANA_TEXT], place[80];
+    enum tui_style style = here ? TUI_STYLE_CURSOR : row->odd && rows->many ? TUI_STYLE_NOTABLE : TUI_STYLE_AXIS;
+    if (line == rows->most) {
+        tui_put(grid, label, 7, 0, TUI_STYLE_AXIS, "their max");
+        return;
+    }
+    if (here)
+        tui_fill(grid, (struct tui_rect){label.x, label.y, label.w - 1, 1}, TUI_STYLE_CURSOR, ' ');
+    tui_put_right(grid, label, PLAIN_LEFT - 2, 0, style, tui_tree_name(app, row, name, sizeof name));
+    if (!rows->many)
+        return;
+    if (row->odd)
+        tui_put(grid, label, 0, 0, here ? TUI_STYLE_CURSOR : TUI_STYLE_NOTABLE, "!");
+    struct tui_rect right = {label.x + PLAIN_LEFT - 1 + row->level, label.y, label.w - PLAIN_LEFT - row->level, 1};
+    tui_put(grid, right, 0, 0, style,
+            row->rest && !row->open ? "others" : tui_tree_place(app, row, place, sizeof place));
+}
+
+unsigned tui_timeline_draw(const struct tui_app *app, const struct timeline_rows *rows, struct tui_grid *grid,
+                           struct tui_rect area, size_t i, int at, bool here)
+{
+    size_t line = rows->key.top + i;
+    int left = tui_timeline_left(rows), y = area.y + (int)i;
+    const struct ana_timeline_cell *cells = tui_timeline_cells(rows, i);
+    enum tui_heat heat = heat_of(app, rows);
+    struct tui_rect cell_row = {area.x, y, area.w, 1};
+    if (line == rows->most && heat == TUI_HEAT_CATEGORY)
+        heat = TUI_HEAT_MPI;
+    draw_name(app, rows, grid, (struct tui_rect){area.x - left, y, left, 1}, line, here);
+    unsigned seen = 0;
+    for (int x = 0; x < area.w; x++)
+        seen |= draw_cell(grid, cell_row, x, &cells[x], heat, here && x == at);
+    if (rows->many && line != rows->most && area.x + area.w + RIGHT <= grid->cols)
+        draw_sums(app, &app->tree.row[tui_timeline_row(rows, line)], grid,
+                  (struct tui_rect){area.x + area.w, y, RIGHT, 1});
+    return seen;
+}
+
+void tui_timeline_titles(const struct tui_app *app, const struct timeline_rows *rows, struct tui_grid *grid,
+                         struct tui_rect area)
+{
+    int left = tui_timeline_left(rows);
+    struct tui_rect title = {area.x - left, area.y - 1, left, 1};
+    static const char *const by[] = {
+        [TUI_BY_BEHAVIOUR] = "by behaviour", [TUI_BY_NODE] = "by node", [TUI_BY_RANK] = "rank"};
+    if (!rows->many) {
+        tui_put_right(grid, title, PLAIN_LEFT - 2, 0, TUI_STYLE_LABEL, "rank");
+        return;
+    }
+    tui_put(grid, title, 2, 0, TUI_STYLE_LABEL, by[app->tree.by]);
+    if (area.x + area.w + RIGHT <= grid->cols) {
+        struct tui_rect right = {area.x + area.w, area.y - 1, RIGHT, 1};
+        tui_put_right(grid, right, 6, 0, TUI_STYLE_LABEL, "WAITS");
+        tui_put_right(grid, right, RIGHT - 1, 0, TUI_STYLE_LABEL, "CAUSED");
+    }
+}
+
+void tui_timeline_shades(const struct tui_app *app, const struct timeline_rows *rows, struct tui_grid *grid,
+                         struct tui_rect rect)
+{
+    enum tui_heat heat = heat_of(app, rows);
+    int x = tui_put(grid, rect, 1, 0, TUI_STYLE_LABEL, heat == TUI_HEAT_WAITING ? "waiting: " : "in MPI: ");
+    for (int s = 0; s < SHADES; s++) {
+        tui_put_char(grid, rect, x, 0, shades[s].style, shades[s].ch);
+        x = tui_putf(grid, rect, x + 2, 0, TUI_STYLE_NORMAL, "%s%s", shades[s].name, s + 1 < SHADES ? "  " : " %");
+    }
+    const char *keys = "Enter opens  b: rows  m: shades";
+    if (x + 2 + tui_columns(keys) <= rect.w)
+        tui_put_right(grid, rect, rect.w - 1, 0, TUI_STYLE_DIM, keys);
+}
+
+void tui_timeline_words(const struct tui_app *app, const struct timeline_rows *rows, size_t line, int column,
+                        char *first, size_t first_size, char *second, size_t second_size)
+{
+    const struct tui_row *row = &app->tree.row[tui_timeline_row(rows, line)];
+    char place[80], waits[ANA_TEXT], mpi[ANA_TEXT], computes[ANA_TEXT];
+    first[0] = second[0] = 0;
+    if (line < rows->key.top || line >= rows->key.top + rows->key.lines || column < 0 ||
+        column >= (int)rows->key.columns)
+        return;
+    const struct ana_timeline_cell *cell = tui_timeline_cells(rows, line - rows->key.top) + column;
+    snprintf(first, first_size, "%zu ranks on %s%s", row->count, tui_tree_place(app, row, place, sizeof place),
+             app->tree.by == TUI_BY_BEHAVIOUR && row->level == 0 ? " that behave alike" : "");
+    if (isnan(share_of(cell, TUI_HEAT_MPI)))
+        snprintf(second, second_size, "nothing is known of this time");
+    else
+        snprintf(second, second_size, "here: %s waiting, %s in MPI besides, %s computing",
+                 ana_number(waits, sizeof waits, ANA_SHARE, cell->waiting, false),
+                 ana_number(mpi, sizeof mpi, ANA_SHARE,
+                            fmax(0, 1 - (double)cell->share[TRC_CAT_COMPUTE] - (double)cell->waiting), false),
+                 ana_number(computes, sizeof computes, ANA_SHARE, cell->share[TRC_CAT_COMPUTE], false));
+}

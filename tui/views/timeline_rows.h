@@ -1,0 +1,68 @@
+/* The rows of the timeline: a rank each or, of many, rows of the tree of ranks with shares of time as shades. */
+#ifndef TUI_TIMELINE_ROWS_H
+#define TUI_TIMELINE_ROWS_H
+
+#include "tui/app/app.h"
+#include "tui/widgets/plot_category.h"
+
+enum tui_heat { TUI_HEAT_AUTO, TUI_HEAT_WAITING, TUI_HEAT_MPI, TUI_HEAT_CATEGORY, TUI_HEATS };
+
+/* What the cells that were read last are of. */
+struct timeline_key {
+    unsigned version, summaries;
+    int64_t begin_ns, end_ns;
+    size_t top, lines, columns;
+    bool filtered;
+};
+
+struct timeline_rows {
+    enum tui_heat heat;             /* as the user wants it */
+    bool many;                      /* some row is not just a rank, or not all ranks can be seen */
+    size_t lines;                   /* all: rows of the tree, and one for the most of the rest */
+    size_t most;                    /* that line; SIZE_MAX: none */
+    struct ana_timeline_cell *cell; /* of the lines in view, `columns` each */
+    struct timeline_key key;
+};
+
+/* Brings the rows up to date; up to `fit` ranks are rows of their own unless the user wants something else. */
+void tui_timeline_rows(struct tui_app *app, struct timeline_rows *rows, size_t fit);
+
+/* Columns left of the cells. */
+int tui_timeline_left(const struct timeline_rows *rows);
+
+/* Columns right of them, in a view that is `width` wide. */
+int tui_timeline_right(const struct timeline_rows *rows, int width);
+
+/* The row of the tree that a line shows. */
+size_t tui_timeline_row(const struct timeline_rows *rows, size_t line);
+
+/* The line of a row of the tree. */
+size_t tui_timeline_line(const struct timeline_rows *rows, size_t row);
+
+/* Reads the cells of `visible` lines from `top` on, unless they are there already.  False: out of memory. */
+bool tui_timeline_read(struct tui_app *app, struct timeline_rows *rows, size_t top, size_t visible, size_t columns);
+
+/* The cells of line `i` of those in view. */
+const struct ana_timeline_cell *tui_timeline_cells(const struct timeline_rows *rows, size_t i);
+
+/* Draws a line in row y of `area`, with what stands beside it; column `at` is the cursor's, where it is `here`.  Returns the
+ * categories that it shows, a bit each. */
+unsigned tui_timeline_draw(const struct tui_app *app, const struct timeline_rows *rows, struct tui_grid *grid,
+                           struct tui_rect area, size_t i, int at, bool here);
+
+/* Draws the titles of what stands left and right of the cells. */
+void tui_timeline_titles(const struct tui_app *app, const struct timeline_rows *rows, struct tui_grid *grid,
+                         struct tui_rect area);
+
+/* Draws what shades mean, and the keys. */
+void tui_timeline_shades(const struct tui_app *app, const struct timeline_rows *rows, struct tui_grid *grid,
+                         struct tui_rect rect);
+
+/* Writes what a row of several ranks does at a column, in words. */
+void tui_timeline_words(const struct tui_app *app, const struct timeline_rows *rows, size_t line, int column,
+                        char *first, size_t first_size, char *second, size_t second_size);
+
+/* Frees what they have. */
+void tui_timeline_rows_free(struct timeline_rows *rows);
+
+#endif
