@@ -1,20 +1,23 @@
 /* Matrix: a row a sender, a column a receiver; a cell is a pair of ranks or of blocks of ranks. */
-#include "tui/widgets/plot.h"
 #include "tui/app/view.h"
+#include "tui/views/matrix_blocks.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows and columns around the cells, and the width of a cell with a shade and of one with a number. */
-enum { LEFT = 7, ABOVE = 2, BELOW = 3, SHADE = 2, NUMBER = 9 };
+/* Rows and columns around the cells; the width of a cell with a shade, of one with a number, and of one that shares its
+ * row with the one below it. */
+enum { LEFT = 7, ABOVE = 2, BELOW = 3, SHADE = 2, NUMBER = 9, HALF = 1, LABELS = 8 };
 
 enum measure { BYTES, MESSAGES, SIZE, LATENCY, MEASURES };
 
 struct own {
     enum measure measure;
-    size_t fold;           /* ranks a cell is wide and high */
-    int cell;              /* columns of a cell */
-    size_t left;           /* first rank in view, across */
+    struct matrix_blocks blocks;
+    int cell;              /* columns of a cell: SHADE, NUMBER or HALF */
+    size_t top, left;      /* first blocks in view */
+    size_t down, across;   /* blocks in view */
+    bool met;              /* the cursor was put on a pair that exchanged something */
     struct tui_rect drawn; /* where the picture stands */
 };
 
@@ -29,12 +32,7 @@ static const struct {
 } measures[MEASURES] = {
     {"bytes", ANA_BYTES}, {"messages", ANA_COUNT}, {"mean size", ANA_BYTES}, {"latency p50", ANA_NS}};
 
-struct block {
-    double bytes, messages;
-    double latency, latency_messages; /* sum of p50 x messages and of messages, of pairs whose latency is known */
-};
-
-static double measure_block(const struct tui_app *app, const struct block *b)
+static double measure_block(const struct tui_app *app, const struct matrix_sum *b)
 {
     if (b->messages <= 0)
         return NAN;
@@ -59,43 +57,69 @@ static size_t clamp_top(size_t cursor, size_t top, size_t shown, size_t n)
     return top + shown > n ? (n > shown ? n - shown : 0) : top;
 }
 
-/* Chooses the ranks a cell and the first ranks in view; says how many cells fit. */
-static void place_matrix(struct tui_app *app, struct tui_rect rect, size_t *down, size_t *across)
+/* Chooses how wide cells are; returns how many blocks fit down and across. */
+static size_t choose_cell(struct own *o, size_t n, size_t h, struct tui_rect rect, bool ascii)
 {
+    size_t w = rect.w > LEFT + 1 ? (size_t)(rect.w - LEFT - 1) : 0;
+    o->cell = n <= h && n * NUMBER <= w ? NUMBER : (n <= h && n * SHADE <= w) || ascii ? SHADE : HALF;
+    if (o->cell == HALF)
+        h *= 2;
+    w /= (size_t)o->cell;
+    return h < w ? h : w;
+}
+
+/* Puts the cursor on the partner that its rank sends most to; later it is the user's. */
+static void meet_partner(struct tui_app *app)
+{
+    const struct ana_pair *best = NULL;
+    for (size_t i = 0; i < app->summary.pair_count; i++) {
+        const struct ana_pair *p = &app->summary.pairs[i];
+        if (p->source == app->cursor_rank && (!best || p->bytes > best->bytes))
+            best = p;
+    }
+    if (best && !own(app)->met)
+        app->cursor_peer = best->destination;
+    own(app)->met |= best != NULL;
+}
+
+/* Chooses the blocks, and those in view.  False: there is nothing to see. */
+static bool place_matrix(struct tui_app *app, struct tui_rect rect, bool ascii)
+{
+    struct own *o = own(app);
     size_t n = app->rank_count, h = rect.h > ABOVE + BELOW ? (size_t)(rect.h - ABOVE - BELOW) : 0;
     if (h && n == h + 1) /* one row too few: use the blank line */
         h = n;
-    own(app)->cell = n <= h && LEFT + 1 + (long)n * NUMBER <= rect.w ? NUMBER : SHADE;
-    size_t w = rect.w > LEFT + 1 ? (size_t)((rect.w - LEFT - 1) / own(app)->cell) : 0;
-    *down = *across = 0;
-    own(app)->fold = 1;
-    if (!n || !h || !w)
-        return;
-    size_t least = h < w ? h : w;
-    if (!app->unfolded)
-        own(app)->fold = (n + least - 1) / least;
-    size_t blocks = (n + own(app)->fold - 1) / own(app)->fold;
-    *down = blocks < h ? blocks : h;
-    *across = blocks < w ? blocks : w;
-    app->picture_top = app->unfolded ? clamp_top(app->cursor_rank, app->picture_top, *down, n) : 0;
-    own(app)->left = app->unfolded ? clamp_top(app->cursor_peer, own(app)->left, *across, n) : 0;
-    own(app)->drawn = (struct tui_rect){rect.x + LEFT, rect.y + ABOVE, (int)*across * own(app)->cell, (int)*down};
+    size_t fit = n && h ? choose_cell(o, n, h, rect, ascii) : 0;
+    if (!fit || !tui_matrix_cut(app, app->unfolded ? n : fit, &o->blocks))
+        return false;
+    size_t down = o->cell == HALF ? 2 * h : h, across = (size_t)((rect.w - LEFT - 1) / o->cell),
+           count = o->blocks.count;
+    o->down = count < down ? count : down;
+    o->across = count < across ? count : across;
+    o->top = clamp_top(tui_matrix_block(&o->blocks, app->cursor_rank), o->top, o->down, count);
+    o->left = clamp_top(tui_matrix_block(&o->blocks, app->cursor_peer), o->left, o->across, count);
+    int rows = o->cell == HALF ? (int)(o->down + 1) / 2 : (int)o->down;
+    o->drawn = (struct tui_rect){rect.x + LEFT, rect.y + ABOVE, (int)o->across * o->cell, rows};
+    return true;
 }
 
-static void name_block(const struct tui_app *app, size_t first, char *out, size_t size)
+static void name_block(const struct tui_app *app, size_t rank, char *out, size_t size)
 {
+    const struct matrix_blocks *blocks = &own(app)->blocks;
+    size_t block = tui_matrix_block(blocks, rank);
     struct ana_ranges ranges;
     ana_ranges_begin(&ranges, out, size, SIZE_MAX, false);
-    for (size_t i = first; i < first + own(app)->fold && i < app->rank_count; i++)
+    for (size_t i = blocks->edge[block]; i < blocks->edge[block + 1]; i++)
         ana_ranges_add(&ranges, ana_rank_id(&app->rank[i]));
     ana_ranges_end(&ranges);
 }
 
-static void draw_pair(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect, const struct block *b)
+static void draw_pair(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect,
+                      const struct matrix_sum *b)
 {
     char from[80], to[80], count[ANA_TEXT], bytes[ANA_TEXT], latency[ANA_TEXT], rate[ANA_TEXT];
-    name_block(app, app->cursor_rank / own(app)->fold * own(app)->fold, from, sizeof from);
-    name_block(app, app->cursor_peer / own(app)->fold * own(app)->fold, to, sizeof to);
+    name_block(app, app->cursor_rank, from, sizeof from);
+    name_block(app, app->cursor_peer, to, sizeof to);
     int x = tui_putf(grid, rect, 1, 0, TUI_STYLE_STRONG, "%s \xe2\x86\x92 %s  ", from, to);
     if (!b || b->messages <= 0) {
         tui_put(grid, rect, x, 0, TUI_STYLE_DIM, "no point-to-point messages");
@@ -110,128 +134,176 @@ static void draw_pair(const struct tui_app *app, struct tui_grid *grid, struct t
              ana_number(rate, sizeof rate, ANA_BYTES_PER_S, seconds > 0 ? b->bytes / seconds : NAN, true));
 }
 
+/* Values differ by powers of ten, and so do shades: of the largest value in view. */
+static const struct {
+    double from;
+    const char *name;
+    enum tui_style style;
+    uint32_t ch;
+} shades[] = {{0, "less", TUI_STYLE_HEAT_1, 0x2591},
+              {0.001, "from 0.1 %", TUI_STYLE_HEAT_2, 0x2592},
+              {0.01, "1 %", TUI_STYLE_HEAT_3, 0x2593},
+              {0.1, "10 %", TUI_STYLE_HEAT_4, 0x2588}};
+enum { SHADES = sizeof shades / sizeof *shades, NONE = 0, UNKNOWN = -1 };
+
 static void draw_legend(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect, double most)
 {
-    static const double steps[] = {0.01, 0.1, 0.4, 0.75};
-    static const char *const names[] = {"less", "from 10 %", "40 %", "75 %"};
     char text[ANA_TEXT];
     int x = tui_put(grid, rect, 1, 0, TUI_STYLE_DIM, "\xc2\xb7 none  ");
-    for (int i = 0; i < 4; i++) {
-        enum tui_style style;
-        uint32_t ch = tui_plot_shade(steps[i], &style);
-        tui_put_char(grid, rect, x, 0, style, ch);
-        tui_put_char(grid, rect, x + 1, 0, style, ch);
-        x = tui_putf(grid, rect, x + 3, 0, TUI_STYLE_NORMAL, "%s  ", names[i]);
+    for (int i = 0; i < SHADES; i++) {
+        uint32_t ch = own(app)->cell == HALF ? 0x2588 : shades[i].ch;
+        tui_put_char(grid, rect, x, 0, shades[i].style, ch);
+        tui_put_char(grid, rect, x + 1, 0, shades[i].style, ch);
+        x = tui_putf(grid, rect, x + 3, 0, TUI_STYLE_NORMAL, "%s  ", shades[i].name);
     }
     if (most > 0)
         tui_putf(grid, rect, x, 0, TUI_STYLE_NORMAL, "of %s",
                  ana_number(text, sizeof text, measures[own(app)->measure].unit, most, true));
 }
 
-static void draw_axes(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect, size_t down,
-                      size_t across)
+/* The shade of a block as a number from 1 on; NONE, or UNKNOWN. */
+static int shade_of(const struct tui_app *app, const struct matrix_sum *b, double most)
 {
+    double v = measure_block(app, b);
+    int s = SHADES;
+    if (b->messages <= 0)
+        return NONE;
+    if (isnan(v))
+        return UNKNOWN;
+    while (s > 1 && !(most > 0 && v / most >= shades[s - 1].from))
+        s--;
+    return s;
+}
+
+static void draw_axes(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    const struct own *o = own(app);
     char name[ANA_TEXT];
-    int end = 0;
-    for (size_t i = 0; i < across; i++) {
-        size_t first = (own(app)->left + i) * own(app)->fold;
-        bool here = first / own(app)->fold == app->cursor_peer / own(app)->fold;
-        tui_app_rank_name(app, first, name, sizeof name);
-        int x = LEFT + (int)(i + 1) * own(app)->cell - tui_columns(name);
-        if (x > end && x + tui_columns(name) <= rect.w) {
-            tui_put(grid, rect, x, 1, here ? TUI_STYLE_CURSOR : TUI_STYLE_AXIS, name);
+    int end = 0, per_row = o->cell == HALF ? 2 : 1;
+    size_t at_column = tui_matrix_block(&o->blocks, app->cursor_peer);
+    size_t at_row = tui_matrix_block(&o->blocks, app->cursor_rank), nodes = 0;
+    for (size_t i = 0; i < o->across; i++)
+        nodes += tui_matrix_begins_node(app, &o->blocks, o->left + i);
+    bool by_node = nodes > 1 && nodes * LABELS / 2 <= o->across;
+    for (size_t i = 0; i < o->across; i++) {
+        size_t block = o->left + i;
+        tui_app_rank_name(app, o->blocks.edge[block], name, sizeof name);
+        int x = LEFT + (int)(i + 1) * o->cell - tui_columns(name);
+        bool wanted = o->cell != HALF || block == at_column ||
+                      (by_node ? tui_matrix_begins_node(app, &o->blocks, block) : block % LABELS == 0);
+        if (wanted && x > end && x + tui_columns(name) <= rect.w) {
+            tui_put(grid, rect, x, 1, block == at_column ? TUI_STYLE_CURSOR : TUI_STYLE_AXIS, name);
             end = x + tui_columns(name);
         }
     }
-    for (size_t i = 0; i < down; i++) {
-        size_t first = (app->picture_top + i) * own(app)->fold;
-        bool here = first / own(app)->fold == app->cursor_rank / own(app)->fold;
-        tui_put_right(grid, rect, LEFT - 1, ABOVE + (int)i, here ? TUI_STYLE_CURSOR : TUI_STYLE_AXIS,
-                      tui_app_rank_name(app, first, name, sizeof name));
+    for (int y = 0; y < o->drawn.h; y++) {
+        size_t block = o->top + (size_t)(y * per_row);
+        bool here = at_row >= block && at_row < block + (size_t)per_row;
+        tui_put_right(grid, rect, LEFT - 1, ABOVE + y, here ? TUI_STYLE_CURSOR : TUI_STYLE_AXIS,
+                      tui_app_rank_name(app, o->blocks.edge[here ? at_row : block], name, sizeof name));
     }
 }
 
 /* Draws a cell: a dot where no message was sent, a question mark where its measure is unknown. */
-static void draw_cell(const struct tui_app *app, struct tui_grid *grid, struct tui_rect cell, const struct block *b,
-                      double most, bool here)
+static void draw_cell(const struct tui_app *app, struct tui_grid *grid, struct tui_rect cell,
+                      const struct matrix_sum *b, double most, bool here)
 {
-    double v = measure_block(app, b);
-    bool known = b->messages > 0 && !isnan(v);
-    enum tui_style style = TUI_STYLE_DIM;
+    int shade = shade_of(app, b, most);
+    enum tui_style style = here ? TUI_STYLE_CURSOR : shade > NONE ? shades[shade - 1].style : TUI_STYLE_DIM;
+    uint32_t ch = shade > NONE ? shades[shade - 1].ch : shade == NONE ? 0xb7 : '?';
     char text[ANA_TEXT];
-    uint32_t ch = b->messages <= 0 ? 0xb7 : known ? tui_plot_shade(most > 0 && v > 0 ? v / most : 1e-9, &style) : '?';
-    if (here) {
-        style = TUI_STYLE_CURSOR;
+    if (here)
         tui_fill(grid, cell, style, ' ');
-    }
-    if (own(app)->cell == NUMBER && known)
+    if (own(app)->cell == NUMBER && shade > NONE)
         tui_put_right(grid, cell, cell.w, 0, style,
-                      ana_number(text, sizeof text, measures[own(app)->measure].unit, v, true));
+                      ana_number(text, sizeof text, measures[own(app)->measure].unit, measure_block(app, b), true));
     else
-        for (int x = b->messages > 0 && own(app)->cell == SHADE ? 0 : cell.w - 1; x < cell.w; x++)
+        for (int x = shade != NONE && own(app)->cell == SHADE ? 0 : cell.w - 1; x < cell.w; x++)
             tui_put_char(grid, cell, x, 0, style, ch);
+}
+
+/* Draws two blocks, one above the other, as halves of a cell: the stronger one in its colour, the other one behind. */
+static void draw_halves(struct tui_grid *grid, struct tui_rect cell, int above, int below)
+{
+    static const enum tui_style mixed[SHADES][SHADES] = {
+        [1] = {TUI_STYLE_HEAT_2_1},
+        [2] = {TUI_STYLE_HEAT_3_1, TUI_STYLE_HEAT_3_2},
+        [3] = {TUI_STYLE_HEAT_4_1, TUI_STYLE_HEAT_4_2, TUI_STYLE_HEAT_4_3}};
+    int strong = above > below ? above : below, weak = above > below ? below : above;
+    uint32_t half = above > below ? 0x2580 : 0x2584;
+    if (strong <= NONE)
+        tui_put_char(grid, cell, 0, 0, TUI_STYLE_DIM, weak == UNKNOWN ? '?' : 0xb7);
+    else if (weak <= NONE)
+        tui_put_char(grid, cell, 0, 0, shades[strong - 1].style, half);
+    else if (weak == strong)
+        tui_put_char(grid, cell, 0, 0, shades[strong - 1].style, 0x2588);
+    else
+        tui_put_char(grid, cell, 0, 0, mixed[strong - 1][weak - 1], half);
+}
+
+static void draw_cells(const struct tui_app *app, struct tui_grid *grid, const struct matrix_sum *sums, double most)
+{
+    const struct own *o = own(app);
+    static const struct matrix_sum nothing;
+    size_t at_row = tui_matrix_block(&o->blocks, app->cursor_rank) - o->top,
+           at_column = tui_matrix_block(&o->blocks, app->cursor_peer) - o->left;
+    size_t step = o->cell == HALF ? 2 : 1;
+    for (size_t r = 0; r < o->down; r += step)
+        for (size_t c = 0; c < o->across; c++) {
+            struct tui_rect cell = {o->drawn.x + (int)c * o->cell, o->drawn.y + (int)(r / step), o->cell, 1};
+            const struct matrix_sum *sum = &sums[r * o->across + c];
+            const struct matrix_sum *below = r + 1 < o->down ? sum + o->across : &nothing;
+            bool here = c == at_column && at_row >= r && at_row < r + step;
+            if (step == 1)
+                draw_cell(app, grid, cell, sum, most, here);
+            else if (here) /* the cursor's half is the ground of the other one */
+                tui_put_char(grid, cell, 0, 0, TUI_STYLE_CURSOR, at_row == r ? 0x2584 : 0x2580);
+            else
+                draw_halves(grid, cell, shade_of(app, sum, most), shade_of(app, below, most));
+        }
 }
 
 static void draw_matrix(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
-    const struct ana_summary *s = &app->summary;
-    size_t down, across;
-    place_matrix(app, rect, &down, &across);
-    struct block *blocks = calloc(down * across + 1, sizeof *blocks), cursor = {0};
-    if (!blocks)
+    struct own *o = own(app);
+    meet_partner(app);
+    if (!place_matrix(app, rect, grid->ascii))
         return;
-    size_t at_row = app->cursor_rank / own(app)->fold, at_column = app->cursor_peer / own(app)->fold;
-    for (size_t i = 0; i < s->pair_count; i++) {
-        const struct ana_pair *p = &s->pairs[i];
-        size_t row = p->source / own(app)->fold, column = p->destination / own(app)->fold;
-        struct block add = {(double)p->bytes, (double)p->messages, 0, 0};
-        if (!isnan(p->latency_p50_ns)) {
-            add.latency = p->latency_p50_ns * (double)p->messages;
-            add.latency_messages = (double)p->messages;
-        }
-        struct block *to = &blocks[down * across]; /* out of view */
-        if (row - app->picture_top < down && column - own(app)->left < across)
-            to = &blocks[(row - app->picture_top) * across + column - own(app)->left];
-        *to = (struct block){to->bytes + add.bytes, to->messages + add.messages, to->latency + add.latency,
-                             to->latency_messages + add.latency_messages};
-    }
+    struct matrix_sum *sums = tui_matrix_sums(app, &o->blocks, o->top, o->down, o->left, o->across);
+    if (!sums)
+        return;
     double most = 0;
-    for (size_t i = 0; i < down * across; i++) {
-        double v = measure_block(app, &blocks[i]);
-        if (v > most)
-            most = v;
-    }
-    for (size_t r = 0; r < down; r++)
-        for (size_t c = 0; c < across; c++) {
-            bool here = r + app->picture_top == at_row && c + own(app)->left == at_column;
-            struct tui_rect cell = {rect.x + LEFT + (int)c * own(app)->cell, rect.y + ABOVE + (int)r, own(app)->cell,
-                                    1};
-            draw_cell(app, grid, cell, &blocks[r * across + c], most, here);
-            if (here)
-                cursor = blocks[r * across + c];
-        }
-    free(blocks);
+    for (size_t i = 0; i < o->down * o->across; i++)
+        most = fmax(most, measure_block(app, &sums[i])); /* NAN is left out */
+    draw_cells(app, grid, sums, most);
     int x = tui_put(grid, rect, 1, 0, TUI_STYLE_LABEL, "sender \xe2\x86\x93  receiver \xe2\x86\x92");
-    x = tui_putf(grid, rect, x + 3, 0, TUI_STYLE_NORMAL, "shade: %s (m changes it)", measures[own(app)->measure].name);
-    if (own(app)->fold > 1 && x + 34 <= rect.w)
-        tui_putf(grid, rect, x + 2, 0, TUI_STYLE_DIM, "a cell is %zux%zu ranks", own(app)->fold, own(app)->fold);
-    draw_axes(app, grid, rect, down, across);
+    x = tui_putf(grid, rect, x + 3, 0, TUI_STYLE_NORMAL, "shade: %s (m%s)", measures[o->measure].name,
+                 o->blocks.most > 1 ? "" : " changes it");
+    if (o->blocks.most > 1 && x + 30 <= rect.w)
+        tui_putf(grid, rect, x + 2, 0, TUI_STYLE_DIM, "cells of %zux%zu ranks%s", o->blocks.most, o->blocks.most,
+                 o->blocks.nodes ? ", by node" : "");
+    draw_axes(app, grid, rect);
     struct tui_rect foot = {rect.x, rect.y + rect.h - 2, rect.w, 1};
-    draw_pair(app, grid, foot, &cursor);
+    size_t row = tui_matrix_block(&o->blocks, app->cursor_rank) - o->top,
+           column = tui_matrix_block(&o->blocks, app->cursor_peer) - o->left;
+    draw_pair(app, grid, foot, row < o->down && column < o->across ? &sums[row * o->across + column] : NULL);
     foot.y++;
     draw_legend(app, grid, foot, most);
+    free(sums);
 }
 
-static void move_cursor(size_t *cursor, long delta, size_t n)
+/* Moves a cursor by blocks, to the first rank of the one it comes to. */
+static void move_cursor(const struct tui_app *app, size_t *cursor, long delta)
 {
-    long to = (long)*cursor + delta;
-    *cursor = to < 0 ? 0 : to >= (long)n ? n - 1 : (size_t)to;
+    const struct matrix_blocks *blocks = &own(app)->blocks;
+    long last = (long)blocks->count - 1, to = (long)tui_matrix_block(blocks, *cursor) + delta;
+    if (blocks->count)
+        *cursor = blocks->edge[to < 0 ? 0 : to > last ? last : to];
 }
 
 static int act_on_matrix(struct tui_app *app, enum tui_action action)
 {
-    long fold = own(app)->fold ? (long)own(app)->fold : 1,
-         page = fold * (own(app)->drawn.h > 1 ? own(app)->drawn.h : 1);
+    long page = own(app)->down > 1 ? (long)own(app)->down : 1;
     size_t n = app->rank_count;
     if (!n)
         return TUI_UNHANDLED;
@@ -240,15 +312,15 @@ static int act_on_matrix(struct tui_app *app, enum tui_action action)
     switch (action) {
     case TUI_ACTION_UP:
     case TUI_ACTION_DOWN:
-        move_cursor(&app->cursor_rank, action == TUI_ACTION_UP ? -fold : fold, n);
+        move_cursor(app, &app->cursor_rank, action == TUI_ACTION_UP ? -1 : 1);
         return TUI_REDRAW;
     case TUI_ACTION_LEFT:
     case TUI_ACTION_RIGHT:
-        move_cursor(&app->cursor_peer, action == TUI_ACTION_LEFT ? -fold : fold, n);
+        move_cursor(app, &app->cursor_peer, action == TUI_ACTION_LEFT ? -1 : 1);
         return TUI_REDRAW;
     case TUI_ACTION_PAGE_UP:
     case TUI_ACTION_PAGE_DOWN:
-        move_cursor(&app->cursor_rank, action == TUI_ACTION_PAGE_UP ? -page : page, n);
+        move_cursor(app, &app->cursor_rank, action == TUI_ACTION_PAGE_UP ? -page : page);
         return TUI_REDRAW;
     case TUI_ACTION_FIRST:
     case TUI_ACTION_LAST:
@@ -258,7 +330,7 @@ static int act_on_matrix(struct tui_app *app, enum tui_action action)
         own(app)->measure = (own(app)->measure + 1) % MEASURES;
         return TUI_REDRAW;
     case TUI_ACTION_DEEPER:
-        if (fold > 1)
+        if (own(app)->blocks.most > 1)
             app->unfolded = true;
         else
             tui_app_open(app, TUI_VIEW_TIMELINE);
@@ -275,37 +347,46 @@ static int act_on_matrix(struct tui_app *app, enum tui_action action)
 
 static int click_matrix(struct tui_app *app, int x, int y)
 {
-    x -= own(app)->drawn.x;
-    y -= own(app)->drawn.y;
-    if (own(app)->cell < 1 || own(app)->fold < 1 || x < 0 || y < 0 || x >= own(app)->drawn.w || y >= own(app)->drawn.h)
+    struct own *o = own(app);
+    x -= o->drawn.x;
+    y -= o->drawn.y;
+    if (o->cell < 1 || x < 0 || y < 0 || x >= o->drawn.w || y >= o->drawn.h)
         return TUI_UNHANDLED;
-    size_t row = ((size_t)y + app->picture_top) * own(app)->fold,
-           column = ((size_t)(x / own(app)->cell) + own(app)->left) * own(app)->fold;
-    if (row >= app->rank_count || column >= app->rank_count)
+    size_t row = o->top + (size_t)y * (o->cell == HALF ? 2 : 1), column = o->left + (size_t)(x / o->cell);
+    if (row >= o->blocks.count || column >= o->blocks.count)
         return TUI_UNHANDLED;
-    if (app->cursor_rank / own(app)->fold == row / own(app)->fold &&
-        app->cursor_peer / own(app)->fold == column / own(app)->fold)
+    size_t at = tui_matrix_block(&o->blocks, app->cursor_rank);
+    if (at >= row && at < row + (o->cell == HALF ? 2 : 1) && tui_matrix_block(&o->blocks, app->cursor_peer) == column)
         return act_on_matrix(app, TUI_ACTION_DEEPER);
-    tui_app_choose_rank(app, row);
-    app->cursor_peer = column;
+    tui_app_choose_rank(app, o->blocks.edge[row]);
+    app->cursor_peer = o->blocks.edge[column];
     return TUI_REDRAW;
+}
+
+static void drop_own(void *data)
+{
+    struct own *o = data;
+    tui_matrix_free(&o->blocks);
 }
 
 static const struct tui_term_help terms[] = {
     {"cells",
      "point-to-point messages only, by ranks of the world; a cell is a pair of ranks (its number where there is room, "
-     "else a shade), or a block of pairs when not all fit (Enter unfolds it, Esc folds)"},
+     "else a shade, else half a cell), or a block of pairs when not all fit, whose edges are those of nodes (Enter "
+     "unfolds "
+     "it, Esc folds)"},
     {"bytes, messages", "sent from the row's rank to the column's rank"},
     {"mean size", "bytes / messages"},
     {"latency p50",
      "send begun to receive complete, half of the messages took no longer; of a block: the mean of its pairs, "
      "weighted by messages; ? where no message was seen at both ends"},
-    {"shade", "value / the largest value in view"},
+    {"shade", "value / the largest value in view, in powers of ten"},
     {NULL, NULL}};
 
 const struct tui_view tui_view_matrix = {
     .title = "Matrix",
     .own_size = sizeof(struct own),
+    .drop = drop_own,
     .about = "Who sends how much to whom?  Stencils show as diagonals, a hot rank as a cross.  Enter: the sender's "
              "timeline.",
     .terms = terms,
