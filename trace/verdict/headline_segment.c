@@ -37,20 +37,25 @@ static bool is_alike(const struct ana_segment_stat *segment, size_t index, bool 
 }
 
 /* Lists those that are late alike, and adds up what they cost. */
-static void list_late(const struct ana_segment_stat *segment, size_t count, bool regular, struct ana_late *late)
+static void list_late(const struct ana_job *job, const struct ana_segment_stat *segment, size_t count, bool regular,
+                      struct ana_late *late)
 {
-    double squares = 0;
-    *late = (struct ana_late){0};
+    double squares = 0, least_ns = segment->worst_ns;
+    *late = (struct ana_late){.worst = segment->worst_index, .one_host = true};
+    const char *host = ana_job_rank(job, late->worst)->host;
     for (size_t i = 0; i < count; i++) {
         if (!is_alike(segment, i, regular))
             continue;
         if (late->ranks < ANA_LATE_RANKS)
             late->rank[late->ranks] = i;
         late->ranks++;
+        late->one_host = late->one_host && strcmp(ana_job_rank(job, i)->host, host) == 0;
+        least_ns = fmin(least_ns, segment->by_rank_ns[i]);
         late->lost_ns += (double)segment->cost_by_rank_ns[i];
         late->waits += (double)segment->waits_by_rank[i];
         squares += segment->squares_by_rank[i];
     }
+    late->uneven = regular && segment->worst_ns - least_ns > 0.1 * (segment->worst_ns - segment->median_ns);
     late->times = squares > 0 ? late->lost_ns * late->lost_ns / squares : 0;
 }
 
@@ -90,13 +95,10 @@ static void say_ranks(const struct ana_job *job, const struct ana_late *late, ch
 {
     size_t named = late->ranks < ANA_LATE_RANKS ? late->ranks : ANA_LATE_RANKS;
     size_t step = named > 1 ? late->rank[1] - late->rank[0] : 0;
-    bool even = named > 3 && step > 1, one_host = true;
+    bool even = named > 3 && step > 1;
     struct ana_ranges ranges;
-    const char *host = ana_job_rank(job, late->rank[0])->host;
-    for (size_t i = 1; i < named; i++) {
+    for (size_t i = 1; i < named; i++)
         even = even && late->rank[i] - late->rank[i - 1] == step;
-        one_host = one_host && strcmp(ana_job_rank(job, late->rank[i])->host, host) == 0;
-    }
     ana_ranges_begin(&ranges, out, size, ANA_RANGES_MOST, false);
     for (size_t i = 0; i < (even ? 2 : named); i++)
         ana_ranges_add(&ranges, ana_rank_id(ana_job_rank(job, late->rank[i])));
@@ -108,8 +110,10 @@ static void say_ranks(const struct ana_job *job, const struct ana_late *late, ch
                                                           : "th";
     if (even)
         at += (size_t)snprintf(out + at, size - at, ", ... every %zu%s", step, th);
-    if (one_host && ana_job_info(job).hosts > 1 && at < size)
-        snprintf(out + at, size - at, ", %s", host);
+    if (late->one_host && ana_job_info(job).hosts > 1 && at < size)
+        at += (size_t)snprintf(out + at, size - at, ", %s", ana_job_rank(job, late->worst)->host);
+    if (late->uneven && at < size)
+        snprintf(out + at, size - at, "; most of all %s", ana_rank_label(job, late->worst).text);
 }
 
 /* "between app.c:20 and app.c:30", "in solve, between ..". */
@@ -160,11 +164,11 @@ static void say_times(const struct ana_segment_stat *segment, size_t count, cons
         return;
     }
     ana_spoken(takes, sizeof takes, segment->worst_ns);
+    const char *verb = late->ranks == 1 ? "computes" : late->uneven ? "compute up to" : "compute";
     if (isnan(others))
-        snprintf(out, size, "compute%s %s %s, where no other does", late->ranks > 1 ? "" : "s", takes, where);
+        snprintf(out, size, "%s %s %s, where no other does", verb, takes, where);
     else
-        snprintf(out, size, "compute%s %s %s, others %s", late->ranks > 1 ? "" : "s", takes, where,
-                 ana_spoken(usual, sizeof usual, others));
+        snprintf(out, size, "%s %s %s, others %s", verb, takes, where, ana_spoken(usual, sizeof usual, others));
 }
 
 bool ana_late_segment(const struct ana_job *job, const struct ana_summary *s, struct ana_late *late, char *text,
@@ -174,7 +178,7 @@ bool ana_late_segment(const struct ana_job *job, const struct ana_summary *s, st
     if (!segment || !segment->from.call || segment->cost_ns <= 0 || s->selection.ranks)
         return false;
     bool regular = is_regular(segment, job->count);
-    list_late(segment, job->count, regular, late);
+    list_late(job, segment, job->count, regular, late);
     late->next_ns = next_worst(s, job->count, regular);
     double part = late->lost_ns / charged_ns(s); /* the latest waits have not been followed yet */
     late->share = part * ana_lost_share(s);

@@ -145,6 +145,8 @@ struct ana_samples {
 #define ANA_LATE_RANKS 64u /* that are named one by one */
 struct ana_late {
     size_t rank[ANA_LATE_RANKS], ranks; /* the first of them by index; all of them */
+    size_t worst;                       /* who takes longest */
+    bool one_host, uneven;              /* all are on one; some take much less longer than the worst */
     double share;                       /* of all ranks' time, as far as it was analysed */
     double times;             /* that one rank waited for it, were all waits alike: what one long wait adds is 1 */
     double lost_ns;           /* to it, by all others together */
