@@ -85,7 +85,9 @@ static void refresh_job(struct loop *l, int64_t budget_ns)
 {
     struct tui_app *app = l->app;
     bool lines = !app->frozen && tui_lines_came(); /* before the refresh, whose verdict then has them */
-    bool moved = !app->frozen && (ana_job_refresh(app->job) || lines);
+    /* The files of a job that has ended stay as they are while their events are read for the first time. */
+    bool still = l->done > 0 && l->done < 1 && tui_app_ended(app);
+    bool moved = !app->frozen && ((!still && ana_job_refresh(app->job)) || lines);
     if ((!app->frozen || l->done < 1) && !app->halted)
         l->done = ana_job_advance(app->job, budget_ns);
     if (moved || (!tui_app_ended(app) && !app->frozen) || app->analysed < l->done || l->done < 1) {

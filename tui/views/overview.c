@@ -7,8 +7,15 @@
 
 #include <string.h>
 
+enum { GRAPH = 512 }; /* columns at most */
+
 struct own {
     struct tui_rect strip; /* where the ranks are drawn */
+    /* The graphs as they were drawn last, and what they are of: they take all ranks. */
+    unsigned summaries;
+    int64_t begin_ns, end_ns;
+    int columns;
+    double series[ANA_SERIES_KINDS][GRAPH];
 };
 
 static struct own *own(const struct tui_app *app)
@@ -158,6 +165,22 @@ static void sum_rates(const struct tui_app *app, double out[4])
     out[3] = sum[3] / app->whole.wall_ns;
 }
 
+/* Reads the graphs, n columns wide, unless they are known. */
+static void read_series(const struct tui_app *app, int n)
+{
+    struct own *o = own(app);
+    struct ana_selection selection = tui_app_selection(app);
+    tui_app_range(app, &selection.begin_ns, &selection.end_ns);
+    if (o->columns == n && o->summaries == app->summaries && o->begin_ns == selection.begin_ns &&
+        o->end_ns == selection.end_ns)
+        return;
+    ana_series(app->job, selection, (size_t)n, (double *[]){o->series[0], o->series[1], o->series[2], o->series[3]});
+    o->columns = n;
+    o->summaries = app->summaries;
+    o->begin_ns = selection.begin_ns;
+    o->end_ns = selection.end_ns;
+}
+
 static void draw_graphs(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     static const struct {
@@ -169,15 +192,13 @@ static void draw_graphs(const struct tui_app *app, struct tui_grid *grid, struct
                                   [ANA_SERIES_RECEIVED] = {"recv", ANA_BYTES_PER_S, TUI_STYLE_RECEIVED, 0},
                                   [ANA_SERIES_CALLS] = {"calls", ANA_PER_S, TUI_STYLE_RATE, 0},
                                   [ANA_SERIES_MPI_SHARE] = {"in MPI", ANA_SHARE, TUI_STYLE_NOTABLE, 1}};
-    enum { LEFT = 20, MOST = 512 };
-    double now[ANA_SERIES_KINDS], series[ANA_SERIES_KINDS][MOST];
+    enum { LEFT = 20 };
+    double now[ANA_SERIES_KINDS], (*series)[GRAPH] = own(app)->series;
     char text[ANA_TEXT];
-    int height = rect.h / 4, n = rect.w - LEFT < MOST ? rect.w - LEFT : MOST;
-    struct ana_selection selection = tui_app_selection(app);
-    tui_app_range(app, &selection.begin_ns, &selection.end_ns);
+    int height = rect.h / 4, n = rect.w - LEFT < GRAPH ? rect.w - LEFT : GRAPH;
     sum_rates(app, now);
     if (n >= 4)
-        ana_series(app->job, selection, (size_t)n, (double *[]){series[0], series[1], series[2], series[3]});
+        read_series(app, n);
     for (int i = 0; i < ANA_SERIES_KINDS; i++) {
         int y = i * height + height - 1;
         tui_put(grid, rect, 1, y, TUI_STYLE_LABEL, graphs[i].label);
