@@ -344,6 +344,7 @@ struct ana_slow_iteration {
     char region[64];          /* that it lies in; "": none */
     struct ana_segment_end from, to;
     int64_t segment_ns, excess_ns; /* of it; and of that, above its mean */
+    struct ana_reason reason;      /* why, against the other times of that segment on that rank */
 };
 /* The loops that the program spends most time in (trace/iter), of the whole run; the slowest ones are of the time in view. */
 #define ANA_LOOP_ROWS 6u

@@ -253,6 +253,9 @@ uint64_t ana_segment_identity(const struct ana_job *job, const struct ana_why *w
 /* summary_usage.c: says of each row why its worst rank takes longer; `row_of`: the row of each segment, UINT32_MAX:
  * none.  False: out of memory. */
 bool ana_summary_usage(struct ana_summary *s, const struct ana_why *why, const uint32_t *row_of);
+/* Likewise: why a time of a rank took longer than the others of its segment, which is `number`, + 1; the time ended
+ * then.  Nothing, where what was counted in it is not known. */
+struct ana_reason ana_reason_once(const struct ana_why *why, size_t index, int64_t end_ns, uint32_t number);
 /* summary_usage.c: adds the networks of the hosts.  False: out of memory. */
 bool ana_summary_networks(const struct ana_job *job, struct ana_summary *s, const struct ana_why *why);
 /* summary_segments.c: writes what a place (number of trace/why, + 1) is called; 0 leaves it empty. */

@@ -121,6 +121,7 @@ static int by_length(const void *a, const void *b)
 static void explain(const struct look *l, struct ana_loop_level *loop)
 {
     uint32_t segment[ANA_SLOWEST] = {0};
+    int64_t end_ns[ANA_SLOWEST];
     for (size_t r = 0; r < l->job->count; r++)
         for (size_t i = 0; i < ANA_ITER_SPIKES && l->iter->rank[r].marks; i++) {
             const struct ana_iter_spike *spike = &l->iter->rank[r].spike[i];
@@ -133,6 +134,7 @@ static void explain(const struct look *l, struct ana_loop_level *loop)
                 slow->excess_ns = spike->excess_ns;
                 slow->segment_ns = spike->ns;
                 segment[k] = spike->segment;
+                end_ns[k] = spike->begin_ns + spike->ns;
             }
         }
     for (size_t k = 0; k < loop->slow_count; k++) {
@@ -144,6 +146,7 @@ static void explain(const struct look *l, struct ana_loop_level *loop)
             continue;
         }
         const struct ana_segment *of = ana_segment_at(l->why, segment[k]);
+        slow->reason = ana_reason_once(l->why, slow->index, end_ns[k], segment[k]);
         snprintf(slow->region, sizeof slow->region, "%s", ana_regions_name(&l->job->pass.regions, of->region));
         ana_segment_end_of(l->job, l->why, of->from, &slow->from);
         ana_segment_end_of(l->job, l->why, of->to, &slow->to);

@@ -35,18 +35,24 @@ static void add_all(struct sum *to, const struct ana_segment *segment)
     add_sums(&to->pure, &segment->usage->pure);
 }
 
-/* Its longest time and its others; what was counted in the longest is taken out of what was in all. */
+/* All times of a segment but one; what was counted in that is taken out of what was in all. */
+static struct sum without(const struct ana_segment *segment, double ns, const struct ana_usage_sums *once)
+{
+    struct sum sum = {.total_ns = (double)segment->total_ns - ns, .times = (double)segment->count - 1};
+    sum.sums = segment->usage->all;
+    sum.sums.covered_ns -= once->covered_ns;
+    sum.sums.outside_ns -= once->outside_ns;
+    for (size_t i = 0; i < ANA_USAGE_NUMBERS; i++)
+        sum.sums.value[i] -= once->value[i];
+    return sum;
+}
+
+/* Its longest time and its others. */
 static void part_longest(const struct ana_segment *segment, struct sides *to)
 {
-    const struct ana_usage_sums *all = &segment->usage->all, *longest = &segment->usage->longest;
     double ns = (double)segment->usage->longest_ns;
-    to->longest = (struct sum){.total_ns = ns, .times = 1, .sums = *longest};
-    to->others =
-        (struct sum){.total_ns = (double)segment->total_ns - ns, .times = (double)segment->count - 1, .sums = *all};
-    to->others.sums.covered_ns -= longest->covered_ns;
-    to->others.sums.outside_ns -= longest->outside_ns;
-    for (size_t i = 0; i < ANA_USAGE_NUMBERS; i++)
-        to->others.sums.value[i] -= longest->value[i];
+    to->longest = (struct sum){.total_ns = ns, .times = 1, .sums = segment->usage->longest};
+    to->others = without(segment, ns, &segment->usage->longest);
 }
 
 static void add_segment(const struct ana_segment_stat *row, const struct ana_segment *segment, struct sides *to)
@@ -71,6 +77,17 @@ static struct ana_reason_side side_of(const struct sum *sum)
 static struct ana_reason compare(const struct sum *own, const struct sum *usual)
 {
     return ana_reason_of(side_of(own), side_of(usual));
+}
+
+struct ana_reason ana_reason_once(const struct ana_why *why, size_t index, int64_t end_ns, uint32_t number)
+{
+    const struct ana_usage_once *once = ana_why_once(why, index, end_ns);
+    const struct ana_segment *segment = ana_segment_at(why, number);
+    if (!once || once->segment != number || !segment->usage)
+        return (struct ana_reason){0};
+    struct sum own = {.total_ns = (double)once->ns, .times = 1, .sums = once->sums};
+    struct sum others = without(segment, (double)once->ns, &once->sums);
+    return compare(&own, &others);
 }
 
 bool ana_summary_usage(struct ana_summary *s, const struct ana_why *why, const uint32_t *row_of)

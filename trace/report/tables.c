@@ -294,7 +294,7 @@ static void put_prices(struct ana_page *p)
 
 static void put_iterations(struct ana_page *p)
 {
-    char words[400], median[ANA_TEXT];
+    char words[400], why[160], median[ANA_TEXT];
     const struct ana_iterations *of = &p->s->iterations;
     const struct ana_loop_level *loop = &of->loop[of->level];
     if (!of->levels)
@@ -307,7 +307,8 @@ static void put_iterations(struct ana_page *p)
         if ((double)(slow->end_ns - slow->begin_ns) < SLOW_ITERATION * loop->median_ns)
             break;
         ana_iteration_words(p->job, loop, slow, words, sizeof words);
-        ana_page_line(p, "%s", words);
+        ana_reason_words(&slow->reason, why, sizeof why);
+        ana_page_line(p, "%s%s%s", words, why[0] ? "; " : "", why);
     }
     for (size_t i = 0; i < of->levels; i++)
         if (i != of->level)

@@ -27,8 +27,9 @@ struct ana_usage_rank {
     struct trc_usage_item item;             /* the next one */
     bool ahead;                             /* it is there */
     bool has_node;
-    double node[TRC_USAGE_FIELDS]; /* of the node, so far */
-    int64_t begin_ns, end_ns;      /* of it */
+    double node[TRC_USAGE_FIELDS];               /* of the node, so far */
+    int64_t begin_ns, end_ns;                    /* of it */
+    struct ana_usage_once once[ANA_USAGE_ONCES]; /* in any order */
 };
 
 void ana_usage_free(struct ana_usage_rank *rank)
@@ -173,6 +174,15 @@ const double *ana_why_node_usage(const struct ana_why *why, size_t index)
     return rank && rank->has_node ? rank->node : NULL;
 }
 
+const struct ana_usage_once *ana_why_once(const struct ana_why *why, size_t index, int64_t end_ns)
+{
+    const struct ana_usage_rank *rank = why->rank[index].usage;
+    for (size_t i = 0; rank && i < ANA_USAGE_ONCES; i++)
+        if (rank->once[i].segment && rank->once[i].end_ns == end_ns)
+            return &rank->once[i];
+    return NULL;
+}
+
 /* ---- segments --------------------------------------------------------------------------------------------------- */
 
 void ana_usage_touch(struct ana_why *why, size_t index, uint32_t thread, uint32_t number)
@@ -217,7 +227,19 @@ struct gap {
     uint32_t segment;
 };
 
-static void settle_spans(struct ana_why *why, struct thread *thread, const struct gap *gap, int64_t ns)
+/* Keeps a time in place of the shortest that is kept. */
+static void keep_once(struct ana_usage_rank *rank, const struct ana_usage_once *once)
+{
+    struct ana_usage_once *least = rank->once;
+    for (size_t i = 1; i < ANA_USAGE_ONCES; i++)
+        if (rank->once[i].ns < least->ns)
+            least = &rank->once[i];
+    if (once->ns > least->ns)
+        *least = *once;
+}
+
+static void settle_spans(struct ana_why *why, struct ana_usage_rank *rank, struct thread *thread, const struct gap *gap,
+                         int64_t ns)
 {
     struct ana_segment *segment = gap->segment ? ana_segment_at(why, gap->segment) : NULL;
     struct ana_usage_sums once = {0};
@@ -239,6 +261,8 @@ static void settle_spans(struct ana_why *why, struct thread *thread, const struc
             share_out(segment, span, mine, outside, &once);
         whole |= gap->begin_ns <= span->begin_ns && gap->end_ns >= span->end_ns;
     }
+    if (whole && segment)
+        keep_once(rank, &(struct ana_usage_once){gap->segment, gap->end_ns, ns, once});
     if (whole && segment && segment->usage && ns > segment->usage->longest_ns) {
         segment->usage->longest = once;
         segment->usage->longest_ns = ns;
@@ -267,7 +291,7 @@ void ana_usage_settle(struct ana_why *why, const struct ana_event *e, uint32_t n
                       .end_ns = e->begin_ns,
                       .part = number && ns > 0 && length > 0 ? (double)ns / (double)length : 0,
                       .segment = number};
-    settle_spans(why, of, &gap, ns);
+    settle_spans(why, rank->usage, of, &gap, ns);
     int64_t last_ns = of->span[of->spans - 1].end_ns;
     of->spans = of->touched = 0;
     thread->span = ++why->last_span;

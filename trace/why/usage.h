@@ -33,6 +33,14 @@ struct ana_segment_usage {
     int64_t longest_ns;            /* 0: none did */
 };
 
+/* One time of a segment that filled a whole span. */
+struct ana_usage_once {
+    uint32_t segment; /* number, + 1; 0: none */
+    int64_t end_ns, ns;
+    struct ana_usage_sums sums;
+};
+#define ANA_USAGE_ONCES 16u /* the longest of a rank that are kept */
+
 /* The usage of one rank; NULL: it has none. */
 struct ana_usage_rank;
 /* Frees it; NULL is none. */
@@ -43,6 +51,8 @@ void ana_usage_free(struct ana_usage_rank *rank);
 void ana_why_read_usage(struct ana_why *why, struct trc_file *const *files, const struct ana_clock *clock);
 /* Takes up what came, after the files were refreshed. */
 void ana_why_usage_refresh(struct ana_why *why);
+/* What was counted in the time of a rank that ended then; NULL: that is not known, or not kept. */
+const struct ana_usage_once *ana_why_once(const struct ana_why *why, size_t index, int64_t end_ns);
 /* What was counted for the node of a rank so far, by enum trc_usage_field; NULL: nothing. */
 const double *ana_why_node_usage(const struct ana_why *why, size_t index);
 

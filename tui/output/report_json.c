@@ -168,6 +168,7 @@ static void add_iterations(cJSON *root, const struct ana_job *job, const struct 
         add_ends(row, &slow->from, &slow->to);
         tui_json_text(row, "region", slow->region[0] ? slow->region : NULL);
         tui_json_real(row, "segment_s", slow->index == SIZE_MAX ? NAN : (double)slow->segment_ns / 1e9);
+        add_reason(row, &slow->reason);
         cJSON_AddItemToArray(slowest, row);
     }
     for (size_t i = 0; i < of->levels; i++) {

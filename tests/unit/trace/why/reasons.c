@@ -98,25 +98,34 @@ static void test_jobs(void)
     SAYS("", "uncovered", &((struct rates){.cpu = 0.5, .queued = 0.5}), &computes, 20, 0.3);
 }
 
-/* A rank that stands for a second once, on a disk, while it is as fast as the others else. */
+/* A rank that stands for a second once, on a disk, and for less before that, while it is as fast as the others else. */
 static void test_once(void)
 {
-    static const struct rates reads = {.read = 1e9};
+    static const struct rates reads = {.read = 1e9}, sleeps = {0};
     struct planted p = planted_begin("once", 2);
     for (int i = 0; i < TIMES; i++) {
         for (int r = 0; r < 2; r++)
-            p.at[r] += (r == 1 && i == 49 ? 1010 : 10) * MS;
+            p.at[r] += (r == 1 && i == 49 ? 1010 : r == 1 && i == 9 ? 310 : 10) * MS;
         planted_meet(&p, 0x20, TB_WORLD, 3);
     }
-    count(p.tb[0], &computes, 0, 2000);
-    count(p.tb[1], &computes, 0, 500);
-    count(p.tb[1], &reads, 500, 1500);
-    count(p.tb[1], &computes, 1500, 2000);
+    count(p.tb[0], &computes, 0, 2300);
+    count(p.tb[1], &computes, 0, 100);
+    count(p.tb[1], &sleeps, 100, 400);
+    count(p.tb[1], &computes, 400, 800);
+    count(p.tb[1], &reads, 800, 1800);
+    count(p.tb[1], &computes, 1800, 2300);
     struct ana_job *job = planted_open(&p);
     struct ana_summary s = folder_summary(job);
     char words[160];
     ana_reason_words(ana_segment_reason(planted_segment(&s, "0x20", "0x20"), 2), words, sizeof words);
     CHECK(strstr(words, "reads ") && strstr(words, "off the processor 9"), "%s", words);
+    const struct ana_loop_level *loop = &s.iterations.loop[s.iterations.level];
+    ana_reason_words(&loop->slow[0].reason, words, sizeof words);
+    CHECK(loop->slow_count > 2 && loop->slow[0].number == 50 && strncmp(words, "reads ", 6) == 0, "the slowest: %s",
+          words);
+    ana_reason_words(&loop->slow[1].reason, words, sizeof words);
+    CHECK(loop->slow[1].number == 10 && strncmp(words, "off the processor 9", 19) == 0, "the second: %s", words);
+    CHECK(!loop->slow[2].reason.kind, "a usual iteration needs no reason");
     ana_summary_free(&s);
     ana_job_close(job);
     folder_remove();
