@@ -1,0 +1,75 @@
+/* hpctop watch [--json] [--every SECONDS] DIR..: one line at a time while a job runs. */
+#include "tui/commands/command.h"
+#include "tui/output/json.h"
+#include "tui/output/watch_line.h"
+#include "tui/sources/lines.h"
+#include "trace/session/session.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define BUDGET_NS 200000000 /* for new events, each time: what is not read then is read later */
+
+/* Prints a line and flushes, since who reads it waits for it.  False: nobody reads any more, or out of memory. */
+static bool print_line(struct ana_job *job, bool json, int64_t budget_ns)
+{
+    struct ana_summary summary;
+    ana_job_advance(job, budget_ns);
+    if (ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &summary) != TRC_OK)
+        return false;
+    char *line = (json ? tui_watch_json : tui_watch_text)(job, &summary);
+    bool printed = line && puts(line) >= 0 && fflush(stdout) == 0;
+    free(line);
+    ana_summary_free(&summary);
+    return printed;
+}
+
+/* Whether no process of it is there any more. */
+static bool is_over(const struct ana_job *job)
+{
+    return ana_job_info(job).quiet_ns < 0;
+}
+
+static int watch(const char *const *folders, int n, bool json, double every_s)
+{
+    char error[512];
+    struct ana_job *job;
+    if (ana_job_open(folders, (size_t)n, &job, error, sizeof error) != TRC_OK)
+        return tui_input_error("%s", error);
+    tui_lines_use(job, TUI_LINES_PATIENCE);
+    struct timespec pause = {(time_t)every_s, (long)((every_s - (double)(time_t)every_s) * 1e9)};
+    bool printed = true;
+    while (printed && !is_over(job)) {
+        printed = print_line(job, json, BUDGET_NS);
+        nanosleep(&pause, NULL);
+        ana_job_refresh(job);
+    }
+    printed = printed && print_line(job, json, 0);
+    bool trouble = ana_job_info(job).state != ANA_FINISHED;
+    ana_job_close(job);
+    return printed ? tui_finish(trouble ? TUI_EXIT_TROUBLE : TUI_EXIT_OK) : tui_finish(TUI_EXIT_INPUT);
+}
+
+int tui_command_watch(int argc, char **argv)
+{
+    static const struct option names[] = {
+        {"json", no_argument, NULL, 'j'}, {"every", required_argument, NULL, 'e'}, {0}};
+    bool json = false;
+    double every_s = 1;
+    int option;
+    optind = 1;
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
+        if (option == 'j')
+            json = true;
+        else if (option != 'e')
+            return tui_usage_error("watch", "unknown option %s", argv[optind - 1]);
+        else if (!tui_parse_seconds(optarg, &every_s))
+            return tui_usage_error("watch", "%s is not a number of seconds", optarg);
+    }
+    if (optind == argc)
+        return tui_usage_error("watch", "watch needs a trace folder");
+    return watch((const char *const *)argv + optind, argc - optind, json, every_s);
+}

@@ -1,0 +1,176 @@
+#include "tui/output/openmetrics.h"
+#include "trace/metric/exact.h"
+#include "trace/util/text.h"
+#include "trace/verdict/verdict.h"
+#include <math.h>
+#include <string.h>
+
+static double seconds(int64_t ns)
+{
+    return ns < 0 ? NAN : (double)ns / 1e9;
+}
+
+static double counted(const struct ana_rank_stat *stat, uint64_t value)
+{
+    return stat->counted ? (double)value : NAN;
+}
+
+/* Writes text as the value of a label. */
+static void put_label(FILE *out, const char *name, const char *text)
+{
+    size_t left = strlen(text);
+    fprintf(out, "%s=\"", name);
+    while (left) {
+        size_t n = trc_text_char(text, left);
+        if (*text == '"' || *text == '\\')
+            fputc('\\', out);
+        fwrite(n ? text : "?", 1, n ? n : 1, out);
+        text += n ? n : 1;
+        left -= n ? n : 1;
+    }
+    fputc('"', out);
+}
+
+static void put_head(FILE *out, const char *name, const char *type, const char *unit, const char *help)
+{
+    fprintf(out, "# TYPE %s %s\n", name, type);
+    if (*unit)
+        fprintf(out, "# UNIT %s %s\n", name, unit);
+    fprintf(out, "# HELP %s %s\n", name, help);
+}
+
+/* Begins a sample: its name, and the label that all have. */
+static void begin_sample(FILE *out, const struct ana_job_info *info, const char *name, const char *type)
+{
+    fprintf(out, "%s%s{", name, strcmp(type, "counter") == 0 ? "_total" : "");
+    put_label(out, "job_name", info->name);
+}
+
+static void end_sample(FILE *out, double value)
+{
+    char text[ANA_EXACT];
+    fprintf(out, "} %s\n", ana_exact_real(value, text));
+}
+
+static void put_rank_labels(FILE *out, const struct ana_rank *rank)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%d", rank->rank);
+    fputc(',', out);
+    put_label(out, "rank", text);
+    snprintf(text, sizeof text, "%u", rank->world);
+    fputc(',', out);
+    put_label(out, "world", text);
+    fputc(',', out);
+    put_label(out, "host", rank->host);
+}
+
+/* What is text: one sample that is always 1. */
+static void put_info(FILE *out, const struct ana_job_info *info)
+{
+    put_head(out, "hpctop_job", "info", "", "what the job is");
+    begin_sample(out, info, "hpctop_job_info", "info");
+    const char *labels[][2] = {
+        {"id", info->id}, {"batch", info->batch}, {"mpi", info->mpi}, {"command", info->command}};
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
+        fputc(',', out);
+        put_label(out, labels[i][0], labels[i][1]);
+    }
+    end_sample(out, 1);
+}
+
+/* A family of states, of which the one that holds is 1. */
+static void put_states(FILE *out, const struct ana_job_info *info, const struct ana_verdict *verdict)
+{
+    put_head(out, "hpctop_job_state", "stateset", "", "what the job is doing");
+    for (enum ana_state state = ANA_RUNNING; state <= ANA_HUNG; state++) {
+        begin_sample(out, info, "hpctop_job_state", "stateset");
+        fputc(',', out);
+        put_label(out, "hpctop_job_state", ana_state_name(state));
+        end_sample(out, state == info->state);
+    }
+    if (!verdict)
+        return;
+    put_head(out, "hpctop_job_verdict", "stateset", "", "what is the matter with it");
+    for (enum ana_verdict_state state = ANA_VERDICT_HEALTHY; state <= ANA_VERDICT_UNKNOWN; state++) {
+        begin_sample(out, info, "hpctop_job_verdict", "stateset");
+        fputc(',', out);
+        put_label(out, "hpctop_job_verdict", ana_verdict_state_name(state));
+        end_sample(out, state == verdict->state);
+    }
+}
+
+/* ---- the table ---------------------------------------------------------------------------------------------------- */
+
+static void put_job_families(FILE *out, const struct ana_job_info *info, const struct ana_summary *s)
+{
+#define JOB(family, type, unit, value, help)                                                                           \
+    {                                                                                                                  \
+        put_head(out, family, type, unit, help);                                                                       \
+        double v = value;                                                                                              \
+        if (isfinite(v)) {                                                                                             \
+            begin_sample(out, info, family, type);                                                                     \
+            end_sample(out, v);                                                                                        \
+        }                                                                                                              \
+    }
+#define RANK(...)
+#define CALL(...)
+#include "tui/output/openmetrics.def"
+#undef JOB
+#undef RANK
+#undef CALL
+}
+
+static void put_rank_families(FILE *out, const struct ana_job *job, const struct ana_job_info *info,
+                              const struct ana_summary *s)
+{
+#define JOB(...)
+#define RANK(family, type, unit, value, help)                                                                          \
+    put_head(out, family, type, unit, help);                                                                           \
+    for (size_t i = 0; i < s->rank_count; i++) {                                                                       \
+        const struct ana_rank_stat *stat = &s->ranks[i];                                                               \
+        const struct ana_rank *rank = ana_job_rank(job, stat->index);                                                  \
+        double v = value;                                                                                              \
+        (void)rank;                                                                                                    \
+        if (!isfinite(v))                                                                                              \
+            continue;                                                                                                  \
+        begin_sample(out, info, family, type);                                                                         \
+        put_rank_labels(out, rank);                                                                                    \
+        end_sample(out, v);                                                                                            \
+    }
+#define CALL(...)
+#include "tui/output/openmetrics.def"
+#undef JOB
+#undef RANK
+#undef CALL
+}
+
+static void put_call_families(FILE *out, const struct ana_job_info *info, const struct ana_summary *s)
+{
+#define JOB(...)
+#define RANK(...)
+#define CALL(family, type, unit, value, help)                                                                          \
+    put_head(out, family, type, unit, help);                                                                           \
+    for (size_t i = 0; i < s->call_count; i++) {                                                                       \
+        const struct ana_call_stat *call = &s->calls[i];                                                               \
+        begin_sample(out, info, family, type);                                                                         \
+        fputc(',', out);                                                                                               \
+        put_label(out, "call", call->name);                                                                            \
+        end_sample(out, value);                                                                                        \
+    }
+#include "tui/output/openmetrics.def"
+#undef JOB
+#undef RANK
+#undef CALL
+}
+
+void tui_openmetrics(const struct ana_job *job, const struct ana_summary *s, FILE *out)
+{
+    struct ana_job_info info = ana_job_info(job);
+    put_info(out, &info);
+    put_states(out, &info, ana_job_verdict(job));
+    put_job_families(out, &info, s);
+    put_rank_families(out, job, &info, s);
+    put_call_families(out, &info, s);
+    fputs("# EOF\n", out);
+}

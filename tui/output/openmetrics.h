@@ -1,0 +1,12 @@
+/* A job as OpenMetrics text, for Prometheus and what collects for it. */
+#ifndef TUI_OPENMETRICS_H
+#define TUI_OPENMETRICS_H
+
+#include "trace/job/job.h"
+#include <stdio.h>
+
+/* Writes all families of openmetrics.def, and the line that ends them.  Seconds and bytes; what is not known has no
+ * sample.  `summary` is of the whole run.  Whether the stream failed is for the caller to ask. */
+void tui_openmetrics(const struct ana_job *job, const struct ana_summary *summary, FILE *out);
+
+#endif

@@ -1,0 +1,96 @@
+#include "tui/output/watch_line.h"
+#include "trace/util/now.h"
+#include "trace/util/numfmt.h"
+#include "trace/verdict/verdict.h"
+#include "tui/output/json.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* All ranks together.  Rates are of the last second of a running job, else of the whole run. */
+struct now {
+    size_t states[ANA_RANK_UNKNOWN + 1];
+    uint64_t calls, sent, received;
+    double calls_per_s, sent_per_s, received_per_s, mpi_share;
+    bool counted; /* all of them */
+};
+
+static struct now add_up(const struct ana_job *job)
+{
+    struct now now = {.counted = true};
+    size_t ranks = ana_job_info(job).ranks;
+    for (size_t i = 0; i < ranks; i++) {
+        const struct ana_rank *rank = ana_job_rank(job, i);
+        now.states[rank->state]++;
+        now.counted &= rank->counted;
+        now.calls += rank->calls;
+        now.sent += rank->sent;
+        now.received += rank->received;
+        now.calls_per_s += rank->calls_per_s;
+        now.sent_per_s += rank->sent_per_s;
+        now.received_per_s += rank->received_per_s;
+        now.mpi_share += rank->mpi_share / (double)ranks;
+    }
+    return now;
+}
+
+static void add_verdict(cJSON *root, const struct ana_job *job)
+{
+    const struct ana_verdict *v = ana_job_verdict(job);
+    tui_json_text(root, "verdict", v ? ana_verdict_state_name(v->state) : NULL);
+    tui_json_text(root, "class", v ? ana_verdict_class_name(v->id) : NULL);
+    cJSON *culprits = cJSON_AddArrayToObject(root, "culprits");
+    for (size_t i = 0; v && i < v->culprits; i++)
+        cJSON_AddItemToArray(culprits, cJSON_CreateNumber(ana_job_rank(job, v->culprit[i])->rank));
+}
+
+char *tui_watch_json(const struct ana_job *job, const struct ana_summary *summary)
+{
+    struct ana_job_info info = ana_job_info(job);
+    struct now now = add_up(job);
+    char answer[512];
+    cJSON *root = tui_json_document();
+    if (!root)
+        return NULL;
+    ana_headline(job, summary, NULL, answer, sizeof answer);
+    tui_json_ns(root, "time_unix_s", ana_wall_ns());
+    tui_json_ns(root, "elapsed_s", info.elapsed_ns);
+    tui_json_text(root, "state", ana_state_name(info.state));
+    tui_json_integer(root, "ranks", info.ranks);
+    tui_json_integer(root, "ranks_run", now.states[ANA_RANK_RUN]);
+    tui_json_integer(root, "ranks_wait", now.states[ANA_RANK_IN_MPI]);
+    tui_json_integer(root, "ranks_done", now.states[ANA_RANK_DONE]);
+    tui_json_integer(root, "ranks_gone", now.states[ANA_RANK_ABORTED] + now.states[ANA_RANK_DEAD]);
+    tui_json_real(root, "calls", now.counted ? (double)now.calls : NAN);
+    tui_json_real(root, "bytes_sent", now.counted ? (double)now.sent : NAN);
+    tui_json_real(root, "bytes_received", now.counted ? (double)now.received : NAN);
+    tui_json_real(root, "calls_per_s", now.calls_per_s);
+    tui_json_real(root, "sent_per_s", now.sent_per_s);
+    tui_json_real(root, "received_per_s", now.received_per_s);
+    tui_json_real(root, "mpi_share", now.mpi_share);
+    tui_json_ns(root, "quiet_s", info.quiet_ns);
+    tui_json_integer(root, "lost_records", info.lost_records);
+    tui_json_real(root, "analysed", summary->analysed);
+    add_verdict(root, job);
+    tui_json_text(root, "answer", answer);
+    char *text = cJSON_PrintUnformatted(root);
+    cJSON_Delete(root);
+    return text;
+}
+
+char *tui_watch_text(const struct ana_job *job, const struct ana_summary *summary)
+{
+    struct ana_job_info info = ana_job_info(job);
+    struct now now = add_up(job);
+    char answer[512], line[1024], text[4][ANA_TEXT];
+    ana_headline(job, summary, NULL, answer, sizeof answer);
+    ana_clock(text[0], sizeof text[0], info.elapsed_ns);
+    ana_number(text[1], sizeof text[1], ANA_PER_S, now.calls_per_s, false);
+    ana_number(text[2], sizeof text[2], ANA_BYTES_PER_S, now.sent_per_s, false);
+    ana_number(text[3], sizeof text[3], ANA_SHARE, now.mpi_share, false);
+    snprintf(line, sizeof line, "%s  %-8s  calls %s  sent %s  in MPI %s  %s", text[0], ana_state_name(info.state),
+             text[1], text[2], text[3], answer);
+    char *out = malloc(strlen(line) + 1);
+    return out ? strcpy(out, line) : NULL;
+}
