@@ -26,7 +26,7 @@ def lines_of(out):
 def watched():
     """A job that runs until a file says enough."""
     job = start(2, [workload("stencil"), "300", "-1", "enough"], "live")
-    wait_for(lambda: len(traces("live")) == 2)
+    wait_for(lambda: len(traces("live")) == 2 and all(r["calls"] for r in report("live")["ranks"]))
     watch = subprocess.Popen([HPCTOP, "watch", "--json", "--every", "0.2", "live"], stdout=subprocess.PIPE, universal_newlines=True)
     seen = [json.loads(watch.stdout.readline()) for _ in range(4)]  # each comes while the job runs: it was not told to end
     check("watch: lines come while the job runs", all(line["state"] == "running" and line["ranks"] == 2 for line in seen), seen)
@@ -50,7 +50,7 @@ def watched():
 
 def hung():
     job = start(3, workload("hang_recv"), "hung")
-    wait_for(lambda: len(traces("hung")) == 3)
+    wait_for(lambda: len(traces("hung")) == 3 and all(r["calls"] for r in report("hung")["ranks"]))
     watch = subprocess.Popen([HPCTOP, "watch", "--json", "--every", "0.3", "hung"], stdout=subprocess.PIPE, universal_newlines=True)
     found = wait_for(lambda: (lambda line: line if line["verdict"] == "hung" else None)(json.loads(watch.stdout.readline())))
     check("watch: a hang has its verdict and culprits", found and found["class"] and found["culprits"], found)
