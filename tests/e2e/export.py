@@ -7,6 +7,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 
 import exported
 from common import BUILD, HPCTOP, check, end, environment, hpctop, mpirun, run, skip, workload
@@ -188,6 +189,48 @@ def parts():
     check("one rank: its messages", exported.rows("one", "messages") == [m for m in messages if "1" in (m["src"], m["dst"])])
 
 
+def drawn_parts():
+    """Parts in the drawn formats: what begins ends, no message lacks an end, and there are the calls of the table."""
+    for name, options in (("middle", ("--from", "0.0", "--to", "%.9f" % exported.of_report("random")["report"]["job"]["elapsed_s"])),
+                          ("ranks", ("--ranks", "1,2")), ("both", ("--ranks", "0-2", "--from", "0.001"))):
+        table = exported.of_csv(export("csv", "random", *options, out="part-%s.csv" % name))
+        for kind, read in FORMATS.items():
+            if kind == "csv":
+                continue
+            found = read(export(kind, "random", *options, out="part-%s.%s" % (name, kind)))
+            wrong = differing(found["calls"], table["calls"])
+            check("%s of a part, %s: calls" % (kind, name), not wrong and not found.get("wrong"), (wrong, found.get("wrong")))
+            check("%s of a part, %s: messages" % (kind, name), sum(p[0] for p in found["pairs"].values()) <= sum(p[0] for p in table["pairs"].values())
+                  and found["pairs"], found["pairs"])
+        if OTF2:
+            found = exported.of_otf2(export("otf2", "random", *options, out="part-%s.otf2" % name), OTF2)
+            counts = {c: n[0] for c, n in table["calls"].items() if n[0]}
+            check("otf2 of a part, %s" % name, not found["wrong"] and {c: n[0] for c, n in found["calls"].items()} == counts, found["wrong"])
+
+
+def talp():
+    """POP's metrics, as the report has them; TALP-Pages, where it is here, reads them."""
+    out = export("talp", "random")
+    if not out:
+        return
+    with open(out) as f:
+        found = json.load(f)["Application"]["Global"]
+    report = exported.of_report("random")["report"]
+    for key, name in (("parallelEfficiency", "parallel"), ("mpiLoadBalance", "load_balance"), ("mpiCommunicationEfficiency", "communication")):
+        check("talp: %s" % key, abs(found[key] - report["efficiency"][name]) < 1e-9, (found[key], report["efficiency"]))
+    check("talp: load balance is that in nodes and between them",
+          abs(found["mpiLoadBalanceIn"] * found["mpiLoadBalanceOut"] - found["mpiLoadBalance"]) < 1e-9, found)
+    check("talp: calls", found["numMpiCalls"] == sum(r["calls"] for r in report["ranks"]), found)
+    check("talp: times", abs(found["usefulTime"] + found["mpiTime"] - sum(r["wall_s"] for r in report["ranks"]) * 1e9) < 10, found)
+    code = "import sys, pathlib; from talp_pages.io.dataframe_handling import load_talp_json_df as load; print(load(pathlib.Path(sys.argv[1]))['parallelEfficiency'][0])"
+    reader = next((p for p in (sys.executable, "/usr/bin/python3") if run([p, "-c", "import talp_pages"]).code == 0), None)
+    if not reader:
+        skip("talp by TALP-Pages", "no Python here has talp-pages")
+        return
+    r = run([reader, "-c", code, out])
+    check("talp by TALP-Pages", r.code == 0 and abs(float(r.out) - found["parallelEfficiency"]) < 1e-9, r)
+
+
 def uncertainty():
     error = exported.of_report("random")["report"]["job"]["clock_error_s"]
     with open("random.chrome") as f:
@@ -271,6 +314,8 @@ made()
 gpu()
 no_library()
 parts()
+drawn_parts()
+talp()
 uncertainty()
 nested()
 escaped()

@@ -193,6 +193,8 @@ static void put_flow(struct ana_exporting *x, const char *phase, size_t index, u
 static void message(struct ana_exporting *x, const struct ana_message *m)
 {
     struct chrome *chrome = x->own;
+    if (!ana_export_has_both(x, m))
+        return;
     chrome->flows++;
     put_flow(x, "s", m->source, m->send_step, m->send_begin_ns);
     put(x->out, ",\"args\":{\"bytes\":");

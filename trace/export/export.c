@@ -142,8 +142,8 @@ static void walk_job(struct ana_exporting *x)
     }
     x->summary = x->sink->wants_summary ? &summary : NULL;
     ana_clocks_settle(x->job);
-    if (x->sink->begin(x) && !x->error[0] && !ana_job_walk(x->job, &x->ask->part, &walk, &x->counts) &&
-        !(x->out && x->out->error))
+    if (x->sink->begin(x) && !x->error[0] && x->sink->event &&
+        !ana_job_walk(x->job, &x->ask->part, &walk, &x->counts) && !(x->out && x->out->error))
         ana_export_fail(x, "out of memory, or interrupted");
     x->sink->finish(x);
     if (x->sink->wants_summary)

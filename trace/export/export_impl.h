@@ -32,7 +32,7 @@ struct ana_exporting {
 };
 
 /* A format.  `begin` writes what is known before; false, with x->error: it cannot.  `finish` writes what is left and frees
- * what begin has made, also if that or the walk has failed. */
+ * what begin has made, also if that or the walk has failed.  Without `event` there is no walk. */
 struct ana_export_sink {
     struct ana_export_format is;
     bool wants_summary;
@@ -130,6 +130,12 @@ static inline uint64_t ana_export_received(const struct ana_export_thread *threa
 {
     bool told = thread->in_mrecv && e->sig->flags & TRC_SIG_SUB;
     return told ? 0 : ana_event_received(e->sig) * ana_event_times(e);
+}
+/* Whether both ends of a message are of ranks that are asked for: else there is nothing to draw it between. */
+static inline bool ana_export_has_both(const struct ana_exporting *x, const struct ana_message *m)
+{
+    const uint8_t *ranks = x->ask->part.ranks;
+    return ana_selected(ranks, m->source) && ana_selected(ranks, m->destination);
 }
 /* When the last member left a collective. */
 static inline int64_t ana_export_end_of(const struct ana_instance *i)

@@ -158,8 +158,7 @@ static void message(struct ana_exporting *x, const struct ana_message *m)
     struct paje *paje = x->own;
     const struct ana_export_thread *from = ana_export_thread_of(x, m->source, m->send_step),
                                    *to = ana_export_thread_of(x, m->destination, m->recv_wait_step);
-    bool selected = ana_selected(x->ask->part.ranks, m->source) && ana_selected(x->ask->part.ranks, m->destination);
-    if (!from || !to || !selected)
+    if (!from || !to || !ana_export_has_both(x, m))
         return;
     paje->links++;
     put_line(x, 8, m->send_begin_ns, "M j m t%zu %llu %llu %d", (size_t)(from - x->thread),

@@ -202,13 +202,10 @@ static void event(struct ana_exporting *x, struct ana_export_thread *thread, con
 }
 
 /* One end of a flow, an instant inside its call. */
-static void put_flow(struct ana_exporting *x, bool is_end, size_t index, uint32_t step, int64_t at_ns,
+static void put_flow(struct ana_exporting *x, bool is_end, const struct ana_export_thread *thread, int64_t at_ns,
                      const struct ana_message *m)
 {
     struct perfetto *perfetto = x->own;
-    struct ana_export_thread *thread = ana_export_thread_of(x, index, step);
-    if (!thread || !perfetto->track[thread - x->thread])
-        return; /* of a rank that is not asked for */
     uint8_t *event = ana_perfetto_begin(x, at_ns, INSTANT, perfetto->track[thread - x->thread]);
     ana_proto_uint(&perfetto->p, EVENT_NAME, is_end ? perfetto->receive : perfetto->send);
     ana_proto_uint(&perfetto->p, EVENT_CATEGORY, perfetto->is_message);
@@ -222,10 +219,14 @@ static void put_flow(struct ana_exporting *x, bool is_end, size_t index, uint32_
 static void message(struct ana_exporting *x, const struct ana_message *m)
 {
     struct perfetto *perfetto = x->own;
+    const struct ana_export_thread *from = ana_export_thread_of(x, m->source, m->send_step),
+                                   *to = ana_export_thread_of(x, m->destination, m->recv_wait_step);
     bool lasts = m->recv_complete_ns > m->recv_wait_begin_ns;
+    if (!from || !to || !ana_export_has_both(x, m))
+        return;
     perfetto->flows++;
-    put_flow(x, false, m->source, m->send_step, m->send_begin_ns, m);
-    put_flow(x, true, m->destination, m->recv_wait_step, m->recv_complete_ns - lasts, m);
+    put_flow(x, false, from, m->send_begin_ns, m);
+    put_flow(x, true, to, m->recv_complete_ns - lasts, m);
 }
 
 /* The track of a communicator that is free from begin to end; 0: all are taken. */

@@ -1,0 +1,132 @@
+/* POP's metrics as TALP of DLB writes them, for TALP-Pages: one region, the whole run or the part that was asked for.
+ * Source: DLB's documentation of TALP, "Output formats", version 3.5. */
+#include "trace/export/export_impl.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* What the metrics are made of; times in ns. */
+struct sums {
+    double elapsed, useful, mpi; /* the longest rank's run; of all ranks outside and inside MPI */
+    double most, most_of_node;   /* the longest time outside MPI of a rank; the largest mean of a node's ranks */
+    uint64_t calls, ranks;       /* ranks that are counted */
+};
+
+/* The mean time outside MPI of the ranks on a host. */
+static double mean_of_host(const struct ana_exporting *x, const char *host)
+{
+    const struct ana_summary *s = x->summary;
+    double sum = 0, n = 0;
+    for (size_t i = 0; i < s->rank_count; i++)
+        if (s->ranks[i].counted && strcmp(x->job->process[s->ranks[i].index].rank.host, host) == 0) {
+            sum += (double)(s->ranks[i].wall_ns - s->ranks[i].mpi_ns);
+            n++;
+        }
+    return n > 0 ? sum / n : 0;
+}
+
+static struct sums add_up(const struct ana_exporting *x)
+{
+    const struct ana_summary *s = x->summary;
+    struct sums sums = {0};
+    for (size_t i = 0; i < s->rank_count; i++) {
+        const struct ana_rank_stat *rank = &s->ranks[i];
+        double useful = (double)(rank->wall_ns - rank->mpi_ns);
+        if (!rank->counted)
+            continue;
+        sums.ranks++;
+        sums.calls += rank->calls;
+        sums.elapsed = fmax(sums.elapsed, (double)rank->wall_ns);
+        sums.useful += useful;
+        sums.mpi += (double)rank->mpi_ns;
+        sums.most = fmax(sums.most, useful);
+    }
+    for (size_t h = 0; h < x->job->hosts; h++)
+        sums.most_of_node = fmax(sums.most_of_node, mean_of_host(x, x->job->host[h]));
+    return sums;
+}
+
+static void put_number(struct ana_out *out, const char *key, double value, bool last)
+{
+    char text[64];
+    ana_out_text(out, "   ");
+    ana_out_json(out, key);
+    snprintf(text, sizeof text, ": %.10g%s\n", value, last ? "" : ",");
+    ana_out_text(out, isfinite(value) ? text : last ? ": null\n" : ": null,\n");
+}
+
+static void put_metrics(struct ana_exporting *x, const struct sums *s)
+{
+    double ranks = (double)s->ranks, mean = s->useful / ranks;
+    double balance = mean / s->most, communication = s->most / s->elapsed;
+    const struct {
+        const char *key;
+        double value;
+    } metrics[] = {
+        {"numCpus", ranks},
+        {"numNodes", (double)x->job->hosts},
+        {"avgCpus", ranks},
+        {"cycles", -1}, /* not counted: TALP-Pages takes what is negative for no value */
+        {"instructions", -1},
+        {"numMeasurements", 1},
+        {"numMpiCalls", (double)s->calls},
+        {"numOmpParallels", 0},
+        {"numOmpTasks", 0},
+        {"elapsedTime", s->elapsed},
+        {"usefulTime", s->useful},
+        {"mpiTime", s->mpi},
+        {"ompLoadImbalanceTime", 0},
+        {"ompSchedulingTime", 0},
+        {"ompSerializationTime", 0},
+        {"parallelEfficiency", balance * communication},
+        {"mpiParallelEfficiency", balance * communication},
+        {"mpiCommunicationEfficiency", communication},
+        {"mpiLoadBalance", balance},
+        {"mpiLoadBalanceIn", s->most_of_node / s->most},
+        {"mpiLoadBalanceOut", mean / s->most_of_node},
+        {"ompParallelEfficiency", 1},
+        {"ompLoadBalance", 1},
+        {"ompSchedulingEfficiency", 1},
+        {"ompSerializationEfficiency", 1},
+    };
+    size_t n = sizeof metrics / sizeof *metrics;
+    for (size_t i = 0; i < n; i++)
+        put_number(x->out, metrics[i].key, metrics[i].value, i + 1 == n);
+}
+
+static bool begin(struct ana_exporting *x)
+{
+    struct sums sums = add_up(x);
+    time_t at = (time_t)(ana_job_info(x->job).start_realtime_ns / 1000000000);
+    struct tm utc;
+    char text[256];
+    if (!sums.ranks || !(sums.elapsed > 0)) {
+        ana_export_fail(x, "the counters of no rank are known: there is nothing for TALP");
+        return false;
+    }
+    gmtime_r(&at, &utc);
+    ana_out_text(x->out, "{\n \"dlbVersion\": \"3.5 (by hpctop)\",\n \"timestamp\": \"");
+    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S+00:00", &utc);
+    ana_out_text(x->out, text);
+    snprintf(text, sizeof text,
+             "\",\n \"resources\": {\"numCpus\": %llu, \"numNodes\": %zu, \"numMpiRanks\": %llu},\n"
+             " \"Application\": {\n  \"Global\": {\n",
+             (unsigned long long)sums.ranks, x->job->hosts, (unsigned long long)sums.ranks);
+    ana_out_text(x->out, text);
+    put_metrics(x, &sums);
+    ana_out_text(x->out, "  }\n }\n}\n");
+    return true;
+}
+
+static void finish(struct ana_exporting *x)
+{
+    (void)x;
+}
+
+const struct ana_export_sink ana_export_talp = {
+    .is = {"talp", "talp.json", "POP's metrics as TALP's JSON, for TALP-Pages", false},
+    .wants_summary = true,
+    .begin = begin,
+    .finish = finish,
+};
