@@ -1,11 +1,12 @@
-/* Any bytes as the files of a job: opening, the whole pass, what the GPUs did, Horovod, the summary, the verdict, text
- * and JSON end and touch nothing outside; then the files change, and all is looked at once more.  An input is one file,
- * whose second rank is a copy of it with a few bytes turned; or packed (fuzz.h): up to four ranks, and what changes.
- * With libFuzzer (`make fuzz-run`), or as a program that takes files: the corpus, in `make check`. */
+/* Any bytes as the files of a job: opening, the whole pass, what the GPUs did, Horovod, the summary, the verdict, text,
+ * JSON and all exports end and touch nothing outside; then the files change, and all is looked at once more.  An input is
+ * one file, whose second rank is a copy of it with a few bytes turned; or packed (fuzz.h): up to four ranks, and what
+ * changes.  With libFuzzer (`make fuzz-run`), or as a program that takes files: the corpus, in `make check`. */
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/pack.h"
 #include "trace/job/window.h"
 #include "trace/util/hash.h"
+#include "trace/export/export.h"
 #include "trace/gpu/device.h"
 #include "trace/format/format.h"
 #include "trace/horovod/horovod.h"
@@ -17,6 +18,7 @@
 #include "trace/session/session.h"
 
 #include <fcntl.h>
+#include <ftw.h>
 
 static char folder[64], path[FUZZ_FILES][96];
 static FILE *nowhere;
@@ -140,6 +142,28 @@ static void look_at_part(struct ana_job *job, const struct ana_summary *whole)
     }
 }
 
+static int remove_one(const char *name, const struct stat *status, int kind, struct FTW *at)
+{
+    (void)status, (void)kind, (void)at;
+    return remove(name);
+}
+
+/* All formats, whole and a part. */
+static void export_all(struct ana_job *job)
+{
+    char out[96], error[512];
+    const struct ana_export_format *format;
+    int64_t end_ns = ana_job_info(job).elapsed_ns / 2 + 2000;
+    struct ana_selection part[] = {{.begin_ns = INT64_MIN, .end_ns = INT64_MAX}, {.begin_ns = 1000, .end_ns = end_ns}};
+    snprintf(out, sizeof out, "%s/out", folder);
+    for (size_t i = 0; (format = ana_export_format(i)); i++)
+        for (int p = 0; p < 2; p++) {
+            sum += ana_export(job, &(struct ana_export){.format = format->name, .out = out, .part = part[p]}, error,
+                              sizeof error);
+            nftw(out, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+        }
+}
+
 static void look(struct ana_job *job)
 {
     struct ana_summary s;
@@ -154,6 +178,7 @@ static void look(struct ana_job *job)
         say(job, &s, v);
     if (summed)
         look_at_part(job, &s);
+    export_all(job);
     if (summed)
         ana_summary_free(&s);
 }
