@@ -2,6 +2,7 @@
 #include "trace/util/text.h"
 #include "trace/job/job.h"
 #include "trace/util/hash.h"
+#include "trace/util/now.h"
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -70,8 +71,10 @@ static bool try_open(struct ana_bundle_file *f)
     char error[512] = "";
     free(f->error);
     f->error = NULL;
-    if (trc_open(f->path, &f->file, error, sizeof error) == TRC_OK)
-        return f->fresh = true;
+    if (trc_open(f->path, &f->file, error, sizeof error) == TRC_OK) {
+        f->opened_ns = ana_now_ns();
+        return true;
+    }
     f->file = NULL;
     trc_clean_text(error); /* it has the path in it */
     f->error = strdup(error);
@@ -211,6 +214,24 @@ size_t ana_bundle_scan(struct ana_bundle *bundle)
         closedir(dir);
     }
     return open_files(bundle);
+}
+
+bool ana_bundle_refresh(struct ana_bundle *bundle)
+{
+    enum { JUST_NOW_NS = 300000000 };
+    bool moved = false;
+    int64_t now = ana_now_ns();
+    for (size_t i = 0; i < bundle->count; i++) {
+        struct ana_bundle_file *f = &bundle->files[i];
+        if (!f->file)
+            continue;
+        /* Where opening takes long, a process that lives would seem to have been silent for as long. */
+        bool same =
+            f->opened_ns && (now - f->opened_ns < JUST_NOW_NS || trc_head(f->file)->state == TRC_STATE_FINALIZED);
+        moved |= !same && trc_refresh(f->file);
+        f->opened_ns = 0;
+    }
+    return moved;
 }
 
 /* The time of the newest trace file in a folder; 0 if it has none. */

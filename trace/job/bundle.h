@@ -18,7 +18,7 @@ struct ana_bundle_file {
     struct trc_file *file; /* NULL while it cannot be read */
     char *error;           /* why not; NULL if it can */
     size_t folder;         /* it lies in: index into ana_bundle.folder */
-    bool fresh;            /* it was read when it was opened, and not since */
+    int64_t opened_ns;     /* CLOCK_MONOTONIC; until ana_bundle_refresh has read it once more: 0 */
     bool left_out;         /* nobody wants to wait for it */
 };
 
@@ -45,6 +45,9 @@ void ana_bundle_close(struct ana_bundle *bundle);
 /* Opens files that were not there before, and tries again those that could not be read.  Returns how many became
  * readable by this call.  bundle->opener is asked before each; what it stops is left out for ever. */
 size_t ana_bundle_scan(struct ana_bundle *bundle);
+
+/* Reads all open files again, but for those that were opened just now, or have ended.  Returns whether anything changed. */
+bool ana_bundle_refresh(struct ana_bundle *bundle);
 
 /* The first place or file that could not be read, and why: "PATH: Permission denied"; NULL if all could. */
 const char *ana_bundle_error(const struct ana_bundle *bundle);

@@ -177,11 +177,7 @@ bool ana_job_refresh_state(struct ana_job *job)
 bool ana_job_refresh(struct ana_job *job)
 {
     bool moved = ana_bundle_scan(&job->bundle) > 0;
-    for (size_t i = 0; i < job->bundle.count; i++) {
-        struct ana_bundle_file *f = &job->bundle.files[i];
-        moved |= f->file && !f->fresh && trc_refresh(f->file);
-        f->fresh = false;
-    }
+    moved |= ana_bundle_refresh(&job->bundle);
     size_t others = job->other_jobs;
     moved |= ana_members_refresh(job);
     if (others != job->other_jobs)

@@ -1,6 +1,7 @@
 /* While files are opened: what the screen shows, and what its keys do. */
 #include "tests/support/check.h"
 #include "tests/support/still_clock.h"
+#include "tests/support/screen_job.h"
 #include "tests/support/trace_folder.h"
 #include "trace/session/session.h"
 #include "tui/app/opening.h"
@@ -65,7 +66,7 @@ static size_t open_with(const char *folder, int key, struct user *u, bool *left,
     struct tui_opening opening = {.folder = folder, .term = {&ops, u}};
     struct ana_job *job = NULL;
     char error[256] = "";
-    still_clock_step = 60000000; /* a file takes 60 ms */
+    still_clock_step = 30000000; /* a file takes 60 ms: two looks at the clock */
     enum trc_status status = ana_job_open_watched(&folder, 1, tui_opening_step, &opening, &job, error, sizeof error);
     CHECK(status == TRC_OK, "%s", error);
     still_clock_step = 0;
@@ -79,8 +80,37 @@ static size_t open_with(const char *folder, int key, struct user *u, bool *left,
     return ranks;
 }
 
+/* A job that lives goes on for 10 s while each of its files is opened. */
+static bool go_on(void *unused, size_t opened, size_t files)
+{
+    (void)unused, (void)opened, (void)files;
+    for (int i = 0; i < 20; i++)
+        screen_job_tick(&still_clock_ns);
+    return true;
+}
+
+/* What was read long before the last file is no reason to take a rank for dead. */
+static void test_slow_opening(void)
+{
+    struct ana_job *first =
+        screen_job_open(&(struct screen_job){.ranks = 6, .steps = 10, .running = true}, &still_clock_ns);
+    char path[600], error[256];
+    const char *folder = path;
+    snprintf(path, sizeof path, "%s", trc_path(ana_job_rank(first, 0)->file));
+    *strrchr(path, '/') = 0;
+    struct ana_job *job = NULL;
+    CHECK(ana_job_open_watched(&folder, 1, go_on, NULL, &job, error, sizeof error) == TRC_OK, "%s", error);
+    for (size_t i = 0; i < 6; i++)
+        CHECK(ana_job_rank(job, i)->state != ANA_RANK_UNKNOWN && ana_job_rank(job, i)->state != ANA_RANK_DEAD,
+              "rank %zu: %s", i, ana_rank_state_name(ana_job_rank(job, i)->state));
+    ana_job_close(job);
+    ana_job_close(first);
+    folder_remove();
+}
+
 int main(void)
 {
+    test_slow_opening();
     const char *folder = folder_make("opening");
     char warning[512];
     struct user u;
