@@ -73,6 +73,16 @@ int main(int argc, char **argv)
     for (enum tui_view_id view = 0; view < TUI_VIEWS; view++)
         if (tui_app_offers(&app, view))
             measure_view(&app, &grid, view, text);
+    /* A thousandth of the run, as it is shown before its events were read again. */
+    int64_t middle = app.info.elapsed_ns / 2, narrow = app.info.elapsed_ns / 1000;
+    tui_app_set_range(&app, middle, middle + narrow);
+    measure_view(&app, &grid, TUI_VIEW_OVERVIEW, false);
+    measure_view(&app, &grid, TUI_VIEW_TIMELINE, text);
+    for (enum tui_rows_by by = TUI_BY_NODE; by <= TUI_BY_RANK; by++) {
+        app.rows_by = by;
+        measure_view(&app, &grid, TUI_VIEW_RANKS, text);
+        measure_view(&app, &grid, TUI_VIEW_TIMELINE, text);
+    }
     tui_app_free(&app);
     tui_grid_free(&grid);
     return 0;

@@ -5,6 +5,7 @@ import atexit
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 
@@ -67,6 +68,38 @@ def planted():
         check("dead node " + name, found["class"] == "dead-rank" and sorted(found["culprits"]) == there, found)
 
 
+def screens(*lines, size="80x24"):
+    """What a script shows, screen by screen."""
+    with open("keys", "w") as f:
+        f.write("\n".join(lines) + "\n")
+    return hpctop("--script", "keys", "--size", size, "screens").out.split("---- ")[1:]
+
+
+def shown():
+    """Who was planted has a row of the first screen, whatever the rows and their order."""
+    chance = random.Random(17)
+    for i in range(3):
+        ranks, hosts = chance.randint(150, 300), chance.randint(4, 8)
+        rank, host = chance.randrange(ranks), chance.randrange(hosts)
+        rep = make("screens", ranks, hosts, 40, "--late-rank", str(rank), "--late-host", str(host))
+        of = {r["rank"]: r["host"] for r in rep["ranks"]}
+        late = sum(h == "node%03d" % host for r, h in of.items() if r != rank)
+        name, row = "%d, of %d" % (i, ranks), "%d %s " % (rank, of[rank])
+        seen = screens("key 2", "screen", *["key s", "screen"] * 15, "key b", "screen", *["key s", "screen"] * 15,
+                       "key b", "screen", *["key I s", "screen"] * 15)
+        missing = [s for s in seen if not re.search(r"^[ >]+%s" % row, s, re.M)]
+        check("culprit in Ranks " + name, len(seen) == 48 and not missing, missing[:1])
+        check("late node in Ranks " + name, re.search(r"^ +x%d node%03d " % (late, host), seen[0], re.M), seen[0])
+        for heat in range(3):
+            seen = screens("key 6" + " m" * heat, "screen", "key b", "screen", "key b", "screen")
+            check("culprit in Timeline %d " % heat + name, all(re.search(r"^! +%s" % row, s, re.M) for s in seen), seen)
+            check("late node in Timeline %d " % heat + name, re.search(r"^! +x%d node%03d " % (late, host), seen[0], re.M)
+                  and re.search(r"^ +\+%d others " % (ranks - late - 1), seen[0], re.M) and "their max" in seen[0], seen[0])
+        seen = screens("key 4", "screen", "key Enter", "screen", size="%dx%d" % (ranks + 9, ranks // 2 + 20))
+        check("each rank has its cells " + name, "cells of" not in seen[0], seen[0][:300])
+        check("blocks end with nodes " + name, "ranks, by node" in screens("key 4", "screen")[0], name)
+
+
 def live(name, arguments, wanted, look):
     """Looks at a job while it is written, until it is as wanted."""
     shutil.rmtree(name, ignore_errors=True)
@@ -93,6 +126,7 @@ def blamed(folder):
 
 counts()
 planted()
+shown()
 live("runs", [], True, progress)
 live("hangs", ["--hang", "33", "--fault", "5"], ("hung", [33]), blamed)
 live("dies", ["--dead", "2", "--fault", "5"], ("hung", list(range(24, 36))), blamed)
