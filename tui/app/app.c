@@ -24,10 +24,15 @@ const struct ana_rank_stat *tui_app_stat(const struct tui_app *app, size_t index
         return NULL;
     if (index < s->rank_count && s->ranks[index].index == index)
         return &s->ranks[index];
-    for (size_t i = 0; i < s->rank_count; i++)
-        if (s->ranks[i].index == index)
-            return &s->ranks[i];
-    return NULL;
+    size_t low = 0, high = s->rank_count; /* they are in order of their indices */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (s->ranks[middle].index < index)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < s->rank_count && s->ranks[low].index == index ? &s->ranks[low] : NULL;
 }
 
 double tui_app_mpi_share(const struct tui_app *app, size_t index)
