@@ -7,36 +7,51 @@
 
 /* ---- key bar ---------------------------------------------------------------------------------------------------- */
 
-/* Places the view's actions that have a label: out[i] in column at[i], the end in at[n].  Where there is little room,
- * first the blanks between them go, then the actions that are missed least. */
+/* Lists the view's actions that have a label, without those that are gone; returns how wide they are together. */
+static int list_keys(const struct tui_app *app, uint64_t gone, enum tui_action *out, int *at, int *count)
+{
+    int width = 0;
+    char key[16];
+    *count = 0;
+    for (enum tui_action a = TUI_ACTION_NONE + 1; a < TUI_ACTIONS; a++) {
+        const struct tui_action_info *info = tui_action_info(a);
+        if (a < TUI_ACTION_FIND && !tui_app_offers(app, (enum tui_view_id)(a - TUI_ACTION_VIEW_OVERVIEW)))
+            continue;
+        if (!info->label[0] || !(info->views & 1u << app->view) || gone & 1ull << a)
+            continue;
+        tui_action_key(a, 0, key, sizeof key);
+        out[*count] = a;
+        at[(*count)++] = width;
+        width += tui_columns(key) + tui_columns(info->label);
+    }
+    return at[*count] = width;
+}
+
+/* Places the view's actions: out[i] in column at[i], the end in at[n].  Where there is little room, first those go that are
+ * missed least, then the blanks between them, then others. */
 static int place_keys(const struct tui_app *app, int cols, enum tui_action *out, int *at, int *gap)
 {
     static const enum tui_action first_to_go[] = {
         TUI_ACTION_VIEW_ITERATIONS, TUI_ACTION_FILTER, TUI_ACTION_FIND, TUI_ACTION_VIEW_CALLS,
         TUI_ACTION_VIEW_TIMELINE,   TUI_ACTION_HELP,   TUI_ACTION_NONE};
-    uint64_t gone = 0;
-    for (int drop = 0;; drop++) {
-        int n = 0, width = 0;
-        char key[16];
-        for (enum tui_action a = TUI_ACTION_NONE + 1; a < TUI_ACTIONS; a++) {
-            const struct tui_action_info *info = tui_action_info(a);
-            if (a < TUI_ACTION_FIND && !tui_app_offers(app, (enum tui_view_id)(a - TUI_ACTION_VIEW_OVERVIEW)))
-                continue;
-            if (!info->label[0] || !(info->views & 1u << app->view) || gone & 1ull << a)
-                continue;
-            tui_action_key(a, 0, key, sizeof key);
-            out[n] = a;
-            at[n++] = width;
-            width += tui_columns(key) + tui_columns(info->label);
+    enum { WITH_BLANKS = 2 };
+    int n, width = 0;
+    for (*gap = 1; *gap >= 0; --*gap) {
+        uint64_t gone = 0;
+        for (int drop = 0;; drop++) {
+            width = list_keys(app, gone, out, at, &n);
+            bool last = *gap ? drop == WITH_BLANKS : first_to_go[drop] == TUI_ACTION_NONE;
+            if (width + *gap * (n - 1) <= cols || (last && !*gap)) {
+                for (int i = 0; i <= n; i++)
+                    at[i] += i * *gap;
+                return n;
+            }
+            if (last)
+                break;
+            gone |= 1ull << first_to_go[drop];
         }
-        at[n] = width;
-        *gap = width + n - 1 <= cols ? 1 : 0;
-        for (int i = 0; i <= n; i++)
-            at[i] += i * *gap;
-        if ((drop ? width : width + n - 1) <= cols || first_to_go[drop] == TUI_ACTION_NONE)
-            return n;
-        gone |= 1ull << first_to_go[drop];
     }
+    return 0;
 }
 
 enum tui_action tui_key_bar_at(const struct tui_app *app, int cols, int x)

@@ -87,8 +87,8 @@ static bool place_matrix(struct tui_app *app, struct tui_rect rect, bool ascii)
 {
     struct own *o = own(app);
     size_t n = app->rank_count, h = rect.h > ABOVE + BELOW ? (size_t)(rect.h - ABOVE - BELOW) : 0;
-    if (h && n == h + 1) /* one row too few: use the blank line */
-        h = n;
+    if (h && (n == h + 1 || (n + 1) / 2 == h + 1)) /* one row too few: use the blank line */
+        h++;
     size_t fit = n && h ? choose_cell(o, n, h, rect, ascii) : 0;
     if (!fit || !tui_matrix_cut(app, app->unfolded ? n : fit, &o->blocks))
         return false;
