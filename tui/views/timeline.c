@@ -116,9 +116,8 @@ static void draw_axis(struct tui_grid *grid, struct tui_rect rect, int64_t begin
 /* ---- drawing ---------------------------------------------------------------------------------------------------- */
 
 /* Draws the categories that are in view (a bit each): computing and waiting first. */
-static void draw_legend(struct tui_grid *grid, struct tui_rect rect, unsigned seen)
+static void draw_legend(struct tui_grid *grid, struct tui_rect rect, int x, unsigned seen)
 {
-    int x = 1;
     for (int i = 0; i < TUI_CATEGORIES; i++) {
         int c = i == 0 ? TRC_CAT_COMPUTE : i == 1 ? TUI_CATEGORY_WAITING : i - 1;
         const struct tui_category *category = tui_category(c);
@@ -192,6 +191,17 @@ static void draw_words(const struct tui_app *app, struct tui_grid *grid, struct 
     tui_put(grid, foot, 1, 0, TUI_STYLE_NORMAL, second);
 }
 
+/* Draws what is in view: shades of the rows, categories of the rows or of streams below them; else the keys. */
+static void draw_foot(const struct tui_app *app, struct tui_grid *grid, struct tui_rect foot, unsigned seen)
+{
+    const unsigned shaded = 1u << TUI_CATEGORIES;
+    const char *keys = own(app)->rows.many ? "Enter opens  b: rows  m: shades" : "m: shades";
+    int x = seen & shaded ? tui_timeline_shades(app, &own(app)->rows, grid, foot) + 2 : 1;
+    draw_legend(grid, foot, x, seen & ~shaded);
+    if (seen == shaded && x + tui_columns(keys) <= foot.w)
+        tui_put_right(grid, foot, foot.w - 1, 0, TUI_STYLE_DIM, keys);
+}
+
 static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     int64_t begin, end;
@@ -224,10 +234,7 @@ static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui
                 !tui_app_ended(app) && begin >= tui_app_known_end(app) ? "not analysed yet"
                 : app->filter_words[0]                                 ? "nothing of what is chosen"
                                                                        : "nothing was recorded");
-    if (seen & 1u << TUI_CATEGORIES)
-        tui_timeline_shades(app, &o->rows, grid, foot);
-    else
-        draw_legend(grid, foot, seen);
+    draw_foot(app, grid, foot, seen);
     foot.y -= 2;
     draw_words(app, grid, foot, at);
 }
@@ -384,7 +391,7 @@ static int act_on_timeline(struct tui_app *app, enum tui_action action)
         app->rows_by = app->tree.by % TUI_BY_RANK + 1;
         return TUI_REDRAW;
     case TUI_ACTION_MEASURE:
-        own(app)->rows.heat = (own(app)->rows.heat + 1) % TUI_HEATS;
+        tui_timeline_next(app, &own(app)->rows);
         return TUI_REDRAW;
     case TUI_ACTION_BACK:
         return own(app)->rows.many && tui_tree_close(app) ? TUI_REDRAW : TUI_UNHANDLED;
@@ -429,9 +436,9 @@ static int drag_timeline(struct tui_app *app, int x, int y, int to_x, int to_y)
 }
 
 static const struct tui_term_help terms[] = {
-    {"cells",
-     "what took most of the cell's time in that rank; of several ranks the share of their time that they wait (m: that "
-     "they are in MPI, or what took most)"},
+    {"cells", "what took most of the cell's time in that rank; of several ranks, or where that would be computing "
+              "everywhere, the share of their time that they wait (m: that "
+              "they are in MPI, or what took most)"},
     {"rows",
      "of more ranks than fit: who behaves alike is one row, x125: so many ranks, +9874: all others, and the most that "
      "one of them waits; ! stands out; Enter opens, Esc closes, b: by node, by rank.  Alike: waiting, MPI, I/O and "

@@ -44,7 +44,7 @@ size_t tui_timeline_line(const struct timeline_rows *rows, size_t row)
 static enum tui_heat heat_of(const struct tui_app *app, const struct timeline_rows *rows)
 {
     bool shares = rows->many && app->tree.by != TUI_BY_RANK;
-    return rows->heat ? rows->heat : shares ? TUI_HEAT_WAITING : TUI_HEAT_CATEGORY;
+    return rows->heat ? rows->heat : shares ? TUI_HEAT_WAITING : rows->wall ? rows->wall : TUI_HEAT_CATEGORY;
 }
 
 /* ---- cells ------------------------------------------------------------------------------------------------------- */
@@ -77,6 +77,23 @@ static void read_lines(struct tui_app *app, struct timeline_rows *rows, const st
     }
 }
 
+/* What a wall of computing would hide: waiting, or MPI if there is little of that.  AUTO: nothing. */
+static enum tui_heat find_hidden(const struct timeline_rows *rows)
+{
+    const double least = 0.05, part = 0.25;
+    double known = 0, mpi = 0, waiting = 0;
+    for (size_t i = 0; i < rows->key.lines * rows->key.columns; i++) {
+        const struct ana_timeline_cell *cell = &rows->cell[i];
+        int best = tui_cell_category(cell);
+        if (best >= 0 && best != TRC_CAT_COMPUTE)
+            return TUI_HEAT_AUTO;
+        known += best >= 0;
+        mpi += best >= 0 ? 1 - (double)cell->share[TRC_CAT_COMPUTE] : 0;
+        waiting += (double)cell->waiting;
+    }
+    return mpi <= least * known ? TUI_HEAT_AUTO : waiting >= part * mpi ? TUI_HEAT_WAITING : TUI_HEAT_MPI;
+}
+
 bool tui_timeline_read(struct tui_app *app, struct timeline_rows *rows, size_t top, size_t visible, size_t columns)
 {
     struct timeline_key key = {.version = app->tree.version, .summaries = app->summaries, .top = top, .lines = visible};
@@ -94,6 +111,7 @@ bool tui_timeline_read(struct tui_app *app, struct timeline_rows *rows, size_t t
         return false;
     rows->key = key;
     read_lines(app, rows, &key);
+    rows->wall = find_hidden(rows);
     return true;
 }
 
@@ -236,8 +254,8 @@ void tui_timeline_titles(const struct tui_app *app, const struct timeline_rows *
     }
 }
 
-void tui_timeline_shades(const struct tui_app *app, const struct timeline_rows *rows, struct tui_grid *grid,
-                         struct tui_rect rect)
+int tui_timeline_shades(const struct tui_app *app, const struct timeline_rows *rows, struct tui_grid *grid,
+                        struct tui_rect rect)
 {
     enum tui_heat heat = heat_of(app, rows);
     int x = tui_put(grid, rect, 1, 0, TUI_STYLE_LABEL, heat == TUI_HEAT_WAITING ? "waiting: " : "in MPI: ");
@@ -245,9 +263,12 @@ void tui_timeline_shades(const struct tui_app *app, const struct timeline_rows *
         tui_put_char(grid, rect, x, 0, shades[s].style, shades[s].ch);
         x = tui_putf(grid, rect, x + 2, 0, TUI_STYLE_NORMAL, "%s%s", shades[s].name, s + 1 < SHADES ? "  " : " %");
     }
-    const char *keys = "Enter opens  b: rows  m: shades";
-    if (x + 2 + tui_columns(keys) <= rect.w)
-        tui_put_right(grid, rect, rect.w - 1, 0, TUI_STYLE_DIM, keys);
+    return x;
+}
+
+void tui_timeline_next(const struct tui_app *app, struct timeline_rows *rows)
+{
+    rows->heat = heat_of(app, rows) % (TUI_HEATS - 1) + 1;
 }
 
 void tui_timeline_words(const struct tui_app *app, const struct timeline_rows *rows, size_t line, int column,

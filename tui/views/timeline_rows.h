@@ -22,6 +22,7 @@ struct timeline_rows {
     size_t most;                    /* that line; SIZE_MAX: none */
     struct ana_timeline_cell *cell; /* of the lines in view, `columns` each */
     struct timeline_key key;
+    enum tui_heat wall; /* computing takes most of every cell, and yet there is more: what this more is */
 };
 
 /* Brings the rows up to date; up to `fit` ranks are rows of their own unless the user wants something else. */
@@ -54,9 +55,12 @@ unsigned tui_timeline_draw(const struct tui_app *app, const struct timeline_rows
 void tui_timeline_titles(const struct tui_app *app, const struct timeline_rows *rows, struct tui_grid *grid,
                          struct tui_rect area);
 
-/* Draws what shades mean, and the keys. */
-void tui_timeline_shades(const struct tui_app *app, const struct timeline_rows *rows, struct tui_grid *grid,
-                         struct tui_rect rect);
+/* Draws what shades mean; returns the column behind that. */
+int tui_timeline_shades(const struct tui_app *app, const struct timeline_rows *rows, struct tui_grid *grid,
+                        struct tui_rect rect);
+
+/* Shades something else: waiting, MPI, or what took most of a cell. */
+void tui_timeline_next(const struct tui_app *app, struct timeline_rows *rows);
 
 /* Writes what a row of several ranks does at a column, in words. */
 void tui_timeline_words(const struct tui_app *app, const struct timeline_rows *rows, size_t line, int column,
