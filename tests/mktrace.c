@@ -28,10 +28,16 @@ static void save_chunk(struct tb *tb, const char *name, size_t chunk, size_t byt
     snprintf(path, sizeof path, "%s/%s", folder, name);
     size_t size, head = tb_head(tb)->chunks_offset;
     const uint8_t *image = tb_image(tb, &size);
-    const uint8_t *from = image + head + chunk * TRC_CHUNK_SIZE;
+    const size_t whole = (size_t)TRC_CHUNK_MOST * TRC_BLOCK;
+    struct trc_chunk first;
     FILE *out = fopen(path, "wb");
-    if (!out || size < head + chunk * TRC_CHUNK_SIZE + bytes || fwrite(image, 1, head, out) != head ||
-        fwrite(from, 1, bytes, out) != bytes || fclose(out))
+    if (!out || size < head + chunk * whole + bytes || bytes < sizeof first)
+        exit(1);
+    memcpy(&first, image + head + chunk * whole, sizeof first);
+    first.block = 0;
+    const uint8_t *rest = image + head + chunk * whole + sizeof first;
+    if (fwrite(image, 1, head, out) != head || fwrite(&first, sizeof first, 1, out) != 1 ||
+        fwrite(rest, 1, bytes - sizeof first, out) != bytes - sizeof first || fclose(out))
         exit(1);
     tb_free(tb);
 }
@@ -249,7 +255,7 @@ static void live_page(void)
     calls(tb, 0, 3);
     struct trc_sig inside = tb_sig(TB_BARRIER);
     tb_inside(tb, 0, &inside, 10000, 3);
-    save_live(tb, "live", 20000);
+    save_live(tb, "live", 2500);
 }
 
 /* Counters that are not complete, or torn; the page whole, and without its end. */
@@ -269,7 +275,7 @@ static void counters(void)
         tb_uses(tb, 0, &in, 5);
         tb_uses(tb, 0, &out, 1ull << 40);
         tb_uses_torn(tb, 0, &out, 3);
-        save_live(tb, cut ? "uses_cut" : "uses", cut ? 20000 : sizeof(struct trc_thread_chunk));
+        save_live(tb, cut ? "uses_cut" : "uses", cut ? 2000 : 16384);
     }
 }
 

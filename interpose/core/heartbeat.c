@@ -13,9 +13,11 @@
 
 #define ROUND_NS      100000000 /* usual pause */
 #define BUSY_ROUND_NS 5000000   /* while chunks are used up fast */
-#define READY         4u        /* chunks ahead of need, usually */
-#define BUSY_READY    64u
-#define BUSY_PAGES    8u         /* so many of these get their pages at once */
+#define READY_LEAST   4u        /* blocks ahead of need, usually as many as are used ... */
+#define READY_MOST    256u      /* ... but no more */
+#define BUSY          128u      /* so many blocks in a round are many */
+#define BUSY_READY    4096u
+#define BUSY_PAGES    512u       /* so many of these get their pages at once */
 #define LONG_START    100u       /* rounds in MPI_Init after which it may never come out of it */
 #define LATE_ROUND_NS 1000000000 /* after MPI_Finalize */
 
@@ -95,24 +97,26 @@ static void *run_after_end(void)
 
 static void make_room(struct trc_writer *writer, bool busy)
 {
-    /* Where the program's threads may not make room themselves, more chunks are kept ready. */
-    unsigned ready = busy || atomic_load(&writer->emulates) ? BUSY_READY : READY;
+    unsigned used = atomic_load(&writer->next_block), usual = used < READY_MOST ? used : READY_MOST;
+    usual = usual > READY_LEAST ? usual / 2 : READY_LEAST;
+    /* Where the program's threads may not make room themselves, more is kept ready. */
+    unsigned ready = busy || atomic_load(&writer->emulates) ? BUSY_READY : usual;
     if (trc_writer_ready(writer) < ready / 2)
         trc_writer_grow(writer, ready);
-    trc_writer_populate(writer, busy ? BUSY_PAGES : READY);
+    trc_writer_populate(writer, busy ? BUSY_PAGES : usual);
 }
 
 static void *run_heartbeat(void *unused)
 {
     (void)unused;
     struct trc_writer *writer = &ipo_process.writer;
-    unsigned busy_rounds = 0, beats = 0, rounds = 0, before = atomic_load(&writer->next_chunk);
+    unsigned busy_rounds = 0, beats = 0, rounds = 0, before = atomic_load(&writer->next_block);
     bool busy = false;
     while (!atomic_load(&stopping)) {
         pause_ns(busy ? BUSY_ROUND_NS : ROUND_NS);
         IPO_ASK_SOURCES(wake);
-        unsigned now = atomic_load(&writer->next_chunk);
-        busy = now - before >= 2;
+        unsigned now = atomic_load(&writer->next_block);
+        busy = now - before >= BUSY;
         before = now;
         make_room(writer, busy);
         if (busy && ++busy_rounds % 20 != 0)

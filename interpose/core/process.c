@@ -24,18 +24,18 @@ static uint64_t read_ticks(void)
     return ipo_ticks();
 }
 
-static char schema[96 * 1024];
+static char schema[8 * 1024];
 
-static size_t write_schema(void)
+static void write_schema(struct trc_writer *writer)
 {
     static struct trc_schema_call calls[IPO_SCHEMA_CALLS];
-    size_t n = 0;
     for (IPO_EACH_SOURCE(source)) {
         size_t end = (*source)->schema ? (*source)->schema(calls) : 0;
-        n = end > n ? end : n;
+        writer->call_count = end > writer->call_count ? end : writer->call_count;
     }
-    return trc_schema_write(schema, sizeof schema, calls, n);
+    writer->calls = calls;
 }
+_Static_assert(IPO_SCHEMA_CALLS <= TRC_WRITER_CALLS, "each call can be defined");
 
 /* Makes the folder and those above it.  0 or an errno.  Other users may never write to a folder that is made here. */
 static int make_folder(char *path)
@@ -90,8 +90,9 @@ static int open_file(struct trc_head *head)
         ipo_process.write_back = !local || !reserves;
         if (!local)
             head->flags |= TRC_HEAD_WRITE_BACK;
-        error = trc_writer_open(&ipo_process.writer, path.text, ipo_process.options.limit, head, schema, write_schema(),
-                                read_ticks);
+        write_schema(&ipo_process.writer);
+        error = trc_writer_open(&ipo_process.writer, path.text, ipo_process.options.limit, head, schema,
+                                trc_schema_write(schema, sizeof schema), read_ticks);
     }
     if (error && !refused) {
         ipo_text_add(&path, ": ");
@@ -151,19 +152,23 @@ void ipo_process_live(void)
 /* Measures what recording one call costs on the fast path, with a stream that is not part of the file. */
 static uint64_t measure_cost(void)
 {
-    enum { ROUNDS = 512 };
+    enum { ROUNDS = 512, PAGE = 4 * TRC_BLOCK, EVENTS = 64 * TRC_BLOCK };
+    static struct trc_writer nowhere;
     struct trc_stream *stream =
         mmap(NULL, sizeof *stream, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     char *memory =
-        mmap(NULL, 2 * TRC_CHUNK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        mmap(NULL, PAGE + EVENTS, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if ((void *)stream == MAP_FAILED || memory == MAP_FAILED)
         return 0;
-    stream->page = (struct trc_thread_chunk *)(void *)memory;
-    stream->chunk = (struct trc_chunk *)(void *)(memory + TRC_CHUNK_SIZE);
+    stream->page = (struct trc_page *)(void *)memory;
+    stream->piece = &stream->page->chunk;
+    stream->entry_at = (unsigned char *)(stream->page + 1);
+    stream->entry_stop = (unsigned char *)memory + PAGE;
+    stream->chunk = (struct trc_chunk *)(void *)(memory + PAGE);
     stream->at = (unsigned char *)(stream->chunk + 1);
-    stream->stop = (unsigned char *)stream->chunk + TRC_CHUNK_SIZE - TRC_STREAM_ROOM;
+    stream->stop = (unsigned char *)stream->chunk + EVENTS - TRC_STREAM_ROOM;
     stream->epoch = 1;
-    stream->writer = &ipo_process.writer;
+    stream->writer = &nowhere;
     uint64_t best = UINT64_MAX;
     for (int batch = 0; batch < 4; batch++) {
         uint64_t begin = ipo_ticks();
@@ -182,7 +187,7 @@ static uint64_t measure_cost(void)
             best = ticks;
     }
     munmap(stream, sizeof *stream);
-    munmap(memory, 2 * TRC_CHUNK_SIZE);
+    munmap(memory, PAGE + EVENTS);
     return best * 1024 / ROUNDS;
 }
 

@@ -161,12 +161,12 @@ static inline __attribute__((always_inline)) void write_completion(struct ipo_th
 static void complete_arrival(struct ipo_thread *thread, uint32_t index, const struct ipo_request *request)
 {
     struct trc_stream *stream = &thread->stream;
-    const struct trc_sig *sig = &stream->page->sigs[index];
+    const struct trc_sig *sig = trc_stream_sig(stream, index);
     write_completion(thread, index, request);
     if (sig->flags & TRC_SIG_CANCELLED)
         return;
     if (request->charge == sig->call) {
-        stream->page->uses[index]++;
+        stream->state[index].use->uses++;
         return;
     }
     if (sig->flags & TRC_SIG_P2P_IN)
@@ -280,7 +280,7 @@ static inline __attribute__((always_inline)) unsigned char *put_usual(struct trc
         if (flags_and_thread != (own | IPO_REQUEST_RECEIVES) || !status ||
             !ipo_arrived_as(status, request->source, request->tag, request->sig.received))
             return NULL;
-        stream->page->uses[start->completed_as]++;
+        stream->state[start->completed_as].use->uses++;
     }
     const uint64_t back = (newest - request->number) * 2;
     return trc_put_varint(trc_put_item_word(at, start->completed_item), back);

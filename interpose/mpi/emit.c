@@ -39,8 +39,8 @@ void ipo_charge(struct ipo_thread *thread, uint32_t call, uint64_t site, uint64_
 void ipo_count_sent(struct ipo_thread *thread, uint32_t index)
 {
     struct trc_thread *live = &thread->stream.page->thread;
-    const struct trc_sig *sig = &thread->stream.page->sigs[index];
-    struct trc_peer *peer = trc_peer_at(thread->stream.page, thread->stream.state[index].out);
+    const struct trc_sig *sig = trc_stream_sig(&thread->stream, index);
+    struct trc_peer *peer = trc_peer_at(&thread->stream, thread->stream.state[index].out);
     live->sent_messages++;
     if (peer) {
         peer->sent_messages++;
@@ -53,8 +53,8 @@ void ipo_count_sent(struct ipo_thread *thread, uint32_t index)
 void ipo_count_received(struct ipo_thread *thread, uint32_t index)
 {
     struct trc_thread *live = &thread->stream.page->thread;
-    const struct trc_sig *sig = &thread->stream.page->sigs[index];
-    struct trc_peer *peer = trc_peer_at(thread->stream.page, thread->stream.state[index].in);
+    const struct trc_sig *sig = trc_stream_sig(&thread->stream, index);
+    struct trc_peer *peer = trc_peer_at(&thread->stream, thread->stream.state[index].in);
     live->received_messages++;
     if (peer) {
         peer->received_messages++;

@@ -36,13 +36,14 @@ bool ipo_mark_stands(const struct ipo_thread *thread, const struct ipo_frame *fr
 /* Nobody knows whether a collective that was left took place: the order on its communicator is in doubt. */
 void ipo_call_left(struct ipo_thread *thread)
 {
-    const struct trc_thread_chunk *live = thread->stream.page;
+    const struct trc_page *live = thread->stream.page;
     const uint32_t inside = live->thread.inside;
     if (thread->claims)
         ipo_completion_left(thread);
-    if (!inside || !(live->sigs[inside - 1].flags & TRC_SIG_COLL))
+    const struct trc_sig *sig = inside ? trc_stream_sig(&thread->stream, inside - 1) : NULL;
+    if (!sig || !(sig->flags & TRC_SIG_COLL))
         return;
-    struct ipo_comm *comm = ipo_comm_numbered(live->sigs[inside - 1].comm);
+    struct ipo_comm *comm = ipo_comm_numbered(sig->comm);
     if (comm)
         ipo_comm_doubt(comm, live->thread.inside_sequence);
 }

@@ -16,11 +16,10 @@ static bool is_moving(enum trc_opclass opclass)
 /* How many calls of a thread have completed by which data moved. */
 static uint64_t count_moved(const struct ipo_thread *thread)
 {
-    const struct trc_thread_chunk *page = thread->stream.page;
-    uint64_t sum = page->thread.completes;
-    for (uint32_t i = 0; i < TRC_ROWS; i++) {
-        const struct trc_row *row = &page->rows[i];
-        uint32_t call = __atomic_load_n(&row->call_plus_1, __ATOMIC_RELAXED);
+    uint64_t sum = thread->stream.page->thread.completes;
+    for (uint32_t i = 0; i < TRC_ROW_PLACES; i++) {
+        const struct trc_row *row = __atomic_load_n(&thread->stream.row[i], __ATOMIC_ACQUIRE);
+        uint32_t call = row ? row->call_plus_1 : 0;
         bool nccl = call > IPO_CALLS; /* polls of NCCL are not recorded */
         if (nccl || (call && is_moving((enum trc_opclass)ipo_calls[call - 1].opclass)))
             sum += __atomic_load_n(&row->calls, __ATOMIC_RELAXED);
@@ -51,17 +50,19 @@ const char *ipo_overdue(uint64_t floor_ticks)
 {
     uint64_t now = ipo_ticks();
     for (const struct ipo_thread *thread = ipo_thread_first(); thread; thread = thread->next) {
-        const struct trc_thread_chunk *page = thread->stream.page;
-        uint32_t inside = __atomic_load_n(&page->thread.inside, __ATOMIC_ACQUIRE);
-        uint64_t since = page->thread.inside_since, longest = 0, calls = 0;
-        if (!inside || inside > TRC_SIGS || since > now || now - since < floor_ticks)
+        const struct trc_thread *live = &thread->stream.page->thread;
+        const struct trc_sig *sig = trc_writer_inside(&ipo_process.writer, live->index);
+        uint64_t since = live->inside_since, longest = 0, calls = 0;
+        if (!sig || since > now || now - since < floor_ticks)
             continue;
-        uint32_t call = page->sigs[inside - 1].call;
-        for (uint32_t i = 0; i < TRC_ROWS; i++)
-            if (page->rows[i].call_plus_1 == call + 1) {
-                calls += page->rows[i].calls;
-                longest = page->rows[i].max_ticks > longest ? page->rows[i].max_ticks : longest;
+        uint32_t call = sig->call;
+        for (uint32_t i = 0; i < TRC_ROW_PLACES; i++) {
+            const struct trc_row *row = __atomic_load_n(&thread->stream.row[i], __ATOMIC_ACQUIRE);
+            if (row && row->call_plus_1 == call + 1) {
+                calls += row->calls;
+                longest = row->max_ticks > longest ? row->max_ticks : longest;
             }
+        }
         if (call < IPO_CALLS && is_moving((enum trc_opclass)ipo_calls[call].opclass) && calls >= 20 &&
             (now - since) / 50 > longest)
             return ipo_calls[call].name;

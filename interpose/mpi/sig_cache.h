@@ -55,14 +55,14 @@ static inline bool ipo_cache_recall(struct ipo_frame *frame, const struct ipo_ca
     if (differ)
         return false;
     differ = cached->version ^ cached->state->version;
-    differ |= cached->state->sig->call ^ (uint32_t)id; /* a site that is a line of Python may have any bits */
+    differ |= cached->state->use->sig.call ^ (uint32_t)id; /* a site that is a line of Python may have any bits */
     if (!call->cache_words)
         differ |= cached->word[0] ^ frame->key;
     for (unsigned i = 0; i < call->cache_words; i++)
         differ |= cached->word[call->cache_word[i]] ^ args[call->cache_word[i]];
     if (__builtin_expect(differ != 0, 0))
         return false;
-    frame->sig = frame->thread->stream.page->sigs[cached->index];
+    frame->sig = cached->state->use->sig;
     frame->comm = cached->comm;
     frame->index = cached->index;
     return true;

@@ -345,7 +345,7 @@ void ipo_nccl_leave(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_
     frame->failed = result != IPO_NCCL_SUCCESS && result != IPO_NCCL_IN_PROGRESS;
     if (__builtin_expect(frame->failed, 0)) {
         if (frame->cached)
-            frame->sig = stream->page->sigs[frame->index];
+            frame->sig = *trc_stream_sig(stream, frame->index);
         frame->sig.flags |= TRC_SIG_FAILED;
         frame->sig.sent = frame->sig.received = 0;
         frame->index = trc_stream_intern(stream, &frame->sig);

@@ -107,15 +107,10 @@ static void define_site(uint64_t address, struct ipo_mapped *module)
 void ipo_sites_open(void)
 {
     const struct trc_writer *writer = &ipo_process.writer;
-    uint32_t used = writer->head->chunks_used, allocated = writer->head->chunks_allocated;
-    for (uint32_t i = 0; i < used && i < allocated; i++) {
-        const struct trc_thread_chunk *page = (const void *)(writer->chunks + (size_t)i * TRC_CHUNK_SIZE);
-        if (page->chunk.kind != TRC_CHUNK_THREAD)
-            continue;
-        uint32_t inside = __atomic_load_n(&page->thread.inside, __ATOMIC_ACQUIRE);
-        uint64_t address = inside && inside <= TRC_SIGS ? page->sigs[inside - 1].site : 0;
-        if (address)
-            ipo_site_seen(address);
+    for (unsigned i = 0; i < TRC_MAX_THREADS && i < atomic_load(&writer->threads); i++) {
+        const struct trc_sig *sig = trc_writer_inside(writer, i);
+        if (sig && sig->site)
+            ipo_site_seen(sig->site);
     }
 }
 

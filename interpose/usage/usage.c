@@ -138,7 +138,7 @@ static void read_all(bool all)
     struct trc_usage now;
     for (const struct ipo_thread *thread = ipo_thread_first(); thread; thread = thread->next) {
         uint32_t tid = __atomic_load_n(&thread->tid, __ATOMIC_RELAXED);
-        const struct trc_thread_chunk *page = thread->stream.page;
+        const struct trc_page *page = thread->stream.page;
         uint32_t index = page ? page->chunk.thread : TRC_MAX_THREADS;
         if (tid && index < TRC_MAX_THREADS && read_thread(tid, index, all, &now))
             add_owner(tid, &now);

@@ -17,11 +17,13 @@ import os
 import re
 import shutil
 import statistics
-import struct
 import subprocess
+import sys
 import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOP, "tests", "e2e", "lib"))
+import chunks  # noqa: E402
 KINDS = ("bare", "hpctop", "floor")
 # Title, mode of selfcall, and its function that makes the calls.
 CASES = [("MPI_Comm_rank", "rank", "rank_call"), ("MPI_Iprobe, fails", "iprobe", "iprobe"),
@@ -125,14 +127,7 @@ class Bench:
         made = self.run("hpctop", 1, command)["calls"]
         committed = 0
         for path in glob.glob(os.path.join(self.folder, "trace", "*.hpctop")):
-            with open(path, "rb") as f:
-                data = f.read()
-            size, offset = struct.unpack_from("<I", data, 24)[0], struct.unpack_from("<Q", data, 32)[0]
-            while offset + size <= len(data):
-                magic, kind = struct.unpack_from("<IB", data, offset)
-                if magic == 0x4B4E4843 and kind == 3:
-                    committed += struct.unpack_from("<I", data, offset + 32)[0]
-                offset += size
+            committed += chunks.committed(path, chunks.EVENTS)
         return committed / made
 
 

@@ -1,26 +1,12 @@
 # timeout: 120
 """The loop of the stand-in for Horovod: its rounds are told from data, folded, none is lost, and idling costs no disk."""
 import re
-import struct
 
+from chunks import EVENTS, committed
 from common import calls, check, end, hpctop, mpirun, report, traces, workload
 
 ROUND = re.compile(r" MPI_Allreduce .*flags=coll\+control .*polls=(\d+)")
 DATA = re.compile(r" MPI_Allreduce .*flags=coll .*sequence=(\d+)")
-
-
-def written(path):
-    """Bytes of items in the chunks of events (trace/format/format.h)."""
-    with open(path, "rb") as f:
-        data = f.read()
-    chunk_size, = struct.unpack_from("<I", data, 24)
-    at, total = struct.unpack_from("<Q", data, 32)[0], 0
-    while at + 64 <= len(data):
-        magic, kind = struct.unpack_from("<IB", data, at)
-        if magic == 0x4B4E4843 and kind == 3:
-            total += struct.unpack_from("<I", data, at + 32)[0]
-        at += chunk_size
-    return total
 
 
 def idle(name, seconds, *more):
@@ -32,7 +18,7 @@ def idle(name, seconds, *more):
         return
     made = calls(rep)["MPI_Allreduce"]["calls"] if not more else calls(rep)["MPI_Gather"]["calls"]
     check(name + ": the loop ran on", made > 3 * 50 * seconds, made)
-    sizes = [written(p) for p in traces(name)]
+    sizes = [committed(p, EVENTS) for p in traces(name)]
     check(name + ": less than 1 KB a second and rank", sizes and 0 < max(sizes) < 1024 * seconds, (sizes, made))
     dump = hpctop("dump", name).out
     data = [int(n) for n in DATA.findall(dump)]

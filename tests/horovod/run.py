@@ -12,7 +12,6 @@ import os
 import re
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
@@ -27,6 +26,7 @@ os.environ.update(runner.environment(os.path.join(TOP, "build/plain")))
 WHERE = tempfile.mkdtemp(prefix="hpct-")
 for product in ("LIBTRACE", "HPCTOP"):  # a build in these ten minutes must not disturb
     os.environ[product] = shutil.copy(os.environ[product], WHERE)
+from chunks import KEPT, committed  # noqa: E402
 from common import LIBTRACE, check, failures, hpctop, skip, skip_all  # noqa: E402
 
 HANG, STALL, PATIENCE = 3, 4, 90
@@ -245,20 +245,6 @@ def one(case, python, quick):
     return {"case": case.name, "live": named, "right": right, "alarms": alarms, "own": job.stall, "says": summary}
 
 
-def written(path):
-    """Bytes of items in all chunks of a trace: events, definitions, stacks (trace/format/format.h)."""
-    with open(path, "rb") as f:
-        data = f.read()
-    chunk_size, = struct.unpack_from("<I", data, 24)
-    at, total = struct.unpack_from("<Q", data, 32)[0], 0
-    while at + 64 <= len(data):
-        magic, kind = struct.unpack_from("<IB", data, at)
-        if magic == 0x4B4E4843 and kind in (2, 3, 4):
-            total += struct.unpack_from("<I", data, at + 32)[0]
-        at += chunk_size
-    return total
-
-
 def idle(python):
     """A job that does nothing for a while, with all evidence on, the stacks at 30 s among it: what does it write?"""
     job = Job(python, Case("idle", "idle", 0, slow=IDLE + 15, steps=30))
@@ -267,9 +253,9 @@ def idle(python):
         time.sleep(0.2)
     time.sleep(3)
     files, began = sorted(glob.glob("trace/*.hpctop")), time.monotonic()
-    before = [written(path) for path in files]
+    before = [committed(path, KEPT) for path in files]
     time.sleep(IDLE)
-    rates = [(written(path) - was) / (time.monotonic() - began) for path, was in zip(files, before)]
+    rates = [(committed(path, KEPT) - was) / (time.monotonic() - began) for path, was in zip(files, before)]
     check("idle: less than 1 KB a second and rank", len(rates) == 3 and not job.ended() and max(rates) < 1024, rates)
     asked = hpctop("stacks", "--no-ask", "trace")
     check("idle: with the stacks that were taken meanwhile", "stacks of 3 of 3 ranks" in asked.out, asked)

@@ -135,7 +135,7 @@ static void complete(struct rank *rank, const struct plan *plan)
         struct plan_step step = {.call = i < n ? PLAN_IRECV : PLAN_ISEND, .neighbour = i % n};
         struct trc_sig sig = sig_of_step(rank, plan, &step, TRC_SIG_SUB | TRC_SIG_COMPLETE);
         uint32_t index = trc_stream_intern(rank->stream, &sig);
-        rank->stream->page->uses[index]++;
+        rank->stream->state[index].use->uses++;
         trc_stream_sub(rank->stream, index, false, 0, (uint64_t)(2 * n - 1 - i), 0);
         live->completes++;
     }
@@ -150,7 +150,7 @@ static void finish_step(struct rank *rank, const struct plan *plan, const struct
     trc_stream_count(rank->stream, index, end - begin);
     live->last = index + 1;
     live->last_end = end;
-    if (rank->stream->page->sigs[index].flags & TRC_SIG_START)
+    if (trc_stream_sig(rank->stream, index)->flags & TRC_SIG_START)
         live->starts++;
     if (step->call == PLAN_WAITALL)
         complete(rank, plan);
@@ -193,7 +193,7 @@ void rank_beat(struct rank *rank, const struct plan *plan, int64_t now_ns)
     head->latest = anchor_at(plan, rank->number, now_ns);
     __atomic_fetch_add(&head->latest_version, 1, __ATOMIC_ACQ_REL);
     __atomic_store_n(&head->heartbeats, head->heartbeats + 1, __ATOMIC_RELAXED);
-    trc_writer_grow(&rank->writer, 1);
+    trc_writer_grow(&rank->writer, 8);
 }
 
 void rank_open(struct rank *rank, const struct plan *plan, int32_t number, const char *folder)
@@ -202,11 +202,15 @@ void rank_open(struct rank *rank, const struct plan *plan, int32_t number, const
     static size_t size;
     char path[4096];
     if (!size)
-        size = trc_schema_write(schema, sizeof schema, calls, CALLS);
-    struct trc_stream *stream = rank->stream ? rank->stream : malloc(sizeof *stream);
-    *rank = (struct rank){.number = number, .stream = stream};
+        size = trc_schema_write(schema, sizeof schema);
+    struct trc_stream *stream = rank->stream;
     if (stream)
         memset(stream, 0, sizeof *stream);
+    else
+        stream = calloc(1, sizeof *stream); /* most of it is never touched */
+    *rank = (struct rank){.number = number, .stream = stream};
+    rank->writer.calls = calls;
+    rank->writer.call_count = CALLS;
     struct trc_head head = {.clock_source = TRC_CLOCK_MONOTONIC,
                             .state = TRC_STATE_RUNNING,
                             .rank = number,
@@ -248,5 +252,6 @@ void rank_close(struct rank *rank, const struct plan *plan, int64_t now_ns, bool
     }
     trc_writer_trim(&rank->writer);
     munmap(rank->writer.base, rank->writer.size);
+    munmap((void *)(uintptr_t)rank->writer.chunk_blocks, rank->writer.blocks_most);
     close(rank->writer.fd);
 }

@@ -9,6 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#define PAGE_LEAST    (64u << 10) /* chunks of fewer bytes have no live page */
+#define TB_CHUNK_SIZE (TRC_CHUNK_MOST * TRC_BLOCK)
+
 void tb_die(const char *what)
 {
     perror(what);
@@ -17,7 +20,7 @@ void tb_die(const char *what)
 
 void *tb_chunk_at(struct tb *tb, uint32_t chunk)
 {
-    return tb->image + tb->head.chunks_offset + (size_t)chunk * tb->head.chunk_size;
+    return tb->image + tb->head.chunks_offset + (size_t)chunk * tb->chunk_size;
 }
 
 static void resize(struct tb *tb, size_t size)
@@ -52,9 +55,15 @@ void tb_use_calls(const struct trc_schema_call *calls, size_t n)
     used_count = calls ? n : TB_CALL_COUNT;
 }
 
+const struct trc_schema_call *tb_calls(size_t *count)
+{
+    *count = used_count;
+    return used;
+}
+
 struct tb *tb_new(int32_t rank, int32_t world_size)
 {
-    return tb_new_small(rank, world_size, TRC_CHUNK_SIZE, 1u << 20);
+    return tb_new_small(rank, world_size, TB_CHUNK_SIZE, 1u << 20);
 }
 
 static struct tb *make_builder(int32_t rank, int32_t world_size, uint32_t chunk_size, uint32_t limit, uint8_t *image,
@@ -66,15 +75,20 @@ static struct tb *make_builder(int32_t rank, int32_t world_size, uint32_t chunk_
     tb->image = image;
     tb->room = room;
     tb->mapped = image != NULL;
-    size_t schema = trc_schema_write(NULL, 0, used, used_count);
+    tb->chunk_size = chunk_size;
+    tb->limit = limit;
+    tb->named = calloc(used_count + 1, sizeof *tb->named);
+    if (!tb->named)
+        tb_die("trace builder");
+    size_t schema = trc_schema_write(NULL, 0);
     resize(tb, (TRC_HEAD_SIZE + schema + PAGE - 1) / PAGE * PAGE);
-    trc_schema_write((char *)tb->image + TRC_HEAD_SIZE, schema, used, used_count);
+    trc_schema_write((char *)tb->image + TRC_HEAD_SIZE, schema);
     tb->head = (struct trc_head){.version = TRC_VERSION,
                                  .byte_order = TRC_BYTE_ORDER,
                                  .schema_offset = TRC_HEAD_SIZE,
                                  .schema_size = (uint32_t)schema,
-                                 .chunk_size = chunk_size,
-                                 .chunk_limit = limit,
+                                 .block_size = TRC_BLOCK,
+                                 .block_limit = UINT32_MAX / 2,
                                  .chunks_offset = tb->size,
                                  .clock_source = TRC_CLOCK_MONOTONIC,
                                  .state = TRC_STATE_FINALIZED,
@@ -118,7 +132,7 @@ struct tb *tb_new_small(int32_t rank, int32_t world_size, uint32_t chunk_size, u
 
 struct tb *tb_new_in(int32_t rank, int32_t world_size, void *image, size_t room)
 {
-    return make_builder(rank, world_size, TRC_CHUNK_SIZE, 1u << 20, image, room);
+    return make_builder(rank, world_size, TB_CHUNK_SIZE, 1u << 20, image, room);
 }
 
 void tb_free(struct tb *tb)
@@ -127,6 +141,7 @@ void tb_free(struct tb *tb)
         free(tb->threads[i].sigs);
     if (!tb->mapped)
         free(tb->image);
+    free(tb->named);
     free(tb);
 }
 
@@ -218,7 +233,7 @@ static uint32_t oldest_full(struct tb *tb)
 {
     uint32_t found = NONE;
     uint64_t sequence = UINT64_MAX;
-    for (uint32_t i = 0; i < tb->head.chunks_used; i++) {
+    for (uint32_t i = 0; i < tb->chunks; i++) {
         const struct trc_chunk *chunk = tb_chunk_at(tb, i);
         if (chunk->kind == TRC_CHUNK_EVENTS && chunk->state == TRC_CHUNK_FULL && chunk->sequence < sequence) {
             found = i;
@@ -231,23 +246,25 @@ static uint32_t oldest_full(struct tb *tb)
 uint32_t tb_take_chunk(struct tb *tb, enum trc_chunk_kind kind, uint32_t thread, uint64_t ticks)
 {
     uint32_t number = NONE;
-    if (tb->head.chunks_used >= tb->head.chunk_limit && kind == TRC_CHUNK_EVENTS)
+    if (tb->chunks >= tb->limit && kind == TRC_CHUNK_EVENTS)
         number = oldest_full(tb);
     if (number != NONE) {
         const struct trc_chunk *old = tb_chunk_at(tb, number);
         tb->head.recycled_chunks++;
         tb->head.recycled_records += old->records;
-        memset(tb_chunk_at(tb, number), 0, tb->head.chunk_size);
+        memset(tb_chunk_at(tb, number), 0, tb->chunk_size);
     } else {
-        number = tb->head.chunks_used++;
-        tb->head.chunks_allocated = tb->head.chunks_used;
-        resize(tb, tb->head.chunks_offset + (size_t)tb->head.chunks_used * tb->head.chunk_size);
+        number = tb->chunks++;
+        tb->head.blocks_allocated = tb->head.blocks_used = tb->chunks * (tb->chunk_size / TRC_BLOCK);
+        resize(tb, tb->head.chunks_offset + (size_t)tb->chunks * tb->chunk_size);
     }
     struct trc_chunk *chunk = tb_chunk_at(tb, number);
     *chunk = (struct trc_chunk){.magic = TRC_CHUNK_MAGIC,
                                 .kind = (uint8_t)kind,
                                 .state = TRC_CHUNK_OPEN,
                                 .thread = (uint16_t)thread,
+                                .block = number * (tb->chunk_size / TRC_BLOCK),
+                                .blocks = tb->chunk_size / TRC_BLOCK,
                                 .sequence = ++tb->sequence,
                                 .first_ticks = ticks,
                                 .last_ticks = ticks};
@@ -257,11 +274,13 @@ uint32_t tb_take_chunk(struct tb *tb, enum trc_chunk_kind kind, uint32_t thread,
 struct thread *tb_thread_of(struct tb *tb, uint32_t index)
 {
     struct thread *thread = &tb->threads[index];
-    if (thread->page == NONE && tb->head.chunk_size >= sizeof(struct trc_thread_chunk)) {
+    if (thread->page == NONE && tb->chunk_size >= PAGE_LEAST) {
         thread->page = tb_take_chunk(tb, TRC_CHUNK_THREAD, index, tb->head.start.ticks);
-        struct trc_thread_chunk *page = tb_chunk_at(tb, thread->page);
+        struct trc_page *page = tb_chunk_at(tb, thread->page);
+        page->chunk.committed = sizeof *page - sizeof page->chunk;
         page->thread.tid = tb->head.pid + index;
         page->thread.index = index;
+        tb->head.threads++;
         snprintf(page->thread.name, sizeof page->thread.name, "app");
     }
     if (!thread->base)
@@ -269,14 +288,14 @@ struct thread *tb_thread_of(struct tb *tb, uint32_t index)
     return thread;
 }
 
-struct trc_thread_chunk *tb_page_of(struct tb *tb, const struct thread *thread)
+struct trc_page *tb_page_of(struct tb *tb, const struct thread *thread)
 {
     return thread->page == NONE ? NULL : tb_chunk_at(tb, thread->page);
 }
 
 void tb_device_stream(struct tb *tb, uint32_t index, struct trc_device_stream of)
 {
-    struct trc_thread_chunk *page = tb_page_of(tb, tb_thread_of(tb, index));
+    struct trc_page *page = tb_page_of(tb, tb_thread_of(tb, index));
     if (!page)
         return;
     page->thread.tid = 0;
@@ -296,13 +315,14 @@ void tb_next_chunk(struct tb *tb, uint32_t index)
 
 void tb_forget(struct tb *tb)
 {
-    for (uint32_t i = 0; i < tb->head.chunks_used; i++) {
+    for (uint32_t i = 0; i < tb->chunks; i++) {
         struct trc_chunk *chunk = tb_chunk_at(tb, i);
         if (chunk->kind != TRC_CHUNK_EVENTS)
             continue;
         tb->head.recycled_chunks++;
         tb->head.recycled_records += chunk->records;
-        memset(chunk, 0, tb->head.chunk_size);
+        chunk->magic = 0;
+        memset(chunk + 1, 0, tb->chunk_size - sizeof *chunk);
     }
     for (uint32_t i = 0; i < TRC_MAX_THREADS; i++)
         tb->threads[i].chunk = NONE;
@@ -317,8 +337,7 @@ uint8_t *tb_here(struct tb *tb, const struct thread *thread)
 /* Where the thread's next item goes, after room for a signature and an item was made. */
 uint8_t *tb_room(struct tb *tb, struct thread *thread)
 {
-    uint32_t index = (uint32_t)(thread - tb->threads),
-             usable = tb->head.chunk_size - (uint32_t)sizeof(struct trc_chunk);
+    uint32_t index = (uint32_t)(thread - tb->threads), usable = tb->chunk_size - (uint32_t)sizeof(struct trc_chunk);
     if (thread->chunk != NONE && thread->at + 2 * TRC_ITEM_MAX > usable)
         tb_next_chunk(tb, index);
     if (thread->chunk == NONE) {
@@ -348,6 +367,7 @@ void tb_commit(struct tb *tb, struct thread *thread, const uint8_t *end, uint32_
 /* Number of a signature in the thread's chunk, defined there if it is new. */
 uint32_t tb_define_sig(struct tb *tb, struct thread *thread, const struct trc_sig *sig)
 {
+    tb_name_call(tb, sig->call);
     uint8_t *at = tb_room(tb, thread);
     for (uint32_t i = thread->sig_count; i-- > 0;)
         if (!memcmp(&thread->sigs[i].sig, sig, sizeof *sig))

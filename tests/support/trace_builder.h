@@ -97,7 +97,7 @@ struct tb *tb_new(int32_t rank, int32_t world_size);
 /* Gives builders made from now on these calls in place of TB_CALLS; NULL: TB_CALLS again.  Makes no copy. */
 void tb_use_calls(const struct trc_schema_call *calls, size_t n);
 
-/* As tb_new, with chunks of another size (a power of two; if it is too small for a live page, there is none).  After
+/* As tb_new, with chunks of another size (a power of two; if it is less than 64 KiB, there are no live pages).  After
  * `limit` chunks full EVENTS chunks are recycled. */
 struct tb *tb_new_small(int32_t rank, int32_t world_size, uint32_t chunk_size, uint32_t limit);
 
@@ -239,7 +239,7 @@ void tb_device_stream(struct tb *tb, uint32_t thread, struct trc_device_stream o
 /* Puts the thread inside a call, since then. */
 void tb_inside(struct tb *tb, uint32_t thread, const struct trc_sig *sig, int64_t since, uint64_t sequence);
 
-/* Adds uses of a signature whose bytes and messages are not in the counters yet (trc_thread_chunk.uses).  A call with
+/* Adds uses of a signature whose bytes and messages are not in the counters yet (trc_use.uses).  A call with
  * it has to have been made. */
 void tb_uses(struct tb *tb, uint32_t thread, const struct trc_sig *sig, uint64_t uses);
 

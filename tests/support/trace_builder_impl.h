@@ -22,6 +22,7 @@ struct thread {
     struct trc_sig fold_sig;
     struct sig_state *sigs; /* of the chunk */
     uint32_t sig_count, sig_room;
+    uint32_t rows, peers, uses; /* entries of the live page */
     struct trc_row overflow;
 };
 
@@ -40,6 +41,8 @@ struct tb {
     uint8_t *image;
     size_t size, room;
     struct trc_head head;
+    uint32_t chunk_size, chunks, limit; /* bytes of a chunk; how many there are, and may be */
+    uint32_t *named;                    /* a word for each call: whether it is defined */
     double ticks_per_ns;
     uint64_t last_ticks, sequence;
     struct defs_place defs, stacks[TRC_STACK_REASONS];
@@ -68,7 +71,20 @@ uint32_t tb_take_chunk(struct tb *tb, enum trc_chunk_kind kind, uint32_t thread,
 struct thread *tb_thread_of(struct tb *tb, uint32_t index);
 
 /* The live page of a thread; NULL where chunks are too small for one. */
-struct trc_thread_chunk *tb_page_of(struct tb *tb, const struct thread *thread);
+struct trc_page *tb_page_of(struct tb *tb, const struct thread *thread);
+
+/* The calls that builders have. */
+const struct trc_schema_call *tb_calls(size_t *count);
+
+/* Defines a call, unless that was done before. */
+void tb_name_call(struct tb *tb, uint32_t call);
+
+/* The entry of the page that has this signature's index; made if there is none.  NULL: no page. */
+struct trc_use *tb_use_at(struct tb *tb, struct thread *thread, uint32_t index, const struct trc_sig *sig);
+
+/* The counters of a call in a size class, and of a partner; made if there are none. */
+struct trc_row *tb_row_of(struct tb *tb, struct thread *thread, uint32_t call, uint16_t size_class);
+struct trc_peer *tb_peer_of(struct tb *tb, struct thread *thread, int32_t rank);
 
 /* Where the thread's next item goes, if it has a chunk with room. */
 uint8_t *tb_here(struct tb *tb, const struct thread *thread);

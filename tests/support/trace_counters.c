@@ -3,46 +3,108 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 static uint64_t known(uint64_t bytes)
 {
     return bytes == TRC_BYTES_UNKNOWN ? 0 : bytes;
 }
 
-static void count_peer(struct trc_thread_chunk *page, int32_t rank, bool out, uint64_t bytes)
+/* Room for an entry of the thread's live page; its bytes are zero. */
+static void *add_entry(struct tb *tb, struct thread *thread, uint16_t what, size_t size)
 {
-    if (rank < 0)
-        return;
-    *(out ? &page->thread.sent_messages : &page->thread.received_messages) += 1;
-    for (uint32_t i = 0; i < TRC_PEERS; i++) {
-        struct trc_peer *peer = &page->peers[((uint32_t)rank + i) % TRC_PEERS];
-        if (peer->rank_plus_1 && peer->rank_plus_1 != (uint32_t)rank + 1)
-            continue;
-        peer->rank_plus_1 = (uint32_t)rank + 1;
-        *(out ? &peer->sent_messages : &peer->received_messages) += 1;
-        *(out ? &peer->sent_bytes : &peer->received_bytes) += bytes;
-        return;
-    }
-    page->thread.peer_overflow++;
+    struct trc_page *page = tb_page_of(tb, thread);
+    unsigned char *entry = (unsigned char *)page + sizeof page->chunk + page->chunk.committed;
+    if (page->chunk.committed + size > tb->chunk_size - sizeof page->chunk)
+        tb_die("trace builder: a live page is full");
+    page->chunk.committed += (uint32_t)size;
+    memcpy(entry, &what, sizeof what);
+    return entry;
 }
 
-static struct trc_row *row_of(struct trc_thread_chunk *page, uint32_t call, uint16_t size_class)
+/* The next entry of a kind in the page behind `entry` (NULL: the first); NULL: there is none. */
+static void *next_entry(const struct trc_page *page, const void *entry, uint16_t what)
 {
-    for (uint32_t i = 0; i < TRC_ROWS; i++) {
-        struct trc_row *row = &page->rows[i];
-        if (row->call_plus_1 && (row->call_plus_1 != call + 1 || row->size_class != size_class))
-            continue;
-        if (!row->call_plus_1)
-            row->min_ticks = UINT64_MAX;
-        row->call_plus_1 = (uint16_t)(call + 1);
-        row->size_class = size_class;
-        return row;
+    const unsigned char *at = entry ? entry : (const unsigned char *)(page + 1);
+    const unsigned char *end = (const unsigned char *)page + sizeof page->chunk + page->chunk.committed;
+    for (bool skip = entry != NULL; at < end; skip = false) {
+        uint16_t is;
+        memcpy(&is, at, sizeof is);
+        if (is == what && !skip)
+            return (void *)(uintptr_t)at;
+        at += is == TRC_ENTRY_USE   ? sizeof(struct trc_use)
+              : is == TRC_ENTRY_ROW ? sizeof(struct trc_row)
+                                    : sizeof(struct trc_peer);
     }
     return NULL;
 }
 
-void tb_count(struct trc_thread_chunk *page, const struct trc_sig *sig, uint64_t ticks, uint64_t calls)
+struct trc_use *tb_use_at(struct tb *tb, struct thread *thread, uint32_t index, const struct trc_sig *sig)
 {
+    tb_name_call(tb, sig->call);
+    struct trc_page *page = tb_page_of(tb, thread);
+    struct trc_use *use = NULL;
+    while (page && (use = next_entry(page, use, TRC_ENTRY_USE)) && use->index != index)
+        ;
+    if (page && !use)
+        use = add_entry(tb, thread, TRC_ENTRY_USE, sizeof *use);
+    if (!use)
+        return NULL;
+    use->index = (uint16_t)index;
+    use->sig = *sig;
+    return use;
+}
+
+struct trc_row *tb_row_of(struct tb *tb, struct thread *thread, uint32_t call, uint16_t size_class)
+{
+    struct trc_row *row = NULL;
+    while ((row = next_entry(tb_page_of(tb, thread), row, TRC_ENTRY_ROW)))
+        if (row->call_plus_1 == call + 1 && row->size_class == size_class)
+            return row;
+    if (thread->rows == TRC_ROWS) {
+        tb_page_of(tb, thread)->short_of_rows = 1;
+        return NULL;
+    }
+    row = add_entry(tb, thread, TRC_ENTRY_ROW, sizeof *row);
+    row->number = (uint16_t)++thread->rows;
+    row->call_plus_1 = (uint16_t)(call + 1);
+    row->size_class = size_class;
+    row->min_ticks = UINT64_MAX;
+    return row;
+}
+
+struct trc_peer *tb_peer_of(struct tb *tb, struct thread *thread, int32_t rank)
+{
+    struct trc_peer *peer = NULL;
+    while ((peer = next_entry(tb_page_of(tb, thread), peer, TRC_ENTRY_PEER)))
+        if (peer->rank_plus_1 == (uint32_t)rank + 1)
+            return peer;
+    if (thread->peers == TRC_PEERS)
+        return NULL;
+    peer = add_entry(tb, thread, TRC_ENTRY_PEER, sizeof *peer);
+    peer->number = (uint16_t)++thread->peers;
+    peer->rank_plus_1 = (uint32_t)rank + 1;
+    return peer;
+}
+
+static void count_peer(struct tb *tb, struct thread *thread, int32_t rank, bool out, uint64_t bytes)
+{
+    struct trc_page *page = tb_page_of(tb, thread);
+    if (rank < 0)
+        return;
+    *(out ? &page->thread.sent_messages : &page->thread.received_messages) += 1;
+    struct trc_peer *peer = tb_peer_of(tb, thread, rank);
+    if (!peer) {
+        page->thread.peer_overflow++;
+        return;
+    }
+    *(out ? &peer->sent_messages : &peer->received_messages) += 1;
+    *(out ? &peer->sent_bytes : &peer->received_bytes) += bytes;
+}
+
+void tb_count(struct tb *tb, struct thread *thread, const struct trc_sig *sig, uint64_t ticks, uint64_t calls)
+{
+    struct trc_page *page = tb_page_of(tb, thread);
     if (!page || sig->flags & TRC_SIG_NESTED)
         return;
     /* What a posted receive has room for did not arrive yet. */
@@ -51,15 +113,15 @@ void tb_count(struct trc_thread_chunk *page, const struct trc_sig *sig, uint64_t
     page->thread.sent += sent;
     page->thread.received += received;
     if (sig->flags & TRC_SIG_P2P_OUT && !(sig->flags & TRC_SIG_COMPLETE))
-        count_peer(page, sig->peer, true, sent);
+        count_peer(tb, thread, sig->peer, true, sent);
     if (sig->flags & TRC_SIG_P2P_IN && !posted && !(sig->flags & TRC_SIG_CANCELLED))
-        count_peer(page, sig->source, false, received);
+        count_peer(tb, thread, sig->source, false, received);
     if (sig->flags & TRC_SIG_START)
         page->thread.starts++;
     if (sig->flags & TRC_SIG_COMPLETE)
         page->thread.completes++;
     bool sub = sig->flags & TRC_SIG_SUB;
-    struct trc_row *row = row_of(page, sig->call, trc_size_class(sent > received ? sent : received));
+    struct trc_row *row = tb_row_of(tb, thread, sig->call, trc_size_class(sent > received ? sent : received));
     if (row) {
         row->sent += sent;
         row->received += received;

@@ -2,10 +2,10 @@
 #ifndef TRACE_COUNTERS_H
 #define TRACE_COUNTERS_H
 
-#include "trace/format/format.h"
+#include "tests/support/trace_builder_impl.h"
 
 /* Counts `calls` calls of this signature that took `ticks` together.  A SUB item moves bytes and messages, but is no
- * call; a NESTED one does not count.  `page` may be NULL. */
-void tb_count(struct trc_thread_chunk *page, const struct trc_sig *sig, uint64_t ticks, uint64_t calls);
+ * call; a NESTED one does not count. */
+void tb_count(struct tb *tb, struct thread *thread, const struct trc_sig *sig, uint64_t ticks, uint64_t calls);
 
 #endif

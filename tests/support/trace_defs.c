@@ -11,7 +11,7 @@ static void define_in(struct tb *tb, struct defs_place *place, enum trc_chunk_ki
 {
     uint32_t slots = (uint32_t)((sizeof(struct trc_def) + payload_size + TRC_DEF_SLOT - 1) / TRC_DEF_SLOT);
     if (place->chunk == NONE ||
-        place->at + slots * TRC_DEF_SLOT > tb->head.chunk_size - (uint32_t)sizeof(struct trc_chunk)) {
+        place->at + slots * TRC_DEF_SLOT > tb->chunk_size - (uint32_t)sizeof(struct trc_chunk)) {
         place->chunk = tb_take_chunk(tb, kind, reason, tb->head.start.ticks);
         place->at = 0;
     }
@@ -27,9 +27,25 @@ static void define_in(struct tb *tb, struct defs_place *place, enum trc_chunk_ki
     chunk->committed = place->at;
 }
 
+void tb_name_call(struct tb *tb, uint32_t call)
+{
+    size_t count;
+    const struct trc_schema_call *calls = tb_calls(&count);
+    if (call >= count || tb->named[call])
+        return;
+    tb->named[call] = 1;
+    char text[TRC_CALL_TEXT];
+    size_t size = trc_schema_call(text, &calls[call]);
+    tb_define(tb, TRC_DEF_CALL, call, 0, 0, text, size, size);
+}
+
 void tb_define(struct tb *tb, enum trc_def_type type, uint32_t id, uint32_t a, uint64_t b, const void *payload,
                size_t payload_size, size_t text_size)
 {
+    if (type == TRC_DEF_COMM)
+        tb_name_call(tb, ((const struct trc_def_comm *)payload)->created_by);
+    if (type == TRC_DEF_LEFT)
+        tb_name_call(tb, a);
     define_in(tb, &tb->defs, TRC_CHUNK_DEFS, 0,
               (struct trc_def){.type = type, .text_bytes = (uint16_t)text_size, .id = id, .a = a, .b = b}, payload,
               payload_size);
@@ -90,6 +106,7 @@ void tb_between(struct tb *tb, uint32_t id, const struct tb_between *c)
     int32_t first = !c->inter && c->last ? c->beyond : 0;
     for (int32_t i = 0; i < c->here + c->beyond; i++)
         def.member[i] = i >= first && i < first + c->here ? i - first : -1;
+    tb_name_call(tb, def.comm.created_by);
     define_in(
         tb, &tb->defs, TRC_CHUNK_DEFS, 0,
         (struct trc_def){
@@ -110,13 +127,15 @@ void tb_gpu_op(struct tb *tb, struct trc_gpu_op op)
         struct trc_gpu_head *fresh = (void *)((char *)tb_chunk_at(tb, tb->gpu - 1) + sizeof(struct trc_chunk));
         *fresh = (struct trc_gpu_head){
             .watch = TRC_GPU_WATCH_EVENTS, .slot_size = sizeof(struct trc_gpu_op), .slots = TRC_GPU_OPS};
-        size_t room = (tb->head.chunk_size - sizeof(struct trc_chunk) - sizeof *fresh) / sizeof(struct trc_gpu_op);
+        size_t room = (tb->chunk_size - sizeof(struct trc_chunk) - sizeof *fresh) / sizeof(struct trc_gpu_op);
         if (room < TRC_GPU_OPS)
             fresh->slots = (uint32_t)room;
     }
     struct trc_gpu_head *head = (void *)((char *)tb_chunk_at(tb, tb->gpu - 1) + sizeof(struct trc_chunk));
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         *times[i] = *times[i] ? tb_ticks(tb, (int64_t)*times[i]) : 0;
+    tb_name_call(tb, op.call);
+    head = (void *)((char *)tb_chunk_at(tb, tb->gpu - 1) + sizeof(struct trc_chunk)); /* the image may have moved */
     op.number = ++head->begun;
     ((struct trc_gpu_op *)(head + 1))[(op.number - 1) % head->slots] = op;
 }
@@ -130,7 +149,7 @@ static bool put_usage(struct tb *tb, uint64_t ticks, const struct trc_usage *usa
     for (size_t i = 0; i < n && at - item < TRC_USAGE_ITEM_MAX; i++)
         at = trc_put_usage(at, &usage[i]);
     size_t size = (size_t)(at - item);
-    if (chunk->committed + size + TRC_VARINT_MAX > tb->head.chunk_size - sizeof *chunk)
+    if (chunk->committed + size + TRC_VARINT_MAX > tb->chunk_size - sizeof *chunk)
         return false;
     uint8_t *end = trc_put_varint(begin, size);
     memcpy(end, item, size);

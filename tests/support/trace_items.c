@@ -34,11 +34,11 @@ static uint64_t start_number(struct thread *thread, const struct trc_sig *sig)
     return sig->flags & TRC_SIG_START ? thread->starts++ : UINT64_MAX;
 }
 
-static void completed(struct trc_thread_chunk *page, const struct trc_sig *sig, uint64_t end)
+static void completed(struct tb *tb, struct thread *thread, const struct trc_sig *sig, uint64_t end)
 {
+    struct trc_page *page = tb_use_at(tb, thread, 6, sig) ? tb_page_of(tb, thread) : NULL;
     if (!page)
         return;
-    page->sigs[6] = *sig;
     page->thread.last = 7;
     page->thread.last_end = end;
     page->thread.inside = 0;
@@ -61,8 +61,8 @@ uint64_t tb_event(struct tb *tb, uint32_t index, const struct trc_sig *sig, int6
     if (!(sig->flags & TRC_SIG_NESTED))
         thread->base = end;
     tb_commit(tb, thread, at, 1, end);
-    tb_count(tb_page_of(tb, thread), sig, end - begin, 1);
-    completed(tb_page_of(tb, thread), sig, end);
+    tb_count(tb, thread, sig, end - begin, 1);
+    completed(tb, thread, sig, end);
     return start_number(thread, sig);
 }
 
@@ -74,7 +74,7 @@ uint64_t tb_sub(struct tb *tb, uint32_t index, const struct trc_sig *sig, struct
     uint32_t number = tb_define_sig(tb, thread, &sub);
     uint8_t *at = trc_put_event(tb_here(tb, thread), number);
     tb_commit(tb, thread, put_rest(tb, thread, at, number, more), 1, 0);
-    tb_count(tb_page_of(tb, thread), &sub, 0, 0);
+    tb_count(tb, thread, &sub, 0, 0);
     return start_number(thread, sig);
 }
 
@@ -97,8 +97,8 @@ void tb_fold(struct tb *tb, uint32_t index, const struct trc_sig *sig, int64_t b
     if (end > thread->base)
         thread->base = end;
     tb_commit(tb, thread, at, 1, end);
-    tb_count(tb_page_of(tb, thread), sig, thread->fold_busy, polls);
-    completed(tb_page_of(tb, thread), sig, end);
+    tb_count(tb, thread, sig, thread->fold_busy, polls);
+    completed(tb, thread, sig, end);
     if (tb_page_of(tb, thread) && sig->flags & TRC_SIG_COLL)
         tb_page_of(tb, thread)->thread.inside_sequence += polls;
 }
@@ -116,8 +116,8 @@ void tb_fold_more(struct tb *tb, uint32_t index, int64_t end_ns, uint64_t polls,
     if (end > thread->base)
         thread->base = end;
     ((struct trc_chunk *)tb_chunk_at(tb, thread->chunk))->last_ticks = end;
-    tb_count(tb_page_of(tb, thread), &thread->fold_sig, busy, polls);
-    completed(tb_page_of(tb, thread), &thread->fold_sig, end);
+    tb_count(tb, thread, &thread->fold_sig, busy, polls);
+    completed(tb, thread, &thread->fold_sig, end);
 }
 
 void tb_lost(struct tb *tb, uint32_t index, uint64_t records)
@@ -139,7 +139,7 @@ void tb_said(struct tb *tb, uint32_t index, enum trc_said_kind kind, uint32_t co
     const uint64_t fields[] = {kind, comm, sequence, round, begin - thread->base, end - begin, size};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         at = trc_put_varint(at, fields[i]);
-    if (thread->chunk != NONE && thread->at + size + 3 * TRC_ITEM_MAX > tb->head.chunk_size)
+    if (thread->chunk != NONE && thread->at + size + 3 * TRC_ITEM_MAX > tb->chunk_size)
         tb_next_chunk(tb, index);
     uint8_t *item = tb_room(tb, thread);
     *item = TRC_ITEM_SAID;
@@ -164,10 +164,10 @@ void tb_raw(struct tb *tb, uint32_t index, const void *bytes, size_t size, uint3
 
 void tb_inside(struct tb *tb, uint32_t index, const struct trc_sig *sig, int64_t since, uint64_t sequence)
 {
-    struct trc_thread_chunk *page = tb_page_of(tb, tb_thread_of(tb, index));
+    struct thread *thread = tb_thread_of(tb, index);
+    struct trc_page *page = tb_use_at(tb, thread, 7, sig) ? tb_page_of(tb, thread) : NULL;
     if (!page)
         return;
-    page->sigs[7] = *sig;
     page->thread.inside_since = tb_ticks(tb, since);
     page->thread.inside_sequence = sequence;
     page->thread.inside = 8;
@@ -175,32 +175,36 @@ void tb_inside(struct tb *tb, uint32_t index, const struct trc_sig *sig, int64_t
 
 void tb_uses(struct tb *tb, uint32_t index, const struct trc_sig *sig, uint64_t uses)
 {
-    struct trc_thread_chunk *page = tb_page_of(tb, tb_thread_of(tb, index));
-    uint32_t at = 16;
-    while (page && page->uses[at])
-        at++;
-    if (!page)
+    struct thread *thread = tb_thread_of(tb, index);
+    struct trc_use *use = tb_use_at(tb, thread, 16 + thread->uses++, sig);
+    if (!use)
         return;
-    page->sigs[at] = *sig;
-    page->uses[at] = uses;
+    struct trc_moved moved = trc_moved(sig);
+    use->row = tb_row_of(tb, thread, sig->call, trc_sig_class(sig))->number;
+    use->out = moved.out && sig->peer >= 0 ? tb_peer_of(tb, thread, sig->peer)->number : 0;
+    use->in = moved.in && sig->source >= 0 ? tb_peer_of(tb, thread, sig->source)->number : 0;
+    use->uses = uses;
 }
 
 void tb_uses_torn(struct tb *tb, uint32_t index, const struct trc_sig *sig, uint64_t uses)
 {
-    struct trc_thread_chunk *page = tb_page_of(tb, tb_thread_of(tb, index));
-    if (!page)
+    struct thread *of = tb_thread_of(tb, index);
+    struct trc_use *use = tb_use_at(tb, of, 15, sig);
+    if (!use)
         return;
+    struct trc_row *row = tb_row_of(tb, of, sig->call, trc_sig_class(sig));
+    struct trc_peer *out = sig->peer >= 0 ? tb_peer_of(tb, of, sig->peer) : NULL;
+    use->row = row->number;
+    use->out = out ? out->number : 0;
+    struct trc_page *page = tb_page_of(tb, of);
     struct trc_thread *thread = &page->thread;
-    struct trc_row *row = trc_row_place(page->rows, sig).exact;
-    struct trc_peer *out = sig->peer >= 0 ? &page->peers[(uint32_t)sig->peer % TRC_PEERS] : NULL;
-    page->sigs[15] = *sig;
     page->undo = (struct trc_undo){
         .index_plus_1 = 16,
-        .row = row ? (uint32_t)(row - page->rows) + 1 : 0,
-        .out = out ? (uint32_t)(out - page->peers) + 1 : 0,
+        .row = row->number,
+        .out = out ? out->number : 0,
         .uses = uses,
-        .row_sent = row ? row->sent : 0,
-        .row_received = row ? row->received : 0,
+        .row_sent = row->sent,
+        .row_received = row->received,
         .out_messages = out ? out->sent_messages : 0,
         .out_bytes = out ? out->sent_bytes : 0,
         .sent = thread->sent,

@@ -1,22 +1,29 @@
 /* The trace file: one for each process of the job, mapped by the recorder, readable at any moment.
  *
  *   0            4096                head.chunks_offset
- *   +------------+-------------------+-----------+-----------+-----------+--
- *   | head       | schema (text)     | chunk 0   | chunk 1   | chunk 2   | ...
- *   +------------+-------------------+-----------+-----------+-----------+--
+ *   +------------+-------------------+-------+---------------+-----------+--
+ *   | head       | schema (text)     | chunk | chunk         | chunk     | ...
+ *   +------------+-------------------+-------+---------------+-----------+--
  *
  * Everything is little-endian, fixed width, naturally aligned.  Times are ticks of head.clock_source; two anchors in
  * the head turn them into nanoseconds of CLOCK_MONOTONIC and CLOCK_REALTIME.
  *
- * schema   Lines of text that say what the rest means without this header: every call with its id and class, every
- *          field of a signature, every kind of item (trace/format/schema.h).
- * chunk    head.chunk_size bytes; begins with a trc_chunk that tells its kind and its own health.  Space is allocated
- *          before head.chunks_allocated counts it, so nobody who touches a counted chunk can meet SIGBUS.
+ * schema   Lines of text that say what the rest means without this header: every class of calls, every field of a
+ *          signature, every kind of item (trace/format/schema.h).  Calls themselves are definitions.
+ * chunk    A run of blocks of head.block_size bytes each, one chunk behind the other.  It begins with a trc_chunk that
+ *          tells its kind, its own health, and which blocks it has; the blocks of a chunk never change.  The first chunks of each
+ *          kind are small, later ones larger, so that a process that does little has a small file.  Space is allocated
+ *          before head.blocks_allocated counts it, so nobody who touches a counted block can meet SIGBUS.
+ *          A block that begins no chunk is of one that was just handed out, or whose writer was killed then: readers
+ *          step over it.
  *
- *   THREAD chunk    the live page of one thread: trc_thread (what it is inside, since when), counters that never stop
- *                   (trc_row by call and size class, trc_peer by partner), its table of signatures (trc_sig).
+ *   THREAD chunk    the live page of one thread: a trc_page (what it is inside, since when), and entries: counters
+ *                   that never stop (trc_row by call and size class, trc_peer by partner) and the signatures that the
+ *                   thread uses (trc_use).  An entry is added when it is needed, and never moves.
  *                   A stream of a GPU is a thread, too (trc_device_stream): its calls are the kernels and copies that
  *                   ran on it, on the GPU's time.  They are in no total of the process.
+ *
+ *   PAGE chunk      more entries of a live page; trc_chunk.committed bytes, as in the THREAD chunk.
  *
  *   DEFS chunk      definitions that outlive recycling: slots of 64 bytes, each trc_def spanning one or more.  A slot
  *                   whose type is 0 is not (yet) written: step over it.
@@ -30,7 +37,8 @@
  *
  *   STACKS chunk    stacks taken for one reason (trc_chunk.thread = enum trc_stack_reason): slots as in a DEFS chunk,
  *                   TRC_DEF_STACK only.  There are at most two for each reason: when both are full the older is begun
- *                   anew, so the newest stacks of each reason stay and their space is bounded.
+ *                   anew, or gives way to a larger one, so the newest stacks of each reason stay and their space is
+ *                   bounded.
  *
  * An item begins with a varint (LEB128):
  *
@@ -74,15 +82,17 @@
 #include "trace/format/format_data.h"
 #include "trace/format/format_gpu.h"
 #include "trace/format/format_items.h"
+#include "trace/format/format_sig.h"
 #include "trace/format/format_usage.h"
 #include <stdint.h>
 
 #define TRC_MAGIC       "hpctop\r\n" /* 8 bytes; \r\n shows a transfer in text mode */
-#define TRC_VERSION     2u           /* 2: streams of GPUs, device operations, peers of other worlds */
-#define TRC_OLDEST      1u           /* what has been added since is zero in older files: they are read, too */
+#define TRC_VERSION     3u           /* 3: chunks of any number of blocks, live pages that grow, calls as definitions */
+#define TRC_OLDEST      3u           /* what has been added since is zero in older files: they are read, too */
 #define TRC_BYTE_ORDER  0x01020304u
 #define TRC_HEAD_SIZE   4096u
-#define TRC_CHUNK_SIZE  (256u << 10)
+#define TRC_BLOCK       4096u
+#define TRC_CHUNK_MOST  64u         /* blocks of a chunk, at most */
 #define TRC_CHUNK_MAGIC 0x4b4e4843u /* "CHNK" */
 #define TRC_MAX_THREADS 256u        /* THREAD chunks in one file; further threads are counted, not recorded */
 
@@ -156,11 +166,11 @@ struct trc_head {
     uint32_t byte_order;
     uint32_t schema_offset; /* bytes from the start of the file */
     uint32_t schema_size;
-    uint32_t chunk_size;
-    uint32_t chunk_limit; /* chunks allowed by HPCTOP_LIMIT */
+    uint32_t block_size;
+    uint32_t block_limit; /* blocks allowed by HPCTOP_LIMIT */
     uint64_t chunks_offset;
-    uint32_t chunks_allocated; /* grows; space of these exists */
-    uint32_t chunks_used;      /* handed out at least once (may run ahead of chunks_allocated: clamp) */
+    uint32_t blocks_allocated; /* grows; space of these exists */
+    uint32_t blocks_used;      /* handed out at least once (may run ahead of blocks_allocated: clamp) */
 
     uint32_t clock_source; /* enum trc_clock_source */
     uint32_t state;        /* enum trc_state */
@@ -185,10 +195,11 @@ struct trc_head {
     uint64_t recycled_chunks;  /* EVENTS chunks overwritten because of the limit */
     uint64_t recycled_records; /* records in them */
     uint64_t unknown_requests; /* completed, but their start was not seen or not kept */
-    uint64_t inline_growths;   /* chunks allocated by a recording thread because none was ready */
+    uint64_t inline_growths;   /* times that a recording thread allocated blocks because none were ready */
     uint64_t call_cost_q10;    /* cost of recording one call, ticks x 1024, measured in this process at start */
     uint64_t slow_ticks;       /* spent outside the usual path: growth, communicator definitions */
     uint64_t patched_slots;    /* GOT slots that lead to wrappers of calls that are not exported */
+    uint64_t threads;          /* THREAD chunks that were begun */
     uint64_t threads_not_kept; /* threads beyond TRC_MAX_THREADS */
     uint64_t world_identity;   /* of this MPI_COMM_WORLD: equal on its ranks, differs between spawned worlds */
 
@@ -213,7 +224,8 @@ enum trc_chunk_kind {
     TRC_CHUNK_EVENTS = 3,
     TRC_CHUNK_STACKS = 4,
     TRC_CHUNK_GPU = 5,
-    TRC_CHUNK_USAGE = 6
+    TRC_CHUNK_USAGE = 6,
+    TRC_CHUNK_PAGE = 7
 };
 enum trc_chunk_state { TRC_CHUNK_UNUSED = 0, TRC_CHUNK_OPEN = 1, TRC_CHUNK_FULL = 2 };
 
@@ -230,79 +242,25 @@ struct trc_chunk {
     uint64_t lost;      /* records of this thread lost before this chunk */
     uint64_t first_start;
     uint64_t earlier; /* records of this thread in its chunks before this one: a reader knows what it has missed */
+    uint32_t block;   /* its first one, counted from chunks_offset; this and the next are stored once */
+    uint32_t blocks;  /* how many it has; 0: not handed out yet */
 };
 
-/* Signature: what makes a call the same call.  Peers are ranks of MPI_COMM_WORLD; the enum below is the rest. */
-enum trc_peer_value {
-    TRC_PEER_NONE = -1,    /* the call has no partner of this kind */
-    TRC_PEER_ANY = -2,     /* MPI_ANY_SOURCE, not resolved */
-    TRC_PEER_NULL = -3,    /* MPI_PROC_NULL */
-    TRC_PEER_ROOT = -4,    /* MPI_ROOT: this rank is the root of an intercommunicator's collective */
-    TRC_PEER_UNKNOWN = -5, /* it could not be found out */
-    TRC_PEER_REMOTE = -16  /* and less: -16 - r is rank r of comm (of an intercommunicator: of its remote group), who is
-                              not in this world, but spawned or connected */
-};
-#define TRC_TAG_NONE      INT32_MIN
-#define TRC_TAG_ANY       (INT32_MIN + 1)
-#define TRC_BYTES_UNKNOWN UINT64_MAX
-
-enum trc_sig_flag {
-    TRC_SIG_SUB = 1u << 0,      /* no times of its own: belongs to the event before it */
-    TRC_SIG_START = 1u << 1,    /* starts a request (or claims a message: Mprobe) */
-    TRC_SIG_COMPLETE = 1u << 2, /* completes one; call = the call that started it */
-    TRC_SIG_COLL = 1u << 3,     /* collective on comm: carries a sequence number */
-    TRC_SIG_NESTED = 1u << 4,   /* made inside another MPI call: not in the counters */
-    TRC_SIG_POLL = 1u << 5,     /* unsuccessful Test or probe */
-    TRC_SIG_CANCELLED = 1u << 6,
-    TRC_SIG_FAILED = 1u << 7,   /* the call did not return MPI_SUCCESS */
-    TRC_SIG_P2P_OUT = 1u << 8,  /* peer/tag/sent are a point-to-point message that starts here */
-    TRC_SIG_P2P_IN = 1u << 9,   /* source/rtag/received are one that is received here (with START: posted here) */
-    TRC_SIG_RMA = 1u << 10,     /* peer is the target, comm the window's communicator */
-    TRC_SIG_IO = 1u << 11,      /* sent/received are written/read bytes */
-    TRC_SIG_SYNC = 1u << 12,    /* a synchronous send: cannot complete before it is received */
-    TRC_SIG_CONTROL = 1u << 13, /* with COLL: a control round of a background loop, see SAID; not one of the program's
-                                  own collectives, and folded */
-    TRC_SIG_ENQUEUE = 1u << 14, /* NCCL: put on a stream, or begun; that the call returned says nothing of the others */
-    TRC_SIG_GROUPED = 1u << 15, /* NCCL: within a group: launched with the others by the outermost GroupEnd that follows
-                                   on this thread */
-    TRC_SIG_SHARED = 1u << 16,  /* MPI_Win_lock: the lock is a shared one */
-    TRC_SIG_ANY_SOURCE = 1u << 17, /* a blocking receive asked for any source; `source` is what came */
-    TRC_SIG_ANY_TAG = 1u << 18     /* likewise for any tag */
-};
-
-/* The fields in the order of the schema's `sig` line; u = unsigned varint, s = zigzag varint.  FIELD(type, name, kind)
- */
-#define TRC_SIG_FIELDS(FIELD)                                                                                          \
-    FIELD(uint32_t, call, u)   /* index into the schema's calls */                                                     \
-    FIELD(uint32_t, flags, u)  /* enum trc_sig_flag */                                                                 \
-    FIELD(uint32_t, comm, u)   /* TRC_DEF_COMM id; 0 = none */                                                         \
-    FIELD(uint32_t, object, u) /* TRC_DEF_WIN, TRC_DEF_FILE id; messages and collectives: TRC_DEF_DATA id; kernels: \
-                                  TRC_DEF_KERNEL id; NCCL: number of the stream (trc_device_stream) that it is put on; \
-                                  0 = none */  \
-    FIELD(int32_t, peer, s)    /* destination, root or target */                                                       \
-    FIELD(int32_t, tag, s)     /* Win_post, _start, _complete, _wait: TRC_DEF_RANKS id of their group */               \
-    FIELD(int32_t, source, s)  /* where it came from */                                                                \
-    FIELD(int32_t, rtag, s)                                                                                            \
-    FIELD(uint64_t, sent, u)     /* bytes handed to MPI for others (DESIGN 5) */                                       \
-    FIELD(uint64_t, received, u) /* bytes that arrive; for a posted receive: room for them */                          \
-    FIELD(uint64_t, site, u)     /* return address in the caller */
-
-struct trc_sig {
-#define FIELD(type, name, kind) type name;
-    TRC_SIG_FIELDS(FIELD)
-#undef FIELD
-};
-
+/* A live page has at most so many entries of a kind. */
 #define TRC_ROWS    156u
 #define TRC_PEERS   512u
 #define TRC_SIGS    1024u
 #define TRC_BUCKETS 256u /* trc_bucket() of trace/format/histogram.h: 8 per octave of ticks */
 
+/* What an entry of a live page is; its first word.  0: nothing yet.  Stored last. */
+enum trc_entry { TRC_ENTRY_USE = 1, TRC_ENTRY_ROW = 2, TRC_ENTRY_PEER = 3 };
+
 /* Counters of one call in one size class (0: no bytes, k: 2^(k-1) .. 2^k - 1 of max(sent, received)). */
 struct trc_row {
-    uint16_t call_plus_1; /* 0: free */
+    uint16_t entry;
+    uint16_t number;      /* 1, 2, 3 .. within the page */
+    uint16_t call_plus_1; /* never 0 */
     uint16_t size_class;
-    uint32_t reserved;
     uint64_t calls;
     uint64_t ticks;
     uint64_t min_ticks;
@@ -315,12 +273,25 @@ struct trc_row {
 
 /* Point-to-point messages with one partner, a rank of MPI_COMM_WORLD. */
 struct trc_peer {
-    uint32_t rank_plus_1; /* 0: free */
-    uint32_t reserved;
+    uint16_t entry;
+    uint16_t number;      /* 1, 2, 3 .. within the page */
+    uint32_t rank_plus_1; /* never 0 */
     uint64_t sent_messages;
     uint64_t sent_bytes;
     uint64_t received_messages;
     uint64_t received_bytes;
+};
+
+/* A signature that the thread uses, and how often it was used.  Bytes and messages are not counted one by one:
+ * bytes(signature) x uses belong to its row, its peers and the thread's totals (trace/format/uses.h).  Readers add
+ * them.  Another signature may take the place of one that was not used for long. */
+struct trc_use {
+    uint16_t entry;
+    uint16_t index;        /* by which `inside` and `last` name it, less 1 */
+    uint16_t row, out, in; /* numbers of its counters; 0: none */
+    uint16_t reserved[3];
+    uint64_t uses;
+    struct trc_sig sig;
 };
 
 /* Whose page it is, if it is a stream's: tid, inside and last are 0 then. */
@@ -340,7 +311,7 @@ struct trc_thread {
     uint64_t last_end;
     uint64_t calls; /* completed, polls included */
     uint64_t mpi_ticks;
-    uint64_t sent; /* this and the next three: without what trc_thread_chunk.uses still holds */
+    uint64_t sent; /* this and the next three: without what trc_use.uses still holds */
     uint64_t received;
     uint64_t sent_messages; /* point to point */
     uint64_t received_messages;
@@ -356,30 +327,25 @@ struct trc_thread {
  */
 struct trc_undo {
     uint32_t index_plus_1;            /* the signature */
-    uint32_t row, out, in;            /* its places, + 1; 0: none */
-    uint64_t uses;                    /* uses[index] */
-    uint64_t row_sent, row_received;  /* rows[row - 1] */
-    uint64_t out_messages, out_bytes; /* peers[out - 1], sent */
-    uint64_t in_messages, in_bytes;   /* peers[in - 1], received */
+    uint32_t row, out, in;            /* numbers of its counters; 0: none */
+    uint64_t uses;                    /* of it */
+    uint64_t row_sent, row_received;  /* of the row */
+    uint64_t out_messages, out_bytes; /* of peer `out`, sent */
+    uint64_t in_messages, in_bytes;   /* of peer `in`, received */
     uint64_t sent, received;          /* thread */
     uint64_t sent_messages, received_messages;
     uint64_t peer_overflow;
     uint64_t settled; /* how often this was done: a copy of the page during which it rises is taken anew */
 };
 
-/* Bytes and messages are not counted one by one: `uses` has how often each signature was, and bytes(signature) x uses
- * belong to its row, its peers and the thread's totals (trace/format/uses.h).  Readers add them. */
-struct trc_thread_chunk {
+/* The begin of a THREAD chunk; entries follow. */
+struct trc_page {
     struct trc_chunk chunk;
     struct trc_thread thread;
     struct trc_undo undo;
     struct trc_device_stream of;
-    uint8_t reserved[4096 - sizeof(struct trc_chunk) - sizeof(struct trc_thread) - sizeof(struct trc_undo) -
-                     sizeof(struct trc_device_stream)];
-    uint64_t uses[TRC_SIGS];
-    struct trc_row rows[TRC_ROWS];
-    struct trc_peer peers[TRC_PEERS];
-    struct trc_sig sigs[TRC_SIGS];
+    uint32_t pieces;        /* PAGE chunks that belong to it */
+    uint32_t short_of_rows; /* 1: a call had no row left, so it is in the thread's totals only */
 };
 
 /* Definitions.  `slots` is stored first and `type` last, both with release: a reader steps over a slot without a type
@@ -403,7 +369,9 @@ enum trc_def_type {
     TRC_DEF_RANKS = 13, /* list of ranks `id`: a x int32 world ranks (-1 = not in this world) */
     TRC_DEF_NEIGHBORS = 14, /* communicator `id`, a topology: TRC_DEF_RANKS of those that this rank gets from (a) and
                               sends to (b) in neighbourhood collectives, without MPI_PROC_NULL */
-    TRC_DEF_REGION = 15     /* region `id`: text = the name that the program gives it */
+    TRC_DEF_REGION = 15,    /* region `id`: text = the name that the program gives it */
+    TRC_DEF_CALL = 16 /* call `id`: text = its name, NUL, its class as the schema names it, NUL, what its arguments
+                               are (for people).  It stands before whatever refers to the call */
 };
 
 struct trc_def {
@@ -475,13 +443,13 @@ struct trc_def_stack {
 
 _Static_assert(sizeof(struct trc_anchor) == 32, "anchor");
 _Static_assert(sizeof(struct trc_head) <= TRC_HEAD_SIZE, "the head is one page");
-_Static_assert(sizeof(struct trc_chunk) == 64, "chunk head");
-_Static_assert(sizeof(struct trc_sig) == 56, "signature");
+_Static_assert(sizeof(struct trc_chunk) == 72, "chunk head");
 _Static_assert(sizeof(struct trc_row) == 56 + 4 * TRC_BUCKETS, "row");
 _Static_assert(sizeof(struct trc_peer) == 40, "peer");
-_Static_assert(sizeof(struct trc_thread_chunk) <= TRC_CHUNK_SIZE, "a live page is one chunk");
+_Static_assert(sizeof(struct trc_use) == 80, "use");
+_Static_assert(sizeof(struct trc_page) % 8 == 0 && sizeof(struct trc_row) % 8 == 0, "entries are aligned");
 _Static_assert(sizeof(struct trc_chunk) + sizeof(struct trc_gpu_head) + TRC_GPU_OPS * sizeof(struct trc_gpu_op) <=
-                   TRC_CHUNK_SIZE,
+                   TRC_CHUNK_MOST * TRC_BLOCK,
                "the operations are one chunk");
 _Static_assert(sizeof(struct trc_def) == 32 && sizeof(struct trc_def_comm) == 40 && sizeof(struct trc_def_stack) == 16,
                "definitions");

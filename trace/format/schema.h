@@ -1,14 +1,13 @@
 /* The schema: lines of text in each trace file that say what its numbers mean, so that a newer or an older hpctop than
  * the recorder still reads it.
  *
- *   hpctop-trace 1
+ *   hpctop-trace 3
  *   class <id> <text>                          operation classes of opclass.def
  *   sig <field>:<u|s> ...                      fields of a signature in their order; s = zigzag
  *   item <text>                                what the items are, for people
  *   gpu <text>                                 the table of device operations, for people
  *   usage <text>                               what the kernel counts, for people
  *   def <text>                                 definitions that came later, for people
- *   call <id> <name> <class text> <roles>      every call; roles = what its arguments are, for people; may be missing
  *
  * Lines with another first word are skipped. */
 #ifndef TRC_SCHEMA_H
@@ -23,6 +22,7 @@
 
 /* ---- writing: schema_write.c; no allocation, no stdio, no libc: part of libtrace.so ---------------------------- */
 
+/* A call as its definition says it (TRC_DEF_CALL). */
 struct trc_schema_call {
     const char *name; /* "MPI_Send"; its index in the array is its id */
     enum trc_opclass opclass;
@@ -31,6 +31,12 @@ struct trc_schema_call {
 
 /* Writes the schema text to `out`, without a NUL, at most `size` bytes of it.  Returns the length of the whole: call it
  * with size 0 to learn the room it needs.  Calls nothing; any thread. */
-size_t trc_schema_write(char *out, size_t size, const struct trc_schema_call *calls, size_t n);
+size_t trc_schema_write(char *out, size_t size);
+
+#define TRC_CALL_TEXT 192u /* room for the text of any call */
+
+/* Writes the text of a call's definition to `out`, TRC_CALL_TEXT bytes; a longer one is cut.  Returns its length.
+ * Calls nothing; any thread. */
+size_t trc_schema_call(char *out, const struct trc_schema_call *call);
 
 #endif

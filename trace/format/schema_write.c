@@ -38,7 +38,7 @@ static void put_line(struct sink *sink, const char *first, size_t number, const 
     put_text(sink, "\n");
 }
 
-size_t trc_schema_write(char *out, size_t size, const struct trc_schema_call *calls, size_t n)
+size_t trc_schema_write(char *out, size_t size)
 {
     struct sink sink = {out, size, 0};
     put_line(&sink, "hpctop-trace", TRC_VERSION, (const char *const[]){0});
@@ -76,9 +76,27 @@ size_t trc_schema_write(char *out, size_t size, const struct trc_schema_call *ca
             "i32 system call, u32 count; lines name, on, python function file line, native function module, why\n"
             "def 9 kernel: id; text its name\n"
             "def 11 data: id; u64 size sent, u64 size received, u32 operation; text type signature sent NUL received\n"
-            "def 12 left: id how many, a call, b site; text what: not freed at MPI_Finalize\n");
-    for (size_t i = 0; i < n; i++)
-        put_line(&sink, "call", i,
-                 (const char *const[]){calls[i].name, trc_opclass_text(calls[i].opclass), calls[i].roles, 0});
+            "def 12 left: id how many, a call, b site; text what: not freed at MPI_Finalize\n"
+            "def 16 call: id; text name NUL class NUL roles of its arguments\n"
+            "page entries: 1 use: u16 entry, index, row, out, in; u64 uses; signature.  2 row: u16 entry, number, call "
+            "+ 1, size class; u64 calls, ticks, min, max, sent, received; histogram.  3 peer: u16 entry, number; u32 "
+            "rank + 1; u64 sent messages, sent bytes, received messages, received bytes\n");
     return sink.length;
+}
+
+static void put_part(struct sink *sink, const char *text)
+{
+    put_text(sink, text);
+    if (sink->length < sink->size)
+        sink->out[sink->length] = 0;
+    sink->length++;
+}
+
+size_t trc_schema_call(char *out, const struct trc_schema_call *call)
+{
+    struct sink sink = {out, TRC_CALL_TEXT, 0};
+    put_part(&sink, call->name);
+    put_part(&sink, trc_opclass_text(call->opclass));
+    put_text(&sink, call->roles ? call->roles : "");
+    return sink.length < TRC_CALL_TEXT ? sink.length : TRC_CALL_TEXT;
 }

@@ -1,4 +1,4 @@
-/* What one use of a signature moves, and where that is counted (trc_thread_chunk.uses).  The recorder adds it up when a
+/* What one use of a signature moves, and where that is counted (trc_use.uses).  The recorder adds it up when a
  * signature gives up its place; a reader adds it to its copy of the page. */
 #ifndef TRC_USES_H
 #define TRC_USES_H
@@ -34,31 +34,6 @@ static inline uint16_t trc_sig_class(const struct trc_sig *sig)
     uint64_t sent = sig->sent == TRC_BYTES_UNKNOWN ? 0 : sig->sent;
     uint64_t received = sig->received == TRC_BYTES_UNKNOWN ? 0 : sig->received;
     return trc_size_class(sent > received ? sent : received);
-}
-
-/* Where a signature is counted: the row of its call and size class.  When rows are short it is the first other row of
- * its call, in an order that recorder and reader share. */
-struct trc_row_place {
-    struct trc_row *exact, *same_call, *unused; /* NULL: none */
-};
-/* Looks through TRC_ROWS rows for the place of a signature.  Changes nothing. */
-static inline struct trc_row_place trc_row_place(struct trc_row *rows, const struct trc_sig *sig)
-{
-    struct trc_row_place place = {0};
-    uint16_t size_class = trc_sig_class(sig), key = (uint16_t)(sig->call + 1);
-    uint32_t at = (key * 31u + size_class * 7u) % TRC_ROWS;
-    for (uint32_t tries = 0; tries < TRC_ROWS; tries++, at = (at + 1) % TRC_ROWS) {
-        if (!rows[at].call_plus_1) {
-            place.unused = place.unused ? place.unused : &rows[at];
-        } else if (rows[at].call_plus_1 == key) {
-            if (rows[at].size_class == size_class) {
-                place.exact = &rows[at];
-                return place;
-            }
-            place.same_call = place.same_call ? place.same_call : &rows[at];
-        }
-    }
-    return place;
 }
 
 /* Adds what `uses` of a signature moved to the thread, its row and its partners; row, out and in may be NULL. */

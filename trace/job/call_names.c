@@ -42,11 +42,19 @@ uint32_t ana_call_number_of(const struct ana_job *job, size_t index, uint32_t id
 
 bool ana_number_calls(struct ana_job *job, struct ana_process *p)
 {
-    p->numbers = trc_calls(p->rank.file);
-    p->number = calloc(p->numbers ? p->numbers : 1, sizeof *p->number);
-    if (!p->number)
-        return false;
-    for (size_t i = 0; i < p->numbers; i++)
-        p->number[i] = ana_call_number(job, trc_call(p->rank.file, (uint32_t)i));
+    const struct trc_file *file = p->rank.file;
+    for (; p->numbered < trc_calls(file); p->numbered++) {
+        uint32_t id = trc_call_id(file, p->numbered);
+        if (id >= p->numbers) {
+            size_t numbers = (size_t)id + 64;
+            uint32_t *grown = realloc(p->number, numbers * sizeof *grown);
+            if (!grown)
+                return false;
+            memset(grown + p->numbers, 0, (numbers - p->numbers) * sizeof *grown);
+            p->number = grown;
+            p->numbers = numbers;
+        }
+        p->number[id] = ana_call_number(job, trc_call(file, id));
+    }
     return true;
 }

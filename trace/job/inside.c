@@ -75,9 +75,9 @@ void ana_gpu_inside(const struct ana_job *job, size_t index, char *out, size_t s
 static double usual_ns(const struct ana_rank *r)
 {
     double ticks = 0, calls = 0;
-    for (size_t t = 0; t < trc_threads(r->file); t++) {
-        const struct trc_row *row = trc_rows(r->file, t);
-        for (size_t k = 0; k < TRC_ROWS; k++)
+    for (size_t t = 0, n; t < trc_threads(r->file); t++) {
+        const struct trc_row *row = trc_rows(r->file, t, &n);
+        for (size_t k = 0; k < n; k++)
             if (row[k].call_plus_1 && r->inside_sig && row[k].call_plus_1 - 1u == r->inside_sig->call) {
                 ticks += (double)row[k].ticks;
                 calls += (double)row[k].calls;

@@ -186,6 +186,8 @@ bool ana_job_refresh(struct ana_job *job)
         ana_clock_update_file(job->clock, i, job->process[i].rank.file);
     job->refreshes++;
     moved |= ana_job_refresh_state(job);
+    for (size_t i = 0; i < job->count; i++)
+        ana_number_calls(job, &job->process[i]);
     collect_warnings(job);
     ana_analysis_refresh(job);
     return moved;

@@ -170,9 +170,10 @@ static bool is_nccl(const struct trc_file *file, uint32_t call)
 /* A thread's time in calls, without NCCL's, in ticks. */
 static double mpi_ticks(const struct trc_file *file, size_t thread)
 {
-    const struct trc_row *row = trc_rows(file, thread);
+    size_t n;
+    const struct trc_row *row = trc_rows(file, thread, &n);
     double ticks = (double)trc_thread(file, thread)->mpi_ticks;
-    for (size_t k = 0; k < TRC_ROWS; k++)
+    for (size_t k = 0; k < n; k++)
         if (row[k].call_plus_1 && is_nccl(file, row[k].call_plus_1 - 1u))
             ticks -= (double)row[k].ticks;
     return ticks > 0 ? ticks : 0;
@@ -225,8 +226,9 @@ static void sum_threads(struct ana_process *p, const struct ana_clock *clock, si
             int64_t end = time_of(clock, index, t->last_end);
             p->last_end_ns = end > p->last_end_ns ? end : p->last_end_ns;
         }
-        const struct trc_row *row = trc_rows(r->file, i);
-        for (size_t k = 0; row && k < TRC_ROWS; k++)
+        size_t n;
+        const struct trc_row *row = trc_rows(r->file, i, &n);
+        for (size_t k = 0; k < n; k++)
             if (row[k].call_plus_1 &&
                 trc_opclass_is_progress(trc_call(r->file, (uint32_t)row[k].call_plus_1 - 1)->opclass))
                 p->progress += row[k].calls;

@@ -67,6 +67,7 @@ struct ana_process {
     int64_t silent_ns; /* since its last heartbeat, by the reader's clocks; 0 when it has ended by itself */
     uint32_t *number;  /* job-wide call numbers of the file's calls */
     size_t numbers;
+    size_t numbered; /* calls of the file that have one */
 };
 
 /* Brings process->rank and the rest up to date; `index` is its index in `clock`.  Reads the file once more when it

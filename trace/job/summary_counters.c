@@ -65,8 +65,9 @@ static bool add_rows(struct ana_job *job, size_t index, size_t thread, struct an
 {
     struct trc_file *file = job->process[index].rank.file;
     double ns_per_tick = trc_ns_per_tick(file);
-    const struct trc_row *row = trc_rows(file, thread);
-    for (size_t k = 0; row && k < TRC_ROWS; k++, row++) {
+    size_t n;
+    const struct trc_row *row = trc_rows(file, thread, &n);
+    for (size_t k = 0; k < n; k++, row++) {
         if (row->call_plus_1 == 0)
             continue;
         uint32_t call = ana_call_number_of(job, index, (uint32_t)row->call_plus_1 - 1);
@@ -166,9 +167,9 @@ static bool add_pairs(struct ana_job *job, struct ana_summary *s)
     for (size_t i = 0; ok && i < job->count; i++) {
         const struct ana_rank *r = &job->process[i].rank;
         uint64_t told = 0;
-        for (size_t t = 0; ok && t < trc_threads(r->file); t++) {
-            const struct trc_peer *peer = trc_peers(r->file, t);
-            for (size_t k = 0; ok && peer && k < TRC_PEERS; k++, peer++) {
+        for (size_t t = 0, n; ok && t < trc_threads(r->file); t++) {
+            const struct trc_peer *peer = trc_peers(r->file, t, &n);
+            for (size_t k = 0; ok && k < n; k++, peer++) {
                 if (peer->rank_plus_1 == 0 || peer->sent_messages == 0)
                     continue;
                 size_t to = ana_index_of_rank(job, r->world, (int32_t)(peer->rank_plus_1 - 1));

@@ -6,7 +6,12 @@
 
 uint64_t trc_chunk_offset(const struct trc_file *file, uint32_t chunk)
 {
-    return file->head.chunks_offset + (uint64_t)chunk * file->head.chunk_size;
+    return file->head.chunks_offset + (uint64_t)file->chunks[chunk].block * file->head.block_size;
+}
+
+uint32_t trc_chunk_room(const struct trc_file *file, const struct trc_chunk *chunk)
+{
+    return chunk->blocks * file->head.block_size - TRC_ITEMS_OFFSET;
 }
 
 static bool same_identity(const struct trc_chunk *a, const struct trc_chunk *b)
@@ -32,17 +37,18 @@ bool trc_chunk_same(const struct trc_file *file, uint32_t chunk, const struct tr
 /* Makes a head safe to use; a head that cannot be used gets magic 0. */
 static void check_head(struct trc_file *file, uint32_t chunk, struct trc_chunk *head)
 {
-    uint32_t room = file->head.chunk_size - TRC_ITEMS_OFFSET;
+    const struct trc_chunk *old = &file->chunks[chunk];
+    uint32_t room = trc_chunk_room(file, old);
     const char *why = NULL;
     if (!head->magic || head->kind == TRC_CHUNK_FREE)
         head->magic = 0;
-    else if (head->magic != TRC_CHUNK_MAGIC)
+    else if (head->magic != TRC_CHUNK_MAGIC || head->block != old->block || head->blocks != old->blocks)
         why = "not the head of a chunk";
-    else if (head->kind > TRC_CHUNK_USAGE)
+    else if (head->kind > TRC_CHUNK_PAGE)
         why = "of a kind that this version does not know";
     else if (head->kind != TRC_CHUNK_DEFS && head->thread >= TRC_MAX_THREADS)
         why = "of an impossible thread";
-    else if (head->kind == TRC_CHUNK_THREAD && file->head.chunk_size < sizeof(struct trc_thread_chunk))
+    else if (head->kind == TRC_CHUNK_THREAD && room + TRC_ITEMS_OFFSET < sizeof(struct trc_page))
         why = "a live page, but too small for one";
     if (why) {
         trc_file_damage(file, "chunk %u: %s: left out", chunk, why);
@@ -54,15 +60,17 @@ static void check_head(struct trc_file *file, uint32_t chunk, struct trc_chunk *
     }
     if (head->last_ticks < head->first_ticks)
         head->last_ticks = head->first_ticks;
+    head->block = old->block;
+    head->blocks = old->blocks;
 }
 
 /* Reads one chunk's head again.  A chunk that was begun anew is read until two reads agree: its writer may be just
  * making it. */
 static void read_chunk(struct trc_file *file, uint32_t chunk, bool *moved, bool *reordered)
 {
-    struct trc_chunk head = {0}, *old = &file->chunks[chunk];
+    struct trc_chunk head, *old = &file->chunks[chunk];
     if (!read_chunk_head(file, chunk, &head))
-        head.magic = 0;
+        head = (struct trc_chunk){0};
     if (head.magic && !same_identity(&head, old)) {
         struct trc_chunk again;
         int tries = 0;
@@ -122,31 +130,30 @@ static void order_events(struct trc_file *file)
         file->threads = file->events[kept - 1].thread + 1u;
 }
 
-/* How many chunks are in use and have at least their head in the file. */
-static uint32_t count_chunks(struct trc_file *file)
+/* How many blocks are in use and have at least the head of a chunk in the file. */
+static uint32_t count_blocks(struct trc_file *file)
 {
     const struct trc_head *head = &file->head;
     uint64_t behind = file->size > head->chunks_offset ? file->size - head->chunks_offset : 0;
-    uint64_t present = behind / head->chunk_size + (behind % head->chunk_size >= sizeof(struct trc_chunk));
+    uint64_t present = behind / head->block_size + (behind % head->block_size >= sizeof(struct trc_chunk));
     bool lagging =
         head->flags & TRC_HEAD_WRITE_BACK && (trc_file_growing(file) || file->seen_alive); /* size comes late */
-    file->truncated = behind < (uint64_t)head->chunks_used * head->chunk_size && !lagging;
+    file->truncated = behind < (uint64_t)head->blocks_used * head->block_size && !lagging;
     if (file->truncated)
-        trc_file_damage(file, "truncated: %llu of %u chunks are whole", (unsigned long long)(behind / head->chunk_size),
-                        head->chunks_used);
-    uint64_t count = head->chunks_used < present ? head->chunks_used : present;
-    if (count > TRC_CHUNKS_MAX) {
-        trc_file_damage(file, "%llu chunks: only the first %u are read", (unsigned long long)count, TRC_CHUNKS_MAX);
-        count = TRC_CHUNKS_MAX;
-    }
-    return (uint32_t)count;
+        trc_file_damage(file, "truncated: %llu of %u blocks are whole", (unsigned long long)(behind / head->block_size),
+                        head->blocks_used);
+    return (uint32_t)(head->blocks_used < present ? head->blocks_used : present);
 }
 
-bool trc_chunks_refresh(struct trc_file *file)
+/* Adds a chunk that was found; its head is read later.  False: no more can be taken. */
+static bool add_chunk(struct trc_file *file, const struct trc_chunk *head)
 {
-    uint32_t count = count_chunks(file);
-    if (count > file->chunk_room) {
-        uint32_t room = count + count / 2 + 16;
+    if (file->chunk_count == TRC_CHUNKS_MAX) {
+        trc_file_damage(file, "more than %u chunks: the rest is not read", TRC_CHUNKS_MAX);
+        return false;
+    }
+    if (file->chunk_count == file->chunk_room) {
+        uint32_t room = file->chunk_count + file->chunk_count / 2 + 8;
         void *grown = realloc(file->chunks, room * sizeof *file->chunks);
         if (!grown) {
             trc_file_damage(file, "out of memory: new chunks are not read");
@@ -155,17 +162,77 @@ bool trc_chunks_refresh(struct trc_file *file)
         file->chunks = grown;
         file->chunk_room = room;
     }
+    file->chunks[file->chunk_count++] = (struct trc_chunk){.block = head->block, .blocks = head->blocks};
+    return true;
+}
+
+/* Whether a chunk begins at this block, that ends before `end`. */
+static bool begins_chunk(const struct trc_file *file, uint32_t block, uint32_t end, struct trc_chunk *head)
+{
+    uint64_t offset = file->head.chunks_offset + (uint64_t)block * file->head.block_size;
+    return trc_file_read(file, offset, head, sizeof *head) == sizeof *head && head->block == block && head->blocks &&
+           head->blocks <= TRC_CHUNK_MOST && head->blocks <= end - block &&
+           (head->magic == 0 || head->magic == TRC_CHUNK_MAGIC);
+}
+
+/* Looks for chunks in blocks [from, to) and adds them.  Returns where those end that follow one another; behind it holes
+ * are added for later. */
+static uint32_t search_blocks(struct trc_file *file, uint32_t from, uint32_t to)
+{
+    uint32_t whole = from, hole = UINT32_MAX;
+    for (uint32_t at = from; at < to;) {
+        struct trc_chunk head;
+        if (!begins_chunk(file, at, to, &head)) {
+            if (file->steps++ == TRC_CHUNKS_MAX)
+                trc_file_damage(file, "more than %u blocks begin no chunk: the rest is not read", TRC_CHUNKS_MAX);
+            if (file->steps > TRC_CHUNKS_MAX)
+                break;
+            hole = hole < at ? hole : at;
+            at++;
+            continue;
+        }
+        if (!add_chunk(file, &head))
+            break;
+        if (hole != UINT32_MAX && file->hole_count < TRC_HOLES_MAX)
+            file->holes[file->hole_count++] = (struct trc_hole){hole, at};
+        hole = UINT32_MAX;
+        at += head.blocks;
+        whole = at;
+    }
+    return whole;
+}
+
+/* Finds chunks that are new: behind those that are known, and in holes between them, whose chunk had been handed out but
+ * not begun, or is on a network file system that does not show it yet. */
+static void find_chunks(struct trc_file *file, uint32_t end)
+{
+    const bool growing = trc_file_growing(file);
+    uint32_t holes = file->hole_count;
+    struct trc_hole old[TRC_HOLES_MAX];
+    memcpy(old, file->holes, sizeof old);
+    file->hole_count = file->steps = 0;
+    for (uint32_t i = 0; i < holes; i++) {
+        uint32_t rest = search_blocks(file, old[i].from, old[i].to);
+        if (rest < old[i].to && growing && file->hole_count < TRC_HOLES_MAX)
+            file->holes[file->hole_count++] = (struct trc_hole){rest, old[i].to};
+    }
+    if (file->searched < end)
+        file->searched = search_blocks(file, file->searched, end);
+    file->searched = growing ? file->searched : end;
+}
+
+bool trc_chunks_refresh(struct trc_file *file)
+{
+    uint32_t end = count_blocks(file);
+    file->check_again |= end < file->block_end; /* it was cut */
+    file->block_end = end;
+    find_chunks(file, end);
     bool moved = false, reordered = false;
-    for (uint32_t i = count; i < file->chunk_count; i++) /* cut off since */
-        reordered |= file->chunks[i].kind == TRC_CHUNK_EVENTS;
-    for (uint32_t i = 0; i < count; i++) {
-        if (i >= file->chunk_count)
-            file->chunks[i] = (struct trc_chunk){0};
+    for (uint32_t i = 0; i < file->chunk_count; i++) {
         const struct trc_chunk *known = &file->chunks[i];
         if (!known->magic || known->state != TRC_CHUNK_FULL || file->check_again)
             read_chunk(file, i, &moved, &reordered);
     }
-    file->chunk_count = count;
     file->check_again = false;
     if (!reordered)
         return moved;

@@ -255,6 +255,9 @@ static void take_definition(struct trc_file *file, uint32_t chunk, const struct 
     case TRC_DEF_SITE:
         define_site(file, def, payload, def->text_bytes);
         break;
+    case TRC_DEF_CALL:
+        trc_define_call(file, def, payload, def->text_bytes);
+        break;
     case TRC_DEF_KERNEL:
         define_text(&file->kernels, def, payload);
         break;
@@ -371,18 +374,20 @@ bool trc_defs_refresh(struct trc_file *file)
         return false;
     for (uint32_t i = 0; i < file->chunk_count; i++) {
         const struct trc_chunk *head = &file->chunks[i];
-        if (!head->magic || (head->kind != TRC_CHUNK_DEFS && head->kind != TRC_CHUNK_STACKS))
-            continue;
-        size_t size = sizeof **file->defs + file->head.chunk_size / TRC_DEF_SLOT / 8 + 1;
-        if (file->defs[i] && head->kind == TRC_CHUNK_STACKS && file->defs[i]->sequence != head->sequence) {
+        size_t size = sizeof **file->defs + trc_chunk_room(file, head) / TRC_DEF_SLOT / 8 + 1;
+        bool stacks = head->magic && head->kind == TRC_CHUNK_STACKS;
+        if (file->defs[i] && file->defs[i]->stacks && (!stacks || file->defs[i]->sequence != head->sequence)) {
             trc_forget_stacks(file, i);
             memset(file->defs[i], 0, size);
         }
+        if (!stacks && (!head->magic || head->kind != TRC_CHUNK_DEFS))
+            continue;
         if (!file->defs[i])
             file->defs[i] = calloc(1, size);
         if (!file->defs[i])
             continue;
         file->defs[i]->sequence = head->sequence;
+        file->defs[i]->stacks = stacks;
         moved |= read_chunk(file, i, &notes);
     }
     table_seal(&file->comms);

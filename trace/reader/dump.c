@@ -190,9 +190,9 @@ static void dump_head(const struct trc_file *file, FILE *out)
         const char *title;
         uint64_t value;
     } numbers[] = {{"pid", head->pid},
-                   {"chunk size", head->chunk_size},
-                   {"chunks used", head->chunks_used},
-                   {"chunk limit", head->chunk_limit},
+                   {"block size", head->block_size},
+                   {"blocks used", head->blocks_used},
+                   {"block limit", head->block_limit},
                    {"heartbeats", head->heartbeats},
                    {"lost records", head->lost_records},
                    {"recycled chunks", head->recycled_chunks},
@@ -256,8 +256,9 @@ static void dump_live(const struct trc_file *file, size_t i, FILE *out)
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
         fprintf(out, "  %s: %" PRIu64 "\n", numbers[k].title, numbers[k].value);
     fprintf(out, trc_is_stream(file, i) ? "  busy: %.9f\n" : "  in mpi: %.9f\n", seconds(file, thread->mpi_ticks));
-    const struct trc_row *rows = trc_rows(file, i);
-    for (size_t k = 0; k < TRC_ROWS; k++) {
+    size_t n;
+    const struct trc_row *rows = trc_rows(file, i, &n);
+    for (size_t k = 0; k < n; k++) {
         const struct trc_row *row = &rows[k];
         if (!row->call_plus_1)
             continue;
@@ -267,8 +268,8 @@ static void dump_live(const struct trc_file *file, size_t i, FILE *out)
             trc_call(file, row->call_plus_1 - 1u)->name, row->size_class, row->calls, seconds(file, row->ticks),
             row->calls ? seconds(file, row->min_ticks) : 0., seconds(file, row->max_ticks), row->sent, row->received);
     }
-    const struct trc_peer *peers = trc_peers(file, i);
-    for (size_t k = 0; k < TRC_PEERS; k++)
+    const struct trc_peer *peers = trc_peers(file, i, &n);
+    for (size_t k = 0; k < n; k++)
         if (peers[k].rank_plus_1)
             fprintf(out,
                     "  peer %" PRIu32 ": sent=%" PRIu64 " messages %" PRIu64 " bytes received=%" PRIu64

@@ -16,7 +16,7 @@ static void dump_objects(const struct trc_file *file, FILE *out)
             fprintf(out, " remote=%" PRId32, comm->remote_size);
         fputs(" flags=", out);
         PUT_FLAGS(out, comm_flag_words, comm->flags);
-        fprintf(out, " by=%s", comm->created_by < trc_calls(file) ? trc_call(file, comm->created_by)->name : "-");
+        fprintf(out, " by=%s", trc_call_known(file, comm->created_by) ? trc_call(file, comm->created_by)->name : "-");
         for (uint32_t m = 0; m < comm->members; m++)
             fprintf(out, "%s%" PRId32, m ? "," : " members=", def->comm.members[m]);
         trc_dump_list(file, out, "sources", def->comm.sources);

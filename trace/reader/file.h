@@ -10,10 +10,14 @@
 #include "trace/reader/schema.h"
 #include "trace/util/text.h"
 
-#define TRC_DAMAGE_MAX   32u        /* lines kept */
-#define TRC_CHUNKS_MAX   (1u << 18) /* chunks read (64 GiB of usual ones): bounds the cost of a hostile, sparse file */
-#define TRC_WORLD_MAX    (1 << 24)  /* ranks: more is damage, not a machine */
+#define TRC_DAMAGE_MAX 32u /* lines kept */
+#define TRC_CHUNKS_MAX                                                                                                 \
+    (1u << 18)                        /* chunks read (64 GiB of usual ones), and blocks that begin none: bounds the cost
+                                     * of a hostile, sparse file */
+#define TRC_WORLD_MAX    (1 << 24)    /* ranks: more is damage, not a machine */
 #define TRC_DEFS_MAX     (1ull << 30) /* bytes of definitions read: bounds the cost, too */
+#define TRC_HOLES_MAX    64u          /* places between chunks that are looked at again */
+#define TRC_USES_PART    32u
 #define TRC_ITEMS_OFFSET ((uint32_t)sizeof(struct trc_chunk))
 
 /* Definitions by a key; filled unsorted, sealed by sorting, the first of equals kept.  Values are malloc'ed. */
@@ -59,16 +63,23 @@ struct trc_stack_def {
 struct trc_defs_chunk {
     uint32_t read;       /* slots that were looked at once */
     uint32_t first_hole; /* the first that needs another look */
-    uint64_t sequence;   /* of the chunk: another one since means that its stacks are gone */
+    bool stacks;         /* it has stacks */
+    uint64_t sequence;   /* of the chunk: another one since means that they are gone */
     uint8_t seen[];
 };
 
+/* A live page: a copy whose counters are completed. */
 struct trc_live {
     uint32_t chunk;
-    bool settled;                 /* unchanged between the last two refreshes */
-    size_t there;                 /* bytes of it; fewer than its size: the file ends within it */
-    struct trc_thread seen;       /* as it was in the file */
-    struct trc_thread_chunk page; /* its counters completed */
+    bool settled;           /* unchanged between the last two refreshes */
+    bool cut;               /* the file ends within it */
+    struct trc_thread seen; /* as it was in the file */
+    struct trc_page page;
+    struct trc_row *rows; /* by number, less 1; call_plus_1 is 0 where one is missing */
+    struct trc_peer *peers;
+    size_t row_count, row_room, peer_count, peer_room;
+    struct trc_use *uses[TRC_SIGS / TRC_USES_PART]; /* as they come; parts of them, which never move */
+    size_t use_count;
 };
 
 /* One EVENTS chunk, in the order of its thread. */
@@ -91,11 +102,19 @@ struct trc_file {
     uint64_t refreshes;
 
     struct trc_schema schema;
-    struct trc_call *calls;
+    struct trc_call_def **calls; /* as they were defined; they never move */
+    uint16_t *call_at;           /* by id: which of these, + 1; 0: none */
+    size_t call_count, call_room, call_ids;
 
-    struct trc_chunk *chunks; /* heads as last seen; magic 0: nothing to be read there */
+    struct trc_chunk *chunks; /* as they were found: heads as last seen, each with its place; magic 0: not to be read */
     uint32_t chunk_count;     /* of them */
     uint32_t chunk_room;
+    uint32_t block_end; /* of the file */
+    uint32_t searched;  /* blocks up to here were looked at, holes too */
+    struct trc_hole {
+        uint32_t from, to;
+    } holes[TRC_HOLES_MAX]; /* blocks that begin no chunk (yet) */
+    uint32_t hole_count, steps;
     struct trc_event_ref *events; /* sorted by thread, then sequence */
     size_t event_count, event_room;
 
@@ -139,6 +158,8 @@ void trc_head_adopt(struct trc_file *file, struct trc_head *head);
 bool trc_chunks_refresh(struct trc_file *file);
 /* The offset in bytes of a chunk in the file. */
 uint64_t trc_chunk_offset(const struct trc_file *file, uint32_t chunk);
+/* How many bytes a chunk has behind its head. */
+uint32_t trc_chunk_room(const struct trc_file *file, const struct trc_chunk *chunk);
 /* Index into file->events of the first chunk of `thread` with this sequence or a later one.  Where there is none it is
  * that of another thread, or file->event_count. */
 size_t trc_events_from(const struct trc_file *file, uint32_t thread, uint64_t sequence);
@@ -149,6 +170,8 @@ bool trc_chunk_same(const struct trc_file *file, uint32_t chunk, const struct tr
 /* live.c */
 /* Reads the live pages again; true if any changed. */
 bool trc_live_refresh(struct trc_file *file);
+/* Frees them. */
+void trc_live_free(struct trc_file *file);
 
 /* gpu.c */
 /* Reads the table of device operations again; true if it changed. */
@@ -162,6 +185,11 @@ void trc_defs_free(struct trc_file *file);
 /* Adds a value, which the table owns from then on; found once the table is sealed, and then the first of each key.
  * False: out of memory. */
 bool trc_table_add(struct trc_table *table, uint64_t key, void *value);
+/* calls.c */
+/* Takes the definition of a call: `text` is its name, a NUL, its class, a NUL and the rest. */
+void trc_define_call(struct trc_file *file, const struct trc_def *def, const char *text, size_t size);
+/* Frees the calls. */
+void trc_calls_free(struct trc_file *file);
 /* data.c */
 /* Keeps what a call moves.  One that is too short is damage. */
 void trc_define_data(struct trc_file *file, const struct trc_def *def, const char *payload, size_t size);

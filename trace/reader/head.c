@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CHUNK_SIZE_MIN 4096u
-#define CHUNK_SIZE_MAX (64u << 20)
+#define BLOCK_SIZE_MIN 1024u
+#define BLOCK_SIZE_MAX (1u << 20)
 
 bool trc_head_read(const struct trc_file *file, struct trc_head *head)
 {
@@ -47,8 +47,8 @@ static void clamp_head(struct trc_file *file, struct trc_head *head)
         head->thread_level = -1;
     if (head->abi > TRC_ABI_STANDARD)
         head->abi = TRC_ABI_UNKNOWN;
-    if (head->chunks_used > head->chunks_allocated)
-        head->chunks_used = head->chunks_allocated;
+    if (head->blocks_used > head->blocks_allocated)
+        head->blocks_used = head->blocks_allocated;
 #define CLEAN(member)                                                                                                  \
     head->member[sizeof head->member - 1] = 0;                                                                         \
     trc_clean_text(head->member)
@@ -111,9 +111,9 @@ const char *trc_head_refuse(const struct trc_head *head, size_t got, char *text,
                  head->version > TRC_VERSION ? "update hpctop" : "use that one to read it");
         return text;
     }
-    if (head->chunk_size < CHUNK_SIZE_MIN || head->chunk_size > CHUNK_SIZE_MAX ||
-        (head->chunk_size & (head->chunk_size - 1))) {
-        snprintf(text, size, "damaged head: chunks of %u bytes; nothing behind it can be found", head->chunk_size);
+    if (head->block_size < BLOCK_SIZE_MIN || head->block_size > BLOCK_SIZE_MAX ||
+        (head->block_size & (head->block_size - 1))) {
+        snprintf(text, size, "damaged head: blocks of %u bytes; nothing behind it can be found", head->block_size);
         return text;
     }
     if (head->chunks_offset < TRC_HEAD_SIZE || head->chunks_offset > INT64_MAX / 2) {

@@ -5,9 +5,192 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct trc_thread_chunk no_page; /* never written: of a thread that has none */
+static const struct trc_live no_page; /* of a thread that has none */
 
-static void clamp_page(struct trc_thread_chunk *page, uint32_t index)
+/* ---- entries ----------------------------------------------------------------------------------------------------- */
+
+/* Makes room for element `n` of an array; what is new is zero.  NULL: out of memory. */
+static void *grow(void *array, size_t *room, size_t n, size_t size)
+{
+    if (n < *room)
+        return array;
+    size_t more = n + n / 2 + 4;
+    char *grown = realloc(array, more * size);
+    if (!grown)
+        return NULL;
+    memset(grown + *room * size, 0, (more - *room) * size);
+    *room = more;
+    return grown;
+}
+
+static void take_row(struct trc_live *live, const struct trc_row *row)
+{
+    if (!row->number || row->number > TRC_ROWS || !row->call_plus_1)
+        return;
+    struct trc_row *rows = grow(live->rows, &live->row_room, row->number - 1u, sizeof *rows);
+    if (!rows)
+        return;
+    live->rows = rows;
+    rows[row->number - 1] = *row;
+    if (row->size_class > 64)
+        rows[row->number - 1].size_class = 64;
+    live->row_count = live->row_count > row->number ? live->row_count : row->number;
+}
+
+static void take_peer(struct trc_live *live, const struct trc_peer *peer)
+{
+    if (!peer->number || peer->number > TRC_PEERS || !peer->rank_plus_1)
+        return;
+    struct trc_peer *peers = grow(live->peers, &live->peer_room, peer->number - 1u, sizeof *peers);
+    if (!peers)
+        return;
+    live->peers = peers;
+    peers[peer->number - 1] = *peer;
+    live->peer_count = live->peer_count > peer->number ? live->peer_count : peer->number;
+}
+
+static struct trc_use *use_at(const struct trc_live *live, size_t i)
+{
+    return &live->uses[i / TRC_USES_PART][i % TRC_USES_PART];
+}
+
+/* `changed`: the entries change all the time.  Nobody knows which signature the uses of one that did are of: they are
+ * left out. */
+static void take_use(struct trc_live *live, const struct trc_use *use, bool changed)
+{
+    size_t part = live->use_count / TRC_USES_PART;
+    if (use->index >= TRC_SIGS || live->use_count == TRC_SIGS)
+        return;
+    if (!live->uses[part] && !(live->uses[part] = calloc(TRC_USES_PART, sizeof *use)))
+        return;
+    struct trc_use *kept = use_at(live, live->use_count++);
+    bool other = changed && memcmp(&kept->sig, &use->sig, sizeof use->sig) != 0;
+    *kept = *use;
+    if (other)
+        kept->uses = 0;
+}
+
+static size_t entry_size(uint16_t what)
+{
+    return what == TRC_ENTRY_USE    ? sizeof(struct trc_use)
+           : what == TRC_ENTRY_ROW  ? sizeof(struct trc_row)
+           : what == TRC_ENTRY_PEER ? sizeof(struct trc_peer)
+                                    : 0;
+}
+
+static void take_entries(struct trc_live *live, const unsigned char *at, size_t size, bool changed)
+{
+    union {
+        uint16_t what;
+        struct trc_use use;
+        struct trc_row row;
+        struct trc_peer peer;
+    } entry;
+    for (size_t bytes; size >= sizeof entry.what; at += bytes, size -= bytes) {
+        memcpy(&entry.what, at, sizeof entry.what);
+        bytes = entry_size(entry.what);
+        if (!bytes || bytes > size)
+            return; /* not written yet, or of a later version */
+        memcpy(&entry, at, bytes);
+        if (entry.what == TRC_ENTRY_ROW)
+            take_row(live, &entry.row);
+        else if (entry.what == TRC_ENTRY_PEER)
+            take_peer(live, &entry.peer);
+        else
+            take_use(live, &entry.use, changed);
+    }
+}
+
+/* Reads the entries in one chunk from byte `from` on.  False: the file ends within them. */
+static bool read_piece(const struct trc_file *file, struct trc_live *live, uint32_t chunk, uint32_t from, bool changed)
+{
+    struct trc_chunk now;
+    if (!trc_chunk_same(file, chunk, &file->chunks[chunk], &now))
+        return false;
+    uint32_t room = trc_chunk_room(file, &file->chunks[chunk]);
+    uint32_t end = (now.committed < room ? now.committed : room) + TRC_ITEMS_OFFSET;
+    if (end <= from)
+        return true;
+    unsigned char *bytes = malloc(end - from);
+    size_t got = bytes ? trc_file_read(file, trc_chunk_offset(file, chunk) + from, bytes, end - from) : 0;
+    take_entries(live, bytes, got, changed);
+    free(bytes);
+    return got == end - from;
+}
+
+/* ---- counters ---------------------------------------------------------------------------------------------------- */
+
+static struct trc_row *row_at(const struct trc_live *live, uint32_t number)
+{
+    return number && number <= live->row_count ? &live->rows[number - 1] : NULL;
+}
+
+static struct trc_peer *peer_at(const struct trc_live *live, uint32_t number)
+{
+    return number && number <= live->peer_count ? &live->peers[number - 1] : NULL;
+}
+
+static struct trc_use *use_of(const struct trc_live *live, uint32_t index)
+{
+    for (size_t i = 0; i < live->use_count; i++)
+        if (use_at(live, i)->index == index)
+            return use_at(live, i);
+    return NULL;
+}
+
+/* Undoes a move of a signature's uses into the counters that a kill interrupted. */
+static void take_back(struct trc_live *live)
+{
+    const struct trc_undo *undo = &live->page.undo;
+    struct trc_thread *thread = &live->page.thread;
+    if (undo->index_plus_1 == 0 || undo->index_plus_1 > TRC_SIGS)
+        return;
+    struct trc_use *use = use_of(live, undo->index_plus_1 - 1);
+    struct trc_row *row = row_at(live, undo->row);
+    struct trc_peer *out = peer_at(live, undo->out), *in = peer_at(live, undo->in);
+    if (use)
+        use->uses = undo->uses;
+    if (row) {
+        row->sent = undo->row_sent;
+        row->received = undo->row_received;
+    }
+    if (out) {
+        out->sent_messages = undo->out_messages;
+        out->sent_bytes = undo->out_bytes;
+    }
+    if (in) {
+        in->received_messages = undo->in_messages;
+        in->received_bytes = undo->in_bytes;
+    }
+    thread->sent = undo->sent;
+    thread->received = undo->received;
+    thread->sent_messages = undo->sent_messages;
+    thread->received_messages = undo->received_messages;
+    thread->peer_overflow = undo->peer_overflow;
+}
+
+/* Adds to the counters what the recorder still counts by signature. */
+static void complete_counters(struct trc_live *live)
+{
+    struct trc_thread *thread = &live->page.thread;
+    take_back(live);
+    for (size_t i = 0; i < live->use_count; i++) {
+        const struct trc_use *use = use_at(live, i);
+        struct trc_moved moved = trc_moved(&use->sig);
+        if (use->uses && (moved.sent || moved.received || moved.in || moved.out))
+            trc_add_uses(thread, row_at(live, use->row), moved.out ? peer_at(live, use->out) : NULL,
+                         moved.in ? peer_at(live, use->in) : NULL, &use->sig, use->uses);
+    }
+    uint64_t calls = 0;
+    for (size_t i = 0; i < live->row_count; i++)
+        calls += live->rows[i].calls;
+    if (live->page.short_of_rows)
+        thread->row_overflow = thread->calls > calls ? thread->calls - calls : 0;
+}
+
+/* ---- the page ---------------------------------------------------------------------------------------------------- */
+
+static void clamp_page(struct trc_page *page, uint32_t index)
 {
     page->thread.index = index;
     page->thread.name[sizeof page->thread.name - 1] = 0;
@@ -16,119 +199,68 @@ static void clamp_page(struct trc_thread_chunk *page, uint32_t index)
         page->thread.inside = 0;
     if (page->thread.last > TRC_SIGS)
         page->thread.last = 0;
-    for (size_t i = 0; i < TRC_ROWS; i++)
-        if (page->rows[i].size_class > 64)
-            page->rows[i].size_class = 64;
-}
-
-/* Undoes a move of a signature's uses into the counters that a kill interrupted. */
-static void take_back(struct trc_thread_chunk *page)
-{
-    const struct trc_undo *undo = &page->undo;
-    if (undo->index_plus_1 == 0 || undo->index_plus_1 > TRC_SIGS || undo->row > TRC_ROWS || undo->out > TRC_PEERS ||
-        undo->in > TRC_PEERS)
-        return;
-    page->uses[undo->index_plus_1 - 1] = undo->uses;
-    if (undo->row) {
-        page->rows[undo->row - 1].sent = undo->row_sent;
-        page->rows[undo->row - 1].received = undo->row_received;
-    }
-    if (undo->out) {
-        page->peers[undo->out - 1].sent_messages = undo->out_messages;
-        page->peers[undo->out - 1].sent_bytes = undo->out_bytes;
-    }
-    if (undo->in) {
-        page->peers[undo->in - 1].received_messages = undo->in_messages;
-        page->peers[undo->in - 1].received_bytes = undo->in_bytes;
-    }
-    page->thread.sent = undo->sent;
-    page->thread.received = undo->received;
-    page->thread.sent_messages = undo->sent_messages;
-    page->thread.received_messages = undo->received_messages;
-    page->thread.peer_overflow = undo->peer_overflow;
-}
-
-static struct trc_row *row_of(struct trc_thread_chunk *page, const struct trc_sig *sig)
-{
-    struct trc_row_place place = trc_row_place(page->rows, sig);
-    return place.exact ? place.exact : place.same_call;
-}
-
-static struct trc_peer *peer_of(struct trc_thread_chunk *page, int32_t rank)
-{
-    for (uint32_t i = 0; rank >= 0 && i < TRC_PEERS; i++) {
-        struct trc_peer *peer = &page->peers[((uint32_t)rank + i) % TRC_PEERS];
-        if (peer->rank_plus_1 == (uint32_t)rank + 1)
-            return peer;
-        if (peer->rank_plus_1 == 0)
-            return NULL;
-    }
-    return NULL;
-}
-
-/* Adds to the counters what the recorder still counts by signature. */
-static void complete_counters(struct trc_thread_chunk *page)
-{
-    take_back(page);
-    for (size_t i = 0; i < TRC_SIGS; i++) {
-        const struct trc_sig *sig = &page->sigs[i];
-        if (page->uses[i] == 0)
-            continue;
-        struct trc_moved moved = trc_moved(sig);
-        if (moved.sent || moved.received || moved.in || moved.out)
-            trc_add_uses(&page->thread, row_of(page, sig), moved.out ? peer_of(page, sig->peer) : NULL,
-                         moved.in ? peer_of(page, sig->source) : NULL, sig, page->uses[i]);
-    }
-    uint64_t calls = 0;
-    for (size_t i = 0; i < TRC_ROWS; i++) {
-        if (page->rows[i].call_plus_1 == 0)
-            return; /* there is room: every call has a row */
-        calls += page->rows[i].calls;
-    }
-    page->thread.row_overflow = page->thread.calls > calls ? page->thread.calls - calls : 0;
 }
 
 #define COPIES 8
 
-/* Drops the uses of signatures that changed during the copy: nobody knows which signature they are of. */
-static void forget_changed(struct trc_thread_chunk *page, const struct trc_sig *before)
+/* Copies what there is of a page once.  False: the file ends within it. */
+static bool copy_once(struct trc_file *file, struct trc_live *live, bool changed)
 {
-    for (size_t i = 0; i < TRC_SIGS; i++)
-        if (memcmp(&page->sigs[i], &before[i], sizeof *before) != 0)
-            page->uses[i] = 0;
+    const uint64_t offset = trc_chunk_offset(file, live->chunk);
+    if (trc_file_read(file, offset, &live->page, sizeof live->page) != sizeof live->page)
+        return false;
+    live->row_count = live->peer_count = live->use_count = 0;
+    if (live->row_room)
+        memset(live->rows, 0, live->row_room * sizeof *live->rows);
+    if (live->peer_room)
+        memset(live->peers, 0, live->peer_room * sizeof *live->peers);
+    bool whole = read_piece(file, live, live->chunk, sizeof live->page, changed);
+    uint32_t pieces = 0;
+    for (uint32_t i = 0; i < file->chunk_count; i++)
+        if (file->chunks[i].magic && file->chunks[i].kind == TRC_CHUNK_PAGE &&
+            file->chunks[i].thread == file->chunks[live->chunk].thread) {
+            whole &= read_piece(file, live, i, TRC_ITEMS_OFFSET, changed);
+            pieces++;
+        }
+    return whole &&
+           (pieces >= live->page.pieces || trc_file_growing(file)); /* the newest may not have been found yet */
 }
 
 /* Copies a page.  A signature that gives up its place meanwhile moves its bytes from one part of the page to another;
  * the copy may have both or neither.  Then it copies once more.  If that goes on all the time, counts that are not
  * certain are left out of this refresh. */
-static size_t copy_page(struct trc_file *file, uint64_t offset, struct trc_thread_chunk *page)
+static void copy_page(struct trc_file *file, struct trc_live *live)
 {
-    size_t got = 0;
+    const uint64_t undo = trc_chunk_offset(file, live->chunk) + offsetof(struct trc_page, undo);
+    struct trc_undo now;
     for (int tries = 1; tries <= COPIES; tries++) {
-        struct trc_undo now;
-        struct trc_sig *before = tries == COPIES ? calloc(1, sizeof page->sigs) : NULL;
-        if (before)
-            trc_file_read(file, offset + offsetof(struct trc_thread_chunk, sigs), before, sizeof page->sigs);
-        got = trc_file_read(file, offset, page, sizeof *page);
-        bool still =
-            got < sizeof *page ||
-            trc_file_read(file, offset + offsetof(struct trc_thread_chunk, undo), &now, sizeof now) != sizeof now ||
-            (now.settled == page->undo.settled && now.index_plus_1 == page->undo.index_plus_1);
-        if (!still && before)
-            forget_changed(page, before);
-        free(before);
-        if (still)
+        live->cut = !copy_once(file, live, tries == COPIES);
+        if (live->cut || trc_file_read(file, undo, &now, sizeof now) != sizeof now ||
+            (now.settled == live->page.undo.settled && now.index_plus_1 == live->page.undo.index_plus_1))
             break;
     }
-    return got;
+}
+
+/* The thread's copy, made if it has none.  NULL: out of memory. */
+static struct trc_live *make_live(struct trc_file *file, uint32_t chunk, uint32_t index)
+{
+    struct trc_live *live = calloc(1, sizeof *live);
+    if (!live) {
+        trc_file_damage(file, "out of memory: no live page of thread %u", index);
+        return NULL;
+    }
+    live->chunk = chunk;
+    file->live[index] = live;
+    if (file->threads <= index)
+        file->threads = index + 1u;
+    return live;
 }
 
 /* Copies the page of chunk `chunk` if it changed, and returns whether it did.  Most threads of a large job are quiet
  * most of the time: if the thread's state was equal at two refreshes, the rest of the page did not change either. */
 static bool read_page(struct trc_file *file, uint32_t chunk)
 {
-    const struct trc_chunk *known = &file->chunks[chunk];
-    uint32_t index = known->thread;
+    const uint32_t index = file->chunks[chunk].thread;
     struct trc_live *live = file->live[index];
     if (live && live->chunk != chunk) {
         trc_file_damage(file, "chunk %u: a second live page of thread %u: left out", chunk, index);
@@ -137,20 +269,14 @@ static bool read_page(struct trc_file *file, uint32_t chunk)
     bool moved = true;
     struct trc_thread now = {0};
     uint64_t offset = trc_chunk_offset(file, chunk);
-    if (trc_file_read(file, offset + offsetof(struct trc_thread_chunk, thread), &now, sizeof now) != sizeof now) {
+    if (trc_file_read(file, offset + offsetof(struct trc_page, thread), &now, sizeof now) != sizeof now) {
         trc_file_damage(file, "chunk %u: the live page of thread %u is cut off", chunk, index);
         return false;
     }
     if (!live) {
-        live = calloc(1, sizeof *live);
-        if (!live) {
-            trc_file_damage(file, "out of memory: no live page of thread %u", index);
+        live = make_live(file, chunk, index);
+        if (!live)
             return false;
-        }
-        live->chunk = chunk;
-        file->live[index] = live;
-        if (file->threads <= index)
-            file->threads = index + 1u;
     } else {
         bool same = !memcmp(&now, &live->seen, sizeof now);
         if (same && live->settled)
@@ -159,14 +285,11 @@ static bool read_page(struct trc_file *file, uint32_t chunk)
         moved = !same;
     }
     live->seen = now;
-    size_t got = copy_page(file, offset, &live->page);
-    live->there = got;
-    if (got < sizeof live->page) {
-        memset((char *)&live->page + got, 0, sizeof live->page - got);
+    copy_page(file, live);
+    if (live->cut)
         trc_file_damage(file, "chunk %u: the live page of thread %u is cut off", chunk, index);
-    }
     clamp_page(&live->page, index);
-    complete_counters(&live->page);
+    complete_counters(live);
     return moved;
 }
 
@@ -179,18 +302,29 @@ bool trc_live_refresh(struct trc_file *file)
     return moved;
 }
 
+void trc_live_free(struct trc_file *file)
+{
+    for (size_t i = 0; i < TRC_MAX_THREADS; i++) {
+        struct trc_live *live = file->live[i];
+        if (!live)
+            continue;
+        for (size_t k = 0; k < TRC_SIGS / TRC_USES_PART; k++)
+            free(live->uses[k]);
+        free(live->rows);
+        free(live->peers);
+        free(live);
+    }
+}
+
 bool trc_counters_known(const struct trc_file *file)
 {
-    bool any = false;
+    uint64_t pages = 0;
     for (size_t i = 0; i < file->threads; i++) {
-        if (file->live[i] && file->live[i]->there < sizeof file->live[i]->page)
+        if (file->live[i] && file->live[i]->cut)
             return false;
-        any |= file->live[i] != NULL;
+        pages += file->live[i] != NULL;
     }
-    const struct trc_head *head = &file->head;
-    bool ended = head->state == TRC_STATE_FINALIZED || head->state == TRC_STATE_ABORTED;
-    bool due = ended && head->chunks_used && head->chunk_size >= sizeof(struct trc_thread_chunk);
-    return any || !(file->truncated || due);
+    return pages >= file->head.threads;
 }
 
 bool trc_truncated(const struct trc_file *file)
@@ -203,37 +337,36 @@ size_t trc_threads(const struct trc_file *file)
     return file->threads;
 }
 
-static const struct trc_thread_chunk *page_of(const struct trc_file *file, size_t i)
+static const struct trc_live *live_of(const struct trc_file *file, size_t i)
 {
-    return i < TRC_MAX_THREADS && file->live[i] ? &file->live[i]->page : &no_page;
+    return i < TRC_MAX_THREADS && file->live[i] ? file->live[i] : &no_page;
 }
 
 const struct trc_thread *trc_thread(const struct trc_file *file, size_t i)
 {
-    return &page_of(file, i)->thread;
+    return &live_of(file, i)->page.thread;
 }
 bool trc_is_stream(const struct trc_file *file, size_t i)
 {
-    return page_of(file, i)->of.number != 0;
+    return live_of(file, i)->page.of.number != 0;
 }
 const struct trc_device_stream *trc_device_stream(const struct trc_file *file, size_t i)
 {
-    return &page_of(file, i)->of;
+    return &live_of(file, i)->page.of;
 }
-const struct trc_row *trc_rows(const struct trc_file *file, size_t i)
+const struct trc_row *trc_rows(const struct trc_file *file, size_t i, size_t *n)
 {
-    return page_of(file, i)->rows;
+    *n = live_of(file, i)->row_count;
+    return live_of(file, i)->rows;
 }
-const struct trc_peer *trc_peers(const struct trc_file *file, size_t i)
+const struct trc_peer *trc_peers(const struct trc_file *file, size_t i, size_t *n)
 {
-    return page_of(file, i)->peers;
+    *n = live_of(file, i)->peer_count;
+    return live_of(file, i)->peers;
 }
 
 const struct trc_sig *trc_live_sig(const struct trc_file *file, size_t i, uint32_t index_plus_1)
 {
-    const struct trc_thread_chunk *page = page_of(file, i);
-    if (index_plus_1 == 0 || index_plus_1 > TRC_SIGS || page == &no_page)
-        return NULL;
-    const struct trc_sig *sig = &page->sigs[index_plus_1 - 1];
-    return (size_t)((const char *)(sig + 1) - (const char *)page) <= file->live[i]->there ? sig : NULL;
+    const struct trc_use *use = index_plus_1 ? use_of(live_of(file, i), index_plus_1 - 1) : NULL;
+    return use ? &use->sig : NULL;
 }

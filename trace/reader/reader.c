@@ -26,30 +26,11 @@ static int read_schema(struct trc_file *file)
     if (got < size)
         trc_file_damage(file, "the schema is cut off: %zu of %u bytes are there", got, size);
     const char *complaint;
-    int failed = trc_schema_parse(&file->schema, text, got, &complaint);
+    trc_schema_parse(&file->schema, text, got, &complaint);
     free(text);
-    if (failed)
-        return -1;
     if (complaint)
         trc_file_damage(file, "%s", complaint);
-    file->calls = calloc(file->schema.call_count + 1, sizeof *file->calls);
-    if (!file->calls)
-        return -1;
-    for (size_t i = 0; i < file->schema.call_count; i++)
-        file->calls[i] = (struct trc_call){file->schema.calls[i].name ? file->schema.calls[i].name : "unknown call",
-                                           file->schema.calls[i].opclass};
     return 0;
-}
-
-size_t trc_calls(const struct trc_file *file)
-{
-    return file->schema.call_count;
-}
-
-const struct trc_call *trc_call(const struct trc_file *file, uint32_t id)
-{
-    static const struct trc_call unknown = {"unknown call", TRC_OP_OTHER};
-    return id < file->schema.call_count && file->schema.calls[id].name ? &file->calls[id] : &unknown;
 }
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
@@ -143,14 +124,12 @@ void trc_close(struct trc_file *file)
     if (!file)
         return;
     close(file->fd);
-    for (size_t i = 0; i < TRC_MAX_THREADS; i++)
-        free(file->live[i]);
+    trc_live_free(file);
     for (size_t i = 0; i < file->damage_count; i++)
         free(file->damage[i]);
     free(file->gpu);
     trc_defs_free(file);
-    trc_schema_free(&file->schema);
-    free(file->calls);
+    trc_calls_free(file);
     free(file->chunks);
     free(file->events);
     free(file->path);
@@ -182,7 +161,7 @@ bool trc_refresh(struct trc_file *file)
     head.byte_order = old->byte_order;
     head.schema_offset = old->schema_offset;
     head.schema_size = old->schema_size;
-    head.chunk_size = old->chunk_size;
+    head.block_size = old->block_size;
     head.chunks_offset = old->chunks_offset;
     file->seen_alive |= head.heartbeats != old->heartbeats;
     file->check_again |= head.recycled_chunks != old->recycled_chunks || head.state != old->state;

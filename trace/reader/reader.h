@@ -49,9 +49,13 @@ bool trc_spoilt(const struct trc_file *file);
 /* False when live pages that the file should have cannot be read: their zeros then say nothing. */
 bool trc_counters_known(const struct trc_file *file);
 
-/* How many calls the file's schema has: ids are below. */
+/* How many calls the file defines so far: they are defined when they are used first. */
 size_t trc_calls(const struct trc_file *file);
-/* The call of an id; never NULL: an id that the schema lacks gives {"unknown call", TRC_OP_OTHER}. */
+/* The id of the i-th of these, i < trc_calls(file). */
+uint32_t trc_call_id(const struct trc_file *file, size_t i);
+/* Whether a call of this id is defined. */
+bool trc_call_known(const struct trc_file *file, uint32_t id);
+/* The call of an id; never NULL: an id that is not defined gives {"unknown call", TRC_OP_OTHER}. */
 const struct trc_call *trc_call(const struct trc_file *file, uint32_t id);
 
 /* How many threads there are.  Index i < trc_threads(file) is what chunks and cursors call `thread`. */
@@ -63,10 +67,13 @@ const struct trc_thread *trc_thread(const struct trc_file *file, size_t i);
 bool trc_is_stream(const struct trc_file *file, size_t i);
 /* Which stream of which device thread i is; its number is 0 where it is none. */
 const struct trc_device_stream *trc_device_stream(const struct trc_file *file, size_t i);
-const struct trc_row *trc_rows(const struct trc_file *file, size_t i);   /* TRC_ROWS of them */
-const struct trc_peer *trc_peers(const struct trc_file *file, size_t i); /* TRC_PEERS of them */
-/* The signature behind trc_thread.inside or .last (index + 1); NULL for 0, out of range, or where the file is cut off
- * before it. */
+/* The counters of thread i by call and size: *n of them, valid until the next refresh.  Rows that could not be read are
+ * all zero. */
+const struct trc_row *trc_rows(const struct trc_file *file, size_t i, size_t *n);
+/* Those by partner, likewise. */
+const struct trc_peer *trc_peers(const struct trc_file *file, size_t i, size_t *n);
+/* The signature behind trc_thread.inside or .last (index + 1); NULL for 0, one that is not there, or where the file is
+ * cut off before it.  Valid until trc_close; a refresh may put another signature there. */
 const struct trc_sig *trc_live_sig(const struct trc_file *file, size_t i, uint32_t index_plus_1);
 
 /* Definitions. */

@@ -118,12 +118,12 @@ enum step { ITEM, SHORT, BAD };
 static enum step take_item(struct trc_usage_cursor *cursor, uint32_t limit, struct trc_usage_item *out, uint32_t *need)
 {
     uint32_t done = cursor->at - cursor->buffer_at;
-    struct trc_bytes bytes = {cursor->buffer + done, cursor->buffer + cursor->buffer_size};
-    const uint8_t *begin = bytes.at;
-    uint64_t size, gap;
     *need = 10;
     if (cursor->buffer_size <= done)
         return SHORT;
+    struct trc_bytes bytes = {cursor->buffer + done, cursor->buffer + cursor->buffer_size};
+    const uint8_t *begin = bytes.at;
+    uint64_t size, gap;
     if (!trc_get_varint(&bytes, &size))
         return bytes.end - begin < 10 ? SHORT : BAD;
     uint64_t whole = (uint64_t)(bytes.at - begin) + size;

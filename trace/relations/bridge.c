@@ -60,7 +60,7 @@ static bool between_worlds(const struct trc_def_comm *def)
 /* The call that made a communicator.  Predefined handles are met, not made: a spawned world meets its parent's. */
 static const char *made_by(const struct trc_file *file, const struct trc_comm *comm)
 {
-    bool met = comm->def.created_by >= trc_calls(file) && comm->def.flags & TRC_COMM_INTER;
+    bool met = !trc_call_known(file, comm->def.created_by) && comm->def.flags & TRC_COMM_INTER;
     return met && trc_head(file)->flags & TRC_HEAD_SPAWNED ? ASKED : trc_call(file, comm->def.created_by)->name;
 }
 

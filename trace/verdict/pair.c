@@ -22,11 +22,11 @@ static int64_t counted(const struct ana_case *c, size_t from, size_t to, bool re
     int64_t sum = 0;
     if (!mine->counted || mine->world != far->world)
         return -1; /* the counters know partners of their own world only */
-    for (size_t t = 0; t < trc_threads(mine->file); t++) {
-        const struct trc_peer *peer = trc_peers(mine->file, t);
+    for (size_t t = 0, n; t < trc_threads(mine->file); t++) {
+        const struct trc_peer *peer = trc_peers(mine->file, t, &n);
         if (trc_thread(mine->file, t)->peer_overflow)
             return -1;
-        for (size_t k = 0; peer && k < TRC_PEERS; k++)
+        for (size_t k = 0; k < n; k++)
             if (peer[k].rank_plus_1 == (uint32_t)other + 1)
                 sum += (int64_t)(received ? peer[k].received_messages : peer[k].sent_messages);
     }

@@ -7,10 +7,12 @@
 static int64_t longest_ns(const struct trc_file *file, const struct trc_sig *sig)
 {
     uint64_t ticks = 0;
-    for (size_t t = 0; t < trc_threads(file); t++)
-        for (const struct trc_row *row = trc_rows(file, t), *end = row + TRC_ROWS; row < end; row++)
-            if (row->call_plus_1 == sig->call + 1 && row->max_ticks > ticks)
-                ticks = row->max_ticks;
+    for (size_t t = 0, n; t < trc_threads(file); t++) {
+        const struct trc_row *row = trc_rows(file, t, &n);
+        for (size_t k = 0; k < n; k++)
+            if (row[k].call_plus_1 == sig->call + 1 && row[k].max_ticks > ticks)
+                ticks = row[k].max_ticks;
+    }
     double ns = (double)ticks * trc_ns_per_tick(file);
     return ns < (double)ANA_TIME_LIMIT ? (int64_t)ns : ANA_TIME_LIMIT;
 }

@@ -2,13 +2,6 @@
 
 #define FIXED (10u * TRC_VARINT_MAX)
 
-static bool make_room(struct trc_stream *stream, uint32_t wanted)
-{
-    if (stream->chunk && stream->at + wanted <= stream->stop)
-        return true;
-    return trc_stream_room_slow(stream);
-}
-
 bool trc_stream_said(struct trc_stream *stream, uint64_t begin, uint64_t end, const struct trc_said *said)
 {
     uint64_t size = (uint64_t)said->size[0] + said->size[1];
@@ -18,7 +11,7 @@ bool trc_stream_said(struct trc_stream *stream, uint64_t begin, uint64_t end, co
     if (kept[1] > TRC_SAID_KEPT - kept[0])
         kept[1] = TRC_SAID_KEPT - kept[0];
     /* The FOLD that follows, with its signature, must be in the same chunk. */
-    if (!make_room(stream, FIXED + kept[0] + kept[1] + 4 * TRC_ITEM_MAX))
+    if (!trc_stream_room_for(stream, FIXED + kept[0] + kept[1] + 4 * TRC_ITEM_MAX))
         return false;
     begin = begin > stream->base ? begin : stream->base;
     end = end > begin ? end : begin;

@@ -88,20 +88,20 @@ int trc_writer_extend(struct trc_writer *writer, uint64_t from, uint64_t bytes)
 int trc_writer_allocate(struct trc_writer *writer, unsigned wanted)
 {
     unsigned allocated = atomic_load(&writer->allocated);
-    uint64_t from = chunks_offset(writer) + (uint64_t)allocated * TRC_CHUNK_SIZE;
-    int error = trc_writer_extend(writer, from, (uint64_t)(wanted - allocated) * TRC_CHUNK_SIZE);
+    uint64_t from = chunks_offset(writer) + (uint64_t)allocated * TRC_BLOCK;
+    int error = trc_writer_extend(writer, from, (uint64_t)(wanted - allocated) * TRC_BLOCK);
     if (error)
         return error;
     atomic_store(&writer->allocated, wanted);
-    __atomic_store_n(&writer->head->chunks_allocated, wanted, __ATOMIC_RELEASE);
+    __atomic_store_n(&writer->head->blocks_allocated, wanted, __ATOMIC_RELEASE);
     return 0;
 }
 
-int trc_writer_cut(struct trc_writer *writer, unsigned chunks)
+int trc_writer_cut(struct trc_writer *writer, unsigned blocks)
 {
     struct stat is;
     int error = read_status(writer, &is);
-    off_t size = (off_t)(chunks_offset(writer) + (uint64_t)chunks * TRC_CHUNK_SIZE);
+    off_t size = (off_t)(chunks_offset(writer) + (uint64_t)blocks * TRC_BLOCK);
     if (error || is.st_size <= size)
         return error;
     return ftruncate(writer->fd, size) ? errno : 0;
@@ -126,25 +126,45 @@ static size_t allowance(size_t wanted)
     return wanted < most ? wanted : most;
 }
 
-unsigned trc_writer_map(struct trc_writer *writer, size_t offset, unsigned chunks, unsigned least)
+static void *map_private(size_t bytes)
 {
-    size_t most = allowance(offset + (size_t)chunks * TRC_CHUNK_SIZE);
-    most = most > offset ? (most - offset) / TRC_CHUNK_SIZE : 0;
-    chunks = chunks < most ? chunks : (unsigned)most;
-    /* Maps address space for all chunks at once, so that growing never moves the mapping.  Pages beyond the end of the
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+unsigned trc_writer_map(struct trc_writer *writer, size_t offset, unsigned blocks, unsigned least)
+{
+    size_t most = allowance(offset + (size_t)blocks * TRC_BLOCK);
+    most = most > offset ? (most - offset) / TRC_BLOCK : 0;
+    blocks = blocks < most ? blocks : (unsigned)most;
+    /* Maps address space for all blocks at once, so that growing never moves the mapping.  Pages beyond the end of the
      * file are not touched before they are allocated. */
-    for (chunks = chunks < least ? least : chunks; chunks >= least; chunks /= 2) {
-        size_t size = offset + (size_t)chunks * TRC_CHUNK_SIZE;
+    for (blocks = blocks < least ? least : blocks; blocks >= least; blocks /= 2) {
+        size_t size = offset + (size_t)blocks * TRC_BLOCK;
         char *base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, writer->fd, 0);
         if (base == MAP_FAILED)
             continue;
+        writer->chunk_blocks = map_private(blocks);
         writer->base = base;
         writer->size = size;
+        writer->blocks_most = blocks;
         writer->head = (struct trc_head *)(void *)base;
         writer->chunks = base + offset;
-        return chunks;
+        if (writer->chunk_blocks)
+            return blocks;
+        trc_writer_unmap(writer);
     }
     return 0;
+}
+
+void trc_writer_unmap(struct trc_writer *writer)
+{
+    munmap(writer->base, writer->size);
+    if (writer->chunk_blocks)
+        munmap((void *)(uintptr_t)writer->chunk_blocks, writer->blocks_most);
+    writer->head = NULL;
+    writer->base = NULL;
+    writer->chunk_blocks = NULL;
 }
 
 /* Writes to each page without changing it. */
@@ -156,19 +176,21 @@ static void touch_pages(char *from, size_t bytes)
 
 void trc_writer_populate(struct trc_writer *writer, unsigned ahead)
 {
-    unsigned next = atomic_load(&writer->next_chunk), allocated = atomic_load(&writer->allocated);
+    unsigned next = atomic_load(&writer->next_block), allocated = atomic_load(&writer->allocated);
     unsigned from = writer->populated > next ? writer->populated : next;
     unsigned to = ahead < allocated && next < allocated - ahead ? next + ahead : allocated;
-    for (; from < to && !atomic_load(&writer->stopped); writer->populated = ++from) {
-        char *chunk = writer->chunks + (size_t)from * TRC_CHUNK_SIZE;
-        if (!writer->no_populate && !madvise(chunk, TRC_CHUNK_SIZE, POPULATE_WRITE))
-            continue;
-        if (!writer->no_populate && errno != EINVAL)
-            return; /* the file is damaged: the next thread that touches it gets SIGBUS */
-        writer->no_populate = true;
-        if (!writer->guarded)
-            return;
-        touch_pages(chunk, TRC_CHUNK_SIZE);
+    while (from < to && !atomic_load(&writer->stopped)) {
+        unsigned blocks = to - from < TRC_CHUNK_MOST ? to - from : TRC_CHUNK_MOST;
+        char *at = writer->chunks + (size_t)from * TRC_BLOCK;
+        if (writer->no_populate || madvise(at, (size_t)blocks * TRC_BLOCK, POPULATE_WRITE)) {
+            if (!writer->no_populate && errno != EINVAL)
+                return; /* the file is damaged: the next thread that touches it gets SIGBUS */
+            writer->no_populate = true;
+            if (!writer->guarded)
+                return;
+            touch_pages(at, (size_t)blocks * TRC_BLOCK);
+        }
+        writer->populated = from += blocks;
     }
 }
 
@@ -202,7 +224,7 @@ bool trc_writer_fault(struct trc_writer *writer, uintptr_t address)
     stop_recording(writer, EIO);
     /* All pages behind it are gone, too, as a rule; where memory is short, a part is replaced. */
     uintptr_t page = address & ~(uintptr_t)(sysconf(_SC_PAGESIZE) - 1);
-    size_t part = end - page < TRC_CHUNK_SIZE ? end - page : TRC_CHUNK_SIZE;
+    size_t few = (size_t)TRC_CHUNK_MOST * TRC_BLOCK, part = end - page < few ? end - page : few;
     if (!replace_pages(page, end - page) && !replace_pages(page, part))
         return false;
     uintptr_t gone = atomic_load(&writer->gone);
@@ -216,7 +238,7 @@ const char *trc_writer_check(struct trc_writer *writer)
     struct stat is;
     const char *why = NULL;
     int error = read_status(writer, &is);
-    size_t whole = chunks_offset(writer) + (size_t)atomic_load(&writer->allocated) * TRC_CHUNK_SIZE;
+    size_t whole = chunks_offset(writer) + (size_t)atomic_load(&writer->allocated) * TRC_BLOCK;
     if (error == EBADF) {
         if (atomic_exchange(&writer->limit, atomic_load(&writer->allocated)) && !writer->head->error[0])
             trc_writer_say(writer, EBADF, TRC_SAY_TAKEN);
@@ -247,7 +269,7 @@ static void write_anew(struct trc_writer *writer)
 {
     struct stat is;
     struct trc_head *head = &writer->kept;
-    head->chunks_allocated = head->chunks_used = 0;
+    head->blocks_allocated = head->blocks_used = 0;
     if (!read_status(writer, &is) && pwrite(writer->fd, writer->schema, head->schema_size, TRC_HEAD_SIZE) > 0 &&
         pwrite(writer->fd, head, sizeof *head, 0) > 0)
         return;
@@ -269,9 +291,9 @@ void trc_writer_stop(struct trc_writer *writer, const char *why)
 
 const char *trc_writer_sync(struct trc_writer *writer)
 {
-    unsigned used = atomic_load(&writer->next_chunk), allocated = atomic_load(&writer->allocated);
+    unsigned used = atomic_load(&writer->next_block), allocated = atomic_load(&writer->allocated);
     used = used < allocated ? used : allocated;
-    if (!msync(writer->base, chunks_offset(writer) + (size_t)used * TRC_CHUNK_SIZE, MS_SYNC))
+    if (!msync(writer->base, chunks_offset(writer) + (size_t)used * TRC_BLOCK, MS_SYNC))
         return NULL;
     stop_recording(writer, errno);
     return "the trace file could not be written back: what came last is lost";

@@ -5,18 +5,32 @@
 
 #define RESERVED_ROWS 40u /* kept for calls that have none */
 
+#define PAGE_BLOCKS  2u  /* of a live page at first */
+#define PIECE_MOST   16u /* blocks of a piece of it */
+#define STREAM_SHARE 32u /* a chunk of events has at most this part of the file */
+
+static void begin_piece(struct trc_stream *stream, struct trc_chunk *chunk, size_t head)
+{
+    uint32_t room = trc_writer_room(stream->writer, chunk);
+    memset(chunk + 1, 0, room);
+    chunk->committed = (uint32_t)(head - sizeof *chunk);
+    stream->piece = chunk;
+    stream->entry_at = (unsigned char *)chunk + head;
+    stream->entry_stop = (unsigned char *)(chunk + 1) + room;
+}
+
 static bool open_page(struct trc_stream *stream, struct trc_writer *writer, uint32_t tid,
                       const struct trc_device_stream *of, const char *name)
 {
     unsigned index = atomic_fetch_add(&writer->threads, 1);
     if (index >= TRC_MAX_THREADS)
         return false;
-    struct trc_chunk *chunk = trc_writer_take(writer, TRC_CHUNK_THREAD, (uint16_t)index);
+    struct trc_chunk *chunk = trc_writer_take(writer, TRC_CHUNK_THREAD, (uint16_t)index, PAGE_BLOCKS, PAGE_BLOCKS);
     if (!chunk)
         return false;
-    memset(chunk + 1, 0, TRC_CHUNK_SIZE - sizeof *chunk);
     stream->writer = writer;
-    stream->page = (struct trc_thread_chunk *)(void *)chunk;
+    stream->page = (struct trc_page *)(void *)chunk;
+    begin_piece(stream, chunk, sizeof *stream->page);
     stream->page->thread.tid = tid;
     stream->page->thread.index = index;
     if (of)
@@ -25,8 +39,46 @@ static bool open_page(struct trc_stream *stream, struct trc_writer *writer, uint
         stream->page->thread.name[i] = name[i];
     stream->base = writer->ticks();
     stream->epoch = 1;
+    stream->chunk_blocks = 1;
     __atomic_store_n(&chunk->magic, TRC_CHUNK_MAGIC, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&writer->head->threads, 1, __ATOMIC_RELEASE);
+    if (!of)
+        atomic_store(&writer->stream[index], stream);
     return true;
+}
+
+const struct trc_sig *trc_writer_inside(const struct trc_writer *writer, unsigned i)
+{
+    const struct trc_stream *stream = i < TRC_MAX_THREADS ? atomic_load(&writer->stream[i]) : NULL;
+    uint32_t inside = stream ? __atomic_load_n(&stream->page->thread.inside, __ATOMIC_ACQUIRE) : 0;
+    const struct trc_use *use = inside && inside <= TRC_SIGS ? stream->state[inside - 1].use : NULL;
+    return use ? &use->sig : NULL;
+}
+
+/* Room for an entry in the live page, in another piece of it if need be; its bytes are zero.  NULL: there is none. */
+static void *entry_room(struct trc_stream *stream, size_t size)
+{
+    if ((size_t)(stream->entry_stop - stream->entry_at) < size) {
+        unsigned blocks = trc_blocks_for(trc_writer_room(stream->writer, stream->piece)) * 2;
+        struct trc_chunk *chunk = trc_writer_take(stream->writer, TRC_CHUNK_PAGE, (uint16_t)stream->page->thread.index,
+                                                  blocks < PIECE_MOST ? blocks : PIECE_MOST, 1);
+        if (!chunk)
+            return NULL;
+        begin_piece(stream, chunk, sizeof *chunk);
+        stream->page->pieces++;
+        __atomic_store_n(&chunk->magic, TRC_CHUNK_MAGIC, __ATOMIC_RELEASE);
+    }
+    void *entry = stream->entry_at;
+    stream->entry_at += size;
+    return entry;
+}
+
+/* Makes the entry that was filled in last visible: its first word is stored now. */
+static void show_entry(struct trc_stream *stream, void *entry, enum trc_entry what)
+{
+    __atomic_store_n((uint16_t *)entry, (uint16_t)what, __ATOMIC_RELEASE);
+    __atomic_store_n(&stream->piece->committed, (uint32_t)(stream->entry_at - (unsigned char *)(stream->piece + 1)),
+                     __ATOMIC_RELEASE);
 }
 
 bool trc_stream_open(struct trc_stream *stream, struct trc_writer *writer, uint32_t tid, const char *name)
@@ -48,58 +100,77 @@ void trc_stream_step_back(struct trc_stream *stream, uint64_t ticks)
     stream->at = stream->stop; /* the next item finds no room here */
 }
 
+static struct trc_row *add_row(struct trc_stream *stream, const struct trc_sig *sig)
+{
+    struct trc_row *row = stream->rows_used < TRC_ROWS ? entry_room(stream, sizeof *row) : NULL;
+    if (!row)
+        return NULL;
+    row->number = (uint16_t)++stream->rows_used;
+    row->call_plus_1 = (uint16_t)(sig->call + 1);
+    row->size_class = trc_sig_class(sig);
+    row->min_ticks = UINT64_MAX;
+    show_entry(stream, row, TRC_ENTRY_ROW);
+    return row;
+}
+
 /* The row of a call and size class.  When few rows are left, a new size of a known call shares the row of another size,
  * so that no call is missing. */
 static struct trc_row *row_of(struct trc_stream *stream, const struct trc_sig *sig)
 {
-    struct trc_row_place place = trc_row_place(stream->page->rows, sig);
-    if (place.exact)
-        return place.exact;
-    if (place.same_call && stream->rows_used + RESERVED_ROWS >= TRC_ROWS)
-        return place.same_call;
-    if (!place.unused)
+    const uint16_t size_class = trc_sig_class(sig), key = (uint16_t)(sig->call + 1);
+    uint32_t at = (key * 31u + size_class * 7u) % TRC_ROW_PLACES;
+    for (; stream->row[at]; at = (at + 1) % TRC_ROW_PLACES)
+        if (stream->row[at]->call_plus_1 == key && stream->row[at]->size_class == size_class)
+            return stream->row[at];
+    if (stream->rows_used + RESERVED_ROWS >= TRC_ROWS)
+        for (uint32_t i = 0; i < TRC_ROW_PLACES; i++)
+            if (stream->row[i] && stream->row[i]->call_plus_1 == key)
+                return stream->row[i];
+    struct trc_row *row = add_row(stream, sig);
+    if (!row) {
+        stream->page->short_of_rows = 1;
         return &stream->overflow_row;
-    stream->rows_used++;
-    place.unused->size_class = trc_sig_class(sig);
-    place.unused->min_ticks = UINT64_MAX;
-    __atomic_store_n(&place.unused->call_plus_1, (uint16_t)(sig->call + 1), __ATOMIC_RELEASE);
-    return place.unused;
+    }
+    return stream->row[at] = row;
 }
+_Static_assert(TRC_ROW_PLACES > TRC_ROWS && TRC_PEER_PLACES > TRC_PEERS, "a search ends");
 
-/* The place of a partner's counters, + 1; 0: none is free. */
+/* The place of a partner's counters in stream->peer, + 1; 0: there is no room for it. */
 static uint16_t peer_of(struct trc_stream *stream, int32_t rank)
 {
     if (rank < 0)
         return 0;
-    struct trc_peer *peers = stream->page->peers;
-    uint32_t key = (uint32_t)rank + 1, at = (uint32_t)rank % TRC_PEERS;
-    for (uint32_t tries = 0; tries < TRC_PEERS; tries++, at = (at + 1) % TRC_PEERS) {
-        if (peers[at].rank_plus_1 == key)
+    uint32_t at = (uint32_t)rank % TRC_PEER_PLACES;
+    for (; stream->peer[at]; at = (at + 1) % TRC_PEER_PLACES)
+        if (stream->peer[at]->rank_plus_1 == (uint32_t)rank + 1)
             return (uint16_t)(at + 1);
-        if (peers[at].rank_plus_1)
-            continue;
-        __atomic_store_n(&peers[at].rank_plus_1, key, __ATOMIC_RELEASE);
-        return (uint16_t)(at + 1);
-    }
-    return 0;
+    struct trc_peer *peer = stream->peers_used < TRC_PEERS ? entry_room(stream, sizeof *peer) : NULL;
+    if (!peer)
+        return 0;
+    peer->number = (uint16_t)++stream->peers_used;
+    peer->rank_plus_1 = (uint32_t)rank + 1;
+    show_entry(stream, peer, TRC_ENTRY_PEER);
+    stream->peer[at] = peer;
+    return (uint16_t)(at + 1);
 }
 
 /* Moves what was counted by signature into the counters that stay, because the signature gives up its place.  The
  * fences keep the stores in this order, for a kill between any two of them and for a reader. */
 static void settle_signature(struct trc_stream *stream, uint32_t index)
 {
-    struct trc_thread_chunk *page = stream->page;
-    if (page->uses[index] == 0)
-        return;
     const struct trc_sig_state *state = &stream->state[index];
+    struct trc_use *use = state->use;
+    struct trc_page *page = stream->page;
+    if (!use || use->uses == 0)
+        return;
     struct trc_thread *thread = &page->thread;
     struct trc_row *row = state->row == &stream->overflow_row ? NULL : state->row;
-    struct trc_peer *out = trc_peer_at(page, state->out), *in = trc_peer_at(page, state->in);
+    struct trc_peer *out = trc_peer_at(stream, state->out), *in = trc_peer_at(stream, state->in);
     page->undo = (struct trc_undo){
-        .row = row ? (uint32_t)(row - page->rows) + 1 : 0,
-        .out = state->out,
-        .in = state->in,
-        .uses = page->uses[index],
+        .row = row ? row->number : 0,
+        .out = out ? out->number : 0,
+        .in = in ? in->number : 0,
+        .uses = use->uses,
         .row_sent = row ? row->sent : 0,
         .row_received = row ? row->received : 0,
         .out_messages = out ? out->sent_messages : 0,
@@ -115,11 +186,33 @@ static void settle_signature(struct trc_stream *stream, uint32_t index)
     };
     __atomic_store_n(&page->undo.index_plus_1, index + 1, __ATOMIC_RELEASE);
     atomic_thread_fence(memory_order_release);
-    trc_add_uses(thread, row, out, in, &page->sigs[index], page->uses[index]);
-    page->uses[index] = 0;
+    trc_add_uses(thread, row, out, in, &use->sig, use->uses);
+    use->uses = 0;
     __atomic_store_n(&page->undo.index_plus_1, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&page->undo.settled, page->undo.settled + 1, __ATOMIC_RELEASE);
     atomic_thread_fence(memory_order_release);
+}
+
+/* Has the index mean a signature, in its entry of the page, a new one, or where there is no room for one, a private one:
+ * what that counts is in the file when another signature takes its place. */
+static void fill_use(struct trc_stream *stream, uint32_t index, const struct trc_sig *sig)
+{
+    struct trc_sig_state *state = &stream->state[index];
+    const struct trc_peer *out = trc_peer_at(stream, state->out), *in = trc_peer_at(stream, state->in);
+    bool fresh = !state->use;
+    if (fresh)
+        state->use = entry_room(stream, sizeof *state->use);
+    bool shown = state->use;
+    if (!shown)
+        state->use = &stream->spare[index];
+    struct trc_use *use = state->use;
+    use->index = (uint16_t)index;
+    use->row = state->row->number;
+    use->out = out ? out->number : 0;
+    use->in = in ? in->number : 0;
+    use->sig = *sig;
+    if (fresh && shown)
+        show_entry(stream, use, TRC_ENTRY_USE);
 }
 
 uint32_t trc_stream_intern_slow(struct trc_stream *stream, const struct trc_sig *sig, uint32_t set)
@@ -138,19 +231,22 @@ uint32_t trc_stream_intern_slow(struct trc_stream *stream, const struct trc_sig 
         }
     settle_signature(stream, index);
     stream->when++;
-    stream->page->sigs[index] = *sig;
+    trc_writer_call(stream->writer, sig->call);
+    struct trc_row *row = row_of(stream, sig);
     stream->state[index] = (struct trc_sig_state){
         .epoch = UINT32_MAX, /* taken, but defined in no chunk */
         .version = stream->state[index].version + 1,
-        .row = row_of(stream, sig),
+        .row = row,
         .out = sig->flags & TRC_SIG_P2P_OUT ? peer_of(stream, sig->peer) : (uint16_t)0,
         .in = sig->flags & TRC_SIG_P2P_IN ? peer_of(stream, sig->source) : (uint16_t)0,
-        .sig = &stream->page->sigs[index],
+        .use = stream->state[index].use,
     };
+    fill_use(stream, index, sig);
     return index;
 }
 
-bool trc_stream_room_slow(struct trc_stream *stream)
+/* Goes on in another chunk, of at least so many blocks.  False: there is none, and a record was counted as lost. */
+static bool next_chunk(struct trc_stream *stream, uint32_t least)
 {
     struct trc_writer *writer = stream->writer;
     if (!stream->chunk && stream->lost % 1024 != 0) { /* tried now and then: the search for a chunk costs time */
@@ -164,7 +260,12 @@ bool trc_stream_room_slow(struct trc_stream *stream)
     }
     stream->folds = stream->in_row = 0;
     uint16_t index = (uint16_t)stream->page->thread.index;
-    struct trc_chunk *chunk = trc_writer_take(writer, TRC_CHUNK_EVENTS, index);
+    /* Each chunk is twice as large as the one before, as far as the file's limit leaves room for many. */
+    uint32_t most =
+        writer->blocks_most / STREAM_SHARE < TRC_CHUNK_MOST ? writer->blocks_most / STREAM_SHARE : TRC_CHUNK_MOST;
+    uint32_t blocks = stream->chunk_blocks > least ? stream->chunk_blocks : least;
+    stream->chunk_blocks = blocks * 2 < most ? blocks * 2 : most;
+    struct trc_chunk *chunk = trc_writer_take(writer, TRC_CHUNK_EVENTS, index, blocks, least);
     stream->chunk = chunk;
     stream->at = stream->stop = NULL;
     if (!chunk) {
@@ -176,7 +277,7 @@ bool trc_stream_room_slow(struct trc_stream *stream)
     stream->when++;
     stream->local_sigs = 0;
     stream->at = (unsigned char *)(chunk + 1);
-    stream->stop = (unsigned char *)chunk + TRC_CHUNK_SIZE - TRC_STREAM_ROOM;
+    stream->stop = stream->at + trc_writer_room(writer, chunk) - TRC_STREAM_ROOM;
     chunk->first_ticks = chunk->last_ticks = stream->base;
     chunk->lost = stream->lost;
     chunk->earlier = stream->earlier;
@@ -186,9 +287,21 @@ bool trc_stream_room_slow(struct trc_stream *stream)
     return true;
 }
 
+bool trc_stream_room_slow(struct trc_stream *stream)
+{
+    return next_chunk(stream, 1);
+}
+
+bool trc_stream_room_for(struct trc_stream *stream, uint32_t bytes)
+{
+    if (stream->chunk && stream->at + bytes <= stream->stop)
+        return true;
+    return next_chunk(stream, trc_blocks_for(bytes + TRC_STREAM_ROOM));
+}
+
 void trc_stream_define(struct trc_stream *stream, uint32_t index)
 {
-    const struct trc_sig *sig = &stream->page->sigs[index];
+    const struct trc_sig *sig = trc_stream_sig(stream, index);
     unsigned char body[TRC_ITEM_MAX], *end = body;
 #define u(v)                    trc_put_varint(end, v)
 #define s(v)                    trc_put_zigzag(end, v)

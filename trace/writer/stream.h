@@ -4,25 +4,38 @@
 
 #include "trace/writer/writer.h"
 
-/* Takes a chunk for `kind` and `thread`: a fresh one, else (EVENTS only) the oldest full one.  Its head is reset but
- * for the magic, which the caller stores when the rest is filled in.  NULL: there is none.  Any thread; no lock. */
-struct trc_chunk *trc_writer_take(struct trc_writer *writer, enum trc_chunk_kind kind, uint16_t thread);
+/* Takes a chunk for `kind` and `thread`: a fresh one of `blocks` blocks, else one with no fewer than `least`: what is
+ * left of the file, or the oldest EVENTS chunk that is full.  Its head is reset but for the magic, which the caller
+ * stores when the rest is filled in.  NULL: there is none.  Any thread; no lock. */
+struct trc_chunk *trc_writer_take(struct trc_writer *writer, enum trc_chunk_kind kind, uint16_t thread, unsigned blocks,
+                                  unsigned least);
+
+/* How many bytes a chunk has behind its head, by what this process knows of it. */
+uint32_t trc_writer_room(const struct trc_writer *writer, const struct trc_chunk *chunk);
+
+/* How many blocks a chunk needs for `bytes` bytes behind its head. */
+static inline unsigned trc_blocks_for(size_t bytes)
+{
+    return (unsigned)((bytes + sizeof(struct trc_chunk) + TRC_BLOCK - 1) / TRC_BLOCK);
+}
 
 /* ---- space.c */
 
 #define TRC_SAY_FULL  "no more space for the trace file: only the newest events are kept"
 #define TRC_SAY_TAKEN "the program closed the trace file: it cannot grow, only the newest events are kept"
 
-/* Makes space for chunks [allocated, wanted).  Returns 0 or an errno. */
+/* Makes space for blocks [allocated, wanted).  Returns 0 or an errno. */
 int trc_writer_allocate(struct trc_writer *writer, unsigned wanted);
-/* Makes space for `bytes` bytes from offset `from` on, before there are chunks.  Returns 0 or an errno. */
+/* Makes space for `bytes` bytes from offset `from` on, before there are blocks.  Returns 0 or an errno. */
 int trc_writer_extend(struct trc_writer *writer, uint64_t from, uint64_t bytes);
 /* Takes over the file's descriptor, under a number that programs do not meet.  Returns 0 or an errno. */
 int trc_writer_adopt(struct trc_writer *writer, int fd);
-/* Cuts the file behind its first `chunks` chunks.  Returns 0 or an errno. */
-int trc_writer_cut(struct trc_writer *writer, unsigned chunks);
-/* Maps the file, for as many of `chunks` as there is address space for, and returns how many; 0: not even `least`. */
-unsigned trc_writer_map(struct trc_writer *writer, size_t chunks_offset, unsigned chunks, unsigned least);
+/* Cuts the file behind its first `blocks` blocks.  Returns 0 or an errno. */
+int trc_writer_cut(struct trc_writer *writer, unsigned blocks);
+/* Maps the file, for as many of `blocks` as there is address space for, and returns how many; 0: not even `least`. */
+unsigned trc_writer_map(struct trc_writer *writer, size_t chunks_offset, unsigned blocks, unsigned least);
+/* Undoes trc_writer_map. */
+void trc_writer_unmap(struct trc_writer *writer);
 /* Writes into the head what went wrong; `error` is an errno or 0. */
 void trc_writer_say(struct trc_writer *writer, int error, const char *what);
 

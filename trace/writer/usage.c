@@ -1,13 +1,28 @@
 #include "trace/writer/usage.h"
 #include "trace/writer/stream.h"
 
-#define SHARE 8u /* of the file, for chunks of usage */
+#define SHARE      8u                    /* of the file, for chunks of usage */
+#define ITEM_HEADS (4u * TRC_VARINT_MAX) /* bytes of two items besides their entries */
 
-/* The oldest of the chunks is begun anew; they have their share of the file. */
+/* Whether the item in the making, and an empty one before it, have room in the chunk; NULL has none. */
+static bool has_room(const struct trc_usage_stream *stream, const struct trc_chunk *chunk)
+{
+    return chunk && chunk->committed + stream->size + ITEM_HEADS <= trc_writer_room(stream->writer, chunk);
+}
+
+/* The oldest of the chunks with room for the item is begun anew; they have their share of the file.  NULL: none has. */
 static struct trc_chunk *begin_anew(struct trc_usage_stream *stream)
 {
-    stream->current = (stream->current + 1) % stream->chunks;
-    struct trc_chunk *chunk = stream->chunk[stream->current];
+    struct trc_chunk *chunk = NULL;
+    for (unsigned i = 1; !chunk && i <= stream->chunks; i++) {
+        unsigned at = (stream->current + i) % stream->chunks;
+        if (stream->size + ITEM_HEADS > trc_writer_room(stream->writer, stream->chunk[at]))
+            continue;
+        chunk = stream->chunk[at];
+        stream->current = at;
+    }
+    if (!chunk)
+        return NULL;
     __atomic_store_n(&chunk->magic, 0, __ATOMIC_RELAXED);
     atomic_thread_fence(memory_order_release); /* as in trc_writer_take */
     chunk->sequence = atomic_fetch_add(&stream->writer->sequence, 1) + 1;
@@ -19,20 +34,23 @@ static struct trc_chunk *begin_anew(struct trc_usage_stream *stream)
 /* Takes the next chunk, which begins at the time of the last item.  NULL: there is none. */
 static struct trc_chunk *take_chunk(struct trc_usage_stream *stream, uint64_t since)
 {
-    unsigned most = atomic_load(&stream->writer->limit) / SHARE;
+    unsigned most = atomic_load(&stream->writer->limit) / SHARE, least = trc_blocks_for(stream->size + ITEM_HEADS);
+    unsigned blocks = stream->blocks < TRC_CHUNK_MOST ? stream->blocks : TRC_CHUNK_MOST; /* as large as all before */
+    blocks = blocks > least ? blocks : least;
     struct trc_chunk *chunk = NULL;
     if (stream->chunks)
         __atomic_store_n(&stream->chunk[stream->current]->state, TRC_CHUNK_FULL, __ATOMIC_RELEASE);
-    if (stream->chunks < most && stream->chunks < TRC_USAGE_CHUNKS)
-        chunk = trc_writer_take(stream->writer, TRC_CHUNK_USAGE, 0);
+    if (stream->blocks + blocks <= most && stream->chunks < TRC_USAGE_CHUNKS)
+        chunk = trc_writer_take(stream->writer, TRC_CHUNK_USAGE, 0, blocks, least);
     if (chunk) {
+        stream->blocks += trc_blocks_for(trc_writer_room(stream->writer, chunk));
         stream->current = stream->chunks++;
         stream->chunk[stream->current] = chunk;
     } else if (stream->chunks) {
         chunk = begin_anew(stream);
-    } else {
-        return NULL;
     }
+    if (!chunk)
+        return NULL;
     chunk->first_ticks = chunk->last_ticks = stream->base ? stream->base : since;
     stream->base = chunk->first_ticks;
     __atomic_store_n(&chunk->magic, TRC_CHUNK_MAGIC, __ATOMIC_RELEASE);
@@ -59,16 +77,15 @@ bool trc_usage_add(struct trc_usage_stream *stream, const struct trc_usage *usag
 
 bool trc_usage_end(struct trc_usage_stream *stream, uint64_t since, uint64_t ticks)
 {
-    const uint32_t most = TRC_CHUNK_SIZE - sizeof(struct trc_chunk);
-    uint32_t size = stream->size;
-    stream->size = 0;
-    if (!size || atomic_load(&stream->writer->stopped))
-        return true;
+    const uint32_t size = stream->size;
     struct trc_chunk *chunk = stream->chunks ? stream->chunk[stream->current] : NULL;
-    if (!chunk || chunk->committed + size + 4 * TRC_VARINT_MAX > most)
+    bool idle = !size || atomic_load(&stream->writer->stopped);
+    if (!idle && !has_room(stream, chunk))
         chunk = take_chunk(stream, since);
-    if (!chunk)
-        return false;
+    bool full = !idle && !has_room(stream, chunk);
+    stream->size = 0;
+    if (idle || full)
+        return idle;
     since = since > stream->base ? since : stream->base; /* a clock that steps back */
     ticks = ticks > since ? ticks : since;
     uint8_t *begin = (uint8_t *)(chunk + 1), *at = begin + chunk->committed;

@@ -5,15 +5,16 @@
 
 #include "trace/writer/writer.h"
 
-#define TRC_USAGE_CHUNKS 32u /* at most, and an eighth of those that the file may have */
+#define TRC_USAGE_CHUNKS 32u /* at most, and an eighth of the blocks that the file may have */
 
 /* Zeroed, but for `writer`. */
 struct trc_usage_stream {
     struct trc_writer *writer;
     struct trc_chunk *chunk[TRC_USAGE_CHUNKS];
     unsigned chunks, current;
-    uint64_t base; /* ticks of the last item; 0: none yet */
-    uint32_t size; /* bytes of entries in `item` */
+    unsigned blocks; /* that they have together */
+    uint64_t base;   /* ticks of the last item; 0: none yet */
+    uint32_t size;   /* bytes of entries in `item` */
     uint8_t item[TRC_USAGE_ITEM_MAX];
 };
 

@@ -10,15 +10,30 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FIRST_CHUNKS 4u /* a live page, definitions, events, one ready */
+#define FIRST_BLOCKS 8u  /* a live page, definitions, events, some ready */
+#define LEAST_BLOCKS 64u /* of a file that is full */
 #define PAGE         4096u
 #define MAX_TRIES    10000 /* to have one chunk while other threads take those that were made */
 #define TRIM_TRIES   1000  /* a millisecond each */
 #define DEFS_SHARE   4u    /* definitions take at most a quarter of the file */
+#define DEFS_FIRST   2u    /* blocks of their first chunk */
+#define STACKS_LEAST 8u    /* blocks of a chunk of stacks: one of the longest has room */
+#define INLINE_MOST  256u  /* blocks that a recording thread makes at a time */
 
-static struct trc_chunk *chunk_at(const struct trc_writer *writer, unsigned number)
+static struct trc_chunk *chunk_at(const struct trc_writer *writer, unsigned block)
 {
-    return (struct trc_chunk *)(void *)(writer->chunks + (size_t)number * TRC_CHUNK_SIZE);
+    return (struct trc_chunk *)(void *)(writer->chunks + (size_t)block * TRC_BLOCK);
+}
+
+static unsigned block_of(const struct trc_writer *writer, const struct trc_chunk *chunk)
+{
+    return (unsigned)((size_t)((const char *)chunk - writer->chunks) / TRC_BLOCK);
+}
+
+uint32_t trc_writer_room(const struct trc_writer *writer, const struct trc_chunk *chunk)
+{
+    uint32_t blocks = atomic_load_explicit(&writer->chunk_blocks[block_of(writer, chunk)], memory_order_relaxed);
+    return blocks * TRC_BLOCK - (uint32_t)sizeof *chunk;
 }
 
 void trc_writer_anchor(struct trc_writer *writer, struct trc_anchor *anchor)
@@ -44,11 +59,11 @@ int trc_writer_open(struct trc_writer *writer, const char *path, size_t limit, c
                     const char *schema, size_t schema_size, uint64_t (*ticks)(void))
 {
     size_t chunks_offset = (TRC_HEAD_SIZE + schema_size + PAGE - 1) / PAGE * PAGE;
-    size_t chunks = limit > chunks_offset ? (limit - chunks_offset) / TRC_CHUNK_SIZE : 0;
-    if (chunks < FIRST_CHUNKS)
-        chunks = FIRST_CHUNKS;
-    if (chunks > UINT32_MAX / 2)
-        chunks = UINT32_MAX / 2;
+    size_t blocks = limit > chunks_offset ? (limit - chunks_offset) / TRC_BLOCK : 0;
+    if (blocks < LEAST_BLOCKS)
+        blocks = LEAST_BLOCKS;
+    if (blocks > UINT32_MAX / 4)
+        blocks = UINT32_MAX / 4;
 
     /* Mode 0600: the file holds command lines.  O_EXCL follows no link that somebody planted. */
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -59,25 +74,26 @@ int trc_writer_open(struct trc_writer *writer, const char *path, size_t limit, c
         error = trc_writer_extend(writer, 0, chunks_offset);
     if (error)
         goto undo_open;
-    writer->chunks_most = trc_writer_map(writer, chunks_offset, (unsigned)chunks, FIRST_CHUNKS);
-    if (!writer->chunks_most) {
+    if (!trc_writer_map(writer, chunks_offset, (unsigned)blocks, LEAST_BLOCKS)) {
         error = ENOMEM;
         goto undo_open;
     }
     writer->ticks = ticks;
     writer->schema = schema;
-    atomic_store(&writer->limit, writer->chunks_most);
+    atomic_store(&writer->limit, writer->blocks_most);
     *writer->head = *head;
     struct trc_head *mine = writer->head;
     mine->version = TRC_VERSION;
     mine->byte_order = TRC_BYTE_ORDER;
     mine->schema_offset = TRC_HEAD_SIZE;
     mine->schema_size = (uint32_t)schema_size;
-    mine->chunk_size = TRC_CHUNK_SIZE;
-    mine->chunk_limit = writer->chunks_most;
+    mine->block_size = TRC_BLOCK;
+    mine->block_limit = writer->blocks_most;
     mine->chunks_offset = chunks_offset;
     memcpy(writer->base + TRC_HEAD_SIZE, schema, schema_size);
-    error = trc_writer_allocate(writer, FIRST_CHUNKS);
+    error = trc_writer_allocate(writer, FIRST_BLOCKS);
+    if (!error && atomic_load(&writer->emulates)) /* nobody but our own thread will make more */
+        error = trc_writer_allocate(writer, writer->blocks_most < INLINE_MOST ? writer->blocks_most : INLINE_MOST);
     if (error)
         goto undo_map;
     trc_writer_anchor(writer, &mine->start);
@@ -87,9 +103,7 @@ int trc_writer_open(struct trc_writer *writer, const char *path, size_t limit, c
     return 0;
 
 undo_map:
-    munmap(writer->base, writer->size);
-    writer->head = NULL;
-    writer->base = NULL;
+    trc_writer_unmap(writer);
 undo_open:
     unlink(path);
     close(writer->fd);
@@ -98,7 +112,7 @@ undo_open:
 
 unsigned trc_writer_ready(const struct trc_writer *writer)
 {
-    unsigned allocated = atomic_load(&writer->allocated), next = atomic_load(&writer->next_chunk);
+    unsigned allocated = atomic_load(&writer->allocated), next = atomic_load(&writer->next_block);
     return next < allocated ? allocated - next : 0;
 }
 
@@ -117,9 +131,9 @@ bool trc_writer_grow(struct trc_writer *writer, unsigned ready)
         int error = trc_writer_allocate(writer, wanted);
         grown = error == 0;
         if (error) {
-            /* The chunks that there are stay in use: old ones are recycled from now on. */
+            /* The blocks that there are stay in use: old chunks are recycled from now on. */
             atomic_store(&writer->limit, allocated);
-            __atomic_store_n(&writer->head->chunk_limit, allocated, __ATOMIC_RELEASE);
+            __atomic_store_n(&writer->head->block_limit, allocated, __ATOMIC_RELEASE);
             trc_writer_say(writer, error, error == EBADF ? TRC_SAY_TAKEN : TRC_SAY_FULL);
         }
     }
@@ -140,15 +154,15 @@ void trc_writer_trim(struct trc_writer *writer)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
     struct trc_head *head = writer->head;
-    /* All chunks count as handed out from now on, so that nobody is given one that is cut off. */
-    unsigned used = atomic_exchange(&writer->next_chunk, UINT32_MAX / 2), allocated = atomic_load(&writer->allocated);
+    /* All blocks count as handed out from now on, so that nobody is given one that is cut off. */
+    unsigned used = atomic_exchange(&writer->next_block, UINT32_MAX / 2), allocated = atomic_load(&writer->allocated);
     if (used > allocated)
         used = allocated;
     atomic_store(&writer->limit, used);
     atomic_store(&writer->allocated, used);
-    head->chunk_limit = used;
-    __atomic_store_n(&head->chunks_allocated, used, __ATOMIC_RELEASE);
-    head->chunks_used = used;
+    head->block_limit = used;
+    __atomic_store_n(&head->blocks_allocated, used, __ATOMIC_RELEASE);
+    head->blocks_used = used;
     int error = trc_writer_cut(writer, used);
     if (error)
         head->error_errno = error; /* the file stays longer than needed: no loss */
@@ -159,20 +173,25 @@ bool trc_writer_untrim(struct trc_writer *writer)
 {
     if (!atomic_exchange(&writer->trimmed, false))
         return false;
-    atomic_store(&writer->limit, writer->chunks_most);
-    writer->head->chunk_limit = writer->chunks_most;
-    atomic_store(&writer->next_chunk, atomic_load(&writer->allocated));
+    atomic_store(&writer->limit, writer->blocks_most);
+    writer->head->block_limit = writer->blocks_most;
+    atomic_store(&writer->next_block, atomic_load(&writer->allocated));
     writer->populated = 0;
     atomic_store(&writer->growing, 0);
     return true;
 }
 
-/* The oldest EVENTS chunk that is full, for reuse. */
-static struct trc_chunk *recycle_chunk(struct trc_writer *writer)
+/* The oldest EVENTS chunk that is full, of at least `least` blocks, for reuse. */
+static struct trc_chunk *recycle_chunk(struct trc_writer *writer, unsigned least)
 {
     unsigned used = atomic_load(&writer->allocated);
-    for (unsigned tries = 0; tries < used; tries++) {
-        struct trc_chunk *chunk = chunk_at(writer, atomic_fetch_add(&writer->recycle, 1) % used);
+    for (unsigned seen = 0, blocks; seen < used; seen += blocks) {
+        unsigned at = atomic_load(&writer->recycle), here = at < used ? at : 0;
+        unsigned has = atomic_load_explicit(&writer->chunk_blocks[here], memory_order_acquire);
+        blocks = has ? has : 1;
+        if (!atomic_compare_exchange_strong(&writer->recycle, &at, here + blocks) || has < least)
+            continue;
+        struct trc_chunk *chunk = chunk_at(writer, here);
         uint8_t full = TRC_CHUNK_FULL;
         if (chunk->kind != TRC_CHUNK_EVENTS || !__atomic_compare_exchange_n(&chunk->state, &full, TRC_CHUNK_OPEN, false,
                                                                             __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
@@ -184,26 +203,51 @@ static struct trc_chunk *recycle_chunk(struct trc_writer *writer)
     return NULL;
 }
 
-struct trc_chunk *trc_writer_take(struct trc_writer *writer, enum trc_chunk_kind kind, uint16_t thread)
+/* Hands out `blocks` blocks from `next` on.  NULL: another thread was faster. */
+static struct trc_chunk *hand_out(struct trc_writer *writer, unsigned next, unsigned blocks)
 {
-    struct trc_chunk *chunk = NULL;
-    int kept = errno;
-    for (int tries = 0; !chunk && tries < MAX_TRIES && !atomic_load(&writer->stopped); tries++) {
-        unsigned next = atomic_load(&writer->next_chunk);
-        while (next < atomic_load(&writer->allocated) && !chunk)
-            if (atomic_compare_exchange_weak(&writer->next_chunk, &next, next + 1))
-                chunk = chunk_at(writer, next);
-        if (chunk)
-            break;
-        if (next >= atomic_load(&writer->limit) || atomic_load(&writer->emulates))
-            break; /* what is allocated by writing is left to our own thread */
-        if (trc_writer_grow(writer, 4))
+    if (!atomic_compare_exchange_strong(&writer->next_block, &next, next + blocks))
+        return NULL;
+    struct trc_chunk *chunk = chunk_at(writer, next);
+    chunk->block = next;
+    __atomic_store_n(&chunk->blocks, blocks, __ATOMIC_RELEASE);
+    atomic_store_explicit(&writer->chunk_blocks[next], (uint8_t)blocks, memory_order_release);
+    return chunk;
+}
+
+/* A chunk that was never handed out, of `blocks` blocks, or with the last ones of the file, `least` or more. */
+static struct trc_chunk *fresh_chunk(struct trc_writer *writer, unsigned blocks, unsigned least)
+{
+    for (int tries = 0; tries < MAX_TRIES && !atomic_load(&writer->stopped); tries++) {
+        unsigned next = atomic_load(&writer->next_block), limit = atomic_load(&writer->limit);
+        unsigned allocated = atomic_load(&writer->allocated), have = next < allocated ? allocated - next : 0;
+        /* What is allocated by writing is left to our own thread. */
+        bool may_grow = allocated < limit && next <= allocated && !atomic_load(&writer->emulates);
+        unsigned part = have < blocks ? have : blocks;
+        if (have >= blocks || (!may_grow && have >= least)) {
+            struct trc_chunk *chunk = hand_out(writer, next, part);
+            if (chunk)
+                return chunk;
+            continue;
+        }
+        if (!may_grow)
+            return NULL;
+        unsigned ready = allocated < INLINE_MOST ? allocated : INLINE_MOST; /* as much again: seldom */
+        if (trc_writer_grow(writer, ready > blocks ? ready : blocks))
             __atomic_fetch_add(&writer->head->inline_growths, 1, __ATOMIC_RELAXED);
         else
             sched_yield(); /* another thread is at it */
     }
+    return NULL;
+}
+
+struct trc_chunk *trc_writer_take(struct trc_writer *writer, enum trc_chunk_kind kind, uint16_t thread, unsigned blocks,
+                                  unsigned least)
+{
+    int kept = errno;
+    struct trc_chunk *chunk = fresh_chunk(writer, blocks, least);
     if (!chunk)
-        chunk = recycle_chunk(writer);
+        chunk = recycle_chunk(writer, least);
     errno = kept;
     if (!chunk)
         return NULL;
@@ -219,40 +263,51 @@ struct trc_chunk *trc_writer_take(struct trc_writer *writer, enum trc_chunk_kind
     chunk->first_start = 0;
     chunk->earlier = 0;
     __atomic_store_n(&chunk->state, TRC_CHUNK_OPEN, __ATOMIC_RELEASE);
-    unsigned used = atomic_load(&writer->next_chunk);
+    unsigned used = atomic_load(&writer->next_block);
     if (used < UINT32_MAX / 2)
-        __atomic_store_n(&writer->head->chunks_used, used, __ATOMIC_RELAXED);
+        __atomic_store_n(&writer->head->blocks_used, used, __ATOMIC_RELAXED);
     return chunk; /* the caller fills the rest and stores the magic */
+}
+
+/* Begins a chunk for definitions that has room for `need` bytes.  False: there is none. */
+static bool begin_definitions(struct trc_writer *writer, uint32_t need)
+{
+    /* Definitions outlive recycling, so they may take only a part of the file.  Each chunk is as large as all before. */
+    unsigned had = atomic_load(&writer->defs_blocks), least = trc_blocks_for(need);
+    if (had > atomic_load(&writer->limit) / DEFS_SHARE || least > TRC_CHUNK_MOST)
+        return false;
+    unsigned blocks = had < DEFS_FIRST ? DEFS_FIRST : had < TRC_CHUNK_MOST ? had : TRC_CHUNK_MOST;
+    struct trc_chunk *fresh = trc_writer_take(writer, TRC_CHUNK_DEFS, 0, blocks > least ? blocks : least, least);
+    if (!fresh)
+        return false;
+    uint32_t room = trc_writer_room(writer, fresh);
+    atomic_fetch_add(&writer->defs_blocks, trc_blocks_for(room));
+    memset(fresh + 1, 0, room);
+    __atomic_store_n(&fresh->magic, TRC_CHUNK_MAGIC, __ATOMIC_RELEASE);
+    atomic_store(&writer->defs, (uint64_t)(block_of(writer, fresh) + 1) << 32);
+    return true;
 }
 
 /* Makes room for `slots` in the current DEFS chunk, or in a new one if it is full. */
 static struct trc_def *definition_room(struct trc_writer *writer, unsigned slots, struct trc_chunk **owner,
                                        uint32_t *end)
 {
-    const uint32_t body = (TRC_CHUNK_SIZE - sizeof(struct trc_chunk)) / TRC_DEF_SLOT * TRC_DEF_SLOT;
     const uint32_t need = slots * TRC_DEF_SLOT;
-    if (need > body)
-        return NULL;
     for (int tries = 0; tries < 100; tries++) {
         uint64_t place = atomic_load(&writer->defs);
-        while (place && (uint32_t)place + need <= body)
-            if (atomic_compare_exchange_weak(&writer->defs, &place, place + need)) {
-                *owner = chunk_at(writer, (unsigned)(place >> 32) - 1);
-                *end = (uint32_t)place + need;
-                return (struct trc_def *)(void *)((char *)(*owner + 1) + (uint32_t)place);
-            }
-        /* Definitions outlive recycling, so they may take only a part of the file. */
-        if (atomic_load(&writer->defs_chunks) > atomic_load(&writer->limit) / DEFS_SHARE)
-            return NULL;
+        while (place) {
+            struct trc_chunk *chunk = chunk_at(writer, (unsigned)(place >> 32) - 1);
+            if ((uint32_t)place + need > trc_writer_room(writer, chunk))
+                break;
+            if (!atomic_compare_exchange_weak(&writer->defs, &place, place + need))
+                continue;
+            *owner = chunk;
+            *end = (uint32_t)place + need;
+            return (struct trc_def *)(void *)((char *)(chunk + 1) + (uint32_t)place);
+        }
         /* Full.  Two threads may both bring a new chunk: the second's replaces the first's, which stays half empty. */
-        struct trc_chunk *fresh = trc_writer_take(writer, TRC_CHUNK_DEFS, 0);
-        if (!fresh)
+        if (!begin_definitions(writer, need))
             return NULL;
-        atomic_fetch_add(&writer->defs_chunks, 1);
-        memset(fresh + 1, 0, TRC_CHUNK_SIZE - sizeof *fresh);
-        __atomic_store_n(&fresh->magic, TRC_CHUNK_MAGIC, __ATOMIC_RELEASE);
-        size_t index = (size_t)((char *)fresh - writer->chunks) / TRC_CHUNK_SIZE;
-        atomic_store(&writer->defs, (uint64_t)(index + 1) << 32);
     }
     return NULL;
 }
@@ -282,6 +337,10 @@ bool trc_writer_define(struct trc_writer *writer, enum trc_def_type type, uint32
     if (bytes > UINT16_MAX * (size_t)TRC_DEF_SLOT || text_size > UINT16_MAX)
         return false;
     unsigned slots = (unsigned)((bytes + TRC_DEF_SLOT - 1) / TRC_DEF_SLOT);
+    if (type == TRC_DEF_COMM && payload)
+        trc_writer_call(writer, ((const struct trc_def_comm *)payload)->created_by);
+    if (type == TRC_DEF_LEFT)
+        trc_writer_call(writer, a);
     struct trc_chunk *owner;
     uint32_t end;
     struct trc_def *def = definition_room(writer, slots, &owner, &end);
@@ -300,28 +359,55 @@ bool trc_writer_define(struct trc_writer *writer, enum trc_def_type type, uint32
     return true;
 }
 
-/* A chunk of the place with `need` bytes free, the older one begun anew if there is none. */
+void trc_writer_call(struct trc_writer *writer, uint32_t id)
+{
+    if (id >= writer->call_count || id >= TRC_WRITER_CALLS || !writer->calls[id].name)
+        return;
+    uint32_t bit = 1u << id % 32;
+    if (atomic_load_explicit(&writer->named[id / 32], memory_order_relaxed) & bit ||
+        atomic_fetch_or(&writer->named[id / 32], bit) & bit)
+        return;
+    char text[TRC_CALL_TEXT];
+    size_t size = trc_schema_call(text, &writer->calls[id]);
+    trc_writer_define(writer, TRC_DEF_CALL, id, 0, 0, NULL, 0, text, size);
+}
+
+/* Begins a chunk of stacks anew. */
+static void clear_stacks(struct trc_writer *writer, struct trc_chunk *chunk)
+{
+    __atomic_store_n(&chunk->magic, 0, __ATOMIC_RELAXED);
+    atomic_thread_fence(memory_order_release); /* as in trc_writer_take */
+    chunk->sequence = atomic_fetch_add(&writer->sequence, 1) + 1;
+    chunk->first_ticks = chunk->last_ticks = writer->ticks();
+    chunk->committed = 0;
+}
+
+/* A chunk of the place with `need` bytes free.  If there is none the older one is begun anew, or gives way to one that is
+ * twice as large as the newer, until they are as large as can be. */
 static struct trc_chunk *stack_room(struct trc_writer *writer, struct trc_stack_place *place, uint8_t reason,
                                     uint32_t need)
 {
-    const uint32_t body = TRC_CHUNK_SIZE - sizeof(struct trc_chunk);
     struct trc_chunk *chunk = place->chunk[place->current];
-    if (chunk && chunk->committed <= body - need) /* somebody may have overwritten it */
+    uint32_t room = chunk ? trc_writer_room(writer, chunk) : 0;
+    if (chunk && room >= need && chunk->committed <= room - need) /* somebody may have overwritten it */
         return chunk;
-    unsigned next = chunk ? 1 - place->current : place->current;
-    struct trc_chunk *fresh = place->chunk[next];
-    if (fresh) {
-        __atomic_store_n(&fresh->magic, 0, __ATOMIC_RELAXED);
-        atomic_thread_fence(memory_order_release); /* as in trc_writer_take */
-        fresh->sequence = atomic_fetch_add(&writer->sequence, 1) + 1;
-        fresh->first_ticks = fresh->last_ticks = writer->ticks();
-        fresh->committed = 0;
-    } else {
-        fresh = trc_writer_take(writer, TRC_CHUNK_STACKS, reason);
+    unsigned next = chunk ? 1 - place->current : place->current,
+             blocks = chunk ? 2 * trc_blocks_for(room) : STACKS_LEAST;
+    struct trc_chunk *older = place->chunk[next], *fresh = NULL;
+    if (!older || trc_blocks_for(trc_writer_room(writer, older)) < TRC_CHUNK_MOST)
+        fresh = trc_writer_take(writer, TRC_CHUNK_STACKS, reason, blocks < TRC_CHUNK_MOST ? blocks : TRC_CHUNK_MOST,
+                                STACKS_LEAST);
+    if (older)
+        clear_stacks(writer, older);
+    if (older && fresh) { /* events may have it */
+        older->records = 0;
+        older->kind = TRC_CHUNK_EVENTS;
+        __atomic_store_n(&older->state, TRC_CHUNK_FULL, __ATOMIC_RELEASE);
     }
+    fresh = fresh ? fresh : older;
     if (!fresh)
         return NULL;
-    memset(fresh + 1, 0, body);
+    memset(fresh + 1, 0, trc_writer_room(writer, fresh));
     __atomic_store_n(&fresh->magic, TRC_CHUNK_MAGIC, __ATOMIC_RELEASE);
     place->chunk[next] = fresh;
     place->current = next;
@@ -349,7 +435,8 @@ bool trc_writer_stack(struct trc_writer *writer, struct trc_stack_place *place, 
 
 struct trc_gpu_table *trc_writer_gpu(struct trc_writer *writer)
 {
-    struct trc_chunk *chunk = trc_writer_take(writer, TRC_CHUNK_GPU, 0);
+    struct trc_chunk *chunk = trc_writer_take(writer, TRC_CHUNK_GPU, 0, trc_blocks_for(sizeof(struct trc_gpu_table)),
+                                              trc_blocks_for(sizeof(struct trc_gpu_table)));
     if (!chunk)
         return NULL;
     struct trc_gpu_table *table = (struct trc_gpu_table *)(void *)(chunk + 1);

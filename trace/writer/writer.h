@@ -8,31 +8,40 @@
 #include "trace/format/encode.h"
 #include "trace/format/format.h"
 #include "trace/format/histogram.h"
+#include "trace/format/schema.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
+#define TRC_WRITER_CALLS 1024u /* ids of calls that can be defined are below */
+
 /* The process's file.  Zero-initialised static storage; one for each process. */
 struct trc_writer {
     int fd;
     uint64_t device, inode; /* of the file: the program may close `fd` and have its number for a file of its own */
-    char *base;             /* of the mapping: head, schema, then chunks_most chunks of address space */
+    char *base;             /* of the mapping: head, schema, then blocks_most blocks of address space */
     size_t size;            /* of it */
     struct trc_head *head;
     char *chunks;
     /* The head has these numbers, too, but others may overwrite it: it is never read back. */
-    atomic_uint allocated, limit;
-    atomic_uint next_chunk; /* first chunk never handed out */
-    atomic_uint recycle;    /* where the search for the oldest full chunk goes on */
+    atomic_uint allocated, limit;  /* blocks */
+    atomic_uint next_block;        /* the first one never handed out */
+    _Atomic uint8_t *chunk_blocks; /* for each block: how many the chunk has that begins there; 0: none does */
+    atomic_uint recycle;           /* where the search for the oldest full chunk goes on */
     _Atomic uint64_t sequence;
-    atomic_uint threads;     /* live pages handed out */
-    atomic_int growing;      /* one grower at a time; others go without */
-    _Atomic uint64_t defs;   /* current DEFS chunk's number + 1 in the high half, bytes handed out of it in the low */
-    atomic_uint defs_chunks; /* taken for definitions so far */
+    atomic_uint threads; /* live pages handed out */
+    atomic_int growing;  /* one grower at a time; others go without */
+    _Atomic uint64_t
+        defs; /* current DEFS chunk's first block + 1 in the high half, bytes handed out of it in the low */
+    atomic_uint defs_blocks;             /* taken for definitions so far */
+    const struct trc_schema_call *calls; /* to be defined when they are used first; NULL: none */
+    size_t call_count;
+    _Atomic uint32_t named[TRC_WRITER_CALLS / 32];      /* a bit for each that is defined */
+    struct trc_stream *_Atomic stream[TRC_MAX_THREADS]; /* of threads; NULL: none, or one of a GPU */
     uint64_t (*ticks)(void);
-    unsigned chunks_most; /* that the limit allows; `limit` goes down when space does */
-    unsigned populated;   /* chunks up to here have their pages; our own thread */
+    unsigned blocks_most; /* that the limit allows; `limit` goes down when space does */
+    unsigned populated;   /* blocks up to here have their pages; our own thread */
     bool no_populate;     /* this kernel cannot */
     bool guarded;         /* trc_writer_fault is called for faults of this process */
     atomic_bool emulates; /* this file system allocates by writing: our own thread does it, and no other */
@@ -53,10 +62,10 @@ struct trc_sig_state {
     uint32_t completed_as, completed_version; /* index of the signature under which its requests complete; 0: unknown */
     uint64_t completed_when;                  /* stream.when: since then that one is where it was, and defined */
     uint32_t completed_item;                  /* its trc_item_word */
-    uint16_t out, in;                         /* of trc_thread_chunk.peers, + 1; 0: none */
+    uint16_t out, in;                         /* of trc_stream.peer, + 1; 0: none */
     struct trc_row *row;                      /* never NULL for a signature that is there */
     uint64_t last_sequence;
-    const struct trc_sig *sig;
+    struct trc_use *use; /* in the live page; NULL: this index was never used */
 };
 _Static_assert(sizeof(struct trc_sig_state) == 64, "an index is a shift away");
 
@@ -67,10 +76,13 @@ struct trc_fold {
     uint64_t count, busy, begin;
 };
 
+#define TRC_ROW_PLACES  256u
+#define TRC_PEER_PLACES 1024u
+
 /* One thread's stream.  Written by that thread only. */
 struct trc_stream {
     struct trc_writer *writer;
-    struct trc_thread_chunk *page;
+    struct trc_page *page;
     struct trc_chunk *chunk;  /* EVENTS; NULL: none could be had */
     unsigned char *at, *stop; /* the next item; where none may begin any more: both NULL without a chunk */
     uint64_t base;            /* time base, see format.h */
@@ -84,9 +96,16 @@ struct trc_stream {
     uint32_t in_row; /* the last item is a FOLD: the next one shares its time base, fold_base, even if none is open */
     struct trc_fold fold[TRC_OPEN_FOLDS];
     const struct trc_regions *regions; /* that the thread is in; NULL: not known */
-    uint32_t rows_used;
-    struct trc_row overflow_row; /* private: counts that no row could take */
+    uint32_t chunk_blocks;             /* of the next EVENTS chunk */
+    /* The live page: where its next entry goes, and where those are that it has. */
+    struct trc_chunk *piece;
+    unsigned char *entry_at, *entry_stop;
+    uint32_t rows_used, peers_used;
+    struct trc_row *row[TRC_ROW_PLACES];    /* by a hash of call and size class */
+    struct trc_peer *peer[TRC_PEER_PLACES]; /* by rank */
+    struct trc_row overflow_row;            /* private: counts that no row could take */
     struct trc_sig_state state[TRC_SIGS];
+    struct trc_use spare[TRC_SIGS]; /* private: used where the page has no room for more */
 };
 
 /* Makes the file at `path` and maps it.  `limit` is in bytes; less is mapped where the process may not have that much
@@ -95,11 +114,11 @@ struct trc_stream {
 int trc_writer_open(struct trc_writer *writer, const char *path, size_t limit, const struct trc_head *head,
                     const char *schema, size_t schema_size, uint64_t (*ticks)(void));
 
-/* Makes room for `ready` more chunks if there is less.  The heartbeat calls it, or a stream that found none and may.
+/* Makes room for `ready` more blocks if there is less.  The heartbeat calls it, or a stream that found none and may.
  * False: nothing could be added (limit reached, disk full, or another thread is adding some). */
 bool trc_writer_grow(struct trc_writer *writer, unsigned ready);
 
-/* How many chunks are allocated and not handed out. */
+/* How many blocks are allocated and not handed out. */
 unsigned trc_writer_ready(const struct trc_writer *writer);
 
 /* Populates the pages of the next `ahead` of these, so that a recording thread takes no page fault.  Our own thread. */
@@ -165,10 +184,18 @@ bool trc_stream_open_device(struct trc_stream *stream, struct trc_writer *writer
 /* Goes on in a new chunk that begins at `ticks`, because what follows begins earlier than what the stream has. */
 void trc_stream_step_back(struct trc_stream *stream, uint64_t ticks);
 
+/* Defines a call, unless that was done before.  Any thread; lock-free. */
+void trc_writer_call(struct trc_writer *writer, uint32_t id);
+
+/* The signature that the thread of live page `i` is inside; NULL: none.  Any thread: it may be over already. */
+const struct trc_sig *trc_writer_inside(const struct trc_writer *writer, unsigned i);
+
 /* The slow path of trc_stream_intern: the signature is in neither place of its set. */
 uint32_t trc_stream_intern_slow(struct trc_stream *stream, const struct trc_sig *sig, uint32_t set);
 /* The slow path of trc_stream_room: takes another chunk.  False: there is none, and a record was counted as lost. */
 bool trc_stream_room_slow(struct trc_stream *stream);
+/* Makes sure of room for `bytes` bytes of items in one chunk.  False: as trc_stream_room_slow. */
+bool trc_stream_room_for(struct trc_stream *stream, uint32_t bytes);
 /* Defines signature `index` in the current chunk, which must have room for it. */
 void trc_stream_define(struct trc_stream *stream, uint32_t index);
 /* The slow path of trc_stream_fold: begins a FOLD. */
@@ -199,18 +226,31 @@ static inline bool trc_sig_equal(const struct trc_sig *a, const struct trc_sig *
 }
 
 /* The partner's counters at a state's place `out` or `in`; NULL for 0. */
-static inline struct trc_peer *trc_peer_at(struct trc_thread_chunk *page, uint16_t place)
+static inline struct trc_peer *trc_peer_at(const struct trc_stream *stream, uint16_t place)
 {
-    return place ? &page->peers[place - 1] : NULL;
+    return place ? stream->peer[place - 1] : NULL;
+}
+
+/* The signature that an index means; it was used at least once. */
+static inline const struct trc_sig *trc_stream_sig(const struct trc_stream *stream, uint32_t index)
+{
+    return &stream->state[index].use->sig;
+}
+
+/* Whether the index means this signature. */
+static inline bool trc_stream_means(const struct trc_stream *stream, uint32_t index, const struct trc_sig *sig)
+{
+    const struct trc_use *use = stream->state[index].use;
+    return use && trc_sig_equal(&use->sig, sig);
 }
 
 /* The index of a signature in the live page.  Two-way associative: an index may mean another signature later. */
 static inline uint32_t trc_stream_intern(struct trc_stream *stream, const struct trc_sig *sig)
 {
     uint32_t set = trc_sig_hash(sig) * 2;
-    if (__builtin_expect(trc_sig_equal(&stream->page->sigs[set], sig), 1))
+    if (__builtin_expect(trc_stream_means(stream, set, sig), 1))
         return set;
-    if (trc_sig_equal(&stream->page->sigs[set + 1], sig))
+    if (trc_stream_means(stream, set + 1, sig))
         return set + 1;
     return trc_stream_intern_slow(stream, sig, set);
 }
@@ -277,7 +317,7 @@ static inline void trc_stream_event(struct trc_stream *stream, uint32_t index, u
         return;
     if (__builtin_expect(stream->state[index].epoch != stream->epoch, 0))
         trc_stream_define(stream, index);
-    uint32_t flags = stream->page->sigs[index].flags;
+    uint32_t flags = trc_stream_sig(stream, index)->flags;
     uint64_t base = stream->base;
     trc_stream_put(stream, &stream->state[index], flags & TRC_SIG_COLL, begin, end, sequence);
     if (flags & TRC_SIG_NESTED)
@@ -292,7 +332,7 @@ static inline void trc_stream_sub(struct trc_stream *stream, uint32_t index, boo
     if (!trc_stream_room(stream))
         return;
     struct trc_sig_state *state = &stream->state[index];
-    uint32_t flags = stream->page->sigs[index].flags;
+    uint32_t flags = trc_stream_sig(stream, index)->flags;
     if (__builtin_expect(state->epoch != stream->epoch, 0))
         trc_stream_define(stream, index);
     unsigned char *at = trc_put_item_word(stream->at, state->item);
@@ -341,8 +381,8 @@ static inline void trc_stream_fold(struct trc_stream *stream, uint32_t index, ui
 void trc_row_halve(struct trc_row *row, uint32_t *bucket);
 
 /* Counts a completed call of signature `index`: its row, the thread's totals, and what it moved. */
-static inline __attribute__((always_inline)) void trc_count(struct trc_thread_chunk *page, struct trc_row *row,
-                                                            uint32_t index, uint64_t ticks)
+static inline __attribute__((always_inline)) void trc_count(struct trc_page *page, struct trc_row *row,
+                                                            struct trc_use *use, uint64_t ticks)
 {
     row->calls++;
     row->ticks += ticks;
@@ -355,25 +395,25 @@ static inline __attribute__((always_inline)) void trc_count(struct trc_thread_ch
         trc_row_halve(row, bucket);
     page->thread.calls++;
     page->thread.mpi_ticks += ticks;
-    page->uses[index]++;
+    use->uses++;
 }
 /* Counts a completed call of signature `index` that took `ticks`. */
 static inline void trc_stream_count(struct trc_stream *stream, uint32_t index, uint64_t ticks)
 {
-    trc_count(stream->page, stream->state[index].row, index, ticks);
+    trc_count(stream->page, stream->state[index].row, stream->state[index].use, ticks);
 }
 
 /* trc_stream_put and trc_stream_count, of a call that did not take long, and came soon after the one before, in one
  * step; false: it is another one, and nothing was done.  What is stored byte by byte may lie anywhere, for all that the
  * compiler knows: so all is loaded before. */
 static inline __attribute__((always_inline)) bool trc_stream_record(struct trc_stream *stream,
-                                                                    struct trc_sig_state *state, uint32_t index,
-                                                                    bool collective, uint64_t begin, uint64_t end,
-                                                                    uint64_t sequence)
+                                                                    struct trc_sig_state *state, bool collective,
+                                                                    uint64_t begin, uint64_t end, uint64_t sequence)
 {
-    struct trc_thread_chunk *page = stream->page;
+    struct trc_page *page = stream->page;
     struct trc_chunk *chunk = stream->chunk;
     struct trc_row *row = state->row;
+    struct trc_use *use = state->use;
     uint64_t gap = begin - stream->base, ticks = end - begin; /* of a clock that stepped back: very long */
     if (__builtin_expect((gap | ticks) >= TRC_SHORT_TIMES, 0))
         return false;
@@ -391,7 +431,7 @@ static inline __attribute__((always_inline)) bool trc_stream_record(struct trc_s
     chunk->records++;
     atomic_store_explicit((_Atomic uint32_t *)&chunk->committed, (uint32_t)(at - (unsigned char *)(chunk + 1)),
                           memory_order_release);
-    trc_count(page, row, index, ticks);
+    trc_count(page, row, use, ticks);
     return true;
 }
 

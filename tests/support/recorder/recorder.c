@@ -44,8 +44,10 @@ static void open_file(const struct recorder_setup *setup)
     if (!mkdtemp(folder))
         fail("no folder");
     snprintf(path, sizeof path, "%s/rank.hpctop", folder);
-    if (trc_writer_open(&ipo_process.writer, path, 64u << 20, &head, schema,
-                        trc_schema_write(schema, sizeof schema, rows, IPO_CALLS), ticks))
+    ipo_process.writer.calls = rows;
+    ipo_process.writer.call_count = IPO_CALLS;
+    if (trc_writer_open(&ipo_process.writer, path, 64u << 20, &head, schema, trc_schema_write(schema, sizeof schema),
+                        ticks))
         fail("no file");
 }
 

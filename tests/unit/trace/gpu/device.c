@@ -77,7 +77,9 @@ static void begin(struct rank *r, int number)
     *r = (struct rank){.host = calloc(1, sizeof *r->host),
                        .nccl = calloc(1, sizeof *r->nccl),
                        .compute = calloc(1, sizeof *r->compute)};
-    size_t size = trc_schema_write(schema, sizeof schema, calls, sizeof calls / sizeof *calls);
+    size_t size = trc_schema_write(schema, sizeof schema);
+    r->writer.calls = calls;
+    r->writer.call_count = sizeof calls / sizeof *calls;
     struct trc_device_stream nccl = {1, 0, 1, 7}, compute = {2, 0, 1, 8};
     if (trc_writer_open(&r->writer, path, 8u << 20, &head, schema, size, ticks) ||
         !trc_stream_open(r->host, &r->writer, 1, "main") ||

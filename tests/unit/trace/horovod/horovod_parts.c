@@ -252,7 +252,9 @@ static void items(void)
     static struct trc_writer writer;
     char text[8192], path[64], error[256];
     snprintf(path, sizeof path, "horovod-%d.hpctop", (int)getpid());
-    size_t size = trc_schema_write(text, sizeof text, calls, 1);
+    size_t size = trc_schema_write(text, sizeof text);
+    writer.calls = calls;
+    writer.call_count = 1;
     struct trc_head head = {
         .clock_source = TRC_CLOCK_MONOTONIC, .state = TRC_STATE_RUNNING, .rank = 0, .world_size = 2, .pid = 1};
     struct trc_stream *stream = calloc(1, sizeof *stream);

@@ -62,7 +62,7 @@ int main(void)
     for (uint64_t seed = 1; seed <= 5; seed++) {
         random_state = seed * 0x9e3779b97f4a7c15u;
         test_round_trip(4096, (uint32_t)seed - 1, 2000);
-        test_round_trip(TRC_CHUNK_SIZE, (uint32_t)seed - 1, 20000);
+        test_round_trip(TRC_CHUNK_MOST * TRC_BLOCK, (uint32_t)seed - 1, 20000);
         test_growth();
     }
     unlink(path);

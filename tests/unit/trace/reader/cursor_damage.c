@@ -67,7 +67,7 @@ static void test_truncation(void)
 {
     struct tb *tb = tb_new_small(0, 4, 4096, 1u << 20);
     struct script script = script_new(tb, 0);
-    while (tb_head(tb)->chunks_used < 3)
+    while (tb_head(tb)->blocks_used < 3)
         random_step(&script);
     size_t size, before = script.count, chunks = tb_head(tb)->chunks_offset;
     const uint8_t *image = tb_image(tb, &size);
@@ -130,7 +130,7 @@ static void test_bit_flips(void)
 {
     struct tb *tb = tb_new_small(0, 4, 4096, 1u << 20);
     struct script script = script_new(tb, 0);
-    while (tb_head(tb)->chunks_used < 5)
+    while (tb_head(tb)->blocks_used < 5)
         random_step(&script);
     size_t size;
     const uint8_t *image = tb_image(tb, &size);
@@ -293,8 +293,8 @@ static void test_hole(void)
         const uint8_t *image = tb_image(tb, &size);
         uint8_t *bytes = malloc(size);
         memcpy(bytes, image, size);
-        size_t hole = tb_head(tb)->chunks_offset + 4096 + 1000; /* in the first EVENTS chunk */
-        memset(bytes + hole, 0, 4096 - 1000);
+        size_t hole = tb_head(tb)->chunks_offset + 4096 + 1008; /* where an item begins in the first EVENTS chunk */
+        memset(bytes + hole, 0, 4096 - 1008);
         write_bytes(bytes, size);
         struct trc_file *file = open_good();
         struct trc_cursor *cursor = trc_cursor_open(file, 0);

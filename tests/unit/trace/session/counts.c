@@ -109,11 +109,19 @@ static void part(const char *folder, int fd, const char *what, off_t from, size_
 
 static void live_page(const char *folder, int fd, off_t at)
 {
-    part(folder, fd, "thread", at, offsetof(struct trc_thread_chunk, reserved));
-    part(folder, fd, "uses", at + (off_t)offsetof(struct trc_thread_chunk, uses), 8 * sizeof(uint64_t));
-    part(folder, fd, "row", at + (off_t)offsetof(struct trc_thread_chunk, rows), 64);
-    part(folder, fd, "peers", at + (off_t)offsetof(struct trc_thread_chunk, peers), 2 * sizeof(struct trc_peer));
-    part(folder, fd, "sigs", at + (off_t)offsetof(struct trc_thread_chunk, sigs), 10 * sizeof(struct trc_sig));
+    struct trc_page page;
+    CHECK(pread(fd, &page, sizeof page, at) == sizeof page, "a live page");
+    part(folder, fd, "thread", at, sizeof page);
+    off_t end = at + (off_t)(sizeof page.chunk + page.chunk.committed);
+    size_t size = 0;
+    for (off_t entry = at + (off_t)sizeof page; entry < end; entry += (off_t)size) {
+        uint16_t what;
+        CHECK(pread(fd, &what, sizeof what, entry) == sizeof what, "an entry");
+        size = what == TRC_ENTRY_ROW    ? sizeof(struct trc_row)
+               : what == TRC_ENTRY_PEER ? sizeof(struct trc_peer)
+                                        : sizeof(struct trc_use);
+        part(folder, fd, "entry", entry, size < sizeof(struct trc_use) ? size : sizeof(struct trc_use));
+    }
 }
 
 static void all_fields(const char *folder, bool whole)
@@ -125,10 +133,10 @@ static void all_fields(const char *folder, bool whole)
     CHECK(fd >= 0 && pread(fd, &head, sizeof head, 0) == sizeof head, "%s", path);
     if (whole)
         part(folder, fd, "head", 0, offsetof(struct trc_head, host));
-    for (uint32_t i = 0; i < head.chunks_used; i++) {
-        off_t at = (off_t)head.chunks_offset + (off_t)i * head.chunk_size;
-        struct trc_chunk chunk;
-        CHECK(pread(fd, &chunk, sizeof chunk, at) == sizeof chunk, "chunk %u", i);
+    struct trc_chunk chunk;
+    for (uint32_t i = 0; i < head.blocks_used; i += chunk.blocks) {
+        off_t at = (off_t)head.chunks_offset + (off_t)i * head.block_size;
+        CHECK(pread(fd, &chunk, sizeof chunk, at) == sizeof chunk && chunk.blocks, "chunk at block %u", i);
         size_t items = chunk.committed < 1024 ? chunk.committed : 1024;
         if (chunk.kind == TRC_CHUNK_THREAD && whole)
             live_page(folder, fd, at);

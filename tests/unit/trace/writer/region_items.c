@@ -28,10 +28,10 @@ static struct trc_regions regions;
 static void begin_file(size_t limit)
 {
     static char text[8192];
-    size_t size = trc_schema_write(text, sizeof text, calls, 2);
+    size_t size = trc_schema_write(text, sizeof text);
     struct trc_head head = {.clock_source = TRC_CLOCK_MONOTONIC, .state = TRC_STATE_RUNNING, .world_size = 1, .pid = 1};
     now = 1000000;
-    writer = (struct trc_writer){0};
+    writer = (struct trc_writer){.calls = calls, .call_count = 2};
     regions = (struct trc_regions){0};
     unlink(path);
     int error = trc_writer_open(&writer, path, limit, &head, text, size, ticks);

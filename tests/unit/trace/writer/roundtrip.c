@@ -29,11 +29,11 @@ static struct trc_stream *stream;
 static void begin(size_t limit)
 {
     char text[8192];
-    size_t size = trc_schema_write(text, sizeof text, calls, 4);
+    size_t size = trc_schema_write(text, sizeof text);
     struct trc_head head = {
         .clock_source = TRC_CLOCK_MONOTONIC, .state = TRC_STATE_RUNNING, .rank = 0, .world_size = 2, .pid = 1};
     now = 1000000;
-    writer = (struct trc_writer){0};
+    writer = (struct trc_writer){.calls = calls, .call_count = 4};
     unlink(path);
     int error = trc_writer_open(&writer, path, limit, &head, text, size, ticks);
     stream = calloc(1, sizeof *stream);

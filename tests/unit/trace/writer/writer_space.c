@@ -70,7 +70,7 @@ static void record(struct trc_stream *stream, int n)
 
 static void *grow(void *writer)
 {
-    trc_writer_grow(writer, 16);
+    trc_writer_grow(writer, 1024);
     return NULL;
 }
 
@@ -86,15 +86,15 @@ static void test_emulated(void)
     CHECK(written_here == 0, "%d allocations by writing in the recording thread", written_here);
     CHECK(writer->head->recycled_chunks > 0 && !writer->head->lost_records, "%llu chunks begun anew",
           (unsigned long long)writer->head->recycled_chunks);
-    unsigned before = writer->head->chunks_allocated;
+    unsigned before = writer->head->blocks_allocated;
     pthread_t own;
     pthread_create(&own, NULL, grow, writer);
     pthread_join(own, NULL);
-    CHECK(writer->head->chunks_allocated >= before + 15 && written_there > 0, "%u chunks, then %u", before,
-          writer->head->chunks_allocated);
+    CHECK(writer->head->blocks_allocated >= before + 1000 && written_there > 0, "%u blocks, then %u", before,
+          writer->head->blocks_allocated);
     struct stat is;
-    CHECK(!stat(path, &is) && (uint64_t)is.st_size == writer->head->chunks_offset +
-                                                          (uint64_t)writer->head->chunks_allocated * TRC_CHUNK_SIZE,
+    CHECK(!stat(path, &is) && (uint64_t)is.st_size ==
+                                  writer->head->chunks_offset + (uint64_t)writer->head->blocks_allocated * TRC_BLOCK,
           "the file has %lld bytes", (long long)is.st_size);
     CHECK((is.st_mode & 0777) == 0600, "mode %o", is.st_mode & 0777);
     record(stream, 100000);
@@ -138,7 +138,7 @@ static void test_cut(void)
     struct trc_head head = {0};
     int fd = open(path, O_RDONLY);
     CHECK(read(fd, &head, sizeof head) == sizeof head && !memcmp(head.magic, TRC_MAGIC, 8) &&
-              head.state == TRC_STATE_STOPPED && strstr(head.error, "cut") && head.chunks_allocated == 0,
+              head.state == TRC_STATE_STOPPED && strstr(head.error, "cut") && head.blocks_allocated == 0,
           "the head is not there");
     close(fd);
     free(stream);

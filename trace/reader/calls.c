@@ -1,0 +1,83 @@
+/* Calls: definitions of what the numbers of calls mean. */
+#include "trace/reader/file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct trc_call_def {
+    struct trc_call call; /* first: what trc_call returns */
+    uint32_t id;
+    char name[];
+};
+
+/* Makes room for one more call, and for this id. */
+static bool make_room(struct trc_file *file, uint32_t id)
+{
+    if (id >= file->call_ids) {
+        size_t ids = (size_t)id + 64;
+        uint16_t *grown = realloc(file->call_at, ids * sizeof *grown);
+        if (!grown)
+            return false;
+        memset(grown + file->call_ids, 0, (ids - file->call_ids) * sizeof *grown);
+        file->call_at = grown;
+        file->call_ids = ids;
+    }
+    if (file->call_count == file->call_room) {
+        size_t room = file->call_room * 2 + 16;
+        void *grown = realloc(file->calls, room * sizeof *file->calls);
+        if (!grown)
+            return false;
+        file->calls = grown;
+        file->call_room = room;
+    }
+    return true;
+}
+
+void trc_define_call(struct trc_file *file, const struct trc_def *def, const char *text, size_t size)
+{
+    if (def->id >= TRC_CALLS_MAX || size == 0) {
+        trc_file_damage(file, "call %u: its definition cannot be used", def->id);
+        return;
+    }
+    struct trc_call_def *kept = calloc(1, sizeof *kept + size + 2);
+    if (!kept || !make_room(file, def->id) || file->call_at[def->id]) {
+        free(kept); /* the first stays: others may hold pointers to it */
+        return;
+    }
+    memcpy(kept->name, text, size);
+    const char *class = kept->name + strlen(kept->name) + 1;
+    kept->id = def->id;
+    kept->call = (struct trc_call){kept->name, trc_schema_class(class)};
+    trc_clean_text(kept->name);
+    file->calls[file->call_count] = kept;
+    file->call_at[def->id] = (uint16_t)++file->call_count;
+}
+
+void trc_calls_free(struct trc_file *file)
+{
+    for (size_t i = 0; i < file->call_count; i++)
+        free(file->calls[i]);
+    free(file->calls);
+    free(file->call_at);
+}
+
+size_t trc_calls(const struct trc_file *file)
+{
+    return file->call_count;
+}
+
+uint32_t trc_call_id(const struct trc_file *file, size_t i)
+{
+    return file->calls[i]->id;
+}
+
+bool trc_call_known(const struct trc_file *file, uint32_t id)
+{
+    return id < file->call_ids && file->call_at[id];
+}
+
+const struct trc_call *trc_call(const struct trc_file *file, uint32_t id)
+{
+    static const struct trc_call unknown = {"unknown call", TRC_OP_OTHER};
+    return trc_call_known(file, id) ? &file->calls[file->call_at[id] - 1]->call : &unknown;
+}
