@@ -3,15 +3,38 @@
  */
 #include "trace/reader/cursor.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #define PATIENCE 4 /* refreshes to wait for bytes that a network file system shows late */
+
+#define BUFFERS_ALL  (32u << 20) /* bytes that the buffers of all cursors have, more or less */
+#define BUFFER_LEAST (4u << 10)
+
+static atomic_uint cursors; /* that are open, of all threads of this process */
+
+/* How large a buffer may be: where there are many thousand, 32 KiB each would be too much. */
+static uint32_t buffer_share(void)
+{
+    uint32_t share = BUFFERS_ALL / (atomic_load_explicit(&cursors, memory_order_relaxed) + 1);
+    return share < BUFFER_LEAST ? BUFFER_LEAST : share < TRC_CURSOR_BUFFER ? share : TRC_CURSOR_BUFFER;
+}
+
+/* Frees the buffer of a cursor that has nothing more to read. */
+static void drop_buffer(struct trc_cursor *cursor)
+{
+    free(cursor->buffer);
+    cursor->buffer = NULL;
+    cursor->buffer_size = cursor->buffer_room = 0;
+    cursor->buffer_at = cursor->at;
+}
 
 struct trc_cursor *trc_cursor_open(struct trc_file *file, size_t thread)
 {
     struct trc_cursor *cursor = calloc(1, sizeof *cursor);
     if (!cursor)
         return NULL;
+    atomic_fetch_add_explicit(&cursors, 1, memory_order_relaxed);
     cursor->file = file;
     cursor->thread = thread < TRC_MAX_THREADS ? (uint32_t)thread : TRC_MAX_THREADS;
     return cursor;
@@ -21,6 +44,8 @@ void trc_cursor_close(struct trc_cursor *cursor)
 {
     if (!cursor)
         return;
+    atomic_fetch_sub_explicit(&cursors, 1, memory_order_relaxed);
+    free(cursor->buffer);
     free(cursor->sigs);
     free(cursor);
 }
@@ -127,15 +152,35 @@ void trc_cursor_seek(struct trc_cursor *cursor, uint64_t ticks)
 
 enum fill { FILL_OK, FILL_NOTHING, FILL_RECYCLED };
 
+/* Makes the buffer as large as it may be, and may be of use; at least `least` bytes.  False: out of memory. */
+static bool make_buffer(struct trc_cursor *cursor, uint32_t least)
+{
+    uint32_t share = buffer_share(), left = cursor->limit - cursor->at, wanted = left < share ? left : share;
+    wanted = wanted < least ? least : wanted;
+    if (wanted <= cursor->buffer_room)
+        return true;
+    uint8_t *grown = realloc(cursor->buffer, wanted);
+    if (!grown)
+        return false;
+    cursor->buffer = grown;
+    cursor->buffer_room = wanted;
+    return true;
+}
+
 /* Fills the buffer from cursor->at on, with bytes of this chunk and no other. */
 static enum fill fill_buffer(struct trc_cursor *cursor)
 {
     const struct trc_file *file = cursor->file;
-    uint32_t wanted = cursor->limit - cursor->at < TRC_CURSOR_BUFFER ? cursor->limit - cursor->at : TRC_CURSOR_BUFFER;
+    if (!make_buffer(cursor, 0))
+        return FILL_NOTHING;
+    uint32_t left = cursor->limit - cursor->at, wanted = left < cursor->buffer_room ? left : cursor->buffer_room;
     uint64_t offset = trc_chunk_offset(file, cursor->chunk) + TRC_ITEMS_OFFSET + cursor->at;
     cursor->buffer_at = cursor->at;
+    trc_file_hold(file);
     cursor->buffer_size = (uint32_t)trc_file_read(file, offset, cursor->buffer, wanted);
-    if (cursor->buffer_size && !trc_chunk_same(file, cursor->chunk, &cursor->known, NULL)) {
+    bool same = !cursor->buffer_size || trc_chunk_same(file, cursor->chunk, &cursor->known, NULL);
+    trc_file_release(file);
+    if (!same) {
         cursor->buffer_size = 0;
         return FILL_RECYCLED;
     }
@@ -226,6 +271,14 @@ static enum trc_status advance_buffer(struct trc_cursor *cursor, struct trc_reco
     }
 }
 
+/* Makes a buffer that is too small for the item at its begin larger, if the chunk has more bytes. */
+static bool is_to_grow(struct trc_cursor *cursor)
+{
+    uint32_t room = cursor->buffer_room, most = TRC_CURSOR_BUFFER;
+    return room < most && room < cursor->limit - cursor->at && make_buffer(cursor, room * 2 < most ? room * 2 : most) &&
+           cursor->buffer_room > room;
+}
+
 static enum trc_status next_unusual(struct trc_cursor *cursor, struct trc_record *out)
 {
     for (;;) {
@@ -234,6 +287,8 @@ static enum trc_status next_unusual(struct trc_cursor *cursor, struct trc_record
             enum trc_status status = advance_buffer(cursor, out);
             if (status == TRC_OK)
                 continue;
+            if (status == TRC_END)
+                drop_buffer(cursor);
             return status == TRC_BAD ? TRC_OK : TRC_END;
         }
         const char *why = NULL;
@@ -249,9 +304,11 @@ static enum trc_status next_unusual(struct trc_cursor *cursor, struct trc_record
         if (step == TRC_STEP_SHORT && cursor->at > cursor->buffer_at) {
             cursor->buffer_at = cursor->at; /* filled anew from this item on */
             cursor->buffer_size = 0;
+        } else if (step == TRC_STEP_SHORT && cursor->buffer_size == cursor->buffer_room && is_to_grow(cursor)) {
+            cursor->buffer_size = 0; /* filled anew, now that the item has room */
         } else if (step == TRC_STEP_SHORT) {
             uint32_t end = cursor->buffer_at + cursor->buffer_size;
-            bool file_ends = end < cursor->limit && cursor->buffer_size < TRC_CURSOR_BUFFER;
+            bool file_ends = end < cursor->limit && cursor->buffer_size < cursor->buffer_room;
             wait = wait_or_leave(cursor, file_ends, file_ends ? "the file ends here" : "an item is cut off");
         } else if (step == TRC_STEP_HOLE) {
             wait = wait_or_leave(cursor, true, "nothing was written here");

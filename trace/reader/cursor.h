@@ -5,7 +5,7 @@
 #include "trace/format/decode.h"
 #include "trace/reader/file.h"
 
-#define TRC_CURSOR_BUFFER (32u << 10)
+#define TRC_CURSOR_BUFFER (32u << 10) /* bytes of a buffer, at most */
 
 struct trc_chunk_sig {
     struct trc_sig sig;
@@ -36,13 +36,15 @@ struct trc_cursor {
     size_t sig_count, sig_room;
 
     /* Bytes buffer_at .. buffer_at + buffer_size of its items. */
-    uint32_t buffer_at, buffer_size;
-    uint8_t buffer[TRC_CURSOR_BUFFER];
+    uint32_t buffer_at, buffer_size, buffer_room;
+    uint8_t *buffer; /* NULL while there is nothing to read */
 };
 
 /* The bytes in the buffer that are not decoded yet. */
 static inline struct trc_bytes trc_cursor_bytes(const struct trc_cursor *cursor)
 {
+    if (!cursor->buffer_size)
+        return (struct trc_bytes){NULL, NULL};
     const uint8_t *end = cursor->buffer + cursor->buffer_size;
     return (struct trc_bytes){cursor->buffer + (cursor->at - cursor->buffer_at), end};
 }

@@ -88,9 +88,18 @@ struct trc_event_ref {
     uint64_t sequence;
 };
 
+/* The file's descriptor.  As many files keep theirs as the process may have, less some; the others open it anew each
+ * time that they read. */
+struct trc_descriptor {
+    int fd; /* -1: closed */
+    bool kept;
+    unsigned held; /* by so many who will read on */
+    uint64_t device, inode;
+};
+
 struct trc_file {
     char *path;
-    int fd;
+    struct trc_descriptor *descriptor;
     uint64_t size; /* at the last look */
     struct trc_head head;
     double ns_per_tick;
@@ -136,6 +145,20 @@ struct trc_file {
     char *damage[TRC_DAMAGE_MAX + 1];
     size_t damage_count;
 };
+
+/* descriptor.c */
+/* Opens the file's descriptor; NULL, and errno, if it cannot be. */
+struct trc_descriptor *trc_descriptor_open(const char *path);
+/* Frees it; NULL is none. */
+void trc_descriptor_close(struct trc_descriptor *descriptor);
+/* Keeps the descriptor open until trc_file_release; -1: it cannot be opened, or there is another file by now.  Each call
+ * needs one of that. */
+int trc_file_hold(const struct trc_file *file);
+/* Ends a trc_file_hold. */
+void trc_file_release(const struct trc_file *file);
+/* Opens the file again, as network file systems want it that are to show what is new.  Where that fails the old
+ * descriptor stays.  False: errno says why. */
+bool trc_file_reopen(const struct trc_file *file);
 
 /* io.c */
 /* Reads up to `size` bytes at `offset`; returns how many are there.  Interrupted reads go on. */

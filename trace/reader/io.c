@@ -10,14 +10,16 @@
 size_t trc_file_read(const struct trc_file *file, uint64_t offset, void *buffer, size_t size)
 {
     size_t got = 0;
-    while (got < size && offset + got <= INT64_MAX) {
-        ssize_t n = pread(file->fd, (char *)buffer + got, size - got, (off_t)(offset + got));
+    int fd = trc_file_hold(file);
+    while (fd >= 0 && got < size && offset + got <= INT64_MAX) {
+        ssize_t n = pread(fd, (char *)buffer + got, size - got, (off_t)(offset + got));
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
             break;
         got += (size_t)n;
     }
+    trc_file_release(file);
     return got;
 }
 

@@ -9,12 +9,12 @@ static const struct trc_live no_page; /* of a thread that has none */
 
 /* ---- entries ----------------------------------------------------------------------------------------------------- */
 
-/* Makes room for element `n` of an array; what is new is zero.  NULL: out of memory. */
-static void *grow(void *array, size_t *room, size_t n, size_t size)
+/* Makes room for element `n` of an array, and `spare` more; what is new is zero.  NULL: out of memory. */
+static void *grow(void *array, size_t *room, size_t n, size_t spare, size_t size)
 {
     if (n < *room)
         return array;
-    size_t more = n + n / 2 + 4;
+    size_t more = n + 1 + spare;
     char *grown = realloc(array, more * size);
     if (!grown)
         return NULL;
@@ -27,7 +27,7 @@ static void take_row(struct trc_live *live, const struct trc_row *row)
 {
     if (!row->number || row->number > TRC_ROWS || !row->call_plus_1)
         return;
-    struct trc_row *rows = grow(live->rows, &live->row_room, row->number - 1u, sizeof *rows);
+    struct trc_row *rows = grow(live->rows, &live->row_room, row->number - 1u, 0, sizeof *rows);
     if (!rows)
         return;
     live->rows = rows;
@@ -41,7 +41,7 @@ static void take_peer(struct trc_live *live, const struct trc_peer *peer)
 {
     if (!peer->number || peer->number > TRC_PEERS || !peer->rank_plus_1)
         return;
-    struct trc_peer *peers = grow(live->peers, &live->peer_room, peer->number - 1u, sizeof *peers);
+    struct trc_peer *peers = grow(live->peers, &live->peer_room, peer->number - 1u, peer->number / 2u, sizeof *peers);
     if (!peers)
         return;
     live->peers = peers;

@@ -2,11 +2,9 @@
 #include "trace/reader/file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -49,48 +47,35 @@ static void read_all(struct trc_file *file, bool *moved)
 static bool read_size(struct trc_file *file)
 {
     struct stat status;
-    if (fstat(file->fd, &status) || file->size == (uint64_t)status.st_size)
+    int fd = trc_file_hold(file);
+    bool known = fd >= 0 && !fstat(fd, &status);
+    trc_file_release(file);
+    if (!known || file->size == (uint64_t)status.st_size)
         return false;
     file->size = (uint64_t)status.st_size;
     return true;
-}
-
-/* Opens a file.  A job of a thousand ranks needs a thousand descriptors; the usual soft limit protects programs that
- * use select(). */
-static int open_file(const char *path)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    struct rlimit limit;
-    if (fd >= 0 || errno != EMFILE || getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= limit.rlim_max)
-        return fd;
-    limit.rlim_cur = limit.rlim_max;
-    if (setrlimit(RLIMIT_NOFILE, &limit)) {
-        errno = EMFILE;
-        return -1;
-    }
-    return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
 enum trc_status trc_open(const char *path, struct trc_file **out, char *error, size_t error_size)
 {
     char text[128];
     const char *why = "out of memory";
-    int fd = open_file(path);
-    if (fd < 0) {
+    struct trc_descriptor *descriptor = trc_descriptor_open(path);
+    if (!descriptor) {
         snprintf(error, error_size, "%s: %s%s", path, strerror(errno), errno == EMFILE ? ": raise `ulimit -n`" : "");
         return TRC_BAD;
     }
     struct trc_file *file = calloc(1, sizeof *file);
     if (!file) {
-        close(fd);
+        trc_descriptor_close(descriptor);
         goto refused;
     }
-    file->fd = fd;
+    file->descriptor = descriptor;
     file->path = strdup(path);
     struct stat status;
     if (!file->path)
         goto undo;
-    if (fstat(fd, &status) || !S_ISREG(status.st_mode)) {
+    if (fstat(descriptor->fd, &status) || !S_ISREG(status.st_mode)) {
         why = "not a regular file, so not an hpctop trace";
         goto undo;
     }
@@ -109,6 +94,7 @@ enum trc_status trc_open(const char *path, struct trc_file **out, char *error, s
         goto undo;
     bool moved = read_size(file);
     read_all(file, &moved);
+    trc_file_release(file);
     *out = file;
     return TRC_OK;
 
@@ -123,7 +109,7 @@ void trc_close(struct trc_file *file)
 {
     if (!file)
         return;
-    close(file->fd);
+    trc_descriptor_close(file->descriptor);
     trc_live_free(file);
     for (size_t i = 0; i < file->damage_count; i++)
         free(file->damage[i]);
@@ -136,20 +122,12 @@ void trc_close(struct trc_file *file)
     free(file);
 }
 
-bool trc_refresh(struct trc_file *file)
+static bool refresh(struct trc_file *file)
 {
-    if (file->head.flags & TRC_HEAD_WRITE_BACK) {
-        /* A network file system checks its cached pages against the server when a file is opened, not when it is read.
-         */
-        int fd = open_file(file->path);
-        if (fd >= 0 && dup3(fd, file->fd, O_CLOEXEC) < 0)
-            trc_file_damage(file, "could not be opened again: %s", strerror(errno));
-        if (fd >= 0)
-            close(fd);
-    }
     struct trc_head head, *old = &file->head;
     bool moved = false;
-    if (!trc_head_read(file, &head) || memcmp(head.magic, TRC_MAGIC, sizeof head.magic)) {
+    if (!trc_head_read(file, &head) || memcmp(head.magic, TRC_MAGIC, sizeof head.magic) || head.pid != old->pid ||
+        head.pid_start != old->pid_start) {
         trc_file_damage(file, "the head is gone: somebody truncated or overwrote the file");
         file->spoilt = true;
         moved = read_size(file);
@@ -172,6 +150,17 @@ bool trc_refresh(struct trc_file *file)
     moved |= read_size(file);
     read_all(file, &moved);
     file->spoilt |= file->size < size && file->truncated; /* at its end a writer gives back unused space */
+    return moved;
+}
+
+bool trc_refresh(struct trc_file *file)
+{
+    /* A network file system checks its cached pages against the server when a file is opened, not when it is read. */
+    if (file->head.flags & TRC_HEAD_WRITE_BACK && !trc_file_reopen(file))
+        trc_file_damage(file, "could not be opened again: %s", strerror(errno));
+    trc_file_hold(file);
+    bool moved = refresh(file);
+    trc_file_release(file);
     return moved;
 }
 

@@ -78,8 +78,11 @@ static bool read_bytes(struct trc_usage_cursor *cursor, uint32_t need, uint32_t 
     }
     uint64_t offset = trc_chunk_offset(cursor->file, cursor->chunk) + TRC_ITEMS_OFFSET + cursor->at;
     cursor->buffer_at = cursor->at;
+    trc_file_hold(cursor->file);
     cursor->buffer_size = (uint32_t)trc_file_read(cursor->file, offset, cursor->buffer, need);
-    return trc_chunk_same(cursor->file, cursor->chunk, &cursor->known, NULL);
+    bool same = trc_chunk_same(cursor->file, cursor->chunk, &cursor->known, NULL);
+    trc_file_release(cursor->file);
+    return same;
 }
 
 /* Decodes the entries of an item.  False: damage. */
