@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SHORT_LANE 256u /* buckets */
+
 void ana_lane_init(struct ana_lane *lane, int64_t origin_ns, int64_t width_ns, size_t max)
 {
     *lane = (struct ana_lane){.origin_ns = origin_ns, .width_ns = width_ns, .max = max};
@@ -28,10 +30,16 @@ static void merge_into(struct ana_bucket *to, const struct ana_bucket *a, const 
     *to = sum;
 }
 
+/* How many levels a lane has: a short one, as where there are thousands of ranks, is added up bucket by bucket. */
+static int count_levels(const struct ana_lane *lane)
+{
+    return lane->max > SHORT_LANE ? ANA_LANE_LEVELS : 1;
+}
+
 /* Makes room for all buckets there will ever be: unused ones cost address space only. */
 static bool make_room(struct ana_lane *lane)
 {
-    for (int l = ANA_LANE_LEVELS; l-- > 0;)
+    for (int l = count_levels(lane); l-- > 0;)
         if (!lane->level[l] && !(lane->level[l] = calloc((lane->max >> l) + 1, sizeof *lane->level[l])))
             return false;
     return true;
@@ -141,7 +149,7 @@ static void sum_up(struct ana_lane *lane)
 {
     if (lane->clean >= lane->used)
         return;
-    for (int l = 1; l < ANA_LANE_LEVELS && lane->max >> l; l++) {
+    for (int l = 1; l < count_levels(lane) && lane->max >> l; l++) {
         size_t below = (lane->used + ((size_t)1 << (l - 1)) - 1) >> (l - 1);
         static const struct ana_bucket none;
         for (size_t i = lane->clean >> l; 2 * i < below; i++)
@@ -190,7 +198,7 @@ void ana_lane_add(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, struc
     /* [first, last) by the largest aligned buckets. */
     while (first < last) {
         int l = 0;
-        while (l + 1 < ANA_LANE_LEVELS && first % ((size_t)2 << l) == 0 && first + ((size_t)2 << l) <= last)
+        while (l + 1 < count_levels(lane) && first % ((size_t)2 << l) == 0 && first + ((size_t)2 << l) <= last)
             l++;
         add_bucket(sum, &lane->level[l][first >> l], 1);
         first += (size_t)1 << l;
