@@ -283,10 +283,11 @@ $(BUILD)/tests/bench/frames: $(BUILD)/tests/bench/frames.o $(BUILD)/libtui.a $(B
 	$(Q)$(CC) $(SAN) -o $@ $^ $(TUI_LIBS)
 bench:
 	@tests/setup.sh check
-	@$(MAKE) --no-print-directory all workloads $(BUILD)/tests/bench/relations
+	@$(MAKE) --no-print-directory all workloads $(BUILD)/tests/bench/relations $(BUILD)/tests/bench/frames $(MANY)
 	@python3 tests/bench/bench.py $(BUILD)
 	@python3 tests/bench/startup.py
 	@python3 tests/bench/analysis.py $(BUILD)
+	@python3 tests/bench/frames.py $(BUILD)
 	@python3 tests/bench/prices.py $(BUILD)
 
 # The manual page comes out of the program's own tables.
