@@ -86,6 +86,8 @@ def otf2(folder, report, complete):
             if c in report["times"] and c not in found["polled"] and not close(t, report["times"][c], counts[c])}
     check("otf2 of %s: times" % folder, not slow, slow)
     check("otf2 of %s: all that begins ends, in order" % folder, not found["wrong"], found["wrong"])
+    check("otf2 of %s: each send that was begun is completed" % folder, not complete or found["begun"] == found["completed"],
+          (found["begun"], found["completed"]))
     if complete:
         check("otf2 of %s: messages sent" % folder, found["pairs"] == report["pairs"], differing(found["pairs"], report["pairs"]))
         check("otf2 of %s: messages received" % folder, found["received_pairs"] == report["pairs"], differing(found["received_pairs"], report["pairs"]))
@@ -112,9 +114,9 @@ def all_formats(folder, complete=True):
 
 
 def real():
-    for name, ranks, program in (("random", 4, "random_mix"), ("polls", 2, "polling"), ("persistent", 2, "p2p_persistent"),
+    for name, ranks, program in (("random", 4, "random_mix"), ("many", 2, "pingpong"), ("polls", 2, "polling"), ("persistent", 2, "p2p_persistent"),
                                  ("threads", 2, "threads_multiple"), ("regions", 2, "regions")):
-        r = mpirun(ranks, workload(program), name)
+        r = mpirun(ranks, [workload(program)] + ["10000"] * (program == "pingpong"), name)
         if check("the job %s" % name, r.code == 0, r):
             all_formats(name)
 

@@ -11,10 +11,32 @@ static uint8_t before_flush(void *user, uint8_t file, uint64_t location, void *c
     return OTF2_FLUSH;
 }
 
-static uint64_t after_flush(void *user, uint8_t file, uint64_t location)
+/* Pieces that the library keeps of a file, each behind one of these. */
+struct piece {
+    _Alignas(16) struct piece *next;
+};
+
+/* Of a location's events it gets one at a time: when that is full they are written. */
+static void *take_piece(void *user, uint8_t file, uint64_t location, void **kept, uint64_t size)
 {
-    (void)user, (void)file, (void)location;
-    return 0;
+    (void)user, (void)location;
+    bool enough = file == OTF2_FILE_EVENTS && *kept;
+    struct piece *piece = enough ? NULL : malloc(sizeof *piece + size);
+    if (!piece)
+        return NULL;
+    piece->next = *kept;
+    *kept = piece;
+    return piece + 1;
+}
+
+static void give_pieces(void *user, uint8_t file, uint64_t location, void **kept, bool final)
+{
+    (void)user, (void)file, (void)location, (void) final;
+    for (struct piece *piece = *kept, *next; piece; piece = next) {
+        next = piece->next;
+        free(piece);
+    }
+    *kept = NULL;
 }
 
 /* The first error that the library meets is the one that is told. */
@@ -36,7 +58,8 @@ static void expect(struct ana_exporting *x, int status)
 
 static bool begin(struct ana_exporting *x)
 {
-    static const struct otf2_flush flush = {before_flush, after_flush};
+    static const struct otf2_flush flush = {before_flush, NULL}; /* no records of flushes */
+    static const struct otf2_memory memory = {take_piece, give_pieces};
     struct otf2 *otf2 = x->own = calloc(1, sizeof *otf2);
     if (otf2)
         otf2->lane = calloc(x->first[x->job->count] + 1, sizeof *otf2->lane);
@@ -63,6 +86,7 @@ static bool begin(struct ana_exporting *x)
     }
     expect(x, otf2->lib.Archive_SetSerialCollectiveCallbacks(otf2->archive));
     expect(x, otf2->lib.Archive_SetFlushCallbacks(otf2->archive, &flush, NULL));
+    expect(x, otf2->lib.Archive_SetMemoryCallbacks(otf2->archive, &memory, NULL));
     expect(x, otf2->lib.Archive_OpenEvtFiles(otf2->archive));
     return !x->error[0];
 }
@@ -208,6 +232,21 @@ static uint32_t root_of(struct ana_exporting *x, const struct ana_event *e, uint
     return index == SIZE_MAX ? OTF2_NONE : ana_otf2_member(x, comm, index);
 }
 
+/* Whether a request that it started is that of a send; partitioned ones, too. */
+static bool is_send(const struct trc_call *call)
+{
+    switch (call->opclass) {
+    case TRC_OP_ISEND:
+    case TRC_OP_ISSEND:
+    case TRC_OP_ISENDRECV:
+    case TRC_OP_SEND_INIT:
+    case TRC_OP_SSEND_INIT:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* What ends with an event: receives, completions. */
 static void put_ends(struct ana_exporting *x, struct otf2_lane *lane, const struct ana_event *e, uint64_t at)
 {
@@ -221,12 +260,11 @@ static void put_ends(struct ana_exporting *x, struct otf2_lane *lane, const stru
             expect(x, lib->EvtWriter_MpiRequestCancelled(lane->writer, NULL, at, request));
         return;
     }
-    if (completes && sig->flags & TRC_SIG_P2P_OUT && request_of(e, false, &request))
+    if (completes && !(sig->flags & TRC_SIG_P2P_IN) && is_send(e->call) && request_of(e, false, &request))
         expect(x, lib->EvtWriter_MpiIsendComplete(lane->writer, NULL, at, request));
     if (sig->flags & TRC_SIG_P2P_IN && !(sig->flags & TRC_SIG_START))
         put_received(x, lane, e, at);
-    if (!completes || operation < 0 || sig->flags & (TRC_SIG_P2P_IN | TRC_SIG_P2P_OUT) ||
-        !request_of(e, false, &request))
+    if (!completes || operation < 0 || sig->flags & TRC_SIG_P2P_IN || !request_of(e, false, &request))
         return;
     uint32_t comm = ana_otf2_comm(x, e);
     if (comm != OTF2_NONE)

@@ -10,10 +10,8 @@
 #define OTF2_NOBODY UINT64_MAX
 
 enum { OTF2_WRITE = 0, OTF2_POSIX = 1, OTF2_UNCOMPRESSED = 1, OTF2_FLUSH = 1, OTF2_UINT64 = 4 };
-enum {
-    OTF2_EVENTS = 1 << 18,
-    OTF2_DEFINITIONS = 1 << 20
-}; /* bytes that are kept of a location before they are written */
+enum { OTF2_EVENTS = 1 << 18, OTF2_DEFINITIONS = 1 << 20 }; /* sizes of pieces; that of events is the least */
+enum { OTF2_FILE_EVENTS = 3 };
 enum otf2_role {
     OTF2_ROLE_FUNCTION = 1,
     OTF2_ROLE_CODE = 4,
@@ -35,6 +33,11 @@ enum { OTF2_ATTRIBUTE_CALLS, OTF2_ATTRIBUTE_SENT, OTF2_ATTRIBUTE_RECEIVED, OTF2_
 struct otf2_flush {
     uint8_t (*before)(void *user, uint8_t file, uint64_t location, void *caller, bool final);
     uint64_t (*after)(void *user, uint8_t file, uint64_t location);
+};
+
+struct otf2_memory {
+    void *(*take)(void *user, uint8_t file, uint64_t location, void **kept, uint64_t size);
+    void (*give)(void *user, uint8_t file, uint64_t location, void **kept, bool final);
 };
 
 /* What the library calls in place of printing an error; returns the code. */

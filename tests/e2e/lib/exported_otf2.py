@@ -4,7 +4,7 @@ import json
 import sys
 
 import otf2
-from otf2.events import Enter, Leave, MpiCollectiveEnd, MpiIrecv, MpiIsend, MpiRecv, MpiSend, NonBlockingCollectiveComplete
+from otf2.events import Enter, Leave, MpiCollectiveEnd, MpiIrecv, MpiIsend, MpiIsendComplete, MpiRecv, MpiSend, NonBlockingCollectiveComplete
 
 
 def rank_of(location):
@@ -15,7 +15,7 @@ class Reader:
     def __init__(self):
         self.open, self.last = {}, {}
         self.found = {"calls": {}, "times": {}, "pairs": {}, "collectives": {}, "job": {}, "wrong": [], "sent": 0, "received": 0,
-                      "received_pairs": {}, "polled": {}, "streams": 0, "regions": {}}
+                      "received_pairs": {}, "polled": {}, "streams": 0, "begun": 0, "completed": 0, "regions": {}}
 
     def attribute(self, event, name):
         for key, value in (event.attributes or {}).items():
@@ -64,6 +64,9 @@ class Reader:
         elif isinstance(event, (MpiSend, MpiIsend)):
             self.message("pairs", rank, rank_of(event.communicator.location(event.receiver)), event.msg_length)
             self.count(event.msg_length, 0)
+            self.found["begun"] += isinstance(event, MpiIsend)
+        elif isinstance(event, MpiIsendComplete):
+            self.found["completed"] += 1
         elif isinstance(event, (MpiRecv, MpiIrecv)):
             self.message("received_pairs", rank_of(event.communicator.location(event.sender)), rank, event.msg_length)
             self.count(0, event.msg_length)
