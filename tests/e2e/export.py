@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 import exported
-from common import BUILD, HPCTOP, check, end, environment, hpctop, mpirun, run, skip, workload
+from common import BUILD, HPCTOP, check, end, environment, hpctop, mpirun, run, skip, wait_for, workload
 
 FORMATS = {"csv": exported.of_csv, "chrome": exported.of_chrome}
 python = exported.perfetto_python()
@@ -293,6 +293,27 @@ def full_disk():
               and not left, (r, left))
 
 
+def interrupted():
+    """Nothing is left of an export that is interrupted.  One that was done before that is there."""
+    r = mpirun(2, [workload("pingpong"), "150000"], "long")
+    if not check("a longer job", r.code == 0, r):
+        return
+    seen = 0
+    for i in range(10):
+        p = subprocess.Popen([HPCTOP, "export", "--format", "chrome", "-o", "stopped.json", "long"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        wait_for(lambda: p.poll() is not None or os.path.exists("stopped.json.part") and os.path.getsize("stopped.json.part"), step=0.001)
+        p.send_signal(signal.SIGINT)
+        out, err = p.communicate()
+        seen += p.returncode == 2
+        left = [f for f in os.listdir(".") if f.startswith("stopped.json")]
+        if not check("interrupted, %d: nothing is left, or all is there" % i, p.returncode == 2 and not left and b"interrupted" in err or
+                     p.returncode == 0 and left == ["stopped.json"] or p.returncode == -signal.SIGINT and not seen, (p.returncode, err, left)):
+            break
+        for f in left:
+            os.remove(f)
+    check("an export was interrupted", seen)
+
+
 def manners():
     for name, code, arguments in (("no format", 64, ["random"]), ("a format that there is not", 64, ["--format", "xlsx", "random"]),
                                   ("no folder", 64, ["--format", "csv"]), ("a time backwards", 64, ["--format", "csv", "--from", "2", "--to", "1", "random"]),
@@ -322,5 +343,6 @@ uncertainty()
 nested()
 escaped()
 full_disk()
+interrupted()
 manners()
 end()

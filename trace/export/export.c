@@ -144,7 +144,7 @@ static void walk_job(struct ana_exporting *x)
     ana_clocks_settle(x->job);
     if (x->sink->begin(x) && !x->error[0] && x->sink->event &&
         !ana_job_walk(x->job, &x->ask->part, &walk, &x->counts) && !(x->out && x->out->error))
-        ana_export_fail(x, "out of memory, or interrupted");
+        ana_export_fail(x, "out of memory, or it was ended");
     x->sink->finish(x);
     if (x->sink->wants_summary)
         ana_summary_free(&summary);

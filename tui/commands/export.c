@@ -6,6 +6,7 @@
 #include "trace/session/session.h"
 
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +17,28 @@ struct wanted {
     const char *format, *out, *from, *to, *ranks;
 };
 
+/* Who interrupts wants nothing to be left of it; who does so twice cannot wait for that. */
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int signal)
+{
+    (void)signal;
+    interrupted = 1;
+}
+
+static void be_interruptible(void)
+{
+    struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+/* Says how far it is, on a terminal.  False: it was interrupted. */
 static bool show_progress(void *user, double share)
 {
-    (void)user;
-    fprintf(stderr, "\rexport: %3.0f %%", 100 * share);
-    return true;
+    if (*(const bool *)user)
+        fprintf(stderr, "\rexport: %3.0f %%", 100 * share);
+    return !interrupted;
 }
 
 /* Reads what part was asked for.  False, with a line in `error`: the job does not have it. */
@@ -48,12 +66,13 @@ static int export(const char *const *folders, int n, const struct wanted *wanted
         return tui_input_error("%s", error);
     tui_lines_use(job, TUI_LINES_PATIENCE);
     bool terminal = isatty(STDERR_FILENO);
-    struct ana_export ask = {.format = wanted->format, .out = out, .progress = terminal ? show_progress : NULL};
+    struct ana_export ask = {.format = wanted->format, .out = out, .progress = show_progress, .user = &terminal};
     uint8_t *ranks = calloc(ana_job_info(job).ranks + 1, 1);
     snprintf(error, sizeof error, "out of memory");
     snprintf(out, sizeof out, "%s", wanted->out ? wanted->out : "");
     if (!wanted->out)
         ana_export_default(job, ana_export_format_of(wanted->format), out, sizeof out);
+    be_interruptible();
     bool done = ranks && select_part(job, wanted, &ask.part, ranks, error, sizeof error) &&
                 ana_export(job, &ask, error, sizeof error);
     if (terminal)
@@ -61,7 +80,7 @@ static int export(const char *const *folders, int n, const struct wanted *wanted
     free(ranks);
     ana_job_close(job);
     if (!done)
-        return tui_input_error("%s", error);
+        return tui_input_error("%s", interrupted ? "interrupted: nothing was written" : error);
     puts(out);
     return tui_finish(TUI_EXIT_OK);
 }
