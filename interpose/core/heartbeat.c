@@ -13,9 +13,10 @@
 
 #define ROUND_NS      100000000 /* usual pause */
 #define BUSY_ROUND_NS 5000000   /* while chunks are used up fast */
-#define READY_LEAST   4u        /* blocks ahead of need, usually as many as are used ... */
-#define READY_MOST    256u      /* ... but no more */
-#define BUSY          128u      /* so many blocks in a round are many */
+#define SMALL         64u       /* blocks of a file that is to stay small */
+#define READY_LEAST   4u   /* blocks ahead of need: half of what a small one has, as many as a larger one has ... */
+#define READY_MOST    256u /* ... but no more, usually */
+#define BUSY          128u /* so many blocks in a round are many */
 #define BUSY_READY    4096u
 #define BUSY_PAGES    512u       /* so many of these get their pages at once */
 #define LONG_START    100u       /* rounds in MPI_Init after which it may never come out of it */
@@ -97,8 +98,8 @@ static void *run_after_end(void)
 
 static void make_room(struct trc_writer *writer, bool busy)
 {
-    unsigned used = atomic_load(&writer->next_block), usual = used < READY_MOST ? used : READY_MOST;
-    usual = usual > READY_LEAST ? usual / 2 : READY_LEAST;
+    unsigned used = atomic_load(&writer->next_block), usual = used < SMALL ? used / 2 : used;
+    usual = usual < READY_LEAST ? READY_LEAST : usual < READY_MOST ? usual : READY_MOST;
     /* Where the program's threads may not make room themselves, more is kept ready. */
     unsigned ready = busy || atomic_load(&writer->emulates) ? BUSY_READY : usual;
     if (trc_writer_ready(writer) < ready / 2)
