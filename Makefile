@@ -65,6 +65,7 @@ $(LIBTRACE): $(IPO_OBJ) $(BUILD)/export.map
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+$(BUILD)/tui/output/page.o: $(wildcard tui/output/page/*)
 $(BUILD)/libana.a: $(TRACE_OBJ)
 	$(Q)rm -f $@; ar rcs $@ $^
 $(BUILD)/libtui.a: $(TUI_LIB)
@@ -290,10 +291,7 @@ bench:
 	@python3 tests/bench/frames.py $(BUILD)
 	@python3 tests/bench/prices.py $(BUILD)
 
-# The manual page comes out of the program's own tables.
-man: $(BUILD)/hpctop.1
-$(BUILD)/hpctop.1: $(HPCTOP)
-	$(Q)./$(HPCTOP) help man > $@
+include packaging/packaging.mk
 
 compile_commands.json: $(TRACE_SRC) $(TUI_SRC) $(IPO_SRC) Makefile
 	@tests/compile_commands.py '$(CURDIR)' '$(CC) $(ALL_CFLAGS)' $(TRACE_SRC) $(TUI_SRC) $(IPO_SRC) > $@
@@ -302,6 +300,7 @@ help:
 	@echo "make              libtrace.so and hpctop"
 	@echo "make demo         a 4-rank MPI job, watched in hpctop; installs what is missing"
 	@echo "make check        every test; TESTS=\"word ..\" only those that match"
+	@echo "make install      PREFIX=/usr/local DESTDIR=; make uninstall; make tarball, wheel, deb: docs/install.md"
 	@echo "make check-long   and the long ones"
 	@echo "make check-matrix the workloads under every MPI that Debian's releases and PyPI have"
 	@echo "make check-containers   jobs in Apptainer, Charliecloud and Podman; containers/ built"
@@ -326,7 +325,7 @@ help:
 clean:
 	rm -rf build libtrace.so hpctop compile_commands.json
 
-.PHONY: all fortran nccl unit fuzz fuzz-run fuzz-seeds workloads tested check check-long check-matrix check-containers check-asan check-tsan format-check expand demo bench man help clean
+.PHONY: all fortran nccl unit fuzz fuzz-run fuzz-seeds workloads tested check check-long check-matrix check-containers check-asan check-tsan format-check expand demo bench help clean
 .PHONY: check-releases check-horovod check-programs check-versions check-gpu gpu-kit yardstick field
 .SECONDARY:
 -include $(shell find build -path build/roots -prune -o -type f -name '*.d' -print 2>/dev/null)

@@ -1,0 +1,22 @@
+from spack.package import *
+
+
+class Hpctop(MakefilePackage):
+    """Top for parallel jobs: records MPI and NCCL calls, shows them live, explains hangs."""
+
+    license("BSD-3-Clause")
+
+    version("main", branch="main")
+
+    depends_on("c", type="build")
+    depends_on("cjson")
+    depends_on("elfutils")
+    depends_on("ncurses")
+    depends_on("xxhash")
+
+    def install(self, spec, prefix):
+        make("install", "PREFIX=" + prefix)
+
+    def setup_run_environment(self, env):
+        env.set("HPCTOP_LIBTRACE", join_path(self.prefix.lib, "hpctop", "libtrace.so"))
+        env.prepend_path("PYTHONPATH", join_path(self.prefix.share, "hpctop", "python"))

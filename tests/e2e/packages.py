@@ -1,0 +1,85 @@
+# timeout: 1800
+# long
+"""Packages in other releases of Debian: the tarball runs in all of them, the Debian package is installed, run and removed;
+lintian and auditwheel find nothing."""
+import glob
+import os
+import shutil
+import subprocess
+import sys
+
+from common import TOP, check, end, mpirun, run, skip, workload
+
+MAKE = ["make", "-s", "-C", TOP]
+NEEDS = {"bookworm": ["libcjson1", "libdw1", "libncursesw6"], "trixie": ["libcjson1", "libdw1t64", "libncursesw6"]}
+TOOLS = "debhelper lintian patchelf python3-venv"
+
+
+def root_of(release):
+    """The root of a release, for root only: programs are run in it by chroot.  None: it cannot be had."""
+    done = run([os.path.join(TOP, "tests/roots.sh"), release, "packages-" + release, *NEEDS.get(release, ["apt"])], timeout=900)
+    if done.code != 0 or os.geteuid() != 0 or not shutil.which("bwrap"):
+        skip(release, done.err.strip() or "bubblewrap is missing, or this is not root")
+        return None
+    return done.out.strip()
+
+
+def inside(root, *command):
+    return run(["bwrap", "--die-with-parent", "--bind", root, "/", "--dev", "/dev", "--proc", "/proc", "env", "-i",
+                "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", "DEBIAN_FRONTEND=noninteractive", *command], timeout=300)
+
+
+def same_report(release, what, root, program):
+    done = inside(root, program, "report", "--json", "/tmp/trace")
+    check("%s: %s reports the same as here" % (release, what), done.code == 0 and done.out == HERE.out, done)
+    done = inside(root, program, "verdict", "/tmp/trace")
+    check("%s: %s has a verdict" % (release, what), done.code == 0 and done.out.startswith("healthy"), done)
+
+
+made = mpirun(2, [workload("ring")], "trace")
+HERE = run([os.path.join(TOP, "hpctop"), "report", "--json", "trace"])
+check("a job to report on", made.code == 0 and HERE.code == 0, (made, HERE))
+packages = os.path.abspath("packages")
+made = run(MAKE + ["wheel", "deb", "PACKAGES=" + packages], timeout=900)
+if shutil.which("dpkg-buildpackage") and shutil.which("dh"):
+    check("make deb", made.code == 0, made)
+    if shutil.which("lintian"):
+        check("lintian finds nothing", "hpctop: " not in made.out + made.err, made)
+    else:
+        skip("lintian", "it is missing; as root: apt-get install " + TOOLS)
+else:
+    skip("make deb", "debhelper is missing; as root: apt-get install " + TOOLS)
+
+env = run([sys.executable, "-m", "venv", "env"])
+pip = run(["env/bin/pip", "install", "-q", "auditwheel"], timeout=300)
+if env.code == 0 and pip.code == 0 and shutil.which("patchelf"):
+    done = run(["env/bin/auditwheel", "show", glob.glob(packages + "/*.whl")[0]], env=dict(os.environ, COLUMNS="500"))
+    words = " ".join(done.out.split())
+    check("auditwheel: manylinux2014", 'consistent with the following platform tag: "manylinux_2_17_x86_64"' in words, done)
+else:
+    skip("auditwheel", "it cannot be installed here")
+
+for release in ("bullseye", "bookworm", "trixie", "sid"):
+    root = root_of(release)
+    if not root:
+        continue
+    for name in ("hpctop", "trace"):
+        shutil.rmtree(os.path.join(root, "tmp", name), ignore_errors=True)
+    shutil.copytree("trace", os.path.join(root, "tmp/trace"))
+    os.makedirs(os.path.join(root, "tmp/hpctop"))
+    subprocess.run(["tar", "-xzf", glob.glob(packages + "/*.tar.gz")[0], "-C", os.path.join(root, "tmp/hpctop"), "--strip-components=1"],
+                   check=True)
+    same_report(release, "the tarball", root, "/tmp/hpctop/bin/hpctop")
+    done = inside(root, "env", "LD_PRELOAD=/tmp/hpctop/lib/hpctop/libtrace.so", "/bin/true")
+    check(release + ": libtrace.so loads", done.code == 0 and not done.err, done)
+    debs = glob.glob(packages + "/*.deb")
+    if release not in ("bookworm", "trixie") or not debs:
+        continue
+    shutil.copy(debs[0], os.path.join(root, "tmp/hpctop.deb"))
+    done = inside(root, "apt-get", "install", "-y", "--no-install-recommends", "/tmp/hpctop.deb")
+    if check(release + ": the package is installed", done.code == 0, done.err[-500:]):
+        same_report(release, "the package", root, "hpctop")
+    done = inside(root, "apt-get", "purge", "-y", "hpctop")
+    left = [path for path in glob.glob(root + "/usr/**/*hpctop*", recursive=True)]
+    check(release + ": and removed", done.code == 0 and not left, (done.err[-300:], left))
+end()
