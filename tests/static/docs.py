@@ -16,6 +16,11 @@ def check(name, wrong):
     failures.extend(wrong)
 
 
+def read_text(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
 def lines_of(path):
     with open(path, encoding="utf-8") as f:
         return f.read().splitlines()
@@ -60,4 +65,18 @@ check("links lead to files",
        if "://" not in target and not os.path.exists(os.path.join(os.path.dirname(path), target))])
 check("lines have at most %d characters" % WIDTH,
       ["%s:%d" % (path, number) for path in documents for number, line in prose(path) if len(line) > WIDTH])
+
+def options():
+    """Options that a command's usage names and that no row of option.def explains."""
+    commands = re.findall(r'^COMMAND\((\w+), \w+, "([^"]*)"', read_text("tui/commands/command.def"), re.M)
+    explained = re.findall(r'^OPTION\((\w+), "([^"]*)"', read_text("tui/commands/option.def"), re.M)
+    for command, usage in commands:
+        known = {word for name, words in explained if name == command for word in re.findall(r"(?<![\w-])--?[a-z][a-z-]*", words)}
+        for word in re.findall(r"(?<![\w-])--?[a-z][a-z-]*", usage):
+            if word not in known:
+                yield "%s %s" % (command, word)
+
+
+check("each option that a usage line names is explained", list(options()))
+
 sys.exit(1 if failures else 0)

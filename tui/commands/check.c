@@ -1,5 +1,6 @@
 /* hpctop check [--json] DIR..: errors of the program that did not bite in this run. */
 #include "tui/commands/command.h"
+#include "tui/commands/nearest.h"
 #include "tui/output/json.h"
 #include "tui/sources/lines.h"
 #include "trace/check/check.h"
@@ -77,7 +78,7 @@ int tui_command_check(int argc, char **argv)
     opterr = 0;
     while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
         if (option != 'j')
-            return tui_usage_error("check", "unknown option %s", argv[optind - 1]);
+            return tui_unknown_option("check", argv[optind - 1]);
         json = true;
     }
     if (optind == argc)

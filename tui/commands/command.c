@@ -1,6 +1,8 @@
 #include "tui/commands/command.h"
 
+#include "tui/commands/nearest.h"
 #include <string.h>
+#include <unistd.h>
 
 static const struct tui_command commands[] = {
 #define COMMAND(name, function, arguments, help) {#name, function, arguments, help},
@@ -40,5 +42,7 @@ int tui_command_main(int argc, char **argv)
     const struct tui_command *command = argc > 1 ? tui_command_of(argv[1]) : NULL;
     if (command)
         return command->run(argc - 1, argv + 1);
-    return tui_command_of("view")->run(argc, argv);
+    bool is_path = argc > 1 && (argv[1][0] == '-' || strchr(argv[1], '/') || access(argv[1], F_OK) == 0);
+    int status = argc > 1 && !is_path ? tui_unknown_command(argv[1]) : 0;
+    return status ? status : tui_command_of("view")->run(argc, argv);
 }

@@ -1,5 +1,6 @@
 /* hpctop diff [--json] [--fail-over PERCENT] A B: two runs, or parts of them, side by side. */
 #include "tui/commands/command.h"
+#include "tui/commands/nearest.h"
 #include "tui/output/json.h"
 #include "tui/sources/lines.h"
 #include "trace/job/window.h"
@@ -193,7 +194,7 @@ int tui_command_diff(int argc, char **argv)
         else if (option == 'f' && !parse_percent(optarg, &options.fail_over))
             return tui_usage_error("diff", "%s is not a percentage", optarg);
         else if (option != 'f')
-            return tui_usage_error("diff", "unknown option %s", argv[optind - 1]);
+            return tui_unknown_option("diff", argv[optind - 1]);
         else
             options.text = true; /* a script asks */
     }

@@ -1,5 +1,6 @@
 /* hpctop doctor [-- CMD..]: says what would be recorded here, and why something would not. */
 #include "tui/commands/command.h"
+#include "tui/commands/nearest.h"
 #include "tui/doctor/doctor.h"
 
 #include <getopt.h>
@@ -20,7 +21,7 @@ int tui_command_doctor(int argc, char **argv)
     optind = 1;
     opterr = 0;
     if (getopt_long(argc, argv, "+", names, NULL) != -1)
-        return tui_usage_error("doctor", "unknown option %s", argv[optind - 1]);
+        return tui_unknown_option("doctor", argv[optind - 1]);
     struct tui_doctor doctor = {.command = optind < argc};
     if (doctor.command && !tui_plan_read(&doctor.plan, argv + optind, (size_t)(argc - optind)))
         return tui_input_error("%s", doctor.plan.refusal);

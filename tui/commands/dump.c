@@ -1,5 +1,6 @@
 /* hpctop dump DIR|FILE..: every record as text. */
 #include "tui/commands/command.h"
+#include "tui/commands/nearest.h"
 
 #include "trace/job/bundle.h"
 #include "trace/reader/dump.h"
@@ -12,7 +13,7 @@ int tui_command_dump(int argc, char **argv)
     optind = 1;
     opterr = 0;
     if (getopt_long(argc, argv, "", names, NULL) != -1)
-        return tui_usage_error("dump", "unknown option %s", argv[optind - 1]);
+        return tui_unknown_option("dump", argv[optind - 1]);
     if (optind == argc)
         return tui_usage_error("dump", "dump needs a trace folder or file");
     struct ana_bundle bundle;

@@ -1,5 +1,6 @@
 /* hpctop export --format F [-o FILE] [--from S] [--to S] [--ranks LIST] DIR..: a trace for other tools. */
 #include "tui/commands/command.h"
+#include "tui/commands/nearest.h"
 #include "tui/sources/lines.h"
 #include "trace/export/export.h"
 #include "trace/job/window.h"
@@ -117,7 +118,7 @@ int tui_command_export(int argc, char **argv)
                              : option == 'r' ? &wanted.ranks
                                              : NULL;
         if (!place)
-            return tui_usage_error("export", "unknown option %s", argv[optind - 1]);
+            return tui_unknown_option("export", argv[optind - 1]);
         *place = optarg;
     }
     if ((wanted.from && !ana_moment_of_text(wanted.from, &from)) || (wanted.to && !ana_moment_of_text(wanted.to, &to)))

@@ -44,7 +44,12 @@ static const struct tui_variable variables[] = {
 
 static int print_manual(void)
 {
-    return tui_print_manual(HPCTOP_VERSION, variables, sizeof variables / sizeof *variables);
+    return tui_print_manual(HPCTOP_VERSION);
+}
+
+static int print_libtrace(void)
+{
+    return tui_print_libtrace_manual(HPCTOP_VERSION, variables, sizeof variables / sizeof *variables);
 }
 
 static int print_environment(void)
@@ -122,16 +127,49 @@ static int print_json(void)
     return tui_finish(TUI_EXIT_OK);
 }
 
+static int print_bash(void)
+{
+    return tui_print_completion("bash");
+}
+static int print_zsh(void)
+{
+    return tui_print_completion("zsh");
+}
+static int print_fish(void)
+{
+    return tui_print_completion("fish");
+}
+
+static const struct {
+    const char *topic;
+    int (*print)(void);
+} topics[] = {
+    {"environment", print_environment},
+    {"keys", print_keys},
+    {"views", print_views},
+    {"json", print_json},
+    {"man", print_manual},
+    {"libtrace", print_libtrace},
+    {"bash", print_bash},
+    {"zsh", print_zsh},
+    {"fish", print_fish},
+};
+
+const char *tui_version(void)
+{
+    return HPCTOP_VERSION;
+}
+
+const char *tui_help_topics(void)
+{
+    static char text[128]; /* filled the same each time */
+    for (size_t i = 0, n = 0; i < sizeof topics / sizeof *topics; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n ? " " : "", topics[i].topic);
+    return text;
+}
+
 int tui_command_help(int argc, char **argv)
 {
-    static const struct {
-        const char *topic;
-        int (*print)(void);
-    } topics[] = {{"environment", print_environment},
-                  {"keys", print_keys},
-                  {"views", print_views},
-                  {"json", print_json},
-                  {"man", print_manual}};
     if (argc < 2)
         return print_overview();
     if (argc > 2)

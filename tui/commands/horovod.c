@@ -1,5 +1,6 @@
 /* hpctop horovod [--json] [--hang SECONDS] DIR..: what the loops of a Horovod job did. */
 #include "tui/commands/command.h"
+#include "tui/commands/nearest.h"
 #include "tui/output/horovod_words.h"
 #include "tui/output/json.h"
 #include "tui/output/report_json.h"
@@ -224,7 +225,7 @@ int tui_command_horovod(int argc, char **argv)
         if (option == 'j')
             json = true;
         else if (option != 'h')
-            return tui_usage_error("horovod", "unknown option %s", argv[optind - 1]);
+            return tui_unknown_option("horovod", argv[optind - 1]);
         else if (!tui_parse_seconds(optarg, &hang_s))
             return tui_usage_error("horovod", "--hang needs a number of seconds");
     }

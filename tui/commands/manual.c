@@ -36,20 +36,9 @@ static const struct tui_variable own_variables[] = {
 #undef VARIABLE
 };
 
-static const struct tui_variable options[] = {
-#define OPTION(command, written, help) {written, #command, "", help},
-#include "tui/commands/option.def"
-#undef OPTION
-};
-
 const struct tui_variable *tui_own_variable(int i)
 {
     return i >= 0 && i < (int)(sizeof own_variables / sizeof *own_variables) ? &own_variables[i] : NULL;
-}
-
-const struct tui_variable *tui_option(int i)
-{
-    return i >= 0 && i < (int)(sizeof options / sizeof *options) ? &options[i] : NULL;
 }
 
 /* Prints a command and, indented, its options. */
@@ -80,11 +69,68 @@ static void print_view(const struct tui_view *view)
         print_entry(t->word, t->help);
 }
 
-int tui_print_manual(const char *version, const struct tui_variable *variables, size_t n)
+/* What is done most, as pairs of a command and what it does; NULL behind the last. */
+static const char *const own_examples[] = {
+    "hpctop record -- mpirun -n 4 ./app",
+    "records a job: one trace file a rank, in the new folder hpctop-<number>",
+    "hpctop",
+    "opens the newest trace folder here, while the job runs or afterwards; q leaves, ? explains",
+    "hpctop verdict hpctop-1234",
+    "says whether the job hangs, which rank is to blame, and why",
+    "hpctop report hpctop-1234",
+    "prints one page for a ticket; with --json for scripts",
+    "hpctop diff before after",
+    "says what got slower from one run to another",
+    NULL};
+static const char *const libtrace_examples[] = {
+    "LD_PRELOAD=/usr/lib/hpctop/libtrace.so mpirun -n 4 ./app",
+    "records the job in hpctop-<job id>",
+    "HPCTOP_DIR=/scratch/trace srun --export=ALL,LD_PRELOAD=/usr/lib/hpctop/libtrace.so ./app",
+    "writes it elsewhere",
+    "hpctop record -- apptainer exec image.sif ./app",
+    "sets all that a container or a launcher needs",
+    NULL};
+
+static void print_title(const char *title, int section, const char *version, const char *name, const char *about)
+{
+    printf(".TH %s %d \"\" \"hpctop %s\" \"\"\n.SH NAME\n%s \\- %s\n", title, section, version, name, about);
+}
+
+static void print_examples(const char *const *example)
+{
+    printf(".SH EXAMPLES\n");
+    for (; *example; example += 2)
+        print_entry(example[0], example[1]);
+}
+
+int tui_print_libtrace_manual(const char *version, const struct tui_variable *variables, size_t n)
+{
+    print_title("LIBTRACE", 7, version, "libtrace", "records the MPI and NCCL calls of a job");
+    print_examples(libtrace_examples);
+    printf(".SH DESCRIPTION\nlibtrace.so is loaded into every process of a job by LD_PRELOAD.\n"
+           "In those that call MPI or NCCL it writes one trace file, which can be read at any time and survives\n"
+           "kill \\-9; all others it leaves alone.\nIt changes nothing that the program does.\n"
+           ".BR hpctop (1)\nshows what is in the files.\n.SH ENVIRONMENT\nAll optional.\n");
+    for (size_t i = 0; i < n; i++) {
+        char text[512];
+        bool has_default = variables[i].value[0];
+        snprintf(text, sizeof text, "%s%s%s", variables[i].help, has_default ? "; default " : "", variables[i].value);
+        print_entry(variables[i].name, text);
+    }
+    printf(".SH FILES\n");
+    print_entry("hpctop-<job id>/*.hpctop", "one trace file a rank");
+    print_entry("hpctop-<job id>/stacks.request",
+                "asks the running job for stacks; hpctop stacks makes and removes it");
+    printf(".SH SEE ALSO\n.BR hpctop (1),\n.BR hpctop\\-format (5)\n");
+    return tui_finish(TUI_EXIT_OK);
+}
+
+int tui_print_manual(const char *version)
 {
     const struct tui_command *command;
-    printf(".TH HPCTOP 1 \"\" \"hpctop %s\" \"\"\n.SH NAME\nhpctop \\- top for parallel jobs\n.SH SYNOPSIS\n", version);
-
+    print_title("HPCTOP", 1, version, "hpctop", "top for parallel jobs");
+    print_examples(own_examples);
+    printf(".SH SYNOPSIS\n");
     for (int i = 0; (command = tui_command(i)); i++) {
         fputs(".br\n.B hpctop ", stdout);
         print_text(i == 0 ? "" : command->name);
@@ -107,10 +153,7 @@ int tui_print_manual(const char *version, const struct tui_variable *variables, 
     for (int v = 0; v < TUI_VIEWS; v++)
         if (v != TUI_VIEW_HELP)
             print_view(tui_views[v]);
-    printf(".SH ENVIRONMENT\n.SS of libtrace.so\n");
-    for (size_t i = 0; i < n; i++)
-        print_entry(variables[i].name, variables[i].help);
-    printf(".SS of hpctop\n");
+    printf(".SH ENVIRONMENT\n");
     const struct tui_variable *row;
     for (int i = 0; (row = tui_own_variable(i)); i++)
         print_entry(row->name, row->help);
@@ -119,6 +162,6 @@ int tui_print_manual(const char *version, const struct tui_variable *variables, 
     print_entry("2", "input that cannot be read, or output that cannot be written");
     print_entry("64", "wrong usage");
     print_entry("1", "doctor: CMD would not be recorded");
-    printf(".PP\nrecord ends as its command does.\n");
+    printf(".PP\nrecord ends as its command does.\n.SH SEE ALSO\n.BR libtrace (7),\n.BR hpctop\\-format (5)\n");
     return tui_finish(TUI_EXIT_OK);
 }

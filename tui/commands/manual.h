@@ -15,7 +15,16 @@ const struct tui_variable *tui_own_variable(int i);
 /* Row i of the options of all commands, static; its type is the command.  NULL behind the last. */
 const struct tui_variable *tui_option(int i);
 
-/* Prints hpctop(1) as roff on stdout, with n environment variables of libtrace.so; returns the exit status. */
-int tui_print_manual(const char *version, const struct tui_variable *variables, size_t n);
+/* The version of hpctop, static. */
+const char *tui_version(void);
+/* The topics of hpctop help that are no commands, with blanks between; static. */
+const char *tui_help_topics(void);
+/* Prints completion for a shell, "bash", "zsh" or "fish"; returns the exit status. */
+int tui_print_completion(const char *shell);
+
+/* Prints hpctop(1) as roff on stdout; returns the exit status. */
+int tui_print_manual(const char *version);
+/* Prints libtrace(7) likewise, with n environment variables. */
+int tui_print_libtrace_manual(const char *version, const struct tui_variable *variables, size_t n);
 
 #endif

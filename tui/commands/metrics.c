@@ -1,5 +1,6 @@
 /* hpctop metrics [-o FILE] DIR..: a job's counters as OpenMetrics text. */
 #include "tui/commands/command.h"
+#include "tui/commands/nearest.h"
 #include "tui/output/openmetrics.h"
 #include "trace/session/session.h"
 
@@ -59,7 +60,7 @@ int tui_command_metrics(int argc, char **argv)
     opterr = 0;
     while ((option = getopt_long(argc, argv, "o:", names, NULL)) != -1) {
         if (option != 'o')
-            return tui_usage_error("metrics", "unknown option %s", argv[optind - 1]);
+            return tui_unknown_option("metrics", argv[optind - 1]);
         path = optarg;
     }
     if (optind == argc)

@@ -1,5 +1,6 @@
 /* hpctop record [-o DIR] [-n] -- CMD..: starts a command so that its ranks are recorded. */
 #include "tui/commands/command.h"
+#include "tui/commands/nearest.h"
 #include "tui/launch/record.h"
 
 #include "trace/util/text.h"
@@ -177,7 +178,7 @@ int tui_command_record(int argc, char **argv)
         if (option == ':')
             return tui_usage_error("record", "%s needs a folder", argv[optind - 1]);
         if (option == '?')
-            return tui_usage_error("record", "unknown option %s", argv[optind - 1]);
+            return tui_unknown_option("record", argv[optind - 1]);
         if (option == 'o')
             wanted = optarg;
         else

@@ -1,5 +1,6 @@
 /* hpctop stacks DIR..: asks the running ranks for their stacks and prints them, equal ones together. */
 #include "tui/commands/command.h"
+#include "tui/commands/nearest.h"
 
 #include "trace/job/bundle.h"
 #include "trace/job/stacks.h"
@@ -209,7 +210,7 @@ int tui_command_stacks(int argc, char **argv)
         else if (option == 'n')
             ask = false;
         else
-            return tui_usage_error("stacks", "unknown option %s", argv[optind - 1]);
+            return tui_unknown_option("stacks", argv[optind - 1]);
     }
     if (optind == argc)
         return tui_usage_error("stacks", "stacks needs a trace folder");

@@ -1,5 +1,6 @@
 /* hpctop verdict [--json] DIR..: whether a job is hung or slow, who, why, and where to look next. */
 #include "tui/commands/command.h"
+#include "tui/commands/nearest.h"
 #include "tui/sources/lines.h"
 #include "tui/output/report_json.h"
 #include "trace/util/numfmt.h"
@@ -97,7 +98,7 @@ int tui_command_verdict(int argc, char **argv)
                  (option == 'l' && !tui_parse_seconds(optarg, &sample_s)))
             return tui_usage_error("verdict", "%s is not a number of seconds", optarg);
         else if (option != 'h' && option != 'l')
-            return tui_usage_error("verdict", "unknown option %s", argv[optind - 1]);
+            return tui_unknown_option("verdict", argv[optind - 1]);
     }
     if (optind == argc)
         return tui_usage_error("verdict", "verdict needs a trace folder");

@@ -1,5 +1,6 @@
 /* hpctop [DIR..]: the screens. */
 #include "tui/commands/command.h"
+#include "tui/commands/nearest.h"
 #include "tui/app/loop.h"
 #include "tui/app/opening.h"
 #include "tui/views/views.h"
@@ -110,7 +111,7 @@ int tui_command_view(int argc, char **argv)
         else if (option == 's')
             options.script = optarg;
         else if (option != 'z')
-            return tui_usage_error("view", "unknown option %s", argv[optind - 1]);
+            return tui_unknown_option("view", argv[optind - 1]);
         else if (sscanf(optarg, "%dx%d", &options.cols, &options.rows) != 2)
             return tui_usage_error("view", "--size needs COLSxROWS, not %s", optarg);
     }

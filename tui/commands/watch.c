@@ -1,5 +1,6 @@
 /* hpctop watch [--json] [--every SECONDS] DIR..: one line at a time while a job runs. */
 #include "tui/commands/command.h"
+#include "tui/commands/nearest.h"
 #include "tui/output/json.h"
 #include "tui/output/watch_line.h"
 #include "tui/sources/lines.h"
@@ -65,7 +66,7 @@ int tui_command_watch(int argc, char **argv)
         if (option == 'j')
             json = true;
         else if (option != 'e')
-            return tui_usage_error("watch", "unknown option %s", argv[optind - 1]);
+            return tui_unknown_option("watch", argv[optind - 1]);
         else if (!tui_parse_seconds(optarg, &every_s))
             return tui_usage_error("watch", "%s is not a number of seconds", optarg);
     }

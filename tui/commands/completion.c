@@ -1,0 +1,148 @@
+/* hpctop help bash|zsh|fish: completion for these shells, made from the tables of the help. */
+#include "tui/commands/manual.h"
+#include "tui/commands/command.h"
+#include "tui/commands/nearest.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool takes_a_command(const struct tui_command *command)
+{
+    return strstr(command->arguments, "CMD..") != NULL;
+}
+
+/* Prints text between single quotes of a shell. */
+static void print_quoted(const char *text)
+{
+    putchar('\'');
+    for (; *text; text++)
+        if (*text == '\'')
+            fputs("'\\''", stdout);
+        else
+            putchar(*text);
+    putchar('\'');
+}
+
+/* ---- bash -------------------------------------------------------------------------------------------------------- */
+
+static void bash_option(void *none, const char *option, const char *help)
+{
+    (void)none;
+    (void)help;
+    printf(" %s", option);
+}
+
+static int print_bash(void)
+{
+    const struct tui_command *command;
+    printf("# hpctop %s: completion for bash\n_hpctop()\n{\n    local word=${COMP_WORDS[COMP_CWORD]} options= i\n"
+           "    COMPREPLY=()\n    case ${COMP_WORDS[1]} in\n",
+           tui_version());
+    for (int i = 1; (command = tui_command(i)); i++) {
+        printf("    %s) options='", command->name);
+        tui_each_option(command->name, bash_option, NULL);
+        printf("' ;;\n");
+    }
+    printf("    *) options='");
+    tui_each_option("view", bash_option, NULL);
+    printf(
+        "' ;;\n    esac\n    for ((i = 2; i < COMP_CWORD; i++)); do\n"
+        "        [[ ${COMP_WORDS[i]} == -- ]] && declare -F _command_offset >/dev/null && _command_offset $((i + 1)) "
+        "&& return\n    done\n    if [[ $word == -* ]]; then\n"
+        "        COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n    elif ((COMP_CWORD == 1)); then\n"
+        "        COMPREPLY=($(compgen -W '");
+    for (int i = 1; (command = tui_command(i)); i++)
+        printf(" %s", command->name);
+    printf("' -- \"$word\") $(compgen -d -- \"$word\"))\n    elif [[ ${COMP_WORDS[1]} == help ]]; then\n"
+           "        COMPREPLY=($(compgen -W '");
+    for (int i = 1; (command = tui_command(i)); i++)
+        printf(" %s", command->name);
+    printf(" %s' -- \"$word\"))\n    elif [[ ${COMP_WORDS[1]} == @(", tui_help_topics());
+    for (int i = 1, n = 0; (command = tui_command(i)); i++)
+        if (takes_a_command(command))
+            printf("%s%s", n++ ? "|" : "", command->name);
+    printf(") ]]; then\n        COMPREPLY=($(compgen -c -- \"$word\"))\n    else\n"
+           "        COMPREPLY=($(compgen -d -- \"$word\"))\n    fi\n}\n"
+           "complete -o filenames -F _hpctop hpctop\n");
+    return tui_finish(TUI_EXIT_OK);
+}
+
+/* ---- zsh --------------------------------------------------------------------------------------------------------- */
+
+static void zsh_option(void *none, const char *option, const char *help)
+{
+    (void)none;
+    char text[256];
+    snprintf(text, sizeof text, "%s:%s", option, help);
+    fputc(' ', stdout);
+    print_quoted(text);
+}
+
+static int print_zsh(void)
+{
+    const struct tui_command *command;
+    printf("#compdef hpctop\n# hpctop %s: completion for zsh\nlocal -a known flags topics\nlocal -i i\nknown=(",
+           tui_version());
+    for (int i = 1; (command = tui_command(i)); i++)
+        zsh_option(NULL, command->name, command->help);
+    printf(")\ntopics=(%s)\nflags=()\ncase $words[2] in\n", tui_help_topics());
+    for (int i = 1; (command = tui_command(i)); i++) {
+        printf("%s) flags=(", command->name);
+        tui_each_option(command->name, zsh_option, NULL);
+        printf(") ;;\n");
+    }
+    printf("*) flags=(");
+    tui_each_option("view", zsh_option, NULL);
+    printf(") ;;\nesac\nif [[ $PREFIX == -* ]]; then\n    _describe -o option flags\nelif (( CURRENT == 2 )); then\n"
+           "    _describe command known\n    _files -/\nelif [[ $words[2] == help ]]; then\n"
+           "    _describe command known\n    compadd -a topics\nelif [[ $words[2] == (");
+    for (int i = 1, n = 0; (command = tui_command(i)); i++)
+        if (takes_a_command(command))
+            printf("%s%s", n++ ? "|" : "", command->name);
+    printf(") ]]; then\n    (( i = ${words[(i)--]} ))\n    (( i = i < CURRENT ? i : 2 ))\n"
+           "    shift i words\n    (( CURRENT -= i ))\n    _normal\nelse\n    _files -/\nfi\n");
+    return tui_finish(TUI_EXIT_OK);
+}
+
+/* ---- fish -------------------------------------------------------------------------------------------------------- */
+
+/* `of`: the address of the name of its command; "": it is of hpctop without one. */
+static void fish_option(void *of, const char *option, const char *help)
+{
+    const char *command = *(const char **)of;
+    printf("complete -c hpctop -n '%s%s' %s %s", command[0] ? "__fish_seen_subcommand_from " : "__fish_use_subcommand",
+           command, option[1] == '-' ? "-l" : "-s", option + (option[1] == '-' ? 2 : 1));
+    if (help[0]) {
+        printf(" -d ");
+        print_quoted(help);
+    }
+    putchar('\n');
+}
+
+static int print_fish(void)
+{
+    const struct tui_command *command;
+    printf("# hpctop %s: completion for fish\ncomplete -c hpctop -f\n", tui_version());
+    for (int i = 1; (command = tui_command(i)); i++) {
+        printf("complete -c hpctop -n __fish_use_subcommand -a %s -d ", command->name);
+        print_quoted(command->help);
+        putchar('\n');
+        if (command->arguments[0] && strcmp(command->name, "help") != 0)
+            printf("complete -c hpctop -n '__fish_seen_subcommand_from %s' -a '(%s)'\n", command->name,
+                   takes_a_command(command) ? "__fish_complete_subcommand" : "__fish_complete_directories");
+    }
+    printf("complete -c hpctop -n __fish_use_subcommand -a '(__fish_complete_directories)'\n");
+    printf("complete -c hpctop -n '__fish_seen_subcommand_from help' -a '%s'\n", tui_help_topics());
+    for (int i = 1; (command = tui_command(i)); i++)
+        printf("complete -c hpctop -n '__fish_seen_subcommand_from help' -a %s\n", command->name);
+    for (int i = 0; (command = tui_command(i)); i++) {
+        const char *of = i ? command->name : "";
+        tui_each_option(command->name, fish_option, &of);
+    }
+    return tui_finish(TUI_EXIT_OK);
+}
+
+int tui_print_completion(const char *shell)
+{
+    return strcmp(shell, "bash") == 0 ? print_bash() : strcmp(shell, "zsh") == 0 ? print_zsh() : print_fish();
+}

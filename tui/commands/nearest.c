@@ -1,0 +1,110 @@
+/* "Did you mean": the word that is nearest to what was typed. */
+#include "tui/commands/nearest.h"
+
+#include "tui/commands/command.h"
+#include "tui/commands/manual.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST = 32 };
+
+/* How many letters must be changed, left out, put in or swapped with the next to make one word of the other. */
+static int distance(const char *a, const char *b)
+{
+    size_t n = strlen(a), m = strlen(b);
+    int row[MOST + 1][MOST + 1];
+    if (n > MOST || m > MOST)
+        return MOST;
+    for (size_t i = 0; i <= n; i++)
+        for (size_t j = 0; j <= m; j++) {
+            if (i == 0 || j == 0) {
+                row[i][j] = (int)(i + j);
+                continue;
+            }
+            int least = row[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            least = row[i - 1][j] + 1 < least ? row[i - 1][j] + 1 : least;
+            least = row[i][j - 1] + 1 < least ? row[i][j - 1] + 1 : least;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && row[i - 2][j - 2] + 1 < least)
+                least = row[i - 2][j - 2] + 1;
+            row[i][j] = least;
+        }
+    return row[n][m];
+}
+
+void tui_nearest_try(struct tui_nearest *nearest, const char *word)
+{
+    size_t length = strlen(word);
+    int most = length < 4 ? 1 : 2, far = distance(nearest->typed, word);
+    if (far <= most && far < (int)length && (!nearest->word[0] || far < nearest->distance)) {
+        nearest->distance = far;
+        memcpy(nearest->word, word, length + 1 < sizeof nearest->word ? length + 1 : 1);
+    }
+}
+
+/* ---- options and commands ------------------------------------------------------------------------------------------ */
+
+static const struct tui_variable options[] = {
+#define OPTION(command, written, help) {written, #command, "", help},
+#include "tui/commands/option.def"
+#undef OPTION
+};
+static const char *const commands[] = {
+#define COMMAND(name, function, arguments, help) #name,
+#include "tui/commands/command.def"
+#undef COMMAND
+};
+
+const struct tui_variable *tui_option(int i)
+{
+    return i >= 0 && i < (int)(sizeof options / sizeof *options) ? &options[i] : NULL;
+}
+
+/* Calls `take` with each option (-o, --output) that is named in a text, and with what it does. */
+static void each_in(const char *text, const char *help, tui_option_taker *take, void *context)
+{
+    for (const char *at = text; *at; at++) {
+        bool begins = *at == '-' && (at == text || strchr(" [|,", at[-1]));
+        size_t length = strspn(at, "abcdefghijklmnopqrstuvwxyz-");
+        if (!begins || length < 2 || strncmp(at, "-- ", 3) == 0)
+            continue;
+        char option[32];
+        snprintf(option, sizeof option, "%.*s", (int)length, at);
+        take(context, option, help);
+        at += length - 1;
+    }
+}
+
+void tui_each_option(const char *command, tui_option_taker *take, void *context)
+{
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (strcmp(options[i].type, command) == 0)
+            each_in(options[i].name, options[i].help, take, context);
+}
+
+static void try_option(void *nearest, const char *option, const char *help)
+{
+    (void)help;
+    tui_nearest_try(nearest, option);
+}
+
+int tui_unknown_option(const char *command, const char *typed)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(typed, "="), typed);
+    struct tui_nearest nearest = {.typed = name};
+    tui_each_option(command, try_option, &nearest);
+    if (nearest.word[0])
+        return tui_usage_error(command, "unknown option %s; did you mean %s?", typed, nearest.word);
+    return tui_usage_error(command, "unknown option %s", typed);
+}
+
+int tui_unknown_command(const char *typed)
+{
+    struct tui_nearest nearest = {.typed = typed};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        tui_nearest_try(&nearest, commands[i]);
+    if (!nearest.word[0])
+        return 0;
+    return tui_usage_error(NULL, "there is neither a command nor a folder %s; did you mean hpctop %s?", typed,
+                           nearest.word);
+}

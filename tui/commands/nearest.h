@@ -1,0 +1,25 @@
+/* "Did you mean": the word that is nearest to what was typed. */
+#ifndef TUI_NEAREST_H
+#define TUI_NEAREST_H
+
+struct tui_nearest {
+    const char *typed;
+    char word[33]; /* the nearest so far; "": none is near */
+    int distance;  /* letters that differ */
+};
+
+/* Takes a word if it is nearer than all before: two letters off at most, one of short words. */
+void tui_nearest_try(struct tui_nearest *nearest, const char *word);
+
+/* Takes an option of a command and what it does, "" where that stands nowhere. */
+typedef void tui_option_taker(void *context, const char *option, const char *help);
+/* Calls `take` with each option of a command, once. */
+void tui_each_option(const char *command, tui_option_taker *take, void *context);
+
+/* Prints that a command has no such option, and which may have been meant; returns TUI_EXIT_USAGE. */
+int tui_unknown_option(const char *command, const char *typed);
+/* Prints that there is no such command, and which may have been meant; returns TUI_EXIT_USAGE, or 0 where none is near, and
+ * nothing was printed. */
+int tui_unknown_command(const char *typed);
+
+#endif
