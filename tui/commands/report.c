@@ -1,6 +1,7 @@
-/* hpctop report [--json] [--from S] [--to S] [--ranks LIST] [--comm NAME]
+/* hpctop report [--json|--html] [-o FILE] [--from S] [--to S] [--ranks LIST] [--comm NAME]
  * [--call NAME] [--hang SECONDS] [-j N] DIR..: a page for a ticket, or the same numbers for scripts. */
 #include "tui/commands/command.h"
+#include "tui/commands/nearest.h"
 #include "tui/sources/node.h"
 #include "tui/output/report_json.h"
 
@@ -9,14 +10,18 @@
 #include "trace/report/report.h"
 #include "trace/session/session.h"
 #include "trace/verdict/verdict.h"
+#include "tui/output/page.h"
+#include <errno.h>
 #include <getopt.h>
 #include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What of the job is asked for, as it was typed; NULL: all. */
 struct wanted {
-    bool json;
+    bool json, html;
+    const char *output; /* NULL: stdout */
     double hang_s;
     unsigned workers; /* 0: as many as help */
     const char *from, *to, *ranks, *comm, *call;
@@ -68,8 +73,10 @@ static bool select_part(struct ana_job *job, const struct wanted *wanted, struct
 }
 
 /* Prints the report of a part of the job; false: out of memory. */
-static bool print_part(struct ana_job *job, const struct ana_selection *part, bool json)
+static bool print_part(struct ana_job *job, const struct ana_selection *part, const struct wanted *wanted, FILE *out)
 {
+    bool json = wanted->json, done = true;
+
     struct ana_summary summary;
     ana_job_advance(job, 0);
     if (ana_summarize(job, *part, &summary) != TRC_OK)
@@ -82,15 +89,40 @@ static bool print_part(struct ana_job *job, const struct ana_selection *part, bo
     }
     char *text = json ? tui_report_json(job, &summary) : NULL;
     bool utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-    if (text)
-        fputs(text, stdout);
-    if (!json) {
-        ana_report_text(job, &summary, utf8, stdout);
-        tui_node_report(job, utf8, stdout);
+    if (wanted->html) {
+        const struct ana_verdict *verdict = ana_of_all_time(part) ? ana_job_verdict(job) : NULL;
+        char healthy[512];
+        ana_headline(job, &summary, NULL, healthy, sizeof healthy);
+        done = tui_page_write(job, &summary, verdict, healthy, out);
+    } else if (json) {
+        done = text && fputs(text, out) >= 0;
+    } else {
+        ana_report_text(job, &summary, utf8, out);
+        tui_node_report(job, utf8, out);
     }
     ana_summary_free(&summary);
     free(text);
-    return text || !json;
+    return done;
+}
+
+/* Prints it to where it was asked for: a file is there whole or not at all.  Returns the exit status. */
+static int print_to(struct ana_job *job, const struct ana_selection *part, const struct wanted *wanted)
+{
+    char path[4096 + 8];
+    if (!wanted->output)
+        return print_part(job, part, wanted, stdout) ? tui_finish(TUI_EXIT_OK) : tui_input_error("out of memory");
+    snprintf(path, sizeof path, "%s.part", wanted->output);
+    FILE *out = fopen(path, "w");
+    if (!out)
+        return tui_input_error("cannot write %s: %s", path, strerror(errno));
+    errno = ENOMEM;
+    bool whole = print_part(job, part, wanted, out) && !ferror(out) && fflush(out) == 0;
+    int reason = errno;
+    if (fclose(out) == 0 && whole && rename(path, wanted->output) == 0)
+        return TUI_EXIT_OK;
+    reason = whole ? errno : reason;
+    unlink(path);
+    return tui_input_error("cannot write %s: %s", wanted->output, strerror(reason));
 }
 
 static int report(const char *const *folders, int n, const struct wanted *wanted)
@@ -108,10 +140,10 @@ static int report(const char *const *folders, int n, const struct wanted *wanted
     struct ana_selection part;
     uint8_t *ranks = calloc(ana_job_info(job).ranks + 1, 1);
     bool known = ranks && select_part(job, wanted, &part, ranks, error, sizeof error);
-    bool done = known && print_part(job, &part, wanted->json);
+    int status = known ? print_to(job, &part, wanted) : tui_input_error("%s", error);
     free(ranks);
     ana_job_close(job);
-    return done ? tui_finish(TUI_EXIT_OK) : tui_input_error("%s", known ? "out of memory" : error);
+    return status;
 }
 
 int tui_report(const char *const *folders, int n, bool json, double hang_s)
@@ -148,14 +180,20 @@ int tui_command_report(int argc, char **argv)
                                           {"comm", required_argument, NULL, 'c'},
                                           {"call", required_argument, NULL, 'n'},
                                           {"workers", required_argument, NULL, 'j'},
+                                          {"html", no_argument, NULL, 'H'},
+                                          {"output", required_argument, NULL, 'o'},
                                           {0}};
     struct wanted wanted = {.hang_s = TUI_HANG_S};
     int option;
     optind = 1;
     opterr = 0;
-    while ((option = getopt_long(argc, argv, "j:", names, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "j:o:", names, NULL)) != -1) {
         if (option == 'J')
             wanted.json = true;
+        else if (option == 'H')
+            wanted.html = true;
+        else if (option == 'o')
+            wanted.output = optarg;
         else if (option == 'f')
             wanted.from = optarg;
         else if (option == 't')
@@ -171,9 +209,9 @@ int tui_command_report(int argc, char **argv)
         else if (option == 'h' && !tui_parse_seconds(optarg, &wanted.hang_s))
             return tui_usage_error("report", "%s is not a number of seconds", optarg);
         else if (option != 'h' && option != 'j')
-            return tui_usage_error("report", "unknown option %s", argv[optind - 1]);
+            return tui_unknown_option("report", argv[optind - 1]);
     }
-    const char *wrong = wrong_text(&wanted);
+    const char *wrong = wanted.json && wanted.html ? "--json and --html are two reports" : wrong_text(&wanted);
     if (wrong)
         return tui_usage_error("report", "%s", wrong);
     if (optind == argc)

@@ -269,7 +269,7 @@ static void add_networks(cJSON *root, const struct ana_summary *s)
     }
 }
 
-char *tui_report_json(const struct ana_job *job, const struct ana_summary *s)
+cJSON *tui_report_tree(const struct ana_job *job, const struct ana_summary *s)
 {
     struct ana_whole whole = ana_whole_of(job, s, NULL);
     cJSON *root = tui_json_document();
@@ -305,7 +305,13 @@ char *tui_report_json(const struct ana_job *job, const struct ana_summary *s)
     tui_json_real(e, "communication", s->efficiency.communication);
     tui_json_real(e, "serialisation", s->efficiency.serialisation);
     tui_json_real(e, "transfer", s->efficiency.transfer);
-    return print_object(root);
+    return root;
+}
+
+char *tui_report_json(const struct ana_job *job, const struct ana_summary *s)
+{
+    cJSON *root = tui_report_tree(job, s);
+    return root ? print_object(root) : NULL;
 }
 
 /* "SENT_FEWER" as "sent-fewer". */
@@ -343,7 +349,7 @@ static void add_fact(cJSON *to, const struct ana_job *job, const struct ana_verd
     cJSON_AddItemToArray(to, one);
 }
 
-char *tui_verdict_json(const struct ana_job *job, const struct ana_verdict *v, const char *summary)
+cJSON *tui_verdict_tree(const struct ana_job *job, const struct ana_verdict *v, const char *summary)
 {
     cJSON *root = tui_json_document();
     if (!root)
@@ -381,5 +387,11 @@ char *tui_verdict_json(const struct ana_job *job, const struct ana_verdict *v, c
         cJSON_AddItemToArray(part, cJSON_CreateString(v->divergence[i]));
     tui_json_text(root, "next", v->next[0] ? v->next : NULL);
     tui_json_text(root, "confidence", v->state == ANA_VERDICT_HEALTHY ? NULL : ana_confidence_name(v->confidence));
-    return print_object(root);
+    return root;
+}
+
+char *tui_verdict_json(const struct ana_job *job, const struct ana_verdict *v, const char *summary)
+{
+    cJSON *root = tui_verdict_tree(job, v, summary);
+    return root ? print_object(root) : NULL;
 }
