@@ -1,0 +1,110 @@
+# timeout: 300
+"""A site that records every job: two lines in the slurm.conf of a real Slurm, and `hpctop jobs` has a row a job with a true
+verdict; jobs without MPI, and such as do not want it, leave nothing."""
+import json
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+import time
+
+from common import HPCTOP, TOP, check, end, run, skip_all, wait_for, workload
+from slurm_cluster import HERE, cluster
+
+SITE = os.path.join(HERE, "site")
+DB = os.path.join(SITE, "jobs.db")
+PREFIX = os.path.join(HERE, "opt")
+
+
+def jobs(*more):
+    done = run([HPCTOP, "jobs", "--db", DB, "--json", *more])
+    return {job["id"]: job for job in json.loads(done.out)["jobs"]} if done.code == 0 else {}
+
+
+def submit(script, *more):
+    done = run(["sbatch", "--parsable", "-n4", "-N2", "-o", "/dev/null", *more, "--wrap", script])
+    return done.out.strip()
+
+
+def ended(job):
+    return run(["squeue", "-h", "-j", job]).out.strip() == ""
+
+
+def of_slurm():
+    made = run(["make", "-s", "-C", TOP, "install", "DESTDIR=", "PREFIX=" + PREFIX])
+    os.mkdir(SITE)
+    for name in ("LD_PRELOAD", "HPCTOP_DIR"):
+        os.environ.pop(name, None)
+    slurm = PREFIX + "/share/hpctop/slurm/"
+    with open(slurm + "site", "w") as f:
+        f.write(SITE + "\n")
+    if not check("the site is set up", made.code == 0 and cluster("TaskProlog=" + slurm + "task-prolog", "EpilogSlurmctld=" + slurm + "epilog"), made):
+        return
+    pmix = run(["srun", "--mpi=list"])
+    if "pmix" not in pmix.out + pmix.err:
+        skip_all("this Slurm has no plugin for PMIx")
+    srun = "srun --mpi=pmix "
+    ring, planted, stuck = (workload(name) for name in ("ring", "planted", "hang_recv"))
+    well = submit(srun + ring)
+    late = submit(srun + "-n3 " + planted + " one")
+    plain = submit("srun hostname; exit 3")
+    own = submit("export HPCTOP_DISABLE=1; " + srun + ring)
+    hung = submit(srun + stuck)
+    if not check("jobs are taken", all((well, late, plain, own, hung)), (well, late, plain, own, hung)):
+        return
+    check("jobs end", wait_for(lambda: all(ended(job) for job in (well, late, plain, own))))
+    check("the one that hangs is recorded while it runs", wait_for(lambda: len(os.listdir(os.path.join(SITE, hung))) == 4
+                                                                   if os.path.isdir(os.path.join(SITE, hung)) else False))
+    time.sleep(3)
+    run(["scancel", hung])
+    check("a row for each that was recorded", wait_for(lambda: set(jobs()) == {well, late, hung}, 90), (sorted(jobs()), well, late, hung))
+    rows = jobs()
+    if set(rows) != {well, late, hung}:
+        return
+    check("one that ended well", rows[well]["verdict"] in ("healthy", "slow") and rows[well]["state"] == "finished" and rows[well]["ranks"] == 4 and
+          rows[well]["nodes"] == 2, rows[well])
+    check("one that was late", "rank 1" in rows[late]["answer"] and rows[late]["saves_s"] > 0.3, rows[late])
+    check("one that hung and was cancelled", rows[hung]["verdict"] in ("hung", "aborted") and rows[hung]["state"] != "finished", rows[hung])
+    for job, row in rows.items():
+        with open(row["page"], encoding="utf-8") as f:
+            page = f.read()
+        check("the page of %s says the same" % row["verdict"], json.dumps(row["answer"])[1:-1].replace("<", "\\u003c").replace(">", "\\u003e") in page, row["page"])
+        size = max(os.path.getsize(os.path.join(row["folder"], name)) for name in os.listdir(row["folder"]) if name.endswith(".hpctop"))
+        check("at most 8 MB a rank", size <= 8 << 20, size)
+    check("jobs without MPI leave nothing", not any(os.path.exists(os.path.join(SITE, job)) for job in (plain, own)), os.listdir(SITE))
+    check("what went wrong", set(jobs("--trouble")) == {job for job, row in rows.items() if row["verdict"] != "healthy"})
+    text = run([HPCTOP, "jobs", "--db", DB])
+    listed = re.findall(r"^\d{4}-\S+ \S+ (\d+) ", text.out, re.M)
+    check("as text", text.code == 0 and sorted(listed) == sorted(rows), text)
+
+
+def by_hand():
+    """The list by itself: many at once, again, hostile, read-only, not there."""
+    made = run([sys.executable, "-c", "pass"])
+    folders = []
+    for i in range(8):
+        made = run([os.path.join(os.environ["BUILD"], "tests/many/many"), "--ranks", "3", "--hosts", "1", "--rounds", "5", "many%d" % i])
+        folders.append("many%d" % i)
+    at_once = [subprocess.Popen([HPCTOP, "jobs", "--db", "list.db", "--add", folder], stderr=subprocess.PIPE) for folder in folders]
+    codes = [(p.wait(), p.stderr.read()) for p in at_once]
+    listed = json.loads(run([HPCTOP, "jobs", "--db", "list.db", "--json"]).out)["jobs"]
+    check("eight at once", made.code == 0 and all(code == 0 for code, _ in codes) and len(listed) == 8, codes)
+    again = run([HPCTOP, "jobs", "--db", "list.db", "--add", "nothere", *folders])
+    listed = json.loads(run([HPCTOP, "jobs", "--db", "list.db", "--json"]).out)["jobs"]
+    check("one that is not there does not keep the others out", again.code == 2 and again.err.count("\n") == 1 and len(listed) == 8, again)
+    with sqlite3.connect("list.db") as db:
+        db.execute("UPDATE jobs SET answer = ?, user = 'eve' WHERE folder LIKE '%many3'", ("\x1b]0;evil\x07\u202e",))
+    text = run([HPCTOP, "jobs", "--db", "list.db"])
+    check("hostile text is cleaned", text.code == 0 and "\x1b" not in text.out and "\u202e" not in text.out and "evil" in text.out, text)
+    check("by user", len(json.loads(run([HPCTOP, "jobs", "--db", "list.db", "--json", "--user", "eve"]).out)["jobs"]) == 1)
+    check("since when", len(json.loads(run([HPCTOP, "jobs", "--db", "list.db", "--json", "--since", "0"]).out)["jobs"]) == 0)
+    for line, code in ((["--db", "no.db"], 2), (["--add"], 64), (["--since", "x"], 64), (["here"], 64), (["--trubel"], 64),
+                       (["--db", "/nowhere/x.db", "--add", "many0"], 2), (["--db", "many0/report.html"], 2)):
+        done = run([HPCTOP, "jobs"] + line)
+        check("jobs %s" % " ".join(line), done.code == code and done.err.count("\n") == 1, done)
+
+
+by_hand()
+of_slurm()
+end()

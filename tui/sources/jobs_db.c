@@ -1,0 +1,191 @@
+#include "tui/sources/jobs_db.h"
+#include "trace/util/text.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WAIT_MS 30000 /* for others who write */
+
+/* What is used of SQLite, by its own names. */
+enum { OK = 0, ROW = 100, DONE = 101, OPEN_READ = 1, OPEN_WRITE = 2, OPEN_MAKE = 4 };
+typedef void destructor(void *);
+#define FUNCTIONS(F)                                                                                                   \
+    F(int, open_v2, (const char *path, void **db, int flags, const char *vfs))                                         \
+    F(int, close, (void *db))                                                                                          \
+    F(int, busy_timeout, (void *db, int ms))                                                                           \
+    F(int, exec, (void *db, const char *sql, void *callback, void *context, char **error))                             \
+    F(const char *, errmsg, (void *db))                                                                                \
+    F(int, prepare_v2, (void *db, const char *sql, int bytes, void **statement, const char **tail))                    \
+    F(int, bind_text, (void *statement, int column, const char *text, int bytes, destructor *destroy))                 \
+    F(int, bind_int64, (void *statement, int column, int64_t value))                                                   \
+    F(int, bind_double, (void *statement, int column, double value))                                                   \
+    F(int, step, (void *statement))                                                                                    \
+    F(int, finalize, (void *statement))                                                                                \
+    F(const unsigned char *, column_text, (void *statement, int column))                                               \
+    F(int64_t, column_int64, (void *statement, int column))                                                            \
+    F(double, column_double, (void *statement, int column))                                                            \
+    F(int, column_type, (void *statement, int column))
+
+struct tui_jobs_db {
+    void *library, *db;
+#define F(type, name, parameters) type(*name) parameters;
+    FUNCTIONS(F)
+#undef F
+};
+
+/* The columns, in their order: of texts, whole numbers and reals. */
+enum column_kind { TEXT, WHOLE, REAL };
+struct column {
+    const char *name;
+    enum column_kind kind;
+    size_t offset, size;
+};
+#define COLUMN(name, kind)                                                                                             \
+    {                                                                                                                  \
+#name, kind, offsetof(struct tui_job_row, name), sizeof((struct tui_job_row *)NULL)->name                      \
+    }
+static const struct column columns[] = {
+    COLUMN(folder, TEXT),    COLUMN(page, TEXT),       COLUMN(id, TEXT),      COLUMN(name, TEXT),
+    COLUMN(user, TEXT),      COLUMN(state, TEXT),      COLUMN(verdict, TEXT), COLUMN(class, TEXT),
+    COLUMN(answer, TEXT),    COLUMN(begin_s, WHOLE),   COLUMN(ranks, WHOLE),  COLUMN(nodes, WHOLE),
+    COLUMN(elapsed_s, REAL), COLUMN(efficiency, REAL), COLUMN(saves_s, REAL),
+};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+static const char *const tables =
+    "CREATE TABLE IF NOT EXISTS jobs (folder TEXT PRIMARY KEY, page TEXT, id TEXT, name TEXT, user TEXT, state TEXT, "
+    "verdict TEXT, class TEXT, answer TEXT, begin_s INTEGER, ranks INTEGER, nodes INTEGER, elapsed_s REAL, "
+    "efficiency REAL, saves_s REAL); CREATE INDEX IF NOT EXISTS by_begin ON jobs (begin_s);";
+
+static bool find_functions(struct tui_jobs_db *db)
+{
+    db->library = dlopen("libsqlite3.so.0", RTLD_NOW | RTLD_LOCAL);
+    bool found = db->library != NULL;
+#define F(type, name, parameters)                                                                                      \
+    {                                                                                                                  \
+        void *at = found ? dlsym(db->library, "sqlite3_" #name) : NULL;                                                \
+        memcpy(&db->name, &at, sizeof at);                                                                             \
+        found = at != NULL;                                                                                            \
+    }
+    FUNCTIONS(F)
+#undef F
+    return found;
+}
+
+struct tui_jobs_db *tui_jobs_open(const char *path, bool make, char *error, size_t error_size)
+{
+    struct tui_jobs_db *db = calloc(1, sizeof *db);
+    if (!db || !find_functions(db)) {
+        snprintf(error, error_size, "%s",
+                 db ? "libsqlite3.so.0 is not here; its package is libsqlite3-0 or sqlite-libs" : "out of memory");
+        tui_jobs_close(db);
+        return NULL;
+    }
+    if (db->open_v2(path, &db->db, make ? OPEN_WRITE | OPEN_MAKE : OPEN_READ, NULL) == OK &&
+        db->busy_timeout(db->db, WAIT_MS) == OK && (!make || db->exec(db->db, tables, NULL, NULL, NULL) == OK))
+        return db;
+    snprintf(error, error_size, "%s: %s", path, db->db ? db->errmsg(db->db) : "out of memory");
+    tui_jobs_close(db);
+    return NULL;
+}
+
+void tui_jobs_close(struct tui_jobs_db *db)
+{
+    if (!db)
+        return;
+    if (db->db)
+        db->close(db->db);
+    if (db->library)
+        dlclose(db->library);
+    free(db);
+}
+
+static bool say_error(struct tui_jobs_db *db, char *error, size_t error_size)
+{
+    snprintf(error, error_size, "%s", db->errmsg(db->db));
+    return false;
+}
+
+static void bind_column(struct tui_jobs_db *db, void *statement, int c, const struct tui_job_row *row)
+{
+    const char *at = (const char *)row + columns[c].offset;
+    int64_t whole;
+    double real;
+    switch (columns[c].kind) {
+    case TEXT:
+        db->bind_text(statement, c + 1, at, -1, NULL);
+        break;
+    case WHOLE:
+        memcpy(&whole, at, sizeof whole);
+        db->bind_int64(statement, c + 1, whole);
+        break;
+    case REAL:
+        memcpy(&real, at, sizeof real);
+        if (!isnan(real)) /* else it stays null */
+            db->bind_double(statement, c + 1, real);
+    }
+}
+
+bool tui_jobs_put(struct tui_jobs_db *db, const struct tui_job_row *row, char *error, size_t error_size)
+{
+    void *statement = NULL;
+    if (db->prepare_v2(db->db, "INSERT OR REPLACE INTO jobs VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", -1, &statement,
+                       NULL) != OK)
+        return say_error(db, error, error_size);
+    for (int c = 0; c < COLUMNS; c++)
+        bind_column(db, statement, c, row);
+    bool done = db->step(statement) == DONE || say_error(db, error, error_size);
+    db->finalize(statement);
+    return done;
+}
+
+static void read_column(struct tui_jobs_db *db, void *statement, int c, struct tui_job_row *row)
+{
+    char *at = (char *)row + columns[c].offset;
+    int64_t whole = db->column_int64(statement, c);
+    const unsigned char *text;
+    switch (columns[c].kind) {
+    case TEXT:
+        text = db->column_text(statement, c);
+        snprintf(at, columns[c].size, "%s", text ? (const char *)text : "");
+        trc_clean_text(at); /* it will be printed, and others may have written it */
+        break;
+    case WHOLE:
+        memcpy(at, &whole, sizeof whole);
+        break;
+    case REAL:
+        memcpy(at, &(double){db->column_type(statement, c) == 5 ? NAN : db->column_double(statement, c)},
+               sizeof(double));
+    }
+}
+
+bool tui_jobs_each(struct tui_jobs_db *db, const struct tui_jobs_wanted *wanted,
+                   void (*take)(void *context, const struct tui_job_row *row), void *context, char *error,
+                   size_t error_size)
+{
+    void *statement = NULL;
+    if (db->prepare_v2(db->db,
+                       "SELECT * FROM jobs WHERE begin_s >= ?1 AND (?2 IS NULL OR user = ?2) AND "
+                       "(NOT ?3 OR verdict <> 'healthy') ORDER BY begin_s DESC, folder LIMIT ?4",
+                       -1, &statement, NULL) != OK)
+        return say_error(db, error, error_size);
+    db->bind_int64(statement, 1, wanted->since_s);
+    if (wanted->user)
+        db->bind_text(statement, 2, wanted->user, -1, NULL);
+    db->bind_int64(statement, 3, wanted->trouble);
+    db->bind_int64(statement, 4, wanted->most);
+    int status;
+    while ((status = db->step(statement)) == ROW) {
+        struct tui_job_row row;
+        for (int c = 0; c < COLUMNS; c++)
+            read_column(db, statement, c, &row);
+        take(context, &row);
+    }
+    bool done = status == DONE || say_error(db, error, error_size);
+    db->finalize(statement);
+    return done;
+}
