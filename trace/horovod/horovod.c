@@ -434,6 +434,7 @@ const struct ana_hvd *ana_job_horovod(const struct ana_job *job)
         if (!alive && state->seen.set[i].pending == 0)
             hvd_end_step(&state->seen.set[i], &state->work[i]);
         look_at_set(job, &state->seen, &state->seen.set[i], &state->work[i]);
+        hvd_find_usual(&state->seen.set[i]);
     }
     return &state->seen;
 }

@@ -38,6 +38,7 @@ const char *ana_hvd_op_name(enum ana_hvd_op op);
 enum ana_hvd_submitted { ANA_HVD_NO, ANA_HVD_YES, ANA_HVD_UNKNOWN, ANA_HVD_JOINED /* needs not */ };
 
 #define ANA_HVD_NEVER INT64_MIN
+#define ANA_HVD_SLOW  10u /* steps of a set */
 
 /* A tensor of one process set. */
 struct ana_hvd_tensor {
@@ -133,12 +134,22 @@ struct ana_hvd_rank {
 
 /* Tensors that were agreed on, each once, from the first rank's submission on: a training step, as a rule. */
 struct ana_hvd_step {
+    uint64_t number; /* from 1 */
     uint64_t first_cycle, end_cycle;
+    int64_t from_ns; /* the end of the step before; of the first its begin: so long it took, computing included */
     int64_t begin_ns, end_ns;
     uint32_t tensors;
     uint32_t last_rank; /* of the set; UINT32_MAX: two came last in the same cycle */
     double cycles, ms;  /* that it came after the first */
 };
+
+/* What steps usually take: medians of those that are kept, in ns; NAN: there are none. */
+struct ana_hvd_usual {
+    double all, before,
+        late; /* a step; until its first tensor is submitted; what its last rank comes after the first */
+};
+/* What took longer than usual in a step, most of all. */
+enum ana_hvd_differs { ANA_HVD_NOTHING, ANA_HVD_LATE, ANA_HVD_BEFORE };
 
 enum ana_hvd_library { ANA_HVD_NONE, ANA_HVD_MPI, ANA_HVD_NCCL, ANA_HVD_NOT_MPI };
 
@@ -158,6 +169,9 @@ struct ana_hvd_set {
     uint64_t steps;
     size_t kept_steps;               /* the newest of them */
     const struct ana_hvd_step *step; /* oldest first */
+    struct ana_hvd_usual usual;
+    size_t slow_steps; /* of all steps those that took longest, longest first */
+    struct ana_hvd_step slow[ANA_HVD_SLOW];
     enum ana_hvd_library library; /* NCCL: inferred from the 128 bytes that name a communicator; NOT_MPI: agreed tensors
                                      and no operation by MPI */
     bool names_lost;              /* the oldest items were recycled: not every bit has a name */
@@ -178,5 +192,10 @@ struct ana_hvd {
 /* What is known of Horovod in this job.  The first call reads the files from their begin, each later one what was added
  * since the last ana_job_refresh.  Never NULL; owned by the job, valid until the next call. */
 const struct ana_hvd *ana_job_horovod(const struct ana_job *job);
+/* What differed in a step, if it explains a fifth of what that took too long. */
+enum ana_hvd_differs ana_hvd_step_differs(const struct ana_hvd_set *set, const struct ana_hvd_step *step);
+/* Writes "step 14 took 3.1 x: rank 3 came 42 ms after the first, usually 2 ms". */
+void ana_hvd_step_words(const struct ana_job *job, const struct ana_hvd_set *set, const struct ana_hvd_step *step,
+                        char *out, size_t size);
 
 #endif

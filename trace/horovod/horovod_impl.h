@@ -59,6 +59,7 @@ struct hvd_work {
     uint32_t batch;            /* tensors agreed on in the batch under way */
     uint64_t batch_first, batch_end;
     int64_t batch_begin_ns, batch_end_ns;
+    int64_t ended_ns; /* the step before */
     uint64_t nccl_names, by_mpi;
     uint64_t sample_cycles;
     int64_t sample_ns;
@@ -112,6 +113,10 @@ bool hvd_agree(struct ana_hvd_set *set, struct hvd_work *work, int32_t tensor, u
                const struct ana_hvd_entry *refused);
 /* refusal.c: keeps that a tensor was refused, before its submitters are forgotten. */
 void hvd_refuse(struct ana_hvd_set *set, size_t tensor, uint64_t cycle, int64_t ns, const struct ana_hvd_entry *entry);
+/* Keeps a step if it is one of the longest (steps.c). */
+void hvd_keep_slow(struct ana_hvd_set *set, const struct ana_hvd_step *step);
+/* Finds what steps usually take (steps.c). */
+void hvd_find_usual(struct ana_hvd_set *set);
 /* Ends the step under way, if any tensor was agreed on in it. */
 void hvd_end_step(struct ana_hvd_set *set, struct hvd_work *work);
 

@@ -219,7 +219,10 @@ void hvd_end_step(struct ana_hvd_set *set, struct hvd_work *work)
             second = m;
     struct hvd_member *late = &work->member[last];
     bool told = second != SIZE_MAX && late->late_cycles > work->member[second].late_cycles;
-    struct ana_hvd_step step = {.first_cycle = work->batch_first,
+    int64_t from_ns = set->steps ? work->ended_ns : work->batch_begin_ns;
+    struct ana_hvd_step step = {.number = set->steps + 1,
+                                .first_cycle = work->batch_first,
+                                .from_ns = from_ns,
                                 .end_cycle = work->batch_end,
                                 .begin_ns = work->batch_begin_ns,
                                 .end_ns = work->batch_end_ns,
@@ -227,6 +230,8 @@ void hvd_end_step(struct ana_hvd_set *set, struct hvd_work *work)
                                 .last_rank = told ? (uint32_t)last : UINT32_MAX,
                                 .cycles = late->late_cycles,
                                 .ms = late->late_ms};
+    work->ended_ns = work->batch_end_ns;
+    hvd_keep_slow(set, &step);
     size_t place = set->steps % HVD_STEPS;
     if (work->step)
         work->step[place] = work->step[place + HVD_STEPS] = step;

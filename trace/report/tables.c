@@ -1,4 +1,5 @@
 /* The report's tables of ranks, calls, collectives, waits, segments, messages and places. */
+#include "trace/horovod/horovod.h"
 #include "trace/report/page.h"
 #include "trace/util/trouble.h"
 #include "trace/verdict/verdict.h"
@@ -317,6 +318,29 @@ static void put_iterations(struct ana_page *p)
                           ana_spoken(median, sizeof median, of->loop[i].median_ns));
 }
 
+/* Of each of Horovod's process sets: how many steps, how long, and what differed in the slowest. */
+static void put_steps(struct ana_page *p)
+{
+    char words[400], median[ANA_TEXT];
+    const struct ana_hvd *hvd = ana_job_horovod(p->job);
+    for (size_t i = 0, shown = 0; i < hvd->sets; i++) {
+        const struct ana_hvd_set *set = &hvd->set[i];
+        if (set->steps < 2)
+            continue;
+        if (shown++ == 0)
+            fprintf(p->out, "\nSTEPS\n");
+        ana_page_line(p, "%" PRIu64 " steps of Horovod's process set %zu, median %s", set->steps, i,
+                      ana_spoken(median, sizeof median, set->usual.all));
+        for (size_t k = 0; k < set->slow_steps && k < FEW; k++) {
+            const struct ana_hvd_step *slow = &set->slow[k];
+            if ((double)(slow->end_ns - slow->from_ns) < SLOW_ITERATION * set->usual.all)
+                break;
+            ana_hvd_step_words(p->job, set, slow, words, sizeof words);
+            ana_page_line(p, "%s", words);
+        }
+    }
+}
+
 /* ---- places ----------------------------------------------------------------------------------------------------- */
 
 /* The source line, else the function, the module or the address. */
@@ -358,6 +382,7 @@ void ana_page_summary(struct ana_page *p)
     put_regions(p);
     put_prices(p);
     put_iterations(p);
+    put_steps(p);
     put_messages(p);
     put_sizes(p);
     put_files(p);

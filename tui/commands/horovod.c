@@ -59,7 +59,9 @@ static void print_set(const struct ana_job *job, const struct ana_hvd_set *set, 
     tui_hvd_set_line(set, number, false, line, sizeof line);
     puts(line);
     tui_hvd_data_line(set, false, line, sizeof line);
-    printf("%s\n\n", line);
+    printf("%s\n", line);
+    tui_hvd_steps_line(job, set, false, line, sizeof line);
+    printf("%s%s\n", line, line[0] ? "\n" : "");
     printf("  rank    cycles  now in          last in  late, mean        negotiating  operating\n");
     for (size_t m = 0; m < set->ranks; m++) {
         const struct ana_hvd_rank *r = &set->rank[m];

@@ -1,4 +1,5 @@
 #include "tui/output/horovod_words.h"
+#include "trace/util/trouble.h"
 
 #include "trace/util/numfmt.h"
 #include <math.h>
@@ -87,4 +88,18 @@ void tui_hvd_data_line(const struct ana_hvd_set *set, bool utf8, char *out, size
         snprintf(out + n, size - (size_t)n, "; %s, %s a rank while it runs",
                  ana_number(volume, sizeof volume, ANA_BYTES, (double)bytes, utf8),
                  ana_number(bandwidth, sizeof bandwidth, ANA_BYTES_PER_S, tui_hvd_bandwidth(bytes, busy), utf8));
+}
+
+void tui_hvd_steps_line(const struct ana_job *job, const struct ana_hvd_set *set, bool utf8, char *out, size_t size)
+{
+    char words[300], median[ANA_TEXT];
+    out[0] = 0;
+    if (set->steps < 2)
+        return;
+    const struct ana_hvd_step *slow = &set->slow[0];
+    int n = snprintf(out, size, "steps: median %s", ana_number(median, sizeof median, ANA_NS, set->usual.all, utf8));
+    if ((double)(slow->end_ns - slow->from_ns) < SLOW_ITERATION * set->usual.all || n < 0 || (size_t)n >= size)
+        return;
+    ana_hvd_step_words(job, set, slow, words, sizeof words);
+    snprintf(out + n, size - (size_t)n, "; %s", words);
 }

@@ -44,6 +44,9 @@ void tui_hvd_set_line(const struct ana_hvd_set *set, size_t number, bool utf8, c
 /* Writes a line about the library that carried a set's data, and how much that was.  `utf8` as in tui_hvd_set_line. */
 void tui_hvd_data_line(const struct ana_hvd_set *set, bool utf8, char *out, size_t size);
 
+/* Writes a line about a set's steps: how long, and which took longest and why; "" if there are less than two. */
+void tui_hvd_steps_line(const struct ana_job *job, const struct ana_hvd_set *set, bool utf8, char *out, size_t size);
+
 /* Bytes a second of a rank while it is in data operations; NAN if it was in none. */
 double tui_hvd_bandwidth(uint64_t bytes, int64_t ns);
 

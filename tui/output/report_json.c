@@ -294,6 +294,7 @@ cJSON *tui_report_tree(const struct ana_job *job, const struct ana_summary *s)
     add_regions(root, job, s, &whole);
     add_prices(root, job, s, &whole);
     add_iterations(root, job, &s->iterations);
+    tui_steps_json(root, job);
     add_files(root, s, &whole);
     add_networks(root, s);
     add_clocks(root, &whole);

@@ -24,6 +24,9 @@ cJSON *tui_verdict_tree(const struct ana_job *job, const struct ana_verdict *ver
 /* Prints what this machine says of its GPUs as lines of the report; waits for that about a second. */
 void tui_node_report(const struct ana_job *job, bool utf8, FILE *out);
 
+/* Adds Horovod's steps as the key "steps". */
+void tui_steps_json(cJSON *root, const struct ana_job *job);
+
 /* Adds what this machine says of its GPUs as the keys node_gpus and nccl_ras; waits for that about a second. */
 void tui_node_json(cJSON *root, const struct ana_job *job);
 

@@ -204,7 +204,7 @@ static size_t count_cells(int width)
 
 static void draw_horovod(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
-    enum { HEAD = 2 };
+    enum { HEAD = 3 };
     struct tui_table *table = &app->table[TUI_VIEW_HOROVOD];
     if (!has_sets(app)) {
         tui_put(grid, rect, 1, 0, TUI_STYLE_DIM, TUI_HVD_NONE);
@@ -213,11 +213,13 @@ static void draw_horovod(struct tui_app *app, struct tui_grid *grid, struct tui_
     size_t row = tui_table_row(table), s = 0;
     const struct ana_hvd_tensor *t = row == SIZE_MAX ? NULL : find_tensor(app, row, &s);
     const struct ana_hvd_set *set = &app->horovod->set[s];
-    char line[256];
+    char line[400];
     tui_hvd_set_line(set, s, true, line, sizeof line);
     tui_put(grid, rect, 1, 0, TUI_STYLE_NORMAL, line);
     tui_hvd_data_line(set, true, line, sizeof line);
     tui_put(grid, rect, 1, 1, TUI_STYLE_NORMAL, line);
+    tui_hvd_steps_line(app->job, set, true, line, sizeof line);
+    tui_put(grid, rect, 1, 2, TUI_STYLE_NORMAL, line);
     own(app)->cells = count_cells(rect.w);
     /* The lower part has a title and a line a rank, the table a line a tensor.  If both do not fit, each gets half. */
     int room = rect.h - HEAD - 2, below = (int)(set->ranks < 999 ? set->ranks : 999) + 1, want = (int)table->count + 1;

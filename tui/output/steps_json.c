@@ -1,0 +1,41 @@
+/* Horovod's steps in hpctop report --json. */
+#include "trace/horovod/horovod.h"
+#include "tui/output/json.h"
+#include "tui/output/report_json.h"
+
+#include <math.h>
+
+static void add_slow(cJSON *list, const struct ana_job *job, const struct ana_hvd_set *set,
+                     const struct ana_hvd_step *step)
+{
+    static const char *const differs[] = {NULL, "late", "before"};
+    cJSON *row = cJSON_CreateObject();
+    size_t index = step->last_rank == UINT32_MAX ? SIZE_MAX : set->rank[step->last_rank].index;
+    tui_json_integer(row, "index", step->number);
+    tui_json_ns(row, "at_s", step->from_ns);
+    tui_json_ns(row, "seconds", step->end_ns - step->from_ns);
+    tui_json_ns(row, "before_s", step->begin_ns - step->from_ns);
+    tui_json_real(row, "rank", index == SIZE_MAX ? NAN : ana_job_rank(job, index)->rank);
+    tui_json_real(row, "late_s", step->ms / 1e3);
+    tui_json_text(row, "differs", differs[ana_hvd_step_differs(set, step)]);
+    cJSON_AddItemToArray(list, row);
+}
+
+void tui_steps_json(cJSON *root, const struct ana_job *job)
+{
+    cJSON *rows = cJSON_AddArrayToObject(root, "steps");
+    const struct ana_hvd *hvd = ana_job_horovod(job);
+    for (size_t i = 0; i < hvd->sets; i++) {
+        const struct ana_hvd_set *set = &hvd->set[i];
+        cJSON *row = cJSON_CreateObject();
+        cJSON_AddItemToArray(rows, row);
+        tui_json_integer(row, "process_set", i);
+        tui_json_integer(row, "count", set->steps);
+        tui_json_real(row, "median_s", set->usual.all / 1e9);
+        tui_json_real(row, "before_s", set->usual.before / 1e9);
+        tui_json_real(row, "late_s", set->usual.late / 1e9);
+        cJSON *slowest = cJSON_AddArrayToObject(row, "slowest");
+        for (size_t k = 0; k < set->slow_steps; k++)
+            add_slow(slowest, job, set, &set->slow[k]);
+    }
+}
