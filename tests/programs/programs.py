@@ -6,6 +6,7 @@ bytes received as sent."""
 import glob
 import json
 import os
+import re
 import shutil
 import sys
 
@@ -22,7 +23,7 @@ PROGRAMS = {
     "hpcc": (4, [["hpcc"]], "hpcc"),
     "netpipe": (2, [["NPopenmpi", "-n", "20", "-u", "65536"]], "sizes"),
     "scalapack": (4, [[os.path.join(SCALAPACK, x)] for x in ("xdlu", "xdls", "xzqr")], "verdicts"),
-    "lammps": (4, [["lmp", "-in", "melt.in", "-log", "none"]], "thermo"),
+    "lammps": (4, [["lmp", "-in", x, "-log", "none"] for x in ("melt.in", "moved.in")], "thermo"),
     "petsc": (4, [["env", "PETSC_DIR=" + PETSC, PYTHON, "petsc.py"]], "all"),
     "h5py": (4, [[PYTHON, "h5.py"]], "all"),
     "fft": (4, [[PYTHON, "fft.py"]], "all"),
@@ -46,6 +47,14 @@ def agrees(name, rep, ranks):
           sum(r["calls"] for r in rep["ranks"]) == sum(c["calls"] for c in rep["calls"]), rep["ranks"])
 
 
+def iterations(name, rep, said):
+    """Of LAMMPS: as many iterations as it says that it has steps, and the forces that it computes before them."""
+    steps = re.search(r"^Loop time of .* for (\d+) steps", said, re.M)
+    if steps:
+        count, n = rep["iterations"]["count"], int(steps.group(1))
+        check(name + ": as many iterations as it has steps", count in (n, n + 1), "%d for %d" % (count, n))
+
+
 def compare(name, ranks, command, kind):
     bare = mpirun(ranks, command, preload=False, timeout=300)
     expected = results(bare, kind)
@@ -58,6 +67,7 @@ def compare(name, ranks, command, kind):
     rep = report("trace")
     if check(name + ": has a report", rep):
         agrees(name, rep, ranks)
+        iterations(name, rep, traced.out)
         print("%s: %d calls, %d kinds" % (name, sum(c["calls"] for c in rep["calls"]), len(rep["calls"])))
     shutil.rmtree("trace", ignore_errors=True)
 
@@ -68,5 +78,5 @@ if which != "petsc" and not shutil.which(commands[0][0]):
     skip_all("%s is not installed (tests/setup.sh programs)" % which)
 write()
 for command in commands:
-    compare(os.path.basename(command[0]) if len(commands) > 1 else which, ranks, command, kind)
+    compare({"scalapack": os.path.basename(command[0]), "lammps": command[-3]}.get(which, which), ranks, command, kind)
 end()

@@ -73,6 +73,8 @@ static bool is_cut(const struct ana_loop_graph *g, const struct ana_loop_times *
     uint64_t least = t->usual > ANA_LOOP_BEFORE * 2 ? ANA_LOOP_BEFORE : 0;
     if (!t->always || t->usual < 2)
         return false;
+    if (t->usual >= ANA_LOOP_DETOUR_FAR && t->first + t->last <= ANA_LOOP_BEFORE)
+        return true; /* it comes before the first of them, and after the last */
     return (t->first > least && t->first < t->usual) ||
            (t->last && t->last < t->usual && (g->is_over || t->usual >= ANA_LOOP_DETOUR));
 }
@@ -87,12 +89,13 @@ enum ana_loop_detour ana_loop_is_detour(const struct ana_loop_graph *g, const st
     struct ana_loop_times t = ana_loop_times(g, outer, inner);
     if (!t.outer)
         return ANA_LOOP_NONE;
-    size_t inside = size_of(&inner->in), around = size_of(&outer->in) - inside;
+    size_t inside = size_of(&inner->in), all = size_of(&outer->in), around = all > inside ? all - inside : 0;
     bool twice = t.usual > ANA_LOOP_DETOUR_FEW && t.few > 1 && t.few * ANA_LOOP_DETOUR_FAR >= t.gaps;
     bool chance = (!t.usual && t.few * ANA_LOOP_DETOUR_FEW >= t.gaps && t.gaps) || twice, cut = is_cut(g, &t);
     if (ana_loop_leaves_out(g, outer, inner))
         return ANA_LOOP_SELDOM;
-    if (outer->turn) /* places are the same in both */
+    bool inside_too = !inner->turn || g->loops->node[outer->end].count >= inner->count;
+    if (outer->turn && inside_too) /* its place is called inside, too */
         return chance ? ANA_LOOP_CHANCE : ANA_LOOP_NONE;
     if (around < inside && chance)
         return ANA_LOOP_CHANCE;

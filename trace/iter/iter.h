@@ -4,9 +4,9 @@
  * n-th on one rank is the n-th on all.  Which place that is, loop.h finds from who follows whom.  It is not known while
  * the events come by, so each place of a rank keeps a *mark*: how often it was called, when, and its longest periods.
  *
- * A place in a function that several loops use is called in each of them, but after other calls.  So a mark has *kinds*:
- * what its thread had called since the call before, as a sum of what tells these calls apart (place, size and tag).
- * While that stays the same from call to call, it costs nothing more; each change of it is kept as a mark of its kind.
+ * A place in a function that several loops use is called in each of them, but after other calls, or with other sizes.  So
+ * a mark has *kinds* of two sorts: by where its thread had called since the call before, as a sum; by size and tag.
+ * While these stay the same from call to call, they cost nothing more; each change is kept as a mark of its kind.
  *
  * Memory is bounded: a rank has ANA_ITER_ENTRIES times at most, shared by its marks.  When they are used up, the mark
  * with most of them forgets every second one, and keeps half as many from then on.  Counts stay exact.  Marks that are
@@ -24,8 +24,7 @@
 #define ANA_ITER_LONGEST 6u /* periods of a mark that are kept by their length */
 #define ANA_ITER_SPIKES  16u
 #define ANA_ITER_RECENT  256u /* last times of a mark that is watched, of a job of few ranks; a power of two */
-#define ANA_ITER_KINDS   32u  /* kinds of a mark's calls */
-#define ANA_ITER_SIZES   32u  /* sizes and tags that tell calls of a place apart; of more, none does */
+#define ANA_ITER_KINDS   32u  /* kinds of a mark's calls, of each sort */
 #define ANA_ITER_KIND    0x80000000u
 
 /* The end of one call, and the time that its rank had spent in calls by then. */
@@ -39,19 +38,31 @@ struct ana_iter_period {
     int64_t end_ns, ns;
 };
 
+/* How calls of a place are told apart: by what its thread had called since the call before, by size and tag. */
+enum ana_iter_sort { ANA_ITER_TURN, ANA_ITER_SIZE, ANA_ITER_SORTS };
+
+/* The calls of a place as rows of one kind each. */
+struct ana_iter_row {
+    uint64_t changes; /* the kinds of all rows so far, added up */
+    uint32_t last;    /* the kind of the last row, + 1, | ANA_ITER_KIND; 0: none */
+    uint16_t kinds;
+    bool is_mixed; /* hardly a row is like another */
+};
+
 /* A place of a rank.  What each call needs stands first. */
 struct ana_iter_mark {
     uint64_t count;                /* calls so far */
     uint64_t next;                 /* number of the call that is kept next */
     int64_t last_ns, floor_ns;     /* end of the last call; periods above this are among the longest */
     struct ana_iter_entry *recent; /* a ring of the last times, by their number; NULL: it is not watched */
-    uint64_t calls, turn; /* ana_why_thread.calls at the last call here; and what was added since the one before */
-    uint32_t thread;      /* the first that called there; others are not looked at */
-    bool is_mixed;        /* hardly a turn is like another: they are looked at no longer */
+    uint64_t symbol, calls;        /* what stands for a call here; and ana_why_thread.calls at the last one */
+    uint64_t turn;                 /* what was added to that since the one before */
+    uint32_t size;                 /* ana_use.size of the last call */
+    uint32_t thread;               /* the first that called there; others are not looked at */
+    bool is_mixed;                 /* its kinds of both sorts are too many: they are looked at no longer */
     bool is_io;
-    uint16_t kinds, sizes;
-    uint32_t kind, last; /* the kind made last, and that of the last call, each + 1, | ANA_ITER_KIND; 0: none */
-    uint64_t changes;    /* the turns that were unlike the one before, added up */
+    struct ana_iter_row row[ANA_ITER_SORTS];
+    uint32_t kind; /* the kind made last, + 1, | ANA_ITER_KIND; 0: none */
 
     uint32_t stride;       /* each so many-th call is kept */
     uint32_t index, place; /* rank; place of trace/why, + 1 */
@@ -70,11 +81,11 @@ struct ana_iter_usual {
     uint32_t votes, times; /* how often it was that while it was believed to be mostly that */
 };
 
-/* Calls of a mark which have in common what its thread had called since the call before them: a place in a function that
- * several loops use is called in each of them, but after other calls.  Only the first of several in a row is marked. */
+/* Calls of a mark that are alike.  Only the first of several in a row is marked. */
 struct ana_iter_kind {
-    uint64_t turn;        /* 0: those that there was no room for */
-    uint64_t changes, at; /* ana_iter_mark.changes and .count at the last call */
+    uint64_t key; /* what they have in common; 0: those that there was no room for */
+    enum ana_iter_sort sort;
+    uint64_t changes, at; /* ana_iter_row.changes and ana_iter_mark.count at the last call */
     uint64_t calls;       /* in all rows but the last */
     struct ana_iter_usual changed, gap,
         row;                   /* of changes and at: what was added since the call before; calls in a row */
@@ -103,8 +114,7 @@ struct ana_iter {
     uint32_t recent_room; /* of a ring */
     struct ana_iter_rank *rank;
     struct ana_map marks; /* struct ana_iter_mark by index, place */
-    struct ana_map kinds; /* struct ana_iter_kind by mark, turn */
-    struct ana_map sizes; /* uint8_t, unused, by mark, symbol */
+    struct ana_map kinds; /* struct ana_iter_kind by mark, key, sort */
 };
 
 /* Room for the marks of `ranks` ranks.  False: out of memory, and nothing is left to free. */
@@ -123,8 +133,7 @@ void ana_iter_long(struct ana_iter_mark *mark, int64_t end_ns, int64_t ns);
 /* Keeps a time before an event, above the rank's floor, if it is that much longer than its segment's mean. */
 void ana_iter_spike(struct ana_iter *iter, struct ana_why *why, const struct ana_event *event, int64_t ns);
 
-/* Takes a call of a mark that does not follow what the one before it followed, which ended at `before_ns`; its number is
- * mark->count - 1. */
+/* Takes a call of a mark that is not like the one before it, which ended at `before_ns`; its number is mark->count - 1. */
 void ana_iter_change(struct ana_iter *iter, struct ana_iter_mark *mark, const struct ana_event *event, uint64_t turn,
                      int64_t before_ns);
 /* The bit of a place in ana_iter_kind.after; places may share one. */
@@ -180,22 +189,22 @@ static inline void ana_iter_event(struct ana_iter *iter, struct ana_why *why, co
         return;
     }
     rank->mpi_ns = ana_plus(rank->mpi_ns, e->end_ns - e->begin_ns);
+    struct ana_iter_mark *mark = use->mark ? ana_iter_mark_at(iter, use->mark) : NULL;
     uint64_t calls = 0;
     if (e->thread < why->rank[e->index].threads) {
         struct ana_why_thread *thread = &why->rank[e->index].thread[e->thread];
         int64_t gap_ns = e->begin_ns - thread->end_ns - thread->polled_ns;
         if (__builtin_expect(gap_ns > rank->floor_ns && thread->place, 0))
             ana_iter_spike(iter, why, e, gap_ns);
-        calls = thread->calls += use->symbol;
+        calls = thread->calls += mark ? mark->symbol : 0;
     }
-    struct ana_iter_mark *mark = use->mark ? ana_iter_mark_at(iter, use->mark) : NULL;
     if (__builtin_expect(!mark || mark->thread != e->thread, 0))
         return;
     int64_t before_ns = mark->last_ns;
     ana_iter_add(iter, mark, e);
     uint64_t turn = calls - mark->calls;
     mark->calls = calls;
-    if (__builtin_expect(turn != mark->turn && !mark->is_mixed, 0))
+    if (__builtin_expect((turn != mark->turn || use->size != mark->size) && !mark->is_mixed, 0))
         ana_iter_change(iter, mark, e, turn, before_ns);
 }
 

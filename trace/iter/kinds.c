@@ -17,12 +17,22 @@ static bool is_usual(const struct ana_iter_usual *usual, uint64_t times)
     return misses * 4 <= times && (misses == 0 || times >= SURE_TIMES);
 }
 
-/* Whether what is between two of its calls is mostly the same, and as many of it come in a row. */
-static bool is_regular(const struct ana_iter_kind *kind)
+/* Whether what is between two of its calls is mostly the same, and as many of it come in a row, through all calls there.
+ */
+static bool is_regular(const struct ana_loop_graph *g, const struct ana_loop_node *node,
+                       const struct ana_iter_kind *kind)
 {
     uint64_t n = kind->mark.count;
-    return kind->turn && n >= LEAST_TIMES && is_usual(&kind->row, n - 1) &&
-           (is_usual(&kind->changed, n - 1) || is_usual(&kind->gap, n - 1));
+    if (!kind->key || n < LEAST_TIMES || !is_usual(&kind->row, n - 1))
+        return false;
+    uint32_t kinds = ana_iter_mark_at(g->iter, node->mark)->row[kind->sort].kinds;
+    uint64_t gap = kind->gap.value, row = kind->row.value;
+    bool seldom = kinds == 2 && gap >= ANA_LOOP_DETOUR_FAR && (row == 1 || row + 1 == gap);
+    if (kind->sort == ANA_ITER_SIZE && (kinds > ANA_ITER_KINDS || seldom))
+        return false; /* too many; or one that is another now and then */
+    if (is_usual(&kind->gap, n - 1))
+        return n * gap * 4 >= node->count * 3;
+    return is_usual(&kind->changed, n - 1);
 }
 
 /* The kinds of a place's calls, one after the other; NULL: there is no more. */
@@ -40,7 +50,7 @@ static uint64_t rows_of(const struct ana_loop_graph *g, const struct ana_loop_no
 {
     uint64_t rows = node->count;
     for (const struct ana_iter_kind *k = first_kind(g, node); k; k = next_kind(g, k))
-        if (!(k->after & ~node->bits))
+        if (k->sort == ANA_ITER_TURN && !(k->after & ~node->bits))
             rows -= k->calls;
     return rows;
 }
@@ -54,30 +64,41 @@ static bool is_foreign(const struct ana_loop_graph *g, const struct ana_loop *lo
     return kind->after & ~known;
 }
 
-/* Whether a place of its own tells a kind from others: one that is called less often than the kind's place. */
+/* The kind of a sort of most of a place's calls which do not come after a call at a place (`without` 0: of all); half as
+ * many will do, if they come after less. */
+static const struct ana_iter_kind *usual_kind(const struct ana_loop_graph *g, const struct ana_loop_node *node,
+                                              enum ana_iter_sort sort, uint64_t without)
+{
+    const struct ana_iter_kind *usual = NULL;
+    uint64_t most = 0;
+    for (const struct ana_iter_kind *k = first_kind(g, node); k; k = next_kind(g, k)) {
+        uint64_t calls = k->mark.count * k->row.value;
+        bool less = usual && !(k->after & ~usual->after) && k->after != usual->after;
+        bool more = usual && !(usual->after & ~k->after) && k->after != usual->after;
+        if (k->sort != sort || k->after & without)
+            continue;
+        if (!usual || (less && calls * 2 >= most) || (calls > most && !(more && calls <= most * 2))) {
+            usual = k;
+            most = calls;
+        }
+    }
+    return usual;
+}
+
+/* Whether a place of its own tells a kind from the usual one: one that is called less often than the kind's place, before
+ * calls of this kind only. */
 static bool is_explained(const struct ana_loop_graph *g, const struct ana_loop *loop, const struct ana_loop_node *node,
                          const struct ana_iter_kind *kind)
 {
-    uint64_t count = kind->mark.count;
+    uint64_t count = kind->mark.count, only = kind->after & ~usual_kind(g, node, kind->sort, 0)->after;
     for (size_t i = 0; i < g->loops->nodes; i++) {
         const struct ana_loop_node *other = &g->loops->node[i];
         uint64_t of = other->count + slack_of(other->count);
-        if (ana_loop_has(&loop->in, i) && !ana_loop_has(&g->shared, i) && of >= count && other->rows + 1 >= count &&
-            of < node->count && (other->rows * 4 < node->rows * 3 || other->rows * 2 > other->count))
+        if (ana_loop_has(&loop->in, i) && !ana_loop_has(&g->shared, i) && other->bits & only && of >= count &&
+            other->rows + 1 >= count && other->count * 4 < node->count * 3)
             return true;
     }
     return is_foreign(g, loop, kind);
-}
-
-/* The kind of most of a place's calls which do not come after a call at a place; `without` 0: of all. */
-static const struct ana_iter_kind *usual_kind(const struct ana_loop_graph *g, const struct ana_loop_node *node,
-                                              uint64_t without)
-{
-    const struct ana_iter_kind *usual = NULL;
-    for (const struct ana_iter_kind *k = first_kind(g, node); k; k = next_kind(g, k))
-        if (!(k->after & without) && (!usual || k->mark.count * k->row.value > usual->mark.count * usual->row.value))
-            usual = k;
-    return usual;
 }
 
 /* What comes after the usual calls is told from what comes before them: whether that is not explained. */
@@ -85,10 +106,10 @@ static bool is_own(const struct ana_loop_graph *g, const struct ana_loop *loop, 
                    const struct ana_iter_kind *kind)
 {
     uint64_t others = 0;
-    if (kind != usual_kind(g, node, 0))
+    if (kind != usual_kind(g, node, kind->sort, 0))
         return true;
     for (const struct ana_iter_kind *k = first_kind(g, node); k; k = next_kind(g, k))
-        others += k != kind && !is_explained(g, loop, node, k) ? k->mark.count : 0;
+        others += k != kind && k->sort == kind->sort && !is_explained(g, loop, node, k) ? k->mark.count : 0;
     return others * 2 >= kind->mark.count;
 }
 
@@ -97,17 +118,20 @@ static bool may_end(const struct ana_loop_graph *g, const struct ana_loop *loop,
 {
     const struct ana_iter_mark *mark = &kind->mark;
     double span_ns = (double)mark->last_ns - (double)mark->first_ns;
-    return is_regular(kind) && mark->count >= ANA_LOOP_TIMES && mark->count > outer + outer / 4 + 1 &&
+    return is_regular(g, node, kind) && mark->count >= ANA_LOOP_TIMES && mark->count > outer + outer / 4 + 1 &&
            mark->count * 3 <= node->count * 2 && span_ns > node->span_ns / node->ranks / 2 &&
            !is_explained(g, loop, node, kind) && is_own(g, loop, node, kind);
 }
 
 /* Whether it was cut off at begin or end: its iterations do not make up the whole.  A few calls more come from what is
- * done before and after. */
-static bool is_cut(const struct ana_loop_node *node, const struct ana_iter_kind *kind)
+ * done before and after; one function may make several at once. */
+static bool is_cut(const struct ana_loop_graph *g, const struct ana_loop_node *node, const struct ana_iter_kind *kind)
 {
-    uint64_t n = kind->mark.count, part = kind->gap.value ? node->count % kind->gap.value : 0;
-    return is_usual(&kind->gap, n - 1) && part > ANA_LOOP_BEFORE && part + ANA_LOOP_BEFORE < kind->gap.value;
+    uint64_t n = kind->mark.count, gap = kind->gap.value, part = gap ? node->count % gap : 0, once = kind->row.value;
+    for (const struct ana_iter_kind *k = first_kind(g, node); k; k = next_kind(g, k))
+        if (k->sort == kind->sort && k->row.votes)
+            once = k->row.value < once ? k->row.value : once;
+    return is_usual(&kind->gap, n - 1) && part > ANA_LOOP_BEFORE * once && part + ANA_LOOP_BEFORE * once < gap;
 }
 
 struct pick {
@@ -124,44 +148,51 @@ static bool ends_rather(const struct ana_loop_graph *g, const struct pick *x, co
     return of != other ? of > other : g->loops->node[x->node].members > g->loops->node[than->node].members;
 }
 
-/* Goes through the kinds of all places in a loop: finds the one with the least count above `outer`; of those with about
- * as many the one with most.  So it finds what is done in each iteration, and not in most only, if what is done in the
- * others is done `outer` times. */
-static struct pick pick_kind(const struct ana_loop_graph *g, const struct ana_loop *raw, size_t levels, uint64_t outer)
+/* Of the kinds of all places in a loop with a count above `outer`, and up to `most`: the one with the least count, or
+ * else the one that rather ends its iterations. */
+static struct pick pick_up_to(const struct ana_loop_graph *g, const struct ana_loop *loop, uint64_t outer,
+                              uint64_t most, bool least)
 {
-    const struct ana_loop *loop = &raw[0];
     struct pick best = {0};
-    uint64_t least = UINT64_MAX, around = outer;
-    for (int pass = 0; pass < 2; pass++) {
-        for (size_t i = 0; i < levels; i++)
-            if (pass && raw[i].count < least && raw[i].count > around)
-                around = raw[i].count;
-        for (size_t i = 0; i < g->loops->nodes; i++) {
-            const struct ana_loop_node *node = &g->loops->node[i];
-            for (const struct ana_iter_kind *k = first_kind(g, node); k && ana_loop_has(&loop->in, i);
-                 k = next_kind(g, k)) {
-                uint64_t count = k->mark.count;
-                struct pick pick = {i, k};
-                if (!may_end(g, loop, node, k, outer))
-                    continue;
-                if (pass == 0)
-                    least = count < least ? count : least;
-                else if (count <= least + slack_of(least) + around && ends_rather(g, &pick, &best))
-                    best = pick;
-            }
+    for (size_t i = 0; i < g->loops->nodes; i++) {
+        const struct ana_loop_node *node = &g->loops->node[i];
+        for (const struct ana_iter_kind *k = first_kind(g, node); k && ana_loop_has(&loop->in, i);
+             k = next_kind(g, k)) {
+            struct pick pick = {i, k};
+            if (k->mark.count > most || !may_end(g, loop, node, k, outer))
+                continue;
+            if (least ? !best.kind || k->mark.count < best.kind->mark.count : ends_rather(g, &pick, &best))
+                best = pick;
         }
     }
     return best;
+}
+
+/* Finds the kind with the least count above `outer`; of those with about as many the one with most.  So it finds what is
+ * done in each iteration, and not in most only, if what is done in the others is done as often as an outer level. */
+static struct pick pick_kind(const struct ana_loop_graph *g, const struct ana_loop *raw, size_t levels, uint64_t outer)
+{
+    struct pick best = pick_up_to(g, &raw[0], outer, UINT64_MAX, true), more = best;
+    uint64_t around = outer;
+    for (size_t i = 0; best.kind && i < levels; i++)
+        if (raw[i].count < best.kind->mark.count && raw[i].count > around)
+            around = raw[i].count;
+    do {
+        best = more;
+        uint64_t count = best.kind ? best.kind->mark.count : 0;
+        more = best.kind ? pick_up_to(g, &raw[0], outer, count + slack_of(count) + around, false) : best;
+    } while (more.kind && more.kind->mark.count > best.kind->mark.count);
+    return more;
 }
 
 /* Whether the calls that end a loop are several in each of its iterations, each after other calls. */
 static bool is_shared(const struct ana_loop_graph *g, const struct ana_loop *whole, const struct ana_loop *loop)
 {
     const struct ana_loop_node *node = &g->loops->node[loop->end];
-    uint64_t covered = 0;
+    uint64_t covered[ANA_ITER_SORTS] = {0};
     for (const struct ana_iter_kind *k = first_kind(g, node); k; k = next_kind(g, k))
-        covered += is_regular(k) && !is_explained(g, whole, node, k) ? k->mark.count : 0;
-    return covered * 5 >= node->count * 3;
+        covered[k->sort] += is_regular(g, node, k) && !is_explained(g, whole, node, k) ? k->mark.count : 0;
+    return covered[ANA_ITER_TURN] * 5 >= node->count * 3 || covered[ANA_ITER_SIZE] * 5 >= node->count * 3;
 }
 
 static void add_level(struct ana_loops *loops, const struct ana_loop *loop)
@@ -191,9 +222,9 @@ void ana_loop_kinds(struct ana_loop_graph *g, const struct ana_loop *raw, size_t
     }
     uint64_t outer = 0;
     for (struct pick pick; levels && (pick = pick_kind(g, raw, levels, outer)).kind;) {
-        struct ana_loop loop = {.in = raw[0].in, .end = pick.node, .turn = pick.kind->turn};
+        struct ana_loop loop = {.in = raw[0].in, .end = pick.node, .turn = pick.kind->key, .sort = pick.kind->sort};
         loop.count = outer = pick.kind->mark.count;
-        loop.is_detour = is_cut(&g->loops->node[pick.node], pick.kind) || (is_detour && loop.count < raw[0].count);
+        loop.is_detour = is_cut(g, &g->loops->node[pick.node], pick.kind) || (is_detour && loop.count < raw[0].count);
         ana_loop_put(&loop.head, pick.node);
         add_level(g->loops, &loop);
     }
@@ -201,13 +232,20 @@ void ana_loop_kinds(struct ana_loop_graph *g, const struct ana_loop *raw, size_t
 
 bool ana_loop_has_kind(const struct ana_loop_graph *g, const struct ana_loop *outer, const struct ana_loop *inner)
 {
-    const struct ana_loop_node *node = &g->loops->node[inner->end];
     uint64_t slack = slack_of(outer->count), without = g->loops->node[outer->end].bits;
-    const struct ana_iter_kind *usual = usual_kind(g, node, without);
-    for (const struct ana_iter_kind *k = first_kind(g, node); k && usual; k = next_kind(g, k))
-        if (k != usual && is_regular(k) && k->mark.count + slack >= outer->count &&
-            k->mark.count <= outer->count + slack && !(k->after & (without | ~usual->after)))
-            return true;
+    for (size_t i = 0; i < g->loops->nodes; i++) {
+        const struct ana_loop_node *node = &g->loops->node[i];
+        if (!ana_loop_has(&inner->in, i) || node->count + slack_of(node->count) < inner->count)
+            continue;
+        for (const struct ana_iter_kind *k = first_kind(g, node); k; k = next_kind(g, k)) {
+            const struct ana_iter_kind *usual = usual_kind(g, node, k->sort, without);
+            if (k->sort == ANA_ITER_TURN)
+                continue; /* where something is done besides, other calls may be in another order */
+            if (usual && k != usual && is_regular(g, node, k) && k->mark.count + slack >= outer->count &&
+                k->mark.count <= outer->count + slack && !(k->after & (without | ~usual->after)))
+                return true;
+        }
+    }
     return false;
 }
 
@@ -216,14 +254,14 @@ struct after {
     uint64_t both, first, second, none;
 };
 
-static struct after count_after(const struct ana_loop_graph *g, const struct ana_loop_node *node, uint64_t first,
-                                uint64_t second)
+static struct after count_after(const struct ana_loop_graph *g, const struct ana_loop_node *node, uint64_t own,
+                                uint64_t first, uint64_t second)
 {
     struct after n = {0};
     for (const struct ana_iter_kind *k = first_kind(g, node); k; k = next_kind(g, k)) {
         uint64_t *of =
             k->after & first ? (k->after & second ? &n.both : &n.first) : (k->after & second ? &n.second : &n.none);
-        *of += k->after & ~node->bits ? k->mark.count : 0;
+        *of += k->sort == ANA_ITER_TURN && k->after & ~own ? k->mark.count : 0;
     }
     return n;
 }
@@ -231,14 +269,16 @@ static struct after count_after(const struct ana_loop_graph *g, const struct ana
 bool ana_loop_leaves_out(const struct ana_loop_graph *g, const struct ana_loop *outer, const struct ana_loop *inner)
 {
     const struct ana_loop_node *node = &g->loops->node[inner->end];
-    uint64_t there = g->loops->node[outer->end].bits;
-    if (there & node->bits)
+    uint64_t there = g->loops->node[outer->end].bits, own = 0; /* of what is called as often: one function, as a rule */
+    for (size_t i = 0; i < g->loops->nodes; i++)
+        own |= g->loops->node[i].count == node->count ? g->loops->node[i].bits : 0;
+    if (there & own)
         return false;
     for (size_t i = 0; i < g->loops->nodes; i++) {
         uint64_t bits = g->loops->node[i].bits;
-        if (!ana_loop_has(&inner->in, i) || bits & (there | node->bits))
+        if (!ana_loop_has(&inner->in, i) || bits & (there | own))
             continue;
-        struct after n = count_after(g, node, there, bits);
+        struct after n = count_after(g, node, own, there, bits);
         if (n.first > 1 && n.both * 4 <= n.first && n.none * 4 <= n.second)
             return true;
     }

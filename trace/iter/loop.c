@@ -302,7 +302,7 @@ uint32_t ana_loop_mark(const struct ana_iter *iter, const uint32_t *place, const
     for (uint32_t at = mark->kind; at; at = ana_iter_kind_at(iter, at)->mark.before) {
         const struct ana_iter_kind *kind = ana_iter_kind_at(iter, at);
         uint64_t count = kind->mark.count, by = count > loop->count ? count - loop->count : loop->count - count;
-        if (kind->turn == loop->turn)
+        if (kind->key == loop->turn && kind->sort == loop->sort)
             return at;
         if (by < off) { /* what is called before differs by rank */
             off = by;

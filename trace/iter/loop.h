@@ -7,11 +7,12 @@
  * times.  What only some ranks call, or only some iterations, is passed by no other place's ways alone.
  *
  * Where all halos or all sums are made in one function, the loops of a program call at the same places, and the graph
- * shows the innermost only.  Calls of a place are therefore told apart by what its thread had called since the call
- * before (their *kind*, iter.h): in `for i { for j { halo; sum }; sum }` the first halo of the inner loop comes after two
- * sums.  A kind ends iterations of a loop if
+ * shows the innermost only.  Calls of a place are therefore told apart by where its thread had called since the call
+ * before, and by size (their *kind*, iter.h): in `for i { for j { halo; sum }; sum }` the first halo of the inner loop
+ * comes after two sums.  A kind ends iterations of a loop if
  *   it is regular: as many calls come in a row, and as many calls or the same kinds come between two rows, mostly, and
- *   nothing explains it: it does not come after a place of its own, which would be a node that is called as seldom.
+ *   nothing explains it: what comes before it, and not before the usual calls there, is no place of its own, which would
+ *   be a node that is called as seldom.
  * A place most of whose calls are of such kinds is *shared*: that it is called says nothing of any loop.
  *
  * `for i { step; every 10th time: save }` calls as `for i { for j in 0..9 { step }; save }` does.  A level is therefore
@@ -20,6 +21,7 @@
  *   it comes every n-th time, and the first or last time the count was smaller: no loop was cut off there (the last time
  *   of a job that did not end counts for n >= ANA_LOOP_DETOUR only: an iteration may be under way; up to
  *   ANA_LOOP_BEFORE calls more at the begin say nothing), or
+ *   it comes every n-th time (n >= ANA_LOOP_DETOUR_FAR), before the first and after the last, or
  *   something is left out where it comes, that else is called each time inside: it is done in place of that, or
  *   it has fewer places than what is inside, and comes every n-th time but for a few (n >= ANA_LOOP_DETOUR_FAR), or more
  *   than once in ANA_LOOP_DETOUR_NEAR times, or at random, a part of 1 in ANA_LOOP_DETOUR_FEW after one time or none: an
@@ -65,8 +67,9 @@ struct ana_loop_node {
 /* A loop: one level of nested ones. */
 struct ana_loop {
     struct ana_loop_set in, head; /* nodes; of these those that are called once in each iteration */
-    size_t end;     /* the one of the head that ends iterations: the last, a collective of most ranks if there is one */
-    uint64_t turn;  /* of its calls those of this kind do (iter.h); 0: all */
+    size_t end;    /* the one of the head that ends iterations: the last, a collective of most ranks if there is one */
+    uint64_t turn; /* of its calls those of this kind do (iter.h); 0: all */
+    enum ana_iter_sort sort;
     uint64_t count; /* iterations of the rank with most */
     bool is_detour; /* no loop, but something that is done every few iterations of a level inside */
 };

@@ -46,7 +46,7 @@ enum ana_loop_detour ana_loop_is_detour(const struct ana_loop_graph *g, const st
 
 /* Puts the loops in place of `raw` that are seen in the kinds of calls only, from the outermost inward. */
 void ana_loop_kinds(struct ana_loop_graph *g, const struct ana_loop *raw, size_t levels);
-/* Whether the inner loop has calls that are made once in each iteration of the outer, but not by what only it calls. */
+/* Whether the inner loop has calls of a size that are made once in each iteration of the outer. */
 bool ana_loop_has_kind(const struct ana_loop_graph *g, const struct ana_loop *outer, const struct ana_loop *inner);
 /* Whether where the outer loop goes round something is left out that else is called in each iteration of the inner one:
  * the other is done instead. */

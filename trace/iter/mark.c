@@ -9,7 +9,6 @@ bool ana_iter_init(struct ana_iter *iter, size_t ranks)
     *iter = (struct ana_iter){.ranks = ranks, .rank = calloc(ranks + 1, sizeof *iter->rank), .room = ANA_ITER_ENTRIES};
     ana_map_init(&iter->marks, sizeof(struct ana_iter_mark));
     ana_map_init(&iter->kinds, sizeof(struct ana_iter_kind));
-    ana_map_init(&iter->sizes, sizeof(uint8_t));
     while (iter->room > ANA_ITER_LEAST && iter->room * ranks > ANA_ITER_ALL)
         iter->room /= 2;
     iter->recent_room = ranks > 1024 ? ANA_ITER_RECENT / 4 : ANA_ITER_RECENT;
@@ -30,7 +29,6 @@ void ana_iter_free(struct ana_iter *iter)
     }
     ana_map_free(&iter->marks);
     ana_map_free(&iter->kinds);
-    ana_map_free(&iter->sizes);
     free(iter->rank);
     *iter = (struct ana_iter){0};
 }
@@ -53,24 +51,10 @@ static uint64_t mix(uint64_t a, uint64_t b)
     return (h ^ h >> 31) * 0x94d049bb133111ebu;
 }
 
-/* What tells a call from others: its place; size and tag, where they are few.  Not its partner: of messages to several
- * one after the other, each is as the others. */
-static uint64_t symbol_of(struct ana_iter *iter, struct ana_iter_mark *mark, const struct ana_event *e, uint32_t number)
-{
-    const struct trc_sig *sig = e->sig;
-    uint64_t place = mix(mark->place, 1), symbol = mix(mix(place, sig->sent), mix(sig->received, (uint32_t)sig->tag));
-    if (mark->sizes < ANA_ITER_SIZES) {
-        size_t before = iter->sizes.count;
-        ana_map_add(&iter->sizes, number, symbol, 0);
-        mark->sizes += iter->sizes.count > before;
-    }
-    return mark->sizes < ANA_ITER_SIZES ? symbol : place;
-}
-
 void ana_iter_use(struct ana_iter *iter, const struct ana_why *why, const struct ana_event *e)
 {
     e->use->mark = 0;
-    e->use->symbol = 0;
+    e->use->size = 0;
     if (!e->use->place || e->use->is_quiet)
         return;
     uint32_t place = place_before(iter, why, e, e->use->place);
@@ -83,6 +67,7 @@ void ana_iter_use(struct ana_iter *iter, const struct ana_why *why, const struct
     if (!mark->place) {
         *mark = (struct ana_iter_mark){.index = (uint32_t)e->index,
                                        .place = place,
+                                       .symbol = mix(place, 1),
                                        .thread = e->thread,
                                        .stride = 1,
                                        .floor_ns = INT64_MAX,
@@ -93,7 +78,7 @@ void ana_iter_use(struct ana_iter *iter, const struct ana_why *why, const struct
                                                       : 0};
         rank->marks = number;
     }
-    e->use->symbol = symbol_of(iter, mark, e, number);
+    e->use->size = (uint32_t)mix(mix(e->sig->sent, e->sig->received), (uint32_t)e->sig->tag);
 }
 
 /* ---- kinds of calls --------------------------------------------------------------------------------------------- */
@@ -120,15 +105,15 @@ static uint64_t called_since(const struct ana_iter *iter, size_t index, int64_t 
     return called;
 }
 
-static struct ana_iter_kind *kind_of(struct ana_iter *iter, struct ana_iter_mark *mark, uint64_t turn,
-                                     int64_t before_ns)
+static struct ana_iter_kind *kind_of(struct ana_iter *iter, struct ana_iter_mark *mark, enum ana_iter_sort sort,
+                                     uint64_t key, int64_t before_ns)
 {
     uint32_t number = (uint32_t)(mark - (struct ana_iter_mark *)iter->marks.values) + 1;
-    struct ana_iter_kind *kind = ana_map_find(&iter->kinds, number, turn, 0);
+    struct ana_iter_kind *kind = ana_map_find(&iter->kinds, number, key, sort);
     if (kind)
         return kind;
-    turn = mark->kinds < ANA_ITER_KINDS ? turn : 0;
-    kind = ana_map_add(&iter->kinds, number, turn, 0);
+    key = mark->row[sort].kinds < ANA_ITER_KINDS ? key : 0;
+    kind = ana_map_add(&iter->kinds, number, key, sort);
     if (!kind || kind->mark.place)
         return kind;
     *kind = (struct ana_iter_kind){.mark = {.index = mark->index,
@@ -139,46 +124,61 @@ static struct ana_iter_kind *kind_of(struct ana_iter *iter, struct ana_iter_mark
                                             .before = mark->kind,
                                             .members = mark->members,
                                             .is_io = mark->is_io},
-                                   .turn = turn,
+                                   .key = key,
+                                   .sort = sort,
                                    .after = called_since(iter, mark->index, before_ns)};
     mark->kind = (uint32_t)iter->kinds.count | ANA_ITER_KIND;
-    mark->kinds++;
+    mark->row[sort].kinds++;
     return kind;
 }
 
-void ana_iter_change(struct ana_iter *iter, struct ana_iter_mark *mark, const struct ana_event *e, uint64_t turn,
-                     int64_t before_ns)
+/* Begins a row of a kind; ends the one before. */
+static void begin_row(struct ana_iter *iter, struct ana_iter_mark *mark, const struct ana_event *e,
+                      enum ana_iter_sort sort, uint64_t key, int64_t before_ns)
 {
-    mark->turn = turn;
-    if (mark->count == 1) /* nothing was before it */
-        return;
-    struct ana_iter_kind *last = ana_iter_kind_at(iter, mark->last), *kind = NULL;
+    struct ana_iter_row *row = &mark->row[sort];
+    struct ana_iter_kind *last = ana_iter_kind_at(iter, row->last), *kind = NULL;
     if (last) {
         vote(&last->row, mark->count - last->at);
         last->calls += mark->count - last->at;
         kind = ana_iter_kind_at(iter, last->next);
     }
-    if (!kind || kind->turn != turn) {
-        uint32_t before = mark->last;
-        kind = kind_of(iter, mark, turn, before_ns);
+    if (!kind || kind->key != key) {
+        uint32_t before = row->last;
+        kind = kind_of(iter, mark, sort, key, before_ns);
         if (!kind)
             return;
-        uint32_t number = (uint32_t)(kind - (struct ana_iter_kind *)iter->kinds.values + 1) | ANA_ITER_KIND;
+        row->last = (uint32_t)(kind - (struct ana_iter_kind *)iter->kinds.values + 1) | ANA_ITER_KIND;
         if (before)
-            ana_iter_kind_at(iter, before)->next = number;
-        mark->last = number;
+            ana_iter_kind_at(iter, before)->next = row->last;
     } else {
-        mark->last = last->next;
+        row->last = last->next;
     }
-    mark->changes += mix(kind->turn, 2);
+    row->changes += mix(kind->key, 2);
     if (kind->mark.count) {
-        vote(&kind->changed, mark->changes - kind->changes);
+        vote(&kind->changed, row->changes - kind->changes);
         vote(&kind->gap, mark->count - kind->at);
     }
-    kind->changes = mark->changes;
+    kind->changes = row->changes;
     kind->at = mark->count;
     ana_iter_add(iter, &kind->mark, e);
-    mark->is_mixed = !kind->turn && kind->mark.count > ANA_ITER_KINDS && kind->mark.count * 2 > mark->count;
+    row->is_mixed = !kind->key && kind->mark.count > ANA_ITER_KINDS && kind->mark.count * 2 > mark->count;
+}
+
+void ana_iter_change(struct ana_iter *iter, struct ana_iter_mark *mark, const struct ana_event *e, uint64_t turn,
+                     int64_t before_ns)
+{
+    struct ana_iter_row *row = mark->row;
+    bool turns = turn != mark->turn, sizes = e->use->size != mark->size;
+    mark->turn = turn;
+    mark->size = e->use->size;
+    if (mark->count == 1) /* nothing was before it */
+        return;
+    if (turns && !row[ANA_ITER_TURN].is_mixed)
+        begin_row(iter, mark, e, ANA_ITER_TURN, turn, before_ns);
+    if (sizes && !row[ANA_ITER_SIZE].is_mixed)
+        begin_row(iter, mark, e, ANA_ITER_SIZE, e->use->size, before_ns);
+    mark->is_mixed = row[ANA_ITER_TURN].is_mixed && row[ANA_ITER_SIZE].is_mixed;
 }
 
 /* Forgets every second time of the mark of a rank that keeps most.  False: none keeps two. */

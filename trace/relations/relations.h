@@ -37,7 +37,7 @@ struct ana_use {
     struct ana_route route;
     uint32_t step; /* by trace/why: number of the call in its rank's steps, at the event that is being taken; 0: none */
     uint32_t mark; /* by trace/iter: of the call, + 1; 0: none */
-    uint64_t symbol; /* likewise: what tells the call from others, for sums of them */
+    uint32_t size; /* likewise: what tells the call from others at its place: size and tag */
 };
 
 /* One item of one thread, with its times in job nanoseconds. */

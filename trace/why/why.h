@@ -56,7 +56,7 @@ struct ana_why_thread {
     uint32_t region;           /* that the segment which is about to end lies in */
     uint32_t span;             /* usage.h: the one under way */
     int64_t spanned_ns;        /* what ends at this time or later may end spans */
-    uint64_t calls;            /* by trace/iter: the symbols of its calls so far, added up */
+    uint64_t calls;            /* by trace/iter: what stands for each of its calls so far, added up */
 };
 
 /* What is known of one of a rank's latest calls. */

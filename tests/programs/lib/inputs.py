@@ -21,6 +21,9 @@ thermo 50
 run 250
 """
 
+# Neighbours are found anew when an atom has moved too far.
+MOVED = MELT.replace("every 20 delay 0 check no", "every 10 delay 0 check yes").replace("run 250", "run 400")
+
 PETSC = """import sys
 import petsc4py
 petsc4py.init(sys.argv)
@@ -119,7 +122,7 @@ def results(said, kind):
 
 def write():
     """All inputs into the working folder."""
-    files = {"melt.in": MELT, "petsc.py": PETSC, "h5.py": H5, "fft.py": FFT, "water.nw": WATER}
+    files = {"melt.in": MELT, "moved.in": MOVED, "petsc.py": PETSC, "h5.py": H5, "fft.py": FFT, "water.nw": WATER}
     if os.path.exists("/usr/share/doc/hpcc/examples/_hpccinf.txt"):
         files["hpccinf.txt"] = hpcc()
     for name, text in files.items():
