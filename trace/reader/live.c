@@ -222,8 +222,8 @@ static bool copy_once(struct trc_file *file, struct trc_live *live, bool changed
             whole &= read_piece(file, live, i, TRC_ITEMS_OFFSET, changed);
             pieces++;
         }
-    return whole &&
-           (pieces >= live->page.pieces || trc_file_growing(file)); /* the newest may not have been found yet */
+    bool to_come = trc_file_growing(file) && !file->truncated; /* the newest may not have been found yet */
+    return whole && (pieces >= live->page.pieces || to_come);
 }
 
 /* Copies a page.  A signature that gives up its place meanwhile moves its bytes from one part of the page to another;
