@@ -50,7 +50,7 @@ OLD_GLIBC  = $(shell sed -n 's/^WRAP.[a-z \*]*, \([a-z_]*\),.*/\1/p' packaging/o
              __libc_start_main
 PORTABLE_LIBS = -Wl,-Bstatic -lncursesw -ltinfo -ldw -lelf -lz -llzma -lbz2 -Wl,-Bdynamic -lcjson -lm \
              -Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0 -Wl,-rpath,'$$ORIGIN/../lib/hpctop'
-$(PORTABLE): $(BUILD)/libtui.a $(BUILD)/libana.a $(BUILD)/tui/main.o packaging/old_glibc.c packaging/needs.sh
+$(PORTABLE): $(BUILD)/libtui.a $(BUILD)/libana.a $(BUILD)/tui/main.o packaging/old_glibc.c packaging/needs.sh $(LIBTRACE)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -O2 -fno-builtin -c -o $(@D)/old_glibc.o packaging/old_glibc.c
 	$(Q)$(CC) -o $@.new $(BUILD)/tui/main.o $(@D)/old_glibc.o $(BUILD)/libtui.a $(BUILD)/libana.a \

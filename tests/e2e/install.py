@@ -51,6 +51,14 @@ def pages(share):
         check(name + ": roff has no warnings", done.returncode == 0 and not done.stdout, done.stdout)
 
 
+def matches(line, name):
+    """Whether a line of the spec file's list takes a file in: by its name, or by its folder's."""
+    where = {"%{_bindir}": "bin", "%{_includedir}": "include", "%{_datadir}": "share", "%{_mandir}": "share/man", "%{_prefix}": ""}
+    for macro, folder in where.items():
+        line = line.replace(macro + "/", folder + "/" if folder else "")
+    return name == line.rstrip("*") or name.startswith(line + "/")
+
+
 def installed():
     root = os.path.abspath("root")
     made = run(MAKE + ["install", "DESTDIR=" + root, "PREFIX=/opt/hpctop"])
@@ -62,7 +70,7 @@ def installed():
     with open(os.path.join(TOP, "packaging/hpctop.spec")) as f:
         spec = f.read()
     for name in expected():
-        check("the spec file has " + name, os.path.basename(name) in spec or "share/hpctop/" in name or "lib/hpctop/" in name)
+        check("the spec file has " + name, any(line.split("/", 1)[-1].rstrip("*") and matches(line, name) for line in spec.split("%files")[1].splitlines()))
     with open(prefix + "/share/hpctop/modulefiles/hpctop") as f:
         check("the module file names the prefix", 'set prefix "/opt/hpctop"' in f.read())
     records("installed", prefix + "/bin/hpctop")

@@ -7,13 +7,14 @@ import re
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 
-from common import HPCTOP, TOP, check, end, run, skip_all, wait_for, workload
+from common import HPCTOP, TOP, check, end, run, skip, skip_all, wait_for, workload
 from slurm_cluster import HERE, cluster
 
 SITE = os.path.join(HERE, "site")
-DB = os.path.join(SITE, "jobs.db")
+DB = os.path.join(SITE, "list/jobs.db")
 PREFIX = os.path.join(HERE, "opt")
 
 
@@ -98,13 +99,53 @@ def by_hand():
     text = run([HPCTOP, "jobs", "--db", "list.db"])
     check("hostile text is cleaned", text.code == 0 and "\x1b" not in text.out and "\u202e" not in text.out and "evil" in text.out, text)
     check("by user", len(json.loads(run([HPCTOP, "jobs", "--db", "list.db", "--json", "--user", "eve"]).out)["jobs"]) == 1)
-    check("since when", len(json.loads(run([HPCTOP, "jobs", "--db", "list.db", "--json", "--since", "0"]).out)["jobs"]) == 0)
+    with sqlite3.connect("list.db") as db:
+        db.execute("UPDATE jobs SET begin_s = ? WHERE folder LIKE '%many5'", (int(time.time()) - 10 * 86400,))
+    for days, there in (("9", 0), ("11", 1)):
+        listed = json.loads(run([HPCTOP, "jobs", "--db", "list.db", "--json", "--since", days]).out)["jobs"]
+        check("since %s days" % days, sum("many5" in job["folder"] for job in listed) == there, len(listed))
     for line, code in ((["--db", "no.db"], 2), (["--add"], 64), (["--since", "x"], 64), (["here"], 64), (["--trubel"], 64),
                        (["--db", "/nowhere/x.db", "--add", "many0"], 2), (["--db", "many0/report.html"], 2)):
         done = run([HPCTOP, "jobs"] + line)
         check("jobs %s" % " ".join(line), done.code == code and done.err.count("\n") == 1, done)
 
 
+def of_another():
+    """Root reads what is another's with his rights alone: links in his folder lead nowhere."""
+    if os.geteuid() != 0:
+        skip("another's folder", "only root can become its owner")
+        return
+    with tempfile.TemporaryDirectory(dir="/tmp") as open_to_all:  # others may not enter the test's own
+        os.chmod(open_to_all, 0o755)
+        folder, mine = os.path.join(open_to_all, "job"), os.path.join(open_to_all, "mine")
+        run([os.path.join(os.environ["BUILD"], "tests/many/many"), "--ranks", "3", "--hosts", "1", "--rounds", "5", folder])
+        with open(mine, "w") as f:
+            f.write("root's own\n")
+        for name in os.listdir(folder):
+            os.chown(os.path.join(folder, name), 65534, 65534)
+        for name in ("report.html", "report.html.part"):
+            os.symlink(mine, os.path.join(folder, name))
+        os.chown(folder, 65534, 65534)
+        done = run([HPCTOP, "jobs", "--db", "other.db", "--add", folder])
+        rows = json.loads(run([HPCTOP, "jobs", "--db", "other.db", "--json"]).out)["jobs"]
+        page = os.lstat(os.path.join(folder, "report.html"))
+        check("another's job is added", done.code == 0 and len(rows) == 1 and rows[0]["ranks"] == 3 and rows[0]["user"] == "nobody", (done, rows))
+        check("its page is the owner's, for him alone", page.st_uid == 65534 and page.st_mode == 0o100600, oct(page.st_mode))
+        with open(mine) as f:
+            check("a link in his folder leads nowhere", f.read() == "root's own\n")
+
+
+def of_any_numbers():
+    """Rows with numbers beyond reason are listed."""
+    with sqlite3.connect("list.db") as db:
+        db.execute("UPDATE jobs SET begin_s = 9000000000000000000, ranks = -5 WHERE folder LIKE '%many2'")
+    for form in ([], ["--json"]):
+        done = run([HPCTOP, "jobs", "--db", "list.db", *form])
+        check("numbers beyond reason %s" % " ".join(form), done.code == 0, done)
+
+
 by_hand()
+of_any_numbers()
+of_another()
 of_slurm()
 end()

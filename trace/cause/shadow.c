@@ -142,6 +142,8 @@ static void choose_segments(struct ana_causes *causes, const struct usual *take)
     double *room = malloc((2 * causes->segments + 1) * sizeof *room);
     for (size_t i = 0; rival && room && i < causes->segments; i++) {
         const struct ana_cause_segment *segment = &causes->segment[i];
+        if (!segment->stretch)
+            continue; /* there was no memory to tell it */
         struct rival *of = &rival[segment->stretch - 1];
         int64_t cost_ns = segment->from ? cost_of(segment) : 0;
         of->what = segment->stretch;

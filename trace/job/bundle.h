@@ -7,10 +7,11 @@
 
 #define ANA_SUFFIX ".hpctop"
 
-/* Who watches while files are opened; zeros: nobody. */
+/* Who watches while files are opened, and how many threads may read events (0: one); zeros: nobody. */
 struct ana_opener {
     bool (*opening)(void *user, size_t opened, size_t files); /* ana_opening of job.h */
     void *user;
+    unsigned workers;
 };
 
 struct ana_bundle_file {

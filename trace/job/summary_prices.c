@@ -163,8 +163,8 @@ bool ana_summary_prices(const struct ana_job *job, struct ana_summary *s, struct
     struct ana_why *why = &pass->why;
     bool whole = ana_is_followed(job, &s->selection);
     s->path_ns = s->path_unknown_ns = -1;
-    if (!whole || !why->feed)
-        return true;
+    if (!whole || !why->feed || why->out_of_memory || why->feed->causes->out_of_memory)
+        return true; /* it is not known */
     struct ana_path_sums sums = {0};
     struct ana_path_end *end = find_ends(job);
     bool *over = calloc(job->count + 1, sizeof *over);

@@ -2,7 +2,14 @@
 #include "trace/gpu/device_impl.h"
 #include "trace/horovod/horovod_impl.h"
 #include "trace/verdict/verdict_impl.h"
-#include <unistd.h>
+#include <sched.h>
+
+/* How many processors this process may run on. */
+static unsigned processors(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
+}
 
 enum trc_status ana_job_open(const char *const *folders, size_t n, struct ana_job **out, char *error, size_t error_size)
 {
@@ -26,9 +33,6 @@ enum trc_status ana_job_open_watched(const char *const *folders, size_t n, ana_o
         .refreshed = ana_verdict_refreshed,
         .summarized = ana_verdict_summarized,
     };
-    enum trc_status status =
-        ana_job_open_with(&upper, &(struct ana_opener){opening, user}, folders, n, out, error, error_size);
-    if (status == TRC_OK)
-        ana_job_set_workers(*out, sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 2 : 1); /* for want of memory none is started */
-    return status;
+    struct ana_opener opener = {opening, user, processors()};
+    return ana_job_open_with(&upper, &opener, folders, n, out, error, error_size);
 }

@@ -26,7 +26,7 @@ void ana_why_tell_place(struct ana_why *why, uint32_t number, enum trc_opclass o
 
 void ana_why_tell_segment(struct ana_why *why, uint32_t number, const struct ana_segment *segment)
 {
-    if (!why->feed)
+    if (!why->feed || !segment->stretch)
         return;
     struct ana_told *told = tell(why, ANA_TOLD_SEGMENT, number);
     told->segment.from = segment->from;

@@ -49,20 +49,20 @@ static int print_bash(void)
         "' ;;\n    esac\n    for ((i = 2; i < COMP_CWORD; i++)); do\n"
         "        [[ ${COMP_WORDS[i]} == -- ]] && declare -F _command_offset >/dev/null && _command_offset $((i + 1)) "
         "&& return\n    done\n    if [[ $word == -* ]]; then\n"
-        "        COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n    elif ((COMP_CWORD == 1)); then\n"
-        "        COMPREPLY=($(compgen -W '");
+        "        mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$word\")\n    elif ((COMP_CWORD == 1)); then\n"
+        "        mapfile -t COMPREPLY < <(compgen -W '");
     for (int i = 1; (command = tui_command(i)); i++)
         printf(" %s", command->name);
-    printf("' -- \"$word\") $(compgen -d -- \"$word\"))\n    elif [[ ${COMP_WORDS[1]} == help ]]; then\n"
-           "        COMPREPLY=($(compgen -W '");
+    printf("' -- \"$word\"; compgen -d -- \"$word\")\n    elif [[ ${COMP_WORDS[1]} == help ]]; then\n"
+           "        mapfile -t COMPREPLY < <(compgen -W '");
     for (int i = 1; (command = tui_command(i)); i++)
         printf(" %s", command->name);
-    printf(" %s' -- \"$word\"))\n    elif [[ ${COMP_WORDS[1]} == @(", tui_help_topics());
+    printf(" %s' -- \"$word\")\n    elif [[ ${COMP_WORDS[1]} == @(", tui_help_topics());
     for (int i = 1, n = 0; (command = tui_command(i)); i++)
         if (takes_a_command(command))
             printf("%s%s", n++ ? "|" : "", command->name);
-    printf(") ]]; then\n        COMPREPLY=($(compgen -c -- \"$word\"))\n    else\n"
-           "        COMPREPLY=($(compgen -d -- \"$word\"))\n    fi\n}\n"
+    printf(") ]]; then\n        mapfile -t COMPREPLY < <(compgen -c -- \"$word\")\n    else\n"
+           "        mapfile -t COMPREPLY < <(compgen -d -- \"$word\")\n    fi\n}\n"
            "complete -o filenames -F _hpctop hpctop\n");
     return tui_finish(TUI_EXIT_OK);
 }

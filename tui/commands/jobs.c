@@ -1,5 +1,6 @@
 /* hpctop jobs [--db FILE] [--trouble] [--user NAME] [--since DAYS] [--all] [--json]: what a site has recorded.
- * hpctop jobs --add [--db FILE] DIR..: adds the job in each folder, and leaves a page in it. */
+ * hpctop jobs --add [--db FILE] DIR..: adds the job in each folder, and leaves a page in it.  Root reads the traces of
+ * others with their rights alone. */
 #include "tui/commands/command.h"
 #include "tui/commands/nearest.h"
 #include "tui/output/json.h"
@@ -11,7 +12,9 @@
 #include "trace/verdict/verdict.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
+#include <grp.h>
 #include <langinfo.h>
 #include <math.h>
 #include <pwd.h>
@@ -19,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,17 +35,14 @@ static void copy(char *to, size_t size, const char *text)
     snprintf(to, size, "%.*s", (int)size - 1, text ? text : "");
 }
 
-/* Whose job it is: the owner of the folder. */
-static void find_user(const char *folder, struct tui_job_row *row)
+/* Writes who owns the folder. */
+static void name_owner(const struct stat *folder, struct tui_job_row *row)
 {
-    struct stat stat_of;
-    if (stat(folder, &stat_of) != 0)
-        return;
-    const struct passwd *user = getpwuid(stat_of.st_uid);
+    const struct passwd *user = getpwuid(folder->st_uid);
     if (user)
         copy(row->user, sizeof row->user, user->pw_name);
     else
-        snprintf(row->user, sizeof row->user, "%u", (unsigned)stat_of.st_uid);
+        snprintf(row->user, sizeof row->user, "%u", (unsigned)folder->st_uid);
 }
 
 static void describe(struct ana_job *job, const struct ana_summary *s, const struct ana_verdict *v, const char *answer,
@@ -68,7 +69,9 @@ static bool write_page(struct ana_job *job, const struct ana_summary *s, const s
 {
     char part[1100];
     snprintf(part, sizeof part, "%s.part", path);
-    FILE *out = fopen(part, "w");
+    unlink(part);
+    int file = open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    FILE *out = file >= 0 ? fdopen(file, "w") : NULL;
     if (!out)
         return false;
     errno = ENOMEM;
@@ -81,18 +84,12 @@ static bool write_page(struct ana_job *job, const struct ana_summary *s, const s
     return false;
 }
 
-/* Reads a job and fills its row; leaves the page.  Returns the exit status. */
-static int look_at(const char *folder, struct tui_job_row *row)
+/* Reads a job, fills its row and leaves the page.  Returns the exit status. */
+static int read_job(const char *folder, struct tui_job_row *row)
 {
-    char error[512], answer[512], real[4096];
+    char error[512], answer[512];
     struct ana_job *job;
     struct ana_summary s;
-    errno = 0;
-    *row = (struct tui_job_row){.elapsed_s = NAN, .efficiency = NAN, .saves_s = NAN};
-    bool fits = realpath(folder, real) && strlen(real) < sizeof row->folder - sizeof "/report.html";
-    if (!fits)
-        return tui_input_error("%s: %s", folder, errno ? strerror(errno) : "the path is too long");
-    copy(row->folder, sizeof row->folder, real);
     if (ana_job_open(&folder, 1, &job, error, sizeof error) != TRC_OK)
         return tui_input_error("%s", error);
     tui_lines_use(job, TUI_LINES_PATIENCE);
@@ -105,8 +102,7 @@ static int look_at(const char *folder, struct tui_job_row *row)
     const struct ana_verdict *v = ana_job_verdict(job);
     ana_headline(job, &s, NULL, answer, sizeof answer);
     describe(job, &s, v, answer, row);
-    find_user(folder, row);
-    snprintf(row->page, sizeof row->page, "%.1000s/report.html", row->folder);
+    snprintf(row->page, sizeof row->page, "%.1000s/report.html", folder);
     int status = TUI_EXIT_OK;
     if (!write_page(job, &s, v, answer, row->page)) {
         status = tui_input_error("cannot write %s: %s", row->page, strerror(errno));
@@ -114,6 +110,56 @@ static int look_at(const char *folder, struct tui_job_row *row)
     }
     ana_summary_free(&s);
     ana_job_close(job);
+    return status;
+}
+
+/* Becomes the owner of a folder: what lies in it is his, and may lead anywhere. */
+static bool become(const struct stat *owner)
+{
+    return setgroups(0, NULL) == 0 && setgid(owner->st_gid) == 0 && setuid(owner->st_uid) == 0;
+}
+
+/* The same in a process of its own that has the rights of the folder's owner, and no others. */
+static int read_as_owner(const char *folder, const struct stat *owner, struct tui_job_row *row)
+{
+    int ends[2], status = 0;
+    fflush(NULL);
+    if (pipe(ends) != 0)
+        return tui_input_error("%s: %s", folder, strerror(errno));
+    pid_t child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        umask(077);
+        int code = become(owner) ? read_job(folder, row) : tui_input_error("%s: cannot become its owner", folder);
+        bool sent = write(ends[1], row, sizeof *row) == (ssize_t)sizeof *row;
+        fflush(NULL);
+        _exit(sent ? code : TUI_EXIT_INPUT);
+    }
+    close(ends[1]);
+    size_t got = 0;
+    for (ssize_t n = 1; child > 0 && n > 0 && got<sizeof *row; got += n> 0 ? (size_t)n : 0)
+        n = read(ends[0], (char *)row + got, sizeof *row - got);
+    close(ends[0]);
+    bool ended = child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status);
+    if (got < sizeof *row || !ended)
+        return tui_input_error("%s could not be read by its owner", folder);
+    return WEXITSTATUS(status);
+}
+
+/* Reads the job in a folder and fills its row.  Returns the exit status; row->ranks is 0 where there is no job. */
+static int look_at(const char *folder, struct tui_job_row *row)
+{
+    char real[4096];
+    struct stat found;
+    *row = (struct tui_job_row){.elapsed_s = NAN, .efficiency = NAN, .saves_s = NAN};
+    if (!realpath(folder, real) || lstat(real, &found) != 0)
+        return tui_input_error("%s: %s", folder, strerror(errno));
+    if (strlen(real) >= sizeof row->folder - sizeof "/report.html")
+        return tui_input_error("%s: the path is too long", folder);
+    bool other = geteuid() == 0 && found.st_uid != 0;
+    int status = other ? read_as_owner(real, &found, row) : read_job(real, row);
+    copy(row->folder, sizeof row->folder, real); /* these two are not for the owner to say */
+    name_owner(&found, row);
     return status;
 }
 
@@ -127,7 +173,7 @@ static int add_jobs(const char *path, char **folder, int n)
     for (int i = 0; i < n; i++) { /* one that cannot be read does not keep the others out */
         struct tui_job_row row;
         int one = look_at(folder[i], &row);
-        if (row.begin_s && !tui_jobs_put(db, &row, error, sizeof error))
+        if (row.ranks && !tui_jobs_put(db, &row, error, sizeof error))
             one = tui_input_error("%s: %s", path, error);
         status = one ? one : status;
     }
@@ -143,6 +189,11 @@ struct listing {
     int64_t rows;
 };
 
+static uint64_t positive(int64_t value)
+{
+    return value > 0 ? (uint64_t)value : 0;
+}
+
 static void list_json(cJSON *list, const struct tui_job_row *row)
 {
     cJSON *o = cJSON_CreateObject();
@@ -155,9 +206,9 @@ static void list_json(cJSON *list, const struct tui_job_row *row)
     tui_json_text(o, "verdict", row->verdict);
     tui_json_text(o, "class", row->class[0] ? row->class : NULL);
     tui_json_text(o, "answer", row->answer);
-    tui_json_integer(o, "begin_s", (uint64_t)row->begin_s);
-    tui_json_integer(o, "ranks", (uint64_t)row->ranks);
-    tui_json_integer(o, "nodes", (uint64_t)row->nodes);
+    tui_json_integer(o, "begin_s", positive(row->begin_s));
+    tui_json_integer(o, "ranks", positive(row->ranks));
+    tui_json_integer(o, "nodes", positive(row->nodes));
     tui_json_real(o, "elapsed_s", row->elapsed_s);
     tui_json_real(o, "efficiency", row->efficiency);
     tui_json_real(o, "saves_s", row->saves_s);
@@ -169,7 +220,7 @@ static void list_row(void *context, const struct tui_job_row *row)
     struct listing *to = context;
     char begin[32], took[ANA_TEXT], share[ANA_TEXT], saves[ANA_TEXT];
     time_t at = (time_t)row->begin_s;
-    struct tm local;
+    struct tm local = {0};
     to->rows++;
     if (to->list) {
         list_json(to->list, row);
@@ -178,7 +229,8 @@ static void list_row(void *context, const struct tui_job_row *row)
     if (to->rows == 1)
         printf("%-16s %-10s %-8s %6s %5s %8s %6s %8s  %s\n", "BEGAN", "JOB", "USER", "RANKS", "NODES", "TOOK", "EFF.",
                "SAVES", "WHAT");
-    strftime(begin, sizeof begin, "%Y-%m-%d %H:%M", localtime_r(&at, &local));
+    if (!localtime_r(&at, &local) || !strftime(begin, sizeof begin, "%Y-%m-%d %H:%M", &local))
+        copy(begin, sizeof begin, "?");
     printf("%-16s %-10.10s %-8.8s %6lld %5lld %8s %6s %8s  %s: %s\n", begin, row->id, row->user, (long long)row->ranks,
            (long long)row->nodes, ana_number(took, sizeof took, ANA_NS, row->elapsed_s * 1e9, to->utf8),
            ana_number(share, sizeof share, ANA_SHARE, row->efficiency, to->utf8),

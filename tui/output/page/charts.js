@@ -123,7 +123,7 @@ part("collectives", "Collectives", report.collectives, [["name", "call", "text"]
 function drawMatrix(canvas, m) {
   const cell = Math.max(3, Math.min(18, Math.floor(560 / m.labels.length))), n = m.labels.length;
   const [c] = sizeOf(canvas, n * cell + 30);
-  const most = Math.log(1 + Math.max(...m.cells.map(x => x[2])));
+  const most = Math.log(1 + Math.max(...m.cells.map(x => x[2]))) || 1;
   c.strokeStyle = styleOf("--line");
   c.strokeRect(60, 20, n * cell, n * cell);
   c.fillStyle = styleOf("--dim");
