@@ -3,8 +3,12 @@
 bad=0
 result() { if [ "$1" = 0 ]; then echo "ok $2"; else echo "not ok $2: $3"; bad=1; fi; }
 "$HPCTOP" help man >page.1; result $? "help man" "exit status"
-for word in HPCTOP_DIR HPCTOP_LIMIT NO_COLOR report dump Overview Timeline WAITING 'EXIT STATUS'; do
+for word in NO_COLOR report dump Overview Timeline WAITING 'EXIT STATUS'; do
     grep -q -- "$word" page.1; result $? "the page has $word" "it has not"
+done
+"$HPCTOP" help libtrace >page.7; result $? "help libtrace" "exit status"
+for word in HPCTOP_DIR HPCTOP_LIMIT EXAMPLES; do
+    grep -q -- "$word" page.7; result $? "the page of libtrace has $word" "it has not"
 done
 for topic in keys views environment; do
     "$HPCTOP" help $topic >$topic.txt && ! LC_ALL=C grep -q $'\e' $topic.txt; result $? "help $topic" "failed, or escapes in it"
@@ -18,7 +22,7 @@ q F10
 Esc Backspace
 KEYS
 if command -v groff >/dev/null; then
-    groff -man -ww -Kutf8 -Tutf8 page.1 2>complaints >/dev/null && [ ! -s complaints ]
+    groff -man -ww -Kutf8 -Tutf8 page.1 page.7 2>complaints >/dev/null && [ ! -s complaints ]
     result $? "groff has nothing to complain about" "$(head -3 complaints)"
 fi
 exit $bad

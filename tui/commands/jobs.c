@@ -277,8 +277,7 @@ int tui_command_jobs(int argc, char **argv)
         {"trouble", no_argument, NULL, 't'},    {"all", no_argument, NULL, 'A'},
         {"user", required_argument, NULL, 'u'}, {"since", required_argument, NULL, 's'},
         {"json", no_argument, NULL, 'j'},       {0}};
-    const char *from_environment = getenv("HPCTOP_JOBS");
-    const char *path = from_environment && *from_environment ? from_environment : "hpctop-jobs.db";
+    const char *path = "hpctop-jobs.db";
     struct tui_jobs_wanted wanted = {.most = FIRST};
     bool add = false, json = false;
     int option;
