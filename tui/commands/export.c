@@ -1,6 +1,7 @@
 /* hpctop export --format F [-o FILE] [--from S] [--to S] [--ranks LIST] DIR..: a trace for other tools. */
 #include "tui/commands/command.h"
 #include "tui/commands/nearest.h"
+#include "tui/commands/part.h"
 #include "tui/sources/lines.h"
 #include "trace/export/export.h"
 #include "trace/job/window.h"
@@ -15,7 +16,8 @@
 
 /* What was typed; NULL: not given. */
 struct wanted {
-    const char *format, *out, *from, *to, *ranks;
+    const char *format, *out;
+    struct tui_part part;
 };
 
 /* Who interrupts wants nothing to be left of it; who does so twice cannot wait for that. */
@@ -42,23 +44,6 @@ static bool show_progress(void *user, double share)
     return !interrupted;
 }
 
-/* Reads what part was asked for.  False, with a line in `error`: the job does not have it. */
-static bool select_part(const struct ana_job *job, const struct wanted *wanted, struct ana_selection *part,
-                        uint8_t *ranks, char *error, size_t size)
-{
-    *part = (struct ana_selection){.begin_ns = wanted->from ? 0 : INT64_MIN, .end_ns = INT64_MAX};
-    if (wanted->from)
-        ana_moment_of_text(wanted->from, &part->begin_ns);
-    if (wanted->to)
-        ana_moment_of_text(wanted->to, &part->end_ns);
-    if (part->begin_ns >= ana_job_info(job).elapsed_ns) {
-        snprintf(error, size, "the job had ended by then: it took %.9g s", (double)ana_job_info(job).elapsed_ns / 1e9);
-        return false;
-    }
-    part->ranks = wanted->ranks ? ranks : NULL;
-    return !wanted->ranks || ana_ranks_of_text(job, wanted->ranks, ranks, error, size);
-}
-
 static int export(const char *const *folders, int n, const struct wanted *wanted)
 {
     char error[512], out[4096];
@@ -68,13 +53,14 @@ static int export(const char *const *folders, int n, const struct wanted *wanted
     tui_lines_use(job, TUI_LINES_PATIENCE);
     bool terminal = isatty(STDERR_FILENO);
     struct ana_export ask = {.format = wanted->format, .out = out, .progress = show_progress, .user = &terminal};
+    ask.part = (struct ana_selection){.begin_ns = wanted->part.from ? 0 : INT64_MIN, .end_ns = INT64_MAX};
     uint8_t *ranks = calloc(ana_job_info(job).ranks + 1, 1);
     snprintf(error, sizeof error, "out of memory");
     snprintf(out, sizeof out, "%s", wanted->out ? wanted->out : "");
     if (!wanted->out)
         ana_export_default(job, ana_export_format_of(wanted->format), out, sizeof out);
     be_interruptible();
-    bool done = ranks && select_part(job, wanted, &ask.part, ranks, error, sizeof error) &&
+    bool done = ranks && tui_part_select(job, &wanted->part, &ask.part, ranks, error, sizeof error) &&
                 ana_export(job, &ask, error, sizeof error);
     if (terminal)
         fprintf(stderr, "\r%14s\r", "");
@@ -106,25 +92,23 @@ int tui_command_export(int argc, char **argv)
         {"from", required_argument, NULL, 'f'},   {"to", required_argument, NULL, 't'},
         {"ranks", required_argument, NULL, 'r'},  {0}};
     struct wanted wanted = {0};
-    int64_t from = 0, to = INT64_MAX;
     int option;
     optind = 1;
     opterr = 0;
     while ((option = getopt_long(argc, argv, "o:", names, NULL)) != -1) {
         const char **place = option == 'F'   ? &wanted.format
                              : option == 'o' ? &wanted.out
-                             : option == 'f' ? &wanted.from
-                             : option == 't' ? &wanted.to
-                             : option == 'r' ? &wanted.ranks
+                             : option == 'f' ? &wanted.part.from
+                             : option == 't' ? &wanted.part.to
+                             : option == 'r' ? &wanted.part.ranks
                                              : NULL;
         if (!place)
             return tui_unknown_option("export", argv[optind - 1]);
         *place = optarg;
     }
-    if ((wanted.from && !ana_moment_of_text(wanted.from, &from)) || (wanted.to && !ana_moment_of_text(wanted.to, &to)))
-        return tui_usage_error("export", "--from and --to take seconds since the job began");
-    if (to <= from)
-        return tui_usage_error("export", "--to must be later than --from");
+    const char *wrong = tui_part_wrong(&wanted.part);
+    if (wrong)
+        return tui_usage_error("export", "%s", wrong);
     if (!wanted.format || !ana_export_format_of(wanted.format))
         return wrong_format(wanted.format);
     if (optind == argc)

@@ -3,6 +3,7 @@
  * others with their rights alone. */
 #include "tui/commands/command.h"
 #include "tui/commands/nearest.h"
+#include "tui/commands/whole.h"
 #include "tui/output/json.h"
 #include "tui/output/page.h"
 #include "tui/sources/jobs_db.h"
@@ -12,7 +13,6 @@
 #include "trace/verdict/verdict.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <grp.h>
 #include <langinfo.h>
@@ -67,21 +67,8 @@ static void describe(struct ana_job *job, const struct ana_summary *s, const str
 static bool write_page(struct ana_job *job, const struct ana_summary *s, const struct ana_verdict *v,
                        const char *answer, const char *path)
 {
-    char part[1100];
-    snprintf(part, sizeof part, "%s.part", path);
-    unlink(part);
-    int file = open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    FILE *out = file >= 0 ? fdopen(file, "w") : NULL;
-    if (!out)
-        return false;
-    errno = ENOMEM;
-    bool whole = tui_page_write(job, s, v, answer, out) && !ferror(out) && fflush(out) == 0;
-    int reason = errno;
-    if (fclose(out) == 0 && whole && rename(part, path) == 0)
-        return true;
-    errno = whole ? errno : reason;
-    unlink(part);
-    return false;
+    struct tui_whole file;
+    return tui_whole_open(&file, path) && tui_whole_close(&file, tui_page_write(job, s, v, answer, file.out));
 }
 
 /* Reads a job, fills its row and leaves the page.  Returns the exit status. */

@@ -1,6 +1,7 @@
 /* hpctop metrics [-o FILE] DIR..: a job's counters as OpenMetrics text. */
 #include "tui/commands/command.h"
 #include "tui/commands/nearest.h"
+#include "tui/commands/whole.h"
 #include "tui/output/openmetrics.h"
 #include "trace/session/session.h"
 
@@ -8,25 +9,16 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-/* Writes into FILE.part, which takes the name when it is complete: who collects must not see half of it. */
 static int write_file(const struct ana_job *job, const struct ana_summary *summary, const char *path)
 {
-    char part[4096];
-    snprintf(part, sizeof part, "%s.part", path);
-    FILE *out = fopen(part, "w");
-    if (!out)
-        return tui_input_error("cannot make %s: %s", part, strerror(errno));
-    tui_openmetrics(job, summary, out);
-    int failed = ferror(out) ? errno : 0;
-    if (fclose(out) != 0 && !failed)
-        failed = errno;
-    if (!failed && rename(part, path) == 0)
+    struct tui_whole file;
+    bool open = tui_whole_open(&file, path);
+    if (open)
+        tui_openmetrics(job, summary, file.out);
+    if (open && tui_whole_close(&file, true))
         return TUI_EXIT_OK;
-    failed = failed ? failed : errno;
-    unlink(part);
-    return tui_input_error("cannot write %s: %s", path, strerror(failed));
+    return tui_input_error("cannot write %s: %s", path, strerror(errno));
 }
 
 static int print_metrics(const char *const *folders, int n, const char *path)

@@ -2,6 +2,8 @@
  * [--call NAME] [--hang SECONDS] [-j N] DIR..: a page for a ticket, or the same numbers for scripts. */
 #include "tui/commands/command.h"
 #include "tui/commands/nearest.h"
+#include "tui/commands/part.h"
+#include "tui/commands/whole.h"
 #include "tui/sources/node.h"
 #include "tui/output/report_json.h"
 
@@ -16,7 +18,6 @@
 #include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* What of the job is asked for, as it was typed; NULL: all. */
 struct wanted {
@@ -24,7 +25,8 @@ struct wanted {
     const char *output; /* NULL: stdout */
     double hang_s;
     unsigned workers; /* 0: as many as help */
-    const char *from, *to, *ranks, *comm, *call;
+    struct tui_part part;
+    const char *comm, *call;
 };
 
 /* Finds the communicator and the call that were asked for.  False, with a line in `error`: there are none. */
@@ -55,17 +57,8 @@ static bool select_part(struct ana_job *job, const struct wanted *wanted, struct
     *part = (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX};
     if (!select_calls(job, wanted, part, error, size))
         return false;
-    if (wanted->from)
-        ana_moment_of_text(wanted->from, &part->begin_ns);
-    if (wanted->to)
-        ana_moment_of_text(wanted->to, &part->end_ns);
-    if (part->begin_ns >= ana_job_info(job).elapsed_ns) {
-        snprintf(error, size, "the job had ended by then: it took %.9g s", (double)ana_job_info(job).elapsed_ns / 1e9);
+    if (!tui_part_select(job, &wanted->part, part, ranks, error, size))
         return false;
-    }
-    if (wanted->ranks && !ana_ranks_of_text(job, wanted->ranks, ranks, error, size))
-        return false;
-    part->ranks = wanted->ranks ? ranks : NULL;
     if (ana_of_all_time(part) || ana_job_set_window(job, part->begin_ns, part->end_ns))
         return true;
     snprintf(error, size, "out of memory");
@@ -108,21 +101,12 @@ static bool print_part(struct ana_job *job, const struct ana_selection *part, co
 /* Prints it to where it was asked for: a file is there whole or not at all.  Returns the exit status. */
 static int print_to(struct ana_job *job, const struct ana_selection *part, const struct wanted *wanted)
 {
-    char path[4096 + 8];
+    struct tui_whole file;
     if (!wanted->output)
         return print_part(job, part, wanted, stdout) ? tui_finish(TUI_EXIT_OK) : tui_input_error("out of memory");
-    snprintf(path, sizeof path, "%s.part", wanted->output);
-    FILE *out = fopen(path, "w");
-    if (!out)
-        return tui_input_error("cannot write %s: %s", path, strerror(errno));
-    errno = ENOMEM;
-    bool whole = print_part(job, part, wanted, out) && !ferror(out) && fflush(out) == 0;
-    int reason = errno;
-    if (fclose(out) == 0 && whole && rename(path, wanted->output) == 0)
+    if (tui_whole_open(&file, wanted->output) && tui_whole_close(&file, print_part(job, part, wanted, file.out)))
         return TUI_EXIT_OK;
-    reason = whole ? errno : reason;
-    unlink(path);
-    return tui_input_error("cannot write %s: %s", wanted->output, strerror(reason));
+    return tui_input_error("cannot write %s: %s", wanted->output, strerror(errno));
 }
 
 static int report(const char *const *folders, int n, const struct wanted *wanted)
@@ -149,17 +133,6 @@ static int report(const char *const *folders, int n, const struct wanted *wanted
 int tui_report(const char *const *folders, int n, bool json, double hang_s)
 {
     return report(folders, n, &(struct wanted){.json = json, .hang_s = hang_s});
-}
-
-/* Reports what is wrong with the text of the options; NULL: nothing. */
-static const char *wrong_text(const struct wanted *wanted)
-{
-    int64_t from = 0, to = INT64_MAX;
-    if (wanted->from && !ana_moment_of_text(wanted->from, &from))
-        return "--from takes seconds since the job began";
-    if (wanted->to && !ana_moment_of_text(wanted->to, &to))
-        return "--to takes seconds since the job began";
-    return to <= from ? "--to must be later than --from" : NULL;
 }
 
 static bool parse_workers(const char *text, unsigned *out)
@@ -195,11 +168,11 @@ int tui_command_report(int argc, char **argv)
         else if (option == 'o')
             wanted.output = optarg;
         else if (option == 'f')
-            wanted.from = optarg;
+            wanted.part.from = optarg;
         else if (option == 't')
-            wanted.to = optarg;
+            wanted.part.to = optarg;
         else if (option == 'r')
-            wanted.ranks = optarg;
+            wanted.part.ranks = optarg;
         else if (option == 'c')
             wanted.comm = optarg;
         else if (option == 'n')
@@ -211,7 +184,7 @@ int tui_command_report(int argc, char **argv)
         else if (option != 'h' && option != 'j')
             return tui_unknown_option("report", argv[optind - 1]);
     }
-    const char *wrong = wanted.json && wanted.html ? "--json and --html are two reports" : wrong_text(&wanted);
+    const char *wrong = wanted.json && wanted.html ? "--json and --html are two reports" : tui_part_wrong(&wanted.part);
     if (wrong)
         return tui_usage_error("report", "%s", wrong);
     if (optind == argc)
