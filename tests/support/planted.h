@@ -85,6 +85,22 @@ static inline void planted_message(struct planted *p, int from, int to)
     p->at[to] = end;
 }
 
+/* Rank 2 comes 10 ms late to a collective with rank 0, which therefore sends late to rank 1. */
+static inline struct planted planted_sender(void)
+{
+    struct planted p = planted_begin("sender", 3);
+    static const int32_t members[] = {0, 2};
+    for (int r = 0; r < 3; r += 2)
+        tb_comm(p.tb[r], 5, 0x5005, r / 2, members, 2);
+    planted_meet(&p, 0x20, TB_WORLD, UINT64_MAX);
+    p.at[0] += MS;
+    p.at[1] += MS;
+    p.at[2] += 11 * MS;
+    planted_meet(&p, 0x30, 5, 5);
+    planted_message(&p, 0, 1);
+    return p;
+}
+
 /* All the waiting there was, in ns. */
 static inline int64_t planted_waits(const struct ana_summary *s)
 {

@@ -117,16 +117,7 @@ static void it_moves(int ranks)
 /* Rank 2 comes late to a collective with rank 0, which therefore sends late to rank 1: rank 2 is to blame for both. */
 static void sender_late_by_a_collective(void)
 {
-    struct planted p = planted_begin("sender", 3);
-    static const int32_t members[] = {0, 2};
-    for (int r = 0; r < 3; r += 2)
-        tb_comm(p.tb[r], 5, 0x5005, r / 2, members, 2);
-    planted_meet(&p, 0x20, TB_WORLD, ALL);
-    p.at[0] += MS;
-    p.at[1] += MS;
-    p.at[2] += 11 * MS;
-    planted_meet(&p, 0x30, 5, 5);
-    planted_message(&p, 0, 1);
+    struct planted p = planted_sender();
     struct ana_job *job = planted_open(&p);
     struct ana_summary s = folder_summary(job);
     const struct ana_segment_stat *late = planted_segment(&s, "0x20", "0x30");
