@@ -10,7 +10,7 @@ import subprocess
 
 from common import BUILD, check, end, hpctop, mpirun, report, run, skip, workload
 
-EVIL = "</script><img src=x onerror=document.title='hit'><!--<script>&lt;"
+EVIL = "</script ><img src=x onerror=document.title='hit'><!--<script >&lt;"
 MANY = os.path.join(BUILD, "tests/many/many")
 DRAWN = {"html", "head", "meta", "title", "style", "body", "header", "p", "b", "span", "button", "h1", "h2", "nav", "main", "section",
          "kbd", "canvas", "footer", "noscript", "code", "script"}
@@ -59,6 +59,8 @@ def numbers():
     check("hostile text stands in it", EVIL in data["report"]["job"]["command"], data["report"]["job"]["command"])
     check("no text of the trace is markup", set(page.tags) <= DRAWN and page.tags.count("script") == 2 and "onerror" not in
           [name for _, name, _ in page.attributes], set(page.tags) - DRAWN)
+    raw = text.split('id="data">', 1)[1].split("</script>\n<script>", 1)[0]
+    check("no character of the data can end its element", not set("<>&") & set(raw), set("<>&") & set(raw))
     check("nothing is loaded", not re.search(r"(src|href|url)\s*[=(]\s*[\"']?(https?:|//|data:)", text) and
           not [a for a in page.attributes if a[1] in ("src", "href")] and "default-src 'none'" in text)
     check("the timeline has a row a rank", [row["label"] for row in data["timeline"]["rows"]] == ["rank %d" % r for r in range(4)])
