@@ -189,7 +189,7 @@ static bool look_again(struct tui_app *app)
     if (app->verdict && app->verdict->culprits <= BLAMED)
         for (; n < app->verdict->culprits; n++)
             blamed[n] = app->verdict->culprit[n];
-    if (!n)
+    if (!app->verdict || !app->verdict->culprits)
         n = ana_alike_blame(&app->summary, blamed, BLAMED);
     ana_alike_free(&tree->alike);
     free(tree->row_of);
@@ -224,7 +224,7 @@ void tui_tree_update(struct tui_app *app, enum tui_rows_by by, size_t fit, bool 
     tree->version++;
     if (!app->has_summary || !look_again(app))
         return;
-    memset(tree->row_of, 0xff, app->rank_count * sizeof *tree->row_of);
+    memset(tree->row_of, 0xff, tree->alike.ranks * sizeof *tree->row_of);
     if (by == TUI_BY_BEHAVIOUR)
         add_groups(app, tree);
     else
@@ -263,7 +263,7 @@ void tui_tree_reveal(struct tui_app *app, size_t index)
 {
     enum { LEVELS = 3 };
     struct tui_tree *tree = &app->tree;
-    for (int i = 0; i < LEVELS && tree->rows && index < app->rank_count && tree->row_of[index] < tree->rows; i++) {
+    for (int i = 0; i < LEVELS && tree->rows && index < tree->alike.ranks && tree->row_of[index] < tree->rows; i++) {
         const struct tui_row *row = &tree->row[tree->row_of[index]];
         if (row->is_rank || row->open)
             return;
@@ -277,7 +277,7 @@ size_t tui_tree_cursor(const struct tui_app *app)
     for (size_t i = 0; app->rank_group && i < tree->rows; i++)
         if (tree->row[i].identity == app->rank_group)
             return i;
-    uint32_t row = tree->rows && app->cursor_rank < app->rank_count ? tree->row_of[app->cursor_rank] : UINT32_MAX;
+    uint32_t row = tree->rows && app->cursor_rank < tree->alike.ranks ? tree->row_of[app->cursor_rank] : UINT32_MAX;
     return row < tree->rows ? row : 0;
 }
 
