@@ -50,7 +50,7 @@ def more(name, launcher, folder):
     known = unsound(launcher)
 
     def launch(ranks, command, trace=None, preload=True):
-        return run([launcher, "-n", str(ranks)] + command, environment(trace, preload))
+        return run([launcher, "-n", str(ranks)] + command, environment(trace, preload), timeout=60)
     for binding in BINDINGS:
         if "constants_" + binding not in known:
             constants("%s constants_%s" % (name, binding), launch, os.path.join(folder, "constants_" + binding))

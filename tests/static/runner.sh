@@ -63,4 +63,14 @@ result $? "a program that was not built fails, one without a source is not run" 
 mv tests/unit/never.c tests/unit/built.c
 runs unit/
 [ "$code" = 1 ] && [ "$last" = "tests with the same name: unit/built" ]; result $? "two of one name" "exit $code: $last"
+said=$(PYTHONPATH="$TOP/tests/e2e/lib" python3 - <<'END'
+from common import Result, tried
+def after(*codes):
+    left = list(codes)
+    return lambda *_: Result(left.pop(0), "", "")
+print("=", tried(after(None, 1, 0), 2, ["x"]).code, tried(after(None, None, None, 0), 2, ["x"]).code,
+      tried(after(None, 0), 2, ["x"], "trace-x").code, tried(after(1, 0), 2, ["x"], "trace-x").code)
+END
+)
+[ "$(echo "$said" | tail -n 1)" = "= 0 None 0 1" ]; result $? "what an MPI loses by itself is tried again, a failure under libtrace.so is not" "$said"
 exit $bad

@@ -7,6 +7,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -88,7 +89,13 @@ def run(command, env=None, timeout=LONG, cwd=None, stdin=subprocess.DEVNULL):
         out, err = p.communicate(timeout=timeout)
         code = p.returncode
     except subprocess.TimeoutExpired:
+        below = descendants(p.pid)  # a launcher's ranks have groups of their own
         os.killpg(p.pid, signal.SIGKILL)
+        for pid in below:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
         out, err = p.communicate()
         code = None
     return Result(code, out.decode(errors="replace"), err.decode(errors="replace"))
@@ -99,6 +106,19 @@ def mpirun(ranks, command, folder=None, preload=True, timeout=LONG, cwd=None, **
     if isinstance(command, str):
         command = [command]
     return run(["mpirun", "-n", str(ranks)] + command, environment(folder, preload, **env), timeout, cwd)
+
+
+def tried(launch, ranks, command, folder=None, times=3):
+    """launch(..) of what an MPI sometimes loses by itself (worlds that are spawned, on a busy machine), again until it has not.
+    Without a folder it runs without libtrace.so and may fail; with one it may hang, and what it left is removed."""
+    for left in reversed(range(times)):
+        done = launch(ranks, command, folder, folder is not None)
+        if done.code == 0 or (folder and done.code is not None):
+            break
+        print("# %s libtrace.so, %d more tries: %s" % ("with" if folder else "without", left, done), flush=True)
+        if folder and left:
+            shutil.rmtree(folder, ignore_errors=True)
+    return done
 
 
 def start(ranks, command, folder=None, preload=True, **env):

@@ -2,7 +2,7 @@
 as without, and recorded.  For every MPI and launcher alike (`launch` is called as common.mpirun)."""
 import re
 
-from common import calls, check, hpctop, report, run, skip, traces
+from common import calls, check, hpctop, report, run, skip, traces, tried
 
 BINDINGS = ("mpifh", "mpi", "f08")
 # What goes wrong without libtrace.so too, and how, by MPI and version.
@@ -42,11 +42,11 @@ def constants(label, launch, program, ranks=2):
 
 def spawned(label, launch, program, ranks=2):
     """workloads/fortran/spawn: three more worlds of two ranks each."""
-    bare = launch(ranks, [program], None, False)
+    bare = tried(launch, ranks, [program])
     if bare.code != 0:
         return skip(label, "does not run without libtrace.so either: exit %s " % bare.code + (bare.err or bare.out).strip()[-100:].replace("\n", " | "))
     folder = "trace-" + label.replace(" ", "-")
-    done = launch(ranks, [program], folder)
+    done = tried(launch, ranks, [program], folder)
     if not check(label + " runs", done.code == 0, done):
         return None
     check(label + ": a file a rank of each world", len(traces(folder)) == ranks + 6, traces(folder))

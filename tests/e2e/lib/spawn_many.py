@@ -2,7 +2,7 @@
 alike (`launch` is called as common.mpirun)."""
 import re
 
-from common import check, hpctop, report, skip, traces
+from common import check, hpctop, report, skip, traces, tried
 
 PARENTS, CHILDREN, ROW = 2, 2, 3
 
@@ -21,14 +21,14 @@ def wanted(worlds):
 
 def spawned_many(label, launch, program):
     worlds, command = ROW + PARENTS, [program]
-    bare = launch(PARENTS, command, None, False)
+    bare = tried(launch, PARENTS, command)
     if bare.code != 0:  # not every MPI can spawn twice at one time
         worlds, command = ROW, [program, "row"]
-        bare = launch(PARENTS, command, None, False)
+        bare = tried(launch, PARENTS, command)
     if bare.code != 0:
         return skip(label, "does not run without libtrace.so either: exit %s " % bare.code + (bare.err or bare.out).strip()[-100:].replace("\n", " | "))
     folder = "trace-" + label.replace(" ", "-")
-    done = launch(PARENTS, command, folder)
+    done = tried(launch, PARENTS, command, folder)
     files = PARENTS + worlds * CHILDREN
     rep = report(folder)
     if not check(label + " runs", done.code == 0, done) or not check(label + ": the report can be made", rep):
