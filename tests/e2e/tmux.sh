@@ -65,6 +65,16 @@ key Escape; await 'CALLED FROM'; result $? "back from help" "Esc does not lead b
 key F2; await 'RANK.*HOST'; result $? "F-keys" "F2 does nothing"
 key '\'; await '^Filter: _'; key 'zzz'; await 'no row contains the filter'; result $? filter "nothing is filtered"
 key Escape; await '^>? +0 '; result $? "filter gone" "the rows do not come back"
+# Sequences that no terminal type has are taken as a whole: none of their letters is a key.
+start 80 24 LC_ALL=C.UTF-8 TERM=vt100
+await 'qQuit'; key 3; await 'CALLS.*p50.*p99'
+for sequence in '[1;5D' '[1;5C' '[4~' '[24~' '[57441u' '[?62;22c' ']11;rgb:0000/1111/2222'$'\a' 'P1$r0m'$'\e''\' 'O5C'; do
+    key -l $'\e'"$sequence"; sleep 0.1
+done
+key '?'; await 'Latency'; result $? "unknown sequences are no keys" "another view"
+key q; await 'CALLS.*p50.*p99' && ! shows 's from [0-9]'; result $? "and change nothing" "a window"
+start 80 24 LC_ALL=C.UTF-8 TERM=screen-256color; await 'qQuit'
+
 key 1; await 'CALL .*TIME'; key y; await 'written to hpctop-screen-1.txt'
 result $? "y writes" "no message"
 grep -q 'hpctop' "$here/cwd/hpctop-screen-1.txt" 2>/dev/null; result $? "y wrote the screen" "no such text"
@@ -104,8 +114,24 @@ start 80 24 LC_ALL=C; await 'qQuit'; key 6; await 'rank +00:'
 start 80 24 LC_ALL=C.UTF-8 NO_COLOR=1; await 'qQuit'; key 4; await 'sender'
 ! pane capture-pane -e -p -t t | grep -qE $'\e\\[([0-9;]*;)?[34][0-7]'; result $? "NO_COLOR: no colours" "colours"
 start 80 24 LC_ALL=C.UTF-8 TERM=vt100; await 'qQuit'; result $? "vt100" "not shown"
-start 80 24 LC_ALL=C.UTF-8 TERM=no-such-terminal; await '^EXIT 2' && grep -q 'no-such-terminal' "$here/stderr"
-result $? "an unknown terminal is named" "$(cat "$here/stderr")"
+for name in xterm-kitty no-such-terminal; do
+    start 80 24 LC_ALL=C.UTF-8 "TERM=$name" TERMINFO=/nonexistent; await "terminal type $name is not known here"
+    result $? "$name: another is used, and that is said" "$(cat "$here/stderr")"
+    key 2; await 'RANK.*HOST'; result $? "$name: it works" "it does not"
+done
+# Direct colour: numbers of the palette would be nearly black.  "sent" of the overview is green or so, not blue.
+if command -v tic >/dev/null; then
+    printf '%s\n' 'hpctop-direct|direct colours,' '  RGB, colors#0x1000000, pairs#0x7FFF, setab@, setaf@,' \
+        '  setaf=\E[%?%p1%{8}%<%t3%p1%d%e38\:2\:\:%p1%{65536}%/%d\:%p1%{256}%/%{255}%&%d\:%p1%{255}%&%d%;m,' \
+        '  setab=\E[%?%p1%{8}%<%t4%p1%d%e48\:2\:\:%p1%{65536}%/%d\:%p1%{256}%/%{255}%&%d\:%p1%{255}%&%d%;m,' \
+        '  use=xterm-256color,' >"$here/direct.ti"
+    tic -x -o "$here/terminfo" "$here/direct.ti" 2>"$here/tic.out"
+    start 80 24 LC_ALL=C.UTF-8 TERM=hpctop-direct "TERMINFO=$here/terminfo"; await 'qQuit'
+    # DIM is 245, which is #8a8a8a; JOB is 252 on 238: #d0d0d0 on #444444.
+    pane capture-pane -e -p -t t | head -1 | grep -qE '38[;:]2[;:]+208[;:]208[;:]208' &&
+        pane capture-pane -e -p -t t | head -1 | grep -qE '48[;:]2[;:]+68[;:]68[;:]68'
+    result $? "direct colours are the palette's" "$(pane capture-pane -e -p -t t | head -1 | cat -v)"
+fi
 start 80 24 LC_ALL=C.UTF-8 TERM=dumb; await '^EXIT 2' && grep -q '"dumb"' "$here/stderr"
 result $? "a dumb terminal is told so" "$(cat "$here/stderr")"
 

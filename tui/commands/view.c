@@ -55,6 +55,7 @@ static int show_screens(struct tui_app *app, struct tui_opening *opening)
     if (!opening->term.ops &&
         !tui_term_curses(&opening->term, opening->colour, opening->ascii, opening->error, sizeof opening->error))
         return tui_input_error("%s", opening->error);
+    snprintf(app->message, sizeof app->message, "%.199s", opening->error);
     tui_loop(app, opening->term, true);
     return TUI_EXIT_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "tui/term/keys.h"
 #include "tui/term/out.h"
+#include "tui/term/sequence.h"
 #include <langinfo.h>
 #include <locale.h>
 #include <ncurses.h>
@@ -21,6 +22,21 @@ struct terminal {
     struct tui_event mouse[8]; /* what the mouse did, the newest first, as far as it is still to be given out */
     int mice;
 };
+
+/* A colour of the palette of 256 as terminals with direct colour want it: red, green and blue. */
+static int direct_colour(int colour)
+{
+    static const int base[] = {0x000000, 0xcd0000, 0x00cd00, 0xcdcd00, 0x0000ee, 0xcd00cd, 0x00cdcd, 0xe5e5e5,
+                               0x7f7f7f, 0xff0000, 0x00ff00, 0xffff00, 0x5c5cff, 0xff00ff, 0x00ffff, 0xffffff};
+    if (colour < 16)
+        return colour < 0 ? colour : base[colour];
+    if (colour >= 232)
+        return (8 + 10 * (colour - 232)) * 0x010101;
+    int rgb = 0;
+    for (int i = 0, step = 36, rest = colour - 16; i < 3; i++, rest %= step, step /= 6)
+        rgb = rgb << 8 | (rest / step ? 55 + 40 * (rest / step) : 0);
+    return rgb;
+}
 
 static void start_styles(struct terminal *t, enum tui_colour colour)
 {
@@ -40,7 +56,9 @@ static void start_styles(struct terminal *t, enum tui_colour colour)
             fore = fore < 0 ? COLOR_WHITE : fore;
             back = back < 0 ? COLOR_BLACK : back;
         }
-        if (init_pair((short)(i + 1), (short)fore, (short)back) == OK)
+        bool direct = COLORS > 256; /* their numbers do not fit into a short */
+        if ((direct ? init_extended_pair(i + 1, direct_colour(fore), direct_colour(back))
+                    : init_pair((short)(i + 1), (short)fore, (short)back)) == OK)
             t->pair[i] = (short)(i + 1);
     }
 }
@@ -92,13 +110,22 @@ static int map_key(wint_t key)
     } map[] = {{KEY_UP, TUI_KEY_UP},           {KEY_DOWN, TUI_KEY_DOWN},        {KEY_LEFT, TUI_KEY_LEFT},
                {KEY_RIGHT, TUI_KEY_RIGHT},     {KEY_SLEFT, TUI_KEY_SHIFT_LEFT}, {KEY_SRIGHT, TUI_KEY_SHIFT_RIGHT},
                {KEY_HOME, TUI_KEY_HOME},       {KEY_END, TUI_KEY_END},          {KEY_PPAGE, TUI_KEY_PAGE_UP},
-               {KEY_NPAGE, TUI_KEY_PAGE_DOWN}, {KEY_ENTER, TUI_KEY_ENTER},      {KEY_BACKSPACE, TUI_KEY_BACKSPACE}};
+               {KEY_NPAGE, TUI_KEY_PAGE_DOWN}, {KEY_ENTER, TUI_KEY_ENTER},      {KEY_BACKSPACE, TUI_KEY_BACKSPACE},
+               {KEY_DC, TUI_KEY_DELETE}};
+    static const struct {
+        const char *curses; /* of the extended part of terminfo: the numbers differ */
+        int key;
+    } names[] = {{"kLFT5", TUI_KEY_CONTROL_LEFT}, {"kRIT5", TUI_KEY_CONTROL_RIGHT}};
     for (size_t i = 0; i < sizeof map / sizeof *map; i++)
         if (map[i].curses == key)
             return map[i].key;
     for (int f = 1; f <= 10; f++)
         if (key == (wint_t)KEY_F(f))
             return TUI_KEY_F1 + f - 1;
+    const char *name = keyname((int)key);
+    for (size_t i = 0; name && i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i].curses) == 0)
+            return names[i].key;
     return TUI_KEY_NONE;
 }
 
@@ -126,6 +153,27 @@ static struct tui_event take_mouse(struct terminal *t)
     return t->mice ? t->mouse[--t->mice] : (struct tui_event){.kind = TUI_EVENT_NONE};
 }
 
+/* What an Esc is: a key of its own, or the begin of a sequence that ncurses does not know. */
+static int take_escape(void)
+{
+    enum { PATIENCE_MS = 50 }; /* the parts of a sequence may come one by one */
+    struct tui_sequence sequence = {0};
+    wint_t next;
+    timeout(0); /* ncurses has waited for more already */
+    for (int got; (got = get_wch(&next)) != ERR; timeout(PATIENCE_MS)) {
+        if (got == KEY_CODE_YES) {
+            ungetch((int)next);
+            break;
+        }
+        if (tui_sequence_take(&sequence, next))
+            continue;
+        if (!sequence.length)
+            unget_wch((wchar_t)next);
+        break;
+    }
+    return sequence.length ? tui_sequence_key(&sequence) : TUI_KEY_ESCAPE;
+}
+
 static struct tui_event wait_for_curses(void *data, int timeout_ms)
 {
     struct terminal *t = data;
@@ -146,10 +194,11 @@ static struct tui_event wait_for_curses(void *data, int timeout_ms)
     } else if (got == KEY_CODE_YES && key == KEY_MOUSE) {
         return take_mouse(t);
     } else {
-        event.key = got == KEY_CODE_YES ? map_key(key)
-                    : key == '\r'       ? TUI_KEY_ENTER
-                    : key == 8          ? TUI_KEY_BACKSPACE
-                                        : (int)key;
+        event.key = got == KEY_CODE_YES     ? map_key(key)
+                    : key == '\r'           ? TUI_KEY_ENTER
+                    : key == 8              ? TUI_KEY_BACKSPACE
+                    : key == TUI_KEY_ESCAPE ? take_escape()
+                                            : (int)key;
         event.kind = event.key == TUI_KEY_NONE ? TUI_EVENT_NONE : TUI_EVENT_KEY;
     }
     return event;
@@ -167,6 +216,19 @@ static void close_curses(void *data)
 static const struct tui_term_ops curses_ops = {measure_curses, is_curses_ascii, wait_for_curses, show_curses,
                                                close_curses};
 
+/* Opens the terminal as TERM says.  Of a type that is not known here, most often since this machine is not the one that
+ * the user sits at, as one that nearly all are like; `note` then says so. */
+static SCREEN *open_screen(const char *name, char *note, size_t size)
+{
+    static const char *const others[] = {"xterm-256color", "xterm", "vt100"};
+    SCREEN *screen = newterm(NULL, tui_out_terminal(), stdin);
+    bool plain = name && !strstr(name, "256") && !strstr(name, "kitty") && !strstr(name, "direct");
+    for (size_t i = plain; !screen && name && *name && i < sizeof others / sizeof *others; i++)
+        if ((screen = newterm(others[i], tui_out_terminal(), stdin)))
+            snprintf(note, size, "the terminal type %s is not known here: it is used as %s is", name, others[i]);
+    return screen;
+}
+
 bool tui_term_curses(struct tui_term *out, enum tui_colour colour, bool ascii, char *error, size_t error_size)
 {
     struct terminal *t = calloc(1, sizeof *t);
@@ -175,8 +237,9 @@ bool tui_term_curses(struct tui_term *out, enum tui_colour colour, bool ascii, c
         return false;
     }
     t->ascii = ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
-    t->screen = newterm(NULL, tui_out_terminal(), stdin);
     const char *name = getenv("TERM");
+    *error = 0;
+    t->screen = open_screen(name, error, error_size);
     if (!t->screen || !cursor_address) {
         if (t->screen) {
             endwin();

@@ -17,11 +17,13 @@ static const struct {
              {"Right", TUI_KEY_RIGHT},
              {"S-Left", TUI_KEY_SHIFT_LEFT},
              {"S-Right", TUI_KEY_SHIFT_RIGHT},
+             {"C-Left", TUI_KEY_CONTROL_LEFT},
+             {"C-Right", TUI_KEY_CONTROL_RIGHT},
+             {"Del", TUI_KEY_DELETE},
              {"Home", TUI_KEY_HOME},
              {"End", TUI_KEY_END},
              {"PgUp", TUI_KEY_PAGE_UP},
              {"PgDn", TUI_KEY_PAGE_DOWN},
-             {"C-l", TUI_KEY_CONTROL_L},
              {"F1", TUI_KEY_F1},
              {"F2", TUI_KEY_F1 + 1},
              {"F3", TUI_KEY_F1 + 2},
@@ -38,6 +40,8 @@ int tui_key_of(const char *name)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i].name, name) == 0)
             return names[i].key;
+    if (strlen(name) == 3 && name[0] == 'C' && name[1] == '-' && name[2] >= 'a' && name[2] <= 'z')
+        return TUI_CONTROL(name[2] - 'a' + 'A');
     uint32_t ch = tui_decode(&name);
     return *name ? TUI_KEY_NONE : (int)ch;
 }

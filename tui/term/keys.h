@@ -2,12 +2,16 @@
 #ifndef TUI_KEYS_H
 #define TUI_KEYS_H
 
+/* The key of a capital letter with Ctrl. */
+#define TUI_CONTROL(letter) ((letter) - 'A' + TUI_KEY_CONTROL_A)
+
 /* A key is the code point of its character; keys without one have numbers above all code points. */
 enum tui_key {
     TUI_KEY_NONE = 0,
-    TUI_KEY_CONTROL_L = 12,
+    TUI_KEY_CONTROL_A = 1, /* the other ones follow */
     TUI_KEY_TAB = 9,
     TUI_KEY_ENTER = 10,
+    TUI_KEY_CONTROL_L = 12,
     TUI_KEY_ESCAPE = 27,
     TUI_KEY_SPACE = 32,
     TUI_KEY_BACKSPACE = 127,
@@ -17,6 +21,9 @@ enum tui_key {
     TUI_KEY_RIGHT,
     TUI_KEY_SHIFT_LEFT,
     TUI_KEY_SHIFT_RIGHT,
+    TUI_KEY_CONTROL_LEFT,
+    TUI_KEY_CONTROL_RIGHT,
+    TUI_KEY_DELETE,
     TUI_KEY_HOME,
     TUI_KEY_END,
     TUI_KEY_PAGE_UP,

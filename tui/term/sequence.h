@@ -1,0 +1,24 @@
+/* Escape sequences that terminals send for keys.  ncurses knows those of TERM alone and hands the others over byte by
+ * byte: here they are taken as a whole, so that none of their characters is a key of its own. */
+#ifndef TUI_SEQUENCE_H
+#define TUI_SEQUENCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { TUI_SEQUENCE = 64 }; /* bytes that are looked at; what is longer is still taken as a whole */
+
+/* The state between two bytes; zeros at first. */
+struct tui_sequence {
+    char text[TUI_SEQUENCE]; /* what came behind the Esc */
+    size_t length;           /* of all of it; more than there is room for: a string */
+};
+
+/* Takes the next character behind an Esc.  False: the sequence ends with it or, if it is the first, it belongs to none:
+ * then the length stays 0. */
+bool tui_sequence_take(struct tui_sequence *sequence, unsigned ch);
+
+/* The key of a sequence that has ended, TUI_KEY_NONE for one that means nothing here. */
+int tui_sequence_key(const struct tui_sequence *sequence);
+
+#endif
