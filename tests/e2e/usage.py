@@ -33,6 +33,10 @@ def wrong_usage():
     }.items():
         r = hpctop(*arguments, cwd="empty")
         check("64 for: " + name, r.code == 64 and r.err.strip() and not r.out, r)
+    r = hpctop("verdict", "--json=1", "trace", cwd="empty")
+    check("64 for: a value that is not taken", r.code == 64 and "--json takes no value" in r.err, r)
+    r = hpctop("verdict", "--hang", cwd="empty")
+    check("a value that is missing is asked for", "--hang needs a value" in r.err, r)
 
 
 def unreadable():

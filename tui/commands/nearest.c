@@ -94,7 +94,7 @@ int tui_unknown_option(const char *command, const char *typed)
     struct tui_nearest nearest = {.typed = name};
     tui_each_option(command, try_option, &nearest);
     if (nearest.word[0] && nearest.distance == 0)
-        return tui_usage_error(command, "%s needs a value", typed);
+        return tui_usage_error(command, strchr(typed, '=') ? "%s takes no value" : "%s needs a value", name);
     if (nearest.word[0])
         return tui_usage_error(command, "unknown option %s; did you mean %s?", typed, nearest.word);
     return tui_usage_error(command, "unknown option %s", typed);
