@@ -22,7 +22,7 @@ static int open_view(struct tui_app *app, enum tui_action action)
         return show_message(app, "no file was used by MPI-IO");
     if (action == TUI_ACTION_VIEW_GPU && !tui_app_offers(app, TUI_VIEW_GPU))
         return show_message(app, "no GPU was used, as far as is known");
-    tui_app_open(app, (enum tui_view_id)(action - TUI_ACTION_VIEW_OVERVIEW));
+    tui_app_switch(app, (enum tui_view_id)(action - TUI_ACTION_VIEW_OVERVIEW));
     return TUI_REDRAW;
 }
 
@@ -49,7 +49,7 @@ static int open_prompt(struct tui_app *app, enum tui_action action)
                   : action == TUI_ACTION_JUMP ? TUI_PROMPT_JUMP
                                               : TUI_PROMPT_FILTER;
     const struct tui_table *table = &app->table[app->view];
-    snprintf(app->typed, sizeof app->typed, "%s", app->prompt == TUI_PROMPT_FILTER ? table->filter : "");
+    tui_line_begin(&app->line, app->prompt == TUI_PROMPT_FILTER ? table->filter : "");
     return TUI_REDRAW;
 }
 
@@ -57,14 +57,11 @@ static int go_back(struct tui_app *app, enum tui_action action)
 {
     (void)action;
     struct tui_table *table = &app->table[app->view];
-    if (app->depth) {
-        app->view = app->stack[--app->depth];
-        if (tui_app_view(app)->shown)
-            tui_app_view(app)->shown(app);
-        tui_app_update_table(app);
-    } else if (table->filter[0]) {
+    if (table->filter[0]) {
         table->filter[0] = 0;
         tui_app_update_table(app);
+    } else if (tui_app_return(app)) {
+        return TUI_REDRAW;
     } else if (app->call[0]) {
         app->call[0] = 0;
         tui_app_update_table(app);
@@ -253,10 +250,13 @@ int tui_app_step(struct tui_app *app, enum tui_action action)
         return 0;
     app->touched = true;
     const struct tui_view *view = tui_app_view(app);
+    struct tui_place from = tui_app_place(app);
     int reaction = view->act ? view->act(app, action) : TUI_UNHANDLED;
-    if (reaction != TUI_UNHANDLED)
-        return reaction;
-    return handlers[action] ? handlers[action](app, action) : TUI_REDRAW;
+    if (reaction == TUI_UNHANDLED)
+        reaction = handlers[action] ? handlers[action](app, action) : TUI_REDRAW;
+    if (action == TUI_ACTION_DEEPER)
+        tui_app_came(app, from);
+    return reaction;
 }
 
 /* ---- keys and mouse --------------------------------------------------------------------------------------------- */
@@ -268,19 +268,20 @@ static void close_prompt(struct tui_app *app)
     struct tui_table *table = &app->table[app->view];
     enum tui_prompt asked = app->prompt;
     app->prompt = TUI_PROMPT_NONE;
+    tui_history_add(&app->history[asked], app->line.text);
     if (asked == TUI_PROMPT_JUMP) {
-        tui_app_jump(app, app->typed);
+        tui_app_jump(app, app->line.text);
     } else if (asked == TUI_PROMPT_FIND && view->table) {
-        memcpy(table->find, app->typed, sizeof table->find);
+        snprintf(table->find, sizeof table->find, "%s", app->line.text);
         tui_app_update_table(app); /* with a word to find, no row is folded away */
         if (table->find[0] && !tui_table_find(table, view->table, app, true))
             show_message(app, "not found");
         else if (view->moved && tui_table_row(table) != SIZE_MAX)
             view->moved(app, tui_table_row(table));
-    } else if (asked == TUI_PROMPT_FIND && app->typed[0]) {
+    } else if (asked == TUI_PROMPT_FIND && app->line.text[0]) {
         char name[32];
         for (size_t i = 0; i < app->rank_count; i++)
-            if (strcmp(tui_app_rank_name(app, i, name, sizeof name), app->typed) == 0) {
+            if (strcmp(tui_app_rank_name(app, i, name, sizeof name), app->line.text) == 0) {
                 tui_app_choose_rank(app, i);
                 tui_tree_reveal(app, i);
                 return;
@@ -291,27 +292,16 @@ static void close_prompt(struct tui_app *app)
 
 static int type_key(struct tui_app *app, int key)
 {
-    size_t length = strlen(app->typed);
-    char bytes[5];
+    char *filter = app->table[app->view].filter;
     if (key == TUI_KEY_ENTER) {
         close_prompt(app);
     } else if (key == TUI_KEY_ESCAPE) {
         if (app->prompt == TUI_PROMPT_FILTER)
-            app->table[app->view].filter[0] = 0;
+            *filter = 0;
         app->prompt = TUI_PROMPT_NONE;
         tui_app_update_table(app);
-        return TUI_REDRAW;
-    } else if (key == TUI_KEY_BACKSPACE) {
-        while (length && (app->typed[--length] & 0xc0) == 0x80) {
-        }
-        app->typed[length] = 0;
-    } else if (key >= TUI_KEY_SPACE && key < TUI_KEY_UP) {
-        int more = tui_encode((uint32_t)key, bytes);
-        if (length + (size_t)more < sizeof app->typed)
-            memcpy(app->typed + length, bytes, (size_t)more + 1);
-    }
-    if (app->prompt == TUI_PROMPT_FILTER) { /* the filter works while it is typed, as in htop */
-        memcpy(app->table[app->view].filter, app->typed, sizeof app->typed);
+    } else if (tui_line_key(&app->line, &app->history[app->prompt], key) && app->prompt == TUI_PROMPT_FILTER) {
+        snprintf(filter, sizeof app->table->filter, "%s", app->line.text); /* it works while it is typed, as in htop */
         tui_app_update_table(app);
     }
     return TUI_REDRAW;

@@ -355,18 +355,74 @@ void tui_app_update_table(struct tui_app *app)
     tui_table_update(table, view->table, app);
 }
 
-void tui_app_open(struct tui_app *app, enum tui_view_id view)
+struct tui_place tui_app_place(const struct tui_app *app)
+{
+    return (struct tui_place){.view = app->view,
+                              .all_time = app->all_time,
+                              .follow = app->follow,
+                              .begin_ns = app->begin_ns,
+                              .end_ns = app->end_ns,
+                              .cursor_ns = app->cursor_ns};
+}
+
+static void push_place(struct tui_app *app, struct tui_place place)
 {
     int room = (int)(sizeof app->stack / sizeof *app->stack);
-    if (view == app->view)
-        return;
     if (app->depth == room) {
         memmove(app->stack, app->stack + 1, sizeof app->stack - sizeof *app->stack);
         app->depth--;
     }
-    app->stack[app->depth++] = app->view;
+    app->stack[app->depth++] = place;
+}
+
+void tui_app_open(struct tui_app *app, enum tui_view_id view)
+{
+    if (view == app->view)
+        return;
+    push_place(app, tui_app_place(app));
     app->view = view;
     tui_app_update_table(app);
+}
+
+void tui_app_switch(struct tui_app *app, enum tui_view_id view)
+{
+    if (view == app->view)
+        return;
+    while (app->depth && (app->stack[app->depth - 1].view == app->view || app->stack[app->depth - 1].view == view))
+        app->depth--;
+    app->view = view;
+    tui_app_update_table(app);
+}
+
+void tui_app_came(struct tui_app *app, struct tui_place from)
+{
+    struct tui_place now = tui_app_place(app);
+    if (now.all_time == from.all_time && (now.all_time || (now.begin_ns == from.begin_ns && now.end_ns == from.end_ns)))
+        return;
+    from.window = true;
+    if (now.view == from.view)
+        push_place(app, from);
+    else if (app->depth)
+        app->stack[app->depth - 1] = from;
+}
+
+bool tui_app_return(struct tui_app *app)
+{
+    if (!app->depth)
+        return false;
+    struct tui_place to = app->stack[--app->depth];
+    bool other = to.view != app->view;
+    app->view = to.view;
+    if (to.window) {
+        tui_app_set_range(app, to.all_time ? 0 : to.begin_ns, to.all_time ? INT64_MAX : to.end_ns);
+        app->cursor_ns = to.cursor_ns;
+        app->follow = to.follow;
+        tui_app_follow_end(app);
+    }
+    if (other && tui_app_view(app)->shown)
+        tui_app_view(app)->shown(app);
+    tui_app_update_table(app);
+    return true;
 }
 
 bool tui_app_offers(const struct tui_app *app, enum tui_view_id view)

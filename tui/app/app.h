@@ -8,6 +8,7 @@
 #include "trace/gpu/device.h"
 #include "trace/horovod/horovod.h"
 #include "trace/verdict/verdict.h"
+#include "tui/app/prompt.h"
 #include "tui/app/tree.h"
 #include "tui/sources/node.h"
 #include "tui/widgets/table.h"
@@ -20,7 +21,15 @@ enum tui_reaction {
     TUI_UNHANDLED = 16 /* of a view: the app itself acts */
 };
 
-enum tui_prompt { TUI_PROMPT_NONE, TUI_PROMPT_FIND, TUI_PROMPT_FILTER, TUI_PROMPT_JUMP };
+enum tui_prompt { TUI_PROMPT_NONE, TUI_PROMPT_FIND, TUI_PROMPT_FILTER, TUI_PROMPT_JUMP, TUI_PROMPTS };
+
+/* Where Esc leads back to. */
+struct tui_place {
+    enum tui_view_id view;
+    bool window; /* the way from there changed the time in view: */
+    bool all_time, follow;
+    int64_t begin_ns, end_ns, cursor_ns;
+};
 
 /* The ranks that are in the same state and the same call. */
 struct tui_group {
@@ -84,13 +93,14 @@ struct tui_app {
     bool cursor_at_end; /* cursor_ns follows the end of a running job until it is moved */
 
     enum tui_view_id view, help_of;
-    enum tui_view_id stack[8];
+    struct tui_place stack[8];
     int depth;
     struct tui_table table[TUI_VIEWS];
     void *own[TUI_VIEWS];     /* private states of the views; owned */
     int pressed_x, pressed_y; /* the cell where the mouse's button was pressed last */
     enum tui_prompt prompt;
-    char typed[64];
+    struct tui_line line; /* that is typed */
+    struct tui_history history[TUI_PROMPTS];
     char message[200]; /* shown in place of the key bar until the next key */
 };
 
@@ -171,8 +181,20 @@ void tui_app_choose_call(struct tui_app *app, const char *call);
 /* The view that is shown. */
 const struct tui_view *tui_app_view(const struct tui_app *app);
 
-/* Shows another view; Esc leads back. */
+/* Goes deeper, into another view: Esc leads back. */
 void tui_app_open(struct tui_app *app, enum tui_view_id view);
+
+/* Shows another view in place of this one: Esc leads to where it would have led from this one. */
+void tui_app_switch(struct tui_app *app, enum tui_view_id view);
+
+/* The place that is shown, for tui_app_return. */
+struct tui_place tui_app_place(const struct tui_app *app);
+
+/* After Enter: if it changed the time in view, Esc undoes that, too.  `from` is the place before. */
+void tui_app_came(struct tui_app *app, struct tui_place from);
+
+/* Goes back to where Enter came from.  False: from nowhere. */
+bool tui_app_return(struct tui_app *app);
 
 /* Whether a view has something to show in this job. */
 bool tui_app_offers(const struct tui_app *app, enum tui_view_id view);

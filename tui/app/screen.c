@@ -64,6 +64,19 @@ enum tui_action tui_key_bar_at(const struct tui_app *app, int cols, int x)
     return TUI_ACTION_NONE;
 }
 
+/* Draws what is typed from column x on: the cursor is a line behind the end, else its character is marked; so is all
+ * that the next character would replace. */
+static void draw_line(const struct tui_line *line, struct tui_grid *grid, struct tui_rect rect, int x)
+{
+    int at = 0;
+    for (const char *c = line->text; *c; at++) {
+        bool here = c == line->text + line->at;
+        tui_put_char(grid, rect, x + at, 0, here || line->chosen ? TUI_STYLE_CURSOR : TUI_STYLE_PROMPT, tui_decode(&c));
+    }
+    if (!line->text[line->at])
+        tui_put_char(grid, rect, x + at, 0, TUI_STYLE_PROMPT, '_');
+}
+
 static void draw_keys(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     if (app->prompt) {
@@ -72,7 +85,7 @@ static void draw_keys(const struct tui_app *app, struct tui_grid *grid, struct t
                            : app->prompt == TUI_PROMPT_FILTER ? "Filter: "
                            : app->view == TUI_VIEW_TIMELINE   ? "Find rank: "
                                                               : "Find: ";
-        tui_putf(grid, rect, 0, 0, TUI_STYLE_PROMPT, "%s%s_", what, app->typed);
+        draw_line(&app->line, grid, rect, tui_put(grid, rect, 0, 0, TUI_STYLE_PROMPT, what));
         return;
     }
     if (app->message[0]) {

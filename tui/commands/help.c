@@ -79,6 +79,7 @@ static int print_views(void)
 {
     for (int v = 0; v < TUI_VIEWS; v++) {
         printf("%s%s\n", v ? "\n" : "", tui_views[v]->title);
+        tui_help_about((enum tui_view_id)v, WIDTH, print_line, stdout);
         tui_help_view((enum tui_view_id)v, WIDTH, print_line, stdout);
     }
     return tui_finish(TUI_EXIT_OK);

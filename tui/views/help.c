@@ -1,4 +1,4 @@
-/* Help: what the columns of a view mean, and its keys. */
+/* Help: the keys of a view, and what its columns mean. */
 #include "tui/views/help_lines.h"
 
 struct own {
@@ -30,13 +30,16 @@ static void put_lines(const struct tui_app *app, struct page *page)
     int width = page->rect.w < 110 ? page->rect.w : 110; /* longer lines are hard to read */
     snprintf(title, sizeof title, " %s", tui_views[app->help_of]->title);
     put_line(page, TUI_STYLE_STRONG, title);
-    tui_help_view(app->help_of, width, put_line, page);
+    tui_help_about(app->help_of, width, put_line, page);
     put_line(page, TUI_STYLE_NORMAL, "");
     put_line(page, TUI_STYLE_STRONG, " Keys");
     tui_help_keys(app->help_of, width, put_line, page);
     put_line(page, TUI_STYLE_NORMAL, "");
     put_line(page, TUI_STYLE_STRONG, " Typed after :");
     tui_help_jumps(width, put_line, page);
+    put_line(page, TUI_STYLE_NORMAL, "");
+    put_line(page, TUI_STYLE_STRONG, " What is shown");
+    tui_help_view(app->help_of, width, put_line, page);
 }
 
 static void draw_help(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
@@ -50,10 +53,10 @@ static void draw_help(struct tui_app *app, struct tui_grid *grid, struct tui_rec
     page = (struct page){grid, {rect.x, rect.y, rect.w, (int)rows}, own(app)->top, 0};
     put_lines(app, &page);
     if (total > rows)
-        tui_putf(grid, rect, 1, rect.h - 1, TUI_STYLE_DIM, "lines %zu to %zu of %zu; Esc leads back", own(app)->top + 1,
-                 own(app)->top + rows, total);
+        tui_putf(grid, rect, 1, rect.h - 1, TUI_STYLE_DIM, "lines %zu to %zu of %zu; Esc or q leads back",
+                 own(app)->top + 1, own(app)->top + rows, total);
     else
-        tui_put(grid, rect, 1, rect.h - 1, TUI_STYLE_DIM, "Esc leads back");
+        tui_put(grid, rect, 1, rect.h - 1, TUI_STYLE_DIM, "Esc or q leads back");
 }
 
 static int act_on_help(struct tui_app *app, enum tui_action action)
@@ -77,6 +80,7 @@ static int act_on_help(struct tui_app *app, enum tui_action action)
         own(app)->top = action == TUI_ACTION_FIRST ? 0 : SIZE_MAX / 2;
         return TUI_REDRAW;
     case TUI_ACTION_DEEPER:
+    case TUI_ACTION_QUIT:
         return tui_app_step(app, TUI_ACTION_BACK);
     default:
         return TUI_UNHANDLED;

@@ -70,10 +70,14 @@ void tui_help_jumps(int width, tui_help_line *line, void *to)
     }
 }
 
+void tui_help_about(enum tui_view_id view, int width, tui_help_line *line, void *to)
+{
+    put_item("", 1, tui_views[view]->about, width, line, to);
+}
+
 void tui_help_view(enum tui_view_id id, int width, tui_help_line *line, void *to)
 {
     const struct tui_view *view = tui_views[id];
-    put_item("", 1, view->about, width, line, to);
     for (int c = 0; view->table && c < view->table->column_count; c++) {
         if (c == 0)
             line(to, TUI_STYLE_LABEL, " columns");

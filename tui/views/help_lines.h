@@ -14,7 +14,10 @@ void tui_help_keys(enum tui_view_id view, int width, tui_help_line *line, void *
 /* Gives `line` what the prompt : understands. */
 void tui_help_jumps(int width, tui_help_line *line, void *to);
 
-/* Gives `line` what a view shows: its question, its columns and its terms, in lines of at most `width` columns. */
+/* Gives `line` the question that a view answers. */
+void tui_help_about(enum tui_view_id view, int width, tui_help_line *line, void *to);
+
+/* Gives `line` what a view shows: its columns and its terms, in lines of at most `width` columns. */
 void tui_help_view(enum tui_view_id view, int width, tui_help_line *line, void *to);
 
 #endif

@@ -18,6 +18,7 @@ struct own {
     size_t top, left;      /* first blocks in view */
     size_t down, across;   /* blocks in view */
     bool met;              /* the cursor was put on a pair that exchanged something */
+    unsigned met_of;       /* the summary in which such a pair was looked for last */
     struct tui_rect drawn; /* where the picture stands */
 };
 
@@ -68,18 +69,25 @@ static size_t choose_cell(struct own *o, size_t n, size_t h, struct tui_rect rec
     return h < w ? h : w;
 }
 
-/* Puts the cursor on the partner that its rank sends most to; later it is the user's. */
+/* Puts the cursor on the pair that sends most, or on the partner that the user's rank sends most to; later both are the
+ * user's. */
 static void meet_partner(struct tui_app *app)
 {
     const struct ana_pair *best = NULL;
+    struct own *o = own(app);
+    if (o->met || o->met_of == app->summaries)
+        return;
+    o->met_of = app->summaries;
     for (size_t i = 0; i < app->summary.pair_count; i++) {
         const struct ana_pair *p = &app->summary.pairs[i];
-        if (p->source == app->cursor_rank && (!best || p->bytes > best->bytes))
+        if ((!app->rank_chosen || p->source == app->cursor_rank) && (!best || p->bytes > best->bytes))
             best = p;
     }
-    if (best && !own(app)->met)
-        app->cursor_peer = best->destination;
-    own(app)->met |= best != NULL;
+    if (!best)
+        return;
+    app->cursor_rank = best->source;
+    app->cursor_peer = best->destination;
+    o->met = true;
 }
 
 /* Chooses the blocks, and those in view.  False: there is nothing to see. */

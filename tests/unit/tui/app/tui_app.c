@@ -203,6 +203,110 @@ static void views(void)
     end();
 }
 
+static void press(const char *name)
+{
+    tui_app_key(&app, tui_key_of(name));
+    tui_app_settle(&app);
+}
+
+/* Esc undoes Enter, and nothing else. */
+static void ways_back(void)
+{
+    start(6, false);
+    for (const char *c = "2345671"; *c; c++)
+        press((char[]){*c, 0});
+    CHECK(!app.depth, "digits do not pile up: %d", app.depth);
+    tui_app_choose_call(&app, "MPI_Send");
+    press("7");
+    press("Enter");
+    CHECK(app.view == TUI_VIEW_TIMELINE && app.depth == 1, "Enter goes deeper");
+    press("4");
+    CHECK(app.view == TUI_VIEW_MATRIX, "a digit takes the place of the view");
+    press("Esc");
+    CHECK(app.view == TUI_VIEW_CALLS, "and Esc leads to where Enter was pressed");
+    press("2");
+    press("\\");
+    press("n");
+    press("Enter");
+    press("Enter");
+    CHECK(app.view == TUI_VIEW_TIMELINE, "%d", app.view);
+    press("Esc");
+    CHECK(app.view == TUI_VIEW_RANKS && app.table[TUI_VIEW_RANKS].filter[0], "back, with the filter");
+    press("Esc");
+    CHECK(!app.table[TUI_VIEW_RANKS].filter[0] && app.call[0], "then the filter goes");
+    press("Esc");
+    CHECK(!app.call[0], "then the call");
+
+    press("6");
+    int64_t all = app.info.elapsed_ns;
+    app.cursor_ns = all / 2;
+    press("Enter");
+    CHECK(!app.all_time, "Enter zooms to the call");
+    int64_t call_begin = app.begin_ns, call_end = app.end_ns;
+    press("+");
+    press("Enter");
+    press("Esc");
+    press("Esc");
+    CHECK(app.all_time && app.view == TUI_VIEW_TIMELINE, "and each Esc undoes one: %d", app.view);
+    press("Enter");
+    CHECK(app.begin_ns == call_begin && app.end_ns == call_end && app.depth == 1, "the same call once more");
+    press("1");
+    press("Esc");
+    CHECK(app.view == TUI_VIEW_OVERVIEW && app.all_time, "no way leads back into a view that was left by a digit");
+
+    press("?");
+    CHECK(app.view == TUI_VIEW_HELP, "help");
+    CHECK(!(tui_app_key(&app, 'q') & TUI_QUIT) && app.view == TUI_VIEW_OVERVIEW, "q leaves the help alone");
+    CHECK(tui_app_key(&app, 'q') & TUI_QUIT, "and then the program");
+    end();
+}
+
+/* The matrix begins where most is sent; of a rank that the user has chosen, with its partner. */
+static void busiest_pair(void)
+{
+    struct tui_grid grid = {0};
+    tui_grid_resize(&grid, 80, 24);
+    for (int chosen = 0; chosen < 2; chosen++) {
+        start(6, false);
+        CHECK(app.summary.pair_count == 6, "a ring");
+        for (size_t i = 0; i < app.summary.pair_count; i++)
+            if (app.summary.pairs[i].source == 4)
+                app.summary.pairs[i].bytes *= 2;
+        if (chosen)
+            tui_app_choose_rank(&app, 2);
+        press("4");
+        tui_app_draw(&app, &grid);
+        CHECK(app.cursor_rank == (chosen ? 2 : 4) && app.cursor_peer == (chosen ? 3 : 5), "%zu to %zu", app.cursor_rank,
+              app.cursor_peer);
+        end();
+    }
+    tui_grid_free(&grid);
+}
+
+/* The filter's old text is taken over or replaced. */
+static void prompts(void)
+{
+    start(6, false);
+    struct tui_table *table = &app.table[TUI_VIEW_CALLS];
+    press("7");
+    press("\\");
+    for (const char *c = "Send"; *c; c++)
+        press((char[]){*c, 0});
+    press("Enter");
+    press("\\");
+    press("A");
+    CHECK(strcmp(table->filter, "A") == 0, "a letter takes the place of the old filter: %s", table->filter);
+    press("C-u");
+    CHECK(!table->filter[0] && app.prompt, "nothing is left to filter by");
+    press("Up");
+    CHECK(strcmp(table->filter, "Send") == 0, "the one before");
+    press("Esc");
+    press("/");
+    press("Up");
+    CHECK(!app.line.text[0], "each prompt has its own");
+    end();
+}
+
 /* Whatever is typed, at whatever size, whatever the job: nothing breaks. */
 static void everything(void)
 {
@@ -244,6 +348,9 @@ int main(void)
     following();
     open_calls();
     views();
+    ways_back();
+    prompts();
+    busiest_pair();
     everything();
     return check_result();
 }
