@@ -6,11 +6,11 @@ import os
 import resource
 import shutil
 import signal
+import stat
 import subprocess
-import sys
 
 import exported
-from common import BUILD, HPCTOP, check, end, environment, hpctop, mpirun, run, skip, wait_for, workload
+from common import BUILD, HPCTOP, check, end, environment, hpctop, mpirun, python_with, run, skip, wait_for, workload
 
 FORMATS = {"csv": exported.of_csv, "chrome": exported.of_chrome}
 python = exported.perfetto_python()
@@ -18,7 +18,7 @@ if python:
     FORMATS["perfetto"] = lambda path: exported.of_perfetto(path, python)
 else:
     skip("perfetto", "no Python here has the package perfetto, and pip cannot get it")
-OTF2 = exported.otf2_python() if run(["otf2-print", "--version"]).code == 0 else None
+OTF2 = python_with("import otf2") if run(["otf2-print", "--version"]).code == 0 else None
 MADE = range(1, 13)  # seeds of programs of the yardstick
 
 
@@ -225,7 +225,7 @@ def talp():
     check("talp: calls", found["numMpiCalls"] == sum(r["calls"] for r in report["ranks"]), found)
     check("talp: times", abs(found["usefulTime"] + found["mpiTime"] - sum(r["wall_s"] for r in report["ranks"]) * 1e9) < 10, found)
     code = "import sys, pathlib; from talp_pages.io.dataframe_handling import load_talp_json_df as load; print(load(pathlib.Path(sys.argv[1]))['parallelEfficiency'][0])"
-    reader = next((p for p in (sys.executable, "/usr/bin/python3") if run([p, "-c", "import talp_pages"]).code == 0), None)
+    reader = python_with("import talp_pages")
     if not reader:
         skip("talp by TALP-Pages", "no Python here has talp-pages")
         return
@@ -314,6 +314,31 @@ def interrupted():
     check("an export was interrupted", seen)
 
 
+def left_over():
+    """What a killed export has left does not keep the next one out; what others lay there is not followed, nor removed."""
+    os.mkdir("again.csv.part")
+    with open("again.csv.part/events.csv", "w") as f:
+        f.write("half")
+    export("csv", "random", out="again.csv")
+    with open("victim", "w") as f:
+        f.write("mine")
+    for kind, name in (("chrome", "link.json.part"), ("paje", "link.paje.part"), ("csv", "link.csv.part")):
+        os.symlink("victim", name)
+        export(kind, "random", out=name[:-len(".part")])
+    with open("victim") as f:
+        check("a link that lies there leads nowhere", f.read() == "mine")
+    os.mkdir("own.csv.part")
+    with open("own.csv.part/thesis.tex", "w") as f:
+        f.write("mine")
+    r = hpctop("export", "--format", "csv", "-o", "own.csv", "random")
+    check("a folder that is somebody's own stays", r.code == 2 and len(r.err.splitlines()) == 1 and os.path.exists("own.csv.part/thesis.tex"), r)
+    for command in (["export", "--format", "chrome"], ["report", "--json"]):
+        os.mkfifo("pipe")
+        r = hpctop(*command, "-o", "pipe", "random")
+        check("%s: what is no file is not replaced" % command[0], r.code == 2 and len(r.err.splitlines()) == 1 and stat.S_ISFIFO(os.stat("pipe").st_mode), r)
+        os.remove("pipe")
+
+
 def manners():
     for name, code, arguments in (("no format", 64, ["random"]), ("a format that there is not", 64, ["--format", "xlsx", "random"]),
                                   ("no folder", 64, ["--format", "csv"]), ("a time backwards", 64, ["--format", "csv", "--from", "2", "--to", "1", "random"]),
@@ -344,5 +369,6 @@ nested()
 escaped()
 full_disk()
 interrupted()
+left_over()
 manners()
 end()

@@ -41,9 +41,13 @@ static void write_ranks(struct ana_exporting *x)
 {
     const struct ana_summary *s = x->summary;
     struct ana_rank_row *rows = calloc(s->rank_count + 1, sizeof *rows);
-    for (size_t i = 0; rows && i < s->rank_count; i++)
+    if (!rows) {
+        ana_export_fail(x, "out of memory");
+        return;
+    }
+    for (size_t i = 0; i < s->rank_count; i++)
         rows[i] = (struct ana_rank_row){.rank = ana_job_rank(x->job, s->ranks[i].index), .stat = &s->ranks[i]};
-    write_rows(x, "ranks", ANA_KIND_RANK, rows, sizeof *rows, rows ? s->rank_count : 0);
+    write_rows(x, "ranks", ANA_KIND_RANK, rows, sizeof *rows, s->rank_count);
     free(rows);
 }
 
@@ -309,7 +313,7 @@ static void finish(struct ana_exporting *x)
 
 const struct ana_export_sink ana_export_csv = {
     .is = {"csv", "csv", "tables in a folder: calls, ranks, pairs, waits, events, messages ..", true},
-    .wants_summary = true,
+    .wants = ANA_EXPORT_SUMS,
     .begin = begin,
     .event = event,
     .message = message,

@@ -1,6 +1,7 @@
 /* The walk that all formats are written in, and the file that takes its name when it is complete. */
 #include "trace/export/export_impl.h"
 #include "trace/job/pass.h"
+#include "trace/job/sum_up.h"
 #include "trace/job/window.h"
 #include <dirent.h>
 #include <errno.h>
@@ -117,17 +118,11 @@ static void name_comms(struct ana_exporting *x)
 static bool summarize(struct ana_exporting *x, struct ana_summary *summary)
 {
     const struct ana_selection *part = &x->ask->part;
+    if (x->sink->wants == ANA_EXPORT_COUNTERS && ana_of_all_time(part) && !part->ranks)
+        return ana_summarize(x->job, *part, summary) == TRC_OK;
     if (!ana_of_all_time(part) && !ana_job_set_window(x->job, part->begin_ns, part->end_ns))
         return false;
-    ana_job_advance(x->job, 0);
-    if (ana_summarize(x->job, *part, summary) != TRC_OK)
-        return false;
-    if (summary->analysed < 1 && !summary->exact) { /* it asked for the events of the part */
-        ana_summary_free(summary);
-        ana_job_advance(x->job, 0);
-        return ana_summarize(x->job, *part, summary) == TRC_OK;
-    }
-    return true;
+    return ana_summarize_all(x->job, *part, summary) == TRC_OK;
 }
 
 static void walk_job(struct ana_exporting *x)
@@ -136,17 +131,17 @@ static void walk_job(struct ana_exporting *x)
     struct ana_walk walk = {x, pass_event, x->sink->message ? pass_message : NULL,
                             x->sink->instance ? pass_instance : NULL, pass_progress};
     name_comms(x); /* before the summary does: so they are called the same in all exports of a job */
-    if (!make_threads(x) || (x->sink->wants_summary && !summarize(x, &summary))) {
+    if (!make_threads(x) || (x->sink->wants && !summarize(x, &summary))) {
         ana_export_fail(x, "out of memory");
         return;
     }
-    x->summary = x->sink->wants_summary ? &summary : NULL;
+    x->summary = x->sink->wants ? &summary : NULL;
     ana_clocks_settle(x->job);
-    if (x->sink->begin(x) && !x->error[0] && x->sink->event &&
-        !ana_job_walk(x->job, &x->ask->part, &walk, &x->counts) && !(x->out && x->out->error))
+    if (x->sink->begin(x) && !x->error[0] && x->sink->event && !ana_job_walk(x->job, &x->ask->part, &walk) &&
+        !(x->out && x->out->error))
         ana_export_fail(x, "out of memory, or it was ended");
     x->sink->finish(x);
-    if (x->sink->wants_summary)
+    if (x->sink->wants)
         ana_summary_free(&summary);
 }
 
@@ -176,10 +171,34 @@ static void remove_part(const struct ana_exporting *x)
         remove_folder(x->path, 2);
 }
 
-/* Makes an empty folder or file at x->path.  False: it was not made, so that it must not be removed. */
-static bool make_part(struct ana_exporting *x)
+/* Whether a folder has nothing in it but what exports write: what is left of one that was killed. */
+static bool is_left_over(const char *path)
 {
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+    bool ours = folder;
+    while (ours && (entry = readdir(folder))) {
+        const char *suffix = strrchr(entry->d_name, '.');
+        ours =
+            entry->d_name[0] == '.' || strncmp(entry->d_name, "traces", 6) == 0 || (suffix && !strcmp(suffix, ".csv"));
+    }
+    if (folder)
+        closedir(folder);
+    return ours;
+}
+
+/* Makes an empty folder or file at x->path, that will be called `out`.  False: it was not made, so that it must not be
+ * removed. */
+static bool make_part(struct ana_exporting *x, const char *out)
+{
+    struct stat there;
+    if (stat(out, &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode)) {
+        ana_export_fail(x, "%s is there already, and is no file", out); /* a device would be replaced */
+        return false;
+    }
     if (x->sink->is.is_folder) {
+        if (unlink(x->path) != 0 && is_left_over(x->path))
+            remove_folder(x->path, 2);
         if (mkdir(x->path, 0777) == 0)
             return true;
         ana_export_fail(x, "cannot make %s: %s", x->path, strerror(errno));
@@ -209,14 +228,11 @@ bool ana_export(struct ana_job *job, const struct ana_export *ask, char *error, 
     char out[4000];
     ana_map_init(&x.comms, sizeof(struct ana_export_comm));
     ana_map_init(&x.sites, sizeof(struct ana_export_site));
-    if (ask->out)
-        snprintf(out, sizeof out, "%s", ask->out);
-    else
-        ana_export_default(job, &x.sink->is, out, sizeof out);
+    snprintf(out, sizeof out, "%s", ask->out);
     for (size_t n = strlen(out); n > 1 && out[n - 1] == '/'; n--)
         out[n - 1] = 0;
     snprintf(x.path, sizeof x.path, "%s.part", out);
-    bool made = make_part(&x);
+    bool made = make_part(&x, out);
     if (made)
         walk_job(&x);
     if (made)

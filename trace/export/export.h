@@ -6,9 +6,9 @@
 #include "trace/job/job.h"
 
 struct ana_export {
-    const char *format;        /* a name of ana_export_format */
-    const char *out;           /* file, or folder of formats with more than one; NULL: ana_export_default */
-    struct ana_selection part; /* time and ranks; a filter is not used */
+    const char *format;                         /* a name of ana_export_format */
+    const char *out;                            /* file, or folder of formats with more than one */
+    struct ana_selection part;                  /* time and ranks; a filter is not used */
     bool (*progress)(void *user, double share); /* now and then; false ends it.  May be NULL */
     void *user;
 };
@@ -28,7 +28,8 @@ const struct ana_export_format *ana_export_format_of(const char *name);
 void ana_export_default(const struct ana_job *job, const struct ana_export_format *format, char *out, size_t size);
 
 /* Writes what was asked for, events that there are now.  It is made beside its place, as OUT.part, and takes its name when
- * it is complete: a file that was there is replaced, a folder that is not empty is not.  False, with one line in `error`:
+ * it is complete: a file that was there is replaced, a folder that is not empty is not, nor what is neither.  What is left
+ * of one that was killed goes.  False, with one line in `error`:
  * it is not there. */
 bool ana_export(struct ana_job *job, const struct ana_export *ask, char *error, size_t size);
 

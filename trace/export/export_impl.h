@@ -26,16 +26,18 @@ struct ana_exporting {
     size_t *first;                     /* of each rank: its first thread; one more at the end */
     struct ana_map comms;              /* struct ana_export_comm by identity */
     struct ana_map sites;              /* struct ana_export_site by rank index, address */
-    struct ana_match_counts counts;    /* when the walk is over */
     char error[256];                   /* what failed; "": nothing */
     void *own;                         /* of the format: begin makes it, finish frees it */
 };
+
+/* What of a summary a format wants. */
+enum ana_export_wants { ANA_EXPORT_NO_SUMS, ANA_EXPORT_COUNTERS /* exact without any event */, ANA_EXPORT_SUMS };
 
 /* A format.  `begin` writes what is known before; false, with x->error: it cannot.  `finish` writes what is left and frees
  * what begin has made, also if that or the walk has failed.  Without `event` there is no walk. */
 struct ana_export_sink {
     struct ana_export_format is;
-    bool wants_summary;
+    enum ana_export_wants wants;
     bool (*begin)(struct ana_exporting *x);
     void (*event)(struct ana_exporting *x, struct ana_export_thread *thread, const struct ana_event *event);
     void (*message)(struct ana_exporting *x, const struct ana_message *message);
@@ -82,18 +84,21 @@ enum ana_export_what ana_export_what(const struct ana_event *event);
 /* Its word: "call", "poll" ... */
 const char *ana_export_what_name(enum ana_export_what what);
 
-/* The name of an event: of a call its own, of a kernel that of the kernel, of a region its own.  Never NULL; valid until
- * the next call on this. */
+/* The name of an event: of a call its own, of a kernel that of the kernel, of a region its own.  Never NULL; as long as the
+ * job. */
 const char *ana_export_name(struct ana_exporting *x, const struct ana_event *event);
 /* The rank index of the partner, root or target of an event; SIZE_MAX: it has none, or it is not known. */
 size_t ana_export_partner(const struct ana_exporting *x, const struct ana_event *event);
 /* The tag of a message that an event sends or receives.  False: it has none. */
 bool ana_export_tag(const struct ana_event *event, int32_t *tag);
 
-/* Writes "rank 3", with host and pid, or "thread 2", "GPU 0 stream 7". */
+/* Writes "rank 3 on node1, pid 77". */
 void ana_export_rank_words(const struct ana_exporting *x, size_t index, char *out, size_t size);
-/* Writes what a thread of a rank is called, in the same way. */
+/* Writes what a thread of a rank is called: "thread 2", "GPU 0 stream 7". */
 void ana_export_thread_words(const struct ana_exporting *x, size_t index, size_t thread, char *out, size_t size);
+
+/* What is added to all times for readers that want none below 0, in ns. */
+int64_t ana_export_shift(const struct ana_exporting *x);
 
 /* How many threads of a rank there are. */
 static inline size_t ana_export_threads(const struct ana_exporting *x, size_t index)

@@ -74,9 +74,7 @@ static bool begin(struct ana_exporting *x)
     otf2->lib.Error_RegisterCallback(keep_error, x);
     for (size_t t = 0; t < x->first[x->job->count]; t++)
         otf2->lane[t].leaving = OTF2_NONE;
-    for (size_t i = 0; i < x->job->count; i++)
-        if (-x->job->process[i].rank.begin_ns > otf2->shift_ns)
-            otf2->shift_ns = -x->job->process[i].rank.begin_ns;
+    otf2->shift_ns = ana_export_shift(x);
     otf2->attributes = otf2->lib.AttributeList_New();
     otf2->archive = otf2->lib.Archive_Open(x->path, "traces", OTF2_WRITE, OTF2_EVENTS, OTF2_DEFINITIONS, OTF2_POSIX,
                                            OTF2_UNCOMPRESSED);

@@ -2,16 +2,22 @@
 #include "trace/util/text.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+int ana_out_make(const char *path)
+{
+    if (unlink(path) != 0 && errno != ENOENT) /* what one left that was killed, or a link that leads elsewhere */
+        return -1;
+    return open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+}
 
 struct ana_out *ana_out_open(const char *path)
 {
     struct ana_out *out = malloc(sizeof *out);
     if (!out)
         return NULL;
-    out->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    out->fd = ana_out_make(path);
     out->error = out->fd < 0 ? errno : 0;
     out->used = 0;
     return out;

@@ -16,7 +16,10 @@ struct ana_out {
     char room[ANA_OUT_ROOM];
 };
 
-/* Makes the file, or empties it; NULL when out of memory.  Whether it could be made is told by ana_out_close. */
+/* Makes a new file to write and read, for the caller to close; a file or link that has its name goes.  -1, with errno: it
+ * cannot be made. */
+int ana_out_make(const char *path);
+/* Makes the file in the same way; NULL when out of memory.  Whether it could be made is told by ana_out_close. */
 struct ana_out *ana_out_open(const char *path);
 /* Writes what is left and frees it; NULL is none.  Returns errno of the first thing that failed; 0: the file is whole. */
 int ana_out_close(struct ana_out *out);

@@ -84,9 +84,7 @@ static bool begin(struct ana_exporting *x)
         return false;
     }
     ana_map_init(&paje->names, sizeof(const char *));
-    for (size_t i = 0; i < x->job->count; i++)
-        if (-x->job->process[i].rank.begin_ns > paje->shift_ns)
-            paje->shift_ns = -x->job->process[i].rank.begin_ns;
+    paje->shift_ns = ana_export_shift(x);
     quote(info.name, quoted, sizeof quoted);
     put_line(x, 4, -paje->shift_ns, "j J 0 %s", quoted);
     for (size_t i = 0; i < x->job->count; i++) {

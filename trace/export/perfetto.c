@@ -2,7 +2,6 @@
  * tracks of their own for collectives and rates.
  * Source: perfetto.dev, "Trace Packet Defaults", "Track events" and the reference of TracePacket. */
 #include "trace/export/perfetto_impl.h"
-#include <stdio.h>
 #include <stdlib.h>
 
 enum { TRACK_JOB = 1, TRACK_SENT, TRACK_RECEIVED, TRACK_COLLECTIVES, FIRST_TRACK };
@@ -62,9 +61,7 @@ static bool begin(struct ana_exporting *x)
     ana_map_init(&perfetto->interned, sizeof(uint32_t));
     ana_map_init(&perfetto->lanes, sizeof(struct lanes));
     perfetto->step_ns = ana_job_info(x->job).elapsed_ns / RATES + 1;
-    for (size_t i = 0; i < x->job->count; i++)
-        if (-x->job->process[i].rank.begin_ns > perfetto->shift_ns)
-            perfetto->shift_ns = -x->job->process[i].rank.begin_ns;
+    perfetto->shift_ns = ana_export_shift(x);
     for (int i = 0; i < KEYS; i++)
         ana_perfetto_intern(x, KEY_TEXT, keys[i]);
     perfetto->send = ana_perfetto_intern(x, NAME, "send");

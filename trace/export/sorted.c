@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A record lies in the room as its length and its bytes; this says where and when. */
+/* The bytes of a record lie in the room; this says where, how many, and of when. */
 struct record {
     int64_t at_ns;
     uint32_t offset, length;
@@ -66,14 +66,17 @@ static int by_time(const void *a, const void *b)
     return (x->offset > y->offset) - (x->offset < y->offset); /* as they were added */
 }
 
-/* A file without a name; NULL, with s->error: it cannot be made. */
+/* A file whose name is gone; NULL, with s->error: it cannot be made. */
 static FILE *make_file(struct ana_sorted *s)
 {
-    FILE *file = fopen(s->path, "w+");
+    int fd = ana_out_make(s->path);
+    FILE *file = fd >= 0 ? fdopen(fd, "w+") : NULL;
     if (!file)
         s->error = errno;
-    else
+    if (fd >= 0)
         unlink(s->path);
+    if (fd >= 0 && !file)
+        close(fd);
     return file;
 }
 

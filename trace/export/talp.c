@@ -3,17 +3,16 @@
 #include "trace/export/export_impl.h"
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 /* What the metrics are made of; times in ns. */
 struct sums {
-    double elapsed, useful, mpi; /* the longest rank's run; of all ranks outside and inside MPI */
-    double most, most_of_node;   /* the longest time outside MPI of a rank; the largest mean of a node's ranks */
-    uint64_t calls, ranks;       /* ranks that are counted */
+    double elapsed, useful, mpi;  /* the longest rank's run; of all ranks outside and inside MPI */
+    double most, most_of_node;    /* the longest time outside MPI of a rank; the largest mean of a node's ranks */
+    uint64_t calls, ranks, nodes; /* ranks that are counted, and the nodes with one of them */
 };
 
-/* The mean time outside MPI of the ranks on a host. */
+/* The mean time outside MPI of the ranks on a host; NAN: none of them is counted. */
 static double mean_of_host(const struct ana_exporting *x, const char *host)
 {
     const struct ana_summary *s = x->summary;
@@ -23,7 +22,7 @@ static double mean_of_host(const struct ana_exporting *x, const char *host)
             sum += (double)(s->ranks[i].wall_ns - s->ranks[i].mpi_ns);
             n++;
         }
-    return n > 0 ? sum / n : 0;
+    return n > 0 ? sum / n : NAN;
 }
 
 static struct sums add_up(const struct ana_exporting *x)
@@ -42,8 +41,11 @@ static struct sums add_up(const struct ana_exporting *x)
         sums.mpi += (double)rank->mpi_ns;
         sums.most = fmax(sums.most, useful);
     }
-    for (size_t h = 0; h < x->job->hosts; h++)
-        sums.most_of_node = fmax(sums.most_of_node, mean_of_host(x, x->job->host[h]));
+    for (size_t h = 0; h < x->job->hosts; h++) {
+        double mean = mean_of_host(x, x->job->host[h]);
+        sums.nodes += !isnan(mean);
+        sums.most_of_node = fmax(sums.most_of_node, mean);
+    }
     return sums;
 }
 
@@ -65,7 +67,7 @@ static void put_metrics(struct ana_exporting *x, const struct sums *s)
         double value;
     } metrics[] = {
         {"numCpus", ranks},
-        {"numNodes", (double)x->job->hosts},
+        {"numNodes", (double)s->nodes},
         {"avgCpus", ranks},
         {"cycles", -1}, /* not counted: TALP-Pages takes what is negative for no value */
         {"instructions", -1},
@@ -110,9 +112,9 @@ static bool begin(struct ana_exporting *x)
     strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S+00:00", &utc);
     ana_out_text(x->out, text);
     snprintf(text, sizeof text,
-             "\",\n \"resources\": {\"numCpus\": %llu, \"numNodes\": %zu, \"numMpiRanks\": %llu},\n"
+             "\",\n \"resources\": {\"numCpus\": %llu, \"numNodes\": %llu, \"numMpiRanks\": %llu},\n"
              " \"Application\": {\n  \"Global\": {\n",
-             (unsigned long long)sums.ranks, x->job->hosts, (unsigned long long)sums.ranks);
+             (unsigned long long)sums.ranks, (unsigned long long)sums.nodes, (unsigned long long)sums.ranks);
     ana_out_text(x->out, text);
     put_metrics(x, &sums);
     ana_out_text(x->out, "  }\n }\n}\n");
@@ -126,7 +128,7 @@ static void finish(struct ana_exporting *x)
 
 const struct ana_export_sink ana_export_talp = {
     .is = {"talp", "talp.json", "POP's metrics as TALP's JSON, for TALP-Pages", false},
-    .wants_summary = true,
+    .wants = ANA_EXPORT_COUNTERS,
     .begin = begin,
     .finish = finish,
 };

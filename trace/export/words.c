@@ -37,6 +37,15 @@ const struct ana_export_site *ana_export_site(struct ana_exporting *x, size_t in
     return of;
 }
 
+int64_t ana_export_shift(const struct ana_exporting *x)
+{
+    int64_t shift_ns = 0;
+    for (size_t i = 0; i < x->job->count; i++)
+        if (-x->job->process[i].rank.begin_ns > shift_ns)
+            shift_ns = -x->job->process[i].rank.begin_ns;
+    return shift_ns;
+}
+
 enum ana_export_what ana_export_what(const struct ana_event *e)
 {
     if (trc_is_region(e->kind))

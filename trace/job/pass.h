@@ -42,11 +42,16 @@ static inline bool ana_is_send(const struct ana_event *e)
     return (e->sig->flags & TRC_SIG_P2P_OUT) && !(e->sig->flags & TRC_SIG_COMPLETE);
 }
 
+/* Whether its times are within reason. */
+static inline bool ana_is_sane(const struct ana_event *e)
+{
+    return e->begin_ns >= -ANA_TIME_LIMIT && e->end_ns <= ANA_TIME_LIMIT && e->begin_ns <= e->end_ns;
+}
+
 /* Whether an event counts: its times are within reason. */
 static inline bool ana_is_counted(struct ana_job *job, struct ana_pass *pass, const struct ana_event *e)
 {
-    bool sane = e->begin_ns >= -ANA_TIME_LIMIT && e->end_ns <= ANA_TIME_LIMIT && e->begin_ns <= e->end_ns;
-    if (!sane || !e->use)
+    if (!ana_is_sane(e) || !e->use)
         return false;
     if (e->use->kind == ANA_USE_NEW)
         ana_pass_look_up(job, pass, e);

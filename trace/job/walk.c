@@ -35,19 +35,13 @@ static void pass_instance(void *user, const struct ana_instance *i)
         w->walk->instance(w->walk->user, i);
 }
 
-/* Whether its times are within reason. */
-static bool is_sane(const struct ana_event *e)
-{
-    return e->begin_ns >= -ANA_TIME_LIMIT && e->end_ns <= ANA_TIME_LIMIT && e->begin_ns <= e->end_ns;
-}
-
 static void take_event(const struct walker *w, struct ana_match *match, const struct ana_event *e)
 {
     if (e->use)
         e->use->step = e->thread + 1;
     if (!(e->call && trc_opclass_is_device(e->call->opclass)))
         ana_match_event(match, e);
-    if (is_sane(e) && ana_selected(w->part->ranks, e->index) && overlaps(w->part, e->begin_ns, e->end_ns))
+    if (ana_is_sane(e) && ana_selected(w->part->ranks, e->index) && overlaps(w->part, e->begin_ns, e->end_ns))
         w->walk->event(w->walk->user, e);
 }
 
@@ -70,8 +64,7 @@ static bool take_all(struct ana_job *job, const struct walker *w, struct ana_mer
     return true;
 }
 
-bool ana_job_walk(struct ana_job *job, const struct ana_selection *part, const struct ana_walk *walk,
-                  struct ana_match_counts *counts)
+bool ana_job_walk(struct ana_job *job, const struct ana_selection *part, const struct ana_walk *walk)
 {
     struct walker w = {walk, part};
     ana_clocks_settle(job);
@@ -90,8 +83,6 @@ bool ana_job_walk(struct ana_job *job, const struct ana_selection *part, const s
     }
     if (ok && !ana_anyone_alive(job))
         ana_match_flush(match);
-    if (ok && counts)
-        *counts = ana_match_counts(match);
     ana_merge_close(pass.merge);
     ana_match_free(match);
     free(pass.file);

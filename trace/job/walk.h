@@ -23,7 +23,6 @@ struct ana_walk {
 
 /* Walks over all events that there are now.  The clocks of several hosts are fitted first.  Of a selection only time and
  * ranks count.  False: out of memory, or ended by `progress`. */
-bool ana_job_walk(struct ana_job *job, const struct ana_selection *selection, const struct ana_walk *walk,
-                  struct ana_match_counts *counts);
+bool ana_job_walk(struct ana_job *job, const struct ana_selection *selection, const struct ana_walk *walk);
 
 #endif

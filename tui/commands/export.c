@@ -4,7 +4,6 @@
 #include "tui/commands/part.h"
 #include "tui/sources/lines.h"
 #include "trace/export/export.h"
-#include "trace/job/window.h"
 #include "trace/session/session.h"
 
 #include <getopt.h>

@@ -8,6 +8,7 @@
 #include "tui/output/page.h"
 #include "tui/sources/jobs_db.h"
 #include "tui/sources/lines.h"
+#include "trace/job/sum_up.h"
 #include "trace/session/session.h"
 #include "trace/util/numfmt.h"
 #include "trace/verdict/verdict.h"
@@ -81,8 +82,7 @@ static int read_job(const char *folder, struct tui_job_row *row)
         return tui_input_error("%s", error);
     tui_lines_use(job, TUI_LINES_PATIENCE);
     tui_sample_twice(job, 1);
-    ana_job_advance(job, 0);
-    if (ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &s) != TRC_OK) {
+    if (ana_summarize_all(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &s) != TRC_OK) {
         ana_job_close(job);
         return tui_input_error("out of memory");
     }

@@ -3,6 +3,7 @@
 #include "tui/commands/nearest.h"
 #include "tui/commands/whole.h"
 #include "tui/output/openmetrics.h"
+#include "trace/job/sum_up.h"
 #include "trace/session/session.h"
 
 #include <errno.h>
@@ -29,8 +30,8 @@ static int print_metrics(const char *const *folders, int n, const char *path)
     if (ana_job_open(folders, (size_t)n, &job, error, sizeof error) != TRC_OK)
         return tui_input_error("%s", error);
     tui_sample_twice(job, 0.6);
-    int status = TUI_EXIT_OK;
-    if (ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &summary) != TRC_OK) {
+    int status = TUI_EXIT_OK; /* the events tell who is late: without them a job that is slow would be healthy */
+    if (ana_summarize_all(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &summary) != TRC_OK) {
         status = tui_input_error("out of memory");
     } else {
         if (path)

@@ -8,6 +8,7 @@
 #include "tui/output/report_json.h"
 
 #include "tui/sources/lines.h"
+#include "trace/job/sum_up.h"
 #include "trace/job/window.h"
 #include "trace/report/report.h"
 #include "trace/session/session.h"

@@ -1,7 +1,8 @@
 #include "tui/commands/whole.h"
 
+#include "trace/export/out.h"
 #include <errno.h>
-#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 bool tui_whole_open(struct tui_whole *whole, const char *path)
@@ -12,8 +13,12 @@ bool tui_whole_open(struct tui_whole *whole, const char *path)
         errno = ENAMETOOLONG;
         return false;
     }
-    unlink(whole->part); /* of one that was killed */
-    int file = open(whole->part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    struct stat there;
+    if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) {
+        errno = S_ISDIR(there.st_mode) ? EISDIR : EEXIST; /* a device would be replaced */
+        return false;
+    }
+    int file = ana_out_make(whole->part);
     whole->out = file >= 0 ? fdopen(file, "w") : NULL;
     return whole->out != NULL;
 }

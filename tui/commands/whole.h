@@ -11,7 +11,7 @@ struct tui_whole {
     FILE *out;
 };
 
-/* Opens it for writing to whole->out; follows no link.  False: errno says why. */
+/* Opens it for writing to whole->out; follows no link, and replaces nothing but files.  False: errno says why. */
 bool tui_whole_open(struct tui_whole *whole, const char *path);
 /* Closes it, and gives it its name if all was written (`complete`) without an error; else nothing is left.  False: errno says
  * why; that is ENOMEM where nothing but `complete` is wrong. */

@@ -47,14 +47,45 @@ static void hold(uint64_t n, uint64_t times)
 /* What cannot be kept is told. */
 static void no_place(void)
 {
+    char path[64];
     struct ana_sorted *sorted = ana_sorted_new("no/such/place");
-    struct ana_out *out = ana_out_open("/dev/null");
+    snprintf(path, sizeof path, "sorted-%d", (int)getpid());
+    struct ana_out *out = ana_out_open(path);
     char bytes[1024] = {0};
     for (size_t i = 0; i <= ANA_SORTED_ROOM / sizeof bytes; i++)
         ana_sorted_add(sorted, 1, bytes, sizeof bytes);
     CHECK(ana_sorted_write(sorted, out) != 0);
     ana_out_close(out);
     ana_sorted_free(sorted);
+    unlink(path);
+}
+
+/* Who may write where an export is made can lay a link for it: what that leads to is not written. */
+static void links(void)
+{
+    char victim[64], path[64], name[2][80], text[16] = "";
+    snprintf(victim, sizeof victim, "victim-%d", (int)getpid());
+    snprintf(path, sizeof path, "links-%d", (int)getpid());
+    snprintf(name[0], sizeof name[0], "%s", path);
+    snprintf(name[1], sizeof name[1], "%s.sort", path);
+    FILE *file = fopen(victim, "w");
+    fputs("mine", file);
+    fclose(file);
+    for (int i = 0; i < 2; i++)
+        CHECK(symlink(victim, name[i]) == 0);
+    struct ana_sorted *sorted = ana_sorted_new(path);
+    struct ana_out *out = ana_out_open(path);
+    for (size_t i = 0; i < 3 * (ANA_SORTED_ROOM / 32); i++) /* more records than are kept in memory */
+        ana_sorted_add(sorted, 1, "theirs", 6);
+    CHECK(ana_sorted_write(sorted, out) == 0 && ana_out_close(out) == 0);
+    ana_sorted_free(sorted);
+    file = fopen(victim, "r");
+    CHECK(file && fgets(text, sizeof text, file) && strcmp(text, "mine") == 0, "%s", text);
+    if (file)
+        fclose(file);
+    CHECK(access(name[1], F_OK) != 0, "%s is left", name[1]);
+    unlink(path);
+    unlink(victim);
 }
 
 int main(void)
@@ -63,5 +94,6 @@ int main(void)
     hold(1000, 10);
     hold(4000000, 1000); /* more than fits */
     no_place();
+    links();
     return check_result();
 }
