@@ -9,8 +9,8 @@ void ana_graph_init(struct ana_graph *g, size_t ranks)
 {
     *g = (struct ana_graph){.ranks = ranks, .edges = 1};
     g->knot = calloc(ranks + 1, sizeof *g->knot);
-    g->node_room = ranks + 64;
-    g->node = calloc(g->node_room, sizeof *g->node);
+    g->node = calloc(ranks + 64, sizeof *g->node);
+    g->node_room = g->node ? ranks + 64 : 0;
     g->memory = !g->knot || !g->node;
     g->nodes = g->node ? ranks : 0;
 }

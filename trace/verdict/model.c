@@ -398,6 +398,8 @@ bool ana_case_graph(struct ana_case *c)
     if (!make_groups(c))
         return false;
     ana_graph_init(&c->graph, c->count);
+    if (c->graph.memory)
+        return false;
     c->finalize = ana_graph_node(&c->graph, ANA_NEVER_MOVES);
     ana_gpu_model(c);
     for (size_t i = 0; i < c->count; i++)

@@ -25,7 +25,7 @@ struct wanted {
     bool json, html;
     const char *output; /* NULL: stdout */
     double hang_s;
-    unsigned workers; /* 0: as many as help */
+    unsigned workers; /* 0: a second one where there are two cores */
     struct tui_part part;
     const char *comm, *call;
 };
@@ -72,15 +72,8 @@ static bool print_part(struct ana_job *job, const struct ana_selection *part, co
     bool json = wanted->json, done = true;
 
     struct ana_summary summary;
-    ana_job_advance(job, 0);
-    if (ana_summarize(job, *part, &summary) != TRC_OK)
+    if (ana_summarize_all(job, *part, &summary) != TRC_OK)
         return false;
-    if (summary.analysed < 1 && !summary.exact) { /* the summary asked for the events of the part */
-        ana_summary_free(&summary);
-        ana_job_advance(job, 0);
-        if (ana_summarize(job, *part, &summary) != TRC_OK)
-            return false;
-    }
     char *text = json ? tui_report_json(job, &summary) : NULL;
     bool utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
     if (wanted->html) {
@@ -118,13 +111,13 @@ static int report(const char *const *folders, int n, const struct wanted *wanted
         return tui_input_error("%s", error);
     tui_lines_use(job, TUI_LINES_PATIENCE);
     ana_job_set_hang(job, wanted->hang_s);
-    if (wanted->workers)
-        ana_job_set_workers(job, wanted->workers);
+    bool set = !wanted->workers || ana_job_set_workers(job, wanted->workers);
+    snprintf(error, sizeof error, "out of memory");
     tui_node_sample(job, &(struct tui_node){0}); /* begins to ask, so that the answers come meanwhile */
     tui_sample_twice(job, 1);
     struct ana_selection part;
     uint8_t *ranks = calloc(ana_job_info(job).ranks + 1, 1);
-    bool known = ranks && select_part(job, wanted, &part, ranks, error, sizeof error);
+    bool known = set && ranks && select_part(job, wanted, &part, ranks, error, sizeof error);
     int status = known ? print_to(job, &part, wanted) : tui_input_error("%s", error);
     free(ranks);
     ana_job_close(job);

@@ -1,7 +1,6 @@
 /* hpctop watch [--json] [--every SECONDS] DIR..: one line at a time while a job runs. */
 #include "tui/commands/command.h"
 #include "tui/commands/nearest.h"
-#include "tui/output/json.h"
 #include "tui/output/watch_line.h"
 #include "tui/sources/lines.h"
 #include "trace/session/session.h"
@@ -13,17 +12,20 @@
 
 #define BUDGET_NS 200000000 /* for new events, each time: what is not read then is read later */
 
-/* Prints a line and flushes, since who reads it waits for it.  False: nobody reads any more, or out of memory. */
+/* Prints a line and flushes, since who reads it waits for it.  False: nobody reads any more, or out of memory, which is
+ * told. */
 static bool print_line(struct ana_job *job, bool json, int64_t budget_ns)
 {
     struct ana_summary summary;
     ana_job_advance(job, budget_ns);
-    if (ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &summary) != TRC_OK)
-        return false;
-    char *line = (json ? tui_watch_json : tui_watch_text)(job, &summary);
+    bool done = ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &summary) == TRC_OK;
+    char *line = done ? (json ? tui_watch_json : tui_watch_text)(job, &summary) : NULL;
+    if (!line)
+        tui_input_error("out of memory");
     bool printed = line && puts(line) >= 0 && fflush(stdout) == 0;
     free(line);
-    ana_summary_free(&summary);
+    if (done)
+        ana_summary_free(&summary);
     return printed;
 }
 
