@@ -350,6 +350,15 @@ static void add_fact(cJSON *to, const struct ana_job *job, const struct ana_verd
     cJSON_AddItemToArray(to, one);
 }
 
+void tui_culprits_json(cJSON *root, const struct ana_job *job, const struct ana_verdict *v)
+{
+    cJSON *culprits = cJSON_AddArrayToObject(root, "culprits");
+    for (size_t i = 0; v && i < v->culprits; i++)
+        cJSON_AddItemToArray(culprits, cJSON_CreateNumber(ana_job_rank(job, v->culprit[i])->rank));
+    for (size_t i = 0; v && i < v->absents; i++)
+        cJSON_AddItemToArray(culprits, cJSON_CreateNumber(v->absent[i]));
+}
+
 cJSON *tui_verdict_tree(const struct ana_job *job, const struct ana_verdict *v, const char *summary)
 {
     cJSON *root = tui_json_document();
@@ -357,16 +366,12 @@ cJSON *tui_verdict_tree(const struct ana_job *job, const struct ana_verdict *v, 
         return NULL;
     tui_json_text(root, "state", ana_verdict_state_name(v->state));
     tui_json_text(root, "class", ana_verdict_class_name(v->id));
-    cJSON *culprits = cJSON_AddArrayToObject(root, "culprits");
+    tui_culprits_json(root, job, v);
     cJSON *worlds = cJSON_AddArrayToObject(root, "culprit_worlds");
-    for (size_t i = 0; i < v->culprits; i++) {
-        cJSON_AddItemToArray(culprits, cJSON_CreateNumber(ana_job_rank(job, v->culprit[i])->rank));
+    for (size_t i = 0; i < v->culprits; i++)
         cJSON_AddItemToArray(worlds, cJSON_CreateNumber(ana_job_rank(job, v->culprit[i])->world));
-    }
-    for (size_t i = 0; i < v->absents; i++) { /* of the first world, whose size is known */
-        cJSON_AddItemToArray(culprits, cJSON_CreateNumber(v->absent[i]));
+    for (size_t i = 0; i < v->absents; i++) /* of the first world, whose size is known */
         cJSON_AddItemToArray(worlds, cJSON_CreateNumber(0));
-    }
     tui_json_ns(root, "since_s", v->since_ns);
     tui_json_text(root, "summary", summary);
     cJSON *evidence = cJSON_AddArrayToObject(root, "evidence");

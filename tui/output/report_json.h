@@ -21,6 +21,9 @@ char *tui_verdict_json(const struct ana_job *job, const struct ana_verdict *verd
 /* Returns the same before it is printed, for the caller to delete; NULL when out of memory. */
 cJSON *tui_verdict_tree(const struct ana_job *job, const struct ana_verdict *verdict, const char *summary);
 
+/* Adds whom a verdict (NULL: there is none) blames as the key "culprits": ranks, those without a file last. */
+void tui_culprits_json(cJSON *root, const struct ana_job *job, const struct ana_verdict *verdict);
+
 /* Prints what this machine says of its GPUs as lines of the report; waits for that about a second. */
 void tui_node_report(const struct ana_job *job, bool utf8, FILE *out);
 

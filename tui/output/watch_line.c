@@ -3,6 +3,7 @@
 #include "trace/util/numfmt.h"
 #include "trace/verdict/verdict.h"
 #include "tui/output/json.h"
+#include "tui/output/report_json.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,9 +41,7 @@ static void add_verdict(cJSON *root, const struct ana_job *job)
     const struct ana_verdict *v = ana_job_verdict(job);
     tui_json_text(root, "verdict", v ? ana_verdict_state_name(v->state) : NULL);
     tui_json_text(root, "class", v ? ana_verdict_class_name(v->id) : NULL);
-    cJSON *culprits = cJSON_AddArrayToObject(root, "culprits");
-    for (size_t i = 0; v && i < v->culprits; i++)
-        cJSON_AddItemToArray(culprits, cJSON_CreateNumber(ana_job_rank(job, v->culprit[i])->rank));
+    tui_culprits_json(root, job, v);
 }
 
 char *tui_watch_json(const struct ana_job *job, const struct ana_summary *summary)
