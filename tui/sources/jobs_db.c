@@ -39,27 +39,38 @@ struct tui_jobs_db {
 
 /* The columns, in their order: of texts, whole numbers and reals. */
 enum column_kind { TEXT, WHOLE, REAL };
-struct column {
+static const struct column {
     const char *name;
     enum column_kind kind;
     size_t offset, size;
-};
+} columns[] = {
 #define COLUMN(name, kind)                                                                                             \
     {                                                                                                                  \
 #name, kind, offsetof(struct tui_job_row, name), sizeof((struct tui_job_row *)NULL)->name                      \
     }
-static const struct column columns[] = {
-    COLUMN(folder, TEXT),    COLUMN(page, TEXT),       COLUMN(id, TEXT),      COLUMN(name, TEXT),
-    COLUMN(user, TEXT),      COLUMN(state, TEXT),      COLUMN(verdict, TEXT), COLUMN(class, TEXT),
-    COLUMN(answer, TEXT),    COLUMN(begin_s, WHOLE),   COLUMN(ranks, WHOLE),  COLUMN(nodes, WHOLE),
-    COLUMN(elapsed_s, REAL), COLUMN(efficiency, REAL), COLUMN(saves_s, REAL),
+#define TEXT(name, room) COLUMN(name, TEXT),
+#define WHOLE(name)      COLUMN(name, WHOLE),
+#define REAL(name)       COLUMN(name, REAL),
+#include "tui/sources/jobs_db.def"
+#undef TEXT
+#undef WHOLE
+#undef REAL
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
-static const char *const tables =
-    "CREATE TABLE IF NOT EXISTS jobs (folder TEXT PRIMARY KEY, page TEXT, id TEXT, name TEXT, user TEXT, state TEXT, "
-    "verdict TEXT, class TEXT, answer TEXT, begin_s INTEGER, ranks INTEGER, nodes INTEGER, elapsed_s REAL, "
-    "efficiency REAL, saves_s REAL); CREATE INDEX IF NOT EXISTS by_begin ON jobs (begin_s);";
+/* Writes SQL: a part for each column, with commas between, inside of `before` and `after`. */
+static const char *with_columns(char *out, size_t size, const char *before, const char *const part[3], bool named,
+                                const char *after)
+{
+    size_t n = (size_t)snprintf(out, size, "%s", before);
+    for (int c = 0; c < COLUMNS && n < size; c++)
+        n += (size_t)snprintf(out + n, size - n, "%s%s%s", c ? "," : "", named ? columns[c].name : "",
+                              part[columns[c].kind]);
+    if (n < size)
+        snprintf(out + n, size - n, "%s", after);
+    return out;
+}
+enum { SQL = 1024 };
 
 static bool find_functions(struct tui_jobs_db *db)
 {
@@ -85,8 +96,12 @@ struct tui_jobs_db *tui_jobs_open(const char *path, bool make, char *error, size
         tui_jobs_close(db);
         return NULL;
     }
+    char sql[SQL];
+    static const char *const types[] = {[TEXT] = " TEXT", [WHOLE] = " INTEGER", [REAL] = " REAL"};
+    with_columns(sql, sizeof sql, "CREATE TABLE IF NOT EXISTS jobs (", types, true,
+                 ", PRIMARY KEY (folder)); CREATE INDEX IF NOT EXISTS by_begin ON jobs (begin_s);");
     if (db->open_v2(path, &db->db, make ? OPEN_WRITE | OPEN_MAKE : OPEN_READ, NULL) == OK &&
-        db->busy_timeout(db->db, WAIT_MS) == OK && (!make || db->exec(db->db, tables, NULL, NULL, NULL) == OK))
+        db->busy_timeout(db->db, WAIT_MS) == OK && (!make || db->exec(db->db, sql, NULL, NULL, NULL) == OK))
         return db;
     snprintf(error, error_size, "%s: %s", path, db->db ? db->errmsg(db->db) : "out of memory");
     tui_jobs_close(db);
@@ -117,7 +132,7 @@ static void bind_column(struct tui_jobs_db *db, void *statement, int c, const st
     double real;
     switch (columns[c].kind) {
     case TEXT:
-        db->bind_text(statement, c + 1, at, -1, NULL);
+        db->bind_text(statement, c + 1, at, (int)strnlen(at, columns[c].size), NULL);
         break;
     case WHOLE:
         memcpy(&whole, at, sizeof whole);
@@ -133,8 +148,10 @@ static void bind_column(struct tui_jobs_db *db, void *statement, int c, const st
 bool tui_jobs_put(struct tui_jobs_db *db, const struct tui_job_row *row, char *error, size_t error_size)
 {
     void *statement = NULL;
-    if (db->prepare_v2(db->db, "INSERT OR REPLACE INTO jobs VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", -1, &statement,
-                       NULL) != OK)
+    static const char *const mark[] = {"?", "?", "?"};
+    char sql[SQL];
+    with_columns(sql, sizeof sql, "INSERT OR REPLACE INTO jobs VALUES (", mark, false, ")");
+    if (db->prepare_v2(db->db, sql, -1, &statement, NULL) != OK)
         return say_error(db, error, error_size);
     for (int c = 0; c < COLUMNS; c++)
         bind_column(db, statement, c, row);
@@ -168,10 +185,12 @@ bool tui_jobs_each(struct tui_jobs_db *db, const struct tui_jobs_wanted *wanted,
                    size_t error_size)
 {
     void *statement = NULL;
-    if (db->prepare_v2(db->db,
-                       "SELECT * FROM jobs WHERE begin_s >= ?1 AND (?2 IS NULL OR user = ?2) AND "
-                       "(NOT ?3 OR verdict <> 'healthy') ORDER BY begin_s DESC, folder LIMIT ?4",
-                       -1, &statement, NULL) != OK)
+    static const char *const nothing[] = {"", "", ""};
+    char sql[SQL];
+    with_columns(sql, sizeof sql, "SELECT ", nothing, true,
+                 " FROM jobs WHERE begin_s >= ?1 AND (?2 IS NULL OR user = ?2) AND (NOT ?3 OR verdict <> 'healthy') "
+                 "ORDER BY begin_s DESC, folder LIMIT ?4");
+    if (db->prepare_v2(db->db, sql, -1, &statement, NULL) != OK)
         return say_error(db, error, error_size);
     db->bind_int64(statement, 1, wanted->since_s);
     if (wanted->user)

@@ -7,19 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A job.  Texts are "" and numbers NAN or -1 where they are not known. */
+/* A job.  Texts are "", numbers 0 and reals NAN where they are not known. */
 struct tui_job_row {
-    char folder[1024]; /* of its traces: what it is known by */
-    char page[1024];   /* the report in HTML */
-    char id[64];       /* in the batch system, else of the launcher */
-    char name[128], user[64];
-    char state[16];   /* finished, aborted, hung, running */
-    char verdict[16]; /* healthy, slow, hung, aborted, unknown */
-    char class[40];
-    char answer[512];
-    int64_t begin_s; /* seconds since 1970 */
-    int64_t ranks, nodes;
-    double elapsed_s, efficiency, saves_s; /* what the first thing to mend would save */
+#define TEXT(name, room) char name[room];
+#define WHOLE(name)      int64_t name;
+#define REAL(name)       double name;
+#include "tui/sources/jobs_db.def"
+#undef TEXT
+#undef WHOLE
+#undef REAL
 };
 
 struct tui_jobs_db;
@@ -28,7 +24,7 @@ struct tui_jobs_db;
 struct tui_jobs_db *tui_jobs_open(const char *path, bool make, char *error, size_t error_size);
 /* Closes it; NULL is none. */
 void tui_jobs_close(struct tui_jobs_db *db);
-/* Adds a job, or what is known of it now.  Waits half a minute for others who write.  False, with one line in `error`. */
+/* Adds a job, or what is known of it now; of a text that has no end as much as there is room for.  Waits half a minute for others who write.  False, with one line in `error`. */
 bool tui_jobs_put(struct tui_jobs_db *db, const struct tui_job_row *row, char *error, size_t error_size);
 
 /* Which jobs are wanted. */
