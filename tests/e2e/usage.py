@@ -39,6 +39,15 @@ def wrong_usage():
     check("a value that is missing is asked for", "--hang needs a value" in r.err, r)
 
 
+def statuses():
+    """Help and manual page name each exit status, in the same words, and 1 with all that ends so."""
+    said = hpctop("help").out.split("Exit status", 1)[-1]
+    rows = dict(re.findall(r"^  (\d+) +(.+)$", said, re.M))
+    page = re.findall(r"^\.TP\n\.B (\d+)\n(.*)$", hpctop("help", "man").out.split(".SH EXIT STATUS")[-1].replace("\\-", "-"), re.M)
+    check("exit statuses: help and manual page say the same", set(rows) == {"0", "1", "2", "64"} and dict(page) == rows, (rows, page))
+    check("exit status 1: who ends so is named", all(word in rows.get("1", "") for word in ("verdict", "check", "watch", "diff", "doctor")), rows)
+
+
 def unreadable():
     os.makedirs("nothing", exist_ok=True)
     with open("text.hpctop", "w") as f:
@@ -188,6 +197,7 @@ os.mkdir("empty")
 done = mpirun(2, workload("many_sizes"), "trace")
 if check("a trace to look at", done.code == 0 and len(traces("trace")) == 2, done):
     wrong_usage()
+    statuses()
     unreadable()
     no_argument()
     pipe()

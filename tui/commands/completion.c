@@ -2,6 +2,7 @@
 #include "tui/commands/manual.h"
 #include "tui/commands/command.h"
 #include "tui/commands/nearest.h"
+#include "trace/format/version.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +38,7 @@ static int print_bash(void)
     const struct tui_command *command;
     printf("# hpctop %s: completion for bash\n_hpctop()\n{\n    local word=${COMP_WORDS[COMP_CWORD]} options= i\n"
            "    COMPREPLY=()\n    case ${COMP_WORDS[1]} in\n",
-           tui_version());
+           HPCTOP_VERSION);
     for (int i = 1; (command = tui_command(i)); i++) {
         printf("    %s) options='", command->name);
         tui_each_option(command->name, bash_option, NULL);
@@ -82,7 +83,7 @@ static int print_zsh(void)
 {
     const struct tui_command *command;
     printf("#compdef hpctop\n# hpctop %s: completion for zsh\nlocal -a known flags topics\nlocal -i i\nknown=(",
-           tui_version());
+           HPCTOP_VERSION);
     for (int i = 1; (command = tui_command(i)); i++)
         zsh_option(NULL, command->name, command->help);
     printf(")\ntopics=(%s)\nflags=()\ncase $words[2] in\n", tui_help_topics());
@@ -122,7 +123,7 @@ static void fish_option(void *of, const char *option, const char *help)
 static int print_fish(void)
 {
     const struct tui_command *command;
-    printf("# hpctop %s: completion for fish\ncomplete -c hpctop -f\n", tui_version());
+    printf("# hpctop %s: completion for fish\ncomplete -c hpctop -f\n", HPCTOP_VERSION);
     for (int i = 1; (command = tui_command(i)); i++) {
         printf("complete -c hpctop -n __fish_use_subcommand -a %s -d ", command->name);
         print_quoted(command->help);

@@ -116,9 +116,10 @@ static int print_overview(void)
         bool fits = strlen(usage) <= USAGE; /* else the text stands below it */
         printf("  hpctop %-*s%s%*s%s\n", USAGE, usage, fits ? "" : "\n", fits ? 1 : USAGE + 10, "", command->help);
     }
-    printf(
-        "\nExit status: 0 done, 2 input that cannot be read, 64 wrong usage; verdict: 1 trouble; record: that of its "
-        "command.\n");
+    printf("\nExit status, but for record, which ends as its command does:\n\n");
+#define STATUS(status, means) printf("  %-3s %s\n", status, means);
+#include "tui/commands/exit.def"
+#undef STATUS
     return tui_finish(TUI_EXIT_OK);
 }
 
@@ -155,11 +156,6 @@ static const struct {
     {"zsh", print_zsh},
     {"fish", print_fish},
 };
-
-const char *tui_version(void)
-{
-    return HPCTOP_VERSION;
-}
 
 const char *tui_help_topics(void)
 {

@@ -158,10 +158,9 @@ int tui_print_manual(const char *version)
     for (int i = 0; (row = tui_own_variable(i)); i++)
         print_entry(row->name, row->help);
     printf(".SH EXIT STATUS\n");
-    print_entry("0", "done");
-    print_entry("2", "input that cannot be read, or output that cannot be written");
-    print_entry("64", "wrong usage");
-    print_entry("1", "doctor: CMD would not be recorded");
+#define STATUS(status, means) print_entry(status, means);
+#include "tui/commands/exit.def"
+#undef STATUS
     printf(".PP\nrecord ends as its command does.\n.SH SEE ALSO\n.BR libtrace (7),\n.BR hpctop\\-format (5)\n");
     return tui_finish(TUI_EXIT_OK);
 }

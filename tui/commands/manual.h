@@ -15,8 +15,6 @@ const struct tui_variable *tui_own_variable(int i);
 /* Row i of the options of all commands, static; its type is the command.  NULL behind the last. */
 const struct tui_variable *tui_option(int i);
 
-/* The version of hpctop, static. */
-const char *tui_version(void);
 /* The topics of hpctop help that are no commands, with blanks between; static. */
 const char *tui_help_topics(void);
 /* Prints completion for a shell, "bash", "zsh" or "fish"; returns the exit status. */
