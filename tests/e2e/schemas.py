@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 
-from common import TOP, check, end, hpctop, mpirun, run, skip, workload
+from common import TOP, check, end, hpctop, mpirun, python_with, run, skip, workload
 
 VALIDATE = """
 import json, sys, jsonschema
@@ -20,15 +20,7 @@ sys.exit(1 if errors else 0)
 """
 
 
-def validator():
-    """A Python that has a validator of JSON Schema; None: there is none."""
-    for python in (sys.executable, "/usr/bin/python3"):
-        if run([python, "-c", "import jsonschema; jsonschema.Draft202012Validator"]).code == 0:
-            return python
-    return None
-
-
-PYTHON = validator()
+PYTHON = python_with("import jsonschema; jsonschema.Draft202012Validator")
 
 
 def holds(name, text, schema):
@@ -59,6 +51,9 @@ def documents():
     check("schemas and page are as hpctop help json says", r.code == 0, r.out)
     with open(os.path.join(TOP, "docs/json.md")) as f:
         parts = re.split(r"^## hpctop (\w+) --json$", f.read(), flags=re.M)
+    schemas = {os.path.splitext(name)[0] for name in os.listdir(os.path.join(TOP, "docs/schema"))}
+    check("each schema has its part of the page, and its beginning names it", set(parts[1::2]) == schemas and
+          all("`%s`" % name in parts[0] or "`hpctop %s`" % name in parts[0] for name in schemas), (parts[1::2], schemas))
     for name, text in zip(parts[1::2], parts[2::2]):
         with open(os.path.join(TOP, "docs/schema", name + ".json")) as f:
             in_schema = keys_of(json.load(f))
@@ -83,6 +78,8 @@ def outputs(folder):
     for command in ("verdict", "check", "horovod"):
         yield "%s %s" % (command, folder), command, hpctop(command, "--json", folder).out
     yield "diff " + folder, "diff", hpctop("diff", "--json", folder, folder).out
+    hpctop("jobs", "--db", "list.db", "--add", folder)
+    yield "jobs with " + folder, "jobs", hpctop("jobs", "--db", "list.db", "--json").out
 
 
 def validate(folders):

@@ -6,7 +6,6 @@ import os
 import re
 import sqlite3
 import subprocess
-import sys
 import tempfile
 import time
 
@@ -82,15 +81,12 @@ def of_slurm():
 
 def by_hand():
     """The list by itself: many at once, again, hostile, read-only, not there."""
-    made = run([sys.executable, "-c", "pass"])
-    folders = []
-    for i in range(8):
-        made = run([os.path.join(os.environ["BUILD"], "tests/many/many"), "--ranks", "3", "--hosts", "1", "--rounds", "5", "many%d" % i])
-        folders.append("many%d" % i)
+    folders = ["many%d" % i for i in range(8)]
+    made = [run([os.path.join(os.environ["BUILD"], "tests/many/many"), "--ranks", "3", "--hosts", "1", "--rounds", "5", folder]) for folder in folders]
     at_once = [subprocess.Popen([HPCTOP, "jobs", "--db", "list.db", "--add", folder], stderr=subprocess.PIPE) for folder in folders]
     codes = [(p.wait(), p.stderr.read()) for p in at_once]
     listed = json.loads(run([HPCTOP, "jobs", "--db", "list.db", "--json"]).out)["jobs"]
-    check("eight at once", made.code == 0 and all(code == 0 for code, _ in codes) and len(listed) == 8, codes)
+    check("eight at once", all(m.code == 0 for m in made) and all(code == 0 for code, _ in codes) and len(listed) == 8, codes)
     again = run([HPCTOP, "jobs", "--db", "list.db", "--add", "nothere", *folders])
     listed = json.loads(run([HPCTOP, "jobs", "--db", "list.db", "--json"]).out)["jobs"]
     check("one that is not there does not keep the others out", again.code == 2 and again.err.count("\n") == 1 and len(listed) == 8, again)

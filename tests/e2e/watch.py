@@ -7,9 +7,8 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 
-from common import HPCTOP, LONG, check, end, hpctop, mpirun, report, run, skip, start, stop, traces, wait_for, workload
+from common import HPCTOP, LONG, check, end, hpctop, mpirun, python_with, report, skip, start, stop, traces, wait_for, workload
 
 PARSE = """
 import json, sys
@@ -42,7 +41,8 @@ def watched():
     rep = report("live")
     check("watch: the last line has the counts of the report",
           [last["calls"], last["bytes_sent"], last["bytes_received"]] ==
-          [sum(r[k] for r in rep["ranks"]) for k in ("calls", "bytes_sent", "bytes_received")], (last, rep["ranks"]))
+          [sum(r[k] for r in rep["ranks"]) for k in ("calls", "bytes_sent", "bytes_received")] and
+          last["calls"] and last["bytes_sent"] and last["bytes_received"], (last, rep["ranks"]))
     words = [re.sub(r"[\d.]+", "", text) for text in (last["answer"], rep["job"]["answer"])]  # shares of what came late may differ
     check("watch: the last line has its headline", words[0] == words[1], (last["answer"], rep["job"]["answer"]))
     check("watch: states of ranks add up", all(sum(line["ranks_" + s] for s in ("run", "wait", "done", "gone")) <= line["ranks"] for line in lines), lines)
@@ -65,7 +65,7 @@ def hung():
 
 
 def schemas():
-    python = next((p for p in (sys.executable, "/usr/bin/python3") if run([p, "-c", "import jsonschema; jsonschema.Draft202012Validator"]).code == 0), None)
+    python = python_with("import jsonschema; jsonschema.Draft202012Validator")
     if not python:
         skip("a line of watch is as its schema", "no Python here has a validator of JSON Schema")
         return
@@ -83,7 +83,7 @@ def families_of(python, text):
 
 
 def metrics(folder):
-    python = next((p for p in (sys.executable, "/usr/bin/python3") if run([p, "-c", "import prometheus_client.openmetrics.parser"]).code == 0), None)
+    python = python_with("import prometheus_client.openmetrics.parser")
     if not python:
         skip("metrics", "no Python here has prometheus_client (Debian: python3-prometheus-client)")
         return
@@ -121,8 +121,17 @@ def odd_name():
         metrics("odd")
 
 
+def slow():
+    """Who is late is in the events, not in the counters: the metrics have the same verdict as hpctop verdict."""
+    r = mpirun(3, [workload("planted"), "one"], "slow")
+    said = json.loads(hpctop("verdict", "--json", "slow").out or "{}").get("state")
+    held = re.findall(r'hpctop_job_verdict="(\w+)"\} 1$', hpctop("metrics", "slow").out, re.M)
+    check("metrics: a job with a late rank is slow there, too", r.code == 0 and said == "slow" and held == [said], (r, said, held))
+
+
 watched()
 hung()
+slow()
 schemas()
 metrics("live")
 odd_name()

@@ -5,7 +5,6 @@
 #include "trace/format/opclass.h"
 #include "trace/format/version.h"
 #include "trace/verdict/verdict.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -202,6 +202,14 @@ def release():
     return facts.get("VERSION_CODENAME", facts.get("ID", "")).strip('"')
 
 
+def python_with(code, *others):
+    """A Python, one of these others included, in which this code runs: "import otf2"; None: there is none."""
+    for python in (sys.executable, "/usr/bin/python3", *others):
+        if os.path.exists(python) and run([python, "-c", code]).code == 0:
+            return python
+    return None
+
+
 def python_with_torch(cuda=False):
     """A Python that has PyTorch (and, if asked, with a GPU that it sees); None: there is none."""
     code = "import torch, torch.distributed as d; import sys; sys.exit(0 if d.is_available() and (%s or torch.cuda.is_available()) else 1)" % (not cuda)

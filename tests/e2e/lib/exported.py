@@ -10,7 +10,7 @@ import json
 import os
 import sys
 
-from common import hpctop, run
+from common import hpctop, python_with, run
 
 
 def empty():
@@ -93,15 +93,12 @@ def of_chrome(path):
 def perfetto_python():
     """A Python that has the package `perfetto`, if need be in an environment made here; None: it cannot be had."""
     code = "from perfetto.protos.perfetto.trace import perfetto_trace_pb2"
-    for python in (sys.executable, "/usr/bin/python3", os.path.abspath("venv-perfetto/bin/python")):
-        if os.path.exists(python) and run([python, "-c", code]).code == 0:
-            return python
-    if run([sys.executable, "-m", "venv", "venv-perfetto"]).code == 0:
+    python = python_with(code)
+    if not python and run([sys.executable, "-m", "venv", "venv-perfetto"]).code == 0:
         python = os.path.abspath("venv-perfetto/bin/python")
         run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--only-binary", ":all:", "perfetto", "protobuf"], timeout=600)
-        if run([python, "-c", code]).code == 0:
-            return python
-    return None
+        python = python_with(code, python)
+    return python
 
 
 def of_perfetto(path, python):
@@ -111,14 +108,6 @@ def of_perfetto(path, python):
     found = json.loads(r.out)
     found["pairs"] = {tuple(int(n) for n in pair.split()): value for pair, value in found["pairs"].items()}
     return found
-
-
-def otf2_python():
-    """A Python that has the module of the OTF2 library; None: there is none."""
-    for python in ("/usr/bin/python3", sys.executable):
-        if run([python, "-c", "import otf2"]).code == 0:
-            return python
-    return None
 
 
 def of_otf2(path, python):
