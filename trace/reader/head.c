@@ -95,6 +95,8 @@ void trc_head_adopt(struct trc_file *file, struct trc_head *head)
 const char *trc_head_refuse(const struct trc_head *head, size_t got, char *text, size_t size)
 {
     static const char zeros[sizeof head->magic];
+    if (got == 0)
+        return "empty: its process found no space for a trace, or has only just begun it";
     if (got < sizeof *head && (got < 8 || !memcmp(head->magic, TRC_MAGIC, 8) || !memcmp(head->magic, zeros, 8)))
         return "too short to be an hpctop trace: copy it again, or leave it out";
     if (!memcmp(head->magic, zeros, 8))

@@ -55,6 +55,11 @@ void trc_writer_anchor(struct trc_writer *writer, struct trc_anchor *anchor)
     }
 }
 
+static bool is_no_space(int error)
+{
+    return error == ENOSPC || error == EDQUOT || error == EFBIG;
+}
+
 int trc_writer_open(struct trc_writer *writer, const char *path, size_t limit, const struct trc_head *head,
                     const char *schema, size_t schema_size, uint64_t (*ticks)(void))
 {
@@ -105,7 +110,9 @@ int trc_writer_open(struct trc_writer *writer, const char *path, size_t limit, c
 undo_map:
     trc_writer_unmap(writer);
 undo_open:
-    unlink(path);
+    /* An empty file says that there was no room for one. */
+    if (!is_no_space(error) || ftruncate(writer->fd, 0))
+        unlink(path);
     close(writer->fd);
     return error;
 }

@@ -111,7 +111,8 @@ struct trc_stream {
 
 /* Makes the file at `path` and maps it.  `limit` is in bytes; less is mapped where the process may not have that much
  * address space.  `head` gives the identity fields; layout, clock anchors and counters are filled in here.  `schema`
- * (text) must outlive the writer.  Returns 0 or an errno; nothing is left open on error. */
+ * (text) must outlive the writer.  Returns 0 or an errno; nothing is left open on
+ * error, and no file but an empty one where there was no space for it. */
 int trc_writer_open(struct trc_writer *writer, const char *path, size_t limit, const struct trc_head *head,
                     const char *schema, size_t schema_size, uint64_t (*ticks)(void));
 

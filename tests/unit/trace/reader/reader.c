@@ -106,6 +106,8 @@ static void test_refused(void)
     }
     write_bytes(good, 100);
     CHECK(trc_open(path, &file, error, sizeof error) == TRC_BAD && strstr(error, "too short"), "%s", error);
+    write_bytes("", 0);
+    CHECK(trc_open(path, &file, error, sizeof error) == TRC_BAD && strstr(error, "no space"), "%s", error);
     write_bytes("text", 4);
     CHECK(trc_open(path, &file, error, sizeof error) == TRC_BAD && strstr(error, "too short"), "%s", error);
     CHECK(trc_open("/nonexistent/x", &file, error, sizeof error) == TRC_BAD && strstr(error, "No such"), "%s", error);
