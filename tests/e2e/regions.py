@@ -2,6 +2,7 @@
 """Regions of the program's own, as workloads/regions.c says: in files and reports; and hpctop.h in C and C++ programs, linked
 in any way, with and without libtrace.so."""
 import collections
+import os
 import re
 import subprocess
 import sys
@@ -146,9 +147,12 @@ NVTX = """#include <nvtx3/nvToolsExt.h>
 #include <mpi.h>
 #include <stdio.h>
 
+void others(void);
+
 int main(int argc, char **argv)
 {
     int one = 1, sum, levels = 0;
+    others();
     nvtxRangePushA("main");
     MPI_Init(&argc, &argv);
     nvtxDomainHandle_t domain = nvtxDomainCreateA("solver");
@@ -176,6 +180,25 @@ int main(int argc, char **argv)
     MPI_Finalize();
     printf("levels: %d\\n", levels);
     return nvtxRangePop();
+}
+"""
+
+# In a library that is called as one of NVIDIA's: its ranges are no regions, and its strings take no room from those that are.
+OTHERS = """#include <nvtx3/nvToolsExt.h>
+#include <stdio.h>
+
+void others(void)
+{
+    nvtxDomainHandle_t domain = nvtxDomainCreateA("of a library");
+    nvtxEventAttributes_t with = {.version = NVTX_VERSION, .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+                                  .messageType = NVTX_MESSAGE_TYPE_REGISTERED};
+    for (int i = 0; i < 6000; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "string %d", i);
+        with.message.registered = nvtxDomainRegisterStringA(domain, text);
+        nvtxDomainRangePushEx(domain, &with);
+        nvtxDomainRangePop(domain);
+    }
 }
 """
 
@@ -222,7 +245,11 @@ def in_nvtx():
         return
     with open("ranges.c", "w") as f:
         f.write(NVTX)
-    built = run(["mpicc", "-Invtx/nvidia/nvtx/include", "-o", "ranges", "ranges.c", "-ldl"])
+    with open("others.c", "w") as f:
+        f.write(OTHERS)
+    include = "-Invtx/nvidia/nvtx/include"
+    run(["gcc", include, "-shared", "-fPIC", "-o", "libnvothers.so", "others.c", "-ldl"])
+    built = run(["mpicc", include, "-o", "ranges", "ranges.c", "libnvothers.so", "-Wl,-rpath," + os.getcwd(), "-ldl"])
     if not check("NVTX: the program is compiled", built.code == 0, built):
         return
     bare, done = run(["./ranges"]), mpirun(2, ["./ranges"], "nvtx")
