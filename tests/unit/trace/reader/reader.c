@@ -61,8 +61,12 @@ static void test_head(void)
     CHECK(trc_call_known(file, TB_INIT) && !strcmp(trc_call(file, TB_INIT)->name, "MPI_Init") &&
               trc_call(file, TB_INIT)->opclass == TRC_OP_INIT,
           "a call that was used");
+    size_t known = 0, sends = 0;
+    for (uint32_t id = 0; id < TRC_CALLS_MAX; id++)
+        known += trc_call_known(file, id);
     for (size_t i = 0; i < trc_calls(file); i++)
-        CHECK(trc_call_known(file, trc_call_id(file, i)), "call %zu", i);
+        sends += trc_call_id(file, i) == TB_SEND;
+    CHECK(known == trc_calls(file) && sends == 1, "%zu calls are known, of %zu", known, trc_calls(file));
     CHECK(!trc_call_known(file, TB_BARRIER) && !strcmp(trc_call(file, TB_BARRIER)->name, "unknown call") &&
               !strcmp(trc_call(file, 60000)->name, "unknown call"),
           "calls that were not");
