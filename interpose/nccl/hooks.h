@@ -1,8 +1,9 @@
 /* The hooks in NCCL: which of them see calls, and how NCCL finds the two that it calls itself.
  *
  * Environment variables name a profiler plugin and an NVTX injection.  To set them would change what the program and
- * its children see.  So getenv of the objects that contain NCCL leads here, and answers for these two names where
- * the environment has no value.  A value that the user set is never replaced. */
+ * its children see.  So the slots of getenv of all objects lead here, since any may have NVTX in it, or a hidden NCCL; it
+ * answers for these two names, to NCCL and NVTX only, where the environment has no value.  A value that the user set is
+ * never replaced. */
 #ifndef IPO_NCCL_HOOKS_H
 #define IPO_NCCL_HOOKS_H
 
@@ -31,13 +32,13 @@ bool ipo_nccl_hook_is_live(enum ipo_nccl_hook hook, const void *object);
  * off the record path. */
 void ipo_nccl_hooks_report(void);
 
-/* Sets slots of getenv in all objects to ipo_nccl_getenv: the CUDA driver is being looked up, and an object with a
- * hidden NCCL (linked statically, as in Horovod) may soon use it.  In the program's dlsym. */
+/* Reads the slots of all objects again, also in a process that uses no MPI: the CUDA driver is being looked up, and an
+ * object with a hidden NCCL (linked statically, as in Horovod) may soon ask getenv.  In the program's dlsym. */
 void ipo_cuda_coming(void);
-/* Whether slots of getenv are to be set in all objects, not only in those that define NCCL. */
+/* Whether that has happened. */
 bool ipo_nccl_may_be_hidden(void);
 
-/* What getenv(3) is for objects that contain NCCL, or may contain it.  Keeps getenv's contract; any thread. */
+/* What getenv(3) is for the program and its libraries.  Keeps getenv's contract; any thread. */
 char *ipo_nccl_getenv(const char *name);
 
 /* Whether NCCL was given libtrace.so as its profiler plugin. */

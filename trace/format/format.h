@@ -11,9 +11,9 @@
  * schema   Lines of text that say what the rest means without this header: every class of calls, every field of a
  *          signature, every kind of item (trace/format/schema.h).  Calls themselves are definitions.
  * chunk    A run of blocks of head.block_size bytes each, one chunk behind the other.  It begins with a trc_chunk that
- *          tells its kind, its own health, and which blocks it has; the blocks of a chunk never change.  The first chunks of each
- *          kind are small, later ones larger, so that a process that does little has a small file.  Space is allocated
- *          before head.blocks_allocated counts it, so nobody who touches a counted block can meet SIGBUS.
+ *          tells its kind, its own health, and which blocks it has; the blocks of a chunk never change.  The first
+ *          chunks of each kind are small, later ones larger, so that a process that does little has a small file.  Space
+ *          is allocated before head.blocks_allocated counts it, so nobody who touches a counted block can meet SIGBUS.
  *          A block that begins no chunk is of one that was just handed out, or whose writer was killed then: readers
  *          step over it.
  *
@@ -32,8 +32,8 @@
  *
  *   GPU chunk       where each NCCL operation is: the table of trace/format/format_gpu.h.  One at most.
  *
- *   USAGE chunk     what the kernel counts for threads, process and node: items of trace/format/format_usage.h, of which
- *                   trc_chunk.committed bytes are there.  Old ones are overwritten as those of events are.
+ *   USAGE chunk     what the kernel counts for threads, process and node: items of trace/format/format_usage.h, of
+ *                   which trc_chunk.committed bytes are there.  Old ones are overwritten as those of events are.
  *
  *   STACKS chunk    stacks taken for one reason (trc_chunk.thread = enum trc_stack_reason): slots as in a DEFS chunk,
  *                   TRC_DEF_STACK only.  There are at most two for each reason: when both are full the older is begun

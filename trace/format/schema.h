@@ -8,6 +8,7 @@
  *   gpu <text>                                 the table of device operations, for people
  *   usage <text>                               what the kernel counts, for people
  *   def <text>                                 definitions that came later, for people
+ *   page <text>                                entries of live pages, for people
  *
  * Lines with another first word are skipped. */
 #ifndef TRC_SCHEMA_H

@@ -21,7 +21,8 @@ struct trc_call {
 };
 
 /* Opens `path`.  The process's soft limit of open files is raised to the hard one when it is in the way; files beyond
- * that are opened again each time that they are read.  On TRC_BAD writes one line (what, where, what to do) to `error`.  *out is set only on TRC_OK. */
+ * that are opened again each time that they are read.  On TRC_BAD writes one line (what, where, what to do) to `error`.
+ * *out is set only on TRC_OK. */
 enum trc_status trc_open(const char *path, struct trc_file **out, char *error, size_t error_size);
 /* Closes the file and frees it with all that it has handed out.  Close its cursors before. */
 void trc_close(struct trc_file *file);
