@@ -26,7 +26,8 @@ static uint64_t read_ticks(void)
 
 static char schema[8 * 1024];
 
-static void write_schema(struct trc_writer *writer)
+/* The calls of all sources: each is defined in the file when it is made first. */
+static void collect_calls(struct trc_writer *writer)
 {
     static struct trc_schema_call calls[IPO_SCHEMA_CALLS];
     for (IPO_EACH_SOURCE(source)) {
@@ -90,7 +91,7 @@ static int open_file(struct trc_head *head)
         ipo_process.write_back = !local || !reserves;
         if (!local)
             head->flags |= TRC_HEAD_WRITE_BACK;
-        write_schema(&ipo_process.writer);
+        collect_calls(&ipo_process.writer);
         error = trc_writer_open(&ipo_process.writer, path.text, ipo_process.options.limit, head, schema,
                                 trc_schema_write(schema, sizeof schema), read_ticks);
     }

@@ -13,12 +13,18 @@ static bool is_moving(enum trc_opclass opclass)
     return !trc_opclass_is(opclass, TRC_FACT_LOCAL) && !trc_opclass_is(opclass, TRC_FACT_POLLS);
 }
 
+/* The counters at place `i` of a thread; NULL: there are none. */
+static const struct trc_row *row_at(const struct ipo_thread *thread, uint32_t i)
+{
+    return __atomic_load_n(&thread->stream.row[i], __ATOMIC_ACQUIRE);
+}
+
 /* How many calls of a thread have completed by which data moved. */
 static uint64_t count_moved(const struct ipo_thread *thread)
 {
     uint64_t sum = thread->stream.page->thread.completes;
     for (uint32_t i = 0; i < TRC_ROW_PLACES; i++) {
-        const struct trc_row *row = __atomic_load_n(&thread->stream.row[i], __ATOMIC_ACQUIRE);
+        const struct trc_row *row = row_at(thread, i);
         uint32_t call = row ? row->call_plus_1 : 0;
         bool nccl = call > IPO_CALLS; /* polls of NCCL are not recorded */
         if (nccl || (call && is_moving((enum trc_opclass)ipo_calls[call - 1].opclass)))
@@ -57,7 +63,7 @@ const char *ipo_overdue(uint64_t floor_ticks)
             continue;
         uint32_t call = sig->call;
         for (uint32_t i = 0; i < TRC_ROW_PLACES; i++) {
-            const struct trc_row *row = __atomic_load_n(&thread->stream.row[i], __ATOMIC_ACQUIRE);
+            const struct trc_row *row = row_at(thread, i);
             if (row && row->call_plus_1 == call + 1) {
                 calls += row->calls;
                 longest = row->max_ticks > longest ? row->max_ticks : longest;

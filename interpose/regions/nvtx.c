@@ -25,10 +25,15 @@ static uint32_t number_of_wide(const wchar_t *text)
     return ipo_region_number(narrow);
 }
 
+static uint32_t number_of_text(const char *text)
+{
+    return ipo_region_number(text ? text : "range");
+}
+
 static uint32_t number_of(const struct ipo_nvtx_attributes *with)
 {
     if (!with)
-        return ipo_region_number("range");
+        return number_of_text(NULL);
     uint32_t registered = (uint32_t)(uintptr_t)with->message;
     if (with->message && with->message_type == IPO_NVTX_ASCII)
         return ipo_region_number(with->message);
@@ -36,12 +41,12 @@ static uint32_t number_of(const struct ipo_nvtx_attributes *with)
         return number_of_wide(with->message);
     if (with->message_type == IPO_NVTX_REGISTERED && ipo_region_is_number(registered))
         return registered;
-    return ipo_region_number("range");
+    return number_of_text(NULL);
 }
 
 const void *ipo_nvtx_string(const char *text)
 {
-    return (const void *)(uintptr_t)ipo_region_number(text ? text : "range");
+    return (const void *)(uintptr_t)number_of_text(text);
 }
 
 /* ---- ranges ----------------------------------------------------------------------------------------------------- */
@@ -90,7 +95,7 @@ void ipo_nvtx_end(uint64_t range)
 
 static int push_text(const char *text)
 {
-    return push(ipo_region_number(text ? text : "range"));
+    return push(number_of_text(text));
 }
 static int push_wide(const wchar_t *text)
 {
@@ -98,7 +103,7 @@ static int push_wide(const wchar_t *text)
 }
 static uint64_t start_text(const char *text)
 {
-    return start(ipo_region_number(text ? text : "range"));
+    return start(number_of_text(text));
 }
 static uint64_t start_wide(const wchar_t *text)
 {
