@@ -1,7 +1,9 @@
 /* What each action does: one handler a row of action.def, views first. */
 #include "tui/output/horovod_words.h"
+#include "tui/app/chooser.h"
 #include "tui/app/jump.h"
 #include "tui/app/view.h"
+#include "tui/widgets/columns.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -204,6 +206,22 @@ static int sort_table(struct tui_app *app, enum tui_action action)
     return TUI_REDRAW;
 }
 
+static int scroll_columns(struct tui_app *app, enum tui_action action)
+{
+    const struct tui_table_spec *spec = tui_app_view(app)->table;
+    int by = action == TUI_ACTION_LEFT ? -1 : 1;
+    if (spec && !tui_columns_scroll(&app->table[app->view], spec, by) && by > 0 && !app->table[app->view].skip)
+        return show_message(app, "all columns are in view");
+    return TUI_REDRAW;
+}
+
+static int choose_columns(struct tui_app *app, enum tui_action action)
+{
+    (void)action;
+    tui_chooser_open(app);
+    return TUI_REDRAW;
+}
+
 static int find_next_row(struct tui_app *app, enum tui_action action)
 {
     (void)action;
@@ -239,8 +257,9 @@ static handler *const handlers[TUI_ACTIONS] = {
     [TUI_ACTION_FOLLOW] = toggle_follow,      [TUI_ACTION_TAG] = tag_rank,
     [TUI_ACTION_UNTAG] = untag_all,           [TUI_ACTION_SORT_NEXT] = sort_table,
     [TUI_ACTION_SORT_PREVIOUS] = sort_table,  [TUI_ACTION_SORT_INVERT] = sort_table,
-    [TUI_ACTION_FIND_NEXT] = find_next_row,   [TUI_ACTION_WRITE] = return_reaction,
-    [TUI_ACTION_REPAINT] = return_reaction,
+    [TUI_ACTION_LEFT] = scroll_columns,       [TUI_ACTION_RIGHT] = scroll_columns,
+    [TUI_ACTION_COLUMNS] = choose_columns,    [TUI_ACTION_FIND_NEXT] = find_next_row,
+    [TUI_ACTION_WRITE] = return_reaction,     [TUI_ACTION_REPAINT] = return_reaction,
 };
 
 int tui_app_step(struct tui_app *app, enum tui_action action)
@@ -249,6 +268,7 @@ int tui_app_step(struct tui_app *app, enum tui_action action)
     if (!info || !(info->views & 1u << app->view))
         return 0;
     app->touched = true;
+    app->choosing = false;
     const struct tui_view *view = tui_app_view(app);
     struct tui_place from = tui_app_place(app);
     int reaction = view->act ? view->act(app, action) : TUI_UNHANDLED;
@@ -313,6 +333,8 @@ int tui_app_key(struct tui_app *app, int key)
     app->message[0] = 0;
     if (app->prompt)
         return reaction | type_key(app, key);
+    if (app->choosing)
+        return reaction | tui_chooser_key(app, key);
     return reaction | tui_app_step(app, tui_key_action(app->view, key));
 }
 
@@ -328,6 +350,8 @@ int tui_app_release(struct tui_app *app, int x, int y)
 int tui_app_wheel(struct tui_app *app, int turn)
 {
     int reaction = 0;
+    if (app->choosing)
+        return tui_chooser_key(app, turn < 0 ? TUI_KEY_UP : TUI_KEY_DOWN);
     for (int i = 0; i < 3; i++)
         reaction |= tui_app_step(app, turn < 0 ? TUI_ACTION_UP : TUI_ACTION_DOWN);
     return reaction;
@@ -338,6 +362,10 @@ int tui_app_click(struct tui_app *app, int x, int y, int cols, int rows)
     struct tui_screen screen = tui_screen_layout(cols, rows, 1);
     const struct tui_view *view = tui_app_view(app);
     app->message[0] = 0;
+    if (app->choosing) {
+        app->choosing = false;
+        return TUI_REDRAW;
+    }
     app->pressed_x = x;
     app->pressed_y = y;
     if (screen.keys.h && y == screen.keys.y)

@@ -98,6 +98,9 @@ struct tui_app {
     struct tui_table table[TUI_VIEWS];
     void *own[TUI_VIEWS];     /* private states of the views; owned */
     int pressed_x, pressed_y; /* the cell where the mouse's button was pressed last */
+    bool choosing;            /* the chooser of columns is open */
+    int chosen_line;          /* its cursor */
+    int refresh_ms;           /* as the user wants it; 0: as often as it costs little */
     enum tui_prompt prompt;
     struct tui_line line; /* that is typed */
     struct tui_history history[TUI_PROMPTS];

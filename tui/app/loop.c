@@ -135,7 +135,8 @@ static int64_t tick(struct loop *l)
     l->stuck = false;
     int64_t took = ana_now_ns() / 1000000 - began;
     int64_t rest = (ana_used_ns() - before_ns + l->drawing_ns) / 1000000 * SHARE;
-    rest = rest < TICK_MS ? TICK_MS : rest > MOST_MS ? MOST_MS : rest;
+    int64_t least = l->app->refresh_ms ? l->app->refresh_ms : TICK_MS, most = least > MOST_MS ? least : MOST_MS;
+    rest = rest < least ? least : rest > most ? most : rest;
     return rest - took > BREATH_MS ? rest - took : BREATH_MS;
 }
 

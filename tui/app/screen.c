@@ -1,4 +1,5 @@
 /* The frame of every screen: the line of the job, the headline, the view, the key bar. */
+#include "tui/app/chooser.h"
 #include "tui/app/view.h"
 #include "tui/app/words.h"
 
@@ -231,5 +232,7 @@ void tui_app_draw(struct tui_app *app, struct tui_grid *grid)
     draw_job(app, grid, screen.job);
     draw_headline(app, grid, screen.headline);
     tui_app_view(app)->draw(app, grid, screen.body);
+    if (app->choosing)
+        tui_chooser_draw(app, grid, screen.body);
     draw_keys(app, grid, screen.keys);
 }

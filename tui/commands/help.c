@@ -1,5 +1,6 @@
 /* hpctop help, hpctop version. */
 #include "tui/commands/command.h"
+#include "tui/app/settings.h"
 #include "tui/views/help_lines.h"
 #include "tui/commands/manual.h"
 #include "tui/output/json_help.h"
@@ -72,6 +73,17 @@ static int print_keys(void)
     tui_help_jumps(WIDTH, print_line, stdout);
     printf("\nThe mouse works too: rows, column titles, cells and the bar of keys; the wheel scrolls; dragging in the "
            "timeline\nselects a window of time.\n");
+    return tui_finish(TUI_EXIT_OK);
+}
+
+static int print_configuration(void)
+{
+    const struct tui_setting *setting;
+    printf("$XDG_CONFIG_HOME/hpctop/config, or ~/.config/hpctop/config: a line each, all optional.\n\n");
+    for (int i = 0; (setting = tui_setting(i)); i++)
+        printf("  %-44s %s\n", setting->example, setting->help);
+    printf(
+        "\nTables are called as their screens, columns as their titles; c in a table chooses them, and w keeps it.\n");
     return tui_finish(TUI_EXIT_OK);
 }
 
@@ -149,6 +161,7 @@ static const struct {
     {"environment", print_environment},
     {"keys", print_keys},
     {"views", print_views},
+    {"configuration", print_configuration},
     {"json", print_json},
     {"man", print_manual},
     {"libtrace", print_libtrace},

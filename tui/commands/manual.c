@@ -1,5 +1,6 @@
 /* hpctop help man: the manual page hpctop(1), made from the tables of the help. */
 #include "tui/commands/command.h"
+#include "tui/app/settings.h"
 #include "tui/views/help_lines.h"
 #include "tui/commands/manual.h"
 #include "trace/export/export.h"
@@ -157,6 +158,11 @@ int tui_print_manual(const char *version)
     const struct tui_variable *row;
     for (int i = 0; (row = tui_own_variable(i)); i++)
         print_entry(row->name, row->help);
+    printf(".SH FILES\n");
+    print_entry("$XDG_CONFIG_HOME/hpctop/config, ~/.config/hpctop/config", "the configuration of the screens:");
+    const struct tui_setting *setting;
+    for (int i = 0; (setting = tui_setting(i)); i++)
+        print_entry(setting->example, setting->help);
     printf(".SH EXIT STATUS\n");
 #define STATUS(status, means) print_entry(status, means);
 #include "tui/commands/exit.def"

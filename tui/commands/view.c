@@ -3,6 +3,7 @@
 #include "tui/commands/nearest.h"
 #include "tui/app/loop.h"
 #include "tui/app/opening.h"
+#include "tui/app/settings.h"
 #include "tui/views/views.h"
 #include "tui/sources/lines.h"
 #include "trace/session/session.h"
@@ -55,7 +56,9 @@ static int show_screens(struct tui_app *app, struct tui_opening *opening)
     if (!opening->term.ops &&
         !tui_term_curses(&opening->term, opening->colour, opening->ascii, opening->error, sizeof opening->error))
         return tui_input_error("%s", opening->error);
-    snprintf(app->message, sizeof app->message, "%.199s", opening->error);
+    size_t n = strlen(app->message);
+    if (opening->error[0])
+        ana_append(app->message, sizeof app->message, &n, "%s%s", n ? "; " : "", opening->error);
     tui_loop(app, opening->term, true);
     return TUI_EXIT_OK;
 }
@@ -69,6 +72,9 @@ static int show_job(const char *const *folders, size_t n, const struct options *
     char error[512];
     struct ana_job *job = NULL;
     struct tui_app app;
+    struct tui_settings settings;
+    tui_settings_read(&settings);
+    tui_theme_use(settings.theme);
     enum trc_status opened = ana_job_open_watched(folders, n, options->script ? NULL : tui_opening_step, &opening, &job,
                                                   error, sizeof error);
     if (opened != TRC_OK || opening.left) {
@@ -84,6 +90,7 @@ static int show_job(const char *const *folders, size_t n, const struct options *
         ana_job_close(job);
         return tui_input_error("out of memory");
     }
+    tui_settings_apply(&settings, &app);
     int status = options->script ? play_script(&app, options) : show_screens(&app, &opening);
     close_opening(&opening);
     tui_app_free(&app);

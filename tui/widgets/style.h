@@ -20,7 +20,21 @@ struct tui_look {
     uint8_t attributes, mono; /* enum tui_attribute, with and without colour */
 };
 
-/* The colours and attributes of a style; those of NORMAL for an unknown number.  Static, never NULL. */
+/* What the colours are made for. */
+enum tui_theme { TUI_THEME_DARK, TUI_THEME_LIGHT, TUI_THEME_COLOUR_BLIND, TUI_THEMES };
+
+/* The name of a theme in the configuration ("colour-blind"), static; NULL behind the last. */
+const char *tui_theme_name(int theme);
+
+/* Takes a theme for all of the program; before a terminal is opened, in the thread that opens it. */
+void tui_theme_use(enum tui_theme theme);
+
+/* The theme for what the terminal says of its ground in COLORFGBG ("0;15": light); dark, where that is NULL or says
+ * nothing. */
+enum tui_theme tui_theme_of_ground(const char *colorfgbg);
+
+/* The colours and attributes of a style; those of NORMAL for an unknown number.  They stay until the theme
+ * changes; never NULL. */
 const struct tui_look *tui_style(unsigned style);
 
 #endif

@@ -1,4 +1,4 @@
-#include "tui/widgets/table.h"
+#include "tui/widgets/columns.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -140,39 +140,16 @@ static void sort_rows(struct tui_table *table, const struct tui_table_spec *spec
     free(order);
 }
 
-/* Places the columns: column i begins at out[i] and is wide[i] wide.  Returns how many columns fit. */
-static int place_columns(const struct tui_table *table, const struct tui_table_spec *spec, int width, int *out,
-                         int *wide)
-{
-    int x = 1, shown = 0;
-    for (; shown < spec->column_count; shown++) {
-        int want = spec->columns[shown].width;
-        if (x + want > width && shown)
-            break;
-        wide[shown] = want < width - x ? want : width - x;
-        x += wide[shown] + 1;
-    }
-    int spare = width - x;
-    for (int i = 0, at = 1; i < shown; i++) {
-        int more = spec->columns[i].flags & TUI_STRETCH ? table->want[i] - wide[i] : 0;
-        more = more < 0 || spare < 0 ? 0 : more > spare ? spare : more;
-        spare -= more;
-        out[i] = at;
-        wide[i] += more;
-        at += wide[i] + 1;
-    }
-    return shown;
-}
-
 /* Whether a text or the first column contains a word, as far as shown.  Numbers change: rows would come and go. */
 static bool contains(const struct tui_table *table, const struct tui_table_spec *spec, const void *data, size_t row,
                      const char *word)
 {
-    int at[TUI_TABLE_COLUMNS], wide[TUI_TABLE_COLUMNS], shown = spec->column_count;
-    if (table->drawn.w > 0)
-        shown = place_columns(table, spec, table->drawn.w, at, wide);
+    struct tui_placed placed[TUI_TABLE_COLUMNS];
+    bool more;
+    int shown = tui_columns_place(table, spec, table->drawn.w > 0 ? table->drawn.w : INT16_MAX, placed, &more);
     struct tui_value value;
-    for (int c = 0; c < shown; c++) {
+    for (int i = 0; i < shown; i++) {
+        int c = placed[i].column;
         if (c > 0 && !is_text(&spec->columns[c]))
             continue;
         tui_table_text(spec, data, row, c, &value);
@@ -220,8 +197,7 @@ void tui_table_update(struct tui_table *table, const struct tui_table_spec *spec
     }
     table->count = 0;
     for (size_t row = 0; row < rows; row++)
-        if (!(spec->hidden && spec->hidden(data, row)) &&
-            (!table->filter[0] || contains(table, spec, data, row, table->filter)))
+        if (!table->filter[0] || contains(table, spec, data, row, table->filter))
             table->order[table->count++] = (uint32_t)row;
     sort_rows(table, spec, data);
     if (!table->has_cursor) { /* nobody has moved the cursor: it stays on the first row */
@@ -257,9 +233,9 @@ static void sort_by_column(struct tui_table *table, const struct tui_table_spec 
 
 void tui_table_sort(struct tui_table *table, const struct tui_table_spec *spec, const void *data, int step)
 {
-    table->sort = (table->sort < 0 ? (step > 0 ? 0 : spec->column_count - 1) : table->sort + step);
-    table->sort = (table->sort + spec->column_count) % spec->column_count;
+    table->sort = tui_columns_step(table, spec, table->sort, step);
     table->inverted = false;
+    tui_columns_reveal(table, spec, table->sort);
     tui_table_update(table, spec, data);
 }
 
@@ -307,11 +283,12 @@ enum tui_table_click tui_table_click(struct tui_table *table, const struct tui_t
     if (x < 0 || y < 0 || x >= table->drawn.w || y >= table->drawn.h)
         return TUI_CLICK_NOTHING;
     if (y == 0) {
-        int at[TUI_TABLE_COLUMNS], wide[TUI_TABLE_COLUMNS],
-            shown = place_columns(table, spec, table->drawn.w, at, wide);
+        struct tui_placed placed[TUI_TABLE_COLUMNS];
+        bool more;
+        int shown = tui_columns_place(table, spec, table->drawn.w, placed, &more);
         for (int i = 0; i < shown; i++)
-            if (x >= at[i] && x <= at[i] + wide[i]) {
-                sort_by_column(table, spec, data, i);
+            if (x >= placed[i].x && x <= placed[i].x + placed[i].width) {
+                sort_by_column(table, spec, data, placed[i].column);
                 return TUI_CLICK_TITLE;
             }
         return TUI_CLICK_NOTHING;
@@ -333,20 +310,26 @@ static void put_column(struct tui_grid *grid, struct tui_rect rect, int x, int y
     tui_put(grid, cell, right && used < width ? width - used : 0, 0, style, text);
 }
 
+/* Draws the titles, and around the first one what says that there are columns out of view. */
 static void draw_titles(const struct tui_table *table, const struct tui_table_spec *spec, struct tui_grid *grid,
-                        struct tui_rect rect, const int *at, const int *wide, int shown)
+                        struct tui_rect rect, const struct tui_placed *placed, int shown, bool more)
 {
     tui_fill(grid, (struct tui_rect){rect.x, rect.y, rect.w, 1}, TUI_STYLE_HEADER, ' ');
     for (int i = 0; i < shown; i++) {
-        const struct tui_column *column = &spec->columns[i];
-        bool sorted = i == table->sort, right = !is_text(column);
+        const struct tui_placed *p = &placed[i];
+        const struct tui_column *column = &spec->columns[p->column];
+        bool sorted = p->column == table->sort, right = !is_text(column);
         char title[48];
         bool down = is_ascending(column) == table->inverted;
         snprintf(title, sizeof title, "%s%s", column->metric->title,
-                 sorted && tui_columns(column->metric->title) < wide[i] ? (down ? "\xe2\x96\xbc" : "\xe2\x96\xb2")
-                                                                        : "");
-        put_column(grid, rect, at[i], 0, wide[i], right, sorted ? TUI_STYLE_SORTED : TUI_STYLE_HEADER, title);
+                 sorted && tui_columns(column->metric->title) < p->width ? (down ? "\xe2\x96\xbc" : "\xe2\x96\xb2")
+                                                                         : "");
+        put_column(grid, rect, p->x, 0, p->width, right, sorted ? TUI_STYLE_SORTED : TUI_STYLE_HEADER, title);
     }
+    if (more)
+        tui_put(grid, rect, 0, 0, TUI_STYLE_SORTED, ">");
+    if (table->skip > 0 && shown > 1)
+        tui_put(grid, rect, placed[1].x - 1, 0, TUI_STYLE_SORTED, "<");
 }
 
 void tui_table_draw(struct tui_table *table, const struct tui_table_spec *spec, const void *data, struct tui_grid *grid,
@@ -363,24 +346,27 @@ void tui_table_draw(struct tui_table *table, const struct tui_table_spec *spec, 
     if (table->top + page > table->count)
         table->top = table->count > page ? table->count - page : 0;
     measure_columns(table, spec, data, page);
-    int at[TUI_TABLE_COLUMNS], wide[TUI_TABLE_COLUMNS], shown = place_columns(table, spec, rect.w, at, wide);
-    draw_titles(table, spec, grid, rect, at, wide, shown);
+    struct tui_placed placed[TUI_TABLE_COLUMNS];
+    bool more;
+    int shown = tui_columns_place(table, spec, rect.w, placed, &more);
+    draw_titles(table, spec, grid, rect, placed, shown, more);
     for (size_t i = 0; i < page && table->top + i < table->count; i++) {
         size_t row = table->order[table->top + i];
         int y = (int)i + 1;
         bool cursor = table->top + i == table->cursor && !table->elsewhere,
              tagged = spec->tagged && spec->tagged(data, row);
-        for (int c = 0; c < shown; c++) {
+        for (const struct tui_placed *p = placed; p < placed + shown; p++) {
             struct tui_value value;
-            tui_table_text(spec, data, row, c, &value);
-            bool unknown = !is_text(&spec->columns[c]) && isnan(value.number) && !cursor && !tagged;
-            put_column(grid, rect, at[c], y, wide[c], !is_text(&spec->columns[c]),
+            tui_table_text(spec, data, row, p->column, &value);
+            const struct tui_column *column = &spec->columns[p->column];
+            bool unknown = !is_text(column) && isnan(value.number) && !cursor && !tagged;
+            put_column(grid, rect, p->x, y, p->width, !is_text(column),
                        tagged    ? TUI_STYLE_TAGGED
                        : unknown ? TUI_STYLE_DIM
                                  : value.style,
                        value.text);
-            for (int k = 0; value.each && k < wide[c] && value.text[k]; k++)
-                tui_fill(grid, (struct tui_rect){rect.x + at[c] + k, rect.y + y, 1, 1}, (enum tui_style)value.styles[k],
+            for (int k = 0; value.each && k < p->width && value.text[k]; k++)
+                tui_fill(grid, (struct tui_rect){rect.x + p->x + k, rect.y + y, 1, 1}, (enum tui_style)value.styles[k],
                          0);
         }
         if (tagged)

@@ -47,7 +47,6 @@ struct tui_table_spec {
     void (*value)(const void *data, size_t row, const struct tui_column *column, struct tui_value *out);
     uint64_t (*identity)(const void *data, size_t row); /* the cursor follows it when rows move */
     bool (*tagged)(const void *data, size_t row);       /* may be NULL: no row is tagged */
-    bool (*hidden)(const void *data, size_t row);       /* the row is folded away; may be NULL */
     /* Of a tree: the row above it, a smaller number; SIZE_MAX: none.  Only siblings are sorted.  May be NULL. */
     size_t (*parent)(const void *data, size_t row);
     bool (*pinned)(const void *data, size_t row); /* it comes first, whatever is sorted by; may be NULL */
@@ -66,8 +65,11 @@ struct tui_table {
     bool elsewhere;  /* the cursor is below the table: no row shows it */
     uint32_t *order; /* the shown rows of the view in their order, `count` of them; owned */
     size_t room;
-    int want[TUI_TABLE_COLUMNS]; /* columns that the longest text in view takes, for columns that stretch */
-    struct tui_rect drawn;       /* where it was drawn last, with its titles: for the mouse */
+    int want[TUI_TABLE_COLUMNS];       /* columns that the longest text in view takes, for columns that stretch */
+    uint8_t wanted[TUI_TABLE_COLUMNS]; /* columns that the user chose (widgets/columns.h), in order */
+    int wanted_count;                  /* 0: all, as the view has them */
+    int skip;                          /* how many behind the first are scrolled out of view */
+    struct tui_rect drawn;             /* where it was drawn last, with its titles: for the mouse */
 };
 
 /* Frees what the table owns and zeroes it. */
@@ -86,7 +88,7 @@ void tui_table_move(struct tui_table *table, const struct tui_table_spec *spec, 
 /* Puts the cursor on the row with that identity; false if it is not shown. */
 bool tui_table_go(struct tui_table *table, const struct tui_table_spec *spec, const void *data, uint64_t identity);
 
-/* Sorts by the column that is `step` columns further, in that column's first order. */
+/* Sorts by the column that is `step` columns further, in that column's first order, and scrolls it into view. */
 void tui_table_sort(struct tui_table *table, const struct tui_table_spec *spec, const void *data, int step);
 
 /* Turns the order round. */

@@ -1,6 +1,6 @@
 /* Tables: order, cursor, filter, search, clicks, columns that fit. */
 #include "tests/support/check.h"
-#include "tui/widgets/table.h"
+#include "tui/widgets/columns.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,6 +132,51 @@ static void words(void)
     tui_table_update(&table, &spec, &data);
 }
 
+static const char *titles(int width)
+{
+    static char line[64];
+    struct tui_grid grid = {0};
+    tui_grid_resize(&grid, width, 3);
+    tui_table_draw(&table, &spec, &data, &grid, (struct tui_rect){0, 0, width, 3});
+    for (int x = 0; x < width; x++)
+        line[x] = tui_grid_at(&grid, x, 0)->ch < 128 ? (char)tui_grid_at(&grid, x, 0)->ch : '^';
+    line[width] = 0;
+    tui_grid_free(&grid);
+    return line;
+}
+
+/* Columns that do not fit are scrolled to; those that nobody wants are not there. */
+static void choosing(void)
+{
+    enum { WIDTH = 14 }; /* NAME and one more */
+    table.sort = -1;
+    CHECK(strcmp(titles(WIDTH), ">NAME       N ") == 0, "|%s|", titles(WIDTH));
+    CHECK(tui_columns_scroll(&table, &spec, 1) && strcmp(titles(WIDTH), " NAME  < AGAIN") == 0, "|%s|", titles(WIDTH));
+    CHECK(!tui_columns_scroll(&table, &spec, 1), "nothing is further right");
+    CHECK(tui_columns_scroll(&table, &spec, -5) && !tui_columns_scroll(&table, &spec, -1), "and back");
+    for (int i = 0; i < 7; i++) {
+        tui_table_sort(&table, &spec, &data, i < 4 ? 1 : -1);
+        const char *shown = titles(WIDTH), *name = spec.columns[table.sort].metric->title;
+        CHECK(strstr(shown, name), "what is sorted by is in view: %s in %s", name, shown);
+    }
+    int wanted[] = {2, 0};
+    tui_columns_choose(&table, wanted, 2);
+    table.sort = -1;
+    CHECK(strcmp(titles(30), " NAME    AGAIN                ") == 0, "the first one stays first: |%s|", titles(30));
+    for (int i = 0; i < 4; i++) {
+        tui_table_sort(&table, &spec, &data, 1);
+        CHECK(table.sort != 1, "what is not there is not sorted by");
+    }
+    int all[TUI_TABLE_COLUMNS];
+    CHECK(tui_columns_all(&table, &spec, all) == 3 && all[2] == 1, "but can be chosen again");
+    CHECK(tui_columns_has(&table, &spec, 2) && !tui_columns_has(&table, &spec, 1), "which are there");
+    tui_columns_choose(&table, wanted, 0);
+    CHECK(tui_columns_has(&table, &spec, 1), "none chosen: all of them");
+    table.sort = 1;
+    table.inverted = false;
+    tui_table_update(&table, &spec, &data);
+}
+
 static void drawing(void)
 {
     struct tui_grid grid = {0};
@@ -147,7 +192,7 @@ static void drawing(void)
     tui_grid_write(&grid, out, false);
     fclose(out);
     const char *want = " NAME      N▼  AGAIN\n pear       3    3ns\n plum       3    3ns\n>apple      –      –\n"
-                       "   NAME      N▼\n   pear       3\n   plum       3\n  >apple      –\n";
+                       "  >NAME      N▼\n   pear       3\n   plum       3\n  >apple      –\n";
     CHECK(strcmp(text, want) == 0, "drawn, scrolled to the cursor; columns that do not fit are left out:\n%s", text);
     CHECK(tui_table_click(&table, &spec, &data, 3, 1) == TUI_CLICK_ROW && tui_table_row(&table) == 0,
           "a click on a row");
@@ -168,6 +213,7 @@ int main(void)
     untouched();
     cursor();
     words();
+    choosing();
     drawing();
     tui_table_free(&table);
     return check_result();

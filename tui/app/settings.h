@@ -1,0 +1,42 @@
+/* The user's configuration: $XDG_CONFIG_HOME/hpctop/config, by default ~/.config/hpctop/config.  A line is `key = value`,
+ * blank, or begins with #.  A line that is not understood is told with file and number, and changes nothing. */
+#ifndef TUI_SETTINGS_H
+#define TUI_SETTINGS_H
+
+#include "tui/app/app.h"
+
+enum { TUI_SETTINGS = 64, TUI_SETTING = 240 };
+
+struct tui_settings {
+    char path[512]; /* of the file, whether it is there or not; empty: the user has no home */
+    enum tui_theme theme;
+    int refresh_ms; /* 0: as often as it costs little */
+    /* Lines about tables, which tui_settings_apply takes. */
+    struct tui_table_line {
+        int number;
+        bool sort; /* else columns */
+        char view[24], value[TUI_SETTING];
+    } line[TUI_SETTINGS];
+    int lines;
+    char complaint[400]; /* about the first line that was not understood, or empty */
+    int complaints;
+};
+
+struct tui_setting {
+    const char *name, *example, *help;
+};
+
+/* Row i of the table of settings, static; NULL behind the last. */
+const struct tui_setting *tui_setting(int i);
+
+/* Reads the user's file, if there is one. */
+void tui_settings_read(struct tui_settings *out);
+
+/* Takes over what is said of tables and of refreshing; complaints become the app's message, behind the one that it has. */
+void tui_settings_apply(struct tui_settings *settings, struct tui_app *app);
+
+/* Keeps columns and order of the table that is shown in the user's file, whose other lines stay.  `message` says where, or
+ * why not. */
+void tui_settings_keep(const struct tui_app *app, char *message, size_t size);
+
+#endif
