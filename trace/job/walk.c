@@ -41,7 +41,8 @@ static void take_event(const struct walker *w, struct ana_match *match, const st
         e->use->step = e->thread + 1;
     if (!(e->call && trc_opclass_is_device(e->call->opclass)))
         ana_match_event(match, e);
-    if (ana_is_sane(e) && ana_selected(w->part->ranks, e->index) && overlaps(w->part, e->begin_ns, e->end_ns))
+    if (w->walk->event && ana_is_sane(e) && ana_selected(w->part->ranks, e->index) &&
+        overlaps(w->part, e->begin_ns, e->end_ns))
         w->walk->event(w->walk->user, e);
 }
 

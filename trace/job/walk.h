@@ -9,15 +9,15 @@
 /* Who takes what is met; the structs are valid during the call.  An event's thread is in its own `thread`; the steps of
  * a message (send_step, recv_wait_step ...) and of an arrival are the threads of these calls, + 1; 0: unknown. */
 struct ana_walk {
-    void *user;
+    void *user; /* each of what follows may be NULL */
     /* Events, polls, parts of calls (SUB), losses and regions of the selected ranks, as far as they overlap the selected
      * time.  Those of one thread in order of their end; of all threads nearly so.  Nested calls and streams of GPUs, too. */
     void (*event)(void *user, const struct ana_event *event);
     /* Messages and collectives with a selected rank, as far as they overlap the selected time; once both ends, or all
-     * members, were seen.  Each may be NULL. */
+     * members, were seen. */
     void (*message)(void *user, const struct ana_message *message);
     void (*instance)(void *user, const struct ana_instance *instance);
-    /* Now and then, with the share that is done.  False ends the walk.  May be NULL. */
+    /* Now and then, with the share that is done.  False ends the walk. */
     bool (*progress)(void *user, double share);
 };
 
