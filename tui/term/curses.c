@@ -90,9 +90,10 @@ static void show_curses(void *data, const struct tui_grid *grid, bool repaint)
             struct tui_cell *old = &t->shown.cells[y * grid->cols + x];
             if (!all && cell->ch == old->ch && cell->style == old->style)
                 continue;
-            wchar_t text[2] = {(wchar_t)cell->ch, 0};
-            cchar_t out;
             unsigned style = cell->style < TUI_STYLES ? cell->style : TUI_STYLE_NORMAL;
+            bool filled = tui_style(style)->attributes & TUI_FILLED && t->pair[style] && COLORS >= 256;
+            wchar_t text[2] = {filled ? L' ' : (wchar_t)cell->ch, 0};
+            cchar_t out;
             setcchar(&out, text, t->attributes[style], t->pair[style], NULL);
             mvadd_wch(y, x, &out);
             *old = *cell;

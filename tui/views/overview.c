@@ -3,19 +3,16 @@
 #include "tui/widgets/plot_category.h"
 #include "tui/app/jump.h"
 #include "tui/app/view.h"
+#include "tui/views/glance.h"
+#include "tui/views/graphs.h"
 #include "trace/util/hash.h"
 
 #include <string.h>
 
-enum { GRAPH = 512 }; /* columns at most */
-
 struct own {
     struct tui_rect strip; /* where the ranks are drawn */
-    /* The graphs as they were drawn last, and what they are of: they take all ranks. */
-    unsigned summaries;
-    int64_t begin_ns, end_ns;
-    int columns;
-    double series[ANA_SERIES_KINDS][GRAPH];
+    struct graphs graphs;  /* they take all ranks */
+    struct glance glance;  /* what else a large screen has room for */
 };
 
 static struct own *own(const struct tui_app *app)
@@ -126,94 +123,6 @@ static void follow_call(struct tui_app *app, size_t row)
 
 /* ---- rates and efficiencies ------------------------------------------------------------------------------------- */
 
-/* Sums up the ranks in view: over the last second while a job runs and all time is in view, else over the range. */
-static void sum_rates(const struct tui_app *app, double out[4])
-{
-    const struct ana_summary *s = &app->summary;
-    for (int i = 0; i < 4; i++)
-        out[i] = NAN;
-    if (!tui_app_ended(app) && app->all_time) {
-        double sum[4] = {0}, known = 0;
-        for (size_t i = 0; i < app->rank_count; i++) {
-            const struct ana_rank *r = &app->rank[i];
-            if ((app->tagged_count && !app->tagged[i]) || isnan(r->calls_per_s))
-                continue;
-            double share = tui_app_mpi_share(app, i);
-            if (isnan(share))
-                continue;
-            sum[0] += r->sent_per_s;
-            sum[1] += r->received_per_s;
-            sum[2] += r->calls_per_s;
-            sum[3] += share;
-            known++;
-        }
-        for (int i = 0; known > 0 && i < 4; i++)
-            out[i] = i == 3 ? sum[i] / known : sum[i];
-        return;
-    }
-    double seconds = (double)(s->end_ns - s->begin_ns) / 1e9, sum[4] = {0};
-    if (!s->rank_count || seconds <= 0)
-        return;
-    for (size_t i = 0; i < s->rank_count; i++) {
-        sum[0] += (double)s->ranks[i].sent;
-        sum[1] += (double)s->ranks[i].received;
-        sum[2] += (double)s->ranks[i].calls;
-        sum[3] += (double)s->ranks[i].mpi_ns;
-    }
-    for (int i = 0; i < 3; i++)
-        out[i] = sum[i] / seconds;
-    out[3] = sum[3] / app->whole.wall_ns;
-}
-
-/* Reads the graphs, n columns wide, unless they are known. */
-static void read_series(const struct tui_app *app, int n)
-{
-    struct own *o = own(app);
-    struct ana_selection selection = tui_app_selection(app);
-    tui_app_range(app, &selection.begin_ns, &selection.end_ns);
-    if (o->columns == n && o->summaries == app->summaries && o->begin_ns == selection.begin_ns &&
-        o->end_ns == selection.end_ns)
-        return;
-    ana_series(app->job, selection, (size_t)n, (double *[]){o->series[0], o->series[1], o->series[2], o->series[3]});
-    o->columns = n;
-    o->summaries = app->summaries;
-    o->begin_ns = selection.begin_ns;
-    o->end_ns = selection.end_ns;
-}
-
-static void draw_graphs(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
-{
-    static const struct {
-        const char *label;
-        enum ana_unit unit;
-        enum tui_style style;
-        double max;
-    } graphs[ANA_SERIES_KINDS] = {[ANA_SERIES_SENT] = {"sent", ANA_BYTES_PER_S, TUI_STYLE_SENT, 0},
-                                  [ANA_SERIES_RECEIVED] = {"recv", ANA_BYTES_PER_S, TUI_STYLE_RECEIVED, 0},
-                                  [ANA_SERIES_CALLS] = {"calls", ANA_PER_S, TUI_STYLE_RATE, 0},
-                                  [ANA_SERIES_MPI_SHARE] = {"in MPI", ANA_SHARE, TUI_STYLE_NOTABLE, 1}};
-    enum { LEFT = 20 };
-    double now[ANA_SERIES_KINDS], (*series)[GRAPH] = own(app)->series;
-    char text[ANA_TEXT];
-    int height = rect.h / 4, n = rect.w - LEFT < GRAPH ? rect.w - LEFT : GRAPH;
-    sum_rates(app, now);
-    if (n >= 4)
-        read_series(app, n);
-    for (int i = 0; i < ANA_SERIES_KINDS; i++) {
-        int y = i * height + height - 1;
-        tui_put(grid, rect, 1, y, TUI_STYLE_LABEL, graphs[i].label);
-        ana_number(text, sizeof text, graphs[i].unit, now[i], true);
-        tui_put_right(grid, rect, LEFT - 1, y, isnan(now[i]) ? TUI_STYLE_DIM : TUI_STYLE_STRONG, text);
-        if (n < 4)
-            continue;
-        struct tui_rect area = {rect.x + LEFT, rect.y + i * height, n, height};
-        if (height == 1)
-            tui_plot_spark(grid, area, 0, 0, graphs[i].style, series[i], (size_t)n, graphs[i].max);
-        else
-            tui_plot_area(grid, area, graphs[i].style, series[i], (size_t)n, graphs[i].max);
-    }
-}
-
 static void draw_efficiencies(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     const struct ana_efficiency *e = &app->summary.efficiency;
@@ -223,17 +132,15 @@ static void draw_efficiencies(const struct tui_app *app, struct tui_grid *grid, 
     } lines[] = {
         {"parallel eff.", e->parallel}, {"load balance", e->load_balance}, {"communication", e->communication}};
     char text[ANA_TEXT];
-    int step = rect.h / 4;
     for (int i = 0; i < 3; i++) {
         double v = lines[i].value;
         enum tui_style style = isnan(v)   ? TUI_STYLE_DIM
                                : v >= 0.8 ? TUI_STYLE_FINE
                                : v >= 0.5 ? TUI_STYLE_NOTABLE
                                           : TUI_STYLE_TROUBLE;
-        int y = i * step + step - 1;
-        tui_put(grid, rect, 0, y, TUI_STYLE_LABEL, lines[i].label);
-        tui_put_right(grid, rect, 20, y, style, ana_number(text, sizeof text, ANA_SHARE, v, true));
-        tui_plot_bar(grid, rect, 21, y, rect.w - 22 < 40 ? rect.w - 22 : 40, style, v);
+        tui_put(grid, rect, 0, i, TUI_STYLE_LABEL, lines[i].label);
+        tui_put_right(grid, rect, 20, i, style, ana_number(text, sizeof text, ANA_SHARE, v, true));
+        tui_plot_bar(grid, rect, 21, i, rect.w - 22 < 40 ? rect.w - 22 : 40, style, v);
     }
     char lost[ANA_TEXT], line[160];
     ana_number(text, sizeof text, ANA_SHARE, app->info.overhead_share, true);
@@ -244,7 +151,7 @@ static void draw_efficiencies(const struct tui_app *app, struct tui_grid *grid, 
     if (app->info.recycled_records && rect.w > 50)
         snprintf(line + strlen(line), sizeof line - strlen(line), ", %s overwritten",
                  ana_number(text, sizeof text, ANA_COUNT, (double)app->info.recycled_records, true));
-    tui_put(grid, rect, 0, 4 * step - 1, app->info.lost_records ? TUI_STYLE_NOTABLE : TUI_STYLE_DIM, line);
+    tui_put(grid, rect, 0, 3, app->info.lost_records ? TUI_STYLE_NOTABLE : TUI_STYLE_DIM, line);
 }
 
 /* ---- the ranks -------------------------------------------------------------------------------------------------- */
@@ -293,20 +200,20 @@ static void draw_strip(struct tui_app *app, struct tui_grid *grid, struct tui_re
 static void draw_overview(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     const char *warning = ana_job_warning(app->job, 0);
-    struct tui_part parts[] = {{4, rect.h >= 32 ? 12 : rect.h >= 26 ? 8 : 4, 3}, {5, 0, 0}, {2, 2, 2}, {1, 1, 1}};
+    int right = rect.w > 120 ? 50 : rect.w >= 76 ? 36 : 28;
+    struct graphs *graphs = &own(app)->graphs;
+    tui_graphs_read(app, graphs, rect.w - right - 2);
+    struct tui_part parts[] = {{4, tui_graphs_rows(graphs, rect.h), 3}, {5, 0, 0}, {2, 2, 2}, {1, 1, 1}};
     struct tui_rect out[4];
     if (rect.h > 17)
         rect = tui_below(rect, 1);
     tui_stack(rect, false, 1, parts, warning ? 4 : 3, out);
     if (out[0].h) {
-        int right = rect.w >= 76 ? 36 : 28;
-        if (rect.w > 120)
-            right = 50;
-        out[0].h -= out[0].h % 4;
-        draw_graphs(app, grid, (struct tui_rect){out[0].x, out[0].y, rect.w - right - 2, out[0].h});
+        tui_graphs_draw(app, graphs, grid, (struct tui_rect){out[0].x, out[0].y, rect.w - right - 2, out[0].h});
         draw_efficiencies(app, grid, (struct tui_rect){out[0].x + rect.w - right, out[0].y, right, out[0].h});
     }
-    tui_table_draw(&app->table[TUI_VIEW_OVERVIEW], &spec, app, grid, out[1]);
+    struct tui_table *table = &app->table[TUI_VIEW_OVERVIEW];
+    tui_table_draw(table, &spec, app, grid, tui_glance_draw(app, &own(app)->glance, grid, out[1], table->count));
     if (out[2].h)
         draw_strip(app, grid, out[2]);
     if (warning && out[3].h)
@@ -345,6 +252,11 @@ static int click_strip(struct tui_app *app, int x, int y)
     return TUI_REDRAW;
 }
 
+static void drop_own(void *data)
+{
+    tui_glance_free(&((struct own *)data)->glance);
+}
+
 static const struct tui_term_help terms[] = {
     {"sent, recv, calls",
      "of all ranks in view: the last second while a job runs and all of it is in view, else the mean of the "
@@ -360,6 +272,7 @@ static const struct tui_term_help terms[] = {
 const struct tui_view tui_view_overview = {
     .title = "Overview",
     .own_size = sizeof(struct own),
+    .drop = drop_own,
     .about = "What is the matter?  The answer on the second line, then how fast the job goes and where its time goes.  "
              "Enter: who came last in this call, or where in the program it is made.",
     .table = &spec,

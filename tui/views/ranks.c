@@ -325,6 +325,15 @@ static void draw_groups(const struct tui_app *app, struct tui_grid *grid, struct
     }
 }
 
+static void draw_rank_detail(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    enum { LINES = 40 };
+    static char line[LINES][ANA_DETAIL_LINE];
+    size_t n = ana_rank_detail(app->job, app->cursor_rank, line, LINES);
+    for (size_t i = 0; i < n && (int)i < rect.h; i++)
+        tui_put(grid, rect, 1, (int)i, line[i][0] == ' ' ? TUI_STYLE_NORMAL : TUI_STYLE_STRONG, line[i]);
+}
+
 static void draw_ranks(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     struct tui_table *table = &app->table[TUI_VIEW_RANKS];
@@ -337,6 +346,13 @@ static void draw_ranks(struct tui_app *app, struct tui_grid *grid, struct tui_re
     if ((int)app->rank_count > body.h - 1 && app->group_count > 1) {
         draw_groups(app, grid, body);
         body = tui_below(body, 1);
+    }
+    enum { LARGE = 40, LEAST = 8 };
+    int spare = body.h - (int)table->count - 2; /* a large screen has room for what the cursor's rank did last */
+    bool one = row != SIZE_MAX && row_at(app, row)->is_rank;
+    if (one && rect.h >= LARGE && spare >= LEAST) {
+        draw_rank_detail(app, grid, (struct tui_rect){body.x, body.y + body.h - spare, body.w, spare});
+        body.h -= spare;
     }
     tui_table_draw(table, &spec, app, grid, body);
     draw_row_words(app, row, grid, (struct tui_rect){rect.x, rect.y + rect.h - 1, rect.w, 1});

@@ -1,4 +1,5 @@
 /* Timeline: a row a rank, a cell a piece of time in the colour of what took most of it. */
+#include "tui/app/axis.h"
 #include "tui/app/view.h"
 #include "tui/app/words.h"
 #include "tui/views/standouts.h"
@@ -14,6 +15,7 @@ struct own {
     struct timeline_rows rows;
     size_t first;          /* line in view */
     struct tui_rect drawn; /* where the cells are drawn */
+    size_t streams, below; /* rows of streams, and behind which row they stand */
     int list;              /* lines of the list of what stands out */
     bool in_list;          /* the cursor is in it */
     int chosen;            /* its row there */
@@ -81,38 +83,6 @@ static void settle_cursor(struct tui_app *app)
         app->cursor_rank = *tree->row[0].member;
 }
 
-/* ---- axis ------------------------------------------------------------------------------------------------------- */
-
-/* The time from one mark to the next, in ns: 1, 2 or 5 of a power of ten, and from 30 s on as clocks have it. */
-static int64_t find_step(double least_ns)
-{
-    static const int seconds[] = {30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 86400};
-    int last = (int)(sizeof seconds / sizeof *seconds) - 1, s = 0;
-    for (int64_t ten = 1; ten <= 10000000000; ten *= 10)
-        for (int64_t step = ten; step <= 5 * ten && step <= 10000000000; step = step == ten ? 2 * ten : step + 3 * ten)
-            if ((double)step >= least_ns)
-                return step;
-    while (s < last && seconds[s] * 1e9 < least_ns)
-        s++;
-    return seconds[s] * 1000000000ll;
-}
-
-static void draw_axis(struct tui_grid *grid, struct tui_rect rect, int64_t begin, int64_t end)
-{
-    double width = (double)(end - begin);
-    int64_t step = find_step(14 * width / rect.w), last_second = -1;
-    int free_from = 0;
-    for (int64_t t = (begin + step - 1) / step * step; t < end; t += step) {
-        char text[48];
-        int x = (int)((double)(t - begin) / width * rect.w);
-        tui_words_instant(text, sizeof text, t, step, last_second >= 0 && t / 1000000000 == last_second);
-        if (x < free_from || x + tui_columns(text) > rect.w)
-            continue;
-        last_second = t / 1000000000;
-        free_from = tui_put(grid, rect, x, 0, TUI_STYLE_AXIS, text) + 1;
-    }
-}
-
 /* ---- drawing ---------------------------------------------------------------------------------------------------- */
 
 /* Draws the categories that are in view (a bit each): computing and waiting first. */
@@ -134,7 +104,7 @@ static int find_cursor_column(const struct tui_app *app, int64_t begin, int64_t 
     return x < 0 ? 0 : x >= own(app)->drawn.w ? own(app)->drawn.w - 1 : x;
 }
 
-/* Draws a stream of the cursor's rank below the ranks; idle time stays blank. */
+/* Draws a stream below the cursor's rank; idle time stays blank. */
 static unsigned draw_stream(const struct tui_app *app, struct tui_grid *grid, struct ana_stream stream, int y,
                             const struct ana_timeline_cell *cells)
 {
@@ -158,17 +128,17 @@ static unsigned draw_stream(const struct tui_app *app, struct tui_grid *grid, st
     return seen;
 }
 
-/* Draws the streams of the cursor's rank below `rows` rows. */
-static unsigned draw_streams(const struct tui_app *app, struct tui_grid *grid, size_t streams, int64_t begin,
-                             int64_t end, size_t rows)
+/* Draws the streams of the cursor's rank below it. */
+static unsigned draw_streams(const struct tui_app *app, struct tui_grid *grid, int64_t begin, int64_t end)
 {
+    size_t streams = own(app)->streams;
     size_t first = 0, n = (size_t)own(app)->drawn.w;
     unsigned seen = 0;
     struct ana_timeline_cell *cells = streams ? calloc(n, sizeof *cells) : NULL;
     count_cursor_streams(app, &first);
     for (size_t i = 0; cells && i < streams; i++) {
         ana_stream_timeline(app->job, first + i, begin, end, n, cells);
-        seen |= draw_stream(app, grid, ana_stream(app->job, first + i), (int)(rows + i), cells);
+        seen |= draw_stream(app, grid, ana_stream(app->job, first + i), (int)(own(app)->below + i), cells);
     }
     free(cells);
     return seen;
@@ -221,14 +191,19 @@ static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui
         tui_standouts_draw(app, grid, list, o->in_list ? o->chosen : -1);
     if (!rows || o->drawn.w < 1 || !tui_timeline_read(app, &o->rows, o->first, rows, (size_t)o->drawn.w))
         return;
-    draw_axis(grid, (struct tui_rect){o->drawn.x, rect.y, o->drawn.w, 1}, begin, end);
+    tui_axis_draw(grid, (struct tui_rect){o->drawn.x, rect.y, o->drawn.w, 1}, begin, end);
     tui_timeline_titles(app, &o->rows, grid, o->drawn);
     int at = find_cursor_column(app, begin, end);
     size_t cursor = find_line(app);
     unsigned seen = 0;
-    for (size_t i = 0; i < rows; i++)
-        seen |= tui_timeline_draw(app, &o->rows, grid, o->drawn, i, at, o->first + i == cursor);
-    seen |= draw_streams(app, grid, streams, begin, end, rows);
+    o->streams = streams;
+    o->below = cursor - o->first + 1;
+    for (size_t i = 0; i < rows; i++) {
+        struct tui_rect area = o->drawn;
+        area.y += i >= o->below ? (int)streams : 0;
+        seen |= tui_timeline_draw(app, &o->rows, grid, area, i, at, o->first + i == cursor);
+    }
+    seen |= draw_streams(app, grid, begin, end);
     if (!seen) /* without words, no data would look like idle ranks */
         tui_put(grid, o->drawn, 1, 0, TUI_STYLE_DIM,
                 !tui_app_ended(app) && begin >= tui_app_known_end(app) ? "not analysed yet"
@@ -403,9 +378,12 @@ static int act_on_timeline(struct tui_app *app, enum tui_action action)
 static int click_timeline(struct tui_app *app, int x, int y)
 {
     int64_t begin, end;
-    x -= own(app)->drawn.x;
-    y -= own(app)->drawn.y;
-    if (x < 0 || y < 0 || x >= own(app)->drawn.w || y >= own(app)->drawn.h || !app->tree.rows)
+    const struct own *o = own(app);
+    x -= o->drawn.x;
+    y -= o->drawn.y;
+    if (y >= (int)o->below) /* its streams stand below the cursor's rank */
+        y = y < (int)(o->below + o->streams) ? (int)o->below - 1 : y - (int)o->streams;
+    if (x < 0 || y < 0 || x >= o->drawn.w || y >= o->drawn.h || !app->tree.rows)
         return TUI_UNHANDLED;
     tui_app_range(app, &begin, &end);
     const struct tui_row *row = &app->tree.row[tui_timeline_row(&own(app)->rows, own(app)->first + (size_t)y)];

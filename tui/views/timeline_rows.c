@@ -60,6 +60,22 @@ static void leave_filtered(size_t n, struct ana_timeline_cell *cell)
     }
 }
 
+/* Of a job that hangs, the call that a rank does not come out of: all of its time there is waiting, although nobody has
+ * come whom it could be said to have waited for. */
+static void wait_in_open_call(const struct tui_app *app, size_t index, const struct timeline_key *key,
+                              struct ana_timeline_cell *cell)
+{
+    enum { LONG_NS = 1000000000 };
+    const struct ana_rank *r = &app->rank[index];
+    int64_t since_ns = app->info.elapsed_ns - r->inside_ns;
+    double width = (double)(key->end_ns - key->begin_ns) / (double)key->columns;
+    if (app->verdict->state != ANA_VERDICT_HUNG || !r->inside || r->inside_ns < LONG_NS || key->filtered)
+        return;
+    for (size_t i = 0; i < key->columns; i++)
+        if ((double)key->begin_ns + width * (double)i >= (double)since_ns && tui_cell_category(&cell[i]) >= 0)
+            cell[i].waiting = 1 - cell[i].share[TRC_CAT_COMPUTE];
+}
+
 static void read_lines(struct tui_app *app, struct timeline_rows *rows, const struct timeline_key *key)
 {
     for (size_t i = 0; i < key->lines; i++) {
@@ -72,6 +88,8 @@ static void read_lines(struct tui_app *app, struct timeline_rows *rows, const st
                             most_follows ? cells + key->columns : NULL);
         else if (i == 0) /* the line above it is out of view */
             ana_timeline_of(app->job, row->member, row->count, key->begin_ns, key->end_ns, key->columns, NULL, cells);
+        if (row->is_rank)
+            wait_in_open_call(app, *row->member, key, cells);
         if (key->filtered && line != rows->most)
             leave_filtered(key->columns, cells);
     }

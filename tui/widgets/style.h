@@ -4,7 +4,8 @@
 
 #include <stdint.h>
 
-enum tui_attribute { TUI_BOLD = 1, TUI_REVERSE = 2, TUI_UNDERLINE = 4 };
+/* A filled style says with its ground alone what its character says: terminals with many colours leave that out. */
+enum tui_attribute { TUI_BOLD = 1, TUI_REVERSE = 2, TUI_UNDERLINE = 4, TUI_FILLED = 8 };
 
 enum tui_style {
 #define STYLE(id, letter, fore8, back8, fore256, back256, attributes, mono) TUI_STYLE_##id,

@@ -1,0 +1,184 @@
+#include "tui/views/graphs.h"
+#include "tui/app/axis.h"
+#include "tui/app/view.h"
+#include "tui/widgets/plot.h"
+
+#include <stdlib.h>
+
+enum { LEFT = 20 }; /* names, numbers and, at the top of a high one, the scale */
+
+static const struct {
+    const char *label;
+    enum ana_unit unit;
+    enum tui_style style;
+    double max;
+} kinds[ANA_SERIES_KINDS] = {[ANA_SERIES_SENT] = {"sent", ANA_BYTES_PER_S, TUI_STYLE_SENT, 0},
+                             [ANA_SERIES_RECEIVED] = {"recv", ANA_BYTES_PER_S, TUI_STYLE_RECEIVED, 0},
+                             [ANA_SERIES_CALLS] = {"calls", ANA_PER_S, TUI_STYLE_RATE, 0},
+                             [ANA_SERIES_MPI_SHARE] = {"in MPI", ANA_SHARE, TUI_STYLE_NOTABLE, 1}};
+
+/* Sums up the ranks in view: over the last second while a job runs and all time is in view, else over the range. */
+static void sum_rates(const struct tui_app *app, double out[4])
+{
+    const struct ana_summary *s = &app->summary;
+    for (int i = 0; i < 4; i++)
+        out[i] = NAN;
+    if (!tui_app_ended(app) && app->all_time) {
+        double sum[4] = {0}, known = 0;
+        for (size_t i = 0; i < app->rank_count; i++) {
+            const struct ana_rank *r = &app->rank[i];
+            if ((app->tagged_count && !app->tagged[i]) || isnan(r->calls_per_s))
+                continue;
+            double share = tui_app_mpi_share(app, i);
+            if (isnan(share))
+                continue;
+            sum[0] += r->sent_per_s;
+            sum[1] += r->received_per_s;
+            sum[2] += r->calls_per_s;
+            sum[3] += share;
+            known++;
+        }
+        for (int i = 0; known > 0 && i < 4; i++)
+            out[i] = i == 3 ? sum[i] / known : sum[i];
+        return;
+    }
+    double seconds = (double)(s->end_ns - s->begin_ns) / 1e9, sum[4] = {0};
+    if (!s->rank_count || seconds <= 0)
+        return;
+    for (size_t i = 0; i < s->rank_count; i++) {
+        sum[0] += (double)s->ranks[i].sent;
+        sum[1] += (double)s->ranks[i].received;
+        sum[2] += (double)s->ranks[i].calls;
+        sum[3] += (double)s->ranks[i].mpi_ns;
+    }
+    for (int i = 0; i < 3; i++)
+        out[i] = sum[i] / seconds;
+    out[3] = sum[3] / app->whole.wall_ns;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+enum { PARTS = 20 };
+
+/* The means of a series' parts: calls that fall between two cells do not count in them.  Returns how many are known. */
+static int mean_parts(const double *series, int n, double part[PARTS])
+{
+    int known = 0;
+    for (int p = 0; p < PARTS; p++) {
+        double sum = 0;
+        int count = 0;
+        for (int i = p * n / PARTS; i < (p + 1) * n / PARTS; i++)
+            if (!isnan(series[i])) {
+                sum += series[i];
+                count++;
+            }
+        if (count)
+            part[known++] = sum / count;
+    }
+    return known;
+}
+
+/* Whether a series goes up and down: the middle 8 of 10 of its parts are not near each other. */
+static bool is_moving(const double *series, int n)
+{
+    const double near = 0.25;
+    double part[PARTS];
+    int known = mean_parts(series, n, part), cut = known / 10;
+    qsort(part, (size_t)known, sizeof *part, compare_doubles);
+    return known > 2 && part[known - 1 - cut] - part[cut] > near * part[known - 1 - cut];
+}
+
+/* Whether two series have the same shape, whatever their heights. */
+static bool is_alike(const double *a, const double *b, int n)
+{
+    const double near = 0.1;
+    double x[PARTS], y[PARTS], high_x, high_y;
+    int known = mean_parts(a, n, x);
+    if (known != mean_parts(b, n, y))
+        return false;
+    high_x = tui_plot_max(x, (size_t)known);
+    high_y = tui_plot_max(y, (size_t)known);
+    for (int i = 0; i < known; i++)
+        if (high_x <= 0 || high_y <= 0 || fabs(x[i] / high_x - y[i] / high_y) > near)
+            return false;
+    return true;
+}
+
+void tui_graphs_read(const struct tui_app *app, struct graphs *g, int columns)
+{
+    struct ana_selection selection = tui_app_selection(app);
+    int n = columns - LEFT < TUI_GRAPH ? columns - LEFT : TUI_GRAPH;
+    tui_app_range(app, &selection.begin_ns, &selection.end_ns);
+    if (n < 4 || (g->columns == n && g->summaries == app->summaries && g->begin_ns == selection.begin_ns &&
+                  g->end_ns == selection.end_ns))
+        return;
+    bool follows = g->columns == n && app->follow;
+    ana_series(app->job, selection, (size_t)n, (double *[]){g->series[0], g->series[1], g->series[2], g->series[3]});
+    g->columns = n;
+    g->summaries = app->summaries;
+    g->begin_ns = selection.begin_ns;
+    g->end_ns = selection.end_ns;
+    for (int i = 0; i < ANA_SERIES_KINDS; i++) { /* what moved once stays high: rows do not jump while a job runs */
+        g->moves[i] = is_moving(g->series[i], n) || (follows && g->moves[i]);
+        for (int j = 0; j < i && g->moves[i] && !follows; j++) /* the same again is one line */
+            g->moves[i] = !g->moves[j] || !is_alike(g->series[j], g->series[i], n);
+    }
+}
+
+/* How high a graph that moves is, in a view of so many rows. */
+static int height_of(int rows)
+{
+    return rows >= 40 ? 5 : rows >= 32 ? 3 : rows >= 26 ? 2 : 1;
+}
+
+/* How many rows graph i takes, its distance from the one above it included. */
+static int rows_of(const struct graphs *g, int i, int high)
+{
+    if (high == 1 || !g->moves[i])
+        return 1;
+    return high + (i > 0);
+}
+
+int tui_graphs_rows(const struct graphs *g, int rows)
+{
+    int want = 0;
+    for (int i = 0; i < ANA_SERIES_KINDS; i++)
+        want += rows_of(g, i, height_of(rows));
+    return want;
+}
+
+void tui_graphs_draw(const struct tui_app *app, struct graphs *g, struct tui_grid *grid, struct tui_rect rect)
+{
+    double now[ANA_SERIES_KINDS];
+    char text[ANA_TEXT];
+    int n = rect.w - LEFT < g->columns ? rect.w - LEFT : g->columns, high = 5, top = 0;
+    sum_rates(app, now);
+    while (high > 1 && tui_graphs_rows(g, high == 5 ? 40 : high == 3 ? 32 : 26) > rect.h)
+        high = high == 5 ? 3 : high - 1;
+    for (int i = 0; i < ANA_SERIES_KINDS; i++) {
+        int rows = rows_of(g, i, high), h = rows > 1 ? high : 1, y = top + rows - 1;
+        struct tui_rect area = {rect.x + LEFT, rect.y + y - h + 1, n, h};
+        double most = kinds[i].max > 0 ? kinds[i].max : tui_plot_max(g->series[i], (size_t)n);
+        top += rows;
+        tui_put(grid, rect, 1, y, TUI_STYLE_LABEL, kinds[i].label);
+        ana_number(text, sizeof text, kinds[i].unit, now[i], true);
+        tui_put_right(grid, rect, LEFT - 1, y, isnan(now[i]) ? TUI_STYLE_DIM : TUI_STYLE_STRONG, text);
+        if (n < 4)
+            continue;
+        if (h == 1) {
+            tui_plot_spark(grid, area, 0, 0, kinds[i].style, g->series[i], (size_t)n, kinds[i].max);
+            continue;
+        }
+        tui_plot_area(grid, area, kinds[i].style, g->series[i], (size_t)n, kinds[i].max);
+        tui_put_right(grid, rect, LEFT - 1, y - h + 1, TUI_STYLE_AXIS,
+                      ana_number(text, sizeof text, kinds[i].unit, most, true));
+    }
+    if (n < 4)
+        return;
+    g->drawn = (struct tui_rect){rect.x + LEFT, rect.y, n, rect.h};
+    tui_axis_draw(grid, (struct tui_rect){rect.x + LEFT, rect.y + top, n, 1}, g->begin_ns, g->end_ns);
+}
