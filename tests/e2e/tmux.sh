@@ -75,9 +75,17 @@ key '?'; await 'Latency'; result $? "unknown sequences are no keys" "another vie
 key q; await 'CALLS.*p50.*p99' && ! shows 's from [0-9]'; result $? "and change nothing" "a window"
 start 80 24 LC_ALL=C.UTF-8 TERM=screen-256color; await 'qQuit'
 
-key 1; await 'CALL .*TIME'; key y; await 'written to hpctop-screen-1.txt'
-result $? "y writes" "no message"
-grep -q 'hpctop' "$here/cwd/hpctop-screen-1.txt" 2>/dev/null; result $? "y wrote the screen" "no such text"
+key 1; await 'CALL .*TIME'; pane set -s set-clipboard on; key y; await 'the screen is copied'
+result $? "y copies" "no message"
+for _ in $(seq 100); do pane show-buffer | grep -q 'MPI_Allreduce' && break; sleep 0.1; done
+pane show-buffer | grep -q '1Over 2Ranks.*qQuit'; result $? "y: the clipboard has the screen" "$(pane show-buffer)"
+key 2; await 'RANK.*HOST'; key Y; await 'the table is copied'
+for _ in $(seq 100); do pane show-buffer | grep -q '"RANK","HOST"' && break; sleep 0.1; done
+[ "$(pane show-buffer | grep -cE '^[0-3],')" = 4 ]; result $? "Y: and the table, as CSV" "$(pane show-buffer)"
+key :; key -l 'save a.svg'; key Enter; await 'written to a.svg' && grep -q '</svg>' "$here/cwd/a.svg"
+result $? ":save writes a picture" "none"
+python3 -c "import sys, xml.dom.minidom as m; m.parse(sys.argv[1])" "$here/cwd/a.svg"; result $? "and it is XML" "not"
+key 1; await 'CALL .*TIME'
 for size in 60x20 200x50 61x21; do
     pane resize-window -t t -x "${size%x*}" -y "${size#*x}"
     for _ in $(seq 600); do # the key bar is where the new last row is

@@ -42,7 +42,10 @@ static int open_help(struct tui_app *app, enum tui_action action)
 static int return_reaction(struct tui_app *app, enum tui_action action)
 {
     (void)app;
-    return action == TUI_ACTION_QUIT ? TUI_QUIT : action == TUI_ACTION_WRITE ? TUI_WRITE : TUI_REDRAW | TUI_REPAINT;
+    return action == TUI_ACTION_QUIT         ? TUI_QUIT
+           : action == TUI_ACTION_COPY       ? TUI_REDRAW | TUI_COPY
+           : action == TUI_ACTION_COPY_TABLE ? TUI_REDRAW | TUI_COPY_TABLE
+                                             : TUI_REDRAW | TUI_REPAINT;
 }
 
 static int open_prompt(struct tui_app *app, enum tui_action action)
@@ -259,7 +262,8 @@ static handler *const handlers[TUI_ACTIONS] = {
     [TUI_ACTION_SORT_PREVIOUS] = sort_table,  [TUI_ACTION_SORT_INVERT] = sort_table,
     [TUI_ACTION_LEFT] = scroll_columns,       [TUI_ACTION_RIGHT] = scroll_columns,
     [TUI_ACTION_COLUMNS] = choose_columns,    [TUI_ACTION_FIND_NEXT] = find_next_row,
-    [TUI_ACTION_WRITE] = return_reaction,     [TUI_ACTION_REPAINT] = return_reaction,
+    [TUI_ACTION_COPY] = return_reaction,      [TUI_ACTION_COPY_TABLE] = return_reaction,
+    [TUI_ACTION_REPAINT] = return_reaction,
 };
 
 int tui_app_step(struct tui_app *app, enum tui_action action)
@@ -342,16 +346,23 @@ int tui_app_release(struct tui_app *app, int x, int y)
 {
     const struct tui_view *view = tui_app_view(app);
     int reaction = TUI_UNHANDLED;
-    if (view->drag && x != app->pressed_x)
+    if (view->drag && app->pressed == app->view && x != app->pressed_x)
         reaction = view->drag(app, app->pressed_x, app->pressed_y, x, y);
     return reaction == TUI_UNHANDLED ? 0 : reaction;
 }
 
-int tui_app_wheel(struct tui_app *app, int turn)
+int tui_app_wheel(struct tui_app *app, int turn, int x, int y, bool control)
 {
+    const struct tui_view *view = tui_app_view(app);
     int reaction = 0;
+    app->message[0] = 0;
     if (app->choosing)
         return tui_chooser_key(app, turn < 0 ? TUI_KEY_UP : TUI_KEY_DOWN);
+    if (control) {
+        if (view->point)
+            view->point(app, x, y);
+        return TUI_REDRAW | tui_app_step(app, turn < 0 ? TUI_ACTION_ZOOM_IN : TUI_ACTION_ZOOM_OUT);
+    }
     for (int i = 0; i < 3; i++)
         reaction |= tui_app_step(app, turn < 0 ? TUI_ACTION_UP : TUI_ACTION_DOWN);
     return reaction;
@@ -359,17 +370,22 @@ int tui_app_wheel(struct tui_app *app, int turn)
 
 int tui_app_click(struct tui_app *app, int x, int y, int cols, int rows)
 {
-    struct tui_screen screen = tui_screen_layout(cols, rows, 1);
+    struct tui_screen screen = tui_screen_layout(cols, rows, tui_headline_rows(app, cols));
     const struct tui_view *view = tui_app_view(app);
     app->message[0] = 0;
     if (app->choosing) {
         app->choosing = false;
         return TUI_REDRAW;
     }
+    app->pressed = app->view;
     app->pressed_x = x;
     app->pressed_y = y;
     if (screen.keys.h && y == screen.keys.y)
         return TUI_REDRAW | tui_app_step(app, tui_key_bar_at(app, cols, x));
+    if (y >= screen.headline.y && y < screen.headline.y + screen.headline.h) { /* the answer leads to its evidence */
+        tui_app_open(app, tui_app_offers(app, TUI_VIEW_VERDICT) ? TUI_VIEW_VERDICT : TUI_VIEW_IMBALANCE);
+        return TUI_REDRAW;
+    }
     if (view->click) {
         int reaction = view->click(app, x, y);
         if (reaction != TUI_UNHANDLED)

@@ -16,9 +16,10 @@
 enum tui_reaction {
     TUI_REDRAW = 1,
     TUI_QUIT = 2,
-    TUI_WRITE = 4,     /* write the screen as text to a file */
-    TUI_REPAINT = 8,   /* send all cells: the terminal may show something else */
-    TUI_UNHANDLED = 16 /* of a view: the app itself acts */
+    TUI_COPY = 4,       /* copy the screen to the clipboard */
+    TUI_REPAINT = 8,    /* send all cells: the terminal may show something else */
+    TUI_UNHANDLED = 16, /* of a view: the app itself acts */
+    TUI_COPY_TABLE = 32 /* copy the table */
 };
 
 enum tui_prompt { TUI_PROMPT_NONE, TUI_PROMPT_FIND, TUI_PROMPT_FILTER, TUI_PROMPT_JUMP, TUI_PROMPTS };
@@ -97,13 +98,16 @@ struct tui_app {
     int depth;
     struct tui_table table[TUI_VIEWS];
     void *own[TUI_VIEWS];     /* private states of the views; owned */
-    int pressed_x, pressed_y; /* the cell where the mouse's button was pressed last */
+    int pressed_x, pressed_y; /* the cell where the mouse's button was pressed last, */
+    enum tui_view_id pressed; /* and in which view */
     bool choosing;            /* the chooser of columns is open */
     int chosen_line;          /* its cursor */
     int refresh_ms;           /* as the user wants it; 0: as often as it costs little */
     enum tui_prompt prompt;
     struct tui_line line; /* that is typed */
     struct tui_history history[TUI_PROMPTS];
+    bool save;         /* write a file with what is shown next */
+    char saving[64];   /* its name; empty: the next that is free */
     char message[200]; /* shown in place of the key bar until the next key */
 };
 
@@ -134,8 +138,9 @@ int tui_app_click(struct tui_app *app, int x, int y, int cols, int rows);
 /* Takes the end of a drag: the button was let go at cell x, y.  Returns as tui_app_step. */
 int tui_app_release(struct tui_app *app, int x, int y);
 
-/* Takes a turn of the wheel: three rows up (turn < 0) or down.  Returns as tui_app_step. */
-int tui_app_wheel(struct tui_app *app, int turn);
+/* Takes a turn of the wheel at cell x, y: three rows up (turn < 0) or down or, with Ctrl, a shorter or longer window
+ * around the time there.  Returns as tui_app_step. */
+int tui_app_wheel(struct tui_app *app, int turn, int x, int y, bool control);
 
 /* The selection of time and ranks as the analysis takes it.  Its list of ranks belongs to the app. */
 struct ana_selection tui_app_selection(const struct tui_app *app);
@@ -212,6 +217,9 @@ const char *tui_app_rank_name(const struct tui_app *app, size_t index, char *out
 
 /* Draws the whole screen into a grid of any size. */
 void tui_app_draw(struct tui_app *app, struct tui_grid *grid);
+
+/* How many rows the headline takes on a screen of so many columns. */
+int tui_headline_rows(const struct tui_app *app, int cols);
 
 /* The action that the key bar shows in column x of `cols`; TUI_ACTION_NONE between two of them. */
 enum tui_action tui_key_bar_at(const struct tui_app *app, int cols, int x);

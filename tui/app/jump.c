@@ -175,6 +175,12 @@ static void jump_to_site(struct tui_app *app, const char *argument)
         set_filter(app, &app->filter.site, found ? found->identity : 0);
 }
 
+static void jump_to_save(struct tui_app *app, const char *argument)
+{
+    snprintf(app->saving, sizeof app->saving, "%s", argument);
+    app->save = true;
+}
+
 static void jump_to_all(struct tui_app *app, const char *argument)
 {
     (void)argument;
@@ -200,5 +206,5 @@ void tui_app_jump(struct tui_app *app, const char *typed)
             return;
         }
     if (length)
-        complain(app, "%.40s is not understood: 3.0-3.5, rank, comm, call, site, iter, all (? explains)", typed);
+        complain(app, "%.40s is not understood: 3.0-3.5, rank, comm, call, site, save, iter, all (? explains)", typed);
 }

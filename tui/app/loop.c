@@ -1,11 +1,9 @@
 #include "tui/app/loop.h"
+#include "tui/app/save.h"
 #include "trace/util/now.h"
 #include "tui/sources/lines.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 /* A running job is read every TICK_MS, or as rarely as it takes to use one SHARE-th of a processor, but at least every
  * MOST_MS.  At least BREATH_MS are left to draw and to take keys. */
@@ -18,31 +16,6 @@ enum {
     PROGRESS_NS = 400000000,
     ALL = 0
 };
-
-/* Writes the screen as text to the first hpctop-screen-N.txt of the working directory that does not exist. */
-static void write_screen(struct tui_app *app, const struct tui_grid *grid)
-{
-    char name[40];
-    int fd = -1;
-    for (int i = 1; i < 10000 && fd < 0; i++) {
-        snprintf(name, sizeof name, "hpctop-screen-%d.txt", i);
-        fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd < 0 && errno != EEXIST)
-            break;
-    }
-    FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
-    if (!out) {
-        snprintf(app->message, sizeof app->message, "cannot write %s here: %s", name, strerror(errno));
-        if (fd >= 0)
-            close(fd);
-        return;
-    }
-    tui_grid_write(grid, out, false);
-    bool failed = ferror(out);
-    failed |= fclose(out) != 0;
-    snprintf(app->message, sizeof app->message, failed ? "%s is not complete: is the disk full?" : "written to %s",
-             name);
-}
 
 struct loop {
     struct tui_app *app;
@@ -116,13 +89,18 @@ static void handle_event(struct loop *l, const struct tui_event *event, int *rea
     else if (event->kind == TUI_EVENT_RELEASE)
         *reaction = tui_app_release(l->app, event->x, event->y);
     else if (event->kind == TUI_EVENT_WHEEL)
-        *reaction = tui_app_wheel(l->app, event->key);
+        *reaction = tui_app_wheel(l->app, event->key, event->x, event->y, event->control);
     else if (event->kind == TUI_EVENT_RESIZE)
         *reaction = TUI_REDRAW, l->app->message[0] = 0;
     else if (event->kind == TUI_EVENT_END)
         *reaction = TUI_QUIT;
-    if (*reaction & TUI_WRITE)
-        write_screen(l->app, &l->grid);
+    if (*reaction & (TUI_COPY | TUI_COPY_TABLE))
+        tui_save_copy(l->app, &l->term, &l->grid, *reaction & TUI_COPY_TABLE);
+    if (l->app->save) {
+        l->app->save = false;
+        tui_app_draw(l->app, &l->grid); /* without the prompt */
+        tui_save_file(l->app, &l->grid, l->app->saving);
+    }
     l->redraw |= *reaction != 0;
     l->repaint |= (*reaction & TUI_REPAINT) != 0;
 }

@@ -216,11 +216,15 @@ static void draw_headline(const struct tui_app *app, struct tui_grid *grid, stru
     tui_put(grid, rect, 3, 1, looks[app->weight].style, cut + 1);
 }
 
+int tui_headline_rows(const struct tui_app *app, int cols)
+{
+    return tui_columns(app->headline) > cols - 4 ? 2 : 1;
+}
+
 void tui_app_draw(struct tui_app *app, struct tui_grid *grid)
 {
     tui_grid_clear(grid);
-    int lines = tui_columns(app->headline) > grid->cols - 4 ? 2 : 1;
-    struct tui_screen screen = tui_screen_layout(grid->cols, grid->rows, lines);
+    struct tui_screen screen = tui_screen_layout(grid->cols, grid->rows, tui_headline_rows(app, grid->cols));
     if (!screen.body.h) {
         char text[64];
         snprintf(text, sizeof text, "needs %dx%d, this is %dx%d", TUI_MIN_COLS, TUI_MIN_ROWS, grid->cols, grid->rows);

@@ -23,21 +23,6 @@ struct terminal {
     int mice;
 };
 
-/* A colour of the palette of 256 as terminals with direct colour want it: red, green and blue. */
-static int direct_colour(int colour)
-{
-    static const int base[] = {0x000000, 0xcd0000, 0x00cd00, 0xcdcd00, 0x0000ee, 0xcd00cd, 0x00cdcd, 0xe5e5e5,
-                               0x7f7f7f, 0xff0000, 0x00ff00, 0xffff00, 0x5c5cff, 0xff00ff, 0x00ffff, 0xffffff};
-    if (colour < 16)
-        return colour < 0 ? colour : base[colour];
-    if (colour >= 232)
-        return (8 + 10 * (colour - 232)) * 0x010101;
-    int rgb = 0;
-    for (int i = 0, step = 36, rest = colour - 16; i < 3; i++, rest %= step, step /= 6)
-        rgb = rgb << 8 | (rest / step ? 55 + 40 * (rest / step) : 0);
-    return rgb;
-}
-
 static void start_styles(struct terminal *t, enum tui_colour colour)
 {
     t->colour = colour == TUI_COLOUR_AUTO && !(getenv("NO_COLOR") && *getenv("NO_COLOR")) && has_colors() &&
@@ -57,7 +42,7 @@ static void start_styles(struct terminal *t, enum tui_colour colour)
             back = back < 0 ? COLOR_BLACK : back;
         }
         bool direct = COLORS > 256; /* their numbers do not fit into a short */
-        if ((direct ? init_extended_pair(i + 1, direct_colour(fore), direct_colour(back))
+        if ((direct ? init_extended_pair(i + 1, tui_rgb(fore), tui_rgb(back))
                     : init_pair((short)(i + 1), (short)fore, (short)back)) == OK)
             t->pair[i] = (short)(i + 1);
     }
@@ -135,6 +120,7 @@ static struct tui_event event_of(const MEVENT *mouse)
     struct tui_event event = {.kind = TUI_EVENT_NONE, .x = mouse->x, .y = mouse->y};
     if (mouse->bstate & (BUTTON4_PRESSED | BUTTON5_PRESSED)) {
         event.kind = TUI_EVENT_WHEEL;
+        event.control = mouse->bstate & BUTTON_CTRL;
         event.key = mouse->bstate & BUTTON4_PRESSED ? -1 : 1;
     } else if (mouse->bstate & (BUTTON1_PRESSED | BUTTON1_CLICKED)) {
         event.kind = TUI_EVENT_CLICK;
@@ -214,8 +200,27 @@ static void close_curses(void *data)
     free(t);
 }
 
-static const struct tui_term_ops curses_ops = {measure_curses, is_curses_ascii, wait_for_curses, show_curses,
-                                               close_curses};
+/* Hands text to the clipboard by OSC 52, which ncurses has no word for. */
+static bool copy_curses(void *data, const char *text, size_t size)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    FILE *out = tui_out_terminal();
+    (void)data;
+    fputs("\033]52;c;", out);
+    for (size_t i = 0; i < size; i += 3) {
+        unsigned bits = 0;
+        size_t n = size - i < 3 ? size - i : 3;
+        for (size_t k = 0; k < 3; k++)
+            bits = bits << 8 | (k < n ? (unsigned char)text[i + k] : 0);
+        for (size_t k = 0; k < 4; k++)
+            fputc(k <= n ? digits[bits >> (18 - 6 * k) & 63] : '=', out);
+    }
+    fputc('\a', out);
+    return fflush(out) == 0;
+}
+
+static const struct tui_term_ops curses_ops = {measure_curses, is_curses_ascii, wait_for_curses,
+                                               show_curses,    close_curses,    copy_curses};
 
 /* Opens the terminal as TERM says.  Of a type that is not known here, most often since this machine is not the one that
  * the user sits at, as one that nearly all are like; `note` then says so. */
@@ -259,7 +264,8 @@ bool tui_term_curses(struct tui_term *out, enum tui_colour colour, bool ascii, c
     keypad(stdscr, TRUE);
     curs_set(0);
     mouseinterval(0);
-    mousemask(BUTTON1_PRESSED | BUTTON1_RELEASED | BUTTON1_CLICKED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
+    mousemask(BUTTON1_PRESSED | BUTTON1_RELEASED | BUTTON1_CLICKED | BUTTON4_PRESSED | BUTTON5_PRESSED | BUTTON_CTRL,
+              NULL);
     start_styles(t, colour);
     *out = (struct tui_term){&curses_ops, t};
     return true;

@@ -97,8 +97,9 @@ static struct tui_event wait_for_script(void *data, int timeout_ms)
             event.kind = TUI_EVENT_CLICK;
             s->next.kind = TUI_EVENT_RELEASE;
             return event;
-        } else if (strcmp(word, "wheel") == 0) {
+        } else if (strcmp(word, "wheel") == 0 || strcmp(word, "zoom") == 0) {
             event.kind = TUI_EVENT_WHEEL;
+            event.control = word[0] == 'z' && sscanf(s->line + length, "%*s %d %d", &event.x, &event.y) == 2;
             event.key = strcmp(argument, "up") == 0 ? -1 : 1;
             return event;
         } else if (strcmp(word, "screen") == 0) {
@@ -119,8 +120,15 @@ static void close_script(void *data)
     free(s);
 }
 
-static const struct tui_term_ops script_ops = {measure_script, is_script_ascii, wait_for_script, show_script,
-                                               close_script};
+static bool copy_script(void *data, const char *text, size_t size)
+{
+    struct script *s = data;
+    fprintf(s->out, "---- copied\n");
+    return fwrite(text, 1, size, s->out) == size;
+}
+
+static const struct tui_term_ops script_ops = {measure_script, is_script_ascii, wait_for_script,
+                                               show_script,    close_script,    copy_script};
 
 bool tui_term_script(struct tui_term *out, FILE *script, FILE *screens, int cols, int rows, bool ascii)
 {

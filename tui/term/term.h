@@ -16,8 +16,9 @@ enum tui_event_kind {
 
 struct tui_event {
     enum tui_event_kind kind;
-    int key;  /* enum tui_key or a code point */
-    int x, y; /* a cell, where the mouse was */
+    int key;      /* enum tui_key or a code point */
+    int x, y;     /* a cell, where the mouse was */
+    bool control; /* of a wheel: Ctrl was held */
 };
 
 struct tui_term_ops {
@@ -27,7 +28,8 @@ struct tui_term_ops {
     struct tui_event (*wait)(void *data, int timeout_ms);
     /* Shows the grid.  Only cells that changed are sent; with `repaint`, all. */
     void (*show)(void *data, const struct tui_grid *grid, bool repaint);
-    void (*close)(void *data); /* leaves the terminal as it was, and frees data */
+    void (*close)(void *data);                               /* leaves the terminal as it was, and frees data */
+    bool (*copy)(void *data, const char *text, size_t size); /* to its clipboard; NULL, false: it has none */
 };
 
 struct tui_term {
@@ -43,7 +45,7 @@ bool tui_term_curses(struct tui_term *out, enum tui_colour colour, bool ascii, c
 
 /* Makes a terminal of cols x rows that plays `script` and writes the screens that it asks for to `screens`.  Both
  * streams stay the caller's.  False when out of memory.  One command a line:
- *   size COLSxROWS      key NAME ...     text WORDS...     click X Y     drag X Y X Y     wheel up|down     screen [styles]     tick
+ *   size COLSxROWS      key NAME ...     text WORDS...     click X Y     drag X Y X Y     wheel up|down     zoom up|down X Y (the wheel with Ctrl)     screen [styles]     tick
  * Blank lines and lines that begin with # are skipped; the end of the script ends the session. */
 bool tui_term_script(struct tui_term *out, FILE *script, FILE *screens, int cols, int rows, bool ascii);
 

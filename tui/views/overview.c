@@ -10,9 +10,9 @@
 #include <string.h>
 
 struct own {
-    struct tui_rect strip; /* where the ranks are drawn */
-    struct graphs graphs;  /* they take all ranks */
-    struct glance glance;  /* what else a large screen has room for */
+    struct tui_rect strip, efficiencies; /* where ranks and efficiencies are drawn */
+    struct graphs graphs;                /* they take all ranks */
+    struct glance glance;                /* what else a large screen has room for */
 };
 
 static struct own *own(const struct tui_app *app)
@@ -210,6 +210,7 @@ static void draw_overview(struct tui_app *app, struct tui_grid *grid, struct tui
     tui_stack(rect, false, 1, parts, warning ? 4 : 3, out);
     if (out[0].h) {
         tui_graphs_draw(app, graphs, grid, (struct tui_rect){out[0].x, out[0].y, rect.w - right - 2, out[0].h});
+        own(app)->efficiencies = (struct tui_rect){out[0].x + rect.w - right, out[0].y, right, 3};
         draw_efficiencies(app, grid, (struct tui_rect){out[0].x + rect.w - right, out[0].y, right, out[0].h});
     }
     struct tui_table *table = &app->table[TUI_VIEW_OVERVIEW];
@@ -242,14 +243,65 @@ static int act_on_call(struct tui_app *app, enum tui_action action)
     return TUI_REDRAW;
 }
 
-/* A click on the strip leads to that rank. */
-static int click_strip(struct tui_app *app, int x, int y)
+static bool is_in(struct tui_rect rect, int x, int y)
 {
+    return x >= rect.x && x < rect.x + rect.w && y >= rect.y && y < rect.y + rect.h;
+}
+
+/* The job time of a column of what is drawn over time. */
+static int64_t time_at(const struct tui_app *app, struct tui_rect rect, double column)
+{
+    int64_t begin, end;
+    tui_app_range(app, &begin, &end);
+    return begin + (int64_t)((column - rect.x) / rect.w * (double)(end - begin));
+}
+
+/* Opens the timeline at the time of a column. */
+static int open_timeline(struct tui_app *app, struct tui_rect rect, int x)
+{
+    app->cursor_ns = time_at(app, rect, x + 0.5);
+    app->cursor_at_end = app->follow = false;
+    tui_app_open(app, TUI_VIEW_TIMELINE);
+    return TUI_REDRAW;
+}
+
+/* A click on what is drawn over time leads to that time, one on an efficiency to who waits, one on a place to it, one on
+ * the strip to that rank. */
+static int click_overview(struct tui_app *app, int x, int y)
+{
+    struct own *o = own(app);
+    if (is_in(o->graphs.drawn, x, y))
+        return open_timeline(app, o->graphs.drawn, x);
+    if (is_in(o->glance.timeline, x, y)) {
+        size_t row = tui_timeline_row(&o->glance.rows, (size_t)(y - o->glance.timeline.y));
+        if (row < app->tree.rows)
+            tui_tree_choose(app, &app->tree.row[row]);
+        return open_timeline(app, o->glance.timeline, x);
+    }
+    if (is_in(o->efficiencies, x, y)) {
+        tui_app_open(app, TUI_VIEW_IMBALANCE);
+        return TUI_REDRAW;
+    }
+    if (is_in(o->glance.places, x, y)) {
+        tui_app_open(app, TUI_VIEW_CALLS);
+        size_t at = o->glance.sites.top + (size_t)(y - o->glance.places.y);
+        if (at > 0 && at <= o->glance.sites.count && app->view == TUI_VIEW_CALLS) {
+            const struct tui_table_spec *sites = tui_app_view(app)->table;
+            tui_table_go(&app->table[TUI_VIEW_CALLS], sites, app, sites->identity(app, o->glance.sites.order[at - 1]));
+        }
+        return TUI_REDRAW;
+    }
     if (y != own(app)->strip.y || x < own(app)->strip.x || x >= own(app)->strip.x + own(app)->strip.w)
         return TUI_UNHANDLED;
     tui_app_choose_rank(app, (size_t)(x - own(app)->strip.x) * app->rank_count / (size_t)own(app)->strip.w);
     tui_app_open(app, TUI_VIEW_RANKS);
     return TUI_REDRAW;
+}
+
+static void point_graphs(struct tui_app *app, int x, int y)
+{
+    if (is_in(own(app)->graphs.drawn, x, y))
+        app->cursor_ns = time_at(app, own(app)->graphs.drawn, x + 0.5);
 }
 
 static void drop_own(void *data)
@@ -281,5 +333,6 @@ const struct tui_view tui_view_overview = {
     .moved = follow_call,
     .draw = draw_overview,
     .act = act_on_call,
-    .click = click_strip,
+    .click = click_overview,
+    .point = point_graphs,
 };

@@ -387,12 +387,24 @@ static int click_timeline(struct tui_app *app, int x, int y)
         return TUI_UNHANDLED;
     tui_app_range(app, &begin, &end);
     const struct tui_row *row = &app->tree.row[tui_timeline_row(&own(app)->rows, own(app)->first + (size_t)y)];
-    if (row == cursor_row(app) && !row->is_rank && x == find_cursor_column(app, begin, end))
-        return zoom_to_call(app);
+    if (row == cursor_row(app) && x == find_cursor_column(app, begin, end)) /* the second click opens, as Enter does */
+        return tui_app_step(app, TUI_ACTION_DEEPER);
     tui_tree_choose(app, row);
     app->cursor_at_end = app->follow = false;
     app->cursor_ns = begin + (int64_t)(((double)x + 0.5) / own(app)->drawn.w * (double)(end - begin));
     return TUI_REDRAW;
+}
+
+static void point_timeline(struct tui_app *app, int x, int y)
+{
+    int64_t begin, end;
+    struct tui_rect area = own(app)->drawn;
+    (void)y;
+    if (x < area.x || x >= area.x + area.w)
+        return;
+    tui_app_range(app, &begin, &end);
+    app->cursor_at_end = app->follow = false;
+    app->cursor_ns = begin + (int64_t)(((double)(x - area.x) + 0.5) / area.w * (double)(end - begin));
 }
 
 /* Dragging along a row selects the time between. */
@@ -449,4 +461,5 @@ const struct tui_view tui_view_timeline = {
     .act = act_on_timeline,
     .click = click_timeline,
     .drag = drag_timeline,
+    .point = point_timeline,
 };

@@ -30,6 +30,12 @@ const char *tui_theme_name(int theme);
 /* Takes a theme for all of the program; before a terminal is opened, in the thread that opens it. */
 void tui_theme_use(enum tui_theme theme);
 
+/* The theme that is used. */
+enum tui_theme tui_theme(void);
+
+/* A colour of the palette of 256 as red, green and blue: 0xrrggbb; a negative one stays as it is. */
+int tui_rgb(int colour);
+
 /* The theme for what the terminal says of its ground in COLORFGBG ("0;15": light); dark, where that is NULL or says
  * nothing. */
 enum tui_theme tui_theme_of_ground(const char *colorfgbg);

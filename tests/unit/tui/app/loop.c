@@ -60,7 +60,7 @@ static void nothing(void *data)
     (void)data;
 }
 
-static const struct tui_term_ops ops = {size, ascii, wait_for, show, nothing};
+static const struct tui_term_ops ops = {size, ascii, wait_for, show, nothing, NULL};
 
 static struct idle run(int looks, int keys)
 {

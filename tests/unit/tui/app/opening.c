@@ -57,7 +57,7 @@ static void nothing(void *data)
     (void)data;
 }
 
-static const struct tui_term_ops ops = {size, ascii, wait_for, show, nothing};
+static const struct tui_term_ops ops = {size, ascii, wait_for, show, nothing, NULL};
 
 /* Opens the folder; returns the ranks that are there then. */
 static size_t open_with(const char *folder, int key, struct user *u, bool *left, char *warning, size_t warning_size)
