@@ -225,6 +225,48 @@ static int choose_columns(struct tui_app *app, enum tui_action action)
     return TUI_REDRAW;
 }
 
+static int await_letter(struct tui_app *app, enum tui_action action)
+{
+    app->letter_for = action;
+    return show_message(app, action == TUI_ACTION_MARK ? "mark: a letter or digit"
+                                                       : "to the mark: its letter; ': the next one");
+}
+
+/* The next mark or note behind the cursor, or the first. */
+static const struct tui_mark *next_mark(const struct tui_app *app)
+{
+    const struct tui_marks *marks = &app->marks;
+    for (int i = 0; i < marks->count; i++)
+        if (marks->mark[i].at_ns > app->cursor_ns)
+            return &marks->mark[i];
+    return marks->count ? &marks->mark[0] : NULL;
+}
+
+static int take_letter(struct tui_app *app, int key)
+{
+    bool set = app->letter_for == TUI_ACTION_MARK;
+    bool letter = (key >= 'a' && key <= 'z') || (key >= 'A' && key <= 'Z') || (key >= '0' && key <= '9');
+    app->letter_for = TUI_ACTION_NONE;
+    if (set && letter)
+        tui_app_mark(app, (char)key, "");
+    if (set || !(letter || key == '\''))
+        return TUI_REDRAW;
+    const struct tui_mark *mark = letter ? tui_marks_find(&app->marks, (char)key) : next_mark(app);
+    if (!mark)
+        return show_message(app,
+                            letter ? "there is no such mark" : "there are no marks: M sets one, :note writes a note");
+    char name[32];
+    for (size_t i = 0; i < app->rank_count; i++)
+        if (strcmp(tui_app_rank_name(app, i, name, sizeof name), mark->rank) == 0) {
+            tui_app_choose_rank(app, i);
+            tui_tree_reveal(app, i);
+        }
+    if (app->view != TUI_VIEW_TIMELINE)
+        tui_app_open(app, TUI_VIEW_TIMELINE);
+    tui_app_go_to_time(app, mark->at_ns);
+    return TUI_REDRAW;
+}
+
 static int find_next_row(struct tui_app *app, enum tui_action action)
 {
     (void)action;
@@ -260,6 +302,7 @@ static handler *const handlers[TUI_ACTIONS] = {
     [TUI_ACTION_FOLLOW] = toggle_follow,      [TUI_ACTION_TAG] = tag_rank,
     [TUI_ACTION_UNTAG] = untag_all,           [TUI_ACTION_SORT_NEXT] = sort_table,
     [TUI_ACTION_SORT_PREVIOUS] = sort_table,  [TUI_ACTION_SORT_INVERT] = sort_table,
+    [TUI_ACTION_MARK] = await_letter,         [TUI_ACTION_TO_MARK] = await_letter,
     [TUI_ACTION_LEFT] = scroll_columns,       [TUI_ACTION_RIGHT] = scroll_columns,
     [TUI_ACTION_COLUMNS] = choose_columns,    [TUI_ACTION_FIND_NEXT] = find_next_row,
     [TUI_ACTION_COPY] = return_reaction,      [TUI_ACTION_COPY_TABLE] = return_reaction,
@@ -273,6 +316,7 @@ int tui_app_step(struct tui_app *app, enum tui_action action)
         return 0;
     app->touched = true;
     app->choosing = false;
+    app->letter_for = TUI_ACTION_NONE;
     const struct tui_view *view = tui_app_view(app);
     struct tui_place from = tui_app_place(app);
     int reaction = view->act ? view->act(app, action) : TUI_UNHANDLED;
@@ -339,6 +383,8 @@ int tui_app_key(struct tui_app *app, int key)
         return reaction | type_key(app, key);
     if (app->choosing)
         return reaction | tui_chooser_key(app, key);
+    if (app->letter_for)
+        return reaction | take_letter(app, key);
     return reaction | tui_app_step(app, tui_key_action(app->view, key));
 }
 

@@ -8,6 +8,7 @@
 #include "trace/gpu/device.h"
 #include "trace/horovod/horovod.h"
 #include "trace/verdict/verdict.h"
+#include "tui/app/marks.h"
 #include "tui/app/prompt.h"
 #include "tui/app/tree.h"
 #include "tui/sources/node.h"
@@ -97,12 +98,14 @@ struct tui_app {
     struct tui_place stack[8];
     int depth;
     struct tui_table table[TUI_VIEWS];
-    void *own[TUI_VIEWS];     /* private states of the views; owned */
-    int pressed_x, pressed_y; /* the cell where the mouse's button was pressed last, */
-    enum tui_view_id pressed; /* and in which view */
-    bool choosing;            /* the chooser of columns is open */
-    int chosen_line;          /* its cursor */
-    int refresh_ms;           /* as the user wants it; 0: as often as it costs little */
+    void *own[TUI_VIEWS];       /* private states of the views; owned */
+    int pressed_x, pressed_y;   /* the cell where the mouse's button was pressed last, */
+    enum tui_view_id pressed;   /* and in which view */
+    struct tui_marks marks;     /* of the timeline */
+    enum tui_action letter_for; /* the next key is its letter; TUI_ACTION_NONE: it is a key */
+    bool choosing;              /* the chooser of columns is open */
+    int chosen_line;            /* its cursor */
+    int refresh_ms;             /* as the user wants it; 0: as often as it costs little */
     enum tui_prompt prompt;
     struct tui_line line; /* that is typed */
     struct tui_history history[TUI_PROMPTS];
@@ -203,6 +206,12 @@ void tui_app_came(struct tui_app *app, struct tui_place from);
 
 /* Goes back to where Enter came from.  False: from nowhere. */
 bool tui_app_return(struct tui_app *app);
+
+/* Puts the cursor of all views on a time; the range follows when it is not there. */
+void tui_app_go_to_time(struct tui_app *app, int64_t at_ns);
+
+/* Sets a mark of the cursor's rank and time ('-': a note alone), and says so. */
+void tui_app_mark(struct tui_app *app, char letter, const char *note);
 
 /* Whether a view has something to show in this job. */
 bool tui_app_offers(const struct tui_app *app, enum tui_view_id view);

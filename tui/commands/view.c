@@ -91,6 +91,7 @@ static int show_job(const char *const *folders, size_t n, const struct options *
         return tui_input_error("out of memory");
     }
     tui_settings_apply(&settings, &app);
+    tui_marks_read(&app.marks, folders[0]);
     int status = options->script ? play_script(&app, options) : show_screens(&app, &opening);
     close_opening(&opening);
     tui_app_free(&app);

@@ -135,7 +135,7 @@ static int act_on_site(struct tui_app *app, enum tui_action action)
 {
     size_t row = tui_table_row(&app->table[TUI_VIEW_CALLS]), i = row == SIZE_MAX ? SIZE_MAX : find_site(app, row);
     if (action == TUI_ACTION_SEGMENTS) {
-        tui_app_open(app, TUI_VIEW_SEGMENTS);
+        tui_app_switch(app, TUI_VIEW_SEGMENTS);
         return TUI_REDRAW;
     }
     if (action == TUI_ACTION_ONLY && i != SIZE_MAX) {

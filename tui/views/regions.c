@@ -76,7 +76,7 @@ static int act_on_region(struct tui_app *app, enum tui_action action)
     size_t row = tui_table_row(&app->table[TUI_VIEW_REGIONS]);
     struct tui_table *segments = &app->table[TUI_VIEW_SEGMENTS];
     if (action == TUI_ACTION_SEGMENTS) {
-        tui_app_open(app, TUI_VIEW_CALLS);
+        tui_app_switch(app, TUI_VIEW_CALLS);
         return TUI_REDRAW;
     }
     if (action != TUI_ACTION_DEEPER || row == SIZE_MAX)

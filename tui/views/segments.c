@@ -124,7 +124,7 @@ static int act_on_segment(struct tui_app *app, enum tui_action action)
 {
     const struct ana_segment_stat *segment = find_chosen(app);
     if (action == TUI_ACTION_SEGMENTS) {
-        tui_app_open(app, app->summary.region_count ? TUI_VIEW_REGIONS : TUI_VIEW_CALLS);
+        tui_app_switch(app, app->summary.region_count ? TUI_VIEW_REGIONS : TUI_VIEW_CALLS);
         return TUI_REDRAW;
     }
     if (action != TUI_ACTION_DEEPER || !segment)

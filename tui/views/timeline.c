@@ -2,7 +2,9 @@
 #include "tui/app/axis.h"
 #include "tui/app/view.h"
 #include "tui/app/words.h"
+#include "tui/views/slowest.h"
 #include "tui/views/standouts.h"
+#include "tui/views/timeline_marks.h"
 #include "tui/views/timeline_rows.h"
 #include "trace/job/standout.h"
 
@@ -13,12 +15,13 @@ enum { ABOVE = 1, BELOW = 3 };
 
 struct own {
     struct timeline_rows rows;
-    size_t first;          /* line in view */
-    struct tui_rect drawn; /* where the cells are drawn */
-    size_t streams, below; /* rows of streams, and behind which row they stand */
-    int list;              /* lines of the list of what stands out */
-    bool in_list;          /* the cursor is in it */
-    int chosen;            /* its row there */
+    size_t first;           /* line in view */
+    struct tui_rect drawn;  /* where the cells are drawn */
+    struct slow_place slow; /* where in the list of what took longest */
+    size_t streams, below;  /* rows of streams, and behind which row they stand */
+    int list;               /* lines of the list of what stands out */
+    bool in_list;           /* the cursor is in it */
+    int chosen;             /* its row there */
 };
 
 static struct own *own(const struct tui_app *app)
@@ -158,7 +161,8 @@ static void draw_words(const struct tui_app *app, struct tui_grid *grid, struct 
     }
     tui_put(grid, foot, 1, 0, TUI_STYLE_STRONG, text);
     foot.y++;
-    tui_put(grid, foot, 1, 0, TUI_STYLE_NORMAL, second);
+    int x = tui_timeline_note(app, grid, foot, own(app)->drawn.w);
+    tui_put(grid, foot, x, 0, TUI_STYLE_NORMAL, second);
 }
 
 /* Draws what is in view: shades of the rows, categories of the rows or of streams below them; else the keys. */
@@ -192,6 +196,7 @@ static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui
     if (!rows || o->drawn.w < 1 || !tui_timeline_read(app, &o->rows, o->first, rows, (size_t)o->drawn.w))
         return;
     tui_axis_draw(grid, (struct tui_rect){o->drawn.x, rect.y, o->drawn.w, 1}, begin, end);
+    tui_timeline_marks(app, grid, (struct tui_rect){o->drawn.x, rect.y, o->drawn.w, 1}, begin, end);
     tui_timeline_titles(app, &o->rows, grid, o->drawn);
     int at = find_cursor_column(app, begin, end);
     size_t cursor = find_line(app);
@@ -355,6 +360,10 @@ static int act_on_timeline(struct tui_app *app, enum tui_action action)
         if (app->rank_count)
             move_cursor(app,
                         ana_step(app->job, app->cursor_rank, app->cursor_ns, action == TUI_ACTION_NEXT_CALL ? 1 : -1));
+        return TUI_REDRAW;
+    case TUI_ACTION_SLOWEST:
+    case TUI_ACTION_SLOWEST_BACK:
+        tui_slowest_go(app, &own(app)->slow, action == TUI_ACTION_SLOWEST ? 1 : -1);
         return TUI_REDRAW;
     case TUI_ACTION_OTHER_END:
         return go_to_other_end(app);

@@ -1,0 +1,76 @@
+#include "tui/views/slowest.h"
+#include "trace/job/standout.h"
+
+#include <stdlib.h>
+
+static int by_length(const void *a, const void *b)
+{
+    const struct slow_instant *x = a, *y = b;
+    return (x->ns < y->ns) - (x->ns > y->ns);
+}
+
+/* Whether it begins in the time in view, and what it is has not been listed. */
+static bool is_new(const struct tui_app *app, const struct slow_instant *out, size_t n, int64_t at_ns, size_t index)
+{
+    int64_t begin, end;
+    tui_app_range(app, &begin, &end);
+    for (size_t i = 0; i < n; i++)
+        if (out[i].at_ns == at_ns && out[i].index == index)
+            return false;
+    return at_ns >= begin && at_ns < end;
+}
+
+size_t tui_slowest(const struct tui_app *app, struct slow_instant *out, size_t max)
+{
+    const struct ana_summary *s = &app->summary;
+    size_t n = 0;
+    char cost[160];
+    for (size_t i = 0; app->has_summary && i < s->standout_count && n < max; i++) {
+        const struct ana_standout *of = &s->standouts[i];
+        if (!is_new(app, out, n, of->at_ns, of->index))
+            continue;
+        out[n] = (struct slow_instant){.at_ns = of->at_ns, .ns = of->late_ns, .index = of->index};
+        ana_standout_words(app->job, of, out[n].words, sizeof out[n].words, cost, sizeof cost);
+        n++;
+    }
+    for (size_t i = 0; app->has_summary && i < s->segment_count && n < max; i++) {
+        const struct ana_segment_stat *of = &s->segments[i];
+        if (of->longest_ns <= 0 || !is_new(app, out, n, of->longest_at_ns, of->longest_index))
+            continue;
+        out[n] = (struct slow_instant){.at_ns = of->longest_at_ns, .ns = of->longest_ns, .index = of->longest_index};
+        ana_segment_words(of, out[n].words, sizeof out[n].words);
+        n++;
+    }
+    for (size_t i = 0; app->has_summary && i < s->slow_count && n < max; i++) {
+        const struct ana_slow_message *of = &s->slow[i];
+        if (!is_new(app, out, n, of->at_ns, of->source))
+            continue;
+        out[n] = (struct slow_instant){.at_ns = of->at_ns, .ns = of->ns, .index = of->source};
+        ana_slow_message_words(app->job, of, out[n].words, sizeof out[n].words);
+        n++;
+    }
+    qsort(out, n, sizeof *out, by_length);
+    return n;
+}
+
+void tui_slowest_go(struct tui_app *app, struct slow_place *place, int step)
+{
+    enum { MOST = 64 };
+    struct slow_instant slow[MOST];
+    char ns[ANA_TEXT], rank[ANA_TEXT];
+    int n = (int)tui_slowest(app, slow, MOST);
+    place->at = place->of == app->summaries && place->at ? place->at + step : step > 0 ? 1 : n;
+    place->of = app->summaries;
+    place->at = place->at > n ? 1 : place->at < 1 ? n : place->at;
+    if (!n) {
+        snprintf(app->message, sizeof app->message, "nothing is known to be slow here");
+        return;
+    }
+    const struct slow_instant *at = &slow[place->at - 1];
+    tui_app_choose_rank(app, at->index);
+    tui_tree_reveal(app, at->index);
+    tui_app_go_to_time(app, at->at_ns);
+    snprintf(app->message, sizeof app->message, "%d of %d: rank %s, %s  %.120s", place->at, n,
+             tui_app_rank_name(app, at->index, rank, sizeof rank), ana_spoken(ns, sizeof ns, (double)at->ns),
+             at->words);
+}
