@@ -1,4 +1,5 @@
-/* The one hash of bytes: xxHash's XXH3.  It finds things again within this process: it is never written to a file. */
+/* The one hash of bytes: xxHash's XXH3.  It finds things again within one program, which may write
+ * it to a file that only it reads. */
 #ifndef ANA_HASH_H
 #define ANA_HASH_H
 

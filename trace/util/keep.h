@@ -1,0 +1,57 @@
+/* What an analysis has found, to a file and back.  One description of a struct does both: the same calls, in the same
+ * order, write what is there or fill in what was kept.
+ *
+ * Rows of numbers are turned into columns of differences, which pack well.  The file is a row of blocks, each with its
+ * checksum, and an end; what lacks one of them is refused.  Nothing in it is trusted: lengths are bounded by the caller, and
+ * what has to hold between numbers is stated with ana_keep_holds.
+ *
+ * After a failure nothing more is written or filled in; what was filled in by then must be thrown away.
+ * Byte order and layout are those of the machine: a caller writes what tells the program apart first.  One thread at a time. */
+#ifndef ANA_KEEP_H
+#define ANA_KEEP_H
+
+#include "trace/util/hash_map.h"
+#include <stdio.h>
+
+struct ana_keep {
+    bool loads, failed;
+    FILE *file;
+    uint64_t bytes, most; /* written so far; more than that fails */
+    uint8_t *block;       /* unpacked */
+    size_t used, filled;  /* of it; filled: what was loaded */
+    uint8_t *packed;
+};
+
+/* Begins to write into a file, at most `most` bytes.  Both end with ana_keep_end.  The file stays the caller's. */
+void ana_keep_save(struct ana_keep *keep, FILE *file, uint64_t most);
+/* Begins to read what was written there. */
+void ana_keep_load(struct ana_keep *keep, FILE *file);
+/* Writes the end, or finds it.  False: something is missing, was refused, or does not fit. */
+bool ana_keep_end(struct ana_keep *keep);
+
+/* What has to hold of what was filled in; else the load fails.  Returns whether it holds. */
+bool ana_keep_holds(struct ana_keep *keep, bool fact);
+
+/* Whether a truth value that was filled in is one. */
+static inline bool ana_keep_is_bool(const bool *value)
+{
+    return *(const unsigned char *)value <= 1;
+}
+
+/* Takes out of a row what means nothing in another process: pointers. */
+typedef void ana_keep_strip(void *row);
+
+/* A struct, or anything else of a known size. */
+void ana_keep_bytes(struct ana_keep *keep, void *at, size_t size);
+/* A variable. */
+#define ANA_KEEP(keep, what) ana_keep_bytes(keep, &(what), sizeof(what))
+/* Rows that are there already, however many there are on both sides; strip: NULL or as above. */
+void ana_keep_rows(struct ana_keep *keep, void *rows, size_t n, size_t size, ana_keep_strip *strip);
+/* Rows that are made when loading: *rows, for the caller to free, and how many; at most `most`.  NULL for none. */
+void ana_keep_array(struct ana_keep *keep, void **rows, size_t *n, size_t size, size_t most);
+/* A map; one that is loaded must be empty. */
+void ana_keep_map(struct ana_keep *keep, struct ana_map *map, ana_keep_strip *strip);
+/* What each value of a map points to, by the pointer at `offset`: NULL or one thing of `size` bytes. */
+void ana_keep_owned(struct ana_keep *keep, struct ana_map *map, size_t offset, size_t size);
+
+#endif
