@@ -19,6 +19,7 @@
 #define ANA_CAUSES_H
 
 #include "trace/cause/told.h"
+#include "trace/util/keep.h"
 #include <stddef.h>
 
 #define ANA_STEPS_OF_RANK 4096u      /* of a job of few ranks; a power of two */
@@ -89,6 +90,7 @@ struct ana_causes {
     struct ana_path *path;
     struct ana_replay *replay;
     bool out_of_memory; /* something is missing */
+    bool closed;        /* nothing more will be told: ana_causes_keep has filled it in */
 };
 
 /* A step of a rank by its number, the first being 1; NULL: none, or no longer kept. */
@@ -123,5 +125,12 @@ void ana_causes_take(struct ana_causes *causes, const struct ana_told *told, siz
 struct ana_cost ana_causes_cost(const struct ana_causes *causes, uint32_t segment);
 /* All that was charged so far, in ns: equal to causes->waited_ns once all waits are settled. */
 int64_t ana_causes_charged(const struct ana_causes *causes);
+
+struct ana_path_sums;
+/* Keeps what was found, or takes it up into causes that were told nothing: of `segments` segments and `places` places.
+ * When saving, `path` is the whole path, and saves[i] what shadow i saves (ana_replay_saves); loaded causes say just that
+ * from then on, whatever they are asked. */
+void ana_causes_keep(struct ana_keep *keep, struct ana_causes *causes, size_t segments, size_t places,
+                     const struct ana_path_sums *path, const int64_t *saves);
 
 #endif

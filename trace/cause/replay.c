@@ -234,6 +234,8 @@ void ana_replay_until(struct ana_causes *causes, int64_t now_ns)
 int64_t ana_replay_saves(const struct ana_causes *causes, uint32_t shadow, const bool *over)
 {
     int64_t last_ns = INT64_MIN;
+    if (causes->closed)
+        return causes->replay->saves[shadow];
     for (size_t i = 0; i < causes->ranks; i++) {
         const struct ana_replay_rank *rank = &causes->replay->rank[i];
         const struct ana_cause_step *step = ana_step_at(causes, i, rank->done);

@@ -82,7 +82,8 @@ struct ana_replay {
     struct ana_shadow shadow[ANA_SHADOWS];
     uint8_t *segment; /* by number - 1: the shadow that it is in, 0: none; as many as there were at the last choice */
     size_t segments;
-    uint64_t missed; /* edges that came too late, or had no room */
+    int64_t saves[ANA_SHADOWS]; /* of causes that are closed */
+    uint64_t missed;            /* edges that came too late, or had no room */
 };
 
 /* The next edge of a step, `number` being that; NULL: there is no more, or it has been overwritten. */

@@ -125,7 +125,7 @@ void ana_iter_free(struct ana_iter *iter);
 /* Looks up what all events of the signature share, into event->use; after ana_why_use. */
 void ana_iter_use(struct ana_iter *iter, const struct ana_why *why, const struct ana_event *event);
 /* The slow path of ana_iter_event: keeps the end of a call, whose number is mark->next. */
-void ana_iter_keep(struct ana_iter *iter, struct ana_iter_mark *mark, int64_t end_ns);
+void ana_iter_note(struct ana_iter *iter, struct ana_iter_mark *mark, int64_t end_ns);
 /* Keeps the last times of a mark from now on; again: nothing.  For want of memory they are not kept. */
 void ana_iter_watch(struct ana_iter *iter, struct ana_iter_mark *mark);
 /* Keeps a period above the mark's floor in place of the shortest that is kept. */
@@ -168,7 +168,7 @@ static inline void ana_iter_add(struct ana_iter *iter, struct ana_iter_mark *mar
     if (__builtin_expect(mark->count == mark->next, 0)) {
         if (mark->count == 0)
             mark->first_ns = e->begin_ns;
-        ana_iter_keep(iter, mark, e->end_ns);
+        ana_iter_note(iter, mark, e->end_ns);
     }
     if (__builtin_expect(mark->recent != NULL, 0))
         mark->recent[mark->count & (iter->recent_room - 1)] =
@@ -207,5 +207,8 @@ static inline void ana_iter_event(struct ana_iter *iter, struct ana_why *why, co
     if (__builtin_expect((turn != mark->turn || use->size != mark->size) && !mark->is_mixed, 0))
         ana_iter_change(iter, mark, e, turn, before_ns);
 }
+
+/* Keeps all marks, or takes them up, into an empty ana_iter of as many ranks; `why` was taken up before. */
+void ana_iter_keep(struct ana_keep *keep, struct ana_iter *iter, const struct ana_why *why);
 
 #endif

@@ -204,7 +204,7 @@ static bool thin_out(struct ana_iter *iter, struct ana_iter_rank *rank)
     return true;
 }
 
-void ana_iter_keep(struct ana_iter *iter, struct ana_iter_mark *mark, int64_t end_ns)
+void ana_iter_note(struct ana_iter *iter, struct ana_iter_mark *mark, int64_t end_ns)
 {
     struct ana_iter_rank *rank = &iter->rank[mark->index];
     if (mark->count == 0)

@@ -9,17 +9,24 @@
 
 /* ---- one event -------------------------------------------------------------------------------------------------- */
 
+static void take_nccl(struct ana_job *job, const struct ana_event *e)
+{
+    job->any_device = true;
+    job->upper->nccl_call(job, job->gpu, e);
+}
+
 /* Takes an event that is not of the program's own time: nested, on a GPU, a loss, or with times beyond reason. */
 static void take_other(struct ana_job *job, const struct ana_event *e)
 {
     if (e->kind >= TRC_RECORD_LOST)
         ana_regions_item(&job->pass.regions, e);
     if (ana_is_device(e)) {
+        job->any_device = true;
         job->upper->device_event(job, job->gpu, e);
         return;
     }
     if (e->call && trc_opclass_category(e->call->opclass) == TRC_CAT_NCCL)
-        job->upper->nccl_call(job, job->gpu, e);
+        take_nccl(job, e);
     if (e->kind == TRC_RECORD_LOST)
         ana_why_gap(&job->pass.why, e->index, e->thread);
     ana_match_event(job->match, e);
@@ -60,7 +67,7 @@ static inline void take_event(struct ana_job *job, const struct ana_event *e)
         ana_why_region(&job->pass.why, e, ana_regions_call(&job->pass.regions, e));
     follow_event(job, e); /* before the waits in it are found */
     if (e->use->is_nccl)
-        job->upper->nccl_call(job, job->gpu, e);
+        take_nccl(job, e);
     ana_match_event(job->match, e);
     if (e->use->is_remote) /* the counters know partners of this world only */
         ana_tally_pair(&job->pass.tally, e->index, ana_partner(job, e->index, e->comm, e->sig->peer),
@@ -118,7 +125,7 @@ void ana_match_ranks(const struct ana_job *job, struct ana_match *match)
 
 bool ana_analysis_start(struct ana_job *job)
 {
-    job->flushed = false;
+    job->flushed = job->index_asked = job->indexed = job->any_device = false;
     job->clocks = ana_clock_domains(job->clock);
     job->lane = calloc(job->count, sizeof *job->lane);
     job->clip = ana_wait_clip_new();
@@ -141,7 +148,7 @@ bool ana_analysis_start(struct ana_job *job)
     return job->bounds_match && ana_pass_open(job, &job->bounds_pass);
 }
 
-static void stop_bounds_pass(struct ana_job *job)
+void ana_bounds_pass_stop(struct ana_job *job)
 {
     ana_pass_close(&job->bounds_pass);
     ana_match_free(job->bounds_match);
@@ -150,7 +157,7 @@ static void stop_bounds_pass(struct ana_job *job)
 
 void ana_analysis_stop(struct ana_job *job)
 {
-    stop_bounds_pass(job);
+    ana_bounds_pass_stop(job);
     ana_time_range_release(job);
     ana_pass_close(&job->pass);
     ana_match_free(job->match);
@@ -208,7 +215,7 @@ static void advance_bounds(struct ana_job *job)
     if (n)
         return;
     ana_match_flush(job->bounds_match);
-    stop_bounds_pass(job);
+    ana_bounds_pass_stop(job);
     ana_clock_fit(job->clock, INT64_MIN);
     ana_job_refresh_state(job);
     ana_lanes_start(job, job->lane);
@@ -285,6 +292,9 @@ double ana_job_advance(struct ana_job *job, int64_t budget_ns)
     int64_t stop = budget_ns > 0 ? ana_now_ns() + budget_ns : INT64_MAX;
     if (!job->pass.merge)
         return 1;
+    if (!job->index_asked && job->upper->take_up)
+        job->upper->take_up(job);
+    job->index_asked = true;
     do {
         if (job->bounds_pass.merge)
             advance_bounds(job);

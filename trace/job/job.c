@@ -246,6 +246,8 @@ void ana_job_close(struct ana_job *job)
 {
     if (!job)
         return;
+    if (job->flushed && !job->indexed && job->upper->keep)
+        job->upper->keep(job);
     ana_analysis_stop(job);
     job->upper->judgement_free(job->judgement);
     job->upper->horovod_free(job->horovod);

@@ -97,6 +97,9 @@ struct ana_job {
     struct ana_bridges *bridges; /* communicators between worlds; NULL: none */
     struct ana_iter iter;        /* of the pass over all events */
     bool flushed;                /* the match was told that nothing more comes */
+    bool index_asked, indexed;   /* whether there is one; what was found is from it */
+    bool no_index;               /* nobody wants one */
+    bool any_device;             /* there are calls of NCCL's, or something ran on a GPU */
     uint64_t records;            /* in all files */
     struct ana_wait_clip *clip;
     struct ana_wait_span *span; /* room for one instance's */
@@ -256,6 +259,11 @@ bool ana_summary_usage(struct ana_summary *s, const struct ana_why *why, const u
 /* Likewise: why a time of a rank took longer than the others of its segment, which is `number`, + 1; the time ended
  * then.  Nothing, where what was counted in it is not known. */
 struct ana_reason ana_reason_once(const struct ana_why *why, size_t index, int64_t end_ns, uint32_t number);
+struct ana_path_sums;
+/* summary_prices.c: finds the whole path of a pass with causes, to be freed by the caller, and what each shadow (ANA_SHADOWS)
+ * saves.  False: out of memory. */
+bool ana_path_of_pass(const struct ana_job *job, const struct ana_pass *pass, int64_t begin_ns, int64_t end_ns,
+                      struct ana_path_sums *sums, int64_t *saves);
 /* summary_usage.c: adds the networks of the hosts.  False: out of memory. */
 bool ana_summary_networks(const struct ana_job *job, struct ana_summary *s, const struct ana_why *why);
 /* summary_segments.c: writes what a place (number of trace/why, + 1) is called; 0 leaves it empty. */

@@ -20,6 +20,8 @@ void ana_lanes_start(const struct ana_job *job, struct ana_lane *lane);
 
 /* advance.c: tells a match what is known of all ranks. */
 void ana_match_ranks(const struct ana_job *job, struct ana_match *match);
+/* advance.c: ends that pass, wherever it is. */
+void ana_bounds_pass_stop(struct ana_job *job);
 /* advance.c: does what is left of the pass that gives the clocks of several hosts their bounds. */
 void ana_clocks_settle(struct ana_job *job);
 /* advance.c: whether any process may still write. */

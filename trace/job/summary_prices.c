@@ -120,8 +120,8 @@ static int by_savings(const void *a, const void *b)
     return x->path_ns > y->path_ns ? -1 : x->path_ns < y->path_ns;
 }
 
-static bool list_prices(const struct ana_job *job, struct ana_summary *s, const struct ana_pass *pass, const bool *over,
-                        const struct ana_path_sums *sums)
+static bool list_prices(const struct ana_job *job, struct ana_summary *s, const struct ana_pass *pass,
+                        const int64_t *saves, const struct ana_path_sums *sums)
 {
     s->prices = calloc(ANA_SHADOWS, sizeof *s->prices);
     s->price_ranks = calloc(ANA_SHADOWS * (job->count + 1), sizeof *s->price_ranks);
@@ -130,7 +130,7 @@ static bool list_prices(const struct ana_job *job, struct ana_summary *s, const 
     for (uint32_t shadow = 1; shadow < ANA_SHADOWS; shadow++) {
         struct ana_price *price = &s->prices[s->price_count];
         *price = (struct ana_price){.rank = s->price_ranks + shadow * (job->count + 1)};
-        price->saves_ns = ana_replay_saves(pass->why.feed->causes, shadow, over);
+        price->saves_ns = saves[shadow];
         if (!price_of(job, pass, shadow, sums, price))
             continue;
         find_reason(job, s, &pass->why, price);
@@ -158,6 +158,22 @@ static void add_efficiency(struct ana_summary *s, int64_t ideal_ns)
     e->serialisation = e->communication / e->transfer;
 }
 
+bool ana_path_of_pass(const struct ana_job *job, const struct ana_pass *pass, int64_t begin_ns, int64_t end_ns,
+                      struct ana_path_sums *sums, int64_t *saves)
+{
+    struct ana_causes *causes = pass->why.feed->causes;
+    struct ana_path_end *end = find_ends(job);
+    bool *over = calloc(job->count + 1, sizeof *over);
+    bool ok = end && over && ana_path_take(causes, end, begin_ns, end_ns, sums);
+    for (size_t i = 0; ok && i < job->count; i++)
+        over[i] = end[i].over;
+    for (uint32_t shadow = 0; ok && shadow < ANA_SHADOWS; shadow++)
+        saves[shadow] = ana_replay_saves(causes, shadow, over);
+    free(end);
+    free(over);
+    return ok;
+}
+
 bool ana_summary_prices(const struct ana_job *job, struct ana_summary *s, struct ana_pass *pass)
 {
     struct ana_why *why = &pass->why;
@@ -166,19 +182,14 @@ bool ana_summary_prices(const struct ana_job *job, struct ana_summary *s, struct
     if (!whole || !why->feed || why->out_of_memory || why->feed->causes->out_of_memory)
         return true; /* it is not known */
     struct ana_path_sums sums = {0};
-    struct ana_path_end *end = find_ends(job);
-    bool *over = calloc(job->count + 1, sizeof *over);
-    bool ok = end && over && ana_path_take(why->feed->causes, end, s->begin_ns, s->end_ns, &sums);
-    for (size_t i = 0; ok && i < job->count; i++)
-        over[i] = end[i].over;
+    int64_t saves[ANA_SHADOWS];
+    bool ok = ana_path_of_pass(job, pass, s->begin_ns, s->end_ns, &sums, saves);
     if (ok && sums.begin_ns != INT64_MAX) {
         s->path_ns = ana_path_length(&sums);
         s->path_unknown_ns = sums.unknown_ns;
-        ok = list_prices(job, s, pass, over, &sums);
-        add_efficiency(s, ana_replay_saves(why->feed->causes, ANA_SHADOW_IDEAL, over));
+        ok = list_prices(job, s, pass, saves, &sums);
+        add_efficiency(s, saves[ANA_SHADOW_IDEAL]);
     }
     ana_path_sums_free(&sums);
-    free(end);
-    free(over);
     return ok;
 }

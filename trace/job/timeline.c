@@ -1,4 +1,5 @@
 #include "trace/job/timeline.h"
+#include "trace/util/keep.h"
 #include "trace/util/times.h"
 #include <math.h>
 #include <stdlib.h>
@@ -203,4 +204,23 @@ void ana_lane_add(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, struc
         add_bucket(sum, &lane->level[l][first >> l], 1);
         first += (size_t)1 << l;
     }
+}
+
+void ana_lane_keep(struct ana_keep *keep, struct ana_lane *lane)
+{
+    uint64_t used = lane->used;
+    int64_t finest_ns = lane->width_ns;
+    ANA_KEEP(keep, lane->origin_ns);
+    ANA_KEEP(keep, lane->width_ns);
+    ANA_KEEP(keep, used);
+    bool sane =
+        lane->width_ns >= finest_ns && lane->width_ns <= (INT64_MAX >> 2) / (int64_t)lane->max && used <= lane->max;
+    if (!ana_keep_holds(keep, sane && llabs(lane->origin_ns) <= INT64_MAX >> 2) || !used)
+        return;
+    if (keep->loads && !make_room(lane)) {
+        keep->failed = true;
+        return;
+    }
+    lane->used = (size_t)used;
+    ana_keep_rows(keep, lane->level[0], lane->used, sizeof *lane->level[0], NULL);
 }

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct ana_keep;
+
 #define ANA_LANE_LEVELS 16
 
 struct ana_bucket {
@@ -60,5 +62,8 @@ static inline struct ana_bucket *ana_lane_hot(struct ana_lane *lane, int64_t beg
 
 /* Adds what lies in [begin_ns, end_ns) to *sum: whole buckets exactly; of a bucket that an end cuts, its share. */
 void ana_lane_add(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, struct ana_lane_sum *sum);
+
+/* Keeps a lane, or takes one up into what ana_lane_init has made. */
+void ana_lane_keep(struct ana_keep *keep, struct ana_lane *lane);
 
 #endif

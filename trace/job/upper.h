@@ -28,6 +28,10 @@ struct ana_upper {
     void (*judgement_free)(struct ana_judgement *judgement);
     /* Called after the processes were brought up to date; may set the state of the job. */
     void (*refreshed)(struct ana_job *job);
+    /* trace/index: may take up what was kept of a job whose events were not read yet; before they are.  NULL: nobody does. */
+    void (*take_up)(struct ana_job *job);
+    /* trace/index: may keep what was found in all events, before the job is closed.  NULL: nobody does. */
+    void (*keep)(struct ana_job *job);
     /* Called after each summary of the whole run and all ranks. */
     void (*summarized)(struct ana_job *job, const struct ana_summary *summary);
 };

@@ -15,7 +15,7 @@ bool ana_job_set_window(struct ana_job *job, int64_t begin_ns, int64_t end_ns)
     if (job->window.begin_ns == begin_ns && job->window.end_ns == end_ns)
         return true;
     job->window = (struct ana_span){begin_ns, end_ns};
-    if (!job->pass.merge || ana_merge_position(job->pass.merge) == INT64_MIN)
+    if (!job->pass.merge || (ana_merge_position(job->pass.merge) == INT64_MIN && !job->indexed))
         return true;
     return ana_analysis_again(job);
 }

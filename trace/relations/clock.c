@@ -389,3 +389,31 @@ double ana_clock_worst_error_ns(const struct ana_clock *clock)
     }
     return clock->domains > 1 ? worst + second : clock->files > 1 ? 2 * worst : 0;
 }
+
+/* What a fit says of a domain. */
+struct fit {
+    int64_t mono_ns, job_ns;
+    double rate, error_ns;
+    uint64_t fitted;
+};
+
+void ana_clock_keep(struct ana_keep *keep, struct ana_clock *clock)
+{
+    uint64_t domains = clock->domains;
+    ANA_KEEP(keep, domains);
+    if (!ana_keep_holds(keep, domains == clock->domains))
+        return;
+    for (size_t i = 0; i < clock->domains && !keep->failed; i++) {
+        struct domain *d = &clock->domain[i];
+        struct fit fit = {d->mono_ns, d->job_ns, d->rate, d->error_ns, d->fitted};
+        ANA_KEEP(keep, fit);
+        double far = fabs((double)fit.mono_ns) + fabs((double)fit.job_ns);
+        if (!ana_keep_holds(keep, far <= 4 * ANA_CLOCK_FAR && fabs(fit.rate) <= 1))
+            return;
+        d->mono_ns = fit.mono_ns;
+        d->job_ns = fit.job_ns;
+        d->rate = fit.rate;
+        d->error_ns = fit.error_ns;
+        d->fitted = fit.fitted;
+    }
+}

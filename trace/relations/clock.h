@@ -24,6 +24,7 @@
 #define ANA_CLOCK_H
 
 #include "trace/relations/relations.h"
+#include "trace/util/keep.h"
 
 #define ANA_CLOCK_NTP_NS 10e6 /* uncertainty of realtime clocks of different hosts */
 #define ANA_CLOCK_NAMESPACE_NS                                                                                         \
@@ -120,5 +121,8 @@ size_t ana_clock_domain_of(const struct ana_clock *clock, size_t index);
 double ana_clock_error_ns(const struct ana_clock *clock, size_t a, size_t b);
 /* The largest such uncertainty of any two ranks; NAN without files. */
 double ana_clock_worst_error_ns(const struct ana_clock *clock);
+
+/* Keeps how the domains were fitted, or takes that up: of the same files, added in the same order. */
+void ana_clock_keep(struct ana_keep *keep, struct ana_clock *clock);
 
 #endif

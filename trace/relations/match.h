@@ -22,6 +22,7 @@
 
 #include "trace/relations/bridge.h"
 #include "trace/relations/relations.h"
+#include "trace/util/keep.h"
 
 #define ANA_MATCH_KEPT      65536u     /* ends kept of one channel and direction */
 #define ANA_MATCH_ENDS      (1u << 20) /* ends kept in all */
@@ -96,5 +97,9 @@ bool ana_match_open_instance(struct ana_match *match, size_t i, struct ana_insta
 /* How many members have not come to open collective i; the first `max` of them are written to `out` as rank indices
  * (SIZE_MAX: has no file). */
 size_t ana_match_missing(struct ana_match *match, size_t i, size_t *out, size_t max);
+
+/* Keeps the counts and which collectives are open, without who came to them; or takes that up, into a match that knows
+ * its ranks and has seen no event.  After ana_match_flush only. */
+void ana_match_keep(struct ana_keep *keep, struct ana_match *match);
 
 #endif

@@ -119,7 +119,7 @@ static struct ana_open_instance describe_instance(const struct ana_match *match,
                                       .expected = members(event->comm)};
 }
 
-static struct ana_open_instance *begin_instance(struct ana_match *match, const struct ana_open_instance *like)
+struct ana_open_instance *ana_coll_open(struct ana_match *match, const struct ana_open_instance *like)
 {
     while (match->oldest && (match->instances.count >= ANA_MATCH_INSTANCES || match->kept_arrivals > ANA_MATCH_ENDS))
         give_up_oldest(match);
@@ -185,7 +185,7 @@ void ana_coll_arrive(struct ana_match *match, const struct ana_event *event, uin
         open = *found;
     } else {
         struct ana_open_instance fresh = describe_instance(match, event, identity);
-        open = begin_instance(match, &fresh);
+        open = ana_coll_open(match, &fresh);
     }
     if (!open || !append_arrival(match, open, arrival)) {
         if (open)

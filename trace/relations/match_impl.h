@@ -230,6 +230,8 @@ void ana_p2p_gap(struct ana_match *match, uint32_t index);
 void ana_p2p_flush(struct ana_match *match);
 
 /* match_coll.c */
+/* Adds a collective that nobody has come to yet; NULL: out of memory. */
+struct ana_open_instance *ana_coll_open(struct ana_match *match, const struct ana_open_instance *like);
 /* Adds an event to its collective, and reports the collective when all members have come. */
 void ana_coll_arrive(struct ana_match *match, const struct ana_event *event, uint64_t identity);
 /* Frees the open collectives. */

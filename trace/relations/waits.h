@@ -34,6 +34,7 @@ enum ana_wait_kind {
     ANA_LATE_IN_EPOCH,
     ANA_LATE_ON_DEVICE
 };
+#define ANA_WAIT_KINDS (ANA_LATE_ON_DEVICE + 1)
 struct ana_wait_span {
     enum ana_wait_kind kind;
     size_t waiter, culprit;          /* rank indices */

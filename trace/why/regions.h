@@ -11,6 +11,7 @@
 #include "trace/reader/reader.h"
 #include "trace/relations/relations.h"
 #include "trace/util/hash_map.h"
+#include "trace/util/keep.h"
 
 /* A region of one rank. */
 struct ana_region {
@@ -58,5 +59,8 @@ const char *ana_regions_name(const struct ana_regions *regions, uint32_t number)
 /* Writes into `out` (freed by the caller with ana_map_free) the sums as if all that is open ended at `until_ns`.  False:
  * out of memory. */
 bool ana_regions_sum(const struct ana_regions *regions, int64_t until_ns, struct ana_map *out);
+
+/* Keeps the sums as if all that is open ended at `until_ns`, or takes such sums up, into empty ones. */
+void ana_regions_keep(struct ana_keep *keep, struct ana_regions *regions, int64_t until_ns);
 
 #endif

@@ -1,5 +1,6 @@
 #include "trace/reader/usage.h"
 #include "trace/relations/clock.h"
+#include "trace/util/keep.h"
 #include "trace/why/why.h"
 
 #include <stdlib.h>
@@ -300,4 +301,15 @@ void ana_usage_settle(struct ana_why *why, const struct ana_event *e, uint32_t n
     ana_usage_touch(why, e->index, e->thread, number);
     int64_t from_ns = last_ns > thread->end_ns ? last_ns : thread->end_ns;
     ana_segment_at(why, number)->before_ns -= (int64_t)((double)(e->begin_ns - from_ns) * gap.part);
+}
+
+void ana_usage_keep(struct ana_keep *keep, struct ana_why *why, size_t index)
+{
+    struct ana_usage_rank none = {0}, *rank = why->rank[index].usage ? why->rank[index].usage : &none;
+    uint8_t has_node = rank->has_node;
+    ANA_KEEP(keep, has_node);
+    rank->has_node = has_node;
+    if (has_node)
+        ANA_KEEP(keep, rank->node);
+    ana_keep_rows(keep, rank->once, ANA_USAGE_ONCES, sizeof *rank->once, NULL);
 }

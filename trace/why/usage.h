@@ -56,6 +56,10 @@ const struct ana_usage_once *ana_why_once(const struct ana_why *why, size_t inde
 /* What was counted for the node of a rank so far, by enum trc_usage_field; NULL: nothing. */
 const double *ana_why_node_usage(const struct ana_why *why, size_t index);
 
+struct ana_keep;
+/* Keeps what was counted for a rank, or takes that up. */
+void ana_usage_keep(struct ana_keep *keep, struct ana_why *why, size_t index);
+
 /* The slow paths of ana_why_event. */
 /* Notes that a segment (its number + 1) of the thread takes time in the span that is under way; before it is added. */
 void ana_usage_touch(struct ana_why *why, size_t index, uint32_t thread, uint32_t segment);

@@ -230,4 +230,10 @@ static inline __attribute__((always_inline)) void ana_why_event(struct ana_why *
     ana_why_left(thread, e->end_ns, use->place);
 }
 
+struct ana_path_sums;
+/* Keeps all that the summaries read, or takes it up, into sums that are fed with causes and were told nothing; `calls` is how
+ * many calls the job has.  When saving, `path` and `saves` are as for ana_causes_keep. */
+void ana_why_keep(struct ana_keep *keep, struct ana_why *why, size_t calls, const struct ana_path_sums *path,
+                  const int64_t *saves);
+
 #endif

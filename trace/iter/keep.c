@@ -1,0 +1,88 @@
+/* Marks, kept beside the trace. */
+#include "trace/iter/iter.h"
+#include <stdlib.h>
+
+static void strip(struct ana_iter_mark *mark)
+{
+    mark->entry = NULL;
+    mark->recent = NULL;
+    mark->room = 0;
+}
+
+static void strip_mark(void *row)
+{
+    strip(row);
+}
+
+static void strip_kind(void *row)
+{
+    strip(&((struct ana_iter_kind *)row)->mark);
+}
+
+/* Whether what is said of a mark can be so. */
+static bool is_sane(const struct ana_iter *iter, const struct ana_why *why, const struct ana_iter_mark *mark)
+{
+    return mark->index < iter->ranks && mark->place && mark->place <= why->places.count && mark->stride &&
+           mark->entries <= ANA_ITER_ENTRIES && mark->entries <= mark->count && ana_keep_is_bool(&mark->is_mixed) &&
+           ana_keep_is_bool(&mark->is_io) && ana_keep_is_bool(&mark->row[ANA_ITER_TURN].is_mixed) &&
+           ana_keep_is_bool(&mark->row[ANA_ITER_SIZE].is_mixed) && (mark->entries == 0) == (mark->count == 0) &&
+           (mark->entries == 0 || (mark->entries - 1) * (uint64_t)mark->stride < mark->count);
+}
+
+/* The ways from mark to mark: each leads to one that was made before, so they end. */
+static bool are_linked(const struct ana_iter *iter)
+{
+    for (uint32_t i = 0; i < iter->marks.count; i++) {
+        const struct ana_iter_mark *mark = ana_iter_mark_at(iter, i + 1);
+        uint32_t kind = mark->kind & ~ANA_ITER_KIND;
+        if (mark->before > i || kind > iter->kinds.count || (kind == 0) != (mark->kind == 0))
+            return false;
+    }
+    for (uint32_t i = 0; i < iter->kinds.count; i++) {
+        const struct ana_iter_kind *kind = ana_iter_kind_at(iter, i + 1);
+        uint32_t before = kind->mark.before & ~ANA_ITER_KIND;
+        if (before > i || (before == 0) != (kind->mark.before == 0) || kind->sort >= ANA_ITER_SORTS)
+            return false;
+    }
+    for (size_t i = 0; i < iter->ranks; i++)
+        if (iter->rank[i].marks > iter->marks.count)
+            return false;
+    return true;
+}
+
+static bool are_spikes_known(const struct ana_iter *iter, const struct ana_why *why)
+{
+    for (size_t i = 0; i < iter->ranks; i++)
+        for (size_t k = 0; k < ANA_ITER_SPIKES; k++)
+            if (iter->rank[i].spike[k].segment > why->segments.count)
+                return false;
+    return true;
+}
+
+static void keep_entries(struct ana_keep *keep, struct ana_iter_mark *mark)
+{
+    if (keep->loads && mark->entries && !(mark->entry = calloc(mark->entries, sizeof *mark->entry)))
+        keep->failed = true;
+    mark->room = keep->loads ? mark->entries : mark->room;
+    if (!keep->failed)
+        ana_keep_rows(keep, mark->entry, mark->entries, sizeof *mark->entry, NULL);
+}
+
+void ana_iter_keep(struct ana_keep *keep, struct ana_iter *iter, const struct ana_why *why)
+{
+    ana_keep_rows(keep, iter->rank, iter->ranks, sizeof *iter->rank, NULL);
+    ana_keep_map(keep, &iter->marks, strip_mark);
+    ana_keep_map(keep, &iter->kinds, strip_kind);
+    if (!ana_keep_holds(keep, are_linked(iter) && are_spikes_known(iter, why)))
+        return;
+    for (uint32_t i = 0; i < iter->marks.count && !keep->failed; i++) {
+        struct ana_iter_mark *mark = ana_iter_mark_at(iter, i + 1);
+        if (ana_keep_holds(keep, is_sane(iter, why, mark)))
+            keep_entries(keep, mark);
+    }
+    for (uint32_t i = 0; i < iter->kinds.count && !keep->failed; i++) {
+        struct ana_iter_mark *mark = &ana_iter_kind_at(iter, i + 1)->mark;
+        if (ana_keep_holds(keep, is_sane(iter, why, mark)))
+            keep_entries(keep, mark);
+    }
+}

@@ -1,0 +1,60 @@
+/* What is kept beside the trace of segments, usage and regions. */
+#include "trace/why/regions.h"
+#include "trace/why/tell.h"
+
+static void strip_segment(void *row)
+{
+    struct ana_segment *segment = row;
+    segment->bucket = NULL;
+    segment->usage = NULL;
+}
+
+/* Whether what segments and places say of each other can be so. */
+static bool is_sane(const struct ana_why *why, size_t calls)
+{
+    for (size_t i = 0; i < why->places.count; i++) {
+        const struct ana_why_place *place = ana_map_value(&why->places, i);
+        if (place->index >= why->ranks || place->call >= calls || !ana_keep_is_bool(&place->ends))
+            return false;
+    }
+    for (size_t i = 0; i < why->segments.count; i++) {
+        const struct ana_segment *s = ana_map_value(&why->segments, i);
+        if (s->index >= why->ranks || s->from > why->places.count || s->to > why->places.count || !s->count ||
+            !s->stretch || s->stretch > why->stretches.count)
+            return false;
+    }
+    return true;
+}
+
+void ana_why_keep(struct ana_keep *keep, struct ana_why *why, size_t calls, const struct ana_path_sums *path,
+                  const int64_t *saves)
+{
+    ana_keep_map(keep, &why->places, NULL);
+    ana_keep_map(keep, &why->stretches, NULL);
+    ana_keep_map(keep, &why->segments, strip_segment);
+    if (!ana_keep_holds(keep, is_sane(why, calls)))
+        return;
+    ana_keep_owned(keep, &why->segments, offsetof(struct ana_segment, bucket), TRC_BUCKETS * sizeof(uint32_t));
+    ana_keep_owned(keep, &why->segments, offsetof(struct ana_segment, usage), sizeof(struct ana_segment_usage));
+    for (size_t i = 0; i < why->ranks && !keep->failed; i++)
+        ana_usage_keep(keep, why, i);
+    ana_causes_keep(keep, why->feed->causes, why->segments.count, why->places.count, path, saves);
+}
+
+void ana_regions_keep(struct ana_keep *keep, struct ana_regions *regions, int64_t until_ns)
+{
+    struct ana_map sums;
+    ana_keep_map(keep, &regions->names, NULL);
+    for (size_t i = 0; i < regions->names.count && !keep->failed; i++)
+        ana_keep_holds(keep, !((struct ana_region_name *)ana_map_value(&regions->names, i))->text[ANA_REGION_NAME - 1]);
+    if (keep->loads) {
+        ana_keep_map(keep, &regions->sums, NULL);
+    } else {
+        keep->failed |= !ana_regions_sum(regions, until_ns, &sums);
+        ana_keep_map(keep, &sums, NULL);
+        ana_map_free(&sums);
+    }
+    for (size_t i = 0; i < regions->sums.count && keep->loads && !keep->failed; i++)
+        ana_keep_holds(keep, ((struct ana_region *)ana_map_value(&regions->sums, i))->index < regions->ranks);
+    ANA_KEEP(keep, regions->unmatched);
+}
