@@ -1,8 +1,11 @@
 #include "trace/session/session.h"
 #include "trace/gpu/device_impl.h"
 #include "trace/horovod/horovod_impl.h"
+#include "trace/index/index.h"
 #include "trace/verdict/verdict_impl.h"
 #include <sched.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* How many processors this process may run on. */
 static unsigned processors(void)
@@ -30,9 +33,15 @@ enum trc_status ana_job_open_watched(const char *const *folders, size_t n, ana_o
         .horovod_free = ana_hvd_free,
         .judgement_new = ana_judgement_new,
         .judgement_free = ana_judgement_free,
+        .take_up = ana_index_take,
+        .keep = ana_index_keep,
         .refreshed = ana_verdict_refreshed,
         .summarized = ana_verdict_summarized,
     };
     struct ana_opener opener = {opening, user, processors()};
-    return ana_job_open_with(&upper, &opener, folders, n, out, error, error_size);
+    const char *index = getenv("HPCTOP_INDEX");
+    enum trc_status status = ana_job_open_with(&upper, &opener, folders, n, out, error, error_size);
+    if (status == TRC_OK && index && strcmp(index, "no") == 0)
+        ana_job_set_index(*out, false);
+    return status;
 }

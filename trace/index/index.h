@@ -1,0 +1,29 @@
+/* The index: what the pass over all events of a job has found, kept in a file, so that it need not be read again.
+ *
+ * It lies in index/ in the folder of the trace or, where nobody may write there, in the user's cache folder.  It is of one
+ * program and of the files that it was made of: one that was made by another build of hpctop, or of files that differ, is not
+ * looked at.  Nothing depends on it: what cannot be taken up is found again.
+ *
+ * There is none of a job that runs, nor where something ran on GPUs (what trace/gpu knows is not kept), nor of windows. */
+#ifndef ANA_INDEX_H
+#define ANA_INDEX_H
+
+#include "trace/job/job.h"
+
+#define ANA_INDEX_RECORDS 2000000u   /* of a job with fewer none is written unasked: that is read in no time */
+#define ANA_INDEX_LEAST   (4u << 20) /* bytes that an index may have, whatever the size of the trace, */
+#define ANA_INDEX_SHARE   50u        /* or a part of that: 2 % */
+
+/* Sets whether an index is written and taken up, which is so at first. */
+void ana_job_set_index(struct ana_job *job, bool wanted);
+
+/* For the table of trace/job (upper.h).  Takes up the index of a job whose events have not been read, if there is one. */
+void ana_index_take(struct ana_job *job);
+/* Likewise: writes the index of a large job, if it can have one. */
+void ana_index_keep(struct ana_job *job);
+
+/* Writes the index of a job that has been read to its end; `always`: of a small one, too.  Where there is one already,
+ * nothing is done.  True: it is there, and its path is in `said`; false: why it is not. */
+bool ana_index_write(struct ana_job *job, bool always, char *said, size_t size);
+
+#endif

@@ -1,0 +1,198 @@
+#include "trace/index/keep.h"
+#include "trace/job/pass.h"
+#include "trace/cause/path.h"
+#include "trace/cause/replay.h"
+#include "trace/util/hash.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what is told by numbers ------------------------------------------------------------------------------------ */
+
+/* Calls have the same numbers, since the same files were read in the same order; the index is told wrong where not. */
+static void keep_calls(struct ana_job_keep *k)
+{
+    uint64_t calls = k->job->calls;
+    ANA_KEEP(k->keep, calls);
+    if (!ana_keep_holds(k->keep, calls == k->job->calls))
+        return;
+    for (size_t i = 0; i < k->job->calls && !k->keep->failed; i++) {
+        uint64_t name = ana_hash_text(k->job->call[i].name), own = name;
+        ANA_KEEP(k->keep, name);
+        ana_keep_holds(k->keep, name == own);
+    }
+}
+
+static void number_comms(struct ana_job_keep *k)
+{
+    const struct trc_comm *comm;
+    for (size_t i = 0; i < k->job->count; i++)
+        for (size_t n = 0; (comm = trc_comm_at(k->job->process[i].rank.file, n, &(uint64_t){0})); n++) {
+            uint64_t *number = ana_map_add(&k->comms, (uintptr_t)comm, 0, 0);
+            k->keep->failed |= !number;
+            if (number)
+                *number = (uint64_t)i << 32 | n;
+        }
+}
+
+void ana_comm_keep(struct ana_job_keep *k, const struct trc_comm **comm)
+{
+    const uint64_t *known = k->keep->loads ? NULL : ana_map_find(&k->comms, (uintptr_t)*comm, 0, 0);
+    uint64_t number = known ? *known : UINT64_MAX;
+    ANA_KEEP(k->keep, number);
+    if (!k->keep->loads)
+        return;
+    bool is_rank = number >> 32 < k->job->count;
+    *comm = is_rank ? trc_comm_at(k->job->process[number >> 32].rank.file, (uint32_t)number, &(uint64_t){0}) : NULL;
+    ana_keep_holds(k->keep, *comm != NULL);
+}
+
+/* ---- sums ------------------------------------------------------------------------------------------------------- */
+
+static void strip_pair(void *row)
+{
+    ((struct ana_pair_sum *)row)->latency = NULL;
+}
+
+static void strip_collective(void *row)
+{
+    ((struct ana_collective_sum *)row)->comm = NULL;
+}
+
+/* What a key of a map is made of: the most that each of its integers may be; UINT64_MAX: anything. */
+struct bounds {
+    const struct ana_map *map;
+    uint64_t a, b, c;
+};
+
+static bool are_within(const struct bounds *bounds)
+{
+    for (size_t i = 0; i < bounds->map->count; i++) {
+        const uint64_t *key = ana_map_key(bounds->map, i);
+        if (key[0] > bounds->a || key[1] > bounds->b || key[2] > bounds->c)
+            return false;
+    }
+    return true;
+}
+
+static bool is_tally_sane(const struct ana_tally *t, size_t ranks, size_t calls)
+{
+    const struct bounds all[] = {
+        {&t->calls, calls - 1, ANA_TALLY_SIZES - 1, 0},
+        {&t->threads, ranks - 1, UINT64_MAX, UINT64_MAX},
+        {&t->sites, ranks - 1, calls - 1, UINT64_MAX},
+        {&t->pairs, ranks - 1, ranks - 1, 0},
+        {&t->collectives, UINT64_MAX, calls - 1, 0},
+        {&t->last, UINT64_MAX, calls - 1, ranks - 1},
+        {&t->last_of_call, calls - 1, ranks - 1, 0},
+        {&t->instances, calls - 1, UINT64_MAX, UINT64_MAX},
+        {&t->waits, (uint64_t)ANA_WAIT_KINDS << 32, ranks - 1, ranks - 1},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (!are_within(&all[i]))
+            return false;
+    for (size_t i = 0; i < t->waits.count; i++)
+        if (ana_wait_key_call(ana_map_key(&t->waits, i)[0]) >= calls)
+            return false;
+    return true;
+}
+
+static void keep_tally(struct ana_job_keep *k)
+{
+    struct ana_tally *t = &k->job->pass.tally;
+    ana_keep_rows(k->keep, t->rank, t->ranks, sizeof *t->rank, NULL);
+    struct ana_map *plain[] = {&t->calls, &t->threads, &t->sites, &t->last, &t->last_of_call, &t->instances, &t->waits};
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        ana_keep_map(k->keep, plain[i], NULL);
+    ana_keep_map(k->keep, &t->pairs, strip_pair);
+    ana_keep_owned(k->keep, &t->pairs, offsetof(struct ana_pair_sum, latency), sizeof(struct ana_times_small));
+    ana_keep_map(k->keep, &t->collectives, strip_collective);
+    if (!ana_keep_holds(k->keep, is_tally_sane(t, k->job->count, k->job->calls)))
+        return;
+    for (size_t i = 0; i < t->collectives.count && !k->keep->failed; i++)
+        ana_comm_keep(k, &((struct ana_collective_sum *)ana_map_value(&t->collectives, i))->comm);
+    for (uint32_t i = 0; i < ANA_TALLY_SIZES && !k->keep->failed; i++) {
+        uint8_t has = t->size[i] != NULL;
+        ANA_KEEP(k->keep, has);
+        if (has && k->keep->loads && !k->keep->failed)
+            k->keep->failed |= !ana_tally_size_make(t, i);
+        if (has && !k->keep->failed)
+            ana_keep_rows(k->keep, t->size[i], 1, sizeof *t->size[i], NULL);
+    }
+    ana_keep_rows(k->keep, &t->other_latency, 1, sizeof t->other_latency, NULL);
+    ANA_KEEP(k->keep, t->clock_violations);
+}
+
+/* ---- files of MPI-IO -------------------------------------------------------------------------------------------- */
+
+static void strip_access(void *row)
+{
+    ((struct ana_access_sum *)row)->name = NULL;
+}
+
+/* The name of a file that a rank has opened, by its hash; NULL: there is none. */
+static const char *name_of(const struct trc_file *file, uint64_t hash)
+{
+    const struct trc_comm *comm;
+    for (size_t n = 0; (comm = trc_comm_at(file, n, &(uint64_t){0})); n++)
+        if (comm->object && comm->object->is_file && comm->object->name && ana_hash_text(comm->object->name) == hash)
+            return comm->object->name;
+    return NULL;
+}
+
+static void keep_accesses(struct ana_job_keep *k)
+{
+    struct ana_map *of = &k->job->pass.accesses.of;
+    ana_keep_map(k->keep, of, strip_access);
+    for (size_t i = 0; i < of->count && k->keep->loads && !k->keep->failed; i++) {
+        struct ana_access_sum *sum = ana_map_value(of, i);
+        const uint64_t *key = ana_map_key(of, i);
+        if (ana_keep_holds(k->keep, sum->index < k->job->count && sum->index == key[1]) && key[0])
+            ana_keep_holds(k->keep, (sum->name = name_of(k->job->process[sum->index].rank.file, key[0])) != NULL);
+    }
+}
+
+/* ---- the whole -------------------------------------------------------------------------------------------------- */
+
+static void keep_why(struct ana_job_keep *k)
+{
+    struct ana_job *job = k->job;
+    struct ana_path_sums path = {0};
+    int64_t saves[ANA_SHADOWS] = {0};
+    if (!k->keep->loads && !ana_path_of_pass(job, &job->pass, job->begin_ns, job->end_ns, &path, saves))
+        k->keep->failed = true;
+    ana_why_keep(k->keep, &job->pass.why, job->calls, &path, saves);
+    ana_path_sums_free(&path);
+    int64_t until_ns = ana_earlier(ana_merge_position(job->pass.merge), job->end_ns);
+    ana_regions_keep(k->keep, &job->pass.regions, until_ns);
+    for (size_t i = 0; i < job->pass.why.segments.count && !k->keep->failed; i++)
+        ana_keep_holds(k->keep,
+                       ana_segment_at(&job->pass.why, (uint32_t)i + 1)->region <= job->pass.regions.names.count);
+    ana_iter_keep(k->keep, &job->iter, &job->pass.why);
+}
+
+void ana_job_keep(struct ana_keep *keep, struct ana_job *job, size_t newest)
+{
+    struct ana_job_keep k = {.keep = keep, .job = job, .newest = newest};
+    ana_map_init(&k.comms, sizeof(uint64_t));
+    if (!keep->loads)
+        number_comms(&k);
+    keep_calls(&k);
+    ana_clock_keep(keep, job->clock);
+    if (keep->loads && !keep->failed) {
+        ana_job_refresh_state(job);
+        ana_lanes_start(job, job->lane);
+    }
+    if (!keep->failed)
+        keep_tally(&k);
+    if (!keep->failed)
+        keep_why(&k);
+    if (!keep->failed)
+        ana_store_keep(&k);
+    for (size_t i = 0; i < job->count && !keep->failed; i++)
+        ana_lane_keep(keep, &job->lane[i]);
+    if (!keep->failed)
+        keep_accesses(&k);
+    if (!keep->failed)
+        ana_match_keep(keep, job->match);
+    ana_map_free(&k.comms);
+}

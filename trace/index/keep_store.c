@@ -1,0 +1,135 @@
+/* The latest relations, kept beside the trace: the newest of them, oldest first. */
+#include "trace/index/keep.h"
+#include <stdlib.h>
+
+/* How many there are, and how many of the newest are saved: their number, and that of the first of them so far. */
+static size_t count_newest(struct ana_job_keep *k, uint64_t so_far, size_t room)
+{
+    uint64_t n = ana_store_count(so_far, room);
+    if (!k->keep->loads && n > k->newest)
+        n = k->newest;
+    ANA_KEEP(k->keep, n);
+    return ana_keep_holds(k->keep, n <= room) ? (size_t)n : 0;
+}
+
+/* Rows of a ring, from number `first` on: in two parts, which are the same ones when they are loaded to another place. */
+static void keep_ring(struct ana_job_keep *k, void *ring, uint64_t first, size_t n, size_t room, size_t size)
+{
+    uint64_t part = room - first % room < n ? room - first % room : n;
+    ANA_KEEP(k->keep, part);
+    uint64_t at = first % room, behind = (first + part) % room;
+    if (!ana_keep_holds(k->keep, part <= n && at + part <= room && (part == n || behind + n - part <= room)))
+        return;
+    ana_keep_rows(k->keep, (char *)ring + at * size, (size_t)part, size, NULL);
+    ana_keep_rows(k->keep, (char *)ring + behind * size, n - (size_t)part, size, NULL);
+}
+
+static bool is_message_sane(const struct ana_job *job, const struct ana_kept_message *m,
+                            const struct ana_kept_places *p)
+{
+    size_t places = job->pass.why.places.count;
+    return m->source < job->count && m->destination < job->count && p->comm <= job->store.comms.count &&
+           p->send <= places && p->receive <= places;
+}
+
+static bool is_wait_sane(const struct ana_job *job, const struct ana_kept_wait *w, uint64_t number)
+{
+    return (unsigned)w->kind < ANA_WAIT_KINDS && w->waiter < job->count && w->culprit < job->count &&
+           w->call < job->calls && w->comm <= job->store.comms.count && w->place <= job->pass.why.places.count &&
+           w->segment <= job->pass.why.segments.count && w->before < number;
+}
+
+static void keep_messages(struct ana_job_keep *k)
+{
+    struct ana_store *store = &k->job->store;
+    size_t n = count_newest(k, store->messages, ANA_STORE_MESSAGES);
+    uint64_t first = k->keep->loads ? 0 : store->messages - n;
+    keep_ring(k, store->message, first, n, ANA_STORE_MESSAGES, sizeof *store->message);
+    keep_ring(k, store->places, first, n, ANA_STORE_MESSAGES, sizeof *store->places);
+    for (size_t i = 0; i < n && k->keep->loads && !k->keep->failed; i++)
+        ana_keep_holds(k->keep, is_message_sane(k->job, &store->message[i], &store->places[i]));
+    if (k->keep->loads)
+        store->messages = n;
+}
+
+/* Waits have numbers, by which one leads to the one before: so they keep them. */
+static void keep_waits(struct ana_job_keep *k)
+{
+    struct ana_store *store = &k->job->store;
+    size_t n = count_newest(k, store->waits, ANA_STORE_WAITS);
+    uint64_t first = store->waits - n;
+    int64_t since_ns = store->waits_since_ns;
+    for (uint64_t i = n; !k->keep->loads && i < ana_store_count(store->waits, ANA_STORE_WAITS); i++) {
+        int64_t end_ns = ana_store_wait_at(store, (size_t)i)->end_ns; /* what is left out */
+        since_ns = end_ns > since_ns ? end_ns : since_ns;
+    }
+    ANA_KEEP(k->keep, since_ns);
+    ANA_KEEP(k->keep, first);
+    if (!ana_keep_holds(k->keep, first < UINT64_MAX / 2))
+        return;
+    keep_ring(k, store->wait, first, n, ANA_STORE_WAITS, sizeof *store->wait);
+    ana_keep_rows(k->keep, store->last_wait, k->job->count, sizeof *store->last_wait, NULL);
+    if (!k->keep->loads || k->keep->failed)
+        return;
+    store->waits = first + n;
+    store->waits_since_ns = since_ns;
+    for (size_t i = 0; i < n; i++)
+        ana_keep_holds(k->keep, is_wait_sane(k->job, &store->wait[(first + i) % ANA_STORE_WAITS], first + i + 1));
+    for (size_t i = 0; i < k->job->count; i++)
+        ana_keep_holds(k->keep, store->last_wait[i] <= store->waits);
+}
+
+static void keep_instances(struct ana_job_keep *k)
+{
+    struct ana_store *store = &k->job->store;
+    uint64_t n = 0;
+    for (size_t i = 0; i < ANA_STORE_INSTANCES && !k->keep->loads; i++)
+        n += store->instance[i].arrivals != 0;
+    ANA_KEEP(k->keep, n);
+    ANA_KEEP(k->keep, store->instances);
+    struct slot {
+        uint64_t place;
+        struct ana_kept_instance is;
+    } *slot = ana_keep_holds(k->keep, n <= ANA_STORE_INSTANCES) ? calloc((size_t)n + 1, sizeof *slot) : NULL;
+    if (!slot) {
+        k->keep->failed = true;
+        return;
+    }
+    size_t at = 0;
+    for (size_t i = 0; i < ANA_STORE_INSTANCES && !k->keep->loads; i++)
+        if (store->instance[i].arrivals)
+            slot[at++] = (struct slot){i, store->instance[i]};
+    for (size_t i = 0; i < n && !k->keep->failed; i++)
+        ana_comm_keep(k, &slot[i].is.comm);
+    const struct trc_comm **comm = calloc((size_t)n + 1, sizeof *comm);
+    for (size_t i = 0; comm && i < n; i++) {
+        comm[i] = slot[i].is.comm;
+        slot[i].is.comm = NULL;
+    }
+    k->keep->failed |= !comm;
+    if (comm)
+        ana_keep_rows(k->keep, slot, (size_t)n, sizeof *slot, NULL);
+    for (size_t i = 0; i < n && k->keep->loads && !k->keep->failed; i++) {
+        struct ana_kept_instance *is = &slot[i].is;
+        bool sane = slot[i].place < ANA_STORE_INSTANCES && is->call < k->job->calls && is->last_index < k->job->count &&
+                    ana_keep_is_bool(&is->mismatched) && is->place <= k->job->pass.why.places.count;
+        if (!ana_keep_holds(k->keep, sane))
+            break;
+        is->comm = comm[i];
+        store->instance[slot[i].place] = *is;
+    }
+    free(comm);
+    free(slot);
+}
+
+void ana_store_keep(struct ana_job_keep *k)
+{
+    ana_keep_map(k->keep, &k->job->store.comms, NULL);
+    for (size_t i = 0; i < k->job->store.comms.count && !k->keep->failed; i++)
+        ana_keep_holds(k->keep, *(uint32_t *)ana_map_value(&k->job->store.comms, i) == i + 1);
+    keep_messages(k);
+    if (!k->keep->failed)
+        keep_waits(k);
+    if (!k->keep->failed)
+        keep_instances(k);
+}
