@@ -129,14 +129,6 @@ int tui_report(const char *const *folders, int n, bool json, double hang_s)
     return report(folders, n, &(struct wanted){.json = json, .hang_s = hang_s});
 }
 
-static bool parse_workers(const char *text, unsigned *out)
-{
-    char *end;
-    unsigned long n = strtoul(text, &end, 10);
-    *out = (unsigned)n;
-    return *text >= '0' && *text <= '9' && !*end && n >= 1 && n <= 1024;
-}
-
 int tui_command_report(int argc, char **argv)
 {
     static const struct option names[] = {{"json", no_argument, NULL, 'J'},
@@ -171,7 +163,7 @@ int tui_command_report(int argc, char **argv)
             wanted.comm = optarg;
         else if (option == 'n')
             wanted.call = optarg;
-        else if (option == 'j' && !parse_workers(optarg, &wanted.workers))
+        else if (option == 'j' && !tui_parse_workers(optarg, &wanted.workers))
             return tui_usage_error("report", "%s is not a number of threads, 1 to 1024", optarg);
         else if (option == 'h' && !tui_parse_seconds(optarg, &wanted.hang_s))
             return tui_usage_error("report", "%s is not a number of seconds", optarg);

@@ -1,0 +1,187 @@
+# timeout: 240
+"""What was found in a trace is kept beside it: with it all commands say the same, to the byte, and it is looked at only
+where it is whole, of this program and of these files."""
+import glob
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+
+from common import BUILD, HPCTOP, check, end, mpirun, run, skip, start, traces, workload
+
+WITHOUT = dict(os.environ, HPCTOP_INDEX="no", XDG_CACHE_HOME=os.path.abspath("cache"))
+WITH = dict(os.environ, XDG_CACHE_HOME=os.path.abspath("cache"))
+QUESTIONS = [["report"], ["report", "--json"], ["report", "--html"], ["verdict", "--json"], ["check", "--json"],
+             ["report", "--json", "--ranks", "0"], ["report", "--json", "--from", "0.001"],
+             ["report", "--json", "--from", "0.002", "--to", "0.4"], ["report", "--json", "--comm", "WORLD"],
+             ["report", "--json", "--call", "MPI_Barrier"], ["export", "--format", "csv", "-o", "-"]]
+
+
+def answers(folder, env):
+    said = {}
+    for question in QUESTIONS:
+        if question[0] == "export":
+            shutil.rmtree("tables", ignore_errors=True)
+            run([HPCTOP] + question[:-1] + ["tables", folder], env)
+            said["tables"] = {os.path.basename(f): open(f, "rb").read() for f in glob.glob("tables/*")}
+            continue
+        done = run([HPCTOP] + question + [folder], env)
+        said[" ".join(question)] = (done.code, done.out, done.err)
+    return said
+
+
+def index_of(folder):
+    return os.path.join(folder, "index", "analysis")
+
+
+def same(name, folder):
+    before = answers(folder, WITHOUT)
+    if os.path.exists(os.path.join(folder, "index")):
+        check(name + ": nothing is kept where nobody wants it", False)
+    made = run([HPCTOP, "analyze", folder], WITH)
+    if not check(name + ": an index is written", made.code == 0 and os.path.exists(index_of(folder)), made):
+        return
+    check(name + ": no other file", os.listdir(os.path.join(folder, "index")) == ["analysis"])
+    after = answers(folder, WITH)
+    for question in before:
+        check("%s: %s" % (name, question), before[question] == after[question],
+              first_difference(before[question], after[question]))
+
+
+def first_difference(a, b):
+    a, b = str(a), str(b)
+    at = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+    return "%s ... with it %s" % (a[max(0, at - 80):at + 80], b[max(0, at - 80):at + 80])
+
+
+def of_programs():
+    programs = [("ring", 4, []), ("p2p_nonblocking", 2, []), ("collectives_nonblocking", 3, []), ("stencil", 4, ["0.5"]),
+                ("communicators", 4, []), ("rma", 3, []), ("io", 2, []), ("regions", 2, []), ("planted", 3, ["chain"]),
+                ("loops", 4, ["cg"]), ("threads_multiple", 2, []), ("many_comms", 2, []), ("kill_self", 3, []),
+                ("p2p_persistent", 2, []), ("neighborhood", 4, []), ("late_sender", 2, [])]
+    for name, ranks, arguments in programs:
+        mpirun(ranks, [workload(name)] + arguments, "p-" + name)
+        if check(name + " leaves traces", traces("p-" + name)):
+            same(name, "p-" + name)
+    mpirun(2, [workload("pingpong"), "100000"], "ring-files", HPCTOP_LIMIT="1M")
+    same("ring files", "ring-files")
+
+
+def of_plans():
+    chance = random.Random(20)
+    for i in range(4):
+        ranks, hosts = chance.randint(2, 60), chance.randint(1, 4)
+        more = [[], ["--files"], ["--late-rank", str(chance.randrange(ranks))], []][i]
+        folder = "plan%d" % i
+        run([os.path.join(BUILD, "tests/many/many"), "--ranks", str(ranks), "--hosts", str(min(hosts, ranks)), "--rounds",
+             str(chance.randint(10, 400))] + more + [folder])
+        same("%d ranks %s" % (ranks, " ".join(more)), folder)
+
+
+def not_looked_at():
+    """Anything that is not just that index: cut, changed, of another program, of other files."""
+    folder = "p-stencil"
+    with open(index_of(folder), "rb") as f:
+        whole = f.read()
+    want = answers(folder, WITHOUT)
+    chance = random.Random(4)
+    cases = {"empty": b"", "cut": whole[:len(whole) // 2], "longer": whole + b"x", "another program": whole[:17] +
+             bytes([whole[17] ^ 1]) + whole[18:], "cut at its end": whole[:-1]}
+    for i in range(10):
+        at = chance.randrange(len(whole))
+        cases["byte %d" % at] = whole[:at] + bytes([whole[at] ^ (1 << chance.randrange(8))]) + whole[at + 1:]
+    for name, data in cases.items():
+        with open(index_of(folder), "wb") as f:
+            f.write(data)
+        got = run([HPCTOP, "report", "--json", folder], WITH)
+        check("damaged index: " + name, (got.code, got.out, got.err) == want["report --json"], got)
+    os.remove(index_of(folder))
+    os.mkfifo(index_of(folder))
+    got = run([HPCTOP, "report", "--json", folder], WITH, timeout=60)
+    check("a pipe in place of the index", got.out == want["report --json"][1], got)
+    os.remove(index_of(folder))
+    shutil.copytree("p-ring", "changed")
+    shutil.copy(traces("p-p2p_nonblocking")[0], "changed")
+    os.makedirs("changed/index", exist_ok=True)
+    shutil.copy(index_of("p-ring"), index_of("changed"))
+    a, b = (run([HPCTOP, "report", "--json", "changed"], env) for env in (WITHOUT, WITH))
+    check("an index of other files", a.out == b.out, first_difference(a.out, b.out))
+
+
+def events_are_not_read():
+    """What lies between head and end of a file does not matter any more: it is not read."""
+    run([os.path.join(BUILD, "tests/many/many"), "--ranks", "2", "--rounds", "60000", "spoiled"])
+    run([HPCTOP, "analyze", "spoiled"], WITH)
+    before = run([HPCTOP, "report", "--json", "spoiled"], WITH)
+    for path in traces("spoiled"):
+        with open(path, "r+b") as f:
+            f.seek(os.path.getsize(path) // 2 & ~63)
+            f.write(b"\xff" * 4096)
+    without, after = (run([HPCTOP, "report", "--json", "spoiled"], env) for env in (WITHOUT, WITH))
+    check("spoiled events are seen without the index", without.out != before.out)
+    check("and are not read with it", after.out == before.out, first_difference(before.out, after.out))
+
+
+def elsewhere():
+    """Where nobody may write, it is kept in the user's cache folder, and found for a copy of the folder, too."""
+    if os.geteuid() == 0:
+        os.makedirs("locked")
+        if run(["mount", "-t", "tmpfs", "tmpfs", "locked"]).code != 0:
+            skip("read-only folder", "cannot mount here")
+            return
+        for f in traces("p-planted"):
+            shutil.copy(f, "locked")
+        run(["mount", "-o", "remount,ro", "locked"])
+    else:
+        shutil.copytree("p-planted", "locked", ignore=shutil.ignore_patterns("index"))
+        os.chmod("locked", 0o555)
+    try:
+        made = run([HPCTOP, "analyze", "locked"], WITH)
+        check("read-only folder: kept in the cache", made.code == 0 and made.out.startswith(WITH["XDG_CACHE_HOME"]), made)
+        a, b = (run([HPCTOP, "report", "--json", "locked"], env) for env in (WITHOUT, WITH))
+        check("read-only folder: the same", a.out == b.out, first_difference(a.out, b.out))
+    finally:
+        if os.geteuid() == 0:
+            run(["umount", "-l", "locked"])
+
+
+def refused():
+    """What has no index says why; a writer that is killed leaves none."""
+    none = run([HPCTOP, "analyze", "nowhere"], WITH)
+    check("no trace", none.code == 2 and none.err.startswith("hpctop: "), none)
+    wrong = run([HPCTOP, "analyze", "-j", "0", "p-ring"], WITH)
+    check("no threads", wrong.code == 64, wrong)
+    job = start(2, [workload("stencil"), "30"], "running")
+    for _ in range(600):
+        if len(traces("running")) == 2:
+            break
+        time.sleep(0.1)
+    live = run([HPCTOP, "analyze", "running"], WITH)
+    check("a job that runs", live.code == 2 and "ended" in live.err and not os.path.exists("running/index"), live)
+    os.killpg(job.pid, signal.SIGKILL)
+    job.wait()
+    run([os.path.join(BUILD, "tests/many/many"), "--ranks", "8", "--rounds", "20000", "killed"])
+    killed = 0
+    for wait in (0.05, 0.2, 0.4, 0.8, 1.2, 1.6):
+        shutil.rmtree("killed/index", ignore_errors=True)
+        p = subprocess.Popen([HPCTOP, "analyze", "killed"], env=WITH, stdout=subprocess.DEVNULL)
+        time.sleep(wait)
+        p.kill()
+        killed += p.wait() == -signal.SIGKILL
+        a, b = (run([HPCTOP, "report", "--json", "killed"], env) for env in (WITHOUT, WITH))
+        check("killed after %.2f s: the same" % wait, a.out == b.out and a.code == 0, first_difference(a.out, b.out))
+    check("some were killed while they read or wrote", killed)
+    shutil.rmtree("killed/index", ignore_errors=True)
+    full = run(["sh", "-c", "ulimit -f 8; exec %s analyze killed" % HPCTOP], WITH)
+    check("no room for it", full.code != 0 and not os.path.exists(index_of("killed")), full)
+
+
+of_programs()
+of_plans()
+not_looked_at()
+events_are_not_read()
+elsewhere()
+refused()
+end()
