@@ -3,6 +3,7 @@
 jobs and for made ones; parts of a job; names that need escaping; a full disk; exit codes."""
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -233,6 +234,22 @@ def talp():
     check("talp by TALP-Pages", r.code == 0 and abs(float(r.out) - found["parallelEfficiency"]) < 1e-9, r)
 
 
+def parquet():
+    """What docs/export.md says of DuckDB is so: a table of csv becomes Parquet with as many rows and bytes."""
+    python = exported.pip_python("duckdb", "import duckdb", ["duckdb"])
+    if not python:
+        skip("parquet", "no Python here has duckdb, and pip cannot get it")
+        return
+    with open(os.path.join(os.environ["TOP"], "docs/export.md")) as f:
+        line = re.search(r'duckdb -c "(.*)"', f.read()).group(1)
+    line = line.replace("hpctop-1.csv", "random.csv")
+    code = ("import duckdb, sys; c = duckdb.connect(); c.execute(sys.argv[1]); "
+            "print(tuple(c.execute(\"SELECT count(*), sum(bytes_sent) FROM 'events.parquet'\").fetchall()[0]))")
+    r = run([python, "-c", code, line])
+    rows = exported.rows("random.csv", "events")
+    check("parquet by DuckDB", r.code == 0 and r.out.strip() == "(%d, %d)" % (len(rows), sum(int(row["bytes_sent"] or 0) for row in rows)), r)
+
+
 def uncertainty():
     error = exported.of_report("random")["report"]["job"]["clock_error_s"]
     with open("random.chrome") as f:
@@ -364,6 +381,7 @@ no_library()
 parts()
 drawn_parts()
 talp()
+parquet()
 uncertainty()
 nested()
 escaped()

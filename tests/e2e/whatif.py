@@ -1,9 +1,10 @@
 # timeout: 400
-"""hpctop export --format ti: SimGrid replays the actions of real and of made jobs to their end, with the messages and bytes of the
+"""hpctop export --format ti and chakra: SimGrid replays the actions of real and of made jobs to their end, with the messages and bytes of the
 report.  hpctop whatif: a planted straggler away, another network, more ranks.  How near it comes is measured by
 tests/bench/whatif.py; here is what can be counted."""
 import collections
 import glob
+import json
 import os
 import re
 
@@ -14,6 +15,7 @@ INNER = 1 << 30  # tags from here on are of collectives
 PROGRAMS = [("random_mix", 4), ("stencil 0.3", 4), ("p2p_blocking", 3), ("p2p_nonblocking", 3), ("p2p_persistent", 3), ("p2p_mprobe", 3), ("communicators", 4),
             ("collectives_blocking", 4), ("collectives_nonblocking", 4), ("collectives_vw", 4), ("neighborhood", 4), ("many_comms", 3), ("ring", 5),
             ("polling", 2), ("planted turns", 3)]
+PROTOBUF = exported.protobuf_python()
 SIMGRID = (glob.glob("/usr/lib/*/simgrid/smpimain") + glob.glob("/usr/lib/simgrid/smpimain") + [None])[0]
 
 
@@ -54,6 +56,28 @@ def replayed(path, ranks):
     return float(found.group(1)) if r.code == 0 and found else print(r) and None
 
 
+def chakra(name, folder, ranks, pairs, work):
+    """The same as Chakra's nodes, each of which comes after such as were there before."""
+    if not PROTOBUF:
+        return
+    r = hpctop("export", "--format", "chakra", "-o", folder + ".et", folder)
+    if not check("%s: export to Chakra" % name, r.code == 0, r):
+        return
+    r = run([PROTOBUF, os.path.join(os.path.dirname(exported.__file__), "exported_chakra.py"), folder + ".et"])
+    found = json.loads(r.out) if check("%s: Chakra's nodes are read" % name, r.code == 0, r) else {}
+    check("%s: nodes come after others" % name, found.get("ranks") == ranks and not found["wrong"], found.get("wrong"))
+    sent, received = ({tuple(map(int, pair.split())): value for pair, value in found.get(key, {}).items()} for key in ("pairs", "received"))
+    wrong = {pair: (sent.get(pair), pairs.get(pair)) for pair in set(sent) | set(pairs) if sent.get(pair, [0, 0])[1] != pairs.get(pair, [0, 0])[1]}
+    check("%s: Chakra's bytes" % name, not wrong, wrong)
+    check("%s: Chakra's work" % name, abs(found.get("work_micros", 0) / 1e6 - work) <= 2e-6 * ranks, (found.get("work_micros"), work))
+    check("%s: as many receives as sends" % name, not is_complete(name) or {k: v[0] for k, v in sent.items()} == {k: v[0] for k, v in received.items()}, (sent, received))
+
+
+def is_complete(name):
+    """Whether all that was sent was received: not in programs of the yardstick that hang."""
+    return not name.startswith("seed")
+
+
 def hold(name, folder, ranks, complete=True, ends=True):
     r = hpctop("export", "--format", "ti", "-o", folder + ".ti", folder)
     if not check("%s: export" % name, r.code == 0, r):
@@ -66,6 +90,7 @@ def hold(name, folder, ranks, complete=True, ends=True):
     each = collections.Counter(word for _, word, *_ in lines)
     check("%s: each rank begins and ends" % name, each["init"] == each["finalize"] == ranks, each)
     work = sum(float(rest[0]) for _, word, *rest in lines if word == "compute") / 1e9
+    chakra(name, folder, ranks, found, work)
     if SIMGRID and ends:
         took = replayed(folder + ".ti", ranks)
         check("%s: SimGrid replays it" % name, took is not None and took * ranks >= work * 0.999, (took, work))
@@ -141,6 +166,8 @@ def manners():
     check("nothing is left of a replay", not glob.glob("hpctop-whatif-*"), glob.glob("hpctop-whatif-*"))
 
 
+if not PROTOBUF:
+    skip("chakra", "no Python here has protobuf")
 real()
 made()
 if SIMGRID:

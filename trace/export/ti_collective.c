@@ -27,14 +27,14 @@ static void send_to(const struct coll *c, int32_t place, uint64_t bytes)
 {
     uint32_t number = member(c, place);
     if (number != UINT32_MAX)
-        ti_put_message(c->x, c->e->index, "send", number, c->tag, bytes);
+        ti_put_message(c->x, c->e->index, TI_SEND, number, c->tag, bytes);
 }
 
 static void receive_from(const struct coll *c, int32_t place)
 {
     uint32_t number = member(c, place);
     if (number != UINT32_MAX)
-        ti_put_message(c->x, c->e->index, "recv", number, c->tag, 0);
+        ti_put_message(c->x, c->e->index, TI_RECV, number, c->tag, 0);
 }
 
 /* Sends to one while it receives from another. */
@@ -42,10 +42,10 @@ static void exchange(const struct coll *c, int32_t to, int32_t from, uint64_t by
 {
     uint32_t number = member(c, to);
     if (number != UINT32_MAX)
-        ti_put_message(c->x, c->e->index, "isend", number, c->tag, bytes);
+        ti_put_message(c->x, c->e->index, TI_ISEND, number, c->tag, bytes);
     receive_from(c, from);
     if (number != UINT32_MAX)
-        ti_put_wait(c->x, c->e->index, number, c->tag, false);
+        ti_put_wait(c->x, c->e->index, &(struct ti_request){number + 1, c->tag, 0}, false);
 }
 
 /* All hear of all: after each round, of twice as many. */
@@ -94,13 +94,13 @@ static bool put_neighbors(const struct coll *c)
         return false;
     for (uint32_t i = 0; i < to->n; i++)
         if ((number = ti_number(c->x, c->e, to->rank[i])) != UINT32_MAX)
-            ti_put_message(c->x, c->e->index, "isend", number, c->tag, c->sent / to->n);
+            ti_put_message(c->x, c->e->index, TI_ISEND, number, c->tag, c->sent / to->n);
     for (uint32_t i = 0; i < from->n; i++)
         if ((number = ti_number(c->x, c->e, from->rank[i])) != UINT32_MAX)
-            ti_put_message(c->x, c->e->index, "recv", number, c->tag, 0);
+            ti_put_message(c->x, c->e->index, TI_RECV, number, c->tag, 0);
     for (uint32_t i = 0; i < to->n; i++)
         if ((number = ti_number(c->x, c->e, to->rank[i])) != UINT32_MAX)
-            ti_put_wait(c->x, c->e->index, number, c->tag, false);
+            ti_put_wait(c->x, c->e->index, &(struct ti_request){number + 1, c->tag, 0}, false);
     return true;
 }
 

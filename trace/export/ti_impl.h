@@ -22,9 +22,25 @@ struct ti_rank {
 struct ti_request {
     uint32_t peer; /* number of the other rank + 1; 0: there is no action yet, since that was not known */
     int32_t tag;
+    uint64_t node; /* what the writer calls it */
+};
+
+enum ti_word { TI_SEND, TI_ISEND, TI_RECV, TI_IRECV };
+
+/* A format of actions.  What it writes of a rank, by its index, comes behind the work that the rank has done since. */
+struct ti_writer {
+    void (*begin)(struct ana_exporting *x, size_t index);
+    void (*end)(struct ana_exporting *x, size_t index);
+    /* A message to or from a rank, by its number.  Returns what request.node will be. */
+    uint64_t (*message)(struct ana_exporting *x, size_t index, enum ti_word word, uint32_t peer, int32_t tag,
+                        uint64_t bytes);
+    void (*wait)(struct ana_exporting *x, size_t index, const struct ti_request *request, bool receives);
+    bool (*collective)(struct ana_exporting *x, const struct ana_event *e); /* false: there is no action for it */
 };
 
 struct ti {
+    const struct ti_writer *writer;
+    void *own;            /* of the writer */
     struct ti_rank *rank; /* by rank index */
     size_t ranks;         /* that are written, without copies */
     unsigned copies;
@@ -48,11 +64,22 @@ struct ti_action {
 };
 /* Writes an action of a rank, and of all its copies. */
 void ti_put(struct ana_exporting *x, size_t index, struct ti_action action);
-/* An action of a message: "send", "isend", "recv", "irecv" with its tag and bytes. */
-void ti_put_message(struct ana_exporting *x, size_t index, const char *word, uint32_t peer, int32_t tag,
-                    uint64_t bytes);
-/* The wait for a message that this rank sends, or `receives`. */
-void ti_put_wait(struct ana_exporting *x, size_t index, uint32_t peer, int32_t tag, bool receives);
+/* As in struct ti_writer. */
+uint64_t ti_put_message(struct ana_exporting *x, size_t index, enum ti_word word, uint32_t peer, int32_t tag,
+                        uint64_t bytes);
+/* As in struct ti_writer. */
+void ti_put_wait(struct ana_exporting *x, size_t index, const struct ti_request *request, bool receives);
+
+/* ---- ti_actions.c ------------------------------------------------------------------------------------------------- */
+
+/* Begins a format of actions: x->own is a struct ti then.  False: x->error says why. */
+bool ti_begin(struct ana_exporting *x, const struct ti_writer *writer);
+/* As in struct ana_export_sink. */
+void ti_event(struct ana_exporting *x, struct ana_export_thread *thread, const struct ana_event *e);
+/* Ends the ranks that are still there. */
+void ti_end_ranks(struct ana_exporting *x);
+/* Ends them, and frees what ti_begin has made. */
+void ti_finish(struct ana_exporting *x);
 /* The tag of the messages of a communicator, which the actions do not have. */
 int32_t ti_tag(struct ana_exporting *x, const struct ana_event *e, int32_t tag);
 /* The number of the rank that is this rank of an event's world; UINT32_MAX: it is not written, or not known. */

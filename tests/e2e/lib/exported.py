@@ -90,15 +90,24 @@ def of_chrome(path):
     return plain(found)
 
 
+def pip_python(name, code, packages):
+    """A Python in which this code runs, if need be with these packages in an environment made here; None: it cannot be had."""
+    python = os.path.abspath("venv-%s/bin/python" % name)
+    found = python_with(code, python)
+    if not found and run([sys.executable, "-m", "venv", "venv-" + name]).code == 0:
+        run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--only-binary", ":all:"] + packages, timeout=600)
+        found = python_with(code, python)
+    return found
+
+
 def perfetto_python():
-    """A Python that has the package `perfetto`, if need be in an environment made here; None: it cannot be had."""
-    code = "from perfetto.protos.perfetto.trace import perfetto_trace_pb2"
-    python = python_with(code)
-    if not python and run([sys.executable, "-m", "venv", "venv-perfetto"]).code == 0:
-        python = os.path.abspath("venv-perfetto/bin/python")
-        run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--only-binary", ":all:", "perfetto", "protobuf"], timeout=600)
-        python = python_with(code, python)
-    return python
+    """A Python that has the package `perfetto`."""
+    return pip_python("perfetto", "from perfetto.protos.perfetto.trace import perfetto_trace_pb2", ["perfetto", "protobuf"])
+
+
+def protobuf_python():
+    """A Python that has the package `protobuf`; None: there is none."""
+    return python_with("from google.protobuf import descriptor_pb2") or perfetto_python()
 
 
 def of_perfetto(path, python):
