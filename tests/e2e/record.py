@@ -231,6 +231,10 @@ def jobs():
     r = run([HPCTOP, "record", "-o", "seven", "--", "sh", "-c", "echo out; echo err >&2; exit 7"])
     check("exit status and output are the command's", r.code == 7 and r.out == "out\n" and r.err.endswith("err\n"), r)
     check("it says where the trace goes", os.path.join(HERE, "seven") in r.err.splitlines()[0], r)
+    check("of an earlier job it says nothing, for there is none", "earlier" not in r.err, r.err)
+    open(os.path.join("seven", "left.hpctop"), "w").close()
+    r = run([HPCTOP, "record", "-o", "seven", "--", "true"])
+    check("it says that the folder has traces already", "beside those of an earlier job" in r.err, r)
     r = run([HPCTOP, "record", "--", "./no-such-command"])
     check("a command that is not there", r.code == 127 and "no-such-command" in r.err, r)
     for launcher, compiler in (("mpirun.openmpi", None), ("mpiexec.hydra", "mpicc.mpich")):

@@ -254,14 +254,15 @@ static int64_t newest_in(const char *folder)
     return newest;
 }
 
-bool ana_newest_folder(const char *where, char *out, size_t out_size)
+/* Looks at folders that are called as libtrace.so calls them or, with `any`, at all that are not hidden. */
+static int64_t newest_of(const char *where, bool any, char *out, size_t out_size)
 {
     int64_t newest = 0;
     DIR *dir = opendir(where);
     if (!dir)
-        return false;
+        return 0;
     for (struct dirent *entry; (entry = readdir(dir));) {
-        if (strncmp(entry->d_name, "hpctop-", 7) != 0)
+        if (any ? entry->d_name[0] == '.' : strncmp(entry->d_name, "hpctop-", 7) != 0)
             continue;
         char *path = strcmp(where, ".") == 0 ? strdup(entry->d_name) : join_path(where, entry->d_name);
         int64_t t = path ? newest_in(path) : 0;
@@ -272,5 +273,10 @@ bool ana_newest_folder(const char *where, char *out, size_t out_size)
         free(path);
     }
     closedir(dir);
-    return newest != 0;
+    return newest;
+}
+
+bool ana_newest_folder(const char *where, char *out, size_t out_size)
+{
+    return newest_of(where, false, out, out_size) || newest_of(where, true, out, out_size);
 }

@@ -37,7 +37,7 @@ typedef const char *ana_line_finder(void *context, const struct trc_file *file, 
 /* Sets the function that finds source lines, and what it is called with; NULL: lines are unknown. */
 void ana_job_set_line_finder(struct ana_job *job, ana_line_finder *finder, void *context);
 
-/* Writes the path of the newest trace folder in `where` (by its newest trace file).  False: there is none. */
+/* Writes the path of the newest trace folder in `where`, first of those called hpctop-*.  False: there is none. */
 bool ana_newest_folder(const char *where, char *out, size_t out_size);
 
 /* Reads all files again, and looks for new ones in the folders.  Returns true if anything changed.  Files that come

@@ -96,6 +96,8 @@ struct range {
     int64_t begin_ns, end_ns;
     size_t n;
     struct ana_lane_sum *cell;
+    struct ana_taken taken; /* what the filter takes */
+    bool waits;             /* that is known, so waits can be added */
 };
 
 /* The begin of cell i. */
@@ -182,14 +184,10 @@ static bool decode_range(struct ana_job *job, size_t index, const struct range *
 /* Adds the kept waits of a rank, of a filter only those that it takes. */
 static void add_waits(const struct ana_job *job, size_t index, const struct range *w)
 {
-    struct ana_taken taken = {0};
-    if (filtered(job) && !ana_taken_find(job, &job->range.asked, &taken))
-        return;
     const struct ana_kept_wait *wait = ana_store_wait_of(&job->store, job->store.last_wait[index]);
-    for (; wait; wait = ana_store_wait_of(&job->store, wait->before))
-        if (ana_taken_has(&taken, wait->comm, wait->place, 0))
+    for (; wait && w->waits; wait = ana_store_wait_of(&job->store, wait->before))
+        if (ana_taken_has(&w->taken, wait->comm, wait->place, 0))
             spread_share(w, wait->begin_ns, wait->end_ns, 1, offsetof(struct ana_lane_sum, waiting_ns));
-    free(taken.of_place);
 }
 
 /* ---- the public way in ------------------------------------------------------------------------------------------ */
@@ -211,18 +209,6 @@ static void read_cells(struct ana_job *job, size_t index, const struct range *w,
         add_open_call(job, index, known, from, to, &w->cell[i]);
         cell_of(&w->cell[i], (double)overlap_ns(from, to, known.begin_ns, known.end_ns), &out[i]);
     }
-}
-
-void ana_timeline(struct ana_job *job, size_t index, int64_t begin_ns, int64_t end_ns, size_t n,
-                  struct ana_timeline_cell *out)
-{
-    memset(out, 0, n * sizeof *out);
-    if (index >= job->count || !job->lane || n == 0 || end_ns <= begin_ns)
-        return;
-    struct range w = {begin_ns, end_ns, n, calloc(n, sizeof *w.cell)};
-    if (w.cell)
-        read_cells(job, index, &w, true, out);
-    free(w.cell);
 }
 
 static bool is_known(const struct ana_timeline_cell *cell)
@@ -249,7 +235,8 @@ void ana_timeline_of(struct ana_job *job, const size_t *ranks, size_t count, int
     enum { FEW = 16 };
     struct ana_timeline_cell *one = calloc(n + 1, sizeof *one);
     uint32_t *known = calloc(n + 1, sizeof *known);
-    struct range w = {begin_ns, end_ns, n, calloc(n + 1, sizeof *w.cell)};
+    struct range w = {.begin_ns = begin_ns, .end_ns = end_ns, .n = n, .cell = calloc(n + 1, sizeof *w.cell)};
+    w.waits = !filtered(job) || ana_taken_find(job, &job->range.asked, &w.taken);
     bool ok = one && known && w.cell && job->lane && n && end_ns > begin_ns;
     if (mean)
         memset(mean, 0, n * sizeof *mean);
@@ -279,6 +266,13 @@ void ana_timeline_of(struct ana_job *job, const size_t *ranks, size_t count, int
     free(one);
     free(known);
     free(w.cell);
+    free(w.taken.of_place);
+}
+
+void ana_timeline(struct ana_job *job, size_t index, int64_t begin_ns, int64_t end_ns, size_t n,
+                  struct ana_timeline_cell *out)
+{
+    ana_timeline_of(job, &index, 1, begin_ns, end_ns, n, out, NULL);
 }
 
 /* Sums of one step over the ranks. */
@@ -315,7 +309,7 @@ void ana_series(const struct ana_job *job, struct ana_selection selection, size_
     int64_t begin = selection.begin_ns > job->begin_ns ? selection.begin_ns : job->begin_ns;
     int64_t end = selection.end_ns < job->end_ns ? selection.end_ns : job->end_ns;
     struct step *step = calloc(n + 1, sizeof *step);
-    struct range w = {begin, end, n, NULL};
+    struct range w = {.begin_ns = begin, .end_ns = end, .n = n};
     for (size_t r = 0; step && job->lane && end > begin && r < job->count; r++)
         if (ana_selected(selection.ranks, r))
             add_rank(job, r, &w, step);

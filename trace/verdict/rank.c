@@ -77,8 +77,12 @@ static void add_last_calls(const struct ana_job *job, size_t index, size_t threa
         const struct kept *k = &kept[(n - 1 - i) % LAST];
         char call[200], took[ANA_TEXT], ago[ANA_TEXT];
         ana_call_words(job, index, k->call->name, &k->sig, call, sizeof call);
-        add_line(s, "  %s ago  %s, %s%s", ana_spoken(ago, sizeof ago, (double)(job->end_ns - k->end_ns)), call,
-                 ana_spoken(took, sizeof took, (double)(k->end_ns - k->begin_ns)), k->count > 1 ? " of polling" : "");
+        /* The last one from now, the others from the one behind them: of a hang all are as long ago. */
+        int64_t until_ns = i ? kept[(n - i) % LAST].begin_ns : job->end_ns;
+        add_line(s, "  %s %s  %s, %s%s",
+                 ana_spoken(ago, sizeof ago, (double)(until_ns > k->end_ns ? until_ns - k->end_ns : 0)),
+                 i ? "before that" : "ago", call, ana_spoken(took, sizeof took, (double)(k->end_ns - k->begin_ns)),
+                 k->count > 1 ? " of polling" : "");
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include "trace/util/text.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -121,6 +122,19 @@ static int start_command(const struct tui_plan *plan)
     return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN;
 }
 
+static bool has_traces(const char *folder)
+{
+    bool any = false;
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        const char *dot = strrchr(entry->d_name, '.');
+        any |= dot && strcmp(dot, ".hpctop") == 0;
+    }
+    if (dir)
+        closedir(dir);
+    return any;
+}
+
 static int run_plan(const struct tui_plan *plan, char *folder)
 {
     char path[4096];
@@ -132,7 +146,8 @@ static int run_plan(const struct tui_plan *plan, char *folder)
         return tui_input_error("cannot write the trace to %s: %s; choose another folder with -o", folder,
                                strerror(error));
     if (found && folder)
-        fprintf(stderr, "hpctop: the trace goes to %s\n", folder);
+        fprintf(stderr, "hpctop: the trace goes to %s%s\n", folder,
+                has_traces(folder) ? ", beside those of an earlier job: only the newest job there is shown" : "");
     else if (found)
         fprintf(stderr, "hpctop: the trace of each job goes to hpctop-<job id> in the folder where the job runs\n");
     return start_command(plan);

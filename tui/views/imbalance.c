@@ -7,6 +7,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_GROUPS = 256 };
+
+/* The waits of one kind for one rank. */
+struct group {
+    enum ana_wait_kind kind;
+    size_t culprit;
+    uint64_t count;
+    int64_t lost_ns;
+};
+
+struct own {
+    struct group group[MOST_GROUPS]; /* who waits for whom, by loss */
+    int groups;
+    unsigned of;           /* the summary that they are of */
+    int chosen, top;       /* the line of the cursor there, from 1 (0: it is on the collectives); the first in view */
+    struct tui_rect lower; /* where they were drawn */
+};
+
+static struct own *own(const struct tui_app *app)
+{
+    return app->own[TUI_VIEW_IMBALANCE];
+}
+
 static size_t count_collectives(const void *data)
 {
     const struct tui_app *app = data;
@@ -91,14 +114,6 @@ static void follow_collective(struct tui_app *app, size_t row)
 
 /* ---- who waits for whom ----------------------------------------------------------------------------------------- */
 
-/* The waits of one kind for one rank. */
-struct group {
-    enum ana_wait_kind kind;
-    size_t culprit;
-    uint64_t count;
-    int64_t lost_ns;
-};
-
 static int compare_losses(const void *pa, const void *pb)
 {
     const struct group *a = pa, *b = pb;
@@ -125,26 +140,43 @@ static void name_waiters(const struct tui_app *app, const struct group *g, char 
     free(waits);
 }
 
+static void group_waits(const struct tui_app *app, struct own *o)
+{
+    const struct ana_summary *s = &app->summary;
+    if (o->of == app->summaries)
+        return;
+    o->of = app->summaries;
+    o->groups = 0;
+    for (size_t i = 0; i < s->wait_count; i++) {
+        const struct ana_wait *w = &s->waits[i];
+        int g = 0;
+        while (g < o->groups && (o->group[g].kind != w->kind || o->group[g].culprit != w->culprit))
+            g++;
+        if (g == MOST_GROUPS)
+            continue;
+        if (g == o->groups)
+            o->group[o->groups++] = (struct group){.kind = w->kind, .culprit = w->culprit};
+        o->group[g].count += w->count;
+        o->group[g].lost_ns += w->lost_ns;
+    }
+    qsort(o->group, (size_t)o->groups, sizeof *o->group, compare_losses);
+}
+
 static void draw_waits(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     static const char *const kinds[] = {"late sender", "late receiver", "late in collective"};
-    enum { MOST = 256 };
-    struct group group[MOST];
-    size_t n = 0;
-    const struct ana_summary *s = &app->summary;
-    for (size_t i = 0; i < s->wait_count; i++) {
-        const struct ana_wait *w = &s->waits[i];
-        size_t g = 0;
-        while (g < n && (group[g].kind != w->kind || group[g].culprit != w->culprit))
-            g++;
-        if (g == MOST)
-            continue;
-        if (g == n)
-            group[n++] = (struct group){.kind = w->kind, .culprit = w->culprit};
-        group[g].count += w->count;
-        group[g].lost_ns += w->lost_ns;
-    }
-    qsort(group, n, sizeof *group, compare_losses);
+    struct own *o = own(app);
+    int lines = rect.h - 1;
+    group_waits(app, o);
+    o->lower = rect;
+    o->chosen = o->chosen < o->groups ? o->chosen : o->groups;
+    o->top = o->chosen && o->chosen - 1 < o->top ? o->chosen - 1
+             : o->chosen > o->top + lines        ? o->chosen - lines
+                                                 : o->top;
+    if (o->top + lines > o->groups)
+        o->top = o->groups > lines ? o->groups - lines : 0;
+    const struct group *group = o->group + o->top;
+    size_t n = (size_t)(o->groups - o->top);
     char who[256], text[ANA_TEXT], to[64];
     int widest = 0; /* columns of the longest name: the numbers stand close to it on wide screens */
     for (size_t i = 0; i < n && (int)i + 1 < rect.h; i++) {
@@ -159,7 +191,10 @@ static void draw_waits(const struct tui_app *app, struct tui_grid *grid, struct 
     if (kind > NAMES)
         kind = widest < NAMES ? NAMES : widest < kind ? widest : kind;
     int right = kind + NUMBERS;
-    tui_put(grid, rect, 1, 0, TUI_STYLE_HEADER, "WHO \xe2\x86\x92 FOR WHOM");
+    int x = tui_put(grid, rect, 1, 0, TUI_STYLE_HEADER, "WHO \xe2\x86\x92 FOR WHOM");
+    if (o->groups > lines)
+        tui_putf(grid, (struct tui_rect){rect.x, rect.y, kind - 1, 1}, x, 0, TUI_STYLE_HEADER, "  %d-%d of %d",
+                 o->top + 1, o->top + lines, o->groups);
     tui_put(grid, rect, kind, 0, TUI_STYLE_HEADER, "WHY");
     tui_put_right(grid, rect, right - 16, 0, TUI_STYLE_HEADER, "TIMES");
     tui_put_right(grid, rect, right - 8, 0, TUI_STYLE_HEADER, "LOST");
@@ -170,8 +205,7 @@ static void draw_waits(const struct tui_app *app, struct tui_grid *grid, struct 
         name_waiters(app, &group[i], who, sizeof who);
         snprintf(to, sizeof to, " \xe2\x86\x92 %s", tui_app_rank_name(app, group[i].culprit, text, sizeof text));
         struct tui_rect left = {rect.x, rect.y, kind - 1 - tui_columns(to), rect.h};
-        int x = tui_put(grid, left, 1, y, TUI_STYLE_NORMAL, who);
-        tui_put(grid, rect, x, y, TUI_STYLE_STRONG, to);
+        tui_put(grid, rect, tui_put(grid, left, 1, y, TUI_STYLE_NORMAL, who), y, TUI_STYLE_STRONG, to);
         tui_put(grid, rect, kind, y, TUI_STYLE_NORMAL, kinds[group[i].kind]);
         tui_put_right(grid, rect, right - 16, y, TUI_STYLE_NORMAL,
                       ana_number(text, sizeof text, ANA_COUNT, (double)group[i].count, true));
@@ -180,6 +214,10 @@ static void draw_waits(const struct tui_app *app, struct tui_grid *grid, struct 
         double share = (double)group[i].lost_ns / wall;
         tui_put_right(grid, rect, right, y, share >= 0.05 ? TUI_STYLE_NOTABLE : TUI_STYLE_NORMAL,
                       ana_number(text, sizeof text, ANA_SHARE, share, true));
+        if (o->top + (int)i + 1 == o->chosen) {
+            tui_fill(grid, (struct tui_rect){rect.x, rect.y + y, rect.w, 1}, TUI_STYLE_CURSOR, 0);
+            tui_put(grid, rect, 0, y, TUI_STYLE_CURSOR, ">");
+        }
     }
     if (!n)
         tui_put(grid, rect, 1, 1, TUI_STYLE_DIM,
@@ -193,13 +231,61 @@ static void draw_imbalance(struct tui_app *app, struct tui_grid *grid, struct tu
     struct tui_part parts[] = {{3, want, 0}, {4, 0, 2}};
     struct tui_rect out[2];
     tui_stack(rect, false, 1, parts, 2, out);
+    if (!out[1].h)
+        own(app)->chosen = 0;
+    table->elsewhere = own(app)->chosen > 0;
     tui_table_draw(table, &spec, app, grid, out[0]);
     if (out[1].h)
         draw_waits(app, grid, out[1]);
 }
 
+/* From the last collective to who waits for whom, and back; Enter there: the timeline of the rank that is waited for. */
+static int act_on_waits(struct tui_app *app, enum tui_action action)
+{
+    struct own *o = own(app);
+    const struct tui_table *table = &app->table[TUI_VIEW_IMBALANCE];
+    int page = o->lower.h > 2 ? o->lower.h - 2 : 1;
+    bool below = o->lower.h && o->groups;
+    if (action == TUI_ACTION_DOWN && below && (o->chosen || table->cursor + 1 >= table->count))
+        o->chosen += o->chosen < o->groups;
+    else if (action == TUI_ACTION_BACK && o->chosen)
+        o->chosen = 0;
+    else if (action == TUI_ACTION_WINDOW_LIST && below)
+        o->chosen = !o->chosen;
+    else if (!o->chosen)
+        return TUI_UNHANDLED;
+    else if (action == TUI_ACTION_UP)
+        o->chosen--;
+    else if (action == TUI_ACTION_PAGE_UP || action == TUI_ACTION_FIRST)
+        o->chosen = action == TUI_ACTION_FIRST || o->chosen <= page ? 1 : o->chosen - page;
+    else if (action == TUI_ACTION_PAGE_DOWN || action == TUI_ACTION_LAST)
+        o->chosen = action == TUI_ACTION_LAST || o->chosen + page > o->groups ? o->groups : o->chosen + page;
+    else if (action == TUI_ACTION_DEEPER) {
+        tui_app_choose_rank(app, o->group[o->chosen - 1].culprit);
+        tui_app_open(app, TUI_VIEW_TIMELINE);
+        tui_tree_reveal(app, app->cursor_rank);
+    } else
+        return TUI_UNHANDLED;
+    return TUI_REDRAW;
+}
+
+static int click_waits(struct tui_app *app, int x, int y)
+{
+    struct own *o = own(app);
+    int line = y - o->lower.y + o->top;
+    o->chosen = y < o->lower.y ? 0 : o->chosen;
+    if (!o->lower.h || x < o->lower.x || y <= o->lower.y || y >= o->lower.y + o->lower.h || line > o->groups)
+        return TUI_UNHANDLED;
+    if (line == o->chosen)
+        return tui_app_step(app, TUI_ACTION_DEEPER);
+    o->chosen = line;
+    return TUI_REDRAW;
+}
+
 static int act_on_collective(struct tui_app *app, enum tui_action action)
 {
+    if (act_on_waits(app, action) != TUI_UNHANDLED)
+        return TUI_REDRAW;
     size_t row = tui_table_row(&app->table[TUI_VIEW_IMBALANCE]);
     if (action == TUI_ACTION_ONLY && row != SIZE_MAX) {
         tui_app_only(app, &app->filter.comm, app->summary.collectives[row].comm_identity);
@@ -224,11 +310,15 @@ static const struct tui_term_help terms[] = {
 
 const struct tui_view tui_view_imbalance = {
     .title = "Imbalance",
-    .about = "Who comes late, and what does it cost the others?  Enter: the rank that comes last most often.",
+    .about =
+        "Who comes late, and what does it cost the others?  Enter: the rank that comes last most often; below (Tab, or "
+        "Down from the last row) the timeline of the rank that is waited for.",
     .table = &spec,
     .terms = terms,
     .shared = find_call_row,
     .moved = follow_collective,
     .draw = draw_imbalance,
+    .own_size = sizeof(struct own),
     .act = act_on_collective,
+    .click = click_waits,
 };

@@ -178,10 +178,13 @@ static void draw_histogram(struct tui_grid *grid, struct tui_rect rect, const st
     tui_fill(grid, (struct tui_rect){rect.x, rect.y + 1, rect.w, 1}, TUI_STYLE_HEADER, ' ');
     tui_put_right(grid, rect, 7, 1, TUI_STYLE_HEADER, "from");
     tui_put_right(grid, rect, rect.w - 1, 1, TUI_STYLE_HEADER, "CALLS");
-    int space = rect.h - 2, bins = high - low + 1;
-    if (bins <= 0 || space <= 0)
+    int space = rect.h - 2, each = space >= 20 ? 1 : 2; /* the same steps for all calls: powers of 2, 4 or 16 */
+    if (high < low || space <= 0)
         return;
-    int each = (bins + space - 1) / space, lines = (bins + each - 1) / each;
+    while (high / each - low / each >= space)
+        each *= 2;
+    low -= low % each;
+    int lines = (high - low) / each + 1;
     double count[64] = {0}, most = 0;
     for (int i = low; i <= high; i++)
         count[(i - low) / each] += call->histogram[i];

@@ -5,6 +5,7 @@
 #include <string.h>
 
 struct own {
+    size_t detail_top, detail_page, detail_lines; /* of the detail: first line in view, how many fit, all */
     size_t detail_of; /* 1 + index of the rank whose stacks and last calls are shown; 0: none */
     int price;        /* the line of the price list with the cursor, from 1; 0: it is on the groups */
 };
@@ -129,13 +130,26 @@ static void draw_reasons(const struct tui_app *app, struct tui_grid *grid, struc
                  tui_app_offers(app, TUI_VIEW_HOROVOD) ? "; again: Horovod's tensors" : "");
 }
 
+/* Stacks may be long: PgUp and PgDn scroll them, and the last line says so. */
 static void draw_rank_detail(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     enum { LINES = 120 };
     static char line[LINES][ANA_DETAIL_LINE];
-    size_t n = ana_rank_detail(app->job, own(app)->detail_of - 1, line, LINES);
-    for (size_t i = 0; i < n && (int)i < rect.h; i++)
-        tui_put(grid, rect, 1, (int)i, line[i][0] == ' ' ? TUI_STYLE_NORMAL : TUI_STYLE_STRONG, line[i]);
+    struct own *o = own(app);
+    size_t n = ana_rank_detail(app->job, o->detail_of - 1, line, LINES), h = rect.h > 0 ? (size_t)rect.h : 0;
+    bool cut = n > h && h > 1;
+    size_t page = cut ? h - 1 : h;
+    o->detail_page = page;
+    o->detail_lines = n;
+    if (o->detail_top + page > n)
+        o->detail_top = n > page ? n - page : 0;
+    for (size_t i = 0; i < page && o->detail_top + i < n; i++) {
+        const char *text = line[o->detail_top + i];
+        tui_put(grid, rect, 1, (int)i, *text == ' ' ? TUI_STYLE_NORMAL : TUI_STYLE_STRONG, text);
+    }
+    if (cut)
+        tui_putf(grid, rect, 1, rect.h - 1, TUI_STYLE_DIM, "lines %zu to %zu of %zu (PgUp, PgDn)", o->detail_top + 1,
+                 o->detail_top + page, n);
 }
 
 /* How many lines of the price list the cursor can go to: it is there while the job moves. */
@@ -190,7 +204,13 @@ static int act_on_group(struct tui_app *app, enum tui_action action)
     if (act_on_price(app, action) != TUI_UNHANDLED)
         return TUI_REDRAW;
     own(app)->price = 0;
-    size_t row = tui_table_row(&app->table[TUI_VIEW_VERDICT]);
+    size_t row = tui_table_row(&app->table[TUI_VIEW_VERDICT]), page = own(app)->detail_page;
+    bool more = own(app)->detail_of && own(app)->detail_lines > page;
+    if (more && (action == TUI_ACTION_PAGE_DOWN || action == TUI_ACTION_PAGE_UP)) {
+        size_t *top = &own(app)->detail_top;
+        *top = action == TUI_ACTION_PAGE_DOWN ? *top + page : *top > page ? *top - page : 0;
+        return TUI_REDRAW;
+    }
     if (action == TUI_ACTION_BACK && own(app)->detail_of) {
         own(app)->detail_of = 0;
         return TUI_REDRAW;
@@ -203,6 +223,7 @@ static int act_on_group(struct tui_app *app, enum tui_action action)
         return TUI_REDRAW;
     }
     own(app)->detail_of = app->cursor_rank + 1;
+    own(app)->detail_top = 0;
     return TUI_REDRAW;
 }
 

@@ -96,6 +96,9 @@ static void check_plan(const struct plan *p, const struct ana_alike *a)
     }
     CHECK(rest == 1, "%zu groups of the others", rest);
     CHECK(late <= 3, "%zu groups of the late host", late);
+    for (size_t g = 0; g < a->groups && late == 1; g++) /* all of its ranks are in one: that is its name */
+        CHECK(planned(p, (int)a->member[a->group[g].first]) != 3 || a->group[g].host != UINT32_MAX,
+              "%d ranks, %d hosts: the late host has no name", p->ranks, p->hosts);
 }
 
 static void test_random(void)

@@ -195,6 +195,12 @@ static void files_that_cannot_be_read(void)
     *strrchr(path, '/') = 0;
     CHECK(ana_newest_folder(path, newest, sizeof newest) && strcmp(newest, folder) == 0);
     CHECK(!ana_newest_folder(folder, newest, sizeof newest));
+    char own[600], moved[700];
+    snprintf(own, sizeof own, "%s", folder);
+    snprintf(moved, sizeof moved, "%s/my-run", path); /* as record -o names one */
+    CHECK(rename(own, moved) == 0);
+    CHECK(ana_newest_folder(path, newest, sizeof newest) && strcmp(newest, moved) == 0, "one of any name: %s", newest);
+    CHECK(rename(moved, own) == 0);
     folder_remove();
 }
 
