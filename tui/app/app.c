@@ -347,6 +347,8 @@ void tui_app_update_table(struct tui_app *app)
         table->sort = view->sort(app);
         table->started = true;
     }
+    if (view->update)
+        view->update(app);
     uint64_t shared = view->shared ? view->shared(app) : 0;
     if (shared) {
         table->cursor_identity = shared;

@@ -8,14 +8,13 @@
 /* What it works on: all columns, those wanted first, and the line of the cursor. */
 struct list {
     const struct tui_table_spec *spec;
-    struct tui_table *table;
+    const struct tui_table *table;
     int column[TUI_TABLE_COLUMNS], count, wanted;
 };
 
 static struct list list_columns(const struct tui_app *app)
 {
-    struct list list = {.spec = tui_app_view(app)->table,
-                        .table = (struct tui_table *)(uintptr_t)&app->table[app->view]};
+    struct list list = {.spec = tui_app_view(app)->table, .table = &app->table[app->view]};
     list.wanted = tui_columns_wanted(list.table, list.spec, list.column);
     list.count = tui_columns_all(list.table, list.spec, list.column);
     return list;
@@ -30,6 +29,7 @@ void tui_chooser_open(struct tui_app *app)
 /* Wants a column or not; it moves to the end of those that are wanted, or behind them. */
 static void toggle(struct tui_app *app, struct list *list)
 {
+    struct tui_table *table = &app->table[app->view];
     int at = app->chosen_line, column = list->column[at];
     if (column == 0)
         return;
@@ -39,9 +39,9 @@ static void toggle(struct tui_app *app, struct list *list)
     } else {
         list->column[list->wanted++] = column;
     }
-    tui_columns_choose(list->table, list->column, list->wanted);
-    if (list->table->sort >= 0 && !tui_columns_has(list->table, list->spec, list->table->sort))
-        list->table->sort = 0, list->table->inverted = false;
+    tui_columns_choose(table, list->column, list->wanted);
+    if (table->sort >= 0 && !tui_columns_has(table, list->spec, table->sort))
+        table->sort = 0, table->inverted = false;
 }
 
 /* Moves a column by one place among those that are wanted, behind the first; the cursor goes with it. */
@@ -54,12 +54,13 @@ static void move_column(struct tui_app *app, struct list *list, int by)
     list->column[to] = list->column[at];
     list->column[at] = other;
     app->chosen_line = to;
-    tui_columns_choose(list->table, list->column, list->wanted);
+    tui_columns_choose(&app->table[app->view], list->column, list->wanted);
 }
 
 int tui_chooser_key(struct tui_app *app, int key)
 {
     struct list list = list_columns(app);
+    struct tui_table *table = &app->table[app->view];
     int to = app->chosen_line;
     if (key == TUI_KEY_ESCAPE || key == 'q' || key == 'c' || key == TUI_KEY_BACKSPACE)
         app->choosing = false;
@@ -78,10 +79,10 @@ int tui_chooser_key(struct tui_app *app, int key)
     else if (key == ']' || key == '+' || key == TUI_KEY_F1 + 7)
         move_column(app, &list, 1);
     else if (key == 'a')
-        tui_columns_choose(list.table, NULL, 0);
+        tui_columns_choose(table, NULL, 0);
     else if (key == 's' && to < list.wanted) {
-        list.table->inverted = list.table->sort == list.column[to] && !list.table->inverted;
-        list.table->sort = list.column[to];
+        table->inverted = table->sort == list.column[to] && !table->inverted;
+        table->sort = list.column[to];
     } else if (key == 'w')
         tui_settings_keep(app, app->message, sizeof app->message);
     if (key == TUI_KEY_UP || key == TUI_KEY_DOWN || key == 'j' || key == 'k' || key == TUI_KEY_HOME ||

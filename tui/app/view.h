@@ -19,9 +19,10 @@ struct tui_view {
     /* For a cursor that all views share: `shared` gives the identity of its row (0: none yet), `moved` sets it. */
     uint64_t (*shared)(const struct tui_app *app);
     void (*moved)(struct tui_app *app, size_t row);
-    void (*shown)(struct tui_app *app); /* Esc has led back to it; may be NULL */
-    size_t own_size;                    /* bytes of its private state app->own[id], all 0 at first */
-    void (*drop)(void *own);            /* frees what that state points to; may be NULL */
+    void (*update)(struct tui_app *app); /* before its table is: brings what that shows up to date; may be NULL */
+    void (*shown)(struct tui_app *app);  /* Esc has led back to it; may be NULL */
+    size_t own_size;                     /* bytes of its private state app->own[id], all 0 at first */
+    void (*drop)(void *own);             /* frees what that state points to; may be NULL */
     void (*draw)(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect);
     /* Does an action; returns enum tui_reaction, where TUI_UNHANDLED leaves it to the app.  May be NULL. */
     int (*act)(struct tui_app *app, enum tui_action action);

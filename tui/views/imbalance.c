@@ -170,11 +170,9 @@ static void draw_waits(const struct tui_app *app, struct tui_grid *grid, struct 
     group_waits(app, o);
     o->lower = rect;
     o->chosen = o->chosen < o->groups ? o->chosen : o->groups;
-    o->top = o->chosen && o->chosen - 1 < o->top ? o->chosen - 1
-             : o->chosen > o->top + lines        ? o->chosen - lines
-                                                 : o->top;
-    if (o->top + lines > o->groups)
-        o->top = o->groups > lines ? o->groups - lines : 0;
+    o->top = lines > 0 ? (int)tui_scroll((size_t)(o->chosen ? o->chosen - 1 : o->top), (size_t)o->top, (size_t)lines,
+                                         (size_t)o->groups)
+                       : 0;
     const struct group *group = o->group + o->top;
     size_t n = (size_t)(o->groups - o->top);
     char who[256], text[ANA_TEXT], to[64];

@@ -49,15 +49,6 @@ static double measure_block(const struct tui_app *app, const struct matrix_sum *
     }
 }
 
-static size_t clamp_top(size_t cursor, size_t top, size_t shown, size_t n)
-{
-    if (cursor < top)
-        top = cursor;
-    if (cursor >= top + shown)
-        top = cursor - shown + 1;
-    return top + shown > n ? (n > shown ? n - shown : 0) : top;
-}
-
 /* Chooses how wide cells are; returns how many blocks fit down and across. */
 static size_t choose_cell(struct own *o, size_t n, size_t h, struct tui_rect rect, bool ascii)
 {
@@ -104,8 +95,8 @@ static bool place_matrix(struct tui_app *app, struct tui_rect rect, bool ascii)
            count = o->blocks.count;
     o->down = count < down ? count : down;
     o->across = count < across ? count : across;
-    o->top = clamp_top(tui_matrix_block(&o->blocks, app->cursor_rank), o->top, o->down, count);
-    o->left = clamp_top(tui_matrix_block(&o->blocks, app->cursor_peer), o->left, o->across, count);
+    o->top = tui_scroll(tui_matrix_block(&o->blocks, app->cursor_rank), o->top, o->down, count);
+    o->left = tui_scroll(tui_matrix_block(&o->blocks, app->cursor_peer), o->left, o->across, count);
     int rows = o->cell == HALF ? (int)(o->down + 1) / 2 : (int)o->down;
     o->drawn = (struct tui_rect){rect.x + LEFT, rect.y + ABOVE, (int)o->across * o->cell, rows};
     return true;

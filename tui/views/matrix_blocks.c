@@ -65,8 +65,14 @@ static void join_nodes(const struct tui_app *app, size_t nodes, struct matrix_bl
 
 bool tui_matrix_cut(const struct tui_app *app, size_t most, struct matrix_blocks *out)
 {
-    size_t n = app->rank_count, runs = count_runs(app), size = (n + most - 1) / most;
+    size_t n = app->rank_count;
+    if (out->edge && out->of_ranks == n && out->of_most == most && out->of_generation == app->generation)
+        return true;
+    size_t runs = count_runs(app), size = (n + most - 1) / most;
     tui_matrix_free(out);
+    out->of_ranks = n;
+    out->of_most = most;
+    out->of_generation = app->generation;
     out->edge = calloc(n + 2, sizeof *out->edge);
     if (!out->edge)
         return false;

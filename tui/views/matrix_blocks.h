@@ -6,10 +6,12 @@
 #include "tui/app/app.h"
 
 struct matrix_blocks {
-    size_t *edge; /* the first rank of each block, and the number of ranks behind the last; owned */
-    size_t count; /* blocks */
-    size_t most;  /* ranks in the largest */
-    bool nodes;   /* no block has parts of two nodes */
+    size_t *edge;             /* the first rank of each block, and the number of ranks behind the last; owned */
+    size_t count;             /* blocks */
+    size_t most;              /* ranks in the largest */
+    bool nodes;               /* no block has parts of two nodes */
+    size_t of_ranks, of_most; /* what they were cut of: again the same, they stay */
+    unsigned of_generation;
 };
 
 struct matrix_sum {

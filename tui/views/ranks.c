@@ -28,12 +28,15 @@ static struct own *own(const struct tui_app *app)
 }
 
 /* A filter or a search is for single ranks. */
-static size_t count_rows(const void *data)
+static void update_rows(struct tui_app *app)
 {
-    struct tui_app *app = (struct tui_app *)(uintptr_t)data; /* the app that the table is of */
     const struct tui_table *table = &app->table[TUI_VIEW_RANKS];
     tui_tree_update(app, table->filter[0] || table->find[0] ? TUI_BY_RANK : app->rows_by, MANY, false);
-    return app->tree.rows;
+}
+
+static size_t count_rows(const void *data)
+{
+    return ((const struct tui_app *)data)->tree.rows;
 }
 
 static const struct tui_row *row_at(const struct tui_app *app, size_t row)
@@ -163,7 +166,8 @@ static void fill_rank_cell(const struct tui_app *app, size_t index, const struct
             shown[i].show(app, index, out);
 }
 
-/* Makes a cell of a group: what its ranks have in common, or the mean of their numbers. */
+/* Makes a cell of a group: what its ranks have in common, or the mean of their numbers; of CAUSED the sum, as in the
+ * timeline: what the group costs the others. */
 static void make_group_cell(const struct tui_app *app, const struct tui_row *row, const struct ana_metric *metric,
                             struct tui_value *out)
 {
@@ -184,7 +188,7 @@ static void make_group_cell(const struct tui_app *app, const struct tui_row *row
     if (metric->unit == ANA_UNIT_TEXT)
         snprintf(out->text, sizeof out->text, "%s", same ? text : "\xe2\x80\x93");
     else if (metric != TUI_METRIC(RANK_PID))
-        out->number = known ? sum / (double)known : NAN;
+        out->number = !known ? NAN : metric == TUI_METRIC(RANK_CAUSED) ? sum : sum / (double)known;
     if (metric == TUI_METRIC(RANK_STATE))
         out->number = known ? sum / (double)known : NAN;
 }
@@ -384,6 +388,12 @@ static int act_on_row(struct tui_app *app, enum tui_action action)
     return TUI_REDRAW;
 }
 
+static const struct tui_term_help terms[] = {
+    {"x125, +9874",
+     "a row of so many ranks that are alike, and of all others: the means of their numbers, of CAUSED the "
+     "sum; Enter opens it"},
+    {NULL, NULL}};
+
 const struct tui_view tui_view_ranks = {
     .title = "Ranks",
     .own_size = sizeof(struct own),
@@ -391,6 +401,8 @@ const struct tui_view tui_view_ranks = {
              "the ranks of a group.",
     .table = &spec,
     .sort = choose_sort,
+    .update = update_rows,
+    .terms = terms,
     .shared = find_cursor_row,
     .moved = follow_row,
     .draw = draw_ranks,

@@ -66,12 +66,7 @@ static size_t place_timeline(struct tui_app *app, struct tui_rect rect, size_t *
     if (!rows->lines || !h)
         return 0;
     size_t at = find_line(app), visible = rows->lines < h ? rows->lines : h, *top = &own(app)->first;
-    if (at < *top)
-        *top = at;
-    if (at >= *top + visible)
-        *top = at - visible + 1;
-    if (*top + visible > rows->lines)
-        *top = rows->lines - visible;
+    *top = tui_scroll(at, *top, visible, rows->lines);
     own(app)->drawn = (struct tui_rect){rect.x + left, rect.y + ABOVE, rect.w - left - tui_timeline_right(rows, rect.w),
                                         (int)visible};
     return visible;

@@ -71,3 +71,12 @@ struct tui_rect tui_below(struct tui_rect area, int n)
         n = area.h;
     return (struct tui_rect){area.x, area.y + n, area.w, area.h - n};
 }
+
+size_t tui_scroll(size_t cursor, size_t top, size_t shown, size_t n)
+{
+    if (cursor < top)
+        top = cursor;
+    if (cursor >= top + shown)
+        top = cursor - shown + 1;
+    return top + shown > n ? (n > shown ? n - shown : 0) : top;
+}

@@ -4,6 +4,7 @@
 #define TUI_LAYOUT_H
 
 #include "tui/widgets/grid.h"
+#include <stddef.h>
 
 /* The smallest terminal that the views are made for. */
 enum { TUI_MIN_COLS = 60, TUI_MIN_ROWS = 20 };
@@ -27,6 +28,10 @@ struct tui_screen {
 /* Cuts a terminal into the parts of a screen.  The headline gets headline_rows if the view can spare them, else one.
  * All are empty (body.h = 0) when the terminal is smaller than TUI_MIN_COLS x TUI_MIN_ROWS. */
 struct tui_screen tui_screen_layout(int cols, int rows, int headline_rows);
+
+/* The first of `n` rows in view where `shown` fit: as before (`top`), but with the cursor in view and no room left below the
+ * last one. */
+size_t tui_scroll(size_t cursor, size_t top, size_t shown, size_t n);
 
 /* What is left of `area` below its first n rows; of height 0 when it has no more than those. */
 struct tui_rect tui_below(struct tui_rect area, int n);

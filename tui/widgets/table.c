@@ -1,4 +1,5 @@
 #include "tui/widgets/columns.h"
+#include "tui/widgets/layout.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -339,12 +340,7 @@ void tui_table_draw(struct tui_table *table, const struct tui_table_spec *spec, 
     if (rect.w < 2 || rect.h < 2)
         return;
     size_t page = (size_t)rect.h - 1;
-    if (table->cursor < table->top)
-        table->top = table->cursor;
-    if (table->cursor >= table->top + page)
-        table->top = table->cursor - page + 1;
-    if (table->top + page > table->count)
-        table->top = table->count > page ? table->count - page : 0;
+    table->top = tui_scroll(table->cursor, table->top, page, table->count);
     measure_columns(table, spec, data, page);
     struct tui_placed placed[TUI_TABLE_COLUMNS];
     bool more;

@@ -3,6 +3,7 @@
 #include "tests/support/screen_job.h"
 #include "tests/support/still_clock.h"
 #include "tests/support/trace_folder.h"
+#include "tui/app/jump.h"
 #include "tui/app/view.h"
 #include "tui/views/views.h"
 #include "trace/util/hash.h"
@@ -261,6 +262,27 @@ static void ways_back(void)
     end();
 }
 
+/* What a group of ranks costs the others is one number, in Ranks as in the timeline. */
+static void groups_cost(void)
+{
+    start(120, false);
+    press("2");
+    const struct tui_table_spec *spec = tui_views[TUI_VIEW_RANKS]->table;
+    for (size_t row = 0; row < app.tree.rows; row++) {
+        double sum = 0;
+        for (size_t i = 0; i < app.tree.row[row].count; i++)
+            sum += (double)tui_app_stat(&app, app.tree.row[row].member[i])->caused_ns;
+        for (int c = 0; c < spec->column_count; c++) {
+            struct tui_value value;
+            tui_table_text(spec, &app, row, c, &value);
+            CHECK(strcmp(spec->columns[c].metric->title, "CAUSED") != 0 || fabs(value.number - sum) < 1,
+                  "row %zu: %g, not %g", row, value.number, sum);
+        }
+    }
+    CHECK(app.tree.rows > 1 && app.tree.rows < 100, "rows of groups");
+    end();
+}
+
 /* The matrix begins where most is sent; of a rank that the user has chosen, with its partner. */
 static void busiest_pair(void)
 {
@@ -324,6 +346,15 @@ static void everything(void)
                 tui_grid_resize(&grid, size[0], size[1]);
             if (dice % 5 == 0)
                 tui_app_click(&app, (int)(dice % 211), (int)(dice % 53), grid.cols, grid.rows);
+            else if (dice % 25 == 1)
+                tui_app_wheel(&app, dice % 2 ? 1 : -1, (int)(dice % 211), (int)(dice % 53), dice % 4 < 2);
+            else if (dice % 25 == 6)
+                tui_app_release(&app, (int)(dice % 211), (int)(dice % 53));
+            else if (dice % 25 == 11)
+                tui_app_key(&app, TUI_KEY_UP + (int)(dice / 25 % 20));
+            else if (dice % 25 == 16)
+                tui_app_jump(&app,
+                             (const char *[]){"note here", "note", "rank 1", "all", "0-1", "save"}[dice / 25 % 6]);
             else if (dice % 5 == 1)
                 tui_app_key(&app, (int)(dice % 128));
             else
@@ -351,6 +382,7 @@ int main(void)
     ways_back();
     prompts();
     busiest_pair();
+    groups_cost();
     everything();
     return check_result();
 }

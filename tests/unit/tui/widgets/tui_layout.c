@@ -21,8 +21,23 @@ static void check_parts(struct tui_rect area, const struct tui_rect *part, int n
     }
 }
 
+/* Whatever the numbers: the cursor is in view, and there is no room below the last row. */
+static void scrolling(void)
+{
+    for (size_t n = 1; n < 12; n++)
+        for (size_t shown = 1; shown < 14; shown++)
+            for (size_t cursor = 0; cursor < n; cursor++)
+                for (size_t top = 0; top < 14; top++) {
+                    size_t got = tui_scroll(cursor, top, shown, n);
+                    CHECK(got <= cursor && cursor < got + shown && (got == 0 || got + shown <= n), "%zu", got);
+                    bool good = top <= cursor && cursor < top + shown && top + shown <= n;
+                    CHECK(!good || got == top, "what is good stays");
+                }
+}
+
 int main(void)
 {
+    scrolling();
     static const struct tui_part parts[] = {{4, 8, 3}, {5, 0, 0}, {2, 2, 2}, {1, 1, 1}};
     for (int cols = 1; cols <= 300; cols++)
         for (int rows = 1; rows <= 100; rows++) {
