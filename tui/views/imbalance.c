@@ -87,6 +87,7 @@ static const struct tui_column columns[] = {
 static const struct tui_table_spec spec = {.columns = columns,
                                            .column_count = sizeof columns / sizeof *columns,
                                            .rows = count_collectives,
+                                           .empty = "no collective ended in the time in view",
                                            .value = fill_collective_cell,
                                            .identity = identify_collective};
 

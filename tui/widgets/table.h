@@ -49,6 +49,7 @@ struct tui_table_spec {
     bool (*tagged)(const void *data, size_t row);       /* may be NULL: no row is tagged */
     /* Of a tree: the row above it, a smaller number; SIZE_MAX: none.  Only siblings are sorted.  May be NULL. */
     size_t (*parent)(const void *data, size_t row);
+    const char *empty;                            /* said where there is no row; NULL: "nothing to show" */
     bool (*pinned)(const void *data, size_t row); /* it comes first, whatever is sorted by; may be NULL */
 };
 
