@@ -1,4 +1,4 @@
-# timeout: 120
+# timeout: 200
 """Made-up jobs of many ranks (tests/many): every count follows from the plan, and whoever was planted is named, in
 finished jobs, in such as hang, and live."""
 import atexit
@@ -68,6 +68,18 @@ def planted():
         check("dead node " + name, found["class"] == "dead-rank" and sorted(found["culprits"]) == there, found)
 
 
+def silent():
+    """A node that died seconds ago: nobody knows it yet, and no message is said to be lacking that was sent."""
+    chance = random.Random(18)
+    for i in range(4):
+        ranks, hosts = chance.randint(50, 400), chance.randint(3, 8)
+        host, name = chance.randrange(hosts), "%d, of %d" % (i, ranks)
+        rep = make("silent", ranks, hosts, 12, "--dead", str(host), "--round", "1000", "--lasts", "4")
+        there = [r["rank"] for r in rep["ranks"] if r["host"] == "node%03d" % host]
+        found = verdict("silent")
+        check("silent node " + name, found["class"] != "unmatched-receive" and set(found["culprits"]) <= set(there), found)
+
+
 def screens(*lines, size="80x24"):
     """What a script shows, screen by screen."""
     with open("keys", "w") as f:
@@ -126,6 +138,7 @@ def blamed(folder):
 
 counts()
 planted()
+silent()
 shown()
 live("runs", [], True, progress)
 live("hangs", ["--hang", "33", "--fault", "5"], ("hung", [33]), blamed)

@@ -52,7 +52,7 @@ static bool unmatched(struct ana_case *c, struct ana_waiting *p, struct ana_depe
     const struct ana_waiting *source = named || partner == SIZE_MAX ? NULL : ana_rank_waiting(c, partner);
     bool never = source && source->kind == ANA_WAITING_COLLECTIVE && ana_case_deadlocked(c, partner) &&
                  ana_gone_past(c, p, false, partner) != ANA_ON_ITS_WAY;
-    if (w->kind != ANA_DEPENDENCY_MESSAGE || w->met != 0 || (near ? !named : !never))
+    if (w->kind != ANA_DEPENDENCY_MESSAGE || w->met != 0 || w->unsure || (near ? !named : !never))
         return false;
     size_t both[] = {p->index, partner};
     if (!ana_case_settle(c, ANA_CLASS_UNMATCHED, ana_case_certainty(c, both, 2), ana_case_lasted(c, &p->index, 1)))

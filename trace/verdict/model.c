@@ -373,7 +373,7 @@ static void find_messages(struct ana_case *c)
 {
     for (size_t i = 0; i < c->waiting_count; i++) {
         struct ana_waiting *p = &c->waiting[i];
-        bool vain = asks_in_vain(c, p);
+        bool vain = asks_in_vain(c, p), unsure = false;
         uint32_t met = 0;
         for (uint32_t k = 0; k < p->dependencies && !ana_graph_moves(&c->graph, p->index); k++) {
             struct ana_dependency *d = &c->dependency[p->first_dependency + k];
@@ -384,12 +384,13 @@ static void find_messages(struct ana_case *c)
             else
                 ana_dependency_check(c, p, d, ana_dependency_partner(c, d));
             met += d->met > 0;
+            unsure |= d->unsure;
             if (d->met > 0 && !vain)
                 ana_graph_set_moving(&c->graph, d->node);
         }
         if (met && met == p->dependencies)
             ana_graph_set_moving(&c->graph, p->index);
-        c->sure[p->index] &= !met || !vain;
+        c->sure[p->index] &= !unsure && (!met || !vain);
     }
 }
 

@@ -2,7 +2,8 @@
 #include "trace/verdict/verdict_impl.h"
 #include <stdlib.h>
 
-#define SCANS_MAX 16u /* pairs of ranks whose streams are read in full for one verdict */
+#define SCANS_MAX   16u     /* pairs of ranks whose streams are read in full for one verdict, however long they are, */
+#define RECORDS_MAX 400000u /* ... and more while they have had fewer records than this together */
 
 /* Messages of one communicator and tag. */
 struct flow {
@@ -206,6 +207,23 @@ int64_t ana_dependency_taken_by_any(struct ana_case *c, const struct ana_depende
     return taken;
 }
 
+static uint64_t count_records(const struct ana_case *c, size_t index)
+{
+    const struct trc_file *file = c->job->process[index].rank.file;
+    uint64_t records = 0;
+    for (size_t i = 0; i < trc_event_chunks(file); i++)
+        records += trc_event_chunk(file, i).records;
+    return records;
+}
+
+static bool may_scan(struct ana_case *c, size_t a, size_t b)
+{
+    bool may = c->scans < SCANS_MAX || c->scanned < RECORDS_MAX;
+    c->scans += may;
+    c->scanned += may ? count_records(c, a) + count_records(c, b) : 0;
+    return may;
+}
+
 static void look_for_message(struct ana_case *c, size_t receiver, struct ana_dependency *d, size_t sender)
 {
     int64_t sent = counted(c, sender, receiver, false), taken = counted(c, sender, receiver, true);
@@ -213,10 +231,11 @@ static void look_for_message(struct ana_case *c, size_t receiver, struct ana_dep
         d->met = 0;
         return;
     }
-    if (c->scans++ < SCANS_MAX)
-        compare(c, receiver, sender, d);
-    else
+    d->unsure = !may_scan(c, receiver, sender);
+    if (d->unsure)
         d->met = 0;
+    else
+        compare(c, receiver, sender, d);
 }
 
 /* Whether the message of a started send was taken already. */

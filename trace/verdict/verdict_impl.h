@@ -41,6 +41,7 @@ struct ana_dependency {
     bool started;                           /* a send whose request is open: its message may be taken already */
     bool half;                              /* the send of an MPI_Sendrecv: the same, and it is not counted yet */
     bool taken;  /* a message that fits was taken by an earlier receive that nobody completed */
+    bool unsure; /* too many pairs of ranks to look at: `met` is 0 though messages are under way that nobody compared */
     size_t node; /* in the graph; of a collective that of its group is used */
 };
 
@@ -222,6 +223,7 @@ struct ana_case {
     const struct ana_hvd_set *loops; /* Horovod's, if the verdict is on what they wait for; else NULL */
     int64_t loops_since_ns;          /* job time since when */
     size_t scans, send_scans;        /* pairs of ranks whose streams were compared, for receives and for sends */
+    uint64_t scanned;                /* records of the former */
     bool memory;                     /* ran out */
     struct ana_gpu *gpu;             /* operations on devices (gpu.h) */
     struct ana_finding *out;
