@@ -194,11 +194,12 @@ build/fuzz/%: tests/fuzz/%.c $(wildcard tests/fuzz/*.h) $(TRACE_SRC) $(TUI_SRC) 
 build/fuzz/fuzz_lines: tests/fuzz/fuzz_lines.c tests/fuzz/fuzz.h tui/sources/lines.c $(TRACE_SRC) $(sort $(shell find trace tui -name "*.h"))
 	@mkdir -p $(@D)
 	$(Q)$(FUZZ_CC) -o $@ $< $(TRACE_SRC) $(TUI_LIBS)
-fuzz-run: build/fuzz/fuzz_reader build/fuzz/fuzz_job build/fuzz/fuzz_lines
-	@mkdir -p build/fuzz/corpus build/fuzz/corpus_job build/fuzz/corpus_lines
+fuzz-run: build/fuzz/fuzz_reader build/fuzz/fuzz_job build/fuzz/fuzz_lines build/fuzz/fuzz_digest
+	@mkdir -p build/fuzz/corpus build/fuzz/corpus_job build/fuzz/corpus_lines build/fuzz/corpus_digest
 	cd build/fuzz && ./fuzz_reader -timeout=10 $(FUZZ_RUN) corpus $(CURDIR)/tests/fuzz/corpus/fuzz_reader
 	cd build/fuzz && ./fuzz_job -timeout=60 $(FUZZ_RUN) corpus_job $(CURDIR)/tests/fuzz/corpus/fuzz_job $(CURDIR)/tests/fuzz/corpus/fuzz_reader
 	cd build/fuzz && ./fuzz_lines -timeout=60 $(FUZZ_RUN) corpus_lines $(CURDIR)/tests/fuzz/corpus/fuzz_lines
+	cd build/fuzz && ./fuzz_digest -timeout=10 $(FUZZ_RUN) corpus_digest $(CURDIR)/tests/fuzz/corpus/fuzz_digest
 $(BUILD)/tests/mktrace: $(addprefix $(BUILD)/,tests/mktrace.o $(addprefix tests/support/trace_,builder.o calls.o counters.o defs.o items.o scene.o) \
     trace/format/opclass.o trace/format/schema_write.o)
 	$(Q)$(CC) $(SAN) -o $@ $^ -lz -lm

@@ -1,17 +1,12 @@
 /* When stacks are due. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/stacks/triggers.h"
+#include "interpose/core/request.h"
 #include "interpose/core/state.h"
 #include "interpose/mpi/progress.h"
 #include "interpose/stacks/stacks.h"
 #include "interpose/base/text.h"
 #include "trace/writer/now.h"
-
-#include <fcntl.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #define LOOK_NS    500000000u
 #define OVERDUE_NS 5000000000u /* a call is not overdue before */
@@ -26,29 +21,8 @@ static struct {
     const char *overdue;
     uint64_t request_ns; /* modification time of the last request seen */
     uint64_t served_ns;  /* when it was served */
-    char folder[4608];   /* path; empty: not known */
-    char request[4608];
+    struct ipo_request request;
 } trigger;
-
-/* By system call: fstat and stat have newer symbol versions than we may use. */
-static bool read_file_state(const char *path, struct stat *there)
-{
-    return path[0] && !syscall(SYS_newfstatat, AT_FDCWD, path, there, AT_SYMLINK_NOFOLLOW);
-}
-
-/* When stacks were last requested; 0: never.  A request is a plain file of this user, of root or of the folder's
- * owner, in a folder that others may not write to. */
-static uint64_t read_request_time(void)
-{
-    struct stat file, folder;
-    if (!read_file_state(trigger.request, &file) || !S_ISREG(file.st_mode) || file.st_nlink != 1)
-        return 0;
-    if (!read_file_state(trigger.folder, &folder) || folder.st_mode & S_IWOTH)
-        return 0;
-    if (file.st_uid != geteuid() && file.st_uid != 0 && file.st_uid != folder.st_uid)
-        return 0;
-    return (uint64_t)file.st_mtim.tv_sec * 1000000000u + (uint64_t)file.st_mtim.tv_nsec;
-}
 
 void ipo_triggers_start(void)
 {
@@ -57,21 +31,8 @@ void ipo_triggers_start(void)
         return;
     trigger.hang_ns = (uint64_t)(ipo_process.options.hang * 1e9);
     trigger.wait_ns = trigger.hang_ns;
-    /* The program may change its directory. */
-    struct ipo_text path = {0};
-    char here[4096] = "";
-    if (ipo_process.folder[0] != '/' && getcwd(here, sizeof here))
-        ipo_text_add(&path, here);
-    ipo_text_add(&path, path.used ? "/" : "");
-    ipo_text_add(&path, ipo_process.folder);
-    ipo_text_add(&path, "/.");
-    if (path.used + 1 < sizeof trigger.folder)
-        memcpy(trigger.folder, path.text, path.used + 1);
-    path.used--;
-    ipo_text_add(&path, "stacks.request");
-    if (path.used + 1 < sizeof trigger.request)
-        memcpy(trigger.request, path.text, path.used + 1);
-    trigger.request_ns = read_request_time();
+    ipo_request_init(&trigger.request, "stacks.request");
+    trigger.request_ns = ipo_request_time(&trigger.request);
 }
 
 static void add_seconds(struct ipo_text *line, uint64_t ns)
@@ -130,7 +91,7 @@ void ipo_triggers_round(void)
         check_for_hang(now);
     if (trigger.served_ns && now - trigger.served_ns < DEMAND_NS)
         return;
-    uint64_t asked = read_request_time();
+    uint64_t asked = ipo_request_time(&trigger.request);
     if (asked && asked != trigger.request_ns) {
         trigger.request_ns = asked;
         trigger.served_ns = now;

@@ -10,15 +10,19 @@
  *     --live S                                    writes by the clock, for so long; then the job is over
  * A live job says "live" on stdout when all its files are there. */
 #include "tests/many/rank.h"
+#include "trace/writer/digest.h"
 #include "trace/writer/now.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 enum { TICK_MS = 100, BEAT_TICKS = 5 };
 
@@ -50,6 +54,46 @@ static void make_finished(const struct options *o)
     }
 }
 
+/* As the recorders do: while somebody watches, a digest of each host that lives, once a second. */
+static void write_digests(const struct options *o, int64_t now_ns)
+{
+    static struct trc_digest **digest;
+    static int64_t written_ns = INT64_MIN / 2;
+    static uint64_t sequence = 1000;
+    const struct plan *plan = &o->plan;
+    char path[4096];
+    struct stat is;
+    snprintf(path, sizeof path, "%s/" TRC_DIGEST_REQUEST, o->folder);
+    if (now_ns - written_ns < 950000000 || stat(path, &is) != 0 || time(NULL) - is.st_mtime > TRC_DIGEST_LAPSE_S)
+        return;
+    written_ns = now_ns;
+    sequence++;
+    bool fresh = !digest;
+    if (fresh && !(digest = calloc((size_t)plan->hosts, sizeof *digest)))
+        exit(1);
+    for (int32_t r = 0; fresh && r < plan->ranks; r++) {
+        struct trc_digest **of = &digest[plan_host(plan, r)];
+        snprintf(path, sizeof path, "%d.hpctop", (int)r);
+        if (!*of && !(*of = calloc(1, sizeof **of)))
+            exit(1);
+        trc_digest_follow(*of, path);
+    }
+    int folder = open(o->folder, O_RDONLY | O_DIRECTORY);
+    for (int32_t h = 0; h < plan->hosts; h++) {
+        if (h == plan->dead && now_ns >= plan->fault * plan->round_ns)
+            continue;
+        struct trc_digest_head head = {.sequence = sequence, .writer = 1, .realtime_ns = trc_wall_ns()};
+        rank_host(&head, h);
+        size_t size = trc_digest_make(digest[h], folder, &head, rank_calls, rank_call_count);
+        snprintf(path, sizeof path, "%s/%s.%.8s" TRC_DIGEST_SUFFIX, o->folder, head.host, head.boot_id);
+        int fd = open(path, O_WRONLY | O_CREAT, 0600);
+        if (fd < 0 || pwrite(fd, digest[h]->out, size, 0) != (ssize_t)size)
+            exit(1);
+        close(fd);
+    }
+    close(folder);
+}
+
 static void make_live(const struct options *o)
 {
     const struct plan *plan = &o->plan;
@@ -74,6 +118,7 @@ static void make_live(const struct options *o)
             }
         if ((double)now >= o->live_s * 1e9)
             break;
+        write_digests(o, now);
         now = (int64_t)(trc_now_ns() - began);
         if (next > now)
             nanosleep(&(struct timespec){(next - now) / 1000000000, (next - now) % 1000000000}, NULL);

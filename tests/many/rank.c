@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 enum call { INIT, IRECV, ISEND, WAITALL, WRITE, ALLREDUCE, CALLS };
-static const struct trc_schema_call calls[CALLS] = {
+const struct trc_schema_call rank_calls[CALLS] = {
     [INIT] = {"MPI_Init", TRC_OP_INIT, ""},
     [IRECV] = {"MPI_Irecv", TRC_OP_IRECV, ""},
     [ISEND] = {"MPI_Isend", TRC_OP_ISEND, ""},
@@ -17,6 +17,7 @@ static const struct trc_schema_call calls[CALLS] = {
     [WRITE] = {"MPI_File_write_at_all", TRC_OP_IO, ""},
     [ALLREDUCE] = {"MPI_Allreduce", TRC_OP_ALLREDUCE, ""},
 };
+const size_t rank_call_count = CALLS;
 static const char *const place[CALLS] = {
     [INIT] = "main+0x20",        [IRECV] = "exchange+0x31", [ISEND] = "exchange+0x57",
     [WAITALL] = "exchange+0x90", [WRITE] = "save+0x44",     [ALLREDUCE] = "solve+0x7c",
@@ -196,6 +197,14 @@ void rank_beat(struct rank *rank, const struct plan *plan, int64_t now_ns)
     trc_writer_grow(&rank->writer, 8);
 }
 
+void rank_host(struct trc_digest_head *head, int32_t number)
+{
+    memset(head->host, 0, sizeof head->host);
+    memset(head->boot_id, 0, sizeof head->boot_id);
+    snprintf(head->host, sizeof head->host, "node%03d", (int)number);
+    snprintf(head->boot_id, sizeof head->boot_id, "%08x-0000-4000-8000-000000000000", (unsigned)number);
+}
+
 void rank_open(struct rank *rank, const struct plan *plan, int32_t number, const char *folder)
 {
     static char schema[16384];
@@ -209,7 +218,7 @@ void rank_open(struct rank *rank, const struct plan *plan, int32_t number, const
     else
         stream = calloc(1, sizeof *stream); /* most of it is never touched */
     *rank = (struct rank){.number = number, .stream = stream};
-    rank->writer.calls = calls;
+    rank->writer.calls = rank_calls;
     rank->writer.call_count = CALLS;
     struct trc_head head = {.clock_source = TRC_CLOCK_MONOTONIC,
                             .state = TRC_STATE_RUNNING,
@@ -224,8 +233,10 @@ void rank_open(struct rank *rank, const struct plan *plan, int32_t number, const
                             .exe = "/home/user/many",
                             .command = "./many",
                             .mpi = "Open MPI 5.0.6"};
-    snprintf(head.host, sizeof head.host, "node%03d", (int)plan_host(plan, number));
-    snprintf(head.boot_id, sizeof head.boot_id, "%08x-0000-4000-8000-000000000000", (unsigned)plan_host(plan, number));
+    struct trc_digest_head host;
+    rank_host(&host, plan_host(plan, number));
+    memcpy(head.host, host.host, sizeof head.host);
+    memcpy(head.boot_id, host.boot_id, sizeof head.boot_id);
     snprintf(path, sizeof path, "%s/%d.hpctop", folder, (int)number);
     now_ticks = ticks_at(plan, number, -1000000);
     head.init_ticks = ticks_at(plan, number, 0);

@@ -3,6 +3,7 @@
 #define TESTS_MANY_RANK_H
 
 #include "tests/many/plan.h"
+#include "trace/format/format_digest.h"
 #include "trace/writer/writer.h"
 
 struct rank {
@@ -16,6 +17,13 @@ struct rank {
 
 /* Says when the job began, for all ranks: by the wall clock, and by the first host's CLOCK_MONOTONIC, in ns. */
 void rank_epoch(uint64_t realtime_ns, uint64_t monotonic_ns);
+
+/* The calls of all ranks by number. */
+extern const struct trc_schema_call rank_calls[];
+extern const size_t rank_call_count;
+
+/* Names host `number`, and its boot, as the files of its ranks do. */
+void rank_host(struct trc_digest_head *head, int32_t number);
 
 /* Makes the file of a rank in `folder`, at the begin of the job.  Ends the program if that fails. */
 void rank_open(struct rank *rank, const struct plan *plan, int32_t number, const char *folder);

@@ -45,6 +45,7 @@ bool ana_bundle_open(struct ana_bundle *bundle, const char *const *places, size_
 
 void ana_bundle_close(struct ana_bundle *bundle)
 {
+    ana_watch_free(bundle);
     for (size_t i = 0; i < bundle->count; i++) {
         if (bundle->files[i].file)
             trc_close(bundle->files[i].file);
@@ -221,6 +222,7 @@ bool ana_bundle_refresh(struct ana_bundle *bundle)
     enum { JUST_NOW_NS = 300000000 };
     bool moved = false;
     int64_t now = ana_now_ns();
+    ana_watch_look(bundle);
     for (size_t i = 0; i < bundle->count; i++) {
         struct ana_bundle_file *f = &bundle->files[i];
         if (!f->file)
@@ -228,7 +230,7 @@ bool ana_bundle_refresh(struct ana_bundle *bundle)
         /* Where opening takes long, a process that lives would seem to have been silent for as long. */
         bool same =
             f->opened_ns && (now - f->opened_ns < JUST_NOW_NS || trc_head(f->file)->state == TRC_STATE_FINALIZED);
-        moved |= !same && trc_refresh(f->file);
+        moved |= !same && (ana_watch_spares(&bundle->watch, f->file, &f->watched, i) || trc_refresh(f->file));
         f->opened_ns = 0;
     }
     return moved;

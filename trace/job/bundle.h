@@ -2,6 +2,7 @@
 #ifndef ANA_BUNDLE_H
 #define ANA_BUNDLE_H
 
+#include "trace/job/watch.h"
 #include "trace/util/hash_map.h"
 #include "trace/reader/reader.h"
 
@@ -21,6 +22,7 @@ struct ana_bundle_file {
     size_t folder;         /* it lies in: index into ana_bundle.folder */
     int64_t opened_ns;     /* CLOCK_MONOTONIC; until ana_bundle_refresh has read it once more: 0 */
     bool left_out;         /* nobody wants to wait for it */
+    struct ana_watched watched;
 };
 
 struct ana_bundle {
@@ -35,6 +37,7 @@ struct ana_bundle {
     size_t folders;
     struct ana_map folder_known; /* by device and inode: its index + 1 */
     struct ana_map known;        /* by device and inode: the same file under two names is read once */
+    struct ana_watch watch;
 };
 
 /* Begins a bundle of these folders and files; the text is copied.  False: out of memory.  Opens nothing yet:
@@ -47,7 +50,8 @@ void ana_bundle_close(struct ana_bundle *bundle);
  * readable by this call.  bundle->opener is asked before each; what it stops is left out for ever. */
 size_t ana_bundle_scan(struct ana_bundle *bundle);
 
-/* Reads all open files again, but for those that were opened just now, or have ended.  Returns whether anything changed. */
+/* Reads all open files again, but for those that were opened just now, or have ended, and, while it is watched, those of
+ * which a digest says enough.  Returns whether anything changed. */
 bool ana_bundle_refresh(struct ana_bundle *bundle);
 
 /* The first place or file that could not be read, and why: "PATH: Permission denied"; NULL if all could. */

@@ -30,8 +30,8 @@ static void set_state(struct ana_job *job)
     for (size_t i = 0; i < job->count; i++) {
         const struct ana_process *p = &job->process[i];
         alive |= p->alive;
-        if (p->alive && p->heartbeat_ns < job->horizon_ns)
-            job->horizon_ns = p->heartbeat_ns;
+        if (p->alive && p->complete_ns < job->horizon_ns)
+            job->horizon_ns = p->complete_ns;
         aborted |= p->rank.state == ANA_RANK_ABORTED || p->rank.state == ANA_RANK_DEAD;
         done |= trc_head(p->rank.file)->state == TRC_STATE_FINALIZED;
         waits |= p->rank.state == ANA_RANK_IN_MPI;
@@ -132,6 +132,10 @@ static void collect_warnings(struct ana_job *job)
     for (size_t i = 0; i < job->bundle.places; i++)
         if (job->bundle.error[i])
             add_warning(job, "", job->bundle.error[i]);
+    const char *complaint;
+    for (size_t i = 0; (complaint = ana_watch_complaint(&job->bundle.watch, i)) != NULL; i++)
+        if (*complaint)
+            add_warning(job, "", complaint);
     for (size_t i = 0; i < job->bundle.count; i++) {
         const struct ana_bundle_file *f = &job->bundle.files[i];
         if (!f->file && !f->left_out)
@@ -233,6 +237,11 @@ enum trc_status ana_job_open_with(const struct ana_upper *upper, const struct an
         snprintf(error, error_size, "out of memory");
     ana_job_close(job);
     return TRC_BAD;
+}
+
+void ana_job_watch(struct ana_job *job, bool on)
+{
+    job->bundle.watch.on = on;
 }
 
 void ana_job_set_line_finder(struct ana_job *job, ana_line_finder *finder, void *context)

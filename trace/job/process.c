@@ -234,6 +234,8 @@ static void sum_threads(struct ana_process *p, const struct ana_clock *clock, si
                 p->progress += row[k].calls;
         p->progress += t->completes;
     }
+    if (trc_progress(r->file) > p->progress) /* the rows are those of the last reading */
+        p->progress = trc_progress(r->file);
 }
 
 /* The device operation that is under way the longest; NULL: there is none. */
@@ -326,6 +328,8 @@ void ana_process_refresh(struct ana_process *p, const struct ana_clock *clock, s
     r->end_ns = time_of(clock, index, ana_process_end_ticks(p, here));
     uint64_t heartbeat = head->latest.ticks > head->start.ticks ? head->latest.ticks : head->start.ticks;
     p->heartbeat_ns = time_of(clock, index, heartbeat);
+    const struct trc_anchor *complete = trc_complete(r->file);
+    p->complete_ns = time_of(clock, index, complete->ticks > head->start.ticks ? complete->ticks : head->start.ticks);
     p->run_begin_ns = head->init_ticks ? time_of(clock, index, head->init_ticks) : r->begin_ns;
     p->run_end_ns = head->end_ticks ? time_of(clock, index, head->end_ticks) : r->end_ns;
     sum_threads(p, clock, index);

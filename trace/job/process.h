@@ -51,7 +51,8 @@ struct ana_process {
     uint64_t heartbeats;
     int64_t heartbeat_seen;           /* when it was last seen to move, CLOCK_MONOTONIC; 0 never */
     uint64_t progress;                /* completed calls that are no polls and not local */
-    int64_t heartbeat_ns;             /* job time of the last heartbeat */
+    int64_t heartbeat_ns;             /* job time of the last heartbeat, */
+    int64_t complete_ns;              /* ... and of that up to which its file has been read */
     int64_t last_end_ns;              /* job time of the last completed call of any thread; INT64_MIN none */
     int64_t run_begin_ns;             /* MPI_Init returned; rank.begin_ns if it did not */
     int64_t run_end_ns;               /* MPI_Finalize or MPI_Abort entered; rank.end_ns if not */

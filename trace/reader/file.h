@@ -109,6 +109,9 @@ struct trc_file {
     bool truncated;   /* ends before the chunks that its head counts */
     bool check_again; /* FULL chunks may have been recycled */
     uint64_t refreshes;
+    struct trc_anchor complete; /* head.latest when all of it was read last */
+    uint64_t progress;          /* as a digest said it since; 0: none did */
+    bool wanted;                /* trc_want */
 
     struct trc_schema schema;
     struct trc_call_def **calls; /* as they were defined; they never move */

@@ -36,6 +36,9 @@ static int read_schema(struct trc_file *file)
 static void read_all(struct trc_file *file, bool *moved)
 {
     file->refreshes++;
+    file->complete = file->head.latest; /* read before all else */
+    file->progress = 0;
+    file->wanted = false;
     /* Order matters: what an event or a live page refers to was defined before, so definitions are read last. */
     *moved |= trc_chunks_refresh(file);
     *moved |= trc_live_refresh(file);
@@ -167,6 +170,11 @@ bool trc_refresh(struct trc_file *file)
 void trc_set_final(struct trc_file *file)
 {
     file->final = true;
+}
+
+uint64_t trc_revision(const struct trc_file *file)
+{
+    return file->refreshes * 2 + file->final;
 }
 
 bool trc_spoilt(const struct trc_file *file)

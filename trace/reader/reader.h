@@ -30,6 +30,17 @@ void trc_close(struct trc_file *file);
 /* Reads again a file that may have grown: head, live pages, new chunks and definitions.  Returns true if anything
  * changed since the last call.  O(threads + new chunks). */
 bool trc_refresh(struct trc_file *file);
+/* The sign of life up to which all has been read: head.latest of the last refresh; later only where a digest of its node
+ * (trace/reader/digest.h) says that nothing came since. */
+const struct trc_anchor *trc_complete(const struct trc_file *file);
+/* Another number after each refresh: until then its cursors that had nothing more have nothing more. */
+uint64_t trc_revision(const struct trc_file *file);
+/* Completed calls that are progress, as a digest said since the last refresh; 0: count the rows. */
+uint64_t trc_progress(const struct trc_file *file);
+/* Somebody looks at this rank: it is to be read at the next look, whatever digests say. */
+void trc_want(struct trc_file *file);
+/* Whether somebody does, since the last refresh. */
+bool trc_wanted(const struct trc_file *file);
 
 /* Tells the reader that nothing more will be written, whatever the head says: the process is gone, or the caller will
  * not look again.  Cursors then deliver the FOLDs that they hold back (trc_next). */

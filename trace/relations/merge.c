@@ -21,7 +21,8 @@ struct lane {
     uint32_t index, thread;
     size_t node;                   /* of the tree, that it comes to first */
     uint64_t order;                /* among equal ends; see struct entry */
-    bool dry;                      /* had nothing more when last asked */
+    bool dry;                      /* had nothing more when last asked, */
+    uint64_t asked;                /* ... at this revision of its file */
     bool ended;                    /* will give nothing more: past the time range */
     struct ana_event *next, *stop; /* of event[], those that were not given out */
     struct ana_event event[AHEAD];
@@ -188,6 +189,7 @@ static void refill_lane(struct ana_merge *merge, struct lane *lane)
         n = trc_next_few(lane->cursor, lane->record, AHEAD);
         if (n == 0) {
             lane->dry = true;
+            lane->asked = trc_revision(source->file);
             break;
         }
         make_events(source, lane, n);
@@ -238,6 +240,7 @@ static bool add_lane(struct ana_merge *merge, size_t index, size_t thread)
     lane->index = (uint32_t)index;
     lane->thread = (uint32_t)thread;
     lane->dry = true;
+    lane->asked = UINT64_MAX;
     lane->next = lane->stop = lane->event;
     for (size_t i = 0; i < AHEAD; i++) {
         lane->event[i].index = index;
@@ -261,7 +264,8 @@ static int64_t file_horizon(const struct ana_merge *merge, size_t index)
     const struct trc_head *head = trc_head(source->file);
     if (!source->live)
         return INT64_MAX;
-    const struct trc_anchor *seen = head->latest.ticks > head->start.ticks ? &head->latest : &head->start;
+    const struct trc_anchor *latest = trc_complete(source->file);
+    const struct trc_anchor *seen = latest->ticks > head->start.ticks ? latest : &head->start;
     int64_t ns = ana_clock_apply(&source->line, seen->ticks);
     return head->flags & TRC_HEAD_WRITE_BACK ? ns - WRITE_BACK_NS : ns;
 }
@@ -294,14 +298,15 @@ bool ana_merge_refresh(struct ana_merge *merge)
     }
     if (merge->spent) {
         merge->tree[0].lane->dry = true;
+        merge->tree[0].lane->asked = UINT64_MAX;
         merge->spent = false;
     }
     if (other_times)
         convert_again(merge);
     for (size_t i = 0; i < merge->lanes; i++) {
         struct lane *lane = merge->lane[i];
-        if (!lane->dry)
-            continue;
+        if (!lane->dry || lane->asked == trc_revision(merge->source[lane->index].file))
+            continue; /* what has come since may refer to definitions that nobody has read */
         lane->dry = false;
         refill_lane(merge, lane);
     }

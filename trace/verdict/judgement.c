@@ -2,6 +2,8 @@
 #include "trace/verdict/epochs.h"
 #include <stdlib.h>
 
+#define LOOKED_AT 256u /* culprits whose files are read at each look, whatever digests say */
+
 struct ana_judgement *ana_judgement_new(void)
 {
     struct ana_judgement *judgement = calloc(1, sizeof *judgement);
@@ -79,4 +81,6 @@ void ana_verdict_refreshed(struct ana_job *job)
     const struct ana_verdict *verdict = job->count ? ana_job_verdict(job) : NULL;
     if (verdict && verdict->state == ANA_VERDICT_HUNG)
         job->state = ANA_HUNG;
+    for (size_t i = 0; verdict && i < verdict->culprits && i < LOOKED_AT; i++)
+        trc_want(job->process[verdict->culprit[i]].rank.file);
 }

@@ -122,6 +122,8 @@ int tui_print_libtrace_manual(const char *version, const struct tui_variable *va
     print_entry("hpctop-<job id>/*.hpctop", "one trace file a rank");
     print_entry("hpctop-<job id>/stacks.request",
                 "asks the running job for stacks; hpctop stacks makes and removes it");
+    print_entry("hpctop-<job id>/live.request", "asks one process a node for a digest; who watches makes it");
+    print_entry("hpctop-<job id>/*.live", "what the ranks of one node are at, while somebody watches");
     printf(".SH SEE ALSO\n.BR hpctop (1),\n.BR hpctop\\-format (5)\n");
     return tui_finish(TUI_EXIT_OK);
 }

@@ -6,6 +6,7 @@
 #include "tui/app/settings.h"
 #include "tui/views/views.h"
 #include "tui/sources/lines.h"
+#include "trace/job/watch.h"
 #include "trace/session/session.h"
 
 #include <errno.h>
@@ -85,6 +86,7 @@ static int show_job(const char *const *folders, size_t n, const struct options *
                                 : tui_input_error("%s", error);
     }
     tui_lines_use(job, 0);
+    ana_job_watch(job, !options->script);
     if (!tui_app_init(&app, job, tui_views)) {
         close_opening(&opening);
         ana_job_close(job);

@@ -3,6 +3,7 @@
 #include "tui/commands/nearest.h"
 #include "tui/output/watch_line.h"
 #include "tui/sources/lines.h"
+#include "trace/job/watch.h"
 #include "trace/session/session.h"
 
 #include <getopt.h>
@@ -42,6 +43,7 @@ static int watch(const char *const *folders, int n, bool json, double every_s)
     if (ana_job_open(folders, (size_t)n, &job, error, sizeof error) != TRC_OK)
         return tui_input_error("%s", error);
     tui_lines_use(job, TUI_LINES_PATIENCE);
+    ana_job_watch(job, true);
     struct timespec pause = {(time_t)every_s, (long)((every_s - (double)(time_t)every_s) * 1e9)};
     bool printed = true;
     while (printed && !is_over(job)) {
