@@ -390,7 +390,10 @@ static int click_timeline(struct tui_app *app, int x, int y)
     if (x < 0 || y < 0 || x >= o->drawn.w || y >= o->drawn.h || !app->tree.rows)
         return TUI_UNHANDLED;
     tui_app_range(app, &begin, &end);
-    const struct tui_row *row = &app->tree.row[tui_timeline_row(&own(app)->rows, own(app)->first + (size_t)y)];
+    size_t at = tui_timeline_row(&o->rows, o->first + (size_t)y);
+    if (at >= app->tree.rows) /* some were folded away, and nothing was drawn since */
+        return TUI_UNHANDLED;
+    const struct tui_row *row = &app->tree.row[at];
     if (row == cursor_row(app) && x == find_cursor_column(app, begin, end)) /* the second click opens, as Enter does */
         return tui_app_step(app, TUI_ACTION_DEEPER);
     tui_tree_choose(app, row);
