@@ -262,6 +262,45 @@ static void draw_cells(const struct tui_app *app, struct tui_grid *grid, const s
         }
 }
 
+static int by_bytes(const void *a, const void *b)
+{
+    const struct ana_pair *x = *(const struct ana_pair *const *)a, *y = *(const struct ana_pair *const *)b;
+    return (x->bytes < y->bytes) - (x->bytes > y->bytes);
+}
+
+/* Lists the pairs of a small job below the picture, those that exchange most first. */
+static void draw_pairs(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    enum { MOST = 1024, LEAST = 4, FROM = 6, TO = 12, COUNT_AT = 22, BYTES_AT = 32, LATENCY_AT = 42 };
+    const struct ana_pair *pair[MOST];
+    size_t n = app->summary.pair_count;
+    char text[ANA_TEXT];
+    if (rect.h < LEAST || n > MOST || !n)
+        return;
+    for (size_t i = 0; i < n; i++)
+        pair[i] = &app->summary.pairs[i];
+    qsort(pair, n, sizeof *pair, by_bytes);
+    tui_fill(grid, (struct tui_rect){rect.x, rect.y, rect.w, 1}, TUI_STYLE_HEADER, ' ');
+    tui_put_right(grid, rect, FROM, 0, TUI_STYLE_HEADER, "FROM");
+    tui_put_right(grid, rect, TO, 0, TUI_STYLE_HEADER, "TO");
+    tui_put_right(grid, rect, COUNT_AT, 0, TUI_STYLE_HEADER, "MESSAGES");
+    tui_put_right(grid, rect, BYTES_AT, 0, TUI_STYLE_HEADER, "BYTES");
+    tui_put_right(grid, rect, LATENCY_AT, 0, TUI_STYLE_HEADER, "p50");
+    for (int i = 0; i + 1 < rect.h && (size_t)i < n; i++) {
+        int y = i + 1;
+        tui_put_right(grid, rect, FROM, y, TUI_STYLE_NORMAL,
+                      tui_app_rank_name(app, pair[i]->source, text, sizeof text));
+        tui_put_right(grid, rect, TO, y, TUI_STYLE_NORMAL,
+                      tui_app_rank_name(app, pair[i]->destination, text, sizeof text));
+        tui_put_right(grid, rect, COUNT_AT, y, TUI_STYLE_NORMAL,
+                      ana_number(text, sizeof text, ANA_COUNT, (double)pair[i]->messages, true));
+        tui_put_right(grid, rect, BYTES_AT, y, TUI_STYLE_NORMAL,
+                      ana_number(text, sizeof text, ANA_BYTES, (double)pair[i]->bytes, true));
+        tui_put_right(grid, rect, LATENCY_AT, y, TUI_STYLE_NORMAL,
+                      ana_number(text, sizeof text, ANA_NS, pair[i]->latency_p50_ns, true));
+    }
+}
+
 static void draw_matrix(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     struct own *o = own(app);
@@ -283,6 +322,8 @@ static void draw_matrix(struct tui_app *app, struct tui_grid *grid, struct tui_r
                  o->blocks.nodes ? ", by node" : "");
     draw_axes(app, grid, rect);
     struct tui_rect foot = {rect.x, rect.y + rect.h - 2, rect.w, 1};
+    int below = o->drawn.y + o->drawn.h + 1;
+    draw_pairs(app, grid, (struct tui_rect){rect.x, below, rect.w, foot.y - 1 - below});
     size_t row = tui_matrix_block(&o->blocks, app->cursor_rank) - o->top,
            column = tui_matrix_block(&o->blocks, app->cursor_peer) - o->left;
     draw_pair(app, grid, foot, row < o->down && column < o->across ? &sums[row * o->across + column] : NULL);

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+enum { MOST = 64 }; /* in the list of the timeline */
+
 static int by_length(const void *a, const void *b)
 {
     const struct slow_instant *x = a, *y = b;
@@ -55,7 +57,6 @@ size_t tui_slowest(const struct tui_app *app, struct slow_instant *out, size_t m
 
 void tui_slowest_go(struct tui_app *app, struct slow_place *place, int step)
 {
-    enum { MOST = 64 };
     struct slow_instant slow[MOST];
     char ns[ANA_TEXT], rank[ANA_TEXT];
     int n = (int)tui_slowest(app, slow, MOST);
@@ -73,4 +74,26 @@ void tui_slowest_go(struct tui_app *app, struct slow_place *place, int step)
     snprintf(app->message, sizeof app->message, "%d of %d: rank %s, %s  %.120s", place->at, n,
              tui_app_rank_name(app, at->index, rank, sizeof rank), ana_spoken(ns, sizeof ns, (double)at->ns),
              at->words);
+}
+
+void tui_slowest_draw(const struct tui_app *app, const struct slow_place *place, struct tui_grid *grid,
+                      struct tui_rect rect)
+{
+    struct slow_instant slow[MOST];
+    char ns[ANA_TEXT], rank[ANA_TEXT];
+    int n = (int)tui_slowest(app, slow, MOST), at = place->of == app->summaries ? place->at : 0;
+    int top = at > rect.h - 1 ? at - (rect.h - 1) : 0;
+    if (!n)
+        return;
+    tui_put(grid, rect, 1, 0, TUI_STYLE_STRONG, "TOOK LONGEST");
+    tui_put(grid, rect, 15, 0, TUI_STYLE_DIM, "(w: there, W: back)");
+    for (int i = 0; i + 1 < rect.h && top + i < n; i++) {
+        const struct slow_instant *one = &slow[top + i];
+        bool here = top + i + 1 == at;
+        tui_putf(grid, rect, 1, i + 1, here ? TUI_STYLE_STRONG : TUI_STYLE_NORMAL, "%.3f  rank %s  %s  %s",
+                 (double)one->at_ns / 1e9, tui_app_rank_name(app, one->index, rank, sizeof rank),
+                 ana_spoken(ns, sizeof ns, (double)one->ns), one->words);
+        if (here)
+            tui_put(grid, rect, 0, i + 1, TUI_STYLE_STRONG, ">");
+    }
 }

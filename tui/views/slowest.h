@@ -19,6 +19,10 @@ struct slow_place {
     int at;      /* from 1; 0: nowhere */
 };
 
+/* Draws the first of them as a list, the one of `place` as under the cursor. */
+void tui_slowest_draw(const struct tui_app *app, const struct slow_place *place, struct tui_grid *grid,
+                      struct tui_rect rect);
+
 /* Puts the cursor on the next (step 1) or last (-1) of them, and says what it is. */
 void tui_slowest_go(struct tui_app *app, struct slow_place *place, int step);
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ABOVE = 1, BELOW = 3 };
+enum { ABOVE = 1, BELOW = 3, LIST = 4 /* lines that a list is worth */ };
 
 struct own {
     struct timeline_rows rows;
@@ -204,6 +204,9 @@ static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui
         seen |= tui_timeline_draw(app, &o->rows, grid, area, i, at, o->first + i == cursor);
     }
     seen |= draw_streams(app, grid, begin, end);
+    int below = o->drawn.y + (int)(rows + streams) + 1, spare = rect.y + rect.h - BELOW - 1 - below;
+    if (app->all_time && seen && spare >= LIST)
+        tui_slowest_draw(app, &o->slow, grid, (struct tui_rect){rect.x, below, rect.w, spare});
     if (!seen) /* without words, no data would look like idle ranks */
         tui_put(grid, o->drawn, 1, 0, TUI_STYLE_DIM,
                 !tui_app_ended(app) && begin >= tui_app_known_end(app) ? "not analysed yet"
