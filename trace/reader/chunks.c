@@ -14,7 +14,7 @@ uint32_t trc_chunk_room(const struct trc_file *file, const struct trc_chunk *chu
     return chunk->blocks * file->head.block_size - TRC_ITEMS_OFFSET;
 }
 
-static bool same_identity(const struct trc_chunk *a, const struct trc_chunk *b)
+bool trc_chunk_is(const struct trc_chunk *a, const struct trc_chunk *b)
 {
     return a->magic == b->magic && a->kind == b->kind && a->thread == b->thread && a->sequence == b->sequence;
 }
@@ -27,7 +27,7 @@ static bool read_chunk_head(const struct trc_file *file, uint32_t chunk, struct 
 bool trc_chunk_same(const struct trc_file *file, uint32_t chunk, const struct trc_chunk *known, struct trc_chunk *now)
 {
     struct trc_chunk head;
-    if (!read_chunk_head(file, chunk, &head) || !same_identity(&head, known))
+    if (!read_chunk_head(file, chunk, &head) || !trc_chunk_is(&head, known))
         return false;
     if (now)
         *now = head;
@@ -71,10 +71,10 @@ static void read_chunk(struct trc_file *file, uint32_t chunk, bool *moved, bool 
     struct trc_chunk head, *old = &file->chunks[chunk];
     if (!read_chunk_head(file, chunk, &head))
         head = (struct trc_chunk){0};
-    if (head.magic && !same_identity(&head, old)) {
+    if (head.magic && !trc_chunk_is(&head, old)) {
         struct trc_chunk again;
         int tries = 0;
-        for (; tries < 3 && read_chunk_head(file, chunk, &again) && !same_identity(&head, &again); tries++)
+        for (; tries < 3 && read_chunk_head(file, chunk, &again) && !trc_chunk_is(&head, &again); tries++)
             head = again;
         if (tries == 3)
             head.magic = 0;
@@ -83,7 +83,7 @@ static void read_chunk(struct trc_file *file, uint32_t chunk, bool *moved, bool 
     if (!memcmp(old, &head, sizeof head))
         return;
     *moved = true;
-    if (!same_identity(old, &head) && (old->kind == TRC_CHUNK_EVENTS || head.kind == TRC_CHUNK_EVENTS))
+    if (!trc_chunk_is(old, &head) && (old->kind == TRC_CHUNK_EVENTS || head.kind == TRC_CHUNK_EVENTS))
         *reordered = true;
     *old = head;
 }

@@ -189,6 +189,8 @@ uint32_t trc_chunk_room(const struct trc_file *file, const struct trc_chunk *chu
 /* Index into file->events of the first chunk of `thread` with this sequence or a later one.  Where there is none it is
  * that of another thread, or file->event_count. */
 size_t trc_events_from(const struct trc_file *file, uint32_t thread, uint64_t sequence);
+/* Whether two heads are of the same use of a chunk. */
+bool trc_chunk_is(const struct trc_chunk *a, const struct trc_chunk *b);
 /* Whether the chunk still is what `known` says.  If so, *now (may be NULL) is set to its head as it is in the file now.
  */
 bool trc_chunk_same(const struct trc_file *file, uint32_t chunk, const struct trc_chunk *known, struct trc_chunk *now);

@@ -101,12 +101,10 @@ static void take_entries(struct trc_live *live, const unsigned char *at, size_t 
     }
 }
 
-/* Reads the entries in one chunk from byte `from` on.  False: the file ends within them. */
-static bool read_piece(const struct trc_file *file, struct trc_live *live, uint32_t chunk, uint32_t from, bool changed)
+/* Reads the entries in one chunk, whose head is `now`, from byte `from` on.  False: the file ends within them. */
+static bool read_piece(const struct trc_file *file, struct trc_live *live, uint32_t chunk, struct trc_chunk now,
+                       uint32_t from, bool changed)
 {
-    struct trc_chunk now;
-    if (!trc_chunk_same(file, chunk, &file->chunks[chunk], &now))
-        return false;
     uint32_t room = trc_chunk_room(file, &file->chunks[chunk]);
     uint32_t end = (now.committed < room ? now.committed : room) + TRC_ITEMS_OFFSET;
     if (end <= from)
@@ -214,12 +212,15 @@ static bool copy_once(struct trc_file *file, struct trc_live *live, bool changed
         memset(live->rows, 0, live->row_room * sizeof *live->rows);
     if (live->peer_room)
         memset(live->peers, 0, live->peer_room * sizeof *live->peers);
-    bool whole = read_piece(file, live, live->chunk, sizeof live->page, changed);
+    struct trc_chunk now = live->page.chunk;
+    bool whole = trc_chunk_is(&now, &file->chunks[live->chunk]) &&
+                 read_piece(file, live, live->chunk, now, sizeof live->page, changed);
     uint32_t pieces = 0;
     for (uint32_t i = 0; i < file->chunk_count; i++)
         if (file->chunks[i].magic && file->chunks[i].kind == TRC_CHUNK_PAGE &&
             file->chunks[i].thread == file->chunks[live->chunk].thread) {
-            whole &= read_piece(file, live, i, TRC_ITEMS_OFFSET, changed);
+            whole &= trc_chunk_same(file, i, &file->chunks[i], &now) &&
+                     read_piece(file, live, i, now, TRC_ITEMS_OFFSET, changed);
             pieces++;
         }
     bool to_come = trc_file_growing(file) && !file->truncated; /* the newest may not have been found yet */

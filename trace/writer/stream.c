@@ -7,12 +7,13 @@
 
 #define PAGE_BLOCKS  2u  /* of a live page at first */
 #define PIECE_MOST   16u /* blocks of a piece of it */
-#define STREAM_SHARE 32u /* a chunk of events has at most this part of the file */
+#define STREAM_SHARE 32u /* a chunk of events has at most this part of the file, */
+#define STREAM_LEAST 8u  /* ... but may have so many blocks: stacks of threads need as many, and take an old one */
 
 static void begin_piece(struct trc_stream *stream, struct trc_chunk *chunk, size_t head)
 {
     uint32_t room = trc_writer_room(stream->writer, chunk);
-    memset(chunk + 1, 0, room);
+    memset(chunk + 1, 0, head - sizeof *chunk); /* entries when they are made: the rest is not touched before */
     chunk->committed = (uint32_t)(head - sizeof *chunk);
     stream->piece = chunk;
     stream->entry_at = (unsigned char *)chunk + head;
@@ -70,7 +71,7 @@ static void *entry_room(struct trc_stream *stream, size_t size)
     }
     void *entry = stream->entry_at;
     stream->entry_at += size;
-    return entry;
+    return memset(entry, 0, size);
 }
 
 /* Makes the entry that was filled in last visible: its first word is stored now. */
@@ -245,46 +246,71 @@ uint32_t trc_stream_intern_slow(struct trc_stream *stream, const struct trc_sig 
     return index;
 }
 
-/* Goes on in another chunk, of at least so many blocks.  False: there is none, and a record was counted as lost. */
-static bool next_chunk(struct trc_stream *stream, uint32_t least)
+static bool lose(struct trc_stream *stream)
+{
+    stream->lost++;
+    __atomic_fetch_add(&stream->writer->head->lost_records, 1, __ATOMIC_RELAXED);
+    return false;
+}
+
+/* A chunk for events, of at least so many blocks.  Each is twice as large as the one before, as far as the file's limit
+ * leaves room for many. */
+static struct trc_chunk *take_events(struct trc_stream *stream, uint32_t least)
 {
     struct trc_writer *writer = stream->writer;
-    if (!stream->chunk && stream->lost % 1024 != 0) { /* tried now and then: the search for a chunk costs time */
-        stream->lost++;
-        __atomic_fetch_add(&writer->head->lost_records, 1, __ATOMIC_RELAXED);
-        return false;
-    }
-    if (stream->chunk) {
-        stream->earlier += stream->chunk->records;
-        __atomic_store_n(&stream->chunk->state, TRC_CHUNK_FULL, __ATOMIC_RELEASE);
-    }
-    stream->folds = stream->in_row = 0;
-    uint16_t index = (uint16_t)stream->page->thread.index;
-    /* Each chunk is twice as large as the one before, as far as the file's limit leaves room for many. */
-    uint32_t most =
-        writer->blocks_most / STREAM_SHARE < TRC_CHUNK_MOST ? writer->blocks_most / STREAM_SHARE : TRC_CHUNK_MOST;
+    uint32_t share = writer->blocks_most / STREAM_SHARE;
+    uint32_t most = share < STREAM_LEAST ? STREAM_LEAST : share < TRC_CHUNK_MOST ? share : TRC_CHUNK_MOST;
     uint32_t blocks = stream->chunk_blocks > least ? stream->chunk_blocks : least;
-    stream->chunk_blocks = blocks * 2 < most ? blocks * 2 : most;
+    uint16_t index = (uint16_t)stream->page->thread.index;
     struct trc_chunk *chunk = trc_writer_take(writer, TRC_CHUNK_EVENTS, index, blocks, least);
-    stream->chunk = chunk;
+    if (chunk)
+        stream->chunk_blocks = blocks * 2 < most ? blocks * 2 : most;
+    return chunk;
+}
+
+static void close_chunk(struct trc_stream *stream)
+{
+    stream->earlier += stream->chunk->records;
+    __atomic_store_n(&stream->chunk->state, TRC_CHUNK_FULL, __ATOMIC_RELEASE);
+    stream->chunk = NULL;
     stream->at = stream->stop = NULL;
-    if (!chunk) {
-        stream->lost++;
-        __atomic_fetch_add(&writer->head->lost_records, 1, __ATOMIC_RELAXED);
+    stream->folds = stream->in_row = 0;
+}
+
+/* Goes on in another chunk, of at least so many blocks.  False: there is none, and a record was counted as lost.  Where
+ * there is a smaller one the records that follow have that. */
+static bool next_chunk(struct trc_stream *stream, uint32_t least)
+{
+    struct trc_chunk *chunk = NULL;
+    if (!stream->chunk && stream->lost % 1024 != 0) /* tried now and then: the search for a chunk costs time */
+        return lose(stream);
+    if (least > 1)
+        chunk = take_events(stream, least);
+    bool fits = chunk || least == 1;
+    if (!fits && stream->at < stream->stop) /* what is smaller still has room here */
+        return lose(stream);
+    if (stream->chunk)
+        close_chunk(stream);
+    if (!chunk)
+        chunk = take_events(stream, 1);
+    if (!fits || !chunk)
+        lose(stream);
+    if (!chunk)
         return false;
-    }
+    stream->chunk = chunk;
+    stream->folds = stream->in_row = 0;
     stream->epoch++;
     stream->when++;
     stream->local_sigs = 0;
     stream->at = (unsigned char *)(chunk + 1);
-    stream->stop = stream->at + trc_writer_room(writer, chunk) - TRC_STREAM_ROOM;
+    stream->stop = stream->at + trc_writer_room(stream->writer, chunk) - TRC_STREAM_ROOM;
     chunk->first_ticks = chunk->last_ticks = stream->base;
     chunk->lost = stream->lost;
     chunk->earlier = stream->earlier;
     chunk->first_start = stream->page->thread.starts;
     __atomic_store_n(&chunk->magic, TRC_CHUNK_MAGIC, __ATOMIC_RELEASE);
     trc_stream_regions(stream);
-    return true;
+    return fits;
 }
 
 bool trc_stream_room_slow(struct trc_stream *stream)

@@ -7,7 +7,8 @@
 /* Whether the item in the making, and an empty one before it, have room in the chunk; NULL has none. */
 static bool has_room(const struct trc_usage_stream *stream, const struct trc_chunk *chunk)
 {
-    return chunk && chunk->committed + stream->size + ITEM_HEADS <= trc_writer_room(stream->writer, chunk);
+    const uint32_t need = stream->size + ITEM_HEADS, room = chunk ? trc_writer_room(stream->writer, chunk) : 0;
+    return room >= need && chunk->committed <= room - need; /* somebody may have overwritten it */
 }
 
 /* The oldest of the chunks with room for the item is begun anew; they have their share of the file.  NULL: none has. */

@@ -133,16 +133,20 @@ bool trc_writer_grow(struct trc_writer *writer, unsigned ready)
     unsigned wanted = have < ready ? allocated + ready - have : allocated;
     if (wanted > limit)
         wanted = limit;
-    bool grown = false;
-    if (wanted > allocated) {
-        int error = trc_writer_allocate(writer, wanted);
-        grown = error == 0;
-        if (error) {
-            /* The blocks that there are stay in use: old chunks are recycled from now on. */
-            atomic_store(&writer->limit, allocated);
-            __atomic_store_n(&writer->head->block_limit, allocated, __ATOMIC_RELEASE);
+    bool short_of = false, grown = false;
+    for (unsigned step = wanted > allocated ? wanted - allocated : 0; step;) {
+        int error = trc_writer_allocate(writer, allocated + step);
+        if (error && !short_of)
             trc_writer_say(writer, error, error == EBADF ? TRC_SAY_TAKEN : TRC_SAY_FULL);
-        }
+        short_of |= error != 0;
+        grown |= error == 0;
+        allocated = atomic_load(&writer->allocated);
+        step = short_of && step > 1 ? step - step / 2 : 0; /* there is less than a step: the last of a full disk */
+    }
+    if (short_of) {
+        /* The blocks that there are stay in use: old chunks are recycled from now on. */
+        atomic_store(&writer->limit, allocated);
+        __atomic_store_n(&writer->head->block_limit, allocated, __ATOMIC_RELEASE);
     }
     atomic_store(&writer->growing, 0);
     return grown;
@@ -281,7 +285,8 @@ static bool begin_definitions(struct trc_writer *writer, uint32_t need)
 {
     /* Definitions outlive recycling, so they may take only a part of the file.  Each chunk is as large as all before. */
     unsigned had = atomic_load(&writer->defs_blocks), least = trc_blocks_for(need);
-    if (had > atomic_load(&writer->limit) / DEFS_SHARE || least > TRC_CHUNK_MOST)
+    unsigned limit = atomic_load(&writer->limit); /* a disk that was full early has let it sink below the least */
+    if (had > (limit > LEAST_BLOCKS ? limit : LEAST_BLOCKS) / DEFS_SHARE || least > TRC_CHUNK_MOST)
         return false;
     unsigned blocks = had < DEFS_FIRST ? DEFS_FIRST : had < TRC_CHUNK_MOST ? had : TRC_CHUNK_MOST;
     struct trc_chunk *fresh = trc_writer_take(writer, TRC_CHUNK_DEFS, 0, blocks > least ? blocks : least, least);
@@ -337,27 +342,20 @@ static void fill_definition(const struct trc_writer *writer, struct trc_def *def
     __atomic_store_n(&def->type, as.type, __ATOMIC_RELEASE);
 }
 
-bool trc_writer_define(struct trc_writer *writer, enum trc_def_type type, uint32_t id, uint32_t a, uint64_t b,
-                       const void *payload, size_t payload_size, const char *text, size_t text_size)
+/* Appends a definition.  False: there was no room for it. */
+static bool add_definition(struct trc_writer *writer, struct trc_def as, const void *payload, size_t payload_size,
+                           const char *text)
 {
-    size_t bytes = sizeof(struct trc_def) + payload_size + text_size;
-    if (bytes > UINT16_MAX * (size_t)TRC_DEF_SLOT || text_size > UINT16_MAX)
+    size_t bytes = sizeof as + payload_size + as.text_bytes;
+    if (bytes > UINT16_MAX * (size_t)TRC_DEF_SLOT)
         return false;
     unsigned slots = (unsigned)((bytes + TRC_DEF_SLOT - 1) / TRC_DEF_SLOT);
-    if (type == TRC_DEF_COMM && payload)
-        trc_writer_call(writer, ((const struct trc_def_comm *)payload)->created_by);
-    if (type == TRC_DEF_LEFT)
-        trc_writer_call(writer, a);
     struct trc_chunk *owner;
     uint32_t end;
     struct trc_def *def = definition_room(writer, slots, &owner, &end);
-    if (!def) {
-        __atomic_fetch_add(&writer->head->lost_records, 1, __ATOMIC_RELAXED);
+    if (!def)
         return false;
-    }
-    fill_definition(writer, def, slots,
-                    (struct trc_def){.type = type, .text_bytes = (uint16_t)text_size, .id = id, .a = a, .b = b},
-                    payload, payload_size, text);
+    fill_definition(writer, def, slots, as, payload, payload_size, text);
     uint32_t committed = __atomic_load_n(&owner->committed, __ATOMIC_RELAXED);
     while (committed < end &&
            !__atomic_compare_exchange_n(&owner->committed, &committed, end, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
@@ -366,17 +364,37 @@ bool trc_writer_define(struct trc_writer *writer, enum trc_def_type type, uint32
     return true;
 }
 
+bool trc_writer_define(struct trc_writer *writer, enum trc_def_type type, uint32_t id, uint32_t a, uint64_t b,
+                       const void *payload, size_t payload_size, const char *text, size_t text_size)
+{
+    if (text_size > UINT16_MAX)
+        return false;
+    if (type == TRC_DEF_COMM && payload)
+        trc_writer_call(writer, ((const struct trc_def_comm *)payload)->created_by);
+    if (type == TRC_DEF_LEFT)
+        trc_writer_call(writer, a);
+    struct trc_def as = {.type = type, .text_bytes = (uint16_t)text_size, .id = id, .a = a, .b = b};
+    if (add_definition(writer, as, payload, payload_size, text))
+        return true;
+    __atomic_fetch_add(&writer->head->lost_records, 1, __ATOMIC_RELAXED);
+    return false;
+}
+
 void trc_writer_call(struct trc_writer *writer, uint32_t id)
 {
     if (id >= writer->call_count || id >= TRC_WRITER_CALLS || !writer->calls[id].name)
         return;
     uint32_t bit = 1u << id % 32;
-    if (atomic_load_explicit(&writer->named[id / 32], memory_order_relaxed) & bit ||
-        atomic_fetch_or(&writer->named[id / 32], bit) & bit)
+    if (atomic_load_explicit(&writer->named[id / 32], memory_order_acquire) & bit)
         return;
+    /* Two threads may both write it, which readers take; whoever finds the bit finds the definition. */
     char text[TRC_CALL_TEXT];
-    size_t size = trc_schema_call(text, &writer->calls[id]);
-    trc_writer_define(writer, TRC_DEF_CALL, id, 0, 0, NULL, 0, text, size);
+    struct trc_def as = {.type = TRC_DEF_CALL, .id = id};
+    as.text_bytes = (uint16_t)trc_schema_call(text, &writer->calls[id]);
+    if (add_definition(writer, as, NULL, 0, text))
+        atomic_fetch_or(&writer->named[id / 32], bit);
+    else if (!(atomic_fetch_or(&writer->unnamed[id / 32], bit) & bit)) /* lost once, tried again */
+        __atomic_fetch_add(&writer->head->lost_records, 1, __ATOMIC_RELAXED);
 }
 
 /* Begins a chunk of stacks anew. */
@@ -401,9 +419,11 @@ static struct trc_chunk *stack_room(struct trc_writer *writer, struct trc_stack_
     unsigned next = chunk ? 1 - place->current : place->current,
              blocks = chunk ? 2 * trc_blocks_for(room) : STACKS_LEAST;
     struct trc_chunk *older = place->chunk[next], *fresh = NULL;
+    blocks = blocks < TRC_CHUNK_MOST ? blocks : TRC_CHUNK_MOST;
     if (!older || trc_blocks_for(trc_writer_room(writer, older)) < TRC_CHUNK_MOST)
-        fresh = trc_writer_take(writer, TRC_CHUNK_STACKS, reason, blocks < TRC_CHUNK_MOST ? blocks : TRC_CHUNK_MOST,
-                                STACKS_LEAST);
+        fresh = trc_writer_take(writer, TRC_CHUNK_STACKS, reason, blocks, STACKS_LEAST);
+    if (!fresh && !older && trc_blocks_for(need) < STACKS_LEAST) /* a disk that was full early: some may fit */
+        fresh = trc_writer_take(writer, TRC_CHUNK_STACKS, reason, trc_blocks_for(need), trc_blocks_for(need));
     if (older)
         clear_stacks(writer, older);
     if (older && fresh) { /* events may have it */

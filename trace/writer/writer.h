@@ -37,7 +37,8 @@ struct trc_writer {
     atomic_uint defs_blocks;             /* taken for definitions so far */
     const struct trc_schema_call *calls; /* to be defined when they are used first; NULL: none */
     size_t call_count;
-    _Atomic uint32_t named[TRC_WRITER_CALLS / 32];      /* a bit for each that is defined */
+    _Atomic uint32_t named[TRC_WRITER_CALLS / 32];      /* a bit for each that is defined, */
+    _Atomic uint32_t unnamed[TRC_WRITER_CALLS / 32];    /* ... and for each that once had no room */
     struct trc_stream *_Atomic stream[TRC_MAX_THREADS]; /* of threads; NULL: none, or one of a GPU */
     uint64_t (*ticks)(void);
     unsigned blocks_most; /* that the limit allows; `limit` goes down when space does */

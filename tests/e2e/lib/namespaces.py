@@ -5,6 +5,7 @@ ssh would: a shell there, with a clean environment.
 Everything lives in namespaces of this process (made anew by `enter`), and goes when the test ends."""
 import atexit
 import ctypes
+import itertools
 import os
 import shutil
 import subprocess
@@ -37,8 +38,11 @@ def call(*command):
     subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
 
+ports = itertools.count(1)  # a host that was closed may keep its name for a while: the kernel ends its network later
+
+
 class Host:
-    def __init__(self, number, name, ahead_s=0, realtime_ns=0, ppm=0, own_boot=True):
+    def __init__(self, bridge, number, name, ahead_s=0, realtime_ns=0, ppm=0, own_boot=True):
         """`ahead_s`: its CLOCK_MONOTONIC less ours (time namespace); `realtime_ns`, `ppm`: see skew.c."""
         self.name, self.ahead_s, self.realtime_ns, self.ppm = name, ahead_s, realtime_ns, ppm
         boot = os.path.abspath("boot-" + name)
@@ -56,8 +60,9 @@ class Host:
             raise RuntimeError("no host %s" % name)
         with open("/proc/%d/task/%d/children" % (self.holder.pid, self.holder.pid)) as f:
             self.pid = int(f.read().split()[0])
-        call("ip", "link", "add", "port%d" % number, "type", "veth", "peer", "name", "eth0", "netns", str(self.pid))
-        call("ip", "link", "set", "port%d" % number, "master", "bridge", "up")
+        port = "port%d" % next(ports)
+        call("ip", "link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", str(self.pid))
+        call("ip", "link", "set", port, "master", bridge, "up")
         for line in ("addr add 10.77.0.%d/24 dev eth0" % (number + 1), "link set eth0 up", "link set lo up"):
             call(*self.within("ip", *line.split()))
         self.skew = {"SKEW_REALTIME_NS": str(realtime_ns), "SKEW_PPM": str(ppm)}
@@ -78,9 +83,10 @@ class Hosts:
     """hosts = Hosts(Host arguments..); hosts.mpirun(["-n", "4", program], ...)"""
 
     def __init__(self, *wanted):
-        call("ip", "link", "add", "bridge", "type", "bridge")
-        call("ip", "link", "set", "bridge", "up")
-        self.all = [Host(number, **w) for number, w in enumerate(wanted)]
+        self.bridge = "bridge%d" % next(ports)
+        call("ip", "link", "add", self.bridge, "type", "bridge")
+        call("ip", "link", "set", self.bridge, "up")
+        self.all = [Host(self.bridge, number, **w) for number, w in enumerate(wanted)]
         with open("etc-hosts", "w") as f:
             f.write("127.0.0.1 localhost\n")
             f.writelines("10.77.0.%d %s\n" % (number + 1, host.name) for number, host in enumerate(self.all))
@@ -98,10 +104,11 @@ class Hosts:
         os.chmod("agent", 0o755)
 
     def close(self):
+        """What is left over when this fails goes with the namespaces of the test, when it ends."""
         for host in self.all:
             host.holder.kill()
             host.holder.wait()
-        call("ip", "link", "del", "bridge")
+        call("ip", "link", "del", self.bridge)
 
     def mpirun(self, arguments, env, slots=2, timeout=LONG, cwd=None):
         """Open MPI's mpirun on the first host, over all."""

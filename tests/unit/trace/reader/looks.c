@@ -8,11 +8,12 @@
 #include <unistd.h>
 
 /* Stands in front of libc's: counts what is read. */
-static size_t bytes_read;
+static size_t bytes_read, reads;
 ssize_t pread(int fd, void *buffer, size_t size, off_t at)
 {
     ssize_t n = syscall(SYS_pread64, fd, buffer, size, at);
     bytes_read += n > 0 ? (size_t)n : 0;
+    reads++;
     return n;
 }
 
@@ -26,7 +27,7 @@ static const struct trc_schema_call calls[] = {{"MPI_Init", TRC_OP_INIT, ""},
                                                {"MPI_Send", TRC_OP_SEND, "bndptc"},
                                                {"MPI_Recv", TRC_OP_RECV, "bndptc"},
                                                {"MPI_Allreduce", TRC_OP_ALLREDUCE, "bBndOc"}};
-enum { CALLS = sizeof calls / sizeof *calls, USUAL = 12288, IDLE = 6144 };
+enum { CALLS = sizeof calls / sizeof *calls, USUAL = 12288, IDLE = 6144, READS = 9 };
 
 static char path[] = "/tmp/hpctop-looks-XXXXXX";
 static struct trc_writer writer;
@@ -43,7 +44,7 @@ static void call(uint32_t which, int32_t peer)
 
 static size_t look(struct trc_file *file)
 {
-    bytes_read = 0;
+    bytes_read = reads = 0;
     trc_refresh(file);
     return bytes_read;
 }
@@ -79,6 +80,7 @@ int main(void)
     size_t busy = look(file);
     CHECK(busy <= USUAL && count_calls(file, &rows) == 41, "a look at a rank with %d kinds of calls reads %zu bytes",
           CALLS, busy);
+    CHECK(reads <= READS, "a look at a rank reads %zu times", reads);
     look(file);
     size_t idle = look(file);
     CHECK(idle <= IDLE, "a look at an idle rank reads %zu bytes", idle);

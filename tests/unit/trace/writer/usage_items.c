@@ -186,12 +186,24 @@ static void test_small(void)
     close(writer.fd);
 }
 
+/* What others write into the file does not lead our stores astray. */
+static void test_overwritten(void)
+{
+    begin_file(LARGE);
+    CHECK(write_item(0), "no room");
+    struct trc_chunk *first = stream.chunk[0];
+    first->committed = UINT32_MAX - 64;
+    CHECK(write_item(1) && stream.chunk[stream.current] != first, "into a chunk with no room");
+    close(writer.fd);
+}
+
 int main(void)
 {
     snprintf(path, sizeof path, "/tmp/usage-items-%d.hpctop", (int)getpid());
     test_order();
     test_share();
     test_small();
+    test_overwritten();
     unlink(path);
     return check_result();
 }
