@@ -9,73 +9,50 @@ import subprocess
 import tempfile
 import time
 
-from common import HPCTOP, TOP, check, end, run, skip, skip_all, wait_for, workload
-from slurm_cluster import HERE, cluster
-
-SITE = os.path.join(HERE, "site")
-DB = os.path.join(SITE, "list/jobs.db")
-PREFIX = os.path.join(HERE, "opt")
-
-
-def jobs(*more):
-    done = run([HPCTOP, "jobs", "--db", DB, "--json", *more])
-    return {job["id"]: job for job in json.loads(done.out)["jobs"]} if done.code == 0 else {}
-
-
-def submit(script, *more):
-    done = run(["sbatch", "--parsable", "-n4", "-N2", "-o", "/dev/null", *more, "--wrap", script])
-    return done.out.strip()
-
-
-def ended(job):
-    return run(["squeue", "-h", "-j", job]).out.strip() == ""
+from common import HPCTOP, check, end, run, skip, wait_for, workload
+import slurm_site
+from slurm_site import DB, SITE, ended, jobs, submit
 
 
 def of_slurm():
-    made = run(["make", "-s", "-C", TOP, "install", "DESTDIR=", "PREFIX=" + PREFIX])
-    os.mkdir(SITE)
-    for name in ("LD_PRELOAD", "HPCTOP_DIR"):
-        os.environ.pop(name, None)
-    slurm = PREFIX + "/share/hpctop/slurm/"
-    with open(slurm + "site", "w") as f:
-        f.write(SITE + "\n")
-    if not check("the site is set up", made.code == 0 and cluster("TaskProlog=" + slurm + "task-prolog", "EpilogSlurmctld=" + slurm + "epilog"), made):
+    if not slurm_site.start():
         return
-    pmix = run(["srun", "--mpi=list"])
-    if "pmix" not in pmix.out + pmix.err:
-        skip_all("this Slurm has no plugin for PMIx")
-    srun = "srun --mpi=pmix "
+    srun = slurm_site.SRUN
     ring, planted, stuck = (workload(name) for name in ("ring", "planted", "hang_recv"))
     well = submit(srun + ring)
     late = submit(srun + "-n3 " + planted + " one")
     plain = submit("srun hostname; exit 3")
     own = submit("export HPCTOP_DISABLE=1; " + srun + ring)
+    steps = submit(srun + ring + "; " + srun + planted + " one; " + srun + ring)
     hung = submit(srun + stuck)
-    if not check("jobs are taken", all((well, late, plain, own, hung)), (well, late, plain, own, hung)):
+    if not check("jobs are taken", all((well, late, plain, own, steps, hung)), (well, late, plain, own, steps, hung)):
         return
-    check("jobs end", wait_for(lambda: all(ended(job) for job in (well, late, plain, own))))
+    check("jobs end", wait_for(lambda: all(ended(job) for job in (well, late, plain, own, steps))))
     check("the one that hangs is recorded while it runs", wait_for(lambda: len(os.listdir(os.path.join(SITE, hung))) == 4
                                                                    if os.path.isdir(os.path.join(SITE, hung)) else False))
     time.sleep(3)
     run(["scancel", hung])
-    check("a row for each that was recorded", wait_for(lambda: set(jobs()) == {well, late, hung}, 90), (sorted(jobs()), well, late, hung))
+    each = [steps + ".%d" % i for i in range(3)]
+    there = {well, late, hung, *each}
+    check("a row for each that was recorded, and for each step", wait_for(lambda: set(jobs()) == there, 90), (sorted(jobs()), there))
     rows = jobs()
-    if set(rows) != {well, late, hung}:
+    if set(rows) != there:
         return
+    check("steps are told apart", "rank 1" in rows[each[1]]["answer"] and [os.path.basename(rows[step]["command"]) for step in each] == ["ring", "planted one", "ring"] and
+          len({rows[step]["page"] for step in each}) == 3 and all(rows[step]["state"] == "finished" and rows[step]["ranks"] == 4 for step in each),
+          [rows[step] for step in each])
     check("one that ended well", rows[well]["verdict"] in ("healthy", "slow") and rows[well]["state"] == "finished" and rows[well]["ranks"] == 4 and
           rows[well]["nodes"] == 2, rows[well])
     check("one that was late", "rank 1" in rows[late]["answer"] and rows[late]["saves_s"] > 0.3, rows[late])
     check("one that hung and was cancelled", rows[hung]["verdict"] in ("hung", "aborted") and rows[hung]["state"] != "finished", rows[hung])
     for job, row in rows.items():
-        with open(row["page"], encoding="utf-8") as f:
-            page = f.read()
-        check("the page of %s says the same" % row["verdict"], json.dumps(row["answer"])[1:-1].replace("<", "\\u003c").replace(">", "\\u003e") in page, row["page"])
+        check("the page of %s says the same" % row["verdict"], slurm_site.says(row), row["page"])
         size = max(os.path.getsize(os.path.join(row["folder"], name)) for name in os.listdir(row["folder"]) if name.endswith(".hpctop"))
         check("at most 8 MB a rank", size <= 8 << 20, size)
     check("jobs without MPI leave nothing", not any(os.path.exists(os.path.join(SITE, job)) for job in (plain, own)), os.listdir(SITE))
     check("what went wrong", set(jobs("--trouble")) == {job for job, row in rows.items() if row["verdict"] != "healthy"})
     text = run([HPCTOP, "jobs", "--db", DB])
-    listed = re.findall(r"^\d{4}-\S+ \S+ (\d+) ", text.out, re.M)
+    listed = re.findall(r"^\d{4}-\S+ \S+ (\S+) ", text.out, re.M)
     check("as text", text.code == 0 and sorted(listed) == sorted(rows), text)
 
 

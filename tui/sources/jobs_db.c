@@ -99,7 +99,7 @@ struct tui_jobs_db *tui_jobs_open(const char *path, bool make, char *error, size
     char sql[SQL];
     static const char *const types[] = {[TEXT] = " TEXT", [WHOLE] = " INTEGER", [REAL] = " REAL"};
     with_columns(sql, sizeof sql, "CREATE TABLE IF NOT EXISTS jobs (", types, true,
-                 ", PRIMARY KEY (folder)); CREATE INDEX IF NOT EXISTS by_begin ON jobs (begin_s);");
+                 ", PRIMARY KEY (folder, run)); CREATE INDEX IF NOT EXISTS by_begin ON jobs (begin_s);");
     if (db->open_v2(path, &db->db, make ? OPEN_WRITE | OPEN_MAKE : OPEN_READ, NULL) == OK &&
         db->busy_timeout(db->db, WAIT_MS) == OK && (!make || db->exec(db->db, sql, NULL, NULL, NULL) == OK))
         return db;
@@ -189,7 +189,7 @@ bool tui_jobs_each(struct tui_jobs_db *db, const struct tui_jobs_wanted *wanted,
     char sql[SQL];
     with_columns(sql, sizeof sql, "SELECT ", nothing, true,
                  " FROM jobs WHERE begin_s >= ?1 AND (?2 IS NULL OR user = ?2) AND (NOT ?3 OR verdict <> 'healthy') "
-                 "ORDER BY begin_s DESC, folder LIMIT ?4");
+                 "ORDER BY begin_s DESC, folder, run LIMIT ?4");
     if (db->prepare_v2(db->db, sql, -1, &statement, NULL) != OK)
         return say_error(db, error, error_size);
     db->bind_int64(statement, 1, wanted->since_s);

@@ -56,7 +56,7 @@ def configure(more):
             "TaskPlugin=task/none", "SelectType=select/cons_tres", "SelectTypeParameters=CR_Core", "SwitchType=switch/none",
             "MpiDefault=none", "ReturnToService=2", "AccountingStorageType=accounting_storage/none", "JobAcctGatherType=jobacct_gather/none",
             "MailProg=/bin/true", "SlurmdParameters=config_overrides",
-            *("NodeName=%s NodeHostname=%s NodeAddr=127.0.0.1 Port=%d CPUs=2 State=UNKNOWN" % (n, HOST, free_port())
+            *("NodeName=%s NodeHostname=%s NodeAddr=127.0.0.1 Port=%d CPUs=2 RealMemory=4000 State=UNKNOWN" % (n, HOST, free_port())
               for n in NODES), "PartitionName=all Nodes=%s Default=YES MaxTime=INFINITE State=UP" % ",".join(NODES), *more]) + "\n")
     # Slurm's second version of control groups ends where the first one is mounted, too.
     version = re.match(r"slurm\S* (\d+)\.", run(["slurmd", "-V"], dict(os.environ, PATH=SBIN)).out)

@@ -1,0 +1,50 @@
+"""A site that records every job: the two lines of docs/site.md in the slurm.conf of a Slurm of the test's own."""
+import json
+import os
+
+from common import HPCTOP, TOP, check, run, skip_all
+from slurm_cluster import HERE, cluster
+
+SITE = os.path.join(HERE, "site")
+DB = os.path.join(SITE, "list/jobs.db")
+PREFIX = os.path.join(HERE, "opt")
+SRUN = "srun --mpi=pmix "
+
+
+def start(*more):
+    """Installs hpctop, starts Slurm with these lines more.  False: it does not come up."""
+    made = run(["make", "-s", "-C", TOP, "install", "DESTDIR=", "PREFIX=" + PREFIX])
+    os.mkdir(SITE)
+    for name in ("LD_PRELOAD", "HPCTOP_DIR"):
+        os.environ.pop(name, None)
+    slurm = PREFIX + "/share/hpctop/slurm/"
+    with open(slurm + "site", "w") as f:
+        f.write(SITE + "\n")
+    if not check("the site is set up", made.code == 0 and cluster("TaskProlog=" + slurm + "task-prolog", "EpilogSlurmctld=" + slurm + "epilog", *more), made):
+        return False
+    pmix = run(["srun", "--mpi=list"])
+    if "pmix" not in pmix.out + pmix.err:
+        skip_all("this Slurm has no plugin for PMIx")
+    return True
+
+
+def jobs(*more):
+    """The rows of the list by their ids."""
+    done = run([HPCTOP, "jobs", "--db", DB, "--json", "--all", *more])
+    return {job["id"]: job for job in json.loads(done.out)["jobs"]} if done.code == 0 else {}
+
+
+def submit(script, *more):
+    """The number of the job."""
+    done = run(["sbatch", "--parsable", "-n4", "-N2", "-o", "/dev/null", *more, "--wrap", script])
+    return done.out.strip()
+
+
+def ended(job):
+    return run(["squeue", "-h", "-j", job]).out.strip() == ""
+
+
+def says(row):
+    """Whether the page of a row says what the row does."""
+    with open(row["page"], encoding="utf-8") as f:
+        return json.dumps(row["answer"])[1:-1].replace("<", "\\u003c").replace(">", "\\u003e") in f.read()
