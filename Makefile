@@ -217,6 +217,7 @@ check:
 	-@$(MAKE) --no-print-directory -k tested && mkdir -p build && touch build/complete
 	@tests/run.py -b $(BUILD) $$(test -e build/complete || echo --build-failed) $(RUNFLAGS) $(TESTS)
 check-long:
+	@tests/setup.sh long
 	@$(MAKE) --no-print-directory check RUNFLAGS="-l $(RUNFLAGS)"
 # Other MPIs, compilers and systems than this one's, each unpacked from its Debian release (about 5 GB, once).
 check-matrix:

@@ -2,6 +2,7 @@
 # Installs what is missing to build and test, by package name; asks nothing, except sudo its password.
 #   tests/setup.sh build    what `make` needs and what the demo runs
 #   tests/setup.sh check    that, and what the tests need
+#   tests/setup.sh long     that, and what the long tests need
 #   tests/setup.sh roots    what unpacks other Debian releases and runs programs in them
 #   tests/setup.sh programs programs of Debian's that speak MPI: all of make check-programs
 #   tests/setup.sh matrix   that, and the compiler and emulator for aarch64: all of make check-matrix
@@ -19,10 +20,11 @@ programs="$check hpcc netpipe-openmpi scalapack-mpi-test lammps python3-petsc4py
 case "${1-check}" in
 build) want=$build ;;
 check) want="$check gfortran libmpich-dev" ;;
+long) want="$check gfortran libmpich-dev prometheus" ;;
 roots) want=$roots ;;
 programs) want=$programs ;;
 matrix) want=$matrix ;;
-*) echo "usage: $0 [build|check|roots|programs|matrix]" >&2; exit 64 ;;
+*) echo "usage: $0 [build|check|long|roots|programs|matrix]" >&2; exit 64 ;;
 esac
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
