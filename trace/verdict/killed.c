@@ -65,11 +65,24 @@ static void say_told(struct ana_case *c, const struct ana_deaths *d, struct ana_
         fact->name = ana_signal_name(end->signal);
         fact->other_name = end->sender_name;
         fact->number = end->sender;
+        fact->count = (int64_t)d->told;
+        fact->of = d->told == c->count;
     } else {
         bool handler = stack && stack->flags & TRC_STACK_IN_HANDLER;
         fact->id = handler ? ANA_SAY_LEFT_IN_HANDLER : ANA_SAY_ENDED_BY_LIBRARY;
         fact->number = end->code;
     }
+}
+
+/* Those that noted no signal: nobody saw how they ended. */
+static void say_silent(struct ana_case *c)
+{
+    size_t *index = ana_case_room(c), n = 0;
+    for (size_t i = 0; index && i < c->count; i++)
+        if (c->job->process[i].rank.state == ANA_RANK_DEAD && ana_death_of(c, i).how == ANA_END_VANISHED)
+            index[n++] = i;
+    if (n)
+        ana_case_fact(c, (struct ana_fact){ANA_SAY_NO_WORD, .who = ana_ranks_at(index, n)});
 }
 
 void ana_say_killed(struct ana_case *c, const struct ana_deaths *d, enum ana_confidence confidence)
@@ -88,6 +101,8 @@ void ana_say_killed(struct ana_case *c, const struct ana_deaths *d, enum ana_con
         fact.id = confidence == ANA_POSSIBLE ? ANA_SAY_KILLED_OR_ONE : ANA_SAY_KILLED;
     }
     c->out->summary = fact;
+    if (d->told && d->told < d->gone)
+        say_silent(c);
     if (!d->told && !d->in_turn)
         ana_case_fact(c, (struct ana_fact){.id = ANA_SAY_HEARTS_TOGETHER});
     say_places(c);

@@ -324,6 +324,24 @@ static void expect_four(const char *what, const char *want)
     finish(job, 4);
 }
 
+/* Two of four were told; the others are on a node that is gone, and nobody says that they were told, too. */
+static void test_no_word(void)
+{
+    four("node", 8 * S);
+    tb_head(tb[2])->end.watched = tb_head(tb[3])->end.watched = 0;
+    for (int r = 0; r < 2; r++)
+        noted(r, 8 * S + 20 * MS, TRC_END_SIGNAL, SIGTERM, 4711);
+    write_all(4);
+    struct ana_job *job = folder_open();
+    const struct ana_verdict *v = ana_job_verdict(job);
+    bool silent = false;
+    for (size_t i = 0; v && i < v->facts; i++)
+        silent |= strncmp(v->fact[i].text, "ranks 2 and 3 left no word", 26) == 0;
+    CHECK(v && strncmp(v->summary.text, "2 ranks were told", 17) == 0, "%s", v ? v->summary.text : "");
+    CHECK(silent, "%s", v && v->facts ? v->fact[0].text : "no fact");
+    finish(job, 4);
+}
+
 static void test_noted_ends(void)
 {
     four("told", 8 * S);
@@ -445,6 +463,7 @@ static void test_killed_in_finalize(void)
 
 int main(void)
 {
+    test_no_word();
     test_noted_ends();
     test_killed_in_turn();
     test_killed_two();
