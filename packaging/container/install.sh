@@ -6,6 +6,6 @@ apt-get update
 apt-get install -y --no-install-recommends libotf2-trace-dev libsimgrid-dev libsqlite3-0 man-db
 rm -rf /var/lib/apt/lists/*
 mkdir -p /opt/hpctop
-tar -C /opt/hpctop --strip-components=1 -xzf /tmp/hpctop.tar.gz
-rm /tmp/hpctop.tar.gz
+tar -C /opt/hpctop --strip-components=1 -xzf /usr/local/src/hpctop.tar.gz
+rm /usr/local/src/hpctop.tar.gz
 ln -s /opt/hpctop/bin/hpctop /usr/local/bin/hpctop

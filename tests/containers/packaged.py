@@ -38,6 +38,7 @@ def inside(*arguments):
 if check("the image builds", built.code == 0, built):
     job = run([os.path.join(BUILD, "tests/many/many"), "--ranks", "3", "--hosts", "2", "--rounds", "20", in_job("trace")])
     check("a trace", job.code == 0, job)
+    os.chmod(in_job("trace"), 0o777)
     for name in os.listdir(in_job("trace")):
         os.chmod(os.path.join(in_job("trace"), name), 0o644)
     said, want = inside("version"), hpctop("version")
