@@ -1,7 +1,6 @@
 /* Steps and waits: what is kept until a wait is followed back (way.c), and the run replayed (replay.c). */
 #include "trace/cause/path.h"
 #include "trace/cause/replay.h"
-#include "trace/cause/shadow.h"
 #include "trace/cause/way.h"
 #include "trace/util/grow.h"
 #include "trace/util/times.h"

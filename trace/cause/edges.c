@@ -20,13 +20,10 @@ static bool need_begin(const struct ana_causes *causes, size_t index, uint32_t n
 
 static void add_edge(struct ana_causes *causes, size_t index, uint32_t number, struct ana_edge edge)
 {
-    struct ana_replay *replay = causes->replay;
-    struct ana_replay_rank *rank = &replay->rank[index];
+    struct ana_replay_rank *rank = &causes->replay->rank[index];
     struct ana_cause_step *step = ana_step_at(causes, index, number);
-    if (!step || number <= rank->done) {
-        replay->missed += step != NULL;
+    if (!step || number <= rank->done)
         return;
-    }
     edge.next = step->edges;
     step->edges = ++rank->edges;
     rank->edge[rank->edges & (causes->room * ANA_EDGES_OF_STEP - 1)] = edge;

@@ -3,7 +3,6 @@
 #include "trace/cause/way.h"
 #include "trace/util/times.h"
 #include <stdlib.h>
-#include <string.h>
 
 #define MOST_MEETINGS 65536u
 

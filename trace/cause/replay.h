@@ -83,7 +83,6 @@ struct ana_replay {
     uint8_t *segment; /* by number - 1: the shadow that it is in, 0: none; as many as there were at the last choice */
     size_t segments;
     int64_t saves[ANA_SHADOWS]; /* of causes that are closed */
-    uint64_t missed;            /* edges that came too late, or had no room */
 };
 
 /* The next edge of a step, `number` being that; NULL: there is no more, or it has been overwritten. */

@@ -1,4 +1,4 @@
-/* The ways back from a wait; see delay.h. */
+/* The ways back from a wait; see causes.h. */
 #ifndef ANA_WAY_H
 #define ANA_WAY_H
 

@@ -3,7 +3,6 @@
 #include "trace/util/now.h"
 #include "trace/why/tell.h"
 #include <stdlib.h>
-#include <string.h>
 
 #define REFIT_NS 10000000000
 

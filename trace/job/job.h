@@ -286,8 +286,8 @@ struct ana_segment_stat {
     int64_t shortest_ns, longest_ns, longest_at_ns; /* and when the longest began, in job time */
     size_t longest_index;
     int64_t cost_ns,
-        direct_ns;            /* waiting of other ranks that it caused, delay.h; of it at the rank itself; -1 unknown */
-    double *by_rank_ns;       /* by rank index: its median; NAN: has none */
+        direct_ns;      /* waiting of other ranks that it caused, causes.h; of it at the rank itself; -1 unknown */
+    double *by_rank_ns; /* by rank index: its median; NAN: has none */
     int64_t *cost_by_rank_ns; /* by rank index, and so what follows */
     uint64_t *times_by_rank, *waits_by_rank;
     double *squares_by_rank;                  /* of the waits that it cost, in ns^2, as in ana_wait */

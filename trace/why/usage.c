@@ -4,7 +4,6 @@
 #include "trace/why/why.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define SPANS   8u   /* of a thread that wait for its next event; more are added up, two by two */
 #define PURE    0.95 /* of a span outside of calls: its counts are not those of calls */
