@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define LEAST_OF_MESSAGE 2u /* bytes that a message takes, packed well */
+
 /* What an index is of. */
 struct of {
     char what[16];
@@ -156,19 +158,32 @@ void ana_index_take(struct ana_job *job)
 
 /* ---- written ---------------------------------------------------------------------------------------------------- */
 
-/* Writes an index of at most `most` bytes into a file.  Of the latest messages fewer are kept if they do not fit. */
+/* Writes an index of at most `most` bytes into a file, with so many of the latest messages and waits.  *full: it does not
+ * fit. */
+static bool write_with(struct ana_job *job, FILE *file, const struct of *of, uint64_t most, size_t newest, bool *full)
+{
+    struct ana_keep keep;
+    *full = false;
+    if (fseek(file, 0, SEEK_SET) != 0 || ftruncate(fileno(file), 0) != 0 || fwrite(of, sizeof *of, 1, file) != 1)
+        return false;
+    ana_keep_save(&keep, file, most);
+    ana_job_keep(&keep, job, newest);
+    bool ok = ana_keep_end(&keep);
+    *full = keep.bytes > most;
+    return ok && fflush(file) == 0;
+}
+
+/* Writes it with as many of them as fit. */
 static bool write_within(struct ana_job *job, FILE *file, const struct of *of, uint64_t most)
 {
-    for (size_t newest = ANA_STORE_MESSAGES;; newest /= 2) {
-        struct ana_keep keep;
-        if (fseek(file, 0, SEEK_SET) != 0 || ftruncate(fileno(file), 0) != 0 || fwrite(of, sizeof *of, 1, file) != 1)
-            return false;
-        ana_keep_save(&keep, file, most);
-        ana_job_keep(&keep, job, newest);
-        bool full = keep.bytes > most, ok = ana_keep_end(&keep);
-        if (ok || !(full || keep.bytes > most) || newest == 0)
-            return ok && fflush(file) == 0;
-    }
+    bool full, ok = write_with(job, file, of, most, ANA_STORE_MESSAGES, &full);
+    if (ok || !full || !write_with(job, file, of, most, 0, &full))
+        return ok;
+    uint64_t left = most - (uint64_t)ftell(file);
+    for (size_t newest = ANA_STORE_MESSAGES; newest && !ok; newest /= 2)
+        if (newest * LEAST_OF_MESSAGE < left)
+            ok = write_with(job, file, of, most, newest, &full);
+    return ok || write_with(job, file, of, most, 0, &full);
 }
 
 static bool write_to(struct ana_job *job, const char *path, const struct of *of, uint64_t most, char *said, size_t size)
@@ -194,7 +209,7 @@ static bool write_to(struct ana_job *job, const char *path, const struct of *of,
     else if (why == ENOSPC || why == EDQUOT)
         snprintf(said, size, "%s: %s", path, strerror(why));
     else
-        snprintf(said, size, "it would take more than %.0f MB, 2 %% of the trace", (double)most / 1e6);
+        snprintf(said, size, "it would take more than %.0f MB", (double)most / 1e6);
     return ok;
 }
 
@@ -219,13 +234,12 @@ bool ana_index_write(struct ana_job *job, bool always, char *said, size_t size)
 {
     const char *reason = job->indexed ? NULL : why_not(job, always);
     struct of of = describe(job);
-    uint64_t most = size_of_files(job) / ANA_INDEX_SHARE;
+    uint64_t most = ana_index_most(size_of_files(job), job->count);
     char path[PATH_MAX];
     bool done = job->indexed;
     snprintf(said, size, "%s", reason ? reason : done ? "it is there" : "there is no place for it");
     for (int place = 0; !reason && !done && of.program && place < PLACES; place++)
-        done = place_of(job, place, &of, path, sizeof path) &&
-               write_to(job, path, &of, most > ANA_INDEX_LEAST ? most : ANA_INDEX_LEAST, said, size);
+        done = place_of(job, place, &of, path, sizeof path) && write_to(job, path, &of, most, said, size);
     job->indexed |= done;
     return done;
 }

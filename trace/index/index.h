@@ -10,9 +10,17 @@
 
 #include "trace/job/job.h"
 
-#define ANA_INDEX_RECORDS 2000000u   /* of a job with fewer none is written unasked: that is read in no time */
-#define ANA_INDEX_LEAST   (4u << 20) /* bytes that an index may have, whatever the size of the trace, */
-#define ANA_INDEX_SHARE   50u        /* or a part of that: 2 % */
+#define ANA_INDEX_RECORDS 2000000u /* of a job with fewer none is written unasked: that is read in no time */
+#define ANA_INDEX_SHARE   50u      /* the part of the trace that it may take: 2 %, */
+#define ANA_INDEX_LEAST   4194304u /* or so many bytes, and */
+#define ANA_INDEX_RANK    4096u    /* so many a rank, of a small trace */
+
+/* Bytes that the index of a trace of so many bytes may take. */
+static inline uint64_t ana_index_most(uint64_t bytes, size_t ranks)
+{
+    uint64_t share = bytes / ANA_INDEX_SHARE, least = ANA_INDEX_LEAST + (uint64_t)ANA_INDEX_RANK * ranks;
+    return share > least ? share : least;
+}
 
 /* Sets whether an index is written and taken up, which is so at first. */
 void ana_job_set_index(struct ana_job *job, bool wanted);
