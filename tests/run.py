@@ -42,6 +42,7 @@ import time
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PART = re.compile(r"^(ok|not ok|skip) ([^:\n]+)(?:: (.*))?$")
 DROP = ("TRUTH", "LD_PRELOAD", "MAKEFLAGS", "MAKELEVEL", "MFLAGS")
+SLOWEST = 25  # tests that are named at the end with the time that they took
 BUSY, PATIENCE = 4, 1200  # a machine that others use is so many times slower; but no more than so many seconds for that
 FLAKY = 3  # so many may need their second try
 KEEP = ("HPCTOP_TEST_ROOTS", "HPCTOP_GPU")
@@ -121,6 +122,7 @@ class Runner:
         self.env, self.verbose = environment(build, kind), verbose
         self.counts = {"ok": 0, "not ok": 0, "skip": 0}
         self.failed, self.skipped, self.again, self.lock = [], [], [], threading.Lock()
+        self.took = []  # seconds and label of each test that was run
 
     def say(self, result, label, why, seconds=None):
         self.counts[result] += 1
@@ -179,6 +181,7 @@ class Runner:
             return code, f.read()
 
     def report(self, test, code, text, seconds, last_try):
+        self.took.append((seconds, test.label()))
         lines = [l for l in text.splitlines() if l.strip()]
         last = lines[-1][:300] if lines else ""
         parts = [m for m in map(PART.match, lines) if m]
@@ -299,6 +302,8 @@ def main():
     second_tries(runner)
     if not options.pattern and not options.kind:
         count_skips(runner, tests, options.ci)
+    slowest = sorted(runner.took, reverse=True)[:SLOWEST]
+    print("\nslowest: " + ", ".join("%s %.0f s" % (label, seconds) for seconds, label in slowest))
     if runner.failed:
         print("\nwhat failed:")
         for line in runner.failed:
