@@ -96,7 +96,7 @@ def shown():
         rep = make("screens", ranks, hosts, 40, "--late-rank", str(rank), "--late-host", str(host))
         of = {r["rank"]: r["host"] for r in rep["ranks"]}
         late = sum(h == "node%03d" % host for r, h in of.items() if r != rank)
-        name, row = "%d, of %d" % (i, ranks), "%d %s " % (rank, of[rank])
+        name, row = "%d, of %d" % (i, ranks), "%d " % rank
         seen = screens("key 2", "screen", *["key s", "screen"] * 15, "key b", "screen", *["key s", "screen"] * 15,
                        "key b", "screen", *["key I s", "screen"] * 15)
         first = r"^[ >]+%d +\S" % rank  # HOST may be out of view, where a column far to the right is sorted by

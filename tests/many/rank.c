@@ -23,7 +23,7 @@ static const char *const place[CALLS] = {
     [WAITALL] = "exchange+0x90", [WRITE] = "save+0x44",     [ALLREDUCE] = "solve+0x7c",
 };
 
-enum { WORLD = 1, SELF, FILES, LIMIT = 64 << 20, MESSAGE = 8192, RECORD = 1 << 20, SKEW_MS = 37 };
+enum { WORLD = 1, SELF, FILES, LIMIT = 64 << 20, ROUND_MOST = 128, MESSAGE = 8192, RECORD = 1 << 20, SKEW_MS = 37 };
 enum { IDENTITY = 0x1001, SITE = 0x400000 };
 
 static uint64_t epoch_realtime, epoch_monotonic, now_ticks;
@@ -240,7 +240,8 @@ void rank_open(struct rank *rank, const struct plan *plan, int32_t number, const
     snprintf(path, sizeof path, "%s/%d.hpctop", folder, (int)number);
     now_ticks = ticks_at(plan, number, -1000000);
     head.init_ticks = ticks_at(plan, number, 0);
-    int error = trc_writer_open(&rank->writer, path, LIMIT, &head, schema, size, ticks);
+    uint64_t all = (uint64_t)plan->rounds * ROUND_MOST; /* a finished job's events are all kept */
+    int error = trc_writer_open(&rank->writer, path, all > LIMIT ? all : LIMIT, &head, schema, size, ticks);
     if (error || !stream || !trc_stream_open(stream, &rank->writer, head.pid, "many")) {
         fprintf(stderr, "many: %s: %s\n", path, strerror(error ? error : ENOMEM));
         exit(1);
