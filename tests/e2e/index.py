@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 
-from common import BUILD, HPCTOP, check, end, mpirun, run, skip, start, traces, workload
+from common import BUILD, HPCTOP, check, end, hpctop, mpirun, run, skip, start, traces, workload
 
 WITHOUT = dict(os.environ, HPCTOP_INDEX="no", XDG_CACHE_HOME=os.path.abspath("cache"))
 WITH = dict(os.environ, XDG_CACHE_HOME=os.path.abspath("cache"))
@@ -78,6 +78,25 @@ def of_plans():
         run([os.path.join(BUILD, "tests/many/many"), "--ranks", str(ranks), "--hosts", str(min(hosts, ranks)), "--rounds",
              str(chance.randint(10, 400))] + more + [folder])
         same("%d ranks %s" % (ranks, " ".join(more)), folder)
+
+
+def screens():
+    """The screens show the same, whole runs and windows, through all views."""
+    folder, keys = "screened", []
+    run([os.path.join(BUILD, "tests/many/many"), "--ranks", "12", "--hosts", "2", "--rounds", "3000", "--late-rank", "5",
+         folder])
+    for view in "123456789iF":
+        keys += ["key " + view, "screen", "key Tab", "screen", "key Enter", "screen", "key Esc"]
+    for typed in (":1.0-2.5", ":rank 3", ":call MPI_Allreduce", ":iter 200"):
+        keys += ["key :", "text " + typed[1:], "key Enter"] + [k for view in "1234567i" for k in ("key " + view, "screen")]
+    with open("keys", "w") as f:
+        f.write("\n".join(keys) + "\n")
+    shown = [hpctop("--script", "keys", "--size", "120x40", folder, env=WITHOUT).out]
+    made = hpctop("analyze", folder, env=WITH)
+    shown.append(hpctop("--script", "keys", "--size", "120x40", folder, env=WITH).out)
+    count = keys.count("screen")
+    check("screens: %d of them are the same" % count, made.code == 0 and shown[0].count("---- ") == count and
+          shown[0] == shown[1], first_difference(*shown))
 
 
 def not_looked_at():
@@ -180,6 +199,7 @@ def refused():
 
 of_programs()
 of_plans()
+screens()
 not_looked_at()
 events_are_not_read()
 elsewhere()
