@@ -19,14 +19,26 @@ static void strip_kind(void *row)
     strip(&((struct ana_iter_kind *)row)->mark);
 }
 
+#define MOST_CALLS (UINT64_C(1) << 48) /* of a mark: what is added to and multiplied stays in range */
+
 /* Whether what is said of a mark can be so. */
 static bool is_sane(const struct ana_iter *iter, const struct ana_why *why, const struct ana_iter_mark *mark)
 {
-    return mark->index < iter->ranks && mark->place && mark->place <= why->places.count && mark->stride &&
+    for (size_t i = 0; i < ANA_ITER_LONGEST; i++)
+        if (!ana_keep_is_time(mark->longest[i].end_ns) || !ana_keep_is_time(mark->longest[i].ns))
+            return false;
+    return mark->count <= MOST_CALLS && ana_keep_is_time(mark->first_ns) && ana_keep_is_time(mark->last_ns) &&
+           mark->index < iter->ranks && mark->place && mark->place <= why->places.count && mark->stride &&
            mark->entries <= ANA_ITER_ENTRIES && mark->entries <= mark->count && ana_keep_is_bool(&mark->is_mixed) &&
            ana_keep_is_bool(&mark->is_io) && ana_keep_is_bool(&mark->row[ANA_ITER_TURN].is_mixed) &&
            ana_keep_is_bool(&mark->row[ANA_ITER_SIZE].is_mixed) && (mark->entries == 0) == (mark->count == 0) &&
            (mark->entries == 0 || (mark->entries - 1) * (uint64_t)mark->stride < mark->count);
+}
+
+/* Whether this is none, or the number of one of the first kinds. */
+static bool is_kind(uint32_t number, size_t kinds)
+{
+    return !number || (number & ANA_ITER_KIND && (number & ~ANA_ITER_KIND) - 1 < kinds);
 }
 
 /* The ways from mark to mark: each leads to one that was made before, so they end. */
@@ -34,14 +46,12 @@ static bool are_linked(const struct ana_iter *iter)
 {
     for (uint32_t i = 0; i < iter->marks.count; i++) {
         const struct ana_iter_mark *mark = ana_iter_mark_at(iter, i + 1);
-        uint32_t kind = mark->kind & ~ANA_ITER_KIND;
-        if (mark->before > i || kind > iter->kinds.count || (kind == 0) != (mark->kind == 0))
+        if (mark->before > i || !is_kind(mark->kind, iter->kinds.count))
             return false;
     }
     for (uint32_t i = 0; i < iter->kinds.count; i++) {
         const struct ana_iter_kind *kind = ana_iter_kind_at(iter, i + 1);
-        uint32_t before = kind->mark.before & ~ANA_ITER_KIND;
-        if (before > i || (before == 0) != (kind->mark.before == 0) || kind->sort >= ANA_ITER_SORTS)
+        if (!is_kind(kind->mark.before, i) || (unsigned)kind->sort >= ANA_ITER_SORTS)
             return false;
     }
     for (size_t i = 0; i < iter->ranks; i++)
@@ -54,7 +64,8 @@ static bool are_spikes_known(const struct ana_iter *iter, const struct ana_why *
 {
     for (size_t i = 0; i < iter->ranks; i++)
         for (size_t k = 0; k < ANA_ITER_SPIKES; k++)
-            if (iter->rank[i].spike[k].segment > why->segments.count)
+            if (iter->rank[i].spike[k].segment > why->segments.count ||
+                !ana_keep_is_time(iter->rank[i].spike[k].begin_ns) || !ana_keep_is_time(iter->rank[i].spike[k].ns))
                 return false;
     return true;
 }
@@ -66,6 +77,8 @@ static void keep_entries(struct ana_keep *keep, struct ana_iter_mark *mark)
     mark->room = keep->loads ? mark->entries : mark->room;
     if (!keep->failed)
         ana_keep_rows(keep, mark->entry, mark->entries, sizeof *mark->entry, NULL);
+    for (uint32_t i = 0; i < mark->entries && !keep->failed; i++)
+        ana_keep_holds(keep, ana_keep_is_time(mark->entry[i].end_ns) && ana_keep_is_time(mark->entry[i].mpi_ns));
 }
 
 void ana_iter_keep(struct ana_keep *keep, struct ana_iter *iter, const struct ana_why *why)

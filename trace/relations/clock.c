@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LAST_WALL 4e18 /* ns since 1970: the year 2096 */
+#define MOST_DRIFT 0.01 /* of a clock against another, in what was kept */
+#define LAST_WALL  4e18 /* ns since 1970: the year 2096 */
 
 struct file {
     size_t domain;
@@ -407,13 +408,22 @@ void ana_clock_keep(struct ana_keep *keep, struct ana_clock *clock)
         struct domain *d = &clock->domain[i];
         struct fit fit = {d->mono_ns, d->job_ns, d->rate, d->error_ns, d->fitted};
         ANA_KEEP(keep, fit);
-        double far = fabs((double)fit.mono_ns) + fabs((double)fit.job_ns);
-        if (!ana_keep_holds(keep, far <= 4 * ANA_CLOCK_FAR && fabs(fit.rate) <= 1))
-            return;
+        bool sane = fabs((double)fit.mono_ns) + fabs((double)fit.job_ns) <= 2 * ANA_CLOCK_FAR &&
+                    fabs(fit.rate) <= MOST_DRIFT && fit.error_ns >= 0 && fit.error_ns < ANA_CLOCK_FAR;
+        if (!ana_keep_holds(keep, sane) || !keep->loads)
+            continue;
         d->mono_ns = fit.mono_ns;
         d->job_ns = fit.job_ns;
         d->rate = fit.rate;
         d->error_ns = fit.error_ns;
         d->fitted = fit.fitted;
     }
+}
+
+void ana_clock_again(struct ana_clock *clock)
+{
+    for (size_t i = 0; i < clock->domains; i++)
+        place_by_realtime(clock, &clock->domain[i]);
+    ana_map_free(&clock->pairs);
+    clock->valid_from = INT64_MIN;
 }

@@ -122,6 +122,8 @@ double ana_clock_error_ns(const struct ana_clock *clock, size_t a, size_t b);
 /* The largest such uncertainty of any two ranks; NAN without files. */
 double ana_clock_worst_error_ns(const struct ana_clock *clock);
 
+/* Forgets what was fitted: all domains stand where their realtime anchors say, as at first. */
+void ana_clock_again(struct ana_clock *clock);
 /* Keeps how the domains were fitted, or takes that up: of the same files, added in the same order. */
 void ana_clock_keep(struct ana_keep *keep, struct ana_clock *clock);
 

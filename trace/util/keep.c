@@ -24,10 +24,11 @@ void ana_keep_save(struct ana_keep *keep, FILE *file, uint64_t most)
     keep->most = most;
 }
 
-void ana_keep_load(struct ana_keep *keep, FILE *file)
+void ana_keep_load(struct ana_keep *keep, FILE *file, uint64_t most)
 {
     begin(keep, file);
     keep->loads = true;
+    keep->most = most;
 }
 
 bool ana_keep_holds(struct ana_keep *keep, bool fact)
@@ -69,7 +70,8 @@ static bool read_block(struct ana_keep *keep)
         (uncompress(keep->block, &length, bytes, head.packed) != Z_OK || length != head.length))
         return false;
     keep->filled = head.length;
-    return crc32(crc32(0, NULL, 0), keep->block, (uInt)head.length) == head.checksum;
+    keep->bytes += head.length;
+    return keep->bytes <= keep->most && crc32(crc32(0, NULL, 0), keep->block, (uInt)head.length) == head.checksum;
 }
 
 static void put(struct ana_keep *keep, const void *from, size_t n)

@@ -16,7 +16,7 @@
 struct ana_keep {
     bool loads, failed;
     FILE *file;
-    uint64_t bytes, most; /* written so far; more than that fails */
+    uint64_t bytes, most; /* written, or unpacked, so far; more than that fails */
     uint8_t *block;       /* unpacked */
     size_t used, filled;  /* of it; filled: what was loaded */
     uint8_t *packed;
@@ -24,8 +24,8 @@ struct ana_keep {
 
 /* Begins to write into a file, at most `most` bytes.  Both end with ana_keep_end.  The file stays the caller's. */
 void ana_keep_save(struct ana_keep *keep, FILE *file, uint64_t most);
-/* Begins to read what was written there. */
-void ana_keep_load(struct ana_keep *keep, FILE *file);
+/* Begins to read what was written there; it may unpack to `most` bytes. */
+void ana_keep_load(struct ana_keep *keep, FILE *file, uint64_t most);
 /* Writes the end, or finds it.  False: something is missing, was refused, or does not fit. */
 bool ana_keep_end(struct ana_keep *keep);
 
@@ -36,6 +36,12 @@ bool ana_keep_holds(struct ana_keep *keep, bool fact);
 static inline bool ana_keep_is_bool(const bool *value)
 {
     return *(const unsigned char *)value <= 1;
+}
+
+/* Whether a time that was filled in can be added to another, and subtracted: as those of events (ANA_TIME_LIMIT). */
+static inline bool ana_keep_is_time(int64_t ns)
+{
+    return ns >= -(INT64_C(1) << 61) && ns <= INT64_C(1) << 61;
 }
 
 /* Takes out of a row what means nothing in another process: pointers. */
