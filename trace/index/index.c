@@ -1,17 +1,19 @@
 #include "trace/index/index.h"
 #include "trace/index/keep.h"
+#include "trace/index/place.h"
 #include "trace/job/pass.h"
 #include "trace/util/hash.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LEAST_OF_MESSAGE 2u /* bytes that a message takes, packed well */
+#define UNPACKED 200u        /* an index is so many times as large unpacked, at most; of real ones 10 to 40 */
+#define SURE     (16u << 20) /* where there is so much room, all that is known is tried first */
+#define FEW      4096u       /* messages that tell what one takes */
 
 /* What an index is of. */
 struct of {
@@ -46,57 +48,38 @@ static uint64_t hash_program(void)
     return known;
 }
 
-/* A hash of what the files say of themselves, which changes with all that is written to them. */
+/* A hash of what files say of themselves, and of their sizes. */
 static uint64_t hash_files(const struct ana_job *job)
 {
     uint64_t hash = job->count;
+    struct stat st;
+    for (size_t i = 0; i < job->bundle.count; i++) {
+        uint64_t of[] = {hash, stat(job->bundle.files[i].path, &st) == 0 ? (uint64_t)st.st_size : UINT64_MAX};
+        hash = ana_hash(of, sizeof of);
+    }
     for (size_t i = 0; i < job->count; i++) {
         const struct ana_process *p = &job->process[i];
         struct trc_head head = *trc_head(p->rank.file);
-        uint64_t of[] = {hash, ana_hash(&head, sizeof head), p->rank.world, (uint64_t)p->rank.rank, 0, 0};
-        for (size_t c = 0; c < trc_event_chunks(p->rank.file); c++) {
-            of[4] += trc_event_chunk(p->rank.file, c).records;
-            of[5] ^= trc_event_chunk(p->rank.file, c).first_ticks * (c + 1);
-        }
+        uint64_t of[] = {hash, ana_hash(&head, sizeof head), p->rank.world, (uint64_t)p->rank.rank};
         hash = ana_hash(of, sizeof of);
+        for (size_t c = 0; c < trc_event_chunks(p->rank.file); c++) {
+            struct trc_chunk_info is = trc_event_chunk(p->rank.file, c);
+            uint64_t chunk[] = {hash,          is.thread,    is.sequence, is.first_ticks,
+                                is.last_ticks, is.committed, is.records,  is.lost};
+            hash = ana_hash(chunk, sizeof chunk);
+        }
     }
-    return hash;
+    return hash ? hash : 1;
 }
 
 static struct of describe(const struct ana_job *job)
 {
-    return (struct of){"hpctop index 1", hash_program(), hash_files(job), job->count};
+    return (struct of){"hpctop index 2", hash_program(), hash_files(job), job->count};
 }
 
-/* ---- where it is ------------------------------------------------------------------------------------------------ */
-
-enum { BESIDE, IN_CACHE, PLACES };
-
-/* The folder of an index and, behind its last slash, its name; false: there is no such place. */
-static bool place_of(const struct ana_job *job, int place, const struct of *of, char *out, size_t size)
+static bool is_whole_run(const struct ana_job *job)
 {
-    const char *home = getenv("HOME"), *cache = getenv("XDG_CACHE_HOME");
-    int n = -1;
-    if (place == BESIDE && job->bundle.folders == 1)
-        n = snprintf(out, size, "%s/index/analysis", job->bundle.folder[0]);
-    else if (place == IN_CACHE && cache && *cache == '/')
-        n = snprintf(out, size, "%s/hpctop/%016" PRIx64, cache, of->files);
-    else if (place == IN_CACHE && home && *home == '/')
-        n = snprintf(out, size, "%s/.cache/hpctop/%016" PRIx64, home, of->files);
-    return n > 0 && (size_t)n < size;
-}
-
-/* Makes the folder that a path lies in, with those around it but for the outermost two. */
-static bool make_folder(const char *path, int deep)
-{
-    char folder[PATH_MAX];
-    snprintf(folder, sizeof folder, "%s", path);
-    char *slash = strrchr(folder, '/');
-    if (!slash || slash == folder)
-        return true;
-    *slash = 0;
-    return mkdir(folder, 0777) == 0 || errno == EEXIST ||
-           (errno == ENOENT && deep > 0 && make_folder(folder, deep - 1) && mkdir(folder, 0777) == 0);
+    return job->window.begin_ns == INT64_MIN && job->window.end_ns == INT64_MAX && job->causes != ANA_CAUSES_NONE;
 }
 
 /* Bytes of the files on disk. */
@@ -112,43 +95,43 @@ static uint64_t size_of_files(const struct ana_job *job)
 
 /* ---- taken up --------------------------------------------------------------------------------------------------- */
 
-static bool is_whole_run(const struct ana_job *job)
-{
-    return job->window.begin_ns == INT64_MIN && job->window.end_ns == INT64_MAX && job->causes != ANA_CAUSES_NONE;
-}
-
-static bool take_from(struct ana_job *job, const char *path, const struct of *own)
+/* Takes it up from a file.  False: it is of something else, or is refused; then all is as it was. */
+static bool take_from(struct ana_job *job, FILE *file, const struct of *own, uint64_t most)
 {
     struct of of;
+    struct stat st;
     struct ana_keep keep;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    FILE *file = fd >= 0 ? fdopen(fd, "rb") : NULL;
-    if (fd >= 0 && !file)
-        close(fd);
-    if (!file)
+    if (fstat(fileno(file), &st) != 0 || !S_ISREG(st.st_mode) || st.st_size < 0 || (uint64_t)st.st_size > most ||
+        fread(&of, sizeof of, 1, file) != 1 || memcmp(&of, own, sizeof of) != 0)
         return false;
-    bool same = fread(&of, sizeof of, 1, file) == 1 && memcmp(&of, own, sizeof of) == 0;
-    bool ok = same;
-    if (same) {
-        ana_keep_load(&keep, file);
-        ana_job_keep(&keep, job, 0);
-        ok = ana_keep_end(&keep);
-    }
-    fclose(file);
-    if (same && !ok) { /* what was taken up by then is of no use */
-        ana_analysis_again(job);
-    }
-    return ok;
+    ana_keep_load(&keep, file, (uint64_t)st.st_size * UNPACKED);
+    ana_job_keep(&keep, job, 0);
+    if (ana_keep_end(&keep))
+        return true;
+    ana_clock_again(job->clock);
+    ana_job_refresh_state(job);
+    ana_analysis_again(job);
+    return false;
 }
 
 void ana_index_take(struct ana_job *job)
 {
+    job->index_of = 0;
     if (job->no_index || !is_whole_run(job) || ana_anyone_alive(job) || job->flushed)
         return;
-    char path[PATH_MAX];
     struct of of = describe(job);
-    for (int place = 0; of.program && place < PLACES && !job->indexed; place++)
-        job->indexed = place_of(job, place, &of, path, sizeof path) && take_from(job, path, &of);
+    uint64_t most = ana_index_most(size_of_files(job), job->count) + sizeof of;
+    for (int i = 0; of.program && i < ANA_PLACES_OF_INDEX && !job->indexed; i++) {
+        struct ana_place place;
+        if (!ana_place_open(job, (enum ana_place_of_index)i, of.files, false, &place))
+            continue;
+        FILE *file = ana_place_read(&place);
+        job->indexed = file && take_from(job, file, &of, most);
+        if (file)
+            fclose(file);
+        ana_place_close(&place);
+    }
+    job->index_of = of.files;
     if (!job->indexed)
         return;
     ana_bounds_pass_stop(job);
@@ -158,94 +141,105 @@ void ana_index_take(struct ana_job *job)
 
 /* ---- written ---------------------------------------------------------------------------------------------------- */
 
-/* Writes an index of at most `most` bytes into a file, with so many of the latest messages and waits.  *full: it does not
- * fit. */
-static bool write_with(struct ana_job *job, FILE *file, const struct of *of, uint64_t most, size_t newest, bool *full)
+/* Writes an index of at most `most` bytes, with so many of the latest messages, waits and collectives.  Returns its size; 0:
+ * errno says why there is none, E2BIG: it does not fit. */
+static uint64_t write_with(struct ana_job *job, FILE *file, const struct of *of, uint64_t most, size_t newest)
 {
     struct ana_keep keep;
-    *full = false;
+    errno = 0;
     if (fseek(file, 0, SEEK_SET) != 0 || ftruncate(fileno(file), 0) != 0 || fwrite(of, sizeof *of, 1, file) != 1)
-        return false;
+        return 0;
     ana_keep_save(&keep, file, most);
     ana_job_keep(&keep, job, newest);
-    bool ok = ana_keep_end(&keep);
-    *full = keep.bytes > most;
-    return ok && fflush(file) == 0;
+    if (ana_keep_end(&keep) && fflush(file) == 0)
+        return keep.bytes;
+    errno = keep.bytes > most ? E2BIG : errno ? errno : ENOMEM;
+    return 0;
 }
 
-/* Writes it with as many of them as fit. */
+/* Writes it with as many of these as fit.  False: errno says why not. */
 static bool write_within(struct ana_job *job, FILE *file, const struct of *of, uint64_t most)
 {
-    bool full, ok = write_with(job, file, of, most, ANA_STORE_MESSAGES, &full);
-    if (ok || !full || !write_with(job, file, of, most, 0, &full))
-        return ok;
-    uint64_t left = most - (uint64_t)ftell(file);
-    for (size_t newest = ANA_STORE_MESSAGES; newest && !ok; newest /= 2)
-        if (newest * LEAST_OF_MESSAGE < left)
-            ok = write_with(job, file, of, most, newest, &full);
-    return ok || write_with(job, file, of, most, 0, &full);
-}
-
-static bool write_to(struct ana_job *job, const char *path, const struct of *of, uint64_t most, char *said, size_t size)
-{
-    char part[PATH_MAX + 32];
-    snprintf(part, sizeof part, "%s.%ld.part", path, (long)getpid());
-    int fd = make_folder(path, 2) ? open(part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666) : -1;
-    FILE *file = fd >= 0 ? fdopen(fd, "w+b") : NULL;
-    if (!file) {
-        snprintf(said, size, "%s: %s", path, strerror(errno));
-        if (fd >= 0)
-            close(fd);
-        return false;
+    if (most >= SURE) {
+        if (write_with(job, file, of, most, ANA_STORE_MESSAGES))
+            return true;
+        if (errno != E2BIG)
+            return false;
     }
-    errno = 0;
-    bool ok = write_within(job, file, of, most);
-    int why = errno;
-    ok = fclose(file) == 0 && ok && rename(part, path) == 0;
-    if (!ok)
-        unlink(part);
-    if (ok)
-        snprintf(said, size, "%s", path);
-    else if (why == ENOSPC || why == EDQUOT)
-        snprintf(said, size, "%s: %s", path, strerror(why));
-    else
-        snprintf(said, size, "it would take more than %.0f MB", (double)most / 1e6);
-    return ok;
+    uint64_t none = write_with(job, file, of, most, 0), few = none ? write_with(job, file, of, UINT64_MAX, FEW) : 0;
+    if (!none || !few)
+        return false;
+    double each = few > none ? (double)(few - none) / FEW : 1, room = (double)(most - none) / each * 0.9;
+    size_t newest = room < ANA_STORE_MESSAGES ? (size_t)room : ANA_STORE_MESSAGES;
+    for (; newest > FEW; newest /= 2)
+        if (write_with(job, file, of, most, newest))
+            return true;
+    return write_with(job, file, of, most, 0);
 }
 
 /* Why there can be none; NULL: there can. */
 static const char *why_not(const struct ana_job *job, bool always)
 {
+    const struct ana_why *why = &job->pass.why;
     if (job->no_index)
         return "nobody wants one";
     if (!job->flushed || !job->pass.done || !is_whole_run(job))
         return "only a job that has ended, and was read as a whole, has an index";
+    if (!job->index_of)
+        return "the job was read while it ran: it has to be read once more";
     if (job->any_device)
         return "what ran on GPUs is not kept yet";
     if (job->records < ANA_INDEX_RECORDS && !always)
         return "it is read in no time";
-    const struct ana_why *why = &job->pass.why;
+    for (size_t i = 0; i < job->count; i++)
+        if (trc_damage(job->process[i].rank.file, 0))
+            return "a trace file is damaged";
     bool missing = job->pass.tally.out_of_memory || why->out_of_memory || why->feed->causes->out_of_memory ||
                    job->pass.regions.out_of_memory || job->pass.accesses.out_of_memory;
     return missing ? "memory ran out" : NULL;
 }
 
+/* Writes it to one place.  Returns 0, or why not: E2BIG, it does not fit. */
+static int write_to(struct ana_job *job, struct ana_place *place, const struct of *of)
+{
+    FILE *file = ana_place_write(place);
+    if (!file)
+        return errno;
+    bool ok = write_within(job, file, of, ana_index_most(size_of_files(job), job->count));
+    int why = ok ? 0 : errno;
+    return ana_place_finish(place, file, ok) ? 0 : why ? why : errno;
+}
+
 bool ana_index_write(struct ana_job *job, bool always, char *said, size_t size)
 {
     const char *reason = job->indexed ? NULL : why_not(job, always);
+    if (reason || job->indexed) {
+        snprintf(said, size, "%s", reason ? reason : "it is there");
+        return !reason;
+    }
     struct of of = describe(job);
-    uint64_t most = ana_index_most(size_of_files(job), job->count);
-    char path[PATH_MAX];
-    bool done = job->indexed;
-    snprintf(said, size, "%s", reason ? reason : done ? "it is there" : "there is no place for it");
-    for (int place = 0; !reason && !done && of.program && place < PLACES; place++)
-        done = place_of(job, place, &of, path, sizeof path) && write_to(job, path, &of, most, said, size);
-    job->indexed |= done;
-    return done;
+    snprintf(said, size, "%s",
+             of.files != job->index_of ? "the files have changed meanwhile" : "there is no place for it");
+    int why = of.program && of.files == job->index_of ? ENOENT : E2BIG;
+    for (int i = 0; i < ANA_PLACES_OF_INDEX && why && why != E2BIG; i++) {
+        struct ana_place place;
+        if (!ana_place_open(job, (enum ana_place_of_index)i, of.files, true, &place))
+            continue;
+        why = write_to(job, &place, &of);
+        if (why == E2BIG)
+            snprintf(said, size, "it would take more than %.0f MB",
+                     (double)ana_index_most(size_of_files(job), job->count) / 1e6);
+        else
+            snprintf(said, size, "%s%s%s", place.path, why ? ": " : "", why ? strerror(why) : "");
+        ana_place_close(&place);
+    }
+    job->index_of = 0; /* not again */
+    return !why;
 }
 
 void ana_index_keep(struct ana_job *job)
 {
     char said[16];
-    ana_index_write(job, false, said, sizeof said);
+    if (job->index_of)
+        ana_index_write(job, false, said, sizeof said);
 }

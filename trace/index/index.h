@@ -1,10 +1,10 @@
 /* The index: what the pass over all events of a job has found, kept in a file, so that it need not be read again.
  *
- * It lies in index/ in the folder of the trace or, where nobody may write there, in the user's cache folder.  It is of one
- * program and of the files that it was made of: one that was made by another build of hpctop, or of files that differ, is not
- * looked at.  Nothing depends on it: what cannot be taken up is found again.
+ * place.h says where it lies.  It is of one program and of the files that it was made of: one that another build of hpctop
+ * made, or that is of files which differ, is not looked at.  Nothing depends on it: what cannot be taken up is found again.
  *
- * There is none of a job that runs, nor where something ran on GPUs (what trace/gpu knows is not kept), nor of windows. */
+ * There is none of a job that runs or was read while it ran, since times were not as sure then; nor where something ran on
+ * GPUs (what trace/gpu knows is not kept); nor of windows. */
 #ifndef ANA_INDEX_H
 #define ANA_INDEX_H
 

@@ -85,7 +85,7 @@ static bool is_tally_sane(const struct ana_tally *t, size_t ranks, size_t calls)
         {&t->last, UINT64_MAX, calls - 1, ranks - 1},
         {&t->last_of_call, calls - 1, ranks - 1, 0},
         {&t->instances, calls - 1, UINT64_MAX, UINT64_MAX},
-        {&t->waits, (uint64_t)ANA_WAIT_KINDS << 32, ranks - 1, ranks - 1},
+        {&t->waits, ((uint64_t)ANA_WAIT_KINDS << 32) - 1, ranks - 1, ranks - 1},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (!are_within(&all[i]))

@@ -12,6 +12,12 @@ static size_t count_newest(struct ana_job_keep *k, uint64_t so_far, size_t room)
     return ana_keep_holds(k->keep, n <= room) ? (size_t)n : 0;
 }
 
+/* Notes what is left out: windows that begin before its end are not known by what is kept. */
+static void leave_out(struct ana_job_keep *k, int64_t end_ns)
+{
+    k->job->kept_since_ns = end_ns > k->job->kept_since_ns ? end_ns : k->job->kept_since_ns;
+}
+
 /* Rows of a ring, from number `first` on: in two parts, which are the same ones when they are loaded to another place. */
 static void keep_ring(struct ana_job_keep *k, void *ring, uint64_t first, size_t n, size_t room, size_t size)
 {
@@ -28,6 +34,11 @@ static bool is_message_sane(const struct ana_job *job, const struct ana_kept_mes
                             const struct ana_kept_places *p)
 {
     size_t places = job->pass.why.places.count;
+    const int64_t all[] = {m->send_begin_ns, m->recv_begin_ns, m->recv_complete_ns},
+                  seen[] = {m->send_wait_ns, m->send_complete_ns, m->recv_wait_ns};
+    for (int i = 0; i < 3; i++)
+        if (!ana_keep_is_time(all[i]) || (seen[i] != INT64_MIN && !ana_keep_is_time(seen[i])))
+            return false;
     return m->source < job->count && m->destination < job->count && p->comm <= job->store.comms.count &&
            p->send <= places && p->receive <= places;
 }
@@ -36,7 +47,8 @@ static bool is_wait_sane(const struct ana_job *job, const struct ana_kept_wait *
 {
     return (unsigned)w->kind < ANA_WAIT_KINDS && w->waiter < job->count && w->culprit < job->count &&
            w->call < job->calls && w->comm <= job->store.comms.count && w->place <= job->pass.why.places.count &&
-           w->segment <= job->pass.why.segments.count && w->before < number;
+           w->segment <= job->pass.why.segments.count && w->before < number && ana_keep_is_time(w->begin_ns) &&
+           ana_keep_is_time(w->end_ns);
 }
 
 static void keep_messages(struct ana_job_keep *k)
@@ -44,6 +56,10 @@ static void keep_messages(struct ana_job_keep *k)
     struct ana_store *store = &k->job->store;
     size_t n = count_newest(k, store->messages, ANA_STORE_MESSAGES);
     uint64_t first = k->keep->loads ? 0 : store->messages - n;
+    for (size_t i = n; !k->keep->loads && i < ana_store_count(store->messages, ANA_STORE_MESSAGES); i++) {
+        const struct ana_kept_message *m = ana_store_message_at(store, i);
+        leave_out(k, m->recv_complete_ns > m->send_complete_ns ? m->recv_complete_ns : m->send_complete_ns);
+    }
     keep_ring(k, store->message, first, n, ANA_STORE_MESSAGES, sizeof *store->message);
     keep_ring(k, store->places, first, n, ANA_STORE_MESSAGES, sizeof *store->places);
     for (size_t i = 0; i < n && k->keep->loads && !k->keep->failed; i++)
@@ -59,10 +75,8 @@ static void keep_waits(struct ana_job_keep *k)
     size_t n = count_newest(k, store->waits, ANA_STORE_WAITS);
     uint64_t first = store->waits - n;
     int64_t since_ns = store->waits_since_ns;
-    for (uint64_t i = n; !k->keep->loads && i < ana_store_count(store->waits, ANA_STORE_WAITS); i++) {
-        int64_t end_ns = ana_store_wait_at(store, (size_t)i)->end_ns; /* what is left out */
-        since_ns = end_ns > since_ns ? end_ns : since_ns;
-    }
+    for (size_t i = n; !k->keep->loads && i < ana_store_count(store->waits, ANA_STORE_WAITS); i++)
+        leave_out(k, ana_store_wait_at(store, i)->end_ns);
     ANA_KEEP(k->keep, since_ns);
     ANA_KEEP(k->keep, first);
     if (!ana_keep_holds(k->keep, first < UINT64_MAX / 2))
@@ -79,44 +93,72 @@ static void keep_waits(struct ana_job_keep *k)
         ana_keep_holds(k->keep, store->last_wait[i] <= store->waits);
 }
 
+struct slot {
+    uint64_t place;
+    struct ana_kept_instance is;
+};
+
+static int latest_first(const void *a, const void *b)
+{
+    const struct slot *x = a, *y = b;
+    if (x->is.last_ns != y->is.last_ns)
+        return x->is.last_ns > y->is.last_ns ? -1 : 1;
+    return x->place < y->place ? -1 : x->place > y->place;
+}
+
+/* The collectives that are to be saved, for the caller to free: the latest, so many of them as of messages; NULL: out of
+ * memory. */
+static struct slot *find_instances(struct ana_job_keep *k, uint64_t *n)
+{
+    const struct ana_kept_instance *all = k->job->store.instance;
+    struct slot *slot = NULL;
+    *n = 0;
+    for (size_t i = 0; i < ANA_STORE_INSTANCES; i++)
+        *n += all[i].arrivals != 0;
+    if (!(slot = calloc((size_t)*n + 1, sizeof *slot)))
+        return NULL;
+    size_t at = 0;
+    for (size_t i = 0; i < ANA_STORE_INSTANCES; i++)
+        if (all[i].arrivals)
+            slot[at++] = (struct slot){i, all[i]};
+    if (*n <= k->newest)
+        return slot;
+    qsort(slot, (size_t)*n, sizeof *slot, latest_first);
+    leave_out(k, slot[k->newest].is.last_ns);
+    *n = k->newest;
+    return slot;
+}
+
+static bool is_instance_sane(const struct ana_job *job, const struct slot *slot)
+{
+    const struct ana_kept_instance *is = &slot->is;
+    return slot->place < ANA_STORE_INSTANCES && is->call < job->calls && is->last_index < job->count &&
+           ana_keep_is_bool(&is->mismatched) && ana_keep_is_time(is->first_ns) && ana_keep_is_time(is->last_ns) &&
+           is->place <= job->pass.why.places.count;
+}
+
 static void keep_instances(struct ana_job_keep *k)
 {
     struct ana_store *store = &k->job->store;
     uint64_t n = 0;
-    for (size_t i = 0; i < ANA_STORE_INSTANCES && !k->keep->loads; i++)
-        n += store->instance[i].arrivals != 0;
+    struct slot *slot = k->keep->loads ? NULL : find_instances(k, &n);
     ANA_KEEP(k->keep, n);
     ANA_KEEP(k->keep, store->instances);
-    struct slot {
-        uint64_t place;
-        struct ana_kept_instance is;
-    } *slot = ana_keep_holds(k->keep, n <= ANA_STORE_INSTANCES) ? calloc((size_t)n + 1, sizeof *slot) : NULL;
-    if (!slot) {
-        k->keep->failed = true;
-        return;
-    }
-    size_t at = 0;
-    for (size_t i = 0; i < ANA_STORE_INSTANCES && !k->keep->loads; i++)
-        if (store->instance[i].arrivals)
-            slot[at++] = (struct slot){i, store->instance[i]};
-    for (size_t i = 0; i < n && !k->keep->failed; i++)
-        ana_comm_keep(k, &slot[i].is.comm);
-    const struct trc_comm **comm = calloc((size_t)n + 1, sizeof *comm);
-    for (size_t i = 0; comm && i < n; i++) {
+    if (k->keep->loads && ana_keep_holds(k->keep, n <= ANA_STORE_INSTANCES))
+        slot = calloc((size_t)n + 1, sizeof *slot);
+    const struct trc_comm **comm = slot ? calloc((size_t)n + 1, sizeof *comm) : NULL;
+    k->keep->failed |= !comm;
+    for (size_t i = 0; comm && i < n && !k->keep->failed; i++) {
         comm[i] = slot[i].is.comm;
+        ana_comm_keep(k, &comm[i]);
         slot[i].is.comm = NULL;
     }
-    k->keep->failed |= !comm;
-    if (comm)
+    if (comm && !k->keep->failed)
         ana_keep_rows(k->keep, slot, (size_t)n, sizeof *slot, NULL);
     for (size_t i = 0; i < n && k->keep->loads && !k->keep->failed; i++) {
-        struct ana_kept_instance *is = &slot[i].is;
-        bool sane = slot[i].place < ANA_STORE_INSTANCES && is->call < k->job->calls && is->last_index < k->job->count &&
-                    ana_keep_is_bool(&is->mismatched) && is->place <= k->job->pass.why.places.count;
-        if (!ana_keep_holds(k->keep, sane))
-            break;
-        is->comm = comm[i];
-        store->instance[slot[i].place] = *is;
+        slot[i].is.comm = comm[i];
+        if (ana_keep_holds(k->keep, is_instance_sane(k->job, &slot[i])))
+            store->instance[slot[i].place] = slot[i].is;
     }
     free(comm);
     free(slot);
@@ -124,6 +166,7 @@ static void keep_instances(struct ana_job_keep *k)
 
 void ana_store_keep(struct ana_job_keep *k)
 {
+    k->job->kept_since_ns = INT64_MIN;
     ana_keep_map(k->keep, &k->job->store.comms, NULL);
     for (size_t i = 0; i < k->job->store.comms.count && !k->keep->failed; i++)
         ana_keep_holds(k->keep, *(uint32_t *)ana_map_value(&k->job->store.comms, i) == i + 1);
@@ -132,4 +175,5 @@ void ana_store_keep(struct ana_job_keep *k)
         keep_waits(k);
     if (!k->keep->failed)
         keep_instances(k);
+    ANA_KEEP(k->keep, k->job->kept_since_ns);
 }

@@ -294,6 +294,8 @@ double ana_job_advance(struct ana_job *job, int64_t budget_ns)
     if (!job->index_asked && job->upper->take_up)
         job->upper->take_up(job);
     job->index_asked = true;
+    if (!job->pass.merge) /* memory ran out */
+        return 1;
     do {
         if (job->bounds_pass.merge)
             advance_bounds(job);

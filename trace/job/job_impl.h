@@ -99,8 +99,10 @@ struct ana_job {
     bool flushed;                /* the match was told that nothing more comes */
     bool index_asked, indexed;   /* whether there is one; what was found is from it */
     bool no_index;               /* nobody wants one */
-    bool any_device;             /* there are calls of NCCL's, or something ran on a GPU */
-    uint64_t records;            /* in all files */
+    int64_t kept_since_ns;       /* of an index: messages, waits and collectives that ended later are all in it */
+    uint64_t index_of; /* what the files were when their events began to be read (trace/index); 0: they grew */
+    bool any_device;   /* there are calls of NCCL's, or something ran on a GPU */
+    uint64_t records;  /* in all files */
     struct ana_wait_clip *clip;
     struct ana_wait_span *span; /* room for one instance's */
     size_t spans;

@@ -167,8 +167,9 @@ int main(void)
         memcpy(changed, all, size);
         change(changed, size);
         pack(head, changed, i % 20 ? size : (size_t)below(size)); /* some are cut */
-        look(&indexed);
+        double answer = look(&indexed);
         taken += indexed;
+        CHECK(indexed || answer == plain, "refused, and yet %.17g, not %.17g", answer, plain);
     }
     CHECK(taken > 0 && taken < CHANGES, "%zu of %d were taken up", taken, CHANGES);
     free(all);
