@@ -70,14 +70,16 @@ struct tui_replay *tui_replay_open(char *error, size_t size)
         free(replay);
         return NULL;
     }
-    snprintf(replay->folder, sizeof replay->folder, "%.200s/hpctop-whatif-XXXXXX", where && *where ? where : "/tmp");
-    if (!mkdtemp(replay->folder)) {
-        snprintf(error, size, "cannot make %s: %s", replay->folder, strerror(errno));
+    char folder[sizeof replay->folder];
+    snprintf(folder, sizeof folder, "%.200s/hpctop-whatif-XXXXXX", where && *where ? where : "/tmp");
+    if (!mkdtemp(folder)) {
+        snprintf(error, size, "cannot make %s: %s", folder, strerror(errno));
         free(replay);
         return NULL;
     }
+    memcpy(replay->folder, folder, sizeof folder);
     for (int i = 0; i < TUI_REPLAY_FILES; i++)
-        snprintf(replay->path[i], sizeof replay->path[i], "%s/%s", replay->folder, names[i]);
+        snprintf(replay->path[i], sizeof replay->path[i], "%s/%s", folder, names[i]);
     struct sigaction action = {.sa_handler = ignore};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
