@@ -48,12 +48,15 @@ WRAP(int, dlinfo, (void *handle, int request, void *out), (handle, request, out)
 int old_xstat(int version, const char *path, struct stat *out);
 int old_fxstat(int version, int file, struct stat *out);
 int old_lxstat(int version, const char *path, struct stat *out);
+int old_fxstatat(int version, int folder, const char *path, struct stat *out, int flags);
 int __wrap_stat(const char *path, struct stat *out);
+int __wrap_fstatat(int folder, const char *path, struct stat *out, int flags);
 int __wrap_fstat(int file, struct stat *out);
 int __wrap_lstat(const char *path, struct stat *out);
 __asm__(".symver old_xstat,__xstat@GLIBC_2.2.5");
 __asm__(".symver old_fxstat,__fxstat@GLIBC_2.2.5");
 __asm__(".symver old_lxstat,__lxstat@GLIBC_2.2.5");
+__asm__(".symver old_fxstatat,__fxstatat@GLIBC_2.4");
 
 int __wrap_stat(const char *path, struct stat *out)
 {
@@ -66,6 +69,10 @@ int __wrap_fstat(int file, struct stat *out)
 int __wrap_lstat(const char *path, struct stat *out)
 {
     return old_lxstat(VERSION, path, out);
+}
+int __wrap_fstatat(int folder, const char *path, struct stat *out, int flags)
+{
+    return old_fxstatat(VERSION, folder, path, out, flags);
 }
 
 /* ---- the start --------------------------------------------------------------------------------------------------- */

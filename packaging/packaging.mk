@@ -46,7 +46,7 @@ uninstall:
 	$(Q)cd "$(STAGE)" && rm -f $(FILES_755) $(FILES_644) lib/hpctop/libcjson.so.1 && rmdir $(OWN_DIRS) 2>/dev/null || true
 
 # hpctop for any Linux on x86-64 since glibc 2.17: libraries inside, but cJSON, of which Debian has no static one.
-OLD_GLIBC  = $(shell sed -n 's/^WRAP.[a-z \*]*, \([a-z_]*\),.*/\1/p' packaging/old_glibc.c) stat fstat lstat \
+OLD_GLIBC  = $(shell sed -n 's/^WRAP.[a-z \*]*, \([a-z_]*\),.*/\1/p' packaging/old_glibc.c) stat fstat lstat fstatat \
              __libc_start_main
 PORTABLE_LIBS = -Wl,-Bstatic -lncursesw -ltinfo -ldw -lelf -lz -llzma -lbz2 -Wl,-Bdynamic -lcjson -lm \
              -Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0 -Wl,-rpath,'$$ORIGIN/../lib/hpctop'
