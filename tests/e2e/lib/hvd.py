@@ -90,6 +90,11 @@ class Hung:
 
     def over(self):
         self.job.wait()
+        if self.fault == "stop" and (verdict(self.name, 30) or {}).get("class") == "killed":
+            # The launcher killed it without continuing it first: then it ended long before the others, which is told.
+            told = " ".join(verdict(self.name, 30)["evidence"])
+            check("stop: who was gone first is told", "rank %d: gone first" % self.rank in told, told)
+            return
         found = wait_for(lambda: (lambda x: x if right_verdict(x, self.fault, self.rank) else None)(verdict(self.name, 30)), 8)
         check("%s: by hpctop verdict from the files, too" % self.name, found, verdict(self.name, 30))
         found = wait_for(lambda: (lambda x: x if right(x, self.fault, self.rank) else None)(look(self.name, 30)), 8)
