@@ -123,7 +123,7 @@ FORTRAN = """program steps
 end program steps
 """
 
-PYTHON = """import hpctop
+PYTHON = """import hpctop, sys
 from mpi4py import MPI
 
 @hpctop.region("step")
@@ -140,7 +140,7 @@ for _ in range(20):
     step()
 hpctop.begin("left"); hpctop.end()
 hpctop.end("nowhere")
-print("recorded:", hpctop.is_recorded())
+sys.stdout.write("recorded: %s\\n" % hpctop.is_recorded())  # at once: ranks share a terminal
 """
 
 NVTX = """#include <nvtx3/nvToolsExt.h>
