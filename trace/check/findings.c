@@ -225,7 +225,8 @@ const struct ana_findings *ana_found_end(struct ana_check *c)
     bool fine = f->is.finding && !c->memory;
     for (size_t i = 0; i < f->count; i++)
         fine = finish(f, f->draft[i]) && fine;
-    qsort(f->draft, f->count, sizeof *f->draft, by_weight_and_class);
+    if (f->count)
+        qsort(f->draft, f->count, sizeof *f->draft, by_weight_and_class);
     for (size_t i = 0; fine && i < f->count; i++) {
         f->is.finding[f->is.count++] = f->draft[i]->is;
         f->is.errors += ana_check_weight(f->draft[i]->is.id) == ANA_CHECK_WEIGHT_ERROR;

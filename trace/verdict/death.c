@@ -151,8 +151,9 @@ struct ana_deaths ana_deaths_look(struct ana_case *c, unsigned of)
         .first_ns = INT64_MAX, .last_ns = INT64_MIN, .told_ns = INT64_MAX, .teller = SIZE_MAX, .first = SIZE_MAX};
     struct walk w = {SIZE_MAX, SIZE_MAX, INT64_MAX, INT64_MAX, INT64_MAX, 0};
     walk_ends(c, of, &d, &w);
-    d.in_turn = d.gone > 1 && d.last_ns - d.first_ns >= ANA_APART_NS;
-    bool vanished_before = w.vanished != SIZE_MAX && w.own_ns - w.vanished_ns >= ANA_APART_NS;
+    d.in_turn = d.gone > 1 && ana_plus(d.last_ns, -d.first_ns) >= ANA_APART_NS;
+    bool vanished_before =
+        w.vanished != SIZE_MAX && w.own != SIZE_MAX && ana_plus(w.own_ns, -w.vanished_ns) >= ANA_APART_NS;
     if (w.own != SIZE_MAX && w.own_ns <= d.told_ns && !vanished_before) {
         d.first = w.own;
         d.certain = true;

@@ -64,7 +64,8 @@ static uint8_t *put_item(uint8_t *at, uint64_t gap, const uint8_t *entries, uint
     size_t length = (size_t)(trc_put_varint(time, gap) - time);
     at = trc_put_varint(at, length + size);
     memcpy(at, time, length);
-    memcpy(at + length, entries, size);
+    if (size)
+        memcpy(at + length, entries, size);
     return at + length + size;
 }
 
