@@ -16,7 +16,7 @@ struct ana_pool {
 /* An empty pool of items of `size` bytes; allocates nothing. */
 static inline void ana_pool_init(struct ana_pool *pool, size_t size)
 {
-    *pool = (struct ana_pool){.size = size};
+    *pool = (struct ana_pool){.size = (size + 7) / 8 * 8}; /* each begins where a pointer may */
 }
 /* Frees all items at once, taken ones too.  Leaves an empty pool, which can be used again. */
 void ana_pool_free(struct ana_pool *pool);
