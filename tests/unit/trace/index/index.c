@@ -141,6 +141,25 @@ static double look(bool *indexed)
     return answer;
 }
 
+/* Numbers that random changes hardly reach: each is what a way through the job would go wrong by. */
+enum { SPOILED = 6 };
+static void spoil(struct ana_job *job, int how)
+{
+    struct ana_iter_mark *mark = ana_iter_mark_at(&job->iter, 1);
+    if (how == 0)
+        mark->kind = 1; /* a mark's number where a kind's belongs */
+    else if (how == 1)
+        mark->count = UINT64_MAX;
+    else if (how == 2)
+        mark->stride = 0;
+    else if (how == 3)
+        job->store.message[0].source = RANKS;
+    else if (how == 4)
+        job->store.message[0].send_begin_ns = INT64_MAX;
+    else
+        ana_segment_at(&job->pass.why, 1)->to = UINT32_MAX;
+}
+
 int main(void)
 {
     char said[1024], folder[900];
@@ -172,6 +191,16 @@ int main(void)
         CHECK(indexed || answer == plain, "refused, and yet %.17g, not %.17g", answer, plain);
     }
     CHECK(taken > 0 && taken < CHANGES, "%zu of %d were taken up", taken, CHANGES);
+    for (int how = 0; how < SPOILED; how++) {
+        unlink(path);
+        job = folder_open();
+        ana_job_advance(job, 0);
+        spoil(job, how);
+        CHECK(ana_index_write(job, true, said, sizeof said), "%s", said);
+        ana_job_close(job);
+        kept = look(&indexed);
+        CHECK(!indexed && kept == plain, "spoiled %d: indexed %d, %.17g", how, indexed, kept);
+    }
     free(all);
     free(changed);
     unlink(path);
