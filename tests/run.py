@@ -11,6 +11,7 @@ part; then each part counts.  In the head of a script (its first 10 lines):
   # timeout: 120      seconds that are enough on any quiet machine (default 60); after BUSY times
                     that (at most PATIENCE) it counts as failed
   # alone             runs when nothing else does
+  # waits             mostly waits, for limits and launchers: runs beside those that compute, one a core more
   # long              only with -l (make check-long)
   # cases: NAME ..    as many tests as names, each run with one as its argument
 
@@ -51,11 +52,12 @@ KEEP = ("HPCTOP_TEST_ROOTS", "HPCTOP_GPU")
 class Test:
     def __init__(self, kind, name, command, head=""):
         self.kind, self.name, self.command = kind, name, command
-        self.timeout, self.alone, self.long = 60, False, False
+        self.timeout, self.alone, self.waits, self.long = 60, False, False, False
         if head:
             found = re.search(r"^# timeout: (\d+)", head, re.M)
             self.timeout = int(found.group(1)) if found else self.timeout
             self.alone = bool(re.search(r"^# alone", head, re.M))
+            self.waits = bool(re.search(r"^# waits", head, re.M))
             self.long = bool(re.search(r"^# long", head, re.M))
         self.timeout = max(self.timeout, min(self.timeout * BUSY, PATIENCE))
 
@@ -212,6 +214,28 @@ class Runner:
                 sys.stdout.flush()
 
 
+def in_lanes(tests, jobs, perform):
+    """Runs tests, the longest first, in `jobs` lanes; those that mostly wait in as many more, which have no others."""
+    todo, lock = sorted(tests, key=lambda t: -t.timeout), threading.Lock()
+
+    def taken(waits):
+        with lock:
+            test = next((t for t in todo if t.waits == waits), todo[0] if todo and not waits else None)
+            if test:
+                todo.remove(test)
+            return test
+
+    def work(waits):
+        for test in iter(lambda: taken(waits), None):
+            perform(test)
+
+    lanes = [threading.Thread(target=work, args=(waits,)) for waits in (False, True)[:1 + (jobs > 1)] for _ in range(jobs)]
+    for lane in lanes:
+        lane.start()
+    for lane in lanes:
+        lane.join()
+
+
 def second_tries(runner):
     """Runs failed tests again, and says which of them pass now."""
     lines, flaky = [], 0
@@ -279,24 +303,12 @@ def main():
     runner = Runner(build, options.verbose, options.kind)
     if options.build_failed:
         runner.say("not ok", "build", "make could not build everything, see above")
-    todo = sorted((t for t in tests if not t.alone), key=lambda t: -t.timeout)
 
     def last_try(test):
         return options.once or test.kind != "e2e"
 
-    def work():
-        while True:
-            with runner.lock:
-                if not todo:
-                    return
-                test = todo.pop(0)
-            runner.run(test, last_try(test))
-
-    workers = [threading.Thread(target=work) for _ in range(1 if options.kind else max(1, options.jobs))]
-    for w in workers:
-        w.start()
-    for w in workers:
-        w.join()
+    in_lanes([t for t in tests if not t.alone], 1 if options.kind else max(1, options.jobs),
+             lambda test: runner.run(test, last_try(test)))
     for test in (t for t in tests if t.alone):
         runner.run(test, last_try(test))
     second_tries(runner)

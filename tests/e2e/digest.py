@@ -1,4 +1,5 @@
 # timeout: 200
+# waits
 """The digest of a node: written by one recorder of the node while somebody watches, by another one when that stops; not at
 all when nobody does.  Real ranks on this host, and many made-up ones that `hpctop watch` looks at."""
 import atexit

@@ -1,4 +1,5 @@
 # timeout: 240
+# waits
 """Faults of the stand-in for Horovod: each is named, rank and tensor, while the job hangs and from its files; and what
 looks like them and is healthy is not."""
 

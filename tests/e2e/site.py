@@ -1,4 +1,5 @@
 # timeout: 300
+# waits
 """A site that records every job: two lines in the slurm.conf of a real Slurm, and `hpctop jobs` has a row a job with a true
 verdict; jobs without MPI, and such as do not want it, leave nothing."""
 import json

@@ -1,4 +1,5 @@
 # timeout: 240
+# waits
 """Stacks of ranks that wait, compute or crash: every thread where it is, the program none the wiser."""
 import os
 import re

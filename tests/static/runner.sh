@@ -51,6 +51,31 @@ runs --ci
 [ "$code" = 1 ] && before_last 'static/gone: there is no such test'; result $? "a row of a test that is gone" "exit $code: $(cat said)"
 rm tests/static/*.sh
 
+# meets NAME HEAD: a test that waits for a while until four such run at once, and says how many it has seen
+meets() {
+    cat >"tests/static/$1.sh" <<END
+$2
+touch "$PWD/here.\$\$"
+for try in \$(seq "\${TRIES-600}"); do
+    n=\$(ls "$PWD"/here.* | wc -l)
+    [ "\$n" -lt 4 ] || break
+    sleep 0.1
+done
+sleep 0.5
+rm "$PWD/here.\$\$"
+echo "ok seen \$n"
+END
+}
+meets one "# computes"
+meets two "# computes"
+meets three "# waits"
+meets four "# waits"
+runs -j 2
+[ "$code" = 0 ] && [ "$(grep -c 'seen 4$' said)" = 4 ]; result $? "tests that wait run beside as many that compute" "exit $code: $(cat said)"
+TRIES=2 runs -j 1
+[ "$code" = 0 ] && [ "$(grep -c 'seen 1$' said)" = 4 ]; result $? "with one job, one by one" "exit $code: $(cat said)"
+rm tests/static/*.sh
+
 mkdir -p tests/unit/deep/er build/plain/tests/unit/deep/er
 : >tests/unit/deep/er/built.c
 : >tests/unit/never.c
