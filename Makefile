@@ -214,7 +214,7 @@ fuzz-seeds: $(BUILD)/tests/mktrace
 check:
 	@tests/setup.sh check
 	@rm -f build/complete
-	-@$(MAKE) --no-print-directory -k tested && mkdir -p build && touch build/complete
+	-@$(MAKE) --no-print-directory -k $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) tested && mkdir -p build && touch build/complete
 	@tests/run.py -b $(BUILD) $$(test -e build/complete || echo --build-failed) $(RUNFLAGS) $(TESTS)
 check-long:
 	@tests/setup.sh long
