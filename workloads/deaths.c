@@ -1,4 +1,4 @@
-/* deaths HOW [RANK]: 20 rounds of MPI_Allreduce and 50 ms of computing, then rank RANK (default 1) ends by HOW in
+/* deaths HOW [RANK]: 10 rounds of MPI_Allreduce and 50 ms of computing, then rank RANK (default 1) ends by HOW in
  * end_here(), while the others go on with MPI_Allreduce for at most 120 s.
  *
  *   exit, _exit, quick_exit   leaves with code 3            return   returns 3 from main
@@ -134,7 +134,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     if (is_how("handler") && me == victim)
         signal(SIGTERM, leave_in_handler);
-    for (int round = 0; round < 20; round++) {
+    for (int round = 0; round < 10; round++) {
         compute(0.05);
         MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     }

@@ -1,4 +1,5 @@
-# timeout: 420
+# timeout: 300
+# waits
 """How ranks end, under real Open MPI: each is named with its signal or code and its place, and what ended the others is
 no cause.  Jobs that are ended from outside blame nobody."""
 import os
@@ -6,9 +7,12 @@ import re
 import shutil
 import signal
 import time
+from functools import partial
 
-from common import check, end, traces, wait_for, workload
-from verdicts import kill_group, ranks_of, start, verdict
+from common import check, end, together, wait_for, workload
+from verdicts import kill_group, start, verdict, works
+
+LOOP = 14  # calls of a rank of workloads/deaths.c that is in its last loop
 
 
 def of_itself(how, class_name, words, place="end_here", evidence=""):
@@ -28,10 +32,10 @@ def of_itself(how, class_name, words, place="end_here", evidence=""):
 def from_outside(name, how, act, words, confidence):
     """Ends a job that is well by act(launcher's process, pids of its ranks)."""
     p = start(3, [workload("deaths"), how], name)
-    there = wait_for(lambda: len(traces(name)) == 3 and len(ranks_of(name)) == 3, 60)
-    time.sleep(2.5)
+    there = wait_for(lambda: works(name, 3, LOOP))
+    time.sleep(1)
     if there:
-        pids = ranks_of(name)
+        pids = [rank["pid"] for rank in there["ranks"]]
         act(p, pids)
         wait_for(lambda: not any(os.path.exists("/proc/%d/exe" % pid) for pid in pids), 20)
     kill_group(p)
@@ -61,30 +65,31 @@ def everything(p, pids):
     one_by_one(signal.SIGKILL, 0.5)(p, pids)
 
 
-of_itself("exit", "early-exit", r"left by exit\(3\)", r"deaths\.c:\d+ in end_here")
-of_itself("_exit", "early-exit", r"left by _exit\(3\)")
-of_itself("quick_exit", "early-exit", r"left by quick_exit\(3\)")
-of_itself("return", "early-exit", r"returned 3 from main", "")
-of_itself("thread_exit", "early-exit", r"left by exit\(3\)")
-of_itself("error", "early-exit", "an error that MPI found ended rank 1", r"end_here \(inside MPI_Send")
-of_itself("segv", "dead-rank", "crashed by SIGSEGV", r"deaths\.c:\d+ in end_here")
-of_itself("thread_segv", "dead-rank", "crashed by SIGSEGV")
-of_itself("stack", "dead-rank", "its stack was full", "fill_stack")
-of_itself("thread_stack", "dead-rank", "its stack was full", "fill_stack")
-of_itself("fpe", "dead-rank", "crashed by SIGFPE")
-of_itself("assert", "dead-rank", "crashed by SIGABRT", evidence="its last words: .*Assertion `zero == 1' failed")
-of_itself("sys", "dead-rank", "crashed by SIGSYS")
-of_itself("pipe", "dead-rank", "ended by SIGPIPE")
-of_itself("alarm", "dead-rank", "ended by SIGALRM", "compute|now")
-of_itself("cpu", "dead-rank", "used up its processor time", "compute|now")
-of_itself("size", "dead-rank", "a file that it wrote passed its limit", "write_much")
-of_itself("kill", "dead-rank", "rank 1 is gone", "", "the others were told to end .*SIGTERM from mpirun")
-
-from_outside("term", "well", one_by_one(signal.SIGTERM, 0), "all 3 ranks were told to end: SIGTERM from python3", ("proven",))
-from_outside("term-each", "well", one_by_one(signal.SIGTERM, 0.7), "all 3 ranks were told to end: SIGTERM", ("proven",))
-from_outside("launcher", "well", lambda p, _: kill(p.pid, signal.SIGTERM), "told to end|gone at once", ("proven", "possible"))
-from_outside("lost", "well", lambda p, _: kill(p.pid, signal.SIGKILL), "ended by the MPI library", ("proven",))
-from_outside("kill", "well", lambda p, q: kill_group(p), "killed from outside", ("likely", "possible"))
-from_outside("kill-each", "well", everything, "killed from outside|ended by the MPI library", ("likely", "possible", "proven"))
-from_outside("handler", "handler", lambda p, _: kill(p.pid, signal.SIGTERM), "told to end|gone at once", ("proven", "possible"))
+together([
+    partial(of_itself, "exit", "early-exit", r"left by exit\(3\)", r"deaths\.c:\d+ in end_here"),
+    partial(of_itself, "_exit", "early-exit", r"left by _exit\(3\)"),
+    partial(of_itself, "quick_exit", "early-exit", r"left by quick_exit\(3\)"),
+    partial(of_itself, "return", "early-exit", r"returned 3 from main", ""),
+    partial(of_itself, "thread_exit", "early-exit", r"left by exit\(3\)"),
+    partial(of_itself, "error", "early-exit", "an error that MPI found ended rank 1", r"end_here \(inside MPI_Send"),
+    partial(of_itself, "segv", "dead-rank", "crashed by SIGSEGV", r"deaths\.c:\d+ in end_here"),
+    partial(of_itself, "thread_segv", "dead-rank", "crashed by SIGSEGV"),
+    partial(of_itself, "stack", "dead-rank", "its stack was full", "fill_stack"),
+    partial(of_itself, "thread_stack", "dead-rank", "its stack was full", "fill_stack"),
+    partial(of_itself, "fpe", "dead-rank", "crashed by SIGFPE"),
+    partial(of_itself, "assert", "dead-rank", "crashed by SIGABRT", evidence="its last words: .*Assertion `zero == 1' failed"),
+    partial(of_itself, "sys", "dead-rank", "crashed by SIGSYS"),
+    partial(of_itself, "pipe", "dead-rank", "ended by SIGPIPE"),
+    partial(of_itself, "alarm", "dead-rank", "ended by SIGALRM", "compute|now"),
+    partial(of_itself, "cpu", "dead-rank", "used up its processor time", "compute|now"),
+    partial(of_itself, "size", "dead-rank", "a file that it wrote passed its limit", "write_much"),
+    partial(of_itself, "kill", "dead-rank", "rank 1 is gone", "", "the others were told to end .*SIGTERM from mpirun"),
+    partial(from_outside, "term", "well", one_by_one(signal.SIGTERM, 0), "all 3 ranks were told to end: SIGTERM from python3", ("proven",)),
+    partial(from_outside, "term-each", "well", one_by_one(signal.SIGTERM, 0.7), "all 3 ranks were told to end: SIGTERM", ("proven",)),
+    partial(from_outside, "launcher", "well", lambda p, _: kill(p.pid, signal.SIGTERM), "told to end|gone at once", ("proven", "possible")),
+    partial(from_outside, "lost", "well", lambda p, _: kill(p.pid, signal.SIGKILL), "ended by the MPI library", ("proven",)),
+    partial(from_outside, "kill", "well", lambda p, q: kill_group(p), "killed from outside", ("likely", "possible")),
+    partial(from_outside, "kill-each", "well", everything, "killed from outside|ended by the MPI library", ("likely", "possible", "proven")),
+    partial(from_outside, "handler", "handler", lambda p, _: kill(p.pid, signal.SIGTERM), "told to end|gone at once", ("proven", "possible")),
+])
 end()

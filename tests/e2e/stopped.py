@@ -1,4 +1,5 @@
 # timeout: 240
+# waits
 """Jobs that a signal or the batch system's freezer has stopped as a whole, or all ranks of one host: seen by a viewer that
 can look at the processes, and by one on another host that has only their heartbeats."""
 import json
@@ -10,7 +11,7 @@ import time
 import namespaces
 
 namespaces.enter()
-from common import LIBTRACE, check, end, environment, hpctop, skip, wait_for, workload
+from common import LIBTRACE, check, end, environment, hpctop, skip, together, wait_for, workload
 from verdicts import kill_group, start, verdict
 
 
@@ -157,7 +158,6 @@ def hosts(lab):
 
 namespaces.call("ip", "link", "set", "lo", "up")
 lab = namespaces.Hosts(dict(name="alpha"), dict(name="beta"), dict(name="login"))
-here(lab.all[2])
-hosts(lab)
+together([lambda: here(lab.all[2]), lambda: hosts(lab)])
 lab.close()
 end()

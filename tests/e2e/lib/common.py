@@ -3,6 +3,7 @@
 The runner (tests/run.py) sets the environment: TOP, BUILD, LIBTRACE, HPCTOP, WORKLOADS; the working folder is the
 test's own and is removed afterwards."""
 import atexit
+import concurrent.futures
 import glob
 import json
 import os
@@ -12,6 +13,7 @@ import signal
 import subprocess
 import tempfile
 import sys
+import threading
 import time
 
 TOP = os.environ["TOP"]
@@ -22,6 +24,7 @@ WORKLOADS = os.environ["WORKLOADS"]
 LONG = 200  # seconds that nothing here takes on a machine with other things to do; only so that a test ends
 
 _failed = _parts = 0
+_saying = threading.Lock()  # parts that run together say one line at a time
 
 
 def workload(name):
@@ -31,19 +34,29 @@ def workload(name):
 def check(name, good, why=""):
     """One part of the test: prints `ok NAME` or `not ok NAME: why`.  Returns `good`."""
     global _failed, _parts
-    _parts += 1
-    if good:
-        print("ok " + name, flush=True)
-    else:
-        _failed += 1
-        print("not ok %s: %s" % (name, str(why).replace("\n", " | ")[:600]), flush=True)
+    with _saying:
+        _parts += 1
+        if good:
+            print("ok " + name, flush=True)
+        else:
+            _failed += 1
+            print("not ok %s: %s" % (name, str(why).replace("\n", " | ")[:600]), flush=True)
     return bool(good)
 
 
 def skip(name, why):
     global _parts
-    _parts += 1
-    print("skip %s: %s" % (name, why), flush=True)
+    with _saying:
+        _parts += 1
+        print("skip %s: %s" % (name, why), flush=True)
+
+
+def together(cases, at_once=3):
+    """Calls each of these, so many at a time, in their order: parts of a test that mostly wait, each in a folder of its own.
+    An error of one is raised when all have ended."""
+    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+        for done in [pool.submit(case) for case in cases]:
+            done.result()
 
 
 def skip_all(why):

@@ -37,11 +37,14 @@ def kill_group(p):
     """Everything below mpirun: its ranks have process groups of their own, but its session.  Returns when they are dead,
     the last of their threads, too."""
     killed = [pid for pid in filter(str.isdigit, os.listdir("/proc")) if stat(pid)[3:4] == [str(p.pid)]]
-    for pid in killed:
-        try:
-            os.kill(int(pid), signal.SIGKILL)
-        except OSError:
-            pass
+    above = {stat(pid)[1] for pid in killed if stat(pid)} & set(killed)
+    # Launchers last, and without a word to the ranks before: a stopped rank whose launcher goes has a SIGHUP from the kernel.
+    for number, pids in ((signal.SIGSTOP, above), (signal.SIGKILL, set(killed) - above), (signal.SIGKILL, above)):
+        for pid in pids:
+            try:
+                os.kill(int(pid), number)
+            except OSError:
+                pass
     p.wait()
     wait_for(lambda: all(not s or (s[0] == "Z" and int(s[17]) <= 1) for s in map(stat, killed)), 60)
 
@@ -201,11 +204,11 @@ def watched(name, files, ranks, states, command, seconds, most):
     return alarms, finished, looks
 
 
-def works(folder, ranks):
-    """The report, once all ranks are at work."""
+def works(folder, ranks, calls=3):
+    """The report, once all ranks are at work, with more than so many calls."""
     r = hpctop("report", "--json", folder)
     rep = json.loads(r.out) if r.code == 0 else {"ranks": []}
-    return len(rep["ranks"]) == ranks and all(rank["calls"] > 3 for rank in rep["ranks"]) and rep
+    return len(rep["ranks"]) == ranks and all(rank["calls"] > calls for rank in rep["ranks"]) and rep
 
 
 def killed(name, ranks, seconds=1):
