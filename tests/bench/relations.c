@@ -114,12 +114,16 @@ static uint64_t merge_and_match(struct trc_file **file, size_t n, const struct a
         ana_merge_set_live(merge, i, false);
     ana_merge_refresh(merge);
     struct ana_wait_clip *clip = ana_wait_clip_new();
-    struct ana_match *match = ana_match_new((struct ana_match_sink){clip, on_message, NULL, NULL, NULL});
+    struct ana_match *match = ana_match_new((struct ana_match_sink){.user = clip, .on_message = on_message});
     for (size_t i = 0; i < n; i++) {
         const struct trc_head *head = trc_head(file[i]);
         struct ana_match_rank rank = {
-            0,      head->rank, head->recycled_chunks > 0, head->state == TRC_STATE_FINALIZED, head->lost_records > 0,
-            file[i]};
+            .rank = head->rank,
+            .recycled = head->recycled_chunks > 0,
+            .finalized = head->state == TRC_STATE_FINALIZED,
+            .lossy = head->lost_records > 0,
+            .file = file[i],
+        };
         ana_match_set_rank(match, i, &rank);
     }
     const struct ana_event *e[512];

@@ -49,13 +49,13 @@ static inline void on_instance(void *user, const struct ana_instance *in)
 
 static inline void set_rank(size_t index, bool recycled, bool finalized)
 {
-    struct ana_match_rank rank = {0, (int32_t)index, recycled, finalized, false, NULL};
+    struct ana_match_rank rank = {.rank = (int32_t)index, .recycled = recycled, .finalized = finalized};
     CHECK(ana_match_set_rank(match, index, &rank), "rank %zu", index);
 }
 
 static inline void begin_test(void)
 {
-    match = ana_match_new((struct ana_match_sink){NULL, on_message, on_instance, NULL, NULL});
+    match = ana_match_new((struct ana_match_sink){.on_message = on_message, .on_instance = on_instance});
     messages = instances = 0;
     memset(starts, 0, sizeof starts);
     for (int r = 0; r < RANKS; r++) {

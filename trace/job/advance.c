@@ -117,6 +117,7 @@ void ana_match_ranks(const struct ana_job *job, struct ana_match *match)
             .lossy = head->lost_records > 0,
             .finalized = head->state == TRC_STATE_FINALIZED,
             .file = p->rank.file,
+            .clock = (uint32_t)ana_clock_domain_of(job->clock, i),
         };
         ana_match_set_rank(match, i, &rank);
     }
@@ -128,8 +129,11 @@ bool ana_analysis_start(struct ana_job *job)
     job->clocks = ana_clock_domains(job->clock);
     job->lane = calloc(job->count, sizeof *job->lane);
     job->clip = ana_wait_clip_new();
-    job->match = ana_match_new(
-        (struct ana_match_sink){job, ana_take_message, ana_take_instance, ana_take_joined, ana_take_need});
+    job->match = ana_match_new((struct ana_match_sink){.user = job,
+                                                       .on_message = ana_take_message,
+                                                       .on_instance = ana_take_instance,
+                                                       .on_joined = ana_take_joined,
+                                                       .on_need = ana_take_need});
     job->gpu = job->upper->devices_new(job->count);
     if (!job->lane || !job->gpu || !job->clip || !job->match || !ana_store_init(&job->store, job->count) ||
         !ana_iter_init(&job->iter, job->count) || !ana_pass_open(job, &job->pass))
@@ -141,7 +145,8 @@ bool ana_analysis_start(struct ana_job *job)
     ana_lanes_start(job, job->lane);
     if (job->clocks < 2)
         return true;
-    struct ana_match_sink feed = {job->clock, feed_message, feed_instance, NULL, NULL};
+    struct ana_match_sink feed = {
+        .user = job->clock, .between_clocks = true, .on_message = feed_message, .on_instance = feed_instance};
     job->bounds_match = ana_match_new(feed);
     ana_match_ranks(job, job->bounds_match);
     return job->bounds_match && ana_pass_open(job, &job->bounds_pass);
@@ -178,6 +183,12 @@ void ana_analysis_stop(struct ana_job *job)
     job->spans = 0;
 }
 
+/* Of a job that has ended, all bounds were found before the clocks were fitted. */
+static void look_whether_clock_goes_on(struct ana_job *job)
+{
+    job->clock_goes_on = job->clocks > 1 && (job->bounds_pass.merge || ana_anyone_alive(job));
+}
+
 static void pass_refresh(struct ana_job *job, struct ana_pass *pass)
 {
     if (!pass->merge)
@@ -197,6 +208,7 @@ void ana_analysis_refresh(struct ana_job *job)
     if (job->flushed)
         return;
     look_for_bridges(job);
+    look_whether_clock_goes_on(job);
     ana_match_ranks(job, job->match);
     ana_match_ranks(job, job->bounds_match);
     pass_refresh(job, &job->bounds_pass);
@@ -217,6 +229,7 @@ static void advance_bounds(struct ana_job *job)
     ana_bounds_pass_stop(job);
     ana_clock_fit(job->clock, INT64_MIN);
     ana_job_refresh_state(job);
+    look_whether_clock_goes_on(job);
     ana_lanes_start(job, job->lane);
     ana_merge_refresh(job->pass.merge);
 }

@@ -89,6 +89,7 @@ struct ana_job {
 
     struct ana_clock *clock;
     size_t clocks;               /* domains of it when the analysis began */
+    bool clock_goes_on;          /* it may be fitted again: by messages and collectives that are still found */
     struct ana_pass bounds_pass; /* several hosts: a first pass over the events only gives the clock its bounds */
     struct ana_match *bounds_match;
     int64_t next_fit_ns; /* of a running job, by the reader's clock */

@@ -72,7 +72,7 @@ void ana_take_message(void *user, const struct ana_message *message)
     ana_why_message(&job->pass.why, message);
     if (ana_late_receiver(message, &span))
         take_wait(job, &span, &note->wait[1], note->comm);
-    if (job->clocks > 1)
+    if (job->clock_goes_on)
         ana_clock_add_message(job->clock, message);
 }
 
@@ -127,7 +127,8 @@ void ana_take_instance(void *user, const struct ana_instance *instance)
     for (size_t i = 0; i < n; i++)
         lost += take_wait(job, &job->span[i], &(struct ana_tally_note_wait){0}, comm);
     ana_why_instance(&job->pass.why, instance);
-    ana_clock_add_instance(job->clock, instance);
+    if (job->clock_goes_on)
+        ana_clock_add_instance(job->clock, instance);
     if (!in_window(job, instance->arrival[0].begin_ns, instance->arrival[instance->arrivals - 1].end_ns))
         return;
     ana_store_instance(&job->store, instance, ana_call_number(job, instance->call), place, lost);

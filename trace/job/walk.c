@@ -70,8 +70,10 @@ bool ana_job_walk(struct ana_job *job, const struct ana_selection *part, const s
     struct walker w = {walk, part};
     ana_clocks_settle(job);
     struct ana_pass pass = {.file = calloc(job->count + 1, sizeof *pass.file)};
-    struct ana_match *match = ana_match_new((struct ana_match_sink){&w, walk->message ? pass_message : NULL,
-                                                                    walk->instance ? pass_instance : NULL, NULL, NULL});
+    struct ana_match *match =
+        ana_match_new((struct ana_match_sink){.user = &w,
+                                              .on_message = walk->message ? pass_message : NULL,
+                                              .on_instance = walk->instance ? pass_instance : NULL});
     for (size_t i = 0; pass.file && i < job->count; i++)
         pass.file[i] = job->process[i].rank.file;
     if (pass.file && match)

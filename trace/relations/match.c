@@ -132,6 +132,7 @@ enum ana_does {
     ANA_DOES_REQUEST = 1u << 5, /* starts a request that completes what it begins */
     ANA_DOES_FOREIGN = 1u << 6, /* the source is known to be none of ours */
     ANA_DOES_NEED = 1u << 7,    /* it needs, or is needed by, particular ranks */
+    ANA_DOES_NEAR = 1u << 8,    /* its source is a rank that is left out: of the same clock */
 };
 
 /* Whether a source without a rank index is known to be none of ours. */
@@ -169,14 +170,16 @@ static __attribute__((noinline)) void look_up(struct ana_match *match, const str
         route->identity = event->comm ? ana_match_identity(match, event) : 0;
         route->source = ana_match_partner(match, event, sig->source);
         bool completes = flags & TRC_SIG_COMPLETE;
-        bool sends = flags & TRC_SIG_P2P_OUT && sig->peer != TRC_PEER_NULL;
-        bool receives = flags & TRC_SIG_P2P_IN && sig->source != TRC_PEER_NULL;
+        bool near = ana_match_near(match, (uint32_t)event->index, route->source);
+        bool sends = flags & TRC_SIG_P2P_OUT && sig->peer != TRC_PEER_NULL &&
+                     !ana_match_near(match, (uint32_t)event->index, ana_match_partner(match, event, sig->peer));
+        bool receives = flags & TRC_SIG_P2P_IN && sig->source != TRC_PEER_NULL && !near;
         bool meets = flags & TRC_SIG_COLL && !(flags & TRC_SIG_CONTROL); /* trace/horovod matches control rounds */
         bool foreign = route->source == ANA_NOBODY && foreign_source(event);
         route->does = (flags & TRC_SIG_SUB ? 0 : ANA_DOES_CALL) | (flags & TRC_SIG_START ? ANA_DOES_REQUEST : 0) |
                       (completes ? ANA_DOES_COMPLETE : 0) | (meets && !completes ? ANA_DOES_MEET : 0) |
                       (sends && !completes ? ANA_DOES_SEND : 0) | (receives && !completes ? ANA_DOES_RECEIVE : 0) |
-                      (foreign ? ANA_DOES_FOREIGN : 0) |
+                      (foreign ? ANA_DOES_FOREIGN : 0) | (near ? ANA_DOES_NEAR : 0) |
                       (match->sink.on_need && ana_has_partners(event) ? ANA_DOES_NEED : 0);
     }
     while (event->comm && route->epoch != match->epoch) { /* making one channel may sweep another away */
@@ -340,7 +343,8 @@ static void complete_request(struct ana_match *match, const struct ana_event *ev
         ana_coll_complete(match, event, finish.call);
         /* Started before the first event that is left, or its start was not kept; or not a message of ours at all. */
         bool lost = event->request == UINT64_MAX || match->process[index]->gap;
-        if (flags & TRC_SIG_P2P_IN && !(flags & TRC_SIG_CANCELLED) && event->comm && lost)
+        if (flags & TRC_SIG_P2P_IN && !(flags & TRC_SIG_CANCELLED) && event->comm && lost &&
+            !(route->does & ANA_DOES_NEAR))
             ana_end_complete_unknown(match, index, route->identity, &finish);
         return;
     }

@@ -41,6 +41,7 @@ struct ana_match_sink {
     void (*on_joined)(void *user, const struct ana_joined *joined);
     /* Once a call of an epoch of a group, or of a neighbour, and the one that needs it are complete. */
     void (*on_need)(void *user, const struct ana_need *need);
+    bool between_clocks; /* messages between two ranks of one clock are left out */
 };
 
 struct ana_match_rank {
@@ -50,6 +51,7 @@ struct ana_match_rank {
     bool finalized;              /* it will send and receive nothing more */
     bool lossy;                  /* its head counts lost records: what stays unmatched is uncertain */
     const struct trc_file *file; /* where groups and neighbours are defined; NULL: those are not looked for */
+    uint32_t clock;              /* that its times are of: equal numbers, one clock */
 };
 
 /* A match that tells `sink` what it finds; NULL: out of memory.  Free with ana_match_free. */

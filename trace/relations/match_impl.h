@@ -183,6 +183,13 @@ static inline uint32_t ana_match_partner(const struct ana_match *match, const st
     return index < match->processes && match->process[index] ? index : ANA_NOBODY;
 }
 
+/* Whether messages between these two ranks are left out; the second may be ANA_NOBODY. */
+static inline bool ana_match_near(const struct ana_match *match, uint32_t index, uint32_t partner)
+{
+    return match->sink.between_clocks && partner != ANA_NOBODY &&
+           match->process[index]->is.clock == match->process[partner]->is.clock;
+}
+
 /* match_channels.c */
 
 /* The channel, made if there is none yet; NULL: out of memory.  Valid as long as match->epoch stays. */

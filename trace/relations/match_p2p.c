@@ -307,6 +307,11 @@ static void resolve_wildcard(struct ana_match *match, struct ana_end *end, const
     int32_t tag = asked->tag != TRC_TAG_ANY ? asked->tag : finish->tag;
     struct ana_channel *channel = NULL;
     unlink_end(end);
+    if (ana_match_near(match, index, source)) {
+        remove_end(match, end);
+        release_channels(match, index);
+        return;
+    }
     if (source != ANA_NOBODY && tag != TRC_TAG_ANY && tag != TRC_TAG_NONE)
         channel = ana_channel_of(match, asked->identity, source, index, tag);
     if (channel) {

@@ -274,7 +274,7 @@ static void test_intercomm(void)
 static void test_worlds(void)
 {
     begin_test();
-    struct ana_match_rank rank = {1, 0, false, true, false, NULL};
+    struct ana_match_rank rank = {1, 0, false, true, false, NULL, 0};
     CHECK(ana_match_set_rank(match, 4, &rank), "spawned");
     rank.rank = 1;
     CHECK(ana_match_set_rank(match, 5, &rank), "spawned");

@@ -84,13 +84,17 @@ static void run(unsigned seed)
     };
     uint64_t reported = 0, ends = 0;
     srand(seed);
-    struct ana_match *m =
-        ana_match_new((struct ana_match_sink){&reported, check_message, check_instance, check_joined, NULL});
+    struct ana_match *m = ana_match_new((struct ana_match_sink){.user = &reported,
+                                                                .on_message = check_message,
+                                                                .on_instance = check_instance,
+                                                                .on_joined = check_joined,
+                                                                .between_clocks = rand() % 2});
     for (int i = 0; i < RANKS; i++) {
-        struct ana_match_rank rank = {(uint32_t)(i / 4), i % 4, rand() % 6 == 0, rand() % 2, rand() % 4 == 0, NULL};
+        struct ana_match_rank rank = {(uint32_t)(i / 4), i % 4, rand() % 6 == 0,       rand() % 2,
+                                      rand() % 4 == 0,   NULL,  (uint32_t)(rand() % 2)};
         CHECK(ana_match_set_rank(m, (size_t)i, &rank), "rank");
     }
-    struct ana_match_rank absurd = {UINT32_MAX, INT32_MAX, false, false, false, NULL};
+    struct ana_match_rank absurd = {UINT32_MAX, INT32_MAX, false, false, false, NULL, 0};
     CHECK(!ana_match_set_rank(m, 3, &absurd) && !ana_match_set_rank(m, SIZE_MAX, &absurd), "out of reason");
     for (int i = 0; i < 3000; i++) {
         struct trc_sig sig;

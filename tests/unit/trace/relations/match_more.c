@@ -69,7 +69,7 @@ static void test_lost(void)
     END_TEST(2, 0, 0, 0, 2, 0, 0);
     /* Records of a thread that never got a chunk: no LOST item anywhere, but the head counts them. */
     begin_test();
-    struct ana_match_rank lossy = {0, 1, false, true, true, NULL};
+    struct ana_match_rank lossy = {0, 1, false, true, true, NULL, 0};
     CHECK(ana_match_set_rank(match, 1, &lossy), "lossy");
     send(0, 1, 5, 10, 20);
     recv(1, 0, 5, 15, 25);
@@ -79,7 +79,7 @@ static void test_lost(void)
     /* A rank that comes late has perhaps missed some. */
     begin_test();
     send(0, 1, 5, 10, 20);
-    struct ana_match_rank rank = {0, RANKS, false, true, false, NULL};
+    struct ana_match_rank rank = {0, RANKS, false, true, false, NULL, 0};
     CHECK(ana_match_set_rank(match, RANKS, &rank), "late");
     send(0, RANKS, 5, 30, 40);
     struct trc_sig sig = in(0, 0, 5);
