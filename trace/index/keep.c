@@ -81,8 +81,8 @@ static bool is_tally_sane(const struct ana_tally *t, size_t ranks, size_t calls)
         {&t->threads, ranks - 1, UINT64_MAX, UINT64_MAX},
         {&t->sites, ranks - 1, calls - 1, UINT64_MAX},
         {&t->pairs, ranks - 1, ranks - 1, 0},
-        {&t->collectives, UINT64_MAX, calls - 1, 0},
-        {&t->last, UINT64_MAX, calls - 1, ranks - 1},
+        {&t->collectives, UINT64_MAX, calls - 1, UINT32_MAX}, /* its places are not known yet */
+        {&t->last, t->collectives.count - 1, ranks - 1, 0},
         {&t->last_of_call, calls - 1, ranks - 1, 0},
         {&t->instances, calls - 1, UINT64_MAX, UINT64_MAX},
         {&t->waits, ((uint64_t)ANA_WAIT_KINDS << 32) - 1, ranks - 1, ranks - 1},
@@ -167,6 +167,9 @@ static void keep_why(struct ana_job_keep *k)
     for (size_t i = 0; i < job->pass.why.segments.count && !k->keep->failed; i++)
         ana_keep_holds(k->keep,
                        ana_segment_at(&job->pass.why, (uint32_t)i + 1)->region <= job->pass.regions.names.count);
+    const struct ana_map *collectives = &job->pass.tally.collectives;
+    for (size_t i = 0; i < collectives->count && !k->keep->failed; i++)
+        ana_keep_holds(k->keep, ana_map_key(collectives, i)[2] <= job->pass.why.places.count);
     ana_iter_keep(k->keep, &job->iter, &job->pass.why);
 }
 

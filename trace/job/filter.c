@@ -1,17 +1,39 @@
 /* Filters: which calls a selection takes. */
 #include "trace/job/job_impl.h"
 #include "trace/util/hash.h"
+#include <string.h>
 
-uint64_t ana_site_identity(const struct ana_job *job, size_t index, uint32_t call, uint64_t address)
+const char *ana_site_line(const struct ana_job *job, size_t index, const char *module)
+{
+    bool asks = job->line_finder && module;
+    return asks ? job->line_finder(job->line_context, job->process[index].rank.file, module) : NULL;
+}
+
+uint64_t ana_site_name(const struct ana_job *job, size_t index, uint64_t address, bool by_line)
 {
     const char *function, *module;
     trc_site(job->process[index].rank.file, address, &function, &module);
-    return (module ? ana_hash_text(module) : address) * 31 + call;
+    const char *line = by_line ? ana_site_line(job, index, module) : NULL, *plus = line ? strrchr(module, '+') : NULL;
+    if (!line)
+        return module ? ana_hash_text(module) : address;
+    return ana_hash_text(line) * 31 + ana_hash(module, plus ? (size_t)(plus - module) : strlen(module));
+}
+
+uint64_t ana_site_identity(const struct ana_job *job, size_t index, uint32_t call, uint64_t address)
+{
+    return ana_site_name(job, index, address, true) * 31 + call;
+}
+
+/* Whether a call is at a place, which may have been chosen when its line was not known yet. */
+static bool is_at(const struct ana_job *job, uint64_t identity, size_t index, uint32_t call, uint64_t address)
+{
+    return ana_site_name(job, index, address, false) * 31 + call == identity ||
+           ana_site_identity(job, index, call, address) == identity;
 }
 
 bool ana_filter_takes(const struct ana_job *job, const struct ana_selection *s, size_t index, uint32_t call,
                       uint64_t comm, uint64_t site)
 {
     return (!s->comm || comm == s->comm) && (!s->call || ana_hash_text(job->call[call].name) == s->call) &&
-           (!s->site || ana_site_identity(job, index, call, site) == s->site);
+           (!s->site || is_at(job, s->site, index, call, site));
 }

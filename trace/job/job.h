@@ -12,6 +12,7 @@
 #ifndef ANA_JOB_H
 #define ANA_JOB_H
 
+#include "trace/job/collective.h"
 #include "trace/reader/reader.h"
 #include "trace/relations/waits.h"
 #include "trace/util/ranges.h"
@@ -233,18 +234,6 @@ struct ana_size_stat {
     double bandwidth;         /* bytes/s from when both ends had begun to the end of the receive; NAN unknown */
 };
 
-struct ana_collective {
-    const char *name;
-    uint64_t comm_identity;
-    const char *comm_name;                        /* "WORLD", "SELF", as named, or "#n of size k" */
-    uint64_t instances;                           /* complete ones */
-    uint64_t incomplete;                          /* someone's record is missing (or still to come) */
-    double skew_p50_ns, skew_p99_ns, skew_max_ns; /* last arrival - first arrival */
-    int64_t lost_ns;   /* waited for the last, summed over ranks; -1 unknown: NCCL's are only put on a stream */
-    size_t last_index; /* rank that came last most often */
-    double last_share;
-};
-
 struct ana_wait {
     enum ana_wait_kind kind;
     size_t waiter, culprit; /* rank indices */
@@ -253,7 +242,7 @@ struct ana_wait {
     double squares; /* of the waits, in ns^2: lost_ns^2 / squares is how many there would be, were all alike */
 };
 
-/* A place in the program that calls: the same module and offset on all ranks is one place. */
+/* A place in the program that calls, on all ranks: a source line, or where that is not known module and offset. */
 struct ana_site {
     const char *call;
     const char *function;   /* "main+0x4f" or NULL */

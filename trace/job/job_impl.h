@@ -223,7 +223,12 @@ double ana_time_range_select(struct ana_job *job, const struct ana_selection *se
 /* range.c: ends the pass over a selection, if there is one, and frees its sums. */
 void ana_time_range_release(struct ana_job *job);
 
-/* filter.c: the identity of a place that calls; `call` is job-wide. */
+/* filter.c: the source line of a place in a process, "app.c:17"; NULL: not known, or not yet. */
+const char *ana_site_line(const struct ana_job *job, size_t index, const char *module);
+/* filter.c: a number for what a place in a process is called: by its source line where that is known and if `by_line`, by
+ * module and offset, or else its address. */
+uint64_t ana_site_name(const struct ana_job *job, size_t index, uint64_t address, bool by_line);
+/* filter.c: the identity of a place that calls, of that name, by line; `call` is job-wide. */
 uint64_t ana_site_identity(const struct ana_job *job, size_t index, uint32_t call, uint64_t address);
 /* filter.c: whether the filter of a selection takes a call of rank `index`; `call` is job-wide, `comm` the identity of its
  * communicator. */
@@ -272,9 +277,14 @@ bool ana_summary_networks(const struct ana_job *job, struct ana_summary *s, cons
 /* summary_segments.c: writes what a place (number of trace/why, + 1) is called; 0 leaves it empty. */
 void ana_segment_end_of(const struct ana_job *job, const struct ana_why *why, uint32_t place,
                         struct ana_segment_end *out);
-/* summary_segments.c: joins places that were called before their names were known with those that were called later:
- * fills, for each place, the first of its name, + 1.  False: out of memory. */
-bool ana_places_join(const struct ana_job *job, const struct ana_why *why, uint32_t *place);
+/* summary_segments.c: joins places that were called before their names were known with those that were called later, and
+ * if `by_line` those of one source line, which an inlined function has several of: fills, for each place, the first of its
+ * name, + 1.  False: out of memory. */
+bool ana_places_join(const struct ana_job *job, const struct ana_why *why, bool by_line, uint32_t *place);
+/* summary_collectives.c: fills the collectives.  False: out of memory. */
+bool ana_summary_collectives(struct ana_job *job, struct ana_summary *s, const struct ana_tally *relations);
+/* summary_sites.c: fills the places that call.  False: out of memory. */
+bool ana_summary_sites(struct ana_job *job, struct ana_summary *s, const struct ana_tally *events);
 /* summary_iterations.c: fills the iterations of a summary, and has the last ones kept.  False: out of memory. */
 bool ana_summary_iterations(struct ana_job *job, struct ana_summary *s);
 /* Where a rank's iterations of a loop are kept. */

@@ -48,7 +48,7 @@ bool ana_portion_places(const struct ana_job *job, struct ana_portion_place **ou
     uint32_t *place = calloc(why->places.count + 1, sizeof *place);
     *n = why->places.count;
     *out = calloc(*n + 1, sizeof **out);
-    bool ok = place && *out && ana_places_join(job, why, place);
+    bool ok = place && *out && ana_places_join(job, why, false, place);
     for (size_t i = 0; ok && i < *n; i++)
         if (place[i] == i + 1) {
             (*out)[i] = names_of(job, why, place[i]);
@@ -68,7 +68,7 @@ size_t ana_portion_ends(const struct ana_job *job, uint32_t out[ANA_PORTION_ENDS
     struct ana_loops loops = {0};
     size_t n = 0;
     uint32_t *place = calloc(why->places.count + 1, sizeof *place);
-    bool ok = place && job->iter.rank && ana_places_join(job, why, place) &&
+    bool ok = place && job->iter.rank && ana_places_join(job, why, false, place) &&
               ana_loops_find(&job->iter, why, place, &loops) && loops.levels;
     if (ok)
         out[n++] = loops.node[loops.level[loops.iteration].end].place;
@@ -86,7 +86,7 @@ static bool number_places(struct reader *r)
 {
     const struct ana_why *why = &r->job->pass.why;
     uint32_t *place = calloc(why->places.count + 1, sizeof *place);
-    bool ok = place && ana_places_join(r->job, why, place);
+    bool ok = place && ana_places_join(r->job, why, false, place);
     for (size_t i = 0; ok && i < why->places.count; i++) {
         const struct ana_why_place *of = ana_map_value(&why->places, i);
         const char *module = names_of(r->job, why, (uint32_t)i + 1).module;

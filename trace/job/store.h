@@ -28,7 +28,7 @@ struct ana_kept_places {
 struct ana_kept_instance {
     uint64_t comm_identity, sequence;
     const struct trc_comm *comm;
-    uint32_t place;            /* of trace/why, + 1, of one of its ranks; 0: unknown */
+    uint32_t place;            /* of trace/why, + 1, of its first rank; 0: unknown */
     uint32_t call, last_index; /* call: job-wide number */
     uint32_t arrivals;         /* 0: free */
     int64_t first_ns, last_ns; /* arrivals */

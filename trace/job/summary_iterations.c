@@ -191,7 +191,8 @@ bool ana_summary_iterations(struct ana_job *job, struct ana_summary *s)
     if (!job->iter.rank)
         return true;
     l.place = calloc(l.why->places.count + 1, sizeof *l.place);
-    bool ok = l.place && ana_places_join(job, l.why, l.place) && ana_loops_find(l.iter, l.why, l.place, &l.loops);
+    bool ok =
+        l.place && ana_places_join(job, l.why, false, l.place) && ana_loops_find(l.iter, l.why, l.place, &l.loops);
     out->ranks = job->count;
     out->mark = ok ? calloc(l.loops.levels * job->count + 1, sizeof *out->mark) : NULL;
     ok = ok && out->mark;

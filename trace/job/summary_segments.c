@@ -24,16 +24,14 @@ struct rows {
 
 /* ---- places ----------------------------------------------------------------------------------------------------- */
 
-bool ana_places_join(const struct ana_job *job, const struct ana_why *why, uint32_t *place)
+bool ana_places_join(const struct ana_job *job, const struct ana_why *why, bool by_line, uint32_t *place)
 {
-    struct ana_map names; /* uint32_t by hash of the module or else address, call, whether it is a module */
+    struct ana_map names; /* uint32_t by name and call */
     ana_map_init(&names, sizeof(uint32_t));
     bool ok = true;
     for (size_t i = 0; ok && i < why->places.count; i++) {
         const struct ana_why_place *of = ana_map_value(&why->places, i);
-        const char *function, *module;
-        trc_site(job->process[of->index].rank.file, of->address, &function, &module);
-        uint32_t *first = ana_map_add(&names, module ? ana_hash_text(module) : of->address, of->call, module != NULL);
+        uint32_t *first = ana_map_add(&names, ana_site_name(job, of->index, of->address, by_line), of->call, 0);
         ok = first;
         if (ok && !*first)
             *first = (uint32_t)i + 1;
@@ -65,7 +63,7 @@ void ana_segment_end_of(const struct ana_job *job, const struct ana_why *why, ui
     const struct trc_file *file = job->process[of->index].rank.file;
     const char *function, *module;
     trc_site(file, of->address, &function, &module);
-    const char *line = job->line_finder && module ? job->line_finder(job->line_context, file, module) : NULL;
+    const char *line = ana_site_line(job, of->index, module);
     out->call = job->call[of->call].name;
     if (line)
         snprintf(out->place, sizeof out->place, "%s", base_name(line));
@@ -344,7 +342,7 @@ bool ana_summary_segments(struct ana_job *job, struct ana_summary *s, const stru
     const struct ana_why *why = &pass->why;
     struct rows rows = {.place = calloc(why->places.count + 1, sizeof *rows.place)};
     ana_map_init(&rows.by_places, sizeof(struct row));
-    bool ok = rows.place && ana_places_join(job, why, rows.place) && list_rows(&rows, s, why);
+    bool ok = rows.place && ana_places_join(job, why, true, rows.place) && list_rows(&rows, s, why);
     size_t n = ok ? choose_rows(&rows) : SIZE_MAX;
     ok = n != SIZE_MAX && make_rows(s, n, job->count);
     uint32_t *bucket = ok ? calloc(n * TRC_BUCKETS + 1, sizeof *bucket) : NULL;

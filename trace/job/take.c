@@ -103,6 +103,21 @@ void ana_take_device_wait(struct ana_job *job, const struct ana_wait_span *span,
                         ana_span_overlap((struct ana_span){span->begin_ns, span->end_ns}, job->window));
 }
 
+/* Where a collective was called: by the first of its ranks of which that is known, since ranks may call it in several
+ * places, and who comes first is chance. */
+static uint32_t place_of_instance(const struct ana_job *job, const struct ana_instance *instance)
+{
+    size_t lowest = SIZE_MAX;
+    uint32_t place = 0;
+    for (size_t i = 0; i < instance->arrivals; i++) {
+        const struct ana_arrival *one = &instance->arrival[i];
+        uint32_t at = one->index < lowest ? place_of(job, one->index, one->step) : 0;
+        lowest = at ? one->index : lowest;
+        place = at ? at : place;
+    }
+    return place;
+}
+
 static bool room_for_spans(struct ana_job *job, size_t n)
 {
     if (n <= job->spans)
@@ -122,7 +137,7 @@ void ana_take_instance(void *user, const struct ana_instance *instance)
         return;
     int64_t lost = 0;
     uint32_t comm = ana_store_comm(&job->store, instance->comm_identity);
-    uint32_t place = place_of(job, instance->arrival[0].index, instance->arrival[0].step);
+    uint32_t place = place_of_instance(job, instance);
     size_t n = ana_waits_of_instance(instance, job->span);
     for (size_t i = 0; i < n; i++)
         lost += take_wait(job, &job->span[i], &(struct ana_tally_note_wait){0}, comm);

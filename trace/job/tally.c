@@ -196,14 +196,15 @@ void ana_tally_latency(const struct ana_tally *tally, struct ana_times_small *ou
 
 void ana_tally_instance(struct ana_tally *tally, const struct ana_kept_instance *k)
 {
-    struct ana_collective_sum *sum = sum_of(tally, &tally->collectives, k->comm_identity, k->call, 0);
+    struct ana_collective_sum *sum = sum_of(tally, &tally->collectives, k->comm_identity, k->call, k->place);
     if (sum) {
         sum->comm = k->comm;
         ana_small_add(&sum->skew, k->last_ns - k->first_ns, 1);
         sum->lost_ns = ana_plus(sum->lost_ns, k->lost_ns);
+        size_t at = (size_t)(sum - (struct ana_collective_sum *)tally->collectives.values);
+        add_count(tally, &tally->last, at, k->last_index, 0);
     }
     add_count(tally, &tally->instances, k->call, 0, 0);
-    add_count(tally, &tally->last, k->comm_identity, k->call, k->last_index);
     add_count(tally, &tally->last_of_call, k->call, k->last_index, 0);
 }
 

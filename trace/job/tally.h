@@ -42,13 +42,13 @@ struct ana_size_sum {
     uint64_t bytes;
     int64_t moving_ns; /* both ends begun to receive completed: what bytes are divided by */
 };
-struct ana_collective_sum { /* communicator identity, call number */
+struct ana_collective_sum { /* communicator identity, call number, place of trace/why + 1 (0: unknown) */
     const struct trc_comm *comm;
     struct ana_times_small skew;
     int64_t lost_ns;
 };
-struct ana_count_sum { /* instances: (call number); who came last: (identity, call number, rank index), and for all
-                        * communicators together: (call number, rank index) */
+struct ana_count_sum { /* instances: (call number); who came last: (index in `collectives`, rank index), and for all of
+                        * a call together: (call number, rank index) */
     uint64_t count;
 };
 struct ana_wait_sum { /* ana_wait_key of kind and call, waiter, culprit */

@@ -125,11 +125,11 @@ static void put_incomplete(struct ana_page *p, const void *row)
 static void put_collectives(struct ana_page *p)
 {
     static const struct ana_column columns[] = {
-        ANA_COLUMN(-20, "call", COLLECTIVE_NAME),         ANA_COLUMN_GAP(1),
-        ANA_COLUMN(-13, "communicator", COLLECTIVE_COMM), ANA_COLUMN(10, "instances", COLLECTIVE_INSTANCES),
-        ANA_COLUMN(9, "skew p50", COLLECTIVE_SKEW_P50),   ANA_COLUMN(8, "p99", COLLECTIVE_SKEW_P99),
-        ANA_COLUMN(7, "lost", COLLECTIVE_LOST),           ANA_COLUMN(5, "last", COLLECTIVE_LAST),
-        ANA_COLUMN(6, "in", COLLECTIVE_LAST_SHARE)};
+        ANA_COLUMN(-17, "call", COLLECTIVE_NAME),         ANA_COLUMN_GAP(1),
+        ANA_COLUMN(-15, "called from", COLLECTIVE_PLACE), ANA_COLUMN_GAP(1),
+        ANA_COLUMN(-12, "communicator", COLLECTIVE_COMM), ANA_COLUMN(7, "times", COLLECTIVE_INSTANCES),
+        ANA_COLUMN(9, "skew p50", COLLECTIVE_SKEW_P50),   ANA_COLUMN(6, "lost", COLLECTIVE_LOST),
+        ANA_COLUMN(5, "last", COLLECTIVE_LAST),           ANA_COLUMN(6, "in", COLLECTIVE_LAST_SHARE)};
     struct ana_table table = ANA_TABLE(columns, p->s->collectives, p->s->collective_count);
     ana_page_table(p, "COLLECTIVES, by time lost waiting for the last (as a share of all ranks' time)", table,
                    MOST_ROWS, "collectives", put_incomplete);

@@ -106,18 +106,34 @@ static struct ana_reason reason_of(const struct ana_job *job, const struct ana_s
     return its ? *ana_segment_reason(segment, ana_job_info(job).ranks) : (struct ana_reason){0};
 }
 
+/* The call that loses most: its place that loses most, or the first where `index` comes last most often.  NULL: none. */
+static const struct ana_collective *worst_collective(const struct ana_summary *s, size_t index)
+{
+    const struct ana_collective *worst = s->collective_count ? &s->collectives[0] : NULL;
+    for (size_t i = 0; i < s->collective_count; i++)
+        if (s->collectives[i].call_lost_ns > worst->call_lost_ns)
+            worst = &s->collectives[i];
+    for (size_t i = 0; i < s->collective_count && index != SIZE_MAX; i++) {
+        const struct ana_collective *c = &s->collectives[i];
+        if (c->name == worst->name && c->comm_identity == worst->comm_identity && c->last_index == index)
+            return c;
+    }
+    return worst;
+}
+
 static bool say_collective(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
 {
-    const struct ana_collective *c = s->collective_count ? &s->collectives[0] : NULL;
     struct latecomer late = worst_latecomer(job, s);
+    const struct ana_collective *c = worst_collective(s, late.index);
     bool part_of_job = is_part(job, s);
     const char *all = part_of_job ? "those selected" : "all", *span = ana_span_words(s);
-    double share = c ? share_of_all(s, part_of_job ? late.all_ns : c->lost_ns) : 0;
+    double share = c ? share_of_all(s, part_of_job ? late.all_ns : c->call_lost_ns) : 0;
     if (!c || c->instances == 0 || !(share >= NOTABLE_SHARE))
         return false;
     bool world = strcmp(c->comm_name, "WORLD") == 0, one = (double)late.lost_ns >= 0.5 * (double)late.all_ns;
     bool here = late.index == c->last_index;
-    char each[ANA_TEXT], cost[ANA_TEXT], part[ANA_TEXT];
+    char each[ANA_TEXT], cost[ANA_TEXT], part[ANA_TEXT], at[96];
+    snprintf(at, sizeof at, c->places > 1 && c->place[0] ? " at %s" : "", c->place);
     ana_spoken(each, sizeof each, one && late.waits ? (double)late.lost_ns / (double)late.waits : c->skew_p50_ns);
     ana_number(cost, sizeof cost, ANA_SHARE, one ? share_of_all(s, late.lost_ns) : share, false);
     ana_number(part, sizeof part, ANA_SHARE, here ? c->last_share : (double)late.lost_ns / (double)late.all_ns, false);
@@ -126,8 +142,8 @@ static bool say_collective(const struct ana_job *job, const struct ana_summary *
     ana_reason_words(&reason, why, sizeof why);
     const char *between = why[0] ? "; " : "";
     if (one && here)
-        ana_line_say(line, "rank %s is late: last in %s of %s%s%s, +%s each, costs %s %s%s%s%s",
-                     ana_rank_label(job, late.index).text, part, c->name, world ? "" : " on ",
+        ana_line_say(line, "rank %s is late: last in %s of %s%s%s%s, +%s each, costs %s %s%s%s%s",
+                     ana_rank_label(job, late.index).text, part, c->name, at, world ? "" : " on ",
                      world ? "" : c->comm_name, each, all, cost, span, between, why);
     else if (one)
         ana_line_say(line, "rank %s is late: %s of all waiting in collectives is for it, +%s each, costs %s %s%s%s%s",
@@ -192,7 +208,7 @@ static bool say_wait(const struct ana_job *job, const struct ana_summary *s, str
 /* Writes about the larger of two losses: in a collective (of all ranks' time), or of one waiter at one partner. */
 bool ana_say_loss(const struct ana_job *job, const struct ana_summary *s, struct ana_line line, enum ana_weight *weight)
 {
-    int64_t collective = s->collective_count ? s->collectives[0].lost_ns : 0, wait = 0;
+    int64_t collective = s->collective_count ? worst_collective(s, SIZE_MAX)->call_lost_ns : 0, wait = 0;
     *weight = ANA_FINE;
     if (say_few(job, s, line))
         return true;
@@ -200,7 +216,6 @@ bool ana_say_loss(const struct ana_job *job, const struct ana_summary *s, struct
     struct ana_late late;
     if (ana_late_segment(job, s, &late, line.out, line.size))
         return true;
-    collective = collective > 0 ? collective : 0;
     if (is_part(job, s))
         collective = worst_latecomer(job, s).all_ns;
     for (size_t i = 0; i < s->wait_count && wait == 0; i++)

@@ -39,7 +39,7 @@ static size_t count_collectives(const void *data)
 static uint64_t identify_collective(const void *data, size_t row)
 {
     const struct ana_collective *c = &((const struct tui_app *)data)->summary.collectives[row];
-    return ana_hash_text(c->name) ^ c->comm_identity;
+    return (ana_hash_text(c->name) * 31 + c->identity) ^ c->comm_identity;
 }
 
 static void fill_collective_cell(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
@@ -73,13 +73,14 @@ static void show_last(const void *data, size_t row, struct tui_value *out)
 }
 
 static const struct tui_column columns[] = {
-    {TUI_METRIC(COLLECTIVE_NAME), 16, TUI_ASCENDING | TUI_STRETCH, NULL},
+    {TUI_METRIC(COLLECTIVE_NAME), 14, TUI_ASCENDING | TUI_STRETCH, NULL},
+    {TUI_METRIC(COLLECTIVE_PLACE), 13, TUI_ASCENDING | TUI_STRETCH, NULL},
     {TUI_METRIC(COLLECTIVE_COMM), 12, TUI_ASCENDING | TUI_STRETCH, NULL},
-    {TUI_METRIC(COLLECTIVE_INSTANCES), 9, 0, NULL},
+    {TUI_METRIC(COLLECTIVE_INSTANCES), 6, 0, NULL},
     {TUI_METRIC(COLLECTIVE_SKEW_P50), 8, 0, NULL},
-    {TUI_METRIC(COLLECTIVE_SKEW_P99), 7, 0, NULL},
     {TUI_METRIC(COLLECTIVE_LOST), 6, 0, show_lost},
     {TUI_METRIC(COLLECTIVE_LAST), 11, TUI_ASCENDING, show_last},
+    {TUI_METRIC(COLLECTIVE_SKEW_P99), 7, 0, NULL},
     {TUI_METRIC(COLLECTIVE_SKEW_MAX), 7, 0, NULL},
     {TUI_METRIC(COLLECTIVE_WAITED), 7, TUI_FIRST_SORT, show_waited},
     {TUI_METRIC(COLLECTIVE_INCOMPLETE), 10, 0, NULL},

@@ -115,7 +115,7 @@ part("ranks", "Ranks", report.ranks, [["rank", "rank", "count"], ["host", "host"
   ["bytes_sent", "sent", "bytes"], ["bytes_received", "received", "bytes"], ["wall_s", "time", "s"]]);
 part("waits", "Who waits for whom", report.waits, [["kind", "kind", "text"], ["waiter", "waits", "count"], ["culprit", "for", "count"],
   ["lost_s", "lost", "s", true], ["count", "times", "count"]]);
-part("collectives", "Collectives", report.collectives, [["name", "call", "text"], ["communicator", "on", "text"], ["instances", "times", "count"],
+part("collectives", "Collectives", report.collectives, [["name", "call", "text"], ["place", "called from", "text"], ["communicator", "on", "text"], ["instances", "times", "count"],
   ["lost_s", "lost", "s", true], ["skew_p50_s", "skew p50", "s"], ["skew_max_s", "skew max", "s"], ["last_rank", "last", "text"], ["last_share", "in", "share"]]);
 
 /* ---- messages ---- */

@@ -36,6 +36,21 @@ static void losses(void)
     expect("late rank", ANA_NOTABLE, ANA_FINISHED,
            "rank 1 is late: last in 100% of MPI_Allreduce, +900 us each, costs all 15.0%");
 
+    folder_make("places"); /* each place has its own latecomer: no share is of both */
+    struct two two = two_ranks();
+    for (int i = 0; i < 3; i++)
+        for (int r = 0; r < 2; r++) {
+            struct trc_sig sig = tb_sig(TB_ALLREDUCE);
+            sig.flags = TRC_SIG_COLL;
+            sig.comm = TB_WORLD;
+            sig.site = i ? 0x3000 : 0x4000;
+            int64_t begin = 4000000 + i * 1000000, late = r == (i == 0) ? 500000 : 0;
+            tb_event(two.rank[r], 0, &sig, begin + late, begin + 600000, (struct tb_more){.sequence = 2 + (uint64_t)i});
+        }
+    two_write(two);
+    expect("two places", ANA_NOTABLE, ANA_FINISHED,
+           "rank 1 is late: last in 100% of MPI_Allreduce at 0x101a, +700 us each, costs all 10.6%");
+
     folder_make("sender");
     struct tb *a = tb_new(0, 2), *b = tb_new(1, 2);
     for (int i = 0; i < 10; i++) {

@@ -1,0 +1,25 @@
+/* A row of a summary's collectives. */
+#ifndef ANA_COLLECTIVE_H
+#define ANA_COLLECTIVE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A collective on a communicator, called in one place: by source line where that is known. */
+struct ana_collective {
+    const char *name;
+    char place[80];    /* as in ana_segment_end, of its first rank; "": unknown */
+    uint64_t identity; /* of call and place, as ana_site.identity; 0: unknown */
+    uint64_t comm_identity;
+    const char *comm_name;                        /* "WORLD", "SELF", as named, or "#n of size k" */
+    uint64_t instances;                           /* complete ones */
+    uint64_t incomplete;                          /* someone's record is missing (or still to come) */
+    double skew_p50_ns, skew_p99_ns, skew_max_ns; /* last arrival - first arrival */
+    int64_t lost_ns;   /* waited for the last, summed over ranks; -1 unknown: NCCL's are only put on a stream */
+    size_t last_index; /* rank that came last most often */
+    double last_share;
+    size_t places;        /* of this call on this communicator, of which instances are complete */
+    int64_t call_lost_ns; /* in all of them; 0 unknown */
+};
+
+#endif

@@ -1,0 +1,111 @@
+/* Summaries of the places in the program that call. */
+#include "trace/job/job_impl.h"
+#include <stdlib.h>
+
+/* A place in the program, on all ranks that have it; several, of one source line, where that is known. */
+struct place {
+    size_t index; /* rank that spends most there */
+    uint64_t address;
+    int64_t most_ns;
+    size_t names, ranks; /* names: without lines */
+    struct ana_site_sum sum;
+};
+
+struct places {
+    struct ana_map names;  /* uint32_t, of a place, + 1; by name without line, call number */
+    struct ana_map places; /* struct place by name, call number */
+    struct ana_map ranks;  /* of places with several names; struct ana_count_sum by place, rank */
+    uint32_t *of;          /* of each sum, its place + 1; 0: it does not count */
+};
+
+static int sites_by_time(const void *a, const void *b)
+{
+    const struct ana_site *x = a, *y = b;
+    return x->time_ns > y->time_ns ? -1 : x->time_ns < y->time_ns;
+}
+
+/* Finds the place of a sum: each name has its line looked up once, not on each rank.  0: out of memory. */
+static uint32_t place_of(const struct ana_job *job, struct places *p, const uint64_t *key)
+{
+    uint32_t *of = ana_map_add(&p->names, ana_site_name(job, key[0], key[2], false), key[1], 0);
+    if (!of || *of)
+        return of ? *of : 0;
+    struct place *place = ana_map_add(&p->places, ana_site_name(job, key[0], key[2], true), key[1], 0);
+    if (!place)
+        return 0;
+    place->names++;
+    return *of = (uint32_t)(place - (struct place *)p->places.values) + 1;
+}
+
+static bool find_places(const struct ana_job *job, const struct ana_summary *s, const struct ana_tally *t,
+                        struct places *p)
+{
+    p->of = calloc(t->sites.count + 1, sizeof *p->of);
+    for (size_t i = 0; p->of && i < t->sites.count; i++) {
+        const uint64_t *key = ana_map_key(&t->sites, i);
+        const struct ana_site_sum *sum = ana_map_value(&t->sites, i);
+        bool empty = !sum->times.calls && !sum->time_ns && !sum->sent && !sum->received;
+        if (ana_selected(s->selection.ranks, key[0]) && !empty && !(p->of[i] = place_of(job, p, key)))
+            return false;
+    }
+    return p->of;
+}
+
+/* Adds a rank's sum; false: out of memory. */
+static bool add_sum(struct places *p, uint32_t at, const uint64_t *key, const struct ana_site_sum *sum)
+{
+    struct place *place = ana_map_value(&p->places, at - 1);
+    if (!place->ranks || sum->times.total_ns > place->most_ns) {
+        place->index = key[0];
+        place->address = key[2];
+        place->most_ns = sum->times.total_ns;
+    }
+    struct ana_count_sum once = {0}, *seen = place->names > 1 ? ana_map_add(&p->ranks, at, key[0], 0) : &once;
+    if (!seen)
+        return false;
+    place->ranks += seen->count++ == 0;
+    place->sum.sent += sum->sent;
+    place->sum.received += sum->received;
+    place->sum.time_ns = ana_plus(place->sum.time_ns, sum->time_ns);
+    ana_small_merge(&place->sum.times, &sum->times);
+    return true;
+}
+
+static void add_site(const struct ana_job *job, struct ana_summary *s, const struct place *place, uint32_t call)
+{
+    struct ana_site *site = &s->sites[s->site_count++];
+    *site = (struct ana_site){
+        .call = job->call[call].name,
+        .address = place->address,
+        .index = place->index,
+        .ranks = place->ranks,
+        .times = ana_small_of(&place->sum.times),
+        .time_ns = s->exact ? place->sum.times.total_ns : place->sum.time_ns,
+        .sent = place->sum.sent,
+        .received = place->sum.received,
+        .identity = ana_site_identity(job, place->index, call, place->address),
+    };
+    trc_site(job->process[place->index].rank.file, place->address, &site->function, &site->module);
+    site->line = ana_site_line(job, place->index, site->module);
+}
+
+bool ana_summary_sites(struct ana_job *job, struct ana_summary *s, const struct ana_tally *t)
+{
+    struct places p = {0};
+    ana_map_init(&p.names, sizeof(uint32_t));
+    ana_map_init(&p.places, sizeof(struct place));
+    ana_map_init(&p.ranks, sizeof(struct ana_count_sum));
+    bool ok = find_places(job, s, t, &p);
+    for (size_t i = 0; ok && i < t->sites.count; i++)
+        ok = !p.of[i] || add_sum(&p, p.of[i], ana_map_key(&t->sites, i), ana_map_value(&t->sites, i));
+    s->sites = ok ? calloc(p.places.count + 1, sizeof *s->sites) : NULL;
+    for (size_t i = 0; s->sites && i < p.places.count; i++)
+        add_site(job, s, ana_map_value(&p.places, i), (uint32_t)ana_map_key(&p.places, i)[1]);
+    if (s->sites)
+        qsort(s->sites, s->site_count, sizeof *s->sites, sites_by_time);
+    free(p.of);
+    ana_map_free(&p.names);
+    ana_map_free(&p.places);
+    ana_map_free(&p.ranks);
+    return s->sites != NULL;
+}
