@@ -149,7 +149,7 @@ def cost():
         with_it, without, 100 * (with_it / without - 1), 100 * (max(took["export HPCTOP_DISABLE=1; "]) / min(took["export HPCTOP_DISABLE=1; "]) - 1)))
 
 
-if slurm_site.start("JobRequeue=0", "KillWait=2", "JobAcctGatherType=jobacct_gather/linux", "JobAcctGatherFrequency=task=1", "JobAcctGatherParams=OverMemoryKill",
+if slurm_site.start("JobRequeue=0", "JobAcctGatherType=jobacct_gather/linux", "JobAcctGatherFrequency=task=1", "JobAcctGatherParams=OverMemoryKill",
                     "SelectTypeParameters=CR_Core_Memory", "DefMemPerCPU=400"):
     for part in (out_of_memory, time_limit, two_hundred, cost, node_gone):
         if os.environ.get("ONLY", part.__name__) == part.__name__:

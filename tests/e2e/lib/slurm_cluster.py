@@ -55,7 +55,8 @@ def configure(more):
             "SlurmdSpoolDir=%s/spool-%%n" % HERE, "TmpFS=%s/tmp-%%n" % HERE, "ProctrackType=proctrack/linuxproc",
             "TaskPlugin=task/none", "SelectType=select/cons_tres", "SelectTypeParameters=CR_Core", "SwitchType=switch/none",
             "MpiDefault=none", "ReturnToService=2", "AccountingStorageType=accounting_storage/none", "JobAcctGatherType=jobacct_gather/none",
-            "MailProg=/bin/true", "SlurmdParameters=config_overrides",
+            "MailProg=/bin/true", "SlurmdParameters=config_overrides", "SchedulerType=sched/builtin",
+            "SchedulerParameters=batch_sched_delay=0,sched_interval=1,sched_min_interval=0", "KillWait=2",
             *("NodeName=%s NodeHostname=%s NodeAddr=127.0.0.1 Port=%d CPUs=2 RealMemory=4000 State=UNKNOWN" % (n, HOST, free_port())
               for n in NODES), "PartitionName=all Nodes=%s Default=YES MaxTime=INFINITE State=UP" % ",".join(NODES), *more]) + "\n")
     # Slurm's second version of control groups ends where the first one is mounted, too.
