@@ -18,7 +18,7 @@ check("healthy: one set of 64 ranks, 12 steps",
 said = verdict("healthy", 30)
 check("healthy: by hpctop verdict", said and said["state"] in ("healthy", "slow"), said)
 for fault in ("missing", "name", "loopdead"):
-    hung = Hung(fault, fault, RANKS, ODD, "-c", "100000", "-a", "4", "-x", "70000")
+    hung = Hung(fault, fault, RANKS, ODD, "-c", "100000", "-a", "4")
     hung.live(5, 60)
     hung.over()
 end()

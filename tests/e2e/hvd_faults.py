@@ -6,26 +6,26 @@ looks like them and is healthy is not."""
 import os
 import re
 import shutil
+from functools import partial
 
-from common import check, end, hpctop, mpirun, report, start, traces, wait_for, workload
-from hvd import FAULTS, Hung, look, right_verdict, verdict
+from common import check, end, hpctop, mpirun, report, start, together, traces, wait_for, workload
+from hvd import FAULTS, HOLD, Hung, look, right_verdict, verdict
+from verdicts import kill_group
 
 STANDIN = workload("hvd_standin")
 
 
-def hung(names):
-    jobs = [Hung(n, n, 3, 1, "-c", "4000", "-x", "9000") for n in names]
-    for job in sorted(jobs, key=lambda job: job.fault != "stop"):  # what is left of that one does not always tell
-        if job.fault == "missing":
-            job.notable()
-        job.live(1.5, 60)
-    for job in jobs:
-        job.over()
+def hung(name):
+    job = Hung(name, name, 3, 1, "-c", "4000")
+    if name == "missing":
+        job.notable()
+    job.live(1.5, 60)
+    job.over()
 
 
 def root():
     """What rank 0 asks for is on no wire: its rank is named, and that its name cannot be."""
-    job = start(3, [STANDIN, "-f", "metric", "-r", "0", "-c", "4000", "-x", "7000"], "root")
+    job = start(3, [STANDIN, "-f", "metric", "-r", "0", "-c", "4000"] + HOLD, "root")
 
     def told():
         found = look("root", 1.5)
@@ -35,7 +35,7 @@ def root():
     found = wait_for(told, 60)
     check("root: rank 0 is named", found, look("root", 1.5))
     check("root: and that its tensor's name is on no wire", found and "on no wire" in " ".join(found["verdict"]["evidence"]), found)
-    job.wait()
+    kill_group(job)
 
 
 def ends(name, fault, *more):
@@ -45,23 +45,19 @@ def ends(name, fault, *more):
     return found or {"sets": [], "verdict": {}}
 
 
-def healthy():
-    for name, fault, more in [("plain", "none", []), ("join", "join", []), ("join of rank 0", "join", ["-r", "0"]),
-                              ("reshape", "reshape", []), ("small cache", "none", ["-k", "3", "-t", "7"]),
-                              ("many tensors", "none", ["-t", "200"]), ("no cache", "none", ["-k", "0"]),
-                              ("pause", "pause", ["-d", "1500"])]:
-        found = ends(name.replace(" ", "-"), fault, *more)
-        check(name + ": healthy", found["verdict"].get("state") == "healthy", found["verdict"])
-        if not check(name + ": one set", len(found["sets"]) == 1, found["sets"]):
-            continue
-        s = found["sets"][0]
-        done = {t["name"]: t["done"] for t in s["tensors"]}
-        n = 7 if "-t" in more and "7" in more else 200 if "200" in more else 4
-        wanted = {"allreduce.layer%d.weight" % i: 60 for i in range(n)}
-        check(name + ": every tensor, so often as it was reduced", done == wanted, sorted(set(wanted.items()) ^ set(done.items()))[:5])
-        check(name + ": 60 steps", s["steps"] == 60, s["steps"])
-        check(name + ": nothing is pending", not any(t["pending"] for t in s["tensors"]), s["tensors"])
-        check(name + ": by MPI", s["library"] == "mpi", s["library"])
+def healthy(name, fault, *more):
+    found = ends(name.replace(" ", "-"), fault, *more)
+    check(name + ": healthy", found["verdict"].get("state") == "healthy", found["verdict"])
+    if not check(name + ": one set", len(found["sets"]) == 1, found["sets"]):
+        return
+    s = found["sets"][0]
+    done = {t["name"]: t["done"] for t in s["tensors"]}
+    n = 7 if "7" in more else 200 if "200" in more else 4
+    wanted = {"allreduce.layer%d.weight" % i: 60 for i in range(n)}
+    check(name + ": every tensor, so often as it was reduced", done == wanted, sorted(set(wanted.items()) ^ set(done.items()))[:5])
+    check(name + ": 60 steps", s["steps"] == 60, s["steps"])
+    check(name + ": nothing is pending", not any(t["pending"] for t in s["tensors"]), s["tensors"])
+    check(name + ": by MPI", s["library"] == "mpi", s["library"])
 
 
 def without(rank):
@@ -80,24 +76,28 @@ def without(rank):
           verdict(folder, 30))
 
 
+NOTHING_MOVED = "no call completed for"
+
+
 def progress():
-    """Stacks are due when nothing but the loop's rounds is done: not while it carries out tensors, however small; and
-    the verdict has the places from them."""
-    NOTHING_MOVED = "no call completed for"
+    """Stacks are due when nothing but the loop's rounds is done: not while it carries out tensors, however small."""
     job = mpirun(3, [STANDIN, "-s", "80", "-m", "40", "-t", "1", "-e", "8"], "small", HPCTOP_HANG="1")
     check("small tensors: the program ends", job.code == 0, job)
     dump = hpctop("dump", "small")
     check("small tensors: carried out, so something moves", dump.code == 0 and "MPI_Allreduce" in dump.out and
           NOTHING_MOVED not in dump.out, dump)
-    for name, more in [("cached", []), ("uncached", ["-k", "0"])]:
-        job = start(3, [STANDIN, "-f", "missing", "-x", "9000", "-s", "1000"] + more, name, HPCTOP_HANG="1")
-        check(name + ": stacks of all ranks", wait_for(lambda: hpctop("dump", name).out.count(NOTHING_MOVED) >= 3, 30))
-        found = wait_for(lambda: (lambda v: v if right_verdict(v, "missing", 1) else None)(verdict(name, 1.5)), 20)
-        check(name + ": named by the verdict", found, verdict(name, 1.5))
-        text = hpctop("verdict", "--hang", "1.5", name).out
-        others = r"ranks 0 and 2 +waiting for" if not more else r"rank 0 +what it asks for is on no wire.*\n +rank 2 +waiting for"
-        check(name + ": and where it is", re.search(r"rank 1 +awaited   <- (?:\w+\.c:\d+ in )?\w+ .*\n +" + others, text), text)
-        job.wait()
+
+
+def no_progress(name, *more):
+    """Then they are taken, and the verdict has the places from them."""
+    job = start(3, [STANDIN, "-f", "missing", *HOLD, *more], name, HPCTOP_HANG="1")
+    check(name + ": stacks of all ranks", wait_for(lambda: hpctop("dump", name).out.count(NOTHING_MOVED) >= 3))
+    found = wait_for(lambda: (lambda v: v if right_verdict(v, "missing", 1) else None)(verdict(name, 1.5)), 20)
+    check(name + ": named by the verdict", found, verdict(name, 1.5))
+    text = hpctop("verdict", "--hang", "1.5", name).out
+    others = r"ranks 0 and 2 +waiting for" if not more else r"rank 0 +what it asks for is on no wire.*\n +rank 2 +waiting for"
+    check(name + ": and where it is", re.search(r"rank 1 +awaited   <- (?:\w+\.c:\d+ in )?\w+ .*\n +" + others, text), text)
+    kill_group(job)
 
 
 def straggler():
@@ -115,17 +115,15 @@ def straggler_of_milliseconds():
     check("a straggler of a third of a second is no trouble", found["verdict"].get("state") == "healthy", found["verdict"])
 
 
-def refused():
+def refused(fault, words):
     """The coordinator answers that a tensor differs between ranks: the program ends by itself, and who differs is named."""
-    for fault, words in (("shape", "rank 1 submitted it with shape [1011], ranks 0 and 2 with [1001]"),
-                         ("type", "rank 1 submitted it as float64, ranks 0 and 2 as float32")):
-        found = ends(fault, fault)
-        f = found["verdict"]
-        check(fault + ": refused, and who is odd", f.get("class") == "mismatched-collective" and f["culprits"] == [1]
-              and f["state"] == "aborted" and words in f["summary"], f)
-        refusal = found["sets"][0].get("refused", {}) if found["sets"] else {}
-        check(fault + ": with Horovod's own words", refusal.get("tensor") == "allreduce.layer1.weight" and
-              "Mismatched" in refusal.get("error", ""), refusal)
+    found = ends(fault, fault)
+    f = found["verdict"]
+    check(fault + ": refused, and who is odd", f.get("class") == "mismatched-collective" and f["culprits"] == [1]
+          and f["state"] == "aborted" and words in f["summary"], f)
+    refusal = found["sets"][0].get("refused", {}) if found["sets"] else {}
+    check(fault + ": with Horovod's own words", refusal.get("tensor") == "allreduce.layer1.weight" and
+          "Mismatched" in refusal.get("error", ""), refusal)
 
 
 def leaves():
@@ -134,15 +132,18 @@ def leaves():
     check("shutdown: who left first", f.get("class") == "early-exit" and f["culprits"] == [2] and f["state"] != "hung", f)
 
 
-hung(list(FAULTS)[:4])
-hung(list(FAULTS)[4:])
+together([partial(hung, name) for name in FAULTS] + [
+    root, partial(no_progress, "cached"), partial(no_progress, "uncached", "-k", "0"),
+    partial(healthy, "plain", "none"), partial(healthy, "join", "join"), partial(healthy, "join of rank 0", "join", "-r", "0"),
+    partial(healthy, "reshape", "reshape"), partial(healthy, "small cache", "none", "-k", "3", "-t", "7"),
+    partial(healthy, "many tensors", "none", "-t", "200"), partial(healthy, "no cache", "none", "-k", "0"),
+    partial(healthy, "pause", "pause", "-d", "1500"), leaves,
+    partial(refused, "shape", "rank 1 submitted it with shape [1011], ranks 0 and 2 with [1001]"),
+    partial(refused, "type", "rank 1 submitted it as float64, ranks 0 and 2 as float32"),
+])
 for rank in (0, 1, 2):
     without(rank)
-root()
-progress()
-healthy()
+progress()  # what these say is about time: each by itself
 straggler()
 straggler_of_milliseconds()
-leaves()
-refused()
 end()

@@ -4,7 +4,8 @@ and when, in wide and narrow, UTF-8 and ASCII; and one line where there is no Ho
 import re
 
 from common import check, end, environment, hpctop, mpirun, start, wait_for, workload
-from hvd import T, look
+from hvd import HOLD, T, look
+from verdicts import kill_group
 
 STANDIN = workload("hvd_standin")
 
@@ -28,7 +29,7 @@ def until(folder, marks, what):
 
 
 def missing():
-    job = start(4, [STANDIN, "-f", "missing", "-r", "2", "-s", "1000", "-c", "4000", "-x", "9000"], "missing")
+    job = start(4, [STANDIN, "-f", "missing", "-r", "2", "-c", "4000"] + HOLD, "missing")
     until("missing", "**.*", "missing")
     wide, deep = screens("missing", ["9", "Enter"], "200x50")
     check("missing: one rank is waited for", row(wide)[1] == "1", wide)
@@ -39,9 +40,13 @@ def missing():
     narrow = screens("missing", ["9"], "60x20", "C")[0]
     check("missing: the same in 60 columns of ASCII", row(narrow)[1:] == ("1", "**.*") and narrow.isascii(), narrow)
     check("missing: the key bar has it", "9Hvd" in wide and "9Hvd" in narrow, narrow)
-    job.wait()
-    over = wait_for(lambda: (lambda x: x if x and x["verdict"]["culprits"] == [2] else None)(look("missing", 30)), 10)
-    check("missing: judged afterwards", over, look("missing", 30))
+
+    def judged(hang):
+        return wait_for(lambda: (lambda x: x if x and x["verdict"]["culprits"] == [2] else None)(look("missing", hang)), 40)
+
+    check("missing: judged while it hangs", judged(4), look("missing", 4))
+    kill_group(job)
+    check("missing: judged afterwards", judged(30), look("missing", 30))
     why = screens("missing", ["8", "Enter", "Enter"], "80x24")[2]
     check("missing: from the verdict to the tensors, from the files", row(why)[1:] == ("1", "**.*"), why)
     found = screens("missing", ["9", "\\ l a y e r 1 Enter", "\\ Esc", "/ l a y e r 2 Enter"], "80x24")
@@ -50,9 +55,9 @@ def missing():
 
 
 def inside():
-    job = start(3, [STANDIN, "-f", "inside", "-s", "1000", "-c", "4000", "-x", "7000"], "inside")
+    job = start(3, [STANDIN, "-f", "inside", "-c", "4000"] + HOLD, "inside")
     until("inside", ">=>", "inside the operation")
-    job.wait()
+    kill_group(job)
 
 
 def healthy():

@@ -3,6 +3,7 @@ import json
 import time
 
 from common import check, hpctop, start, wait_for, workload
+from verdicts import kill_group
 
 T = "allreduce.layer0.weight"
 # fault: class while it hangs and afterwards, culprit (None: nobody), tensor ("": none is named), words in the summary
@@ -55,12 +56,15 @@ def right(found, fault, rank):
             and (not tensor or tensor in (f["facts"][0].get("name"), f["facts"][0].get("other_name"))))
 
 
+HOLD = ["-s", "1000", "-x", "200000"]  # until the test has seen enough
+
+
 class Hung:
     """A job that will hang; three looks at it: before, while, after."""
 
     def __init__(self, name, fault, ranks, rank, *options):
         self.name, self.fault, self.ranks, self.rank = name, fault, ranks, rank
-        self.job = start(ranks, [workload("hvd_standin"), "-f", fault, "-r", str(rank), "-s", "1000"] + list(options), name)
+        self.job = start(ranks, [workload("hvd_standin"), "-f", fault, "-r", str(rank)] + HOLD + list(options), name)
 
     def notable(self):
         """Long before it counts as hung the first line says what is waited for."""
@@ -89,7 +93,7 @@ class Hung:
                                              self.job.said.read()[-600:])
 
     def over(self):
-        self.job.wait()
+        kill_group(self.job)
         if self.fault == "stop" and (verdict(self.name, 30) or {}).get("class") == "killed":
             # The launcher killed it without continuing it first: then it ended long before the others, which is told.
             told = " ".join(verdict(self.name, 30)["evidence"])
