@@ -1,6 +1,5 @@
 #!/bin/bash
 # timeout: 120
-# alone
 # The bench still works: one quick round, no judgement of its figures.
 cd "$TOP" || exit 1
 out=$(python3 tests/bench/bench.py "$BUILD" --quick 2>&1) || { echo "$out"; exit 1; }

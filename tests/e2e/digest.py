@@ -12,7 +12,7 @@ import subprocess
 import threading
 import time
 
-from common import BUILD, HPCTOP, check, end, pids, start, stop, traces, wait_for, workload
+from common import BUILD, HPCTOP, check, end, pids, start, stop, together, traces, wait_for, workload
 
 MANY = os.path.join(BUILD, "tests/many/many")
 HEAD = struct.Struct("<8sIIQQQQII40s64s")
@@ -132,6 +132,5 @@ def watched():
     check("watched: looks read less than the ranks' pages", least is not None and least < ranks * 2400, runs)
 
 
-written()
-watched()
+together([written, watched])
 end()

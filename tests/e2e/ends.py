@@ -1,4 +1,5 @@
 # timeout: 240
+# waits
 """Jobs that hang in MPI_Init, in MPI_Finalize or after it: who is named, and where its threads are."""
 import os
 import re
@@ -6,9 +7,10 @@ import shutil
 import struct
 import subprocess
 import time
+from functools import partial
 
-from common import TOP, check, end, environment, hpctop, mpirun, skip, traces, wait_for, workload
-from verdicts import kill_group, right, start, verdict
+from common import TOP, check, end, environment, hpctop, mpirun, skip, together, traces, wait_for, workload
+from verdicts import hung, kill_group, right, start, verdict
 
 
 def stacks(name, folder, frames):
@@ -39,21 +41,11 @@ def case(mode, ranks, files, want, frames, words, post=None):
     shutil.rmtree(mode)
 
 
-def hung(name, culprits):
-    return {"state": ("hung",), "class": name, "culprits": culprits}
-
-
-case("init", 3, 2, hung("missing-in-collective", [2]), ["MPI_Init", "main"], "rank 2 has not called MPI_Init, where 2 of 3 wait",
-     hung("missing-in-collective", [2]))
-case("finalize", 3, 3, hung("inside-operation", []), ["sleeping_callback", "(?i)mpi_finalize"],
-     "all 3 ranks are inside MPI_Finalize", hung("inside-operation", None))  # who is killed last may come out of it
-case("handler", 2, 2, hung("lives-on", [1]), ["sleeping_handler"], "rank 1 has called MPI_Finalize, and its process does not end")
-case("thread", 2, 2, hung("lives-on", [1]), ["sleeping_thread"], "rank 1 has called MPI_Finalize, and its process does not end")
-
-# Ranks that never met: MPICH's processes, started by Open MPI's launcher.
-if not shutil.which("mpicc.mpich"):
-    skip("alone", "no mpicc.mpich")
-else:
+def alone():
+    """Ranks that never met: MPICH's processes, started by Open MPI's launcher."""
+    if not shutil.which("mpicc.mpich"):
+        skip("alone", "no mpicc.mpich")
+        return
     subprocess.run(["mpicc.mpich", "-o", "alone", os.path.join(TOP, "workloads/ring.c"), "-I" + os.path.join(TOP, "workloads")], check=True)
     r = subprocess.run(["mpirun", "-n", "3", os.path.abspath("alone")], env=environment("alone.d", True), stdin=subprocess.DEVNULL,
                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -62,6 +54,7 @@ else:
     check("alone: launcher and MPI that do not fit", r.returncode == 0 and good, (r, code, v))
     r = hpctop("report", "alone.d")
     check("alone: the report says so first", "3 jobs of one rank each" in r.out.split("\n\n")[1], r.out[:500])
+
 
 LAST = 29500  # bytes: some events are left, and a part of the live page
 
@@ -88,24 +81,38 @@ def rank_of(path):
         return struct.unpack_from("<i", f.read(64), 56)[0]
 
 
-r = mpirun(3, [workload("ring")], "whole")
-check("cut off: the program ran, and is no trouble", r.code == 0 and verdict("whole")[1]["state"] in ("healthy", "slow"), r)
-for name, which in ("all files of a job that was well", None), ("one file of it", 1):  # the last has events: somebody may be slow
-    cut(name, "whole", which, lambda size, v: v["state"] == "unknown" and v["culprits"] == [] or size == LAST and v["state"] == "slow")
-p = start(3, [workload("hang_modes"), "missing"], "missing")
-named = wait_for(lambda: not right(verdict("missing")[1], hung("missing-in-collective", [2])), 60)
-kill_group(p)
-time.sleep(0.2)
-check("cut off: a job that hung", named and not right(verdict("missing")[1], hung("missing-in-collective", [2])), verdict("missing"))
-cut("of a job that hung, one that waits", "missing", 0, lambda size, v: not right(v, hung("missing-in-collective", [2])))
-cut("of a job that hung, the one that is waited for", "missing", 2,
-    lambda size, v: v["state"] == "unknown" and v["culprits"] == [] or size >= 20000 and v["culprits"] == [2])
+def cut_off():
+    r = mpirun(3, [workload("ring")], "whole")
+    check("cut off: the program ran, and is no trouble", r.code == 0 and verdict("whole")[1]["state"] in ("healthy", "slow"), r)
+    for name, which in ("all files of a job that was well", None), ("one file of it", 1):  # the last has events: somebody may be slow
+        cut(name, "whole", which, lambda size, v: v["state"] == "unknown" and v["culprits"] == [] or size == LAST and v["state"] == "slow")
+    p = start(3, [workload("hang_modes"), "missing"], "missing")
+    named = wait_for(lambda: not right(verdict("missing")[1], hung("missing-in-collective", [2])), 60)
+    kill_group(p)
+    time.sleep(0.2)
+    check("cut off: a job that hung", named and not right(verdict("missing")[1], hung("missing-in-collective", [2])), verdict("missing"))
+    cut("of a job that hung, one that waits", "missing", 0, lambda size, v: not right(v, hung("missing-in-collective", [2])))
+    cut("of a job that hung, the one that is waited for", "missing", 2,
+        lambda size, v: v["state"] == "unknown" and v["culprits"] == [] or size >= 20000 and v["culprits"] == [2])
 
-# One that still computes after MPI_Finalize is no trouble.
-p, seen = start(2, [workload("hang_ends"), "afterwards"], "afterwards"), []
-wait_for(lambda: len(traces("afterwards")) == 2, 20)
-while p.poll() is None:
-    code, v = verdict("afterwards")
-    seen.append((code, v and v["state"]))
-check("afterwards: computing after MPI_Finalize is no hang", len(seen) > 3 and all(s == (0, "healthy") for s in seen), seen)
+
+def afterwards():
+    """One that still computes after MPI_Finalize is no trouble."""
+    p, seen = start(2, [workload("hang_ends"), "afterwards"], "afterwards"), []
+    wait_for(lambda: len(traces("afterwards")) == 2, 20)
+    while p.poll() is None:
+        code, v = verdict("afterwards")
+        seen.append((code, v and v["state"]))
+    check("afterwards: computing after MPI_Finalize is no hang", len(seen) > 3 and all(s == (0, "healthy") for s in seen), seen)
+
+
+INIT = hung("missing-in-collective", [2])
+LIVES_ON = "rank 1 has called MPI_Finalize, and its process does not end"
+together([
+    partial(case, "init", 3, 2, INIT, ["MPI_Init", "main"], "rank 2 has not called MPI_Init, where 2 of 3 wait", INIT),
+    partial(case, "finalize", 3, 3, hung("inside-operation", []), ["sleeping_callback", "(?i)mpi_finalize"],
+            "all 3 ranks are inside MPI_Finalize", hung("inside-operation", None)),  # who is killed last may come out of it
+    partial(case, "handler", 2, 2, hung("lives-on", [1]), ["sleeping_handler"], LIVES_ON),
+    partial(case, "thread", 2, 2, hung("lives-on", [1]), ["sleeping_thread"], LIVES_ON),
+    alone, cut_off, afterwards])
 end()

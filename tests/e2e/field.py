@@ -3,8 +3,9 @@
 import os
 import subprocess
 import sys
+from functools import partial
 
-from common import TOP, check, end, skip_all
+from common import TOP, check, end, skip_all, together
 
 sys.path.insert(0, os.path.join(TOP, "tests", "field"))
 from run import CASES, base_environment, brief, build, installed, run  # noqa: E402
@@ -23,10 +24,15 @@ except subprocess.CalledProcessError as e:
     check("the programs are compiled", False, e)
     end()
 base = base_environment()
-for case in cases:
+
+
+def judge(case):
     result = run(case, "openmpi", base, programs)
     check(case.name + ": nothing misbehaves", not result.bad, result.bad)
     for moment, found in (("live", result.live), ("at the end", result.end)):
         if found:
             check("%s: %s" % (case.name, moment), not found[0], (found[0], brief(found[1]), str(case.live), case.what))
+
+
+together([partial(judge, case) for case in cases], 2)
 end()

@@ -5,8 +5,9 @@ import os
 import re
 import signal
 import time
+from functools import partial
 
-from common import (check, end, environment, hpctop, pids, report, run, start, stop, traces, wait_for, workload)
+from common import check, end, environment, hpctop, pids, report, run, start, stop, together, traces, wait_for, workload
 
 
 def snapshots(folder):
@@ -260,14 +261,8 @@ def crashes():
     check("a child's crash is the child's", done.code == 11 and snapshots("fork") == {}, done)
 
 
-waiting("read", "read_batch", r"read\(\) on pipe:", "S")
-waiting("test", "spin_in_test", "running|sched_yield|poll|epoll|", "RS")
-waiting("compute", "compute", "running", "R")
-deaf()
-undisturbed()
-overdue()
-asked()
-of_others()
-off()
-crashes()
+together([of_others, asked, partial(waiting, "read", "read_batch", r"read\(\) on pipe:", "S"),
+          partial(waiting, "test", "spin_in_test", "running|sched_yield|poll|epoll|", "RS"),
+          partial(waiting, "compute", "compute", "running", "R"), deaf, undisturbed, off, crashes])
+overdue()  # by itself: it is about how long calls take
 end()

@@ -1,4 +1,5 @@
 # timeout: 200
+# waits
 """hpctop watch: a line a second while a job runs, and one at its end; hpctop metrics: OpenMetrics text, read by the parser of
 Prometheus's own client, with the numbers of the report."""
 import json
@@ -8,7 +9,7 @@ import shutil
 import signal
 import subprocess
 
-from common import HPCTOP, LONG, check, end, hpctop, mpirun, python_with, report, skip, start, stop, traces, wait_for, workload
+from common import HPCTOP, LONG, check, end, hpctop, mpirun, python_with, report, skip, start, stop, together, traces, wait_for, workload
 
 PARSE = """
 import json, sys
@@ -129,9 +130,7 @@ def slow():
     check("metrics: a job with a late rank is slow there, too", r.code == 0 and said == "slow" and held == [said], (r, said, held))
 
 
-watched()
-hung()
-slow()
+together([watched, hung, slow])
 schemas()
 metrics("live")
 odd_name()
