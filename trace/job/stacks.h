@@ -93,6 +93,9 @@ void ana_stack_line(const struct ana_stack *stack, char *out, size_t size);
 void ana_stack_line_at(const struct ana_stack *stack, const char *at, char *out, size_t size);
 /* Writes one frame: "train.py:57 in load_batch", "MPI_Recv (libmpi.so.40)". */
 void ana_frame_line(const struct ana_frame *frame, char *out, size_t size);
+/* Writes it with its source line, of a native frame of rank `index` outside libc, the MPI library and what that uses:
+ * "app.c:57 in main"; else as above. */
+void ana_frame_words(const struct ana_job *job, size_t index, const struct ana_frame *frame, char *out, size_t size);
 
 /* Ranks whose main (or crashed) thread has an equal stack. */
 struct ana_stack_group {
@@ -106,7 +109,8 @@ size_t ana_stacks_group(const struct ana_stacks *stacks, struct ana_stack_group 
 /* Frees what ana_stacks_group returned. */
 void ana_stack_groups_free(struct ana_stack_group *group, size_t count);
 
-/* A node of the groups' prefix tree, which begins at the outermost frame.  A chain of frames with the same ranks is one
+/* A node of the prefix tree of all stacks, which begins at the outermost frame and ends with the call that a program
+ * makes of a library: below that it is chance where a thread is met that waits.  Groups here are of such stacks.  A chain of frames with the same ranks is one
  * node each at rising depth. */
 struct ana_stack_node {
     unsigned depth;
@@ -115,8 +119,9 @@ struct ana_stack_node {
     size_t ranks;                  /* stacks that go through this frame */
     size_t first;                  /* one of them: index into stacks->stack */
     bool last;                     /* a stack ends here */
+    bool one_place;                /* all are at the same place in it */
 };
-/* Makes the prefix tree: children behind their parent, those with fewer ranks first.  Returns how many nodes; 0 also
+/* Makes that tree: children behind their parent, those with fewer ranks first.  Returns how many nodes; 0 also
  * when out of memory (*out NULL).  The caller frees *out with free(). */
 size_t ana_stacks_tree(const struct ana_stacks *stacks, struct ana_stack_node **out);
 

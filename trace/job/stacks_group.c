@@ -1,4 +1,5 @@
 /* Groups of equal stacks, their lines for people, and their prefix tree. */
+#include "trace/job/job_impl.h"
 #include "trace/job/stacks.h"
 
 #include <stdio.h>
@@ -27,15 +28,27 @@ void ana_frame_line(const struct ana_frame *frame, char *out, size_t size)
 /* Whether a module only tells how a thread waits, not what for. */
 static bool is_plumbing(const char *module)
 {
-    static const char *const known[] = {"libc.so",     "libc-",       "libpthread", "ld-linux",    "libmpi",
-                                        "libopen-pal", "libopen-rte", "libucp.so",  "libucs.so",   "libuct",
-                                        "libpmix",     "libfabric",   "libevent",   "libtrace.so", "mca_",
-                                        "[vdso]",      "libstdc++",   "libgcc_s"};
+    static const char *const known[] = {
+        "libc.so",   "libc-",    "libpthread", "ld-linux",  "libmpi",   "libopen-pal", "libopen-rte", "libucp.so",
+        "libucs.so", "libuct",   "libpmix",    "libfabric", "libevent", "libtrace.so", "mca_",        "[vdso]",
+        "libstdc++", "libgcc_s", "libibverbs", "libmlx",    "libpsm",   "librdmacm",   "libhcoll"};
     const char *name = base_name(module);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strncmp(name, known[i], strlen(known[i])))
             return true;
     return false;
+}
+
+void ana_frame_words(const struct ana_job *job, size_t index, const struct ana_frame *frame, char *out, size_t size)
+{
+    char place[1100];
+    snprintf(place, sizeof place, "%s+0x%llx", frame->file, (unsigned long long)frame->in_module);
+    bool asks = !frame->python && frame->in_module && !is_plumbing(frame->file);
+    const char *line = asks ? ana_site_line(job, index, place) : NULL;
+    if (line)
+        snprintf(out, size, "%s in %s", line, frame->function);
+    else
+        ana_frame_line(frame, out, size);
 }
 
 bool ana_stack_is_library(const struct ana_stack *stack)
@@ -139,15 +152,48 @@ static int compare_frames(const struct ana_frame *a, const struct ana_frame *b)
 }
 
 /* Orders stacks by their outermost frames first, so that those with a common beginning lie together. */
-static int compare(const struct ana_stack *a, const struct ana_stack *b)
+static int compare_stacks(struct frames x, struct frames y)
 {
-    struct frames x = frames_of(a), y = frames_of(b);
     for (size_t i = 0; i < x.count && i < y.count; i++) {
         int order = compare_frames(&x.frame[x.count - 1 - i], &y.frame[y.count - 1 - i]);
         if (order)
             return order;
     }
     return x.count < y.count ? -1 : x.count > y.count;
+}
+
+static int compare(const struct ana_stack *a, const struct ana_stack *b)
+{
+    return compare_stacks(frames_of(a), frames_of(b));
+}
+
+/* Whether a library that is part of the program itself begins here. */
+static bool is_entry(const struct ana_frame *frame)
+{
+    const char *name = frame->function + (frame->function[0] == 'P');
+    return strncmp(name, "MPI_", 4) == 0 && !is_plumbing(frame->file);
+}
+
+/* The frames that tell what a thread does: not what a library does meanwhile, below the call that the program makes of
+ * it.  Where among sched_yield, poll and the functions that make progress a waiting thread is met is chance. */
+static struct frames telling_frames(const struct ana_stack *stack)
+{
+    struct frames all = frames_of(stack);
+    size_t from = 0, entry = all.count;
+    if (stack->python_count || !all.count)
+        return all;
+    while (from + 1 < all.count && is_plumbing(all.frame[from].file))
+        from++;
+    from -= from && !is_plumbing(all.frame[from].file); /* the call that was made of the library */
+    while (entry > from && !is_entry(&all.frame[entry - 1]))
+        entry--;
+    from = entry > from ? entry - 1 : from;
+    return (struct frames){all.frame + from, all.count - from};
+}
+
+static int compare_telling(const struct ana_stack *a, const struct ana_stack *b)
+{
+    return compare_stacks(telling_frames(a), telling_frames(b));
 }
 
 static size_t shared_frames(const struct ana_stack *a, const struct ana_stack *b)
@@ -186,7 +232,15 @@ static int by_frames_and_rank(const void *a, const void *b)
     int order = compare(*x, *y);
     return order ? order : (*x)->index < (*y)->index ? -1 : (*x)->index > (*y)->index;
 }
-static const struct ana_stack **sort_stacks(const struct ana_stacks *stacks, size_t *n)
+static int by_telling_and_rank(const void *a, const void *b)
+{
+    const struct ana_stack *const *x = a, *const *y = b;
+    int order = compare_telling(*x, *y);
+    return order ? order : (*x)->index < (*y)->index ? -1 : (*x)->index > (*y)->index;
+}
+
+static const struct ana_stack **sort_stacks(const struct ana_stacks *stacks, size_t *n,
+                                            int (*order)(const void *, const void *))
 {
     const struct ana_stack **list = malloc((stacks->snapshots + 1) * sizeof *list);
     *n = 0;
@@ -194,7 +248,7 @@ static const struct ana_stack **sort_stacks(const struct ana_stacks *stacks, siz
         if ((list[*n] = chosen_stack(stacks, &stacks->snapshot[i])))
             ++*n;
     if (*n)
-        qsort(list, *n, sizeof *list, by_frames_and_rank);
+        qsort(list, *n, sizeof *list, order);
     return list;
 }
 
@@ -210,7 +264,7 @@ size_t ana_stacks_group(const struct ana_stacks *stacks, struct ana_stack_group 
 {
     size_t n, count = 0;
     *out = NULL;
-    const struct ana_stack **list = sort_stacks(stacks, &n);
+    const struct ana_stack **list = sort_stacks(stacks, &n, by_frames_and_rank);
     struct ana_stack_group *group = n ? calloc(n, sizeof *group) : NULL;
     for (size_t i = 0; group && i < n; i++) {
         if (!i || compare(list[i - 1], list[i]) != 0) {
@@ -260,7 +314,7 @@ struct span { /* stacks list[begin .. end) share their `depth` outermost frames 
 
 static const struct ana_frame *frame_at(const struct ana_stack *stack, size_t depth)
 {
-    struct frames frames = frames_of(stack);
+    struct frames frames = telling_frames(stack);
     return depth < frames.count ? &frames.frame[frames.count - 1 - depth] : NULL;
 }
 
@@ -295,10 +349,12 @@ static void grow_tree(const struct ana_stacks *stacks, const struct ana_stack *c
                                         .frame = frame_at(first, depth),
                                         .group_count = 1,
                                         .ranks = child[c].end - child[c].begin,
-                                        .first = (size_t)(first - stacks->stack)};
+                                        .first = (size_t)(first - stacks->stack),
+                                        .one_place = true};
         for (size_t i = child[c].begin; i < child[c].end; i++) {
             here->last |= !frame_at(list[i], depth + 1);
-            here->group_count += i > child[c].begin && compare(list[i - 1], list[i]) != 0;
+            here->group_count += i > child[c].begin && compare_telling(list[i - 1], list[i]) != 0;
+            here->one_place &= frame_at(list[i], depth)->in_module == here->frame->in_module;
         }
         grow_tree(stacks, list, child[c], depth + 1, node, n);
     }
@@ -309,10 +365,10 @@ size_t ana_stacks_tree(const struct ana_stacks *stacks, struct ana_stack_node **
 {
     size_t n, room = 0, count = 0;
     *out = NULL;
-    const struct ana_stack **list = sort_stacks(stacks, &n);
+    const struct ana_stack **list = sort_stacks(stacks, &n, by_telling_and_rank);
     for (size_t i = 0; i < n; i++)
-        if (!i || compare(list[i - 1], list[i]) != 0)
-            room += frames_of(list[i]).count;
+        if (!i || compare_telling(list[i - 1], list[i]) != 0)
+            room += telling_frames(list[i]).count;
     *out = room ? malloc(room * sizeof **out) : NULL;
     if (*out)
         grow_tree(stacks, list, (struct span){0, n}, 0, *out, &count);
@@ -337,7 +393,11 @@ size_t ana_stacks_divergence(const struct ana_job *job, const struct ana_stacks 
         if (node[i].ranks == 1)
             snprintf(who, sizeof who, "rank %d", ana_job_rank(job, stacks->stack[node[i].first].index)->rank);
         int used = snprintf(line, ANA_DIVERGENCE_LINE, "%*s%s  ", (int)(level < 40 ? 2 * level : 80), "", who);
-        ana_frame_line(node[i].frame, line + used, ANA_DIVERGENCE_LINE - (size_t)used);
+        size_t room = ANA_DIVERGENCE_LINE - (size_t)used;
+        if (node[i].one_place)
+            ana_frame_words(job, stacks->stack[node[i].first].index, node[i].frame, line + used, room);
+        else
+            ana_frame_line(node[i].frame, line + used, room);
         above[level++] = node[i].depth;
     }
     free(above);

@@ -36,8 +36,9 @@ static void add_stacks(const struct ana_job *job, size_t index, struct detail *s
         add_line(s, "thread %s (%u)%s%s", stack->name, stack->tid, stack->on[0] ? ": " : "", stack->on);
         for (size_t k = 0; k < stack->python_count + stack->native_count && k < FRAMES; k++) {
             char frame[160];
-            ana_frame_line(k < stack->python_count ? &stack->python[k] : &stack->native[k - stack->python_count], frame,
-                           sizeof frame);
+            bool python = k < stack->python_count;
+            ana_frame_words(job, index, python ? &stack->python[k] : &stack->native[k - stack->python_count], frame,
+                            sizeof frame);
             add_line(s, "    %s", frame);
         }
     }

@@ -35,11 +35,10 @@ void ana_dependency_words(const struct ana_case *c, const struct ana_dependency 
 
 void ana_site_words(const struct ana_job *job, size_t index, uint64_t site, char *out, size_t size)
 {
-    const char *function = NULL, *module = NULL, *line = NULL;
+    const char *function = NULL, *module = NULL;
     *out = 0;
     trc_site(job->process[index].rank.file, site, &function, &module);
-    if (module && job->line_finder)
-        line = job->line_finder(job->line_context, job->process[index].rank.file, module);
+    const char *line = ana_site_line(job, index, module);
     int name = function ? (int)strcspn(function, "+") : 0;
     const char *file = module && strrchr(module, '/') ? strrchr(module, '/') + 1 : module;
     if (line)
@@ -51,18 +50,9 @@ void ana_site_words(const struct ana_job *job, size_t index, uint64_t site, char
 void ana_stack_place_words(const struct ana_job *job, const struct ana_stack *stack, char *out, size_t size)
 {
     const struct ana_frame *frame = ana_stack_place(stack);
-    const char *line = NULL;
-    char place[1100];
     *out = 0;
-    if (!frame)
-        return;
-    snprintf(place, sizeof place, "%s+0x%llx", frame->file, (unsigned long long)frame->in_module);
-    if (!frame->python && frame->in_module && job->line_finder)
-        line = job->line_finder(job->line_context, job->process[stack->index].rank.file, place);
-    if (line)
-        snprintf(out, size, "%s in %s", line, frame->function);
-    else
-        ana_frame_line(frame, out, size);
+    if (frame)
+        ana_frame_words(job, stack->index, frame, out, size);
 }
 
 static void where_words(const struct ana_job *job, size_t index, const struct trc_sig *sig, char *out, size_t size)

@@ -1,6 +1,7 @@
 /* hpctop stacks DIR..: asks the running ranks for their stacks and prints them, equal ones together. */
 #include "tui/commands/command.h"
 #include "tui/commands/nearest.h"
+#include "tui/sources/lines.h"
 
 #include "trace/job/bundle.h"
 #include "trace/job/stacks.h"
@@ -103,7 +104,7 @@ static const char *explain_silence(const struct ana_rank *rank)
     }
 }
 
-static void print_frames(const struct ana_stack *stack)
+static void print_frames(const struct ana_job *job, const struct ana_stack *stack)
 {
     char line[600];
     for (size_t i = 0; i < stack->python_count; i++) {
@@ -113,7 +114,7 @@ static void print_frames(const struct ana_stack *stack)
     if (stack->python_count && stack->native_count)
         puts("    native:");
     for (size_t i = 0; i < stack->native_count; i++) {
-        ana_frame_line(&stack->native[i], line, sizeof line);
+        ana_frame_words(job, stack->index, &stack->native[i], line, sizeof line);
         printf("    %s%s\n", stack->python_count ? "  " : "", line);
     }
     if (!stack->python_count && !stack->native_count)
@@ -128,7 +129,8 @@ static const struct ana_snapshot *find_snapshot(const struct ana_stacks *stacks,
     return NULL;
 }
 
-static void print_threads(const struct ana_stacks *stacks, const struct ana_snapshot *snapshot)
+static void print_threads(const struct ana_job *job, const struct ana_stacks *stacks,
+                          const struct ana_snapshot *snapshot)
 {
     char line[1200];
     for (size_t i = 0; i < snapshot->count; i++) {
@@ -139,7 +141,7 @@ static void print_threads(const struct ana_stacks *stacks, const struct ana_snap
                : stack->flags & TRC_STACK_MAIN  ? " (main)"
                                                 : "",
                stack->flags & TRC_STACK_GIL ? " (holds the GIL)" : "", line);
-        print_frames(stack);
+        print_frames(job, stack);
     }
 }
 
@@ -169,9 +171,9 @@ static void print_groups(const struct ana_job *job, const struct ana_stacks *sta
         if (*snapshot->why)
             printf("  taken because: %s\n", snapshot->why);
         if (threads)
-            print_threads(stacks, snapshot);
+            print_threads(job, stacks, snapshot);
         else
-            print_frames(first);
+            print_frames(job, first);
     }
     print_tree(job, stacks);
     ana_stack_groups_free(group, groups);
@@ -219,6 +221,7 @@ int tui_command_stacks(int argc, char **argv)
     size_t places = (size_t)(argc - optind);
     if (ana_job_open((const char *const *)argv + optind, places, &job, error, sizeof error) != TRC_OK)
         return tui_input_error("%s", error);
+    tui_lines_use(job, TUI_LINES_PATIENCE);
     bool live = false;
     for (size_t i = 0; i < ana_job_info(job).ranks; i++)
         live |= may_answer(ana_job_rank(job, i));

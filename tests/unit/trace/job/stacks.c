@@ -154,6 +154,65 @@ static void grouped(void)
     folder_remove();
 }
 
+/* What a thread is in that waits for others, innermost last: any part of it may be met. */
+static const char *const progress[] = {"PMPI_Barrier", "ompi_request_wait", "opal_progress", "sched_yield"};
+
+/* Adds the native stack of a rank at app.c:30 that waits there in MPI, which is a library or part of the program. */
+static void waits_in_mpi(char *text, size_t size, size_t depth, bool is_static)
+{
+    size_t used = (size_t)snprintf(text, size, "name\tapp\n");
+    for (size_t i = depth + 1; i-- > 0;) {
+        const char *module = is_static ? "/job/app" : i == 3 ? "/lib/libc.so.6" : "/lib/libmpi.so.40";
+        used += (size_t)snprintf(text + used, size - used, "native\t%s+0x%zx\t%s+0x%zx00\n", progress[i], depth, module,
+                                 depth + i);
+    }
+    snprintf(text + used, size - used,
+             "native\tmain+0x9\t/job/app+0x30\nnative\t__libc_start_main+0x80\t/lib/libc.so.6+0x20\n");
+}
+
+static const char *line_of(void *context, const struct trc_file *file, const char *module)
+{
+    (void)context, (void)file;
+    return !strcmp(module, "/job/app+0x30") ? "app.c:30" : !strcmp(module, "/job/app+0x57") ? "load.c:57" : NULL;
+}
+
+/* Where ranks part that wait in MPI does not depend on what it did when they were looked at. */
+static void waiting(void)
+{
+    static const char loads[] = "name\tapp\nnative\tread+0xd\t/lib/libc.so.6+0x2000d\n"
+                                "native\tload_batch+0x7\t/job/app+0x57\nnative\tmain+0x5\t/job/app+0x31\n"
+                                "native\t__libc_start_main+0x80\t/lib/libc.so.6+0x20\n";
+    static const char *const parts[] = {"8 ranks  main (app)", "  rank 5  read (libc.so.6)",
+                                        "  7 ranks  PMPI_Barrier (libmpi.so.40)"};
+    for (int i = 0; i < 3; i++) { /* all wait; rank 5 does not; the same with MPI in the program */
+        folder_make("waiting");
+        for (int rank = 0; rank < 8; rank++) {
+            char text[1024];
+            waits_in_mpi(text, sizeof text, (size_t)(rank * 3 + i) % 4, i == 2);
+            rank_with(rank, 8, 'S', i && rank == 5 ? loads : text);
+        }
+        struct ana_job *job = folder_open();
+        struct ana_stacks stacks;
+        char(*line)[ANA_DIVERGENCE_LINE], frame[256];
+        ana_job_set_line_finder(job, line_of, NULL);
+        CHECK(ana_stacks_take(job, &stacks), "memory");
+        size_t n = ana_stacks_divergence(job, &stacks, &line);
+        CHECK(n == (i ? 3 : 0), "%d: %zu lines", i, n);
+        for (size_t k = 0; k < n && k < 3; k++)
+            CHECK(!strcmp(line[k], i == 2 && k == 2 ? "  7 ranks  PMPI_Barrier (app)" : parts[k]), "%d: %s", i,
+                  line[k]);
+        free(line);
+        const struct ana_stack *stack = ana_stack_of(&stacks, 5);
+        ana_frame_words(job, 5, &stack->native[stack->native_count - 2], frame, sizeof frame);
+        CHECK(!strcmp(frame, i ? "main (app)" : "app.c:30 in main"), "%s", frame);
+        ana_frame_words(job, 5, &stack->native[1], frame, sizeof frame);
+        CHECK(!i || !strcmp(frame, "load.c:57 in load_batch"), "%s", frame);
+        ana_stacks_free(&stacks);
+        ana_job_close(job);
+        folder_remove();
+    }
+}
+
 /* Text that is no stack gives none, and nothing worse. */
 static void odd_text(void)
 {
@@ -191,6 +250,7 @@ int main(void)
 {
     bounded();
     grouped();
+    waiting();
     odd_text();
     return check_result();
 }
