@@ -108,7 +108,7 @@ def sized(whole):
     check("the slowest message is one of them", (slow["src"], slow["dst"], slow["bytes"]) == (1, 0, 262144) and
           slow["late_s"] >= 0.025 and slow["time_s"] >= slow["late_s"], rep["slowest_messages"])
     text = hpctop("report", "--from", "0", "--to", "1000", "traffic").out
-    check("the page says so", "stand out:" in text and "late sender" in text and "256 KiB to rank 0" in text and
+    check("the page says so", "stand out:" in text and "late sender" in text and "262 kB to rank 0" in text and
           "MESSAGES BY SIZE" in text, text[:3000])
 
 

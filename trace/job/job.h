@@ -182,10 +182,10 @@ struct ana_call_stat {
     int64_t time_ns;        /* inside them, as far as it lies in the range */
     int64_t seen_ns;        /* of that, in events that were analysed: what waiting_ns is a share of */
     uint64_t sent, received;
-    int64_t waiting_ns;     /* of the time, lost waiting for others; -1 unknown (no events, or not a call that waits) */
-    size_t last_index;      /* who most often came last in it; SIZE_MAX none */
-    double last_share;      /* in how many of the instances */
-    uint32_t histogram[64]; /* calls by log2 of ns */
+    int64_t waiting_ns; /* of the time, lost waiting for others; -1 unknown (no events, or not a call that waits) */
+    size_t last_index;  /* who most often came last in it; SIZE_MAX none */
+    double last_share;  /* in how many of the instances */
+    uint64_t decade[ANA_DECADES]; /* calls by how long they took: ana_times_decades */
 };
 
 struct ana_rank_stat {

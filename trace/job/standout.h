@@ -32,10 +32,10 @@ struct ana_slow_message {
 };
 
 /* Writes what it is in two parts: "150 ms outside MPI, Barrier a.c:20 -> Allreduce :30" and "7 ranks waited 1.03 s in
- * MPI_Allreduce"; or "late sender 3.1 ms, 256 KiB to 0 and 2 x11" and "a.c:18". */
+ * MPI_Allreduce"; or "late sender 3.1 ms, 262 kB to 0 and 2 x11" and "a.c:18". */
 void ana_standout_words(const struct ana_job *job, const struct ana_standout *row, char *what, size_t what_size,
                         char *cost, size_t cost_size);
-/* Writes "1->2 256 KiB 3.2 ms". */
+/* Writes "1->2 262 kB 3.2 ms". */
 void ana_slow_message_words(const struct ana_job *job, const struct ana_slow_message *message, char *out, size_t size);
 
 #endif

@@ -41,7 +41,7 @@ static struct ana_call_stat stat_of(const struct ana_job *job, const struct ana_
         .last_index = SIZE_MAX,
         .last_share = NAN,
     };
-    ana_times_log2(&cell->times, stat.histogram);
+    ana_times_decades(&cell->times, stat.decade);
     return stat;
 }
 

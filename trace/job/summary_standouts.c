@@ -206,16 +206,10 @@ void ana_standout_words(const struct ana_job *job, const struct ana_standout *ro
     snprintf(cost, cost_size, "%s waited %s in %s x%llu", who, lost, row->call, (unsigned long long)row->times);
 }
 
-/* "256 KiB" for a power of two, else "262 kB". */
-static const char *spoken_bytes(char *out, size_t size, uint64_t bytes)
-{
-    return bytes & (bytes - 1) ? ana_number(out, size, ANA_BYTES, (double)bytes, true)
-                               : ana_size_class(out, size, trc_size_class(bytes));
-}
-
 void ana_slow_message_words(const struct ana_job *job, const struct ana_slow_message *m, char *out, size_t size)
 {
     char bytes[ANA_TEXT], took[ANA_TEXT];
     snprintf(out, size, "%s->%s %s %s", ana_rank_label(job, m->source).text, ana_rank_label(job, m->destination).text,
-             spoken_bytes(bytes, sizeof bytes, m->bytes), ana_spoken(took, sizeof took, (double)m->ns));
+             ana_number(bytes, sizeof bytes, ANA_BYTES, (double)m->bytes, true),
+             ana_spoken(took, sizeof took, (double)m->ns));
 }

@@ -131,12 +131,10 @@ char *ana_spoken(char *out, size_t size, double ns)
 
 char *ana_size_class(char *out, size_t size, int size_class)
 {
-    static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    int power = size_class - 1;
-    if (size_class <= 0)
-        snprintf(out, size, "%s", size_class == 0 ? "0 B" : "all");
+    if (size_class < 0)
+        snprintf(out, size, "all");
     else
-        snprintf(out, size, "%u %s", 1u << (power % 10), unit[power / 10 < 7 ? power / 10 : 6]);
+        ana_number(out, size, ANA_BYTES, size_class ? ldexp(1, size_class - 1) : 0, false);
     return out;
 }
 

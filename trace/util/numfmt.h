@@ -1,5 +1,5 @@
 /* Numbers to text, the same everywhere: three significant digits, a unit, a dash for what is not known.
- * Units are decimal (1 kB = 1000 B) but for size classes, which are powers of two (1 KiB = 1024 B).
+ * Units are decimal (1 kB = 1000 B), those of sizes that are powers of two, too: one kind everywhere.
  * All functions write a terminated text of at most `size` bytes and return `out`; ANA_TEXT always is room enough. */
 #ifndef ANA_NUMFMT_H
 #define ANA_NUMFMT_H
@@ -39,7 +39,7 @@ char *ana_clock(char *out, size_t size, int64_t ns);
 /* Writes a duration for a sentence: "1.9 ms", "12 s", "3 min 12 s", "2 h 14 min". */
 char *ana_spoken(char *out, size_t size, double ns);
 
-/* Writes the smallest size of a trc_size_class(): "0 B", "1 B", "64 B", "32 KiB", "1 MiB". */
+/* Writes the smallest size of a trc_size_class(): "0 B", "1 B", "64 B", "32.8 kB", "1.05 MB". */
 char *ana_size_class(char *out, size_t size, int size_class);
 
 /* Puts `text` into exactly `width` columns of a text line: cut (with "~" at the end) or padded, to the right when

@@ -96,17 +96,19 @@ struct ana_times ana_times_of(const struct ana_times_sum *sum)
     return t;
 }
 
-void ana_times_log2(const struct ana_times_sum *sum, uint32_t histogram[64])
+void ana_times_decades(const struct ana_times_sum *sum, uint64_t decade[ANA_DECADES])
 {
-    for (int i = 0; i < 64; i++)
-        histogram[i] = 0;
-    for (uint32_t b = 0; b < ANA_TIMES_BUCKETS; b++)
-        if (sum->count[b]) {
-            uint64_t low = fine_low(b);
-            uint32_t *h = &histogram[low < 2 ? 0 : 63 - __builtin_clzll(low)];
-            uint64_t n = *h + sum->count[b];
-            *h = n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+    for (int i = 0; i < ANA_DECADES; i++)
+        decade[i] = 0;
+    for (uint32_t b = 0; b < ANA_TIMES_BUCKETS; b++) {
+        double ns = fmin(fmax(middle(fine_low(b), fine_low(b + 1)), sum->min_ns), sum->max_ns);
+        int i = 0;
+        while (sum->count[b] && i + 1 < ANA_DECADES && ns >= 10) {
+            ns /= 10;
+            i++;
         }
+        decade[i] += sum->count[b];
+    }
 }
 
 double ana_bucket_percentile(const uint32_t *count, double share)

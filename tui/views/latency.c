@@ -164,42 +164,57 @@ static void draw_message_sizes(const struct tui_app *app, struct tui_grid *grid,
     draw_by_size(app, grid, rect, &of);
 }
 
-/* Draws how many calls took how long. */
+/* The first and the last decade that have calls.  False: none has. */
+static bool find_decades(const struct ana_call_stat *call, int *low, int *high)
+{
+    *low = ANA_DECADES;
+    *high = -1;
+    for (int i = 0; i < ANA_DECADES; i++)
+        if (call->decade[i]) {
+            *low = i < *low ? i : *low;
+            *high = i;
+        }
+    return *high >= 0;
+}
+
+static void draw_histogram_line(struct tui_grid *grid, struct tui_rect rect, int y, double count, double most)
+{
+    char text[ANA_TEXT];
+    int width = rect.w - 8 - 7;
+    tui_plot_bar(grid, rect, 8, y, width, TUI_STYLE_BAR, count / most);
+    if (count > 0 && count / most * width < 0.125)
+        tui_put_char(grid, rect, 8, y, TUI_STYLE_BAR, 0x258f); /* few calls are more than none */
+    tui_put_right(grid, rect, rect.w - 1, y, count > 0 ? TUI_STYLE_NORMAL : TUI_STYLE_DIM,
+                  ana_number(text, sizeof text, ANA_COUNT, count, true));
+}
+
+/* Draws how many calls took how long: by decades, whatever the call and the screen.  Where there is no room for all, the
+ * shortest ones share a line. */
 static void draw_histogram(struct tui_grid *grid, struct tui_rect rect, const struct ana_call_stat *call)
 {
-    int low = 64, high = -1;
-    for (int i = 0; i < 64; i++)
-        if (call->histogram[i]) {
-            low = i < low ? i : low;
-            high = i;
-        }
+    int low, high, space = rect.h - 2;
     tui_put(grid, rect, 0, 0, TUI_STYLE_STRONG, "all sizes");
     tui_put(grid, rect, 10, 0, TUI_STYLE_DIM, "calls by duration");
     tui_fill(grid, (struct tui_rect){rect.x, rect.y + 1, rect.w, 1}, TUI_STYLE_HEADER, ' ');
     tui_put_right(grid, rect, 7, 1, TUI_STYLE_HEADER, "from");
     tui_put_right(grid, rect, rect.w - 1, 1, TUI_STYLE_HEADER, "CALLS");
-    int space = rect.h - 2, each = space >= 20 ? 1 : 2; /* the same steps for all calls: powers of 2, 4 or 16 */
-    if (high < low || space <= 0)
+    if (space <= 0 || !find_decades(call, &low, &high))
         return;
-    while (high / each - low / each >= space)
-        each *= 2;
-    low -= low % each;
-    int lines = (high - low) / each + 1;
-    double count[64] = {0}, most = 0;
+    int first = high - low < space ? low : high - space + 1;
+    double count[ANA_DECADES] = {0}, most = 0, from = 1;
     for (int i = low; i <= high; i++)
-        count[(i - low) / each] += call->histogram[i];
-    for (int i = 0; i < lines; i++)
+        count[i < first ? first : i] += (double)call->decade[i];
+    for (int i = first; i <= high; i++)
         most = count[i] > most ? count[i] : most;
-    char text[ANA_TEXT];
-    for (int i = 0; i < lines; i++) {
-        double from = (double)(1ull << (low + i * each > 62 ? 62 : low + i * each));
-        tui_put_right(grid, rect, 7, 2 + i, TUI_STYLE_LABEL, ana_number(text, sizeof text, ANA_NS, from, true));
-        int width = rect.w - 8 - 7;
-        tui_plot_bar(grid, rect, 8, 2 + i, width, TUI_STYLE_BAR, count[i] / most);
-        if (count[i] > 0 && count[i] / most * width < 0.125)
-            tui_put_char(grid, rect, 8, 2 + i, TUI_STYLE_BAR, 0x258f); /* few calls are more than none */
-        tui_put_right(grid, rect, rect.w - 1, 2 + i, count[i] > 0 ? TUI_STYLE_NORMAL : TUI_STYLE_DIM,
-                      ana_number(text, sizeof text, ANA_COUNT, count[i], true));
+    for (int i = 0; i < first; i++)
+        from *= 10;
+    for (int i = first; i <= high; i++, from *= 10) {
+        char text[ANA_TEXT], label[ANA_TEXT + 1];
+        bool shared = i == first && first > low;
+        snprintf(label, sizeof label, "%s%s", shared ? "<" : "",
+                 ana_number(text, sizeof text, ANA_NS, i ? (shared ? from * 10 : from) : 0, true));
+        tui_put_right(grid, rect, 7, 2 + i - first, TUI_STYLE_LABEL, label);
+        draw_histogram_line(grid, rect, 2 + i - first, count[i], most);
     }
 }
 
@@ -279,8 +294,10 @@ static int act_on_call(struct tui_app *app, enum tui_action action)
 
 static const struct tui_term_help terms[] = {
     {"BYTES",
-     "size class of a call, by its smallest size: 64 B holds 64 to 127 bytes (the larger of sent and received)"},
-    {"calls by duration", "calls whose duration is at least that of the line and less than that of the next"},
+     "size class of a call, by its smallest size: 64 B holds 64 to 127 bytes, 1.02 kB 1024 to 2047 (the larger of "
+     "sent and received)"},
+    {"calls by duration",
+     "calls whose duration is at least that of the line and less than ten times that; <: all that are shorter"},
     {"messages", "time of a message seen at both ends: from the begin of the send call to the end of the call that "
                  "completed the receive, in job time; "
                  "\xc2\xb1: the largest uncertainty between two ranks' clocks"},

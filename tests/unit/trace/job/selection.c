@@ -109,10 +109,10 @@ static void parts(void)
           s.sizes[0].wait.count == 1 && s.sizes[0].wait.max_ns == 900000 && is(s.sizes[0].bandwidth, 4096 / 20e-6));
     char what[200], cost[200], words[200];
     ana_standout_words(job, &s.standouts[0], what, sizeof what, cost, sizeof cost);
-    CHECK(strcmp(what, "late sender 900 us, 4 KiB to rank 1") == 0, "%s", what);
+    CHECK(strcmp(what, "late sender 900 us, 4.10 kB to rank 1") == 0, "%s", what);
     CHECK(strncmp(cost, "waited 900 us x1", 16) == 0, "%s", cost);
     ana_slow_message_words(job, &s.slow[0], words, sizeof words);
-    CHECK(strcmp(words, "0->1 4 KiB 920 us") == 0, "%s", words);
+    CHECK(strcmp(words, "0->1 4.10 kB 920 us") == 0, "%s", words);
     ana_summary_free(&s);
 
     s = window(job, 1500000, 3001000);

@@ -37,9 +37,9 @@ static void a_microsecond(struct ana_job *job)
         CHECK(send->times.count == 1 && send->times.min_ns == 10000 && send->times.max_ns == 10000, "its full length");
         CHECK(recv->time_ns == 1000 && recv->times.max_ns == 920000 && recv->ended == 0, "the receive");
         int bin = 0;
-        while (bin < 64 && !send->histogram[bin])
+        while (bin < ANA_DECADES && !send->decade[bin])
             bin++;
-        CHECK(bin == 13, "10 us are in the bin of 8.19 us, not in %d", bin);
+        CHECK(bin == 4, "10 us are the first of their decade, not of %d", bin);
     }
     size_t sizes = 0;
     for (size_t i = 0; i < s.cell_count; i++)

@@ -1,5 +1,6 @@
 /* Percentiles from buckets: against the sorted values themselves. */
 #include "tests/support/check.h"
+#include "tests/support/draw.h"
 #include "trace/util/times.h"
 #include <math.h>
 #include <stdbool.h>
@@ -75,17 +76,46 @@ static void one_value_is_exact(void)
     CHECK(ana_times_of(&sum).min_ns == 0);
 }
 
-static void merging_and_powers_of_two(void)
+static void merging(void)
 {
     static struct ana_times_sum a, b;
-    uint32_t log2[64];
     ana_times_add(&a, 1, 2);
     ana_times_add(&a, 1023, 3);
     ana_times_add(&b, 1024, 4);
     ana_times_merge(&a, &b);
-    ana_times_log2(&a, log2);
     CHECK(a.calls == 9 && a.total_ns == 2 + 3 * 1023 + 4 * 1024 && a.min_ns == 1 && a.max_ns == 1024);
-    CHECK(log2[0] == 2 && log2[9] == 3 && log2[10] == 4 && log2[11] == 0);
+}
+
+/* Each duration alone is in its own decade, also the first and the last of one; many are so but for those at an edge. */
+static void decades(void)
+{
+    uint64_t count[ANA_DECADES], state = 5;
+    int64_t power = 1;
+    for (int d = 0; d < ANA_DECADES; d++, power *= 10) {
+        for (int64_t ns = power; ns < 10 * power; ns += ns < 10 * power - 1 && ns != power ? 9 * power - 2 : 1) {
+            static struct ana_times_sum one;
+            one = (struct ana_times_sum){0};
+            ana_times_add(&one, d || ns > 1 ? ns : 0, 3);
+            ana_times_decades(&one, count);
+            CHECK(count[d] == 3, "%lld is not in decade %d", (long long)ns, d);
+        }
+    }
+    static struct ana_times_sum many;
+    uint64_t want[ANA_DECADES] = {0}, edge = 0;
+    for (int i = 0; i < 20000; i++) {
+        int d = (int)draw(&state, ANA_DECADES - 2);
+        int64_t ns = 1 + draw(&state, 9);
+        for (int k = 0; k < d; k++)
+            ns = ns * 10 + draw(&state, 10);
+        ana_times_add(&many, ns, 1);
+        want[d]++;
+        double from = pow(10, d);
+        edge += (double)ns < 1.07 * from || (double)ns > 9.3 * from;
+    }
+    ana_times_decades(&many, count);
+    for (int d = 0; d < ANA_DECADES; d++)
+        CHECK(fabs((double)count[d] - (double)want[d]) <= (double)edge / 4, "decade %d: %llu of %llu", d,
+              (unsigned long long)count[d], (unsigned long long)want[d]);
 }
 
 static void small_counts_by_hand(void)
@@ -105,7 +135,8 @@ int main(void)
     buckets_partition_the_numbers();
     percentiles_are_within_a_sixteenth();
     one_value_is_exact();
-    merging_and_powers_of_two();
+    merging();
+    decades();
     small_counts_by_hand();
     return check_result();
 }
