@@ -2,10 +2,19 @@
 #include "trace/util/keep.h"
 #include "trace/util/times.h"
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SHORT_LANE 256u /* buckets */
+#define SHORT_LANE 256u /* buckets; a lane of no more is added up one by one */
+
+/* A bucket as the numbers of a row. */
+union words {
+    struct ana_bucket bucket;
+    uint64_t word[ANA_COLUMNS];
+};
+_Static_assert(sizeof(union words) == sizeof(struct ana_bucket), "a column for each number of a bucket");
+#define WORD(member) ((int)(offsetof(struct ana_bucket, member) / sizeof(uint64_t)))
 
 void ana_lane_init(struct ana_lane *lane, int64_t origin_ns, int64_t width_ns, size_t max)
 {
@@ -16,60 +25,97 @@ void ana_lane_free(struct ana_lane *lane)
 {
     for (int l = 0; l < ANA_LANE_LEVELS; l++)
         free(lane->level[l]);
+    if (lane->slim)
+        ana_columns_free(&lane->slim->away);
+    free(lane->slim);
     *lane = (struct ana_lane){0};
+}
+
+static bool is_signed(int word)
+{
+    return word <= WORD(waiting_ns);
+}
+
+/* The sum of a number of two buckets. */
+static uint64_t sum_of(int word, uint64_t a, uint64_t b)
+{
+    return is_signed(word) ? (uint64_t)ana_plus((int64_t)a, (int64_t)b) : a + b;
 }
 
 static void merge_into(struct ana_bucket *to, const struct ana_bucket *a, const struct ana_bucket *b)
 {
-    struct ana_bucket sum = *a;
-    for (int c = 0; c < TRC_CATEGORIES; c++)
-        sum.ns[c] = ana_plus(sum.ns[c], b->ns[c]);
-    sum.waiting_ns = ana_plus(sum.waiting_ns, b->waiting_ns);
-    sum.sent += b->sent;
-    sum.received += b->received;
-    sum.calls += b->calls;
-    *to = sum;
+    union words x = {*a}, y = {*b};
+    for (int w = 0; w < ANA_COLUMNS; w++)
+        x.word[w] = sum_of(w, x.word[w], y.word[w]);
+    *to = x.bucket;
 }
 
-/* How many levels a lane has: a short one, as where there are thousands of ranks, is added up bucket by bucket. */
-static int count_levels(const struct ana_lane *lane)
+static bool is_short(const struct ana_lane *lane)
 {
-    return lane->max > SHORT_LANE ? ANA_LANE_LEVELS : 1;
+    return lane->max <= SHORT_LANE;
 }
 
-/* Makes room for all buckets there will ever be: unused ones cost address space only. */
+/* Makes room for all buckets there will ever be: unused ones cost address space only, or are not there. */
 static bool make_room(struct ana_lane *lane)
 {
-    for (int l = count_levels(lane); l-- > 0;)
+    if (is_short(lane)) {
+        if (!lane->slim && (lane->slim = calloc(1, sizeof *lane->slim)))
+            ana_columns_init(&lane->slim->away, (uint32_t)lane->max + 1);
+        return lane->slim;
+    }
+    for (int l = ANA_LANE_LEVELS; l-- > 0;)
         if (!lane->level[l] && !(lane->level[l] = calloc((lane->max >> l) + 1, sizeof *lane->level[l])))
             return false;
     return true;
 }
 
-static void halve_resolution(struct ana_lane *lane)
+/* ---- short lanes ------------------------------------------------------------------------------------------------ */
+
+/* Adds what is at hand to its bucket.  False: out of memory, something of it is lost. */
+static bool put_away(struct ana_slim_lane *slim)
 {
-    struct ana_bucket *b = lane->level[0];
-    if (lane->used % 2)
-        memset(&b[lane->used++], 0, sizeof *b);
-    for (size_t i = 0; i < lane->used / 2; i++)
-        merge_into(&b[i], &b[2 * i], &b[2 * i + 1]);
-    if (lane->used)
+    union words now = {slim->now};
+    bool done = true;
+    for (int w = 0; w < ANA_COLUMNS; w++)
+        if (now.word[w])
+            done &= ana_columns_plus(&slim->away, w, slim->at, now.word[w]);
+    slim->now = (struct ana_bucket){0};
+    return done;
+}
+
+/* ---- buckets ---------------------------------------------------------------------------------------------------- */
+
+static bool halve_resolution(struct ana_lane *lane)
+{
+    bool done = true;
+    lane->used += lane->used % 2; /* what is not used is zero */
+    if (lane->slim) {
+        done = put_away(lane->slim);
+        done &= ana_columns_halve(&lane->slim->away, lane->used);
+        lane->slim->at /= 2;
+    } else if (lane->used) {
+        struct ana_bucket *b = lane->level[0];
+        for (size_t i = 0; i < lane->used / 2; i++)
+            merge_into(&b[i], &b[2 * i], &b[2 * i + 1]);
         memset(b + lane->used / 2, 0, (lane->used - lane->used / 2) * sizeof *b);
+    }
     lane->used /= 2;
     lane->width_ns *= 2;
     lane->clean = 0;
+    return done;
 }
 
 /* Makes the bucket that `at_ns` lies in usable and returns its number; SIZE_MAX: out of memory. */
 static size_t reach_bucket(struct ana_lane *lane, int64_t at_ns)
 {
     int64_t offset = at_ns - lane->origin_ns;
+    bool done = true;
     if (offset < 0)
         offset = 0;
     while (offset / lane->width_ns >= (int64_t)lane->max)
-        halve_resolution(lane);
+        done &= halve_resolution(lane);
     size_t i = (size_t)(offset / lane->width_ns);
-    if (!lane->level[0] && !make_room(lane))
+    if (!done || !make_room(lane))
         return SIZE_MAX;
     if (i >= lane->used)
         lane->used = i + 1;
@@ -81,11 +127,27 @@ static int64_t bucket_begin(const struct ana_lane *lane, size_t i)
     return lane->origin_ns + (int64_t)i * lane->width_ns;
 }
 
+/* Has this bucket at hand.  False: out of memory. */
+static bool make_hot(struct ana_lane *lane, size_t i)
+{
+    struct ana_slim_lane *slim = lane->slim;
+    lane->hot_begin_ns = lane->hot_end_ns = 0;
+    if (slim && slim->at != i) {
+        if (!put_away(slim))
+            return false;
+        slim->at = i;
+    }
+    lane->hot = slim ? &slim->now : &lane->level[0][i];
+    lane->hot_begin_ns = bucket_begin(lane, i);
+    lane->hot_end_ns = lane->hot_begin_ns + lane->width_ns;
+    return true;
+}
+
 /* Makes all buckets of [begin, end) usable, the last one first: then the width no longer changes. */
 static bool reach_span(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, size_t *first, size_t *last)
 {
     if (begin_ns >= lane->hot_begin_ns && end_ns < lane->hot_end_ns) {
-        *first = *last = (size_t)(lane->hot - lane->level[0]);
+        *first = *last = lane->slim ? lane->slim->at : (size_t)(lane->hot - lane->level[0]);
         return true;
     }
     *last = reach_bucket(lane, end_ns > begin_ns ? end_ns - 1 : begin_ns);
@@ -94,11 +156,21 @@ static bool reach_span(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, 
         return false;
     }
     *first = reach_bucket(lane, begin_ns);
-    lane->hot = &lane->level[0][*last];
-    lane->hot_begin_ns = bucket_begin(lane, *last);
-    lane->hot_end_ns = lane->hot_begin_ns + lane->width_ns;
     if (*first < lane->clean)
         lane->clean = *first;
+    /* What comes late is added where it is: most of what comes next is no older than what came before. */
+    bool is_late = lane->slim && *last < lane->slim->at && lane->hot_begin_ns < lane->hot_end_ns;
+    return is_late || make_hot(lane, *last);
+}
+
+/* Adds to a number of a bucket.  False: out of memory. */
+static bool add_to(struct ana_lane *lane, size_t i, int word, uint64_t value)
+{
+    struct ana_slim_lane *slim = lane->slim;
+    if (slim && slim->at != i)
+        return ana_columns_plus(&slim->away, word, i, value);
+    uint64_t *at = (uint64_t *)(slim ? &slim->now : &lane->level[0][i]) + word;
+    *at = sum_of(word, *at, value);
     return true;
 }
 
@@ -110,14 +182,14 @@ bool ana_lane_spend(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, int
         return false;
     /* Shares by the running sum, so that they add up to busy_ns. */
     int64_t span = end_ns - begin_ns, given = 0;
+    bool done = true;
     for (size_t i = first; i < last; i++) {
         int64_t passed = bucket_begin(lane, i + 1) - begin_ns;
         int64_t due = busy_ns == span ? passed : (int64_t)fmin((double)busy_ns * (double)passed / (double)span, 9e18);
-        lane->level[0][i].ns[category] = ana_plus(lane->level[0][i].ns[category], due - given);
+        done &= add_to(lane, i, (int)category, (uint64_t)(due - given));
         given = due;
     }
-    lane->level[0][last].ns[category] = ana_plus(lane->level[0][last].ns[category], busy_ns - given);
-    return true;
+    return add_to(lane, last, (int)category, (uint64_t)(busy_ns - given)) && done;
 }
 
 bool ana_lane_wait(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns)
@@ -125,12 +197,13 @@ bool ana_lane_wait(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns)
     size_t first, last;
     if (!reach_span(lane, begin_ns, end_ns, &first, &last))
         return false;
+    bool done = true;
     for (size_t i = first; i <= last; i++) {
         int64_t from = i == first ? begin_ns : bucket_begin(lane, i);
         int64_t to = i == last ? end_ns : bucket_begin(lane, i + 1);
-        lane->level[0][i].waiting_ns = ana_plus(lane->level[0][i].waiting_ns, to - from);
+        done &= add_to(lane, i, WORD(waiting_ns), (uint64_t)(to - from));
     }
-    return true;
+    return done;
 }
 
 bool ana_lane_count(struct ana_lane *lane, int64_t at_ns, uint64_t calls, uint64_t sent, uint64_t received)
@@ -138,19 +211,19 @@ bool ana_lane_count(struct ana_lane *lane, int64_t at_ns, uint64_t calls, uint64
     size_t first, last;
     if (!reach_span(lane, at_ns, at_ns, &first, &last))
         return false;
-    struct ana_bucket *b = &lane->level[0][first];
-    b->calls += calls;
-    b->sent += sent;
-    b->received += received;
-    return true;
+    bool done = add_to(lane, first, WORD(calls), calls);
+    done &= add_to(lane, first, WORD(sent), sent);
+    return add_to(lane, first, WORD(received), received) && done;
 }
+
+/* ---- sums ------------------------------------------------------------------------------------------------------- */
 
 /* Brings the upper levels up to date. */
 static void sum_up(struct ana_lane *lane)
 {
     if (lane->clean >= lane->used)
         return;
-    for (int l = 1; l < count_levels(lane) && lane->max >> l; l++) {
+    for (int l = 1; l < ANA_LANE_LEVELS && lane->max >> l; l++) {
         size_t below = (lane->used + ((size_t)1 << (l - 1)) - 1) >> (l - 1);
         static const struct ana_bucket none;
         for (size_t i = lane->clean >> l; 2 * i < below; i++)
@@ -158,7 +231,6 @@ static void sum_up(struct ana_lane *lane)
                        2 * i + 1 < below ? &lane->level[l - 1][2 * i + 1] : &none);
     }
     lane->clean = lane->used;
-    lane->hot_begin_ns = lane->hot_end_ns = 0; /* who adds to it comes by reach_span, which makes it unclean again */
 }
 
 static void add_bucket(struct ana_lane_sum *sum, const struct ana_bucket *b, double share)
@@ -169,6 +241,38 @@ static void add_bucket(struct ana_lane_sum *sum, const struct ana_bucket *b, dou
     sum->sent += share * (double)b->sent;
     sum->received += share * (double)b->received;
     sum->calls += share * (double)b->calls;
+}
+
+/* Adds some buckets, each `share` times. */
+static void add_buckets(const struct ana_lane *lane, struct ana_lane_sum *sum, size_t i, size_t n, double share)
+{
+    if (!lane->slim) {
+        for (size_t end = i + n; i < end; i++)
+            add_bucket(sum, &lane->level[0][i], share);
+        return;
+    }
+    const struct ana_columns *away = &lane->slim->away;
+    double *ns = sum->ns;
+    for (int c = 0; c < TRC_CATEGORIES; c++)
+        ana_columns_sum(away, c, i, n, share, &ns[c]);
+    ana_columns_sum(away, WORD(waiting_ns), i, n, share, &sum->waiting_ns);
+    ana_columns_sum(away, WORD(sent), i, n, share, &sum->sent);
+    ana_columns_sum(away, WORD(received), i, n, share, &sum->received);
+    ana_columns_sum(away, WORD(calls), i, n, share, &sum->calls);
+}
+
+/* Adds [first, last) by the largest aligned buckets; of a short lane one by one. */
+static void add_whole(const struct ana_lane *lane, struct ana_lane_sum *sum, size_t first, size_t last)
+{
+    if (lane->slim && first < last)
+        add_buckets(lane, sum, first, last - first, 1);
+    while (!lane->slim && first < last) {
+        int l = 0;
+        while (l + 1 < ANA_LANE_LEVELS && first % ((size_t)2 << l) == 0 && first + ((size_t)2 << l) <= last)
+            l++;
+        add_bucket(sum, &lane->level[l][first >> l], 1);
+        first += (size_t)1 << l;
+    }
 }
 
 void ana_lane_add(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, struct ana_lane_sum *sum)
@@ -182,28 +286,25 @@ void ana_lane_add(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, struc
         end_ns = limit;
     if (end_ns <= begin_ns)
         return;
-    sum_up(lane);
+    if (!lane->slim)
+        sum_up(lane);
+    else
+        put_away(lane->slim);
+    lane->hot_begin_ns = lane->hot_end_ns = 0; /* who adds to it comes by reach_span, which makes it unclean again */
     double width = (double)lane->width_ns;
     int64_t from = begin_ns - lane->origin_ns, to = end_ns - lane->origin_ns;
     size_t first = (size_t)(from / lane->width_ns), last = (size_t)(to / lane->width_ns);
     if (first == last) {
-        add_bucket(sum, &lane->level[0][first], (double)(to - from) / width);
+        add_buckets(lane, sum, first, 1, (double)(to - from) / width);
         return;
     }
     if (from % lane->width_ns) {
-        add_bucket(sum, &lane->level[0][first], 1 - (double)(from % lane->width_ns) / width);
+        add_buckets(lane, sum, first, 1, 1 - (double)(from % lane->width_ns) / width);
         first++;
     }
     if (to % lane->width_ns)
-        add_bucket(sum, &lane->level[0][last], (double)(to % lane->width_ns) / width);
-    /* [first, last) by the largest aligned buckets. */
-    while (first < last) {
-        int l = 0;
-        while (l + 1 < count_levels(lane) && first % ((size_t)2 << l) == 0 && first + ((size_t)2 << l) <= last)
-            l++;
-        add_bucket(sum, &lane->level[l][first >> l], 1);
-        first += (size_t)1 << l;
-    }
+        add_buckets(lane, sum, last, 1, (double)(to % lane->width_ns) / width);
+    add_whole(lane, sum, first, last);
 }
 
 void ana_lane_keep(struct ana_keep *keep, struct ana_lane *lane)
@@ -222,5 +323,11 @@ void ana_lane_keep(struct ana_keep *keep, struct ana_lane *lane)
         return;
     }
     lane->used = (size_t)used;
-    ana_keep_rows(keep, lane->level[0], lane->used, sizeof *lane->level[0], NULL);
+    if (!lane->slim) {
+        ana_keep_rows(keep, lane->level[0], lane->used, sizeof *lane->level[0], NULL);
+        return;
+    }
+    if (!keep->loads)
+        keep->failed |= !put_away(lane->slim);
+    ana_columns_keep(keep, &lane->slim->away, lane->used);
 }

@@ -10,6 +10,7 @@
 #define ANA_TIMELINE_H
 
 #include "trace/format/opclass.h"
+#include "trace/job/columns.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,11 +31,19 @@ struct ana_lane_sum {
     double waiting_ns, sent, received, calls;
 };
 
+/* The buckets of a short lane, in columns.  What is added to the one that was used last is at hand until another is. */
+struct ana_slim_lane {
+    struct ana_bucket now; /* to be added */
+    size_t at;             /* to the bucket with this number */
+    struct ana_columns away;
+};
+
 struct ana_lane {
     int64_t origin_ns, width_ns; /* of level 0 */
     size_t max, used;            /* buckets of level 0: most, and so far */
     size_t clean;                /* the levels above are right for what lies over the first `clean` buckets */
-    struct ana_bucket *level[ANA_LANE_LEVELS];
+    struct ana_bucket *level[ANA_LANE_LEVELS]; /* of a long lane */
+    struct ana_slim_lane *slim;                /* of a short one, as where there are thousands of ranks */
     struct ana_bucket *hot;           /* the bucket that was used last, and its time: most events fall into it too */
     int64_t hot_begin_ns, hot_end_ns; /* equal: there is none */
 };
@@ -45,13 +54,13 @@ void ana_lane_init(struct ana_lane *lane, int64_t origin_ns, int64_t width_ns, s
 /* Frees its buckets; the struct is the caller's. */
 void ana_lane_free(struct ana_lane *lane);
 
-/* Adds that `busy_ns` (at most end - begin) of [begin_ns, end_ns) were spent on `category`.  False: out of memory,
- * nothing was added. */
+/* Adds that `busy_ns` (at most end - begin) of [begin_ns, end_ns) were spent on `category`.  False: out of memory, not all
+ * was added. */
 bool ana_lane_spend(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, int64_t busy_ns,
                     enum trc_category category);
-/* Adds that [begin_ns, end_ns) was lost waiting.  False: out of memory, nothing was added. */
+/* Adds that [begin_ns, end_ns) was lost waiting.  False: out of memory, not all was added. */
 bool ana_lane_wait(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns);
-/* Adds calls that ended, and bytes that were handed over, at `at_ns`.  False: out of memory, nothing was added. */
+/* Adds calls that ended, and bytes that were handed over, at `at_ns`.  False: out of memory, not all was added. */
 bool ana_lane_count(struct ana_lane *lane, int64_t at_ns, uint64_t calls, uint64_t sent, uint64_t received);
 
 /* The bucket last used, to be added to, if all of [begin_ns, end_ns] lies in it; else NULL. */

@@ -58,12 +58,13 @@ static void empty_spans_and_no_events(void)
 
 /* Spans without order, wider and narrower than the buckets, in a lane that has to halve itself many times: whole
  * buckets of whatever width must hold exactly what an array of every ns holds. */
-static void random_spans_against_an_array(void)
+static void random_spans_against_an_array(size_t max)
 {
     enum { T = 200000 };
     static unsigned char busy[T];
     struct ana_lane lane;
-    ana_lane_init(&lane, 0, 16, 64);
+    ana_lane_init(&lane, 0, 16, max);
+    memset(busy, 0, sizeof busy);
     srand(7);
     double total = 0;
     for (int64_t at = 0; at < T - 2000;) {
@@ -81,7 +82,7 @@ static void random_spans_against_an_array(void)
             CHECK(is(sum_of(&lane, 0, 2 * T).ns[TRC_CAT_COLLECTIVE], sum));
         }
     }
-    CHECK(lane.width_ns > 16 && lane.used <= 64);
+    CHECK(lane.width_ns > 16 && lane.used <= max);
     CHECK(is(sum_of(&lane, 0, 2 * T).calls, total) && is(sum_of(&lane, 0, 2 * T).received, 3 * total));
     for (int round = 0; round < 500; round++) {
         int64_t a = rand() % (int)lane.used, b = rand() % (int)lane.used;
@@ -117,7 +118,8 @@ int main(void)
 {
     spans_fall_into_their_buckets();
     empty_spans_and_no_events();
-    random_spans_against_an_array();
+    random_spans_against_an_array(64);  /* one bucket beside the other */
+    random_spans_against_an_array(512); /* with levels above */
     later_spans_before_earlier_ones();
     return check_result();
 }

@@ -1,0 +1,69 @@
+/* A table of 64-bit numbers, a column of which takes only as many bytes a row as its largest number needs: none while
+ * all are 0, then 1, 2, 4 or 8.  Negative ones need 8.  Nothing is lost: a column becomes wider when it has to.
+ * One thread at a time. */
+#ifndef ANA_COLUMNS_H
+#define ANA_COLUMNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ana_keep;
+
+#define ANA_COLUMNS 14
+
+struct ana_columns {
+    uint32_t rows;
+    uint8_t width[ANA_COLUMNS]; /* bytes of each number; 0: all are 0 */
+    void *column[ANA_COLUMNS];
+};
+
+/* An empty table of so many rows; allocates nothing. */
+void ana_columns_init(struct ana_columns *table, uint32_t rows);
+/* Frees the columns; the struct is the caller's. */
+void ana_columns_free(struct ana_columns *table);
+
+/* The number in a row. */
+static inline uint64_t ana_columns_get(const struct ana_columns *table, int column, size_t row)
+{
+    switch (table->width[column]) {
+    case 1:
+        return ((const uint8_t *)table->column[column])[row];
+    case 2:
+        return ((const uint16_t *)table->column[column])[row];
+    case 4:
+        return ((const uint32_t *)table->column[column])[row];
+    case 8:
+        return ((const uint64_t *)table->column[column])[row];
+    default:
+        return 0;
+    }
+}
+
+/* The slow path of ana_columns_plus: sets a number, in a wider column where it needs that.  False: out of memory, and
+ * nothing has changed. */
+bool ana_columns_set(struct ana_columns *table, int column, size_t row, uint64_t value);
+
+/* Adds to the number in a row.  False: out of memory, and nothing has changed. */
+static inline bool ana_columns_plus(struct ana_columns *table, int column, size_t row, uint64_t value)
+{
+    uint64_t sum = ana_columns_get(table, column, row) + value;
+    uint8_t width = table->width[column];
+    if (width == 4 && sum <= UINT32_MAX && sum >= value)
+        ((uint32_t *)table->column[column])[row] = (uint32_t)sum;
+    else if (width == 2 && sum <= UINT16_MAX && sum >= value)
+        ((uint16_t *)table->column[column])[row] = (uint16_t)sum;
+    else
+        return ana_columns_set(table, column, row, sum);
+    return true;
+}
+
+/* Makes one row of each two: the sums of their numbers, of the first `rows`, an even number; the rows behind are 0 then.
+ * False: out of memory, some are lost. */
+bool ana_columns_halve(struct ana_columns *table, size_t rows);
+/* Adds `n` numbers from `row` on to *sum, each `share` times, one after the other. */
+void ana_columns_sum(const struct ana_columns *table, int column, size_t row, size_t n, double share, double *sum);
+/* Keeps the first `rows` rows, or takes them up into an empty table. */
+void ana_columns_keep(struct ana_keep *keep, struct ana_columns *table, size_t rows);
+
+#endif
