@@ -53,6 +53,16 @@ static void strip_pair(void *row)
     ((struct ana_pair_sum *)row)->latency = NULL;
 }
 
+static void strip_site(void *row)
+{
+    ((struct ana_site_sum *)row)->times.counts = (struct ana_counts){0};
+}
+
+static void strip_latency(void *row)
+{
+    ((struct ana_times_slim *)row)->counts = (struct ana_counts){0};
+}
+
 static void strip_collective(void *row)
 {
     ((struct ana_collective_sum *)row)->comm = NULL;
@@ -96,15 +106,37 @@ static bool is_tally_sane(const struct ana_tally *t, size_t ranks, size_t calls)
     return true;
 }
 
+/* The distributions of times at call sites, and of latencies. */
+static void keep_counts(struct ana_job_keep *k)
+{
+    struct ana_tally *t = &k->job->pass.tally;
+    struct ana_counts **each = calloc(t->sites.count + t->pairs.count + 1, sizeof *each);
+    size_t n = 0;
+    k->keep->failed |= !each;
+    for (size_t i = 0; each && i < t->sites.count; i++)
+        each[n++] = &((struct ana_site_sum *)ana_map_value(&t->sites, i))->times.counts;
+    for (size_t i = 0; each && i < t->pairs.count; i++) {
+        struct ana_times_slim *latency = ((struct ana_pair_sum *)ana_map_value(&t->pairs, i))->latency;
+        if (latency)
+            each[n++] = &latency->counts;
+    }
+    if (each)
+        ana_counts_keep(k->keep, each, n);
+    free(each);
+}
+
 static void keep_tally(struct ana_job_keep *k)
 {
     struct ana_tally *t = &k->job->pass.tally;
     ana_keep_rows(k->keep, t->rank, t->ranks, sizeof *t->rank, NULL);
-    struct ana_map *plain[] = {&t->calls, &t->threads, &t->sites, &t->last, &t->last_of_call, &t->instances, &t->waits};
+    struct ana_map *plain[] = {&t->calls, &t->threads, &t->last, &t->last_of_call, &t->instances, &t->waits};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         ana_keep_map(k->keep, plain[i], NULL);
+    ana_keep_map(k->keep, &t->sites, strip_site);
     ana_keep_map(k->keep, &t->pairs, strip_pair);
-    ana_keep_owned(k->keep, &t->pairs, offsetof(struct ana_pair_sum, latency), sizeof(struct ana_times_small));
+    ana_keep_owned(k->keep, &t->pairs, offsetof(struct ana_pair_sum, latency), sizeof(struct ana_times_slim),
+                   strip_latency);
+    keep_counts(k);
     ana_keep_map(k->keep, &t->collectives, strip_collective);
     if (!ana_keep_holds(k->keep, is_tally_sane(t, k->job->count, k->job->calls)))
         return;

@@ -132,7 +132,9 @@ void ana_summary_latency(struct ana_pair *pair, const struct ana_tally *relation
         return;
     pair->latency_min_ns = (double)(sum->latency ? sum->latency->min_ns : sum->latency_min_ns);
     if (sum->latency)
-        pair->latency_p50_ns = ana_small_of(sum->latency).p50_ns;
+        pair->latency_p50_ns =
+            fmin(fmax(ana_counts_percentile(&sum->latency->counts, 0.5), (double)sum->latency->min_ns),
+                 (double)sum->latency->max_ns);
     if (sum->moving_ns > 0)
         pair->bandwidth = (double)sum->moved / ((double)sum->moving_ns / 1e9);
     pair->waited_ns = sum->waited_ns;

@@ -189,22 +189,20 @@ static void add_to_row(struct ana_segment_stat *row, const struct ana_segment *s
         row->longest_at_ns = segment->longest_at_ns;
         row->longest_index = index;
     }
-    for (size_t b = 0; segment->bucket && b < TRC_BUCKETS; b++) {
-        uint64_t n = (uint64_t)bucket[b] + segment->bucket[b];
-        bucket[b] = n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
-    }
+    ana_counts_add_to(&segment->counts, bucket);
 }
 
 /* Adds those times of the worst rank that are far longer than usual; their buckets tell them within 1/16. */
 static void add_spikes(struct ana_segment_stat *row, const struct ana_segment *segment)
 {
     double usual = row->by_rank_ns[row->worst_index];
-    for (uint32_t b = 0; segment->index == row->worst_index && segment->bucket && b < TRC_BUCKETS; b++) {
+    for (uint32_t i = 0; segment->index == row->worst_index && i < segment->counts.n; i++) {
+        uint32_t b = segment->counts.first + i, n = segment->counts.count[i];
         double low = (double)trc_bucket_low(b), each = (low + (double)trc_bucket_low(b + 1) - 1) / 2;
-        if (low < SPIKE_TIMES * usual || !segment->bucket[b])
+        if (low < SPIKE_TIMES * usual || !n)
             continue;
-        row->spikes += segment->bucket[b];
-        row->spikes_ns += segment->bucket[b] * fmin(each, (double)segment->longest_ns);
+        row->spikes += n;
+        row->spikes_ns += n * fmin(each, (double)segment->longest_ns);
     }
 }
 

@@ -8,7 +8,9 @@ struct place {
     uint64_t address;
     int64_t most_ns;
     size_t names, ranks; /* names: without lines */
-    struct ana_site_sum sum;
+    uint64_t sent, received;
+    int64_t time_ns; /* as in ana_site_sum */
+    struct ana_times_small times;
 };
 
 struct places {
@@ -64,10 +66,10 @@ static bool add_sum(struct places *p, uint32_t at, const uint64_t *key, const st
     if (!seen)
         return false;
     place->ranks += seen->count++ == 0;
-    place->sum.sent += sum->sent;
-    place->sum.received += sum->received;
-    place->sum.time_ns = ana_plus(place->sum.time_ns, sum->time_ns);
-    ana_small_merge(&place->sum.times, &sum->times);
+    place->sent += sum->sent;
+    place->received += sum->received;
+    place->time_ns = ana_plus(place->time_ns, sum->time_ns);
+    ana_small_merge_slim(&place->times, &sum->times);
     return true;
 }
 
@@ -79,10 +81,10 @@ static void add_site(const struct ana_job *job, struct ana_summary *s, const str
         .address = place->address,
         .index = place->index,
         .ranks = place->ranks,
-        .times = ana_small_of(&place->sum.times),
-        .time_ns = s->exact ? place->sum.times.total_ns : place->sum.time_ns,
-        .sent = place->sum.sent,
-        .received = place->sum.received,
+        .times = ana_small_of(&place->times),
+        .time_ns = s->exact ? place->times.total_ns : place->time_ns,
+        .sent = place->sent,
+        .received = place->received,
         .identity = ana_site_identity(job, place->index, call, place->address),
     };
     trc_site(job->process[place->index].rank.file, place->address, &site->function, &site->module);

@@ -27,8 +27,14 @@ bool ana_tally_init(struct ana_tally *tally, size_t ranks)
 
 void ana_tally_free(struct ana_tally *tally)
 {
-    for (size_t i = 0; i < tally->pairs.count; i++)
-        free(((struct ana_pair_sum *)ana_map_value(&tally->pairs, i))->latency);
+    for (size_t i = 0; i < tally->sites.count; i++)
+        ana_counts_free(&((struct ana_site_sum *)ana_map_value(&tally->sites, i))->times.counts);
+    for (size_t i = 0; i < tally->pairs.count; i++) {
+        struct ana_times_slim *latency = ((struct ana_pair_sum *)ana_map_value(&tally->pairs, i))->latency;
+        if (latency)
+            ana_counts_free(&latency->counts);
+        free(latency);
+    }
     for (size_t i = 0; i < ANA_TALLY_SIZES; i++)
         free(tally->size[i]);
     struct ana_map *map[] = {&tally->calls, &tally->threads,      &tally->sites,     &tally->pairs, &tally->collectives,
@@ -114,7 +120,7 @@ void ana_tally_passing(struct ana_tally *tally, const struct ana_event *e)
         sum->passing += calls;
     }
     if (site)
-        ana_small_add(&site->times, ana_event_each(e), calls);
+        tally->out_of_memory |= !ana_slim_add(&site->times, ana_event_each(e), calls);
 }
 
 void ana_tally_time(struct ana_tally *tally, const struct ana_event *e, int64_t begin_ns, int64_t end_ns)
@@ -190,7 +196,7 @@ void ana_tally_latency(const struct ana_tally *tally, struct ana_times_small *ou
     for (size_t i = 0; i < tally->pairs.count; i++) {
         const struct ana_pair_sum *pair = ana_map_value(&tally->pairs, i);
         if (pair->latency)
-            ana_small_merge(out, pair->latency);
+            ana_small_merge_slim(out, pair->latency);
     }
 }
 

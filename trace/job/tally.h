@@ -23,17 +23,17 @@ struct ana_thread_sum { /* rank index, thread */
     int64_t ns[TRC_CATEGORIES];
 };
 struct ana_site_sum { /* rank index, call number, address */
-    struct ana_times_small times;
+    struct ana_times_slim times;
     uint64_t sent, received;
     int64_t time_ns; /* as in ana_call_sum */
 };
 struct ana_pair_sum {         /* source, destination */
     uint64_t messages, bytes; /* sent */
     uint64_t matched;
-    int64_t latency_min_ns;          /* of those, where there is no distribution */
-    struct ana_times_small *latency; /* NULL beyond ANA_TALLY_PAIR_HISTOGRAMS */
-    uint64_t moved;                  /* bytes of those that were matched */
-    int64_t moving_ns, waited_ns;    /* as in ana_size_sum */
+    int64_t latency_min_ns;         /* of those, where there is no distribution */
+    struct ana_times_slim *latency; /* NULL beyond ANA_TALLY_PAIR_HISTOGRAMS */
+    uint64_t moved;                 /* bytes of those that were matched */
+    int64_t moving_ns, waited_ns;   /* as in ana_size_sum */
 };
 /* Messages of one size that were seen at both ends. */
 struct ana_size_sum {
@@ -163,7 +163,7 @@ static inline void ana_tally_message(struct ana_tally *tally, const struct ana_k
         pair->matched++;
     ana_tally_size(tally, m, pair);
     if (pair && pair->latency) {
-        ana_small_add_one(pair->latency, ns);
+        tally->out_of_memory |= !ana_slim_add(pair->latency, ns, 1);
         return;
     }
     ana_small_add_one(&tally->other_latency, ns);
@@ -228,11 +228,11 @@ static inline void ana_tally_event(struct ana_tally *tally, const struct ana_eve
     struct ana_site_sum *site = ana_map_value(&tally->sites, use->site - 1);
     if (e->kind == TRC_RECORD_EVENT) {
         if (!use->is_sub)
-            ana_small_add_one(&site->times, e->end_ns - e->begin_ns);
+            tally->out_of_memory |= !ana_slim_add(&site->times, e->end_ns - e->begin_ns, 1);
         site->sent += use->sent;
         site->received += use->received;
     } else {
-        ana_small_add(&site->times, ana_event_each(e), ana_event_calls(e));
+        tally->out_of_memory |= !ana_slim_add(&site->times, ana_event_each(e), ana_event_calls(e));
         site->sent += use->sent * e->count;
         site->received += use->received * e->count;
     }

@@ -221,7 +221,7 @@ static void *owned_by(const struct ana_map *map, size_t i, size_t offset)
     return owned;
 }
 
-void ana_keep_owned(struct ana_keep *keep, struct ana_map *map, size_t offset, size_t size)
+void ana_keep_owned(struct ana_keep *keep, struct ana_map *map, size_t offset, size_t size, ana_keep_strip *strip)
 {
     uint8_t *has = calloc(map->count + 1, 1), *rows = NULL;
     size_t n = 0, row = 0;
@@ -238,7 +238,7 @@ void ana_keep_owned(struct ana_keep *keep, struct ana_map *map, size_t offset, s
         if (has[i])
             memcpy(rows + size * row++, owned_by(map, i, offset), size);
     if (rows)
-        ana_keep_rows(keep, rows, n, size, NULL);
+        ana_keep_rows(keep, rows, n, size, strip);
     for (size_t i = 0; keep->loads && rows && i < map->count && !keep->failed; i++) {
         void *owned = has[i] ? malloc(size) : NULL;
         keep->failed |= has[i] && !owned;

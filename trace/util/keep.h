@@ -57,7 +57,7 @@ void ana_keep_rows(struct ana_keep *keep, void *rows, size_t n, size_t size, ana
 void ana_keep_array(struct ana_keep *keep, void **rows, size_t *n, size_t size, size_t most);
 /* A map; one that is loaded must be empty. */
 void ana_keep_map(struct ana_keep *keep, struct ana_map *map, ana_keep_strip *strip);
-/* What each value of a map points to, by the pointer at `offset`: NULL or one thing of `size` bytes. */
-void ana_keep_owned(struct ana_keep *keep, struct ana_map *map, size_t offset, size_t size);
+/* What each value of a map points to, by the pointer at `offset`: NULL or one thing of `size` bytes; strip: of that. */
+void ana_keep_owned(struct ana_keep *keep, struct ana_map *map, size_t offset, size_t size, ana_keep_strip *strip);
 
 #endif

@@ -158,6 +158,19 @@ void ana_small_merge(struct ana_times_small *small, const struct ana_times_small
     }
 }
 
+void ana_small_merge_slim(struct ana_times_small *small, const struct ana_times_slim *slim)
+{
+    if (slim->calls == 0)
+        return;
+    if (small->calls == 0 || slim->min_ns < small->min_ns)
+        small->min_ns = slim->min_ns;
+    if (small->calls == 0 || slim->max_ns > small->max_ns)
+        small->max_ns = slim->max_ns;
+    small->calls += slim->calls;
+    small->total_ns = ana_plus(small->total_ns, slim->total_ns);
+    ana_counts_add_to(&slim->counts, small->count);
+}
+
 struct ana_times ana_small_of(const struct ana_times_small *small)
 {
     struct ana_times t = {small->calls, small->total_ns, NAN, NAN, NAN, NAN, NAN};

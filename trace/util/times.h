@@ -8,6 +8,7 @@
 
 #include "trace/format/format.h"
 #include "trace/format/histogram.h"
+#include "trace/util/counts.h"
 
 /* Distribution of durations in ns; percentiles are NAN when nothing was counted. */
 struct ana_times {
@@ -105,5 +106,29 @@ static inline void ana_small_add(struct ana_times_small *small, int64_t ns, uint
 void ana_small_merge(struct ana_times_small *small, const struct ana_times_small *other);
 /* Its distribution; percentiles are NAN where nothing was counted. */
 struct ana_times ana_small_of(const struct ana_times_small *small);
+
+/* Likewise, of which there may be thousands of thousands.  Zeros are an empty one; its counts are to be freed. */
+struct ana_times_slim {
+    uint64_t calls;
+    int64_t total_ns, min_ns, max_ns;
+    struct ana_counts counts;
+};
+/* Adds a duration `calls` times; a negative one counts as 0.  False: out of memory, percentiles do not know it. */
+static inline bool ana_slim_add(struct ana_times_slim *slim, int64_t ns, uint64_t calls)
+{
+    if (__builtin_expect(calls == 0, 0))
+        return true;
+    if (ns < 0)
+        ns = 0;
+    if (__builtin_expect(slim->calls == 0, 0) || ns < slim->min_ns)
+        slim->min_ns = ns;
+    if (ns > slim->max_ns)
+        slim->max_ns = ns;
+    slim->calls += calls;
+    slim->total_ns = ana_plus(slim->total_ns, calls == 1 ? ns : ana_product(ns, calls));
+    return ana_counts_add(&slim->counts, (uint64_t)ns, calls);
+}
+/* Adds all that is in `slim`. */
+void ana_small_merge_slim(struct ana_times_small *small, const struct ana_times_slim *slim);
 
 #endif

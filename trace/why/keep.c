@@ -1,11 +1,12 @@
 /* What is kept beside the trace of segments, usage and regions. */
 #include "trace/why/regions.h"
 #include "trace/why/tell.h"
+#include <stdlib.h>
 
 static void strip_segment(void *row)
 {
     struct ana_segment *segment = row;
-    segment->bucket = NULL;
+    segment->counts = (struct ana_counts){0};
     segment->usage = NULL;
 }
 
@@ -20,10 +21,21 @@ static bool is_sane(const struct ana_why *why, size_t calls)
     for (size_t i = 0; i < why->segments.count; i++) {
         const struct ana_segment *s = ana_map_value(&why->segments, i);
         if (s->index >= why->ranks || s->from > why->places.count || s->to > why->places.count || !s->count ||
-            !s->stretch || s->stretch > why->stretches.count)
+            !ana_keep_is_bool(&s->is_spread) || !s->stretch || s->stretch > why->stretches.count)
             return false;
     }
     return true;
+}
+
+static void keep_counts(struct ana_keep *keep, struct ana_why *why)
+{
+    struct ana_counts **each = calloc(why->segments.count + 1, sizeof *each);
+    keep->failed |= !each;
+    for (size_t i = 0; each && i < why->segments.count; i++)
+        each[i] = &((struct ana_segment *)ana_map_value(&why->segments, i))->counts;
+    if (each)
+        ana_counts_keep(keep, each, why->segments.count);
+    free(each);
 }
 
 void ana_why_keep(struct ana_keep *keep, struct ana_why *why, size_t calls, const struct ana_path_sums *path,
@@ -34,8 +46,8 @@ void ana_why_keep(struct ana_keep *keep, struct ana_why *why, size_t calls, cons
     ana_keep_map(keep, &why->segments, strip_segment);
     if (!ana_keep_holds(keep, is_sane(why, calls)))
         return;
-    ana_keep_owned(keep, &why->segments, offsetof(struct ana_segment, bucket), TRC_BUCKETS * sizeof(uint32_t));
-    ana_keep_owned(keep, &why->segments, offsetof(struct ana_segment, usage), sizeof(struct ana_segment_usage));
+    keep_counts(keep, why);
+    ana_keep_owned(keep, &why->segments, offsetof(struct ana_segment, usage), sizeof(struct ana_segment_usage), NULL);
     for (size_t i = 0; i < why->ranks && !keep->failed; i++)
         ana_usage_keep(keep, why, i);
     ana_causes_keep(keep, why->feed->causes, why->segments.count, why->places.count, path, saves);

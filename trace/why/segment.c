@@ -24,7 +24,7 @@ bool ana_why_init(struct ana_why *why, size_t ranks, enum ana_why_causes causes)
 
 static void free_segment(struct ana_segment *segment)
 {
-    free(segment->bucket);
+    ana_counts_free(&segment->counts);
     free(segment->usage);
 }
 
@@ -98,8 +98,8 @@ uint32_t ana_why_segment(struct ana_why *why, const struct ana_event *e, const s
     segment->stretch = number_of(why, &why->stretches, key, region, 0);
     segment->longest_ns = -1;
     ana_why_tell_segment(why, number, segment);
-    if (why->spread < ANA_SEGMENTS_SPREAD && (segment->bucket = calloc(TRC_BUCKETS, sizeof *segment->bucket)))
-        why->spread++;
+    segment->is_spread = why->spread < ANA_SEGMENTS_SPREAD;
+    why->spread += segment->is_spread;
     rank->segments++;
     return number;
 }

@@ -42,7 +42,8 @@ struct ana_segment {
     uint32_t stretch;  /* number of (from, to, region), + 1: equal on all ranks */
     uint64_t count;
     int64_t total_ns, min_ns, longest_ns, longest_at_ns; /* longest_at: when that began, in job time */
-    uint32_t *bucket;                                    /* TRC_BUCKETS counts, or NULL */
+    struct ana_counts counts;                            /* of its times, */
+    bool is_spread;                                      /* ... if these are counted */
     uint32_t span; /* in which it was last; total_ns was before_ns when that began */
     int64_t before_ns;
     struct ana_segment_usage *usage; /* NULL: nothing was counted */
@@ -125,13 +126,14 @@ static inline struct ana_segment *ana_segment_at(const struct ana_why *why, uint
 /* Its median, in ns: within 1/16 where there is a distribution, else the mean. */
 static inline double ana_segment_median(const struct ana_segment *segment)
 {
-    double median = segment->bucket ? ana_bucket_percentile(segment->bucket, 0.5)
-                                    : (double)segment->total_ns / (double)segment->count;
+    double median = segment->is_spread ? ana_counts_percentile(&segment->counts, 0.5)
+                                       : (double)segment->total_ns / (double)segment->count;
     return fmin(fmax(median, (double)segment->min_ns), (double)segment->longest_ns);
 }
 
-/* Adds what a thread did, for `ns` until `end_ns`.  Without any division: each event comes by here. */
-static inline void ana_segment_add(struct ana_segment *segment, int64_t ns, int64_t end_ns)
+/* Adds what a thread did, for `ns` until `end_ns`.  Without any division: each event comes by here.  False: out of memory,
+ * the distribution does not know it. */
+static inline bool ana_segment_add(struct ana_segment *segment, int64_t ns, int64_t end_ns)
 {
     ns = ns < 0 ? 0 : ns; /* clocks */
     if (__builtin_expect(segment->count++ == 0, 0) || ns < segment->min_ns)
@@ -141,11 +143,7 @@ static inline void ana_segment_add(struct ana_segment *segment, int64_t ns, int6
         segment->longest_ns = ns;
         segment->longest_at_ns = end_ns - ns;
     }
-    if (!segment->bucket)
-        return;
-    uint32_t *count = &segment->bucket[trc_bucket((uint64_t)ns)];
-    if (__builtin_expect(++*count == 0, 0))
-        *count = UINT32_MAX;
+    return !segment->is_spread || ana_counts_add(&segment->counts, (uint64_t)ns, 1);
 }
 
 /* A call of a rank by the number of its step; NULL: none, or no longer kept. */
@@ -220,7 +218,7 @@ static inline __attribute__((always_inline)) void ana_why_event(struct ana_why *
         struct ana_segment *of = ana_segment_at(why, segment);
         if (__builtin_expect(of->span != thread->span, 0))
             ana_usage_touch(why, e->index, e->thread, segment);
-        ana_segment_add(of, ns, e->begin_ns);
+        why->out_of_memory |= !ana_segment_add(of, ns, e->begin_ns);
     }
     if (__builtin_expect(e->end_ns >= thread->spanned_ns, 0))
         ana_usage_settle(why, e, use->is_out ? 0 : segment, ns);

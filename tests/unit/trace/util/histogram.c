@@ -63,6 +63,34 @@ static void percentiles_are_within_a_sixteenth(void)
     }
 }
 
+/* Values in any order against counts of all buckets: what takes little room loses nothing. */
+static void narrow_counts_are_those_of_all_buckets(void)
+{
+    uint64_t seed = 5;
+    for (int round = 0; round < 300; round++) {
+        static struct ana_times_small all, merged;
+        struct ana_times_slim slim = {0};
+        all = merged = (struct ana_times_small){0};
+        uint32_t lowest = TRC_BUCKETS, highest = 0;
+        for (int i = 0; i < round; i++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            int64_t ns = (int64_t)(seed >> 16 >> (seed >> 58) % (round % 48 + 1)) - 1;
+            uint64_t calls = seed >> 33 & 1 ? 1 : seed >> 34 & 1 ? 0 : 1ull << (seed >> 35) % 34;
+            ana_small_add(&all, ns, calls);
+            CHECK(ana_slim_add(&slim, ns, calls));
+            uint32_t bucket = trc_bucket(ns < 0 ? 0 : (uint64_t)ns);
+            lowest = calls && bucket < lowest ? bucket : lowest;
+            highest = calls && bucket > highest ? bucket : highest;
+        }
+        CHECK(slim.counts.n <= (lowest <= highest ? highest / 8 * 8 + 8 - lowest / 8 * 8 : 0));
+        ana_small_merge_slim(&merged, &slim);
+        CHECK(memcmp(&merged, &all, sizeof all) == 0);
+        double median = ana_counts_percentile(&slim.counts, 0.5), whole = ana_bucket_percentile(all.count, 0.5);
+        CHECK(median == whole || (isnan(median) && isnan(whole)));
+        ana_counts_free(&slim.counts);
+    }
+}
+
 static void one_value_is_exact(void)
 {
     static struct ana_times_sum sum;
@@ -134,6 +162,7 @@ int main(void)
 {
     buckets_partition_the_numbers();
     percentiles_are_within_a_sixteenth();
+    narrow_counts_are_those_of_all_buckets();
     one_value_is_exact();
     merging();
     decades();

@@ -1,0 +1,41 @@
+/* A histogram by trc_bucket() that takes room only from its lowest octave to its highest: most of those of which there
+ * are thousands, as times of one rank at one place, lie within a few.  Zeros are an empty one.  One thread at a time. */
+#ifndef ANA_COUNTS_H
+#define ANA_COUNTS_H
+
+#include "trace/format/histogram.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ana_keep;
+
+struct ana_counts {
+    uint32_t *count; /* of the buckets first .. first + n - 1; a full one stays full */
+    uint16_t first, n;
+};
+
+/* Frees its room; leaves an empty one. */
+void ana_counts_free(struct ana_counts *counts);
+/* The slow path of ana_counts_add: room for a bucket.  NULL: out of memory, and nothing has changed. */
+uint32_t *ana_counts_room(struct ana_counts *counts, uint32_t bucket);
+
+/* Counts a value, `times` times.  False: out of memory, and it does not count. */
+static inline bool ana_counts_add(struct ana_counts *counts, uint64_t value, uint64_t times)
+{
+    uint32_t bucket = trc_bucket(value), at = bucket - counts->first;
+    uint32_t *count = __builtin_expect(at < counts->n, 1) ? &counts->count[at] : ana_counts_room(counts, bucket);
+    if (__builtin_expect(!count, 0))
+        return false;
+    *count = times < UINT32_MAX - *count ? *count + (uint32_t)times : UINT32_MAX;
+    return true;
+}
+/* Adds all of it to TRC_HISTOGRAM_BUCKETS counts. */
+void ana_counts_add_to(const struct ana_counts *counts, uint32_t *to);
+/* The value below which `share` of the counts lie; NAN when empty. */
+double ana_counts_percentile(const struct ana_counts *counts, double share);
+
+/* Keeps `n` histograms, or takes them up into empty ones. */
+void ana_counts_keep(struct ana_keep *keep, struct ana_counts *const *each, size_t n);
+
+#endif
