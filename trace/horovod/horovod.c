@@ -276,10 +276,9 @@ static void find_lanes(struct ana_hvd_state *state, const struct ana_job *job)
             bool known = false, loop = false;
             for (size_t k = 0; k < state->lanes && !known; k++)
                 known = state->lane[k].index == i && state->lane[k].thread == t;
-            for (uint32_t k = 1; !known && !loop && k <= TRC_SIGS; k++) {
-                const struct trc_sig *sig = trc_live_sig(file, t, k);
-                loop = sig && sig->flags & TRC_SIG_CONTROL;
-            }
+            const struct trc_sig *sig;
+            for (size_t k = 0; !known && !loop && (sig = trc_live_sig_at(file, t, k)); k++)
+                loop = sig->flags & TRC_SIG_CONTROL;
             struct hvd_lane *grown = loop ? realloc(state->lane, (state->lanes + 1) * sizeof *grown) : NULL;
             if (!grown)
                 continue;

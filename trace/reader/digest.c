@@ -180,7 +180,7 @@ bool trc_digest_lacks(const struct trc_file *file)
 {
     bool computes = false, streams = false;
     for (size_t i = 0; i < file->threads; i++) {
-        const struct trc_live *live = file->live[i];
+        const struct trc_live *live = trc_live_page(file, i);
         streams |= live && live->page.of.number;
         computes |= live && live->page.thread.tid && !live->page.thread.inside;
     }
@@ -200,7 +200,7 @@ static bool knows(const struct trc_file *file, const struct trc_node *node, cons
 {
     for (uint32_t i = 0; i < rank->threads; i++) {
         const struct trc_digest_thread *of = &rank->thread[i];
-        const struct trc_live *live = file->live[of->thread.index];
+        const struct trc_live *live = trc_live_page(file, of->thread.index);
         if (!live || live->page.of.number || live->cut)
             return false;
         if (!of->thread.inside)

@@ -17,7 +17,8 @@
 #define TRC_WORLD_MAX    (1 << 24)    /* ranks: more is damage, not a machine */
 #define TRC_DEFS_MAX     (1ull << 30) /* bytes of definitions read: bounds the cost, too */
 #define TRC_HOLES_MAX    64u          /* places between chunks that are looked at again */
-#define TRC_USES_PART    32u
+#define TRC_USES_FIRST   8u /* uses in the first part of them; each other has twice as many as the one before */
+#define TRC_USES_PARTS   8u /* room for more than TRC_SIGS */
 #define TRC_ITEMS_OFFSET ((uint32_t)sizeof(struct trc_chunk))
 
 /* Definitions by a key; filled unsorted, sealed by sorting, the first of equals kept.  Values are malloc'ed. */
@@ -78,7 +79,7 @@ struct trc_live {
     struct trc_row *rows; /* by number, less 1; call_plus_1 is 0 where one is missing */
     struct trc_peer *peers;
     size_t row_count, row_room, peer_count, peer_room;
-    struct trc_use *uses[TRC_SIGS / TRC_USES_PART]; /* as they come; parts of them, which never move */
+    struct trc_use *uses[TRC_USES_PARTS]; /* as they come; parts of them, which never move */
     size_t use_count;
 };
 
@@ -130,7 +131,8 @@ struct trc_file {
     struct trc_event_ref *events; /* sorted by thread, then sequence */
     size_t event_count, event_room;
 
-    struct trc_live *live[TRC_MAX_THREADS];
+    struct trc_live **live; /* by thread: NULL where it has no page */
+    size_t live_room;
     size_t threads; /* highest index of a live page or an EVENTS chunk + 1 */
 
     struct trc_gpu *gpu; /* NULL: no table */
@@ -198,6 +200,11 @@ bool trc_chunk_same(const struct trc_file *file, uint32_t chunk, const struct tr
 /* live.c */
 /* Reads the live pages again; true if any changed. */
 bool trc_live_refresh(struct trc_file *file);
+/* The copy of a thread's page; NULL: it has none. */
+static inline struct trc_live *trc_live_page(const struct trc_file *file, size_t thread)
+{
+    return thread < file->live_room ? file->live[thread] : NULL;
+}
 /* Frees them. */
 void trc_live_free(struct trc_file *file);
 

@@ -49,19 +49,31 @@ static void take_peer(struct trc_live *live, const struct trc_peer *peer)
     live->peer_count = live->peer_count > peer->number ? live->peer_count : peer->number;
 }
 
+/* The part that use i lies in: each has as many as all before it, and TRC_USES_FIRST. */
+static size_t part_of(size_t i)
+{
+    return 63u - (size_t)__builtin_clzll(i / TRC_USES_FIRST + 1);
+}
+
+static size_t part_begin(size_t part)
+{
+    return TRC_USES_FIRST * (((size_t)1 << part) - 1);
+}
+
 static struct trc_use *use_at(const struct trc_live *live, size_t i)
 {
-    return &live->uses[i / TRC_USES_PART][i % TRC_USES_PART];
+    size_t part = part_of(i);
+    return &live->uses[part][i - part_begin(part)];
 }
 
 /* `changed`: the entries change all the time.  Nobody knows which signature the uses of one that did are of: they are
  * left out. */
 static void take_use(struct trc_live *live, const struct trc_use *use, bool changed)
 {
-    size_t part = live->use_count / TRC_USES_PART;
+    size_t part = part_of(live->use_count);
     if (use->index >= TRC_SIGS || live->use_count == TRC_SIGS)
         return;
-    if (!live->uses[part] && !(live->uses[part] = calloc(TRC_USES_PART, sizeof *use)))
+    if (!live->uses[part] && !(live->uses[part] = calloc(TRC_USES_FIRST << part, sizeof *use)))
         return;
     struct trc_use *kept = use_at(live, live->use_count++);
     bool other = changed && memcmp(&kept->sig, &use->sig, sizeof use->sig) != 0;
@@ -245,7 +257,9 @@ static void copy_page(struct trc_file *file, struct trc_live *live)
 /* The thread's copy, made if it has none.  NULL: out of memory. */
 static struct trc_live *make_live(struct trc_file *file, uint32_t chunk, uint32_t index)
 {
-    struct trc_live *live = calloc(1, sizeof *live);
+    struct trc_live **pages = grow(file->live, &file->live_room, index, 0, sizeof(struct trc_live *));
+    file->live = pages ? pages : file->live;
+    struct trc_live *live = pages ? calloc(1, sizeof *live) : NULL;
     if (!live) {
         trc_file_damage(file, "out of memory: no live page of thread %u", index);
         return NULL;
@@ -262,7 +276,7 @@ static struct trc_live *make_live(struct trc_file *file, uint32_t chunk, uint32_
 static bool read_page(struct trc_file *file, uint32_t chunk)
 {
     const uint32_t index = file->chunks[chunk].thread;
-    struct trc_live *live = file->live[index];
+    struct trc_live *live = trc_live_page(file, index);
     if (live && live->chunk != chunk) {
         trc_file_damage(file, "chunk %u: a second live page of thread %u: left out", chunk, index);
         return false;
@@ -305,25 +319,27 @@ bool trc_live_refresh(struct trc_file *file)
 
 void trc_live_free(struct trc_file *file)
 {
-    for (size_t i = 0; i < TRC_MAX_THREADS; i++) {
+    for (size_t i = 0; i < file->live_room; i++) {
         struct trc_live *live = file->live[i];
         if (!live)
             continue;
-        for (size_t k = 0; k < TRC_SIGS / TRC_USES_PART; k++)
+        for (size_t k = 0; k < TRC_USES_PARTS; k++)
             free(live->uses[k]);
         free(live->rows);
         free(live->peers);
         free(live);
     }
+    free(file->live);
 }
 
 bool trc_counters_known(const struct trc_file *file)
 {
     uint64_t pages = 0;
     for (size_t i = 0; i < file->threads; i++) {
-        if (file->live[i] && file->live[i]->cut)
+        const struct trc_live *live = trc_live_page(file, i);
+        if (live && live->cut)
             return false;
-        pages += file->live[i] != NULL;
+        pages += live != NULL;
     }
     return pages >= file->head.threads;
 }
@@ -340,7 +356,8 @@ size_t trc_threads(const struct trc_file *file)
 
 static const struct trc_live *live_of(const struct trc_file *file, size_t i)
 {
-    return i < TRC_MAX_THREADS && file->live[i] ? file->live[i] : &no_page;
+    const struct trc_live *live = trc_live_page(file, i);
+    return live ? live : &no_page;
 }
 
 const struct trc_thread *trc_thread(const struct trc_file *file, size_t i)
@@ -370,4 +387,10 @@ const struct trc_sig *trc_live_sig(const struct trc_file *file, size_t i, uint32
 {
     const struct trc_use *use = index_plus_1 ? use_of(live_of(file, i), index_plus_1 - 1) : NULL;
     return use ? &use->sig : NULL;
+}
+
+const struct trc_sig *trc_live_sig_at(const struct trc_file *file, size_t i, size_t n)
+{
+    const struct trc_live *live = live_of(file, i);
+    return n < live->use_count ? &use_at(live, n)->sig : NULL;
 }

@@ -1,6 +1,5 @@
 /* Parses the schema's text.  What it does not understand it skips: names may then be missing, never wrong. */
 #include "trace/reader/schema.h"
-#include "trace/util/text.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -77,7 +76,6 @@ void trc_schema_parse(struct trc_schema *schema, char *text, size_t size, const 
         rest = strchr(line, '\n');
         if (rest)
             *rest++ = 0;
-        trc_clean_text(line);
         char *first = take_word(&line);
         if (first && !strcmp(first, "sig"))
             parse_sig(schema, line);

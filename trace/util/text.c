@@ -33,7 +33,7 @@ size_t trc_text_char(const char *text, size_t size)
 void trc_clean_text(char *text)
 {
     for (size_t left = strlen(text), n; left > 0; left -= n, text += n) {
-        n = trc_text_char(text, left);
+        n = *text >= ' ' && *text <= '~' ? 1 : trc_text_char(text, left); /* nearly all are */
         if (n == 0) {
             *text = '?';
             n = 1;
