@@ -13,7 +13,14 @@ struct source {
     bool live, selected;
 };
 
-#define AHEAD 32 /* items of a thread that are decoded in one go */
+#define AHEAD      32 /* items of a thread that are decoded in one go, */
+#define AHEAD_MANY 8  /* ... where there are many ranks: */
+#define MANY       1024
+
+/* The ticks of a decoded item: another fit of the clock gives it other times. */
+struct ticks {
+    uint64_t begin, end, busy;
+};
 
 /* One thread: its cursor and its next items. */
 struct lane {
@@ -25,8 +32,8 @@ struct lane {
     uint64_t asked;                /* ... at this revision of its file */
     bool ended;                    /* will give nothing more: past the time range */
     struct ana_event *next, *stop; /* of event[], those that were not given out */
-    struct ana_event event[AHEAD];
-    struct trc_record record[AHEAD]; /* that they were made of: another fit of the clock gives them other times */
+    struct ticks *ticks;           /* of event[] */
+    struct ana_event event[];
 };
 
 /* A lane's next item, as it comes in the order of all.  Among equal ends: SUB items of an event given out before, then
@@ -50,6 +57,7 @@ struct ana_merge {
     int64_t horizon_ns, begin_ns, end_ns;
     int64_t position_ns;
     uint64_t count;
+    struct trc_record record[AHEAD]; /* that are being made events of */
 };
 
 /* ---- who comes first ------------------------------------------------------------------------------------------- */
@@ -128,25 +136,25 @@ static inline struct ana_use *use_of(const struct source *source, const struct t
 }
 
 /* Sets an event's job times.  Unless `first`, the item before it has its times already: a SUB item shares them. */
-static inline void set_times(const struct ana_clock_line *line, const struct trc_record *record,
-                             struct ana_event *event, bool first)
+static inline void set_times(const struct ana_clock_line *line, const struct ticks *ticks, struct ana_event *event,
+                             bool first)
 {
-    if (!first && record->end == record[-1].end && record->begin == record[-1].begin) {
+    if (!first && ticks->end == ticks[-1].end && ticks->begin == ticks[-1].begin) {
         event->begin_ns = event[-1].begin_ns;
         event->end_ns = event[-1].end_ns;
     } else {
-        event->begin_ns = ana_clock_apply(line, record->begin);
-        event->end_ns = ana_clock_apply(line, record->end);
+        event->begin_ns = ana_clock_apply(line, ticks->begin);
+        event->end_ns = ana_clock_apply(line, ticks->end);
     }
-    event->busy_ns = record->kind == TRC_RECORD_FOLD ? ana_rounded((double)record->busy * line->rate) : 0;
+    event->busy_ns = event->kind == TRC_RECORD_FOLD ? ana_rounded((double)ticks->busy * line->rate) : 0;
 }
 
 /* Makes events of the first `n` records. */
-static void make_events(const struct source *source, struct lane *lane, size_t n)
+static void make_events(const struct source *source, const struct trc_record *records, struct lane *lane, size_t n)
 {
     struct ana_clock_line line = source->line;
     for (size_t i = 0; i < n; i++) {
-        const struct trc_record *restrict record = &lane->record[i];
+        const struct trc_record *restrict record = &records[i];
         struct ana_event *restrict event = &lane->event[i];
         event->kind = record->kind;
         event->request_thread = record->request_thread;
@@ -158,7 +166,8 @@ static void make_events(const struct source *source, struct lane *lane, size_t n
         event->use = use;
         event->call = use ? use->call : NULL;
         event->comm = use ? use->comm : NULL;
-        set_times(&line, record, event, i == 0);
+        lane->ticks[i] = (struct ticks){record->begin, record->end, record->busy};
+        set_times(&line, &lane->ticks[i], event, i == 0);
     }
 }
 
@@ -174,10 +183,15 @@ static size_t clip_items(const struct ana_merge *merge, struct lane *lane, size_
         } else if ((event->end_ns >= merge->begin_ns || trc_is_region(event->kind)) &&
                    event->begin_ns < merge->end_ns) {
             lane->event[kept] = *event;
-            lane->record[kept++] = lane->record[i];
+            lane->ticks[kept++] = lane->ticks[i];
         }
     }
     return kept;
+}
+
+static size_t ahead_of(const struct ana_merge *merge)
+{
+    return merge->sources > MANY ? AHEAD_MANY : AHEAD;
 }
 
 /* Decodes more items, if there are any now. */
@@ -186,13 +200,13 @@ static void refill_lane(struct ana_merge *merge, struct lane *lane)
     const struct source *source = &merge->source[lane->index];
     size_t n = 0;
     while (n == 0 && !lane->ended) {
-        n = trc_next_few(lane->cursor, lane->record, AHEAD);
+        n = trc_next_few(lane->cursor, merge->record, ahead_of(merge));
         if (n == 0) {
             lane->dry = true;
             lane->asked = trc_revision(source->file);
             break;
         }
-        make_events(source, lane, n);
+        make_events(source, merge->record, lane, n);
         if (merge->begin_ns != INT64_MIN || merge->end_ns != INT64_MAX)
             n = clip_items(merge, lane, n);
     }
@@ -227,7 +241,8 @@ static bool add_lane(struct ana_merge *merge, size_t index, size_t thread)
             return false;
         merge->lane_room = room;
     }
-    struct lane *lane = calloc(1, sizeof *lane);
+    size_t ahead = ahead_of(merge);
+    struct lane *lane = calloc(1, sizeof *lane + ahead * (sizeof *lane->event + sizeof *lane->ticks));
     struct trc_cursor *cursor = lane ? trc_cursor_open(merge->source[index].file, thread) : NULL;
     if (!cursor) {
         free(lane);
@@ -242,7 +257,8 @@ static bool add_lane(struct ana_merge *merge, size_t index, size_t thread)
     lane->dry = true;
     lane->asked = UINT64_MAX;
     lane->next = lane->stop = lane->event;
-    for (size_t i = 0; i < AHEAD; i++) {
+    lane->ticks = (struct ticks *)(lane->event + ahead);
+    for (size_t i = 0; i < ahead; i++) {
         lane->event[i].index = index;
         lane->event[i].thread = (uint32_t)thread;
     }
@@ -276,7 +292,7 @@ static void convert_again(struct ana_merge *merge)
     for (size_t i = 0; i < merge->lanes; i++) {
         struct lane *lane = merge->lane[i];
         for (struct ana_event *event = lane->next; event < lane->stop; event++)
-            set_times(&merge->source[lane->index].line, &lane->record[event - lane->event], event, event == lane->next);
+            set_times(&merge->source[lane->index].line, &lane->ticks[event - lane->event], event, event == lane->next);
     }
 }
 
