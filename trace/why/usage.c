@@ -4,6 +4,7 @@
 #include "trace/why/why.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define SPANS   8u   /* of a thread that wait for its next event; more are added up, two by two */
 #define PURE    0.95 /* of a span outside of calls: its counts are not those of calls */
@@ -23,21 +24,24 @@ struct thread {
 
 struct ana_usage_rank {
     struct trc_usage_cursor *cursor;
-    struct thread *thread[TRC_MAX_THREADS]; /* NULL: nothing was counted for it */
-    struct trc_usage_item item;             /* the next one */
-    bool ahead;                             /* it is there */
+    struct thread **thread; /* of which there are so many; NULL: nothing was counted for it */
+    uint32_t threads;
+    struct trc_usage_item item; /* the next one */
+    bool ahead;                 /* it is there */
     bool has_node;
-    double node[TRC_USAGE_FIELDS];               /* of the node, so far */
-    int64_t begin_ns, end_ns;                    /* of it */
-    struct ana_usage_once once[ANA_USAGE_ONCES]; /* in any order */
+    double node[TRC_USAGE_FIELDS]; /* of the node, so far */
+    int64_t begin_ns, end_ns;      /* of it */
+    struct ana_usage_once *once;   /* ANA_USAGE_ONCES, in any order; NULL: none */
 };
 
 void ana_usage_free(struct ana_usage_rank *rank)
 {
     if (!rank)
         return;
-    for (size_t i = 0; i < TRC_MAX_THREADS; i++)
+    for (size_t i = 0; i < rank->threads; i++)
         free(rank->thread[i]);
+    free(rank->thread);
+    free(rank->once);
     trc_usage_close(rank->cursor);
     free(rank);
 }
@@ -82,6 +86,14 @@ static void join_spans(struct thread *thread)
 /* The usage of a thread; NULL: out of memory. */
 static struct thread *thread_of(struct ana_usage_rank *rank, uint32_t index)
 {
+    if (index >= rank->threads) {
+        struct thread **grown = realloc(rank->thread, (index + 1u) * sizeof *grown);
+        if (!grown)
+            return NULL;
+        memset(grown + rank->threads, 0, (index + 1u - rank->threads) * sizeof *grown);
+        rank->thread = grown;
+        rank->threads = index + 1u;
+    }
     if (!rank->thread[index])
         rank->thread[index] = calloc(1, sizeof *rank->thread[index]);
     return rank->thread[index];
@@ -102,7 +114,7 @@ static void take_item(struct ana_usage_rank *rank)
             rank->node[f] += (double)entry->value[f];
         rank->has_node |= entry->whose == TRC_USAGE_NODE;
     }
-    for (size_t i = 0; i < TRC_MAX_THREADS; i++) {
+    for (size_t i = 0; i < rank->threads; i++) {
         struct thread *thread = rank->thread[i];
         if (!thread || !thread->counted || rank->end_ns <= rank->begin_ns)
             continue;
@@ -177,7 +189,7 @@ const double *ana_why_node_usage(const struct ana_why *why, size_t index)
 const struct ana_usage_once *ana_why_once(const struct ana_why *why, size_t index, int64_t end_ns)
 {
     const struct ana_usage_rank *rank = why->rank[index].usage;
-    for (size_t i = 0; rank && i < ANA_USAGE_ONCES; i++)
+    for (size_t i = 0; rank && rank->once && i < ANA_USAGE_ONCES; i++)
         if (rank->once[i].segment && rank->once[i].end_ns == end_ns)
             return &rank->once[i];
     return NULL;
@@ -188,7 +200,7 @@ const struct ana_usage_once *ana_why_once(const struct ana_why *why, size_t inde
 void ana_usage_touch(struct ana_why *why, size_t index, uint32_t thread, uint32_t number)
 {
     struct ana_usage_rank *rank = why->rank[index].usage;
-    struct thread *of = rank && thread < TRC_MAX_THREADS ? rank->thread[thread] : NULL;
+    struct thread *of = rank && thread < rank->threads ? rank->thread[thread] : NULL;
     struct ana_segment *segment = ana_segment_at(why, number);
     segment->span = why->rank[index].thread[thread].span;
     segment->before_ns = segment->total_ns;
@@ -228,14 +240,17 @@ struct gap {
 };
 
 /* Keeps a time in place of the shortest that is kept. */
-static void keep_once(struct ana_usage_rank *rank, const struct ana_usage_once *once)
+static bool keep_once(struct ana_usage_rank *rank, const struct ana_usage_once *once)
 {
+    if (!rank->once && !(rank->once = calloc(ANA_USAGE_ONCES, sizeof *rank->once)))
+        return false;
     struct ana_usage_once *least = rank->once;
     for (size_t i = 1; i < ANA_USAGE_ONCES; i++)
         if (rank->once[i].ns < least->ns)
             least = &rank->once[i];
     if (once->ns > least->ns)
         *least = *once;
+    return true;
 }
 
 static void settle_spans(struct ana_why *why, struct ana_usage_rank *rank, struct thread *thread, const struct gap *gap,
@@ -262,7 +277,7 @@ static void settle_spans(struct ana_why *why, struct ana_usage_rank *rank, struc
         whole |= gap->begin_ns <= span->begin_ns && gap->end_ns >= span->end_ns;
     }
     if (whole && segment)
-        keep_once(rank, &(struct ana_usage_once){gap->segment, gap->end_ns, ns, once});
+        why->out_of_memory |= !keep_once(rank, &(struct ana_usage_once){gap->segment, gap->end_ns, ns, once});
     if (whole && segment && segment->usage && ns > segment->usage->longest_ns) {
         segment->usage->longest = once;
         segment->usage->longest_ns = ns;
@@ -278,7 +293,9 @@ void ana_usage_settle(struct ana_why *why, const struct ana_event *e, uint32_t n
         return;
     take_items(why, e->index, e->end_ns);
     thread->spanned_ns = rank->usage->ahead ? rank->usage->end_ns : INT64_MAX;
-    struct thread *of = rank->usage->ahead ? thread_of(rank->usage, e->thread) : rank->usage->thread[e->thread];
+    struct thread *of = rank->usage->ahead                 ? thread_of(rank->usage, e->thread)
+                        : e->thread < rank->usage->threads ? rank->usage->thread[e->thread]
+                                                           : NULL;
     if (!of)
         return;
     if (!of->spans) { /* nothing was counted until now */
@@ -310,5 +327,10 @@ void ana_usage_keep(struct ana_keep *keep, struct ana_why *why, size_t index)
     rank->has_node = has_node;
     if (has_node)
         ANA_KEEP(keep, rank->node);
-    ana_keep_rows(keep, rank->once, ANA_USAGE_ONCES, sizeof *rank->once, NULL);
+    uint8_t has_once = rank->once != NULL;
+    ANA_KEEP(keep, has_once);
+    if (has_once && keep->loads && !keep->failed)
+        keep->failed |= rank == &none || !(rank->once = calloc(ANA_USAGE_ONCES, sizeof *rank->once));
+    if (has_once && !keep->failed)
+        ana_keep_rows(keep, rank->once, ANA_USAGE_ONCES, sizeof *rank->once, NULL);
 }
