@@ -98,4 +98,16 @@ print("=", tried(after(None, 1, 0), 2, ["x"]).code, tried(after(None, None, None
 END
 )
 [ "$(echo "$said" | tail -n 1)" = "= 0 None 0 1" ]; result $? "what an MPI loses by itself is tried again, a failure under libtrace.so is not" "$said"
+said=$(PYTHONPATH="$TOP/tests/e2e/lib" python3 - <<'END'
+import threading
+from common import environment, together
+places, meeting = [], threading.Barrier(3)
+together([lambda: (meeting.wait(50), places.append(environment()["TMPDIR"]))] * 3)
+try:
+    together([lambda: 1 / 0, lambda: places.append("after")], 1)
+except ZeroDivisionError:
+    print("=", len(set(places[:3])), places[3])
+END
+)
+[ "$said" = "= 3 after" ]; result $? "parts run together, each with a place of its own, and an error is not lost" "$said"
 exit $bad

@@ -25,6 +25,7 @@ LONG = 200  # seconds that nothing here takes on a machine with other things to 
 
 _failed = _parts = 0
 _saying = threading.Lock()  # parts that run together say one line at a time
+_place = threading.local()  # and have each a folder for its launchers: one that ends takes away what another is about to use
 
 
 def workload(name):
@@ -54,8 +55,11 @@ def skip(name, why):
 def together(cases, at_once=3):
     """Calls each of these, so many at a time, in their order: parts of a test that mostly wait, each in a folder of its own.
     An error of one is raised when all have ended."""
+    def alone(case):
+        _place.of_launchers = tempfile.mkdtemp(prefix="t-")
+        case()
     with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
-        for done in [pool.submit(case) for case in cases]:
+        for done in [pool.submit(alone, case) for case in cases]:
             done.result()
 
 
@@ -90,6 +94,8 @@ def environment(folder=None, preload=True, **more):
         env["LD_PRELOAD"] = LIBTRACE if preload is True else preload
     if folder:
         env["HPCTOP_DIR"] = folder
+    if hasattr(_place, "of_launchers"):
+        env["TMPDIR"] = env["OMPI_MCA_orte_tmpdir_base"] = _place.of_launchers
     env.update({k: str(v) for k, v in more.items()})
     return env
 
