@@ -11,14 +11,16 @@ import time
 import namespaces
 
 namespaces.enter()
-from common import LIBTRACE, check, end, environment, hpctop, skip, together, wait_for, workload
+from common import LIBTRACE, TOP, check, end, environment, hpctop, skip, together, wait_for, workload
 from verdicts import kill_group, start, verdict
 
+SKEW = os.path.abspath("skew.so")
 
-def says(folder, words, culprits, state=("hung",), within=None, classes=("dead-rank",)):
+
+def says(folder, words, culprits, state=("hung",), within=None, classes=("dead-rank",), later=0):
     """The verdict, once it has these words."""
     def look():
-        found[:] = [looked(folder, within) if within else verdict(folder)]
+        found[:] = [looked(folder, within, later) if within else verdict(folder)]
         code, v = found[0]
         good = v and code == 1 and v["state"] in state and v["class"] in classes and words in v["summary"]
         return good and (culprits is None or v["culprits"] == culprits)
@@ -27,9 +29,10 @@ def says(folder, words, culprits, state=("hung",), within=None, classes=("dead-r
     return wait_for(look, 60), found
 
 
-def looked(folder, host):
-    """From `host`, where our processes cannot be seen: another boot id and name."""
-    r = subprocess.run(host.within(os.environ["HPCTOP"], "verdict", "--json", "--hang", "2", "--look", "0.6", folder),
+def looked(folder, host, later=0):
+    """From `host`, where our processes cannot be seen: another boot id and name; as if it were so many seconds later."""
+    env = dict(os.environ, LD_PRELOAD=SKEW, SKEW_REALTIME_NS=str(later * 10**9)) if later else None
+    r = subprocess.run(host.within(os.environ["HPCTOP"], "verdict", "--json", "--hang", "2", "--look", "0.6", folder), env=env,
                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         return r.returncode, json.loads(r.stdout.decode())
@@ -150,12 +153,13 @@ def hosts(lab):
         check("all of one host stopped: seen there", good and "are stopped by a signal" in v[0][1]["summary"], v)
         send([r["pid"] for r in rep["ranks"]], signal.SIGKILL)
         p.wait(30)
-        good, v = says("two", "all 2 processes on beta", ranks, within=lab.all[0])
+        good, v = says("two", "all 2 processes on beta", ranks, within=lab.all[0], later=60)  # after that long they count as gone
         check("all of one host stopped: from the files", good, v)
     finally:
         kill_group(p)
 
 
+subprocess.run(["gcc", "-std=gnu11", "-O1", "-Wall", "-shared", "-fPIC", "-o", SKEW, os.path.join(TOP, "tests/e2e/hosts/skew.c")], check=True)
 namespaces.call("ip", "link", "set", "lo", "up")
 lab = namespaces.Hosts(dict(name="alpha"), dict(name="beta"), dict(name="login"))
 together([lambda: here(lab.all[2]), lambda: hosts(lab)])
