@@ -1,4 +1,5 @@
 # timeout: 120
+# waits
 """The loop of the stand-in for Horovod: its rounds are told from data, folded, none is lost, and idling costs no disk."""
 import re
 

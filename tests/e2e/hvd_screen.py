@@ -1,4 +1,5 @@
 # timeout: 180
+# waits
 """The Horovod screen on jobs of the stand-in: marks of each rank while it hangs and from the files, who submitted a tensor
 and when, in wide and narrow, UTF-8 and ASCII; and one line where there is no Horovod."""
 import re

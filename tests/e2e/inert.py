@@ -1,4 +1,5 @@
 # timeout: 240
+# waits
 """libtrace.so in processes that use no MPI does nothing at all: the same output and exit status, no file, no thread, and
 no system call but the loader's own for one library more.  Launchers and daemons get it too when a user sets LD_PRELOAD
 for everything."""

@@ -1,4 +1,5 @@
 # timeout: 300
+# waits
 """kill -9 at random moments: every call that had returned is in the file, in the counters and as a record that can be
 read, unless the limit had it overwritten.  KILL_ROUNDS rounds (default 6)."""
 import os

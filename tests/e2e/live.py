@@ -1,4 +1,5 @@
 # timeout: 120
+# waits
 """A running job, looked at from outside: who is inside what, and what becomes of it when it is killed."""
 import os
 import re

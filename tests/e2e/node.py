@@ -1,4 +1,5 @@
 # timeout: 200
+# waits
 """What the machine itself says while a job with GPUs runs on it: the double's NVML, and a little server in the place of NCCL's
 RAS, in the report, its JSON and on the screens; nothing where neither is, where the server does not answer, and afterwards."""
 import json

@@ -1,4 +1,5 @@
 # timeout: 180
+# waits
 """Programs built with a sanitizer, by gcc and clang: they start, find in themselves what they find without libtrace.so
 and nothing of ours, and are recorded.  hpctop record and doctor know what AddressSanitizer wants of the order of libraries."""
 import os

@@ -1,4 +1,5 @@
 # timeout: 300
+# waits
 """A real Slurm on this machine: slurmctld, munged and two slurmd, each a node with a host name of its own.  srun with
 PMIx and with PMI-2, sbatch with a job script, all through hpctop record; every number must be right."""
 import json

@@ -1,4 +1,5 @@
 # timeout: 240
+# waits
 """No room for the trace: the program runs on with its own exit status, and the loss is told."""
 import atexit
 import json
