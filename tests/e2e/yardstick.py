@@ -1,4 +1,4 @@
-# timeout: 150
+# timeout: 300
 """The verdict on random programs whose end is known (tests/yardstick): it is as often right as the tables in
 docs/verdicts.md say."""
 import os
