@@ -30,6 +30,26 @@ static int make_folders(char *path)
     return mkdir(path, 0777) && errno != EEXIST ? errno : 0;
 }
 
+/* How much of a path is there: the length of the folder, or of the nearest above it. */
+static size_t length_there(const char *path)
+{
+    char above[4096];
+    struct stat info;
+    snprintf(above, sizeof above, "%s", path);
+    for (char *slash; stat(above, &info) && (slash = strrchr(above, '/')) && slash != above;)
+        *slash = 0;
+    return strlen(above);
+}
+
+/* Removes empty folders again, down to what was there before. */
+static void remove_folders(const char *path, size_t there)
+{
+    char above[4096];
+    snprintf(above, sizeof above, "%s", path);
+    for (char *slash; strlen(above) > there && rmdir(above) == 0 && (slash = strrchr(above, '/')) && slash != above;)
+        *slash = 0;
+}
+
 static const char *find_batch_job(void)
 {
     static const char *const names[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID", "COBALT_JOBID"};
@@ -139,9 +159,14 @@ static int run_plan(const struct tui_plan *plan, char *folder)
 {
     char path[4096];
     bool found = tui_find_program(plan->words.word[0], path, sizeof path); /* without it no folder is made */
+    size_t there = folder ? length_there(folder) : 0;
     int error = found && folder ? make_folders(folder) : 0;
     if (found && folder && !error && access(folder, W_OK | X_OK))
         error = errno;
+    /* libtrace.so makes the folder when a rank starts, so that a launch that fails leaves none; but what a container is to
+     * see of it has to be there before. */
+    if (folder && (error || !tui_plan_layer(plan, TUI_LAYER_RUNTIME)))
+        remove_folders(folder, there);
     if (error)
         return tui_input_error("cannot write the trace to %s: %s; choose another folder with -o", folder,
                                strerror(error));
@@ -150,7 +175,10 @@ static int run_plan(const struct tui_plan *plan, char *folder)
                 has_traces(folder) ? ", beside those of an earlier job: only the newest job there is shown" : "");
     else if (found)
         fprintf(stderr, "hpctop: the trace of each job goes to hpctop-<job id> in the folder where the job runs\n");
-    return start_command(plan);
+    int status = start_command(plan);
+    if (folder)
+        remove_folders(folder, there);
+    return status;
 }
 
 static int record_command(const char *wanted, bool dry, char *const *command, size_t n)
