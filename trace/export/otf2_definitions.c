@@ -152,15 +152,12 @@ static void put_hosts(struct definitions *d, uint32_t *node)
     uint32_t class = put_text(d, "node");
     expect(d, d->lib->GlobalDefWriter_WriteSystemTreeNode(d->writer, d->nodes++, put_text(d, "all nodes"),
                                                           put_text(d, "machine"), OTF2_NONE));
-    for (size_t i = 0; i < x->job->count; i++) {
-        size_t same = 0;
-        while (same < i && strcmp(x->job->process[same].rank.host, x->job->process[i].rank.host) != 0)
-            same++;
-        node[i] = same < i ? node[same] : d->nodes;
-        if (same == i)
-            expect(d, d->lib->GlobalDefWriter_WriteSystemTreeNode(d->writer, d->nodes++,
-                                                                  put_text(d, x->job->process[i].rank.host), class, 0));
-    }
+    uint32_t first = d->nodes;
+    for (size_t h = 0; h < x->job->hosts; h++)
+        expect(d, d->lib->GlobalDefWriter_WriteSystemTreeNode(d->writer, d->nodes++, put_text(d, x->job->host[h]),
+                                                              class, 0));
+    for (size_t i = 0; i < x->job->count; i++)
+        node[i] = first + x->job->process[i].rank.host_index;
 }
 
 static uint64_t events_of(struct definitions *d, size_t thread)

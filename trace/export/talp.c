@@ -3,6 +3,7 @@
 #include "trace/export/export_impl.h"
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 /* What the metrics are made of; times in ns. */
@@ -12,17 +13,24 @@ struct sums {
     uint64_t calls, ranks, nodes; /* ranks that are counted, and the nodes with one of them */
 };
 
-/* The mean time outside MPI of the ranks on a host; NAN: none of them is counted. */
-static double mean_of_host(const struct ana_exporting *x, const char *host)
+/* Finds the largest mean time outside MPI of a node's ranks, and how many nodes have ranks that are counted. */
+static void add_up_nodes(const struct ana_exporting *x, struct sums *sums)
 {
     const struct ana_summary *s = x->summary;
-    double sum = 0, n = 0;
-    for (size_t i = 0; i < s->rank_count; i++)
-        if (s->ranks[i].counted && strcmp(x->job->process[s->ranks[i].index].rank.host, host) == 0) {
-            sum += (double)(s->ranks[i].wall_ns - s->ranks[i].mpi_ns);
-            n++;
-        }
-    return n > 0 ? sum / n : NAN;
+    struct node {
+        double useful, ranks;
+    } *node = calloc(x->job->hosts + 1, sizeof *node);
+    for (size_t i = 0; node && i < s->rank_count; i++) {
+        struct node *of = &node[x->job->process[s->ranks[i].index].rank.host_index];
+        of->useful += s->ranks[i].counted ? (double)(s->ranks[i].wall_ns - s->ranks[i].mpi_ns) : 0;
+        of->ranks += s->ranks[i].counted;
+    }
+    for (size_t h = 0; node && h < x->job->hosts; h++) {
+        sums->nodes += node[h].ranks > 0;
+        sums->most_of_node = fmax(sums->most_of_node, node[h].ranks > 0 ? node[h].useful / node[h].ranks : 0);
+    }
+    sums->most_of_node = node ? sums->most_of_node : NAN;
+    free(node);
 }
 
 static struct sums add_up(const struct ana_exporting *x)
@@ -41,11 +49,7 @@ static struct sums add_up(const struct ana_exporting *x)
         sums.mpi += (double)rank->mpi_ns;
         sums.most = fmax(sums.most, useful);
     }
-    for (size_t h = 0; h < x->job->hosts; h++) {
-        double mean = mean_of_host(x, x->job->host[h]);
-        sums.nodes += !isnan(mean);
-        sums.most_of_node = fmax(sums.most_of_node, mean);
-    }
+    add_up_nodes(x, &sums);
     return sums;
 }
 

@@ -105,20 +105,11 @@ static unsigned find_kinds(const struct feature *f, size_t n, size_t middle, uin
 
 static bool sort_by_host(const struct ana_job *job, struct ana_alike *a)
 {
-    struct ana_map known;
-    ana_map_init(&known, sizeof(uint32_t));
-    bool ok = true;
-    for (size_t i = 0; ok && i < a->ranks; i++) {
-        uint32_t *number = ana_map_add(&known, ana_hash_text(ana_job_rank(job, i)->host), 0, 0);
-        ok = number != NULL;
-        if (ok && *number == 0)
-            *number = (uint32_t)++a->hosts;
-        if (ok)
-            a->host[i] = *number - 1;
-    }
-    ana_map_free(&known);
+    for (size_t i = 0; i < a->ranks; i++)
+        a->host[i] = ana_job_rank(job, i)->host_index;
+    a->hosts = ana_job_info(job).hosts;
     a->host_begin = calloc(a->hosts + 2, sizeof *a->host_begin);
-    if (!ok || !a->host_begin)
+    if (!a->host_begin)
         return false;
     for (size_t i = 0; i < a->ranks; i++)
         a->host_begin[a->host[i] + 2]++;

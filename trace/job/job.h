@@ -126,6 +126,7 @@ struct ana_rank {
     uint32_t world; /* 0 = the first; spawned worlds 1, 2 ... */
     struct trc_file *file;
     const char *host;
+    uint32_t host_index;         /* number of that in ana_job_info.host */
     const char *runtime, *image; /* of the container it is in; "" for none, or none that says its image */
     uint32_t pid;
     enum ana_rank_state state;

@@ -1,6 +1,7 @@
 /* Which processes the job has, in which order, and what they share. */
 #include "trace/relations/bridge.h"
 #include "trace/job/job_impl.h"
+#include "trace/util/hash.h"
 #include "trace/util/text.h"
 #include <limits.h>
 #include <stdio.h>
@@ -368,25 +369,41 @@ void ana_members_name(struct ana_job *job)
     trc_clean_text(job->name);
 }
 
+/* Numbers the hosts, in the order of their first ranks.  False: out of memory. */
+static bool number_hosts(struct ana_job *job)
+{
+    struct ana_map known; /* uint32_t by the hash of the name: its number + 1 */
+    ana_map_init(&known, sizeof(uint32_t));
+    free(job->host);
+    job->hosts = 0;
+    job->host = calloc(job->count + 1, sizeof *job->host);
+    bool ok = job->host;
+    for (size_t i = 0; ok && i < job->count; i++) {
+        struct ana_process *p = &job->process[i];
+        uint32_t *number = ana_map_add(&known, ana_hash_text(p->host), 0, 0);
+        ok = number;
+        if (ok && !*number) {
+            job->host[job->hosts++] = p->host;
+            *number = (uint32_t)job->hosts;
+        }
+        p->rank.host = p->host;
+        p->rank.host_index = ok ? *number - 1 : 0;
+    }
+    ana_map_free(&known);
+    return ok;
+}
+
 /* Fills what does not change while the processes stay the same. */
 static bool fill_constants(struct ana_job *job)
 {
-    free(job->host);
-    job->host = calloc(job->count + 1, sizeof *job->host);
-    if (!job->host)
+    if (!number_hosts(job))
         return false;
-    job->hosts = job->world_size = 0;
+    job->world_size = 0;
     for (size_t i = 0; i < job->count; i++) {
         struct ana_process *p = &job->process[i];
         const struct trc_head *head = trc_head(p->rank.file);
-        p->rank.host = p->host;
         p->rank.runtime = head->runtime;
         p->rank.image = head->container;
-        size_t h = 0;
-        while (h < job->hosts && strcmp(job->host[h], p->host) != 0)
-            h++;
-        if (h == job->hosts)
-            job->host[job->hosts++] = p->host;
         if (i == 0 || p->rank.world != p[-1].rank.world)
             job->world_size += head->world_size > 0 ? (size_t)head->world_size : 0;
     }

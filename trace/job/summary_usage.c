@@ -112,22 +112,21 @@ static uint64_t larger(uint64_t a, double b)
 
 bool ana_summary_networks(const struct ana_job *job, struct ana_summary *s, const struct ana_why *why)
 {
-    s->networks = calloc(job->hosts + 1, sizeof *s->networks);
-    for (size_t h = 0; s->networks && h < job->hosts; h++) {
-        struct ana_network *network = &s->networks[s->network_count];
-        network->host = NULL;
-        for (size_t i = 0; i < job->count; i++) {
-            const double *value = ana_why_node_usage(why, i);
-            if (!value || strcmp(job->process[i].rank.host, job->host[h]) != 0)
-                continue;
-            network->host = job->host[h];
-            network->retransmits = larger(network->retransmits, value[TRC_USAGE_RETRANSMITS]);
-            network->sent = larger(network->sent, value[TRC_USAGE_LINK_SENT]);
-            network->received = larger(network->received, value[TRC_USAGE_LINK_RECEIVED]);
-            network->errors = larger(network->errors, value[TRC_USAGE_LINK_ERRORS]);
-            network->waits = larger(network->waits, value[TRC_USAGE_LINK_WAITS]);
-        }
-        s->network_count += network->host != NULL;
+    struct ana_network *all = s->networks = calloc(job->hosts + 1, sizeof *s->networks);
+    for (size_t i = 0; all && i < job->count; i++) {
+        const double *value = ana_why_node_usage(why, i);
+        struct ana_network *network = &all[job->process[i].rank.host_index];
+        if (!value)
+            continue;
+        network->host = job->process[i].rank.host;
+        network->retransmits = larger(network->retransmits, value[TRC_USAGE_RETRANSMITS]);
+        network->sent = larger(network->sent, value[TRC_USAGE_LINK_SENT]);
+        network->received = larger(network->received, value[TRC_USAGE_LINK_RECEIVED]);
+        network->errors = larger(network->errors, value[TRC_USAGE_LINK_ERRORS]);
+        network->waits = larger(network->waits, value[TRC_USAGE_LINK_WAITS]);
     }
+    for (size_t h = 0; all && h < job->hosts; h++)
+        if (all[h].host)
+            all[s->network_count++] = all[h];
     return s->networks;
 }

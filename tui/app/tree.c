@@ -35,10 +35,8 @@ static uint32_t add_row(struct tui_tree *tree, struct tui_row row)
         tree->room = room;
     }
     row.is_rank = row.count == 1;
-    if (row.is_rank) {
+    if (row.is_rank)
         row.identity = *row.member + 1;
-        row.host = tree->alike.host[*row.member];
-    }
     row.open = !row.is_rank && is_open(tree, row.identity);
     tree->row[tree->rows] = row;
     for (size_t i = 0; i < row.count; i++)
@@ -57,7 +55,7 @@ static void add_ranks(struct tui_tree *tree, uint32_t parent, const size_t *memb
 static void add_hosts(struct tui_tree *tree, uint32_t parent)
 {
     struct tui_row of = tree->row[parent];
-    if (of.host != UINT32_MAX) {
+    if (tree->alike.host[of.member[0]] == tree->alike.host[of.member[of.count - 1]]) {
         add_ranks(tree, parent, of.member, of.count);
         return;
     }
@@ -69,7 +67,6 @@ static void add_hosts(struct tui_tree *tree, uint32_t parent)
                                                       .member = of.member + i,
                                                       .count = end - i,
                                                       .parent = parent,
-                                                      .host = host,
                                                       .level = of.level + 1});
         if (row != UINT32_MAX && tree->row[row].open)
             add_ranks(tree, row, of.member + i, end - i);
@@ -119,15 +116,13 @@ static void add_groups(const struct tui_app *app, struct tui_tree *tree)
         add_group(tree, (struct tui_row){.identity = identity,
                                          .member = tree->shown + from,
                                          .count = count,
-                                         .host = tree->alike.hosts == 1 ? 0 : of->host,
                                          .odd = !of->most,
                                          .rest = of->most && tree->alike.groups > 1,
                                          .pinned = of->blamed});
     }
     from = at;
     size_t count = show_others(tree, &at);
-    add_group(tree, (struct tui_row){
-                        .identity = 4, .member = tree->shown + from, .count = count, .host = UINT32_MAX, .rest = true});
+    add_group(tree, (struct tui_row){.identity = 4, .member = tree->shown + from, .count = count, .rest = true});
 }
 
 static int by_index(const void *a, const void *b)
@@ -166,11 +161,8 @@ static void add_plainly(const struct tui_app *app, struct tui_tree *tree, bool b
             tree->row[i].pinned = tree->row[i].odd = is_blamed(tree, *tree->row[i].member);
         return;
     }
-    uint32_t job = add_row(tree, (struct tui_row){.identity = 3 | GROUP,
-                                                  .member = tree->shown,
-                                                  .count = kept,
-                                                  .parent = UINT32_MAX,
-                                                  .host = tree->alike.hosts == 1 ? 0 : UINT32_MAX});
+    uint32_t job = add_row(
+        tree, (struct tui_row){.identity = 3 | GROUP, .member = tree->shown, .count = kept, .parent = UINT32_MAX});
     if (job == UINT32_MAX)
         return;
     tree->row[job].open = !tree->row[job].open; /* at first it is open */

@@ -13,7 +13,6 @@ struct tui_row {
     const size_t *member; /* rank indices, `count` of them: by host, ascending */
     size_t count;
     uint32_t parent; /* row; UINT32_MAX: none */
-    uint32_t host;   /* number of the host that all are on; UINT32_MAX: of several */
     int level;
     bool is_rank;   /* one rank, and nothing to open */
     bool open, odd; /* odd: it stands out */

@@ -60,13 +60,9 @@ static double weigh(const struct maker *m, const struct ana_iteration_cell *cell
 
 static size_t group_of(const struct maker *m, size_t position, size_t index)
 {
-    const struct ana_job_info *info = &m->app->info;
     if (!m->rows->by_host)
         return position * m->groups / m->rows->ranks;
-    size_t h = 0;
-    while (h + 1 < info->hosts && strcmp(info->host[h], m->app->rank[index].host) != 0)
-        h++;
-    return h;
+    return m->app->rank[index].host_index;
 }
 
 static void add_to_group(const struct maker *m, size_t group, size_t index, const struct ana_iteration_cell *cells)
