@@ -66,6 +66,9 @@ def chakra(name, folder, ranks, pairs, work):
     r = run([PROTOBUF, os.path.join(os.path.dirname(exported.__file__), "exported_chakra.py"), folder + ".et"])
     found = json.loads(r.out) if check("%s: Chakra's nodes are read" % name, r.code == 0, r) else {}
     check("%s: nodes come after others" % name, found.get("ranks") == ranks and not found["wrong"], found.get("wrong"))
+    beside = found.get("beside", {})
+    check("%s: only what was started has others beside it" % name, all(call.startswith("MPI_I") or "_i" in call for call in beside) and
+          (name != "collectives_nonblocking" or beside), beside)
     sent, received = ({tuple(map(int, pair.split())): value for pair, value in found.get(key, {}).items()} for key in ("pairs", "received"))
     wrong = {pair: (sent.get(pair), pairs.get(pair)) for pair in set(sent) | set(pairs) if sent.get(pair, [0, 0])[1] != pairs.get(pair, [0, 0])[1]}
     check("%s: Chakra's bytes" % name, not wrong, wrong)
@@ -145,10 +148,15 @@ def changes():
     check("on half of the network", took[2] > 1.2 * took[0], took)
     took = answer("--network", "2", "large")
     check("on twice the network", took[2] < 0.9 * took[0], took)
+    r = hpctop("whatif", "--json", "--network", "2", "large")
+    said = json.loads(r.out) if r.code == 0 else {}
+    check("the same as JSON", said and abs(said["was_s"] - took[0]) < 1e-5 * took[0] and not r.err and
+          abs(said["would_take_s"] - said["was_s"] * (1 + said["change"])) < 1e-9 and said["network"]["messages"] > 0 and
+          abs(said["change"] - (took[2] / took[0] - 1)) < 0.01 and said["reliable"] == (abs(said["replay_error"]) <= 0.1), (took, r))
 
 
 def manners():
-    for name, code, arguments in (("no change", 64, ["one"]), ("no folder", 64, ["--ranks", "6"]), ("a word for a factor", 64, ["--network", "fast", "one"]),
+    for name, code, arguments in (("no change", 64, ["one"]), ("no change, as JSON", 64, ["--json", "one"]), ("no folder", 64, ["--ranks", "6"]), ("a word for a factor", 64, ["--network", "fast", "one"]),
                                   ("no network at all", 64, ["--network", "0", "one"]), ("ranks that are no multiple", 2, ["--ranks", "4", "one"]),
                                   ("a rank that there is not", 2, ["--without-delay", "rank:7", "one"]),
                                   ("a folder that there is not", 2, ["--network", "2x", "nowhere"])):

@@ -189,18 +189,17 @@ static uint64_t known(uint64_t bytes)
     return bytes == TRC_BYTES_UNKNOWN ? 0 : bytes;
 }
 
-static bool put_collective(struct ana_exporting *x, const struct ana_event *e)
+/* Writes a collective; `beside`: it is only started.  Returns its node; 0: Chakra has no name for it. */
+static uint64_t put_any_collective(struct ana_exporting *x, const struct ana_event *e, bool beside)
 {
     struct chakra *chakra = chakra_of(x);
     const struct ana_export_comm *comm = ana_export_comm(x, ana_comm_identity(x->job, e->index, e->comm), e->comm);
     uint64_t sent = known(e->sig->sent), received = known(e->sig->received);
     int kind = kind_of(e->call->opclass);
-    if (trc_opclass_category(e->call->opclass) == TRC_CAT_IO)
-        return true; /* it is work */
     if (kind < 0 || !comm)
-        return false;
+        return 0;
     put_work(x, e->index);
-    begin_node(x, e->index, e->call->name, COLLECTIVE, false);
+    uint64_t node = begin_node(x, e->index, e->call->name, COLLECTIVE, beside);
     put_number(chakra, NODE_ATTRIBUTE, "is_cpu_op", BOOL, 0);
     put_number(chakra, NODE_ATTRIBUTE, "comm_type", INT64, (uint64_t)kind);
     put_number(chakra, NODE_ATTRIBUTE, "comm_size", INT64, sent > received ? sent : received);
@@ -208,7 +207,18 @@ static bool put_collective(struct ana_exporting *x, const struct ana_event *e)
     if (trc_opclass_is_rooted(e->call->opclass) && ti_number(x, e, e->sig->peer) != UINT32_MAX)
         put_number(chakra, NODE_ATTRIBUTE, "root", INT32, ti_number(x, e, e->sig->peer));
     end_record(chakra, e->index);
-    return true;
+    return node;
+}
+
+static bool put_collective(struct ana_exporting *x, const struct ana_event *e)
+{
+    bool is_work = trc_opclass_category(e->call->opclass) == TRC_CAT_IO;
+    return is_work || put_any_collective(x, e, false);
+}
+
+static uint64_t start_collective(struct ana_exporting *x, const struct ana_event *e)
+{
+    return put_any_collective(x, e, true);
 }
 
 /* The head of a rank's file. */
@@ -231,7 +241,8 @@ static void end_rank(struct ana_exporting *x, size_t index)
 
 static bool begin(struct ana_exporting *x)
 {
-    static const struct ti_writer writer = {begin_rank, end_rank, put_message, put_wait, put_collective};
+    static const struct ti_writer writer = {begin_rank, end_rank,       put_message,
+                                            put_wait,   put_collective, start_collective};
     char path[4200];
     if (!ti_begin(x, &writer))
         return false;

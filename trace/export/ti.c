@@ -93,7 +93,7 @@ static void put_facts(struct ana_exporting *x)
 
 static bool begin(struct ana_exporting *x)
 {
-    static const struct ti_writer writer = {begin_rank, end_rank, ti_put_message, ti_put_wait, ti_put_collective};
+    static const struct ti_writer writer = {begin_rank, end_rank, ti_put_message, ti_put_wait, ti_put_collective, NULL};
     if (!ti_begin(x, &writer))
         return false;
     put_facts(x);

@@ -109,9 +109,24 @@ static void put_blocking(struct ana_exporting *x, const struct ana_event *e)
         ti->writer->wait(x, e->index, &sent, false);
 }
 
-static void put_call(struct ana_exporting *x, const struct ana_event *e)
+static void put_collective(struct ana_exporting *x, const struct ana_event *e)
 {
     struct ti *ti = x->own;
+    bool starts = e->sig->flags & TRC_SIG_START && ti->writer->started;
+    struct ti_request *request = starts ? request_of(x, e, false, true) : NULL;
+    if (starts && e->request != UINT64_MAX && !request)
+        ana_export_fail(x, "out of memory");
+    if (!request) {
+        ti->left_out += !ti->writer->collective(x, e);
+        return;
+    }
+    uint64_t node = ti->writer->started(x, e);
+    *request = (struct ti_request){node ? UINT32_MAX : 0, 0, node};
+    ti->left_out += !node;
+}
+
+static void put_call(struct ana_exporting *x, const struct ana_event *e)
+{
     uint32_t flags = e->sig->flags;
     bool message = flags & (TRC_SIG_P2P_OUT | TRC_SIG_P2P_IN);
     if (flags & TRC_SIG_COMPLETE) {
@@ -124,7 +139,7 @@ static void put_call(struct ana_exporting *x, const struct ana_event *e)
     } else if (message && e->call->opclass != TRC_OP_MPROBE && !trc_opclass_is_probe(e->call->opclass)) {
         put_blocking(x, e);
     } else if (flags & TRC_SIG_COLL && !(flags & TRC_SIG_CONTROL) && e->comm) {
-        ti->left_out += !ti->writer->collective(x, e);
+        put_collective(x, e);
     }
 }
 

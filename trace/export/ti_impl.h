@@ -20,7 +20,8 @@ struct ti_rank {
 
 /* A request that was started. */
 struct ti_request {
-    uint32_t peer; /* number of the other rank + 1; 0: there is no action yet, since that was not known */
+    uint32_t peer; /* number of the other rank + 1; 0: there is no action yet, since that was not known;
+                    * UINT32_MAX: it is a collective */
     int32_t tag;
     uint64_t node; /* what the writer calls it */
 };
@@ -36,6 +37,9 @@ struct ti_writer {
                         uint64_t bytes);
     void (*wait)(struct ana_exporting *x, size_t index, const struct ti_request *request, bool receives);
     bool (*collective)(struct ana_exporting *x, const struct ana_event *e); /* false: there is no action for it */
+    /* One that is only started: returns what request.node will be, 0: there is no action for it; NULL: it is written as if
+     * it blocked. */
+    uint64_t (*started)(struct ana_exporting *x, const struct ana_event *e);
 };
 
 struct ti {

@@ -1,4 +1,4 @@
-/* hpctop whatif [--network FACTOR] [--without-delay LIST] [--ranks N] DIR..: how long the run would take if it were
+/* hpctop whatif [--json] [--network FACTOR] [--without-delay LIST] [--ranks N] DIR..: how long the run would take if it were
  * otherwise.  SimGrid replays it as it was, and changed; what it measures of the first tells how far it can be believed. */
 #include "tui/commands/command.h"
 #include "tui/commands/nearest.h"
@@ -8,6 +8,7 @@
 #include "trace/job/window.h"
 #include "trace/session/session.h"
 #include "trace/util/numfmt.h"
+#include "tui/output/json.h"
 #include "tui/sources/lines.h"
 
 #include <errno.h>
@@ -25,6 +26,14 @@ struct wanted {
     double faster;       /* 1: as it was */
     const char *level;   /* ranks; NULL: none */
     unsigned long ranks; /* 0: as many as there were */
+    bool json;
+};
+
+/* What came of it. */
+struct answer {
+    double was_s, replayed_s, changed_s;
+    struct ana_ti was;
+    struct ana_ti_network network;
 };
 
 /* Writes the actions of the job, as they were or changed, and replays them.  False, with a line in `error`. */
@@ -60,20 +69,47 @@ static const char *network_words(const struct ana_ti_network *n, char *out, size
     return out;
 }
 
-static void print_answer(double was_s, double replayed_s, double changed_s, const struct ana_ti *ti,
-                         const struct ana_ti_network *network)
+static double off_by(const struct answer *a)
+{
+    return a->replayed_s / a->was_s - 1;
+}
+
+static void print_answer(const struct answer *a)
 {
     char words[256];
-    double off = replayed_s / was_s - 1;
-    printf("it took    %.6g s, from MPI_Init to MPI_Finalize\n", was_s);
-    printf("replayed   %.6g s, %+.1f %%: %s\n", replayed_s, 100 * off, network_words(network, words, sizeof words));
-    printf("changed    %.6g s\n", changed_s);
-    printf("it would   take %.6g s, %+.1f %%\n", was_s * changed_s / replayed_s, 100 * (changed_s / replayed_s - 1));
-    if (ti->left_out)
+    double change = a->changed_s / a->replayed_s;
+    printf("it took    %.6g s, from MPI_Init to MPI_Finalize\n", a->was_s);
+    printf("replayed   %.6g s, %+.1f %%: %s\n", a->replayed_s, 100 * off_by(a),
+           network_words(&a->network, words, sizeof words));
+    printf("changed    %.6g s\n", a->changed_s);
+    printf("it would   take %.6g s, %+.1f %%\n", a->was_s * change, 100 * (change - 1));
+    if (a->was.left_out)
         printf("left out   %llu messages and collectives of which partners or kind are not known\n",
-               (unsigned long long)ti->left_out);
-    if (fabs(off) > BELIEVED)
+               (unsigned long long)a->was.left_out);
+    if (fabs(off_by(a)) > BELIEVED)
         printf("do not rely on it: the replay of what was is not like it\n");
+}
+
+static void print_json(const struct answer *a)
+{
+    cJSON *root = tui_json_document();
+    tui_json_real(root, "was_s", a->was_s);
+    tui_json_real(root, "replayed_s", a->replayed_s);
+    tui_json_real(root, "changed_s", a->changed_s);
+    tui_json_real(root, "would_take_s", a->was_s * a->changed_s / a->replayed_s);
+    tui_json_real(root, "change", a->changed_s / a->replayed_s - 1);
+    tui_json_real(root, "replay_error", off_by(a));
+    cJSON_AddBoolToObject(root, "reliable", fabs(off_by(a)) <= BELIEVED);
+    tui_json_integer(root, "left_out", a->was.left_out);
+    cJSON *network = cJSON_AddObjectToObject(root, "network");
+    tui_json_real(network, "latency_s", a->network.latency_ns / 1e9);
+    tui_json_real(network, "bandwidth", 1e9 / a->network.ns_per_byte);
+    tui_json_integer(network, "messages", a->network.messages);
+    char *text = cJSON_Print(root);
+    if (text)
+        puts(text);
+    free(text);
+    cJSON_Delete(root);
 }
 
 /* Reads what is to be changed.  False, with a line in `error`: the job does not have it. */
@@ -96,23 +132,25 @@ static bool read_change(const struct ana_job *job, const struct wanted *wanted, 
 static int whatif_job(struct ana_job *job, struct tui_replay *place, const struct wanted *wanted)
 {
     char error[512] = "out of memory";
-    struct ana_ti was = {0}, changed = {0};
-    struct ana_ti_network network;
-    double was_s, replayed_s = 0, changed_s = 0;
+    struct answer a = {0};
+    struct ana_ti changed = {0};
     uint8_t *level = calloc(ana_job_info(job).ranks + 1, 1);
     bool done = level && read_change(job, wanted, &changed, level, error, sizeof error) &&
-                ana_ti_measure(job, &network) &&
-                replay(job, place, &was, &network, 1, &replayed_s, error, sizeof error) &&
-                replay(job, place, &changed, &network, wanted->faster, &changed_s, error, sizeof error);
+                ana_ti_measure(job, &a.network) &&
+                replay(job, place, &a.was, &a.network, 1, &a.replayed_s, error, sizeof error) &&
+                replay(job, place, &changed, &a.network, wanted->faster, &a.changed_s, error, sizeof error);
     free(level);
-    was_s = (double)(was.end_ns - was.begin_ns) / 1e9;
-    if (done && !(was_s > 0 && replayed_s > 0)) {
+    a.was_s = (double)(a.was.end_ns - a.was.begin_ns) / 1e9;
+    if (done && !(a.was_s > 0 && a.replayed_s > 0)) {
         snprintf(error, sizeof error, "no rank was seen between MPI_Init and MPI_Finalize");
         done = false;
     }
     if (!done)
         return tui_input_error("%s", error);
-    print_answer(was_s, replayed_s, changed_s, &was, &network);
+    if (wanted->json)
+        print_json(&a);
+    else
+        print_answer(&a);
     return tui_finish(TUI_EXIT_OK);
 }
 
@@ -153,6 +191,7 @@ int tui_command_whatif(int argc, char **argv)
     static const struct option names[] = {{"network", required_argument, NULL, 'n'},
                                           {"without-delay", required_argument, NULL, 'd'},
                                           {"ranks", required_argument, NULL, 'r'},
+                                          {"json", no_argument, NULL, 'j'},
                                           {0}};
     struct wanted wanted = {.faster = 1};
     bool any = false;
@@ -160,9 +199,11 @@ int tui_command_whatif(int argc, char **argv)
     optind = 1;
     opterr = 0;
     while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
-        any = true;
+        any |= option != 'j';
         if (option == 'd')
             wanted.level = optarg;
+        else if (option == 'j')
+            wanted.json = true;
         else if (option == 'n' && !parse_factor(optarg, &wanted.faster))
             return tui_usage_error("whatif", "%s is not how many times as fast, such as 2x", optarg);
         else if (option == 'r' && !parse_ranks(optarg, &wanted.ranks))

@@ -58,9 +58,9 @@ def attributes(node):
 
 def read(folder):
     metadata, node_class = classes()
-    found = {"pairs": {}, "received": {}, "collectives": {}, "work_micros": 0, "ranks": 0, "wrong": []}
+    found = {"pairs": {}, "received": {}, "collectives": {}, "beside": {}, "work_micros": 0, "ranks": 0, "wrong": []}
     for name in sorted(os.listdir(folder)):
-        rank, seen, ordered = int(name.split(".")[1]), set(), False
+        rank, seen, ordered, last, open_nodes = int(name.split(".")[1]), set(), False, None, set()
         parts = list(records(os.path.join(folder, name)))
         head = metadata.FromString(parts[0])
         found["ranks"] += 1
@@ -71,7 +71,12 @@ def read(folder):
             if node.id in seen or not set(node.data_deps) <= seen or ordered and not node.data_deps:
                 found["wrong"].append("%s: node %d after %s" % (name, node.id, list(node.data_deps)[:5]))
             seen.add(node.id)
-            ordered |= node.type in (WORK, COLLECTIVE)  # all that follow come after it
+            open_nodes -= set(node.data_deps)
+            if last and last.type == COLLECTIVE and last.id not in node.data_deps:  # only started
+                found["beside"][last.name] = found["beside"].get(last.name, 0) + 1
+                open_nodes.add(last.id)
+            last = node
+            ordered |= node.type == WORK  # all that follow come after it
             values = attributes(node)
             if node.type in (SEND, RECEIVE):
                 pair = found["pairs" if node.type == SEND else "received"].setdefault("%d %d" % (values["comm_src"], values["comm_dst"]), [0, 0])
@@ -82,6 +87,8 @@ def read(folder):
             elif node.type == COLLECTIVE:
                 found["collectives"][node.name] = found["collectives"].get(node.name, 0) + 1
             found["work_micros"] += node.duration_micros
+        if len(open_nodes) > 1:  # whatever was waited for last may have nothing behind it
+            found["wrong"].append("%s: nobody waits for %s" % (name, sorted(open_nodes)[:5]))
     return found
 
 
