@@ -1,6 +1,7 @@
 /* What each action does: one handler a row of action.def, views first. */
 #include "tui/output/horovod_words.h"
 #include "tui/app/chooser.h"
+#include "tui/app/history.h"
 #include "tui/app/jump.h"
 #include "tui/app/view.h"
 #include "tui/widgets/columns.h"
@@ -337,6 +338,7 @@ static void close_prompt(struct tui_app *app)
     enum tui_prompt asked = app->prompt;
     app->prompt = TUI_PROMPT_NONE;
     tui_history_add(&app->history[asked], app->line.text);
+    tui_history_keep(app->history_path, TUI_PROMPTS, asked, app->line.text);
     if (asked == TUI_PROMPT_JUMP) {
         tui_app_jump(app, app->line.text);
     } else if (asked == TUI_PROMPT_FIND && view->table) {

@@ -109,6 +109,7 @@ struct tui_app {
     enum tui_prompt prompt;
     struct tui_line line; /* that is typed */
     struct tui_history history[TUI_PROMPTS];
+    char history_path[1024]; /* where it is kept; "": nowhere */
     bool save;         /* write a file with what is shown next */
     char saving[64];   /* its name; empty: the next that is free */
     char message[200]; /* shown in place of the key bar until the next key */

@@ -1,6 +1,7 @@
 /* hpctop [DIR..]: the screens. */
 #include "tui/commands/command.h"
 #include "tui/commands/nearest.h"
+#include "tui/app/history.h"
 #include "tui/app/loop.h"
 #include "tui/app/opening.h"
 #include "tui/app/settings.h"
@@ -94,6 +95,9 @@ static int show_job(const char *const *folders, size_t n, const struct options *
     }
     tui_settings_apply(&settings, &app);
     tui_marks_read(&app.marks, folders[0]);
+    if (!options->script)
+        tui_history_find(app.history_path, sizeof app.history_path);
+    tui_history_read(app.history, TUI_PROMPTS, app.history_path);
     int status = options->script ? play_script(&app, options) : show_screens(&app, &opening);
     close_opening(&opening);
     tui_app_free(&app);

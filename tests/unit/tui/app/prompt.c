@@ -1,10 +1,16 @@
 /* The line of a prompt: characters, moves, words, what was typed before. */
 #include "tests/support/check.h"
+#include "tests/support/draw.h"
+#include "tui/app/history.h"
 #include "tui/app/prompt.h"
 #include "tui/term/keys.h"
 
+#include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static struct tui_line line;
 static struct tui_history history;
@@ -110,10 +116,87 @@ static void anything(void)
     }
 }
 
+static char state[64] = "/tmp/hpctop-history-XXXXXX", path[1024];
+
+static size_t files_in(const char *folder)
+{
+    size_t n = 0;
+    DIR *dir = opendir(folder);
+    for (struct dirent *e; dir && (e = readdir(dir));)
+        n += e->d_name[0] != '.';
+    if (dir)
+        closedir(dir);
+    return n;
+}
+
+/* Two programs that keep lines at random, and one that reads what they kept: the newest of each kind, each once. */
+static void kept(void)
+{
+    enum { KINDS = 4 };
+    static struct tui_history want[KINDS], got[KINDS];
+    uint64_t at = 11;
+    char folder[128];
+    CHECK(mkdtemp(state) != NULL);
+    setenv("XDG_STATE_HOME", state, 1);
+    tui_history_find(path, sizeof path);
+    snprintf(folder, sizeof folder, "%s/hpctop", state);
+    CHECK(strncmp(path, folder, strlen(folder)) == 0, "%s", path);
+    tui_history_read(got, KINDS, path);
+    for (int i = 0; i < 300; i++) {
+        char text[TUI_LINE + 8];
+        size_t kind = 1 + draw(&at, KINDS - 1);
+        snprintf(text, sizeof text, "%.*s%u", (int)draw(&at, 50),
+                 "a rather long line to find some rank by, more than 50 ", draw(&at, 30));
+        tui_history_keep(path, KINDS, kind, text);
+        tui_history_add(&want[kind], text);
+    }
+    tui_history_read(got, KINDS, path);
+    for (int k = 0; k < KINDS; k++) {
+        CHECK(got[k].count == want[k].count, "kind %d: %d of %d", k, got[k].count, want[k].count);
+        for (int i = 0; i < got[k].count; i++)
+            CHECK(strcmp(got[k].line[i], want[k].line[i]) == 0, "%s, not %s", got[k].line[i], want[k].line[i]);
+    }
+    CHECK(files_in(folder) == 1, "nothing else is left there");
+}
+
+/* A file that says anything else is no trouble, nor is a place that cannot be written. */
+static void odd_files(void)
+{
+    static struct tui_history got[3];
+    FILE *f = fopen(path, "w");
+    fputs("1 good\n9 unknown\n\n1\n0 none\n1 a\033[2Jb\n2 ", f);
+    for (int i = 0; i < 500; i++)
+        fputc('x', f);
+    fputs("\n2 \n2 last without its end", f);
+    fclose(f);
+    tui_history_read(got, 3, path);
+    CHECK(got[1].count == 2 && strcmp(got[1].line[0], "good") == 0 && strcmp(got[1].line[1], "a?[2Jb") == 0);
+    CHECK(got[2].count == 0, "%d: %s", got[2].count, got[2].line[0]);
+    tui_history_keep("", 3, 1, "nowhere");
+    tui_history_keep("/proc/nowhere/history", 3, 1, "nowhere");
+    unsetenv("XDG_STATE_HOME");
+    setenv("HOME", "relative", 1);
+    tui_history_find(path, sizeof path);
+    CHECK(!path[0], "%s", path);
+}
+
+static void remove_state(void)
+{
+    char file[128];
+    snprintf(file, sizeof file, "%s/hpctop/history", state);
+    unlink(file);
+    snprintf(file, sizeof file, "%s/hpctop", state);
+    rmdir(file);
+    rmdir(state);
+}
+
 int main(void)
 {
     editing();
     remembered();
     anything();
+    kept();
+    odd_files();
+    remove_state();
     return check_result();
 }
