@@ -150,6 +150,11 @@ static bool say_collective(const struct ana_job *job, const struct ana_summary *
                      ana_rank_label(job, late.index).text, part, each, all, cost, span, between, why);
     else if (part_of_job)
         ana_line_say(line, "waiting in collectives costs those selected %s%s: no single rank to blame", cost, span);
+    else if (at[0] && c->last_share >= 0.5)
+        ana_line_say(line, "waiting in %s%s%s costs all %s%s: rank %s is last in %s%s, others in other places", c->name,
+                     world ? "" : " on ", world ? "" : c->comm_name, cost, span,
+                     ana_rank_label(job, c->last_index).text,
+                     ana_number(part, sizeof part, ANA_SHARE, c->last_share, false), at);
     else
         ana_line_say(line, "waiting in %s%s%s costs all %s%s: its ranks come %s apart, no single one to blame", c->name,
                      world ? "" : " on ", world ? "" : c->comm_name, cost, span, each);

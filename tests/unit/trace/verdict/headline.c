@@ -51,6 +51,23 @@ static void losses(void)
     expect("two places", ANA_NOTABLE, ANA_FINISHED,
            "rank 1 is late: last in 100% of MPI_Allreduce at 0x101a, +700 us each, costs all 10.6%");
 
+    folder_make("others"); /* in each place another rank is late, all of them as much */
+    for (int r = 0; r < 3; r++) {
+        struct tb *tb = tb_new(r, 3);
+        for (int i = 0; i < 30; i++) {
+            struct trc_sig sig = tb_sig(TB_ALLREDUCE);
+            sig.flags = TRC_SIG_COLL;
+            sig.comm = TB_WORLD;
+            sig.site = 0x3000u + 0x1000u * (unsigned)(i % 3);
+            int64_t begin = 1000000 * (i + 1), late = r == i % 3 ? 900000 : 0;
+            tb_event(tb, 0, &sig, begin + late, begin + 950000, (struct tb_more){.sequence = 1 + (uint64_t)i});
+        }
+        folder_write(tb, r);
+        tb_free(tb);
+    }
+    expect("others in other places", ANA_NOTABLE, ANA_FINISHED,
+           "waiting in MPI_Allreduce costs all 58.2%: rank 2 is last in 100% at 0x5000, others in other places");
+
     folder_make("sender");
     struct tb *a = tb_new(0, 2), *b = tb_new(1, 2);
     for (int i = 0; i < 10; i++) {
