@@ -390,13 +390,27 @@ int tui_app_key(struct tui_app *app, int key)
     return reaction | tui_app_step(app, tui_key_action(app->view, key));
 }
 
+int tui_app_drag(struct tui_app *app, int x, int y)
+{
+    bool began = app->dragging;
+    (void)y;
+    if (!tui_app_view(app)->drag || app->pressed != app->view || app->choosing)
+        return 0;
+    app->dragging = true;
+    if (began && app->drag_x == x)
+        return 0;
+    app->drag_x = x;
+    return TUI_REDRAW;
+}
+
 int tui_app_release(struct tui_app *app, int x, int y)
 {
     const struct tui_view *view = tui_app_view(app);
-    int reaction = TUI_UNHANDLED;
+    int reaction = TUI_UNHANDLED, held = app->dragging ? TUI_REDRAW : 0;
+    app->dragging = false;
     if (view->drag && app->pressed == app->view && x != app->pressed_x)
         reaction = view->drag(app, app->pressed_x, app->pressed_y, x, y);
-    return reaction == TUI_UNHANDLED ? 0 : reaction;
+    return reaction == TUI_UNHANDLED ? held : reaction;
 }
 
 int tui_app_wheel(struct tui_app *app, int turn, int x, int y, bool control)
@@ -426,6 +440,7 @@ int tui_app_click(struct tui_app *app, int x, int y, int cols, int rows)
         return TUI_REDRAW;
     }
     app->pressed = app->view;
+    app->dragging = false;
     app->pressed_x = x;
     app->pressed_y = y;
     if (screen.keys.h && y == screen.keys.y)

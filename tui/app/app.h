@@ -101,6 +101,8 @@ struct tui_app {
     void *own[TUI_VIEWS];       /* private states of the views; owned */
     int pressed_x, pressed_y;   /* the cell where the mouse's button was pressed last, */
     enum tui_view_id pressed;   /* and in which view */
+    bool dragging;              /* it is held, and the mouse is at */
+    int drag_x;                 /* this column */
     struct tui_marks marks;     /* of the timeline */
     enum tui_action letter_for; /* the next key is its letter; TUI_ACTION_NONE: it is a key */
     bool choosing;              /* the chooser of columns is open */
@@ -110,9 +112,9 @@ struct tui_app {
     struct tui_line line; /* that is typed */
     struct tui_history history[TUI_PROMPTS];
     char history_path[1024]; /* where it is kept; "": nowhere */
-    bool save;         /* write a file with what is shown next */
-    char saving[64];   /* its name; empty: the next that is free */
-    char message[200]; /* shown in place of the key bar until the next key */
+    bool save;               /* write a file with what is shown next */
+    char saving[64];         /* its name; empty: the next that is free */
+    char message[200];       /* shown in place of the key bar until the next key */
 };
 
 /* Makes the app of a job and views (TUI_VIEWS of them) and loads it.  The app owns the job and closes it in
@@ -139,6 +141,8 @@ int tui_app_key(struct tui_app *app, int key);
  * tui_app_step. */
 int tui_app_click(struct tui_app *app, int x, int y, int cols, int rows);
 
+/* Takes a step of a drag: the button is held, and the mouse is at cell x, y.  Returns as tui_app_step. */
+int tui_app_drag(struct tui_app *app, int x, int y);
 /* Takes the end of a drag: the button was let go at cell x, y.  Returns as tui_app_step. */
 int tui_app_release(struct tui_app *app, int x, int y);
 

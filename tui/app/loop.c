@@ -86,6 +86,8 @@ static void handle_event(struct loop *l, const struct tui_event *event, int *rea
         *reaction = tui_app_key(l->app, event->key);
     else if (event->kind == TUI_EVENT_CLICK)
         *reaction = tui_app_click(l->app, event->x, event->y, cols, rows);
+    else if (event->kind == TUI_EVENT_DRAG)
+        *reaction = tui_app_drag(l->app, event->x, event->y);
     else if (event->kind == TUI_EVENT_RELEASE)
         *reaction = tui_app_release(l->app, event->x, event->y);
     else if (event->kind == TUI_EVENT_WHEEL)

@@ -126,6 +126,8 @@ static struct tui_event event_of(const MEVENT *mouse)
         event.kind = TUI_EVENT_CLICK;
     } else if (mouse->bstate & BUTTON1_RELEASED) {
         event.kind = TUI_EVENT_RELEASE;
+    } else if (mouse->bstate & REPORT_MOUSE_POSITION) {
+        event.kind = TUI_EVENT_DRAG;
     }
     return event;
 }
@@ -191,9 +193,19 @@ static struct tui_event wait_for_curses(void *data, int timeout_ms)
     return event;
 }
 
+/* Has a terminal of xterm's kind tell of moves while a button is held, which ncurses does not ask for. */
+static void report_moves(bool on)
+{
+    if (!key_mouse || strncmp(key_mouse, "\033[", 2) != 0)
+        return;
+    fputs(on ? "\033[?1002h" : "\033[?1002l", tui_out_terminal());
+    fflush(tui_out_terminal());
+}
+
 static void close_curses(void *data)
 {
     struct terminal *t = data;
+    report_moves(false);
     endwin();
     delscreen(t->screen);
     tui_grid_free(&t->shown);
@@ -264,8 +276,10 @@ bool tui_term_curses(struct tui_term *out, enum tui_colour colour, bool ascii, c
     keypad(stdscr, TRUE);
     curs_set(0);
     mouseinterval(0);
-    mousemask(BUTTON1_PRESSED | BUTTON1_RELEASED | BUTTON1_CLICKED | BUTTON4_PRESSED | BUTTON5_PRESSED | BUTTON_CTRL,
+    mousemask(BUTTON1_PRESSED | BUTTON1_RELEASED | BUTTON1_CLICKED | BUTTON4_PRESSED | BUTTON5_PRESSED | BUTTON_CTRL |
+                  REPORT_MOUSE_POSITION,
               NULL);
+    report_moves(true);
     start_styles(t, colour);
     *out = (struct tui_term){&curses_ops, t};
     return true;

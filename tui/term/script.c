@@ -97,6 +97,11 @@ static struct tui_event wait_for_script(void *data, int timeout_ms)
             event.kind = TUI_EVENT_CLICK;
             s->next.kind = TUI_EVENT_RELEASE;
             return event;
+        } else if (strcmp(word, "hold") == 0 &&
+                   sscanf(s->line + length, "%d %d %d %d", &event.x, &event.y, &s->next.x, &s->next.y) == 4) {
+            event.kind = TUI_EVENT_CLICK;
+            s->next.kind = TUI_EVENT_DRAG;
+            return event;
         } else if (strcmp(word, "wheel") == 0 || strcmp(word, "zoom") == 0) {
             event.kind = TUI_EVENT_WHEEL;
             event.control = word[0] == 'z' && sscanf(s->line + length, "%*s %d %d", &event.x, &event.y) == 2;

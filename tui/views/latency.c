@@ -7,7 +7,8 @@
 #include <string.h>
 
 struct own {
-    bool messages; /* by size, in place of the call under the cursor */
+    bool messages;         /* by size, in place of the call under the cursor */
+    struct tui_rect lower; /* where sizes and histogram were drawn */
 };
 
 static struct own *own(const struct tui_app *app)
@@ -256,6 +257,7 @@ static void draw_latency(struct tui_app *app, struct tui_grid *grid, struct tui_
     tui_stack(rect, false, 1, parts, 3, out);
     tui_table_draw(table, &spec, app, grid, out[0]);
     size_t row = tui_table_row(table);
+    own(app)->lower = out[1];
     if (own(app)->messages && out[1].h) {
         draw_message_sizes(app, grid, out[1]);
     } else if (row != SIZE_MAX && out[1].h) {
@@ -292,6 +294,18 @@ static int act_on_call(struct tui_app *app, enum tui_action action)
     return TUI_REDRAW;
 }
 
+/* A click on sizes or bars leads to what they are of: the places that make the call, or who sends messages to whom. */
+static int click_lower(struct tui_app *app, int x, int y)
+{
+    struct tui_rect lower = own(app)->lower;
+    if (x < lower.x || y < lower.y || x >= lower.x + lower.w || y >= lower.y + lower.h)
+        return TUI_UNHANDLED;
+    if (!own(app)->messages)
+        return tui_app_step(app, TUI_ACTION_DEEPER);
+    tui_app_open(app, TUI_VIEW_MATRIX);
+    return TUI_REDRAW;
+}
+
 static const struct tui_term_help terms[] = {
     {"BYTES",
      "size class of a call, by its smallest size: 64 B holds 64 to 127 bytes, 1.02 kB 1024 to 2047 (the larger of "
@@ -317,4 +331,5 @@ const struct tui_view tui_view_latency = {
     .moved = follow_call,
     .draw = draw_latency,
     .act = act_on_call,
+    .click = click_lower,
 };

@@ -4,6 +4,7 @@
 #include "tui/app/words.h"
 #include "tui/views/slowest.h"
 #include "tui/views/standouts.h"
+#include "tui/views/timeline_drag.h"
 #include "tui/views/timeline_marks.h"
 #include "tui/views/timeline_rows.h"
 #include "trace/job/standout.h"
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ABOVE = 1, BELOW = 3, LIST = 4 /* lines that a list is worth */ };
+enum { ABOVE = 1, BELOW = 3, LIST = 4 /* lines that a list is worth */, ROOM_FOR_LIST = 12, TALLEST = 3 };
 
 struct own {
     struct timeline_rows rows;
@@ -19,6 +20,7 @@ struct own {
     struct tui_rect drawn;  /* where the cells are drawn */
     struct slow_place slow; /* where in the list of what took longest */
     size_t streams, below;  /* rows of streams, and behind which row they stand */
+    int tall;               /* lines of the screen that a row takes: more than one where there is room */
     int list;               /* lines of the list of what stands out */
     bool in_list;           /* the cursor is in it */
     int chosen;             /* its row there */
@@ -67,8 +69,10 @@ static size_t place_timeline(struct tui_app *app, struct tui_rect rect, size_t *
         return 0;
     size_t at = find_line(app), visible = rows->lines < h ? rows->lines : h, *top = &own(app)->first;
     *top = tui_scroll(at, *top, visible, rows->lines);
+    int tall = h > ROOM_FOR_LIST ? (int)((h - ROOM_FOR_LIST) / visible) : 1;
+    own(app)->tall = tall < 1 ? 1 : tall > TALLEST ? TALLEST : tall;
     own(app)->drawn = (struct tui_rect){rect.x + left, rect.y + ABOVE, rect.w - left - tui_timeline_right(rows, rect.w),
-                                        (int)visible};
+                                        (int)visible * own(app)->tall};
     return visible;
 }
 
@@ -136,7 +140,8 @@ static unsigned draw_streams(const struct tui_app *app, struct tui_grid *grid, i
     count_cursor_streams(app, &first);
     for (size_t i = 0; cells && i < streams; i++) {
         ana_stream_timeline(app->job, first + i, begin, end, n, cells);
-        seen |= draw_stream(app, grid, ana_stream(app->job, first + i), (int)(own(app)->below + i), cells);
+        seen |= draw_stream(app, grid, ana_stream(app->job, first + i), (int)own(app)->below * own(app)->tall + (int)i,
+                            cells);
     }
     free(cells);
     return seen;
@@ -171,6 +176,23 @@ static void draw_foot(const struct tui_app *app, struct tui_grid *grid, struct t
         tui_put_right(grid, foot, foot.w - 1, 0, TUI_STYLE_DIM, keys);
 }
 
+/* Draws the rows in view, each as high as there is room for; column `at` is the cursor's. */
+static unsigned draw_rows(const struct tui_app *app, struct tui_grid *grid, size_t rows, int at)
+{
+    struct own *o = own(app);
+    size_t cursor = find_line(app);
+    unsigned seen = 0;
+    o->below = cursor - o->first + 1;
+    for (size_t i = 0; i < rows; i++) {
+        struct tui_rect area = o->drawn;
+        area.y += (int)i * (o->tall - 1) + (i >= o->below ? (int)o->streams : 0);
+        seen |= tui_timeline_draw(app, &o->rows, grid, area, i, at, o->first + i == cursor);
+        for (int more = 1; more < o->tall; more++)
+            tui_repeat(grid, (struct tui_rect){area.x, area.y + (int)i, area.w, 1}, more);
+    }
+    return seen;
+}
+
 static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     int64_t begin, end;
@@ -194,17 +216,10 @@ static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui
     tui_timeline_marks(app, grid, (struct tui_rect){o->drawn.x, rect.y, o->drawn.w, 1}, begin, end);
     tui_timeline_titles(app, &o->rows, grid, o->drawn);
     int at = find_cursor_column(app, begin, end);
-    size_t cursor = find_line(app);
-    unsigned seen = 0;
     o->streams = streams;
-    o->below = cursor - o->first + 1;
-    for (size_t i = 0; i < rows; i++) {
-        struct tui_rect area = o->drawn;
-        area.y += i >= o->below ? (int)streams : 0;
-        seen |= tui_timeline_draw(app, &o->rows, grid, area, i, at, o->first + i == cursor);
-    }
+    unsigned seen = draw_rows(app, grid, rows, at);
     seen |= draw_streams(app, grid, begin, end);
-    int below = o->drawn.y + (int)(rows + streams) + 1, spare = rect.y + rect.h - BELOW - 1 - below;
+    int below = o->drawn.y + o->drawn.h + (int)streams + 1, spare = rect.y + rect.h - BELOW - 1 - below;
     if (app->all_time && seen && spare >= LIST)
         tui_slowest_draw(app, &o->slow, grid, (struct tui_rect){rect.x, below, rect.w, spare});
     if (!seen) /* without words, no data would look like idle ranks */
@@ -214,7 +229,8 @@ static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui
                                                                        : "nothing was recorded");
     draw_foot(app, grid, foot, seen);
     foot.y -= 2;
-    draw_words(app, grid, foot, at);
+    if (!tui_drag_draw(app, grid, o->drawn, foot, begin, end))
+        draw_words(app, grid, foot, at);
 }
 
 /* ---- actions ---------------------------------------------------------------------------------------------------- */
@@ -330,7 +346,7 @@ static int act_on_timeline(struct tui_app *app, enum tui_action action)
     int done = own(app)->in_list ? act_in_list(app, action) : TUI_UNHANDLED;
     if (done != TUI_UNHANDLED)
         return done;
-    long page = own(app)->drawn.h > 1 ? own(app)->drawn.h - 1 : 1;
+    long lines = own(app)->tall ? own(app)->drawn.h / own(app)->tall : 1, page = lines > 1 ? lines - 1 : 1;
     switch (action) {
     case TUI_ACTION_UP:
         return move_rank(app, -1);
@@ -388,12 +404,13 @@ static int click_timeline(struct tui_app *app, int x, int y)
     const struct own *o = own(app);
     x -= o->drawn.x;
     y -= o->drawn.y;
-    if (y >= (int)o->below) /* its streams stand below the cursor's rank */
-        y = y < (int)(o->below + o->streams) ? (int)o->below - 1 : y - (int)o->streams;
+    int below = (int)o->below * o->tall;
+    if (y >= below) /* its streams stand below the cursor's rank */
+        y = y < below + (int)o->streams ? below - 1 : y - (int)o->streams;
     if (x < 0 || y < 0 || x >= o->drawn.w || y >= o->drawn.h || !app->tree.rows)
         return TUI_UNHANDLED;
     tui_app_range(app, &begin, &end);
-    size_t at = tui_timeline_row(&o->rows, o->first + (size_t)y);
+    size_t at = tui_timeline_row(&o->rows, o->first + (size_t)(y / o->tall));
     if (at >= app->tree.rows) /* some were folded away, and nothing was drawn since */
         return TUI_UNHANDLED;
     const struct tui_row *row = &app->tree.row[at];
@@ -422,13 +439,10 @@ static int drag_timeline(struct tui_app *app, int x, int y, int to_x, int to_y)
 {
     int64_t begin, end;
     struct tui_rect area = own(app)->drawn;
+    int first, last;
     (void)to_y;
-    x -= area.x;
-    to_x -= area.x;
-    if (x < 0 || x >= area.w || y < area.y || y >= area.y + area.h)
+    if (!tui_drag_columns(area, x, y, to_x, &first, &last))
         return TUI_UNHANDLED;
-    to_x = to_x < 0 ? 0 : to_x >= area.w ? area.w - 1 : to_x;
-    int first = x < to_x ? x : to_x, last = x < to_x ? to_x : x;
     tui_app_range(app, &begin, &end);
     double cell = (double)(end - begin) / area.w;
     tui_app_set_range(app, begin + (int64_t)(first * cell), begin + (int64_t)((last + 1) * cell));

@@ -172,6 +172,16 @@ void tui_fill(struct tui_grid *grid, struct tui_rect rect, enum tui_style style,
         }
 }
 
+void tui_repeat(struct tui_grid *grid, struct tui_rect line, int down)
+{
+    for (int x = line.x; x < line.x + line.w; x++) {
+        const struct tui_cell *from = tui_grid_at(grid, x, line.y);
+        struct tui_cell *to = tui_grid_at(grid, x, line.y + down);
+        if (from && to)
+            *to = *from;
+    }
+}
+
 void tui_grid_write(const struct tui_grid *grid, FILE *out, bool styles)
 {
     for (int pass = 0; pass <= (styles ? 1 : 0); pass++)

@@ -75,4 +75,7 @@ char tui_ascii(uint32_t ch);
  * the letters of their styles (style.def). */
 void tui_grid_write(const struct tui_grid *grid, FILE *out, bool styles);
 
+/* Copies the cells of a rectangle one line high, so many lines further down. */
+void tui_repeat(struct tui_grid *grid, struct tui_rect line, int down);
+
 #endif
