@@ -7,10 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPANS         1048576 /* kept of all GPUs, about */
-#define LANE_WIDTH_NS 65536   /* as of ranks */
-#define LANE_BUCKETS  8192
-#define LANES_BUCKETS 1048576
 #define DISTRIBUTIONS 16384 /* of one kernel on one rank, a KiB each */
 
 struct ana_devices *ana_devices_new_range(size_t ranks, int64_t begin_ns, int64_t end_ns)
@@ -92,13 +88,6 @@ static struct kernel *kernel_of(const struct ana_job *job, struct ana_devices *g
     return k;
 }
 
-static size_t bounded(size_t most, size_t all, size_t shares)
-{
-    while (most > 256 && most * shares > all)
-        most /= 2;
-    return most;
-}
-
 static struct stream *stream_of(const struct ana_job *job, struct ana_devices *gpu, const struct ana_event *e)
 {
     struct stream *s = ana_map_add(&gpu->streams, e->index, e->thread, 0);
@@ -111,8 +100,8 @@ static struct stream *stream_of(const struct ana_job *job, struct ana_devices *g
     s->number = page->number;
     s->known = true;
     if (gpu->match)
-        ana_lane_init(&s->lane, start < e->begin_ns ? start : e->begin_ns, LANE_WIDTH_NS,
-                      bounded(LANE_BUCKETS, LANES_BUCKETS, gpu->ranks * 4));
+        ana_lane_init(&s->lane, start < e->begin_ns ? start : e->begin_ns, ANA_STREAM_WIDTH_NS,
+                      ana_stream_buckets(gpu->ranks));
     return s;
 }
 
@@ -153,7 +142,7 @@ void ana_gpu_device_event(struct ana_job *job, struct ana_devices *gpu, const st
     if (!d)
         return;
     if (!d->mix.max)
-        d->mix.max = bounded(65536, SPANS, gpu->ranks);
+        d->mix.max = ana_device_spans(gpu->ranks);
     bool copy = e->call->opclass == TRC_OP_COPY, counts = e->end_ns >= gpu->begin_ns && e->end_ns < gpu->end_ns;
     int64_t from = e->begin_ns > gpu->begin_ns ? e->begin_ns : gpu->begin_ns;
     int64_t to = e->end_ns < gpu->end_ns ? e->end_ns : gpu->end_ns;

@@ -1,4 +1,5 @@
-/* What is kept of kernels and copies: device.c fills it, device_look.c and device_streams.c read it; nobody else. */
+/* What is kept of kernels and copies: device.c fills it, device_look.c and device_streams.c read it, device_keep.c keeps
+ * it; nobody else. */
 #ifndef ANA_DEVICE_DATA_H
 #define ANA_DEVICE_DATA_H
 
@@ -7,6 +8,26 @@
 #include "trace/util/hash_map.h"
 #include "trace/util/spans.h"
 #include "trace/util/times.h"
+
+#define ANA_STREAM_WIDTH_NS 65536 /* finest bucket over time; as of ranks */
+
+/* `most`, or as much less as gives each of `shares` its part of `all`. */
+static inline size_t ana_bounded_share(size_t most, size_t all, size_t shares)
+{
+    while (most > 256 && most * shares > all)
+        most /= 2;
+    return most;
+}
+/* Spans that are kept of each GPU of a job of so many ranks. */
+static inline size_t ana_device_spans(size_t ranks)
+{
+    return ana_bounded_share(65536, 1048576, ranks);
+}
+/* Buckets over time of each stream. */
+static inline size_t ana_stream_buckets(size_t ranks)
+{
+    return ana_bounded_share(8192, 1048576, ranks * 4);
+}
 
 /* Over all ranks, by its name. */
 struct kernel {

@@ -4,6 +4,7 @@
 
 #include "trace/gpu/device.h"
 #include "trace/util/hash_map.h"
+#include "trace/util/keep.h"
 #include "trace/relations/merge.h"
 #include "trace/util/times.h"
 #include "trace/job/timeline.h"
@@ -27,6 +28,11 @@ int64_t ana_gpu_exposed(const struct ana_job *job, size_t *index);
 /* Adds a call of NCCL's. */
 void ana_gpu_call(struct ana_job *job, struct ana_devices *gpu, const struct ana_event *event);
 
+/* device_keep.c: keeps what job->gpu has found in all events, or takes it up into devices that have seen none.  Of the
+ * latest calls and kernels, which time ranges are made of, at most `newest` are saved, unless that is ANA_STORE_MESSAGES
+ * or more; what ended before the first of them is told by job->kept_since_ns. */
+void ana_devices_keep(struct ana_keep *keep, struct ana_job *job, size_t newest);
+
 /* ---- device_facts.c */
 /* Fills look->why_not: why kernels of NCCL's calls, or any, have no times on some of these ranks (NULL: all). */
 void ana_gpu_explain(const struct ana_job *job, const uint8_t *ranks, struct ana_gpu_look *look);
@@ -48,6 +54,8 @@ void ana_gpu_match_kernel(struct ana_job *job, struct ana_gpu_match *match, size
 /* Fills the parts of a look that the match knows.  False: out of memory. */
 bool ana_gpu_match_look(const struct ana_job *job, const struct ana_gpu_match *match,
                         const struct ana_selection *selection, struct ana_gpu_look *out);
+/* As ana_devices_keep. */
+void ana_gpu_match_keep(struct ana_keep *keep, struct ana_job *job, struct ana_gpu_match *match, size_t newest);
 
 /* ---- device_rows.c: NCCL's operations by communicator, call and size. */
 struct ana_nccl_call {
@@ -87,6 +95,9 @@ void ana_nccl_rows_kernel(struct ana_job *job, struct ana_nccl_rows *rows, const
 /* Fills the NCCL parts of a look.  False: out of memory. */
 bool ana_nccl_rows_look(const struct ana_job *job, const struct ana_nccl_rows *rows,
                         const struct ana_selection *selection, struct ana_gpu_look *out);
+
+/* As ana_devices_keep. */
+void ana_nccl_rows_keep(struct ana_keep *keep, struct ana_job *job, struct ana_nccl_rows *rows, size_t newest);
 
 /* ---- device_late.c: who came last to a collective of NCCL's. */
 /* The kernel of one rank, and the call that launched it. */

@@ -256,13 +256,29 @@ void ana_gpu_match_call(struct ana_job *job, struct ana_gpu_match *match, const 
 
 /* ---- a look ----------------------------------------------------------------------------------------------------- */
 
+/* Kernels and launches whose other half has not come so far. */
+static uint64_t count_unmatched(const struct ana_gpu_match *match)
+{
+    uint64_t unmatched = match->unmatched;
+    for (size_t i = 0; i < match->queues.count; i++) {
+        const struct queue *q = ana_map_value(&match->queues, i);
+        unmatched += q->kernels - q->kernel_from;
+    }
+    return unmatched;
+}
+
 bool ana_gpu_match_look(const struct ana_job *job, const struct ana_gpu_match *match,
                         const struct ana_selection *selection, struct ana_gpu_look *out)
 {
-    out->unmatched = match->unmatched;
-    for (size_t i = 0; i < match->queues.count; i++) {
-        const struct queue *q = ana_map_value(&match->queues, i);
-        out->unmatched += q->kernels - q->kernel_from;
-    }
+    out->unmatched = count_unmatched(match);
     return ana_nccl_rows_look(job, match->rows, selection, out);
+}
+
+void ana_gpu_match_keep(struct ana_keep *keep, struct ana_job *job, struct ana_gpu_match *match, size_t newest)
+{
+    uint64_t unmatched = count_unmatched(match);
+    ANA_KEEP(keep, unmatched);
+    if (keep->loads)
+        match->unmatched = unmatched;
+    ana_nccl_rows_keep(keep, job, match->rows, newest);
 }

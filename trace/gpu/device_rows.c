@@ -1,6 +1,7 @@
 /* NCCL's operations by communicator, call and size: calls and bytes, times of kernels, who waited for whom.  Sums of
  * all time; of each rank; and the newest of what they are made of, for time ranges. */
 #include "trace/gpu/device_impl.h"
+#include "trace/gpu/device_rows_data.h"
 #include "trace/job/job_impl.h"
 #include "trace/gpu/nccl_bandwidth.h"
 #include <math.h>
@@ -8,54 +9,8 @@
 #include <string.h>
 
 #define INSTANCES 16384u  /* operations of which some ranks' kernels are to come */
-#define NEWEST    1048576 /* parts that are kept for time ranges */
 #define SLACK_NS  20000   /* two GPUs' clocks on one host may seem so far apart */
 #define ARRIVALS  1048576 /* of ranks, kept of such operations in all */
-
-struct sums {
-    uint64_t calls, bytes, timed, timed_bytes;
-    bool unknown_bytes;
-    int64_t kernel_ns, transfer_ns;
-};
-struct row {
-    uint32_t call;
-    uint16_t size_class;
-    int32_t size;
-    struct sums sum;
-    struct ana_times_small transfer, skew;
-};
-
-struct instance { /* identity 0: free */
-    uint64_t identity, sequence, bytes;
-    uint32_t call, arrivals;
-    uint16_t size_class;
-    int32_t size;
-    int64_t shortest_ns, longest_ns;
-    int64_t first_end_ns;             /* of the kernels that have come */
-    struct ana_nccl_arrival *arrival; /* `size` of them; NULL: who waited is not looked for */
-};
-
-/* What a row is made of, in the order in which it became known. */
-enum part_kind { PART_CALL, PART_KERNEL, PART_MESSAGE, PART_INSTANCE };
-struct part {
-    int64_t at_ns; /* a call's begin, the end of what is a kernel's */
-    int64_t ns, skew_ns;
-    uint64_t bytes;
-    uint32_t row, index;
-    enum part_kind kind;
-};
-
-struct ana_nccl_rows {
-    struct ana_map rows;    /* communicator, call, size class */
-    struct ana_map by_rank; /* row, rank index: struct sums */
-    struct ana_map pairs;   /* rank indices: struct ana_nccl_pair */
-    struct ana_nccl_hows *hows;
-    struct instance *instance;
-    size_t arrivals; /* kept of instances */
-    struct part *part;
-    size_t parts, room, next; /* next: when it is full, the oldest */
-    int64_t forgotten_ns;     /* end of what is no longer among them */
-};
 
 struct ana_nccl_rows *ana_nccl_rows_new(void)
 {
@@ -107,7 +62,7 @@ static uint32_t number_of(const struct ana_nccl_rows *rows, const struct row *ro
 
 static void keep_part(struct ana_nccl_rows *rows, struct part part)
 {
-    if (rows->parts < NEWEST && rows->parts == rows->room) {
+    if (rows->parts < ANA_NCCL_NEWEST && rows->parts == rows->room) {
         size_t room = rows->room ? rows->room * 2 : 1024;
         struct part *grown = realloc(rows->part, room * sizeof *grown);
         if (grown) {
@@ -179,8 +134,11 @@ void ana_nccl_rows_call(struct ana_job *job, struct ana_nccl_rows *rows, const s
                         const struct trc_comm *comm)
 {
     struct row *row = row_of(rows, c->identity, c->call, c->size_class, c->size);
-    if (row && row->sum.calls == 0 && comm)
+    if (row && row->sum.calls == 0 && comm) {
         ana_comm_name(job, c->identity, comm);
+        row->rank = (uint32_t)c->index;
+        row->comm = comm->id;
+    }
     if (c->p2p)
         add_to_pair(rows, c);
     if (row)

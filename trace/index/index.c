@@ -74,7 +74,7 @@ static uint64_t hash_files(const struct ana_job *job)
 
 static struct of describe(const struct ana_job *job)
 {
-    return (struct of){"hpctop index 2", hash_program(), hash_files(job), job->count};
+    return (struct of){"hpctop index 3", hash_program(), hash_files(job), job->count};
 }
 
 static bool is_whole_run(const struct ana_job *job)
@@ -187,8 +187,6 @@ static const char *why_not(const struct ana_job *job, bool always)
         return "only a job that has ended, and was read as a whole, has an index";
     if (!job->index_of)
         return "the job was read while it ran: it has to be read once more";
-    if (job->any_device)
-        return "what ran on GPUs is not kept yet";
     if (job->records < ANA_INDEX_RECORDS && !always)
         return "it is read in no time";
     for (size_t i = 0; i < job->count; i++)

@@ -223,6 +223,8 @@ void ana_job_keep(struct ana_keep *keep, struct ana_job *job, size_t newest)
         keep_why(&k);
     if (!keep->failed)
         ana_store_keep(&k);
+    if (!keep->failed)
+        job->upper->devices_keep(keep, job, newest);
     for (size_t i = 0; i < job->count && !keep->failed; i++)
         ana_lane_keep(keep, &job->lane[i]);
     if (!keep->failed)

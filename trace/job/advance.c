@@ -8,24 +8,17 @@
 
 /* ---- one event -------------------------------------------------------------------------------------------------- */
 
-static void take_nccl(struct ana_job *job, const struct ana_event *e)
-{
-    job->any_device = true;
-    job->upper->nccl_call(job, job->gpu, e);
-}
-
 /* Takes an event that is not of the program's own time: nested, on a GPU, a loss, or with times beyond reason. */
 static void take_other(struct ana_job *job, const struct ana_event *e)
 {
     if (e->kind >= TRC_RECORD_LOST)
         ana_regions_item(&job->pass.regions, e);
     if (ana_is_device(e)) {
-        job->any_device = true;
         job->upper->device_event(job, job->gpu, e);
         return;
     }
     if (e->call && trc_opclass_category(e->call->opclass) == TRC_CAT_NCCL)
-        take_nccl(job, e);
+        job->upper->nccl_call(job, job->gpu, e);
     if (e->kind == TRC_RECORD_LOST)
         ana_why_gap(&job->pass.why, e->index, e->thread);
     ana_match_event(job->match, e);
@@ -66,7 +59,7 @@ static inline void take_event(struct ana_job *job, const struct ana_event *e)
         ana_why_region(&job->pass.why, e, ana_regions_call(&job->pass.regions, e));
     follow_event(job, e); /* before the waits in it are found */
     if (e->use->is_nccl)
-        take_nccl(job, e);
+        job->upper->nccl_call(job, job->gpu, e);
     ana_match_event(job->match, e);
     if (e->use->is_remote) /* the counters know partners of this world only */
         ana_tally_pair(&job->pass.tally, e->index, ana_partner(job, e->index, e->comm, e->sig->peer),
@@ -125,7 +118,7 @@ void ana_match_ranks(const struct ana_job *job, struct ana_match *match)
 
 bool ana_analysis_start(struct ana_job *job)
 {
-    job->flushed = job->index_asked = job->indexed = job->any_device = false;
+    job->flushed = job->index_asked = job->indexed = false;
     job->clocks = ana_clock_domains(job->clock);
     job->lane = calloc(job->count, sizeof *job->lane);
     job->clip = ana_wait_clip_new();

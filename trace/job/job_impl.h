@@ -102,7 +102,6 @@ struct ana_job {
     bool no_index;               /* nobody wants one */
     int64_t kept_since_ns;       /* of an index: messages, waits and collectives that ended later are all in it */
     uint64_t index_of; /* what the files were when their events began to be read (trace/index); 0: they grew */
-    bool any_device;   /* there are calls of NCCL's, or something ran on a GPU */
     uint64_t records;  /* in all files */
     struct ana_wait_clip *clip;
     struct ana_wait_span *span; /* room for one instance's */

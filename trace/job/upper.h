@@ -9,6 +9,7 @@ struct ana_job;
 struct ana_devices;
 struct ana_hvd_state;
 struct ana_judgement;
+struct ana_keep;
 struct ana_summary;
 
 struct ana_upper {
@@ -18,6 +19,8 @@ struct ana_upper {
     void (*devices_free)(struct ana_devices *devices);
     void (*device_event)(struct ana_job *job, struct ana_devices *devices, const struct ana_event *event);
     void (*nccl_call)(struct ana_job *job, struct ana_devices *devices, const struct ana_event *event);
+    /* trace/gpu: keeps what job->gpu has found, or takes it up; see trace/gpu/device_impl.h. */
+    void (*devices_keep)(struct ana_keep *keep, struct ana_job *job, size_t newest);
     /* trace/gpu: the longest time that kernels of NCCL's ran on one GPU beside no other kernel, in ns; *index: whose. */
     int64_t (*exposed)(const struct ana_job *job, size_t *index);
     /* trace/horovod: what is kept of its loops; NULL: out of memory. */

@@ -26,6 +26,7 @@ enum trc_status ana_job_open_watched(const char *const *folders, size_t n, ana_o
         .devices_new = ana_devices_new,
         .devices_new_range = ana_devices_new_range,
         .devices_free = ana_devices_free,
+        .devices_keep = ana_devices_keep,
         .device_event = ana_gpu_device_event,
         .nccl_call = ana_gpu_call,
         .exposed = ana_gpu_exposed,

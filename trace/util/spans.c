@@ -117,3 +117,35 @@ void ana_mix_free(struct ana_mix *mix)
         free(mix->of[k].span);
     *mix = (struct ana_mix){.max = mix->max};
 }
+
+/* Whether spans are apart from each other and in order. */
+static bool are_in_order(const struct ana_spans *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        const struct ana_span *span = &s->span[i];
+        if (!ana_keep_is_time(span->begin_ns) || !ana_keep_is_time(span->end_ns) || span->begin_ns >= span->end_ns ||
+            (i > 0 && span[-1].end_ns >= span->begin_ns))
+            return false;
+    }
+    return true;
+}
+
+void ana_mix_keep(struct ana_keep *keep, struct ana_mix *mix)
+{
+    for (unsigned k = 0; k < ANA_GPU_KINDS && !keep->failed; k++) {
+        struct ana_spans *s = &mix->of[k];
+        void *span = s->span;
+        ana_keep_array(keep, &span, &s->count, sizeof *s->span, mix->max);
+        if (keep->loads) {
+            s->span = span;
+            s->room = s->count;
+            ana_keep_holds(keep, are_in_order(s));
+        }
+    }
+    uint8_t settled = mix->settled;
+    ANA_KEEP(keep, settled);
+    ANA_KEEP(keep, mix->settled_ns);
+    ANA_KEEP(keep, mix->sum);
+    mix->settled = settled != 0;
+    ana_keep_holds(keep, ana_keep_is_time(mix->settled_ns));
+}

@@ -4,6 +4,7 @@
 #ifndef ANA_SPANS_H
 #define ANA_SPANS_H
 
+#include "trace/util/keep.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,6 +38,8 @@ struct ana_mix { /* zeros, and `max`, are an empty one */
 bool ana_mix_add(struct ana_mix *mix, enum ana_gpu_kind kind, int64_t begin_ns, int64_t end_ns);
 /* How long each combination of kinds lasted, in ns; ns[0] stays 0. */
 void ana_mix_sum(const struct ana_mix *mix, int64_t ns[ANA_GPU_MIXES]);
+/* Keeps a mix beside the trace, or takes one up into an empty one. */
+void ana_mix_keep(struct ana_keep *keep, struct ana_mix *mix);
 /* Frees the spans; the struct is the caller's. */
 void ana_mix_free(struct ana_mix *mix);
 

@@ -3,9 +3,12 @@
  * trusts a number. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
+#include "trace/gpu/device_data.h"
 #include "trace/index/index.h"
+#include "trace/index/keep.h"
 #include "trace/job/job_impl.h"
 #include "trace/verdict/verdict.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,6 +26,63 @@ static uint64_t below(uint64_t n)
     return random_state % n;
 }
 
+enum { COMPUTE = 1, NCCL, FEW = 8, GEMM = 1, REDUCE, MOVE, GLOBAL = 16, PART };
+
+/* Two communicators of NCCL's, of which one has a name, two streams and three kernels. */
+static void define_gpu(struct tb *tb, int32_t r)
+{
+    static const char *const kernels[] = {"_ZN2at6native4gemmIfEEvPT_", "_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LLi",
+                                          "_Z22ncclDevKernel_SendRecvi"};
+    for (uint32_t i = 0; i < 2; i++) {
+        struct trc_def_comm comm = {
+            .identity = 0x60 + i, .rank = r, .size = RANKS, .flags = TRC_COMM_ALL, .created_by = TB_NCCL_INIT};
+        tb_define(tb, TRC_DEF_COMM, GLOBAL + i, 0, 0, &comm, sizeof comm, 0);
+    }
+    tb_comm_name(tb, PART, "part");
+    tb_fact(tb, "nccl.how ncclAllReduce 4096 B of 4", "RING LL, 2 channels");
+    for (uint32_t k = 0; k < 3; k++)
+        tb_define(tb, TRC_DEF_KERNEL, k + 1, 0, 0, kernels[k], strlen(kernels[k]), strlen(kernels[k]));
+    tb_device_stream(tb, COMPUTE, (struct trc_device_stream){.number = 1, .context = 1, .stream = 7});
+    tb_device_stream(tb, NCCL, (struct trc_device_stream){.number = 2, .context = 1, .stream = 13});
+}
+
+static void run_on(struct tb *tb, uint32_t stream, enum tb_call call, uint32_t kernel, int64_t from, int64_t to)
+{
+    struct trc_sig sig = tb_sig(call);
+    sig.object = kernel;
+    sig.sent = call == TB_KERNEL ? 0 : 4096;
+    tb_event(tb, stream, &sig, from, to, (struct tb_more){0});
+}
+
+static void launch(struct tb *tb, enum tb_call call, uint32_t comm, int32_t peer, uint64_t sequence, int64_t at)
+{
+    struct trc_sig sig = tb_sig(call);
+    sig.flags = TRC_SIG_ENQUEUE | (peer < 0 ? TRC_SIG_COLL : 0);
+    sig.comm = comm;
+    sig.object = 2;
+    sig.peer = call == TB_NCCL_SEND ? peer : TRC_PEER_NONE;
+    sig.source = call == TB_NCCL_RECV ? peer : TRC_PEER_NONE;
+    sig.sent = call == TB_NCCL_RECV ? 0 : 4096;
+    sig.received = call == TB_NCCL_SEND ? 0 : 4096;
+    tb_event(tb, 0, &sig, at, at + 100, (struct tb_more){.sequence = sequence});
+}
+
+/* A sum that rank 3 calls late for, a message round a ring, one kernel that NCCL's hides behind in part, and copies. */
+static void round_of_gpu(struct tb *tb, int32_t r, uint64_t i, int64_t t)
+{
+    int64_t late = r == 3 ? 2000 : 0;
+    launch(tb, TB_NCCL_ALLREDUCE, i % 3 ? GLOBAL : PART, -1, i, t + 13000 + late);
+    launch(tb, TB_NCCL_SEND, PART, (r + 1) % RANKS, 0, t + 13200 + late);
+    launch(tb, TB_NCCL_RECV, PART, (r + RANKS - 1) % RANKS, 0, t + 13400 + late);
+    run_on(tb, NCCL, TB_KERNEL, REDUCE, t + 14000 + late, t + 20000);
+    if (i % 7) /* else it was lost */
+        run_on(tb, NCCL, TB_KERNEL, MOVE, t + 20100, t + 21000 + r * 100);
+    run_on(tb, NCCL, TB_KERNEL, MOVE, t + 22100, t + 23000);
+    run_on(tb, COMPUTE, TB_KERNEL, GEMM, t + 12000, t + 17000 + r * 50);
+    run_on(tb, COMPUTE, TB_COPY, 0, t + 24000, t + 24500);
+    run_on(tb, COMPUTE, TB_COPY_BACK, 0, t + 24600, t + 24900);
+}
+
 /* Each round a ring of messages that are waited for, a sum that somebody comes late to, and a write. */
 static void build(void)
 {
@@ -30,6 +90,7 @@ static void build(void)
     for (int r = 0; r < RANKS; r++) {
         tb[r] = tb_new(r, RANKS);
         tb_comm_name(tb[r], TB_WORLD, "ring");
+        define_gpu(tb[r], r);
         tb_file(tb[r], 7, TB_WORLD, "out.dat");
         tb_site(tb[r], 0x1000, "main+0x10", "app+0x1000");
         tb_site(tb[r], 0x2000, "main+0x20", "app+0x2000");
@@ -42,11 +103,54 @@ static void build(void)
             tb_recv(tb[r], 0, t + r * 700 + 400, t + RANKS * 700 + 900, before, 5, 64u << (i % 9));
             if (i + 1 < ROUNDS || r < 2) /* the last sum is left open */
                 tb_allreduce(tb[r], 0, t + 9000 + r * 500, t + 12000, TB_WORLD, (uint64_t)i + 1, 8);
+            round_of_gpu(tb[r], r, (uint64_t)i, t);
         }
     for (int r = 0; r < RANKS; r++) {
         folder_write(tb[r], r);
         tb_free(tb[r]);
     }
+}
+
+static double known(double number)
+{
+    return isnan(number) ? -1 : number;
+}
+
+/* What a look at the GPUs adds up to; of streams over time, too. */
+static double ask_gpu(struct ana_job *job, struct ana_selection part)
+{
+    struct ana_gpu_look look;
+    struct ana_timeline_cell cells[32];
+    double sum = 0;
+    ana_job_advance(job, 0);
+    if (!ana_gpu_take_look(job, part, &look))
+        return -1;
+    if (look.analysed < 1) { /* a window: its events are read first */
+        ana_gpu_look_free(&look);
+        ana_job_advance(job, 0);
+        if (!ana_gpu_take_look(job, part, &look))
+            return -1;
+    }
+    for (size_t i = 0; i < look.nccl_count; i++) {
+        const struct ana_nccl_stat *s = &look.nccl[i];
+        sum += (double)s->bytes + (double)(s->kernel_ns % 1000003) + (double)s->timed + (double)strlen(s->comm_name) +
+               (double)s->algorithm[0] + known(s->skew_p99_ns) + known(s->transfer_p50_ns);
+    }
+    for (size_t i = 0; i < look.rank_count; i++)
+        sum += (double)(look.ranks[i].overlap_ns + 3 * look.ranks[i].busy_ns + 5 * look.ranks[i].wall_ns) +
+               (double)look.ranks[i].to_device;
+    for (size_t i = 0; i < look.kernel_count; i++)
+        sum += known(look.kernels[i].times.p99_ns) * (double)(i + 1) + (double)strlen(look.kernels[i].name);
+    for (size_t i = 0; i < look.nccl_pair_count; i++)
+        sum += (double)look.nccl_pairs[i].bytes_received * (double)(i + 1);
+    sum += (double)look.unmatched * 1e6 + look.nccl_forgotten;
+    ana_gpu_look_free(&look);
+    for (size_t i = 0; i < ana_streams(job); i++) {
+        ana_stream_timeline(job, i, 0, 2000000, 32, cells);
+        for (int c = 0; c < 32; c++)
+            sum += (double)cells[c].share[TRC_CAT_NCCL];
+    }
+    return sum;
 }
 
 /* Asks all that reports and screens ask; returns a number that depends on the answers. */
@@ -62,6 +166,12 @@ static double ask(struct ana_job *job)
         ana_job_advance(job, 0);
         if (ana_summarize(job, i ? part : all, &s) != TRC_OK)
             continue;
+        if (s.analysed < 1) { /* a window: its events are read first */
+            ana_summary_free(&s);
+            ana_job_advance(job, 0);
+            if (ana_summarize(job, part, &s) != TRC_OK)
+                continue;
+        }
         for (size_t k = 0; k < s.pair_count; k++)
             sum += (double)s.pairs[k].bytes;
         for (size_t k = 0; k < s.rank_count; k++)
@@ -72,6 +182,7 @@ static double ask(struct ana_job *job)
             ana_iteration_cells(job, &s.iterations, l, 1, 1, 20, 16, of);
         sum += (double)s.path_ns + (double)s.segment_count + (double)s.price_count + (double)s.iterations.levels;
         ana_summary_free(&s);
+        sum += ask_gpu(job, i ? part : all);
     }
     for (size_t r = 0; r < ana_job_info(job).ranks; r++)
         ana_timeline(job, r, 0, 2000000, 64, cells);
@@ -142,7 +253,7 @@ static double look(bool *indexed)
 }
 
 /* Numbers that random changes hardly reach: each is what a way through the job would go wrong by. */
-enum { SPOILED = 6 };
+enum { SPOILED = 7 };
 static void spoil(struct ana_job *job, int how)
 {
     struct ana_iter_mark *mark = ana_iter_mark_at(&job->iter, 1);
@@ -156,8 +267,31 @@ static void spoil(struct ana_job *job, int how)
         job->store.message[0].source = RANKS;
     else if (how == 4)
         job->store.message[0].send_begin_ns = INT64_MAX;
-    else
+    else if (how == 5)
         ana_segment_at(&job->pass.why, 1)->to = UINT32_MAX;
+    else
+        ((struct stream *)ana_map_value(&job->gpu->streams, 0))->of.index = RANKS;
+}
+
+/* An index that has a few of the latest messages and kernels only: a window before them is read from the events. */
+static void check_few(const uint8_t head[OF], double plain)
+{
+    struct ana_job *job = folder_open();
+    struct ana_keep keep;
+    FILE *file = fopen(path, "wb");
+    ana_job_set_index(job, false);
+    ana_job_advance(job, 0);
+    CHECK(file && fwrite(head, OF, 1, file) == 1);
+    ana_keep_save(&keep, file, UINT64_MAX);
+    ana_job_keep(&keep, job, FEW);
+    CHECK(ana_keep_end(&keep) && fclose(file) == 0);
+    ana_job_close(job);
+    job = folder_open();
+    ana_job_advance(job, 0);
+    CHECK(job->indexed && job->kept_since_ns > 900000, "since %lld", (long long)job->kept_since_ns);
+    double kept = ask(job);
+    CHECK(!job->indexed && kept == plain, "with few: %.17g, not %.17g", kept, plain);
+    ana_job_close(job);
 }
 
 int main(void)
@@ -182,6 +316,7 @@ int main(void)
     pack(head, all, size);
     kept = look(&indexed);
     CHECK(indexed && kept == plain, "packed again: indexed %d, %.17g", indexed, kept);
+    check_few(head, plain);
     for (int i = 0; i < CHANGES; i++) {
         memcpy(changed, all, size);
         change(changed, size);
