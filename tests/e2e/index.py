@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 
-from common import BUILD, HPCTOP, check, end, hpctop, mpirun, run, skip, start, traces, wait_for, workload
+from common import BUILD, HPCTOP, check, end, environment, hpctop, mpirun, run, skip, start, traces, wait_for, workload
 
 WITHOUT = dict(os.environ, HPCTOP_INDEX="no", XDG_CACHE_HOME=os.path.abspath("cache"))
 WITH = dict(os.environ, XDG_CACHE_HOME=os.path.abspath("cache"))
@@ -81,6 +81,16 @@ def of_programs():
     same("ring files", "ring-files")
 
 
+def of_gpus():
+    """On the GPU double: kernels, copies and NCCL's operations, streams over time, windows of them."""
+    for name, ranks, arguments in (("overlap", 2, ["2", "40000"]), ("collectives", 2, []), ("allreduce_sweep", 3, ["65536"])):
+        env = environment("g-" + name, LD_LIBRARY_PATH=os.path.join(BUILD, "gpu_double"))
+        run(["mpirun", "-n", str(ranks), os.path.join(BUILD, "workloads/nccl", name)] + arguments, env, timeout=90)
+        if check(name + " leaves traces", traces("g-" + name)):
+            same(name, "g-" + name)
+    compare_screens("overlap", "g-overlap", [":0.2-0.3", ":rank 1"])
+
+
 def of_plans():
     chance = random.Random(20)
     for i in range(4):
@@ -92,23 +102,29 @@ def of_plans():
         same("%d ranks %s" % (ranks, " ".join(more)), folder)
 
 
-def screens():
-    """The screens show the same, whole runs and windows, through all views."""
-    folder, keys = "screened", []
-    run([os.path.join(BUILD, "tests/many/many"), "--ranks", "12", "--hosts", "2", "--rounds", "3000", "--late-rank", "5",
-         folder])
+def compare_screens(name, folder, windows):
+    """All screens show the same with an index, of the whole run and of these windows."""
+    keys = []
     for view in "123456789iF":
         keys += ["key " + view, "screen", "key Tab", "screen", "key Enter", "screen", "key Esc"]
-    for typed in (":1.0-2.5", ":rank 3", ":call MPI_Allreduce", ":iter 200"):
+    for typed in windows:
         keys += ["key :", "text " + typed[1:], "key Enter"] + [k for view in "1234567i" for k in ("key " + view, "screen")]
     with open("keys", "w") as f:
         f.write("\n".join(keys) + "\n")
+    shutil.rmtree(os.path.join(folder, "index"), ignore_errors=True)
     shown = [hpctop("--script", "keys", "--size", "120x40", folder, env=WITHOUT).out]
     made = hpctop("analyze", folder, env=WITH)
     shown.append(hpctop("--script", "keys", "--size", "120x40", folder, env=WITH).out)
     count = keys.count("screen")
-    check("screens: %d of them are the same" % count, made.code == 0 and shown[0].count("---- ") == count and
+    check("%s: %d screens are the same" % (name, count), made.code == 0 and shown[0].count("---- ") == count and
           shown[0] == shown[1], first_difference(*shown))
+
+
+def screens():
+    folder = "screened"
+    run([os.path.join(BUILD, "tests/many/many"), "--ranks", "12", "--hosts", "2", "--rounds", "3000", "--late-rank", "5",
+         folder])
+    compare_screens("a job", folder, (":1.0-2.5", ":rank 3", ":call MPI_Allreduce", ":iter 200"))
 
 
 def spoiled(folder):
@@ -261,6 +277,7 @@ def refused():
 
 
 of_programs()
+of_gpus()
 of_plans()
 screens()
 not_looked_at()
