@@ -100,7 +100,7 @@ struct ana_check {
     bool wild;    /* somebody receives from any source: clocks are kept */
 
     struct ana_pool ends, stamps;
-    struct ana_map channels; /* struct ana_queue by identity, source and destination, tag */
+    struct ana_map channels; /* struct ana_ends_queue by identity, source and destination, tag */
     struct ana_map meetings; /* struct ana_meeting * by identity, sequence */
     struct ana_map groups;   /* struct ana_group by identity */
     uint64_t serial;

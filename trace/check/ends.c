@@ -4,14 +4,14 @@
 #include <string.h>
 
 /* Ends of one kind that wait for the other, oldest first. */
-struct ana_queue {
+struct ana_ends_queue {
     struct ana_end *head, *tail;
 };
 
 void ana_ends_begin(struct ana_check *c)
 {
     ana_pool_init(&c->ends, sizeof(struct ana_end));
-    ana_map_init(&c->channels, sizeof(struct ana_queue));
+    ana_map_init(&c->channels, sizeof(struct ana_ends_queue));
 }
 
 void ana_ends_free(struct ana_check *c)
@@ -20,11 +20,11 @@ void ana_ends_free(struct ana_check *c)
     ana_map_free(&c->channels);
 }
 
-static struct ana_queue *find_queue(struct ana_check *c, const struct ana_act *act, bool receive)
+static struct ana_ends_queue *find_queue(struct ana_check *c, const struct ana_act *act, bool receive)
 {
     uint64_t source = receive ? act->from : act->rank, destination = receive ? act->rank : act->to;
-    struct ana_queue *queue = ana_map_add(&c->channels, act->identity, source << 32 | destination,
-                                          (uint32_t)(receive ? act->sig.rtag : act->sig.tag));
+    struct ana_ends_queue *queue = ana_map_add(&c->channels, act->identity, source << 32 | destination,
+                                               (uint32_t)(receive ? act->sig.rtag : act->sig.tag));
     c->memory |= !queue;
     return queue;
 }
@@ -72,7 +72,7 @@ struct ana_end *ana_end_post(struct ana_check *c, struct ana_actor *actor, const
         c->player[actor->rank].unknown_receives |= receive;
         return NULL;
     }
-    struct ana_queue *queue = find_queue(c, channel, receive);
+    struct ana_ends_queue *queue = find_queue(c, channel, receive);
     struct ana_end *end = queue ? ana_pool_take(&c->ends) : NULL;
     if (!end) {
         c->memory = true;
@@ -111,7 +111,7 @@ void ana_end_buffer(struct ana_check *c, struct ana_end *end)
 bool ana_end_has_other(const struct ana_check *c, const struct ana_end *end)
 {
     for (size_t i = 0; i < c->channels.count; i++) {
-        const struct ana_queue *queue = ana_map_value(&c->channels, i);
+        const struct ana_ends_queue *queue = ana_map_value(&c->channels, i);
         const struct ana_act *send = queue->head && !queue->head->receive ? queue->head->act : NULL;
         if (send && send->to == end->act->rank && send->identity == end->act->identity &&
             (ana_act_asks_tag(end->act) == TRC_TAG_ANY || ana_act_asks_tag(end->act) == send->sig.tag))
@@ -123,7 +123,7 @@ bool ana_end_has_other(const struct ana_check *c, const struct ana_end *end)
 void ana_check_unreceived(struct ana_check *c)
 {
     for (size_t i = 0; i < c->channels.count; i++) {
-        struct ana_queue *queue = ana_map_value(&c->channels, i);
+        struct ana_ends_queue *queue = ana_map_value(&c->channels, i);
         for (struct ana_end *end = queue->head; end && !end->receive; end = end->next) {
             const struct ana_player *to = &c->player[end->act->to];
             if (!to->unknown_receives && to->finalized && c->player[end->act->rank].finalized)

@@ -79,7 +79,7 @@ static struct of describe(const struct ana_job *job)
 
 static bool is_whole_run(const struct ana_job *job)
 {
-    return job->window.begin_ns == INT64_MIN && job->window.end_ns == INT64_MAX && job->causes != ANA_CAUSES_NONE;
+    return job->window.begin_ns == INT64_MIN && job->window.end_ns == INT64_MAX;
 }
 
 /* Bytes of the files on disk. */

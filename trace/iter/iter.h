@@ -12,10 +12,13 @@
  * with most of them forgets every second one, and keeps half as many from then on.  Counts stay exact.  Marks that are
  * watched, of a job that runs, keep their last times besides.
  *
+ * Marks are told of calls by a queue (trace/util/beside.h); spikes are found where the events come by.
+ *
  * One thread at a time. */
 #ifndef ANA_ITER_H
 #define ANA_ITER_H
 
+#include "trace/util/beside.h"
 #include "trace/why/why.h"
 
 #define ANA_ITER_ENTRIES 8192u      /* times that the marks of one rank keep, of a job of few ranks */
@@ -49,17 +52,24 @@ struct ana_iter_row {
     bool is_mixed; /* hardly a row is like another */
 };
 
+/* A call, as marks are told of it. */
+struct ana_iter_call {
+    uint32_t mark, size, thread; /* as in ana_use and ana_event */
+    int64_t begin_ns, end_ns;
+    int64_t mpi_ns; /* that its rank had spent in calls by its end */
+};
+
 /* A place of a rank.  What each call needs stands first. */
 struct ana_iter_mark {
     uint64_t count;                /* calls so far */
     uint64_t next;                 /* number of the call that is kept next */
     int64_t last_ns, floor_ns;     /* end of the last call; periods above this are among the longest */
     struct ana_iter_entry *recent; /* a ring of the last times, by their number; NULL: it is not watched */
-    uint64_t symbol, calls;        /* what stands for a call here; and ana_why_thread.calls at the last one */
-    uint64_t turn;                 /* what was added to that since the one before */
-    uint32_t size;                 /* ana_use.size of the last call */
-    uint32_t thread;               /* the first that called there; others are not looked at */
-    bool is_mixed;                 /* its kinds of both sorts are too many: they are looked at no longer */
+    uint64_t symbol, calls; /* what stands for a call here; and of its thread at the last one (ana_iter_rank.calls) */
+    uint64_t turn;          /* what was added to that since the one before */
+    uint32_t size;          /* ana_use.size of the last call */
+    uint32_t thread;        /* the first that called there; others are not looked at */
+    bool is_mixed;          /* its kinds of both sorts are too many: they are looked at no longer */
     bool is_io;
     struct ana_iter_row row[ANA_ITER_SORTS];
     uint32_t kind; /* the kind made last, + 1, | ANA_ITER_KIND; 0: none */
@@ -104,7 +114,9 @@ struct ana_iter_rank {
     int64_t mpi_ns;   /* in calls so far, of all threads */
     int64_t floor_ns; /* spikes above this are kept */
     uint32_t marks;   /* the last one made, + 1 */
-    uint32_t entries;
+    uint32_t entries; /* by the marks, and so what follows */
+    uint64_t *calls;  /* by thread: what stands for each of its calls so far, added up */
+    uint32_t threads;
     struct ana_iter_spike spike[ANA_ITER_SPIKES]; /* in any order */
 };
 
@@ -113,29 +125,29 @@ struct ana_iter {
     uint32_t room;        /* entries of a rank */
     uint32_t recent_room; /* of a ring */
     struct ana_iter_rank *rank;
-    struct ana_map marks; /* struct ana_iter_mark by index, place */
-    struct ana_map kinds; /* struct ana_iter_kind by mark, key, sort */
+    struct ana_map marks;   /* struct ana_iter_mark by index, place */
+    struct ana_map kinds;   /* struct ana_iter_kind by mark, key, sort */
+    struct ana_queue queue; /* of struct ana_iter_call */
 };
 
-/* Room for the marks of `ranks` ranks.  False: out of memory, and nothing is left to free. */
-bool ana_iter_init(struct ana_iter *iter, size_t ranks);
+/* Room for the marks of `ranks` ranks, which threads `beside` keep (NULL: the caller's).  False: out of memory. */
+bool ana_iter_init(struct ana_iter *iter, size_t ranks, struct ana_beside *beside);
 /* Frees them; the struct is the caller's.  Zeros are allowed. */
 void ana_iter_free(struct ana_iter *iter);
 
 /* Looks up what all events of the signature share, into event->use; after ana_why_use. */
 void ana_iter_use(struct ana_iter *iter, const struct ana_why *why, const struct ana_event *event);
-/* The slow path of ana_iter_event: keeps the end of a call, whose number is mark->next. */
-void ana_iter_note(struct ana_iter *iter, struct ana_iter_mark *mark, int64_t end_ns);
+/* Returns once the marks have taken all calls: before they are read. */
+static inline void ana_iter_sync(struct ana_iter *iter)
+{
+    if (iter->rank)
+        ana_queue_drain(&iter->queue);
+}
 /* Keeps the last times of a mark from now on; again: nothing.  For want of memory they are not kept. */
 void ana_iter_watch(struct ana_iter *iter, struct ana_iter_mark *mark);
-/* Keeps a period above the mark's floor in place of the shortest that is kept. */
-void ana_iter_long(struct ana_iter_mark *mark, int64_t end_ns, int64_t ns);
 /* Keeps a time before an event, above the rank's floor, if it is that much longer than its segment's mean. */
 void ana_iter_spike(struct ana_iter *iter, struct ana_why *why, const struct ana_event *event, int64_t ns);
 
-/* Takes a call of a mark that is not like the one before it, which ended at `before_ns`; its number is mark->count - 1. */
-void ana_iter_change(struct ana_iter *iter, struct ana_iter_mark *mark, const struct ana_event *event, uint64_t turn,
-                     int64_t before_ns);
 /* The bit of a place in ana_iter_kind.after; places may share one. */
 static inline uint64_t ana_iter_bit(uint32_t place)
 {
@@ -158,24 +170,6 @@ static inline struct ana_iter_mark *ana_iter_any_at(const struct ana_iter *iter,
     return number & ANA_ITER_KIND ? &ana_iter_kind_at(iter, number)->mark : ana_iter_mark_at(iter, number);
 }
 
-/* Adds a call to a mark, or to one of its kinds. */
-static inline void ana_iter_add(struct ana_iter *iter, struct ana_iter_mark *mark, const struct ana_event *e)
-{
-    int64_t period_ns = e->end_ns - mark->last_ns;
-    mark->last_ns = e->end_ns;
-    if (__builtin_expect(period_ns > mark->floor_ns, 0))
-        ana_iter_long(mark, e->end_ns, period_ns);
-    if (__builtin_expect(mark->count == mark->next, 0)) {
-        if (mark->count == 0)
-            mark->first_ns = e->begin_ns;
-        ana_iter_note(iter, mark, e->end_ns);
-    }
-    if (__builtin_expect(mark->recent != NULL, 0))
-        mark->recent[mark->count & (iter->recent_room - 1)] =
-            (struct ana_iter_entry){e->end_ns, iter->rank[e->index].mpi_ns};
-    mark->count++;
-}
-
 /* Takes an event, before ana_why_event does. */
 static inline void ana_iter_event(struct ana_iter *iter, struct ana_why *why, const struct ana_event *e)
 {
@@ -189,23 +183,21 @@ static inline void ana_iter_event(struct ana_iter *iter, struct ana_why *why, co
         return;
     }
     rank->mpi_ns = ana_plus(rank->mpi_ns, e->end_ns - e->begin_ns);
-    struct ana_iter_mark *mark = use->mark ? ana_iter_mark_at(iter, use->mark) : NULL;
-    uint64_t calls = 0;
     if (e->thread < why->rank[e->index].threads) {
-        struct ana_why_thread *thread = &why->rank[e->index].thread[e->thread];
+        const struct ana_why_thread *thread = &why->rank[e->index].thread[e->thread];
         int64_t gap_ns = e->begin_ns - thread->end_ns - thread->polled_ns;
         if (__builtin_expect(gap_ns > rank->floor_ns && thread->place, 0))
             ana_iter_spike(iter, why, e, gap_ns);
-        calls = thread->calls += mark ? mark->symbol : 0;
     }
-    if (__builtin_expect(!mark || mark->thread != e->thread, 0))
+    if (!use->mark)
         return;
-    int64_t before_ns = mark->last_ns;
-    ana_iter_add(iter, mark, e);
-    uint64_t turn = calls - mark->calls;
-    mark->calls = calls;
-    if (__builtin_expect((turn != mark->turn || use->size != mark->size) && !mark->is_mixed, 0))
-        ana_iter_change(iter, mark, e, turn, before_ns);
+    struct ana_iter_call *call = ana_queue_room(&iter->queue, sizeof *call);
+    call->mark = use->mark;
+    call->size = use->size;
+    call->thread = e->thread;
+    call->begin_ns = e->begin_ns;
+    call->end_ns = e->end_ns;
+    call->mpi_ns = rank->mpi_ns;
 }
 
 /* Keeps all marks, or takes them up, into an empty ana_iter of as many ranks; `why` was taken up before. */

@@ -81,9 +81,16 @@ static void keep_entries(struct ana_keep *keep, struct ana_iter_mark *mark)
         ana_keep_holds(keep, ana_keep_is_time(mark->entry[i].end_ns) && ana_keep_is_time(mark->entry[i].mpi_ns));
 }
 
+static void strip_rank(void *row)
+{
+    struct ana_iter_rank *rank = row;
+    rank->calls = NULL; /* no more calls will come */
+    rank->threads = 0;
+}
+
 void ana_iter_keep(struct ana_keep *keep, struct ana_iter *iter, const struct ana_why *why)
 {
-    ana_keep_rows(keep, iter->rank, iter->ranks, sizeof *iter->rank, NULL);
+    ana_keep_rows(keep, iter->rank, iter->ranks, sizeof *iter->rank, strip_rank);
     ana_keep_map(keep, &iter->marks, strip_mark);
     ana_keep_map(keep, &iter->kinds, strip_kind);
     if (!ana_keep_holds(keep, are_linked(iter) && are_spikes_known(iter, why)))

@@ -1,10 +1,13 @@
 /* Marks: when each place of a rank was called, in bounded memory. */
 #include "trace/iter/iter.h"
 #include <stdlib.h>
+#include <string.h>
 
 #define LEAST_SPIKE_NS 1000
 
-bool ana_iter_init(struct ana_iter *iter, size_t ranks)
+static ana_queue_take take_calls;
+
+bool ana_iter_init(struct ana_iter *iter, size_t ranks, struct ana_beside *beside)
 {
     *iter = (struct ana_iter){.ranks = ranks, .rank = calloc(ranks + 1, sizeof *iter->rank), .room = ANA_ITER_ENTRIES};
     ana_map_init(&iter->marks, sizeof(struct ana_iter_mark));
@@ -14,11 +17,18 @@ bool ana_iter_init(struct ana_iter *iter, size_t ranks)
     iter->recent_room = ranks > 1024 ? ANA_ITER_RECENT / 4 : ANA_ITER_RECENT;
     for (size_t i = 0; iter->rank && i < ranks; i++)
         iter->rank[i].floor_ns = LEAST_SPIKE_NS;
-    return iter->rank != NULL;
+    if (iter->rank && ana_queue_open(&iter->queue, beside, sizeof(struct ana_iter_call), take_calls, iter))
+        return true;
+    free(iter->rank);
+    iter->rank = NULL;
+    return false;
 }
 
 void ana_iter_free(struct ana_iter *iter)
 {
+    ana_queue_close(&iter->queue);
+    for (size_t i = 0; iter->rank && i < iter->ranks; i++)
+        free(iter->rank[i].calls);
     for (size_t i = 0; i < iter->marks.count; i++) {
         free(ana_iter_mark_at(iter, (uint32_t)i + 1)->entry);
         free(ana_iter_mark_at(iter, (uint32_t)i + 1)->recent);
@@ -58,7 +68,11 @@ void ana_iter_use(struct ana_iter *iter, const struct ana_why *why, const struct
     if (!e->use->place || e->use->is_quiet)
         return;
     uint32_t place = place_before(iter, why, e, e->use->place);
-    struct ana_iter_mark *mark = ana_map_add(&iter->marks, e->index, place, 0);
+    struct ana_iter_mark *mark = ana_map_find(&iter->marks, e->index, place, 0);
+    if (!mark) {
+        ana_iter_sync(iter); /* marks move when there are more */
+        mark = ana_map_add(&iter->marks, e->index, place, 0);
+    }
     if (!mark)
         return; /* for want of memory its calls end no iteration */
     uint32_t number = (uint32_t)(mark - (struct ana_iter_mark *)iter->marks.values) + 1;
@@ -79,6 +93,96 @@ void ana_iter_use(struct ana_iter *iter, const struct ana_why *why, const struct
         rank->marks = number;
     }
     e->use->size = (uint32_t)mix(mix(e->sig->sent, e->sig->received), (uint32_t)e->sig->tag);
+}
+
+/* ---- times ------------------------------------------------------------------------------------------------------ */
+
+/* Forgets every second time of the mark of a rank that keeps most.  False: none keeps two. */
+static bool thin_out(struct ana_iter *iter, struct ana_iter_rank *rank)
+{
+    struct ana_iter_mark *most = ana_iter_mark_at(iter, rank->marks);
+    for (uint32_t at = rank->marks; at; at = ana_iter_mark_at(iter, at)->before) {
+        struct ana_iter_mark *mark = ana_iter_mark_at(iter, at);
+        most = mark->entries > most->entries ? mark : most;
+        for (struct ana_iter_kind *k = ana_iter_kind_at(iter, mark->kind); k;
+             k = ana_iter_kind_at(iter, k->mark.before))
+            most = k->mark.entries > most->entries ? &k->mark : most;
+    }
+    if (most->entries < 2)
+        return false;
+    uint32_t left = (most->entries + 1) / 2;
+    for (uint32_t i = 1; i < left; i++)
+        most->entry[i] = most->entry[2 * i];
+    rank->entries -= most->entries - left;
+    most->entries = left;
+    most->stride *= 2;
+    most->next = (uint64_t)left * most->stride;
+    return true;
+}
+
+/* Keeps the end of a call, whose number is mark->next. */
+static __attribute__((noinline)) void note_call(struct ana_iter *iter, struct ana_iter_mark *mark,
+                                                const struct ana_iter_call *call)
+{
+    struct ana_iter_rank *rank = &iter->rank[mark->index];
+    if (mark->count == 0)
+        mark->floor_ns = 0;
+    bool room = rank->entries < iter->room || thin_out(iter, rank);
+    if (mark->count != mark->next)
+        return; /* it was this one that forgot */
+    if (room && mark->entries == mark->room) {
+        uint32_t more = mark->room ? mark->room * 2 : 8;
+        struct ana_iter_entry *moved = realloc(mark->entry, more * sizeof *moved);
+        room = moved;
+        mark->entry = moved ? moved : mark->entry;
+        mark->room = moved ? more : mark->room;
+    }
+    if (!room) {
+        mark->next = UINT64_MAX;
+        return;
+    }
+    mark->entry[mark->entries++] = (struct ana_iter_entry){call->end_ns, call->mpi_ns};
+    rank->entries++;
+    mark->next += mark->stride;
+}
+
+void ana_iter_watch(struct ana_iter *iter, struct ana_iter_mark *mark)
+{
+    if (mark->recent)
+        return;
+    mark->recent = calloc(iter->recent_room, sizeof *mark->recent);
+    mark->recent_from = mark->count;
+}
+
+/* Keeps a period above the mark's floor in place of the shortest that is kept. */
+static void keep_long(struct ana_iter_mark *mark, int64_t end_ns, int64_t ns)
+{
+    struct ana_iter_period *least = mark->longest;
+    for (size_t i = 1; i < ANA_ITER_LONGEST; i++)
+        if (mark->longest[i].ns < least->ns)
+            least = &mark->longest[i];
+    *least = (struct ana_iter_period){mark->count, end_ns, ns};
+    mark->floor_ns = ns;
+    for (size_t i = 0; i < ANA_ITER_LONGEST; i++)
+        if (mark->longest[i].ns < mark->floor_ns)
+            mark->floor_ns = mark->longest[i].ns;
+}
+
+/* Adds a call to a mark, or to one of its kinds. */
+static inline void add_call(struct ana_iter *iter, struct ana_iter_mark *mark, const struct ana_iter_call *call)
+{
+    int64_t period_ns = call->end_ns - mark->last_ns;
+    mark->last_ns = call->end_ns;
+    if (__builtin_expect(period_ns > mark->floor_ns, 0))
+        keep_long(mark, call->end_ns, period_ns);
+    if (__builtin_expect(mark->count == mark->next, 0)) {
+        if (mark->count == 0)
+            mark->first_ns = call->begin_ns;
+        note_call(iter, mark, call);
+    }
+    if (__builtin_expect(mark->recent != NULL, 0))
+        mark->recent[mark->count & (iter->recent_room - 1)] = (struct ana_iter_entry){call->end_ns, call->mpi_ns};
+    mark->count++;
 }
 
 /* ---- kinds of calls --------------------------------------------------------------------------------------------- */
@@ -133,7 +237,7 @@ static struct ana_iter_kind *kind_of(struct ana_iter *iter, struct ana_iter_mark
 }
 
 /* Begins a row of a kind; ends the one before. */
-static void begin_row(struct ana_iter *iter, struct ana_iter_mark *mark, const struct ana_event *e,
+static void begin_row(struct ana_iter *iter, struct ana_iter_mark *mark, const struct ana_iter_call *call,
                       enum ana_iter_sort sort, uint64_t key, int64_t before_ns)
 {
     struct ana_iter_row *row = &mark->row[sort];
@@ -161,92 +265,59 @@ static void begin_row(struct ana_iter *iter, struct ana_iter_mark *mark, const s
     }
     kind->changes = row->changes;
     kind->at = mark->count;
-    ana_iter_add(iter, &kind->mark, e);
+    add_call(iter, &kind->mark, call);
     row->is_mixed = !kind->key && kind->mark.count > ANA_ITER_KINDS && kind->mark.count * 2 > mark->count;
 }
 
-void ana_iter_change(struct ana_iter *iter, struct ana_iter_mark *mark, const struct ana_event *e, uint64_t turn,
-                     int64_t before_ns)
+/* Takes a call of a mark that is not like the one before it, which ended at `before_ns`; its number is mark->count - 1. */
+static void change_kind(struct ana_iter *iter, struct ana_iter_mark *mark, const struct ana_iter_call *call,
+                        uint64_t turn, int64_t before_ns)
 {
     struct ana_iter_row *row = mark->row;
-    bool turns = turn != mark->turn, sizes = e->use->size != mark->size;
+    bool turns = turn != mark->turn, sizes = call->size != mark->size;
     mark->turn = turn;
-    mark->size = e->use->size;
+    mark->size = call->size;
     if (mark->count == 1) /* nothing was before it */
         return;
     if (turns && !row[ANA_ITER_TURN].is_mixed)
-        begin_row(iter, mark, e, ANA_ITER_TURN, turn, before_ns);
+        begin_row(iter, mark, call, ANA_ITER_TURN, turn, before_ns);
     if (sizes && !row[ANA_ITER_SIZE].is_mixed)
-        begin_row(iter, mark, e, ANA_ITER_SIZE, e->use->size, before_ns);
+        begin_row(iter, mark, call, ANA_ITER_SIZE, call->size, before_ns);
     mark->is_mixed = row[ANA_ITER_TURN].is_mixed && row[ANA_ITER_SIZE].is_mixed;
 }
 
-/* Forgets every second time of the mark of a rank that keeps most.  False: none keeps two. */
-static bool thin_out(struct ana_iter *iter, struct ana_iter_rank *rank)
+/* ---- calls ------------------------------------------------------------------------------------------------------ */
+
+/* What stands for all calls of a thread so far, with this one; for want of memory, nothing. */
+static uint64_t count_call(struct ana_iter_rank *rank, uint32_t thread, uint64_t symbol)
 {
-    struct ana_iter_mark *most = ana_iter_mark_at(iter, rank->marks);
-    for (uint32_t at = rank->marks; at; at = ana_iter_mark_at(iter, at)->before) {
-        struct ana_iter_mark *mark = ana_iter_mark_at(iter, at);
-        most = mark->entries > most->entries ? mark : most;
-        for (struct ana_iter_kind *k = ana_iter_kind_at(iter, mark->kind); k;
-             k = ana_iter_kind_at(iter, k->mark.before))
-            most = k->mark.entries > most->entries ? &k->mark : most;
+    if (__builtin_expect(thread >= rank->threads, 0)) {
+        uint64_t *calls = realloc(rank->calls, (thread + 1) * sizeof *calls);
+        if (!calls)
+            return 0;
+        memset(calls + rank->threads, 0, (thread + 1 - rank->threads) * sizeof *calls);
+        rank->calls = calls;
+        rank->threads = thread + 1;
     }
-    if (most->entries < 2)
-        return false;
-    uint32_t left = (most->entries + 1) / 2;
-    for (uint32_t i = 1; i < left; i++)
-        most->entry[i] = most->entry[2 * i];
-    rank->entries -= most->entries - left;
-    most->entries = left;
-    most->stride *= 2;
-    most->next = (uint64_t)left * most->stride;
-    return true;
+    return rank->calls[thread] += symbol;
 }
 
-void ana_iter_note(struct ana_iter *iter, struct ana_iter_mark *mark, int64_t end_ns)
+static void take_calls(void *user, const void *items, size_t n)
 {
-    struct ana_iter_rank *rank = &iter->rank[mark->index];
-    if (mark->count == 0)
-        mark->floor_ns = 0;
-    bool room = rank->entries < iter->room || thin_out(iter, rank);
-    if (mark->count != mark->next)
-        return; /* it was this one that forgot */
-    if (room && mark->entries == mark->room) {
-        uint32_t more = mark->room ? mark->room * 2 : 8;
-        struct ana_iter_entry *moved = realloc(mark->entry, more * sizeof *moved);
-        room = moved;
-        mark->entry = moved ? moved : mark->entry;
-        mark->room = moved ? more : mark->room;
+    struct ana_iter *iter = user;
+    const struct ana_iter_call *call = items;
+    for (const struct ana_iter_call *stop = call + n; call < stop; call++) {
+        struct ana_iter_mark *mark = ana_iter_mark_at(iter, call->mark);
+        uint64_t calls = count_call(&iter->rank[mark->index], call->thread, mark->symbol);
+        if (__builtin_expect(mark->thread != call->thread, 0))
+            continue;
+        int64_t before_ns = mark->last_ns;
+        add_call(iter, mark, call);
+        uint64_t turn = calls - mark->calls;
+        mark->calls = calls;
+        if (__builtin_expect((turn != mark->turn || call->size != mark->size) && !mark->is_mixed, 0))
+            change_kind(iter, mark, call, turn, before_ns);
     }
-    if (!room) {
-        mark->next = UINT64_MAX;
-        return;
-    }
-    mark->entry[mark->entries++] = (struct ana_iter_entry){end_ns, rank->mpi_ns};
-    rank->entries++;
-    mark->next += mark->stride;
-}
-
-void ana_iter_watch(struct ana_iter *iter, struct ana_iter_mark *mark)
-{
-    if (mark->recent)
-        return;
-    mark->recent = calloc(iter->recent_room, sizeof *mark->recent);
-    mark->recent_from = mark->count;
-}
-
-void ana_iter_long(struct ana_iter_mark *mark, int64_t end_ns, int64_t ns)
-{
-    struct ana_iter_period *least = mark->longest;
-    for (size_t i = 1; i < ANA_ITER_LONGEST; i++)
-        if (mark->longest[i].ns < least->ns)
-            least = &mark->longest[i];
-    *least = (struct ana_iter_period){mark->count, end_ns, ns};
-    mark->floor_ns = ns;
-    for (size_t i = 0; i < ANA_ITER_LONGEST; i++)
-        if (mark->longest[i].ns < mark->floor_ns)
-            mark->floor_ns = mark->longest[i].ns;
 }
 
 /* ---- spikes ----------------------------------------------------------------------------------------------------- */

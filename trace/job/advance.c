@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #define REFIT_NS 10000000000
+#define BESIDE   2u /* threads that have something to do: causes, and iterations */
 
 /* ---- one event -------------------------------------------------------------------------------------------------- */
 
@@ -122,6 +123,7 @@ bool ana_analysis_start(struct ana_job *job)
     job->clocks = ana_clock_domains(job->clock);
     job->lane = calloc(job->count, sizeof *job->lane);
     job->clip = ana_wait_clip_new();
+    job->beside = ana_beside_new(job->workers - 1 < BESIDE ? job->workers - 1 : BESIDE);
     job->match = ana_match_new((struct ana_match_sink){.user = job,
                                                        .on_message = ana_take_message,
                                                        .on_instance = ana_take_instance,
@@ -129,7 +131,7 @@ bool ana_analysis_start(struct ana_job *job)
                                                        .on_need = ana_take_need});
     job->gpu = job->upper->devices_new(job->count);
     if (!job->lane || !job->gpu || !job->clip || !job->match || !ana_store_init(&job->store, job->count) ||
-        !ana_iter_init(&job->iter, job->count) || !ana_pass_open(job, &job->pass))
+        !ana_iter_init(&job->iter, job->count, job->beside) || !ana_pass_open(job, &job->pass))
         return false;
     for (size_t i = 0; i < job->count; i++)
         job->process[i].recycled = trc_head(job->process[i].rank.file)->recycled_chunks > 0;
@@ -165,6 +167,8 @@ void ana_analysis_stop(struct ana_job *job)
     ana_wait_clip_free(job->clip);
     ana_store_free(&job->store);
     ana_iter_free(&job->iter);
+    ana_beside_free(job->beside);
+    job->beside = NULL;
     for (size_t i = 0; job->lane && i < job->count; i++)
         ana_lane_free(&job->lane[i]);
     free(job->lane);
@@ -272,10 +276,9 @@ bool ana_analysis_again(struct ana_job *job)
 
 bool ana_job_set_workers(struct ana_job *job, unsigned workers)
 {
-    enum ana_why_causes causes = workers > 1 ? ANA_CAUSES_BESIDE : ANA_CAUSES_HERE;
-    if (causes == job->causes)
+    if (workers == job->workers)
         return true;
-    job->causes = causes;
+    job->workers = workers;
     return !job->pass.merge || ana_analysis_again(job);
 }
 
@@ -313,6 +316,7 @@ double ana_job_advance(struct ana_job *job, int64_t budget_ns)
             break;
     } while (ana_now_ns() < stop);
     ana_why_sync(&job->pass.why);
+    ana_iter_sync(&job->iter);
     double whole = ana_analysis_share(job), range = ana_time_range_share(job);
     return whole < range ? whole : range;
 }

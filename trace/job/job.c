@@ -214,7 +214,7 @@ enum trc_status ana_job_open_with(const struct ana_upper *upper, const struct an
     ana_map_init(&job->comm_names, sizeof(char *));
     job->progress_ns = INT64_MIN;
     job->window = (struct ana_span){INT64_MIN, INT64_MAX};
-    job->causes = opener && opener->workers > 1 ? ANA_CAUSES_BESIDE : ANA_CAUSES_HERE;
+    job->workers = opener && opener->workers ? opener->workers : 1;
     job->upper = upper;
     job->horovod = upper->horovod_new();
     job->judgement = upper->judgement_new();

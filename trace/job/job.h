@@ -50,7 +50,7 @@ bool ana_job_refresh(struct ana_job *job);
  * there is now. */
 double ana_job_advance(struct ana_job *job, int64_t budget_ns);
 
-/* Sets how many threads analyse events, from ana_job_advance: 1, or more, which is one other that follows causes.  What is
+/* Sets how many threads analyse events, from ana_job_advance: 1, or more: others follow causes and iterations.  What is
  * found does not depend on it.  What was analysed before is forgotten.  False: out of memory. */
 bool ana_job_set_workers(struct ana_job *job, unsigned workers);
 

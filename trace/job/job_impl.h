@@ -110,7 +110,8 @@ struct ana_job {
     struct ana_devices *gpu; /* device.c */
     struct ana_store store;
     struct ana_time_range range;
-    enum ana_why_causes causes;    /* of the main pass */
+    unsigned workers;              /* threads that analyse events, this one among them */
+    struct ana_beside *beside;     /* the others; NULL: there are none */
     struct ana_span window;        /* all that costs, path, iterations and the store are of; ana_job_set_window */
     struct ana_hvd_state *horovod; /* horovod.c */
     unsigned refreshes;            /* ana_job_refresh so far */

@@ -46,7 +46,7 @@ bool ana_pass_open(struct ana_job *job, struct ana_pass *pass)
     *pass = (struct ana_pass){.file = calloc(job->count + 1, sizeof *pass->file)};
     ana_accesses_init(&pass->accesses);
     if (pass->file && ana_tally_init(&pass->tally, job->count) &&
-        ana_why_init(&pass->why, job->count, pass == &job->pass ? job->causes : ANA_CAUSES_NONE) &&
+        ana_why_init(&pass->why, job->count, pass == &job->pass, job->beside) &&
         ana_regions_init(&pass->regions, pass->file, job->count,
                          pass == &job->range.pass ? job->range.begin_ns : INT64_MIN)) {
         for (size_t i = 0; i < job->count; i++)

@@ -307,7 +307,7 @@ bool ana_portions_read(struct ana_job *job, struct ana_selection selection, uint
     out->rank = calloc(job->count + 1, sizeof *out->rank);
     struct trc_file **files = calloc(job->count + 1, sizeof *files);
     struct ana_merge *merge = files ? open_merge(job, files, &selection) : NULL;
-    bool ok = r.lane && out->rank && merge && ana_why_init(&r.why, job->count, ANA_CAUSES_NONE) &&
+    bool ok = r.lane && out->rank && merge && ana_why_init(&r.why, job->count, false, NULL) &&
               ana_regions_init(&r.regions, files, job->count, INT64_MIN) && number_places(&r);
     for (size_t i = 0; ok && i < job->count; i++) {
         const struct ana_rank *rank = &job->process[i].rank;

@@ -7,16 +7,16 @@
 
 #define MOST_THREADS 65536u
 
-bool ana_why_init(struct ana_why *why, size_t ranks, enum ana_why_causes causes)
+bool ana_why_init(struct ana_why *why, size_t ranks, bool causes, struct ana_beside *beside)
 {
     *why = (struct ana_why){.ranks = ranks, .rank = calloc(ranks + 1, sizeof *why->rank)};
     ana_map_init(&why->segments, sizeof(struct ana_segment));
     ana_map_init(&why->places, sizeof(struct ana_why_place));
     ana_map_init(&why->stretches, sizeof(uint32_t));
     why->room = ana_steps_room(ranks);
-    if (why->rank && causes != ANA_CAUSES_NONE)
-        why->feed = ana_feed_new(ranks, causes == ANA_CAUSES_BESIDE);
-    if (why->rank && (why->feed || causes == ANA_CAUSES_NONE))
+    if (why->rank && causes)
+        why->feed = ana_feed_new(ranks, beside);
+    if (why->rank && (why->feed || !causes))
         return true;
     ana_why_free(why);
     return false;

@@ -57,7 +57,6 @@ struct ana_why_thread {
     uint32_t region;           /* that the segment which is about to end lies in */
     uint32_t span;             /* usage.h: the one under way */
     int64_t spanned_ns;        /* what ends at this time or later may end spans */
-    uint64_t calls;            /* by trace/iter: what stands for each of its calls so far, added up */
 };
 
 /* What is known of one of a rank's latest calls. */
@@ -90,10 +89,9 @@ struct ana_why {
     bool out_of_memory; /* something is missing */
 };
 
-/* Whether waits will be told, and their causes are wanted; looked for on this thread, or on one beside it. */
-enum ana_why_causes { ANA_CAUSES_NONE, ANA_CAUSES_HERE, ANA_CAUSES_BESIDE };
-/* Empty sums of a job of `ranks` ranks.  False: out of memory, and nothing is left to free. */
-bool ana_why_init(struct ana_why *why, size_t ranks, enum ana_why_causes causes);
+/* Empty sums of a job of `ranks` ranks; causes: waits will be told, and their causes are wanted, which threads `beside` look
+ * for (NULL: the caller's).  False: out of memory, and nothing is left to free. */
+bool ana_why_init(struct ana_why *why, size_t ranks, bool causes, struct ana_beside *beside);
 /* Frees them; the struct is the caller's.  Zeros are allowed. */
 void ana_why_free(struct ana_why *why);
 

@@ -57,7 +57,7 @@ static void same(uint64_t seed, int actions)
     static const struct {
         unsigned workers;
         int64_t slice_ns;
-    } other[] = {{2, 0}, {2, 20000}, {7, 0}, {1, 20000}};
+    } other[] = {{2, 0}, {2, 20000}, {3, 0}, {7, 0}, {1, 20000}};
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
         char *text = read_with(other[i].workers, other[i].slice_ns);
         CHECK(strcmp(text, alone) == 0, "seed %llu, %u workers:\n%s\nand alone:\n%s", (unsigned long long)seed,

@@ -1,0 +1,96 @@
+/* Queues that threads take: each item once and in order, whoever takes them; a drained queue has nothing under way, one
+ * that is closed may lose what is. */
+#include "trace/util/beside.h"
+#include "tests/support/check.h"
+#include "tests/support/draw.h"
+#include <stdint.h>
+#include <string.h>
+
+struct item {
+    uint64_t number;
+    char more[24];
+};
+
+struct taken {
+    uint64_t items, wrong, blocks;
+};
+
+static void take(void *user, const void *items, size_t n)
+{
+    struct taken *taken = user;
+    const struct item *item = items;
+    taken->blocks++;
+    for (size_t i = 0; i < n; i++)
+        taken->wrong += item[i].number != taken->items++;
+}
+
+static void take_numbers(void *user, const void *items, size_t n)
+{
+    struct taken *taken = user;
+    const uint32_t *number = items;
+    taken->blocks++;
+    for (size_t i = 0; i < n; i++)
+        taken->wrong += number[i] != (uint32_t)taken->items++;
+}
+
+/* Two queues of other sizes, filled in turn by chance, and now and then drained. */
+static void fill(unsigned threads, uint64_t seed, uint64_t most)
+{
+    struct ana_beside *beside = ana_beside_new(threads);
+    struct ana_queue large, small;
+    struct taken larges = {0}, smalls = {0};
+    uint64_t n = 0, m = 0;
+    CHECK((beside != NULL) == (threads > 0), "%u threads", threads);
+    CHECK(ana_queue_open(&large, beside, sizeof(struct item), take, &larges));
+    CHECK(ana_queue_open(&small, beside, sizeof(uint32_t), take_numbers, &smalls));
+    while (n < most) {
+        for (uint64_t some = draw(&seed, 5000); some--;)
+            ((struct item *)ana_queue_room(&large, sizeof(struct item)))->number = n++;
+        for (uint64_t some = draw(&seed, 9000); some--;)
+            *(uint32_t *)ana_queue_room(&small, sizeof(uint32_t)) = (uint32_t)m++;
+        if (draw(&seed, 7) == 0) {
+            ana_queue_drain(&large);
+            CHECK(larges.items == n, "%llu of %llu", (unsigned long long)larges.items, (unsigned long long)n);
+        }
+    }
+    ana_queue_drain(&small);
+    ana_queue_drain(&large);
+    ana_queue_drain(&large); /* of an empty one */
+    CHECK(larges.items == n && smalls.items == m && !larges.wrong && !smalls.wrong, "%u threads, seed %llu", threads,
+          (unsigned long long)seed);
+    ana_queue_close(&large);
+    ana_queue_close(&small);
+    ana_beside_free(beside);
+}
+
+/* Closed with blocks under way; others are not kept from going on. */
+static void close_early(void)
+{
+    struct ana_beside *beside = ana_beside_new(1);
+    struct ana_queue queue[ANA_BESIDE_QUEUES + 1];
+    struct taken taken[ANA_BESIDE_QUEUES + 1] = {0};
+    for (unsigned i = 0; i <= ANA_BESIDE_QUEUES; i++)
+        CHECK(ana_queue_open(&queue[i], beside, sizeof(struct item), take, &taken[i]),
+              "one more than there is room for");
+    for (uint64_t n = 0; n < 20000; n++)
+        for (unsigned i = 0; i <= ANA_BESIDE_QUEUES; i++)
+            ((struct item *)ana_queue_room(&queue[i], sizeof(struct item)))->number = n;
+    for (unsigned i = 0; i < ANA_BESIDE_QUEUES; i++)
+        ana_queue_close(&queue[i]);
+    ana_queue_drain(&queue[ANA_BESIDE_QUEUES]);
+    CHECK(taken[ANA_BESIDE_QUEUES].items == 20000 && !taken[ANA_BESIDE_QUEUES].wrong);
+    ana_queue_close(&queue[ANA_BESIDE_QUEUES]);
+    ana_beside_free(beside);
+    struct ana_queue none = {0};
+    ana_queue_close(&none);
+    ana_beside_free(NULL);
+}
+
+int main(void)
+{
+    for (uint64_t seed = 1; seed <= 6; seed++)
+        for (unsigned threads = 0; threads <= 3; threads++)
+            fill(threads, seed, 200000);
+    close_early();
+    return check_result();
+}

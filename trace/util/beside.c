@@ -1,0 +1,217 @@
+#include "trace/util/beside.h"
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#define ITEMS  2048u /* of a block */
+#define BLOCKS 8u    /* of a queue */
+#define MOST   8u    /* threads */
+
+/* The blocks of a queue, of which those between `done` and `passed` are full. */
+struct ana_queue_ring {
+    struct ana_beside *beside;
+    pthread_cond_t taken;
+    uint64_t passed, done; /* blocks so far */
+    uint64_t awaited;      /* who fills waits until no more blocks than this are under way */
+    bool busy;             /* a thread takes a block */
+    size_t count[BLOCKS];  /* of items in each */
+    char *block;           /* all of them */
+};
+
+struct ana_beside {
+    pthread_t thread[MOST];
+    unsigned threads;
+    pthread_mutex_t lock;
+    pthread_cond_t filled;
+    struct ana_queue *queue[ANA_BESIDE_QUEUES];
+    bool stops;
+};
+
+static uint64_t under_way(const struct ana_queue_ring *ring)
+{
+    return ring->passed - ring->done;
+}
+
+/* The queue that has most to take and that nobody is at; NULL: there is none. */
+static struct ana_queue *fullest(const struct ana_beside *beside)
+{
+    struct ana_queue *most = NULL;
+    for (unsigned i = 0; i < ANA_BESIDE_QUEUES; i++) {
+        struct ana_queue *queue = beside->queue[i];
+        if (queue && !queue->ring->busy && under_way(queue->ring) > (most ? under_way(most->ring) : 0))
+            most = queue;
+    }
+    return most;
+}
+
+static char *block_at(const struct ana_queue *queue, uint64_t number)
+{
+    return queue->ring->block + number % BLOCKS * ITEMS * queue->size;
+}
+
+static void *take_blocks(void *arg)
+{
+    struct ana_beside *beside = arg;
+    pthread_mutex_lock(&beside->lock);
+    while (!beside->stops) {
+        struct ana_queue *queue = fullest(beside);
+        if (!queue) {
+            pthread_cond_wait(&beside->filled, &beside->lock);
+            continue;
+        }
+        struct ana_queue_ring *ring = queue->ring;
+        uint64_t at = ring->done;
+        ring->busy = true;
+        pthread_mutex_unlock(&beside->lock);
+        queue->take(queue->user, block_at(queue, at), ring->count[at % BLOCKS]);
+        pthread_mutex_lock(&beside->lock);
+        ring->busy = false;
+        ring->done++;
+        if (under_way(ring) <= ring->awaited)
+            pthread_cond_signal(&ring->taken);
+    }
+    pthread_mutex_unlock(&beside->lock);
+    return NULL;
+}
+
+struct ana_beside *ana_beside_new(unsigned threads)
+{
+    struct ana_beside *beside = threads ? calloc(1, sizeof *beside) : NULL;
+    sigset_t all, before;
+    if (!beside)
+        return NULL;
+    pthread_mutex_init(&beside->lock, NULL);
+    pthread_cond_init(&beside->filled, NULL);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (beside->threads < threads && beside->threads < MOST &&
+           pthread_create(&beside->thread[beside->threads], NULL, take_blocks, beside) == 0)
+        beside->threads++;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (beside->threads)
+        return beside;
+    ana_beside_free(beside);
+    return NULL;
+}
+
+void ana_beside_free(struct ana_beside *beside)
+{
+    if (!beside)
+        return;
+    pthread_mutex_lock(&beside->lock);
+    beside->stops = true;
+    pthread_cond_broadcast(&beside->filled);
+    pthread_mutex_unlock(&beside->lock);
+    for (unsigned i = 0; i < beside->threads; i++)
+        pthread_join(beside->thread[i], NULL);
+    pthread_cond_destroy(&beside->filled);
+    pthread_mutex_destroy(&beside->lock);
+    free(beside);
+}
+
+/* ---- queues ----------------------------------------------------------------------------------------------------- */
+
+static void begin_block(struct ana_queue *queue, char *block)
+{
+    queue->block = queue->next = block;
+    queue->stop = block + ITEMS * queue->size;
+}
+
+/* Makes the ring of a queue, and tells the threads of it.  False: they have too many, or there is no memory. */
+static bool make_ring(struct ana_queue *queue, struct ana_beside *beside)
+{
+    struct ana_queue_ring *ring = calloc(1, sizeof *ring);
+    unsigned at = 0;
+    if (!ring || !(ring->block = malloc(BLOCKS * ITEMS * queue->size))) {
+        free(ring);
+        return false;
+    }
+    ring->beside = beside;
+    pthread_mutex_lock(&beside->lock);
+    while (at < ANA_BESIDE_QUEUES && beside->queue[at])
+        at++;
+    if (at < ANA_BESIDE_QUEUES) {
+        pthread_cond_init(&ring->taken, NULL);
+        queue->ring = ring;
+        beside->queue[at] = queue;
+    }
+    pthread_mutex_unlock(&beside->lock);
+    if (queue->ring)
+        return true;
+    free(ring->block);
+    free(ring);
+    return false;
+}
+
+bool ana_queue_open(struct ana_queue *queue, struct ana_beside *beside, size_t size, ana_queue_take *take, void *user)
+{
+    *queue = (struct ana_queue){.size = size, .take = take, .user = user};
+    char *block = beside && make_ring(queue, beside) ? queue->ring->block : malloc(ITEMS * size);
+    if (!block)
+        return false;
+    begin_block(queue, block);
+    return true;
+}
+
+void ana_queue_close(struct ana_queue *queue)
+{
+    struct ana_queue_ring *ring = queue->ring;
+    if (!ring) {
+        free(queue->block);
+        *queue = (struct ana_queue){0};
+        return;
+    }
+    struct ana_beside *beside = ring->beside;
+    pthread_mutex_lock(&beside->lock);
+    ring->awaited = UINT64_MAX; /* each block that is taken wakes us */
+    while (ring->busy)
+        pthread_cond_wait(&ring->taken, &beside->lock);
+    for (unsigned i = 0; i < ANA_BESIDE_QUEUES; i++)
+        beside->queue[i] = beside->queue[i] == queue ? NULL : beside->queue[i];
+    pthread_mutex_unlock(&beside->lock);
+    pthread_cond_destroy(&ring->taken);
+    free(ring->block);
+    free(ring);
+    *queue = (struct ana_queue){0};
+}
+
+/* Passes the block on, and waits for the next one to be free; `all`: for all of them.  When the ring is full, it waits for
+ * half of it: so both threads seldom wake each other. */
+static void pass_on(struct ana_queue *queue, size_t n, bool all)
+{
+    struct ana_queue_ring *ring = queue->ring;
+    pthread_mutex_lock(&ring->beside->lock);
+    if (n) {
+        ring->count[ring->passed++ % BLOCKS] = n;
+        pthread_cond_signal(&ring->beside->filled);
+    }
+    ring->awaited = all ? 0 : under_way(ring) == BLOCKS ? BLOCKS / 2 : BLOCKS;
+    while (under_way(ring) > ring->awaited)
+        pthread_cond_wait(&ring->taken, &ring->beside->lock);
+    ring->awaited = 0;
+    begin_block(queue, block_at(queue, ring->passed));
+    pthread_mutex_unlock(&ring->beside->lock);
+}
+
+/* Has what is in the queue taken; returns once there is room for more, or `all` is taken. */
+static void pass(struct ana_queue *queue, bool all)
+{
+    size_t n = (size_t)(queue->next - queue->block) / queue->size;
+    if (queue->ring) {
+        pass_on(queue, n, all);
+        return;
+    }
+    queue->take(queue->user, queue->block, n);
+    queue->next = queue->block;
+}
+
+void ana_queue_pass(struct ana_queue *queue)
+{
+    pass(queue, false);
+}
+
+void ana_queue_drain(struct ana_queue *queue)
+{
+    pass(queue, true);
+}

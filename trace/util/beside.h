@@ -1,0 +1,56 @@
+/* Work that is left to threads beside the caller's: queues of items, each taken in order.
+ *
+ * Who fills a queue writes items of one size into blocks; a full block is taken by one call, by a thread beside or, where
+ * there is none, by the caller itself.  Either way the same items come in the same order, so what is found is the same.
+ * A queue is taken by one thread at a time, and filled by one.  Whoever reads or changes what was found drains the queue
+ * first, and leaves nothing in it meanwhile. */
+#ifndef ANA_BESIDE_H
+#define ANA_BESIDE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define ANA_BESIDE_QUEUES 4u /* of one ana_beside, at most */
+
+struct ana_beside;
+struct ana_queue_ring;
+
+/* Takes `n` items. */
+typedef void ana_queue_take(void *user, const void *items, size_t n);
+
+struct ana_queue {
+    char *next, *stop; /* room in the block that is being filled */
+    char *block;
+    size_t size; /* of an item */
+    ana_queue_take *take;
+    void *user;
+    struct ana_queue_ring *ring; /* NULL: there is no thread */
+};
+
+/* `threads` of them, or as many as there can be, which leave all signals to the others; NULL: none.  Free with
+ * ana_beside_free, after its queues. */
+struct ana_beside *ana_beside_new(unsigned threads);
+/* Ends them; NULL is none. */
+void ana_beside_free(struct ana_beside *beside);
+
+/* Makes an empty queue of items of `size` bytes, which `take` takes with `user`; `beside`: NULL is nobody.  False: out of
+ * memory, and nothing is left to free. */
+bool ana_queue_open(struct ana_queue *queue, struct ana_beside *beside, size_t size, ana_queue_take *take, void *user);
+/* Frees it; what is under way may be taken or lost.  Zeros are allowed. */
+void ana_queue_close(struct ana_queue *queue);
+/* Returns once all items are taken. */
+void ana_queue_drain(struct ana_queue *queue);
+/* The slow path of ana_queue_room: passes the block on, and takes another. */
+void ana_queue_pass(struct ana_queue *queue);
+
+/* Room for one item, which the caller fills in at once. */
+static inline void *ana_queue_room(struct ana_queue *queue, size_t size)
+{
+    if (__builtin_expect(queue->next == queue->stop, 0))
+        ana_queue_pass(queue);
+    void *room = queue->next;
+    queue->next += size;
+    return room;
+}
+
+#endif
