@@ -244,6 +244,12 @@ void ana_job_watch(struct ana_job *job, bool on)
     job->bundle.watch.on = on;
 }
 
+void ana_job_look_at(struct ana_job *job, size_t index)
+{
+    if (index < job->count)
+        trc_want(job->process[index].rank.file);
+}
+
 void ana_job_set_line_finder(struct ana_job *job, ana_line_finder *finder, void *context)
 {
     job->line_finder = finder;

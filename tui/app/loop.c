@@ -1,5 +1,6 @@
 #include "tui/app/loop.h"
 #include "tui/app/save.h"
+#include "trace/job/watch.h"
 #include "trace/util/now.h"
 #include "tui/sources/lines.h"
 
@@ -60,6 +61,8 @@ static void refresh_job(struct loop *l, int64_t budget_ns)
     bool lines = !app->frozen && tui_lines_came(); /* before the refresh, whose verdict then has them */
     /* The files of a job that has ended stay as they are while their events are read for the first time. */
     bool still = l->done > 0 && l->done < 1 && tui_app_ended(app);
+    if (!app->rank_group)
+        ana_job_look_at(app->job, app->cursor_rank);
     bool moved = !app->frozen && ((!still && ana_job_refresh(app->job)) || lines);
     if ((!app->frozen || l->done < 1) && !app->halted)
         l->done = ana_job_advance(app->job, budget_ns);
