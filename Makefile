@@ -210,11 +210,14 @@ fuzz-seeds: $(BUILD)/tests/mktrace
 	$< tests/fuzz/corpus/fuzz_job jobs
 
 # Every test there is; the last line is `N passed, N failed, N skipped`.  TESTS="word .." runs those that match.
-# setup.sh installs what is missing; then make starts anew, to see what was not there before.
+# setup.sh installs what is missing, the last of it while that is built which needs no more; what was wrong there the next
+# make says, which starts anew, to see what was not there before.
+ON_ALL_CORES = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 check:
-	@tests/setup.sh check
+	@tests/setup.sh build
+	@tests/setup.sh check & $(MAKE) --no-print-directory -k $(ON_ALL_CORES) all unit fuzz >/dev/null 2>&1; wait
 	@rm -f build/complete
-	-@$(MAKE) --no-print-directory -k $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) tested && mkdir -p build && touch build/complete
+	-@$(MAKE) --no-print-directory -k $(ON_ALL_CORES) tested && mkdir -p build && touch build/complete
 	@tests/run.py -b $(BUILD) $$(test -e build/complete || echo --build-failed) $(RUNFLAGS) $(TESTS)
 check-long:
 	@tests/setup.sh long
