@@ -76,7 +76,7 @@ static double usual_ns(const struct ana_rank *r)
 {
     double ticks = 0, calls = 0;
     for (size_t t = 0, n; t < trc_threads(r->file); t++) {
-        const struct trc_row *row = trc_rows(r->file, t, &n);
+        const struct trc_counter *row = trc_rows(r->file, t, &n);
         for (size_t k = 0; k < n; k++)
             if (row[k].call_plus_1 && r->inside_sig && row[k].call_plus_1 - 1u == r->inside_sig->call) {
                 ticks += (double)row[k].ticks;

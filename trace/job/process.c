@@ -171,7 +171,7 @@ static bool is_nccl(const struct trc_file *file, uint32_t call)
 static double mpi_ticks(const struct trc_file *file, size_t thread)
 {
     size_t n;
-    const struct trc_row *row = trc_rows(file, thread, &n);
+    const struct trc_counter *row = trc_rows(file, thread, &n);
     double ticks = (double)trc_thread(file, thread)->mpi_ticks;
     for (size_t k = 0; k < n; k++)
         if (row[k].call_plus_1 && is_nccl(file, row[k].call_plus_1 - 1u))
@@ -227,7 +227,7 @@ static void sum_threads(struct ana_process *p, const struct ana_clock *clock, si
             p->last_end_ns = end > p->last_end_ns ? end : p->last_end_ns;
         }
         size_t n;
-        const struct trc_row *row = trc_rows(r->file, i, &n);
+        const struct trc_counter *row = trc_rows(r->file, i, &n);
         for (size_t k = 0; k < n; k++)
             if (row[k].call_plus_1 &&
                 trc_opclass_is_progress(trc_call(r->file, (uint32_t)row[k].call_plus_1 - 1)->opclass))

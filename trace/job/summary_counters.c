@@ -19,7 +19,7 @@ static void flush_ticks(struct cell *cell)
     memset(cell->ticks, 0, sizeof cell->ticks);
 }
 
-static void add_row(struct cell *cell, const struct trc_row *row, double ns_per_tick)
+static void add_row(struct cell *cell, const struct trc_counter *row, double ns_per_tick)
 {
     struct ana_times_sum *times = &cell->sum.times;
     cell->sum.sent += row->sent;
@@ -40,13 +40,14 @@ static void add_row(struct cell *cell, const struct trc_row *row, double ns_per_
     times->total_ns = ana_plus(times->total_ns, ns);
     cell->sum.time_ns = ana_plus(cell->sum.time_ns, ns);
     uint64_t counted = 0;
-    for (uint32_t b = 0; b < TRC_BUCKETS; b++)
-        counted += row->histogram[b];
+    const struct ana_counts *of = &row->histogram;
+    for (uint32_t b = 0; b < of->n; b++)
+        counted += of->count[b];
     /* How many calls one count stands for: 1, unless the recorder halved the histogram (trc_row_halve).  Just after a
      * call, calls and counts differ by that one. */
     double each = counted > UINT32_MAX / 4 ? fmin((double)row->calls / (double)counted, 1e6) : 1;
-    for (uint32_t b = 0; b < TRC_BUCKETS; b++)
-        cell->ticks[b] += each > 1 ? (uint64_t)((double)row->histogram[b] * each + 0.5) : row->histogram[b];
+    for (uint32_t b = 0; b < of->n; b++)
+        cell->ticks[of->first + b] += each > 1 ? (uint64_t)((double)of->count[b] * each + 0.5) : of->count[b];
 }
 
 /* Whether a call lies outside the rank's run, which begins after Init and ends with Finalize. */
@@ -66,7 +67,7 @@ static bool add_rows(struct ana_job *job, size_t index, size_t thread, struct an
     struct trc_file *file = job->process[index].rank.file;
     double ns_per_tick = trc_ns_per_tick(file);
     size_t n;
-    const struct trc_row *row = trc_rows(file, thread, &n);
+    const struct trc_counter *row = trc_rows(file, thread, &n);
     for (size_t k = 0; k < n; k++, row++) {
         if (row->call_plus_1 == 0)
             continue;

@@ -257,9 +257,9 @@ static void dump_live(const struct trc_file *file, size_t i, FILE *out)
         fprintf(out, "  %s: %" PRIu64 "\n", numbers[k].title, numbers[k].value);
     fprintf(out, trc_is_stream(file, i) ? "  busy: %.9f\n" : "  in mpi: %.9f\n", seconds(file, thread->mpi_ticks));
     size_t n;
-    const struct trc_row *rows = trc_rows(file, i, &n);
+    const struct trc_counter *rows = trc_rows(file, i, &n);
     for (size_t k = 0; k < n; k++) {
-        const struct trc_row *row = &rows[k];
+        const struct trc_counter *row = &rows[k];
         if (!row->call_plus_1)
             continue;
         fprintf(

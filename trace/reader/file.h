@@ -76,7 +76,7 @@ struct trc_live {
     bool cut;               /* the file ends within it */
     struct trc_thread seen; /* as it was in the file */
     struct trc_page page;
-    struct trc_row *rows; /* by number, less 1; call_plus_1 is 0 where one is missing */
+    struct trc_counter *rows; /* by number, less 1; call_plus_1 is 0 where one is missing */
     struct trc_peer *peers;
     size_t row_count, row_room, peer_count, peer_room;
     struct trc_use *uses[TRC_USES_PARTS]; /* as they come; parts of them, which never move */

@@ -17,7 +17,7 @@ static enum trc_step take_sig(struct trc_cursor *cursor, struct trc_bytes *bytes
     struct trc_bytes body = {bytes->at, bytes->at + size};
     bytes->at += size;
     if (cursor->sig_count == cursor->sig_room) {
-        size_t room = cursor->sig_room ? cursor->sig_room * 2 : SIGS_FIRST;
+        size_t room = cursor->sig_room + (cursor->sig_room < 8 * SIGS_FIRST ? SIGS_FIRST : cursor->sig_room);
         void *grown = room <= SIGS_MAX ? realloc(cursor->sigs, room * sizeof *cursor->sigs) : NULL;
         if (!grown) {
             *why = "too many signatures";

@@ -27,13 +27,24 @@ static void take_row(struct trc_live *live, const struct trc_row *row)
 {
     if (!row->number || row->number > TRC_ROWS || !row->call_plus_1)
         return;
-    struct trc_row *rows = grow(live->rows, &live->row_room, row->number - 1u, 0, sizeof *rows);
+    struct trc_counter *rows = grow(live->rows, &live->row_room, row->number - 1u, 0, sizeof *rows);
     if (!rows)
         return;
     live->rows = rows;
-    rows[row->number - 1] = *row;
-    if (row->size_class > 64)
-        rows[row->number - 1].size_class = 64;
+    struct trc_counter *counter = &rows[row->number - 1];
+    *counter = (struct trc_counter){
+        .call_plus_1 = row->call_plus_1,
+        .size_class = row->size_class > 64 ? 64 : row->size_class,
+        .calls = row->calls,
+        .ticks = row->ticks,
+        .min_ticks = row->min_ticks,
+        .max_ticks = row->max_ticks,
+        .sent = row->sent,
+        .received = row->received,
+        .histogram = counter->histogram,
+    };
+    if (!ana_counts_take(&counter->histogram, row->histogram))
+        *counter = (struct trc_counter){0};
     live->row_count = live->row_count > row->number ? live->row_count : row->number;
 }
 
@@ -130,7 +141,7 @@ static bool read_piece(const struct trc_file *file, struct trc_live *live, uint3
 
 /* ---- counters ---------------------------------------------------------------------------------------------------- */
 
-static struct trc_row *row_at(const struct trc_live *live, uint32_t number)
+static struct trc_counter *row_at(const struct trc_live *live, uint32_t number)
 {
     return number && number <= live->row_count ? &live->rows[number - 1] : NULL;
 }
@@ -156,7 +167,7 @@ static void take_back(struct trc_live *live)
     if (undo->index_plus_1 == 0 || undo->index_plus_1 > TRC_SIGS)
         return;
     struct trc_use *use = use_of(live, undo->index_plus_1 - 1);
-    struct trc_row *row = row_at(live, undo->row);
+    struct trc_counter *row = row_at(live, undo->row);
     struct trc_peer *out = peer_at(live, undo->out), *in = peer_at(live, undo->in);
     if (use)
         use->uses = undo->uses;
@@ -187,9 +198,15 @@ static void complete_counters(struct trc_live *live)
     for (size_t i = 0; i < live->use_count; i++) {
         const struct trc_use *use = use_at(live, i);
         struct trc_moved moved = trc_moved(&use->sig);
-        if (use->uses && (moved.sent || moved.received || moved.in || moved.out))
-            trc_add_uses(thread, row_at(live, use->row), moved.out ? peer_at(live, use->out) : NULL,
-                         moved.in ? peer_at(live, use->in) : NULL, &use->sig, use->uses);
+        if (!use->uses || !(moved.sent || moved.received || moved.in || moved.out))
+            continue;
+        struct trc_counter *row = row_at(live, use->row);
+        if (row) {
+            row->sent += moved.sent * use->uses;
+            row->received += moved.received * use->uses;
+        }
+        trc_add_uses(thread, NULL, moved.out ? peer_at(live, use->out) : NULL, moved.in ? peer_at(live, use->in) : NULL,
+                     &use->sig, use->uses);
     }
     uint64_t calls = 0;
     for (size_t i = 0; i < live->row_count; i++)
@@ -220,8 +237,11 @@ static bool copy_once(struct trc_file *file, struct trc_live *live, bool changed
     if (trc_file_read(file, offset, &live->page, sizeof live->page) != sizeof live->page)
         return false;
     live->row_count = live->peer_count = live->use_count = 0;
-    if (live->row_room)
-        memset(live->rows, 0, live->row_room * sizeof *live->rows);
+    static const uint32_t none[TRC_BUCKETS];
+    for (size_t i = 0; i < live->row_room; i++) {
+        ana_counts_take(&live->rows[i].histogram, none);
+        live->rows[i] = (struct trc_counter){.histogram = live->rows[i].histogram};
+    }
     if (live->peer_room)
         memset(live->peers, 0, live->peer_room * sizeof *live->peers);
     struct trc_chunk now = live->page.chunk;
@@ -325,6 +345,8 @@ void trc_live_free(struct trc_file *file)
             continue;
         for (size_t k = 0; k < TRC_USES_PARTS; k++)
             free(live->uses[k]);
+        for (size_t k = 0; k < live->row_room; k++)
+            ana_counts_free(&live->rows[k].histogram);
         free(live->rows);
         free(live->peers);
         free(live);
@@ -372,7 +394,7 @@ const struct trc_device_stream *trc_device_stream(const struct trc_file *file, s
 {
     return &live_of(file, i)->page.of;
 }
-const struct trc_row *trc_rows(const struct trc_file *file, size_t i, size_t *n)
+const struct trc_counter *trc_rows(const struct trc_file *file, size_t i, size_t *n)
 {
     *n = live_of(file, i)->row_count;
     return live_of(file, i)->rows;

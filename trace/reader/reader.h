@@ -7,6 +7,7 @@
 
 #include "trace/format/format.h"
 #include "trace/format/opclass.h"
+#include "trace/util/counts.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -79,9 +80,15 @@ const struct trc_thread *trc_thread(const struct trc_file *file, size_t i);
 bool trc_is_stream(const struct trc_file *file, size_t i);
 /* Which stream of which device thread i is; its number is 0 where it is none. */
 const struct trc_device_stream *trc_device_stream(const struct trc_file *file, size_t i);
+/* A row of a live page (struct trc_row); its histogram takes little room. */
+struct trc_counter {
+    uint16_t call_plus_1, size_class; /* call_plus_1: 0: it could not be read */
+    uint64_t calls, ticks, min_ticks, max_ticks, sent, received;
+    struct ana_counts histogram;
+};
 /* The counters of thread i by call and size: *n of them, valid until the next refresh.  Rows that could not be read are
  * all zero. */
-const struct trc_row *trc_rows(const struct trc_file *file, size_t i, size_t *n);
+const struct trc_counter *trc_rows(const struct trc_file *file, size_t i, size_t *n);
 /* Those by partner, likewise. */
 const struct trc_peer *trc_peers(const struct trc_file *file, size_t i, size_t *n);
 /* The signature behind trc_thread.inside or .last (index + 1); NULL for 0, one that is not there, or where the file is

@@ -31,6 +31,23 @@ uint32_t *ana_counts_room(struct ana_counts *counts, uint32_t bucket)
     return &count[bucket - first];
 }
 
+bool ana_counts_take(struct ana_counts *counts, const uint32_t *all)
+{
+    uint32_t low = 0, high = TRC_HISTOGRAM_BUCKETS;
+    while (low < high && !all[low])
+        low++;
+    while (high > low && !all[high - 1])
+        high--;
+    if (low < high && (low < counts->first || high > (uint32_t)counts->first + counts->n)) {
+        ana_counts_free(counts);
+        if (!ana_counts_room(counts, low) || !ana_counts_room(counts, high - 1))
+            return false;
+    }
+    if (counts->n)
+        memcpy(counts->count, all + counts->first, counts->n * sizeof *all);
+    return true;
+}
+
 void ana_counts_add_to(const struct ana_counts *counts, uint32_t *to)
 {
     for (uint32_t i = 0; i < counts->n; i++) {

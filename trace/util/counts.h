@@ -30,6 +30,8 @@ static inline bool ana_counts_add(struct ana_counts *counts, uint64_t value, uin
     *count = times < UINT32_MAX - *count ? *count + (uint32_t)times : UINT32_MAX;
     return true;
 }
+/* Makes it say what TRC_HISTOGRAM_BUCKETS counts say.  False: out of memory, it is empty. */
+bool ana_counts_take(struct ana_counts *counts, const uint32_t *all);
 /* Adds all of it to TRC_HISTOGRAM_BUCKETS counts. */
 void ana_counts_add_to(const struct ana_counts *counts, uint32_t *to);
 /* The value below which `share` of the counts lie; NAN when empty. */

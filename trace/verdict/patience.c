@@ -8,7 +8,7 @@ static int64_t longest_ns(const struct trc_file *file, const struct trc_sig *sig
 {
     uint64_t ticks = 0;
     for (size_t t = 0, n; t < trc_threads(file); t++) {
-        const struct trc_row *row = trc_rows(file, t, &n);
+        const struct trc_counter *row = trc_rows(file, t, &n);
         for (size_t k = 0; k < n; k++)
             if (row[k].call_plus_1 == sig->call + 1 && row[k].max_ticks > ticks)
                 ticks = row[k].max_ticks;

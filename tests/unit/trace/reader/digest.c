@@ -117,7 +117,7 @@ static uint64_t progress_of(const struct trc_file *file)
 {
     uint64_t sum = 0;
     for (size_t t = 0, n; t < trc_threads(file); t++) {
-        const struct trc_row *row = trc_rows(file, t, &n);
+        const struct trc_counter *row = trc_rows(file, t, &n);
         for (size_t k = 0; k < n; k++)
             sum += trc_opclass_is_progress(trc_call(file, row[k].call_plus_1 - 1u)->opclass) ? row[k].calls : 0;
         sum += trc_thread(file, t)->completes;

@@ -52,7 +52,7 @@ static size_t look(struct trc_file *file)
 static uint64_t count_calls(const struct trc_file *file, size_t *rows)
 {
     uint64_t sum = 0;
-    const struct trc_row *row = trc_rows(file, 0, rows);
+    const struct trc_counter *row = trc_rows(file, 0, rows);
     for (size_t i = 0; i < *rows; i++)
         sum += row[i].calls;
     return sum;

@@ -231,7 +231,7 @@ static void test_live(void)
     CHECK(trc_live_sig(file, 2, two->inside) && trc_live_sig(file, 2, two->inside)->call == TB_BARRIER, "inside what");
     CHECK(!trc_live_sig(file, 2, 0) && !trc_live_sig(file, 2, TRC_SIGS + 1) && !trc_live_sig(file, 999, 0), "no call");
     size_t n;
-    const struct trc_row *row = trc_rows(file, 0, &n);
+    const struct trc_counter *row = trc_rows(file, 0, &n);
     CHECK(n == 1 && row->call_plus_1 == TB_SEND + 1 && row->calls == 1 && row->sent == 64 && row->size_class == 7,
           "a row");
     const struct trc_peer *peer = trc_peers(file, 0, &n);
@@ -284,7 +284,7 @@ static void test_uses(void)
                   peer->received_bytes == 144,
               "%s: with its partner", torn ? "torn" : "whole");
         uint64_t sent = 0;
-        const struct trc_row *row = trc_rows(file, 0, &n);
+        const struct trc_counter *row = trc_rows(file, 0, &n);
         for (size_t i = 0; i < n; i++)
             sent += row[i].sent;
         CHECK(sent == 640, "%s: its row", torn ? "torn" : "whole");

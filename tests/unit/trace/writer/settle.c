@@ -82,7 +82,7 @@ static bool look(struct sums *sums, uint32_t watched)
     uint64_t totals[4] = {thread->sent, thread->received, thread->sent_messages, thread->received_messages};
     memcpy(sums->thread, totals, sizeof totals);
     size_t n;
-    const struct trc_row *row = trc_rows(file, 0, &n);
+    const struct trc_counter *row = trc_rows(file, 0, &n);
     for (size_t i = 0; i < n; i++) {
         sums->rows[0] += row[i].sent;
         sums->rows[1] += row[i].received;

@@ -194,7 +194,7 @@ static void test_page(void)
     trc_stream_count(stream, index, 7);
     struct trc_file *file = look();
     size_t rows, peers;
-    const struct trc_row *row = trc_rows(file, 0, &rows);
+    const struct trc_counter *row = trc_rows(file, 0, &rows);
     const struct trc_peer *peer = trc_peers(file, 0, &peers);
     CHECK(rows == 1 && row->calls == 1 && row->ticks == 7 && row->sent == 8 && row->received == 0, "the row");
     CHECK(peers == 1 && peer->sent_bytes == 8 && peer->received_messages == 0, "the partner");

@@ -101,9 +101,9 @@ static void test_events_and_counters(void)
     CHECK(seen == N, "read %llu of %d", (unsigned long long)seen, N);
     uint64_t counted = 0, sent = 0, ticks = 0;
     size_t n;
-    const struct trc_row *rows = trc_rows(file, 0, &n);
+    const struct trc_counter *rows = trc_rows(file, 0, &n);
     CHECK(n > 1, "%zu rows", n);
-    for (const struct trc_row *row = rows; row < rows + n; row++) {
+    for (const struct trc_counter *row = rows; row < rows + n; row++) {
         counted += row->calls;
         sent += row->sent;
         ticks += row->ticks;
@@ -176,7 +176,7 @@ static void test_recycling(void)
           (unsigned long long)head->recycled_records);
     uint64_t counted = 0;
     size_t n;
-    const struct trc_row *rows = trc_rows(file, 0, &n);
+    const struct trc_counter *rows = trc_rows(file, 0, &n);
     for (size_t i = 0; i < n; i++)
         counted += rows[i].calls;
     CHECK(counted == N, "counters do not forget: %llu", (unsigned long long)counted);
