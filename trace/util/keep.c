@@ -1,4 +1,5 @@
 #include "trace/util/keep.h"
+#include "trace/util/hash.h"
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -40,14 +41,38 @@ bool ana_keep_holds(struct ana_keep *keep, bool fact)
 
 /* ---- blocks ----------------------------------------------------------------------------------------------------- */
 
+/* Packs the block; returns how many bytes it takes then, or that it cannot be made smaller.  Without zlib's own checksum: a
+ * block has ours, which takes a tenth of the time. */
+static uint32_t pack(struct ana_keep *keep)
+{
+    z_stream z = {.next_in = keep->block,
+                  .avail_in = (uInt)keep->used,
+                  .next_out = keep->packed,
+                  .avail_out = (uInt)compressBound(BLOCK)};
+    if (deflateInit2(&z, Z_BEST_SPEED, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        return (uint32_t)keep->used;
+    bool done = deflate(&z, Z_FINISH) == Z_STREAM_END && z.total_out < keep->used;
+    uint32_t packed = (uint32_t)(done ? z.total_out : keep->used);
+    deflateEnd(&z);
+    return packed;
+}
+
+/* The other way round.  False: it is damaged. */
+static bool unpack(struct ana_keep *keep, uint32_t packed, uint32_t length)
+{
+    z_stream z = {.next_in = keep->packed, .avail_in = packed, .next_out = keep->block, .avail_out = length};
+    if (inflateInit2(&z, -MAX_WBITS) != Z_OK)
+        return false;
+    bool done = inflate(&z, Z_FINISH) == Z_STREAM_END && z.total_out == length && !z.avail_in;
+    inflateEnd(&z);
+    return done;
+}
+
 static void write_block(struct ana_keep *keep)
 {
-    uLongf packed = compressBound(BLOCK);
-    struct head head = {.length = (uint32_t)keep->used,
-                        .checksum = (uint32_t)crc32(crc32(0, NULL, 0), keep->block, (uInt)keep->used)};
-    bool ok = compress2(keep->packed, &packed, keep->block, keep->used, Z_BEST_SPEED) == Z_OK && packed < keep->used;
-    const uint8_t *bytes = ok ? keep->packed : keep->block;
-    head.packed = ok ? (uint32_t)packed : head.length;
+    struct head head = {
+        .length = (uint32_t)keep->used, .packed = pack(keep), .checksum = (uint32_t)ana_hash(keep->block, keep->used)};
+    const uint8_t *bytes = head.packed < head.length ? keep->packed : keep->block;
     keep->bytes += sizeof head + head.packed;
     if (keep->bytes > keep->most || fwrite(&head, sizeof head, 1, keep->file) != 1 ||
         (head.packed && fwrite(bytes, head.packed, 1, keep->file) != 1))
@@ -63,15 +88,13 @@ static bool read_block(struct ana_keep *keep)
     if (fread(&head, sizeof head, 1, keep->file) != 1 || head.length > BLOCK || head.packed > head.length)
         return false;
     uint8_t *bytes = head.packed < head.length ? keep->packed : keep->block;
-    uLongf length = head.length;
     if (head.packed && fread(bytes, head.packed, 1, keep->file) != 1)
         return false;
-    if (bytes == keep->packed &&
-        (uncompress(keep->block, &length, bytes, head.packed) != Z_OK || length != head.length))
+    if (bytes == keep->packed && !unpack(keep, head.packed, head.length))
         return false;
     keep->filled = head.length;
     keep->bytes += head.length;
-    return keep->bytes <= keep->most && crc32(crc32(0, NULL, 0), keep->block, (uInt)head.length) == head.checksum;
+    return keep->bytes <= keep->most && (uint32_t)ana_hash(keep->block, head.length) == head.checksum;
 }
 
 static void put(struct ana_keep *keep, const void *from, size_t n)
@@ -119,25 +142,39 @@ bool ana_keep_end(struct ana_keep *keep)
 
 /* ---- rows ------------------------------------------------------------------------------------------------------- */
 
-/* Turns rows into columns: of words the differences to the row before, byte by byte; what is left of a row as it is.
- * Or the other way round. */
-static void turn(uint8_t *rows, uint8_t *columns, size_t n, size_t size, bool back)
+static bool is_zero(const uint8_t *at, size_t n)
+{
+    return n == 0 || (at[0] == 0 && memcmp(at, at + 1, n - 1) == 0);
+}
+
+/* Fills a word of each row from its column.  Most bytes of differences are zero: those columns cost a look. */
+static void words_back(uint8_t *rows, const uint8_t *column, size_t n, size_t size, uint64_t *work)
+{
+    memset(work, 0, n * sizeof *work);
+    for (size_t b = 0; b < 8; b++) {
+        const uint8_t *bytes = column + b * n;
+        if (is_zero(bytes, n))
+            continue;
+        for (size_t r = 0; r < n; r++)
+            work[r] |= (uint64_t)bytes[r] << 8 * b;
+    }
+    uint64_t before = 0;
+    for (size_t r = 0; r < n; r++) {
+        before += work[r];
+        memcpy(rows + r * size, &before, sizeof before);
+    }
+}
+
+/* Turns rows into columns: of words the differences to the row before, byte by byte; what is left of a row as it is. */
+static void turn(const uint8_t *rows, uint8_t *columns, size_t n, size_t size)
 {
     size_t words = size / 8;
     for (size_t w = 0; w < words; w++) {
         uint8_t *column = columns + w * 8 * n;
         uint64_t before = 0;
         for (size_t r = 0; r < n; r++) {
-            uint8_t *at = rows + r * size + w * 8;
             uint64_t word = 0;
-            if (back) {
-                for (size_t b = 0; b < 8; b++)
-                    word |= (uint64_t)column[b * n + r] << 8 * b;
-                before += word;
-                memcpy(at, &before, sizeof before);
-                continue;
-            }
-            memcpy(&word, at, sizeof word);
+            memcpy(&word, rows + r * size + w * 8, sizeof word);
             for (size_t b = 0; b < 8; b++)
                 column[b * n + r] = (uint8_t)((word - before) >> 8 * b);
             before = word;
@@ -145,7 +182,18 @@ static void turn(uint8_t *rows, uint8_t *columns, size_t n, size_t size, bool ba
     }
     for (size_t b = words * 8; b < size; b++)
         for (size_t r = 0; r < n; r++)
-            *(back ? &rows[r * size + b] : &columns[b * n + r]) = back ? columns[b * n + r] : rows[r * size + b];
+            columns[b * n + r] = rows[r * size + b];
+}
+
+/* The other way round; `work` has room for a word of each row. */
+static void turn_back(uint8_t *rows, const uint8_t *columns, size_t n, size_t size, uint64_t *work)
+{
+    size_t words = size / 8;
+    for (size_t w = 0; w < words; w++)
+        words_back(rows + w * 8, columns + w * 8 * n, n, size, work);
+    for (size_t b = words * 8; b < size; b++)
+        for (size_t r = 0; r < n; r++)
+            rows[r * size + b] = columns[b * n + r];
 }
 
 void ana_keep_bytes(struct ana_keep *keep, void *at, size_t size)
@@ -159,6 +207,7 @@ void ana_keep_bytes(struct ana_keep *keep, void *at, size_t size)
 void ana_keep_rows(struct ana_keep *keep, void *rows, size_t n, size_t size, ana_keep_strip *strip)
 {
     size_t some = ROWS / size ? ROWS / size : 1;
+    some = some < n ? some : n;
     uint8_t *work = n ? malloc(2 * some * size) : NULL, *columns = work ? work + some * size : NULL;
     keep->failed |= n && !work;
     for (size_t done = 0; done < n && !keep->failed; done += some) {
@@ -172,7 +221,10 @@ void ana_keep_rows(struct ana_keep *keep, void *rows, size_t n, size_t size, ana
             memcpy(work, at, now * size);
         for (size_t r = 0; r < now && strip && !keep->loads; r++)
             strip(work + r * size);
-        turn(keep->loads ? at : work, columns, now, size, keep->loads);
+        if (keep->loads)
+            turn_back(at, columns, now, size, (uint64_t *)work);
+        else
+            turn(work, columns, now, size);
         for (size_t r = 0; r < now && strip && keep->loads; r++)
             strip(at + r * size);
         if (!keep->loads)

@@ -4,6 +4,7 @@
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
 #include "trace/gpu/device_data.h"
+#include "trace/util/hash.h"
 #include "trace/index/index.h"
 #include "trace/index/keep.h"
 #include "trace/job/job_impl.h"
@@ -191,6 +192,13 @@ static double ask(struct ana_job *job)
 
 static char path[1024];
 
+static void inflate_block(uint8_t *to, size_t length, uint8_t *packed, size_t size)
+{
+    z_stream z = {.next_in = packed, .avail_in = (uInt)size, .next_out = to, .avail_out = (uInt)length};
+    CHECK(inflateInit2(&z, -MAX_WBITS) == Z_OK && inflate(&z, Z_FINISH) == Z_STREAM_END && z.total_out == length);
+    inflateEnd(&z);
+}
+
 /* The numbers in an index, without blocks; for the caller to free. */
 static uint8_t *unpack(uint8_t head[OF], size_t *size)
 {
@@ -205,7 +213,7 @@ static uint8_t *unpack(uint8_t head[OF], size_t *size)
         if (block[1] == block[0])
             memcpy(all + *size, packed, length);
         else
-            CHECK(uncompress(all + *size, &length, packed, block[1]) == Z_OK);
+            inflate_block(all + *size, length, packed, block[1]);
         *size += length;
     }
     free(packed);
@@ -220,12 +228,12 @@ static void pack(const uint8_t head[OF], const uint8_t *all, size_t size)
     CHECK(file && fwrite(head, OF, 1, file) == 1);
     for (size_t done = 0;; done += BLOCK) {
         uint32_t n = size - done < BLOCK ? (uint32_t)(size - done) : BLOCK;
-        uint32_t block[] = {n, n, (uint32_t)crc32(crc32(0, NULL, 0), all + done, n)};
+        uint32_t block[] = {n, n, (uint32_t)ana_hash(all + done, n)};
         fwrite(block, sizeof block, 1, file);
         if (n && fwrite(all + done, n, 1, file) != 1)
             CHECK(false, "cannot write");
         if (done + n == size) {
-            uint32_t end[3] = {0};
+            uint32_t end[3] = {0, 0, (uint32_t)ana_hash(all, 0)};
             if (n)
                 fwrite(end, sizeof end, 1, file);
             break;
