@@ -57,7 +57,7 @@ void ana_stream_timeline(struct ana_job *job, size_t i, int64_t begin_ns, int64_
             continue;
         struct ana_lane_sum sum = {0};
         double whole = (double)(known_to - known_from), busy = 0;
-        ana_lane_add(&s->lane, begin, end, &sum);
+        ana_lane_add(&s->lane, begin, end, false, &sum);
         for (int k = 0; k < TRC_CATEGORIES; k++)
             busy += sum.ns[k];
         whole = busy > whole ? busy : whole;

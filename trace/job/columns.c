@@ -107,22 +107,37 @@ bool ana_columns_halve(struct ana_columns *table, size_t rows)
 }
 
 #define SUM(type)                                                                                                      \
-    for (size_t r = row; r < row + n; r++)                                                                             \
-        all += share * (double)((const type *)table->column[column])[r];
-
-void ana_columns_sum(const struct ana_columns *table, int column, size_t row, size_t n, double share, double *sum)
-{
-    double all = *sum;
-    if (table->width[column] == 1) {
-        SUM(uint8_t)
-    } else if (table->width[column] == 2) {
-        SUM(uint16_t)
-    } else if (table->width[column] == 4) {
-        SUM(uint32_t)
-    } else if (table->width[column] == 8) {
-        SUM(int64_t)
+    static double sum_of_##type(const type *at, const struct ana_columns_span *span, double sum)                       \
+    {                                                                                                                  \
+        for (int i = 0; i < 2; i++)                                                                                    \
+            if (span->share[i] != 0)                                                                                   \
+                sum += span->share[i] * (double)at[span->part[i]];                                                     \
+        for (size_t r = span->row; r < span->end; r++)                                                                 \
+            sum += (double)at[r];                                                                                      \
+        return sum;                                                                                                    \
     }
-    *sum = all;
+SUM(uint8_t)
+SUM(uint16_t)
+SUM(uint32_t)
+SUM(int64_t)
+
+void ana_columns_sum(const struct ana_columns *table, int column, const struct ana_columns_span *span, double *sum)
+{
+    const void *at = table->column[column];
+    switch (table->width[column]) {
+    case 1:
+        *sum = sum_of_uint8_t(at, span, *sum);
+        break;
+    case 2:
+        *sum = sum_of_uint16_t(at, span, *sum);
+        break;
+    case 4:
+        *sum = sum_of_uint32_t(at, span, *sum);
+        break;
+    case 8:
+        *sum = sum_of_int64_t(at, span, *sum);
+        break;
+    }
 }
 
 void ana_columns_keep(struct ana_keep *keep, struct ana_columns *table, size_t rows)

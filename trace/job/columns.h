@@ -61,8 +61,14 @@ static inline bool ana_columns_plus(struct ana_columns *table, int column, size_
 /* Makes one row of each two: the sums of their numbers, of the first `rows`, an even number; the rows behind are 0 then.
  * False: out of memory, some are lost. */
 bool ana_columns_halve(struct ana_columns *table, size_t rows);
-/* Adds `n` numbers from `row` on to *sum, each `share` times, one after the other. */
-void ana_columns_sum(const struct ana_columns *table, int column, size_t row, size_t n, double share, double *sum);
+/* What of a table is added up: parts of single rows, then whole ones. */
+struct ana_columns_span {
+    size_t part[2];
+    double share[2]; /* of these rows; 0: none */
+    size_t row, end; /* whole rows */
+};
+/* Adds the numbers of a column to *sum, one after the other.  Those of 8 bytes count as signed. */
+void ana_columns_sum(const struct ana_columns *table, int column, const struct ana_columns_span *span, double *sum);
 /* Keeps the first `rows` rows, or takes them up into an empty table. */
 void ana_columns_keep(struct ana_keep *keep, struct ana_columns *table, size_t rows);
 

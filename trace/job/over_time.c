@@ -52,10 +52,10 @@ static const struct ana_time_range *filtered(const struct ana_job *job)
 
 /* Adds what the pyramid has of [from, to).  Where that reaches to the end, the last bucket counts in full. */
 static void add_lane(const struct ana_job *job, size_t index, struct ana_span known, int64_t from, int64_t to,
-                     struct ana_lane_sum *sum)
+                     bool times_alone, struct ana_lane_sum *sum)
 {
     struct ana_lane *lane = filtered(job) ? &job->range.lane[index] : &job->lane[index];
-    ana_lane_add(lane, from, to >= known.end_ns && from < known.end_ns ? to + lane->width_ns : to, sum);
+    ana_lane_add(lane, from, to >= known.end_ns && from < known.end_ns ? to + lane->width_ns : to, times_alone, sum);
 }
 
 static int64_t overlap_ns(int64_t a0, int64_t a1, int64_t b0, int64_t b1)
@@ -205,7 +205,7 @@ static void read_cells(struct ana_job *job, size_t index, const struct range *w,
     for (size_t i = 0; i < w->n; i++) {
         int64_t from = edge_of(w, i), to = edge_of(w, i + 1);
         if (!fine)
-            add_lane(job, index, known, from, to, &w->cell[i]);
+            add_lane(job, index, known, from, to, true, &w->cell[i]);
         add_open_call(job, index, known, from, to, &w->cell[i]);
         cell_of(&w->cell[i], (double)overlap_ns(from, to, known.begin_ns, known.end_ns), &out[i]);
     }
@@ -289,7 +289,7 @@ static void add_rank(const struct ana_job *job, size_t index, const struct range
         if (here <= 0)
             continue;
         struct ana_lane_sum sum = {0};
-        add_lane(job, index, known, from, to, &sum);
+        add_lane(job, index, known, from, to, false, &sum);
         add_open_call(job, index, known, from, to, &sum);
         double mpi = 0;
         for (int c = TRC_CAT_COMPUTE + 1; c < TRC_CATEGORIES; c++)

@@ -231,6 +231,7 @@ static void sum_up(struct ana_lane *lane)
                        2 * i + 1 < below ? &lane->level[l - 1][2 * i + 1] : &none);
     }
     lane->clean = lane->used;
+    lane->hot_begin_ns = lane->hot_end_ns = 0; /* who adds to it comes by reach_span, which makes it unclean again */
 }
 
 static void add_bucket(struct ana_lane_sum *sum, const struct ana_bucket *b, double share)
@@ -243,39 +244,36 @@ static void add_bucket(struct ana_lane_sum *sum, const struct ana_bucket *b, dou
     sum->calls += share * (double)b->calls;
 }
 
-/* Adds some buckets, each `share` times. */
-static void add_buckets(const struct ana_lane *lane, struct ana_lane_sum *sum, size_t i, size_t n, double share)
+/* Adds up the first `n` columns of a short lane. */
+static void add_columns(struct ana_lane *lane, const struct ana_columns_span *span, int n, struct ana_lane_sum *sum)
 {
-    if (!lane->slim) {
-        for (size_t end = i + n; i < end; i++)
-            add_bucket(sum, &lane->level[0][i], share);
-        return;
-    }
     const struct ana_columns *away = &lane->slim->away;
-    double *ns = sum->ns;
-    for (int c = 0; c < TRC_CATEGORIES; c++)
-        ana_columns_sum(away, c, i, n, share, &ns[c]);
-    ana_columns_sum(away, WORD(waiting_ns), i, n, share, &sum->waiting_ns);
-    ana_columns_sum(away, WORD(sent), i, n, share, &sum->sent);
-    ana_columns_sum(away, WORD(received), i, n, share, &sum->received);
-    ana_columns_sum(away, WORD(calls), i, n, share, &sum->calls);
+    double *of_other[] = {&sum->waiting_ns, &sum->sent, &sum->received, &sum->calls};
+    if (lane->hot_begin_ns < lane->hot_end_ns) /* else nothing was added since */
+        put_away(lane->slim);
+    lane->hot_begin_ns = lane->hot_end_ns = 0;
+    for (int c = 0; c < n; c++)
+        if (away->width[c])
+            ana_columns_sum(away, c, span, c < TRC_CATEGORIES ? &sum->ns[c] : of_other[c - TRC_CATEGORIES]);
 }
 
-/* Adds [first, last) by the largest aligned buckets; of a short lane one by one. */
-static void add_whole(const struct ana_lane *lane, struct ana_lane_sum *sum, size_t first, size_t last)
+/* Adds up a long lane, whole buckets by the largest aligned ones. */
+static void add_levels(struct ana_lane *lane, const struct ana_columns_span *span, struct ana_lane_sum *sum)
 {
-    if (lane->slim && first < last)
-        add_buckets(lane, sum, first, last - first, 1);
-    while (!lane->slim && first < last) {
+    sum_up(lane);
+    for (int i = 0; i < 2; i++)
+        if (span->share[i] != 0)
+            add_bucket(sum, &lane->level[0][span->part[i]], span->share[i]);
+    for (size_t at = span->row; at < span->end;) {
         int l = 0;
-        while (l + 1 < ANA_LANE_LEVELS && first % ((size_t)2 << l) == 0 && first + ((size_t)2 << l) <= last)
+        while (l + 1 < ANA_LANE_LEVELS && at % ((size_t)2 << l) == 0 && at + ((size_t)2 << l) <= span->end)
             l++;
-        add_bucket(sum, &lane->level[l][first >> l], 1);
-        first += (size_t)1 << l;
+        add_bucket(sum, &lane->level[l][at >> l], 1);
+        at += (size_t)1 << l;
     }
 }
 
-void ana_lane_add(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, struct ana_lane_sum *sum)
+void ana_lane_add(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, bool times_alone, struct ana_lane_sum *sum)
 {
     if (lane->used == 0 || end_ns <= begin_ns)
         return;
@@ -286,25 +284,22 @@ void ana_lane_add(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, struc
         end_ns = limit;
     if (end_ns <= begin_ns)
         return;
-    if (!lane->slim)
-        sum_up(lane);
-    else
-        put_away(lane->slim);
-    lane->hot_begin_ns = lane->hot_end_ns = 0; /* who adds to it comes by reach_span, which makes it unclean again */
     double width = (double)lane->width_ns;
     int64_t from = begin_ns - lane->origin_ns, to = end_ns - lane->origin_ns;
+    int64_t of_first = from % lane->width_ns, of_last = to % lane->width_ns;
     size_t first = (size_t)(from / lane->width_ns), last = (size_t)(to / lane->width_ns);
+    struct ana_columns_span span = {.part = {first, last}, .row = first, .end = last};
     if (first == last) {
-        add_buckets(lane, sum, first, 1, (double)(to - from) / width);
-        return;
+        span.share[0] = (double)(to - from) / width;
+    } else {
+        span.share[0] = of_first ? 1 - (double)of_first / width : 0;
+        span.share[1] = of_last ? (double)of_last / width : 0;
+        span.row += of_first != 0;
     }
-    if (from % lane->width_ns) {
-        add_buckets(lane, sum, first, 1, 1 - (double)(from % lane->width_ns) / width);
-        first++;
-    }
-    if (to % lane->width_ns)
-        add_buckets(lane, sum, last, 1, (double)(to % lane->width_ns) / width);
-    add_whole(lane, sum, first, last);
+    if (lane->slim)
+        add_columns(lane, &span, times_alone ? WORD(sent) : ANA_COLUMNS, sum);
+    else
+        add_levels(lane, &span, sum);
 }
 
 void ana_lane_keep(struct ana_keep *keep, struct ana_lane *lane)

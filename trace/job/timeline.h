@@ -69,8 +69,9 @@ static inline struct ana_bucket *ana_lane_hot(struct ana_lane *lane, int64_t beg
     return begin_ns >= lane->hot_begin_ns && end_ns < lane->hot_end_ns ? lane->hot : NULL;
 }
 
-/* Adds what lies in [begin_ns, end_ns) to *sum: whole buckets exactly; of a bucket that an end cuts, its share. */
-void ana_lane_add(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, struct ana_lane_sum *sum);
+/* Adds what lies in [begin_ns, end_ns) to *sum: whole buckets exactly; of a bucket that an end cuts, its share.  With
+ * `times_alone` bytes and calls may be left out. */
+void ana_lane_add(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, bool times_alone, struct ana_lane_sum *sum);
 
 /* Keeps a lane, or takes one up into what ana_lane_init has made. */
 void ana_lane_keep(struct ana_keep *keep, struct ana_lane *lane);

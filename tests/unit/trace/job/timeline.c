@@ -1,6 +1,7 @@
 /* The pyramid against a plain array that holds every nanosecond. */
 #include "tests/support/check.h"
 #include "trace/job/timeline.h"
+#include "trace/util/keep.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 static struct ana_lane_sum sum_of(struct ana_lane *lane, int64_t begin, int64_t end)
 {
     struct ana_lane_sum sum = {0};
-    ana_lane_add(lane, begin, end, &sum);
+    ana_lane_add(lane, begin, end, false, &sum);
     return sum;
 }
 
@@ -99,6 +100,60 @@ static void random_spans_against_an_array(size_t max)
     ana_lane_free(&lane);
 }
 
+/* A lane that was kept says what it did, and goes on; widths of columns that cannot be are refused. */
+static void kept_lanes_are_the_same(size_t max)
+{
+    struct ana_lane lane, other;
+    struct ana_keep keep;
+    FILE *file = tmpfile();
+    ana_lane_init(&lane, 5, 16, max);
+    ana_lane_init(&other, 5, 16, max);
+    for (int64_t i = 0; i < 700; i++) {
+        ana_lane_spend(&lane, i * 90, i * 90 + 40, i % 41, (enum trc_category)(i % 3 + 1));
+        ana_lane_count(&lane, i * 90, 1, (uint64_t)1 << i % 45, 0);
+    }
+    ana_keep_save(&keep, file, UINT64_MAX);
+    ana_lane_keep(&keep, &lane);
+    CHECK(file && ana_keep_end(&keep));
+    rewind(file);
+    ana_keep_load(&keep, file, 1 << 20);
+    ana_lane_keep(&keep, &other);
+    CHECK(ana_keep_end(&keep) && other.used == lane.used && other.width_ns == lane.width_ns);
+    for (int again = 0; again < 2; again++) {
+        for (size_t i = 0; i <= lane.used; i++) {
+            int64_t from = 5 + (int64_t)i * lane.width_ns - 3, to = from + 4 * lane.width_ns;
+            struct ana_lane_sum a = sum_of(&lane, from, to), b = sum_of(&other, from, to);
+            CHECK(memcmp(&a, &b, sizeof a) == 0, "bucket %zu", i);
+        }
+        ana_lane_wait(&lane, 100, 20000);
+        ana_lane_wait(&other, 100, 20000);
+    }
+    struct ana_lane_sum all = sum_of(&lane, 0, 70000), times = {0};
+    ana_lane_add(&lane, 0, 70000, true, &times);
+    CHECK(memcmp(all.ns, times.ns, sizeof all.ns) == 0 && all.waiting_ns == times.waiting_ns && all.waiting_ns > 0);
+    ana_lane_free(&lane);
+    ana_lane_free(&other);
+    fclose(file);
+}
+
+static void impossible_columns_are_refused(void)
+{
+    struct ana_columns table;
+    struct ana_keep keep;
+    FILE *file = tmpfile();
+    uint8_t widths[ANA_COLUMNS] = {3};
+    ana_keep_save(&keep, file, UINT64_MAX);
+    ana_keep_bytes(&keep, widths, sizeof widths);
+    CHECK(file && ana_keep_end(&keep));
+    rewind(file);
+    ana_columns_init(&table, 8);
+    ana_keep_load(&keep, file, 1 << 20);
+    ana_columns_keep(&keep, &table, 8);
+    CHECK(!ana_keep_end(&keep));
+    ana_columns_free(&table);
+    fclose(file);
+}
+
 static void later_spans_before_earlier_ones(void)
 {
     struct ana_lane lane;
@@ -120,6 +175,9 @@ int main(void)
     empty_spans_and_no_events();
     random_spans_against_an_array(64);  /* one bucket beside the other */
     random_spans_against_an_array(512); /* with levels above */
+    kept_lanes_are_the_same(64);
+    kept_lanes_are_the_same(512);
+    impossible_columns_are_refused();
     later_spans_before_earlier_ones();
     return check_result();
 }
