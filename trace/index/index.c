@@ -74,7 +74,7 @@ static uint64_t hash_files(const struct ana_job *job)
 
 static struct of describe(const struct ana_job *job)
 {
-    return (struct of){"hpctop index 3", hash_program(), hash_files(job), job->count};
+    return (struct of){"hpctop index 4", hash_program(), hash_files(job), job->count};
 }
 
 static bool is_whole_run(const struct ana_job *job)

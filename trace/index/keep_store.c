@@ -93,75 +93,51 @@ static void keep_waits(struct ana_job_keep *k)
         ana_keep_holds(k->keep, store->last_wait[i] <= store->waits);
 }
 
-struct slot {
-    uint64_t place;
-    struct ana_kept_instance is;
-};
-
-static int latest_first(const void *a, const void *b)
+static void strip_instance(void *row)
 {
-    const struct slot *x = a, *y = b;
-    if (x->is.last_ns != y->is.last_ns)
-        return x->is.last_ns > y->is.last_ns ? -1 : 1;
-    return x->place < y->place ? -1 : x->place > y->place;
+    struct ana_kept_instance *instance = row;
+    instance->comm = NULL;
+    instance->next = 0;
 }
 
-/* The collectives that are to be saved, for the caller to free: the latest, so many of them as of messages; NULL: out of
- * memory. */
-static struct slot *find_instances(struct ana_job_keep *k, uint64_t *n)
+static bool is_instance_sane(const struct ana_job *job, const struct ana_kept_instance *is)
 {
-    const struct ana_kept_instance *all = k->job->store.instance;
-    struct slot *slot = NULL;
-    *n = 0;
-    for (size_t i = 0; i < ANA_STORE_INSTANCES; i++)
-        *n += all[i].arrivals != 0;
-    if (!(slot = calloc((size_t)*n + 1, sizeof *slot)))
-        return NULL;
-    size_t at = 0;
-    for (size_t i = 0; i < ANA_STORE_INSTANCES; i++)
-        if (all[i].arrivals)
-            slot[at++] = (struct slot){i, all[i]};
-    if (*n <= k->newest)
-        return slot;
-    qsort(slot, (size_t)*n, sizeof *slot, latest_first);
-    leave_out(k, slot[k->newest].is.last_ns);
-    *n = k->newest;
-    return slot;
+    return is->arrivals && is->call < job->calls && is->last_index < job->count && ana_keep_is_bool(&is->mismatched) &&
+           ana_keep_is_time(is->first_ns) && ana_keep_is_time(is->last_ns) && is->place <= job->pass.why.places.count;
 }
 
-static bool is_instance_sane(const struct ana_job *job, const struct slot *slot)
+/* The newest n instances, oldest first, in a row of their own; when loading, an empty one.  NULL: out of memory. */
+static struct ana_kept_instance *row_of_instances(struct ana_job_keep *k, size_t n)
 {
-    const struct ana_kept_instance *is = &slot->is;
-    return slot->place < ANA_STORE_INSTANCES && is->call < job->calls && is->last_index < job->count &&
-           ana_keep_is_bool(&is->mismatched) && ana_keep_is_time(is->first_ns) && ana_keep_is_time(is->last_ns) &&
-           is->place <= job->pass.why.places.count;
+    const struct ana_store *store = &k->job->store;
+    struct ana_kept_instance *row = calloc(n + 1, sizeof *row);
+    for (size_t i = 0; row && !k->keep->loads && i < n; i++)
+        row[i] = *ana_store_instance_at(store, n - 1 - i);
+    for (size_t i = n; !k->keep->loads && i < ana_store_count(store->instances, ANA_STORE_INSTANCES); i++)
+        leave_out(k, ana_store_instance_at(store, i)->last_ns);
+    return row;
 }
 
 static void keep_instances(struct ana_job_keep *k)
 {
     struct ana_store *store = &k->job->store;
-    uint64_t n = 0;
-    struct slot *slot = k->keep->loads ? NULL : find_instances(k, &n);
-    ANA_KEEP(k->keep, n);
-    ANA_KEEP(k->keep, store->instances);
-    if (k->keep->loads && ana_keep_holds(k->keep, n <= ANA_STORE_INSTANCES))
-        slot = calloc((size_t)n + 1, sizeof *slot);
-    const struct trc_comm **comm = slot ? calloc((size_t)n + 1, sizeof *comm) : NULL;
+    size_t n = count_newest(k, store->instances, ANA_STORE_INSTANCES);
+    struct ana_kept_instance *row = k->keep->failed ? NULL : row_of_instances(k, n);
+    const struct trc_comm **comm = row ? calloc(n + 1, sizeof *comm) : NULL;
     k->keep->failed |= !comm;
     for (size_t i = 0; comm && i < n && !k->keep->failed; i++) {
-        comm[i] = slot[i].is.comm;
+        comm[i] = row[i].comm;
         ana_comm_keep(k, &comm[i]);
-        slot[i].is.comm = NULL;
     }
     if (comm && !k->keep->failed)
-        ana_keep_rows(k->keep, slot, (size_t)n, sizeof *slot, NULL);
+        ana_keep_rows(k->keep, row, n, sizeof *row, strip_instance);
     for (size_t i = 0; i < n && k->keep->loads && !k->keep->failed; i++) {
-        slot[i].is.comm = comm[i];
-        if (ana_keep_holds(k->keep, is_instance_sane(k->job, &slot[i])))
-            store->instance[slot[i].place] = slot[i].is;
+        row[i].comm = comm[i];
+        if (ana_keep_holds(k->keep, is_instance_sane(k->job, &row[i])))
+            ana_store_put_instance(store, &row[i]);
     }
     free(comm);
-    free(slot);
+    free(row);
 }
 
 void ana_store_keep(struct ana_job_keep *k)

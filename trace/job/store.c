@@ -26,10 +26,11 @@ bool ana_store_init(struct ana_store *store, size_t ranks)
         .wait = make_ring(ANA_STORE_WAITS, sizeof *store->wait),
         .last_wait = calloc(ranks + 1, sizeof *store->last_wait),
         .instance = calloc(ANA_STORE_INSTANCES, sizeof *store->instance),
+        .found_at = calloc(ANA_STORE_INSTANCES, sizeof *store->found_at),
         .waits_since_ns = INT64_MIN,
     };
     ana_map_init(&store->comms, sizeof(uint32_t));
-    if (store->message && store->places && store->wait && store->last_wait && store->instance)
+    if (store->message && store->places && store->wait && store->last_wait && store->instance && store->found_at)
         return true;
     ana_store_free(store);
     return false;
@@ -43,14 +44,8 @@ void ana_store_free(struct ana_store *store)
     drop_ring(store->wait, ANA_STORE_WAITS, sizeof *store->wait);
     free(store->last_wait);
     free(store->instance);
+    free(store->found_at);
     *store = (struct ana_store){0};
-}
-
-/* The place of an instance.  Consecutive instances of one communicator lie side by side. */
-static struct ana_kept_instance *place_of(const struct ana_store *store, uint64_t identity, uint64_t sequence)
-{
-    uint64_t h = (identity ^ (identity >> 31)) * 0x9e3779b97f4a7c15u;
-    return &store->instance[((h >> 40) + sequence) % ANA_STORE_INSTANCES];
 }
 
 uint32_t ana_store_comm(struct ana_store *store, uint64_t identity)
@@ -61,13 +56,43 @@ uint32_t ana_store_comm(struct ana_store *store, uint64_t identity)
     return number ? *number : 0;
 }
 
+/* ---- instances -------------------------------------------------------------------------------------------------- */
+
+/* Where the list begins that an instance is in.  Those of consecutive ones of a communicator lie side by side. */
+static uint32_t *list_of(const struct ana_store *store, uint64_t identity, uint64_t sequence)
+{
+    uint64_t h = (identity ^ (identity >> 31)) * 0x9e3779b97f4a7c15u;
+    return &store->found_at[((h >> 40) + sequence) % ANA_STORE_INSTANCES];
+}
+
+/* Takes the oldest one of all out of its list, which it is the last of. */
+static void forget_instance(struct ana_store *store, const struct ana_kept_instance *oldest)
+{
+    uint32_t *at = list_of(store, oldest->comm_identity, oldest->sequence),
+             number = (uint32_t)(oldest - store->instance) + 1;
+    while (*at && *at != number)
+        at = &store->instance[*at - 1].next;
+    *at = 0;
+}
+
+void ana_store_put_instance(struct ana_store *store, const struct ana_kept_instance *instance)
+{
+    uint32_t place = (uint32_t)(store->instances % ANA_STORE_INSTANCES);
+    struct ana_kept_instance *slot = &store->instance[place];
+    if (store->instances >= ANA_STORE_INSTANCES)
+        forget_instance(store, slot);
+    uint32_t *list = list_of(store, instance->comm_identity, instance->sequence);
+    *slot = *instance;
+    slot->next = *list;
+    *list = place + 1;
+    store->instances++;
+}
+
 void ana_store_instance(struct ana_store *store, const struct ana_instance *instance, uint32_t call, uint32_t place,
                         int64_t lost_ns)
 {
-    struct ana_kept_instance *slot = place_of(store, instance->comm_identity, instance->sequence);
-    store->instances++;
     const struct ana_arrival *first = instance->arrival, *last = first + instance->arrivals - 1;
-    *slot = (struct ana_kept_instance){
+    struct ana_kept_instance kept = {
         .comm_identity = instance->comm_identity,
         .sequence = instance->sequence,
         .comm = instance->comm,
@@ -80,10 +105,15 @@ void ana_store_instance(struct ana_store *store, const struct ana_instance *inst
         .lost_ns = lost_ns,
         .mismatched = instance->mismatched,
     };
+    ana_store_put_instance(store, &kept);
 }
 
 const struct ana_kept_instance *ana_store_find(const struct ana_store *store, uint64_t identity, uint64_t sequence)
 {
-    const struct ana_kept_instance *slot = place_of(store, identity, sequence);
-    return slot->arrivals && slot->comm_identity == identity && slot->sequence == sequence ? slot : NULL;
+    for (uint32_t at = *list_of(store, identity, sequence); at; at = store->instance[at - 1].next) {
+        const struct ana_kept_instance *kept = &store->instance[at - 1];
+        if (kept->comm_identity == identity && kept->sequence == sequence)
+            return kept;
+    }
+    return NULL;
 }

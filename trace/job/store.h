@@ -1,6 +1,6 @@
 /* The latest relations, kept for the time under the cursor and for time ranges.
- * Bounded: the newest ANA_STORE_MESSAGES messages, the newest ANA_STORE_WAITS wait states, and collective instances in
- * a table in which a new one may replace an old one.  What was replaced is unknown. */
+ * Bounded: the newest ANA_STORE_MESSAGES messages, ANA_STORE_WAITS wait states and ANA_STORE_INSTANCES collective
+ * instances.  What they have replaced is unknown. */
 #ifndef ANA_STORE_H
 #define ANA_STORE_H
 
@@ -30,10 +30,12 @@ struct ana_kept_instance {
     const struct trc_comm *comm;
     uint32_t place;            /* of trace/why, + 1, of its first rank; 0: unknown */
     uint32_t call, last_index; /* call: job-wide number */
-    uint32_t arrivals;         /* 0: free */
+    uint32_t arrivals;
     int64_t first_ns, last_ns; /* arrivals */
     int64_t lost_ns;
     bool mismatched;
+    uint32_t
+        next; /* of those that may have the same key: the one kept before, by its place in the ring, + 1; 0: none */
 };
 
 struct ana_kept_wait {
@@ -53,6 +55,7 @@ struct ana_store {
     struct ana_kept_wait *wait;
     uint64_t *last_wait; /* of each rank: its last wait, as a number of waits so far; 0: none */
     struct ana_kept_instance *instance;
+    uint32_t *found_at; /* by what ana_store_find looks for: the newest that it may be, as in ana_kept_instance.next */
     uint64_t messages, waits, instances; /* so far, those pushed out included */
     int64_t waits_since_ns;              /* all that ended later are here; INT64_MIN: all */
 };
@@ -105,9 +108,11 @@ static inline const struct ana_kept_wait *ana_store_wait(struct ana_store *store
     store->last_wait[span->waiter] = store->waits;
     return slot;
 }
-/* Keeps a collective instance, which may replace another; `call` is job-wide, `place` as in ana_kept_instance. */
+/* Keeps a collective instance; `call` is job-wide, `place` as in ana_kept_instance. */
 void ana_store_instance(struct ana_store *store, const struct ana_instance *instance, uint32_t call, uint32_t place,
                         int64_t lost_ns);
+/* Keeps what such a struct says, but for `next`. */
+void ana_store_put_instance(struct ana_store *store, const struct ana_kept_instance *instance);
 /* The number of a communicator by its identity, + 1; 0: out of memory. */
 uint32_t ana_store_comm(struct ana_store *store, uint64_t identity);
 
@@ -125,6 +130,11 @@ static inline const struct ana_kept_message *ana_store_message_at(const struct a
 static inline const struct ana_kept_places *ana_store_places_at(const struct ana_store *store, size_t i)
 {
     return &store->places[(store->messages - 1 - i) % ANA_STORE_MESSAGES];
+}
+/* Instance i, 0 <= i < ana_store_count(); the newest is 0. */
+static inline const struct ana_kept_instance *ana_store_instance_at(const struct ana_store *store, size_t i)
+{
+    return &store->instance[(store->instances - 1 - i) % ANA_STORE_INSTANCES];
 }
 /* Wait state i, 0 <= i < ana_store_count(); the newest is 0. */
 static inline const struct ana_kept_wait *ana_store_wait_at(const struct ana_store *store, size_t i)

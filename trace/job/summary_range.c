@@ -53,8 +53,8 @@ static bool collect_relations(const struct ana_job *job, const struct ana_summar
         if (w.end_ns > w.begin_ns && ana_taken_has(taken, w.comm, w.place, 0))
             ana_tally_wait(t, &w, &(struct ana_tally_note_wait){0});
     }
-    for (size_t i = 0; ok && i < ANA_STORE_INSTANCES && store->instances; i++) {
-        const struct ana_kept_instance *k = &store->instance[i];
+    for (size_t i = ana_store_count(store->instances, ANA_STORE_INSTANCES); ok && i-- > 0;) {
+        const struct ana_kept_instance *k = ana_store_instance_at(store, i);
         bool on = !s->selection.comm || k->comm_identity == s->selection.comm;
         if (k->arrivals > 1 && !k->mismatched && k->last_ns >= s->begin_ns && k->last_ns < s->end_ns && on &&
             ana_taken_has(taken, taken->comm, k->place, 0))
