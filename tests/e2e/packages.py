@@ -70,9 +70,10 @@ def rpm():
     spec, tree = os.path.join(TOP, "packaging/hpctop.spec"), os.path.abspath("rpm")
     version = re.search(r"^Version: *(\S+)$", open(spec).read(), re.M).group(1)
     os.makedirs(tree + "/SOURCES")
-    packed = run(["tar", "-C", TOP, "--exclude=./build", "--exclude=./.git", "--transform", "s,^[.],hpctop-%s," % version, "-czf",
+    packed = run(["tar", "-C", TOP, "--exclude=./build", "--exclude=./.git", "--exclude=./hpctop", "--exclude=./libtrace.so", "--transform", "s,^[.],hpctop-%s," % version, "-czf",
                   "%s/SOURCES/hpctop-%s.tar.gz" % (tree, version), "."], timeout=120)
-    built = run(["rpmbuild", "--nodeps", "-bb", "--define", "_topdir " + tree, spec], timeout=900)
+    plain = {k: v for k, v in os.environ.items() if k not in ("TOP", "BUILD", "HPCTOP", "LIBTRACE", "WORKLOADS")}  # make heeds some
+    built = run(["rpmbuild", "--nodeps", "-bb", "--define", "_topdir " + tree, spec], env=plain, timeout=900)
     found = glob.glob(tree + "/RPMS/*/hpctop-%s-*.rpm" % version)
     if not check("the spec file makes an RPM", packed.code == 0 and built.code == 0 and found, (built.out + built.err)[-2000:]):
         return
