@@ -1,12 +1,7 @@
 /* What the analysis keeps does not grow with the length of a trace: of one ten times as long, its peak memory is larger
  * by no more than the newest messages, waits and collectives that a job keeps (store.h, bounded) take in it. */
-#include "tests/support/check.h"
-#include "tests/support/trace_folder.h"
+#include "tests/support/peak.h"
 #include "trace/job/store.h"
-#include <stdlib.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define ROUNDS 30000 /* so that of the long one the store is full */
 #define LONGER 10
@@ -29,35 +24,10 @@ static void build(int64_t rounds)
         folder_write(tb[r], r);
 }
 
-static void analyse(uint64_t messages)
-{
-    struct ana_job *job = folder_open();
-    struct ana_summary s = folder_summary(job);
-    uint64_t matched = 0;
-    for (size_t i = 0; i < s.pair_count; i++)
-        matched += s.pairs[i].messages;
-    _exit(s.analysed == 1 && s.wait_count > 0 && matched == messages ? 0 : 1);
-}
-
 /* Peak memory in bytes of a process that analyses a trace of so many rounds. */
 static size_t peak(int64_t rounds)
 {
-    folder_make("memory");
-    fflush(stdout);
-    pid_t child = fork(); /* the builder's memory is its own */
-    if (child == 0) {
-        build(rounds);
-        _exit(0);
-    }
-    int status = 1;
-    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0, "building: %d", status);
-    child = fork();
-    if (child == 0)
-        analyse((uint64_t)rounds * 2);
-    struct rusage used = {0};
-    CHECK(child > 0 && wait4(child, &status, 0, &used) == child && status == 0, "the analysis: %d", status);
-    folder_remove();
-    return (size_t)used.ru_maxrss * 1024;
+    return peak_of("memory", build, rounds, (uint64_t)rounds * 2);
 }
 
 static size_t kept(size_t n, size_t room, size_t size)

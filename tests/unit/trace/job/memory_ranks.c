@@ -1,10 +1,5 @@
 /* What a rank more takes of memory where there are thousands: so many bytes a rank, however long the trace is. */
-#include "tests/support/check.h"
-#include "tests/support/trace_folder.h"
-#include <stdlib.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "tests/support/peak.h"
 
 #define FEW    2100 /* from 2,048 on each rank has the same resolution, and steps */
 #define MANY   3150
@@ -12,8 +7,9 @@
 #define MOST   (72u << 10) /* bytes a rank */
 
 /* Each round a message to the next rank, which one half of the ranks is late for, and a collective. */
-static void build(int ranks)
+static void build(int64_t n)
 {
+    int ranks = (int)n;
     for (int r = 0; r < ranks; r++) {
         struct tb *tb = tb_new(r, ranks);
         for (int64_t i = 0; i < ROUNDS; i++) {
@@ -26,35 +22,10 @@ static void build(int ranks)
     }
 }
 
-static void analyse(int ranks)
-{
-    struct ana_job *job = folder_open();
-    struct ana_summary s = folder_summary(job);
-    uint64_t matched = 0;
-    for (size_t i = 0; i < s.pair_count; i++)
-        matched += s.pairs[i].messages;
-    _exit(s.analysed == 1 && s.wait_count > 0 && matched == (uint64_t)ranks * ROUNDS ? 0 : 1);
-}
-
 /* Peak memory in bytes of a process that analyses a trace of so many ranks. */
 static double peak(int ranks)
 {
-    folder_make("memory_ranks");
-    fflush(stdout);
-    pid_t child = fork(); /* the builder's memory is its own */
-    if (child == 0) {
-        build(ranks);
-        _exit(0);
-    }
-    int status = 1;
-    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0, "building: %d", status);
-    child = fork();
-    if (child == 0)
-        analyse(ranks);
-    struct rusage used = {0};
-    CHECK(child > 0 && wait4(child, &status, 0, &used) == child && status == 0, "the analysis: %d", status);
-    folder_remove();
-    return (double)used.ru_maxrss * 1024;
+    return (double)peak_of("memory_ranks", build, ranks, (uint64_t)ranks * ROUNDS);
 }
 
 int main(void)
