@@ -7,8 +7,9 @@
 
 #define RANKS 7
 
-/* A job of random meetings and messages, and in between work that often takes longer on one of the ranks. */
-static void write_random(uint64_t seed, int actions)
+/* A job of random meetings and messages, and in between work that often takes longer on one of the ranks; goes_on: it comes
+ * to new places all the time, not to the same few. */
+static void write_random(uint64_t seed, int actions, bool goes_on)
 {
     struct planted p = planted_begin("workers", RANKS);
     for (int i = 0; i < actions; i++) {
@@ -18,7 +19,7 @@ static void write_random(uint64_t seed, int actions)
         if (draw(&seed, 3))
             planted_message(&p, from, to);
         else
-            planted_meet(&p, 0x1000 + 0x10 * draw(&seed, 5), TB_WORLD, UINT64_MAX);
+            planted_meet(&p, 0x1000 + 0x10 * (draw(&seed, 5) + (goes_on ? (uint64_t)i / 4 : 0)), TB_WORLD, UINT64_MAX);
     }
     ana_job_close(planted_open(&p));
 }
@@ -50,9 +51,9 @@ static char *read_with(unsigned workers, int64_t slice_ns)
     return text;
 }
 
-static void same(uint64_t seed, int actions)
+static void same(uint64_t seed, int actions, bool goes_on)
 {
-    write_random(seed, actions);
+    write_random(seed, actions, goes_on);
     char *alone = read_with(1, 0);
     static const struct {
         unsigned workers;
@@ -71,7 +72,8 @@ static void same(uint64_t seed, int actions)
 int main(void)
 {
     for (uint64_t seed = 1; seed <= 12; seed++)
-        same(seed, 40 + (int)seed * 50);
-    same(100, 40000); /* many times as many calls as are kept, and as blocks hold */
+        same(seed, 40 + (int)seed * 50, seed % 2);
+    same(101, 12000, true);
+    same(100, 40000, false); /* many times as many calls as are kept, and as blocks hold */
     return check_result();
 }
