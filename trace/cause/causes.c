@@ -3,6 +3,7 @@
 #include "trace/cause/replay.h"
 #include "trace/cause/way.h"
 #include "trace/util/grow.h"
+#include "trace/util/pages.h"
 #include "trace/util/times.h"
 #include <string.h>
 
@@ -24,11 +25,12 @@ struct ana_causes *ana_causes_new(size_t ranks)
     causes->ranks = ranks;
     causes->room = ana_steps_room(ranks);
     causes->rank = calloc(ranks + 1, sizeof *causes->rank);
+    causes->step = ana_pages_make(ranks * causes->room * sizeof *causes->step);
     causes->wait = malloc(PENDING * sizeof *causes->wait);
     causes->ways = ana_ways_new();
     causes->path = ana_path_new(ranks);
     causes->replay = ana_replay_new(ranks, causes->room);
-    if (causes->rank && causes->wait && causes->ways && causes->path && causes->replay)
+    if (causes->rank && causes->step && causes->wait && causes->ways && causes->path && causes->replay)
         return causes;
     ana_causes_free(causes);
     return NULL;
@@ -38,8 +40,7 @@ void ana_causes_free(struct ana_causes *causes)
 {
     if (!causes)
         return;
-    for (size_t i = 0; causes->rank && i < causes->ranks; i++)
-        free(causes->rank[i].step);
+    ana_pages_drop(causes->step, causes->ranks * causes->room * sizeof *causes->step);
     free(causes->rank);
     free(causes->segment);
     free(causes->place);
@@ -114,8 +115,8 @@ static bool turn_steps(struct ana_causes *causes, uint32_t index)
     causes->way_left += ANA_WAY_OF_STEP * ANA_STEPS_TURN;
     causes->steps += ANA_STEPS_TURN;
     if (!rank->step) {
-        rank->step = rank->lost ? NULL : aligned_alloc(sizeof *rank->step, causes->room * sizeof *rank->step);
-        rank->lost = !rank->step || !ana_replay_rank_begin(causes->replay, index, causes->room);
+        rank->lost = rank->lost || !ana_replay_rank_begin(causes->replay, index, causes->room);
+        rank->step = rank->lost ? NULL : causes->step + (size_t)index * causes->room;
         causes->out_of_memory |= rank->lost;
         return !rank->lost;
     }

@@ -74,6 +74,7 @@ struct ana_cause_place {
 
 struct ana_causes {
     struct ana_cause_rank *rank;
+    struct ana_cause_step *step; /* of all ranks; memory that is there where it was written to (trace/util/pages.h) */
     size_t ranks;
     struct ana_cause_segment *segment; /* by number - 1 */
     struct ana_cause_place *place;     /* likewise */

@@ -2,20 +2,33 @@
 #include "trace/format/opclass.h"
 #include "trace/cause/replay.h"
 #include "trace/util/grow.h"
+#include <stdlib.h>
 
 #define MOST_BEGUN 4096u
 
 /* Has the begin of a step kept, from when the step before is replayed on.  False: that is over. */
 static bool need_begin(const struct ana_causes *causes, size_t index, uint32_t number)
 {
-    struct ana_replay_rank *rank = &causes->replay->rank[index];
+    const struct ana_replay_rank *rank = &causes->replay->rank[index];
     struct ana_cause_step *step = ana_step_at(causes, index, number);
     if (!step || (!step->needed && number <= rank->done && !causes->rank[index].several))
         return false;
     if (!step->needed && number == rank->done + 1)
-        rank->ahead[rank->done & (causes->room - 1)] = rank->now;
+        ana_replay_keep(causes, index, rank->done);
     step->needed = 1;
     return true;
+}
+
+/* Makes a ring longer that has come to its end for the first time, as long as it may be. */
+static void lengthen(struct ana_causes *causes, struct ana_replay_rank *rank)
+{
+    uint32_t most = causes->room * ANA_EDGES_OF_STEP, room = rank->edge_room * 4u < most ? rank->edge_room * 4u : most;
+    if (rank->edges + 1 != rank->edge_room || rank->edge_room == most)
+        return;
+    struct ana_edge *edge = realloc(rank->edge, room * sizeof *edge);
+    causes->out_of_memory |= !edge;
+    rank->edge = edge ? edge : rank->edge;
+    rank->edge_room = edge ? (uint16_t)room : rank->edge_room;
 }
 
 static void add_edge(struct ana_causes *causes, size_t index, uint32_t number, struct ana_edge edge)
@@ -24,9 +37,10 @@ static void add_edge(struct ana_causes *causes, size_t index, uint32_t number, s
     struct ana_cause_step *step = ana_step_at(causes, index, number);
     if (!step || number <= rank->done)
         return;
+    lengthen(causes, rank);
     edge.next = step->edges;
     step->edges = ++rank->edges;
-    rank->edge[rank->edges & (causes->room * ANA_EDGES_OF_STEP - 1)] = edge;
+    rank->edge[rank->edges & (rank->edge_room - 1u)] = edge;
 }
 
 void ana_replay_edge(struct ana_causes *causes, size_t index, uint32_t number, size_t needs_index, uint32_t needs_step)

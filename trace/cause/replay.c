@@ -1,10 +1,13 @@
 /* Shadows of the run; see replay.h. */
 #include "trace/cause/replay.h"
 #include "trace/cause/way.h"
+#include "trace/util/pages.h"
 #include "trace/util/times.h"
 #include <stdlib.h>
+#include <string.h>
 
 #define MOST_MEETINGS 65536u
+#define LEAST_EDGES   64u /* that a ring has room for; a power of two */
 
 struct ana_replay *ana_replay_new(size_t ranks, uint32_t room)
 {
@@ -17,10 +20,12 @@ struct ana_replay *ana_replay_new(size_t ranks, uint32_t room)
         replay->member_room *= 2;
     replay->meeting_room = replay->member_room < MOST_MEETINGS ? (uint32_t)replay->member_room : MOST_MEETINGS;
     replay->rank = calloc(ranks + 1, sizeof *replay->rank);
+    replay->ahead_size = ranks * room * sizeof *replay->ahead;
+    replay->ahead = ana_pages_make(replay->ahead_size);
     replay->stack = malloc((ranks + 1) * 2 * sizeof *replay->stack);
     replay->meeting = malloc(replay->meeting_room * sizeof *replay->meeting);
     replay->member = malloc(replay->member_room * sizeof *replay->member);
-    if (replay->rank && replay->stack && replay->meeting && replay->member)
+    if (replay->rank && replay->ahead && replay->stack && replay->meeting && replay->member)
         return replay;
     ana_replay_free(replay, 0);
     return NULL;
@@ -32,8 +37,9 @@ void ana_replay_free(struct ana_replay *replay, size_t ranks)
         return;
     for (size_t i = 0; i < ranks; i++) {
         free(replay->rank[i].edge);
-        free(replay->rank[i].ahead);
+        free(replay->rank[i].ahead_of);
     }
+    ana_pages_drop(replay->ahead, replay->ahead_size);
     free(replay->rank);
     free(replay->segment);
     free(replay->came);
@@ -47,9 +53,37 @@ void ana_replay_free(struct ana_replay *replay, size_t ranks)
 bool ana_replay_rank_begin(struct ana_replay *replay, size_t index, uint32_t room)
 {
     struct ana_replay_rank *rank = &replay->rank[index];
-    rank->edge = malloc(room * ANA_EDGES_OF_STEP * sizeof *rank->edge);
-    rank->ahead = calloc(room, sizeof *rank->ahead);
-    return rank->edge && rank->ahead;
+    rank->ahead = replay->ahead + index * room;
+    rank->ahead_of = calloc(room, sizeof *rank->ahead_of);
+    rank->edge = malloc(LEAST_EDGES * sizeof *rank->edge);
+    rank->edge_room = LEAST_EDGES;
+    return rank->ahead_of && rank->edge;
+}
+
+/* ---- how far ahead a rank was ----------------------------------------------------------------------------------- */
+
+void ana_replay_keep(const struct ana_causes *causes, size_t index, uint32_t step)
+{
+    struct ana_replay_rank *rank = &causes->replay->rank[index];
+    uint16_t *of = &rank->ahead_of[step & (causes->room - 1)];
+    if (!*of && rank->free) {
+        *of = rank->free;
+        memcpy(&rank->free, &rank->ahead[*of - 1], sizeof rank->free);
+    } else if (!*of) {
+        *of = ++rank->aheads;
+    }
+    rank->ahead[*of - 1] = rank->now;
+}
+
+/* The next step of a rank is replayed: the one in whose place of the ring it lies is no longer kept. */
+static inline void pass(const struct ana_causes *causes, struct ana_replay_rank *rank)
+{
+    uint16_t *of = &rank->ahead_of[++rank->done & (causes->room - 1)];
+    if (!*of)
+        return;
+    memcpy(&rank->ahead[*of - 1], &rank->free, sizeof rank->free);
+    rank->free = *of;
+    *of = 0;
 }
 
 /* ---- a step ----------------------------------------------------------------------------------------------------- */
@@ -101,7 +135,7 @@ static inline bool begin_alone(const struct ana_causes *causes, uint32_t index, 
         return false;
     }
     bool kept = base < rank->done && causes->rank[index].so_far - base < causes->room;
-    out->ahead = kept ? rank->ahead[base & (causes->room - 1)] : rank->now;
+    out->ahead = kept ? *ana_ahead_at(causes, rank, base) : rank->now;
     out->ns = step->begin_ns;
     if (__builtin_expect(shadow != 0, 0))
         shorten(causes, index, step, shadow, out);
@@ -178,8 +212,8 @@ static bool replay_next(struct ana_causes *causes, uint32_t index, const struct 
     if (!begin_of(causes, index, number, step, &last, need))
         return false;
     __builtin_prefetch(&causes->rank[index].step[(number + ANA_STEPS_AHEAD) & (causes->room - 1)], 1);
-    __builtin_prefetch(&rank->ahead[(number + ANA_STEPS_AHEAD) & (causes->room - 1)], 1);
-    for (uint32_t e = step->edges; (edge = ana_edge_at(causes, rank, e)); e = edge->next)
+    __builtin_prefetch(&rank->ahead[rank->aheads], 1);
+    for (uint32_t e = step->edges; (edge = ana_edge_at(rank, e)); e = edge->next)
         if (!take_edge(causes, edge, step->end_ns, &last, need))
             return false;
     const struct ana_cause_place *place = ana_cause_place_at(causes, step->place);
@@ -189,10 +223,10 @@ static bool replay_next(struct ana_causes *causes, uint32_t index, const struct 
     if (place && place->shadow)
         last.ahead.ns[place->shadow] += own_ns;
     const struct ana_cause_step *next = ana_step_at(causes, index, number + 1);
-    if ((next && next->needed) || causes->rank[index].several)
-        rank->ahead[number & (causes->room - 1)] = last.ahead;
     rank->now = last.ahead;
-    rank->done = number;
+    pass(causes, rank);
+    if ((next && next->needed) || causes->rank[index].several)
+        ana_replay_keep(causes, index, number);
     return true;
 }
 
@@ -214,7 +248,7 @@ void ana_replay_to(struct ana_causes *causes, size_t of, uint32_t until)
             rank->busy = false;
             depth--;
         } else if (!step) {
-            rank->done++; /* it had to be left out */
+            pass(causes, rank); /* it had to be left out */
         } else if (!replay_next(causes, index, step, &need)) {
             replay->stack[2 * depth] = need.index;
             replay->stack[2 * depth + 1] = need.step;

@@ -65,12 +65,18 @@ struct ana_replay_rank {
     uint32_t edges;          /* so far */
     struct ana_edge *edge;   /* a ring */
     struct ana_ahead now;    /* at the end of the last one that was replayed */
-    struct ana_ahead *ahead; /* by step: at its end, where the begin of the next is needed */
+    struct ana_ahead *ahead; /* in any order: at the ends of those steps where the begin of the next is needed */
+    uint16_t *ahead_of;      /* by step: which of them, + 1; 0: none */
+    uint16_t edge_room;      /* a power of two */
+    uint16_t aheads;         /* that were ever kept at a time */
+    uint16_t free;           /* one of them that is free, + 1, and has the number of the next; 0: none is */
     bool busy;               /* it is being replayed for another */
 };
 
 struct ana_replay {
     struct ana_replay_rank *rank;
+    struct ana_ahead *ahead; /* of all ranks; as ana_causes.step */
+    size_t ahead_size;       /* in bytes */
     struct ana_meeting *meeting;
     struct ana_member *member;
     uint32_t meetings, meeting_room; /* so far; a power of two */
@@ -86,11 +92,18 @@ struct ana_replay {
 };
 
 /* The next edge of a step, `number` being that; NULL: there is no more, or it has been overwritten. */
-static inline const struct ana_edge *ana_edge_at(const struct ana_causes *causes, const struct ana_replay_rank *rank,
-                                                 uint32_t number)
+static inline const struct ana_edge *ana_edge_at(const struct ana_replay_rank *rank, uint32_t number)
 {
-    uint32_t room = causes->room * ANA_EDGES_OF_STEP;
-    return number && rank->edges - number < room ? &rank->edge[number & (room - 1)] : NULL;
+    uint32_t room = rank->edge_room;
+    return number && rank->edges - number < room ? &rank->edge[number & (room - 1u)] : NULL;
+}
+
+/* How far ahead a rank was at the end of a step that has been replayed and is kept; where that was not needed, as of now. */
+static inline const struct ana_ahead *ana_ahead_at(const struct ana_causes *causes, const struct ana_replay_rank *rank,
+                                                   uint32_t step)
+{
+    uint16_t of = rank->ahead_of[step & (causes->room - 1)];
+    return of ? &rank->ahead[of - 1] : &rank->now;
 }
 
 /* A meeting by its number; NULL: it has been overwritten. */
@@ -114,8 +127,10 @@ struct ana_replay *ana_replay_new(size_t ranks, uint32_t room);
 /* Frees it; NULL is none. */
 void ana_replay_free(struct ana_replay *replay, size_t ranks);
 
-/* Makes room for a rank's edges.  False: out of memory. */
+/* Makes room for what a rank's steps need, of which `room` are kept.  False: out of memory. */
 bool ana_replay_rank_begin(struct ana_replay *replay, size_t index, uint32_t room);
+/* Keeps how far ahead a rank is now, at the end of a step, which was replayed last. */
+void ana_replay_keep(const struct ana_causes *causes, size_t index, uint32_t step);
 /* Notes that a step needs another; 0 is none. */
 void ana_replay_edge(struct ana_causes *causes, size_t index, uint32_t step, size_t needs_index, uint32_t needs_step);
 /* Remembers some who came to the collective that is told next. */

@@ -36,8 +36,10 @@ static void clear_shadow(struct ana_causes *causes, uint32_t shadow)
     struct ana_replay *replay = causes->replay;
     for (size_t i = 0; i < causes->ranks; i++) {
         replay->rank[i].now.ns[shadow] = 0;
-        for (uint32_t s = 0; replay->rank[i].ahead && s < causes->room; s++)
-            replay->rank[i].ahead[s].ns[shadow] = 0;
+        const struct ana_replay_rank *rank = &replay->rank[i];
+        for (uint32_t s = 0; rank->ahead_of && s < causes->room; s++)
+            if (rank->ahead_of[s])
+                rank->ahead[rank->ahead_of[s] - 1].ns[shadow] = 0;
     }
     for (uint32_t m = 0; m < replay->meeting_room; m++)
         replay->meeting[m].last.ahead.ns[shadow] = 0;
