@@ -24,7 +24,8 @@
 #define ANA_ITER_ENTRIES 8192u      /* times that the marks of one rank keep, of a job of few ranks */
 #define ANA_ITER_ALL     (1u << 21) /* of all ranks together, where that leaves each ANA_ITER_LEAST */
 #define ANA_ITER_LEAST   512u
-#define ANA_ITER_LONGEST 6u /* periods of a mark that are kept by their length */
+#define ANA_ITER_LONGEST 6u  /* periods of a mark that are kept by their length */
+#define ANA_ITER_FEW     15u /* calls of a mark: of no more, these periods are found when they are asked for */
 #define ANA_ITER_SPIKES  16u
 #define ANA_ITER_RECENT  256u /* last times of a mark that is watched, of a job of few ranks; a power of two */
 #define ANA_ITER_KINDS   32u  /* kinds of a mark's calls, of each sort */
@@ -63,7 +64,7 @@ struct ana_iter_call {
 struct ana_iter_mark {
     uint64_t count;                /* calls so far */
     uint64_t next;                 /* number of the call that is kept next */
-    int64_t last_ns, floor_ns;     /* end of the last call; periods above this are among the longest */
+    int64_t last_ns, floor_ns;     /* end of the last call; periods above this go to `longest` */
     struct ana_iter_entry *recent; /* a ring of the last times, by their number; NULL: it is not watched */
     uint64_t symbol, calls; /* what stands for a call here; and of its thread at the last one (ana_iter_rank.calls) */
     uint64_t turn;          /* what was added to that since the one before */
@@ -81,8 +82,8 @@ struct ana_iter_mark {
     int64_t first_ns;      /* begin of its first call */
     struct ana_iter_entry *entry;
     uint32_t entries, room;
-    uint64_t recent_from;                             /* number of the first call that is in it */
-    struct ana_iter_period longest[ANA_ITER_LONGEST]; /* in any order; unused ones are 0 ns long */
+    uint64_t recent_from;            /* number of the first call that is in it */
+    struct ana_iter_period *longest; /* NULL: all its calls are among the entries; else as of ana_iter_longest */
 };
 
 /* What a number mostly is, if it is one of them more than every second time. */
@@ -145,6 +146,8 @@ static inline void ana_iter_sync(struct ana_iter *iter)
 }
 /* Keeps the last times of a mark from now on; again: nothing.  For want of memory they are not kept. */
 void ana_iter_watch(struct ana_iter *iter, struct ana_iter_mark *mark);
+/* The ANA_ITER_LONGEST longest periods of a mark, in any order; unused ones are 0 ns long.  In `room`, or the mark's own. */
+const struct ana_iter_period *ana_iter_longest(const struct ana_iter_mark *mark, struct ana_iter_period *room);
 /* Keeps a time before an event, above the rank's floor, if it is that much longer than its segment's mean. */
 void ana_iter_spike(struct ana_iter *iter, struct ana_why *why, const struct ana_event *event, int64_t ns);
 

@@ -6,6 +6,7 @@ static void strip(struct ana_iter_mark *mark)
 {
     mark->entry = NULL;
     mark->recent = NULL;
+    mark->longest = NULL;
     mark->room = 0;
 }
 
@@ -24,9 +25,6 @@ static void strip_kind(void *row)
 /* Whether what is said of a mark can be so. */
 static bool is_sane(const struct ana_iter *iter, const struct ana_why *why, const struct ana_iter_mark *mark)
 {
-    for (size_t i = 0; i < ANA_ITER_LONGEST; i++)
-        if (!ana_keep_is_time(mark->longest[i].end_ns) || !ana_keep_is_time(mark->longest[i].ns))
-            return false;
     return mark->count <= MOST_CALLS && ana_keep_is_time(mark->first_ns) && ana_keep_is_time(mark->last_ns) &&
            mark->index < iter->ranks && mark->place && mark->place <= why->places.count && mark->stride &&
            mark->entries <= ANA_ITER_ENTRIES && mark->entries <= mark->count && ana_keep_is_bool(&mark->is_mixed) &&
@@ -81,6 +79,22 @@ static void keep_entries(struct ana_keep *keep, struct ana_iter_mark *mark)
         ana_keep_holds(keep, ana_keep_is_time(mark->entry[i].end_ns) && ana_keep_is_time(mark->entry[i].mpi_ns));
 }
 
+/* The longest periods, where they are not among the entries. */
+static void keep_longest(struct ana_keep *keep, struct ana_iter_mark *mark)
+{
+    if (keep->failed || (mark->entries == mark->count && mark->entries <= ANA_ITER_FEW))
+        return;
+    if (keep->loads)
+        mark->longest = calloc(ANA_ITER_LONGEST, sizeof *mark->longest);
+    if (!mark->longest) {
+        keep->failed = true;
+        return;
+    }
+    ana_keep_rows(keep, mark->longest, ANA_ITER_LONGEST, sizeof *mark->longest, NULL);
+    for (size_t i = 0; i < ANA_ITER_LONGEST && !keep->failed; i++)
+        ana_keep_holds(keep, ana_keep_is_time(mark->longest[i].end_ns) && ana_keep_is_time(mark->longest[i].ns));
+}
+
 static void strip_rank(void *row)
 {
     struct ana_iter_rank *rank = row;
@@ -97,12 +111,16 @@ void ana_iter_keep(struct ana_keep *keep, struct ana_iter *iter, const struct an
         return;
     for (uint32_t i = 0; i < iter->marks.count && !keep->failed; i++) {
         struct ana_iter_mark *mark = ana_iter_mark_at(iter, i + 1);
-        if (ana_keep_holds(keep, is_sane(iter, why, mark)))
+        if (ana_keep_holds(keep, is_sane(iter, why, mark))) {
             keep_entries(keep, mark);
+            keep_longest(keep, mark);
+        }
     }
     for (uint32_t i = 0; i < iter->kinds.count && !keep->failed; i++) {
         struct ana_iter_mark *mark = &ana_iter_kind_at(iter, i + 1)->mark;
-        if (ana_keep_holds(keep, is_sane(iter, why, mark)))
+        if (ana_keep_holds(keep, is_sane(iter, why, mark))) {
             keep_entries(keep, mark);
+            keep_longest(keep, mark);
+        }
     }
 }

@@ -24,19 +24,22 @@ bool ana_iter_init(struct ana_iter *iter, size_t ranks, struct ana_beside *besid
     return false;
 }
 
+static void free_mark(const struct ana_iter_mark *mark)
+{
+    free(mark->entry);
+    free(mark->recent);
+    free(mark->longest);
+}
+
 void ana_iter_free(struct ana_iter *iter)
 {
     ana_queue_close(&iter->queue);
     for (size_t i = 0; iter->rank && i < iter->ranks; i++)
         free(iter->rank[i].calls);
-    for (size_t i = 0; i < iter->marks.count; i++) {
-        free(ana_iter_mark_at(iter, (uint32_t)i + 1)->entry);
-        free(ana_iter_mark_at(iter, (uint32_t)i + 1)->recent);
-    }
-    for (size_t i = 0; i < iter->kinds.count; i++) {
-        free(ana_iter_kind_at(iter, (uint32_t)i + 1)->mark.entry);
-        free(ana_iter_kind_at(iter, (uint32_t)i + 1)->mark.recent);
-    }
+    for (size_t i = 0; i < iter->marks.count; i++)
+        free_mark(ana_iter_mark_at(iter, (uint32_t)i + 1));
+    for (size_t i = 0; i < iter->kinds.count; i++)
+        free_mark(&ana_iter_kind_at(iter, (uint32_t)i + 1)->mark);
     ana_map_free(&iter->marks);
     ana_map_free(&iter->kinds);
     free(iter->rank);
@@ -95,6 +98,54 @@ void ana_iter_use(struct ana_iter *iter, const struct ana_why *why, const struct
     e->use->size = (uint32_t)mix(mix(e->sig->sent, e->sig->received), (uint32_t)e->sig->tag);
 }
 
+/* ---- the longest periods ---------------------------------------------------------------------------------------- */
+
+/* Keeps a period in place of the shortest that is kept; returns above what others are kept. */
+static int64_t keep_long(struct ana_iter_period *longest, uint64_t number, int64_t end_ns, int64_t ns)
+{
+    struct ana_iter_period *least = longest;
+    for (size_t i = 1; i < ANA_ITER_LONGEST; i++)
+        if (longest[i].ns < least->ns)
+            least = &longest[i];
+    *least = (struct ana_iter_period){number, end_ns, ns};
+    int64_t floor_ns = ns;
+    for (size_t i = 0; i < ANA_ITER_LONGEST; i++)
+        if (longest[i].ns < floor_ns)
+            floor_ns = longest[i].ns;
+    return floor_ns;
+}
+
+/* Finds them among the entries, which all calls so far are; returns likewise. */
+static int64_t find_longest(const struct ana_iter_mark *mark, struct ana_iter_period *longest)
+{
+    int64_t floor_ns = 0;
+    memset(longest, 0, ANA_ITER_LONGEST * sizeof *longest);
+    for (uint32_t i = 1; i < mark->entries; i++) {
+        int64_t end_ns = mark->entry[i].end_ns, ns = end_ns - mark->entry[i - 1].end_ns;
+        if (ns > floor_ns)
+            floor_ns = keep_long(longest, i, end_ns, ns);
+    }
+    return floor_ns;
+}
+
+const struct ana_iter_period *ana_iter_longest(const struct ana_iter_mark *mark, struct ana_iter_period *room)
+{
+    if (mark->longest)
+        return mark->longest;
+    memset(room, 0, ANA_ITER_LONGEST * sizeof *room);
+    if (mark->entries == mark->count) /* else there was no memory for them */
+        find_longest(mark, room);
+    return room;
+}
+
+/* Keeps them from now on, before an entry is missing; for want of memory not. */
+static void begin_longest(struct ana_iter_mark *mark)
+{
+    if (mark->longest || !(mark->longest = malloc(ANA_ITER_LONGEST * sizeof *mark->longest)))
+        return;
+    mark->floor_ns = find_longest(mark, mark->longest);
+}
+
 /* ---- times ------------------------------------------------------------------------------------------------------ */
 
 /* Forgets every second time of the mark of a rank that keeps most.  False: none keeps two. */
@@ -110,6 +161,7 @@ static bool thin_out(struct ana_iter *iter, struct ana_iter_rank *rank)
     }
     if (most->entries < 2)
         return false;
+    begin_longest(most);
     uint32_t left = (most->entries + 1) / 2;
     for (uint32_t i = 1; i < left; i++)
         most->entry[i] = most->entry[2 * i];
@@ -121,22 +173,23 @@ static bool thin_out(struct ana_iter *iter, struct ana_iter_rank *rank)
 }
 
 /* Keeps the end of a call, whose number is mark->next. */
-static __attribute__((noinline)) void note_call(struct ana_iter *iter, struct ana_iter_mark *mark,
-                                                const struct ana_iter_call *call)
+static void keep_end(struct ana_iter *iter, struct ana_iter_mark *mark, const struct ana_iter_call *call)
 {
     struct ana_iter_rank *rank = &iter->rank[mark->index];
-    if (mark->count == 0)
-        mark->floor_ns = 0;
     bool room = rank->entries < iter->room || thin_out(iter, rank);
     if (mark->count != mark->next)
         return; /* it was this one that forgot */
     if (room && mark->entries == mark->room) {
-        uint32_t more = mark->room ? mark->room * 2 : 8;
+        uint32_t more = mark->room < 11   ? mark->room + mark->room / 2 + 1 /* most kinds of calls have few */
+                        : mark->room < 16 ? 16
+                                          : mark->room * 2;
         struct ana_iter_entry *moved = realloc(mark->entry, more * sizeof *moved);
         room = moved;
         mark->entry = moved ? moved : mark->entry;
         mark->room = moved ? more : mark->room;
     }
+    if (!room || mark->entries == ANA_ITER_FEW)
+        begin_longest(mark);
     if (!room) {
         mark->next = UINT64_MAX;
         return;
@@ -144,6 +197,16 @@ static __attribute__((noinline)) void note_call(struct ana_iter *iter, struct an
     mark->entry[mark->entries++] = (struct ana_iter_entry){call->end_ns, call->mpi_ns};
     rank->entries++;
     mark->next += mark->stride;
+}
+
+/* Keeps it, and the period before it, if that is among the longest but was not asked for yet. */
+static __attribute__((noinline)) void note_call(struct ana_iter *iter, struct ana_iter_mark *mark,
+                                                const struct ana_iter_call *call, int64_t period_ns)
+{
+    bool asked = mark->longest;
+    keep_end(iter, mark, call);
+    if (!asked && mark->longest && mark->count && period_ns > mark->floor_ns)
+        mark->floor_ns = keep_long(mark->longest, mark->count, call->end_ns, period_ns);
 }
 
 void ana_iter_watch(struct ana_iter *iter, struct ana_iter_mark *mark)
@@ -154,31 +217,17 @@ void ana_iter_watch(struct ana_iter *iter, struct ana_iter_mark *mark)
     mark->recent_from = mark->count;
 }
 
-/* Keeps a period above the mark's floor in place of the shortest that is kept. */
-static void keep_long(struct ana_iter_mark *mark, int64_t end_ns, int64_t ns)
-{
-    struct ana_iter_period *least = mark->longest;
-    for (size_t i = 1; i < ANA_ITER_LONGEST; i++)
-        if (mark->longest[i].ns < least->ns)
-            least = &mark->longest[i];
-    *least = (struct ana_iter_period){mark->count, end_ns, ns};
-    mark->floor_ns = ns;
-    for (size_t i = 0; i < ANA_ITER_LONGEST; i++)
-        if (mark->longest[i].ns < mark->floor_ns)
-            mark->floor_ns = mark->longest[i].ns;
-}
-
 /* Adds a call to a mark, or to one of its kinds. */
 static inline void add_call(struct ana_iter *iter, struct ana_iter_mark *mark, const struct ana_iter_call *call)
 {
     int64_t period_ns = call->end_ns - mark->last_ns;
     mark->last_ns = call->end_ns;
     if (__builtin_expect(period_ns > mark->floor_ns, 0))
-        keep_long(mark, call->end_ns, period_ns);
+        mark->floor_ns = keep_long(mark->longest, mark->count, call->end_ns, period_ns);
     if (__builtin_expect(mark->count == mark->next, 0)) {
         if (mark->count == 0)
             mark->first_ns = call->begin_ns;
-        note_call(iter, mark, call);
+        note_call(iter, mark, call, period_ns);
     }
     if (__builtin_expect(mark->recent != NULL, 0))
         mark->recent[mark->count & (iter->recent_room - 1)] = (struct ana_iter_entry){call->end_ns, call->mpi_ns};

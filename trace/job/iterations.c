@@ -127,8 +127,10 @@ void ana_iteration_cells(const struct ana_job *job, const struct ana_iterations 
         double own_ns = fmax(time_ns - (double)(e->mpi_ns - before->mpi_ns) / calls, 0);
         put_cells(&part, at + 2, next + 1, time_ns, own_ns);
     }
+    struct ana_iter_period room[ANA_ITER_LONGEST];
+    const struct ana_iter_period *longest = ana_iter_longest(c.mark, room);
     for (size_t i = 0; i < ANA_ITER_LONGEST; i++) { /* these are known whatever is kept */
-        const struct ana_iter_period *p = &c.mark->longest[i];
+        const struct ana_iter_period *p = &longest[i];
         if (p->ns > 0 && p->number + 1 >= part.first && p->number + 1 <= last)
             put_cells(&part, p->number + 1, p->number + 1, (double)p->ns, NAN);
     }

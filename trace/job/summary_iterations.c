@@ -97,8 +97,10 @@ static bool list_slow(const struct look *l, const struct ana_selection *view, co
     bool ok = true;
     for (size_t r = 0; ok && r < l->job->count; r++) {
         const struct ana_iter_mark *mark = at[r].mark ? ana_iter_any_at(l->iter, at[r].mark) : NULL;
-        for (size_t i = 0; ok && mark && i < ANA_ITER_LONGEST; i++) {
-            const struct ana_iter_period *p = &mark->longest[i];
+        struct ana_iter_period room[ANA_ITER_LONGEST];
+        const struct ana_iter_period *longest = mark ? ana_iter_longest(mark, room) : NULL;
+        for (size_t i = 0; ok && longest && i < ANA_ITER_LONGEST; i++) {
+            const struct ana_iter_period *p = &longest[i];
             if (p->ns > 0 && is_in_view(view, p->end_ns - p->ns, p->end_ns))
                 ok = add_slow(slow, p->number + 1, p->end_ns - p->ns, p->end_ns);
         }
