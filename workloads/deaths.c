@@ -8,7 +8,9 @@
  *   kill, term                kills itself by SIGKILL, by SIGTERM
  *   error                     sends to a rank that is not there: MPI ends the job
  *   well                      nobody ends: for a job that is killed from outside; RANK computes, the others wait
- *   handler                   well, and RANK has a handler of its own for SIGTERM, which leaves by exit(9) */
+ *   handler                   well, and RANK has a handler of its own, which leaves with code 9: of the signal that a
+ *                             third argument names by its number (SIGTERM), by exit or what a fourth one names; a
+ *                             fifth one: it blocks all signals */
 #include <assert.h>
 #include <fcntl.h>
 #include <mpi.h>
@@ -45,10 +47,24 @@ __attribute__((noinline)) static int fill_stack(int depth)
     return fill_stack(depth + 1) + room[depth % 4096];
 }
 
+static const char *way = "exit";
 static void leave_in_handler(int number)
 {
     (void)number;
+    if (strcmp(way, "_exit") == 0)
+        _exit(9);
+    if (strcmp(way, "quick_exit") == 0)
+        quick_exit(9);
     exit(9);
+}
+
+static void set_handler(int argc, char **argv)
+{
+    struct sigaction action = {.sa_handler = leave_in_handler};
+    way = argc > 4 ? argv[4] : way;
+    if (argc > 5)
+        sigfillset(&action.sa_mask);
+    sigaction(argc > 3 ? atoi(argv[3]) : SIGTERM, &action, NULL);
 }
 
 static void set_limit(int resource, rlim_t value)
@@ -133,7 +149,7 @@ int main(int argc, char **argv)
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     if (is_how("handler") && me == victim)
-        signal(SIGTERM, leave_in_handler);
+        set_handler(argc, argv);
     for (int round = 0; round < 10; round++) {
         compute(0.05);
         MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

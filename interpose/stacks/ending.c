@@ -1,6 +1,7 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/stacks/ending.h"
 #include "interpose/stacks/fatal.h"
+#include "interpose/stacks/handler.h"
 #include "interpose/base/procfs.h"
 #include "interpose/base/safe_read.h"
 #include "interpose/base/text.h"
@@ -9,6 +10,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +95,29 @@ void ipo_ending_watch(uint64_t signals)
 
 /* ---- exit and the like ------------------------------------------------------------------------------------------- */
 
+/* The signal from outside whose handler, the program's own, this thread is in: of those it blocks what the kernel blocks
+ * for that handler, and no other.  0: none. */
+static int handled_signal(void)
+{
+    static const int outside[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+    enum { N = sizeof outside / sizeof *outside };
+    struct sigaction action[N];
+    sigset_t blocked;
+    if (sigprocmask(SIG_BLOCK, NULL, &blocked))
+        return 0;
+    for (int i = 0; i < N; i++)
+        if (sigaction(outside[i], NULL, &action[i]))
+            return 0;
+    for (int i = 0; i < N; i++) {
+        bool fits = !ipo_action_is(&action[i], SIG_DFL) && !ipo_action_is(&action[i], SIG_IGN);
+        for (int k = 0; k < N && fits; k++)
+            fits = sigismember(&blocked, outside[k]) == (k == i || sigismember(&action[i].sa_mask, outside[k]) == 1);
+        if (fits)
+            return outside[i];
+    }
+    return 0;
+}
+
 /* `frame` is that of the wrapper, which its caller's frame lies above. */
 static void note_exit(enum trc_end_by by, int code, const uintptr_t *frame, uintptr_t caller)
 {
@@ -101,6 +126,7 @@ static void note_exit(enum trc_end_by by, int code, const uintptr_t *frame, uint
     if (end && !atomic_flag_test_and_set(&noted)) {
         struct ipo_crash here = {.tid = (uint32_t)syscall(SYS_gettid), .at = {.pc = caller}};
         end->code = code;
+        end->signal = handled_signal();
         write_note(end, by);
         ipo_cursor_set(&here.at, IPO_REG_FP, frame[0]);
 #if defined(__x86_64__)

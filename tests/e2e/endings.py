@@ -3,6 +3,7 @@
 """How ranks end, under real Open MPI: each is named with its signal or code and its place, and what ended the others is
 no cause.  Jobs that are ended from outside blame nobody."""
 import os
+import random
 import re
 import shutil
 import signal
@@ -29,9 +30,9 @@ def of_itself(how, class_name, words, place="end_here", evidence=""):
     shutil.rmtree(how)
 
 
-def from_outside(name, how, act, words, confidence):
+def from_outside(name, how, act, words, confidence, **env):
     """Ends a job that is well by act(launcher's process, pids of its ranks)."""
-    p = start(3, [workload("deaths"), how], name)
+    p = start(3, [workload("deaths"), *how.split()], name, **env)
     there = wait_for(lambda: works(name, 3, LOOP))
     time.sleep(1)
     if there:
@@ -65,6 +66,16 @@ def everything(p, pids):
     one_by_one(signal.SIGKILL, 0.5)(p, pids)
 
 
+def in_handlers(cases):
+    """Handlers of the program's own, as chance has them: no stack needs to be taken to see that the rank was told to end."""
+    rng = random.Random(16)
+    for i in range(cases):
+        number = rng.choice((signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2))
+        how = "handler 1 %d %s%s" % (number, rng.choice(("exit", "_exit", "quick_exit")), rng.choice((" all", "")))
+        yield partial(from_outside, "handler%d" % i, how, one_by_one(number, rng.choice((0, 0.1))), "told to end|gone at once", ("proven", "possible"),
+                      HPCTOP_STACKS=rng.choice("001"))
+
+
 together([
     partial(of_itself, "exit", "early-exit", r"left by exit\(3\)", r"deaths\.c:\d+ in end_here"),
     partial(of_itself, "_exit", "early-exit", r"left by _exit\(3\)"),
@@ -91,5 +102,6 @@ together([
     partial(from_outside, "kill", "well", lambda p, q: kill_group(p), "killed from outside", ("likely", "possible")),
     partial(from_outside, "kill-each", "well", everything, "killed from outside|ended by the MPI library", ("likely", "possible", "proven")),
     partial(from_outside, "handler", "handler", lambda p, _: kill(p.pid, signal.SIGTERM), "told to end|gone at once", ("proven", "possible")),
+    *in_handlers(8),
 ])
 end()

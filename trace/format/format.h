@@ -150,7 +150,7 @@ enum trc_end_by {
 struct trc_end {
     uint64_t ticks;
     uint32_t by;            /* enum trc_end_by; written last */
-    int32_t signal;         /* its number */
+    int32_t signal;         /* its number; of an exit: in the program's handler of this signal from outside */
     int32_t code;           /* given to exit and the like */
     uint32_t sender;        /* pid of the process that sent the signal, as this one sees pids; 0: the kernel did */
     uint64_t watched;       /* signals whose coming it would have noted: a bit each, SIGHUP the lowest */

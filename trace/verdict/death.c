@@ -40,13 +40,20 @@ static bool has_crash_stack(const struct trc_file *file)
     return false;
 }
 
+bool ana_left_in_handler(struct ana_case *c, size_t index)
+{
+    const struct ana_stack *stack = ana_stack_of(ana_case_stacks(c), index);
+    const struct trc_end *end = &trc_head(c->job->process[index].rank.file)->end;
+    return (stack && stack->reason == TRC_STACK_EXIT && stack->flags & TRC_STACK_IN_HANDLER) ||
+           (end->by != TRC_END_SIGNAL && end->signal); /* the stack may not have been taken in time */
+}
+
 /* Whether it left for others: in a signal's handler, or in a thread of the MPI library, which ends the process when its
  * launcher is gone. */
 static bool was_made_to_leave(struct ana_case *c, size_t index)
 {
     const struct ana_stack *stack = ana_stack_of(ana_case_stacks(c), index);
-    return stack && stack->reason == TRC_STACK_EXIT &&
-           (stack->flags & TRC_STACK_IN_HANDLER || ana_stack_is_library(stack));
+    return ana_left_in_handler(c, index) || (stack && stack->reason == TRC_STACK_EXIT && ana_stack_is_library(stack));
 }
 
 struct ana_death ana_death_of(struct ana_case *c, size_t index)

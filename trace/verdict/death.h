@@ -19,6 +19,8 @@ struct ana_death {
 };
 /* How a rank of the case ended. */
 struct ana_death ana_death_of(struct ana_case *c, size_t index);
+/* Whether a rank that left by exit() and the like did so in a handler of its own of a signal from outside. */
+bool ana_left_in_handler(struct ana_case *c, size_t index);
 /* "SIGSEGV"; "a signal" for a number without a name. */
 const char *ana_signal_name(int number);
 

@@ -59,7 +59,6 @@ static void say_places(struct ana_case *c)
 static void say_told(struct ana_case *c, const struct ana_deaths *d, struct ana_fact *fact)
 {
     const struct trc_end *end = &trc_head(c->job->process[d->teller].rank.file)->end;
-    const struct ana_stack *stack = ana_stack_of(ana_case_stacks(c), d->teller);
     if (!d->teller_left) {
         fact->id = ANA_SAY_TOLD_TO_END;
         fact->name = ana_signal_name(end->signal);
@@ -68,8 +67,7 @@ static void say_told(struct ana_case *c, const struct ana_deaths *d, struct ana_
         fact->count = (int64_t)d->told;
         fact->of = d->told == c->count;
     } else {
-        bool handler = stack && stack->flags & TRC_STACK_IN_HANDLER;
-        fact->id = handler ? ANA_SAY_LEFT_IN_HANDLER : ANA_SAY_ENDED_BY_LIBRARY;
+        fact->id = ana_left_in_handler(c, d->teller) ? ANA_SAY_LEFT_IN_HANDLER : ANA_SAY_ENDED_BY_LIBRARY;
         fact->number = end->code;
     }
 }

@@ -394,6 +394,14 @@ static void test_noted_ends(void)
         noted(r, 8 * S, TRC_END_SIGNAL, SIGTERM, 4711);
     noted(3, 8 * S + 200 * MS, TRC_END_EXIT, 1, 0);
     expect_four("one left when it was told to", "aborted killed possible ");
+
+    /* Others noted it later only, and no stack of the exit was taken: the file says that it left in its handler. */
+    four("exit-in-handler", 8 * S);
+    for (int r = 0; r < 4; r++)
+        noted(r, 8 * S + 20 * MS, TRC_END_SIGNAL, SIGTERM, 4711);
+    noted(3, 8 * S, TRC_END_EXIT, 9, 0);
+    tb_head(tb[3])->end.signal = SIGTERM;
+    expect_four("one left in its handler of the signal", "aborted killed proven ");
 }
 
 /* ---- one after the other -------------------------------------------------------------------------------------------
