@@ -7,11 +7,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-size_t ipo_read_file(const char *path, char *out, size_t size)
+static size_t read_start(const char *path, char *out, size_t size, bool once)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     size_t used = 0;
-    for (ssize_t n = 1; fd >= 0 && n > 0 && used + 1 < size; used += n > 0 ? (size_t)n : 0)
+    for (ssize_t n = 1; fd >= 0 && n > 0 && used + 1 < size && !(once && used); used += n > 0 ? (size_t)n : 0)
         n = read(fd, out + used, size - 1 - used); /* one read gives only a part of a table */
     if (fd >= 0)
         close(fd);
@@ -19,6 +19,16 @@ size_t ipo_read_file(const char *path, char *out, size_t size)
         used--;
     out[used] = 0;
     return used;
+}
+
+size_t ipo_read_file(const char *path, char *out, size_t size)
+{
+    return read_start(path, out, size, false);
+}
+
+size_t ipo_read_record(const char *path, char *out, size_t size)
+{
+    return read_start(path, out, size, true);
 }
 
 /* System calls that threads are found waiting in.  `fd`: the argument that is a file; -1 none. */

@@ -7,6 +7,7 @@
 
 #include <linux/futex.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,6 +22,8 @@
 #define BUSY_PAGES    512u       /* so many of these get their pages at once */
 #define LONG_START    100u       /* rounds in MPI_Init after which it may never come out of it */
 #define LATE_ROUND_NS 1000000000 /* after MPI_Finalize */
+
+#define SLACK_NS 10000000 /* by so much a usual pause may be longer: to wake with another timer costs less */
 
 static atomic_int stopping;
 static atomic_int running;
@@ -112,8 +115,11 @@ static void *run_heartbeat(void *unused)
     (void)unused;
     struct trc_writer *writer = &ipo_process.writer;
     unsigned busy_rounds = 0, beats = 0, rounds = 0, before = atomic_load(&writer->next_block);
-    bool busy = false;
+    bool busy = false, hurried = false;
     while (!atomic_load(&stopping)) {
+        if (busy != hurried || !rounds)
+            prctl(PR_SET_TIMERSLACK, busy ? 1 : SLACK_NS);
+        hurried = busy;
         pause_ns(busy ? BUSY_ROUND_NS : ROUND_NS);
         IPO_ASK_SOURCES(wake);
         unsigned now = atomic_load(&writer->next_block);
