@@ -295,6 +295,7 @@ bench:
 	@python3 tests/bench/analysis.py $(BUILD)
 	@python3 tests/bench/frames.py $(BUILD)
 	@python3 tests/bench/prices.py $(BUILD)
+	@python3 tests/bench/site.py $(BUILD)
 
 include packaging/packaging.mk
 
