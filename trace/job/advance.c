@@ -119,7 +119,7 @@ void ana_match_ranks(const struct ana_job *job, struct ana_match *match)
 
 bool ana_analysis_start(struct ana_job *job)
 {
-    job->flushed = job->index_asked = job->indexed = false;
+    job->flushed = job->index_asked = job->indexed = job->unread = false;
     job->clocks = ana_clock_domains(job->clock);
     job->lane = calloc(job->count, sizeof *job->lane);
     job->clip = ana_wait_clip_new();
@@ -222,6 +222,7 @@ static void advance_bounds(struct ana_job *job)
         ana_match_event(job->bounds_match, e[i]);
     if (n)
         return;
+    job->unread = ana_merge_failed(job->bounds_pass.merge);
     ana_match_flush(job->bounds_match);
     ana_bounds_pass_stop(job);
     ana_clock_fit(job->clock, INT64_MIN);

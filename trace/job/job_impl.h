@@ -92,6 +92,7 @@ struct ana_job {
     bool clock_goes_on;          /* it may be fitted again: by messages and collectives that are still found */
     struct ana_pass bounds_pass; /* several hosts: a first pass over the events only gives the clock its bounds */
     struct ana_match *bounds_match;
+    bool unread;         /* memory ran out in that pass */
     int64_t next_fit_ns; /* of a running job, by the reader's clock */
     struct ana_pass pass;
     struct ana_match *match;

@@ -201,7 +201,7 @@ enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selectio
     s->end_ns = selection.end_ns < job->end_ns ? selection.end_ns : job->end_ns;
     s->exact = !range;
     s->analysed = ana_analysis_share(job);
-    bool ok = list_ranks(job, s);
+    bool ok = list_ranks(job, s) && !job->unread && !(job->pass.merge && ana_merge_failed(job->pass.merge));
     if (range) {
         double share = ok ? ana_time_range_select(job, &selection) : -1;
         s->analysed = fmin(s->analysed, share);

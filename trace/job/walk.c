@@ -82,7 +82,7 @@ bool ana_job_walk(struct ana_job *job, const struct ana_selection *part, const s
     if (ok) {
         ana_pass_live(job, &pass);
         ana_match_ranks(job, match);
-        ok = ana_merge_refresh(pass.merge) && take_all(job, &w, pass.merge, match);
+        ok = take_all(job, &w, pass.merge, match) && !ana_merge_failed(pass.merge);
     }
     if (ok && !ana_anyone_alive(job))
         ana_match_flush(match);

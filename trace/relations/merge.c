@@ -54,6 +54,7 @@ struct ana_merge {
     size_t lanes, lane_room;
     struct entry *tree; /* of losers, lane i's leaf being lanes + i: [0] comes first of all, [n] lost at node n */
     bool spent;         /* all items of tree[0]'s lane were given out: it decodes more first */
+    bool begun, failed; /* files are read; but not all, for want of memory */
     int64_t horizon_ns, begin_ns, end_ns;
     int64_t position_ns;
     uint64_t count;
@@ -296,7 +297,7 @@ static void convert_again(struct ana_merge *merge)
     }
 }
 
-bool ana_merge_refresh(struct ana_merge *merge)
+static bool refresh(struct ana_merge *merge)
 {
     bool complete = true, other_times = false;
     for (size_t i = 0; i < merge->sources; i++) {
@@ -331,7 +332,19 @@ bool ana_merge_refresh(struct ana_merge *merge)
     for (size_t i = 0; i < merge->sources; i++)
         if (merge->source[i].selected && merge->source[i].horizon_ns < merge->horizon_ns)
             merge->horizon_ns = merge->source[i].horizon_ns;
+    merge->begun = true;
+    merge->failed |= !complete;
     return complete;
+}
+
+bool ana_merge_refresh(struct ana_merge *merge)
+{
+    return !merge->begun || refresh(merge);
+}
+
+bool ana_merge_failed(const struct ana_merge *merge)
+{
+    return merge->failed;
 }
 
 struct ana_merge *ana_merge_open(struct trc_file *const *files, size_t n, const struct ana_clock *clock)
@@ -345,7 +358,7 @@ struct ana_merge *ana_merge_open(struct trc_file *const *files, size_t n, const 
     bool complete = true;
     for (size_t i = 0; complete && i < n; i++)
         complete = ana_merge_add(merge, files[i]);
-    if (complete && ana_merge_refresh(merge))
+    if (complete)
         return merge;
     ana_merge_close(merge);
     return NULL;
@@ -390,7 +403,7 @@ bool ana_merge_seek(struct ana_merge *merge, int64_t begin_ns, int64_t end_ns, c
     merge->count = 0;
     for (size_t i = 0; i < merge->sources; i++)
         merge->source[i].selected = !ranks || ranks[i];
-    return ana_merge_refresh(merge);
+    return refresh(merge);
 }
 
 int64_t ana_merge_position(const struct ana_merge *merge)
@@ -408,6 +421,8 @@ uint64_t ana_merge_count(const struct ana_merge *merge)
 size_t ana_merge_next_few(struct ana_merge *merge, const struct ana_event **out, size_t max)
 {
     size_t n = 0;
+    if (__builtin_expect(!merge->begun, 0) && !refresh(merge))
+        return 0;
     int64_t position_ns = merge->position_ns, horizon_ns = merge->horizon_ns;
     if (merge->spent) {
         merge->spent = false;

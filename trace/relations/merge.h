@@ -17,7 +17,7 @@
 struct ana_merge;
 
 /* Merges files[0..n-1], from their oldest kept items on.  They stay the caller's and have these indices in `clock`.
- * NULL: out of memory.  Close with ana_merge_close. */
+ * Nothing is read before the first item is asked for.  NULL: out of memory.  Close with ana_merge_close. */
 struct ana_merge *ana_merge_open(struct trc_file *const *files, size_t n, const struct ana_clock *clock);
 /* Frees it; before the files are closed.  NULL is none. */
 void ana_merge_close(struct ana_merge *merge);
@@ -33,6 +33,8 @@ void ana_merge_set_live(struct ana_merge *merge, size_t index, bool live);
 /* Takes up new threads, new items and the new horizon, after trc_refresh of the files or a new fit of the clock.  Files
  * whose heads say FINALIZED, ABORTED or STOPPED are no longer live.  False: out of memory. */
 bool ana_merge_refresh(struct ana_merge *merge);
+/* Whether memory ran out while threads were taken up: items are missing. */
+bool ana_merge_failed(const struct ana_merge *merge);
 
 /* Gives out the next items, at least one and at most `max` > 0.  Returns how many were put into `out`, valid until the
  * next call on the merge.  Fewer than `max` does not mean that there are no more; 0: nothing more now. */

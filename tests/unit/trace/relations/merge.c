@@ -5,7 +5,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+/* Stands in front of libc's: counts what is read. */
+static size_t reads;
+ssize_t pread(int fd, void *buffer, size_t size, off_t at)
+{
+    reads++;
+    return syscall(SYS_pread64, fd, buffer, size, at);
+}
 
 /* ---- files ----------------------------------------------------------------------------------------------------- */
 
@@ -145,6 +154,21 @@ static void test_order(void)
     stop(FILES);
 }
 
+/* Nothing is read of a file that nobody asks for: a job whose index is there opens the sooner. */
+static void test_unread(void)
+{
+    start(1);
+    put(0, 0, 0, 1, 0, 10);
+    open_file(0);
+    size_t before = reads;
+    struct ana_merge *merge = ana_merge_open(file, 1, clock_);
+    CHECK(merge && ana_merge_refresh(merge) && reads == before, "%zu reads", reads - before);
+    CHECK(ana_merge_position(merge) == INT64_MIN && !ana_merge_failed(merge), "nothing was given out");
+    CHECK(drain(merge, got, 10) == 1 && reads > before, "but all is there");
+    ana_merge_close(merge);
+    stop(1);
+}
+
 static void test_nested_and_window(void)
 {
     start(1);
@@ -255,6 +279,7 @@ int main(void)
         return 77;
     }
     test_order();
+    test_unread();
     test_nested_and_window();
     test_clock();
     test_live();
