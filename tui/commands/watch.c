@@ -5,6 +5,7 @@
 #include "tui/sources/lines.h"
 #include "trace/job/watch.h"
 #include "trace/session/session.h"
+#include "trace/util/now.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -15,10 +16,9 @@
 
 /* Prints a line and flushes, since who reads it waits for it.  False: nobody reads any more, or out of memory, which is
  * told. */
-static bool print_line(struct ana_job *job, bool json, int64_t budget_ns)
+static bool print_line(struct ana_job *job, bool json)
 {
     struct ana_summary summary;
-    ana_job_advance(job, budget_ns);
     bool done = ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &summary) == TRC_OK;
     char *line = done ? (json ? tui_watch_json : tui_watch_text)(job, &summary) : NULL;
     if (!line)
@@ -28,6 +28,16 @@ static bool print_line(struct ana_job *job, bool json, int64_t budget_ns)
     if (done)
         ana_summary_free(&summary);
     return printed;
+}
+
+/* Waits until it is time, and returns when it will be the next time: what was missed is left out. */
+static int64_t wait_until(int64_t due_ns, int64_t every_ns)
+{
+    int64_t left_ns = due_ns - ana_now_ns();
+    struct timespec pause = {left_ns / 1000000000, left_ns % 1000000000};
+    if (left_ns > 0)
+        nanosleep(&pause, NULL);
+    return (left_ns > 0 ? due_ns : ana_now_ns()) + every_ns;
 }
 
 /* Whether no process of it is there any more. */
@@ -44,14 +54,17 @@ static int watch(const char *const *folders, int n, bool json, double every_s)
         return tui_input_error("%s", error);
     tui_lines_use(job, TUI_LINES_PATIENCE);
     ana_job_watch(job, true);
-    struct timespec pause = {(time_t)every_s, (long)((every_s - (double)(time_t)every_s) * 1e9)};
+    int64_t every_ns = (int64_t)(every_s * 1e9), due_ns = ana_now_ns() + every_ns;
     bool printed = true;
+    ana_job_advance(job, BUDGET_NS);
     while (printed && !is_over(job)) {
-        printed = print_line(job, json, BUDGET_NS);
-        nanosleep(&pause, NULL);
+        printed = print_line(job, json); /* what ranks are at is news; their events are read while nobody waits */
+        ana_job_advance(job, BUDGET_NS);
+        due_ns = wait_until(due_ns, every_ns);
         ana_job_refresh(job);
     }
-    printed = printed && print_line(job, json, 0);
+    ana_job_advance(job, 0);
+    printed = printed && print_line(job, json);
     bool trouble = ana_job_info(job).state != ANA_FINISHED;
     ana_job_close(job);
     return printed ? tui_finish(trouble ? TUI_EXIT_TROUBLE : TUI_EXIT_OK) : tui_finish(TUI_EXIT_INPUT);
