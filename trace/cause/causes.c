@@ -7,7 +7,7 @@
 #include "trace/util/times.h"
 #include <string.h>
 
-#define PENDING (1u << 16) /* waits that are still to be followed */
+#define BATCH 1024u /* waits that are followed in one go because their time has come, at least */
 
 uint32_t ana_steps_room(size_t ranks)
 {
@@ -17,7 +17,7 @@ uint32_t ana_steps_room(size_t ranks)
     return room;
 }
 
-struct ana_causes *ana_causes_new(size_t ranks)
+struct ana_causes *ana_causes_new(size_t ranks, struct ana_beside *beside)
 {
     struct ana_causes *causes = calloc(1, sizeof *causes);
     if (!causes)
@@ -26,11 +26,15 @@ struct ana_causes *ana_causes_new(size_t ranks)
     causes->room = ana_steps_room(ranks);
     causes->rank = calloc(ranks + 1, sizeof *causes->rank);
     causes->step = ana_pages_make(ranks * causes->room * sizeof *causes->step);
-    causes->wait = malloc(PENDING * sizeof *causes->wait);
-    causes->ways = ana_ways_new();
+    causes->wait = malloc(ANA_WAITS_PENDING * sizeof *causes->wait);
+    causes->beside = beside;
+    causes->due_ns = INT64_MIN;
+    bool ways = true;
+    for (unsigned i = 0; i < (beside ? ANA_WAY_PARTS : 1); i++)
+        ways &= (causes->ways[i] = ana_ways_new()) != NULL;
     causes->path = ana_path_new(ranks);
     causes->replay = ana_replay_new(ranks, causes->room);
-    if (causes->rank && causes->step && causes->wait && causes->ways && causes->path && causes->replay)
+    if (causes->rank && causes->step && causes->wait && ways && causes->path && causes->replay)
         return causes;
     ana_causes_free(causes);
     return NULL;
@@ -45,28 +49,100 @@ void ana_causes_free(struct ana_causes *causes)
     free(causes->segment);
     free(causes->place);
     free(causes->wait);
-    ana_ways_free(causes->ways);
+    for (unsigned i = 0; i < ANA_WAY_PARTS; i++)
+        ana_ways_free(causes->ways[i]);
     ana_path_free(causes->path);
     ana_replay_free(causes->replay, causes->ranks);
     free(causes);
 }
 
-/* Whether the oldest wait has to be followed now: it is due, or the steps that it needs will soon be overwritten. */
-static bool is_due(const struct ana_causes *causes, int64_t now_ns)
+/* ---- what is due ------------------------------------------------------------------------------------------------ */
+
+/* Work in parts: the run is replayed (the first part), and waits are followed.  Neither needs what the other finds. */
+struct due {
+    struct ana_causes *causes;
+    int64_t replay_ns;  /* up to here; INT64_MIN: */
+    uint32_t index, to; /* ... a rank, up to this step of its; 0: not at all */
+    uint64_t waits;     /* so many */
+    size_t parts;       /* of them */
+    int64_t left;       /* steps on the ways of each part */
+    int64_t gone[ANA_WAY_PARTS];
+};
+
+static void do_due(void *user, size_t part)
 {
-    const struct ana_late_wait *wait = &causes->wait[causes->followed % PENDING];
-    uint32_t most = causes->room / 2;
-    return wait->end_ns <= now_ns || causes->waits - causes->followed == PENDING ||
-           causes->rank[wait->waiter].so_far - wait->waiter_step > most ||
-           causes->rank[wait->culprit].so_far - wait->culprit_step > most;
+    struct due *due = user;
+    struct ana_causes *causes = due->causes;
+    if (part == 0) {
+        if (due->replay_ns != INT64_MIN)
+            ana_replay_until(causes, due->replay_ns);
+        else if (due->to)
+            ana_replay_to(causes, due->index, due->to);
+        return;
+    }
+    uint64_t from = causes->followed + due->waits * (part - 1) / due->parts;
+    uint64_t to = causes->followed + due->waits * part / due->parts;
+    due->gone[part - 1] = ana_ways_follow(causes, causes->ways[causes->beside ? part - 1 : 0], from, to, due->left);
 }
 
-static void follow_due(struct ana_causes *causes, int64_t now_ns)
+/* Does what is due: side by side, but with the same result as one after the other. */
+static void go_on(struct ana_causes *causes, struct due *due)
 {
-    while (causes->followed < causes->waits && is_due(causes, now_ns)) {
-        ana_ways_follow(causes, &causes->wait[causes->followed % PENDING]);
-        causes->followed++;
-    }
+    due->causes = causes;
+    due->parts = due->waits < ANA_WAY_FEW ? due->waits > 0 : (size_t)(due->waits / ANA_WAY_FEW);
+    due->parts = due->parts < ANA_WAY_PARTS ? due->parts : ANA_WAY_PARTS;
+    due->left = due->parts ? causes->way_left / (int64_t)due->parts : 0;
+    ana_beside_parts(causes->beside, due->parts + 1, do_due, due);
+    causes->followed += due->waits;
+    for (size_t i = 0; i < due->parts; i++)
+        causes->way_left -= due->gone[i];
+    for (size_t i = 0; i < (causes->beside ? due->parts : 1); i++)
+        ana_ways_charge(causes, causes->ways[i]);
+}
+
+/* Whether a wait ended by `due_ns`, or lies more than so many steps back in one of its ranks. */
+static inline bool is_due(const struct ana_causes *causes, uint64_t number, int64_t due_ns, uint32_t back)
+{
+    const struct ana_late_wait *wait = &causes->wait[number % ANA_WAITS_PENDING];
+    return wait->end_ns <= due_ns || causes->rank[wait->waiter].so_far - wait->waiter_step > back ||
+           causes->rank[wait->culprit].so_far - wait->culprit_step > back;
+}
+
+static uint64_t count_due(const struct ana_causes *causes, int64_t due_ns, uint32_t back)
+{
+    uint64_t number = causes->followed;
+    while (number < causes->waits && is_due(causes, number, due_ns, back))
+        number++;
+    return number - causes->followed;
+}
+
+/* Follows waits, and replays the steps of a rank, before what they need is overwritten. */
+static void heed_now(struct ana_causes *causes, uint32_t index, bool full)
+{
+    uint32_t room = causes->room, so_far = causes->rank[index].so_far, done = causes->replay->rank[index].done;
+    uint32_t least = done ? room / 8 * 5 : room / 4 * 3; /* before the first time it is chosen what to take out */
+    uint64_t due = count_due(causes, INT64_MIN, room / 8 * 3);
+    go_on(causes, &(struct due){
+                      .replay_ns = INT64_MIN,
+                      .index = index,
+                      .to = so_far - done < least ? 0 : so_far - room / 2,
+                      .waits = full && due < ANA_WAITS_PENDING / 8 ? ANA_WAITS_PENDING / 8 : due,
+                  });
+}
+
+void ana_causes_follow(struct ana_causes *causes)
+{
+    uint64_t due = count_due(causes, causes->due_ns, causes->room / 2);
+    go_on(causes, &(struct due){.replay_ns = INT64_MIN, .waits = due});
+}
+
+static inline void heed_rings(struct ana_causes *causes, uint32_t index)
+{
+    uint32_t ahead = causes->rank[index].so_far - causes->replay->rank[index].done;
+    bool full = causes->waits - causes->followed == ANA_WAITS_PENDING;
+    bool waits = causes->followed < causes->waits && is_due(causes, causes->followed, INT64_MIN, causes->room / 2);
+    if (__builtin_expect(full || waits || ahead >= causes->room / 4 * 3, 0))
+        heed_now(causes, index, full);
 }
 
 /* ---- segments, places, steps ------------------------------------------------------------------------------------- */
@@ -120,11 +196,9 @@ static bool turn_steps(struct ana_causes *causes, uint32_t index)
         causes->out_of_memory |= rank->lost;
         return !rank->lost;
     }
-    follow_due(causes, INT64_MIN);
     if (rank->so_far - causes->path->begin[index] >= causes->room / 4)
         ana_path_round(causes);
-    if (rank->so_far - causes->replay->rank[index].done >= causes->room / 4 * 3)
-        ana_replay_to(causes, index, rank->so_far - causes->room / 2);
+    heed_rings(causes, index);
     return !rank->lost;
 }
 
@@ -168,8 +242,8 @@ static void take_wait(struct ana_causes *causes, const struct ana_late_wait *wai
     if (wait->ns <= 0)
         return;
     causes->waited_ns = ana_plus(causes->waited_ns, wait->ns);
-    follow_due(causes, INT64_MIN);
-    causes->wait[causes->waits++ % PENDING] = *wait;
+    heed_rings(causes, wait->waiter);
+    causes->wait[causes->waits++ % ANA_WAITS_PENDING] = *wait;
 }
 
 static void take_polled(struct ana_causes *causes, const struct ana_told *told)
@@ -196,13 +270,20 @@ static void settle(struct ana_causes *causes, int64_t now_ns, bool idle)
 {
     bool last = now_ns == INT64_MAX;
     int64_t due_ns = last ? now_ns : ana_plus(now_ns, -ANA_DELAY_LAG_NS);
-    follow_due(causes, due_ns);
-    if (!idle && (last || causes->steps - causes->replayed < ANA_STEPS_SETTLE * causes->ranks))
+    causes->due_ns = due_ns;
+    bool replays = idle || (!last && causes->steps - causes->replayed >= ANA_STEPS_SETTLE * causes->ranks);
+    bool many =
+        causes->waits - causes->followed >= BATCH && is_due(causes, causes->followed + BATCH - 1, due_ns, UINT32_MAX);
+    if (!replays && !last && !many)
         return;
-    causes->replayed = causes->steps;
-    if (last)
+    struct due due = {.replay_ns = INT64_MIN, .waits = count_due(causes, due_ns, UINT32_MAX)};
+    if (replays) {
+        due.replay_ns = due_ns;
+        causes->replayed = causes->steps;
+    }
+    if (replays && last)
         ana_replay_ends(causes);
-    ana_replay_until(causes, due_ns);
+    go_on(causes, &due);
 }
 
 /* ---- all of them ------------------------------------------------------------------------------------------------- */

@@ -19,6 +19,7 @@
 #define ANA_CAUSES_H
 
 #include "trace/cause/told.h"
+#include "trace/util/beside.h"
 #include "trace/util/keep.h"
 #include <stddef.h>
 
@@ -30,6 +31,9 @@
 #define ANA_STEPS_AHEAD   8u /* so far ahead of a rank's steps memory is fetched: many ranks have more than caches hold */
 #define ANA_WAY_MOST      512        /* steps on the two ways of one wait */
 #define ANA_WAY_OF_STEP   8          /* steps on ways, on average, for each call */
+#define ANA_WAITS_PENDING (1u << 16) /* waits that are still to be followed */
+#define ANA_WAY_PARTS    16u  /* that waits are followed in, side by side */
+#define ANA_WAY_FEW      64u  /* waits of a part, at least */
 #define ANA_DELAY_LAG_NS  1000000000 /* a wait is followed so late that what came before it has been told */
 
 /* Waiting that something caused. */
@@ -84,10 +88,12 @@ struct ana_causes {
     uint32_t stretches;
     uint32_t room;    /* steps of a rank; a power of two */
     int64_t way_left; /* steps on ways that the calls so far have paid for */
-    struct ana_late_wait *wait;
-    uint64_t waits, followed; /* so far; the ring holds those between */
+    struct ana_late_wait *wait; /* a ring of ANA_WAITS_PENDING */
+    uint64_t waits, followed;   /* so far; the ring holds those between */
+    int64_t due_ns;           /* waits that ended by then may be followed */
     int64_t waited_ns;        /* of all waits, followed or not */
-    struct ana_ways *ways;
+    struct ana_ways *ways[ANA_WAY_PARTS];
+    struct ana_beside *beside; /* threads that may do parts; NULL: there are none */
     struct ana_path *path;
     struct ana_replay *replay;
     bool out_of_memory; /* something is missing */
@@ -115,13 +121,16 @@ static inline struct ana_cause_place *ana_cause_place_at(const struct ana_causes
 
 /* How many steps of a rank are kept, of a job of `ranks`; a power of two. */
 uint32_t ana_steps_room(size_t ranks);
-/* Room for the causes of waiting of `ranks` ranks; NULL: out of memory. */
-struct ana_causes *ana_causes_new(size_t ranks);
+/* Room for the causes of waiting of `ranks` ranks, which threads `beside` may help to find (NULL: the caller's).  NULL: out
+ * of memory. */
+struct ana_causes *ana_causes_new(size_t ranks, struct ana_beside *beside);
 /* Frees them; NULL is none. */
 void ana_causes_free(struct ana_causes *causes);
 
 /* Takes what is told, one after the other; what it names must be of the job.  Never fails: `out_of_memory` is set. */
 void ana_causes_take(struct ana_causes *causes, const struct ana_told *told, size_t n);
+/* Follows all waits that can be by now: before costs are compared. */
+void ana_causes_follow(struct ana_causes *causes);
 /* What a segment costs, by its number + 1. */
 struct ana_cost ana_causes_cost(const struct ana_causes *causes, uint32_t segment);
 /* All that was charged so far, in ns: equal to causes->waited_ns once all waits are settled. */

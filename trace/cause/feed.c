@@ -9,7 +9,7 @@ static void take_facts(void *user, const void *facts, size_t n)
 struct ana_feed *ana_feed_new(size_t ranks, struct ana_beside *beside)
 {
     struct ana_feed *feed = calloc(1, sizeof *feed);
-    if (feed && (feed->causes = ana_causes_new(ranks)) &&
+    if (feed && (feed->causes = ana_causes_new(ranks, beside)) &&
         ana_queue_open(&feed->queue, beside, sizeof(struct ana_told), take_facts, feed->causes))
         return feed;
     ana_feed_free(feed);

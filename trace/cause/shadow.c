@@ -199,6 +199,7 @@ static void choose_calls(struct ana_causes *causes)
 
 void ana_shadows_choose(struct ana_causes *causes, ana_usual_time *time, const void *of)
 {
+    ana_causes_follow(causes);
     choose_segments(causes, &(struct usual){time, of});
     choose_calls(causes);
 }

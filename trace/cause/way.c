@@ -1,24 +1,37 @@
 /* The ways back from a wait: from the call of who came late and from that of who waited, until they meet. */
 #include "trace/cause/way.h"
+#include "trace/util/grow.h"
 #include "trace/util/times.h"
 #include <stdlib.h>
 
-#define SLOTS  1024             /* a power of two, at least twice as many as there can be pieces */
+#define PIECES 512u             /* of the ways of one wait, at most about */
+#define SLOTS  1024u            /* a power of two, at least twice as many */
 #define INSIDE UINT32_MAX       /* a stretch: time in calls */
 #define GAP    (UINT32_MAX - 1) /* a stretch: time of which nothing is known */
 
 /* What a way has passed through: a segment, or one rank's time in calls; or, over all ranks, a stretch. */
 struct piece {
-    uint64_t key; /* 0: free */
+    uint64_t key;
     uint32_t stretch, segment, index;
-    uint32_t of;                /* slot of its stretch, which has the waiter's time */
+    uint16_t slot, of;          /* its own; number of its stretch, which has the waiter's time */
     int64_t late_ns, waiter_ns; /* on the way of who came late, and of who waited */
 };
 
+/* What a wait is charged to. */
+struct charge {
+    struct ana_cost *cost;
+    int64_t ns;
+    bool direct;
+};
+
 struct ana_ways {
-    struct piece slot[SLOTS];
-    uint32_t used[SLOTS]; /* slots, in order of their making */
-    size_t count;
+    int64_t left; /* steps that may still be gone */
+    uint16_t count;
+    uint16_t slot[SLOTS]; /* number of a piece, + 1 */
+    struct piece piece[PIECES];
+    struct charge *charge;
+    size_t charges, charge_room;
+    bool out_of_memory;
 };
 
 struct ana_ways *ana_ways_new(void)
@@ -28,22 +41,24 @@ struct ana_ways *ana_ways_new(void)
 
 void ana_ways_free(struct ana_ways *ways)
 {
+    if (ways)
+        free(ways->charge);
     free(ways);
 }
 
 /* ---- pieces ----------------------------------------------------------------------------------------------------- */
 
-static inline uint32_t slot_of(struct ana_ways *ways, uint64_t key)
+static inline struct piece *piece_of(struct ana_ways *ways, uint64_t key)
 {
     uint32_t at = (uint32_t)((key * 0x9e3779b97f4a7c15u) >> 32) % SLOTS;
-    while (ways->slot[at].key && ways->slot[at].key != key)
+    while (ways->slot[at] && ways->piece[ways->slot[at] - 1].key != key)
         at = (at + 1) % SLOTS;
-    struct piece *piece = &ways->slot[at];
-    if (!piece->key) {
-        *piece = (struct piece){.key = key};
-        ways->used[ways->count++] = at;
-    }
-    return at;
+    if (ways->slot[at])
+        return &ways->piece[ways->slot[at] - 1];
+    struct piece *piece = &ways->piece[ways->count];
+    ways->slot[at] = ++ways->count;
+    *piece = (struct piece){.key = key, .slot = (uint16_t)at};
+    return piece;
 }
 
 static uint64_t stretch_key(uint32_t stretch)
@@ -59,20 +74,17 @@ static uint64_t own_key(uint32_t segment, uint32_t stretch, uint32_t index)
 }
 
 /* Adds a part of a way to its stretch and, of who came late, to whose it is. */
-static void add_part(struct ana_causes *causes, bool late, uint32_t index, uint32_t segment, uint32_t stretch,
-                     int64_t ns)
+static void add_part(struct ana_ways *ways, bool late, uint32_t index, uint32_t segment, uint32_t stretch, int64_t ns)
 {
-    struct ana_ways *ways = causes->ways;
     if (ns <= 0)
         return;
-    uint32_t of = slot_of(ways, stretch_key(stretch));
-    struct piece *all = &ways->slot[of];
+    struct piece *all = piece_of(ways, stretch_key(stretch));
     int64_t *sum = late ? &all->late_ns : &all->waiter_ns;
     *sum = ana_plus(*sum, ns);
     if (!late)
         return;
-    struct piece *own = &ways->slot[slot_of(ways, own_key(segment, stretch, index))];
-    own->of = of;
+    struct piece *own = piece_of(ways, own_key(segment, stretch, index));
+    own->of = (uint16_t)(all - ways->piece);
     own->segment = segment;
     own->stretch = stretch;
     own->index = index;
@@ -130,34 +142,34 @@ bool ana_hop_back(const struct ana_causes *causes, uint32_t *index, uint32_t *nu
 }
 
 /* Goes back, and adds what lies between to the way. */
-static void go_back(struct ana_causes *causes, struct at *at)
+static void go_back(const struct ana_causes *causes, struct ana_ways *ways, struct at *at)
 {
     struct ana_hop hop;
     uint32_t index = at->index;
     at->ended = !ana_hop_back(causes, &at->index, &at->number, &hop);
     uint32_t stretch = hop.segment ? ana_cause_segment_at(causes, hop.segment)->stretch : GAP;
-    add_part(causes, at->late, index, 0, INSIDE, hop.begin_ns - hop.until_ns);
-    add_part(causes, at->late, index, hop.segment, stretch, hop.until_ns - hop.ended_ns);
-    add_part(causes, at->late, index, 0, INSIDE, hop.ended_ns - hop.left_ns);
+    add_part(ways, at->late, index, 0, INSIDE, hop.begin_ns - hop.until_ns);
+    add_part(ways, at->late, index, hop.segment, stretch, hop.until_ns - hop.ended_ns);
+    add_part(ways, at->late, index, 0, INSIDE, hop.ended_ns - hop.left_ns);
     at->ended |= !ana_step_at(causes, at->index, at->number);
 }
 
 /* Goes both ways until they meet, the later one first. */
-static void go_ways(struct ana_causes *causes, const struct ana_late_wait *wait)
+static void go_ways(const struct ana_causes *causes, struct ana_ways *ways, const struct ana_late_wait *wait)
 {
     struct at late = {wait->culprit, wait->culprit_step, true, false};
     struct at waiter = {wait->waiter, wait->waiter_step, false, false};
     late.ended = !ana_step_at(causes, late.index, late.number);
     waiter.ended = !ana_step_at(causes, waiter.index, waiter.number);
-    int64_t left = causes->way_left > ANA_WAY_MOST ? ANA_WAY_MOST : causes->way_left < 8 ? 8 : causes->way_left;
-    while (left > 0 && !late.ended && !waiter.ended && causes->ways->count < SLOTS / 2) {
+    int64_t left = ways->left > ANA_WAY_MOST ? ANA_WAY_MOST : ways->left < 8 ? 8 : ways->left;
+    while (left > 0 && !late.ended && !waiter.ended && ways->count < PIECES - 6) { /* a hop has six at most */
         if (late.index == waiter.index && late.number == waiter.number)
             break;
         int64_t late_ns = ana_step_at(causes, late.index, late.number)->begin_ns;
         int64_t waiter_ns = ana_step_at(causes, waiter.index, waiter.number)->begin_ns;
-        go_back(causes, late_ns >= waiter_ns ? &late : &waiter);
+        go_back(causes, ways, late_ns >= waiter_ns ? &late : &waiter);
         left--;
-        causes->way_left--;
+        ways->left--;
     }
 }
 
@@ -171,12 +183,27 @@ static struct ana_cost *cost_of(const struct ana_causes *causes, const struct pi
     return piece->stretch == INSIDE ? &rank->inside : &rank->unknown;
 }
 
-static void charge(struct ana_cost *cost, int64_t ns, bool direct)
+/* Notes what is to be charged: others may be adding to the same. */
+static void charge(struct ana_ways *ways, struct ana_cost *cost, int64_t ns, bool direct)
 {
-    int64_t *sum = direct ? &cost->direct_ns : &cost->passed_ns;
-    *sum = ana_plus(*sum, ns);
-    cost->waits++;
-    cost->squares += (double)ns * (double)ns;
+    if (!ana_grow(&ways->charge, ways->charges, &ways->charge_room, sizeof *ways->charge)) {
+        ways->out_of_memory = true;
+        return;
+    }
+    ways->charge[ways->charges++] = (struct charge){cost, ns, direct};
+}
+
+void ana_ways_charge(struct ana_causes *causes, struct ana_ways *ways)
+{
+    for (size_t i = 0; i < ways->charges; i++) {
+        const struct charge *one = &ways->charge[i];
+        int64_t *sum = one->direct ? &one->cost->direct_ns : &one->cost->passed_ns;
+        *sum = ana_plus(*sum, one->ns);
+        one->cost->waits++;
+        one->cost->squares += (double)one->ns * (double)one->ns;
+    }
+    ways->charges = 0;
+    causes->out_of_memory |= ways->out_of_memory;
 }
 
 /* What of a piece the late one's way has more than the waiter's: of the piece alone; `all`: where all its ranks
@@ -185,7 +212,7 @@ static double excess_of(const struct ana_ways *ways, const struct piece *piece, 
 {
     if (piece->key & 1)
         return 0;
-    const struct piece *stretch = &ways->slot[piece->of];
+    const struct piece *stretch = &ways->piece[piece->of];
     int64_t more = piece->late_ns - stretch->waiter_ns;
     if (all)
         return stretch->late_ns > stretch->waiter_ns ? (double)piece->late_ns : 0;
@@ -193,14 +220,14 @@ static double excess_of(const struct ana_ways *ways, const struct piece *piece, 
 }
 
 /* Charges a wait to the pieces by their excess.  False: none has any. */
-static bool share_out(struct ana_causes *causes, const struct ana_late_wait *wait, bool all)
+static bool share_out(const struct ana_causes *causes, struct ana_ways *ways, const struct ana_late_wait *wait,
+                      bool all)
 {
-    const struct ana_ways *ways = causes->ways;
     size_t count = ways->count;
     double sum = 0, most = 0;
     const struct piece *worst = NULL;
     for (size_t i = 0; i < count; i++) {
-        const struct piece *piece = &ways->slot[ways->used[i]];
+        const struct piece *piece = &ways->piece[i];
         double excess = excess_of(ways, piece, all);
         sum += excess;
         if (excess > most) {
@@ -212,28 +239,29 @@ static bool share_out(struct ana_causes *causes, const struct ana_late_wait *wai
         return false;
     int64_t left = wait->ns;
     for (size_t i = 0; i < count; i++) {
-        const struct piece *piece = &ways->slot[ways->used[i]];
+        const struct piece *piece = &ways->piece[i];
         int64_t ns = piece == worst ? 0 : (int64_t)((double)wait->ns * (excess_of(ways, piece, all) / sum));
         if (ns > 0)
-            charge(cost_of(causes, piece), ns, piece->index == wait->culprit);
+            charge(ways, cost_of(causes, piece), ns, piece->index == wait->culprit);
         left -= ns;
     }
-    charge(cost_of(causes, worst), left, worst->index == wait->culprit);
+    charge(ways, cost_of(causes, worst), left, worst->index == wait->culprit);
     return true;
 }
 
 /* Charges the end of a time to what was done in it; returns what is left of it. */
-static int64_t charge_part(struct ana_cost *cost, int64_t from_ns, int64_t to_ns, int64_t left_ns, bool direct)
+static int64_t charge_part(struct ana_ways *ways, struct ana_cost *cost, int64_t from_ns, int64_t to_ns,
+                           int64_t left_ns, bool direct)
 {
     int64_t ns = ana_earlier(to_ns - from_ns, left_ns);
     if (ns <= 0)
         return left_ns;
-    charge(cost, ns, direct);
+    charge(ways, cost, ns, direct);
     return left_ns - ns;
 }
 
 /* Charges a wait of a GPU to what the late rank, and whom it had waited for, did in that time before its launch. */
-static void follow_device(struct ana_causes *causes, const struct ana_late_wait *wait)
+static void follow_device(const struct ana_causes *causes, struct ana_ways *ways, const struct ana_late_wait *wait)
 {
     uint32_t index = wait->culprit, number = wait->culprit_step;
     int64_t left = wait->ns;
@@ -243,27 +271,35 @@ static void follow_device(struct ana_causes *causes, const struct ana_late_wait 
         struct ana_cost *inside = &causes->rank[hop.index].inside;
         struct ana_cost *outside =
             hop.segment ? &ana_cause_segment_at(causes, hop.segment)->cost : &causes->rank[hop.index].unknown;
-        left = charge_part(inside, hop.until_ns, hop.begin_ns, left, direct);
-        left = charge_part(outside, hop.ended_ns, hop.until_ns, left, direct);
-        left = charge_part(inside, hop.left_ns, hop.ended_ns, left, direct);
+        left = charge_part(ways, inside, hop.until_ns, hop.begin_ns, left, direct);
+        left = charge_part(ways, outside, hop.ended_ns, hop.until_ns, left, direct);
+        left = charge_part(ways, inside, hop.left_ns, hop.ended_ns, left, direct);
         if (!known)
             break;
     }
     if (left > 0)
-        charge(&causes->rank[wait->culprit].unknown, left, true);
+        charge(ways, &causes->rank[wait->culprit].unknown, left, true);
 }
 
-void ana_ways_follow(struct ana_causes *causes, const struct ana_late_wait *wait)
+static void follow(const struct ana_causes *causes, struct ana_ways *ways, const struct ana_late_wait *wait)
 {
-    struct ana_ways *ways = causes->ways;
     if (wait->device) {
-        follow_device(causes, wait);
+        follow_device(causes, ways, wait);
         return;
     }
-    go_ways(causes, wait);
-    if (!share_out(causes, wait, false) && !share_out(causes, wait, true))
-        charge(&causes->rank[wait->culprit].unknown, wait->ns, true);
+    go_ways(causes, ways, wait);
+    if (!share_out(causes, ways, wait, false) && !share_out(causes, ways, wait, true))
+        charge(ways, &causes->rank[wait->culprit].unknown, wait->ns, true);
     for (size_t i = 0; i < ways->count; i++)
-        ways->slot[ways->used[i]].key = 0;
+        ways->slot[ways->piece[i].slot] = 0;
     ways->count = 0;
+}
+
+int64_t ana_ways_follow(const struct ana_causes *causes, struct ana_ways *ways, uint64_t from, uint64_t to,
+                        int64_t left)
+{
+    ways->left = left;
+    while (from < to)
+        follow(causes, ways, &causes->wait[from++ % ANA_WAITS_PENDING]);
+    return left - ways->left;
 }

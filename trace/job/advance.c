@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #define REFIT_NS 10000000000
-#define BESIDE   2u /* threads that have something to do: causes, and iterations */
+#define BESIDE   6u /* threads that have something to do: causes, iterations, sums; and parts of the first */
 
 /* ---- one event -------------------------------------------------------------------------------------------------- */
 
@@ -65,10 +65,9 @@ static inline void take_event(struct ana_job *job, const struct ana_event *e)
     if (e->use->is_remote) /* the counters know partners of this world only */
         ana_tally_pair(&job->pass.tally, e->index, ana_partner(job, e->index, e->comm, e->sig->peer),
                        ana_event_sent(e->sig));
-    ana_tally_event(&job->pass.tally, e);
+    ana_sums_event(&job->sums, e);
     if (__builtin_expect(e->use->category == TRC_CAT_IO, 0))
         ana_accesses_event(job, &job->pass.accesses, e, INT64_MIN, INT64_MAX);
-    ana_add_to_lane(&job->lane[e->index], e);
 }
 
 /* ---- passes ----------------------------------------------------------------------------------------------------- */
@@ -131,7 +130,8 @@ bool ana_analysis_start(struct ana_job *job)
                                                        .on_need = ana_take_need});
     job->gpu = job->upper->devices_new(job->count);
     if (!job->lane || !job->gpu || !job->clip || !job->match || !ana_store_init(&job->store, job->count) ||
-        !ana_iter_init(&job->iter, job->count, job->beside) || !ana_pass_open(job, &job->pass))
+        !ana_iter_init(&job->iter, job->count, job->beside) || !ana_pass_open(job, &job->pass) ||
+        !ana_sums_open(&job->sums, &job->pass.tally, job->lane, job->beside))
         return false;
     for (size_t i = 0; i < job->count; i++)
         job->process[i].recycled = trc_head(job->process[i].rank.file)->recycled_chunks > 0;
@@ -158,6 +158,7 @@ void ana_analysis_stop(struct ana_job *job)
 {
     ana_bounds_pass_stop(job);
     ana_time_range_release(job);
+    ana_sums_close(&job->sums);
     ana_pass_close(&job->pass);
     ana_match_free(job->match);
     job->upper->devices_free(job->gpu);
@@ -318,6 +319,7 @@ double ana_job_advance(struct ana_job *job, int64_t budget_ns)
     } while (ana_now_ns() < stop);
     ana_why_sync(&job->pass.why);
     ana_iter_sync(&job->iter);
+    ana_sums_sync(&job->sums);
     double whole = ana_analysis_share(job), range = ana_time_range_share(job);
     return whole < range ? whole : range;
 }

@@ -12,6 +12,7 @@
 #include "trace/relations/merge.h"
 #include "trace/job/process.h"
 #include "trace/job/store.h"
+#include "trace/job/sums.h"
 #include "trace/job/tally.h"
 #include "trace/job/timeline.h"
 #include "trace/job/upper.h"
@@ -108,6 +109,7 @@ struct ana_job {
     struct ana_wait_span *span; /* room for one instance's */
     size_t spans;
     struct ana_lane *lane;   /* one a rank */
+    struct ana_sums sums;    /* of the pass over all events */
     struct ana_devices *gpu; /* device.c */
     struct ana_store store;
     struct ana_time_range range;

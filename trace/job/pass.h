@@ -60,30 +60,4 @@ static inline bool ana_is_counted(struct ana_job *job, struct ana_pass *pass, co
     return e->use->kind == ANA_USE_COUNTS;
 }
 
-/* Adds the time and bytes of an event to its rank's lane. */
-static inline void ana_add_to_lane(struct ana_lane *lane, const struct ana_event *e)
-{
-    const struct ana_use *use = e->use;
-    int64_t begin = use->is_sub ? e->end_ns : e->begin_ns, busy = e->end_ns - begin;
-    uint64_t sent = use->sent, received = use->received, calls = !use->is_sub;
-    if (e->kind == TRC_RECORD_FOLD) {
-        busy = e->busy_ns;
-        calls = ana_event_calls(e);
-        sent *= e->count;
-        received *= e->count;
-    }
-    struct ana_bucket *bucket = ana_lane_hot(lane, begin, e->end_ns);
-    if (bucket) {
-        bucket->ns[use->category] = ana_plus(bucket->ns[use->category], busy);
-        bucket->calls += calls;
-        bucket->sent += sent;
-        bucket->received += received;
-        return;
-    }
-    if (!use->is_sub)
-        ana_lane_spend(lane, begin, e->end_ns, busy, use->category);
-    if (!use->is_sub || sent || received)
-        ana_lane_count(lane, e->end_ns, calls, sent, received);
-}
-
 #endif

@@ -21,12 +21,13 @@ static void take_range_event(struct ana_job *job, const struct ana_event *e)
     ana_why_event(&w->pass.why, e);
     if (e->use->is_out)
         return;
+    struct ana_sum sum = ana_sum_of(e);
     if (w->lane)
-        ana_add_to_lane(&w->lane[e->index], e);
+        ana_sum_to_lane(&w->lane[e->index], &sum);
     if (e->use->category == TRC_CAT_IO)
         ana_accesses_event(job, &w->pass.accesses, e, w->begin_ns, w->end_ns);
     if (e->end_ns >= w->begin_ns && e->end_ns < w->end_ns) {
-        ana_tally_event(&w->pass.tally, e);
+        w->pass.tally.out_of_memory |= !ana_sum_to_site(&w->pass.tally, &sum);
         ana_tally_call(&w->pass.tally, e);
         if (ana_is_send(e))
             ana_tally_pair(&w->pass.tally, e->index, ana_partner(job, e->index, e->comm, e->sig->peer),

@@ -45,12 +45,7 @@ static inline int64_t take_wait(struct ana_job *job, struct ana_wait_span *span,
     if (!counts || !in_window(job, span->begin_ns, span->end_ns))
         return 0;
     keep_wait(job, span, note, comm);
-    struct ana_lane *lane = &job->lane[span->waiter];
-    struct ana_bucket *bucket = ana_lane_hot(lane, span->begin_ns, span->end_ns);
-    if (bucket)
-        bucket->waiting_ns = ana_plus(bucket->waiting_ns, span->end_ns - span->begin_ns);
-    else
-        ana_lane_wait(lane, span->begin_ns, span->end_ns);
+    ana_sums_wait(&job->sums, span);
     return span->end_ns - span->begin_ns;
 }
 

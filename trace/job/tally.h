@@ -93,9 +93,6 @@ void ana_tally_free(struct ana_tally *tally);
 
 /* Looks up what all events of the signature share, into event->use; `call` is the job-wide number of its call. */
 void ana_tally_use(struct ana_tally *tally, const struct ana_event *event, uint32_t call);
-/* Adds an event or SUB item to its call site.  Not for nested ones; its use must have been looked up. */
-static inline __attribute__((always_inline)) void ana_tally_event(struct ana_tally *tally,
-                                                                  const struct ana_event *event);
 /* Adds an event by call and size, and by rank.  For time ranges; of whole runs the counters know better. */
 void ana_tally_call(struct ana_tally *tally, const struct ana_event *event);
 /* Adds the duration of a call that begins before the end of a range and ends after it, by call and size and by place.
@@ -218,24 +215,6 @@ static inline uint64_t ana_event_calls(const struct ana_event *e)
 static inline int64_t ana_event_each(const struct ana_event *e)
 {
     return e->kind == TRC_RECORD_FOLD ? e->busy_ns / (int64_t)(e->count ? e->count : 1) : e->end_ns - e->begin_ns;
-}
-
-static inline void ana_tally_event(struct ana_tally *tally, const struct ana_event *e)
-{
-    const struct ana_use *use = e->use;
-    if (!use->site)
-        return; /* out of memory */
-    struct ana_site_sum *site = ana_map_value(&tally->sites, use->site - 1);
-    if (e->kind == TRC_RECORD_EVENT) {
-        if (!use->is_sub)
-            tally->out_of_memory |= !ana_slim_add(&site->times, e->end_ns - e->begin_ns, 1);
-        site->sent += use->sent;
-        site->received += use->received;
-    } else {
-        tally->out_of_memory |= !ana_slim_add(&site->times, ana_event_each(e), ana_event_calls(e));
-        site->sent += use->sent * e->count;
-        site->received += use->received * e->count;
-    }
 }
 
 #endif

@@ -19,11 +19,21 @@ struct ana_queue_ring {
     char *block;           /* all of them */
 };
 
+/* Work in parts, of which `next` is the first that nobody has begun.  It lies on the stack of who waits for it. */
+struct work {
+    ana_part_do *part;
+    void *user;
+    size_t n, next, done;
+    pthread_cond_t over;
+    struct work *other; /* that was there before */
+};
+
 struct ana_beside {
     pthread_t thread[MOST];
     unsigned threads;
     pthread_mutex_t lock;
-    pthread_cond_t filled;
+    pthread_cond_t filled; /* there is something to do */
+    struct work *work;     /* of which parts are not begun */
     struct ana_queue *queue[ANA_BESIDE_QUEUES];
     bool stops;
 };
@@ -50,29 +60,74 @@ static char *block_at(const struct ana_queue *queue, uint64_t number)
     return queue->ring->block + number % BLOCKS * ITEMS * queue->size;
 }
 
-static void *take_blocks(void *arg)
+/* Does the next part of a piece of work; the lock is held, and let go meanwhile. */
+static void do_part(struct ana_beside *beside, struct work *work)
+{
+    size_t part = work->next++;
+    struct work **at = &beside->work;
+    while (work->next == work->n && *at != work)
+        at = &(*at)->other;
+    if (work->next == work->n)
+        *at = work->other;
+    pthread_mutex_unlock(&beside->lock);
+    work->part(work->user, part);
+    pthread_mutex_lock(&beside->lock);
+    if (++work->done == work->n)
+        pthread_cond_signal(&work->over);
+}
+
+/* Takes the next block of a queue; likewise. */
+static void take_block(struct ana_beside *beside, struct ana_queue *queue)
+{
+    struct ana_queue_ring *ring = queue->ring;
+    uint64_t at = ring->done;
+    ring->busy = true;
+    pthread_mutex_unlock(&beside->lock);
+    queue->take(queue->user, block_at(queue, at), ring->count[at % BLOCKS]);
+    pthread_mutex_lock(&beside->lock);
+    ring->busy = false;
+    ring->done++;
+    if (under_way(ring) <= ring->awaited)
+        pthread_cond_signal(&ring->taken);
+}
+
+static void *work_beside(void *arg)
 {
     struct ana_beside *beside = arg;
+    struct ana_queue *queue;
     pthread_mutex_lock(&beside->lock);
     while (!beside->stops) {
-        struct ana_queue *queue = fullest(beside);
-        if (!queue) {
+        if (beside->work) /* who waits for it holds up others */
+            do_part(beside, beside->work);
+        else if ((queue = fullest(beside)))
+            take_block(beside, queue);
+        else
             pthread_cond_wait(&beside->filled, &beside->lock);
-            continue;
-        }
-        struct ana_queue_ring *ring = queue->ring;
-        uint64_t at = ring->done;
-        ring->busy = true;
-        pthread_mutex_unlock(&beside->lock);
-        queue->take(queue->user, block_at(queue, at), ring->count[at % BLOCKS]);
-        pthread_mutex_lock(&beside->lock);
-        ring->busy = false;
-        ring->done++;
-        if (under_way(ring) <= ring->awaited)
-            pthread_cond_signal(&ring->taken);
     }
     pthread_mutex_unlock(&beside->lock);
     return NULL;
+}
+
+void ana_beside_parts(struct ana_beside *beside, size_t n, ana_part_do *part, void *user)
+{
+    for (size_t i = 0; (!beside || n == 1) && i < n; i++)
+        part(user, i);
+    if (!beside || n < 2)
+        return;
+    struct work work = {.part = part, .user = user, .n = n, .over = PTHREAD_COND_INITIALIZER};
+    pthread_mutex_lock(&beside->lock);
+    work.other = beside->work;
+    beside->work = &work;
+    pthread_cond_broadcast(&beside->filled);
+    for (unsigned i = 0; i < ANA_BESIDE_QUEUES; i++) /* who waits for room in a queue may help, too */
+        if (beside->queue[i])
+            pthread_cond_signal(&beside->queue[i]->ring->taken);
+    while (work.next < n)
+        do_part(beside, &work);
+    while (work.done < n)
+        pthread_cond_wait(&work.over, &beside->lock);
+    pthread_mutex_unlock(&beside->lock);
+    pthread_cond_destroy(&work.over);
 }
 
 struct ana_beside *ana_beside_new(unsigned threads)
@@ -86,7 +141,7 @@ struct ana_beside *ana_beside_new(unsigned threads)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     while (beside->threads < threads && beside->threads < MOST &&
-           pthread_create(&beside->thread[beside->threads], NULL, take_blocks, beside) == 0)
+           pthread_create(&beside->thread[beside->threads], NULL, work_beside, beside) == 0)
         beside->threads++;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (beside->threads)
@@ -187,8 +242,12 @@ static void pass_on(struct ana_queue *queue, size_t n, bool all)
         pthread_cond_signal(&ring->beside->filled);
     }
     ring->awaited = all ? 0 : under_way(ring) == BLOCKS ? BLOCKS / 2 : BLOCKS;
-    while (under_way(ring) > ring->awaited)
-        pthread_cond_wait(&ring->taken, &ring->beside->lock);
+    while (under_way(ring) > ring->awaited) {
+        if (ring->beside->work)
+            do_part(ring->beside, ring->beside->work);
+        else
+            pthread_cond_wait(&ring->taken, &ring->beside->lock);
+    }
     ring->awaited = 0;
     begin_block(queue, block_at(queue, ring->passed));
     pthread_mutex_unlock(&ring->beside->lock);

@@ -1,4 +1,4 @@
-/* Work that is left to threads beside the caller's: queues of items, each taken in order.
+/* Work that is left to threads beside the caller's: queues of items, each taken in order, and parts of one piece of work.
  *
  * Who fills a queue writes items of one size into blocks; a full block is taken by one call, by a thread beside or, where
  * there is none, by the caller itself.  Either way the same items come in the same order, so what is found is the same.
@@ -32,6 +32,13 @@ struct ana_queue {
 struct ana_beside *ana_beside_new(unsigned threads);
 /* Ends them; NULL is none. */
 void ana_beside_free(struct ana_beside *beside);
+
+/* Does a part of a piece of work. */
+typedef void ana_part_do(void *user, size_t part);
+/* Has parts 0 .. n - 1 done, each once, in any order and side by side: by the caller's thread, and those beside it that have
+ * nothing to do; `beside` NULL: by the caller, in order.  Returns when all are done.  Any thread may call it, also one that
+ * takes a queue. */
+void ana_beside_parts(struct ana_beside *beside, size_t n, ana_part_do *part, void *user);
 
 /* Makes an empty queue of items of `size` bytes, which `take` takes with `user`; `beside`: NULL is nobody.  False: out of
  * memory, and nothing is left to free. */

@@ -44,7 +44,7 @@ static bool grow_map(struct ana_map *map)
 
 void *ana_map_make(struct ana_map *map, uint64_t a, uint64_t b, uint64_t c)
 {
-    if (map->count == map->room && !grow_map(map))
+    if (ana_map_is_full(map) && !grow_map(map))
         return NULL;
     size_t i = map->count++;
     *ana_map_slot(map, a, b, c) = (uint32_t)(i + 1);

@@ -64,6 +64,12 @@ static inline void *ana_map_find(const struct ana_map *map, uint64_t a, uint64_t
     return index ? ana_map_value(map, index - 1) : NULL;
 }
 
+/* Whether making another value would move all of them. */
+static inline bool ana_map_is_full(const struct ana_map *map)
+{
+    return map->count == map->room;
+}
+
 /* A value of zeros for a key that is not there yet; NULL only when out of memory. */
 void *ana_map_make(struct ana_map *map, uint64_t a, uint64_t b, uint64_t c);
 

@@ -1,5 +1,5 @@
 /* Queues that threads take: each item once and in order, whoever takes them; a drained queue has nothing under way, one
- * that is closed may lose what is. */
+ * that is closed may lose what is.  Parts of a piece of work: each is done once, by whomever, whoever asks for it. */
 #include "trace/util/beside.h"
 #include "tests/support/check.h"
 #include "tests/support/draw.h"
@@ -86,11 +86,83 @@ static void close_early(void)
     ana_beside_free(NULL);
 }
 
+/* ---- parts ------------------------------------------------------------------------------------------------------ */
+
+#define PARTS 40u
+
+/* Each part writes where no other does. */
+struct work {
+    uint32_t times[PARTS];
+};
+
+static void count_part(void *user, size_t part)
+{
+    struct work *work = user;
+    work->times[part]++;
+}
+
+/* Has some parts done, and looks whether each was, once.  Returns how many were not. */
+static uint64_t have_done(struct ana_beside *beside, size_t n)
+{
+    struct work work = {0};
+    uint64_t wrong = 0;
+    ana_beside_parts(beside, n, count_part, &work);
+    for (size_t i = 0; i < PARTS; i++)
+        wrong += work.times[i] != (i < n);
+    return wrong;
+}
+
+/* Takes items, and has parts done for every hundredth. */
+struct sharing {
+    struct ana_beside *beside;
+    uint64_t items, wrong;
+};
+
+static void take_and_share(void *user, const void *items, size_t n)
+{
+    struct sharing *sharing = user;
+    const uint64_t *item = items;
+    for (size_t i = 0; i < n; i++) {
+        sharing->wrong += item[i] != sharing->items++;
+        if (item[i] % 100 == 0)
+            sharing->wrong += have_done(sharing->beside, item[i] / 100 % PARTS);
+    }
+}
+
+/* Parts of the caller's, while takers of two queues have parts done, too. */
+static void share(unsigned threads, uint64_t seed)
+{
+    struct ana_beside *beside = ana_beside_new(threads);
+    struct sharing sharing[2] = {{.beside = beside}, {.beside = beside}};
+    struct ana_queue queue[2];
+    uint64_t so_far[2] = {0}, wrong = 0;
+    for (int i = 0; i < 2; i++)
+        CHECK(ana_queue_open(&queue[i], beside, sizeof(uint64_t), take_and_share, &sharing[i]));
+    for (int round = 0; round < 100; round++) {
+        for (int i = 0; i < 2; i++)
+            for (uint64_t some = draw(&seed, 3000); some--;)
+                *(uint64_t *)ana_queue_room(&queue[i], sizeof(uint64_t)) = so_far[i]++;
+        wrong += have_done(beside, draw(&seed, PARTS));
+        if (draw(&seed, 5) == 0)
+            ana_queue_drain(&queue[draw(&seed, 2)]);
+    }
+    for (int i = 0; i < 2; i++) {
+        ana_queue_drain(&queue[i]);
+        CHECK(sharing[i].items == so_far[i], "%u threads: all are taken", threads);
+        wrong += sharing[i].wrong;
+        ana_queue_close(&queue[i]);
+    }
+    CHECK(wrong == 0, "%u threads: %llu parts or items wrong", threads, (unsigned long long)wrong);
+    ana_beside_free(beside);
+}
+
 int main(void)
 {
     for (uint64_t seed = 1; seed <= 6; seed++)
         for (unsigned threads = 0; threads <= 3; threads++)
             fill(threads, seed, 200000);
     close_early();
+    for (unsigned threads = 0; threads <= 5; threads++)
+        share(threads, threads + 1);
     return check_result();
 }
