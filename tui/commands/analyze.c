@@ -6,6 +6,7 @@
 
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #define STEP_NS 200000000
@@ -21,6 +22,16 @@ static void read_all(struct ana_job *job)
     }
     if (shown)
         fputs("\r          \r", stderr);
+}
+
+/* The rank that a launcher gave this process; 0: it was started alone, or is the first. */
+static long rank_of_launch(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+    const char *text = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !text; i++)
+        text = getenv(names[i]);
+    return text ? strtol(text, NULL, 10) : 0;
 }
 
 static int analyze(const char *const *folders, int n, unsigned workers)
@@ -57,5 +68,11 @@ int tui_command_analyze(int argc, char **argv)
     }
     if (optind == argc)
         return tui_usage_error("analyze", "analyze needs a trace folder");
+    long rank = rank_of_launch();
+    if (rank == 1)
+        fputs("hpctop analyze: one process does it, with threads (-j); the others of this launch have nothing to do\n",
+              stderr);
+    if (rank > 0)
+        return TUI_EXIT_OK;
     return analyze((const char *const *)argv + optind, argc - optind, workers);
 }
