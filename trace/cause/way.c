@@ -15,6 +15,7 @@ struct piece {
     uint32_t stretch, segment, index;
     uint16_t slot, of;          /* its own; number of its stretch, which has the waiter's time */
     int64_t late_ns, waiter_ns; /* on the way of who came late, and of who waited */
+    double excess;              /* what the wait is charged by */
 };
 
 /* What a wait is charged to. */
@@ -27,16 +28,32 @@ struct charge {
 struct ana_ways {
     int64_t left; /* steps that may still be gone */
     uint16_t count;
-    uint16_t slot[SLOTS]; /* number of a piece, + 1 */
-    struct piece piece[PIECES];
+    uint16_t slot[SLOTS];       /* number of a piece, 0: none */
+    struct piece piece[PIECES]; /* the first is the time in calls of all ranks */
     struct charge *charge;
     size_t charges, charge_room;
     bool out_of_memory;
 };
 
+static uint64_t stretch_key(uint32_t stretch)
+{
+    return (uint64_t)stretch << 1 | 1;
+}
+
+static void clear_pieces(struct ana_ways *ways)
+{
+    for (size_t i = 1; i < ways->count; i++)
+        ways->slot[ways->piece[i].slot] = 0;
+    ways->piece[0] = (struct piece){.key = stretch_key(INSIDE)};
+    ways->count = 1;
+}
+
 struct ana_ways *ana_ways_new(void)
 {
-    return calloc(1, sizeof(struct ana_ways));
+    struct ana_ways *ways = calloc(1, sizeof *ways);
+    if (ways)
+        clear_pieces(ways);
+    return ways;
 }
 
 void ana_ways_free(struct ana_ways *ways)
@@ -51,19 +68,13 @@ void ana_ways_free(struct ana_ways *ways)
 static inline struct piece *piece_of(struct ana_ways *ways, uint64_t key)
 {
     uint32_t at = (uint32_t)((key * 0x9e3779b97f4a7c15u) >> 32) % SLOTS;
-    while (ways->slot[at] && ways->piece[ways->slot[at] - 1].key != key)
-        at = (at + 1) % SLOTS;
-    if (ways->slot[at])
-        return &ways->piece[ways->slot[at] - 1];
+    for (; ways->slot[at]; at = (at + 1) % SLOTS)
+        if (ways->piece[ways->slot[at]].key == key)
+            return &ways->piece[ways->slot[at]];
     struct piece *piece = &ways->piece[ways->count];
-    ways->slot[at] = ++ways->count;
+    ways->slot[at] = ways->count++;
     *piece = (struct piece){.key = key, .slot = (uint16_t)at};
     return piece;
-}
-
-static uint64_t stretch_key(uint32_t stretch)
-{
-    return (uint64_t)stretch << 1 | 1;
 }
 
 /* Of a segment, or of a rank's time in a stretch that is none. */
@@ -73,11 +84,10 @@ static uint64_t own_key(uint32_t segment, uint32_t stretch, uint32_t index)
     return key << 1;
 }
 
-/* Adds a part of a way to its stretch and, of who came late, to whose it is. */
-static void add_part(struct ana_ways *ways, bool late, uint32_t index, uint32_t segment, uint32_t stretch, int64_t ns)
+/* Adds time in a segment to its stretch and, of who came late, to the segment. */
+static inline void add_segment(struct ana_ways *ways, bool late, uint32_t index, uint32_t segment, uint32_t stretch,
+                               int64_t ns)
 {
-    if (ns <= 0)
-        return;
     struct piece *all = piece_of(ways, stretch_key(stretch));
     int64_t *sum = late ? &all->late_ns : &all->waiter_ns;
     *sum = ana_plus(*sum, ns);
@@ -91,13 +101,33 @@ static void add_part(struct ana_ways *ways, bool late, uint32_t index, uint32_t 
     own->late_ns = ana_plus(own->late_ns, ns);
 }
 
-/* ---- ways ------------------------------------------------------------------------------------------------------- */
-
 /* Where a way has come to: the begin of a step. */
 struct at {
+    bool late;
     uint32_t index, number;
-    bool late, ended;
+    const struct ana_cause_step *step; /* NULL: the way has ended */
+    struct piece *inside;              /* of the time in calls of the rank it was in last; NULL: none yet */
 };
+
+/* Adds time in calls of a rank, likewise. */
+static inline void add_inside(struct ana_ways *ways, struct at *at, uint32_t index, int64_t ns)
+{
+    struct piece *all = &ways->piece[0];
+    int64_t *sum = at->late ? &all->late_ns : &all->waiter_ns;
+    if (ns <= 0)
+        return;
+    *sum = ana_plus(*sum, ns);
+    if (!at->late)
+        return;
+    if (!at->inside || at->inside->index != index) {
+        at->inside = piece_of(ways, own_key(0, INSIDE, index));
+        at->inside->stretch = INSIDE;
+        at->inside->index = index;
+    }
+    at->inside->late_ns = ana_plus(at->inside->late_ns, ns);
+}
+
+/* ---- ways ------------------------------------------------------------------------------------------------------- */
 
 uint32_t ana_step_ended(const struct ana_causes *causes, size_t index, int64_t ns)
 {
@@ -112,15 +142,16 @@ uint32_t ana_step_ended(const struct ana_causes *causes, size_t index, int64_t n
     return low;
 }
 
-bool ana_hop_back(const struct ana_causes *causes, uint32_t *index, uint32_t *number, struct ana_hop *hop)
+/* As ana_hop_back, from this step. */
+static inline bool hop_from(const struct ana_causes *causes, const struct ana_cause_step *step, uint32_t *index,
+                            uint32_t *number, struct ana_hop *hop)
 {
-    const struct ana_cause_step *step = ana_step_at(causes, *index, *number);
-    *hop = (struct ana_hop){.index = *index,
-                            .begin_ns = step->begin_ns,
-                            .until_ns = step->begin_ns,
-                            .polled = step->place,
-                            .segment = step->segment};
-    if (step->spins_ns != INT64_MIN) {
+    hop->index = *index;
+    hop->begin_ns = hop->until_ns = step->begin_ns;
+    hop->polled = step->place;
+    hop->segment = step->segment;
+    hop->place = 0;
+    if (__builtin_expect(step->spins_ns != INT64_MIN, 0)) {
         bool came = step->releaser && step->release_ns <= step->begin_ns;
         hop->until_ns = hop->ended_ns = hop->left_ns = came ? step->release_ns : step->spins_ns;
         if (came) {
@@ -141,36 +172,42 @@ bool ana_hop_back(const struct ana_causes *causes, uint32_t *index, uint32_t *nu
     return true;
 }
 
+bool ana_hop_back(const struct ana_causes *causes, uint32_t *index, uint32_t *number, struct ana_hop *hop)
+{
+    return hop_from(causes, ana_step_at(causes, *index, *number), index, number, hop);
+}
+
 /* Goes back, and adds what lies between to the way. */
-static void go_back(const struct ana_causes *causes, struct ana_ways *ways, struct at *at)
+static inline void go_back(const struct ana_causes *causes, struct ana_ways *ways, struct at *at)
 {
     struct ana_hop hop;
     uint32_t index = at->index;
-    at->ended = !ana_hop_back(causes, &at->index, &at->number, &hop);
-    uint32_t stretch = hop.segment ? ana_cause_segment_at(causes, hop.segment)->stretch : GAP;
-    add_part(ways, at->late, index, 0, INSIDE, hop.begin_ns - hop.until_ns);
-    add_part(ways, at->late, index, hop.segment, stretch, hop.until_ns - hop.ended_ns);
-    add_part(ways, at->late, index, 0, INSIDE, hop.ended_ns - hop.left_ns);
-    at->ended |= !ana_step_at(causes, at->index, at->number);
+    bool known = hop_from(causes, at->step, &at->index, &at->number, &hop);
+    int64_t outside_ns = hop.until_ns - hop.ended_ns;
+    add_inside(ways, at, index, hop.begin_ns - hop.until_ns);
+    if (outside_ns > 0)
+        add_segment(ways, at->late, index, hop.segment,
+                    hop.segment ? ana_cause_segment_at(causes, hop.segment)->stretch : GAP, outside_ns);
+    add_inside(ways, at, index, hop.ended_ns - hop.left_ns);
+    at->step = known ? ana_step_at(causes, at->index, at->number) : NULL;
 }
 
 /* Goes both ways until they meet, the later one first. */
 static void go_ways(const struct ana_causes *causes, struct ana_ways *ways, const struct ana_late_wait *wait)
 {
-    struct at late = {wait->culprit, wait->culprit_step, true, false};
-    struct at waiter = {wait->waiter, wait->waiter_step, false, false};
-    late.ended = !ana_step_at(causes, late.index, late.number);
-    waiter.ended = !ana_step_at(causes, waiter.index, waiter.number);
-    int64_t left = ways->left > ANA_WAY_MOST ? ANA_WAY_MOST : ways->left < 8 ? 8 : ways->left;
-    while (left > 0 && !late.ended && !waiter.ended && ways->count < PIECES - 6) { /* a hop has six at most */
-        if (late.index == waiter.index && late.number == waiter.number)
-            break;
-        int64_t late_ns = ana_step_at(causes, late.index, late.number)->begin_ns;
-        int64_t waiter_ns = ana_step_at(causes, waiter.index, waiter.number)->begin_ns;
-        go_back(causes, ways, late_ns >= waiter_ns ? &late : &waiter);
+    struct at late = {.late = true, .index = wait->culprit, .number = wait->culprit_step};
+    struct at waiter = {.index = wait->waiter, .number = wait->waiter_step};
+    late.step = ana_step_at(causes, late.index, late.number);
+    waiter.step = ana_step_at(causes, waiter.index, waiter.number);
+    int64_t most = ways->left > ANA_WAY_MOST ? ANA_WAY_MOST : ways->left < 8 ? 8 : ways->left, left = most;
+    while (late.step != waiter.step && late.step && waiter.step && left > 0 && ways->count < PIECES - 6) {
+        if (late.step->begin_ns >= waiter.step->begin_ns) /* a hop makes six pieces at most */
+            go_back(causes, ways, &late);
+        else
+            go_back(causes, ways, &waiter);
         left--;
-        ways->left--;
     }
+    ways->left -= most - left;
 }
 
 /* ---- costs ------------------------------------------------------------------------------------------------------ */
@@ -226,21 +263,23 @@ static bool share_out(const struct ana_causes *causes, struct ana_ways *ways, co
     size_t count = ways->count;
     double sum = 0, most = 0;
     const struct piece *worst = NULL;
-    for (size_t i = 0; i < count; i++) {
-        const struct piece *piece = &ways->piece[i];
-        double excess = excess_of(ways, piece, all);
-        sum += excess;
-        if (excess > most) {
-            most = excess;
+    for (size_t i = 1; i < count; i++) {
+        struct piece *piece = &ways->piece[i];
+        piece->excess = excess_of(ways, piece, all);
+        sum += piece->excess;
+        if (piece->excess > most) {
+            most = piece->excess;
             worst = piece;
         }
     }
     if (!worst)
         return false;
     int64_t left = wait->ns;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 1; i < count; i++) {
         const struct piece *piece = &ways->piece[i];
-        int64_t ns = piece == worst ? 0 : (int64_t)((double)wait->ns * (excess_of(ways, piece, all) / sum));
+        if (piece->excess <= 0 || piece == worst)
+            continue;
+        int64_t ns = (int64_t)((double)wait->ns * (piece->excess / sum));
         if (ns > 0)
             charge(ways, cost_of(causes, piece), ns, piece->index == wait->culprit);
         left -= ns;
@@ -290,9 +329,7 @@ static void follow(const struct ana_causes *causes, struct ana_ways *ways, const
     go_ways(causes, ways, wait);
     if (!share_out(causes, ways, wait, false) && !share_out(causes, ways, wait, true))
         charge(ways, &causes->rank[wait->culprit].unknown, wait->ns, true);
-    for (size_t i = 0; i < ways->count; i++)
-        ways->slot[ways->piece[i].slot] = 0;
-    ways->count = 0;
+    clear_pieces(ways);
 }
 
 int64_t ana_ways_follow(const struct ana_causes *causes, struct ana_ways *ways, uint64_t from, uint64_t to,
