@@ -32,8 +32,8 @@
 #define ANA_WAY_MOST      512        /* steps on the two ways of one wait */
 #define ANA_WAY_OF_STEP   8          /* steps on ways, on average, for each call */
 #define ANA_WAITS_PENDING (1u << 16) /* waits that are still to be followed */
-#define ANA_WAY_PARTS    16u  /* that waits are followed in, side by side */
-#define ANA_WAY_FEW      64u  /* waits of a part, at least */
+#define ANA_WAY_PARTS     16u        /* that waits are followed in, side by side */
+#define ANA_WAY_FEW       64u        /* waits of a part, at least */
 #define ANA_DELAY_LAG_NS  1000000000 /* a wait is followed so late that what came before it has been told */
 
 /* Waiting that something caused. */
@@ -86,12 +86,12 @@ struct ana_causes {
     uint64_t steps;    /* of all ranks so far, about */
     uint64_t replayed; /* of these, when the run was replayed last */
     uint32_t stretches;
-    uint32_t room;    /* steps of a rank; a power of two */
-    int64_t way_left; /* steps on ways that the calls so far have paid for */
+    uint32_t room;              /* steps of a rank; a power of two */
+    int64_t way_left;           /* steps on ways that the calls so far have paid for */
     struct ana_late_wait *wait; /* a ring of ANA_WAITS_PENDING */
     uint64_t waits, followed;   /* so far; the ring holds those between */
-    int64_t due_ns;           /* waits that ended by then may be followed */
-    int64_t waited_ns;        /* of all waits, followed or not */
+    int64_t due_ns;             /* waits that ended by then may be followed */
+    int64_t waited_ns;          /* of all waits, followed or not */
     struct ana_ways *ways[ANA_WAY_PARTS];
     struct ana_beside *beside; /* threads that may do parts; NULL: there are none */
     struct ana_path *path;
