@@ -42,6 +42,7 @@ def of_slurm():
     check("steps are told apart", "rank 1" in rows[each[1]]["answer"] and [os.path.basename(rows[step]["command"]) for step in each] == ["ring", "planted one", "ring"] and
           len({rows[step]["page"] for step in each}) == 3 and all(rows[step]["state"] == "finished" and rows[step]["ranks"] == 4 for step in each),
           [rows[step] for step in each])
+    check("of jobs that ended well Slurm says nothing", all(rows[job]["said"] is None for job in (well, late, *each)), [row["said"] for row in rows.values()])
     check("one that ended well", rows[well]["verdict"] in ("healthy", "slow") and rows[well]["state"] == "finished" and rows[well]["ranks"] == 4 and
           rows[well]["nodes"] == 2, rows[well])
     check("one that was late", "rank 1" in rows[late]["answer"] and rows[late]["saves_s"] > 0.3, rows[late])
@@ -65,6 +66,15 @@ def by_hand():
     codes = [(p.wait(), p.stderr.read()) for p in at_once]
     listed = json.loads(run([HPCTOP, "jobs", "--db", "list.db", "--json"]).out)["jobs"]
     check("eight at once", all(m.code == 0 for m in made) and all(code == 0 for code, _ in codes) and len(listed) == 8, codes)
+    told = run([HPCTOP, "jobs", "--db", "list.db", "--said", "Slurm: <OutOfMemory>", "--add", "many1"])
+    rows = json.loads(run([HPCTOP, "jobs", "--db", "list.db", "--json"]).out)["jobs"]
+    row = [row for row in rows if row["folder"].endswith("many1")][0]
+    check("what the batch system says stands in row and page", told.code == 0 and row["said"] == "Slurm: <OutOfMemory>" and slurm_site.says(row) and
+          "[Slurm: <OutOfMemory>]" in run([HPCTOP, "jobs", "--db", "list.db"]).out and sum(r["said"] is None for r in rows) == 7, (told, rows))
+    with sqlite3.connect("list.db") as db:
+        db.execute("ALTER TABLE jobs DROP COLUMN said")
+    older = run([HPCTOP, "jobs", "--db", "list.db", "--json"])
+    check("a list of an older version is read", older.code == 0 and {r["said"] for r in json.loads(older.out)["jobs"]} == {None}, older)
     again = run([HPCTOP, "jobs", "--db", "list.db", "--add", "nothere", *folders])
     listed = json.loads(run([HPCTOP, "jobs", "--db", "list.db", "--json"]).out)["jobs"]
     check("one that is not there does not keep the others out", again.code == 2 and again.err.count("\n") == 1 and len(listed) == 8, again)
@@ -78,7 +88,7 @@ def by_hand():
     for days, there in (("9", 0), ("11", 1)):
         listed = json.loads(run([HPCTOP, "jobs", "--db", "list.db", "--json", "--since", days]).out)["jobs"]
         check("since %s days" % days, sum("many5" in job["folder"] for job in listed) == there, len(listed))
-    for line, code in ((["--db", "no.db"], 2), (["--add"], 64), (["--since", "x"], 64), (["here"], 64), (["--trubel"], 64),
+    for line, code in ((["--db", "no.db"], 2), (["--add"], 64), (["--since", "x"], 64), (["here"], 64), (["--trubel"], 64), (["--said", "x"], 64),
                        (["--db", "/nowhere/x.db", "--add", "many0"], 2), (["--db", "many0/report.html"], 2)):
         done = run([HPCTOP, "jobs"] + line)
         check("jobs %s" % " ".join(line), done.code == code and done.err.count("\n") == 1, done)

@@ -48,14 +48,15 @@ def row_of(name, job):
     row = jobs().get(job)
     if row:
         check("%s: its page says the same" % name, row["page"] and slurm_site.says(row), row)
-        print("%s: %s, %s: %s" % (name, row["state"], row["verdict"], row["answer"]))
-    return row or {"state": "", "verdict": "", "answer": "", "ranks": 0}
+        print("%s: %s, %s, %s: %s" % (name, row["said"], row["state"], row["verdict"], row["answer"]))
+    return row or {"state": "", "verdict": "", "answer": "", "ranks": 0, "said": None}
 
 
 def time_limit():
     job = submit(SRUN + workload("hang_recv"), "-t", "1")
     row = row_of("time limit", job)
     check("time limit: the hang is seen", row["verdict"] == "hung" and row["ranks"] == 4, row)
+    check("time limit: Slurm says so", row["said"] == "Slurm: TimeLimit", row)
 
 
 def out_of_memory():
@@ -66,6 +67,7 @@ def out_of_memory():
     job = submit(SRUN + os.path.abspath("grows"), "--mem=800")
     row = row_of("out of memory", job)
     check("out of memory: it did not end by itself", row["state"] == "aborted" and row["verdict"] in ("aborted", "hung"), row)
+    check("out of memory: Slurm's code", row["said"] == "Slurm: exit code 137, signal 0", row)
 
 
 def node_gone():

@@ -1,5 +1,5 @@
 /* hpctop jobs [--db FILE] [--trouble] [--user NAME] [--since DAYS] [--all] [--json]: what a site has recorded.
- * hpctop jobs --add [--db FILE] DIR..: adds the job in each folder, and leaves a page in it.  Root reads the traces of
+ * hpctop jobs --add [--db FILE] [--said TEXT] DIR..: adds the job in each folder, and leaves a page in it.  Root reads the traces of
  * others with their rights alone. */
 #include "tui/commands/command.h"
 #include "tui/commands/jobs_add.h"
@@ -43,6 +43,7 @@ static void list_json(cJSON *list, const struct tui_job_row *row)
     tui_json_text(o, "verdict", row->verdict);
     tui_json_text(o, "class", row->class[0] ? row->class : NULL);
     tui_json_text(o, "answer", row->answer);
+    tui_json_text(o, "said", row->said[0] ? row->said : NULL);
     tui_json_integer(o, "begin_s", positive(row->begin_s));
     tui_json_integer(o, "ranks", positive(row->ranks));
     tui_json_integer(o, "nodes", positive(row->nodes));
@@ -68,10 +69,12 @@ static void list_row(void *context, const struct tui_job_row *row)
                "SAVES", "WHAT");
     if (!localtime_r(&at, &local) || !strftime(begin, sizeof begin, "%Y-%m-%d %H:%M", &local))
         snprintf(begin, sizeof begin, "?");
-    printf("%-16s %-10.10s %-8.8s %6lld %5lld %8s %6s %8s  %s: %s\n", begin, row->id, row->user, (long long)row->ranks,
-           (long long)row->nodes, ana_number(took, sizeof took, ANA_NS, row->elapsed_s * 1e9, to->utf8),
+    printf("%-16s %-10.10s %-8.8s %6lld %5lld %8s %6s %8s  %s: %s%s%s%s\n", begin, row->id, row->user,
+           (long long)row->ranks, (long long)row->nodes,
+           ana_number(took, sizeof took, ANA_NS, row->elapsed_s * 1e9, to->utf8),
            ana_number(share, sizeof share, ANA_SHARE, row->efficiency, to->utf8),
-           ana_number(saves, sizeof saves, ANA_NS, row->saves_s * 1e9, to->utf8), row->verdict, row->answer);
+           ana_number(saves, sizeof saves, ANA_NS, row->saves_s * 1e9, to->utf8), row->verdict, row->answer,
+           row->said[0] ? " [" : "", row->said, row->said[0] ? "]" : "");
 }
 
 static int list_jobs(const char *path, const struct tui_jobs_wanted *wanted, bool json)
@@ -109,12 +112,16 @@ static bool parse_days(const char *text, int64_t *since_s)
 
 int tui_command_jobs(int argc, char **argv)
 {
-    static const struct option names[] = {
-        {"db", required_argument, NULL, 'd'},   {"add", no_argument, NULL, 'a'},
-        {"trouble", no_argument, NULL, 't'},    {"all", no_argument, NULL, 'A'},
-        {"user", required_argument, NULL, 'u'}, {"since", required_argument, NULL, 's'},
-        {"json", no_argument, NULL, 'j'},       {0}};
-    const char *path = "hpctop-jobs.db";
+    static const struct option names[] = {{"db", required_argument, NULL, 'd'},
+                                          {"add", no_argument, NULL, 'a'},
+                                          {"trouble", no_argument, NULL, 't'},
+                                          {"all", no_argument, NULL, 'A'},
+                                          {"user", required_argument, NULL, 'u'},
+                                          {"since", required_argument, NULL, 's'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"said", required_argument, NULL, 'S'},
+                                          {0}};
+    const char *path = "hpctop-jobs.db", *said = "";
     struct tui_jobs_wanted wanted = {.most = FIRST};
     bool add = false, json = false;
     int option;
@@ -133,6 +140,8 @@ int tui_command_jobs(int argc, char **argv)
             wanted.user = optarg;
         else if (option == 'j')
             json = true;
+        else if (option == 'S')
+            said = optarg;
         else if (option == 's' && !parse_days(optarg, &wanted.since_s))
             return tui_usage_error("jobs", "%s is not a number of days", optarg);
         else if (option != 's')
@@ -142,5 +151,7 @@ int tui_command_jobs(int argc, char **argv)
         return tui_usage_error("jobs", "jobs --add needs a trace folder");
     if (!add && optind < argc)
         return tui_usage_error("jobs", "jobs lists what was added; to add %s: hpctop jobs --add", argv[optind]);
-    return add ? tui_jobs_add(path, argv + optind, argc - optind) : list_jobs(path, &wanted, json);
+    if (!add && said[0])
+        return tui_usage_error("jobs", "--said goes with --add");
+    return add ? tui_jobs_add(path, said, argv + optind, argc - optind) : list_jobs(path, &wanted, json);
 }

@@ -59,10 +59,10 @@ static void describe(struct ana_job *job, const struct ana_summary *s, const str
 
 /* Writes the page: whole, or not at all.  False: errno says why. */
 static bool write_page(struct ana_job *job, const struct ana_summary *s, const struct ana_verdict *v,
-                       const char *answer, const char *path)
+                       const char *answer, const char *said, const char *path)
 {
     struct tui_whole file;
-    return tui_whole_open(&file, path) && tui_whole_close(&file, tui_page_write(job, s, v, answer, file.out));
+    return tui_whole_open(&file, path) && tui_whole_close(&file, tui_page_write(job, s, v, answer, said, file.out));
 }
 
 /* ---- the runs of a folder ----------------------------------------------------------------------------------------- */
@@ -119,6 +119,9 @@ static int by_run(const void *a, const void *b)
 /* Hands on what was found of one run; false: nobody takes it. */
 typedef bool take_row(void *user, const struct tui_job_row *row);
 
+/* What the batch system says of the jobs that are added. */
+static const char *batch_said = "";
+
 /* Reads a run, and leaves its page.  Returns the exit status; the row goes to `take` if there is a job. */
 static int read_run(const char *const *paths, size_t n, const char *folder, size_t number, take_row *take, void *user)
 {
@@ -137,6 +140,7 @@ static int read_run(const char *const *paths, size_t n, const char *folder, size
     const struct ana_verdict *v = ana_job_verdict(job);
     ana_headline(job, &s, NULL, answer, sizeof answer);
     describe(job, &s, v, answer, &row);
+    copy(row.said, sizeof row.said, batch_said);
     if (number) { /* one of several: a step of the batch job says so in its name */
         bool step = row.id[0] && strncmp(row.run, row.id, strlen(row.id)) == 0;
         copy(row.id, sizeof row.id, step ? row.run : row.id);
@@ -145,7 +149,7 @@ static int read_run(const char *const *paths, size_t n, const char *folder, size
         snprintf(row.page, sizeof row.page, "%.1000s/report.html", folder);
     }
     int status = TUI_EXIT_OK;
-    if (!write_page(job, &s, v, answer, row.page)) {
+    if (!write_page(job, &s, v, answer, row.said, row.page)) {
         status = tui_input_error("cannot write %s: %s", row.page, strerror(errno));
         row.page[0] = 0;
     }
@@ -264,7 +268,8 @@ static bool put_row(void *user, const struct tui_job_row *from)
     struct adding *to = user;
     struct tui_job_row row = *from;
     char error[512];
-    copy(row.folder, sizeof row.folder, to->folder); /* these two are not for the owner to say */
+    copy(row.folder, sizeof row.folder, to->folder); /* these are not for the owner to say */
+    copy(row.said, sizeof row.said, batch_said);
     name_owner(to->found, &row);
     if (!row.ranks || tui_jobs_put(to->db, &row, error, sizeof error))
         return true;
@@ -288,13 +293,14 @@ static int add_folder(struct tui_jobs_db *db, const char *path, const char *fold
     return to.failed ? TUI_EXIT_INPUT : status;
 }
 
-int tui_jobs_add(const char *path, char **folder, int n)
+int tui_jobs_add(const char *path, const char *said, char **folder, int n)
 {
     char error[512];
     struct tui_jobs_db *db = tui_jobs_open(path, true, error, sizeof error);
     if (!db)
         return tui_input_error("%s", error);
     int status = TUI_EXIT_OK;
+    batch_said = said;
     for (int i = 0; i < n; i++) { /* one that cannot be read does not keep the others out */
         int one = add_folder(db, path, folder[i]);
         status = one ? one : status;

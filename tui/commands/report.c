@@ -80,7 +80,7 @@ static bool print_part(struct ana_job *job, const struct ana_selection *part, co
         const struct ana_verdict *verdict = ana_of_all_time(part) ? ana_job_verdict(job) : NULL;
         char healthy[512];
         ana_headline(job, &summary, NULL, healthy, sizeof healthy);
-        done = tui_page_write(job, &summary, verdict, healthy, out);
+        done = tui_page_write(job, &summary, verdict, healthy, NULL, out);
     } else if (json) {
         done = text && fputs(text, out) >= 0;
     } else {

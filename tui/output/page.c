@@ -219,7 +219,7 @@ static void shorten(cJSON *report, size_t ranks, cJSON *left_out)
 }
 
 static char *make_data(struct ana_job *job, const struct ana_summary *s, const struct ana_verdict *v,
-                       const char *healthy)
+                       const char *healthy, const char *said)
 {
     cJSON *root = cJSON_CreateObject(), *left_out = cJSON_AddArrayToObject(root, "left_out");
     cJSON *report = tui_report_tree(job, s);
@@ -227,6 +227,7 @@ static char *make_data(struct ana_job *job, const struct ana_summary *s, const s
     cJSON *verdict = v ? tui_verdict_tree(job, v, fine && healthy[0] ? healthy : v->summary.text) : cJSON_CreateNull();
     bool ok = report && verdict && add_timeline(root, job, s, v) && add_matrix(root, job, s);
     tui_json_text(root, "version", HPCTOP_VERSION);
+    tui_json_text(root, "said", said && said[0] ? said : NULL);
     if (report)
         shorten(report, ana_job_info(job).ranks, left_out);
     cJSON_AddItemToObject(root, "report", report);
@@ -237,9 +238,9 @@ static char *make_data(struct ana_job *job, const struct ana_summary *s, const s
 }
 
 bool tui_page_write(struct ana_job *job, const struct ana_summary *s, const struct ana_verdict *v, const char *healthy,
-                    FILE *to)
+                    const char *said, FILE *to)
 {
-    char *data = make_data(job, s, v, healthy);
+    char *data = make_data(job, s, v, healthy, said);
     if (!data)
         return false;
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"

@@ -113,6 +113,8 @@ $("state").classList.add(job.state === "hung" || job.state === "aborted" ? "bad"
 $("size").textContent = job.ranks + " ranks on " + job.hosts.length + " node" + (job.hosts.length === 1 ? "" : "s") +
   (job.elapsed_s === null ? "" : ", " + format.s(job.elapsed_s)) + (job.mpi ? ", " + job.mpi : "");
 $("answer").textContent = job.answer;
+$("said").textContent = data.said || "";
+$("said").hidden = !data.said;
 $("about").textContent = job.command + (report.window ? " – only " + report.window.words : "");
 $("foot").textContent = "Made by hpctop " + data.version + " from " + job.ranks + " trace files. " +
   (job.lost_records ? job.lost_records + " records were lost. " : "") +
