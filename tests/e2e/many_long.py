@@ -33,6 +33,13 @@ for name, seen, mark in (("Ranks", ranks, "[> ]"), ("Timeline", times, "!")):
     check(name + ": the late node", re.search(r"^[>! ]+x%d node%03d " % (EACH, LATE_HOST), seen, re.M), seen)
     check(name + ": the others", "+%d " % (RANKS - EACH - 1) in seen, seen)
 check("Matrix: by node", "ranks, by node" in matrix, matrix)
+paged = hpctop("report", "--html", "-o", "page.html", "ended", timeout=PATIENCE)
+with open("page.html", encoding="utf-8") as f:
+    text = f.read()
+data = json.loads(text.split('id="data">', 1)[1].split("</script>", 1)[0])
+check("the page has all ranks and is below 10 MB", paged.code == 0 and len(text.encode()) < 10e6 and len(data["report"]["ranks"]) == RANKS and
+      len(data["matrix"]["cells"]) > 0, (paged, len(text)))
+print("a page of %d ranks: %d bytes" % (RANKS, len(text.encode())))
 shutil.rmtree("ended")
 
 job = subprocess.Popen([MANY, "--ranks", str(RANKS), "--hosts", str(HOSTS), "--live", "900", "--hang", str(STOPS), "--dead",

@@ -73,9 +73,9 @@ def numbers():
 
 
 def large():
-    for ranks, most in ((64, 2e6), (1000, 10e6)):
+    for ranks, most, rounds in ((64, 2e6, 2000), (1000, 10e6, 12)):
         name = "ranks%d" % ranks
-        made = run([MANY, "--ranks", str(ranks), "--hosts", "8", "--rounds", "12", name])
+        made = run([MANY, "--ranks", str(ranks), "--hosts", "8", "--rounds", str(rounds), "--files", "--late-rank", "7", "--late-host", "3", name])
         text, (page, data) = page_of(name)
         rows = data["timeline"]["rows"]
         check("%d ranks: %d bytes" % (ranks, len(text)), made.code == 0 and len(text) < most and 0 < len(rows) <= 132, len(rows))
