@@ -115,8 +115,9 @@ struct ana_iter_rank {
     int64_t mpi_ns;   /* in calls so far, of all threads */
     int64_t floor_ns; /* spikes above this are kept */
     uint32_t marks;   /* the last one made, + 1 */
-    uint32_t entries; /* by the marks, and so what follows */
-    uint64_t *calls;  /* by thread: what stands for each of its calls so far, added up */
+    uint32_t called;  /* by the marks, and so what follows: the last one made of those that were called, + 1 */
+    uint32_t entries;
+    uint64_t *calls; /* by thread: what stands for each of its calls so far, added up */
     uint32_t threads;
     struct ana_iter_spike spike[ANA_ITER_SPIKES]; /* in any order */
 };
@@ -157,7 +158,7 @@ static inline uint64_t ana_iter_bit(uint32_t place)
     return 1ull << (place * 0x9e3779b9u >> 26);
 }
 
-/* The mark with this number + 1; valid until another is made. */
+/* The mark with this number + 1; valid until another is made, unless there is room for that. */
 static inline struct ana_iter_mark *ana_iter_mark_at(const struct ana_iter *iter, uint32_t number)
 {
     return ana_map_value(&iter->marks, number - 1);

@@ -53,7 +53,7 @@ static bool are_linked(const struct ana_iter *iter)
             return false;
     }
     for (size_t i = 0; i < iter->ranks; i++)
-        if (iter->rank[i].marks > iter->marks.count)
+        if (iter->rank[i].marks > iter->marks.count || iter->rank[i].called > iter->rank[i].marks)
             return false;
     return true;
 }

@@ -73,8 +73,9 @@ void ana_iter_use(struct ana_iter *iter, const struct ana_why *why, const struct
     uint32_t place = place_before(iter, why, e, e->use->place);
     struct ana_iter_mark *mark = ana_map_find(&iter->marks, e->index, place, 0);
     if (!mark) {
-        ana_iter_sync(iter); /* marks move when there are more */
-        mark = ana_map_add(&iter->marks, e->index, place, 0);
+        if (ana_map_is_full(&iter->marks))
+            ana_iter_sync(iter); /* marks move */
+        mark = ana_map_make(&iter->marks, e->index, place, 0);
     }
     if (!mark)
         return; /* for want of memory its calls end no iteration */
@@ -151,8 +152,8 @@ static void begin_longest(struct ana_iter_mark *mark)
 /* Forgets every second time of the mark of a rank that keeps most.  False: none keeps two. */
 static bool thin_out(struct ana_iter *iter, struct ana_iter_rank *rank)
 {
-    struct ana_iter_mark *most = ana_iter_mark_at(iter, rank->marks);
-    for (uint32_t at = rank->marks; at; at = ana_iter_mark_at(iter, at)->before) {
+    struct ana_iter_mark *most = ana_iter_mark_at(iter, rank->called);
+    for (uint32_t at = rank->called; at; at = ana_iter_mark_at(iter, at)->before) {
         struct ana_iter_mark *mark = ana_iter_mark_at(iter, at);
         most = mark->entries > most->entries ? mark : most;
         for (struct ana_iter_kind *k = ana_iter_kind_at(iter, mark->kind); k;
@@ -252,7 +253,7 @@ static void vote(struct ana_iter_usual *usual, uint64_t value)
 static uint64_t called_since(const struct ana_iter *iter, size_t index, int64_t since_ns)
 {
     uint64_t called = 0;
-    for (uint32_t at = iter->rank[index].marks; at; at = ana_iter_mark_at(iter, at)->before)
+    for (uint32_t at = iter->rank[index].called; at; at = ana_iter_mark_at(iter, at)->before)
         if (ana_iter_mark_at(iter, at)->last_ns > since_ns)
             called |= ana_iter_bit(ana_iter_mark_at(iter, at)->place);
     return called;
@@ -357,7 +358,9 @@ static void take_calls(void *user, const void *items, size_t n)
     const struct ana_iter_call *call = items;
     for (const struct ana_iter_call *stop = call + n; call < stop; call++) {
         struct ana_iter_mark *mark = ana_iter_mark_at(iter, call->mark);
-        uint64_t calls = count_call(&iter->rank[mark->index], call->thread, mark->symbol);
+        struct ana_iter_rank *rank = &iter->rank[mark->index];
+        uint64_t calls = count_call(rank, call->thread, mark->symbol);
+        rank->called = call->mark > rank->called ? call->mark : rank->called;
         if (__builtin_expect(mark->thread != call->thread, 0))
             continue;
         int64_t before_ns = mark->last_ns;
