@@ -17,6 +17,7 @@ void ana_judgement_free(struct ana_judgement *judgement)
     if (!judgement)
         return;
     ana_epochs_forget(&judgement->epochs);
+    ana_last_events_forget(judgement);
     free(judgement->samples.seen[0]);
     free(judgement->samples.seen[1]);
     ana_verdict_release(judgement->held ? &judgement->held->verdict : NULL);

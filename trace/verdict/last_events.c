@@ -269,11 +269,70 @@ static void read_last_events(struct ana_case *c, size_t index, struct ana_last_e
     free(r.cancel);
 }
 
+/* ---- from verdict to verdict ------------------------------------------------------------------------------------- */
+
+void ana_last_events_forget(struct ana_judgement *judgement)
+{
+    for (size_t i = 0; i < judgement->known_ranks; i++)
+        ana_last_events_free(judgement->known[i].events);
+    free(judgement->known);
+    judgement->known = NULL;
+    judgement->known_ranks = 0;
+}
+
+/* Where the last events of a rank stay known; NULL: they do not.  What is written back is seen late, without a refresh. */
+static struct ana_known_events *known_of(const struct ana_case *c, size_t index)
+{
+    struct ana_judgement *judgement = c->job->judgement;
+    if (judgement->known_generation != c->job->generation)
+        ana_last_events_forget(judgement);
+    if (!c->job->bundle.watch.on || trc_head(c->job->process[index].rank.file)->flags & TRC_HEAD_WRITE_BACK)
+        return NULL;
+    if (!judgement->known && (judgement->known = calloc(c->count, sizeof *judgement->known)) != NULL) {
+        judgement->known_ranks = c->count;
+        judgement->known_generation = c->job->generation;
+    }
+    return judgement->known ? &judgement->known[index] : NULL;
+}
+
+static struct ana_known_events now_of(const struct ana_case *c, size_t index)
+{
+    return (struct ana_known_events){.events = c->last_events[index],
+                                     .revision = trc_revision(c->job->process[index].rank.file),
+                                     .line = ana_clock_line(c->job->clock, index)};
+}
+
+/* Whether what is known of a rank is still so. */
+static bool is_still_so(const struct ana_case *c, size_t index, const struct ana_known_events *known)
+{
+    struct ana_known_events now = now_of(c, index);
+    return known && known->events && known->revision == now.revision && known->line.base == now.line.base &&
+           known->line.job_ns == now.line.job_ns && known->line.rate == now.line.rate;
+}
+
+void ana_case_keep_last_events(struct ana_case *c)
+{
+    for (size_t i = 0; c->last_events && i < c->count; i++) {
+        struct ana_known_events *known = c->last_events[i] ? known_of(c, i) : NULL;
+        if (!c->last_events[i] || (known && known->events == c->last_events[i]))
+            continue;
+        if (known && !c->memory) {
+            ana_last_events_free(known->events);
+            *known = now_of(c, i);
+        } else {
+            ana_last_events_free(c->last_events[i]);
+        }
+    }
+}
+
 struct ana_last_events *ana_case_last_events(struct ana_case *c, size_t index)
 {
     static struct ana_last_events none;
     if (c->last_events[index])
         return c->last_events[index];
+    const struct ana_known_events *known = known_of(c, index);
+    if (is_still_so(c, index, known))
+        return c->last_events[index] = known->events;
     struct ana_last_events *last_events = calloc(1, sizeof *last_events);
     if (!last_events) {
         c->memory = true;

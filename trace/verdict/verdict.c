@@ -134,8 +134,7 @@ static bool case_open(struct ana_case *c)
 static void case_close(struct ana_case *c)
 {
     ana_map_free(&c->groups);
-    for (size_t i = 0; c->last_events && i < c->count; i++)
-        ana_last_events_free(c->last_events[i]);
+    ana_case_keep_last_events(c);
     ana_case_free_gpu(c);
     free(c->waiting);
     free(c->dependency);

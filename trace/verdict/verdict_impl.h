@@ -182,7 +182,17 @@ struct ana_epoch_book {
 };
 
 /* What is kept of a job from one verdict to the next. */
+/* What was read of a rank's last events for an earlier verdict, and what it rests on. */
+struct ana_known_events {
+    struct ana_last_events *events; /* NULL: nothing */
+    uint64_t revision;              /* of the file */
+    struct ana_clock_line line;     /* by which its times were made */
+};
+
 struct ana_judgement {
+    struct ana_known_events *known; /* by rank index, of a job that is watched */
+    size_t known_ranks;
+    unsigned known_generation;
     struct ana_epoch_book epochs;
     struct ana_verdict_rules rules;
     struct ana_samples samples;
@@ -313,6 +323,11 @@ bool ana_same_partner(const struct trc_sig *a, const struct trc_sig *b);
 bool ana_may_be_vain(enum trc_opclass opclass);
 /* Frees them; NULL is none. */
 void ana_last_events_free(struct ana_last_events *last_events);
+/* Ends a case's last events: of a job that is watched they stay known for the next, as long as nothing new is read of the
+ * rank; where all stand still nothing is read anew. */
+void ana_case_keep_last_events(struct ana_case *c);
+/* Frees those that are known. */
+void ana_last_events_forget(struct ana_judgement *judgement);
 
 /* pair.c */
 /* Finds whether what a dependency needs is under way (dependency->met), and what came instead. */
