@@ -116,33 +116,27 @@ static uint64_t count_due(const struct ana_causes *causes, int64_t due_ns, uint3
     return number - causes->followed;
 }
 
-/* Follows waits, and replays the steps of a rank, before what they need is overwritten. */
-static void heed_now(struct ana_causes *causes, uint32_t index, bool full)
-{
-    uint32_t room = causes->room, so_far = causes->rank[index].so_far, done = causes->replay->rank[index].done;
-    uint32_t least = done ? room / 8 * 5 : room / 4 * 3; /* before the first time it is chosen what to take out */
-    uint64_t due = count_due(causes, INT64_MIN, room / 8 * 3);
-    go_on(causes, &(struct due){
-                      .replay_ns = INT64_MIN,
-                      .index = index,
-                      .to = so_far - done < least ? 0 : so_far - room / 2,
-                      .waits = full && due < ANA_WAITS_PENDING / 8 ? ANA_WAITS_PENDING / 8 : due,
-                  });
-}
-
 void ana_causes_follow(struct ana_causes *causes)
 {
     uint64_t due = count_due(causes, causes->due_ns, causes->room / 2);
     go_on(causes, &(struct due){.replay_ns = INT64_MIN, .waits = due});
 }
 
-static inline void heed_rings(struct ana_causes *causes, uint32_t index)
+/* Follows waits, and replays the steps of a rank, before what they need is overwritten.  Only where a rank begins another
+ * turn of its ring: there it was chosen before what to take out of the run. */
+static void heed_ring(struct ana_causes *causes, uint32_t index)
 {
-    uint32_t ahead = causes->rank[index].so_far - causes->replay->rank[index].done;
-    bool full = causes->waits - causes->followed == ANA_WAITS_PENDING;
-    bool waits = causes->followed < causes->waits && is_due(causes, causes->followed, INT64_MIN, causes->room / 2);
-    if (__builtin_expect(full || waits || ahead >= causes->room / 4 * 3, 0))
-        heed_now(causes, index, full);
+    uint32_t room = causes->room, so_far = causes->rank[index].so_far, done = causes->replay->rank[index].done;
+    bool waits = causes->followed < causes->waits && is_due(causes, causes->followed, INT64_MIN, room / 2);
+    if (!waits && so_far - done < room / 4 * 3)
+        return;
+    uint32_t least = done ? room / 8 * 5 : room / 4 * 3;
+    go_on(causes, &(struct due){
+                      .replay_ns = INT64_MIN,
+                      .index = index,
+                      .to = so_far - done < least ? 0 : so_far - room / 2,
+                      .waits = count_due(causes, INT64_MIN, room / 8 * 3),
+                  });
 }
 
 /* ---- segments, places, steps ------------------------------------------------------------------------------------- */
@@ -198,7 +192,7 @@ static bool turn_steps(struct ana_causes *causes, uint32_t index)
     }
     if (rank->so_far - causes->path->begin[index] >= causes->room / 4)
         ana_path_round(causes);
-    heed_rings(causes, index);
+    heed_ring(causes, index);
     return !rank->lost;
 }
 
@@ -242,7 +236,8 @@ static void take_wait(struct ana_causes *causes, const struct ana_late_wait *wai
     if (wait->ns <= 0)
         return;
     causes->waited_ns = ana_plus(causes->waited_ns, wait->ns);
-    heed_rings(causes, wait->waiter);
+    if (__builtin_expect(causes->waits - causes->followed == ANA_WAITS_PENDING, 0))
+        go_on(causes, &(struct due){.replay_ns = INT64_MIN, .waits = ANA_WAITS_PENDING / 8});
     causes->wait[causes->waits++ % ANA_WAITS_PENDING] = *wait;
 }
 
