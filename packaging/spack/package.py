@@ -1,5 +1,10 @@
 from spack.package import *
 
+try:  # since Spack 1.0
+    from spack_repo.builtin.build_systems.makefile import MakefilePackage
+except ImportError:
+    pass
+
 
 class Hpctop(MakefilePackage):
     """Top for parallel jobs: records MPI and NCCL calls, shows them live, explains hangs."""

@@ -9,7 +9,7 @@ enum { TUI_MARKS = 200, TUI_NOTE = 80 };
 
 struct tui_mark {
     int64_t at_ns; /* job time */
-    char rank[24]; /* its name: "3", "w1:3" */
+    char rank[32]; /* its name: "3", "w1:3" */
     char letter;   /* that leads to it; '-': it is a note alone */
     char note[TUI_NOTE];
 };
