@@ -175,6 +175,15 @@ static bool begins_chunk(const struct trc_file *file, uint32_t block, uint32_t e
            (head->magic == 0 || head->magic == TRC_CHUNK_MAGIC);
 }
 
+/* Has these blocks looked at again later, while there are not too many of them. */
+static void add_hole(struct trc_file *file, uint32_t from, uint32_t to)
+{
+    if (!file->holes && !(file->holes = malloc(TRC_HOLES_MAX * sizeof *file->holes)))
+        trc_file_damage(file, "out of memory: new chunks are not read");
+    else if (file->hole_count < TRC_HOLES_MAX)
+        file->holes[file->hole_count++] = (struct trc_hole){from, to};
+}
+
 /* Looks for chunks in blocks [from, to) and adds them.  Returns where those end that follow one another; behind it holes
  * are added for later. */
 static uint32_t search_blocks(struct trc_file *file, uint32_t from, uint32_t to)
@@ -193,8 +202,8 @@ static uint32_t search_blocks(struct trc_file *file, uint32_t from, uint32_t to)
         }
         if (!add_chunk(file, &head))
             break;
-        if (hole != UINT32_MAX && file->hole_count < TRC_HOLES_MAX)
-            file->holes[file->hole_count++] = (struct trc_hole){hole, at};
+        if (hole != UINT32_MAX)
+            add_hole(file, hole, at);
         hole = UINT32_MAX;
         at += head.blocks;
         whole = at;
@@ -209,12 +218,13 @@ static void find_chunks(struct trc_file *file, uint32_t end)
     const bool growing = trc_file_growing(file);
     uint32_t holes = file->hole_count;
     struct trc_hole old[TRC_HOLES_MAX];
-    memcpy(old, file->holes, sizeof old);
+    if (holes)
+        memcpy(old, file->holes, holes * sizeof *old);
     file->hole_count = file->steps = 0;
     for (uint32_t i = 0; i < holes; i++) {
         uint32_t rest = search_blocks(file, old[i].from, old[i].to);
-        if (rest < old[i].to && growing && file->hole_count < TRC_HOLES_MAX)
-            file->holes[file->hole_count++] = (struct trc_hole){rest, old[i].to};
+        if (rest < old[i].to && growing)
+            add_hole(file, rest, old[i].to);
     }
     if (file->searched < end)
         file->searched = search_blocks(file, file->searched, end);

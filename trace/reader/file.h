@@ -98,6 +98,11 @@ struct trc_descriptor {
     uint64_t device, inode;
 };
 
+/* Blocks that begin no chunk (yet). */
+struct trc_hole {
+    uint32_t from, to;
+};
+
 struct trc_file {
     char *path;
     struct trc_descriptor *descriptor;
@@ -114,7 +119,8 @@ struct trc_file {
     uint64_t progress;          /* as a digest said it since; 0: none did */
     bool wanted;                /* trc_want */
 
-    struct trc_schema schema;
+    struct trc_schema_field *fields; /* of its signatures */
+    size_t field_count;
     struct trc_call_def **calls; /* as they were defined; they never move */
     uint16_t *call_at;           /* by id: which of these, + 1; 0: none */
     size_t call_count, call_room, call_ids;
@@ -122,11 +128,9 @@ struct trc_file {
     struct trc_chunk *chunks; /* as they were found: heads as last seen, each with its place; magic 0: not to be read */
     uint32_t chunk_count;     /* of them */
     uint32_t chunk_room;
-    uint32_t block_end; /* of the file */
-    uint32_t searched;  /* blocks up to here were looked at, holes too */
-    struct trc_hole {
-        uint32_t from, to;
-    } holes[TRC_HOLES_MAX]; /* blocks that begin no chunk (yet) */
+    uint32_t block_end;     /* of the file */
+    uint32_t searched;      /* blocks up to here were looked at, holes too */
+    struct trc_hole *holes; /* room for TRC_HOLES_MAX; NULL: there was none so far */
     uint32_t hole_count, steps;
     struct trc_event_ref *events; /* sorted by thread, then sequence */
     size_t event_count, event_room;
@@ -147,7 +151,7 @@ struct trc_file {
     uint32_t defs_room;
     uint64_t defs_bytes; /* looked at */
 
-    char *damage[TRC_DAMAGE_MAX + 1];
+    char **damage;
     size_t damage_count;
 };
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -37,7 +38,8 @@ void trc_file_damage(struct trc_file *file, const char *format, ...)
             return;
     if (file->damage_count == TRC_DAMAGE_MAX - 1)
         snprintf(text, sizeof text, "more damage, not listed");
-    char *copy = strdup(text);
+    char **grown = realloc(file->damage, (file->damage_count + 1) * sizeof *grown), *copy = grown ? strdup(text) : NULL;
+    file->damage = grown ? grown : file->damage;
     if (copy)
         file->damage[file->damage_count++] = copy;
 }

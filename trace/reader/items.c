@@ -1,6 +1,5 @@
 /* Items of a chunk, decoded: format.h's grammar, read without trust. */
 #include "trace/reader/cursor.h"
-#include "trace/reader/schema.h"
 
 #include <stdlib.h>
 
@@ -10,7 +9,7 @@
 
 static enum trc_step take_sig(struct trc_cursor *cursor, struct trc_bytes *bytes, const char **why)
 {
-    const struct trc_schema *schema = &cursor->file->schema;
+    const struct trc_file *file = cursor->file;
     uint64_t size;
     if (!trc_get_varint(bytes, &size) || size > (uint64_t)(bytes->end - bytes->at))
         return TRC_STEP_SHORT;
@@ -29,8 +28,8 @@ static enum trc_step take_sig(struct trc_cursor *cursor, struct trc_bytes *bytes
     struct trc_chunk_sig *fresh = &cursor->sigs[cursor->sig_count++];
     *fresh = (struct trc_chunk_sig){.sig = trc_sig_empty()};
     uint64_t value;
-    for (size_t i = 0; i < schema->field_count && trc_get_varint(&body, &value); i++) {
-        const struct trc_schema_field *field = &schema->fields[i];
+    for (size_t i = 0; i < file->field_count && trc_get_varint(&body, &value); i++) {
+        const struct trc_schema_field *field = &file->fields[i];
         if (field->zigzag)
             value = (uint64_t)trc_unzigzag(value);
         char *member = (char *)&fresh->sig + field->offset;

@@ -23,11 +23,18 @@ static int read_schema(struct trc_file *file)
     size_t got = trc_file_read(file, file->head.schema_offset, text, size);
     if (got < size)
         trc_file_damage(file, "the schema is cut off: %zu of %u bytes are there", got, size);
+    struct trc_schema schema;
     const char *complaint;
-    trc_schema_parse(&file->schema, text, got, &complaint);
+    trc_schema_parse(&schema, text, got, &complaint);
     free(text);
     if (complaint)
         trc_file_damage(file, "%s", complaint);
+    size_t bytes = schema.field_count * sizeof *file->fields;
+    file->fields = malloc(bytes);
+    if (!file->fields)
+        return -1;
+    memcpy(file->fields, schema.fields, bytes);
+    file->field_count = schema.field_count;
     return 0;
 }
 
@@ -116,6 +123,9 @@ void trc_close(struct trc_file *file)
     trc_live_free(file);
     for (size_t i = 0; i < file->damage_count; i++)
         free(file->damage[i]);
+    free(file->damage);
+    free(file->fields);
+    free(file->holes);
     free(file->gpu);
     trc_defs_free(file);
     trc_calls_free(file);
