@@ -3,7 +3,7 @@
 #include "trace/why/tell.h"
 #include <stdlib.h>
 
-_Static_assert(sizeof(struct ana_tally_note) <= sizeof(struct trc_note), "a note holds what we look up");
+_Static_assert(sizeof(struct ana_tally_note) <= sizeof(struct ana_message_note), "a note holds what we look up");
 
 /* Whether something that lasted from begin_ns to end_ns lies in the window, at least in part. */
 static inline bool in_window(const struct ana_job *job, int64_t begin_ns, int64_t end_ns)

@@ -43,8 +43,10 @@ void ana_match_free(struct ana_match *match)
     ana_pool_free(&match->channel_pool);
     ana_pool_free(&match->instance_pool);
     for (uint32_t i = 0; i < match->processes; i++) {
-        if (match->process[i])
-            free(match->process[i]->inside);
+        if (!match->process[i])
+            continue;
+        free(match->process[i]->inside);
+        free(match->process[i]->pending);
         free(match->process[i]);
     }
     for (uint32_t i = 0; i < match->worlds; i++)
@@ -91,10 +93,14 @@ bool ana_match_set_rank(struct ana_match *match, size_t index, const struct ana_
     }
     struct ana_match_process *process = match->process[index];
     if (!process) {
-        process = match->process[index] = calloc(1, sizeof *process);
-        if (!process)
+        process = calloc(1, sizeof *process);
+        if (!process || !(process->pending = calloc(ANA_MATCH_FEW, sizeof *process->pending))) {
+            free(process);
             return false;
+        }
+        process->pending_room = ANA_MATCH_FEW;
         process->gap = match->begun;
+        match->process[index] = process;
     }
     process->gap = process->gap || rank->recycled;
     process->is = *rank;
@@ -212,14 +218,38 @@ static void keep_request(struct ana_match *match, uint32_t index, const struct a
 
 static inline struct ana_pending *pending_at(struct ana_match *match, const struct ana_event *event)
 {
-    return &match->process[event->index]->pending[event->request % ANA_MATCH_PENDING];
+    const struct ana_match_process *process = match->process[event->index];
+    return &process->pending[event->request & (process->pending_room - 1)];
+}
+
+static inline bool is_open(const struct ana_pending *pending)
+{
+    return pending->send || pending->receive;
+}
+
+/* Doubles the room for a rank's requests.  False: it has as much as it may have, or there is no memory. */
+static bool widen_pending(struct ana_match_process *process)
+{
+    uint32_t room = process->pending_room * 2;
+    struct ana_pending *wider = room <= ANA_MATCH_PENDING ? calloc(room, sizeof *wider) : NULL;
+    if (!wider)
+        return false;
+    for (uint32_t i = 0; i < process->pending_room; i++)
+        if (is_open(&process->pending[i]))
+            wider[process->pending[i].number & (room - 1)] = process->pending[i];
+    free(process->pending);
+    process->pending = wider;
+    process->pending_room = room;
+    return true;
 }
 
 static void remember_request(struct ana_match *match, const struct ana_event *event, struct ana_end *send,
                              struct ana_end *receive)
 {
     struct ana_pending *pending = pending_at(match, event);
-    if (pending->send || pending->receive)
+    while (__builtin_expect(is_open(pending), 0) && widen_pending(match->process[event->index]))
+        pending = pending_at(match, event);
+    if (__builtin_expect(is_open(pending), 0))
         keep_request(match, (uint32_t)event->index, pending);
     *pending = (struct ana_pending){event->request, event->request_thread, send, receive};
 }
@@ -230,8 +260,7 @@ static bool take_request(struct ana_match *match, const struct ana_event *event,
     if (event->request == UINT64_MAX)
         return false;
     struct ana_pending *pending = pending_at(match, event);
-    if ((pending->send || pending->receive) && pending->number == event->request &&
-        pending->thread == event->request_thread) {
+    if (is_open(pending) && pending->number == event->request && pending->thread == event->request_thread) {
         *out = *pending;
         pending->send = pending->receive = NULL;
         return true;

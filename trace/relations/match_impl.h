@@ -58,10 +58,10 @@ struct ana_channel {
     const struct ana_match_process *from, *to;
     struct ana_ends sends, receives; /* in order of begin */
     struct ana_channel *next_blocked;
-    size_t pairs;         /* waiting for the send's completion */
-    bool blocked;         /* in the destination's list of channels that a wildcard holds back */
-    bool kept;            /* outgrew its room: to be paired from the end */
-    struct trc_note note; /* the sink's */
+    size_t pairs;                 /* waiting for the send's completion */
+    bool blocked;                 /* in the destination's list of channels that a wildcard holds back */
+    bool kept;                    /* outgrew its room: to be paired from the end */
+    struct ana_message_note note; /* the sink's */
 };
 
 /* A request that was started lately.  Start numbers of a thread follow each other, so each has its place. */
@@ -70,7 +70,8 @@ struct ana_pending {
     uint32_t thread;
     struct ana_end *send, *receive; /* either may be NULL; both: free */
 };
-#define ANA_MATCH_PENDING 64u /* of a rank; who is pushed out goes into match->requests */
+#define ANA_MATCH_PENDING 64u /* of a rank, at most; who is pushed out goes into match->requests */
+#define ANA_MATCH_FEW     8u  /* at first; both are powers of two */
 
 struct ana_match_process {
     struct ana_match_rank is;
@@ -80,7 +81,8 @@ struct ana_match_process {
     struct ana_channel *blocked;
     const struct trc_call **inside; /* by thread: call of its last event that was not SUB */
     uint32_t threads;
-    struct ana_pending pending[ANA_MATCH_PENDING];
+    struct ana_pending *pending;
+    uint32_t pending_room; /* a power of two */
 };
 
 struct ana_world {

@@ -59,6 +59,11 @@ struct ana_event {
     const struct trc_comm *comm; /* or NULL; lives as long as the job */
 };
 
+/* Room for what the sink looks up once for all messages of a channel. */
+struct ana_message_note {
+    _Alignas(uint64_t) unsigned char room[40];
+};
+
 /* A point-to-point message whose both ends were seen. */
 struct ana_message {
     size_t source, destination;
@@ -75,8 +80,8 @@ struct ana_message {
     int64_t recv_begin_ns;                        /* posted */
     int64_t recv_wait_begin_ns, recv_complete_ns; /* the call that completed it */
     uint32_t send_step, send_wait_step, recv_step, recv_wait_step; /* numbers of these calls (ana_use.step) */
-    struct trc_note *note; /* of its channel: room for what the sink looks up once, zeros at first and whenever the
-                              match has forgotten the channel; NULL: by hand */
+    struct ana_message_note *note; /* of its channel: zeros at first and whenever the match has forgotten the channel;
+                                      NULL: by hand */
 };
 
 /* One collective operation, all of its ranks seen. */
