@@ -60,30 +60,34 @@ struct ana_iter_call {
     int64_t mpi_ns; /* that its rank had spent in calls by its end */
 };
 
-/* A place of a rank.  What each call needs stands first. */
+/* When some calls of a rank were, and how long it took from one to the next.  What each of them needs stands first. */
 struct ana_iter_mark {
     uint64_t count;                /* calls so far */
     uint64_t next;                 /* number of the call that is kept next */
     int64_t last_ns, floor_ns;     /* end of the last call; periods above this go to `longest` */
     struct ana_iter_entry *recent; /* a ring of the last times, by their number; NULL: it is not watched */
+    uint32_t stride;               /* each so many-th call is kept */
+    uint32_t index, place;         /* rank; place of trace/why, + 1 */
+    uint32_t before;               /* the one of the same rank made before, + 1; of a kind, of the same place; 0 none */
+    uint32_t members;              /* of the communicator, when it is a collective; else 0 */
+    bool is_io;
+    int64_t first_ns; /* begin of its first call */
+    struct ana_iter_entry *entry;
+    uint32_t entries, room;
+    uint64_t recent_from;            /* number of the first call that is in it */
+    struct ana_iter_period *longest; /* NULL: all its calls are among the entries; else as of ana_iter_longest */
+};
+
+/* A place of a rank; likewise. */
+struct ana_iter_place {
     uint64_t symbol, calls; /* what stands for a call here; and of its thread at the last one (ana_iter_rank.calls) */
     uint64_t turn;          /* what was added to that since the one before */
     uint32_t size;          /* ana_use.size of the last call */
     uint32_t thread;        /* the first that called there; others are not looked at */
     bool is_mixed;          /* its kinds of both sorts are too many: they are looked at no longer */
-    bool is_io;
+    uint32_t kind;          /* the kind made last, + 1, | ANA_ITER_KIND; 0: none */
+    struct ana_iter_mark mark;
     struct ana_iter_row row[ANA_ITER_SORTS];
-    uint32_t kind; /* the kind made last, + 1, | ANA_ITER_KIND; 0: none */
-
-    uint32_t stride;       /* each so many-th call is kept */
-    uint32_t index, place; /* rank; place of trace/why, + 1 */
-    uint32_t before;       /* mark of the same rank made before, + 1; 0 none */
-    uint32_t members;      /* of the communicator, when it is a collective; else 0 */
-    int64_t first_ns;      /* begin of its first call */
-    struct ana_iter_entry *entry;
-    uint32_t entries, room;
-    uint64_t recent_from;            /* number of the first call that is in it */
-    struct ana_iter_period *longest; /* NULL: all its calls are among the entries; else as of ana_iter_longest */
 };
 
 /* What a number mostly is, if it is one of them more than every second time. */
@@ -94,15 +98,15 @@ struct ana_iter_usual {
 
 /* Calls of a mark that are alike.  Only the first of several in a row is marked. */
 struct ana_iter_kind {
-    uint64_t key; /* what they have in common; 0: those that there was no room for */
-    enum ana_iter_sort sort;
+    uint64_t key;         /* what they have in common; 0: those that there was no room for */
     uint64_t changes, at; /* ana_iter_row.changes and ana_iter_mark.count at the last call */
     uint64_t calls;       /* in all rows but the last */
     struct ana_iter_usual changed, gap,
-        row;                   /* of changes and at: what was added since the call before; calls in a row */
-    uint32_t next;             /* the kind that came after it, likewise; 0: none yet */
-    struct ana_iter_mark mark; /* of the same index and place; `before` is the kind of the place made before */
-    uint64_t after;            /* a bit (ana_iter_bit) for each place that was called since the call before */
+        row; /* of changes and at: what was added since the call before; calls in a row */
+    enum ana_iter_sort sort;
+    uint32_t next; /* the kind that came after it, likewise; 0: none yet */
+    struct ana_iter_mark mark;
+    uint64_t after; /* a bit (ana_iter_bit) for each place that was called since the call before */
 };
 
 /* A time outside calls that took longer than the same segment of the rank does on average. */
@@ -127,8 +131,8 @@ struct ana_iter {
     uint32_t room;        /* entries of a rank */
     uint32_t recent_room; /* of a ring */
     struct ana_iter_rank *rank;
-    struct ana_map marks;   /* struct ana_iter_mark by index, place */
-    struct ana_map kinds;   /* struct ana_iter_kind by mark, key, sort */
+    struct ana_map marks;   /* struct ana_iter_place by index, place */
+    struct ana_map kinds;   /* struct ana_iter_kind by number of the place, key, sort */
     struct ana_queue queue; /* of struct ana_iter_call */
 };
 
@@ -158,10 +162,15 @@ static inline uint64_t ana_iter_bit(uint32_t place)
     return 1ull << (place * 0x9e3779b9u >> 26);
 }
 
-/* The mark with this number + 1; valid until another is made, unless there is room for that. */
-static inline struct ana_iter_mark *ana_iter_mark_at(const struct ana_iter *iter, uint32_t number)
+/* The place with this number + 1; valid until another is made, unless there is room for that. */
+static inline struct ana_iter_place *ana_iter_place_at(const struct ana_iter *iter, uint32_t number)
 {
     return ana_map_value(&iter->marks, number - 1);
+}
+/* Its mark; likewise. */
+static inline struct ana_iter_mark *ana_iter_mark_at(const struct ana_iter *iter, uint32_t number)
+{
+    return &ana_iter_place_at(iter, number)->mark;
 }
 /* A kind of its calls; likewise.  NULL: it has none, or no more. */
 static inline struct ana_iter_kind *ana_iter_kind_at(const struct ana_iter *iter, uint32_t number)

@@ -10,9 +10,9 @@ static void strip(struct ana_iter_mark *mark)
     mark->room = 0;
 }
 
-static void strip_mark(void *row)
+static void strip_place(void *row)
 {
-    strip(row);
+    strip(&((struct ana_iter_place *)row)->mark);
 }
 
 static void strip_kind(void *row)
@@ -27,10 +27,15 @@ static bool is_sane(const struct ana_iter *iter, const struct ana_why *why, cons
 {
     return mark->count <= MOST_CALLS && ana_keep_is_time(mark->first_ns) && ana_keep_is_time(mark->last_ns) &&
            mark->index < iter->ranks && mark->place && mark->place <= why->places.count && mark->stride &&
-           mark->entries <= ANA_ITER_ENTRIES && mark->entries <= mark->count && ana_keep_is_bool(&mark->is_mixed) &&
-           ana_keep_is_bool(&mark->is_io) && ana_keep_is_bool(&mark->row[ANA_ITER_TURN].is_mixed) &&
-           ana_keep_is_bool(&mark->row[ANA_ITER_SIZE].is_mixed) && (mark->entries == 0) == (mark->count == 0) &&
+           mark->entries <= ANA_ITER_ENTRIES && mark->entries <= mark->count && ana_keep_is_bool(&mark->is_io) &&
+           (mark->entries == 0) == (mark->count == 0) &&
            (mark->entries == 0 || (mark->entries - 1) * (uint64_t)mark->stride < mark->count);
+}
+
+static bool is_place_sane(const struct ana_iter_place *place)
+{
+    return ana_keep_is_bool(&place->is_mixed) && ana_keep_is_bool(&place->row[ANA_ITER_TURN].is_mixed) &&
+           ana_keep_is_bool(&place->row[ANA_ITER_SIZE].is_mixed);
 }
 
 /* Whether this is none, or the number of one of the first kinds. */
@@ -43,8 +48,8 @@ static bool is_kind(uint32_t number, size_t kinds)
 static bool are_linked(const struct ana_iter *iter)
 {
     for (uint32_t i = 0; i < iter->marks.count; i++) {
-        const struct ana_iter_mark *mark = ana_iter_mark_at(iter, i + 1);
-        if (mark->before > i || !is_kind(mark->kind, iter->kinds.count))
+        const struct ana_iter_place *place = ana_iter_place_at(iter, i + 1);
+        if (place->mark.before > i || !is_kind(place->kind, iter->kinds.count))
             return false;
     }
     for (uint32_t i = 0; i < iter->kinds.count; i++) {
@@ -105,13 +110,14 @@ static void strip_rank(void *row)
 void ana_iter_keep(struct ana_keep *keep, struct ana_iter *iter, const struct ana_why *why)
 {
     ana_keep_rows(keep, iter->rank, iter->ranks, sizeof *iter->rank, strip_rank);
-    ana_keep_map(keep, &iter->marks, strip_mark);
+    ana_keep_map(keep, &iter->marks, strip_place);
     ana_keep_map(keep, &iter->kinds, strip_kind);
     if (!ana_keep_holds(keep, are_linked(iter) && are_spikes_known(iter, why)))
         return;
     for (uint32_t i = 0; i < iter->marks.count && !keep->failed; i++) {
-        struct ana_iter_mark *mark = ana_iter_mark_at(iter, i + 1);
-        if (ana_keep_holds(keep, is_sane(iter, why, mark))) {
+        struct ana_iter_place *place = ana_iter_place_at(iter, i + 1);
+        struct ana_iter_mark *mark = &place->mark;
+        if (ana_keep_holds(keep, is_sane(iter, why, mark) && is_place_sane(place))) {
             keep_entries(keep, mark);
             keep_longest(keep, mark);
         }

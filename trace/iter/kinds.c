@@ -25,7 +25,7 @@ static bool is_regular(const struct ana_loop_graph *g, const struct ana_loop_nod
     uint64_t n = kind->mark.count;
     if (!kind->key || n < LEAST_TIMES || !is_usual(&kind->row, n - 1))
         return false;
-    uint32_t kinds = ana_iter_mark_at(g->iter, node->mark)->row[kind->sort].kinds;
+    uint32_t kinds = ana_iter_place_at(g->iter, node->mark)->row[kind->sort].kinds;
     uint64_t gap = kind->gap.value, row = kind->row.value;
     bool seldom = kinds == 2 && gap >= ANA_LOOP_DETOUR_FAR && (row == 1 || row + 1 == gap);
     if (kind->sort == ANA_ITER_SIZE && (kinds > ANA_ITER_KINDS || seldom))
@@ -38,7 +38,7 @@ static bool is_regular(const struct ana_loop_graph *g, const struct ana_loop_nod
 /* The kinds of a place's calls, one after the other; NULL: there is no more. */
 static const struct ana_iter_kind *first_kind(const struct ana_loop_graph *g, const struct ana_loop_node *node)
 {
-    return ana_iter_kind_at(g->iter, ana_iter_mark_at(g->iter, node->mark)->kind);
+    return ana_iter_kind_at(g->iter, ana_iter_place_at(g->iter, node->mark)->kind);
 }
 static const struct ana_iter_kind *next_kind(const struct ana_loop_graph *g, const struct ana_iter_kind *kind)
 {

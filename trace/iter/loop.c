@@ -298,8 +298,8 @@ uint32_t ana_loop_mark(const struct ana_iter *iter, const uint32_t *place, const
             found = at;
     if (!found || !loop->turn)
         return found;
-    const struct ana_iter_mark *mark = ana_iter_mark_at(iter, found);
-    for (uint32_t at = mark->kind; at; at = ana_iter_kind_at(iter, at)->mark.before) {
+    const struct ana_iter_place *of = ana_iter_place_at(iter, found);
+    for (uint32_t at = of->kind; at; at = ana_iter_kind_at(iter, at)->mark.before) {
         const struct ana_iter_kind *kind = ana_iter_kind_at(iter, at);
         uint64_t count = kind->mark.count, by = count > loop->count ? count - loop->count : loop->count - count;
         if (kind->key == loop->turn && kind->sort == loop->sort)
@@ -309,7 +309,7 @@ uint32_t ana_loop_mark(const struct ana_iter *iter, const uint32_t *place, const
             nearest = at;
         }
     }
-    return nearest ? nearest : mark->count <= loop->count + 1 + loop->count / 20 ? found : 0;
+    return nearest ? nearest : of->mark.count <= loop->count + 1 + loop->count / 20 ? found : 0;
 }
 
 void ana_loops_free(struct ana_loops *loops)

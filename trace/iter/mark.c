@@ -10,7 +10,7 @@ static ana_queue_take take_calls;
 bool ana_iter_init(struct ana_iter *iter, size_t ranks, struct ana_beside *beside)
 {
     *iter = (struct ana_iter){.ranks = ranks, .rank = calloc(ranks + 1, sizeof *iter->rank), .room = ANA_ITER_ENTRIES};
-    ana_map_init(&iter->marks, sizeof(struct ana_iter_mark));
+    ana_map_init(&iter->marks, sizeof(struct ana_iter_place));
     ana_map_init(&iter->kinds, sizeof(struct ana_iter_kind));
     while (iter->room > ANA_ITER_LEAST && iter->room * ranks > ANA_ITER_ALL)
         iter->room /= 2;
@@ -71,29 +71,31 @@ void ana_iter_use(struct ana_iter *iter, const struct ana_why *why, const struct
     if (!e->use->place || e->use->is_quiet)
         return;
     uint32_t place = place_before(iter, why, e, e->use->place);
-    struct ana_iter_mark *mark = ana_map_find(&iter->marks, e->index, place, 0);
-    if (!mark) {
+    struct ana_iter_place *of = ana_map_find(&iter->marks, e->index, place, 0);
+    if (!of) {
         if (ana_map_is_full(&iter->marks))
             ana_iter_sync(iter); /* marks move */
-        mark = ana_map_make(&iter->marks, e->index, place, 0);
+        of = ana_map_make(&iter->marks, e->index, place, 0);
     }
-    if (!mark)
+    if (!of)
         return; /* for want of memory its calls end no iteration */
-    uint32_t number = (uint32_t)(mark - (struct ana_iter_mark *)iter->marks.values) + 1;
+    uint32_t number = (uint32_t)(of - (struct ana_iter_place *)iter->marks.values) + 1;
     e->use->mark = number;
     struct ana_iter_rank *rank = &iter->rank[e->index];
-    if (!mark->place) {
-        *mark = (struct ana_iter_mark){.index = (uint32_t)e->index,
-                                       .place = place,
-                                       .symbol = mix(place, 1),
-                                       .thread = e->thread,
-                                       .stride = 1,
-                                       .floor_ns = INT64_MAX,
-                                       .before = rank->marks,
-                                       .is_io = trc_opclass_category(e->call->opclass) == TRC_CAT_IO,
-                                       .members = e->sig->flags & TRC_SIG_COLL && e->comm && e->comm->def.size > 0
-                                                      ? (uint32_t)e->comm->def.size
-                                                      : 0};
+    if (!of->mark.place) {
+        *of = (struct ana_iter_place){
+            .symbol = mix(place, 1),
+            .thread = e->thread,
+            .mark = {.index = (uint32_t)e->index,
+                     .place = place,
+                     .stride = 1,
+                     .floor_ns = INT64_MAX,
+                     .before = rank->marks,
+                     .is_io = trc_opclass_category(e->call->opclass) == TRC_CAT_IO,
+                     .members = e->sig->flags & TRC_SIG_COLL && e->comm && e->comm->def.size > 0
+                                    ? (uint32_t)e->comm->def.size
+                                    : 0},
+        };
         rank->marks = number;
     }
     e->use->size = (uint32_t)mix(mix(e->sig->sent, e->sig->received), (uint32_t)e->sig->tag);
@@ -156,7 +158,7 @@ static bool thin_out(struct ana_iter *iter, struct ana_iter_rank *rank)
     for (uint32_t at = rank->called; at; at = ana_iter_mark_at(iter, at)->before) {
         struct ana_iter_mark *mark = ana_iter_mark_at(iter, at);
         most = mark->entries > most->entries ? mark : most;
-        for (struct ana_iter_kind *k = ana_iter_kind_at(iter, mark->kind); k;
+        for (struct ana_iter_kind *k = ana_iter_kind_at(iter, ana_iter_place_at(iter, at)->kind); k;
              k = ana_iter_kind_at(iter, k->mark.before))
             most = k->mark.entries > most->entries ? &k->mark : most;
     }
@@ -183,7 +185,7 @@ static void keep_end(struct ana_iter *iter, struct ana_iter_mark *mark, const st
     if (room && mark->entries == mark->room) {
         uint32_t more = mark->room < 11   ? mark->room + mark->room / 2 + 1 /* most kinds of calls have few */
                         : mark->room < 16 ? 16
-                                          : mark->room * 2;
+                                          : mark->room + mark->room / 4; /* thousands of ranks have such marks */
         struct ana_iter_entry *moved = realloc(mark->entry, more * sizeof *moved);
         room = moved;
         mark->entry = moved ? moved : mark->entry;
@@ -259,38 +261,39 @@ static uint64_t called_since(const struct ana_iter *iter, size_t index, int64_t 
     return called;
 }
 
-static struct ana_iter_kind *kind_of(struct ana_iter *iter, struct ana_iter_mark *mark, enum ana_iter_sort sort,
+static struct ana_iter_kind *kind_of(struct ana_iter *iter, struct ana_iter_place *place, enum ana_iter_sort sort,
                                      uint64_t key, int64_t before_ns)
 {
-    uint32_t number = (uint32_t)(mark - (struct ana_iter_mark *)iter->marks.values) + 1;
+    const struct ana_iter_mark *mark = &place->mark;
+    uint32_t number = (uint32_t)(place - (struct ana_iter_place *)iter->marks.values) + 1;
     struct ana_iter_kind *kind = ana_map_find(&iter->kinds, number, key, sort);
     if (kind)
         return kind;
-    key = mark->row[sort].kinds < ANA_ITER_KINDS ? key : 0;
+    key = place->row[sort].kinds < ANA_ITER_KINDS ? key : 0;
     kind = ana_map_add(&iter->kinds, number, key, sort);
     if (!kind || kind->mark.place)
         return kind;
     *kind = (struct ana_iter_kind){.mark = {.index = mark->index,
                                             .place = mark->place,
-                                            .thread = mark->thread,
                                             .stride = 1,
                                             .floor_ns = INT64_MAX,
-                                            .before = mark->kind,
+                                            .before = place->kind,
                                             .members = mark->members,
                                             .is_io = mark->is_io},
                                    .key = key,
                                    .sort = sort,
                                    .after = called_since(iter, mark->index, before_ns)};
-    mark->kind = (uint32_t)iter->kinds.count | ANA_ITER_KIND;
-    mark->row[sort].kinds++;
+    place->kind = (uint32_t)iter->kinds.count | ANA_ITER_KIND;
+    place->row[sort].kinds++;
     return kind;
 }
 
 /* Begins a row of a kind; ends the one before. */
-static void begin_row(struct ana_iter *iter, struct ana_iter_mark *mark, const struct ana_iter_call *call,
+static void begin_row(struct ana_iter *iter, struct ana_iter_place *place, const struct ana_iter_call *call,
                       enum ana_iter_sort sort, uint64_t key, int64_t before_ns)
 {
-    struct ana_iter_row *row = &mark->row[sort];
+    const struct ana_iter_mark *mark = &place->mark;
+    struct ana_iter_row *row = &place->row[sort];
     struct ana_iter_kind *last = ana_iter_kind_at(iter, row->last), *kind = NULL;
     if (last) {
         vote(&last->row, mark->count - last->at);
@@ -299,7 +302,7 @@ static void begin_row(struct ana_iter *iter, struct ana_iter_mark *mark, const s
     }
     if (!kind || kind->key != key) {
         uint32_t before = row->last;
-        kind = kind_of(iter, mark, sort, key, before_ns);
+        kind = kind_of(iter, place, sort, key, before_ns);
         if (!kind)
             return;
         row->last = (uint32_t)(kind - (struct ana_iter_kind *)iter->kinds.values + 1) | ANA_ITER_KIND;
@@ -319,21 +322,21 @@ static void begin_row(struct ana_iter *iter, struct ana_iter_mark *mark, const s
     row->is_mixed = !kind->key && kind->mark.count > ANA_ITER_KINDS && kind->mark.count * 2 > mark->count;
 }
 
-/* Takes a call of a mark that is not like the one before it, which ended at `before_ns`; its number is mark->count - 1. */
-static void change_kind(struct ana_iter *iter, struct ana_iter_mark *mark, const struct ana_iter_call *call,
+/* Takes a call at a place that is not like the one before it, which ended at `before_ns`; its number is mark.count - 1. */
+static void change_kind(struct ana_iter *iter, struct ana_iter_place *place, const struct ana_iter_call *call,
                         uint64_t turn, int64_t before_ns)
 {
-    struct ana_iter_row *row = mark->row;
-    bool turns = turn != mark->turn, sizes = call->size != mark->size;
-    mark->turn = turn;
-    mark->size = call->size;
-    if (mark->count == 1) /* nothing was before it */
+    struct ana_iter_row *row = place->row;
+    bool turns = turn != place->turn, sizes = call->size != place->size;
+    place->turn = turn;
+    place->size = call->size;
+    if (place->mark.count == 1) /* nothing was before it */
         return;
     if (turns && !row[ANA_ITER_TURN].is_mixed)
-        begin_row(iter, mark, call, ANA_ITER_TURN, turn, before_ns);
+        begin_row(iter, place, call, ANA_ITER_TURN, turn, before_ns);
     if (sizes && !row[ANA_ITER_SIZE].is_mixed)
-        begin_row(iter, mark, call, ANA_ITER_SIZE, call->size, before_ns);
-    mark->is_mixed = row[ANA_ITER_TURN].is_mixed && row[ANA_ITER_SIZE].is_mixed;
+        begin_row(iter, place, call, ANA_ITER_SIZE, call->size, before_ns);
+    place->is_mixed = row[ANA_ITER_TURN].is_mixed && row[ANA_ITER_SIZE].is_mixed;
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------ */
@@ -357,18 +360,18 @@ static void take_calls(void *user, const void *items, size_t n)
     struct ana_iter *iter = user;
     const struct ana_iter_call *call = items;
     for (const struct ana_iter_call *stop = call + n; call < stop; call++) {
-        struct ana_iter_mark *mark = ana_iter_mark_at(iter, call->mark);
-        struct ana_iter_rank *rank = &iter->rank[mark->index];
-        uint64_t calls = count_call(rank, call->thread, mark->symbol);
+        struct ana_iter_place *place = ana_iter_place_at(iter, call->mark);
+        struct ana_iter_rank *rank = &iter->rank[place->mark.index];
+        uint64_t calls = count_call(rank, call->thread, place->symbol);
         rank->called = call->mark > rank->called ? call->mark : rank->called;
-        if (__builtin_expect(mark->thread != call->thread, 0))
+        if (__builtin_expect(place->thread != call->thread, 0))
             continue;
-        int64_t before_ns = mark->last_ns;
-        add_call(iter, mark, call);
-        uint64_t turn = calls - mark->calls;
-        mark->calls = calls;
-        if (__builtin_expect((turn != mark->turn || call->size != mark->size) && !mark->is_mixed, 0))
-            change_kind(iter, mark, call, turn, before_ns);
+        int64_t before_ns = place->mark.last_ns;
+        add_call(iter, &place->mark, call);
+        uint64_t turn = calls - place->calls;
+        place->calls = calls;
+        if (__builtin_expect((turn != place->turn || call->size != place->size) && !place->is_mixed, 0))
+            change_kind(iter, place, call, turn, before_ns);
     }
 }
 

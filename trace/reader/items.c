@@ -5,7 +5,7 @@
 
 #define EVENT_MAX  (6 * 10)   /* bytes: its number, gap, duration, sequence, and two for its request */
 #define SIGS_MAX   (1u << 16) /* in one chunk; a writer needs a dozen bytes for each */
-#define SIGS_FIRST 8u
+#define SIGS_FIRST 4u
 
 static enum trc_step take_sig(struct trc_cursor *cursor, struct trc_bytes *bytes, const char **why)
 {
@@ -16,7 +16,7 @@ static enum trc_step take_sig(struct trc_cursor *cursor, struct trc_bytes *bytes
     struct trc_bytes body = {bytes->at, bytes->at + size};
     bytes->at += size;
     if (cursor->sig_count == cursor->sig_room) {
-        size_t room = cursor->sig_room + (cursor->sig_room < 8 * SIGS_FIRST ? SIGS_FIRST : cursor->sig_room);
+        size_t room = cursor->sig_room + (cursor->sig_room < 16 * SIGS_FIRST ? SIGS_FIRST : cursor->sig_room);
         void *grown = room <= SIGS_MAX ? realloc(cursor->sigs, room * sizeof *cursor->sigs) : NULL;
         if (!grown) {
             *why = "too many signatures";

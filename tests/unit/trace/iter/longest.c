@@ -43,9 +43,10 @@ static void check_room(uint32_t room, unsigned seed)
     int64_t end_ns[CALLS], now_ns = 0;
     CHECK(ana_iter_init(&iter, 1, NULL), "no memory");
     iter.room = room;
-    struct ana_iter_mark *mark = ana_map_add(&iter.marks, 0, 1, 0);
-    CHECK(mark, "no memory");
-    *mark = (struct ana_iter_mark){.place = 1, .symbol = 1, .stride = 1, .floor_ns = INT64_MAX};
+    struct ana_iter_place *place = ana_map_add(&iter.marks, 0, 1, 0);
+    CHECK(place, "no memory");
+    *place = (struct ana_iter_place){.symbol = 1, .mark = {.place = 1, .stride = 1, .floor_ns = INT64_MAX}};
+    const struct ana_iter_mark *mark = &place->mark;
     iter.rank[0].marks = 1;
     srand(seed);
     for (size_t i = 0; i < CALLS; i++) {
