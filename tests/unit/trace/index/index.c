@@ -266,7 +266,7 @@ static void spoil(struct ana_job *job, int how)
 {
     struct ana_iter_mark *mark = ana_iter_mark_at(&job->iter, 1);
     if (how == 0)
-        mark->kind = 1; /* a mark's number where a kind's belongs */
+        ana_iter_place_at(&job->iter, 1)->kind = 1; /* a mark's number where a kind's belongs */
     else if (how == 1)
         mark->count = UINT64_MAX;
     else if (how == 2)
