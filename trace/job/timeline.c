@@ -23,8 +23,9 @@ void ana_lane_init(struct ana_lane *lane, int64_t origin_ns, int64_t width_ns, s
 
 void ana_lane_free(struct ana_lane *lane)
 {
-    for (int l = 0; l < ANA_LANE_LEVELS; l++)
+    for (int l = 0; lane->level && l < ANA_LANE_LEVELS; l++)
         free(lane->level[l]);
+    free(lane->level);
     if (lane->slim)
         ana_columns_free(&lane->slim->away);
     free(lane->slim);
@@ -63,6 +64,8 @@ static bool make_room(struct ana_lane *lane)
             ana_columns_init(&lane->slim->away, (uint32_t)lane->max + 1);
         return lane->slim;
     }
+    if (!lane->level && !(lane->level = calloc(ANA_LANE_LEVELS, sizeof *lane->level)))
+        return false;
     for (int l = ANA_LANE_LEVELS; l-- > 0;)
         if (!lane->level[l] && !(lane->level[l] = calloc((lane->max >> l) + 1, sizeof *lane->level[l])))
             return false;

@@ -39,11 +39,11 @@ struct ana_slim_lane {
 };
 
 struct ana_lane {
-    int64_t origin_ns, width_ns; /* of level 0 */
-    size_t max, used;            /* buckets of level 0: most, and so far */
-    size_t clean;                /* the levels above are right for what lies over the first `clean` buckets */
-    struct ana_bucket *level[ANA_LANE_LEVELS]; /* of a long lane */
-    struct ana_slim_lane *slim;                /* of a short one, as where there are thousands of ranks */
+    int64_t origin_ns, width_ns;      /* of level 0 */
+    size_t max, used;                 /* buckets of level 0: most, and so far */
+    size_t clean;                     /* the levels above are right for what lies over the first `clean` buckets */
+    struct ana_bucket **level;        /* of a long lane: ANA_LANE_LEVELS */
+    struct ana_slim_lane *slim;       /* of a short one, as where there are thousands of ranks */
     struct ana_bucket *hot;           /* the bucket that was used last, and its time: most events fall into it too */
     int64_t hot_begin_ns, hot_end_ns; /* equal: there is none */
 };

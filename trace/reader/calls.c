@@ -23,7 +23,7 @@ static bool make_room(struct trc_file *file, uint32_t id)
         file->call_ids = ids;
     }
     if (file->call_count == file->call_room) {
-        size_t room = file->call_room * 2 + 16;
+        size_t room = file->call_room * 2 + 8;
         void *grown = realloc(file->calls, room * sizeof *file->calls);
         if (!grown)
             return false;

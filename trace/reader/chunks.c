@@ -153,7 +153,7 @@ static bool add_chunk(struct trc_file *file, const struct trc_chunk *head)
         return false;
     }
     if (file->chunk_count == file->chunk_room) {
-        uint32_t room = file->chunk_count + file->chunk_count / 2 + 8;
+        uint32_t room = file->chunk_count + file->chunk_count / 2 + 4; /* most ranks have three */
         void *grown = realloc(file->chunks, room * sizeof *file->chunks);
         if (!grown) {
             trc_file_damage(file, "out of memory: new chunks are not read");

@@ -10,7 +10,7 @@
 bool trc_table_add(struct trc_table *table, uint64_t key, void *value)
 {
     if (table->count == table->room) {
-        size_t room = table->room ? table->room * 2 : 8;
+        size_t room = table->room ? table->room * 2 : 4;
         void *grown = realloc(table->entries, room * sizeof *table->entries);
         if (!grown)
             return false;

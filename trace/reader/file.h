@@ -17,8 +17,7 @@
 #define TRC_WORLD_MAX    (1 << 24)    /* ranks: more is damage, not a machine */
 #define TRC_DEFS_MAX     (1ull << 30) /* bytes of definitions read: bounds the cost, too */
 #define TRC_HOLES_MAX    64u          /* places between chunks that are looked at again */
-#define TRC_USES_FIRST   8u /* uses in the first part of them; each other has twice as many as the one before */
-#define TRC_USES_PARTS   8u /* room for more than TRC_SIGS */
+#define TRC_USES_PART    4u           /* uses of a live page lie in parts of so many */
 #define TRC_ITEMS_OFFSET ((uint32_t)sizeof(struct trc_chunk))
 
 /* Definitions by a key; filled unsorted, sealed by sorting, the first of equals kept.  Values are malloc'ed. */
@@ -79,8 +78,8 @@ struct trc_live {
     struct trc_counter *rows; /* by number, less 1; call_plus_1 is 0 where one is missing */
     struct trc_peer *peers;
     size_t row_count, row_room, peer_count, peer_room;
-    struct trc_use *uses[TRC_USES_PARTS]; /* as they come; parts of them, which never move */
-    size_t use_count;
+    struct trc_use **uses; /* as they come: parts of them, which never move */
+    size_t use_parts, use_count;
 };
 
 /* One EVENTS chunk, in the order of its thread. */

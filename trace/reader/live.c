@@ -60,31 +60,27 @@ static void take_peer(struct trc_live *live, const struct trc_peer *peer)
     live->peer_count = live->peer_count > peer->number ? live->peer_count : peer->number;
 }
 
-/* The part that use i lies in: each has as many as all before it, and TRC_USES_FIRST. */
-static size_t part_of(size_t i)
-{
-    return 63u - (size_t)__builtin_clzll(i / TRC_USES_FIRST + 1);
-}
-
-static size_t part_begin(size_t part)
-{
-    return TRC_USES_FIRST * (((size_t)1 << part) - 1);
-}
-
 static struct trc_use *use_at(const struct trc_live *live, size_t i)
 {
-    size_t part = part_of(i);
-    return &live->uses[part][i - part_begin(part)];
+    return &live->uses[i / TRC_USES_PART][i % TRC_USES_PART];
+}
+
+/* Makes room for use i.  False: out of memory. */
+static bool reach_use(struct trc_live *live, size_t i)
+{
+    size_t part = i / TRC_USES_PART;
+    struct trc_use **uses = grow(live->uses, &live->use_parts, part, part / 2, sizeof *uses);
+    if (!uses)
+        return false;
+    live->uses = uses;
+    return uses[part] || (uses[part] = calloc(TRC_USES_PART, sizeof *uses[part]));
 }
 
 /* `changed`: the entries change all the time.  Nobody knows which signature the uses of one that did are of: they are
  * left out. */
 static void take_use(struct trc_live *live, const struct trc_use *use, bool changed)
 {
-    size_t part = part_of(live->use_count);
-    if (use->index >= TRC_SIGS || live->use_count == TRC_SIGS)
-        return;
-    if (!live->uses[part] && !(live->uses[part] = calloc(TRC_USES_FIRST << part, sizeof *use)))
+    if (use->index >= TRC_SIGS || live->use_count == TRC_SIGS || !reach_use(live, live->use_count))
         return;
     struct trc_use *kept = use_at(live, live->use_count++);
     bool other = changed && memcmp(&kept->sig, &use->sig, sizeof use->sig) != 0;
@@ -343,8 +339,9 @@ void trc_live_free(struct trc_file *file)
         struct trc_live *live = file->live[i];
         if (!live)
             continue;
-        for (size_t k = 0; k < TRC_USES_PARTS; k++)
+        for (size_t k = 0; k < live->use_parts; k++)
             free(live->uses[k]);
+        free(live->uses);
         for (size_t k = 0; k < live->row_room; k++)
             ana_counts_free(&live->rows[k].histogram);
         free(live->rows);

@@ -249,7 +249,7 @@ struct trc_words {
 /* Room for what a cursor's user looks up once for a signature and needs with each of its events.  Zero when the
  * signature is met first, and again in each chunk. */
 struct trc_note {
-    _Alignas(uint64_t) unsigned char room[120];
+    _Alignas(uint64_t) unsigned char room[112];
 };
 struct trc_record {
     enum trc_record_kind kind;

@@ -27,15 +27,15 @@ struct ana_use {
     const struct trc_comm *comm;
     enum ana_use_kind { ANA_USE_NEW, ANA_USE_COUNTS, ANA_USE_LEFT_OUT } kind : 8; /* by whoever adds up */
     enum trc_category category : 8;
-    bool is_sub, is_nccl;           /* no call of its own; a call of NCCL's */
+    bool is_sub;                    /* no call of its own */
     bool is_remote : 1, is_out : 1; /* a message sent to another world; what a filter does not take */
-    bool is_quiet;                  /* an unsuccessful poll, or a control round */
+    bool is_nccl : 1, is_quiet : 1; /* a call of NCCL's; an unsuccessful poll, or a control round */
     uint32_t number, site;          /* by ana_tally_use: job-wide number of the call; place of its site's sum + 1 */
-    uint64_t sent, received;        /* of each time it happens */
     uint32_t place;                 /* by trace/why: of the call */
-    uint32_t from, region, segment; /* likewise: the segment that ends there, where it began and in which region */
+    uint64_t sent, received;        /* of each time it happens */
+    uint32_t from, region, segment; /* by trace/why: the segment that ends there, where it began and in which region */
+    uint32_t step; /* likewise: number of the call in its rank's steps, at the event that is being taken; 0: none */
     struct ana_route route;
-    uint32_t step; /* by trace/why: number of the call in its rank's steps, at the event that is being taken; 0: none */
     uint32_t mark; /* by trace/iter: of the call, + 1; 0: none */
     uint32_t size; /* likewise: what tells the call from others at its place: size and tag */
 };
