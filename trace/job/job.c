@@ -1,4 +1,5 @@
 #include "trace/job/job_impl.h"
+#include "trace/util/now.h"
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -163,6 +164,7 @@ bool ana_job_refresh_state(struct ana_job *job)
     struct ana_here here;
     bool moved = false;
     ana_here_now(&here);
+    here.read_ns = job->read_ns ? job->read_ns : here.read_ns;
     for (size_t i = 0; i < job->count; i++) {
         struct ana_process *p = &job->process[i];
         enum ana_rank_state before = p->rank.state;
@@ -180,6 +182,7 @@ bool ana_job_refresh_state(struct ana_job *job)
 
 bool ana_job_refresh(struct ana_job *job)
 {
+    job->read_ns = ana_now_ns();
     bool moved = ana_bundle_scan(&job->bundle) > 0;
     moved |= ana_bundle_refresh(&job->bundle);
     size_t others = job->other_jobs;

@@ -118,6 +118,7 @@ struct ana_job {
     struct ana_span window;        /* all that costs, path, iterations and the store are of; ana_job_set_window */
     struct ana_hvd_state *horovod; /* horovod.c */
     unsigned refreshes;            /* ana_job_refresh so far */
+    int64_t read_ns;               /* CLOCK_MONOTONIC when the last of them began to read; 0: none has */
     ana_line_finder *line_finder;
     void *line_context;
     struct ana_judgement *judgement; /* of the verdict; not NULL once the job is open */

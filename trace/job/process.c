@@ -14,6 +14,7 @@
 #define GONE_NS       60000000000    /* ... and before it counts as gone */
 #define WATCH_NS      2000000000     /* ... if we watched for so long: until then its wall clock may be wrong, */
 #define WRONG_NS      86400000000000 /* ... by no more than a day */
+#define LATE_NS       2000000000     /* a heartbeat that is found so long after the last one may be old itself */
 #define SAMPLE_NS     450000000
 #define RATE_NS       900000000
 
@@ -30,7 +31,7 @@ void ana_here_now(struct ana_here *here)
     struct stat pids; /* its inode number is the one that readlink shows */
     here->pid_namespace = stat("/proc/self/ns/pid", &pids) ? 0 : pids.st_ino;
     here->realtime_ns = ana_wall_ns();
-    here->monotonic_ns = ana_now_ns();
+    here->monotonic_ns = here->read_ns = ana_now_ns();
 }
 
 /* What /proc tells of a process. */
@@ -282,14 +283,31 @@ static void set_rates(struct ana_process *p, const struct ana_here *here)
     }
 }
 
+/* When the last heartbeat came, as far as we have seen it ourselves.  The wall clocks have no say in it. */
+static void follow_heartbeat(struct ana_process *p, const struct trc_head *head, const struct ana_here *here)
+{
+    if (p->heartbeats && head->heartbeats != p->heartbeats) {
+        int64_t seen = here->monotonic_ns, passed = (int64_t)(head->latest.monotonic_ns - p->beat_ns);
+        /* What a digest without a writer did not tell any more is found in the file, and may be old: it came as long
+         * after the last one as the process's own clock says. */
+        if (p->still_ns && passed >= 0 && here->read_ns - p->heartbeat_seen > LATE_NS &&
+            passed < seen - p->heartbeat_seen)
+            seen = p->heartbeat_seen + passed;
+        int64_t ended = p->still_ns < passed ? p->still_ns : passed;
+        p->longest_still_ns = ended > p->longest_still_ns ? ended : p->longest_still_ns;
+        p->heartbeat_seen = seen;
+    }
+    p->heartbeats = head->heartbeats;
+    p->beat_ns = head->latest.monotonic_ns;
+    p->still_ns = p->heartbeat_seen && here->read_ns > p->heartbeat_seen ? here->read_ns - p->heartbeat_seen : 0;
+}
+
 void ana_process_refresh(struct ana_process *p, const struct ana_clock *clock, size_t index,
                          const struct ana_here *here)
 {
     struct ana_rank *r = &p->rank;
     const struct trc_head *head = trc_head(r->file);
-    if (p->heartbeats && head->heartbeats != p->heartbeats)
-        p->heartbeat_seen = here->monotonic_ns;
-    p->heartbeats = head->heartbeats;
+    follow_heartbeat(p, head, here);
     if (!p->first_look)
         p->first_look = here->monotonic_ns;
     r->pid = head->pid;

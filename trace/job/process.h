@@ -19,6 +19,7 @@ struct ana_here {
     char boot_id[40];
     uint64_t pid_namespace; /* 0 unknown */
     int64_t realtime_ns, monotonic_ns;
+    int64_t read_ns; /* CLOCK_MONOTONIC before the files were read: what they lack had not been written by then */
 };
 /* Reads the host's name and boot, this process's pid namespace, and the clocks. */
 void ana_here_now(struct ana_here *here);
@@ -49,13 +50,16 @@ struct ana_process {
     int open_category;     /* of the call that the rank is inside (rank.inside); -1 none */
     int64_t open_begin_ns; /* job time */
     uint64_t heartbeats;
-    int64_t heartbeat_seen;           /* when it was last seen to move, CLOCK_MONOTONIC; 0 never */
-    uint64_t progress;                /* completed calls that are no polls and not local */
-    int64_t heartbeat_ns;             /* job time of the last heartbeat, */
-    int64_t complete_ns;              /* ... and of that up to which its file has been read */
-    int64_t last_end_ns;              /* job time of the last completed call of any thread; INT64_MIN none */
-    int64_t run_begin_ns;             /* MPI_Init returned; rank.begin_ns if it did not */
-    int64_t run_end_ns;               /* MPI_Finalize or MPI_Abort entered; rank.end_ns if not */
+    int64_t heartbeat_seen;   /* when it was last seen to move, CLOCK_MONOTONIC; 0 never */
+    uint64_t beat_ns;         /* the process's own CLOCK_MONOTONIC then */
+    int64_t still_ns;         /* from heartbeat_seen to here.read_ns: none came meanwhile; 0: one came, or never */
+    int64_t longest_still_ns; /* that ended with another heartbeat */
+    uint64_t progress;        /* completed calls that are no polls and not local */
+    int64_t heartbeat_ns;     /* job time of the last heartbeat, */
+    int64_t complete_ns;      /* ... and of that up to which its file has been read */
+    int64_t last_end_ns;      /* job time of the last completed call of any thread; INT64_MIN none */
+    int64_t run_begin_ns;     /* MPI_Init returned; rank.begin_ns if it did not */
+    int64_t run_end_ns;       /* MPI_Finalize or MPI_Abort entered; rank.end_ns if not */
     struct ana_rate_sample sample[4]; /* newest first, about half a second apart */
     uint64_t cpu_ms;                  /* of a living process of this host: CPU time used; UINT64_MAX unknown */
     struct ana_io io;                 /* of ana_process_io */

@@ -243,7 +243,7 @@ bool ana_find_gone(struct ana_case *c)
     const struct ana_process *p = &c->job->process[d.first];
     bool waits = ana_anybody_waits(c);
     bool silent = c->live && !p->by_pid && p->rank.state != ANA_RANK_ABORTED; /* all that is known of it */
-    bool doubt = silent && p->rank.state == ANA_RANK_UNKNOWN;
+    bool doubt = silent && (p->rank.state == ANA_RANK_UNKNOWN || p->alive);
     bool seen = c->live || d.certain || d.told || d.gone == 1; /* not by heartbeats alone */
     /* Suspended or silent for a short time, and nobody waits for it. */
     if ((p->alive || doubt) && !waits)

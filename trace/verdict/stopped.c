@@ -5,9 +5,53 @@
 
 #define TOGETHER_NS 1000000000
 #define TRACED_NS   1000000000
-#define SILENT_NS                                                                                                      \
-    10000000000 /* a heartbeat comes ten times a second, and is seen within one on network file systems                \
-                 */
+/* A heartbeat comes ten times a second, and is seen within one on network file systems. */
+#define SILENT_NS 10000000000
+#define QUIET_NS  4000000000 /* of a whole host, while others are heard */
+#define HEARD_NS  3000000000 /* a host is heard for so long after a heartbeat: its digest may wait for another writer */
+#define TIMES     2          /* as long as the longest silence that ended */
+
+/* A host, as heartbeats tell. */
+struct host {
+    size_t ranks;
+    int64_t still_ns; /* since the last heartbeat of any of them */
+    bool seen;        /* one was seen to come, from elsewhere */
+    bool judged;      /* nothing else tells of any of them */
+};
+
+static void look_at_host(const struct ana_case *c, size_t index, struct host *host)
+{
+    const struct ana_process *p = &c->job->process[index];
+    if (p->rank.state == ANA_RANK_DONE || p->rank.state == ANA_RANK_ABORTED)
+        return;
+    if (!host->ranks++)
+        *host = (struct host){1, INT64_MAX, false, true};
+    host->judged &= p->heartbeat_seen && !p->by_pid && !c->moved[index];
+    host->seen |= p->heartbeat_seen && !p->by_pid;
+    host->still_ns = p->still_ns < host->still_ns ? p->still_ns : host->still_ns;
+}
+
+/* The file server, the network or the reader itself may have been slow: so others must be heard meanwhile, and nobody's
+ * silence may have ended after half as long.  Of a host with one rank the recorder may be held up. */
+void ana_case_find_quiet(struct ana_case *c)
+{
+    size_t hosts = ana_clock_domains(c->job->clock), heard = 0, silent = 0;
+    struct host *host = c->live ? ana_case_keep(c, (hosts + 1) * sizeof *host) : NULL;
+    int64_t patience = QUIET_NS;
+    for (size_t i = 0; host && i < c->count; i++) {
+        int64_t longest = c->job->process[i].longest_still_ns * TIMES;
+        patience = longest > patience ? longest : patience;
+        look_at_host(c, i, &host[ana_clock_domain_of(c->job->clock, i)]);
+    }
+    for (size_t h = 0; host && h < hosts; h++) {
+        heard += host[h].seen && host[h].still_ns < HEARD_NS;
+        silent += host[h].seen && host[h].still_ns >= HEARD_NS;
+    }
+    for (size_t i = 0; host && heard >= silent && i < c->count; i++) {
+        const struct host *mine = &host[ana_clock_domain_of(c->job->clock, i)];
+        c->quiet[i] = mine->judged && mine->ranks > 1 && mine->still_ns >= patience;
+    }
+}
 
 enum ana_stop ana_case_stop(const struct ana_case *c, size_t index)
 {
@@ -18,7 +62,8 @@ enum ana_stop ana_case_stop(const struct ana_case *c, size_t index)
     if (p->alive && p->stopped && (!p->traced || p->silent_ns >= TRACED_NS))
         return ANA_STOPPED;
     const struct trc_head *head = trc_head(p->rank.file);
-    if (c->moved[index] || p->silent_ns < SILENT_NS || head->heartbeats == 0 || head->state == TRC_STATE_STOPPED)
+    bool silent = p->silent_ns >= SILENT_NS || c->quiet[index];
+    if (c->moved[index] || !silent || head->heartbeats == 0 || head->state == TRC_STATE_STOPPED)
         return ANA_MOVES; /* or gone */
     if (p->by_pid)
         return p->alive ? ANA_FROZEN : ANA_MOVES;
@@ -72,8 +117,9 @@ static void look(const struct ana_case *c, struct crowd *crowd)
             continue;
         crowd->kinds[stop]++;
         crowd->index[crowd->n++] = i;
-        if (p->silent_ns < crowd->since_ns)
-            crowd->since_ns = p->silent_ns;
+        int64_t silent_ns = p->still_ns > p->silent_ns ? p->still_ns : p->silent_ns; /* its wall clock may be ahead */
+        if (silent_ns < crowd->since_ns)
+            crowd->since_ns = silent_ns;
     }
     place(c, crowd);
 }
@@ -120,6 +166,7 @@ static void say(struct ana_case *c, const struct crowd *crowd)
     if (crowd->kinds[ANA_SILENT]) {
         settle(c, crowd, crowd->n < crowd->left ? ANA_LIKELY : ANA_POSSIBLE);
         c->out->summary = fact_of(c, crowd, ANA_SAY_CROWD_SILENT);
+        c->out->summary.time = c->out->state == ANA_VERDICT_UNKNOWN ? crowd->since_ns : 0;
         how.id = ANA_SAY_CROWD_UNSEEN;
         c->out->next.id = ANA_SAY_NEXT_EXISTS;
     } else {

@@ -73,8 +73,10 @@ static void look_at_ranks(struct ana_case *c)
         c->live |= p->alive;
         if (p->alive && c->samples->taken >= 2)
             c->moved[i] = c->samples->seen[0][i].progress != c->samples->seen[1][i].progress;
-        runs |= p->alive && ana_case_stop(c, i) == ANA_MOVES;
     }
+    ana_case_find_quiet(c);
+    for (size_t i = 0; i < c->count && !runs; i++)
+        runs = c->job->process[i].alive && ana_case_stop(c, i) == ANA_MOVES;
     for (size_t i = 0; i < c->count; i++) {
         const struct ana_process *p = &c->job->process[i];
         const struct ana_rank *r = &p->rank;
@@ -127,6 +129,7 @@ static bool case_open(struct ana_case *c)
     c->last_events = ana_case_keep(c, n * sizeof *c->last_events);
     c->gone = ana_case_keep(c, n);
     c->moved = ana_case_keep(c, n);
+    c->quiet = ana_case_keep(c, n);
     c->sure = ana_case_keep(c, n);
     return !c->memory;
 }

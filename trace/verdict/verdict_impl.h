@@ -224,6 +224,7 @@ struct ana_case {
     uint64_t epoch_bytes;     /* of events that were read for it */
     uint8_t *gone;            /* by rank index: died, or stopped, before the end: it does nothing more */
     uint8_t *moved;           /* it did something between the samples */
+    uint8_t *quiet;           /* nothing of its whole host is heard any more (ana_case_find_quiet) */
     struct ana_graph graph;   /* its nodes 0 .. count - 1 are the ranks */
     size_t finalize;          /* node of MPI_Finalize */
     struct ana_map sources;   /* communicators of which somebody waits for any message -> their node, size_t */
@@ -436,6 +437,8 @@ enum ana_stop {
     ANA_FROZEN,  /* it exists, and its heartbeat has stopped */
     ANA_SILENT   /* its heartbeat has stopped, and nothing else is known of it */
 };
+/* Finds the hosts that fell silent while others are heard; before ana_case_stop. */
+void ana_case_find_quiet(struct ana_case *c);
 /* Whether and how a process is stopped. */
 enum ana_stop ana_case_stop(const struct ana_case *c, size_t index);
 /* Adds evidence that culprits whose heartbeat has stopped still exist. */

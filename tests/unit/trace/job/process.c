@@ -101,9 +101,61 @@ static void test_gpu_gets_on(void)
     CHECK(calls[0] == 1 && calls[1] == 1, "calls: %d and %d", (int)calls[0], (int)calls[1]);
 }
 
+/* One look at the process, so many seconds after the first one. */
+static void look_at(struct ana_process *p, const struct ana_job *job, double s)
+{
+    int64_t now = (int64_t)((1000 + s) * 1e9);
+    struct ana_here here = {.host = "here", .realtime_ns = INT64_MAX, .monotonic_ns = now, .read_ns = now};
+    ana_process_refresh(p, job->clock, 0, &here);
+}
+
+static void write_beat(uint64_t number, int64_t ns)
+{
+    struct tb *tb = tb_new(0, 1);
+    strcpy(tb_head(tb)->host, "elsewhere");
+    tb_running(tb, ns);
+    tb_head(tb)->heartbeats = number;
+    folder_write(tb, 0);
+    tb_free(tb);
+}
+
+/* A heartbeat is found seconds after the one before it: it is old where the process's own clock says so, as when a node
+ * died and its digest told the last ones no more. */
+static void test_found_late(void)
+{
+    static const struct {
+        const char *what;
+        double beat, look[2], silent; /* s after the first look, which saw the heartbeat before; 0: no look */
+    } cases[] = {
+        {"it died", 0.4, {2.5, 3.5}, 3.1},
+        {"it lives", 3.5, {2.5, 3.5}, 0},
+        {"it lives, and its clock is faster", 3.7, {2.5, 3.5}, 0},
+        {"nobody looked meanwhile", 0.4, {0, 3.5}, 0},
+        {"it was looked for a moment ago", 0.4, {0.7, 1.4}, 0},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        folder_make("process");
+        write_beat(100, 5000000000);
+        struct ana_job *job = folder_open();
+        struct ana_process p = {.heartbeats = 99, .rank.file = job->process[0].rank.file};
+        look_at(&p, job, 0);
+        if (cases[k].look[0] > 0)
+            look_at(&p, job, cases[k].look[0]);
+        write_beat(101, 5000000000 + (int64_t)(cases[k].beat * 1e9));
+        trc_refresh(p.rank.file);
+        look_at(&p, job, cases[k].look[1]);
+        double silent = (double)p.silent_ns / 1e9;
+        CHECK(silent > cases[k].silent - 0.01 && silent < cases[k].silent + 0.01, "%s: silent for %g s", cases[k].what,
+              silent);
+        ana_job_close(job);
+        folder_remove();
+    }
+}
+
 int main(void)
 {
     test_gpu_gets_on();
+    test_found_late();
     test_io();
     folder_make("process");
     struct tb *a = tb_new(0, 1);
