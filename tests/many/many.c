@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TICK_MS = 100, BEAT_TICKS = 5 };
+enum { TICK_MS = 100, BEAT_TICKS = 5, DIGEST_TICKS = 10 };
 
 struct options {
     struct plan plan;
@@ -54,20 +54,16 @@ static void make_finished(const struct options *o)
     }
 }
 
-/* As the recorders do: while somebody watches, a digest of each host that lives, once a second. */
-static void write_digests(const struct options *o, int64_t now_ns)
+/* As the recorders do: while somebody watches, a digest of each host that lives, once a second, each at its own time. */
+static void write_digests(const struct options *o, int64_t tick, int64_t now_ns)
 {
     static struct trc_digest **digest;
-    static int64_t written_ns = INT64_MIN / 2;
-    static uint64_t sequence = 1000;
     const struct plan *plan = &o->plan;
     char path[4096];
     struct stat is;
     snprintf(path, sizeof path, "%s/" TRC_DIGEST_REQUEST, o->folder);
-    if (now_ns - written_ns < 950000000 || stat(path, &is) != 0 || time(NULL) - is.st_mtime > TRC_DIGEST_LAPSE_S)
+    if (stat(path, &is) != 0 || time(NULL) - is.st_mtime > TRC_DIGEST_LAPSE_S)
         return;
-    written_ns = now_ns;
-    sequence++;
     bool fresh = !digest;
     if (fresh && !(digest = calloc((size_t)plan->hosts, sizeof *digest)))
         exit(1);
@@ -80,9 +76,9 @@ static void write_digests(const struct options *o, int64_t now_ns)
     }
     int folder = open(o->folder, O_RDONLY | O_DIRECTORY);
     for (int32_t h = 0; h < plan->hosts; h++) {
-        if (h == plan->dead && now_ns >= plan->fault * plan->round_ns)
+        if ((tick + h) % DIGEST_TICKS || (h == plan->dead && now_ns >= plan->fault * plan->round_ns))
             continue;
-        struct trc_digest_head head = {.sequence = sequence, .writer = 1, .realtime_ns = trc_wall_ns()};
+        struct trc_digest_head head = {.sequence = 1000 + (uint64_t)tick, .writer = 1, .realtime_ns = trc_wall_ns()};
         rank_host(&head, h);
         size_t size = trc_digest_make(digest[h], folder, &head, rank_calls, rank_call_count);
         snprintf(path, sizeof path, "%s/%s.%.8s" TRC_DIGEST_SUFFIX, o->folder, head.host, head.boot_id);
@@ -118,7 +114,7 @@ static void make_live(const struct options *o)
             }
         if ((double)now >= o->live_s * 1e9)
             break;
-        write_digests(o, now);
+        write_digests(o, tick, now);
         now = (int64_t)(trc_now_ns() - began);
         if (next > now)
             nanosleep(&(struct timespec){(next - now) / 1000000000, (next - now) % 1000000000}, NULL);
