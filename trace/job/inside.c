@@ -4,7 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LONG_NS      2000000000 /* a shorter call is not worth a word */
+#define LONG_NS      2000000000 /* a shorter call is not worth a word, */
+#define AGREED_NS    1000000000 /* ... but where most of the others wait as well, and nobody gets on, this one is */
+#define MOST(n)      ((n) - (n) / 4)
+#define WAIT_NS      200000000  /* a shorter wait of the others may be any */
+#define SURE_NS      500000000  /* so much of it a rank must have told: since then it may have come out */
+#define UNHEARD_NS   1500000000 /* older news of a rank say nothing about now */
 #define TIMES_LONGER 10.0       /* than calls of its kind usually take on that rank */
 
 /* " on NAME", empty for MPI_COMM_WORLD and where there is none. */
@@ -86,11 +91,33 @@ static double usual_ns(const struct ana_rank *r)
     return calls > 0 ? ticks * trc_ns_per_tick(r->file) / calls : 0;
 }
 
-static bool is_inside_long(const struct ana_process *p)
+static bool waits(const struct ana_process *p, int64_t least_ns)
 {
     const struct ana_rank *r = &p->rank;
-    return p->alive && r->state == ANA_RANK_IN_MPI && r->inside && r->inside_ns >= LONG_NS &&
-           p->last_end_ns <= p->open_begin_ns && (double)r->inside_ns >= TIMES_LONGER * usual_ns(r);
+    return p->alive && r->state == ANA_RANK_IN_MPI && r->inside && r->inside_ns >= least_ns &&
+           p->last_end_ns <= p->open_begin_ns;
+}
+
+/* How long a call must last to be worth a word. */
+static int64_t long_ns(const struct ana_job *job)
+{
+    size_t heard = 0, waiting = 0;
+    for (size_t i = 0; i < job->count; i++) {
+        const struct ana_process *p = &job->process[i];
+        if (!p->alive || p->silent_ns > UNHEARD_NS)
+            continue;
+        if (!p->rank.inside && p->last_end_ns > p->heartbeat_ns - SURE_NS)
+            return LONG_NS;
+        heard++;
+        waiting += waits(p, WAIT_NS);
+    }
+    return waiting && waiting >= MOST(heard) ? AGREED_NS : LONG_NS;
+}
+
+static bool is_inside_long(const struct ana_process *p, int64_t least_ns)
+{
+    bool sure = !p->heartbeats || p->heartbeat_ns - p->open_begin_ns >= SURE_NS;
+    return waits(p, least_ns) && sure && (double)p->rank.inside_ns >= TIMES_LONGER * usual_ns(&p->rank);
 }
 
 /* The rank that it waits for, if its call names one; else SIZE_MAX. */
@@ -123,16 +150,17 @@ bool ana_say_longest_inside(const struct ana_job *job, char *out, size_t size)
 {
     size_t worst = SIZE_MAX, others = 0, idle = SIZE_MAX;
     int worst_order = -1;
+    const int64_t least_ns = long_ns(job);
     for (size_t i = 0; i < job->count; i++) {
         const struct ana_rank *r = &job->process[i].rank;
         if (idle == SIZE_MAX && !r->inside && r->state == ANA_RANK_RUN)
             idle = i;
-        if (!is_inside_long(&job->process[i]))
+        if (!is_inside_long(&job->process[i], least_ns))
             continue;
         others++;
         /* In a chain of waiting ranks the last one tells most: its partner does not wait itself. */
         size_t partner = partner_of(job, i);
-        int order = partner == SIZE_MAX ? 0 : is_inside_long(&job->process[partner]) ? 1 : 2;
+        int order = partner == SIZE_MAX ? 0 : is_inside_long(&job->process[partner], least_ns) ? 1 : 2;
         if (order > worst_order || (order == worst_order && r->inside_ns > job->process[worst].rank.inside_ns)) {
             worst = i;
             worst_order = order;
