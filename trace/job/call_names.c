@@ -36,25 +36,14 @@ uint32_t ana_call_number_anew(struct ana_job *job, const struct trc_call *call)
 
 uint32_t ana_call_number_of(const struct ana_job *job, size_t index, uint32_t id)
 {
-    const struct ana_process *p = &job->process[index];
-    return id < p->numbers ? p->number[id] : 0;
+    const struct trc_file *file = job->process[index].rank.file;
+    const uint32_t *known = ana_map_find(&job->call_by_address, (uintptr_t)trc_call(file, id), 0, 0);
+    return known ? *known : 0;
 }
 
-bool ana_number_calls(struct ana_job *job, struct ana_process *p)
+void ana_number_calls(struct ana_job *job, struct ana_process *p)
 {
     const struct trc_file *file = p->rank.file;
-    for (; p->numbered < trc_calls(file); p->numbered++) {
-        uint32_t id = trc_call_id(file, p->numbered);
-        if (id >= p->numbers) {
-            size_t numbers = (size_t)id + 64;
-            uint32_t *grown = realloc(p->number, numbers * sizeof *grown);
-            if (!grown)
-                return false;
-            memset(grown + p->numbers, 0, (numbers - p->numbers) * sizeof *grown);
-            p->number = grown;
-            p->numbers = numbers;
-        }
-        p->number[id] = ana_call_number(job, trc_call(file, id));
-    }
-    return true;
+    for (; p->numbered < trc_calls(file); p->numbered++)
+        ana_call_number(job, trc_call(file, trc_call_id(file, p->numbered)));
 }

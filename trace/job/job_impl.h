@@ -155,8 +155,8 @@ struct ana_range ana_members(const struct ana_job *job, size_t index, const stru
 size_t ana_member(const struct ana_job *job, size_t index, const struct trc_comm *comm, size_t m);
 
 /* call_names.c */
-/* Gives calls of a process's file that are new their job-wide numbers.  False: out of memory. */
-bool ana_number_calls(struct ana_job *job, struct ana_process *process);
+/* Gives calls of a process's file that are new their job-wide numbers. */
+void ana_number_calls(struct ana_job *job, struct ana_process *process);
 /* The job-wide number of a call, looked up by its name.  Never fails: number 0 is for calls that there was no memory
  * for. */
 uint32_t ana_call_number_anew(struct ana_job *job, const struct trc_call *call);

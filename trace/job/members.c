@@ -10,8 +10,6 @@
 
 void ana_members_forget(struct ana_job *job)
 {
-    for (size_t i = 0; i < job->count; i++)
-        free(job->process[i].number);
     free(job->process);
     job->process = NULL;
     job->count = 0;
@@ -422,8 +420,10 @@ static bool take_processes(struct ana_job *job, struct ana_process *list, size_t
     job->generation++;
     job->clock = ana_clock_new();
     bool ok = job->clock != NULL;
-    for (size_t i = 0; ok && i < n; i++)
-        ok = ana_number_calls(job, &list[i]) && ana_clock_add_file(job->clock, list[i].rank.file);
+    for (size_t i = 0; ok && i < n; i++) {
+        ana_number_calls(job, &list[i]);
+        ok = ana_clock_add_file(job->clock, list[i].rank.file);
+    }
     ok = ok && fill_constants(job) && ana_analysis_start(job);
     if (!ok) { /* out of memory: an empty job is better than half a one */
         ana_analysis_stop(job);

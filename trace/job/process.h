@@ -70,9 +70,7 @@ struct ana_process {
     bool read_to_end;                 /* dead, and its file was read since */
     bool by_pid;                      /* its pid can be looked up here, so that `alive` is certain */
     int64_t silent_ns; /* since its last heartbeat, by the reader's clocks; 0 when it has ended by itself */
-    uint32_t *number;  /* job-wide call numbers of the file's calls */
-    size_t numbers;
-    size_t numbered; /* calls of the file that have one */
+    size_t numbered;   /* calls of the file that have a job-wide number */
 };
 
 /* Brings process->rank and the rest up to date; `index` is its index in `clock`.  Reads the file once more when it

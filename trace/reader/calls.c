@@ -14,7 +14,7 @@ struct trc_call_def {
 static bool make_room(struct trc_file *file, uint32_t id)
 {
     if (id >= file->call_ids) {
-        size_t ids = (size_t)id + 64;
+        size_t ids = (size_t)id + 8;
         uint16_t *grown = realloc(file->call_at, ids * sizeof *grown);
         if (!grown)
             return false;

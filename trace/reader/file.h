@@ -71,9 +71,9 @@ struct trc_defs_chunk {
 /* A live page: a copy whose counters are completed. */
 struct trc_live {
     uint32_t chunk;
-    bool settled;           /* unchanged between the last two refreshes */
-    bool cut;               /* the file ends within it */
-    struct trc_thread seen; /* as it was in the file */
+    bool settled;  /* unchanged between the last two refreshes */
+    bool cut;      /* the file ends within it */
+    uint64_t seen; /* hash of the thread as it was in the file */
     struct trc_page page;
     struct trc_counter *rows; /* by number, less 1; call_plus_1 is 0 where one is missing */
     struct trc_peer *peers;

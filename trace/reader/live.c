@@ -1,6 +1,7 @@
 /* Live pages: one copy for each thread, which is read anew while the thread is active. */
 #include "trace/reader/file.h"
 #include "trace/format/uses.h"
+#include "trace/util/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -304,18 +305,19 @@ static bool read_page(struct trc_file *file, uint32_t chunk)
         trc_file_damage(file, "chunk %u: the live page of thread %u is cut off", chunk, index);
         return false;
     }
+    uint64_t hash = ana_hash(&now, sizeof now);
     if (!live) {
         live = make_live(file, chunk, index);
         if (!live)
             return false;
     } else {
-        bool same = !memcmp(&now, &live->seen, sizeof now);
+        bool same = hash == live->seen;
         if (same && live->settled)
             return false;
         live->settled = same;
         moved = !same;
     }
-    live->seen = now;
+    live->seen = hash;
     copy_page(file, live);
     if (live->cut)
         trc_file_damage(file, "chunk %u: the live page of thread %u is cut off", chunk, index);

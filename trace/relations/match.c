@@ -450,6 +450,8 @@ void ana_match_flush(struct ana_match *match)
 {
     if (!match->flushed)
         ana_p2p_flush(match);
+    if (match->end_pool.taken == 0)
+        ana_pool_free(&match->end_pool); /* what comes now, as summaries, needs the memory */
     match->flushed = true;
     match->epoch++; /* so that every event is looked up again, and refused */
 }

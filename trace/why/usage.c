@@ -26,12 +26,11 @@ struct ana_usage_rank {
     struct trc_usage_cursor *cursor;
     struct thread **thread; /* of which there are so many; NULL: nothing was counted for it */
     uint32_t threads;
-    struct trc_usage_item item; /* the next one */
-    bool ahead;                 /* it is there */
-    bool has_node;
-    double node[TRC_USAGE_FIELDS]; /* of the node, so far */
-    int64_t begin_ns, end_ns;      /* of it */
-    struct ana_usage_once *once;   /* ANA_USAGE_ONCES, in any order; NULL: none */
+    struct trc_usage_item item;  /* the next one */
+    bool ahead;                  /* it is there */
+    double *node;                /* of the node, so far: TRC_USAGE_FIELDS; NULL: nothing */
+    int64_t begin_ns, end_ns;    /* of it */
+    struct ana_usage_once *once; /* ANA_USAGE_ONCES, in any order; NULL: none */
 };
 
 void ana_usage_free(struct ana_usage_rank *rank)
@@ -42,6 +41,7 @@ void ana_usage_free(struct ana_usage_rank *rank)
         free(rank->thread[i]);
     free(rank->thread);
     free(rank->once);
+    free(rank->node);
     trc_usage_close(rank->cursor);
     free(rank);
 }
@@ -110,9 +110,10 @@ static void take_item(struct ana_usage_rank *rank)
             of_process.value[TRC_USAGE_READ] = (double)entry->value[TRC_USAGE_READ];
             of_process.value[TRC_USAGE_WRITTEN] = (double)entry->value[TRC_USAGE_WRITTEN];
         }
-        for (uint32_t f = 0; entry->whose == TRC_USAGE_NODE && f < TRC_USAGE_FIELDS; f++)
+        if (entry->whose == TRC_USAGE_NODE && !rank->node)
+            rank->node = calloc(TRC_USAGE_FIELDS, sizeof *rank->node);
+        for (uint32_t f = 0; entry->whose == TRC_USAGE_NODE && rank->node && f < TRC_USAGE_FIELDS; f++)
             rank->node[f] += (double)entry->value[f];
-        rank->has_node |= entry->whose == TRC_USAGE_NODE;
     }
     for (size_t i = 0; i < rank->threads; i++) {
         struct thread *thread = rank->thread[i];
@@ -183,7 +184,7 @@ void ana_why_usage_refresh(struct ana_why *why)
 const double *ana_why_node_usage(const struct ana_why *why, size_t index)
 {
     const struct ana_usage_rank *rank = why->rank[index].usage;
-    return rank && rank->has_node ? rank->node : NULL;
+    return rank ? rank->node : NULL;
 }
 
 const struct ana_usage_once *ana_why_once(const struct ana_why *why, size_t index, int64_t end_ns)
@@ -322,11 +323,12 @@ void ana_usage_settle(struct ana_why *why, const struct ana_event *e, uint32_t n
 void ana_usage_keep(struct ana_keep *keep, struct ana_why *why, size_t index)
 {
     struct ana_usage_rank none = {0}, *rank = why->rank[index].usage ? why->rank[index].usage : &none;
-    uint8_t has_node = rank->has_node;
+    uint8_t has_node = rank->node != NULL;
     ANA_KEEP(keep, has_node);
-    rank->has_node = has_node;
-    if (has_node)
-        ANA_KEEP(keep, rank->node);
+    if (has_node && keep->loads && !keep->failed)
+        keep->failed |= rank == &none || !(rank->node = calloc(TRC_USAGE_FIELDS, sizeof *rank->node));
+    if (has_node && !keep->failed)
+        ana_keep_bytes(keep, rank->node, TRC_USAGE_FIELDS * sizeof *rank->node);
     uint8_t has_once = rank->once != NULL;
     ANA_KEEP(keep, has_once);
     if (has_once && keep->loads && !keep->failed)
