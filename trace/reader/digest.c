@@ -181,8 +181,8 @@ bool trc_digest_lacks(const struct trc_file *file)
     bool computes = false, streams = false;
     for (size_t i = 0; i < file->threads; i++) {
         const struct trc_live *live = trc_live_page(file, i);
-        streams |= live && live->page.of.number;
-        computes |= live && live->page.thread.tid && !live->page.thread.inside;
+        streams |= live && live->of.number;
+        computes |= live && live->thread.tid && !live->thread.inside;
     }
     return streams || file->gpu || (computes && file->regions.count);
 }
@@ -201,7 +201,7 @@ static bool knows(const struct trc_file *file, const struct trc_node *node, cons
     for (uint32_t i = 0; i < rank->threads; i++) {
         const struct trc_digest_thread *of = &rank->thread[i];
         const struct trc_live *live = trc_live_page(file, of->thread.index);
-        if (!live || live->page.of.number || live->cut)
+        if (!live || live->of.number || live->cut)
             return false;
         if (!of->thread.inside)
             continue;
@@ -244,7 +244,7 @@ bool trc_digest_apply(struct trc_file *file, const struct trc_node *node, const 
         file->complete = rank->latest;
     file->progress = rank->progress;
     for (uint32_t i = 0; !unchanged && i < rank->threads; i++)
-        take_thread(&file->live[rank->thread[i].thread.index]->page.thread, &rank->thread[i].thread);
+        take_thread(&file->live[rank->thread[i].thread.index]->thread, &rank->thread[i].thread);
     return true;
 }
 

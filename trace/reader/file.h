@@ -74,7 +74,9 @@ struct trc_live {
     bool settled;  /* unchanged between the last two refreshes */
     bool cut;      /* the file ends within it */
     uint64_t seen; /* hash of the thread as it was in the file */
-    struct trc_page page;
+    struct trc_thread thread;
+    struct trc_device_stream of;
+    uint32_t short_of_rows;   /* as in struct trc_page */
     struct trc_counter *rows; /* by number, less 1; call_plus_1 is 0 where one is missing */
     struct trc_peer *peers;
     size_t row_count, row_room, peer_count, peer_room;

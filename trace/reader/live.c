@@ -157,10 +157,9 @@ static struct trc_use *use_of(const struct trc_live *live, uint32_t index)
 }
 
 /* Undoes a move of a signature's uses into the counters that a kill interrupted. */
-static void take_back(struct trc_live *live)
+static void take_back(struct trc_live *live, const struct trc_undo *undo)
 {
-    const struct trc_undo *undo = &live->page.undo;
-    struct trc_thread *thread = &live->page.thread;
+    struct trc_thread *thread = &live->thread;
     if (undo->index_plus_1 == 0 || undo->index_plus_1 > TRC_SIGS)
         return;
     struct trc_use *use = use_of(live, undo->index_plus_1 - 1);
@@ -190,8 +189,7 @@ static void take_back(struct trc_live *live)
 /* Adds to the counters what the recorder still counts by signature. */
 static void complete_counters(struct trc_live *live)
 {
-    struct trc_thread *thread = &live->page.thread;
-    take_back(live);
+    struct trc_thread *thread = &live->thread;
     for (size_t i = 0; i < live->use_count; i++) {
         const struct trc_use *use = use_at(live, i);
         struct trc_moved moved = trc_moved(&use->sig);
@@ -208,30 +206,34 @@ static void complete_counters(struct trc_live *live)
     uint64_t calls = 0;
     for (size_t i = 0; i < live->row_count; i++)
         calls += live->rows[i].calls;
-    if (live->page.short_of_rows)
+    if (live->short_of_rows)
         thread->row_overflow = thread->calls > calls ? thread->calls - calls : 0;
 }
 
 /* ---- the page ---------------------------------------------------------------------------------------------------- */
 
-static void clamp_page(struct trc_page *page, uint32_t index)
+static void clamp_thread(struct trc_thread *thread, uint32_t index)
 {
-    page->thread.index = index;
-    page->thread.name[sizeof page->thread.name - 1] = 0;
-    trc_clean_text(page->thread.name);
-    if (page->thread.inside > TRC_SIGS)
-        page->thread.inside = 0;
-    if (page->thread.last > TRC_SIGS)
-        page->thread.last = 0;
+    thread->index = index;
+    thread->name[sizeof thread->name - 1] = 0;
+    trc_clean_text(thread->name);
+    if (thread->inside > TRC_SIGS)
+        thread->inside = 0;
+    if (thread->last > TRC_SIGS)
+        thread->last = 0;
 }
 
 #define COPIES 8
 
-/* Copies what there is of a page once.  False: the file ends within it. */
-static bool copy_once(struct trc_file *file, struct trc_live *live, bool changed)
+/* Copies what there is of a page once; *page: its begin.  False: the file ends within it. */
+static bool copy_once(struct trc_file *file, struct trc_live *live, struct trc_page *page, bool changed)
 {
     const uint64_t offset = trc_chunk_offset(file, live->chunk);
-    if (trc_file_read(file, offset, &live->page, sizeof live->page) != sizeof live->page)
+    size_t got = trc_file_read(file, offset, page, sizeof *page);
+    live->thread = page->thread;
+    live->of = page->of;
+    live->short_of_rows = page->short_of_rows;
+    if (got != sizeof *page)
         return false;
     live->row_count = live->peer_count = live->use_count = 0;
     static const uint32_t none[TRC_BUCKETS];
@@ -241,9 +243,9 @@ static bool copy_once(struct trc_file *file, struct trc_live *live, bool changed
     }
     if (live->peer_room)
         memset(live->peers, 0, live->peer_room * sizeof *live->peers);
-    struct trc_chunk now = live->page.chunk;
+    struct trc_chunk now = page->chunk;
     bool whole = trc_chunk_is(&now, &file->chunks[live->chunk]) &&
-                 read_piece(file, live, live->chunk, now, sizeof live->page, changed);
+                 read_piece(file, live, live->chunk, now, sizeof *page, changed);
     uint32_t pieces = 0;
     for (uint32_t i = 0; i < file->chunk_count; i++)
         if (file->chunks[i].magic && file->chunks[i].kind == TRC_CHUNK_PAGE &&
@@ -253,7 +255,7 @@ static bool copy_once(struct trc_file *file, struct trc_live *live, bool changed
             pieces++;
         }
     bool to_come = trc_file_growing(file) && !file->truncated; /* the newest may not have been found yet */
-    return whole && (pieces >= live->page.pieces || to_come);
+    return whole && (pieces >= page->pieces || to_come);
 }
 
 /* Copies a page.  A signature that gives up its place meanwhile moves its bytes from one part of the page to another;
@@ -262,13 +264,15 @@ static bool copy_once(struct trc_file *file, struct trc_live *live, bool changed
 static void copy_page(struct trc_file *file, struct trc_live *live)
 {
     const uint64_t undo = trc_chunk_offset(file, live->chunk) + offsetof(struct trc_page, undo);
+    struct trc_page page = {.thread = live->thread, .of = live->of, .short_of_rows = live->short_of_rows};
     struct trc_undo now;
     for (int tries = 1; tries <= COPIES; tries++) {
-        live->cut = !copy_once(file, live, tries == COPIES);
+        live->cut = !copy_once(file, live, &page, tries == COPIES);
         if (live->cut || trc_file_read(file, undo, &now, sizeof now) != sizeof now ||
-            (now.settled == live->page.undo.settled && now.index_plus_1 == live->page.undo.index_plus_1))
+            (now.settled == page.undo.settled && now.index_plus_1 == page.undo.index_plus_1))
             break;
     }
+    take_back(live, &page.undo);
 }
 
 /* The thread's copy, made if it has none.  NULL: out of memory. */
@@ -321,7 +325,7 @@ static bool read_page(struct trc_file *file, uint32_t chunk)
     copy_page(file, live);
     if (live->cut)
         trc_file_damage(file, "chunk %u: the live page of thread %u is cut off", chunk, index);
-    clamp_page(&live->page, index);
+    clamp_thread(&live->thread, index);
     complete_counters(live);
     return moved;
 }
@@ -383,15 +387,15 @@ static const struct trc_live *live_of(const struct trc_file *file, size_t i)
 
 const struct trc_thread *trc_thread(const struct trc_file *file, size_t i)
 {
-    return &live_of(file, i)->page.thread;
+    return &live_of(file, i)->thread;
 }
 bool trc_is_stream(const struct trc_file *file, size_t i)
 {
-    return live_of(file, i)->page.of.number != 0;
+    return live_of(file, i)->of.number != 0;
 }
 const struct trc_device_stream *trc_device_stream(const struct trc_file *file, size_t i)
 {
-    return &live_of(file, i)->page.of;
+    return &live_of(file, i)->of;
 }
 const struct trc_counter *trc_rows(const struct trc_file *file, size_t i, size_t *n)
 {
