@@ -10,7 +10,7 @@
 bool trc_table_add(struct trc_table *table, uint64_t key, void *value)
 {
     if (table->count == table->room) {
-        size_t room = table->room ? table->room * 2 : 4;
+        uint32_t room = table->room ? table->room * 2 : 4;
         void *grown = realloc(table->entries, room * sizeof *table->entries);
         if (!grown)
             return false;
@@ -35,8 +35,8 @@ static void table_seal(struct trc_table *table)
     if (table->sealed == table->count)
         return;
     qsort(table->entries, table->count, sizeof *table->entries, by_key_and_order);
-    size_t kept = 0;
-    for (size_t i = 0; i < table->count; i++) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < table->count; i++) {
         if (kept && table->entries[kept - 1].key == table->entries[i].key)
             free(table->entries[i].value); /* the first stays: others may hold pointers to it */
         else

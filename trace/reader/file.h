@@ -28,7 +28,7 @@ struct trc_table_entry {
 };
 struct trc_table {
     struct trc_table_entry *entries;
-    size_t count, sealed, room;
+    uint32_t count, sealed, room;
 };
 
 struct trc_comm_def {
