@@ -245,15 +245,6 @@ def elsewhere():
             run(["umount", "-l", "locked"])
 
 
-def under_a_launcher():
-    """Of the processes that a launcher starts the first does it, and the others are not in its way."""
-    folder = "launched"
-    mpirun(2, [workload("ring")], folder)
-    done = run(["mpirun", "-n", "3", HPCTOP, "analyze", folder], WITH, timeout=60)
-    check("three processes: one index, one line", done.code == 0 and os.path.exists(index_of(folder)) and
-          done.out.count("\n") == 1 and "one process does it" in done.err, done)
-
-
 def refused():
     """What has no index says why; a writer that is killed leaves none."""
     none = run([HPCTOP, "analyze", "nowhere"], WITH)
@@ -294,6 +285,5 @@ made_in_other_folders()
 trimmed()
 watched()
 elsewhere()
-under_a_launcher()
 refused()
 end()

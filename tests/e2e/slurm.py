@@ -41,6 +41,18 @@ def under_srun(pmi, program):
     check(name + ": exit status", r.code == 4, r)
 
 
+def analyzed(pmi, folder):
+    """srun starts hpctop itself on both nodes: the index is that of one process."""
+    alone = run([HPCTOP, "analyze", "-j", "1", folder])
+    with open(os.path.join(folder, "index/analysis"), "rb") as f:
+        one = f.read()
+    shutil.rmtree(os.path.join(folder, "index"))
+    done = run(["srun", "--mpi=" + pmi, "-N2", "-n3", HPCTOP, "analyze", folder], timeout=60)
+    with open(os.path.join(folder, "index/analysis"), "rb") as f:
+        check("srun --mpi=%s hpctop analyze" % pmi, alone.code == 0 and done.code == 0 and f.read() == one and
+              done.out == alone.out and not done.err, done)
+
+
 def under_sbatch():
     ring = workload("ring")
     with open("job.sh", "w") as f:
@@ -83,9 +95,11 @@ pmix = run(["srun", "--mpi=list"])
 pmix = "pmix" in pmix.out + pmix.err
 if pmix:
     under_srun("pmix", workload("ring"))
+    analyzed("pmix", "pmix")
 ring = mpich_ring()
 if ring:
     under_srun("pmi2", ring)
+    analyzed("pmi2", "pmi2")
 else:
     skip("srun --mpi=pmi2", "no mpicc.mpich here")
 if pmix:

@@ -77,6 +77,12 @@ static struct of describe(const struct ana_job *job)
     return (struct of){"hpctop index 4", hash_program(), hash_files(job), job->count};
 }
 
+uint64_t ana_index_of(const struct ana_job *job)
+{
+    struct of of = describe(job);
+    return of.program ? ana_hash(&of, sizeof of) : 0;
+}
+
 static bool is_whole_run(const struct ana_job *job)
 {
     return job->window.begin_ns == INT64_MIN && job->window.end_ns == INT64_MAX;
@@ -192,8 +198,9 @@ static const char *why_not(const struct ana_job *job, bool always)
     for (size_t i = 0; i < job->count; i++)
         if (trc_damage(job->process[i].rank.file, 0))
             return "a trace file is damaged";
-    bool missing = job->pass.tally.out_of_memory || why->out_of_memory || why->feed->causes->out_of_memory ||
-                   job->pass.regions.out_of_memory || job->pass.accesses.out_of_memory;
+    bool missing = job->unread || ana_merge_failed(job->pass.merge) || job->pass.tally.out_of_memory ||
+                   why->out_of_memory || why->feed->causes->out_of_memory || job->pass.regions.out_of_memory ||
+                   job->pass.accesses.out_of_memory;
     return missing ? "memory ran out" : NULL;
 }
 

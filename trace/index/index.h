@@ -25,6 +25,10 @@ static inline uint64_t ana_index_most(uint64_t bytes, size_t ranks)
 /* Sets whether an index is written and taken up, which is so at first. */
 void ana_job_set_index(struct ana_job *job, bool wanted);
 
+/* A number of this program and of what files of the job say of themselves: equal in processes that can do parts of one
+ * analysis.  0: the program cannot be read. */
+uint64_t ana_index_of(const struct ana_job *job);
+
 /* For the table of trace/job (upper.h).  Takes up the index of a job whose events have not been read, if there is one. */
 void ana_index_take(struct ana_job *job);
 /* Likewise: writes the index of a large job, if it can have one. */

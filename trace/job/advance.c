@@ -5,7 +5,8 @@
 #include <stdlib.h>
 
 #define REFIT_NS 10000000000
-#define BESIDE   6u /* threads that have something to do: causes, iterations, sums; and parts of the first */
+#define SETTLE   64u /* events */
+#define BESIDE   6u  /* threads that have something to do: causes, iterations, sums; and parts of the first */
 
 /* ---- one event -------------------------------------------------------------------------------------------------- */
 
@@ -120,6 +121,10 @@ bool ana_analysis_start(struct ana_job *job)
 {
     job->flushed = job->index_asked = job->indexed = job->unread = false;
     job->clocks = ana_clock_domains(job->clock);
+    if (ana_anyone_alive(job))
+        job->parts = (struct ana_part_source){0}; /* for jobs that have ended */
+    job->unsettled = 0;
+    job->reached_ns = INT64_MIN;
     job->lane = calloc(job->count, sizeof *job->lane);
     job->clip = ana_wait_clip_new();
     job->beside = ana_beside_new(job->workers - 1 < BESIDE ? job->workers - 1 : BESIDE);
@@ -247,15 +252,28 @@ bool ana_anyone_alive(const struct ana_job *job)
     return false;
 }
 
+/* Takes events, and says how far all are after as many of them however they come: what is found depends on when. */
+static void take_events(struct ana_job *job, const struct ana_event *const *e, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        take_event(job, e[i]);
+        if (++job->unsettled < SETTLE)
+            continue;
+        if (e[i]->end_ns > job->reached_ns)
+            job->reached_ns = e[i]->end_ns;
+        ana_why_settle(&job->pass.why, job->reached_ns, false);
+        job->unsettled = 0;
+    }
+}
+
 static void advance_main(struct ana_job *job)
 {
     const struct ana_event *e[ANA_SLICE];
     size_t n = ana_merge_next_few(job->pass.merge, e, ANA_SLICE);
-    for (size_t i = 0; i < n; i++)
-        take_event(job, e[i]);
-    ana_why_settle(&job->pass.why, ana_merge_position(job->pass.merge), n == 0);
+    take_events(job, e, n);
     if (n)
         return;
+    ana_why_settle(&job->pass.why, ana_merge_position(job->pass.merge), true);
     job->pass.done = true;
     if (!ana_anyone_alive(job) && !job->flushed) {
         ana_match_flush(job->match);

@@ -267,6 +267,7 @@ void ana_job_close(struct ana_job *job)
     if (job->flushed && !job->indexed && job->upper->keep)
         job->upper->keep(job);
     ana_analysis_stop(job);
+    ana_readers_free(job->readers);
     job->upper->judgement_free(job->judgement);
     job->upper->horovod_free(job->horovod);
     ana_members_forget(job);

@@ -10,6 +10,7 @@
 #include "trace/util/hash_map.h"
 #include "trace/relations/match.h"
 #include "trace/relations/merge.h"
+#include "trace/relations/readers.h"
 #include "trace/job/process.h"
 #include "trace/job/store.h"
 #include "trace/job/sums.h"
@@ -95,6 +96,8 @@ struct ana_job {
     struct ana_match *bounds_match;
     bool unread;         /* memory ran out in that pass */
     int64_t next_fit_ns; /* of a running job, by the reader's clock */
+    int64_t reached_ns;  /* how far all events are, as causes were last told */
+    unsigned unsettled;  /* events since then */
     struct ana_pass pass;
     struct ana_match *match;
     struct ana_bridges *bridges; /* communicators between worlds; NULL: none */
@@ -115,6 +118,8 @@ struct ana_job {
     struct ana_time_range range;
     unsigned workers;              /* threads that analyse events, this one among them */
     struct ana_beside *beside;     /* the others; NULL: there are none */
+    struct ana_part_source parts;  /* who reads all events; of no parts: this process does, as it needs them */
+    struct ana_readers *readers;   /* threads that are that; NULL: there are none */
     struct ana_span window;        /* all that costs, path, iterations and the store are of; ana_job_set_window */
     struct ana_hvd_state *horovod; /* horovod.c */
     unsigned refreshes;            /* ana_job_refresh so far */

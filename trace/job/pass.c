@@ -39,7 +39,7 @@ void ana_pass_close(struct ana_pass *pass)
 /* Before the clocks are fitted nobody knows how far the files are complete: the bounds pass takes no file for live. */
 void ana_pass_live(const struct ana_job *job, struct ana_pass *pass)
 {
-    for (size_t i = 0; pass->merge && i < job->count; i++)
+    for (size_t i = 0; pass->merge && !ana_merge_in_parts(pass->merge) && i < job->count; i++)
         ana_merge_set_live(pass->merge, i, job->process[i].alive && pass != &job->bounds_pass);
 }
 
@@ -53,7 +53,9 @@ bool ana_pass_open(struct ana_job *job, struct ana_pass *pass)
                          pass == &job->range.pass ? job->range.begin_ns : INT64_MIN)) {
         for (size_t i = 0; i < job->count; i++)
             pass->file[i] = job->process[i].rank.file;
-        pass->merge = ana_merge_open(pass->file, job->count, job->clock);
+        bool in_parts = job->parts.parts && pass != &job->range.pass;
+        pass->merge = in_parts ? ana_merge_of_parts(&job->parts, pass->file, job->count)
+                               : ana_merge_open(pass->file, job->count, job->clock);
         if (pass != &job->bounds_pass)
             ana_why_read_usage(&pass->why, pass->file, job->clock);
     }

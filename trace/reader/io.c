@@ -44,6 +44,11 @@ void trc_file_damage(struct trc_file *file, const char *format, ...)
         file->damage[file->damage_count++] = copy;
 }
 
+void trc_add_damage(struct trc_file *file, const char *line)
+{
+    trc_file_damage(file, "%s", line);
+}
+
 const char *trc_damage(const struct trc_file *file, size_t i)
 {
     return i < file->damage_count ? file->damage[i] : NULL;

@@ -54,6 +54,8 @@ const char *trc_path(const struct trc_file *file);
 
 /* Damage found so far, one line each, NULL past the last.  Damage never ends reading of what is whole. */
 const char *trc_damage(const struct trc_file *file, size_t i);
+/* Adds what another reader of the file has found. */
+void trc_add_damage(struct trc_file *file, const char *line);
 /* Whether the file is shorter than its head says. */
 bool trc_truncated(const struct trc_file *file);
 /* Whether somebody truncated or overwrote the file since it was opened.  What was read before stays; the rest is gone.

@@ -391,12 +391,21 @@ double ana_clock_worst_error_ns(const struct ana_clock *clock)
     return clock->domains > 1 ? worst + second : clock->files > 1 ? 2 * worst : 0;
 }
 
-/* What a fit says of a domain. */
-struct fit {
-    int64_t mono_ns, job_ns;
-    double rate, error_ns;
-    uint64_t fitted;
-};
+struct ana_clock_fitted ana_clock_fitted(const struct ana_clock *clock, size_t domain)
+{
+    const struct domain *d = &clock->domain[domain];
+    return (struct ana_clock_fitted){d->mono_ns, d->job_ns, d->rate, d->error_ns, d->fitted};
+}
+
+void ana_clock_set_fitted(struct ana_clock *clock, size_t domain, const struct ana_clock_fitted *fitted)
+{
+    struct domain *d = &clock->domain[domain];
+    d->mono_ns = fitted->mono_ns;
+    d->job_ns = fitted->job_ns;
+    d->rate = fitted->rate;
+    d->error_ns = fitted->error_ns;
+    d->fitted = fitted->fitted;
+}
 
 void ana_clock_keep(struct ana_keep *keep, struct ana_clock *clock)
 {
@@ -405,18 +414,12 @@ void ana_clock_keep(struct ana_keep *keep, struct ana_clock *clock)
     if (!ana_keep_holds(keep, domains == clock->domains))
         return;
     for (size_t i = 0; i < clock->domains && !keep->failed; i++) {
-        struct domain *d = &clock->domain[i];
-        struct fit fit = {d->mono_ns, d->job_ns, d->rate, d->error_ns, d->fitted};
+        struct ana_clock_fitted fit = ana_clock_fitted(clock, i);
         ANA_KEEP(keep, fit);
         bool sane = fabs((double)fit.mono_ns) + fabs((double)fit.job_ns) <= 2 * ANA_CLOCK_FAR &&
                     fabs(fit.rate) <= MOST_DRIFT && fit.error_ns >= 0 && fit.error_ns < ANA_CLOCK_FAR;
-        if (!ana_keep_holds(keep, sane) || !keep->loads)
-            continue;
-        d->mono_ns = fit.mono_ns;
-        d->job_ns = fit.job_ns;
-        d->rate = fit.rate;
-        d->error_ns = fit.error_ns;
-        d->fitted = fit.fitted;
+        if (ana_keep_holds(keep, sane) && keep->loads)
+            ana_clock_set_fitted(clock, i, &fit);
     }
 }
 

@@ -122,6 +122,16 @@ double ana_clock_error_ns(const struct ana_clock *clock, size_t a, size_t b);
 /* The largest such uncertainty of any two ranks; NAN without files. */
 double ana_clock_worst_error_ns(const struct ana_clock *clock);
 
+/* How a domain was fitted: for another process that has the same files, added in the same order. */
+struct ana_clock_fitted {
+    int64_t mono_ns, job_ns;
+    double rate, error_ns;
+    uint64_t fitted;
+};
+/* How domain i < ana_clock_domains(clock) was fitted. */
+struct ana_clock_fitted ana_clock_fitted(const struct ana_clock *clock, size_t domain);
+/* Has it fitted so. */
+void ana_clock_set_fitted(struct ana_clock *clock, size_t domain, const struct ana_clock_fitted *fitted);
 /* Forgets what was fitted: all domains stand where their realtime anchors say, as at first. */
 void ana_clock_again(struct ana_clock *clock);
 /* Keeps how the domains were fitted, or takes that up: of the same files, added in the same order. */

@@ -12,6 +12,7 @@
 #define ANA_MERGE_H
 
 #include "trace/relations/clock.h"
+#include "trace/relations/parts.h"
 #include "trace/relations/relations.h"
 
 struct ana_merge;
@@ -19,6 +20,11 @@ struct ana_merge;
 /* Merges files[0..n-1], from their oldest kept items on.  They stay the caller's and have these indices in `clock`.
  * Nothing is read before the first item is asked for.  NULL: out of memory.  Close with ana_merge_close. */
 struct ana_merge *ana_merge_open(struct trc_file *const *files, size_t n, const struct ana_clock *clock);
+/* Merges what those of `source` read, which is copied; of a job that has ended.  files[0..n-1] tell what their definitions
+ * mean; they and the array stay the caller's.  It cannot seek.  NULL: out of memory. */
+struct ana_merge *ana_merge_of_parts(const struct ana_part_source *source, struct trc_file *const *files, size_t n);
+/* Whether it is such a merge. */
+bool ana_merge_in_parts(const struct ana_merge *merge);
 /* Frees it; before the files are closed.  NULL is none. */
 void ana_merge_close(struct ana_merge *merge);
 

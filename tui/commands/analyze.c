@@ -1,12 +1,13 @@
-/* hpctop analyze [-j N] DIR..: reads a trace once, and keeps what was found beside it. */
+/* hpctop analyze [-j N] DIR..: reads a trace once, and keeps what was found beside it; under mpirun with all processes. */
 #include "tui/commands/command.h"
 #include "tui/commands/nearest.h"
 #include "trace/index/index.h"
+#include "trace/job/parts.h"
 #include "trace/session/session.h"
+#include "tui/workers/workers.h"
 
 #include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #define STEP_NS 200000000
@@ -24,27 +25,37 @@ static void read_all(struct ana_job *job)
         fputs("\r          \r", stderr);
 }
 
-/* The rank that a launcher gave this process; 0: it was started alone, or is the first. */
-static long rank_of_launch(void)
+struct wanted {
+    const char *const *folders;
+    size_t count;
+    unsigned workers; /* 0: as many as help */
+    const char *mpi;  /* library; NULL: the one that is found */
+};
+
+/* Has the job read by the other processes, or by threads.  False, with a line in `said`: it cannot be. */
+static bool divide(struct ana_job *job, unsigned workers, struct tui_workers *others, char *said, size_t size)
 {
-    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
-    const char *text = NULL;
-    for (size_t i = 0; i < sizeof names / sizeof *names && !text; i++)
-        text = getenv(names[i]);
-    return text ? strtol(text, NULL, 10) : 0;
+    bool ok = !workers || ana_job_set_workers(job, workers);
+    if (ok && others)
+        return tui_workers_read(others, job, said, size);
+    snprintf(said, size, "out of memory");
+    return ok && ana_job_read_by_threads(job);
 }
 
-static int analyze(const char *const *folders, int n, unsigned workers)
+/* What the first process does, or the only one. */
+static int analyze(const struct wanted *wanted, struct tui_workers *others)
 {
     char said[5000];
     struct ana_job *job;
-    if (ana_job_open(folders, (size_t)n, &job, said, sizeof said) != TRC_OK)
+    if (ana_job_open(wanted->folders, wanted->count, &job, said, sizeof said) != TRC_OK) {
+        char of_others[600];
+        if (others)
+            tui_workers_read(others, NULL, of_others, sizeof of_others);
         return tui_input_error("%s", said);
-    bool ok = !workers || ana_job_set_workers(job, workers);
+    }
+    bool ok = divide(job, wanted->workers, others, said, sizeof said);
     if (ok)
         read_all(job);
-    else
-        snprintf(said, sizeof said, "out of memory");
     ok = ok && ana_index_write(job, true, said, sizeof said);
     ana_job_close(job);
     if (!ok)
@@ -53,26 +64,56 @@ static int analyze(const char *const *folders, int n, unsigned workers)
     return tui_finish(TUI_EXIT_OK);
 }
 
+/* What each other process does: the first says what is wrong, if anything is. */
+static int serve(const struct wanted *wanted, struct tui_workers *others)
+{
+    char said[512] = "";
+    struct ana_job *job;
+    if (ana_job_open(wanted->folders, wanted->count, &job, said, sizeof said) != TRC_OK)
+        job = NULL;
+    tui_workers_serve(others, job, said);
+    ana_job_close(job);
+    return TUI_EXIT_OK;
+}
+
+/* Does it with the other processes of this launch. */
+static int analyze_together(const struct wanted *wanted, struct tui_mpi *mpi)
+{
+    struct tui_workers *others = tui_workers_new(mpi);
+    if (!others)
+        return tui_input_error("out of memory"); /* the launcher ends the others */
+    int status = tui_mpi_rank(mpi) == 0 ? analyze(wanted, others) : serve(wanted, others);
+    tui_workers_free(others);
+    tui_mpi_leave(mpi);
+    return status;
+}
+
 int tui_command_analyze(int argc, char **argv)
 {
-    static const struct option names[] = {{"workers", required_argument, NULL, 'j'}, {0}};
-    unsigned workers = 0;
+    static const struct option names[] = {
+        {"workers", required_argument, NULL, 'j'}, {"mpi", required_argument, NULL, 'm'}, {0}};
+    struct wanted wanted = {0};
     int option;
     optind = 1;
     opterr = 0;
     while ((option = getopt_long(argc, argv, "j:", names, NULL)) != -1) {
-        if (option != 'j')
+        if (option == 'm')
+            wanted.mpi = optarg;
+        else if (option != 'j')
             return tui_unknown_option("analyze", argv[optind - 1]);
-        if (!tui_parse_workers(optarg, &workers))
+        else if (!tui_parse_workers(optarg, &wanted.workers))
             return tui_usage_error("analyze", "%s is not a number of threads, 1 to 1024", optarg);
     }
     if (optind == argc)
         return tui_usage_error("analyze", "analyze needs a trace folder");
-    long rank = rank_of_launch();
-    if (rank == 1)
-        fputs("hpctop analyze: one process does it, with threads (-j); the others of this launch have nothing to do\n",
-              stderr);
-    if (rank > 0)
-        return TUI_EXIT_OK;
-    return analyze((const char *const *)argv + optind, argc - optind, workers);
+    wanted.folders = (const char *const *)argv + optind;
+    wanted.count = (size_t)(argc - optind);
+    struct tui_launch launch = tui_launch();
+    char why[400] = "";
+    struct tui_mpi *mpi = launch.has_mpi || wanted.mpi ? tui_mpi_join(wanted.mpi, why, sizeof why) : NULL;
+    if (mpi)
+        return analyze_together(&wanted, mpi);
+    if (launch.rank == 1)
+        fprintf(stderr, "hpctop analyze: the first process does it alone%s%s\n", *why ? ": " : "", why);
+    return launch.rank > 0 ? TUI_EXIT_OK : analyze(&wanted, NULL);
 }

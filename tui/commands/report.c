@@ -8,6 +8,7 @@
 #include "tui/output/report_json.h"
 
 #include "tui/sources/lines.h"
+#include "trace/job/parts.h"
 #include "trace/job/sum_up.h"
 #include "trace/job/window.h"
 #include "trace/report/report.h"
@@ -117,7 +118,8 @@ static int report(const char *const *folders, int n, const struct wanted *wanted
     tui_sample_twice(job, 1);
     struct ana_selection part;
     uint8_t *ranks = calloc(ana_job_info(job).ranks + 1, 1);
-    bool known = set && ranks && select_part(job, wanted, &part, ranks, error, sizeof error);
+    bool known =
+        set && ana_job_read_by_threads(job) && ranks && select_part(job, wanted, &part, ranks, error, sizeof error);
     int status = known ? print_to(job, &part, wanted) : tui_input_error("%s", error);
     free(ranks);
     ana_job_close(job);

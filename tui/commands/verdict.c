@@ -3,6 +3,7 @@
 #include "tui/commands/nearest.h"
 #include "tui/sources/lines.h"
 #include "tui/output/report_json.h"
+#include "trace/job/parts.h"
 #include "trace/util/numfmt.h"
 #include "trace/verdict/verdict.h"
 #include "trace/session/session.h"
@@ -45,7 +46,8 @@ static void read_events(struct ana_job *job, char *healthy, size_t size)
 {
     char headline[400];
     struct ana_summary summary;
-    ana_job_advance(job, 0);
+    if (ana_job_read_by_threads(job))
+        ana_job_advance(job, 0);
     if (ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &summary) != TRC_OK)
         return;
     bool notable = ana_headline(job, &summary, NULL, headline, sizeof headline) != ANA_FINE;

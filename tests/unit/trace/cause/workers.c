@@ -1,6 +1,7 @@
 /* What a job's analysis finds does not depend on how many threads do it, nor on how it is cut into slices. */
 #include "tests/support/planted.h"
 #include "tests/support/draw.h"
+#include "trace/job/parts.h"
 #include "trace/report/report.h"
 #include "trace/session/session.h"
 #include <stdlib.h>
@@ -28,7 +29,7 @@ static void write_random(uint64_t seed, int actions, bool goes_on)
 static char *read_with(unsigned workers, int64_t slice_ns)
 {
     struct ana_job *job = folder_open();
-    CHECK(ana_job_set_workers(job, workers));
+    CHECK(ana_job_set_workers(job, workers) && ana_job_read_by_threads(job));
     while (ana_job_advance(job, slice_ns) < 1) {
     }
     struct ana_summary s = folder_summary(job);
@@ -58,7 +59,7 @@ static void same(uint64_t seed, int actions, bool goes_on)
     static const struct {
         unsigned workers;
         int64_t slice_ns;
-    } other[] = {{2, 0}, {2, 20000}, {3, 0}, {7, 0}, {1, 20000}};
+    } other[] = {{2, 0}, {2, 20000}, {3, 0}, {4, 0}, {8, 20000}, {7, 0}, {1, 20000}};
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
         char *text = read_with(other[i].workers, other[i].slice_ns);
         CHECK(strcmp(text, alone) == 0, "seed %llu, %u workers:\n%s\nand alone:\n%s", (unsigned long long)seed,

@@ -1,0 +1,205 @@
+/* Ranks that are read in parts give the same items in the same order as one merge of all, however they are divided. */
+#include "tests/support/check.h"
+#include "tests/support/draw.h"
+#include "tests/support/trace_builder.h"
+#include "trace/relations/merge.h"
+#include "trace/relations/readers.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FILES 6
+#define MOST  300000
+
+static char folder[] = "/tmp/hpctop-parts-XXXXXX";
+static struct tb *made[FILES];
+static struct trc_file *file[FILES];
+static struct ana_clock *clock_;
+
+static const char *path_of(size_t i)
+{
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%zu.hpctop", folder, i);
+    return path;
+}
+
+static void start(void)
+{
+    clock_ = ana_clock_new();
+    for (size_t i = 0; i < FILES; i++) {
+        made[i] = tb_new((int32_t)i, FILES);
+        strcpy(tb_head(made[i])->boot_id, i % 2 ? "one machine" : "another");
+    }
+}
+
+static void open_files(void)
+{
+    for (size_t i = 0; i < FILES; i++) {
+        char error[256] = "";
+        tb_write(made[i], path_of(i));
+        CHECK(trc_open(path_of(i), &file[i], error, sizeof error) == TRC_OK, "%s", error);
+        if (!file[i] || !ana_clock_add_file(clock_, file[i]))
+            exit(1);
+    }
+}
+
+static void stop(void)
+{
+    for (size_t i = 0; i < FILES; i++) {
+        trc_close(file[i]);
+        tb_free(made[i]);
+        remove(path_of(i));
+    }
+    ana_clock_free(clock_);
+}
+
+/* ---- what comes out ---------------------------------------------------------------------------------------------- */
+
+struct out {
+    struct ana_event event;
+    struct trc_sig sig;
+};
+static struct out whole[MOST];
+static size_t items;
+
+static struct out out_of(const struct ana_event *e)
+{
+    struct out out;
+    memset(&out, 0, sizeof out);
+    out.event = *e;
+    out.sig = e->sig ? *e->sig : (struct trc_sig){0};
+    return out;
+}
+
+static void read_whole(void)
+{
+    struct ana_merge *merge = ana_merge_open(file, FILES, clock_);
+    for (size_t i = 0; i < FILES; i++)
+        ana_merge_set_live(merge, i, false);
+    const struct ana_event *e;
+    for (items = 0; items < MOST && (e = ana_merge_next(merge)) != NULL; items++)
+        whole[items] = out_of(e);
+    ana_merge_close(merge);
+}
+
+static bool same(const struct out *a, const struct out *b)
+{
+    const struct ana_event *x = &a->event, *y = &b->event;
+    return x->kind == y->kind && x->index == y->index && x->thread == y->thread && x->begin_ns == y->begin_ns &&
+           x->end_ns == y->end_ns && x->busy_ns == y->busy_ns && x->count == y->count && x->sequence == y->sequence &&
+           x->request == y->request && x->request_thread == y->request_thread && x->call == y->call &&
+           x->comm == y->comm && !x->sig == !y->sig && !memcmp(&a->sig, &b->sig, sizeof a->sig);
+}
+
+/* Reads all in parts, `few` items at a time, and goes no further than `most` items. */
+static void read_in_parts(unsigned parts, size_t few, size_t most)
+{
+    struct ana_readers *readers = ana_readers_new(file, FILES, clock_, parts);
+    struct ana_part_source source = ana_readers_source(readers);
+    struct ana_merge *merge = ana_merge_of_parts(&source, file, FILES);
+    const struct ana_event *e[512];
+    size_t n, at = 0, wrong = 0;
+    while (at < most && (n = ana_merge_next_few(merge, e, few)) > 0)
+        for (size_t i = 0; i < n && at < items; i++, at++) {
+            struct out out = out_of(e[i]);
+            wrong += !same(&out, &whole[at]) || (e[i]->sig != NULL) != (e[i]->use != NULL);
+        }
+    CHECK(wrong == 0 && (at >= most || at == items), "%u parts: %zu of %zu items, %zu wrong", parts, at, items, wrong);
+    CHECK(!ana_merge_failed(merge) && ana_merge_count(merge) >= at);
+    CHECK(at < items || ana_merge_position(merge) == whole[items - 1].event.end_ns);
+    ana_merge_close(merge);
+    ana_readers_free(readers);
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+static void put_random(uint64_t *seed, size_t f, uint32_t thread, int64_t *end)
+{
+    struct trc_sig sig = tb_sig(draw(seed, 2) ? TB_BARRIER : TB_ISEND);
+    sig.comm = draw(seed, 3) ? TB_WORLD : 0;
+    sig.sent = draw(seed, 40);
+    sig.flags = draw(seed, 3) ? 0 : TRC_SIG_START;
+    int64_t begin = *end + (int64_t)draw(seed, 4);
+    switch (draw(seed, 12)) {
+    case 0:
+        tb_lost(made[f], thread, 1 + draw(seed, 5));
+        return;
+    case 1:
+        *end = begin + (int64_t)draw(seed, 9);
+        sig.flags = TRC_SIG_POLL;
+        tb_fold(made[f], thread, &sig, begin, *end, 3, 1);
+        return;
+    case 2:
+        sig.flags = TRC_SIG_NESTED;
+        tb_event(made[f], thread, &sig, begin, begin + 1, (struct tb_more){0});
+        return;
+    case 3:
+        sig.flags = TRC_SIG_COLL;
+        *end = begin + 2;
+        tb_event(made[f], thread, &sig, begin, *end, (struct tb_more){.sequence = draw(seed, 1000)});
+        return;
+    default:
+        *end = begin + (int64_t)draw(seed, 6); /* many end at one time */
+        tb_event(made[f], thread, &sig, begin, *end, (struct tb_more){0});
+        for (uint64_t subs = draw(seed, 4); subs > 0; subs--) {
+            sig.flags = TRC_SIG_COMPLETE;
+            tb_sub(made[f], thread, &sig, (struct tb_more){.request = draw(seed, 50), .request_thread = thread});
+        }
+    }
+}
+
+static void test_random(uint64_t seed)
+{
+    start();
+    for (size_t f = 0; f < FILES; f++)
+        for (uint32_t t = 0; t < 1 + f % 3; t++) {
+            int64_t end = 0;
+            for (uint64_t i = draw(&seed, 3000); i > 0; i--) {
+                put_random(&seed, f, t, &end);
+                if (draw(&seed, 200) == 0)
+                    tb_next_chunk(made[f], t);
+            }
+        }
+    open_files();
+    read_whole();
+    CHECK(items > 1000);
+    for (unsigned parts = 1; parts <= 8; parts++) /* more than there are files, too */
+        read_in_parts(parts, 1 + draw(&seed, 512), SIZE_MAX);
+    read_in_parts(3, 100, items / 2);
+    read_in_parts(3, 512, 1);
+    stop();
+}
+
+/* More signatures than there is room for, and one that is needed again and again. */
+static void test_signatures(void)
+{
+    start();
+    int64_t end = 0;
+    for (uint64_t i = 0; i < 200000; i++) {
+        struct trc_sig sig = tb_sig(TB_ISEND);
+        sig.sent = i % 3 ? i : 7;
+        sig.peer = 1;
+        tb_event(made[0], 0, &sig, end, end + 1, (struct tb_more){0});
+        end += 2;
+        if (i % 150000 == 149999)
+            tb_next_chunk(made[0], 0);
+    }
+    open_files();
+    read_whole();
+    CHECK(items == 200000, "%zu", items);
+    read_in_parts(1, 512, SIZE_MAX);
+    read_in_parts(2, 512, SIZE_MAX);
+    stop();
+}
+
+int main(void)
+{
+    if (!mkdtemp(folder))
+        return 1;
+    for (uint64_t seed = 1; seed <= 8; seed++)
+        test_random(seed);
+    test_signatures();
+    rmdir(folder);
+    return check_result();
+}

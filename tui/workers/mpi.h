@@ -1,0 +1,44 @@
+/* The MPI job that this process was started in, if it is in one: hpctop neither needs MPI to be built nor to run.  The
+ * library is found when it is needed, as the launcher's variables suggest, and only bytes are sent.
+ *
+ * Who waits sleeps: a processor may have more to do.  One thread; not the thread of signals. */
+#ifndef TUI_MPI_H
+#define TUI_MPI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What the launcher says of this process. */
+struct tui_launch {
+    bool any;     /* a launcher started it */
+    bool has_mpi; /* ... and said how an MPI finds the others */
+    long rank;
+};
+/* Reads it from the environment. */
+struct tui_launch tui_launch(void);
+
+struct tui_mpi;
+
+/* Joins the others: `library` is that of MPI, NULL: one of those that fit the launcher.  NULL, with a line in `said`: there
+ * is none, or it finds nobody else.  End with tui_mpi_leave. */
+struct tui_mpi *tui_mpi_join(const char *library, char *said, size_t size);
+/* Leaves the others, who all must. */
+void tui_mpi_leave(struct tui_mpi *mpi);
+/* Which one this is, from 0 on. */
+int tui_mpi_rank(const struct tui_mpi *mpi);
+/* How many there are, two at least. */
+int tui_mpi_size(const struct tui_mpi *mpi);
+
+/* A message under way. */
+struct tui_mpi_message {
+    uint64_t request[2];
+};
+/* Begins to send bytes to another process.  They belong to the message until tui_mpi_finish. */
+void tui_mpi_send(struct tui_mpi *mpi, const void *bytes, size_t size, int to, struct tui_mpi_message *message);
+/* Begins to take what another process sends next, at most `size` bytes; likewise. */
+void tui_mpi_take(struct tui_mpi *mpi, void *bytes, size_t size, int from, struct tui_mpi_message *message);
+/* Waits until it is done. */
+void tui_mpi_finish(struct tui_mpi *mpi, struct tui_mpi_message *message);
+
+#endif
