@@ -121,8 +121,6 @@ bool ana_analysis_start(struct ana_job *job)
 {
     job->flushed = job->index_asked = job->indexed = job->unread = false;
     job->clocks = ana_clock_domains(job->clock);
-    if (ana_anyone_alive(job))
-        job->parts = (struct ana_part_source){0}; /* for jobs that have ended */
     job->unsettled = 0;
     job->reached_ns = INT64_MIN;
     job->lane = calloc(job->count, sizeof *job->lane);

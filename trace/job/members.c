@@ -418,6 +418,7 @@ static bool take_processes(struct ana_job *job, struct ana_process *list, size_t
     job->process = list;
     job->count = n;
     job->generation++;
+    job->parts = (struct ana_part_source){0}; /* of the files before */
     job->clock = ana_clock_new();
     bool ok = job->clock != NULL;
     for (size_t i = 0; ok && i < n; i++) {

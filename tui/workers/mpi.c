@@ -25,14 +25,14 @@ struct tui_mpi {
 
 /* ---- the launcher ------------------------------------------------------------------------------------------------ */
 
-/* Variables that tell a process its rank, and which MPI it is that can find the others by what else the launcher says. */
+/* Variables that tell a process its rank and how many there are, and which MPI can find the others by what else is said. */
 static const struct launcher {
-    const char *rank, *libraries;
+    const char *rank, *size, *libraries;
 } launchers[] = {
-    {"OMPI_COMM_WORLD_RANK", "libmpi.so.40 libmpi_abi.so.0 libmpi.so"},
-    {"PMIX_RANK", "libmpi.so.40 libmpi_abi.so.0 libmpi.so.12 libmpich.so.12 libmpi.so"},
-    {"PMI_RANK", "libmpi.so.12 libmpich.so.12 libmpi_abi.so.0"},
-    {"SLURM_PROCID", NULL},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "libmpi.so.40 libmpi_abi.so.0 libmpi.so"},
+    {"PMIX_RANK", "SLURM_STEP_NUM_TASKS", "libmpi.so.40 libmpi_abi.so.0 libmpi.so.12 libmpich.so.12 libmpi.so"},
+    {"PMI_RANK", "PMI_SIZE", "libmpi.so.12 libmpich.so.12 libmpi_abi.so.0"},
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", NULL},
 };
 
 static const struct launcher *launcher(void)
@@ -46,9 +46,10 @@ static const struct launcher *launcher(void)
 struct tui_launch tui_launch(void)
 {
     const struct launcher *by = launcher();
-    if (!by)
+    const char *size = by ? getenv(by->size) : NULL;
+    if (!by || (size && strcmp(size, "1") == 0))
         return (struct tui_launch){0};
-    return (struct tui_launch){true, by->libraries, strtol(getenv(by->rank), NULL, 10)};
+    return (struct tui_launch){strtol(getenv(by->rank), NULL, 10), by->libraries};
 }
 
 /* ---- the library ------------------------------------------------------------------------------------------------- */

@@ -11,9 +11,8 @@
 
 /* What the launcher says of this process. */
 struct tui_launch {
-    bool any;     /* a launcher started it */
-    bool has_mpi; /* ... and said how an MPI finds the others */
-    long rank;
+    long rank;    /* 0: it is the first, or was started alone */
+    bool has_mpi; /* there are others, and the launcher tells an MPI how to find them */
 };
 /* Reads it from the environment. */
 struct tui_launch tui_launch(void);
