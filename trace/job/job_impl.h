@@ -119,6 +119,7 @@ struct ana_job {
     unsigned workers;              /* threads that analyse events, this one among them */
     struct ana_beside *beside;     /* the others; NULL: there are none */
     struct ana_part_source parts;  /* who reads all events; of no parts: this process does, as it needs them */
+    bool only_bounds_in_parts;     /* ... but in the pass for the clocks alone */
     struct ana_readers *readers;   /* threads that are that; NULL: there are none */
     struct ana_span window;        /* all that costs, path, iterations and the store are of; ana_job_set_window */
     struct ana_hvd_state *horovod; /* horovod.c */

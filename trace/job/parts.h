@@ -6,7 +6,7 @@
 #include "trace/job/job.h"
 #include "trace/relations/parts.h"
 
-/* Has all events of the job read by threads, where ana_job_set_workers allows for enough of them; nothing is done for a job
+/* Has events of the job read by threads, as far as ana_job_set_workers allows for enough of them; nothing is done for a job
  * that still runs.  From then on until ana_job_advance says 1 the caller does not refresh the job.  What was analysed before
  * is forgotten.  False: out of memory. */
 bool ana_job_read_by_threads(struct ana_job *job);

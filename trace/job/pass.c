@@ -53,7 +53,8 @@ bool ana_pass_open(struct ana_job *job, struct ana_pass *pass)
                          pass == &job->range.pass ? job->range.begin_ns : INT64_MIN)) {
         for (size_t i = 0; i < job->count; i++)
             pass->file[i] = job->process[i].rank.file;
-        bool in_parts = job->parts.parts && pass != &job->range.pass;
+        bool in_parts =
+            job->parts.parts && pass != &job->range.pass && (pass == &job->bounds_pass || !job->only_bounds_in_parts);
         pass->merge = in_parts ? ana_merge_of_parts(&job->parts, pass->file, job->count)
                                : ana_merge_open(pass->file, job->count, job->clock);
         if (pass != &job->bounds_pass)
