@@ -145,8 +145,26 @@ def without_mpi():
             check("--mpi %s: the same" % library, f.read() == first)
 
 
+def other_libraries():
+    """A native library that knows the standard ABI's query and answers -1, as MPICH 5 and Open MPI 6 do; and none at all, where
+    one rank of a job starts it."""
+    alone, done = kept("hosts", [HPCTOP, "analyze", "-j", "1"])
+    with open("shim.c", "w") as f:
+        f.write("int MPI_Abi_get_version(int *a, int *b) { *a = *b = -1; return 0; }\n")
+    for (mpi, command), library in zip(LAUNCHERS, ("libmpi.so.40", "libmpich.so.12")):
+        shim = os.path.abspath("shim-%s.so" % library)
+        made = run(["gcc", "-shared", "-fPIC", "-o", shim, "shim.c", "-Wl,--no-as-needed", "-l:" + library])
+        bytes_, done = kept("hosts", command + ["-n", "2", HPCTOP, "analyze", "--mpi", shim])
+        check("a library that answers -1: " + mpi, made.code == 0 and alone and bytes_ == alone, done)
+        shutil.rmtree("hosts/index", ignore_errors=True)
+        script = "[ ${OMPI_COMM_WORLD_RANK-$PMI_RANK} = 1 ] || exit 0; exec %s analyze --mpi none hosts" % HPCTOP
+        done = run(command + ["-n", "2", "sh", "-c", script], ENV, timeout=60)
+        check("one rank starts it: " + mpi, done.code == 0 and done.out == index_of("hosts") + "\n" and not done.err, done)
+
+
 jobs()
 damaged()
+other_libraries()
 differing()
 killed()
 without_mpi()

@@ -1,8 +1,8 @@
 #include "trace/job/parts.h"
 #include "trace/job/pass.h"
 
-#define ENOUGH                                                                                                         \
-    4u /* workers: with fewer the others have enough to do, but for the pass for the clocks, which is for one */
+/* With fewer workers the others are busy, and a thread reads only in the pass for the clocks. */
+#define ENOUGH 4u
 
 struct ana_job_files ana_job_files(struct ana_job *job)
 {

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -11,6 +12,9 @@
 #include <unistd.h>
 
 #define OTHERS 64u /* descriptors that are left for everything else */
+
+/* Of those that are opened anew: two threads may look at one file. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static atomic_size_t kept; /* descriptors that stay open, of all files; several threads may read */
 
@@ -69,28 +73,43 @@ void trc_descriptor_close(struct trc_descriptor *descriptor)
     free(descriptor);
 }
 
-int trc_file_hold(const struct trc_file *file)
+/* Opens the file that it was at first; the lock is held. */
+static void open_again(const struct trc_file *file)
 {
     struct trc_descriptor *descriptor = file->descriptor;
-    descriptor->held++;
-    if (descriptor->fd >= 0)
-        return descriptor->fd;
     struct stat status;
     int fd = open_path(file->path);
     if (fd >= 0 && !fstat(fd, &status) && status.st_dev == descriptor->device && status.st_ino == descriptor->inode)
         descriptor->fd = fd;
     else if (fd >= 0)
         close(fd);
-    return descriptor->fd;
+}
+
+int trc_file_hold(const struct trc_file *file)
+{
+    struct trc_descriptor *descriptor = file->descriptor;
+    if (descriptor->kept)
+        return descriptor->fd;
+    pthread_mutex_lock(&lock);
+    descriptor->held++;
+    if (descriptor->fd < 0)
+        open_again(file);
+    int fd = descriptor->fd;
+    pthread_mutex_unlock(&lock);
+    return fd;
 }
 
 void trc_file_release(const struct trc_file *file)
 {
     struct trc_descriptor *descriptor = file->descriptor;
-    if (--descriptor->held || descriptor->kept || descriptor->fd < 0)
+    if (descriptor->kept)
         return;
-    close(descriptor->fd);
-    descriptor->fd = -1;
+    pthread_mutex_lock(&lock);
+    if (--descriptor->held == 0 && descriptor->fd >= 0) {
+        close(descriptor->fd);
+        descriptor->fd = -1;
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 bool trc_file_reopen(const struct trc_file *file)

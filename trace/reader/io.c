@@ -2,6 +2,7 @@
 #include "trace/reader/file.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,24 +25,33 @@ size_t trc_file_read(const struct trc_file *file, uint64_t offset, void *buffer,
     return got;
 }
 
-void trc_file_damage(struct trc_file *file, const char *format, ...)
+/* Adds a line, unless it is there or there are enough. */
+static void add_line(struct trc_file *file, const char *line)
 {
+    for (size_t i = 0; i < file->damage_count; i++)
+        if (!strcmp(file->damage[i], line))
+            return;
     if (file->damage_count >= TRC_DAMAGE_MAX)
         return;
+    if (file->damage_count == TRC_DAMAGE_MAX - 1)
+        line = "more damage, not listed";
+    char **grown = realloc(file->damage, (file->damage_count + 1) * sizeof *grown), *copy = grown ? strdup(line) : NULL;
+    file->damage = grown ? grown : file->damage;
+    if (copy)
+        file->damage[file->damage_count++] = copy;
+}
+
+void trc_file_damage(struct trc_file *file, const char *format, ...)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* two threads may read one file */
     char text[256];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    for (size_t i = 0; i < file->damage_count; i++)
-        if (!strcmp(file->damage[i], text))
-            return;
-    if (file->damage_count == TRC_DAMAGE_MAX - 1)
-        snprintf(text, sizeof text, "more damage, not listed");
-    char **grown = realloc(file->damage, (file->damage_count + 1) * sizeof *grown), *copy = grown ? strdup(text) : NULL;
-    file->damage = grown ? grown : file->damage;
-    if (copy)
-        file->damage[file->damage_count++] = copy;
+    pthread_mutex_lock(&lock);
+    add_line(file, text);
+    pthread_mutex_unlock(&lock);
 }
 
 void trc_add_damage(struct trc_file *file, const char *line)

@@ -159,8 +159,8 @@ static bool begin(struct ana_merge *merge)
 {
     if (!merge->parts.parts)
         return refresh(merge);
-    merge->begun = true;
     merge->failed = !merge->parts.begin(merge->parts.user);
+    merge->begun = !merge->failed;
     for (size_t i = 0; i < merge->lanes && !merge->failed; i++)
         refill_lane(merge, merge->lane[i]);
     play_all(merge);
@@ -254,7 +254,7 @@ uint64_t ana_merge_count(const struct ana_merge *merge)
 size_t ana_merge_next_few(struct ana_merge *merge, const struct ana_event **out, size_t max)
 {
     size_t n = 0;
-    if (__builtin_expect(!merge->begun, 0) && !begin(merge))
+    if (__builtin_expect(!merge->begun, 0) && (merge->failed || !begin(merge)))
         return 0;
     int64_t position_ns = merge->position_ns, horizon_ns = merge->horizon_ns;
     if (merge->spent) {

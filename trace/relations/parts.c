@@ -151,7 +151,7 @@ static bool have_items(struct ana_part *part, bool *failed)
     if (part->next < part->stop)
         return true;
     part->next = part->source->next(part->source->user, part->number, &used);
-    *failed = !part->next;
+    *failed |= !part->next;
     part->stop = part->next ? part->next + used : NULL;
     return used > 0 && part->next;
 }
@@ -159,7 +159,7 @@ static bool have_items(struct ana_part *part, bool *failed)
 /* Takes the definition of a signature. */
 static void define(struct ana_part *part, const struct ana_part_item *item)
 {
-    struct signature *signature = &part->signature[item->signature % part->room];
+    struct signature *signature = &part->signature[item->signature];
     const struct trc_file *file = part->file[item->index];
     memcpy(&signature->sig, item + 1, sizeof signature->sig);
     signature->use = (struct ana_use){

@@ -8,6 +8,7 @@
 
 #include <getopt.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #define STEP_NS 200000000
@@ -108,6 +109,8 @@ int tui_command_analyze(int argc, char **argv)
         return tui_usage_error("analyze", "analyze needs a trace folder");
     wanted.folders = (const char *const *)argv + optind;
     wanted.count = (size_t)(argc - optind);
+    if (wanted.mpi && strcmp(wanted.mpi, "none") == 0)
+        return analyze(&wanted, NULL);
     struct tui_launch launch = tui_launch();
     char why[400] = "";
     struct tui_mpi *mpi = launch.has_mpi || wanted.mpi ? tui_mpi_join(wanted.mpi, why, sizeof why) : NULL;

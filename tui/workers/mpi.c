@@ -14,6 +14,7 @@ typedef int ask_call(uintptr_t, int *);
 typedef int move_call(void *, int, uintptr_t, int, int, uintptr_t, void *);
 typedef int test_call(void *, int *, void *);
 typedef int last_call(void);
+typedef int version_call(int *, int *);
 
 struct tui_mpi {
     uintptr_t world, byte;
@@ -29,9 +30,10 @@ struct tui_mpi {
 static const struct launcher {
     const char *rank, *size, *libraries;
 } launchers[] = {
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "libmpi.so.40 libmpi_abi.so.0 libmpi.so"},
-    {"PMIX_RANK", "SLURM_STEP_NUM_TASKS", "libmpi.so.40 libmpi_abi.so.0 libmpi.so.12 libmpich.so.12 libmpi.so"},
-    {"PMI_RANK", "PMI_SIZE", "libmpi.so.12 libmpich.so.12 libmpi_abi.so.0"},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "libmpi.so.40 libmpi_abi.so.1 libmpi.so"},
+    {"PMIX_RANK", "SLURM_STEP_NUM_TASKS", "libmpi.so.40 libmpi_abi.so.1 libmpi.so.12 libmpich.so.12 libmpi.so"},
+    {"PMI_RANK", "PMI_SIZE", "libmpi.so.12 libmpich.so.12 libmpi_abi.so.1"},
+    {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "libmpi.so.12"},
     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", NULL},
 };
 
@@ -69,7 +71,9 @@ static void *open_first(const char *libraries)
 /* Learns what handles are in this MPI: that of the standard ABI, Open MPI, or one of MPICH's family. */
 static void learn_handles(struct tui_mpi *mpi, void *library)
 {
-    if (dlsym(library, "MPI_Abi_get_version")) {
+    int major = -1, minor = -1;
+    version_call *version = (version_call *)dlsym(library, "MPI_Abi_get_version");
+    if (version && version(&major, &minor) == 0 && major >= 1) { /* native libraries that have it answer -1 */
         mpi->world = 0x101;
         mpi->byte = 0x247;
     } else if (dlsym(library, "ompi_mpi_comm_world")) {

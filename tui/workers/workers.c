@@ -8,11 +8,11 @@
 
 /* What a process says first. */
 struct hello {
-    uint64_t of; /* program and files; 0: it has no job, */
+    uint64_t of; /* program and files; 0: it cannot take part, and `why` says the reason */
     char host[64], why[448];
 };
 
-/* What the first asks for: all items of the others' parts, with so many clocks as are said next; 0: nothing more. */
+/* What the first process sends before each pass: how so many clocks are fitted follows.  No clocks: all is over. */
 struct order {
     uint64_t clocks;
 };
@@ -35,7 +35,6 @@ struct other {
 struct tui_workers {
     struct tui_mpi *mpi;
     struct ana_job *job;
-    bool told; /* the others were told that all is over, or need not be */
     struct other other[];
 };
 
@@ -236,7 +235,7 @@ void tui_workers_serve(struct tui_workers *workers, struct ana_job *job, const c
 {
     struct hello hello = {.of = job ? ana_index_of(job) : 0};
     gethostname(hello.host, sizeof hello.host - 1);
-    snprintf(hello.why, sizeof hello.why, "%s", why ? why : "");
+    snprintf(hello.why, sizeof hello.why, "%s", job ? "its own program cannot be read" : why);
     send(workers, &hello, sizeof hello, 0);
     struct ana_job_files files = job ? ana_job_files(job) : (struct ana_job_files){0};
     uint32_t *part = malloc((files.count + 1) * sizeof *part);

@@ -193,6 +193,45 @@ static void test_signatures(void)
     stop();
 }
 
+/* A source of two parts, of which the first fails at its second block. */
+static struct ana_part_item one_item[1];
+static unsigned asked;
+
+static bool failing_begin(void *user)
+{
+    return user == NULL;
+}
+static const struct ana_part_item *failing_next(void *user, size_t part, size_t *used)
+{
+    (void)user;
+    *used = 1;
+    one_item[0] = (struct ana_part_item){.signature = UINT32_MAX, .index = (uint32_t)part, .kind = TRC_RECORD_LOST};
+    one_item[0].end_ns = ++asked;
+    return part == 0 && asked > 2 ? NULL : asked > 20 ? (*used = 0, one_item) : one_item;
+}
+static void failing_end(void *user)
+{
+    CHECK(user == NULL);
+}
+
+static void test_failure(void)
+{
+    start();
+    open_files();
+    struct ana_part_source source = {NULL, 2, failing_begin, failing_next, failing_end};
+    struct ana_merge *merge = ana_merge_of_parts(&source, file, FILES);
+    size_t n = 0;
+    while (ana_merge_next(merge))
+        n++;
+    CHECK(n > 2 && asked > 5 && ana_merge_failed(merge), "%zu items, failed: %d", n, ana_merge_failed(merge));
+    ana_merge_close(merge);
+    source.user = &source; /* it cannot begin, and is not ended */
+    merge = ana_merge_of_parts(&source, file, FILES);
+    CHECK(!ana_merge_next(merge) && !ana_merge_next(merge) && ana_merge_failed(merge));
+    ana_merge_close(merge);
+    stop();
+}
+
 int main(void)
 {
     if (!mkdtemp(folder))
@@ -200,6 +239,7 @@ int main(void)
     for (uint64_t seed = 1; seed <= 8; seed++)
         test_random(seed);
     test_signatures();
+    test_failure();
     rmdir(folder);
     return check_result();
 }
