@@ -235,6 +235,7 @@ static void sum_threads(struct ana_process *p, const struct ana_clock *clock, si
                 p->progress += row[k].calls;
         p->progress += t->completes;
     }
+    p->behind = trc_behind(r->file) || trc_progress(r->file) > p->progress;
     if (trc_progress(r->file) > p->progress) /* the rows are those of the last reading */
         p->progress = trc_progress(r->file);
 }

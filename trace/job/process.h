@@ -55,6 +55,7 @@ struct ana_process {
     int64_t still_ns;         /* from heartbeat_seen to here.read_ns: none came meanwhile; 0: one came, or never */
     int64_t longest_still_ns; /* that ended with another heartbeat */
     uint64_t progress;        /* completed calls that are no polls and not local */
+    bool behind;              /* a digest says that it did more than was read of its file */
     int64_t heartbeat_ns;     /* job time of the last heartbeat, */
     int64_t complete_ns;      /* ... and of that up to which its file has been read */
     int64_t last_end_ns;      /* job time of the last completed call of any thread; INT64_MIN none */

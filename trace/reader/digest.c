@@ -212,6 +212,13 @@ static bool knows(const struct trc_file *file, const struct trc_node *node, cons
     return rank->flags & TRC_DIGEST_WHOLE;
 }
 
+/* Whether messages or requests came to a thread's that were there. */
+static bool is_more(const struct trc_thread *had, const struct trc_thread *now)
+{
+    return had->sent_messages != now->sent_messages || had->received_messages != now->received_messages ||
+           had->starts != now->starts || had->completes != now->completes;
+}
+
 static void take_thread(struct trc_thread *to, const struct trc_thread *from)
 {
     to->tid = from->tid;
@@ -243,8 +250,11 @@ bool trc_digest_apply(struct trc_file *file, const struct trc_node *node, const 
     if (unchanged)
         file->complete = rank->latest;
     file->progress = rank->progress;
-    for (uint32_t i = 0; !unchanged && i < rank->threads; i++)
-        take_thread(&file->live[rank->thread[i].thread.index]->thread, &rank->thread[i].thread);
+    for (uint32_t i = 0; !unchanged && i < rank->threads; i++) {
+        struct trc_thread *thread = &file->live[rank->thread[i].thread.index]->thread;
+        file->behind |= is_more(thread, &rank->thread[i].thread);
+        take_thread(thread, &rank->thread[i].thread);
+    }
     return true;
 }
 
@@ -256,6 +266,11 @@ const struct trc_anchor *trc_complete(const struct trc_file *file)
 uint64_t trc_progress(const struct trc_file *file)
 {
     return file->progress;
+}
+
+bool trc_behind(const struct trc_file *file)
+{
+    return file->behind;
 }
 
 void trc_want(struct trc_file *file)

@@ -119,6 +119,7 @@ struct trc_file {
     struct trc_anchor complete; /* head.latest when all of it was read last */
     uint64_t progress;          /* as a digest said it since; 0: none did */
     bool wanted;                /* trc_want */
+    bool behind;                /* trc_behind */
 
     struct trc_schema_field *fields; /* of its signatures */
     size_t field_count;

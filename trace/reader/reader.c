@@ -45,7 +45,7 @@ static void read_all(struct trc_file *file, bool *moved)
     file->refreshes++;
     file->complete = file->head.latest; /* read before all else */
     file->progress = 0;
-    file->wanted = false;
+    file->wanted = file->behind = false;
     /* Order matters: what an event or a live page refers to was defined before, so definitions are read last. */
     *moved |= trc_chunks_refresh(file);
     *moved |= trc_live_refresh(file);

@@ -38,6 +38,8 @@ const struct trc_anchor *trc_complete(const struct trc_file *file);
 uint64_t trc_revision(const struct trc_file *file);
 /* Completed calls that are progress, as a digest said since the last refresh; 0: count the rows. */
 uint64_t trc_progress(const struct trc_file *file);
+/* Whether, as a digest said since, messages or requests were begun or completed that only its events tell. */
+bool trc_behind(const struct trc_file *file);
 /* Somebody looks at this rank: it is to be read at the next look, whatever digests say. */
 void trc_want(struct trc_file *file);
 /* Whether somebody does, since the last refresh. */

@@ -73,6 +73,7 @@ static void look_at_ranks(struct ana_case *c)
         c->live |= p->alive;
         if (p->alive && c->samples->taken >= 2)
             c->moved[i] = c->samples->seen[0][i].progress != c->samples->seen[1][i].progress;
+        c->moved[i] |= p->alive && p->behind; /* what its events tell is not known yet */
     }
     ana_case_find_quiet(c);
     for (size_t i = 0; i < c->count && !runs; i++)

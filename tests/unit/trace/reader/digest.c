@@ -142,11 +142,22 @@ static bool is_same(const struct trc_file *a, const struct trc_file *b)
     return same;
 }
 
+/* All that only events tell more of. */
+static uint64_t done_of(const struct trc_file *file)
+{
+    uint64_t sum = 0;
+    for (size_t t = 0; t < trc_threads(file); t++) {
+        const struct trc_thread *thread = trc_thread(file, t);
+        sum += thread->sent_messages + thread->received_messages + thread->starts + thread->completes;
+    }
+    return sum;
+}
+
 /* A reader that mostly listens to digests and one that always reads say the same. */
 static void test_same(void)
 {
-    uint64_t change[RANKS] = {0};
-    size_t applied = 0, refused = 0, quiet = 0, bytes = 0;
+    uint64_t change[RANKS] = {0}, done[RANKS] = {0};
+    size_t applied = 0, refused = 0, quiet = 0, bytes = 0, behind = 0;
     for (int round = 0; round < ROUNDS; round++) {
         bool moved[RANKS] = {0};
         for (int r = 0; r < RANKS; r++) {
@@ -184,15 +195,21 @@ static void test_same(void)
                 CHECK(is_same(rank[r].spared, rank[r].read), "round %d: rank %d is another by its digest", round, r);
                 CHECK(!unchanged || trc_complete(rank[r].spared)->ticks == trc_head(rank[r].read)->latest.ticks,
                       "rank %d is complete up to another time", r);
+                CHECK(trc_behind(rank[r].spared) == (done[r] != done_of(rank[r].read)), "rank %d: behind %d", r,
+                      trc_behind(rank[r].spared));
+                behind += trc_behind(rank[r].spared);
             } else {
                 refused++;
                 trc_refresh(rank[r].spared);
+                done[r] = done_of(rank[r].spared);
+                CHECK(!trc_behind(rank[r].spared), "rank %d was read", r);
             }
             change[r] = of->change;
         }
         trc_node_free(&seen);
     }
     CHECK(applied > ROUNDS && quiet > ROUNDS / 4, "%zu applied, %zu refused, %zu quiet", applied, refused, quiet);
+    CHECK(behind && behind < applied, "%zu of %zu behind", behind, applied);
     CHECK(bytes / ROUNDS / RANKS < 2 * 200, "%zu bytes a rank of %d threads", bytes / ROUNDS / RANKS, 2);
 }
 
