@@ -9,26 +9,29 @@ struct ana_job_files ana_job_files(struct ana_job *job)
     return (struct ana_job_files){job->pass.file, job->count, job->clock};
 }
 
+/* Whether its events can still be read by others: it has ended, and nobody has read any. */
+static bool is_open(const struct ana_job *job)
+{
+    return job->pass.merge && !job->index_asked && !ana_anyone_alive(job);
+}
+
 static bool read_by(struct ana_job *job, const struct ana_part_source *source, bool only_bounds)
 {
     job->parts = *source;
     job->only_bounds_in_parts = only_bounds;
-    return ana_analysis_again(job);
+    return ana_pass_in_parts(job, &job->pass) && (!job->bounds_pass.merge || ana_pass_in_parts(job, &job->bounds_pass));
 }
 
 bool ana_job_read_by(struct ana_job *job, const struct ana_part_source *source)
 {
-    if (ana_anyone_alive(job) || !job->pass.merge)
-        return job->pass.merge != NULL;
-    return read_by(job, source, false);
+    return !is_open(job) || read_by(job, source, false);
 }
 
 bool ana_job_read_by_threads(struct ana_job *job)
 {
     bool few = job->workers < ENOUGH;
-    if (ana_anyone_alive(job) || !job->pass.merge || job->workers < 2 || (few && job->clocks < 2))
-        return job->pass.merge != NULL;
-    ana_readers_free(job->readers);
+    if (job->workers < 2 || (few && job->clocks < 2) || !is_open(job) || job->readers)
+        return true;
     /* One part is read three times as fast as what is in it is found. */
     job->readers = ana_readers_new(job->pass.file, job->count, job->clock, job->workers < 2 * ENOUGH ? 1 : 2);
     struct ana_part_source source = job->readers ? ana_readers_source(job->readers) : (struct ana_part_source){0};

@@ -6,9 +6,9 @@
 #include "trace/job/job.h"
 #include "trace/relations/parts.h"
 
-/* Has events of the job read by threads, as far as ana_job_set_workers allows for enough of them; nothing is done for a job
- * that still runs.  From then on until ana_job_advance says 1 the caller does not refresh the job.  What was analysed before
- * is forgotten.  False: out of memory. */
+/* Has events of the job read by threads, as far as ana_job_set_workers allows for enough of them.  Nothing is done for a job
+ * that still runs, or after the first ana_job_advance.  From then on until that says 1 the caller does not refresh the job.
+ * False: out of memory. */
 bool ana_job_read_by_threads(struct ana_job *job);
 
 /* What another process needs to read a part of this job: the files it has, and how their clocks were fitted. */

@@ -43,6 +43,26 @@ void ana_pass_live(const struct ana_job *job, struct ana_pass *pass)
         ana_merge_set_live(pass->merge, i, job->process[i].alive && pass != &job->bounds_pass);
 }
 
+/* The merge of a pass, from its first event on; NULL: out of memory. */
+static struct ana_merge *open_merge(const struct ana_job *job, const struct ana_pass *pass)
+{
+    bool in_parts =
+        job->parts.parts && pass != &job->range.pass && (pass == &job->bounds_pass || !job->only_bounds_in_parts);
+    return in_parts ? ana_merge_of_parts(&job->parts, pass->file, job->count)
+                    : ana_merge_open(pass->file, job->count, job->clock);
+}
+
+bool ana_pass_in_parts(struct ana_job *job, struct ana_pass *pass)
+{
+    struct ana_merge *merge = open_merge(job, pass);
+    if (!merge)
+        return false;
+    ana_merge_close(pass->merge);
+    pass->merge = merge;
+    ana_pass_live(job, pass);
+    return true;
+}
+
 bool ana_pass_open(struct ana_job *job, struct ana_pass *pass)
 {
     *pass = (struct ana_pass){.file = calloc(job->count + 1, sizeof *pass->file)};
@@ -53,10 +73,7 @@ bool ana_pass_open(struct ana_job *job, struct ana_pass *pass)
                          pass == &job->range.pass ? job->range.begin_ns : INT64_MIN)) {
         for (size_t i = 0; i < job->count; i++)
             pass->file[i] = job->process[i].rank.file;
-        bool in_parts =
-            job->parts.parts && pass != &job->range.pass && (pass == &job->bounds_pass || !job->only_bounds_in_parts);
-        pass->merge = in_parts ? ana_merge_of_parts(&job->parts, pass->file, job->count)
-                               : ana_merge_open(pass->file, job->count, job->clock);
+        pass->merge = open_merge(job, pass);
         if (pass != &job->bounds_pass)
             ana_why_read_usage(&pass->why, pass->file, job->clock);
     }

@@ -8,6 +8,8 @@
 
 /* Opens a pass over all files of the job.  False: out of memory; close it then, too. */
 bool ana_pass_open(struct ana_job *job, struct ana_pass *pass);
+/* Has a pass of which no event was taken read by those that job->parts says.  False: out of memory, it is as before. */
+bool ana_pass_in_parts(struct ana_job *job, struct ana_pass *pass);
 /* Closes a pass and frees its sums. */
 void ana_pass_close(struct ana_pass *pass);
 /* Tells a pass which files may still grow. */

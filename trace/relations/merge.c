@@ -1,6 +1,8 @@
 #include "trace/relations/merge_impl.h"
 #include <stdlib.h>
 
+#define AHEAD_PART 256 /* items of a part that are unpacked in one go */
+
 /* ---- who comes first ------------------------------------------------------------------------------------------- */
 
 static inline struct entry entry_of(struct lane *lane)

@@ -11,10 +11,7 @@ struct source {
     bool live, selected;
 };
 
-#define AHEAD      32 /* items of a thread that are decoded in one go, */
-#define AHEAD_MANY 8  /* ... where there are many ranks: */
-#define MANY       1024
-#define AHEAD_PART 256 /* of a part */
+#define AHEAD 32 /* items of a thread that are decoded in one go, at most */
 
 /* The ticks of a decoded item: another fit of the clock gives it other times. */
 struct ticks {

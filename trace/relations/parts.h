@@ -64,7 +64,7 @@ struct ana_part *ana_part_new(const struct ana_part_source *source, size_t part,
                               size_t n);
 /* Frees it; NULL is none. */
 void ana_part_free(struct ana_part *part);
-/* Unpacks the next items, at most `max`; returns how many, 0: there are no more, or *failed: it is not known.  What they point
+/* Unpacks the next items, at most `max`; returns how many; 0: there are no more, or a part failed, and *failed is set.  What they point
  * to is valid until ANA_PART_HELD more were unpacked. */
 size_t ana_part_unpack(struct ana_part *part, struct ana_event *out, size_t max, bool *failed);
 #define ANA_PART_HELD 1024u

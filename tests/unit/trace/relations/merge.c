@@ -1,12 +1,8 @@
 /* The merge over trace files that the builder makes: order, windows, running jobs. */
-#include "tests/support/check.h"
-#include "tests/support/trace_builder.h"
+#define FILES 5
+#include "tests/support/clocked_files.h"
 #include "trace/relations/merge.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 /* Stands in front of libc's: counts what is read. */
 static size_t reads;
@@ -17,54 +13,6 @@ ssize_t pread(int fd, void *buffer, size_t size, off_t at)
 }
 
 /* ---- files ----------------------------------------------------------------------------------------------------- */
-
-#define FILES 5
-static char folder[] = "/tmp/hpctop-merge-XXXXXX";
-static struct tb *made[FILES];
-static struct trc_file *file[FILES];
-static struct ana_clock *clock_;
-
-static const char *path_of(size_t i)
-{
-    static char path[256];
-    snprintf(path, sizeof path, "%s/%zu.hpctop", folder, i);
-    return path;
-}
-
-static void write_file(size_t i)
-{
-    tb_write(made[i], path_of(i));
-}
-
-static void open_file(size_t i)
-{
-    char error[256] = "";
-    write_file(i);
-    CHECK(trc_open(path_of(i), &file[i], error, sizeof error) == TRC_OK, "%s", error);
-    if (!file[i])
-        exit(1);
-    CHECK(ana_clock_add_file(clock_, file[i]), "clock");
-}
-
-static void start(size_t n)
-{
-    clock_ = ana_clock_new();
-    for (size_t i = 0; i < n; i++) {
-        made[i] = tb_new((int32_t)i, (int32_t)n);
-        strcpy(tb_head(made[i])->boot_id, "one machine");
-    }
-}
-
-static void stop(size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        trc_close(file[i]);
-        file[i] = NULL;
-        tb_free(made[i]);
-        remove(path_of(i));
-    }
-    ana_clock_free(clock_);
-}
 
 /* An event that can be told by its `sent`; those that are SUB belong to the one before. */
 static void put(size_t i, uint32_t thread, uint32_t flags, uint64_t id, int64_t begin, int64_t end)

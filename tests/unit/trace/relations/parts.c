@@ -1,57 +1,24 @@
 /* Ranks that are read in parts give the same items in the same order as one merge of all, however they are divided. */
-#include "tests/support/check.h"
+#define FILES 6
+#include "tests/support/clocked_files.h"
 #include "tests/support/draw.h"
-#include "tests/support/trace_builder.h"
 #include "trace/relations/merge.h"
 #include "trace/relations/readers.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#define FILES 6
-#define MOST  300000
+#define MOST 300000
 
-static char folder[] = "/tmp/hpctop-parts-XXXXXX";
-static struct tb *made[FILES];
-static struct trc_file *file[FILES];
-static struct ana_clock *clock_;
-
-static const char *path_of(size_t i)
+/* Files of two machines, to be filled. */
+static void start_two(void)
 {
-    static char path[256];
-    snprintf(path, sizeof path, "%s/%zu.hpctop", folder, i);
-    return path;
-}
-
-static void start(void)
-{
-    clock_ = ana_clock_new();
-    for (size_t i = 0; i < FILES; i++) {
-        made[i] = tb_new((int32_t)i, FILES);
-        strcpy(tb_head(made[i])->boot_id, i % 2 ? "one machine" : "another");
-    }
+    start(FILES);
+    for (size_t i = 0; i < FILES; i += 2)
+        strcpy(tb_head(made[i])->boot_id, "another machine");
 }
 
 static void open_files(void)
 {
-    for (size_t i = 0; i < FILES; i++) {
-        char error[256] = "";
-        tb_write(made[i], path_of(i));
-        CHECK(trc_open(path_of(i), &file[i], error, sizeof error) == TRC_OK, "%s", error);
-        if (!file[i] || !ana_clock_add_file(clock_, file[i]))
-            exit(1);
-    }
-}
-
-static void stop(void)
-{
-    for (size_t i = 0; i < FILES; i++) {
-        trc_close(file[i]);
-        tb_free(made[i]);
-        remove(path_of(i));
-    }
-    ana_clock_free(clock_);
+    for (size_t i = 0; i < FILES; i++)
+        open_file(i);
 }
 
 /* ---- what comes out ---------------------------------------------------------------------------------------------- */
@@ -151,7 +118,7 @@ static void put_random(uint64_t *seed, size_t f, uint32_t thread, int64_t *end)
 
 static void test_random(uint64_t seed)
 {
-    start();
+    start_two();
     for (size_t f = 0; f < FILES; f++)
         for (uint32_t t = 0; t < 1 + f % 3; t++) {
             int64_t end = 0;
@@ -168,13 +135,13 @@ static void test_random(uint64_t seed)
         read_in_parts(parts, 1 + draw(&seed, 512), SIZE_MAX);
     read_in_parts(3, 100, items / 2);
     read_in_parts(3, 512, 1);
-    stop();
+    stop(FILES);
 }
 
 /* More signatures than there is room for, and one that is needed again and again. */
 static void test_signatures(void)
 {
-    start();
+    start_two();
     int64_t end = 0;
     for (uint64_t i = 0; i < 200000; i++) {
         struct trc_sig sig = tb_sig(TB_ISEND);
@@ -190,7 +157,7 @@ static void test_signatures(void)
     CHECK(items == 200000, "%zu", items);
     read_in_parts(1, 512, SIZE_MAX);
     read_in_parts(2, 512, SIZE_MAX);
-    stop();
+    stop(FILES);
 }
 
 /* A source of two parts, of which the first fails at its second block. */
@@ -216,7 +183,7 @@ static void failing_end(void *user)
 
 static void test_failure(void)
 {
-    start();
+    start_two();
     open_files();
     struct ana_part_source source = {NULL, 2, failing_begin, failing_next, failing_end};
     struct ana_merge *merge = ana_merge_of_parts(&source, file, FILES);
@@ -229,7 +196,7 @@ static void test_failure(void)
     merge = ana_merge_of_parts(&source, file, FILES);
     CHECK(!ana_merge_next(merge) && !ana_merge_next(merge) && ana_merge_failed(merge));
     ana_merge_close(merge);
-    stop();
+    stop(FILES);
 }
 
 int main(void)
