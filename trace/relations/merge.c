@@ -277,7 +277,7 @@ size_t ana_merge_next_few(struct ana_merge *merge, const struct ana_event **out,
             merge->spent = true;
             break;
         }
-        if (n == max || lane->order < BEGINS_ANEW || lane->part)
+        if (n == max || lane->order < BEGINS_ANEW)
             set_order(lane, n == max && event->end_ns == end_ns && is_sub(event));
         replay_lane(merge);
     }

@@ -18,7 +18,8 @@ struct ticks {
     uint64_t begin, end, busy;
 };
 
-/* One thread: its cursor and its next items.  Or a part of the ranks (parts.h). */
+/* One thread: its cursor and its next items.  Or a part of the ranks (parts.h): these are neighbours, so among parts any of
+ * them stands for all in `order`. */
 struct lane {
     struct trc_cursor *cursor; /* NULL: it is a part */
     struct ana_part *part;

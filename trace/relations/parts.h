@@ -44,7 +44,7 @@ bool ana_part_failed(const struct ana_part_reader *reader);
 
 /* ---- who brings them together ------------------------------------------------------------------------------------ */
 
-/* Those who read parts. */
+/* Those who read parts: all ranks of a part come before those of the next, as ana_parts_divide has it. */
 struct ana_part_source {
     void *user;
     size_t parts;

@@ -138,25 +138,40 @@ static void test_random(uint64_t seed)
     stop(FILES);
 }
 
-/* More signatures than there is room for, and one that is needed again and again. */
+/* More signatures than there is room for, on one rank, while another needs the same one all the time. */
 static void test_signatures(void)
 {
     start_two();
-    int64_t end = 0;
-    for (uint64_t i = 0; i < 200000; i++) {
-        struct trc_sig sig = tb_sig(TB_ISEND);
-        sig.sent = i % 3 ? i : 7;
-        sig.peer = 1;
-        tb_event(made[0], 0, &sig, end, end + 1, (struct tb_more){0});
-        end += 2;
-        if (i % 150000 == 149999)
-            tb_next_chunk(made[0], 0);
-    }
+    for (uint64_t i = 0; i < 100000; i++)
+        for (size_t f = 0; f < 2; f++) {
+            struct trc_sig sig = tb_sig(TB_ISEND);
+            sig.sent = f ? i : 7;
+            sig.peer = 1;
+            tb_event(made[f], 0, &sig, (int64_t)i * 2, (int64_t)i * 2 + 1, (struct tb_more){0});
+        }
     open_files();
     read_whole();
     CHECK(items == 200000, "%zu", items);
     read_in_parts(1, 512, SIZE_MAX);
     read_in_parts(2, 512, SIZE_MAX);
+    stop(FILES);
+}
+
+/* Files are divided in their order, and what is in them about equally. */
+static void test_divide(void)
+{
+    start_two();
+    for (size_t f = 0; f < FILES; f++)
+        for (int64_t i = 0; i < 100; i++)
+            tb_barrier(made[f], 0, i * 2, i * 2 + 1, TB_WORLD, (uint64_t)i);
+    open_files();
+    uint32_t part[FILES];
+    ana_parts_divide(file, FILES, 3, part);
+    for (size_t f = 0; f < FILES; f++)
+        CHECK(part[f] == f / 2, "file %zu is of part %u", f, part[f]);
+    ana_parts_divide(file, FILES, 20, part);
+    for (size_t f = 0; f < FILES; f++)
+        CHECK(part[f] < 20 && (f == 0 || part[f] > part[f - 1]), "file %zu is of part %u", f, part[f]);
     stop(FILES);
 }
 
@@ -205,6 +220,7 @@ int main(void)
         return 1;
     for (uint64_t seed = 1; seed <= 8; seed++)
         test_random(seed);
+    test_divide();
     test_signatures();
     test_failure();
     rmdir(folder);
