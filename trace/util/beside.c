@@ -91,19 +91,26 @@ static void take_block(struct ana_beside *beside, struct ana_queue *queue)
         pthread_cond_signal(&ring->taken);
 }
 
+/* Does what there is to do; likewise.  False: nothing. */
+static bool do_something(struct ana_beside *beside)
+{
+    if (beside->work) { /* who waits for it holds up others */
+        do_part(beside, beside->work);
+        return true;
+    }
+    struct ana_queue *queue = fullest(beside);
+    if (queue)
+        take_block(beside, queue);
+    return queue;
+}
+
 static void *work_beside(void *arg)
 {
     struct ana_beside *beside = arg;
-    struct ana_queue *queue;
     pthread_mutex_lock(&beside->lock);
-    while (!beside->stops) {
-        if (beside->work) /* who waits for it holds up others */
-            do_part(beside, beside->work);
-        else if ((queue = fullest(beside)))
-            take_block(beside, queue);
-        else
+    while (!beside->stops)
+        if (!do_something(beside))
             pthread_cond_wait(&beside->filled, &beside->lock);
-    }
     pthread_mutex_unlock(&beside->lock);
     return NULL;
 }
@@ -231,26 +238,25 @@ void ana_queue_close(struct ana_queue *queue)
     *queue = (struct ana_queue){0};
 }
 
-/* Passes the block on, and waits for the next one to be free; `all`: for all of them.  When the ring is full, it waits for
- * half of it: so both threads seldom wake each other. */
+/* Passes the block on, and does what there is to do until the next one is free; `all`: all of them.  When the ring is full,
+ * it waits for half of it: so both threads seldom wake each other.  Who waits may fill one queue while it takes another:
+ * so no thread waits for one that waits for it, however few there are. */
 static void pass_on(struct ana_queue *queue, size_t n, bool all)
 {
     struct ana_queue_ring *ring = queue->ring;
-    pthread_mutex_lock(&ring->beside->lock);
+    struct ana_beside *beside = ring->beside;
+    pthread_mutex_lock(&beside->lock);
     if (n) {
         ring->count[ring->passed++ % BLOCKS] = n;
-        pthread_cond_signal(&ring->beside->filled);
+        pthread_cond_signal(&beside->filled);
     }
     ring->awaited = all ? 0 : under_way(ring) == BLOCKS ? BLOCKS / 2 : BLOCKS;
-    while (under_way(ring) > ring->awaited) {
-        if (ring->beside->work)
-            do_part(ring->beside, ring->beside->work);
-        else
-            pthread_cond_wait(&ring->taken, &ring->beside->lock);
-    }
+    while (under_way(ring) > ring->awaited)
+        if (!do_something(beside))
+            pthread_cond_wait(&ring->taken, &beside->lock);
     ring->awaited = 0;
     begin_block(queue, block_at(queue, ring->passed));
-    pthread_mutex_unlock(&ring->beside->lock);
+    pthread_mutex_unlock(&beside->lock);
 }
 
 /* Has what is in the queue taken; returns once there is room for more, or `all` is taken. */
