@@ -126,7 +126,7 @@ static uint64_t merge_and_match(struct trc_file **file, size_t n, const struct a
         };
         ana_match_set_rank(match, i, &rank);
     }
-    const struct ana_event *e[512];
+    struct ana_event *e[512];
     for (size_t few; (few = ana_merge_next_few(merge, e, 512)) > 0; items += few)
         for (size_t i = 0; matching && i < few; i++)
             ana_match_event(match, e[i]);

@@ -114,8 +114,10 @@ def killed():
         job = subprocess.Popen(command + ["-n", "3", HPCTOP, "analyze", folder], env=ENV, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT)
         wait_for(lambda: len(processes_of(folder)) == 3, 20)
-        time.sleep(0.7)
         last = sorted(processes_of(folder))[-1:]
+        for process in last:
+            os.kill(process, signal.SIGSTOP)  # before it has given all it reads
+        time.sleep(0.7)
         for process in last:
             os.kill(process, signal.SIGKILL)
         try:

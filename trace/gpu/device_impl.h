@@ -64,7 +64,7 @@ struct ana_nccl_call {
     uint64_t bytes;              /* S of nccl-tests; UINT64_MAX unknown */
     int64_t begin_ns;
     const struct trc_call *of;
-    uint32_t step; /* its number in the rank's steps (ana_use.step) */
+    uint32_t step; /* its number in the rank's steps (ana_event.step) */
     size_t index;  /* of its rank */
     size_t peer;   /* of a message: index of the other rank, SIZE_MAX unknown */
     bool sends;    /* of a message */

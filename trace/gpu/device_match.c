@@ -229,7 +229,7 @@ void ana_gpu_match_call(struct ana_job *job, struct ana_gpu_match *match, const 
                               .sequence = e->sequence,
                               .begin_ns = e->begin_ns,
                               .of = e->call,
-                              .step = e->use ? e->use->step : 0,
+                              .step = e->step,
                               .index = e->index,
                               .call = ana_call_number_of(job, e->index, e->sig->call),
                               .size = e->comm ? e->comm->def.size : 0,

@@ -11,23 +11,16 @@
 /* ---- one event -------------------------------------------------------------------------------------------------- */
 
 /* Takes an event that is not of the program's own time: nested, on a GPU, a loss, or with times beyond reason. */
-static void take_other(struct ana_job *job, const struct ana_event *e)
+static void follow_other(struct ana_job *job, const struct ana_event *e)
 {
     if (e->kind >= TRC_RECORD_LOST)
         ana_regions_item(&job->pass.regions, e);
-    if (ana_is_device(e)) {
-        job->upper->device_event(job, job->gpu, e);
-        return;
-    }
-    if (e->call && trc_opclass_category(e->call->opclass) == TRC_CAT_NCCL)
-        job->upper->nccl_call(job, job->gpu, e);
     if (e->kind == TRC_RECORD_LOST)
         ana_why_gap(&job->pass.why, e->index, e->thread);
-    ana_match_event(job->match, e);
 }
 
 /* Follows an event that does not lie in the window as a whole, or is one of many in a window that has a begin. */
-static void follow_part(struct ana_job *job, const struct ana_event *e)
+static void follow_part(struct ana_job *job, struct ana_event *e)
 {
     struct ana_span window = job->window;
     if (e->end_ns >= window.begin_ns && e->end_ns <= window.end_ns)
@@ -41,7 +34,7 @@ static void follow_part(struct ana_job *job, const struct ana_event *e)
 }
 
 /* What becomes of events one after the other: segments, steps, iterations. */
-static inline void follow_event(struct ana_job *job, const struct ana_event *e)
+static inline void follow_event(struct ana_job *job, struct ana_event *e)
 {
     if (__builtin_expect(job->window.begin_ns != INT64_MIN || job->window.end_ns != INT64_MAX, 0)) {
         follow_part(job, e);
@@ -51,24 +44,21 @@ static inline void follow_event(struct ana_job *job, const struct ana_event *e)
     ana_why_event(&job->pass.why, e);
 }
 
-static inline void take_event(struct ana_job *job, const struct ana_event *e)
+/* Takes an event: what follows from the one before it in its thread at once, the rest at once or by the queue. */
+static inline void take_event(struct ana_job *job, struct ana_event *e)
 {
-    if (!ana_is_counted(job, &job->pass, e)) {
-        take_other(job, e);
-        return;
+    enum ana_onward_kind kind = ana_is_counted(job, &job->pass, e) ? ANA_ONWARD_EVENT : ANA_ONWARD_OTHER;
+    if (kind == ANA_ONWARD_EVENT) {
+        if (__builtin_expect(job->pass.regions.any, 0))
+            ana_why_region(&job->pass.why, e, ana_regions_call(&job->pass.regions, e));
+        follow_event(job, e); /* before the waits in it are found */
+    } else {
+        follow_other(job, e);
     }
-    if (__builtin_expect(job->pass.regions.any, 0))
-        ana_why_region(&job->pass.why, e, ana_regions_call(&job->pass.regions, e));
-    follow_event(job, e); /* before the waits in it are found */
-    if (e->use->is_nccl)
-        job->upper->nccl_call(job, job->gpu, e);
-    ana_match_event(job->match, e);
-    if (e->use->is_remote) /* the counters know partners of this world only */
-        ana_tally_pair(&job->pass.tally, e->index, ana_partner(job, e->index, e->comm, e->sig->peer),
-                       ana_event_sent(e->sig));
-    ana_sums_event(&job->sums, e);
-    if (__builtin_expect(e->use->category == TRC_CAT_IO, 0))
-        ana_accesses_event(job, &job->pass.accesses, e, INT64_MIN, INT64_MAX);
+    if (job->pass.why.onward)
+        ana_onward_room(job->pass.why.onward, kind)->event = *e;
+    else
+        ana_relate_event(job, kind, e);
 }
 
 /* ---- passes ----------------------------------------------------------------------------------------------------- */
@@ -134,7 +124,7 @@ bool ana_analysis_start(struct ana_job *job)
     job->gpu = job->upper->devices_new(job->count);
     if (!job->lane || !job->gpu || !job->clip || !job->match || !ana_store_init(&job->store, job->count) ||
         !ana_iter_init(&job->iter, job->count, job->beside) || !ana_pass_open(job, &job->pass) ||
-        !ana_sums_open(&job->sums, &job->pass.tally, job->lane, job->beside))
+        !ana_sums_open(&job->sums, &job->pass.tally, job->lane, job->beside) || !ana_relate_beside(job))
         return false;
     for (size_t i = 0; i < job->count; i++)
         job->process[i].recycled = trc_head(job->process[i].rank.file)->recycled_chunks > 0;
@@ -161,6 +151,7 @@ void ana_analysis_stop(struct ana_job *job)
 {
     ana_bounds_pass_stop(job);
     ana_time_range_release(job);
+    ana_relate_stop(job); /* it fills the others */
     ana_sums_close(&job->sums);
     ana_pass_close(&job->pass);
     ana_match_free(job->match);
@@ -220,7 +211,7 @@ void ana_analysis_refresh(struct ana_job *job)
 /* Does a slice of the bounds pass.  At its end the clock is fitted, and the main pass begins. */
 static void advance_bounds(struct ana_job *job)
 {
-    const struct ana_event *e[ANA_SLICE];
+    struct ana_event *e[ANA_SLICE];
     size_t n = ana_merge_next_few(job->bounds_pass.merge, e, ANA_SLICE);
     for (size_t i = 0; i < n; i++)
         ana_match_event(job->bounds_match, e[i]);
@@ -251,7 +242,7 @@ bool ana_anyone_alive(const struct ana_job *job)
 }
 
 /* Takes events, and says how far all are after as many of them however they come: what is found depends on when. */
-static void take_events(struct ana_job *job, const struct ana_event *const *e, size_t n)
+static void take_events(struct ana_job *job, struct ana_event *const *e, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         take_event(job, e[i]);
@@ -266,7 +257,7 @@ static void take_events(struct ana_job *job, const struct ana_event *const *e, s
 
 static void advance_main(struct ana_job *job)
 {
-    const struct ana_event *e[ANA_SLICE];
+    struct ana_event *e[ANA_SLICE];
     size_t n = ana_merge_next_few(job->pass.merge, e, ANA_SLICE);
     take_events(job, e, n);
     if (n)
@@ -274,6 +265,7 @@ static void advance_main(struct ana_job *job)
     ana_why_settle(&job->pass.why, ana_merge_position(job->pass.merge), true);
     job->pass.done = true;
     if (!ana_anyone_alive(job) && !job->flushed) {
+        ana_why_sync(&job->pass.why);
         ana_match_flush(job->match);
         ana_why_settle(&job->pass.why, INT64_MAX, true);
         job->flushed = true;

@@ -19,7 +19,8 @@ static bool read_by(struct ana_job *job, const struct ana_part_source *source, b
 {
     job->parts = *source;
     job->only_bounds_in_parts = only_bounds;
-    return ana_pass_in_parts(job, &job->pass) && (!job->bounds_pass.merge || ana_pass_in_parts(job, &job->bounds_pass));
+    return ana_pass_in_parts(job, &job->pass) && ana_relate_beside(job) &&
+           (!job->bounds_pass.merge || ana_pass_in_parts(job, &job->bounds_pass));
 }
 
 bool ana_job_read_by(struct ana_job *job, const struct ana_part_source *source)
@@ -32,7 +33,7 @@ bool ana_job_read_by_threads(struct ana_job *job)
     bool few = job->workers < ENOUGH;
     if (job->workers < 2 || (few && job->clocks < 2) || !is_open(job) || job->readers)
         return true;
-    /* One part is read three times as fast as what is in it is found. */
+    /* A part is read about as fast as the first thread cuts what is in it into segments. */
     job->readers = ana_readers_new(job->pass.file, job->count, job->clock, job->workers < 2 * ENOUGH ? 1 : 2);
     struct ana_part_source source = job->readers ? ana_readers_source(job->readers) : (struct ana_part_source){0};
     return job->readers && read_by(job, &source, few);

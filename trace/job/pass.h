@@ -29,6 +29,17 @@ void ana_clocks_settle(struct ana_job *job);
 /* advance.c: whether any process may still write. */
 bool ana_anyone_alive(const struct ana_job *job);
 
+/* relate.c */
+/* Finds what an event tells of others that is not of the program's own time. */
+void ana_relate_other(struct ana_job *job, const struct ana_event *event);
+/* From now on leaves that to a thread beside, if there is one and if what events point to lives long enough: where they are
+ * read in parts.  False: out of memory. */
+bool ana_relate_beside(struct ana_job *job);
+/* Returns once that is done of all events so far. */
+void ana_relate_sync(struct ana_job *job);
+/* Ends that; what is under way may be lost. */
+void ana_relate_stop(struct ana_job *job);
+
 /* range.c: does a slice of the pass over a part of the events. */
 void ana_time_range_advance(struct ana_job *job);
 /* range.c: the share of it that is done; 1 without such a pass. */
@@ -60,6 +71,24 @@ static inline bool ana_is_counted(struct ana_job *job, struct ana_pass *pass, co
     if (e->use->kind == ANA_USE_NEW)
         ana_pass_look_up(job, pass, e);
     return e->use->kind == ANA_USE_COUNTS;
+}
+
+/* Finds what an event tells of others, and adds it up; after its segment was. */
+static inline void ana_relate_event(struct ana_job *job, enum ana_onward_kind kind, const struct ana_event *e)
+{
+    if (__builtin_expect(kind != ANA_ONWARD_EVENT, 0)) {
+        ana_relate_other(job, e);
+        return;
+    }
+    if (e->use->is_nccl)
+        job->upper->nccl_call(job, job->gpu, e);
+    ana_match_event(job->match, e);
+    if (e->use->is_remote) /* the counters know partners of this world only */
+        ana_tally_pair(&job->pass.tally, e->index, ana_partner(job, e->index, e->comm, e->sig->peer),
+                       ana_event_sent(e->sig));
+    ana_sums_event(&job->sums, e);
+    if (__builtin_expect(e->use->category == TRC_CAT_IO, 0))
+        ana_accesses_event(job, &job->pass.accesses, e, INT64_MIN, INT64_MAX);
 }
 
 #endif

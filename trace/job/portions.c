@@ -245,7 +245,7 @@ static bool is_counted(struct reader *r, const struct ana_event *e)
     return use->kind == ANA_USE_COUNTS && !use->is_sub;
 }
 
-static void take_event(struct reader *r, const struct ana_event *e, const struct ana_selection *selection)
+static void take_event(struct reader *r, struct ana_event *e, const struct ana_selection *selection)
 {
     if (!is_counted(r, e))
         return;
@@ -288,7 +288,7 @@ static struct ana_merge *open_merge(struct ana_job *job, struct trc_file **files
 /* Takes all events.  False: out of memory. */
 static bool read_events(struct reader *r, struct ana_merge *merge, const struct ana_selection *selection)
 {
-    const struct ana_event *e[FEW];
+    struct ana_event *e[FEW];
     for (size_t n; !r->failed && (n = ana_merge_next_few(merge, e, FEW)) > 0;)
         for (size_t i = 0; i < n; i++)
             take_event(r, e[i], selection);

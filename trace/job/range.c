@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void take_range_event(struct ana_job *job, const struct ana_event *e)
+static void take_range_event(struct ana_job *job, struct ana_event *e)
 {
     struct ana_time_range *w = &job->range;
     if (!ana_is_counted(job, &w->pass, e)) {
@@ -49,7 +49,7 @@ static void take_range_event(struct ana_job *job, const struct ana_event *e)
 
 void ana_time_range_advance(struct ana_job *job)
 {
-    const struct ana_event *e[ANA_SLICE];
+    struct ana_event *e[ANA_SLICE];
     size_t n = ana_merge_next_few(job->range.pass.merge, e, ANA_SLICE);
     for (size_t i = 0; i < n; i++)
         take_range_event(job, e[i]);

@@ -14,7 +14,7 @@ static inline bool in_window(const struct ana_job *job, int64_t begin_ns, int64_
 /* Where a call was made, by the number of its step: a place of trace/why, + 1; 0: unknown. */
 static inline uint32_t place_of(const struct ana_job *job, size_t index, uint32_t number)
 {
-    const struct ana_why_call *call = ana_why_call_at(&job->pass.why, index, number);
+    const struct ana_why_call *call = ana_why_call_at(&job->pass.why.calls, index, number);
     return call ? call->place : 0;
 }
 
@@ -28,7 +28,7 @@ static inline void keep_wait(struct ana_job *job, const struct ana_wait_span *sp
     }
     struct ana_kept_wait more = {.call = note->number, .comm = comm};
     more.place = place_of(job, span->waiter, span->waiter_step);
-    const struct ana_why_call *came = ana_why_call_at(&job->pass.why, span->culprit, span->came_step);
+    const struct ana_why_call *came = ana_why_call_at(&job->pass.why.calls, span->culprit, span->came_step);
     more.segment = came ? came->segment : 0; /* what the culprit did before */
     more.segment_ns = more.segment ? came->segment_ns : 0;
     ana_tally_wait(&job->pass.tally, ana_store_wait(&job->store, span, &more), note);

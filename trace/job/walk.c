@@ -35,10 +35,9 @@ static void pass_instance(void *user, const struct ana_instance *i)
         w->walk->instance(w->walk->user, i);
 }
 
-static void take_event(const struct walker *w, struct ana_match *match, const struct ana_event *e)
+static void take_event(const struct walker *w, struct ana_match *match, struct ana_event *e)
 {
-    if (e->use)
-        e->use->step = e->thread + 1;
+    e->step = e->thread + 1;
     if (!(e->call && trc_opclass_is_device(e->call->opclass)))
         ana_match_event(match, e);
     if (w->walk->event && ana_is_sane(e) && ana_selected(w->part->ranks, e->index) &&
@@ -49,7 +48,7 @@ static void take_event(const struct walker *w, struct ana_match *match, const st
 /* False: it was ended. */
 static bool take_all(struct ana_job *job, const struct walker *w, struct ana_merge *merge, struct ana_match *match)
 {
-    const struct ana_event *e[ANA_SLICE];
+    struct ana_event *e[ANA_SLICE];
     uint64_t told = 0;
     size_t n;
     while ((n = ana_merge_next_few(merge, e, ANA_SLICE))) {

@@ -276,12 +276,6 @@ static bool take_request(struct ana_match *match, const struct ana_event *event,
 
 /* ---- point to point -------------------------------------------------------------------------------------------- */
 
-/* The number of the event's call in the steps of its rank; 0: none. */
-static inline uint32_t step_of(const struct ana_event *event)
-{
-    return event->use ? event->use->step : 0;
-}
-
 /* Describes the message end that begins with an event: open if the event starts a request, else complete. */
 static inline struct ana_half half_of(struct ana_match *match, const struct ana_event *event,
                                       const struct ana_route *route)
@@ -299,8 +293,8 @@ static inline struct ana_half half_of(struct ana_match *match, const struct ana_
         .serial = ++match->serial,
         .flags = request ? ANA_END_REQUEST : ANA_END_COMPLETE,
         .gaps = process->gaps,
-        .step = step_of(event),
-        .wait_step = request ? 0 : step_of(event),
+        .step = event->step,
+        .wait_step = request ? 0 : event->step,
     };
 }
 
@@ -365,7 +359,7 @@ static void complete_request(struct ana_match *match, const struct ana_event *ev
                                     .source = route->source,
                                     .tag = event->sig->rtag,
                                     .bytes = event->sig->received,
-                                    .step = step_of(event),
+                                    .step = event->step,
                                     .foreign = route->does & ANA_DOES_FOREIGN};
     struct ana_pending request;
     if (!take_request(match, event, &request)) {

@@ -172,7 +172,7 @@ void ana_coll_arrive(struct ana_match *match, const struct ana_event *event, uin
                                   .begin_ns = event->begin_ns,
                                   .end_ns = event->end_ns,
                                   .comm_rank = bystander ? -1 : event->comm->def.rank,
-                                  .step = event->use ? event->use->step : 0};
+                                  .step = event->step};
     if (members(event->comm) == 1) {
         struct ana_open_instance alone = describe_instance(match, event, identity);
         alone.arrivals = 1;

@@ -58,7 +58,7 @@ void ana_coll_complete(struct ana_match *match, const struct ana_event *event, c
                                 .call = call,
                                 .begin_ns = event->begin_ns,
                                 .end_ns = event->end_ns,
-                                .step = event->use ? event->use->step : 0,
+                                .step = event->step,
                                 .comm_identity = found->identity,
                                 .sequence = found->sequence,
                                 .needed.index = event->index};

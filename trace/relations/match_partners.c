@@ -63,8 +63,7 @@ static void sweep(struct ana_match *match)
 static void add_ends(struct ana_match *match, const struct ana_event *event, uint64_t identity,
                      const struct trc_ranks *ranks, enum link link, bool needs)
 {
-    const struct ana_partner_end end = {
-        {event->index, event->begin_ns, event->end_ns, 0, event->use ? event->use->step : 0}, event->call};
+    const struct ana_partner_end end = {{event->index, event->begin_ns, event->end_ns, 0, event->step}, event->call};
     for (uint32_t i = 0; ranks && i < ranks->n; i++) {
         uint64_t other = ana_match_partner(match, event, ranks->rank[i]), own = event->index;
         if (other == ANA_NOBODY || other == own)

@@ -253,7 +253,7 @@ uint64_t ana_merge_count(const struct ana_merge *merge)
 
 /* ---- the stream ------------------------------------------------------------------------------------------------ */
 
-size_t ana_merge_next_few(struct ana_merge *merge, const struct ana_event **out, size_t max)
+size_t ana_merge_next_few(struct ana_merge *merge, struct ana_event **out, size_t max)
 {
     size_t n = 0;
     if (__builtin_expect(!merge->begun, 0) && (merge->failed || !begin(merge)))

@@ -43,12 +43,13 @@ bool ana_merge_refresh(struct ana_merge *merge);
 bool ana_merge_failed(const struct ana_merge *merge);
 
 /* Gives out the next items, at least one and at most `max` > 0.  Returns how many were put into `out`, valid until the
- * next call on the merge.  Fewer than `max` does not mean that there are no more; 0: nothing more now. */
-size_t ana_merge_next_few(struct ana_merge *merge, const struct ana_event **out, size_t max);
+ * next call on the merge; the caller may change their `step`.  Fewer than `max` does not mean that there are no more; 0:
+ * nothing more now. */
+size_t ana_merge_next_few(struct ana_merge *merge, struct ana_event **out, size_t max);
 /* Gives out the next item; NULL: nothing more now. */
 static inline const struct ana_event *ana_merge_next(struct ana_merge *merge)
 {
-    const struct ana_event *event;
+    struct ana_event *event;
     return ana_merge_next_few(merge, &event, 1) ? event : NULL;
 }
 

@@ -47,6 +47,7 @@ static void make_events(const struct source *source, const struct trc_record *re
         struct ana_event *restrict event = &lane->event[i];
         event->kind = record->kind;
         event->request_thread = record->request_thread;
+        event->step = 0;
         event->sig = record->sig;
         event->count = record->count;
         event->sequence = record->sequence;

@@ -25,7 +25,7 @@ struct ana_part_reader {
     uint32_t room;
     uint64_t defined; /* signatures so far */
     size_t at, count; /* of event[], those that are not packed yet */
-    const struct ana_event *event[FEW];
+    struct ana_event *event[FEW];
 };
 
 struct ana_part_reader *ana_part_reader_new(struct trc_file *const *files, size_t n, const struct ana_clock *clock,

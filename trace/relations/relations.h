@@ -34,7 +34,6 @@ struct ana_use {
     uint32_t place;                 /* by trace/why: of the call */
     uint64_t sent, received;        /* of each time it happens */
     uint32_t from, region, segment; /* by trace/why: the segment that ends there, where it began and in which region */
-    uint32_t step; /* likewise: number of the call in its rank's steps, at the event that is being taken; 0: none */
     struct ana_route route;
     uint32_t mark; /* by trace/iter: of the call, + 1; 0: none */
     uint32_t size; /* likewise: what tells the call from others at its place: size and tag */
@@ -50,11 +49,12 @@ struct ana_event {
     uint64_t sequence;
     uint64_t request;
 
-    size_t index;                /* of the rank */
-    uint32_t thread;             /* index in its file */
-    int64_t begin_ns, end_ns;    /* of a SUB item: those of the event it belongs to */
-    int64_t busy_ns;             /* FOLD: inside the polls */
-    struct ana_use *use;         /* as long as sig; NULL: by hand, or LOST */
+    size_t index;             /* of the rank */
+    uint32_t thread;          /* index in its file */
+    uint32_t step;            /* by trace/why: number of its call in the steps of its rank; 0: none, or not looked at */
+    int64_t begin_ns, end_ns; /* of a SUB item: those of the event it belongs to */
+    int64_t busy_ns;          /* FOLD: inside the polls */
+    struct ana_use *use;      /* as long as sig; NULL: by hand, or LOST */
     const struct trc_call *call; /* never NULL unless LOST; lives as long as the job */
     const struct trc_comm *comm; /* or NULL; lives as long as the job */
 };
@@ -79,7 +79,7 @@ struct ana_message {
                                                      INT64_MIN if not seen yet */
     int64_t recv_begin_ns;                        /* posted */
     int64_t recv_wait_begin_ns, recv_complete_ns; /* the call that completed it */
-    uint32_t send_step, send_wait_step, recv_step, recv_wait_step; /* numbers of these calls (ana_use.step) */
+    uint32_t send_step, send_wait_step, recv_step, recv_wait_step; /* numbers of these calls (ana_event.step) */
     struct ana_message_note *note; /* of its channel: zeros at first and whenever the match has forgotten the channel;
                                       NULL: by hand */
 };
@@ -89,7 +89,7 @@ struct ana_arrival {
     size_t index;
     int64_t begin_ns, end_ns; /* of the call that started it */
     int32_t comm_rank;        /* in its group; -1: a bystander (MPI_PROC_NULL as root on an intercommunicator) */
-    uint32_t step;            /* number of that call (ana_use.step) */
+    uint32_t step;            /* number of that call (ana_event.step) */
 };
 struct ana_instance {
     const struct trc_call *call;
@@ -108,7 +108,7 @@ struct ana_joined {
     size_t index;
     const struct trc_call *call; /* MPI_Wait .. */
     int64_t begin_ns, end_ns;
-    uint32_t step; /* number of that call (ana_use.step) */
+    uint32_t step; /* number of that call (ana_event.step) */
     uint64_t comm_identity, sequence;
     bool needs_all;            /* begun; else `needed`, or nobody */
     struct ana_arrival needed; /* who began last of those that it needs; its own index: nobody */

@@ -41,7 +41,7 @@ struct ana_wait_span {
     int64_t begin_ns, end_ns;        /* begin < end; begin is that of the call the waiter is in */
     const struct trc_call *call;     /* that the waiter is in: MPI_Wait, MPI_Recv, MPI_Allreduce ... */
     int64_t came_ns;                 /* begin of the culprit's call that was waited for */
-    uint32_t waiter_step, came_step; /* numbers of these two calls (ana_use.step) */
+    uint32_t waiter_step, came_step; /* numbers of these two calls (ana_event.step) */
 };
 
 /* The time that a message's receiver waited for its sender.  False: it did not wait. */

@@ -4,9 +4,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#define ITEMS  2048u /* of a block */
-#define BLOCKS 8u    /* of a queue */
-#define MOST   8u    /* threads */
+#define BLOCKS 8u /* of a queue */
+#define ITEMS  (ANA_QUEUE_MOST / BLOCKS)
+#define MOST   8u /* threads */
 
 /* The blocks of a queue, of which those between `done` and `passed` are full. */
 struct ana_queue_ring {
@@ -14,9 +14,11 @@ struct ana_queue_ring {
     pthread_cond_t taken;
     uint64_t passed, done; /* blocks so far */
     uint64_t awaited;      /* who fills waits until no more blocks than this are under way */
-    bool busy;             /* a thread takes a block */
-    size_t count[BLOCKS];  /* of items in each */
-    char *block;           /* all of them */
+    bool waits;            /* who fills it does, and would take it if nobody is at it */
+    bool busy;             /* a thread takes a block: */
+    pthread_t taker;
+    size_t count[BLOCKS]; /* of items in each */
+    char *block;          /* all of them */
 };
 
 /* Work in parts, of which `next` is the first that nobody has begun.  It lies on the stack of who waits for it. */
@@ -82,6 +84,7 @@ static void take_block(struct ana_beside *beside, struct ana_queue *queue)
     struct ana_queue_ring *ring = queue->ring;
     uint64_t at = ring->done;
     ring->busy = true;
+    ring->taker = pthread_self();
     pthread_mutex_unlock(&beside->lock);
     queue->take(queue->user, block_at(queue, at), ring->count[at % BLOCKS]);
     pthread_mutex_lock(&beside->lock);
@@ -91,25 +94,48 @@ static void take_block(struct ana_beside *beside, struct ana_queue *queue)
         pthread_cond_signal(&ring->taken);
 }
 
-/* Does what there is to do; likewise.  False: nothing. */
-static bool do_something(struct ana_beside *beside)
+/* Goes from the queue that it was at to another, or to none: who waits for the first may now take it itself. */
+static void turn_to(struct ana_queue **at, struct ana_queue *other)
 {
-    if (beside->work) { /* who waits for it holds up others */
+    if (*at && *at != other && (*at)->ring->waits)
+        pthread_cond_signal(&(*at)->ring->taken);
+    *at = other;
+}
+
+/* Does what there is to do, of queues only this one, if it is not NULL; likewise.  *at is the queue that it was at just
+ * now.  False: nothing. */
+static bool do_something(struct ana_beside *beside, struct ana_queue *only, struct ana_queue **at)
+{
+    struct ana_queue *queue = only ? only : fullest(beside);
+    bool takes = !beside->work && queue && !queue->ring->busy && under_way(queue->ring);
+    turn_to(at, takes ? queue : NULL);
+    if (beside->work) /* who waits for it holds up others */
         do_part(beside, beside->work);
-        return true;
-    }
-    struct ana_queue *queue = fullest(beside);
-    if (queue)
+    else if (takes)
         take_block(beside, queue);
-    return queue;
+    else
+        return false;
+    return true;
+}
+
+/* Whether the caller's thread takes a queue, and so fills others. */
+static bool takes_one(const struct ana_beside *beside)
+{
+    for (unsigned i = 0; i < ANA_BESIDE_QUEUES; i++) {
+        const struct ana_queue_ring *ring = beside->queue[i] ? beside->queue[i]->ring : NULL;
+        if (ring && ring->busy && pthread_equal(ring->taker, pthread_self()))
+            return true;
+    }
+    return false;
 }
 
 static void *work_beside(void *arg)
 {
     struct ana_beside *beside = arg;
+    struct ana_queue *at = NULL;
     pthread_mutex_lock(&beside->lock);
     while (!beside->stops)
-        if (!do_something(beside))
+        if (!do_something(beside, NULL, &at))
             pthread_cond_wait(&beside->filled, &beside->lock);
     pthread_mutex_unlock(&beside->lock);
     return NULL;
@@ -239,8 +265,8 @@ void ana_queue_close(struct ana_queue *queue)
 }
 
 /* Passes the block on, and does what there is to do until the next one is free; `all`: all of them.  When the ring is full,
- * it waits for half of it: so both threads seldom wake each other.  Who waits may fill one queue while it takes another:
- * so no thread waits for one that waits for it, however few there are. */
+ * it waits for half of it: so both threads seldom wake each other.  Who takes one queue and waits for room in another takes
+ * none but that: else it might come to fill the one that it takes, and nobody would go on. */
 static void pass_on(struct ana_queue *queue, size_t n, bool all)
 {
     struct ana_queue_ring *ring = queue->ring;
@@ -251,9 +277,13 @@ static void pass_on(struct ana_queue *queue, size_t n, bool all)
         pthread_cond_signal(&beside->filled);
     }
     ring->awaited = all ? 0 : under_way(ring) == BLOCKS ? BLOCKS / 2 : BLOCKS;
+    struct ana_queue *only = takes_one(beside) ? queue : NULL, *at = NULL;
+    ring->waits = true;
     while (under_way(ring) > ring->awaited)
-        if (!do_something(beside))
+        if (!do_something(beside, only, &at))
             pthread_cond_wait(&ring->taken, &beside->lock);
+    turn_to(&at, NULL);
+    ring->waits = false;
     ring->awaited = 0;
     begin_block(queue, block_at(queue, ring->passed));
     pthread_mutex_unlock(&beside->lock);

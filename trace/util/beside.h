@@ -10,7 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define ANA_BESIDE_QUEUES 4u /* of one ana_beside, at most */
+#define ANA_BESIDE_QUEUES 4u     /* of one ana_beside, at most */
+#define ANA_QUEUE_MOST    16384u /* items that are in a queue, at most */
 
 struct ana_beside;
 struct ana_queue_ring;

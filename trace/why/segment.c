@@ -13,10 +13,10 @@ bool ana_why_init(struct ana_why *why, size_t ranks, bool causes, struct ana_bes
     ana_map_init(&why->segments, sizeof(struct ana_segment));
     ana_map_init(&why->places, sizeof(struct ana_why_place));
     ana_map_init(&why->stretches, sizeof(uint32_t));
-    why->room = ana_steps_room(ranks);
-    if (why->rank && causes)
+    bool ok = why->rank && ana_why_calls_init(&why->calls, ranks, ana_steps_room(ranks));
+    if (ok && causes)
         why->feed = ana_feed_new(ranks, beside);
-    if (why->rank && (why->feed || !causes))
+    if (ok && (why->feed || !causes))
         return true;
     ana_why_free(why);
     return false;
@@ -35,12 +35,12 @@ void ana_why_free(struct ana_why *why)
         free_segment(ana_map_value(&why->segments, i));
     for (size_t i = 0; why->rank && i < why->ranks; i++) {
         free(why->rank[i].thread);
-        free(why->rank[i].call);
         ana_usage_free(why->rank[i].usage);
     }
     ana_map_free(&why->segments);
     ana_map_free(&why->places);
     ana_map_free(&why->stretches);
+    ana_why_calls_free(&why->calls);
     free(why->rank);
     *why = (struct ana_why){0};
 }
@@ -134,30 +134,28 @@ void ana_why_gap(struct ana_why *why, size_t index, uint32_t thread)
 }
 
 /* Polls do not end what the thread does.  Where they come so close that nothing is done between, it waits. */
-static void take_polls(struct ana_why *why, struct ana_why_thread *thread, const struct ana_event *e)
+static void take_polls(struct ana_why_thread *thread, const struct ana_event *e)
 {
     int64_t whole = e->end_ns - e->begin_ns, busy = e->kind == TRC_RECORD_FOLD ? e->busy_ns : whole;
     busy = busy < whole ? busy : whole;
     bool spins = e->kind == TRC_RECORD_FOLD && e->count > 1 && whole - busy < ana_product(ANA_SPIN_NS, e->count);
     thread->polled_ns = ana_earlier(ana_plus(thread->polled_ns, spins ? whole : busy), INT64_MAX / 4);
-    if (spins && thread->spins_ns == INT64_MIN) {
+    if (spins && thread->spins_ns == INT64_MIN)
         thread->spins_ns = e->begin_ns;
-        why->rank[e->index].spins = true;
-    }
     if (!spins)
         thread->spins_ns = INT64_MIN;
 }
 
-void ana_why_other(struct ana_why *why, const struct ana_event *e)
+void ana_why_other(struct ana_why *why, struct ana_event *e)
 {
     struct ana_why_thread *thread = thread_of(why, e->index, e->thread);
-    e->use->step = 0;
+    e->step = 0;
     if (!thread)
         return;
     if (e->sig->flags & TRC_SIG_CONTROL)
         thread->place = thread->step = 0;
     else if (e->use->is_quiet || e->kind == TRC_RECORD_FOLD)
-        take_polls(why, thread, e);
+        take_polls(thread, e);
     else
         ana_why_event(why, e);
 }
@@ -181,11 +179,11 @@ void ana_why_enter(struct ana_why *why, size_t index, uint32_t number)
     thread->step = ana_why_step(why, &call, &before, 0);
 }
 
-void ana_why_at_edge(struct ana_why *why, const struct ana_event *e, int64_t begin_ns, int64_t end_ns)
+void ana_why_at_edge(struct ana_why *why, struct ana_event *e, int64_t begin_ns, int64_t end_ns)
 {
     struct ana_event part = *e;
     struct ana_why_thread *thread = thread_of(why, e->index, e->thread);
-    e->use->step = 0;
+    part.step = e->step = 0;
     if (!thread || e->use->is_quiet || e->kind != TRC_RECORD_EVENT || (e->sig->flags & TRC_SIG_CONTROL))
         return;
     part.begin_ns = clip(e->begin_ns, begin_ns, end_ns);
@@ -204,4 +202,5 @@ void ana_why_at_edge(struct ana_why *why, const struct ana_event *e, int64_t beg
         ana_why_enter(why, e->index, e->thread);
         ana_why_event(why, &part);
     }
+    e->step = part.step;
 }

@@ -5,6 +5,7 @@
 
 #define MOST_STEPS (1u << 20) /* so many steps at most pass before the next choice; and a sixteenth of all at least */
 
+/* Tells something that follows from events, by whoever finds it in them. */
 static struct ana_told *tell(struct ana_why *why, enum ana_told_kind kind, size_t index)
 {
     struct ana_told *told = ana_feed_room(why->feed);
@@ -13,12 +14,30 @@ static struct ana_told *tell(struct ana_why *why, enum ana_told_kind kind, size_
     return told;
 }
 
+/* Tells something by whoever takes events first. */
+static struct ana_told *tell_onward(struct ana_why *why, enum ana_told_kind kind, size_t index)
+{
+    if (!why->onward)
+        return tell(why, kind, index);
+    struct ana_told *told = &ana_onward_room(why->onward, ANA_ONWARD_TOLD)->told;
+    told->kind = kind;
+    told->index = (uint32_t)index;
+    return told;
+}
+
+void ana_why_pass_on(struct ana_why *why, const struct ana_onward *item)
+{
+    *ana_feed_room(why->feed) = item->told;
+    if (item->told.kind == ANA_TOLD_STEP)
+        ana_why_calls_add(&why->calls, &item->told, item->segment_ns);
+}
+
 void ana_why_tell_place(struct ana_why *why, uint32_t number, enum trc_opclass opclass)
 {
     enum trc_category category = trc_opclass_category(opclass);
     if (!why->feed)
         return;
-    struct ana_told *told = tell(why, ANA_TOLD_PLACE, number);
+    struct ana_told *told = tell_onward(why, ANA_TOLD_PLACE, number);
     told->place.ends = opclass == TRC_OP_FINALIZE;
     told->place.communicates = category == TRC_CAT_P2P || category == TRC_CAT_WAIT || category == TRC_CAT_COLLECTIVE ||
                                category == TRC_CAT_RMA;
@@ -28,7 +47,7 @@ void ana_why_tell_segment(struct ana_why *why, uint32_t number, const struct ana
 {
     if (!why->feed || !segment->stretch)
         return;
-    struct ana_told *told = tell(why, ANA_TOLD_SEGMENT, number);
+    struct ana_told *told = tell_onward(why, ANA_TOLD_SEGMENT, number);
     told->segment.from = segment->from;
     told->segment.stretch = segment->stretch;
 }
@@ -60,7 +79,7 @@ void ana_why_device_wait(struct ana_why *why, const struct ana_wait_span *span, 
 
 void ana_why_polled(struct ana_why *why, const struct ana_message *m)
 {
-    if (!why->rank[m->destination].spins)
+    if (!why->calls.rank[m->destination].spins)
         return;
     struct ana_told *told = tell(why, ANA_TOLD_POLLED, m->destination);
     told->polled.step = m->recv_wait_step;
@@ -127,6 +146,16 @@ void ana_why_joined(struct ana_why *why, const struct ana_joined *joined)
 
 /* ---- how far ------------------------------------------------------------------------------------------------------ */
 
+void ana_why_sync(struct ana_why *why)
+{
+    if (!why->feed)
+        return;
+    if (why->onward)
+        ana_queue_drain(why->onward);
+    ana_feed_drain(why->feed);
+    why->out_of_memory |= why->calls.out_of_memory;
+}
+
 static double median_of(const void *of, uint32_t segment)
 {
     return ana_segment_median(ana_segment_at(of, segment));
@@ -135,27 +164,23 @@ static double median_of(const void *of, uint32_t segment)
 /* Has what costs most chosen anew.  That needs what both sides know. */
 static void choose(struct ana_why *why)
 {
-    ana_feed_drain(why->feed);
+    ana_why_sync(why);
     ana_shadows_choose(why->feed->causes, median_of, why);
     uint64_t more = why->steps / 16;
     why->choose_at = why->steps + why->segments.count + (more < MOST_STEPS ? more : MOST_STEPS);
 }
 
-bool ana_why_turn(struct ana_why *why, struct ana_why_rank *rank)
+void ana_why_turn(struct ana_why *why, const struct ana_why_rank *rank)
 {
     why->steps += ANA_STEPS_TURN;
-    if (!rank->call && !(rank->call = malloc(why->room * sizeof *rank->call))) {
-        why->out_of_memory = true;
-        return false;
-    }
-    if (why->choose_at ? why->steps >= why->choose_at : rank->steps >= why->room / 8 * 5) /* before the first replay */
+    if (why->choose_at ? why->steps >= why->choose_at
+                       : rank->steps >= why->calls.room / 8 * 5) /* before the first replay */
         choose(why);
-    return true;
 }
 
 static void tell_settled(struct ana_why *why, int64_t now_ns, bool idle)
 {
-    struct ana_told *told = tell(why, ANA_TOLD_SETTLE, 0);
+    struct ana_told *told = tell_onward(why, ANA_TOLD_SETTLE, 0);
     told->settle.now_ns = now_ns;
     told->settle.idle = idle;
 }
@@ -173,12 +198,6 @@ void ana_why_settle(struct ana_why *why, int64_t now_ns, bool idle)
     if (now_ns == INT64_MAX)
         choose(why);
     tell_settled(why, now_ns, true);
-}
-
-void ana_why_sync(struct ana_why *why)
-{
-    if (why->feed)
-        ana_feed_drain(why->feed);
 }
 
 struct ana_cost ana_why_cost(const struct ana_why *why, uint32_t number)

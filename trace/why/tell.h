@@ -6,6 +6,9 @@
 #include "trace/relations/waits.h"
 #include "trace/why/why.h"
 
+/* Tells what came onward (ANA_ONWARD_TOLD). */
+void ana_why_pass_on(struct ana_why *why, const struct ana_onward *item);
+
 /* A new place, by its number + 1, and what kind of call is made there. */
 void ana_why_tell_place(struct ana_why *why, uint32_t number, enum trc_opclass opclass);
 /* A new segment, by its number + 1. */
@@ -29,7 +32,7 @@ void ana_why_need(struct ana_why *why, const struct ana_need *need);
 /* Has the waits followed that ended ANA_DELAY_LAG_NS before `now_ns`, in job time, and the run replayed up to there;
  * INT64_MAX: all.  `idle`: nothing more will come for now. */
 void ana_why_settle(struct ana_why *why, int64_t now_ns, bool idle);
-/* Returns once all that was told is taken: then what was found (why->feed->causes) can be read, until more is told. */
+/* Returns once all events that were handed on, and all that was told, are taken: then what was found (why->feed->causes) can be read, until more is told. */
 void ana_why_sync(struct ana_why *why);
 /* What a segment costs, by its number + 1; nothing where causes are not looked for. */
 struct ana_cost ana_why_cost(const struct ana_why *why, uint32_t number);

@@ -10,7 +10,8 @@
  *   steps      the latest calls of each rank, by their numbers; what they made others wait for: see trace/cause
  * Everything counts for one rank and can be added to what another reader found for it.
  *
- * One thread at a time. */
+ * One thread at a time; but another may tell what follows from the events meanwhile (onward.h).  It then owns `calls` and fills
+ * the feed. */
 #ifndef ANA_WHY_H
 #define ANA_WHY_H
 
@@ -19,6 +20,8 @@
 #include "trace/relations/relations.h"
 #include "trace/util/hash_map.h"
 #include "trace/util/times.h"
+#include "trace/why/onward.h"
+#include "trace/why/calls.h"
 #include "trace/why/usage.h"
 #include <math.h>
 
@@ -59,18 +62,10 @@ struct ana_why_thread {
     int64_t spanned_ns;        /* what ends at this time or later may end spans */
 };
 
-/* What is known of one of a rank's latest calls. */
-struct ana_why_call {
-    uint32_t place, segment; /* that calls; before it, 0: unknown; both + 1 */
-    float segment_ns;        /* how long that took */
-};
-
 struct ana_why_rank {
     struct ana_why_thread *thread;
     uint32_t threads, segments;
-    uint32_t steps;            /* calls told to trace/cause so far */
-    struct ana_why_call *call; /* the latest of these: a ring; NULL: there were none */
-    bool spins;                /* it has waited by polling */
+    uint32_t steps; /* calls told to trace/cause so far */
     struct ana_usage_rank *usage;
 };
 
@@ -82,7 +77,8 @@ struct ana_why {
     struct ana_map stretches; /* uint32_t, unused: their number is their place; by from << 32 | to, region */
     size_t spread;            /* segments with buckets */
     struct ana_feed *feed;    /* NULL: costs are not looked for */
-    uint32_t room;            /* of the ring of calls; a power of two */
+    struct ana_queue *onward; /* what is told goes this way (onward.h); NULL: to the feed at once */
+    struct ana_why_calls calls;
     uint64_t steps, choose_at;     /* of all ranks so far, about; when to choose next what is looked at closely */
     const struct ana_clock *clock; /* of usage */
     uint32_t last_span;
@@ -102,11 +98,11 @@ void ana_why_use(struct ana_why *why, const struct ana_event *event, uint32_t ca
 void ana_why_gap(struct ana_why *why, size_t index, uint32_t thread);
 /* Takes an event that does not lie in [begin_ns, end_ns), the only time that is looked at, as a whole: only what of the
  * call and of the segment before it lies inside counts. */
-void ana_why_at_edge(struct ana_why *why, const struct ana_event *event, int64_t begin_ns, int64_t end_ns);
+void ana_why_at_edge(struct ana_why *why, struct ana_event *event, int64_t begin_ns, int64_t end_ns);
 /* Before the first event of a thread that lies inside: makes a step of the call before that time. */
 void ana_why_enter(struct ana_why *why, size_t index, uint32_t thread);
 /* The slow path of ana_why_event: polls and control rounds, and a thread's first event. */
-void ana_why_other(struct ana_why *why, const struct ana_event *event);
+void ana_why_other(struct ana_why *why, struct ana_event *event);
 /* The segment that ends at an event of a thread, + 1; 0: out of memory. */
 uint32_t ana_why_segment(struct ana_why *why, const struct ana_event *event, const struct ana_why_thread *thread);
 /* Notes the region that the segment lies in which the thread's next event ends. */
@@ -144,25 +140,25 @@ static inline bool ana_segment_add(struct ana_segment *segment, int64_t ns, int6
     return !segment->is_spread || ana_counts_add(&segment->counts, (uint64_t)ns, 1);
 }
 
-/* A call of a rank by the number of its step; NULL: none, or no longer kept. */
-static inline const struct ana_why_call *ana_why_call_at(const struct ana_why *why, size_t index, uint32_t number)
-{
-    const struct ana_why_rank *rank = &why->rank[index];
-    bool kept = number && number <= rank->steps && rank->steps - number < why->room;
-    return kept ? &rank->call[number & (why->room - 1)] : NULL;
-}
+/* The slow path of ana_why_step: looks at what is due. */
+void ana_why_turn(struct ana_why *why, const struct ana_why_rank *rank);
 
-/* The slow path of ana_why_step: makes the ring of a rank, and looks at what is due.  False: out of memory. */
-bool ana_why_turn(struct ana_why *why, struct ana_why_rank *rank);
-
-/* Tells a call of a rank, which is the next step of `thread`; returns its number, 0: out of memory. */
-static inline uint32_t ana_why_step(struct ana_why *why, const struct ana_event *e, const struct ana_why_thread *thread,
-                                    uint32_t segment)
+/* Tells a call of a rank, which is the next step of `thread`; returns its number. */
+static inline __attribute__((always_inline)) uint32_t
+ana_why_step(struct ana_why *why, const struct ana_event *e, const struct ana_why_thread *thread, uint32_t segment)
 {
     struct ana_why_rank *rank = &why->rank[e->index];
-    if (__builtin_expect(rank->steps % ANA_STEPS_TURN == 0, 0) && !ana_why_turn(why, rank))
-        return 0;
-    struct ana_told *told = ana_feed_room(why->feed);
+    if (__builtin_expect(rank->steps % ANA_STEPS_TURN == 0, 0))
+        ana_why_turn(why, rank);
+    struct ana_told *told;
+    float segment_ns = (float)(e->begin_ns - thread->end_ns);
+    if (why->onward) {
+        struct ana_onward *item = ana_onward_room(why->onward, ANA_ONWARD_TOLD);
+        item->segment_ns = segment_ns;
+        told = &item->told;
+    } else {
+        told = ana_feed_room(why->feed);
+    }
     told->kind = ANA_TOLD_STEP;
     told->index = (uint32_t)e->index;
     told->step.begin_ns = e->begin_ns;
@@ -173,9 +169,9 @@ static inline uint32_t ana_why_step(struct ana_why *why, const struct ana_event 
     told->step.place = e->use->place;
     told->step.polled_ns = (uint32_t)ana_earlier(thread->polled_ns, INT32_MAX) & INT32_MAX;
     told->step.several = e->thread > 0;
-    rank->call[++rank->steps & (why->room - 1)] =
-        (struct ana_why_call){e->use->place, thread->step ? segment : 0, (float)(e->begin_ns - thread->end_ns)};
-    return rank->steps;
+    if (!why->onward)
+        ana_why_calls_add(&why->calls, told, segment_ns);
+    return ++rank->steps;
 }
 
 /* Notes that a thread has left a call. */
@@ -189,12 +185,12 @@ static inline void ana_why_left(struct ana_why_thread *thread, int64_t end_ns, u
 }
 
 /* Takes an event, in the order of its thread.  Not for nested ones; its use must have been looked up. */
-static inline __attribute__((always_inline)) void ana_why_event(struct ana_why *why, const struct ana_event *e)
+static inline __attribute__((always_inline)) void ana_why_event(struct ana_why *why, struct ana_event *e)
 {
     struct ana_use *use = e->use;
     const struct ana_why_rank *rank = &why->rank[e->index];
     if (use->is_sub) {
-        use->step = e->thread < rank->threads ? rank->thread[e->thread].step : 0;
+        e->step = e->thread < rank->threads ? rank->thread[e->thread].step : 0;
         return;
     }
     if (__builtin_expect(use->is_quiet || e->kind != TRC_RECORD_EVENT || e->thread >= rank->threads, 0)) {
@@ -222,7 +218,7 @@ static inline __attribute__((always_inline)) void ana_why_event(struct ana_why *
         ana_usage_settle(why, e, use->is_out ? 0 : segment, ns);
     if (why->feed)
         thread->step = ana_why_step(why, e, thread, segment);
-    use->step = thread->step;
+    e->step = thread->step;
     ana_why_left(thread, e->end_ns, use->place);
 }
 

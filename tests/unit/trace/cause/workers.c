@@ -1,7 +1,10 @@
-/* What a job's analysis finds does not depend on how many threads do it, nor on how it is cut into slices. */
+/* What a job's analysis finds, in all its time or in a part, does not depend on how many threads do it, nor on how it is cut
+ * into slices. */
 #include "tests/support/planted.h"
 #include "tests/support/draw.h"
+#include "trace/job/job_impl.h"
 #include "trace/job/parts.h"
+#include "trace/job/window.h"
 #include "trace/report/report.h"
 #include "trace/session/session.h"
 #include <stdlib.h>
@@ -25,14 +28,25 @@ static void write_random(uint64_t seed, int actions, bool goes_on)
     ana_job_close(planted_open(&p));
 }
 
-/* All that is reported of it: the page, and what is priced. */
-static char *read_with(unsigned workers, int64_t slice_ns)
+/* All that is reported of its middle, or of all of it: the page, and what is priced. */
+static char *read_with(unsigned workers, int64_t slice_ns, bool middle)
 {
     struct ana_job *job = folder_open();
+    int64_t third_ns = (job->end_ns - job->begin_ns) / 3;
+    CHECK(!middle || ana_job_set_window(job, job->begin_ns + third_ns, job->end_ns - third_ns));
     CHECK(ana_job_set_workers(job, workers) && ana_job_read_by_threads(job));
+    CHECK((job->pass.why.onward != NULL) == (workers >= 4), "%u workers: events are handed on", workers);
     while (ana_job_advance(job, slice_ns) < 1) {
     }
-    struct ana_summary s = folder_summary(job);
+    struct ana_summary s;
+    struct ana_selection part = {.end_ns = INT64_MAX};
+    if (middle)
+        part = (struct ana_selection){.begin_ns = job->window.begin_ns, .end_ns = job->window.end_ns};
+    CHECK(ana_summarize(job, part, &s) == TRC_OK);
+    while (ana_job_advance(job, slice_ns) < 1) {
+    }
+    ana_summary_free(&s);
+    CHECK(ana_summarize(job, part, &s) == TRC_OK);
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -55,13 +69,14 @@ static char *read_with(unsigned workers, int64_t slice_ns)
 static void same(uint64_t seed, int actions, bool goes_on)
 {
     write_random(seed, actions, goes_on);
-    char *alone = read_with(1, 0);
+    bool middle = seed % 3 == 0;
+    char *alone = read_with(1, 0, middle);
     static const struct {
         unsigned workers;
         int64_t slice_ns;
     } other[] = {{2, 0}, {2, 20000}, {3, 0}, {4, 0}, {8, 20000}, {7, 0}, {1, 20000}};
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
-        char *text = read_with(other[i].workers, other[i].slice_ns);
+        char *text = read_with(other[i].workers, other[i].slice_ns, middle);
         CHECK(strcmp(text, alone) == 0, "seed %llu, %u workers:\n%s\nand alone:\n%s", (unsigned long long)seed,
               other[i].workers, text, alone);
         free(text);

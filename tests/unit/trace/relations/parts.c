@@ -65,7 +65,7 @@ static void read_in_parts(unsigned parts, size_t few, size_t most)
     struct ana_readers *readers = ana_readers_new(file, FILES, clock_, parts);
     struct ana_part_source source = ana_readers_source(readers);
     struct ana_merge *merge = ana_merge_of_parts(&source, file, FILES);
-    const struct ana_event *e[512];
+    struct ana_event *e[512];
     size_t n, at = 0, wrong = 0;
     while (at < most && (n = ana_merge_next_few(merge, e, few)) > 0)
         for (size_t i = 0; i < n && at < items; i++, at++) {

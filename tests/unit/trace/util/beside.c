@@ -1,4 +1,4 @@
-/* Queues that threads take: each item once and in order, whoever takes them; a drained queue has nothing under way, one
+/* Queues that threads take: each item once and in order, whoever takes them and whoever fills them; a drained queue has nothing under way, one
  * that is closed may lose what is.  Parts of a piece of work: each is done once, by whomever, whoever asks for it. */
 #include "trace/util/beside.h"
 #include "tests/support/check.h"
@@ -86,6 +86,50 @@ static void close_early(void)
     ana_beside_free(NULL);
 }
 
+/* ---- queues that fill queues ------------------------------------------------------------------------------------- */
+
+/* A link of a chain: it hands on what it takes, twice. */
+struct link {
+    struct ana_queue queue, *next; /* NULL: it is the last */
+    uint64_t items, wrong;
+};
+
+static void hand_on(void *user, const void *items, size_t n)
+{
+    struct link *link = user;
+    const uint64_t *item = items;
+    for (size_t i = 0; i < n; i++, link->items++) {
+        link->wrong += item[i] != link->items;
+        for (uint64_t k = 0; link->next && k < 2; k++)
+            *(uint64_t *)ana_queue_room(link->next, sizeof(uint64_t)) = 2 * item[i] + k;
+    }
+}
+
+/* As many queues as there may be, each filled by who takes the one before: also by one thread, whoever waits. */
+static void chain(unsigned threads, uint64_t most)
+{
+    struct ana_beside *beside = ana_beside_new(threads);
+    struct link link[ANA_BESIDE_QUEUES] = {0};
+    for (unsigned i = 0; i < ANA_BESIDE_QUEUES; i++) {
+        link[i].next = i + 1 < ANA_BESIDE_QUEUES ? &link[i + 1].queue : NULL;
+        CHECK(ana_queue_open(&link[i].queue, beside, sizeof(uint64_t), hand_on, &link[i]));
+    }
+    for (uint64_t n = 0; n < most; n++) {
+        *(uint64_t *)ana_queue_room(&link[0].queue, sizeof n) = n;
+        if (n % (most / 3) == 1)
+            for (unsigned i = 0; i < ANA_BESIDE_QUEUES; i++)
+                ana_queue_drain(&link[i].queue);
+    }
+    for (unsigned i = 0; i < ANA_BESIDE_QUEUES; i++) {
+        ana_queue_drain(&link[i].queue);
+        CHECK(link[i].items == most << i && !link[i].wrong, "%u threads, queue %u: %llu items, %llu wrong", threads, i,
+              (unsigned long long)link[i].items, (unsigned long long)link[i].wrong);
+    }
+    for (unsigned i = 0; i < ANA_BESIDE_QUEUES; i++)
+        ana_queue_close(&link[i].queue);
+    ana_beside_free(beside);
+}
+
 /* ---- parts ------------------------------------------------------------------------------------------------------ */
 
 #define PARTS 40u
@@ -162,6 +206,8 @@ int main(void)
         for (unsigned threads = 0; threads <= 3; threads++)
             fill(threads, seed, 200000);
     close_early();
+    for (unsigned threads = 0; threads <= ANA_BESIDE_QUEUES; threads++)
+        chain(threads, 200000);
     for (unsigned threads = 0; threads <= 5; threads++)
         share(threads, threads + 1);
     return check_result();

@@ -1,0 +1,59 @@
+/* The latest calls of each rank, by the numbers of their steps: where they were made, and what came before.
+ *
+ * Memory is bounded: a ring a rank.  One thread at a time: the one that tells the steps to trace/cause. */
+#ifndef ANA_WHY_CALLS_H
+#define ANA_WHY_CALLS_H
+
+#include "trace/cause/told.h"
+#include <stddef.h>
+
+/* What is known of a call. */
+struct ana_why_call {
+    uint32_t place, segment; /* that calls; before it, 0: unknown; both + 1 */
+    float segment_ns;        /* how long that took */
+};
+
+struct ana_why_calls_of {
+    struct ana_why_call *call; /* a ring; NULL: there were none, or no memory */
+    uint32_t steps;            /* so far */
+    bool spins;                /* it has waited by polling */
+};
+
+struct ana_why_calls {
+    struct ana_why_calls_of *rank;
+    size_t ranks;
+    uint32_t room;      /* of each ring; a power of two */
+    bool out_of_memory; /* something is missing */
+};
+
+/* Empty rings of `room` calls, a power of two, for `ranks` ranks.  False: out of memory. */
+bool ana_why_calls_init(struct ana_why_calls *calls, size_t ranks, uint32_t room);
+/* Frees them; the struct is the caller's.  Zeros are allowed. */
+void ana_why_calls_free(struct ana_why_calls *calls);
+
+/* Makes the ring of a rank.  False: out of memory. */
+bool ana_why_calls_make(struct ana_why_calls *calls, struct ana_why_calls_of *rank);
+
+/* Adds a step (ANA_TOLD_STEP), the next of its rank; the segment before it took so long. */
+static inline void ana_why_calls_add(struct ana_why_calls *calls, const struct ana_told *told, float segment_ns)
+{
+    struct ana_why_calls_of *rank = &calls->rank[told->index];
+    uint32_t number = ++rank->steps;
+    if (__builtin_expect(told->step.spins_ns != INT64_MIN, 0))
+        rank->spins = true;
+    if (__builtin_expect(!rank->call, 0) && !ana_why_calls_make(calls, rank))
+        return;
+    rank->call[number & (calls->room - 1)] =
+        (struct ana_why_call){told->step.place, told->step.back ? told->step.segment : 0, segment_ns};
+}
+
+/* A call of a rank by the number of its step; NULL: none, or no longer kept. */
+static inline const struct ana_why_call *ana_why_call_at(const struct ana_why_calls *calls, size_t index,
+                                                         uint32_t number)
+{
+    const struct ana_why_calls_of *rank = &calls->rank[index];
+    bool kept = rank->call && number && number <= rank->steps && rank->steps - number < calls->room;
+    return kept ? &rank->call[number & (calls->room - 1)] : NULL;
+}
+
+#endif
