@@ -1,21 +1,39 @@
-/* The ways back from a wait: from the call of who came late and from that of who waited, until they meet. */
+/* The ways back from a wait: from the call of who came late and from that of who waited, until they meet.
+ *
+ * Waits for the same call follow one another, as those in a collective: the way back from it is gone once for them all. */
 #include "trace/cause/way.h"
 #include "trace/util/grow.h"
 #include "trace/util/times.h"
 #include <stdlib.h>
+#include <string.h>
 
-#define PIECES 512u             /* of the ways of one wait, at most about */
-#define SLOTS  1024u            /* a power of two, at least twice as many */
-#define INSIDE UINT32_MAX       /* a stretch: time in calls */
-#define GAP    (UINT32_MAX - 1) /* a stretch: time of which nothing is known */
+#define PIECES    (2u * ANA_WAY_MOST + 1) /* a hop makes two at most; the first takes what is to be none */
+#define STRETCHES (2u * ANA_WAY_MOST)
+#define SLOTS     (8u * ANA_WAY_MOST) /* a power of two; nearly twice as many as both */
 
-/* What a way has passed through: a segment, or one rank's time in calls; or, over all ranks, a stretch. */
-struct piece {
+/* What a number in a slot is of: of a stretch, or the piece of a segment, or of a rank's time in calls or unknown. */
+enum kind { STRETCH, SEGMENT, INSIDE, UNKNOWN };
+/* Of a rank's time in calls, and of that of which nothing is known: stretches, too. */
+#define STRETCH_INSIDE  0u
+#define STRETCH_UNKNOWN 1u
+
+struct slot {
     uint64_t key;
-    uint32_t stretch, segment, index;
-    uint16_t slot, of;          /* its own; number of its stretch, which has the waiter's time */
-    int64_t late_ns, waiter_ns; /* on the way of who came late, and of who waited */
-    double excess;              /* what the wait is charged by */
+    uint32_t round, number; /* another round: it is free */
+};
+
+/* What the late one's way has passed through: a segment, or one rank's time in calls. */
+struct piece {
+    int64_t ns;
+    uint32_t segment, index; /* 0: time in calls, or unknown; the rank */
+    uint32_t stretch;        /* a number of ana_ways.waiter_ns */
+};
+
+/* A hop of that way. */
+struct late_hop {
+    const struct ana_cause_step *to; /* where it leads; NULL: nowhere */
+    int64_t outside_ns, inside_ns;
+    uint16_t outside, inside, pieces; /* its pieces, 0: none; so many were made up to here */
 };
 
 /* What a wait is charged to. */
@@ -27,33 +45,24 @@ struct charge {
 
 struct ana_ways {
     int64_t left; /* steps that may still be gone */
-    uint16_t count;
-    uint16_t slot[SLOTS];       /* number of a piece, 0: none */
-    struct piece piece[PIECES]; /* the first is the time in calls of all ranks */
+    uint32_t round;
+    uint32_t culprit, culprit_step; /* whose way is kept; step 0: none */
+    uint32_t index, number;         /* where that has come to so far */
+    uint32_t hops, added;           /* of it; of these are in piece[].ns */
+    uint32_t pieces, stretches;     /* so many are in use */
+    struct slot slot[SLOTS];
+    struct late_hop hop[ANA_WAY_MOST + 1]; /* the first leads to its begin */
+    struct piece piece[PIECES];
+    int64_t waiter_ns[STRETCHES]; /* on the way of who waited */
+    int64_t late_ns[STRETCHES];   /* on the late one's: only where it is asked for */
     struct charge *charge;
     size_t charges, charge_room;
     bool out_of_memory;
 };
 
-static uint64_t stretch_key(uint32_t stretch)
-{
-    return (uint64_t)stretch << 1 | 1;
-}
-
-static void clear_pieces(struct ana_ways *ways)
-{
-    for (size_t i = 1; i < ways->count; i++)
-        ways->slot[ways->piece[i].slot] = 0;
-    ways->piece[0] = (struct piece){.key = stretch_key(INSIDE)};
-    ways->count = 1;
-}
-
 struct ana_ways *ana_ways_new(void)
 {
-    struct ana_ways *ways = calloc(1, sizeof *ways);
-    if (ways)
-        clear_pieces(ways);
-    return ways;
+    return calloc(1, sizeof(struct ana_ways));
 }
 
 void ana_ways_free(struct ana_ways *ways)
@@ -65,66 +74,43 @@ void ana_ways_free(struct ana_ways *ways)
 
 /* ---- pieces ----------------------------------------------------------------------------------------------------- */
 
-static inline struct piece *piece_of(struct ana_ways *ways, uint64_t key)
+/* The number of something on these ways; 0: it is new, and has to be given one. */
+static inline uint32_t *number_of(struct ana_ways *ways, enum kind kind, uint32_t of)
 {
-    uint32_t at = (uint32_t)((key * 0x9e3779b97f4a7c15u) >> 32) % SLOTS;
-    for (; ways->slot[at]; at = (at + 1) % SLOTS)
-        if (ways->piece[ways->slot[at]].key == key)
-            return &ways->piece[ways->slot[at]];
-    struct piece *piece = &ways->piece[ways->count];
-    ways->slot[at] = ways->count++;
-    *piece = (struct piece){.key = key, .slot = (uint16_t)at};
-    return piece;
-}
-
-/* Of a segment, or of a rank's time in a stretch that is none. */
-static uint64_t own_key(uint32_t segment, uint32_t stretch, uint32_t index)
-{
-    uint64_t key = segment ? (uint64_t)segment << 32 : (uint64_t)stretch << 32 | (index + 1u);
-    return key << 1;
-}
-
-/* Adds time in a segment to its stretch and, of who came late, to the segment. */
-static inline void add_segment(struct ana_ways *ways, bool late, uint32_t index, uint32_t segment, uint32_t stretch,
-                               int64_t ns)
-{
-    struct piece *all = piece_of(ways, stretch_key(stretch));
-    int64_t *sum = late ? &all->late_ns : &all->waiter_ns;
-    *sum = ana_plus(*sum, ns);
-    if (!late)
-        return;
-    struct piece *own = piece_of(ways, own_key(segment, stretch, index));
-    own->of = (uint16_t)(all - ways->piece);
-    own->segment = segment;
-    own->stretch = stretch;
-    own->index = index;
-    own->late_ns = ana_plus(own->late_ns, ns);
-}
-
-/* Where a way has come to: the begin of a step. */
-struct at {
-    bool late;
-    uint32_t index, number;
-    const struct ana_cause_step *step; /* NULL: the way has ended */
-    struct piece *inside;              /* of the time in calls of the rank it was in last; NULL: none yet */
-};
-
-/* Adds time in calls of a rank, likewise. */
-static inline void add_inside(struct ana_ways *ways, struct at *at, uint32_t index, int64_t ns)
-{
-    struct piece *all = &ways->piece[0];
-    int64_t *sum = at->late ? &all->late_ns : &all->waiter_ns;
-    if (ns <= 0)
-        return;
-    *sum = ana_plus(*sum, ns);
-    if (!at->late)
-        return;
-    if (!at->inside || at->inside->index != index) {
-        at->inside = piece_of(ways, own_key(0, INSIDE, index));
-        at->inside->stretch = INSIDE;
-        at->inside->index = index;
+    uint64_t key = (uint64_t)of << 2 | kind;
+    for (uint32_t at = (uint32_t)(key ^ key >> 11);; at++) {
+        struct slot *slot = &ways->slot[at % SLOTS];
+        if (slot->round == ways->round && slot->key == key)
+            return &slot->number;
+        if (slot->round != ways->round) {
+            *slot = (struct slot){key, ways->round, 0};
+            return &slot->number;
+        }
     }
-    at->inside->late_ns = ana_plus(at->inside->late_ns, ns);
+}
+
+/* The stretch of a segment; 0: of unknown time. */
+static inline uint32_t stretch_of(const struct ana_causes *causes, struct ana_ways *ways, uint32_t segment)
+{
+    if (!segment)
+        return STRETCH_UNKNOWN;
+    uint32_t *number = number_of(ways, STRETCH, ana_cause_segment_at(causes, segment)->stretch);
+    if (!*number) {
+        *number = ways->stretches++;
+        ways->waiter_ns[*number] = 0;
+    }
+    return *number;
+}
+
+/* The number of a piece of the late one's way; `of`: a segment or a rank. */
+static uint16_t piece_of(struct ana_ways *ways, enum kind kind, uint32_t of, const struct piece *made)
+{
+    uint32_t *number = number_of(ways, kind, of);
+    if (!*number) {
+        *number = ways->pieces++;
+        ways->piece[*number] = *made;
+    }
+    return (uint16_t)*number;
 }
 
 /* ---- ways ------------------------------------------------------------------------------------------------------- */
@@ -177,37 +163,100 @@ bool ana_hop_back(const struct ana_causes *causes, uint32_t *index, uint32_t *nu
     return hop_from(causes, ana_step_at(causes, *index, *number), index, number, hop);
 }
 
-/* Goes back, and adds what lies between to the way. */
-static inline void go_back(const struct ana_causes *causes, struct ana_ways *ways, struct at *at)
+/* Begins the way of another who came late; what was kept is forgotten. */
+static void begin_late(const struct ana_causes *causes, struct ana_ways *ways, uint32_t index, uint32_t number)
 {
-    struct ana_hop hop;
-    uint32_t index = at->index;
-    bool known = hop_from(causes, at->step, &at->index, &at->number, &hop);
-    int64_t outside_ns = hop.until_ns - hop.ended_ns;
-    add_inside(ways, at, index, hop.begin_ns - hop.until_ns);
-    if (outside_ns > 0)
-        add_segment(ways, at->late, index, hop.segment,
-                    hop.segment ? ana_cause_segment_at(causes, hop.segment)->stretch : GAP, outside_ns);
-    add_inside(ways, at, index, hop.ended_ns - hop.left_ns);
-    at->step = known ? ana_step_at(causes, at->index, at->number) : NULL;
+    if (++ways->round == 0) {
+        memset(ways->slot, 0, sizeof ways->slot);
+        ways->round = 1;
+    }
+    ways->culprit = ways->index = index;
+    ways->culprit_step = ways->number = number;
+    ways->hops = ways->added = 0;
+    ways->pieces = 1;
+    ways->stretches = STRETCH_UNKNOWN + 1;
+    ways->hop[0] = (struct late_hop){.to = ana_step_at(causes, index, number), .pieces = 1};
 }
 
-/* Goes both ways until they meet, the later one first. */
-static void go_ways(const struct ana_causes *causes, struct ana_ways *ways, const struct ana_late_wait *wait)
+/* Goes that way one hop further. */
+static void go_late(const struct ana_causes *causes, struct ana_ways *ways)
 {
-    struct at late = {.late = true, .index = wait->culprit, .number = wait->culprit_step};
-    struct at waiter = {.index = wait->waiter, .number = wait->waiter_step};
-    late.step = ana_step_at(causes, late.index, late.number);
-    waiter.step = ana_step_at(causes, waiter.index, waiter.number);
+    struct ana_hop hop;
+    uint32_t index = ways->index;
+    bool known = hop_from(causes, ways->hop[ways->hops].to, &ways->index, &ways->number, &hop);
+    int64_t polled_ns = hop.begin_ns - hop.until_ns, called_ns = hop.ended_ns - hop.left_ns;
+    struct late_hop *made = &ways->hop[++ways->hops];
+    *made = (struct late_hop){.outside_ns = hop.until_ns - hop.ended_ns};
+    struct piece inside = {.index = index, .stretch = STRETCH_INSIDE};
+    if (polled_ns > 0)
+        made->inside = piece_of(ways, INSIDE, index, &inside);
+    if (made->outside_ns > 0) {
+        struct piece outside = {0, hop.segment, index, stretch_of(causes, ways, hop.segment)};
+        made->outside =
+            hop.segment ? piece_of(ways, SEGMENT, hop.segment, &outside) : piece_of(ways, UNKNOWN, index, &outside);
+    }
+    if (called_ns > 0 && !made->inside)
+        made->inside = piece_of(ways, INSIDE, index, &inside);
+    made->inside_ns = ana_plus(polled_ns > 0 ? polled_ns : 0, called_ns > 0 ? called_ns : 0);
+    made->pieces = (uint16_t)ways->pieces;
+    made->to = known ? ana_step_at(causes, ways->index, ways->number) : NULL;
+}
+
+/* Has its pieces say what the first hops of it passed through. */
+static void add_late(struct ana_ways *ways, uint32_t hops)
+{
+    for (uint32_t i = 1; hops < ways->added && i < ways->pieces; i++)
+        ways->piece[i].ns = 0;
+    ways->added = hops < ways->added ? 0 : ways->added;
+    while (ways->added < hops) {
+        const struct late_hop *hop = &ways->hop[++ways->added];
+        struct piece *outside = &ways->piece[hop->outside], *inside = &ways->piece[hop->inside];
+        outside->ns = ana_plus(outside->ns, hop->outside_ns);
+        inside->ns = ana_plus(inside->ns, hop->inside_ns);
+    }
+}
+
+/* Goes the waiter's way back from a step; returns the one that it comes to, NULL: none. */
+static inline const struct ana_cause_step *go_waiter(const struct ana_causes *causes, struct ana_ways *ways,
+                                                     const struct ana_cause_step *step, uint32_t *index,
+                                                     uint32_t *number)
+{
+    struct ana_hop hop;
+    bool known = hop_from(causes, step, index, number, &hop);
+    int64_t polled_ns = hop.begin_ns - hop.until_ns, called_ns = hop.ended_ns - hop.left_ns;
+    int64_t outside_ns = hop.until_ns - hop.ended_ns, *inside = &ways->waiter_ns[STRETCH_INSIDE];
+    if (polled_ns > 0)
+        *inside = ana_plus(*inside, polled_ns);
+    if (outside_ns > 0) {
+        int64_t *outside = &ways->waiter_ns[stretch_of(causes, ways, hop.segment)];
+        *outside = ana_plus(*outside, outside_ns);
+    }
+    if (called_ns > 0)
+        *inside = ana_plus(*inside, called_ns);
+    return known ? ana_step_at(causes, *index, *number) : NULL;
+}
+
+/* Goes both ways until they meet, the later one first; returns how many hops that is on the late one's. */
+static uint32_t go_ways(const struct ana_causes *causes, struct ana_ways *ways, const struct ana_late_wait *wait)
+{
+    if (wait->culprit != ways->culprit || wait->culprit_step != ways->culprit_step ||
+        ways->stretches > STRETCHES - ANA_WAY_MOST)
+        begin_late(causes, ways, wait->culprit, wait->culprit_step);
+    memset(ways->waiter_ns, 0, ways->stretches * sizeof *ways->waiter_ns);
+    uint32_t index = wait->waiter, number = wait->waiter_step, hops = 0;
+    const struct ana_cause_step *late = ways->hop[0].to, *waiter = ana_step_at(causes, index, number);
     int64_t most = ways->left > ANA_WAY_MOST ? ANA_WAY_MOST : ways->left < 8 ? 8 : ways->left, left = most;
-    while (late.step != waiter.step && late.step && waiter.step && left > 0 && ways->count < PIECES - 6) {
-        if (late.step->begin_ns >= waiter.step->begin_ns) /* a hop makes six pieces at most */
-            go_back(causes, ways, &late);
-        else
-            go_back(causes, ways, &waiter);
-        left--;
+    for (; late != waiter && late && waiter && left > 0; left--) {
+        if (late->begin_ns < waiter->begin_ns) {
+            waiter = go_waiter(causes, ways, waiter, &index, &number);
+            continue;
+        }
+        if (hops++ == ways->hops)
+            go_late(causes, ways);
+        late = ways->hop[hops].to;
     }
     ways->left -= most - left;
+    return hops;
 }
 
 /* ---- costs ------------------------------------------------------------------------------------------------------ */
@@ -217,7 +266,7 @@ static struct ana_cost *cost_of(const struct ana_causes *causes, const struct pi
     if (piece->segment)
         return &ana_cause_segment_at(causes, piece->segment)->cost;
     struct ana_cause_rank *rank = &causes->rank[piece->index];
-    return piece->stretch == INSIDE ? &rank->inside : &rank->unknown;
+    return piece->stretch == STRETCH_INSIDE ? &rank->inside : &rank->unknown;
 }
 
 /* Notes what is to be charged: others may be adding to the same. */
@@ -245,47 +294,53 @@ void ana_ways_charge(struct ana_causes *causes, struct ana_ways *ways)
 
 /* What of a piece the late one's way has more than the waiter's: of the piece alone; `all`: where all its ranks
  * together have more, however little each. */
-static double excess_of(const struct ana_ways *ways, const struct piece *piece, bool all)
+static inline int64_t excess_of(const struct ana_ways *ways, const struct piece *piece, bool all)
 {
-    if (piece->key & 1)
-        return 0;
-    const struct piece *stretch = &ways->piece[piece->of];
-    int64_t more = piece->late_ns - stretch->waiter_ns;
+    int64_t waiter_ns = ways->waiter_ns[piece->stretch];
     if (all)
-        return stretch->late_ns > stretch->waiter_ns ? (double)piece->late_ns : 0;
-    return more > 0 ? (double)more : 0;
+        return ways->late_ns[piece->stretch] > waiter_ns ? piece->ns : 0;
+    return piece->ns - waiter_ns;
 }
 
-/* Charges a wait to the pieces by their excess.  False: none has any. */
-static bool share_out(const struct ana_causes *causes, struct ana_ways *ways, const struct ana_late_wait *wait,
-                      bool all)
+/* Charges a wait to the first `pieces` - 1 of the late one's way by their excess.  False: none has any. */
+static inline bool share_out(const struct ana_causes *causes, struct ana_ways *ways, const struct ana_late_wait *wait,
+                             uint32_t pieces, bool all)
 {
-    size_t count = ways->count;
     double sum = 0, most = 0;
     const struct piece *worst = NULL;
-    for (size_t i = 1; i < count; i++) {
-        struct piece *piece = &ways->piece[i];
-        piece->excess = excess_of(ways, piece, all);
-        sum += piece->excess;
-        if (piece->excess > most) {
-            most = piece->excess;
-            worst = piece;
-        }
+    for (const struct piece *piece = &ways->piece[1]; piece < &ways->piece[pieces]; piece++) {
+        int64_t excess_ns = excess_of(ways, piece, all);
+        if (excess_ns <= 0)
+            continue;
+        double excess = (double)excess_ns;
+        sum += excess;
+        worst = excess > most ? piece : worst;
+        most = excess > most ? excess : most;
     }
     if (!worst)
         return false;
     int64_t left = wait->ns;
-    for (size_t i = 1; i < count; i++) {
-        const struct piece *piece = &ways->piece[i];
-        if (piece->excess <= 0 || piece == worst)
+    for (const struct piece *piece = &ways->piece[1]; sum > most && piece < &ways->piece[pieces]; piece++) {
+        int64_t excess_ns = excess_of(ways, piece, all);
+        if (excess_ns <= 0 || piece == worst)
             continue;
-        int64_t ns = (int64_t)((double)wait->ns * (piece->excess / sum));
+        int64_t ns = (int64_t)((double)wait->ns * ((double)excess_ns / sum));
         if (ns > 0)
             charge(ways, cost_of(causes, piece), ns, piece->index == wait->culprit);
         left -= ns;
     }
     charge(ways, cost_of(causes, worst), left, worst->index == wait->culprit);
     return true;
+}
+
+/* Likewise, of all ranks together. */
+static bool share_all(const struct ana_causes *causes, struct ana_ways *ways, const struct ana_late_wait *wait,
+                      uint32_t pieces)
+{
+    memset(ways->late_ns, 0, ways->stretches * sizeof *ways->late_ns);
+    for (const struct piece *piece = &ways->piece[1]; piece < &ways->piece[pieces]; piece++)
+        ways->late_ns[piece->stretch] = ana_plus(ways->late_ns[piece->stretch], piece->ns);
+    return share_out(causes, ways, wait, pieces, true);
 }
 
 /* Charges the end of a time to what was done in it; returns what is left of it. */
@@ -326,16 +381,17 @@ static void follow(const struct ana_causes *causes, struct ana_ways *ways, const
         follow_device(causes, ways, wait);
         return;
     }
-    go_ways(causes, ways, wait);
-    if (!share_out(causes, ways, wait, false) && !share_out(causes, ways, wait, true))
+    uint32_t hops = go_ways(causes, ways, wait), pieces = ways->hop[hops].pieces;
+    add_late(ways, hops);
+    if (!share_out(causes, ways, wait, pieces, false) && !share_all(causes, ways, wait, pieces))
         charge(ways, &causes->rank[wait->culprit].unknown, wait->ns, true);
-    clear_pieces(ways);
 }
 
 int64_t ana_ways_follow(const struct ana_causes *causes, struct ana_ways *ways, uint64_t from, uint64_t to,
                         int64_t left)
 {
     ways->left = left;
+    ways->stretches = STRETCHES; /* what was kept may have been overwritten */
     while (from < to)
         follow(causes, ways, &causes->wait[from++ % ANA_WAITS_PENDING]);
     return left - ways->left;
