@@ -71,7 +71,7 @@ static uint32_t add_meeting(const struct ana_causes *causes)
     struct ana_meeting *meeting = &replay->meeting[number & (replay->meeting_room - 1)];
     meeting->first = replay->members;
     meeting->count = meeting->ready = 0;
-    meeting->last.ns = INT64_MIN;
+    meeting->last_ns = INT64_MIN;
     for (size_t i = 0; i < replay->coming; i++) {
         const struct ana_told_arrival *one = &replay->came[i];
         if (need_begin(causes, one->index, one->step))

@@ -99,68 +99,63 @@ static inline uint32_t base_of(const struct ana_cause_step *step, uint32_t numbe
     return step->back ? step->back : number - 1;
 }
 
-/* What is later of the two, in each shadow. */
-static inline void take_later(struct ana_coming *last, const struct ana_coming *other)
-{
-    double more = other->ns > last->ns ? (double)(other->ns - last->ns) : 0;
-    double slack = last->ns > other->ns ? (double)(last->ns - other->ns) : 0;
-    for (uint32_t s = 0; s < ANA_SHADOWS; s++) {
-        double own = last->ahead.ns[s] + more, its = other->ahead.ns[s] + slack;
-        last->ahead.ns[s] = own < its ? own : its;
-    }
-    last->ns = other->ns > last->ns ? other->ns : last->ns;
-}
-
 /* What is taken out of the segment before a step. */
-static void shorten(const struct ana_causes *causes, uint32_t index, const struct ana_cause_step *step, uint32_t shadow,
-                    struct ana_coming *begin)
+static inline double shortened(const struct ana_replay *replay, uint32_t shadow, const struct ana_cause_step *step,
+                               int64_t before_ns)
 {
-    const struct ana_cause_step *before = ana_step_at(causes, index, step->back);
-    if (!before)
-        return;
     int64_t until_ns = step->spins_ns != INT64_MIN ? step->spins_ns : step->begin_ns - step->polled_ns;
-    int64_t more = until_ns - before->end_ns - causes->replay->shadow[shadow].usual_ns;
-    begin->ahead.ns[shadow] += more > 0 ? (double)more : 0;
+    int64_t more = until_ns - before_ns - replay->shadow[shadow].usual_ns;
+    return more > 0 ? (double)more : 0;
 }
 
-/* The begin of a step, without what it had been polled for.  False: it cannot be told yet.  Circles, which only wrong
- * clocks make, are not waited for. */
-static inline bool begin_alone(const struct ana_causes *causes, uint32_t index, uint32_t number,
-                               const struct ana_cause_step *step, struct ana_coming *out, struct need *need)
+/* How far ahead the begin of a step is, without what it had been polled for: somewhere, maybe in `room`.  NULL: it cannot be
+ * told yet.  Circles, which only wrong clocks make, are not waited for. */
+static inline const struct ana_ahead *begin_alone(const struct ana_causes *causes, uint32_t index, uint32_t number,
+                                                  const struct ana_cause_step *step, struct ana_ahead *room,
+                                                  struct need *need)
 {
     const struct ana_replay_rank *rank = &causes->replay->rank[index];
     uint32_t base = base_of(step, number), shadow = ana_shadow_of(causes->replay, step->segment);
     if (base > rank->done && !rank->busy) {
         *need = (struct need){index, base};
-        return false;
+        return NULL;
     }
     bool kept = base < rank->done && causes->rank[index].so_far - base < causes->room;
-    out->ahead = kept ? *ana_ahead_at(causes, rank, base) : rank->now;
-    out->ns = step->begin_ns;
-    if (__builtin_expect(shadow != 0, 0))
-        shorten(causes, index, step, shadow, out);
-    return true;
+    const struct ana_ahead *ahead = kept ? ana_ahead_at(causes, rank, base) : &rank->now;
+    if (__builtin_expect(!shadow, 1))
+        return ahead;
+    const struct ana_cause_step *before = ana_step_at(causes, index, step->back);
+    *room = *ahead;
+    room->ns[shadow] += before ? shortened(causes->replay, shadow, step, before->end_ns) : 0;
+    return room;
 }
 
-/* The begin of a step.  False: it cannot be told yet. */
-static inline bool begin_of(const struct ana_causes *causes, uint32_t index, uint32_t number,
-                            const struct ana_cause_step *step, struct ana_coming *out, struct need *need)
+/* Goes on from there, of a step that had been polled for until another's call came.  False: it cannot be told yet. */
+static bool take_polled(const struct ana_causes *causes, const struct ana_cause_step *step, struct ana_ahead *begin,
+                        struct need *need)
 {
-    if (!begin_alone(causes, index, number, step, out, need))
-        return false;
-    if (step->spins_ns == INT64_MIN || !step->releaser || step->release_ns > step->begin_ns)
-        return true;
-    uint32_t from = step->releaser - 1; /* it had been polled for until that one's call came */
+    uint32_t from = step->releaser - 1;
     const struct ana_cause_step *other = ana_step_at(causes, from, step->releaser_step);
-    struct ana_coming its;
-    if (other && !begin_alone(causes, from, step->releaser_step, other, &its, need))
-        return false;
-    out->ns = step->spins_ns;
-    its.ns = step->release_ns;
-    if (other)
-        take_later(out, &its);
-    out->ns = step->begin_ns;
-    return true;
+    struct ana_ahead room;
+    const struct ana_ahead *its = other ? begin_alone(causes, from, step->releaser_step, other, &room, need) : NULL;
+    int64_t last_ns = step->spins_ns;
+    if (its)
+        ana_ahead_later(begin, &last_ns, its, step->release_ns);
+    return its || !other;
+}
+
+/* How far ahead the begin of a step is: somewhere, maybe in `room`.  NULL: it cannot be told yet. */
+static inline const struct ana_ahead *begin_of(const struct ana_causes *causes, uint32_t index, uint32_t number,
+                                               const struct ana_cause_step *step, struct ana_ahead *room,
+                                               struct need *need)
+{
+    const struct ana_ahead *begin = begin_alone(causes, index, number, step, room, need);
+    if (__builtin_expect(step->spins_ns == INT64_MIN, 1) || !begin || !step->releaser ||
+        step->release_ns > step->begin_ns)
+        return begin;
+    if (begin != room)
+        *room = *begin;
+    return take_polled(causes, step, room, need) ? room : NULL;
 }
 
 /* Goes on with a meeting, as far as begins can be told.  False: not to its end. */
@@ -169,64 +164,113 @@ static bool meet(const struct ana_causes *causes, struct ana_meeting *meeting, s
     for (; meeting->ready < meeting->count; meeting->ready++) {
         const struct ana_member *member = ana_member_at(causes->replay, meeting, meeting->ready);
         const struct ana_cause_step *step = ana_step_at(causes, member->index, member->step);
-        struct ana_coming one;
-        if (step && !begin_of(causes, member->index, member->step, step, &one, need))
+        struct ana_ahead room;
+        if (!step)
+            continue;
+        const struct ana_ahead *one = begin_of(causes, member->index, member->step, step, &room, need);
+        if (!one)
             return false;
-        if (step && meeting->last.ns == INT64_MIN)
-            meeting->last = one;
-        else if (step)
-            take_later(&meeting->last, &one);
+        if (meeting->last_ns != INT64_MIN) {
+            ana_ahead_later(&meeting->last, &meeting->last_ns, one, step->begin_ns);
+        } else {
+            meeting->last = *one;
+            meeting->last_ns = step->begin_ns;
+        }
     }
     return true;
 }
 
+/* The last of what a step goes on from, so far. */
+struct coming {
+    int64_t ns;
+    struct ana_ahead ahead;
+};
+
 /* Takes what an edge leads to, unless by wrong clocks it came after the call had ended.  False: it cannot be told yet. */
-static bool take_edge(const struct ana_causes *causes, const struct ana_edge *edge, int64_t end_ns,
-                      struct ana_coming *last, struct need *need)
+static inline bool take_edge(const struct ana_causes *causes, const struct ana_edge *edge, int64_t end_ns,
+                             struct coming *last, struct need *need)
 {
-    struct ana_coming other;
     if (edge->index == ANA_MEETING) {
         struct ana_meeting *meeting = ana_meeting_at(causes->replay, edge->step);
-        if (meeting && !meet(causes, meeting, need))
+        if (meeting && meeting->ready < meeting->count && !meet(causes, meeting, need))
             return false;
-        if (meeting && meeting->last.ns != INT64_MIN && meeting->last.ns <= end_ns)
-            take_later(last, &meeting->last);
+        if (meeting && meeting->last_ns != INT64_MIN && meeting->last_ns <= end_ns)
+            ana_ahead_later(&last->ahead, &last->ns, &meeting->last, meeting->last_ns);
         return true;
     }
     const struct ana_cause_step *step = ana_step_at(causes, edge->index, edge->step);
     if (!step || step->begin_ns > end_ns)
         return true;
-    if (!begin_of(causes, edge->index, edge->step, step, &other, need))
-        return false;
-    take_later(last, &other);
-    return true;
+    struct ana_ahead room;
+    const struct ana_ahead *other = begin_of(causes, edge->index, edge->step, step, &room, need);
+    if (other)
+        ana_ahead_later(&last->ahead, &last->ns, other, step->begin_ns);
+    return other != NULL;
 }
 
-/* Replays the next step of a rank, which is kept.  False: another must be replayed first. */
-static bool replay_next(struct ana_causes *causes, uint32_t index, const struct ana_cause_step *step, struct need *need)
+/* Adds what is taken out of a call: it had all that it needs at `last_ns`. */
+static inline void shorten_call(const struct ana_causes *causes, const struct ana_cause_step *step, int64_t last_ns,
+                                struct ana_ahead *ahead)
 {
-    struct ana_replay_rank *rank = &causes->replay->rank[index];
-    uint32_t number = rank->done + 1;
+    const struct ana_cause_place *place = ana_cause_place_at(causes, step->place);
+    if (!place)
+        return;
+    double own_ns = (double)(step->end_ns - last_ns);
+    if (place->communicates)
+        ahead->ns[ANA_SHADOW_IDEAL] += own_ns;
+    if (place->shadow)
+        ahead->ns[place->shadow] += own_ns;
+}
+
+/* Replays a step that goes on from another one than the last, has been polled for, or needs others.  False: another must be
+ * replayed first. */
+static bool replay_late(const struct ana_causes *causes, uint32_t index, struct ana_replay_rank *rank,
+                        const struct ana_cause_step *step, struct need *need)
+{
+    struct coming last = {.ns = step->begin_ns};
+    const struct ana_ahead *begin = begin_of(causes, index, rank->done + 1, step, &last.ahead, need);
     const struct ana_edge *edge;
-    struct ana_coming last;
-    if (!begin_of(causes, index, number, step, &last, need))
+    if (!begin)
         return false;
-    __builtin_prefetch(&causes->rank[index].step[(number + ANA_STEPS_AHEAD) & (causes->room - 1)], 1);
-    __builtin_prefetch(&rank->ahead[rank->aheads], 1);
+    if (begin != &last.ahead)
+        last.ahead = *begin;
     for (uint32_t e = step->edges; (edge = ana_edge_at(rank, e)); e = edge->next)
         if (!take_edge(causes, edge, step->end_ns, &last, need))
             return false;
-    const struct ana_cause_place *place = ana_cause_place_at(causes, step->place);
-    double own_ns = (double)(step->end_ns - last.ns);
-    if (place && place->communicates)
-        last.ahead.ns[ANA_SHADOW_IDEAL] += own_ns;
-    if (place && place->shadow)
-        last.ahead.ns[place->shadow] += own_ns;
-    const struct ana_cause_step *next = ana_step_at(causes, index, number + 1);
+    shorten_call(causes, step, last.ns, &last.ahead);
     rank->now = last.ahead;
-    pass(causes, rank);
-    if ((next && next->needed) || causes->rank[index].several)
-        ana_replay_keep(causes, index, number);
+    return true;
+}
+
+/* Replays the steps of a rank up to `to`.  False: another must be replayed first. */
+static bool replay_rank(const struct ana_causes *causes, uint32_t index, uint32_t to, struct need *need)
+{
+    struct ana_replay_rank *rank = &causes->replay->rank[index];
+    const struct ana_cause_rank *of = &causes->rank[index];
+    uint32_t mask = causes->room - 1;
+    while (rank->done < to) {
+        uint32_t number = rank->done + 1;
+        const struct ana_cause_step *step = ana_step_at(causes, index, number);
+        if (__builtin_expect(!step, 0)) {
+            pass(causes, rank); /* it had to be left out */
+            continue;
+        }
+        bool plain = !step->edges && step->spins_ns == INT64_MIN && (!step->back || step->back == rank->done);
+        if (plain) {
+            uint32_t shadow = ana_shadow_of(causes->replay, step->segment);
+            const struct ana_cause_step *before = shadow ? ana_step_at(causes, index, step->back) : NULL;
+            if (before)
+                rank->now.ns[shadow] += shortened(causes->replay, shadow, step, before->end_ns);
+            shorten_call(causes, step, step->begin_ns, &rank->now);
+        } else if (!replay_late(causes, index, rank, step, need)) {
+            return false;
+        }
+        __builtin_prefetch(&of->step[(number + ANA_STEPS_AHEAD) & mask], 1);
+        __builtin_prefetch(&rank->ahead[rank->aheads], 1);
+        pass(causes, rank);
+        if ((number < of->so_far && of->step[(number + 1) & mask].needed) || of->several)
+            ana_replay_keep(causes, index, number);
+    }
     return true;
 }
 
@@ -241,20 +285,16 @@ void ana_replay_to(struct ana_causes *causes, size_t of, uint32_t until)
     replay->rank[of].busy = true;
     while (depth > 0) {
         uint32_t index = replay->stack[2 * depth - 2], to = replay->stack[2 * depth - 1];
-        struct ana_replay_rank *rank = &replay->rank[index];
-        const struct ana_cause_step *step = ana_step_at(causes, index, rank->done + 1);
         struct need need;
-        if (rank->done >= to) {
-            rank->busy = false;
+        if (replay_rank(causes, index, to, &need)) {
+            replay->rank[index].busy = false;
             depth--;
-        } else if (!step) {
-            pass(causes, rank); /* it had to be left out */
-        } else if (!replay_next(causes, index, step, &need)) {
-            replay->stack[2 * depth] = need.index;
-            replay->stack[2 * depth + 1] = need.step;
-            replay->rank[need.index].busy = true;
-            depth++;
+            continue;
         }
+        replay->stack[2 * depth] = need.index;
+        replay->stack[2 * depth + 1] = need.step;
+        replay->rank[need.index].busy = true;
+        depth++;
     }
 }
 

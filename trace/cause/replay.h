@@ -14,6 +14,7 @@
 
 #include "trace/util/hash_map.h"
 #include "trace/cause/causes.h"
+#include "trace/util/lanes.h"
 
 #define ANA_SHADOWS       8u
 #define ANA_SHADOW_IDEAL  0u /* calls that communicate take no time of their own: the ideal network of POP */
@@ -39,17 +40,23 @@ struct ana_ahead {
     double ns[ANA_SHADOWS];
 };
 
-/* When the last of some things was there. */
-struct ana_coming {
-    int64_t ns;
-    struct ana_ahead ahead;
-};
+/* Of two things the later one counts, in each shadow: `last`, which was there at *last_ns, becomes that. */
+static inline void ana_ahead_later(struct ana_ahead *last, int64_t *last_ns, const struct ana_ahead *other, int64_t ns)
+{
+    double more = ns > *last_ns ? (double)(ns - *last_ns) : 0, slack = *last_ns > ns ? (double)(*last_ns - ns) : 0;
+    for (uint32_t s = 0; s < ANA_SHADOWS; s += ANA_LANES) {
+        ana_lanes own = ana_lanes_add(&last->ns[s], more), its = ana_lanes_add(&other->ns[s], slack);
+        ana_lanes_least(&last->ns[s], own, its);
+    }
+    *last_ns = ns > *last_ns ? ns : *last_ns;
+}
 
 /* Calls that all wait for the last of them: a collective. */
 struct ana_meeting {
     uint64_t first; /* of its members */
     uint32_t count, ready;
-    struct ana_coming last; /* of those that are ready */
+    int64_t last_ns; /* when the last of those came that are ready; INT64_MIN: none is */
+    struct ana_ahead last;
 };
 struct ana_member {
     uint32_t index, step;

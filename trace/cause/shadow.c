@@ -42,7 +42,7 @@ static void clear_shadow(struct ana_causes *causes, uint32_t shadow)
                 rank->ahead[rank->ahead_of[s] - 1].ns[shadow] = 0;
     }
     for (uint32_t m = 0; m < replay->meeting_room; m++)
-        replay->meeting[m].last.ahead.ns[shadow] = 0;
+        replay->meeting[m].last.ns[shadow] = 0;
     for (size_t i = 0; i < replay->segments; i++)
         replay->segment[i] = replay->segment[i] == shadow ? 0 : replay->segment[i];
     for (size_t i = 0; i < causes->places; i++)
