@@ -1,5 +1,5 @@
-/* Events to message ends and arrivals; requests lead from a completion back to its start. */
-#include "trace/relations/match_impl.h"
+/* Events to message ends and arrivals. */
+#include "trace/relations/match_ends.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,6 +103,7 @@ bool ana_match_set_rank(struct ana_match *match, size_t index, const struct ana_
         match->process[index] = process;
     }
     process->gap = process->gap || rank->recycled;
+    match->any_gap = match->any_gap || process->gap;
     process->is = *rank;
     match->epoch++;
     if (rank->rank >= 0)
@@ -128,19 +129,6 @@ void ana_match_set_bridges(struct ana_match *match, const struct ana_bridges *br
 
 /* ---- signatures ------------------------------------------------------------------------------------------------ */
 
-/* What the match does with an event, by its signature. */
-enum ana_does {
-    ANA_DOES_CALL = 1u << 0, /* the SUB items after it are seen by it */
-    ANA_DOES_COMPLETE = 1u << 1,
-    ANA_DOES_MEET = 1u << 2, /* in a collective */
-    ANA_DOES_SEND = 1u << 3,
-    ANA_DOES_RECEIVE = 1u << 4,
-    ANA_DOES_REQUEST = 1u << 5, /* starts a request that completes what it begins */
-    ANA_DOES_FOREIGN = 1u << 6, /* the source is known to be none of ours */
-    ANA_DOES_NEED = 1u << 7,    /* it needs, or is needed by, particular ranks */
-    ANA_DOES_NEAR = 1u << 8,    /* its source is a rank that is left out: of the same clock */
-};
-
 /* Whether a source without a rank index is known to be none of ours. */
 static bool foreign_source(const struct ana_event *event)
 {
@@ -164,6 +152,27 @@ static void look_up_channels(struct ana_match *match, const struct ana_event *ev
         route->send = ana_channel_of(match, route->identity, index, partner, sig->tag);
     if (route->does & ANA_DOES_RECEIVE && route->source != ANA_NOBODY && !any_source_or_tag(sig))
         route->receive = ana_channel_of(match, route->identity, route->source, index, sig->rtag);
+}
+
+/* Whether there is a short way for such events, once their channels were looked up. */
+static enum ana_way way_of(const struct ana_route *route, uint32_t flags)
+{
+    const uint32_t all = ANA_DOES_COMPLETE | ANA_DOES_MEET | ANA_DOES_SEND | ANA_DOES_RECEIVE | ANA_DOES_NEED;
+    bool request = route->does & ANA_DOES_REQUEST;
+    switch (route->does & all) {
+    case 0:
+        return ANA_WAY_NONE;
+    case ANA_DOES_SEND:
+        return request && route->send ? ANA_WAY_SEND : ANA_WAY_ANY;
+    case ANA_DOES_RECEIVE:
+        return request && route->receive ? ANA_WAY_RECEIVE : ANA_WAY_ANY;
+    case ANA_DOES_COMPLETE:
+        return flags & TRC_SIG_CANCELLED ? ANA_WAY_ANY : ANA_WAY_COMPLETE;
+    case ANA_DOES_MEET:
+        return ANA_WAY_MEET;
+    default:
+        return ANA_WAY_ANY;
+    }
 }
 
 static __attribute__((noinline)) void look_up(struct ana_match *match, const struct ana_event *event,
@@ -193,126 +202,46 @@ static __attribute__((noinline)) void look_up(struct ana_match *match, const str
         look_up_channels(match, event, route);
     }
     route->epoch = match->epoch;
-}
-
-/* ---- requests -------------------------------------------------------------------------------------------------- */
-
-/* The call that an item belongs to: for a SUB item, that of the event before. */
-static inline const struct trc_call *call_of(const struct ana_match_process *process, const struct ana_event *event,
-                                             const struct ana_route *route)
-{
-    bool sub = !(route->does & ANA_DOES_CALL);
-    return sub && event->thread < process->threads && process->inside[event->thread] ? process->inside[event->thread]
-                                                                                     : event->call;
-}
-
-static void keep_request(struct ana_match *match, uint32_t index, const struct ana_pending *pending)
-{
-    struct ana_open_request *request = ana_map_add(&match->requests, index, pending->thread, pending->number);
-    bool fresh = request && !request->send && !request->receive;
-    if (fresh)
-        *request = (struct ana_open_request){pending->send, pending->receive};
-    else /* Out of memory, or a damaged file: it will never be seen to complete, so nothing after it is certain. */
-        ana_p2p_gap(match, index);
-}
-
-static inline struct ana_pending *pending_at(struct ana_match *match, const struct ana_event *event)
-{
-    const struct ana_match_process *process = match->process[event->index];
-    return &process->pending[event->request & (process->pending_room - 1)];
-}
-
-static inline bool is_open(const struct ana_pending *pending)
-{
-    return pending->send || pending->receive;
-}
-
-/* Doubles the room for a rank's requests.  False: it has as much as it may have, or there is no memory. */
-static bool widen_pending(struct ana_match_process *process)
-{
-    uint32_t room = process->pending_room * 2;
-    struct ana_pending *wider = room <= ANA_MATCH_PENDING ? calloc(room, sizeof *wider) : NULL;
-    if (!wider)
-        return false;
-    for (uint32_t i = 0; i < process->pending_room; i++)
-        if (is_open(&process->pending[i]))
-            wider[process->pending[i].number & (room - 1)] = process->pending[i];
-    free(process->pending);
-    process->pending = wider;
-    process->pending_room = room;
-    return true;
-}
-
-static void remember_request(struct ana_match *match, const struct ana_event *event, struct ana_end *send,
-                             struct ana_end *receive)
-{
-    struct ana_pending *pending = pending_at(match, event);
-    while (__builtin_expect(is_open(pending), 0) && widen_pending(match->process[event->index]))
-        pending = pending_at(match, event);
-    if (__builtin_expect(is_open(pending), 0))
-        keep_request(match, (uint32_t)event->index, pending);
-    *pending = (struct ana_pending){event->request, event->request_thread, send, receive};
-}
-
-/* Takes out the ends that a completed request leads to.  False: there are none. */
-static bool take_request(struct ana_match *match, const struct ana_event *event, struct ana_pending *out)
-{
-    if (event->request == UINT64_MAX)
-        return false;
-    struct ana_pending *pending = pending_at(match, event);
-    if (is_open(pending) && pending->number == event->request && pending->thread == event->request_thread) {
-        *out = *pending;
-        pending->send = pending->receive = NULL;
-        return true;
-    }
-    struct ana_open_request *request =
-        ana_map_find(&match->requests, event->index, event->request_thread, event->request);
-    if (!request)
-        return false;
-    *out = (struct ana_pending){event->request, event->request_thread, request->send, request->receive};
-    ana_map_remove(&match->requests, request);
-    return true;
+    route->does |= (uint32_t)way_of(route, flags) << ANA_WAY_SHIFT;
 }
 
 /* ---- point to point -------------------------------------------------------------------------------------------- */
 
-/* Describes the message end that begins with an event: open if the event starts a request, else complete. */
-static inline struct ana_half half_of(struct ana_match *match, const struct ana_event *event,
-                                      const struct ana_route *route)
+/* A place for the message end that begins with an event: open if the event starts a request, else complete.  NULL: out of
+ * memory. */
+static inline struct ana_end *place_of(struct ana_match *match, const struct ana_event *event,
+                                       const struct ana_route *route, uint64_t bytes, uint32_t flags)
 {
-    const struct ana_match_process *process = match->process[event->index];
-    bool request = route->does & ANA_DOES_REQUEST;
-    const struct trc_call *call = call_of(process, event, route);
-    return (struct ana_half){
-        .begin_ns = event->begin_ns,
-        .end_ns = event->end_ns,
-        .wait_begin_ns = request ? INT64_MIN : event->begin_ns,
-        .complete_ns = request ? INT64_MIN : event->end_ns,
-        .call = call,
-        .wait_call = request ? NULL : call,
-        .serial = ++match->serial,
-        .flags = request ? ANA_END_REQUEST : ANA_END_COMPLETE,
-        .gaps = process->gaps,
-        .step = event->step,
-        .wait_step = request ? 0 : event->step,
-    };
+    struct ana_end *end = ana_pool_take(&match->end_pool);
+    if (!end)
+        return NULL;
+    ana_half_begin(match, match->process[event->index], event, route->does, &end->half);
+    end->half.bytes = bytes;
+    end->half.flags = flags | (route->does & ANA_DOES_REQUEST ? ANA_END_REQUEST : ANA_END_COMPLETE);
+    return end;
 }
 
-static struct ana_end *send_begins(struct ana_match *match, const struct ana_event *event,
-                                   const struct ana_route *route)
+/* Counts a send without a channel. */
+static struct ana_end *send_without_channel(struct ana_match *match, const struct ana_event *event)
 {
-    const struct trc_sig *sig = event->sig;
-    if (!route->send) {
-        if (!event->comm || ana_match_partner(match, event, sig->peer) == ANA_NOBODY)
-            match->counts.unknown_peers++;
-        else
-            ana_end_lost(match, (uint32_t)event->index);
-        return NULL;
-    }
-    struct ana_half half = half_of(match, event, route);
-    half.bytes = sig->sent;
-    half.flags |= sig->flags & TRC_SIG_SYNC ? ANA_END_SYNC : 0;
-    return ana_end_begin(match, route->send, &half);
+    if (!event->comm || ana_match_partner(match, event, event->sig->peer) == ANA_NOBODY)
+        match->counts.unknown_peers++;
+    else
+        ana_end_lost(match, (uint32_t)event->index);
+    return NULL;
+}
+
+static inline struct ana_end *send_begins(struct ana_match *match, const struct ana_event *event,
+                                          const struct ana_route *route)
+{
+    if (!route->send)
+        return send_without_channel(match, event);
+    uint32_t sync = event->sig->flags & TRC_SIG_SYNC ? ANA_END_SYNC : 0;
+    struct ana_end *end = place_of(match, event, route, event->sig->sent, sync);
+    if (end)
+        return ana_end_begin(match, route->send, end);
+    ana_end_lost(match, (uint32_t)event->index);
+    return NULL;
 }
 
 /* Begins a receive whose channel is not known: a wildcard, or one that cannot be told. */
@@ -330,63 +259,36 @@ static struct ana_end *receive_without_channel(struct ana_match *match, const st
     } else if (!request) {
         ana_end_unresolved(match, index, foreign);
     } else {
-        struct ana_half half = half_of(match, event, route);
-        half.bytes = sig->received;
-        half.flags |= ANA_END_RECEIVE;
         struct ana_asked asked = {route->identity, route->source, sig->rtag, index};
-        return ana_end_begin_wildcard(match, &asked, &half);
+        struct ana_end *end = place_of(match, event, route, sig->received, ANA_END_RECEIVE);
+        if (end)
+            ana_end_begin_wildcard(match, &asked, end);
+        else
+            ana_end_lost(match, index);
+        return end;
     }
     return NULL;
 }
 
-static struct ana_end *receive_begins(struct ana_match *match, const struct ana_event *event,
-                                      const struct ana_route *route)
+static inline struct ana_end *receive_begins(struct ana_match *match, const struct ana_event *event,
+                                             const struct ana_route *route)
 {
     if (!route->receive)
         return receive_without_channel(match, event, route);
-    struct ana_half half = half_of(match, event, route);
-    half.bytes = event->sig->received;
-    half.flags |= ANA_END_RECEIVE;
-    return ana_end_begin(match, route->receive, &half);
+    struct ana_end *end = place_of(match, event, route, event->sig->received, ANA_END_RECEIVE);
+    if (end)
+        return ana_end_begin(match, route->receive, end);
+    ana_end_lost(match, (uint32_t)event->index);
+    return NULL;
 }
 
-static void complete_request(struct ana_match *match, const struct ana_event *event, const struct ana_route *route)
+/* Begins what a message of an event needs: one end or both. */
+void ana_message_begin(struct ana_match *match, const struct ana_event *event, const struct ana_route *route)
 {
-    uint32_t index = (uint32_t)event->index, flags = event->sig->flags;
-    struct ana_end_finish finish = {.call = call_of(match->process[index], event, route),
-                                    .begin_ns = event->begin_ns,
-                                    .end_ns = event->end_ns,
-                                    .source = route->source,
-                                    .tag = event->sig->rtag,
-                                    .bytes = event->sig->received,
-                                    .step = event->step,
-                                    .foreign = route->does & ANA_DOES_FOREIGN};
-    struct ana_pending request;
-    if (!take_request(match, event, &request)) {
-        ana_coll_complete(match, event, finish.call);
-        /* Started before the first event that is left, or its start was not kept; or not a message of ours at all. */
-        bool lost = event->request == UINT64_MAX || match->process[index]->gap;
-        if (flags & TRC_SIG_P2P_IN && !(flags & TRC_SIG_CANCELLED) && event->comm && lost &&
-            !(route->does & ANA_DOES_NEAR))
-            ana_end_complete_unknown(match, index, route->identity, &finish);
-        return;
-    }
-    if (flags & TRC_SIG_CANCELLED) {
-        if (request.send)
-            ana_end_cancel(match, request.send);
-        if (request.receive)
-            ana_end_cancel(match, request.receive);
-        return;
-    }
-    bool freed =
-        finish.call && finish.call->opclass == TRC_OP_REQUEST; /* MPI_Request_free: when it completes is not known */
-    finish.silent = freed;
-    if (request.send)
-        ana_end_complete(match, request.send, &finish);
-    if (request.receive) {
-        finish.silent = freed || !(flags & TRC_SIG_P2P_IN);
-        ana_end_complete(match, request.receive, &finish);
-    }
+    struct ana_end *send = route->does & ANA_DOES_SEND ? send_begins(match, event, route) : NULL;
+    struct ana_end *receive = route->does & ANA_DOES_RECEIVE ? receive_begins(match, event, route) : NULL;
+    if (send || receive)
+        ana_request_open(match, event, send, receive);
 }
 
 /* ---- events ---------------------------------------------------------------------------------------------------- */
@@ -409,20 +311,9 @@ static bool is_known(const struct ana_match *match, const struct ana_event *even
     return !match->flushed && event->index < match->processes && match->process[event->index];
 }
 
-void ana_match_event(struct ana_match *match, const struct ana_event *event)
+static __attribute__((noinline)) void take_event(struct ana_match *match, const struct ana_event *event,
+                                                 const struct ana_route *route)
 {
-    struct ana_route by_hand, *route = event->use ? &event->use->route : &by_hand;
-    bool is_event = event->kind == TRC_RECORD_EVENT;
-    if (!is_event || !event->use || route->epoch != match->epoch) {
-        if (!is_known(match, event))
-            return;
-        match->begun = true;
-        if (event->kind == TRC_RECORD_LOST)
-            ana_p2p_gap(match, (uint32_t)event->index);
-        if (!is_event)
-            return;
-        look_up(match, event, route);
-    }
     uint32_t does = route->does;
     if (does & ANA_DOES_CALL)
         remember_call(match->process[event->index], event);
@@ -430,14 +321,63 @@ void ana_match_event(struct ana_match *match, const struct ana_event *event)
         ana_coll_arrive(match, event, route->identity);
     if (does & ANA_DOES_NEED)
         ana_partners_event(match, event, route->identity);
-    if (does & (ANA_DOES_SEND | ANA_DOES_RECEIVE)) {
-        struct ana_end *send = does & ANA_DOES_SEND ? send_begins(match, event, route) : NULL;
-        struct ana_end *receive = does & ANA_DOES_RECEIVE ? receive_begins(match, event, route) : NULL;
-        if (send || receive)
-            remember_request(match, event, send, receive);
-    } else if (does & ANA_DOES_COMPLETE) {
-        complete_request(match, event, route);
+    if (does & (ANA_DOES_SEND | ANA_DOES_RECEIVE))
+        ana_message_begin(match, event, route);
+    else if (does & ANA_DOES_COMPLETE)
+        ana_request_complete(match, event, route);
+}
+
+/* Takes an event whose signature is looked up first, or a loss. */
+static __attribute__((noinline)) void take_anew(struct ana_match *match, const struct ana_event *event)
+{
+    struct ana_route by_hand, *route = event->use ? &event->use->route : &by_hand;
+    if (!is_known(match, event))
+        return;
+    match->begun = true;
+    if (event->kind == TRC_RECORD_LOST)
+        ana_p2p_gap(match, (uint32_t)event->index);
+    if (event->kind != TRC_RECORD_EVENT)
+        return;
+    look_up(match, event, route);
+    take_event(match, event, route);
+}
+
+/* Most calls and requests end in one of the short ways: each is a tail call, so that this function keeps nothing. */
+void ana_match_event(struct ana_match *match, const struct ana_event *event)
+{
+    const struct ana_use *use = event->use;
+    if (__builtin_expect(event->kind != TRC_RECORD_EVENT || !use || use->route.epoch != match->epoch, 0)) {
+        take_anew(match, event);
+        return;
     }
+    const struct ana_route *route = &use->route;
+    struct ana_match_process *process = match->process[event->index];
+    if (route->does & ANA_DOES_CALL) {
+        if (__builtin_expect(event->thread >= process->threads, 0)) {
+            take_event(match, event, route);
+            return;
+        }
+        process->inside[event->thread] = event->call;
+    }
+    switch ((enum ana_way)(route->does >> ANA_WAY_SHIFT)) {
+    case ANA_WAY_NONE:
+        return;
+    case ANA_WAY_SEND:
+        ana_usual_send(match, event, route);
+        return;
+    case ANA_WAY_RECEIVE:
+        ana_usual_receive(match, event, route);
+        return;
+    case ANA_WAY_COMPLETE:
+        ana_usual_complete(match, event, route);
+        return;
+    case ANA_WAY_MEET:
+        ana_coll_arrive(match, event, route->identity);
+        return;
+    case ANA_WAY_ANY:
+        break;
+    }
+    take_event(match, event, route);
 }
 
 void ana_match_flush(struct ana_match *match)

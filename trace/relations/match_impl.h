@@ -90,6 +90,22 @@ struct ana_world {
     uint32_t size;
 };
 
+/* The place of an event's request. */
+static inline struct ana_pending *ana_pending_at(const struct ana_match_process *process, const struct ana_event *event)
+{
+    return &process->pending[event->request & (process->pending_room - 1)];
+}
+/* Whether a place is taken. */
+static inline bool ana_is_open(const struct ana_pending *pending)
+{
+    return pending->send || pending->receive;
+}
+/* Whether a place is taken by the request of an event. */
+static inline bool ana_is_of(const struct ana_pending *pending, const struct ana_event *event)
+{
+    return ana_is_open(pending) && pending->number == event->request && pending->thread == event->request_thread;
+}
+
 /* What was started long ago and is not completed: value of match->requests. */
 struct ana_open_request {
     struct ana_end *send, *receive; /* either may be NULL */
@@ -129,11 +145,28 @@ struct ana_partner_line {
     } kept[ANA_PARTNER_KEPT];
 };
 
+/* What the match does with an event, by its signature. */
+enum ana_does {
+    ANA_DOES_CALL = 1u << 0, /* the SUB items after it are seen by it */
+    ANA_DOES_COMPLETE = 1u << 1,
+    ANA_DOES_MEET = 1u << 2, /* in a collective */
+    ANA_DOES_SEND = 1u << 3,
+    ANA_DOES_RECEIVE = 1u << 4,
+    ANA_DOES_REQUEST = 1u << 5, /* starts a request that completes what it begins */
+    ANA_DOES_FOREIGN = 1u << 6, /* the source is known to be none of ours */
+    ANA_DOES_NEED = 1u << 7,    /* it needs, or is needed by, particular ranks */
+    ANA_DOES_NEAR = 1u << 8,    /* its source is a rank that is left out: of the same clock */
+};
+
+/* The short way that an event takes, above what it does: match_usual.c. */
+enum ana_way { ANA_WAY_ANY, ANA_WAY_NONE, ANA_WAY_SEND, ANA_WAY_RECEIVE, ANA_WAY_COMPLETE, ANA_WAY_MEET };
+#define ANA_WAY_SHIFT 16
+
 struct ana_match {
     struct ana_match_sink sink;
     struct ana_match_counts counts; /* what is open is added by ana_match_counts */
-    bool begun, flushed;
-    uint64_t epoch; /* of what was looked up: rises when channels or ranks may have changed */
+    bool begun, flushed, any_gap;   /* any_gap: of any process */
+    uint64_t epoch;                 /* of what was looked up: rises when channels or ranks may have changed */
     const struct ana_bridges *bridges;
     struct ana_match_process **process; /* by rank index; NULL: not known.  They never move: lists point into them */
     uint32_t processes;
@@ -151,8 +184,8 @@ struct ana_match {
     size_t partners_most;       /* partners: when to look for unused ones */
     size_t sweep_at;            /* channels: when to look for unused ones */
     uint64_t serial;
-    struct ana_ends waiting; /* sends received but not complete, oldest first */
-    uint64_t queued_sends, open_receives;
+    struct ana_ends waiting;                         /* sends received but not complete, oldest first */
+    uint64_t queued_sends, open_receives, wildcards; /* wildcards: open ones of all ranks */
 
     struct ana_open_instance *oldest, *newest;
     size_t kept_arrivals;
@@ -203,25 +236,49 @@ static inline struct ana_channel *ana_channel_at(const struct ana_match *match, 
     return *(struct ana_channel **)ana_map_value(&match->channels, i);
 }
 
+/* The call that an item belongs to: for a SUB item, that of the event before. */
+static inline const struct trc_call *ana_call_of(const struct ana_match_process *process, const struct ana_event *event,
+                                                 uint32_t does)
+{
+    bool sub = !(does & ANA_DOES_CALL);
+    return sub && event->thread < process->threads && process->inside[event->thread] ? process->inside[event->thread]
+                                                                                     : event->call;
+}
+
+/* match.c */
+/* Begins the ends of the messages that an event sends and receives. */
+void ana_message_begin(struct ana_match *match, const struct ana_event *event, const struct ana_route *route);
+
+/* match_usual.c: nonblocking messages of known channels, which are most.  What is out of the ordinary is left to others. */
+/* Begins a send of a request. */
+void ana_usual_send(struct ana_match *match, const struct ana_event *event, const struct ana_route *route);
+/* Begins a receive of a request. */
+void ana_usual_receive(struct ana_match *match, const struct ana_event *event, const struct ana_route *route);
+/* Completes a request. */
+void ana_usual_complete(struct ana_match *match, const struct ana_event *event, const struct ana_route *route);
+
+/* match_requests.c */
+/* Remembers what a request that an event starts leads to; either may be NULL. */
+void ana_request_open(struct ana_match *match, const struct ana_event *event, struct ana_end *send,
+                      struct ana_end *receive);
+/* Completes what the request of an event leads to. */
+void ana_request_complete(struct ana_match *match, const struct ana_event *event, const struct ana_route *route);
+
 /* match_p2p.c */
 
-/* The call that completes a message end: where and when, and as what. */
+/* The call that completes a message end: an event, and its call. */
 struct ana_end_finish {
     const struct trc_call *call;
-    int64_t begin_ns, end_ns;
-    uint32_t source; /* receive: from whom, ANA_NOBODY unknown */
-    int32_t tag;
-    uint64_t bytes;
-    uint32_t step;        /* its number */
-    bool silent, foreign; /* foreign: the source is known to be none of ours */
+    const struct ana_event *event;
+    const struct ana_route *route;
+    bool silent; /* when it is complete is not known */
 };
 
-/* Adds an end to a channel.  Returns what its request leads to; NULL: it has no request, or could not be kept. */
-struct ana_end *ana_end_begin(struct ana_match *match, struct ana_channel *channel, const struct ana_half *half);
-/* Adds a wildcard receive, whose channel is not known before it completes.  Returns what its request leads to; NULL: it
- * could not be kept. */
-struct ana_end *ana_end_begin_wildcard(struct ana_match *match, const struct ana_asked *asked,
-                                       const struct ana_half *half);
+/* Adds an end, of which only `half` is filled in, to a channel.  Returns what its request leads to; NULL: it has no
+ * request, or could not be kept. */
+struct ana_end *ana_end_begin(struct ana_match *match, struct ana_channel *channel, struct ana_end *end);
+/* Adds a wildcard receive likewise, whose channel is not known before it completes. */
+void ana_end_begin_wildcard(struct ana_match *match, const struct ana_asked *asked, struct ana_end *end);
 /* Counts an end of rank `index` that there was no memory for. */
 void ana_end_lost(struct ana_match *match, uint32_t index);
 /* Completes an end whose request completed.  The request must drop its pointer: it is no longer valid. */
@@ -229,12 +286,13 @@ void ana_end_complete(struct ana_match *match, struct ana_end *end, const struct
 /* Takes out an end whose request was cancelled.  The request must drop its pointer. */
 void ana_end_cancel(struct ana_match *match, struct ana_end *end);
 /* Completes a receive whose start is not known: it takes the place of the oldest open receive that fits, if any. */
-void ana_end_complete_unknown(struct ana_match *match, uint32_t index, uint64_t identity,
-                              const struct ana_end_finish *finish);
+void ana_end_complete_unknown(struct ana_match *match, const struct ana_end_finish *finish);
 /* Counts a receive of rank `index` whose channel cannot be told; `foreign`: its source is none of ours. */
 void ana_end_unresolved(struct ana_match *match, uint32_t index, bool foreign);
 /* Notes that events of rank `index` are missing here: what it has open can no longer be paired in order. */
 void ana_p2p_gap(struct ana_match *match, uint32_t index);
+
+/* match_flush.c */
 /* Pairs, from their last messages backwards, the channels that were kept for it, and counts what stays open. */
 void ana_p2p_flush(struct ana_match *match);
 

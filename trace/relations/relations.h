@@ -68,20 +68,20 @@ struct ana_message_note {
 struct ana_message {
     size_t source, destination;
     uint64_t comm_identity;
-    int32_t tag;
     uint64_t bytes;
+    struct ana_message_note *note; /* of its channel: zeros at first and whenever the match has forgotten the channel;
+                                      NULL: by hand */
+    int32_t tag;
     bool synchronous;
-    const struct trc_call *send_call, *recv_call; /* that started it: MPI_Isend, MPI_Start, MPI_Recv ... */
-    const struct trc_call *send_wait_call,
-        *recv_wait_call;                          /* that completed it: MPI_Wait, MPI_Recv ...; NULL: not seen */
     int64_t send_begin_ns, send_end_ns;           /* the call that started the send */
     int64_t send_wait_begin_ns, send_complete_ns; /* the call that completed it (the same call for blocking sends);
                                                      INT64_MIN if not seen yet */
-    int64_t recv_begin_ns;                        /* posted */
-    int64_t recv_wait_begin_ns, recv_complete_ns; /* the call that completed it */
+    const struct trc_call *send_call,
+        *send_wait_call;                          /* these two: MPI_Isend, MPI_Start ..; MPI_Wait .., NULL: not seen */
+    int64_t recv_wait_begin_ns, recv_complete_ns; /* the call that completed the receive */
+    const struct trc_call *recv_call, *recv_wait_call;             /* that started it, and that; likewise */
+    int64_t recv_begin_ns;                                         /* posted */
     uint32_t send_step, send_wait_step, recv_step, recv_wait_step; /* numbers of these calls (ana_event.step) */
-    struct ana_message_note *note; /* of its channel: zeros at first and whenever the match has forgotten the channel;
-                                      NULL: by hand */
 };
 
 /* One collective operation, all of its ranks seen. */
