@@ -16,11 +16,13 @@ void ana_channel_pump(struct ana_match *match, struct ana_channel *channel);
 /* Reports the oldest pair whose send is not complete. */
 void ana_end_deliver_oldest(struct ana_match *match);
 
+/* Whether an end comes before another in the order of begins. */
 static inline bool ana_begins_before(const struct ana_half *a, const struct ana_half *b)
 {
     return a->begin_ns < b->begin_ns || (a->begin_ns == b->begin_ns && a->serial < b->serial);
 }
 
+/* Whether an end is a receive. */
 static inline bool ana_is_receive(const struct ana_half *half)
 {
     return half->flags & ANA_END_RECEIVE;
