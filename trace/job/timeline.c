@@ -43,12 +43,19 @@ static uint64_t sum_of(int word, uint64_t a, uint64_t b)
     return is_signed(word) ? (uint64_t)ana_plus((int64_t)a, (int64_t)b) : a + b;
 }
 
+/* Puts the sum of two buckets into one, which may be the first of them. */
 static void merge_into(struct ana_bucket *to, const struct ana_bucket *a, const struct ana_bucket *b)
 {
-    union words x = {*a}, y = {*b};
-    for (int w = 0; w < ANA_COLUMNS; w++)
-        x.word[w] = sum_of(w, x.word[w], y.word[w]);
-    *to = x.bucket;
+    const union words *x = (const union words *)a, *y = (const union words *)b;
+    union words sum;
+    uint64_t all = 0;
+    for (int w = 0; w < ANA_COLUMNS; w++) {
+        sum.word[w] = x->word[w] + y->word[w];
+        all |= x->word[w] | y->word[w];
+    }
+    for (int w = 0; __builtin_expect(all >> 62, 0) && w < ANA_COLUMNS; w++) /* one may not fit */
+        sum.word[w] = sum_of(w, x->word[w], y->word[w]);
+    *to = sum.bucket;
 }
 
 static bool is_short(const struct ana_lane *lane)
@@ -64,6 +71,8 @@ static bool make_room(struct ana_lane *lane)
             ana_columns_init(&lane->slim->away, (uint32_t)lane->max + 1);
         return lane->slim;
     }
+    if (lane->level && lane->level[0]) /* the last to be made */
+        return true;
     if (!lane->level && !(lane->level = calloc(ANA_LANE_LEVELS, sizeof *lane->level)))
         return false;
     for (int l = ANA_LANE_LEVELS; l-- > 0;)
@@ -88,10 +97,20 @@ static bool put_away(struct ana_slim_lane *slim)
 
 /* ---- buckets ---------------------------------------------------------------------------------------------------- */
 
+/* Has the first `n` buckets used; those that were not are zero. */
+static void use_buckets(struct ana_lane *lane, size_t n)
+{
+    size_t stale = n < lane->stale ? n : lane->stale;
+    if (stale > lane->used)
+        memset(&lane->level[0][lane->used], 0, (stale - lane->used) * sizeof *lane->level[0]);
+    if (n > lane->used)
+        lane->used = n;
+}
+
 static bool halve_resolution(struct ana_lane *lane)
 {
     bool done = true;
-    lane->used += lane->used % 2; /* what is not used is zero */
+    use_buckets(lane, lane->used + lane->used % 2);
     if (lane->slim) {
         done = put_away(lane->slim);
         done &= ana_columns_halve(&lane->slim->away, lane->used);
@@ -100,11 +119,12 @@ static bool halve_resolution(struct ana_lane *lane)
         struct ana_bucket *b = lane->level[0];
         for (size_t i = 0; i < lane->used / 2; i++)
             merge_into(&b[i], &b[2 * i], &b[2 * i + 1]);
-        memset(b + lane->used / 2, 0, (lane->used - lane->used / 2) * sizeof *b);
+        lane->stale = lane->used > lane->stale ? lane->used : lane->stale;
     }
     lane->used /= 2;
     lane->width_ns *= 2;
     lane->clean = 0;
+    lane->hot_begin_ns = lane->hot_end_ns = 0;
     return done;
 }
 
@@ -113,15 +133,12 @@ static size_t reach_bucket(struct ana_lane *lane, int64_t at_ns)
 {
     int64_t offset = at_ns - lane->origin_ns;
     bool done = true;
-    if (offset < 0)
-        offset = 0;
-    while (offset / lane->width_ns >= (int64_t)lane->max)
+    size_t i = offset < 0 ? 0 : (size_t)(offset / lane->width_ns);
+    for (; i >= lane->max; i /= 2)
         done &= halve_resolution(lane);
-    size_t i = (size_t)(offset / lane->width_ns);
     if (!done || !make_room(lane))
         return SIZE_MAX;
-    if (i >= lane->used)
-        lane->used = i + 1;
+    use_buckets(lane, i + 1);
     return i;
 }
 
@@ -162,7 +179,7 @@ static bool reach_span(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, 
     if (*first < lane->clean)
         lane->clean = *first;
     /* What comes late is added where it is: most of what comes next is no older than what came before. */
-    bool is_late = lane->slim && *last < lane->slim->at && lane->hot_begin_ns < lane->hot_end_ns;
+    bool is_late = lane->hot_begin_ns < lane->hot_end_ns && bucket_begin(lane, *last) < lane->hot_begin_ns;
     return is_late || make_hot(lane, *last);
 }
 
