@@ -21,13 +21,15 @@ static void take_range_event(struct ana_job *job, struct ana_event *e)
     ana_why_event(&w->pass.why, e);
     if (e->use->is_out)
         return;
-    struct ana_sum sum = ana_sum_of(e);
-    if (w->lane)
-        ana_sum_to_lane(&w->lane[e->index], &sum);
+    struct ana_sum sum[2];
+    size_t sums = ana_sums_of(e, sum);
+    for (size_t i = 0; w->lane && i < sums; i++)
+        ana_sum_to_lane(&w->lane[e->index], &sum[i]);
     if (e->use->category == TRC_CAT_IO)
         ana_accesses_event(job, &w->pass.accesses, e, w->begin_ns, w->end_ns);
     if (e->end_ns >= w->begin_ns && e->end_ns < w->end_ns) {
-        w->pass.tally.out_of_memory |= !ana_sum_to_site(&w->pass.tally, &sum);
+        for (size_t i = 0; i < sums; i++)
+            w->pass.tally.out_of_memory |= !ana_sum_to_site(&w->pass.tally, &sum[i]);
         ana_tally_call(&w->pass.tally, e);
         if (ana_is_send(e))
             ana_tally_pair(&w->pass.tally, e->index, ana_partner(job, e->index, e->comm, e->sig->peer),

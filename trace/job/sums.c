@@ -1,12 +1,52 @@
 #include "trace/job/sums.h"
 
-static void add_wait(struct ana_lane *lane, const struct ana_sum *sum)
+size_t ana_sums_of(const struct ana_event *e, struct ana_sum out[2])
 {
-    struct ana_bucket *bucket = ana_lane_hot(lane, sum->begin_ns, sum->end_ns);
-    if (bucket)
-        bucket->waiting_ns = ana_plus(bucket->waiting_ns, sum->end_ns - sum->begin_ns);
-    else
+    const struct ana_use *use = e->use;
+    bool folded = e->kind == TRC_RECORD_FOLD, bytes = use->sent | use->received, apart = use->is_sub || folded;
+    uint64_t times = folded ? e->count : 1;
+    struct ana_sum sum = {.begin_ns = apart ? e->end_ns : e->begin_ns,
+                          .end_ns = e->end_ns,
+                          .sent = use->sent * times,
+                          .received = use->received * times,
+                          .index = (uint32_t)e->index,
+                          .site = use->site,
+                          .kind = apart ? ANA_SUM_BYTES : ANA_SUM_CALL,
+                          .category = use->category};
+    size_t n = 0;
+    if (bytes || !apart)
+        out[n++] = sum;
+    if (!folded || use->is_sub || !times)
+        return n;
+    sum.begin_ns = e->begin_ns;
+    sum.kind = ANA_SUM_FOLD;
+    sum.fold.busy_ns = e->busy_ns;
+    sum.fold.calls = times;
+    out[n++] = sum;
+    return n;
+}
+
+void ana_sums_fold(struct ana_sums *sums, const struct ana_event *e)
+{
+    struct ana_sum sum[2];
+    size_t n = ana_sums_of(e, sum);
+    for (size_t i = 0; i < n; i++)
+        *(struct ana_sum *)ana_queue_room(&sums->queue, sizeof *sum) = sum[i];
+}
+
+void ana_sum_apart(struct ana_lane *lane, const struct ana_sum *sum)
+{
+    int64_t ns = sum->end_ns - sum->begin_ns;
+    if (sum->kind == ANA_SUM_WAIT)
         ana_lane_wait(lane, sum->begin_ns, sum->end_ns);
+    if (sum->kind == ANA_SUM_FOLD) {
+        ana_lane_spend(lane, sum->begin_ns, sum->end_ns, sum->fold.busy_ns, sum->category);
+        ana_lane_count(lane, sum->end_ns, sum->fold.calls, 0, 0);
+    }
+    if (sum->kind == ANA_SUM_CALL)
+        ana_lane_spend(lane, sum->begin_ns, sum->end_ns, ns, sum->category);
+    if (sum->kind <= ANA_SUM_BYTES)
+        ana_lane_count(lane, sum->end_ns, sum->kind == ANA_SUM_CALL, sum->sent, sum->received);
 }
 
 static void take_sums(void *user, const void *items, size_t n)
@@ -15,13 +55,9 @@ static void take_sums(void *user, const void *items, size_t n)
     const struct ana_sum *sum = items;
     bool ok = true;
     for (const struct ana_sum *stop = sum + n; sum < stop; sum++) {
-        struct ana_lane *lane = &sums->lane[sum->index];
-        if (sum->category == ANA_SUM_WAIT) {
-            add_wait(lane, sum);
-            continue;
-        }
-        ok &= ana_sum_to_site(sums->tally, sum);
-        ana_sum_to_lane(lane, sum);
+        ana_sum_to_lane(&sums->lane[sum->index], sum);
+        if (sum->kind != ANA_SUM_WAIT)
+            ok &= ana_sum_to_site(sums->tally, sum);
     }
     sums->out_of_memory |= !ok;
 }

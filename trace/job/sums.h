@@ -8,15 +8,26 @@
 #include "trace/job/timeline.h"
 #include "trace/util/beside.h"
 
-/* A call, or several of a fold; a SUB item, which is no call and takes no time; or a wait. */
 struct ana_sum {
-    int64_t begin_ns, end_ns;
-    int64_t busy_ns;                /* inside, of that time */
-    uint64_t sent, received, calls; /* of all of them */
-    uint32_t index, site;           /* rank; place of its site's sum + 1, 0: unknown */
-    uint32_t category;              /* enum trc_category, or: */
+    int64_t begin_ns, end_ns; /* of BYTES both are when they were handed over */
+    union {
+        struct {
+            uint64_t sent, received;
+        };
+        struct {
+            int64_t busy_ns; /* inside the calls, all of them */
+            uint64_t calls;
+        } fold;
+    };
+    uint32_t index, site; /* rank; place of its site's sum + 1, 0: unknown */
+    enum ana_sum_kind {
+        ANA_SUM_CALL,
+        ANA_SUM_BYTES, /* those of a SUB item, which is no call, or of a fold */
+        ANA_SUM_FOLD,  /* several calls */
+        ANA_SUM_WAIT
+    } kind : 8;
+    enum trc_category category : 8;
 };
-#define ANA_SUM_WAIT UINT32_MAX
 
 struct ana_sums {
     struct ana_queue queue; /* of struct ana_sum */
@@ -25,53 +36,44 @@ struct ana_sums {
     bool out_of_memory; /* since the last ana_sums_sync */
 };
 
-/* What an event adds; its use must have been looked up. */
-static inline struct ana_sum ana_sum_of(const struct ana_event *e)
+/* The slow path of ana_sum_to_lane: where not all of it lies in the bucket that was used last. */
+void ana_sum_apart(struct ana_lane *lane, const struct ana_sum *sum);
+
+/* Adds it to its rank's timeline. */
+static inline void ana_sum_to_lane(struct ana_lane *lane, const struct ana_sum *sum)
 {
-    const struct ana_use *use = e->use;
-    bool folded = e->kind == TRC_RECORD_FOLD;
-    uint64_t times = folded ? e->count : 1;
-    int64_t begin_ns = use->is_sub ? e->end_ns : e->begin_ns;
-    return (struct ana_sum){
-        .begin_ns = begin_ns,
-        .end_ns = e->end_ns,
-        .busy_ns = folded ? e->busy_ns : e->end_ns - begin_ns,
-        .sent = use->sent * times,
-        .received = use->received * times,
-        .calls = use->is_sub ? 0 : times,
-        .index = (uint32_t)e->index,
-        .site = use->site,
-        .category = use->category,
-    };
+    struct ana_bucket *bucket = ana_lane_hot(lane, sum->begin_ns, sum->end_ns);
+    int64_t ns = sum->end_ns - sum->begin_ns;
+    if (__builtin_expect(!bucket, 0)) {
+        ana_sum_apart(lane, sum);
+    } else if (sum->kind <= ANA_SUM_BYTES) {
+        bucket->ns[sum->category] = ana_plus(bucket->ns[sum->category], ns);
+        bucket->calls += sum->kind == ANA_SUM_CALL;
+        bucket->sent += sum->sent;
+        bucket->received += sum->received;
+    } else if (sum->kind == ANA_SUM_WAIT) {
+        bucket->waiting_ns = ana_plus(bucket->waiting_ns, ns);
+    } else {
+        bucket->ns[sum->category] = ana_plus(bucket->ns[sum->category], sum->fold.busy_ns);
+        bucket->calls += sum->fold.calls;
+    }
 }
 
-/* Adds a call to its site.  False: out of memory, percentiles do not know it. */
+/* Adds calls or bytes to their site.  False: out of memory, percentiles do not know it. */
 static inline bool ana_sum_to_site(struct ana_tally *tally, const struct ana_sum *sum)
 {
     if (!sum->site)
         return true; /* there was no memory for it, which the tally knows */
     struct ana_site_sum *site = ana_map_value(&tally->sites, sum->site - 1);
+    if (__builtin_expect(sum->kind == ANA_SUM_FOLD, 0))
+        return ana_slim_add(&site->times, sum->fold.busy_ns / (int64_t)sum->fold.calls, sum->fold.calls);
     site->sent += sum->sent;
     site->received += sum->received;
-    return ana_slim_add(&site->times, sum->calls > 1 ? sum->busy_ns / (int64_t)sum->calls : sum->busy_ns, sum->calls);
+    return sum->kind != ANA_SUM_CALL || ana_slim_add_one(&site->times, sum->end_ns - sum->begin_ns);
 }
 
-/* Adds the time and bytes of a call to its rank's timeline. */
-static inline void ana_sum_to_lane(struct ana_lane *lane, const struct ana_sum *sum)
-{
-    struct ana_bucket *bucket = ana_lane_hot(lane, sum->begin_ns, sum->end_ns);
-    if (bucket) {
-        bucket->ns[sum->category] = ana_plus(bucket->ns[sum->category], sum->busy_ns);
-        bucket->calls += sum->calls;
-        bucket->sent += sum->sent;
-        bucket->received += sum->received;
-        return;
-    }
-    if (sum->calls)
-        ana_lane_spend(lane, sum->begin_ns, sum->end_ns, sum->busy_ns, (enum trc_category)sum->category);
-    if (sum->calls || sum->sent || sum->received)
-        ana_lane_count(lane, sum->end_ns, sum->calls, sum->sent, sum->received);
-}
+/* What an event adds, whose use was looked up; returns how many of out[] were filled, 0 .. 2. */
+size_t ana_sums_of(const struct ana_event *event, struct ana_sum out[2]);
 
 /* Begins to add to the sites of a tally and to the lanes of its ranks, which must outlive the sums; `beside`: threads that
  * do it, NULL: the caller does.  False: out of memory. */
@@ -81,16 +83,33 @@ void ana_sums_close(struct ana_sums *sums);
 /* Returns once all is added: before the sites or lanes are read, or the sites move. */
 void ana_sums_sync(struct ana_sums *sums);
 
+/* The slow path of ana_sums_event: a fold. */
+void ana_sums_fold(struct ana_sums *sums, const struct ana_event *event);
 /* Adds an event whose use was looked up. */
 static inline void ana_sums_event(struct ana_sums *sums, const struct ana_event *e)
 {
-    *(struct ana_sum *)ana_queue_room(&sums->queue, sizeof(struct ana_sum)) = ana_sum_of(e);
+    const struct ana_use *use = e->use;
+    if (__builtin_expect(e->kind == TRC_RECORD_FOLD, 0)) {
+        ana_sums_fold(sums, e);
+        return;
+    }
+    if (use->is_sub && !(use->sent | use->received)) /* nothing was handed over */
+        return;
+    struct ana_sum *sum = ana_queue_room(&sums->queue, sizeof *sum);
+    sum->begin_ns = use->is_sub ? e->end_ns : e->begin_ns;
+    sum->end_ns = e->end_ns;
+    sum->sent = use->sent;
+    sum->received = use->received;
+    sum->index = (uint32_t)e->index;
+    sum->site = use->site;
+    sum->kind = use->is_sub ? ANA_SUM_BYTES : ANA_SUM_CALL;
+    sum->category = use->category;
 }
 /* Adds a wait to its waiter's timeline. */
 static inline void ana_sums_wait(struct ana_sums *sums, const struct ana_wait_span *span)
 {
     struct ana_sum *sum = ana_queue_room(&sums->queue, sizeof *sum);
-    sum->category = ANA_SUM_WAIT;
+    sum->kind = ANA_SUM_WAIT;
     sum->index = (uint32_t)span->waiter;
     sum->begin_ns = span->begin_ns;
     sum->end_ns = span->end_ns;

@@ -128,6 +128,18 @@ static inline bool ana_slim_add(struct ana_times_slim *slim, int64_t ns, uint64_
     slim->total_ns = ana_plus(slim->total_ns, calls == 1 ? ns : ana_product(ns, calls));
     return ana_counts_add(&slim->counts, (uint64_t)ns, calls);
 }
+/* Adds one duration; likewise. */
+static inline bool ana_slim_add_one(struct ana_times_slim *slim, int64_t ns)
+{
+    ns = ns < 0 ? 0 : ns;
+    if (__builtin_expect(ns < slim->min_ns, 0) || __builtin_expect(slim->calls == 0, 0))
+        slim->min_ns = ns;
+    if (__builtin_expect(ns > slim->max_ns, 0))
+        slim->max_ns = ns;
+    slim->calls++;
+    slim->total_ns = ana_plus(slim->total_ns, ns);
+    return ana_counts_add_one(&slim->counts, (uint64_t)ns);
+}
 /* Adds all that is in `slim`. */
 void ana_small_merge_slim(struct ana_times_small *small, const struct ana_times_slim *slim);
 
