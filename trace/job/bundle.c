@@ -1,6 +1,7 @@
 #include "trace/job/bundle.h"
 #include "trace/util/text.h"
 #include "trace/job/job.h"
+#include "trace/util/beside.h"
 #include "trace/util/hash.h"
 #include "trace/util/now.h"
 #include <dirent.h>
@@ -9,6 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#define MANY    128u /* of more files several are read at once: most of the time somebody waits for a file system */
+#define THREADS 8u   /* that read them, beside the caller's */
+#define AT_ONCE 256u /* files that are opened until whoever watches is asked again */
 
 static bool has_suffix(const char *name)
 {
@@ -46,6 +51,7 @@ bool ana_bundle_open(struct ana_bundle *bundle, const char *const *places, size_
 void ana_bundle_close(struct ana_bundle *bundle)
 {
     ana_watch_free(bundle);
+    ana_beside_free(bundle->beside);
     for (size_t i = 0; i < bundle->count; i++) {
         if (bundle->files[i].file)
             trc_close(bundle->files[i].file);
@@ -67,19 +73,30 @@ void ana_bundle_close(struct ana_bundle *bundle)
     *bundle = (struct ana_bundle){0};
 }
 
-static bool try_open(struct ana_bundle_file *f)
+/* Threads that help to read files; NULL: there are too few files. */
+static struct ana_beside *helpers(struct ana_bundle *bundle)
 {
+    if (bundle->count > MANY && !bundle->beside)
+        bundle->beside = ana_beside_new(THREADS);
+    return bundle->beside;
+}
+
+/* Tries to open a file that is not open. */
+static void try_open(void *files, size_t i)
+{
+    struct ana_bundle_file *f = &((struct ana_bundle_file *)files)[i];
     char error[512] = "";
+    if (f->file || f->left_out)
+        return;
     free(f->error);
     f->error = NULL;
     if (trc_open(f->path, &f->file, error, sizeof error) == TRC_OK) {
         f->opened_ns = ana_now_ns();
-        return true;
+        return;
     }
     f->file = NULL;
     trc_clean_text(error); /* it has the path in it */
     f->error = strdup(error);
-    return false;
 }
 
 /* Whether a path is known.  Some file systems give a file a new inode number at times: so paths count, too. */
@@ -118,8 +135,8 @@ static size_t folder_of(struct ana_bundle *bundle, const char *path)
     return number && *number ? *number - 1 : SIZE_MAX;
 }
 
-/* Adds a file that is not known yet; takes ownership of `path`. */
-static void add_file(struct ana_bundle *bundle, char *path)
+/* Adds a file that is not known yet; takes ownership of `path`.  *folder: where it lies; SIZE_MAX: to be found. */
+static void add_file(struct ana_bundle *bundle, char *path, size_t *folder)
 {
     struct stat st;
     if (!path || stat(path, &st) != 0 || !S_ISREG(st.st_mode) || is_known(bundle, path, &st)) {
@@ -129,28 +146,49 @@ static void add_file(struct ana_bundle *bundle, char *path)
     struct ana_bundle_file *files = realloc(bundle->files, (bundle->count + 1) * sizeof *files);
     if (files)
         bundle->files = files;
-    size_t folder = folder_of(bundle, path);
-    if (!files || folder == SIZE_MAX || !make_known(bundle, path, &st)) {
+    if (files && *folder == SIZE_MAX)
+        *folder = folder_of(bundle, path);
+    if (!files || *folder == SIZE_MAX || !make_known(bundle, path, &st)) {
         free(path);
         return;
     }
-    files[bundle->count++] = (struct ana_bundle_file){.path = path, .folder = folder};
+    files[bundle->count++] = (struct ana_bundle_file){.path = path, .folder = *folder};
+}
+
+struct counted {
+    size_t open, left_out;
+};
+
+static struct counted count(const struct ana_bundle_file *files, size_t n)
+{
+    struct counted counted = {0};
+    for (size_t i = 0; i < n; i++) {
+        counted.open += files[i].file != NULL;
+        counted.left_out += files[i].left_out;
+    }
+    return counted;
 }
 
 /* Opens what is not open.  Returns how many could be. */
 static size_t open_files(struct ana_bundle *bundle)
 {
     const struct ana_opener *opener = &bundle->opener;
+    struct ana_beside *beside = helpers(bundle);
     bool going = true;
-    size_t opened = 0;
-    for (size_t i = 0; i < bundle->count; i++) {
-        struct ana_bundle_file *f = &bundle->files[i];
-        if (f->file || f->left_out)
+    size_t opened = 0, some = beside ? AT_ONCE : 1;
+    for (size_t from = 0; from < bundle->count; from += some) {
+        struct ana_bundle_file *files = &bundle->files[from];
+        size_t n = bundle->count - from < some ? bundle->count - from : some;
+        struct counted before = count(files, n);
+        if (before.open + before.left_out == n)
             continue;
-        going = going && (!opener->opening || opener->opening(opener->user, i, bundle->count));
-        f->left_out = !going;
-        bundle->left_out += !going;
-        opened += going && try_open(f);
+        going = going && (!opener->opening || opener->opening(opener->user, from, bundle->count));
+        for (size_t i = 0; i < n && !going; i++)
+            files[i].left_out = !files[i].file;
+        ana_beside_parts(beside, n, try_open, files);
+        struct counted now = count(files, n);
+        opened += now.open - before.open;
+        bundle->left_out += now.left_out - before.left_out;
     }
     return opened;
 }
@@ -201,9 +239,10 @@ size_t ana_bundle_scan(struct ana_bundle *bundle)
 {
     for (size_t i = 0; i < bundle->places; i++) {
         DIR *dir = opendir(bundle->place[i]);
+        size_t folder = SIZE_MAX;
         note_place(bundle, i, dir ? 0 : errno);
         if (!dir) {
-            add_file(bundle, strdup(bundle->place[i]));
+            add_file(bundle, strdup(bundle->place[i]), &folder);
             continue;
         }
         struct stat st = {0};
@@ -211,10 +250,18 @@ size_t ana_bundle_scan(struct ana_bundle *bundle)
         /* Known files are recognized by their directory entries, without a system call a file. */
         for (struct dirent *entry; (entry = readdir(dir));)
             if (has_suffix(entry->d_name) && !ana_map_find(&bundle->known, st.st_dev, entry->d_ino, 0))
-                add_file(bundle, join_path(bundle->place[i], entry->d_name));
+                add_file(bundle, join_path(bundle->place[i], entry->d_name), &folder);
         closedir(dir);
     }
     return open_files(bundle);
+}
+
+/* Reads a file again, if it is to be. */
+static void read_again(void *files, size_t i)
+{
+    struct ana_bundle_file *f = &((struct ana_bundle_file *)files)[i];
+    if (f->reads)
+        f->moved = trc_refresh(f->file);
 }
 
 bool ana_bundle_refresh(struct ana_bundle *bundle)
@@ -225,14 +272,16 @@ bool ana_bundle_refresh(struct ana_bundle *bundle)
     ana_watch_look(bundle);
     for (size_t i = 0; i < bundle->count; i++) {
         struct ana_bundle_file *f = &bundle->files[i];
-        if (!f->file)
-            continue;
         /* Where opening takes long, a process that lives would seem to have been silent for as long. */
-        bool same =
-            f->opened_ns && (now - f->opened_ns < JUST_NOW_NS || trc_head(f->file)->state == TRC_STATE_FINALIZED);
-        moved |= !same && (ana_watch_spares(&bundle->watch, f->file, &f->watched, i) || trc_refresh(f->file));
+        bool same = !f->file || (f->opened_ns &&
+                                 (now - f->opened_ns < JUST_NOW_NS || trc_head(f->file)->state == TRC_STATE_FINALIZED));
+        f->moved = !same && ana_watch_spares(&bundle->watch, f->file, &f->watched, i);
+        f->reads = !same && !f->moved;
         f->opened_ns = 0;
     }
+    ana_beside_parts(helpers(bundle), bundle->count, read_again, bundle->files);
+    for (size_t i = 0; i < bundle->count; i++)
+        moved |= bundle->files[i].moved;
     return moved;
 }
 

@@ -15,6 +15,8 @@ struct ana_opener {
     unsigned workers;
 };
 
+struct ana_beside;
+
 struct ana_bundle_file {
     char *path;
     struct trc_file *file; /* NULL while it cannot be read */
@@ -22,6 +24,7 @@ struct ana_bundle_file {
     size_t folder;         /* it lies in: index into ana_bundle.folder */
     int64_t opened_ns;     /* CLOCK_MONOTONIC; until ana_bundle_refresh has read it once more: 0 */
     bool left_out;         /* nobody wants to wait for it */
+    bool reads, moved;     /* by ana_bundle_refresh: it is to be read; something changed */
     struct ana_watched watched;
 };
 
@@ -38,6 +41,7 @@ struct ana_bundle {
     struct ana_map folder_known; /* by device and inode: its index + 1 */
     struct ana_map known;        /* by device and inode: the same file under two names is read once */
     struct ana_watch watch;
+    struct ana_beside *beside; /* threads that help to read many files; NULL: there are few */
 };
 
 /* Begins a bundle of these folders and files; the text is copied.  False: out of memory.  Opens nothing yet:
@@ -47,7 +51,8 @@ bool ana_bundle_open(struct ana_bundle *bundle, const char *const *places, size_
 void ana_bundle_close(struct ana_bundle *bundle);
 
 /* Opens files that were not there before, and tries again those that could not be read.  Returns how many became
- * readable by this call.  bundle->opener is asked before each; what it stops is left out for ever. */
+ * readable by this call.  bundle->opener is asked before each, or of many before some hundred; what it stops is left
+ * out for ever. */
 size_t ana_bundle_scan(struct ana_bundle *bundle);
 
 /* Reads all open files again, but for those that were opened just now, or have ended, and, while it is watched, those of
