@@ -202,16 +202,18 @@ static inline void take_step(struct ana_causes *causes, const struct ana_told *t
     if (__builtin_expect(rank->so_far % ANA_STEPS_TURN == 0, 0) && !turn_steps(causes, told->index))
         return;
     rank->several |= told->step.several;
-    bool known = told->step.segment <= causes->segments && told->step.place <= causes->places; /* else: no memory */
-    rank->step[++rank->so_far & (causes->room - 1)] = (struct ana_cause_step){
+    struct ana_cause_step *step = &rank->step[++rank->so_far & (causes->room - 1)];
+    *step = (struct ana_cause_step){
         .begin_ns = told->step.begin_ns,
         .end_ns = told->step.end_ns,
         .spins_ns = told->step.spins_ns,
-        .segment = known ? told->step.segment : 0,
+        .segment = told->step.segment,
         .back = told->step.back,
-        .place = known ? told->step.place : 0,
+        .place = told->step.place,
         .polled_ns = told->step.polled_ns,
     };
+    if (__builtin_expect(step->segment > causes->segments || step->place > causes->places, 0))
+        step->segment = step->place = 0; /* there was no memory to tell them */
     __builtin_prefetch(&rank->step[(rank->so_far + ANA_STEPS_AHEAD) & (causes->room - 1)], 1);
 }
 

@@ -44,18 +44,18 @@ struct ana_cost {
     double squares; /* of them, in ns^2 */
 };
 
-/* One call of a thread: a line of the cache. */
+/* One call of a thread: a line of the cache.  It begins as it was told (told.h). */
 struct ana_cause_step {
     int64_t begin_ns, end_ns;
-    int64_t release_ns;               /* when its last wait ended; with a releaser only */
     int64_t spins_ns;                 /* since when it had been polled for; INT64_MIN: it was not */
     uint32_t segment, back;           /* before it, + 1; number of the thread's step before; 0 none */
-    uint32_t releaser, releaser_step; /* rank index, + 1, 0: no wait; its step when it came */
     uint32_t place;                   /* that calls, + 1; 0 unknown */
-    uint32_t edges;                   /* number of the last of its edges (replay.h); 0 none */
-    uint32_t mark;                    /* of path.c */
     uint32_t polled_ns : 31;          /* of the segment, in unsuccessful polls: not above 2 s */
     uint32_t needed : 1;              /* another step needs its begin (replay.c) */
+    int64_t release_ns;               /* when its last wait ended; with a releaser only */
+    uint32_t releaser, releaser_step; /* rank index, + 1, 0: no wait; its step when it came */
+    uint32_t edges;                   /* number of the last of its edges (replay.h); 0 none */
+    uint32_t mark;                    /* of path.c */
 };
 
 /* The steps of a rank: a ring. */
@@ -104,7 +104,7 @@ struct ana_causes {
 static inline struct ana_cause_step *ana_step_at(const struct ana_causes *causes, size_t index, uint32_t number)
 {
     const struct ana_cause_rank *rank = &causes->rank[index];
-    bool kept = number && number <= rank->so_far && rank->so_far - number < causes->room;
+    bool kept = number && rank->so_far - number < causes->room; /* a later one is far more than that back */
     return kept ? &rank->step[number & (causes->room - 1)] : NULL;
 }
 

@@ -7,23 +7,29 @@
 #define MOST_BEGUN 4096u
 
 /* Has the begin of a step kept, from when the step before is replayed on.  False: that is over. */
-static bool need_begin(const struct ana_causes *causes, size_t index, uint32_t number)
+static inline bool need_begin(const struct ana_causes *causes, size_t index, uint32_t number)
 {
     const struct ana_replay_rank *rank = &causes->replay->rank[index];
     struct ana_cause_step *step = ana_step_at(causes, index, number);
-    if (!step || (!step->needed && number <= rank->done && !causes->rank[index].several))
+    if (!step)
         return false;
-    if (!step->needed && number == rank->done + 1)
+    if (__builtin_expect(step->needed || number > rank->done + 1, 1)) {
+        step->needed = 1;
+        return true;
+    }
+    if (number <= rank->done && !causes->rank[index].several)
+        return false;
+    if (number == rank->done + 1)
         ana_replay_keep(causes, index, rank->done);
     step->needed = 1;
     return true;
 }
 
 /* Makes a ring longer that has come to its end for the first time, as long as it may be. */
-static void lengthen(struct ana_causes *causes, struct ana_replay_rank *rank)
+static __attribute__((noinline)) void lengthen(struct ana_causes *causes, struct ana_replay_rank *rank)
 {
     uint32_t most = causes->room * ANA_EDGES_OF_STEP, room = rank->edge_room * 4u < most ? rank->edge_room * 4u : most;
-    if (rank->edges + 1 != rank->edge_room || rank->edge_room == most)
+    if (rank->edge_room == most)
         return;
     struct ana_edge *edge = realloc(rank->edge, room * sizeof *edge);
     causes->out_of_memory |= !edge;
@@ -31,22 +37,24 @@ static void lengthen(struct ana_causes *causes, struct ana_replay_rank *rank)
     rank->edge_room = edge ? (uint16_t)room : rank->edge_room;
 }
 
-static void add_edge(struct ana_causes *causes, size_t index, uint32_t number, struct ana_edge edge)
+static inline void add_edge(struct ana_causes *causes, size_t index, uint32_t number, uint32_t needs_index,
+                            uint32_t needs_step)
 {
     struct ana_replay_rank *rank = &causes->replay->rank[index];
     struct ana_cause_step *step = ana_step_at(causes, index, number);
     if (!step || number <= rank->done)
         return;
-    lengthen(causes, rank);
-    edge.next = step->edges;
-    step->edges = ++rank->edges;
-    rank->edge[rank->edges & (rank->edge_room - 1u)] = edge;
+    if (__builtin_expect(rank->edges + 1 == rank->edge_room, 0))
+        lengthen(causes, rank);
+    struct ana_edge *edge = &rank->edge[++rank->edges & (rank->edge_room - 1u)];
+    *edge = (struct ana_edge){step->edges, needs_index, needs_step};
+    step->edges = rank->edges;
 }
 
 void ana_replay_edge(struct ana_causes *causes, size_t index, uint32_t number, size_t needs_index, uint32_t needs_step)
 {
     if (number && needs_step && need_begin(causes, needs_index, needs_step))
-        add_edge(causes, index, number, (struct ana_edge){0, (uint32_t)needs_index, needs_step});
+        add_edge(causes, index, number, (uint32_t)needs_index, needs_step);
 }
 
 void ana_replay_arrivals(struct ana_causes *causes, const struct ana_told_arrival *arrival, uint32_t n)
@@ -117,7 +125,7 @@ void ana_replay_joined(struct ana_causes *causes, const struct ana_told *told)
     struct ana_map *begun = &causes->replay->begun;
     struct ana_begun *kept = ana_map_find(begun, told->joined.comm_identity, told->joined.sequence, 0);
     if (told->joined.needs_all && kept && kept->meeting)
-        add_edge(causes, told->index, told->joined.step, (struct ana_edge){0, ANA_MEETING, kept->meeting});
+        add_edge(causes, told->index, told->joined.step, ANA_MEETING, kept->meeting);
     else if (told->joined.of_index != told->index)
         ana_replay_edge(causes, told->index, told->joined.step, told->joined.of_index, told->joined.of_step);
     if (kept && --kept->left == 0)
@@ -139,7 +147,7 @@ static void add_blocking(struct ana_causes *causes, enum trc_shape shape, uint32
         if (came[i].comm_rank < 0)
             continue;
         if (meeting && (shape == TRC_SHAPE_ALL || &came[i] == of_root))
-            add_edge(causes, came[i].index, came[i].step, (struct ana_edge){0, ANA_MEETING, meeting});
+            add_edge(causes, came[i].index, came[i].step, ANA_MEETING, meeting);
         if (shape == TRC_SHAPE_FROM_ROOT && of_root && &came[i] != of_root)
             ana_replay_edge(causes, came[i].index, came[i].step, of_root->index, of_root->step);
     }

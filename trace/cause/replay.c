@@ -62,28 +62,37 @@ bool ana_replay_rank_begin(struct ana_replay *replay, size_t index, uint32_t roo
 
 /* ---- how far ahead a rank was ----------------------------------------------------------------------------------- */
 
+/* Keeps how far ahead a rank is now in a slot, 0: in one that is free; returns which. */
+static inline uint16_t keep(struct ana_replay_rank *rank, uint16_t slot)
+{
+    if (!slot && rank->free) {
+        slot = rank->free;
+        memcpy(&rank->free, &rank->ahead[slot - 1], sizeof rank->free);
+    } else if (!slot) {
+        slot = ++rank->aheads;
+        __builtin_prefetch(&rank->ahead[slot], 1);
+    }
+    rank->ahead[slot - 1] = rank->now;
+    return slot;
+}
+
 void ana_replay_keep(const struct ana_causes *causes, size_t index, uint32_t step)
 {
     struct ana_replay_rank *rank = &causes->replay->rank[index];
-    uint16_t *of = &rank->ahead_of[step & (causes->room - 1)];
-    if (!*of && rank->free) {
-        *of = rank->free;
-        memcpy(&rank->free, &rank->ahead[*of - 1], sizeof rank->free);
-    } else if (!*of) {
-        *of = ++rank->aheads;
-    }
-    rank->ahead[*of - 1] = rank->now;
+    uint16_t *slot = &rank->ahead_of[step & (causes->room - 1)];
+    *slot = keep(rank, *slot);
 }
 
-/* The next step of a rank is replayed: the one in whose place of the ring it lies is no longer kept. */
-static inline void pass(const struct ana_causes *causes, struct ana_replay_rank *rank)
+/* A step has been replayed: the one in whose place of the ring it lies is no longer kept. */
+static inline void pass(struct ana_replay_rank *rank, uint16_t *slot, bool needed)
 {
-    uint16_t *of = &rank->ahead_of[++rank->done & (causes->room - 1)];
-    if (!*of)
-        return;
-    memcpy(&rank->ahead[*of - 1], &rank->free, sizeof rank->free);
-    rank->free = *of;
-    *of = 0;
+    if (needed) {
+        *slot = keep(rank, *slot);
+    } else if (*slot) {
+        memcpy(&rank->ahead[*slot - 1], &rank->free, sizeof rank->free);
+        rank->free = *slot;
+        *slot = 0;
+    }
 }
 
 /* ---- a step ----------------------------------------------------------------------------------------------------- */
@@ -108,15 +117,96 @@ static inline double shortened(const struct ana_replay *replay, uint32_t shadow,
     return more > 0 ? (double)more : 0;
 }
 
+/* Adds what is taken out of a call: it had all that it needs at `last_ns`. */
+static inline void shorten_call(const struct ana_causes *causes, const struct ana_cause_step *step, int64_t last_ns,
+                                struct ana_ahead *ahead)
+{
+    const struct ana_cause_place *place = ana_cause_place_at(causes, step->place);
+    if (!place)
+        return;
+    double own_ns = (double)(step->end_ns - last_ns);
+    if (place->communicates)
+        ahead->ns[ANA_SHADOW_IDEAL] += own_ns;
+    if (place->shadow)
+        ahead->ns[place->shadow] += own_ns;
+}
+
+/* A rank whose steps are replayed. */
+struct run {
+    struct ana_replay_rank *rank;
+    const struct ana_cause_step *ring;
+    uint32_t mask, first, so_far; /* of the ring; the first and the last step that are kept */
+    bool several;
+};
+
+static inline struct run run_of(const struct ana_causes *causes, uint32_t index)
+{
+    const struct ana_cause_rank *of = &causes->rank[index];
+    uint32_t mask = causes->room - 1, first = of->so_far > mask ? of->so_far - mask : 1;
+    return (struct run){&causes->replay->rank[index], of->step, mask, first, of->so_far, of->several};
+}
+
+/* A step has been replayed. */
+static inline void end_step(const struct run *run, uint32_t number)
+{
+    bool needed = number < run->so_far && run->ring[(number + 1) & run->mask].needed;
+    __builtin_prefetch(&run->ring[(number + ANA_STEPS_AHEAD) & run->mask], 1);
+    pass(run->rank, &run->rank->ahead_of[number & run->mask], needed || run->several);
+}
+
+/* Whether all calls have begun that a step needs, and no other edge leads from it. */
+static inline const struct ana_meeting *only_meeting(const struct ana_causes *causes, const struct run *run,
+                                                     const struct ana_cause_step *step)
+{
+    const struct ana_edge *edge = ana_edge_at(run->rank, step->edges);
+    if (!edge || edge->index != ANA_MEETING || edge->next)
+        return NULL;
+    const struct ana_meeting *meeting = ana_meeting_at(causes->replay, edge->step);
+    return meeting && meeting->ready == meeting->count && meeting->last_ns != INT64_MIN ? meeting : NULL;
+}
+
+/* Replays steps of a rank up to `to`, as long as each needs nothing but the one before and what is there. */
+static inline __attribute__((always_inline)) void replay_plain(const struct ana_causes *causes, const struct run *run,
+                                                               uint32_t to)
+{
+    const struct ana_replay *replay = causes->replay;
+    struct ana_ahead *now = &run->rank->now;
+    uint32_t done = run->rank->done;
+    for (; done < to && done + 1 >= run->first; done++) {
+        const struct ana_cause_step *step = &run->ring[(done + 1) & run->mask];
+        const struct ana_meeting *meeting = NULL;
+        if (step->spins_ns != INT64_MIN || (step->back && step->back != done) ||
+            (step->edges && !(meeting = only_meeting(causes, run, step))))
+            break;
+        uint32_t shadow = ana_shadow_of(replay, step->segment);
+        if (shadow && step->back && done >= run->first)
+            now->ns[shadow] += shortened(replay, shadow, step, run->ring[done & run->mask].end_ns);
+        int64_t last_ns = step->begin_ns;
+        if (meeting && meeting->last_ns <= step->end_ns)
+            ana_ahead_later(now, &last_ns, &meeting->last, meeting->last_ns);
+        shorten_call(causes, step, last_ns, now);
+        end_step(run, done + 1);
+    }
+    run->rank->done = done;
+}
+
+/* Likewise; false: not up to there. */
+static __attribute__((noinline)) bool catch_up(const struct ana_causes *causes, uint32_t index, uint32_t to)
+{
+    const struct run run = run_of(causes, index);
+    replay_plain(causes, &run, to);
+    return run.rank->done >= to;
+}
+
 /* How far ahead the begin of a step is, without what it had been polled for: somewhere, maybe in `room`.  NULL: it cannot be
  * told yet.  Circles, which only wrong clocks make, are not waited for. */
-static inline const struct ana_ahead *begin_alone(const struct ana_causes *causes, uint32_t index, uint32_t number,
-                                                  const struct ana_cause_step *step, struct ana_ahead *room,
-                                                  struct need *need)
+static inline __attribute__((always_inline)) const struct ana_ahead *
+begin_alone(const struct ana_causes *causes, uint32_t index, uint32_t number, const struct ana_cause_step *step,
+            struct ana_ahead *room, struct need *need)
 {
     const struct ana_replay_rank *rank = &causes->replay->rank[index];
     uint32_t base = base_of(step, number), shadow = ana_shadow_of(causes->replay, step->segment);
-    if (base > rank->done && !rank->busy) {
+    if (base > rank->done && !rank->busy && !catch_up(causes, index, base)) {
         *need = (struct need){index, base};
         return NULL;
     }
@@ -145,9 +235,10 @@ static bool take_polled(const struct ana_causes *causes, const struct ana_cause_
 }
 
 /* How far ahead the begin of a step is: somewhere, maybe in `room`.  NULL: it cannot be told yet. */
-static inline const struct ana_ahead *begin_of(const struct ana_causes *causes, uint32_t index, uint32_t number,
-                                               const struct ana_cause_step *step, struct ana_ahead *room,
-                                               struct need *need)
+static inline __attribute__((always_inline)) const struct ana_ahead *begin_of(const struct ana_causes *causes,
+                                                                              uint32_t index, uint32_t number,
+                                                                              const struct ana_cause_step *step,
+                                                                              struct ana_ahead *room, struct need *need)
 {
     const struct ana_ahead *begin = begin_alone(causes, index, number, step, room, need);
     if (__builtin_expect(step->spins_ns == INT64_MIN, 1) || !begin || !step->releaser ||
@@ -208,28 +299,19 @@ static inline bool take_edge(const struct ana_causes *causes, const struct ana_e
     return other != NULL;
 }
 
-/* Adds what is taken out of a call: it had all that it needs at `last_ns`. */
-static inline void shorten_call(const struct ana_causes *causes, const struct ana_cause_step *step, int64_t last_ns,
-                                struct ana_ahead *ahead)
-{
-    const struct ana_cause_place *place = ana_cause_place_at(causes, step->place);
-    if (!place)
-        return;
-    double own_ns = (double)(step->end_ns - last_ns);
-    if (place->communicates)
-        ahead->ns[ANA_SHADOW_IDEAL] += own_ns;
-    if (place->shadow)
-        ahead->ns[place->shadow] += own_ns;
-}
-
 /* Replays a step that goes on from another one than the last, has been polled for, or needs others.  False: another must be
  * replayed first. */
-static bool replay_late(const struct ana_causes *causes, uint32_t index, struct ana_replay_rank *rank,
-                        const struct ana_cause_step *step, struct need *need)
+static __attribute__((noinline)) bool replay_late(const struct ana_causes *causes, uint32_t index,
+                                                  struct ana_replay_rank *rank, const struct ana_cause_step *step,
+                                                  struct need *need)
 {
     struct coming last = {.ns = step->begin_ns};
+    const struct ana_edge *edge = ana_edge_at(rank, step->edges);
+    struct ana_meeting *meeting =
+        edge && edge->index == ANA_MEETING ? ana_meeting_at(causes->replay, edge->step) : NULL;
+    if (meeting && !meet(causes, meeting, need)) /* before anything is done in vain */
+        return false;
     const struct ana_ahead *begin = begin_of(causes, index, rank->done + 1, step, &last.ahead, need);
-    const struct ana_edge *edge;
     if (!begin)
         return false;
     if (begin != &last.ahead)
@@ -245,33 +327,20 @@ static bool replay_late(const struct ana_causes *causes, uint32_t index, struct 
 /* Replays the steps of a rank up to `to`.  False: another must be replayed first. */
 static bool replay_rank(const struct ana_causes *causes, uint32_t index, uint32_t to, struct need *need)
 {
-    struct ana_replay_rank *rank = &causes->replay->rank[index];
-    const struct ana_cause_rank *of = &causes->rank[index];
-    uint32_t mask = causes->room - 1;
-    while (rank->done < to) {
-        uint32_t number = rank->done + 1;
-        const struct ana_cause_step *step = ana_step_at(causes, index, number);
-        if (__builtin_expect(!step, 0)) {
-            pass(causes, rank); /* it had to be left out */
-            continue;
-        }
-        bool plain = !step->edges && step->spins_ns == INT64_MIN && (!step->back || step->back == rank->done);
-        if (plain) {
-            uint32_t shadow = ana_shadow_of(causes->replay, step->segment);
-            const struct ana_cause_step *before = shadow ? ana_step_at(causes, index, step->back) : NULL;
-            if (before)
-                rank->now.ns[shadow] += shortened(causes->replay, shadow, step, before->end_ns);
-            shorten_call(causes, step, step->begin_ns, &rank->now);
-        } else if (!replay_late(causes, index, rank, step, need)) {
+    const struct run run = run_of(causes, index);
+    for (;;) {
+        replay_plain(causes, &run, to);
+        uint32_t number = run.rank->done + 1;
+        if (number > to)
+            return true;
+        if (number < run.first)
+            pass(run.rank, &run.rank->ahead_of[number & run.mask], false); /* it had to be left out */
+        else if (!replay_late(causes, index, run.rank, &run.ring[number & run.mask], need))
             return false;
-        }
-        __builtin_prefetch(&of->step[(number + ANA_STEPS_AHEAD) & mask], 1);
-        __builtin_prefetch(&rank->ahead[rank->aheads], 1);
-        pass(causes, rank);
-        if ((number < of->so_far && of->step[(number + 1) & mask].needed) || of->several)
-            ana_replay_keep(causes, index, number);
+        else
+            end_step(&run, number);
+        run.rank->done = number;
     }
-    return true;
 }
 
 /* ---- ranks ------------------------------------------------------------------------------------------------------ */

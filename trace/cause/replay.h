@@ -13,10 +13,9 @@
 #define ANA_REPLAY_H
 
 #include "trace/util/hash_map.h"
+#include "trace/cause/ahead.h"
 #include "trace/cause/causes.h"
-#include "trace/util/lanes.h"
 
-#define ANA_SHADOWS       8u
 #define ANA_SHADOW_IDEAL  0u /* calls that communicate take no time of their own: the ideal network of POP */
 #define ANA_SHADOW_CALLS  6u /* and above: nor do those of one place; below: segments are as fast as those of others */
 #define ANA_EDGES_OF_STEP 2u /* room for so many, on average */
@@ -34,22 +33,6 @@ struct ana_edge {
     uint32_t index, step; /* a step of a rank; ANA_MEETING: the number of a meeting */
 };
 #define ANA_MEETING UINT32_MAX
-
-/* How much earlier something is in each shadow, in ns.  Whole numbers, and exact: a run has less than 2^53 of them. */
-struct ana_ahead {
-    double ns[ANA_SHADOWS];
-};
-
-/* Of two things the later one counts, in each shadow: `last`, which was there at *last_ns, becomes that. */
-static inline void ana_ahead_later(struct ana_ahead *last, int64_t *last_ns, const struct ana_ahead *other, int64_t ns)
-{
-    double more = ns > *last_ns ? (double)(ns - *last_ns) : 0, slack = *last_ns > ns ? (double)(*last_ns - ns) : 0;
-    for (uint32_t s = 0; s < ANA_SHADOWS; s += ANA_LANES) {
-        ana_lanes own = ana_lanes_add(&last->ns[s], more), its = ana_lanes_add(&other->ns[s], slack);
-        ana_lanes_least(&last->ns[s], own, its);
-    }
-    *last_ns = ns > *last_ns ? ns : *last_ns;
-}
 
 /* Calls that all wait for the last of them: a collective. */
 struct ana_meeting {
