@@ -99,19 +99,19 @@ static uint32_t ended_before(const struct ana_causes *causes, uint32_t index, ui
     return 0;
 }
 
-/* Goes back one hop; where the way would end, or not lead back, on in the rank itself.  Returns where it has come to. */
-static const struct ana_cause_step *go_back(const struct ana_causes *causes, uint32_t *index, uint32_t *number,
-                                            struct ana_hop *hop)
+/* Goes back one hop from a step; where the way would end, or not lead back, on in the rank itself.  Returns where it has come
+ * to; NULL: nowhere, and *number is 0. */
+static inline struct ana_cause_step *go_back(const struct ana_causes *causes, const struct ana_cause_step *from,
+                                             uint32_t *index, uint32_t *number, struct ana_hop *hop)
 {
     uint32_t own = *number;
-    bool known = ana_hop_back(causes, index, number, hop);
-    const struct ana_cause_step *step = known ? ana_step_at(causes, *index, *number) : NULL;
-    if (step && step->begin_ns <= hop->begin_ns)
+    struct ana_cause_step *step = ana_hop_back(causes, from, index, number, hop);
+    if (__builtin_expect(step && step->begin_ns <= hop->begin_ns, 1))
         return step;
     *index = hop->index;
     *number = ended_before(causes, hop->index, own, hop->until_ns);
     step = ana_step_at(causes, hop->index, *number);
-    hop->segment = known ? hop->segment : 0;
+    hop->segment = hop->known ? hop->segment : 0;
     hop->place = step ? step->place : 0;
     hop->ended_ns = step ? step->end_ns : hop->until_ns;
     hop->left_ns = step ? step->begin_ns : hop->until_ns;
@@ -126,7 +126,7 @@ static void add_way(const struct ana_causes *causes, uint32_t index, uint32_t nu
     const struct ana_cause_step *step = ana_step_at(causes, index, number);
     while (step && step->begin_ns > floor_ns && most-- > 0) {
         struct ana_hop hop;
-        step = go_back(causes, &index, &number, &hop);
+        step = go_back(causes, step, &index, &number, &hop);
         add_hop(sums, &hop, floor_ns);
         int64_t left_ns = hop.left_ns > floor_ns ? hop.left_ns : floor_ns;
         if (step)
@@ -145,15 +145,14 @@ static void add_way(const struct ana_causes *causes, uint32_t index, uint32_t nu
 static int64_t meets(const struct ana_causes *causes, uint32_t index, uint32_t number)
 {
     const struct ana_path *path = causes->path;
+    struct ana_cause_step *step = ana_step_at(causes, index, number);
     struct ana_hop hop;
-    while (number) {
-        struct ana_cause_step *step = ana_step_at(causes, index, number);
+    for (; step; step = go_back(causes, step, &index, &number, &hop)) {
         if (step->begin_ns <= path->root_ns)
             return INT64_MIN;
         if (step->mark / 2 == path->round)
             return step->mark % 2 ? step->begin_ns : INT64_MAX;
         step->mark = path->round * 2;
-        go_back(causes, &index, &number, &hop);
     }
     return INT64_MIN;
 }
@@ -177,13 +176,12 @@ static uint32_t last_rank(const struct ana_causes *causes, const uint32_t *begin
 static void mark_way(const struct ana_causes *causes, uint32_t index, uint32_t number)
 {
     uint32_t mark = causes->path->round * 2 + 1;
+    struct ana_cause_step *step = ana_step_at(causes, index, number);
     struct ana_hop hop;
-    while (number) {
-        struct ana_cause_step *step = ana_step_at(causes, index, number);
+    for (; step; step = go_back(causes, step, &index, &number, &hop)) {
         if (step->begin_ns <= causes->path->root_ns || step->mark == mark)
             return;
         step->mark = mark;
-        go_back(causes, &index, &number, &hop);
     }
 }
 
@@ -194,7 +192,7 @@ static void move_root(struct ana_causes *causes, uint32_t index, uint32_t number
     const struct ana_cause_step *step = ana_step_at(causes, index, number);
     struct ana_hop hop;
     while (step && step->begin_ns > ns)
-        step = go_back(causes, &index, &number, &hop);
+        step = go_back(causes, step, &index, &number, &hop);
     if (!step || !make_room(causes, &path->sums)) {
         causes->out_of_memory |= step != NULL;
         return;

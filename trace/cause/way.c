@@ -18,8 +18,8 @@ enum kind { STRETCH, SEGMENT, INSIDE, UNKNOWN };
 #define STRETCH_UNKNOWN 1u
 
 struct slot {
-    uint64_t key;
-    uint32_t round, number; /* another round: it is free */
+    uint64_t key; /* with the round of its ways: of another one, it is free */
+    uint32_t number;
 };
 
 /* What the late one's way has passed through: a segment, or one rank's time in calls. */
@@ -44,8 +44,8 @@ struct charge {
 };
 
 struct ana_ways {
-    int64_t left; /* steps that may still be gone */
-    uint32_t round;
+    int64_t left;                   /* steps that may still be gone */
+    uint64_t round;                 /* times 2^34 */
     uint32_t culprit, culprit_step; /* whose way is kept; step 0: none */
     uint32_t index, number;         /* where that has come to so far */
     uint32_t hops, added;           /* of it; of these are in piece[].ns */
@@ -77,13 +77,13 @@ void ana_ways_free(struct ana_ways *ways)
 /* The number of something on these ways; 0: it is new, and has to be given one. */
 static inline uint32_t *number_of(struct ana_ways *ways, enum kind kind, uint32_t of)
 {
-    uint64_t key = (uint64_t)of << 2 | kind;
-    for (uint32_t at = (uint32_t)(key ^ key >> 11);; at++) {
+    uint64_t key = ways->round | (uint64_t)of << 2 | kind;
+    for (uint64_t at = key ^ key >> 11;; at++) {
         struct slot *slot = &ways->slot[at % SLOTS];
-        if (slot->round == ways->round && slot->key == key)
+        if (__builtin_expect(slot->key == key, 1))
             return &slot->number;
-        if (slot->round != ways->round) {
-            *slot = (struct slot){key, ways->round, 0};
+        if (slot->key >> 34 != ways->round >> 34) {
+            *slot = (struct slot){key, 0};
             return &slot->number;
         }
     }
@@ -128,47 +128,13 @@ uint32_t ana_step_ended(const struct ana_causes *causes, size_t index, int64_t n
     return low;
 }
 
-/* As ana_hop_back, from this step. */
-static inline bool hop_from(const struct ana_causes *causes, const struct ana_cause_step *step, uint32_t *index,
-                            uint32_t *number, struct ana_hop *hop)
-{
-    hop->index = *index;
-    hop->begin_ns = hop->until_ns = step->begin_ns;
-    hop->polled = step->place;
-    hop->segment = step->segment;
-    hop->place = 0;
-    if (__builtin_expect(step->spins_ns != INT64_MIN, 0)) {
-        bool came = step->releaser && step->release_ns <= step->begin_ns;
-        hop->until_ns = hop->ended_ns = hop->left_ns = came ? step->release_ns : step->spins_ns;
-        if (came) {
-            *index = step->releaser - 1;
-            *number = step->releaser_step;
-            return true;
-        }
-    }
-    const struct ana_cause_step *before = ana_step_at(causes, *index, step->back);
-    hop->ended_ns = hop->left_ns = before ? before->end_ns : hop->until_ns;
-    if (!before)
-        return false;
-    bool waited = before->releaser && before->release_ns > before->begin_ns;
-    hop->left_ns = waited ? before->release_ns : before->begin_ns;
-    hop->place = before->place;
-    *number = waited ? before->releaser_step : step->back;
-    *index = waited ? before->releaser - 1 : *index;
-    return true;
-}
-
-bool ana_hop_back(const struct ana_causes *causes, uint32_t *index, uint32_t *number, struct ana_hop *hop)
-{
-    return hop_from(causes, ana_step_at(causes, *index, *number), index, number, hop);
-}
-
 /* Begins the way of another who came late; what was kept is forgotten. */
 static void begin_late(const struct ana_causes *causes, struct ana_ways *ways, uint32_t index, uint32_t number)
 {
-    if (++ways->round == 0) {
+    ways->round += (uint64_t)1 << 34;
+    if (ways->round == 0) {
         memset(ways->slot, 0, sizeof ways->slot);
-        ways->round = 1;
+        ways->round = (uint64_t)1 << 34;
     }
     ways->culprit = ways->index = index;
     ways->culprit_step = ways->number = number;
@@ -183,10 +149,10 @@ static void go_late(const struct ana_causes *causes, struct ana_ways *ways)
 {
     struct ana_hop hop;
     uint32_t index = ways->index;
-    bool known = hop_from(causes, ways->hop[ways->hops].to, &ways->index, &ways->number, &hop);
+    const struct ana_cause_step *to = ana_hop_back(causes, ways->hop[ways->hops].to, &ways->index, &ways->number, &hop);
     int64_t polled_ns = hop.begin_ns - hop.until_ns, called_ns = hop.ended_ns - hop.left_ns;
     struct late_hop *made = &ways->hop[++ways->hops];
-    *made = (struct late_hop){.outside_ns = hop.until_ns - hop.ended_ns};
+    *made = (struct late_hop){.to = to, .outside_ns = hop.until_ns - hop.ended_ns};
     struct piece inside = {.index = index, .stretch = STRETCH_INSIDE};
     if (polled_ns > 0)
         made->inside = piece_of(ways, INSIDE, index, &inside);
@@ -199,7 +165,6 @@ static void go_late(const struct ana_causes *causes, struct ana_ways *ways)
         made->inside = piece_of(ways, INSIDE, index, &inside);
     made->inside_ns = ana_plus(polled_ns > 0 ? polled_ns : 0, called_ns > 0 ? called_ns : 0);
     made->pieces = (uint16_t)ways->pieces;
-    made->to = known ? ana_step_at(causes, ways->index, ways->number) : NULL;
 }
 
 /* Has its pieces say what the first hops of it passed through. */
@@ -219,42 +184,46 @@ static void add_late(struct ana_ways *ways, uint32_t hops)
 /* Goes the waiter's way back from a step; returns the one that it comes to, NULL: none. */
 static inline const struct ana_cause_step *go_waiter(const struct ana_causes *causes, struct ana_ways *ways,
                                                      const struct ana_cause_step *step, uint32_t *index,
-                                                     uint32_t *number)
+                                                     int64_t *inside_ns)
 {
     struct ana_hop hop;
-    bool known = hop_from(causes, step, index, number, &hop);
+    uint32_t number;
+    const struct ana_cause_step *to = ana_hop_back(causes, step, index, &number, &hop);
     int64_t polled_ns = hop.begin_ns - hop.until_ns, called_ns = hop.ended_ns - hop.left_ns;
-    int64_t outside_ns = hop.until_ns - hop.ended_ns, *inside = &ways->waiter_ns[STRETCH_INSIDE];
+    int64_t outside_ns = hop.until_ns - hop.ended_ns;
     if (polled_ns > 0)
-        *inside = ana_plus(*inside, polled_ns);
+        *inside_ns = ana_plus(*inside_ns, polled_ns);
+    if (called_ns > 0)
+        *inside_ns = ana_plus(*inside_ns, called_ns);
     if (outside_ns > 0) {
         int64_t *outside = &ways->waiter_ns[stretch_of(causes, ways, hop.segment)];
         *outside = ana_plus(*outside, outside_ns);
     }
-    if (called_ns > 0)
-        *inside = ana_plus(*inside, called_ns);
-    return known ? ana_step_at(causes, *index, *number) : NULL;
+    return to;
 }
 
 /* Goes both ways until they meet, the later one first; returns how many hops that is on the late one's. */
-static uint32_t go_ways(const struct ana_causes *causes, struct ana_ways *ways, const struct ana_late_wait *wait)
+static inline uint32_t go_ways(const struct ana_causes *causes, struct ana_ways *ways, const struct ana_late_wait *wait)
 {
     if (wait->culprit != ways->culprit || wait->culprit_step != ways->culprit_step ||
         ways->stretches > STRETCHES - ANA_WAY_MOST)
         begin_late(causes, ways, wait->culprit, wait->culprit_step);
-    memset(ways->waiter_ns, 0, ways->stretches * sizeof *ways->waiter_ns);
-    uint32_t index = wait->waiter, number = wait->waiter_step, hops = 0;
-    const struct ana_cause_step *late = ways->hop[0].to, *waiter = ana_step_at(causes, index, number);
+    for (uint32_t i = 0; i < ways->stretches; i++)
+        ways->waiter_ns[i] = 0;
+    uint32_t index = wait->waiter, hops = 0;
+    const struct ana_cause_step *late = ways->hop[0].to, *waiter = ana_step_at(causes, index, wait->waiter_step);
     int64_t most = ways->left > ANA_WAY_MOST ? ANA_WAY_MOST : ways->left < 8 ? 8 : ways->left, left = most;
+    int64_t inside_ns = 0;
     for (; late != waiter && late && waiter && left > 0; left--) {
         if (late->begin_ns < waiter->begin_ns) {
-            waiter = go_waiter(causes, ways, waiter, &index, &number);
+            waiter = go_waiter(causes, ways, waiter, &index, &inside_ns);
             continue;
         }
         if (hops++ == ways->hops)
             go_late(causes, ways);
         late = ways->hop[hops].to;
     }
+    ways->waiter_ns[STRETCH_INSIDE] = inside_ns;
     ways->left -= most - left;
     return hops;
 }
@@ -359,17 +328,17 @@ static void follow_device(const struct ana_causes *causes, struct ana_ways *ways
 {
     uint32_t index = wait->culprit, number = wait->culprit_step;
     int64_t left = wait->ns;
-    for (int hops = 0; hops < ANA_WAY_MOST && left > 0 && ana_step_at(causes, index, number); hops++) {
+    const struct ana_cause_step *step = ana_step_at(causes, index, number);
+    for (int hops = 0; hops < ANA_WAY_MOST && left > 0 && step; hops++) {
         struct ana_hop hop;
-        bool known = ana_hop_back(causes, &index, &number, &hop), direct = hop.index == wait->culprit;
+        step = ana_hop_back(causes, step, &index, &number, &hop);
+        bool direct = hop.index == wait->culprit;
         struct ana_cost *inside = &causes->rank[hop.index].inside;
         struct ana_cost *outside =
             hop.segment ? &ana_cause_segment_at(causes, hop.segment)->cost : &causes->rank[hop.index].unknown;
         left = charge_part(ways, inside, hop.until_ns, hop.begin_ns, left, direct);
         left = charge_part(ways, outside, hop.ended_ns, hop.until_ns, left, direct);
         left = charge_part(ways, inside, hop.left_ns, hop.ended_ns, left, direct);
-        if (!known)
-            break;
     }
     if (left > 0)
         charge(ways, &causes->rank[wait->culprit].unknown, left, true);

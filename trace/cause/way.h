@@ -12,10 +12,45 @@ uint32_t ana_step_ended(const struct ana_causes *causes, size_t index, int64_t n
 struct ana_hop {
     uint32_t index, place, segment, polled; /* place of the call before, of this one; + 1, 0 unknown */
     int64_t begin_ns, until_ns, ended_ns, left_ns;
+    bool known; /* the step before is */
 };
-/* Goes back from the begin of a kept step, to one that may not be kept.  False: the step before is not known, and the
- * place is as it was. */
-bool ana_hop_back(const struct ana_causes *causes, uint32_t *index, uint32_t *number, struct ana_hop *hop);
+/* Goes back from the begin of a step to another one, which it returns; NULL: that is not kept, or not known, and then
+ * *index and *number are as they were. */
+static inline struct ana_cause_step *ana_hop_back(const struct ana_causes *causes, const struct ana_cause_step *step,
+                                                  uint32_t *index, uint32_t *number, struct ana_hop *hop)
+{
+    hop->index = *index;
+    hop->begin_ns = hop->until_ns = step->begin_ns;
+    hop->polled = step->place;
+    hop->segment = step->segment;
+    hop->place = 0;
+    hop->known = true;
+    if (__builtin_expect(step->spins_ns != INT64_MIN, 0)) {
+        bool came = step->releaser && step->release_ns <= step->begin_ns;
+        hop->until_ns = hop->ended_ns = hop->left_ns = came ? step->release_ns : step->spins_ns;
+        if (came) {
+            *index = step->releaser - 1;
+            *number = step->releaser_step;
+            return ana_step_at(causes, *index, *number);
+        }
+    }
+    struct ana_cause_step *before = ana_step_at(causes, *index, step->back);
+    if (!before) {
+        hop->ended_ns = hop->left_ns = hop->until_ns;
+        hop->known = false;
+        return NULL;
+    }
+    hop->ended_ns = before->end_ns;
+    hop->left_ns = before->begin_ns;
+    hop->place = before->place;
+    *number = step->back;
+    if (!before->releaser || before->release_ns <= before->begin_ns)
+        return before;
+    hop->left_ns = before->release_ns;
+    *number = before->releaser_step;
+    *index = before->releaser - 1;
+    return ana_step_at(causes, *index, *number);
+}
 
 /* Room for one wait's ways; NULL: out of memory. */
 struct ana_ways *ana_ways_new(void);
