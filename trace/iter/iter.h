@@ -153,8 +153,15 @@ static inline void ana_iter_sync(struct ana_iter *iter)
 void ana_iter_watch(struct ana_iter *iter, struct ana_iter_mark *mark);
 /* The ANA_ITER_LONGEST longest periods of a mark, in any order; unused ones are 0 ns long.  In `room`, or the mark's own. */
 const struct ana_iter_period *ana_iter_longest(const struct ana_iter_mark *mark, struct ana_iter_period *room);
-/* Keeps a time before an event, above the rank's floor, if it is that much longer than its segment's mean. */
-void ana_iter_spike(struct ana_iter *iter, struct ana_why *why, const struct ana_event *event, int64_t ns);
+/* Whether a time is more than the rank's floor longer than the mean of its segment before it. */
+static inline bool ana_iter_stands_out(const struct ana_iter_rank *rank, struct ana_why_gap gap)
+{
+    int64_t times = (int64_t)gap.segment->count - 1, above_ns;
+    bool far = __builtin_mul_overflow(gap.ns - rank->floor_ns, times, &above_ns);
+    return far || above_ns > gap.segment->total_ns - gap.ns;
+}
+/* Keeps such a time, before an event. */
+void ana_iter_spike(struct ana_iter *iter, const struct ana_event *event, struct ana_why_gap gap);
 
 /* The bit of a place in ana_iter_kind.after; places may share one. */
 static inline uint64_t ana_iter_bit(uint32_t place)
@@ -183,34 +190,31 @@ static inline struct ana_iter_mark *ana_iter_any_at(const struct ana_iter *iter,
     return number & ANA_ITER_KIND ? &ana_iter_kind_at(iter, number)->mark : ana_iter_mark_at(iter, number);
 }
 
-/* Takes an event, before ana_why_event does. */
-static inline void ana_iter_event(struct ana_iter *iter, struct ana_why *why, const struct ana_event *e)
+/* Takes an event, and what came before it (ana_why_event). */
+static inline void ana_iter_event(struct ana_iter *iter, const struct ana_event *e, struct ana_why_gap gap)
 {
     const struct ana_use *use = e->use;
     struct ana_iter_rank *rank = &iter->rank[e->index];
+    int64_t begin_ns = e->begin_ns, end_ns = e->end_ns;
     if (use->is_sub)
         return;
     if (__builtin_expect(use->is_quiet || e->kind != TRC_RECORD_EVENT, 0)) {
-        int64_t busy_ns = e->kind == TRC_RECORD_FOLD ? e->busy_ns : e->end_ns - e->begin_ns;
+        int64_t busy_ns = e->kind == TRC_RECORD_FOLD ? e->busy_ns : end_ns - begin_ns;
         rank->mpi_ns = ana_plus(rank->mpi_ns, busy_ns);
         return;
     }
-    rank->mpi_ns = ana_plus(rank->mpi_ns, e->end_ns - e->begin_ns);
-    if (e->thread < why->rank[e->index].threads) {
-        const struct ana_why_thread *thread = &why->rank[e->index].thread[e->thread];
-        int64_t gap_ns = e->begin_ns - thread->end_ns - thread->polled_ns;
-        if (__builtin_expect(gap_ns > rank->floor_ns && thread->place, 0))
-            ana_iter_spike(iter, why, e, gap_ns);
-    }
+    int64_t mpi_ns = rank->mpi_ns = ana_plus(rank->mpi_ns, end_ns - begin_ns);
+    if (__builtin_expect(gap.ns > rank->floor_ns, 0) && gap.segment && ana_iter_stands_out(rank, gap))
+        ana_iter_spike(iter, e, gap);
     if (!use->mark)
         return;
     struct ana_iter_call *call = ana_queue_room(&iter->queue, sizeof *call);
     call->mark = use->mark;
     call->size = use->size;
     call->thread = e->thread;
-    call->begin_ns = e->begin_ns;
-    call->end_ns = e->end_ns;
-    call->mpi_ns = rank->mpi_ns;
+    call->begin_ns = begin_ns;
+    call->end_ns = end_ns;
+    call->mpi_ns = mpi_ns;
 }
 
 /* Keeps all marks, or takes them up, into an empty ana_iter of as many ranks; `why` was taken up before. */

@@ -377,23 +377,20 @@ static void take_calls(void *user, const void *items, size_t n)
 
 /* ---- spikes ----------------------------------------------------------------------------------------------------- */
 
-void ana_iter_spike(struct ana_iter *iter, struct ana_why *why, const struct ana_event *e, int64_t ns)
+void ana_iter_spike(struct ana_iter *iter, const struct ana_event *e, struct ana_why_gap gap)
 {
     struct ana_iter_rank *rank = &iter->rank[e->index];
-    const struct ana_why_thread *thread = &why->rank[e->index].thread[e->thread];
-    bool same = e->use->from == thread->place && e->use->region == thread->region;
-    uint32_t number = same ? e->use->segment : ana_why_segment(why, e, thread);
-    const struct ana_segment *segment = number ? ana_segment_at(why, number) : NULL;
-    if (!segment || segment->count == 0 || !segment->from)
+    const struct ana_segment *segment = gap.segment;
+    if (segment->count < 2 || !segment->from)
         return;
-    int64_t excess_ns = ns - segment->total_ns / (int64_t)segment->count;
+    int64_t excess_ns = gap.ns - (segment->total_ns - gap.ns) / (int64_t)(segment->count - 1);
     if (excess_ns <= rank->floor_ns)
         return;
     struct ana_iter_spike *least = rank->spike;
     for (size_t i = 1; i < ANA_ITER_SPIKES; i++)
         if (rank->spike[i].excess_ns < least->excess_ns)
             least = &rank->spike[i];
-    *least = (struct ana_iter_spike){e->begin_ns - ns, ns, excess_ns, number};
+    *least = (struct ana_iter_spike){e->begin_ns - gap.ns, gap.ns, excess_ns, e->use->segment};
     rank->floor_ns = excess_ns;
     for (size_t i = 0; i < ANA_ITER_SPIKES; i++)
         if (rank->spike[i].excess_ns < rank->floor_ns)

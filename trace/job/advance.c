@@ -23,25 +23,24 @@ static void follow_other(struct ana_job *job, const struct ana_event *e)
 static void follow_part(struct ana_job *job, struct ana_event *e)
 {
     struct ana_span window = job->window;
-    if (e->end_ns >= window.begin_ns && e->end_ns <= window.end_ns)
-        ana_iter_event(&job->iter, &job->pass.why, e);
+    struct ana_why_gap gap = {0};
     if (e->begin_ns < window.begin_ns || e->end_ns > window.end_ns) {
         ana_why_at_edge(&job->pass.why, e, window.begin_ns, window.end_ns);
-        return;
+    } else {
+        ana_why_enter(&job->pass.why, e->index, e->thread);
+        gap = ana_why_event(&job->pass.why, e);
     }
-    ana_why_enter(&job->pass.why, e->index, e->thread);
-    ana_why_event(&job->pass.why, e);
+    if (e->end_ns >= window.begin_ns && e->end_ns <= window.end_ns)
+        ana_iter_event(&job->iter, e, gap);
 }
 
 /* What becomes of events one after the other: segments, steps, iterations. */
 static inline void follow_event(struct ana_job *job, struct ana_event *e)
 {
-    if (__builtin_expect(job->window.begin_ns != INT64_MIN || job->window.end_ns != INT64_MAX, 0)) {
+    if (__builtin_expect(job->window.begin_ns != INT64_MIN || job->window.end_ns != INT64_MAX, 0))
         follow_part(job, e);
-        return;
-    }
-    ana_iter_event(&job->iter, &job->pass.why, e);
-    ana_why_event(&job->pass.why, e);
+    else
+        ana_iter_event(&job->iter, e, ana_why_event(&job->pass.why, e));
 }
 
 /* Takes an event: what follows from the one before it in its thread at once, the rest at once or by the queue. */

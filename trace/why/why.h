@@ -130,14 +130,15 @@ static inline double ana_segment_median(const struct ana_segment *segment)
 static inline bool ana_segment_add(struct ana_segment *segment, int64_t ns, int64_t end_ns)
 {
     ns = ns < 0 ? 0 : ns; /* clocks */
-    if (__builtin_expect(segment->count++ == 0, 0) || ns < segment->min_ns)
+    if (__builtin_expect(ns < segment->min_ns, 0) || __builtin_expect(segment->count == 0, 0))
         segment->min_ns = ns;
-    segment->total_ns = ana_plus(segment->total_ns, ns);
-    if (ns > segment->longest_ns) {
+    if (__builtin_expect(ns > segment->longest_ns, 0)) {
         segment->longest_ns = ns;
         segment->longest_at_ns = end_ns - ns;
     }
-    return !segment->is_spread || ana_counts_add(&segment->counts, (uint64_t)ns, 1);
+    segment->count++;
+    segment->total_ns = ana_plus(segment->total_ns, ns);
+    return !segment->is_spread || ana_counts_add_one(&segment->counts, (uint64_t)ns);
 }
 
 /* The slow path of ana_why_step: looks at what is due. */
@@ -147,11 +148,14 @@ void ana_why_turn(struct ana_why *why, const struct ana_why_rank *rank);
 static inline __attribute__((always_inline)) uint32_t
 ana_why_step(struct ana_why *why, const struct ana_event *e, const struct ana_why_thread *thread, uint32_t segment)
 {
-    struct ana_why_rank *rank = &why->rank[e->index];
+    int64_t begin_ns = e->begin_ns, end_ns = e->end_ns, spins_ns = thread->spins_ns, polled_ns = thread->polled_ns;
+    uint32_t index = (uint32_t)e->index, back = thread->step, place = e->use->place;
+    bool several = e->thread > 0;
+    struct ana_why_rank *rank = &why->rank[index];
     if (__builtin_expect(rank->steps % ANA_STEPS_TURN == 0, 0))
         ana_why_turn(why, rank);
     struct ana_told *told;
-    float segment_ns = (float)(e->begin_ns - thread->end_ns);
+    float segment_ns = (float)(begin_ns - thread->end_ns);
     if (why->onward) {
         struct ana_onward *item = ana_onward_room(why->onward, ANA_ONWARD_TOLD);
         item->segment_ns = segment_ns;
@@ -160,15 +164,15 @@ ana_why_step(struct ana_why *why, const struct ana_event *e, const struct ana_wh
         told = ana_feed_room(why->feed);
     }
     told->kind = ANA_TOLD_STEP;
-    told->index = (uint32_t)e->index;
-    told->step.begin_ns = e->begin_ns;
-    told->step.end_ns = e->end_ns;
-    told->step.spins_ns = thread->spins_ns;
+    told->index = index;
+    told->step.begin_ns = begin_ns;
+    told->step.end_ns = end_ns;
+    told->step.spins_ns = spins_ns;
     told->step.segment = segment;
-    told->step.back = thread->step;
-    told->step.place = e->use->place;
-    told->step.polled_ns = (uint32_t)ana_earlier(thread->polled_ns, INT32_MAX) & INT32_MAX;
-    told->step.several = e->thread > 0;
+    told->step.back = back;
+    told->step.place = place;
+    told->step.polled_ns = (uint32_t)ana_earlier(polled_ns, INT32_MAX) & INT32_MAX;
+    told->step.several = several;
     if (!why->onward)
         ana_why_calls_add(&why->calls, told, segment_ns);
     return ++rank->steps;
@@ -184,42 +188,60 @@ static inline void ana_why_left(struct ana_why_thread *thread, int64_t end_ns, u
     thread->region = 0;
 }
 
-/* Takes an event, in the order of its thread.  Not for nested ones; its use must have been looked up. */
-static inline __attribute__((always_inline)) void ana_why_event(struct ana_why *why, struct ana_event *e)
+/* What a thread did before a call: its segment, which has taken that up, valid until another is made; NULL: not known. */
+struct ana_why_gap {
+    const struct ana_segment *segment;
+    int64_t ns;
+};
+
+/* Takes a call, which is no poll, no fold and no control round, of a thread that there is. */
+static inline __attribute__((always_inline)) struct ana_why_gap
+ana_why_call_of(struct ana_why *why, struct ana_event *e, struct ana_why_thread *thread)
 {
     struct ana_use *use = e->use;
-    const struct ana_why_rank *rank = &why->rank[e->index];
-    if (use->is_sub) {
-        e->step = e->thread < rank->threads ? rank->thread[e->thread].step : 0;
-        return;
-    }
-    if (__builtin_expect(use->is_quiet || e->kind != TRC_RECORD_EVENT || e->thread >= rank->threads, 0)) {
-        ana_why_other(why, e);
-        return;
-    }
-    struct ana_why_thread *thread = &rank->thread[e->thread];
-    uint32_t segment = 0;
-    if (thread->place) {
-        if (use->from != thread->place || use->region != thread->region) {
+    uint32_t segment = 0, place = thread->place;
+    if (place) {
+        if (__builtin_expect(use->from != place || use->region != thread->region, 0)) {
             use->segment = ana_why_segment(why, e, thread);
-            use->from = thread->place;
+            use->from = place;
             use->region = thread->region;
         }
         segment = use->segment;
     }
-    int64_t ns = e->begin_ns - thread->end_ns - thread->polled_ns;
+    struct ana_why_gap gap = {NULL, e->begin_ns - thread->end_ns - thread->polled_ns};
     if (segment && !use->is_out) {
         struct ana_segment *of = ana_segment_at(why, segment);
         if (__builtin_expect(of->span != thread->span, 0))
             ana_usage_touch(why, e->index, e->thread, segment);
-        why->out_of_memory |= !ana_segment_add(of, ns, e->begin_ns);
+        if (__builtin_expect(!ana_segment_add(of, gap.ns, e->begin_ns), 0))
+            why->out_of_memory = true;
+        gap.segment = of;
     }
     if (__builtin_expect(e->end_ns >= thread->spanned_ns, 0))
-        ana_usage_settle(why, e, use->is_out ? 0 : segment, ns);
+        ana_usage_settle(why, e, use->is_out ? 0 : segment, gap.ns);
     if (why->feed)
         thread->step = ana_why_step(why, e, thread, segment);
     e->step = thread->step;
     ana_why_left(thread, e->end_ns, use->place);
+    return gap;
+}
+
+/* Takes an event, in the order of its thread.  Not for nested ones; its use must have been looked up.  Returns what came
+ * before it, if it is a call. */
+static inline __attribute__((always_inline)) struct ana_why_gap ana_why_event(struct ana_why *why, struct ana_event *e)
+{
+    const struct ana_use *use = e->use;
+    const struct ana_why_rank *rank = &why->rank[e->index];
+    struct ana_why_thread *thread = e->thread < rank->threads ? &rank->thread[e->thread] : NULL;
+    if (use->is_sub) {
+        e->step = thread ? thread->step : 0;
+        return (struct ana_why_gap){0};
+    }
+    if (__builtin_expect(use->is_quiet || e->kind != TRC_RECORD_EVENT || !thread, 0)) {
+        ana_why_other(why, e);
+        return (struct ana_why_gap){0};
+    }
+    return ana_why_call_of(why, e, thread);
 }
 
 struct ana_path_sums;
