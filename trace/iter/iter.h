@@ -86,8 +86,8 @@ struct ana_iter_place {
     uint32_t thread;        /* the first that called there; others are not looked at */
     bool is_mixed;          /* its kinds of both sorts are too many: they are looked at no longer */
     uint32_t kind;          /* the kind made last, + 1, | ANA_ITER_KIND; 0: none */
-    struct ana_iter_mark mark;
     struct ana_iter_row row[ANA_ITER_SORTS];
+    struct ana_iter_mark mark;
 };
 
 /* What a number mostly is, if it is one of them more than every second time. */

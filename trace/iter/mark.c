@@ -239,14 +239,25 @@ static inline void add_call(struct ana_iter *iter, struct ana_iter_mark *mark, c
 
 /* ---- kinds of calls --------------------------------------------------------------------------------------------- */
 
-/* The vote of Boyer and Moore ("MJRTY", 1981). */
-static void vote(struct ana_iter_usual *usual, uint64_t value)
+/* A vote against what a number mostly is. */
+static __attribute__((noinline)) void vote_against(struct ana_iter_usual *usual, uint64_t value)
 {
-    if (value != usual->value && usual->votes) {
+    if (usual->votes) {
         usual->votes--;
         return;
     }
     usual->value = value;
+    usual->votes++;
+    usual->times++;
+}
+
+/* The vote of Boyer and Moore ("MJRTY", 1981). */
+static inline void vote(struct ana_iter_usual *usual, uint64_t value)
+{
+    if (__builtin_expect(value != usual->value, 0)) {
+        vote_against(usual, value);
+        return;
+    }
     usual->votes++;
     usual->times++;
 }
@@ -288,49 +299,61 @@ static struct ana_iter_kind *kind_of(struct ana_iter *iter, struct ana_iter_plac
     return kind;
 }
 
+/* Begins a row of a kind that did not come after the one before the last time, `last`; NULL: there is none before, or no
+ * memory. */
+static __attribute__((noinline)) struct ana_iter_kind *other_kind(struct ana_iter *iter, struct ana_iter_place *place,
+                                                                  enum ana_iter_sort sort, uint64_t key,
+                                                                  int64_t before_ns)
+{
+    struct ana_iter_row *row = &place->row[sort];
+    uint32_t before = row->last;
+    struct ana_iter_kind *kind = kind_of(iter, place, sort, key, before_ns);
+    if (!kind)
+        return NULL;
+    row->last = (uint32_t)(kind - (struct ana_iter_kind *)iter->kinds.values + 1) | ANA_ITER_KIND;
+    if (before)
+        ana_iter_kind_at(iter, before)->next = row->last;
+    return kind;
+}
+
 /* Begins a row of a kind; ends the one before. */
-static void begin_row(struct ana_iter *iter, struct ana_iter_place *place, const struct ana_iter_call *call,
-                      enum ana_iter_sort sort, uint64_t key, int64_t before_ns)
+static inline void begin_row(struct ana_iter *iter, struct ana_iter_place *place, const struct ana_iter_call *call,
+                             enum ana_iter_sort sort, uint64_t key, int64_t before_ns)
 {
     const struct ana_iter_mark *mark = &place->mark;
     struct ana_iter_row *row = &place->row[sort];
     struct ana_iter_kind *last = ana_iter_kind_at(iter, row->last), *kind = NULL;
-    if (last) {
-        vote(&last->row, mark->count - last->at);
-        last->calls += mark->count - last->at;
+    uint64_t count = mark->count;
+    if (__builtin_expect(last != NULL, 1)) {
+        vote(&last->row, count - last->at);
+        last->calls += count - last->at;
         kind = ana_iter_kind_at(iter, last->next);
     }
-    if (!kind || kind->key != key) {
-        uint32_t before = row->last;
-        kind = kind_of(iter, place, sort, key, before_ns);
-        if (!kind)
-            return;
-        row->last = (uint32_t)(kind - (struct ana_iter_kind *)iter->kinds.values + 1) | ANA_ITER_KIND;
-        if (before)
-            ana_iter_kind_at(iter, before)->next = row->last;
-    } else {
+    if (__builtin_expect(kind && kind->key == key, 1))
         row->last = last->next;
+    else if (!(kind = other_kind(iter, place, sort, key, before_ns)))
+        return;
+    uint64_t changes = row->changes += mix(kind->key, 2);
+    if (__builtin_expect(kind->mark.count != 0, 1)) {
+        vote(&kind->changed, changes - kind->changes);
+        vote(&kind->gap, count - kind->at);
     }
-    row->changes += mix(kind->key, 2);
-    if (kind->mark.count) {
-        vote(&kind->changed, row->changes - kind->changes);
-        vote(&kind->gap, mark->count - kind->at);
-    }
-    kind->changes = row->changes;
-    kind->at = mark->count;
+    kind->changes = changes;
+    kind->at = count;
     add_call(iter, &kind->mark, call);
-    row->is_mixed = !kind->key && kind->mark.count > ANA_ITER_KINDS && kind->mark.count * 2 > mark->count;
+    if (__builtin_expect(!kind->key, 0))
+        row->is_mixed = kind->mark.count > ANA_ITER_KINDS && kind->mark.count * 2 > count;
 }
 
 /* Takes a call at a place that is not like the one before it, which ended at `before_ns`; its number is mark.count - 1. */
-static void change_kind(struct ana_iter *iter, struct ana_iter_place *place, const struct ana_iter_call *call,
-                        uint64_t turn, int64_t before_ns)
+static inline void change_kind(struct ana_iter *iter, struct ana_iter_place *place, const struct ana_iter_call *call,
+                               uint64_t turn, int64_t before_ns)
 {
     struct ana_iter_row *row = place->row;
     bool turns = turn != place->turn, sizes = call->size != place->size;
     place->turn = turn;
     place->size = call->size;
-    if (place->mark.count == 1) /* nothing was before it */
+    if (__builtin_expect(place->mark.count == 1, 0)) /* nothing was before it */
         return;
     if (turns && !row[ANA_ITER_TURN].is_mixed)
         begin_row(iter, place, call, ANA_ITER_TURN, turn, before_ns);
