@@ -3,10 +3,12 @@
 where it is whole, of this program and of these files."""
 import glob
 import os
+import pty
 import random
 import shutil
 import signal
 import subprocess
+import threading
 import time
 
 from common import BUILD, HPCTOP, check, end, environment, hpctop, mpirun, run, skip, start, traces, wait_for, workload
@@ -127,20 +129,26 @@ def screens():
     compare_screens("a job", folder, (":1.0-2.5", ":rank 3", ":call MPI_Allreduce", ":iter 200"))
 
 
-def spoiled(folder):
-    """A trace whose events were changed after its index was written, which neither head nor sizes tell: with the index hpctop
-    says `kept`, without it `read`.  Returns both."""
-    run([os.path.join(BUILD, "tests/many/many"), "--ranks", "2", "--rounds", "60000", folder])
-    made = run([HPCTOP, "analyze", folder], WITH)
+def spoil(folder):
+    """Changes events, which neither heads nor sizes tell: with its index hpctop says of this trace what it said before, without
+    it something else.  Returns both."""
     kept = run([HPCTOP, "report", "--json", folder], WITH).out
     for path in traces(folder):
         with open(path, "r+b") as f:
             f.seek(os.path.getsize(path) // 2 & ~63)
             f.write(b"\xff" * 4096)
     read = run([HPCTOP, "report", "--json", folder], WITHOUT).out
-    check("%s: events are not read with an index" % folder, made.code == 0 and kept != read and
-          run([HPCTOP, "report", "--json", folder], WITH).out == kept, made)
+    got = run([HPCTOP, "report", "--json", folder], WITH)
+    check("%s: events are not read with an index" % folder, got.code == 0 and kept != read and got.out == kept, got)
     return kept, read
+
+
+def spoiled(folder):
+    """A trace that was spoiled after its index was written."""
+    run([os.path.join(BUILD, "tests/many/many"), "--ranks", "2", "--rounds", "60000", folder])
+    made = run([HPCTOP, "analyze", folder], WITH)
+    check("%s: an index is written" % folder, made.code == 0, made)
+    return spoil(folder)
 
 
 def not_looked_at():
@@ -213,13 +221,56 @@ def trimmed():
     check("trimmed: the screens are the same", shown[0] == shown[1], first_difference(*shown))
 
 
+def in_terminal(folder):
+    """The screens, in a terminal that nobody reads.  Returns its descriptor and their process."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.environ.update(WITH, TERM="xterm")
+        os.execv(HPCTOP, [HPCTOP, folder])
+    threading.Thread(target=drain, args=(terminal,), daemon=True).start()
+    return terminal, pid
+
+
+def drain(terminal):
+    try:
+        while os.read(terminal, 65536):
+            pass
+    except OSError:  # it is closed
+        pass
+
+
+def made_live(folder):
+    job = subprocess.Popen([os.path.join(BUILD, "tests/many/many"), "--ranks", "24", "--hosts", "4", "--round", "2", "--live",
+                            "12", folder], stdout=subprocess.PIPE)
+    job.stdout.readline()
+    return job
+
+
 def watched():
-    """What was read while a job ran is not kept: times were not as sure then."""
-    job = start(2, [workload("pingpong"), "100000"], "watched")
-    watch = run([HPCTOP, "watch", "--every", "0.1", "watched"], WITH) if wait_for(lambda: len(traces("watched")) == 2) else None
-    job.wait()
-    a, b = (run([HPCTOP, "report", "--json", "watched"], env) for env in (WITHOUT, WITH))
-    check("watched: the same", watch and a.out == b.out, first_difference(a.out, b.out))
+    """Who watched a job to its end has kept what a pass afterwards finds, to the byte: of a real one, and of several hosts,
+    where clocks were fitted again and again while it ran; by a line a second, and in the screens."""
+    job = start(2, [workload("pingpong"), "600000"], "watched")
+    wait_for(lambda: len(traces("watched")) == 2)
+    hosts = made_live("watched-hosts")
+    lines = [subprocess.Popen([HPCTOP, "watch", folder], env=WITH, stdout=subprocess.DEVNULL)
+             for folder in ("watched", "watched-hosts")]
+    check("watched: to its end", [p.wait() for p in lines + [job, hosts]] == [0] * 4)
+    one = made_live("watched-screens")
+    terminal, screens = in_terminal("watched-screens")
+    one.wait()
+    wait_for(lambda: os.path.exists(index_of("watched-screens")))
+    os.write(terminal, b"q")
+    check("watched: the screens end", os.waitpid(screens, 0)[1] == 0)
+    for folder in ("watched", "watched-hosts", "watched-screens"):
+        a, b = (run([HPCTOP, "report", "--json", folder], env) for env in (WITHOUT, WITH))
+        check("%s: an index is kept" % folder, os.path.exists(index_of(folder)))
+        check("%s: the same" % folder, a.code == 0 and a.out == b.out, first_difference(a.out, b.out))
+        spoil(folder)
+    few = start(2, [workload("pingpong"), "10000"], "watched-few")
+    wait_for(lambda: len(traces("watched-few")) == 2)
+    last = run([HPCTOP, "watch", "watched-few"], WITH)
+    check("watched: a small trace has none unasked", last.code == 0 and few.wait() == 0 and
+          not os.path.exists("watched-few/index"), last)
 
 
 def elsewhere():

@@ -183,6 +183,8 @@ static bool write_within(struct ana_job *job, FILE *file, const struct of *of, u
     return write_with(job, file, of, most, 0);
 }
 
+static const char read_live[] = "the job was read while it ran: it has to be read once more";
+
 /* Why there can be none; NULL: there can. */
 static const char *why_not(const struct ana_job *job, bool always)
 {
@@ -191,8 +193,6 @@ static const char *why_not(const struct ana_job *job, bool always)
         return "nobody wants one";
     if (!job->flushed || !job->pass.done || !is_whole_run(job))
         return "only a job that has ended, and was read as a whole, has an index";
-    if (!job->index_of)
-        return "the job was read while it ran: it has to be read once more";
     if (job->records < ANA_INDEX_RECORDS && !always)
         return "it is read in no time";
     for (size_t i = 0; i < job->count; i++)
@@ -201,7 +201,12 @@ static const char *why_not(const struct ana_job *job, bool always)
     bool missing = job->unread || ana_merge_failed(job->pass.merge) || job->pass.tally.out_of_memory ||
                    why->out_of_memory || why->feed->causes->out_of_memory || job->pass.regions.out_of_memory ||
                    job->pass.accesses.out_of_memory;
-    return missing ? "memory ran out" : NULL;
+    return missing ? "memory ran out" : !job->index_of ? read_live : NULL;
+}
+
+bool ana_index_lacks(const struct ana_job *job)
+{
+    return !job->indexed && why_not(job, false) == read_live;
 }
 
 /* Writes it to one place.  Returns 0, or why not: E2BIG, it does not fit. */

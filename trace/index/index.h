@@ -3,8 +3,9 @@
  * place.h says where it lies.  It is of one program and of the files that it was made of: one that another build of hpctop
  * made, or that is of files which differ, is not looked at.  Nothing depends on it: what cannot be taken up is found again.
  *
- * There is none of a job that runs or was read while it ran, since times were not as sure then; nor where something ran on
- * GPUs (what trace/gpu knows is not kept); nor of windows. */
+ * There is none of a job that runs, nor of windows, nor of what was read of a job while it ran: the clocks, down to the length
+ * of a tick, are only known for good at the end, so times differ by nanoseconds, and with them waits that are as short.  Who
+ * watched a job to its end has it read once more (tui/commands/again.h). */
 #ifndef ANA_INDEX_H
 #define ANA_INDEX_H
 
@@ -37,5 +38,8 @@ void ana_index_keep(struct ana_job *job);
 /* Writes the index of a job that has been read to its end; `always`: of a small one, too.  Where there is one already,
  * nothing is done.  True: it is there, and its path is in `said`; false: why it is not. */
 bool ana_index_write(struct ana_job *job, bool always, char *said, size_t size);
+
+/* Whether a job that has been read to its end lacks an index for one reason only: it was read while it ran. */
+bool ana_index_lacks(const struct ana_job *job);
 
 #endif

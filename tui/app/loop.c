@@ -25,6 +25,7 @@ struct loop {
     double done; /* share of the events that have been read */
     bool stuck;  /* further events can only be read after the next refresh */
     bool redraw, repaint;
+    bool rests;         /* nothing is left to do aside */
     int64_t drawing_ns; /* of a processor, that the last drawing took */
     int64_t drawn_ns;   /* when that was */
 };
@@ -123,6 +124,13 @@ static int64_t tick(struct loop *l)
     return rest - took > BREATH_MS ? rest - took : BREATH_MS;
 }
 
+/* Whether something can be done aside now. */
+static bool has_time(const struct loop *l)
+{
+    const struct tui_app *app = l->app;
+    return app->aside && !l->rests && !app->stale && !app->halted && l->done >= 1 && tui_app_ended(app);
+}
+
 void tui_loop(struct tui_app *app, struct tui_term term, bool live)
 {
     struct loop l = {.app = app, .term = term, .done = app->analysed, .redraw = true};
@@ -143,7 +151,7 @@ void tui_loop(struct tui_app *app, struct tui_term term, bool live)
             draw_screen(&l);
         /* Keys come first, then the numbers of a new selection, then events that have not been read. */
         int64_t rest = next - ana_now_ns() / 1000000;
-        bool busy = live && (app->stale || (l.done < 1 && !l.stuck && !app->halted));
+        bool busy = live && (app->stale || (l.done < 1 && !l.stuck && !app->halted) || has_time(&l));
         struct tui_event event = term.ops->wait(term.data, busy || rest < 0 ? 0 : (int)rest);
         if (event.kind != TUI_EVENT_NONE) {
             handle_event(&l, &event, &reaction);
@@ -159,6 +167,8 @@ void tui_loop(struct tui_app *app, struct tui_term term, bool live)
             app->read = l.done;
             l.redraw =
                 ana_now_ns() - l.drawn_ns > PROGRESS_NS; /* the figures stay, but the user sees that it goes on */
+        } else if (has_time(&l)) {
+            l.rests = !app->aside(app->aside_user, app->job, ADVANCE_NS);
         }
     }
     tui_grid_free(&l.grid);

@@ -1,4 +1,5 @@
 /* hpctop [DIR..]: the screens. */
+#include "tui/commands/again.h"
 #include "tui/commands/command.h"
 #include "tui/commands/nearest.h"
 #include "tui/app/history.h"
@@ -16,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define MOST_AGAIN 2048 /* ranks of which there is memory for another reading beside the one that is shown */
 
 struct options {
     bool ascii, no_colour;
@@ -65,6 +68,14 @@ static int show_screens(struct tui_app *app, struct tui_opening *opening)
     return TUI_EXIT_OK;
 }
 
+/* Once a job that is shown has ended: reads it for its index. */
+static bool read_again(void *user, const struct ana_job *shown, int64_t budget_ns)
+{
+    struct tui_again *again = user;
+    bool goes_on = again->job || (ana_job_info(shown).ranks <= MOST_AGAIN && tui_again_wanted(shown));
+    return goes_on && tui_again_step(again, budget_ns);
+}
+
 /* Opens the job and shows it. */
 static int show_job(const char *const *folders, size_t n, const struct options *options)
 {
@@ -93,6 +104,9 @@ static int show_job(const char *const *folders, size_t n, const struct options *
         ana_job_close(job);
         return tui_input_error("out of memory");
     }
+    struct tui_again again = {folders, n, NULL};
+    app.aside = read_again;
+    app.aside_user = &again;
     tui_settings_apply(&settings, &app);
     tui_marks_read(&app.marks, folders[0]);
     if (!options->script)
@@ -100,6 +114,7 @@ static int show_job(const char *const *folders, size_t n, const struct options *
     tui_history_read(app.history, TUI_PROMPTS, app.history_path);
     int status = options->script ? play_script(&app, options) : show_screens(&app, &opening);
     close_opening(&opening);
+    tui_again_leave(&again);
     tui_app_free(&app);
     return status;
 }

@@ -1,4 +1,5 @@
 /* hpctop watch [--json] [--every SECONDS] DIR..: one line at a time while a job runs. */
+#include "tui/commands/again.h"
 #include "tui/commands/command.h"
 #include "tui/commands/nearest.h"
 #include "tui/output/watch_line.h"
@@ -66,7 +67,11 @@ static int watch(const char *const *folders, int n, bool json, double every_s)
     ana_job_advance(job, 0);
     printed = printed && print_line(job, json);
     bool trouble = ana_job_info(job).state != ANA_FINISHED;
+    struct tui_again again = {folders, (size_t)n, NULL};
+    bool wanted = printed && tui_again_wanted(job);
     ana_job_close(job);
+    while (wanted && tui_again_step(&again, 0))
+        ;
     return printed ? tui_finish(trouble ? TUI_EXIT_TROUBLE : TUI_EXIT_OK) : tui_finish(TUI_EXIT_INPUT);
 }
 
