@@ -1,4 +1,5 @@
-/* How much earlier something is in each shadow of the run (replay.h), as many shadows at a time as a register holds. */
+/* How much earlier something is in each shadow of the run (replay.h).  Two shadows at a time: such a pair is one register of
+ * nearly all processors.  A compiler keeps a local one of these structs in registers as long as it calls nothing. */
 #ifndef ANA_AHEAD_H
 #define ANA_AHEAD_H
 
@@ -9,33 +10,58 @@
 
 #define ANA_SHADOWS 8u
 
+typedef double ana_pair __attribute__((vector_size(2 * sizeof(double))));
+
 /* In ns.  Whole numbers, and exact: a run has less than 2^53 of them. */
 struct ana_ahead {
-    double ns[ANA_SHADOWS];
+    ana_pair of[ANA_SHADOWS / 2];
 };
 
+/* The lesser of each of two. */
+static inline ana_pair ana_pair_least(ana_pair a, ana_pair b)
+{
 #ifdef __SSE2__
-/* ns[s] = the lesser of ns[s] + more and other[s] + slack, of all shadows. */
-static inline void ana_ahead_least(double *ns, double more, const double *other, double slack)
-{
-    const __m128d mores = _mm_set1_pd(more), slacks = _mm_set1_pd(slack);
-    for (uint32_t s = 0; s < ANA_SHADOWS; s += 2)
-        _mm_storeu_pd(&ns[s],
-                      _mm_min_pd(_mm_add_pd(_mm_loadu_pd(&ns[s]), mores), _mm_add_pd(_mm_loadu_pd(&other[s]), slacks)));
-}
+    return _mm_min_pd(a, b);
 #else
-static inline void ana_ahead_least(double *ns, double more, const double *other, double slack)
-{
-    for (uint32_t s = 0; s < ANA_SHADOWS; s++)
-        ns[s] = ns[s] + more < other[s] + slack ? ns[s] + more : other[s] + slack;
-}
+    return (ana_pair){a[0] < b[0] ? a[0] : b[0], a[1] < b[1] ? a[1] : b[1]};
 #endif
+}
+
+/* In one shadow. */
+static inline double ana_ahead_in(const struct ana_ahead *ahead, uint32_t shadow)
+{
+    return ahead->of[shadow / 2][shadow % 2];
+}
+
+/* A shadow begins anew. */
+static inline void ana_ahead_clear(struct ana_ahead *ahead, uint32_t shadow)
+{
+    ahead->of[shadow / 2][shadow % 2] = 0;
+}
+
+/* Adds to one shadow. */
+static inline void ana_ahead_add(struct ana_ahead *ahead, uint32_t shadow, double ns)
+{
+    static const struct ana_ahead one[ANA_SHADOWS] = {
+        {{{1, 0}}},           {{{0, 1}}},           {{{0}, {1, 0}}},           {{{0}, {0, 1}}},
+        {{{0}, {0}, {1, 0}}}, {{{0}, {0}, {0, 1}}}, {{{0}, {0}, {0}, {1, 0}}}, {{{0}, {0}, {0}, {0, 1}}}};
+    const ana_pair *only = one[shadow].of, both = {ns, ns};
+    ahead->of[0] += only[0] * both;
+    ahead->of[1] += only[1] * both;
+    ahead->of[2] += only[2] * both;
+    ahead->of[3] += only[3] * both;
+}
 
 /* Of two things the later one counts: what was there at *last_ns, and `last` ahead, becomes that. */
 static inline void ana_ahead_later(struct ana_ahead *last, int64_t *last_ns, const struct ana_ahead *other, int64_t ns)
 {
     int64_t more_ns = ns - *last_ns;
-    ana_ahead_least(last->ns, more_ns > 0 ? (double)more_ns : 0, other->ns, more_ns < 0 ? -(double)more_ns : 0);
+    double more = more_ns > 0 ? (double)more_ns : 0, less = more_ns < 0 ? -(double)more_ns : 0;
+    const ana_pair mores = {more, more}, slack = {less, less};
+    last->of[0] = ana_pair_least(last->of[0] + mores, other->of[0] + slack);
+    last->of[1] = ana_pair_least(last->of[1] + mores, other->of[1] + slack);
+    last->of[2] = ana_pair_least(last->of[2] + mores, other->of[2] + slack);
+    last->of[3] = ana_pair_least(last->of[3] + mores, other->of[3] + slack);
     *last_ns = more_ns > 0 ? ns : *last_ns;
 }
 

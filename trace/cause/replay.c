@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define MOST_MEETINGS 65536u
+#define MOST_DEPTH    4u  /* so deep a rank is replayed for another at once */
 #define LEAST_EDGES   64u /* that a ring has room for; a power of two */
 
 struct ana_replay *ana_replay_new(size_t ranks, uint32_t room)
@@ -62,8 +63,8 @@ bool ana_replay_rank_begin(struct ana_replay *replay, size_t index, uint32_t roo
 
 /* ---- how far ahead a rank was ----------------------------------------------------------------------------------- */
 
-/* Keeps how far ahead a rank is now in a slot, 0: in one that is free; returns which. */
-static inline uint16_t keep(struct ana_replay_rank *rank, uint16_t slot)
+/* Keeps how far ahead a rank is in a slot, 0: in one that is free; returns which. */
+static inline uint16_t keep(struct ana_replay_rank *rank, uint16_t slot, const struct ana_ahead *now)
 {
     if (!slot && rank->free) {
         slot = rank->free;
@@ -72,7 +73,7 @@ static inline uint16_t keep(struct ana_replay_rank *rank, uint16_t slot)
         slot = ++rank->aheads;
         __builtin_prefetch(&rank->ahead[slot], 1);
     }
-    rank->ahead[slot - 1] = rank->now;
+    rank->ahead[slot - 1] = *now;
     return slot;
 }
 
@@ -80,35 +81,49 @@ void ana_replay_keep(const struct ana_causes *causes, size_t index, uint32_t ste
 {
     struct ana_replay_rank *rank = &causes->replay->rank[index];
     uint16_t *slot = &rank->ahead_of[step & (causes->room - 1)];
-    *slot = keep(rank, *slot);
+    *slot = keep(rank, *slot, &rank->now);
 }
 
-/* A step has been replayed: the one in whose place of the ring it lies is no longer kept. */
-static inline void pass(struct ana_replay_rank *rank, uint16_t *slot, bool needed)
-{
-    if (needed) {
-        *slot = keep(rank, *slot);
-    } else if (*slot) {
-        memcpy(&rank->ahead[*slot - 1], &rank->free, sizeof rank->free);
-        rank->free = *slot;
-        *slot = 0;
-    }
-}
+/* ---- a rank ----------------------------------------------------------------------------------------------------- */
 
-/* ---- a step ----------------------------------------------------------------------------------------------------- */
-
-/* A rank, and the step that it must have been replayed to before another can go on. */
-struct need {
-    uint32_t index, step;
+/* A rank whose steps are replayed. */
+struct run {
+    struct ana_replay_rank *rank;
+    const struct ana_cause_step *ring;
+    uint32_t mask, first, so_far; /* of the ring; the first and the last step that are kept */
+    bool several;
 };
 
-/* The step whose end the begin of this one goes on from; 0: it is the rank's first. */
-static inline uint32_t base_of(const struct ana_cause_step *step, uint32_t number)
+static inline struct run run_of(const struct ana_causes *causes, uint32_t index)
 {
-    return step->back ? step->back : number - 1;
+    const struct ana_cause_rank *of = &causes->rank[index];
+    uint32_t mask = causes->room - 1, first = of->so_far > mask ? of->so_far - mask : 1;
+    return (struct run){&causes->replay->rank[index], of->step, mask, first, of->so_far, of->several};
 }
 
-/* What is taken out of the segment before a step. */
+/* A step is left behind: the one in whose place of the ring it lies is no longer kept. */
+static inline void pass(struct ana_replay_rank *rank, uint16_t *slot)
+{
+    if (!*slot)
+        return;
+    memcpy(&rank->ahead[*slot - 1], &rank->free, sizeof rank->free);
+    rank->free = *slot;
+    *slot = 0;
+}
+
+/* A step is replayed: how far ahead its end is may be needed. */
+static inline void end_step(const struct run *run, uint32_t number, const struct ana_ahead *now)
+{
+    uint16_t *slot = &run->rank->ahead_of[number & run->mask];
+    bool needed = run->ring[(number + 1) & run->mask].needed && number != run->so_far;
+    __builtin_prefetch(&run->ring[(number + ANA_STEPS_AHEAD) & run->mask], 1);
+    if (needed || run->several)
+        *slot = keep(run->rank, *slot, now);
+    else
+        pass(run->rank, slot);
+}
+
+/* What is taken out of the segment before a step, which began at `before_ns`. */
 static inline double shortened(const struct ana_replay *replay, uint32_t shadow, const struct ana_cause_step *step,
                                int64_t before_ns)
 {
@@ -126,35 +141,12 @@ static inline void shorten_call(const struct ana_causes *causes, const struct an
         return;
     double own_ns = (double)(step->end_ns - last_ns);
     if (place->communicates)
-        ahead->ns[ANA_SHADOW_IDEAL] += own_ns;
+        ana_ahead_add(ahead, ANA_SHADOW_IDEAL, own_ns);
     if (place->shadow)
-        ahead->ns[place->shadow] += own_ns;
+        ana_ahead_add(ahead, place->shadow, own_ns);
 }
 
-/* A rank whose steps are replayed. */
-struct run {
-    struct ana_replay_rank *rank;
-    const struct ana_cause_step *ring;
-    uint32_t mask, first, so_far; /* of the ring; the first and the last step that are kept */
-    bool several;
-};
-
-static inline struct run run_of(const struct ana_causes *causes, uint32_t index)
-{
-    const struct ana_cause_rank *of = &causes->rank[index];
-    uint32_t mask = causes->room - 1, first = of->so_far > mask ? of->so_far - mask : 1;
-    return (struct run){&causes->replay->rank[index], of->step, mask, first, of->so_far, of->several};
-}
-
-/* A step has been replayed. */
-static inline void end_step(const struct run *run, uint32_t number)
-{
-    bool needed = number < run->so_far && run->ring[(number + 1) & run->mask].needed;
-    __builtin_prefetch(&run->ring[(number + ANA_STEPS_AHEAD) & run->mask], 1);
-    pass(run->rank, &run->rank->ahead_of[number & run->mask], needed || run->several);
-}
-
-/* Whether all calls have begun that a step needs, and no other edge leads from it. */
+/* A meeting of which all are there, if a step needs just that; else NULL. */
 static inline const struct ana_meeting *only_meeting(const struct ana_causes *causes, const struct run *run,
                                                      const struct ana_cause_step *step)
 {
@@ -170,83 +162,105 @@ static inline __attribute__((always_inline)) void replay_plain(const struct ana_
                                                                uint32_t to)
 {
     const struct ana_replay *replay = causes->replay;
-    struct ana_ahead *now = &run->rank->now;
+    struct ana_ahead now = run->rank->now;
     uint32_t done = run->rank->done;
-    for (; done < to && done + 1 >= run->first; done++) {
-        const struct ana_cause_step *step = &run->ring[(done + 1) & run->mask];
+    if (done && done < run->first)
+        return;
+    const struct ana_cause_step *before = &run->ring[done & run->mask], *step;
+    for (; done < to; before = step, done++) {
         const struct ana_meeting *meeting = NULL;
+        step = &run->ring[(done + 1) & run->mask];
         if (step->spins_ns != INT64_MIN || (step->back && step->back != done) ||
             (step->edges && !(meeting = only_meeting(causes, run, step))))
             break;
         uint32_t shadow = ana_shadow_of(replay, step->segment);
-        if (shadow && step->back && done >= run->first)
-            now->ns[shadow] += shortened(replay, shadow, step, run->ring[done & run->mask].end_ns);
+        if (shadow && step->back)
+            ana_ahead_add(&now, shadow, shortened(replay, shadow, step, before->end_ns));
         int64_t last_ns = step->begin_ns;
         if (meeting && meeting->last_ns <= step->end_ns)
-            ana_ahead_later(now, &last_ns, &meeting->last, meeting->last_ns);
-        shorten_call(causes, step, last_ns, now);
-        end_step(run, done + 1);
+            ana_ahead_later(&now, &last_ns, &meeting->last, meeting->last_ns);
+        shorten_call(causes, step, last_ns, &now);
+        end_step(run, done + 1, &now);
     }
+    run->rank->now = now;
     run->rank->done = done;
 }
 
-/* Likewise; false: not up to there. */
-static __attribute__((noinline)) bool catch_up(const struct ana_causes *causes, uint32_t index, uint32_t to)
+/* ---- what it needs ---------------------------------------------------------------------------------------------- */
+
+/* A rank, and the step that it must have been replayed to before another can go on. */
+struct need {
+    uint32_t index, step;
+    uint32_t depth; /* of ranks that are replayed for another */
+};
+
+static bool replay_rank(const struct ana_causes *causes, uint32_t index, uint32_t to, struct need *need);
+
+/* Replays a rank up to `to` for another.  False: `need` is to be replayed first. */
+static __attribute__((noinline)) bool reach(const struct ana_causes *causes, uint32_t index, uint32_t to,
+                                            struct need *need)
 {
     const struct run run = run_of(causes, index);
+    struct need deeper = {.depth = need->depth + 1};
     replay_plain(causes, &run, to);
+    if (run.rank->done < to && deeper.depth < MOST_DEPTH) {
+        run.rank->busy = true;
+        replay_rank(causes, index, to, &deeper);
+        run.rank->busy = false;
+    }
+    need->index = index;
+    need->step = to;
     return run.rank->done >= to;
 }
 
-/* How far ahead the begin of a step is, without what it had been polled for: somewhere, maybe in `room`.  NULL: it cannot be
- * told yet.  Circles, which only wrong clocks make, are not waited for. */
-static inline __attribute__((always_inline)) const struct ana_ahead *
-begin_alone(const struct ana_causes *causes, uint32_t index, uint32_t number, const struct ana_cause_step *step,
-            struct ana_ahead *room, struct need *need)
+/* How far ahead the begin of a step is, without what it had been polled for.  False: it cannot be told yet.  Circles, which
+ * only wrong clocks make, are not waited for. */
+static inline __attribute__((always_inline)) bool begin_alone(const struct ana_causes *causes, uint32_t index,
+                                                              uint32_t number, const struct ana_cause_step *step,
+                                                              struct ana_ahead *out, struct need *need)
 {
     const struct ana_replay_rank *rank = &causes->replay->rank[index];
-    uint32_t base = base_of(step, number), shadow = ana_shadow_of(causes->replay, step->segment);
-    if (base > rank->done && !rank->busy && !catch_up(causes, index, base)) {
-        *need = (struct need){index, base};
-        return NULL;
-    }
+    uint32_t base = step->back ? step->back : number - 1; /* whose end it goes on from; 0: it is the rank's first */
+    if (base > rank->done && !rank->busy && !reach(causes, index, base, need))
+        return false;
     bool kept = base < rank->done && causes->rank[index].so_far - base < causes->room;
-    const struct ana_ahead *ahead = kept ? ana_ahead_at(causes, rank, base) : &rank->now;
-    if (__builtin_expect(!shadow, 1))
-        return ahead;
-    const struct ana_cause_step *before = ana_step_at(causes, index, step->back);
-    *room = *ahead;
-    room->ns[shadow] += before ? shortened(causes->replay, shadow, step, before->end_ns) : 0;
-    return room;
+    *out = kept ? *ana_ahead_at(causes, rank, base) : rank->now;
+    uint32_t shadow = ana_shadow_of(causes->replay, step->segment);
+    const struct ana_cause_step *before = shadow ? ana_step_at(causes, index, step->back) : NULL;
+    if (before)
+        ana_ahead_add(out, shadow, shortened(causes->replay, shadow, step, before->end_ns));
+    return true;
 }
 
 /* Goes on from there, of a step that had been polled for until another's call came.  False: it cannot be told yet. */
-static bool take_polled(const struct ana_causes *causes, const struct ana_cause_step *step, struct ana_ahead *begin,
-                        struct need *need)
+static __attribute__((noinline)) bool take_polled(const struct ana_causes *causes, const struct ana_cause_step *step,
+                                                  struct ana_ahead *begin, struct need *need)
 {
     uint32_t from = step->releaser - 1;
     const struct ana_cause_step *other = ana_step_at(causes, from, step->releaser_step);
-    struct ana_ahead room;
-    const struct ana_ahead *its = other ? begin_alone(causes, from, step->releaser_step, other, &room, need) : NULL;
+    struct ana_ahead its;
     int64_t last_ns = step->spins_ns;
-    if (its)
-        ana_ahead_later(begin, &last_ns, its, step->release_ns);
-    return its || !other;
+    if (!other)
+        return true;
+    if (!begin_alone(causes, from, step->releaser_step, other, &its, need))
+        return false;
+    ana_ahead_later(begin, &last_ns, &its, step->release_ns);
+    return true;
 }
 
-/* How far ahead the begin of a step is: somewhere, maybe in `room`.  NULL: it cannot be told yet. */
-static inline __attribute__((always_inline)) const struct ana_ahead *begin_of(const struct ana_causes *causes,
-                                                                              uint32_t index, uint32_t number,
-                                                                              const struct ana_cause_step *step,
-                                                                              struct ana_ahead *room, struct need *need)
+/* How far ahead the begin of a step is.  False: it cannot be told yet. */
+static inline __attribute__((always_inline)) bool begin_of(const struct ana_causes *causes, uint32_t index,
+                                                           uint32_t number, const struct ana_cause_step *step,
+                                                           struct ana_ahead *out, struct need *need)
 {
-    const struct ana_ahead *begin = begin_alone(causes, index, number, step, room, need);
-    if (__builtin_expect(step->spins_ns == INT64_MIN, 1) || !begin || !step->releaser ||
-        step->release_ns > step->begin_ns)
-        return begin;
-    if (begin != room)
-        *room = *begin;
-    return take_polled(causes, step, room, need) ? room : NULL;
+    if (!begin_alone(causes, index, number, step, out, need))
+        return false;
+    if (__builtin_expect(step->spins_ns == INT64_MIN, 1) || !step->releaser || step->release_ns > step->begin_ns)
+        return true;
+    struct ana_ahead begin = *out;
+    bool told = take_polled(causes, step, &begin, need);
+    *out = begin;
+    return told;
 }
 
 /* Goes on with a meeting, as far as begins can be told.  False: not to its end. */
@@ -255,17 +269,16 @@ static bool meet(const struct ana_causes *causes, struct ana_meeting *meeting, s
     for (; meeting->ready < meeting->count; meeting->ready++) {
         const struct ana_member *member = ana_member_at(causes->replay, meeting, meeting->ready);
         const struct ana_cause_step *step = ana_step_at(causes, member->index, member->step);
-        struct ana_ahead room;
+        struct ana_ahead one;
         if (!step)
             continue;
-        const struct ana_ahead *one = begin_of(causes, member->index, member->step, step, &room, need);
-        if (!one)
+        if (!begin_of(causes, member->index, member->step, step, &one, need))
             return false;
-        if (meeting->last_ns != INT64_MIN) {
-            ana_ahead_later(&meeting->last, &meeting->last_ns, one, step->begin_ns);
-        } else {
-            meeting->last = *one;
+        if (meeting->last_ns == INT64_MIN) {
+            meeting->last = one;
             meeting->last_ns = step->begin_ns;
+        } else {
+            ana_ahead_later(&meeting->last, &meeting->last_ns, &one, step->begin_ns);
         }
     }
     return true;
@@ -278,8 +291,9 @@ struct coming {
 };
 
 /* Takes what an edge leads to, unless by wrong clocks it came after the call had ended.  False: it cannot be told yet. */
-static inline bool take_edge(const struct ana_causes *causes, const struct ana_edge *edge, int64_t end_ns,
-                             struct coming *last, struct need *need)
+static inline __attribute__((always_inline)) bool take_edge(const struct ana_causes *causes,
+                                                            const struct ana_edge *edge, int64_t end_ns,
+                                                            struct coming *last, struct need *need)
 {
     if (edge->index == ANA_MEETING) {
         struct ana_meeting *meeting = ana_meeting_at(causes->replay, edge->step);
@@ -290,37 +304,32 @@ static inline bool take_edge(const struct ana_causes *causes, const struct ana_e
         return true;
     }
     const struct ana_cause_step *step = ana_step_at(causes, edge->index, edge->step);
+    struct ana_ahead other;
     if (!step || step->begin_ns > end_ns)
         return true;
-    struct ana_ahead room;
-    const struct ana_ahead *other = begin_of(causes, edge->index, edge->step, step, &room, need);
-    if (other)
-        ana_ahead_later(&last->ahead, &last->ns, other, step->begin_ns);
-    return other != NULL;
+    if (!begin_of(causes, edge->index, edge->step, step, &other, need))
+        return false;
+    ana_ahead_later(&last->ahead, &last->ns, &other, step->begin_ns);
+    return true;
 }
 
-/* Replays a step that goes on from another one than the last, has been polled for, or needs others.  False: another must be
- * replayed first. */
-static __attribute__((noinline)) bool replay_late(const struct ana_causes *causes, uint32_t index,
-                                                  struct ana_replay_rank *rank, const struct ana_cause_step *step,
-                                                  struct need *need)
+/* Replays the next step of a rank, whatever it needs.  False: another must be replayed first. */
+static __attribute__((noinline)) bool replay_step(const struct ana_causes *causes, uint32_t index,
+                                                  const struct run *run, struct need *need)
 {
+    uint32_t number = run->rank->done + 1;
+    const struct ana_cause_step *step = &run->ring[number & run->mask];
     struct coming last = {.ns = step->begin_ns};
-    const struct ana_edge *edge = ana_edge_at(rank, step->edges);
-    struct ana_meeting *meeting =
-        edge && edge->index == ANA_MEETING ? ana_meeting_at(causes->replay, edge->step) : NULL;
-    if (meeting && !meet(causes, meeting, need)) /* before anything is done in vain */
+    const struct ana_edge *edge;
+    if (!begin_of(causes, index, number, step, &last.ahead, need))
         return false;
-    const struct ana_ahead *begin = begin_of(causes, index, rank->done + 1, step, &last.ahead, need);
-    if (!begin)
-        return false;
-    if (begin != &last.ahead)
-        last.ahead = *begin;
-    for (uint32_t e = step->edges; (edge = ana_edge_at(rank, e)); e = edge->next)
+    for (uint32_t e = step->edges; (edge = ana_edge_at(run->rank, e)); e = edge->next)
         if (!take_edge(causes, edge, step->end_ns, &last, need))
             return false;
     shorten_call(causes, step, last.ns, &last.ahead);
-    rank->now = last.ahead;
+    end_step(run, number, &last.ahead);
+    run->rank->now = last.ahead;
+    run->rank->done = number;
     return true;
 }
 
@@ -330,16 +339,12 @@ static bool replay_rank(const struct ana_causes *causes, uint32_t index, uint32_
     const struct run run = run_of(causes, index);
     for (;;) {
         replay_plain(causes, &run, to);
-        uint32_t number = run.rank->done + 1;
-        if (number > to)
+        if (run.rank->done >= to)
             return true;
-        if (number < run.first)
-            pass(run.rank, &run.rank->ahead_of[number & run.mask], false); /* it had to be left out */
-        else if (!replay_late(causes, index, run.rank, &run.ring[number & run.mask], need))
+        if (run.rank->done + 1 < run.first)
+            pass(run.rank, &run.rank->ahead_of[++run.rank->done & run.mask]); /* it had to be left out */
+        else if (!replay_step(causes, index, &run, need))
             return false;
-        else
-            end_step(&run, number);
-        run.rank->done = number;
     }
 }
 
@@ -354,7 +359,7 @@ void ana_replay_to(struct ana_causes *causes, size_t of, uint32_t until)
     replay->rank[of].busy = true;
     while (depth > 0) {
         uint32_t index = replay->stack[2 * depth - 2], to = replay->stack[2 * depth - 1];
-        struct need need;
+        struct need need = {0};
         if (replay_rank(causes, index, to, &need)) {
             replay->rank[index].busy = false;
             depth--;
@@ -390,7 +395,7 @@ int64_t ana_replay_saves(const struct ana_causes *causes, uint32_t shadow, const
         const struct ana_cause_step *step = ana_step_at(causes, i, rank->done);
         if (!step)
             continue;
-        int64_t ahead = ana_rounded(rank->now.ns[shadow]);
+        int64_t ahead = ana_rounded(ana_ahead_in(&rank->now, shadow));
         if (over[i] && last_ns - (step->end_ns - ahead) < least)
             least = last_ns - (step->end_ns - ahead);
         else if (!over[i] && ahead < least)

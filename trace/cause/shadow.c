@@ -35,14 +35,14 @@ static void clear_shadow(struct ana_causes *causes, uint32_t shadow)
 {
     struct ana_replay *replay = causes->replay;
     for (size_t i = 0; i < causes->ranks; i++) {
-        replay->rank[i].now.ns[shadow] = 0;
+        ana_ahead_clear(&replay->rank[i].now, shadow);
         const struct ana_replay_rank *rank = &replay->rank[i];
         for (uint32_t s = 0; rank->ahead_of && s < causes->room; s++)
             if (rank->ahead_of[s])
-                rank->ahead[rank->ahead_of[s] - 1].ns[shadow] = 0;
+                ana_ahead_clear(&rank->ahead[rank->ahead_of[s] - 1], shadow);
     }
     for (uint32_t m = 0; m < replay->meeting_room; m++)
-        replay->meeting[m].last.ns[shadow] = 0;
+        ana_ahead_clear(&replay->meeting[m].last, shadow);
     for (size_t i = 0; i < replay->segments; i++)
         replay->segment[i] = replay->segment[i] == shadow ? 0 : replay->segment[i];
     for (size_t i = 0; i < causes->places; i++)
