@@ -141,9 +141,9 @@ static inline void shorten_call(const struct ana_causes *causes, const struct an
         return;
     double own_ns = (double)(step->end_ns - last_ns);
     if (place->communicates)
-        ana_ahead_add(ahead, ANA_SHADOW_IDEAL, own_ns);
+        ana_ahead_add(ahead, ANA_SHADOW_IDEAL, ANA_SHADOW_IDEAL, ANA_SHADOW_IDEAL, own_ns);
     if (place->shadow)
-        ana_ahead_add(ahead, place->shadow, own_ns);
+        ana_ahead_add(ahead, place->shadow, ANA_SHADOW_CALLS, ANA_SHADOWS - 1, own_ns);
 }
 
 /* A meeting of which all are there, if a step needs just that; else NULL. */
@@ -175,7 +175,7 @@ static inline __attribute__((always_inline)) void replay_plain(const struct ana_
             break;
         uint32_t shadow = ana_shadow_of(replay, step->segment);
         if (shadow && step->back)
-            ana_ahead_add(&now, shadow, shortened(replay, shadow, step, before->end_ns));
+            ana_ahead_add(&now, shadow, 0, ANA_SHADOW_CALLS - 1, shortened(replay, shadow, step, before->end_ns));
         int64_t last_ns = step->begin_ns;
         if (meeting && meeting->last_ns <= step->end_ns)
             ana_ahead_later(&now, &last_ns, &meeting->last, meeting->last_ns);
@@ -228,7 +228,7 @@ static inline __attribute__((always_inline)) bool begin_alone(const struct ana_c
     uint32_t shadow = ana_shadow_of(causes->replay, step->segment);
     const struct ana_cause_step *before = shadow ? ana_step_at(causes, index, step->back) : NULL;
     if (before)
-        ana_ahead_add(out, shadow, shortened(causes->replay, shadow, step, before->end_ns));
+        ana_ahead_add(out, shadow, 0, ANA_SHADOW_CALLS - 1, shortened(causes->replay, shadow, step, before->end_ns));
     return true;
 }
 
