@@ -145,7 +145,7 @@ static void begin_late(const struct ana_causes *causes, struct ana_ways *ways, u
 }
 
 /* Goes that way one hop further. */
-static void go_late(const struct ana_causes *causes, struct ana_ways *ways)
+static __attribute__((noinline)) void go_late(const struct ana_causes *causes, struct ana_ways *ways)
 {
     struct ana_hop hop;
     uint32_t index = ways->index;
@@ -208,20 +208,20 @@ static inline uint32_t go_ways(const struct ana_causes *causes, struct ana_ways 
     if (wait->culprit != ways->culprit || wait->culprit_step != ways->culprit_step ||
         ways->stretches > STRETCHES - ANA_WAY_MOST)
         begin_late(causes, ways, wait->culprit, wait->culprit_step);
-    for (uint32_t i = 0; i < ways->stretches; i++)
-        ways->waiter_ns[i] = 0;
+    memset(ways->waiter_ns, 0, ways->stretches * sizeof *ways->waiter_ns);
     uint32_t index = wait->waiter, hops = 0;
     const struct ana_cause_step *late = ways->hop[0].to, *waiter = ana_step_at(causes, index, wait->waiter_step);
     int64_t most = ways->left > ANA_WAY_MOST ? ANA_WAY_MOST : ways->left < 8 ? 8 : ways->left, left = most;
     int64_t inside_ns = 0;
-    for (; late != waiter && late && waiter && left > 0; left--) {
-        if (late->begin_ns < waiter->begin_ns) {
+    while (late && waiter && late != waiter && left > 0) {
+        left--;
+        if (late->begin_ns >= waiter->begin_ns) {
+            if (hops++ == ways->hops)
+                go_late(causes, ways);
+            late = ways->hop[hops].to;
+        } else {
             waiter = go_waiter(causes, ways, waiter, &index, &inside_ns);
-            continue;
         }
-        if (hops++ == ways->hops)
-            go_late(causes, ways);
-        late = ways->hop[hops].to;
     }
     ways->waiter_ns[STRETCH_INSIDE] = inside_ns;
     ways->left -= most - left;
