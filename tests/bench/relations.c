@@ -95,11 +95,13 @@ static void on_message(void *user, const struct ana_message *message)
 static uint64_t decode(struct trc_file **file, size_t n)
 {
     uint64_t items = 0;
-    struct trc_record record[32];
+    struct trc_record other;
+    struct trc_brief item[32];
+    uint64_t left_out = 0;
     for (size_t i = 0; i < n; i++)
         for (size_t t = 0; t < trc_threads(file[i]); t++) {
             struct trc_cursor *cursor = trc_cursor_open(file[i], t);
-            for (size_t few; (few = trc_next_few(cursor, record, 32)) > 0;)
+            for (size_t few; (few = trc_next_brief(cursor, item, 32, &other, &left_out)) > 0;)
                 items += few;
             trc_cursor_close(cursor);
         }

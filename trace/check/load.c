@@ -37,7 +37,7 @@ static bool find_act(struct ana_check *c, uint32_t rank, struct trc_file *file, 
                      uint32_t *out)
 {
     uint32_t known;
-    memcpy(&known, rec->note->room, sizeof known);
+    memcpy(&known, rec->of->note.room, sizeof known);
     if (known) {
         *out = known - 1;
         return true;
@@ -53,7 +53,7 @@ static bool find_act(struct ana_check *c, uint32_t rank, struct trc_file *file, 
     act->to = partner(c, rank, act->comm, rec->sig->peer);
     act->from = partner(c, rank, act->comm, rec->sig->source);
     known = *out + 1;
-    memcpy(rec->note->room, &known, sizeof known);
+    memcpy(rec->of->note.room, &known, sizeof known);
     return true;
 }
 

@@ -325,11 +325,30 @@ static enum trc_status next_unusual(struct trc_cursor *cursor, struct trc_record
 
 enum trc_status trc_next(struct trc_cursor *cursor, struct trc_record *out)
 {
-    return trc_next_few(cursor, out, 1) ? TRC_OK : TRC_END;
+    struct trc_brief item;
+    uint64_t left_out = 0;
+    if (!trc_item_take_events(cursor, &item, 1, &left_out))
+        return next_unusual(cursor, out);
+    *out = (struct trc_record){.kind = TRC_RECORD_EVENT,
+                               .request_thread = item.request_thread,
+                               .sig = &item.of->sig,
+                               .count = 1,
+                               .sequence = item.sequence,
+                               .request = item.request,
+                               .of = item.of,
+                               .begin = item.begin,
+                               .end = item.end,
+                               .busy = item.end - item.begin};
+    return TRC_OK;
 }
 
-size_t trc_next_few(struct trc_cursor *cursor, struct trc_record *out, size_t max)
+size_t trc_next_brief(struct trc_cursor *cursor, struct trc_brief *out, size_t max, struct trc_record *other,
+                      uint64_t *left_out)
 {
-    size_t n = trc_item_take_events(cursor, out, max);
-    return n ? n : next_unusual(cursor, out) == TRC_OK;
+    size_t n = trc_item_take_events(cursor, out, max, left_out);
+    if (n > 0 || next_unusual(cursor, other) != TRC_OK)
+        return n;
+    out[0] = (struct trc_brief){(uint8_t)other->kind, false,          other->request_thread, other->of,
+                                other->sequence,      other->request, other->begin,          other->end};
+    return 1;
 }

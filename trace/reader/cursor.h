@@ -7,12 +7,6 @@
 
 #define TRC_CURSOR_BUFFER (32u << 10) /* bytes of a buffer, at most */
 
-struct trc_chunk_sig {
-    struct trc_sig sig;
-    uint64_t sequence; /* of its last event here */
-    struct trc_note note;
-};
-
 struct trc_cursor {
     struct trc_file *file;
     uint32_t thread;
@@ -32,7 +26,7 @@ struct trc_cursor {
     uint64_t base, row_base, next_start;
     bool in_row, row_settled; /* behind a FOLD; the FOLDs of this row grow no more */
     uint64_t event_begin, event_end;
-    struct trc_chunk_sig *sigs;
+    struct trc_signature *sigs;
     size_t sig_count, sig_room;
 
     /* Bytes buffer_at .. buffer_at + buffer_size of its items. */
@@ -65,9 +59,9 @@ enum trc_step {
 enum trc_step trc_item_take(struct trc_cursor *cursor, struct trc_bytes *bytes, struct trc_record *out,
                             const char **why);
 
-/* Decodes the usual items: events, as long as they lie in the buffer whole.  Returns how many; at 0 trc_item_take says
- * why. */
-size_t trc_item_take_events(struct trc_cursor *cursor, struct trc_record *restrict out, size_t max);
+/* Decodes the usual items: events of signatures that were met before, as long as they lie in the buffer whole.  Returns
+ * how many; at 0 trc_item_take says why.  *left_out grows by those that were left out. */
+size_t trc_item_take_events(struct trc_cursor *cursor, struct trc_brief *restrict out, size_t max, uint64_t *left_out);
 
 /* A LOST record from the cursor's time base to `end`. */
 struct trc_record trc_item_lost(const struct trc_cursor *cursor, uint64_t end, uint64_t count);

@@ -25,8 +25,8 @@ static enum trc_step take_sig(struct trc_cursor *cursor, struct trc_bytes *bytes
         cursor->sigs = grown;
         cursor->sig_room = room;
     }
-    struct trc_chunk_sig *fresh = &cursor->sigs[cursor->sig_count++];
-    *fresh = (struct trc_chunk_sig){.sig = trc_sig_empty()};
+    struct trc_signature *fresh = &cursor->sigs[cursor->sig_count++];
+    *fresh = (struct trc_signature){.sig = trc_sig_empty(), .wanted = true};
     uint64_t value;
     for (size_t i = 0; i < file->field_count && trc_get_varint(&body, &value); i++) {
         const struct trc_schema_field *field = &file->fields[i];
@@ -99,7 +99,7 @@ static enum trc_step take_fold(struct trc_cursor *cursor, struct trc_bytes *byte
         cursor->base = end;
     *out = (struct trc_record){.kind = TRC_RECORD_FOLD,
                                .sig = sig,
-                               .note = &cursor->sigs[signature].note,
+                               .of = &cursor->sigs[signature],
                                .begin = begin,
                                .end = end,
                                .count = count,
@@ -116,27 +116,40 @@ static ALWAYS_INLINE bool get_varint(struct trc_bytes *bytes, uint64_t *value, b
     return roomy ? trc_get_varint_roomy(bytes, value) : trc_get_varint(bytes, value);
 }
 
-/* Reads the request of a COMPLETE item. */
-static ALWAYS_INLINE bool take_request(struct trc_cursor *cursor, struct trc_bytes *bytes, struct trc_record *out,
-                                       bool roomy)
+/* Reads the request of a COMPLETE item of a thread whose next START takes number `next_start`. */
+static ALWAYS_INLINE bool take_request(struct trc_bytes *bytes, uint32_t own, uint64_t next_start, uint32_t *thread,
+                                       uint64_t *request, bool roomy)
 {
     uint64_t v;
+    *thread = own;
+    *request = UINT64_MAX;
     if (!get_varint(bytes, &v, roomy))
         return false;
     if (v % 2 == 0) {
-        if (v / 2 < cursor->next_start)
-            out->request = cursor->next_start - 1 - v / 2;
+        if (v / 2 < next_start)
+            *request = next_start - 1 - v / 2;
         return true;
     }
-    if (v / 2 == cursor->thread)
+    if (v / 2 == own)
         return true; /* unknown */
-    if (!get_varint(bytes, &out->request, roomy))
+    if (!get_varint(bytes, request, roomy))
         return false;
     if (v / 2 < TRC_MAX_THREADS)
-        out->request_thread = (uint32_t)(v / 2);
+        *thread = (uint32_t)(v / 2);
     else
-        out->request = UINT64_MAX;
+        *request = UINT64_MAX;
     return true;
+}
+
+/* How trc_item_take_events decodes events of a signature; UNUSUAL: it does not, or they were not met. */
+enum way { UNUSUAL, CALL, START, MEET, COMPLETION };
+
+static uint8_t way_of(uint32_t flags)
+{
+    const uint32_t request = TRC_SIG_SUB | TRC_SIG_COMPLETE;
+    if (!(flags & (request | TRC_SIG_NESTED)))
+        return flags & TRC_SIG_COLL ? MEET : flags & TRC_SIG_START ? START : CALL;
+    return (flags & (request | TRC_SIG_COLL | TRC_SIG_START)) == request ? COMPLETION : UNUSUAL;
 }
 
 static enum trc_step take_event(struct trc_cursor *cursor, struct trc_bytes *bytes, uint64_t signature,
@@ -146,12 +159,12 @@ static enum trc_step take_event(struct trc_cursor *cursor, struct trc_bytes *byt
         *why = "a signature that was not defined";
         return TRC_STEP_BAD;
     }
-    struct trc_chunk_sig *entry = &cursor->sigs[signature];
+    struct trc_signature *entry = &cursor->sigs[signature];
     uint32_t flags = entry->sig.flags;
     uint64_t begin = cursor->event_begin, end = cursor->event_end, sequence = 0;
     out->kind = TRC_RECORD_EVENT;
     out->sig = &entry->sig;
-    out->note = &entry->note;
+    out->of = entry;
     out->count = 1;
     out->request_thread = cursor->thread;
     out->request = UINT64_MAX;
@@ -169,10 +182,12 @@ static enum trc_step take_event(struct trc_cursor *cursor, struct trc_bytes *byt
             return TRC_STEP_SHORT;
         sequence += entry->sequence;
     }
-    if (flags & TRC_SIG_COMPLETE && !take_request(cursor, bytes, out, false))
+    if (flags & TRC_SIG_COMPLETE &&
+        !take_request(bytes, cursor->thread, cursor->next_start, &out->request_thread, &out->request, false))
         return TRC_STEP_SHORT;
 
     /* All of the item was read: now the cursor may move. */
+    entry->way = way_of(flags);
     if (flags & TRC_SIG_COLL)
         entry->sequence = sequence;
     if (flags & TRC_SIG_START) {
@@ -315,87 +330,84 @@ enum trc_step trc_item_take(struct trc_cursor *cursor, struct trc_bytes *bytes, 
     return step;
 }
 
-/* The short way for what most items are, in bytes that have room for all of the item; false: it is something else, or
- * wrong, and nothing has moved. */
+/* What the short way stands on: that of the cursor, while it goes on. */
+struct stand {
+    uint64_t base, begin, end, next_start;
+    uint32_t own;
+    bool joined; /* the last item in `out` is the last event, or a SUB item of it */
+};
+
+/* A request that the call before completed. */
+static ALWAYS_INLINE bool take_completion(struct stand *stand, const struct trc_signature *of, struct trc_bytes *item,
+                                          struct trc_brief *restrict out)
+{
+    out->joined = stand->joined;
+    stand->joined |= of->wanted;
+    out->sequence = 0;
+    out->begin = stand->begin;
+    out->end = stand->end;
+    return take_request(item, stand->own, stand->next_start, &out->request_thread, &out->request, true);
+}
 
 /* A call, alone, beginning a request, or in a collective. */
-static ALWAYS_INLINE bool take_call(struct trc_cursor *cursor, struct trc_chunk_sig *entry, struct trc_bytes *item,
-                                    struct trc_record *restrict out)
+static ALWAYS_INLINE bool take_call(struct stand *stand, struct trc_signature *of, struct trc_bytes *item,
+                                    struct trc_brief *restrict out)
 {
-    uint64_t gap, duration, begin, end, sequence = 0;
-    uint32_t flags = entry->sig.flags;
-    if (!trc_get_varint_roomy(item, &gap) || !trc_get_varint_roomy(item, &duration) ||
-        __builtin_add_overflow(cursor->base, gap, &begin) || __builtin_add_overflow(begin, duration, &end))
+    uint64_t gap, duration, begin, end, further;
+    if (of->way == UNUSUAL || !trc_get_varint_roomy(item, &gap) || !trc_get_varint_roomy(item, &duration) ||
+        __builtin_add_overflow(stand->base, gap, &begin) || __builtin_add_overflow(begin, duration, &end))
         return false;
-    if (flags & TRC_SIG_COLL) {
-        if (!trc_get_varint_roomy(item, &sequence))
-            return false;
-        entry->sequence = sequence += entry->sequence;
-    }
-    out->request = flags & TRC_SIG_START ? cursor->next_start++ : UINT64_MAX;
-    out->sequence = sequence;
-    out->request_thread = cursor->thread;
-    out->begin = cursor->event_begin = begin;
-    out->end = cursor->event_end = cursor->base = end;
-    out->busy = duration;
-    return true;
-}
-
-/* A request completed by the call before. */
-static ALWAYS_INLINE bool take_completion(struct trc_cursor *cursor, struct trc_bytes *item,
-                                          struct trc_record *restrict out)
-{
-    out->request_thread = cursor->thread;
+    out->request_thread = stand->own;
     out->request = UINT64_MAX;
-    if (!take_request(cursor, item, out, true))
-        return false;
     out->sequence = 0;
-    out->begin = cursor->event_begin;
-    out->end = cursor->event_end;
-    out->busy = out->end - out->begin;
-    return true;
-}
-
-static ALWAYS_INLINE bool take_usual(struct trc_cursor *cursor, struct trc_bytes *bytes,
-                                     struct trc_record *restrict out)
-{
-    struct trc_bytes item = *bytes;
-    uint64_t signature;
-    if (*item.at < TRC_ITEM_EVENT || !trc_get_varint_roomy(&item, &signature))
-        return false;
-    signature -= TRC_ITEM_EVENT;
-    if (signature >= cursor->sig_count)
-        return false;
-    struct trc_chunk_sig *entry = &cursor->sigs[signature];
-    uint32_t flags = entry->sig.flags;
-    if (!(flags & (TRC_SIG_SUB | TRC_SIG_COMPLETE | TRC_SIG_NESTED))) {
-        if (!take_call(cursor, entry, &item, out))
+    out->joined = false;
+    if (of->way == MEET) {
+        if (!trc_get_varint_roomy(item, &further))
             return false;
-    } else if ((flags & (TRC_SIG_SUB | TRC_SIG_COMPLETE | TRC_SIG_COLL | TRC_SIG_START)) !=
-                   (TRC_SIG_SUB | TRC_SIG_COMPLETE) ||
-               !take_completion(cursor, &item, out)) {
-        return false;
+        out->sequence = of->sequence += further;
     }
-    out->kind = TRC_RECORD_EVENT;
-    out->sig = &entry->sig;
-    out->note = &entry->note;
-    out->count = 1;
-    *bytes = item;
+    if (of->way == START || (of->way == MEET && of->sig.flags & TRC_SIG_START))
+        out->request = stand->next_start++;
+    out->begin = stand->begin = begin;
+    out->end = stand->end = stand->base = end;
+    stand->joined = of->wanted;
     return true;
 }
 
-size_t trc_item_take_events(struct trc_cursor *cursor, struct trc_record *restrict out, size_t max)
+size_t trc_item_take_events(struct trc_cursor *cursor, struct trc_brief *restrict out, size_t max, uint64_t *left_out)
 {
-    if (!cursor->inside)
+    if (!cursor->inside || cursor->buffer_size < EVENT_MAX)
         return 0;
     struct trc_bytes bytes = trc_cursor_bytes(cursor);
-    size_t n = 0;
-    while (n < max && bytes.end - bytes.at >= EVENT_MAX && take_usual(cursor, &bytes, &out[n]))
-        n++;
-    if (n == 0)
+    const uint8_t *stop = bytes.end - EVENT_MAX; /* the last place where the longest item lies in the buffer whole */
+    struct stand stand = {cursor->base,       cursor->event_begin, cursor->event_end,
+                          cursor->next_start, cursor->thread,      false};
+    struct trc_signature *sigs = cursor->sigs;
+    size_t sig_count = cursor->sig_count, taken = 0;
+    struct trc_brief *next = out, *end = out + max;
+    while (next < end && bytes.at <= stop) {
+        struct trc_bytes item = bytes;
+        uint64_t number;
+        if (!trc_get_varint_roomy(&item, &number) || number - TRC_ITEM_EVENT >= sig_count)
+            break; /* no event: a lower number */
+        struct trc_signature *of = &sigs[number - TRC_ITEM_EVENT];
+        next->kind = TRC_RECORD_EVENT;
+        next->of = of;
+        if (!(of->way == COMPLETION ? take_completion(&stand, of, &item, next) : take_call(&stand, of, &item, next)))
+            break;
+        bytes.at = item.at;
+        next += of->wanted;
+        taken++;
+    }
+    if (taken == 0)
         return 0;
+    cursor->base = stand.base;
+    cursor->event_begin = stand.begin;
+    cursor->event_end = stand.end;
+    cursor->next_start = stand.next_start;
     cursor->in_row = cursor->row_settled = false;
     cursor->at = cursor->buffer_at + (uint32_t)(bytes.at - cursor->buffer);
-    cursor->delivered += n;
-    return n;
+    cursor->delivered += taken;
+    *left_out += taken - (size_t)(next - out);
+    return (size_t)(next - out);
 }

@@ -255,6 +255,14 @@ struct trc_words {
 struct trc_note {
     _Alignas(uint64_t) unsigned char room[112];
 };
+/* A signature of the chunk that a cursor is in. */
+struct trc_signature {
+    struct trc_sig sig;
+    struct trc_note note;
+    uint64_t sequence; /* the cursor's: of its last event */
+    uint8_t way;       /* likewise: how it is decoded */
+    bool wanted;       /* its user may unset it: from then on trc_next_brief leaves its usual events out */
+};
 struct trc_record {
     enum trc_record_kind kind;
     uint32_t request_thread;   /* START, COMPLETE: thread whose start number follows */
@@ -262,7 +270,7 @@ struct trc_record {
     uint64_t count;            /* FOLD: polls; LOST: records; OPEN: regions open, itself included; else 1 */
     uint64_t sequence;         /* COLL, SAID; of a region: its id */
     uint64_t request;          /* START, COMPLETE: start number; UINT64_MAX unknown */
-    struct trc_note *note;     /* of sig, as long as that; EVENT and FOLD only */
+    struct trc_signature *of;  /* of sig, as long as that; EVENT and FOLD only */
     uint64_t begin, end;       /* ticks; of a SUB item: those of its event */
     uint64_t busy;             /* FOLD: ticks inside the polls; else end - begin */
     struct trc_words said;     /* SAID */
@@ -287,8 +295,19 @@ void trc_cursor_seek(struct trc_cursor *cursor, uint64_t ticks);
  * not decode is reported as damage and left at its last good item; a chunk recycled under the reader's feet yields a
  * RECORD_LOST with the number of items missed if it can be told (else count 0). */
 enum trc_status trc_next(struct trc_cursor *cursor, struct trc_record *out);
-/* Reads the next items, at least one and at most `max` > 0, and returns how many; 0 for TRC_END.  They are valid until
- * the next call on this cursor. */
-size_t trc_next_few(struct trc_cursor *cursor, struct trc_record *out, size_t max);
+/* A record in brief: without what most have not, or all of a signature share. */
+struct trc_brief {
+    uint8_t kind; /* enum trc_record_kind */
+    bool joined;  /* a SUB item of the event before it, or beside one: it has the same times */
+    uint32_t request_thread;
+    struct trc_signature *of;
+    uint64_t sequence, request;
+    uint64_t begin, end;
+};
+/* Reads the next items, at least one and at most `max` > 0, and returns how many; 0 for TRC_END.  One of another kind than
+ * EVENT comes alone: *other is the whole of it.  *left_out grows by those that were left out (trc_signature).  What they
+ * point to is valid until the next call on this cursor. */
+size_t trc_next_brief(struct trc_cursor *cursor, struct trc_brief *out, size_t max, struct trc_record *other,
+                      uint64_t *left_out);
 
 #endif

@@ -5,16 +5,20 @@
 
 /* ---- who comes first ------------------------------------------------------------------------------------------- */
 
-static inline struct entry entry_of(struct lane *lane)
+static inline int64_t end_of(const struct lane *lane)
 {
-    int64_t end_ns = lane->next < lane->stop ? lane->next->end_ns : NOTHING;
+    return ana_clock_apply(&lane->line, lane->next->end);
+}
+
+static struct entry entry_of(struct lane *lane)
+{
+    int64_t end_ns = lane->next == lane->stop ? NOTHING : lane->part ? lane->event->end_ns : end_of(lane);
     return (struct entry){end_ns, lane->order, lane};
 }
 
-/* Its next item must be there. */
-static inline void set_order(struct lane *lane, bool goes_on)
+static void set_order(struct lane *lane, size_t index, uint32_t thread, bool goes_on)
 {
-    lane->order = (goes_on ? 0 : BEGINS_ANEW) | (uint64_t)lane->next->index << 32 | lane->next->thread;
+    lane->order = (goes_on ? 0 : BEGINS_ANEW) | (uint64_t)index << 32 | thread;
 }
 
 static inline bool before(const struct entry *a, const struct entry *b)
@@ -22,19 +26,18 @@ static inline bool before(const struct entry *a, const struct entry *b)
     return a->end_ns < b->end_ns || (a->end_ns == b->end_ns && a->order < b->order);
 }
 
-/* Replays the tournament along the way of the lane that was first and now has another item. */
-static inline void replay_lane(struct ana_merge *merge)
+/* Replays the tournament along the way of the lane that was first and now has this entry. */
+static inline void replay_lane(struct entry *tree, struct entry entry)
 {
-    struct entry entry = entry_of(merge->tree[0].lane);
     for (size_t i = entry.lane->node; i > 0; i /= 2) {
-        struct entry *other = &merge->tree[i];
+        struct entry *other = &tree[i];
         if (before(other, &entry)) {
             struct entry loser = entry;
             entry = *other;
             *other = loser;
         }
     }
-    merge->tree[0] = entry;
+    tree[0] = entry;
 }
 
 /* Plays the whole tournament anew: the lane that reaches a node first waits there for that of the other half. */
@@ -57,15 +60,25 @@ static void play_all(struct ana_merge *merge)
 
 /* ---- lanes ----------------------------------------------------------------------------------------------------- */
 
+static bool is_sub_event(const struct ana_event *event)
+{
+    return event->kind == TRC_RECORD_EVENT && event->sig->flags & TRC_SIG_SUB;
+}
+
 /* Gives a lane its next items, if there are any now. */
 static void refill_lane(struct ana_merge *merge, struct lane *lane)
 {
-    size_t n = lane->part ? ana_part_unpack(lane->part, lane->event, AHEAD_PART, &merge->failed)
-                          : ana_merge_decode(merge, lane);
-    lane->next = lane->event;
-    lane->stop = lane->event + n;
-    if (n > 0)
-        set_order(lane, is_sub(lane->event));
+    if (lane->part) {
+        lane->event = (struct ana_event *)lane->room;
+        lane->event_stop = lane->event + ana_part_unpack(lane->part, lane->event, AHEAD_PART, &merge->failed);
+        if (lane->event < lane->event_stop)
+            set_order(lane, lane->event->index, lane->event->thread, is_sub_event(lane->event));
+    } else {
+        lane->next = (struct trc_brief *)lane->room;
+        lane->stop = lane->next + ana_merge_decode(merge, lane);
+        if (lane->next < lane->stop)
+            set_order(lane, lane->index, lane->thread, is_sub(lane->next));
+    }
 }
 
 static void close_lanes(struct ana_merge *merge)
@@ -111,7 +124,7 @@ static bool add_part(struct ana_merge *merge, size_t number, struct trc_file *co
         return false;
     }
     lane->part = part;
-    lane->next = lane->stop = lane->event;
+    lane->event = lane->event_stop = (struct ana_event *)lane->room;
     return true;
 }
 
@@ -253,35 +266,103 @@ uint64_t ana_merge_count(const struct ana_merge *merge)
 
 /* ---- the stream ------------------------------------------------------------------------------------------------ */
 
-size_t ana_merge_next_few(struct ana_merge *merge, struct ana_event **out, size_t max)
+/* Makes the event of a lane's next item, but for its times. */
+static inline void make_event(const struct ana_merge *merge, const struct lane *lane, const struct trc_brief *item,
+                              struct ana_event *restrict out)
 {
-    size_t n = 0;
-    if (__builtin_expect(!merge->begun, 0) && (merge->failed || !begin(merge)))
-        return 0;
+    struct trc_signature *of = item->of;
+    struct ana_use *use = of ? (struct ana_use *)&of->note : NULL;
+    if (use && __builtin_expect(!use->call, 0))
+        ana_merge_look_up(merge, lane, of);
+    out->kind = TRC_RECORD_EVENT;
+    out->request_thread = item->request_thread;
+    out->sig = of ? &of->sig : NULL;
+    out->count = 1;
+    out->sequence = item->sequence;
+    out->request = item->request;
+    out->index = lane->index;
+    out->thread = lane->thread;
+    out->step = 0;
+    out->busy_ns = 0;
+    out->use = use;
+    out->call = use ? use->call : NULL;
+    out->comm = use ? use->comm : NULL;
+    if (__builtin_expect(item->kind != TRC_RECORD_EVENT, 0))
+        ana_merge_other(lane, item, out);
+}
+
+/* Gives out items of files, until a lane has none left.  SUB items stay behind their event whatever else ended at that
+ * time. */
+static size_t give_items(struct ana_merge *merge, struct ana_event **out, size_t max)
+{
+    struct entry *tree = merge->tree;
+    struct ana_event *event = merge->event, *full = event + max;
     int64_t position_ns = merge->position_ns, horizon_ns = merge->horizon_ns;
-    if (merge->spent) {
-        merge->spent = false;
-        refill_lane(merge, merge->tree[0].lane);
-        replay_lane(merge);
-    }
-    while (n < max && merge->lanes > 0 && merge->tree[0].end_ns <= horizon_ns) {
-        struct lane *lane = merge->tree[0].lane;
-        struct ana_event *event = lane->next, *stop = lane->stop;
-        int64_t end_ns = event->end_ns;
-        out[n++] = event++; /* SUB items stay behind it whatever else ended at that time */
-        while (event < stop && event->end_ns == end_ns && n < max && is_sub(event))
-            out[n++] = event++;
-        lane->next = event;
+    while (event < full && tree[0].end_ns <= horizon_ns) {
+        struct lane *lane = tree[0].lane;
+        const struct trc_brief *item = lane->next, *stop = lane->stop;
+        int64_t end_ns = tree[0].end_ns, begin_ns = ana_clock_apply(&lane->line, item->begin);
         position_ns = end_ns > position_ns ? end_ns : position_ns;
+        do {
+            make_event(merge, lane, item++, event);
+            event->begin_ns = begin_ns;
+            event->end_ns = end_ns;
+            *out++ = event++;
+        } while (item < stop && item->joined && event < full);
+        lane->next = (struct trc_brief *)item;
+        if (item == stop) {
+            merge->spent = true;
+            break;
+        }
+        lane->order |= BEGINS_ANEW;
+        if (__builtin_expect(item->joined, 0)) /* there was no more room */
+            lane->order &= ~BEGINS_ANEW;
+        replay_lane(tree, (struct entry){end_of(lane), lane->order, lane});
+    }
+    merge->position_ns = position_ns;
+    return (size_t)(event - merge->event);
+}
+
+/* Gives out items of parts, likewise: they are events already. */
+static size_t give_events(struct ana_merge *merge, struct ana_event **out, size_t max)
+{
+    struct entry *tree = merge->tree;
+    size_t n = 0;
+    while (n < max && tree[0].end_ns <= merge->horizon_ns) {
+        struct lane *lane = tree[0].lane;
+        struct ana_event *event = lane->event, *stop = lane->event_stop;
+        int64_t end_ns = event->end_ns;
+        bool goes_on;
+        do {
+            out[n++] = event++;
+            goes_on = event < stop && event->end_ns == end_ns && is_sub_event(event);
+        } while (goes_on && n < max);
+        lane->event = event;
+        merge->position_ns = end_ns > merge->position_ns ? end_ns : merge->position_ns;
         if (event == stop) {
             merge->spent = true;
             break;
         }
-        if (n == max || lane->order < BEGINS_ANEW)
-            set_order(lane, n == max && event->end_ns == end_ns && is_sub(event));
-        replay_lane(merge);
+        if (goes_on || lane->order < BEGINS_ANEW)
+            set_order(lane, event->index, event->thread, goes_on);
+        replay_lane(tree, entry_of(lane));
     }
-    merge->position_ns = position_ns;
+    return n;
+}
+
+size_t ana_merge_next_few(struct ana_merge *merge, struct ana_event **out, size_t max)
+{
+    if (__builtin_expect(!merge->begun, 0) && (merge->failed || !begin(merge)))
+        return 0;
+    if (merge->lanes == 0)
+        return 0;
+    if (merge->spent) {
+        merge->spent = false;
+        refill_lane(merge, merge->tree[0].lane);
+        replay_lane(merge->tree, entry_of(merge->tree[0].lane));
+    }
+    max = max < EVENTS ? max : EVENTS;
+    size_t n = merge->parts.parts ? give_events(merge, out, max) : give_items(merge, out, max);
     merge->count += n;
     return n;
 }

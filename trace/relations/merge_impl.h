@@ -11,27 +11,32 @@ struct source {
     bool live, selected;
 };
 
-#define AHEAD 32 /* items of a thread that are decoded in one go, at most */
+#define AHEAD  64  /* items of a thread that are decoded in one go, at most */
+#define EVENTS 128 /* that are given out in one go, at most */
 
-/* The ticks of a decoded item: another fit of the clock gives it other times. */
-struct ticks {
-    uint64_t begin, end, busy;
-};
-
-/* One thread: its cursor and its next items.  Or a part of the ranks (parts.h): these are neighbours, so among parts any of
- * them stands for all in `order`. */
+/* One thread: its cursor and its next items, as they were decoded: they become events when they are given out.  Or a part of
+ * the ranks (parts.h), whose items are events already: these ranks are neighbours, so among parts any of them stands for
+ * all in `order`. */
 struct lane {
     struct trc_cursor *cursor; /* NULL: it is a part */
     struct ana_part *part;
-    uint32_t index;                /* of its file */
-    size_t node;                   /* of the tree, that it comes to first */
-    uint64_t order;                /* among equal ends; see struct entry */
-    bool dry;                      /* had nothing more when last asked, */
-    uint64_t asked;                /* ... at this revision of its file */
-    bool ended;                    /* will give nothing more: past the time range */
-    struct ana_event *next, *stop; /* of event[], those that were not given out */
-    struct ticks *ticks;           /* of event[] */
-    struct ana_event event[];
+    uint32_t index, thread; /* of its file */
+    struct ana_clock_line line;
+    size_t node;          /* of the tree, that it comes to first */
+    uint64_t order;       /* among equal ends; see struct entry */
+    bool dry;             /* had nothing more when last asked, */
+    uint64_t asked;       /* ... at this revision of its file */
+    bool ended;           /* will give nothing more: past the time range */
+    uint64_t count, busy; /* of the item, where it is no event: that is alone */
+    union {
+        struct trc_brief *next;  /* those that were not given out */
+        struct ana_event *event; /* of a part */
+    };
+    union {
+        struct trc_brief *stop;
+        struct ana_event *event_stop;
+    };
+    _Alignas(struct ana_event) unsigned char room[]; /* for them */
 };
 
 /* A lane's next item, as it comes in the order of all.  Among equal ends: SUB items of an event given out before, then
@@ -57,18 +62,23 @@ struct ana_merge {
     int64_t horizon_ns, begin_ns, end_ns;
     int64_t position_ns;
     uint64_t count;
-    struct trc_record record[AHEAD]; /* that are being made events of */
+    struct trc_record record; /* the last one that was no usual event */
+    struct ana_event event[EVENTS];
 };
 
 /* Whether an item belongs to the event before it. */
-static inline bool is_sub(const struct ana_event *event)
+static inline bool is_sub(const struct trc_brief *item)
 {
-    return event->kind == TRC_RECORD_EVENT && (event->sig->flags & TRC_SIG_SUB);
+    return item->kind == TRC_RECORD_EVENT && item->of->sig.flags & TRC_SIG_SUB;
 }
 
 /* merge_files.c */
-/* Decodes a lane's next items into lane->event[], if there are any now; returns how many. */
+/* Decodes a lane's next items into its room, if there are any now; returns how many. */
 size_t ana_merge_decode(struct ana_merge *merge, struct lane *lane);
+/* Looks up what we keep of a signature, at its first event in a chunk. */
+void ana_merge_look_up(const struct ana_merge *merge, const struct lane *lane, struct trc_signature *of);
+/* Completes the event of an item that is of another kind. */
+void ana_merge_other(const struct lane *lane, const struct trc_brief *item, struct ana_event *event);
 /* Takes up what files say now: clocks, horizons, and threads, a lane each.  False: out of memory. */
 bool ana_files_refresh(struct ana_merge *merge);
 /* merge.c */
