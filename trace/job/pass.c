@@ -50,8 +50,11 @@ static struct ana_merge *open_merge(const struct ana_job *job, const struct ana_
 {
     bool in_parts =
         job->parts.parts && pass != &job->range.pass && (pass == &job->bounds_pass || !job->only_bounds_in_parts);
-    return in_parts ? ana_merge_of_parts(&job->parts, pass->file, job->count)
-                    : ana_merge_open(pass->file, job->count, job->clock);
+    struct ana_merge *merge = in_parts ? ana_merge_of_parts(&job->parts, pass->file, job->count)
+                                       : ana_merge_open(pass->file, job->count, job->clock);
+    if (merge && pass == &job->bounds_pass)
+        ana_merge_set_filter(merge, (struct ana_filter){job->bounds_match, ana_match_wants});
+    return merge;
 }
 
 bool ana_pass_in_parts(struct ana_job *job, struct ana_pass *pass)

@@ -60,6 +60,12 @@ void trc_cursor_want_regions(struct trc_cursor *cursor)
     cursor->want_regions = true;
 }
 
+void trc_cursor_want_all(struct trc_cursor *cursor)
+{
+    for (size_t i = 0; i < cursor->sig_count; i++)
+        cursor->sigs[i].wanted = true;
+}
+
 /* ---- from chunk to chunk ----------------------------------------------------------------------------------------- */
 
 static const struct trc_event_ref *ref_from(const struct trc_cursor *cursor, uint64_t sequence)

@@ -285,6 +285,8 @@ void trc_cursor_close(struct trc_cursor *cursor);
 void trc_cursor_want_said(struct trc_cursor *cursor);
 /* Makes the cursor deliver regions, which it steps over otherwise. */
 void trc_cursor_want_regions(struct trc_cursor *cursor);
+/* Makes all signatures that the cursor has met in its chunk wanted (trc_signature). */
+void trc_cursor_want_all(struct trc_cursor *cursor);
 /* Moves to the first chunk that holds anything at or after `ticks`. */
 void trc_cursor_seek(struct trc_cursor *cursor, uint64_t ticks);
 /* Reads the next item.  Items come as they were written: ends rise, but for the FOLDs of one row, which overlap; a

@@ -138,6 +138,59 @@ static bool foreign_source(const struct ana_event *event)
     return source == TRC_PEER_UNKNOWN && event->comm && event->comm->def.flags & (TRC_COMM_INTER | TRC_COMM_FOREIGN);
 }
 
+/* Whether a signature is of a message that is sent, or received, but for those that are left out. */
+static bool sends_far(const struct ana_match *match, const struct ana_event *event)
+{
+    return event->sig->flags & TRC_SIG_P2P_OUT && event->sig->peer != TRC_PEER_NULL &&
+           !ana_match_near(match, (uint32_t)event->index, ana_match_partner(match, event, event->sig->peer));
+}
+static bool receives_far(const struct ana_match *match, const struct ana_event *event)
+{
+    return event->sig->flags & TRC_SIG_P2P_IN && event->sig->source != TRC_PEER_NULL &&
+           !ana_match_near(match, (uint32_t)event->index, ana_match_partner(match, event, event->sig->source));
+}
+
+/* Whether a collective is one of several clocks in which all wait for all. */
+static bool meets_clocks(const struct ana_match *match, const struct ana_event *event)
+{
+    const struct trc_comm *comm = event->comm;
+    uint32_t nonblocking = TRC_SIG_START | TRC_SIG_SUB | TRC_SIG_ENQUEUE, index = (uint32_t)event->index;
+    if (!comm || !event->call || event->sig->flags & nonblocking ||
+        trc_opclass_shape(event->call->opclass) != TRC_SHAPE_ALL)
+        return false;
+    if (comm->def.flags & (TRC_COMM_INTER | TRC_COMM_FOREIGN) || comm->def.size > (int64_t)match->processes)
+        return true;
+    for (int32_t r = 0; r < comm->def.size; r++) {
+        uint32_t member = ana_match_index(match, index, trc_comm_world_rank(comm, r, false));
+        if (member != ANA_NOBODY && match->process[member]->is.clock != match->process[index]->is.clock)
+            return true;
+    }
+    return false;
+}
+
+/* What is wild: a wildcard, which may find a source that is near, and MPI_Request_free, which must not be taken for the
+ * call of a later completion (ana_call_of). */
+enum ana_wanted ana_match_wants(const void *user, const struct ana_event *event)
+{
+    const struct ana_match *match = user;
+    const uint32_t flags = event->sig->flags, message = TRC_SIG_P2P_IN | TRC_SIG_P2P_OUT;
+    if (event->index >= match->processes || !match->process[event->index])
+        return ANA_WANTED;
+    if (flags & TRC_SIG_NESTED)
+        return ANA_UNWANTED;
+    bool frees = !(flags & TRC_SIG_SUB) && event->call && event->call->opclass == TRC_OP_REQUEST;
+    if (frees || event->sig->source == TRC_PEER_ANY)
+        return ANA_WANTED_WILD;
+    if (sends_far(match, event) || receives_far(match, event))
+        return ANA_WANTED;
+    if (flags & TRC_SIG_COLL)
+        return !(flags & TRC_SIG_CONTROL) && meets_clocks(match, event) ? ANA_WANTED : ANA_UNWANTED;
+    if (flags & TRC_SIG_COMPLETE && !(flags & message))
+        return ANA_WANTED; /* of what, is not known */
+    bool finds = flags & TRC_SIG_COMPLETE && flags & TRC_SIG_P2P_IN;
+    return finds || !(flags & (message | TRC_SIG_START | TRC_SIG_SUB)) ? ANA_UNWANTED_TAME : ANA_UNWANTED;
+}
+
 static bool any_source_or_tag(const struct trc_sig *sig)
 {
     return sig->source == TRC_PEER_ANY || sig->rtag == TRC_TAG_ANY;
@@ -186,10 +239,9 @@ static __attribute__((noinline)) void look_up(struct ana_match *match, const str
         route->source = ana_match_partner(match, event, sig->source);
         bool completes = flags & TRC_SIG_COMPLETE;
         bool near = ana_match_near(match, (uint32_t)event->index, route->source);
-        bool sends = flags & TRC_SIG_P2P_OUT && sig->peer != TRC_PEER_NULL &&
-                     !ana_match_near(match, (uint32_t)event->index, ana_match_partner(match, event, sig->peer));
-        bool receives = flags & TRC_SIG_P2P_IN && sig->source != TRC_PEER_NULL && !near;
-        bool meets = flags & TRC_SIG_COLL && !(flags & TRC_SIG_CONTROL); /* trace/horovod matches control rounds */
+        bool sends = sends_far(match, event), receives = receives_far(match, event);
+        bool meets = flags & TRC_SIG_COLL && !(flags & TRC_SIG_CONTROL) && /* trace/horovod matches control rounds */
+                     (!match->sink.between_clocks || meets_clocks(match, event));
         bool foreign = route->source == ANA_NOBODY && foreign_source(event);
         route->does = (flags & TRC_SIG_SUB ? 0 : ANA_DOES_CALL) | (flags & TRC_SIG_START ? ANA_DOES_REQUEST : 0) |
                       (completes ? ANA_DOES_COMPLETE : 0) | (meets && !completes ? ANA_DOES_MEET : 0) |

@@ -41,7 +41,9 @@ struct ana_match_sink {
     void (*on_joined)(void *user, const struct ana_joined *joined);
     /* Once a call of an epoch of a group, or of a neighbour, and the one that needs it are complete. */
     void (*on_need)(void *user, const struct ana_need *need);
-    bool between_clocks; /* messages between two ranks of one clock are left out */
+    /* Messages between two ranks of one clock are left out, and collectives that say nothing of clocks: those of one
+     * clock, and where not all wait for all. */
+    bool between_clocks;
 };
 
 struct ana_match_rank {
@@ -67,6 +69,10 @@ void ana_match_set_bridges(struct ana_match *match, const struct ana_bridges *br
  * comes later, messages may have been missed, so its channels are paired from the end.  Messages from and to ranks
  * that are not known are counted as unknown.  False: out of memory, or an index out of reason. */
 bool ana_match_set_rank(struct ana_match *match, size_t index, const struct ana_match_rank *rank);
+
+/* Whether a match of what lies between clocks needs such events: for a filter (relations.h), whose user is the match.
+ * While that is asked ranks and bridges stay; it may take events meanwhile. */
+enum ana_wanted ana_match_wants(const void *match, const struct ana_event *event);
 
 /* The next event; of one thread in order, of all in order of end as far as possible (merge.h).  Constant time on
  * average.  Never fails: what cannot be kept for want of memory is counted as uncertain. */

@@ -174,7 +174,7 @@ static bool begin(struct ana_merge *merge)
 {
     if (!merge->parts.parts)
         return refresh(merge);
-    merge->failed = !merge->parts.begin(merge->parts.user);
+    merge->failed = !merge->parts.begin(merge->parts.user, merge->filter);
     merge->begun = !merge->failed;
     for (size_t i = 0; i < merge->lanes && !merge->failed; i++)
         refill_lane(merge, merge->lane[i]);
@@ -252,6 +252,11 @@ bool ana_merge_seek(struct ana_merge *merge, int64_t begin_ns, int64_t end_ns, c
     for (size_t i = 0; i < merge->sources; i++)
         merge->source[i].selected = !ranks || ranks[i];
     return refresh(merge);
+}
+
+void ana_merge_set_filter(struct ana_merge *merge, struct ana_filter filter)
+{
+    merge->filter = filter;
 }
 
 int64_t ana_merge_position(const struct ana_merge *merge)

@@ -39,6 +39,8 @@ void ana_merge_set_live(struct ana_merge *merge, size_t index, bool live);
 /* Takes up new threads, new items and the new horizon, after trc_refresh of the files or a new fit of the clock.  Files
  * whose heads say FINALIZED, ABORTED or STOPPED are no longer live.  False: out of memory. */
 bool ana_merge_refresh(struct ana_merge *merge);
+/* Has a merge that was not asked for an item yet give out but those events that a filter wants, and losses. */
+void ana_merge_set_filter(struct ana_merge *merge, struct ana_filter filter);
 /* Whether memory ran out while threads were taken up: items are missing. */
 bool ana_merge_failed(const struct ana_merge *merge);
 
@@ -60,7 +62,7 @@ bool ana_merge_seek(struct ana_merge *merge, int64_t begin_ns, int64_t end_ns, c
 
 /* The latest job time of the items given out, in ns; INT64_MIN: none yet. */
 int64_t ana_merge_position(const struct ana_merge *merge);
-/* How many items were given out. */
+/* How many items were given out, or left out by the filter: of those that are read here. */
 uint64_t ana_merge_count(const struct ana_merge *merge);
 
 #endif

@@ -40,6 +40,51 @@ static size_t clip_items(const struct ana_merge *merge, struct lane *lane, struc
     return kept;
 }
 
+/* Asks the filter for a signature.  Its events are not even decoded further on, where nothing can change that: a thread
+ * that is alone in its file meets what is wild before what follows from it. */
+static void ask_filter(struct ana_merge *merge, const struct lane *lane, struct trc_signature *of)
+{
+    struct source *source = &merge->source[lane->index];
+    struct ana_use *use = (struct ana_use *)&of->note;
+    ana_merge_look_up(merge, lane, of);
+    const struct ana_event event = {.index = lane->index, .sig = &of->sig, .call = use->call, .comm = use->comm};
+    enum ana_wanted wanted = merge->filter.wants(merge->filter.user, &event);
+    if (wanted == ANA_UNWANTED_TAME && (source->live || trc_threads(source->file) > 1))
+        wanted = ANA_WANTED;
+    if (wanted == ANA_WANTED_WILD && !source->wild) {
+        source->wild = true;
+        trc_cursor_want_all(lane->cursor);
+    }
+    of->wanted = wanted >= ANA_WANTED || source->wild;
+    use->wanted = (uint8_t)(wanted + 1);
+}
+
+static bool is_wanted(struct ana_merge *merge, const struct lane *lane, const struct trc_brief *item)
+{
+    if (item->kind != TRC_RECORD_EVENT)
+        return item->kind == TRC_RECORD_LOST;
+    const struct ana_use *use = (const struct ana_use *)&item->of->note;
+    if (!use->wanted)
+        ask_filter(merge, lane, item->of);
+    return use->wanted > ANA_WANTED || (use->wanted == ANA_UNWANTED_TAME + 1 && merge->source[lane->index].wild);
+}
+
+/* Drops the items that the filter leaves out; returns how many are left. */
+static size_t filter_items(struct ana_merge *merge, struct lane *lane, struct trc_brief *item, size_t n)
+{
+    size_t kept = 0;
+    bool joined = false; /* the last one kept is that event, or beside it */
+    for (size_t i = 0; i < n; i++) {
+        bool wanted = is_wanted(merge, lane, &item[i]), beside = item[i].joined;
+        item[i].joined = beside && joined;
+        joined = wanted || (beside && joined);
+        if (wanted)
+            item[kept++] = item[i];
+    }
+    merge->count += n - kept;
+    return kept;
+}
+
 static size_t ahead_of(const struct ana_merge *merge)
 {
     return merge->sources > MANY ? AHEAD_MANY : AHEAD;
@@ -48,10 +93,9 @@ static size_t ahead_of(const struct ana_merge *merge)
 size_t ana_merge_decode(struct ana_merge *merge, struct lane *lane)
 {
     struct trc_brief *item = (struct trc_brief *)lane->room;
-    uint64_t left_out = 0;
     size_t n = 0;
     while (n == 0 && !lane->ended) {
-        n = trc_next_brief(lane->cursor, item, ahead_of(merge), &merge->record, &left_out);
+        n = trc_next_brief(lane->cursor, item, ahead_of(merge), &merge->record, &merge->count);
         if (n == 0) {
             lane->dry = true;
             lane->asked = trc_revision(merge->source[lane->index].file);
@@ -63,6 +107,8 @@ size_t ana_merge_decode(struct ana_merge *merge, struct lane *lane)
         }
         if (merge->begin_ns != INT64_MIN || merge->end_ns != INT64_MAX)
             n = clip_items(merge, lane, item, n);
+        if (merge->filter.wants)
+            n = filter_items(merge, lane, item, n);
     }
     return n;
 }
@@ -79,7 +125,8 @@ static bool add_thread(struct ana_merge *merge, size_t index, size_t thread)
     }
     if (merge->begin_ns != INT64_MIN)
         trc_cursor_seek(cursor, ana_clock_ticks(merge->clock, index, merge->begin_ns));
-    trc_cursor_want_regions(cursor);
+    if (!merge->filter.wants)
+        trc_cursor_want_regions(cursor);
     lane->cursor = cursor;
     lane->index = (uint32_t)index;
     lane->thread = (uint32_t)thread;

@@ -9,6 +9,7 @@ struct source {
     struct ana_clock_line line;
     size_t threads; /* that have a lane */
     bool live, selected;
+    bool wild; /* an event of its was wild to the filter */
 };
 
 #define AHEAD  64  /* items of a thread that are decoded in one go, at most */
@@ -55,9 +56,10 @@ struct ana_merge {
     size_t sources, source_room;
     struct lane **lane;
     size_t lanes, lane_room;
-    struct entry *tree; /* of losers, lane i's leaf being lanes + i: [0] comes first of all, [n] lost at node n */
-    bool spent;         /* all items of tree[0]'s lane were given out: it decodes more first */
-    bool begun, failed; /* files are read; but not all, for want of memory */
+    struct entry *tree;       /* of losers, lane i's leaf being lanes + i: [0] comes first of all, [n] lost at node n */
+    bool spent;               /* all items of tree[0]'s lane were given out: it decodes more first */
+    bool begun, failed;       /* files are read; but not all, for want of memory */
+    struct ana_filter filter; /* none: `wants` is NULL */
     struct ana_part_source parts; /* of which there are none, where files are read here */
     int64_t horizon_ns, begin_ns, end_ns;
     int64_t position_ns;

@@ -29,7 +29,7 @@ struct ana_part_reader {
 };
 
 struct ana_part_reader *ana_part_reader_new(struct trc_file *const *files, size_t n, const struct ana_clock *clock,
-                                            const uint8_t *ranks)
+                                            const uint8_t *ranks, struct ana_filter filter)
 {
     struct ana_part_reader *reader = calloc(1, sizeof *reader);
     if (!reader)
@@ -38,6 +38,8 @@ struct ana_part_reader *ana_part_reader_new(struct trc_file *const *files, size_
     reader->merge = ana_merge_open(files, n, clock);
     for (size_t i = 0; reader->merge && i < n; i++)
         ana_merge_set_live(reader->merge, i, false);
+    if (reader->merge)
+        ana_merge_set_filter(reader->merge, filter);
     if (reader->merge && ana_merge_seek(reader->merge, INT64_MIN, INT64_MAX, ranks))
         return reader;
     ana_part_reader_free(reader);

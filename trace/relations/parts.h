@@ -32,9 +32,9 @@ struct ana_part_item {
 struct ana_part_reader;
 
 /* Reads those of files[0 .. n-1] for which `ranks` has a byte that is not 0, with the times of `clock`, where they have
- * these indices.  All stay the caller's; `ranks` is read during this call only.  NULL: out of memory. */
+ * these indices.  All stay the caller's; `ranks` is read during this call only.  `filter`: what is left out, as in merge.h.  NULL: out of memory. */
 struct ana_part_reader *ana_part_reader_new(struct trc_file *const *files, size_t n, const struct ana_clock *clock,
-                                            const uint8_t *ranks);
+                                            const uint8_t *ranks, struct ana_filter filter);
 /* Frees it; NULL is none. */
 void ana_part_reader_free(struct ana_part_reader *reader);
 /* Packs the next items into room for ANA_PART_ITEMS; returns how many of its places are used, 0: there are no more. */
@@ -48,8 +48,9 @@ bool ana_part_failed(const struct ana_part_reader *reader);
 struct ana_part_source {
     void *user;
     size_t parts;
-    /* Begins with the first items of all parts, by the clock as it is now.  False: it cannot. */
-    bool (*begin)(void *user);
+    /* Begins with the first items of all parts, by the clock as it is now; what a filter leaves out need not be given.
+     * False: it cannot. */
+    bool (*begin)(void *user, struct ana_filter filter);
     /* Returns the next block of a part, valid until the next call for that part, and how many places of it are used;
      * 0: the part has given all.  NULL: it failed, items are missing. */
     const struct ana_part_item *(*next)(void *user, size_t part, size_t *used);

@@ -23,6 +23,7 @@ struct ana_readers {
     struct trc_file **file;
     size_t files;
     const struct ana_clock *clock;
+    struct ana_filter filter;
     pthread_mutex_t lock;
     bool stops;
     unsigned parts;
@@ -35,7 +36,7 @@ static void pack_block(struct one *one)
     const struct ana_readers *readers = one->readers;
     size_t at = one->packed % BLOCKS;
     if (!one->reader)
-        one->reader = ana_part_reader_new(readers->file, readers->files, readers->clock, one->ranks);
+        one->reader = ana_part_reader_new(readers->file, readers->files, readers->clock, one->ranks, readers->filter);
     one->used[at] = one->reader ? ana_part_pack(one->reader, one->block[at]) : 0;
 }
 
@@ -67,9 +68,10 @@ static void *read_part(void *arg)
     return NULL;
 }
 
-static bool begin(void *user)
+static bool begin(void *user, struct ana_filter filter)
 {
     struct ana_readers *readers = user;
+    readers->filter = filter;
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the others */

@@ -30,6 +30,7 @@ struct ana_use {
     bool is_sub;                    /* no call of its own */
     bool is_remote : 1, is_out : 1; /* a message sent to another world; what a filter does not take */
     bool is_nccl : 1, is_quiet : 1; /* a call of NCCL's; an unsuccessful poll, or a control round */
+    uint8_t wanted : 3;             /* by the merge: what its filter says, + 1 */
     uint32_t number, site;          /* by ana_tally_use: job-wide number of the call; place of its site's sum + 1 */
     uint32_t place;                 /* by trace/why: of the call */
     uint64_t sent, received;        /* of each time it happens */
@@ -57,6 +58,18 @@ struct ana_event {
     struct ana_use *use;      /* as long as sig; NULL: by hand, or LOST */
     const struct trc_call *call; /* never NULL unless LOST; lives as long as the job */
     const struct trc_comm *comm; /* or NULL; lives as long as the job */
+};
+
+/* Which events a merge gives out: asked once a signature and chunk, of an event with index, sig, call and comm only. */
+enum ana_wanted {
+    ANA_UNWANTED,
+    ANA_UNWANTED_TAME, /* unless an event that is wild came before it in its file */
+    ANA_WANTED,
+    ANA_WANTED_WILD
+};
+struct ana_filter {
+    const void *user;
+    enum ana_wanted (*wants)(const void *user, const struct ana_event *event); /* any thread */
 };
 
 /* Room for what the sink looks up once for all messages of a channel. */

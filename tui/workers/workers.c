@@ -87,8 +87,9 @@ static void expect(struct tui_workers *workers, size_t part)
     tui_mpi_take(workers->mpi, &other->block[other->at], sizeof other->block[0], (int)part + 1, &other->message);
 }
 
-static bool begin(void *user)
+static bool begin(void *user, struct ana_filter filter)
 {
+    (void)filter; /* it asks what the others do not know */
     struct tui_workers *workers = user;
     const struct ana_clock *clock = ana_job_files(workers->job).clock;
     struct order order = {ana_clock_domains(clock)};
@@ -193,7 +194,8 @@ static void add_damage(const struct ana_job_files *files, const uint8_t *ranks, 
 static void send_part(struct tui_workers *workers, const struct ana_job_files *files, const uint8_t *ranks)
 {
     struct other *first = &workers->other[0];
-    struct ana_part_reader *reader = ana_part_reader_new(files->file, files->count, files->clock, ranks);
+    struct ana_part_reader *reader =
+        ana_part_reader_new(files->file, files->count, files->clock, ranks, (struct ana_filter){0});
     struct tui_mpi_message message[2];
     bool sent[2] = {false, false};
     unsigned at = 0;

@@ -179,8 +179,9 @@ static void test_divide(void)
 static struct ana_part_item one_item[1];
 static unsigned asked;
 
-static bool failing_begin(void *user)
+static bool failing_begin(void *user, struct ana_filter filter)
 {
+    (void)filter;
     return user == NULL;
 }
 static const struct ana_part_item *failing_next(void *user, size_t part, size_t *used)
