@@ -190,31 +190,33 @@ static inline struct ana_iter_mark *ana_iter_any_at(const struct ana_iter *iter,
     return number & ANA_ITER_KIND ? &ana_iter_kind_at(iter, number)->mark : ana_iter_mark_at(iter, number);
 }
 
-/* Takes an event, and what came before it (ana_why_event). */
-static inline void ana_iter_event(struct ana_iter *iter, const struct ana_event *e, struct ana_why_gap gap)
+/* Takes a call, which is no poll, no fold and no control round, and what came before it. */
+static inline void ana_iter_call(struct ana_iter *iter, const struct ana_event *e, struct ana_why_gap gap)
 {
     const struct ana_use *use = e->use;
     struct ana_iter_rank *rank = &iter->rank[e->index];
-    int64_t begin_ns = e->begin_ns, end_ns = e->end_ns;
-    if (use->is_sub)
-        return;
-    if (__builtin_expect(use->is_quiet || e->kind != TRC_RECORD_EVENT, 0)) {
-        int64_t busy_ns = e->kind == TRC_RECORD_FOLD ? e->busy_ns : end_ns - begin_ns;
-        rank->mpi_ns = ana_plus(rank->mpi_ns, busy_ns);
-        return;
-    }
-    int64_t mpi_ns = rank->mpi_ns = ana_plus(rank->mpi_ns, end_ns - begin_ns);
+    int64_t begin_ns = e->begin_ns, end_ns = e->end_ns, mpi_ns = ana_plus(rank->mpi_ns, end_ns - begin_ns);
+    uint32_t mark = use->mark, size = use->size, thread = e->thread;
+    rank->mpi_ns = mpi_ns;
     if (__builtin_expect(gap.ns > rank->floor_ns, 0) && gap.segment && ana_iter_stands_out(rank, gap))
         ana_iter_spike(iter, e, gap);
-    if (!use->mark)
+    if (__builtin_expect(!mark, 0))
         return;
     struct ana_iter_call *call = ana_queue_room(&iter->queue, sizeof *call);
-    call->mark = use->mark;
-    call->size = use->size;
-    call->thread = e->thread;
-    call->begin_ns = begin_ns;
-    call->end_ns = end_ns;
-    call->mpi_ns = mpi_ns;
+    *call = (struct ana_iter_call){mark, size, thread, begin_ns, end_ns, mpi_ns};
+}
+
+/* Takes any event, and what came before it (ana_why_event). */
+static inline void ana_iter_event(struct ana_iter *iter, const struct ana_event *e, struct ana_why_gap gap)
+{
+    if (e->use->is_sub)
+        return;
+    if (!e->use->is_quiet && e->kind == TRC_RECORD_EVENT) {
+        ana_iter_call(iter, e, gap);
+        return;
+    }
+    int64_t busy_ns = e->kind == TRC_RECORD_FOLD ? e->busy_ns : e->end_ns - e->begin_ns;
+    iter->rank[e->index].mpi_ns = ana_plus(iter->rank[e->index].mpi_ns, busy_ns);
 }
 
 /* Keeps all marks, or takes them up, into an empty ana_iter of as many ranks; `why` was taken up before. */

@@ -60,7 +60,8 @@ static inline bool ana_is_send(const struct ana_event *e)
 /* Whether its times are within reason. */
 static inline bool ana_is_sane(const struct ana_event *e)
 {
-    return e->begin_ns >= -ANA_TIME_LIMIT && e->end_ns <= ANA_TIME_LIMIT && e->begin_ns <= e->end_ns;
+    uint64_t begin = (uint64_t)e->begin_ns + ANA_TIME_LIMIT, end = (uint64_t)e->end_ns + ANA_TIME_LIMIT;
+    return begin <= end && end <= 2 * (uint64_t)ANA_TIME_LIMIT;
 }
 
 /* Whether an event counts: its times are within reason. */

@@ -85,14 +85,10 @@ void ana_sums_sync(struct ana_sums *sums);
 
 /* The slow path of ana_sums_event: a fold. */
 void ana_sums_fold(struct ana_sums *sums, const struct ana_event *event);
-/* Adds an event whose use was looked up. */
-static inline void ana_sums_event(struct ana_sums *sums, const struct ana_event *e)
+/* Adds an event that is no fold, and whose use was looked up. */
+static inline void ana_sums_plain(struct ana_sums *sums, const struct ana_event *e)
 {
     const struct ana_use *use = e->use;
-    if (__builtin_expect(e->kind == TRC_RECORD_FOLD, 0)) {
-        ana_sums_fold(sums, e);
-        return;
-    }
     if (use->is_sub && !(use->sent | use->received)) /* nothing was handed over */
         return;
     struct ana_sum *sum = ana_queue_room(&sums->queue, sizeof *sum);
@@ -104,6 +100,14 @@ static inline void ana_sums_event(struct ana_sums *sums, const struct ana_event 
     sum->site = use->site;
     sum->kind = use->is_sub ? ANA_SUM_BYTES : ANA_SUM_CALL;
     sum->category = use->category;
+}
+/* Adds any event, likewise. */
+static inline void ana_sums_event(struct ana_sums *sums, const struct ana_event *e)
+{
+    if (e->kind == TRC_RECORD_FOLD)
+        ana_sums_fold(sums, e);
+    else
+        ana_sums_plain(sums, e);
 }
 /* Adds a wait to its waiter's timeline. */
 static inline void ana_sums_wait(struct ana_sums *sums, const struct ana_wait_span *span)

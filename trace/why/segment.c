@@ -176,7 +176,7 @@ void ana_why_enter(struct ana_why *why, size_t index, uint32_t number)
     struct ana_event call = {
         .index = index, .thread = number, .begin_ns = thread->end_ns, .end_ns = thread->end_ns, .use = &use};
     struct ana_why_thread before = {.end_ns = thread->end_ns, .spins_ns = INT64_MIN};
-    thread->step = ana_why_step(why, &call, &before, 0);
+    thread->step = ana_why_step(why, &call, &before, 0, why->onward);
 }
 
 void ana_why_at_edge(struct ana_why *why, struct ana_event *e, int64_t begin_ns, int64_t end_ns)

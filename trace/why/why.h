@@ -144,38 +144,37 @@ static inline bool ana_segment_add(struct ana_segment *segment, int64_t ns, int6
 /* The slow path of ana_why_step: looks at what is due. */
 void ana_why_turn(struct ana_why *why, const struct ana_why_rank *rank);
 
-/* Tells a call of a rank, which is the next step of `thread`; returns its number. */
-static inline __attribute__((always_inline)) uint32_t
-ana_why_step(struct ana_why *why, const struct ana_event *e, const struct ana_why_thread *thread, uint32_t segment)
+/* Tells a call of a rank, which is the next step of `thread`, by this way (why->onward); returns its number. */
+static inline __attribute__((always_inline)) uint32_t ana_why_step(struct ana_why *why, const struct ana_event *e,
+                                                                   const struct ana_why_thread *thread,
+                                                                   uint32_t segment, struct ana_queue *onward)
 {
-    int64_t begin_ns = e->begin_ns, end_ns = e->end_ns, spins_ns = thread->spins_ns, polled_ns = thread->polled_ns;
-    uint32_t index = (uint32_t)e->index, back = thread->step, place = e->use->place;
-    bool several = e->thread > 0;
-    struct ana_why_rank *rank = &why->rank[index];
-    if (__builtin_expect(rank->steps % ANA_STEPS_TURN == 0, 0))
+    struct ana_why_rank *rank = &why->rank[e->index];
+    uint32_t steps = rank->steps;
+    if (__builtin_expect(steps % ANA_STEPS_TURN == 0, 0))
         ana_why_turn(why, rank);
     struct ana_told *told;
-    float segment_ns = (float)(begin_ns - thread->end_ns);
-    if (why->onward) {
-        struct ana_onward *item = ana_onward_room(why->onward, ANA_ONWARD_TOLD);
+    float segment_ns = (float)(e->begin_ns - thread->end_ns);
+    if (onward) {
+        struct ana_onward *item = ana_onward_room(onward, ANA_ONWARD_TOLD);
         item->segment_ns = segment_ns;
         told = &item->told;
     } else {
         told = ana_feed_room(why->feed);
+        ana_why_calls_put(&why->calls, e->index, thread->spins_ns != INT64_MIN,
+                          (struct ana_why_call){e->use->place, thread->step ? segment : 0, segment_ns});
     }
     told->kind = ANA_TOLD_STEP;
-    told->index = index;
-    told->step.begin_ns = begin_ns;
-    told->step.end_ns = end_ns;
-    told->step.spins_ns = spins_ns;
+    told->index = (uint32_t)e->index;
+    told->step.begin_ns = e->begin_ns;
+    told->step.end_ns = e->end_ns;
+    told->step.spins_ns = thread->spins_ns;
     told->step.segment = segment;
-    told->step.back = back;
-    told->step.place = place;
-    told->step.polled_ns = (uint32_t)ana_earlier(polled_ns, INT32_MAX) & INT32_MAX;
-    told->step.several = several;
-    if (!why->onward)
-        ana_why_calls_add(&why->calls, told, segment_ns);
-    return ++rank->steps;
+    told->step.back = thread->step;
+    told->step.place = e->use->place;
+    told->step.polled_ns = (uint32_t)ana_earlier(thread->polled_ns, INT32_MAX) & INT32_MAX;
+    told->step.several = e->thread > 0;
+    return rank->steps = steps + 1;
 }
 
 /* Notes that a thread has left a call. */
@@ -194,9 +193,9 @@ struct ana_why_gap {
     int64_t ns;
 };
 
-/* Takes a call, which is no poll, no fold and no control round, of a thread that there is. */
+/* Takes a call, which is no poll, no fold and no control round, of a thread that there is; by this way (why->onward). */
 static inline __attribute__((always_inline)) struct ana_why_gap
-ana_why_call_of(struct ana_why *why, struct ana_event *e, struct ana_why_thread *thread)
+ana_why_call_of(struct ana_why *why, struct ana_event *e, struct ana_why_thread *thread, struct ana_queue *onward)
 {
     struct ana_use *use = e->use;
     uint32_t segment = 0, place = thread->place;
@@ -220,7 +219,7 @@ ana_why_call_of(struct ana_why *why, struct ana_event *e, struct ana_why_thread 
     if (__builtin_expect(e->end_ns >= thread->spanned_ns, 0))
         ana_usage_settle(why, e, use->is_out ? 0 : segment, gap.ns);
     if (why->feed)
-        thread->step = ana_why_step(why, e, thread, segment);
+        thread->step = ana_why_step(why, e, thread, segment, onward);
     e->step = thread->step;
     ana_why_left(thread, e->end_ns, use->place);
     return gap;
@@ -241,7 +240,7 @@ static inline __attribute__((always_inline)) struct ana_why_gap ana_why_event(st
         ana_why_other(why, e);
         return (struct ana_why_gap){0};
     }
-    return ana_why_call_of(why, e, thread);
+    return ana_why_call_of(why, e, thread, why->onward);
 }
 
 struct ana_path_sums;
