@@ -215,7 +215,7 @@ void ana_job_keep(struct ana_keep *keep, struct ana_job *job, size_t newest)
     ana_clock_keep(keep, job->clock);
     if (keep->loads && !keep->failed) {
         ana_job_refresh_state(job);
-        ana_lanes_start(job, job->lane);
+        ana_lanes_start(job, job->lane, true);
     }
     if (!keep->failed)
         keep_tally(&k);

@@ -175,7 +175,7 @@ bool ana_analysis_start(struct ana_job *job)
         job->process[i].recycled = trc_head(job->process[i].rank.file)->recycled_chunks > 0;
     look_for_bridges(job);
     ana_match_ranks(job, job->match);
-    ana_lanes_start(job, job->lane);
+    ana_lanes_start(job, job->lane, true);
     if (job->clocks < 2)
         return true;
     struct ana_match_sink feed = {
@@ -268,7 +268,7 @@ static void advance_bounds(struct ana_job *job)
     ana_clock_fit(job->clock, INT64_MIN);
     ana_job_refresh_state(job);
     look_whether_clock_goes_on(job);
-    ana_lanes_start(job, job->lane);
+    ana_lanes_start(job, job->lane, true);
     ana_merge_refresh(job->pass.merge);
 }
 

@@ -17,8 +17,8 @@ void ana_pass_live(const struct ana_job *job, struct ana_pass *pass);
 /* Looks up what events of one signature share.  Nested calls do not count (the outer call has their time), nor do losses
  * and what ran on a GPU. */
 void ana_pass_look_up(struct ana_job *job, struct ana_pass *pass, const struct ana_event *event);
-/* Makes empty lanes for all ranks. */
-void ana_lanes_start(const struct ana_job *job, struct ana_lane *lane);
+/* Makes empty lanes for all ranks, for all of their events or maybe for a part of them. */
+void ana_lanes_start(const struct ana_job *job, struct ana_lane *lane, bool all);
 
 /* advance.c: tells a match what is known of all ranks. */
 void ana_match_ranks(const struct ana_job *job, struct ana_match *match);

@@ -105,7 +105,7 @@ double ana_time_range_select(struct ana_job *job, const struct ana_selection *se
     if (ana_has_filter(selection) && !(w->lane = calloc(job->count + 1, sizeof *w->lane)))
         return -1;
     if (w->lane)
-        ana_lanes_start(job, w->lane);
+        ana_lanes_start(job, w->lane, false);
     if (ranks && !(w->ranks = malloc(job->count)))
         return -1;
     if (ranks)

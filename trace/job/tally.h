@@ -160,7 +160,7 @@ static inline void ana_tally_message(struct ana_tally *tally, const struct ana_k
         pair->matched++;
     ana_tally_size(tally, m, pair);
     if (pair && pair->latency) {
-        tally->out_of_memory |= !ana_slim_add(pair->latency, ns, 1);
+        tally->out_of_memory |= !ana_slim_add_one(pair->latency, ns);
         return;
     }
     ana_small_add_one(&tally->other_latency, ns);

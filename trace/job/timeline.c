@@ -325,12 +325,10 @@ void ana_lane_add(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, bool 
 void ana_lane_keep(struct ana_keep *keep, struct ana_lane *lane)
 {
     uint64_t used = lane->used;
-    int64_t finest_ns = lane->width_ns;
     ANA_KEEP(keep, lane->origin_ns);
     ANA_KEEP(keep, lane->width_ns);
     ANA_KEEP(keep, used);
-    bool sane =
-        lane->width_ns >= finest_ns && lane->width_ns <= (INT64_MAX >> 2) / (int64_t)lane->max && used <= lane->max;
+    bool sane = lane->width_ns > 0 && lane->width_ns <= (INT64_MAX >> 2) / (int64_t)lane->max && used <= lane->max;
     if (!ana_keep_holds(keep, sane && llabs(lane->origin_ns) <= INT64_MAX >> 2) || !used)
         return;
     if (keep->loads && !make_room(lane)) {
