@@ -76,8 +76,10 @@ void ana_bundle_close(struct ana_bundle *bundle)
 /* Threads that help to read files; NULL: there are too few files. */
 static struct ana_beside *helpers(struct ana_bundle *bundle)
 {
-    if (bundle->count > MANY && !bundle->beside)
+    if (bundle->count > MANY && !bundle->beside) {
+        trc_expect(bundle->count);
         bundle->beside = ana_beside_new(THREADS);
+    }
     return bundle->beside;
 }
 

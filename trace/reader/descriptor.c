@@ -18,13 +18,14 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static atomic_size_t kept; /* descriptors that stay open, of all files; several threads may read */
 
-/* How many files may keep theirs.  The usual soft limit protects programs that use select(): it is raised. */
-static size_t most_kept(void)
+/* How many files may keep theirs, once there are so many more.  The usual soft limit protects programs that use select():
+ * it is raised. */
+static size_t most_kept(size_t more)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit))
         return 0;
-    if (limit.rlim_cur < limit.rlim_max && atomic_load(&kept) + OTHERS >= limit.rlim_cur) {
+    if (limit.rlim_cur < limit.rlim_max && atomic_load(&kept) + more + OTHERS >= limit.rlim_cur) {
         struct rlimit raised = {limit.rlim_max, limit.rlim_max};
         if (!setrlimit(RLIMIT_NOFILE, &raised))
             limit = raised;
@@ -39,13 +40,24 @@ static int open_path(const char *path)
     return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
+void trc_expect(size_t files)
+{
+    size_t most = most_kept(files);
+    int low = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int high = low >= 0 ? fcntl(low, F_DUPFD_CLOEXEC, (int)(files < most ? files : most)) : -1;
+    if (high >= 0)
+        close(high);
+    if (low >= 0)
+        close(low);
+}
+
 struct trc_descriptor *trc_descriptor_open(const char *path)
 {
     struct trc_descriptor *descriptor = calloc(1, sizeof *descriptor);
     struct stat status;
     if (!descriptor)
         return NULL;
-    size_t most = most_kept();
+    size_t most = most_kept(0);
     descriptor->kept = atomic_fetch_add(&kept, 1) < most;
     if (!descriptor->kept)
         atomic_fetch_sub(&kept, 1);

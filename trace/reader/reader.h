@@ -25,6 +25,9 @@ struct trc_call {
  * that are opened again each time that they are read.  On TRC_BAD writes one line (what, where, what to do) to `error`.
  * *out is set only on TRC_OK. */
 enum trc_status trc_open(const char *path, struct trc_file **out, char *error, size_t error_size);
+/* So many files are going to be opened, by several threads: makes room for their descriptors while the caller's thread is
+ * the only one.  Later the kernel makes them wait for each other whenever the room grows. */
+void trc_expect(size_t files);
 /* Closes the file and frees it with all that it has handed out.  Close its cursors before. */
 void trc_close(struct trc_file *file);
 
