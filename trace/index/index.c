@@ -74,7 +74,7 @@ static uint64_t hash_files(const struct ana_job *job)
 
 static struct of describe(const struct ana_job *job)
 {
-    return (struct of){"hpctop index 4", hash_program(), hash_files(job), job->count};
+    return (struct of){"hpctop index 5", hash_program(), hash_files(job), job->count};
 }
 
 uint64_t ana_index_of(const struct ana_job *job)
@@ -106,13 +106,10 @@ static bool take_from(struct ana_job *job, FILE *file, const struct of *own, uin
 {
     struct of of;
     struct stat st;
-    struct ana_keep keep;
     if (fstat(fileno(file), &st) != 0 || !S_ISREG(st.st_mode) || st.st_size < 0 || (uint64_t)st.st_size > most ||
         fread(&of, sizeof of, 1, file) != 1 || memcmp(&of, own, sizeof of) != 0)
         return false;
-    ana_keep_load(&keep, file, (uint64_t)st.st_size * UNPACKED);
-    ana_job_keep(&keep, job, 0);
-    if (ana_keep_end(&keep))
+    if (ana_job_load(job, file, sizeof of, (uint64_t)st.st_size * UNPACKED))
         return true;
     ana_clock_again(job->clock);
     ana_job_refresh_state(job);
@@ -156,7 +153,7 @@ static uint64_t write_with(struct ana_job *job, FILE *file, const struct of *of,
     if (fseek(file, 0, SEEK_SET) != 0 || ftruncate(fileno(file), 0) != 0 || fwrite(of, sizeof *of, 1, file) != 1)
         return 0;
     ana_keep_save(&keep, file, most);
-    ana_job_keep(&keep, job, newest);
+    ana_job_save(&keep, job, newest);
     if (ana_keep_end(&keep) && fflush(file) == 0)
         return keep.bytes;
     errno = keep.bytes > most ? E2BIG : errno ? errno : ENOMEM;

@@ -84,14 +84,14 @@ static bool are_within(const struct bounds *bounds)
     return true;
 }
 
-static bool is_tally_sane(const struct ana_tally *t, size_t ranks, size_t calls)
+static bool is_tally_sane(const struct ana_tally *t, size_t ranks, size_t calls, size_t places)
 {
     const struct bounds all[] = {
         {&t->calls, calls - 1, ANA_TALLY_SIZES - 1, 0},
         {&t->threads, ranks - 1, UINT64_MAX, UINT64_MAX},
         {&t->sites, ranks - 1, calls - 1, UINT64_MAX},
         {&t->pairs, ranks - 1, ranks - 1, 0},
-        {&t->collectives, UINT64_MAX, calls - 1, UINT32_MAX}, /* its places are not known yet */
+        {&t->collectives, UINT64_MAX, calls - 1, places},
         {&t->last, t->collectives.count - 1, ranks - 1, 0},
         {&t->last_of_call, calls - 1, ranks - 1, 0},
         {&t->instances, calls - 1, UINT64_MAX, UINT64_MAX},
@@ -138,7 +138,7 @@ static void keep_tally(struct ana_job_keep *k)
                    strip_latency);
     keep_counts(k);
     ana_keep_map(k->keep, &t->collectives, strip_collective);
-    if (!ana_keep_holds(k->keep, is_tally_sane(t, k->job->count, k->job->calls)))
+    if (!ana_keep_holds(k->keep, is_tally_sane(t, k->job->count, k->job->calls, k->job->pass.why.places.count)))
         return;
     for (size_t i = 0; i < t->collectives.count && !k->keep->failed; i++)
         ana_comm_keep(k, &((struct ana_collective_sum *)ana_map_value(&t->collectives, i))->comm);
@@ -185,6 +185,18 @@ static void keep_accesses(struct ana_job_keep *k)
 
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
 
+/* What is taken up first, since others refer to it, and what may then be taken up side by side, the longest first. */
+enum {
+    PART_FIRST,
+    PART_ITERATIONS,
+    PART_LATEST,
+    PART_SUMS,
+    PART_LANES,
+    LANE_PARTS = 6,
+    PART_OTHERS = PART_LANES + LANE_PARTS,
+    PARTS
+};
+
 static void keep_why(struct ana_job_keep *k)
 {
     struct ana_job *job = k->job;
@@ -199,37 +211,98 @@ static void keep_why(struct ana_job_keep *k)
     for (size_t i = 0; i < job->pass.why.segments.count && !k->keep->failed; i++)
         ana_keep_holds(k->keep,
                        ana_segment_at(&job->pass.why, (uint32_t)i + 1)->region <= job->pass.regions.names.count);
-    const struct ana_map *collectives = &job->pass.tally.collectives;
-    for (size_t i = 0; i < collectives->count && !k->keep->failed; i++)
-        ana_keep_holds(k->keep, ana_map_key(collectives, i)[2] <= job->pass.why.places.count);
-    ana_iter_keep(k->keep, &job->iter, &job->pass.why);
 }
 
-void ana_job_keep(struct ana_keep *keep, struct ana_job *job, size_t newest)
+static void keep_first(struct ana_job_keep *k)
+{
+    keep_calls(k);
+    ana_clock_keep(k->keep, k->job->clock);
+    if (k->keep->loads && !k->keep->failed) {
+        ana_job_refresh_state(k->job);
+        ana_lanes_start(k->job, k->job->lane);
+    }
+    if (!k->keep->failed)
+        keep_why(k);
+}
+
+static void keep_latest(struct ana_job_keep *k)
+{
+    ana_store_keep(k);
+    if (!k->keep->failed)
+        k->job->upper->devices_keep(k->keep, k->job, k->newest);
+}
+
+static void keep_lanes(struct ana_job_keep *k, size_t part)
+{
+    const size_t n = k->job->count;
+    for (size_t i = n * part / LANE_PARTS; i < n * (part + 1) / LANE_PARTS && !k->keep->failed; i++)
+        ana_lane_keep(k->keep, &k->job->lane[i]);
+}
+
+static void keep_part(struct ana_job_keep *k, size_t part)
+{
+    if (part == PART_FIRST)
+        keep_first(k);
+    else if (part == PART_ITERATIONS)
+        ana_iter_keep(k->keep, &k->job->iter, &k->job->pass.why);
+    else if (part == PART_LATEST)
+        keep_latest(k);
+    else if (part == PART_SUMS)
+        keep_tally(k);
+    else if (part < PART_OTHERS)
+        keep_lanes(k, part - PART_LANES);
+    else {
+        keep_accesses(k);
+        if (!k->keep->failed)
+            ana_match_keep(k->keep, k->job->match);
+    }
+}
+
+void ana_job_save(struct ana_keep *keep, struct ana_job *job, size_t newest)
 {
     struct ana_job_keep k = {.keep = keep, .job = job, .newest = newest};
     ana_map_init(&k.comms, sizeof(uint64_t));
-    if (!keep->loads)
-        number_comms(&k);
-    keep_calls(&k);
-    ana_clock_keep(keep, job->clock);
-    if (keep->loads && !keep->failed) {
-        ana_job_refresh_state(job);
-        ana_lanes_start(job, job->lane, true);
+    number_comms(&k);
+    for (size_t part = 0; part < PARTS && !keep->failed; part++) {
+        if (part)
+            ana_keep_part(keep);
+        keep_part(&k, part);
     }
-    if (!keep->failed)
-        keep_tally(&k);
-    if (!keep->failed)
-        keep_why(&k);
-    if (!keep->failed)
-        ana_store_keep(&k);
-    if (!keep->failed)
-        job->upper->devices_keep(keep, job, newest);
-    for (size_t i = 0; i < job->count && !keep->failed; i++)
-        ana_lane_keep(keep, &job->lane[i]);
-    if (!keep->failed)
-        keep_accesses(&k);
-    if (!keep->failed)
-        ana_match_keep(keep, job->match);
     ana_map_free(&k.comms);
+}
+
+/* A file whose parts are loaded side by side. */
+struct loading {
+    struct ana_job *job;
+    FILE *file;
+    uint64_t begin[PARTS + 1], most;
+    bool loaded[PARTS];
+};
+
+static bool load_part(struct loading *l, size_t part)
+{
+    struct ana_keep keep;
+    struct ana_job_keep k = {.keep = &keep, .job = l->job};
+    ana_keep_load(&keep, l->file, l->begin[part], l->most);
+    if (!keep.failed)
+        keep_part(&k, part);
+    return ana_keep_end(&keep);
+}
+
+static void load_beside(void *user, size_t i)
+{
+    struct loading *l = user;
+    l->loaded[PART_FIRST + 1 + i] = load_part(l, PART_FIRST + 1 + i);
+}
+
+bool ana_job_load(struct ana_job *job, FILE *file, uint64_t at, uint64_t most)
+{
+    struct loading l = {.job = job, .file = file, .begin = {at}, .most = most};
+    if (!ana_keep_find(file, l.begin, PARTS) || !load_part(&l, PART_FIRST))
+        return false;
+    ana_beside_parts(job->beside, PARTS - 1, load_beside, &l);
+    for (size_t part = PART_FIRST + 1; part < PARTS; part++)
+        if (!l.loaded[part])
+            return false;
+    return true;
 }

@@ -2,6 +2,7 @@
 #include "trace/util/hash.h"
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #define BLOCK (1u << 20)
@@ -25,10 +26,11 @@ void ana_keep_save(struct ana_keep *keep, FILE *file, uint64_t most)
     keep->most = most;
 }
 
-void ana_keep_load(struct ana_keep *keep, FILE *file, uint64_t most)
+void ana_keep_load(struct ana_keep *keep, FILE *file, uint64_t at, uint64_t most)
 {
     begin(keep, file);
     keep->loads = true;
+    keep->at = at;
     keep->most = most;
 }
 
@@ -80,15 +82,34 @@ static void write_block(struct ana_keep *keep)
     keep->used = 0;
 }
 
+/* Reads bytes of the file, without moving its position: others may read it, too.  False: they are not there. */
+static bool read_at(FILE *file, uint64_t at, void *to, size_t n)
+{
+    for (ssize_t got; n; at += (uint64_t)got, n -= (size_t)got, to = (char *)to + got)
+        if (at > INT64_MAX || (got = pread(fileno(file), to, n, (off_t)at)) <= 0)
+            return false;
+    return true;
+}
+
+/* Reads the head of the block at *at, and moves on to the next.  False: there is none, or it is damaged. */
+static bool read_head(FILE *file, uint64_t *at, struct head *head)
+{
+    if (!read_at(file, *at, head, sizeof *head) || head->length > BLOCK || head->packed > head->length)
+        return false;
+    *at += sizeof *head + head->packed;
+    return true;
+}
+
 /* Reads the next block.  False: there is none, or it is damaged. */
 static bool read_block(struct ana_keep *keep)
 {
     struct head head;
+    uint64_t at = keep->at + sizeof head;
     keep->used = keep->filled = 0;
-    if (fread(&head, sizeof head, 1, keep->file) != 1 || head.length > BLOCK || head.packed > head.length)
+    if (!read_head(keep->file, &keep->at, &head))
         return false;
     uint8_t *bytes = head.packed < head.length ? keep->packed : keep->block;
-    if (head.packed && fread(bytes, head.packed, 1, keep->file) != 1)
+    if (!read_at(keep->file, at, bytes, head.packed))
         return false;
     if (bytes == keep->packed && !unpack(keep, head.packed, head.length))
         return false;
@@ -125,19 +146,38 @@ static void get(struct ana_keep *keep, void *to, size_t n)
     }
 }
 
+void ana_keep_part(struct ana_keep *keep)
+{
+    if (keep->used && !keep->failed)
+        write_block(keep);
+    if (!keep->failed)
+        write_block(keep);
+}
+
 bool ana_keep_end(struct ana_keep *keep)
 {
-    if (!keep->loads && !keep->failed) {
-        if (keep->used)
-            write_block(keep);
-        write_block(keep);
-    } else if (!keep->failed) {
-        keep->failed = keep->used != keep->filled || !read_block(keep) || keep->filled || getc(keep->file) != EOF;
-    }
+    if (!keep->loads)
+        ana_keep_part(keep);
+    else if (!keep->failed)
+        keep->failed = keep->used != keep->filled || !read_block(keep) || keep->filled;
     free(keep->block);
     free(keep->packed);
-    keep->block = keep->packed = NULL;
+    free(keep->work);
+    keep->block = keep->packed = keep->work = NULL;
     return !keep->failed;
+}
+
+bool ana_keep_find(FILE *file, uint64_t *begin, size_t n)
+{
+    struct head head;
+    for (size_t i = 0; i < n; i++) {
+        begin[i + 1] = begin[i];
+        do {
+            if (!read_head(file, &begin[i + 1], &head))
+                return false;
+        } while (head.length);
+    }
+    return !read_at(file, begin[n], &(char){0}, 1);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------- */
@@ -145,24 +185,6 @@ bool ana_keep_end(struct ana_keep *keep)
 static bool is_zero(const uint8_t *at, size_t n)
 {
     return n == 0 || (at[0] == 0 && memcmp(at, at + 1, n - 1) == 0);
-}
-
-/* Fills a word of each row from its column.  Most bytes of differences are zero: those columns cost a look. */
-static void words_back(uint8_t *rows, const uint8_t *column, size_t n, size_t size, uint64_t *work)
-{
-    memset(work, 0, n * sizeof *work);
-    for (size_t b = 0; b < 8; b++) {
-        const uint8_t *bytes = column + b * n;
-        if (is_zero(bytes, n))
-            continue;
-        for (size_t r = 0; r < n; r++)
-            work[r] |= (uint64_t)bytes[r] << 8 * b;
-    }
-    uint64_t before = 0;
-    for (size_t r = 0; r < n; r++) {
-        before += work[r];
-        memcpy(rows + r * size, &before, sizeof before);
-    }
 }
 
 /* Turns rows into columns: of words the differences to the row before, byte by byte; what is left of a row as it is. */
@@ -185,15 +207,66 @@ static void turn(const uint8_t *rows, uint8_t *columns, size_t n, size_t size)
             columns[b * n + r] = rows[r * size + b];
 }
 
-/* The other way round; `work` has room for a word of each row. */
-static void turn_back(uint8_t *rows, const uint8_t *columns, size_t n, size_t size, uint64_t *work)
+static bool is_there(const uint8_t *there, size_t column)
+{
+    return there[column / 8] >> column % 8 & 1;
+}
+
+/* Leaves out columns that are zero, which most are, and notes which are there.  Returns the bytes of these. */
+static size_t leave_out(uint8_t *columns, uint8_t *there, size_t n, size_t size)
+{
+    size_t kept = 0;
+    memset(there, 0, (size + 7) / 8);
+    for (size_t b = 0; b < size; b++) {
+        if (is_zero(columns + b * n, n))
+            continue;
+        memmove(columns + kept, columns + b * n, n);
+        kept += n;
+        there[b / 8] |= (uint8_t)(1u << b % 8);
+    }
+    return kept;
+}
+
+/* Fills a word of each row from those `k` columns of it that are there, and which bits they are. */
+static inline void fill(uint8_t *rows, const uint8_t *columns, size_t n, size_t size, const unsigned *shift, size_t k)
+{
+    uint64_t word = 0;
+    for (size_t r = 0; r < n; r++) {
+        for (size_t i = 0; i < k; i++)
+            word += (uint64_t)columns[i * n + r] << shift[i];
+        memcpy(rows + r * size, &word, sizeof word);
+    }
+}
+
+/* Returns the number of columns. */
+static size_t word_back(uint8_t *rows, const uint8_t *columns, uint8_t there, size_t n, size_t size)
+{
+    unsigned shift[8];
+    size_t k = 0;
+    for (size_t b = 0; b < 8; b++)
+        if (is_there(&there, b))
+            shift[k++] = (unsigned)b * 8;
+    if (k <= 1) /* these take most of the time */
+        fill(rows, columns, n, size, shift, k ? 1 : 0);
+    else if (k == 2)
+        fill(rows, columns, n, size, shift, 2);
+    else
+        fill(rows, columns, n, size, shift, k);
+    return k;
+}
+
+/* Turns the columns that are there back into rows. */
+static void turn_back(uint8_t *rows, const uint8_t *columns, const uint8_t *there, size_t n, size_t size)
 {
     size_t words = size / 8;
     for (size_t w = 0; w < words; w++)
-        words_back(rows + w * 8, columns + w * 8 * n, n, size, work);
-    for (size_t b = words * 8; b < size; b++)
+        columns += n * word_back(rows + w * 8, columns, there[w], n, size);
+    for (size_t b = words * 8; b < size; b++) {
+        bool is = is_there(there, b);
         for (size_t r = 0; r < n; r++)
-            rows[r * size + b] = columns[b * n + r];
+            rows[r * size + b] = is ? columns[r] : 0;
+        columns += is ? n : 0;
+    }
 }
 
 void ana_keep_bytes(struct ana_keep *keep, void *at, size_t size)
@@ -204,33 +277,61 @@ void ana_keep_bytes(struct ana_keep *keep, void *at, size_t size)
         put(keep, at, size);
 }
 
+/* Makes room for so many bytes to work with.  NULL: out of memory. */
+static uint8_t *room_for(struct ana_keep *keep, size_t bytes)
+{
+    if (bytes > keep->room) {
+        free(keep->work);
+        keep->work = malloc(bytes);
+        keep->room = keep->work ? bytes : 0;
+    }
+    keep->failed |= !keep->work;
+    return keep->work;
+}
+
+static void save_rows(struct ana_keep *keep, const uint8_t *rows, size_t n, size_t size, ana_keep_strip *strip)
+{
+    uint8_t *columns = room_for(keep, 2 * n * size + (size + 7) / 8);
+    if (keep->failed)
+        return;
+    uint8_t *copy = columns + n * size, *there = copy + n * size;
+    memcpy(copy, rows, n * size);
+    for (size_t r = 0; r < n && strip; r++)
+        strip(copy + r * size);
+    turn(copy, columns, n, size);
+    size_t kept = leave_out(columns, there, n, size);
+    put(keep, there, (size + 7) / 8);
+    put(keep, columns, kept);
+}
+
+static void load_rows(struct ana_keep *keep, uint8_t *rows, size_t n, size_t size, ana_keep_strip *strip)
+{
+    uint8_t *columns = room_for(keep, n * size + (size + 7) / 8);
+    size_t kept = 0;
+    if (keep->failed)
+        return;
+    uint8_t *there = columns + n * size;
+    get(keep, there, (size + 7) / 8);
+    for (size_t b = 0; b < size && !keep->failed; b++)
+        kept += is_there(there, b) ? n : 0;
+    get(keep, columns, kept);
+    if (keep->failed)
+        return;
+    turn_back(rows, columns, there, n, size);
+    for (size_t r = 0; r < n && strip; r++)
+        strip(rows + r * size);
+}
+
 void ana_keep_rows(struct ana_keep *keep, void *rows, size_t n, size_t size, ana_keep_strip *strip)
 {
     size_t some = ROWS / size ? ROWS / size : 1;
-    some = some < n ? some : n;
-    uint8_t *work = n ? malloc(2 * some * size) : NULL, *columns = work ? work + some * size : NULL;
-    keep->failed |= n && !work;
     for (size_t done = 0; done < n && !keep->failed; done += some) {
         size_t now = n - done < some ? n - done : some;
-        uint8_t *at = (uint8_t *)rows + done * size;
         if (keep->loads)
-            get(keep, columns, now * size);
-        if (keep->failed)
-            break;
-        if (!keep->loads)
-            memcpy(work, at, now * size);
-        for (size_t r = 0; r < now && strip && !keep->loads; r++)
-            strip(work + r * size);
-        if (keep->loads)
-            turn_back(at, columns, now, size, (uint64_t *)work);
+            load_rows(keep, (uint8_t *)rows + done * size, now, size, strip);
         else
-            turn(work, columns, now, size);
-        for (size_t r = 0; r < now && strip && keep->loads; r++)
-            strip(at + r * size);
-        if (!keep->loads)
-            put(keep, columns, now * size);
+            save_rows(keep, (uint8_t *)rows + done * size, now, size, strip);
     }
-    free(work);
 }
 
 void ana_keep_array(struct ana_keep *keep, void **rows, size_t *n, size_t size, size_t most)

@@ -1,12 +1,13 @@
 /* What an analysis has found, to a file and back.  One description of a struct does both: the same calls, in the same
  * order, write what is there or fill in what was kept.
  *
- * Rows of numbers are turned into columns of differences, which pack well.  The file is a row of blocks, each with its
- * checksum, and an end; what lacks one of them is refused.  Nothing in it is trusted: lengths are bounded by the caller, and
- * what has to hold between numbers is stated with ana_keep_holds.
+ * Rows of numbers are turned into columns of differences, which pack well; those of zeros are left out.  The file is a row of parts, each a row of
+ * blocks, each with its checksum, and an end; what lacks one of them is refused.  Nothing in it is trusted: lengths are
+ * bounded by the caller, and what has to hold between numbers is stated with ana_keep_holds.
  *
  * After a failure nothing more is written or filled in; what was filled in by then must be thrown away.
- * Byte order and layout are those of the machine: a caller writes what tells the program apart first.  One thread at a time. */
+ * Byte order and layout are those of the machine: a caller writes what tells the program apart first.  One thread at a
+ * time; several may load parts of one file, each with an ana_keep of its own. */
 #ifndef ANA_KEEP_H
 #define ANA_KEEP_H
 
@@ -16,18 +17,28 @@
 struct ana_keep {
     bool loads, failed;
     FILE *file;
+    uint64_t at;          /* when loading: where the next block begins */
     uint64_t bytes, most; /* written, or unpacked, so far; more than that fails */
     uint8_t *block;       /* unpacked */
     size_t used, filled;  /* of it; filled: what was loaded */
     uint8_t *packed;
+    uint8_t *work; /* room for rows and columns */
+    size_t room;   /* of it */
 };
 
 /* Begins to write into a file, at most `most` bytes.  Both end with ana_keep_end.  The file stays the caller's. */
 void ana_keep_save(struct ana_keep *keep, FILE *file, uint64_t most);
-/* Begins to read what was written there; it may unpack to `most` bytes. */
-void ana_keep_load(struct ana_keep *keep, FILE *file, uint64_t most);
-/* Writes the end, or finds it.  False: something is missing, was refused, or does not fit. */
+/* Begins to read a part, whose first byte in the file is `at`; it may unpack to `most` bytes.  The file's position is
+ * neither used nor moved. */
+void ana_keep_load(struct ana_keep *keep, FILE *file, uint64_t at, uint64_t most);
+/* Writes the end of a part; what is written from now on is the next one. */
+void ana_keep_part(struct ana_keep *keep);
+/* Writes the end of the last part, or finds that of the one that was read.  False: something is missing, was refused, or
+ * does not fit. */
 bool ana_keep_end(struct ana_keep *keep);
+/* Finds where parts are that begin at begin[0]; begin[n] is where the last one ends.  False: there are not `n` of them,
+ * or something is behind them. */
+bool ana_keep_find(FILE *file, uint64_t *begin, size_t n);
 
 /* What has to hold of what was filled in; else the load fails.  Returns whether it holds. */
 bool ana_keep_holds(struct ana_keep *keep, bool fact);

@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-enum { RANKS = 4, ROUNDS = 60, CHANGES = 400, OF = 40, BLOCK = 1 << 20 };
+enum { RANKS = 4, ROUNDS = 60, CHANGES = 400, OF = 40, BLOCK = 1 << 20, PARTS = 64 };
 
 static uint64_t random_state = 88172645463325252u;
 static uint64_t below(uint64_t n)
@@ -192,6 +192,8 @@ static double ask(struct ana_job *job)
 
 static char path[1024];
 
+static size_t part_end[PARTS], parts;
+
 static void inflate_block(uint8_t *to, size_t length, uint8_t *packed, size_t size)
 {
     z_stream z = {.next_in = packed, .avail_in = (uInt)size, .next_out = to, .avail_out = (uInt)length};
@@ -199,15 +201,19 @@ static void inflate_block(uint8_t *to, size_t length, uint8_t *packed, size_t si
     inflateEnd(&z);
 }
 
-/* The numbers in an index, without blocks; for the caller to free. */
+/* The numbers in an index, without blocks, and where its parts end in them; for the caller to free. */
 static uint8_t *unpack(uint8_t head[OF], size_t *size)
 {
     uint8_t *all = malloc(16 * BLOCK), *packed = malloc(BLOCK);
     uint32_t block[3];
     FILE *file = fopen(path, "rb");
-    *size = 0;
+    *size = parts = 0;
     CHECK(file && fread(head, OF, 1, file) == 1);
-    while (file && fread(block, sizeof block, 1, file) == 1 && block[0]) {
+    while (file && parts < PARTS && fread(block, sizeof block, 1, file) == 1) {
+        if (!block[0]) {
+            part_end[parts++] = *size;
+            continue;
+        }
         uLongf length = block[0];
         CHECK(fread(packed, block[1], 1, file) == 1);
         if (block[1] == block[0])
@@ -222,22 +228,23 @@ static uint8_t *unpack(uint8_t head[OF], size_t *size)
     return all;
 }
 
+static void put_block(FILE *file, const uint8_t *bytes, uint32_t n)
+{
+    uint32_t block[] = {n, n, (uint32_t)ana_hash(bytes, n)};
+    CHECK(fwrite(block, sizeof block, 1, file) == 1 && (!n || fwrite(bytes, n, 1, file) == 1), "cannot write");
+}
+
+/* Writes the first `size` bytes of these, in the parts that there were. */
 static void pack(const uint8_t head[OF], const uint8_t *all, size_t size)
 {
     FILE *file = fopen(path, "wb");
     CHECK(file && fwrite(head, OF, 1, file) == 1);
-    for (size_t done = 0;; done += BLOCK) {
-        uint32_t n = size - done < BLOCK ? (uint32_t)(size - done) : BLOCK;
-        uint32_t block[] = {n, n, (uint32_t)ana_hash(all + done, n)};
-        fwrite(block, sizeof block, 1, file);
-        if (n && fwrite(all + done, n, 1, file) != 1)
-            CHECK(false, "cannot write");
-        if (done + n == size) {
-            uint32_t end[3] = {0, 0, (uint32_t)ana_hash(all, 0)};
-            if (n)
-                fwrite(end, sizeof end, 1, file);
-            break;
-        }
+    size_t done = 0;
+    for (size_t part = 0; part < parts; part++) {
+        size_t end = part_end[part] < size ? part_end[part] : size;
+        for (; done < end; done += end - done < BLOCK ? end - done : BLOCK)
+            put_block(file, all + done, (uint32_t)(end - done < BLOCK ? end - done : BLOCK));
+        put_block(file, all, 0);
     }
     fclose(file);
 }
@@ -291,7 +298,7 @@ static void check_few(const uint8_t head[OF], double plain)
     ana_job_advance(job, 0);
     CHECK(file && fwrite(head, OF, 1, file) == 1);
     ana_keep_save(&keep, file, UINT64_MAX);
-    ana_job_keep(&keep, job, FEW);
+    ana_job_save(&keep, job, FEW);
     CHECK(ana_keep_end(&keep) && fclose(file) == 0);
     ana_job_close(job);
     job = folder_open();
