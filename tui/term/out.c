@@ -62,6 +62,15 @@ static size_t take_character(const struct out *o, const char *bytes, size_t size
     return length;
 }
 
+/* How many bytes from the first on are shown as they are, whatever comes next: nearly all are. */
+static size_t count_plain(const char *bytes, size_t size)
+{
+    size_t n = 0;
+    while (n < size && ((bytes[n] >= ' ' && bytes[n] <= '~') || bytes[n] == '\n' || bytes[n] == '\t'))
+        n++;
+    return n;
+}
+
 static ssize_t write_guarded(void *cookie, const char *bytes, size_t size)
 {
     struct out *o = cookie;
@@ -78,17 +87,24 @@ static ssize_t write_guarded(void *cookie, const char *bytes, size_t size)
         o->held = 0;
     }
     while (at < size) {
+        size_t plain = count_plain(bytes + at, size - at < sizeof shown - n ? size - at : sizeof shown - n);
+        memcpy(shown + n, bytes + at, plain);
+        n += plain;
+        at += plain;
+        if (n + LONGEST > sizeof shown) {
+            if (!write_all(o->fd, shown, n))
+                return 0;
+            n = 0;
+            continue;
+        }
+        if (at == size)
+            break;
         if (size - at < LONGEST && is_cut(bytes + at, size - at)) {
             memcpy(o->cut, bytes + at, size - at);
             o->held = size - at;
             break;
         }
         at += take_character(o, bytes + at, size - at, shown, &n);
-        if (n + LONGEST > sizeof shown) {
-            if (!write_all(o->fd, shown, n))
-                return 0;
-            n = 0;
-        }
     }
     return write_all(o->fd, shown, n) ? (ssize_t)size : 0;
 }
