@@ -2,6 +2,8 @@
 #include "trace/metric/exact.h"
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* cJSON keeps numbers as doubles, which hold integers only to 2^53. */
 void tui_json_integer(cJSON *object, const char *key, uint64_t value)
@@ -79,4 +81,101 @@ void tui_json_rows(cJSON *root, const char *key, enum ana_metric_kind kind, cons
     cJSON *list = cJSON_AddArrayToObject(root, key);
     struct json_sink json = {{NULL, begin_object, add_value, end_object}, whole->job, list, NULL};
     ana_table_walk(&table, whole, &json.sink);
+}
+
+/* ---- tables as text ---------------------------------------------------------------------------------------------- */
+
+struct text_sink {
+    struct ana_sink sink;
+    const struct ana_job *job;
+    char *text;
+    size_t used, room;
+    bool first, failed; /* the first value of a row; out of memory */
+};
+
+/* Room for so many bytes behind what is there; NULL: out of memory. */
+static char *reach(struct text_sink *to, size_t more)
+{
+    if (to->used + more > to->room && !to->failed) {
+        size_t room = (to->used + more) * 2;
+        char *grown = realloc(to->text, room);
+        to->failed = !grown;
+        to->text = grown ? grown : to->text;
+        to->room = grown ? room : to->room;
+    }
+    return to->failed ? NULL : to->text + to->used;
+}
+
+static void put(struct text_sink *to, const char *bytes, size_t n)
+{
+    char *at = reach(to, n);
+    if (!at)
+        return;
+    memcpy(at, bytes, n);
+    to->used += n;
+}
+
+static void put_string(struct text_sink *to, const char *text)
+{
+    static const char plain[] = "\b\f\n\r\t\"\\", letter[] = "bfnrt\"\\";
+    put(to, "\"", 1);
+    for (; *text; text++) {
+        char escape[8] = {*text};
+        size_t n = 1;
+        const char *short_one = strchr(plain, *text);
+        if (short_one)
+            n = (size_t)snprintf(escape, sizeof escape, "\\%c", letter[short_one - plain]);
+        else if ((unsigned char)*text < ' ')
+            n = (size_t)snprintf(escape, sizeof escape, "\\u%04x", (unsigned char)*text);
+        put(to, escape, n);
+    }
+    put(to, "\"", 1);
+}
+
+static void begin_text(struct ana_sink *sink)
+{
+    struct text_sink *to = (struct text_sink *)sink;
+    if (to->used > 1)
+        put(to, ", ", 2);
+    put(to, "{", 1);
+    to->first = true;
+}
+
+static void add_text(struct ana_sink *sink, const struct ana_column *column, struct ana_value value)
+{
+    struct text_sink *to = (struct text_sink *)sink;
+    char text[ANA_EXACT];
+    const char *exact = ana_exact(column->metric, value, to->job, text);
+    put(to, ",\n\t\t\t\"" + to->first, 6 - (size_t)to->first);
+    put(to, column->title, strlen(column->title));
+    put(to, "\":\t", 3);
+    if (exact && value.type == ANA_WORDS)
+        put_string(to, exact);
+    else
+        put(to, exact ? exact : "null", exact ? strlen(exact) : 4);
+    to->first = false;
+}
+
+static void end_text(struct ana_sink *sink, const void *row)
+{
+    (void)row;
+    put((struct text_sink *)sink, "\n\t\t}", 4);
+}
+
+void tui_json_text_rows(cJSON *root, const char *key, enum ana_metric_kind kind, const void *rows, size_t size,
+                        size_t count, const struct ana_whole *whole)
+{
+    struct ana_column columns[ANA_METRICS];
+    struct ana_table table = {columns, ana_table_keys(kind, columns), rows, size, count};
+    struct text_sink to = {.sink = {NULL, begin_text, add_text, end_text}, .job = whole->job};
+    put(&to, "[", 1);
+    ana_table_walk(&table, whole, &to.sink);
+    put(&to, "]", 2);
+    cJSON *list = to.failed ? NULL : cJSON_AddNullToObject(root, key);
+    if (list) { /* cJSON_CreateRaw would copy the text */
+        list->type = cJSON_Raw;
+        list->valuestring = to.text;
+    } else {
+        free(to.text);
+    }
 }

@@ -60,12 +60,16 @@ static void add_window(cJSON *root, const struct ana_job *job, const struct ana_
     tui_json_integer(o, "cut_calls", s->cut_calls);
 }
 
-static void add_ranks(cJSON *root, const struct ana_summary *s, const struct ana_whole *whole)
+/* Adds a list: tui_json_rows, or tui_json_text_rows. */
+typedef void add_rows(cJSON *root, const char *key, enum ana_metric_kind kind, const void *rows, size_t size,
+                      size_t count, const struct ana_whole *whole);
+
+static void add_ranks(cJSON *root, const struct ana_summary *s, const struct ana_whole *whole, add_rows *add)
 {
     struct ana_rank_row *rows = calloc(s->rank_count + 1, sizeof *rows);
     for (size_t i = 0; rows && i < s->rank_count; i++)
         rows[i] = (struct ana_rank_row){.rank = ana_job_rank(whole->job, s->ranks[i].index), .stat = &s->ranks[i]};
-    tui_json_rows(root, "ranks", ANA_KIND_RANK, rows, sizeof *rows, rows ? s->rank_count : 0, whole);
+    add(root, "ranks", ANA_KIND_RANK, rows, sizeof *rows, rows ? s->rank_count : 0, whole);
     free(rows);
 }
 
@@ -244,12 +248,11 @@ static char *print_object(cJSON *root)
     if (!text)
         return NULL;
     size_t n = strlen(text);
-    char *out = malloc(n + 2);
-    if (out) {
-        memcpy(out, text, n);
+    char *out = realloc(text, n + 2);
+    if (out)
         memcpy(out + n, "\n", 2);
-    }
-    cJSON_free(text);
+    else
+        cJSON_free(text);
     return out;
 }
 
@@ -269,7 +272,8 @@ static void add_networks(cJSON *root, const struct ana_summary *s)
     }
 }
 
-cJSON *tui_report_tree(const struct ana_job *job, const struct ana_summary *s)
+/* `many` adds lists that may be long. */
+static cJSON *make_report(const struct ana_job *job, const struct ana_summary *s, add_rows *many)
 {
     struct ana_whole whole = ana_whole_of(job, s, NULL);
     cJSON *root = tui_json_document();
@@ -278,13 +282,12 @@ cJSON *tui_report_tree(const struct ana_job *job, const struct ana_summary *s)
     add_job(root, job, s);
     add_window(root, job, s);
     tui_json_rows(root, "calls", ANA_KIND_CALL, s->calls, sizeof *s->calls, s->call_count, &whole);
-    add_ranks(root, s, &whole);
-    tui_json_rows(root, "pairs", ANA_KIND_PAIR, s->pairs, sizeof *s->pairs, s->pair_count, &whole);
+    add_ranks(root, s, &whole, many);
+    many(root, "pairs", ANA_KIND_PAIR, s->pairs, sizeof *s->pairs, s->pair_count, &whole);
     tui_json_rows(root, "sizes", ANA_KIND_SIZE, s->sizes, sizeof *s->sizes, s->size_count, &whole);
-    tui_json_rows(root, "sites", ANA_KIND_SITE, s->sites, sizeof *s->sites, s->site_count, &whole);
-    tui_json_rows(root, "collectives", ANA_KIND_COLLECTIVE, s->collectives, sizeof *s->collectives, s->collective_count,
-                  &whole);
-    tui_json_rows(root, "waits", ANA_KIND_WAIT, s->waits, sizeof *s->waits, s->wait_count, &whole);
+    many(root, "sites", ANA_KIND_SITE, s->sites, sizeof *s->sites, s->site_count, &whole);
+    many(root, "collectives", ANA_KIND_COLLECTIVE, s->collectives, sizeof *s->collectives, s->collective_count, &whole);
+    many(root, "waits", ANA_KIND_WAIT, s->waits, sizeof *s->waits, s->wait_count, &whole);
     if (!s->exact) {
         tui_json_rows(root, "standouts", ANA_KIND_STANDOUT, s->standouts, sizeof *s->standouts, s->standout_count,
                       &whole);
@@ -309,9 +312,14 @@ cJSON *tui_report_tree(const struct ana_job *job, const struct ana_summary *s)
     return root;
 }
 
+cJSON *tui_report_tree(const struct ana_job *job, const struct ana_summary *s)
+{
+    return make_report(job, s, tui_json_rows);
+}
+
 char *tui_report_json(const struct ana_job *job, const struct ana_summary *s)
 {
-    cJSON *root = tui_report_tree(job, s);
+    cJSON *root = make_report(job, s, tui_json_text_rows);
     return root ? print_object(root) : NULL;
 }
 
