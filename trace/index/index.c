@@ -48,55 +48,76 @@ static uint64_t hash_program(void)
     return known;
 }
 
-/* A hash of what files say of themselves, and of their sizes. */
-static uint64_t hash_files(const struct ana_job *job)
+/* What is looked up for each process and each file, by several threads. */
+struct look {
+    uint64_t hash;  /* of what a process's file says of itself; the size of a file */
+    uint64_t bytes; /* that a file takes on disk */
+};
+struct looks {
+    const struct ana_job *job;
+    struct look *look; /* of processes, then of files */
+};
+
+/* A hash of what a file says of itself. */
+static uint64_t hash_process(const struct ana_process *p)
 {
-    uint64_t hash = job->count;
-    struct stat st;
-    for (size_t i = 0; i < job->bundle.count; i++) {
-        uint64_t of[] = {hash, stat(job->bundle.files[i].path, &st) == 0 ? (uint64_t)st.st_size : UINT64_MAX};
-        hash = ana_hash(of, sizeof of);
+    struct trc_head head = *trc_head(p->rank.file);
+    uint64_t of[] = {ana_hash(&head, sizeof head), p->rank.world, (uint64_t)p->rank.rank};
+    uint64_t hash = ana_hash(of, sizeof of);
+    for (size_t c = 0; c < trc_event_chunks(p->rank.file); c++) {
+        struct trc_chunk_info is = trc_event_chunk(p->rank.file, c);
+        uint64_t chunk[] = {hash,          is.thread,    is.sequence, is.first_ticks,
+                            is.last_ticks, is.committed, is.records,  is.lost};
+        hash = ana_hash(chunk, sizeof chunk);
     }
-    for (size_t i = 0; i < job->count; i++) {
-        const struct ana_process *p = &job->process[i];
-        struct trc_head head = *trc_head(p->rank.file);
-        uint64_t of[] = {hash, ana_hash(&head, sizeof head), p->rank.world, (uint64_t)p->rank.rank};
-        hash = ana_hash(of, sizeof of);
-        for (size_t c = 0; c < trc_event_chunks(p->rank.file); c++) {
-            struct trc_chunk_info is = trc_event_chunk(p->rank.file, c);
-            uint64_t chunk[] = {hash,          is.thread,    is.sequence, is.first_ticks,
-                                is.last_ticks, is.committed, is.records,  is.lost};
-            hash = ana_hash(chunk, sizeof chunk);
-        }
-    }
-    return hash ? hash : 1;
+    return hash;
 }
 
-static struct of describe(const struct ana_job *job)
+static void look_at(void *user, size_t i)
 {
-    return (struct of){"hpctop index 5", hash_program(), hash_files(job), job->count};
+    struct looks *looks = user;
+    const struct ana_job *job = looks->job;
+    struct look *look = &looks->look[i];
+    if (i < job->count) {
+        look->hash = hash_process(&job->process[i]);
+        return;
+    }
+    const struct ana_bundle_file *f = &job->bundle.files[i - job->count];
+    struct stat st;
+    bool known = stat(f->path, &st) == 0;
+    look->hash = known ? (uint64_t)st.st_size : UINT64_MAX;
+    if (known && f->file)
+        look->bytes = st.st_blocks * 512 < st.st_size ? (uint64_t)st.st_blocks * 512 : (uint64_t)st.st_size;
+}
+
+/* What an index would be of now; its program is 0 where that cannot be told.  *bytes: of the files on disk. */
+static struct of describe(const struct ana_job *job, uint64_t *bytes)
+{
+    const size_t n = job->count + job->bundle.count;
+    struct looks looks = {.job = job, .look = calloc(n + 1, sizeof *looks.look)};
+    *bytes = 0;
+    if (!looks.look)
+        return (struct of){.program = 0};
+    ana_beside_parts(job->bundle.beside, n, look_at, &looks);
+    uint64_t hash = n;
+    for (size_t i = 0; i < n; i++) {
+        hash = ana_hash((uint64_t[]){hash, looks.look[i].hash}, 2 * sizeof hash);
+        *bytes += looks.look[i].bytes;
+    }
+    free(looks.look);
+    return (struct of){"hpctop index 5", hash_program(), hash ? hash : 1, job->count};
 }
 
 uint64_t ana_index_of(const struct ana_job *job)
 {
-    struct of of = describe(job);
+    uint64_t bytes;
+    struct of of = describe(job, &bytes);
     return of.program ? ana_hash(&of, sizeof of) : 0;
 }
 
 static bool is_whole_run(const struct ana_job *job)
 {
     return job->window.begin_ns == INT64_MIN && job->window.end_ns == INT64_MAX;
-}
-
-/* Bytes of the files on disk. */
-static uint64_t size_of_files(const struct ana_job *job)
-{
-    uint64_t bytes = 0;
-    struct stat st;
-    for (size_t i = 0; i < job->bundle.count; i++)
-        if (job->bundle.files[i].file && stat(job->bundle.files[i].path, &st) == 0)
-            bytes += st.st_blocks * 512 < st.st_size ? (uint64_t)st.st_blocks * 512 : (uint64_t)st.st_size;
-    return bytes;
 }
 
 /* ---- taken up --------------------------------------------------------------------------------------------------- */
@@ -122,8 +143,9 @@ void ana_index_take(struct ana_job *job)
     job->index_of = 0;
     if (job->no_index || !is_whole_run(job) || ana_anyone_alive(job) || job->flushed)
         return;
-    struct of of = describe(job);
-    uint64_t most = ana_index_most(size_of_files(job), job->count) + sizeof of;
+    uint64_t bytes;
+    struct of of = describe(job, &bytes);
+    uint64_t most = ana_index_most(bytes, job->count) + sizeof of;
     for (int i = 0; of.program && i < ANA_PLACES_OF_INDEX && !job->indexed; i++) {
         struct ana_place place;
         if (!ana_place_open(job, (enum ana_place_of_index)i, of.files, false, &place))
@@ -206,13 +228,13 @@ bool ana_index_lacks(const struct ana_job *job)
     return !job->indexed && why_not(job, false) == read_live;
 }
 
-/* Writes it to one place.  Returns 0, or why not: E2BIG, it does not fit. */
-static int write_to(struct ana_job *job, struct ana_place *place, const struct of *of)
+/* Writes it to one place, at most so many bytes.  Returns 0, or why not: E2BIG, it does not fit. */
+static int write_to(struct ana_job *job, struct ana_place *place, const struct of *of, uint64_t most)
 {
     FILE *file = ana_place_write(place);
     if (!file)
         return errno;
-    bool ok = write_within(job, file, of, ana_index_most(size_of_files(job), job->count));
+    bool ok = write_within(job, file, of, most);
     int why = ok ? 0 : errno;
     return ana_place_finish(place, file, ok) ? 0 : why ? why : errno;
 }
@@ -224,7 +246,9 @@ bool ana_index_write(struct ana_job *job, bool always, char *said, size_t size)
         snprintf(said, size, "%s", reason ? reason : "it is there");
         return !reason;
     }
-    struct of of = describe(job);
+    uint64_t bytes;
+    struct of of = describe(job, &bytes);
+    const uint64_t most = ana_index_most(bytes, job->count);
     snprintf(said, size, "%s",
              of.files != job->index_of ? "the files have changed meanwhile" : "there is no place for it");
     int why = of.program && of.files == job->index_of ? ENOENT : E2BIG;
@@ -232,10 +256,9 @@ bool ana_index_write(struct ana_job *job, bool always, char *said, size_t size)
         struct ana_place place;
         if (!ana_place_open(job, (enum ana_place_of_index)i, of.files, true, &place))
             continue;
-        why = write_to(job, &place, &of);
+        why = write_to(job, &place, &of, most);
         if (why == E2BIG)
-            snprintf(said, size, "it would take more than %.0f MB",
-                     (double)ana_index_most(size_of_files(job), job->count) / 1e6);
+            snprintf(said, size, "it would take more than %.0f MB", (double)most / 1e6);
         else
             snprintf(said, size, "%s%s%s", place.path, why ? ": " : "", why ? strerror(why) : "");
         ana_place_close(&place);

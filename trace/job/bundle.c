@@ -48,16 +48,19 @@ bool ana_bundle_open(struct ana_bundle *bundle, const char *const *places, size_
     return true;
 }
 
+static void close_file(void *files, size_t i)
+{
+    struct ana_bundle_file *f = &((struct ana_bundle_file *)files)[i];
+    trc_close(f->file);
+    free(f->path);
+    free(f->error);
+}
+
 void ana_bundle_close(struct ana_bundle *bundle)
 {
     ana_watch_free(bundle);
+    ana_beside_parts(bundle->beside, bundle->count, close_file, bundle->files);
     ana_beside_free(bundle->beside);
-    for (size_t i = 0; i < bundle->count; i++) {
-        if (bundle->files[i].file)
-            trc_close(bundle->files[i].file);
-        free(bundle->files[i].path);
-        free(bundle->files[i].error);
-    }
     for (size_t i = 0; i < bundle->places; i++) {
         free(bundle->place[i]);
         free(bundle->error[i]);
