@@ -219,7 +219,7 @@ static void keep_first(struct ana_job_keep *k)
     ana_clock_keep(k->keep, k->job->clock);
     if (k->keep->loads && !k->keep->failed) {
         ana_job_refresh_state(k->job);
-        ana_lanes_start(k->job, k->job->lane);
+        ana_lanes_start(k->job, k->job->lane, true);
     }
     if (!k->keep->failed)
         keep_why(k);
