@@ -11,6 +11,8 @@
 #define SURE_NS      500000000  /* so much of it a rank must have told: since then it may have come out */
 #define UNHEARD_NS   1500000000 /* older news of a rank say nothing about now */
 #define TIMES_LONGER 10.0       /* than calls of its kind usually take on that rank */
+#define TOLD_NS      100000000  /* so long after a wait counts the digests of all nodes tell of it */
+#define FEW(n)       ((n) / 8)  /* while not all digests tell of a wait */
 
 /* " on NAME", empty for MPI_COMM_WORLD and where there is none. */
 static void add_comm(const struct ana_job *job, size_t index, const struct trc_sig *sig, char *out, size_t size)
@@ -118,6 +120,25 @@ static bool is_inside_long(const struct ana_process *p, int64_t least_ns)
 {
     bool sure = !p->heartbeats || p->heartbeat_ns - p->open_begin_ns >= SURE_NS;
     return waits(p, least_ns) && sure && (double)p->rank.inside_ns >= TIMES_LONGER * usual_ns(&p->rank);
+}
+
+int64_t ana_inside_due(const struct ana_job *job)
+{
+    const int64_t due_ns = AGREED_NS + TOLD_NS;
+    size_t heard = 0, waiting = 0;
+    int64_t longest_ns = 0;
+    for (size_t i = 0; i < job->count; i++) {
+        const struct ana_process *p = &job->process[i];
+        int64_t ns = p->rank.inside_ns;
+        if (!p->alive || p->silent_ns > UNHEARD_NS)
+            continue;
+        heard++;
+        if (ns >= due_ns || !waits(p, WAIT_NS) || (double)AGREED_NS < TIMES_LONGER * usual_ns(&p->rank))
+            continue;
+        waiting++;
+        longest_ns = ns > longest_ns ? ns : longest_ns;
+    }
+    return waiting && waiting >= FEW(heard) ? job->read_ns + due_ns - longest_ns : INT64_MAX;
 }
 
 /* The rank that it waits for, if its call names one; else SIZE_MAX. */

@@ -196,6 +196,9 @@ static inline bool ana_selected(const uint8_t *ranks, size_t index)
 /* Writes one sentence about the rank that has been inside a call for seconds, and far longer than usual, while nothing
  * of it moves.  False: there is none. */
 bool ana_say_longest_inside(const struct ana_job *job, char *out, size_t size);
+/* When it is time to look whether a wait that has just begun is worth a word, by CLOCK_MONOTONIC in ns; INT64_MAX: nobody
+ * waits so. */
+int64_t ana_inside_due(const struct ana_job *job);
 /* Writes a call of rank `index` with what is known of its partner: "MPI_Recv from rank 0, tag 7, on rows". */
 void ana_call_words(const struct ana_job *job, size_t index, const char *call, const struct trc_sig *sig, char *out,
                     size_t size);

@@ -1,14 +1,16 @@
 /* The one verdict on a job: made when it is first asked for after something changed, and held for all who show it. */
 #include "trace/verdict/epochs.h"
+#include "trace/util/times.h"
 #include <stdlib.h>
 
-#define LOOKED_AT 256u /* culprits whose files are read at each look, whatever digests say */
+#define LOOKED_AT 256u      /* culprits whose files are read at each look, whatever digests say */
+#define LEAST_NS  200000000 /* between two looks */
 
 struct ana_judgement *ana_judgement_new(void)
 {
     struct ana_judgement *judgement = calloc(1, sizeof *judgement);
     if (judgement)
-        judgement->rules = (struct ana_verdict_rules){1000000000, ANA_HUNG_NS, true};
+        *judgement = (struct ana_judgement){.rules = {1000000000, ANA_HUNG_NS, true}, .quiet_due_ns = INT64_MAX};
     return judgement;
 }
 
@@ -74,6 +76,13 @@ void ana_job_set_hang(struct ana_job *job, double hang_s)
         return;
     int64_t proof_ns = hang_ns < 1000000000 ? hang_ns : 1000000000;
     ana_job_set_rules(job, (struct ana_verdict_rules){proof_ns, hang_ns, false});
+}
+
+int64_t ana_job_due(const struct ana_job *job)
+{
+    int64_t inside_ns = ana_inside_due(job), least_ns = job->read_ns + LEAST_NS;
+    int64_t due_ns = ana_earlier(inside_ns, job->judgement->quiet_due_ns);
+    return due_ns > least_ns ? due_ns : least_ns;
 }
 
 void ana_verdict_refreshed(struct ana_job *job)

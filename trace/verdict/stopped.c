@@ -10,6 +10,7 @@
 #define QUIET_NS  4000000000 /* of a whole host, while others are heard */
 #define HEARD_NS  3000000000 /* a host is heard for so long after a heartbeat: its digest may wait for another writer */
 #define TIMES     2          /* as long as the longest silence that ended */
+#define LAG_NS    2000000000 /* so old are the news of a host now and then: a second its digest, and a second the look */
 
 /* A host, as heartbeats tell. */
 struct host {
@@ -31,6 +32,16 @@ static void look_at_host(const struct ana_case *c, size_t index, struct host *ho
     host->still_ns = p->still_ns < host->still_ns ? p->still_ns : host->still_ns;
 }
 
+/* Notes when the host that has been silent longest, but not for long, will have been. */
+static void note_due(const struct ana_case *c, const struct host *host, size_t hosts, int64_t patience)
+{
+    int64_t longest_ns = 0;
+    for (size_t h = 0; h < hosts; h++)
+        if (host[h].seen && host[h].still_ns >= LAG_NS && host[h].still_ns < patience)
+            longest_ns = host[h].still_ns > longest_ns ? host[h].still_ns : longest_ns;
+    c->job->judgement->quiet_due_ns = longest_ns ? c->job->read_ns + patience - longest_ns : INT64_MAX;
+}
+
 /* The file server, the network or the reader itself may have been slow: so others must be heard meanwhile, and nobody's
  * silence may have ended after half as long.  Of a host with one rank the recorder may be held up. */
 void ana_case_find_quiet(struct ana_case *c)
@@ -47,6 +58,7 @@ void ana_case_find_quiet(struct ana_case *c)
         heard += host[h].seen && host[h].still_ns < HEARD_NS;
         silent += host[h].seen && host[h].still_ns >= HEARD_NS;
     }
+    note_due(c, host, host ? hosts : 0, patience);
     for (size_t i = 0; host && heard >= silent && i < c->count; i++) {
         const struct host *mine = &host[ana_clock_domain_of(c->job->clock, i)];
         c->quiet[i] = mine->judged && mine->ranks > 1 && mine->still_ns >= patience;

@@ -199,6 +199,7 @@ struct ana_judgement {
     struct ana_straggler straggler;
     struct ana_held_verdict *held; /* NULL: none was made yet */
     unsigned revision;             /* of the job, when it was made */
+    int64_t quiet_due_ns; /* when a host will have been silent for long, by CLOCK_MONOTONIC; INT64_MAX: none is */
 };
 
 /* One judging. */

@@ -121,6 +121,8 @@ static int64_t tick(struct loop *l)
     int64_t rest = (ana_used_ns() - before_ns + l->drawing_ns) / 1000000 * SHARE;
     int64_t least = l->app->refresh_ms ? l->app->refresh_ms : TICK_MS, most = least > MOST_MS ? least : MOST_MS;
     rest = rest < least ? least : rest > most ? most : rest;
+    int64_t due = l->app->frozen ? INT64_MAX : ana_job_due(l->app->job) / 1000000;
+    rest = due < began + rest ? due - began : rest;
     return rest - took > BREATH_MS ? rest - took : BREATH_MS;
 }
 

@@ -7,6 +7,7 @@
 #include "trace/job/watch.h"
 #include "trace/session/session.h"
 #include "trace/util/now.h"
+#include "trace/verdict/verdict.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -60,8 +61,10 @@ static int watch(const char *const *folders, int n, bool json, double every_s)
     ana_job_advance(job, BUDGET_NS);
     while (printed && !is_over(job)) {
         printed = print_line(job, json); /* what ranks are at is news; their events are read while nobody waits */
-        ana_job_advance(job, BUDGET_NS);
-        due_ns = wait_until(due_ns, every_ns);
+        int64_t soon_ns = ana_job_due(job), left_ns = soon_ns - ana_now_ns();
+        if (left_ns > 0)
+            ana_job_advance(job, left_ns < BUDGET_NS ? left_ns : BUDGET_NS);
+        due_ns = wait_until(soon_ns < due_ns ? soon_ns : due_ns, every_ns);
         ana_job_refresh(job);
     }
     ana_job_advance(job, 0);

@@ -1,12 +1,12 @@
-/* From when on a wait is worth a word: two seconds, or one where most wait and nobody gets on; and what must be known of
- * it, where the news of a rank are old. */
+/* From when on a wait is worth a word: two seconds, or one where most wait and nobody gets on; what must be known of it,
+ * where the news of a rank are old; and when to look again, where it may soon be. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
 #include "trace/job/job_impl.h"
 #include "trace/util/now.h"
 #include <string.h>
 
-enum { RANKS = 4, MS = 1000000, AGE = 8000 /* of the job, ms */ };
+enum { RANKS = 16, MS = 1000000, AGE = 8000 /* of the job, ms */ };
 
 static const struct {
     const char *what;
@@ -15,16 +15,19 @@ static const struct {
     int ended_ms; /* the others' last call ended so long ago */
     int heard_ms; /* so long ago all were heard */
     const char *begins;
+    int due_ms; /* the time to look again; 0: it is no other than usual */
 } cases[] = {
-    {"all but one, for one second", 3, 1300, 1500, 50, "rank 0 has been in MPI_Barrier for 1."},
-    {"all but one, for less", 3, 600, 1500, 50, NULL},
-    {"half of them, for one second", 2, 1300, 1500, 50, NULL},
-    {"half of them, for two seconds", 2, 2300, 2500, 50, "rank 0 has been in MPI_Barrier for 2."},
-    {"all but one, which gets on", 3, 1300, 300, 50, NULL},
-    {"all but one, for two seconds, though it gets on", 3, 2300, 300, 50, "rank 0 has been in MPI_Barrier for 2."},
-    {"they were in it when last heard, and may have come out", 3, 2300, 2500, 2200, NULL},
-    {"they have been silent since, but had been in it for long", 3, 4300, 4500, 2200,
-     "rank 0 has been in MPI_Barrier for 4."},
+    {"all but one, for one second", 15, 1300, 1500, 50, "rank 0 has been in MPI_Barrier for 1.", 0},
+    {"all but one, for less", 15, 600, 1500, 50, NULL, 500},
+    {"some, for less", 3, 600, 1500, 50, NULL, 500},
+    {"one, for less", 1, 600, 1500, 50, NULL, 0},
+    {"half of them, for one second", 8, 1300, 1500, 50, NULL, 0},
+    {"half of them, for two seconds", 8, 2300, 2500, 50, "rank 0 has been in MPI_Barrier for 2.", 0},
+    {"all but one, which gets on", 15, 1300, 300, 50, NULL, 0},
+    {"all but one, for two seconds, though it gets on", 15, 2300, 300, 50, "rank 0 has been in MPI_Barrier for 2.", 0},
+    {"they were in it when last heard, and may have come out", 15, 2300, 2500, 2200, NULL, 0},
+    {"they have been silent since, but had been in it for long", 15, 4300, 4500, 2200,
+     "rank 0 has been in MPI_Barrier for 4.", 0},
 };
 
 /* False: this machine was busy elsewhere for so long that the waits are others. */
@@ -59,6 +62,11 @@ static bool one(size_t k)
         CHECK(said && strncmp(out, cases[k].begins, strlen(cases[k].begins)) == 0, "%s: %s", cases[k].what, out);
     else if (in_time)
         CHECK(!said, "%s: %s", cases[k].what, out);
+    int64_t due_ns = ana_inside_due(job), left_ms = (due_ns - job->read_ns) / MS, most_ms = cases[k].due_ms;
+    if (in_time && cases[k].due_ms)
+        CHECK(left_ms > most_ms - 300 && left_ms <= most_ms, "%s: due in %d ms", cases[k].what, (int)left_ms);
+    else if (in_time)
+        CHECK(due_ns == INT64_MAX, "%s: due in %d ms", cases[k].what, (int)left_ms);
     ana_job_close(job);
     folder_remove();
     return in_time;

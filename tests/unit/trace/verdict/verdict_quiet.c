@@ -23,13 +23,15 @@ static const struct {
     double ahead;     /* of beta's wall clock */
     bool idle;        /* nobody waits */
     bool told;
+    bool due; /* less than a second later it would be told */
 } cases[] = {
     {.what = "5 s", .beta = 5, .told = true},
-    {.what = "3 s", .beta = 3},
+    {.what = "3 s", .beta = 3, .due = true},
+    {.what = "1 s", .beta = 1},
     {.what = "one of them is heard", .beta = 5, .third = 1},
     {.what = "nobody waits", .beta = 5, .idle = true},
     {.what = "another of three hosts is silent as long", .beta = 5, .alpha = 5},
-    {.what = "somebody was silent for 3 s and came back", .beta = 5, .came_back = 3},
+    {.what = "somebody was silent for 3 s and came back", .beta = 5, .came_back = 3, .due = true},
     {.what = "... and they for more than twice as long", .beta = 7, .came_back = 3, .told = true},
     {.what = "the reader was held up", .beta = 5, .reader = 4.5},
     {.what = "their clock is ahead", .beta = 5, .ahead = 60, .told = true},
@@ -97,6 +99,9 @@ static bool one(size_t k)
                     strstr(v->summary.text, "all 2 processes on beta (ranks 2 and 3) have given no sign of life for ");
         CHECK(cases[k].told ? told : v->state == ANA_VERDICT_HEALTHY, "%s: %s, %zu culprits: %s", cases[k].what,
               ana_verdict_state_name(v->state), v->culprits, v->summary.text);
+        int64_t due_ns = ana_job_due(job), left_ns = due_ns - job->read_ns;
+        CHECK(cases[k].due ? left_ns > S * 4 / 10 && left_ns <= S * 9 / 10 : due_ns == INT64_MAX, "%s: due in %.1f s",
+              cases[k].what, (double)left_ns / (double)S);
     }
     CHECK(v, "%s: out of memory", cases[k].what);
     ana_job_close(job);
