@@ -11,7 +11,8 @@
 #define SURE_NS      500000000  /* so much of it a rank must have told: since then it may have come out */
 #define UNHEARD_NS   1500000000 /* older news of a rank say nothing about now */
 #define TIMES_LONGER 10.0       /* than calls of its kind usually take on that rank */
-#define TOLD_NS      100000000  /* so long after a wait counts the digests of all nodes tell of it */
+#define TOLD_NS      100000000  /* so long after a wait counts the digests of most nodes tell of it, */
+#define AGAIN_NS     250000000  /* ... and so much later those of a few more */
 #define FEW(n)       ((n) / 8)  /* while not all digests tell of a wait */
 
 /* " on NAME", empty for MPI_COMM_WORLD and where there is none. */
@@ -124,7 +125,6 @@ static bool is_inside_long(const struct ana_process *p, int64_t least_ns)
 
 int64_t ana_inside_due(const struct ana_job *job)
 {
-    const int64_t due_ns = AGREED_NS + TOLD_NS;
     size_t heard = 0, waiting = 0;
     int64_t longest_ns = 0;
     for (size_t i = 0; i < job->count; i++) {
@@ -133,12 +133,17 @@ int64_t ana_inside_due(const struct ana_job *job)
         if (!p->alive || p->silent_ns > UNHEARD_NS)
             continue;
         heard++;
-        if (ns >= due_ns || !waits(p, WAIT_NS) || (double)AGREED_NS < TIMES_LONGER * usual_ns(&p->rank))
+        if (ns >= LONG_NS || !waits(p, WAIT_NS) || (double)AGREED_NS < TIMES_LONGER * usual_ns(&p->rank))
             continue;
         waiting++;
         longest_ns = ns > longest_ns ? ns : longest_ns;
     }
-    return waiting && waiting >= FEW(heard) ? job->read_ns + due_ns - longest_ns : INT64_MAX;
+    if (!waiting || waiting < FEW(heard))
+        return INT64_MAX;
+    if (longest_ns < AGREED_NS + TOLD_NS)
+        return job->read_ns + AGREED_NS + TOLD_NS - longest_ns;
+    bool may_agree = waiting >= MOST(heard) && long_ns(job) != AGREED_NS;
+    return may_agree ? job->read_ns + AGAIN_NS : INT64_MAX;
 }
 
 /* The rank that it waits for, if its call names one; else SIZE_MAX. */

@@ -23,7 +23,7 @@ static const struct {
     {"one, for less", 1, 600, 1500, 50, NULL, 0},
     {"half of them, for one second", 8, 1300, 1500, 50, NULL, 0},
     {"half of them, for two seconds", 8, 2300, 2500, 50, "rank 0 has been in MPI_Barrier for 2.", 0},
-    {"all but one, which gets on", 15, 1300, 300, 50, NULL, 0},
+    {"all but one, which gets on", 15, 1300, 300, 50, NULL, 250},
     {"all but one, for two seconds, though it gets on", 15, 2300, 300, 50, "rank 0 has been in MPI_Barrier for 2.", 0},
     {"they were in it when last heard, and may have come out", 15, 2300, 2500, 2200, NULL, 0},
     {"they have been silent since, but had been in it for long", 15, 4300, 4500, 2200,
