@@ -113,10 +113,10 @@ static inline struct ana_cause_segment *ana_cause_segment_at(const struct ana_ca
 {
     return &causes->segment[number - 1];
 }
-/* The place that calls, by its number + 1; NULL: unknown. */
+/* The place that calls, by its number + 1, of a step; NULL: unknown. */
 static inline struct ana_cause_place *ana_cause_place_at(const struct ana_causes *causes, uint32_t number)
 {
-    return number && number <= causes->places ? &causes->place[number - 1] : NULL;
+    return number ? &causes->place[number - 1] : NULL;
 }
 
 /* How many steps of a rank are kept, of a job of `ranks`; a power of two. */

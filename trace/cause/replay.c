@@ -147,10 +147,10 @@ static inline void shorten_call(const struct ana_causes *causes, const struct an
 }
 
 /* A meeting of which all are there, if a step needs just that; else NULL. */
-static inline const struct ana_meeting *only_meeting(const struct ana_causes *causes, const struct run *run,
-                                                     const struct ana_cause_step *step)
+static __attribute__((noinline)) const struct ana_meeting *
+only_meeting(const struct ana_causes *causes, const struct ana_replay_rank *rank, uint32_t edges)
 {
-    const struct ana_edge *edge = ana_edge_at(run->rank, step->edges);
+    const struct ana_edge *edge = ana_edge_at(rank, edges);
     if (!edge || edge->index != ANA_MEETING || edge->next)
         return NULL;
     const struct ana_meeting *meeting = ana_meeting_at(causes->replay, edge->step);
@@ -166,16 +166,16 @@ static inline __attribute__((always_inline)) void replay_plain(const struct ana_
     uint32_t done = run->rank->done;
     if (done && done < run->first)
         return;
-    const struct ana_cause_step *before = &run->ring[done & run->mask], *step;
-    for (; done < to; before = step, done++) {
+    for (; done < to; done++) {
         const struct ana_meeting *meeting = NULL;
-        step = &run->ring[(done + 1) & run->mask];
+        const struct ana_cause_step *step = &run->ring[(done + 1) & run->mask];
         if (step->spins_ns != INT64_MIN || (step->back && step->back != done) ||
-            (step->edges && !(meeting = only_meeting(causes, run, step))))
+            (step->edges && !(meeting = only_meeting(causes, run->rank, step->edges))))
             break;
         uint32_t shadow = ana_shadow_of(replay, step->segment);
         if (shadow && step->back)
-            ana_ahead_add(&now, shadow, 0, ANA_SHADOW_CALLS - 1, shortened(replay, shadow, step, before->end_ns));
+            ana_ahead_add(&now, shadow, 0, ANA_SHADOW_CALLS - 1,
+                          shortened(replay, shadow, step, run->ring[done & run->mask].end_ns));
         int64_t last_ns = step->begin_ns;
         if (meeting && meeting->last_ns <= step->end_ns)
             ana_ahead_later(&now, &last_ns, &meeting->last, meeting->last_ns);

@@ -10,8 +10,9 @@
 #define PIECES    (2u * ANA_WAY_MOST + 1) /* a hop makes two at most; the first takes what is to be none */
 #define STRETCHES (2u * ANA_WAY_MOST)
 #define SLOTS     (8u * ANA_WAY_MOST) /* a power of two; nearly twice as many as both */
+#define FEW       16u                  /* so many are looked through; more are in slots, too */
 
-/* What a number in a slot is of: of a stretch, or the piece of a segment, or of a rank's time in calls or unknown. */
+/* What a key is of: of a stretch, or the piece of a segment, or of a rank's time in calls or unknown. */
 enum kind { STRETCH, SEGMENT, INSIDE, UNKNOWN };
 /* Of a rank's time in calls, and of that of which nothing is known: stretches, too. */
 #define STRETCH_INSIDE  0u
@@ -24,6 +25,7 @@ struct slot {
 
 /* What the late one's way has passed through: a segment, or one rank's time in calls. */
 struct piece {
+    uint64_t key;
     int64_t ns;
     uint32_t segment, index; /* 0: time in calls, or unknown; the rank */
     uint32_t stretch;        /* a number of ana_ways.waiter_ns */
@@ -44,15 +46,18 @@ struct charge {
 };
 
 struct ana_ways {
-    int64_t left;                   /* steps that may still be gone */
-    uint64_t round;                 /* times 2^34 */
-    uint32_t culprit, culprit_step; /* whose way is kept; step 0: none */
-    uint32_t index, number;         /* where that has come to so far */
-    uint32_t hops, added;           /* of it; of these are in piece[].ns */
-    uint32_t pieces, stretches;     /* so many are in use */
+    int64_t left;                         /* steps that may still be gone */
+    uint64_t round;                       /* times 2^34 */
+    uint32_t culprit, culprit_step;       /* whose way is kept; step 0: none */
+    uint32_t index, number;               /* where that has come to so far */
+    uint32_t hops, added;                 /* of it; of these are in piece[].ns */
+    uint32_t pieces, stretches;           /* so many are in use */
+    uint32_t slot_pieces, slot_stretches; /* of these are in slots */
+    uint16_t inside;                      /* the piece of time in calls that was met last; 0: none */
     struct slot slot[SLOTS];
     struct late_hop hop[ANA_WAY_MOST + 1]; /* the first leads to its begin */
     struct piece piece[PIECES];
+    uint32_t stretch[STRETCHES];  /* which they are */
     int64_t waiter_ns[STRETCHES]; /* on the way of who waited */
     int64_t late_ns[STRETCHES];   /* on the late one's: only where it is asked for */
     struct charge *charge;
@@ -74,13 +79,18 @@ void ana_ways_free(struct ana_ways *ways)
 
 /* ---- pieces ----------------------------------------------------------------------------------------------------- */
 
-/* The number of something on these ways; 0: it is new, and has to be given one. */
-static inline uint32_t *number_of(struct ana_ways *ways, enum kind kind, uint32_t of)
+static inline uint64_t key_of(enum kind kind, uint32_t of)
 {
-    uint64_t key = ways->round | (uint64_t)of << 2 | kind;
+    return (uint64_t)of << 2 | kind;
+}
+
+/* The number of something in slots; 0: it is new, and has to be given one. */
+static inline uint32_t *number_of(struct ana_ways *ways, uint64_t of)
+{
+    uint64_t key = ways->round | of;
     for (uint64_t at = key ^ key >> 11;; at++) {
         struct slot *slot = &ways->slot[at % SLOTS];
-        if (__builtin_expect(slot->key == key, 1))
+        if (slot->key == key)
             return &slot->number;
         if (slot->key >> 34 != ways->round >> 34) {
             *slot = (struct slot){key, 0};
@@ -89,28 +99,80 @@ static inline uint32_t *number_of(struct ana_ways *ways, enum kind kind, uint32_
     }
 }
 
+/* Puts those in slots that are not yet. */
+static __attribute__((noinline)) void put_in_slots(struct ana_ways *ways)
+{
+    for (; ways->slot_stretches < ways->stretches; ways->slot_stretches++)
+        *number_of(ways, key_of(STRETCH, ways->stretch[ways->slot_stretches])) = ways->slot_stretches;
+    for (; ways->slot_pieces < ways->pieces; ways->slot_pieces++)
+        *number_of(ways, ways->piece[ways->slot_pieces].key) = ways->slot_pieces;
+}
+
+/* The number of a stretch that is known, by the numbers themselves or in slots; else the next one. */
+static inline uint32_t find_stretch(struct ana_ways *ways, uint32_t stretch)
+{
+    uint32_t number = STRETCH_UNKNOWN + 1;
+    if (ways->stretches > FEW) {
+        if (ways->slot_stretches < ways->stretches)
+            put_in_slots(ways);
+        number = *number_of(ways, key_of(STRETCH, stretch));
+        return number ? number : ways->stretches;
+    }
+    while (number < ways->stretches && ways->stretch[number] != stretch)
+        number++;
+    return number;
+}
+
 /* The stretch of a segment; 0: of unknown time. */
 static inline uint32_t stretch_of(const struct ana_causes *causes, struct ana_ways *ways, uint32_t segment)
 {
     if (!segment)
         return STRETCH_UNKNOWN;
-    uint32_t *number = number_of(ways, STRETCH, ana_cause_segment_at(causes, segment)->stretch);
-    if (!*number) {
-        *number = ways->stretches++;
-        ways->waiter_ns[*number] = 0;
+    uint32_t stretch = ana_cause_segment_at(causes, segment)->stretch, number = find_stretch(ways, stretch);
+    if (__builtin_expect(number == ways->stretches, 0)) {
+        ways->stretches++;
+        ways->stretch[number] = stretch;
+        ways->waiter_ns[number] = 0;
     }
-    return *number;
+    return number;
 }
 
-/* The number of a piece of the late one's way; `of`: a segment or a rank. */
-static uint16_t piece_of(struct ana_ways *ways, enum kind kind, uint32_t of, const struct piece *made)
+/* The piece of a key, on the late one's way; the next one: there is none. */
+static inline uint32_t find_piece(struct ana_ways *ways, uint64_t key)
 {
-    uint32_t *number = number_of(ways, kind, of);
-    if (!*number) {
-        *number = ways->pieces++;
-        ways->piece[*number] = *made;
+    uint32_t number = 1;
+    if (ways->pieces > FEW) {
+        if (ways->slot_pieces < ways->pieces)
+            put_in_slots(ways);
+        number = *number_of(ways, key);
+        return number ? number : ways->pieces;
     }
-    return (uint16_t)*number;
+    while (number < ways->pieces && ways->piece[number].key != key)
+        number++;
+    return number;
+}
+
+/* The number of its piece: of a rank's time in a segment, 0: unknown. */
+static inline uint16_t outside_of(const struct ana_causes *causes, struct ana_ways *ways, uint32_t index,
+                                  uint32_t segment)
+{
+    uint64_t key = segment ? key_of(SEGMENT, segment) : key_of(UNKNOWN, index);
+    uint32_t number = find_piece(ways, key);
+    if (number == ways->pieces)
+        ways->piece[ways->pieces++] = (struct piece){key, 0, segment, index, stretch_of(causes, ways, segment)};
+    return (uint16_t)number;
+}
+
+/* Likewise, of its time in calls. */
+static inline uint16_t inside_of(struct ana_ways *ways, uint32_t index)
+{
+    uint64_t key = key_of(INSIDE, index);
+    if (ways->inside && ways->piece[ways->inside].key == key)
+        return ways->inside;
+    uint32_t number = find_piece(ways, key);
+    if (number == ways->pieces)
+        ways->piece[ways->pieces++] = (struct piece){key, 0, 0, index, STRETCH_INSIDE};
+    return ways->inside = (uint16_t)number;
 }
 
 /* ---- ways ------------------------------------------------------------------------------------------------------- */
@@ -139,7 +201,9 @@ static void begin_late(const struct ana_causes *causes, struct ana_ways *ways, u
     ways->culprit = ways->index = index;
     ways->culprit_step = ways->number = number;
     ways->hops = ways->added = 0;
-    ways->pieces = 1;
+    ways->pieces = ways->slot_pieces = 1;
+    ways->inside = 0;
+    ways->slot_stretches = STRETCH_UNKNOWN + 1;
     ways->stretches = STRETCH_UNKNOWN + 1;
     ways->hop[0] = (struct late_hop){.to = ana_step_at(causes, index, number), .pieces = 1};
 }
@@ -153,16 +217,12 @@ static __attribute__((noinline)) void go_late(const struct ana_causes *causes, s
     int64_t polled_ns = hop.begin_ns - hop.until_ns, called_ns = hop.ended_ns - hop.left_ns;
     struct late_hop *made = &ways->hop[++ways->hops];
     *made = (struct late_hop){.to = to, .outside_ns = hop.until_ns - hop.ended_ns};
-    struct piece inside = {.index = index, .stretch = STRETCH_INSIDE};
     if (polled_ns > 0)
-        made->inside = piece_of(ways, INSIDE, index, &inside);
-    if (made->outside_ns > 0) {
-        struct piece outside = {0, hop.segment, index, stretch_of(causes, ways, hop.segment)};
-        made->outside =
-            hop.segment ? piece_of(ways, SEGMENT, hop.segment, &outside) : piece_of(ways, UNKNOWN, index, &outside);
-    }
-    if (called_ns > 0 && !made->inside)
-        made->inside = piece_of(ways, INSIDE, index, &inside);
+        made->inside = inside_of(ways, index);
+    if (made->outside_ns > 0)
+        made->outside = outside_of(causes, ways, index, hop.segment);
+    if (called_ns > 0)
+        made->inside = inside_of(ways, index);
     made->inside_ns = ana_plus(polled_ns > 0 ? polled_ns : 0, called_ns > 0 ? called_ns : 0);
     made->pieces = (uint16_t)ways->pieces;
 }
