@@ -354,7 +354,15 @@ size_t trc_next_brief(struct trc_cursor *cursor, struct trc_brief *out, size_t m
     size_t n = trc_item_take_events(cursor, out, max, left_out);
     if (n > 0 || next_unusual(cursor, other) != TRC_OK)
         return n;
-    out[0] = (struct trc_brief){(uint8_t)other->kind, false,          other->request_thread, other->of,
-                                other->sequence,      other->request, other->begin,          other->end};
+    bool is_event = other->kind == TRC_RECORD_EVENT, is_sub = is_event && other->sig->flags & TRC_SIG_SUB;
+    out[0] = (struct trc_brief){.kind = (uint8_t)other->kind,
+                                .joined = is_sub && cursor->joined,
+                                .request_thread = other->request_thread,
+                                .of = other->of,
+                                .sequence = other->sequence,
+                                .request = other->request,
+                                .begin = other->begin,
+                                .end = other->end};
+    cursor->joined = is_event;
     return 1;
 }

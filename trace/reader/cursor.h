@@ -26,6 +26,7 @@ struct trc_cursor {
     uint64_t base, row_base, next_start;
     bool in_row, row_settled; /* behind a FOLD; the FOLDs of this row grow no more */
     uint64_t event_begin, event_end;
+    bool joined; /* the last item that was given out is the last event, or a SUB item of it */
     struct trc_signature *sigs;
     size_t sig_count, sig_room;
 

@@ -334,7 +334,7 @@ enum trc_step trc_item_take(struct trc_cursor *cursor, struct trc_bytes *bytes, 
 struct stand {
     uint64_t base, begin, end, next_start;
     uint32_t own;
-    bool joined; /* the last item in `out` is the last event, or a SUB item of it */
+    bool joined;
 };
 
 /* A request that the call before completed. */
@@ -381,7 +381,7 @@ size_t trc_item_take_events(struct trc_cursor *cursor, struct trc_brief *restric
     struct trc_bytes bytes = trc_cursor_bytes(cursor);
     const uint8_t *stop = bytes.end - EVENT_MAX; /* the last place where the longest item lies in the buffer whole */
     struct stand stand = {cursor->base,       cursor->event_begin, cursor->event_end,
-                          cursor->next_start, cursor->thread,      false};
+                          cursor->next_start, cursor->thread,      cursor->joined};
     struct trc_signature *sigs = cursor->sigs;
     size_t sig_count = cursor->sig_count, taken = 0;
     struct trc_brief *next = out, *end = out + max;
@@ -405,6 +405,7 @@ size_t trc_item_take_events(struct trc_cursor *cursor, struct trc_brief *restric
     cursor->event_begin = stand.begin;
     cursor->event_end = stand.end;
     cursor->next_start = stand.next_start;
+    cursor->joined = stand.joined;
     cursor->in_row = cursor->row_settled = false;
     cursor->at = cursor->buffer_at + (uint32_t)(bytes.at - cursor->buffer);
     cursor->delivered += taken;

@@ -77,7 +77,7 @@ static void refill_lane(struct ana_merge *merge, struct lane *lane)
         lane->next = (struct trc_brief *)lane->room;
         lane->stop = lane->next + ana_merge_decode(merge, lane);
         if (lane->next < lane->stop)
-            set_order(lane, lane->index, lane->thread, is_sub(lane->next));
+            set_order(lane, lane->index, lane->thread, merge->filter.wants ? lane->next->joined : is_sub(lane->next));
     }
 }
 

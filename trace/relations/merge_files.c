@@ -73,11 +73,10 @@ static bool is_wanted(struct ana_merge *merge, const struct lane *lane, const st
 static size_t filter_items(struct ana_merge *merge, struct lane *lane, struct trc_brief *item, size_t n)
 {
     size_t kept = 0;
-    bool joined = false; /* the last one kept is that event, or beside it */
     for (size_t i = 0; i < n; i++) {
-        bool wanted = is_wanted(merge, lane, &item[i]), beside = item[i].joined;
-        item[i].joined = beside && joined;
-        joined = wanted || (beside && joined);
+        bool wanted = is_wanted(merge, lane, &item[i]);
+        item[i].joined = item[i].joined && lane->joined;
+        lane->joined = wanted || item[i].joined;
         if (wanted)
             item[kept++] = item[i];
     }
