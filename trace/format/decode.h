@@ -70,6 +70,11 @@ static inline bool trc_get_varint_roomy(struct trc_bytes *bytes, uint64_t *value
         bytes->at = p + 3;
         return true;
     }
+    if (p[3] < 0x80) {
+        *value = (p[0] & 0x7fu) | (p[1] & 0x7fu) << 7 | (p[2] & 0x7fu) << 14 | (uint64_t)p[3] << 21;
+        bytes->at = p + 4;
+        return true;
+    }
     return trc_get_varint_long(bytes, value);
 }
 

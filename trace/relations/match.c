@@ -394,42 +394,41 @@ static __attribute__((noinline)) void take_anew(struct ana_match *match, const s
     take_event(match, event, route);
 }
 
-/* Most calls and requests end in one of the short ways: each is a tail call, so that this function keeps nothing. */
+static void do_nothing(struct ana_match *match, const struct ana_event *event, const struct ana_route *route)
+{
+    (void)match, (void)event, (void)route;
+}
+
+static void meet(struct ana_match *match, const struct ana_event *event, const struct ana_route *route)
+{
+    ana_coll_arrive(match, event, route->identity);
+}
+
+/* Most calls and requests end in one of the short ways: a tail call, so that this function keeps nothing. */
 void ana_match_event(struct ana_match *match, const struct ana_event *event)
 {
+    static void (*const way[])(struct ana_match *, const struct ana_event *,
+                               const struct ana_route *) = {[ANA_WAY_ANY] = take_event,
+                                                            [ANA_WAY_NONE] = do_nothing,
+                                                            [ANA_WAY_SEND] = ana_usual_send,
+                                                            [ANA_WAY_RECEIVE] = ana_usual_receive,
+                                                            [ANA_WAY_COMPLETE] = ana_usual_complete,
+                                                            [ANA_WAY_MEET] = meet};
     const struct ana_use *use = event->use;
     if (__builtin_expect(event->kind != TRC_RECORD_EVENT || !use || use->route.epoch != match->epoch, 0)) {
         take_anew(match, event);
         return;
     }
     const struct ana_route *route = &use->route;
-    struct ana_match_process *process = match->process[event->index];
+    enum ana_way number = (enum ana_way)(route->does >> ANA_WAY_SHIFT);
     if (route->does & ANA_DOES_CALL) {
-        if (__builtin_expect(event->thread >= process->threads, 0)) {
-            take_event(match, event, route);
-            return;
-        }
-        process->inside[event->thread] = event->call;
+        struct ana_match_process *process = match->process[event->index];
+        if (__builtin_expect(event->thread < process->threads, 1))
+            process->inside[event->thread] = event->call;
+        else
+            number = ANA_WAY_ANY;
     }
-    switch ((enum ana_way)(route->does >> ANA_WAY_SHIFT)) {
-    case ANA_WAY_NONE:
-        return;
-    case ANA_WAY_SEND:
-        ana_usual_send(match, event, route);
-        return;
-    case ANA_WAY_RECEIVE:
-        ana_usual_receive(match, event, route);
-        return;
-    case ANA_WAY_COMPLETE:
-        ana_usual_complete(match, event, route);
-        return;
-    case ANA_WAY_MEET:
-        ana_coll_arrive(match, event, route->identity);
-        return;
-    case ANA_WAY_ANY:
-        break;
-    }
-    take_event(match, event, route);
+    way[number](match, event, route);
 }
 
 void ana_match_flush(struct ana_match *match)

@@ -1,7 +1,8 @@
 /* All threads of all files in one stream, in job time.
  *
  * Items come in order of their end (that is when they were written); SUB items stay behind their event, and the order
- * of one thread is never changed.  They are decoded, and given out, by the dozen.  Memory: a few dozen items a thread.
+ * of one thread is never changed.  They are decoded, and given out, by the dozen, and become events only then.
+ * Memory: a few dozen items a thread.
  *
  * A job that is still running: a thread of a live file that has nothing more now may write events later, but those end
  * after the file's last heartbeat (on a write-back file system: after two seconds before it), because what had ended by
