@@ -1,5 +1,6 @@
 #include "trace/job/timeline.h"
 #include "trace/util/keep.h"
+#include "trace/util/pages.h"
 #include "trace/util/times.h"
 #include <math.h>
 #include <stddef.h>
@@ -19,17 +20,6 @@ _Static_assert(sizeof(union words) == sizeof(struct ana_bucket), "a column for e
 void ana_lane_init(struct ana_lane *lane, int64_t origin_ns, int64_t width_ns, size_t max)
 {
     *lane = (struct ana_lane){.origin_ns = origin_ns, .width_ns = width_ns, .max = max};
-}
-
-void ana_lane_free(struct ana_lane *lane)
-{
-    for (int l = 0; lane->level && l < ANA_LANE_LEVELS; l++)
-        free(lane->level[l]);
-    free(lane->level);
-    if (lane->slim)
-        ana_columns_free(&lane->slim->away);
-    free(lane->slim);
-    *lane = (struct ana_lane){0};
 }
 
 static bool is_signed(int word)
@@ -63,22 +53,43 @@ static bool is_short(const struct ana_lane *lane)
     return lane->max <= SHORT_LANE;
 }
 
+/* How many buckets the levels below one have. */
+static size_t buckets_below(const struct ana_lane *lane, int level)
+{
+    size_t n = 0;
+    for (int l = 0; l < level; l++)
+        n += (lane->max >> l) + 1;
+    return n;
+}
+
 /* Makes room for all buckets there will ever be: unused ones cost address space only, or are not there. */
 static bool make_room(struct ana_lane *lane)
 {
+    if (lane->level || lane->slim)
+        return true;
     if (is_short(lane)) {
-        if (!lane->slim && (lane->slim = calloc(1, sizeof *lane->slim)))
+        if ((lane->slim = calloc(1, sizeof *lane->slim)))
             ana_columns_init(&lane->slim->away, (uint32_t)lane->max + 1);
         return lane->slim;
     }
-    if (lane->level && lane->level[0]) /* the last to be made */
-        return true;
-    if (!lane->level && !(lane->level = calloc(ANA_LANE_LEVELS, sizeof *lane->level)))
-        return false;
-    for (int l = ANA_LANE_LEVELS; l-- > 0;)
-        if (!lane->level[l] && !(lane->level[l] = calloc((lane->max >> l) + 1, sizeof *lane->level[l])))
-            return false;
-    return true;
+    struct ana_bucket *all = ana_pages_make(buckets_below(lane, ANA_LANE_LEVELS) * sizeof *all);
+    lane->level = all ? malloc(ANA_LANE_LEVELS * sizeof *lane->level) : NULL;
+    if (!lane->level)
+        ana_pages_drop(all, buckets_below(lane, ANA_LANE_LEVELS) * sizeof *all);
+    for (int l = 0; lane->level && l < ANA_LANE_LEVELS; l++)
+        lane->level[l] = all + buckets_below(lane, l);
+    return lane->level;
+}
+
+void ana_lane_free(struct ana_lane *lane)
+{
+    if (lane->level)
+        ana_pages_drop(lane->level[0], buckets_below(lane, ANA_LANE_LEVELS) * sizeof *lane->level[0]);
+    free(lane->level);
+    if (lane->slim)
+        ana_columns_free(&lane->slim->away);
+    free(lane->slim);
+    *lane = (struct ana_lane){0};
 }
 
 /* ---- short lanes ------------------------------------------------------------------------------------------------ */
@@ -97,20 +108,10 @@ static bool put_away(struct ana_slim_lane *slim)
 
 /* ---- buckets ---------------------------------------------------------------------------------------------------- */
 
-/* Has the first `n` buckets used; those that were not are zero. */
-static void use_buckets(struct ana_lane *lane, size_t n)
-{
-    size_t stale = n < lane->stale ? n : lane->stale;
-    if (stale > lane->used)
-        memset(&lane->level[0][lane->used], 0, (stale - lane->used) * sizeof *lane->level[0]);
-    if (n > lane->used)
-        lane->used = n;
-}
-
 static bool halve_resolution(struct ana_lane *lane)
 {
     bool done = true;
-    use_buckets(lane, lane->used + lane->used % 2);
+    lane->used += lane->used % 2; /* what is not used is zero */
     if (lane->slim) {
         done = put_away(lane->slim);
         done &= ana_columns_halve(&lane->slim->away, lane->used);
@@ -119,7 +120,7 @@ static bool halve_resolution(struct ana_lane *lane)
         struct ana_bucket *b = lane->level[0];
         for (size_t i = 0; i < lane->used / 2; i++)
             merge_into(&b[i], &b[2 * i], &b[2 * i + 1]);
-        lane->stale = lane->used > lane->stale ? lane->used : lane->stale;
+        memset(b + lane->used / 2, 0, (lane->used - lane->used / 2) * sizeof *b);
     }
     lane->used /= 2;
     lane->width_ns *= 2;
@@ -138,7 +139,8 @@ static size_t reach_bucket(struct ana_lane *lane, int64_t at_ns)
         done &= halve_resolution(lane);
     if (!done || !make_room(lane))
         return SIZE_MAX;
-    use_buckets(lane, i + 1);
+    if (i >= lane->used)
+        lane->used = i + 1;
     return i;
 }
 

@@ -41,7 +41,6 @@ struct ana_slim_lane {
 struct ana_lane {
     int64_t origin_ns, width_ns;      /* of level 0 */
     size_t max, used;                 /* buckets of level 0: most, and so far */
-    size_t stale;                     /* of a long lane: below this, buckets that are not used may hold old sums */
     size_t clean;                     /* the levels above are right for what lies over the first `clean` buckets */
     struct ana_bucket **level;        /* of a long lane: ANA_LANE_LEVELS */
     struct ana_slim_lane *slim;       /* of a short one, as where there are thousands of ranks */
