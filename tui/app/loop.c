@@ -24,6 +24,7 @@ struct loop {
     struct tui_grid grid;
     double done; /* share of the events that have been read */
     bool stuck;  /* further events can only be read after the next refresh */
+    bool opened; /* the files were, just now */
     bool redraw, repaint;
     bool rests;         /* nothing is left to do aside */
     int64_t drawing_ns; /* of a processor, that the last drawing took */
@@ -61,7 +62,8 @@ static void refresh_job(struct loop *l, int64_t budget_ns)
     struct tui_app *app = l->app;
     bool lines = !app->frozen && tui_lines_came(); /* before the refresh, whose verdict then has them */
     /* The files of a job that has ended stay as they are while their events are read for the first time. */
-    bool still = l->done > 0 && l->done < 1 && tui_app_ended(app);
+    bool still = (l->opened || (l->done > 0 && l->done < 1)) && tui_app_ended(app);
+    l->opened = false;
     if (!app->rank_group)
         ana_job_look_at(app->job, app->cursor_rank);
     bool moved = !app->frozen && ((!still && ana_job_refresh(app->job)) || lines);
@@ -135,7 +137,7 @@ static bool has_time(const struct loop *l)
 
 void tui_loop(struct tui_app *app, struct tui_term term, bool live)
 {
-    struct loop l = {.app = app, .term = term, .done = app->analysed, .redraw = true};
+    struct loop l = {.app = app, .term = term, .done = app->analysed, .redraw = true, .opened = live};
     int64_t next = 0;
     int reaction = 0;
     l.grid.ascii = term.ops->ascii(term.data);
