@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DECODE_CHUNKS 4 /* of one rank: more are not decoded for a redraw, the finest buckets have to do */
+#define DECODE_CHUNKS 4   /* of one rank: more are not decoded for a redraw, the finest buckets have to do */
+#define FEW           16u /* ranks: of more no events are decoded */
+#define AT_ONCE       64u /* ranks that are read side by side */
 
 struct ana_span ana_known_time(const struct ana_job *job, size_t index)
 {
@@ -229,43 +231,81 @@ static void add_most(struct ana_timeline_cell *most, const struct ana_timeline_c
     most->waiting = fmaxf(most->waiting, one->waiting);
 }
 
+/* Some ranks, which several threads read.  What they read is added up by one, in the order of the ranks: the sum of
+ * fractions depends on it. */
+struct some {
+    struct ana_job *job;
+    const size_t *rank; /* of the job */
+    size_t ranks;
+    const struct range *range;
+    struct ana_lane_sum *work;       /* room for the cells of each */
+    struct ana_timeline_cell *found; /* cells of each */
+};
+
+static void read_one(void *user, size_t i)
+{
+    const struct some *some = user;
+    struct range w = *some->range;
+    w.cell = some->work + i * w.n;
+    if (some->rank[i] < some->job->count)
+        read_cells(some->job, some->rank[i], &w, some->ranks <= FEW, some->found + i * w.n);
+}
+
+/* Who helps with ranks; NULL: nobody, since few are decoded, and a filter looks up calls as it goes. */
+static struct ana_beside *helpers(const struct ana_job *job, size_t ranks)
+{
+    return ranks > FEW && !filtered(job) ? job->beside : NULL;
+}
+
+static void add_cells(const struct ana_timeline_cell *one, size_t n, uint32_t *known, struct ana_timeline_cell *mean,
+                      struct ana_timeline_cell *most)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!is_known(&one[i]))
+            continue;
+        known[i]++;
+        for (int c = 0; mean && c < TRC_CATEGORIES; c++)
+            mean[i].share[c] += one[i].share[c];
+        if (mean)
+            mean[i].waiting += one[i].waiting;
+        if (most)
+            add_most(&most[i], &one[i]);
+    }
+}
+
 void ana_timeline_of(struct ana_job *job, const size_t *ranks, size_t count, int64_t begin_ns, int64_t end_ns, size_t n,
                      struct ana_timeline_cell *mean, struct ana_timeline_cell *most)
 {
-    enum { FEW = 16 };
-    struct ana_timeline_cell *one = calloc(n + 1, sizeof *one);
+    size_t at_once = count < AT_ONCE ? count : AT_ONCE;
+    struct range w = {.begin_ns = begin_ns, .end_ns = end_ns, .n = n};
+    struct some some = {.job = job,
+                        .ranks = count,
+                        .range = &w,
+                        .work = calloc(at_once * n + 1, sizeof *some.work),
+                        .found = calloc(at_once * n + 1, sizeof *some.found)};
     uint32_t *known = calloc(n + 1, sizeof *known);
-    struct range w = {.begin_ns = begin_ns, .end_ns = end_ns, .n = n, .cell = calloc(n + 1, sizeof *w.cell)};
     w.waits = !filtered(job) || ana_taken_find(job, &job->range.asked, &w.taken);
-    bool ok = one && known && w.cell && job->lane && n && end_ns > begin_ns;
+    bool ok = some.work && some.found && known && job->lane && n && end_ns > begin_ns;
     if (mean)
         memset(mean, 0, n * sizeof *mean);
     if (most)
         memset(most, 0, n * sizeof *most);
-    for (size_t r = 0; ok && r < count; r++) {
-        if (ranks[r] >= job->count)
-            continue;
-        read_cells(job, ranks[r], &w, count <= FEW, one);
-        for (size_t i = 0; i < n; i++) {
-            if (!is_known(&one[i]))
-                continue;
-            known[i]++;
-            for (int c = 0; mean && c < TRC_CATEGORIES; c++)
-                mean[i].share[c] += one[i].share[c];
-            if (mean)
-                mean[i].waiting += one[i].waiting;
-            if (most)
-                add_most(&most[i], &one[i]);
-        }
+    for (size_t first = 0; ok && first < count; first += at_once) {
+        size_t now = count - first < at_once ? count - first : at_once;
+        some.rank = ranks + first;
+        ana_beside_parts(helpers(job, count), now, read_one, &some);
+        for (size_t r = 0; r < now; r++)
+            if (some.rank[r] < job->count)
+                add_cells(some.found + r * n, n, known, mean, most);
     }
     for (size_t i = 0; mean && ok && i < n; i++) {
         for (int c = 0; known[i] && c < TRC_CATEGORIES; c++)
             mean[i].share[c] /= (float)known[i];
         mean[i].waiting /= known[i] ? (float)known[i] : 1;
     }
-    free(one);
+    free(some.work);
+    free(some.found);
     free(known);
-    free(w.cell);
     free(w.taken.of_place);
 }
 
@@ -275,32 +315,72 @@ void ana_timeline(struct ana_job *job, size_t index, int64_t begin_ns, int64_t e
     ana_timeline_of(job, &index, 1, begin_ns, end_ns, n, out, NULL);
 }
 
-/* Sums of one step over the ranks. */
+/* One step of a rank, or the sums of one step over the ranks. */
 struct step {
     double total[ANA_SERIES_KINDS], known_ns, longest_ns;
 };
 
-static void add_rank(const struct ana_job *job, size_t index, const struct range *w, struct step *step)
+/* Steps of some ranks, which several threads read. */
+struct some_steps {
+    const struct ana_job *job;
+    const struct range *range;
+    size_t rank[AT_ONCE];
+    struct step *found;
+};
+
+static void read_steps(void *user, size_t number)
 {
+    const struct some_steps *some = user;
+    const struct ana_job *job = some->job;
+    const struct range *w = some->range;
+    size_t index = some->rank[number];
     struct ana_span known = ana_known_time(job, index);
     for (size_t i = 0; i < w->n; i++) {
+        struct step *step = &some->found[number * w->n + i];
         int64_t from = edge_of(w, i), to = edge_of(w, i + 1);
-        double here = (double)overlap_ns(from, to, known.begin_ns, known.end_ns);
+        double here = (double)overlap_ns(from, to, known.begin_ns, known.end_ns), mpi = 0;
+        *step = (struct step){0};
         if (here <= 0)
             continue;
         struct ana_lane_sum sum = {0};
         add_lane(job, index, known, from, to, false, &sum);
         add_open_call(job, index, known, from, to, &sum);
-        double mpi = 0;
         for (int c = TRC_CAT_COMPUTE + 1; c < TRC_CATEGORIES; c++)
             mpi += sum.ns[c];
-        step[i].known_ns += here;
-        step[i].longest_ns = fmax(step[i].longest_ns, here);
-        step[i].total[ANA_SERIES_SENT] += sum.sent;
-        step[i].total[ANA_SERIES_RECEIVED] += sum.received;
-        step[i].total[ANA_SERIES_CALLS] += sum.calls;
-        step[i].total[ANA_SERIES_MPI_SHARE] += fmin(mpi, here);
+        step->known_ns = step->longest_ns = here;
+        step->total[ANA_SERIES_SENT] = sum.sent;
+        step->total[ANA_SERIES_RECEIVED] = sum.received;
+        step->total[ANA_SERIES_CALLS] = sum.calls;
+        step->total[ANA_SERIES_MPI_SHARE] = fmin(mpi, here);
     }
+}
+
+static void add_steps(struct step *step, const struct step *one, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        step[i].known_ns += one[i].known_ns;
+        step[i].longest_ns = fmax(step[i].longest_ns, one[i].longest_ns);
+        for (int kind = 0; kind < ANA_SERIES_KINDS; kind++)
+            step[i].total[kind] += one[i].total[kind];
+    }
+}
+
+/* Adds up the steps of the ranks that are selected. */
+static void sum_steps(const struct ana_job *job, const struct ana_selection *selection, const struct range *w,
+                      struct step *step)
+{
+    struct some_steps some = {.job = job, .range = w, .found = calloc(AT_ONCE * w->n + 1, sizeof *some.found)};
+    for (size_t r = 0, n = 0; some.found && r < job->count; r++) {
+        if (ana_selected(selection->ranks, r))
+            some.rank[n++] = r;
+        if (n < AT_ONCE && r + 1 < job->count)
+            continue;
+        ana_beside_parts(helpers(job, job->count), n, read_steps, &some);
+        for (size_t i = 0; i < n; i++)
+            add_steps(step, some.found + i * w->n, w->n);
+        n = 0;
+    }
+    free(some.found);
 }
 
 void ana_series(const struct ana_job *job, struct ana_selection selection, size_t n,
@@ -310,9 +390,8 @@ void ana_series(const struct ana_job *job, struct ana_selection selection, size_
     int64_t end = selection.end_ns < job->end_ns ? selection.end_ns : job->end_ns;
     struct step *step = calloc(n + 1, sizeof *step);
     struct range w = {.begin_ns = begin, .end_ns = end, .n = n};
-    for (size_t r = 0; step && job->lane && end > begin && r < job->count; r++)
-        if (ana_selected(selection.ranks, r))
-            add_rank(job, r, &w, step);
+    if (step && job->lane && end > begin)
+        sum_steps(job, &selection, &w, step);
     for (int kind = 0; kind < ANA_SERIES_KINDS; kind++)
         for (size_t i = 0; out[kind] && i < n; i++) {
             double known = !step ? 0 : kind == ANA_SERIES_MPI_SHARE ? step[i].known_ns : step[i].longest_ns / 1e9;
