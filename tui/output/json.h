@@ -29,8 +29,8 @@ void tui_json_text(cJSON *object, const char *key, const char *text);
 void tui_json_rows(cJSON *root, const char *key, enum ana_metric_kind kind, const void *rows, size_t size, size_t count,
                    const struct ana_whole *whole);
 
-/* The same of many rows, as text, which takes a fraction of the time: for a key of a document that cJSON_Print prints, and
- * that nobody looks into before. */
+/* Adds such a list of many rows as text, which takes a fraction of the time: for a key of a document that cJSON_Print
+ * prints, and that nobody looks into before. */
 void tui_json_text_rows(cJSON *root, const char *key, enum ana_metric_kind kind, const void *rows, size_t size,
                         size_t count, const struct ana_whole *whole);
 
