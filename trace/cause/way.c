@@ -10,7 +10,7 @@
 #define PIECES    (2u * ANA_WAY_MOST + 1) /* a hop makes two at most; the first takes what is to be none */
 #define STRETCHES (2u * ANA_WAY_MOST)
 #define SLOTS     (8u * ANA_WAY_MOST) /* a power of two; nearly twice as many as both */
-#define FEW       16u                  /* so many are looked through; more are in slots, too */
+#define FEW       16u                 /* so many are looked through; more are in slots, too */
 
 /* What a key is of: of a stretch, or the piece of a segment, or of a rank's time in calls or unknown. */
 enum kind { STRETCH, SEGMENT, INSIDE, UNKNOWN };
@@ -158,8 +158,10 @@ static inline uint16_t outside_of(const struct ana_causes *causes, struct ana_wa
 {
     uint64_t key = segment ? key_of(SEGMENT, segment) : key_of(UNKNOWN, index);
     uint32_t number = find_piece(ways, key);
-    if (number == ways->pieces)
-        ways->piece[ways->pieces++] = (struct piece){key, 0, segment, index, stretch_of(causes, ways, segment)};
+    if (number == ways->pieces) {
+        ways->piece[number] = (struct piece){key, 0, segment, index, stretch_of(causes, ways, segment)};
+        ways->pieces++;
+    }
     return (uint16_t)number;
 }
 
@@ -170,8 +172,10 @@ static inline uint16_t inside_of(struct ana_ways *ways, uint32_t index)
     if (ways->inside && ways->piece[ways->inside].key == key)
         return ways->inside;
     uint32_t number = find_piece(ways, key);
-    if (number == ways->pieces)
-        ways->piece[ways->pieces++] = (struct piece){key, 0, 0, index, STRETCH_INSIDE};
+    if (number == ways->pieces) {
+        ways->piece[number] = (struct piece){key, 0, 0, index, STRETCH_INSIDE};
+        ways->pieces++;
+    }
     return ways->inside = (uint16_t)number;
 }
 
