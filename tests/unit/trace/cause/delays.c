@@ -150,6 +150,52 @@ static void overlapped(void)
     folder_remove();
 }
 
+/* A call without partners, `ns` after the one before; it takes 1 us. */
+static void alone(struct planted *p, int r, uint64_t site, int64_t ns)
+{
+    struct trc_sig call = tb_sig(TB_TEST);
+    call.site = site;
+    p->at[r] += ns;
+    tb_event(p->tb[r], 0, &call, p->at[r], p->at[r] + US, (struct tb_more){0});
+    p->at[r] += US;
+}
+
+/* Before they meet all go twice through many segments, rank 2 slower.  The first time the others call once more in each:
+ * their way has other segments there, so of rank 2's it has only one lap to set against two. */
+static void long_way(int segments)
+{
+    enum { TIMES = 3 };
+    struct planted p = planted_begin("long", 3);
+    planted_meet(&p, 0x20, TB_WORLD, ALL);
+    for (int i = 0; i < TIMES; i++) {
+        for (int r = 0; r < 3; r++)
+            for (int n = 0; n < 2 * segments; n++) {
+                int k = n % segments;
+                bool more = r < 2 && n < segments;
+                if (more)
+                    alone(&p, r, 0x4000 * (r + 1ull) + (uint64_t)k, 50 * US);
+                alone(&p, r, 0x1000 + (uint64_t)k, more ? 49 * US : 100 * US + (r == 2 ? (k + 1) * US : 0));
+            }
+        planted_meet(&p, 0x20, TB_WORLD, ALL);
+    }
+    struct ana_job *job = planted_open(&p);
+    struct ana_summary s = folder_summary(job);
+    check_sum("long", &s);
+    double wait = segments * (segments + 1) * 1e3, all = 102e3; /* of the segments before the first call of a lap */
+    for (int k = 1; k < segments; k++)
+        all += 102e3 + 2e3 * k;
+    for (int k = 1; k < segments; k++) {
+        char from[16], to[16];
+        snprintf(from, sizeof from, "0x%x", 0x1000 + k - 1);
+        snprintf(to, sizeof to, "0x%x", 0x1000 + k);
+        double off = (double)cost(planted_segment(&s, from, to), 2) - 2 * TIMES * wait * (102e3 + 2e3 * k) / all;
+        CHECK(off >= -2 * TIMES && off <= 2 * TIMES * segments, "%d of %d: %f", k, segments, off);
+    }
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
 /* Rank 1 polls until rank 0's message is there, and is therefore late for rank 2. */
 static void polled(void)
 {
@@ -196,5 +242,7 @@ int main(void)
     sender_late_by_a_collective();
     overlapped();
     polled();
+    long_way(5);
+    long_way(40);
     return check_result();
 }
