@@ -1,7 +1,7 @@
 /* Lets hpctop run with a glibc as old as 2.17, on x86-64: what it needs of libc is bound to the versions of that time.
  *
- * Linked with --wrap for each name below, so that what the static libraries call is bound so, too.  The newer versions do
- * the same, except that `main` is started otherwise since glibc 2.34: constructors are then called from here. */
+ * Linked with --wrap for each name below, so that what the static libraries call is bound so, too.  The newer versions
+ * do the same, except that `main` is started otherwise since glibc 2.34: constructors are then called from here. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* check_modes MODE: programs that end well.  Some are wrong by MPI's rules and do not show it; beside each is one that
- * looks alike and is correct.  With 3 ranks.  `check_modes` alone lists the modes, each with the class that hpctop check
- * must find, "-" for a correct one. */
+ * looks alike and is correct.  With 3 ranks.  `check_modes` alone lists the modes, each with the class that hpctop
+ * check must find, "-" for a correct one. */
 #include "check_left.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* planted MODE [0]: delays whose cause is known, on three ranks or more; each of TIMES iterations begins with a barrier,
- * except in `sender`.  Sleeping stands for work: WORK on all ranks, LATE more where it is planted, between the lines that
- * are marked.  Truth, from the constants alone:
+/* planted MODE [0]: delays whose cause is known, on three ranks or more; each of TIMES iterations begins with a
+ * barrier, except in `sender`.  Sleeping stands for work: WORK on all ranks, LATE more where it is planted, between the
+ * lines that are marked.  Truth, from the constants alone:
  *
  *   one      rank 1 works longer: it causes all waiting
  *   chain    rank 0 works longer and sends to 1, which sends to 2: rank 0 causes all waiting, rank 1 none

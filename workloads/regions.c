@@ -1,9 +1,9 @@
 /* Regions of the program's own (include/hpctop.h).  usage: regions [threads]
  *
- * Known answer, on each rank: "main" begins before MPI_Init and ends after MPI_Finalize.  ROUNDS times "step", and in it
- * "compute" without a call and "exchange" with one MPI_Allreduce.  Then, once, "outer" with "never ended" inside, ended
- * by "outer" alone; and an end of "nowhere", which was never begun.  With `threads`, a second thread runs "helper" once,
- * and in it "compute" 3 times. */
+ * Known answer, on each rank: "main" begins before MPI_Init and ends after MPI_Finalize.  ROUNDS times "step", and in
+ * it "compute" without a call and "exchange" with one MPI_Allreduce.  Then, once, "outer" with "never ended" inside,
+ * ended by "outer" alone; and an end of "nowhere", which was never begun.  With `threads`, a second thread runs
+ * "helper" once, and in it "compute" 3 times. */
 #include <hpctop.h>
 #include <mpi.h>
 #include <pthread.h>

@@ -14,8 +14,8 @@ void ipo_living_gone(enum ipo_makes kind, uintptr_t handle);
 /* Whether the object was made and not freed, as far as is known. */
 bool ipo_living_is(enum ipo_makes kind, uintptr_t handle);
 
-/* Writes what is left, with persistent requests that were not freed.  Once, after MPI_Finalize has returned: it may have
- * run the program's own callbacks. */
+/* Writes what is left, with persistent requests that were not freed.  Once, after MPI_Finalize has returned: it may
+ * have run the program's own callbacks. */
 void ipo_living_write(void);
 
 #endif

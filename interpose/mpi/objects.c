@@ -197,8 +197,8 @@ void ipo_describe_rma(struct ipo_frame *frame, uintptr_t *args)
     }
 }
 
-/* The number of the group's list of ranks; 0: not known.  MPI is asked about a group only if the program has made it, or
- * after the call has accepted it. */
+/* The number of the group's list of ranks; 0: not known.  MPI is asked about a group only if the program has made it,
+ * or after the call has accepted it. */
 static uint32_t find_group(struct ipo_frame *frame, uintptr_t handle, struct ipo_epoch_group *last)
 {
     uint64_t stamp = ipo_cache_stamp();

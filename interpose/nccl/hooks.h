@@ -1,9 +1,9 @@
 /* The hooks in NCCL: which of them see calls, and how NCCL finds the two that it calls itself.
  *
  * Environment variables name a profiler plugin and an NVTX injection.  To set them would change what the program and
- * its children see.  So the slots of getenv of all objects lead here, since any may have NVTX in it, or a hidden NCCL; it
- * answers for these two names, to NCCL and NVTX only, where the environment has no value.  A value that the user set is
- * never replaced. */
+ * its children see.  So the slots of getenv of all objects lead here, since any may have NVTX in it, or a hidden NCCL;
+ * it answers for these two names, to NCCL and NVTX only, where the environment has no value.  A value that the user set
+ * is never replaced. */
 #ifndef IPO_NCCL_HOOKS_H
 #define IPO_NCCL_HOOKS_H
 

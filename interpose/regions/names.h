@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Writes the definition of a region into the trace, unless it is there already.  Record path: that it is there costs one
- * load.  Only while there is a file; keeps errno. */
+/* Writes the definition of a region into the trace, unless it is there already.  Record path: that it is there costs
+ * one load.  Only while there is a file; keeps errno. */
 void ipo_region_define(uint32_t number);
 
 /* Whether a number can be one of a name. */

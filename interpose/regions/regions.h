@@ -1,5 +1,5 @@
-/* Regions of the program's own: entered and left by hpctop.h (include/) and by ranges of NVTX.  Each thread has its own;
- * they are known from the begin of the process on, and recorded while wrappers record. */
+/* Regions of the program's own: entered and left by hpctop.h (include/) and by ranges of NVTX.  Each thread has its
+ * own; they are known from the begin of the process on, and recorded while wrappers record. */
 #ifndef IPO_REGIONS_H
 #define IPO_REGIONS_H
 

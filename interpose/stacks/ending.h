@@ -15,7 +15,8 @@ void ipo_ending_start(void);
 /* Writes which signals would be noted, a bit each. */
 void ipo_ending_watch(uint64_t signals);
 
-/* Notes that a signal ends this process.  False: the end was noted before, or is not this process's.  In the handler. */
+/* Notes that a signal ends this process.  False: the end was noted before, or is not this process's.  In the
+ * handler. */
 bool ipo_ending_signal(int number, const siginfo_t *info);
 
 /* The wrapper for exit, _exit, _Exit and quick_exit; NULL for other names. */

@@ -1,6 +1,7 @@
-/* The end of the process by a signal: it is noted, with stacks where the process has brought it about.  Our handler is installed only where the disposition is the default one, or
- * a handler of the MPI library, which prints a backtrace; never where the program has a handler of its own.  It passes
- * the signal on, so that the process ends as it would have ended. */
+/* The end of the process by a signal: it is noted, with stacks where the process has brought it about.  Our handler is
+ * installed only where the disposition is the default one, or a handler of the MPI library, which prints a backtrace;
+ * never where the program has a handler of its own.  It passes the signal on, so that the process ends as it would have
+ * ended. */
 #ifndef IPO_FATAL_H
 #define IPO_FATAL_H
 

@@ -1,5 +1,6 @@
 /* computes SECONDS: a rank that computes for so long between MPI_Init and MPI_Finalize, and prints which share of that
- * time the threads of a recorder took, whose names begin with hpctop: by the kernel, from a second after the begin on. */
+ * time the threads of a recorder took, whose names begin with hpctop: by the kernel, from a second after the begin
+ * on. */
 #include <dirent.h>
 #include <mpi.h>
 #include <stdio.h>

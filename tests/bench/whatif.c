@@ -1,5 +1,5 @@
-/* whatif ROUNDS BYTES: each round every rank works (sleeps) for WORK, exchanges so many bytes with both neighbours in a ring,
- * and all agree on a number.  Rank 0 prints the seconds from MPI_Init to MPI_Finalize. */
+/* whatif ROUNDS BYTES: each round every rank works (sleeps) for WORK, exchanges so many bytes with both neighbours in a
+ * ring, and all agree on a number.  Rank 0 prints the seconds from MPI_Init to MPI_Finalize. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Any bytes as the digest of a node, and any as the trace that it is applied to.  An input is the size of the digest in
- * four bytes, the digest, whose checksum is put right, and the trace.  With libFuzzer (`make fuzz-run`), or as a program
- * that takes files: the corpus, in `make check`. */
+ * four bytes, the digest, whose checksum is put right, and the trace.  With libFuzzer (`make fuzz-run`), or as a
+ * program that takes files: the corpus, in `make check`. */
 #include "tests/fuzz/fuzz.h"
 #include "trace/reader/digest.h"
 

@@ -1,7 +1,7 @@
 /* Any bytes as the files of a job: opening, the whole pass, what the GPUs did, Horovod, the summary, the verdict, text,
- * JSON and all exports end and touch nothing outside; then the files change, and all is looked at once more.  An input is
- * one file, whose second rank is a copy of it with a few bytes turned; or packed (fuzz.h): up to four ranks, and what
- * changes.  With libFuzzer (`make fuzz-run`), or as a program that takes files: the corpus, in `make check`. */
+ * JSON and all exports end and touch nothing outside; then the files change, and all is looked at once more.  An input
+ * is one file, whose second rank is a copy of it with a few bytes turned; or packed (fuzz.h): up to four ranks, and
+ * what changes.  With libFuzzer (`make fuzz-run`), or as a program that takes files: the corpus, in `make check`. */
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/pack.h"
 #include "trace/job/window.h"

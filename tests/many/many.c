@@ -54,7 +54,8 @@ static void make_finished(const struct options *o)
     }
 }
 
-/* As the recorders do: while somebody watches, a digest of each host that lives, once a second, each at its own time. */
+/* As the recorders do: while somebody watches, a digest of each host that lives, once a second, each at its own
+ * time. */
 static void write_digests(const struct options *o, int64_t tick, int64_t now_ns)
 {
     static struct trc_digest **digest;

@@ -1,4 +1,5 @@
-"""Sizes: files have at most 500 lines, half of them at most 250; functions of C have at most 60.
+"""Sizes: files have at most 500 lines, half of them at most 250; functions of C have at most 60, and lines of C at most
+120 columns, which clang-format leaves to us in comments.
 
 A table may be longer: a file of rows (.def), and a function most of whose lines are the one-line cases of a `switch` or
 one-line rows of a table in it."""
@@ -10,6 +11,7 @@ import sys
 
 TOP = os.environ["TOP"]
 FILE, MEDIAN, FUNCTION = 500, 250, 60  # lines
+WIDTH = 120  # columns
 SOURCES = (".c", ".h", ".py", ".sh", ".f90", ".F90", ".f", ".cpp", ".cu")
 ROW = re.compile(r"\s+(case .*: .*;|\{.*\},|\[.*\] = .*,|[A-Z_]+\(.*\),?)$")
 failed = []
@@ -56,13 +58,15 @@ def is_table(body):
     return 2 * sum(bool(ROW.match(line)) for line in body) > len(body)
 
 
-sizes, long_functions = {}, []
+sizes, long_functions, long_lines = {}, [], []
 for path in sources():
     lines = lines_of(path)
     sizes[path] = len(lines)
     if path.endswith(".c"):
         long_functions += ["%s:%d %s has %d" % (path, at, name, len(body)) for name, at, body in functions(lines)
                            if len(body) > FUNCTION and not is_table(body)]
+    if path.endswith((".c", ".h")):
+        long_lines += ["%s:%d has %d" % (path, at, len(line)) for at, line in enumerate(lines, 1) if len(line) > WIDTH]
 
 check(len(sizes) > 100, "sources are found", "%d" % len(sizes))
 long_files = ["%s has %d" % (path, n) for path, n in sizes.items() if n > FILE]
@@ -70,4 +74,5 @@ check(not long_files, "files have at most %d lines" % FILE, "; ".join(long_files
 median = statistics.median(sizes.values()) if sizes else 0
 check(median <= MEDIAN, "half of the files have at most %d lines" % MEDIAN, "the median is %d" % median)
 check(not long_functions, "functions have at most %d lines" % FUNCTION, "; ".join(long_functions))
+check(not long_lines, "lines of C have at most %d columns" % WIDTH, "; ".join(long_lines))
 sys.exit(bool(failed))

@@ -1,5 +1,5 @@
-/* Trace files that the builder makes, open and on one clock.  FILES, how many at most, is defined before; for one test program
- * each, so everything is here. */
+/* Trace files that the builder makes, open and on one clock.  FILES, how many at most, is defined before; for one test
+ * program each, so everything is here. */
 #ifndef TESTS_CLOCKED_FILES_H
 #define TESTS_CLOCKED_FILES_H
 

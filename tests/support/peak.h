@@ -8,7 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Opens the folder, and ends the process: with success if all was read, somebody waited, and so many messages were found. */
+/* Opens the folder, and ends the process: with success if all was read, somebody waited, and so many messages were
+ * found. */
 static inline _Noreturn void peak_analyse(uint64_t messages)
 {
     struct ana_job *job = folder_open();

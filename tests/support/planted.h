@@ -44,8 +44,8 @@ static inline struct ana_job *planted_open(struct planted *p)
     return folder_open();
 }
 
-/* All ranks, or of them those in `mask`, meet at `site`: each has computed until its `at`; they part 1 us after the last
- * has come. */
+/* All ranks, or of them those in `mask`, meet at `site`: each has computed until its `at`; they part 1 us after the
+ * last has come. */
 static inline void planted_meet(struct planted *p, uint64_t site, uint32_t comm, uint64_t mask)
 {
     int64_t last = 0;

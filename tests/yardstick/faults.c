@@ -1,7 +1,7 @@
 /* The faults: each takes its place in a correct program at random.
  *
- * Who may be blamed: the rank whose program was changed.  Where the records cannot tell which of two is wrong (both ends
- * of a message, the two of a communicator of two), both. */
+ * Who may be blamed: the rank whose program was changed.  Where the records cannot tell which of two is wrong (both
+ * ends of a message, the two of a communicator of two), both. */
 #include "tests/yardstick/generate.h"
 
 #include <string.h>

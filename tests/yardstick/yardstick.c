@@ -1,9 +1,9 @@
 /* How often the verdict is right on random programs whose end is known:
  * yardstick [-j PROCESSES] [-n PROGRAMS] [-s FIRST SEED] [-k FILE] [-v | -vv], or yardstick -w SEED [-r FOLDER].
  *
- * Each program is met at one moment.  One that hangs: mostly 40 s after anything moved for the last time.  One that does
- * not: at its end or at a random moment.  Prints a table of those that hang or are broken, by fault, and one of those
- * that move.  -k: what was judged is kept in FILE, from where a later run goes on.  -v: and a line for each wrong
+ * Each program is met at one moment.  One that hangs: mostly 40 s after anything moved for the last time.  One that
+ * does not: at its end or at a random moment.  Prints a table of those that hang or are broken, by fault, and one of
+ * those that move.  -k: what was judged is kept in FILE, from where a later run goes on.  -v: and a line for each wrong
  * verdict; -vv: and the programs.
  *
  * -w: prints the program of a seed, for real/play.c, with its truth; -r: and makes its files in FOLDER, 40 s after all

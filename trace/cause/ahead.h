@@ -1,5 +1,6 @@
-/* How much earlier something is in each shadow of the run (replay.h).  Two shadows at a time: such a pair is one register of
- * nearly all processors.  A compiler keeps a local one of these structs in registers as long as it calls nothing. */
+/* How much earlier something is in each shadow of the run (replay.h).  Two shadows at a time: such a pair is one
+ * register of nearly all processors.  A compiler keeps a local one of these structs in registers as long as it calls
+ * nothing. */
 #ifndef ANA_AHEAD_H
 #define ANA_AHEAD_H
 

@@ -122,8 +122,8 @@ void ana_causes_follow(struct ana_causes *causes)
     go_on(causes, &(struct due){.replay_ns = INT64_MIN, .waits = due});
 }
 
-/* Follows waits, and replays the steps of a rank, before what they need is overwritten.  Only where a rank begins another
- * turn of its ring: there it was chosen before what to take out of the run. */
+/* Follows waits, and replays the steps of a rank, before what they need is overwritten.  Only where a rank begins
+ * another turn of its ring: there it was chosen before what to take out of the run. */
 static void heed_ring(struct ana_causes *causes, uint32_t index)
 {
     uint32_t room = causes->room, so_far = causes->rank[index].so_far, done = causes->replay->rank[index].done;
@@ -141,7 +141,8 @@ static void heed_ring(struct ana_causes *causes, uint32_t index)
 
 /* ---- segments, places, steps ------------------------------------------------------------------------------------- */
 
-/* Makes room for the element of this number, + 1; what lies before it and was not told is zero.  False: out of memory. */
+/* Makes room for the element of this number, + 1; what lies before it and was not told is zero.  False: out of
+ * memory. */
 static bool room_for(void *array, size_t *count, size_t *room, size_t size, uint32_t number)
 {
     for (; *count < number; ++*count) {

@@ -28,7 +28,7 @@
 #define ANA_STEPS_LEAST   128u
 #define ANA_STEPS_TURN    (ANA_STEPS_LEAST / 4) /* of a rank, between two looks at what is due */
 #define ANA_STEPS_SETTLE  ANA_STEPS_LEAST       /* of each rank, after which what is settled is replayed */
-#define ANA_STEPS_AHEAD   8u /* so far ahead of a rank's steps memory is fetched: many ranks have more than caches hold */
+#define ANA_STEPS_AHEAD   8u         /* so far ahead memory of a rank is fetched: caches have room for few ranks */
 #define ANA_WAY_MOST      512        /* steps on the two ways of one wait */
 #define ANA_WAY_OF_STEP   8          /* steps on ways, on average, for each call */
 #define ANA_WAITS_PENDING (1u << 16) /* waits that are still to be followed */
@@ -121,8 +121,8 @@ static inline struct ana_cause_place *ana_cause_place_at(const struct ana_causes
 
 /* How many steps of a rank are kept, of a job of `ranks`; a power of two. */
 uint32_t ana_steps_room(size_t ranks);
-/* Room for the causes of waiting of `ranks` ranks, which threads `beside` may help to find (NULL: the caller's).  NULL: out
- * of memory. */
+/* Room for the causes of waiting of `ranks` ranks, which threads `beside` may help to find (NULL: the caller's).  NULL:
+ * out of memory. */
 struct ana_causes *ana_causes_new(size_t ranks, struct ana_beside *beside);
 /* Frees them; NULL is none. */
 void ana_causes_free(struct ana_causes *causes);
@@ -138,8 +138,8 @@ int64_t ana_causes_charged(const struct ana_causes *causes);
 
 struct ana_path_sums;
 /* Keeps what was found, or takes it up into causes that were told nothing: of `segments` segments and `places` places.
- * When saving, `path` is the whole path, and saves[i] what shadow i saves (ana_replay_saves); loaded causes say just that
- * from then on, whatever they are asked. */
+ * When saving, `path` is the whole path, and saves[i] what shadow i saves (ana_replay_saves); loaded causes say just
+ * that from then on, whatever they are asked. */
 void ana_causes_keep(struct ana_keep *keep, struct ana_causes *causes, size_t segments, size_t places,
                      const struct ana_path_sums *path, const int64_t *saves);
 

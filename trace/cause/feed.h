@@ -1,5 +1,5 @@
-/* The way of facts to the search for causes: by the hundred, on the same thread or to one beside it (trace/util/beside.h).
- * Whoever reads or changes what was found drains the feed first, and tells nothing meanwhile. */
+/* The way of facts to the search for causes: by the hundred, on the same thread or to one beside it
+ * (trace/util/beside.h). Whoever reads or changes what was found drains the feed first, and tells nothing meanwhile. */
 #ifndef ANA_FEED_H
 #define ANA_FEED_H
 
@@ -11,8 +11,8 @@ struct ana_feed {
     struct ana_causes *causes;
 };
 
-/* A feed for a job of `ranks` ranks; `beside`: threads that take what is told, NULL: the caller does.  NULL: out of memory.
- * Free with ana_feed_free. */
+/* A feed for a job of `ranks` ranks; `beside`: threads that take what is told, NULL: the caller does.  NULL: out of
+ * memory. Free with ana_feed_free. */
 struct ana_feed *ana_feed_new(size_t ranks, struct ana_beside *beside);
 /* Frees it with its causes; what is under way is lost.  NULL is none. */
 void ana_feed_free(struct ana_feed *feed);

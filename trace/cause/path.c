@@ -99,8 +99,8 @@ static uint32_t ended_before(const struct ana_causes *causes, uint32_t index, ui
     return 0;
 }
 
-/* Goes back one hop from a step; where the way would end, or not lead back, on in the rank itself.  Returns where it has come
- * to; NULL: nowhere, and *number is 0. */
+/* Goes back one hop from a step; where the way would end, or not lead back, on in the rank itself.  Returns where it
+ * has come to; NULL: nowhere, and *number is 0. */
 static inline struct ana_cause_step *go_back(const struct ana_causes *causes, const struct ana_cause_step *from,
                                              uint32_t *index, uint32_t *number, struct ana_hop *hop)
 {

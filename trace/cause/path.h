@@ -1,11 +1,11 @@
 /* The critical path: the chain of segments and calls that the run time consists of.
  *
- * From the end of the run one goes back as from a wait (way.h): through what the rank did, and where it had waited, on at
- * the rank that it had waited for.  Each instant has one place on the path, so its length is the run time.
+ * From the end of the run one goes back as from a wait (way.h): through what the rank did, and where it had waited, on
+ * at the rank that it had waited for.  Each instant has one place on the path, so its length is the run time.
  *
- * All ranks' ways back meet somewhere: what lies before that is on the path whatever comes.  So every now and then it is
- * added up, and the steps of that time are no longer needed.  Ranks that do not meet within the steps that are kept have
- * the path cut: before the cut it is that of the rank which came last there. */
+ * All ranks' ways back meet somewhere: what lies before that is on the path whatever comes.  So every now and then it
+ * is added up, and the steps of that time are no longer needed.  Ranks that do not meet within the steps that are kept
+ * have the path cut: before the cut it is that of the rank which came last there. */
 #ifndef ANA_PATH_H
 #define ANA_PATH_H
 
@@ -42,8 +42,8 @@ struct ana_path_end {
     int64_t inside_ns; /* since when it is in a call that has not ended; INT64_MIN: in none */
     bool over;         /* it has ended in order */
 };
-/* Writes the whole path of the time from `begin_ns` to `end_ns`, as far as it is known, into `out`, which is to be freed.
- * False: out of memory. */
+/* Writes the whole path of the time from `begin_ns` to `end_ns`, as far as it is known, into `out`, which is to be
+ * freed. False: out of memory. */
 bool ana_path_take(struct ana_causes *causes, const struct ana_path_end *end, int64_t begin_ns, int64_t end_ns,
                    struct ana_path_sums *out);
 /* All of it, in ns. */

@@ -213,8 +213,8 @@ static __attribute__((noinline)) bool reach(const struct ana_causes *causes, uin
     return run.rank->done >= to;
 }
 
-/* How far ahead the begin of a step is, without what it had been polled for.  False: it cannot be told yet.  Circles, which
- * only wrong clocks make, are not waited for. */
+/* How far ahead the begin of a step is, without what it had been polled for.  False: it cannot be told yet.  Circles,
+ * which only wrong clocks make, are not waited for. */
 static inline __attribute__((always_inline)) bool begin_alone(const struct ana_causes *causes, uint32_t index,
                                                               uint32_t number, const struct ana_cause_step *step,
                                                               struct ana_ahead *out, struct need *need)
@@ -290,7 +290,8 @@ struct coming {
     struct ana_ahead ahead;
 };
 
-/* Takes what an edge leads to, unless by wrong clocks it came after the call had ended.  False: it cannot be told yet. */
+/* Takes what an edge leads to, unless by wrong clocks it came after the call had ended.  False: it cannot be told
+ * yet. */
 static inline __attribute__((always_inline)) bool take_edge(const struct ana_causes *causes,
                                                             const struct ana_edge *edge, int64_t end_ns,
                                                             struct coming *last, struct need *need)

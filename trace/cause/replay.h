@@ -4,8 +4,8 @@
  *   its begin    as much as the step before, and what is taken out of the segment between
  *   its end      its own begin and those of the calls that it needs (*edges*) are as much earlier as they are; the last
  *                of them counts, and the rest of the call lasts as long as it did
- * So whoever waited for the one that is mended now waits for the next.  All shadows go along in one pass, some time after
- * the events, when all edges of that time are known; a rank is replayed when a step needs it.
+ * So whoever waited for the one that is mended now waits for the next.  All shadows go along in one pass, some time
+ * after the events, when all edges of that time are known; a rank is replayed when a step needs it.
  *
  * Edges: a receive needs its send; a send that was held up, or is synchronous, its receive; a collective those of its
  * calls that its kind waits for.  A send that did not wait for its receiver never will. */
@@ -88,7 +88,8 @@ static inline const struct ana_edge *ana_edge_at(const struct ana_replay_rank *r
     return number && rank->edges - number < room ? &rank->edge[number & (room - 1u)] : NULL;
 }
 
-/* How far ahead a rank was at the end of a step that has been replayed and is kept; where that was not needed, as of now. */
+/* How far ahead a rank was at the end of a step that has been replayed and is kept; where that was not needed, as of
+ * now. */
 static inline const struct ana_ahead *ana_ahead_at(const struct ana_causes *causes, const struct ana_replay_rank *rank,
                                                    uint32_t step)
 {

@@ -49,7 +49,8 @@ static void clear_shadow(struct ana_causes *causes, uint32_t shadow)
         causes->place[i].shadow = causes->place[i].shadow == shadow ? 0 : causes->place[i].shadow;
 }
 
-/* The shadow of a rival, one of first .. end - 1: its own, a free one, or that of one which costs far less.  0: none. */
+/* The shadow of a rival, one of first .. end - 1: its own, a free one, or that of one which costs far less.  0:
+ * none. */
 static uint32_t shadow_for(struct ana_causes *causes, const struct rival *rival, uint32_t first, uint32_t end)
 {
     struct ana_shadow *shadow = causes->replay->shadow;

@@ -7,9 +7,9 @@
 /* The median time of a segment by its number + 1, in ns; `of`: what was given with it. */
 typedef double ana_usual_time(const void *of, uint32_t segment);
 
-/* Chooses anew.  Each stretch that costs most: of its ranks those that cost about as much as the worst, which then take as
- * long as the others' median; else as what others do after the same call, else as their own.  And the places whose calls
- * have most of the path. */
+/* Chooses anew.  Each stretch that costs most: of its ranks those that cost about as much as the worst, which then take
+ * as long as the others' median; else as what others do after the same call, else as their own.  And the places whose
+ * calls have most of the path. */
 void ana_shadows_choose(struct ana_causes *causes, ana_usual_time *time, const void *of);
 
 #endif

@@ -1,6 +1,7 @@
 /* The ways back from a wait: from the call of who came late and from that of who waited, until they meet.
  *
- * Waits for the same call follow one another, as those in a collective: the way back from it is gone once for them all. */
+ * Waits for the same call follow one another, as those in a collective: the way back from it is gone once for them
+ * all. */
 #include "trace/cause/way.h"
 #include "trace/util/grow.h"
 #include "trace/util/times.h"

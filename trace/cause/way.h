@@ -7,8 +7,8 @@
 /* The last kept step of a rank that had ended by a time, 0: none; steps are in order of their ends. */
 uint32_t ana_step_ended(const struct ana_causes *causes, size_t index, int64_t ns);
 
-/* From the begin of a call back to that of the one before, or of another rank's that was waited for.  The time between is
- * all of rank `index`: in the last call to `left`, outside until `until`, in polls until `begin`. */
+/* From the begin of a call back to that of the one before, or of another rank's that was waited for.  The time between
+ * is all of rank `index`: in the last call to `left`, outside until `until`, in polls until `begin`. */
 struct ana_hop {
     uint32_t index, place, segment, polled; /* place of the call before, of this one; + 1, 0 unknown */
     int64_t begin_ns, until_ns, ended_ns, left_ns;
@@ -57,9 +57,9 @@ struct ana_ways *ana_ways_new(void);
 /* Frees it; NULL is none. */
 void ana_ways_free(struct ana_ways *ways);
 
-/* Follows waits `from` .. `to` - 1 back, and notes what is to be charged: to what caused each, just as much as was waited.
- * They may take `left` steps, of which it returns how many they took, and a few more.  Only reads the causes: others may
- * follow other waits meanwhile. */
+/* Follows waits `from` .. `to` - 1 back, and notes what is to be charged: to what caused each, just as much as was
+ * waited. They may take `left` steps, of which it returns how many they took, and a few more.  Only reads the causes:
+ * others may follow other waits meanwhile. */
 int64_t ana_ways_follow(const struct ana_causes *causes, struct ana_ways *ways, uint64_t from, uint64_t to,
                         int64_t left);
 /* Charges what was noted. */

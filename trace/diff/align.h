@@ -8,8 +8,8 @@
 
 #include "trace/job/portions.h"
 
-/* Fills of_b[0 .. b_count - 1] with the place of `a` that each place of `b` is, + 1; 0: `a` does not have it.  False: out
- * of memory. */
+/* Fills of_b[0 .. b_count - 1] with the place of `a` that each place of `b` is, + 1; 0: `a` does not have it.  False:
+ * out of memory. */
 bool ana_align(const struct ana_portion_place *a, size_t a_count, const struct ana_portion_place *b, size_t b_count,
                uint32_t *of_b);
 

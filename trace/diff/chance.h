@@ -1,17 +1,17 @@
 /* Whether two samples differ by more than chance: the confidence of a difference between two runs.
  *
- * A sample is a time in each iteration of one run, in their order.  Its *centre* is what an iteration usually takes (the
- * mean of the middle fifth of them: it is as robust as the median nearly, and does not jump between two levels) or the
- * mean of all.  How far a centre varies by chance is found by a bootstrap of stretches of
- * neighbouring iterations, since what disturbs one disturbs the next.  Disturbances that last longer than a stretch show
- * as persistence: stretches are like their neighbours.  Then the run tells less than its number of iterations says, and
- * a run that only drifts tells nothing.  The probability is Student's, with as many degrees of freedom as there are
- * stretches that tell something new.
+ * A sample is a time in each iteration of one run, in their order.  Its *centre* is what an iteration usually takes
+ * (the mean of the middle fifth of them: it is as robust as the median nearly, and does not jump between two levels) or
+ * the mean of all.  How far a centre varies by chance is found by a bootstrap of stretches of
+ * neighbouring iterations, since what disturbs one disturbs the next.  Disturbances that last longer than a stretch
+ * show as persistence: stretches are like their neighbours.  Then the run tells less than its number of iterations
+ * says, and a run that only drifts tells nothing.  The probability is Student's, with as many degrees of freedom as
+ * there are stretches that tell something new.
  *
  * What makes one whole run different from another cannot be seen in either of them.  That is what the margin is for.
  *
- * Sources: moving blocks bootstrap: Kuensch 1989; effective number of observations of an autoregressive series: Bayley and
- * Hammersley 1946; bias of its coefficient: Kendall 1954; degrees of freedom of a sum: Welch 1947. */
+ * Sources: moving blocks bootstrap: Kuensch 1989; effective number of observations of an autoregressive series: Bayley
+ * and Hammersley 1946; bias of its coefficient: Kendall 1954; degrees of freedom of a sum: Welch 1947. */
 #ifndef ANA_CHANCE_H
 #define ANA_CHANCE_H
 

@@ -1,20 +1,21 @@
 /* Two runs side by side: what got slower or faster from the first to the second, where, by how much, how sure that is.
  *
  * Their portions (trace/job/portions.h) are joined by region, by the places in the program (align.h) and by rank, and
- * compared by their times in each iteration (chance.h), rank by rank and as the mean of all ranks.  What changed alike on
- * several ranks is one finding.
+ * compared by their times in each iteration (chance.h), rank by rank and as the mean of all ranks.  What changed alike
+ * on several ranks is one finding.
  *
- *   A tells that it changed     its confidence is at least ANA_DIFF_SURE, of the whole list: were nothing changed, not one
- *                               list in a hundred would have a finding
+ *   A tells that it changed     its confidence is at least ANA_DIFF_SURE, of the whole list: were nothing changed, not
+ *                               one list in a hundred would have a finding
  *   B tells that it matters     it is ANA_DIFF_MATTERS of an iteration, and of its own time more than runs of the same
  *                               program differ by on a quiet machine
  *
- * Where only some iterations differ, a busy machine may be why: it does that to all segments of a rank, and to all calls
- * that wait for it.  So it is sure that the program is why only where even the quickest iterations differ, or where a
- * segment's mean does so far more than the other segments of its rank.  Else `machine` is set, and there is no confidence.
+ * Where only some iterations differ, a busy machine may be why: it does that to all segments of a rank, and to all
+ * calls that wait for it.  So it is sure that the program is why only where even the quickest iterations differ, or
+ * where a segment's mean does so far more than the other segments of its rank.  Else `machine` is set, and there is no
+ * confidence.
  *
- * Without ANA_CHANCE_LEAST iterations in both runs nothing is sure: then findings are what differs by ANA_DIFF_UNSURE of
- * the run, and have no confidence.
+ * Without ANA_CHANCE_LEAST iterations in both runs nothing is sure: then findings are what differs by ANA_DIFF_UNSURE
+ * of the run, and have no confidence.
  *
  * Runs with different numbers of ranks are compared as sums over all ranks where the problem seems to be the same
  * (strong scaling), else as means of a rank (weak scaling): whichever the time outside calls fits better. */

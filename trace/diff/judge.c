@@ -118,8 +118,8 @@ struct of_rank {
     double usual_ns, excess_ns[2];
 };
 
-/* Whether a difference of means is that of this segment alone.  What takes the processor away does so in all segments of
- * a rank, some each time and some in proportion to their time: so they must be enough to tell, and not have changed
+/* Whether a difference of means is that of this segment alone.  What takes the processor away does so in all segments
+ * of a rank, some each time and some in proportion to their time: so they must be enough to tell, and not have changed
  * likewise. */
 static bool is_own(const struct ana_diff_result *r, const struct of_rank *rank)
 {

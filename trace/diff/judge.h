@@ -37,8 +37,8 @@ void ana_judge_free(struct ana_judge *judge);
 bool ana_judge_pairs(struct ana_judge *judge, const struct ana_portions *const run[2], const double factor[2],
                      bool mean);
 
-/* Makes findings of the results, without names: from_place and to_place of each are in place[2 * i]; `ids` has the ranks
- * of both runs by index.  False: out of memory. */
+/* Makes findings of the results, without names: from_place and to_place of each are in place[2 * i]; `ids` has the
+ * ranks of both runs by index.  False: out of memory. */
 bool ana_judge_findings(struct ana_judge *judge, const struct ana_rank_id *const ids[2], const size_t ranks[2],
                         struct ana_diff *out, uint32_t **place);
 

@@ -20,8 +20,8 @@ bool ana_portions_join(struct ana_portions *a, struct ana_portions *b, const uin
  * False: out of memory.  Free with ana_portions_free either way. */
 bool ana_portions_mean(const struct ana_portions *of, struct ana_portions *out);
 
-/* Makes *out a map of struct ana_portion_pair of all portions, the second's renamed.  False: out of memory.  Free it with
- * ana_map_free either way. */
+/* Makes *out a map of struct ana_portion_pair of all portions, the second's renamed.  False: out of memory.  Free it
+ * with ana_map_free either way. */
 bool ana_portions_pair(const struct ana_portions *a, const struct ana_portions *b, struct ana_map *out);
 
 /* The name of a pair: either of its portions. */

@@ -1,6 +1,6 @@
-/* Chakra's execution traces, a file a rank: nodes for work, messages and collectives, each with those that must have ended
- * before it.  The order of a rank is in the dependencies; what it only started has none behind it before it was waited for.
- * Source: MLCommons, Chakra's schema/protobuf/et_def.proto and its converter's names of attributes. */
+/* Chakra's execution traces, a file a rank: nodes for work, messages and collectives, each with those that must have
+ * ended before it.  The order of a rank is in the dependencies; what it only started has none behind it before it was
+ * waited for. Source: MLCommons, Chakra's schema/protobuf/et_def.proto and its converter's names of attributes. */
 #include "trace/export/proto.h"
 #include "trace/export/sorted.h"
 #include "trace/export/ti_impl.h"
@@ -48,7 +48,8 @@ static struct chakra *chakra_of(const struct ana_exporting *x)
     return ((struct ti *)x->own)->own;
 }
 
-/* ---- messages of its protobuf ------------------------------------------------------------------------------------- */
+/* ---- messages of its protobuf
+ * ------------------------------------------------------------------------------------- */
 
 /* A record is its length and a message; both are put together behind room for the length. */
 static void begin_record(struct chakra *chakra)
@@ -106,8 +107,8 @@ static void wait_for(struct ana_exporting *x, size_t index, uint64_t node)
     rank->after[rank->afters++] = node;
 }
 
-/* Begins a node that comes after all that its rank has waited for; those behind it come after it unless `beside`.  Returns
- * its number. */
+/* Begins a node that comes after all that its rank has waited for; those behind it come after it unless `beside`.
+ * Returns its number. */
 static uint64_t begin_node(struct ana_exporting *x, size_t index, const char *name, int type, bool beside)
 {
     struct chakra *chakra = chakra_of(x);
@@ -142,7 +143,8 @@ static void put_work(struct ana_exporting *x, size_t index)
     end_record(chakra, index);
 }
 
-/* ---- what ranks do ------------------------------------------------------------------------------------------------ */
+/* ---- what ranks do
+ * ------------------------------------------------------------------------------------------------ */
 
 static uint64_t put_message(struct ana_exporting *x, size_t index, enum ti_word word, uint32_t peer, int32_t tag,
                             uint64_t bytes)
@@ -237,7 +239,8 @@ static void end_rank(struct ana_exporting *x, size_t index)
     put_work(x, index);
 }
 
-/* ---- the files ---------------------------------------------------------------------------------------------------- */
+/* ---- the files
+ * ---------------------------------------------------------------------------------------------------- */
 
 static bool begin(struct ana_exporting *x)
 {

@@ -1,5 +1,5 @@
-/* JSON trace events, as chrome://tracing, Perfetto and Speedscope read them: a process a rank, a thread a thread or stream,
- * slices for calls, kernels and regions, flows for messages, and a process of its own for collectives.
+/* JSON trace events, as chrome://tracing, Perfetto and Speedscope read them: a process a rank, a thread a thread or
+ * stream, slices for calls, kernels and regions, flows for messages, and a process of its own for collectives.
  * Source: "Trace Event Format", Google, 2016. */
 #include "trace/export/export_impl.h"
 #include <stdio.h>

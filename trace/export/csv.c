@@ -1,5 +1,5 @@
-/* Comma-separated values: a file a table in one folder.  Events, messages and collectives as the walk comes along them, the
- * sums as in the report's JSON. */
+/* Comma-separated values: a file a table in one folder.  Events, messages and collectives as the walk comes along them,
+ * the sums as in the report's JSON. */
 #include "trace/export/export_impl.h"
 #include "trace/metric/csv.h"
 #include <errno.h>
@@ -22,7 +22,8 @@ static struct path path_of(const struct ana_exporting *x, const char *table)
     return path;
 }
 
-/* ---- sums --------------------------------------------------------------------------------------------------------- */
+/* ---- sums
+ * --------------------------------------------------------------------------------------------------------- */
 
 static void write_rows(struct ana_exporting *x, const char *table, enum ana_metric_kind kind, const void *rows,
                        size_t size, size_t count)
@@ -176,7 +177,8 @@ static void write_sums(struct ana_exporting *x)
     write_iterations(x);
 }
 
-/* ---- the walk ----------------------------------------------------------------------------------------------------- */
+/* ---- the walk
+ * ----------------------------------------------------------------------------------------------------- */
 
 static bool begin(struct ana_exporting *x)
 {

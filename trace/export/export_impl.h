@@ -33,8 +33,8 @@ struct ana_exporting {
 /* What of a summary a format wants. */
 enum ana_export_wants { ANA_EXPORT_NO_SUMS, ANA_EXPORT_COUNTERS /* exact without any event */, ANA_EXPORT_SUMS };
 
-/* A format.  `begin` writes what is known before; false, with x->error: it cannot.  `finish` writes what is left and frees
- * what begin has made, also if that or the walk has failed.  Without `event` there is no walk. */
+/* A format.  `begin` writes what is known before; false, with x->error: it cannot.  `finish` writes what is left and
+ * frees what begin has made, also if that or the walk has failed.  Without `event` there is no walk. */
 struct ana_export_sink {
     struct ana_export_format is;
     enum ana_export_wants wants;
@@ -49,7 +49,8 @@ struct ana_export_sink {
 #include "trace/export/formats.def"
 #undef EXPORT
 
-/* ---- words.c ------------------------------------------------------------------------------------------------------ */
+/* ---- words.c
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* Says what failed, unless something has before. */
 __attribute__((format(printf, 2, 3))) void ana_export_fail(struct ana_exporting *x, const char *format, ...);
@@ -84,8 +85,8 @@ enum ana_export_what ana_export_what(const struct ana_event *event);
 /* Its word: "call", "poll" ... */
 const char *ana_export_what_name(enum ana_export_what what);
 
-/* The name of an event: of a call its own, of a kernel that of the kernel, of a region its own.  Never NULL; as long as the
- * job. */
+/* The name of an event: of a call its own, of a kernel that of the kernel, of a region its own.  Never NULL; as long as
+ * the job. */
 const char *ana_export_name(struct ana_exporting *x, const struct ana_event *event);
 /* The rank index of the partner, root or target of an event; SIZE_MAX: it has none, or it is not known. */
 size_t ana_export_partner(const struct ana_exporting *x, const struct ana_event *event);

@@ -1,4 +1,5 @@
-/* A file that is written quickly, in pieces of text or bytes.  What fails is kept: nothing need be asked before the end. */
+/* A file that is written quickly, in pieces of text or bytes.  What fails is kept: nothing need be asked before the
+ * end. */
 #ifndef ANA_EXPORT_OUT_H
 #define ANA_EXPORT_OUT_H
 
@@ -16,12 +17,13 @@ struct ana_out {
     char room[ANA_OUT_ROOM];
 };
 
-/* Makes a new file to write and read, for the caller to close; a file or link that has its name goes.  -1, with errno: it
- * cannot be made. */
+/* Makes a new file to write and read, for the caller to close; a file or link that has its name goes.  -1, with errno:
+ * it cannot be made. */
 int ana_out_make(const char *path);
 /* Makes the file in the same way; NULL when out of memory.  Whether it could be made is told by ana_out_close. */
 struct ana_out *ana_out_open(const char *path);
-/* Writes what is left and frees it; NULL is none.  Returns errno of the first thing that failed; 0: the file is whole. */
+/* Writes what is left and frees it; NULL is none.  Returns errno of the first thing that failed; 0: the file is
+ * whole. */
 int ana_out_close(struct ana_out *out);
 
 /* Makes room for `n` bytes, of which there may be ANA_OUT_ROOM / 2, and returns it; ana_out_used takes it. */

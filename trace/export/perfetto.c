@@ -1,5 +1,5 @@
-/* Perfetto's protobuf: a track a thread or stream below a process a rank, slices with interned names, flows for messages,
- * tracks of their own for collectives and rates.
+/* Perfetto's protobuf: a track a thread or stream below a process a rank, slices with interned names, flows for
+ * messages, tracks of their own for collectives and rates.
  * Source: perfetto.dev, "Trace Packet Defaults", "Track events" and the reference of TracePacket. */
 #include "trace/export/perfetto_impl.h"
 #include <stdlib.h>
@@ -76,10 +76,11 @@ static bool begin(struct ana_exporting *x)
     return true;
 }
 
-/* ---- events ------------------------------------------------------------------------------------------------------- */
+/* ---- events
+ * ------------------------------------------------------------------------------------------------------- */
 
-/* What all events of a signature share lies in its `use`, which is this walk's own: numbers of texts, + 1, 0: not looked
- * up yet. */
+/* What all events of a signature share lies in its `use`, which is this walk's own: numbers of texts, + 1, 0: not
+ * looked up yet. */
 struct shared {
     uint32_t name, category, site, comm, peer;
 };

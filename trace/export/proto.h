@@ -1,5 +1,5 @@
-/* Messages of protocol buffers, written from front to back into room that the caller has.  The length of an inner message
- * is filled in when it ends: it takes ANA_PROTO_LENGTH bytes even if it is small, which the encoding allows. */
+/* Messages of protocol buffers, written from front to back into room that the caller has.  The length of an inner
+ * message is filled in when it ends: it takes ANA_PROTO_LENGTH bytes even if it is small, which the encoding allows. */
 #ifndef ANA_EXPORT_PROTO_H
 #define ANA_EXPORT_PROTO_H
 

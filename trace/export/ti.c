@@ -1,5 +1,5 @@
-/* Time-independent actions, which SimGrid replays: what each rank did in its order, work in ns, messages with partner, tag
- * and bytes, collectives.  How long these took is not in it; that is for the network that they are replayed on.
+/* Time-independent actions, which SimGrid replays: what each rank did in its order, work in ns, messages with partner,
+ * tag and bytes, collectives.  How long these took is not in it; that is for the network that they are replayed on.
  * Source: SimGrid's documentation, "SMPI: Offline simulation"; the words and their arguments are those of 3.32. */
 #include "trace/export/ti_impl.h"
 #include <stdio.h>

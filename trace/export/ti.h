@@ -16,7 +16,8 @@ struct ana_ti {
 };
 
 #define ANA_TI_CLASSES 40
-/* What messages take, by the time from when both sides had begun to the end: latency and bytes * ns_per_byte * slower. */
+/* What messages take, by the time from when both sides had begun to the end: latency and bytes * ns_per_byte *
+ * slower. */
 struct ana_ti_network {
     double latency_ns, ns_per_byte;
     size_t classes;

@@ -23,7 +23,8 @@ static bool is_meant(int32_t peer)
     return peer != TRC_PEER_NONE && peer != TRC_PEER_NULL;
 }
 
-/* ---- messages ----------------------------------------------------------------------------------------------------- */
+/* ---- messages
+ * ----------------------------------------------------------------------------------------------------- */
 
 static struct ti_request *request_of(struct ana_exporting *x, const struct ana_event *e, bool receives, bool make)
 {
@@ -40,7 +41,8 @@ static uint64_t known(uint64_t bytes)
     return bytes == TRC_BYTES_UNKNOWN ? 0 : bytes;
 }
 
-/* A half of a message that a request stands for.  Of a receive from anywhere there is no action before it is complete. */
+/* A half of a message that a request stands for.  Of a receive from anywhere there is no action before it is
+ * complete. */
 static void start_half(struct ana_exporting *x, const struct ana_event *e, bool receives)
 {
     struct ti *ti = x->own;
@@ -143,7 +145,8 @@ static void put_call(struct ana_exporting *x, const struct ana_event *e)
     }
 }
 
-/* ---- the walk ----------------------------------------------------------------------------------------------------- */
+/* ---- the walk
+ * ----------------------------------------------------------------------------------------------------- */
 
 static bool number_ranks(struct ana_exporting *x, struct ti *ti)
 {

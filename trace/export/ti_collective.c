@@ -1,5 +1,6 @@
-/* Collectives as actions.  Those of all ranks, in which all have as much to do, are SimGrid's own, which picks algorithms as
- * Open MPI does; others are messages: rounds in which each sends twice as far (dissemination), trees, or a chain. */
+/* Collectives as actions.  Those of all ranks, in which all have as much to do, are SimGrid's own, which picks
+ * algorithms as Open MPI does; others are messages: rounds in which each sends twice as far (dissemination), trees, or
+ * a chain. */
 #include "trace/export/ti_impl.h"
 #include <stdio.h>
 

@@ -15,8 +15,8 @@ enum { SIZES = 65 };           /* trc_size_class() gives no more */
 #define GUESSED_LATENCY_NS  1000.0
 #define GUESSED_NS_PER_BYTE 0.1
 
-/* Messages of a rank, one way, from when both sides of the first had begun until none was under way any more: they share
- * what there is, and only together say how fast it is. */
+/* Messages of a rank, one way, from when both sides of the first had begun until none was under way any more: they
+ * share what there is, and only together say how fast it is. */
 struct period {
     int64_t begin_ns, end_ns;
     uint64_t bytes, messages;
@@ -92,8 +92,8 @@ static void take_instance(void *user, const struct ana_instance *i)
     ana_small_add(&measure->coll, (left_ns - came_ns) / rounds, 1);
 }
 
-/* What a byte of this class takes beside the latency, in ns; NAN: not known.  Of both ways that is right which the messages
- * had more of: many may come into one, or out of it. */
+/* What a byte of this class takes beside the latency, in ns; NAN: not known.  Of both ways that is right which the
+ * messages had more of: many may come into one, or out of it. */
 static double per_byte(const struct measure *m, int class, double latency_ns)
 {
     double least = NAN;

@@ -35,7 +35,8 @@ struct ti_span ti_work(struct ana_exporting *x, struct ti_clock *clock, const st
     return span;
 }
 
-/* ---- what the others take ----------------------------------------------------------------------------------------- */
+/* ---- what the others take
+ * ----------------------------------------------------------------------------------------- */
 
 /* Of a rank between two places. */
 struct sum {
@@ -131,8 +132,8 @@ static bool take_own(struct level_walk *w, struct ana_map *levels, size_t index,
     return true;
 }
 
-/* Where a rank alone has a segment, nobody says how long it should take: then all of the rank's work takes no longer than
- * that of the others. */
+/* Where a rank alone has a segment, nobody says how long it should take: then all of the rank's work takes no longer
+ * than that of the others. */
 static bool take_alone(struct level_walk *w, struct ti *ti, const uint8_t *level)
 {
     size_t ranks = w->x->job->count, n = 0;

@@ -12,10 +12,10 @@
  *          signature, every kind of item (trace/format/schema.h).  Calls themselves are definitions.
  * chunk    A run of blocks of head.block_size bytes each, one chunk behind the other.  It begins with a trc_chunk that
  *          tells its kind, its own health, and which blocks it has; the blocks of a chunk never change.  The first
- *          chunks of each kind are small, later ones larger, so that a process that does little has a small file.  Space
- *          is allocated before head.blocks_allocated counts it, so nobody who touches a counted block can meet SIGBUS.
- *          A block that begins no chunk is of one that was just handed out, or whose writer was killed then: readers
- *          step over it.
+ *          chunks of each kind are small, later ones larger, so that a process that does little has a small file.
+ *          Space is allocated before head.blocks_allocated counts it, so nobody who touches a counted block can meet
+ *          SIGBUS. A block that begins no chunk is of one that was just handed out, or whose writer was killed then:
+ *          readers step over it.
  *
  *   THREAD chunk    the live page of one thread: a trc_page (what it is inside, since when), and entries: counters
  *                   that never stop (trc_row by call and size class, trc_peer by partner) and the signatures that the

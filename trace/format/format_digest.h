@@ -1,6 +1,6 @@
-/* The digest of a node: what its ranks are at.  While somebody watches, one recorder of each node writes it once a second
- * into the folder of the trace, over the last one, so that a reader has one small file a node to read in place of a live
- * page a rank.  A digest only says again what the traces say; whoever finds it damaged or old reads these.
+/* The digest of a node: what its ranks are at.  While somebody watches, one recorder of each node writes it once a
+ * second into the folder of the trace, over the last one, so that a reader has one small file a node to read in place
+ * of a live page a rank.  A digest only says again what the traces say; whoever finds it damaged or old reads these.
  *
  *   HOST.BOOT.live    trc_digest_head, then head.size - sizeof head bytes of varints (LEB128; z: zigzag):
  *
@@ -8,13 +8,13 @@
  *       threads, call, flags, communicator, z peer, z tag, z source, z rtag, bytes sent, bytes received
  *   rank, head.ranks times
  *       pid, pid_start, pid namespace (as in the head of its trace), flags (enum trc_digest_flag), change, heartbeats,
- *       latest: ticks, monotonic ns, z (realtime ns - head.realtime_ns), error ticks; progress, threads; then each thread:
- *       index (of its live page), tid, inside (signature index + 1), and if that is not 0: its class, z (latest.ticks -
- *       inside_since), inside_sequence; then last, z (latest.ticks - last_end), calls, mpi ticks, sent, received, sent
- *       messages, received messages, starts, completes: as in trc_thread, with what trc_use.uses held
+ *       latest: ticks, monotonic ns, z (realtime ns - head.realtime_ns), error ticks; progress, threads; then each
+ *       thread: index (of its live page), tid, inside (signature index + 1), and if that is not 0: its class, z
+ *       (latest.ticks - inside_since), inside_sequence; then last, z (latest.ticks - last_end), calls, mpi ticks, sent,
+ *       received, sent messages, received messages, starts, completes: as in trc_thread, with what trc_use.uses held
  *
- * `change` is another number whenever anything in the trace is that a reader would show, but for the heartbeat: its live
- * pages, definitions, stacks, state. */
+ * `change` is another number whenever anything in the trace is that a reader would show, but for the heartbeat: its
+ * live pages, definitions, stacks, state. */
 #ifndef TRC_FORMAT_DIGEST_H
 #define TRC_FORMAT_DIGEST_H
 

@@ -1,5 +1,5 @@
-/* What is kept of kernels and copies: device.c fills it, device_look.c and device_streams.c read it, device_keep.c keeps
- * it; nobody else. */
+/* What is kept of kernels and copies: device.c fills it, device_look.c and device_streams.c read it, device_keep.c
+ * keeps it; nobody else. */
 #ifndef ANA_DEVICE_DATA_H
 #define ANA_DEVICE_DATA_H
 

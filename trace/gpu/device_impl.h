@@ -22,15 +22,15 @@ void ana_devices_free(struct ana_devices *gpu);
 bool ana_devices_any(const struct ana_devices *gpu);
 /* Adds a kernel or copy. */
 void ana_gpu_device_event(struct ana_job *job, struct ana_devices *gpu, const struct ana_event *event);
-/* device_look.c: the longest time that kernels of NCCL's ran on one GPU beside no other, in ns, over all time; *index: the
- * rank whose it is.  0: none is known. */
+/* device_look.c: the longest time that kernels of NCCL's ran on one GPU beside no other, in ns, over all time; *index:
+ * the rank whose it is.  0: none is known. */
 int64_t ana_gpu_exposed(const struct ana_job *job, size_t *index);
 /* Adds a call of NCCL's. */
 void ana_gpu_call(struct ana_job *job, struct ana_devices *gpu, const struct ana_event *event);
 
 /* device_keep.c: keeps what job->gpu has found in all events, or takes it up into devices that have seen none.  Of the
- * latest calls and kernels, which time ranges are made of, at most `newest` are saved, unless that is ANA_STORE_MESSAGES
- * or more; what ended before the first of them is told by job->kept_since_ns. */
+ * latest calls and kernels, which time ranges are made of, at most `newest` are saved, unless that is
+ * ANA_STORE_MESSAGES or more; what ended before the first of them is told by job->kept_since_ns. */
 void ana_devices_keep(struct ana_keep *keep, struct ana_job *job, size_t newest);
 
 /* ---- device_facts.c */
@@ -105,7 +105,8 @@ struct ana_nccl_arrival {
     int64_t begin_ns, end_ns, called_ns;
     uint32_t index, step;
 };
-/* Reports how long the kernels of the others waited until the rank with the shortest one called: `count` ranks in all. */
+/* Reports how long the kernels of the others waited until the rank with the shortest one called: `count` ranks in
+ * all. */
 void ana_nccl_late(struct ana_job *job, const struct ana_nccl_call *call, const struct ana_nccl_arrival *arrival,
                    size_t count);
 

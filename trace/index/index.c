@@ -166,8 +166,8 @@ void ana_index_take(struct ana_job *job)
 
 /* ---- written ---------------------------------------------------------------------------------------------------- */
 
-/* Writes an index of at most `most` bytes, with so many of the latest messages, waits and collectives.  Returns its size; 0:
- * errno says why there is none, E2BIG: it does not fit. */
+/* Writes an index of at most `most` bytes, with so many of the latest messages, waits and collectives.  Returns its
+ * size; 0: errno says why there is none, E2BIG: it does not fit. */
 static uint64_t write_with(struct ana_job *job, FILE *file, const struct of *of, uint64_t most, size_t newest)
 {
     struct ana_keep keep;

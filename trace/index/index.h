@@ -1,11 +1,12 @@
 /* The index: what the pass over all events of a job has found, kept in a file, so that it need not be read again.
  *
- * place.h says where it lies.  It is of one program and of the files that it was made of: one that another build of hpctop
- * made, or that is of files which differ, is not looked at.  Nothing depends on it: what cannot be taken up is found again.
+ * place.h says where it lies.  It is of one program and of the files that it was made of: one that another build of
+ * hpctop made, or that is of files which differ, is not looked at.  Nothing depends on it: what cannot be taken up is
+ * found again.
  *
- * There is none of a job that runs, nor of windows, nor of what was read of a job while it ran: the clocks, down to the length
- * of a tick, are only known for good at the end, so times differ by nanoseconds, and with them waits that are as short.  Who
- * watched a job to its end has it read once more (tui/commands/again.h). */
+ * There is none of a job that runs, nor of windows, nor of what was read of a job while it ran: the clocks, down to the
+ * length of a tick, are only known for good at the end, so times differ by nanoseconds, and with them waits that are as
+ * short.  Who watched a job to its end has it read once more (tui/commands/again.h). */
 #ifndef ANA_INDEX_H
 #define ANA_INDEX_H
 
@@ -30,7 +31,8 @@ void ana_job_set_index(struct ana_job *job, bool wanted);
  * analysis.  0: the program cannot be read. */
 uint64_t ana_index_of(const struct ana_job *job);
 
-/* For the table of trace/job (upper.h).  Takes up the index of a job whose events have not been read, if there is one. */
+/* For the table of trace/job (upper.h).  Takes up the index of a job whose events have not been read, if there is
+ * one. */
 void ana_index_take(struct ana_job *job);
 /* Likewise: writes the index of a large job, if it can have one. */
 void ana_index_keep(struct ana_job *job);

@@ -18,7 +18,8 @@ static void leave_out(struct ana_job_keep *k, int64_t end_ns)
     k->job->kept_since_ns = end_ns > k->job->kept_since_ns ? end_ns : k->job->kept_since_ns;
 }
 
-/* Rows of a ring, from number `first` on: in two parts, which are the same ones when they are loaded to another place. */
+/* Rows of a ring, from number `first` on: in two parts, which are the same ones when they are loaded to another
+ * place. */
 static void keep_ring(struct ana_job_keep *k, void *ring, uint64_t first, size_t n, size_t room, size_t size)
 {
     uint64_t part = room - first % room < n ? room - first % room : n;

@@ -1,5 +1,6 @@
-/* Where an index lies: index/analysis in the folder of the trace, if that is the user's own, or in the user's cache folder.
- * No link is followed below these folders, and what others have made there is not read.  One thread at a time. */
+/* Where an index lies: index/analysis in the folder of the trace, if that is the user's own, or in the user's cache
+ * folder. No link is followed below these folders, and what others have made there is not read.  One thread at a
+ * time. */
 #ifndef ANA_INDEX_PLACE_H
 #define ANA_INDEX_PLACE_H
 
@@ -16,8 +17,8 @@ struct ana_place {
     char path[PATH_MAX], name[32], part[40]; /* of the index; in the folder; while it is written */
 };
 
-/* Opens the folder of such a place; `files` tells indexes in the cache apart.  make: it is made, if it is to be, and only
- * where this user owns the one around it.  False: there is none. */
+/* Opens the folder of such a place; `files` tells indexes in the cache apart.  make: it is made, if it is to be, and
+ * only where this user owns the one around it.  False: there is none. */
 bool ana_place_open(const struct ana_job *job, enum ana_place_of_index which, uint64_t files, bool make,
                     struct ana_place *place);
 /* Closes it; a folder that is empty is removed. */

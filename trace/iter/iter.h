@@ -4,8 +4,8 @@
  * n-th on one rank is the n-th on all.  Which place that is, loop.h finds from who follows whom.  It is not known while
  * the events come by, so each place of a rank keeps a *mark*: how often it was called, when, and its longest periods.
  *
- * A place in a function that several loops use is called in each of them, but after other calls, or with other sizes.  So
- * a mark has *kinds* of two sorts: by where its thread had called since the call before, as a sum; by size and tag.
+ * A place in a function that several loops use is called in each of them, but after other calls, or with other sizes.
+ * So a mark has *kinds* of two sorts: by where its thread had called since the call before, as a sum; by size and tag.
  * While these stay the same from call to call, they cost nothing more; each change is kept as a mark of its kind.
  *
  * Memory is bounded: a rank has ANA_ITER_ENTRIES times at most, shared by its marks.  When they are used up, the mark
@@ -151,7 +151,8 @@ static inline void ana_iter_sync(struct ana_iter *iter)
 }
 /* Keeps the last times of a mark from now on; again: nothing.  For want of memory they are not kept. */
 void ana_iter_watch(struct ana_iter *iter, struct ana_iter_mark *mark);
-/* The ANA_ITER_LONGEST longest periods of a mark, in any order; unused ones are 0 ns long.  In `room`, or the mark's own. */
+/* The ANA_ITER_LONGEST longest periods of a mark, in any order; unused ones are 0 ns long.  In `room`, or the mark's
+ * own. */
 const struct ana_iter_period *ana_iter_longest(const struct ana_iter_mark *mark, struct ana_iter_period *room);
 /* Whether a time is more than the rank's floor longer than the mean of its segment before it. */
 static inline bool ana_iter_stands_out(const struct ana_iter_rank *rank, struct ana_why_gap gap)

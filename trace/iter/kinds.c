@@ -17,7 +17,8 @@ static bool is_usual(const struct ana_iter_usual *usual, uint64_t times)
     return misses * 4 <= times && (misses == 0 || times >= SURE_TIMES);
 }
 
-/* Whether what is between two of its calls is mostly the same, and as many of it come in a row, through all calls there.
+/* Whether what is between two of its calls is mostly the same, and as many of it come in a row, through all calls
+ * there.
  */
 static bool is_regular(const struct ana_loop_graph *g, const struct ana_loop_node *node,
                        const struct ana_iter_kind *kind)
@@ -64,8 +65,8 @@ static bool is_foreign(const struct ana_loop_graph *g, const struct ana_loop *lo
     return kind->after & ~known;
 }
 
-/* The kind of a sort of most of a place's calls which do not come after a call at a place (`without` 0: of all); half as
- * many will do, if they come after less. */
+/* The kind of a sort of most of a place's calls which do not come after a call at a place (`without` 0: of all); half
+ * as many will do, if they come after less. */
 static const struct ana_iter_kind *usual_kind(const struct ana_loop_graph *g, const struct ana_loop_node *node,
                                               enum ana_iter_sort sort, uint64_t without)
 {
@@ -85,8 +86,8 @@ static const struct ana_iter_kind *usual_kind(const struct ana_loop_graph *g, co
     return usual;
 }
 
-/* Whether a place of its own tells a kind from the usual one: one that is called less often than the kind's place, before
- * calls of this kind only. */
+/* Whether a place of its own tells a kind from the usual one: one that is called less often than the kind's place,
+ * before calls of this kind only. */
 static bool is_explained(const struct ana_loop_graph *g, const struct ana_loop *loop, const struct ana_loop_node *node,
                          const struct ana_iter_kind *kind)
 {
@@ -168,8 +169,8 @@ static struct pick pick_up_to(const struct ana_loop_graph *g, const struct ana_l
     return best;
 }
 
-/* Finds the kind with the least count above `outer`; of those with about as many the one with most.  So it finds what is
- * done in each iteration, and not in most only, if what is done in the others is done as often as an outer level. */
+/* Finds the kind with the least count above `outer`; of those with about as many the one with most.  So it finds what
+ * is done in each iteration, and not in most only, if what is done in the others is done as often as an outer level. */
 static struct pick pick_kind(const struct ana_loop_graph *g, const struct ana_loop *raw, size_t levels, uint64_t outer)
 {
     struct pick best = pick_up_to(g, &raw[0], outer, UINT64_MAX, true), more = best;

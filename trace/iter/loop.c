@@ -175,8 +175,8 @@ static bool find_head(const struct ana_loop_graph *g, uint64_t outer, struct ana
             ana_loop_put(&may, i);
             least = node[i].count < least ? node[i].count : least;
         }
-    /* As often, but for an iteration that was begun only, or for what is done in place of it in those of the outer loop:
-     * those that the others pass. */
+    /* As often, but for an iteration that was begun only, or for what is done in place of it in those of the outer
+     * loop: those that the others pass. */
     struct ana_loop_set often = {{0}};
     for (size_t i = 0; i < n; i++) {
         bool instead = outer && node[i].count + 1 >= least + outer && node[i].count <= least + outer + 1;

@@ -11,21 +11,21 @@
  * before, and by size (their *kind*, iter.h): in `for i { for j { halo; sum }; sum }` the first halo of the inner loop
  * comes after two sums.  A kind ends iterations of a loop if
  *   it is regular: as many calls come in a row, and as many calls or the same kinds come between two rows, mostly, and
- *   nothing explains it: what comes before it, and not before the usual calls there, is no place of its own, which would
- *   be a node that is called as seldom.
+ *   nothing explains it: what comes before it, and not before the usual calls there, is no place of its own, which
+ *   would be a node that is called as seldom.
  * A place most of whose calls are of such kinds is *shared*: that it is called says nothing of any loop.
  *
  * `for i { step; every 10th time: save }` calls as `for i { for j in 0..9 { step }; save }` does.  A level is therefore
  * taken for a *detour* from the level inside where
  *   it only reads and writes files, or
- *   it comes every n-th time, and the first or last time the count was smaller: no loop was cut off there (the last time
- *   of a job that did not end counts for n >= ANA_LOOP_DETOUR only: an iteration may be under way; up to
+ *   it comes every n-th time, and the first or last time the count was smaller: no loop was cut off there (the last
+ *   time of a job that did not end counts for n >= ANA_LOOP_DETOUR only: an iteration may be under way; up to
  *   ANA_LOOP_BEFORE calls more at the begin say nothing), or
  *   it comes every n-th time (n >= ANA_LOOP_DETOUR_FAR), before the first and after the last, or
  *   something is left out where it comes, that else is called each time inside: it is done in place of that, or
- *   it has fewer places than what is inside, and comes every n-th time but for a few (n >= ANA_LOOP_DETOUR_FAR), or more
- *   than once in ANA_LOOP_DETOUR_NEAR times, or at random, a part of 1 in ANA_LOOP_DETOUR_FEW after one time or none: an
- *   inner loop seldom runs once, or
+ *   it has fewer places than what is inside, and comes every n-th time but for a few (n >= ANA_LOOP_DETOUR_FAR), or
+ *   more than once in ANA_LOOP_DETOUR_NEAR times, or at random, a part of 1 in ANA_LOOP_DETOUR_FEW after one time or
+ *   none: an inner loop seldom runs once, or
  *   it is a kind of calls, and something inside it is a detour. */
 #ifndef ANA_LOOP_H
 #define ANA_LOOP_H

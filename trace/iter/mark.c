@@ -299,8 +299,8 @@ static struct ana_iter_kind *kind_of(struct ana_iter *iter, struct ana_iter_plac
     return kind;
 }
 
-/* Begins a row of a kind that did not come after the one before the last time, `last`; NULL: there is none before, or no
- * memory. */
+/* Begins a row of a kind that did not come after the one before the last time, `last`; NULL: there is none before, or
+ * no memory. */
 static __attribute__((noinline)) struct ana_iter_kind *other_kind(struct ana_iter *iter, struct ana_iter_place *place,
                                                                   enum ana_iter_sort sort, uint64_t key,
                                                                   int64_t before_ns)
@@ -345,7 +345,8 @@ static inline void begin_row(struct ana_iter *iter, struct ana_iter_place *place
         row->is_mixed = kind->mark.count > ANA_ITER_KINDS && kind->mark.count * 2 > count;
 }
 
-/* Takes a call at a place that is not like the one before it, which ended at `before_ns`; its number is mark.count - 1. */
+/* Takes a call at a place that is not like the one before it, which ended at `before_ns`; its number is mark.count -
+ * 1. */
 static inline void change_kind(struct ana_iter *iter, struct ana_iter_place *place, const struct ana_iter_call *call,
                                uint64_t turn, int64_t before_ns)
 {

@@ -55,8 +55,8 @@ void ana_bundle_close(struct ana_bundle *bundle);
  * out for ever. */
 size_t ana_bundle_scan(struct ana_bundle *bundle);
 
-/* Reads all open files again, but for those that were opened just now, or have ended, and, while it is watched, those of
- * which a digest says enough.  Returns whether anything changed. */
+/* Reads all open files again, but for those that were opened just now, or have ended, and, while it is watched, those
+ * of which a digest says enough.  Returns whether anything changed. */
 bool ana_bundle_refresh(struct ana_bundle *bundle);
 
 /* The first place or file that could not be read, and why: "PATH: Permission denied"; NULL if all could. */

@@ -258,8 +258,8 @@ struct ana_site {
     uint64_t identity; /* of call and place, as long as this process lives */
 };
 
-/* What threads do outside MPI from one place that calls to the next: the same two places on all ranks, in the same region
- * of the program's own, are one segment.  Only its ranks in view count. */
+/* What threads do outside MPI from one place that calls to the next: the same two places on all ranks, in the same
+ * region of the program's own, are one segment.  Only its ranks in view count. */
 struct ana_segment_stat {
     char region[64]; /* "": most of it lies in none */
     struct ana_segment_end {
@@ -285,8 +285,8 @@ struct ana_segment_stat {
     double spikes_ns;                         /* all of these together */
     struct ana_reason reason, longest_reason; /* why the worst rank takes longer; why it once took longest */
 };
-/* Writes "Waitall app.c:20 -> Allreduce :30", with the file once where it is the same; of a region "solve: Waitall .."; "all
- * others" for the row of several places. */
+/* Writes "Waitall app.c:20 -> Allreduce :30", with the file once where it is the same; of a region "solve: Waitall ..";
+ * "all others" for the row of several places. */
 void ana_segment_words(const struct ana_segment_stat *segment, char *out, size_t size);
 #define ANA_SEGMENT_ROWS 128u /* in a summary; what costs less, and takes less time, shares the last one */
 
@@ -336,7 +336,8 @@ struct ana_slow_iteration {
     int64_t segment_ns, excess_ns; /* of it; and of that, above its mean */
     struct ana_reason reason;      /* why, against the other times of that segment on that rank */
 };
-/* The loops that the program spends most time in (trace/iter), of the whole run; the slowest ones are of the time in view. */
+/* The loops that the program spends most time in (trace/iter), of the whole run; the slowest ones are of the time in
+ * view. */
 #define ANA_LOOP_ROWS 6u
 #define ANA_SLOWEST   10u
 struct ana_loop_level {
@@ -366,8 +367,8 @@ struct ana_iteration_cell {
  * kept). */
 void ana_iteration_cells(const struct ana_job *job, const struct ana_iterations *of, size_t level, size_t index,
                          uint64_t first, uint64_t last, size_t n, struct ana_iteration_cell *out);
-/* From when the first rank began iteration `first` to when the last one ended `last`, in job time; about, where not each
- * was kept.  False: no rank has them. */
+/* From when the first rank began iteration `first` to when the last one ended `last`, in job time; about, where not
+ * each was kept.  False: no rank has them. */
 bool ana_iteration_span(const struct ana_job *job, const struct ana_iterations *of, size_t level, uint64_t first,
                         uint64_t last, int64_t *begin_ns, int64_t *end_ns);
 /* The iteration that a rank is in at a time, from 1; before the first and after the last those.  0: it has none. */
@@ -462,8 +463,9 @@ struct ana_timeline_cell {
     float share[TRC_CATEGORIES]; /* sums to 1 where known, all 0 where not (before begin, after end, recycled) */
     float waiting;               /* share of the cell lost waiting for others */
 };
-/* Fills `n` cells of [begin_ns, end_ns) for one rank.  Where the last summary had a filter, only of what that takes.  O(n) whatever the trace: from sums made before.  Below the
- * finest level of the pyramid it decodes the chunk or two that the range touches. */
+/* Fills `n` cells of [begin_ns, end_ns) for one rank.  Where the last summary had a filter, only of what that takes.
+ * O(n) whatever the trace: from sums made before.  Below the finest level of the pyramid it decodes the chunk or two
+ * that the range touches. */
 void ana_timeline(struct ana_job *job, size_t rank_index, int64_t begin_ns, int64_t end_ns, size_t n,
                   struct ana_timeline_cell *out);
 /* What a rank was in at one time: the call that covers it, or the last one that ended before. */

@@ -196,15 +196,15 @@ static inline bool ana_selected(const uint8_t *ranks, size_t index)
 /* Writes one sentence about the rank that has been inside a call for seconds, and far longer than usual, while nothing
  * of it moves.  False: there is none. */
 bool ana_say_longest_inside(const struct ana_job *job, char *out, size_t size);
-/* When it is time to look whether a wait that has just begun is worth a word, by CLOCK_MONOTONIC in ns; INT64_MAX: nobody
- * waits so. */
+/* When it is time to look whether a wait that has just begun is worth a word, by CLOCK_MONOTONIC in ns; INT64_MAX:
+ * nobody waits so. */
 int64_t ana_inside_due(const struct ana_job *job);
 /* Writes a call of rank `index` with what is known of its partner: "MPI_Recv from rank 0, tag 7, on rows". */
 void ana_call_words(const struct ana_job *job, size_t index, const char *call, const struct trc_sig *sig, char *out,
                     size_t size);
 
-/* comm_words.c: writes what a communicator is called in a sentence: "MPI_COMM_WORLD", its own name, or "a communicator of 4"; "a window of 4",
- * "file out.dat". */
+/* comm_words.c: writes what a communicator is called in a sentence: "MPI_COMM_WORLD", its own name, or "a communicator
+ * of 4"; "a window of 4", "file out.dat". */
 void ana_comm_words(const struct ana_job *job, const struct trc_comm *comm, char *out, size_t size);
 /* "communicator", "window", "file"; NULL counts as a communicator. */
 const char *ana_comm_kind(const struct trc_comm *comm);
@@ -231,24 +231,25 @@ void ana_analysis_stop(struct ana_job *job);
 void ana_analysis_refresh(struct ana_job *job);
 /* The share of the records that the main pass has read, 0..1. */
 double ana_analysis_share(const struct ana_job *job);
-/* range.c: begins a pass over the events of a selection, unless it is under way already.  Returns the share that it has read, -1
- * when out of memory. */
+/* range.c: begins a pass over the events of a selection, unless it is under way already.  Returns the share that it has
+ * read, -1 when out of memory. */
 double ana_time_range_select(struct ana_job *job, const struct ana_selection *selection);
 /* range.c: ends the pass over a selection, if there is one, and frees its sums. */
 void ana_time_range_release(struct ana_job *job);
 
 /* filter.c: the source line of a place in a process, "app.c:17"; NULL: not known, or not yet. */
 const char *ana_site_line(const struct ana_job *job, size_t index, const char *module);
-/* filter.c: a number for what a place in a process is called: by its source line where that is known and if `by_line`, by
- * module and offset, or else its address. */
+/* filter.c: a number for what a place in a process is called: by its source line where that is known and if `by_line`,
+ * by module and offset, or else its address. */
 uint64_t ana_site_name(const struct ana_job *job, size_t index, uint64_t address, bool by_line);
 /* filter.c: the identity of a place that calls, of that name, by line; `call` is job-wide. */
 uint64_t ana_site_identity(const struct ana_job *job, size_t index, uint32_t call, uint64_t address);
-/* filter.c: whether the filter of a selection takes a call of rank `index`; `call` is job-wide, `comm` the identity of its
- * communicator. */
+/* filter.c: whether the filter of a selection takes a call of rank `index`; `call` is job-wide, `comm` the identity of
+ * its communicator. */
 bool ana_filter_takes(const struct ana_job *job, const struct ana_selection *selection, size_t index, uint32_t call,
                       uint64_t comm, uint64_t site);
-/* window.c: whether a selection is that of ana_job_set_window, so that all that is known of a whole run is known of it. */
+/* window.c: whether a selection is that of ana_job_set_window, so that all that is known of a whole run is known of
+ * it. */
 bool ana_is_window(const struct ana_job *job, const struct ana_selection *selection);
 /* Whether path, prices and iterations are known of a selection: all ranks of the whole run, or of that window. */
 bool ana_is_followed(const struct ana_job *job, const struct ana_selection *selection);
@@ -272,7 +273,8 @@ bool ana_taken_find(const struct ana_job *job, const struct ana_selection *selec
 bool ana_summary_standouts(const struct ana_job *job, struct ana_summary *s, const struct ana_taken *taken);
 /* summary_segments.c: fills the segments.  False: out of memory. */
 bool ana_summary_segments(struct ana_job *job, struct ana_summary *s, const struct ana_pass *pass);
-/* What a segment is known by, from two places (+ 1) and its region's name: the same as in the summary's rows; 0: none. */
+/* What a segment is known by, from two places (+ 1) and its region's name: the same as in the summary's rows; 0:
+ * none. */
 uint64_t ana_segment_identity(const struct ana_job *job, const struct ana_why *why, uint32_t from, uint32_t to,
                               const char *region);
 /* summary_usage.c: says of each row why its worst rank takes longer; `row_of`: the row of each segment, UINT32_MAX:
@@ -282,8 +284,8 @@ bool ana_summary_usage(struct ana_summary *s, const struct ana_why *why, const u
  * then.  Nothing, where what was counted in it is not known. */
 struct ana_reason ana_reason_once(const struct ana_why *why, size_t index, int64_t end_ns, uint32_t number);
 struct ana_path_sums;
-/* summary_prices.c: finds the whole path of a pass with causes, to be freed by the caller, and what each shadow (ANA_SHADOWS)
- * saves.  False: out of memory. */
+/* summary_prices.c: finds the whole path of a pass with causes, to be freed by the caller, and what each shadow
+ * (ANA_SHADOWS) saves.  False: out of memory. */
 bool ana_path_of_pass(const struct ana_job *job, const struct ana_pass *pass, int64_t begin_ns, int64_t end_ns,
                       struct ana_path_sums *sums, int64_t *saves);
 /* summary_usage.c: adds the networks of the hosts.  False: out of memory. */
@@ -291,9 +293,9 @@ bool ana_summary_networks(const struct ana_job *job, struct ana_summary *s, cons
 /* summary_segments.c: writes what a place (number of trace/why, + 1) is called; 0 leaves it empty. */
 void ana_segment_end_of(const struct ana_job *job, const struct ana_why *why, uint32_t place,
                         struct ana_segment_end *out);
-/* summary_segments.c: joins places that were called before their names were known with those that were called later, and
- * if `by_line` those of one source line, which an inlined function has several of: fills, for each place, the first of its
- * name, + 1.  False: out of memory. */
+/* summary_segments.c: joins places that were called before their names were known with those that were called later,
+ * and if `by_line` those of one source line, which an inlined function has several of: fills, for each place, the first
+ * of its name, + 1.  False: out of memory. */
 bool ana_places_join(const struct ana_job *job, const struct ana_why *why, bool by_line, uint32_t *place);
 /* summary_collectives.c: fills the collectives.  False: out of memory. */
 bool ana_summary_collectives(struct ana_job *job, struct ana_summary *s, const struct ana_tally *relations);
@@ -306,8 +308,8 @@ struct ana_iteration_mark {
     uint32_t mark;    /* of trace/iter, + 1; 0: the rank does not come to their end */
     int64_t begin_ns; /* of the first one */
 };
-/* summary_prices.c: fills the critical path, the prices and what the efficiencies need of them; a summary of the whole run
- * has its ranks by then.  False: out of memory. */
+/* summary_prices.c: fills the critical path, the prices and what the efficiencies need of them; a summary of the whole
+ * run has its ranks by then.  False: out of memory. */
 bool ana_summary_prices(const struct ana_job *job, struct ana_summary *s, struct ana_pass *pass);
 /* summary_segments.c: frees them. */
 void ana_summary_segments_free(struct ana_summary *s);

@@ -14,8 +14,8 @@ bool ana_pass_in_parts(struct ana_job *job, struct ana_pass *pass);
 void ana_pass_close(struct ana_pass *pass);
 /* Tells a pass which files may still grow. */
 void ana_pass_live(const struct ana_job *job, struct ana_pass *pass);
-/* Looks up what events of one signature share.  Nested calls do not count (the outer call has their time), nor do losses
- * and what ran on a GPU. */
+/* Looks up what events of one signature share.  Nested calls do not count (the outer call has their time), nor do
+ * losses and what ran on a GPU. */
 void ana_pass_look_up(struct ana_job *job, struct ana_pass *pass, const struct ana_event *event);
 /* Makes empty lanes for all ranks, for all of their events or maybe for a part of them. */
 void ana_lanes_start(const struct ana_job *job, struct ana_lane *lane, bool all);
@@ -32,8 +32,8 @@ bool ana_anyone_alive(const struct ana_job *job);
 /* relate.c */
 /* Finds what an event tells of others that is not of the program's own time. */
 void ana_relate_other(struct ana_job *job, const struct ana_event *event);
-/* From now on leaves that to a thread beside, if there is one and if what events point to lives long enough: where they are
- * read in parts.  False: out of memory. */
+/* From now on leaves that to a thread beside, if there is one and if what events point to lives long enough: where they
+ * are read in parts.  False: out of memory. */
 bool ana_relate_beside(struct ana_job *job);
 /* Returns once that is done of all events so far. */
 void ana_relate_sync(struct ana_job *job);

@@ -80,8 +80,8 @@ size_t ana_portion_ends(const struct ana_job *job, uint32_t out[ANA_PORTION_ENDS
     return n;
 }
 
-/* Gives the places of all events the numbers that they have in the pass over all of them, and finds who makes the calls that
- * end iterations. */
+/* Gives the places of all events the numbers that they have in the pass over all of them, and finds who makes the calls
+ * that end iterations. */
 static bool number_places(struct reader *r)
 {
     const struct ana_why *why = &r->job->pass.why;

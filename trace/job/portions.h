@@ -27,12 +27,12 @@ struct ana_portion_place {
     struct ana_segment_end at; /* as screens show it */
 };
 
-/* Fills *out, an array of *n places for the caller to free: place p of a portion is (*out)[p - 1].  The events must have
- * been read to their end.  False: out of memory. */
+/* Fills *out, an array of *n places for the caller to free: place p of a portion is (*out)[p - 1].  The events must
+ * have been read to their end.  False: out of memory. */
 bool ana_portion_places(const struct ana_job *job, struct ana_portion_place **out, size_t *n);
 
-/* Writes the places (as above) that may be taken for the end of an iteration, the best first.  Returns how many; 0: there
- * is no loop. */
+/* Writes the places (as above) that may be taken for the end of an iteration, the best first.  Returns how many; 0:
+ * there is no loop. */
 size_t ana_portion_ends(const struct ana_job *job, uint32_t out[ANA_PORTION_ENDS]);
 
 enum ana_portion_kind { ANA_PORTION_ITERATION, ANA_PORTION_SEGMENT, ANA_PORTION_CALL };

@@ -1,5 +1,5 @@
-/* What an event tells of others: messages, collectives and waits; and what is added up of it.  At once, or by a queue, so that
- * a thread beside does it: the first thread is what limits all (docs/scale.md). */
+/* What an event tells of others: messages, collectives and waits; and what is added up of it.  At once, or by a queue,
+ * so that a thread beside does it: the first thread is what limits all (docs/scale.md). */
 #include "trace/job/pass.h"
 #include "trace/why/tell.h"
 

@@ -110,8 +110,8 @@ size_t ana_stacks_group(const struct ana_stacks *stacks, struct ana_stack_group 
 void ana_stack_groups_free(struct ana_stack_group *group, size_t count);
 
 /* A node of the prefix tree of all stacks, which begins at the outermost frame and ends with the call that a program
- * makes of a library: below that it is chance where a thread is met that waits.  Groups here are of such stacks.  A chain
- * of frames with the same ranks is one node each at rising depth. */
+ * makes of a library: below that it is chance where a thread is met that waits.  Groups here are of such stacks.  A
+ * chain of frames with the same ranks is one node each at rising depth. */
 struct ana_stack_node {
     unsigned depth;
     const struct ana_frame *frame; /* of one of them */

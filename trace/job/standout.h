@@ -1,4 +1,5 @@
-/* What stands out in a part of a run: who came late, for how long, and whom that cost how much; the slowest messages. */
+/* What stands out in a part of a run: who came late, for how long, and whom that cost how much; the slowest
+ * messages. */
 #ifndef ANA_STANDOUT_H
 #define ANA_STANDOUT_H
 

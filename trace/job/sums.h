@@ -75,8 +75,8 @@ static inline bool ana_sum_to_site(struct ana_tally *tally, const struct ana_sum
 /* What an event adds, whose use was looked up; returns how many of out[] were filled, 0 .. 2. */
 size_t ana_sums_of(const struct ana_event *event, struct ana_sum out[2]);
 
-/* Begins to add to the sites of a tally and to the lanes of its ranks, which must outlive the sums; `beside`: threads that
- * do it, NULL: the caller does.  False: out of memory. */
+/* Begins to add to the sites of a tally and to the lanes of its ranks, which must outlive the sums; `beside`: threads
+ * that do it, NULL: the caller does.  False: out of memory. */
 bool ana_sums_open(struct ana_sums *sums, struct ana_tally *tally, struct ana_lane *lane, struct ana_beside *beside);
 /* Ends that; what is under way is lost.  Zeros are allowed. */
 void ana_sums_close(struct ana_sums *sums);

@@ -54,8 +54,8 @@ void ana_lane_init(struct ana_lane *lane, int64_t origin_ns, int64_t width_ns, s
 /* Frees its buckets; the struct is the caller's. */
 void ana_lane_free(struct ana_lane *lane);
 
-/* Adds that `busy_ns` (at most end - begin) of [begin_ns, end_ns) were spent on `category`.  False: out of memory, not all
- * was added. */
+/* Adds that `busy_ns` (at most end - begin) of [begin_ns, end_ns) were spent on `category`.  False: out of memory, not
+ * all was added. */
 bool ana_lane_spend(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, int64_t busy_ns,
                     enum trc_category category);
 /* Adds that [begin_ns, end_ns) was lost waiting.  False: out of memory, not all was added. */

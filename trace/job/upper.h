@@ -21,7 +21,8 @@ struct ana_upper {
     void (*nccl_call)(struct ana_job *job, struct ana_devices *devices, const struct ana_event *event);
     /* trace/gpu: keeps what job->gpu has found, or takes it up; see trace/gpu/device_impl.h. */
     void (*devices_keep)(struct ana_keep *keep, struct ana_job *job, size_t newest);
-    /* trace/gpu: the longest time that kernels of NCCL's ran on one GPU beside no other kernel, in ns; *index: whose. */
+    /* trace/gpu: the longest time that kernels of NCCL's ran on one GPU beside no other kernel, in ns; *index:
+     * whose. */
     int64_t (*exposed)(const struct ana_job *job, size_t *index);
     /* trace/horovod: what is kept of its loops; NULL: out of memory. */
     struct ana_hvd_state *(*horovod_new)(void);
@@ -31,7 +32,8 @@ struct ana_upper {
     void (*judgement_free)(struct ana_judgement *judgement);
     /* Called after the processes were brought up to date; may set the state of the job. */
     void (*refreshed)(struct ana_job *job);
-    /* trace/index: may take up what was kept of a job whose events were not read yet; before they are.  NULL: nobody does. */
+    /* trace/index: may take up what was kept of a job whose events were not read yet; before they are.  NULL: nobody
+     * does. */
     void (*take_up)(struct ana_job *job);
     /* trace/index: may keep what was found in all events, before the job is closed.  NULL: nobody does. */
     void (*keep)(struct ana_job *job);

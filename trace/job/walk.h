@@ -10,8 +10,9 @@
  * a message (send_step, recv_wait_step ...) and of an arrival are the threads of these calls, + 1; 0: unknown. */
 struct ana_walk {
     void *user; /* each of what follows may be NULL */
-    /* Events, polls, parts of calls (SUB), losses and regions of the selected ranks, as far as they overlap the selected
-     * time.  Those of one thread in order of their end; of all threads nearly so.  Nested calls and streams of GPUs, too. */
+    /* Events, polls, parts of calls (SUB), losses and regions of the selected ranks, as far as they overlap the
+     * selected time.  Those of one thread in order of their end; of all threads nearly so.  Nested calls and streams of
+     * GPUs, too. */
     void (*event)(void *user, const struct ana_event *event);
     /* Messages and collectives with a selected rank, as far as they overlap the selected time; once both ends, or all
      * members, were seen. */
@@ -21,8 +22,8 @@ struct ana_walk {
     bool (*progress)(void *user, double share);
 };
 
-/* Walks over all events that there are now.  The clocks of several hosts are fitted first.  Of a selection only time and
- * ranks count.  False: out of memory, or ended by `progress`. */
+/* Walks over all events that there are now.  The clocks of several hosts are fitted first.  Of a selection only time
+ * and ranks count.  False: out of memory, or ended by `progress`. */
 bool ana_job_walk(struct ana_job *job, const struct ana_selection *selection, const struct ana_walk *walk);
 
 #endif

@@ -184,8 +184,8 @@ static void add_hole(struct trc_file *file, uint32_t from, uint32_t to)
         file->holes[file->hole_count++] = (struct trc_hole){from, to};
 }
 
-/* Looks for chunks in blocks [from, to) and adds them.  Returns where those end that follow one another; behind it holes
- * are added for later. */
+/* Looks for chunks in blocks [from, to) and adds them.  Returns where those end that follow one another; behind it
+ * holes are added for later. */
 static uint32_t search_blocks(struct trc_file *file, uint32_t from, uint32_t to)
 {
     uint32_t whole = from, hole = UINT32_MAX;
@@ -211,8 +211,8 @@ static uint32_t search_blocks(struct trc_file *file, uint32_t from, uint32_t to)
     return whole;
 }
 
-/* Finds chunks that are new: behind those that are known, and in holes between them, whose chunk had been handed out but
- * not begun, or is on a network file system that does not show it yet. */
+/* Finds chunks that are new: behind those that are known, and in holes between them, whose chunk had been handed out
+ * but not begun, or is on a network file system that does not show it yet. */
 static void find_chunks(struct trc_file *file, uint32_t end)
 {
     const bool growing = trc_file_growing(file);

@@ -71,8 +71,8 @@ static void table_free(struct trc_table *table)
 
 /* ---- one definition ---------------------------------------------------------------------------------------------- */
 
-/* A NAME, FREE, DOUBT or NEIGHBORS definition, or the owner of a communicator.  Kept until all communicators of this refresh are
- * in their table. */
+/* A NAME, FREE, DOUBT or NEIGHBORS definition, or the owner of a communicator.  Kept until all communicators of this
+ * refresh are in their table. */
 struct note {
     uint32_t comm;
     enum trc_def_type type;

@@ -18,8 +18,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static atomic_size_t kept; /* descriptors that stay open, of all files; several threads may read */
 
-/* How many files may keep theirs, once there are so many more.  The usual soft limit protects programs that use select():
- * it is raised. */
+/* How many files may keep theirs, once there are so many more.  The usual soft limit protects programs that use
+ * select(): it is raised. */
 static size_t most_kept(size_t more)
 {
     struct rlimit limit;

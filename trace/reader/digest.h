@@ -12,16 +12,18 @@ struct trc_node {
     struct trc_digest_rank *rank;   /* head.ranks */
 };
 
-/* Takes a digest of `size` bytes apart.  NULL, or why it cannot be used: *node is empty then.  End it by trc_node_free. */
+/* Takes a digest of `size` bytes apart.  NULL, or why it cannot be used: *node is empty then.  End it by
+ * trc_node_free. */
 const char *trc_node_parse(const void *bytes, size_t size, struct trc_node *node);
-/* Reads the one at `path`; likewise.  `sequence`: of the last that was seen; the same one again is left empty, with NULL. */
+/* Reads the one at `path`; likewise.  `sequence`: of the last that was seen; the same one again is left empty, with
+ * NULL. */
 const char *trc_node_read(const char *path, uint64_t sequence, struct trc_node *node);
 /* Frees what it has; it is empty then. */
 void trc_node_free(struct trc_node *node);
 
 /* Brings an open trace to what a digest says of its process: heartbeat, what its threads are inside, their counters.
- * `unchanged`: nothing else has changed since the file was read, so that it is complete up to now.  False: only the file
- * itself can say what a thread is inside; then nothing was done. */
+ * `unchanged`: nothing else has changed since the file was read, so that it is complete up to now.  False: only the
+ * file itself can say what a thread is inside; then nothing was done. */
 bool trc_digest_apply(struct trc_file *file, const struct trc_node *node, const struct trc_digest_rank *rank,
                       bool unchanged);
 /* Whether a trace must be read whatever digests say: it has streams or operations of a GPU, or regions that may begin

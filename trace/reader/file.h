@@ -162,8 +162,8 @@ struct trc_file {
 struct trc_descriptor *trc_descriptor_open(const char *path);
 /* Frees it; NULL is none. */
 void trc_descriptor_close(struct trc_descriptor *descriptor);
-/* Keeps the descriptor open until trc_file_release; -1: it cannot be opened, or there is another file by now.  Each call
- * needs one of that. */
+/* Keeps the descriptor open until trc_file_release; -1: it cannot be opened, or there is another file by now.  Each
+ * call needs one of that. */
 int trc_file_hold(const struct trc_file *file);
 /* Ends a trc_file_hold. */
 void trc_file_release(const struct trc_file *file);

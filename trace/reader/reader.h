@@ -25,8 +25,8 @@ struct trc_call {
  * that are opened again each time that they are read.  On TRC_BAD writes one line (what, where, what to do) to `error`.
  * *out is set only on TRC_OK. */
 enum trc_status trc_open(const char *path, struct trc_file **out, char *error, size_t error_size);
-/* So many files are going to be opened, by several threads: makes room for their descriptors while the caller's thread is
- * the only one.  Later the kernel makes them wait for each other whenever the room grows. */
+/* So many files are going to be opened, by several threads: makes room for their descriptors while the caller's thread
+ * is the only one.  Later the kernel makes them wait for each other whenever the room grows. */
 void trc_expect(size_t files);
 /* Closes the file and frees it with all that it has handed out.  Close its cursors before. */
 void trc_close(struct trc_file *file);
@@ -34,8 +34,8 @@ void trc_close(struct trc_file *file);
 /* Reads again a file that may have grown: head, live pages, new chunks and definitions.  Returns true if anything
  * changed since the last call.  O(threads + new chunks). */
 bool trc_refresh(struct trc_file *file);
-/* The sign of life up to which all has been read: head.latest of the last refresh; later only where a digest of its node
- * (trace/reader/digest.h) says that nothing came since. */
+/* The sign of life up to which all has been read: head.latest of the last refresh; later only where a digest of its
+ * node (trace/reader/digest.h) says that nothing came since. */
 const struct trc_anchor *trc_complete(const struct trc_file *file);
 /* Another number after each refresh: until then its cursors that had nothing more have nothing more. */
 uint64_t trc_revision(const struct trc_file *file);
@@ -309,9 +309,9 @@ struct trc_brief {
     uint64_t sequence, request;
     uint64_t begin, end;
 };
-/* Reads the next items, at least one and at most `max` > 0, and returns how many; 0 for TRC_END.  One of another kind than
- * EVENT comes alone: *other is the whole of it.  *left_out grows by those that were left out (trc_signature).  What they
- * point to is valid until the next call on this cursor. */
+/* Reads the next items, at least one and at most `max` > 0, and returns how many; 0 for TRC_END.  One of another kind
+ * than EVENT comes alone: *other is the whole of it.  *left_out grows by those that were left out (trc_signature).
+ * What they point to is valid until the next call on this cursor. */
 size_t trc_next_brief(struct trc_cursor *cursor, struct trc_brief *out, size_t max, struct trc_record *other,
                       uint64_t *left_out);
 

@@ -259,8 +259,8 @@ static __attribute__((noinline)) void look_up(struct ana_match *match, const str
 
 /* ---- point to point -------------------------------------------------------------------------------------------- */
 
-/* A place for the message end that begins with an event: open if the event starts a request, else complete.  NULL: out of
- * memory. */
+/* A place for the message end that begins with an event: open if the event starts a request, else complete.  NULL: out
+ * of memory. */
 static inline struct ana_end *place_of(struct ana_match *match, const struct ana_event *event,
                                        const struct ana_route *route, uint64_t bytes, uint32_t flags)
 {

@@ -249,7 +249,8 @@ static inline const struct trc_call *ana_call_of(const struct ana_match_process 
 /* Begins the ends of the messages that an event sends and receives. */
 void ana_message_begin(struct ana_match *match, const struct ana_event *event, const struct ana_route *route);
 
-/* match_usual.c: nonblocking messages of known channels, which are most.  What is out of the ordinary is left to others. */
+/* match_usual.c: nonblocking messages of known channels, which are most.  What is out of the ordinary is left to
+ * others. */
 /* Begins a send of a request. */
 void ana_usual_send(struct ana_match *match, const struct ana_event *event, const struct ana_route *route);
 /* Begins a receive of a request. */

@@ -21,8 +21,8 @@ struct ana_merge;
 /* Merges files[0..n-1], from their oldest kept items on.  They stay the caller's and have these indices in `clock`.
  * Nothing is read before the first item is asked for.  NULL: out of memory.  Close with ana_merge_close. */
 struct ana_merge *ana_merge_open(struct trc_file *const *files, size_t n, const struct ana_clock *clock);
-/* Merges what those of `source` read, which is copied; of a job that has ended.  files[0..n-1] tell what their definitions
- * mean; they and the array stay the caller's.  It cannot seek.  NULL: out of memory. */
+/* Merges what those of `source` read, which is copied; of a job that has ended.  files[0..n-1] tell what their
+ * definitions mean; they and the array stay the caller's.  It cannot seek.  NULL: out of memory. */
 struct ana_merge *ana_merge_of_parts(const struct ana_part_source *source, struct trc_file *const *files, size_t n);
 /* Whether it is such a merge. */
 bool ana_merge_in_parts(const struct ana_merge *merge);
@@ -46,8 +46,8 @@ void ana_merge_set_filter(struct ana_merge *merge, struct ana_filter filter);
 bool ana_merge_failed(const struct ana_merge *merge);
 
 /* Gives out the next items, at least one and at most `max` > 0.  Returns how many were put into `out`, valid until the
- * next call on the merge; the caller may change their `step`.  Fewer than `max` does not mean that there are no more; 0:
- * nothing more now. */
+ * next call on the merge; the caller may change their `step`.  Fewer than `max` does not mean that there are no more;
+ * 0: nothing more now. */
 size_t ana_merge_next_few(struct ana_merge *merge, struct ana_event **out, size_t max);
 /* Gives out the next item; NULL: nothing more now. */
 static inline const struct ana_event *ana_merge_next(struct ana_merge *merge)

@@ -15,9 +15,9 @@ struct source {
 #define AHEAD  64  /* items of a thread that are decoded in one go, at most */
 #define EVENTS 128 /* that are given out in one go, at most */
 
-/* One thread: its cursor and its next items, as they were decoded: they become events when they are given out.  Or a part of
- * the ranks (parts.h), whose items are events already: these ranks are neighbours, so among parts any of them stands for
- * all in `order`. */
+/* One thread: its cursor and its next items, as they were decoded: they become events when they are given out.  Or a
+ * part of the ranks (parts.h), whose items are events already: these ranks are neighbours, so among parts any of them
+ * stands for all in `order`. */
 struct lane {
     struct trc_cursor *cursor; /* NULL: it is a part */
     struct ana_part *part;

@@ -1,11 +1,11 @@
 /* A part of the ranks that somebody else reads: a thread, or another process (trace/relations/readers.h, tui/workers).
  *
- * Who reads it brings its ranks into the order of job time, as a merge does (merge.h), and packs the items into blocks; who
- * brings the parts together, by a merge of them (ana_merge_of_parts), unpacks them.  The order is that of one merge of all
- * ranks, however they are divided.
+ * Who reads it brings its ranks into the order of job time, as a merge does (merge.h), and packs the items into blocks;
+ * who brings the parts together, by a merge of them (ana_merge_of_parts), unpacks them.  The order is that of one merge
+ * of all ranks, however they are divided.
  *
- * A block is a row of items of one size.  What a signature is comes before the first item that has it: both sides have room
- * for as many signatures, and the oldest gives way to a new one.
+ * A block is a row of items of one size.  What a signature is comes before the first item that has it: both sides have
+ * room for as many signatures, and the oldest gives way to a new one.
  *
  * Pure; each struct is for one thread at a time. */
 #ifndef ANA_PARTS_H
@@ -32,7 +32,8 @@ struct ana_part_item {
 struct ana_part_reader;
 
 /* Reads those of files[0 .. n-1] for which `ranks` has a byte that is not 0, with the times of `clock`, where they have
- * these indices.  All stay the caller's; `ranks` is read during this call only.  `filter`: what is left out, as in merge.h.  NULL: out of memory. */
+ * these indices.  All stay the caller's; `ranks` is read during this call only.  `filter`: what is left out, as in
+ * merge.h.  NULL: out of memory. */
 struct ana_part_reader *ana_part_reader_new(struct trc_file *const *files, size_t n, const struct ana_clock *clock,
                                             const uint8_t *ranks, struct ana_filter filter);
 /* Frees it; NULL is none. */
@@ -65,12 +66,13 @@ struct ana_part *ana_part_new(const struct ana_part_source *source, size_t part,
                               size_t n);
 /* Frees it; NULL is none. */
 void ana_part_free(struct ana_part *part);
-/* Unpacks the next items, at most `max`; returns how many; 0: there are no more, or a part failed, and *failed is set.  What they point
- * to is valid until ANA_PART_HELD more were unpacked. */
+/* Unpacks the next items, at most `max`; returns how many; 0: there are no more, or a part failed, and *failed is set.
+ * What they point to is valid until ANA_PART_HELD more were unpacked. */
 size_t ana_part_unpack(struct ana_part *part, struct ana_event *out, size_t max, bool *failed);
 #define ANA_PART_HELD 17408u
 
-/* Divides files[0 .. n-1] into parts with about as many items each, neighbours together: part[i] is that of files[i]. */
+/* Divides files[0 .. n-1] into parts with about as many items each, neighbours together: part[i] is that of
+ * files[i]. */
 void ana_parts_divide(struct trc_file *const *files, size_t n, size_t parts, uint32_t *part);
 
 #endif

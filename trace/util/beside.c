@@ -264,9 +264,9 @@ void ana_queue_close(struct ana_queue *queue)
     *queue = (struct ana_queue){0};
 }
 
-/* Passes the block on, and does what there is to do until the next one is free; `all`: all of them.  When the ring is full,
- * it waits for half of it: so both threads seldom wake each other.  Who takes one queue and waits for room in another takes
- * none but that: else it might come to fill the one that it takes, and nobody would go on. */
+/* Passes the block on, and does what there is to do until the next one is free; `all`: all of them.  When the ring is
+ * full, it waits for half of it: so both threads seldom wake each other.  Who takes one queue and waits for room in
+ * another takes none but that: else it might come to fill the one that it takes, and nobody would go on. */
 static void pass_on(struct ana_queue *queue, size_t n, bool all)
 {
     struct ana_queue_ring *ring = queue->ring;

@@ -1,9 +1,10 @@
-/* Work that is left to threads beside the caller's: queues of items, each taken in order, and parts of one piece of work.
+/* Work that is left to threads beside the caller's: queues of items, each taken in order, and parts of one piece of
+ * work.
  *
- * Who fills a queue writes items of one size into blocks; a full block is taken by one call, by a thread beside or, where
- * there is none, by the caller itself.  Either way the same items come in the same order, so what is found is the same.
- * A queue is taken by one thread at a time, and filled by one.  Whoever reads or changes what was found drains the queue
- * first, and leaves nothing in it meanwhile. */
+ * Who fills a queue writes items of one size into blocks; a full block is taken by one call, by a thread beside or,
+ * where there is none, by the caller itself.  Either way the same items come in the same order, so what is found is the
+ * same. A queue is taken by one thread at a time, and filled by one.  Whoever reads or changes what was found drains
+ * the queue first, and leaves nothing in it meanwhile. */
 #ifndef ANA_BESIDE_H
 #define ANA_BESIDE_H
 
@@ -36,13 +37,13 @@ void ana_beside_free(struct ana_beside *beside);
 
 /* Does a part of a piece of work. */
 typedef void ana_part_do(void *user, size_t part);
-/* Has parts 0 .. n - 1 done, each once, in any order and side by side: by the caller's thread, and those beside it that have
- * nothing to do; `beside` NULL: by the caller, in order.  Returns when all are done.  Any thread may call it, also one that
- * takes a queue. */
+/* Has parts 0 .. n - 1 done, each once, in any order and side by side: by the caller's thread, and those beside it that
+ * have nothing to do; `beside` NULL: by the caller, in order.  Returns when all are done.  Any thread may call it, also
+ * one that takes a queue. */
 void ana_beside_parts(struct ana_beside *beside, size_t n, ana_part_do *part, void *user);
 
-/* Makes an empty queue of items of `size` bytes, which `take` takes with `user`; `beside`: NULL is nobody.  False: out of
- * memory, and nothing is left to free. */
+/* Makes an empty queue of items of `size` bytes, which `take` takes with `user`; `beside`: NULL is nobody.  False: out
+ * of memory, and nothing is left to free. */
 bool ana_queue_open(struct ana_queue *queue, struct ana_beside *beside, size_t size, ana_queue_take *take, void *user);
 /* Frees it; what is under way may be taken or lost.  Zeros are allowed. */
 void ana_queue_close(struct ana_queue *queue);

@@ -1,5 +1,6 @@
 /* A histogram by trc_bucket() that takes room only from its lowest octave to its highest: most of those of which there
- * are thousands, as times of one rank at one place, lie within a few.  Zeros are an empty one.  One thread at a time. */
+ * are thousands, as times of one rank at one place, lie within a few.  Zeros are an empty one.  One thread at a
+ * time. */
 #ifndef ANA_COUNTS_H
 #define ANA_COUNTS_H
 

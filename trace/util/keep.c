@@ -43,8 +43,8 @@ bool ana_keep_holds(struct ana_keep *keep, bool fact)
 
 /* ---- blocks ----------------------------------------------------------------------------------------------------- */
 
-/* Packs the block; returns how many bytes it takes then, or that it cannot be made smaller.  Without zlib's own checksum: a
- * block has ours, which takes a tenth of the time. */
+/* Packs the block; returns how many bytes it takes then, or that it cannot be made smaller.  Without zlib's own
+ * checksum: a block has ours, which takes a tenth of the time. */
 static uint32_t pack(struct ana_keep *keep)
 {
     z_stream z = {.next_in = keep->block,

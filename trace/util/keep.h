@@ -1,9 +1,10 @@
 /* What an analysis has found, to a file and back.  One description of a struct does both: the same calls, in the same
  * order, write what is there or fill in what was kept.
  *
- * Rows of numbers are turned into columns of differences, which pack well; those of zeros are left out.  The file is a row of parts, each a row of
- * blocks, each with its checksum, and an end; what lacks one of them is refused.  Nothing in it is trusted: lengths are
- * bounded by the caller, and what has to hold between numbers is stated with ana_keep_holds.
+ * Rows of numbers are turned into columns of differences, which pack well; those of zeros are left out.  The file is a
+ * row of parts, each a row of blocks, each with its checksum, and an end; what lacks one of them is refused.  Nothing
+ * in it is trusted: lengths are bounded by the caller, and what has to hold between numbers is stated with
+ * ana_keep_holds.
  *
  * After a failure nothing more is written or filled in; what was filled in by then must be thrown away.
  * Byte order and layout are those of the machine: a caller writes what tells the program apart first.  One thread at a
@@ -33,8 +34,8 @@ void ana_keep_save(struct ana_keep *keep, FILE *file, uint64_t most);
 void ana_keep_load(struct ana_keep *keep, FILE *file, uint64_t at, uint64_t most);
 /* Writes the end of a part; what is written from now on is the next one. */
 void ana_keep_part(struct ana_keep *keep);
-/* Writes the end of the last part, or finds that of the one that was read.  False: something is missing, was refused, or
- * does not fit. */
+/* Writes the end of the last part, or finds that of the one that was read.  False: something is missing, was refused,
+ * or does not fit. */
 bool ana_keep_end(struct ana_keep *keep);
 /* Finds where parts are that begin at begin[0]; begin[n] is where the last one ends.  False: there are not `n` of them,
  * or something is behind them. */

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first deadlocked rank that `index` waits for, rather one that is not in MPI_Finalize, which waits for all; SIZE_MAX:
- * none. */
+/* The first deadlocked rank that `index` waits for, rather one that is not in MPI_Finalize, which waits for all;
+ * SIZE_MAX: none. */
 static size_t next_in_circle(struct ana_case *c, size_t index, size_t *edges)
 {
     size_t own = SIZE_MAX, leaving = SIZE_MAX;

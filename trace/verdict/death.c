@@ -140,8 +140,8 @@ static void walk_ends(struct ana_case *c, unsigned of, struct ana_deaths *d, str
     }
 }
 
-/* Whether heartbeats alone tell that one ended first: all others ended together after it, or it left them waiting for so
- * long that it is a hang.  Else they may have been killed one after the other, by a batch system or by hand. */
+/* Whether heartbeats alone tell that one ended first: all others ended together after it, or it left them waiting for
+ * so long that it is a hang.  Else they may have been killed one after the other, by a batch system or by hand. */
 static bool is_clear(const struct ana_deaths *d, const struct walk *w)
 {
     int64_t ahead = w->next_ns - w->vanished_ns, together = d->last_ns - w->next_ns;

@@ -55,8 +55,8 @@ static bool overlap(const struct ana_held_lock *a, const struct ana_held_lock *b
            (a->target == b->target || a->target == TRC_PEER_NONE || b->target == TRC_PEER_NONE);
 }
 
-/* The lock of an RMA window that a thread is inside a call for.  Some MPIs ask for it only in calls that need it.  *own:
- * which of the rank's locks that is; SIZE_MAX: none of them yet. */
+/* The lock of an RMA window that a thread is inside a call for.  Some MPIs ask for it only in calls that need it.
+ * *own: which of the rank's locks that is; SIZE_MAX: none of them yet. */
 static bool asked_lock(struct ana_case *c, const struct ana_waiting *p, struct ana_held_lock *out, size_t *own)
 {
     const struct ana_last_events *mine = ana_case_last_events(c, p->index);
@@ -87,8 +87,8 @@ static void add_lock(struct ana_case *c, struct ana_waiting *p, int32_t holder, 
     }
 }
 
-/* Depends on the ranks that hold a lock of this window in the way of the one that is asked for.  A rank may not have two
- * itself. */
+/* Depends on the ranks that hold a lock of this window in the way of the one that is asked for.  A rank may not have
+ * two itself. */
 static void add_locks(struct ana_case *c, struct ana_waiting *p)
 {
     enum { HOLDERS_MAX = 64 }; /* of so many one will get on */

@@ -1,4 +1,5 @@
-/* Epochs of windows with groups: how often each rank has begun and ended one with each other.  For trace/verdict only. */
+/* Epochs of windows with groups: how often each rank has begun and ended one with each other.  For trace/verdict
+ * only. */
 #ifndef ANA_VERDICT_EPOCHS_H
 #define ANA_VERDICT_EPOCHS_H
 

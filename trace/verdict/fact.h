@@ -14,8 +14,8 @@ enum ana_sentence {
     ANA_SENTENCES
 };
 
-/* Ranks by their indices: n of them at `index` or, where that is NULL, those from `first` on.  Ascending, but in a circle
- * each before the one that it waits for. */
+/* Ranks by their indices: n of them at `index` or, where that is NULL, those from `first` on.  Ascending, but in a
+ * circle each before the one that it waits for. */
 struct ana_ranks {
     const size_t *index;
     size_t first, n;

@@ -106,7 +106,8 @@ static struct ana_reason reason_of(const struct ana_job *job, const struct ana_s
     return its ? *ana_segment_reason(segment, ana_job_info(job).ranks) : (struct ana_reason){0};
 }
 
-/* The call that loses most: its place that loses most, or the first where `index` comes last most often.  NULL: none. */
+/* The call that loses most: its place that loses most, or the first where `index` comes last most often.  NULL:
+ * none. */
 static const struct ana_collective *worst_collective(const struct ana_summary *s, size_t index)
 {
     const struct ana_collective *worst = s->collective_count ? &s->collectives[0] : NULL;

@@ -10,8 +10,8 @@
 
 /* ---- who -------------------------------------------------------------------------------------------------------- */
 
-/* Whether the worst rank takes longer as a rule, not only now and then: that explains what all `ranks` lose to it.  Medians
- * are right within a bucket, an eighth. */
+/* Whether the worst rank takes longer as a rule, not only now and then: that explains what all `ranks` lose to it.
+ * Medians are right within a bucket, an eighth. */
 static bool is_regular(const struct ana_segment_stat *segment, size_t ranks)
 {
     if (segment->ranks == 1)

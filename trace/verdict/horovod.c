@@ -107,7 +107,8 @@ void hvd_submitters(const struct loops *l)
 
 /* ---- refused, left, late ---------------------------------------------------------------------------------------- */
 
-/* Marks who said something else of a refused tensor than when it was agreed on before, else than most.  Of equally many on both sides all are marked.  *odd and
+/* Marks who said something else of a refused tensor than when it was agreed on before, else than most.  Of equally many
+ * on both sides all are marked.  *odd and
  * *usual: members of the two sides. */
 static void mark_odd(struct loops *l, const struct ana_hvd_refusal *f, size_t *odd, size_t *usual)
 {

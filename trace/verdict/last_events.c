@@ -280,7 +280,8 @@ void ana_last_events_forget(struct ana_judgement *judgement)
     judgement->known_ranks = 0;
 }
 
-/* Where the last events of a rank stay known; NULL: they do not.  What is written back is seen late, without a refresh. */
+/* Where the last events of a rank stay known; NULL: they do not.  What is written back is seen late, without a
+ * refresh. */
 static struct ana_known_events *known_of(const struct ana_case *c, size_t index)
 {
     struct ana_judgement *judgement = c->job->judgement;

@@ -1,6 +1,6 @@
 /* Who is late: ranks that the others wait for, again and again, as a summary of the whole run tells (trouble.h has
- * the thresholds and why).  A rank that turns slow after hours is lost in such sums: of a job that runs, the last minute
- * is summed up, too. */
+ * the thresholds and why).  A rank that turns slow after hours is lost in such sums: of a job that runs, the last
+ * minute is summed up, too. */
 #include "trace/verdict/verdict_impl.h"
 #include "trace/util/trouble.h"
 #include "trace/util/now.h"

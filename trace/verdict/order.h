@@ -1,4 +1,5 @@
-/* Where ranks stand in the program, as their last calls tell, and who has left out its part.  For trace/verdict only. */
+/* Where ranks stand in the program, as their last calls tell, and who has left out its part.  For trace/verdict
+ * only. */
 #ifndef ANA_VERDICT_ORDER_H
 #define ANA_VERDICT_ORDER_H
 

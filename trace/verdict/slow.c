@@ -1,4 +1,5 @@
-/* Slow, not hung: the others wait for one rank, or for some that do the same, again and again (trouble.h has the thresholds and why). */
+/* Slow, not hung: the others wait for one rank, or for some that do the same, again and again (trouble.h has the
+ * thresholds and why). */
 #include "trace/verdict/verdict_impl.h"
 
 bool ana_find_straggler(struct ana_case *c)

@@ -10,7 +10,7 @@
 #define QUIET_NS  4000000000 /* of a whole host, while others are heard */
 #define HEARD_NS  3000000000 /* a host is heard for so long after a heartbeat: its digest may wait for another writer */
 #define TIMES     2          /* as long as the longest silence that ended */
-#define LAG_NS    2000000000 /* so old are the news of a host now and then: a second its digest, and a second the look */
+#define LAG_NS    2000000000 /* so old are the news of a host at times: a second its digest, and a second the look */
 
 /* A host, as heartbeats tell. */
 struct host {

@@ -208,7 +208,8 @@ static bool publish(struct ana_case *c, struct ana_verdict *out)
     return done;
 }
 
-/* Judges the job as of `until_ns`.  INT64_MAX: now.  *death_ns becomes ana_first_killed_ns.  *proven: that it hangs is. */
+/* Judges the job as of `until_ns`.  INT64_MAX: now.  *death_ns becomes ana_first_killed_ns.  *proven: that it hangs
+ * is. */
 static bool judge_at(const struct ana_job *job, int64_t until_ns, int64_t *death_ns, bool *proven,
                      struct ana_verdict *out)
 {

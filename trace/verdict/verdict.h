@@ -102,12 +102,13 @@ struct ana_verdict_rules {
 };
 /* Sets how long standstill must last; for the next verdicts. */
 void ana_job_set_rules(struct ana_job *job, struct ana_verdict_rules rules);
-/* Sets the rules of --hang: what is not proven must have lasted `hang_s` seconds, what is proven no longer than that, nor
- * than 1 s.  0: leaves the rules as they are by default. */
+/* Sets the rules of --hang: what is not proven must have lasted `hang_s` seconds, what is proven no longer than that,
+ * nor than 1 s.  0: leaves the rules as they are by default. */
 void ana_job_set_hang(struct ana_job *job, double hang_s);
 
-/* When to look at a running job again at the latest, by CLOCK_MONOTONIC in ns, since something that was seen by the last
- * ana_job_refresh is worth a word then, if it goes on: a wait of many, the silence of a host.  INT64_MAX: nothing is. */
+/* When to look at a running job again at the latest, by CLOCK_MONOTONIC in ns, since something that was seen by the
+ * last ana_job_refresh is worth a word then, if it goes on: a wait of many, the silence of a host.  INT64_MAX: nothing
+ * is. */
 int64_t ana_job_due(const struct ana_job *job);
 
 /* How many samples were taken of a running job, half a second or more apart.  ana_job_refresh takes them; two are

@@ -304,8 +304,8 @@ double ana_samples_io(const struct ana_case *c, size_t index);
 
 /* waiting.c: finds the waiting operation of each thread.  False: out of memory. */
 bool ana_case_waiting(struct ana_case *c);
-/* patience.c: how long, in ns, what is not proven must have lasted here: hang_ns, or twice as long as those who wait have
- * ever waited in such a call. */
+/* patience.c: how long, in ns, what is not proven must have lasted here: hang_ns, or twice as long as those who wait
+ * have ever waited in such a call. */
 int64_t ana_patience(const struct ana_case *c);
 
 /* dependencies.c */
@@ -317,7 +317,8 @@ void ana_waiting_dependencies(struct ana_case *c, struct ana_waiting *waiting);
 /* last_events.c */
 /* The last events of a rank, read when they are first asked for.  Never NULL: empty when out of memory. */
 struct ana_last_events *ana_case_last_events(struct ana_case *c, size_t index);
-/* The longest that a rank has been outside MPI between two of these calls, in ns; INT64_MAX: they are too few to tell. */
+/* The longest that a rank has been outside MPI between two of these calls, in ns; INT64_MAX: they are too few to
+ * tell. */
 int64_t ana_longest_outside_ns(struct ana_case *c, size_t index);
 /* Whether two signatures have the same communicator, partners and tags. */
 bool ana_same_partner(const struct trc_sig *a, const struct trc_sig *b);
@@ -325,8 +326,8 @@ bool ana_same_partner(const struct trc_sig *a, const struct trc_sig *b);
 bool ana_may_be_vain(enum trc_opclass opclass);
 /* Frees them; NULL is none. */
 void ana_last_events_free(struct ana_last_events *last_events);
-/* Ends a case's last events: of a job that is watched they stay known for the next, as long as nothing new is read of the
- * rank; where all stand still nothing is read anew. */
+/* Ends a case's last events: of a job that is watched they stay known for the next, as long as nothing new is read of
+ * the rank; where all stand still nothing is read anew. */
 void ana_case_keep_last_events(struct ana_case *c);
 /* Frees those that are known. */
 void ana_last_events_forget(struct ana_judgement *judgement);

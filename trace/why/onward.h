@@ -1,6 +1,6 @@
-/* Events that one thread has cut into segments, for another that finds messages, collectives and waits in them: items of a
- * queue (trace/util/beside.h).  What the first has to tell trace/cause comes this way, too, so that all is told in its
- * order. */
+/* Events that one thread has cut into segments, for another that finds messages, collectives and waits in them: items
+ * of a queue (trace/util/beside.h).  What the first has to tell trace/cause comes this way, too, so that all is told in
+ * its order. */
 #ifndef ANA_ONWARD_H
 #define ANA_ONWARD_H
 

@@ -19,7 +19,8 @@ struct parts {
     double beside; /* processor time of other threads */
 };
 
-/* Whether the counts cover its time (without processor time the kernel does not count that), and it had at least `outside` of the spans that it lies in. */
+/* Whether the counts cover its time (without processor time the kernel does not count that), and it had at least
+ * `outside` of the spans that it lies in. */
 static bool is_known(const struct ana_reason_side *side, double outside)
 {
     const struct ana_usage_sums *sums = side->sums;
@@ -65,8 +66,8 @@ static struct ana_reason off_processor(const struct ana_reason_side *own, const 
     return reason;
 }
 
-/* Instructions and cycles of one time of a segment; 0: not known.  Only of spans without calls: one that waits by polling
- * runs as many as the program. */
+/* Instructions and cycles of one time of a segment; 0: not known.  Only of spans without calls: one that waits by
+ * polling runs as many as the program. */
 struct hardware {
     double instructions, cycles;
 };

@@ -1,5 +1,6 @@
-/* Regions of the program's own: how often and how long each rank is in each, with and without those inside, and how much
- * of it inside calls; and which of them lies between two calls.  Fed with the items of regions and with all calls, in one pass.
+/* Regions of the program's own: how often and how long each rank is in each, with and without those inside, and how
+ * much of it inside calls; and which of them lies between two calls.  Fed with the items of regions and with all calls,
+ * in one pass.
  *
  * What does not fit is said, not guessed: a region that ended only because one around it did counts in `left`, without
  * its time; an end of what was not open counts in `unmatched`.  A region that is open where records are missing counts
@@ -50,14 +51,14 @@ void ana_regions_free(struct ana_regions *regions);
 
 /* Takes an item of a region, or a loss, in the order of its thread. */
 void ana_regions_item(struct ana_regions *regions, const struct ana_event *event);
-/* Takes a call that counts, likewise; needed once `any` is set.  Returns the number of the region that the thread was in
- * for most of the time since its call before, by name and so for all ranks; 0: none. */
+/* Takes a call that counts, likewise; needed once `any` is set.  Returns the number of the region that the thread was
+ * in for most of the time since its call before, by name and so for all ranks; 0: none. */
 uint32_t ana_regions_call(struct ana_regions *regions, const struct ana_event *event);
 /* The name of a region by its number, cut to ANA_REGION_NAME - 1 bytes; "" for 0.  Valid as long as the sums. */
 const char *ana_regions_name(const struct ana_regions *regions, uint32_t number);
 
-/* Writes into `out` (freed by the caller with ana_map_free) the sums as if all that is open ended at `until_ns`.  False:
- * out of memory. */
+/* Writes into `out` (freed by the caller with ana_map_free) the sums as if all that is open ended at `until_ns`.
+ * False: out of memory. */
 bool ana_regions_sum(const struct ana_regions *regions, int64_t until_ns, struct ana_map *out);
 
 /* Keeps the sums as if all that is open ended at `until_ns`, or takes such sums up, into empty ones. */

@@ -1,5 +1,5 @@
-/* What trace/why tells the search for causes (trace/cause), as facts: waits, and what calls need.  Only of sums that are
- * fed with causes; ana_why_settle and ana_why_sync do nothing else. */
+/* What trace/why tells the search for causes (trace/cause), as facts: waits, and what calls need.  Only of sums that
+ * are fed with causes; ana_why_settle and ana_why_sync do nothing else. */
 #ifndef ANA_WHY_TELL_H
 #define ANA_WHY_TELL_H
 
@@ -24,7 +24,8 @@ void ana_why_message(struct ana_why *why, const struct ana_message *message);
 void ana_why_instance(struct ana_why *why, const struct ana_instance *instance);
 /* The completion of a nonblocking one, after its wait. */
 void ana_why_joined(struct ana_why *why, const struct ana_joined *joined);
-/* A wait of a GPU for a launch by another rank, of which `counted_ns` count: no call of the waiter's is longer by it. */
+/* A wait of a GPU for a launch by another rank, of which `counted_ns` count: no call of the waiter's is longer by
+ * it. */
 void ana_why_device_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t counted_ns);
 /* What a call needs of a particular rank, after its wait. */
 void ana_why_need(struct ana_why *why, const struct ana_need *need);
@@ -32,7 +33,8 @@ void ana_why_need(struct ana_why *why, const struct ana_need *need);
 /* Has the waits followed that ended ANA_DELAY_LAG_NS before `now_ns`, in job time, and the run replayed up to there;
  * INT64_MAX: all.  `idle`: nothing more will come for now. */
 void ana_why_settle(struct ana_why *why, int64_t now_ns, bool idle);
-/* Returns once all events that were handed on, and all that was told, are taken: then what was found (why->feed->causes) can be read, until more is told. */
+/* Returns once all events that were handed on, and all that was told, are taken: then what was found
+ * (why->feed->causes) can be read, until more is told. */
 void ana_why_sync(struct ana_why *why);
 /* What a segment costs, by its number + 1; nothing where causes are not looked for. */
 struct ana_cost ana_why_cost(const struct ana_why *why, uint32_t number);

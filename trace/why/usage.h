@@ -1,9 +1,9 @@
 /* Joins what the kernel counted (trace/format/format_usage.h) to segments.
  *
  * Between two heartbeats, in a *span*, a thread was in some segments and calls; what was counted for it there is shared
- * out by time; page faults and bytes to segments only.  So a segment that fills whole spans has just its own counts, and a short one its part of those of the
- * spans that it lies in; `outside_ns` tells how much of these spans were calls.  The time of a segment that lies in no
- * span is not covered.
+ * out by time; page faults and bytes to segments only.  So a segment that fills whole spans has just its own counts,
+ * and a short one its part of those of the spans that it lies in; `outside_ns` tells how much of these spans were
+ * calls.  The time of a segment that lies in no span is not covered.
  *
  * Memory is bounded: a few spans for each thread, those of a long call added up; nothing where nothing was counted. */
 #ifndef ANA_WHY_USAGE_H

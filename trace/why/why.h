@@ -10,8 +10,8 @@
  *   steps      the latest calls of each rank, by their numbers; what they made others wait for: see trace/cause
  * Everything counts for one rank and can be added to what another reader found for it.
  *
- * One thread at a time; but another may tell what follows from the events meanwhile (onward.h).  It then owns `calls` and fills
- * the feed. */
+ * One thread at a time; but another may tell what follows from the events meanwhile (onward.h).  It then owns `calls`
+ * and fills the feed. */
 #ifndef ANA_WHY_H
 #define ANA_WHY_H
 
@@ -85,8 +85,8 @@ struct ana_why {
     bool out_of_memory; /* something is missing */
 };
 
-/* Empty sums of a job of `ranks` ranks; causes: waits will be told, and their causes are wanted, which threads `beside` look
- * for (NULL: the caller's).  False: out of memory, and nothing is left to free. */
+/* Empty sums of a job of `ranks` ranks; causes: waits will be told, and their causes are wanted, which threads `beside`
+ * look for (NULL: the caller's).  False: out of memory, and nothing is left to free. */
 bool ana_why_init(struct ana_why *why, size_t ranks, bool causes, struct ana_beside *beside);
 /* Frees them; the struct is the caller's.  Zeros are allowed. */
 void ana_why_free(struct ana_why *why);
@@ -125,8 +125,8 @@ static inline double ana_segment_median(const struct ana_segment *segment)
     return fmin(fmax(median, (double)segment->min_ns), (double)segment->longest_ns);
 }
 
-/* Adds what a thread did, for `ns` until `end_ns`.  Without any division: each event comes by here.  False: out of memory,
- * the distribution does not know it. */
+/* Adds what a thread did, for `ns` until `end_ns`.  Without any division: each event comes by here.  False: out of
+ * memory, the distribution does not know it. */
 static inline bool ana_segment_add(struct ana_segment *segment, int64_t ns, int64_t end_ns)
 {
     ns = ns < 0 ? 0 : ns; /* clocks */
@@ -187,13 +187,15 @@ static inline void ana_why_left(struct ana_why_thread *thread, int64_t end_ns, u
     thread->region = 0;
 }
 
-/* What a thread did before a call: its segment, which has taken that up, valid until another is made; NULL: not known. */
+/* What a thread did before a call: its segment, which has taken that up, valid until another is made; NULL: not
+ * known. */
 struct ana_why_gap {
     const struct ana_segment *segment;
     int64_t ns;
 };
 
-/* Takes a call, which is no poll, no fold and no control round, of a thread that there is; by this way (why->onward). */
+/* Takes a call, which is no poll, no fold and no control round, of a thread that there is; by this way
+ * (why->onward). */
 static inline __attribute__((always_inline)) struct ana_why_gap
 ana_why_call_of(struct ana_why *why, struct ana_event *e, struct ana_why_thread *thread, struct ana_queue *onward)
 {
@@ -225,8 +227,8 @@ ana_why_call_of(struct ana_why *why, struct ana_event *e, struct ana_why_thread 
     return gap;
 }
 
-/* Takes an event, in the order of its thread.  Not for nested ones; its use must have been looked up.  Returns what came
- * before it, if it is a call. */
+/* Takes an event, in the order of its thread.  Not for nested ones; its use must have been looked up.  Returns what
+ * came before it, if it is a call. */
 static inline __attribute__((always_inline)) struct ana_why_gap ana_why_event(struct ana_why *why, struct ana_event *e)
 {
     const struct ana_use *use = e->use;
@@ -244,8 +246,8 @@ static inline __attribute__((always_inline)) struct ana_why_gap ana_why_event(st
 }
 
 struct ana_path_sums;
-/* Keeps all that the summaries read, or takes it up, into sums that are fed with causes and were told nothing; `calls` is how
- * many calls the job has.  When saving, `path` and `saves` are as for ana_causes_keep. */
+/* Keeps all that the summaries read, or takes it up, into sums that are fed with causes and were told nothing; `calls`
+ * is how many calls the job has.  When saving, `path` and `saves` are as for ana_causes_keep. */
 void ana_why_keep(struct ana_keep *keep, struct ana_why *why, size_t calls, const struct ana_path_sums *path,
                   const int64_t *saves);
 

@@ -45,8 +45,8 @@ struct trc_digest {
 /* Follows the trace of this name in the folder from now on, unless it does.  False: there is no place for it. */
 bool trc_digest_follow(struct trc_digest *digest, const char *name);
 
-/* Reads all followed traces in the folder that `folder` is a descriptor of, and makes digest->out: `head` gives host, boot,
- * writer, sequence and time.  `calls` are the calls of the traces by number.  Returns its size. */
+/* Reads all followed traces in the folder that `folder` is a descriptor of, and makes digest->out: `head` gives host,
+ * boot, writer, sequence and time.  `calls` are the calls of the traces by number.  Returns its size. */
 size_t trc_digest_make(struct trc_digest *digest, int folder, const struct trc_digest_head *head,
                        const struct trc_schema_call *calls, size_t call_count);
 

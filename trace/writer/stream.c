@@ -194,8 +194,8 @@ static void settle_signature(struct trc_stream *stream, uint32_t index)
     atomic_thread_fence(memory_order_release);
 }
 
-/* Has the index mean a signature, in its entry of the page, a new one, or where there is no room for one, a private one:
- * what that counts is in the file when another signature takes its place. */
+/* Has the index mean a signature, in its entry of the page, a new one, or where there is no room for one, a private
+ * one: what that counts is in the file when another signature takes its place. */
 static void fill_use(struct trc_stream *stream, uint32_t index, const struct trc_sig *sig)
 {
     struct trc_sig_state *state = &stream->state[index];

@@ -283,7 +283,8 @@ struct trc_chunk *trc_writer_take(struct trc_writer *writer, enum trc_chunk_kind
 /* Begins a chunk for definitions that has room for `need` bytes.  False: there is none. */
 static bool begin_definitions(struct trc_writer *writer, uint32_t need)
 {
-    /* Definitions outlive recycling, so they may take only a part of the file.  Each chunk is as large as all before. */
+    /* Definitions outlive recycling, so they may take only a part of the file.  Each chunk is as large as all
+     * before. */
     unsigned had = atomic_load(&writer->defs_blocks), least = trc_blocks_for(need);
     unsigned limit = atomic_load(&writer->limit); /* a disk that was full early has let it sink below the least */
     if (had > (limit > LEAST_BLOCKS ? limit : LEAST_BLOCKS) / DEFS_SHARE || least > TRC_CHUNK_MOST)
@@ -407,8 +408,8 @@ static void clear_stacks(struct trc_writer *writer, struct trc_chunk *chunk)
     chunk->committed = 0;
 }
 
-/* A chunk of the place with `need` bytes free.  If there is none the older one is begun anew, or gives way to one that is
- * twice as large as the newer, until they are as large as can be. */
+/* A chunk of the place with `need` bytes free.  If there is none the older one is begun anew, or gives way to one that
+ * is twice as large as the newer, until they are as large as can be. */
 static struct trc_chunk *stack_room(struct trc_writer *writer, struct trc_stack_place *place, uint8_t reason,
                                     uint32_t need)
 {

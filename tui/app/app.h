@@ -71,8 +71,8 @@ struct tui_app {
     double read;                       /* share of the events that have been read since */
     bool frozen;
     bool halted; /* no further events are read */
-    /* What is done while a job that has ended is shown and nothing else is to do, for about so many ns at a time; false: there
-     * is no more to do.  NULL: nothing is. */
+    /* What is done while a job that has ended is shown and nothing else is to do, for about so many ns at a time;
+     * false: there is no more to do.  NULL: nothing is. */
     bool (*aside)(void *user, const struct ana_job *job, int64_t budget_ns);
     void *aside_user;
 

@@ -1,5 +1,5 @@
-/* Marks and notes that users put into the timeline.  They are kept in the file marks.txt of the trace's folder or, where
- * that cannot be written, in $XDG_CACHE_HOME/hpctop: a line each, "SECONDS RANK LETTER NOTE". */
+/* Marks and notes that users put into the timeline.  They are kept in the file marks.txt of the trace's folder or,
+ * where that cannot be written, in $XDG_CACHE_HOME/hpctop: a line each, "SECONDS RANK LETTER NOTE". */
 #ifndef TUI_MARKS_H
 #define TUI_MARKS_H
 
@@ -23,8 +23,9 @@ struct tui_marks {
 /* Reads the marks of a trace in a folder; NULL: of none, nothing is kept.  Lines that are none are left out. */
 void tui_marks_read(struct tui_marks *marks, const char *folder);
 
-/* Sets a mark, in place of the one with that letter or, without one, of the note at that time and rank; an empty note without
- * letter removes that.  Keeps all in the file.  False, with a line in `error`: they are not kept, or there are too many. */
+/* Sets a mark, in place of the one with that letter or, without one, of the note at that time and rank; an empty note
+ * without letter removes that.  Keeps all in the file.  False, with a line in `error`: they are not kept, or there are
+ * too many. */
 bool tui_marks_set(struct tui_marks *marks, const struct tui_mark *mark, char *error, size_t size);
 
 /* The mark with a letter; NULL: there is none.  It belongs to `marks`. */

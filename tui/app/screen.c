@@ -28,8 +28,8 @@ static int list_keys(const struct tui_app *app, uint64_t gone, enum tui_action *
     return at[*count] = width;
 }
 
-/* Places the view's actions: out[i] in column at[i], the end in at[n].  Where there is little room, first those go that are
- * missed least, then the blanks between them, then others. */
+/* Places the view's actions: out[i] in column at[i], the end in at[n].  Where there is little room, first those go that
+ * are missed least, then the blanks between them, then others. */
 static int place_keys(const struct tui_app *app, int cols, enum tui_action *out, int *at, int *gap)
 {
     static const enum tui_action first_to_go[] = {

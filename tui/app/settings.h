@@ -1,5 +1,5 @@
-/* The user's configuration: $XDG_CONFIG_HOME/hpctop/config, by default ~/.config/hpctop/config.  A line is `key = value`,
- * blank, or begins with #.  A line that is not understood is told with file and number, and changes nothing. */
+/* The user's configuration: $XDG_CONFIG_HOME/hpctop/config, by default ~/.config/hpctop/config.  A line is `key =
+ * value`, blank, or begins with #.  A line that is not understood is told with file and number, and changes nothing. */
 #ifndef TUI_SETTINGS_H
 #define TUI_SETTINGS_H
 
@@ -32,11 +32,12 @@ const struct tui_setting *tui_setting(int i);
 /* Reads the user's file, if there is one. */
 void tui_settings_read(struct tui_settings *out);
 
-/* Takes over what is said of tables and of refreshing; complaints become the app's message, behind the one that it has. */
+/* Takes over what is said of tables and of refreshing; complaints become the app's message, behind the one that it
+ * has. */
 void tui_settings_apply(struct tui_settings *settings, struct tui_app *app);
 
-/* Keeps columns and order of the table that is shown in the user's file, whose other lines stay.  `message` says where, or
- * why not. */
+/* Keeps columns and order of the table that is shown in the user's file, whose other lines stay.  `message` says where,
+ * or why not. */
 void tui_settings_keep(const struct tui_app *app, char *message, size_t size);
 
 #endif

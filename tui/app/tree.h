@@ -37,9 +37,9 @@ struct tui_tree {
 
 struct tui_app;
 
-/* Brings the rows up to date with summary, tags and what is open.  `by`: how; TUI_BY_SIZE: one by one up to `fit` ranks,
- * else by behaviour.  Of more ranks whoever is to blame comes first.  `tagged_only`: where ranks are tagged, those alone;
- * who is alike is then as it was before. */
+/* Brings the rows up to date with summary, tags and what is open.  `by`: how; TUI_BY_SIZE: one by one up to `fit`
+ * ranks, else by behaviour.  Of more ranks whoever is to blame comes first.  `tagged_only`: where ranks are tagged,
+ * those alone; who is alike is then as it was before. */
 void tui_tree_update(struct tui_app *app, enum tui_rows_by by, size_t fit, bool tagged_only);
 
 /* Opens a row, or closes it. */

@@ -1,4 +1,5 @@
-/* hpctop analyze [-j N] DIR..: reads a trace once, and keeps what was found beside it; under mpirun with all processes. */
+/* hpctop analyze [-j N] DIR..: reads a trace once, and keeps what was found beside it; under mpirun with all
+ * processes. */
 #include "tui/commands/command.h"
 #include "tui/commands/nearest.h"
 #include "trace/index/index.h"

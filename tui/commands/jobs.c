@@ -1,6 +1,6 @@
 /* hpctop jobs [--db FILE] [--trouble] [--user NAME] [--since DAYS] [--all] [--json]: what a site has recorded.
- * hpctop jobs --add [--db FILE] [--said TEXT] DIR..: adds the job in each folder, and leaves a page in it.  Root reads the traces of
- * others with their rights alone. */
+ * hpctop jobs --add [--db FILE] [--said TEXT] DIR..: adds the job in each folder, and leaves a page in it.  Root reads
+ * the traces of others with their rights alone. */
 #include "tui/commands/command.h"
 #include "tui/commands/jobs_add.h"
 #include "tui/commands/nearest.h"
@@ -17,7 +17,8 @@
 
 #define FIRST 50 /* rows that are listed */
 
-/* ---- listing ------------------------------------------------------------------------------------------------------ */
+/* ---- listing
+ * ------------------------------------------------------------------------------------------------------ */
 
 struct listing {
     cJSON *list; /* NULL: as text */

@@ -18,8 +18,8 @@ void tui_each_option(const char *command, tui_option_taker *take, void *context)
 
 /* Prints that a command has no such option, and which may have been meant; returns TUI_EXIT_USAGE. */
 int tui_unknown_option(const char *command, const char *typed);
-/* Prints that there is no such command, and which may have been meant; returns TUI_EXIT_USAGE, or 0 where none is near, and
- * nothing was printed. */
+/* Prints that there is no such command, and which may have been meant; returns TUI_EXIT_USAGE, or 0 where none is near,
+ * and nothing was printed. */
 int tui_unknown_command(const char *typed);
 
 #endif

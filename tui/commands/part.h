@@ -11,8 +11,8 @@ struct tui_part {
 
 /* Reports what is wrong with the text of the times; NULL: nothing. */
 const char *tui_part_wrong(const struct tui_part *wanted);
-/* Narrows `part` to what is wanted; `ranks` has room for a byte a rank, and lives as long as `part`.  False, with a line in
- * `error`: the job does not have it. */
+/* Narrows `part` to what is wanted; `ranks` has room for a byte a rank, and lives as long as `part`.  False, with a
+ * line in `error`: the job does not have it. */
 bool tui_part_select(const struct ana_job *job, const struct tui_part *wanted, struct ana_selection *part,
                      uint8_t *ranks, char *error, size_t error_size);
 

@@ -163,8 +163,8 @@ static int run_plan(const struct tui_plan *plan, char *folder)
     int error = found && folder ? make_folders(folder) : 0;
     if (found && folder && !error && access(folder, W_OK | X_OK))
         error = errno;
-    /* libtrace.so makes the folder when a rank starts, so that a launch that fails leaves none; but what a container is to
-     * see of it has to be there before. */
+    /* libtrace.so makes the folder when a rank starts, so that a launch that fails leaves none; but what a container is
+     * to see of it has to be there before. */
     if (folder && (error || !tui_plan_layer(plan, TUI_LAYER_RUNTIME)))
         remove_folders(folder, there);
     if (error)

@@ -1,5 +1,6 @@
-/* hpctop whatif [--json] [--network FACTOR] [--without-delay LIST] [--ranks N] DIR..: how long the run would take if it were
- * otherwise.  SimGrid replays it as it was, and changed; what it measures of the first tells how far it can be believed. */
+/* hpctop whatif [--json] [--network FACTOR] [--without-delay LIST] [--ranks N] DIR..: how long the run would take if it
+ * were otherwise.  SimGrid replays it as it was, and changed; what it measures of the first tells how far it can be
+ * believed. */
 #include "tui/commands/command.h"
 #include "tui/commands/nearest.h"
 #include "tui/commands/replay.h"

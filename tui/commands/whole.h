@@ -13,8 +13,8 @@ struct tui_whole {
 
 /* Opens it for writing to whole->out; follows no link, and replaces nothing but files.  False: errno says why. */
 bool tui_whole_open(struct tui_whole *whole, const char *path);
-/* Closes it, and gives it its name if all was written (`complete`) without an error; else nothing is left.  False: errno says
- * why; that is ENOMEM where nothing but `complete` is wrong. */
+/* Closes it, and gives it its name if all was written (`complete`) without an error; else nothing is left.  False:
+ * errno says why; that is ENOMEM where nothing but `complete` is wrong. */
 bool tui_whole_close(struct tui_whole *whole, bool complete);
 
 #endif

@@ -24,7 +24,8 @@ struct tui_jobs_db;
 struct tui_jobs_db *tui_jobs_open(const char *path, bool make, char *error, size_t error_size);
 /* Closes it; NULL is none. */
 void tui_jobs_close(struct tui_jobs_db *db);
-/* Adds a job, or what is known of it now; of a text that has no end as much as there is room for.  Waits half a minute for others who write.  False, with one line in `error`. */
+/* Adds a job, or what is known of it now; of a text that has no end as much as there is room for.  Waits half a minute
+ * for others who write.  False, with one line in `error`. */
 bool tui_jobs_put(struct tui_jobs_db *db, const struct tui_job_row *row, char *error, size_t error_size);
 
 /* Which jobs are wanted. */

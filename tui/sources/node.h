@@ -43,7 +43,8 @@ _Noreturn void tui_node_exit(int status);
 
 struct tui_nvml;
 
-/* Opens libnvidia-ml.so.1, where the loader finds it; it stays until hpctop ends.  NULL: it is not there or not ready. */
+/* Opens libnvidia-ml.so.1, where the loader finds it; it stays until hpctop ends.  NULL: it is not there or not
+ * ready. */
 struct tui_nvml *tui_nvml_open(void);
 
 /* Asks the first TUI_NODE_GPUS GPUs; returns how many of them answered, at most `most`.  Rates are of the time since

@@ -1,4 +1,5 @@
-/* What the overview shows where a screen has room for it: the timeline below its calls, places in the program beside them. */
+/* What the overview shows where a screen has room for it: the timeline below its calls, places in the program beside
+ * them. */
 #ifndef TUI_GLANCE_H
 #define TUI_GLANCE_H
 

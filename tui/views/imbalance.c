@@ -239,7 +239,8 @@ static void draw_imbalance(struct tui_app *app, struct tui_grid *grid, struct tu
         draw_waits(app, grid, out[1]);
 }
 
-/* From the last collective to who waits for whom, and back; Enter there: the timeline of the rank that is waited for. */
+/* From the last collective to who waits for whom, and back; Enter there: the timeline of the rank that is waited
+ * for. */
 static int act_on_waits(struct tui_app *app, enum tui_action action)
 {
     struct own *o = own(app);

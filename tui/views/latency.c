@@ -189,8 +189,8 @@ static void draw_histogram_line(struct tui_grid *grid, struct tui_rect rect, int
                   ana_number(text, sizeof text, ANA_COUNT, count, true));
 }
 
-/* Draws how many calls took how long: by decades, whatever the call and the screen.  Where there is no room for all, the
- * shortest ones share a line. */
+/* Draws how many calls took how long: by decades, whatever the call and the screen.  Where there is no room for all,
+ * the shortest ones share a line. */
 static void draw_histogram(struct tui_grid *grid, struct tui_rect rect, const struct ana_call_stat *call)
 {
     int low, high, space = rect.h - 2;

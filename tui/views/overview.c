@@ -265,8 +265,8 @@ static int open_timeline(struct tui_app *app, struct tui_rect rect, int x)
     return TUI_REDRAW;
 }
 
-/* A click on what is drawn over time leads to that time, one on an efficiency to who waits, one on a place to it, one on
- * the strip to that rank. */
+/* A click on what is drawn over time leads to that time, one on an efficiency to who waits, one on a place to it, one
+ * on the strip to that rank. */
 static int click_overview(struct tui_app *app, int x, int y)
 {
     struct own *o = own(app);

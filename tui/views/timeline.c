@@ -54,7 +54,8 @@ static const struct tui_row *cursor_row(const struct tui_app *app)
     return app->tree.rows ? &app->tree.row[tui_tree_cursor(app)] : NULL;
 }
 
-/* Places the rows; returns how many are in view.  *streams gets the rows below them, for streams of the cursor's rank. */
+/* Places the rows; returns how many are in view.  *streams gets the rows below them, for streams of the cursor's
+ * rank. */
 static size_t place_timeline(struct tui_app *app, struct tui_rect rect, size_t *streams)
 {
     struct timeline_rows *rows = &own(app)->rows;

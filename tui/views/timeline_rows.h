@@ -46,8 +46,8 @@ bool tui_timeline_read(struct tui_app *app, struct timeline_rows *rows, size_t t
 /* The cells of line `i` of those in view. */
 const struct ana_timeline_cell *tui_timeline_cells(const struct timeline_rows *rows, size_t i);
 
-/* Draws a line in row y of `area`, with what stands beside it; column `at` is the cursor's, where it is `here`.  Returns the
- * categories that it shows, a bit each. */
+/* Draws a line in row y of `area`, with what stands beside it; column `at` is the cursor's, where it is `here`.
+ * Returns the categories that it shows, a bit each. */
 unsigned tui_timeline_draw(const struct tui_app *app, const struct timeline_rows *rows, struct tui_grid *grid,
                            struct tui_rect area, size_t i, int at, bool here);
 

@@ -13,7 +13,8 @@ struct tui_placed {
 /* Lists the columns that the user wants, in order; returns how many: at least the first one of the view. */
 int tui_columns_wanted(const struct tui_table *table, const struct tui_table_spec *spec, int list[TUI_TABLE_COLUMNS]);
 
-/* Places those that fit into `width`: the first one, and the others from the one that was scrolled to.  Returns how many;
+/* Places those that fit into `width`: the first one, and the others from the one that was scrolled to.  Returns how
+ * many;
  * *more: some that are further right do not fit. */
 int tui_columns_place(const struct tui_table *table, const struct tui_table_spec *spec, int width,
                       struct tui_placed out[TUI_TABLE_COLUMNS], bool *more);

@@ -29,8 +29,8 @@ struct tui_screen {
  * All are empty (body.h = 0) when the terminal is smaller than TUI_MIN_COLS x TUI_MIN_ROWS. */
 struct tui_screen tui_screen_layout(int cols, int rows, int headline_rows);
 
-/* The first of `n` rows in view where `shown` fit: as before (`top`), but with the cursor in view and no room left below the
- * last one. */
+/* The first of `n` rows in view where `shown` fit: as before (`top`), but with the cursor in view and no room left
+ * below the last one. */
 size_t tui_scroll(size_t cursor, size_t top, size_t shown, size_t n);
 
 /* What is left of `area` below its first n rows; of height 0 when it has no more than those. */

@@ -26,7 +26,8 @@ struct tui_mpi {
 
 /* ---- the launcher ------------------------------------------------------------------------------------------------ */
 
-/* Variables that tell a process its rank and how many there are, and which MPI can find the others by what else is said. */
+/* Variables that tell a process its rank and how many there are, and which MPI can find the others by what else is
+ * said. */
 static const struct launcher {
     const char *rank, *size, *libraries;
 } launchers[] = {

@@ -19,8 +19,8 @@ struct tui_launch tui_launch(void);
 
 struct tui_mpi;
 
-/* Joins the others: `library` is that of MPI, NULL: one of those that fit the launcher.  NULL, with a line in `said`: there
- * is none, or it finds nobody else.  End with tui_mpi_leave. */
+/* Joins the others: `library` is that of MPI, NULL: one of those that fit the launcher.  NULL, with a line in `said`:
+ * there is none, or it finds nobody else.  End with tui_mpi_leave. */
 struct tui_mpi *tui_mpi_join(const char *library, char *said, size_t size);
 /* Leaves the others, who all must. */
 void tui_mpi_leave(struct tui_mpi *mpi);

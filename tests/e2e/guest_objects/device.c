@@ -1,6 +1,6 @@
 /* Collectives on memory that the host may not read, as a GPU's is: a page without access.  Compiled with -DTOOL it is a
- * preloaded MPI that can: it opens the page for as long as a call lasts.  The calls look like Horovod's negotiation rounds:
- * on a thread of their own, bitwise ANDs of 64-bit words in place, then lists of bytes.
+ * preloaded MPI that can: it opens the page for as long as a call lasts.  The calls look like Horovod's negotiation
+ * rounds: on a thread of their own, bitwise ANDs of 64-bit words in place, then lists of bytes.
  * Answer: 6 ANDs of 8 bytes each, a Gather, Gatherv and Bcasts; exit 0. */
 #define _GNU_SOURCE
 #include <mpi.h>

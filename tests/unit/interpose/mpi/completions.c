@@ -1,6 +1,6 @@
-/* Requests through the record path: random starts, waits and frees on the fake MPI, sends behind the shared handle among
- * them.  The trace has each start, and each completion under the number of its start with what came, in order; and so
- * where four threads wait for what the others have started. */
+/* Requests through the record path: random starts, waits and frees on the fake MPI, sends behind the shared handle
+ * among them.  The trace has each start, and each completion under the number of its start with what came, in order;
+ * and so where four threads wait for what the others have started. */
 #include "interpose/mpi/abi.h"
 #include "tests/support/check.h"
 #include "tests/support/draw.h"

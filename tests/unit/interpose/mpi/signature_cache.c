@@ -172,7 +172,8 @@ static void compare(struct trc_file *file, size_t thread, const struct call *cal
     trc_cursor_close(cursor);
 }
 
-/* Datatypes go and come back with other sizes, between calls that differ in little.  Returns how many were described. */
+/* Datatypes go and come back with other sizes, between calls that differ in little.  Returns how many were
+ * described. */
 static unsigned make_calls(struct call *made, uint64_t first, unsigned n, uint64_t state)
 {
     uintptr_t type[TYPES];

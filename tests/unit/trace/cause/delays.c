@@ -160,8 +160,8 @@ static void alone(struct planted *p, int r, uint64_t site, int64_t ns)
     p->at[r] += US;
 }
 
-/* Before they meet all go twice through many segments, rank 2 slower.  The first time the others call once more in each:
- * their way has other segments there, so of rank 2's it has only one lap to set against two. */
+/* Before they meet all go twice through many segments, rank 2 slower.  The first time the others call once more in
+ * each: their way has other segments there, so of rank 2's it has only one lap to set against two. */
 static void long_way(int segments)
 {
     enum { TIMES = 3 };

@@ -1,5 +1,5 @@
-/* Random programs, run here with exact arithmetic: their critical path by going back through all that happened, and what
- * it saves to mend something by running them again without it.  The analysis must say just that. */
+/* Random programs, run here with exact arithmetic: their critical path by going back through all that happened, and
+ * what it saves to mend something by running them again without it.  The analysis must say just that. */
 #include "tests/support/draw.h"
 #include "tests/support/planted.h"
 #include "trace/job/job_impl.h"

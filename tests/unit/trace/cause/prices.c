@@ -1,4 +1,5 @@
-/* Planted delays whose price is known by arithmetic: what mending one saves, and that the path is as long as the run. */
+/* Planted delays whose price is known by arithmetic: what mending one saves, and that the path is as long as the
+ * run. */
 #include "tests/support/planted.h"
 #include "trace/session/session.h"
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* What a job's analysis finds, in all its time or in a part, does not depend on how many threads do it, nor on how it is cut
- * into slices. */
+/* What a job's analysis finds, in all its time or in a part, does not depend on how many threads do it, nor on how it
+ * is cut into slices. */
 #include "tests/support/planted.h"
 #include "tests/support/draw.h"
 #include "trace/job/job_impl.h"
@@ -11,8 +11,8 @@
 
 #define RANKS 7
 
-/* A job of random meetings and messages, and in between work that often takes longer on one of the ranks; goes_on: it comes
- * to new places all the time, not to the same few. */
+/* A job of random meetings and messages, and in between work that often takes longer on one of the ranks; goes_on: it
+ * comes to new places all the time, not to the same few. */
 static void write_random(uint64_t seed, int actions, bool goes_on)
 {
     struct planted p = planted_begin("workers", RANKS);

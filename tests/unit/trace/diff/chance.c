@@ -1,5 +1,5 @@
-/* How sure a difference is: pairs of samples of the same kind of noise, of which as few differ by more than chance as is
- * said, and samples with a planted difference, which is found. */
+/* How sure a difference is: pairs of samples of the same kind of noise, of which as few differ by more than chance as
+ * is said, and samples with a planted difference, which is found. */
 #include "tests/support/check.h"
 #include "trace/diff/chance.h"
 #include <math.h>
@@ -20,7 +20,8 @@ static double normal(void)
     return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
 }
 
-/* ---- noise: the i-th of n times, 100 on average or usually; `last` is the one before it ---------------------------- */
+/* ---- noise: the i-th of n times, 100 on average or usually; `last` is the one before it
+ * ---------------------------- */
 
 static double white(size_t i, size_t n, double last)
 {

@@ -9,7 +9,8 @@
 
 enum { RANKS = 4, TIMES = 300, AGAIN = 50 };
 
-/* A run: each iteration all compute 2 ms in `exchange`, 1 ms in `solve`, 1 ms in `finish`; each has a call at its end. */
+/* A run: each iteration all compute 2 ms in `exchange`, 1 ms in `solve`, 1 ms in `finish`; each has a call at its
+ * end. */
 struct plan {
     int ranks, times;
     double solve[8];   /* of rank r takes so much of what it should */

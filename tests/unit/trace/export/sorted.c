@@ -1,4 +1,5 @@
-/* Records in order of time: those of one time in the order in which they came, also when they do not fit into memory. */
+/* Records in order of time: those of one time in the order in which they came, also when they do not fit into
+ * memory. */
 #include "tests/support/check.h"
 #include "trace/export/sorted.h"
 #include <stdio.h>

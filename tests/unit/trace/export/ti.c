@@ -1,5 +1,5 @@
-/* Time-independent actions of made jobs: work is what is not waiting; ranks that do more are levelled; copies of ranks have
- * neighbours all around; messages share what a network can do. */
+/* Time-independent actions of made jobs: work is what is not waiting; ranks that do more are levelled; copies of ranks
+ * have neighbours all around; messages share what a network can do. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
 #include "trace/export/export.h"

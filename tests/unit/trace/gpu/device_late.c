@@ -1,4 +1,5 @@
-/* Who launches NCCL's collectives late: how long the kernels of the others waited for that, and what it is charged to. */
+/* Who launches NCCL's collectives late: how long the kernels of the others waited for that, and what it is charged
+ * to. */
 #include "tests/support/planted.h"
 #include "trace/session/session.h"
 

@@ -1,5 +1,6 @@
 /* Random runs of Horovod, each with one fault planted or none: does the verdict name it, and is it silent where nothing
- * is wrong?  horovod_random [RUNS [FIRST SEED [-v]]] prints a row for each kind of fault, the table of docs/verdicts.md. */
+ * is wrong?  horovod_random [RUNS [FIRST SEED [-v]]] prints a row for each kind of fault, the table of
+ * docs/verdicts.md. */
 #include "tests/support/check.h"
 #include "tests/support/hvd_run.h"
 #include "tests/support/trace_folder.h"

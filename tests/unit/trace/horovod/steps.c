@@ -1,6 +1,6 @@
 /* Horovod's steps as iterations: of the golden screens' job (tests/support/screen_horovod.c), whose 20 steps come every
- * 500 ms.  Rank 3 comes 50 cycles of a millisecond after the first, in every tenth step rank 1 after 60; the second step
- * is the first that computes for as long as there is between two. */
+ * 500 ms.  Rank 3 comes 50 cycles of a millisecond after the first, in every tenth step rank 1 after 60; the second
+ * step is the first that computes for as long as there is between two. */
 #include "tests/support/check.h"
 #include "tests/support/screen_job.h"
 #include "tests/support/trace_folder.h"

@@ -1,6 +1,6 @@
-/* An index is taken up as it was written; of one in which numbers were changed, with checksums that fit, something is taken up
- * that no question about the job falls over, or nothing.  Under AddressSanitizer (make check-asan) this finds what
- * trusts a number. */
+/* An index is taken up as it was written; of one in which numbers were changed, with checksums that fit, something is
+ * taken up that no question about the job falls over, or nothing.  Under AddressSanitizer (make check-asan) this finds
+ * what trusts a number. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
 #include "trace/gpu/device_data.h"

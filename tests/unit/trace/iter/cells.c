@@ -1,5 +1,5 @@
-/* The times of iterations on each rank, and when they were: of nested loops, of long runs of which not each is kept, and
- * of a job that runs, whose last ones are. */
+/* The times of iterations on each rank, and when they were: of nested loops, of long runs of which not each is kept,
+ * and of a job that runs, whose last ones are. */
 #include "tests/support/planted.h"
 #include "trace/iter/iter.h"
 #include "trace/session/session.h"

@@ -2,9 +2,9 @@
  *
  *   loop_programs [FIRST_SEED COUNT]
  *
- * A program has a prologue (perhaps with a short loop), a main loop, perhaps inside one that repeats too seldom to count,
- * and an epilogue.  The main loop calls plainly, in inner loops of constant or changing numbers of times, on some ranks
- * only, and every k-th time only.  Numbers of times are the same on all ranks. */
+ * A program has a prologue (perhaps with a short loop), a main loop, perhaps inside one that repeats too seldom to
+ * count, and an epilogue.  The main loop calls plainly, in inner loops of constant or changing numbers of times, on
+ * some ranks only, and every k-th time only.  Numbers of times are the same on all ranks. */
 #include "tests/support/planted.h"
 #include "trace/session/session.h"
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Random programs that make all their calls in a few functions of their own, as most do: one for halos, one for sums, one
- * that passes data on.  So a place does not tell which of the program's loops calls.  How often is the number of
+/* Random programs that make all their calls in a few functions of their own, as most do: one for halos, one for sums,
+ * one that passes data on.  So a place does not tell which of the program's loops calls.  How often is the number of
  * iterations of the time loop right?
  *
  *   shared_programs [FIRST_SEED COUNT [v]]

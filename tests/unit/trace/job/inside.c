@@ -1,5 +1,5 @@
-/* From when on a wait is worth a word: two seconds, or one where most wait and nobody gets on; what must be known of it,
- * where the news of a rank are old; and when to look again, where it may soon be. */
+/* From when on a wait is worth a word: two seconds, or one where most wait and nobody gets on; what must be known of
+ * it, where the news of a rank are old; and when to look again, where it may soon be. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
 #include "trace/job/job_impl.h"

@@ -92,8 +92,8 @@ static int64_t waited(const struct ana_summary *s)
     return all;
 }
 
-/* The same job, of which one part after the other is analysed: what is charged is what was waited there, and the path is
- * as long as the part. */
+/* The same job, of which one part after the other is analysed: what is charged is what was waited there, and the path
+ * is as long as the part. */
 static void parts(void)
 {
     folder_make("two");

@@ -1,4 +1,5 @@
-/* Of the collectives of any communicators the newest are kept, each of them, whatever identities they have by chance. */
+/* Of the collectives of any communicators the newest are kept, each of them, whatever identities they have by
+ * chance. */
 #include "tests/support/check.h"
 #include "tests/support/draw.h"
 #include "trace/job/store.h"

@@ -1,4 +1,5 @@
-/* Calls that need those of particular ranks: who waits in an epoch of a window, or for a neighbour, and for how long. */
+/* Calls that need those of particular ranks: who waits in an epoch of a window, or for a neighbour, and for how
+ * long. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
 #include <string.h>
@@ -129,7 +130,8 @@ static void expect(const struct job *want)
     folder_remove();
 }
 
-/* Communicators that are made, used once and dropped, more than there is room for at a time: each wait is still seen. */
+/* Communicators that are made, used once and dropped, more than there is room for at a time: each wait is still
+ * seen. */
 static void many_communicators(void)
 {
     enum { COMMS = 20000, FIRST = 10 };

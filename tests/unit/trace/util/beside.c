@@ -1,5 +1,6 @@
-/* Queues that threads take: each item once and in order, whoever takes them and whoever fills them; a drained queue has nothing under way, one
- * that is closed may lose what is.  Parts of a piece of work: each is done once, by whomever, whoever asks for it. */
+/* Queues that threads take: each item once and in order, whoever takes them and whoever fills them; a drained queue has
+ * nothing under way, one that is closed may lose what is.  Parts of a piece of work: each is done once, by whomever,
+ * whoever asks for it. */
 #include "trace/util/beside.h"
 #include "tests/support/check.h"
 #include "tests/support/draw.h"

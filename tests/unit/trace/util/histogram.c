@@ -114,7 +114,8 @@ static void merging(void)
     CHECK(a.calls == 9 && a.total_ns == 2 + 3 * 1023 + 4 * 1024 && a.min_ns == 1 && a.max_ns == 1024);
 }
 
-/* Each duration alone is in its own decade, also the first and the last of one; many are so but for those at an edge. */
+/* Each duration alone is in its own decade, also the first and the last of one; many are so but for those at an
+ * edge. */
 static void decades(void)
 {
     uint64_t count[ANA_DECADES], state = 5;

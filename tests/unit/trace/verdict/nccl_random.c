@@ -1,6 +1,6 @@
-/* How often the verdict on NCCL is right: random programs of MPI and NCCL with one fault or none, whose end a simulation
- * knows.  The files of one moment are judged, as after kill -9 of all ranks: 40 s after anything moved or, of programs
- * that do not hang, at their end or at a random moment.  Prints a row for each kind of fault.
+/* How often the verdict on NCCL is right: random programs of MPI and NCCL with one fault or none, whose end a
+ * simulation knows.  The files of one moment are judged, as after kill -9 of all ranks: 40 s after anything moved or,
+ * of programs that do not hang, at their end or at a random moment.  Prints a row for each kind of fault.
  *
  * nccl_random [PROGRAMS [FIRST SEED]]: also says what was wrong. */
 #include "tests/support/check.h"

@@ -1,5 +1,5 @@
-/* All of a host fall silent while others are heard: said after four seconds, by heartbeats that were seen to come, unless
- * the silence may be that of a file server, of the network or of the reader itself. */
+/* All of a host fall silent while others are heard: said after four seconds, by heartbeats that were seen to come,
+ * unless the silence may be that of a file server, of the network or of the reader itself. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
 #include "trace/job/job_impl.h"

@@ -213,8 +213,8 @@ static void test_arithmetic(void)
     CHECK(ana_reason_of(own, half).kind == ANA_REASON_NONE, "not counted");
 }
 
-/* Long segments: rank 1 computes for 400 ms, the others for 300 ms, and wait by polling, which runs as many instructions
- * and more. */
+/* Long segments: rank 1 computes for 400 ms, the others for 300 ms, and wait by polling, which runs as many
+ * instructions and more. */
 static void long_segments(const char *want, const struct rates *slow)
 {
     static const struct rates fast = {.cpu = 1, .instructions = 2e9, .cycles = 3e9};

@@ -1,5 +1,5 @@
-/* Regions of the program's own: counts and times by arithmetic, of all ranks and of a part of the time; ends that do not
- * fit; regions that are still open. */
+/* Regions of the program's own: counts and times by arithmetic, of all ranks and of a part of the time; ends that do
+ * not fit; regions that are still open. */
 #include "tests/support/planted.h"
 #include "trace/format/encode.h"
 #include "trace/session/session.h"

@@ -1,5 +1,5 @@
-/* The writer where room ends early: what has none costs nothing else, what is lost is tried again, and the last blocks of
- * a disk are used. */
+/* The writer where room ends early: what has none costs nothing else, what is lost is tried again, and the last blocks
+ * of a disk are used. */
 #include "tests/support/check.h"
 #include "trace/reader/reader.h"
 #include "trace/writer/said.h"

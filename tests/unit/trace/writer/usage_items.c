@@ -157,7 +157,8 @@ static void test_share(void)
     close(writer.fd);
 }
 
-/* Nothing is written where nothing rose; an owner may be new without any count; what does not decode costs its chunk. */
+/* Nothing is written where nothing rose; an owner may be new without any count; what does not decode costs its
+ * chunk. */
 static void test_small(void)
 {
     begin_file(LARGE);

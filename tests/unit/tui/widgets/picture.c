@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Takes the tags out of markup and resolves its entities, in place; returns how many tags were opened and not closed. */
+/* Takes the tags out of markup and resolves its entities, in place; returns how many tags were opened and not
+ * closed. */
 static int strip(char *text)
 {
     int open = 0;
