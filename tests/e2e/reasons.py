@@ -83,11 +83,13 @@ def tells(part, mode, why, own, other):
     if part == "blocked":
         return (mode == "reads" and alike(bytes_in(why), own["read"]) and
                 abs(share_in(why, "processor") - own["blocked"] / own["seconds"]) <= CLOSE)
-    if mode == "faults":
-        times = re.match(r"(\d+) page faults", why)
-        return bool(times) and alike(int(times.group(1)), own["faults"])
+    times = re.match(r"(\d+) page faults", why)
     factor = re.match(r"more work(?:, as far as is known)?: (\d+\.\d) x the", why)
-    return mode == "work" and bool(factor) and 0.75 <= float(factor.group(1)) * other["cpu"] / own["cpu"] <= 1.25
+    if mode == "faults" and times:
+        return alike(int(times.group(1)), own["faults"])
+    in_kernel = (own["system"] - other["system"]) / (own["cpu"] - other["cpu"])
+    works = mode == "work" or mode == "faults" and in_kernel < 0.6  # new memory is slow outside the kernel, too
+    return works and bool(factor) and 0.75 <= float(factor.group(1)) * other["cpu"] / own["cpu"] <= 1.25
 
 
 for mode in ("queued", "reads", "faults", "work"):
