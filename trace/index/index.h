@@ -14,8 +14,8 @@
 
 #define ANA_INDEX_RECORDS 2000000u /* of a job with fewer none is written unasked: that is read in no time */
 #define ANA_INDEX_SHARE   50u      /* the part of the trace that it may take: 2 %, */
-#define ANA_INDEX_LEAST   4194304u /* or so many bytes, and */
-#define ANA_INDEX_RANK    4096u    /* so many a rank, of a small trace */
+#define ANA_INDEX_LEAST   8388608u /* or so many bytes, and */
+#define ANA_INDEX_RANK    6144u    /* so many a rank, of a small trace */
 
 /* Bytes that the index of a trace of so many bytes may take. */
 static inline uint64_t ana_index_most(uint64_t bytes, size_t ranks)

@@ -1,9 +1,9 @@
 #include "trace/job/pass.h"
 #include <stdlib.h>
 
-#define LANE_WIDTH_NS 65536   /* finest bucket of the timeline while the job is short */
-#define LANE_BUCKETS  16384   /* of one rank, when there are few */
-#define LANES_BUCKETS 1048576 /* of all ranks, about */
+#define LANE_WIDTH_NS 65536  /* finest bucket of the timeline while the job is short */
+#define LANE_BUCKETS  16384  /* of one rank, when there are few */
+#define LANES_BUCKETS 524288 /* of all ranks, about */
 
 void ana_pass_look_up(struct ana_job *job, struct ana_pass *pass, const struct ana_event *e)
 {
