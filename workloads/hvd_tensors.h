@@ -79,8 +79,7 @@ static void write_responses(struct list *l, int size, int type, const struct ten
     l->bytes[l->used++] = 0;
 }
 
-/* ---- the cache: bits are places in `by_bit`, age is the order in `recent`
- * ----------------------------------------- */
+/* ---- the cache: bits are places in `by_bit`, age is the order in `recent` ---------------------------------------- */
 
 static int capacity = 1024;
 static struct tensor cached[TENSORS];

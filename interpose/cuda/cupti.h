@@ -14,7 +14,7 @@
  * since CUPTI would initialise it too early.  Any thread, not on the record path. */
 void ipo_cupti_start(bool cuda_is_up);
 /* The driver calls this in cuInit where CUDA_INJECTION64_PATH names libtrace.so; then the first kernel is recorded,
- * too. Returns 1: the injection succeeded. */
+ * too.  Returns 1: the injection succeeded. */
 int InitializeInjection(void);
 /* Notes that the driver was loaded, so that CUPTI is started when the program initialises CUDA.  Any thread, no
  * lock. */

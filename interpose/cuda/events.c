@@ -291,7 +291,7 @@ static bool is_settled(ipo_gpu_op op)
 }
 
 /* Sets the end of all operations of a launch, of the first one last: while that one has no end the launch is queried
- * again. False: another thread held an operation for too long, so it must be set again. */
+ * again.  False: another thread held an operation for too long, so it must be set again. */
 static bool set_end(ipo_gpu_op first, void (*what)(ipo_gpu_op, uint64_t, uint8_t))
 {
     bool all = true;

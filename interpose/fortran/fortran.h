@@ -1,6 +1,6 @@
 /* Calls from Fortran: mpif.h, `use mpi`, `use mpi_f08`.  A wrapper hands its arguments to the Fortran profiling symbol
  * as they are, never to C, so that nothing has to be converted for the program's sake: only the record is made of C
- * values. Their names are not exported: GOT slots lead to them (load/slots.c). */
+ * values.  Their names are not exported: GOT slots lead to them (load/slots.c). */
 #ifndef IPO_FORTRAN_H
 #define IPO_FORTRAN_H
 

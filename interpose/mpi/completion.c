@@ -264,7 +264,7 @@ static void complete_request(struct ipo_thread *thread, uint32_t at, uintptr_t v
  * the one that was posted */
 
 /* Writes the completion, where its signature is defined in the current chunk and the message is the one that was
- * posted. NULL: it is not so.  `own`: the thread's number in the upper half. */
+ * posted.  NULL: it is not so.  `own`: the thread's number in the upper half. */
 static inline __attribute__((always_inline)) unsigned char *put_usual(struct trc_stream *stream, unsigned char *at,
                                                                       const struct ipo_request *request, uint64_t own,
                                                                       uint64_t newest, uintptr_t status)

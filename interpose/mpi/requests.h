@@ -37,7 +37,7 @@ struct ipo_request {
 _Static_assert(sizeof(struct ipo_request) == 128, "two cache lines");
 
 /* A bucket is eight keys in one cache line; keys have an array of their own, so that a search that fails reads one
- * line. Each handle has a usual slot in its bucket, which is read first.  A handle whose bucket is full goes to a
+ * line.  Each handle has a usual slot in its bucket, which is read first.  A handle whose bucket is full goes to a
  * second bucket; second buckets are searched only after that has happened once. */
 #define IPO_REQUEST_BUCKETS 8192u
 #define IPO_REQUEST_WAYS    8u

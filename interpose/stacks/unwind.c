@@ -45,7 +45,7 @@ static bool is_call_to(uint64_t to, uint64_t function)
 }
 
 /* The function's frame depends on a register that is not known: a thread blocked in the kernel shows only its stack
- * pointer. So the stack is searched for a return address behind a call of the function, else behind any call. */
+ * pointer.  So the stack is searched for a return address behind a call of the function, else behind any call. */
 static bool guess_caller(struct ipo_cursor *cursor, uint64_t function)
 {
     static uint64_t words[GUESS_WORDS];

@@ -12,7 +12,7 @@ struct ana_feed {
 };
 
 /* A feed for a job of `ranks` ranks; `beside`: threads that take what is told, NULL: the caller does.  NULL: out of
- * memory. Free with ana_feed_free. */
+ * memory.  Free with ana_feed_free. */
 struct ana_feed *ana_feed_new(size_t ranks, struct ana_beside *beside);
 /* Frees it with its causes; what is under way is lost.  NULL is none. */
 void ana_feed_free(struct ana_feed *feed);

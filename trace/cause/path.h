@@ -43,7 +43,7 @@ struct ana_path_end {
     bool over;         /* it has ended in order */
 };
 /* Writes the whole path of the time from `begin_ns` to `end_ns`, as far as it is known, into `out`, which is to be
- * freed. False: out of memory. */
+ * freed.  False: out of memory. */
 bool ana_path_take(struct ana_causes *causes, const struct ana_path_end *end, int64_t begin_ns, int64_t end_ns,
                    struct ana_path_sums *out);
 /* All of it, in ns. */

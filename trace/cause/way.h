@@ -58,7 +58,7 @@ struct ana_ways *ana_ways_new(void);
 void ana_ways_free(struct ana_ways *ways);
 
 /* Follows waits `from` .. `to` - 1 back, and notes what is to be charged: to what caused each, just as much as was
- * waited. They may take `left` steps, of which it returns how many they took, and a few more.  Only reads the causes:
+ * waited.  They may take `left` steps, of which it returns how many they took, and a few more.  Only reads the causes:
  * others may follow other waits meanwhile. */
 int64_t ana_ways_follow(const struct ana_causes *causes, struct ana_ways *ways, uint64_t from, uint64_t to,
                         int64_t left);

@@ -48,8 +48,7 @@ static struct chakra *chakra_of(const struct ana_exporting *x)
     return ((struct ti *)x->own)->own;
 }
 
-/* ---- messages of its protobuf
- * ------------------------------------------------------------------------------------- */
+/* ---- messages of its protobuf ------------------------------------------------------------------------------------ */
 
 /* A record is its length and a message; both are put together behind room for the length. */
 static void begin_record(struct chakra *chakra)
@@ -143,8 +142,7 @@ static void put_work(struct ana_exporting *x, size_t index)
     end_record(chakra, index);
 }
 
-/* ---- what ranks do
- * ------------------------------------------------------------------------------------------------ */
+/* ---- what ranks do ----------------------------------------------------------------------------------------------- */
 
 static uint64_t put_message(struct ana_exporting *x, size_t index, enum ti_word word, uint32_t peer, int32_t tag,
                             uint64_t bytes)
@@ -239,8 +237,7 @@ static void end_rank(struct ana_exporting *x, size_t index)
     put_work(x, index);
 }
 
-/* ---- the files
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- the files --------------------------------------------------------------------------------------------------- */
 
 static bool begin(struct ana_exporting *x)
 {

@@ -22,8 +22,7 @@ static struct path path_of(const struct ana_exporting *x, const char *table)
     return path;
 }
 
-/* ---- sums
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- sums -------------------------------------------------------------------------------------------------------- */
 
 static void write_rows(struct ana_exporting *x, const char *table, enum ana_metric_kind kind, const void *rows,
                        size_t size, size_t count)
@@ -177,8 +176,7 @@ static void write_sums(struct ana_exporting *x)
     write_iterations(x);
 }
 
-/* ---- the walk
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- the walk ---------------------------------------------------------------------------------------------------- */
 
 static bool begin(struct ana_exporting *x)
 {

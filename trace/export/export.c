@@ -42,8 +42,7 @@ void ana_export_default(const struct ana_job *job, const struct ana_export_forma
         *c = *c == '/' ? '_' : *c;
 }
 
-/* ---- the walk
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- the walk ---------------------------------------------------------------------------------------------------- */
 
 /* Keeps where a thread is, after its event was written. */
 static void keep_place(struct ana_export_thread *thread, const struct ana_event *e, enum ana_export_what what)
@@ -146,8 +145,7 @@ static void walk_job(struct ana_exporting *x)
         ana_summary_free(&summary);
 }
 
-/* ---- the file
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- the file ---------------------------------------------------------------------------------------------------- */
 
 /* Removes a folder of files, and folders of files in it. */
 static void remove_folder(const char *path, int depth)

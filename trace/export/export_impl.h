@@ -49,8 +49,7 @@ struct ana_export_sink {
 #include "trace/export/formats.def"
 #undef EXPORT
 
-/* ---- words.c
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- words.c ----------------------------------------------------------------------------------------------------- */
 
 /* Says what failed, unless something has before. */
 __attribute__((format(printf, 2, 3))) void ana_export_fail(struct ana_exporting *x, const char *format, ...);

@@ -89,8 +89,7 @@ static bool begin(struct ana_exporting *x)
     return !x->error[0];
 }
 
-/* ---- records
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 static struct otf2_lane *lane_of(struct ana_exporting *x, const struct ana_export_thread *thread)
 {
@@ -350,8 +349,7 @@ static void event(struct ana_exporting *x, struct ana_export_thread *thread, con
     }
 }
 
-/* ---- the end
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
 
 /* What is open at the end is left there: a reader wants that. */
 static void leave_all(struct ana_exporting *x)

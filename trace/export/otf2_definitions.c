@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- names of calls
- * ----------------------------------------------------------------------------------------------- */
+/* ---- names of calls ---------------------------------------------------------------------------------------------- */
 
 static enum otf2_role role_of(enum trc_opclass opclass)
 {
@@ -60,8 +59,7 @@ uint32_t ana_otf2_region(struct ana_exporting *x, const struct ana_event *e)
     return region->number;
 }
 
-/* ---- communicators
- * ------------------------------------------------------------------------------------------------ */
+/* ---- communicators ----------------------------------------------------------------------------------------------- */
 
 static int by_index(const void *a, const void *b)
 {
@@ -122,8 +120,7 @@ uint32_t ana_otf2_member(struct ana_exporting *x, uint32_t number, size_t index)
     return OTF2_NONE;
 }
 
-/* ---- definitions
- * -------------------------------------------------------------------------------------------------- */
+/* ---- definitions ------------------------------------------------------------------------------------------------- */
 
 struct definitions {
     struct ana_exporting *x;

@@ -76,8 +76,7 @@ static bool begin(struct ana_exporting *x)
     return true;
 }
 
-/* ---- events
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------------------------------------------------ */
 
 /* What all events of a signature share lies in its `use`, which is this walk's own: numbers of texts, + 1, 0: not
  * looked up yet. */

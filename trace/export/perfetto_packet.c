@@ -21,8 +21,7 @@ enum { EVENT_ANNOTATION = 4, EVENT_TYPE = 9, EVENT_TRACK = 11 };
 enum { ANNOTATION_NAME = 1, ANNOTATION_UINT = 3, ANNOTATION_INT = 4, ANNOTATION_DOUBLE = 5, ANNOTATION_TEXT = 17 };
 enum { SEQUENCE = 1, ROOM = 16384, LONGEST = 1024 };
 
-/* ---- packets
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- packets ----------------------------------------------------------------------------------------------------- */
 
 static void begin_packet(struct ana_exporting *x)
 {
@@ -126,8 +125,7 @@ void ana_perfetto_real(struct perfetto *perfetto, enum perfetto_key key, double 
     ana_proto_end_small(&perfetto->p, annotation);
 }
 
-/* ---- tracks
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- tracks ------------------------------------------------------------------------------------------------------ */
 
 void ana_perfetto_track(struct ana_exporting *x, uint64_t uuid, uint64_t parent, const char *name, size_t pid,
                         const char *unit)

@@ -23,8 +23,7 @@ static bool is_meant(int32_t peer)
     return peer != TRC_PEER_NONE && peer != TRC_PEER_NULL;
 }
 
-/* ---- messages
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 static struct ti_request *request_of(struct ana_exporting *x, const struct ana_event *e, bool receives, bool make)
 {
@@ -145,8 +144,7 @@ static void put_call(struct ana_exporting *x, const struct ana_event *e)
     }
 }
 
-/* ---- the walk
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- the walk ---------------------------------------------------------------------------------------------------- */
 
 static bool number_ranks(struct ana_exporting *x, struct ti *ti)
 {

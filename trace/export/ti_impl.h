@@ -56,8 +56,7 @@ struct ti {
 
 enum { TI_TAGS = 1 << 15, TI_ROOM = 1 << 30 }; /* a message may be smaller than what is received into */
 
-/* ---- ti.c
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- ti.c -------------------------------------------------------------------------------------------------------- */
 
 /* An action.  `peer` is the number of another rank, which stands behind the word
  * if there is one (UINT32_MAX: none); a receive has `receives`. */
@@ -75,8 +74,7 @@ uint64_t ti_put_message(struct ana_exporting *x, size_t index, enum ti_word word
 /* As in struct ti_writer. */
 void ti_put_wait(struct ana_exporting *x, size_t index, const struct ti_request *request, bool receives);
 
-/* ---- ti_actions.c
- * ------------------------------------------------------------------------------------------------- */
+/* ---- ti_actions.c ------------------------------------------------------------------------------------------------ */
 
 /* Begins a format of actions: x->own is a struct ti then.  False: x->error says why. */
 bool ti_begin(struct ana_exporting *x, const struct ti_writer *writer);
@@ -91,14 +89,12 @@ int32_t ti_tag(struct ana_exporting *x, const struct ana_event *e, int32_t tag);
 /* The number of the rank that is this rank of an event's world; UINT32_MAX: it is not written, or not known. */
 uint32_t ti_number(const struct ana_exporting *x, const struct ana_event *e, int32_t world_rank);
 
-/* ---- ti_collective.c
- * ---------------------------------------------------------------------------------------------- */
+/* ---- ti_collective.c --------------------------------------------------------------------------------------------- */
 
 /* Writes a collective.  False: there is no action for it. */
 bool ti_put_collective(struct ana_exporting *x, const struct ana_event *e);
 
-/* ---- ti_work.c
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- ti_work.c --------------------------------------------------------------------------------------------------- */
 
 /* How long a rank worked, and the hashes of the places where it did: of its last call and of this one. */
 struct ti_span {

@@ -35,8 +35,7 @@ struct ti_span ti_work(struct ana_exporting *x, struct ti_clock *clock, const st
     return span;
 }
 
-/* ---- what the others take
- * ----------------------------------------------------------------------------------------- */
+/* ---- what the others take ---------------------------------------------------------------------------------------- */
 
 /* Of a rank between two places. */
 struct sum {

@@ -1,5 +1,5 @@
 /* Where an index lies: index/analysis in the folder of the trace, if that is the user's own, or in the user's cache
- * folder. No link is followed below these folders, and what others have made there is not read.  One thread at a
+ * folder.  No link is followed below these folders, and what others have made there is not read.  One thread at a
  * time. */
 #ifndef ANA_INDEX_PLACE_H
 #define ANA_INDEX_PLACE_H

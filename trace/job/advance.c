@@ -100,7 +100,7 @@ static inline __attribute__((always_inline)) void take_each(struct ana_job *job,
 {
     bool usual = is_usual(job);
     for (struct ana_event *const *stop = e + n; e < stop; e++) {
-        const struct ana_event *next = e[e + 1 < stop];
+        const struct ana_event *next = e + 1 < stop ? e[1] : e[0];
         __builtin_prefetch(next->use); /* it lies apart, and all that follows waits for it */
         if (__builtin_expect(!usual || !take_plain(job, *e, onward), 0)) {
             take_event(job, *e);

@@ -59,7 +59,7 @@ static inline bool ana_columns_plus(struct ana_columns *table, int column, size_
 }
 
 /* Makes one row of each two: the sums of their numbers, of the first `rows`, an even number; the rows behind are 0
- * then. False: out of memory, some are lost. */
+ * then.  False: out of memory, some are lost. */
 bool ana_columns_halve(struct ana_columns *table, size_t rows);
 /* What of a table is added up: parts of single rows, then whole ones. */
 struct ana_columns_span {

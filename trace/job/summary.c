@@ -85,8 +85,7 @@ bool ana_summary_calls(struct ana_job *job, struct ana_summary *s, struct ana_ca
     return ok;
 }
 
-/* ---- pairs and ranks
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- pairs and ranks --------------------------------------------------------------------------------------------- */
 
 static int by_ends(const void *a, const void *b)
 {

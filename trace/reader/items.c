@@ -141,7 +141,8 @@ static ALWAYS_INLINE bool take_request(struct trc_bytes *bytes, uint32_t own, ui
     return true;
 }
 
-/* How trc_item_take_events decodes events of a signature; UNUSUAL: it does not, or they were not met. */
+/* How trc_item_take_events decodes events of a signature.  UNUSUAL: it leaves them to take_event, as it does the first
+ * one of each signature, which sets this. */
 enum way { UNUSUAL, CALL, START, MEET, COMPLETION };
 
 static uint8_t way_of(uint32_t flags)
@@ -330,7 +331,7 @@ enum trc_step trc_item_take(struct trc_cursor *cursor, struct trc_bytes *bytes, 
     return step;
 }
 
-/* What the short way stands on: that of the cursor, while it goes on. */
+/* The state of a cursor while trc_item_take_events decodes: a copy, which stays in registers. */
 struct stand {
     uint64_t base, begin, end, next_start;
     uint32_t own;

@@ -303,7 +303,7 @@ enum trc_status trc_next(struct trc_cursor *cursor, struct trc_record *out);
 /* A record in brief: without what most have not, or all of a signature share. */
 struct trc_brief {
     uint8_t kind; /* enum trc_record_kind */
-    bool joined;  /* a SUB item of the event before it, or beside the one before it: they have the same times */
+    bool joined;  /* it is a SUB item, and the item before it is its event, or another SUB item of that */
     uint32_t request_thread;
     struct trc_signature *of;
     uint64_t sequence, request;

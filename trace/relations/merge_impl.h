@@ -27,7 +27,7 @@ struct lane {
     uint64_t order;       /* among equal ends; see struct entry */
     bool dry;             /* had nothing more when last asked, */
     uint64_t asked;       /* ... at this revision of its file */
-    bool joined;          /* the last item that the filter let pass is the last event, or beside it */
+    bool joined;          /* the filter let the last event pass, or a SUB item of it */
     bool ended;           /* will give nothing more: past the time range */
     uint64_t count, busy; /* of the item, where it is no event: that is alone */
     union {

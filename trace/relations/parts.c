@@ -60,7 +60,7 @@ bool ana_part_failed(const struct ana_part_reader *reader)
 }
 
 /* The place of an event's signature, which is written into `items` first if the other side does not have it; *used
- * grows. Its number, from 1 on, lies in what others keep of its use: there is nobody else here. */
+ * grows.  Its number, from 1 on, lies in what others keep of its use: there is nobody else here. */
 static uint32_t signature_of(struct ana_part_reader *reader, const struct ana_event *e, struct ana_part_item *items,
                              size_t *used)
 {

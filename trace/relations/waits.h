@@ -12,7 +12,8 @@
  *   Early Scan       rank r, from its begin until the last of ranks 0..r has come
  *   Late Neighbour   a collective of neighbours: each rank, from its begin until the last of those it gets from came
  *   Late Post        MPI_Win_start or _complete, from its begin until the last target has posted, if it ended after
- *   that Late Complete    MPI_Win_wait, from its begin until the last origin has begun MPI_Win_complete
+ *                    that
+ *   Late Complete    MPI_Win_wait, from its begin until the last origin has begun MPI_Win_complete
  *   Late Launch      a kernel of a collective of NCCL's waits on its GPU: from its begin until the rank that came last
  *                    called for its own; no call of the waiter's lasts longer by it
  *   Of a nonblocking one it is the call that completes it, until the last of those that it needs had begun it.

@@ -64,7 +64,7 @@ void ana_times_add_ticks(struct ana_times_sum *sum, const uint64_t *count, doubl
 struct ana_times ana_times_of(const struct ana_times_sum *sum);
 #define ANA_DECADES 13
 /* Counts durations by decades: decade[0] those below 10 ns, decade[1] from there below 100 ns, the last all from 1000 s
- * on. Which of two neighbours one belongs to is known as well as a percentile. */
+ * on.  Which of two neighbours one belongs to is known as well as a percentile. */
 void ana_times_decades(const struct ana_times_sum *sum, uint64_t decade[ANA_DECADES]);
 
 /* The value below which `share` of the counts lie, in a histogram of trc_bucket() of any unit; NAN when empty. */

@@ -144,8 +144,7 @@ void ana_why_joined(struct ana_why *why, const struct ana_joined *joined)
     told->joined.needs_all = joined->needs_all;
 }
 
-/* ---- how far
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- how far ----------------------------------------------------------------------------------------------------- */
 
 void ana_why_sync(struct ana_why *why)
 {

@@ -194,8 +194,7 @@ static void jump_to_all(struct tui_app *app, const char *argument)
     tui_app_step(app, TUI_ACTION_ZOOM_ALL);
 }
 
-/* ---- the prompt
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the prompt -------------------------------------------------------------------------------------------------- */
 
 void tui_app_jump(struct tui_app *app, const char *typed)
 {

@@ -15,7 +15,7 @@ struct tui_again {
  * closed. */
 bool tui_again_wanted(const struct ana_job *watched);
 /* Reads for about `budget_ns` (0: to the end), and keeps what was found once all is read.  The first call opens the
- * files. Returns whether there is more to read; nothing is said where that cannot be. */
+ * files.  Returns whether there is more to read; nothing is said where that cannot be. */
 bool tui_again_step(struct tui_again *again, int64_t budget_ns);
 /* Leaves what was not read to the end. */
 void tui_again_leave(struct tui_again *again);

@@ -65,8 +65,7 @@ static bool write_page(struct ana_job *job, const struct ana_summary *s, const s
     return tui_whole_open(&file, path) && tui_whole_close(&file, tui_page_write(job, s, v, answer, said, file.out));
 }
 
-/* ---- the runs of a folder
- * ----------------------------------------------------------------------------------------- */
+/* ---- the runs of a folder ---------------------------------------------------------------------------------------- */
 
 /* A trace file, and the run that it is of. */
 struct file {
@@ -196,8 +195,7 @@ static int read_folder(const char *folder, take_row *take, void *user)
     return status;
 }
 
-/* ---- with the rights of their owner
- * ------------------------------------------------------------------------------- */
+/* ---- with the rights of their owner ------------------------------------------------------------------------------ */
 
 /* Becomes the owner of a folder: what lies in it is his, and may lead anywhere. */
 static bool become(const struct stat *owner)
@@ -255,8 +253,7 @@ static int read_as_owner(const char *folder, const struct stat *owner, take_row 
     return ended ? WEXITSTATUS(status) : tui_input_error("%s could not be read by its owner", folder);
 }
 
-/* ---- into the list
- * ------------------------------------------------------------------------------------------------ */
+/* ---- into the list ----------------------------------------------------------------------------------------------- */
 
 struct adding {
     struct tui_jobs_db *db;

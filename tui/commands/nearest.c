@@ -41,8 +41,7 @@ void tui_nearest_try(struct tui_nearest *nearest, const char *word)
     }
 }
 
-/* ---- options and commands
- * ------------------------------------------------------------------------------------------ */
+/* ---- options and commands ---------------------------------------------------------------------------------------- */
 
 static const struct tui_variable options[] = {
 #define OPTION(command, written, help) {written, #command, "", help},

@@ -100,8 +100,7 @@ static void put_states(FILE *out, const struct ana_job_info *info, const struct 
     }
 }
 
-/* ---- the table
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 static void put_job_families(FILE *out, const struct ana_job_info *info, const struct ana_summary *s)
 {

@@ -39,8 +39,7 @@ static void write_escaped(const char *json, FILE *to)
             fputc(*json, to);
 }
 
-/* ---- rows that several ranks share
- * -------------------------------------------------------------------------------- */
+/* ---- rows that several ranks share ------------------------------------------------------------------------------- */
 
 static size_t rows_of(size_t ranks)
 {
@@ -61,8 +60,7 @@ static void label_of(const struct ana_job *job, size_t first, size_t last, char 
         snprintf(out, size, "ranks %s-%s", from.text, to.text);
 }
 
-/* ---- timeline
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- timeline ---------------------------------------------------------------------------------------------------- */
 
 static char digit_of(double share)
 {
@@ -158,8 +156,7 @@ static bool add_timeline(cJSON *root, struct ana_job *job, const struct ana_summ
     return ok;
 }
 
-/* ---- matrix
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- matrix ------------------------------------------------------------------------------------------------------ */
 
 static bool add_matrix(cJSON *root, const struct ana_job *job, const struct ana_summary *s)
 {
@@ -193,8 +190,7 @@ static bool add_matrix(cJSON *root, const struct ana_job *job, const struct ana_
     return sum != NULL;
 }
 
-/* ---- the page
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- the page ---------------------------------------------------------------------------------------------------- */
 
 /* Cuts what is too long for a page, and notes what was cut. */
 static void shorten(cJSON *report, size_t ranks, cJSON *left_out)

@@ -47,9 +47,10 @@ bool tui_term_curses(struct tui_term *out, enum tui_colour colour, bool ascii, c
 
 /* Makes a terminal of cols x rows that plays `script` and writes the screens that it asks for to `screens`.  Both
  * streams stay the caller's.  False when out of memory.  One command a line:
- *   size COLSxROWS      key NAME ...     text WORDS...     click X Y     drag X Y X Y     hold X Y X Y (a drag before
- * the button is let go)     wheel up|down     zoom up|down X Y (the wheel with Ctrl)     screen [styles]     tick Blank
- * lines and lines that begin with # are skipped; the end of the script ends the session. */
+ *   size COLSxROWS      key NAME ...     text WORDS...     click X Y     drag X Y X Y
+ *   hold X Y X Y (a drag before the button is let go)     wheel up|down     zoom up|down X Y (the wheel with Ctrl)
+ *   screen [styles]     tick
+ * Blank lines and lines that begin with # are skipped; the end of the script ends the session. */
 bool tui_term_script(struct tui_term *out, FILE *script, FILE *screens, int cols, int rows, bool ascii);
 
 #endif

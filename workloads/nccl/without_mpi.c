@@ -1,5 +1,5 @@
 /* without_mpi FILE: NCCL alone; the id goes through FILE, rank and size come from the environment as launchers set
- * them. Truth: one ncclCommInitRank, TIMES ncclAllReduce of 64 B, one ncclCommDestroy on each rank. */
+ * them.  Truth: one ncclCommInitRank, TIMES ncclAllReduce of 64 B, one ncclCommDestroy on each rank. */
 #include "truth.h"
 #include <nccl.h>
 #include <unistd.h>

@@ -20,8 +20,7 @@ static double normal(void)
     return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
 }
 
-/* ---- noise: the i-th of n times, 100 on average or usually; `last` is the one before it
- * ---------------------------- */
+/* ---- noise: the i-th of n times, 100 on average or usually; `last` is the one before it -------------------------- */
 
 static double white(size_t i, size_t n, double last)
 {
