@@ -16,13 +16,13 @@ struct planted {
     struct tb *tb[PLANTED_RANKS];
     int64_t at[PLANTED_RANKS];
     uint64_t meetings;
-    int ranks;
+    int ranks, tag; /* of messages */
 };
 
 /* Begins a job: all leave MPI_Init at 1 us. */
 static inline struct planted planted_begin(const char *name, int ranks)
 {
-    struct planted p = {.ranks = ranks};
+    struct planted p = {.ranks = ranks, .tag = 1};
     struct trc_sig init = tb_sig(TB_INIT);
     init.site = 0x10;
     folder_make(name);
@@ -74,7 +74,7 @@ static inline void planted_message(struct planted *p, int from, int to)
     send.comm = recv.comm = TB_WORLD;
     send.peer = to;
     recv.source = from;
-    send.tag = recv.rtag = 1;
+    send.tag = recv.rtag = p->tag;
     send.sent = recv.received = 8;
     send.site = 0x100;
     recv.site = 0x200;

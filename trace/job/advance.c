@@ -5,109 +5,7 @@
 #include <stdlib.h>
 
 #define REFIT_NS 10000000000
-#define SETTLE   64u /* events */
-#define BESIDE   6u  /* threads that have something to do: causes, iterations, sums; and parts of the first */
-
-/* ---- one event -------------------------------------------------------------------------------------------------- */
-
-/* Takes an event that is not of the program's own time: nested, on a GPU, a loss, or with times beyond reason. */
-static void follow_other(struct ana_job *job, const struct ana_event *e)
-{
-    if (e->kind >= TRC_RECORD_LOST)
-        ana_regions_item(&job->pass.regions, e);
-    if (e->kind == TRC_RECORD_LOST)
-        ana_why_gap(&job->pass.why, e->index, e->thread);
-}
-
-/* Follows an event that does not lie in the window as a whole, or is one of many in a window that has a begin. */
-static void follow_part(struct ana_job *job, struct ana_event *e)
-{
-    struct ana_span window = job->window;
-    struct ana_why_gap gap = {0};
-    if (e->begin_ns < window.begin_ns || e->end_ns > window.end_ns) {
-        ana_why_at_edge(&job->pass.why, e, window.begin_ns, window.end_ns);
-    } else {
-        ana_why_enter(&job->pass.why, e->index, e->thread);
-        gap = ana_why_event(&job->pass.why, e);
-    }
-    if (e->end_ns >= window.begin_ns && e->end_ns <= window.end_ns)
-        ana_iter_event(&job->iter, e, gap);
-}
-
-/* Whether all that is found is of the whole run. */
-static bool is_of_all(const struct ana_job *job)
-{
-    return job->window.begin_ns == INT64_MIN && job->window.end_ns == INT64_MAX;
-}
-
-/* What becomes of events one after the other: segments, steps, iterations. */
-static void follow_event(struct ana_job *job, struct ana_event *e)
-{
-    if (is_of_all(job))
-        ana_iter_event(&job->iter, e, ana_why_event(&job->pass.why, e));
-    else
-        follow_part(job, e);
-}
-
-/* Takes an event: what follows from the one before it in its thread at once, the rest at once or by the queue. */
-static __attribute__((noinline)) void take_event(struct ana_job *job, struct ana_event *e)
-{
-    enum ana_onward_kind kind = ana_is_counted(job, &job->pass, e) ? ANA_ONWARD_EVENT : ANA_ONWARD_OTHER;
-    if (kind == ANA_ONWARD_EVENT) {
-        if (__builtin_expect(job->pass.regions.any, 0))
-            ana_why_region(&job->pass.why, e, ana_regions_call(&job->pass.regions, e));
-        follow_event(job, e); /* before the waits in it are found */
-    } else {
-        follow_other(job, e);
-    }
-    if (job->pass.why.onward)
-        ana_onward_room(job->pass.why.onward, kind)->event = *e;
-    else
-        ana_relate_event(job, kind, e);
-}
-
-/* Whether all events but those of rare kinds may be taken as take_plain does. */
-static bool is_usual(const struct ana_job *job)
-{
-    return is_of_all(job) && !job->pass.regions.any;
-}
-
-/* Takes an event as most are; likewise, by this queue.  False: it is another. */
-static inline __attribute__((always_inline)) bool take_plain(struct ana_job *job, struct ana_event *e,
-                                                             struct ana_queue *onward)
-{
-    const struct ana_use *use = e->use;
-    const struct ana_why_rank *rank = &job->pass.why.rank[e->index];
-    if (e->kind != TRC_RECORD_EVENT || !use || !use->is_plain || e->thread >= rank->threads || !ana_is_sane(e))
-        return false;
-    struct ana_why_thread *thread = &rank->thread[e->thread];
-    if (!onward)
-        ana_sums_plain(&job->sums, e);
-    if (use->is_sub)
-        e->step = thread->step;
-    else
-        ana_iter_call(&job->iter, e, ana_why_call_of(&job->pass.why, e, thread, onward));
-    if (onward)
-        ana_onward_room(onward, ANA_ONWARD_EVENT)->event = *e;
-    else
-        ana_match_event(job->match, e);
-    return true;
-}
-
-/* Takes events one after the other. */
-static inline __attribute__((always_inline)) void take_each(struct ana_job *job, struct ana_event *const *e, size_t n,
-                                                            struct ana_queue *onward)
-{
-    bool usual = is_usual(job);
-    for (struct ana_event *const *stop = e + n; e < stop; e++) {
-        const struct ana_event *next = e + 1 < stop ? e[1] : e[0];
-        __builtin_prefetch(next->use); /* it lies apart, and all that follows waits for it */
-        if (__builtin_expect(!usual || !take_plain(job, *e, onward), 0)) {
-            take_event(job, *e);
-            usual = is_usual(job);
-        }
-    }
-}
+#define BESIDE   7u /* threads that have something to do: the stages, causes, iterations, sums */
 
 /* ---- passes ----------------------------------------------------------------------------------------------------- */
 
@@ -164,15 +62,11 @@ bool ana_analysis_start(struct ana_job *job)
     job->lane = calloc(job->count, sizeof *job->lane);
     job->clip = ana_wait_clip_new();
     job->beside = ana_beside_new(job->workers - 1 < BESIDE ? job->workers - 1 : BESIDE);
-    job->match = ana_match_new((struct ana_match_sink){.user = job,
-                                                       .on_message = ana_take_message,
-                                                       .on_instance = ana_take_instance,
-                                                       .on_joined = ana_take_joined,
-                                                       .on_need = ana_take_need});
+    job->match = ana_match_new(ana_stages_sink(job));
     job->gpu = job->upper->devices_new(job->count);
     if (!job->lane || !job->gpu || !job->clip || !job->match || !ana_store_init(&job->store, job->count) ||
         !ana_iter_init(&job->iter, job->count, job->beside) || !ana_pass_open(job, &job->pass) ||
-        !ana_sums_open(&job->sums, &job->pass.tally, job->lane, job->beside) || !ana_relate_beside(job))
+        !ana_sums_open(&job->sums, &job->pass.tally, job->lane, job->beside) || !ana_stages_open(job))
         return false;
     for (size_t i = 0; i < job->count; i++)
         job->process[i].recycled = trc_head(job->process[i].rank.file)->recycled_chunks > 0;
@@ -199,7 +93,7 @@ void ana_analysis_stop(struct ana_job *job)
 {
     ana_bounds_pass_stop(job);
     ana_time_range_release(job);
-    ana_relate_stop(job); /* it fills the others */
+    ana_stages_close(job); /* they fill the others */
     ana_sums_close(&job->sums);
     ana_pass_close(&job->pass);
     ana_match_free(job->match);
@@ -289,34 +183,24 @@ bool ana_anyone_alive(const struct ana_job *job)
     return false;
 }
 
-/* Takes events, and says how far all are after as many of them however they come: what is found depends on when. */
+/* Takes events that were merged: follows them, or hands them on. */
 static void take_events(struct ana_job *job, struct ana_event *const *e, size_t n)
 {
-    for (struct ana_event *const *stop = e + n; e < stop;) {
-        size_t left = (size_t)(stop - e), more = SETTLE - job->unsettled;
-        more = more < left ? more : left;
-        job->unsettled += (unsigned)more;
-        if (job->pass.why.onward)
-            take_each(job, e, more, job->pass.why.onward);
-        else
-            take_each(job, e, more, NULL);
-        e += more;
-        if (job->unsettled < SETTLE)
-            return;
-        if (e[-1]->end_ns > job->reached_ns)
-            job->reached_ns = e[-1]->end_ns;
-        ana_why_settle(&job->pass.why, job->reached_ns, false);
-        job->unsettled = 0;
-    }
+    if (!job->stages.merged.size)
+        ana_follow_events(job, e, n);
+    for (size_t i = 0; job->stages.merged.size && i < n; i++)
+        *(struct ana_event *)ana_queue_room(&job->stages.merged, sizeof(struct ana_event)) = *e[i];
 }
 
 static void advance_main(struct ana_job *job)
 {
     struct ana_event *e[ANA_SLICE];
     size_t n = ana_merge_next_few(job->pass.merge, e, ANA_SLICE);
-    take_events(job, e, n);
-    if (n)
+    if (n) {
+        take_events(job, e, n);
         return;
+    }
+    ana_stages_sync(job);
     ana_why_settle(&job->pass.why, ana_merge_position(job->pass.merge), true);
     job->pass.done = true;
     if (!ana_anyone_alive(job) && !job->flushed) {
@@ -380,6 +264,7 @@ double ana_job_advance(struct ana_job *job, int64_t budget_ns)
         else
             break;
     } while (stop == INT64_MAX || ana_now_ns() < stop);
+    ana_stages_sync(job);
     ana_why_sync(&job->pass.why);
     ana_iter_sync(&job->iter);
     ana_sums_sync(&job->sums);

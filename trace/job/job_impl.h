@@ -13,6 +13,7 @@
 #include "trace/relations/readers.h"
 #include "trace/job/process.h"
 #include "trace/job/store.h"
+#include "trace/job/stages.h"
 #include "trace/job/sums.h"
 #include "trace/job/tally.h"
 #include "trace/job/timeline.h"
@@ -99,7 +100,7 @@ struct ana_job {
     int64_t reached_ns;  /* how far all events are, as causes were last told */
     unsigned unsettled;  /* events since then */
     struct ana_pass pass;
-    struct ana_queue onward; /* of struct ana_onward, where a thread beside goes on with events (relate.c) */
+    struct ana_stages stages;
     struct ana_match *match;
     struct ana_bridges *bridges; /* communicators between worlds; NULL: none */
     struct ana_iter iter;        /* of the pass over all events */

@@ -12,7 +12,7 @@ void ana_pass_look_up(struct ana_job *job, struct ana_pass *pass, const struct a
     if (use->kind == ANA_USE_COUNTS) {
         uint32_t call = ana_call_number_of(job, e->index, e->sig->call);
         if (pass == &job->pass && ana_map_is_full(&pass->tally.sites)) { /* sites may move */
-            ana_relate_sync(job);
+            ana_stages_sync_followed(job);
             ana_sums_sync(&job->sums);
         }
         ana_tally_use(&pass->tally, e, call);

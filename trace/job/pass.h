@@ -29,16 +29,13 @@ void ana_clocks_settle(struct ana_job *job);
 /* advance.c: whether any process may still write. */
 bool ana_anyone_alive(const struct ana_job *job);
 
-/* relate.c */
-/* Finds what an event tells of others that is not of the program's own time. */
-void ana_relate_other(struct ana_job *job, const struct ana_event *event);
-/* From now on leaves that to a thread beside, if there is one and if what events point to lives long enough: where they
- * are read in parts.  False: out of memory. */
-bool ana_relate_beside(struct ana_job *job);
-/* Returns once that is done of all events so far. */
-void ana_relate_sync(struct ana_job *job);
-/* Ends that; what is under way may be lost. */
-void ana_relate_stop(struct ana_job *job);
+/* follow.c: takes events of the pass over all of them, in their order: what follows from those before them in their
+ * threads; then hands them on. */
+void ana_follow_events(struct ana_job *job, struct ana_event *const *events, size_t n);
+
+/* relate.c: takes what an event tells beside its messages, collectives and sums; `counts`: it is of the program's own
+ * time. */
+void ana_relate_apart(struct ana_job *job, bool counts, const struct ana_event *event);
 
 /* range.c: does a slice of the pass over a part of the events. */
 void ana_time_range_advance(struct ana_job *job);
@@ -77,19 +74,23 @@ static inline bool ana_is_counted(struct ana_job *job, struct ana_pass *pass, co
 /* Finds what an event tells of others, and adds it up; after its segment was. */
 static inline void ana_relate_event(struct ana_job *job, enum ana_onward_kind kind, const struct ana_event *e)
 {
-    if (__builtin_expect(kind != ANA_ONWARD_EVENT, 0)) {
-        ana_relate_other(job, e);
-        return;
+    bool counts = kind == ANA_ONWARD_EVENT, by_queue = job->stages.matched.size != 0;
+    if (__builtin_expect(!counts || !e->use->is_plain, 0)) {
+        if (by_queue)
+            ana_matched_room(&job->stages, counts ? ANA_MATCHED_EVENT : ANA_MATCHED_OTHER)->event = *e;
+        else
+            ana_relate_apart(job, counts, e);
     }
-    if (e->use->is_nccl)
-        job->upper->nccl_call(job, job->gpu, e);
-    ana_match_event(job->match, e);
-    if (e->use->is_remote) /* the counters know partners of this world only */
-        ana_tally_pair(&job->pass.tally, e->index, ana_partner(job, e->index, e->comm, e->sig->peer),
-                       ana_event_sent(e->sig));
-    ana_sums_event(&job->sums, e);
-    if (__builtin_expect(e->use->category == TRC_CAT_IO, 0))
-        ana_accesses_event(job, &job->pass.accesses, e, INT64_MIN, INT64_MAX);
+    if (counts || !ana_is_device(e))
+        ana_match_event(job->match, e);
+    if (!counts)
+        return;
+    if (!by_queue)
+        ana_sums_event(&job->sums, e);
+    else if (e->kind == TRC_RECORD_FOLD)
+        ana_matched_fold(&job->stages, e);
+    else if (!ana_sums_nothing(e))
+        ana_sum_fill(&ana_matched_room(&job->stages, ANA_MATCHED_SUM)->sum, e);
 }
 
 #endif

@@ -31,7 +31,7 @@ void ana_sums_fold(struct ana_sums *sums, const struct ana_event *e)
     struct ana_sum sum[2];
     size_t n = ana_sums_of(e, sum);
     for (size_t i = 0; i < n; i++)
-        *(struct ana_sum *)ana_queue_room(&sums->queue, sizeof *sum) = sum[i];
+        *ana_sums_room(sums) = sum[i];
 }
 
 void ana_sum_apart(struct ana_lane *lane, const struct ana_sum *sum)

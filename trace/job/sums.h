@@ -85,13 +85,20 @@ void ana_sums_sync(struct ana_sums *sums);
 
 /* The slow path of ana_sums_event: a fold. */
 void ana_sums_fold(struct ana_sums *sums, const struct ana_event *event);
-/* Adds an event that is no fold, and whose use was looked up. */
-static inline void ana_sums_plain(struct ana_sums *sums, const struct ana_event *e)
+/* Room for a sum, which the caller fills in at once. */
+static inline struct ana_sum *ana_sums_room(struct ana_sums *sums)
+{
+    return ana_queue_room(&sums->queue, sizeof(struct ana_sum));
+}
+/* Whether an event, whose use was looked up, adds nothing: no call, by which nothing was handed over. */
+static inline bool ana_sums_nothing(const struct ana_event *e)
+{
+    return e->use->is_sub && !(e->use->sent | e->use->received);
+}
+/* What an event adds that is no fold, and not nothing. */
+static inline void ana_sum_fill(struct ana_sum *sum, const struct ana_event *e)
 {
     const struct ana_use *use = e->use;
-    if (use->is_sub && !(use->sent | use->received)) /* nothing was handed over */
-        return;
-    struct ana_sum *sum = ana_queue_room(&sums->queue, sizeof *sum);
     sum->begin_ns = use->is_sub ? e->end_ns : e->begin_ns;
     sum->end_ns = e->end_ns;
     sum->sent = use->sent;
@@ -100,6 +107,12 @@ static inline void ana_sums_plain(struct ana_sums *sums, const struct ana_event 
     sum->site = use->site;
     sum->kind = use->is_sub ? ANA_SUM_BYTES : ANA_SUM_CALL;
     sum->category = use->category;
+}
+/* Adds an event that is no fold. */
+static inline void ana_sums_plain(struct ana_sums *sums, const struct ana_event *e)
+{
+    if (!ana_sums_nothing(e))
+        ana_sum_fill(ana_sums_room(sums), e);
 }
 /* Adds any event, likewise. */
 static inline void ana_sums_event(struct ana_sums *sums, const struct ana_event *e)
@@ -112,7 +125,7 @@ static inline void ana_sums_event(struct ana_sums *sums, const struct ana_event 
 /* Adds a wait to its waiter's timeline. */
 static inline void ana_sums_wait(struct ana_sums *sums, const struct ana_wait_span *span)
 {
-    struct ana_sum *sum = ana_queue_room(&sums->queue, sizeof *sum);
+    struct ana_sum *sum = ana_sums_room(sums);
     sum->kind = ANA_SUM_WAIT;
     sum->index = (uint32_t)span->waiter;
     sum->begin_ns = span->begin_ns;

@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define ANA_BESIDE_QUEUES 4u     /* of one ana_beside, at most */
-#define ANA_QUEUE_MOST    16384u /* items that are in a queue, at most */
+#define ANA_BESIDE_QUEUES 6u    /* of one ana_beside, at most */
+#define ANA_QUEUE_MOST    8192u /* items that are in a queue, at most */
 
 struct ana_beside;
 struct ana_queue_ring;

@@ -25,11 +25,11 @@ static struct ana_told *tell_onward(struct ana_why *why, enum ana_told_kind kind
     return told;
 }
 
-void ana_why_pass_on(struct ana_why *why, const struct ana_onward *item)
+void ana_why_pass_on(struct ana_why *why, const struct ana_told *told, float segment_ns)
 {
-    *ana_feed_room(why->feed) = item->told;
-    if (item->told.kind == ANA_TOLD_STEP)
-        ana_why_calls_add(&why->calls, &item->told, item->segment_ns);
+    *ana_feed_room(why->feed) = *told;
+    if (told->kind == ANA_TOLD_STEP)
+        ana_why_calls_add(&why->calls, told, segment_ns);
 }
 
 void ana_why_tell_place(struct ana_why *why, uint32_t number, enum trc_opclass opclass)
@@ -152,6 +152,8 @@ void ana_why_sync(struct ana_why *why)
         return;
     if (why->onward)
         ana_queue_drain(why->onward);
+    if (why->matched)
+        ana_queue_drain(why->matched);
     ana_feed_drain(why->feed);
     why->out_of_memory |= why->calls.out_of_memory;
 }

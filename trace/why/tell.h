@@ -6,8 +6,8 @@
 #include "trace/relations/waits.h"
 #include "trace/why/why.h"
 
-/* Tells what came onward (ANA_ONWARD_TOLD). */
-void ana_why_pass_on(struct ana_why *why, const struct ana_onward *item);
+/* Tells what came onward; of a step, how long the segment before it took. */
+void ana_why_pass_on(struct ana_why *why, const struct ana_told *told, float segment_ns);
 
 /* A new place, by its number + 1, and what kind of call is made there. */
 void ana_why_tell_place(struct ana_why *why, uint32_t number, enum trc_opclass opclass);

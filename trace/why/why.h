@@ -78,6 +78,7 @@ struct ana_why {
     size_t spread;            /* segments with buckets */
     struct ana_feed *feed;    /* NULL: costs are not looked for */
     struct ana_queue *onward; /* what is told goes this way (onward.h); NULL: to the feed at once */
+    struct ana_queue *matched; /* ... and this way, which who takes `onward` fills; NULL: none */
     struct ana_why_calls calls;
     uint64_t steps, choose_at;     /* of all ranks so far, about; when to choose next what is looked at closely */
     const struct ana_clock *clock; /* of usage */

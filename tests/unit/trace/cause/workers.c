@@ -12,7 +12,7 @@
 #define RANKS 7
 
 /* A job of random meetings and messages, and in between work that often takes longer on one of the ranks; goes_on: it
- * comes to new places all the time, not to the same few. */
+ * comes to new places and tags all the time, not to the same few. */
 static void write_random(uint64_t seed, int actions, bool goes_on)
 {
     struct planted p = planted_begin("workers", RANKS);
@@ -20,6 +20,7 @@ static void write_random(uint64_t seed, int actions, bool goes_on)
         for (int r = 0; r < RANKS; r++)
             p.at[r] += (int64_t)draw(&seed, 100) * US + (draw(&seed, 9) == 0 ? 3 * MS : 0);
         int from = (int)draw(&seed, RANKS), to = (from + 1 + (int)draw(&seed, RANKS - 1)) % RANKS;
+        p.tag = goes_on ? 1 + i : 1;
         if (draw(&seed, 3))
             planted_message(&p, from, to);
         else

@@ -1,0 +1,125 @@
+/* What becomes of events one after the other: segments, steps, iterations; and who finds what they tell of others. */
+#include "trace/job/pass.h"
+#include "trace/why/tell.h"
+
+#define SETTLE 64u /* events */
+
+/* Takes an event that is not of the program's own time: nested, on a GPU, a loss, or with times beyond reason. */
+static void follow_other(struct ana_job *job, const struct ana_event *e)
+{
+    if (e->kind >= TRC_RECORD_LOST)
+        ana_regions_item(&job->pass.regions, e);
+    if (e->kind == TRC_RECORD_LOST)
+        ana_why_gap(&job->pass.why, e->index, e->thread);
+}
+
+/* Follows an event that does not lie in the window as a whole, or is one of many in a window that has a begin. */
+static void follow_part(struct ana_job *job, struct ana_event *e)
+{
+    struct ana_span window = job->window;
+    struct ana_why_gap gap = {0};
+    if (e->begin_ns < window.begin_ns || e->end_ns > window.end_ns) {
+        ana_why_at_edge(&job->pass.why, e, window.begin_ns, window.end_ns);
+    } else {
+        ana_why_enter(&job->pass.why, e->index, e->thread);
+        gap = ana_why_event(&job->pass.why, e);
+    }
+    if (e->end_ns >= window.begin_ns && e->end_ns <= window.end_ns)
+        ana_iter_event(&job->iter, e, gap);
+}
+
+/* Whether all that is found is of the whole run. */
+static bool is_of_all(const struct ana_job *job)
+{
+    return job->window.begin_ns == INT64_MIN && job->window.end_ns == INT64_MAX;
+}
+
+/* What becomes of events one after the other: segments, steps, iterations. */
+static void follow_event(struct ana_job *job, struct ana_event *e)
+{
+    if (is_of_all(job))
+        ana_iter_event(&job->iter, e, ana_why_event(&job->pass.why, e));
+    else
+        follow_part(job, e);
+}
+
+/* Takes an event: what follows from the one before it in its thread at once, the rest at once or by the queue. */
+static __attribute__((noinline)) void take_event(struct ana_job *job, struct ana_event *e)
+{
+    enum ana_onward_kind kind = ana_is_counted(job, &job->pass, e) ? ANA_ONWARD_EVENT : ANA_ONWARD_OTHER;
+    if (kind == ANA_ONWARD_EVENT) {
+        if (__builtin_expect(job->pass.regions.any, 0))
+            ana_why_region(&job->pass.why, e, ana_regions_call(&job->pass.regions, e));
+        follow_event(job, e); /* before the waits in it are found */
+    } else {
+        follow_other(job, e);
+    }
+    if (job->pass.why.onward)
+        ana_onward_room(job->pass.why.onward, kind)->event = *e;
+    else
+        ana_relate_event(job, kind, e);
+}
+
+/* Whether all events but those of rare kinds may be taken as take_plain does. */
+static bool is_usual(const struct ana_job *job)
+{
+    return is_of_all(job) && !job->pass.regions.any;
+}
+
+/* Takes an event as most are; likewise, by this queue.  False: it is another. */
+static inline __attribute__((always_inline)) bool take_plain(struct ana_job *job, struct ana_event *e,
+                                                             struct ana_queue *onward)
+{
+    const struct ana_use *use = e->use;
+    const struct ana_why_rank *rank = &job->pass.why.rank[e->index];
+    if (e->kind != TRC_RECORD_EVENT || !use || !use->is_plain || e->thread >= rank->threads || !ana_is_sane(e))
+        return false;
+    struct ana_why_thread *thread = &rank->thread[e->thread];
+    if (!onward)
+        ana_sums_plain(&job->sums, e);
+    if (use->is_sub)
+        e->step = thread->step;
+    else
+        ana_iter_call(&job->iter, e, ana_why_call_of(&job->pass.why, e, thread, onward));
+    if (onward)
+        ana_onward_room(onward, ANA_ONWARD_EVENT)->event = *e;
+    else
+        ana_match_event(job->match, e);
+    return true;
+}
+
+/* Takes events one after the other. */
+static inline __attribute__((always_inline)) void take_each(struct ana_job *job, struct ana_event *const *e, size_t n,
+                                                            struct ana_queue *onward)
+{
+    bool usual = is_usual(job);
+    for (struct ana_event *const *stop = e + n; e < stop; e++) {
+        const struct ana_event *next = e + 1 < stop ? e[1] : e[0];
+        __builtin_prefetch(next->use); /* it lies apart, and all that follows waits for it */
+        if (__builtin_expect(!usual || !take_plain(job, *e, onward), 0)) {
+            take_event(job, *e);
+            usual = is_usual(job);
+        }
+    }
+}
+
+/* Takes events, and says how far all are after as many of them however they come: what is found depends on when. */
+void ana_follow_events(struct ana_job *job, struct ana_event *const *e, size_t n)
+{
+    for (struct ana_event *const *stop = e + n; e < stop;) {
+        size_t left = (size_t)(stop - e), more = SETTLE - job->unsettled;
+        more = more < left ? more : left;
+        job->unsettled += (unsigned)more;
+        if (job->pass.why.onward)
+            take_each(job, e, more, job->pass.why.onward);
+        else
+            take_each(job, e, more, NULL);
+        e += more;
+        if (job->unsettled < SETTLE)
+            return;
+        if (e[-1]->end_ns > job->reached_ns)
+            job->reached_ns = e[-1]->end_ns;
+        ana_why_settle(&job->pass.why, job->reached_ns, false);
+        job->unsettled = 0;
+    }
+}

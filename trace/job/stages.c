@@ -1,0 +1,218 @@
+#include "trace/job/stages.h"
+#include "trace/job/pass.h"
+#include "trace/why/tell.h"
+#include <stdlib.h>
+
+#define MANY 8u /* workers, with whom all stages have threads of their own */
+
+_Static_assert(ANA_PART_HELD >= 3 * ANA_QUEUE_MOST + 2 * ANA_SLICE,
+               "signatures of all events that are not done with are there");
+
+/* ---- what the match tells ---------------------------------------------------------------------------------------- */
+
+static void on_message(void *user, const struct ana_message *message)
+{
+    struct ana_job *job = user;
+    if (job->stages.matched.size)
+        ana_matched_room(&job->stages, ANA_MATCHED_MESSAGE)->message = *message;
+    else
+        ana_take_message(job, message);
+}
+
+static void on_instance(void *user, const struct ana_instance *instance)
+{
+    struct ana_job *job = user;
+    if (!job->stages.matched.size) {
+        ana_take_instance(job, instance);
+        return;
+    }
+    for (size_t i = 0; i < instance->arrivals;) {
+        struct ana_matched *room = ana_matched_room(&job->stages, ANA_MATCHED_ARRIVALS);
+        for (room->few = 0; room->few < ANA_MATCHED_FEW && i < instance->arrivals; i++)
+            room->arrival[room->few++] = instance->arrival[i];
+    }
+    ana_matched_room(&job->stages, ANA_MATCHED_INSTANCE)->instance = *instance;
+}
+
+static void on_joined(void *user, const struct ana_joined *joined)
+{
+    struct ana_job *job = user;
+    if (job->stages.matched.size)
+        ana_matched_room(&job->stages, ANA_MATCHED_JOINED)->joined = *joined;
+    else
+        ana_take_joined(job, joined);
+}
+
+static void on_need(void *user, const struct ana_need *need)
+{
+    struct ana_job *job = user;
+    if (job->stages.matched.size)
+        ana_matched_room(&job->stages, ANA_MATCHED_NEED)->need = *need;
+    else
+        ana_take_need(job, need);
+}
+
+/* Notes of messages that are handed on are about to be forgotten. */
+static void on_forget(void *user)
+{
+    struct ana_job *job = user;
+    if (job->stages.matched.size)
+        ana_queue_drain(&job->stages.matched);
+}
+
+struct ana_match_sink ana_stages_sink(struct ana_job *job)
+{
+    return (struct ana_match_sink){.user = job,
+                                   .on_message = on_message,
+                                   .on_instance = on_instance,
+                                   .on_joined = on_joined,
+                                   .on_need = on_need,
+                                   .on_forget = on_forget};
+}
+
+void ana_matched_fold(struct ana_stages *stages, const struct ana_event *e)
+{
+    struct ana_sum sum[2];
+    size_t n = ana_sums_of(e, sum);
+    for (size_t i = 0; i < n; i++)
+        ana_matched_room(stages, ANA_MATCHED_SUM)->sum = sum[i];
+}
+
+/* ---- who takes from whom ----------------------------------------------------------------------------------------- */
+
+static void follow_merged(void *user, const void *items, size_t n)
+{
+    struct ana_event *e[ANA_SLICE], *item = (struct ana_event *)items; /* the steps of ours are filled in */
+    while (n) {
+        size_t some = n < ANA_SLICE ? n : ANA_SLICE;
+        for (size_t i = 0; i < some; i++)
+            e[i] = item++;
+        ana_follow_events(user, e, some);
+        n -= some;
+    }
+}
+
+static void relate_onward(void *user, const void *items, size_t n)
+{
+    struct ana_job *job = user;
+    struct ana_stages *stages = &job->stages;
+    const struct ana_onward *item = items;
+    for (const struct ana_onward *stop = item + n; item < stop; item++) {
+        if (item->kind != ANA_ONWARD_TOLD) {
+            ana_relate_event(job, item->kind, &item->event);
+        } else if (stages->matched.size) {
+            struct ana_matched *room = ana_matched_room(stages, ANA_MATCHED_TOLD);
+            room->segment_ns = item->segment_ns;
+            room->told = item->told;
+        } else {
+            ana_why_pass_on(&job->pass.why, &item->told, item->segment_ns);
+        }
+    }
+}
+
+/* Adds some arrivals to those of the collective that is being matched. */
+static void take_arrivals(struct ana_job *job, const struct ana_matched *item)
+{
+    struct ana_stages *stages = &job->stages;
+    size_t room = stages->room ? stages->room : 64;
+    while (room < stages->arrivals + item->few)
+        room *= 2;
+    struct ana_arrival *grown = room > stages->room ? realloc(stages->arrival, room * sizeof *grown) : stages->arrival;
+    if (!grown) {
+        job->pass.tally.out_of_memory = true;
+        return;
+    }
+    stages->arrival = grown;
+    stages->room = room;
+    for (uint32_t i = 0; i < item->few; i++)
+        stages->arrival[stages->arrivals++] = item->arrival[i];
+}
+
+/* Takes a collective, after its arrivals; where there was no memory for all of these, it is left out. */
+static void take_instance(struct ana_job *job, const struct ana_matched *item)
+{
+    struct ana_stages *stages = &job->stages;
+    struct ana_instance instance = item->instance;
+    instance.arrival = stages->arrival;
+    if (stages->arrivals == instance.arrivals)
+        ana_take_instance(job, &instance);
+    stages->arrivals = 0;
+}
+
+static void take_matched(void *user, const void *items, size_t n)
+{
+    struct ana_job *job = user;
+    const struct ana_matched *item = items;
+    for (const struct ana_matched *stop = item + n; item < stop; item++)
+        switch (item->kind) {
+        case ANA_MATCHED_TOLD:
+            ana_why_pass_on(&job->pass.why, &item->told, item->segment_ns);
+            break;
+        case ANA_MATCHED_SUM:
+            *ana_sums_room(&job->sums) = item->sum;
+            break;
+        case ANA_MATCHED_MESSAGE:
+            ana_take_message(job, &item->message);
+            break;
+        case ANA_MATCHED_ARRIVALS:
+            take_arrivals(job, item);
+            break;
+        case ANA_MATCHED_INSTANCE:
+            take_instance(job, item);
+            break;
+        case ANA_MATCHED_EVENT:
+        case ANA_MATCHED_OTHER:
+            ana_relate_apart(job, item->kind == ANA_MATCHED_EVENT, &item->event);
+            break;
+        case ANA_MATCHED_JOINED:
+            ana_take_joined(job, &item->joined);
+            break;
+        case ANA_MATCHED_NEED:
+            ana_take_need(job, &item->need);
+            break;
+        }
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
+
+bool ana_stages_open(struct ana_job *job)
+{
+    struct ana_stages *stages = &job->stages;
+    struct ana_why *why = &job->pass.why;
+    if (why->onward || !job->beside || !ana_merge_in_parts(job->pass.merge))
+        return true;
+    if (!ana_queue_open(&stages->onward, job->beside, sizeof(struct ana_onward), relate_onward, job))
+        return false;
+    why->onward = &stages->onward;
+    if (job->workers < MANY)
+        return true;
+    why->matched = &stages->matched;
+    return ana_queue_open(&stages->merged, job->beside, sizeof(struct ana_event), follow_merged, job) &&
+           ana_queue_open(&stages->matched, job->beside, sizeof(struct ana_matched), take_matched, job);
+}
+
+void ana_stages_close(struct ana_job *job)
+{
+    struct ana_stages *stages = &job->stages;
+    ana_queue_close(&stages->merged); /* who takes one fills the next */
+    ana_queue_close(&stages->onward);
+    ana_queue_close(&stages->matched);
+    free(stages->arrival);
+    *stages = (struct ana_stages){0};
+    job->pass.why.onward = job->pass.why.matched = NULL;
+}
+
+void ana_stages_sync_followed(struct ana_job *job)
+{
+    if (job->stages.onward.size)
+        ana_queue_drain(&job->stages.onward);
+    if (job->stages.matched.size)
+        ana_queue_drain(&job->stages.matched);
+}
+
+void ana_stages_sync(struct ana_job *job)
+{
+    if (job->stages.merged.size)
+        ana_queue_drain(&job->stages.merged);
+    ana_stages_sync_followed(job);
+}
