@@ -98,7 +98,7 @@ bool ana_match_set_rank(struct ana_match *match, size_t index, const struct ana_
             free(process);
             return false;
         }
-        process->pending_room = ANA_MATCH_FEW;
+        process->pending_mask = ANA_MATCH_FEW - 1;
         process->gap = match->begun;
         match->process[index] = process;
     }
@@ -211,14 +211,20 @@ static void look_up_channels(struct ana_match *match, const struct ana_event *ev
 static enum ana_way way_of(const struct ana_route *route, uint32_t flags)
 {
     const uint32_t all = ANA_DOES_COMPLETE | ANA_DOES_MEET | ANA_DOES_SEND | ANA_DOES_RECEIVE | ANA_DOES_NEED;
-    bool request = route->does & ANA_DOES_REQUEST;
-    switch (route->does & all) {
+    uint32_t does = route->does;
+    bool request = does & ANA_DOES_REQUEST, over = !request && does & ANA_DOES_CALL;
+    bool known = (route->send || !(does & ANA_DOES_SEND)) && (route->receive || !(does & ANA_DOES_RECEIVE));
+    if (does & (ANA_DOES_SEND | ANA_DOES_RECEIVE) && !(known && (request || over)))
+        return ANA_WAY_ANY;
+    switch (does & all) {
     case 0:
         return ANA_WAY_NONE;
     case ANA_DOES_SEND:
-        return request && route->send ? ANA_WAY_SEND : ANA_WAY_ANY;
+        return over ? ANA_WAY_SEND : ANA_WAY_ISEND;
     case ANA_DOES_RECEIVE:
-        return request && route->receive ? ANA_WAY_RECEIVE : ANA_WAY_ANY;
+        return over ? ANA_WAY_RECEIVE : ANA_WAY_IRECEIVE;
+    case ANA_DOES_SEND | ANA_DOES_RECEIVE:
+        return over ? ANA_WAY_EXCHANGE : ANA_WAY_ANY;
     case ANA_DOES_COMPLETE:
         return flags & TRC_SIG_CANCELLED ? ANA_WAY_ANY : ANA_WAY_COMPLETE;
     case ANA_DOES_MEET:
@@ -246,8 +252,8 @@ static __attribute__((noinline)) void look_up(struct ana_match *match, const str
         route->does = (flags & TRC_SIG_SUB ? 0 : ANA_DOES_CALL) | (flags & TRC_SIG_START ? ANA_DOES_REQUEST : 0) |
                       (completes ? ANA_DOES_COMPLETE : 0) | (meets && !completes ? ANA_DOES_MEET : 0) |
                       (sends && !completes ? ANA_DOES_SEND : 0) | (receives && !completes ? ANA_DOES_RECEIVE : 0) |
-                      (foreign ? ANA_DOES_FOREIGN : 0) | (near ? ANA_DOES_NEAR : 0) |
-                      (match->sink.on_need && ana_has_partners(event) ? ANA_DOES_NEED : 0);
+                      (flags & TRC_SIG_SYNC ? ANA_DOES_SYNC : 0) | (foreign ? ANA_DOES_FOREIGN : 0) |
+                      (near ? ANA_DOES_NEAR : 0) | (match->sink.on_need && ana_has_partners(event) ? ANA_DOES_NEED : 0);
     }
     while (event->comm && route->epoch != match->epoch) { /* making one channel may sweep another away */
         route->epoch = match->epoch;
@@ -288,7 +294,7 @@ static inline struct ana_end *send_begins(struct ana_match *match, const struct 
 {
     if (!route->send)
         return send_without_channel(match, event);
-    uint32_t sync = event->sig->flags & TRC_SIG_SYNC ? ANA_END_SYNC : 0;
+    uint32_t sync = route->does & ANA_DOES_SYNC ? ANA_END_SYNC : 0;
     struct ana_end *end = place_of(match, event, route, event->sig->sent, sync);
     if (end)
         return ana_end_begin(match, route->send, end);
@@ -334,13 +340,13 @@ static inline struct ana_end *receive_begins(struct ana_match *match, const stru
     return NULL;
 }
 
-/* Begins what a message of an event needs: one end or both. */
-void ana_message_begin(struct ana_match *match, const struct ana_event *event, const struct ana_route *route)
+void ana_message_begin(struct ana_match *match, const struct ana_event *event, const struct ana_route *route,
+                       uint32_t ends)
 {
-    struct ana_end *send = route->does & ANA_DOES_SEND ? send_begins(match, event, route) : NULL;
-    struct ana_end *receive = route->does & ANA_DOES_RECEIVE ? receive_begins(match, event, route) : NULL;
+    struct ana_end *send = ends & ANA_DOES_SEND ? send_begins(match, event, route) : NULL;
+    struct ana_end *receive = ends & ANA_DOES_RECEIVE ? receive_begins(match, event, route) : NULL;
     if (send || receive)
-        ana_request_open(match, event, send, receive);
+        ana_request_open(match, event, send ? send : receive, send ? receive : NULL);
 }
 
 /* ---- events ---------------------------------------------------------------------------------------------------- */
@@ -374,7 +380,7 @@ static __attribute__((noinline)) void take_event(struct ana_match *match, const 
     if (does & ANA_DOES_NEED)
         ana_partners_event(match, event, route->identity);
     if (does & (ANA_DOES_SEND | ANA_DOES_RECEIVE))
-        ana_message_begin(match, event, route);
+        ana_message_begin(match, event, route, does & (ANA_DOES_SEND | ANA_DOES_RECEIVE));
     else if (does & ANA_DOES_COMPLETE)
         ana_request_complete(match, event, route);
 }
@@ -412,6 +418,9 @@ void ana_match_event(struct ana_match *match, const struct ana_event *event)
                                                             [ANA_WAY_NONE] = do_nothing,
                                                             [ANA_WAY_SEND] = ana_usual_send,
                                                             [ANA_WAY_RECEIVE] = ana_usual_receive,
+                                                            [ANA_WAY_EXCHANGE] = ana_usual_exchange,
+                                                            [ANA_WAY_ISEND] = ana_usual_isend,
+                                                            [ANA_WAY_IRECEIVE] = ana_usual_ireceive,
                                                             [ANA_WAY_COMPLETE] = ana_usual_complete,
                                                             [ANA_WAY_MEET] = meet};
     const struct ana_use *use = event->use;

@@ -30,12 +30,7 @@ struct ana_channel *ana_channel_of(struct ana_match *match, uint64_t identity, u
     struct ana_channel *channel = ana_pool_take(&match->channel_pool);
     if (!channel)
         return NULL;
-    *channel = (struct ana_channel){.identity = identity,
-                                    .source = source,
-                                    .destination = destination,
-                                    .tag = tag,
-                                    .from = match->process[source],
-                                    .to = match->process[destination]};
+    *channel = (struct ana_channel){.identity = identity, .source = source, .destination = destination, .tag = tag};
     found = ana_map_make(&match->channels, identity, pair, (uint32_t)tag);
     if (found)
         return *found = channel;

@@ -6,7 +6,8 @@
 
 /* match_p2p.c */
 /* Whether a wildcard posted before `receive` is still open that could have taken its message. */
-bool ana_end_held_back(const struct ana_channel *channel, const struct ana_half *receive);
+bool ana_end_held_back(const struct ana_match *match, const struct ana_channel *channel,
+                       const struct ana_half *receive);
 /* Takes an end out of all lists; it is freed when no request leads to it. */
 void ana_end_remove(struct ana_match *match, struct ana_end *end);
 /* Removes an end, and counts it as uncertain. */
@@ -15,6 +16,19 @@ void ana_end_drop(struct ana_match *match, struct ana_end *end);
 void ana_channel_pump(struct ana_match *match, struct ana_channel *channel);
 /* Reports the oldest pair whose send is not complete. */
 void ana_end_deliver_oldest(struct ana_match *match);
+
+/* The rank that sends on a channel. */
+static inline const struct ana_match_process *ana_channel_from(const struct ana_match *match,
+                                                               const struct ana_channel *channel)
+{
+    return match->process[channel->source];
+}
+/* The rank that receives on it. */
+static inline const struct ana_match_process *ana_channel_to(const struct ana_match *match,
+                                                             const struct ana_channel *channel)
+{
+    return match->process[channel->destination];
+}
 
 /* Whether an end comes before another in the order of begins. */
 static inline bool ana_begins_before(const struct ana_half *a, const struct ana_half *b)
@@ -26,6 +40,12 @@ static inline bool ana_begins_before(const struct ana_half *a, const struct ana_
 static inline bool ana_is_receive(const struct ana_half *half)
 {
     return half->flags & ANA_END_RECEIVE;
+}
+
+/* Whether an end is a wildcard receive without a channel. */
+static inline bool ana_is_wild(const struct ana_half *half)
+{
+    return half->flags & ANA_END_WILD;
 }
 
 /* Puts an end behind `place` of a list; NULL: in front. */
@@ -171,7 +191,8 @@ static inline bool ana_channel_can_pair(const struct ana_channel *channel)
 /* Whether a channel is kept to be paired from its end, once everything is there. */
 static inline bool ana_is_kept(const struct ana_match *match, const struct ana_channel *channel)
 {
-    return channel->kept || (match->any_gap && (channel->from->gap || channel->to->gap));
+    return channel->kept ||
+           (match->any_gap && (ana_channel_from(match, channel)->gap || ana_channel_to(match, channel)->gap));
 }
 
 #endif

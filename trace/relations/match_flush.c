@@ -14,9 +14,10 @@ static void drop_stale(struct ana_match *match, struct ana_ends *queue, uint32_t
 /* Both ranks have finalized, so nothing was in flight: the last send is what the last completed receive took. */
 static void flush_kept(struct ana_match *match, struct ana_channel *channel)
 {
+    const struct ana_match_process *from = ana_channel_from(match, channel), *to = ana_channel_to(match, channel);
     struct ana_ends *sends = &channel->sends, *receives = &channel->receives;
-    drop_stale(match, sends, channel->from->gaps);
-    drop_stale(match, receives, channel->to->gaps);
+    drop_stale(match, sends, from->gaps);
+    drop_stale(match, receives, to->gaps);
     for (struct ana_end *end = receives->head, *next; end; end = next) {
         next = end->next;
         if (!(end->half.flags & ANA_END_COMPLETE)) {
@@ -24,7 +25,7 @@ static void flush_kept(struct ana_match *match, struct ana_channel *channel)
             ana_end_remove(match, end);
         }
     }
-    bool over = channel->from->is.finalized && channel->to->is.finalized;
+    bool over = from->is.finalized && to->is.finalized;
     size_t pairs = !over ? 0 : sends->count < receives->count ? sends->count : receives->count, against = 0;
     struct ana_end *send = sends->tail, *receive = receives->tail;
     for (size_t i = 0; i < pairs; i++, send = send->prev, receive = receive->prev)
@@ -43,7 +44,7 @@ static void flush_whole(struct ana_match *match, struct ana_channel *channel)
 {
     while (channel->sends.head && channel->receives.head) {
         struct ana_end *receive = channel->receives.head;
-        if (ana_end_held_back(channel, &receive->half))
+        if (ana_end_held_back(match, channel, &receive->half))
             break;
         if (receive->half.flags & ANA_END_COMPLETE) {
             ana_pair_heads(match, channel);
@@ -53,7 +54,8 @@ static void flush_whole(struct ana_match *match, struct ana_channel *channel)
             ana_end_remove(match, channel->sends.head);
         }
     }
-    bool unclear = (channel->sends.head && channel->receives.head) || channel->from->is.lossy || channel->to->is.lossy;
+    bool lossy = ana_channel_from(match, channel)->is.lossy || ana_channel_to(match, channel)->is.lossy;
+    bool unclear = lossy || (channel->sends.head && channel->receives.head);
     for (; channel->receives.head; ana_end_remove(match, channel->receives.head)) {
         bool complete = channel->receives.head->half.flags & ANA_END_COMPLETE;
         *(complete || unclear ? &match->counts.uncertain : &match->counts.unmatched_receives) += 1;

@@ -14,8 +14,9 @@ enum ana_end_flag {
     ANA_END_REQUEST = 1u << 1,  /* an open request leads here: freed when that completes */
     ANA_END_RECEIVE = 1u << 2,
     ANA_END_SYNC = 1u << 3,
-    ANA_END_SILENT = 1u << 4,   /* takes its place in the order, but its times are not known: never reported */
-    ANA_END_ABANDONED = 1u << 5 /* in no list any more: only its request still knows it */
+    ANA_END_SILENT = 1u << 4,    /* takes its place in the order, but its times are not known: never reported */
+    ANA_END_ABANDONED = 1u << 5, /* in no list any more: only its request still knows it */
+    ANA_END_WILD = 1u << 6       /* a wildcard whose channel is not known yet */
 };
 
 /* What is told of one end of a message. */
@@ -30,45 +31,54 @@ struct ana_half {
     uint32_t step, wait_step; /* numbers of these two calls */
 };
 
-/* One end that waits for the other. */
+/* What a wildcard asked for. */
+struct ana_asked {
+    uint64_t identity;
+    uint32_t source;      /* or ANA_NOBODY */
+    int32_t tag;          /* or TRC_TAG_ANY */
+    uint32_t destination; /* whose it is */
+};
+
+/* One end that waits for the other.  Jobs of many ranks have many, which are cold when their other end comes: two lines
+ * of a cache each. */
 struct ana_end {
     struct ana_half half;
     struct ana_end *next, *prev; /* in the list below it is in */
     struct ana_ends *list; /* a channel's queue, a rank's wildcards, or the pairs that wait for the send's completion */
-    struct ana_channel *channel; /* NULL: a wildcard, or abandoned */
-    struct ana_end *partner;     /* of a send that waits to be completed: its receive */
-    struct ana_asked {           /* of a wildcard: what it asked for */
-        uint64_t identity;
-        uint32_t source;      /* or ANA_NOBODY */
-        int32_t tag;          /* or TRC_TAG_ANY */
-        uint32_t destination; /* whose it is */
-    } asked;
+    union {
+        struct {
+            struct ana_channel *channel;
+            struct ana_end *partner; /* of a send that waits to be completed: its receive */
+        };
+        struct ana_asked asked; /* ANA_END_WILD */
+    };
 };
 
 struct ana_ends {
     struct ana_end *head, *tail;
-    size_t count;
+    uint32_t count;
 };
 
-/* Where messages keep their order. */
+/* Where messages keep their order.  All but what a report needs is in the first line of a cache. */
 struct ana_channel {
-    uint64_t identity; /* of the communicator */
+    struct ana_ends sends, receives; /* in order of begin */
     uint32_t source, destination;
     int32_t tag;
-    const struct ana_match_process *from, *to;
-    struct ana_ends sends, receives; /* in order of begin */
-    struct ana_channel *next_blocked;
-    size_t pairs;                 /* waiting for the send's completion */
-    bool blocked;                 /* in the destination's list of channels that a wildcard holds back */
-    bool kept;                    /* outgrew its room: to be paired from the end */
+    bool blocked; /* in the destination's list of channels that a wildcard holds back */
+    bool kept;    /* outgrew its room: to be paired from the end */
+
+    uint64_t identity;            /* of the communicator */
     struct ana_message_note note; /* the sink's */
+    struct ana_channel *next_blocked;
+    uint64_t pairs; /* waiting for the send's completion */
 };
+_Static_assert(sizeof(struct ana_end) == 128 && sizeof(struct ana_channel) == 128, "as many lines as promised");
 
 /* A request that was started lately.  Start numbers of a thread follow each other, so each has its place. */
 struct ana_pending {
     uint64_t number;
     uint32_t thread;
-    struct ana_end *send, *receive; /* either may be NULL; both: free */
+    struct ana_end *end, *also; /* the ends that it completes: none if the place is free; two of MPI_Isendrecv */
 };
 #define ANA_MATCH_PENDING 64u /* of a rank, at most; who is pushed out goes into match->requests */
 #define ANA_MATCH_FEW     8u  /* at first; both are powers of two */
@@ -82,7 +92,7 @@ struct ana_match_process {
     const struct trc_call **inside; /* by thread: call of its last event that was not SUB */
     uint32_t threads;
     struct ana_pending *pending;
-    uint32_t pending_room; /* a power of two */
+    uint32_t pending_mask; /* its room, a power of two, - 1 */
 };
 
 struct ana_world {
@@ -93,12 +103,12 @@ struct ana_world {
 /* The place of an event's request. */
 static inline struct ana_pending *ana_pending_at(const struct ana_match_process *process, const struct ana_event *event)
 {
-    return &process->pending[event->request & (process->pending_room - 1)];
+    return &process->pending[event->request & process->pending_mask];
 }
 /* Whether a place is taken. */
 static inline bool ana_is_open(const struct ana_pending *pending)
 {
-    return pending->send || pending->receive;
+    return pending->end;
 }
 /* Whether a place is taken by the request of an event. */
 static inline bool ana_is_of(const struct ana_pending *pending, const struct ana_event *event)
@@ -108,7 +118,7 @@ static inline bool ana_is_of(const struct ana_pending *pending, const struct ana
 
 /* What was started long ago and is not completed: value of match->requests. */
 struct ana_open_request {
-    struct ana_end *send, *receive; /* either may be NULL */
+    struct ana_end *end, *also; /* as of ana_pending */
 };
 
 struct ana_open_instance {
@@ -156,10 +166,21 @@ enum ana_does {
     ANA_DOES_FOREIGN = 1u << 6, /* the source is known to be none of ours */
     ANA_DOES_NEED = 1u << 7,    /* it needs, or is needed by, particular ranks */
     ANA_DOES_NEAR = 1u << 8,    /* its source is a rank that is left out: of the same clock */
+    ANA_DOES_SYNC = 1u << 9,    /* what it sends is complete only once it is received */
 };
 
 /* The short way that an event takes, above what it does: match_usual.c. */
-enum ana_way { ANA_WAY_ANY, ANA_WAY_NONE, ANA_WAY_SEND, ANA_WAY_RECEIVE, ANA_WAY_COMPLETE, ANA_WAY_MEET };
+enum ana_way {
+    ANA_WAY_ANY,
+    ANA_WAY_NONE,
+    ANA_WAY_SEND,
+    ANA_WAY_RECEIVE,
+    ANA_WAY_EXCHANGE,
+    ANA_WAY_ISEND,
+    ANA_WAY_IRECEIVE,
+    ANA_WAY_COMPLETE,
+    ANA_WAY_MEET
+};
 #define ANA_WAY_SHIFT 16
 
 struct ana_match {
@@ -246,22 +267,28 @@ static inline const struct trc_call *ana_call_of(const struct ana_match_process 
 }
 
 /* match.c */
-/* Begins the ends of the messages that an event sends and receives. */
-void ana_message_begin(struct ana_match *match, const struct ana_event *event, const struct ana_route *route);
+/* Begins those ends of the messages of an event that are named: ANA_DOES_SEND, ANA_DOES_RECEIVE or both. */
+void ana_message_begin(struct ana_match *match, const struct ana_event *event, const struct ana_route *route,
+                       uint32_t ends);
 
-/* match_usual.c: nonblocking messages of known channels, which are most.  What is out of the ordinary is left to
- * others. */
-/* Begins a send of a request. */
+/* match_usual.c: messages of known channels, which are most.  What is out of the ordinary is left to others. */
+/* Takes a call that sends and is over then. */
 void ana_usual_send(struct ana_match *match, const struct ana_event *event, const struct ana_route *route);
-/* Begins a receive of a request. */
+/* Takes one that receives. */
 void ana_usual_receive(struct ana_match *match, const struct ana_event *event, const struct ana_route *route);
+/* Takes one that does both. */
+void ana_usual_exchange(struct ana_match *match, const struct ana_event *event, const struct ana_route *route);
+/* Begins a send of a request. */
+void ana_usual_isend(struct ana_match *match, const struct ana_event *event, const struct ana_route *route);
+/* Begins a receive of a request. */
+void ana_usual_ireceive(struct ana_match *match, const struct ana_event *event, const struct ana_route *route);
 /* Completes a request. */
 void ana_usual_complete(struct ana_match *match, const struct ana_event *event, const struct ana_route *route);
 
 /* match_requests.c */
-/* Remembers what a request that an event starts leads to; either may be NULL. */
-void ana_request_open(struct ana_match *match, const struct ana_event *event, struct ana_end *send,
-                      struct ana_end *receive);
+/* Remembers what a request that an event starts leads to: one end, or also another. */
+void ana_request_open(struct ana_match *match, const struct ana_event *event, struct ana_end *end,
+                      struct ana_end *also);
 /* Completes what the request of an event leads to. */
 void ana_request_complete(struct ana_match *match, const struct ana_event *event, const struct ana_route *route);
 

@@ -17,13 +17,11 @@ void ana_end_remove(struct ana_match *match, struct ana_end *end)
     if (end->list) {
         if (!ana_is_receive(&end->half) && end->list != &match->waiting)
             match->queued_sends--;
-        match->wildcards -= !end->channel;
+        match->wildcards -= ana_is_wild(&end->half);
         ana_ends_unlink(end);
     }
     if (ana_is_receive(&end->half) && !(end->half.flags & (ANA_END_COMPLETE | ANA_END_ABANDONED)))
         match->open_receives--;
-    end->channel = NULL;
-    end->partner = NULL;
     if (end->half.flags & ANA_END_REQUEST)
         end->half.flags |= ANA_END_ABANDONED;
     else
@@ -54,10 +52,10 @@ void ana_end_deliver_oldest(struct ana_match *match)
     deliver_waiting(match, match->waiting.head);
 }
 
-bool ana_end_held_back(const struct ana_channel *channel, const struct ana_half *receive)
+bool ana_end_held_back(const struct ana_match *match, const struct ana_channel *channel, const struct ana_half *receive)
 {
-    for (const struct ana_end *wild = channel->to->wildcards.head; wild && ana_begins_before(&wild->half, receive);
-         wild = wild->next)
+    const struct ana_end *wild = ana_channel_to(match, channel)->wildcards.head;
+    for (; wild && ana_begins_before(&wild->half, receive); wild = wild->next)
         if (wild->asked.identity == channel->identity &&
             (wild->asked.source == ANA_NOBODY || wild->asked.source == channel->source) &&
             (wild->asked.tag == TRC_TAG_ANY || wild->asked.tag == channel->tag))
@@ -81,7 +79,7 @@ void ana_channel_pump(struct ana_match *match, struct ana_channel *channel)
     while (ana_channel_can_pair(channel)) {
         if (ana_is_kept(match, channel))
             return;
-        if (match->wildcards && ana_end_held_back(channel, &channel->receives.head->half)) {
+        if (match->wildcards && ana_end_held_back(match, channel, &channel->receives.head->half)) {
             block_channel(match, channel);
             return;
         }
@@ -110,28 +108,10 @@ void ana_end_lost(struct ana_match *match, uint32_t index)
     ana_p2p_gap(match, index);
 }
 
-/* Pairs a complete end whose other end is the first of its queue; false: it needs a place in its own queue. */
-static inline bool pair_at_once(struct ana_match *match, struct ana_channel *channel, struct ana_end *end, bool receive)
-{
-    struct ana_ends *others = receive ? &channel->sends : &channel->receives;
-    struct ana_end *other = others->head;
-    if ((receive ? channel->receives.head : channel->sends.head) ||
-        !(end->half.flags & other->half.flags & ANA_END_COMPLETE) || ana_is_kept(match, channel) ||
-        (match->wildcards && ana_end_held_back(channel, receive ? &end->half : &other->half)))
-        return false;
-    ana_ends_pop(others);
-    match->queued_sends -= receive;
-    ana_pair_deliver(match, channel, receive ? other : end, receive ? end : other);
-    return true;
-}
-
 struct ana_end *ana_end_begin(struct ana_match *match, struct ana_channel *channel, struct ana_end *end)
 {
     bool receive = ana_is_receive(&end->half), open = end->half.flags & ANA_END_REQUEST;
     struct ana_ends *queue = receive ? &channel->receives : &channel->sends;
-    bool met = receive ? channel->sends.head : channel->receives.head;
-    if (met && pair_at_once(match, channel, end, receive))
-        return NULL;
     end->channel = channel;
     end->partner = NULL;
     if (__builtin_expect(queue->tail && ana_begins_before(&end->half, &queue->tail->half), 0))
@@ -140,8 +120,7 @@ struct ana_end *ana_end_begin(struct ana_match *match, struct ana_channel *chann
         ana_ends_append(queue, end);
     match->queued_sends += !receive;
     match->open_receives += receive && open;
-    if (met)
-        ana_channel_pump(match, channel);
+    ana_channel_pump(match, channel);
     bool crowded = match->end_pool.taken > ANA_MATCH_ENDS && queue->count > 1;
     if (__builtin_expect(queue->count > ANA_MATCH_KEPT || crowded, 0)) {
         channel->kept = true;
@@ -152,9 +131,8 @@ struct ana_end *ana_end_begin(struct ana_match *match, struct ana_channel *chann
 
 void ana_end_begin_wildcard(struct ana_match *match, const struct ana_asked *asked, struct ana_end *end)
 {
+    end->half.flags |= ANA_END_WILD;
     end->asked = *asked;
-    end->channel = NULL;
-    end->partner = NULL;
     match->open_receives++;
     match->wildcards++;
     link_in_order(&match->process[asked->destination]->wildcards, end);
@@ -174,19 +152,20 @@ void ana_end_unresolved(struct ana_match *match, uint32_t index, bool foreign)
 /* Completes a wildcard, which now has its source and tag, and so its channel. */
 static void resolve_wildcard(struct ana_match *match, struct ana_end *end, const struct ana_end_finish *finish)
 {
-    const struct ana_asked *asked = &end->asked;
-    uint32_t index = asked->destination, source = asked->source != ANA_NOBODY ? asked->source : finish->route->source;
-    int32_t tag = asked->tag != TRC_TAG_ANY ? asked->tag : finish->event->sig->rtag;
+    const struct ana_asked asked = end->asked;
+    uint32_t index = asked.destination, source = asked.source != ANA_NOBODY ? asked.source : finish->route->source;
+    int32_t tag = asked.tag != TRC_TAG_ANY ? asked.tag : finish->event->sig->rtag;
     struct ana_channel *channel = NULL;
     ana_ends_unlink(end);
     match->wildcards--;
+    end->half.flags ^= ANA_END_WILD;
     if (ana_match_near(match, index, source)) {
         ana_end_remove(match, end);
         release_channels(match, index);
         return;
     }
     if (source != ANA_NOBODY && tag != TRC_TAG_ANY && tag != TRC_TAG_NONE)
-        channel = ana_channel_of(match, asked->identity, source, index, tag);
+        channel = ana_channel_of(match, asked.identity, source, index, tag);
     if (channel) {
         ana_end_begin(match, channel, end);
     } else {
@@ -217,12 +196,12 @@ void ana_end_complete(struct ana_match *match, struct ana_end *end, const struct
         return;
     }
     finish_half(match, &end->half, finish);
-    if (end->partner)
-        deliver_waiting(match, end);
-    else if (end->channel)
-        ana_channel_pump(match, end->channel);
-    else
+    if (ana_is_wild(&end->half))
         resolve_wildcard(match, end, finish);
+    else if (end->partner)
+        deliver_waiting(match, end);
+    else
+        ana_channel_pump(match, end->channel);
 }
 
 void ana_end_cancel(struct ana_match *match, struct ana_end *end)
@@ -232,7 +211,8 @@ void ana_end_cancel(struct ana_match *match, struct ana_end *end)
         return;
     }
     end->half.flags &= ~(uint32_t)ANA_END_REQUEST;
-    if (end->partner) { /* received all the same */
+    bool wild = ana_is_wild(&end->half);
+    if (!wild && end->partner) { /* received all the same */
         deliver_waiting(match, end);
         return;
     }
@@ -240,10 +220,10 @@ void ana_end_cancel(struct ana_match *match, struct ana_end *end)
     uint32_t index = end->asked.destination;
     match->counts.cancelled++;
     ana_end_remove(match, end);
-    if (channel)
-        ana_channel_pump(match, channel);
-    else
+    if (wild)
         release_channels(match, index);
+    else
+        ana_channel_pump(match, channel);
 }
 
 /* The first open receive of a list that such a message may have completed. */
@@ -253,8 +233,9 @@ static struct ana_end *oldest_open(struct ana_end *end, uint64_t identity, uint3
         const struct ana_asked *asked = &end->asked;
         if (end->half.flags & ANA_END_COMPLETE)
             continue;
-        if (end->channel || (asked->identity == identity && (asked->source == ANA_NOBODY || asked->source == source) &&
-                             (asked->tag == TRC_TAG_ANY || asked->tag == tag)))
+        if (!ana_is_wild(&end->half) ||
+            (asked->identity == identity && (asked->source == ANA_NOBODY || asked->source == source) &&
+             (asked->tag == TRC_TAG_ANY || asked->tag == tag)))
             return end;
     }
     return NULL;

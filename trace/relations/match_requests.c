@@ -1,13 +1,13 @@
 /* Requests lead from a completion back to the message ends that its start began. */
-#include "trace/relations/match_impl.h"
+#include "trace/relations/match_ends.h"
 #include <stdlib.h>
 
 static void keep_request(struct ana_match *match, uint32_t index, const struct ana_pending *pending)
 {
     struct ana_open_request *request = ana_map_add(&match->requests, index, pending->thread, pending->number);
-    bool fresh = request && !request->send && !request->receive;
+    bool fresh = request && !request->end;
     if (fresh)
-        *request = (struct ana_open_request){pending->send, pending->receive};
+        *request = (struct ana_open_request){pending->end, pending->also};
     else /* Out of memory, or a damaged file: it will never be seen to complete, so nothing after it is certain. */
         ana_p2p_gap(match, index);
 }
@@ -15,21 +15,20 @@ static void keep_request(struct ana_match *match, uint32_t index, const struct a
 /* Doubles the room for a rank's requests.  False: it has as much as it may have, or there is no memory. */
 static bool widen_pending(struct ana_match_process *process)
 {
-    uint32_t room = process->pending_room * 2;
+    uint32_t room = (process->pending_mask + 1) * 2;
     struct ana_pending *wider = room <= ANA_MATCH_PENDING ? calloc(room, sizeof *wider) : NULL;
     if (!wider)
         return false;
-    for (uint32_t i = 0; i < process->pending_room; i++)
+    for (uint32_t i = 0; i <= process->pending_mask; i++)
         if (ana_is_open(&process->pending[i]))
             wider[process->pending[i].number & (room - 1)] = process->pending[i];
     free(process->pending);
     process->pending = wider;
-    process->pending_room = room;
+    process->pending_mask = room - 1;
     return true;
 }
 
-void ana_request_open(struct ana_match *match, const struct ana_event *event, struct ana_end *send,
-                      struct ana_end *receive)
+void ana_request_open(struct ana_match *match, const struct ana_event *event, struct ana_end *end, struct ana_end *also)
 {
     struct ana_match_process *process = match->process[event->index];
     struct ana_pending *pending = ana_pending_at(process, event);
@@ -37,7 +36,7 @@ void ana_request_open(struct ana_match *match, const struct ana_event *event, st
         pending = ana_pending_at(process, event);
     if (__builtin_expect(ana_is_open(pending), 0))
         keep_request(match, (uint32_t)event->index, pending);
-    *pending = (struct ana_pending){event->request, event->request_thread, send, receive};
+    *pending = (struct ana_pending){event->request, event->request_thread, end, also};
 }
 
 /* Takes out the ends that a request leads to.  False: there are none. */
@@ -48,24 +47,23 @@ static bool take_request(struct ana_match *match, const struct ana_event *event,
     struct ana_pending *pending = ana_pending_at(match->process[event->index], event);
     if (ana_is_of(pending, event)) {
         *out = *pending;
-        pending->send = pending->receive = NULL;
+        pending->end = NULL;
         return true;
     }
     struct ana_open_request *request =
         ana_map_find(&match->requests, event->index, event->request_thread, event->request);
     if (!request)
         return false;
-    *out = (struct ana_pending){event->request, event->request_thread, request->send, request->receive};
+    *out = (struct ana_pending){event->request, event->request_thread, request->end, request->also};
     ana_map_remove(&match->requests, request);
     return true;
 }
 
 static void cancel_request(struct ana_match *match, const struct ana_pending *request)
 {
-    if (request->send)
-        ana_end_cancel(match, request->send);
-    if (request->receive)
-        ana_end_cancel(match, request->receive);
+    ana_end_cancel(match, request->end);
+    if (request->also)
+        ana_end_cancel(match, request->also);
 }
 
 /* Takes the completion of a request that was not begun here: started before the first event that is left, or its start
@@ -95,11 +93,8 @@ void ana_request_complete(struct ana_match *match, const struct ana_event *event
         return;
     }
     bool freed = finish.call && finish.call->opclass == TRC_OP_REQUEST; /* MPI_Request_free: when is not known */
-    finish.silent = freed;
-    if (request.send)
-        ana_end_complete(match, request.send, &finish);
-    if (request.receive) {
-        finish.silent = freed || !(flags & TRC_SIG_P2P_IN);
-        ana_end_complete(match, request.receive, &finish);
+    for (struct ana_end *end = request.end, *next = request.also; end; end = next, next = NULL) {
+        finish.silent = freed || (ana_is_receive(&end->half) && !(flags & TRC_SIG_P2P_IN));
+        ana_end_complete(match, end, &finish);
     }
 }

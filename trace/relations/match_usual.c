@@ -1,44 +1,87 @@
-/* The usual message: begun and completed by requests, on a channel that is known.  These are the short ways through
- * match_p2p.c and match_requests.c; whatever is unusual goes through those. */
+/* The usual end of a message: its channel is known, and it is the last of its queue.  These are the short ways through
+ * match_p2p.c and match_requests.c, whatever the call; all else goes through those. */
 #include "trace/relations/match_ends.h"
 
-/* Begins an end; `receive` is a constant in each copy. */
-static inline __attribute__((always_inline)) void begin(struct ana_match *match, const struct ana_event *event,
-                                                        const struct ana_route *route, bool receive)
+/* Whether both ends of a channel belong together as soon as they are there: no loss and no wildcard lies between. */
+static inline bool is_certain(const struct ana_match *match, const struct ana_channel *channel)
 {
-    struct ana_match_process *process = match->process[event->index];
-    struct ana_pending *pending = ana_pending_at(process, event);
+    return !ana_is_kept(match, channel) && !(match->wildcards && ana_channel_to(match, channel)->wildcards.head);
+}
+
+/* Describes an end that begins; `open`: a request completes it. */
+static inline void describe(struct ana_match *match, const struct ana_event *event, const struct ana_route *route,
+                            bool receive, bool open, struct ana_half *half)
+{
+    uint32_t does = open ? route->does | ANA_DOES_REQUEST : ANA_DOES_CALL; /* which the compiler need not ask then */
+    ana_half_begin(match, match->process[event->index], event, does, half);
+    half->bytes = receive ? event->sig->received : event->sig->sent;
+    half->flags = (open ? ANA_END_REQUEST : ANA_END_COMPLETE) | (receive                       ? ANA_END_RECEIVE
+                                                                 : route->does & ANA_DOES_SYNC ? ANA_END_SYNC
+                                                                                               : 0);
+}
+
+/* Begins an end; `receive` and `open` are constants in each copy. */
+static inline __attribute__((always_inline)) void begin(struct ana_match *match, const struct ana_event *event,
+                                                        const struct ana_route *route, bool receive, bool open)
+{
+    struct ana_pending *pending = open ? ana_pending_at(match->process[event->index], event) : NULL;
     struct ana_channel *channel = receive ? route->receive : route->send;
     struct ana_ends *queue = receive ? &channel->receives : &channel->sends;
-    bool late = queue->tail && event->begin_ns < queue->tail->half.begin_ns;
+    struct ana_ends *others = receive ? &channel->sends : &channel->receives;
+    struct ana_end *last = queue->tail, *other = others->head;
+    bool met = other && other->half.flags & ANA_END_COMPLETE;
+    if (!open && !last && met && is_certain(match, channel)) { /* over before it needs a place */
+        struct ana_half half;
+        describe(match, event, route, receive, false, &half);
+        ana_ends_pop(others);
+        match->queued_sends -= receive;
+        ana_pair_report(match, channel, receive ? &other->half : &half, receive ? &half : &other->half);
+        ana_pool_give(&match->end_pool, other);
+        return;
+    }
     bool crowded = queue->count >= ANA_MATCH_KEPT || match->end_pool.taken >= ANA_MATCH_ENDS;
-    if (__builtin_expect(ana_is_open(pending) || late || crowded || !match->end_pool.free, 0)) {
-        ana_message_begin(match, event, route);
+    bool unusual = (last && (event->begin_ns < last->half.begin_ns || crowded)) || (open && ana_is_open(pending));
+    if (__builtin_expect(unusual || !match->end_pool.free, 0)) {
+        ana_message_begin(match, event, route, receive ? ANA_DOES_RECEIVE : ANA_DOES_SEND);
         return;
     }
     struct ana_end *end = ana_pool_take(&match->end_pool);
-    ana_half_begin(match, process, event, route->does | ANA_DOES_REQUEST, &end->half);
-    end->half.bytes = receive ? event->sig->received : event->sig->sent;
-    uint32_t sync = event->sig->flags & TRC_SIG_SYNC ? ANA_END_SYNC : 0;
-    end->half.flags = ANA_END_REQUEST | (receive ? ANA_END_RECEIVE : sync);
+    describe(match, event, route, receive, open, &end->half);
     end->channel = channel;
     end->partner = NULL;
     ana_ends_append(queue, end);
     match->queued_sends += !receive;
-    match->open_receives += receive;
-    *pending = (struct ana_pending){event->request, event->request_thread, receive ? NULL : end, receive ? end : NULL};
-    if (!receive && ana_channel_can_pair(channel))
+    match->open_receives += receive && open;
+    if (open)
+        *pending = (struct ana_pending){event->request, event->request_thread, end, NULL};
+    if (receive ? !open && other : met)
         ana_channel_pump(match, channel);
 }
 
 void ana_usual_send(struct ana_match *match, const struct ana_event *event, const struct ana_route *route)
 {
-    begin(match, event, route, false);
+    begin(match, event, route, false, false);
 }
 
 void ana_usual_receive(struct ana_match *match, const struct ana_event *event, const struct ana_route *route)
 {
-    begin(match, event, route, true);
+    begin(match, event, route, true, false);
+}
+
+void ana_usual_exchange(struct ana_match *match, const struct ana_event *event, const struct ana_route *route)
+{
+    ana_usual_send(match, event, route);
+    ana_usual_receive(match, event, route);
+}
+
+void ana_usual_isend(struct ana_match *match, const struct ana_event *event, const struct ana_route *route)
+{
+    begin(match, event, route, false, true);
+}
+
+void ana_usual_ireceive(struct ana_match *match, const struct ana_event *event, const struct ana_route *route)
+{
+    begin(match, event, route, true, true);
 }
 
 static inline void complete_send(struct ana_match *match, const struct ana_event *event, const struct trc_call *call,
@@ -63,7 +106,7 @@ static inline void complete_receive(struct ana_match *match, const struct ana_ev
     match->open_receives--;
     if (channel->receives.head != receive || !channel->sends.head)
         return;
-    if (match->any_gap || match->wildcards || channel->kept) {
+    if (!is_certain(match, channel)) {
         ana_channel_pump(match, channel);
         return;
     }
@@ -76,17 +119,19 @@ void ana_usual_complete(struct ana_match *match, const struct ana_event *event, 
 {
     struct ana_match_process *process = match->process[event->index];
     struct ana_pending *pending = ana_pending_at(process, event);
-    struct ana_end *send = pending->send, *receive = pending->receive, *end = send ? send : receive;
+    struct ana_end *end = pending->end;
     const struct trc_call *call = ana_call_of(process, event, route->does);
     bool usual = end && pending->number == event->request && pending->thread == event->request_thread &&
-                 !(send && receive) && end->channel && call && call->opclass != TRC_OP_REQUEST;
+                 !pending->also && !(end->half.flags & (ANA_END_WILD | ANA_END_ABANDONED)) && call &&
+                 call->opclass != TRC_OP_REQUEST;
+    bool receive = usual && ana_is_receive(&end->half);
     if (__builtin_expect(!usual || (receive && !(event->sig->flags & TRC_SIG_P2P_IN)), 0)) {
         ana_request_complete(match, event, route);
         return;
     }
-    pending->send = pending->receive = NULL;
-    if (send)
-        complete_send(match, event, call, send);
+    pending->end = NULL;
+    if (receive)
+        complete_receive(match, event, call, end);
     else
-        complete_receive(match, event, call, receive);
+        complete_send(match, event, call, end);
 }
