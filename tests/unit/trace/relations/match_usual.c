@@ -1,0 +1,275 @@
+/* What is looked up once a signature takes short ways through the matching.  A random program goes through two matches:
+ * one that keeps what it looked up, and one that has to look up every event anew.  Both must find the same. */
+#include "tests/support/draw.h"
+#include "tests/support/match_events.h"
+
+enum { SIGNATURES = 4096, MOST = 200000, OPEN = 100, TAGS = 2 };
+
+static const struct trc_call call_isendrecv = {"MPI_Isendrecv", TRC_OP_SENDRECV};
+
+/* ---- the two matches ------------------------------------------------------------------------------------------- */
+
+struct found {
+    struct ana_match *match;
+    struct ana_message message[MOST];
+    size_t messages;
+};
+static struct found kept, anew;
+
+static void find(void *user, const struct ana_message *message)
+{
+    struct found *found = user;
+    if (found->messages < MOST)
+        found->message[found->messages++] = *message;
+}
+
+static bool same(const struct ana_message *a, const struct ana_message *b)
+{
+    return a->source == b->source && a->destination == b->destination && a->comm_identity == b->comm_identity &&
+           a->bytes == b->bytes && a->tag == b->tag && a->synchronous == b->synchronous &&
+           a->send_begin_ns == b->send_begin_ns && a->send_end_ns == b->send_end_ns &&
+           a->send_wait_begin_ns == b->send_wait_begin_ns && a->send_complete_ns == b->send_complete_ns &&
+           a->send_call == b->send_call && a->send_wait_call == b->send_wait_call &&
+           a->recv_wait_begin_ns == b->recv_wait_begin_ns && a->recv_complete_ns == b->recv_complete_ns &&
+           a->recv_call == b->recv_call && a->recv_wait_call == b->recv_wait_call &&
+           a->recv_begin_ns == b->recv_begin_ns && a->send_step == b->send_step &&
+           a->send_wait_step == b->send_wait_step && a->recv_step == b->recv_step &&
+           a->recv_wait_step == b->recv_wait_step;
+}
+
+/* ---- the program ------------------------------------------------------------------------------------------------ */
+
+struct request {
+    struct trc_sig sig;
+    uint64_t number;
+    uint32_t thread;
+};
+struct signature {
+    struct trc_sig sig;
+    const struct trc_call *call;
+    const struct trc_comm *comm;
+    struct ana_use use;
+};
+/* What a program does besides the usual. */
+struct habits {
+    bool wildcards, threads, cancels, frees, losses, disorder;
+};
+
+static struct signature signature[SIGNATURES];
+static size_t signatures;
+static struct request asked[RANKS][OPEN];
+static size_t open[RANKS];
+static struct habits does;
+static uint64_t seed;
+static int64_t now, begun;
+static uint32_t steps;
+
+static struct signature *signature_of(const struct trc_sig *sig, const struct trc_call *call,
+                                      const struct trc_comm *comm)
+{
+    size_t i = 0;
+    while (i < signatures &&
+           (memcmp(&signature[i].sig, sig, sizeof *sig) || signature[i].call != call || signature[i].comm != comm))
+        i++;
+    if (i == SIGNATURES)
+        return NULL;
+    if (i == signatures)
+        signature[signatures++] = (struct signature){.sig = *sig, .call = call, .comm = comm};
+    return &signature[i];
+}
+
+static void give(size_t rank, uint32_t thread, const struct trc_call *call, const struct trc_sig *sig,
+                 struct request of)
+{
+    struct signature *shared = signature_of(sig, call, &world[rank]);
+    struct ana_event event = {.index = rank,
+                              .thread = thread,
+                              .begin_ns = begun,
+                              .end_ns = now,
+                              .count = 1,
+                              .step = steps,
+                              .sig = sig,
+                              .call = call,
+                              .comm = &world[rank],
+                              .request_thread = of.thread,
+                              .request = of.number};
+    ana_match_event(anew.match, &event);
+    event.use = shared ? &shared->use : NULL;
+    ana_match_event(kept.match, &event);
+}
+
+static void lose(size_t rank)
+{
+    const struct ana_event event = {.index = rank, .kind = TRC_RECORD_LOST};
+    ana_match_event(anew.match, &event);
+    ana_match_event(kept.match, &event);
+}
+
+/* A message sent, one received, or both. */
+static struct trc_sig some_message(bool sends, bool receives)
+{
+    struct trc_sig sig = {.peer = TRC_PEER_NONE, .source = TRC_PEER_NONE};
+    if (sends) {
+        sig.flags |= TRC_SIG_P2P_OUT | (draw(&seed, 5) ? 0 : TRC_SIG_SYNC);
+        sig.peer = (int32_t)draw(&seed, 3);
+        sig.tag = (int32_t)draw(&seed, TAGS);
+        sig.sent = 10 + draw(&seed, 2);
+    }
+    if (receives) {
+        sig.flags |= TRC_SIG_P2P_IN;
+        sig.source = (int32_t)draw(&seed, 3);
+        sig.rtag = (int32_t)draw(&seed, TAGS);
+        sig.received = 20 + draw(&seed, 2);
+    }
+    return sig;
+}
+
+static void ask_for(size_t rank, uint32_t thread, const struct trc_call *call, uint32_t flags)
+{
+    bool both = call == &call_isendrecv, sends = both || draw(&seed, 2);
+    struct trc_sig sig = some_message(sends, both || !sends);
+    struct request request = {.number = starts[rank][thread]++, .thread = thread};
+    if (sig.flags & TRC_SIG_P2P_IN && does.wildcards && draw(&seed, 3) == 0)
+        sig.source = ANY;
+    if (sig.flags & TRC_SIG_P2P_IN && does.wildcards && draw(&seed, 3) == 0)
+        sig.rtag = TRC_TAG_ANY;
+    sig.flags |= TRC_SIG_START | flags;
+    request.sig = sig;
+    give(rank, thread, call, &sig, request);
+    if (open[rank] < OPEN)
+        asked[rank][open[rank]++] = request;
+}
+
+/* Completes an open request, as an item of the call before, or by a call of its own. */
+static void complete(size_t rank, uint32_t thread, uint32_t flags)
+{
+    size_t at = draw(&seed, 3) ? 0 : draw(&seed, (uint32_t)open[rank]);
+    struct request request = asked[rank][at];
+    struct trc_sig sig = {.flags = TRC_SIG_COMPLETE | flags, .peer = TRC_PEER_NONE, .source = TRC_PEER_NONE};
+    if (request.sig.flags & TRC_SIG_P2P_IN && draw(&seed, 50)) {
+        sig.flags |= TRC_SIG_P2P_IN;
+        sig.source = request.sig.source == ANY ? (int32_t)draw(&seed, 3) : request.sig.source;
+        sig.rtag = request.sig.rtag == TRC_TAG_ANY ? (int32_t)draw(&seed, TAGS) : request.sig.rtag;
+        sig.received = request.sig.received;
+    }
+    if (does.cancels && draw(&seed, 10) == 0)
+        sig.flags |= TRC_SIG_CANCELLED;
+    if (does.losses && draw(&seed, 20) == 0)
+        request.number = UINT64_MAX;
+    give(rank, thread, &call_wait, &sig, request);
+    memmove(&asked[rank][at], &asked[rank][at + 1], (--open[rank] - at) * sizeof request);
+}
+
+static void call_without_message(size_t rank, uint32_t thread, const struct trc_call *call)
+{
+    const struct trc_sig sig = {.peer = TRC_PEER_NONE, .source = TRC_PEER_NONE};
+    give(rank, thread, call, &sig, (struct request){.number = UINT64_MAX});
+}
+
+static void step(void)
+{
+    size_t rank = draw(&seed, 3);
+    uint32_t thread = does.threads ? draw(&seed, 3) : 0;
+    struct trc_sig sig;
+    now += draw(&seed, 3);
+    begun = now - (does.disorder ? draw(&seed, 20) : 0);
+    steps++;
+    switch (draw(&seed, 10)) {
+    case 0:
+    case 1:
+        sig = some_message(true, false);
+        give(rank, thread, &call_send, &sig, (struct request){0});
+        return;
+    case 2:
+    case 3:
+        sig = some_message(false, true);
+        give(rank, thread, &call_recv, &sig, (struct request){0});
+        return;
+    case 4:
+        sig = some_message(true, true);
+        give(rank, thread, &call_sendrecv, &sig, (struct request){0});
+        return;
+    case 5:
+        ask_for(rank, thread, draw(&seed, 4) ? &call_isend : &call_isendrecv, 0);
+        return;
+    case 6:
+        call_without_message(rank, thread, &call_start);
+        for (uint32_t n = draw(&seed, 4); n > 0; n--)
+            ask_for(rank, thread, &call_isend, TRC_SIG_SUB);
+        return;
+    case 7:
+        if (open[rank])
+            complete(rank, thread, 0);
+        return;
+    case 8:
+        if (does.losses && draw(&seed, 100) == 0)
+            lose(rank);
+        return;
+    default:
+        call_without_message(rank, thread, does.frees && draw(&seed, 4) == 0 ? &call_free : &call_wait);
+        for (size_t n = draw(&seed, (uint32_t)open[rank] + 1); n > 0; n--)
+            complete(rank, thread, TRC_SIG_SUB);
+    }
+}
+
+/* More messages than a channel keeps, and their receives. */
+static void flood(void)
+{
+    for (int round = 0; round < 2; round++)
+        for (uint32_t i = 0; i < ANA_MATCH_KEPT + 10; i++) {
+            const struct trc_sig sig = round ? in(0, 0, 1) : out(0, 1, 1);
+            begun = ++now;
+            give((size_t)round, 0, round ? &call_recv : &call_send, &sig, (struct request){0});
+        }
+}
+
+/* ---- comparing -------------------------------------------------------------------------------------------------- */
+
+static void begin(struct found *found)
+{
+    found->match = ana_match_new((struct ana_match_sink){.user = found, .on_message = find});
+    found->messages = 0;
+    for (size_t r = 0; r < RANKS; r++) {
+        struct ana_match_rank rank = {.rank = (int32_t)r, .finalized = true};
+        CHECK(ana_match_set_rank(found->match, r, &rank), "rank %zu", r);
+        world[r] = (struct trc_comm){.def = {.identity = 77, .rank = (int32_t)r, .size = RANKS}};
+    }
+}
+
+static void run(uint64_t number, bool floods)
+{
+    seed = number * 0x9e3779b97f4a7c15u;
+    does = (struct habits){number & 1, number & 2, number & 4, number & 8, number & 16, number & 32};
+    signatures = now = 0;
+    memset(starts, 0, sizeof starts);
+    memset(open, 0, sizeof open);
+    begin(&kept);
+    begin(&anew);
+    for (int i = 0; i < 2000; i++) {
+        step();
+        if (floods && i == 1000)
+            flood();
+        const struct ana_match_counts a = ana_match_counts(kept.match), b = ana_match_counts(anew.match);
+        CHECK(memcmp(&a, &b, sizeof a) == 0, "seed %llu: counts differ after %d steps", (unsigned long long)number, i);
+    }
+    size_t before = kept.messages;
+    ana_match_flush(kept.match);
+    ana_match_flush(anew.match);
+    const struct ana_match_counts a = ana_match_counts(kept.match), b = ana_match_counts(anew.match);
+    CHECK(memcmp(&a, &b, sizeof a) == 0, "seed %llu: counts differ", (unsigned long long)number);
+    size_t differs = 0;
+    while (differs < kept.messages && same(&kept.message[differs], &anew.message[differs]))
+        differs++;
+    CHECK(kept.messages == anew.messages && differs == kept.messages, "seed %llu: message %zu of %zu, %zu differs",
+          (unsigned long long)number, differs, kept.messages, anew.messages);
+    CHECK(kept.messages > 0 && (does.losses || before > 0), "seed %llu: no messages", (unsigned long long)number);
+    ana_match_free(kept.match);
+    ana_match_free(anew.match);
+}
+
+int main(void)
+{
+    for (uint64_t number = 0; number < 256; number++)
+        run(number, number % 64 == 0);
+    return check_result();
+}
