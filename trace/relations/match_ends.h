@@ -14,8 +14,8 @@ void ana_end_remove(struct ana_match *match, struct ana_end *end);
 void ana_end_drop(struct ana_match *match, struct ana_end *end);
 /* Pairs the heads of both queues while it can: both are in order, so their heads belong together. */
 void ana_channel_pump(struct ana_match *match, struct ana_channel *channel);
-/* Reports the oldest pair whose send is not complete. */
-void ana_end_deliver_oldest(struct ana_match *match);
+/* Reports a send that waited to be completed, and its receive. */
+void ana_waiting_deliver(struct ana_match *match, struct ana_end *send);
 
 /* The rank that sends on a channel. */
 static inline const struct ana_match_process *ana_channel_from(const struct ana_match *match,
@@ -178,7 +178,7 @@ static inline void ana_pair_heads(struct ana_match *match, struct ana_channel *c
     channel->pairs++;
     ana_ends_append(&match->waiting, send);
     if (__builtin_expect(match->waiting.count > ANA_MATCH_KEPT, 0))
-        ana_end_deliver_oldest(match);
+        ana_waiting_deliver(match, match->waiting.head);
 }
 
 /* Whether the heads of both queues are there, and the receive complete. */

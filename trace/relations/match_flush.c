@@ -79,5 +79,5 @@ void ana_p2p_flush(struct ana_match *match)
             ana_end_remove(match, match->process[i]->wildcards.head);
         }
     while (match->waiting.head)
-        ana_end_deliver_oldest(match);
+        ana_waiting_deliver(match, match->waiting.head);
 }

@@ -36,20 +36,17 @@ void ana_end_drop(struct ana_match *match, struct ana_end *end)
 
 /* ---- pairs ----------------------------------------------------------------------------------------------------- */
 
-static void deliver_waiting(struct ana_match *match, struct ana_end *send)
+void ana_waiting_deliver(struct ana_match *match, struct ana_end *send)
 {
-    struct ana_channel *channel = send->channel;
     struct ana_end *receive = send->partner;
     ana_ends_unlink(send);
-    channel->pairs--;
-    ana_pair_report(match, channel, &send->half, &receive->half);
-    ana_end_remove(match, send);
-    ana_end_remove(match, receive);
-}
-
-void ana_end_deliver_oldest(struct ana_match *match)
-{
-    deliver_waiting(match, match->waiting.head);
+    send->channel->pairs--;
+    ana_pair_report(match, send->channel, &send->half, &receive->half);
+    ana_pool_give(&match->end_pool, receive);
+    if (send->half.flags & ANA_END_REQUEST)
+        send->half.flags |= ANA_END_ABANDONED;
+    else
+        ana_pool_give(&match->end_pool, send);
 }
 
 bool ana_end_held_back(const struct ana_match *match, const struct ana_channel *channel, const struct ana_half *receive)
@@ -199,7 +196,7 @@ void ana_end_complete(struct ana_match *match, struct ana_end *end, const struct
     if (ana_is_wild(&end->half))
         resolve_wildcard(match, end, finish);
     else if (end->partner)
-        deliver_waiting(match, end);
+        ana_waiting_deliver(match, end);
     else
         ana_channel_pump(match, end->channel);
 }
@@ -213,7 +210,7 @@ void ana_end_cancel(struct ana_match *match, struct ana_end *end)
     end->half.flags &= ~(uint32_t)ANA_END_REQUEST;
     bool wild = ana_is_wild(&end->half);
     if (!wild && end->partner) { /* received all the same */
-        deliver_waiting(match, end);
+        ana_waiting_deliver(match, end);
         return;
     }
     struct ana_channel *channel = end->channel;

@@ -8,6 +8,14 @@ static inline bool is_certain(const struct ana_match *match, const struct ana_ch
     return !ana_is_kept(match, channel) && !(match->wildcards && ana_channel_to(match, channel)->wildcards.head);
 }
 
+/* Whether an end does not belong behind the last of a queue, or has no room there. */
+static inline bool is_late_or_crowded(const struct ana_match *match, const struct ana_event *event,
+                                      const struct ana_ends *queue)
+{
+    return event->begin_ns < queue->tail->half.begin_ns || queue->count >= ANA_MATCH_KEPT ||
+           match->end_pool.taken >= ANA_MATCH_ENDS;
+}
+
 /* Describes an end that begins; `open`: a request completes it. */
 static inline void describe(struct ana_match *match, const struct ana_event *event, const struct ana_route *route,
                             bool receive, bool open, struct ana_half *half)
@@ -20,6 +28,31 @@ static inline void describe(struct ana_match *match, const struct ana_event *eve
                                                                                                : 0);
 }
 
+/* Reports an end that needs no place: it is complete, and the first of the others is its other end. */
+static inline __attribute__((always_inline)) void pair(struct ana_match *match, const struct ana_event *event,
+                                                       const struct ana_route *route, bool receive)
+{
+    struct ana_channel *channel = receive ? route->receive : route->send;
+    struct ana_end *other = ana_ends_pop(receive ? &channel->sends : &channel->receives);
+    struct ana_half half;
+    describe(match, event, route, receive, false, &half);
+    match->queued_sends -= receive;
+    ana_pair_report(match, channel, receive ? &other->half : &half, receive ? &half : &other->half);
+    ana_pool_give(&match->end_pool, other);
+}
+
+static __attribute__((noinline)) void pair_send(struct ana_match *match, const struct ana_event *event,
+                                                const struct ana_route *route)
+{
+    pair(match, event, route, false);
+}
+
+static __attribute__((noinline)) void pair_receive(struct ana_match *match, const struct ana_event *event,
+                                                   const struct ana_route *route)
+{
+    pair(match, event, route, true);
+}
+
 /* Begins an end; `receive` and `open` are constants in each copy. */
 static inline __attribute__((always_inline)) void begin(struct ana_match *match, const struct ana_event *event,
                                                         const struct ana_route *route, bool receive, bool open)
@@ -27,21 +60,15 @@ static inline __attribute__((always_inline)) void begin(struct ana_match *match,
     struct ana_pending *pending = open ? ana_pending_at(match->process[event->index], event) : NULL;
     struct ana_channel *channel = receive ? route->receive : route->send;
     struct ana_ends *queue = receive ? &channel->receives : &channel->sends;
-    struct ana_ends *others = receive ? &channel->sends : &channel->receives;
-    struct ana_end *last = queue->tail, *other = others->head;
+    struct ana_end *last = queue->tail, *other = receive ? channel->sends.head : channel->receives.head;
     bool met = other && other->half.flags & ANA_END_COMPLETE;
-    if (!open && !last && met && is_certain(match, channel)) { /* over before it needs a place */
-        struct ana_half half;
-        describe(match, event, route, receive, false, &half);
-        ana_ends_pop(others);
-        match->queued_sends -= receive;
-        ana_pair_report(match, channel, receive ? &other->half : &half, receive ? &half : &other->half);
-        ana_pool_give(&match->end_pool, other);
+    if (!open && met && !last && is_certain(match, channel)) {
+        (receive ? pair_receive : pair_send)(match, event, route);
         return;
     }
-    bool crowded = queue->count >= ANA_MATCH_KEPT || match->end_pool.taken >= ANA_MATCH_ENDS;
-    bool unusual = (last && (event->begin_ns < last->half.begin_ns || crowded)) || (open && ana_is_open(pending));
-    if (__builtin_expect(unusual || !match->end_pool.free, 0)) {
+    if (__builtin_expect((last && is_late_or_crowded(match, event, queue)) || (open && ana_is_open(pending)) ||
+                             !match->end_pool.free,
+                         0)) {
         ana_message_begin(match, event, route, receive ? ANA_DOES_RECEIVE : ANA_DOES_SEND);
         return;
     }
@@ -84,37 +111,6 @@ void ana_usual_ireceive(struct ana_match *match, const struct ana_event *event, 
     begin(match, event, route, true, true);
 }
 
-static inline void complete_send(struct ana_match *match, const struct ana_event *event, const struct trc_call *call,
-                                 struct ana_end *send)
-{
-    send->half.flags ^= ANA_END_REQUEST | ANA_END_COMPLETE;
-    ana_half_finish(&send->half, call, event);
-    if (!send->partner)
-        return;
-    ana_ends_unlink(send);
-    send->channel->pairs--;
-    ana_pair_deliver(match, send->channel, send, send->partner);
-}
-
-static inline void complete_receive(struct ana_match *match, const struct ana_event *event, const struct trc_call *call,
-                                    struct ana_end *receive)
-{
-    struct ana_channel *channel = receive->channel;
-    receive->half.flags ^= ANA_END_REQUEST | ANA_END_COMPLETE;
-    receive->half.bytes = event->sig->received;
-    ana_half_finish(&receive->half, call, event);
-    match->open_receives--;
-    if (channel->receives.head != receive || !channel->sends.head)
-        return;
-    if (!is_certain(match, channel)) {
-        ana_channel_pump(match, channel);
-        return;
-    }
-    ana_pair_heads(match, channel);
-    if (__builtin_expect(ana_channel_can_pair(channel), 0))
-        ana_channel_pump(match, channel);
-}
-
 void ana_usual_complete(struct ana_match *match, const struct ana_event *event, const struct ana_route *route)
 {
     struct ana_match_process *process = match->process[event->index];
@@ -122,16 +118,23 @@ void ana_usual_complete(struct ana_match *match, const struct ana_event *event, 
     struct ana_end *end = pending->end;
     const struct trc_call *call = ana_call_of(process, event, route->does);
     bool usual = end && pending->number == event->request && pending->thread == event->request_thread &&
-                 !pending->also && !(end->half.flags & (ANA_END_WILD | ANA_END_ABANDONED)) && call &&
+                 !pending->also && !(end->half.flags & (ANA_END_WILD | ANA_END_ABANDONED)) &&
                  call->opclass != TRC_OP_REQUEST;
     bool receive = usual && ana_is_receive(&end->half);
     if (__builtin_expect(!usual || (receive && !(event->sig->flags & TRC_SIG_P2P_IN)), 0)) {
         ana_request_complete(match, event, route);
         return;
     }
+    struct ana_channel *channel = end->channel;
     pending->end = NULL;
-    if (receive)
-        complete_receive(match, event, call, end);
-    else
-        complete_send(match, event, call, end);
+    end->half.flags ^= ANA_END_REQUEST | ANA_END_COMPLETE;
+    ana_half_finish(&end->half, call, event);
+    if (receive) {
+        end->half.bytes = event->sig->received;
+        match->open_receives--;
+        if (channel->receives.head == end && channel->sends.head)
+            ana_channel_pump(match, channel);
+    } else if (end->partner) {
+        ana_waiting_deliver(match, end);
+    }
 }
