@@ -31,7 +31,7 @@ struct ana_causes *ana_causes_new(size_t ranks, struct ana_beside *beside)
     causes->due_ns = INT64_MIN;
     bool ways = true;
     for (unsigned i = 0; i < (beside ? ANA_WAY_PARTS : 1); i++)
-        ways &= (causes->ways[i] = ana_ways_new()) != NULL;
+        ways &= (causes->ways[i] = ana_ways_new(ranks)) != NULL;
     causes->path = ana_path_new(ranks);
     causes->replay = ana_replay_new(ranks, causes->room);
     if (causes->rank && causes->step && causes->wait && ways && causes->path && causes->replay)

@@ -52,8 +52,8 @@ static inline struct ana_cause_step *ana_hop_back(const struct ana_causes *cause
     return ana_step_at(causes, *index, *number);
 }
 
-/* Room for one wait's ways; NULL: out of memory. */
-struct ana_ways *ana_ways_new(void);
+/* Room for one wait's ways, among `ranks` ranks; NULL: out of memory. */
+struct ana_ways *ana_ways_new(size_t ranks);
 /* Frees it; NULL is none. */
 void ana_ways_free(struct ana_ways *ways);
 
