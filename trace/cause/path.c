@@ -60,29 +60,35 @@ static bool make_room(const struct ana_causes *causes, struct ana_path_sums *sum
            lengthen(&sums->place, &sums->places, causes->places);
 }
 
-/* The part of from .. to that lies after the floor. */
-static int64_t above(int64_t floor_ns, int64_t from_ns, int64_t to_ns)
-{
-    from_ns = from_ns > floor_ns ? from_ns : floor_ns;
-    return to_ns > from_ns ? ana_plus(to_ns, -from_ns) : 0;
-}
-
-static void add_to(int64_t *sum, int64_t ns)
+static inline void add_to(int64_t *sum, int64_t ns)
 {
     *sum = ana_plus(*sum, ns);
 }
 
-static void add_call(struct ana_path_sums *sums, uint32_t place, int64_t ns)
+/* Adds a time in calls of a place; `to_ns` before `from_ns` is none. */
+static inline void add_call(struct ana_path_sums *sums, uint32_t place, int64_t from_ns, int64_t to_ns)
 {
-    add_to(place ? &sums->place[place - 1] : &sums->unknown_ns, ns);
+    if (to_ns > from_ns)
+        add_to(place ? &sums->place[place - 1] : &sums->unknown_ns, ana_plus(to_ns, -from_ns));
 }
 
-static void add_hop(struct ana_path_sums *sums, const struct ana_hop *hop, int64_t floor_ns)
+/* Likewise, in a segment. */
+static inline void add_segment(struct ana_path_sums *sums, uint32_t segment, int64_t from_ns, int64_t to_ns)
 {
-    add_call(sums, hop->polled, above(floor_ns, hop->until_ns, hop->begin_ns));
-    add_to(hop->segment ? &sums->segment[hop->segment - 1] : &sums->unknown_ns,
-           above(floor_ns, hop->ended_ns, hop->until_ns));
-    add_call(sums, hop->place, above(floor_ns, hop->left_ns, hop->ended_ns));
+    if (to_ns > from_ns)
+        add_to(segment ? &sums->segment[segment - 1] : &sums->unknown_ns, ana_plus(to_ns, -from_ns));
+}
+
+/* Likewise, before a rank's first call or after its last. */
+static void add_end(struct ana_path_sums *sums, int64_t from_ns, int64_t to_ns)
+{
+    if (to_ns > from_ns)
+        add_to(&sums->ends_ns, ana_plus(to_ns, -from_ns));
+}
+
+static inline int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
 }
 
 /* The rank's last step before `number` that had ended by then, of any thread; 0: none. */
@@ -99,18 +105,12 @@ static uint32_t ended_before(const struct ana_causes *causes, uint32_t index, ui
     return 0;
 }
 
-/* Goes back one hop from a step; where the way would end, or not lead back, on in the rank itself.  Returns where it
- * has come to; NULL: nowhere, and *number is 0. */
-static inline struct ana_cause_step *go_back(const struct ana_causes *causes, const struct ana_cause_step *from,
-                                             uint32_t *index, uint32_t *number, struct ana_hop *hop)
+/* Where a way that would end, or not lead back, goes on: in the rank itself. */
+static __attribute__((noinline)) struct ana_cause_step *go_on(const struct ana_causes *causes, uint32_t own,
+                                                              uint32_t *number, struct ana_hop *hop)
 {
-    uint32_t own = *number;
-    struct ana_cause_step *step = ana_hop_back(causes, from, index, number, hop);
-    if (__builtin_expect(step && step->begin_ns <= hop->begin_ns, 1))
-        return step;
-    *index = hop->index;
     *number = ended_before(causes, hop->index, own, hop->until_ns);
-    step = ana_step_at(causes, hop->index, *number);
+    struct ana_cause_step *step = ana_step_at(causes, hop->index, *number);
     hop->segment = hop->known ? hop->segment : 0;
     hop->place = step ? step->place : 0;
     hop->ended_ns = step ? step->end_ns : hop->until_ns;
@@ -118,19 +118,48 @@ static inline struct ana_cause_step *go_back(const struct ana_causes *causes, co
     return step;
 }
 
+/* A way back, and where it has come to. */
+struct trail {
+    struct ana_cause_step *step; /* NULL: nowhere */
+    uint32_t index, number;
+};
+
+static inline struct trail trail_from(const struct ana_causes *causes, uint32_t index, uint32_t number)
+{
+    return (struct trail){ana_step_at(causes, index, number), index, number};
+}
+
+/* Goes back one hop. */
+static inline __attribute__((always_inline)) struct ana_hop go_back(const struct ana_causes *causes,
+                                                                    struct trail *trail)
+{
+    struct ana_hop hop;
+    uint32_t index = trail->index, number = trail->number;
+    struct ana_cause_step *step = ana_hop_back(causes, trail->step, &index, &number, &hop);
+    if (__builtin_expect(!step || step->begin_ns > hop.begin_ns, 0)) {
+        struct ana_hop own = hop;
+        step = go_on(causes, trail->number, &number, &own);
+        index = own.index;
+        hop = own;
+    }
+    *trail = (struct trail){step, index, number};
+    return hop;
+}
+
 /* Adds the way back from the begin of a step, down to the root's time. */
-static void add_way(const struct ana_causes *causes, uint32_t index, uint32_t number, struct ana_path_sums *sums)
+static void add_way(const struct ana_causes *causes, struct trail trail, struct ana_path_sums *sums)
 {
     int64_t floor_ns = causes->path->root_ns;
     uint64_t most = (uint64_t)causes->room * causes->ranks; /* damaged files may have circles */
-    const struct ana_cause_step *step = ana_step_at(causes, index, number);
-    while (step && step->begin_ns > floor_ns && most-- > 0) {
-        struct ana_hop hop;
-        step = go_back(causes, step, &index, &number, &hop);
-        add_hop(sums, &hop, floor_ns);
-        int64_t left_ns = hop.left_ns > floor_ns ? hop.left_ns : floor_ns;
-        if (step)
-            add_to(&sums->unknown_ns, left_ns - (step->begin_ns > floor_ns ? step->begin_ns : floor_ns));
+    while (trail.step && trail.step->begin_ns > floor_ns && most-- > 0) {
+        struct ana_hop hop = go_back(causes, &trail);
+        int64_t until_ns = later(hop.until_ns, floor_ns), ended_ns = later(hop.ended_ns, floor_ns);
+        int64_t left_ns = later(hop.left_ns, floor_ns);
+        add_call(sums, hop.polled, until_ns, hop.begin_ns);
+        add_segment(sums, hop.segment, ended_ns, until_ns);
+        add_call(sums, hop.place, left_ns, ended_ns);
+        if (trail.step)
+            add_to(&sums->unknown_ns, left_ns - later(trail.step->begin_ns, floor_ns));
         else if (floor_ns == INT64_MIN)
             sums->begin_ns = left_ns;
         else
@@ -139,23 +168,6 @@ static void add_way(const struct ana_causes *causes, uint32_t index, uint32_t nu
 }
 
 /* ---- rounds ----------------------------------------------------------------------------------------------------- */
-
-/* When a way has come to a step of the first one; that is marked with `round` * 2 + 1, others with `round` * 2.
- * INT64_MAX: it has come to another's; INT64_MIN: it does not meet them after the root. */
-static int64_t meets(const struct ana_causes *causes, uint32_t index, uint32_t number)
-{
-    const struct ana_path *path = causes->path;
-    struct ana_cause_step *step = ana_step_at(causes, index, number);
-    struct ana_hop hop;
-    for (; step; step = go_back(causes, step, &index, &number, &hop)) {
-        if (step->begin_ns <= path->root_ns)
-            return INT64_MIN;
-        if (step->mark / 2 == path->round)
-            return step->mark % 2 ? step->begin_ns : INT64_MAX;
-        step->mark = path->round * 2;
-    }
-    return INT64_MIN;
-}
 
 /* The rank whose way begins last, of those that have steps after the root. */
 static uint32_t last_rank(const struct ana_causes *causes, const uint32_t *begin)
@@ -172,33 +184,50 @@ static uint32_t last_rank(const struct ana_causes *causes, const uint32_t *begin
     return last;
 }
 
-/* Marks the way from a step to the root. */
-static void mark_way(const struct ana_causes *causes, uint32_t index, uint32_t number)
+/* Marks the steps of the first way with `round` * 2 + 1, as far back as `until_ns`; it ends at the root. */
+static inline void mark_way(const struct ana_causes *causes, struct trail *first, int64_t until_ns)
 {
-    uint32_t mark = causes->path->round * 2 + 1;
-    struct ana_cause_step *step = ana_step_at(causes, index, number);
-    struct ana_hop hop;
-    for (; step; step = go_back(causes, step, &index, &number, &hop)) {
-        if (step->begin_ns <= causes->path->root_ns || step->mark == mark)
+    const struct ana_path *path = causes->path;
+    uint32_t mark = path->round * 2 + 1;
+    while (first->step && first->step->begin_ns >= until_ns) {
+        if (first->step->begin_ns <= path->root_ns || first->step->mark == mark) {
+            first->step = NULL;
             return;
-        step->mark = mark;
+        }
+        first->step->mark = mark;
+        go_back(causes, first);
     }
 }
 
+/* When a way comes to a step of the first one, whose marks go on as far as that takes; its own are `round` * 2.
+ * INT64_MAX: it comes to another's; INT64_MIN: it does not meet them after the root. */
+static int64_t meets(const struct ana_causes *causes, struct trail trail, struct trail *first)
+{
+    const struct ana_path *path = causes->path;
+    for (; trail.step; go_back(causes, &trail)) {
+        struct ana_cause_step *step = trail.step;
+        if (step->begin_ns <= path->root_ns)
+            return INT64_MIN;
+        mark_way(causes, first, step->begin_ns);
+        if (step->mark / 2 == path->round)
+            return step->mark % 2 ? step->begin_ns : INT64_MAX;
+        step->mark = path->round * 2;
+    }
+    return INT64_MIN;
+}
+
 /* Goes the way from a step until `ns`, makes that the root, and adds what lies before it. */
-static void move_root(struct ana_causes *causes, uint32_t index, uint32_t number, int64_t ns)
+static void move_root(struct ana_causes *causes, struct trail trail, int64_t ns)
 {
     struct ana_path *path = causes->path;
-    const struct ana_cause_step *step = ana_step_at(causes, index, number);
-    struct ana_hop hop;
-    while (step && step->begin_ns > ns)
-        step = go_back(causes, step, &index, &number, &hop);
-    if (!step || !make_room(causes, &path->sums)) {
-        causes->out_of_memory |= step != NULL;
+    while (trail.step && trail.step->begin_ns > ns)
+        go_back(causes, &trail);
+    if (!trail.step || !make_room(causes, &path->sums)) {
+        causes->out_of_memory |= trail.step != NULL;
         return;
     }
-    add_way(causes, index, number, &path->sums);
-    path->root_ns = step->begin_ns;
+    add_way(causes, trail, &path->sums);
+    path->root_ns = trail.step->begin_ns;
     for (uint32_t i = 0; i < causes->ranks; i++)
         path->cut[i] = ana_step_ended(causes, i, path->root_ns);
 }
@@ -218,19 +247,18 @@ void ana_path_round(struct ana_causes *causes)
     uint32_t last = last_rank(causes, path->begin);
     path->round++;
     if (last != UINT32_MAX) {
-        mark_way(causes, last, path->begin[last]);
-        int64_t join_ns = ana_step_at(causes, last, path->begin[last])->begin_ns;
-        int64_t cut_ns = join_ns;
+        const struct trail from = trail_from(causes, last, path->begin[last]);
+        struct trail first = from;
+        int64_t cut_ns = from.step->begin_ns, join_ns = cut_ns;
         for (uint32_t i = 0; i < causes->ranks && join_ns != INT64_MIN; i++) {
-            const struct ana_cause_step *step = ana_step_at(causes, i, path->begin[i]);
-            if (i == last || !step || step->begin_ns <= path->root_ns)
-                continue;
-            join_ns = ana_earlier(join_ns, meets(causes, i, path->begin[i]));
+            const struct trail trail = trail_from(causes, i, path->begin[i]);
+            if (i != last && trail.step && trail.step->begin_ns > path->root_ns)
+                join_ns = ana_earlier(join_ns, meets(causes, trail, &first));
         }
         bool cut = join_ns == INT64_MIN && is_pressed(causes);
         path->cuts += cut;
         if (cut || join_ns > path->root_ns)
-            move_root(causes, last, path->begin[last], cut ? cut_ns : join_ns);
+            move_root(causes, from, cut ? cut_ns : join_ns);
     }
     for (uint32_t i = 0; i < causes->ranks; i++)
         path->begin[i] = causes->rank[i].so_far;
@@ -288,13 +316,15 @@ bool ana_path_take(struct ana_causes *causes, const struct ana_path_end *end, in
     if (!step)
         return true;
     int64_t floor_ns = causes->path->root_ns;
-    add_to(&out->ends_ns, above(floor_ns, step->end_ns, end_ns));
+    add_end(out, later(step->end_ns, floor_ns), end_ns);
     bool waited = step->releaser && step->release_ns > step->begin_ns;
-    add_call(out, step->place, above(floor_ns, waited ? step->release_ns : step->begin_ns, step->end_ns));
-    add_way(causes, waited ? step->releaser - 1 : index, waited ? step->releaser_step : causes->rank[index].so_far,
+    add_call(out, step->place, later(waited ? step->release_ns : step->begin_ns, floor_ns), step->end_ns);
+    add_way(causes,
+            waited ? trail_from(causes, step->releaser - 1, step->releaser_step)
+                   : trail_from(causes, index, causes->rank[index].so_far),
             out);
     if (out->begin_ns != INT64_MAX)
-        add_to(&out->ends_ns, above(begin_ns, begin_ns, out->begin_ns));
+        add_end(out, begin_ns, out->begin_ns);
     return true;
 }
 
