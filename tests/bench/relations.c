@@ -2,8 +2,10 @@
  * before it.  tests/bench/analysis.py builds the traces, counts instructions and prints the table.
  *     relations make ping-pong|halo|wide ROUNDS FOLDER    a made-up trace of one job
  *     relations STAGE FOLDER                         decode, merge, match or job: items, and million of them a second
+ *                                                    of one core
  */
 #include "tests/support/trace_builder.h"
+#include "trace/index/index.h"
 #include "trace/job/job.h"
 #include "trace/relations/match.h"
 #include "trace/relations/merge.h"
@@ -152,6 +154,9 @@ static int job_pass(const char *folder)
         fprintf(stderr, "%s\n", error);
         return 2;
     }
+    ana_job_set_index(job, false); /* each run reads the events */
+    if (!ana_job_set_workers(job, 1))
+        return 2;
     double begin = now();
     ana_job_advance(job, 0);
     double seconds = now() - begin;
