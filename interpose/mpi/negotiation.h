@@ -3,6 +3,7 @@
  * and lists of bytes that rank 0 gathers and answers.  They are always made on a thread that is not the main one. 
  * Source: Horovod 0.28.1, mpi_controller.cc (CrossRankBitwiseAnd, SendReadyTensors, RecvFinalTensors).
  *
+ * A loop is known by its first AND; without a cache by its first two negotiations, which are recorded as any calls.
  * A round with the same words as the one before is counted into its FOLD; any other is written with its words. 
  * Record path. */
 #ifndef IPO_NEGOTIATION_H

@@ -320,7 +320,7 @@ void hvd_turn_set(struct world *w, int s)
             hvd_files_lists(w->files, s, m, l->cycle, asking[m], n[m], w->rank[set->member[m]].leaving, list.bytes,
                             list.used);
         for (int m = 0; !news && m < set->size; m++)
-            hvd_files_idle(w->files, s, m);
+            hvd_files_idle(w->files, s, m, l->cycle);
     } else if (w->said.answers) {
         for (int b = 0; b < l->bits; b++)
             if (has_bit(t.all, b + STATUS))

@@ -93,7 +93,7 @@ void hvd_files_words(struct hvd_files *files, int set, int member, bool is_or, u
 void hvd_files_lists(struct hvd_files *files, int set, int member, uint64_t cycle, const struct hvd_request *request,
                      int requests, bool shutdown, const void *answer, uint32_t size);
 /* As that, without a cache and with empty lists. */
-void hvd_files_idle(struct hvd_files *files, int set, int member);
+void hvd_files_idle(struct hvd_files *files, int set, int member, uint64_t cycle);
 /* A member carries out tensors of so many bytes. */
 void hvd_files_operation(struct hvd_files *files, int set, int member, uint64_t bytes);
 /* Where a rank ends: its loop waits in a cycle of this set (-1: it is outside MPI), its program in MPI_Barrier. */

@@ -1,7 +1,9 @@
-/* Horovod's steps as iterations: of the golden screens' job (tests/support/screen_horovod.c), whose 20 steps come every
- * 500 ms.  Rank 3 comes 50 cycles of a millisecond after the first, in every tenth step rank 1 after 60; the second
- * step is the first that computes for as long as there is between two. */
+/* Horovod's steps: as many as there were, also where no file says who has submitted what.  And as iterations, of the
+ * golden screens' job (tests/support/screen_horovod.c), whose 20 steps come every 500 ms: rank 3 comes 50 cycles of a
+ * millisecond after the first, in every tenth step rank 1 after 60; the second step is the first that computes for as
+ * long as there is between two. */
 #include "tests/support/check.h"
+#include "tests/support/hvd_run.h"
 #include "tests/support/screen_job.h"
 #include "tests/support/trace_folder.h"
 #include "trace/horovod/horovod.h"
@@ -14,8 +16,51 @@ static bool is_near(double ns, double ms)
     return fabs(ns - ms * 1e6) < 2e6;
 }
 
+enum { STEPS = 5, MORE_STEPS = 9 };
+
+/* Every step reduces each tensor once; without a cache, the first may be in no file. */
+static void check_count(const struct hvd_run *run, const struct ana_hvd *hvd, unsigned long seed)
+{
+    uint64_t most = 0, steps = run->joins ? MORE_STEPS : STEPS;
+    CHECK(run->finished && hvd->sets == 1, "seed %lu: %zu sets", seed, hvd->sets);
+    if (hvd->sets != 1)
+        return;
+    const struct ana_hvd_set *set = hvd->set;
+    for (size_t t = 0; t < set->tensors; t++)
+        most = set->tensor[t].done > most ? set->tensor[t].done : most;
+    CHECK(set->steps == most && set->steps >= steps - (run->capacity == 0) && set->steps <= steps,
+          "seed %lu, cache %d: %lu steps of %lu, a tensor %lu times", seed, run->capacity, (unsigned long)set->steps,
+          (unsigned long)steps, (unsigned long)most);
+}
+
+/* The ranks submit from the second cycle on, some later than others; or all but one join before the end. */
+static void counted(unsigned long seed)
+{
+    static struct hvd_run run;
+    const char *folder = folder_make("steps");
+    hvd_plan(seed, &run);
+    run.fault = HVD_FAULT_NONE;
+    run.joins = seed % 3 == 0;
+    run.sets = 1;
+    run.capacity = seed % 4 ? 0 : 100;
+    run.compute = 1;
+    run.jitter = 3;
+    run.cut = 0;
+    for (int r = 0; r < run.ranks; r++)
+        run.steps[r] = run.joins && r == (int)(seed % (unsigned)run.ranks) ? MORE_STEPS : STEPS;
+    for (int t = 0; t < run.set[0].tensors; t++)
+        run.set[0].tensor[t].op = ANA_HVD_ALLREDUCE; /* others do not go with a join */
+    hvd_simulate(&run, folder);
+    struct ana_job *job = folder_open();
+    check_count(&run, ana_job_horovod(job), seed);
+    ana_job_close(job);
+    folder_remove();
+}
+
 int main(void)
 {
+    for (unsigned long seed = 1; seed <= 100; seed++)
+        counted(seed);
     const struct screen_job job_of = {.ranks = 8, .steps = 100, .horovod = true};
     int64_t clock_ns;
     struct ana_job *job = screen_job_open(&job_of, &clock_ns);
