@@ -89,16 +89,15 @@ static inline void end_test(int line, const uint64_t expect[7])
 static inline void item(size_t rank, uint32_t thread, const struct trc_comm *comm, const struct trc_call *call,
                         struct trc_sig sig, int64_t begin, int64_t end, uint64_t number)
 {
-    struct ana_event event = {.index = rank,
+    struct ana_use use = {.call = call, .comm = comm};
+    struct ana_event event = {.index = (uint32_t)rank,
                               .thread = thread,
                               .kind = TRC_RECORD_EVENT,
                               .begin_ns = begin,
                               .end_ns = end,
-                              .count = 1,
                               .sig = &sig,
-                              .call = call,
-                              .comm = comm,
-                              .request_thread = thread,
+                              .use = &use,
+                              .request_thread = (uint16_t)thread,
                               .request = number};
     ana_match_event(match, &event);
 }

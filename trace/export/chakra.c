@@ -193,18 +193,19 @@ static uint64_t known(uint64_t bytes)
 static uint64_t put_any_collective(struct ana_exporting *x, const struct ana_event *e, bool beside)
 {
     struct chakra *chakra = chakra_of(x);
-    const struct ana_export_comm *comm = ana_export_comm(x, ana_comm_identity(x->job, e->index, e->comm), e->comm);
+    const struct ana_export_comm *comm =
+        ana_export_comm(x, ana_comm_identity(x->job, e->index, e->use->comm), e->use->comm);
     uint64_t sent = known(e->sig->sent), received = known(e->sig->received);
-    int kind = kind_of(e->call->opclass);
+    int kind = kind_of(e->use->call->opclass);
     if (kind < 0 || !comm)
         return 0;
     put_work(x, e->index);
-    uint64_t node = begin_node(x, e->index, e->call->name, COLLECTIVE, beside);
+    uint64_t node = begin_node(x, e->index, e->use->call->name, COLLECTIVE, beside);
     put_number(chakra, NODE_ATTRIBUTE, "is_cpu_op", BOOL, 0);
     put_number(chakra, NODE_ATTRIBUTE, "comm_type", INT64, (uint64_t)kind);
     put_number(chakra, NODE_ATTRIBUTE, "comm_size", INT64, sent > received ? sent : received);
     put_text(chakra, NODE_ATTRIBUTE, "pg_name", comm->name);
-    if (trc_opclass_is_rooted(e->call->opclass) && ti_number(x, e, e->sig->peer) != UINT32_MAX)
+    if (trc_opclass_is_rooted(e->use->call->opclass) && ti_number(x, e, e->sig->peer) != UINT32_MAX)
         put_number(chakra, NODE_ATTRIBUTE, "root", INT32, ti_number(x, e, e->sig->peer));
     end_record(chakra, e->index);
     return node;
@@ -212,7 +213,7 @@ static uint64_t put_any_collective(struct ana_exporting *x, const struct ana_eve
 
 static bool put_collective(struct ana_exporting *x, const struct ana_event *e)
 {
-    bool is_work = trc_opclass_category(e->call->opclass) == TRC_CAT_IO;
+    bool is_work = trc_opclass_category(e->use->call->opclass) == TRC_CAT_IO;
     return is_work || put_any_collective(x, e, false);
 }
 

@@ -111,11 +111,11 @@ static void put_args(struct ana_exporting *x, const struct ana_export_thread *th
         ana_out_signed(out, tag);
     }
     const struct ana_export_comm *comm =
-        e->comm ? ana_export_comm(x, ana_comm_identity(x->job, e->index, e->comm), e->comm) : NULL;
+        e->use->comm ? ana_export_comm(x, ana_comm_identity(x->job, e->index, e->use->comm), e->use->comm) : NULL;
     if (comm)
         put_text(out, "communicator", comm->name);
     if (e->sig->flags & TRC_SIG_COLL)
-        put_number(out, "sequence", e->sequence);
+        put_number(out, "sequence", ana_event_sequence(e));
     if (e->kind == TRC_RECORD_FOLD)
         put_time(out, "busy_us", e->busy_ns);
     const struct ana_export_site *site = ana_export_site(x, e->index, e->sig->site);
@@ -133,7 +133,7 @@ static void put_call(struct ana_exporting *x, const struct ana_export_thread *th
         return;
     open_event(x, is_part ? "i" : "X", e->index + FIRST_RANK, e->thread);
     put_text(x->out, "name", ana_export_name(x, e));
-    put_text(x->out, "cat", trc_opclass_text(e->call->opclass));
+    put_text(x->out, "cat", trc_opclass_text(e->use->call->opclass));
     put_time(x->out, "ts", is_part ? e->end_ns : begin_ns);
     if (is_part)
         put(x->out, ",\"s\":\"t\"");

@@ -220,9 +220,9 @@ static void put_signature(struct ana_exporting *x, struct ana_out *out, const st
     if (ana_export_tag(e, &tag))
         ana_out_signed(out, tag);
     put_comma(out);
-    put_comm(x, out, e->index, 0, e->comm);
+    put_comm(x, out, e->index, 0, e->use->comm);
     if (e->sig->flags & TRC_SIG_COLL)
-        ana_out_integer(out, e->sequence);
+        ana_out_integer(out, ana_event_sequence(e));
     put_comma(out);
     const struct ana_export_site *site = ana_export_site(x, e->index, e->sig->site);
     ana_out_csv(out, site ? site->text : NULL);

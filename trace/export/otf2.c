@@ -179,7 +179,7 @@ static uint64_t known(uint64_t bytes)
 static bool find_partner(struct ana_exporting *x, const struct ana_event *e, int32_t peer, uint32_t *comm,
                          uint32_t *place)
 {
-    size_t index = peer >= 0 || peer <= TRC_PEER_REMOTE ? ana_partner(x->job, e->index, e->comm, peer) : SIZE_MAX;
+    size_t index = peer >= 0 || peer <= TRC_PEER_REMOTE ? ana_partner(x->job, e->index, e->use->comm, peer) : SIZE_MAX;
     *comm = ana_otf2_comm(x, e);
     *place = index == SIZE_MAX ? OTF2_NONE : ana_otf2_member(x, *comm, index);
     return *comm != OTF2_NONE && *place != OTF2_NONE;
@@ -203,7 +203,7 @@ static void put_starts(struct ana_exporting *x, struct otf2_lane *lane, const st
     }
     if (starts && sig->flags & TRC_SIG_P2P_IN && request_of(e, true, &request))
         expect(x, lib->EvtWriter_MpiIrecvRequest(lane->writer, NULL, at, request));
-    if (starts && sig->flags & TRC_SIG_COLL && operation_of(e->call) >= 0 && request_of(e, false, &request))
+    if (starts && sig->flags & TRC_SIG_COLL && operation_of(e->use->call) >= 0 && request_of(e, false, &request))
         expect(x, lib->EvtWriter_NonBlockingCollectiveRequest(lane->writer, NULL, at, request));
 }
 
@@ -226,7 +226,7 @@ static void put_received(struct ana_exporting *x, struct otf2_lane *lane, const 
 /* The root of a collective in its communicator. */
 static uint32_t root_of(struct ana_exporting *x, const struct ana_event *e, uint32_t comm)
 {
-    size_t index = trc_opclass_is_rooted(e->call->opclass) ? ana_export_partner(x, e) : SIZE_MAX;
+    size_t index = trc_opclass_is_rooted(e->use->call->opclass) ? ana_export_partner(x, e) : SIZE_MAX;
     return index == SIZE_MAX ? OTF2_NONE : ana_otf2_member(x, comm, index);
 }
 
@@ -251,14 +251,14 @@ static void put_ends(struct ana_exporting *x, struct otf2_lane *lane, const stru
     const struct otf2_library *lib = &((struct otf2 *)x->own)->lib;
     const struct trc_sig *sig = e->sig;
     bool completes = sig->flags & TRC_SIG_COMPLETE;
-    int operation = operation_of(e->call);
+    int operation = operation_of(e->use->call);
     uint64_t request;
     if (completes && sig->flags & TRC_SIG_CANCELLED) {
         if (request_of(e, sig->flags & TRC_SIG_P2P_IN, &request))
             expect(x, lib->EvtWriter_MpiRequestCancelled(lane->writer, NULL, at, request));
         return;
     }
-    if (completes && !(sig->flags & TRC_SIG_P2P_IN) && is_send(e->call) && request_of(e, false, &request))
+    if (completes && !(sig->flags & TRC_SIG_P2P_IN) && is_send(e->use->call) && request_of(e, false, &request))
         expect(x, lib->EvtWriter_MpiIsendComplete(lane->writer, NULL, at, request));
     if (sig->flags & TRC_SIG_P2P_IN && !(sig->flags & TRC_SIG_START))
         put_received(x, lane, e, at);
@@ -293,9 +293,9 @@ static void put_call(struct ana_exporting *x, const struct ana_export_thread *th
     struct otf2 *otf2 = x->own;
     const struct otf2_library *lib = &otf2->lib;
     bool collective = e->kind == TRC_RECORD_EVENT && e->sig->flags & TRC_SIG_COLL && !(e->sig->flags & TRC_SIG_START) &&
-                      e->comm && operation_of(e->call) >= 0;
-    bool started = e->sig->flags & TRC_SIG_START && e->sig->flags & TRC_SIG_COLL && operation_of(e->call) >= 0;
-    bool message = e->kind == TRC_RECORD_EVENT && trc_opclass_category(e->call->opclass) == TRC_CAT_P2P;
+                      e->use->comm && operation_of(e->use->call) >= 0;
+    bool started = e->sig->flags & TRC_SIG_START && e->sig->flags & TRC_SIG_COLL && operation_of(e->use->call) >= 0;
+    bool message = e->kind == TRC_RECORD_EVENT && trc_opclass_category(e->use->call->opclass) == TRC_CAT_P2P;
     uint32_t region = ana_otf2_region(x, e), comm;
     leave(x, lane);
     uint64_t at = next_time(otf2, lane, ana_export_begin(thread, e));
@@ -311,7 +311,7 @@ static void put_call(struct ana_exporting *x, const struct ana_export_thread *th
     if (!collective || (comm = ana_otf2_comm(x, e)) == OTF2_NONE)
         return;
     expect(x, lib->EvtWriter_MpiCollectiveEnd(lane->writer, NULL, next_time(otf2, lane, e->end_ns),
-                                              (uint8_t)operation_of(e->call), comm, root_of(x, e, comm),
+                                              (uint8_t)operation_of(e->use->call), comm, root_of(x, e, comm),
                                               known(e->sig->sent), known(e->sig->received)));
 }
 

@@ -34,7 +34,7 @@ static enum otf2_paradigm paradigm_of(const struct ana_event *e)
 {
     if (trc_is_region(e->kind))
         return OTF2_PARADIGM_USER;
-    return trc_opclass_is_device(e->call->opclass) || trc_opclass_category(e->call->opclass) == TRC_CAT_NCCL
+    return trc_opclass_is_device(e->use->call->opclass) || trc_opclass_category(e->use->call->opclass) == TRC_CAT_NCCL
                ? OTF2_PARADIGM_CUDA
                : OTF2_PARADIGM_MPI;
 }
@@ -51,9 +51,9 @@ uint32_t ana_otf2_region(struct ana_exporting *x, const struct ana_event *e)
         return OTF2_NONE;
     }
     if (!region->name)
-        *region =
-            (struct otf2_region){(uint32_t)otf2->regions.count - 1, name,
-                                 trc_is_region(e->kind) ? OTF2_ROLE_CODE : role_of(e->call->opclass), paradigm_of(e)};
+        *region = (struct otf2_region){(uint32_t)otf2->regions.count - 1, name,
+                                       trc_is_region(e->kind) ? OTF2_ROLE_CODE : role_of(e->use->call->opclass),
+                                       paradigm_of(e)};
     if (e->use)
         e->use->number = region->number + 1;
     return region->number;
@@ -70,15 +70,15 @@ static int by_index(const void *a, const void *b)
 /* Fills in who is in the communicator of an event. */
 static void find_members(struct ana_exporting *x, const struct ana_event *e, struct otf2_comm *out)
 {
-    struct ana_range group[2] = {ana_members(x->job, e->index, e->comm, false), {0, 0}};
-    bool both = e->comm->def.flags & TRC_COMM_INTER;
+    struct ana_range group[2] = {ana_members(x->job, e->index, e->use->comm, false), {0, 0}};
+    bool both = e->use->comm->def.flags & TRC_COMM_INTER;
     if (both)
-        group[1] = ana_members(x->job, e->index, e->comm, true);
+        group[1] = ana_members(x->job, e->index, e->use->comm, true);
     size_t all = group[0].to - group[0].from + (group[1].to - group[1].from);
     out->member = calloc(all + 1, sizeof *out->member);
     for (int g = 0; out->member && g < 1 + both; g++)
         for (size_t m = group[g].from; m < group[g].to; m++)
-            out->member[out->members++] = ana_member(x->job, e->index, e->comm, m);
+            out->member[out->members++] = ana_member(x->job, e->index, e->use->comm, m);
     if (!out->member)
         ana_export_fail(x, "out of memory");
     else if (both) /* both sides see it in one order */
@@ -88,11 +88,12 @@ static void find_members(struct ana_exporting *x, const struct ana_event *e, str
 uint32_t ana_otf2_comm(struct ana_exporting *x, const struct ana_event *e)
 {
     struct otf2 *otf2 = x->own;
-    if (!e->comm)
+    if (!e->use->comm)
         return OTF2_NONE;
     if (e->use && e->use->from)
         return e->use->from - 1;
-    const struct ana_export_comm *named = ana_export_comm(x, ana_comm_identity(x->job, e->index, e->comm), e->comm);
+    const struct ana_export_comm *named =
+        ana_export_comm(x, ana_comm_identity(x->job, e->index, e->use->comm), e->use->comm);
     struct otf2_comm *comm = named ? ana_map_add(&otf2->comms, named->number, 0, 0) : NULL;
     if (!comm) {
         ana_export_fail(x, "out of memory");

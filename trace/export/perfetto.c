@@ -90,8 +90,8 @@ static struct shared shared_of(struct ana_exporting *x, const struct ana_event *
         return (struct shared){use->number - 1, use->mark - 1, use->site - 1, use->from - 1, use->place - 1};
     const struct ana_export_site *site = ana_export_site(x, e->index, e->sig->site);
     const struct ana_export_comm *comm =
-        e->comm ? ana_export_comm(x, ana_comm_identity(x->job, e->index, e->comm), e->comm) : NULL;
-    const char *category = what == ANA_EXPORT_CALL || what == ANA_EXPORT_POLL ? trc_opclass_text(e->call->opclass)
+        e->use->comm ? ana_export_comm(x, ana_comm_identity(x->job, e->index, e->use->comm), e->use->comm) : NULL;
+    const char *category = what == ANA_EXPORT_CALL || what == ANA_EXPORT_POLL ? trc_opclass_text(e->use->call->opclass)
                                                                               : ana_export_what_name(what);
     size_t peer = ana_export_partner(x, e);
     struct shared of = {ana_perfetto_intern(x, NAME, ana_export_name(x, e)), ana_perfetto_intern(x, CATEGORY, category),
@@ -137,7 +137,7 @@ static void put_details(struct ana_exporting *x, const struct ana_event *e, cons
     if (of->comm)
         ana_perfetto_text(perfetto, COMM, of->comm);
     if (e->sig->flags & TRC_SIG_COLL)
-        ana_perfetto_number(perfetto, ORDER, e->sequence);
+        ana_perfetto_number(perfetto, ORDER, ana_event_sequence(e));
     if (of->site)
         ana_perfetto_text(perfetto, SITE, of->site);
 }

@@ -5,7 +5,7 @@
 int32_t ti_tag(struct ana_exporting *x, const struct ana_event *e, int32_t tag)
 {
     const struct ana_export_comm *of =
-        e->comm ? ana_export_comm(x, ana_comm_identity(x->job, e->index, e->comm), e->comm) : NULL;
+        e->use->comm ? ana_export_comm(x, ana_comm_identity(x->job, e->index, e->use->comm), e->use->comm) : NULL;
     return (int32_t)((of ? of->number % TI_TAGS : 0) * TI_TAGS + (uint32_t)tag % TI_TAGS);
 }
 
@@ -13,7 +13,7 @@ uint32_t ti_number(const struct ana_exporting *x, const struct ana_event *e, int
 {
     const struct ti *ti = x->own;
     bool is_rank = world_rank >= 0 || world_rank <= TRC_PEER_REMOTE;
-    size_t index = is_rank ? ana_partner(x->job, e->index, e->comm, world_rank) : SIZE_MAX;
+    size_t index = is_rank ? ana_partner(x->job, e->index, e->use->comm, world_rank) : SIZE_MAX;
     return index < x->job->count && ana_selected(x->ask->part.ranks, index) ? ti->rank[index].number : UINT32_MAX;
 }
 
@@ -132,14 +132,14 @@ static void put_call(struct ana_exporting *x, const struct ana_event *e)
     bool message = flags & (TRC_SIG_P2P_OUT | TRC_SIG_P2P_IN);
     if (flags & TRC_SIG_COMPLETE) {
         end_half(x, e, flags & TRC_SIG_P2P_IN);
-    } else if (flags & TRC_SIG_START && message && e->call->opclass != TRC_OP_MPROBE) {
+    } else if (flags & TRC_SIG_START && message && e->use->call->opclass != TRC_OP_MPROBE) {
         if (flags & TRC_SIG_P2P_OUT)
             start_half(x, e, false);
         if (flags & TRC_SIG_P2P_IN)
             start_half(x, e, true);
-    } else if (message && e->call->opclass != TRC_OP_MPROBE && !trc_opclass_is_probe(e->call->opclass)) {
+    } else if (message && e->use->call->opclass != TRC_OP_MPROBE && !trc_opclass_is_probe(e->use->call->opclass)) {
         put_blocking(x, e);
-    } else if (flags & TRC_SIG_COLL && !(flags & TRC_SIG_CONTROL) && e->comm) {
+    } else if (flags & TRC_SIG_COLL && !(flags & TRC_SIG_CONTROL) && e->use->comm) {
         put_collective(x, e);
     }
 }
@@ -208,7 +208,7 @@ void ti_event(struct ana_exporting *x, struct ana_export_thread *thread, const s
     (void)thread;
     if ((what != ANA_EXPORT_CALL && what != ANA_EXPORT_POLL && what != ANA_EXPORT_PART) || rank->ended)
         return;
-    bool inits = e->call->opclass == TRC_OP_INIT, ends = e->call->opclass == TRC_OP_FINALIZE;
+    bool inits = e->use->call->opclass == TRC_OP_INIT, ends = e->use->call->opclass == TRC_OP_FINALIZE;
     struct ti_span span = ti_work(x, &rank->clock, e);
     if (!rank->begun)
         begin_rank(x, e->index, inits ? e->end_ns : e->begin_ns);

@@ -21,7 +21,7 @@ static uint64_t known(uint64_t bytes)
 /* The number of a member; UINT32_MAX: it is not written. */
 static uint32_t member(const struct coll *c, int32_t place)
 {
-    return ti_number(c->x, c->e, trc_comm_world_rank(c->e->comm, place, false));
+    return ti_number(c->x, c->e, trc_comm_world_rank(c->e->use->comm, place, false));
 }
 
 static void send_to(const struct coll *c, int32_t place, uint64_t bytes)
@@ -55,7 +55,7 @@ static void put_rounds(const struct coll *c)
     uint64_t rounds = 0;
     for (int64_t k = 1; k < c->n; k *= 2)
         rounds++;
-    bool spread = c->e->call->opclass != TRC_OP_ALLREDUCE; /* each has a part of it, and not the whole */
+    bool spread = c->e->use->call->opclass != TRC_OP_ALLREDUCE; /* each has a part of it, and not the whole */
     uint64_t all = c->sent > c->received ? c->sent : c->received, bytes = spread && rounds ? all / rounds : all;
     for (int64_t k = 1; k < c->n; k *= 2)
         exchange(c, (int32_t)((c->me + k) % c->n), (int32_t)((c->me - k + c->n) % c->n), bytes);
@@ -88,8 +88,8 @@ static void put_tree(const struct coll *c, int32_t root, bool from_root, uint64_
 static bool put_neighbors(const struct coll *c)
 {
     const struct trc_file *file = c->x->job->process[c->e->index].rank.file;
-    const struct trc_ranks *to = trc_ranks(file, c->e->comm->destinations),
-                           *from = trc_ranks(file, c->e->comm->sources);
+    const struct trc_ranks *to = trc_ranks(file, c->e->use->comm->destinations),
+                           *from = trc_ranks(file, c->e->use->comm->sources);
     uint32_t number;
     if (!to || !from)
         return false;
@@ -118,10 +118,10 @@ static int32_t root_of(const struct coll *c)
 /* As messages.  False: there is no way to say it. */
 static bool put_messages(const struct coll *c)
 {
-    enum trc_shape shape = trc_opclass_shape(c->e->call->opclass);
-    int32_t root = trc_opclass_is_rooted(c->e->call->opclass) ? root_of(c) : 0;
+    enum trc_shape shape = trc_opclass_shape(c->e->use->call->opclass);
+    int32_t root = trc_opclass_is_rooted(c->e->use->call->opclass) ? root_of(c) : 0;
     uint64_t all = c->sent > c->received ? c->sent : c->received;
-    bool spread = c->e->call->opclass == TRC_OP_SCATTER || c->e->call->opclass == TRC_OP_GATHER;
+    bool spread = c->e->use->call->opclass == TRC_OP_SCATTER || c->e->use->call->opclass == TRC_OP_GATHER;
     if (root < 0)
         return false;
     switch (shape) {
@@ -150,13 +150,13 @@ static bool put_own(const struct coll *c)
 {
     char rest[64];
     unsigned long long all = c->sent > c->received ? c->sent : c->received;
-    const char *name = c->e->call->name, *word;
+    const char *name = c->e->use->call->name, *word;
     size_t length = strlen(name);
-    uint32_t root = trc_opclass_is_rooted(c->e->call->opclass) ? ti_number(c->x, c->e, c->e->sig->peer) : 0;
+    uint32_t root = trc_opclass_is_rooted(c->e->use->call->opclass) ? ti_number(c->x, c->e, c->e->sig->peer) : 0;
     bool uneven = length && strchr("vw", name[length - 1]);
     if (uneven || strstr(name, "v_c") || strstr(name, "w_c") || root == UINT32_MAX)
         return false;
-    switch (c->e->call->opclass) {
+    switch (c->e->use->call->opclass) {
     case TRC_OP_BARRIER:
         word = "barrier";
         rest[0] = 0;
@@ -175,7 +175,7 @@ static bool put_own(const struct coll *c)
         break;
     case TRC_OP_ALLGATHER:
     case TRC_OP_ALLTOALL:
-        word = c->e->call->opclass == TRC_OP_ALLGATHER ? "allgather" : "alltoall";
+        word = c->e->use->call->opclass == TRC_OP_ALLGATHER ? "allgather" : "alltoall";
         all = c->received / (uint64_t)c->n;
         snprintf(rest, sizeof rest, " %llu %llu", all, all);
         break;
@@ -188,7 +188,7 @@ static bool put_own(const struct coll *c)
 
 bool ti_put_collective(struct ana_exporting *x, const struct ana_event *e)
 {
-    const struct trc_def_comm *def = &e->comm->def;
+    const struct trc_def_comm *def = &e->use->comm->def;
     struct coll c = {.x = x,
                      .e = e,
                      .me = def->rank,
@@ -196,7 +196,7 @@ bool ti_put_collective(struct ana_exporting *x, const struct ana_event *e)
                      .tag = (1 << 30) | ti_tag(x, e, 0) >> 1,
                      .sent = known(e->sig->sent),
                      .received = known(e->sig->received)};
-    if (trc_opclass_category(e->call->opclass) == TRC_CAT_IO)
+    if (trc_opclass_category(e->use->call->opclass) == TRC_CAT_IO)
         return true; /* it is work */
     if (def->remote_size || def->rank < 0 || def->rank >= def->size)
         return false;

@@ -7,7 +7,7 @@
 /* Whether what a call does is the rank's own: nobody is waited for, and no action stands for it. */
 static bool is_work(const struct ana_event *e)
 {
-    const struct trc_opclass_row *row = trc_opclass_row(e->call->opclass);
+    const struct trc_opclass_row *row = trc_opclass_row(e->use->call->opclass);
     bool has_action = e->sig->flags & (TRC_SIG_P2P_IN | TRC_SIG_P2P_OUT | TRC_SIG_COMPLETE | TRC_SIG_START) ||
                       (e->sig->flags & TRC_SIG_COLL && row->category != TRC_CAT_IO);
     bool waits = row->category == TRC_CAT_P2P || row->category == TRC_CAT_WAIT || row->facts & TRC_FACT_EDGE;

@@ -50,9 +50,9 @@ enum ana_export_what ana_export_what(const struct ana_event *e)
 {
     if (trc_is_region(e->kind))
         return ANA_EXPORT_REGION;
-    if (e->kind == TRC_RECORD_LOST || !e->sig || !e->call)
+    if (e->kind == TRC_RECORD_LOST || !e->use)
         return ANA_EXPORT_LOST;
-    if (trc_opclass_is_device(e->call->opclass))
+    if (trc_opclass_is_device(e->use->call->opclass))
         return ANA_EXPORT_DEVICE;
     if (e->sig->flags & TRC_SIG_NESTED)
         return ANA_EXPORT_NESTED;
@@ -76,17 +76,17 @@ const char *ana_export_name(struct ana_exporting *x, const struct ana_event *e)
     const char *name = NULL;
     if (trc_is_region(e->kind))
         name = trc_region(file, (uint32_t)e->sequence);
-    else if (e->call && e->call->opclass == TRC_OP_KERNEL)
+    else if (e->use && e->use->call->opclass == TRC_OP_KERNEL)
         name = trc_kernel(file, e->sig->object);
-    return name ? name : e->call ? e->call->name : trc_is_region(e->kind) ? "a region" : "records lost";
+    return name ? name : e->use ? e->use->call->name : trc_is_region(e->kind) ? "a region" : "records lost";
 }
 
 size_t ana_export_partner(const struct ana_exporting *x, const struct ana_event *e)
 {
-    if (!e->sig || (e->call && trc_opclass_is_device(e->call->opclass)))
+    if (!e->use || trc_opclass_is_device(e->use->call->opclass))
         return SIZE_MAX;
     int32_t peer = e->sig->flags & TRC_SIG_P2P_IN && !(e->sig->flags & TRC_SIG_P2P_OUT) ? e->sig->source : e->sig->peer;
-    return peer >= 0 || peer <= TRC_PEER_REMOTE ? ana_partner(x->job, e->index, e->comm, peer) : SIZE_MAX;
+    return peer >= 0 || peer <= TRC_PEER_REMOTE ? ana_partner(x->job, e->index, e->use->comm, peer) : SIZE_MAX;
 }
 
 bool ana_export_tag(const struct ana_event *e, int32_t *tag)

@@ -108,7 +108,7 @@ static struct stream *stream_of(const struct ana_job *job, struct ana_devices *g
 static void count_copy(struct device *d, const struct ana_event *e)
 {
     uint64_t bytes = e->sig->sent == TRC_BYTES_UNKNOWN ? 0 : e->sig->sent;
-    const char *name = e->call->name;
+    const char *name = e->use->call->name;
     d->copies++;
     *(strstr(name, "HtoD") ? &d->to_device : strstr(name, "DtoH") ? &d->from_device : &d->other) += bytes;
 }
@@ -143,7 +143,7 @@ void ana_gpu_device_event(struct ana_job *job, struct ana_devices *gpu, const st
         return;
     if (!d->mix.max)
         d->mix.max = ana_device_spans(gpu->ranks);
-    bool copy = e->call->opclass == TRC_OP_COPY, counts = e->end_ns >= gpu->begin_ns && e->end_ns < gpu->end_ns;
+    bool copy = e->use->call->opclass == TRC_OP_COPY, counts = e->end_ns >= gpu->begin_ns && e->end_ns < gpu->end_ns;
     int64_t from = e->begin_ns > gpu->begin_ns ? e->begin_ns : gpu->begin_ns;
     int64_t to = e->end_ns < gpu->end_ns ? e->end_ns : gpu->end_ns;
     struct kernel *k = copy ? NULL : kernel_of(job, gpu, e);

@@ -208,12 +208,12 @@ static void add_to_group(struct group *group, const struct ana_nccl_call *one, u
 
 void ana_gpu_match_call(struct ana_job *job, struct ana_gpu_match *match, const struct ana_event *e)
 {
-    enum trc_opclass opclass = e->call->opclass;
+    enum trc_opclass opclass = e->use->call->opclass;
     if (e->kind != TRC_RECORD_EVENT || e->sig->flags & (TRC_SIG_FAILED | TRC_SIG_SUB))
         return;
     bool grouped = e->sig->flags & TRC_SIG_GROUPED;
     if (opclass == TRC_OP_NCCL_GROUP) {
-        struct group *group = grouped || strcmp(e->call->name, "ncclGroupEnd") != 0
+        struct group *group = grouped || strcmp(e->use->call->name, "ncclGroupEnd") != 0
                                   ? NULL
                                   : ana_map_find(&match->groups, e->index, e->thread, 0);
         for (size_t i = 0; group && i < group->count; i++)
@@ -224,25 +224,25 @@ void ana_gpu_match_call(struct ana_job *job, struct ana_gpu_match *match, const 
     }
     if (!trc_opclass_is(opclass, TRC_FACT_ENQUEUES))
         return;
-    struct ana_nccl_call c = {.name = e->call->name,
-                              .identity = e->comm ? e->comm->def.identity : 0,
+    struct ana_nccl_call c = {.name = e->use->call->name,
+                              .identity = e->use->comm ? e->use->comm->def.identity : 0,
                               .sequence = e->sequence,
                               .begin_ns = e->begin_ns,
-                              .of = e->call,
+                              .of = e->use->call,
                               .step = e->step,
                               .index = e->index,
                               .call = ana_call_number_of(job, e->index, e->sig->call),
-                              .size = e->comm ? e->comm->def.size : 0,
+                              .size = e->use->comm ? e->use->comm->def.size : 0,
                               .p2p = opclass == TRC_OP_NCCL_P2P,
                               .peer = SIZE_MAX,
-                              .sends = strncmp(e->call->name, "ncclRecv", 8) != 0,
-                              .together = ana_nccl_together(e->call->name)};
-    c.bytes = ana_nccl_size(e->call->name, e->sig->sent, e->sig->received, c.size);
+                              .sends = strncmp(e->use->call->name, "ncclRecv", 8) != 0,
+                              .together = ana_nccl_together(e->use->call->name)};
+    c.bytes = ana_nccl_size(e->use->call->name, e->sig->sent, e->sig->received, c.size);
     c.size_class = (uint16_t)(c.bytes == UINT64_MAX ? 0 : trc_size_class(c.bytes));
     int32_t other = c.sends ? e->sig->peer : e->sig->source;
     if (c.p2p && other >= 0)
         c.peer = ana_index_of_rank(job, job->process[e->index].rank.world, other);
-    ana_nccl_rows_call(job, match->rows, &c, e->comm);
+    ana_nccl_rows_call(job, match->rows, &c, e->use->comm);
     if (c.size < 2)
         return; /* one rank alone: NCCL copies, if anything */
     if (!grouped) {

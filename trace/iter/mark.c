@@ -91,9 +91,9 @@ void ana_iter_use(struct ana_iter *iter, const struct ana_why *why, const struct
                      .stride = 1,
                      .floor_ns = INT64_MAX,
                      .before = rank->marks,
-                     .is_io = trc_opclass_category(e->call->opclass) == TRC_CAT_IO,
-                     .members = e->sig->flags & TRC_SIG_COLL && e->comm && e->comm->def.size > 0
-                                    ? (uint32_t)e->comm->def.size
+                     .is_io = trc_opclass_category(e->use->call->opclass) == TRC_CAT_IO,
+                     .members = e->sig->flags & TRC_SIG_COLL && e->use->comm && e->use->comm->def.size > 0
+                                    ? (uint32_t)e->use->comm->def.size
                                     : 0},
         };
         rank->marks = number;

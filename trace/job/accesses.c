@@ -24,7 +24,7 @@ static const struct trc_object *opened_by(const struct ana_job *job, const struc
     const struct trc_comm *comm;
     uint64_t created;
     for (size_t i = 0; (comm = trc_comm_at(job->process[e->index].rank.file, i, &created)); i++) {
-        if (!comm->object || !comm->object->is_file || (e->comm && comm->def.parent != e->comm->def.identity))
+        if (!comm->object || !comm->object->is_file || (e->use->comm && comm->def.parent != e->use->comm->def.identity))
             continue;
         int64_t created_ns = ana_clock_job_time(job->clock, e->index, created);
         if (created_ns < e->end_ns || created_ns >= until_ns)
@@ -39,9 +39,9 @@ static const struct trc_object *opened_by(const struct ana_job *job, const struc
 static const struct trc_object *object_of(const struct ana_job *job, const struct ana_event *e, bool *opens)
 {
     *opens = false;
-    if (e->comm && e->comm->object && e->comm->object->is_file)
-        return e->comm->object;
-    const struct trc_object *object = e->call->opclass == TRC_OP_FILE_OPEN ? opened_by(job, e) : NULL;
+    if (e->use->comm && e->use->comm->object && e->use->comm->object->is_file)
+        return e->use->comm->object;
+    const struct trc_object *object = e->use->call->opclass == TRC_OP_FILE_OPEN ? opened_by(job, e) : NULL;
     *opens = object != NULL;
     return object;
 }
@@ -79,10 +79,11 @@ void ana_accesses_event(const struct ana_job *job, struct ana_accesses *accesses
     sum->opens += ends && opens;
     if (way && ends) {
         uint64_t bytes = use->sent ? use->sent : use->received;
-        way->calls += e->count;
-        way->bytes += bytes * e->count;
-        way->size[trc_size_class(bytes)] += e->count;
-        way->begun += begins || use->is_sub ? e->count : 0;
+        uint64_t times = ana_event_times(e);
+        way->calls += times;
+        way->bytes += bytes * times;
+        way->size[trc_size_class(bytes)] += times;
+        way->begun += begins || use->is_sub ? times : 0;
     }
     if (!use->is_sub) {
         int64_t *ns = way && !begins ? &way->ns : &sum->other_ns;

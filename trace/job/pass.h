@@ -45,7 +45,7 @@ double ana_time_range_share(const struct ana_job *job);
 /* Whether an event ran on a GPU. */
 static inline bool ana_is_device(const struct ana_event *e)
 {
-    return e->call && trc_opclass_is_device(e->call->opclass);
+    return e->use && trc_opclass_is_device(e->use->call->opclass);
 }
 
 /* Whether an event sends a message. */

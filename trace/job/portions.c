@@ -235,7 +235,7 @@ static bool is_counted(struct reader *r, const struct ana_event *e)
     if (!sane || !use)
         return false;
     if (use->kind == ANA_USE_NEW) {
-        bool left_out = e->sig->flags & TRC_SIG_NESTED || trc_opclass_is_device(e->call->opclass);
+        bool left_out = e->sig->flags & TRC_SIG_NESTED || trc_opclass_is_device(e->use->call->opclass);
         use->kind = left_out ? ANA_USE_LEFT_OUT : ANA_USE_COUNTS;
         use->is_sub = e->sig->flags & TRC_SIG_SUB;
         if (!left_out)

@@ -81,7 +81,7 @@ void ana_tally_use(struct ana_tally *tally, const struct ana_event *e, uint32_t 
     use->sent = ana_event_sent(e->sig);
     use->received = ana_event_received(e->sig);
     use->is_sub = e->sig->flags & TRC_SIG_SUB;
-    use->category = trc_opclass_category(e->call->opclass);
+    use->category = trc_opclass_category(e->use->call->opclass);
 }
 
 static struct ana_call_sum *call_sum(struct ana_tally *tally, const struct ana_use *use)
@@ -135,7 +135,7 @@ void ana_tally_time(struct ana_tally *tally, const struct ana_event *e, int64_t 
     int64_t inside = end_ns - begin_ns;
     if (e->kind == TRC_RECORD_FOLD && e->end_ns > e->begin_ns)
         inside = ana_rounded((double)e->busy_ns * (double)inside / (double)(e->end_ns - e->begin_ns));
-    enum trc_opclass opclass = e->call->opclass;
+    enum trc_opclass opclass = e->use->call->opclass;
     int64_t *ns = &thread->ns[trc_opclass_category(opclass)];
     if (!trc_opclass_is(opclass, TRC_FACT_EDGE) && opclass != TRC_OP_ABORT) /* the run lies between these */
         *ns = ana_plus(*ns, inside);

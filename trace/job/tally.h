@@ -209,7 +209,7 @@ static inline uint64_t ana_event_times(const struct ana_event *e)
 /* How many calls of the program's an item stands for; a SUB item is none. */
 static inline uint64_t ana_event_calls(const struct ana_event *e)
 {
-    return e->sig->flags & TRC_SIG_SUB ? 0 : e->count;
+    return e->sig->flags & TRC_SIG_SUB ? 0 : ana_event_times(e);
 }
 /* The time of each of them, in ns; of a FOLD, the mean time inside a poll. */
 static inline int64_t ana_event_each(const struct ana_event *e)

@@ -38,7 +38,7 @@ static void pass_instance(void *user, const struct ana_instance *i)
 static void take_event(const struct walker *w, struct ana_match *match, struct ana_event *e)
 {
     e->step = e->thread + 1;
-    if (!(e->call && trc_opclass_is_device(e->call->opclass)))
+    if (!ana_is_device(e))
         ana_match_event(match, e);
     if (w->walk->event && ana_is_sane(e) && ana_selected(w->part->ranks, e->index) &&
         overlaps(w->part, e->begin_ns, e->end_ns))

@@ -357,7 +357,7 @@ size_t trc_next_brief(struct trc_cursor *cursor, struct trc_brief *out, size_t m
     bool is_event = other->kind == TRC_RECORD_EVENT, is_sub = is_event && other->sig->flags & TRC_SIG_SUB;
     out[0] = (struct trc_brief){.kind = (uint8_t)other->kind,
                                 .joined = is_sub && cursor->joined,
-                                .request_thread = other->request_thread,
+                                .request_thread = (uint16_t)other->request_thread,
                                 .of = other->of,
                                 .sequence = other->sequence,
                                 .request = other->request,

@@ -117,11 +117,11 @@ static ALWAYS_INLINE bool get_varint(struct trc_bytes *bytes, uint64_t *value, b
 }
 
 /* Reads the request of a COMPLETE item of a thread whose next START takes number `next_start`. */
-static ALWAYS_INLINE bool take_request(struct trc_bytes *bytes, uint32_t own, uint64_t next_start, uint32_t *thread,
+static ALWAYS_INLINE bool take_request(struct trc_bytes *bytes, uint32_t own, uint64_t next_start, uint16_t *thread,
                                        uint64_t *request, bool roomy)
 {
     uint64_t v;
-    *thread = own;
+    *thread = (uint16_t)own;
     *request = UINT64_MAX;
     if (!get_varint(bytes, &v, roomy))
         return false;
@@ -135,7 +135,7 @@ static ALWAYS_INLINE bool take_request(struct trc_bytes *bytes, uint32_t own, ui
     if (!get_varint(bytes, request, roomy))
         return false;
     if (v / 2 < TRC_MAX_THREADS)
-        *thread = (uint32_t)(v / 2);
+        *thread = (uint16_t)(v / 2);
     else
         *request = UINT64_MAX;
     return true;
@@ -167,7 +167,6 @@ static enum trc_step take_event(struct trc_cursor *cursor, struct trc_bytes *byt
     out->sig = &entry->sig;
     out->of = entry;
     out->count = 1;
-    out->request_thread = cursor->thread;
     out->request = UINT64_MAX;
     if (!(flags & TRC_SIG_SUB)) {
         uint64_t gap, duration;
@@ -183,9 +182,10 @@ static enum trc_step take_event(struct trc_cursor *cursor, struct trc_bytes *byt
             return TRC_STEP_SHORT;
         sequence += entry->sequence;
     }
-    if (flags & TRC_SIG_COMPLETE &&
-        !take_request(bytes, cursor->thread, cursor->next_start, &out->request_thread, &out->request, false))
+    uint16_t thread = (uint16_t)cursor->thread;
+    if (flags & TRC_SIG_COMPLETE && !take_request(bytes, thread, cursor->next_start, &thread, &out->request, false))
         return TRC_STEP_SHORT;
+    out->request_thread = thread;
 
     /* All of the item was read: now the cursor may move. */
     entry->way = way_of(flags);
@@ -358,7 +358,7 @@ static ALWAYS_INLINE bool take_call(struct stand *stand, struct trc_signature *o
     if (of->way == UNUSUAL || !trc_get_varint_roomy(item, &gap) || !trc_get_varint_roomy(item, &duration) ||
         __builtin_add_overflow(stand->base, gap, &begin) || __builtin_add_overflow(begin, duration, &end))
         return false;
-    out->request_thread = stand->own;
+    out->request_thread = (uint16_t)stand->own;
     out->request = UINT64_MAX;
     out->sequence = 0;
     out->joined = false;

@@ -304,11 +304,13 @@ enum trc_status trc_next(struct trc_cursor *cursor, struct trc_record *out);
 struct trc_brief {
     uint8_t kind; /* enum trc_record_kind */
     bool joined;  /* it is a SUB item, and the item before it is its event, or another SUB item of that */
-    uint32_t request_thread;
+    uint16_t request_thread;
     struct trc_signature *of;
     uint64_t sequence, request;
     uint64_t begin, end;
+    uint64_t room[2]; /* for what its user makes of it: anything */
 };
+_Static_assert(TRC_MAX_THREADS <= UINT16_MAX, "a thread's number has room");
 /* Reads the next items, at least one and at most `max` > 0, and returns how many; 0 for TRC_END.  One of another kind
  * than EVENT comes alone: *other is the whole of it.  *left_out grows by those that were left out (trc_signature).
  * What they point to is valid until the next call on this cursor. */

@@ -135,7 +135,8 @@ static bool foreign_source(const struct ana_event *event)
     int32_t source = event->sig->source;
     if (source >= 0 || source <= TRC_PEER_REMOTE)
         return true; /* a rank, but without a file */
-    return source == TRC_PEER_UNKNOWN && event->comm && event->comm->def.flags & (TRC_COMM_INTER | TRC_COMM_FOREIGN);
+    return source == TRC_PEER_UNKNOWN && event->use->comm &&
+           event->use->comm->def.flags & (TRC_COMM_INTER | TRC_COMM_FOREIGN);
 }
 
 /* Whether a signature is of a message that is sent, or received, but for those that are left out. */
@@ -153,10 +154,10 @@ static bool receives_far(const struct ana_match *match, const struct ana_event *
 /* Whether a collective is one of several clocks in which all wait for all. */
 static bool meets_clocks(const struct ana_match *match, const struct ana_event *event)
 {
-    const struct trc_comm *comm = event->comm;
+    const struct trc_comm *comm = event->use->comm;
     uint32_t nonblocking = TRC_SIG_START | TRC_SIG_SUB | TRC_SIG_ENQUEUE, index = (uint32_t)event->index;
-    if (!comm || !event->call || event->sig->flags & nonblocking ||
-        trc_opclass_shape(event->call->opclass) != TRC_SHAPE_ALL)
+    if (!comm || !event->use->call || event->sig->flags & nonblocking ||
+        trc_opclass_shape(event->use->call->opclass) != TRC_SHAPE_ALL)
         return false;
     if (comm->def.flags & (TRC_COMM_INTER | TRC_COMM_FOREIGN) || comm->def.size > (int64_t)match->processes)
         return true;
@@ -178,7 +179,7 @@ enum ana_wanted ana_match_wants(const void *user, const struct ana_event *event)
         return ANA_WANTED;
     if (flags & TRC_SIG_NESTED)
         return ANA_UNWANTED;
-    bool frees = !(flags & TRC_SIG_SUB) && event->call && event->call->opclass == TRC_OP_REQUEST;
+    bool frees = !(flags & TRC_SIG_SUB) && event->use->call && event->use->call->opclass == TRC_OP_REQUEST;
     if (frees || event->sig->source == TRC_PEER_ANY)
         return ANA_WANTED_WILD;
     if (sends_far(match, event) || receives_far(match, event))
@@ -241,7 +242,7 @@ static __attribute__((noinline)) void look_up(struct ana_match *match, const str
     uint32_t flags = sig->flags;
     *route = (struct ana_route){.source = ANA_NOBODY};
     if (!(flags & TRC_SIG_NESTED)) {
-        route->identity = event->comm ? ana_match_identity(match, event) : 0;
+        route->identity = event->use->comm ? ana_match_identity(match, event) : 0;
         route->source = ana_match_partner(match, event, sig->source);
         bool completes = flags & TRC_SIG_COMPLETE;
         bool near = ana_match_near(match, (uint32_t)event->index, route->source);
@@ -255,7 +256,7 @@ static __attribute__((noinline)) void look_up(struct ana_match *match, const str
                       (flags & TRC_SIG_SYNC ? ANA_DOES_SYNC : 0) | (foreign ? ANA_DOES_FOREIGN : 0) |
                       (near ? ANA_DOES_NEAR : 0) | (match->sink.on_need && ana_has_partners(event) ? ANA_DOES_NEED : 0);
     }
-    while (event->comm && route->epoch != match->epoch) { /* making one channel may sweep another away */
+    while (event->use->comm && route->epoch != match->epoch) { /* making one channel may sweep another away */
         route->epoch = match->epoch;
         look_up_channels(match, event, route);
     }
@@ -282,7 +283,7 @@ static inline struct ana_end *place_of(struct ana_match *match, const struct ana
 /* Counts a send without a channel. */
 static struct ana_end *send_without_channel(struct ana_match *match, const struct ana_event *event)
 {
-    if (!event->comm || ana_match_partner(match, event, event->sig->peer) == ANA_NOBODY)
+    if (!event->use->comm || ana_match_partner(match, event, event->sig->peer) == ANA_NOBODY)
         match->counts.unknown_peers++;
     else
         ana_end_lost(match, (uint32_t)event->index);
@@ -310,7 +311,7 @@ static struct ana_end *receive_without_channel(struct ana_match *match, const st
     uint32_t index = (uint32_t)event->index;
     bool request = route->does & ANA_DOES_REQUEST, foreign = route->does & ANA_DOES_FOREIGN;
     bool nobody = route->source == ANA_NOBODY;
-    if (!event->comm || (sig->source != TRC_PEER_ANY && nobody && (request || foreign))) {
+    if (!event->use->comm || (sig->source != TRC_PEER_ANY && nobody && (request || foreign))) {
         match->counts.unknown_peers++;
     } else if (!nobody && !any_source_or_tag(sig)) {
         ana_end_lost(match, index);
@@ -361,7 +362,7 @@ static void remember_call(struct ana_match_process *process, const struct ana_ev
             return;
         process->inside = moved;
     }
-    process->inside[event->thread] = event->call;
+    process->inside[event->thread] = event->use->call;
 }
 
 static bool is_known(const struct ana_match *match, const struct ana_event *event)
@@ -388,16 +389,15 @@ static __attribute__((noinline)) void take_event(struct ana_match *match, const 
 /* Takes an event whose signature is looked up first, or a loss. */
 static __attribute__((noinline)) void take_anew(struct ana_match *match, const struct ana_event *event)
 {
-    struct ana_route by_hand, *route = event->use ? &event->use->route : &by_hand;
     if (!is_known(match, event))
         return;
     match->begun = true;
     if (event->kind == TRC_RECORD_LOST)
-        ana_p2p_gap(match, (uint32_t)event->index);
+        ana_p2p_gap(match, event->index);
     if (event->kind != TRC_RECORD_EVENT)
         return;
-    look_up(match, event, route);
-    take_event(match, event, route);
+    look_up(match, event, &event->use->route);
+    take_event(match, event, &event->use->route);
 }
 
 static void do_nothing(struct ana_match *match, const struct ana_event *event, const struct ana_route *route)
@@ -424,7 +424,7 @@ void ana_match_event(struct ana_match *match, const struct ana_event *event)
                                                             [ANA_WAY_COMPLETE] = ana_usual_complete,
                                                             [ANA_WAY_MEET] = meet};
     const struct ana_use *use = event->use;
-    if (__builtin_expect(event->kind != TRC_RECORD_EVENT || !use || use->route.epoch != match->epoch, 0)) {
+    if (__builtin_expect(event->kind != TRC_RECORD_EVENT || use->route.epoch != match->epoch, 0)) {
         take_anew(match, event);
         return;
     }
@@ -433,7 +433,7 @@ void ana_match_event(struct ana_match *match, const struct ana_event *event)
     if (route->does & ANA_DOES_CALL) {
         struct ana_match_process *process = match->process[event->index];
         if (__builtin_expect(event->thread < process->threads, 1))
-            process->inside[event->thread] = event->call;
+            process->inside[event->thread] = event->use->call;
         else
             number = ANA_WAY_ANY;
     }

@@ -111,12 +111,12 @@ static struct ana_open_instance describe_instance(const struct ana_match *match,
 {
     return (struct ana_open_instance){.identity = identity,
                                       .sequence = event->sequence,
-                                      .call = event->call,
-                                      .comm = event->comm,
+                                      .call = event->use->call,
+                                      .comm = event->use->comm,
                                       .first_index = (uint32_t)event->index,
                                       .root = root_of(match, event),
                                       .nonblocking = is_nonblocking(event),
-                                      .expected = members(event->comm)};
+                                      .expected = members(event->use->comm)};
 }
 
 struct ana_open_instance *ana_coll_open(struct ana_match *match, const struct ana_open_instance *like)
@@ -158,22 +158,22 @@ static bool append_arrival(struct ana_match *match, struct ana_open_instance *op
 
 void ana_coll_arrive(struct ana_match *match, const struct ana_event *event, uint64_t identity)
 {
-    if (!event->comm || event->comm->def.size <= 0)
+    if (!event->use->comm || event->use->comm->def.size <= 0)
         return;
-    if (trc_order_in_doubt(event->comm,
+    if (trc_order_in_doubt(event->use->comm,
                            event->sequence)) { /* it is not known which collective of the others it belongs to */
         match->counts.incomplete++;
         return;
     }
     if (event->sig->flags & TRC_SIG_START && match->sink.on_joined)
         ana_coll_request(match, event, identity);
-    bool bystander = event->comm->def.flags & TRC_COMM_INTER && event->sig->peer == TRC_PEER_NULL;
+    bool bystander = event->use->comm->def.flags & TRC_COMM_INTER && event->sig->peer == TRC_PEER_NULL;
     struct ana_arrival arrival = {.index = event->index,
                                   .begin_ns = event->begin_ns,
                                   .end_ns = event->end_ns,
-                                  .comm_rank = bystander ? -1 : event->comm->def.rank,
+                                  .comm_rank = bystander ? -1 : event->use->comm->def.rank,
                                   .step = event->step};
-    if (members(event->comm) == 1) {
+    if (members(event->use->comm) == 1) {
         struct ana_open_instance alone = describe_instance(match, event, identity);
         alone.arrivals = 1;
         alone.arrival = &arrival;
@@ -195,7 +195,7 @@ void ana_coll_arrive(struct ana_match *match, const struct ana_event *event, uin
     }
     int64_t root = root_of(match, event);
     bool roots_differ = open->root >= 0 && root >= 0 && open->root != root;
-    if (roots_differ || !same_operation(open->call, event->call))
+    if (roots_differ || !same_operation(open->call, event->use->call))
         open->mismatched = true;
     if (open->root < 0)
         open->root = root;

@@ -221,14 +221,14 @@ uint32_t ana_match_index(const struct ana_match *match, uint32_t from, int32_t w
  * known. */
 static inline const struct ana_bridge *ana_match_bridge(const struct ana_match *match, const struct ana_event *event)
 {
-    if (!match->bridges || !event->comm || !(event->comm->def.flags & TRC_COMM_FOREIGN))
+    if (!match->bridges || !event->use->comm || !(event->use->comm->def.flags & TRC_COMM_FOREIGN))
         return NULL;
-    return ana_bridge_find(match->bridges, match->process[event->index]->is.world, event->comm->def.identity);
+    return ana_bridge_find(match->bridges, match->process[event->index]->is.world, event->use->comm->def.identity);
 }
 /* The identity of an event's communicator, as all of its worlds know it. */
 static inline uint64_t ana_match_identity(const struct ana_match *match, const struct ana_event *event)
 {
-    return ana_bridge_identity(match->bridges, match->process[event->index]->is.world, &event->comm->def);
+    return ana_bridge_identity(match->bridges, match->process[event->index]->is.world, &event->use->comm->def);
 }
 /* The rank index of a partner in an event's signature; ANA_NOBODY: it has no file, is no rank, or is not known. */
 static inline uint32_t ana_match_partner(const struct ana_match *match, const struct ana_event *event, int32_t peer)
@@ -263,7 +263,7 @@ static inline const struct trc_call *ana_call_of(const struct ana_match_process 
 {
     bool sub = !(does & ANA_DOES_CALL);
     return sub && event->thread < process->threads && process->inside[event->thread] ? process->inside[event->thread]
-                                                                                     : event->call;
+                                                                                     : event->use->call;
 }
 
 /* match.c */

@@ -63,7 +63,8 @@ static void sweep(struct ana_match *match)
 static void add_ends(struct ana_match *match, const struct ana_event *event, uint64_t identity,
                      const struct trc_ranks *ranks, enum link link, bool needs)
 {
-    const struct ana_partner_end end = {{event->index, event->begin_ns, event->end_ns, 0, event->step}, event->call};
+    const struct ana_partner_end end = {{event->index, event->begin_ns, event->end_ns, 0, event->step},
+                                        event->use->call};
     for (uint32_t i = 0; ranks && i < ranks->n; i++) {
         uint64_t other = ana_match_partner(match, event, ranks->rank[i]), own = event->index;
         if (other == ANA_NOBODY || other == own)
@@ -82,8 +83,8 @@ static void add_ends(struct ana_match *match, const struct ana_event *event, uin
 bool ana_has_partners(const struct ana_event *event)
 {
     const uint32_t none = TRC_SIG_NESTED | TRC_SIG_FAILED | TRC_SIG_POLL | TRC_SIG_SUB | TRC_SIG_START;
-    return event->comm && event->call && !(event->sig->flags & none) &&
-           (event->call->opclass == TRC_OP_NEIGHBOR || ana_epoch_call_of(event->call) != ANA_EPOCH_CALLS);
+    return event->use->comm && event->use->call && !(event->sig->flags & none) &&
+           (event->use->call->opclass == TRC_OP_NEIGHBOR || ana_epoch_call_of(event->use->call) != ANA_EPOCH_CALLS);
 }
 
 void ana_partners_event(struct ana_match *match, const struct ana_event *event, uint64_t identity)
@@ -95,12 +96,12 @@ void ana_partners_event(struct ana_match *match, const struct ana_event *event, 
                              [ANA_EPOCH_COMPLETE] = {{COMPLETE_TO_WAIT, LINKS}, POST_TO_COMPLETE},
                              [ANA_EPOCH_WAIT] = {{LINKS, LINKS}, COMPLETE_TO_WAIT}};
     const struct trc_file *file = match->process[event->index]->is.file;
-    enum ana_epoch_call call = ana_epoch_call_of(event->call);
+    enum ana_epoch_call call = ana_epoch_call_of(event->use->call);
     if (!file)
         return;
     if (call == ANA_EPOCH_CALLS) {
-        add_ends(match, event, identity, trc_ranks(file, event->comm->destinations), TO_NEIGHBOR, false);
-        add_ends(match, event, identity, trc_ranks(file, event->comm->sources), TO_NEIGHBOR, true);
+        add_ends(match, event, identity, trc_ranks(file, event->use->comm->destinations), TO_NEIGHBOR, false);
+        add_ends(match, event, identity, trc_ranks(file, event->use->comm->sources), TO_NEIGHBOR, true);
         return;
     }
     const struct trc_ranks *group = event->sig->tag > 0 ? trc_ranks(file, (uint32_t)event->sig->tag) : NULL;

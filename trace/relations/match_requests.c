@@ -74,7 +74,7 @@ static void complete_other(struct ana_match *match, const struct ana_end_finish 
     uint32_t flags = event->sig->flags;
     ana_coll_complete(match, event, finish->call);
     bool lost = event->request == UINT64_MAX || match->process[event->index]->gap;
-    if (flags & TRC_SIG_P2P_IN && !(flags & TRC_SIG_CANCELLED) && event->comm && lost &&
+    if (flags & TRC_SIG_P2P_IN && !(flags & TRC_SIG_CANCELLED) && event->use->comm && lost &&
         !(finish->route->does & ANA_DOES_NEAR))
         ana_end_complete_unknown(match, finish);
 }

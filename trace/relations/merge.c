@@ -5,51 +5,65 @@
 
 /* ---- who comes first ------------------------------------------------------------------------------------------- */
 
-static inline int64_t end_of(const struct lane *lane)
+/* The lane that comes first of all. */
+static inline struct lane *first_of(const struct ana_merge *merge)
 {
-    return ana_clock_apply(&lane->line, lane->next->end);
+    return merge->lane[(uint32_t)merge->tree[0].order];
 }
 
-static struct entry entry_of(struct lane *lane)
+/* The node that a lane comes to first. */
+static inline size_t node_of(const struct ana_merge *merge, size_t lane)
 {
-    int64_t end_ns = lane->next == lane->stop ? NOTHING : lane->part ? lane->event->end_ns : end_of(lane);
-    return (struct entry){end_ns, lane->order, lane};
+    return (merge->lanes + lane) / 2;
 }
 
-static void set_order(struct lane *lane, size_t index, uint32_t thread, bool goes_on)
+static inline struct entry entry_of(const struct lane *lane)
 {
-    lane->order = (goes_on ? 0 : BEGINS_ANEW) | (uint64_t)index << 32 | thread;
+    const struct ana_event *next = lane->next;
+    if (next == lane->stop)
+        return (struct entry){NOTHING, BEGINS_ANEW | lane->number};
+    int64_t end_ns = lane->part ? next->end_ns : ana_clock_apply(&lane->line, next->item.end);
+    return (struct entry){end_ns, (next->joined ? 0 : BEGINS_ANEW) | lane->number};
 }
 
-static inline bool before(const struct entry *a, const struct entry *b)
+static inline bool before(struct entry a, struct entry b)
 {
-    return a->end_ns < b->end_ns || (a->end_ns == b->end_ns && a->order < b->order);
+    return a.end_ns < b.end_ns || (a.end_ns == b.end_ns && a.order < b.order);
 }
 
-/* Replays the tournament along the way of the lane that was first and now has this entry. */
-static inline void replay_lane(struct entry *tree, struct entry entry)
+/* Replays the tournament along the way from the node of the lane that was first and now has this entry. */
+static inline void replay(struct entry *tree, size_t node, struct entry entry)
 {
-    for (size_t i = entry.lane->node; i > 0; i /= 2) {
-        struct entry *other = &tree[i];
-        if (before(other, &entry)) {
-            struct entry loser = entry;
-            entry = *other;
-            *other = loser;
+    for (; node > 0; node /= 2) {
+        struct entry other = tree[node];
+        if (before(other, entry)) {
+            tree[node] = entry;
+            entry = other;
         }
     }
     tree[0] = entry;
 }
 
+static int by_rank(const void *a, const void *b)
+{
+    const struct lane *x = *(struct lane *const *)a, *y = *(struct lane *const *)b;
+    return x->index != y->index ? (x->index > y->index) - (x->index < y->index)
+                                : (x->thread > y->thread) - (x->thread < y->thread);
+}
+
 /* Plays the whole tournament anew: the lane that reaches a node first waits there for that of the other half. */
 static void play_all(struct ana_merge *merge)
 {
+    if (!merge->parts.parts)
+        qsort(merge->lane, merge->lanes, sizeof *merge->lane, by_rank);
     for (size_t i = 0; i < merge->lanes; i++)
-        merge->tree[i].lane = NULL;
+        merge->tree[i].order = NOBODY;
     for (size_t l = 0; l < merge->lanes; l++) {
+        merge->lane[l]->number = (uint32_t)l;
         struct entry entry = entry_of(merge->lane[l]);
-        size_t i = merge->lane[l]->node = (merge->lanes + l) / 2;
-        for (; i > 0 && merge->tree[i].lane; i /= 2)
-            if (before(&merge->tree[i], &entry)) {
+        size_t i = node_of(merge, l);
+        for (; i > 0 && merge->tree[i].order != NOBODY; i /= 2)
+            if (before(merge->tree[i], entry)) {
                 struct entry loser = entry;
                 entry = merge->tree[i];
                 merge->tree[i] = loser;
@@ -60,25 +74,14 @@ static void play_all(struct ana_merge *merge)
 
 /* ---- lanes ----------------------------------------------------------------------------------------------------- */
 
-static bool is_sub_event(const struct ana_event *event)
-{
-    return event->kind == TRC_RECORD_EVENT && event->sig->flags & TRC_SIG_SUB;
-}
-
 /* Gives a lane its next items, if there are any now. */
 static void refill_lane(struct ana_merge *merge, struct lane *lane)
 {
-    if (lane->part) {
-        lane->event = (struct ana_event *)lane->room;
-        lane->event_stop = lane->event + ana_part_unpack(lane->part, lane->event, AHEAD_PART, &merge->failed);
-        if (lane->event < lane->event_stop)
-            set_order(lane, lane->event->index, lane->event->thread, is_sub_event(lane->event));
-    } else {
-        lane->next = (struct trc_brief *)lane->room;
-        lane->stop = lane->next + ana_merge_decode(merge, lane);
-        if (lane->next < lane->stop)
-            set_order(lane, lane->index, lane->thread, merge->filter.wants ? lane->next->joined : is_sub(lane->next));
-    }
+    size_t n = lane->part ? ana_part_unpack(lane->part, lane->event, AHEAD_PART, &merge->failed)
+                          : ana_merge_decode(merge, lane);
+    lane->next = lane->event;
+    lane->stop = lane->event + n;
+    lane->stop->joined = false; /* what comes there is not known yet */
 }
 
 static void close_lanes(struct ana_merge *merge)
@@ -116,7 +119,7 @@ bool ana_merge_add_lane(struct ana_merge *merge, struct lane *lane)
 
 static bool add_part(struct ana_merge *merge, size_t number, struct trc_file *const *files, size_t n)
 {
-    struct lane *lane = calloc(1, sizeof *lane + AHEAD_PART * sizeof *lane->event);
+    struct lane *lane = calloc(1, sizeof *lane + (AHEAD_PART + 1) * sizeof *lane->event);
     struct ana_part *part = lane ? ana_part_new(&merge->parts, number, files, n) : NULL;
     if (!part || !ana_merge_add_lane(merge, lane)) {
         ana_part_free(part);
@@ -124,7 +127,7 @@ static bool add_part(struct ana_merge *merge, size_t number, struct trc_file *co
         return false;
     }
     lane->part = part;
-    lane->event = lane->event_stop = (struct ana_event *)lane->room;
+    lane->next = lane->stop = lane->event;
     return true;
 }
 
@@ -153,8 +156,8 @@ static bool refresh(struct ana_merge *merge)
 {
     bool complete = ana_files_refresh(merge);
     if (merge->spent) {
-        merge->tree[0].lane->dry = true;
-        merge->tree[0].lane->asked = UINT64_MAX;
+        first_of(merge)->dry = true;
+        first_of(merge)->asked = UINT64_MAX;
         merge->spent = false;
     }
     for (size_t i = 0; i < merge->lanes; i++) {
@@ -271,86 +274,47 @@ uint64_t ana_merge_count(const struct ana_merge *merge)
 
 /* ---- the stream ------------------------------------------------------------------------------------------------ */
 
-/* Makes the event of a lane's next item, but for its times. */
-static inline void make_event(const struct ana_merge *merge, const struct lane *lane, const struct trc_brief *item,
-                              struct ana_event *restrict out)
+/* Makes an event of a lane's next item, which has these times. */
+static inline void make_event(const struct ana_merge *merge, const struct lane *lane, struct ana_event *event,
+                              int64_t begin_ns, int64_t end_ns)
 {
-    struct trc_signature *of = item->of;
-    struct ana_use *use = of ? (struct ana_use *)&of->note : NULL;
-    if (use && __builtin_expect(!use->call, 0))
+    struct trc_signature *of = event->item.of;
+    event->index = lane->index;
+    event->thread = lane->thread;
+    event->step = 0;
+    event->begin_ns = begin_ns;
+    event->end_ns = end_ns;
+    if (__builtin_expect(event->kind != TRC_RECORD_EVENT, 0))
+        ana_merge_other(lane, event);
+    event->use = of ? (struct ana_use *)&of->note : NULL;
+    if (__builtin_expect(of && !event->use->call, 0))
         ana_merge_look_up(merge, lane, of);
-    out->kind = TRC_RECORD_EVENT;
-    out->request_thread = item->request_thread;
-    out->sig = of ? &of->sig : NULL;
-    out->count = 1;
-    out->sequence = item->sequence;
-    out->request = item->request;
-    out->index = lane->index;
-    out->thread = lane->thread;
-    out->step = 0;
-    out->busy_ns = 0;
-    out->use = use;
-    out->call = use ? use->call : NULL;
-    out->comm = use ? use->comm : NULL;
-    if (__builtin_expect(item->kind != TRC_RECORD_EVENT, 0))
-        ana_merge_other(lane, item, out);
 }
 
-/* Gives out items of files, until a lane has none left.  SUB items stay behind their event whatever else ended at that
- * time. */
-static size_t give_items(struct ana_merge *merge, struct ana_event **out, size_t max)
-{
-    struct entry *tree = merge->tree;
-    struct ana_event *event = merge->event, *full = event + max;
-    int64_t position_ns = merge->position_ns, horizon_ns = merge->horizon_ns;
-    while (event < full && tree[0].end_ns <= horizon_ns) {
-        struct lane *lane = tree[0].lane;
-        const struct trc_brief *item = lane->next, *stop = lane->stop;
-        int64_t end_ns = tree[0].end_ns, begin_ns = ana_clock_apply(&lane->line, item->begin);
-        position_ns = end_ns > position_ns ? end_ns : position_ns;
-        do {
-            make_event(merge, lane, item++, event);
-            event->begin_ns = begin_ns;
-            event->end_ns = end_ns;
-            *out++ = event++;
-        } while (item < stop && item->joined && event < full);
-        lane->next = (struct trc_brief *)item;
-        if (item == stop) {
-            merge->spent = true;
-            break;
-        }
-        lane->order |= BEGINS_ANEW;
-        if (__builtin_expect(item->joined, 0)) /* there was no more room */
-            lane->order &= ~BEGINS_ANEW;
-        replay_lane(tree, (struct entry){end_of(lane), lane->order, lane});
-    }
-    merge->position_ns = position_ns;
-    return (size_t)(event - merge->event);
-}
-
-/* Gives out items of parts, likewise: they are events already. */
-static size_t give_events(struct ana_merge *merge, struct ana_event **out, size_t max)
+/* Gives out items, until a lane has none left.  SUB items stay behind their event whatever else ended at that time.
+ * Those of parts are events already. */
+static inline __attribute__((always_inline)) size_t give_items(struct ana_merge *merge, struct ana_event **out,
+                                                               size_t max, bool in_parts)
 {
     struct entry *tree = merge->tree;
     size_t n = 0;
     while (n < max && tree[0].end_ns <= merge->horizon_ns) {
-        struct lane *lane = tree[0].lane;
-        struct ana_event *event = lane->event, *stop = lane->event_stop;
-        int64_t end_ns = event->end_ns;
-        bool goes_on;
+        struct lane *lane = first_of(merge);
+        struct ana_event *event = lane->next;
+        int64_t end_ns = tree[0].end_ns, begin_ns = in_parts ? 0 : ana_clock_apply(&lane->line, event->item.begin);
+        if (end_ns > merge->position_ns)
+            merge->position_ns = end_ns;
         do {
+            if (!in_parts)
+                make_event(merge, lane, event, begin_ns, end_ns);
             out[n++] = event++;
-            goes_on = event < stop && event->end_ns == end_ns && is_sub_event(event);
-        } while (goes_on && n < max);
-        lane->event = event;
-        merge->position_ns = end_ns > merge->position_ns ? end_ns : merge->position_ns;
-        if (event == stop) {
+        } while (event->joined && n < max);
+        lane->next = event;
+        if (event == lane->stop) {
             merge->spent = true;
             break;
         }
-        if (goes_on || lane->order < BEGINS_ANEW)
-            set_order(lane, event->index, event->thread, goes_on);
-        replay_lane(tree, entry_of(lane));
+        replay(tree, node_of(merge, lane->number), entry_of(lane));
     }
     return n;
 }
@@ -363,11 +327,11 @@ size_t ana_merge_next_few(struct ana_merge *merge, struct ana_event **out, size_
         return 0;
     if (merge->spent) {
         merge->spent = false;
-        refill_lane(merge, merge->tree[0].lane);
-        replay_lane(merge->tree, entry_of(merge->tree[0].lane));
+        struct lane *lane = first_of(merge);
+        refill_lane(merge, lane);
+        replay(merge->tree, node_of(merge, lane->number), entry_of(lane));
     }
-    max = max < EVENTS ? max : EVENTS;
-    size_t n = merge->parts.parts ? give_events(merge, out, max) : give_items(merge, out, max);
+    size_t n = merge->parts.parts ? give_items(merge, out, max, true) : give_items(merge, out, max, false);
     merge->count += n;
     return n;
 }

@@ -16,26 +16,27 @@ void ana_merge_look_up(const struct ana_merge *merge, const struct lane *lane, s
     use->comm = of->sig.comm ? trc_comm(file, of->sig.comm) : NULL;
 }
 
-void ana_merge_other(const struct lane *lane, const struct trc_brief *item, struct ana_event *event)
+void ana_merge_other(const struct lane *lane, struct ana_event *event)
 {
-    event->kind = (enum trc_record_kind)item->kind;
     event->count = lane->count;
-    event->busy_ns = item->kind == TRC_RECORD_FOLD ? ana_rounded((double)lane->busy * lane->line.rate) : 0;
+    if (event->kind == TRC_RECORD_FOLD)
+        event->busy_ns = ana_rounded((double)lane->busy * lane->line.rate);
 }
 
 /* Drops the lane's items that do not overlap the time range; returns how many are left.  Regions that begin or end
  * before it stay: they say what is open in it. */
-static size_t clip_items(const struct ana_merge *merge, struct lane *lane, struct trc_brief *item, size_t n)
+static size_t clip_items(const struct ana_merge *merge, struct lane *lane, size_t n)
 {
     const struct ana_clock_line *line = &lane->line;
     size_t kept = 0;
     for (size_t i = 0; i < n && !lane->ended; i++) {
-        int64_t begin_ns = ana_clock_apply(line, item[i].begin), end_ns = ana_clock_apply(line, item[i].end);
-        bool nested = item[i].of && item[i].of->sig.flags & TRC_SIG_NESTED;
-        if (begin_ns >= merge->end_ns && !nested && !is_sub(&item[i]))
+        const struct trc_brief *item = &lane->event[i].item;
+        int64_t begin_ns = ana_clock_apply(line, item->begin), end_ns = ana_clock_apply(line, item->end);
+        bool inside = item->of && item->of->sig.flags & (TRC_SIG_NESTED | TRC_SIG_SUB);
+        if (begin_ns >= merge->end_ns && !inside)
             lane->ended = true;
-        else if ((end_ns >= merge->begin_ns || trc_is_region(item[i].kind)) && begin_ns < merge->end_ns)
-            item[kept++] = item[i];
+        else if ((end_ns >= merge->begin_ns || trc_is_region(item->kind)) && begin_ns < merge->end_ns)
+            lane->event[kept++] = lane->event[i];
     }
     return kept;
 }
@@ -47,7 +48,7 @@ static void ask_filter(struct ana_merge *merge, const struct lane *lane, struct 
     struct source *source = &merge->source[lane->index];
     struct ana_use *use = (struct ana_use *)&of->note;
     ana_merge_look_up(merge, lane, of);
-    const struct ana_event event = {.index = lane->index, .sig = &of->sig, .call = use->call, .comm = use->comm};
+    const struct ana_event event = {.index = lane->index, .sig = &of->sig, .use = use};
     enum ana_wanted wanted = merge->filter.wants(merge->filter.user, &event);
     if (wanted == ANA_UNWANTED_TAME && (source->live || trc_threads(source->file) > 1))
         wanted = ANA_WANTED;
@@ -70,15 +71,16 @@ static bool is_wanted(struct ana_merge *merge, const struct lane *lane, const st
 }
 
 /* Drops the items that the filter leaves out; returns how many are left. */
-static size_t filter_items(struct ana_merge *merge, struct lane *lane, struct trc_brief *item, size_t n)
+static size_t filter_items(struct ana_merge *merge, struct lane *lane, size_t n)
 {
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
-        bool wanted = is_wanted(merge, lane, &item[i]);
-        item[i].joined = item[i].joined && lane->joined;
-        lane->joined = wanted || item[i].joined;
+        struct trc_brief *item = &lane->event[i].item;
+        bool wanted = is_wanted(merge, lane, item);
+        item->joined = item->joined && lane->joined;
+        lane->joined = wanted || item->joined;
         if (wanted)
-            item[kept++] = item[i];
+            lane->event[kept++] = lane->event[i];
     }
     merge->count += n - kept;
     return kept;
@@ -91,7 +93,7 @@ static size_t ahead_of(const struct ana_merge *merge)
 
 size_t ana_merge_decode(struct ana_merge *merge, struct lane *lane)
 {
-    struct trc_brief *item = (struct trc_brief *)lane->room;
+    struct trc_brief *item = &lane->event->item;
     size_t n = 0;
     while (n == 0 && !lane->ended) {
         n = trc_next_brief(lane->cursor, item, ahead_of(merge), &merge->record, &merge->count);
@@ -105,9 +107,9 @@ size_t ana_merge_decode(struct ana_merge *merge, struct lane *lane)
             lane->busy = merge->record.busy;
         }
         if (merge->begin_ns != INT64_MIN || merge->end_ns != INT64_MAX)
-            n = clip_items(merge, lane, item, n);
+            n = clip_items(merge, lane, n);
         if (merge->filter.wants)
-            n = filter_items(merge, lane, item, n);
+            n = filter_items(merge, lane, n);
     }
     return n;
 }
@@ -115,7 +117,7 @@ size_t ana_merge_decode(struct ana_merge *merge, struct lane *lane)
 /* Adds the lane of a thread.  False: out of memory. */
 static bool add_thread(struct ana_merge *merge, size_t index, size_t thread)
 {
-    struct lane *lane = calloc(1, sizeof *lane + ahead_of(merge) * sizeof *lane->next);
+    struct lane *lane = calloc(1, sizeof *lane + (ahead_of(merge) + 1) * sizeof *lane->event);
     struct trc_cursor *cursor = lane ? trc_cursor_open(merge->source[index].file, thread) : NULL;
     if (!cursor || !ana_merge_add_lane(merge, lane)) {
         trc_cursor_close(cursor);
@@ -132,7 +134,7 @@ static bool add_thread(struct ana_merge *merge, size_t index, size_t thread)
     lane->line = merge->source[index].line;
     lane->dry = true;
     lane->asked = UINT64_MAX;
-    lane->next = lane->stop = (struct trc_brief *)lane->room;
+    lane->next = lane->stop = lane->event;
     return true;
 }
 

@@ -12,44 +12,35 @@ struct source {
     bool wild; /* an event of its was wild to the filter */
 };
 
-#define AHEAD  64  /* items of a thread that are decoded in one go, at most */
-#define EVENTS 128 /* that are given out in one go, at most */
+#define AHEAD 64 /* items of a thread that are decoded in one go, at most */
 
 /* One thread: its cursor and its next items, as they were decoded: they become events when they are given out.  Or a
- * part of the ranks (parts.h), whose items are events already: these ranks are neighbours, so among parts any of them
- * stands for all in `order`. */
+ * part of the ranks (parts.h), whose items are events already: these ranks are neighbours, so that the parts are in the
+ * order of all ranks. */
 struct lane {
+    struct ana_event *next, *stop; /* those that were not given out */
+    struct ana_clock_line line;
+    uint32_t number;           /* by index and thread, or of the part */
+    uint32_t index, thread;    /* of its file */
+    bool dry;                  /* had nothing more when last asked, */
+    bool joined;               /* the filter let the last event pass, or a SUB item of it */
+    bool ended;                /* will give nothing more: past the time range */
     struct trc_cursor *cursor; /* NULL: it is a part */
     struct ana_part *part;
-    uint32_t index, thread; /* of its file */
-    struct ana_clock_line line;
-    size_t node;          /* of the tree, that it comes to first */
-    uint64_t order;       /* among equal ends; see struct entry */
-    bool dry;             /* had nothing more when last asked, */
-    uint64_t asked;       /* ... at this revision of its file */
-    bool joined;          /* the filter let the last event pass, or a SUB item of it */
-    bool ended;           /* will give nothing more: past the time range */
-    uint64_t count, busy; /* of the item, where it is no event: that is alone */
-    union {
-        struct trc_brief *next;  /* those that were not given out */
-        struct ana_event *event; /* of a part */
-    };
-    union {
-        struct trc_brief *stop;
-        struct ana_event *event_stop;
-    };
-    _Alignas(struct ana_event) unsigned char room[]; /* for them */
+    uint64_t asked;           /* dry at this revision of its file */
+    uint64_t count, busy;     /* of the item, where it is no event: that is alone */
+    struct ana_event event[]; /* room for them, and for one that is never joined to those before */
 };
 
 /* A lane's next item, as it comes in the order of all.  Among equal ends: SUB items of an event given out before, then
- * by index and thread. */
+ * by lane. */
 struct entry {
     int64_t end_ns; /* NOTHING: the lane has no item now */
-    uint64_t order;
-    struct lane *lane;
+    uint64_t order; /* the lane's number, | BEGINS_ANEW */
 };
 #define NOTHING     INT64_MAX
 #define BEGINS_ANEW ((uint64_t)1 << 63) /* it is no SUB of an event given out before */
+#define NOBODY      UINT64_MAX
 
 struct ana_merge {
     const struct ana_clock *clock;
@@ -58,7 +49,7 @@ struct ana_merge {
     struct lane **lane;
     size_t lanes, lane_room;
     struct entry *tree;       /* of losers, lane i's leaf being lanes + i: [0] comes first of all, [n] lost at node n */
-    bool spent;               /* all items of tree[0]'s lane were given out: it decodes more first */
+    bool spent;               /* all items of the first lane were given out: it decodes more first */
     bool begun, failed;       /* files are read; but not all, for want of memory */
     struct ana_filter filter; /* none: `wants` is NULL */
     struct ana_part_source parts; /* of which there are none, where files are read here */
@@ -66,22 +57,15 @@ struct ana_merge {
     int64_t position_ns;
     uint64_t count;
     struct trc_record record; /* the last one that was no usual event */
-    struct ana_event event[EVENTS];
 };
-
-/* Whether an item belongs to the event before it. */
-static inline bool is_sub(const struct trc_brief *item)
-{
-    return item->kind == TRC_RECORD_EVENT && item->of->sig.flags & TRC_SIG_SUB;
-}
 
 /* merge_files.c */
 /* Decodes a lane's next items into its room, if there are any now; returns how many. */
 size_t ana_merge_decode(struct ana_merge *merge, struct lane *lane);
 /* Looks up what we keep of a signature, at its first event in a chunk. */
 void ana_merge_look_up(const struct ana_merge *merge, const struct lane *lane, struct trc_signature *of);
-/* Completes the event of an item that is of another kind. */
-void ana_merge_other(const struct lane *lane, const struct trc_brief *item, struct ana_event *event);
+/* Completes an event of another kind. */
+void ana_merge_other(const struct lane *lane, struct ana_event *event);
 /* Takes up what files say now: clocks, horizons, and threads, a lane each.  False: out of memory. */
 bool ana_files_refresh(struct ana_merge *merge);
 /* merge.c */

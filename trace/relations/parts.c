@@ -8,8 +8,9 @@
 #define SIGNATURES         (1u << 16) /* room for them, of a job of few ranks; and for so many more a rank: */
 #define SIGNATURES_OF_RANK 16u
 
-_Static_assert(sizeof(struct ana_part_item) == 64, "an item is a line of the cache");
-_Static_assert(sizeof(struct trc_sig) <= sizeof(struct ana_part_item), "a signature has room in an item's place");
+#define SIGNATURE_ITEMS 2u /* places that it takes */
+
+_Static_assert(sizeof(struct trc_sig) <= SIGNATURE_ITEMS * sizeof(struct ana_part_item), "a signature has room there");
 _Static_assert(TRC_MAX_THREADS < UINT16_MAX, "a thread's number has room");
 
 /* Room for signatures of a job of `ranks` ranks. */
@@ -68,9 +69,9 @@ static uint32_t signature_of(struct ana_part_reader *reader, const struct ana_ev
     if (!*number || reader->defined - *number >= reader->room - ANA_PART_HELD) {
         *number = ++reader->defined;
         items[*used] = (struct ana_part_item){
-            .signature = (uint32_t)(*number % reader->room), .index = (uint32_t)e->index, .kind = ANA_PART_DEFINES};
+            .signature = (uint32_t)(*number % reader->room), .index = e->index, .kind = ANA_PART_DEFINES};
         memcpy(&items[*used + 1], e->sig, sizeof *e->sig);
-        *used += 2;
+        *used += 1 + SIGNATURE_ITEMS;
     }
     return (uint32_t)(*number % reader->room);
 }
@@ -80,14 +81,13 @@ static void pack(struct ana_part_reader *reader, const struct ana_event *e, stru
     uint32_t signature = e->sig ? signature_of(reader, e, items, used) : UINT32_MAX;
     items[(*used)++] = (struct ana_part_item){
         .signature = signature,
-        .index = (uint32_t)e->index,
+        .index = e->index,
         .kind = (uint16_t)e->kind,
         .thread = (uint16_t)e->thread,
-        .request_thread = (uint16_t)e->request_thread,
+        .request_thread = e->request_thread,
+        .joined = e->joined,
         .begin_ns = e->begin_ns,
         .end_ns = e->end_ns,
-        .busy_ns = e->busy_ns,
-        .count = e->count,
         .sequence = e->sequence,
         .request = e->request,
     };
@@ -96,7 +96,7 @@ static void pack(struct ana_part_reader *reader, const struct ana_event *e, stru
 size_t ana_part_pack(struct ana_part_reader *reader, struct ana_part_item *items)
 {
     size_t used = 0;
-    while (used + 3 <= ANA_PART_ITEMS) {
+    while (used + 2 + SIGNATURE_ITEMS <= ANA_PART_ITEMS) {
         if (reader->at == reader->count) {
             reader->at = 0;
             reader->count = ana_merge_next_few(reader->merge, reader->event, FEW);
@@ -175,19 +175,16 @@ static inline void unpack(struct ana_part *part, const struct ana_part_item *ite
     struct signature *signature = item->signature == UINT32_MAX ? NULL : &part->signature[item->signature];
     *out = (struct ana_event){
         .kind = (enum trc_record_kind)item->kind,
+        .joined = item->joined,
         .request_thread = item->request_thread,
         .sig = signature ? &signature->sig : NULL,
-        .count = item->count,
         .sequence = item->sequence,
         .request = item->request,
         .index = item->index,
         .thread = item->thread,
         .begin_ns = item->begin_ns,
         .end_ns = item->end_ns,
-        .busy_ns = item->busy_ns,
         .use = signature ? &signature->use : NULL,
-        .call = signature ? signature->use.call : NULL,
-        .comm = signature ? signature->use.comm : NULL,
     };
 }
 
@@ -201,7 +198,7 @@ size_t ana_part_unpack(struct ana_part *part, struct ana_event *out, size_t max,
             continue;
         }
         define(part, item);
-        part->next++;
+        part->next += SIGNATURE_ITEMS;
     }
     return n;
 }

@@ -20,10 +20,11 @@
 struct ana_part_item {
     uint32_t signature; /* its place in the room for signatures; UINT32_MAX: none */
     uint32_t index;
-    uint16_t kind; /* enum trc_record_kind; ANA_PART_DEFINES: the next item's place has a struct trc_sig */
+    uint16_t kind; /* enum trc_record_kind; ANA_PART_DEFINES: the next two items' places have a struct trc_sig */
     uint16_t thread, request_thread;
-    int64_t begin_ns, end_ns, busy_ns;
-    uint64_t count, sequence, request;
+    bool joined;
+    int64_t begin_ns, end_ns;
+    uint64_t sequence, request;
 };
 #define ANA_PART_DEFINES 0xffffu
 

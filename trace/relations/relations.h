@@ -9,6 +9,7 @@
 #define ANA_RELATIONS_H
 
 #include "trace/reader/reader.h"
+#include <stddef.h>
 
 /* What the match does with the events of one signature, and where: filled by it, see match.c. */
 struct ana_channel;
@@ -23,8 +24,8 @@ struct ana_route {
 /* What all events of one signature share; looked up at the first of them in a chunk.  It lies in the signature's
  * trc_note: zeros are "not yet". */
 struct ana_use {
-    const struct trc_call *call; /* by the merge */
-    const struct trc_comm *comm;
+    const struct trc_call *call; /* by the merge: never NULL in an event; lives as long as the job */
+    const struct trc_comm *comm; /* likewise, or NULL */
     enum ana_use_kind { ANA_USE_NEW, ANA_USE_COUNTS, ANA_USE_LEFT_OUT } kind : 8; /* by whoever adds up */
     enum trc_category category : 8;
     bool is_sub;                    /* no call of its own */
@@ -41,27 +42,47 @@ struct ana_use {
     uint32_t size; /* likewise: what tells the call from others at its place: size and tag */
 };
 
-/* One item of one thread, with its times in job nanoseconds. */
+/* One item of one thread, with its times in job nanoseconds: a line of the cache.  The merge makes it where its item
+ * was decoded, so what that holds is not copied. */
 struct ana_event {
-    /* As in trc_record, and in its order. */
-    enum trc_record_kind kind;
-    uint32_t request_thread;
-    const struct trc_sig *sig; /* NULL for LOST; valid until more events are taken */
-    uint64_t count;
-    uint64_t sequence;
-    uint64_t request;
-
-    size_t index;             /* of the rank */
-    uint32_t thread;          /* index in its file */
-    uint32_t step;            /* by trace/why: number of its call in the steps of its rank; 0: none, or not looked at */
-    int64_t begin_ns, end_ns; /* of a SUB item: those of the event it belongs to */
-    int64_t busy_ns;          /* FOLD: inside the polls */
-    struct ana_use *use;      /* as long as sig; NULL: by hand, or LOST */
-    const struct trc_call *call; /* never NULL unless LOST; lives as long as the job */
-    const struct trc_comm *comm; /* or NULL; lives as long as the job */
+    union {
+        struct trc_brief item; /* until then */
+        struct {
+            /* As in trc_record; in the order of trc_brief. */
+            enum trc_record_kind kind : 8;
+            bool joined; /* it is a SUB item, given out directly after its event, or another SUB item of that */
+            uint16_t request_thread;
+            uint32_t index;            /* of the rank */
+            const struct trc_sig *sig; /* NULL: it has no use */
+            union {
+                uint64_t sequence;
+                int64_t busy_ns; /* of a FOLD in its place: inside the polls */
+            };
+            union {
+                uint64_t request;
+                uint64_t count; /* of what is no EVENT in its place */
+            };
+            int64_t begin_ns, end_ns; /* of a SUB item: those of the event it belongs to */
+            struct ana_use *use;      /* valid until more events are taken; NULL for LOST and regions */
+            uint32_t thread;          /* index in its file */
+            uint32_t step; /* by trace/why: number of its call in the steps of its rank; 0: none, or not looked at */
+        };
+    };
 };
+_Static_assert(sizeof(struct ana_event) == 64, "an event is a line of the cache");
+_Static_assert(offsetof(struct ana_event, sig) == offsetof(struct trc_brief, of) &&
+                   offsetof(struct ana_event, sequence) == offsetof(struct trc_brief, sequence) &&
+                   offsetof(struct ana_event, request) == offsetof(struct trc_brief, request) &&
+                   offsetof(struct ana_event, use) == offsetof(struct trc_brief, room),
+               "what an item holds stays where it is");
 
-/* Which events a merge gives out: asked once a signature and chunk, of an event with index, sig, call and comm only. */
+/* The number of its collective; 0: it has none. */
+static inline uint64_t ana_event_sequence(const struct ana_event *e)
+{
+    return e->kind == TRC_RECORD_FOLD ? 0 : e->sequence;
+}
+
+/* Which events a merge gives out: asked once a signature and chunk, of an event with index, sig and use only. */
 enum ana_wanted {
     ANA_UNWANTED,
     ANA_UNWANTED_TAME, /* unless an event that is wild came before it in its file */

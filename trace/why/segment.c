@@ -68,8 +68,8 @@ void ana_why_use(struct ana_why *why, const struct ana_event *e, uint32_t call, 
         *place = (struct ana_why_place){.index = (uint32_t)e->index,
                                         .call = call,
                                         .address = e->sig->site,
-                                        .ends = e->call->opclass == TRC_OP_FINALIZE};
-        ana_why_tell_place(why, number, e->call->opclass);
+                                        .ends = e->use->call->opclass == TRC_OP_FINALIZE};
+        ana_why_tell_place(why, number, e->use->call->opclass);
     }
     e->use->place = number;
     e->use->from = e->use->region = e->use->segment = 0;

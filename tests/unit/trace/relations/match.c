@@ -301,14 +301,14 @@ static void test_threads(void)
     item(1, 3, &world[1], &call_irecv, in(TRC_SIG_START, 0, 6), 100, 101, 0);
     send(0, 1, 6, 110, 111);
     struct trc_sig sig = in(TRC_SIG_SUB | TRC_SIG_COMPLETE, 0, 6);
+    struct ana_use use = {.call = &call_irecv, .comm = &world[1]};
     struct ana_event event = {.index = 1,
                               .thread = 0,
                               .kind = TRC_RECORD_EVENT,
                               .begin_ns = 120,
                               .end_ns = 130,
                               .sig = &sig,
-                              .call = &call_irecv,
-                              .comm = &world[1],
+                              .use = &use,
                               .request_thread = 3,
                               .request = 0};
     ana_match_event(match, &event);

@@ -37,8 +37,8 @@ static int64_t some_time(void)
     return rand() % 50 == 0 ? (int64_t)1e18 * (rand() % 3 - 1) : rand() % 10000;
 }
 
-/* Anything that the bytes of a file can say; `sig` is what it points to. */
-static struct ana_event some_event(struct trc_sig *sig, const struct trc_comm *comm)
+/* Anything that the bytes of a file can say; `sig` and `use` are what it points to. */
+static struct ana_event some_event(struct trc_sig *sig, struct ana_use *use, const struct trc_comm *comm)
 {
     static const struct trc_call call[TRC_OPCLASSES] = {
 #define OPCLASS(id, text, ...) [TRC_OP_##id] = {text, TRC_OP_##id},
@@ -52,21 +52,21 @@ static struct ana_event some_event(struct trc_sig *sig, const struct trc_comm *c
     if (rand() % 3)
         sig->flags &= ~(uint32_t)(TRC_SIG_NESTED | TRC_SIG_CANCELLED);
     sig->sent = sig->received = rand() % 10 ? (uint64_t)rand() : TRC_BYTES_UNKNOWN;
-    struct ana_event e = {.index = (size_t)(rand() % (RANKS + 1)),
+    *use = (struct ana_use){.call = &call[rand() % TRC_OPCLASSES], .comm = rand() % 10 ? &comm[rand() % 4] : NULL};
+    struct ana_event e = {.index = (uint32_t)(rand() % (RANKS + 1)),
                           .thread = rand() % 100 ? (uint32_t)(rand() % 3) : UINT32_MAX,
                           .kind = TRC_RECORD_EVENT,
                           .begin_ns = some_time(),
                           .end_ns = some_time(),
                           .sig = sig,
-                          .call = &call[rand() % TRC_OPCLASSES],
-                          .comm = rand() % 10 ? &comm[rand() % 4] : NULL,
+                          .use = use,
                           .sequence = (uint64_t)(rand() % 5),
-                          .request_thread = (uint32_t)(rand() % 2),
+                          .request_thread = (uint16_t)(rand() % 2),
                           .request = rand() % 10 ? (uint64_t)(rand() % 40) : UINT64_MAX};
     if (rand() % 200 == 0) {
         e.kind = TRC_RECORD_LOST;
         e.sig = NULL;
-        e.call = NULL;
+        e.use = NULL;
     }
     return e;
 }
@@ -98,7 +98,8 @@ static void run(unsigned seed)
     CHECK(!ana_match_set_rank(m, 3, &absurd) && !ana_match_set_rank(m, SIZE_MAX, &absurd), "out of reason");
     for (int i = 0; i < 3000; i++) {
         struct trc_sig sig;
-        const struct ana_event e = some_event(&sig, comm);
+        struct ana_use use;
+        const struct ana_event e = some_event(&sig, &use, comm);
         ana_match_event(m, &e);
         ends += e.sig ? !!(sig.flags & TRC_SIG_P2P_OUT) + !!(sig.flags & TRC_SIG_P2P_IN) : 0;
         struct ana_instance open;

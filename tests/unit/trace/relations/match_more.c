@@ -137,13 +137,13 @@ static void arrive(size_t rank, const struct trc_call *call, uint32_t flags, int
                    int64_t begin, int64_t end)
 {
     struct trc_sig sig = {.flags = TRC_SIG_COLL | flags, .peer = root};
-    struct ana_event event = {.index = rank,
+    struct ana_use use = {.call = call, .comm = &world[rank]};
+    struct ana_event event = {.index = (uint32_t)rank,
                               .kind = TRC_RECORD_EVENT,
                               .begin_ns = begin,
                               .end_ns = end,
                               .sig = &sig,
-                              .call = call,
-                              .comm = &world[rank],
+                              .use = &use,
                               .sequence = sequence,
                               .request = UINT64_MAX};
     ana_match_event(match, &event);

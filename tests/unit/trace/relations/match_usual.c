@@ -74,7 +74,7 @@ static struct signature *signature_of(const struct trc_sig *sig, const struct tr
     if (i == SIGNATURES)
         return NULL;
     if (i == signatures)
-        signature[signatures++] = (struct signature){.sig = *sig, .call = call, .comm = comm};
+        signature[signatures++] = (struct signature){*sig, call, comm, {.call = call, .comm = comm}};
     return &signature[i];
 }
 
@@ -82,25 +82,26 @@ static void give(size_t rank, uint32_t thread, const struct trc_call *call, cons
                  struct request of)
 {
     struct signature *shared = signature_of(sig, call, &world[rank]);
-    struct ana_event event = {.index = rank,
+    struct ana_use fresh = {.call = call, .comm = &world[rank]};
+    struct ana_event event = {.index = (uint32_t)rank,
                               .thread = thread,
                               .begin_ns = begun,
                               .end_ns = now,
-                              .count = 1,
                               .step = steps,
                               .sig = sig,
-                              .call = call,
-                              .comm = &world[rank],
-                              .request_thread = of.thread,
+                              .use = &fresh,
+                              .request_thread = (uint16_t)of.thread,
                               .request = of.number};
     ana_match_event(anew.match, &event);
-    event.use = shared ? &shared->use : NULL;
+    fresh = (struct ana_use){.call = call, .comm = &world[rank]};
+    if (shared)
+        event.use = &shared->use;
     ana_match_event(kept.match, &event);
 }
 
 static void lose(size_t rank)
 {
-    const struct ana_event event = {.index = rank, .kind = TRC_RECORD_LOST};
+    const struct ana_event event = {.index = (uint32_t)rank, .kind = TRC_RECORD_LOST};
     ana_match_event(anew.match, &event);
     ana_match_event(kept.match, &event);
 }

@@ -31,6 +31,7 @@ static void put(size_t i, uint32_t thread, uint32_t flags, uint64_t id, int64_t 
 
 struct out {
     struct ana_event event;
+    struct ana_use use;
     uint64_t id;
     uint32_t flags;
 };
@@ -40,7 +41,8 @@ static size_t drain(struct ana_merge *merge, struct out *out, size_t max)
 {
     size_t n = 0;
     for (const struct ana_event *e; n < max && (e = ana_merge_next(merge)) != NULL; n++)
-        out[n] = (struct out){*e, e->sig ? e->sig->sent : 0, e->sig ? e->sig->flags : 0};
+        out[n] = (struct out){*e, e->use ? *e->use : (struct ana_use){0}, e->sig ? e->sig->sent : 0,
+                              e->sig ? e->sig->flags : 0};
     return n;
 }
 
@@ -76,7 +78,8 @@ static void test_order(void)
             CHECK(i > 0 && e->index == before->index && e->thread == before->thread && e->end_ns == before->end_ns &&
                       e->begin_ns == before->begin_ns,
                   "item %zu has left its event", i);
-        CHECK(e->comm && e->comm->def.size == FILES && e->call && !strcmp(e->call->name, "MPI_Barrier"), "definitions");
+        CHECK(got[i].use.comm && got[i].use.comm->def.size == FILES && !strcmp(got[i].use.call->name, "MPI_Barrier"),
+              "definitions");
     }
     CHECK(ana_merge_position(merge) == got[n - 1].event.end_ns, "position");
 

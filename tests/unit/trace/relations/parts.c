@@ -25,6 +25,8 @@ static void open_files(void)
 
 struct out {
     struct ana_event event;
+    const struct trc_call *call;
+    const struct trc_comm *comm;
     struct trc_sig sig;
 };
 static struct out whole[MOST];
@@ -36,6 +38,8 @@ static struct out out_of(const struct ana_event *e)
     memset(&out, 0, sizeof out);
     out.event = *e;
     out.sig = e->sig ? *e->sig : (struct trc_sig){0};
+    out.call = e->use ? e->use->call : NULL;
+    out.comm = e->use ? e->use->comm : NULL;
     return out;
 }
 
@@ -54,9 +58,9 @@ static bool same(const struct out *a, const struct out *b)
 {
     const struct ana_event *x = &a->event, *y = &b->event;
     return x->kind == y->kind && x->index == y->index && x->thread == y->thread && x->begin_ns == y->begin_ns &&
-           x->end_ns == y->end_ns && x->busy_ns == y->busy_ns && x->count == y->count && x->sequence == y->sequence &&
-           x->request == y->request && x->request_thread == y->request_thread && x->call == y->call &&
-           x->comm == y->comm && !x->sig == !y->sig && !memcmp(&a->sig, &b->sig, sizeof a->sig);
+           x->end_ns == y->end_ns && x->joined == y->joined && x->sequence == y->sequence && x->request == y->request &&
+           x->request_thread == y->request_thread && a->call == b->call && a->comm == b->comm && !x->sig == !y->sig &&
+           !memcmp(&a->sig, &b->sig, sizeof a->sig);
 }
 
 /* Reads all in parts, `few` items at a time, and goes no further than `most` items. */
