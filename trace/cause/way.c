@@ -27,6 +27,12 @@ struct late_hop {
     uint16_t outside, inside, pieces; /* its pieces, 0: none; so many were made up to here */
 };
 
+/* How much of a stretch is on the way of who waited. */
+struct of_waiter {
+    uint64_t wait; /* for which: for another one, it is none */
+    int64_t ns;
+};
+
 /* What a wait is charged to. */
 struct charge {
     struct ana_cost *cost;
@@ -39,16 +45,15 @@ struct ana_ways {
     uint32_t culprit, culprit_step; /* whose way is kept; UINT32_MAX: none */
     uint32_t index;                 /* where that has come to so far */
     uint32_t hops, added, pieces;   /* of it; of these are in piece[].ns */
-    uint32_t touches;
     uint16_t *of_segment, *of_rank; /* the piece that each may have; of a rank's time in calls, and unknown */
-    int64_t *waiter_ns;             /* by stretch, on the way of who waited */
+    struct of_waiter *waiter;       /* by stretch */
+    uint64_t wait;                  /* that is followed */
     size_t segments, stretches;     /* there is room for so many */
     struct charge *charge;
     size_t charges, charge_room;
     bool out_of_memory;
     struct late_hop hop[ANA_WAY_MOST + 1]; /* the first leads to its begin */
     struct piece piece[PIECES];
-    uint32_t touched[ANA_WAY_MOST + PIECES]; /* stretches where waiter_ns may not be 0 */
 };
 
 struct ana_ways *ana_ways_new(size_t ranks)
@@ -66,7 +71,7 @@ void ana_ways_free(struct ana_ways *ways)
         return;
     free(ways->of_segment);
     free(ways->of_rank);
-    free(ways->waiter_ns);
+    free(ways->waiter);
     free(ways->charge);
     free(ways);
 }
@@ -147,6 +152,25 @@ static inline void begin_late(const struct ana_causes *causes, struct ana_ways *
     ways->hop[0].pieces = 1;
 }
 
+/* Has its pieces say what another hop of it passed through. */
+static inline void add_hop(struct ana_ways *ways, const struct late_hop *hop)
+{
+    struct piece *outside = &ways->piece[hop->outside], *inside = &ways->piece[hop->inside];
+    outside->ns = ana_plus(outside->ns, hop->outside_ns);
+    inside->ns = ana_plus(inside->ns, hop->inside_ns);
+    ways->added++;
+}
+
+/* ... what its first hops passed through. */
+static inline void add_hops(struct ana_ways *ways, uint32_t hops)
+{
+    for (uint32_t i = 1; hops < ways->added && i < ways->pieces; i++)
+        ways->piece[i].ns = 0;
+    ways->added = hops < ways->added ? 0 : ways->added;
+    while (ways->added < hops)
+        add_hop(ways, &ways->hop[ways->added + 1]);
+}
+
 /* Goes that way one hop further. */
 static inline void go_late(const struct ana_causes *causes, struct ana_ways *ways)
 {
@@ -170,20 +194,13 @@ static inline void go_late(const struct ana_causes *causes, struct ana_ways *way
         .inside = inside,
         .pieces = (uint16_t)ways->pieces,
     };
+    if (ways->added + 1 == ways->hops)
+        add_hop(ways, made);
 }
 
-/* Has its pieces say what the first hops of it passed through. */
-static inline void add_late(struct ana_ways *ways, uint32_t hops)
+static inline int64_t waiter_ns(const struct ana_ways *ways, const struct of_waiter *waiter)
 {
-    for (uint32_t i = 1; hops < ways->added && i < ways->pieces; i++)
-        ways->piece[i].ns = 0;
-    ways->added = hops < ways->added ? 0 : ways->added;
-    while (ways->added < hops) {
-        const struct late_hop *hop = &ways->hop[++ways->added];
-        struct piece *outside = &ways->piece[hop->outside], *inside = &ways->piece[hop->inside];
-        outside->ns = ana_plus(outside->ns, hop->outside_ns);
-        inside->ns = ana_plus(inside->ns, hop->inside_ns);
-    }
+    return waiter->wait == ways->wait ? waiter->ns : 0;
 }
 
 /* Goes the waiter's way back from a step; returns the one that it comes to, NULL: none. */
@@ -201,9 +218,8 @@ static inline const struct ana_cause_step *go_waiter(const struct ana_causes *ca
     if (called_ns > 0)
         *inside_ns = ana_plus(*inside_ns, called_ns);
     if (outside_ns > 0) {
-        uint32_t stretch = stretch_of(causes, hop.segment);
-        ways->waiter_ns[stretch] = ana_plus(ways->waiter_ns[stretch], outside_ns);
-        ways->touched[ways->touches++] = stretch;
+        struct of_waiter *outside = &ways->waiter[stretch_of(causes, hop.segment)];
+        *outside = (struct of_waiter){ways->wait, ana_plus(waiter_ns(ways, outside), outside_ns)};
     }
     return to;
 }
@@ -213,8 +229,7 @@ static inline uint32_t go_ways(const struct ana_causes *causes, struct ana_ways 
 {
     if (wait->culprit != ways->culprit || wait->culprit_step != ways->culprit_step)
         begin_late(causes, ways, wait->culprit, wait->culprit_step);
-    while (ways->touches > 0)
-        ways->waiter_ns[ways->touched[--ways->touches]] = 0;
+    ways->wait++;
     uint32_t index = wait->waiter, hops = 0;
     const struct ana_cause_step *late = ways->hop[0].to, *waiter = ana_step_at(causes, index, wait->waiter_step);
     int64_t most = ways->left > ANA_WAY_MOST ? ANA_WAY_MOST : ways->left < 8 ? 8 : ways->left, left = most;
@@ -229,7 +244,7 @@ static inline uint32_t go_ways(const struct ana_causes *causes, struct ana_ways 
             waiter = go_waiter(causes, ways, waiter, &index, &inside_ns);
         }
     }
-    ways->waiter_ns[STRETCH_INSIDE] = inside_ns;
+    ways->waiter[STRETCH_INSIDE] = (struct of_waiter){ways->wait, inside_ns};
     ways->left -= most - left;
     return hops;
 }
@@ -266,10 +281,10 @@ void ana_ways_charge(struct ana_causes *causes, struct ana_ways *ways)
  * together have more, however little each. */
 static inline int64_t excess_of(const struct ana_ways *ways, const struct piece *piece, bool all)
 {
-    int64_t waiter_ns = ways->waiter_ns[piece->stretch];
+    int64_t its_ns = waiter_ns(ways, &ways->waiter[piece->stretch]);
     if (all)
-        return waiter_ns < 0 ? piece->ns : 0;
-    return piece->ns - waiter_ns;
+        return its_ns < 0 ? piece->ns : 0;
+    return piece->ns - its_ns;
 }
 
 /* Charges a wait to the first `pieces` - 1 of the late one's way by their excess.  False: none has any. */
@@ -308,8 +323,8 @@ static __attribute__((noinline)) bool share_all(struct ana_ways *ways, const str
                                                 uint32_t pieces)
 {
     for (const struct piece *piece = &ways->piece[1]; piece < &ways->piece[pieces]; piece++) {
-        ways->waiter_ns[piece->stretch] = ana_plus(ways->waiter_ns[piece->stretch], -piece->ns);
-        ways->touched[ways->touches++] = piece->stretch;
+        struct of_waiter *its = &ways->waiter[piece->stretch];
+        *its = (struct of_waiter){ways->wait, ana_plus(waiter_ns(ways, its), -piece->ns)};
     }
     return share_out(ways, wait, pieces, true);
 }
@@ -354,7 +369,7 @@ static __attribute__((noinline)) void follow_device(const struct ana_causes *cau
 static inline void follow(const struct ana_causes *causes, struct ana_ways *ways, const struct ana_late_wait *wait)
 {
     uint32_t hops = go_ways(causes, ways, wait), pieces = ways->hop[hops].pieces;
-    add_late(ways, hops);
+    add_hops(ways, hops);
     if (!room_for(ways, pieces))
         ways->out_of_memory = true;
     else if (!share_out(ways, wait, pieces, false) && !share_all(ways, wait, pieces))
@@ -367,7 +382,7 @@ int64_t ana_ways_follow(const struct ana_causes *causes, struct ana_ways *ways, 
     ways->left = left;
     ways->culprit = UINT32_MAX; /* what was kept may have been overwritten */
     if (!lengthen(&ways->of_segment, &ways->segments, causes->segments, sizeof *ways->of_segment) ||
-        !lengthen(&ways->waiter_ns, &ways->stretches, causes->stretches + STRETCH_FIRST + 1, sizeof *ways->waiter_ns)) {
+        !lengthen(&ways->waiter, &ways->stretches, causes->stretches + STRETCH_FIRST + 1, sizeof *ways->waiter)) {
         ways->out_of_memory = true;
         return 0;
     }
