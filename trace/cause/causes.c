@@ -17,6 +17,11 @@ uint32_t ana_steps_room(size_t ranks)
     return room;
 }
 
+static size_t size_of_steps(const struct ana_causes *causes)
+{
+    return (causes->ranks * causes->room + ANA_STEPS_AHEAD) * sizeof *causes->step;
+}
+
 struct ana_causes *ana_causes_new(size_t ranks, struct ana_beside *beside)
 {
     struct ana_causes *causes = calloc(1, sizeof *causes);
@@ -25,7 +30,7 @@ struct ana_causes *ana_causes_new(size_t ranks, struct ana_beside *beside)
     causes->ranks = ranks;
     causes->room = ana_steps_room(ranks);
     causes->rank = calloc(ranks + 1, sizeof *causes->rank);
-    causes->step = ana_pages_make(ranks * causes->room * sizeof *causes->step);
+    causes->step = ana_pages_make(size_of_steps(causes));
     causes->wait = malloc(ANA_WAITS_PENDING * sizeof *causes->wait);
     causes->beside = beside;
     causes->due_ns = INT64_MIN;
@@ -44,7 +49,7 @@ void ana_causes_free(struct ana_causes *causes)
 {
     if (!causes)
         return;
-    ana_pages_drop(causes->step, causes->ranks * causes->room * sizeof *causes->step);
+    ana_pages_drop(causes->step, size_of_steps(causes));
     free(causes->rank);
     free(causes->segment);
     free(causes->place);
@@ -163,6 +168,7 @@ static void take_place(struct ana_causes *causes, const struct ana_told *told)
     }
     struct ana_cause_place *place = &causes->place[told->index - 1];
     place->communicates = told->place.communicates;
+    place->ideal = (ana_pair){place->communicates};
     place->ends = told->place.ends;
 }
 
@@ -215,7 +221,7 @@ static inline void take_step(struct ana_causes *causes, const struct ana_told *t
     };
     if (__builtin_expect(step->segment > causes->segments || step->place > causes->places, 0))
         step->segment = step->place = 0; /* there was no memory to tell them */
-    __builtin_prefetch(&rank->step[(rank->so_far + ANA_STEPS_AHEAD) & (causes->room - 1)], 1);
+    __builtin_prefetch(step + ANA_STEPS_AHEAD, 1);
 }
 
 /* ---- waits ------------------------------------------------------------------------------------------------------- */

@@ -18,6 +18,7 @@
 #ifndef ANA_CAUSES_H
 #define ANA_CAUSES_H
 
+#include "trace/cause/ahead.h"
 #include "trace/cause/told.h"
 #include "trace/util/beside.h"
 #include "trace/util/keep.h"
@@ -28,7 +29,7 @@
 #define ANA_STEPS_LEAST   128u
 #define ANA_STEPS_TURN    (ANA_STEPS_LEAST / 4) /* of a rank, between two looks at what is due */
 #define ANA_STEPS_SETTLE  ANA_STEPS_LEAST       /* of each rank, after which what is settled is replayed */
-#define ANA_STEPS_AHEAD   8u         /* so far ahead memory of a rank is fetched: caches have room for few ranks */
+#define ANA_STEPS_AHEAD   8u         /* so far ahead memory of a rank is fetched, and there is as much more */
 #define ANA_WAY_MOST      512        /* steps on the two ways of one wait */
 #define ANA_WAY_OF_STEP   8          /* steps on ways, on average, for each call */
 #define ANA_WAITS_PENDING (1u << 16) /* waits that are still to be followed */
@@ -73,7 +74,8 @@ struct ana_cause_segment {
 };
 struct ana_cause_place {
     bool communicates, ends;
-    uint8_t shadow; /* in which its calls take no time (replay.h); 0: none */
+    uint8_t shadow;        /* in which its calls take no time (replay.h); 0: none */
+    ana_pair ideal, calls; /* 1 in those of the first and the last two shadows where they take none */
 };
 
 struct ana_causes {

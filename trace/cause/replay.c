@@ -111,13 +111,18 @@ static inline void pass(struct ana_replay_rank *rank, uint16_t *slot)
     *slot = 0;
 }
 
-/* A step is replayed: how far ahead its end is may be needed. */
-static inline void end_step(const struct run *run, uint32_t number, const struct ana_ahead *now)
+static inline const struct ana_cause_step *step_of(const struct run *run, uint32_t number)
+{
+    return &run->ring[number & run->mask];
+}
+
+/* A step is replayed: how far ahead its end is may be needed, by `next`, if there is that. */
+static inline void end_step(const struct run *run, uint32_t number, const struct ana_cause_step *next,
+                            const struct ana_ahead *now)
 {
     uint16_t *slot = &run->rank->ahead_of[number & run->mask];
-    bool needed = run->ring[(number + 1) & run->mask].needed && number != run->so_far;
-    __builtin_prefetch(&run->ring[(number + ANA_STEPS_AHEAD) & run->mask], 1);
-    if (needed || run->several)
+    __builtin_prefetch(next + (ANA_STEPS_AHEAD - 1), 1);
+    if ((next->needed && number != run->so_far) || run->several)
         *slot = keep(run->rank, *slot, now);
     else
         pass(run->rank, slot);
@@ -140,50 +145,9 @@ static inline void shorten_call(const struct ana_causes *causes, const struct an
     if (!place)
         return;
     double own_ns = (double)(step->end_ns - last_ns);
-    if (place->communicates)
-        ana_ahead_add(ahead, ANA_SHADOW_IDEAL, ANA_SHADOW_IDEAL, ANA_SHADOW_IDEAL, own_ns);
-    if (place->shadow)
-        ana_ahead_add(ahead, place->shadow, ANA_SHADOW_CALLS, ANA_SHADOWS - 1, own_ns);
-}
-
-/* A meeting of which all are there, if a step needs just that; else NULL. */
-static __attribute__((noinline)) const struct ana_meeting *
-only_meeting(const struct ana_causes *causes, const struct ana_replay_rank *rank, uint32_t edges)
-{
-    const struct ana_edge *edge = ana_edge_at(rank, edges);
-    if (!edge || edge->index != ANA_MEETING || edge->next)
-        return NULL;
-    const struct ana_meeting *meeting = ana_meeting_at(causes->replay, edge->step);
-    return meeting && meeting->ready == meeting->count && meeting->last_ns != INT64_MIN ? meeting : NULL;
-}
-
-/* Replays steps of a rank up to `to`, as long as each needs nothing but the one before and what is there. */
-static inline __attribute__((always_inline)) void replay_plain(const struct ana_causes *causes, const struct run *run,
-                                                               uint32_t to)
-{
-    const struct ana_replay *replay = causes->replay;
-    struct ana_ahead now = run->rank->now;
-    uint32_t done = run->rank->done;
-    if (done && done < run->first)
-        return;
-    for (; done < to; done++) {
-        const struct ana_meeting *meeting = NULL;
-        const struct ana_cause_step *step = &run->ring[(done + 1) & run->mask];
-        if (step->spins_ns != INT64_MIN || (step->back && step->back != done) ||
-            (step->edges && !(meeting = only_meeting(causes, run->rank, step->edges))))
-            break;
-        uint32_t shadow = ana_shadow_of(replay, step->segment);
-        if (shadow && step->back)
-            ana_ahead_add(&now, shadow, 0, ANA_SHADOW_CALLS - 1,
-                          shortened(replay, shadow, step, run->ring[done & run->mask].end_ns));
-        int64_t last_ns = step->begin_ns;
-        if (meeting && meeting->last_ns <= step->end_ns)
-            ana_ahead_later(&now, &last_ns, &meeting->last, meeting->last_ns);
-        shorten_call(causes, step, last_ns, &now);
-        end_step(run, done + 1, &now);
-    }
-    run->rank->now = now;
-    run->rank->done = done;
+    const ana_pair both = {own_ns, own_ns};
+    ahead->of[ANA_SHADOW_IDEAL / 2] += place->ideal * both;
+    ahead->of[ANA_SHADOW_CALLS / 2] += place->calls * both;
 }
 
 /* ---- what it needs ---------------------------------------------------------------------------------------------- */
@@ -200,28 +164,31 @@ static bool replay_rank(const struct ana_causes *causes, uint32_t index, uint32_
 static __attribute__((noinline)) bool reach(const struct ana_causes *causes, uint32_t index, uint32_t to,
                                             struct need *need)
 {
-    const struct run run = run_of(causes, index);
+    struct ana_replay_rank *rank = &causes->replay->rank[index];
     struct need deeper = {.depth = need->depth + 1};
-    replay_plain(causes, &run, to);
-    if (run.rank->done < to && deeper.depth < MOST_DEPTH) {
-        run.rank->busy = true;
-        replay_rank(causes, index, to, &deeper);
-        run.rank->busy = false;
-    }
+    rank->busy = true;
+    bool there = replay_rank(causes, index, to, &deeper);
+    rank->busy = false;
     need->index = index;
     need->step = to;
-    return run.rank->done >= to;
+    return there;
 }
 
-/* How far ahead the begin of a step is, without what it had been polled for.  False: it cannot be told yet.  Circles,
- * which only wrong clocks make, are not waited for. */
+/* The step of its rank whose end a step goes on from; 0: it is the first. */
+static inline uint32_t base_of(const struct ana_cause_step *step, uint32_t number)
+{
+    return step->back ? step->back : number - 1;
+}
+
+/* How far ahead the begin of a step is, without what it had been polled for.  False: it cannot be told yet; without
+ * `need` nothing is replayed for it.  Circles, which only wrong clocks make, are not waited for. */
 static inline __attribute__((always_inline)) bool begin_alone(const struct ana_causes *causes, uint32_t index,
                                                               uint32_t number, const struct ana_cause_step *step,
                                                               struct ana_ahead *out, struct need *need)
 {
     const struct ana_replay_rank *rank = &causes->replay->rank[index];
-    uint32_t base = step->back ? step->back : number - 1; /* whose end it goes on from; 0: it is the rank's first */
-    if (base > rank->done && !rank->busy && !reach(causes, index, base, need))
+    uint32_t base = base_of(step, number);
+    if (base > rank->done && (!need || (!rank->busy && !reach(causes, index, base, need))))
         return false;
     bool kept = base < rank->done && causes->rank[index].so_far - base < causes->room;
     *out = kept ? *ana_ahead_at(causes, rank, base) : rank->now;
@@ -257,6 +224,8 @@ static inline __attribute__((always_inline)) bool begin_of(const struct ana_caus
         return false;
     if (__builtin_expect(step->spins_ns == INT64_MIN, 1) || !step->releaser || step->release_ns > step->begin_ns)
         return true;
+    if (!need)
+        return false;
     struct ana_ahead begin = *out;
     bool told = take_polled(causes, step, &begin, need);
     *out = begin;
@@ -264,7 +233,8 @@ static inline __attribute__((always_inline)) bool begin_of(const struct ana_caus
 }
 
 /* Goes on with a meeting, as far as begins can be told.  False: not to its end. */
-static bool meet(const struct ana_causes *causes, struct ana_meeting *meeting, struct need *need)
+static __attribute__((noinline)) bool meet(const struct ana_causes *causes, struct ana_meeting *meeting,
+                                           struct need *need)
 {
     for (; meeting->ready < meeting->count; meeting->ready++) {
         const struct ana_member *member = ana_member_at(causes->replay, meeting, meeting->ready);
@@ -284,24 +254,18 @@ static bool meet(const struct ana_causes *causes, struct ana_meeting *meeting, s
     return true;
 }
 
-/* The last of what a step goes on from, so far. */
-struct coming {
-    int64_t ns;
-    struct ana_ahead ahead;
-};
-
-/* Takes what an edge leads to, unless by wrong clocks it came after the call had ended.  False: it cannot be told
- * yet. */
+/* Has a step that goes on from *last, which was at *last_ns, take what an edge leads to, unless by wrong clocks that
+ * came after the call had ended.  False: it cannot be told yet. */
 static inline __attribute__((always_inline)) bool take_edge(const struct ana_causes *causes,
                                                             const struct ana_edge *edge, int64_t end_ns,
-                                                            struct coming *last, struct need *need)
+                                                            struct ana_ahead *last, int64_t *last_ns, struct need *need)
 {
     if (edge->index == ANA_MEETING) {
         struct ana_meeting *meeting = ana_meeting_at(causes->replay, edge->step);
-        if (meeting && meeting->ready < meeting->count && !meet(causes, meeting, need))
+        if (meeting && meeting->ready < meeting->count && (!need || !meet(causes, meeting, need)))
             return false;
         if (meeting && meeting->last_ns != INT64_MIN && meeting->last_ns <= end_ns)
-            ana_ahead_later(&last->ahead, &last->ns, &meeting->last, meeting->last_ns);
+            ana_ahead_later(last, last_ns, &meeting->last, meeting->last_ns);
         return true;
     }
     const struct ana_cause_step *step = ana_step_at(causes, edge->index, edge->step);
@@ -310,26 +274,68 @@ static inline __attribute__((always_inline)) bool take_edge(const struct ana_cau
         return true;
     if (!begin_of(causes, edge->index, edge->step, step, &other, need))
         return false;
-    ana_ahead_later(&last->ahead, &last->ns, &other, step->begin_ns);
+    ana_ahead_later(last, last_ns, &other, step->begin_ns);
     return true;
 }
 
-/* Replays the next step of a rank, whatever it needs.  False: another must be replayed first. */
+/* ---- steps ------------------------------------------------------------------------------------------------------ */
+
+/* Whether a step goes on from the one before it, and had not been polled for. */
+static inline bool is_plain(const struct ana_cause_step *step, uint32_t before)
+{
+    return step->spins_ns == INT64_MIN && (!step->back || step->back == before);
+}
+
+/* Replays steps of a rank up to `to`, as long as each needs nothing but the one before and what is there. */
+static inline __attribute__((always_inline)) void replay_plain(const struct ana_causes *causes, const struct run *run,
+                                                               uint32_t to)
+{
+    const struct ana_replay *replay = causes->replay;
+    uint32_t done = run->rank->done;
+    if (done >= to || (done && done < run->first))
+        return;
+    struct ana_ahead now = run->rank->now;
+    const struct ana_cause_step *step = step_of(run, done + 1), *next;
+    for (; done < to && is_plain(step, done); done++, step = next) {
+        struct ana_ahead last = now;
+        int64_t last_ns = step->begin_ns;
+        uint32_t shadow = ana_shadow_of(replay, step->segment);
+        if (shadow && step->back)
+            ana_ahead_add(&last, shadow, 0, ANA_SHADOW_CALLS - 1,
+                          shortened(replay, shadow, step, step_of(run, done)->end_ns));
+        if (step->edges) {
+            const struct ana_edge *edge = ana_edge_at(run->rank, step->edges);
+            while (edge && take_edge(causes, edge, step->end_ns, &last, &last_ns, NULL))
+                edge = ana_edge_at(run->rank, edge->next);
+            if (edge)
+                break;
+        }
+        next = step_of(run, done + 2);
+        shorten_call(causes, step, last_ns, &last);
+        end_step(run, done + 1, next, &last);
+        now = last;
+    }
+    run->rank->now = now;
+    run->rank->done = done;
+}
+
+/* Replays the next step of a rank, whatever it is.  False: another must be replayed first. */
 static __attribute__((noinline)) bool replay_step(const struct ana_causes *causes, uint32_t index,
                                                   const struct run *run, struct need *need)
 {
     uint32_t number = run->rank->done + 1;
-    const struct ana_cause_step *step = &run->ring[number & run->mask];
-    struct coming last = {.ns = step->begin_ns};
+    const struct ana_cause_step *step = step_of(run, number);
+    struct ana_ahead last;
+    int64_t last_ns = step->begin_ns;
     const struct ana_edge *edge;
-    if (!begin_of(causes, index, number, step, &last.ahead, need))
+    if (!begin_of(causes, index, number, step, &last, need))
         return false;
     for (uint32_t e = step->edges; (edge = ana_edge_at(run->rank, e)); e = edge->next)
-        if (!take_edge(causes, edge, step->end_ns, &last, need))
+        if (!take_edge(causes, edge, step->end_ns, &last, &last_ns, need))
             return false;
-    shorten_call(causes, step, last.ns, &last.ahead);
-    end_step(run, number, &last.ahead);
-    run->rank->now = last.ahead;
+    shorten_call(causes, step, last_ns, &last);
+    end_step(run, number, step_of(run, number + 1), &last);
+    run->rank->now = last;
     run->rank->done = number;
     return true;
 }
@@ -342,6 +348,8 @@ static bool replay_rank(const struct ana_causes *causes, uint32_t index, uint32_
         replay_plain(causes, &run, to);
         if (run.rank->done >= to)
             return true;
+        if (need->depth == MOST_DEPTH)
+            return false;
         if (run.rank->done + 1 < run.first)
             pass(run.rank, &run.rank->ahead_of[++run.rank->done & run.mask]); /* it had to be left out */
         else if (!replay_step(causes, index, &run, need))

@@ -30,6 +30,13 @@ static int by_cost(const void *a, const void *b)
 
 /* ---- slots ------------------------------------------------------------------------------------------------------ */
 
+/* Has the calls of a place take no time in a shadow, 0: in none of its own. */
+static void set_shadow(struct ana_cause_place *place, uint32_t shadow)
+{
+    place->shadow = (uint8_t)shadow;
+    place->calls = (ana_pair){shadow == ANA_SHADOW_CALLS, shadow == ANA_SHADOW_CALLS + 1};
+}
+
 /* Forgets how far ahead a shadow was, before it becomes another's. */
 static void clear_shadow(struct ana_causes *causes, uint32_t shadow)
 {
@@ -46,7 +53,8 @@ static void clear_shadow(struct ana_causes *causes, uint32_t shadow)
     for (size_t i = 0; i < replay->segments; i++)
         replay->segment[i] = replay->segment[i] == shadow ? 0 : replay->segment[i];
     for (size_t i = 0; i < causes->places; i++)
-        causes->place[i].shadow = causes->place[i].shadow == shadow ? 0 : causes->place[i].shadow;
+        if (causes->place[i].shadow == shadow)
+            set_shadow(&causes->place[i], 0);
 }
 
 /* The shadow of a rival, one of first .. end - 1: its own, a free one, or that of one which costs far less.  0:
@@ -191,7 +199,7 @@ static void choose_calls(struct ana_causes *causes)
         if (!shadow)
             continue;
         causes->replay->shadow[shadow] = (struct ana_shadow){rival[i].what, 0, rival[i].cost_ns};
-        causes->place[rival[i].what - 1].shadow = (uint8_t)shadow;
+        set_shadow(&causes->place[rival[i].what - 1], shadow);
     }
     ana_path_sums_free(&sums);
     free(rival);
