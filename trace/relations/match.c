@@ -14,6 +14,7 @@ struct ana_match *ana_match_new(struct ana_match_sink sink)
         return NULL;
     match->sink = sink;
     match->epoch = 1;
+    ana_pool_init(&match->process_pool, sizeof(struct ana_match_process));
     ana_pool_init(&match->end_pool, sizeof(struct ana_end));
     ana_pool_init(&match->channel_pool, sizeof(struct ana_channel));
     ana_pool_init(&match->instance_pool, sizeof(struct ana_open_instance));
@@ -45,10 +46,11 @@ void ana_match_free(struct ana_match *match)
     for (uint32_t i = 0; i < match->processes; i++) {
         if (!match->process[i])
             continue;
-        free(match->process[i]->inside);
+        if (match->process[i]->inside != &match->process[i]->inside_first)
+            free(match->process[i]->inside);
         free(match->process[i]->pending);
-        free(match->process[i]);
     }
+    ana_pool_free(&match->process_pool);
     for (uint32_t i = 0; i < match->worlds; i++)
         free(match->world[i].index);
     free(match->process);
@@ -72,6 +74,21 @@ static void *lengthen_array(void *array, uint32_t *length, size_t count, size_t 
     return moved;
 }
 
+/* A process of which nothing has been seen yet; NULL: out of memory. */
+static struct ana_match_process *make_process(struct ana_match *match)
+{
+    struct ana_pending *pending = calloc(ANA_MATCH_FEW, sizeof *pending);
+    struct ana_match_process *process = pending ? ana_pool_take(&match->process_pool) : NULL;
+    if (!process) {
+        free(pending);
+        return NULL;
+    }
+    *process = (struct ana_match_process){
+        .pending = pending, .pending_mask = ANA_MATCH_FEW - 1, .threads = 1, .gap = match->begun};
+    process->inside = &process->inside_first;
+    return process;
+}
+
 bool ana_match_set_rank(struct ana_match *match, size_t index, const struct ana_match_rank *rank)
 {
     if (index >= MAX_RANKS || rank->world >= MAX_WORLDS || rank->rank >= (int32_t)MAX_RANKS)
@@ -92,16 +109,8 @@ bool ana_match_set_rank(struct ana_match *match, size_t index, const struct ana_
         world->index = moved;
     }
     struct ana_match_process *process = match->process[index];
-    if (!process) {
-        process = calloc(1, sizeof *process);
-        if (!process || !(process->pending = calloc(ANA_MATCH_FEW, sizeof *process->pending))) {
-            free(process);
-            return false;
-        }
-        process->pending_mask = ANA_MATCH_FEW - 1;
-        process->gap = match->begun;
-        match->process[index] = process;
-    }
+    if (!process && !(process = match->process[index] = make_process(match)))
+        return false;
     process->gap = process->gap || rank->recycled;
     match->any_gap = match->any_gap || process->gap;
     process->is = *rank;
@@ -357,10 +366,15 @@ static void remember_call(struct ana_match_process *process, const struct ana_ev
     if (event->thread >= process->threads) {
         if (event->thread >= MAX_THREADS)
             return;
-        void *moved = lengthen_array(process->inside, &process->threads, event->thread + 1, sizeof *process->inside);
+        bool first = process->inside == &process->inside_first;
+        uint32_t threads = first ? 0 : process->threads;
+        void *moved =
+            lengthen_array(first ? NULL : process->inside, &threads, event->thread + 1, sizeof *process->inside);
         if (!moved)
             return;
         process->inside = moved;
+        process->threads = threads;
+        process->inside[0] = first ? process->inside_first : process->inside[0];
     }
     process->inside[event->thread] = event->use->call;
 }

@@ -81,18 +81,20 @@ struct ana_pending {
     struct ana_end *end, *also; /* the ends that it completes: none if the place is free; two of MPI_Isendrecv */
 };
 #define ANA_MATCH_PENDING 64u /* of a rank, at most; who is pushed out goes into match->requests */
-#define ANA_MATCH_FEW     8u  /* at first; both are powers of two */
+#define ANA_MATCH_FEW     4u  /* at first; both are powers of two */
 
+/* What each event needs is in the first line of a cache. */
 struct ana_match_process {
-    struct ana_match_rank is;
-    bool gap;      /* events are missing: pair from the end */
-    uint32_t gaps; /* how often, since reading began */
+    _Alignas(64) const struct trc_call **inside; /* by thread: call of its last event that was not SUB */
+    const struct trc_call *inside_first;         /* what `inside` is as long as there is one thread */
+    struct ana_pending *pending;
+    uint32_t threads;
+    uint32_t pending_mask; /* its room, a power of two, - 1 */
+    uint32_t gaps;         /* how often events were missing, since reading began */
+    bool gap;              /* events are missing: pair from the end */
     struct ana_ends wildcards;
     struct ana_channel *blocked;
-    const struct trc_call **inside; /* by thread: call of its last event that was not SUB */
-    uint32_t threads;
-    struct ana_pending *pending;
-    uint32_t pending_mask; /* its room, a power of two, - 1 */
+    struct ana_match_rank is;
 };
 
 struct ana_world {
@@ -194,7 +196,7 @@ struct ana_match {
     struct ana_world *world;
     uint32_t worlds;
 
-    struct ana_pool end_pool, channel_pool, instance_pool;
+    struct ana_pool process_pool, end_pool, channel_pool, instance_pool;
     struct ana_map channels;    /* struct ana_channel * by identity, source << 32 | destination, tag */
     struct ana_map requests;    /* struct ana_open_request by index, thread, start number */
     struct ana_map instances;   /* struct ana_open_instance * by identity, sequence, 0 */

@@ -2,11 +2,12 @@
 #include <stdlib.h>
 
 #define BLOCK_BYTES 65536
+#define LINE        64u /* of a cache: items of whole lines begin with one */
 
 bool ana_pool_grow(struct ana_pool *pool)
 {
-    size_t head = sizeof(max_align_t), n = (BLOCK_BYTES - head) / pool->size;
-    char *block = malloc(head + n * pool->size);
+    size_t head = LINE, n = (BLOCK_BYTES - head) / pool->size;
+    char *block = aligned_alloc(LINE, BLOCK_BYTES);
     if (!block)
         return false;
     *(void **)block = pool->blocks;
