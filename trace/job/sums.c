@@ -34,7 +34,8 @@ void ana_sums_fold(struct ana_sums *sums, const struct ana_event *e)
         *ana_sums_room(sums) = sum[i];
 }
 
-void ana_sum_apart(struct ana_lane *lane, const struct ana_sum *sum)
+/* Adds polls, and what is older than the bucket that was used last. */
+static void add_late(struct ana_lane *lane, const struct ana_sum *sum)
 {
     int64_t ns = sum->end_ns - sum->begin_ns;
     if (sum->kind == ANA_SUM_WAIT)
@@ -47,6 +48,24 @@ void ana_sum_apart(struct ana_lane *lane, const struct ana_sum *sum)
         ana_lane_spend(lane, sum->begin_ns, sum->end_ns, ns, sum->category);
     if (sum->kind <= ANA_SUM_BYTES)
         ana_lane_count(lane, sum->end_ns, sum->kind == ANA_SUM_CALL, sum->sent, sum->received);
+}
+
+void ana_sum_apart(struct ana_lane *lane, const struct ana_sum *sum)
+{
+    struct ana_bucket *bucket = sum->kind == ANA_SUM_FOLD ? NULL : ana_lane_reach(lane, sum->end_ns);
+    if (!bucket) {
+        add_late(lane, sum);
+        return;
+    }
+    int64_t begin_ns = sum->begin_ns, from_ns = begin_ns;
+    if (begin_ns < lane->hot_begin_ns) {
+        from_ns = lane->hot_begin_ns;
+        if (sum->kind == ANA_SUM_WAIT)
+            ana_lane_wait(lane, begin_ns, from_ns);
+        else
+            ana_lane_spend(lane, begin_ns, from_ns, from_ns - begin_ns, sum->category);
+    }
+    ana_sum_to_bucket(bucket, sum, from_ns);
 }
 
 static void take_sums(void *user, const void *items, size_t n)

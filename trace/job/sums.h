@@ -39,14 +39,11 @@ struct ana_sums {
 /* The slow path of ana_sum_to_lane: where not all of it lies in the bucket that was used last. */
 void ana_sum_apart(struct ana_lane *lane, const struct ana_sum *sum);
 
-/* Adds it to its rank's timeline. */
-static inline void ana_sum_to_lane(struct ana_lane *lane, const struct ana_sum *sum)
+/* Adds what is left of it from `begin_ns` on, all of which lies in this bucket. */
+static inline void ana_sum_to_bucket(struct ana_bucket *bucket, const struct ana_sum *sum, int64_t begin_ns)
 {
-    struct ana_bucket *bucket = ana_lane_hot(lane, sum->begin_ns, sum->end_ns);
-    int64_t ns = sum->end_ns - sum->begin_ns;
-    if (__builtin_expect(!bucket, 0)) {
-        ana_sum_apart(lane, sum);
-    } else if (sum->kind <= ANA_SUM_BYTES) {
+    int64_t ns = sum->end_ns - begin_ns;
+    if (sum->kind <= ANA_SUM_BYTES) {
         bucket->ns[sum->category] = ana_plus(bucket->ns[sum->category], ns);
         bucket->calls += sum->kind == ANA_SUM_CALL;
         bucket->sent += sum->sent;
@@ -57,6 +54,16 @@ static inline void ana_sum_to_lane(struct ana_lane *lane, const struct ana_sum *
         bucket->ns[sum->category] = ana_plus(bucket->ns[sum->category], sum->fold.busy_ns);
         bucket->calls += sum->fold.calls;
     }
+}
+
+/* Adds it to its rank's timeline. */
+static inline void ana_sum_to_lane(struct ana_lane *lane, const struct ana_sum *sum)
+{
+    struct ana_bucket *bucket = ana_lane_hot(lane, sum->begin_ns, sum->end_ns);
+    if (__builtin_expect(bucket != NULL, 1))
+        ana_sum_to_bucket(bucket, sum, sum->begin_ns);
+    else
+        ana_sum_apart(lane, sum);
 }
 
 /* Adds calls or bytes to their site.  False: out of memory, percentiles do not know it. */

@@ -185,6 +185,12 @@ static bool reach_span(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, 
     return is_late || make_hot(lane, *last);
 }
 
+struct ana_bucket *ana_lane_reach(struct ana_lane *lane, int64_t at_ns)
+{
+    size_t first, last;
+    return reach_span(lane, at_ns, at_ns, &first, &last) ? ana_lane_hot(lane, at_ns, at_ns) : NULL;
+}
+
 /* Adds to a number of a bucket.  False: out of memory. */
 static bool add_to(struct ana_lane *lane, size_t i, int word, uint64_t value)
 {

@@ -69,6 +69,10 @@ static inline struct ana_bucket *ana_lane_hot(struct ana_lane *lane, int64_t beg
     return begin_ns >= lane->hot_begin_ns && end_ns < lane->hot_end_ns ? lane->hot : NULL;
 }
 
+/* Makes the bucket that `at_ns` lies in the one last used; returns it, to be added to.  NULL: that one is newer, or out
+ * of memory. */
+struct ana_bucket *ana_lane_reach(struct ana_lane *lane, int64_t at_ns);
+
 /* Adds what lies in [begin_ns, end_ns) to *sum: whole buckets exactly; of a bucket that an end cuts, its share.  With
  * `times_alone` bytes and calls may be left out. */
 void ana_lane_add(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, bool times_alone, struct ana_lane_sum *sum);

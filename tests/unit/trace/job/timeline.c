@@ -1,5 +1,6 @@
 /* The pyramid against a plain array that holds every nanosecond. */
 #include "tests/support/check.h"
+#include "trace/job/sums.h"
 #include "trace/job/timeline.h"
 #include "trace/util/keep.h"
 #include <math.h>
@@ -154,6 +155,54 @@ static void impossible_columns_are_refused(void)
     fclose(file);
 }
 
+/* Adds a sum of a kind by its parts. */
+static void add_parts(struct ana_lane *lane, const struct ana_sum *sum)
+{
+    if (sum->kind == ANA_SUM_WAIT)
+        ana_lane_wait(lane, sum->begin_ns, sum->end_ns);
+    if (sum->kind == ANA_SUM_CALL)
+        ana_lane_spend(lane, sum->begin_ns, sum->end_ns, sum->end_ns - sum->begin_ns, sum->category);
+    if (sum->kind == ANA_SUM_FOLD)
+        ana_lane_spend(lane, sum->begin_ns, sum->end_ns, sum->fold.busy_ns, sum->category);
+    if (sum->kind == ANA_SUM_FOLD)
+        ana_lane_count(lane, sum->end_ns, sum->fold.calls, 0, 0);
+    if (sum->kind == ANA_SUM_CALL || sum->kind == ANA_SUM_BYTES)
+        ana_lane_count(lane, sum->end_ns, sum->kind == ANA_SUM_CALL, sum->sent, sum->received);
+}
+
+/* However a sum lies to the bucket used last, it comes to what its parts come to. */
+static void sums_are_the_sums_of_their_parts(size_t max)
+{
+    struct ana_lane lane, other;
+    ana_lane_init(&lane, 1000, 16, max);
+    ana_lane_init(&other, 1000, 16, max);
+    srand(11);
+    for (int64_t i = 0, at = 0; i < 5000; i++, at += rand() % 30) {
+        int64_t late = rand() % 9 ? 0 : rand() % 700, ns = rand() % (rand() % 9 ? 20 : 400);
+        struct ana_sum sum = {
+            .begin_ns = at - late, .end_ns = at - late + ns, .kind = rand() % 4, .category = i % 3 + 1};
+        if (sum.kind == ANA_SUM_BYTES)
+            sum.begin_ns = sum.end_ns;
+        if (sum.kind == ANA_SUM_WAIT)
+            sum.end_ns++; /* it lasts */
+        sum.sent = (uint64_t)ns / 2;
+        sum.received = (uint64_t)i % 5;
+        ana_sum_to_lane(&lane, &sum);
+        add_parts(&other, &sum);
+        if (i % 64 == 0)
+            sum_of(&lane, 0, at);
+    }
+    CHECK(lane.used == other.used && lane.width_ns == other.width_ns && lane.width_ns > 16);
+    for (size_t i = 0; i < lane.used; i++) {
+        int64_t from = 1000 + (int64_t)i * lane.width_ns;
+        struct ana_lane_sum a = sum_of(&lane, from, from + lane.width_ns),
+                            b = sum_of(&other, from, from + lane.width_ns);
+        CHECK(memcmp(&a, &b, sizeof a) == 0, "bucket %zu", i);
+    }
+    ana_lane_free(&lane);
+    ana_lane_free(&other);
+}
+
 static void later_spans_before_earlier_ones(void)
 {
     struct ana_lane lane;
@@ -178,6 +227,8 @@ int main(void)
     kept_lanes_are_the_same(64);
     kept_lanes_are_the_same(512);
     impossible_columns_are_refused();
+    sums_are_the_sums_of_their_parts(64);
+    sums_are_the_sums_of_their_parts(512);
     later_spans_before_earlier_ones();
     return check_result();
 }
