@@ -11,42 +11,60 @@ static inline bool in_window(const struct ana_job *job, int64_t begin_ns, int64_
     return end_ns >= job->window.begin_ns && begin_ns < job->window.end_ns;
 }
 
-/* Where a call was made, by the number of its step: a place of trace/why, + 1; 0: unknown. */
-static inline uint32_t place_of(const struct ana_job *job, size_t index, uint32_t number)
+/* A call of a rank by the number of its step; NULL: not known. */
+static inline const struct ana_why_call *call_at(const struct ana_job *job, size_t index, uint32_t number)
 {
-    const struct ana_why_call *call = ana_why_call_at(&job->pass.why.calls, index, number);
+    return ana_why_call_at(&job->pass.why.calls, index, number);
+}
+
+/* Where it was made: a place of trace/why, + 1; 0: unknown. */
+static inline uint32_t place_of(const struct ana_why_call *call)
+{
     return call ? call->place : 0;
 }
 
-static inline void keep_wait(struct ana_job *job, const struct ana_wait_span *span, struct ana_tally_note_wait *note,
-                             uint32_t comm)
+/* The two calls of a wait: the waiter's, and the one that was waited for; NULL: not known. */
+struct calls {
+    const struct ana_why_call *in, *came;
+};
+static inline struct calls calls_of(const struct ana_job *job, const struct ana_wait_span *span)
+{
+    return (struct calls){call_at(job, span->waiter, span->waiter_step), call_at(job, span->culprit, span->came_step)};
+}
+
+static inline __attribute__((always_inline)) void keep_wait(struct ana_job *job, const struct ana_wait_span *span,
+                                                            struct calls calls, struct ana_tally_note_wait *note,
+                                                            uint32_t comm)
 {
     if (note->call != span->call) {
         note->call = span->call;
         note->number = ana_call_number(job, span->call);
         note->waits = 0;
     }
-    struct ana_kept_wait more = {.call = note->number, .comm = comm};
-    more.place = place_of(job, span->waiter, span->waiter_step);
-    const struct ana_why_call *came = ana_why_call_at(&job->pass.why.calls, span->culprit, span->came_step);
-    more.segment = came ? came->segment : 0; /* what the culprit did before */
-    more.segment_ns = more.segment ? came->segment_ns : 0;
+    struct ana_kept_wait more = {.call = note->number, .comm = comm, .place = place_of(calls.in)};
+    more.segment = calls.came ? calls.came->segment : 0; /* what the culprit did before */
+    more.segment_ns = more.segment ? calls.came->segment_ns : 0;
     ana_tally_wait(&job->pass.tally, ana_store_wait(&job->store, span, &more), note);
 }
 
 /* Counts a wait; returns what is left of its span without the time that was counted before. */
-static inline int64_t take_wait(struct ana_job *job, struct ana_wait_span *span, struct ana_tally_note_wait *note,
-                                uint32_t comm)
+static int64_t take_wait(struct ana_job *job, struct ana_wait_span *span, struct calls calls,
+                         struct ana_tally_note_wait *note, uint32_t comm)
 {
-    struct ana_wait_span whole = *span;
     bool counts = ana_wait_clip(job->clip, span);
     struct ana_span part = {span->begin_ns, span->end_ns};
-    ana_why_wait(&job->pass.why, &whole, counts ? ana_span_overlap(part, job->window) : 0);
+    ana_why_wait(&job->pass.why, span, counts ? ana_span_overlap(part, job->window) : 0);
     if (!counts || !in_window(job, span->begin_ns, span->end_ns))
         return 0;
-    keep_wait(job, span, note, comm);
+    keep_wait(job, span, calls, note, comm);
     ana_sums_wait(&job->sums, span);
     return span->end_ns - span->begin_ns;
+}
+
+/* Counts a wait that is no message's. */
+static int64_t take_other(struct ana_job *job, struct ana_wait_span *span, uint32_t comm)
+{
+    return take_wait(job, span, calls_of(job, span), &(struct ana_tally_note_wait){0}, comm);
 }
 
 void ana_take_message(void *user, const struct ana_message *message)
@@ -56,17 +74,18 @@ void ana_take_message(void *user, const struct ana_message *message)
     struct ana_wait_span span;
     if (!note->comm)
         note->comm = ana_store_comm(&job->store, message->comm_identity);
-    struct ana_kept_places at = {note->comm, place_of(job, message->source, message->send_step),
-                                 place_of(job, message->destination, message->recv_wait_step)};
+    struct calls calls = {call_at(job, message->destination, message->recv_wait_step),
+                          call_at(job, message->source, message->send_step)};
+    struct ana_kept_places at = {note->comm, place_of(calls.came), place_of(calls.in)};
     if (in_window(job, message->send_begin_ns, message->recv_complete_ns))
         ana_tally_message(&job->pass.tally, ana_store_message(&job->store, message, at), note);
     if (ana_late_sender(message, &span))
-        take_wait(job, &span, &note->wait[0], note->comm);
+        take_wait(job, &span, calls, &note->wait[0], note->comm);
     else
         ana_why_polled(&job->pass.why, message);
     ana_why_message(&job->pass.why, message);
     if (ana_late_receiver(message, &span))
-        take_wait(job, &span, &note->wait[1], note->comm);
+        take_wait(job, &span, calls_of(job, &span), &note->wait[1], note->comm);
     if (job->clock_goes_on)
         ana_clock_add_message(job->clock, message);
 }
@@ -76,7 +95,7 @@ void ana_take_joined(void *user, const struct ana_joined *joined)
     struct ana_job *job = user;
     struct ana_wait_span span;
     if (ana_late_to_begin(joined, &span))
-        take_wait(job, &span, &(struct ana_tally_note_wait){0}, ana_store_comm(&job->store, joined->comm_identity));
+        take_other(job, &span, ana_store_comm(&job->store, joined->comm_identity));
     ana_why_joined(&job->pass.why, joined);
 }
 
@@ -85,7 +104,7 @@ void ana_take_need(void *user, const struct ana_need *need)
     struct ana_job *job = user;
     struct ana_wait_span span;
     if (ana_late_partner(need, &span))
-        take_wait(job, &span, &(struct ana_tally_note_wait){0}, ana_store_comm(&job->store, need->comm_identity));
+        take_other(job, &span, ana_store_comm(&job->store, need->comm_identity));
     ana_why_need(&job->pass.why, need);
 }
 
@@ -93,7 +112,8 @@ void ana_take_device_wait(struct ana_job *job, const struct ana_wait_span *span,
 {
     if (!in_window(job, span->begin_ns, span->end_ns))
         return;
-    keep_wait(job, span, &(struct ana_tally_note_wait){0}, ana_store_comm(&job->store, comm_identity));
+    keep_wait(job, span, calls_of(job, span), &(struct ana_tally_note_wait){0},
+              ana_store_comm(&job->store, comm_identity));
     ana_why_device_wait(&job->pass.why, span,
                         ana_span_overlap((struct ana_span){span->begin_ns, span->end_ns}, job->window));
 }
@@ -106,7 +126,7 @@ static uint32_t place_of_instance(const struct ana_job *job, const struct ana_in
     uint32_t place = 0;
     for (size_t i = 0; i < instance->arrivals; i++) {
         const struct ana_arrival *one = &instance->arrival[i];
-        uint32_t at = one->index < lowest ? place_of(job, one->index, one->step) : 0;
+        uint32_t at = one->index < lowest ? place_of(call_at(job, one->index, one->step)) : 0;
         lowest = at ? one->index : lowest;
         place = at ? at : place;
     }
@@ -135,7 +155,7 @@ void ana_take_instance(void *user, const struct ana_instance *instance)
     uint32_t place = place_of_instance(job, instance);
     size_t n = ana_waits_of_instance(instance, job->span);
     for (size_t i = 0; i < n; i++)
-        lost += take_wait(job, &job->span[i], &(struct ana_tally_note_wait){0}, comm);
+        lost += take_other(job, &job->span[i], comm);
     ana_why_instance(&job->pass.why, instance);
     if (job->clock_goes_on)
         ana_clock_add_instance(job->clock, instance);

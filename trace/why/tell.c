@@ -67,9 +67,9 @@ static void tell_wait(struct ana_why *why, const struct ana_wait_span *span, int
     };
 }
 
-void ana_why_wait(struct ana_why *why, const struct ana_wait_span *whole, int64_t left_ns)
+void ana_why_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t left_ns)
 {
-    tell_wait(why, whole, left_ns, false);
+    tell_wait(why, span, left_ns, false);
 }
 
 void ana_why_device_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t counted_ns)

@@ -14,8 +14,8 @@ void ana_why_tell_place(struct ana_why *why, uint32_t number, enum trc_opclass o
 /* A new segment, by its number + 1. */
 void ana_why_tell_segment(struct ana_why *why, uint32_t number, const struct ana_segment *segment);
 
-/* A wait: `whole` as it was found, of which `left_ns` had not been counted before. */
-void ana_why_wait(struct ana_why *why, const struct ana_wait_span *whole, int64_t left_ns);
+/* A wait, of which `left_ns` had not been counted before; when it began does not matter. */
+void ana_why_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t left_ns);
 /* A message for which nobody waited inside a call: its receiver may have polled until it came. */
 void ana_why_polled(struct ana_why *why, const struct ana_message *message);
 /* A message, after its waits: what its calls need. */
