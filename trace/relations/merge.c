@@ -17,30 +17,37 @@ static inline size_t node_of(const struct ana_merge *merge, size_t lane)
     return (merge->lanes + lane) / 2;
 }
 
-static inline struct entry entry_of(const struct lane *lane)
+/* The entry of a lane's next item. */
+static inline struct entry entry_of(const struct lane *lane, bool is_part)
 {
     const struct ana_event *next = lane->next;
-    if (next == lane->stop)
-        return (struct entry){NOTHING, BEGINS_ANEW | lane->number};
-    int64_t end_ns = lane->part ? next->end_ns : ana_clock_apply(&lane->line, next->item.end);
+    int64_t end_ns = is_part ? next->end_ns : ana_clock_apply(&lane->line, next->item.end);
     return (struct entry){end_ns, (next->joined ? 0 : BEGINS_ANEW) | lane->number};
 }
 
-static inline bool before(struct entry a, struct entry b)
+/* Likewise, or that it has none. */
+static struct entry entry_or_none(const struct lane *lane)
 {
-    return a.end_ns < b.end_ns || (a.end_ns == b.end_ns && a.order < b.order);
+    return lane->next == lane->stop ? (struct entry){NOTHING, lane->number} : entry_of(lane, lane->part);
 }
 
-/* Replays the tournament along the way from the node of the lane that was first and now has this entry. */
-static inline void replay(struct entry *tree, size_t node, struct entry entry)
+static inline bool before(const struct entry *a, const struct entry *b)
 {
-    for (; node > 0; node /= 2) {
-        struct entry other = tree[node];
-        if (before(other, entry)) {
-            tree[node] = entry;
-            entry = other;
+    if (__builtin_expect(a->end_ns == b->end_ns, 0))
+        return a->order < b->order;
+    return a->end_ns < b->end_ns;
+}
+
+/* Replays the tournament along the way of a lane, which was the first and now has this entry. */
+static inline void replay(struct ana_merge *merge, const struct lane *lane, struct entry entry)
+{
+    struct entry *tree = merge->tree;
+    for (size_t node = node_of(merge, lane->number); node > 0; node /= 2)
+        if (before(&tree[node], &entry)) {
+            struct entry loser = entry;
+            entry = tree[node];
+            tree[node] = loser;
         }
-    }
     tree[0] = entry;
 }
 
@@ -60,10 +67,10 @@ static void play_all(struct ana_merge *merge)
         merge->tree[i].order = NOBODY;
     for (size_t l = 0; l < merge->lanes; l++) {
         merge->lane[l]->number = (uint32_t)l;
-        struct entry entry = entry_of(merge->lane[l]);
+        struct entry entry = entry_or_none(merge->lane[l]);
         size_t i = node_of(merge, l);
         for (; i > 0 && merge->tree[i].order != NOBODY; i /= 2)
-            if (before(merge->tree[i], entry)) {
+            if (before(&merge->tree[i], &entry)) {
                 struct entry loser = entry;
                 entry = merge->tree[i];
                 merge->tree[i] = loser;
@@ -278,17 +285,15 @@ uint64_t ana_merge_count(const struct ana_merge *merge)
 static inline void make_event(const struct ana_merge *merge, const struct lane *lane, struct ana_event *event,
                               int64_t begin_ns, int64_t end_ns)
 {
-    struct trc_signature *of = event->item.of;
     event->index = lane->index;
     event->thread = lane->thread;
     event->step = 0;
     event->begin_ns = begin_ns;
     event->end_ns = end_ns;
     if (__builtin_expect(event->kind != TRC_RECORD_EVENT, 0))
-        ana_merge_other(lane, event);
-    event->use = of ? (struct ana_use *)&of->note : NULL;
-    if (__builtin_expect(of && !event->use->call, 0))
-        ana_merge_look_up(merge, lane, of);
+        ana_merge_other(merge, lane, event);
+    else
+        event->use = ana_merge_use(merge, lane, event->item.of);
 }
 
 /* Gives out items, until a lane has none left.  SUB items stay behind their event whatever else ended at that time.
@@ -314,7 +319,7 @@ static inline __attribute__((always_inline)) size_t give_items(struct ana_merge 
             merge->spent = true;
             break;
         }
-        replay(tree, node_of(merge, lane->number), entry_of(lane));
+        replay(merge, lane, entry_of(lane, in_parts));
     }
     return n;
 }
@@ -329,7 +334,7 @@ size_t ana_merge_next_few(struct ana_merge *merge, struct ana_event **out, size_
         merge->spent = false;
         struct lane *lane = first_of(merge);
         refill_lane(merge, lane);
-        replay(merge->tree, node_of(merge, lane->number), entry_of(lane));
+        replay(merge, lane, entry_or_none(lane));
     }
     size_t n = merge->parts.parts ? give_items(merge, out, max, true) : give_items(merge, out, max, false);
     merge->count += n;

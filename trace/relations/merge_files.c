@@ -16,8 +16,9 @@ void ana_merge_look_up(const struct ana_merge *merge, const struct lane *lane, s
     use->comm = of->sig.comm ? trc_comm(file, of->sig.comm) : NULL;
 }
 
-void ana_merge_other(const struct lane *lane, struct ana_event *event)
+void ana_merge_other(const struct ana_merge *merge, const struct lane *lane, struct ana_event *event)
 {
+    event->use = event->item.of ? ana_merge_use(merge, lane, event->item.of) : NULL;
     event->count = lane->count;
     if (event->kind == TRC_RECORD_FOLD)
         event->busy_ns = ana_rounded((double)lane->busy * lane->line.rate);
