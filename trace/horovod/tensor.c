@@ -172,6 +172,46 @@ static void count_lateness(const struct ana_hvd_set *set, struct hvd_work *work,
     }
 }
 
+bool hvd_agree(struct ana_hvd_set *set, struct hvd_work *work, int32_t tensor, uint64_t cycle, int64_t ns, bool by_name,
+               const struct ana_hvd_entry *refused)
+{
+    struct ana_hvd_tensor *t = &set->tensor[tensor];
+    const struct ana_hvd_rank *root = &set->rank[0];
+    bool revealed = by_name && t->submitted[0] != ANA_HVD_YES && root->asks && root->asks_cycle <= cycle;
+    if (revealed) { /* its requests are on no wire, but it must have submitted by then */
+        t->submitted[0] = ANA_HVD_YES;
+        t->submitted_cycle[0] = root->asks_cycle;
+        t->submitted_ns[0] = root->asks_ns;
+    }
+    if (refused) {
+        hvd_refuse(set, (size_t)tensor, cycle, ns, refused);
+    } else {
+        for (size_t m = 0; m < set->ranks; m++)
+            t->agreed_form = t->form[m] ? t->form[m] : t->agreed_form;
+        if (t->step == set->steps + 1) /* the second time in this step, and nobody was seen to submit it */
+            hvd_end_step(set, work);
+        count_lateness(set, work, t, cycle, ns);
+        t->done++;
+        t->step = set->steps + 1;
+        t->agreed_ns = set->agreed_ns = ns;
+        work->batch_end = cycle;
+        work->batch_end_ns = ns;
+        if (set->refusal.tensor == (size_t)tensor || set->steps > set->refusal.step)
+            set->refusal.count = 0;
+    }
+    set->pending -= t->pending;
+    t->pending = false;
+    for (size_t m = 0; m < set->ranks; m++)
+        if (t->submitted[m] != ANA_HVD_YES)
+            t->submitted_ns[m] = ANA_HVD_NEVER;
+    memset(t->submitted, ANA_HVD_NO, set->ranks);
+    memset(t->form, 0, set->ranks * sizeof *t->form);
+    uint32_t bit = ana_hvd_cache_bit(&work->cache, tensor) + HVD_STATUS_BITS;
+    for (size_t m = 0; bit >= HVD_STATUS_BITS && bit / 64 < TRC_SAID_WORDS && m < set->ranks; m++)
+        work->member[m].in[bit / 64] &= ~(1ull << bit % 64);
+    return revealed;
+}
+
 void hvd_end_step(struct ana_hvd_set *set, struct hvd_work *work)
 {
     if (work->batch == 0)
@@ -222,46 +262,6 @@ void hvd_end_step(struct ana_hvd_set *set, struct hvd_work *work)
         member->late_cycles = member->late_ms = 0;
     }
     work->batch = 0;
-}
-
-bool hvd_agree(struct ana_hvd_set *set, struct hvd_work *work, int32_t tensor, uint64_t cycle, int64_t ns, bool by_name,
-               const struct ana_hvd_entry *refused)
-{
-    struct ana_hvd_tensor *t = &set->tensor[tensor];
-    const struct ana_hvd_rank *root = &set->rank[0];
-    bool revealed = by_name && t->submitted[0] != ANA_HVD_YES && root->asks && root->asks_cycle <= cycle;
-    if (revealed) { /* its requests are on no wire, but it must have submitted by then */
-        t->submitted[0] = ANA_HVD_YES;
-        t->submitted_cycle[0] = root->asks_cycle;
-        t->submitted_ns[0] = root->asks_ns;
-    }
-    if (refused) {
-        hvd_refuse(set, (size_t)tensor, cycle, ns, refused);
-    } else {
-        for (size_t m = 0; m < set->ranks; m++)
-            t->agreed_form = t->form[m] ? t->form[m] : t->agreed_form;
-        if (t->step == set->steps + 1) /* the second time in this step, and nobody was seen to submit it */
-            hvd_end_step(set, work);
-        count_lateness(set, work, t, cycle, ns);
-        t->done++;
-        t->step = set->steps + 1;
-        t->agreed_ns = set->agreed_ns = ns;
-        work->batch_end = cycle;
-        work->batch_end_ns = ns;
-        if (set->refusal.tensor == (size_t)tensor || set->steps > set->refusal.step)
-            set->refusal.count = 0;
-    }
-    set->pending -= t->pending;
-    t->pending = false;
-    for (size_t m = 0; m < set->ranks; m++)
-        if (t->submitted[m] != ANA_HVD_YES)
-            t->submitted_ns[m] = ANA_HVD_NEVER;
-    memset(t->submitted, ANA_HVD_NO, set->ranks);
-    memset(t->form, 0, set->ranks * sizeof *t->form);
-    uint32_t bit = ana_hvd_cache_bit(&work->cache, tensor) + HVD_STATUS_BITS;
-    for (size_t m = 0; bit >= HVD_STATUS_BITS && bit / 64 < TRC_SAID_WORDS && m < set->ranks; m++)
-        work->member[m].in[bit / 64] &= ~(1ull << bit % 64);
-    return revealed;
 }
 
 void hvd_submit(struct ana_hvd_set *set, struct hvd_work *work, int32_t tensor, size_t member, uint64_t cycle,
