@@ -50,14 +50,14 @@ void ana_stream_timeline(struct ana_job *job, size_t i, int64_t begin_ns, int64_
         return;
     int64_t from = job->process[s->of.index].rank.begin_ns, to = job->process[s->of.index].rank.end_ns;
     for (size_t c = 0; c < n; c++) {
-        int64_t begin = begin_ns + (int64_t)((double)(end_ns - begin_ns) * (double)c / (double)n);
-        int64_t end = begin_ns + (int64_t)((double)(end_ns - begin_ns) * (double)(c + 1) / (double)n);
-        int64_t known_from = begin > from ? begin : from, known_to = end < to ? end : to;
+        int64_t edge[] = {begin_ns + (int64_t)((double)(end_ns - begin_ns) * (double)c / (double)n),
+                          begin_ns + (int64_t)((double)(end_ns - begin_ns) * (double)(c + 1) / (double)n)};
+        int64_t known_from = edge[0] > from ? edge[0] : from, known_to = edge[1] < to ? edge[1] : to;
         if (known_to <= known_from)
             continue;
         struct ana_lane_sum sum = {0};
         double whole = (double)(known_to - known_from), busy = 0;
-        ana_lane_add(&s->lane, begin, end, false, &sum);
+        ana_lane_add(&s->lane, edge, 1, INT64_MAX, false, &sum);
         for (int k = 0; k < TRC_CATEGORIES; k++)
             busy += sum.ns[k];
         whole = busy > whole ? busy : whole;

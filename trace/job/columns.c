@@ -107,35 +107,37 @@ bool ana_columns_halve(struct ana_columns *table, size_t rows)
 }
 
 #define SUM(type)                                                                                                      \
-    static double sum_of_##type(const type *at, const struct ana_columns_span *span, double sum)                       \
+    static void sum_of_##type(const type *at, const struct ana_columns_span *span, size_t n, double *sum, size_t step) \
     {                                                                                                                  \
-        for (int i = 0; i < 2; i++)                                                                                    \
-            if (span->share[i] != 0)                                                                                   \
-                sum += span->share[i] * (double)at[span->part[i]];                                                     \
-        for (size_t r = span->row; r < span->end; r++)                                                                 \
-            sum += (double)at[r];                                                                                      \
-        return sum;                                                                                                    \
+        for (const struct ana_columns_span *stop = span + n; span < stop; span++, sum += step) {                       \
+            double all = *sum + span->share[0] * (double)at[span->part[0]];                                            \
+            all += span->share[1] * (double)at[span->part[1]];                                                         \
+            for (size_t r = span->row; r < span->end; r++)                                                             \
+                all += (double)at[r];                                                                                  \
+            *sum = all;                                                                                                \
+        }                                                                                                              \
     }
 SUM(uint8_t)
 SUM(uint16_t)
 SUM(uint32_t)
 SUM(int64_t)
 
-void ana_columns_sum(const struct ana_columns *table, int column, const struct ana_columns_span *span, double *sum)
+void ana_columns_sum(const struct ana_columns *table, int column, const struct ana_columns_span *span, size_t n,
+                     double *sum, size_t step)
 {
     const void *at = table->column[column];
     switch (table->width[column]) {
     case 1:
-        *sum = sum_of_uint8_t(at, span, *sum);
+        sum_of_uint8_t(at, span, n, sum, step);
         break;
     case 2:
-        *sum = sum_of_uint16_t(at, span, *sum);
+        sum_of_uint16_t(at, span, n, sum, step);
         break;
     case 4:
-        *sum = sum_of_uint32_t(at, span, *sum);
+        sum_of_uint32_t(at, span, n, sum, step);
         break;
     case 8:
-        *sum = sum_of_int64_t(at, span, *sum);
+        sum_of_int64_t(at, span, n, sum, step);
         break;
     }
 }

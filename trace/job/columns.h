@@ -61,14 +61,16 @@ static inline bool ana_columns_plus(struct ana_columns *table, int column, size_
 /* Makes one row of each two: the sums of their numbers, of the first `rows`, an even number; the rows behind are 0
  * then.  False: out of memory, some are lost. */
 bool ana_columns_halve(struct ana_columns *table, size_t rows);
-/* What of a table is added up: parts of single rows, then whole ones. */
+/* What of a table is added up: parts of single rows, which there are, then whole ones. */
 struct ana_columns_span {
     size_t part[2];
     double share[2]; /* of these rows; 0: none */
     size_t row, end; /* whole rows */
 };
-/* Adds the numbers of a column to *sum, one after the other.  Those of 8 bytes count as signed. */
-void ana_columns_sum(const struct ana_columns *table, int column, const struct ana_columns_span *span, double *sum);
+/* Adds the numbers of a column in n spans, one after the other, to sum[0], sum[step] and so on.  Those of 8 bytes count
+ * as signed. */
+void ana_columns_sum(const struct ana_columns *table, int column, const struct ana_columns_span *span, size_t n,
+                     double *sum, size_t step);
 /* Keeps the first `rows` rows, or takes them up into an empty table. */
 void ana_columns_keep(struct ana_keep *keep, struct ana_columns *table, size_t rows);
 

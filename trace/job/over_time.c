@@ -52,14 +52,6 @@ static const struct ana_time_range *filtered(const struct ana_job *job)
     return job->range.open && job->range.lane ? &job->range : NULL;
 }
 
-/* Adds what the pyramid has of [from, to).  Where that reaches to the end, the last bucket counts in full. */
-static void add_lane(const struct ana_job *job, size_t index, struct ana_span known, int64_t from, int64_t to,
-                     bool times_alone, struct ana_lane_sum *sum)
-{
-    struct ana_lane *lane = filtered(job) ? &job->range.lane[index] : &job->lane[index];
-    ana_lane_add(lane, from, to >= known.end_ns && from < known.end_ns ? to + lane->width_ns : to, times_alone, sum);
-}
-
 static int64_t overlap_ns(int64_t a0, int64_t a1, int64_t b0, int64_t b1)
 {
     int64_t from = a0 > b0 ? a0 : b0, to = a1 < b1 ? a1 : b1;
@@ -97,15 +89,19 @@ static void cell_of(const struct ana_lane_sum *sum, double known_ns, struct ana_
 struct range {
     int64_t begin_ns, end_ns;
     size_t n;
+    const int64_t *edge; /* of the n cells */
     struct ana_lane_sum *cell;
     struct ana_taken taken; /* what the filter takes */
     bool waits;             /* that is known, so waits can be added */
 };
 
-/* The begin of cell i. */
-static int64_t edge_of(const struct range *w, size_t i)
+/* The edges of n cells, to be freed; NULL: out of memory. */
+static int64_t *make_edges(int64_t begin_ns, int64_t end_ns, size_t n)
 {
-    return w->begin_ns + (int64_t)((double)(w->end_ns - w->begin_ns) * (double)i / (double)w->n);
+    int64_t *edge = calloc(n + 1, sizeof *edge);
+    for (size_t i = 0; edge && n && i <= n; i++)
+        edge[i] = begin_ns + (int64_t)((double)(end_ns - begin_ns) * (double)i / (double)n);
+    return edge;
 }
 
 static size_t cell_at(const struct range *w, int64_t ns)
@@ -115,9 +111,9 @@ static size_t cell_at(const struct range *w, int64_t ns)
     size_t i = (size_t)((double)(ns - w->begin_ns) * (double)w->n / (double)(w->end_ns - w->begin_ns));
     if (i >= w->n)
         i = w->n - 1;
-    while (i > 0 && edge_of(w, i) > ns)
+    while (i > 0 && w->edge[i] > ns)
         i--;
-    while (i + 1 < w->n && edge_of(w, i + 1) <= ns)
+    while (i + 1 < w->n && w->edge[i + 1] <= ns)
         i++;
     return i;
 }
@@ -127,9 +123,9 @@ static void spread_share(const struct range *w, int64_t begin_ns, int64_t end_ns
 {
     if (end_ns <= w->begin_ns || begin_ns >= w->end_ns)
         return;
-    for (size_t i = cell_at(w, begin_ns); i < w->n && edge_of(w, i) < end_ns; i++) {
+    for (size_t i = cell_at(w, begin_ns); i < w->n && w->edge[i] < end_ns; i++) {
         double *ns = (double *)((char *)&w->cell[i] + field);
-        *ns += share * (double)overlap_ns(begin_ns, end_ns, edge_of(w, i), edge_of(w, i + 1));
+        *ns += share * (double)overlap_ns(begin_ns, end_ns, w->edge[i], w->edge[i + 1]);
     }
 }
 
@@ -194,6 +190,14 @@ static void add_waits(const struct ana_job *job, size_t index, const struct rang
 
 /* ---- the public way in ------------------------------------------------------------------------------------------ */
 
+/* Adds what the pyramid has to the cells.  Where one reaches to the end, the last bucket counts in full. */
+static void add_lane(const struct ana_job *job, size_t index, const struct range *w, struct ana_span known,
+                     bool times_alone)
+{
+    struct ana_lane *lane = filtered(job) ? &job->range.lane[index] : &job->lane[index];
+    ana_lane_add(lane, w->edge, w->n, known.end_ns, times_alone, w->cell);
+}
+
 /* Fills the cells of a rank; `sum` is room for n, `decode`: where they are finer than the buckets, from the events. */
 static void read_cells(struct ana_job *job, size_t index, const struct range *w, bool decode,
                        struct ana_timeline_cell *out)
@@ -204,10 +208,10 @@ static void read_cells(struct ana_job *job, size_t index, const struct range *w,
     if (fine || filtered(job)) /* else they are in the pyramid */
         add_waits(job, index, w);
     struct ana_span known = known_alone(job, index);
+    if (!fine)
+        add_lane(job, index, w, known, true);
     for (size_t i = 0; i < w->n; i++) {
-        int64_t from = edge_of(w, i), to = edge_of(w, i + 1);
-        if (!fine)
-            add_lane(job, index, known, from, to, true, &w->cell[i]);
+        int64_t from = w->edge[i], to = w->edge[i + 1];
         add_open_call(job, index, known, from, to, &w->cell[i]);
         cell_of(&w->cell[i], (double)overlap_ns(from, to, known.begin_ns, known.end_ns), &out[i]);
     }
@@ -277,7 +281,8 @@ void ana_timeline_of(struct ana_job *job, const size_t *ranks, size_t count, int
                      struct ana_timeline_cell *mean, struct ana_timeline_cell *most)
 {
     size_t at_once = count < AT_ONCE ? count : AT_ONCE;
-    struct range w = {.begin_ns = begin_ns, .end_ns = end_ns, .n = n};
+    int64_t *edge = make_edges(begin_ns, end_ns, n);
+    struct range w = {.begin_ns = begin_ns, .end_ns = end_ns, .n = n, .edge = edge};
     struct some some = {.job = job,
                         .ranks = count,
                         .range = &w,
@@ -285,7 +290,7 @@ void ana_timeline_of(struct ana_job *job, const size_t *ranks, size_t count, int
                         .found = calloc(at_once * n + 1, sizeof *some.found)};
     uint32_t *known = calloc(n + 1, sizeof *known);
     w.waits = !filtered(job) || ana_taken_find(job, &job->range.asked, &w.taken);
-    bool ok = some.work && some.found && known && job->lane && n && end_ns > begin_ns;
+    bool ok = edge && some.work && some.found && known && job->lane && n && end_ns > begin_ns;
     if (mean)
         memset(mean, 0, n * sizeof *mean);
     if (most)
@@ -303,6 +308,7 @@ void ana_timeline_of(struct ana_job *job, const size_t *ranks, size_t count, int
             mean[i].share[c] /= (float)known[i];
         mean[i].waiting /= known[i] ? (float)known[i] : 1;
     }
+    free(edge);
     free(some.work);
     free(some.found);
     free(known);
@@ -325,6 +331,7 @@ struct some_steps {
     const struct ana_job *job;
     const struct range *range;
     size_t rank[AT_ONCE];
+    struct ana_lane_sum *work; /* room for the cells of each */
     struct step *found;
 };
 
@@ -332,25 +339,27 @@ static void read_steps(void *user, size_t number)
 {
     const struct some_steps *some = user;
     const struct ana_job *job = some->job;
-    const struct range *w = some->range;
+    struct range w = *some->range;
     size_t index = some->rank[number];
     struct ana_span known = ana_known_time(job, index);
-    for (size_t i = 0; i < w->n; i++) {
-        struct step *step = &some->found[number * w->n + i];
-        int64_t from = edge_of(w, i), to = edge_of(w, i + 1);
+    w.cell = some->work + number * w.n;
+    memset(w.cell, 0, w.n * sizeof *w.cell);
+    add_lane(job, index, &w, known, false);
+    for (size_t i = 0; i < w.n; i++) {
+        struct step *step = &some->found[number * w.n + i];
+        struct ana_lane_sum *sum = &w.cell[i];
+        int64_t from = w.edge[i], to = w.edge[i + 1];
         double here = (double)overlap_ns(from, to, known.begin_ns, known.end_ns), mpi = 0;
         *step = (struct step){0};
         if (here <= 0)
             continue;
-        struct ana_lane_sum sum = {0};
-        add_lane(job, index, known, from, to, false, &sum);
-        add_open_call(job, index, known, from, to, &sum);
+        add_open_call(job, index, known, from, to, sum);
         for (int c = TRC_CAT_COMPUTE + 1; c < TRC_CATEGORIES; c++)
-            mpi += sum.ns[c];
+            mpi += sum->ns[c];
         step->known_ns = step->longest_ns = here;
-        step->total[ANA_SERIES_SENT] = sum.sent;
-        step->total[ANA_SERIES_RECEIVED] = sum.received;
-        step->total[ANA_SERIES_CALLS] = sum.calls;
+        step->total[ANA_SERIES_SENT] = sum->sent;
+        step->total[ANA_SERIES_RECEIVED] = sum->received;
+        step->total[ANA_SERIES_CALLS] = sum->calls;
         step->total[ANA_SERIES_MPI_SHARE] = fmin(mpi, here);
     }
 }
@@ -369,8 +378,11 @@ static void add_steps(struct step *step, const struct step *one, size_t n)
 static void sum_steps(const struct ana_job *job, const struct ana_selection *selection, const struct range *w,
                       struct step *step)
 {
-    struct some_steps some = {.job = job, .range = w, .found = calloc(AT_ONCE * w->n + 1, sizeof *some.found)};
-    for (size_t r = 0, n = 0; some.found && r < job->count; r++) {
+    struct some_steps some = {.job = job,
+                              .range = w,
+                              .work = calloc(AT_ONCE * w->n + 1, sizeof *some.work),
+                              .found = calloc(AT_ONCE * w->n + 1, sizeof *some.found)};
+    for (size_t r = 0, n = 0; some.work && some.found && r < job->count; r++) {
         if (ana_selected(selection->ranks, r))
             some.rank[n++] = r;
         if (n < AT_ONCE && r + 1 < job->count)
@@ -380,6 +392,7 @@ static void sum_steps(const struct ana_job *job, const struct ana_selection *sel
             add_steps(step, some.found + i * w->n, w->n);
         n = 0;
     }
+    free(some.work);
     free(some.found);
 }
 
@@ -389,13 +402,15 @@ void ana_series(const struct ana_job *job, struct ana_selection selection, size_
     int64_t begin = selection.begin_ns > job->begin_ns ? selection.begin_ns : job->begin_ns;
     int64_t end = selection.end_ns < job->end_ns ? selection.end_ns : job->end_ns;
     struct step *step = calloc(n + 1, sizeof *step);
-    struct range w = {.begin_ns = begin, .end_ns = end, .n = n};
-    if (step && job->lane && end > begin)
+    int64_t *edge = make_edges(begin, end, n);
+    struct range w = {.begin_ns = begin, .end_ns = end, .n = n, .edge = edge};
+    if (step && edge && job->lane && end > begin)
         sum_steps(job, &selection, &w, step);
     for (int kind = 0; kind < ANA_SERIES_KINDS; kind++)
         for (size_t i = 0; out[kind] && i < n; i++) {
             double known = !step ? 0 : kind == ANA_SERIES_MPI_SHARE ? step[i].known_ns : step[i].longest_ns / 1e9;
             out[kind][i] = known > 0 ? step[i].total[kind] / known : NAN;
         }
+    free(edge);
     free(step);
 }

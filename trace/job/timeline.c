@@ -272,17 +272,19 @@ static void add_bucket(struct ana_lane_sum *sum, const struct ana_bucket *b, dou
     sum->calls += share * (double)b->calls;
 }
 
-/* Adds up the first `n` columns of a short lane. */
-static void add_columns(struct ana_lane *lane, const struct ana_columns_span *span, int n, struct ana_lane_sum *sum)
+/* Adds up the first `columns` columns of a short lane, one after the other: each lies in a few lines of a cache. */
+static void add_columns(struct ana_lane *lane, const struct ana_columns_span *span, size_t n, int columns,
+                        struct ana_lane_sum *sum)
 {
-    const struct ana_columns *away = &lane->slim->away;
-    double *of_other[] = {&sum->waiting_ns, &sum->sent, &sum->received, &sum->calls};
+    static const size_t of_other[] = {offsetof(struct ana_lane_sum, waiting_ns), offsetof(struct ana_lane_sum, sent),
+                                      offsetof(struct ana_lane_sum, received), offsetof(struct ana_lane_sum, calls)};
     if (lane->hot_begin_ns < lane->hot_end_ns) /* else nothing was added since */
         put_away(lane->slim);
     lane->hot_begin_ns = lane->hot_end_ns = 0;
-    for (int c = 0; c < n; c++)
-        if (away->width[c])
-            ana_columns_sum(away, c, span, c < TRC_CATEGORIES ? &sum->ns[c] : of_other[c - TRC_CATEGORIES]);
+    for (int c = 0; c < columns; c++) {
+        size_t at = c < TRC_CATEGORIES ? (size_t)c * sizeof(double) : of_other[c - TRC_CATEGORIES];
+        ana_columns_sum(&lane->slim->away, c, span, n, (double *)((char *)sum + at), sizeof *sum / sizeof(double));
+    }
 }
 
 /* Adds up a long lane, whole buckets by the largest aligned ones. */
@@ -301,33 +303,48 @@ static void add_levels(struct ana_lane *lane, const struct ana_columns_span *spa
     }
 }
 
-void ana_lane_add(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, bool times_alone, struct ana_lane_sum *sum)
+/* The buckets of [begin_ns, end_ns). */
+static struct ana_columns_span span_of(const struct ana_lane *lane, int64_t begin_ns, int64_t end_ns)
 {
-    if (lane->used == 0 || end_ns <= begin_ns)
-        return;
+    struct ana_columns_span span = {0};
     int64_t limit = bucket_begin(lane, lane->used);
     if (begin_ns < lane->origin_ns)
         begin_ns = lane->origin_ns;
     if (end_ns > limit)
         end_ns = limit;
     if (end_ns <= begin_ns)
-        return;
+        return span;
     double width = (double)lane->width_ns;
     int64_t from = begin_ns - lane->origin_ns, to = end_ns - lane->origin_ns;
     int64_t of_first = from % lane->width_ns, of_last = to % lane->width_ns;
-    size_t first = (size_t)(from / lane->width_ns), last = (size_t)(to / lane->width_ns);
-    struct ana_columns_span span = {.part = {first, last}, .row = first, .end = last};
-    if (first == last) {
+    span.row = span.part[0] = (size_t)(from / lane->width_ns);
+    span.end = span.part[1] = (size_t)(to / lane->width_ns);
+    if (span.row == span.end) {
         span.share[0] = (double)(to - from) / width;
     } else {
         span.share[0] = of_first ? 1 - (double)of_first / width : 0;
         span.share[1] = of_last ? (double)of_last / width : 0;
         span.row += of_first != 0;
     }
-    if (lane->slim)
-        add_columns(lane, &span, times_alone ? WORD(sent) : ANA_COLUMNS, sum);
-    else
-        add_levels(lane, &span, sum);
+    return span;
+}
+
+void ana_lane_add(struct ana_lane *lane, const int64_t *edge, size_t n, int64_t full_ns, bool times_alone,
+                  struct ana_lane_sum *sum)
+{
+    struct ana_columns_span span[64];
+    for (size_t first = 0, now; first < n && lane->used; first += now) {
+        now = n - first < 64 ? n - first : 64;
+        for (size_t i = 0; i < now; i++) {
+            int64_t begin_ns = edge[first + i], end_ns = edge[first + i + 1];
+            bool last = begin_ns < full_ns && end_ns >= full_ns;
+            span[i] = span_of(lane, begin_ns, last ? end_ns + lane->width_ns : end_ns);
+        }
+        if (lane->slim)
+            add_columns(lane, span, now, times_alone ? WORD(sent) : ANA_COLUMNS, sum + first);
+        for (size_t i = 0; !lane->slim && i < now; i++)
+            add_levels(lane, &span[i], &sum[first + i]);
+    }
 }
 
 void ana_lane_keep(struct ana_keep *keep, struct ana_lane *lane)

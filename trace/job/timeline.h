@@ -5,7 +5,7 @@
  *   level 0   | | | | |     filled by events; when all are in use, pairs are merged and the width doubles
  *
  * So memory is bounded: adding an event costs the buckets that it touches, and a sum over a time range costs the
- * logarithm of its length.  Pure: knows nothing of files. */
+ * logarithm of its length, or of a short lane its length.  Pure: knows nothing of files. */
 #ifndef ANA_TIMELINE_H
 #define ANA_TIMELINE_H
 
@@ -73,9 +73,11 @@ static inline struct ana_bucket *ana_lane_hot(struct ana_lane *lane, int64_t beg
  * of memory. */
 struct ana_bucket *ana_lane_reach(struct ana_lane *lane, int64_t at_ns);
 
-/* Adds what lies in [begin_ns, end_ns) to *sum: whole buckets exactly; of a bucket that an end cuts, its share.  With
+/* Adds what lies in [edge[i], edge[i + 1]) to sum[i], for all i below n: whole buckets exactly; of a bucket that an edge
+ * cuts, its share.  Edges rise.  Of the first range that reaches to `full_ns`, the last bucket counts in full.  With
  * `times_alone` bytes and calls may be left out. */
-void ana_lane_add(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, bool times_alone, struct ana_lane_sum *sum);
+void ana_lane_add(struct ana_lane *lane, const int64_t *edge, size_t n, int64_t full_ns, bool times_alone,
+                  struct ana_lane_sum *sum);
 
 /* Keeps a lane, or takes one up into what ana_lane_init has made. */
 void ana_lane_keep(struct ana_keep *keep, struct ana_lane *lane);

@@ -11,7 +11,7 @@
 static struct ana_lane_sum sum_of(struct ana_lane *lane, int64_t begin, int64_t end)
 {
     struct ana_lane_sum sum = {0};
-    ana_lane_add(lane, begin, end, false, &sum);
+    ana_lane_add(lane, (int64_t[]){begin, end}, 1, INT64_MAX, false, &sum);
     return sum;
 }
 
@@ -130,7 +130,7 @@ static void kept_lanes_are_the_same(size_t max)
         ana_lane_wait(&other, 100, 20000);
     }
     struct ana_lane_sum all = sum_of(&lane, 0, 70000), times = {0};
-    ana_lane_add(&lane, 0, 70000, true, &times);
+    ana_lane_add(&lane, (int64_t[]){0, 70000}, 1, INT64_MAX, true, &times);
     CHECK(memcmp(all.ns, times.ns, sizeof all.ns) == 0 && all.waiting_ns == times.waiting_ns && all.waiting_ns > 0);
     ana_lane_free(&lane);
     ana_lane_free(&other);
