@@ -93,12 +93,13 @@ struct ana_iter_place {
 /* What a number mostly is, if it is one of them more than every second time. */
 struct ana_iter_usual {
     uint64_t value;
-    uint32_t votes, times; /* how often it was that while it was believed to be mostly that */
+    uint32_t votes, against; /* those for it that are left, and those that took one of them away */
 };
 
 /* Calls of a mark that are alike.  Only the first of several in a row is marked. */
 struct ana_iter_kind {
     uint64_t key;         /* what they have in common; 0: those that there was no room for */
+    uint64_t symbol;      /* what stands for a row of them */
     uint64_t changes, at; /* ana_iter_row.changes and ana_iter_mark.count at the last call */
     uint64_t calls;       /* in all rows but the last */
     struct ana_iter_usual changed, gap,

@@ -17,7 +17,9 @@ static void strip_place(void *row)
 
 static void strip_kind(void *row)
 {
-    strip(&((struct ana_iter_kind *)row)->mark);
+    struct ana_iter_kind *kind = row;
+    strip(&kind->mark);
+    kind->symbol = 0; /* no more calls will come */
 }
 
 #define MOST_CALLS (UINT64_C(1) << 48) /* of a mark: what is added to and multiplied stays in range */

@@ -13,7 +13,8 @@ static uint64_t slack_of(uint64_t count)
 /* Whether a number of a kind was mostly the same. */
 static bool is_usual(const struct ana_iter_usual *usual, uint64_t times)
 {
-    uint64_t misses = times > usual->times ? times - usual->times : 0;
+    uint64_t hits = usual->votes + usual->against; /* while it was believed to be mostly that */
+    uint64_t misses = times > hits ? times - hits : 0;
     return misses * 4 <= times && (misses == 0 || times >= SURE_TIMES);
 }
 

@@ -244,22 +244,20 @@ static __attribute__((noinline)) void vote_against(struct ana_iter_usual *usual,
 {
     if (usual->votes) {
         usual->votes--;
+        usual->against++;
         return;
     }
     usual->value = value;
     usual->votes++;
-    usual->times++;
 }
 
 /* The vote of Boyer and Moore ("MJRTY", 1981). */
 static inline void vote(struct ana_iter_usual *usual, uint64_t value)
 {
-    if (__builtin_expect(value != usual->value, 0)) {
+    if (__builtin_expect(value == usual->value, 1))
+        usual->votes++;
+    else
         vote_against(usual, value);
-        return;
-    }
-    usual->votes++;
-    usual->times++;
 }
 
 /* The places that a rank has called since a time. */
@@ -292,6 +290,7 @@ static struct ana_iter_kind *kind_of(struct ana_iter *iter, struct ana_iter_plac
                                             .members = mark->members,
                                             .is_io = mark->is_io},
                                    .key = key,
+                                   .symbol = mix(key, 2),
                                    .sort = sort,
                                    .after = called_since(iter, mark->index, before_ns)};
     place->kind = (uint32_t)iter->kinds.count | ANA_ITER_KIND;
@@ -333,7 +332,7 @@ static inline void begin_row(struct ana_iter *iter, struct ana_iter_place *place
         row->last = last->next;
     else if (!(kind = other_kind(iter, place, sort, key, before_ns)))
         return;
-    uint64_t changes = row->changes += mix(kind->key, 2);
+    uint64_t changes = row->changes += kind->symbol;
     if (__builtin_expect(kind->mark.count != 0, 1)) {
         vote(&kind->changed, changes - kind->changes);
         vote(&kind->gap, count - kind->at);
@@ -341,26 +340,32 @@ static inline void begin_row(struct ana_iter *iter, struct ana_iter_place *place
     kind->changes = changes;
     kind->at = count;
     add_call(iter, &kind->mark, call);
-    if (__builtin_expect(!kind->key, 0))
+    if (__builtin_expect(!kind->key, 0)) {
         row->is_mixed = kind->mark.count > ANA_ITER_KINDS && kind->mark.count * 2 > count;
+        place->is_mixed = place->row[ANA_ITER_TURN].is_mixed && place->row[ANA_ITER_SIZE].is_mixed;
+    }
 }
 
 /* Takes a call at a place that is not like the one before it, which ended at `before_ns`; its number is mark.count -
- * 1. */
+ * 1.  So written that begin_row is there once, and inlined. */
 static inline void change_kind(struct ana_iter *iter, struct ana_iter_place *place, const struct ana_iter_call *call,
                                uint64_t turn, int64_t before_ns)
 {
-    struct ana_iter_row *row = place->row;
     bool turns = turn != place->turn, sizes = call->size != place->size;
     place->turn = turn;
     place->size = call->size;
     if (__builtin_expect(place->mark.count == 1, 0)) /* nothing was before it */
         return;
-    if (turns && !row[ANA_ITER_TURN].is_mixed)
-        begin_row(iter, place, call, ANA_ITER_TURN, turn, before_ns);
-    if (sizes && !row[ANA_ITER_SIZE].is_mixed)
-        begin_row(iter, place, call, ANA_ITER_SIZE, call->size, before_ns);
-    place->is_mixed = row[ANA_ITER_TURN].is_mixed && row[ANA_ITER_SIZE].is_mixed;
+    enum ana_iter_sort sort = turns ? ANA_ITER_TURN : ANA_ITER_SIZE;
+    uint64_t key = turns ? turn : call->size;
+    for (bool more = turns && sizes;; more = false) {
+        if (!place->row[sort].is_mixed)
+            begin_row(iter, place, call, sort, key, before_ns);
+        if (!more)
+            break;
+        sort = ANA_ITER_SIZE;
+        key = call->size;
+    }
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------ */
@@ -387,7 +392,8 @@ static void take_calls(void *user, const void *items, size_t n)
         struct ana_iter_place *place = ana_iter_place_at(iter, call->mark);
         struct ana_iter_rank *rank = &iter->rank[place->mark.index];
         uint64_t calls = count_call(rank, call->thread, place->symbol);
-        rank->called = call->mark > rank->called ? call->mark : rank->called;
+        if (__builtin_expect(call->mark > rank->called, 0))
+            rank->called = call->mark;
         if (__builtin_expect(place->thread != call->thread, 0))
             continue;
         int64_t before_ns = place->mark.last_ns;

@@ -72,7 +72,7 @@ static inline __attribute__((always_inline)) bool take_plain(struct ana_job *job
 {
     const struct ana_use *use = e->use;
     const struct ana_why_rank *rank = &job->pass.why.rank[e->index];
-    if (e->kind != TRC_RECORD_EVENT || !use || !use->is_plain || e->thread >= rank->threads || !ana_is_sane(e))
+    if (e->kind != TRC_RECORD_EVENT || !use->is_plain || e->thread >= rank->threads || !ana_is_sane(e))
         return false;
     struct ana_why_thread *thread = &rank->thread[e->thread];
     if (!onward)
