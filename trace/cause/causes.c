@@ -29,7 +29,9 @@ struct ana_causes *ana_causes_new(size_t ranks, struct ana_beside *beside)
         return NULL;
     causes->ranks = ranks;
     causes->room = ana_steps_room(ranks);
+    causes->mask = causes->room - 1;
     causes->rank = calloc(ranks + 1, sizeof *causes->rank);
+    causes->apart = calloc(ranks + 1, sizeof *causes->apart);
     causes->step = ana_pages_make(size_of_steps(causes));
     causes->wait = malloc(ANA_WAITS_PENDING * sizeof *causes->wait);
     causes->beside = beside;
@@ -39,7 +41,7 @@ struct ana_causes *ana_causes_new(size_t ranks, struct ana_beside *beside)
         ways &= (causes->ways[i] = ana_ways_new(ranks)) != NULL;
     causes->path = ana_path_new(ranks);
     causes->replay = ana_replay_new(ranks, causes->room);
-    if (causes->rank && causes->step && causes->wait && ways && causes->path && causes->replay)
+    if (causes->rank && causes->apart && causes->step && causes->wait && ways && causes->path && causes->replay)
         return causes;
     ana_causes_free(causes);
     return NULL;
@@ -51,6 +53,7 @@ void ana_causes_free(struct ana_causes *causes)
         return;
     ana_pages_drop(causes->step, size_of_steps(causes));
     free(causes->rank);
+    free(causes->apart);
     free(causes->segment);
     free(causes->place);
     free(causes->wait);
@@ -209,7 +212,7 @@ static inline void take_step(struct ana_causes *causes, const struct ana_told *t
     if (__builtin_expect(rank->so_far % ANA_STEPS_TURN == 0, 0) && !turn_steps(causes, told->index))
         return;
     rank->several |= told->step.several;
-    struct ana_cause_step *step = &rank->step[++rank->so_far & (causes->room - 1)];
+    struct ana_cause_step *step = &rank->step[++rank->so_far & causes->mask];
     *step = (struct ana_cause_step){
         .begin_ns = told->step.begin_ns,
         .end_ns = told->step.end_ns,
@@ -341,9 +344,9 @@ int64_t ana_causes_charged(const struct ana_causes *causes)
     for (size_t i = 0; i < causes->segments; i++)
         all = ana_plus(all, ana_plus(causes->segment[i].cost.direct_ns, causes->segment[i].cost.passed_ns));
     for (size_t i = 0; i < causes->ranks; i++) {
-        const struct ana_cause_rank *rank = &causes->rank[i];
-        all = ana_plus(all, ana_plus(rank->inside.direct_ns, rank->inside.passed_ns));
-        all = ana_plus(all, ana_plus(rank->unknown.direct_ns, rank->unknown.passed_ns));
+        const struct ana_cause_apart *apart = &causes->apart[i];
+        all = ana_plus(all, ana_plus(apart->inside.direct_ns, apart->inside.passed_ns));
+        all = ana_plus(all, ana_plus(apart->unknown.direct_ns, apart->unknown.passed_ns));
     }
     return all;
 }

@@ -63,8 +63,11 @@ struct ana_cause_step {
 struct ana_cause_rank {
     struct ana_cause_step *step; /* NULL: it had none yet */
     uint32_t so_far;
-    bool several, lost;              /* it has several threads; no memory: none of its steps is known */
-    struct ana_cost inside, unknown; /* charged to time in its calls, and to what is not known of it */
+    bool several, lost; /* it has several threads; no memory: none of its steps is known */
+};
+/* What is charged to no segment of a rank: to time in its calls, and to what is not known of it. */
+struct ana_cause_apart {
+    struct ana_cost inside, unknown;
 };
 
 /* What is known here of a segment and of a place. */
@@ -80,7 +83,8 @@ struct ana_cause_place {
 
 struct ana_causes {
     struct ana_cause_rank *rank;
-    struct ana_cause_step *step; /* of all ranks; memory that is there where it was written to (trace/util/pages.h) */
+    struct ana_cause_apart *apart; /* by rank */
+    struct ana_cause_step *step;   /* of all ranks; memory that is there where it was written to (trace/util/pages.h) */
     size_t ranks;
     struct ana_cause_segment *segment; /* by number - 1 */
     struct ana_cause_place *place;     /* likewise */
@@ -88,7 +92,7 @@ struct ana_causes {
     uint64_t steps;    /* of all ranks so far, about */
     uint64_t replayed; /* of these, when the run was replayed last */
     uint32_t stretches;
-    uint32_t room;              /* steps of a rank; a power of two */
+    uint32_t room, mask;        /* steps of a rank, a power of two; that - 1 */
     int64_t way_left;           /* steps on ways that the calls so far have paid for */
     struct ana_late_wait *wait; /* a ring of ANA_WAITS_PENDING */
     uint64_t waits, followed;   /* so far; the ring holds those between */
@@ -106,8 +110,8 @@ struct ana_causes {
 static inline struct ana_cause_step *ana_step_at(const struct ana_causes *causes, size_t index, uint32_t number)
 {
     const struct ana_cause_rank *rank = &causes->rank[index];
-    bool kept = number && rank->so_far - number < causes->room; /* a later one is far more than that back */
-    return kept ? &rank->step[number & (causes->room - 1)] : NULL;
+    bool kept = number && rank->so_far - number <= causes->mask; /* a later one is far more than that back */
+    return kept ? &rank->step[number & causes->mask] : NULL;
 }
 
 /* What is known of a segment by its number + 1, which was told. */

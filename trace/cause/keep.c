@@ -39,8 +39,8 @@ void ana_causes_keep(struct ana_keep *keep, struct ana_causes *causes, size_t se
     causes->segment = segment;
     causes->segment_room = keep->loads ? causes->segments : causes->segment_room;
     for (size_t i = 0; i < causes->ranks && !keep->failed; i++) {
-        ANA_KEEP(keep, causes->rank[i].inside);
-        ANA_KEEP(keep, causes->rank[i].unknown);
+        ANA_KEEP(keep, causes->apart[i].inside);
+        ANA_KEEP(keep, causes->apart[i].unknown);
     }
     ANA_KEEP(keep, causes->waited_ns);
     keep_shadows(keep, causes, places);

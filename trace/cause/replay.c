@@ -80,7 +80,7 @@ static inline uint16_t keep(struct ana_replay_rank *rank, uint16_t slot, const s
 void ana_replay_keep(const struct ana_causes *causes, size_t index, uint32_t step)
 {
     struct ana_replay_rank *rank = &causes->replay->rank[index];
-    uint16_t *slot = &rank->ahead_of[step & (causes->room - 1)];
+    uint16_t *slot = &rank->ahead_of[step & causes->mask];
     *slot = keep(rank, *slot, &rank->now);
 }
 
@@ -97,7 +97,7 @@ struct run {
 static inline struct run run_of(const struct ana_causes *causes, uint32_t index)
 {
     const struct ana_cause_rank *of = &causes->rank[index];
-    uint32_t mask = causes->room - 1, first = of->so_far > mask ? of->so_far - mask : 1;
+    uint32_t mask = causes->mask, first = of->so_far > mask ? of->so_far - mask : 1;
     return (struct run){&causes->replay->rank[index], of->step, mask, first, of->so_far, of->several};
 }
 

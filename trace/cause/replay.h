@@ -93,7 +93,7 @@ static inline const struct ana_edge *ana_edge_at(const struct ana_replay_rank *r
 static inline const struct ana_ahead *ana_ahead_at(const struct ana_causes *causes, const struct ana_replay_rank *rank,
                                                    uint32_t step)
 {
-    uint16_t of = rank->ahead_of[step & (causes->room - 1)];
+    uint16_t of = rank->ahead_of[step & causes->mask];
     return of ? &rank->ahead[of - 1] : &rank->now;
 }
 

@@ -117,13 +117,13 @@ static inline uint16_t outside_of(const struct ana_causes *causes, struct ana_wa
     if (segment)
         return piece_of(ways, &ways->of_segment[segment - 1], &ana_cause_segment_at(causes, segment)->cost, index,
                         stretch);
-    return piece_of(ways, &ways->of_rank[2 * (size_t)index + 1], &causes->rank[index].unknown, index, stretch);
+    return piece_of(ways, &ways->of_rank[2 * (size_t)index + 1], &causes->apart[index].unknown, index, stretch);
 }
 
 /* That of its time in calls. */
 static inline uint16_t inside_of(const struct ana_causes *causes, struct ana_ways *ways, uint32_t index)
 {
-    return piece_of(ways, &ways->of_rank[2 * (size_t)index], &causes->rank[index].inside, index, STRETCH_INSIDE);
+    return piece_of(ways, &ways->of_rank[2 * (size_t)index], &causes->apart[index].inside, index, STRETCH_INSIDE);
 }
 
 /* ---- ways ------------------------------------------------------------------------------------------------------- */
@@ -355,15 +355,15 @@ static __attribute__((noinline)) void follow_device(const struct ana_causes *cau
         struct ana_hop hop;
         step = ana_hop_back(causes, step, &index, &number, &hop);
         bool direct = hop.index == wait->culprit;
-        struct ana_cost *inside = &causes->rank[hop.index].inside;
+        struct ana_cost *inside = &causes->apart[hop.index].inside;
         struct ana_cost *outside =
-            hop.segment ? &ana_cause_segment_at(causes, hop.segment)->cost : &causes->rank[hop.index].unknown;
+            hop.segment ? &ana_cause_segment_at(causes, hop.segment)->cost : &causes->apart[hop.index].unknown;
         left = charge_part(ways, inside, hop.until_ns, hop.begin_ns, left, direct);
         left = charge_part(ways, outside, hop.ended_ns, hop.until_ns, left, direct);
         left = charge_part(ways, inside, hop.left_ns, hop.ended_ns, left, direct);
     }
     if (left > 0)
-        charge(ways, &causes->rank[wait->culprit].unknown, left, true);
+        charge(ways, &causes->apart[wait->culprit].unknown, left, true);
 }
 
 static inline void follow(const struct ana_causes *causes, struct ana_ways *ways, const struct ana_late_wait *wait)
@@ -373,7 +373,7 @@ static inline void follow(const struct ana_causes *causes, struct ana_ways *ways
     if (!room_for(ways, pieces))
         ways->out_of_memory = true;
     else if (!share_out(ways, wait, pieces, false) && !share_all(ways, wait, pieces))
-        charge(ways, &causes->rank[wait->culprit].unknown, wait->ns, true);
+        charge(ways, &causes->apart[wait->culprit].unknown, wait->ns, true);
 }
 
 int64_t ana_ways_follow(const struct ana_causes *causes, struct ana_ways *ways, uint64_t from, uint64_t to,

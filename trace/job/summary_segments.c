@@ -327,11 +327,11 @@ static void add_other_costs(struct ana_summary *s, const struct ana_why *why)
 {
     s->cost_inside_ns = s->cost_unknown_ns = why->feed ? 0 : -1;
     for (size_t i = 0; why->feed && i < why->ranks; i++) {
-        const struct ana_cause_rank *rank = &why->feed->causes->rank[i];
+        const struct ana_cause_apart *apart = &why->feed->causes->apart[i];
         if (!ana_selected(s->selection.ranks, i))
             continue;
-        s->cost_inside_ns = ana_plus(s->cost_inside_ns, ana_plus(rank->inside.direct_ns, rank->inside.passed_ns));
-        s->cost_unknown_ns = ana_plus(s->cost_unknown_ns, ana_plus(rank->unknown.direct_ns, rank->unknown.passed_ns));
+        s->cost_inside_ns = ana_plus(s->cost_inside_ns, ana_plus(apart->inside.direct_ns, apart->inside.passed_ns));
+        s->cost_unknown_ns = ana_plus(s->cost_unknown_ns, ana_plus(apart->unknown.direct_ns, apart->unknown.passed_ns));
     }
 }
 
