@@ -16,8 +16,10 @@ struct ana_hop {
 };
 /* Goes back from the begin of a step to another one, which it returns; NULL: that is not kept, or not known, and then
  * *index and *number are as they were. */
-static inline struct ana_cause_step *ana_hop_back(const struct ana_causes *causes, const struct ana_cause_step *step,
-                                                  uint32_t *index, uint32_t *number, struct ana_hop *hop)
+static inline __attribute__((always_inline)) struct ana_cause_step *ana_hop_back(const struct ana_causes *causes,
+                                                                                 const struct ana_cause_step *step,
+                                                                                 uint32_t *index, uint32_t *number,
+                                                                                 struct ana_hop *hop)
 {
     hop->index = *index;
     hop->begin_ns = hop->until_ns = step->begin_ns;
