@@ -21,6 +21,7 @@ struct ana_match *ana_match_new(struct ana_match_sink sink)
     ana_map_init(&match->channels, sizeof(struct ana_channel *));
     ana_map_init(&match->requests, sizeof(struct ana_open_request));
     ana_map_init(&match->instances, sizeof(struct ana_open_instance *));
+    ana_map_init(&match->operations, sizeof(uint32_t));
     ana_map_init(&match->joining, sizeof(struct ana_coll_request));
     ana_map_init(&match->early, sizeof(struct ana_joined));
     ana_map_init(&match->begun_colls, sizeof(struct ana_begun_coll));
@@ -36,6 +37,7 @@ void ana_match_free(struct ana_match *match)
     ana_map_free(&match->channels);
     ana_map_free(&match->requests);
     ana_map_free(&match->instances);
+    ana_map_free(&match->operations);
     ana_map_free(&match->joining);
     ana_map_free(&match->early);
     ana_map_free(&match->begun_colls);
@@ -257,20 +259,26 @@ static __attribute__((noinline)) void look_up(struct ana_match *match, const str
         bool near = ana_match_near(match, (uint32_t)event->index, route->source);
         bool sends = sends_far(match, event), receives = receives_far(match, event);
         bool meets = flags & TRC_SIG_COLL && !(flags & TRC_SIG_CONTROL) && /* trace/horovod matches control rounds */
+                     event->use->comm && event->use->comm->def.size > 0 &&
                      (!match->sink.between_clocks || meets_clocks(match, event));
         bool foreign = route->source == ANA_NOBODY && foreign_source(event);
         route->does = (flags & TRC_SIG_SUB ? 0 : ANA_DOES_CALL) | (flags & TRC_SIG_START ? ANA_DOES_REQUEST : 0) |
                       (completes ? ANA_DOES_COMPLETE : 0) | (meets && !completes ? ANA_DOES_MEET : 0) |
                       (sends && !completes ? ANA_DOES_SEND : 0) | (receives && !completes ? ANA_DOES_RECEIVE : 0) |
-                      (flags & TRC_SIG_SYNC ? ANA_DOES_SYNC : 0) | (foreign ? ANA_DOES_FOREIGN : 0) |
-                      (near ? ANA_DOES_NEAR : 0) | (match->sink.on_need && ana_has_partners(event) ? ANA_DOES_NEED : 0);
+                      (flags & TRC_SIG_SYNC ? ANA_DOES_SYNC : 0) |
+                      (flags & (TRC_SIG_START | TRC_SIG_SUB | TRC_SIG_ENQUEUE) ? ANA_DOES_LATER : 0) |
+                      (foreign ? ANA_DOES_FOREIGN : 0) | (near ? ANA_DOES_NEAR : 0) |
+                      (match->sink.on_need && ana_has_partners(event) ? ANA_DOES_NEED : 0);
     }
     while (event->use->comm && route->epoch != match->epoch) { /* making one channel may sweep another away */
         route->epoch = match->epoch;
         look_up_channels(match, event, route);
     }
     route->epoch = match->epoch;
-    route->does |= (uint32_t)way_of(route, flags) << ANA_WAY_SHIFT;
+    enum ana_way way = way_of(route, flags);
+    route->does |= (uint32_t)way << ANA_WAY_SHIFT;
+    if (way == ANA_WAY_MEET)
+        route->meeting = ana_coll_look_up(match, event);
 }
 
 /* ---- point to point -------------------------------------------------------------------------------------------- */
@@ -390,8 +398,10 @@ static __attribute__((noinline)) void take_event(struct ana_match *match, const 
     uint32_t does = route->does;
     if (does & ANA_DOES_CALL)
         remember_call(match->process[event->index], event);
-    if (does & ANA_DOES_MEET)
-        ana_coll_arrive(match, event, route->identity);
+    if (does & ANA_DOES_MEET) {
+        struct ana_route_meeting meeting = ana_coll_look_up(match, event);
+        ana_coll_arrive(match, event, route, &meeting);
+    }
     if (does & ANA_DOES_NEED)
         ana_partners_event(match, event, route->identity);
     if (does & (ANA_DOES_SEND | ANA_DOES_RECEIVE))
@@ -421,7 +431,7 @@ static void do_nothing(struct ana_match *match, const struct ana_event *event, c
 
 static void meet(struct ana_match *match, const struct ana_event *event, const struct ana_route *route)
 {
-    ana_coll_arrive(match, event, route->identity);
+    ana_coll_arrive(match, event, route, &route->meeting);
 }
 
 /* Most calls and requests end in one of the short ways: a tail call, so that this function keeps nothing. */

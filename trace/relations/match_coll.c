@@ -1,14 +1,15 @@
 /* The ranks of one collective, by communicator and sequence number. */
 #include "trace/relations/match_impl.h"
+#include "trace/util/hash.h"
 #include <stdlib.h>
 #include <string.h>
 
-static size_t members(const struct trc_comm *comm)
+static uint32_t members(const struct trc_comm *comm)
 {
-    int64_t size = comm->def.size > 0 ? comm->def.size : 0;
+    uint32_t size = comm->def.size > 0 ? (uint32_t)comm->def.size : 0;
     if (comm->def.flags & TRC_COMM_INTER && comm->def.remote_size > 0)
-        size += comm->def.remote_size;
-    return (size_t)size;
+        size += (uint32_t)comm->def.remote_size;
+    return size;
 }
 
 /* World rank of member i, those of the local group first. */
@@ -19,15 +20,16 @@ static int32_t member_rank(const struct trc_comm *comm, size_t i)
                     : trc_comm_world_rank(comm, (int32_t)(i - size), true);
 }
 
-/* Whether MPI lets two functions meet in one collective: MPI_Bcast and MPI_Bcast_c. */
-static bool same_operation(const struct trc_call *a, const struct trc_call *b)
+/* A number that is equal for functions that MPI lets meet in one collective, as MPI_Bcast and MPI_Bcast_c.  Each rank has
+ * names of its own, which are cold in a job of many.  0: out of memory. */
+static uint32_t operation_of(struct ana_match *match, const struct trc_call *call)
 {
-    if (a == b || strcmp(a->name, b->name) == 0)
-        return true;
-    size_t n = strlen(a->name), m = strlen(b->name);
-    n -= n > 2 && strcmp(a->name + n - 2, "_c") == 0 ? 2 : 0;
-    m -= m > 2 && strcmp(b->name + m - 2, "_c") == 0 ? 2 : 0;
-    return n == m && memcmp(a->name, b->name, n) == 0;
+    size_t n = strlen(call->name);
+    n -= n > 2 && strcmp(call->name + n - 2, "_c") == 0 ? 2 : 0;
+    uint32_t *number = ana_map_add(&match->operations, ana_hash(call->name, n), n, 0);
+    if (number && *number == 0)
+        *number = (uint32_t)match->operations.count;
+    return number ? *number : 0;
 }
 
 /* Sorts arrivals.  Stable, and fast where little is out of order: events come by their ends. */
@@ -79,7 +81,9 @@ static void forget_instance(struct ana_match *match, struct ana_open_instance *o
     *(open->newer ? &open->newer->older : &match->newest) = open->older;
     ana_map_remove(&match->instances, ana_map_find(&match->instances, open->identity, open->sequence, 0));
     match->kept_arrivals -= open->room;
-    free(open->arrival);
+    free(match->spare_arrival);
+    match->spare_arrival = open->arrival;
+    match->spare_room = open->room;
     ana_pool_give(&match->instance_pool, open);
     match->walked = NULL;
 }
@@ -90,33 +94,38 @@ static void give_up_oldest(struct ana_match *match)
     forget_instance(match, match->oldest);
 }
 
-/* The rank index of the root that an event names; -1: none. */
-static int64_t root_of(const struct ana_match *match, const struct ana_event *event)
+/* The rank index of the root that an event names. */
+static uint32_t root_of(const struct ana_match *match, const struct ana_event *event)
 {
     int32_t peer = event->sig->peer;
     if (peer == TRC_PEER_NONE)
-        return -1;
-    uint32_t root = peer == TRC_PEER_ROOT ? (uint32_t)event->index : ana_match_partner(match, event, peer);
-    return root != ANA_NOBODY ? (int64_t)root : -1;
+        return ANA_NOBODY;
+    return peer == TRC_PEER_ROOT ? (uint32_t)event->index : ana_match_partner(match, event, peer);
 }
 
-static bool is_nonblocking(const struct ana_event *event)
+struct ana_route_meeting ana_coll_look_up(struct ana_match *match, const struct ana_event *event)
 {
-    return event->sig->flags & (TRC_SIG_START | TRC_SIG_SUB | TRC_SIG_ENQUEUE);
+    const struct trc_comm *comm = event->use->comm;
+    bool bystander = comm->def.flags & TRC_COMM_INTER && event->sig->peer == TRC_PEER_NULL;
+    return (struct ana_route_meeting){.operation = operation_of(match, event->use->call),
+                                      .root = root_of(match, event),
+                                      .expected = members(comm),
+                                      .comm_rank = bystander ? -1 : comm->def.rank};
 }
 
 /* Describes the operation by one event, without its arrivals. */
-static struct ana_open_instance describe_instance(const struct ana_match *match, const struct ana_event *event,
-                                                  uint64_t identity)
+static struct ana_open_instance describe_instance(const struct ana_event *event, const struct ana_route *route,
+                                                  const struct ana_route_meeting *meeting)
 {
-    return (struct ana_open_instance){.identity = identity,
+    return (struct ana_open_instance){.identity = route->identity,
                                       .sequence = event->sequence,
+                                      .operation = meeting->operation,
                                       .call = event->use->call,
                                       .comm = event->use->comm,
                                       .first_index = (uint32_t)event->index,
-                                      .root = root_of(match, event),
-                                      .nonblocking = is_nonblocking(event),
-                                      .expected = members(event->use->comm)};
+                                      .root = meeting->root != ANA_NOBODY ? (int64_t)meeting->root : -1,
+                                      .nonblocking = route->does & ANA_DOES_LATER,
+                                      .expected = meeting->expected};
 }
 
 struct ana_open_instance *ana_coll_open(struct ana_match *match, const struct ana_open_instance *like)
@@ -140,68 +149,45 @@ struct ana_open_instance *ana_coll_open(struct ana_match *match, const struct an
     return open;
 }
 
-static bool append_arrival(struct ana_match *match, struct ana_open_instance *open, struct ana_arrival arrival)
+/* Makes room for more arrivals.  False: out of memory. */
+static bool lengthen_arrivals(struct ana_match *match, struct ana_open_instance *open)
 {
-    if (open->arrivals == open->room) {
-        size_t room = open->room ? open->room * 2 : 4;
+    size_t room = open->room ? open->room * 2 : 4;
+    struct ana_arrival *moved = NULL;
+    if (open->room == 0 && match->spare_room == open->expected) {
+        moved = match->spare_arrival;
+        room = match->spare_room;
+        match->spare_arrival = NULL;
+        match->spare_room = 0;
+    } else {
         room = room > open->expected ? open->expected : room;
-        struct ana_arrival *moved = realloc(open->arrival, room * sizeof *moved);
-        if (!moved)
-            return false;
-        match->kept_arrivals += room - open->room;
-        open->arrival = moved;
-        open->room = room;
+        moved = realloc(open->arrival, room * sizeof *moved);
     }
-    open->arrival[open->arrivals++] = arrival;
+    if (!moved)
+        return false;
+    match->kept_arrivals += room - open->room;
+    open->arrival = moved;
+    open->room = room;
     return true;
 }
 
-void ana_coll_arrive(struct ana_match *match, const struct ana_event *event, uint64_t identity)
+/* The collective that an event belongs to, opened if nobody has come to it yet; NULL: out of memory. */
+static struct ana_open_instance *instance_of(struct ana_match *match, const struct ana_event *event,
+                                             const struct ana_route *route, const struct ana_route_meeting *meeting)
 {
-    if (!event->use->comm || event->use->comm->def.size <= 0)
-        return;
-    if (trc_order_in_doubt(event->use->comm,
-                           event->sequence)) { /* it is not known which collective of the others it belongs to */
-        match->counts.incomplete++;
-        return;
-    }
-    if (event->sig->flags & TRC_SIG_START && match->sink.on_joined)
-        ana_coll_request(match, event, identity);
-    bool bystander = event->use->comm->def.flags & TRC_COMM_INTER && event->sig->peer == TRC_PEER_NULL;
-    struct ana_arrival arrival = {.index = event->index,
-                                  .begin_ns = event->begin_ns,
-                                  .end_ns = event->end_ns,
-                                  .comm_rank = bystander ? -1 : event->use->comm->def.rank,
-                                  .step = event->step};
-    if (members(event->use->comm) == 1) {
-        struct ana_open_instance alone = describe_instance(match, event, identity);
-        alone.arrivals = 1;
-        alone.arrival = &arrival;
-        report_instance(match, &alone);
-        return;
-    }
-    struct ana_open_instance **found = ana_map_find(&match->instances, identity, event->sequence, 0), *open;
-    if (found) {
-        open = *found;
-    } else {
-        struct ana_open_instance fresh = describe_instance(match, event, identity);
-        open = ana_coll_open(match, &fresh);
-    }
-    if (!open || !append_arrival(match, open, arrival)) {
-        if (open)
-            forget_instance(match, open);
-        match->counts.incomplete++;
-        return;
-    }
-    int64_t root = root_of(match, event);
-    bool roots_differ = open->root >= 0 && root >= 0 && open->root != root;
-    if (roots_differ || !same_operation(open->call, event->use->call))
-        open->mismatched = true;
-    if (open->root < 0)
-        open->root = root;
-    open->nonblocking |= is_nonblocking(event);
-    if (open->arrivals < open->expected)
-        return;
+    struct ana_open_instance *newest = match->newest;
+    if (newest && newest->sequence == event->sequence && newest->identity == route->identity)
+        return newest;
+    struct ana_open_instance **found = ana_map_find(&match->instances, route->identity, event->sequence, 0);
+    if (found)
+        return *found;
+    struct ana_open_instance fresh = describe_instance(event, route, meeting);
+    return ana_coll_open(match, &fresh);
+}
+
+/* Reports a collective that all members have come to. */
+static void complete_instance(struct ana_match *match, struct ana_open_instance *open)
+{
     struct ana_arrival *spare = open->arrivals > 24 ? malloc(open->arrivals / 2 * sizeof *spare) : NULL;
     sort_by_begin(open->arrival, open->arrivals, spare);
     free(spare);
@@ -209,10 +195,49 @@ void ana_coll_arrive(struct ana_match *match, const struct ana_event *event, uin
     forget_instance(match, open);
 }
 
+void ana_coll_arrive(struct ana_match *match, const struct ana_event *event, const struct ana_route *route,
+                     const struct ana_route_meeting *meeting)
+{
+    if (trc_order_in_doubt(event->use->comm,
+                           event->sequence)) { /* it is not known which one of the others it belongs to */
+        match->counts.incomplete++;
+        return;
+    }
+    if (route->does & ANA_DOES_REQUEST && match->sink.on_joined)
+        ana_coll_request(match, event, route->identity);
+    struct ana_arrival arrival = {.index = event->index,
+                                  .begin_ns = event->begin_ns,
+                                  .end_ns = event->end_ns,
+                                  .comm_rank = meeting->comm_rank,
+                                  .step = event->step};
+    if (meeting->expected == 1) {
+        struct ana_open_instance alone = describe_instance(event, route, meeting);
+        alone.arrivals = 1;
+        alone.arrival = &arrival;
+        report_instance(match, &alone);
+        return;
+    }
+    struct ana_open_instance *open = instance_of(match, event, route, meeting);
+    if (!open || (open->arrivals == open->room && !lengthen_arrivals(match, open))) {
+        if (open)
+            forget_instance(match, open);
+        match->counts.incomplete++;
+        return;
+    }
+    open->arrival[open->arrivals++] = arrival;
+    int64_t root = meeting->root != ANA_NOBODY ? (int64_t)meeting->root : -1;
+    open->mismatched |= open->operation != meeting->operation || (open->root >= 0 && root >= 0 && open->root != root);
+    open->root = open->root < 0 ? root : open->root;
+    open->nonblocking |= route->does & ANA_DOES_LATER;
+    if (open->arrivals == open->expected)
+        complete_instance(match, open);
+}
+
 void ana_coll_free(struct ana_match *match)
 {
     while (match->oldest)
         forget_instance(match, match->oldest);
+    free(match->spare_arrival);
 }
 
 /* ---- what is open ---------------------------------------------------------------------------------------------- */

@@ -126,6 +126,7 @@ struct ana_open_request {
 struct ana_open_instance {
     uint64_t identity, sequence;
     struct ana_open_instance *older, *newer;
+    uint32_t operation; /* as of ana_route_meeting */
     const struct trc_call *call;
     const struct trc_comm *comm;
     uint32_t first_index; /* whose world the members are ranks of */
@@ -169,6 +170,7 @@ enum ana_does {
     ANA_DOES_NEED = 1u << 7,    /* it needs, or is needed by, particular ranks */
     ANA_DOES_NEAR = 1u << 8,    /* its source is a rank that is left out: of the same clock */
     ANA_DOES_SYNC = 1u << 9,    /* what it sends is complete only once it is received */
+    ANA_DOES_LATER = 1u << 10,  /* nobody waits in it: a collective of a request, or of a stream */
 };
 
 /* The short way that an event takes, above what it does: match_usual.c. */
@@ -200,6 +202,7 @@ struct ana_match {
     struct ana_map channels;    /* struct ana_channel * by identity, source << 32 | destination, tag */
     struct ana_map requests;    /* struct ana_open_request by index, thread, start number */
     struct ana_map instances;   /* struct ana_open_instance * by identity, sequence, 0 */
+    struct ana_map operations;  /* uint32_t, a number, by hash and length of a collective's name, 0 */
     struct ana_map joining;     /* struct ana_coll_request by index, thread, start number */
     struct ana_map early;       /* struct ana_joined of those that not all have begun, by identity, sequence, index */
     struct ana_map begun_colls; /* struct ana_begun_coll by identity, sequence, 0 */
@@ -212,6 +215,8 @@ struct ana_match {
 
     struct ana_open_instance *oldest, *newest;
     size_t kept_arrivals;
+    struct ana_arrival *spare_arrival; /* of the collective that was forgotten last */
+    size_t spare_room;
     const struct ana_open_instance *walked; /* the last one asked for, or NULL */
     size_t walked_at;
 };
@@ -329,8 +334,11 @@ void ana_p2p_flush(struct ana_match *match);
 /* match_coll.c */
 /* Adds a collective that nobody has come to yet; NULL: out of memory. */
 struct ana_open_instance *ana_coll_open(struct ana_match *match, const struct ana_open_instance *like);
+/* Looks up what all events of a signature that meet in a collective share; they have a communicator. */
+struct ana_route_meeting ana_coll_look_up(struct ana_match *match, const struct ana_event *event);
 /* Adds an event to its collective, and reports the collective when all members have come. */
-void ana_coll_arrive(struct ana_match *match, const struct ana_event *event, uint64_t identity);
+void ana_coll_arrive(struct ana_match *match, const struct ana_event *event, const struct ana_route *route,
+                     const struct ana_route_meeting *meeting);
 /* Frees the open collectives. */
 void ana_coll_free(struct ana_match *match);
 

@@ -14,11 +14,21 @@
 /* What the match does with the events of one signature, and where: filled by it, see match.c. */
 struct ana_channel;
 struct ana_route {
-    uint64_t epoch;                     /* holds while this is the match's; 0: not looked up */
-    uint64_t identity;                  /* of the communicator as all of its worlds see it; 0: none */
-    struct ana_channel *send, *receive; /* of the message ends that it begins; NULL: none, a wildcard, or not known */
-    uint32_t source;                    /* rank index of whom it receives from; UINT32_MAX: not known */
-    uint32_t does;                      /* enum ana_does */
+    uint64_t epoch;    /* holds while this is the match's; 0: not looked up */
+    uint64_t identity; /* of the communicator as all of its worlds see it; 0: none */
+    union {
+        struct { /* of the message ends that it begins; NULL: none, a wildcard, or not known */
+            struct ana_channel *send, *receive;
+        };
+        struct ana_route_meeting { /* of a collective, if that is all that it does */
+            uint32_t operation;    /* number of what is called */
+            uint32_t root;         /* rank index; UINT32_MAX: none */
+            uint32_t expected;     /* members */
+            int32_t comm_rank;     /* as of ana_arrival */
+        } meeting;
+    };
+    uint32_t source; /* rank index of whom it receives from; UINT32_MAX: not known */
+    uint32_t does;   /* enum ana_does */
 };
 
 /* What all events of one signature share; looked up at the first of them in a chunk.  It lies in the signature's

@@ -63,8 +63,10 @@ size_t ana_waits_of_instance(const struct ana_instance *instance, struct ana_wai
     if (instance->nonblocking || instance->mismatched || instance->arrivals < 2)
         return 0;
     size_t n = 0;
-    const struct ana_arrival *root = root_of(instance), *last = last_of(instance);
-    switch (trc_opclass_shape(instance->call->opclass)) {
+    enum trc_shape shape = trc_opclass_shape(instance->call->opclass);
+    bool rooted = shape == TRC_SHAPE_FROM_ROOT || shape == TRC_SHAPE_TO_ROOT;
+    const struct ana_arrival *root = rooted ? root_of(instance) : NULL, *last = last_of(instance);
+    switch (shape) {
     case TRC_SHAPE_ALL:
         for (size_t i = 0; last && i < instance->arrivals; i++)
             n += add_wait(instance, &instance->arrival[i], last, out + n);

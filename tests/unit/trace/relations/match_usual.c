@@ -3,16 +3,20 @@
 #include "tests/support/draw.h"
 #include "tests/support/match_events.h"
 
-enum { SIGNATURES = 4096, MOST = 200000, OPEN = 100, TAGS = 2 };
+enum { MEMBERS = 3, SIGNATURES = 4096, MOST = 200000, MEETINGS = 10000, OPEN = 100, TAGS = 2 };
 
 static const struct trc_call call_isendrecv = {"MPI_Isendrecv", TRC_OP_SENDRECV};
+static const struct trc_call call_meet[] = {
+    {"MPI_Bcast", TRC_OP_BCAST}, {"MPI_Bcast_c", TRC_OP_BCAST}, {"MPI_Allreduce", TRC_OP_ALLREDUCE}};
 
 /* ---- the two matches ------------------------------------------------------------------------------------------- */
 
 struct found {
     struct ana_match *match;
     struct ana_message message[MOST];
-    size_t messages;
+    struct ana_instance instance[MEETINGS];
+    struct ana_arrival arrival[MEETINGS][MEMBERS];
+    size_t messages, instances;
 };
 static struct found kept, anew;
 
@@ -21,6 +25,25 @@ static void find(void *user, const struct ana_message *message)
     struct found *found = user;
     if (found->messages < MOST)
         found->message[found->messages++] = *message;
+}
+
+static void meet(void *user, const struct ana_instance *in)
+{
+    struct found *found = user;
+    if (found->instances == MEETINGS)
+        return;
+    memcpy(found->arrival[found->instances], in->arrival, in->arrivals * sizeof *in->arrival);
+    found->instance[found->instances++] = *in;
+}
+
+/* Whether instance i is the same in both. */
+static bool same_instance(size_t i)
+{
+    const struct ana_instance *a = &kept.instance[i], *b = &anew.instance[i];
+    return a->call == b->call && a->comm == b->comm && a->comm_identity == b->comm_identity &&
+           a->sequence == b->sequence && a->mismatched == b->mismatched && a->nonblocking == b->nonblocking &&
+           a->root == b->root && a->arrivals == b->arrivals &&
+           memcmp(kept.arrival[i], anew.arrival[i], a->arrivals * sizeof **kept.arrival) == 0;
 }
 
 static bool same(const struct ana_message *a, const struct ana_message *b)
@@ -60,7 +83,7 @@ static size_t signatures;
 static struct request asked[RANKS][OPEN];
 static size_t open[RANKS];
 static struct habits does;
-static uint64_t seed;
+static uint64_t seed, met[RANKS];
 static int64_t now, begun;
 static uint32_t steps;
 
@@ -81,8 +104,9 @@ static struct signature *signature_of(const struct trc_sig *sig, const struct tr
 static void give(size_t rank, uint32_t thread, const struct trc_call *call, const struct trc_sig *sig,
                  struct request of)
 {
-    struct signature *shared = signature_of(sig, call, &world[rank]);
-    struct ana_use fresh = {.call = call, .comm = &world[rank]};
+    const struct trc_comm *comm = sig->flags & TRC_SIG_COLL ? &twin[rank] : &world[rank];
+    struct signature *shared = signature_of(sig, call, comm);
+    struct ana_use fresh = {.call = call, .comm = comm};
     struct ana_event event = {.index = (uint32_t)rank,
                               .thread = thread,
                               .begin_ns = begun,
@@ -90,10 +114,11 @@ static void give(size_t rank, uint32_t thread, const struct trc_call *call, cons
                               .step = steps,
                               .sig = sig,
                               .use = &fresh,
+                              .sequence = met[rank],
                               .request_thread = (uint16_t)of.thread,
                               .request = of.number};
     ana_match_event(anew.match, &event);
-    fresh = (struct ana_use){.call = call, .comm = &world[rank]};
+    fresh = (struct ana_use){.call = call, .comm = comm};
     if (shared)
         event.use = &shared->use;
     ana_match_event(kept.match, &event);
@@ -112,13 +137,13 @@ static struct trc_sig some_message(bool sends, bool receives)
     struct trc_sig sig = {.peer = TRC_PEER_NONE, .source = TRC_PEER_NONE};
     if (sends) {
         sig.flags |= TRC_SIG_P2P_OUT | (draw(&seed, 5) ? 0 : TRC_SIG_SYNC);
-        sig.peer = (int32_t)draw(&seed, 3);
+        sig.peer = (int32_t)draw(&seed, MEMBERS);
         sig.tag = (int32_t)draw(&seed, TAGS);
         sig.sent = 10 + draw(&seed, 2);
     }
     if (receives) {
         sig.flags |= TRC_SIG_P2P_IN;
-        sig.source = (int32_t)draw(&seed, 3);
+        sig.source = (int32_t)draw(&seed, MEMBERS);
         sig.rtag = (int32_t)draw(&seed, TAGS);
         sig.received = 20 + draw(&seed, 2);
     }
@@ -149,7 +174,7 @@ static void complete(size_t rank, uint32_t thread, uint32_t flags)
     struct trc_sig sig = {.flags = TRC_SIG_COMPLETE | flags, .peer = TRC_PEER_NONE, .source = TRC_PEER_NONE};
     if (request.sig.flags & TRC_SIG_P2P_IN && draw(&seed, 50)) {
         sig.flags |= TRC_SIG_P2P_IN;
-        sig.source = request.sig.source == ANY ? (int32_t)draw(&seed, 3) : request.sig.source;
+        sig.source = request.sig.source == ANY ? (int32_t)draw(&seed, MEMBERS) : request.sig.source;
         sig.rtag = request.sig.rtag == TRC_TAG_ANY ? (int32_t)draw(&seed, TAGS) : request.sig.rtag;
         sig.received = request.sig.received;
     }
@@ -167,15 +192,28 @@ static void call_without_message(size_t rank, uint32_t thread, const struct trc_
     give(rank, thread, call, &sig, (struct request){.number = UINT64_MAX});
 }
 
+/* A collective, most often the one that the others call. */
+static void call_collective(size_t rank, uint32_t thread)
+{
+    uint32_t which = draw(&seed, 40) ? met[rank] % 5 == 0 ? 2 : draw(&seed, 2) : draw(&seed, 3);
+    struct trc_sig sig = {.flags = TRC_SIG_COLL, .peer = TRC_PEER_NONE, .source = TRC_PEER_NONE};
+    if (which < 2)
+        sig.peer = rank == 1 ? TRC_PEER_ROOT : draw(&seed, 40) ? 1 : 0;
+    sig.flags |= met[rank] % 4 == 3 ? TRC_SIG_START : 0;
+    struct request request = {.number = sig.flags & TRC_SIG_START ? starts[rank][thread]++ : 0, .thread = thread};
+    give(rank, thread, &call_meet[which], &sig, request);
+    met[rank]++;
+}
+
 static void step(void)
 {
-    size_t rank = draw(&seed, 3);
+    size_t rank = draw(&seed, MEMBERS);
     uint32_t thread = does.threads ? draw(&seed, 3) : 0;
     struct trc_sig sig;
     now += draw(&seed, 3);
     begun = now - (does.disorder ? draw(&seed, 20) : 0);
     steps++;
-    switch (draw(&seed, 10)) {
+    switch (draw(&seed, 11)) {
     case 0:
     case 1:
         sig = some_message(true, false);
@@ -206,6 +244,9 @@ static void step(void)
         if (does.losses && draw(&seed, 100) == 0)
             lose(rank);
         return;
+    case 9:
+        call_collective(rank, thread);
+        return;
     default:
         call_without_message(rank, thread, does.frees && draw(&seed, 4) == 0 ? &call_free : &call_wait);
         for (size_t n = draw(&seed, (uint32_t)open[rank] + 1); n > 0; n--)
@@ -228,12 +269,13 @@ static void flood(void)
 
 static void begin(struct found *found)
 {
-    found->match = ana_match_new((struct ana_match_sink){.user = found, .on_message = find});
-    found->messages = 0;
+    found->match = ana_match_new((struct ana_match_sink){.user = found, .on_message = find, .on_instance = meet});
+    found->messages = found->instances = 0;
     for (size_t r = 0; r < RANKS; r++) {
         struct ana_match_rank rank = {.rank = (int32_t)r, .finalized = true};
         CHECK(ana_match_set_rank(found->match, r, &rank), "rank %zu", r);
         world[r] = (struct trc_comm){.def = {.identity = 77, .rank = (int32_t)r, .size = RANKS}};
+        twin[r] = (struct trc_comm){.def = {.identity = 78, .rank = (int32_t)r, .size = MEMBERS}};
     }
 }
 
@@ -244,6 +286,7 @@ static void run(uint64_t number, bool floods)
     signatures = now = 0;
     memset(starts, 0, sizeof starts);
     memset(open, 0, sizeof open);
+    memset(met, 0, sizeof met);
     begin(&kept);
     begin(&anew);
     for (int i = 0; i < 2000; i++) {
@@ -263,6 +306,11 @@ static void run(uint64_t number, bool floods)
         differs++;
     CHECK(kept.messages == anew.messages && differs == kept.messages, "seed %llu: message %zu of %zu, %zu differs",
           (unsigned long long)number, differs, kept.messages, anew.messages);
+    for (differs = 0; differs < kept.instances && same_instance(differs);)
+        differs++;
+    CHECK(kept.instances > 0 && kept.instances == anew.instances && differs == kept.instances,
+          "seed %llu: collective %zu of %zu, %zu differs", (unsigned long long)number, differs, kept.instances,
+          anew.instances);
     CHECK(kept.messages > 0 && (does.losses || before > 0), "seed %llu: no messages", (unsigned long long)number);
     ana_match_free(kept.match);
     ana_match_free(anew.match);
