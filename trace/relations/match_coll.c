@@ -20,8 +20,8 @@ static int32_t member_rank(const struct trc_comm *comm, size_t i)
                     : trc_comm_world_rank(comm, (int32_t)(i - size), true);
 }
 
-/* A number that is equal for functions that MPI lets meet in one collective, as MPI_Bcast and MPI_Bcast_c.  Each rank has
- * names of its own, which are cold in a job of many.  0: out of memory. */
+/* A number that is equal for functions that MPI lets meet in one collective, as MPI_Bcast and MPI_Bcast_c.  Each rank
+ * has names of its own, which are cold in a job of many.  0: out of memory. */
 static uint32_t operation_of(struct ana_match *match, const struct trc_call *call)
 {
     size_t n = strlen(call->name);
