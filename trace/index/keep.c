@@ -93,13 +93,13 @@ static bool is_tally_sane(const struct ana_tally *t, size_t ranks, size_t calls,
         {&t->pairs, ranks - 1, ranks - 1, 0},
         {&t->collectives, UINT64_MAX, calls - 1, places},
         {&t->last, t->collectives.count - 1, ranks - 1, 0},
-        {&t->last_of_call, calls - 1, ranks - 1, 0},
-        {&t->instances, calls - 1, UINT64_MAX, UINT64_MAX},
         {&t->waits, ((uint64_t)ANA_WAIT_KINDS << 32) - 1, ranks - 1, ranks - 1},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (!are_within(&all[i]))
             return false;
+    if (t->last.count && !t->collectives.count)
+        return false;
     for (size_t i = 0; i < t->waits.count; i++)
         if (ana_wait_key_call(ana_map_key(&t->waits, i)[0]) >= calls)
             return false;
@@ -129,7 +129,7 @@ static void keep_tally(struct ana_job_keep *k)
 {
     struct ana_tally *t = &k->job->pass.tally;
     ana_keep_rows(k->keep, t->rank, t->ranks, sizeof *t->rank, NULL);
-    struct ana_map *plain[] = {&t->calls, &t->threads, &t->last, &t->last_of_call, &t->instances, &t->waits};
+    struct ana_map *plain[] = {&t->calls, &t->threads, &t->last, &t->waits};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         ana_keep_map(k->keep, plain[i], NULL);
     ana_keep_map(k->keep, &t->sites, strip_site);

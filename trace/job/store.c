@@ -75,7 +75,8 @@ static void forget_instance(struct ana_store *store, const struct ana_kept_insta
     *at = 0;
 }
 
-void ana_store_put_instance(struct ana_store *store, const struct ana_kept_instance *instance)
+const struct ana_kept_instance *ana_store_put_instance(struct ana_store *store,
+                                                       const struct ana_kept_instance *instance)
 {
     uint32_t place = (uint32_t)(store->instances % ANA_STORE_INSTANCES);
     struct ana_kept_instance *slot = &store->instance[place];
@@ -86,10 +87,11 @@ void ana_store_put_instance(struct ana_store *store, const struct ana_kept_insta
     slot->next = *list;
     *list = place + 1;
     store->instances++;
+    return slot;
 }
 
-void ana_store_instance(struct ana_store *store, const struct ana_instance *instance, uint32_t call, uint32_t place,
-                        int64_t lost_ns)
+const struct ana_kept_instance *ana_store_instance(struct ana_store *store, const struct ana_instance *instance,
+                                                   uint32_t call, uint32_t place, int64_t lost_ns)
 {
     const struct ana_arrival *first = instance->arrival, *last = first + instance->arrivals - 1;
     struct ana_kept_instance kept = {
@@ -105,7 +107,7 @@ void ana_store_instance(struct ana_store *store, const struct ana_instance *inst
         .lost_ns = lost_ns,
         .mismatched = instance->mismatched,
     };
-    ana_store_put_instance(store, &kept);
+    return ana_store_put_instance(store, &kept);
 }
 
 const struct ana_kept_instance *ana_store_find(const struct ana_store *store, uint64_t identity, uint64_t sequence)

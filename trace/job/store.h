@@ -108,11 +108,13 @@ static inline const struct ana_kept_wait *ana_store_wait(struct ana_store *store
     store->last_wait[span->waiter] = store->waits;
     return slot;
 }
-/* Keeps a collective instance; `call` is job-wide, `place` as in ana_kept_instance. */
-void ana_store_instance(struct ana_store *store, const struct ana_instance *instance, uint32_t call, uint32_t place,
-                        int64_t lost_ns);
-/* Keeps what such a struct says, but for `next`. */
-void ana_store_put_instance(struct ana_store *store, const struct ana_kept_instance *instance);
+/* Keeps a collective instance; `call` is job-wide, `place` as in ana_kept_instance.  Returns what was kept, valid until
+ * the next. */
+const struct ana_kept_instance *ana_store_instance(struct ana_store *store, const struct ana_instance *instance,
+                                                   uint32_t call, uint32_t place, int64_t lost_ns);
+/* Keeps what such a struct says, but for `next`; likewise. */
+const struct ana_kept_instance *ana_store_put_instance(struct ana_store *store,
+                                                       const struct ana_kept_instance *instance);
 /* The number of a communicator by its identity, + 1; 0: out of memory. */
 uint32_t ana_store_comm(struct ana_store *store, uint64_t identity);
 

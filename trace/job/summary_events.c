@@ -26,15 +26,39 @@ static int waits_by_lost(const void *a, const void *b)
                                     : (x->culprit > y->culprit) - (x->culprit < y->culprit);
 }
 
+/* Of a call, all its instances, and who came last most often; of two, the one with the lower index. */
 struct last {
-    uint64_t count;
+    uint64_t instances, count;
     size_t index;
 };
 
-static void keep_most(struct last *last, uint64_t count, size_t index)
+static bool find_last(const struct ana_tally *t, struct last *of_call)
 {
-    if (count > last->count || (count == last->count && index < last->index))
-        *last = (struct last){count, index};
+    struct ana_map counts; /* struct ana_count_sum by call number, rank index */
+    ana_map_init(&counts, sizeof(struct ana_count_sum));
+    bool ok = true;
+    for (size_t i = 0; ok && i < t->last.count; i++) {
+        const uint64_t *key = ana_map_key(&t->last, i);
+        uint64_t call = ana_map_key(&t->collectives, key[0])[1];
+        struct ana_count_sum *sum = ana_map_add(&counts, call, key[1], 0);
+        ok = sum;
+        if (!sum)
+            break;
+        uint64_t count = ((const struct ana_count_sum *)ana_map_value(&t->last, i))->count;
+        sum->count += count;
+        of_call[call].instances += count;
+    }
+    for (size_t i = 0; ok && i < counts.count; i++) {
+        const uint64_t *key = ana_map_key(&counts, i);
+        uint64_t count = ((const struct ana_count_sum *)ana_map_value(&counts, i))->count;
+        struct last *last = &of_call[key[0]];
+        if (count > last->count || (count == last->count && key[1] < last->index)) {
+            last->count = count;
+            last->index = key[1];
+        }
+    }
+    ana_map_free(&counts);
+    return ok;
 }
 
 /* Adds what each rank lost, and what others lost waiting for it. */
@@ -99,7 +123,7 @@ static bool add_to_calls(struct ana_job *job, struct ana_summary *s, const struc
 {
     int64_t *waiting = calloc(job->calls, sizeof *waiting), *seen = calloc(job->calls, sizeof *seen);
     struct last *last = calloc(job->calls, sizeof *last);
-    bool ok = waiting && seen && last;
+    bool ok = waiting && seen && last && find_last(t, last);
     for (size_t i = 0; ok && i < events->sites.count; i++) {
         const uint64_t *key = ana_map_key(&events->sites, i);
         const struct ana_site_sum *sum = ana_map_value(&events->sites, i);
@@ -113,10 +137,6 @@ static bool add_to_calls(struct ana_job *job, struct ana_summary *s, const struc
         if (ana_selected(s->selection.ranks, key[1]))
             *in = ana_plus(*in, sum->lost_ns);
     }
-    for (size_t i = 0; ok && i < t->last_of_call.count; i++) {
-        const uint64_t *key = ana_map_key(&t->last_of_call, i);
-        keep_most(&last[key[0]], ((const struct ana_count_sum *)ana_map_value(&t->last_of_call, i))->count, key[1]);
-    }
     for (size_t c = 0; ok && c < s->call_count; c++) {
         struct ana_call_stat *stat = &s->calls[c];
         uint32_t number = 0;
@@ -125,10 +145,9 @@ static bool add_to_calls(struct ana_job *job, struct ana_summary *s, const struc
         stat->seen_ns = seen[number] < stat->time_ns ? seen[number] : stat->time_ns;
         if (knows_waits(job, s) && (waiting[number] || trc_opclass_has_wait_states(stat->opclass)))
             stat->waiting_ns = waiting[number];
-        const struct ana_count_sum *n = ana_map_find(&t->instances, number, 0, 0);
-        if (n && n->count) {
+        if (last[number].instances) {
             stat->last_index = last[number].index;
-            stat->last_share = (double)last[number].count / (double)n->count;
+            stat->last_share = (double)last[number].count / (double)last[number].instances;
         }
     }
     free(waiting);

@@ -161,10 +161,11 @@ void ana_take_instance(void *user, const struct ana_instance *instance)
         ana_clock_add_instance(job->clock, instance);
     if (!in_window(job, instance->arrival[0].begin_ns, instance->arrival[instance->arrivals - 1].end_ns))
         return;
-    ana_store_instance(&job->store, instance, ana_call_number(job, instance->call), place, lost);
+    const struct ana_kept_instance *kept =
+        ana_store_instance(&job->store, instance, ana_call_number(job, instance->call), place, lost);
     if (instance->arrivals < 2 || instance->mismatched)
         return; /* nobody to be late for */
-    ana_tally_instance(&job->pass.tally, ana_store_find(&job->store, instance->comm_identity, instance->sequence));
+    ana_tally_instance(&job->pass.tally, kept);
     for (size_t i = 0; i < instance->arrivals; i++)
         ana_tally_part(&job->pass.tally, instance->arrival[i].index, i + 1 == instance->arrivals);
 }

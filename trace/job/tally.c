@@ -10,8 +10,6 @@ static void init_maps(struct ana_tally *tally)
     ana_map_init(&tally->pairs, sizeof(struct ana_pair_sum));
     ana_map_init(&tally->collectives, sizeof(struct ana_collective_sum));
     ana_map_init(&tally->last, sizeof(struct ana_count_sum));
-    ana_map_init(&tally->last_of_call, sizeof(struct ana_count_sum));
-    ana_map_init(&tally->instances, sizeof(struct ana_count_sum));
     ana_map_init(&tally->waits, sizeof(struct ana_wait_sum));
 }
 
@@ -37,8 +35,8 @@ void ana_tally_free(struct ana_tally *tally)
     }
     for (size_t i = 0; i < ANA_TALLY_SIZES; i++)
         free(tally->size[i]);
-    struct ana_map *map[] = {&tally->calls, &tally->threads,      &tally->sites,     &tally->pairs, &tally->collectives,
-                             &tally->last,  &tally->last_of_call, &tally->instances, &tally->waits};
+    struct ana_map *map[] = {&tally->calls,       &tally->threads, &tally->sites, &tally->pairs,
+                             &tally->collectives, &tally->last,    &tally->waits};
     for (size_t i = 0; i < sizeof map / sizeof *map; i++)
         ana_map_free(map[i]);
     free(tally->rank);
@@ -52,13 +50,6 @@ static void *sum_of(struct ana_tally *tally, struct ana_map *map, uint64_t a, ui
     if (!value)
         tally->out_of_memory = true;
     return value;
-}
-
-static void add_count(struct ana_tally *tally, struct ana_map *map, uint64_t a, uint64_t b, uint64_t c)
-{
-    struct ana_count_sum *sum = sum_of(tally, map, a, b, c);
-    if (sum)
-        sum->count++;
 }
 
 /* Adds bytes and messages, also of items that are no call of their own. */
@@ -203,15 +194,15 @@ void ana_tally_latency(const struct ana_tally *tally, struct ana_times_small *ou
 void ana_tally_instance(struct ana_tally *tally, const struct ana_kept_instance *k)
 {
     struct ana_collective_sum *sum = sum_of(tally, &tally->collectives, k->comm_identity, k->call, k->place);
-    if (sum) {
-        sum->comm = k->comm;
-        ana_small_add(&sum->skew, k->last_ns - k->first_ns, 1);
-        sum->lost_ns = ana_plus(sum->lost_ns, k->lost_ns);
-        size_t at = (size_t)(sum - (struct ana_collective_sum *)tally->collectives.values);
-        add_count(tally, &tally->last, at, k->last_index, 0);
-    }
-    add_count(tally, &tally->instances, k->call, 0, 0);
-    add_count(tally, &tally->last_of_call, k->call, k->last_index, 0);
+    if (!sum)
+        return;
+    sum->comm = k->comm;
+    ana_small_add_one(&sum->skew, k->last_ns - k->first_ns);
+    sum->lost_ns = ana_plus(sum->lost_ns, k->lost_ns);
+    size_t at = (size_t)(sum - (struct ana_collective_sum *)tally->collectives.values);
+    struct ana_count_sum *last = sum_of(tally, &tally->last, at, k->last_index, 0);
+    if (last)
+        last->count++;
 }
 
 void ana_tally_part(struct ana_tally *tally, size_t index, bool last)

@@ -47,8 +47,7 @@ struct ana_collective_sum { /* communicator identity, call number, place of trac
     struct ana_times_small skew;
     int64_t lost_ns;
 };
-struct ana_count_sum { /* instances: (call number); who came last: (index in `collectives`, rank index), and for all of
-                        * a call together: (call number, rank index) */
+struct ana_count_sum { /* who came last: (index in `collectives`, rank index) */
     uint64_t count;
 };
 struct ana_wait_sum { /* ana_wait_key of kind and call, waiter, culprit */
@@ -79,7 +78,7 @@ struct ana_rank_sum {
 struct ana_tally {
     size_t ranks;
     struct ana_rank_sum *rank;
-    struct ana_map calls, threads, sites, pairs, collectives, last, last_of_call, instances, waits;
+    struct ana_map calls, threads, sites, pairs, collectives, last, waits;
     struct ana_size_sum *size[ANA_TALLY_SIZES]; /* by size class; NULL: none yet */
     struct ana_times_small other_latency;       /* of messages between pairs that have no distribution of their own */
     uint64_t clock_violations;
