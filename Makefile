@@ -184,12 +184,12 @@ $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/libtui.a $(BUILD)/libana
 fuzz: $(FUZZ_BIN)
 # A run of libFuzzer over the corpus in the tree, with what it finds beside it in build/.
 FUZZ_SECONDS ?= 20
-READER_SRC = $(wildcard trace/format/*.c trace/reader/*.c) trace/util/cxx_name.c trace/util/text.c
+READER_SRC = $(wildcard trace/format/*.c trace/reader/*.c trace/util/*.c)
 FUZZ_CC = clang $(STD) -DFUZZING -O1 -g -I. -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
 FUZZ_RUN = -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -max_len=300000 -print_final_stats=1
 build/fuzz/fuzz_reader: tests/fuzz/fuzz_reader.c tests/fuzz/fuzz.h $(READER_SRC) $(sort $(shell find trace -name '*.h'))
 	@mkdir -p $(@D)
-	$(Q)$(FUZZ_CC) -o $@ tests/fuzz/fuzz_reader.c $(READER_SRC)
+	$(Q)$(FUZZ_CC) -o $@ tests/fuzz/fuzz_reader.c $(READER_SRC) $(TUI_LIBS)
 build/fuzz/%: tests/fuzz/%.c $(wildcard tests/fuzz/*.h) $(TRACE_SRC) $(TUI_SRC) $(sort $(shell find trace tui -name "*.h"))
 	@mkdir -p $(@D)
 	$(Q)$(FUZZ_CC) -o $@ $< $(TRACE_SRC) $(filter-out tui/main.c,$(TUI_SRC)) $(TUI_LIBS)
