@@ -102,6 +102,7 @@ static void go_on(struct ana_causes *causes, struct due *due)
     due->left = due->parts ? causes->way_left / (int64_t)due->parts : 0;
     ana_beside_parts(causes->beside, due->parts + 1, do_due, due);
     causes->followed += due->waits;
+    causes->out_of_memory |= causes->replay->out_of_memory;
     for (size_t i = 0; i < due->parts; i++)
         causes->way_left -= due->gone[i];
     for (size_t i = 0; i < (causes->beside ? due->parts : 1); i++)

@@ -28,7 +28,7 @@ static inline bool need_begin(const struct ana_causes *causes, size_t index, uin
 /* Makes a ring longer that has come to its end for the first time, as long as it may be. */
 static __attribute__((noinline)) void lengthen(struct ana_causes *causes, struct ana_replay_rank *rank)
 {
-    uint32_t most = causes->room * ANA_EDGES_OF_STEP, room = rank->edge_room * 4u < most ? rank->edge_room * 4u : most;
+    uint32_t most = causes->room * ANA_EDGES_OF_STEP, room = rank->edge_room * 2u;
     if (rank->edge_room == most)
         return;
     struct ana_edge *edge = realloc(rank->edge, room * sizeof *edge);

@@ -1,7 +1,6 @@
 /* Shadows of the run; see replay.h. */
 #include "trace/cause/replay.h"
 #include "trace/cause/way.h"
-#include "trace/util/pages.h"
 #include "trace/util/times.h"
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +20,10 @@ struct ana_replay *ana_replay_new(size_t ranks, uint32_t room)
         replay->member_room *= 2;
     replay->meeting_room = replay->member_room < MOST_MEETINGS ? (uint32_t)replay->member_room : MOST_MEETINGS;
     replay->rank = calloc(ranks + 1, sizeof *replay->rank);
-    replay->ahead_size = ranks * room * sizeof *replay->ahead;
-    replay->ahead = ana_pages_make(replay->ahead_size);
     replay->stack = malloc((ranks + 1) * 2 * sizeof *replay->stack);
     replay->meeting = malloc(replay->meeting_room * sizeof *replay->meeting);
     replay->member = malloc(replay->member_room * sizeof *replay->member);
-    if (replay->rank && replay->ahead && replay->stack && replay->meeting && replay->member)
+    if (replay->rank && replay->stack && replay->meeting && replay->member)
         return replay;
     ana_replay_free(replay, 0);
     return NULL;
@@ -38,9 +35,9 @@ void ana_replay_free(struct ana_replay *replay, size_t ranks)
         return;
     for (size_t i = 0; i < ranks; i++) {
         free(replay->rank[i].edge);
+        free(replay->rank[i].ahead);
         free(replay->rank[i].ahead_of);
     }
-    ana_pages_drop(replay->ahead, replay->ahead_size);
     free(replay->rank);
     free(replay->segment);
     free(replay->came);
@@ -54,7 +51,6 @@ void ana_replay_free(struct ana_replay *replay, size_t ranks)
 bool ana_replay_rank_begin(struct ana_replay *replay, size_t index, uint32_t room)
 {
     struct ana_replay_rank *rank = &replay->rank[index];
-    rank->ahead = replay->ahead + index * room;
     rank->ahead_of = calloc(room, sizeof *rank->ahead_of);
     rank->edge = malloc(LEAST_EDGES * sizeof *rank->edge);
     rank->edge_room = LEAST_EDGES;
@@ -63,15 +59,30 @@ bool ana_replay_rank_begin(struct ana_replay *replay, size_t index, uint32_t roo
 
 /* ---- how far ahead a rank was ----------------------------------------------------------------------------------- */
 
-/* Keeps how far ahead a rank is in a slot, 0: in one that is free; returns which. */
-static inline uint16_t keep(struct ana_replay_rank *rank, uint16_t slot, const struct ana_ahead *now)
+/* Makes room for one more.  False: out of memory. */
+static __attribute__((noinline)) bool more_room(struct ana_replay *replay, struct ana_replay_rank *rank)
+{
+    uint32_t room = rank->ahead_room + (rank->ahead_room / 4u > 8 ? rank->ahead_room / 4u : 8);
+    struct ana_ahead *ahead = realloc(rank->ahead, room * sizeof *ahead);
+    replay->out_of_memory |= !ahead;
+    if (!ahead)
+        return false;
+    rank->ahead = ahead;
+    rank->ahead_room = (uint16_t)room;
+    return true;
+}
+
+/* Keeps how far ahead a rank is in a slot, 0: in one that is free; returns which.  0: out of memory. */
+static inline uint16_t keep(struct ana_replay *replay, struct ana_replay_rank *rank, uint16_t slot,
+                            const struct ana_ahead *now)
 {
     if (!slot && rank->free) {
         slot = rank->free;
         memcpy(&rank->free, &rank->ahead[slot - 1], sizeof rank->free);
     } else if (!slot) {
+        if (__builtin_expect(rank->aheads == rank->ahead_room, 0) && !more_room(replay, rank))
+            return 0;
         slot = ++rank->aheads;
-        __builtin_prefetch(&rank->ahead[slot], 1);
     }
     rank->ahead[slot - 1] = *now;
     return slot;
@@ -81,13 +92,14 @@ void ana_replay_keep(const struct ana_causes *causes, size_t index, uint32_t ste
 {
     struct ana_replay_rank *rank = &causes->replay->rank[index];
     uint16_t *slot = &rank->ahead_of[step & causes->mask];
-    *slot = keep(rank, *slot, &rank->now);
+    *slot = keep(causes->replay, rank, *slot, &rank->now);
 }
 
 /* ---- a rank ----------------------------------------------------------------------------------------------------- */
 
 /* A rank whose steps are replayed. */
 struct run {
+    struct ana_replay *replay;
     struct ana_replay_rank *rank;
     const struct ana_cause_step *ring;
     uint32_t mask, first, so_far; /* of the ring; the first and the last step that are kept */
@@ -98,7 +110,7 @@ static inline struct run run_of(const struct ana_causes *causes, uint32_t index)
 {
     const struct ana_cause_rank *of = &causes->rank[index];
     uint32_t mask = causes->mask, first = of->so_far > mask ? of->so_far - mask : 1;
-    return (struct run){&causes->replay->rank[index], of->step, mask, first, of->so_far, of->several};
+    return (struct run){causes->replay, &causes->replay->rank[index], of->step, mask, first, of->so_far, of->several};
 }
 
 /* A step is left behind: the one in whose place of the ring it lies is no longer kept. */
@@ -123,7 +135,7 @@ static inline void end_step(const struct run *run, uint32_t number, const struct
     uint16_t *slot = &run->rank->ahead_of[number & run->mask];
     __builtin_prefetch(next + (ANA_STEPS_AHEAD - 1), 1);
     if ((next->needed && number != run->so_far) || run->several)
-        *slot = keep(run->rank, *slot, now);
+        *slot = keep(run->replay, run->rank, *slot, now);
     else
         pass(run->rank, slot);
 }

@@ -58,15 +58,14 @@ struct ana_replay_rank {
     struct ana_ahead *ahead; /* in any order: at the ends of those steps where the begin of the next is needed */
     uint16_t *ahead_of;      /* by step: which of them, + 1; 0: none */
     uint16_t edge_room;      /* a power of two */
-    uint16_t aheads;         /* that were ever kept at a time */
+    uint16_t aheads;         /* that were ever kept at a time, */
+    uint16_t ahead_room;     /* ... and that there is room for */
     uint16_t free;           /* one of them that is free, + 1, and has the number of the next; 0: none is */
     bool busy;               /* it is being replayed for another */
 };
 
 struct ana_replay {
     struct ana_replay_rank *rank;
-    struct ana_ahead *ahead; /* of all ranks; as ana_causes.step */
-    size_t ahead_size;       /* in bytes */
     struct ana_meeting *meeting;
     struct ana_member *member;
     uint32_t meetings, meeting_room; /* so far; a power of two */
@@ -79,6 +78,7 @@ struct ana_replay {
     uint8_t *segment; /* by number - 1: the shadow that it is in, 0: none; as many as there were at the last choice */
     size_t segments;
     int64_t saves[ANA_SHADOWS]; /* of causes that are closed */
+    bool out_of_memory;         /* how far ahead a rank was is missing somewhere */
 };
 
 /* The next edge of a step, `number` being that; NULL: there is no more, or it has been overwritten. */

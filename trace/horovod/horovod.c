@@ -273,12 +273,10 @@ static void find_lanes(struct ana_hvd_state *state, const struct ana_job *job)
     for (size_t i = 0; i < job->count; i++) {
         struct trc_file *file = job->process[i].rank.file;
         for (size_t t = 0; t < trc_threads(file); t++) {
-            bool known = false, loop = false;
+            bool known = false;
             for (size_t k = 0; k < state->lanes && !known; k++)
                 known = state->lane[k].index == i && state->lane[k].thread == t;
-            const struct trc_sig *sig;
-            for (size_t k = 0; !known && !loop && (sig = trc_live_sig_at(file, t, k)); k++)
-                loop = sig->flags & TRC_SIG_CONTROL;
+            bool loop = !known && trc_live_controls(file, t);
             struct hvd_lane *grown = loop ? realloc(state->lane, (state->lanes + 1) * sizeof *grown) : NULL;
             if (!grown)
                 continue;

@@ -15,6 +15,22 @@ void ana_columns_free(struct ana_columns *table)
     ana_columns_init(table, table->rows);
 }
 
+bool ana_columns_resize(struct ana_columns *table, uint32_t rows)
+{
+    for (int c = 0; c < ANA_COLUMNS; c++) {
+        size_t width = table->width[c], before = table->rows * width, after = rows * width;
+        void *column = after ? realloc(table->column[c], after) : NULL;
+        if (column)
+            table->column[c] = column;
+        else if (after > before)
+            return false; /* those before this one have more room than they need */
+        if (after > before)
+            memset((char *)column + before, 0, after - before);
+    }
+    table->rows = rows;
+    return true;
+}
+
 static uint8_t width_of(uint64_t value)
 {
     return value > UINT32_MAX ? 8 : value > UINT16_MAX ? 4 : value > UINT8_MAX ? 2 : value ? 1 : 0;

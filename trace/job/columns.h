@@ -20,6 +20,8 @@ struct ana_columns {
 
 /* An empty table of so many rows; allocates nothing. */
 void ana_columns_init(struct ana_columns *table, uint32_t rows);
+/* Makes rows, or gives up the last ones.  False: out of memory, there are as many as before. */
+bool ana_columns_resize(struct ana_columns *table, uint32_t rows);
 /* Frees the columns; the struct is the caller's. */
 void ana_columns_free(struct ana_columns *table);
 

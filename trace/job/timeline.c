@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define SHORT_LANE 256u /* buckets; a lane of no more is added up one by one */
+#define ROWS       16u  /* of a short lane, to begin with */
 
 /* A bucket as the numbers of a row. */
 union words {
@@ -62,14 +63,13 @@ static size_t buckets_below(const struct ana_lane *lane, int level)
     return n;
 }
 
-/* Makes room for all buckets there will ever be: unused ones cost address space only, or are not there. */
+/* Makes room for all buckets there will ever be of a long lane: unused ones cost address space only. */
 static bool make_room(struct ana_lane *lane)
 {
     if (lane->level || lane->slim)
         return true;
     if (is_short(lane)) {
-        if ((lane->slim = calloc(1, sizeof *lane->slim)))
-            ana_columns_init(&lane->slim->away, (uint32_t)lane->max + 1);
+        lane->slim = calloc(1, sizeof *lane->slim);
         return lane->slim;
     }
     struct ana_bucket *all = ana_pages_make(buckets_below(lane, ANA_LANE_LEVELS) * sizeof *all);
@@ -106,6 +106,17 @@ static bool put_away(struct ana_slim_lane *slim)
     return done;
 }
 
+/* Makes room for bucket i, and one behind it.  False: out of memory. */
+static bool reach_row(struct ana_lane *lane, size_t i)
+{
+    struct ana_columns *away = &lane->slim->away;
+    size_t more = away->rows + (away->rows / 8 > ROWS ? away->rows / 8 : ROWS), most = lane->max + 1;
+    if (i + 1 < away->rows)
+        return true;
+    more = more > i + 2 ? more : i + 2;
+    return ana_columns_resize(away, (uint32_t)(more < most ? more : most));
+}
+
 /* ---- buckets ---------------------------------------------------------------------------------------------------- */
 
 static bool halve_resolution(struct ana_lane *lane)
@@ -115,6 +126,7 @@ static bool halve_resolution(struct ana_lane *lane)
     if (lane->slim) {
         done = put_away(lane->slim);
         done &= ana_columns_halve(&lane->slim->away, lane->used);
+        done &= ana_columns_resize(&lane->slim->away, (uint32_t)(lane->used / 2) + ROWS);
         lane->slim->at /= 2;
     } else if (lane->used) {
         struct ana_bucket *b = lane->level[0];
@@ -137,7 +149,7 @@ static size_t reach_bucket(struct ana_lane *lane, int64_t at_ns)
     size_t i = offset < 0 ? 0 : (size_t)(offset / lane->width_ns);
     for (; i >= lane->max; i /= 2)
         done &= halve_resolution(lane);
-    if (!done || !make_room(lane))
+    if (!done || !make_room(lane) || (lane->slim && !reach_row(lane, i)))
         return SIZE_MAX;
     if (i >= lane->used)
         lane->used = i + 1;
@@ -357,6 +369,10 @@ void ana_lane_keep(struct ana_keep *keep, struct ana_lane *lane)
     if (!ana_keep_holds(keep, sane && llabs(lane->origin_ns) <= INT64_MAX >> 2) || !used)
         return;
     if (keep->loads && !make_room(lane)) {
+        keep->failed = true;
+        return;
+    }
+    if (keep->loads && lane->slim && !ana_columns_resize(&lane->slim->away, (uint32_t)used + 1)) {
         keep->failed = true;
         return;
     }

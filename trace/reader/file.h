@@ -73,6 +73,7 @@ struct trc_live {
     uint32_t chunk;
     bool settled;  /* unchanged between the last two refreshes */
     bool cut;      /* the file ends within it */
+    bool controls; /* the thread has made control rounds */
     uint64_t seen; /* hash of the thread as it was in the file */
     struct trc_thread thread;
     struct trc_device_stream of;

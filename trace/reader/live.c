@@ -156,6 +156,24 @@ static struct trc_use *use_of(const struct trc_live *live, uint32_t index)
     return NULL;
 }
 
+/* Of a thread that will do nothing more, only the signatures of its last calls are asked for, and whether it made control
+ * rounds. */
+static void drop_uses(struct trc_live *live)
+{
+    const struct trc_thread *thread = &live->thread;
+    size_t kept = 0;
+    for (size_t i = 0; i < live->use_count; i++) {
+        const struct trc_use *use = use_at(live, i);
+        if (use->index + 1u == thread->inside || use->index + 1u == thread->last)
+            *use_at(live, kept++) = *use;
+    }
+    live->use_count = kept;
+    for (size_t part = (kept + TRC_USES_PART - 1) / TRC_USES_PART; part < live->use_parts; part++) {
+        free(live->uses[part]);
+        live->uses[part] = NULL;
+    }
+}
+
 /* Undoes a move of a signature's uses into the counters that a kill interrupted. */
 static void take_back(struct trc_live *live, const struct trc_undo *undo)
 {
@@ -193,6 +211,7 @@ static void complete_counters(struct trc_live *live)
     for (size_t i = 0; i < live->use_count; i++) {
         const struct trc_use *use = use_at(live, i);
         struct trc_moved moved = trc_moved(&use->sig);
+        live->controls |= (use->sig.flags & TRC_SIG_CONTROL) != 0;
         if (!use->uses || !(moved.sent || moved.received || moved.in || moved.out))
             continue;
         struct trc_counter *row = row_at(live, use->row);
@@ -327,6 +346,8 @@ static bool read_page(struct trc_file *file, uint32_t chunk)
         trc_file_damage(file, "chunk %u: the live page of thread %u is cut off", chunk, index);
     clamp_thread(&live->thread, index);
     complete_counters(live);
+    if (!trc_file_growing(file))
+        drop_uses(live);
     return moved;
 }
 
@@ -414,8 +435,7 @@ const struct trc_sig *trc_live_sig(const struct trc_file *file, size_t i, uint32
     return use ? &use->sig : NULL;
 }
 
-const struct trc_sig *trc_live_sig_at(const struct trc_file *file, size_t i, size_t n)
+bool trc_live_controls(const struct trc_file *file, size_t i)
 {
-    const struct trc_live *live = live_of(file, i);
-    return n < live->use_count ? &use_at(live, n)->sig : NULL;
+    return live_of(file, i)->controls;
 }

@@ -99,10 +99,10 @@ const struct trc_counter *trc_rows(const struct trc_file *file, size_t i, size_t
 /* Those by partner, likewise. */
 const struct trc_peer *trc_peers(const struct trc_file *file, size_t i, size_t *n);
 /* The signature behind trc_thread.inside or .last (index + 1); NULL for 0, one that is not there, or where the file is
- * cut off before it.  Valid until trc_close; a refresh may put another signature there. */
+ * cut off before it.  Valid until the next refresh. */
 const struct trc_sig *trc_live_sig(const struct trc_file *file, size_t i, uint32_t index_plus_1);
-/* Those that the live page has, in any order; NULL behind the last.  Likewise. */
-const struct trc_sig *trc_live_sig_at(const struct trc_file *file, size_t i, size_t n);
+/* Whether thread i has made control rounds of a background loop (TRC_SIG_CONTROL). */
+bool trc_live_controls(const struct trc_file *file, size_t i);
 
 /* Definitions. */
 struct trc_object {
