@@ -6,10 +6,14 @@
  *   clock  it is as long by the clock, without rest
  *   sums   it is a fixed number of additions; the machine decides how long they take
  *
+ * CHANGED_TOGETHER=N:FILE: its ranks begin when N have come, those of other runs among them: each appends a byte.
+ * Each rank says for how long it waited for a core from then on, as its kernel counts: "held up 0.012345 s".
+ *
  * With -DMOVED it is the program after an edit: other lines, a function more, one more call in the loop. */
 #include "truth.h"
 #include <mpi.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 
 #define SOLVE  0.003
 #define OTHERS 0.0003
@@ -17,6 +21,33 @@
 
 static const char *mode = "sleep";
 static volatile double kept;
+
+static void begin_together(void)
+{
+    const char *together = getenv("CHANGED_TOGETHER");
+    char *path;
+    if (!together)
+        return;
+    long ranks = strtol(together, &path, 10);
+    int file = open(path + 1, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    struct stat come = {0};
+    if (write(file, "", 1) == 1)
+        while (fstat(file, &come) == 0 && come.st_size < ranks)
+            truth_sleep(0.001);
+    close(file);
+}
+
+/* Seconds for which this thread was ready to run, and had no core; 0 where the kernel does not say. */
+static double held_up(void)
+{
+    long long ran, waited = 0;
+    FILE *f = fopen("/proc/self/schedstat", "r");
+    if (f && fscanf(f, "%lld %lld", &ran, &waited) != 2)
+        waited = 0;
+    if (f)
+        fclose(f);
+    return (double)waited / 1e9;
+}
 
 static void work(double seconds)
 {
@@ -72,6 +103,8 @@ int main(int argc, char **argv)
     int iterations = argc > 1 ? atoi(argv[1]) : 0, rank = argc > 3 ? atoi(argv[3]) : -1;
     double more = argc > 2 && (rank < 0 || rank == me) ? atof(argv[2]) / 100 : 0;
     mode = argc > 4 ? argv[4] : mode;
+    begin_together();
+    double before = held_up();
     for (int i = 0; i < iterations; i++) {
         exchange(me, n);
         solve(more);
@@ -80,6 +113,7 @@ int main(int argc, char **argv)
 #endif
         finish();
     }
+    printf("held up %f s\n", held_up() - before);
     MPI_Finalize();
     return iterations < 1;
 }
