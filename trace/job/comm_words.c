@@ -1,8 +1,8 @@
 /* What a communicator, window or file is called: in a sentence, and in a column, which is short and tells those that
  * have no name apart by number. */
 #include "trace/job/job_impl.h"
+#include "trace/util/hash.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *ana_comm_kind(const struct trc_comm *comm)
@@ -34,7 +34,7 @@ static bool write_given(const struct trc_comm *comm, bool column, char *out, siz
 
 void ana_comm_words(const struct ana_job *job, const struct trc_comm *comm, char *out, size_t size)
 {
-    char **column = comm && !comm->object ? ana_map_find(&job->comm_names, comm->def.identity, 0, 0) : NULL;
+    const char **column = comm && !comm->object ? ana_map_find(&job->comm_names, comm->def.identity, 0, 0) : NULL;
     if (!comm)
         snprintf(out, size, "an unknown communicator");
     else if (write_given(comm, false, out, size))
@@ -49,25 +49,38 @@ void ana_comm_words(const struct ana_job *job, const struct trc_comm *comm, char
         snprintf(out, size, "a %s of %d", ana_comm_kind(comm), comm->def.size);
 }
 
+/* The one copy of a text, which lives as long as the job; NULL: out of memory. */
+static const char *kept(struct ana_job *job, const char *text)
+{
+    for (uint64_t other = 0;; other++) { /* texts of one hash */
+        char **slot = ana_map_add(&job->texts, ana_hash_text(text), other, 0);
+        if (slot && !*slot)
+            *slot = strdup(text);
+        if (!slot || !*slot)
+            return NULL;
+        if (strcmp(*slot, text) == 0)
+            return *slot;
+    }
+}
+
 const char *ana_comm_name(struct ana_job *job, uint64_t identity, const struct trc_comm *comm)
 {
     char text[128];
-    char **slot = ana_map_add(&job->comm_names, identity, 0, 0);
-    size_t number = slot ? (size_t)(slot - (char **)job->comm_names.values) + 1 : 0; /* in order of first naming */
+    const char **slot = ana_map_add(&job->comm_names, identity, 0, 0);
+    size_t number = slot ? (size_t)(slot - (const char **)job->comm_names.values) + 1 : 0; /* in order of naming */
+    bool swapped = comm && comm->def.size > comm->def.remote_size; /* both sides give it one name */
     if (!comm)
         snprintf(text, sizeof text, "#%zu", number);
     else if (!write_given(comm, true, text, sizeof text) && comm->object)
         snprintf(text, sizeof text, "%s #%zu of size %d", ana_comm_kind(comm), number, comm->def.size);
     else if (!*text && comm->def.flags & TRC_COMM_INTER)
-        snprintf(text, sizeof text, "#%zu of size %d+%d", number, comm->def.size, comm->def.remote_size);
+        snprintf(text, sizeof text, "#%zu of size %d+%d", number, swapped ? comm->def.remote_size : comm->def.size,
+                 swapped ? comm->def.size : comm->def.remote_size);
     else if (!*text)
         snprintf(text, sizeof text, "#%zu of size %d", number, comm->def.size);
-    if (!slot)
+    const char *name = slot ? kept(job, text) : NULL;
+    if (!name)
         return "?";
-    if (*slot && strcmp(*slot, text) == 0)
-        return *slot;
-    free(*slot);
-    *slot = strdup(text);
-    job->revision++;
-    return *slot ? *slot : "?";
+    job->revision += *slot != name;
+    return *slot = name;
 }

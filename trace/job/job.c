@@ -214,7 +214,8 @@ enum trc_status ana_job_open_with(const struct ana_upper *upper, const struct an
     job->bundle.opener = *opener;
     ana_map_init(&job->call_by_name, sizeof(uint32_t));
     ana_map_init(&job->call_by_address, sizeof(uint32_t));
-    ana_map_init(&job->comm_names, sizeof(char *));
+    ana_map_init(&job->comm_names, sizeof(const char *));
+    ana_map_init(&job->texts, sizeof(char *));
     job->progress_ns = INT64_MIN;
     job->window = (struct ana_span){INT64_MIN, INT64_MAX};
     job->workers = opener && opener->workers ? opener->workers : 1;
@@ -275,9 +276,10 @@ void ana_job_close(struct ana_job *job)
     ana_bundle_close(&job->bundle);
     ana_map_free(&job->call_by_name);
     ana_map_free(&job->call_by_address);
-    for (size_t i = 0; i < job->comm_names.count; i++)
-        free(*(char **)ana_map_value(&job->comm_names, i));
     ana_map_free(&job->comm_names);
+    for (size_t i = 0; i < job->texts.count; i++)
+        free(*(char **)ana_map_value(&job->texts, i));
+    ana_map_free(&job->texts);
     free(job->call);
     free(job->host);
     free(job);

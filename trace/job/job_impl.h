@@ -88,7 +88,8 @@ struct ana_job {
         const struct trc_call *call;
         uint32_t number;
     } call_cache[64];
-    struct ana_map comm_names; /* by identity: char * */
+    struct ana_map comm_names; /* by identity: const char *, of texts */
+    struct ana_map texts;      /* by hash and number: char *; none is freed before the job */
 
     struct ana_clock *clock;
     size_t clocks;               /* domains of it when the analysis began */
@@ -340,8 +341,8 @@ bool ana_takes_open(const struct ana_job *job, const struct ana_selection *selec
  * wall_ns, mpi_ns and category_ns[TRC_CAT_COMPUTE] from category_ns. */
 void ana_summary_rank_time(const struct ana_job *job, const struct ana_summary *s, struct ana_rank_stat *stat);
 
-/* comm_words.c: the short name of a communicator: "WORLD", "SELF", its own name, or "#n of size k".  Valid until it is
- * asked for again. */
+/* comm_words.c: the short name of a communicator: "WORLD", "SELF", its own name, or "#n of size k".  Lives as
+ * long as the job, also when it is called otherwise later. */
 const char *ana_comm_name(struct ana_job *job, uint64_t identity, const struct trc_comm *comm);
 
 #endif

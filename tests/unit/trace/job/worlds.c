@@ -1,6 +1,7 @@
 /* Several worlds, runs and jobs in one folder, or in several: which files are read as one job. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
+#include "trace/job/job_impl.h"
 #include "trace/session/session.h"
 #include "trace/verdict/verdict.h"
 #include <stdio.h>
@@ -149,8 +150,33 @@ static void unknown_siblings(void)
     folder_remove();
 }
 
+/* An intercommunicator has one name, whichever side says what it is; and a name that somebody was told stays, also
+ * when it is called otherwise later. */
+static void one_name(void)
+{
+    folder_make("name");
+    struct tb *tb = tb_new(0, 1);
+    tb_barrier(tb, 0, 1000, 2000, TB_SELF, 1);
+    folder_write(tb, 0);
+    tb_free(tb);
+    struct ana_job *job = folder_open();
+    const struct trc_comm parents = {.def = {.identity = 5, .size = 2, .remote_size = 1, .flags = TRC_COMM_INTER}};
+    const struct trc_comm children = {.def = {.identity = 5, .size = 1, .remote_size = 2, .flags = TRC_COMM_INTER}};
+    const struct trc_comm named = {.name = "rows", .def = {.identity = 5, .size = 2}};
+    const char *first = ana_comm_name(job, 5, &parents), *second = ana_comm_name(job, 5, &children);
+    CHECK(strcmp(first, second) == 0 && strstr(first, "of size 1+2"), "%s, %s", first, second);
+    char copy[64];
+    snprintf(copy, sizeof copy, "%s", first);
+    CHECK(strcmp(ana_comm_name(job, 5, &named), "rows") == 0);
+    CHECK(strcmp(first, copy) == 0, "%s was %s", first, copy);
+    CHECK(ana_comm_name(job, 5, &parents) == first, "of each name there is one copy");
+    ana_job_close(job);
+    folder_remove();
+}
+
 int main(void)
 {
+    one_name();
     several_worlds();
     same_name_again();
     folders_of_two_jobs();
