@@ -200,10 +200,13 @@ static void advance_main(struct ana_job *job)
         take_events(job, e, n);
         return;
     }
+    bool ends = !ana_anyone_alive(job) && !job->flushed;
     ana_stages_sync(job);
+    if (ends)
+        ana_merge_rest(job->pass.merge); /* the replays that are left take memory, too */
     ana_why_settle(&job->pass.why, ana_merge_position(job->pass.merge), true);
     job->pass.done = true;
-    if (!ana_anyone_alive(job) && !job->flushed) {
+    if (ends) {
         ana_why_sync(&job->pass.why);
         ana_match_flush(job->match);
         ana_why_settle(&job->pass.why, INT64_MAX, true);

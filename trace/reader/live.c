@@ -156,8 +156,8 @@ static struct trc_use *use_of(const struct trc_live *live, uint32_t index)
     return NULL;
 }
 
-/* Of a thread that will do nothing more, only the signatures of its last calls are asked for, and whether it made control
- * rounds. */
+/* Of a thread that will do nothing more, only the signatures of its last calls are asked for, and whether it made
+ * control rounds. */
 static void drop_uses(struct trc_live *live)
 {
     const struct trc_thread *thread = &live->thread;

@@ -220,13 +220,19 @@ struct ana_merge *ana_merge_open(struct trc_file *const *files, size_t n, const 
     return NULL;
 }
 
+void ana_merge_rest(struct ana_merge *merge)
+{
+    if (merge->begun && merge->parts.parts)
+        merge->parts.end(merge->parts.user);
+    merge->begun = false;
+    close_lanes(merge);
+}
+
 void ana_merge_close(struct ana_merge *merge)
 {
     if (!merge)
         return;
-    if (merge->begun && merge->parts.parts)
-        merge->parts.end(merge->parts.user);
-    close_lanes(merge);
+    ana_merge_rest(merge);
     free(merge->source);
     free(merge->lane);
     free(merge->tree);

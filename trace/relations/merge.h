@@ -29,6 +29,10 @@ bool ana_merge_in_parts(const struct ana_merge *merge);
 /* Frees it; before the files are closed.  NULL is none. */
 void ana_merge_close(struct ana_merge *merge);
 
+/* Gives back what reading takes, of a merge that has given out all and is asked for nothing more, but for what the
+ * functions at the end of this file say. */
+void ana_merge_rest(struct ana_merge *merge);
+
 /* Adds a file, with the next index; it is in the clock already.  False: out of memory. */
 bool ana_merge_add(struct ana_merge *merge, struct trc_file *file);
 
