@@ -9,6 +9,9 @@
 #define MOST_DEPTH    4u  /* so deep a rank is replayed for another at once */
 #define LEAST_EDGES   64u /* that a ring has room for; a power of two */
 
+_Static_assert(ANA_STEPS_OF_RANK * 2u <= UINT16_MAX && ANA_STEPS_OF_RANK * ANA_EDGES_OF_STEP <= UINT16_MAX,
+               "the rooms of a rank are counted in 16 bits");
+
 struct ana_replay *ana_replay_new(size_t ranks, uint32_t room)
 {
     struct ana_replay *replay = calloc(1, sizeof *replay);

@@ -388,9 +388,9 @@ static inline bool follow_answer(const struct ana_causes *causes, struct ana_way
             return false;
         waiter = ana_hop_back(causes, waiter, &index, &number, &hop);
         int64_t polled_ns = hop.begin_ns - hop.until_ns, called_ns = hop.ended_ns - hop.left_ns;
-        inside_ns -= (polled_ns > 0 ? polled_ns : 0) + (called_ns > 0 ? called_ns : 0);
+        inside_ns = ana_plus(inside_ns, -ana_plus(polled_ns > 0 ? polled_ns : 0, called_ns > 0 ? called_ns : 0));
         if (hop.until_ns > hop.ended_ns && stretch_of(causes, hop.segment) == stretch)
-            outside_ns -= hop.until_ns - hop.ended_ns;
+            outside_ns = ana_plus(outside_ns, hop.ended_ns - hop.until_ns);
     }
     if ((outside_ns <= 0 && inside_ns <= 0) || !room_for(ways, 2))
         return false;

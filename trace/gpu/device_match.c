@@ -226,7 +226,7 @@ void ana_gpu_match_call(struct ana_job *job, struct ana_gpu_match *match, const 
         return;
     struct ana_nccl_call c = {.name = e->use->call->name,
                               .identity = e->use->comm ? e->use->comm->def.identity : 0,
-                              .sequence = e->sequence,
+                              .sequence = ana_event_sequence(e),
                               .begin_ns = e->begin_ns,
                               .of = e->use->call,
                               .step = e->step,

@@ -203,7 +203,7 @@ static void advance_main(struct ana_job *job)
     bool ends = !ana_anyone_alive(job) && !job->flushed;
     ana_stages_sync(job);
     if (ends)
-        ana_merge_rest(job->pass.merge); /* the replays that are left take memory, too */
+        ana_merge_rest(job->pass.merge); /* first, since the replays that are left take memory */
     ana_why_settle(&job->pass.why, ana_merge_position(job->pass.merge), true);
     job->pass.done = true;
     if (ends) {

@@ -24,7 +24,7 @@ static void take_range_event(struct ana_job *job, struct ana_event *e)
     struct ana_sum sum[2];
     size_t sums = ana_sums_of(e, sum);
     for (size_t i = 0; w->lane && i < sums; i++)
-        ana_sum_to_lane(&w->lane[e->index], &sum[i]);
+        w->pass.tally.out_of_memory |= !ana_sum_to_lane(&w->lane[e->index], &sum[i]);
     if (e->use->category == TRC_CAT_IO)
         ana_accesses_event(job, &w->pass.accesses, e, w->begin_ns, w->end_ns);
     if (e->end_ns >= w->begin_ns && e->end_ns < w->end_ns) {
@@ -36,7 +36,7 @@ static void take_range_event(struct ana_job *job, struct ana_event *e)
                            ana_event_sent(e->sig));
         const struct ana_kept_instance *k = NULL;
         if ((e->sig->flags & TRC_SIG_COLL) && !(e->sig->flags & (TRC_SIG_COMPLETE | TRC_SIG_CONTROL)) && e->use->comm)
-            k = ana_store_find(&job->store, ana_comm_identity(job, e->index, e->use->comm), e->sequence);
+            k = ana_store_find(&job->store, ana_comm_identity(job, e->index, e->use->comm), ana_event_sequence(e));
         if (k && k->arrivals > 1)
             ana_tally_part(&w->pass.tally, e->index, k->last_index == e->index);
     }

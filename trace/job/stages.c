@@ -97,6 +97,8 @@ static void relate_onward(void *user, const void *items, size_t n)
     struct ana_job *job = user;
     struct ana_stages *stages = &job->stages;
     const struct ana_onward *item = items;
+    if (stages->matched.next != stages->matched.block) /* so none of its events waits for longer than a block here */
+        ana_queue_pass(&stages->matched);
     for (const struct ana_onward *stop = item + n; item < stop; item++) {
         if (item->kind != ANA_ONWARD_TOLD) {
             ana_relate_event(job, item->kind, &item->event);
@@ -186,9 +188,11 @@ bool ana_stages_open(struct ana_job *job)
     why->onward = &stages->onward;
     if (job->workers < MANY)
         return true;
+    if (!ana_queue_open(&stages->merged, job->beside, sizeof(struct ana_event), follow_merged, job) ||
+        !ana_queue_open(&stages->matched, job->beside, sizeof(struct ana_matched), take_matched, job))
+        return false;
     why->matched = &stages->matched;
-    return ana_queue_open(&stages->merged, job->beside, sizeof(struct ana_event), follow_merged, job) &&
-           ana_queue_open(&stages->matched, job->beside, sizeof(struct ana_matched), take_matched, job);
+    return true;
 }
 
 void ana_stages_close(struct ana_job *job)

@@ -35,37 +35,39 @@ void ana_sums_fold(struct ana_sums *sums, const struct ana_event *e)
 }
 
 /* Adds polls, and what is older than the bucket that was used last. */
-static void add_late(struct ana_lane *lane, const struct ana_sum *sum)
+static bool add_late(struct ana_lane *lane, const struct ana_sum *sum)
 {
     int64_t ns = sum->end_ns - sum->begin_ns;
+    bool ok = true;
     if (sum->kind == ANA_SUM_WAIT)
-        ana_lane_wait(lane, sum->begin_ns, sum->end_ns);
+        ok &= ana_lane_wait(lane, sum->begin_ns, sum->end_ns);
     if (sum->kind == ANA_SUM_FOLD) {
-        ana_lane_spend(lane, sum->begin_ns, sum->end_ns, sum->fold.busy_ns, sum->category);
-        ana_lane_count(lane, sum->end_ns, sum->fold.calls, 0, 0);
+        ok &= ana_lane_spend(lane, sum->begin_ns, sum->end_ns, sum->fold.busy_ns, sum->category);
+        ok &= ana_lane_count(lane, sum->end_ns, sum->fold.calls, 0, 0);
     }
     if (sum->kind == ANA_SUM_CALL)
-        ana_lane_spend(lane, sum->begin_ns, sum->end_ns, ns, sum->category);
+        ok &= ana_lane_spend(lane, sum->begin_ns, sum->end_ns, ns, sum->category);
     if (sum->kind <= ANA_SUM_BYTES)
-        ana_lane_count(lane, sum->end_ns, sum->kind == ANA_SUM_CALL, sum->sent, sum->received);
+        ok &= ana_lane_count(lane, sum->end_ns, sum->kind == ANA_SUM_CALL, sum->sent, sum->received);
+    return ok;
 }
 
-void ana_sum_apart(struct ana_lane *lane, const struct ana_sum *sum)
+bool ana_sum_apart(struct ana_lane *lane, const struct ana_sum *sum)
 {
     struct ana_bucket *bucket = sum->kind == ANA_SUM_FOLD ? NULL : ana_lane_reach(lane, sum->end_ns);
-    if (!bucket) {
-        add_late(lane, sum);
-        return;
-    }
+    if (!bucket)
+        return add_late(lane, sum);
     int64_t begin_ns = sum->begin_ns, from_ns = begin_ns;
+    bool ok = true;
     if (begin_ns < lane->hot_begin_ns) {
         from_ns = lane->hot_begin_ns;
         if (sum->kind == ANA_SUM_WAIT)
-            ana_lane_wait(lane, begin_ns, from_ns);
+            ok = ana_lane_wait(lane, begin_ns, from_ns);
         else
-            ana_lane_spend(lane, begin_ns, from_ns, from_ns - begin_ns, sum->category);
+            ok = ana_lane_spend(lane, begin_ns, from_ns, from_ns - begin_ns, sum->category);
     }
     ana_sum_to_bucket(bucket, sum, from_ns);
+    return ok;
 }
 
 static void take_sums(void *user, const void *items, size_t n)
@@ -74,7 +76,7 @@ static void take_sums(void *user, const void *items, size_t n)
     const struct ana_sum *sum = items;
     bool ok = true;
     for (const struct ana_sum *stop = sum + n; sum < stop; sum++) {
-        ana_sum_to_lane(&sums->lane[sum->index], sum);
+        ok &= ana_sum_to_lane(&sums->lane[sum->index], sum);
         if (sum->kind != ANA_SUM_WAIT)
             ok &= ana_sum_to_site(sums->tally, sum);
     }

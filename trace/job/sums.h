@@ -37,7 +37,7 @@ struct ana_sums {
 };
 
 /* The slow path of ana_sum_to_lane: where not all of it lies in the bucket that was used last. */
-void ana_sum_apart(struct ana_lane *lane, const struct ana_sum *sum);
+bool ana_sum_apart(struct ana_lane *lane, const struct ana_sum *sum);
 
 /* Adds what is left of it from `begin_ns` on, all of which lies in this bucket. */
 static inline void ana_sum_to_bucket(struct ana_bucket *bucket, const struct ana_sum *sum, int64_t begin_ns)
@@ -56,14 +56,14 @@ static inline void ana_sum_to_bucket(struct ana_bucket *bucket, const struct ana
     }
 }
 
-/* Adds it to its rank's timeline. */
-static inline void ana_sum_to_lane(struct ana_lane *lane, const struct ana_sum *sum)
+/* Adds it to its rank's timeline.  False: out of memory, not all was added. */
+static inline bool ana_sum_to_lane(struct ana_lane *lane, const struct ana_sum *sum)
 {
     struct ana_bucket *bucket = ana_lane_hot(lane, sum->begin_ns, sum->end_ns);
-    if (__builtin_expect(bucket != NULL, 1))
-        ana_sum_to_bucket(bucket, sum, sum->begin_ns);
-    else
-        ana_sum_apart(lane, sum);
+    if (__builtin_expect(!bucket, 0))
+        return ana_sum_apart(lane, sum);
+    ana_sum_to_bucket(bucket, sum, sum->begin_ns);
+    return true;
 }
 
 /* Adds calls or bytes to their site.  False: out of memory, percentiles do not know it. */

@@ -148,8 +148,12 @@ static bool room_for_spans(struct ana_job *job, size_t n)
 void ana_take_instance(void *user, const struct ana_instance *instance)
 {
     struct ana_job *job = user;
-    if (instance->arrivals == 0 || !room_for_spans(job, instance->arrivals))
+    if (instance->arrivals == 0)
         return;
+    if (!room_for_spans(job, instance->arrivals)) {
+        job->pass.tally.out_of_memory = true;
+        return;
+    }
     int64_t lost = 0;
     uint32_t comm = ana_store_comm(&job->store, instance->comm_identity);
     uint32_t place = place_of_instance(job, instance);

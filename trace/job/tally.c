@@ -170,9 +170,10 @@ uint32_t ana_tally_pair_place(struct ana_tally *tally, const struct ana_kept_mes
 struct ana_size_sum *ana_tally_size_make(struct ana_tally *tally, uint32_t size_class)
 {
     struct ana_size_sum *sum = size_class < ANA_TALLY_SIZES ? calloc(1, sizeof *sum) : NULL;
-    tally->out_of_memory |= !sum;
     if (sum)
         tally->size[size_class] = sum;
+    else
+        tally->out_of_memory = true; /* another thread may set it, too */
     return sum;
 }
 

@@ -198,8 +198,8 @@ static void complete_instance(struct ana_match *match, struct ana_open_instance 
 void ana_coll_arrive(struct ana_match *match, const struct ana_event *event, const struct ana_route *route,
                      const struct ana_route_meeting *meeting)
 {
-    if (trc_order_in_doubt(event->use->comm,
-                           event->sequence)) { /* it is not known which one of the others it belongs to */
+    /* It is not known which one of the others it belongs to. */
+    if (trc_order_in_doubt(event->use->comm, event->sequence)) {
         match->counts.incomplete++;
         return;
     }
@@ -226,7 +226,9 @@ void ana_coll_arrive(struct ana_match *match, const struct ana_event *event, con
     }
     open->arrival[open->arrivals++] = arrival;
     int64_t root = meeting->root != ANA_NOBODY ? (int64_t)meeting->root : -1;
-    open->mismatched |= open->operation != meeting->operation || (open->root >= 0 && root >= 0 && open->root != root);
+    bool known = open->operation && meeting->operation; /* there was memory for both */
+    open->mismatched |= known && open->operation != meeting->operation;
+    open->mismatched |= open->root >= 0 && root >= 0 && open->root != root;
     open->root = open->root < 0 ? root : open->root;
     open->nonblocking |= route->does & ANA_DOES_LATER;
     if (open->arrivals == open->expected)

@@ -29,8 +29,8 @@ bool ana_merge_in_parts(const struct ana_merge *merge);
 /* Frees it; before the files are closed.  NULL is none. */
 void ana_merge_close(struct ana_merge *merge);
 
-/* Gives back what reading takes, of a merge that has given out all and is asked for nothing more, but for what the
- * functions at the end of this file say. */
+/* Gives back what reading takes, of a merge that has given out all: it is not asked for items any more, nor refreshed;
+ * what it says of itself stays. */
 void ana_merge_rest(struct ana_merge *merge);
 
 /* Adds a file, with the next index; it is in the clock already.  False: out of memory. */

@@ -28,7 +28,7 @@ struct lane {
     struct trc_cursor *cursor; /* NULL: it is a part */
     struct ana_part *part;
     uint64_t asked;           /* dry at this revision of its file */
-    uint64_t count, busy;     /* of the item, where it is no event: that is alone */
+    uint64_t count, busy;     /* of the next item, if it is no EVENT: then there is just that one */
     struct ana_event event[]; /* room for them, and for one that is never joined to those before */
 };
 

@@ -66,11 +66,11 @@ struct ana_event {
             const struct trc_sig *sig; /* NULL: it has no use */
             union {
                 uint64_t sequence;
-                int64_t busy_ns; /* of a FOLD in its place: inside the polls */
+                int64_t busy_ns; /* of a FOLD, which has no sequence: inside the polls */
             };
             union {
                 uint64_t request;
-                uint64_t count; /* of what is no EVENT in its place */
+                uint64_t count; /* of all kinds but EVENT, which have no request */
             };
             int64_t begin_ns, end_ns; /* of a SUB item: those of the event it belongs to */
             struct ana_use *use;      /* valid until more events are taken; NULL for LOST and regions */
