@@ -74,8 +74,8 @@ static inline struct ana_bucket *ana_lane_hot(struct ana_lane *lane, int64_t beg
 struct ana_bucket *ana_lane_reach(struct ana_lane *lane, int64_t at_ns);
 
 /* Adds what lies in [edge[i], edge[i + 1]) to sum[i], for all i below n: whole buckets exactly; of a bucket that an
- * edge cuts, its share.  Edges rise.  Of the first range that reaches to `full_ns`, the last bucket counts in full.  With
- * `times_alone` bytes and calls may be left out. */
+ * edge cuts, its share.  Edges rise.  Of the first range that reaches to `full_ns`, the last bucket counts in full.
+ * With `times_alone` bytes and calls may be left out. */
 void ana_lane_add(struct ana_lane *lane, const int64_t *edge, size_t n, int64_t full_ns, bool times_alone,
                   struct ana_lane_sum *sum);
 
