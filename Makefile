@@ -264,8 +264,11 @@ check-versions:
 	@$(MAKE) --no-print-directory all
 	@tests/nccl_versions.py $(VERSIONS)
 check-asan:
-	@$(MAKE) --no-print-directory ASAN=1 OPT="-O1 -g" unit fuzz
+	@tests/setup.sh check
+	@$(MAKE) --no-print-directory ASAN=1 OPT="-O1 -g" unit fuzz build/asan/hpctop
+	@$(MAKE) --no-print-directory all workloads
 	@tests/run.py -b build/asan $(RUNFLAGS) unit/ fuzz/
+	@ASAN_HPCTOP=$(CURDIR)/build/asan/hpctop tests/run.py -b $(BUILD) -k asan $(RUNFLAGS)
 check-tsan:
 	@$(MAKE) --no-print-directory TSAN=1 OPT="-O1 -g" unit
 	@tests/run.py -b build/tsan $(RUNFLAGS) unit/
@@ -319,7 +322,7 @@ help:
 	@echo "make check-versions every NCCL of PyPI against the table of its calls; VERSIONS=\"2.28.9 ..\" only those"
 	@echo "make yardstick   how often the verdict is right on random programs; PROGRAMS=4000 of them, from SEED=1 on"
 	@echo "make field        and on programs as users write them; MPI=mpich; TESTS=\"word ..\" only those"
-	@echo "make check-asan   unit tests and fuzz corpus under AddressSanitizer and UBSan"
+	@echo "make check-asan   unit tests, fuzz corpus and commands under AddressSanitizer and UBSan"
 	@echo "make check-tsan   unit tests under ThreadSanitizer"
 	@echo "make fuzz-run     libFuzzer on the reader, FUZZ_SECONDS=20 of it; needs clang"
 	@echo "make bench        what recording costs: time, instructions and bytes a call; how fast traces are read"
