@@ -23,10 +23,10 @@ void ana_pass_look_up(struct ana_job *job, struct ana_pass *pass, const struct a
             use->is_out = !ana_filter_takes(job, &job->range.asked, e->index, call,
                                             ana_comm_identity(job, e->index, e->use->comm), e->sig->site);
     }
-    use->is_nccl = trc_opclass_category(e->use->call->opclass) == TRC_CAT_NCCL;
+    bool is_nccl = trc_opclass_category(e->use->call->opclass) == TRC_CAT_NCCL;
     use->is_remote = e->sig->peer <= TRC_PEER_REMOTE && ana_is_send(e);
-    use->is_plain = use->kind == ANA_USE_COUNTS && !use->is_nccl && !use->is_remote && !use->is_quiet &&
-                    use->category != TRC_CAT_IO;
+    use->is_plain =
+        use->kind == ANA_USE_COUNTS && !is_nccl && !use->is_remote && !use->is_quiet && use->category != TRC_CAT_IO;
 }
 
 void ana_pass_close(struct ana_pass *pass)

@@ -1,7 +1,9 @@
 #include "trace/job/stages.h"
 #include "trace/job/pass.h"
+#include "trace/util/grow.h"
 #include "trace/why/tell.h"
 #include <stdlib.h>
+#include <string.h>
 
 #define MANY 8u /* workers, with whom all stages have threads of their own */
 
@@ -10,13 +12,19 @@ _Static_assert(ANA_PART_HELD >= 3 * ANA_QUEUE_MOST + 2 * ANA_SLICE,
 
 /* ---- what the match tells ---------------------------------------------------------------------------------------- */
 
+/* Hands on what was found, of one kind.  False: nobody takes it from here. */
+static inline bool hands_on(struct ana_job *job, enum ana_matched_kind kind, const void *found, size_t size)
+{
+    if (!job->stages.matched.size)
+        return false;
+    memcpy(&ana_matched_room(&job->stages, kind)->message, found, size); /* all kinds begin there */
+    return true;
+}
+
 static void on_message(void *user, const struct ana_message *message)
 {
-    struct ana_job *job = user;
-    if (job->stages.matched.size)
-        ana_matched_room(&job->stages, ANA_MATCHED_MESSAGE)->message = *message;
-    else
-        ana_take_message(job, message);
+    if (!hands_on(user, ANA_MATCHED_MESSAGE, message, sizeof *message))
+        ana_take_message(user, message);
 }
 
 static void on_instance(void *user, const struct ana_instance *instance)
@@ -36,20 +44,14 @@ static void on_instance(void *user, const struct ana_instance *instance)
 
 static void on_joined(void *user, const struct ana_joined *joined)
 {
-    struct ana_job *job = user;
-    if (job->stages.matched.size)
-        ana_matched_room(&job->stages, ANA_MATCHED_JOINED)->joined = *joined;
-    else
-        ana_take_joined(job, joined);
+    if (!hands_on(user, ANA_MATCHED_JOINED, joined, sizeof *joined))
+        ana_take_joined(user, joined);
 }
 
 static void on_need(void *user, const struct ana_need *need)
 {
-    struct ana_job *job = user;
-    if (job->stages.matched.size)
-        ana_matched_room(&job->stages, ANA_MATCHED_NEED)->need = *need;
-    else
-        ana_take_need(job, need);
+    if (!hands_on(user, ANA_MATCHED_NEED, need, sizeof *need))
+        ana_take_need(user, need);
 }
 
 /* Notes of messages that are handed on are about to be forgotten. */
@@ -116,18 +118,13 @@ static void relate_onward(void *user, const void *items, size_t n)
 static void take_arrivals(struct ana_job *job, const struct ana_matched *item)
 {
     struct ana_stages *stages = &job->stages;
-    size_t room = stages->room ? stages->room : 64;
-    while (room < stages->arrivals + item->few)
-        room *= 2;
-    struct ana_arrival *grown = room > stages->room ? realloc(stages->arrival, room * sizeof *grown) : stages->arrival;
-    if (!grown) {
-        job->pass.tally.out_of_memory = true;
-        return;
-    }
-    stages->arrival = grown;
-    stages->room = room;
-    for (uint32_t i = 0; i < item->few; i++)
+    for (uint32_t i = 0; i < item->few; i++) {
+        if (!ana_grow(&stages->arrival, stages->arrivals, &stages->room, sizeof *stages->arrival)) {
+            job->pass.tally.out_of_memory = true;
+            return;
+        }
         stages->arrival[stages->arrivals++] = item->arrival[i];
+    }
 }
 
 /* Takes a collective, after its arrivals; where there was no memory for all of these, it is left out. */

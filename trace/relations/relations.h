@@ -40,9 +40,9 @@ struct ana_use {
     enum trc_category category : 8;
     bool is_sub;                    /* no call of its own */
     bool is_remote : 1, is_out : 1; /* a message sent to another world; what a filter does not take */
-    bool is_nccl : 1, is_quiet : 1; /* a call of NCCL's; an unsuccessful poll, or a control round */
+    bool is_quiet : 1;              /* an unsuccessful poll, or a control round */
     uint8_t wanted : 3;             /* by the merge: what its filter says, + 1 */
-    bool is_plain : 1;              /* it counts, and is none of these, nor of I/O */
+    bool is_plain : 1;              /* it counts, and is none of these, nor of NCCL or I/O */
     uint32_t number, site;          /* by ana_tally_use: job-wide number of the call; place of its site's sum + 1 */
     uint32_t place;                 /* by trace/why: of the call */
     uint64_t sent, received;        /* of each time it happens */
