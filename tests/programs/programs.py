@@ -79,5 +79,6 @@ if which != "petsc" and not shutil.which(commands[0][0]):
     skip_all("%s is not installed (tests/setup.sh programs)" % which)
 write()
 for command in commands:
-    compare({"scalapack": os.path.basename(command[0]), "lammps": command[-3]}.get(which, which), ranks, command, kind)
+    part = {"scalapack": command[0], "lammps": command[min(2, len(command) - 1)]}.get(which, which)
+    compare(os.path.basename(part), ranks, command, kind)
 end()
