@@ -96,16 +96,22 @@ static size_t lane_buckets(size_t ranks)
     return n;
 }
 
-/* How wide the buckets of a rank's lane will be, or half as wide: its events reach as far as its chunks say. */
-static int64_t lane_width(const struct ana_job *job, size_t index, int64_t origin_ns, size_t buckets)
+/* How far the events of a rank reach, as its chunks say. */
+static int64_t last_end(const struct ana_job *job, size_t index)
 {
     const struct ana_process *p = &job->process[index];
-    int64_t width_ns = LANE_WIDTH_NS, last_ns = INT64_MIN;
+    int64_t last_ns = INT64_MIN;
     for (size_t c = 0; c < trc_event_chunks(p->rank.file); c++) {
         int64_t ns = ana_clock_job_time(job->clock, index, trc_event_chunk(p->rank.file, c).last_ticks);
         last_ns = ns > last_ns ? ns : last_ns;
     }
-    last_ns = ana_earlier(last_ns, p->rank.end_ns); /* of a damaged file one may be anything */
+    return ana_earlier(last_ns, p->rank.end_ns); /* of a damaged file one may be anything */
+}
+
+/* How wide the buckets of a lane will be that reaches so far, or half as wide. */
+static int64_t lane_width(int64_t origin_ns, int64_t last_ns, size_t buckets)
+{
+    int64_t width_ns = LANE_WIDTH_NS;
     while (last_ns > origin_ns && (uint64_t)last_ns - (uint64_t)origin_ns >= 2 * buckets * (uint64_t)width_ns &&
            width_ns < ANA_TIME_LIMIT / (int64_t)buckets)
         width_ns *= 2;
@@ -118,6 +124,8 @@ void ana_lanes_start(const struct ana_job *job, struct ana_lane *lane, bool all)
     for (size_t i = 0; i < job->count; i++) {
         uint64_t start = trc_head(job->process[i].rank.file)->start.ticks;
         int64_t origin_ns = ana_clock_job_time(job->clock, i, start);
-        ana_lane_init(&lane[i], origin_ns, all ? lane_width(job, i, origin_ns, buckets) : LANE_WIDTH_NS, buckets);
+        int64_t last_ns = all ? last_end(job, i) : origin_ns;
+        ana_lane_init(&lane[i], origin_ns, lane_width(origin_ns, last_ns, buckets), buckets);
+        ana_lane_reaches(&lane[i], last_ns);
     }
 }

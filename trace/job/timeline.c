@@ -20,7 +20,7 @@ _Static_assert(sizeof(union words) == sizeof(struct ana_bucket), "a column for e
 
 void ana_lane_init(struct ana_lane *lane, int64_t origin_ns, int64_t width_ns, size_t max)
 {
-    *lane = (struct ana_lane){.origin_ns = origin_ns, .width_ns = width_ns, .max = max};
+    *lane = (struct ana_lane){.origin_ns = origin_ns, .width_ns = width_ns, .end_ns = origin_ns, .max = max};
 }
 
 static bool is_signed(int word)
@@ -113,6 +113,10 @@ static bool reach_row(struct ana_lane *lane, size_t i)
     size_t more = away->rows + (away->rows / 8 > ROWS ? away->rows / 8 : ROWS), most = lane->max + 1;
     if (i + 1 < away->rows)
         return true;
+    uint64_t reach_ns = lane->end_ns > lane->origin_ns ? (uint64_t)lane->end_ns - (uint64_t)lane->origin_ns : 0;
+    size_t last = (size_t)(reach_ns / (uint64_t)lane->width_ns);
+    if (last >= i)
+        more = last + 2;
     more = more > i + 2 ? more : i + 2;
     return ana_columns_resize(away, (uint32_t)(more < most ? more : most));
 }

@@ -40,6 +40,7 @@ struct ana_slim_lane {
 
 struct ana_lane {
     int64_t origin_ns, width_ns;      /* of level 0 */
+    int64_t end_ns;                   /* ana_lane_reaches */
     size_t max, used;                 /* buckets of level 0: most, and so far */
     size_t clean;                     /* the levels above are right for what lies over the first `clean` buckets */
     struct ana_bucket **level;        /* of a long lane: ANA_LANE_LEVELS */
@@ -51,6 +52,11 @@ struct ana_lane {
 /* An empty lane of `max` buckets (a power of two), each `width_ns` wide at first, from `origin_ns` on.  What lies
  * before counts as at it. */
 void ana_lane_init(struct ana_lane *lane, int64_t origin_ns, int64_t width_ns, size_t max);
+/* Says how far it will reach, as far as that is known: a short lane makes room for all of that at once. */
+static inline void ana_lane_reaches(struct ana_lane *lane, int64_t end_ns)
+{
+    lane->end_ns = end_ns;
+}
 /* Frees its buckets; the struct is the caller's. */
 void ana_lane_free(struct ana_lane *lane);
 
