@@ -5,12 +5,14 @@
 #include "tui/term/out.h"
 
 #include <locale.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <unistd.h>
 
 int main(int argc, char **argv)
 {
     setlocale(LC_CTYPE, ""); /* numbers stay as in C */
+    mallopt(M_ARENA_MAX, 1); /* what arrays of one thread leave behind as they grow is of use to the others */
     tui_out_guard();
     tui_names_use();
     int status = tui_command_main(argc, argv);
