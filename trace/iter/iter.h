@@ -25,7 +25,7 @@
 #define ANA_ITER_ALL     (1u << 21) /* of all ranks together, where that leaves each ANA_ITER_LEAST */
 #define ANA_ITER_LEAST   512u
 #define ANA_ITER_LONGEST 6u  /* periods of a mark that are kept by their length */
-#define ANA_ITER_FEW     15u /* calls of a mark: of no more, these periods are found when they are asked for */
+#define ANA_ITER_FEW     63u /* calls of a mark: of no more, these periods are found when they are asked for */
 #define ANA_ITER_SPIKES  16u
 #define ANA_ITER_RECENT  256u /* last times of a mark that is watched, of a job of few ranks; a power of two */
 #define ANA_ITER_KINDS   32u  /* kinds of a mark's calls, of each sort */
@@ -124,7 +124,8 @@ struct ana_iter_rank {
     uint32_t entries;
     uint64_t *calls; /* by thread: what stands for each of its calls so far, added up */
     uint32_t threads;
-    struct ana_iter_spike spike[ANA_ITER_SPIKES]; /* in any order */
+    uint32_t spikes;              /* ANA_ITER_SPIKES at most */
+    struct ana_iter_spike *spike; /* in any order */
 };
 
 struct ana_iter {

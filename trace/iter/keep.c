@@ -65,14 +65,17 @@ static bool are_linked(const struct ana_iter *iter)
     return true;
 }
 
-static bool are_spikes_known(const struct ana_iter *iter, const struct ana_why *why)
+/* What took longer than usual in the segments of a rank. */
+static void keep_spikes(struct ana_keep *keep, struct ana_iter_rank *rank, const struct ana_why *why)
 {
-    for (size_t i = 0; i < iter->ranks; i++)
-        for (size_t k = 0; k < ANA_ITER_SPIKES; k++)
-            if (iter->rank[i].spike[k].segment > why->segments.count ||
-                !ana_keep_is_time(iter->rank[i].spike[k].begin_ns) || !ana_keep_is_time(iter->rank[i].spike[k].ns))
-                return false;
-    return true;
+    void *spike = rank->spike;
+    size_t n = rank->spikes;
+    ana_keep_array(keep, &spike, &n, sizeof *rank->spike, ANA_ITER_SPIKES);
+    rank->spike = spike;
+    rank->spikes = (uint32_t)n;
+    for (size_t i = 0; i < n && !keep->failed; i++)
+        ana_keep_holds(keep, rank->spike[i].segment && rank->spike[i].segment <= why->segments.count &&
+                                 ana_keep_is_time(rank->spike[i].begin_ns) && ana_keep_is_time(rank->spike[i].ns));
 }
 
 static void keep_entries(struct ana_keep *keep, struct ana_iter_mark *mark)
@@ -107,6 +110,8 @@ static void strip_rank(void *row)
     struct ana_iter_rank *rank = row;
     rank->calls = NULL; /* no more calls will come */
     rank->threads = 0;
+    rank->spike = NULL;
+    rank->spikes = 0;
 }
 
 void ana_iter_keep(struct ana_keep *keep, struct ana_iter *iter, const struct ana_why *why)
@@ -114,8 +119,10 @@ void ana_iter_keep(struct ana_keep *keep, struct ana_iter *iter, const struct an
     ana_keep_rows(keep, iter->rank, iter->ranks, sizeof *iter->rank, strip_rank);
     ana_keep_map(keep, &iter->marks, strip_place);
     ana_keep_map(keep, &iter->kinds, strip_kind);
-    if (!ana_keep_holds(keep, are_linked(iter) && are_spikes_known(iter, why)))
+    if (!ana_keep_holds(keep, are_linked(iter)))
         return;
+    for (size_t i = 0; i < iter->ranks && !keep->failed; i++)
+        keep_spikes(keep, &iter->rank[i], why);
     for (uint32_t i = 0; i < iter->marks.count && !keep->failed; i++) {
         struct ana_iter_place *place = ana_iter_place_at(iter, i + 1);
         struct ana_iter_mark *mark = &place->mark;

@@ -34,8 +34,10 @@ static void free_mark(const struct ana_iter_mark *mark)
 void ana_iter_free(struct ana_iter *iter)
 {
     ana_queue_close(&iter->queue);
-    for (size_t i = 0; iter->rank && i < iter->ranks; i++)
+    for (size_t i = 0; iter->rank && i < iter->ranks; i++) {
         free(iter->rank[i].calls);
+        free(iter->rank[i].spike);
+    }
     for (size_t i = 0; i < iter->marks.count; i++)
         free_mark(ana_iter_mark_at(iter, (uint32_t)i + 1));
     for (size_t i = 0; i < iter->kinds.count; i++)
@@ -407,6 +409,25 @@ static void take_calls(void *user, const void *items, size_t n)
 
 /* ---- spikes ----------------------------------------------------------------------------------------------------- */
 
+/* Room for one more, of too many that of the least; NULL: out of memory. */
+static struct ana_iter_spike *spike_room(struct ana_iter_rank *rank)
+{
+    if (rank->spikes == ANA_ITER_SPIKES) {
+        struct ana_iter_spike *least = rank->spike;
+        for (size_t i = 1; i < ANA_ITER_SPIKES; i++)
+            if (rank->spike[i].excess_ns < least->excess_ns)
+                least = &rank->spike[i];
+        return least;
+    }
+    if (rank->spikes % 4 == 0) {
+        struct ana_iter_spike *moved = realloc(rank->spike, (rank->spikes + 4) * sizeof *moved);
+        if (!moved)
+            return NULL;
+        rank->spike = moved;
+    }
+    return &rank->spike[rank->spikes++];
+}
+
 void ana_iter_spike(struct ana_iter *iter, const struct ana_event *e, struct ana_why_gap gap)
 {
     struct ana_iter_rank *rank = &iter->rank[e->index];
@@ -414,17 +435,14 @@ void ana_iter_spike(struct ana_iter *iter, const struct ana_event *e, struct ana
     if (segment->count < 2 || !segment->from)
         return;
     int64_t excess_ns = gap.ns - (segment->total_ns - gap.ns) / (int64_t)(segment->count - 1);
-    if (excess_ns <= rank->floor_ns)
+    struct ana_iter_spike *spike = excess_ns > rank->floor_ns ? spike_room(rank) : NULL;
+    if (!spike)
         return;
-    struct ana_iter_spike *least = rank->spike;
-    for (size_t i = 1; i < ANA_ITER_SPIKES; i++)
-        if (rank->spike[i].excess_ns < least->excess_ns)
-            least = &rank->spike[i];
-    *least = (struct ana_iter_spike){e->begin_ns - gap.ns, gap.ns, excess_ns, e->use->segment};
+    *spike = (struct ana_iter_spike){e->begin_ns - gap.ns, gap.ns, excess_ns, e->use->segment};
+    if (rank->spikes < ANA_ITER_SPIKES)
+        return;
     rank->floor_ns = excess_ns;
     for (size_t i = 0; i < ANA_ITER_SPIKES; i++)
         if (rank->spike[i].excess_ns < rank->floor_ns)
             rank->floor_ns = rank->spike[i].excess_ns;
-    if (rank->floor_ns < LEAST_SPIKE_NS)
-        rank->floor_ns = LEAST_SPIKE_NS;
 }

@@ -125,10 +125,10 @@ static void explain(const struct look *l, struct ana_loop_level *loop)
     uint32_t segment[ANA_SLOWEST] = {0};
     int64_t end_ns[ANA_SLOWEST];
     for (size_t r = 0; r < l->job->count; r++)
-        for (size_t i = 0; i < ANA_ITER_SPIKES && l->iter->rank[r].marks; i++) {
+        for (size_t i = 0; i < l->iter->rank[r].spikes; i++) {
             const struct ana_iter_spike *spike = &l->iter->rank[r].spike[i];
             int64_t middle_ns = spike->begin_ns + spike->ns / 2;
-            for (size_t k = 0; spike->segment && k < loop->slow_count; k++) {
+            for (size_t k = 0; k < loop->slow_count; k++) {
                 struct ana_slow_iteration *slow = &loop->slow[k];
                 if (spike->excess_ns <= slow->excess_ns || middle_ns < slow->begin_ns || middle_ns > slow->end_ns)
                     continue;

@@ -3,7 +3,7 @@
 #include "trace/util/times.h"
 #include <stdlib.h>
 
-#define AHEAD_MANY    16 /* items of a thread that are decoded in one go where there are many ranks: */
+#define AHEAD_MANY    8 /* items of a thread that are decoded in one go where there are many ranks: */
 #define MANY          1024
 #define WRITE_BACK_NS 2000000000 /* items may reach a reader on another node so much later than the heartbeat */
 
