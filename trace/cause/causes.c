@@ -17,9 +17,10 @@ uint32_t ana_steps_room(size_t ranks)
     return room;
 }
 
-static size_t size_of_steps(const struct ana_causes *causes)
+/* Room for as many things as there are steps. */
+static size_t size_of_steps(const struct ana_causes *causes, size_t each)
 {
-    return (causes->ranks * causes->room + ANA_STEPS_AHEAD) * sizeof *causes->step;
+    return (causes->ranks * causes->room + ANA_STEPS_AHEAD) * each;
 }
 
 struct ana_causes *ana_causes_new(size_t ranks, struct ana_beside *beside)
@@ -32,7 +33,8 @@ struct ana_causes *ana_causes_new(size_t ranks, struct ana_beside *beside)
     causes->mask = causes->room - 1;
     causes->rank = calloc(ranks + 1, sizeof *causes->rank);
     causes->apart = calloc(ranks + 1, sizeof *causes->apart);
-    causes->step = ana_pages_make(size_of_steps(causes));
+    causes->step = ana_pages_make(size_of_steps(causes, sizeof *causes->step));
+    causes->until = ana_pages_make(size_of_steps(causes, sizeof *causes->until));
     causes->wait = malloc(ANA_WAITS_PENDING * sizeof *causes->wait);
     causes->beside = beside;
     causes->due_ns = INT64_MIN;
@@ -41,7 +43,8 @@ struct ana_causes *ana_causes_new(size_t ranks, struct ana_beside *beside)
         ways &= (causes->ways[i] = ana_ways_new(ranks)) != NULL;
     causes->path = ana_path_new(ranks);
     causes->replay = ana_replay_new(ranks, causes->room);
-    if (causes->rank && causes->apart && causes->step && causes->wait && ways && causes->path && causes->replay)
+    bool steps = causes->rank && causes->apart && causes->step && causes->until;
+    if (steps && causes->wait && ways && causes->path && causes->replay)
         return causes;
     ana_causes_free(causes);
     return NULL;
@@ -51,7 +54,8 @@ void ana_causes_free(struct ana_causes *causes)
 {
     if (!causes)
         return;
-    ana_pages_drop(causes->step, size_of_steps(causes));
+    ana_pages_drop(causes->step, size_of_steps(causes, sizeof *causes->step));
+    ana_pages_drop(causes->until, size_of_steps(causes, sizeof *causes->until));
     free(causes->rank);
     free(causes->apart);
     free(causes->segment);
@@ -207,24 +211,34 @@ static bool turn_steps(struct ana_causes *causes, uint32_t index)
     return !rank->lost;
 }
 
+/* Keeps how long a step's segment was, without the polls in it. */
+static __attribute__((noinline)) void take_polls(const struct ana_causes *causes, struct ana_cause_step *step,
+                                                 const struct ana_told *told)
+{
+    step->polled = 1;
+    step->spins = told->step.spins_ns != INT64_MIN;
+    causes->until[step - causes->step] = step->spins ? told->step.spins_ns : told->step.begin_ns - told->step.polled_ns;
+}
+
 static inline void take_step(struct ana_causes *causes, const struct ana_told *told)
 {
     struct ana_cause_rank *rank = &causes->rank[told->index];
     if (__builtin_expect(rank->so_far % ANA_STEPS_TURN == 0, 0) && !turn_steps(causes, told->index))
         return;
     rank->several |= told->step.several;
-    struct ana_cause_step *step = &rank->step[++rank->so_far & causes->mask];
+    uint32_t number = ++rank->so_far, back = told->step.back ? number - told->step.back : 0;
+    struct ana_cause_step *step = &rank->step[number & causes->mask];
     *step = (struct ana_cause_step){
         .begin_ns = told->step.begin_ns,
         .end_ns = told->step.end_ns,
-        .spins_ns = told->step.spins_ns,
         .segment = told->step.segment,
-        .back = told->step.back,
-        .place = told->step.place,
-        .polled_ns = told->step.polled_ns,
+        .place = (uint16_t)told->step.place,
+        .back = __builtin_expect(back > ANA_STEP_BACK_MOST, 0) ? ANA_STEP_BACK_MOST : back & ANA_STEP_BACK_MOST,
     };
-    if (__builtin_expect(step->segment > causes->segments || step->place > causes->places, 0))
+    if (__builtin_expect(told->step.segment > causes->segments || told->step.place > causes->places, 0))
         step->segment = step->place = 0; /* there was no memory to tell them */
+    if (__builtin_expect(told->step.spins_ns != INT64_MIN || told->step.polled_ns, 0))
+        take_polls(causes, step, told);
     __builtin_prefetch(step + ANA_STEPS_AHEAD, 1);
 }
 
@@ -262,7 +276,7 @@ static void take_polled(struct ana_causes *causes, const struct ana_told *told)
     for (int i = 0; i < 2; i++) { /* the call that received it, or the probe before */
         if (!(step = ana_step_at(causes, told->index, number)))
             return;
-        if (!step->releaser && step->spins_ns != INT64_MIN && step->spins_ns < send_ns && send_ns <= step->begin_ns) {
+        if (!step->releaser && step->spins && ana_step_until(causes, step) < send_ns && send_ns <= step->begin_ns) {
             struct ana_late_wait wait = {.waiter = told->index,
                                          .culprit = told->polled.sender,
                                          .waiter_step = number,
@@ -270,7 +284,7 @@ static void take_polled(struct ana_causes *causes, const struct ana_told *told)
             set_releaser(causes, &wait, send_ns);
             return;
         }
-        number = step->back;
+        number = ana_step_back(step, number);
     }
 }
 

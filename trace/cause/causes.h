@@ -45,19 +45,22 @@ struct ana_cost {
     double squares; /* of them, in ns^2 */
 };
 
-/* One call of a thread: a line of the cache.  It begins as it was told (told.h). */
+/* One call of a thread.  Ten thousand ranks have a million of them, so it is small. */
 struct ana_cause_step {
     int64_t begin_ns, end_ns;
-    int64_t spins_ns;                 /* since when it had been polled for; INT64_MIN: it was not */
-    uint32_t segment, back;           /* before it, + 1; number of the thread's step before; 0 none */
-    uint32_t place;                   /* that calls, + 1; 0 unknown */
-    uint32_t polled_ns : 31;          /* of the segment, in unsuccessful polls: not above 2 s */
-    uint32_t needed : 1;              /* another step needs its begin (replay.c) */
     int64_t release_ns;               /* when its last wait ended; with a releaser only */
     uint32_t releaser, releaser_step; /* rank index, + 1, 0: no wait; its step when it came */
+    uint32_t segment;                 /* before it, + 1; 0 none */
+    uint16_t place;                   /* that calls, + 1; 0 unknown */
+    uint16_t back : 14;               /* so many steps earlier was the thread's one before; 0: there was none */
+    uint16_t polled : 1;              /* some of the segment was spent in unsuccessful polls (ana_step_until), */
+    uint16_t spins : 1;               /* ... and it had been polled for */
     uint32_t edges;                   /* number of the last of its edges (replay.h); 0 none */
-    uint32_t mark;                    /* of path.c */
+    uint32_t mark : 31;               /* of path.c */
+    uint32_t needed : 1;              /* another step needs its begin (replay.c) */
 };
+#define ANA_STEP_BACK_MOST 16383u /* what is farther back counts as that: it is not kept */
+_Static_assert(ANA_STEPS_OF_RANK <= ANA_STEP_BACK_MOST, "what is kept is nearer");
 
 /* The steps of a rank: a ring. */
 struct ana_cause_rank {
@@ -85,6 +88,7 @@ struct ana_causes {
     struct ana_cause_rank *rank;
     struct ana_cause_apart *apart; /* by rank */
     struct ana_cause_step *step;   /* of all ranks; memory that is there where it was written to (trace/util/pages.h) */
+    int64_t *until;                /* likewise, by step: those of ana_step_until that are not its begin */
     size_t ranks;
     struct ana_cause_segment *segment; /* by number - 1 */
     struct ana_cause_place *place;     /* likewise */
@@ -112,6 +116,17 @@ static inline struct ana_cause_step *ana_step_at(const struct ana_causes *causes
     const struct ana_cause_rank *rank = &causes->rank[index];
     bool kept = number && rank->so_far - number <= causes->mask; /* a later one is far more than that back */
     return kept ? &rank->step[number & causes->mask] : NULL;
+}
+
+/* The number of the thread's step before one whose number is given; 0: there is none. */
+static inline uint32_t ana_step_back(const struct ana_cause_step *step, uint32_t number)
+{
+    return step->back ? number - step->back : 0;
+}
+/* When the segment before a step ends: when polling for it began, or else its begin less the time of other polls. */
+static inline int64_t ana_step_until(const struct ana_causes *causes, const struct ana_cause_step *step)
+{
+    return __builtin_expect(step->polled, 0) ? causes->until[step - causes->step] : step->begin_ns;
 }
 
 /* What is known of a segment by its number + 1, which was told. */

@@ -144,11 +144,10 @@ static inline void end_step(const struct run *run, uint32_t number, const struct
 }
 
 /* What is taken out of the segment before a step, which began at `before_ns`. */
-static inline double shortened(const struct ana_replay *replay, uint32_t shadow, const struct ana_cause_step *step,
+static inline double shortened(const struct ana_causes *causes, uint32_t shadow, const struct ana_cause_step *step,
                                int64_t before_ns)
 {
-    int64_t until_ns = step->spins_ns != INT64_MIN ? step->spins_ns : step->begin_ns - step->polled_ns;
-    int64_t more = until_ns - before_ns - replay->shadow[shadow].usual_ns;
+    int64_t more = ana_step_until(causes, step) - before_ns - causes->replay->shadow[shadow].usual_ns;
     return more > 0 ? (double)more : 0;
 }
 
@@ -192,7 +191,7 @@ static __attribute__((noinline)) bool reach(const struct ana_causes *causes, uin
 /* The step of its rank whose end a step goes on from; 0: it is the first. */
 static inline uint32_t base_of(const struct ana_cause_step *step, uint32_t number)
 {
-    return step->back ? step->back : number - 1;
+    return number - (step->back ? step->back : 1);
 }
 
 /* How far ahead the begin of a step is, without what it had been polled for.  False: it cannot be told yet; without
@@ -208,9 +207,9 @@ static inline __attribute__((always_inline)) bool begin_alone(const struct ana_c
     bool kept = base < rank->done && causes->rank[index].so_far - base < causes->room;
     *out = kept ? *ana_ahead_at(causes, rank, base) : rank->now;
     uint32_t shadow = ana_shadow_of(causes->replay, step->segment);
-    const struct ana_cause_step *before = shadow ? ana_step_at(causes, index, step->back) : NULL;
+    const struct ana_cause_step *before = shadow ? ana_step_at(causes, index, ana_step_back(step, number)) : NULL;
     if (before)
-        ana_ahead_add(out, shadow, 0, ANA_SHADOW_CALLS - 1, shortened(causes->replay, shadow, step, before->end_ns));
+        ana_ahead_add(out, shadow, 0, ANA_SHADOW_CALLS - 1, shortened(causes, shadow, step, before->end_ns));
     return true;
 }
 
@@ -221,7 +220,7 @@ static __attribute__((noinline)) bool take_polled(const struct ana_causes *cause
     uint32_t from = step->releaser - 1;
     const struct ana_cause_step *other = ana_step_at(causes, from, step->releaser_step);
     struct ana_ahead its;
-    int64_t last_ns = step->spins_ns;
+    int64_t last_ns = ana_step_until(causes, step);
     if (!other)
         return true;
     if (!begin_alone(causes, from, step->releaser_step, other, &its, need))
@@ -237,7 +236,7 @@ static inline __attribute__((always_inline)) bool begin_of(const struct ana_caus
 {
     if (!begin_alone(causes, index, number, step, out, need))
         return false;
-    if (__builtin_expect(step->spins_ns == INT64_MIN, 1) || !step->releaser || step->release_ns > step->begin_ns)
+    if (__builtin_expect(!step->spins, 1) || !step->releaser || step->release_ns > step->begin_ns)
         return true;
     if (!need)
         return false;
@@ -296,9 +295,9 @@ static inline __attribute__((always_inline)) bool take_edge(const struct ana_cau
 /* ---- steps ------------------------------------------------------------------------------------------------------ */
 
 /* Whether a step goes on from the one before it, and had not been polled for. */
-static inline bool is_plain(const struct ana_cause_step *step, uint32_t before)
+static inline bool is_plain(const struct ana_cause_step *step)
 {
-    return step->spins_ns == INT64_MIN && (!step->back || step->back == before);
+    return !step->spins && step->back <= 1;
 }
 
 /* Replays steps of a rank up to `to`, as long as each needs nothing but the one before and what is there. */
@@ -311,13 +310,13 @@ static inline __attribute__((always_inline)) void replay_plain(const struct ana_
         return;
     struct ana_ahead now = run->rank->now;
     const struct ana_cause_step *step = step_of(run, done + 1), *next;
-    for (; done < to && is_plain(step, done); done++, step = next) {
+    for (; done < to && is_plain(step); done++, step = next) {
         struct ana_ahead last = now;
         int64_t last_ns = step->begin_ns;
         uint32_t shadow = ana_shadow_of(replay, step->segment);
         if (shadow && step->back)
             ana_ahead_add(&last, shadow, 0, ANA_SHADOW_CALLS - 1,
-                          shortened(replay, shadow, step, step_of(run, done)->end_ns));
+                          shortened(causes, shadow, step, step_of(run, done)->end_ns));
         if (step->edges) {
             const struct ana_edge *edge = ana_edge_at(run->rank, step->edges);
             while (edge && take_edge(causes, edge, step->end_ns, &last, &last_ns, NULL))

@@ -48,10 +48,12 @@ struct ana_told {
             uint32_t from, stretch; /* as in ana_segment */
         } segment;
         struct {
-            int64_t begin_ns, end_ns, spins_ns; /* as in ana_cause_step, and so what follows */
-            uint32_t segment, back, place;
-            uint32_t polled_ns : 31;
-            uint32_t several : 1; /* it is not of the rank's first thread */
+            int64_t begin_ns, end_ns;
+            int64_t spins_ns;        /* since when it had been polled for; INT64_MIN: it was not */
+            uint32_t segment, back;  /* before it, + 1; number of the thread's step before; 0 none */
+            uint32_t place;          /* that calls, + 1; 0 unknown */
+            uint32_t polled_ns : 31; /* of the segment, in unsuccessful polls: not above 2 s */
+            uint32_t several : 1;    /* it is not of the rank's first thread */
         } step;
         struct ana_late_wait wait;
         struct {

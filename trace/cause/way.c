@@ -43,7 +43,7 @@ struct charge {
 struct ana_ways {
     int64_t left;                   /* steps that may still be gone */
     uint32_t culprit, culprit_step; /* whose way is kept; UINT32_MAX: none */
-    uint32_t index;                 /* where that has come to so far */
+    uint32_t index, number;         /* where that has come to so far */
     uint32_t hops, added, pieces;   /* of it; of these are in piece[].ns */
     uint16_t *of_segment, *of_rank; /* the piece that each may have; of a rank's time in calls, and unknown */
     struct of_waiter *waiter;       /* by stretch */
@@ -145,7 +145,7 @@ uint32_t ana_step_ended(const struct ana_causes *causes, size_t index, int64_t n
 static inline void begin_late(const struct ana_causes *causes, struct ana_ways *ways, uint32_t index, uint32_t number)
 {
     ways->culprit = ways->index = index;
-    ways->culprit_step = number;
+    ways->culprit_step = ways->number = number;
     ways->hops = ways->added = 0;
     ways->pieces = 1;
     ways->hop[0].to = ana_step_at(causes, index, number);
@@ -175,8 +175,9 @@ static inline void add_hops(struct ana_ways *ways, uint32_t hops)
 static inline void go_late(const struct ana_causes *causes, struct ana_ways *ways)
 {
     struct ana_hop hop;
-    uint32_t index = ways->index, number;
-    const struct ana_cause_step *to = ana_hop_back(causes, ways->hop[ways->hops].to, &ways->index, &number, &hop);
+    uint32_t index = ways->index;
+    const struct ana_cause_step *from = ways->hop[ways->hops].to;
+    const struct ana_cause_step *to = ana_hop_back(causes, from, &ways->index, &ways->number, &hop);
     int64_t polled_ns = hop.begin_ns - hop.until_ns, called_ns = hop.ended_ns - hop.left_ns;
     struct late_hop *made = &ways->hop[++ways->hops];
     uint16_t outside = 0, inside = 0;
@@ -206,11 +207,10 @@ static inline int64_t waiter_ns(const struct ana_ways *ways, const struct of_wai
 /* Goes the waiter's way back from a step; returns the one that it comes to, NULL: none. */
 static inline const struct ana_cause_step *go_waiter(const struct ana_causes *causes, struct ana_ways *ways,
                                                      const struct ana_cause_step *step, uint32_t *index,
-                                                     int64_t *inside_ns)
+                                                     uint32_t *number, int64_t *inside_ns)
 {
     struct ana_hop hop;
-    uint32_t number;
-    const struct ana_cause_step *to = ana_hop_back(causes, step, index, &number, &hop);
+    const struct ana_cause_step *to = ana_hop_back(causes, step, index, number, &hop);
     int64_t polled_ns = hop.begin_ns - hop.until_ns, called_ns = hop.ended_ns - hop.left_ns;
     int64_t outside_ns = hop.until_ns - hop.ended_ns;
     if (polled_ns > 0)
@@ -228,8 +228,8 @@ static inline const struct ana_cause_step *go_waiter(const struct ana_causes *ca
 static inline uint32_t go_ways(const struct ana_causes *causes, struct ana_ways *ways, const struct ana_late_wait *wait)
 {
     ways->wait++;
-    uint32_t index = wait->waiter, hops = 0;
-    const struct ana_cause_step *late = ways->hop[0].to, *waiter = ana_step_at(causes, index, wait->waiter_step);
+    uint32_t index = wait->waiter, number = wait->waiter_step, hops = 0;
+    const struct ana_cause_step *late = ways->hop[0].to, *waiter = ana_step_at(causes, index, number);
     int64_t most = ways->left > ANA_WAY_MOST ? ANA_WAY_MOST : ways->left < 8 ? 8 : ways->left, left = most;
     int64_t inside_ns = 0;
     while (late && waiter && late != waiter && left > 0) {
@@ -239,7 +239,7 @@ static inline uint32_t go_ways(const struct ana_causes *causes, struct ana_ways 
                 go_late(causes, ways);
             late = ways->hop[hops].to;
         } else {
-            waiter = go_waiter(causes, ways, waiter, &index, &inside_ns);
+            waiter = go_waiter(causes, ways, waiter, &index, &number, &inside_ns);
         }
     }
     ways->waiter[STRETCH_INSIDE] = (struct of_waiter){ways->wait, inside_ns};
@@ -371,12 +371,13 @@ static inline bool follow_answer(const struct ana_causes *causes, struct ana_way
 {
     enum { MOST = 7 }; /* hops of the waiter's: with the late one's as many as any wait may take */
     struct ana_hop late, hop;
-    uint32_t index = wait->waiter, from = wait->culprit, number;
-    const struct ana_cause_step *step = ana_step_at(causes, from, wait->culprit_step), *to;
-    const struct ana_cause_step *waiter = ana_step_at(causes, index, wait->waiter_step);
-    if (!step || !waiter || step == waiter || step->begin_ns < waiter->begin_ns || step->spins_ns != INT64_MIN)
+    uint32_t index = wait->waiter, number = wait->waiter_step;
+    uint32_t from = wait->culprit, from_step = wait->culprit_step;
+    const struct ana_cause_step *step = ana_step_at(causes, from, from_step), *to;
+    const struct ana_cause_step *waiter = ana_step_at(causes, index, number);
+    if (!step || !waiter || step == waiter || step->begin_ns < waiter->begin_ns || step->spins)
         return false;
-    if (!(to = ana_hop_back(causes, step, &from, &number, &late)) || from != index)
+    if (!(to = ana_hop_back(causes, step, &from, &from_step, &late)) || from != index)
         return false;
     int64_t outside_ns = late.until_ns - late.ended_ns, inside_ns = late.ended_ns - late.left_ns;
     outside_ns = outside_ns > 0 ? outside_ns : 0;

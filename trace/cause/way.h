@@ -14,8 +14,8 @@ struct ana_hop {
     int64_t begin_ns, until_ns, ended_ns, left_ns;
     bool known; /* the step before is */
 };
-/* Goes back from the begin of a step to another one, which it returns; NULL: that is not kept, or not known, and then
- * *index and *number are as they were. */
+/* Goes back from the begin of a step, that of rank *index with this *number, to another one, which it returns; NULL: that
+ * is not kept, or not known, and then both are as they were. */
 static inline __attribute__((always_inline)) struct ana_cause_step *ana_hop_back(const struct ana_causes *causes,
                                                                                  const struct ana_cause_step *step,
                                                                                  uint32_t *index, uint32_t *number,
@@ -27,16 +27,17 @@ static inline __attribute__((always_inline)) struct ana_cause_step *ana_hop_back
     hop->segment = step->segment;
     hop->place = 0;
     hop->known = true;
-    if (__builtin_expect(step->spins_ns != INT64_MIN, 0)) {
+    if (__builtin_expect(step->spins, 0)) {
         bool came = step->releaser && step->release_ns <= step->begin_ns;
-        hop->until_ns = hop->ended_ns = hop->left_ns = came ? step->release_ns : step->spins_ns;
+        hop->until_ns = hop->ended_ns = hop->left_ns = came ? step->release_ns : ana_step_until(causes, step);
         if (came) {
             *index = step->releaser - 1;
             *number = step->releaser_step;
             return ana_step_at(causes, *index, *number);
         }
     }
-    struct ana_cause_step *before = ana_step_at(causes, *index, step->back);
+    uint32_t back = ana_step_back(step, *number);
+    struct ana_cause_step *before = ana_step_at(causes, *index, back);
     if (!before) {
         hop->ended_ns = hop->left_ns = hop->until_ns;
         hop->known = false;
@@ -45,7 +46,7 @@ static inline __attribute__((always_inline)) struct ana_cause_step *ana_hop_back
     hop->ended_ns = before->end_ns;
     hop->left_ns = before->begin_ns;
     hop->place = before->place;
-    *number = step->back;
+    *number = back;
     if (!before->releaser || before->release_ns <= before->begin_ns)
         return before;
     hop->left_ns = before->release_ns;

@@ -27,7 +27,7 @@
 
 #define ANA_SEGMENTS_OF_RANK 1024u
 #define ANA_SEGMENTS_SPREAD  65536u /* segments with a distribution of their times; others know their mean */
-#define ANA_PLACES           65536u /* places that call; all others are one */
+#define ANA_PLACES           65534u /* places that call; all others are one; their numbers have 16 bits */
 #define ANA_SPIN_NS          10000  /* polls that come closer than this, on average, wait: nothing is done between */
 
 /* A place in the program that calls, the same on all ranks that call there. */
