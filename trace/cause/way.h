@@ -14,8 +14,8 @@ struct ana_hop {
     int64_t begin_ns, until_ns, ended_ns, left_ns;
     bool known; /* the step before is */
 };
-/* Goes back from the begin of a step, that of rank *index with this *number, to another one, which it returns; NULL: that
- * is not kept, or not known, and then both are as they were. */
+/* Goes back from the begin of a step, which is *number of rank *index, to another one, which it returns; NULL: that is
+ * not kept, or not known, and then both are as they were. */
 static inline __attribute__((always_inline)) struct ana_cause_step *ana_hop_back(const struct ana_causes *causes,
                                                                                  const struct ana_cause_step *step,
                                                                                  uint32_t *index, uint32_t *number,

@@ -274,9 +274,10 @@ static void spoil(struct ana_job *job, int how)
     struct ana_iter_mark *mark = ana_iter_mark_at(&job->iter, 1);
     if (how == 0)
         ana_iter_place_at(&job->iter, 1)->kind = 1; /* a mark's number where a kind's belongs */
-    else if (how == 1)
+    else if (how == 1) {
         mark->count = UINT64_MAX;
-    else if (how == 2)
+        mark->longest = mark->longest ? mark->longest : calloc(ANA_ITER_LONGEST, sizeof *mark->longest);
+    } else if (how == 2)
         mark->stride = 0;
     else if (how == 3)
         job->store.message[0].source = RANKS;
