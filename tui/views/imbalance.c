@@ -2,25 +2,14 @@
 #include "tui/widgets/plot.h"
 #include "tui/app/jump.h"
 #include "tui/app/view.h"
+#include "tui/views/wait_groups.h"
 #include "trace/util/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_GROUPS = 256 };
-
-/* The waits of one kind for one rank. */
-struct group {
-    enum ana_wait_kind kind;
-    size_t culprit;
-    uint64_t count;
-    int64_t lost_ns;
-};
-
 struct own {
-    struct group group[MOST_GROUPS]; /* who waits for whom, by loss */
-    int groups;
-    unsigned of;           /* the summary that they are of */
+    struct tui_wait_groups waits;
     int chosen, top;       /* the line of the cursor there, from 1 (0: it is on the collectives); the first in view */
     struct tui_rect lower; /* where they were drawn */
 };
@@ -116,52 +105,9 @@ static void follow_collective(struct tui_app *app, size_t row)
 
 /* ---- who waits for whom ----------------------------------------------------------------------------------------- */
 
-static int compare_losses(const void *pa, const void *pb)
+static int count_groups(const struct own *o)
 {
-    const struct group *a = pa, *b = pb;
-    return (a->lost_ns < b->lost_ns) - (a->lost_ns > b->lost_ns);
-}
-
-/* The waiters of a group as "0-10, 12-15". */
-static void name_waiters(const struct tui_app *app, const struct group *g, char *out, size_t size)
-{
-    const struct ana_summary *s = &app->summary;
-    uint8_t *waits = calloc(app->rank_count + 1, 1);
-    out[0] = 0;
-    if (!waits)
-        return;
-    for (size_t i = 0; i < s->wait_count; i++)
-        if (s->waits[i].kind == g->kind && s->waits[i].culprit == g->culprit && s->waits[i].waiter < app->rank_count)
-            waits[s->waits[i].waiter] = 1;
-    struct ana_ranges ranges;
-    ana_ranges_begin(&ranges, out, size, SIZE_MAX, false);
-    for (size_t i = 0; i < app->rank_count; i++)
-        if (waits[i])
-            ana_ranges_add(&ranges, ana_rank_id(&app->rank[i]));
-    ana_ranges_end(&ranges);
-    free(waits);
-}
-
-static void group_waits(const struct tui_app *app, struct own *o)
-{
-    const struct ana_summary *s = &app->summary;
-    if (o->of == app->summaries)
-        return;
-    o->of = app->summaries;
-    o->groups = 0;
-    for (size_t i = 0; i < s->wait_count; i++) {
-        const struct ana_wait *w = &s->waits[i];
-        int g = 0;
-        while (g < o->groups && (o->group[g].kind != w->kind || o->group[g].culprit != w->culprit))
-            g++;
-        if (g == MOST_GROUPS)
-            continue;
-        if (g == o->groups)
-            o->group[o->groups++] = (struct group){.kind = w->kind, .culprit = w->culprit};
-        o->group[g].count += w->count;
-        o->group[g].lost_ns += w->lost_ns;
-    }
-    qsort(o->group, (size_t)o->groups, sizeof *o->group, compare_losses);
+    return (int)o->waits.count;
 }
 
 static void draw_waits(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
@@ -169,20 +115,19 @@ static void draw_waits(const struct tui_app *app, struct tui_grid *grid, struct 
     static const char *const kinds[] = {"late sender", "late receiver", "late in collective"};
     struct own *o = own(app);
     int lines = rect.h - 1;
-    group_waits(app, o);
+    tui_wait_groups_make(app, &o->waits);
     o->lower = rect;
-    o->chosen = o->chosen < o->groups ? o->chosen : o->groups;
+    o->chosen = o->chosen < count_groups(o) ? o->chosen : count_groups(o);
     o->top = lines > 0 ? (int)tui_scroll((size_t)(o->chosen ? o->chosen - 1 : o->top), (size_t)o->top, (size_t)lines,
-                                         (size_t)o->groups)
+                                         (size_t)count_groups(o))
                        : 0;
-    const struct group *group = o->group + o->top;
-    size_t n = (size_t)(o->groups - o->top);
-    char who[256], text[ANA_TEXT], to[64];
+    struct tui_wait_group *group = o->waits.group + o->top;
+    size_t n = (size_t)(count_groups(o) - o->top);
+    char text[ANA_TEXT], to[64];
     int widest = 0; /* columns of the longest name: the numbers stand close to it on wide screens */
     for (size_t i = 0; i < n && (int)i + 1 < rect.h; i++) {
-        name_waiters(app, &group[i], who, sizeof who);
         tui_app_rank_name(app, group[i].culprit, text, sizeof text);
-        int wide = tui_columns(who) + tui_columns(text) + 5;
+        int wide = tui_columns(tui_wait_group_who(app, &group[i])) + tui_columns(text) + 5;
         widest = wide > widest ? wide : widest;
     }
     tui_fill(grid, (struct tui_rect){rect.x, rect.y, rect.w, 1}, TUI_STYLE_HEADER, ' ');
@@ -192,9 +137,9 @@ static void draw_waits(const struct tui_app *app, struct tui_grid *grid, struct 
         kind = widest < NAMES ? NAMES : widest < kind ? widest : kind;
     int right = kind + NUMBERS;
     int x = tui_put(grid, rect, 1, 0, TUI_STYLE_HEADER, "WHO \xe2\x86\x92 FOR WHOM");
-    if (o->groups > lines)
+    if (count_groups(o) > lines)
         tui_putf(grid, (struct tui_rect){rect.x, rect.y, kind - 1, 1}, x, 0, TUI_STYLE_HEADER, "  %d-%d of %d",
-                 o->top + 1, o->top + lines, o->groups);
+                 o->top + 1, o->top + lines, count_groups(o));
     tui_put(grid, rect, kind, 0, TUI_STYLE_HEADER, "WHY");
     tui_put_right(grid, rect, right - 16, 0, TUI_STYLE_HEADER, "TIMES");
     tui_put_right(grid, rect, right - 8, 0, TUI_STYLE_HEADER, "LOST");
@@ -202,10 +147,10 @@ static void draw_waits(const struct tui_app *app, struct tui_grid *grid, struct 
     double wall = app->whole.seen_ns;
     for (size_t i = 0; i < n && (int)i + 1 < rect.h; i++) {
         int y = (int)i + 1;
-        name_waiters(app, &group[i], who, sizeof who);
         snprintf(to, sizeof to, " \xe2\x86\x92 %s", tui_app_rank_name(app, group[i].culprit, text, sizeof text));
         struct tui_rect left = {rect.x, rect.y, kind - 1 - tui_columns(to), rect.h};
-        tui_put(grid, rect, tui_put(grid, left, 1, y, TUI_STYLE_NORMAL, who), y, TUI_STYLE_STRONG, to);
+        tui_put(grid, rect, tui_put(grid, left, 1, y, TUI_STYLE_NORMAL, tui_wait_group_who(app, &group[i])), y,
+                TUI_STYLE_STRONG, to);
         tui_put(grid, rect, kind, y, TUI_STYLE_NORMAL, kinds[group[i].kind]);
         tui_put_right(grid, rect, right - 16, y, TUI_STYLE_NORMAL,
                       ana_number(text, sizeof text, ANA_COUNT, (double)group[i].count, true));
@@ -246,9 +191,9 @@ static int act_on_waits(struct tui_app *app, enum tui_action action)
     struct own *o = own(app);
     const struct tui_table *table = &app->table[TUI_VIEW_IMBALANCE];
     int page = o->lower.h > 2 ? o->lower.h - 2 : 1;
-    bool below = o->lower.h && o->groups;
+    bool below = o->lower.h && count_groups(o);
     if (action == TUI_ACTION_DOWN && below && (o->chosen || table->cursor + 1 >= table->count))
-        o->chosen += o->chosen < o->groups;
+        o->chosen += o->chosen < count_groups(o);
     else if (action == TUI_ACTION_BACK && o->chosen)
         o->chosen = 0;
     else if (action == TUI_ACTION_WINDOW_LIST && below)
@@ -260,9 +205,10 @@ static int act_on_waits(struct tui_app *app, enum tui_action action)
     else if (action == TUI_ACTION_PAGE_UP || action == TUI_ACTION_FIRST)
         o->chosen = action == TUI_ACTION_FIRST || o->chosen <= page ? 1 : o->chosen - page;
     else if (action == TUI_ACTION_PAGE_DOWN || action == TUI_ACTION_LAST)
-        o->chosen = action == TUI_ACTION_LAST || o->chosen + page > o->groups ? o->groups : o->chosen + page;
+        o->chosen =
+            action == TUI_ACTION_LAST || o->chosen + page > count_groups(o) ? count_groups(o) : o->chosen + page;
     else if (action == TUI_ACTION_DEEPER) {
-        tui_app_choose_rank(app, o->group[o->chosen - 1].culprit);
+        tui_app_choose_rank(app, o->waits.group[o->chosen - 1].culprit);
         tui_app_open(app, TUI_VIEW_TIMELINE);
         tui_tree_reveal(app, app->cursor_rank);
     } else
@@ -275,7 +221,7 @@ static int click_waits(struct tui_app *app, int x, int y)
     struct own *o = own(app);
     int line = y - o->lower.y + o->top;
     o->chosen = y < o->lower.y ? 0 : o->chosen;
-    if (!o->lower.h || x < o->lower.x || y <= o->lower.y || y >= o->lower.y + o->lower.h || line > o->groups)
+    if (!o->lower.h || x < o->lower.x || y <= o->lower.y || y >= o->lower.y + o->lower.h || line > count_groups(o))
         return TUI_UNHANDLED;
     if (line == o->chosen)
         return tui_app_step(app, TUI_ACTION_DEEPER);
@@ -300,6 +246,11 @@ static int act_on_collective(struct tui_app *app, enum tui_action action)
     return TUI_REDRAW;
 }
 
+static void drop_imbalance(void *of)
+{
+    tui_wait_groups_free(&((struct own *)of)->waits);
+}
+
 static const struct tui_term_help terms[] = {
     {"late sender", "a receive (or its Wait) that waited for the send to begin"},
     {"late receiver", "a send that could not complete before its receive was posted"},
@@ -320,6 +271,7 @@ const struct tui_view tui_view_imbalance = {
     .moved = follow_collective,
     .draw = draw_imbalance,
     .own_size = sizeof(struct own),
+    .drop = drop_imbalance,
     .act = act_on_collective,
     .click = click_waits,
 };

@@ -56,6 +56,12 @@ static double weigh(const struct maker *m, const struct ana_iteration_cell *cell
     return sum;
 }
 
+/* Of ranks that share a row. */
+static size_t groups_of(const struct tui_app *app, const struct tui_iteration_rows *rows)
+{
+    return rows->by_host ? app->info.hosts : rows->most - STAND_OUT;
+}
+
 /* ---- groups ----------------------------------------------------------------------------------------------------- */
 
 static size_t group_of(const struct maker *m, size_t position, size_t index)
@@ -98,7 +104,7 @@ static void place_rank(struct maker *m, size_t position, size_t index)
     memcpy(cells_of(m, at), m->one, cells);
 }
 
-/* Rows without ranks go; the cursor's rank may be in any of the others. */
+/* Rows without ranks go. */
 static void close_up(const struct maker *m, size_t rows)
 {
     size_t n = 0, cells = m->look->cells * sizeof *m->one;
@@ -110,13 +116,6 @@ static void close_up(const struct maker *m, size_t rows)
     }
     memmove(cells_of(m, n), cells_of(m, rows), cells);
     m->rows->count = n;
-    size_t cursor = m->app->cursor_rank, group = group_of(m, tui_app_shown_position(m->app, cursor), cursor);
-    for (size_t i = n; i-- > 0;) {
-        const struct tui_iteration_row *row = &m->rows->row[i];
-        size_t its = group_of(m, tui_app_shown_position(m->app, row->first), row->first);
-        if (row->stands ? row->first == cursor : its == group)
-            m->rows->cursor = i;
-    }
 }
 
 static void make_folded(struct maker *m)
@@ -131,7 +130,29 @@ static void make_folded(struct maker *m)
     close_up(m, rows);
 }
 
-static void make_single(struct tui_app *app, struct maker *m)
+/* Of single ranks only what all have together; those in view are read when they are. */
+static void make_single(const struct maker *m)
+{
+    for (size_t i = 0; i < m->rows->ranks; i++) {
+        read_rank(m, tui_app_shown_rank(m->app, i), m->one);
+        join_cells(m, cells_of(m, m->rows->count), m->one);
+    }
+}
+
+/* Finds the row of the cursor's rank, which may be in any but those of other ranks that stand out. */
+static void find_cursor(const struct maker *m)
+{
+    size_t cursor = m->app->cursor_rank, group = group_of(m, tui_app_shown_position(m->app, cursor), cursor);
+    for (size_t i = m->rows->count; i-- > 0;) {
+        const struct tui_iteration_row *row = &m->rows->row[i];
+        size_t its = group_of(m, tui_app_shown_position(m->app, row->first), row->first);
+        if (row->stands ? row->first == cursor : its == group)
+            m->rows->cursor = i;
+    }
+}
+
+/* Reads the ranks around the cursor's. */
+static void scroll_single(struct tui_app *app, const struct maker *m)
 {
     size_t n = m->rows->ranks, at = tui_app_shown_position(app, app->cursor_rank), visible = m->rows->count;
     app->picture_top = at < app->picture_top ? at : app->picture_top;
@@ -139,42 +160,62 @@ static void make_single(struct tui_app *app, struct maker *m)
         app->picture_top = at - visible + 1;
     if (app->picture_top + visible > n)
         app->picture_top = n - visible;
-    for (size_t i = 0; i < n; i++) {
-        size_t index = tui_app_shown_rank(app, i), row = i - app->picture_top;
-        read_rank(m, index, m->one);
-        join_cells(m, cells_of(m, visible), m->one);
-        if (i < app->picture_top || row >= visible)
-            continue;
-        m->rows->row[row] = (struct tui_iteration_row){index, 1, false};
-        memcpy(cells_of(m, row), m->one, m->look->cells * sizeof *m->one);
+    for (size_t row = 0; row < visible; row++) {
+        m->rows->row[row] = (struct tui_iteration_row){tui_app_shown_rank(app, app->picture_top + row), 1, false};
+        read_rank(m, m->rows->row[row].first, cells_of(m, row));
     }
     m->rows->cursor = at - app->picture_top;
+}
+
+static bool is_made(const struct tui_app *app, const struct tui_iteration_look *look, size_t most,
+                    const struct tui_iteration_rows *rows)
+{
+    const struct tui_iteration_look *of = &rows->look;
+    return rows->cell && rows->summaries == app->summaries && rows->most == most && rows->unfolded == app->unfolded &&
+           of->level == look->level && of->first == look->first && of->last == look->last && of->cells == look->cells &&
+           of->whole_time == look->whole_time;
+}
+
+/* Chooses what rows there will be, and makes room for their cells.  False: out of memory. */
+static bool begin_rows(const struct tui_app *app, const struct tui_iteration_look *look, size_t most,
+                       struct tui_iteration_rows *rows)
+{
+    tui_iteration_rows_free(rows);
+    *rows = (struct tui_iteration_rows){.ranks = tui_app_shown(app),
+                                        .look = *look,
+                                        .summaries = app->summaries,
+                                        .most = most,
+                                        .unfolded = app->unfolded};
+    rows->folded = !app->unfolded && rows->ranks > most && most > STAND_OUT;
+    rows->count = rows->ranks < most ? rows->ranks : most;
+    rows->by_host = rows->folded && app->info.hosts + STAND_OUT <= most && app->info.hosts * 2 > most;
+    size_t cells = ((rows->folded ? STAND_OUT + groups_of(app, rows) : rows->count) + 2) * look->cells;
+    rows->cell = malloc(cells * sizeof *rows->cell);
+    for (size_t i = 0; rows->cell && i < cells; i++)
+        rows->cell[i] = (struct ana_iteration_cell){NAN, NAN, 0};
+    return rows->cell != NULL;
 }
 
 bool tui_iteration_rows_make(struct tui_app *app, const struct tui_iteration_look *look, size_t most,
                              struct tui_iteration_rows *rows)
 {
-    struct maker m = {.app = app, .look = look, .rows = rows};
-    *rows = (struct tui_iteration_rows){.ranks = tui_app_shown(app)};
     most = most < TUI_ITERATION_ROWS ? most : TUI_ITERATION_ROWS;
-    if (!rows->ranks || !most)
+    if (!tui_app_shown(app) || !most)
         return false;
     app->cursor_rank = tui_app_shown_rank(app, tui_app_shown_position(app, app->cursor_rank));
-    rows->folded = !app->unfolded && rows->ranks > most && most > STAND_OUT;
-    rows->count = rows->ranks < most ? rows->ranks : most;
-    rows->by_host = rows->folded && app->info.hosts + STAND_OUT <= most && app->info.hosts * 2 > most;
-    m.groups = rows->by_host ? app->info.hosts : most - STAND_OUT;
-    size_t cells = ((rows->folded ? STAND_OUT + m.groups : rows->count) + 2) * look->cells;
-    rows->cell = malloc(cells * sizeof *rows->cell);
-    if (!rows->cell)
+    bool made = is_made(app, look, most, rows);
+    if (!made && !begin_rows(app, look, most, rows))
         return false;
-    for (size_t i = 0; i < cells; i++)
-        rows->cell[i] = (struct ana_iteration_cell){NAN, NAN, 0};
-    m.one = rows->cell + cells - look->cells;
-    if (rows->folded)
+    struct maker m = {.app = app, .look = look, .rows = rows, .groups = groups_of(app, rows)};
+    m.one = cells_of(&m, rows->folded ? STAND_OUT + m.groups + 1 : rows->count + 1);
+    if (!made && rows->folded)
         make_folded(&m);
+    else if (!made)
+        make_single(&m);
+    if (rows->folded)
+        find_cursor(&m);
     else
-        make_single(app, &m);
+        scroll_single(app, &m);
     return true;
 }
 

@@ -20,18 +20,24 @@ struct tui_iteration_row {
     bool stands;         /* the rank takes longer than the others, and has its own row */
 };
 
+/* All 0 at first. */
 struct tui_iteration_rows {
     size_t count, cursor, ranks; /* rows; that of the cursor's rank; ranks in all of them and out of view */
     bool folded, by_host;        /* ranks share rows; those of a node */
     struct tui_iteration_row row[TUI_ITERATION_ROWS];
-    struct ana_iteration_cell *cell; /* by row and cell: the longest of its ranks; then of all ranks */
+    struct ana_iteration_cell *cell; /* by row and cell: the longest of its ranks; then of all ranks; NULL: none yet */
+    /* What they were made of: while that is the same, ranks are not read again. */
+    struct tui_iteration_look look;
+    unsigned summaries; /* made by then */
+    size_t most;
+    bool unfolded;
 };
 
 /* How much longer than usual, in medians of an iteration; NAN: unknown. */
 double tui_iteration_excess(const struct ana_loop_level *loop, const struct ana_iteration_cell *cell, bool whole_time);
 
-/* Makes at most `most` rows of the ranks in view, and scrolls so that the cursor's rank is in one of them.  False: out
- * of memory, or there is none.  Free with tui_iteration_rows_free. */
+/* Makes at most `most` rows of the ranks in view, unless they are there, and scrolls so that the cursor's rank is in
+ * one of them.  False: out of memory, or there is none.  Free with tui_iteration_rows_free. */
 bool tui_iteration_rows_make(struct tui_app *app, const struct tui_iteration_look *look, size_t most,
                              struct tui_iteration_rows *rows);
 /* Frees what the rows own. */

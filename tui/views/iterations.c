@@ -146,7 +146,7 @@ static int go_deeper(struct tui_app *app)
     }
     if (o->focus == TUI_FOCUS_SLOWEST && o->slow < tui_iterations_slow(app))
         return go_to_slow(app, &loop->slow[o->slow]);
-    if (o->folded && o->cursor < o->rows && !o->row[o->cursor].stands) {
+    if (o->rows.folded && o->rows.cursor < o->rows.count && !o->rows.row[o->rows.cursor].stands) {
         app->unfolded = true;
         return TUI_REDRAW;
     }
@@ -179,12 +179,13 @@ static void follow_slow(struct tui_app *app)
 static bool move_ranks(struct tui_app *app, long lines)
 {
     struct tui_iterations *o = tui_iterations_of(app);
-    long n = (long)(o->folded ? o->rows : tui_app_shown(app));
-    long at = o->folded ? (long)o->cursor : (long)tui_app_shown_position(app, app->cursor_rank), to = at + lines;
+    const struct tui_iteration_rows *rows = &o->rows;
+    long n = (long)(rows->folded ? rows->count : tui_app_shown(app));
+    long at = rows->folded ? (long)rows->cursor : (long)tui_app_shown_position(app, app->cursor_rank), to = at + lines;
     if ((to < 0 && at == 0) || (to >= n && at == n - 1))
         return false;
     to = to < 0 ? 0 : to >= n ? n - 1 : to;
-    tui_app_choose_rank(app, o->folded ? o->row[to].first : tui_app_shown_rank(app, (size_t)to));
+    tui_app_choose_rank(app, rows->folded ? rows->row[to].first : tui_app_shown_rank(app, (size_t)to));
     return true;
 }
 
@@ -290,8 +291,13 @@ static int click_iterations(struct tui_app *app, int x, int y)
         return TUI_UNHANDLED;
     o->focus = TUI_FOCUS_MAP;
     o->at = o->chosen = tui_iterations_first(o, tui_iterations_cell_at(o, x));
-    tui_app_choose_rank(app, o->row[y].first);
+    tui_app_choose_rank(app, o->rows.row[y].first);
     return TUI_REDRAW;
+}
+
+static void drop_iterations(void *own)
+{
+    tui_iteration_rows_free(&((struct tui_iterations *)own)->rows);
 }
 
 static const struct tui_term_help terms[] = {
@@ -311,6 +317,7 @@ static const struct tui_term_help terms[] = {
 const struct tui_view tui_view_iterations = {
     .title = "Iterations",
     .own_size = sizeof(struct tui_iterations),
+    .drop = drop_iterations,
     .about = "Which iterations took longer than the others, on which rank, and what differed?  Enter: that iteration "
              "in the timeline.  + and -: fewer or more of them.",
     .terms = terms,

@@ -19,9 +19,7 @@ struct tui_iterations {
     uint64_t at, chosen; /* the iteration under the cursor; by the user, 0: none yet */
     size_t slow;         /* row of the list under the cursor */
     struct tui_rect drawn, list;
-    struct tui_iteration_row row[TUI_ITERATION_ROWS]; /* that are drawn */
-    size_t rows, cursor;
-    bool folded;
+    struct tui_iteration_rows rows; /* that are drawn */
     /* The range of time before Enter showed one iteration, and that one's. */
     bool went, was_all;
     int64_t was_begin_ns, was_end_ns, went_begin_ns, went_end_ns;

@@ -89,10 +89,10 @@ static void draw_slowest(struct tui_app *app, struct tui_grid *grid, struct tui_
 }
 
 /* Says what is under the cursor. */
-static void draw_words(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect,
-                       const struct tui_iteration_rows *rows)
+static void draw_words(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     const struct tui_iterations *o = tui_iterations_of(app);
+    const struct tui_iteration_rows *rows = &o->rows;
     const struct ana_loop_level *loop = tui_iterations_loop(app);
     size_t at = tui_iterations_cell(o, o->at);
     uint64_t first = tui_iterations_first(o, at), last = tui_iterations_first(o, at + 1) - 1;
@@ -139,21 +139,18 @@ static size_t rows_for(const struct tui_app *app, int h)
 }
 
 /* Draws the rows, and returns below which line they end. */
-static int draw_rows(struct tui_app *app, struct tui_grid *grid, const struct tui_iteration_rows *rows)
+static int draw_rows(struct tui_app *app, struct tui_grid *grid)
 {
     struct tui_iterations *o = tui_iterations_of(app);
+    const struct tui_iteration_rows *rows = &o->rows;
     size_t at = tui_iterations_cell(o, o->at);
     char name[80];
     o->drawn.h = (int)rows->count;
-    o->rows = rows->count;
-    o->cursor = rows->cursor;
-    o->folded = rows->folded;
     draw_cells(app, grid, o->drawn.y - 1, tui_iteration_cells(rows, &o->look, rows->count), true,
                o->focus == TUI_FOCUS_LOOP ? SIZE_MAX : at);
     for (size_t i = 0; i < rows->count; i++) {
         bool here = o->focus != TUI_FOCUS_LOOP && i == rows->cursor;
         struct tui_rect label = {o->drawn.x - TUI_ITERATIONS_LEFT, o->drawn.y + (int)i, TUI_ITERATIONS_LEFT, 1};
-        o->row[i] = rows->row[i];
         tui_iteration_row_name(app, rows, i, name, sizeof name);
         if (here)
             tui_fill(grid, (struct tui_rect){label.x, label.y, TUI_ITERATIONS_LEFT - 1, 1}, TUI_STYLE_CURSOR, ' ');
@@ -171,15 +168,13 @@ static int draw_rows(struct tui_app *app, struct tui_grid *grid, const struct tu
 void tui_iterations_draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     struct tui_iterations *o = tui_iterations_of(app);
-    struct tui_iteration_rows rows;
-    if (!tui_iteration_rows_make(app, &o->look, rows_for(app, rect.h), &rows))
+    if (!tui_iteration_rows_make(app, &o->look, rows_for(app, rect.h), &o->rows))
         return;
     draw_loop(app, grid, rect);
     draw_axis(app, grid, rect);
     tui_put_right(grid, rect, TUI_ITERATIONS_LEFT - 2, 2, TUI_STYLE_LABEL, "longest");
-    int used = draw_rows(app, grid, &rows) + 1;
+    int used = draw_rows(app, grid) + 1;
     draw_slowest(app, grid, (struct tui_rect){rect.x, rect.y + used, rect.w, rect.h - used - BELOW});
-    draw_words(app, grid, (struct tui_rect){rect.x, rect.y + rect.h - 2, rect.w, 1}, &rows);
+    draw_words(app, grid, (struct tui_rect){rect.x, rect.y + rect.h - 2, rect.w, 1});
     draw_legend(app, grid, (struct tui_rect){rect.x, rect.y + rect.h - 1, rect.w, 1});
-    tui_iteration_rows_free(&rows);
 }
