@@ -18,10 +18,11 @@
 struct ana_keep {
     bool loads, failed;
     FILE *file;
-    uint64_t at;          /* when loading: where the next block begins */
-    uint64_t bytes, most; /* written, or unpacked, so far; more than that fails */
-    uint8_t *block;       /* unpacked */
-    size_t used, filled;  /* of it; filled: what was loaded */
+    uint64_t at;            /* when loading: where the next block begins */
+    _Atomic uint64_t *read; /* bytes of the file that are loaded are added here; NULL: nobody counts them */
+    uint64_t bytes, most;   /* written, or unpacked, so far; more than that fails */
+    uint8_t *block;         /* unpacked */
+    size_t used, filled;    /* of it; filled: what was loaded */
     uint8_t *packed;
     uint8_t *work; /* room for rows and columns */
     size_t room;   /* of it */
