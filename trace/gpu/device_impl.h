@@ -32,6 +32,8 @@ void ana_gpu_call(struct ana_job *job, struct ana_devices *gpu, const struct ana
  * latest calls and kernels, which time ranges are made of, at most `newest` are saved, unless that is
  * ANA_STORE_MESSAGES or more; what ended before the first of them is told by job->kept_since_ns. */
 void ana_devices_keep(struct ana_keep *keep, struct ana_job *job, size_t newest);
+/* device_keep.c: once job->gpu was taken up, names its communicators as reading the events would have. */
+void ana_devices_name(struct ana_job *job);
 
 /* ---- device_facts.c */
 /* Fills look->why_not: why kernels of NCCL's calls, or any, have no times on some of these ranks (NULL: all). */
@@ -56,6 +58,8 @@ bool ana_gpu_match_look(const struct ana_job *job, const struct ana_gpu_match *m
                         const struct ana_selection *selection, struct ana_gpu_look *out);
 /* As ana_devices_keep. */
 void ana_gpu_match_keep(struct ana_keep *keep, struct ana_job *job, struct ana_gpu_match *match, size_t newest);
+/* As ana_devices_name. */
+void ana_gpu_match_name(struct ana_job *job, const struct ana_gpu_match *match);
 
 /* ---- device_rows.c: NCCL's operations by communicator, call and size. */
 struct ana_nccl_call {
@@ -98,6 +102,8 @@ bool ana_nccl_rows_look(const struct ana_job *job, const struct ana_nccl_rows *r
 
 /* As ana_devices_keep. */
 void ana_nccl_rows_keep(struct ana_keep *keep, struct ana_job *job, struct ana_nccl_rows *rows, size_t newest);
+/* As ana_devices_name. */
+void ana_nccl_rows_name(struct ana_job *job, const struct ana_nccl_rows *rows);
 
 /* ---- device_late.c: who came last to a collective of NCCL's. */
 /* The kernel of one rank, and the call that launched it. */

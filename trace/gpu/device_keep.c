@@ -97,6 +97,11 @@ static void keep_streams(struct ana_keep *keep, struct ana_devices *gpu)
     }
 }
 
+void ana_devices_name(struct ana_job *job)
+{
+    ana_gpu_match_name(job, job->gpu->match);
+}
+
 void ana_devices_keep(struct ana_keep *keep, struct ana_job *job, size_t newest)
 {
     struct ana_devices *gpu = job->gpu;
@@ -111,21 +116,27 @@ void ana_devices_keep(struct ana_keep *keep, struct ana_job *job, size_t newest)
 
 /* ---- NCCL's operations ------------------------------------------------------------------------------------------- */
 
+/* The communicator that gives a row its name; NULL: none does. */
+static const struct trc_comm *comm_of(const struct ana_job *job, const struct row *row)
+{
+    return row->comm ? trc_comm(job->process[row->rank].rank.file, row->comm) : NULL;
+}
+
 static bool is_row_sane(const struct ana_job *job, const struct ana_nccl_rows *rows, size_t i)
 {
     const struct row *row = ana_map_value(&rows->rows, i);
     const uint64_t *key = ana_map_key(&rows->rows, i);
     return row->call == key[1] && row->call < job->calls && row->size_class == key[2] &&
-           row->size_class < SIZE_CLASSES && row->rank < job->count && ana_keep_is_bool(&row->sum.unknown_bytes);
+           row->size_class < SIZE_CLASSES && row->rank < job->count && ana_keep_is_bool(&row->sum.unknown_bytes) &&
+           (comm_of(job, row) || !row->comm);
 }
 
-/* Names communicators in the order in which they were named first, as their numbers follow from it. */
-static void name_comms(struct ana_keep *keep, struct ana_job *job, const struct ana_nccl_rows *rows)
+/* In the order in which they were named first, as their numbers follow from it. */
+void ana_nccl_rows_name(struct ana_job *job, const struct ana_nccl_rows *rows)
 {
-    for (size_t i = 0; i < rows->rows.count && !keep->failed; i++) {
-        const struct row *row = ana_map_value(&rows->rows, i);
-        const struct trc_comm *comm = row->comm ? trc_comm(job->process[row->rank].rank.file, row->comm) : NULL;
-        if (ana_keep_holds(keep, comm || !row->comm) && comm)
+    for (size_t i = 0; i < rows->rows.count; i++) {
+        const struct trc_comm *comm = comm_of(job, ana_map_value(&rows->rows, i));
+        if (comm)
             ana_comm_name(job, ana_map_key(&rows->rows, i)[0], comm);
     }
 }
@@ -177,8 +188,6 @@ void ana_nccl_rows_keep(struct ana_keep *keep, struct ana_job *job, struct ana_n
     ana_keep_map(keep, &rows->rows, NULL);
     for (size_t i = 0; i < rows->rows.count && !keep->failed; i++)
         ana_keep_holds(keep, is_row_sane(job, rows, i));
-    if (keep->loads)
-        name_comms(keep, job, rows);
     ana_keep_map(keep, &rows->by_rank, NULL);
     if (!ana_keep_holds(keep, keys_are_below(&rows->by_rank, rows->rows.count, job->count)))
         return;

@@ -282,3 +282,8 @@ void ana_gpu_match_keep(struct ana_keep *keep, struct ana_job *job, struct ana_g
         match->unmatched = unmatched;
     ana_nccl_rows_keep(keep, job, match->rows, newest);
 }
+
+void ana_gpu_match_name(struct ana_job *job, const struct ana_gpu_match *match)
+{
+    ana_nccl_rows_name(job, match->rows);
+}

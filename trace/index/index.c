@@ -1,5 +1,6 @@
 #include "trace/index/index.h"
 #include "trace/index/keep.h"
+#include "trace/index/load.h"
 #include "trace/index/place.h"
 #include "trace/job/pass.h"
 #include "trace/util/hash.h"
@@ -122,46 +123,82 @@ static bool is_whole_run(const struct ana_job *job)
 
 /* ---- taken up --------------------------------------------------------------------------------------------------- */
 
-/* Takes it up from a file.  False: it is of something else, or is refused; then all is as it was. */
-static bool take_from(struct ana_job *job, FILE *file, const struct of *own, uint64_t most)
+/* An index that is being taken up, or looked for. */
+struct ana_taking {
+    struct of of;
+    uint64_t most; /* bytes that it may have */
+    int place;     /* enum ana_place_of_index: the next to look at */
+    struct ana_load *load;
+};
+
+/* Begins to take up the index in a file, which is closed with the load.  NULL: it is of something else, or refused. */
+static struct ana_load *take_from(struct ana_job *job, FILE *file, const struct ana_taking *taking)
 {
     struct of of;
     struct stat st;
-    if (fstat(fileno(file), &st) != 0 || !S_ISREG(st.st_mode) || st.st_size < 0 || (uint64_t)st.st_size > most ||
-        fread(&of, sizeof of, 1, file) != 1 || memcmp(&of, own, sizeof of) != 0)
-        return false;
-    if (ana_job_load(job, file, sizeof of, (uint64_t)st.st_size * UNPACKED))
-        return true;
-    ana_clock_again(job->clock);
-    ana_job_refresh_state(job);
-    ana_analysis_again(job);
-    return false;
+    if (fstat(fileno(file), &st) == 0 && S_ISREG(st.st_mode) && st.st_size >= 0 &&
+        (uint64_t)st.st_size <= taking->most && fread(&of, sizeof of, 1, file) == 1 &&
+        memcmp(&of, &taking->of, sizeof of) == 0)
+        return ana_load_begin(job, file, sizeof of, (uint64_t)st.st_size * UNPACKED);
+    fclose(file);
+    return NULL;
 }
 
-void ana_index_take(struct ana_job *job)
+/* Begins with the index in the next place that has one.  False: there is none. */
+static bool take_next(struct ana_job *job, struct ana_taking *taking)
 {
-    job->index_of = 0;
-    if (job->no_index || !is_whole_run(job) || ana_anyone_alive(job) || job->flushed)
-        return;
-    uint64_t bytes;
-    struct of of = describe(job, &bytes);
-    uint64_t most = ana_index_most(bytes, job->count) + sizeof of;
-    for (int i = 0; of.program && i < ANA_PLACES_OF_INDEX && !job->indexed; i++) {
+    while (taking->of.program && taking->place < ANA_PLACES_OF_INDEX && !taking->load) {
         struct ana_place place;
-        if (!ana_place_open(job, (enum ana_place_of_index)i, of.files, false, &place))
+        if (!ana_place_open(job, (enum ana_place_of_index)taking->place++, taking->of.files, false, &place))
             continue;
         FILE *file = ana_place_read(&place);
-        job->indexed = file && take_from(job, file, &of, most);
-        if (file)
-            fclose(file);
+        taking->load = file ? take_from(job, file, taking) : NULL;
         ana_place_close(&place);
     }
-    job->index_of = of.files;
+    return taking->load != NULL;
+}
+
+/* Says what an index would be of, before it is looked for.  NULL: there can be none, or memory is out. */
+static struct ana_taking *begin_taking(struct ana_job *job)
+{
+    job->index_of = 0;
+    bool can = !job->no_index && is_whole_run(job) && !ana_anyone_alive(job) && !job->flushed;
+    struct ana_taking *taking = can ? calloc(1, sizeof *taking) : NULL;
+    uint64_t bytes;
+    if (!taking)
+        return NULL;
+    taking->of = describe(job, &bytes);
+    taking->most = ana_index_most(bytes, job->count) + sizeof taking->of;
+    return taking;
+}
+
+void ana_index_leave(struct ana_job *job)
+{
+    if (job->taking && job->taking->load)
+        ana_load_end(job->taking->load);
+    free(job->taking);
+    job->taking = NULL;
+}
+
+double ana_index_take(struct ana_job *job, int64_t stop_ns)
+{
+    struct ana_taking *taking = job->taking ? job->taking : (job->taking = begin_taking(job));
+    while (taking && !job->indexed && (taking->load || take_next(job, taking))) {
+        double share = ana_load_wait(taking->load, stop_ns);
+        if (share < 1)
+            return share;
+        job->indexed = ana_load_end(taking->load);
+        taking->load = NULL;
+    }
+    job->index_of = taking ? taking->of.files : 0;
+    ana_index_leave(job);
     if (!job->indexed)
-        return;
+        return 1;
+    ana_time_range_release(job); /* it was begun when nothing else was known */
     ana_bounds_pass_stop(job);
     job->pass.done = job->flushed = true;
     job->revision++;
+    return 1;
 }
 
 /* ---- written ---------------------------------------------------------------------------------------------------- */

@@ -185,18 +185,6 @@ static void keep_accesses(struct ana_job_keep *k)
 
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
 
-/* What is taken up first, since others refer to it, and what may then be taken up side by side, the longest first. */
-enum {
-    PART_FIRST,
-    PART_ITERATIONS,
-    PART_LATEST,
-    PART_SUMS,
-    PART_LANES,
-    LANE_PARTS = 6,
-    PART_OTHERS = PART_LANES + LANE_PARTS,
-    PARTS
-};
-
 static void keep_why(struct ana_job_keep *k)
 {
     struct ana_job *job = k->job;
@@ -213,16 +201,10 @@ static void keep_why(struct ana_job_keep *k)
                        ana_segment_at(&job->pass.why, (uint32_t)i + 1)->region <= job->pass.regions.names.count);
 }
 
-static void keep_first(struct ana_job_keep *k)
+static void keep_clock(struct ana_job_keep *k)
 {
     keep_calls(k);
     ana_clock_keep(k->keep, k->job->clock);
-    if (k->keep->loads && !k->keep->failed) {
-        ana_job_refresh_state(k->job);
-        ana_lanes_start(k->job, k->job->lane, true);
-    }
-    if (!k->keep->failed)
-        keep_why(k);
 }
 
 static void keep_latest(struct ana_job_keep *k)
@@ -235,22 +217,24 @@ static void keep_latest(struct ana_job_keep *k)
 static void keep_lanes(struct ana_job_keep *k, size_t part)
 {
     const size_t n = k->job->count;
-    for (size_t i = n * part / LANE_PARTS; i < n * (part + 1) / LANE_PARTS && !k->keep->failed; i++)
+    for (size_t i = n * part / ANA_LANE_PARTS; i < n * (part + 1) / ANA_LANE_PARTS && !k->keep->failed; i++)
         ana_lane_keep(k->keep, &k->job->lane[i]);
 }
 
-static void keep_part(struct ana_job_keep *k, size_t part)
+void ana_job_keep_part(struct ana_job_keep *k, enum ana_part_of_index part)
 {
-    if (part == PART_FIRST)
-        keep_first(k);
-    else if (part == PART_ITERATIONS)
+    if (part == ANA_PART_CLOCK)
+        keep_clock(k);
+    else if (part == ANA_PART_WHY)
+        keep_why(k);
+    else if (part == ANA_PART_ITERATIONS)
         ana_iter_keep(k->keep, &k->job->iter, &k->job->pass.why);
-    else if (part == PART_LATEST)
+    else if (part == ANA_PART_LATEST)
         keep_latest(k);
-    else if (part == PART_SUMS)
+    else if (part == ANA_PART_SUMS)
         keep_tally(k);
-    else if (part < PART_OTHERS)
-        keep_lanes(k, part - PART_LANES);
+    else if (part < ANA_PART_OTHERS)
+        keep_lanes(k, part - ANA_PART_LANES);
     else {
         keep_accesses(k);
         if (!k->keep->failed)
@@ -263,46 +247,10 @@ void ana_job_save(struct ana_keep *keep, struct ana_job *job, size_t newest)
     struct ana_job_keep k = {.keep = keep, .job = job, .newest = newest};
     ana_map_init(&k.comms, sizeof(uint64_t));
     number_comms(&k);
-    for (size_t part = 0; part < PARTS && !keep->failed; part++) {
+    for (enum ana_part_of_index part = 0; part < ANA_PARTS_OF_INDEX && !keep->failed; part++) {
         if (part)
             ana_keep_part(keep);
-        keep_part(&k, part);
+        ana_job_keep_part(&k, part);
     }
     ana_map_free(&k.comms);
-}
-
-/* A file whose parts are loaded side by side. */
-struct loading {
-    struct ana_job *job;
-    FILE *file;
-    uint64_t begin[PARTS + 1], most;
-    bool loaded[PARTS];
-};
-
-static bool load_part(struct loading *l, size_t part)
-{
-    struct ana_keep keep;
-    struct ana_job_keep k = {.keep = &keep, .job = l->job};
-    ana_keep_load(&keep, l->file, l->begin[part], l->most);
-    if (!keep.failed)
-        keep_part(&k, part);
-    return ana_keep_end(&keep);
-}
-
-static void load_beside(void *user, size_t i)
-{
-    struct loading *l = user;
-    l->loaded[PART_FIRST + 1 + i] = load_part(l, PART_FIRST + 1 + i);
-}
-
-bool ana_job_load(struct ana_job *job, FILE *file, uint64_t at, uint64_t most)
-{
-    struct loading l = {.job = job, .file = file, .begin = {at}, .most = most};
-    if (!ana_keep_find(file, l.begin, PARTS) || !load_part(&l, PART_FIRST))
-        return false;
-    ana_beside_parts(job->beside, PARTS - 1, load_beside, &l);
-    for (size_t part = PART_FIRST + 1; part < PARTS; part++)
-        if (!l.loaded[part])
-            return false;
-    return true;
 }

@@ -5,6 +5,19 @@
 #include "trace/job/job_impl.h"
 #include "trace/util/keep.h"
 
+/* The first two are taken up first, since others refer to them; the rest side by side, so the longest come first. */
+enum ana_part_of_index {
+    ANA_PART_CLOCK,
+    ANA_PART_WHY,
+    ANA_PART_ITERATIONS,
+    ANA_PART_LATEST,
+    ANA_PART_SUMS,
+    ANA_PART_LANES,
+    ANA_LANE_PARTS = 6,
+    ANA_PART_OTHERS = ANA_PART_LANES + ANA_LANE_PARTS,
+    ANA_PARTS_OF_INDEX
+};
+
 struct ana_job_keep {
     struct ana_keep *keep;
     struct ana_job *job;
@@ -15,10 +28,8 @@ struct ana_job_keep {
 /* Saves what the pass over all events of a job has found, in parts, of which the caller ends the last one.  `newest`:
  * as above. */
 void ana_job_save(struct ana_keep *keep, struct ana_job *job, size_t newest);
-/* Takes it up into an analysis that has just begun, side by side where the job has threads.  The first part begins at
- * byte `at` of the file; no part may unpack to more than `most` bytes.  False: it is refused, and has left an analysis
- * which must begin anew. */
-bool ana_job_load(struct ana_job *job, FILE *file, uint64_t at, uint64_t most);
+/* Saves one of them, or takes it up into an analysis that has just begun. */
+void ana_job_keep_part(struct ana_job_keep *k, enum ana_part_of_index part);
 
 /* keep_store.c: the latest messages, waits and collectives. */
 void ana_store_keep(struct ana_job_keep *k);

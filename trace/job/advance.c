@@ -91,6 +91,8 @@ void ana_bounds_pass_stop(struct ana_job *job)
 
 void ana_analysis_stop(struct ana_job *job)
 {
+    if (job->taking)
+        job->upper->leave_up(job);
     ana_bounds_pass_stop(job);
     ana_time_range_release(job);
     ana_stages_close(job); /* they fill the others */
@@ -247,16 +249,21 @@ double ana_analysis_share(const struct ana_job *job)
     return share < 0.999 ? share : 0.999; /* 1 only when it is so */
 }
 
+double ana_index_ask(struct ana_job *job, int64_t stop_ns)
+{
+    double taken = job->index_asked || !job->upper->take_up ? 1 : job->upper->take_up(job, stop_ns);
+    job->index_asked = taken >= 1;
+    return taken;
+}
+
 double ana_job_advance(struct ana_job *job, int64_t budget_ns)
 {
     int64_t stop = budget_ns > 0 ? ana_now_ns() + budget_ns : INT64_MAX;
     if (!job->pass.merge)
         return 1;
-    if (!job->index_asked && job->upper->take_up)
-        job->upper->take_up(job);
-    job->index_asked = true;
-    if (!job->pass.merge) /* memory ran out */
-        return 1;
+    double taken = ana_index_ask(job, stop);
+    if (taken < 1)
+        return taken;
     do {
         if (job->bounds_pass.merge)
             advance_bounds(job);

@@ -182,6 +182,8 @@ bool ana_job_refresh_state(struct ana_job *job)
 
 bool ana_job_refresh(struct ana_job *job)
 {
+    if (job->taking)
+        ana_index_ask(job, INT64_MAX);
     job->read_ns = ana_now_ns();
     bool moved = ana_bundle_scan(&job->bundle) > 0;
     moved |= ana_bundle_refresh(&job->bundle);

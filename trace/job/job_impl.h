@@ -55,6 +55,7 @@ struct ana_call_name {
 };
 
 struct ana_judgement; /* verdict_impl.h */
+struct ana_taking;
 
 struct ana_job {
     const struct ana_upper *upper;
@@ -108,6 +109,7 @@ struct ana_job {
     bool flushed;                /* the match was told that nothing more comes */
     bool index_asked, indexed;   /* whether there is one; what was found is from it */
     bool no_index;               /* nobody wants one */
+    struct ana_taking *taking;   /* trace/index: one that is being taken up; NULL: none is */
     int64_t kept_since_ns;       /* of an index: messages, waits and collectives that ended later are all in it */
     uint64_t index_of; /* what the files were when their events began to be read (trace/index); 0: they grew */
     uint64_t records;  /* in all files */
@@ -231,6 +233,9 @@ bool ana_analysis_again(struct ana_job *job);
 void ana_analysis_stop(struct ana_job *job);
 /* Takes up what came, after the files were refreshed. */
 void ana_analysis_refresh(struct ana_job *job);
+/* Takes up what was kept of the job, if anything was and this was not done yet, until ana_now_ns() is about `stop_ns`.
+ * Returns the share that is done; 1: there is no more to take up. */
+double ana_index_ask(struct ana_job *job, int64_t stop_ns);
 /* The share of the records that the main pass has read, 0..1. */
 double ana_analysis_share(const struct ana_job *job);
 /* range.c: begins a pass over the events of a selection, unless it is under way already.  Returns the share that it has

@@ -21,6 +21,8 @@ struct ana_upper {
     void (*nccl_call)(struct ana_job *job, struct ana_devices *devices, const struct ana_event *event);
     /* trace/gpu: keeps what job->gpu has found, or takes it up; see trace/gpu/device_impl.h. */
     void (*devices_keep)(struct ana_keep *keep, struct ana_job *job, size_t newest);
+    /* trace/gpu: names the communicators of what it has taken up, as reading the events would have. */
+    void (*devices_name)(struct ana_job *job);
     /* trace/gpu: the longest time that kernels of NCCL's ran on one GPU beside no other kernel, in ns; *index:
      * whose. */
     int64_t (*exposed)(const struct ana_job *job, size_t *index);
@@ -32,9 +34,12 @@ struct ana_upper {
     void (*judgement_free)(struct ana_judgement *judgement);
     /* Called after the processes were brought up to date; may set the state of the job. */
     void (*refreshed)(struct ana_job *job);
-    /* trace/index: may take up what was kept of a job whose events were not read yet; before they are.  NULL: nobody
-     * does. */
-    void (*take_up)(struct ana_job *job);
+    /* trace/index: may take up what was kept of a job whose events were not read yet, until ana_now_ns() is about
+     * `stop_ns`.  Returns the share that is done: it is called again before 1, and the job knows nothing of it, before
+     * events are read or the job is refreshed.  NULL: nobody does. */
+    double (*take_up)(struct ana_job *job, int64_t stop_ns);
+    /* trace/index: drops what is being taken up. */
+    void (*leave_up)(struct ana_job *job);
     /* trace/index: may keep what was found in all events, before the job is closed.  NULL: nobody does. */
     void (*keep)(struct ana_job *job);
     /* Called after each summary of the whole run and all ranks. */

@@ -138,7 +138,7 @@ static bool has_time(const struct loop *l)
 void tui_loop(struct tui_app *app, struct tui_term term, bool live)
 {
     struct loop l = {.app = app, .term = term, .done = app->analysed, .redraw = true, .opened = live};
-    int64_t next = 0;
+    int64_t next = ana_now_ns() / 1000000 + TICK_MS;
     int reaction = 0;
     l.grid.ascii = term.ops->ascii(term.data);
     if (live) /* what is known already, before anything more is read */

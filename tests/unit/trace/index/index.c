@@ -258,9 +258,14 @@ static void change(uint8_t *all, size_t size)
     }
 }
 
+/* Looks at the job after the first slice, too, as screens do. */
 static double look(bool *indexed)
 {
     struct ana_job *job = folder_open();
+    struct ana_summary s;
+    if (ana_job_advance(job, 1) < 1 &&
+        ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &s) == TRC_OK)
+        ana_summary_free(&s);
     double answer = ask(job);
     *indexed = job->indexed;
     ana_job_close(job);
