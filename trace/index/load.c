@@ -81,10 +81,9 @@ struct ana_load *ana_load_begin(struct ana_job *job, FILE *file, uint64_t at, ui
     l->most = most;
     if (ana_keep_find(file, l->begin, ANA_PARTS_OF_INDEX))
         load_part(l, job, ANA_PART_CLOCK);
-    if (l->loaded[ANA_PART_CLOCK])
-        use_clock(job);
     if (l->loaded[ANA_PART_CLOCK] && ana_apart_make(job, &l->apart)) {
         l->aside = ana_aside_begin(load_rest, l);
+        use_clock(job); /* which the rest does not need */
         return l;
     }
     ana_load_end(l);

@@ -25,12 +25,12 @@ bool ana_apart_make(struct ana_job *job, struct ana_job *apart)
     return true;
 }
 
-/* Puts what one knows from events into the other.  A queue stays: who fills and takes it knows where it is. */
+/* Puts what one knows from events into the other.  Queues stay: threads look at them where they are. */
 static void put(struct ana_job *to, const struct ana_job *from)
 {
-    struct ana_queue queue = to->iter.queue;
-    to->iter = from->iter;
-    to->iter.queue = queue;
+    to->iter.rank = from->iter.rank;
+    to->iter.marks = from->iter.marks;
+    to->iter.kinds = from->iter.kinds;
     to->lane = to->sums.lane = from->lane;
     to->gpu = from->gpu;
     to->match = from->match;
