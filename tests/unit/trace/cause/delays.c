@@ -1,5 +1,6 @@
 /* Planted delays, whose cost is known by arithmetic: each wait is charged to what caused it, and to nothing else. */
 #include "tests/support/planted.h"
+#include "trace/cause/causes.h"
 #include "trace/session/session.h"
 
 #define ALL UINT64_MAX
@@ -233,6 +234,29 @@ static void polled(void)
     folder_remove();
 }
 
+/* A thread that slept while another made more calls than are counted: no other's call is taken for its one before.  What
+ * was polled for is told from what was not. */
+static void far_back(void)
+{
+    enum { LAST = ANA_STEP_BACK_MOST + 3 };
+    struct ana_causes *causes = ana_causes_new(1, NULL);
+    struct ana_told told = {.kind = ANA_TOLD_STEP, .step.spins_ns = INT64_MIN};
+    for (uint32_t i = 1; i <= LAST; i++) {
+        told.step.begin_ns = told.step.end_ns = 100 * (int64_t)i;
+        told.step.back = i < LAST ? i - 1 : 1;
+        told.step.polled_ns = i == LAST ? 30 : 0;
+        told.step.spins_ns = i == LAST - 1 ? 7 : INT64_MIN;
+        ana_causes_take(causes, &told, 1);
+    }
+    const struct ana_cause_step *last = ana_step_at(causes, 0, LAST), *spins = ana_step_at(causes, 0, LAST - 1);
+    CHECK(last->back && !ana_step_at(causes, 0, ana_step_back(last, LAST)), "%u steps back", last->back);
+    CHECK(ana_step_back(spins, LAST - 1) == LAST - 2, "step %u", ana_step_back(spins, LAST - 1));
+    CHECK(!last->spins && ana_step_until(causes, last) == 100 * LAST - 30);
+    CHECK(spins->spins && ana_step_until(causes, spins) == 7);
+    CHECK(ana_step_until(causes, ana_step_at(causes, 0, LAST - 2)) == 100 * (LAST - 2));
+    ana_causes_free(causes);
+}
+
 int main(void)
 {
     one_late_segment();
@@ -246,5 +270,6 @@ int main(void)
     long_way(5, 0);
     long_way(40, 0);
     long_way(40, 1);
+    far_back();
     return check_result();
 }
