@@ -6,17 +6,22 @@
 
 #define BLOCKS 8u /* of a queue */
 #define ITEMS  (ANA_QUEUE_MOST / BLOCKS)
-#define MOST   8u /* threads */
+#define MOST   8u  /* threads */
+#define LINE   64u /* of the cache */
 
-/* The blocks of a queue, of which those between `done` and `passed` are full. */
+/* The blocks of a queue, of which each taker still has those between its `done` and `passed` to take. */
 struct ana_queue_ring {
     struct ana_beside *beside;
     pthread_cond_t taken;
-    uint64_t passed, done; /* blocks so far */
-    uint64_t awaited;      /* who fills waits until no more blocks than this are under way */
-    bool waits;            /* who fills it does, and would take it if nobody is at it */
-    bool busy;             /* a thread takes a block: */
-    pthread_t taker;
+    uint64_t passed;  /* blocks so far */
+    uint64_t awaited; /* who fills waits until no more blocks than this are under way */
+    bool waits;       /* who fills it does, and would take it if nobody is at it */
+    struct taker {
+        struct ana_queue *queue;
+        uint64_t done; /* blocks so far */
+        bool busy;     /* this thread takes a block: */
+        pthread_t thread;
+    } taker[ANA_QUEUE_TAKERS];
     size_t count[BLOCKS]; /* of items in each */
     char *block;          /* all of them */
 };
@@ -40,19 +45,35 @@ struct ana_beside {
     bool stops;
 };
 
-static uint64_t under_way(const struct ana_queue_ring *ring)
+/* Blocks that a taker has not taken. */
+static uint64_t left_to(const struct taker *taker)
 {
-    return ring->passed - ring->done;
+    return taker->queue->ring->passed - taker->done;
 }
 
-/* The queue that has most to take and that nobody is at; NULL: there is none. */
-static struct ana_queue *fullest(const struct ana_beside *beside)
+/* Blocks that not all takers have taken. */
+static uint64_t under_way(const struct ana_queue *queue)
 {
-    struct ana_queue *most = NULL;
+    uint64_t most = 0;
+    for (unsigned i = 0; i < queue->takers; i++) {
+        uint64_t left = left_to(&queue->ring->taker[i]);
+        most = left > most ? left : most;
+    }
+    return most;
+}
+
+/* The taker that has most to take and that nobody is at, of all queues or, if it is not NULL, of this one; NULL: there
+ * is none. */
+static struct taker *fullest(const struct ana_beside *beside, const struct ana_queue *only)
+{
+    struct taker *most = NULL;
     for (unsigned i = 0; i < ANA_BESIDE_QUEUES; i++) {
-        struct ana_queue *queue = beside->queue[i];
-        if (queue && !queue->ring->busy && under_way(queue->ring) > (most ? under_way(most->ring) : 0))
-            most = queue;
+        const struct ana_queue *queue = beside->queue[i];
+        for (unsigned t = 0; queue && (!only || queue == only) && t < queue->takers; t++) {
+            struct taker *taker = &queue->ring->taker[t];
+            if (!taker->busy && left_to(taker) > (most ? left_to(most) : 0))
+                most = taker;
+        }
     }
     return most;
 }
@@ -78,41 +99,42 @@ static void do_part(struct ana_beside *beside, struct work *work)
         pthread_cond_signal(&work->over);
 }
 
-/* Takes the next block of a queue; likewise. */
-static void take_block(struct ana_beside *beside, struct ana_queue *queue)
+/* Has a taker take its next block; likewise. */
+static void take_block(struct ana_beside *beside, struct taker *taker)
 {
+    const struct ana_queue *queue = taker->queue;
     struct ana_queue_ring *ring = queue->ring;
-    uint64_t at = ring->done;
-    ring->busy = true;
-    ring->taker = pthread_self();
+    const struct ana_queue_taker *calls = &queue->taker[taker - ring->taker];
+    uint64_t at = taker->done;
+    taker->busy = true;
+    taker->thread = pthread_self();
     pthread_mutex_unlock(&beside->lock);
-    queue->take(queue->user, block_at(queue, at), ring->count[at % BLOCKS]);
+    calls->take(calls->user, block_at(queue, at), ring->count[at % BLOCKS]);
     pthread_mutex_lock(&beside->lock);
-    ring->busy = false;
-    ring->done++;
-    if (under_way(ring) <= ring->awaited)
+    taker->busy = false;
+    taker->done++;
+    if (under_way(queue) <= ring->awaited)
         pthread_cond_signal(&ring->taken);
 }
 
-/* Goes from the queue that it was at to another, or to none: who waits for the first may now take it itself. */
-static void turn_to(struct ana_queue **at, struct ana_queue *other)
+/* Goes from the taker that it was at to another, or to none: who waits for the first may now be that itself. */
+static void turn_to(struct taker **at, struct taker *other)
 {
-    if (*at && *at != other && (*at)->ring->waits)
-        pthread_cond_signal(&(*at)->ring->taken);
+    if (*at && *at != other && (*at)->queue->ring->waits)
+        pthread_cond_signal(&(*at)->queue->ring->taken);
     *at = other;
 }
 
-/* Does what there is to do, of queues only this one, if it is not NULL; likewise.  *at is the queue that it was at just
+/* Does what there is to do, of queues only this one, if it is not NULL; likewise.  *at is the taker that it was just
  * now.  False: nothing. */
-static bool do_something(struct ana_beside *beside, struct ana_queue *only, struct ana_queue **at)
+static bool do_something(struct ana_beside *beside, const struct ana_queue *only, struct taker **at)
 {
-    struct ana_queue *queue = only ? only : fullest(beside);
-    bool takes = !beside->work && queue && !queue->ring->busy && under_way(queue->ring);
-    turn_to(at, takes ? queue : NULL);
+    struct taker *taker = beside->work ? NULL : fullest(beside, only);
+    turn_to(at, taker);
     if (beside->work) /* who waits for it holds up others */
         do_part(beside, beside->work);
-    else if (takes)
-        take_block(beside, queue);
+    else if (taker)
+        take_block(beside, taker);
     else
         return false;
     return true;
@@ -121,18 +143,19 @@ static bool do_something(struct ana_beside *beside, struct ana_queue *only, stru
 /* Whether the caller's thread takes a queue, and so fills others. */
 static bool takes_one(const struct ana_beside *beside)
 {
-    for (unsigned i = 0; i < ANA_BESIDE_QUEUES; i++) {
-        const struct ana_queue_ring *ring = beside->queue[i] ? beside->queue[i]->ring : NULL;
-        if (ring && ring->busy && pthread_equal(ring->taker, pthread_self()))
-            return true;
-    }
+    for (unsigned i = 0; i < ANA_BESIDE_QUEUES; i++)
+        for (unsigned t = 0; beside->queue[i] && t < beside->queue[i]->takers; t++) {
+            const struct taker *taker = &beside->queue[i]->ring->taker[t];
+            if (taker->busy && pthread_equal(taker->thread, pthread_self()))
+                return true;
+        }
     return false;
 }
 
 static void *work_beside(void *arg)
 {
     struct ana_beside *beside = arg;
-    struct ana_queue *at = NULL;
+    struct taker *at = NULL;
     pthread_mutex_lock(&beside->lock);
     while (!beside->stops)
         if (!do_something(beside, NULL, &at))
@@ -211,7 +234,7 @@ static bool make_ring(struct ana_queue *queue, struct ana_beside *beside)
 {
     struct ana_queue_ring *ring = calloc(1, sizeof *ring);
     unsigned at = 0;
-    if (!ring || !(ring->block = malloc(BLOCKS * ITEMS * queue->size))) {
+    if (!ring || !(ring->block = aligned_alloc(LINE, BLOCKS * ITEMS * queue->size))) {
         free(ring);
         return false;
     }
@@ -234,12 +257,26 @@ static bool make_ring(struct ana_queue *queue, struct ana_beside *beside)
 
 bool ana_queue_open(struct ana_queue *queue, struct ana_beside *beside, size_t size, ana_queue_take *take, void *user)
 {
-    *queue = (struct ana_queue){.size = size, .take = take, .user = user};
-    char *block = beside && make_ring(queue, beside) ? queue->ring->block : malloc(ITEMS * size);
+    *queue = (struct ana_queue){.size = size};
+    char *block = beside && make_ring(queue, beside) ? queue->ring->block : aligned_alloc(LINE, ITEMS * size);
     if (!block)
         return false;
     begin_block(queue, block);
+    ana_queue_also(queue, take, user);
     return true;
+}
+
+void ana_queue_also(struct ana_queue *queue, ana_queue_take *take, void *user)
+{
+    struct ana_beside *beside = queue->ring ? queue->ring->beside : NULL;
+    if (beside)
+        pthread_mutex_lock(&beside->lock);
+    queue->taker[queue->takers] = (struct ana_queue_taker){take, user};
+    if (beside)
+        queue->ring->taker[queue->takers].queue = queue;
+    queue->takers++;
+    if (beside)
+        pthread_mutex_unlock(&beside->lock);
 }
 
 void ana_queue_close(struct ana_queue *queue)
@@ -253,10 +290,11 @@ void ana_queue_close(struct ana_queue *queue)
     struct ana_beside *beside = ring->beside;
     pthread_mutex_lock(&beside->lock);
     ring->awaited = UINT64_MAX; /* each block that is taken wakes us */
-    while (ring->busy)
-        pthread_cond_wait(&ring->taken, &beside->lock);
     for (unsigned i = 0; i < ANA_BESIDE_QUEUES; i++)
         beside->queue[i] = beside->queue[i] == queue ? NULL : beside->queue[i];
+    for (unsigned i = 0; i < queue->takers; i++)
+        while (ring->taker[i].busy)
+            pthread_cond_wait(&ring->taken, &beside->lock);
     pthread_mutex_unlock(&beside->lock);
     pthread_cond_destroy(&ring->taken);
     free(ring->block);
@@ -276,10 +314,11 @@ static void pass_on(struct ana_queue *queue, size_t n, bool all)
         ring->count[ring->passed++ % BLOCKS] = n;
         pthread_cond_signal(&beside->filled);
     }
-    ring->awaited = all ? 0 : under_way(ring) == BLOCKS ? BLOCKS / 2 : BLOCKS;
-    struct ana_queue *only = takes_one(beside) ? queue : NULL, *at = NULL;
+    ring->awaited = all ? 0 : under_way(queue) == BLOCKS ? BLOCKS / 2 : BLOCKS;
+    const struct ana_queue *only = takes_one(beside) ? queue : NULL;
+    struct taker *at = NULL;
     ring->waits = true;
-    while (under_way(ring) > ring->awaited)
+    while (under_way(queue) > ring->awaited)
         if (!do_something(beside, only, &at))
             pthread_cond_wait(&ring->taken, &beside->lock);
     turn_to(&at, NULL);
@@ -297,7 +336,8 @@ static void pass(struct ana_queue *queue, bool all)
         pass_on(queue, n, all);
         return;
     }
-    queue->take(queue->user, queue->block, n);
+    for (unsigned i = 0; i < queue->takers; i++)
+        queue->taker[i].take(queue->taker[i].user, queue->block, n);
     queue->next = queue->block;
 }
 

@@ -1,6 +1,6 @@
-/* Queues that threads take: each item once and in order, whoever takes them and whoever fills them; a drained queue has
- * nothing under way, one that is closed may lose what is.  Parts of a piece of work: each is done once, by whomever,
- * whoever asks for it. */
+/* Queues that threads take: each taker all items, once and in order, whoever takes them and whoever fills them; a
+ * drained queue has nothing under way, one that is closed may lose what is.  Parts of a piece of work: each is done
+ * once, by whomever, whoever asks for it. */
 #include "trace/util/beside.h"
 #include "tests/support/check.h"
 #include "tests/support/draw.h"
@@ -39,11 +39,12 @@ static void fill(unsigned threads, uint64_t seed, uint64_t most)
 {
     struct ana_beside *beside = ana_beside_new(threads);
     struct ana_queue large, small;
-    struct taken larges = {0}, smalls = {0};
+    struct taken larges = {0}, smalls = {0}, others = {0};
     uint64_t n = 0, m = 0;
     CHECK((beside != NULL) == (threads > 0), "%u threads", threads);
     CHECK(ana_queue_open(&large, beside, sizeof(struct item), take, &larges));
     CHECK(ana_queue_open(&small, beside, sizeof(uint32_t), take_numbers, &smalls));
+    ana_queue_also(&large, take, &others);
     while (n < most) {
         for (uint64_t some = draw(&seed, 5000); some--;)
             ((struct item *)ana_queue_room(&large, sizeof(struct item)))->number = n++;
@@ -51,14 +52,16 @@ static void fill(unsigned threads, uint64_t seed, uint64_t most)
             *(uint32_t *)ana_queue_room(&small, sizeof(uint32_t)) = (uint32_t)m++;
         if (draw(&seed, 7) == 0) {
             ana_queue_drain(&large);
-            CHECK(larges.items == n, "%llu of %llu", (unsigned long long)larges.items, (unsigned long long)n);
+            CHECK(larges.items == n && others.items == n, "%llu and %llu of %llu", (unsigned long long)larges.items,
+                  (unsigned long long)others.items, (unsigned long long)n);
         }
     }
     ana_queue_drain(&small);
     ana_queue_drain(&large);
     ana_queue_drain(&large); /* of an empty one */
-    CHECK(larges.items == n && smalls.items == m && !larges.wrong && !smalls.wrong, "%u threads, seed %llu", threads,
+    CHECK(larges.items == n && others.items == n && smalls.items == m, "%u threads, seed %llu: all are taken", threads,
           (unsigned long long)seed);
+    CHECK(!larges.wrong && !others.wrong && !smalls.wrong, "%u threads, seed %llu", threads, (unsigned long long)seed);
     ana_queue_close(&large);
     ana_queue_close(&small);
     ana_beside_free(beside);
