@@ -38,6 +38,8 @@ struct ana_causes *ana_causes_new(size_t ranks, struct ana_beside *beside)
     causes->wait = malloc(ANA_WAITS_PENDING * sizeof *causes->wait);
     causes->beside = beside;
     causes->due_ns = INT64_MIN;
+    for (size_t i = 0; causes->rank && i < ranks; i++)
+        causes->rank[i].spins_ns = INT64_MIN;
     bool ways = true;
     for (unsigned i = 0; i < (beside ? ANA_WAY_PARTS : 1); i++)
         ways &= (causes->ways[i] = ana_ways_new(ranks)) != NULL;
@@ -212,12 +214,13 @@ static bool turn_steps(struct ana_causes *causes, uint32_t index)
 }
 
 /* Keeps how long a step's segment was, without the polls in it. */
-static __attribute__((noinline)) void take_polls(const struct ana_causes *causes, struct ana_cause_step *step,
-                                                 const struct ana_told *told)
+static __attribute__((noinline)) void take_polls(const struct ana_causes *causes, struct ana_cause_rank *rank,
+                                                 struct ana_cause_step *step, uint32_t polled_ns)
 {
     step->polled = 1;
-    step->spins = told->step.spins_ns != INT64_MIN;
-    causes->until[step - causes->step] = step->spins ? told->step.spins_ns : told->step.begin_ns - told->step.polled_ns;
+    step->spins = rank->spins_ns != INT64_MIN;
+    causes->until[step - causes->step] = step->spins ? rank->spins_ns : step->begin_ns - polled_ns;
+    rank->spins_ns = INT64_MIN;
 }
 
 static inline void take_step(struct ana_causes *causes, const struct ana_told *told)
@@ -225,20 +228,20 @@ static inline void take_step(struct ana_causes *causes, const struct ana_told *t
     struct ana_cause_rank *rank = &causes->rank[told->index];
     if (__builtin_expect(rank->so_far % ANA_STEPS_TURN == 0, 0) && !turn_steps(causes, told->index))
         return;
-    rank->several |= told->step.several;
-    uint32_t number = ++rank->so_far, back = told->step.back ? number - told->step.back : 0;
+    rank->several |= told->thread > 0;
+    uint32_t number = ++rank->so_far, back = told->call.back ? number - told->call.back : 0;
     struct ana_cause_step *step = &rank->step[number & causes->mask];
     *step = (struct ana_cause_step){
-        .begin_ns = told->step.begin_ns,
-        .end_ns = told->step.end_ns,
-        .segment = told->step.segment,
-        .place = (uint16_t)told->step.place,
+        .begin_ns = told->call.begin_ns,
+        .end_ns = told->call.end_ns,
+        .segment = told->call.segment,
+        .place = (uint16_t)told->call.place,
         .back = __builtin_expect(back > ANA_STEP_BACK_MOST, 0) ? ANA_STEP_BACK_MOST : back & ANA_STEP_BACK_MOST,
     };
-    if (__builtin_expect(told->step.segment > causes->segments || told->step.place > causes->places, 0))
+    if (__builtin_expect(told->call.segment > causes->segments || told->call.place > causes->places, 0))
         step->segment = step->place = 0; /* there was no memory to tell them */
-    if (__builtin_expect(told->step.spins_ns != INT64_MIN || told->step.polled_ns, 0))
-        take_polls(causes, step, told);
+    if (__builtin_expect(rank->spins_ns != INT64_MIN || told->call.polled_ns, 0))
+        take_polls(causes, rank, step, told->call.polled_ns);
     __builtin_prefetch(step + ANA_STEPS_AHEAD, 1);
 }
 
@@ -314,14 +317,19 @@ void ana_causes_take(struct ana_causes *causes, const struct ana_told *told, siz
 {
     for (const struct ana_told *stop = told + n; told < stop; told++) {
         switch ((enum ana_told_kind)told->kind) {
+        case ANA_TOLD_CALL:
         case ANA_TOLD_STEP:
             take_step(causes, told);
             break;
+        case ANA_TOLD_SPINS:
+            causes->rank[told->index].spins_ns = told->spins_ns;
+            break;
         case ANA_TOLD_NEED:
+        case ANA_TOLD_MESSAGE:
             ana_replay_edge(causes, told->index, told->need.step, told->need.of_index, told->need.of_step);
             break;
         case ANA_TOLD_WAIT:
-            take_wait(causes, &told->wait);
+            take_wait(causes, &told->wait.late);
             break;
         case ANA_TOLD_POLLED:
             take_polled(causes, told);
@@ -343,6 +351,12 @@ void ana_causes_take(struct ana_causes *causes, const struct ana_told *told, siz
             break;
         case ANA_TOLD_SETTLE:
             settle(causes, told->settle.now_ns, told->settle.idle);
+            break;
+        case ANA_TOLD_MARK:
+        case ANA_TOLD_COUNT:
+        case ANA_TOLD_BYTES:
+        case ANA_TOLD_FOLD:
+        case ANA_TOLD_SENT:
             break;
         }
     }

@@ -67,6 +67,7 @@ struct ana_cause_rank {
     struct ana_cause_step *step; /* NULL: it had none yet */
     uint32_t so_far;
     bool several, lost; /* it has several threads; no memory: none of its steps is known */
+    int64_t spins_ns;   /* since when its next step has been polled for; INT64_MIN: it has not */
 };
 /* What is charged to no segment of a rank: to time in its calls, and to what is not known of it. */
 struct ana_cause_apart {

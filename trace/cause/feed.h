@@ -1,4 +1,4 @@
-/* The way of facts to the search for causes: by the hundred, on the same thread or to one beside it
+/* The way of facts to the search for causes, and to others: by the hundred, on the same thread or to those beside it
  * (trace/util/beside.h). Whoever reads or changes what was found drains the feed first, and tells nothing meanwhile. */
 #ifndef ANA_FEED_H
 #define ANA_FEED_H
@@ -21,6 +21,12 @@ void ana_feed_free(struct ana_feed *feed);
 static inline void ana_feed_drain(struct ana_feed *feed)
 {
     ana_queue_drain(&feed->queue);
+}
+
+/* Has all that is told taken by another, too: before anything is. */
+static inline void ana_feed_also(struct ana_feed *feed, ana_queue_take *take, void *user)
+{
+    ana_queue_also(&feed->queue, take, user);
 }
 
 /* Room for one fact, which the caller fills in at once. */

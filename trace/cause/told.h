@@ -1,26 +1,35 @@
-/* What is told to the search for causes: calls, waits, and what calls need of each other.
+/* What is told of a run: calls, messages, waits, and what calls need of each other.
  *
- * One fact after the other, in the order in which they were found; nothing else is known there.  So the search may run
- * beside what finds the facts, and finds the same. */
+ * One fact after the other, in the order in which they were found, to all who take them: the search for causes, the
+ * marks of trace/iter and the sums of trace/job.  Nothing else is known there, so these may run beside what finds the
+ * facts, and find the same.  A fact is a line of the cache: each call and each message comes by here. */
 #ifndef ANA_TOLD_H
 #define ANA_TOLD_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* In brackets: what `index` is.  Ranks are rank indices; places and segments are numbers of trace/why, + 1, 0: unknown;
- * steps 0: unknown. */
+/* In brackets: what `index` is, and who takes it: C causes, I iterations, S sums.  Ranks are rank indices; places and
+ * segments are numbers of trace/why, + 1, 0: unknown; steps 0: unknown. */
 enum ana_told_kind {
-    ANA_TOLD_PLACE,    /* a place that calls [its number] */
-    ANA_TOLD_SEGMENT,  /* a segment of a rank, before the first step that ends it [its number] */
-    ANA_TOLD_STEP,     /* a call [rank]; the steps of a rank are numbered in this order, from 1 */
-    ANA_TOLD_WAIT,     /* a wait state */
-    ANA_TOLD_POLLED,   /* a message that nobody waited for inside a call: the receiver may have polled for it [rank] */
-    ANA_TOLD_NEED,     /* a call needs the begin of another [rank] */
-    ANA_TOLD_ARRIVALS, /* some of those who took part in a collective, in order of their begins [how many] */
-    ANA_TOLD_INSTANCE, /* the collective, after all of its arrivals [root's rank; UINT32_MAX: none] */
-    ANA_TOLD_JOINED,   /* the completion of a nonblocking one [rank] */
-    ANA_TOLD_SETTLE    /* how far the facts have come */
+    ANA_TOLD_CALL,  /* a call: its step, its mark, and what it adds [rank; CIS] */
+    ANA_TOLD_STEP,  /* a step alone; those of a rank are numbered in this order, from 1 [rank; C] */
+    ANA_TOLD_MARK,  /* a mark alone, of a call or of several: begin_ns lies before end_ns by what they took [rank; I] */
+    ANA_TOLD_COUNT, /* a call that adds to sums alone [rank; S] */
+    ANA_TOLD_BYTES, /* that were handed over at end_ns, = begin_ns, by no call of their own [rank; S] */
+    ANA_TOLD_FOLD,  /* several calls [rank; S] */
+    ANA_TOLD_SPINS, /* the next step of this rank had been polled for [rank; C] */
+    ANA_TOLD_WAIT,  /* a wait state [CS] */
+    ANA_TOLD_POLLED,   /* a message that nobody waited for inside a call: the receiver may have polled [rank; C] */
+    ANA_TOLD_NEED,     /* a call needs the begin of another [rank; C] */
+    ANA_TOLD_MESSAGE,  /* likewise, of a message; and what it adds [its receiver; CS] */
+    ANA_TOLD_SENT,     /* a message to a rank of another world [its sender; S] */
+    ANA_TOLD_PLACE,    /* a place that calls [its number; C] */
+    ANA_TOLD_SEGMENT,  /* a segment of a rank, before the first step that ends it [its number; C] */
+    ANA_TOLD_ARRIVALS, /* some of those who took part in a collective, in order of their begins [how many; C] */
+    ANA_TOLD_INSTANCE, /* the collective, after all of its arrivals [root's rank; UINT32_MAX: none; C] */
+    ANA_TOLD_JOINED,   /* the completion of a nonblocking one [rank; C] */
+    ANA_TOLD_SETTLE    /* how far the facts have come [C] */
 };
 
 /* A wait that is to be followed. */
@@ -28,6 +37,14 @@ struct ana_late_wait {
     uint32_t waiter, culprit, waiter_step, culprit_step;
     int64_t ns, end_ns; /* what is to be charged; when it ended */
     bool device;        /* of a GPU: no call of the waiter's is longer by it */
+};
+
+/* What a message that counts adds to sums. */
+struct ana_told_moved {
+    int64_t latency_ns, moving_ns, waited_ns; /* moving: since both ends had begun; waited: for the send to begin */
+    uint64_t bytes;
+    uint32_t pair; /* place of its pair's sum, + 1; 0: unknown */
+    bool counts;   /* sums take it */
 };
 
 /* One who took part in a collective. */
@@ -38,9 +55,33 @@ struct ana_told_arrival {
 #define ANA_TOLD_FEW 3u /* arrivals in one fact */
 
 struct ana_told {
-    uint32_t kind; /* enum ana_told_kind */
+    uint8_t kind;    /* enum ana_told_kind */
+    uint8_t sort;    /* enum trc_category of a call */
+    uint16_t thread; /* of a call */
     uint32_t index;
     union {
+        struct {
+            int64_t begin_ns, end_ns;
+            uint32_t segment, back;    /* before it; number of the thread's step before, 0 none */
+            uint32_t place, polled_ns; /* that calls; of the segment, in unsuccessful polls: not above 2 s */
+            uint32_t mark, size, site; /* as in ana_use */
+            float segment_ns;          /* how long the segment lasted */
+            uint32_t sent, received;   /* what fits in here; else BYTES come before it */
+        } call;
+        struct {
+            int64_t begin_ns, end_ns;
+            union {
+                struct {
+                    uint64_t sent, received;
+                };
+                struct {
+                    int64_t busy_ns; /* inside the calls, all of them */
+                    uint64_t calls;
+                };
+            };
+            uint32_t site;
+        } sum;            /* of BYTES and FOLD */
+        int64_t spins_ns; /* since when */
         struct {
             bool communicates, ends; /* with other ranks; it is MPI_Finalize */
         } place;
@@ -48,21 +89,23 @@ struct ana_told {
             uint32_t from, stretch; /* as in ana_segment */
         } segment;
         struct {
-            int64_t begin_ns, end_ns;
-            int64_t spins_ns;        /* since when it had been polled for; INT64_MIN: it was not */
-            uint32_t segment, back;  /* before it, + 1; number of the thread's step before; 0 none */
-            uint32_t place;          /* that calls, + 1; 0 unknown */
-            uint32_t polled_ns : 31; /* of the segment, in unsuccessful polls: not above 2 s */
-            uint32_t several : 1;    /* it is not of the rank's first thread */
-        } step;
-        struct ana_late_wait wait;
+            struct ana_late_wait late;
+            int64_t begin_ns;
+            uint32_t sum; /* place of that of such waits, + 1; 0: unknown */
+            bool counts;  /* sums take it */
+        } wait;
         struct {
             uint32_t step, sender, sender_step;
             int64_t send_begin_ns;
         } polled;
         struct {
-            uint32_t step, of_index, of_step;
+            uint32_t step, of_index, of_step; /* of_index: of a MESSAGE, the sender */
+            struct ana_told_moved moved;      /* of a MESSAGE */
         } need;
+        struct {
+            uint32_t pair; /* as in ana_told_moved */
+            uint64_t bytes;
+        } sent;
         struct ana_told_arrival arrival[ANA_TOLD_FEW];
         struct {
             uint64_t comm_identity, sequence;
@@ -80,5 +123,6 @@ struct ana_told {
         } settle;
     };
 };
+_Static_assert(sizeof(struct ana_told) == 64, "a fact is a line of the cache");
 
 #endif

@@ -12,14 +12,13 @@
  * with most of them forgets every second one, and keeps half as many from then on.  Counts stay exact.  Marks that are
  * watched, of a job that runs, keep their last times besides.
  *
- * Marks are told of calls by a queue (trace/util/beside.h); spikes are found where the events come by.
+ * Marks are told of calls (trace/cause/told.h); spikes are found where the events come by.
  *
- * One thread at a time. */
+ * One thread at a time, but for these two. */
 #ifndef ANA_ITER_H
 #define ANA_ITER_H
 
-#include "trace/util/beside.h"
-#include "trace/why/why.h"
+#include "trace/why/tell.h"
 
 #define ANA_ITER_ENTRIES 8192u      /* times that the marks of one rank keep, of a job of few ranks */
 #define ANA_ITER_ALL     (1u << 21) /* of all ranks together, where that leaves each ANA_ITER_LEAST */
@@ -51,13 +50,6 @@ struct ana_iter_row {
     uint32_t last;    /* the kind of the last row, + 1, | ANA_ITER_KIND; 0: none */
     uint16_t kinds;
     bool is_mixed; /* hardly a row is like another */
-};
-
-/* A call, as marks are told of it. */
-struct ana_iter_call {
-    uint32_t mark, size, thread; /* as in ana_use and ana_event */
-    int64_t begin_ns, end_ns;
-    int64_t mpi_ns; /* that its rank had spent in calls by its end */
 };
 
 /* When some calls of a rank were, and how long it took from one to the next.  What each of them needs stands first. */
@@ -117,15 +109,16 @@ struct ana_iter_spike {
 };
 
 struct ana_iter_rank {
-    int64_t mpi_ns;   /* in calls so far, of all threads */
-    int64_t floor_ns; /* spikes above this are kept */
-    uint32_t marks;   /* the last one made, + 1 */
-    uint32_t called;  /* by the marks, and so what follows: the last one made of those that were called, + 1 */
+    int64_t mpi_ns;  /* in calls so far, of all threads */
+    uint32_t called; /* the last mark made of those that were called, + 1 */
     uint32_t entries;
     uint64_t *calls; /* by thread: what stands for each of its calls so far, added up */
     uint32_t threads;
-    uint32_t spikes;              /* ANA_ITER_SPIKES at most */
+    uint32_t spikes;              /* ANA_ITER_SPIKES at most; by who finds spikes, and so what follows: */
     struct ana_iter_spike *spike; /* in any order */
+    int64_t floor_ns;             /* those above this are kept */
+    uint32_t marks;               /* the last one made, + 1 */
+    char apart[64];               /* from the next rank: two threads would hold each other up */
 };
 
 struct ana_iter {
@@ -133,24 +126,19 @@ struct ana_iter {
     uint32_t room;        /* entries of a rank */
     uint32_t recent_room; /* of a ring */
     struct ana_iter_rank *rank;
-    struct ana_map marks;   /* struct ana_iter_place by index, place */
-    struct ana_map kinds;   /* struct ana_iter_kind by number of the place, key, sort */
-    struct ana_queue queue; /* of struct ana_iter_call */
+    struct ana_map marks; /* struct ana_iter_place by index, place */
+    struct ana_map kinds; /* struct ana_iter_kind by number of the place, key, sort */
 };
 
-/* Room for the marks of `ranks` ranks, which threads `beside` keep (NULL: the caller's).  False: out of memory. */
-bool ana_iter_init(struct ana_iter *iter, size_t ranks, struct ana_beside *beside);
+/* Room for the marks of `ranks` ranks.  False: out of memory. */
+bool ana_iter_init(struct ana_iter *iter, size_t ranks);
 /* Frees them; the struct is the caller's.  Zeros are allowed. */
 void ana_iter_free(struct ana_iter *iter);
 
 /* Looks up what all events of the signature share, into event->use; after ana_why_use. */
-void ana_iter_use(struct ana_iter *iter, const struct ana_why *why, const struct ana_event *event);
-/* Returns once the marks have taken all calls: before they are read. */
-static inline void ana_iter_sync(struct ana_iter *iter)
-{
-    if (iter->rank)
-        ana_queue_drain(&iter->queue);
-}
+void ana_iter_use(struct ana_iter *iter, struct ana_why *why, const struct ana_event *event);
+/* Has the marks take what was told: for the feed (ana_feed_also). */
+ana_queue_take ana_iter_take;
 /* Keeps the last times of a mark from now on; again: nothing.  For want of memory they are not kept. */
 void ana_iter_watch(struct ana_iter *iter, struct ana_iter_mark *mark);
 /* The ANA_ITER_LONGEST longest periods of a mark, in any order; unused ones are 0 ns long.  In `room`, or the mark's
@@ -193,34 +181,15 @@ static inline struct ana_iter_mark *ana_iter_any_at(const struct ana_iter *iter,
     return number & ANA_ITER_KIND ? &ana_iter_kind_at(iter, number)->mark : ana_iter_mark_at(iter, number);
 }
 
-/* Takes a call, which is no poll, no fold and no control round, and what came before it. */
-static inline void ana_iter_call(struct ana_iter *iter, const struct ana_event *e, struct ana_why_gap gap)
+/* Takes what came before a call (ana_why_event). */
+static inline void ana_iter_gap(struct ana_iter *iter, const struct ana_event *e, struct ana_why_gap gap)
 {
-    const struct ana_use *use = e->use;
-    struct ana_iter_rank *rank = &iter->rank[e->index];
-    int64_t begin_ns = e->begin_ns, end_ns = e->end_ns, mpi_ns = ana_plus(rank->mpi_ns, end_ns - begin_ns);
-    uint32_t mark = use->mark, size = use->size, thread = e->thread;
-    rank->mpi_ns = mpi_ns;
+    const struct ana_iter_rank *rank = &iter->rank[e->index];
     if (__builtin_expect(gap.ns > rank->floor_ns, 0) && gap.segment && ana_iter_stands_out(rank, gap))
         ana_iter_spike(iter, e, gap);
-    if (__builtin_expect(!mark, 0))
-        return;
-    struct ana_iter_call *call = ana_queue_room(&iter->queue, sizeof *call);
-    *call = (struct ana_iter_call){mark, size, thread, begin_ns, end_ns, mpi_ns};
 }
-
-/* Takes any event, and what came before it (ana_why_event). */
-static inline void ana_iter_event(struct ana_iter *iter, const struct ana_event *e, struct ana_why_gap gap)
-{
-    if (e->use->is_sub)
-        return;
-    if (!e->use->is_quiet && e->kind == TRC_RECORD_EVENT) {
-        ana_iter_call(iter, e, gap);
-        return;
-    }
-    int64_t busy_ns = e->kind == TRC_RECORD_FOLD ? e->busy_ns : e->end_ns - e->begin_ns;
-    iter->rank[e->index].mpi_ns = ana_plus(iter->rank[e->index].mpi_ns, busy_ns);
-}
+/* Tells of an event that was told by no ANA_TOLD_CALL. */
+void ana_iter_tell(struct ana_why *why, const struct ana_event *event);
 
 /* Keeps all marks, or takes them up, into an empty ana_iter of as many ranks; `why` was taken up before. */
 void ana_iter_keep(struct ana_keep *keep, struct ana_iter *iter, const struct ana_why *why);

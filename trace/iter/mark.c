@@ -5,9 +5,7 @@
 
 #define LEAST_SPIKE_NS 1000
 
-static ana_queue_take take_calls;
-
-bool ana_iter_init(struct ana_iter *iter, size_t ranks, struct ana_beside *beside)
+bool ana_iter_init(struct ana_iter *iter, size_t ranks)
 {
     *iter = (struct ana_iter){.ranks = ranks, .rank = calloc(ranks + 1, sizeof *iter->rank), .room = ANA_ITER_ENTRIES};
     ana_map_init(&iter->marks, sizeof(struct ana_iter_place));
@@ -17,11 +15,7 @@ bool ana_iter_init(struct ana_iter *iter, size_t ranks, struct ana_beside *besid
     iter->recent_room = ranks > 1024 ? ANA_ITER_RECENT / 4 : ANA_ITER_RECENT;
     for (size_t i = 0; iter->rank && i < ranks; i++)
         iter->rank[i].floor_ns = LEAST_SPIKE_NS;
-    if (iter->rank && ana_queue_open(&iter->queue, beside, sizeof(struct ana_iter_call), take_calls, iter))
-        return true;
-    free(iter->rank);
-    iter->rank = NULL;
-    return false;
+    return iter->rank;
 }
 
 static void free_mark(const struct ana_iter_mark *mark)
@@ -33,7 +27,6 @@ static void free_mark(const struct ana_iter_mark *mark)
 
 void ana_iter_free(struct ana_iter *iter)
 {
-    ana_queue_close(&iter->queue);
     for (size_t i = 0; iter->rank && i < iter->ranks; i++) {
         free(iter->rank[i].calls);
         free(iter->rank[i].spike);
@@ -66,7 +59,7 @@ static uint64_t mix(uint64_t a, uint64_t b)
     return (h ^ h >> 31) * 0x94d049bb133111ebu;
 }
 
-void ana_iter_use(struct ana_iter *iter, const struct ana_why *why, const struct ana_event *e)
+void ana_iter_use(struct ana_iter *iter, struct ana_why *why, const struct ana_event *e)
 {
     e->use->mark = 0;
     e->use->size = 0;
@@ -76,7 +69,7 @@ void ana_iter_use(struct ana_iter *iter, const struct ana_why *why, const struct
     struct ana_iter_place *of = ana_map_find(&iter->marks, e->index, place, 0);
     if (!of) {
         if (ana_map_is_full(&iter->marks))
-            ana_iter_sync(iter); /* marks move */
+            ana_why_sync(why); /* marks move */
         of = ana_map_make(&iter->marks, e->index, place, 0);
     }
     if (!of)
@@ -178,7 +171,7 @@ static bool thin_out(struct ana_iter *iter, struct ana_iter_rank *rank)
 }
 
 /* Keeps the end of a call, whose number is mark->next. */
-static void keep_end(struct ana_iter *iter, struct ana_iter_mark *mark, const struct ana_iter_call *call)
+static void keep_end(struct ana_iter *iter, struct ana_iter_mark *mark, const struct ana_told *told)
 {
     struct ana_iter_rank *rank = &iter->rank[mark->index];
     bool room = rank->entries < iter->room || thin_out(iter, rank);
@@ -199,19 +192,19 @@ static void keep_end(struct ana_iter *iter, struct ana_iter_mark *mark, const st
         mark->next = UINT64_MAX;
         return;
     }
-    mark->entry[mark->entries++] = (struct ana_iter_entry){call->end_ns, call->mpi_ns};
+    mark->entry[mark->entries++] = (struct ana_iter_entry){told->call.end_ns, rank->mpi_ns};
     rank->entries++;
     mark->next += mark->stride;
 }
 
 /* Keeps it, and the period before it, if that is among the longest but was not asked for yet. */
 static __attribute__((noinline)) void note_call(struct ana_iter *iter, struct ana_iter_mark *mark,
-                                                const struct ana_iter_call *call, int64_t period_ns)
+                                                const struct ana_told *told, int64_t period_ns)
 {
     bool asked = mark->longest;
-    keep_end(iter, mark, call);
+    keep_end(iter, mark, told);
     if (!asked && mark->longest && mark->count && period_ns > mark->floor_ns)
-        mark->floor_ns = keep_long(mark->longest, mark->count, call->end_ns, period_ns);
+        mark->floor_ns = keep_long(mark->longest, mark->count, told->call.end_ns, period_ns);
 }
 
 void ana_iter_watch(struct ana_iter *iter, struct ana_iter_mark *mark)
@@ -223,19 +216,20 @@ void ana_iter_watch(struct ana_iter *iter, struct ana_iter_mark *mark)
 }
 
 /* Adds a call to a mark, or to one of its kinds. */
-static inline void add_call(struct ana_iter *iter, struct ana_iter_mark *mark, const struct ana_iter_call *call)
+static inline void add_call(struct ana_iter *iter, struct ana_iter_mark *mark, const struct ana_told *told)
 {
-    int64_t period_ns = call->end_ns - mark->last_ns;
-    mark->last_ns = call->end_ns;
+    int64_t period_ns = told->call.end_ns - mark->last_ns;
+    mark->last_ns = told->call.end_ns;
     if (__builtin_expect(period_ns > mark->floor_ns, 0))
-        mark->floor_ns = keep_long(mark->longest, mark->count, call->end_ns, period_ns);
+        mark->floor_ns = keep_long(mark->longest, mark->count, told->call.end_ns, period_ns);
     if (__builtin_expect(mark->count == mark->next, 0)) {
         if (mark->count == 0)
-            mark->first_ns = call->begin_ns;
-        note_call(iter, mark, call, period_ns);
+            mark->first_ns = told->call.begin_ns;
+        note_call(iter, mark, told, period_ns);
     }
     if (__builtin_expect(mark->recent != NULL, 0))
-        mark->recent[mark->count & (iter->recent_room - 1)] = (struct ana_iter_entry){call->end_ns, call->mpi_ns};
+        mark->recent[mark->count & (iter->recent_room - 1)] =
+            (struct ana_iter_entry){told->call.end_ns, iter->rank[mark->index].mpi_ns};
     mark->count++;
 }
 
@@ -318,7 +312,7 @@ static __attribute__((noinline)) struct ana_iter_kind *other_kind(struct ana_ite
 }
 
 /* Begins a row of a kind; ends the one before. */
-static inline void begin_row(struct ana_iter *iter, struct ana_iter_place *place, const struct ana_iter_call *call,
+static inline void begin_row(struct ana_iter *iter, struct ana_iter_place *place, const struct ana_told *told,
                              enum ana_iter_sort sort, uint64_t key, int64_t before_ns)
 {
     const struct ana_iter_mark *mark = &place->mark;
@@ -341,7 +335,7 @@ static inline void begin_row(struct ana_iter *iter, struct ana_iter_place *place
     }
     kind->changes = changes;
     kind->at = count;
-    add_call(iter, &kind->mark, call);
+    add_call(iter, &kind->mark, told);
     if (__builtin_expect(!kind->key, 0)) {
         row->is_mixed = kind->mark.count > ANA_ITER_KINDS && kind->mark.count * 2 > count;
         place->is_mixed = place->row[ANA_ITER_TURN].is_mixed && place->row[ANA_ITER_SIZE].is_mixed;
@@ -350,23 +344,23 @@ static inline void begin_row(struct ana_iter *iter, struct ana_iter_place *place
 
 /* Takes a call at a place that is not like the one before it, which ended at `before_ns`; its number is mark.count -
  * 1.  So written that begin_row is there once, and inlined. */
-static inline void change_kind(struct ana_iter *iter, struct ana_iter_place *place, const struct ana_iter_call *call,
+static inline void change_kind(struct ana_iter *iter, struct ana_iter_place *place, const struct ana_told *told,
                                uint64_t turn, int64_t before_ns)
 {
-    bool turns = turn != place->turn, sizes = call->size != place->size;
+    bool turns = turn != place->turn, sizes = told->call.size != place->size;
     place->turn = turn;
-    place->size = call->size;
+    place->size = told->call.size;
     if (__builtin_expect(place->mark.count == 1, 0)) /* nothing was before it */
         return;
     enum ana_iter_sort sort = turns ? ANA_ITER_TURN : ANA_ITER_SIZE;
-    uint64_t key = turns ? turn : call->size;
+    uint64_t key = turns ? turn : told->call.size;
     for (bool more = turns && sizes;; more = false) {
         if (!place->row[sort].is_mixed)
-            begin_row(iter, place, call, sort, key, before_ns);
+            begin_row(iter, place, told, sort, key, before_ns);
         if (!more)
             break;
         sort = ANA_ITER_SIZE;
-        key = call->size;
+        key = told->call.size;
     }
 }
 
@@ -386,25 +380,44 @@ static uint64_t count_call(struct ana_iter_rank *rank, uint32_t thread, uint64_t
     return rank->calls[thread] += symbol;
 }
 
-static void take_calls(void *user, const void *items, size_t n)
+void ana_iter_take(void *user, const void *items, size_t n)
 {
     struct ana_iter *iter = user;
-    const struct ana_iter_call *call = items;
-    for (const struct ana_iter_call *stop = call + n; call < stop; call++) {
-        struct ana_iter_place *place = ana_iter_place_at(iter, call->mark);
-        struct ana_iter_rank *rank = &iter->rank[place->mark.index];
-        uint64_t calls = count_call(rank, call->thread, place->symbol);
-        if (__builtin_expect(call->mark > rank->called, 0))
-            rank->called = call->mark;
-        if (__builtin_expect(place->thread != call->thread, 0))
+    const struct ana_told *told = items;
+    for (const struct ana_told *stop = told + n; told < stop; told++) {
+        if (told->kind != ANA_TOLD_CALL && told->kind != ANA_TOLD_MARK)
+            continue;
+        struct ana_iter_rank *rank = &iter->rank[told->index];
+        rank->mpi_ns = ana_plus(rank->mpi_ns, told->call.end_ns - told->call.begin_ns);
+        if (__builtin_expect(!told->call.mark, 0))
+            continue;
+        struct ana_iter_place *place = ana_iter_place_at(iter, told->call.mark);
+        uint64_t calls = count_call(rank, told->thread, place->symbol);
+        if (__builtin_expect(told->call.mark > rank->called, 0))
+            rank->called = told->call.mark;
+        if (__builtin_expect(place->thread != told->thread, 0))
             continue;
         int64_t before_ns = place->mark.last_ns;
-        add_call(iter, &place->mark, call);
+        add_call(iter, &place->mark, told);
         uint64_t turn = calls - place->calls;
         place->calls = calls;
-        if (__builtin_expect((turn != place->turn || call->size != place->size) && !place->is_mixed, 0))
-            change_kind(iter, place, call, turn, before_ns);
+        if (__builtin_expect((turn != place->turn || told->call.size != place->size) && !place->is_mixed, 0))
+            change_kind(iter, place, told, turn, before_ns);
     }
+}
+
+void ana_iter_tell(struct ana_why *why, const struct ana_event *e)
+{
+    bool is_call = !e->use->is_quiet && e->kind == TRC_RECORD_EVENT;
+    int64_t busy_ns = e->kind == TRC_RECORD_FOLD ? e->busy_ns : e->end_ns - e->begin_ns;
+    if (e->use->is_sub)
+        return;
+    struct ana_told *told = ana_why_tell(why, ANA_TOLD_MARK, e->index);
+    told->thread = (uint16_t)e->thread;
+    told->call.begin_ns = is_call ? e->begin_ns : e->end_ns - busy_ns;
+    told->call.end_ns = e->end_ns;
+    told->call.mark = is_call ? e->use->mark : 0;
+    told->call.size = e->use->size;
 }
 
 /* ---- spikes ----------------------------------------------------------------------------------------------------- */

@@ -65,9 +65,10 @@ bool ana_analysis_start(struct ana_job *job)
     job->match = ana_match_new(ana_stages_sink(job));
     job->gpu = job->upper->devices_new(job->count);
     if (!job->lane || !job->gpu || !job->clip || !job->match || !ana_store_init(&job->store, job->count) ||
-        !ana_iter_init(&job->iter, job->count, job->beside) || !ana_pass_open(job, &job->pass) ||
-        !ana_sums_open(&job->sums, &job->pass.tally, job->lane, job->beside) || !ana_stages_open(job))
+        !ana_iter_init(&job->iter, job->count) || !ana_pass_open(job, &job->pass) || !ana_stages_open(job))
         return false;
+    ana_feed_also(job->pass.why.feed, ana_iter_take, &job->iter);
+    ana_sums_open(&job->sums, &job->pass.tally, job->lane, job->pass.why.feed);
     for (size_t i = 0; i < job->count; i++)
         job->process[i].recycled = trc_head(job->process[i].rank.file)->recycled_chunks > 0;
     look_for_bridges(job);
@@ -96,7 +97,6 @@ void ana_analysis_stop(struct ana_job *job)
     ana_bounds_pass_stop(job);
     ana_time_range_release(job);
     ana_stages_close(job); /* they fill the others */
-    ana_sums_close(&job->sums);
     ana_pass_close(&job->pass);
     ana_match_free(job->match);
     job->upper->devices_free(job->gpu);
@@ -275,9 +275,7 @@ double ana_job_advance(struct ana_job *job, int64_t budget_ns)
             break;
     } while (stop == INT64_MAX || ana_now_ns() < stop);
     ana_stages_sync(job);
-    ana_why_sync(&job->pass.why);
-    ana_iter_sync(&job->iter);
-    ana_sums_sync(&job->sums);
+    job->pass.tally.out_of_memory |= job->sums.out_of_memory;
     double whole = ana_analysis_share(job), range = ana_time_range_share(job);
     return whole < range ? whole : range;
 }

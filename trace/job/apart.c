@@ -15,7 +15,7 @@ bool ana_apart_make(struct ana_job *job, struct ana_job *apart)
     apart->gpu = job->upper->devices_new(job->count);
     apart->match = ana_match_new(ana_stages_sink(job));
     if (!apart->lane || !apart->gpu || !apart->match || !ana_store_init(&apart->store, job->count) ||
-        !ana_iter_init(&apart->iter, job->count, NULL) || !ana_tally_init(&apart->pass.tally, job->count) ||
+        !ana_iter_init(&apart->iter, job->count) || !ana_tally_init(&apart->pass.tally, job->count) ||
         !ana_why_init(&apart->pass.why, job->count, true, NULL) ||
         !ana_regions_init(&apart->pass.regions, job->pass.file, job->count, INT64_MIN))
         return false;

@@ -13,8 +13,9 @@ static void follow_other(struct ana_job *job, const struct ana_event *e)
         ana_why_gap(&job->pass.why, e->index, e->thread);
 }
 
-/* Follows an event that does not lie in the window as a whole, or is one of many in a window that has a begin. */
-static void follow_part(struct ana_job *job, struct ana_event *e)
+/* Follows an event that does not lie in the window as a whole, or is one of many in a window that has a begin.  Returns
+ * whether it is one of the iterations there. */
+static bool follow_part(struct ana_job *job, struct ana_event *e)
 {
     struct ana_span window = job->window;
     struct ana_why_gap gap = {0};
@@ -22,10 +23,12 @@ static void follow_part(struct ana_job *job, struct ana_event *e)
         ana_why_at_edge(&job->pass.why, e, window.begin_ns, window.end_ns);
     } else {
         ana_why_enter(&job->pass.why, e->index, e->thread);
-        gap = ana_why_event(&job->pass.why, e);
+        gap = ana_why_event(&job->pass.why, e, ANA_TOLD_STEP);
     }
-    if (e->end_ns >= window.begin_ns && e->end_ns <= window.end_ns)
-        ana_iter_event(&job->iter, e, gap);
+    bool ends = e->end_ns >= window.begin_ns && e->end_ns <= window.end_ns;
+    if (ends)
+        ana_iter_gap(&job->iter, e, gap);
+    return ends;
 }
 
 /* Whether all that is found is of the whole run. */
@@ -34,13 +37,20 @@ static bool is_of_all(const struct ana_job *job)
     return job->window.begin_ns == INT64_MIN && job->window.end_ns == INT64_MAX;
 }
 
-/* What becomes of events one after the other: segments, steps, iterations. */
+/* What becomes of events one after the other: segments, steps, iterations, sums. */
 static void follow_event(struct ana_job *job, struct ana_event *e)
 {
-    if (is_of_all(job))
-        ana_iter_event(&job->iter, e, ana_why_event(&job->pass.why, e));
-    else
-        follow_part(job, e);
+    bool ends = true;
+    if (!is_of_all(job)) {
+        ends = follow_part(job, e);
+    } else {
+        ana_iter_gap(&job->iter, e, ana_why_event(&job->pass.why, e, ANA_TOLD_CALL));
+        if (e->step && !e->use->is_sub)
+            return; /* it is told */
+    }
+    ana_sums_tell(&job->pass.why, e);
+    if (ends)
+        ana_iter_tell(&job->pass.why, e);
 }
 
 /* Takes an event: what follows from the one before it in its thread at once, the rest at once or by the queue. */
@@ -75,12 +85,13 @@ static inline __attribute__((always_inline)) bool take_plain(struct ana_job *job
     if (e->kind != TRC_RECORD_EVENT || !use->is_plain || e->thread >= rank->threads || !ana_is_sane(e))
         return false;
     struct ana_why_thread *thread = &rank->thread[e->thread];
-    if (!onward)
-        ana_sums_plain(&job->sums, e);
-    if (use->is_sub)
+    if (!use->is_sub) {
+        ana_iter_gap(&job->iter, e, ana_why_call_of(&job->pass.why, e, thread, ANA_TOLD_CALL, onward));
+    } else {
         e->step = thread->step;
-    else
-        ana_iter_call(&job->iter, e, ana_why_call_of(&job->pass.why, e, thread, onward));
+        if (!ana_sums_nothing(e))
+            ana_why_tell_bytes(&job->pass.why, e, onward);
+    }
     if (onward)
         ana_onward_room(onward, ANA_ONWARD_EVENT)->event = *e;
     else

@@ -223,6 +223,8 @@ void ana_take_joined(void *user, const struct ana_joined *joined);
 void ana_take_need(void *user, const struct ana_need *need);
 /* take.c: a wait of a GPU for another rank's, in a collective of this communicator. */
 void ana_take_device_wait(struct ana_job *job, const struct ana_wait_span *span, uint64_t comm_identity);
+/* take.c: place of the sum of a pair of the pass over all events, + 1; 0: unknown, or out of memory. */
+uint32_t ana_pair_place(struct ana_job *job, size_t source, size_t destination);
 
 /* advance.c */
 /* Starts the analysis of events anew, for the processes as they are now.  False: out of memory. */

@@ -11,10 +11,8 @@ void ana_pass_look_up(struct ana_job *job, struct ana_pass *pass, const struct a
     use->kind = e->sig->flags & TRC_SIG_NESTED || ana_is_device(e) ? ANA_USE_LEFT_OUT : ANA_USE_COUNTS;
     if (use->kind == ANA_USE_COUNTS) {
         uint32_t call = ana_call_number_of(job, e->index, e->sig->call);
-        if (pass == &job->pass && ana_map_is_full(&pass->tally.sites)) { /* sites may move */
-            ana_stages_sync_followed(job);
-            ana_sums_sync(&job->sums);
-        }
+        if (pass == &job->pass && ana_map_is_full(&pass->tally.sites)) /* sites may move */
+            ana_why_sync(&pass->why);
         ana_tally_use(&pass->tally, e, call);
         ana_why_use(&pass->why, e, call, job->process[e->index].rank.file);
         if (pass == &job->pass)
@@ -32,8 +30,8 @@ void ana_pass_look_up(struct ana_job *job, struct ana_pass *pass, const struct a
 void ana_pass_close(struct ana_pass *pass)
 {
     ana_merge_close(pass->merge);
+    ana_why_free(&pass->why); /* first: what it told goes into the others */
     ana_tally_free(&pass->tally);
-    ana_why_free(&pass->why);
     ana_regions_free(&pass->regions);
     ana_accesses_free(&pass->accesses);
     free(pass->file);

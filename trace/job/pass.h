@@ -71,7 +71,7 @@ static inline bool ana_is_counted(struct ana_job *job, struct ana_pass *pass, co
     return e->use->kind == ANA_USE_COUNTS;
 }
 
-/* Finds what an event tells of others, and adds it up; after its segment was. */
+/* Finds what an event tells of others; after its segment was. */
 static inline void ana_relate_event(struct ana_job *job, enum ana_onward_kind kind, const struct ana_event *e)
 {
     bool counts = kind == ANA_ONWARD_EVENT, by_queue = job->stages.matched.size != 0;
@@ -83,14 +83,6 @@ static inline void ana_relate_event(struct ana_job *job, enum ana_onward_kind ki
     }
     if (counts || !ana_is_device(e))
         ana_match_event(job->match, e);
-    if (!counts)
-        return;
-    if (!by_queue)
-        ana_sums_event(&job->sums, e);
-    else if (e->kind == TRC_RECORD_FOLD)
-        ana_matched_fold(&job->stages, e);
-    else if (!ana_sums_nothing(e))
-        ana_sum_fill(&ana_matched_room(&job->stages, ANA_MATCHED_SUM)->sum, e);
 }
 
 #endif

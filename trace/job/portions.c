@@ -252,7 +252,7 @@ static void take_event(struct reader *r, struct ana_event *e, const struct ana_s
     const struct ana_why_rank *rank = &r->why.rank[e->index];
     struct ana_why_thread before = e->thread < rank->threads ? rank->thread[e->thread] : (struct ana_why_thread){0};
     uint32_t region = r->regions.any ? ana_regions_call(&r->regions, e) : 0;
-    ana_why_event(&r->why, e);
+    ana_why_event(&r->why, e, ANA_TOLD_STEP);
     bool is_event = e->kind == TRC_RECORD_EVENT && !e->use->is_quiet;
     uint32_t to = e->use->place ? place_of(r, e->use->place) : 0;
     if (!to || e->end_ns < selection->begin_ns || e->end_ns >= selection->end_ns)

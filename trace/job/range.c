@@ -18,18 +18,19 @@ static void take_range_event(struct ana_job *job, struct ana_event *e)
     }
     if (w->pass.regions.any)
         ana_why_region(&w->pass.why, e, ana_regions_call(&w->pass.regions, e));
-    ana_why_event(&w->pass.why, e);
+    ana_why_event(&w->pass.why, e, ANA_TOLD_STEP);
     if (e->use->is_out)
         return;
-    struct ana_sum sum[2];
+    struct ana_told sum[2];
     size_t sums = ana_sums_of(e, sum);
     for (size_t i = 0; w->lane && i < sums; i++)
-        w->pass.tally.out_of_memory |= !ana_sum_to_lane(&w->lane[e->index], &sum[i]);
+        w->pass.tally.out_of_memory |=
+            !ana_sum_to_lane(&w->lane[e->index], sum[i].kind, &sum[i], sum[i].call.begin_ns, sum[i].call.end_ns);
     if (e->use->category == TRC_CAT_IO)
         ana_accesses_event(job, &w->pass.accesses, e, w->begin_ns, w->end_ns);
     if (e->end_ns >= w->begin_ns && e->end_ns < w->end_ns) {
         for (size_t i = 0; i < sums; i++)
-            w->pass.tally.out_of_memory |= !ana_sum_to_site(&w->pass.tally, &sum[i]);
+            w->pass.tally.out_of_memory |= !ana_sum_to_site(&w->pass.tally, sum[i].kind, &sum[i]);
         ana_tally_call(&w->pass.tally, e);
         if (ana_is_send(e))
             ana_tally_pair(&w->pass.tally, e->index, ana_partner(job, e->index, e->use->comm, e->sig->peer),

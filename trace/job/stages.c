@@ -72,14 +72,6 @@ struct ana_match_sink ana_stages_sink(struct ana_job *job)
                                    .on_forget = on_forget};
 }
 
-void ana_matched_fold(struct ana_stages *stages, const struct ana_event *e)
-{
-    struct ana_sum sum[2];
-    size_t n = ana_sums_of(e, sum);
-    for (size_t i = 0; i < n; i++)
-        ana_matched_room(stages, ANA_MATCHED_SUM)->sum = sum[i];
-}
-
 /* ---- who takes from whom ----------------------------------------------------------------------------------------- */
 
 static void follow_merged(void *user, const void *items, size_t n)
@@ -105,11 +97,9 @@ static void relate_onward(void *user, const void *items, size_t n)
         if (item->kind != ANA_ONWARD_TOLD) {
             ana_relate_event(job, item->kind, &item->event);
         } else if (stages->matched.size) {
-            struct ana_matched *room = ana_matched_room(stages, ANA_MATCHED_TOLD);
-            room->segment_ns = item->segment_ns;
-            room->told = item->told;
+            ana_matched_room(stages, ANA_MATCHED_TOLD)->told = item->told;
         } else {
-            ana_why_pass_on(&job->pass.why, &item->told, item->segment_ns);
+            ana_why_pass_on(&job->pass.why, &item->told);
         }
     }
 }
@@ -145,10 +135,7 @@ static void take_matched(void *user, const void *items, size_t n)
     for (const struct ana_matched *stop = item + n; item < stop; item++)
         switch (item->kind) {
         case ANA_MATCHED_TOLD:
-            ana_why_pass_on(&job->pass.why, &item->told, item->segment_ns);
-            break;
-        case ANA_MATCHED_SUM:
-            *ana_sums_room(&job->sums) = item->sum;
+            ana_why_pass_on(&job->pass.why, &item->told);
             break;
         case ANA_MATCHED_MESSAGE:
             ana_take_message(job, &item->message);
@@ -203,17 +190,9 @@ void ana_stages_close(struct ana_job *job)
     job->pass.why.onward = job->pass.why.matched = NULL;
 }
 
-void ana_stages_sync_followed(struct ana_job *job)
-{
-    if (job->stages.onward.size)
-        ana_queue_drain(&job->stages.onward);
-    if (job->stages.matched.size)
-        ana_queue_drain(&job->stages.matched);
-}
-
 void ana_stages_sync(struct ana_job *job)
 {
     if (job->stages.merged.size)
         ana_queue_drain(&job->stages.merged);
-    ana_stages_sync_followed(job);
+    ana_why_sync(&job->pass.why);
 }

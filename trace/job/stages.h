@@ -9,8 +9,8 @@
 #define ANA_STAGES_H
 
 #include "trace/cause/told.h"
-#include "trace/job/sums.h"
 #include "trace/relations/match.h"
+#include "trace/util/beside.h"
 
 struct ana_job;
 
@@ -18,7 +18,6 @@ enum ana_matched_kind {
     ANA_MATCHED_TOLD,  /* what is to be told to trace/cause */
     ANA_MATCHED_EVENT, /* an event that says more than its messages and sums */
     ANA_MATCHED_OTHER, /* one that is not of the program's own time */
-    ANA_MATCHED_SUM,
     ANA_MATCHED_MESSAGE,
     ANA_MATCHED_JOINED,
     ANA_MATCHED_NEED,
@@ -30,14 +29,10 @@ enum ana_matched_kind {
 /* An item of `matched`. */
 struct ana_matched {
     enum ana_matched_kind kind;
-    union {
-        float segment_ns; /* TOLD: as in ana_onward */
-        uint32_t few;     /* ARRIVALS: how many */
-    };
+    uint32_t few; /* ARRIVALS: how many */
     union {
         struct ana_told told;
         struct ana_event event;
-        struct ana_sum sum;
         struct ana_message message;
         struct ana_joined joined;
         struct ana_need need;
@@ -62,14 +57,10 @@ bool ana_stages_open(struct ana_job *job);
 void ana_stages_close(struct ana_job *job);
 /* Returns once all that was merged so far went through all stages. */
 void ana_stages_sync(struct ana_job *job);
-/* Returns once all that was followed so far went through the others: for who follows. */
-void ana_stages_sync_followed(struct ana_job *job);
 
 /* What the match of all events tells (match.h): it is taken, or handed on. */
 struct ana_match_sink ana_stages_sink(struct ana_job *job);
 
-/* stages.c: hands on what a fold adds. */
-void ana_matched_fold(struct ana_stages *stages, const struct ana_event *event);
 /* Room in `matched`. */
 static inline struct ana_matched *ana_matched_room(struct ana_stages *stages, enum ana_matched_kind kind)
 {

@@ -33,8 +33,12 @@ static void collect_messages(const struct ana_job *job, const struct ana_summary
         const struct ana_kept_places *at = ana_store_places_at(store, i);
         if (m->recv_complete_ns >= s->begin_ns && m->recv_complete_ns < s->end_ns &&
             (ana_selected(ranks, m->source) || ana_selected(ranks, m->destination)) &&
-            ana_taken_has(taken, at->comm, at->send, at->receive))
-            ana_tally_message(t, m, &(struct ana_tally_note){0});
+            ana_taken_has(taken, at->comm, at->send, at->receive)) {
+            bool counts = m->recv_complete_ns >= m->send_begin_ns;
+            struct ana_told_moved moved =
+                ana_tally_moved(m, counts ? ana_tally_pair_place(t, m->source, m->destination) : 0);
+            t->out_of_memory |= !ana_tally_message(t, &moved);
+        }
     }
 }
 
@@ -51,7 +55,7 @@ static bool collect_relations(const struct ana_job *job, const struct ana_summar
         w.begin_ns = w.begin_ns > s->begin_ns ? w.begin_ns : s->begin_ns;
         w.end_ns = w.end_ns < s->end_ns ? w.end_ns : s->end_ns;
         if (w.end_ns > w.begin_ns && ana_taken_has(taken, w.comm, w.place, 0))
-            ana_tally_wait(t, &w, &(struct ana_tally_note_wait){0});
+            ana_tally_wait(t, ana_tally_wait_place(t, &w), w.end_ns - w.begin_ns);
     }
     for (size_t i = ana_store_count(store->instances, ANA_STORE_INSTANCES); ok && i-- > 0;) {
         const struct ana_kept_instance *k = ana_store_instance_at(store, i);

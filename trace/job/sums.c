@@ -1,104 +1,129 @@
 #include "trace/job/sums.h"
 
-size_t ana_sums_of(const struct ana_event *e, struct ana_sum out[2])
+size_t ana_sums_of(const struct ana_event *e, struct ana_told out[2])
 {
     const struct ana_use *use = e->use;
     bool folded = e->kind == TRC_RECORD_FOLD, bytes = use->sent | use->received, apart = use->is_sub || folded;
+    bool large = (use->sent | use->received) > UINT32_MAX;
     uint64_t times = folded ? e->count : 1;
-    struct ana_sum sum = {.begin_ns = apart ? e->end_ns : e->begin_ns,
-                          .end_ns = e->end_ns,
-                          .sent = use->sent * times,
-                          .received = use->received * times,
-                          .index = (uint32_t)e->index,
-                          .site = use->site,
-                          .kind = apart ? ANA_SUM_BYTES : ANA_SUM_CALL,
-                          .category = use->category};
+    struct ana_told told = {.index = (uint32_t)e->index, .sort = (uint8_t)use->category};
     size_t n = 0;
-    if (bytes || !apart)
-        out[n++] = sum;
-    if (!folded || use->is_sub || !times)
+    if (bytes && (apart || large)) {
+        told.kind = ANA_TOLD_BYTES;
+        told.sum.begin_ns = told.sum.end_ns = e->end_ns;
+        told.sum.sent = use->sent * times;
+        told.sum.received = use->received * times;
+        told.sum.site = use->site;
+        out[n++] = told;
+    }
+    if (use->is_sub || !times)
         return n;
-    sum.begin_ns = e->begin_ns;
-    sum.kind = ANA_SUM_FOLD;
-    sum.fold.busy_ns = e->busy_ns;
-    sum.fold.calls = times;
-    out[n++] = sum;
+    told.call.begin_ns = e->begin_ns;
+    told.call.end_ns = e->end_ns;
+    if (folded) {
+        told.kind = ANA_TOLD_FOLD;
+        told.sum.busy_ns = e->busy_ns;
+        told.sum.calls = times;
+        told.sum.site = use->site;
+    } else {
+        told.kind = ANA_TOLD_COUNT;
+        told.call.site = use->site;
+        told.call.sent = large ? 0 : (uint32_t)use->sent;
+        told.call.received = large ? 0 : (uint32_t)use->received;
+    }
+    out[n++] = told;
     return n;
 }
 
-void ana_sums_fold(struct ana_sums *sums, const struct ana_event *e)
+void ana_sums_tell(struct ana_why *why, const struct ana_event *e)
 {
-    struct ana_sum sum[2];
-    size_t n = ana_sums_of(e, sum);
+    struct ana_told told[2];
+    size_t n = ana_sums_of(e, told);
     for (size_t i = 0; i < n; i++)
-        *ana_sums_room(sums) = sum[i];
+        *ana_why_tell(why, told[i].kind, told[i].index) = told[i];
 }
 
 /* Adds polls, and what is older than the bucket that was used last. */
-static bool add_late(struct ana_lane *lane, const struct ana_sum *sum)
+static bool add_late(struct ana_lane *lane, const struct ana_told *told, int64_t begin_ns, int64_t end_ns)
 {
-    int64_t ns = sum->end_ns - sum->begin_ns;
-    bool ok = true;
-    if (sum->kind == ANA_SUM_WAIT)
-        ok &= ana_lane_wait(lane, sum->begin_ns, sum->end_ns);
-    if (sum->kind == ANA_SUM_FOLD) {
-        ok &= ana_lane_spend(lane, sum->begin_ns, sum->end_ns, sum->fold.busy_ns, sum->category);
-        ok &= ana_lane_count(lane, sum->end_ns, sum->fold.calls, 0, 0);
+    switch (told->kind) {
+    case ANA_TOLD_CALL:
+    case ANA_TOLD_COUNT:
+        return ana_lane_spend(lane, begin_ns, end_ns, end_ns - begin_ns, told->sort) &
+               ana_lane_count(lane, end_ns, 1, told->call.sent, told->call.received);
+    case ANA_TOLD_BYTES:
+        return ana_lane_count(lane, end_ns, 0, told->sum.sent, told->sum.received);
+    case ANA_TOLD_FOLD:
+        return ana_lane_spend(lane, begin_ns, end_ns, told->sum.busy_ns, told->sort) &
+               ana_lane_count(lane, end_ns, told->sum.calls, 0, 0);
+    default:
+        return ana_lane_wait(lane, begin_ns, end_ns);
     }
-    if (sum->kind == ANA_SUM_CALL)
-        ok &= ana_lane_spend(lane, sum->begin_ns, sum->end_ns, ns, sum->category);
-    if (sum->kind <= ANA_SUM_BYTES)
-        ok &= ana_lane_count(lane, sum->end_ns, sum->kind == ANA_SUM_CALL, sum->sent, sum->received);
-    return ok;
 }
 
-bool ana_sum_apart(struct ana_lane *lane, const struct ana_sum *sum)
+bool ana_sum_apart(struct ana_lane *lane, const struct ana_told *told, int64_t begin_ns, int64_t end_ns)
 {
-    struct ana_bucket *bucket = sum->kind == ANA_SUM_FOLD ? NULL : ana_lane_reach(lane, sum->end_ns);
+    struct ana_bucket *bucket = told->kind == ANA_TOLD_FOLD ? NULL : ana_lane_reach(lane, end_ns);
     if (!bucket)
-        return add_late(lane, sum);
-    int64_t begin_ns = sum->begin_ns, from_ns = begin_ns;
+        return add_late(lane, told, begin_ns, end_ns);
+    int64_t from_ns = begin_ns;
     bool ok = true;
     if (begin_ns < lane->hot_begin_ns) {
         from_ns = lane->hot_begin_ns;
-        if (sum->kind == ANA_SUM_WAIT)
+        if (told->kind == ANA_TOLD_WAIT)
             ok = ana_lane_wait(lane, begin_ns, from_ns);
         else
-            ok = ana_lane_spend(lane, begin_ns, from_ns, from_ns - begin_ns, sum->category);
+            ok = ana_lane_spend(lane, begin_ns, from_ns, from_ns - begin_ns, told->sort);
     }
-    ana_sum_to_bucket(bucket, sum, from_ns);
+    ana_sum_to_bucket(bucket, told->kind, told, end_ns - from_ns);
     return ok;
+}
+
+/* Adds a wait that counts: to those like it, and to its waiter's timeline, if that waits in a call. */
+static bool add_wait(const struct ana_sums *sums, const struct ana_told *told)
+{
+    const struct ana_late_wait *late = &told->wait.late;
+    ana_tally_wait(sums->tally, told->wait.sum, late->end_ns - told->wait.begin_ns);
+    return late->device ||
+           ana_sum_to_lane(&sums->lane[late->waiter], ANA_TOLD_WAIT, told, told->wait.begin_ns, late->end_ns);
 }
 
 static void take_sums(void *user, const void *items, size_t n)
 {
     struct ana_sums *sums = user;
-    const struct ana_sum *sum = items;
+    struct ana_tally *tally = sums->tally;
+    struct ana_lane *lane = sums->lane;
+    const struct ana_told *told = items;
     bool ok = true;
-    for (const struct ana_sum *stop = sum + n; sum < stop; sum++) {
-        ok &= ana_sum_to_lane(&sums->lane[sum->index], sum);
-        if (sum->kind != ANA_SUM_WAIT)
-            ok &= ana_sum_to_site(sums->tally, sum);
-    }
-    sums->out_of_memory |= !ok;
+    for (const struct ana_told *stop = told + n; told < stop; told++)
+        switch (told->kind) {
+        case ANA_TOLD_CALL:
+        case ANA_TOLD_COUNT:
+            ok &= ana_sum_to_lane(&lane[told->index], ANA_TOLD_CALL, told, told->call.begin_ns, told->call.end_ns);
+            ok &= ana_sum_to_site(tally, ANA_TOLD_CALL, told);
+            break;
+        case ANA_TOLD_BYTES:
+        case ANA_TOLD_FOLD:
+            ok &= ana_sum_to_lane(&lane[told->index], told->kind, told, told->sum.begin_ns, told->sum.end_ns);
+            ok &= ana_sum_to_site(tally, told->kind, told);
+            break;
+        case ANA_TOLD_WAIT:
+            if (told->wait.counts)
+                ok &= add_wait(sums, told);
+            break;
+        case ANA_TOLD_MESSAGE:
+            ok &= ana_tally_message(tally, &told->need.moved);
+            break;
+        case ANA_TOLD_SENT:
+            ana_tally_sent(tally, told->sent.pair, told->sent.bytes);
+            break;
+        }
+    if (!ok)
+        sums->out_of_memory = true;
 }
 
-bool ana_sums_open(struct ana_sums *sums, struct ana_tally *tally, struct ana_lane *lane, struct ana_beside *beside)
+void ana_sums_open(struct ana_sums *sums, struct ana_tally *tally, struct ana_lane *lane, struct ana_feed *feed)
 {
     *sums = (struct ana_sums){.tally = tally, .lane = lane};
-    return ana_queue_open(&sums->queue, beside, sizeof(struct ana_sum), take_sums, sums);
-}
-
-void ana_sums_close(struct ana_sums *sums)
-{
-    ana_queue_close(&sums->queue);
-}
-
-void ana_sums_sync(struct ana_sums *sums)
-{
-    if (!sums->tally)
-        return;
-    ana_queue_drain(&sums->queue);
-    sums->tally->out_of_memory |= sums->out_of_memory;
-    sums->out_of_memory = false;
+    ana_feed_also(feed, take_sums, sums);
 }

@@ -11,6 +11,19 @@ static inline bool in_window(const struct ana_job *job, int64_t begin_ns, int64_
     return end_ns >= job->window.begin_ns && begin_ns < job->window.end_ns;
 }
 
+/* Before a sum is made: if others move for it, what was told of them is added first. */
+static void sums_may_move(struct ana_job *job, const struct ana_map *sums)
+{
+    if (ana_map_is_full(sums))
+        ana_feed_drain(job->pass.why.feed);
+}
+
+uint32_t ana_pair_place(struct ana_job *job, size_t source, size_t destination)
+{
+    sums_may_move(job, &job->pass.tally.pairs);
+    return ana_tally_pair_place(&job->pass.tally, source, destination);
+}
+
 /* A call of a rank by the number of its step; NULL: not known. */
 static inline const struct ana_why_call *call_at(const struct ana_job *job, size_t index, uint32_t number)
 {
@@ -32,9 +45,10 @@ static inline struct calls calls_of(const struct ana_job *job, const struct ana_
     return (struct calls){call_at(job, span->waiter, span->waiter_step), call_at(job, span->culprit, span->came_step)};
 }
 
-static inline __attribute__((always_inline)) void keep_wait(struct ana_job *job, const struct ana_wait_span *span,
-                                                            struct calls calls, struct ana_tally_note_wait *note,
-                                                            uint32_t comm)
+/* Keeps a wait; returns the place of the sum that it adds to, + 1; 0: out of memory. */
+static inline __attribute__((always_inline)) uint32_t keep_wait(struct ana_job *job, const struct ana_wait_span *span,
+                                                                struct calls calls, struct ana_tally_note_wait *note,
+                                                                uint32_t comm)
 {
     if (note->call != span->call) {
         note->call = span->call;
@@ -44,21 +58,23 @@ static inline __attribute__((always_inline)) void keep_wait(struct ana_job *job,
     struct ana_kept_wait more = {.call = note->number, .comm = comm, .place = place_of(calls.in)};
     more.segment = calls.came ? calls.came->segment : 0; /* what the culprit did before */
     more.segment_ns = more.segment ? calls.came->segment_ns : 0;
-    ana_tally_wait(&job->pass.tally, ana_store_wait(&job->store, span, &more), note);
+    const struct ana_kept_wait *kept = ana_store_wait(&job->store, span, &more);
+    if (!note->waits) {
+        sums_may_move(job, &job->pass.tally.waits);
+        note->waits = ana_tally_wait_place(&job->pass.tally, kept);
+    }
+    return note->waits;
 }
 
 /* Counts a wait; returns what is left of its span without the time that was counted before. */
 static int64_t take_wait(struct ana_job *job, struct ana_wait_span *span, struct calls calls,
                          struct ana_tally_note_wait *note, uint32_t comm)
 {
-    bool counts = ana_wait_clip(job->clip, span);
-    struct ana_span part = {span->begin_ns, span->end_ns};
-    ana_why_wait(&job->pass.why, span, counts ? ana_span_overlap(part, job->window) : 0);
-    if (!counts || !in_window(job, span->begin_ns, span->end_ns))
-        return 0;
-    keep_wait(job, span, calls, note, comm);
-    ana_sums_wait(&job->sums, span);
-    return span->end_ns - span->begin_ns;
+    bool left = ana_wait_clip(job->clip, span), counts = left && in_window(job, span->begin_ns, span->end_ns);
+    int64_t left_ns = left ? ana_span_overlap((struct ana_span){span->begin_ns, span->end_ns}, job->window) : 0;
+    uint32_t sum = counts ? keep_wait(job, span, calls, note, comm) : 0;
+    ana_why_wait(&job->pass.why, span, left_ns, counts, sum);
+    return counts ? span->end_ns - span->begin_ns : 0;
 }
 
 /* Counts a wait that is no message's. */
@@ -77,13 +93,17 @@ void ana_take_message(void *user, const struct ana_message *message)
     struct calls calls = {call_at(job, message->destination, message->recv_wait_step),
                           call_at(job, message->source, message->send_step)};
     struct ana_kept_places at = {note->comm, place_of(calls.came), place_of(calls.in)};
-    if (in_window(job, message->send_begin_ns, message->recv_complete_ns))
-        ana_tally_message(&job->pass.tally, ana_store_message(&job->store, message, at), note);
+    struct ana_told_moved moved = {0};
+    if (in_window(job, message->send_begin_ns, message->recv_complete_ns)) {
+        if (!note->pair && message->recv_complete_ns >= message->send_begin_ns)
+            note->pair = ana_pair_place(job, message->source, message->destination);
+        moved = ana_tally_moved(ana_store_message(&job->store, message, at), note->pair);
+    }
     if (ana_late_sender(message, &span))
         take_wait(job, &span, calls, &note->wait[0], note->comm);
     else
         ana_why_polled(&job->pass.why, message);
-    ana_why_message(&job->pass.why, message);
+    ana_why_message(&job->pass.why, message, &moved);
     if (ana_late_receiver(message, &span))
         take_wait(job, &span, calls_of(job, &span), &note->wait[1], note->comm);
     if (job->clock_goes_on)
@@ -112,10 +132,10 @@ void ana_take_device_wait(struct ana_job *job, const struct ana_wait_span *span,
 {
     if (!in_window(job, span->begin_ns, span->end_ns))
         return;
-    keep_wait(job, span, calls_of(job, span), &(struct ana_tally_note_wait){0},
-              ana_store_comm(&job->store, comm_identity));
+    uint32_t sum = keep_wait(job, span, calls_of(job, span), &(struct ana_tally_note_wait){0},
+                             ana_store_comm(&job->store, comm_identity));
     ana_why_device_wait(&job->pass.why, span,
-                        ana_span_overlap((struct ana_span){span->begin_ns, span->end_ns}, job->window));
+                        ana_span_overlap((struct ana_span){span->begin_ns, span->end_ns}, job->window), sum);
 }
 
 /* Where a collective was called: by the first of its ranks of which that is known, since ranks may call it in several

@@ -138,16 +138,6 @@ void ana_tally_time(struct ana_tally *tally, const struct ana_event *e, int64_t 
         site->time_ns = ana_plus(site->time_ns, inside);
 }
 
-void ana_tally_pair(struct ana_tally *tally, size_t source, size_t destination, uint64_t bytes)
-{
-    struct ana_pair_sum *pair =
-        destination < tally->ranks ? sum_of(tally, &tally->pairs, source, destination, 0) : NULL;
-    if (!pair)
-        return;
-    pair->messages++;
-    pair->bytes += bytes;
-}
-
 /* The place of a key's value, + 1; 0: out of memory. */
 static uint32_t place_of(struct ana_tally *tally, struct ana_map *map, uint64_t a, uint64_t b, uint64_t c)
 {
@@ -155,16 +145,21 @@ static uint32_t place_of(struct ana_tally *tally, struct ana_map *map, uint64_t 
     return value ? (uint32_t)((size_t)(value - (char *)map->values) / map->value_size) + 1 : 0;
 }
 
-uint32_t ana_tally_pair_place(struct ana_tally *tally, const struct ana_kept_message *m)
+uint32_t ana_tally_pair_place(struct ana_tally *tally, size_t source, size_t destination)
 {
-    uint32_t place = place_of(tally, &tally->pairs, m->source, m->destination, 0);
-    struct ana_pair_sum *pair = place ? ana_map_value(&tally->pairs, place - 1) : NULL;
-    if (pair && pair->matched == 0) {
-        pair->latency_min_ns = INT64_MAX;
-        if (!pair->latency && tally->pairs.count <= ANA_TALLY_PAIR_HISTOGRAMS)
-            pair->latency = calloc(1, sizeof *pair->latency);
-    }
-    return place;
+    return destination < tally->ranks ? place_of(tally, &tally->pairs, source, destination, 0) : 0;
+}
+
+void ana_tally_pair(struct ana_tally *tally, size_t source, size_t destination, uint64_t bytes)
+{
+    ana_tally_sent(tally, ana_tally_pair_place(tally, source, destination), bytes);
+}
+
+void ana_tally_pair_begin(struct ana_pair_sum *pair, uint32_t place)
+{
+    pair->latency_min_ns = INT64_MAX;
+    if (!pair->latency && place <= ANA_TALLY_PAIR_HISTOGRAMS)
+        pair->latency = calloc(1, sizeof *pair->latency);
 }
 
 struct ana_size_sum *ana_tally_size_make(struct ana_tally *tally, uint32_t size_class)

@@ -3,6 +3,7 @@
 #ifndef ANA_TALLY_H
 #define ANA_TALLY_H
 
+#include "trace/cause/told.h"
 #include "trace/format/histogram.h"
 #include "trace/util/hash_map.h"
 #include "trace/relations/relations.h"
@@ -99,7 +100,16 @@ void ana_tally_call(struct ana_tally *tally, const struct ana_event *event);
 void ana_tally_passing(struct ana_tally *tally, const struct ana_event *event);
 /* Adds the part of an event that lies in [begin_ns, end_ns), by category, by call and size and by place. */
 void ana_tally_time(struct ana_tally *tally, const struct ana_event *event, int64_t begin_ns, int64_t end_ns);
-/* Counts a message that was sent by its pair, unless the destination is not known (SIZE_MAX). */
+/* Counts a message that was sent to the pair at this place, + 1; 0: nowhere. */
+static inline void ana_tally_sent(struct ana_tally *tally, uint32_t place, uint64_t bytes)
+{
+    struct ana_pair_sum *pair = place ? ana_map_value(&tally->pairs, place - 1) : NULL;
+    if (!pair)
+        return;
+    pair->messages++;
+    pair->bytes += bytes;
+}
+/* Likewise, by its pair, unless the destination is not known (SIZE_MAX). */
 void ana_tally_pair(struct ana_tally *tally, size_t source, size_t destination, uint64_t bytes);
 /* Where the sums of a message and of its waits are, each + 1; 0: not looked up.  It lies in an ana_message's note: what
  * is found for one message of a channel holds for the next. */
@@ -114,57 +124,65 @@ struct ana_tally_note {
 };
 
 /* The place + 1 of the sums of a message's pair, made if there are none yet; 0: out of memory. */
-uint32_t ana_tally_pair_place(struct ana_tally *tally, const struct ana_kept_message *message);
+uint32_t ana_tally_pair_place(struct ana_tally *tally, size_t source, size_t destination);
+/* The first message of a pair (its place + 1) that was seen at both ends. */
+void ana_tally_pair_begin(struct ana_pair_sum *pair, uint32_t place);
 /* The place + 1 of the sums of such waits, made if there are none yet; 0: out of memory. */
 uint32_t ana_tally_wait_place(struct ana_tally *tally, const struct ana_kept_wait *wait);
 
 /* The sums of a size class, made if there are none yet; NULL: out of memory. */
 struct ana_size_sum *ana_tally_size_make(struct ana_tally *tally, uint32_t size_class);
 
+/* What a kept message adds. */
+static inline struct ana_told_moved ana_tally_moved(const struct ana_kept_message *m, uint32_t pair)
+{
+    int64_t ready_ns = m->recv_begin_ns > m->send_begin_ns ? m->recv_begin_ns : m->send_begin_ns;
+    return (struct ana_told_moved){
+        .latency_ns = m->recv_complete_ns - m->send_begin_ns,
+        .moving_ns = m->recv_complete_ns > ready_ns ? m->recv_complete_ns - ready_ns : 0,
+        .waited_ns = m->recv_wait_ns == INT64_MIN ? 0 : m->send_begin_ns - m->recv_wait_ns,
+        .bytes = m->bytes,
+        .pair = pair,
+        .counts = true,
+    };
+}
+
 /* Adds a message to those of its size, and to its pair. */
-static inline void ana_tally_size(struct ana_tally *tally, const struct ana_kept_message *m, struct ana_pair_sum *pair)
+static inline void ana_tally_size(struct ana_tally *tally, const struct ana_told_moved *m, struct ana_pair_sum *pair)
 {
     uint32_t size_class = trc_size_class(m->bytes);
     struct ana_size_sum *sum = tally->size[size_class];
     if (__builtin_expect(!sum, 0) && !(sum = ana_tally_size_make(tally, size_class)))
         return;
-    int64_t ready_ns = m->recv_begin_ns > m->send_begin_ns ? m->recv_begin_ns : m->send_begin_ns;
-    int64_t moving_ns = m->recv_complete_ns > ready_ns ? m->recv_complete_ns - ready_ns : 0;
-    int64_t waited_ns = m->recv_wait_ns == INT64_MIN ? 0 : m->send_begin_ns - m->recv_wait_ns;
-    ana_small_add_one(&sum->latency, m->recv_complete_ns - m->send_begin_ns);
+    ana_small_add_one(&sum->latency, m->latency_ns);
     sum->bytes += m->bytes;
-    sum->moving_ns = ana_plus(sum->moving_ns, moving_ns);
-    if (waited_ns > 0)
-        ana_small_add_one(&sum->wait, waited_ns);
+    sum->moving_ns = ana_plus(sum->moving_ns, m->moving_ns);
+    if (m->waited_ns > 0)
+        ana_small_add_one(&sum->wait, m->waited_ns);
     if (!pair)
         return;
     pair->moved += m->bytes;
-    pair->moving_ns = ana_plus(pair->moving_ns, moving_ns);
-    pair->waited_ns = ana_plus(pair->waited_ns, waited_ns > 0 ? waited_ns : 0);
+    pair->moving_ns = ana_plus(pair->moving_ns, m->moving_ns);
+    pair->waited_ns = ana_plus(pair->waited_ns, m->waited_ns > 0 ? m->waited_ns : 0);
 }
 
-/* Adds the latency of a message that was matched; a negative one is a clock violation. */
-static inline void ana_tally_message(struct ana_tally *tally, const struct ana_kept_message *m,
-                                     struct ana_tally_note *note)
+/* Adds a message that was matched, if it counts; a negative latency is a clock violation.  False: out of memory. */
+static inline bool ana_tally_message(struct ana_tally *tally, const struct ana_told_moved *m)
 {
-    int64_t ns = m->recv_complete_ns - m->send_begin_ns;
-    if (ns < 0) {
-        tally->clock_violations++;
-        return;
+    if (m->latency_ns < 0 || !m->counts) {
+        tally->clock_violations += m->counts;
+        return true;
     }
-    if (!note->pair)
-        note->pair = ana_tally_pair_place(tally, m);
-    struct ana_pair_sum *pair = note->pair ? ana_map_value(&tally->pairs, note->pair - 1) : NULL;
-    if (pair)
-        pair->matched++;
+    struct ana_pair_sum *pair = m->pair ? ana_map_value(&tally->pairs, m->pair - 1) : NULL;
+    if (pair && pair->matched++ == 0)
+        ana_tally_pair_begin(pair, m->pair);
     ana_tally_size(tally, m, pair);
-    if (pair && pair->latency) {
-        tally->out_of_memory |= !ana_slim_add_one(pair->latency, ns);
-        return;
-    }
-    ana_small_add_one(&tally->other_latency, ns);
-    if (pair && ns < pair->latency_min_ns)
-        pair->latency_min_ns = ns;
+    if (pair && pair->latency)
+        return ana_slim_add_one(pair->latency, m->latency_ns);
+    ana_small_add_one(&tally->other_latency, m->latency_ns);
+    if (pair && m->latency_ns < pair->latency_min_ns)
+        pair->latency_min_ns = m->latency_ns;
+    return true;
 }
 /* The distribution of the latencies of all messages. */
 void ana_tally_latency(const struct ana_tally *tally, struct ana_times_small *out);
@@ -172,18 +190,15 @@ void ana_tally_latency(const struct ana_tally *tally, struct ana_times_small *ou
 void ana_tally_instance(struct ana_tally *tally, const struct ana_kept_instance *instance);
 /* Counts that a rank took part in an instance, and whether it came last. */
 void ana_tally_part(struct ana_tally *tally, size_t index, bool last);
-/* Adds a wait state. */
-static inline void ana_tally_wait(struct ana_tally *tally, const struct ana_kept_wait *w,
-                                  struct ana_tally_note_wait *note)
+/* Adds a wait state to the sum at this place, + 1; 0: nowhere. */
+static inline void ana_tally_wait(struct ana_tally *tally, uint32_t place, int64_t wait_ns)
 {
-    if (!note->waits)
-        note->waits = ana_tally_wait_place(tally, w);
-    if (!note->waits)
+    if (!place)
         return;
-    struct ana_wait_sum *sum = ana_map_value(&tally->waits, note->waits - 1);
+    struct ana_wait_sum *sum = ana_map_value(&tally->waits, place - 1);
+    double ns = (double)wait_ns;
     sum->count++;
-    double ns = (double)(w->end_ns - w->begin_ns);
-    sum->lost_ns = ana_plus(sum->lost_ns, w->end_ns - w->begin_ns);
+    sum->lost_ns = ana_plus(sum->lost_ns, wait_ns);
     sum->squares += ns * ns;
 }
 

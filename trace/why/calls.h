@@ -34,23 +34,25 @@ void ana_why_calls_free(struct ana_why_calls *calls);
 /* Makes the ring of a rank.  False: out of memory. */
 bool ana_why_calls_make(struct ana_why_calls *calls, struct ana_why_calls_of *rank);
 
-/* Adds the call of the next step of a rank, which had waited by polling if it `spins`. */
-static inline void ana_why_calls_put(struct ana_why_calls *calls, size_t index, bool spins, struct ana_why_call call)
+/* Adds the call of the next step of a rank. */
+static inline void ana_why_calls_put(struct ana_why_calls *calls, size_t index, struct ana_why_call call)
 {
     struct ana_why_calls_of *rank = &calls->rank[index];
     uint32_t number = ++rank->steps;
-    if (__builtin_expect(spins, 0))
-        rank->spins = true;
     if (__builtin_expect(!rank->call, 0) && !ana_why_calls_make(calls, rank))
         return;
     rank->call[number & (calls->room - 1)] = call;
 }
 
-/* Adds a step (ANA_TOLD_STEP), the next of its rank; the segment before it took so long. */
-static inline void ana_why_calls_add(struct ana_why_calls *calls, const struct ana_told *told, float segment_ns)
+/* Adds what is told, if it is a step or of one (ANA_TOLD_CALL, _STEP, _SPINS): the next of its rank. */
+static inline void ana_why_calls_add(struct ana_why_calls *calls, const struct ana_told *told)
 {
-    struct ana_why_call call = {told->step.place, told->step.back ? told->step.segment : 0, segment_ns};
-    ana_why_calls_put(calls, told->index, told->step.spins_ns != INT64_MIN, call);
+    if (told->kind == ANA_TOLD_SPINS)
+        calls->rank[told->index].spins = true;
+    if (told->kind > ANA_TOLD_STEP)
+        return;
+    uint32_t segment = told->call.back ? told->call.segment : 0;
+    ana_why_calls_put(calls, told->index, (struct ana_why_call){told->call.place, segment, told->call.segment_ns});
 }
 
 /* A call of a rank by the number of its step; NULL: none, or no longer kept. */

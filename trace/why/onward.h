@@ -16,7 +16,6 @@ enum ana_onward_kind {
 
 struct ana_onward {
     enum ana_onward_kind kind;
-    float segment_ns; /* of a step that is told: how long the segment before it took */
     union {
         struct ana_told told;
         struct ana_event event;

@@ -146,7 +146,7 @@ static void take_polls(struct ana_why_thread *thread, const struct ana_event *e)
         thread->spins_ns = INT64_MIN;
 }
 
-void ana_why_other(struct ana_why *why, struct ana_event *e)
+void ana_why_other(struct ana_why *why, struct ana_event *e, enum ana_told_kind kind)
 {
     struct ana_why_thread *thread = thread_of(why, e->index, e->thread);
     e->step = 0;
@@ -157,7 +157,7 @@ void ana_why_other(struct ana_why *why, struct ana_event *e)
     else if (e->use->is_quiet || e->kind == TRC_RECORD_FOLD)
         take_polls(thread, e);
     else
-        ana_why_event(why, e);
+        ana_why_event(why, e, kind);
 }
 
 /* ---- a part of the time ------------------------------------------------------------------------------------------ */
@@ -176,7 +176,7 @@ void ana_why_enter(struct ana_why *why, size_t index, uint32_t number)
     struct ana_event call = {
         .index = index, .thread = number, .begin_ns = thread->end_ns, .end_ns = thread->end_ns, .use = &use};
     struct ana_why_thread before = {.end_ns = thread->end_ns, .spins_ns = INT64_MIN};
-    thread->step = ana_why_step(why, &call, &before, 0, why->onward);
+    thread->step = ana_why_step(why, &call, &before, 0, ANA_TOLD_STEP, why->onward);
 }
 
 void ana_why_at_edge(struct ana_why *why, struct ana_event *e, int64_t begin_ns, int64_t end_ns)
@@ -197,10 +197,10 @@ void ana_why_at_edge(struct ana_why *why, struct ana_event *e, int64_t begin_ns,
     } else if (e->begin_ns <= begin_ns) {
         if (!e->use->is_sub)
             thread->place = thread->step = 0; /* what came before it lies outside */
-        ana_why_event(why, &part);
+        ana_why_event(why, &part, ANA_TOLD_STEP);
     } else if (e->use->is_sub || e->begin_ns < end_ns || first_after) {
         ana_why_enter(why, e->index, e->thread);
-        ana_why_event(why, &part);
+        ana_why_event(why, &part, ANA_TOLD_STEP);
     }
     e->step = part.step;
 }

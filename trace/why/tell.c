@@ -5,31 +5,38 @@
 
 #define MOST_STEPS (1u << 20) /* so many steps at most pass before the next choice; and a sixteenth of all at least */
 
-/* Tells something that follows from events, by whoever finds it in them. */
-static struct ana_told *tell(struct ana_why *why, enum ana_told_kind kind, size_t index)
+struct ana_told *ana_why_tell_found(struct ana_why *why, enum ana_told_kind kind, size_t index)
 {
     struct ana_told *told = ana_feed_room(why->feed);
-    told->kind = kind;
+    told->kind = (uint8_t)kind;
     told->index = (uint32_t)index;
     return told;
 }
 
-/* Tells something by whoever takes events first. */
-static struct ana_told *tell_onward(struct ana_why *why, enum ana_told_kind kind, size_t index)
+struct ana_told *ana_why_tell(struct ana_why *why, enum ana_told_kind kind, size_t index)
 {
-    if (!why->onward)
-        return tell(why, kind, index);
-    struct ana_told *told = &ana_onward_room(why->onward, ANA_ONWARD_TOLD)->told;
-    told->kind = kind;
+    struct ana_told *told = ana_why_room(why, why->onward);
+    told->kind = (uint8_t)kind;
     told->index = (uint32_t)index;
     return told;
 }
 
-void ana_why_pass_on(struct ana_why *why, const struct ana_told *told, float segment_ns)
+void ana_why_pass_on(struct ana_why *why, const struct ana_told *told)
 {
     *ana_feed_room(why->feed) = *told;
-    if (told->kind == ANA_TOLD_STEP)
-        ana_why_calls_add(&why->calls, told, segment_ns);
+    ana_why_calls_add(&why->calls, told);
+}
+
+void ana_why_tell_apart(struct ana_why *why, const struct ana_event *e, int64_t spins_ns, bool large)
+{
+    if (spins_ns != INT64_MIN) {
+        struct ana_told *told = ana_why_tell(why, ANA_TOLD_SPINS, e->index);
+        told->spins_ns = spins_ns;
+        if (!why->onward)
+            ana_why_calls_add(&why->calls, told);
+    }
+    if (large)
+        ana_why_tell_bytes(why, e, why->onward);
 }
 
 void ana_why_tell_place(struct ana_why *why, uint32_t number, enum trc_opclass opclass)
@@ -37,7 +44,7 @@ void ana_why_tell_place(struct ana_why *why, uint32_t number, enum trc_opclass o
     enum trc_category category = trc_opclass_category(opclass);
     if (!why->feed)
         return;
-    struct ana_told *told = tell_onward(why, ANA_TOLD_PLACE, number);
+    struct ana_told *told = ana_why_tell(why, ANA_TOLD_PLACE, number);
     told->place.ends = opclass == TRC_OP_FINALIZE;
     told->place.communicates = category == TRC_CAT_P2P || category == TRC_CAT_WAIT || category == TRC_CAT_COLLECTIVE ||
                                category == TRC_CAT_RMA;
@@ -47,41 +54,46 @@ void ana_why_tell_segment(struct ana_why *why, uint32_t number, const struct ana
 {
     if (!why->feed || !segment->stretch)
         return;
-    struct ana_told *told = tell_onward(why, ANA_TOLD_SEGMENT, number);
+    struct ana_told *told = ana_why_tell(why, ANA_TOLD_SEGMENT, number);
     told->segment.from = segment->from;
     told->segment.stretch = segment->stretch;
 }
 
 /* ---- waits ------------------------------------------------------------------------------------------------------- */
 
-static void tell_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t ns, bool device)
+static struct ana_told *tell_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t ns, bool counts,
+                                  uint32_t sum)
 {
-    tell(why, ANA_TOLD_WAIT, 0)->wait = (struct ana_late_wait){
+    struct ana_told *told = ana_why_tell_found(why, ANA_TOLD_WAIT, 0);
+    told->wait.begin_ns = span->begin_ns;
+    told->wait.sum = sum;
+    told->wait.counts = counts;
+    told->wait.late = (struct ana_late_wait){
         .waiter = (uint32_t)span->waiter,
         .culprit = (uint32_t)span->culprit,
         .waiter_step = span->waiter_step,
         .culprit_step = span->came_step,
         .ns = ns,
         .end_ns = span->end_ns,
-        .device = device,
     };
+    return told;
 }
 
-void ana_why_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t left_ns)
+void ana_why_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t left_ns, bool counts, uint32_t sum)
 {
-    tell_wait(why, span, left_ns, false);
+    tell_wait(why, span, left_ns, counts, sum);
 }
 
-void ana_why_device_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t counted_ns)
+void ana_why_device_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t counted_ns, uint32_t sum)
 {
-    tell_wait(why, span, counted_ns, true);
+    tell_wait(why, span, counted_ns, true, sum)->wait.late.device = true;
 }
 
 void ana_why_polled(struct ana_why *why, const struct ana_message *m)
 {
     if (!why->calls.rank[m->destination].spins)
         return;
-    struct ana_told *told = tell(why, ANA_TOLD_POLLED, m->destination);
+    struct ana_told *told = ana_why_tell_found(why, ANA_TOLD_POLLED, m->destination);
     told->polled.step = m->recv_wait_step;
     told->polled.sender = (uint32_t)m->source;
     told->polled.sender_step = m->send_step;
@@ -90,20 +102,26 @@ void ana_why_polled(struct ana_why *why, const struct ana_message *m)
 
 /* ---- needs ------------------------------------------------------------------------------------------------------- */
 
-static void tell_need(struct ana_why *why, size_t index, uint32_t step, size_t of_index, uint32_t of_step)
+static struct ana_told *tell_any(struct ana_why *why, enum ana_told_kind kind, size_t index, uint32_t step,
+                                 size_t of_index, uint32_t of_step)
 {
-    if (!step || !of_step)
-        return;
-    struct ana_told *told = tell(why, ANA_TOLD_NEED, index);
+    struct ana_told *told = ana_why_tell_found(why, kind, index);
     told->need.step = step;
     told->need.of_index = (uint32_t)of_index;
     told->need.of_step = of_step;
+    return told;
 }
 
-void ana_why_message(struct ana_why *why, const struct ana_message *m)
+static void tell_need(struct ana_why *why, size_t index, uint32_t step, size_t of_index, uint32_t of_step)
+{
+    if (step && of_step)
+        tell_any(why, ANA_TOLD_NEED, index, step, of_index, of_step);
+}
+
+void ana_why_message(struct ana_why *why, const struct ana_message *m, const struct ana_told_moved *moved)
 {
     struct ana_wait_span held;
-    tell_need(why, m->destination, m->recv_wait_step, m->source, m->send_step);
+    tell_any(why, ANA_TOLD_MESSAGE, m->destination, m->recv_wait_step, m->source, m->send_step)->need.moved = *moved;
     if (m->synchronous || ana_late_receiver(m, &held))
         tell_need(why, m->source, m->send_wait_step, m->destination, m->recv_step);
 }
@@ -120,13 +138,14 @@ void ana_why_instance(struct ana_why *why, const struct ana_instance *instance)
     if (instance->nonblocking && trc_opclass_category(instance->call->opclass) != TRC_CAT_COLLECTIVE)
         return; /* on a stream */
     for (size_t i = 0; i < instance->arrivals;) {
-        struct ana_told *told = tell(why, ANA_TOLD_ARRIVALS, 0);
+        struct ana_told *told = ana_why_tell_found(why, ANA_TOLD_ARRIVALS, 0);
         for (; told->index < ANA_TOLD_FEW && i < instance->arrivals; told->index++, i++) {
             const struct ana_arrival *one = &instance->arrival[i];
             told->arrival[told->index] = (struct ana_told_arrival){(uint32_t)one->index, one->step, one->comm_rank};
         }
     }
-    struct ana_told *told = tell(why, ANA_TOLD_INSTANCE, instance->root < 0 ? UINT32_MAX : (size_t)instance->root);
+    struct ana_told *told =
+        ana_why_tell_found(why, ANA_TOLD_INSTANCE, instance->root < 0 ? UINT32_MAX : (size_t)instance->root);
     told->instance.comm_identity = instance->comm_identity;
     told->instance.sequence = instance->sequence;
     told->instance.opclass = instance->call->opclass;
@@ -135,7 +154,7 @@ void ana_why_instance(struct ana_why *why, const struct ana_instance *instance)
 
 void ana_why_joined(struct ana_why *why, const struct ana_joined *joined)
 {
-    struct ana_told *told = tell(why, ANA_TOLD_JOINED, joined->index);
+    struct ana_told *told = ana_why_tell_found(why, ANA_TOLD_JOINED, joined->index);
     told->joined.comm_identity = joined->comm_identity;
     told->joined.sequence = joined->sequence;
     told->joined.step = joined->step;
@@ -182,7 +201,7 @@ void ana_why_turn(struct ana_why *why, const struct ana_why_rank *rank)
 
 static void tell_settled(struct ana_why *why, int64_t now_ns, bool idle)
 {
-    struct ana_told *told = tell_onward(why, ANA_TOLD_SETTLE, 0);
+    struct ana_told *told = ana_why_tell(why, ANA_TOLD_SETTLE, 0);
     told->settle.now_ns = now_ns;
     told->settle.idle = idle;
 }

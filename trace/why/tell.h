@@ -6,27 +6,32 @@
 #include "trace/relations/waits.h"
 #include "trace/why/why.h"
 
-/* Tells what came onward; of a step, how long the segment before it took. */
-void ana_why_pass_on(struct ana_why *why, const struct ana_told *told, float segment_ns);
+/* Tells what came onward. */
+void ana_why_pass_on(struct ana_why *why, const struct ana_told *told);
+
+/* Room to tell something of a rank that follows from the events of a thread: by whoever takes these first. */
+struct ana_told *ana_why_tell(struct ana_why *why, enum ana_told_kind kind, size_t index);
+/* Room to tell something else: by whoever finds it. */
+struct ana_told *ana_why_tell_found(struct ana_why *why, enum ana_told_kind kind, size_t index);
 
 /* A new place, by its number + 1, and what kind of call is made there. */
 void ana_why_tell_place(struct ana_why *why, uint32_t number, enum trc_opclass opclass);
 /* A new segment, by its number + 1. */
 void ana_why_tell_segment(struct ana_why *why, uint32_t number, const struct ana_segment *segment);
 
-/* A wait, of which `left_ns` had not been counted before; when it began does not matter. */
-void ana_why_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t left_ns);
+/* A wait, of which `left_ns` had not been counted before.  It is added to a sum (ana_told.wait), if it counts. */
+void ana_why_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t left_ns, bool counts, uint32_t sum);
 /* A message for which nobody waited inside a call: its receiver may have polled until it came. */
 void ana_why_polled(struct ana_why *why, const struct ana_message *message);
-/* A message, after its waits: what its calls need. */
-void ana_why_message(struct ana_why *why, const struct ana_message *message);
+/* A message, after its waits: what its calls need, and what it adds. */
+void ana_why_message(struct ana_why *why, const struct ana_message *message, const struct ana_told_moved *moved);
 /* A collective likewise. */
 void ana_why_instance(struct ana_why *why, const struct ana_instance *instance);
 /* The completion of a nonblocking one, after its wait. */
 void ana_why_joined(struct ana_why *why, const struct ana_joined *joined);
 /* A wait of a GPU for a launch by another rank, of which `counted_ns` count: no call of the waiter's is longer by
  * it. */
-void ana_why_device_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t counted_ns);
+void ana_why_device_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t counted_ns, uint32_t sum);
 /* What a call needs of a particular rank, after its wait. */
 void ana_why_need(struct ana_why *why, const struct ana_need *need);
 

@@ -103,7 +103,7 @@ void ana_why_at_edge(struct ana_why *why, struct ana_event *event, int64_t begin
 /* Before the first event of a thread that lies inside: makes a step of the call before that time. */
 void ana_why_enter(struct ana_why *why, size_t index, uint32_t thread);
 /* The slow path of ana_why_event: polls and control rounds, and a thread's first event. */
-void ana_why_other(struct ana_why *why, struct ana_event *event);
+void ana_why_other(struct ana_why *why, struct ana_event *event, enum ana_told_kind kind);
 /* The segment that ends at an event of a thread, + 1; 0: out of memory. */
 uint32_t ana_why_segment(struct ana_why *why, const struct ana_event *event, const struct ana_why_thread *thread);
 /* Notes the region that the segment lies in which the thread's next event ends. */
@@ -145,36 +145,68 @@ static inline bool ana_segment_add(struct ana_segment *segment, int64_t ns, int6
 /* The slow path of ana_why_step: looks at what is due. */
 void ana_why_turn(struct ana_why *why, const struct ana_why_rank *rank);
 
-/* Tells a call of a rank, which is the next step of `thread`, by this way (why->onward); returns its number. */
+/* Room to tell something by this way (why->onward). */
+static inline struct ana_told *ana_why_room(struct ana_why *why, struct ana_queue *onward)
+{
+    return onward ? &ana_onward_room(onward, ANA_ONWARD_TOLD)->told : ana_feed_room(why->feed);
+}
+
+/* Whether its bytes are too many for ANA_TOLD_CALL. */
+static inline bool ana_why_is_large(const struct ana_use *use)
+{
+    return (use->sent | use->received) > UINT32_MAX;
+}
+
+/* Tells what an event hands over, by this way. */
+static inline void ana_why_tell_bytes(struct ana_why *why, const struct ana_event *e, struct ana_queue *onward)
+{
+    struct ana_told *told = ana_why_room(why, onward);
+    told->kind = ANA_TOLD_BYTES;
+    told->sort = (uint8_t)e->use->category;
+    told->index = (uint32_t)e->index;
+    told->sum.begin_ns = told->sum.end_ns = e->end_ns;
+    told->sum.sent = e->use->sent;
+    told->sum.received = e->use->received;
+    told->sum.site = e->use->site;
+}
+
+/* Tells of a call, before it, what seldom is to be told: since when it has been polled for, and many bytes. */
+void ana_why_tell_apart(struct ana_why *why, const struct ana_event *event, int64_t spins_ns, bool large);
+
+/* Tells a call of a rank, which is the next step of `thread`, as ANA_TOLD_CALL or _STEP; by this way.  Returns its
+ * number. */
 static inline __attribute__((always_inline)) uint32_t ana_why_step(struct ana_why *why, const struct ana_event *e,
                                                                    const struct ana_why_thread *thread,
-                                                                   uint32_t segment, struct ana_queue *onward)
+                                                                   uint32_t segment, enum ana_told_kind kind,
+                                                                   struct ana_queue *onward)
 {
+    const struct ana_use *use = e->use;
     struct ana_why_rank *rank = &why->rank[e->index];
     uint32_t steps = rank->steps;
     if (__builtin_expect(steps % ANA_STEPS_TURN == 0, 0))
         ana_why_turn(why, rank);
-    struct ana_told *told;
-    float segment_ns = (float)(e->begin_ns - thread->end_ns);
-    if (onward) {
-        struct ana_onward *item = ana_onward_room(onward, ANA_ONWARD_TOLD);
-        item->segment_ns = segment_ns;
-        told = &item->told;
-    } else {
-        told = ana_feed_room(why->feed);
-        ana_why_calls_put(&why->calls, e->index, thread->spins_ns != INT64_MIN,
-                          (struct ana_why_call){e->use->place, thread->step ? segment : 0, segment_ns});
-    }
-    told->kind = ANA_TOLD_STEP;
+    bool large = kind == ANA_TOLD_CALL && ana_why_is_large(use);
+    if (__builtin_expect(large || thread->spins_ns != INT64_MIN, 0))
+        ana_why_tell_apart(why, e, thread->spins_ns, large);
+    struct ana_told *told = ana_why_room(why, onward);
+    told->kind = (uint8_t)kind;
+    told->sort = (uint8_t)use->category;
+    told->thread = (uint16_t)e->thread;
     told->index = (uint32_t)e->index;
-    told->step.begin_ns = e->begin_ns;
-    told->step.end_ns = e->end_ns;
-    told->step.spins_ns = thread->spins_ns;
-    told->step.segment = segment;
-    told->step.back = thread->step;
-    told->step.place = e->use->place;
-    told->step.polled_ns = (uint32_t)ana_earlier(thread->polled_ns, INT32_MAX) & INT32_MAX;
-    told->step.several = e->thread > 0;
+    told->call.begin_ns = e->begin_ns;
+    told->call.end_ns = e->end_ns;
+    told->call.segment = segment;
+    told->call.back = thread->step;
+    told->call.place = use->place;
+    told->call.polled_ns = (uint32_t)ana_earlier(thread->polled_ns, INT32_MAX);
+    told->call.mark = use->mark;
+    told->call.size = use->size;
+    told->call.site = use->site;
+    told->call.segment_ns = (float)(e->begin_ns - thread->end_ns);
+    told->call.sent = large ? 0 : (uint32_t)use->sent;
+    told->call.received = large ? 0 : (uint32_t)use->received;
+    if (!onward)
+        ana_why_calls_add(&why->calls, told);
     return rank->steps = steps + 1;
 }
 
@@ -195,10 +227,11 @@ struct ana_why_gap {
     int64_t ns;
 };
 
-/* Takes a call, which is no poll, no fold and no control round, of a thread that there is; by this way
- * (why->onward). */
+/* Takes a call, which is no poll, no fold and no control round, of a thread that there is, and tells it, as
+ * ANA_TOLD_CALL or _STEP; by this way. */
 static inline __attribute__((always_inline)) struct ana_why_gap
-ana_why_call_of(struct ana_why *why, struct ana_event *e, struct ana_why_thread *thread, struct ana_queue *onward)
+ana_why_call_of(struct ana_why *why, struct ana_event *e, struct ana_why_thread *thread, enum ana_told_kind kind,
+                struct ana_queue *onward)
 {
     struct ana_use *use = e->use;
     uint32_t segment = 0, place = thread->place;
@@ -222,15 +255,16 @@ ana_why_call_of(struct ana_why *why, struct ana_event *e, struct ana_why_thread 
     if (__builtin_expect(e->end_ns >= thread->spanned_ns, 0))
         ana_usage_settle(why, e, use->is_out ? 0 : segment, gap.ns);
     if (why->feed)
-        thread->step = ana_why_step(why, e, thread, segment, onward);
+        thread->step = ana_why_step(why, e, thread, segment, kind, onward);
     e->step = thread->step;
     ana_why_left(thread, e->end_ns, use->place);
     return gap;
 }
 
-/* Takes an event, in the order of its thread.  Not for nested ones; its use must have been looked up.  Returns what
- * came before it, if it is a call. */
-static inline __attribute__((always_inline)) struct ana_why_gap ana_why_event(struct ana_why *why, struct ana_event *e)
+/* Takes an event, in the order of its thread; likewise, if it is a call.  Not for nested ones; its use must have been
+ * looked up.  Returns what came before it, if it is a call. */
+static inline __attribute__((always_inline)) struct ana_why_gap ana_why_event(struct ana_why *why, struct ana_event *e,
+                                                                              enum ana_told_kind kind)
 {
     const struct ana_use *use = e->use;
     const struct ana_why_rank *rank = &why->rank[e->index];
@@ -240,10 +274,10 @@ static inline __attribute__((always_inline)) struct ana_why_gap ana_why_event(st
         return (struct ana_why_gap){0};
     }
     if (__builtin_expect(use->is_quiet || e->kind != TRC_RECORD_EVENT || !thread, 0)) {
-        ana_why_other(why, e);
+        ana_why_other(why, e, kind);
         return (struct ana_why_gap){0};
     }
-    return ana_why_call_of(why, e, thread, why->onward);
+    return ana_why_call_of(why, e, thread, kind, why->onward);
 }
 
 struct ana_path_sums;

@@ -41,7 +41,7 @@ static void check_room(uint32_t room, unsigned seed)
 {
     struct ana_iter iter;
     int64_t end_ns[CALLS], now_ns = 0;
-    CHECK(ana_iter_init(&iter, 1, NULL), "no memory");
+    CHECK(ana_iter_init(&iter, 1), "no memory");
     iter.room = room;
     struct ana_iter_place *place = ana_map_add(&iter.marks, 0, 1, 0);
     CHECK(place, "no memory");
@@ -51,9 +51,8 @@ static void check_room(uint32_t room, unsigned seed)
     srand(seed);
     for (size_t i = 0; i < CALLS; i++) {
         end_ns[i] = now_ns += 1 + rand() % 1000;
-        *(struct ana_iter_call *)ana_queue_room(&iter.queue, sizeof(struct ana_iter_call)) =
-            (struct ana_iter_call){.mark = 1, .begin_ns = now_ns, .end_ns = now_ns};
-        ana_iter_sync(&iter);
+        struct ana_told told = {.kind = ANA_TOLD_CALL, .call = {.mark = 1, .begin_ns = now_ns, .end_ns = now_ns}};
+        ana_iter_take(&iter, &told, 1);
         check_longest(mark, end_ns, i + 1);
     }
     CHECK(mark->entries <= room, "%u times", mark->entries);

@@ -2,6 +2,7 @@
 #include "tests/support/check.h"
 #include "tests/support/summary_checks.h"
 #include "tests/support/trace_folder.h"
+#include "trace/job/job_impl.h"
 #include "trace/session/session.h"
 #include <errno.h>
 #include <math.h>
@@ -125,6 +126,34 @@ static void windows_and_ranks(void)
           TRC_OK);
     CHECK(s.exact && s.rank_count == 1 && s.call_count == 2 && s.calls[0].times.total_ns == 920000);
     CHECK(s.pair_count == 1 && s.site_count == 2 && s.calls[0].waiting_ns == 900000 && s.calls[1].waiting_ns == 0);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
+/* A call may hand over more bytes than 32 bits hold. */
+static void many_bytes(void)
+{
+    const uint64_t bytes = UINT64_C(5) << 30;
+    folder_make("many-bytes");
+    struct tb *tb = tb_new(0, 1);
+    struct trc_sig sig = tb_sig(TB_ALLREDUCE);
+    sig.flags = TRC_SIG_COLL;
+    sig.comm = TB_WORLD;
+    sig.sent = bytes;
+    sig.received = 2 * bytes;
+    sig.site = 0x30;
+    for (int i = 0; i < 3; i++)
+        tb_event(tb, 0, &sig, 1000 * i, 1000 * i + 500, (struct tb_more){.sequence = (uint64_t)i + 1});
+    folder_write(tb, 0);
+    tb_free(tb);
+    struct ana_job *job = folder_open();
+    struct ana_summary s = folder_summary(job);
+    CHECK(s.site_count == 1 && s.sites[0].times.count == 3);
+    CHECK(s.sites[0].sent == 3 * bytes && s.sites[0].received == 6 * bytes);
+    struct ana_lane_sum sum = {0};
+    ana_lane_add(&job->lane[0], (int64_t[]){0, 1000000000}, 1, INT64_MAX, false, &sum);
+    CHECK(sum.calls == 3 && is(sum.sent, 3.0 * (double)bytes) && is(sum.received, 6.0 * (double)bytes));
     ana_summary_free(&s);
     ana_job_close(job);
     folder_remove();
@@ -265,6 +294,7 @@ int main(void)
     last_of_those_with_files();
     the_whole_run();
     windows_and_ranks();
+    many_bytes();
     over_time();
     moments();
     other_kinds_of_calls();

@@ -155,19 +155,22 @@ static void impossible_columns_are_refused(void)
     fclose(file);
 }
 
-/* Adds a sum of a kind by its parts. */
-static void add_parts(struct ana_lane *lane, const struct ana_sum *sum)
+/* Adds what is told by its parts. */
+static void add_parts(struct ana_lane *lane, const struct ana_told *told, int64_t begin_ns, int64_t end_ns)
 {
-    if (sum->kind == ANA_SUM_WAIT)
-        ana_lane_wait(lane, sum->begin_ns, sum->end_ns);
-    if (sum->kind == ANA_SUM_CALL)
-        ana_lane_spend(lane, sum->begin_ns, sum->end_ns, sum->end_ns - sum->begin_ns, sum->category);
-    if (sum->kind == ANA_SUM_FOLD)
-        ana_lane_spend(lane, sum->begin_ns, sum->end_ns, sum->fold.busy_ns, sum->category);
-    if (sum->kind == ANA_SUM_FOLD)
-        ana_lane_count(lane, sum->end_ns, sum->fold.calls, 0, 0);
-    if (sum->kind == ANA_SUM_CALL || sum->kind == ANA_SUM_BYTES)
-        ana_lane_count(lane, sum->end_ns, sum->kind == ANA_SUM_CALL, sum->sent, sum->received);
+    bool is_call = told->kind == ANA_TOLD_CALL;
+    if (told->kind == ANA_TOLD_WAIT)
+        ana_lane_wait(lane, begin_ns, end_ns);
+    if (is_call)
+        ana_lane_spend(lane, begin_ns, end_ns, end_ns - begin_ns, told->sort);
+    if (told->kind == ANA_TOLD_FOLD)
+        ana_lane_spend(lane, begin_ns, end_ns, told->sum.busy_ns, told->sort);
+    if (told->kind == ANA_TOLD_FOLD)
+        ana_lane_count(lane, end_ns, told->sum.calls, 0, 0);
+    if (is_call)
+        ana_lane_count(lane, end_ns, 1, told->call.sent, told->call.received);
+    if (told->kind == ANA_TOLD_BYTES)
+        ana_lane_count(lane, end_ns, 0, told->sum.sent, told->sum.received);
 }
 
 /* However a sum lies to the bucket used last, it comes to what its parts come to. */
@@ -179,16 +182,22 @@ static void sums_are_the_sums_of_their_parts(size_t max)
     srand(11);
     for (int64_t i = 0, at = 0; i < 5000; i++, at += rand() % 30) {
         int64_t late = rand() % 9 ? 0 : rand() % 700, ns = rand() % (rand() % 9 ? 20 : 400);
-        struct ana_sum sum = {
-            .begin_ns = at - late, .end_ns = at - late + ns, .kind = rand() % 4, .category = i % 3 + 1};
-        if (sum.kind == ANA_SUM_BYTES)
-            sum.begin_ns = sum.end_ns;
-        if (sum.kind == ANA_SUM_WAIT)
-            sum.end_ns++; /* it lasts */
-        sum.sent = (uint64_t)ns / 2;
-        sum.received = (uint64_t)i % 5;
-        ana_sum_to_lane(&lane, &sum);
-        add_parts(&other, &sum);
+        static const enum ana_told_kind kind[] = {ANA_TOLD_CALL, ANA_TOLD_BYTES, ANA_TOLD_FOLD, ANA_TOLD_WAIT};
+        struct ana_told told = {.kind = (uint8_t)kind[rand() % 4], .sort = (uint8_t)(i % 3 + 1)};
+        int64_t begin_ns = at - late, end_ns = begin_ns + ns;
+        if (told.kind == ANA_TOLD_BYTES)
+            begin_ns = end_ns;
+        if (told.kind == ANA_TOLD_WAIT)
+            end_ns++; /* it lasts */
+        if (told.kind == ANA_TOLD_CALL) {
+            told.call.sent = (uint32_t)ns / 2;
+            told.call.received = (uint32_t)i % 5;
+        } else {
+            told.sum.sent = (uint64_t)ns / 2; /* or what of a fold lies there */
+            told.sum.received = (uint64_t)i % 5;
+        }
+        ana_sum_to_lane(&lane, told.kind, &told, begin_ns, end_ns);
+        add_parts(&other, &told, begin_ns, end_ns);
         if (i % 64 == 0)
             sum_of(&lane, 0, at);
     }
