@@ -240,12 +240,13 @@ static void far_back(void)
 {
     enum { LAST = ANA_STEP_BACK_MOST + 3 };
     struct ana_causes *causes = ana_causes_new(1, NULL);
-    struct ana_told told = {.kind = ANA_TOLD_STEP, .step.spins_ns = INT64_MIN};
+    struct ana_told told = {.kind = ANA_TOLD_STEP}, polled_for = {.kind = ANA_TOLD_SPINS, .spins_ns = 7};
     for (uint32_t i = 1; i <= LAST; i++) {
-        told.step.begin_ns = told.step.end_ns = 100 * (int64_t)i;
-        told.step.back = i < LAST ? i - 1 : 1;
-        told.step.polled_ns = i == LAST ? 30 : 0;
-        told.step.spins_ns = i == LAST - 1 ? 7 : INT64_MIN;
+        told.call.begin_ns = told.call.end_ns = 100 * (int64_t)i;
+        told.call.back = i < LAST ? i - 1 : 1;
+        told.call.polled_ns = i == LAST ? 30 : 0;
+        if (i == LAST - 1)
+            ana_causes_take(causes, &polled_for, 1);
         ana_causes_take(causes, &told, 1);
     }
     const struct ana_cause_step *last = ana_step_at(causes, 0, LAST), *spins = ana_step_at(causes, 0, LAST - 1);
