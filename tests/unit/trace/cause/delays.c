@@ -234,8 +234,8 @@ static void polled(void)
     folder_remove();
 }
 
-/* A thread that slept while another made more calls than are counted: no other's call is taken for its one before.  What
- * was polled for is told from what was not. */
+/* A thread that slept while another made more calls than are counted: no other's call is taken for its one before.
+ * What was polled for is told from what was not. */
 static void far_back(void)
 {
     enum { LAST = ANA_STEP_BACK_MOST + 3 };
