@@ -41,6 +41,7 @@ WRAP(int, pthread_rwlock_unlock, (pthread_rwlock_t * lock), (lock))
 #undef OLD
 #define OLD(name) __asm__(".symver old_" #name "," #name "@GLIBC_2.3.3")
 WRAP(int, dlinfo, (void *handle, int request, void *out), (handle, request, out))
+WRAP(int, pthread_condattr_setclock, (pthread_condattr_t * attributes, clockid_t clock), (attributes, clock))
 
 /* ---- stat: a function of its own only since glibc 2.33 ----------------------------------------------------------- */
 

@@ -437,6 +437,7 @@ static struct ana_iter_spike *spike_room(struct ana_iter_rank *rank)
         if (!moved)
             return NULL;
         rank->spike = moved;
+        memset(moved + rank->spikes, 0, 4 * sizeof *moved); /* what lies between members is kept, too */
     }
     return &rank->spike[rank->spikes++];
 }
