@@ -94,7 +94,8 @@ double ana_load_wait(struct ana_load *l, int64_t stop_ns)
 {
     if (ana_aside_wait(l->aside, stop_ns))
         return 1;
-    double share = (double)l->read / (double)(l->begin[ANA_PARTS_OF_INDEX] - l->begin[0]);
+    /* Not 0: it has begun. */
+    double share = (double)(l->read + 1) / (double)(l->begin[ANA_PARTS_OF_INDEX] - l->begin[0]);
     return share < MOST_UNDER_WAY ? share : MOST_UNDER_WAY;
 }
 

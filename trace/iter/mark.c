@@ -414,9 +414,9 @@ void ana_iter_tell(struct ana_why *why, const struct ana_event *e)
         return;
     struct ana_told *told = ana_why_tell(why, ANA_TOLD_MARK, e->index);
     told->thread = (uint16_t)e->thread;
-    told->call.begin_ns = is_call ? e->begin_ns : e->end_ns - busy_ns;
+    told->call.begin_ns = is_call ? e->begin_ns : ana_plus(e->end_ns, -busy_ns); /* of damage any time */
     told->call.end_ns = e->end_ns;
-    told->call.mark = is_call ? e->use->mark : 0;
+    told->call.mark = is_call && e->thread <= UINT16_MAX ? e->use->mark : 0;
     told->call.size = e->use->size;
 }
 
@@ -452,7 +452,10 @@ void ana_iter_spike(struct ana_iter *iter, const struct ana_event *e, struct ana
     struct ana_iter_spike *spike = excess_ns > rank->floor_ns ? spike_room(rank) : NULL;
     if (!spike)
         return;
-    *spike = (struct ana_iter_spike){e->begin_ns - gap.ns, gap.ns, excess_ns, e->use->segment};
+    spike->begin_ns = e->begin_ns - gap.ns;
+    spike->ns = gap.ns;
+    spike->excess_ns = excess_ns;
+    spike->segment = e->use->segment;
     if (rank->spikes < ANA_ITER_SPIKES)
         return;
     rank->floor_ns = excess_ns;

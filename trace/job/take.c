@@ -11,16 +11,16 @@ static inline bool in_window(const struct ana_job *job, int64_t begin_ns, int64_
     return end_ns >= job->window.begin_ns && begin_ns < job->window.end_ns;
 }
 
-/* Before a sum is made: if others move for it, what was told of them is added first. */
-static void sums_may_move(struct ana_job *job, const struct ana_map *sums)
+/* Before the sum of a key is looked for: if it is made, and others move for it, what was told of them is added first. */
+static void sums_may_move(struct ana_job *job, const struct ana_map *sums, uint64_t a, uint64_t b, uint64_t c)
 {
-    if (ana_map_is_full(sums))
+    if (ana_map_is_full(sums) && !ana_map_find(sums, a, b, c))
         ana_feed_drain(job->pass.why.feed);
 }
 
 uint32_t ana_pair_place(struct ana_job *job, size_t source, size_t destination)
 {
-    sums_may_move(job, &job->pass.tally.pairs);
+    sums_may_move(job, &job->pass.tally.pairs, source, destination, 0);
     return ana_tally_pair_place(&job->pass.tally, source, destination);
 }
 
@@ -60,7 +60,7 @@ static inline __attribute__((always_inline)) uint32_t keep_wait(struct ana_job *
     more.segment_ns = more.segment ? calls.came->segment_ns : 0;
     const struct ana_kept_wait *kept = ana_store_wait(&job->store, span, &more);
     if (!note->waits) {
-        sums_may_move(job, &job->pass.tally.waits);
+        sums_may_move(job, &job->pass.tally.waits, ana_wait_key(kept->kind, kept->call), kept->waiter, kept->culprit);
         note->waits = ana_tally_wait_place(&job->pass.tally, kept);
     }
     return note->waits;

@@ -171,9 +171,9 @@ static bool is_made(const struct tui_app *app, const struct tui_iteration_look *
                     const struct tui_iteration_rows *rows)
 {
     const struct tui_iteration_look *of = &rows->look;
-    return rows->cell && rows->summaries == app->summaries && rows->most == most && rows->unfolded == app->unfolded &&
-           of->level == look->level && of->first == look->first && of->last == look->last && of->cells == look->cells &&
-           of->whole_time == look->whole_time;
+    return rows->cell && rows->ranks == tui_app_shown(app) && rows->summaries == app->summaries && rows->most == most &&
+           rows->unfolded == app->unfolded && of->level == look->level && of->first == look->first &&
+           of->last == look->last && of->cells == look->cells && of->whole_time == look->whole_time;
 }
 
 /* Chooses what rows there will be, and makes room for their cells.  False: out of memory. */

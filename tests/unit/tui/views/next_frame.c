@@ -64,6 +64,22 @@ static void test_iterations(bool unfolded)
     free(blotted);
 }
 
+/* Tags choose the ranks that are shown before there is a summary of them: no row is left of those that are not. */
+static void test_tags(void)
+{
+    tui_app_open(&app, TUI_VIEW_ITERATIONS);
+    app.unfolded = true;
+    const struct tui_iteration_rows *rows = &tui_iterations_of(&app)->rows;
+    tui_app_choose_rank(&app, app.rank_count - 1);
+    for (size_t tags = 2; tags-- > 0;) {
+        app.tagged[app.cursor_rank] = tags > 0;
+        app.tagged_count = tags;
+        frame();
+        CHECK(rows->ranks == (tags ? tags : app.rank_count), "%zu ranks with %zu tags", rows->ranks, tags);
+        CHECK(rows->cursor < rows->count && rows->count <= rows->ranks, "%zu of %zu", rows->cursor, rows->count);
+    }
+}
+
 int main(void)
 {
     struct ana_job *job =
@@ -73,6 +89,7 @@ int main(void)
     test_imbalance();
     test_iterations(false);
     test_iterations(true);
+    test_tags();
     tui_grid_free(&grid);
     tui_app_free(&app);
     folder_remove();
