@@ -11,7 +11,7 @@ static inline bool in_window(const struct ana_job *job, int64_t begin_ns, int64_
     return end_ns >= job->window.begin_ns && begin_ns < job->window.end_ns;
 }
 
-/* Before the sum of a key is looked for: if it is made, and others move for it, what was told of them is added first. */
+/* Before the sum of a key is looked for: if it is made, and others move for it, what was told of these is added. */
 static void sums_may_move(struct ana_job *job, const struct ana_map *sums, uint64_t a, uint64_t b, uint64_t c)
 {
     if (ana_map_is_full(sums) && !ana_map_find(sums, a, b, c))
