@@ -1,6 +1,7 @@
 /* The loop behind the screens: how often a running job is looked at, what a key costs, and when it ends. */
 #include "tests/support/check.h"
 #include "tests/support/screen_job.h"
+#include "tests/support/small_term.h"
 #include "tests/support/still_clock.h"
 #include "tests/support/trace_folder.h"
 #include "tui/app/loop.h"
@@ -15,19 +16,6 @@ struct idle {
     int waited_ms, longest_ms; /* asked for since the last look */
     int shows;
 };
-
-static void size(void *data, int *cols, int *rows)
-{
-    (void)data;
-    *cols = 80;
-    *rows = 24;
-}
-
-static bool ascii(void *data)
-{
-    (void)data;
-    return false;
-}
 
 static struct tui_event wait_for(void *data, int timeout_ms)
 {
@@ -55,12 +43,7 @@ static void show(void *data, const struct tui_grid *grid, bool repaint)
     t->shows++;
 }
 
-static void nothing(void *data)
-{
-    (void)data;
-}
-
-static const struct tui_term_ops ops = {size, ascii, wait_for, show, nothing, NULL};
+static const struct tui_term_ops ops = {small_term_size, small_term_ascii, wait_for, show, small_term_close, NULL};
 
 static struct idle run(int looks, int keys)
 {

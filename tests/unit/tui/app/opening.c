@@ -2,6 +2,7 @@
 #include "tests/support/check.h"
 #include "tests/support/still_clock.h"
 #include "tests/support/screen_job.h"
+#include "tests/support/small_term.h"
 #include "tests/support/trace_folder.h"
 #include "trace/session/session.h"
 #include "tui/app/opening.h"
@@ -16,19 +17,6 @@ struct user {
     int looks, key; /* the key that comes after LOOKS looks; 0: none */
     char shown[4096];
 };
-
-static void size(void *data, int *cols, int *rows)
-{
-    (void)data;
-    *cols = 80;
-    *rows = 24;
-}
-
-static bool ascii(void *data)
-{
-    (void)data;
-    return true;
-}
 
 static struct tui_event wait_for(void *data, int timeout_ms)
 {
@@ -46,18 +34,11 @@ static void show(void *data, const struct tui_grid *grid, bool repaint)
 {
     struct user *u = data;
     (void)repaint;
-    FILE *out = fmemopen(u->shown, sizeof u->shown, "w");
-    tui_grid_write(grid, out, false);
-    fclose(out);
+    small_term_text(grid, u->shown, sizeof u->shown);
     u->looks++;
 }
 
-static void nothing(void *data)
-{
-    (void)data;
-}
-
-static const struct tui_term_ops ops = {size, ascii, wait_for, show, nothing, NULL};
+static const struct tui_term_ops ops = {small_term_size, small_term_ascii, wait_for, show, small_term_close, NULL};
 
 /* Opens the folder; returns the ranks that are there then. */
 static size_t open_with(const char *folder, int key, struct user *u, bool *left, char *warning, size_t warning_size)

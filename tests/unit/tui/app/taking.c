@@ -1,6 +1,7 @@
 /* While an index is taken up, keys are answered, and no screen sees any of it before all is there. */
 #include "tests/support/check.h"
 #include "tests/support/screen_job.h"
+#include "tests/support/small_term.h"
 #include "tests/support/trace_folder.h"
 #include "trace/index/index.h"
 #include "trace/job/job_impl.h"
@@ -76,19 +77,6 @@ struct user {
     char shown[8192];
 };
 
-static void size(void *data, int *cols, int *rows)
-{
-    (void)data;
-    *cols = 80;
-    *rows = 24;
-}
-
-static bool ascii(void *data)
-{
-    (void)data;
-    return true;
-}
-
 static struct tui_event wait_for(void *data, int timeout_ms)
 {
     struct user *u = data;
@@ -111,18 +99,11 @@ static void show(void *data, const struct tui_grid *grid, bool repaint)
 {
     struct user *u = data;
     (void)repaint;
-    FILE *out = fmemopen(u->shown, sizeof u->shown, "w");
-    tui_grid_write(grid, out, false);
-    fclose(out);
+    small_term_text(grid, u->shown, sizeof u->shown);
     u->answered += u->pressed > u->answered;
 }
 
-static void nothing(void *data)
-{
-    (void)data;
-}
-
-static const struct tui_term_ops ops = {size, ascii, wait_for, show, nothing, NULL};
+static const struct tui_term_ops ops = {small_term_size, small_term_ascii, wait_for, show, small_term_close, NULL};
 
 /* The overview of the job as it is once all was read. */
 static void overview(struct ana_job *job, char *out, size_t out_size)
@@ -132,9 +113,7 @@ static void overview(struct ana_job *job, char *out, size_t out_size)
     ana_job_advance(job, 0);
     CHECK(tui_app_init(&app, job, tui_views) && tui_grid_resize(&grid, 80, 24), "memory");
     tui_app_draw(&app, &grid);
-    FILE *stream = fmemopen(out, out_size, "w");
-    tui_grid_write(&grid, stream, false);
-    fclose(stream);
+    small_term_text(&grid, out, out_size);
     tui_grid_free(&grid);
     tui_app_free(&app);
 }
