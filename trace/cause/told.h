@@ -55,9 +55,9 @@ struct ana_told_arrival {
 #define ANA_TOLD_FEW 3u /* arrivals in one fact */
 
 struct ana_told {
-    uint8_t kind;    /* enum ana_told_kind */
-    uint8_t sort;    /* enum trc_category of a call */
-    uint16_t thread; /* of a call */
+    uint8_t kind;     /* enum ana_told_kind */
+    uint8_t category; /* enum trc_category of a call */
+    uint16_t thread;  /* of a call */
     uint32_t index;
     union {
         struct {
@@ -80,7 +80,7 @@ struct ana_told {
                 };
             };
             uint32_t site;
-        } sum;            /* of BYTES and FOLD */
+        } sum;            /* of BYTES and FOLD; it begins as a call does */
         int64_t spins_ns; /* since when */
         struct {
             bool communicates, ends; /* with other ranks; it is MPI_Finalize */

@@ -118,7 +118,7 @@ struct ana_iter_rank {
     struct ana_iter_spike *spike; /* in any order */
     int64_t floor_ns;             /* those above this are kept */
     uint32_t marks;               /* the last one made, + 1 */
-    char apart[64];               /* from the next rank: two threads would hold each other up */
+    char padding[64];             /* from the next rank: two threads would hold each other up */
 };
 
 struct ana_iter {

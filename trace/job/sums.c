@@ -4,9 +4,9 @@ size_t ana_sums_of(const struct ana_event *e, struct ana_told out[2])
 {
     const struct ana_use *use = e->use;
     bool folded = e->kind == TRC_RECORD_FOLD, bytes = use->sent | use->received, apart = use->is_sub || folded;
-    bool large = (use->sent | use->received) > UINT32_MAX;
+    bool large = ana_why_is_large(use);
     uint64_t times = folded ? e->count : 1;
-    struct ana_told told = {.index = (uint32_t)e->index, .sort = (uint8_t)use->category};
+    struct ana_told told = {.index = (uint32_t)e->index, .category = (uint8_t)use->category};
     size_t n = 0;
     if (bytes && (apart || large)) {
         told.kind = ANA_TOLD_BYTES;
@@ -49,12 +49,12 @@ static bool add_late(struct ana_lane *lane, const struct ana_told *told, int64_t
     switch (told->kind) {
     case ANA_TOLD_CALL:
     case ANA_TOLD_COUNT:
-        return ana_lane_spend(lane, begin_ns, end_ns, end_ns - begin_ns, told->sort) &
+        return ana_lane_spend(lane, begin_ns, end_ns, end_ns - begin_ns, told->category) &
                ana_lane_count(lane, end_ns, 1, told->call.sent, told->call.received);
     case ANA_TOLD_BYTES:
         return ana_lane_count(lane, end_ns, 0, told->sum.sent, told->sum.received);
     case ANA_TOLD_FOLD:
-        return ana_lane_spend(lane, begin_ns, end_ns, told->sum.busy_ns, told->sort) &
+        return ana_lane_spend(lane, begin_ns, end_ns, told->sum.busy_ns, told->category) &
                ana_lane_count(lane, end_ns, told->sum.calls, 0, 0);
     default:
         return ana_lane_wait(lane, begin_ns, end_ns);
@@ -73,7 +73,7 @@ bool ana_sum_apart(struct ana_lane *lane, const struct ana_told *told, int64_t b
         if (told->kind == ANA_TOLD_WAIT)
             ok = ana_lane_wait(lane, begin_ns, from_ns);
         else
-            ok = ana_lane_spend(lane, begin_ns, from_ns, from_ns - begin_ns, told->sort);
+            ok = ana_lane_spend(lane, begin_ns, from_ns, from_ns - begin_ns, told->category);
     }
     ana_sum_to_bucket(bucket, told->kind, told, end_ns - from_ns);
     return ok;

@@ -25,7 +25,7 @@ static inline __attribute__((always_inline)) void ana_sum_to_bucket(struct ana_b
     switch (kind) {
     case ANA_TOLD_CALL:
     case ANA_TOLD_COUNT:
-        bucket->ns[told->sort] = ana_plus(bucket->ns[told->sort], ns);
+        bucket->ns[told->category] = ana_plus(bucket->ns[told->category], ns);
         bucket->calls++;
         bucket->sent += told->call.sent;
         bucket->received += told->call.received;
@@ -35,7 +35,7 @@ static inline __attribute__((always_inline)) void ana_sum_to_bucket(struct ana_b
         bucket->received += told->sum.received;
         break;
     case ANA_TOLD_FOLD:
-        bucket->ns[told->sort] = ana_plus(bucket->ns[told->sort], told->sum.busy_ns);
+        bucket->ns[told->category] = ana_plus(bucket->ns[told->category], told->sum.busy_ns);
         bucket->calls += told->sum.calls;
         break;
     default: /* a wait */

@@ -4,8 +4,8 @@
  * Who fills a queue writes items of one size into blocks; a full block is taken by one call of each taker, by a thread
  * beside or, where there is none, by the caller itself.  Either way the same items come in the same order, so what is
  * found is the same.  A queue is filled by one thread at a time, and each of its takers called by one.  Several takers
- * share nothing that one of them changes.  Whoever reads or changes what was found drains
- * the queue first, and leaves nothing in it meanwhile. */
+ * share nothing that one of them changes.  Whoever reads or changes what was found drains the queue first, and leaves
+ * nothing in it meanwhile. */
 #ifndef ANA_BESIDE_H
 #define ANA_BESIDE_H
 

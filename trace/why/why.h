@@ -162,7 +162,7 @@ static inline void ana_why_tell_bytes(struct ana_why *why, const struct ana_even
 {
     struct ana_told *told = ana_why_room(why, onward);
     told->kind = ANA_TOLD_BYTES;
-    told->sort = (uint8_t)e->use->category;
+    told->category = (uint8_t)e->use->category;
     told->index = (uint32_t)e->index;
     told->sum.begin_ns = told->sum.end_ns = e->end_ns;
     told->sum.sent = e->use->sent;
@@ -190,7 +190,7 @@ static inline __attribute__((always_inline)) uint32_t ana_why_step(struct ana_wh
         ana_why_tell_apart(why, e, thread->spins_ns, large);
     struct ana_told *told = ana_why_room(why, onward);
     told->kind = (uint8_t)kind;
-    told->sort = (uint8_t)use->category;
+    told->category = (uint8_t)use->category;
     told->thread = (uint16_t)e->thread;
     told->index = (uint32_t)e->index;
     told->call.begin_ns = e->begin_ns;

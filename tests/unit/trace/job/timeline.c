@@ -162,9 +162,9 @@ static void add_parts(struct ana_lane *lane, const struct ana_told *told, int64_
     if (told->kind == ANA_TOLD_WAIT)
         ana_lane_wait(lane, begin_ns, end_ns);
     if (is_call)
-        ana_lane_spend(lane, begin_ns, end_ns, end_ns - begin_ns, told->sort);
+        ana_lane_spend(lane, begin_ns, end_ns, end_ns - begin_ns, told->category);
     if (told->kind == ANA_TOLD_FOLD)
-        ana_lane_spend(lane, begin_ns, end_ns, told->sum.busy_ns, told->sort);
+        ana_lane_spend(lane, begin_ns, end_ns, told->sum.busy_ns, told->category);
     if (told->kind == ANA_TOLD_FOLD)
         ana_lane_count(lane, end_ns, told->sum.calls, 0, 0);
     if (is_call)
@@ -183,7 +183,7 @@ static void sums_are_the_sums_of_their_parts(size_t max)
     for (int64_t i = 0, at = 0; i < 5000; i++, at += rand() % 30) {
         int64_t late = rand() % 9 ? 0 : rand() % 700, ns = rand() % (rand() % 9 ? 20 : 400);
         static const enum ana_told_kind kind[] = {ANA_TOLD_CALL, ANA_TOLD_BYTES, ANA_TOLD_FOLD, ANA_TOLD_WAIT};
-        struct ana_told told = {.kind = (uint8_t)kind[rand() % 4], .sort = (uint8_t)(i % 3 + 1)};
+        struct ana_told told = {.kind = (uint8_t)kind[rand() % 4], .category = (uint8_t)(i % 3 + 1)};
         int64_t begin_ns = at - late, end_ns = begin_ns + ns;
         if (told.kind == ANA_TOLD_BYTES)
             begin_ns = end_ns;
