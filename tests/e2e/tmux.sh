@@ -36,22 +36,24 @@ await() { # await PATTERN: until the screen shows it, for at most 90 s
     return 1
 }
 start() { # start COLS ROWS ENVIRONMENT..: hpctop in a fresh terminal, in an empty folder
-    rm -rf "$here/cwd"; mkdir "$here/cwd"
+    rm -rf "$here/cwd" "$here/after"; mkdir "$here/cwd"
     local cols=$1 rows=$2
     shift 2
     cat >"$here/inside.sh" <<EOF
 trap : INT; cd '$here/cwd'; stty -a >'$here/before'
 env $* '$HPCTOP' '$trace' 2>'$here/stderr' & pid=\$!; echo \$pid >'$here/pid'; fg %1 >/dev/null 2>&1
-echo "EXIT \$?"; stty -a >'$here/after'; sleep 600
+echo "EXIT \$?"; stty -a >'$here/now'; mv '$here/now' '$here/after'; sleep 600
 EOF
     terminal "$cols" "$rows" "bash -m '$here/inside.sh'"
 }
 key() { pane send-keys -t t "$@"; }
 modes() { sed 's/rows [0-9]*; columns [0-9]*;//' "$1"; } # of a terminal, without the size that tmux may tell it late
-restored() { # the terminal is as it was: modes, screen, cursor, mouse
-    await '^EXIT' || return 1
+flags() { pane display -p -t t '#{alternate_on}#{cursor_flag}#{mouse_any_flag}'; }
+restored() { # restored NAME: the terminal is as it was: modes, screen, cursor, mouse
+    await '^EXIT' || { result 1 "$1" "it does not end"; return; }
     for _ in $(seq 300); do [ -s "$here/after" ] && break; sleep 0.1; done
-    [ "$(modes "$here/before")" = "$(modes "$here/after")" ] && [ "$(pane display -p -t t '#{alternate_on}#{cursor_flag}#{mouse_any_flag}')" = 010 ]
+    [ "$(modes "$here/before")" = "$(modes "$here/after")" ] && [ "$(flags)" = 010 ]
+    result $? "$1" "screen, cursor and mouse $(flags), modes $(diff <(modes "$here/before") <(modes "$here/after") | tr '\n' ' ')"
 }
 
 start 80 24 LC_ALL=C.UTF-8 TERM=screen-256color
@@ -112,11 +114,11 @@ key :; key -l "0-0.001"; await '^:0-0.001_'; key Enter
 await '1.00ms from 0'; result $? "the prompt selects a window" "the whole run stays in view"
 key z 2
 await 'RANK.*HOST'
-key q; restored; result $? "q restores the terminal" "it does not"
+key q; restored "q restores the terminal"
 shows '^EXIT 0'; result $? "q is success" "another exit status"
 
-start 80 24 LC_ALL=C.UTF-8; await 'qQuit'; key C-c; restored; result $? "Ctrl-C restores the terminal" "it does not"
-start 80 24 LC_ALL=C.UTF-8; await 'qQuit'; kill -TERM "$(cat "$here/pid")"; restored; result $? "SIGTERM restores the terminal" "it does not"
+start 80 24 LC_ALL=C.UTF-8; await 'qQuit'; key C-c; restored "Ctrl-C restores the terminal"
+start 80 24 LC_ALL=C.UTF-8; await 'qQuit'; kill -TERM "$(cat "$here/pid")"; restored "SIGTERM restores the terminal"
 
 start 80 24 LC_ALL=C; await 'qQuit'; key 6; await 'rank +00:'
 ! pane capture-pane -p -t t | LC_ALL=C grep -q '[^ -~]'; result $? "C locale: ASCII alone" "other characters"
@@ -159,7 +161,7 @@ terminal 80 24 "PS1='shell> ' LC_ALL=C.UTF-8 TERM=screen bash --norc --noprofile
 await '^shell>'; key "stty -a >'$here/before'; '$HPCTOP' '$trace'" Enter; await 'qQuit'; key 2; await 'RANK.*HOST'
 key C-z; await 'Stopped' && key "stty -a >'$here/stopped'; echo in the 'she'll" Enter && await '^in the shell'
 result $? "Ctrl-Z leads to the shell" "it does not"
-[ "$(modes "$here/before")" = "$(modes "$here/stopped")" ] && [ "$(pane display -p -t t '#{alternate_on}#{cursor_flag}#{mouse_any_flag}')" = 010 ]
+[ "$(modes "$here/before")" = "$(modes "$here/stopped")" ] && [ "$(flags)" = 010 ]
 result $? "stopped: the terminal is as it was" "it is not"
 pane resize-window -t t -x 100 -y 30; key fg Enter; await 'RANK.*HOST'; result $? "fg shows the screen again" "it does not"
 key 3; await 'CALLS.*p50.*p99' && await '^1Over.*qQuit'; result $? "keys work after fg" "they do not"
@@ -178,7 +180,7 @@ await 'truncated or overwritten since'; result $? "truncated files are told" "no
 dd if=/dev/urandom of="$(ls "$trace"/*.hpctop | tail -1)" bs=64k count=4 conv=notrunc 2>/dev/null
 for view in 2 3 4 5 6 7 8 1; do key "$view"; key + - Enter Escape; done
 rm -rf "$trace"; key z; await 'truncated or overwritten since'; result $? "and it goes on" "gone"
-key 2; await 'RANK.*HOST'; key q; restored; result $? "q after that" "the terminal is not as it was"
+key 2; await 'RANK.*HOST'; key q; restored "q after that"
 trace=$whole
 
 # A job that runs: it moves, freezes, moves again, and its end is seen.
@@ -206,5 +208,5 @@ key z 1; rm -rf "$trace"; await 'warning: .*is gone'; result $? "its folder is r
 moves "$(clock)"; result $? "and it is seen on" "it stands"
 kill $job; wait $job 2>/dev/null
 await 'FINISHED|ABORTED'; result $? "its end is seen" "still running"
-key q; restored; result $? "q after its end" "the terminal is not as it was"
+key q; restored "q after its end"
 exit $bad

@@ -44,6 +44,6 @@ int main(void)
     return 77;
 #endif
     check(64, 55e3);
-    check(20, 32e3); /* little is kept of a rank that does little */
+    check(20, 36e3); /* little is kept of a rank that does little; the same program differs by 1,500 bytes */
     return check_result();
 }
