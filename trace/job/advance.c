@@ -73,7 +73,6 @@ bool ana_analysis_start(struct ana_job *job)
         job->process[i].recycled = trc_head(job->process[i].rank.file)->recycled_chunks > 0;
     look_for_bridges(job);
     ana_match_ranks(job, job->match);
-    ana_lanes_start(job, job->lane, true);
     if (job->clocks < 2)
         return true;
     struct ana_match_sink feed = {
@@ -145,6 +144,8 @@ void ana_analysis_refresh(struct ana_job *job)
         return;
     look_for_bridges(job);
     look_whether_clock_goes_on(job);
+    if (job->pass.merge && ana_merge_count(job->pass.merge) == 0) /* now it is known how far the ranks reach */
+        ana_lanes_start(job, job->lane, true);
     ana_match_ranks(job, job->match);
     ana_match_ranks(job, job->bounds_match);
     pass_refresh(job, &job->bounds_pass);

@@ -106,11 +106,11 @@ static int64_t last_end(const struct ana_job *job, size_t index)
     return ana_earlier(last_ns, p->rank.end_ns); /* of a damaged file one may be anything */
 }
 
-/* How wide the buckets of a lane will be that reaches so far, or half as wide. */
+/* How wide the buckets of a lane will be that reaches so far. */
 static int64_t lane_width(int64_t origin_ns, int64_t last_ns, size_t buckets)
 {
     int64_t width_ns = LANE_WIDTH_NS;
-    while (last_ns > origin_ns && (uint64_t)last_ns - (uint64_t)origin_ns >= 2 * buckets * (uint64_t)width_ns &&
+    while (last_ns > origin_ns && (uint64_t)last_ns - (uint64_t)origin_ns >= buckets * (uint64_t)width_ns &&
            width_ns < ANA_TIME_LIMIT / (int64_t)buckets)
         width_ns *= 2;
     return width_ns;

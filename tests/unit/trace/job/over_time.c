@@ -2,7 +2,7 @@
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
 #include "trace/job/alike.h"
-#include "trace/job/job.h"
+#include "trace/job/job_impl.h"
 #include <string.h>
 
 enum { RANKS = 150, CELLS = 37, CALLS = 40 };
@@ -43,8 +43,30 @@ static void look(struct ana_job *job, struct seen *seen)
     ana_series(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX, .ranks = some}, CELLS, series);
 }
 
+/* Buckets are as wide from the first event on as the run is long: none is merged later. */
+static void check_width(void)
+{
+    folder_make("over_time_width");
+    for (int32_t r = 0; r < 2; r++) {
+        struct tb *tb = tb_new(r, 2);
+        for (int64_t i = 0; i < 1000; i++)
+            tb_allreduce(tb, 0, 1000 + i * 10000000, 2000 + i * 10000000, TB_WORLD, (uint64_t)i + 1, 8);
+        folder_write(tb, r);
+        tb_free(tb);
+    }
+    struct ana_job *job = folder_open();
+    int64_t width_ns = job->lane[1].width_ns;
+    ana_job_advance(job, 0);
+    CHECK(job->lane[1].used > 1, "no events");
+    CHECK(job->lane[1].width_ns == width_ns, "%lld ns became %lld", (long long)width_ns,
+          (long long)job->lane[1].width_ns);
+    ana_job_close(job);
+    folder_remove();
+}
+
 int main(void)
 {
+    check_width();
     static struct seen alone, beside;
     folder_make("over_time");
     build();
