@@ -12,7 +12,7 @@ static void build(int64_t rounds)
 {
     struct tb *tb[2] = {tb_new(0, 2), tb_new(1, 2)};
     for (int64_t i = 0; i < rounds; i++) {
-        int64_t t = 1000 + i * 40000; /* so long that the pyramid is full of the brief one */
+        int64_t t = 1000 + i * 34000; /* so long that the pyramid of the brief one is as full */
         for (int32_t a = 0; a < 2; a++) {
             tb_recv(tb[1 - a], 0, t + a * 1000 - 300, t + a * 1000 + 400, a, 5, 8);
             tb_send(tb[a], 0, t + a * 1000, t + a * 1000 + 200, 1 - a, 5, 8);
