@@ -14,6 +14,7 @@
 #define MANY    128u /* of more files several are read at once: most of the time somebody waits for a file system */
 #define THREADS 8u   /* that read them, beside the caller's */
 #define AT_ONCE 256u /* files that are opened until whoever watches is asked again */
+#define SOME    512u /* files that are read at a look where nothing is expected to change */
 
 static bool has_suffix(const char *name)
 {
@@ -269,13 +270,13 @@ static void read_again(void *files, size_t i)
         f->moved = trc_refresh(f->file);
 }
 
-bool ana_bundle_refresh(struct ana_bundle *bundle)
+/* Reads files [from, to).  Returns whether anything changed. */
+static bool read_files(struct ana_bundle *bundle, size_t from, size_t to)
 {
     enum { JUST_NOW_NS = 300000000 };
     bool moved = false;
     int64_t now = ana_now_ns();
-    ana_watch_look(bundle);
-    for (size_t i = 0; i < bundle->count; i++) {
+    for (size_t i = from; i < to; i++) {
         struct ana_bundle_file *f = &bundle->files[i];
         /* Where opening takes long, a process that lives would seem to have been silent for as long. */
         bool same = !f->file || (f->opened_ns &&
@@ -284,10 +285,26 @@ bool ana_bundle_refresh(struct ana_bundle *bundle)
         f->reads = !same && !f->moved;
         f->opened_ns = 0;
     }
-    ana_beside_parts(helpers(bundle), bundle->count, read_again, bundle->files);
-    for (size_t i = 0; i < bundle->count; i++)
+    ana_beside_parts(helpers(bundle), to - from, read_again, bundle->files + from);
+    for (size_t i = from; i < to; i++)
         moved |= bundle->files[i].moved;
     return moved;
+}
+
+bool ana_bundle_refresh(struct ana_bundle *bundle, bool at_rest)
+{
+    size_t from = 0, to = bundle->count;
+    ana_watch_look(bundle);
+    if (at_rest && bundle->count > SOME) {
+        from = bundle->turn < bundle->count ? bundle->turn : 0;
+        to = bundle->count - from < SOME ? bundle->count : from + SOME;
+        bundle->turn = to;
+    }
+    if (!read_files(bundle, from, to))
+        return false;
+    read_files(bundle, 0, from);
+    read_files(bundle, to, bundle->count);
+    return true;
 }
 
 /* The time of the newest trace file in a folder; 0 if it has none. */

@@ -35,6 +35,7 @@ struct ana_bundle {
     struct ana_bundle_file *files;
     size_t count;
     size_t left_out; /* of them */
+    size_t turn;     /* the first that is read at the next look at some of them */
     struct ana_opener opener;
     char **folder; /* those that files were found in, as text, each once */
     size_t folders;
@@ -56,8 +57,9 @@ void ana_bundle_close(struct ana_bundle *bundle);
 size_t ana_bundle_scan(struct ana_bundle *bundle);
 
 /* Reads all open files again, but for those that were opened just now, or have ended, and, while it is watched, those
- * of which a digest says enough.  Returns whether anything changed. */
-bool ana_bundle_refresh(struct ana_bundle *bundle);
+ * of which a digest says enough.  With `at_rest`, where nothing is expected to change, some hundred are read in turn,
+ * and the others only if one of these changed.  Returns whether anything changed. */
+bool ana_bundle_refresh(struct ana_bundle *bundle, bool at_rest);
 
 /* The first place or file that could not be read, and why: "PATH: Permission denied"; NULL if all could. */
 const char *ana_bundle_error(const struct ana_bundle *bundle);

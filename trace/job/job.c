@@ -180,13 +180,26 @@ bool ana_job_refresh_state(struct ana_job *job)
     return moved;
 }
 
+/* Whether a process is still there that has ended for MPI. */
+static bool lives_on(const struct ana_job *job)
+{
+    for (size_t i = 0; i < job->count; i++)
+        if (job->process[i].rank.lives_on)
+            return true;
+    return false;
+}
+
 bool ana_job_refresh(struct ana_job *job)
 {
     if (job->taking)
         ana_index_ask(job, INT64_MAX);
     job->read_ns = ana_now_ns();
     bool moved = ana_bundle_scan(&job->bundle) > 0;
-    moved |= ana_bundle_refresh(&job->bundle);
+    moved |= ana_bundle_refresh(&job->bundle, job->at_rest && !moved);
+    if (job->at_rest && !moved) {
+        collect_warnings(job); /* a folder may be gone */
+        return false;
+    }
     size_t others = job->other_jobs;
     moved |= ana_members_refresh(job);
     if (others != job->other_jobs)
@@ -199,6 +212,7 @@ bool ana_job_refresh(struct ana_job *job)
         ana_number_calls(job, &job->process[i]);
     collect_warnings(job);
     ana_analysis_refresh(job);
+    job->at_rest = !moved && job->flushed && !lives_on(job);
     return moved;
 }
 

@@ -41,9 +41,10 @@ void ana_job_set_line_finder(struct ana_job *job, ana_line_finder *finder, void 
 /* Writes the path of the newest trace folder in `where`, first of those called hpctop-*.  False: there is none. */
 bool ana_newest_folder(const char *where, char *out, size_t out_size);
 
-/* Reads all files again, and looks for new ones in the folders.  Returns true if anything changed.  Files that come
- * late, or learn their rank late, are sorted in: then the indices of ranks may change (info.generation rises) and the
- * analysis of events begins anew. */
+/* Reads all files again, and looks for new ones in the folders.  Returns true if anything changed.  Once all ranks have
+ * ended and nothing changed any more, each look reads some hundred files in turn, and all when one of these changed.
+ * Files that come late, or learn their rank late, are sorted in: then the indices of ranks may change (info.generation
+ * rises) and the analysis of events begins anew. */
 bool ana_job_refresh(struct ana_job *job);
 
 /* Analyses events for about `budget_ns` (0: until nothing is left).  Returns the share that is done, 0..1; 1 = all

@@ -107,6 +107,7 @@ struct ana_job {
     struct ana_bridges *bridges; /* communicators between worlds; NULL: none */
     struct ana_iter iter;        /* of the pass over all events */
     bool flushed;                /* the match was told that nothing more comes */
+    bool at_rest;                /* it has ended, and the last look at all of it found nothing new */
     bool index_asked, indexed;   /* whether there is one; what was found is from it */
     bool no_index;               /* nobody wants one */
     struct ana_taking *taking;   /* trace/index: one that is being taken up; NULL: none is */

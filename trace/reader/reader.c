@@ -142,8 +142,9 @@ static bool refresh(struct trc_file *file)
     if (!trc_head_read(file, &head) || memcmp(head.magic, TRC_MAGIC, sizeof head.magic) || head.pid != old->pid ||
         head.pid_start != old->pid_start) {
         trc_file_damage(file, "the head is gone: somebody truncated or overwrote the file");
+        moved = !file->spoilt;
         file->spoilt = true;
-        moved = read_size(file);
+        moved |= read_size(file);
         read_all(file, &moved);
         return moved;
     }

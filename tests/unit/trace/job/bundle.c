@@ -108,7 +108,7 @@ static void test_refresh(struct ana_bundle *bundle)
     }
     for (size_t i = 0; i < bundle->count; i++)
         bundle->files[i].opened_ns = 0; /* as if it had been opened long ago */
-    CHECK(ana_bundle_refresh(bundle), "files have grown");
+    CHECK(ana_bundle_refresh(bundle, false), "files have grown");
     size_t wrong = 0;
     for (size_t i = 0; i < bundle->count; i++) {
         const struct ana_bundle_file *f = &bundle->files[i];
@@ -116,7 +116,7 @@ static void test_refresh(struct ana_bundle *bundle)
     }
     CHECK(!wrong, "%zu files have moved that stayed, or the other way round", wrong);
     check_all(bundle, "read again");
-    CHECK(!ana_bundle_refresh(bundle), "nothing has changed since");
+    CHECK(!ana_bundle_refresh(bundle, false), "nothing has changed since");
 }
 
 static bool stop_opening(void *user, size_t opened, size_t files)
