@@ -202,10 +202,12 @@ const struct tui_group *tui_app_group(const struct tui_app *app, size_t index)
     return &app->group[0];
 }
 
-static void copy_ranks(struct tui_app *app)
+/* False: their indices mean other ranks now. */
+static bool copy_ranks(struct tui_app *app)
 {
     size_t n = app->info.ranks;
-    if (app->info.generation != app->generation) { /* the tags belong to indices that now mean other ranks */
+    bool same = app->info.generation == app->generation;
+    if (!same) { /* the tags belong to indices that now mean other ranks */
         app->generation = app->info.generation;
         app->tagged_count = 0;
         if (app->rank_count)
@@ -219,7 +221,7 @@ static void copy_ranks(struct tui_app *app)
         if (tagged)
             app->tagged = tagged;
         if (!rank || !tagged)
-            return; /* the old ranks stay in view */
+            return same; /* the old ranks stay in view */
         if (n > app->rank_count)
             memset(tagged + app->rank_count, 0, n - app->rank_count);
         app->rank_count = n;
@@ -227,6 +229,7 @@ static void copy_ranks(struct tui_app *app)
     for (size_t i = 0; i < n; i++)
         app->rank[i] = *ana_job_rank(app->job, i);
     group_ranks(app);
+    return same;
 }
 
 /* Headline and verdict are of the same moment. */
@@ -275,16 +278,21 @@ static void show_trouble(struct tui_app *app)
         tui_app_open(app, TUI_VIEW_VERDICT);
 }
 
+bool tui_app_take(struct tui_app *app)
+{
+    app->info = ana_job_info(app->job);
+    bool same = copy_ranks(app);
+    if (app->cursor_at_end)
+        app->cursor_ns = get_job_end(app) - 1;
+    tui_app_follow_end(app);
+    app->horovod = ana_job_horovod(app->job);
+    return same;
+}
+
 void tui_app_load(struct tui_app *app)
 {
-    if (!app->frozen) {
-        app->info = ana_job_info(app->job);
-        copy_ranks(app);
-        if (app->cursor_at_end)
-            app->cursor_ns = get_job_end(app) - 1;
-        tui_app_follow_end(app);
-        app->horovod = ana_job_horovod(app->job);
-    }
+    if (!app->frozen)
+        tui_app_take(app);
     make_summary(app);
     show_trouble(app);
 }

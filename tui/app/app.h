@@ -128,6 +128,9 @@ bool tui_app_init(struct tui_app *app, struct ana_job *job, const struct tui_vie
 /* Frees what the app owns, closes its job and zeroes it. */
 void tui_app_free(struct tui_app *app);
 
+/* Takes what the last refresh of the job saw; the summary stays as it is.  False: the ranks have other indices than in
+ * the summary, and nothing may be shown before tui_app_load. */
+bool tui_app_take(struct tui_app *app);
 /* Takes what the last refresh of the job saw, unless frozen, and sums up the selection.  Out of memory: the old numbers
  * stay, and a message says so. */
 void tui_app_load(struct tui_app *app);

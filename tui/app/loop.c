@@ -26,9 +26,12 @@ struct loop {
     bool stuck;  /* further events can only be read after the next refresh */
     bool opened; /* the files were, just now */
     bool redraw, repaint;
-    bool rests;         /* nothing is left to do aside */
-    int64_t drawing_ns; /* of a processor, that the last drawing took */
-    int64_t drawn_ns;   /* when that was */
+    enum { NOTHING, READ, SUM_UP } left; /* to do of the last look */
+    bool moved;                          /* it found something new */
+    int64_t began_ms, before_ns;         /* when it began, and what of a processor had been used by then */
+    bool rests;                          /* nothing is left to do aside */
+    int64_t drawing_ns;                  /* of a processor, that the last drawing took */
+    int64_t drawn_ns;                    /* when that was */
 };
 
 static void draw_screen(struct loop *l)
@@ -57,7 +60,29 @@ static void read_events(struct loop *l, int64_t budget_ns)
     tui_app_settle(app);
 }
 
-static void refresh_job(struct loop *l, int64_t budget_ns)
+/* Reads events that came since the last look. */
+static void read_on(struct loop *l, int64_t budget_ns)
+{
+    const struct tui_app *app = l->app;
+    if ((!app->frozen || l->done < 1) && !app->halted)
+        l->done = ana_job_advance(app->job, budget_ns);
+    l->left = SUM_UP;
+}
+
+static void sum_up(struct loop *l, int64_t budget_ns)
+{
+    struct tui_app *app = l->app;
+    if (l->moved || (!tui_app_ended(app) && !app->frozen) || app->analysed < l->done || l->done < 1) {
+        tui_app_load(app);
+        if (!app->summary.exact)
+            read_events(l, budget_ns);
+        l->redraw = true;
+    }
+    l->left = NOTHING;
+}
+
+/* Looks at the files.  False: the ranks are others now, and nothing is shown until they were summed up. */
+static bool look(struct loop *l)
 {
     struct tui_app *app = l->app;
     bool lines = !app->frozen && tui_lines_came(); /* before the refresh, whose verdict then has them */
@@ -66,15 +91,17 @@ static void refresh_job(struct loop *l, int64_t budget_ns)
     l->opened = false;
     if (!app->rank_group)
         ana_job_look_at(app->job, app->cursor_rank);
-    bool moved = !app->frozen && ((!still && ana_job_refresh(app->job)) || lines);
-    if ((!app->frozen || l->done < 1) && !app->halted)
-        l->done = ana_job_advance(app->job, budget_ns);
-    if (moved || (!tui_app_ended(app) && !app->frozen) || app->analysed < l->done || l->done < 1) {
-        tui_app_load(app);
-        if (!app->summary.exact)
-            read_events(l, budget_ns);
-        l->redraw = true;
-    }
+    l->moved = !app->frozen && ((!still && ana_job_refresh(app->job)) || lines);
+    l->left = READ;
+    return !l->moved || tui_app_take(app);
+}
+
+/* Looks at the files, and does all that is left then. */
+static void refresh_job(struct loop *l, int64_t budget_ns)
+{
+    look(l);
+    read_on(l, budget_ns);
+    sum_up(l, budget_ns);
 }
 
 static void settle_selection(struct loop *l, int64_t budget_ns)
@@ -113,19 +140,27 @@ static void handle_event(struct loop *l, const struct tui_event *event, int *rea
     l->repaint |= (*reaction & TUI_REPAINT) != 0;
 }
 
-/* Reads what is new; returns after how many ms, counted from now, that is to be done again. */
-static int64_t tick(struct loop *l)
+/* When the next look is due, in ms, once nothing is left to do of the last. */
+static int64_t next_look(const struct loop *l)
 {
-    int64_t began = ana_now_ns() / 1000000, before_ns = ana_used_ns();
-    refresh_job(l, ADVANCE_NS);
-    l->stuck = false;
-    int64_t took = ana_now_ns() / 1000000 - began;
-    int64_t rest = (ana_used_ns() - before_ns + l->drawing_ns) / 1000000 * SHARE;
+    int64_t rest = (ana_used_ns() - l->before_ns + l->drawing_ns) / 1000000 * SHARE;
     int64_t least = l->app->refresh_ms ? l->app->refresh_ms : TICK_MS, most = least > MOST_MS ? least : MOST_MS;
     rest = rest < least ? least : rest > most ? most : rest;
     int64_t due = l->app->frozen ? INT64_MAX : ana_job_due(l->app->job) / 1000000;
-    rest = due < began + rest ? due - began : rest;
-    return rest - took > BREATH_MS ? rest - took : BREATH_MS;
+    int64_t next = due < l->began_ms + rest ? due : l->began_ms + rest, soonest = ana_now_ns() / 1000000 + BREATH_MS;
+    return next > soonest ? next : soonest;
+}
+
+/* Begins a look.  What is left then is done piece by piece: keys are taken in between. */
+static void tick(struct loop *l)
+{
+    l->began_ms = ana_now_ns() / 1000000;
+    l->before_ns = ana_used_ns();
+    l->stuck = false;
+    if (!look(l)) {
+        read_on(l, ADVANCE_NS);
+        sum_up(l, ADVANCE_NS);
+    }
 }
 
 /* Whether something can be done aside now. */
@@ -145,9 +180,9 @@ void tui_loop(struct tui_app *app, struct tui_term term, bool live)
         draw_screen(&l);
     while (!(reaction & TUI_QUIT)) {
         int64_t now = ana_now_ns() / 1000000;
-        if (live && now >= next) {
-            int64_t rest = tick(&l);
-            next = ana_now_ns() / 1000000 + rest;
+        if (live && !l.left && now >= next) {
+            tick(&l);
+            next = next_look(&l);
         }
         if (!live && app->stale)
             settle_selection(&l, ALL);
@@ -155,12 +190,17 @@ void tui_loop(struct tui_app *app, struct tui_term term, bool live)
             draw_screen(&l);
         /* Keys come first, then the numbers of a new selection, then events that have not been read. */
         int64_t rest = next - ana_now_ns() / 1000000;
-        bool busy = live && (app->stale || (l.done < 1 && !l.stuck && !app->halted) || has_time(&l));
+        bool busy = live && (l.left || app->stale || (l.done < 1 && !l.stuck && !app->halted) || has_time(&l));
         struct tui_event event = term.ops->wait(term.data, busy || rest < 0 ? 0 : (int)rest);
         if (event.kind != TUI_EVENT_NONE) {
             handle_event(&l, &event, &reaction);
         } else if (!live) {
             refresh_job(&l, ALL);
+        } else if (l.left == READ) {
+            read_on(&l, ADVANCE_NS);
+        } else if (l.left == SUM_UP) {
+            sum_up(&l, ADVANCE_NS);
+            next = next_look(&l);
         } else if (app->stale) {
             settle_selection(&l, ADVANCE_NS);
         } else if (l.done < 1 && !app->halted) {

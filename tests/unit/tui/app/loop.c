@@ -13,6 +13,8 @@ struct idle {
     const struct tui_app *app;
     int64_t elapsed_ns; /* as the last look saw it: it moves with the clock */
     int looks, seen, keys;
+    unsigned summaries;        /* at the last wait */
+    int between;               /* looks after which a key is taken before all is summed up */
     int waited_ms, longest_ms; /* asked for since the last look */
     int shows;
 };
@@ -22,9 +24,11 @@ static struct tui_event wait_for(void *data, int timeout_ms)
     struct idle *t = data;
     if (t->app->info.elapsed_ns != t->elapsed_ns) {
         t->elapsed_ns = t->app->info.elapsed_ns;
+        t->between += t->seen && t->app->summaries == t->summaries;
         t->seen++;
         t->waited_ms = 0;
     }
+    t->summaries = t->app->summaries;
     t->waited_ms += timeout_ms;
     if (t->waited_ms > t->longest_ms)
         t->longest_ms = t->waited_ms;
@@ -64,6 +68,7 @@ int main(void)
     CHECK(t.seen == 4, "%d looks", t.seen);
     CHECK(t.longest_ms > 0 && t.longest_ms <= 450, "a running job is looked at after %d ms of waiting", t.longest_ms);
     CHECK(t.shows >= 4, "every look is shown: %d", t.shows);
+    CHECK(t.between == 3, "keys wait until all is summed up after %d looks of 3", 3 - t.between);
 
     /* A hundred keys in a row: shown, and no look at the files for each. */
     t = run(2, 100);
