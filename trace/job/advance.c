@@ -55,7 +55,7 @@ void ana_match_ranks(const struct ana_job *job, struct ana_match *match)
 
 bool ana_analysis_start(struct ana_job *job)
 {
-    job->flushed = job->index_asked = job->indexed = job->unread = false;
+    job->flushed = job->index_asked = job->indexed = job->unread = job->lack_told = false;
     job->clocks = ana_clock_domains(job->clock);
     job->unsettled = 0;
     job->reached_ns = INT64_MIN;
@@ -277,6 +277,10 @@ double ana_job_advance(struct ana_job *job, int64_t budget_ns)
     } while (stop == INT64_MAX || ana_now_ns() < stop);
     ana_stages_sync(job);
     job->pass.tally.out_of_memory |= job->sums.out_of_memory;
+    if (job->pass.tally.out_of_memory && !job->lack_told) {
+        job->lack_told = true;
+        ana_collect_warnings(job);
+    }
     double whole = ana_analysis_share(job), range = ana_time_range_share(job);
     return whole < range ? whole : range;
 }

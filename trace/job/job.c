@@ -101,7 +101,7 @@ static void warn_of_other_mpi(struct ana_job *job)
     add_warning(job, "", text);
 }
 
-static void collect_warnings(struct ana_job *job)
+void ana_collect_warnings(struct ana_job *job)
 {
     forget_warnings(job);
     if (job->other_jobs) {
@@ -130,6 +130,8 @@ static void collect_warnings(struct ana_job *job)
         add_warning(job, "", text);
     }
     warn_of_other_mpi(job);
+    if (job->pass.tally.out_of_memory)
+        add_warning(job, "", "memory ran out while events were read: sums and timelines lack some of them");
     for (size_t i = 0; i < job->bundle.places; i++)
         if (job->bundle.error[i])
             add_warning(job, "", job->bundle.error[i]);
@@ -197,7 +199,7 @@ bool ana_job_refresh(struct ana_job *job)
     bool moved = ana_bundle_scan(&job->bundle) > 0;
     moved |= ana_bundle_refresh(&job->bundle, job->at_rest && !moved);
     if (job->at_rest && !moved) {
-        collect_warnings(job); /* a folder may be gone */
+        ana_collect_warnings(job); /* a folder may be gone */
         return false;
     }
     size_t others = job->other_jobs;
@@ -210,7 +212,7 @@ bool ana_job_refresh(struct ana_job *job)
     moved |= ana_job_refresh_state(job);
     for (size_t i = 0; i < job->count; i++)
         ana_number_calls(job, &job->process[i]);
-    collect_warnings(job);
+    ana_collect_warnings(job);
     ana_analysis_refresh(job);
     job->at_rest = !moved && job->flushed && !lives_on(job);
     return moved;

@@ -29,7 +29,7 @@ typedef bool ana_opening(void *user, size_t opened, size_t files);
  * opens one. */
 void ana_job_close(struct ana_job *job);
 /* Warning i, one line: files that could not be read, damage in files, other jobs; NULL past the last.  Valid until the
- * next refresh. */
+ * next refresh, or ana_job_advance. */
 const char *ana_job_warning(const struct ana_job *job, size_t i);
 
 /* Finds source lines, which need the program's debug information; this room does not read it.  Takes a site's module

@@ -98,6 +98,7 @@ struct ana_job {
     struct ana_pass bounds_pass; /* several hosts: a first pass over the events only gives the clock its bounds */
     struct ana_match *bounds_match;
     bool unread;         /* memory ran out in that pass */
+    bool lack_told;      /* there is a warning of what the sums lack */
     int64_t next_fit_ns; /* of a running job, by the reader's clock */
     int64_t reached_ns;  /* how far all events are, as causes were last told */
     unsigned unsettled;  /* events since then */
@@ -184,6 +185,8 @@ static inline uint32_t ana_call_number(struct ana_job *job, const struct trc_cal
 uint32_t ana_call_number_of(const struct ana_job *job, size_t index, uint32_t id);
 
 /* job.c */
+/* Collects anew what ana_job_warning tells. */
+void ana_collect_warnings(struct ana_job *job);
 /* Brings all processes and the state of the job up to date, after a refresh of the files or a new fit of the clock.
  * True if somebody may be alive, or was found to have ended: then the same files may give another verdict. */
 bool ana_job_refresh_state(struct ana_job *job);

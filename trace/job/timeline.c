@@ -94,15 +94,17 @@ void ana_lane_free(struct ana_lane *lane)
 
 /* ---- short lanes ------------------------------------------------------------------------------------------------ */
 
-/* Adds what is at hand to its bucket.  False: out of memory, something of it is lost. */
+/* Adds what is at hand to its bucket.  False: out of memory, some of it is still at hand. */
 static bool put_away(struct ana_slim_lane *slim)
 {
     union words now = {slim->now};
     bool done = true;
     for (int w = 0; w < ANA_COLUMNS; w++)
-        if (now.word[w])
-            done &= ana_columns_plus(&slim->away, w, slim->at, now.word[w]);
-    slim->now = (struct ana_bucket){0};
+        if (now.word[w] && ana_columns_plus(&slim->away, w, slim->at, now.word[w]))
+            now.word[w] = 0;
+        else
+            done &= !now.word[w];
+    slim->now = now.bucket;
     return done;
 }
 
@@ -288,18 +290,24 @@ static void add_bucket(struct ana_lane_sum *sum, const struct ana_bucket *b, dou
     sum->calls += share * (double)b->calls;
 }
 
-/* Adds up the first `columns` columns of a short lane, one after the other: each lies in a few lines of a cache. */
-static void add_columns(struct ana_lane *lane, const struct ana_columns_span *span, size_t n, int columns,
+/* Adds up the first `columns` columns of a short lane, one after the other: each lies in a few lines of a cache.  What
+ * is at hand is added from there. */
+static void add_columns(const struct ana_lane *lane, const struct ana_columns_span *span, size_t n, int columns,
                         struct ana_lane_sum *sum)
 {
     static const size_t of_other[] = {offsetof(struct ana_lane_sum, waiting_ns), offsetof(struct ana_lane_sum, sent),
                                       offsetof(struct ana_lane_sum, received), offsetof(struct ana_lane_sum, calls)};
-    if (lane->hot_begin_ns < lane->hot_end_ns) /* else nothing was added since */
-        put_away(lane->slim);
-    lane->hot_begin_ns = lane->hot_end_ns = 0;
+    const struct ana_slim_lane *slim = lane->slim;
+    for (size_t i = 0; i < n; i++) {
+        double share = slim->at >= span[i].row && slim->at < span[i].end;
+        for (int k = 0; k < 2; k++)
+            share += span[i].part[k] == slim->at ? span[i].share[k] : 0;
+        if (share != 0)
+            add_bucket(&sum[i], &slim->now, share);
+    }
     for (int c = 0; c < columns; c++) {
         size_t at = c < TRC_CATEGORIES ? (size_t)c * sizeof(double) : of_other[c - TRC_CATEGORIES];
-        ana_columns_sum(&lane->slim->away, c, span, n, (double *)((char *)sum + at), sizeof *sum / sizeof(double));
+        ana_columns_sum(&slim->away, c, span, n, (double *)((char *)sum + at), sizeof *sum / sizeof(double));
     }
 }
 
