@@ -11,8 +11,9 @@ void ana_pass_look_up(struct ana_job *job, struct ana_pass *pass, const struct a
     use->kind = e->sig->flags & TRC_SIG_NESTED || ana_is_device(e) ? ANA_USE_LEFT_OUT : ANA_USE_COUNTS;
     if (use->kind == ANA_USE_COUNTS) {
         uint32_t call = ana_call_number_of(job, e->index, e->sig->call);
-        if (pass == &job->pass && ana_map_is_full(&pass->tally.sites)) /* sites may move */
-            ana_why_sync(&pass->why);
+        const struct ana_map *sites = &pass->tally.sites;
+        if (pass == &job->pass && ana_map_is_full(sites) && !ana_map_find(sites, e->index, call, e->sig->site))
+            ana_why_sync(&pass->why); /* sites move */
         ana_tally_use(&pass->tally, e, call);
         ana_why_use(&pass->why, e, call, job->process[e->index].rank.file);
         if (pass == &job->pass)

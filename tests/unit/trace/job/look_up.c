@@ -1,0 +1,54 @@
+/* A call that comes with another size, from a place that is known: what others do beside is not waited for, also
+ * where the places just fill their room. */
+#include "tests/support/check.h"
+#include "tests/support/trace_folder.h"
+#include "trace/cause/feed.h"
+#include "trace/job/job_impl.h"
+#include <stdio.h>
+
+enum { SIZES = 200, ROOM = 16 /* places, at first */ };
+
+static struct ana_queue_taker taker; /* one of those of all that is told */
+static unsigned taken;               /* how often it took something: once a block, and when somebody waits for it */
+
+static void count(void *user, const void *items, size_t n)
+{
+    taken++;
+    taker.take(user, items, n);
+}
+
+/* A rank calls from so many places, from the last with many sizes.  Returns how often something was taken of what is
+ * told. */
+static unsigned takes(int places)
+{
+    folder_make("sizes");
+    struct tb *tb = tb_new(0, 1);
+    int64_t t = 1000;
+    for (int place = 0; place < places; place++)
+        for (uint64_t size = 0; size < (place + 1 < places ? 1 : SIZES); size++, t += 1000) {
+            struct trc_sig sig = tb_sig(TB_CANCEL);
+            sig.site = 0x1000 + (uint64_t)place;
+            sig.sent = size;
+            tb_event(tb, 0, &sig, t, t + 10, (struct tb_more){0});
+        }
+    folder_write(tb, 0);
+    tb_free(tb);
+    struct ana_job *job = folder_open();
+    CHECK(ana_job_set_workers(job, 1), "out of memory");
+    taken = 0;
+    taker = job->pass.why.feed->queue.taker[0];
+    job->pass.why.feed->queue.taker[0].take = count;
+    ana_job_advance(job, 0);
+    CHECK(job->pass.tally.sites.count == (size_t)places && job->pass.tally.sites.room >= ROOM,
+          "%zu places, room for %zu", job->pass.tally.sites.count, job->pass.tally.sites.room);
+    ana_job_close(job);
+    folder_remove();
+    return taken;
+}
+
+int main(void)
+{
+    unsigned few = takes(ROOM - 1), full = takes(ROOM), more = takes(ROOM + 1);
+    CHECK(few > 0 && full <= few + 2 && more <= few + 2, "taken %u, %u and %u times", few, full, more);
+    return check_result();
+}
