@@ -44,13 +44,6 @@ static void load_rest(void *user)
         ana_beside_parts(l->job->beside, ANA_PARTS_OF_INDEX - ANA_PART_WHY - 1, load_beside, l);
 }
 
-/* Makes the job see times as its clocks say now. */
-static void use_clock(struct ana_job *job)
-{
-    ana_job_refresh_state(job);
-    ana_lanes_start(job, job->lane, true);
-}
-
 static bool is_whole(const struct ana_load *l)
 {
     for (size_t part = 0; part < ANA_PARTS_OF_INDEX; part++)
@@ -83,7 +76,7 @@ struct ana_load *ana_load_begin(struct ana_job *job, FILE *file, uint64_t at, ui
         load_part(l, job, ANA_PART_CLOCK);
     if (l->loaded[ANA_PART_CLOCK] && ana_apart_make(job, &l->apart)) {
         l->aside = ana_aside_begin(load_rest, l);
-        use_clock(job); /* which the rest does not need */
+        ana_job_refresh_state(job); /* which the rest does not need; lanes come with it */
         return l;
     }
     ana_load_end(l);
@@ -110,7 +103,8 @@ bool ana_load_end(struct ana_load *l)
         job->upper->devices_name(job);
     } else {
         ana_clock_again(job->clock);
-        use_clock(job);
+        ana_job_refresh_state(job);
+        ana_lanes_start(job, job->lane, true);
     }
     free_load(l);
     return whole;
