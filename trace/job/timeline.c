@@ -290,20 +290,19 @@ static void add_bucket(struct ana_lane_sum *sum, const struct ana_bucket *b, dou
     sum->calls += share * (double)b->calls;
 }
 
-/* Adds up the first `columns` columns of a short lane, one after the other: each lies in a few lines of a cache.  What
- * is at hand is added from there. */
-static void add_columns(const struct ana_lane *lane, const struct ana_columns_span *span, size_t n, int columns,
+/* Adds up the first `columns` columns of a short lane, one after the other: each lies in a few lines of a cache. */
+static void add_columns(struct ana_lane *lane, const struct ana_columns_span *span, size_t n, int columns,
                         struct ana_lane_sum *sum)
 {
     static const size_t of_other[] = {offsetof(struct ana_lane_sum, waiting_ns), offsetof(struct ana_lane_sum, sent),
                                       offsetof(struct ana_lane_sum, received), offsetof(struct ana_lane_sum, calls)};
-    const struct ana_slim_lane *slim = lane->slim;
-    for (size_t i = 0; i < n; i++) {
+    struct ana_slim_lane *slim = lane->slim;
+    bool away = put_away(slim);
+    for (size_t i = 0; !away && i < n; i++) { /* what is still at hand */
         double share = slim->at >= span[i].row && slim->at < span[i].end;
         for (int k = 0; k < 2; k++)
             share += span[i].part[k] == slim->at ? span[i].share[k] : 0;
-        if (share != 0)
-            add_bucket(&sum[i], &slim->now, share);
+        add_bucket(&sum[i], &slim->now, share);
     }
     for (int c = 0; c < columns; c++) {
         size_t at = c < TRC_CATEGORIES ? (size_t)c * sizeof(double) : of_other[c - TRC_CATEGORIES];
