@@ -9,10 +9,14 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#define LARGE (1 << 20) /* bytes: such memory leaves no hole as it grows, and is there only where it was written to */
+
 int main(int argc, char **argv)
 {
     setlocale(LC_CTYPE, ""); /* numbers stay as in C */
     mallopt(M_ARENA_MAX, 1); /* what arrays of one thread leave behind as they grow is of use to the others */
+    mallopt(M_MMAP_THRESHOLD, LARGE);
+    mallopt(M_TRIM_THRESHOLD, LARGE);
     tui_out_guard();
     tui_names_use();
     int status = tui_command_main(argc, argv);

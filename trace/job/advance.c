@@ -2,6 +2,7 @@
 #include "trace/job/pass.h"
 #include "trace/util/now.h"
 #include "trace/why/tell.h"
+#include <malloc.h>
 #include <stdlib.h>
 
 #define REFIT_NS 10000000000
@@ -205,8 +206,10 @@ static void advance_main(struct ana_job *job)
     }
     bool ends = !ana_anyone_alive(job) && !job->flushed;
     ana_stages_sync(job);
-    if (ends)
-        ana_merge_rest(job->pass.merge); /* first, since the replays that are left take memory */
+    if (ends) { /* first, since the replays that are left take memory */
+        ana_merge_rest(job->pass.merge);
+        malloc_trim(0);
+    }
     ana_why_settle(&job->pass.why, ana_merge_position(job->pass.merge), true);
     job->pass.done = true;
     if (ends) {
