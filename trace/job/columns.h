@@ -1,9 +1,10 @@
-/* A table of 64-bit numbers, a column of which takes only as many bytes a row as its largest number needs: none while
- * all are 0, then 1, 2, 4 or 8.  Negative ones need 8.  Nothing is lost: a column becomes wider when it has to.
+/* A table of 64-bit numbers, a column of which takes only as many bytes a row as its largest number needs, none while
+ * all are 0.  Negative ones need 8.  Nothing is lost: a column becomes wider when it has to.
  * One thread at a time. */
 #ifndef ANA_COLUMNS_H
 #define ANA_COLUMNS_H
 
+#include "trace/util/packed.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +16,7 @@ struct ana_keep;
 struct ana_columns {
     uint32_t rows;
     uint8_t width[ANA_COLUMNS]; /* bytes of each number; 0: all are 0 */
-    void *column[ANA_COLUMNS];
+    void *column[ANA_COLUMNS];  /* numbers of 1, 2, 4 or 8 bytes are integers, others packed */
 };
 
 /* An empty table of so many rows; allocates nothing. */
@@ -37,8 +38,11 @@ static inline uint64_t ana_columns_get(const struct ana_columns *table, int colu
         return ((const uint32_t *)table->column[column])[row];
     case 8:
         return ((const uint64_t *)table->column[column])[row];
-    default:
+    case 0:
         return 0;
+    default:
+        return ana_packed_get((const uint8_t *)table->column[column] + row * table->width[column],
+                              table->width[column]);
     }
 }
 
