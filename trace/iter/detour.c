@@ -37,7 +37,8 @@ struct ana_loop_times ana_loop_times(const struct ana_loop_graph *g, const struc
     uint64_t first = 0, before = 0, votes = 0, alike = 0, slack = y->stride > 1 ? y->stride : 0;
     for (int pass = 0; pass < 2; pass++) /* a vote that the majority wins, if there is one; then they are counted */
         for (uint32_t i = 0, at = 0; i < x->entries; i++) {
-            while (at < y->entries && y->entry[at].end_ns <= x->entry[i].end_ns)
+            int64_t end_ns = ana_iter_entry_at(x, i).end_ns;
+            while (at < y->entries && ana_iter_entry_at(y, at).end_ns <= end_ns)
                 at++;
             uint64_t so_far = (uint64_t)at * y->stride, times = so_far - (i ? before : so_far);
             bool same = times + slack >= t.usual && times <= t.usual + slack;

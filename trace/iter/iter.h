@@ -18,6 +18,7 @@
 #ifndef ANA_ITER_H
 #define ANA_ITER_H
 
+#include "trace/util/packed.h"
 #include "trace/why/tell.h"
 
 #define ANA_ITER_ENTRIES 8192u      /* times that the marks of one rank keep, of a job of few ranks */
@@ -63,8 +64,9 @@ struct ana_iter_mark {
     uint32_t before;               /* the one of the same rank made before, + 1; of a kind, of the same place; 0 none */
     uint32_t members;              /* of the communicator, when it is a collective; else 0 */
     bool is_io;
+    uint8_t width;    /* bytes of a number of its entries */
     int64_t first_ns; /* begin of its first call */
-    struct ana_iter_entry *entry;
+    uint8_t *entry;   /* of each call that is kept two numbers: its end, from first_ns on, and the time in calls */
     uint32_t entries, room;
     uint64_t recent_from;            /* number of the first call that is in it */
     struct ana_iter_period *longest; /* NULL: all its calls are among the entries; else as of ana_iter_longest */
@@ -153,6 +155,35 @@ static inline bool ana_iter_stands_out(const struct ana_iter_rank *rank, struct 
 }
 /* Keeps such a time, before an event. */
 void ana_iter_spike(struct ana_iter *iter, const struct ana_event *event, struct ana_why_gap gap);
+
+/* Entry i of a mark, i < mark->entries. */
+static inline struct ana_iter_entry ana_iter_entry_at(const struct ana_iter_mark *mark, size_t i)
+{
+    const uint8_t *at = mark->entry + i * 2 * mark->width;
+    return (struct ana_iter_entry){(int64_t)((uint64_t)mark->first_ns + ana_packed_get(at, mark->width)),
+                                   (int64_t)ana_packed_get(at + mark->width, mark->width)};
+}
+/* Puts an entry behind those that are there, where it has room. */
+static inline void ana_iter_entry_put(struct ana_iter_mark *mark, uint64_t since_first, uint64_t mpi)
+{
+    uint8_t *at = mark->entry + (size_t)mark->entries++ * 2 * mark->width;
+    ana_packed_put_last(at, since_first);
+    ana_packed_put_last(at + mark->width, mpi);
+}
+/* Makes room for another entry, whose numbers are at most this.  False: out of memory. */
+bool ana_iter_entry_room(struct ana_iter_mark *mark, uint64_t most);
+/* Adds an entry.  False: out of memory, and nothing has changed. */
+static inline bool ana_iter_entry_add(struct ana_iter_mark *mark, struct ana_iter_entry entry)
+{
+    uint64_t since_first = (uint64_t)entry.end_ns - (uint64_t)mark->first_ns, mpi = (uint64_t)entry.mpi_ns;
+    bool fits = mark->entries < mark->room && ana_packed_fits(since_first | mpi, mark->width);
+    if (__builtin_expect(!fits, 0) && !ana_iter_entry_room(mark, since_first | mpi))
+        return false;
+    ana_iter_entry_put(mark, since_first, mpi);
+    return true;
+}
+/* Leaves each second entry, from the first on. */
+void ana_iter_entries_halve(struct ana_iter_mark *mark);
 
 /* The bit of a place in ana_iter_kind.after; places may share one. */
 static inline uint64_t ana_iter_bit(uint32_t place)

@@ -8,6 +8,7 @@ static void strip(struct ana_iter_mark *mark)
     mark->recent = NULL;
     mark->longest = NULL;
     mark->room = 0;
+    mark->width = 0;
 }
 
 static void strip_place(void *row)
@@ -80,13 +81,19 @@ static void keep_spikes(struct ana_keep *keep, struct ana_iter_rank *rank, const
 
 static void keep_entries(struct ana_keep *keep, struct ana_iter_mark *mark)
 {
-    if (keep->loads && mark->entries && !(mark->entry = calloc(mark->entries, sizeof *mark->entry)))
-        keep->failed = true;
-    mark->room = keep->loads ? mark->entries : mark->room;
+    uint32_t n = mark->entries;
+    struct ana_iter_entry *entry = calloc(n + 1, sizeof *entry);
+    keep->failed |= !entry;
+    for (uint32_t i = 0; entry && !keep->loads && i < n; i++)
+        entry[i] = ana_iter_entry_at(mark, i);
     if (!keep->failed)
-        ana_keep_rows(keep, mark->entry, mark->entries, sizeof *mark->entry, NULL);
-    for (uint32_t i = 0; i < mark->entries && !keep->failed; i++)
-        ana_keep_holds(keep, ana_keep_is_time(mark->entry[i].end_ns) && ana_keep_is_time(mark->entry[i].mpi_ns));
+        ana_keep_rows(keep, entry, n, sizeof *entry, NULL);
+    mark->entries = keep->loads ? 0 : n;
+    for (uint32_t i = 0; i < n && !keep->failed; i++) {
+        ana_keep_holds(keep, ana_keep_is_time(entry[i].end_ns) && ana_keep_is_time(entry[i].mpi_ns));
+        keep->failed |= keep->loads && !ana_iter_entry_add(mark, entry[i]);
+    }
+    free(entry);
 }
 
 /* The longest periods, where they are not among the entries. */

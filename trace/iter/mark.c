@@ -116,12 +116,13 @@ static int64_t keep_long(struct ana_iter_period *longest, uint64_t number, int64
 /* Finds them among the entries, which all calls so far are; returns likewise. */
 static int64_t find_longest(const struct ana_iter_mark *mark, struct ana_iter_period *longest)
 {
-    int64_t floor_ns = 0;
+    int64_t floor_ns = 0, before_ns = mark->entries ? ana_iter_entry_at(mark, 0).end_ns : 0;
     memset(longest, 0, ANA_ITER_LONGEST * sizeof *longest);
     for (uint32_t i = 1; i < mark->entries; i++) {
-        int64_t end_ns = mark->entry[i].end_ns, ns = end_ns - mark->entry[i - 1].end_ns;
+        int64_t end_ns = ana_iter_entry_at(mark, i).end_ns, ns = end_ns - before_ns;
         if (ns > floor_ns)
             floor_ns = keep_long(longest, i, end_ns, ns);
+        before_ns = end_ns;
     }
     return floor_ns;
 }
@@ -160,13 +161,10 @@ static bool thin_out(struct ana_iter *iter, struct ana_iter_rank *rank)
     if (most->entries < 2)
         return false;
     begin_longest(most);
-    uint32_t left = (most->entries + 1) / 2;
-    for (uint32_t i = 1; i < left; i++)
-        most->entry[i] = most->entry[2 * i];
-    rank->entries -= most->entries - left;
-    most->entries = left;
+    rank->entries -= most->entries / 2;
+    ana_iter_entries_halve(most);
     most->stride *= 2;
-    most->next = (uint64_t)left * most->stride;
+    most->next = (uint64_t)most->entries * most->stride;
     return true;
 }
 
@@ -177,22 +175,13 @@ static void keep_end(struct ana_iter *iter, struct ana_iter_mark *mark, const st
     bool room = rank->entries < iter->room || thin_out(iter, rank);
     if (mark->count != mark->next)
         return; /* it was this one that forgot */
-    if (room && mark->entries == mark->room) {
-        uint32_t more = mark->room < 11   ? mark->room + mark->room / 2 + 1 /* most kinds of calls have few */
-                        : mark->room < 16 ? 16
-                                          : mark->room + mark->room / 4; /* thousands of ranks have such marks */
-        struct ana_iter_entry *moved = realloc(mark->entry, more * sizeof *moved);
-        room = moved;
-        mark->entry = moved ? moved : mark->entry;
-        mark->room = moved ? more : mark->room;
-    }
-    if (!room || mark->entries == ANA_ITER_FEW)
+    if (mark->entries == ANA_ITER_FEW)
         begin_longest(mark);
-    if (!room) {
+    if (!room || !ana_iter_entry_add(mark, (struct ana_iter_entry){told->call.end_ns, rank->mpi_ns})) {
+        begin_longest(mark);
         mark->next = UINT64_MAX;
         return;
     }
-    mark->entry[mark->entries++] = (struct ana_iter_entry){told->call.end_ns, rank->mpi_ns};
     rank->entries++;
     mark->next += mark->stride;
 }

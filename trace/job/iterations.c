@@ -50,29 +50,30 @@ static bool find_calls(const struct ana_job *job, const struct ana_iterations *o
 }
 
 /* The call with the largest number up to this one of which a time is kept; *at gets its number. */
-static const struct ana_iter_entry *kept_until(const struct calls *c, uint64_t number, uint64_t *at)
+static struct ana_iter_entry kept_until(const struct calls *c, uint64_t number, uint64_t *at)
 {
     if (number >= c->mark->count)
         number = c->mark->count - 1;
     if (number >= c->recent) {
         *at = number;
-        return &c->mark->recent[number & (c->ring - 1)];
+        return c->mark->recent[number & (c->ring - 1)];
     }
     uint64_t i = number / c->mark->stride;
     i = i < c->mark->entries ? i : c->mark->entries - 1;
     *at = i * c->mark->stride;
-    return &c->mark->entry[i];
+    return ana_iter_entry_at(c->mark, i);
 }
 
-/* The next of which a time is kept; NULL: there is none. */
-static const struct ana_iter_entry *kept_after(const struct calls *c, uint64_t number, uint64_t *at)
+/* The next of which a time is kept.  False: there is none. */
+static bool kept_after(const struct calls *c, uint64_t number, uint64_t *at, struct ana_iter_entry *out)
 {
     uint64_t i = number / c->mark->stride + 1;
     bool coarse = i < c->mark->entries && i * c->mark->stride < c->recent;
     *at = coarse ? i * c->mark->stride : number + 1 > c->recent ? number + 1 : c->recent;
     if (*at >= c->mark->count)
-        return NULL;
-    return coarse ? &c->mark->entry[i] : &c->mark->recent[*at & (c->ring - 1)];
+        return false;
+    *out = coarse ? ana_iter_entry_at(c->mark, i) : c->mark->recent[*at & (c->ring - 1)];
+    return true;
 }
 
 /* ---- cells ------------------------------------------------------------------------------------------------------ */
@@ -120,11 +121,11 @@ void ana_iteration_cells(const struct ana_job *job, const struct ana_iterations 
         return;
     uint64_t at, next;
     if (part.first == 1)
-        put_cells(&part, 1, 1, (double)(c.mark->entry[0].end_ns - c.begin_ns), NAN);
-    const struct ana_iter_entry *before = kept_until(&c, part.first > 1 ? part.first - 2 : 0, &at), *e;
-    for (; at + 1 < last && (e = kept_after(&c, at, &next)); at = next, before = e) {
-        double calls = (double)(next - at), time_ns = (double)(e->end_ns - before->end_ns) / calls;
-        double own_ns = fmax(time_ns - (double)(e->mpi_ns - before->mpi_ns) / calls, 0);
+        put_cells(&part, 1, 1, (double)(ana_iter_entry_at(c.mark, 0).end_ns - c.begin_ns), NAN);
+    struct ana_iter_entry before = kept_until(&c, part.first > 1 ? part.first - 2 : 0, &at), e;
+    for (; at + 1 < last && kept_after(&c, at, &next, &e); at = next, before = e) {
+        double calls = (double)(next - at), time_ns = (double)(e.end_ns - before.end_ns) / calls;
+        double own_ns = fmax(time_ns - (double)(e.mpi_ns - before.mpi_ns) / calls, 0);
         put_cells(&part, at + 2, next + 1, time_ns, own_ns);
     }
     struct ana_iter_period room[ANA_ITER_LONGEST];
@@ -142,13 +143,13 @@ void ana_iteration_cells(const struct ana_job *job, const struct ana_iterations 
 static int64_t end_of(const struct calls *c, uint64_t number)
 {
     uint64_t at, next;
-    const struct ana_iter_entry *e = kept_until(c, number, &at), *after = at < number ? kept_after(c, at, &next) : NULL;
+    struct ana_iter_entry e = kept_until(c, number, &at), after;
     if (at >= number)
-        return e->end_ns;
-    if (!after)
+        return e.end_ns;
+    if (!kept_after(c, at, &next, &after))
         return c->mark->last_ns;
     double part = (double)(number - at) / (double)(next - at);
-    return e->end_ns + (int64_t)(part * (double)(after->end_ns - e->end_ns));
+    return e.end_ns + (int64_t)(part * (double)(after.end_ns - e.end_ns));
 }
 
 bool ana_iteration_span(const struct ana_job *job, const struct ana_iterations *of, size_t level, uint64_t first,

@@ -46,9 +46,9 @@ static void add_medians(const struct look *l, struct ana_loop_level *loop, const
         const struct ana_iter_mark *mark = at[r].mark ? ana_iter_any_at(l->iter, at[r].mark) : NULL;
         uint32_t entries = mark ? mark->entries : 0, skip = entries / SAMPLE_TIMES + 1;
         for (uint32_t i = 1; i < entries; i += skip) {
-            const struct ana_iter_entry *e = &mark->entry[i], *before = e - 1;
-            period[n] = (double)(e->end_ns - before->end_ns) / mark->stride;
-            own[n] = fmax(period[n] - (double)(e->mpi_ns - before->mpi_ns) / mark->stride, 0);
+            struct ana_iter_entry e = ana_iter_entry_at(mark, i), before = ana_iter_entry_at(mark, i - 1);
+            period[n] = (double)(e.end_ns - before.end_ns) / mark->stride;
+            own[n] = fmax(period[n] - (double)(e.mpi_ns - before.mpi_ns) / mark->stride, 0);
             n++;
         }
     }
@@ -104,8 +104,9 @@ static bool list_slow(const struct look *l, const struct ana_selection *view, co
             if (p->ns > 0 && is_in_view(view, p->end_ns - p->ns, p->end_ns))
                 ok = add_slow(slow, p->number + 1, p->end_ns - p->ns, p->end_ns);
         }
-        if (ok && mark && mark->entries && is_in_view(view, at[r].begin_ns, mark->entry[0].end_ns))
-            ok = add_slow(slow, 1, at[r].begin_ns, mark->entry[0].end_ns);
+        int64_t end_ns = mark && mark->entries ? ana_iter_entry_at(mark, 0).end_ns : INT64_MIN;
+        if (ok && end_ns != INT64_MIN && is_in_view(view, at[r].begin_ns, end_ns))
+            ok = add_slow(slow, 1, at[r].begin_ns, end_ns);
     }
     return ok;
 }
