@@ -1,5 +1,6 @@
 /* Marks, kept beside the trace. */
 #include "trace/iter/iter.h"
+#include "trace/util/grow.h"
 #include <stdlib.h>
 
 static void strip(struct ana_iter_mark *mark)
@@ -79,27 +80,118 @@ static void keep_spikes(struct ana_keep *keep, struct ana_iter_rank *rank, const
                                  ana_keep_is_time(rank->spike[i].begin_ns) && ana_keep_is_time(rank->spike[i].ns));
 }
 
-static void keep_entries(struct ana_keep *keep, struct ana_iter_mark *mark)
+/* A time of one of the marks of a rank, as it is kept. */
+struct row {
+    uint64_t mark; /* its number among these */
+    struct ana_iter_entry entry;
+};
+
+/* Where it comes among them: in the order of time, and of each mark in its own. */
+struct order {
+    int64_t after_ns;  /* the latest of the mark so far */
+    uint32_t mark, at; /* number of the entry */
+};
+
+/* The marks of a rank with their kinds, for the caller to free.  NULL: out of memory, or not all are of that rank. */
+static struct ana_iter_mark **marks_of(const struct ana_iter *iter, size_t index, size_t *n)
 {
-    uint32_t n = mark->entries;
-    struct ana_iter_entry *entry = calloc(n + 1, sizeof *entry);
-    keep->failed |= !entry;
-    for (uint32_t i = 0; entry && !keep->loads && i < n; i++)
-        entry[i] = ana_iter_entry_at(mark, i);
-    if (!keep->failed)
-        ana_keep_rows(keep, entry, n, sizeof *entry, NULL);
-    mark->entries = keep->loads ? 0 : n;
-    for (uint32_t i = 0; i < n && !keep->failed; i++) {
-        ana_keep_holds(keep, ana_keep_is_time(entry[i].end_ns) && ana_keep_is_time(entry[i].mpi_ns));
-        keep->failed |= keep->loads && !ana_iter_entry_add(mark, entry[i]);
+    struct ana_iter_mark **mark = NULL;
+    size_t room = 0;
+    bool are = ana_grow(&mark, *n = 0, &room, sizeof(*mark));
+    for (uint32_t at = iter->rank[index].marks, kind; at && are; at = ana_iter_mark_at(iter, at)->before) {
+        are = ana_iter_mark_at(iter, at)->index == index && ana_grow(&mark, *n, &room, sizeof(*mark));
+        if (are)
+            mark[(*n)++] = ana_iter_mark_at(iter, at);
+        for (kind = ana_iter_place_at(iter, at)->kind; kind && are; kind = ana_iter_any_at(iter, kind)->before) {
+            are = ana_map_key(&iter->kinds, (kind & ~ANA_ITER_KIND) - 1)[0] == at &&
+                  ana_grow(&mark, *n, &room, sizeof(*mark));
+            if (are)
+                mark[(*n)++] = ana_iter_any_at(iter, kind);
+        }
     }
-    free(entry);
+    if (!are)
+        free(mark);
+    return are ? mark : NULL;
+}
+
+static int compare_order(const void *a, const void *b)
+{
+    const struct order *x = a, *y = b;
+    return x->after_ns != y->after_ns ? (x->after_ns > y->after_ns) - (x->after_ns < y->after_ns)
+           : x->mark != y->mark       ? (x->mark > y->mark) - (x->mark < y->mark)
+                                      : (x->at > y->at) - (x->at < y->at);
+}
+
+/* Takes the entries of marks by time: those of a place and of its kinds are mostly the same, and then side by side.
+ * False: out of memory. */
+static bool take_rows(struct ana_iter_mark *const *mark, size_t marks, struct row *row, size_t rows)
+{
+    struct order *order = malloc((rows + 1) * sizeof *order);
+    size_t n = 0;
+    for (uint32_t m = 0; order && m < marks; m++) {
+        int64_t after_ns = INT64_MIN;
+        for (uint32_t i = 0; i < mark[m]->entries; i++) {
+            int64_t end_ns = ana_iter_entry_at(mark[m], i).end_ns;
+            after_ns = end_ns > after_ns ? end_ns : after_ns;
+            order[n++] = (struct order){after_ns, m, i};
+        }
+    }
+    if (order)
+        qsort(order, n, sizeof *order, compare_order);
+    for (size_t i = 0; i < n; i++)
+        row[i] = (struct row){order[i].mark, ana_iter_entry_at(mark[order[i].mark], order[i].at)};
+    free(order);
+    return order;
+}
+
+/* The other way round. */
+static void hand_out(struct ana_keep *keep, struct ana_iter_mark *const *mark, size_t marks, const struct row *row,
+                     size_t rows)
+{
+    uint32_t *left = malloc((marks + 1) * sizeof *left); /* that each mark is to be given */
+    keep->failed |= !left;
+    for (size_t m = 0; left && m < marks; m++) {
+        left[m] = mark[m]->entries;
+        mark[m]->entries = 0;
+    }
+    for (size_t i = 0; i < rows && !keep->failed; i++) {
+        const struct ana_iter_entry *entry = &row[i].entry;
+        bool sane = row[i].mark < marks && left[row[i].mark] > 0 && ana_keep_is_time(entry->end_ns) &&
+                    ana_keep_is_time(entry->mpi_ns);
+        if (!ana_keep_holds(keep, sane))
+            break;
+        left[row[i].mark]--;
+        keep->failed |= !ana_iter_entry_add(mark[row[i].mark], *entry);
+    }
+    for (size_t m = 0; left && m < marks; m++)
+        ana_keep_holds(keep, left[m] == 0);
+    free(left);
+}
+
+/* The entries of all marks of a rank. */
+static void keep_entries(struct ana_keep *keep, const struct ana_iter *iter, size_t index)
+{
+    size_t marks, rows = 0;
+    struct ana_iter_mark **mark = marks_of(iter, index, &marks);
+    for (size_t m = 0; mark && m < marks; m++)
+        rows += mark[m]->entries;
+    struct row *row = mark && ana_keep_holds(keep, rows <= iter->room) ? malloc((rows + 1) * sizeof *row) : NULL;
+    keep->failed |= !row;
+    if (!keep->failed && !keep->loads)
+        keep->failed |= !take_rows(mark, marks, row, rows);
+    if (!keep->failed)
+        ana_keep_rows(keep, row, rows, sizeof *row, NULL);
+    if (!keep->failed && keep->loads)
+        hand_out(keep, mark, marks, row, rows);
+    free(row);
+    free(mark);
 }
 
 /* The longest periods, where they are not among the entries. */
 static void keep_longest(struct ana_keep *keep, struct ana_iter_mark *mark)
 {
-    if (keep->failed || (mark->entries == mark->count && mark->entries <= ANA_ITER_FEW))
+    if (!ana_keep_holds(keep, mark->entry || !mark->entries) || /* else it is of no rank */
+        (mark->entries == mark->count && mark->entries <= ANA_ITER_FEW))
         return;
     if (keep->loads)
         mark->longest = calloc(ANA_ITER_LONGEST, sizeof *mark->longest);
@@ -128,21 +220,18 @@ void ana_iter_keep(struct ana_keep *keep, struct ana_iter *iter, const struct an
     ana_keep_map(keep, &iter->kinds, strip_kind);
     if (!ana_keep_holds(keep, are_linked(iter)))
         return;
-    for (size_t i = 0; i < iter->ranks && !keep->failed; i++)
+    for (uint32_t i = 0; i < iter->marks.count && !keep->failed; i++)
+        ana_keep_holds(keep, is_sane(iter, why, ana_iter_mark_at(iter, i + 1)) &&
+                                 is_place_sane(ana_iter_place_at(iter, i + 1)));
+    for (uint32_t i = 0; i < iter->kinds.count && !keep->failed; i++)
+        ana_keep_holds(keep, is_sane(iter, why, &ana_iter_kind_at(iter, i + 1)->mark));
+    for (size_t i = 0; i < iter->ranks && !keep->failed; i++) {
         keep_spikes(keep, &iter->rank[i], why);
-    for (uint32_t i = 0; i < iter->marks.count && !keep->failed; i++) {
-        struct ana_iter_place *place = ana_iter_place_at(iter, i + 1);
-        struct ana_iter_mark *mark = &place->mark;
-        if (ana_keep_holds(keep, is_sane(iter, why, mark) && is_place_sane(place))) {
-            keep_entries(keep, mark);
-            keep_longest(keep, mark);
-        }
+        if (!keep->failed)
+            keep_entries(keep, iter, i);
     }
-    for (uint32_t i = 0; i < iter->kinds.count && !keep->failed; i++) {
-        struct ana_iter_mark *mark = &ana_iter_kind_at(iter, i + 1)->mark;
-        if (ana_keep_holds(keep, is_sane(iter, why, mark))) {
-            keep_entries(keep, mark);
-            keep_longest(keep, mark);
-        }
-    }
+    for (uint32_t i = 0; i < iter->marks.count && !keep->failed; i++)
+        keep_longest(keep, ana_iter_mark_at(iter, i + 1));
+    for (uint32_t i = 0; i < iter->kinds.count && !keep->failed; i++)
+        keep_longest(keep, &ana_iter_kind_at(iter, i + 1)->mark);
 }
