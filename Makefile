@@ -43,7 +43,7 @@ SUPPORT_OBJ = $(SUPPORT_SRC:%.c=$(BUILD)/%.o)
 UNIT_BIN  = $(UNIT_SRC:%.c=$(BUILD)/%)
 WORK_BIN  = $(WORK_SRC:%.c=$(BUILD)/%)
 
-TUI_LIBS  = -lncursesw -lcjson -ldw -lelf -lz -lm -ldl -lpthread
+TUI_LIBS  = -lncursesw -lcjson -ldw -lelf -lzstd -lm -ldl -lpthread
 
 all: $(LIBTRACE) $(HPCTOP)
 
@@ -204,7 +204,7 @@ fuzz-run: build/fuzz/fuzz_reader build/fuzz/fuzz_job build/fuzz/fuzz_lines build
 	cd build/fuzz && ./fuzz_digest -timeout=10 $(FUZZ_RUN) corpus_digest $(CURDIR)/tests/fuzz/corpus/fuzz_digest
 $(BUILD)/tests/mktrace: $(addprefix $(BUILD)/,tests/mktrace.o $(addprefix tests/support/trace_,builder.o calls.o counters.o defs.o items.o scene.o) \
     trace/format/opclass.o trace/format/schema_write.o)
-	$(Q)$(CC) $(SAN) -o $@ $^ -lz -lm
+	$(Q)$(CC) $(SAN) -o $@ $^ -lzstd -lm
 fuzz-seeds: $(BUILD)/tests/mktrace
 	@mkdir -p tests/fuzz/corpus/fuzz_reader
 	$< tests/fuzz/corpus/fuzz_reader
@@ -289,7 +289,7 @@ demo:
 	@$(MAKE) --no-print-directory all $(BUILD)/workloads/stencil
 	@tests/demo.sh $(BUILD)
 $(BUILD)/tests/bench/relations: $(BUILD)/tests/bench/relations.o $(SUPPORT_OBJ) $(BUILD)/libana.a
-	$(Q)$(CC) $(SAN) -o $@ $^ -lz -lm
+	$(Q)$(CC) $(SAN) -o $@ $^ -lzstd -lm
 $(BUILD)/tests/bench/frames: $(BUILD)/tests/bench/frames.o $(BUILD)/libtui.a $(BUILD)/libana.a
 	$(Q)$(CC) $(SAN) -o $@ $^ $(TUI_LIBS)
 bench:

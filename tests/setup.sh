@@ -9,7 +9,7 @@
 # Does nothing where everything is there.  Where it cannot install, it says what is missing and goes on: make will tell.
 set -u
 
-build="gcc make libc6-dev openmpi-bin libopenmpi-dev libncurses-dev libcjson-dev libdw-dev libxxhash-dev zlib1g-dev"
+build="gcc make libc6-dev openmpi-bin libopenmpi-dev libncurses-dev libcjson-dev libdw-dev libxxhash-dev libzstd-dev"
 check="$build tmux python3 python3-pip python3-mpi4py strace binutils clang-format valgrind procps bindfs mpich libmpich-dev iproute2 slurmctld slurmd slurm-client munge"
 check="$check musl-tools python3-venv python3-numpy libunwind-dev"
 check="$check python3-jsonschema python3-prometheus-client pajeng libotf2-trace-dev otf2-tools python3-otf2 libsimgrid-dev zsh fish groff-base libbz2-dev libsqlite3-0"

@@ -18,7 +18,7 @@ class Hpctop(MakefilePackage):
     depends_on("elfutils")
     depends_on("ncurses")
     depends_on("xxhash")
-    depends_on("zlib-api")
+    depends_on("zstd")
 
     def install(self, spec, prefix):
         make("install", "PREFIX=" + prefix)

@@ -69,7 +69,7 @@ def pairs(rep):
 def ends(what):
     """Who received what, as the analysis has it: lines of corners/ends.c."""
     if not os.path.exists("ends"):
-        build("ends", "-std=c11", "-D_GNU_SOURCE", "-I" + TOP, os.path.join(BUILD, "libana.a"), "-lz", "-lm", compiler="gcc")
+        build("ends", "-std=c11", "-D_GNU_SOURCE", "-I" + TOP, os.path.join(BUILD, "libana.a"), "-lzstd", "-lm", compiler="gcc")
     done = run(["./ends", folder_of(what)])
     return done.out.splitlines() if done.code == 0 else [str(done)]
 

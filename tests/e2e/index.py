@@ -49,6 +49,14 @@ def index_of(folder):
     return os.path.join(folder, "index", "analysis")
 
 
+ASKED = 512 << 10  # bytes that an index may have that somebody asked for
+
+
+def share(folder):
+    """What is 2 % of a trace, in bytes on disk."""
+    return sum(min(os.stat(f).st_size, os.stat(f).st_blocks * 512) for f in traces(folder)) // 50
+
+
 def same(name, folder):
     asked = questions()
     before = answers(folder, WITHOUT, asked)
@@ -58,6 +66,7 @@ def same(name, folder):
     if not check(name + ": an index is written", made.code == 0 and os.path.exists(index_of(folder)), made):
         return
     check(name + ": no other file", os.listdir(os.path.join(folder, "index")) == ["analysis"])
+    check(name + ": it is small", os.path.getsize(index_of(folder)) <= max(share(folder), ASKED))
     after = answers(folder, WITH, asked)
     for question in before:
         check("%s: %s" % (name, question), before[question] == after[question],
@@ -207,7 +216,7 @@ def made_in_other_folders():
 def trimmed():
     """Where not all of the latest messages fit, windows that need more are read again."""
     folder = "trimmed"
-    run([os.path.join(BUILD, "tests/many/many"), "--ranks", "200", "--hosts", "3", "--rounds", "1600", folder])
+    run([os.path.join(BUILD, "tests/many/many"), "--ranks", "3", "--hosts", "3", "--rounds", "100000", folder])
     keys = ["key 6", "screen", "key :", "text 8.0-8.1", "key Enter"]
     keys += [k for view in "2345671" for k in ("key " + view, "screen")]
     with open("keys", "w") as f:
@@ -217,7 +226,7 @@ def trimmed():
     made = run([HPCTOP, "analyze", folder], WITH)
     shown.append(hpctop(*command, env=WITH).out)
     size = os.path.getsize(index_of(folder)) if made.code == 0 else 0
-    most = (8 << 20) + 200 * 6144
+    most = max(share(folder), ASKED)
     check("trimmed: it fits, just so", most / 2 < size <= most + 4096, (size, made))
     check("trimmed: the screens are the same", shown[0] == shown[1], first_difference(*shown))
 
@@ -248,12 +257,16 @@ def made_live(folder):
 
 
 def of_sizes():
-    """A job that takes time to read has an index, however its items are divided among ranks."""
-    for ranks in (48, 200, 1000):
+    """A job that takes time to read has an index where that takes at most 2 % of it, and else none: also where many ranks
+    have little each."""
+    for ranks, rounds, fits in ((2, 120000, True), (16, 90000, True), (200, 1600, False), (1000, 250, False)):
         folder = "sizes-%d" % ranks
-        run([os.path.join(BUILD, "tests/many/many"), "--ranks", str(ranks), "--hosts", "4", "--rounds", str(250000 // ranks), folder])
+        run([os.path.join(BUILD, "tests/many/many"), "--ranks", str(ranks), "--hosts", "2", "--rounds", str(rounds), folder])
         made = run([HPCTOP, "verdict", folder], WITH)
-        check("%s: an index is written unasked" % folder, os.path.exists(index_of(folder)), made)
+        size = os.path.getsize(index_of(folder)) if os.path.exists(index_of(folder)) else 0
+        check("%s: an index of at most 2 %%, or none" % folder, (size > 0) == fits and size <= share(folder), (size, made))
+        asked = run([HPCTOP, "analyze", folder], WITH)
+        check("%s: asked for, too" % folder, asked.code == 0 if fits else asked.code == 2 and "would take more" in asked.err, asked)
         shutil.rmtree(folder)
 
 

@@ -12,9 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define UNPACKED 200u        /* an index is so many times as large unpacked, at most; of real ones 10 to 40 */
-#define SURE     (16u << 20) /* where there is so much room, all that is known is tried first */
-#define FEW      4096u       /* messages that tell what one takes */
+#define UNPACKED 1000u /* an index is so many times as large unpacked, at most; of real ones 5 to 150 */
+#define FEW      4096u /* messages that tell what one takes */
 
 /* What an index is of. */
 struct of {
@@ -106,7 +105,7 @@ static struct of describe(const struct ana_job *job, uint64_t *bytes)
         *bytes += looks.look[i].bytes;
     }
     free(looks.look);
-    return (struct of){"hpctop index 5", hash_program(), hash ? hash : 1, job->count};
+    return (struct of){"hpctop index 6", hash_program(), hash ? hash : 1, job->count};
 }
 
 uint64_t ana_index_of(const struct ana_job *job)
@@ -168,7 +167,7 @@ static struct ana_taking *begin_taking(struct ana_job *job)
     if (!taking)
         return NULL;
     taking->of = describe(job, &bytes);
-    taking->most = ana_index_most(bytes, job->count) + sizeof taking->of;
+    taking->most = ana_index_most(bytes, true) + sizeof taking->of;
     return taking;
 }
 
@@ -203,40 +202,33 @@ double ana_index_take(struct ana_job *job, int64_t stop_ns)
 
 /* ---- written ---------------------------------------------------------------------------------------------------- */
 
-/* Writes an index of at most `most` bytes, with so many of the latest messages, waits and collectives.  Returns its
- * size; 0: errno says why there is none, E2BIG: it does not fit. */
-static uint64_t write_with(struct ana_job *job, FILE *file, const struct of *of, uint64_t most, size_t newest)
+/* Saves as many of the latest messages, waits and collectives as fit.  False: not even none of them. */
+static bool save_latest(struct ana_job_keep *k)
 {
-    struct ana_keep keep;
-    errno = 0;
-    if (fseek(file, 0, SEEK_SET) != 0 || ftruncate(fileno(file), 0) != 0 || fwrite(of, sizeof *of, 1, file) != 1)
-        return 0;
-    ana_keep_save(&keep, file, most);
-    ana_job_save(&keep, job, newest);
-    if (ana_keep_end(&keep) && fflush(file) == 0)
-        return keep.bytes;
-    errno = keep.bytes > most ? E2BIG : errno ? errno : ENOMEM;
-    return 0;
-}
-
-/* Writes it with as many of these as fit.  False: errno says why not. */
-static bool write_within(struct ana_job *job, FILE *file, const struct of *of, uint64_t most)
-{
-    if (most >= SURE) {
-        if (write_with(job, file, of, most, ANA_STORE_MESSAGES))
-            return true;
-        if (errno != E2BIG)
-            return false;
-    }
-    uint64_t none = write_with(job, file, of, most, 0), few = none ? write_with(job, file, of, UINT64_MAX, FEW) : 0;
-    if (!none || !few)
-        return false;
-    double each = few > none ? (double)(few - none) / FEW : 1, room = (double)(most - none) / each * 0.9;
+    ana_job_save_latest(k, FEW);
+    double each = (double)(k->keep->bytes - k->bytes) / FEW, room = (double)(k->keep->most - k->bytes) / each * 0.9;
     size_t newest = room < ANA_STORE_MESSAGES ? (size_t)room : ANA_STORE_MESSAGES;
     for (; newest > FEW; newest /= 2)
-        if (write_with(job, file, of, most, newest))
+        if (ana_job_save_latest(k, newest))
             return true;
-    return write_with(job, file, of, most, 0);
+    return ana_job_save_latest(k, FEW) || ana_job_save_latest(k, 0);
+}
+
+/* Writes an index of at most `most` bytes.  False: errno says why not, E2BIG: it does not fit. */
+static bool write_within(struct ana_job *job, FILE *file, const struct of *of, uint64_t most)
+{
+    struct ana_keep keep;
+    struct ana_job_keep k = {.keep = &keep, .job = job};
+    errno = 0;
+    if (fwrite(of, sizeof *of, 1, file) != 1)
+        return false;
+    ana_keep_save(&keep, file, most);
+    ana_job_save(&k);
+    bool ok = !keep.failed && save_latest(&k) && fflush(file) == 0;
+    ana_job_save_end(&k);
+    if (!ana_keep_end(&keep) || !ok)
+        errno = keep.bytes > most ? E2BIG : errno ? errno : ENOMEM;
+    return ok;
 }
 
 static const char read_live[] = "the job was read while it ran: it has to be read once more";
@@ -285,7 +277,7 @@ bool ana_index_write(struct ana_job *job, bool always, char *said, size_t size)
     }
     uint64_t bytes;
     struct of of = describe(job, &bytes);
-    const uint64_t most = ana_index_most(bytes, job->count);
+    const uint64_t most = ana_index_most(bytes, always);
     snprintf(said, size, "%s",
              of.files != job->index_of ? "the files have changed meanwhile" : "there is no place for it");
     int why = of.program && of.files == job->index_of ? ENOENT : E2BIG;
@@ -295,7 +287,8 @@ bool ana_index_write(struct ana_job *job, bool always, char *said, size_t size)
             continue;
         why = write_to(job, &place, &of, most);
         if (why == E2BIG)
-            snprintf(said, size, "it would take more than %.0f MB", (double)most / 1e6);
+            snprintf(said, size, "it would take more than %.1f MB, and the trace has %.1f MB", (double)most / 1e6,
+                     (double)bytes / 1e6);
         else
             snprintf(said, size, "%s%s%s", place.path, why ? ": " : "", why ? strerror(why) : "");
         ana_place_close(&place);

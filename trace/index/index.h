@@ -14,14 +14,13 @@
 
 #define ANA_INDEX_RECORDS 2000000u /* of a job with fewer none is written unasked: that is read in no time */
 #define ANA_INDEX_SHARE   50u      /* the part of the trace that it may take: 2 %, */
-#define ANA_INDEX_LEAST   8388608u /* or so many bytes, and */
-#define ANA_INDEX_RANK    6144u    /* so many a rank, of a small trace */
+#define ANA_INDEX_ASKED   524288u  /* or so many bytes, of a small trace that somebody asks to have one of */
 
 /* Bytes that the index of a trace of so many bytes may take. */
-static inline uint64_t ana_index_most(uint64_t bytes, size_t ranks)
+static inline uint64_t ana_index_most(uint64_t bytes, bool asked)
 {
-    uint64_t share = bytes / ANA_INDEX_SHARE, least = ANA_INDEX_LEAST + (uint64_t)ANA_INDEX_RANK * ranks;
-    return share > least ? share : least;
+    uint64_t share = bytes / ANA_INDEX_SHARE;
+    return asked && share < ANA_INDEX_ASKED ? ANA_INDEX_ASKED : share;
 }
 
 /* Sets whether an index is written and taken up, which is so at first. */

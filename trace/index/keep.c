@@ -221,6 +221,13 @@ static void keep_lanes(struct ana_job_keep *k, size_t part)
         ana_lane_keep(k->keep, &k->job->lane[i]);
 }
 
+static void keep_others(struct ana_job_keep *k)
+{
+    keep_accesses(k);
+    if (!k->keep->failed)
+        ana_match_keep(k->keep, k->job->match);
+}
+
 void ana_job_keep_part(struct ana_job_keep *k, enum ana_part_of_index part)
 {
     if (part == ANA_PART_CLOCK)
@@ -233,24 +240,34 @@ void ana_job_keep_part(struct ana_job_keep *k, enum ana_part_of_index part)
         keep_latest(k);
     else if (part == ANA_PART_SUMS)
         keep_tally(k);
-    else if (part < ANA_PART_OTHERS)
+    else if (part == ANA_PART_OTHERS)
+        keep_others(k);
+    else
         keep_lanes(k, part - ANA_PART_LANES);
-    else {
-        keep_accesses(k);
-        if (!k->keep->failed)
-            ana_match_keep(k->keep, k->job->match);
-    }
 }
 
-void ana_job_save(struct ana_keep *keep, struct ana_job *job, size_t newest)
+void ana_job_save(struct ana_job_keep *k)
 {
-    struct ana_job_keep k = {.keep = keep, .job = job, .newest = newest};
-    ana_map_init(&k.comms, sizeof(uint64_t));
-    number_comms(&k);
-    for (enum ana_part_of_index part = 0; part < ANA_PARTS_OF_INDEX && !keep->failed; part++) {
-        if (part)
-            ana_keep_part(keep);
-        ana_job_keep_part(&k, part);
+    ana_map_init(&k->comms, sizeof(uint64_t));
+    number_comms(k);
+    for (enum ana_part_of_index part = 0; part < ANA_PART_LATEST && !k->keep->failed; part++) {
+        ana_job_keep_part(k, part);
+        ana_keep_part(k->keep);
     }
-    ana_map_free(&k.comms);
+    k->bytes = k->keep->bytes;
+}
+
+bool ana_job_save_latest(struct ana_job_keep *k, size_t newest)
+{
+    k->newest = newest;
+    if (!ana_keep_back(k->keep, k->bytes))
+        return false;
+    ana_job_keep_part(k, ANA_PART_LATEST);
+    ana_keep_part(k->keep);
+    return !k->keep->failed;
+}
+
+void ana_job_save_end(struct ana_job_keep *k)
+{
+    ana_map_free(&k->comms);
 }

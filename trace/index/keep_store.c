@@ -1,13 +1,14 @@
 /* The latest relations, kept beside the trace: the newest of them, oldest first. */
 #include "trace/index/keep.h"
+#include "trace/job/pass.h"
 #include <stdlib.h>
 
-/* How many there are, and how many of the newest are saved: their number, and that of the first of them so far. */
-static size_t count_newest(struct ana_job_keep *k, uint64_t so_far, size_t room)
+/* How many of the newest are saved, at most `newest`, or were. */
+static size_t count_newest(struct ana_job_keep *k, uint64_t so_far, size_t room, size_t newest)
 {
     uint64_t n = ana_store_count(so_far, room);
-    if (!k->keep->loads && n > k->newest)
-        n = k->newest;
+    if (!k->keep->loads && n > newest)
+        n = newest;
     ANA_KEEP(k->keep, n);
     return ana_keep_holds(k->keep, n <= room) ? (size_t)n : 0;
 }
@@ -20,15 +21,16 @@ static void leave_out(struct ana_job_keep *k, int64_t end_ns)
 
 /* Rows of a ring, from number `first` on: in two parts, which are the same ones when they are loaded to another
  * place. */
-static void keep_ring(struct ana_job_keep *k, void *ring, uint64_t first, size_t n, size_t room, size_t size)
+static void keep_ring(struct ana_job_keep *k, void *ring, uint64_t first, size_t n, size_t room, size_t size,
+                      ana_keep_strip *strip)
 {
     uint64_t part = room - first % room < n ? room - first % room : n;
     ANA_KEEP(k->keep, part);
     uint64_t at = first % room, behind = (first + part) % room;
     if (!ana_keep_holds(k->keep, part <= n && at + part <= room && (part == n || behind + n - part <= room)))
         return;
-    ana_keep_rows(k->keep, (char *)ring + at * size, (size_t)part, size, NULL);
-    ana_keep_rows(k->keep, (char *)ring + behind * size, n - (size_t)part, size, NULL);
+    ana_keep_rows(k->keep, (char *)ring + at * size, (size_t)part, size, strip);
+    ana_keep_rows(k->keep, (char *)ring + behind * size, n - (size_t)part, size, strip);
 }
 
 static bool is_message_sane(const struct ana_job *job, const struct ana_kept_message *m,
@@ -44,36 +46,41 @@ static bool is_message_sane(const struct ana_job *job, const struct ana_kept_mes
            p->send <= places && p->receive <= places;
 }
 
-static bool is_wait_sane(const struct ana_job *job, const struct ana_kept_wait *w, uint64_t number)
+static bool is_wait_sane(const struct ana_job *job, const struct ana_kept_wait *w)
 {
     return (unsigned)w->kind < ANA_WAIT_KINDS && w->waiter < job->count && w->culprit < job->count &&
            w->call < job->calls && w->comm <= job->store.comms.count && w->place <= job->pass.why.places.count &&
-           w->segment <= job->pass.why.segments.count && w->before < number && ana_keep_is_time(w->begin_ns) &&
-           ana_keep_is_time(w->end_ns);
+           w->segment <= job->pass.why.segments.count && ana_keep_is_time(w->begin_ns) && ana_keep_is_time(w->end_ns);
 }
 
 static void keep_messages(struct ana_job_keep *k)
 {
     struct ana_store *store = &k->job->store;
-    size_t n = count_newest(k, store->messages, ANA_STORE_MESSAGES);
+    size_t n = count_newest(k, store->messages, ANA_STORE_MESSAGES, k->newest);
     uint64_t first = k->keep->loads ? 0 : store->messages - n;
     for (size_t i = n; !k->keep->loads && i < ana_store_count(store->messages, ANA_STORE_MESSAGES); i++) {
         const struct ana_kept_message *m = ana_store_message_at(store, i);
         leave_out(k, m->recv_complete_ns > m->send_complete_ns ? m->recv_complete_ns : m->send_complete_ns);
     }
-    keep_ring(k, store->message, first, n, ANA_STORE_MESSAGES, sizeof *store->message);
-    keep_ring(k, store->places, first, n, ANA_STORE_MESSAGES, sizeof *store->places);
+    keep_ring(k, store->message, first, n, ANA_STORE_MESSAGES, sizeof *store->message, NULL);
+    keep_ring(k, store->places, first, n, ANA_STORE_MESSAGES, sizeof *store->places, NULL);
     for (size_t i = 0; i < n && k->keep->loads && !k->keep->failed; i++)
         ana_keep_holds(k->keep, is_message_sane(k->job, &store->message[i], &store->places[i]));
     if (k->keep->loads)
         store->messages = n;
 }
 
-/* Waits have numbers, by which one leads to the one before: so they keep them. */
+static void strip_wait(void *row)
+{
+    ((struct ana_kept_wait *)row)->before = 0;
+}
+
+/* Waits have numbers, by which one leads to the one before: so they keep these, and the ways are found again.  All are
+ * saved of a job that has so few events that its timelines are read from these: what waits is not in them. */
 static void keep_waits(struct ana_job_keep *k)
 {
     struct ana_store *store = &k->job->store;
-    size_t n = count_newest(k, store->waits, ANA_STORE_WAITS);
+    size_t n = count_newest(k, store->waits, ANA_STORE_WAITS, ana_timelines_decode(k->job) ? SIZE_MAX : k->newest);
     uint64_t first = store->waits - n;
     int64_t since_ns = store->waits_since_ns;
     for (size_t i = n; !k->keep->loads && i < ana_store_count(store->waits, ANA_STORE_WAITS); i++)
@@ -82,16 +89,18 @@ static void keep_waits(struct ana_job_keep *k)
     ANA_KEEP(k->keep, first);
     if (!ana_keep_holds(k->keep, first < UINT64_MAX / 2))
         return;
-    keep_ring(k, store->wait, first, n, ANA_STORE_WAITS, sizeof *store->wait);
-    ana_keep_rows(k->keep, store->last_wait, k->job->count, sizeof *store->last_wait, NULL);
-    if (!k->keep->loads || k->keep->failed)
+    keep_ring(k, store->wait, first, n, ANA_STORE_WAITS, sizeof *store->wait, strip_wait);
+    if (!k->keep->loads)
         return;
-    store->waits = first + n;
+    store->waits = first;
     store->waits_since_ns = since_ns;
-    for (size_t i = 0; i < n; i++)
-        ana_keep_holds(k->keep, is_wait_sane(k->job, &store->wait[(first + i) % ANA_STORE_WAITS], first + i + 1));
-    for (size_t i = 0; i < k->job->count; i++)
-        ana_keep_holds(k->keep, store->last_wait[i] <= store->waits);
+    for (size_t i = 0; i < n && !k->keep->failed; i++) {
+        struct ana_kept_wait *w = &store->wait[(first + i) % ANA_STORE_WAITS];
+        if (ana_keep_holds(k->keep, is_wait_sane(k->job, w))) {
+            w->before = store->last_wait[w->waiter];
+            store->last_wait[w->waiter] = ++store->waits;
+        }
+    }
 }
 
 static void strip_instance(void *row)
@@ -122,7 +131,7 @@ static struct ana_kept_instance *row_of_instances(struct ana_job_keep *k, size_t
 static void keep_instances(struct ana_job_keep *k)
 {
     struct ana_store *store = &k->job->store;
-    size_t n = count_newest(k, store->instances, ANA_STORE_INSTANCES);
+    size_t n = count_newest(k, store->instances, ANA_STORE_INSTANCES, k->newest);
     struct ana_kept_instance *row = k->keep->failed ? NULL : row_of_instances(k, n);
     const struct trc_comm **comm = row ? calloc(n + 1, sizeof *comm) : NULL;
     k->keep->failed |= !comm;

@@ -33,7 +33,7 @@ static void load_part(struct ana_load *l, struct ana_job *into, enum ana_part_of
 static void load_beside(void *user, size_t i)
 {
     struct ana_load *l = user;
-    load_part(l, &l->apart, ANA_PART_WHY + 1 + (enum ana_part_of_index)i);
+    load_part(l, &l->apart, ANA_PART_LATEST - (enum ana_part_of_index)i);
 }
 
 static void load_rest(void *user)

@@ -1,6 +1,7 @@
 /* Rates and categories over time, from the pyramids of the ranks. */
 #include "trace/job/alike.h"
 #include "trace/job/job_impl.h"
+#include "trace/job/pass.h"
 #include "trace/job/taken.h"
 #include <math.h>
 #include <stdlib.h>
@@ -137,6 +138,14 @@ static size_t chunks_in(const struct trc_file *file, uint64_t from, uint64_t to)
         n += info.last_ticks >= from && info.first_ticks <= to;
     }
     return n;
+}
+
+bool ana_timelines_decode(const struct ana_job *job)
+{
+    for (size_t i = 0; i < job->count; i++)
+        if (trc_event_chunks(job->process[i].rank.file) <= DECODE_CHUNKS)
+            return true;
+    return false;
 }
 
 /* Whether the filter takes a call of rank `index`. */

@@ -20,6 +20,9 @@ void ana_pass_look_up(struct ana_job *job, struct ana_pass *pass, const struct a
 /* Makes empty lanes for all ranks, for all of their events or maybe for a part of them. */
 void ana_lanes_start(const struct ana_job *job, struct ana_lane *lane, bool all);
 
+/* over_time.c: whether the timeline of some rank is read from its events, of the whole run, too: it has few. */
+bool ana_timelines_decode(const struct ana_job *job);
+
 /* advance.c: tells a match what is known of all ranks. */
 void ana_match_ranks(const struct ana_job *job, struct ana_match *match);
 /* advance.c: ends that pass, wherever it is. */

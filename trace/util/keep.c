@@ -3,10 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <zlib.h>
+#include <zstd.h>
 
 #define BLOCK (1u << 20)
-#define ROWS  (1u << 15) /* bytes of rows that are turned into columns at once */
+#define LEVEL 3
+#define ROWS  (1u << 15)
 
 /* Before each block; both lengths are 0 at the end. */
 struct head {
@@ -14,24 +15,30 @@ struct head {
     uint32_t checksum;       /* of what is unpacked */
 };
 
-static void begin(struct ana_keep *keep, FILE *file)
+static void begin(struct ana_keep *keep, FILE *file, bool loads, uint64_t most)
 {
-    *keep = (struct ana_keep){.file = file, .block = malloc(BLOCK), .packed = malloc(compressBound(BLOCK))};
-    keep->failed = !keep->block || !keep->packed;
+    *keep = (struct ana_keep){.loads = loads,
+                              .file = file,
+                              .most = most,
+                              .block = malloc(BLOCK),
+                              .packed = malloc(ZSTD_compressBound(BLOCK)),
+                              .packs = loads ? NULL : ZSTD_createCCtx(),
+                              .unpacks = loads ? ZSTD_createDCtx() : NULL};
+    keep->failed = !keep->block || !keep->packed || (loads ? !keep->unpacks : !keep->packs);
 }
 
 void ana_keep_save(struct ana_keep *keep, FILE *file, uint64_t most)
 {
-    begin(keep, file);
-    keep->most = most;
+    off_t at = ftello(file);
+    begin(keep, file, false, most);
+    keep->at = (uint64_t)at;
+    keep->failed |= at < 0;
 }
 
 void ana_keep_load(struct ana_keep *keep, FILE *file, uint64_t at, uint64_t most)
 {
-    begin(keep, file);
-    keep->loads = true;
+    begin(keep, file, true, most);
     keep->at = at;
-    keep->most = most;
 }
 
 bool ana_keep_holds(struct ana_keep *keep, bool fact)
@@ -43,31 +50,17 @@ bool ana_keep_holds(struct ana_keep *keep, bool fact)
 
 /* ---- blocks ----------------------------------------------------------------------------------------------------- */
 
-/* Packs the block; returns how many bytes it takes then, or that it cannot be made smaller.  Without zlib's own
- * checksum: a block has ours, which takes a tenth of the time. */
+/* Packs the block; returns how many bytes it takes then, or that it cannot be made smaller. */
 static uint32_t pack(struct ana_keep *keep)
 {
-    z_stream z = {.next_in = keep->block,
-                  .avail_in = (uInt)keep->used,
-                  .next_out = keep->packed,
-                  .avail_out = (uInt)compressBound(BLOCK)};
-    if (deflateInit2(&z, Z_BEST_SPEED, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-        return (uint32_t)keep->used;
-    bool done = deflate(&z, Z_FINISH) == Z_STREAM_END && z.total_out < keep->used;
-    uint32_t packed = (uint32_t)(done ? z.total_out : keep->used);
-    deflateEnd(&z);
-    return packed;
+    size_t n = ZSTD_compressCCtx(keep->packs, keep->packed, ZSTD_compressBound(BLOCK), keep->block, keep->used, LEVEL);
+    return (uint32_t)(ZSTD_isError(n) || n > keep->used ? keep->used : n);
 }
 
 /* The other way round.  False: it is damaged. */
 static bool unpack(struct ana_keep *keep, uint32_t packed, uint32_t length)
 {
-    z_stream z = {.next_in = keep->packed, .avail_in = packed, .next_out = keep->block, .avail_out = length};
-    if (inflateInit2(&z, -MAX_WBITS) != Z_OK)
-        return false;
-    bool done = inflate(&z, Z_FINISH) == Z_STREAM_END && z.total_out == length && !z.avail_in;
-    inflateEnd(&z);
-    return done;
+    return ZSTD_decompressDCtx(keep->unpacks, keep->block, length, keep->packed, packed) == length;
 }
 
 static void write_block(struct ana_keep *keep)
@@ -156,12 +149,24 @@ void ana_keep_part(struct ana_keep *keep)
         write_block(keep);
 }
 
+bool ana_keep_back(struct ana_keep *keep, uint64_t bytes)
+{
+    off_t at = (off_t)(keep->at + bytes);
+    keep->used = 0;
+    keep->bytes = bytes;
+    keep->failed =
+        fflush(keep->file) != 0 || ftruncate(fileno(keep->file), at) != 0 || fseeko(keep->file, at, SEEK_SET) != 0;
+    return !keep->failed;
+}
+
 bool ana_keep_end(struct ana_keep *keep)
 {
-    if (!keep->loads)
-        ana_keep_part(keep);
-    else if (!keep->failed)
+    if (keep->loads && !keep->failed)
         keep->failed = keep->used != keep->filled || !read_block(keep) || keep->filled;
+    ZSTD_freeCCtx(keep->packs);
+    ZSTD_freeDCtx(keep->unpacks);
+    keep->packs = NULL;
+    keep->unpacks = NULL;
     free(keep->block);
     free(keep->packed);
     free(keep->work);
@@ -184,91 +189,128 @@ bool ana_keep_find(FILE *file, uint64_t *begin, size_t n)
 
 /* ---- rows ------------------------------------------------------------------------------------------------------- */
 
-static bool is_zero(const uint8_t *at, size_t n)
+/* Rows are told column by column, a column being a number of 8 bytes in each row, or what is left at a row's end.  The
+ * numbers are told as they are, or as how far they are from those of the column before, and these from row to row. */
+enum { FROM_BEFORE = 1, FROM_ABOVE = 2, HOWS = 4 };
+
+struct column {
+    uint8_t *at, *before; /* its number in the first row, and that of the last column before that has any but 0 */
+    size_t n, size;       /* rows, and bytes of one */
+    size_t bytes;         /* of a number */
+    int how;
+};
+
+static inline uint64_t number_at(const uint8_t *at, size_t bytes)
 {
-    return n == 0 || (at[0] == 0 && memcmp(at, at + 1, n - 1) == 0);
+    uint64_t number = 0;
+    memcpy(&number, at, bytes);
+    return number;
 }
 
-/* Turns rows into columns: of words the differences to the row before, byte by byte; what is left of a row as it is. */
-static void turn(const uint8_t *rows, uint8_t *columns, size_t n, size_t size)
+/* Differences, of either sign, as numbers that are small where these are. */
+static inline uint64_t fold(uint64_t far)
 {
-    size_t words = size / 8;
-    for (size_t w = 0; w < words; w++) {
-        uint8_t *column = columns + w * 8 * n;
-        uint64_t before = 0;
-        for (size_t r = 0; r < n; r++) {
-            uint64_t word = 0;
-            memcpy(&word, rows + r * size + w * 8, sizeof word);
-            for (size_t b = 0; b < 8; b++)
-                column[b * n + r] = (uint8_t)((word - before) >> 8 * b);
-            before = word;
-        }
+    return far << 1 ^ (0 - (far >> 63));
+}
+
+static inline uint64_t unfold(uint64_t folded)
+{
+    return folded >> 1 ^ (0 - (folded & 1));
+}
+
+/* Tells the numbers of a column.  Returns the bits that they have in all; *any: those that one of them has. */
+static uint64_t tell(const struct column *c, int how, uint64_t *told, uint64_t *any)
+{
+    uint64_t above = 0, bits = 0;
+    *any = 0;
+    for (size_t r = 0; r < c->n; r++) {
+        uint64_t number = number_at(c->at + r * c->size, c->bytes);
+        if (how & FROM_BEFORE)
+            number -= number_at(c->before + r * c->size, 8);
+        told[r] = how ? fold(number - (how & FROM_ABOVE ? above : 0)) : number;
+        above = number;
+        *any |= told[r];
+        bits += 64 - (uint64_t)__builtin_clzll(told[r] | 1);
     }
-    for (size_t b = words * 8; b < size; b++)
-        for (size_t r = 0; r < n; r++)
-            columns[b * n + r] = rows[r * size + b];
+    return bits;
 }
 
-static bool is_there(const uint8_t *there, size_t column)
+/* Tells them in the way that takes the fewest bits, for which there is room for two columns.  Returns where. */
+static uint64_t *tell_best(struct column *c, uint64_t *told, uint64_t *any)
 {
-    return there[column / 8] >> column % 8 & 1;
-}
-
-/* Leaves out columns that are zero, which most are, and notes which are there.  Returns the bytes of these. */
-static size_t leave_out(uint8_t *columns, uint8_t *there, size_t n, size_t size)
-{
-    size_t kept = 0;
-    memset(there, 0, (size + 7) / 8);
-    for (size_t b = 0; b < size; b++) {
-        if (is_zero(columns + b * n, n))
+    uint64_t *other = told + c->n, *swap, least = tell(c, c->how = 0, told, any), seen;
+    for (int how = 1; how < HOWS && *any; how++) {
+        if (how & FROM_BEFORE && !c->before)
             continue;
-        memmove(columns + kept, columns + b * n, n);
-        kept += n;
-        there[b / 8] |= (uint8_t)(1u << b % 8);
+        uint64_t bits = tell(c, how, other, &seen);
+        if (bits >= least)
+            continue;
+        least = bits;
+        swap = told;
+        told = other;
+        other = swap;
+        *any = seen;
+        c->how = how;
     }
-    return kept;
+    return told;
 }
 
-/* Fills a word of each row from those `k` columns of it that are there, and which bits they are. */
-static inline void fill(uint8_t *rows, const uint8_t *columns, size_t n, size_t size, const unsigned *shift, size_t k)
+/* Puts the bytes of numbers below each other, but for those that are 0 in all.  Returns where they end; *there: a bit
+ * for each byte that is not left out. */
+static uint8_t *put_bytes(uint8_t *to, const uint64_t *told, size_t n, uint64_t any, uint8_t *there)
 {
-    uint64_t word = 0;
-    for (size_t r = 0; r < n; r++) {
+    *there = 0;
+    for (unsigned b = 0; b < 8; b++) {
+        if (!(any >> 8 * b & 0xff))
+            continue;
+        *there |= (uint8_t)(1u << b);
+        for (size_t r = 0; r < n; r++)
+            *to++ = (uint8_t)(told[r] >> 8 * b);
+    }
+    return to;
+}
+
+/* Fills in the numbers of a column from those `k` bytes of them that are there. */
+static inline void fill(const struct column *c, const uint8_t *from, const unsigned *shift, size_t k, size_t bytes)
+{
+    uint64_t above = 0;
+    for (size_t r = 0; r < c->n; r++) {
+        uint64_t number = 0;
         for (size_t i = 0; i < k; i++)
-            word += (uint64_t)columns[i * n + r] << shift[i];
-        memcpy(rows + r * size, &word, sizeof word);
+            number |= (uint64_t)from[i * c->n + r] << shift[i];
+        if (c->how)
+            number = unfold(number) + (c->how & FROM_ABOVE ? above : 0);
+        above = number;
+        if (c->how & FROM_BEFORE)
+            number += number_at(c->before + r * c->size, 8);
+        memcpy(c->at + r * c->size, &number, bytes);
     }
 }
 
-/* Returns the number of columns. */
-static size_t word_back(uint8_t *rows, const uint8_t *columns, uint8_t there, size_t n, size_t size)
+/* Returns the number of bytes that were there, of a number. */
+static size_t fill_column(const struct column *c, const uint8_t *from, uint8_t there)
 {
     unsigned shift[8];
     size_t k = 0;
-    for (size_t b = 0; b < 8; b++)
-        if (is_there(&there, b))
-            shift[k++] = (unsigned)b * 8;
-    if (k <= 1) /* these take most of the time */
-        fill(rows, columns, n, size, shift, k ? 1 : 0);
+    for (unsigned b = 0; b < 8; b++)
+        if (there >> b & 1)
+            shift[k++] = b * 8;
+    if (c->bytes != 8)
+        fill(c, from, shift, k, c->bytes);
+    else if (k <= 1) /* these take most of the time */
+        fill(c, from, shift, k ? 1 : 0, 8);
     else if (k == 2)
-        fill(rows, columns, n, size, shift, 2);
+        fill(c, from, shift, 2, 8);
     else
-        fill(rows, columns, n, size, shift, k);
+        fill(c, from, shift, k, 8);
     return k;
 }
 
-/* Turns the columns that are there back into rows. */
-static void turn_back(uint8_t *rows, const uint8_t *columns, const uint8_t *there, size_t n, size_t size)
+/* Takes column `w` of rows. */
+static void take_column(struct column *c, uint8_t *rows, size_t w)
 {
-    size_t words = size / 8;
-    for (size_t w = 0; w < words; w++)
-        columns += n * word_back(rows + w * 8, columns, there[w], n, size);
-    for (size_t b = words * 8; b < size; b++) {
-        bool is = is_there(there, b);
-        for (size_t r = 0; r < n; r++)
-            rows[r * size + b] = is ? columns[r] : 0;
-        columns += is ? n : 0;
-    }
+    c->at = rows + w * 8;
+    c->bytes = c->size - w * 8 < 8 ? c->size - w * 8 : 8;
 }
 
 void ana_keep_bytes(struct ana_keep *keep, void *at, size_t size)
@@ -280,7 +322,7 @@ void ana_keep_bytes(struct ana_keep *keep, void *at, size_t size)
 }
 
 /* Makes room for so many bytes to work with.  NULL: out of memory. */
-static uint8_t *room_for(struct ana_keep *keep, size_t bytes)
+static void *room_for(struct ana_keep *keep, size_t bytes)
 {
     if (bytes > keep->room) {
         free(keep->work);
@@ -293,34 +335,48 @@ static uint8_t *room_for(struct ana_keep *keep, size_t bytes)
 
 static void save_rows(struct ana_keep *keep, const uint8_t *rows, size_t n, size_t size, ana_keep_strip *strip)
 {
-    uint8_t *columns = room_for(keep, 2 * n * size + (size + 7) / 8);
+    struct column c = {.n = n, .size = size};
+    const size_t columns = (size + 7) / 8;
+    uint64_t any, *told = room_for(keep, n * (2 * sizeof *told + size + columns * 8) + columns * 2);
     if (keep->failed)
         return;
-    uint8_t *copy = columns + n * size, *there = copy + n * size;
+    uint8_t *copy = (uint8_t *)(told + 2 * n), *head = copy + n * size, *to = head + 2 * columns;
     memcpy(copy, rows, n * size);
     for (size_t r = 0; r < n && strip; r++)
         strip(copy + r * size);
-    turn(copy, columns, n, size);
-    size_t kept = leave_out(columns, there, n, size);
-    put(keep, there, (size + 7) / 8);
-    put(keep, columns, kept);
+    for (size_t w = 0; w < columns; w++) {
+        take_column(&c, copy, w);
+        const uint64_t *best = tell_best(&c, told, &any);
+        head[2 * w] = (uint8_t)c.how;
+        to = put_bytes(to, best, n, any, &head[2 * w + 1]);
+        if (c.how || any)
+            c.before = c.at;
+    }
+    put(keep, head, (size_t)(to - head));
 }
 
 static void load_rows(struct ana_keep *keep, uint8_t *rows, size_t n, size_t size, ana_keep_strip *strip)
 {
-    uint8_t *columns = room_for(keep, n * size + (size + 7) / 8);
-    size_t kept = 0;
+    struct column c = {.n = n, .size = size};
+    const size_t columns = (size + 7) / 8;
+    uint8_t *head = room_for(keep, n * columns * 8 + columns * 2), *from = head + 2 * columns;
+    size_t bytes = 0;
     if (keep->failed)
         return;
-    uint8_t *there = columns + n * size;
-    get(keep, there, (size + 7) / 8);
-    for (size_t b = 0; b < size && !keep->failed; b++)
-        kept += is_there(there, b) ? n : 0;
-    get(keep, columns, kept);
-    if (keep->failed)
-        return;
-    turn_back(rows, columns, there, n, size);
-    for (size_t r = 0; r < n && strip; r++)
+    get(keep, head, 2 * columns);
+    for (size_t w = 0; w < columns && !keep->failed; w++)
+        bytes += n * (size_t)__builtin_popcount(head[2 * w + 1]);
+    get(keep, from, bytes);
+    for (size_t w = 0; w < columns && !keep->failed; w++) {
+        take_column(&c, rows, w);
+        c.how = head[2 * w];
+        if (!ana_keep_holds(keep, c.how < HOWS && (c.before || !(c.how & FROM_BEFORE))))
+            return;
+        from += n * fill_column(&c, from, head[2 * w + 1]);
+        if (c.how || head[2 * w + 1])
+            c.before = c.at;
+    }
+    for (size_t r = 0; r < n && strip && !keep->failed; r++)
         strip(rows + r * size);
 }
 

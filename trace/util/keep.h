@@ -1,8 +1,8 @@
 /* What an analysis has found, to a file and back.  One description of a struct does both: the same calls, in the same
  * order, write what is there or fill in what was kept.
  *
- * Rows of numbers are turned into columns of differences, which pack well; those of zeros are left out.  The file is a
- * row of parts, each a row of blocks, each with its checksum, and an end; what lacks one of them is refused.  Nothing
+ * Rows of numbers are turned into columns of differences, to the row before or to the column before, which pack well;
+ * bytes that are zero in all rows are left out.  The file is a row of parts, each a row of blocks, each with its checksum, and an end; what lacks one of them is refused.  Nothing
  * in it is trusted: lengths are bounded by the caller, and what has to hold between numbers is stated with
  * ana_keep_holds.
  *
@@ -18,25 +18,30 @@
 struct ana_keep {
     bool loads, failed;
     FILE *file;
-    uint64_t at;            /* when loading: where the next block begins */
+    uint64_t at; /* in the file: when loading, where the next block begins; when saving, where the first does */
     _Atomic uint64_t *read; /* bytes of the file that are loaded are added here; NULL: nobody counts them */
     uint64_t bytes, most;   /* written, or unpacked, so far; more than that fails */
     uint8_t *block;         /* unpacked */
     size_t used, filled;    /* of it; filled: what was loaded */
     uint8_t *packed;
+    struct ZSTD_CCtx_s *packs; /* of zstd: when saving */
+    struct ZSTD_DCtx_s *unpacks;
     uint8_t *work; /* room for rows and columns */
     size_t room;   /* of it */
 };
 
-/* Begins to write into a file, at most `most` bytes.  Both end with ana_keep_end.  The file stays the caller's. */
+/* Begins to write into a file where it is, at most `most` bytes.  Both end with ana_keep_end.  The file stays the
+ * caller's. */
 void ana_keep_save(struct ana_keep *keep, FILE *file, uint64_t most);
 /* Begins to read a part, whose first byte in the file is `at`; it may unpack to `most` bytes.  The file's position is
  * neither used nor moved. */
 void ana_keep_load(struct ana_keep *keep, FILE *file, uint64_t at, uint64_t most);
 /* Writes the end of a part; what is written from now on is the next one. */
 void ana_keep_part(struct ana_keep *keep);
-/* Writes the end of the last part, or finds that of the one that was read.  False: something is missing, was refused,
- * or does not fit. */
+/* Goes back to the end of a part, `bytes` after the begin: what was written since, and whether it failed or did not
+ * fit, is forgotten.  False: the file cannot be cut. */
+bool ana_keep_back(struct ana_keep *keep, uint64_t bytes);
+/* Frees what it needed.  False: something failed or did not fit; or there is more in the part that was read. */
 bool ana_keep_end(struct ana_keep *keep);
 /* Finds where parts are that begin at begin[0]; begin[n] is where the last one ends.  False: there are not `n` of them,
  * or something is behind them. */

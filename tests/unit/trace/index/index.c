@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
+#include <zstd.h>
 
 enum { RANKS = 4, ROUNDS = 60, CHANGES = 400, OF = 40, BLOCK = 1 << 20, PARTS = 64 };
 
@@ -194,13 +194,6 @@ static char path[1024];
 
 static size_t part_end[PARTS], parts;
 
-static void inflate_block(uint8_t *to, size_t length, uint8_t *packed, size_t size)
-{
-    z_stream z = {.next_in = packed, .avail_in = (uInt)size, .next_out = to, .avail_out = (uInt)length};
-    CHECK(inflateInit2(&z, -MAX_WBITS) == Z_OK && inflate(&z, Z_FINISH) == Z_STREAM_END && z.total_out == length);
-    inflateEnd(&z);
-}
-
 /* The numbers in an index, without blocks, and where its parts end in them; for the caller to free. */
 static uint8_t *unpack(uint8_t head[OF], size_t *size)
 {
@@ -214,12 +207,12 @@ static uint8_t *unpack(uint8_t head[OF], size_t *size)
             part_end[parts++] = *size;
             continue;
         }
-        uLongf length = block[0];
+        size_t length = block[0];
         CHECK(fread(packed, block[1], 1, file) == 1);
         if (block[1] == block[0])
             memcpy(all + *size, packed, length);
         else
-            inflate_block(all + *size, length, packed, block[1]);
+            CHECK(ZSTD_decompress(all + *size, length, packed, block[1]) == length);
         *size += length;
     }
     free(packed);
@@ -299,12 +292,15 @@ static void check_few(const uint8_t head[OF], double plain)
 {
     struct ana_job *job = folder_open();
     struct ana_keep keep;
+    struct ana_job_keep k = {.keep = &keep, .job = job};
     FILE *file = fopen(path, "wb");
     ana_job_set_index(job, false);
     ana_job_advance(job, 0);
     CHECK(file && fwrite(head, OF, 1, file) == 1);
     ana_keep_save(&keep, file, UINT64_MAX);
-    ana_job_save(&keep, job, FEW);
+    ana_job_save(&k);
+    CHECK(ana_job_save_latest(&k, 2 * FEW) && ana_job_save_latest(&k, FEW));
+    ana_job_save_end(&k);
     CHECK(ana_keep_end(&keep) && fclose(file) == 0);
     ana_job_close(job);
     job = folder_open();

@@ -115,6 +115,7 @@ static void kept_lanes_are_the_same(size_t max)
     }
     ana_keep_save(&keep, file, UINT64_MAX);
     ana_lane_keep(&keep, &lane);
+    ana_keep_part(&keep);
     CHECK(file && ana_keep_end(&keep));
     fflush(file);
     ana_keep_load(&keep, file, 0, 1 << 20);
@@ -145,6 +146,7 @@ static void impossible_columns_are_refused(void)
     uint8_t widths[ANA_COLUMNS] = {3};
     ana_keep_save(&keep, file, UINT64_MAX);
     ana_keep_bytes(&keep, widths, sizeof widths);
+    ana_keep_part(&keep);
     CHECK(file && ana_keep_end(&keep));
     fflush(file);
     ana_columns_init(&table, 8);

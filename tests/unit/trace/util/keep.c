@@ -1,0 +1,137 @@
+/* Rows come back as they were, whatever their numbers are and however many bytes they have; what is written anew takes
+ * the place of what did not fit; how columns are told is not trusted. */
+#include "trace/util/keep.h"
+#include "tests/support/check.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS = 3000, MOST = 40 };
+
+static uint64_t random_state = 88172645463325252u;
+static uint64_t any(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state;
+}
+
+/* Numbers of many kinds: times that rise, what is as far from these each time, noise, nothing, negative ones. */
+static uint64_t number_of(size_t row, size_t word)
+{
+    uint64_t kind = word * 7 + row / 1000;
+    return kind % 5 == 0   ? row * 1000003
+           : kind % 5 == 1 ? row * 1000003 + 17 + any() % 3
+           : kind % 5 == 2 ? any()
+           : kind % 5 == 3 ? 0
+                           : 0 - any() % 100;
+}
+
+static void fill(uint8_t *rows, size_t size)
+{
+    for (size_t r = 0; r < ROWS; r++)
+        for (size_t at = 0; at < size; at += 8) {
+            uint64_t number = number_of(r, at / 8);
+            memcpy(rows + r * size + at, &number, size - at < 8 ? size - at : 8);
+        }
+}
+
+static void rows_come_back(size_t size, size_t n)
+{
+    struct ana_keep keep;
+    FILE *file = tmpfile();
+    uint8_t *rows = malloc(ROWS * size), *back = malloc(ROWS * size);
+    fill(rows, size);
+    fputs("head", file);
+    ana_keep_save(&keep, file, UINT64_MAX);
+    ana_keep_rows(&keep, rows, n, size, NULL);
+    ana_keep_part(&keep);
+    CHECK(ana_keep_end(&keep) && fflush(file) == 0);
+    ana_keep_load(&keep, file, 4, UINT64_MAX);
+    ana_keep_rows(&keep, back, n, size, NULL);
+    CHECK(ana_keep_end(&keep) && memcmp(rows, back, n * size) == 0, "%zu rows of %zu bytes", n, size);
+    free(rows);
+    free(back);
+    fclose(file);
+}
+
+/* A thousand times that rise, and another as far from each of them, take little. */
+static void regular_rows_are_small(void)
+{
+    uint64_t rows[1000][2];
+    struct ana_keep keep;
+    FILE *file = tmpfile();
+    for (size_t r = 0; r < 1000; r++) {
+        rows[r][0] = r * 1000003 + any() % 256;
+        rows[r][1] = rows[r][0] + 70000;
+    }
+    ana_keep_save(&keep, file, UINT64_MAX);
+    ana_keep_rows(&keep, rows, 1000, sizeof *rows, NULL);
+    ana_keep_part(&keep);
+    CHECK(ana_keep_end(&keep) && keep.bytes < 2000, "%llu bytes", (unsigned long long)keep.bytes);
+    fclose(file);
+}
+
+static void what_does_not_fit_is_taken_back(void)
+{
+    struct ana_keep keep;
+    uint64_t noise[1000], one = 1, two = 0;
+    FILE *file = tmpfile();
+    for (size_t i = 0; i < 1000; i++)
+        noise[i] = any();
+    fputs("head", file);
+    ana_keep_save(&keep, file, 4000);
+    ANA_KEEP(&keep, one);
+    ana_keep_part(&keep);
+    uint64_t bytes = keep.bytes;
+    ana_keep_rows(&keep, noise, 1000, sizeof *noise, NULL);
+    ana_keep_part(&keep);
+    CHECK(keep.failed && keep.bytes > keep.most);
+    CHECK(ana_keep_back(&keep, bytes));
+    ana_keep_rows(&keep, noise, 300, sizeof *noise, NULL);
+    ana_keep_part(&keep);
+    CHECK(ana_keep_back(&keep, bytes), "once more");
+    ANA_KEEP(&keep, one);
+    ana_keep_part(&keep);
+    CHECK(ana_keep_end(&keep) && fflush(file) == 0);
+    uint64_t begin[3] = {4};
+    CHECK(ana_keep_find(file, begin, 2), "two parts and nothing else");
+    ana_keep_load(&keep, file, begin[1], 1000);
+    ANA_KEEP(&keep, two);
+    CHECK(ana_keep_end(&keep) && two == 1);
+    fclose(file);
+}
+
+/* Ways to tell a column that there are not, and one from a column before the first. */
+static void columns_are_not_trusted(void)
+{
+    for (uint8_t how = 0; how < 8; how++) {
+        uint8_t head[] = {how, 1, 1, 1}, bytes[] = {3, 5};
+        uint64_t row[2];
+        struct ana_keep keep;
+        FILE *file = tmpfile();
+        ana_keep_save(&keep, file, UINT64_MAX);
+        ANA_KEEP(&keep, head);
+        ANA_KEEP(&keep, bytes);
+        ana_keep_part(&keep);
+        CHECK(ana_keep_end(&keep) && fflush(file) == 0);
+        ana_keep_load(&keep, file, 0, 1000);
+        ana_keep_rows(&keep, row, 1, sizeof row, NULL);
+        CHECK(ana_keep_end(&keep) == (how == 0 || how == 2), "way %d", how);
+        fclose(file);
+    }
+}
+
+int main(void)
+{
+    for (size_t size = 1; size <= MOST; size++) {
+        rows_come_back(size, ROWS);
+        rows_come_back(size, 1 + (size_t)any() % 5);
+    }
+    rows_come_back(70001, 2);
+    regular_rows_are_small();
+    what_does_not_fit_is_taken_back();
+    columns_are_not_trusted();
+    return check_result();
+}
