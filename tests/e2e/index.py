@@ -217,7 +217,7 @@ def trimmed():
     """Where not all of the latest messages fit, windows that need more are read again."""
     folder = "trimmed"
     run([os.path.join(BUILD, "tests/many/many"), "--ranks", "3", "--hosts", "3", "--rounds", "100000", folder])
-    keys = ["key 6", "screen", "key :", "text 8.0-8.1", "key Enter"]
+    keys = ["key 2", "screen", "key :", "text 8.0-8.1", "key Enter"]
     keys += [k for view in "2345671" for k in ("key " + view, "screen")]
     with open("keys", "w") as f:
         f.write("\n".join(keys) + "\n")
@@ -250,7 +250,7 @@ def drain(terminal):
 
 
 def made_live(folder):
-    job = subprocess.Popen([os.path.join(BUILD, "tests/many/many"), "--ranks", "24", "--hosts", "4", "--round", "2", "--live",
+    job = subprocess.Popen([os.path.join(BUILD, "tests/many/many"), "--ranks", "4", "--hosts", "4", "--round", "0.05", "--live",
                             "12", folder], stdout=subprocess.PIPE)
     job.stdout.readline()
     return job
@@ -259,7 +259,7 @@ def made_live(folder):
 def of_sizes():
     """A job that takes time to read has an index where that takes at most 2 % of it, and else none: also where many ranks
     have little each."""
-    for ranks, rounds, fits in ((2, 120000, True), (16, 90000, True), (200, 1600, False), (1000, 250, False)):
+    for ranks, rounds, fits in ((4, 200000, True), (16, 90000, True), (200, 1600, False), (1000, 250, False)):
         folder = "sizes-%d" % ranks
         run([os.path.join(BUILD, "tests/many/many"), "--ranks", str(ranks), "--hosts", "2", "--rounds", str(rounds), folder])
         made = run([HPCTOP, "verdict", folder], WITH)
