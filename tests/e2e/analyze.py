@@ -56,7 +56,7 @@ def many(folder, *more):
 def jobs():
     """Jobs that ended in order, on several hosts, with a rank that is missing, with files that end early, and with a ring of
     which the oldest events are gone."""
-    mpirun(4, [workload("stencil"), "15"], "stencil")
+    mpirun(4, [workload("stencil"), "60"], "stencil")
     same("a real job", "stencil")
     same("two hosts", many("hosts", "--ranks", "16", "--hosts", "2", "--rounds", "700"))
     same("many ranks", many("ranks", "--ranks", "300", "--hosts", "24", "--rounds", "10"))

@@ -7,13 +7,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define UNPACKED 1000u /* an index is so many times as large unpacked, at most; of real ones 5 to 150 */
-#define FEW      4096u /* messages that tell what one takes */
+#define UNPACKED 1000u       /* an index is so many times as large unpacked, at most; of real ones 5 to 150 */
+#define FEW      4096u       /* messages that tell what one takes */
+#define BEYOND   (16u << 20) /* bytes that one may have beyond those of its trace */
 
 /* What an index is of. */
 struct of {
@@ -167,7 +169,7 @@ static struct ana_taking *begin_taking(struct ana_job *job)
     if (!taking)
         return NULL;
     taking->of = describe(job, &bytes);
-    taking->most = ana_index_most(bytes, true) + sizeof taking->of;
+    taking->most = bytes + BEYOND;
     return taking;
 }
 
@@ -202,32 +204,39 @@ double ana_index_take(struct ana_job *job, int64_t stop_ns)
 
 /* ---- written ---------------------------------------------------------------------------------------------------- */
 
-/* Saves as many of the latest messages, waits and collectives as fit.  False: not even none of them. */
-static bool save_latest(struct ana_job_keep *k)
+/* Saves as many of the latest messages, waits and collectives as fit into `most` bytes with all the rest; if not even
+ * none of them do, none, where `always`.  False: it fails, or does not fit. */
+static bool save_latest(struct ana_job_keep *k, uint64_t most, bool always)
 {
+    k->keep->most = most;
     ana_job_save_latest(k, FEW);
-    double each = (double)(k->keep->bytes - k->bytes) / FEW, room = (double)(k->keep->most - k->bytes) / each * 0.9;
-    size_t newest = room < ANA_STORE_MESSAGES ? (size_t)room : ANA_STORE_MESSAGES;
+    double each = (double)(k->keep->bytes - k->bytes) / FEW, room = ((double)most - (double)k->bytes) / each * 0.9;
+    size_t newest = room < ANA_STORE_MESSAGES ? (size_t)fmax(room, 0) : ANA_STORE_MESSAGES;
     for (; newest > FEW; newest /= 2)
         if (ana_job_save_latest(k, newest))
             return true;
-    return ana_job_save_latest(k, FEW) || ana_job_save_latest(k, 0);
+    if (ana_job_save_latest(k, FEW) || ana_job_save_latest(k, 0))
+        return true;
+    k->keep->most = UINT64_MAX;
+    return always && ana_job_save_latest(k, 0);
 }
 
-/* Writes an index of at most `most` bytes.  False: errno says why not, E2BIG: it does not fit. */
-static bool write_within(struct ana_job *job, FILE *file, const struct of *of, uint64_t most)
+/* Writes an index.  False: errno says why not, E2BIG: it would take more than its share of `bytes`. */
+static bool write_to_file(struct ana_job *job, FILE *file, const struct of *of, uint64_t bytes, bool always)
 {
     struct ana_keep keep;
     struct ana_job_keep k = {.keep = &keep, .job = job};
+    uint64_t most = bytes / ANA_INDEX_SHARE;
     errno = 0;
     if (fwrite(of, sizeof *of, 1, file) != 1)
         return false;
-    ana_keep_save(&keep, file, most);
+    ana_keep_save(&keep, file, always ? UINT64_MAX : most);
     ana_job_save(&k);
-    bool ok = !keep.failed && save_latest(&k) && fflush(file) == 0;
+    bool ok = !keep.failed && save_latest(&k, always && most < ANA_INDEX_ASKED ? ANA_INDEX_ASKED : most, always) &&
+              fflush(file) == 0;
     ana_job_save_end(&k);
     if (!ana_keep_end(&keep) || !ok)
-        errno = keep.bytes > most ? E2BIG : errno ? errno : ENOMEM;
+        errno = keep.bytes > keep.most ? E2BIG : errno ? errno : ENOMEM;
     return ok;
 }
 
@@ -257,13 +266,13 @@ bool ana_index_lacks(const struct ana_job *job)
     return !job->indexed && why_not(job, false) == read_live;
 }
 
-/* Writes it to one place, at most so many bytes.  Returns 0, or why not: E2BIG, it does not fit. */
-static int write_to(struct ana_job *job, struct ana_place *place, const struct of *of, uint64_t most)
+/* Writes it to one place.  Returns 0, or why not; likewise. */
+static int write_to(struct ana_job *job, struct ana_place *place, const struct of *of, uint64_t bytes, bool always)
 {
     FILE *file = ana_place_write(place);
     if (!file)
         return errno;
-    bool ok = write_within(job, file, of, most);
+    bool ok = write_to_file(job, file, of, bytes, always);
     int why = ok ? 0 : errno;
     return ana_place_finish(place, file, ok) ? 0 : why ? why : errno;
 }
@@ -277,7 +286,6 @@ bool ana_index_write(struct ana_job *job, bool always, char *said, size_t size)
     }
     uint64_t bytes;
     struct of of = describe(job, &bytes);
-    const uint64_t most = ana_index_most(bytes, always);
     snprintf(said, size, "%s",
              of.files != job->index_of ? "the files have changed meanwhile" : "there is no place for it");
     int why = of.program && of.files == job->index_of ? ENOENT : E2BIG;
@@ -285,12 +293,8 @@ bool ana_index_write(struct ana_job *job, bool always, char *said, size_t size)
         struct ana_place place;
         if (!ana_place_open(job, (enum ana_place_of_index)i, of.files, true, &place))
             continue;
-        why = write_to(job, &place, &of, most);
-        if (why == E2BIG)
-            snprintf(said, size, "it would take more than %.1f MB, and the trace has %.1f MB", (double)most / 1e6,
-                     (double)bytes / 1e6);
-        else
-            snprintf(said, size, "%s%s%s", place.path, why ? ": " : "", why ? strerror(why) : "");
+        why = write_to(job, &place, &of, bytes, always);
+        snprintf(said, size, "%s%s%s", place.path, why ? ": " : "", why ? strerror(why) : "");
         ana_place_close(&place);
     }
     job->index_of = 0; /* not again */

@@ -13,15 +13,8 @@
 #include "trace/job/job.h"
 
 #define ANA_INDEX_RECORDS 2000000u /* of a job with fewer none is written unasked: that is read in no time */
-#define ANA_INDEX_SHARE   50u      /* the part of the trace that it may take: 2 %, */
-#define ANA_INDEX_ASKED   524288u  /* or so many bytes, of a small trace that somebody asks to have one of */
-
-/* Bytes that the index of a trace of so many bytes may take. */
-static inline uint64_t ana_index_most(uint64_t bytes, bool asked)
-{
-    uint64_t share = bytes / ANA_INDEX_SHARE;
-    return asked && share < ANA_INDEX_ASKED ? ANA_INDEX_ASKED : share;
-}
+#define ANA_INDEX_SHARE   50u      /* the part of the trace that it may take: 2 %; of a trace that somebody asks to */
+#define ANA_INDEX_ASKED   524288u  /* have one of so many bytes, or what it cannot do without, where that is more */
 
 /* Sets whether an index is written and taken up, which is so at first. */
 void ana_job_set_index(struct ana_job *job, bool wanted);
@@ -38,8 +31,8 @@ void ana_index_leave(struct ana_job *job);
 /* Likewise: writes the index of a large job, if it can have one. */
 void ana_index_keep(struct ana_job *job);
 
-/* Writes the index of a job that has been read to its end; `always`: of a small one, too.  Where there is one already,
- * nothing is done.  True: it is there, and its path is in `said`; false: why it is not. */
+/* Writes the index of a job that has been read to its end; `always`: of a small one, too, and even where it takes more
+ * than its share.  Where there is one already, nothing is done.  True: it is there, and its path is in `said`; false: why it is not. */
 bool ana_index_write(struct ana_job *job, bool always, char *said, size_t size);
 
 /* Whether a job that has been read to its end lacks an index for one reason only: it was read while it ran. */
