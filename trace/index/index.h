@@ -32,7 +32,8 @@ void ana_index_leave(struct ana_job *job);
 void ana_index_keep(struct ana_job *job);
 
 /* Writes the index of a job that has been read to its end; `always`: of a small one, too, and even where it takes more
- * than its share.  Where there is one already, nothing is done.  True: it is there, and its path is in `said`; false: why it is not. */
+ * than its share.  Where there is one already, nothing is done.  True: it is there, and its path is in `said`; false:
+ * why it is not. */
 bool ana_index_write(struct ana_job *job, bool always, char *said, size_t size);
 
 /* Whether a job that has been read to its end lacks an index for one reason only: it was read while it ran. */

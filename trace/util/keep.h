@@ -2,9 +2,9 @@
  * order, write what is there or fill in what was kept.
  *
  * Rows of numbers are turned into columns of differences, to the row before or to the column before, which pack well;
- * bytes that are zero in all rows are left out.  The file is a row of parts, each a row of blocks, each with its checksum, and an end; what lacks one of them is refused.  Nothing
- * in it is trusted: lengths are bounded by the caller, and what has to hold between numbers is stated with
- * ana_keep_holds.
+ * bytes that are zero in all rows are left out.  The file is a row of parts, each a row of blocks, each with its
+ * checksum, and an end; what lacks one of them is refused.  Nothing in it is trusted: lengths are bounded by the
+ * caller, and what has to hold between numbers is stated with ana_keep_holds.
  *
  * After a failure nothing more is written or filled in; what was filled in by then must be thrown away.
  * Byte order and layout are those of the machine: a caller writes what tells the program apart first.  One thread at a

@@ -38,7 +38,7 @@ static inline void ana_packed_put(void *at, unsigned width, uint64_t number)
     for (unsigned b = 0; b < width; b++)
         ((uint8_t *)at)[b] = (uint8_t)(number >> 8 * b);
 }
-/* The same for a number that is the last so far: what lies behind it is overwritten, as far as ANA_PACKED_BEHIND. */
+/* Puts a number there that is the last so far: what lies behind it is overwritten, as far as ANA_PACKED_BEHIND. */
 static inline void ana_packed_put_last(void *at, uint64_t number)
 {
     number = htole64(number);
