@@ -53,7 +53,7 @@ static uint64_t hash_program(void)
 /* What is looked up for each process and each file, by several threads. */
 struct look {
     uint64_t hash;  /* of what a process's file says of itself; the size of a file */
-    uint64_t bytes; /* that a file takes on disk */
+    uint64_t bytes; /* of its events */
 };
 struct looks {
     const struct ana_job *job;
@@ -61,7 +61,7 @@ struct looks {
 };
 
 /* A hash of what a file says of itself. */
-static uint64_t hash_process(const struct ana_process *p)
+static uint64_t hash_process(const struct ana_process *p, uint64_t *bytes)
 {
     struct trc_head head = *trc_head(p->rank.file);
     uint64_t of[] = {ana_hash(&head, sizeof head), p->rank.world, (uint64_t)p->rank.rank};
@@ -71,6 +71,7 @@ static uint64_t hash_process(const struct ana_process *p)
         uint64_t chunk[] = {hash,          is.thread,    is.sequence, is.first_ticks,
                             is.last_ticks, is.committed, is.records,  is.lost};
         hash = ana_hash(chunk, sizeof chunk);
+        *bytes += is.committed;
     }
     return hash;
 }
@@ -81,18 +82,17 @@ static void look_at(void *user, size_t i)
     const struct ana_job *job = looks->job;
     struct look *look = &looks->look[i];
     if (i < job->count) {
-        look->hash = hash_process(&job->process[i]);
+        look->hash = hash_process(&job->process[i], &look->bytes);
         return;
     }
     const struct ana_bundle_file *f = &job->bundle.files[i - job->count];
     struct stat st;
     bool known = stat(f->path, &st) == 0;
     look->hash = known ? (uint64_t)st.st_size : UINT64_MAX;
-    if (known && f->file)
-        look->bytes = st.st_blocks * 512 < st.st_size ? (uint64_t)st.st_blocks * 512 : (uint64_t)st.st_size;
 }
 
-/* What an index would be of now; its program is 0 where that cannot be told.  *bytes: of the files on disk. */
+/* What an index would be of now; its program is 0 where that cannot be told.  *bytes: of all events,
+ * so that it is the same each time. */
 static struct of describe(const struct ana_job *job, uint64_t *bytes)
 {
     const size_t n = job->count + job->bundle.count;
@@ -209,14 +209,16 @@ double ana_index_take(struct ana_job *job, int64_t stop_ns)
 static bool save_latest(struct ana_job_keep *k, uint64_t most, bool always)
 {
     k->keep->most = most;
-    ana_job_save_latest(k, FEW);
-    double each = (double)(k->keep->bytes - k->bytes) / FEW, room = ((double)most - (double)k->bytes) / each * 0.9;
-    size_t newest = room < ANA_STORE_MESSAGES ? (size_t)fmax(room, 0) : ANA_STORE_MESSAGES;
-    for (; newest > FEW; newest /= 2)
-        if (ana_job_save_latest(k, newest))
-            return true;
-    if (ana_job_save_latest(k, FEW) || ana_job_save_latest(k, 0))
-        return true;
+    if (ana_job_save_latest(k, 0)) {
+        double none = (double)k->keep->bytes, each, room;
+        ana_job_save_latest(k, FEW);
+        each = fmax((double)k->keep->bytes - none, 1) / FEW;
+        room = ((double)most - none) / each * 0.9;
+        for (size_t newest = (size_t)fmin(room, ANA_STORE_MESSAGES); newest > FEW; newest /= 2)
+            if (ana_job_save_latest(k, newest))
+                return true;
+        return ana_job_save_latest(k, FEW) || ana_job_save_latest(k, 0);
+    }
     k->keep->most = UINT64_MAX;
     return always && ana_job_save_latest(k, 0);
 }
@@ -226,7 +228,7 @@ static bool write_to_file(struct ana_job *job, FILE *file, const struct of *of, 
 {
     struct ana_keep keep;
     struct ana_job_keep k = {.keep = &keep, .job = job};
-    uint64_t most = bytes / ANA_INDEX_SHARE;
+    uint64_t share = bytes / ANA_INDEX_SHARE, most = share > sizeof *of ? share - sizeof *of : 0;
     errno = 0;
     if (fwrite(of, sizeof *of, 1, file) != 1)
         return false;
@@ -266,7 +268,7 @@ bool ana_index_lacks(const struct ana_job *job)
     return !job->indexed && why_not(job, false) == read_live;
 }
 
-/* Writes it to one place.  Returns 0, or why not; likewise. */
+/* Writes it to one place.  Returns 0, or why not, as write_to_file says it. */
 static int write_to(struct ana_job *job, struct ana_place *place, const struct of *of, uint64_t bytes, bool always)
 {
     FILE *file = ana_place_write(place);
@@ -294,7 +296,10 @@ bool ana_index_write(struct ana_job *job, bool always, char *said, size_t size)
         if (!ana_place_open(job, (enum ana_place_of_index)i, of.files, true, &place))
             continue;
         why = write_to(job, &place, &of, bytes, always);
-        snprintf(said, size, "%s%s%s", place.path, why ? ": " : "", why ? strerror(why) : "");
+        snprintf(said, size, "%s%s%s", place.path, why ? ": " : "",
+                 why == E2BIG ? "it would take more than 2 % of the trace"
+                 : why        ? strerror(why)
+                              : "");
         ana_place_close(&place);
     }
     job->index_of = 0; /* not again */

@@ -13,8 +13,8 @@
 #include "trace/job/job.h"
 
 #define ANA_INDEX_RECORDS 2000000u /* of a job with fewer none is written unasked: that is read in no time */
-#define ANA_INDEX_SHARE   50u      /* the part of the trace that it may take: 2 %; of a trace that somebody asks to */
-#define ANA_INDEX_ASKED   524288u  /* have one of so many bytes, or what it cannot do without, where that is more */
+#define ANA_INDEX_SHARE   50u      /* the part of the trace's events that it may take: 2 % */
+#define ANA_INDEX_ASKED   524288u  /* bytes that it may have where somebody asks for it; if need be more */
 
 /* Sets whether an index is written and taken up, which is so at first. */
 void ana_job_set_index(struct ana_job *job, bool wanted);

@@ -279,6 +279,11 @@ void ana_job_set_line_finder(struct ana_job *job, ana_line_finder *finder, void 
     job->revision++;
 }
 
+void ana_job_lines_came(struct ana_job *job)
+{
+    job->revision++;
+}
+
 void ana_job_close(struct ana_job *job)
 {
     if (!job)

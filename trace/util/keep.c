@@ -371,12 +371,12 @@ static void load_rows(struct ana_keep *keep, uint8_t *rows, size_t n, size_t siz
         take_column(&c, rows, w);
         c.how = head[2 * w];
         if (!ana_keep_holds(keep, c.how < HOWS && (c.before || !(c.how & FROM_BEFORE))))
-            return;
+            break;
         from += n * fill_column(&c, from, head[2 * w + 1]);
         if (c.how || head[2 * w + 1])
             c.before = c.at;
     }
-    for (size_t r = 0; r < n && strip && !keep->failed; r++)
+    for (size_t r = 0; r < n && strip; r++) /* also of what is refused: it will be freed */
         strip(rows + r * size);
 }
 

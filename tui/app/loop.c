@@ -89,6 +89,8 @@ static bool look(struct loop *l)
     /* The files of a job that has ended stay as they are while their events are read for the first time. */
     bool still = (l->opened || (l->done > 0 && l->done < 1)) && tui_app_ended(app);
     l->opened = false;
+    if (lines)
+        ana_job_lines_came(app->job);
     if (!app->rank_group)
         ana_job_look_at(app->job, app->cursor_rank);
     l->moved = !app->frozen && ((!still && ana_job_refresh(app->job)) || lines);
@@ -136,6 +138,8 @@ static void handle_event(struct loop *l, const struct tui_event *event, int *rea
         tui_app_draw(l->app, &l->grid); /* without the prompt */
         tui_save_file(l->app, &l->grid, l->app->saving);
     }
+    if (l->app->frozen && l->left != NOTHING) /* what stands still is all of one look */
+        sum_up(l, ADVANCE_NS);
     l->redraw |= *reaction != 0;
     l->repaint |= (*reaction & TUI_REPAINT) != 0;
 }
@@ -188,7 +192,7 @@ void tui_loop(struct tui_app *app, struct tui_term term, bool live)
             settle_selection(&l, ALL);
         if (l.redraw)
             draw_screen(&l);
-        /* Keys come first, then the numbers of a new selection, then events that have not been read. */
+        /* Keys come first, then the rest of a look, the numbers of a new selection, and events that were not read. */
         int64_t rest = next - ana_now_ns() / 1000000;
         bool busy = live && (l.left || app->stale || (l.done < 1 && !l.stuck && !app->halted) || has_time(&l));
         struct tui_event event = term.ops->wait(term.data, busy || rest < 0 ? 0 : (int)rest);
