@@ -11,4 +11,12 @@ static inline uint32_t draw(uint64_t *state, uint32_t n)
     return (uint32_t)(*state >> 33) % n;
 }
 
+/* 64 bits; the state is not 0. */
+static inline uint64_t draw_bits(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    return *state ^= *state << 17;
+}
+
 #endif

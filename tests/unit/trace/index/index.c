@@ -2,6 +2,7 @@
  * taken up that no question about the job falls over, or nothing.  Under AddressSanitizer (make check-asan) this finds
  * what trusts a number. */
 #include "tests/support/check.h"
+#include "tests/support/draw.h"
 #include "tests/support/trace_folder.h"
 #include "trace/gpu/device_data.h"
 #include "trace/util/hash.h"
@@ -21,10 +22,7 @@ enum { RANKS = 4, ROUNDS = 60, CHANGES = 400, OF = 40, BLOCK = 1 << 20, PARTS = 
 static uint64_t random_state = 88172645463325252u;
 static uint64_t below(uint64_t n)
 {
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state % n;
+    return draw_bits(&random_state) % n;
 }
 
 enum { COMPUTE = 1, NCCL, FEW = 8, GEMM = 1, REDUCE, MOVE, GLOBAL = 16, PART };

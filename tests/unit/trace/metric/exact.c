@@ -1,5 +1,6 @@
 /* Numbers as text are the shortest of six digits and more that tell them, as printf writes them. */
 #include "tests/support/check.h"
+#include "tests/support/draw.h"
 #include "trace/metric/exact.h"
 #include <inttypes.h>
 #include <math.h>
@@ -12,10 +13,7 @@ enum { NUMBERS = 20000 };
 static uint64_t random_state = 88172645463325252u;
 static uint64_t any(void)
 {
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
+    return draw_bits(&random_state);
 }
 
 static void check_real(double value)

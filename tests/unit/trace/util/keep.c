@@ -2,6 +2,7 @@
  * the place of what did not fit; how columns are told is not trusted. */
 #include "trace/util/keep.h"
 #include "tests/support/check.h"
+#include "tests/support/draw.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +12,7 @@ enum { ROWS = 3000, MOST = 40 };
 static uint64_t random_state = 88172645463325252u;
 static uint64_t any(void)
 {
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
+    return draw_bits(&random_state);
 }
 
 /* Numbers of many kinds: times that rise, what is as far from these each time, noise, nothing, negative ones. */

@@ -1,5 +1,6 @@
 /* What goes to stdout has no control characters and no bytes that are no UTF-8, however it is cut into writes. */
 #include "tests/support/check.h"
+#include "tests/support/draw.h"
 #include "tui/term/out.h"
 #include "trace/util/text.h"
 #include <stdbool.h>
@@ -13,10 +14,7 @@ enum { SIZE = 200000 };
 static uint64_t random_state = 88172645463325252u;
 static size_t below(size_t n)
 {
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (size_t)(random_state % n);
+    return (size_t)(draw_bits(&random_state) % n);
 }
 
 /* Long plain stretches, and between them a few bytes of any kind. */
