@@ -91,8 +91,8 @@ static void look_at(void *user, size_t i)
     look->hash = known ? (uint64_t)st.st_size : UINT64_MAX;
 }
 
-/* What an index would be of now; its program is 0 where that cannot be told.  *bytes: of all events,
- * so that it is the same each time. */
+/* What an index would be of now; its program is 0 where that cannot be told.  *bytes: of all events; blocks
+ * on disk would not be the same each time. */
 static struct of describe(const struct ana_job *job, uint64_t *bytes)
 {
     const size_t n = job->count + job->bundle.count;

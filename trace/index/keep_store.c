@@ -3,7 +3,7 @@
 #include "trace/job/pass.h"
 #include <stdlib.h>
 
-/* How many of the newest are saved, at most `newest`, or were. */
+/* How many of the newest the index has: when saving at most `newest`, when loading as many as the file says. */
 static size_t count_newest(struct ana_job_keep *k, uint64_t so_far, size_t room, size_t newest)
 {
     uint64_t n = ana_store_count(so_far, room);
@@ -80,7 +80,8 @@ static void strip_wait(void *row)
 static void keep_waits(struct ana_job_keep *k)
 {
     struct ana_store *store = &k->job->store;
-    size_t n = count_newest(k, store->waits, ANA_STORE_WAITS, ana_timelines_decode(k->job) ? SIZE_MAX : k->newest);
+    bool all = !k->keep->loads && ana_timelines_decode(k->job);
+    size_t n = count_newest(k, store->waits, ANA_STORE_WAITS, all ? SIZE_MAX : k->newest);
     uint64_t first = store->waits - n;
     int64_t since_ns = store->waits_since_ns;
     for (size_t i = n; !k->keep->loads && i < ana_store_count(store->waits, ANA_STORE_WAITS); i++)
