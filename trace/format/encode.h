@@ -77,7 +77,7 @@ static inline uint8_t *trc_put_u64(uint8_t *p, uint64_t value)
 static inline uint8_t *trc_put_sig(uint8_t *p, const struct trc_sig *sig)
 {
     *p++ = TRC_ITEM_SIG;
-    uint8_t *length = p++; /* eleven fields are at most 70 bytes: one byte holds the length */
+    uint8_t *length = p++; /* twelve fields are at most 75 bytes: one byte holds the length */
 #define TRC_PUT_u(value)        trc_put_varint(p, (value))
 #define TRC_PUT_s(value)        trc_put_varint(p, trc_zigzag(value))
 #define FIELD(type, name, kind) p = TRC_PUT_##kind(sig->name);

@@ -87,8 +87,8 @@
 #include <stdint.h>
 
 #define TRC_MAGIC       "hpctop\r\n" /* 8 bytes; \r\n shows a transfer in text mode */
-#define TRC_VERSION     3u           /* 3: chunks of any number of blocks, live pages that grow, calls as definitions */
-#define TRC_OLDEST      3u           /* what has been added since is zero in older files: they are read, too */
+#define TRC_VERSION     4u           /* 4: signatures have a call path */
+#define TRC_OLDEST      4u           /* fields that were added since are zero in older files */
 #define TRC_BYTE_ORDER  0x01020304u
 #define TRC_HEAD_SIZE   4096u
 #define TRC_BLOCK       4096u
@@ -370,9 +370,19 @@ enum trc_def_type {
     TRC_DEF_NEIGHBORS = 14, /* communicator `id`, a topology: TRC_DEF_RANKS of those that this rank gets from (a) and
                               sends to (b) in neighbourhood collectives, without MPI_PROC_NULL */
     TRC_DEF_REGION = 15,    /* region `id`: text = the name that the program gives it */
-    TRC_DEF_CALL = 16 /* call `id`: text = its name, NUL, its class as the schema names it, NUL, what its arguments
-                               are (for people).  It stands before whatever refers to the call */
+    TRC_DEF_CALL = 16, /* call `id`: text = its name, NUL, its class as the schema names it, NUL, what its arguments
+                          are (for people).  It stands before whatever refers to the call */
+    TRC_DEF_PATH = 17  /* call path `id`: a x uint64_t sites, the innermost first, each named by a TRC_DEF_SITE;
+                          b: enum trc_path_end */
 };
+
+/* How a call path ends.  A path of HPCTOP_DEPTH sites that could go on is LIMITED. */
+enum trc_path_end {
+    TRC_PATH_WHOLE = 1,   /* its last site lies in the first function of the thread */
+    TRC_PATH_LIMITED = 2, /* more callers exist: the depth is reached */
+    TRC_PATH_LOST = 3     /* more callers exist, and could not be found */
+};
+#define TRC_PATH_MOST 8u /* sites of a path, at most */
 
 struct trc_def {
     uint32_t type;  /* enum trc_def_type; 0: not written */
@@ -446,7 +456,7 @@ _Static_assert(sizeof(struct trc_head) <= TRC_HEAD_SIZE, "the head is one page")
 _Static_assert(sizeof(struct trc_chunk) == 72, "chunk head");
 _Static_assert(sizeof(struct trc_row) == 56 + 4 * TRC_BUCKETS, "row");
 _Static_assert(sizeof(struct trc_peer) == 40, "peer");
-_Static_assert(sizeof(struct trc_use) == 80, "use");
+_Static_assert(sizeof(struct trc_use) == 88, "use");
 _Static_assert(sizeof(struct trc_page) % 8 == 0 && sizeof(struct trc_row) % 8 == 0, "entries are aligned");
 _Static_assert(sizeof(struct trc_chunk) + sizeof(struct trc_gpu_head) + TRC_GPU_OPS * sizeof(struct trc_gpu_op) <=
                    TRC_CHUNK_MOST * TRC_BLOCK,

@@ -66,7 +66,7 @@ static void test_schema(void)
     memcpy(copy, text, size);
     trc_schema_parse(&schema, copy, size, &complaint);
     CHECK(!complaint, "%s", complaint);
-    CHECK(schema.field_count == 11 && schema.fields[4].zigzag &&
+    CHECK(schema.field_count == 12 && schema.fields[4].zigzag &&
               schema.fields[4].offset == offsetof(struct trc_sig, peer) && schema.fields[8].size == 8,
           "the sig line came back as another");
 
