@@ -1,6 +1,7 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/base/procfs.h"
 #include "interpose/base/text.h"
+#include "trace/writer/system.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -9,12 +10,12 @@
 
 static size_t read_start(const char *path, char *out, size_t size, bool once)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = trc_sys_open(path);
     size_t used = 0;
     for (ssize_t n = 1; fd >= 0 && n > 0 && used + 1 < size && !(once && used); used += n > 0 ? (size_t)n : 0)
-        n = read(fd, out + used, size - 1 - used); /* one read gives only a part of a table */
+        n = trc_sys_read(fd, out + used, size - 1 - used); /* one read gives only a part of a table */
     if (fd >= 0)
-        close(fd);
+        trc_sys_close(fd);
     while (used > 0 && out[used - 1] == '\n')
         used--;
     out[used] = 0;
@@ -97,7 +98,7 @@ static const struct {
 bool ipo_directory(const char *path, void (*found)(void *context, const char *name), void *context)
 {
     char buffer[4096] __attribute__((aligned(8)));
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = trc_sys_open_at(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (fd < 0)
         return false;
     for (long n; (n = syscall(SYS_getdents64, fd, buffer, sizeof buffer)) > 0;)
@@ -109,7 +110,7 @@ bool ipo_directory(const char *path, void (*found)(void *context, const char *na
                 found(context, name);
             at += length;
         }
-    close(fd);
+    trc_sys_close(fd);
     return true;
 }
 

@@ -1,5 +1,6 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/base/safe_read.h"
+#include "trace/writer/system.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,13 +17,13 @@ static ssize_t read_at(uint64_t address, void *out, size_t size)
     ssize_t n = syscall(SYS_process_vm_readv, syscall(SYS_gettid), &here, 1ul, &there, 1ul, 0ul);
     if (n >= 0 || (errno != EPERM && errno != ENOSYS))
         return n;
-    int fd = open("/proc/thread-self/mem", O_RDONLY | O_CLOEXEC);
+    int fd = trc_sys_open("/proc/thread-self/mem");
     if (fd < 0)
-        fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+        fd = trc_sys_open("/proc/self/mem");
     if (fd < 0)
         return -1;
-    n = pread(fd, out, size, (off_t)address);
-    close(fd);
+    n = trc_sys_read_at(fd, out, size, address);
+    trc_sys_close(fd);
     return n;
 }
 

@@ -4,6 +4,7 @@
 #include "interpose/core/state.h"
 #include "interpose/core/own.h"
 #include "interpose/core/source.h"
+#include "trace/writer/system.h"
 
 #include <linux/futex.h>
 #include <sys/mman.h>
@@ -88,8 +89,7 @@ static bool is_over(void)
 static void *run_after_end(void)
 {
     for (unsigned rounds = 1; !is_over(); rounds++) {
-        struct timespec pause = {.tv_sec = LATE_ROUND_NS / 1000000000};
-        nanosleep(&pause, NULL);
+        trc_sys_sleep(LATE_ROUND_NS);
         write_beat();
         ipo_heartbeat_file();
         IPO_ASK_SOURCES(round, IPO_ROUND_OVER);

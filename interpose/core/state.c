@@ -3,6 +3,7 @@
 #include "interpose/core/state.h"
 #include "interpose/base/text.h"
 #include "trace/writer/now.h"
+#include "trace/writer/system.h"
 
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -30,7 +31,7 @@ void ipo_say(const char *text, const char *more)
     ipo_text_add(&line, text);
     ipo_text_add(&line, more);
     ipo_text_add(&line, "\n");
-    if (write(STDERR_FILENO, line.text, line.used) < 0)
+    if (trc_sys_write(STDERR_FILENO, line.text, line.used) < 0)
         return; /* stderr is closed */
 }
 

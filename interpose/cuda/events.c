@@ -4,6 +4,7 @@
 #include "interpose/core/facts.h"
 #include "interpose/core/state.h"
 #include "interpose/core/own.h"
+#include "trace/writer/system.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -374,7 +375,7 @@ static void stop_at_exit(void *unused)
     atomic_store(&stopping, 1);
     syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
     for (int i = 0; i < 100 && !atomic_load(&ended); i++)
-        nanosleep(&(struct timespec){.tv_nsec = PATIENCE_NS / 100}, NULL);
+        trc_sys_sleep(PATIENCE_NS / 100);
 }
 int __cxa_atexit(void (*function)(void *), void *argument, void *dso);
 

@@ -4,6 +4,7 @@
 #include "interpose/load/loader.h"
 #include "interpose/base/bind.h"
 #include "interpose/core/state.h"
+#include "trace/writer/system.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -62,7 +63,7 @@ static atomic_int walks, forks;
 static void wait_for_none(atomic_int *count)
 {
     for (int tries = 0; atomic_load(count) > 0 && tries < PATIENT; tries++)
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        trc_sys_sleep(1000000);
 }
 
 int ipo_loader_walk(int (*look)(struct dl_phdr_info *, size_t, void *), void *with)

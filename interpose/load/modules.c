@@ -1,6 +1,7 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/load/modules.h"
 #include "interpose/base/safe_read.h"
+#include "trace/writer/system.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -69,12 +70,12 @@ static void add_mapping(const char *line)
 static void read_lines(char *buffer, size_t size, bool (*line)(const char *text, void *with), void *with)
 {
     /* By the calling thread (Linux 3.17): /proc/self/maps is empty once the main thread has left. */
-    int fd = open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
+    int fd = trc_sys_open("/proc/thread-self/maps");
     if (fd < 0)
-        fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+        fd = trc_sys_open("/proc/self/maps");
     size_t used = 0;
     bool more = fd >= 0;
-    for (ssize_t n; more && (n = read(fd, buffer + used, size - 1 - used)) > 0;) {
+    for (ssize_t n; more && (n = trc_sys_read(fd, buffer + used, size - 1 - used)) > 0;) {
         used += (size_t)n;
         buffer[used] = 0;
         char *at = buffer;
@@ -87,7 +88,7 @@ static void read_lines(char *buffer, size_t size, bool (*line)(const char *text,
         more &= used < size - 1; /* no line is as long as this */
     }
     if (fd >= 0)
-        close(fd);
+        trc_sys_close(fd);
 }
 
 static bool take_line(const char *line, void *unused)

@@ -1,5 +1,6 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/load/symbols.h"
+#include "trace/writer/system.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -22,7 +23,7 @@ static const void *get_range(const struct image *image, uint64_t offset, uint64_
 static struct image map_file(const char *path)
 {
     struct image image = {0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = trc_sys_open(path);
     if (fd < 0)
         return image;
     off_t size = lseek(fd, 0, SEEK_END); /* fstat has a newer symbol version than we may use */
@@ -31,7 +32,7 @@ static struct image map_file(const char *path)
         if (bytes != MAP_FAILED)
             image = (struct image){.bytes = bytes, .size = (size_t)size};
     }
-    close(fd);
+    trc_sys_close(fd);
     return image;
 }
 

@@ -3,6 +3,7 @@
 #include "interpose/core/facts.h"
 #include "interpose/core/own.h"
 #include "interpose/usage/usage.h"
+#include "trace/writer/system.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -50,7 +51,7 @@ static int open_event(unsigned event, uint32_t tid, int leader)
 static void open_thread(uint32_t tid, uint32_t index)
 {
     for (unsigned i = 0; opened[index].tid && i < EVENTS; i++)
-        close(opened[index].fd[i]);
+        trc_sys_close(opened[index].fd[i]);
     opened[index].tid = 0;
     int *fd = opened[index].fd;
     fd[0] = open_event(0, tid, -1);
@@ -58,7 +59,7 @@ static void open_thread(uint32_t tid, uint32_t index)
     if (fd[1] >= 0)
         opened[index].tid = tid;
     else if (fd[0] >= 0)
-        close(fd[0]);
+        trc_sys_close(fd[0]);
 }
 
 void ipo_hardware_read(uint32_t tid, uint32_t index, struct trc_usage *now)
@@ -70,7 +71,8 @@ void ipo_hardware_read(uint32_t tid, uint32_t index, struct trc_usage *now)
         return;
     if (opened[index].tid != tid)
         open_thread(tid, index);
-    if (opened[index].tid != tid || read(opened[index].fd[0], &group, sizeof group) != sizeof group || !group.running)
+    if (opened[index].tid != tid || trc_sys_read(opened[index].fd[0], &group, sizeof group) != sizeof group ||
+        !group.running)
         return;
     /* Where others count, too, the processor's counters are shared out: what was not seen is taken for alike. */
     double part = group.running < group.enabled ? (double)group.enabled / (double)group.running : 1;
@@ -116,7 +118,7 @@ void ipo_hardware_start(void)
                                                                      : "no: perf_event_open knows no such counters");
         return;
     }
-    close(fd);
+    trc_sys_close(fd);
     atomic_store(&state, LIVES);
     if (!ipo_own_thread("hpctop", run_counting, NULL))
         atomic_store(&state, NONE);

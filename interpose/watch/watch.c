@@ -6,6 +6,7 @@
 #include "interpose/core/state.h"
 #include "trace/writer/digest.h"
 #include "trace/writer/now.h"
+#include "trace/writer/system.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -62,10 +63,10 @@ void ipo_watch_start(void)
 static int open_digest(int flags)
 {
     struct stat is;
-    int fd = open(watch.path, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
+    int fd = trc_sys_open_at(AT_FDCWD, watch.path, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
     if (fd < 0 || (!syscall(SYS_fstat, fd, &is) && S_ISREG(is.st_mode) && is.st_nlink == 1 && is.st_uid == geteuid()))
         return fd;
-    close(fd);
+    trc_sys_close(fd);
     return -1;
 }
 
@@ -73,10 +74,10 @@ static int open_digest(int flags)
 static bool read_other(struct trc_digest_head *other)
 {
     int fd = open_digest(O_RDONLY);
-    bool read = fd >= 0 && pread(fd, other, sizeof *other, 0) == (ssize_t)sizeof *other &&
+    bool read = fd >= 0 && trc_sys_read_at(fd, other, sizeof *other, 0) == (ssize_t)sizeof *other &&
                 memcmp(other->magic, TRC_DIGEST_MAGIC, sizeof other->magic) == 0;
     if (fd >= 0)
-        close(fd);
+        trc_sys_close(fd);
     return read;
 }
 
@@ -93,7 +94,7 @@ static void decide(uint64_t now)
         int fd = open_digest(O_WRONLY | O_CREAT | O_EXCL);
         watch.writes = fd >= 0;
         if (fd >= 0)
-            close(fd);
+            trc_sys_close(fd);
         else if (!watch.moved_ns) /* one that was made and not written */
             watch.moved_ns = now;
         else if (now - watch.moved_ns > 2 * (STALE_NS + SPREAD_NS))
@@ -133,10 +134,10 @@ static bool have_memory(void)
 
 static void write_digest(uint64_t now)
 {
-    int folder = open(watch.request.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int folder = trc_sys_open_at(AT_FDCWD, watch.request.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (folder < 0 || !have_memory()) {
         if (folder >= 0)
-            close(folder);
+            trc_sys_close(folder);
         return;
     }
     if (!watch.listed_ns || now - watch.listed_ns > LIST_NS) {
@@ -147,13 +148,14 @@ static void write_digest(uint64_t now)
     watch.head.realtime_ns = trc_wall_ns();
     size_t size =
         trc_digest_make(watch.digest, folder, &watch.head, ipo_process.writer.calls, ipo_process.writer.call_count);
-    close(folder);
+    trc_sys_close(folder);
     int fd = open_digest(O_WRONLY | O_CREAT);
     if (fd < 0)
         return;
-    if (pwrite(fd, watch.digest->out, size, 0) == (ssize_t)size) /* in one piece, as far as the file system can */
+    if (trc_sys_write_at(fd, watch.digest->out, size, 0) ==
+        (ssize_t)size) /* in one piece, as far as the file system can */
         watch.written_ns = watch.moved_ns = now;
-    close(fd);
+    trc_sys_close(fd);
 }
 
 void ipo_watch_stop(void)

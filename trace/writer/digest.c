@@ -1,6 +1,7 @@
 #include "trace/writer/digest.h"
 #include "trace/format/encode.h"
 #include "trace/format/uses.h"
+#include "trace/writer/system.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -44,7 +45,7 @@ bool trc_digest_follow(struct trc_digest *digest, const char *name)
 static bool read_at(const struct look *look, uint32_t block, void *to, size_t size)
 {
     off_t at = (off_t)(look->head.chunks_offset + (uint64_t)block * TRC_BLOCK);
-    return pread(look->fd, to, size, at) == (ssize_t)size;
+    return trc_sys_read_at(look->fd, to, size, at) == (ssize_t)size;
 }
 
 static bool is_followed(uint8_t kind)
@@ -244,10 +245,10 @@ static bool read_head(struct look *look)
     uint64_t version;
     struct trc_head *head = &look->head;
     off_t at = (off_t)offsetof(struct trc_head, latest_version);
-    return pread(look->fd, head, sizeof *head, 0) == (ssize_t)sizeof *head &&
+    return trc_sys_read_at(look->fd, head, sizeof *head, 0) == (ssize_t)sizeof *head &&
            memcmp(head->magic, TRC_MAGIC, sizeof head->magic) == 0 && head->version == TRC_VERSION &&
            head->block_size == TRC_BLOCK && head->chunks_offset < 1u << 30 &&
-           pread(look->fd, &version, sizeof version, at) == (ssize_t)sizeof version && version % 2 == 0 &&
+           trc_sys_read_at(look->fd, &version, sizeof version, at) == (ssize_t)sizeof version && version % 2 == 0 &&
            version == head->latest_version;
 }
 
@@ -329,12 +330,13 @@ size_t trc_digest_make(struct trc_digest *digest, int folder, const struct trc_d
     for (uint32_t i = 0; i < digest->files && digest->used + RANK_MOST < room; i++) {
         struct trc_followed *file = &digest->file[i];
         struct look look = {.calls = calls, .call_count = call_count};
-        look.fd =
-            file->gone ? -1 : openat(folder, file->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+        look.fd = file->gone ? -1
+                             : trc_sys_open_at(folder, file->name,
+                                               O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
         file->gone = look.fd < 0;
         if (look.fd >= 0) {
             take_rank(digest, file, &look, head);
-            close(look.fd);
+            trc_sys_close(look.fd);
         }
     }
     struct trc_digest_head mine = *head;

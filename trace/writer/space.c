@@ -1,5 +1,6 @@
 /* The writer's file as the system sees it: space, pages, descriptor, and what others do to the file. */
 #include "trace/writer/stream.h"
+#include "trace/writer/system.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,10 +24,10 @@ int trc_writer_adopt(struct trc_writer *writer, int fd)
 {
     struct rlimit limit;
     rlim_t most = !getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < HIGH_FD + 64 ? limit.rlim_cur : HIGH_FD + 64;
-    int high = most > 128 ? fcntl(fd, F_DUPFD_CLOEXEC, (int)(most - 64)) : -1;
+    int high = most > 128 ? trc_sys_duplicate(fd, (int)(most - 64)) : -1;
     writer->fd = high < 0 ? fd : high;
     if (high >= 0)
-        close(fd);
+        trc_sys_close(fd);
     struct stat is;
     if (syscall(SYS_fstat, writer->fd, &is)) /* glibc's fstat is newer than what we may need */
         return errno;
@@ -50,7 +51,7 @@ static int write_zeros(int fd, uint64_t from, uint64_t bytes)
     static const char zeros[65536];
     while (bytes) {
         size_t part = bytes < sizeof zeros ? bytes : sizeof zeros;
-        ssize_t n = pwrite(fd, zeros, part, (off_t)from);
+        ssize_t n = trc_sys_write_at(fd, zeros, part, from);
         if (n < 0 && errno != EINTR)
             return errno;
         if (n == 0)
@@ -77,7 +78,7 @@ int trc_writer_extend(struct trc_writer *writer, uint64_t from, uint64_t bytes)
     if ((uint64_t)is.st_size < from)
         return ENODATA; /* it was cut: trc_writer_check says so */
     do
-        error = fallocate(writer->fd, 0, (off_t)from, (off_t)bytes) ? errno : 0;
+        error = trc_sys_allocate(writer->fd, from, bytes) ? errno : 0;
     while (error == EINTR);
     if (error != EOPNOTSUPP && error != ENOSYS)
         return error;
@@ -114,10 +115,10 @@ static size_t allowance(size_t wanted)
     if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
         return wanted;
     char text[32] = "";
-    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    int fd = trc_sys_open("/proc/self/statm");
+    ssize_t n = fd < 0 ? 0 : trc_sys_read(fd, text, sizeof text - 1);
     if (fd >= 0)
-        close(fd);
+        trc_sys_close(fd);
     size_t pages = 0;
     for (ssize_t i = 0; i < n && text[i] >= '0' && text[i] <= '9'; i++)
         pages = pages * 10 + (size_t)(text[i] - '0');
@@ -270,8 +271,9 @@ static void write_anew(struct trc_writer *writer)
     struct stat is;
     struct trc_head *head = &writer->kept;
     head->blocks_allocated = head->blocks_used = 0;
-    if (!read_status(writer, &is) && pwrite(writer->fd, writer->schema, head->schema_size, TRC_HEAD_SIZE) > 0 &&
-        pwrite(writer->fd, head, sizeof *head, 0) > 0)
+    if (!read_status(writer, &is) &&
+        trc_sys_write_at(writer->fd, writer->schema, head->schema_size, TRC_HEAD_SIZE) > 0 &&
+        trc_sys_write_at(writer->fd, head, sizeof *head, 0) > 0)
         return;
 }
 
@@ -293,7 +295,7 @@ const char *trc_writer_sync(struct trc_writer *writer)
 {
     unsigned used = atomic_load(&writer->next_block), allocated = atomic_load(&writer->allocated);
     used = used < allocated ? used : allocated;
-    if (!msync(writer->base, chunks_offset(writer) + (size_t)used * TRC_BLOCK, MS_SYNC))
+    if (!trc_sys_sync_pages(writer->base, chunks_offset(writer) + (size_t)used * TRC_BLOCK, MS_SYNC))
         return NULL;
     stop_recording(writer, errno);
     return "the trace file could not be written back: what came last is lost";

@@ -2,6 +2,7 @@
 #include "trace/writer/writer.h"
 #include "trace/writer/stream.h"
 #include "trace/writer/now.h"
+#include "trace/writer/system.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -71,7 +72,7 @@ int trc_writer_open(struct trc_writer *writer, const char *path, size_t limit, c
         blocks = UINT32_MAX / 4;
 
     /* Mode 0600: the file holds command lines.  O_EXCL follows no link that somebody planted. */
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int fd = trc_sys_open_at(AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return errno;
     int error = trc_writer_adopt(writer, fd);
@@ -113,7 +114,7 @@ undo_open:
     /* An empty file says that there was no room for one. */
     if (!is_no_space(error) || ftruncate(writer->fd, 0))
         unlink(path);
-    close(writer->fd);
+    trc_sys_close(writer->fd);
     return error;
 }
 
@@ -162,7 +163,7 @@ void trc_writer_trim(struct trc_writer *writer)
     for (int tries = 0; !atomic_compare_exchange_strong(&writer->growing, &idle, 1); tries++, idle = 0) {
         if (tries == TRIM_TRIES)
             return;
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        trc_sys_sleep(1000000);
     }
     struct trc_head *head = writer->head;
     /* All blocks count as handed out from now on, so that nobody is given one that is cut off. */
