@@ -41,11 +41,14 @@ _Static_assert(sizeof(struct ipo_request) == 128, "two cache lines");
  * second bucket; second buckets are searched only after that has happened once. */
 #define IPO_REQUEST_BUCKETS 8192u
 #define IPO_REQUEST_WAYS    8u
+#define IPO_SHARED_BUCKETS  16384u
 
 struct ipo_request_table {
     _Atomic uint64_t *keys;    /* IPO_REQUEST_BUCKETS x IPO_REQUEST_WAYS */
     struct ipo_request *slots; /* as many; only what is used becomes memory */
     atomic_bool spilled;       /* second buckets are in use */
+    /* Starts behind the shared handle, by the address of the program's variable (shared.c). */
+    _Atomic(struct ipo_request *) (*shared)[IPO_REQUEST_WAYS]; /* IPO_SHARED_BUCKETS of them */
 };
 extern IPO_OURS struct ipo_request_table ipo_requests;
 
@@ -91,6 +94,8 @@ void ipo_request_unclaim(uint64_t handle, struct ipo_request *request);
  * starts are distinguished by `variable`, the address of the program's request, and by their order where that fails.
  * The caller fills the place in and publishes it.  NULL: memory is short. */
 struct ipo_request *ipo_shared_add(struct ipo_thread *thread, uintptr_t variable);
+/* Makes a place of ipo_shared_add visible to searches. */
+void ipo_shared_publish(struct ipo_thread *thread, struct ipo_request *request);
 /* Takes the start that a completion of the shared handle at `variable` belongs to, perhaps another thread's.  Valid
  * until the calling thread's next call.  NULL: not known. */
 const struct ipo_request *ipo_shared_take(struct ipo_thread *thread, uintptr_t variable);

@@ -50,10 +50,11 @@ struct ipo_thread {
     uint64_t moves[2]; /* type signatures of what the call that is described sends and receives; 0: none or not known */
     struct ipo_type type[IPO_TYPES];
     struct ipo_cached cache[IPO_CACHE_ROWS];
-    uint32_t shared_first, shared_end;
+    uint64_t shared_first, shared_end; /* positions in the queue of starts behind the shared handle */
     struct ipo_request *shared[IPO_SHARED / IPO_SHARED_PART];
     struct ipo_request shared_start[IPO_SHARED_PART]; /* the first part; the only one as a rule */
     struct ipo_request of_other;  /* behind the shared handle, started by another thread, completed by this one */
+    struct ipo_thread *had_start; /* the other thread that was searched last for such a start */
     uintptr_t *requests;          /* handles as they were before a Wait or Test overwrote them */
     struct ipo_request **entries; /* what is known of them; only kept while several threads may call MPI */
     char *statuses;
@@ -95,23 +96,31 @@ const struct ipo_thread *ipo_thread_first(void);
 /* The first of all, for a thread of the program that takes starts of other threads (requests.c). */
 struct ipo_thread *ipo_threads(void);
 
-/* Start number `n` behind the shared handle; NULL: its part does not exist.  Any thread. */
-static inline struct ipo_request *ipo_shared_at(const struct ipo_thread *thread, uint32_t n)
+/* The start at this position of a thread's queue behind the shared handle; NULL: its part does not exist.  Any
+ * thread. */
+static inline struct ipo_request *ipo_shared_at(const struct ipo_thread *thread, uint64_t at)
 {
-    struct ipo_request *part = __atomic_load_n(&thread->shared[n % IPO_SHARED / IPO_SHARED_PART], __ATOMIC_ACQUIRE);
-    return part ? part + n % IPO_SHARED_PART : NULL;
+    struct ipo_request *part = __atomic_load_n(&thread->shared[at % IPO_SHARED / IPO_SHARED_PART], __ATOMIC_ACQUIRE);
+    return part ? part + at % IPO_SHARED_PART : NULL;
+}
+
+/* Moves an empty queue that ends at `end` to its first place again: memory that is warm.  By the owner. */
+static inline void ipo_shared_restart(struct ipo_thread *thread, uint64_t end)
+{
+    const uint64_t front = (end | (IPO_SHARED - 1)) + 1;
+    __atomic_store_n(&thread->shared_first, front, __ATOMIC_RELEASE); /* before the end: others see an empty queue */
+    __atomic_store_n(&thread->shared_end, front, __ATOMIC_RELEASE);
 }
 
 /* Drops the oldest start behind the shared handle.  By the owner; other threads may read it meanwhile. */
 static inline void ipo_shared_next(struct ipo_thread *thread)
 {
-    uint32_t first = thread->shared_first;
-    __atomic_store_n(&ipo_shared_at(thread, first++)->variable, 0, __ATOMIC_RELAXED);
-    if (first == thread->shared_end) { /* from the front again: memory that is warm */
-        first = 0;
-        __atomic_store_n(&thread->shared_end, 0, __ATOMIC_RELAXED);
-    }
-    __atomic_store_n(&thread->shared_first, first, __ATOMIC_RELAXED);
+    const uint64_t first = thread->shared_first;
+    __atomic_store_n(&ipo_shared_at(thread, first)->variable, 0, __ATOMIC_RELAXED);
+    if (first + 1 == thread->shared_end)
+        ipo_shared_restart(thread, first);
+    else
+        __atomic_store_n(&thread->shared_first, first + 1, __ATOMIC_RELAXED);
 }
 
 /* Makes room for `n` requests and statuses in the thread's scratch memory.  False: no memory.  Keeps errno. */
