@@ -8,8 +8,7 @@
 
 #include <string.h>
 
-#define NEAR    16u /* starts at the front of a queue, searched one by one */
-#define THREADS 64u /* threads whose queues are searched for a start that the program has copied */
+#define NEAR 16u /* starts at the front of a queue, searched one by one */
 /* A bit in a start's `variable`, an even address: one thread fills the place in or copies it, and no other thread reads
  * it meanwhile. */
 #define BUSY 1u
@@ -165,14 +164,14 @@ static const struct ipo_request *take_of_others(struct ipo_thread *thread)
 {
     struct ipo_thread *const begin = thread->had_start ? thread->had_start : ipo_threads(), *other = begin;
     const struct ipo_request *start = NULL;
-    for (uint32_t i = 0; i < THREADS && !start && (i == 0 || other != begin); i++) {
+    do { /* at most TRC_MAX_THREADS times */
         if (other != thread) {
             drop_completed(other, false);
             start = take(thread, find_near(other, 0), 0);
             thread->had_start = other;
         }
         other = other->next ? other->next : ipo_threads();
-    }
+    } while (!start && other != begin);
     return start;
 }
 

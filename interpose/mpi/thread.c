@@ -22,22 +22,44 @@ static void *map_memory(size_t bytes)
 
 /* Whether a thread has died, by its tid.  A destructor would need newer glibc symbols, and may run at any point of the
  * thread's end. */
-static bool is_dead(uint32_t tid, uint32_t mine)
+static bool is_dead(uint32_t tid)
 {
-    return tid == mine || (syscall(SYS_tgkill, getpid(), tid, 0) != 0 && errno == ESRCH);
+    return syscall(SYS_tgkill, getpid(), tid, 0) != 0 && errno == ESRCH;
 }
 
-static struct ipo_thread *take_over(uint32_t mine)
+/* Gives the state of a dead thread to the calling one, unless another thread is faster. */
+static bool take_over(struct ipo_thread *thread, uint32_t tid, uint32_t mine)
 {
-    for (struct ipo_thread *thread = atomic_load(&threads); thread; thread = thread->next) {
-        uint32_t tid = __atomic_load_n(&thread->tid, __ATOMIC_RELAXED);
-        if (is_dead(tid, mine) &&
-            __atomic_compare_exchange_n(&thread->tid, &tid, mine, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-            IPO_ASK_SOURCES(thread_left, thread); /* it may have died inside a call */
-            thread->mark = thread->nccl = NULL;
-            thread->nccl_depth = 0;
-            thread->stream.page->thread.inside = 0;
-            thread->stream.page->thread.tid = mine;
+    if (!__atomic_compare_exchange_n(&thread->tid, &tid, mine, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return false;
+    IPO_ASK_SOURCES(thread_left, thread); /* it may have died inside a call */
+    thread->mark = thread->nccl = NULL;
+    thread->nccl_depth = 0;
+    thread->stream.page->thread.inside = 0;
+    thread->stream.page->thread.tid = mine;
+    return true;
+}
+
+#define LOOKS 64u /* threads that a new one looks at, in turn, for a dead one */
+#define FEW   4u  /* as many if none was dead at the last look at each */
+static atomic_uint known, alive_in_a_row;
+static _Atomic(struct ipo_thread *) next_look;
+
+static struct ipo_thread *find_dead(uint32_t mine)
+{
+    struct ipo_thread *same = (struct ipo_thread *)ipo_thread_of(mine);
+    if (same && take_over(same, mine, mine))
+        return same;
+    const uint32_t all = atomic_load(&known), most = atomic_load(&alive_in_a_row) < all ? LOOKS : FEW;
+    for (uint32_t looks = 0; looks < all && looks < most; looks++) {
+        struct ipo_thread *thread = atomic_load(&next_look);
+        thread = thread ? thread : atomic_load(&threads);
+        atomic_store(&next_look, thread->next);
+        const uint32_t tid = __atomic_load_n(&thread->tid, __ATOMIC_RELAXED);
+        if (!is_dead(tid)) {
+            atomic_fetch_add(&alive_in_a_row, 1);
+        } else if (take_over(thread, tid, mine)) {
+            atomic_store(&alive_in_a_row, 0);
             return thread;
         }
     }
@@ -48,7 +70,7 @@ static struct ipo_thread *open_thread(void)
 {
     struct trc_writer *writer = &ipo_process.writer;
     uint32_t tid = (uint32_t)syscall(SYS_gettid);
-    struct ipo_thread *thread = take_over(tid);
+    struct ipo_thread *thread = find_dead(tid);
     if (thread)
         return thread;
     thread = map_memory(sizeof *thread);
@@ -67,6 +89,7 @@ static struct ipo_thread *open_thread(void)
     thread->next = atomic_load(&threads);
     while (!atomic_compare_exchange_weak(&threads, &thread->next, thread))
         ;
+    atomic_fetch_add(&known, 1);
     return thread;
 }
 

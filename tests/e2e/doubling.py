@@ -14,7 +14,8 @@ HERE = os.path.join(TOP, "tests/e2e/doubling")
 MOST = 2.3  # times as many instructions for twice as much
 REQUESTS = ["shared_forward", "shared_reverse", "shared_scattered", "shared_apart", "shared_copied", "shared_left",
             "receives_forward", "receives_reverse", "receives_scattered", "persistent", "null"]
-THREADS = ["elsewhere", "elsewhere_copied", "threads_joined"]
+THREADS = ["elsewhere", "elsewhere_copied", "threads_joined", "threads_alive",
+           "threads_many"]
 OBJECTS = [kind + how for kind in ("comms", "types", "windows", "files", "groups", "infos") for how in ("_one", "_alive")]
 
 
@@ -48,7 +49,7 @@ def measure(name, modes, **more):
     """The instructions of each mode, by how much of it was done."""
     seen = collections.defaultdict(dict)
     out = os.path.abspath("out." + name)
-    done = run(["valgrind", "--tool=callgrind", "--collect-atstart=no", "--max-threads=1000", "--callgrind-out-file=" + out,
+    done = run(["valgrind", "--tool=callgrind", "--collect-atstart=no", "--max-threads=2000", "--callgrind-out-file=" + out,
                 os.path.abspath("doubling")] + modes, environment("trace." + name, HPCTOP_STACKS="0", **more), 380)
     for path in glob.glob(out + ".*"):
         title, total = costs(path)
