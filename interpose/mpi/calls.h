@@ -63,7 +63,7 @@ extern IPO_OURS const ipo_function ipo_wrapper[IPO_CALLS]; /* NULL for PASS rows
 /* What a wrapper calls: a second tool's function, or the library's.  NULL before ipo_resolve_all, and where this MPI
  * lacks the call. */
 extern IPO_OURS ipo_function ipo_real[IPO_CALLS];
-/* What the recorder itself calls: the library's function, past any other tool. */
+/* What the recorder itself calls: the library's function, past any other tool.  Only rows of own_calls.def have one. */
 extern IPO_OURS ipo_function ipo_own[IPO_CALLS];
 
 struct ipo_class;

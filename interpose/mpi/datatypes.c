@@ -101,20 +101,45 @@ static int64_t ask_size(uintptr_t datatype)
     return ((int (*)(w, int *))ipo_own[IPO_Type_size])(datatype, &small) ? -1 : small;
 }
 
-/* How many integers, addresses and datatypes a datatype was made of: none for a predefined one. */
+/* How many integers, addresses, large counts and datatypes a datatype was made of: none for a predefined one.  Those of
+ * Type_create_f90_real and the like were made of integers alone. */
 struct envelope {
-    int integers, addresses, types, combiner;
+    int64_t integers, addresses, counts, types;
 };
 
+/* MPI_Type_get_envelope refuses datatypes that were made with large counts. */
 static bool ask_envelope(uintptr_t datatype, struct envelope *out)
 {
+    int few[3] = {0}, combiner;
     int (*ask)(w, int *, int *, int *, int *) = (int (*)(w, int *, int *, int *, int *))ipo_own[IPO_Type_get_envelope];
-    return ask && !ask(datatype, &out->integers, &out->addresses, &out->types, &out->combiner);
+    int (*ask_c)(w, int64_t *, int64_t *, int64_t *, int64_t *, int *) =
+        (int (*)(w, int64_t *, int64_t *, int64_t *, int64_t *, int *))ipo_own[IPO_Type_get_envelope_c];
+    if (ask_c)
+        return !ask_c(datatype, &out->integers, &out->addresses, &out->counts, &out->types, &combiner);
+    const bool known = ask && !ask(datatype, &few[0], &few[1], &few[2], &combiner);
+    *out = (struct envelope){few[0], few[1], 0, few[2]};
+    return known;
 }
 
-static bool is_predefined(const struct envelope *e)
+/* What a datatype was made of, with room for as much as its envelope says. */
+struct contents {
+    intptr_t *addresses;
+    int64_t *counts;
+    uintptr_t *types;
+    int *integers;
+};
+
+static bool ask_contents(uintptr_t datatype, const struct envelope *e, const struct contents *out)
 {
-    return !e->integers && !e->addresses && !e->types;
+    int (*ask)(w, int, int, int, int *, intptr_t *, void *) =
+        (int (*)(w, int, int, int, int *, intptr_t *, void *))ipo_own[IPO_Type_get_contents];
+    int (*ask_c)(w, int64_t, int64_t, int64_t, int64_t, int *, intptr_t *, int64_t *, void *) = (int (*)(
+        w, int64_t, int64_t, int64_t, int64_t, int *, intptr_t *, int64_t *, void *))ipo_own[IPO_Type_get_contents_c];
+    if (ipo_own[IPO_Type_get_envelope_c])
+        return ask_c && !ask_c(datatype, e->integers, e->addresses, e->counts, e->types, out->integers, out->addresses,
+                               out->counts, out->types);
+    return ask && !ask(datatype, (int)e->integers, (int)e->addresses, (int)e->types, out->integers, out->addresses,
+                       out->types);
 }
 
 static void ask_name(uintptr_t datatype, struct signature *out)
@@ -131,23 +156,24 @@ static void ask_name(uintptr_t datatype, struct signature *out)
 static void describe(uintptr_t datatype, struct signature *out, unsigned depth);
 
 /* Puts the members of a datatype together: one datatype, as often as fits, or a struct's with their counts. */
-static void describe_members(const int *counts, uintptr_t types, unsigned n, struct signature *out, unsigned depth)
+static void describe_members(const struct contents *of, const struct envelope *e, struct signature *out, unsigned depth)
 {
+    const unsigned n = (unsigned)e->types;
     for (unsigned i = 0; i < n; i++) {
-        uintptr_t member = ipo_handle_load(types, i);
+        uintptr_t member = ipo_handle_load((uintptr_t)of->types, i);
         struct signature *one = member && member != ipo_abi.datatype_null ? ipo_arena_get(sizeof *one) : NULL;
-        struct envelope e = {0};
+        struct envelope inner = {0};
         if (!one) {
             out->length = TEXT;
             return;
         }
         describe(member, one, depth + 1);
-        uint64_t times = n > 1 ? (uint64_t)counts[i + 1] : one->size ? out->size / one->size : 0;
-        put_times(out, one, times);
+        const uint64_t listed = n > 1 ? e->counts ? (uint64_t)of->counts[i + 1] : (uint64_t)of->integers[i + 1] : 0;
+        put_times(out, one, n > 1 ? listed : one->size ? out->size / one->size : 0);
         ipo_arena_give(one, sizeof *one);
-        /* MPI gave a handle of its own for each member that is not predefined. */
-        if (ask_envelope(member, &e) && !is_predefined(&e))
-            ((int (*)(void *))ipo_own[IPO_Type_free])((char *)types + i * ipo_abi.handle_bytes);
+        /* MPI gave a handle of its own for each member that is made of others. */
+        if (ask_envelope(member, &inner) && inner.types)
+            ((int (*)(void *))ipo_own[IPO_Type_free])((char *)of->types + i * ipo_abi.handle_bytes);
     }
     out->single &= n == 1;
 }
@@ -155,16 +181,20 @@ static void describe_members(const int *counts, uintptr_t types, unsigned n, str
 /* Describes a datatype from what it was made of. */
 static void describe_derived(uintptr_t datatype, const struct envelope *e, struct signature *out, unsigned depth)
 {
-    int (*ask)(w, int, int, int, int *, intptr_t *, void *) =
-        (int (*)(w, int, int, int, int *, intptr_t *, void *))ipo_own[IPO_Type_get_contents];
-    size_t integers = (size_t)e->integers, addresses = (size_t)e->addresses, types = (size_t)e->types;
-    size_t bytes = (integers + 2) * sizeof(int) + (addresses + 1) * sizeof(intptr_t) + (types + 1) * sizeof(uintptr_t);
-    bool fits = ask && types > 0 && types <= MEMBERS && integers < INTEGERS && addresses < INTEGERS && depth < DEPTH;
-    intptr_t *memory = fits ? ipo_arena_get(bytes) : NULL;
-    uintptr_t *handles = (uintptr_t *)(memory + addresses + 1);
-    int *counts = (int *)(handles + types + 1);
-    if (memory && !ask(datatype, e->integers, e->addresses, e->types, counts, memory, handles))
-        describe_members(counts, (uintptr_t)handles, (unsigned)types, out, depth);
+    const bool fits = e->types > 0 && e->types <= MEMBERS && e->integers < INTEGERS && e->addresses < INTEGERS &&
+                      e->counts < INTEGERS && depth < DEPTH;
+    const size_t words = fits ? (size_t)(e->addresses + e->counts + e->types) + 3 : 0;
+    const size_t bytes = words * sizeof(int64_t) + (fits ? (size_t)e->integers + 2 : 0) * sizeof(int);
+    int64_t *memory = fits ? ipo_arena_get(bytes) : NULL;
+    if (!memory) {
+        out->length = TEXT;
+        return;
+    }
+    struct contents of = {.addresses = (intptr_t *)memory, .counts = memory + e->addresses + 1};
+    of.types = (uintptr_t *)(of.counts + e->counts + 1);
+    of.integers = (int *)(memory + words);
+    if (ask_contents(datatype, e, &of))
+        describe_members(&of, e, out, depth);
     else
         out->length = TEXT;
     ipo_arena_give(memory, bytes);
@@ -178,7 +208,7 @@ static void describe(uintptr_t datatype, struct signature *out, unsigned depth)
     out->size = size > 0 ? (uint64_t)size : 0;
     if (size < 0 || !ask_envelope(datatype, &e))
         out->length = TEXT;
-    else if (is_predefined(&e) || !e.types)
+    else if (!e.types)
         ask_name(datatype, out);
     else
         describe_derived(datatype, &e, out, depth);
@@ -212,7 +242,7 @@ static __attribute__((noinline, cold)) const struct ipo_type *ask_type(struct ip
     bool known = size >= 0 && ask_envelope(datatype, &e);
     struct signature *sig = known ? ipo_arena_get(sizeof *sig) : NULL;
     /* A predefined type cannot be freed, so that its handle means it for ever. */
-    uint64_t stamp = known && is_predefined(&e) ? 0 : ipo_cache_stamp();
+    uint64_t stamp = known && !(e.integers | e.addresses | e.counts | e.types) ? 0 : ipo_cache_stamp();
     if (sig)
         describe(datatype, sig, 0);
     *slot = (struct ipo_type){.handle = size >= 0 ? datatype : 0,

@@ -50,6 +50,12 @@ ipo_function ipo_mpi_own(const struct ipo_mpi *mpi, const char *name)
     return (ipo_function)(uintptr_t)own;
 }
 
+static const uint16_t own_calls[] = {
+#define OWN(name, refuses, guard) IPO_##name,
+#include "interpose/mpi/own_calls.def"
+#undef OWN
+};
+
 bool ipo_resolve_all(const void *caller)
 {
     static atomic_flag resolving = ATOMIC_FLAG_INIT;
@@ -60,10 +66,10 @@ bool ipo_resolve_all(const void *caller)
         found = ipo_mpi_any();
     if (!found || atomic_flag_test_and_set(&resolving))
         return get_active() != NULL;
-    for (int i = 0; i < IPO_CALLS; i++) {
-        ipo_own[i] = ipo_mpi_own(found, ipo_calls[i].name);
+    for (int i = 0; i < IPO_CALLS; i++)
         ipo_real[i] = found->real[i];
-    }
+    for (unsigned i = 0; i < sizeof own_calls / sizeof *own_calls; i++)
+        ipo_own[own_calls[i]] = ipo_mpi_own(found, ipo_calls[own_calls[i]].name);
     ipo_mpi_activate(found, (uintptr_t)caller);
     return true;
 }

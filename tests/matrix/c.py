@@ -5,6 +5,7 @@
 import sys
 
 import cell
+import handles
 from common import skip
 from spawn_many import spawned_many
 from truths import WORKLOADS, hold, most_ranks
@@ -18,5 +19,6 @@ for name, arguments, counts in WORKLOADS:
     elif ranks:
         both = hold(name, arguments, ranks, job.mpirun, job.program, job.library.codes, brief=True)
         job.seen(both[1] if both else None)
+handles.hold("", job.mpirun, job.program("handles"))
 spawned_many("spawn_many", lambda *a: job.mpirun(*a, timeout=100, **job.without_shared_memory()), job.program("spawn_many"))
 job.end("C")
