@@ -138,7 +138,11 @@ bool ipo_process_begin(int nccl_size, uint64_t nccl_hash)
 
 uint32_t ipo_process_arming(void)
 {
-    return ipo_process.options.python ? IPO_ARMED_PYTHON : IPO_ARMED;
+#if defined(__x86_64__)
+    if (!ipo_clock_is_tsc)
+        return IPO_ARMED_CAREFULLY;
+#endif
+    return ipo_process.options.python ? IPO_ARMED_CAREFULLY : IPO_ARMED;
 }
 
 void ipo_process_live(void)

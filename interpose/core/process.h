@@ -14,7 +14,7 @@ bool ipo_process_wanted(void);
  * be made. */
 bool ipo_process_begin(int nccl_size, uint64_t nccl_hash);
 
-/* The word for ipo_arm: IPO_ARMED, or IPO_ARMED_PYTHON where lines of Python are call sites.  Any number of times. */
+/* The word for ipo_arm: IPO_ARMED, or IPO_ARMED_CAREFULLY.  After the file was made; any number of times. */
 uint32_t ipo_process_arming(void);
 
 /* Starts the heartbeat and stacks, before the first Init: it may never return.  May be called again. */

@@ -32,10 +32,21 @@ static inline uint64_t ipo_ticks(void)
     return ipo_ticks_slow();
 }
 
+/* The time in ticks while wrappers are IPO_ARMED, without a test of the clock.  Any thread, record path. */
+static inline uint64_t ipo_ticks_armed(void)
+{
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#else
+    return ipo_ticks_slow();
+#endif
+}
+
 /* Whether wrappers record: a word each for MPI, NCCL and the profiler plugin, in a page that fork wipes.  0: pass calls
- * through.  PYTHON: record, with lines of Python as call sites. */
-enum { IPO_ARMED = 1, IPO_ARMED_PYTHON = 2 };
-extern IPO_OURS const uint32_t *ipo_armed;          /* MPI; the upper half of the eight bytes is sig_cache.h's epoch */
+ * through.  CAREFULLY: every call takes the general path, because call paths are those of Python, or the clock is not
+ * the processor's. */
+enum { IPO_ARMED = 1, IPO_ARMED_CAREFULLY = 2 };
+extern IPO_OURS const uint32_t *ipo_armed;          /* MPI; the upper half of the eight bytes is cached.h's epoch */
 extern IPO_OURS const uint32_t *ipo_nccl_armed;     /* calls of NCCL */
 extern IPO_OURS const uint32_t *ipo_profiler_armed; /* events of NCCL's plugin and NVTX (nccl/profiler.h) */
 
@@ -43,7 +54,7 @@ extern IPO_OURS const uint32_t *ipo_profiler_armed; /* events of NCCL's plugin a
 bool ipo_arm_page(void);
 /* Which word; the numbers are places in the page. */
 enum ipo_armed_for { IPO_FOR_MPI = 0, IPO_FOR_NCCL = 2, IPO_FOR_PROFILER = 3 };
-/* Sets a word to IPO_ARMED or IPO_ARMED_PYTHON.  After ipo_arm_page; any thread. */
+/* Sets a word to IPO_ARMED or IPO_ARMED_CAREFULLY.  After ipo_arm_page; any thread. */
 void ipo_arm(enum ipo_armed_for whom, uint32_t how);
 /* Ends recording for all threads at once: all words become 0.  Any thread, also in a signal handler. */
 void ipo_process_disarm(void);

@@ -1,5 +1,6 @@
 /* The rows as data. */
-#include "interpose/mpi/sig_cache.h"
+#include "interpose/mpi/cached.h"
+#include "interpose/mpi/quick.h"
 
 #include <string.h>
 
@@ -26,67 +27,23 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && memcmp(text + n - m, end, m) == 0;
 }
 
-/* Arguments that decide a signature. */
-static const char deciding[] = {ROLE_SEND_COUNT,  ROLE_RECEIVE_COUNT,
-                                ROLE_SEND_TYPE,   ROLE_RECEIVE_TYPE,
-                                ROLE_OPERATION,   ROLE_DESTINATION,
-                                ROLE_SOURCE,      ROLE_SEND_TAG,
-                                ROLE_RECEIVE_TAG, ROLE_ROOT,
-                                ROLE_TARGET,      ROLE_COMM,
-                                ROLE_WINDOW,      0};
-
-/* Arguments that keep a call out of the signature cache: arrays, and handles that the call changes. */
-static const char uncacheable[] = {ROLE_SEND_COUNTS,
-                                   ROLE_RECEIVE_COUNTS,
-                                   ROLE_SEND_TYPES,
-                                   ROLE_RECEIVE_TYPES,
-                                   ROLE_SEND_DISPLACEMENTS,
-                                   ROLE_RECEIVE_DISPLACEMENTS,
-                                   ROLE_REQUESTS_INOUT,
-                                   ROLE_REQUEST_INOUT,
-                                   ROLE_REQUEST,
-                                   ROLE_MESSAGE_INOUT,
-                                   ROLE_WINDOW_INOUT,
-                                   ROLE_FILE_INOUT,
-                                   ROLE_COMM_INOUT,
-                                   ROLE_TYPE_INOUT,
-                                   ROLE_HANDLE_INOUT,
-                                   ROLE_PARTITIONS,
-                                   ROLE_COMM_OUT,
-                                   ROLE_WINDOW_OUT,
-                                   ROLE_FILE_OUT,
-                                   ROLE_FILE_NAME,
-                                   ROLE_NAME,
-                                   0};
-
 /* Whether the signature follows from the call's scalar arguments alone. */
 static bool is_cacheable(const struct ipo_call *call)
 {
-    return trc_opclass_is(call->opclass, TRC_FACT_SCALAR) && !call->persistent && !strpbrk(call->roles, uncacheable);
-}
-
-/* Position of the first of the wanted roles that the row has, 0 if none. */
-static uint8_t find_first(const struct ipo_call *call, const char *wanted)
-{
-    const char *found = NULL;
-    for (; *wanted && !found; wanted++)
-        found = strchr(call->roles, *wanted);
-    return found ? (uint8_t)(found - call->roles) : 0;
+    bool scalar = trc_opclass_is(call->opclass, TRC_FACT_SCALAR) && !call->persistent;
+    for (const char *role = call->roles; *role; role++)
+        scalar &= !ipo_is_uncacheable(*role);
+    return scalar;
 }
 
 static void prepare_cache(struct ipo_call *call)
 {
-    static const char partner[] = {ROLE_DESTINATION, ROLE_SOURCE, ROLE_ROOT, ROLE_COMM, 0};
-    static const char tag_or_count[] = {ROLE_SEND_TAG, ROLE_RECEIVE_TAG, ROLE_SEND_COUNT, ROLE_RECEIVE_COUNT, 0};
-    call->cache_key[0] = find_first(call, partner);
-    call->cache_key[1] = find_first(call, tag_or_count);
     for (unsigned at = 0; at < call->arity; at++) {
-        if ((call->roles[at] == ROLE_SEND_BUFFER || call->roles[at] == ROLE_RECEIVE_BUFFER) &&
-            call->buffers < sizeof call->buffer)
+        if (ipo_is_buffer(call->opclass, call->roles[at]) && call->buffers < sizeof call->buffer)
             call->buffer[call->buffers++] = (uint8_t)at;
-        if (!is_cacheable(call) || !strchr(deciding, call->roles[at]))
+        if (!is_cacheable(call) || !ipo_decides(call->roles[at]))
             continue;
-        if (at >= IPO_CACHE_WORDS) {
+        if (call->cache_words == IPO_CACHE_WORDS) {
             call->cache_words = 0;
             return;
         }

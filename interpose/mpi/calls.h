@@ -46,10 +46,9 @@ struct ipo_call {
     bool large;                      /* counts are MPI_Count: the name ends in _c */
     bool persistent;                 /* ..._init of a collective or point-to-point call */
     uint8_t position['z' - 'A' + 1]; /* of a role's first argument, by its letter; IPO_ABSENT */
-    bool remembered;                 /* the signature cache has it (sig_cache.h) */
+    bool remembered;                 /* the signature cache has it (cached.h) */
     uint8_t cache_words;             /* how many arguments decide its signature */
-    uint8_t cache_word[11];          /* their positions */
-    uint8_t cache_key[2];            /* the two of them that vary most from call to call: partner and tag */
+    uint8_t cache_word[9];           /* their positions */
     uint8_t makes, frees;            /* enum ipo_makes: an object that must be freed, or one that it frees */
     uint8_t buffers;                 /* arguments that may be MPI_IN_PLACE */
     uint8_t buffer[2];

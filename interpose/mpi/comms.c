@@ -5,7 +5,7 @@
 #include "interpose/mpi/calls.h"
 #include "interpose/mpi/families.h"
 #include "interpose/mpi/members.h"
-#include "interpose/mpi/sig_cache.h"
+#include "interpose/mpi/cached.h"
 #include "interpose/core/state.h"
 #include "interpose/base/table.h"
 

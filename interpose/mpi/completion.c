@@ -1,7 +1,7 @@
 /* Wait and Test families, Start, Cancel, Request_free: from completed requests back to what started them. */
 #include "interpose/mpi/describe.h"
 #include "interpose/mpi/abi.h"
-#include "interpose/mpi/sig_cache.h"
+#include "interpose/mpi/cached.h"
 #include "interpose/core/state.h"
 
 #include <string.h>
@@ -74,9 +74,7 @@ static uint64_t make_wait_key(struct ipo_thread *thread, const struct ipo_reques
 {
     if (!request)
         return 0;
-    if (find_start(thread, request))
-        return (uint64_t)request->version << 32 | (request->index + 1);
-    return request->flags & IPO_REQUEST_RESERVED ? 0 : IPO_NO_KEY;
+    return request->flags & IPO_REQUEST_RESERVED ? 0 : ipo_wait_key(thread, request);
 }
 
 void ipo_prepare_completion(struct ipo_frame *frame, uintptr_t *args)
@@ -298,9 +296,7 @@ static __attribute__((noinline)) unsigned char *complete_slow(struct ipo_thread 
     return thread->stream.at;
 }
 
-/* Completes the `n` requests from `first` on.  Only where calls of several threads do not overlap, and not for Fortran.
- * `statuses`: theirs; 0: none. */
-static void complete_range(struct ipo_thread *thread, uintptr_t array, uint32_t first, uint32_t n, uintptr_t statuses)
+void ipo_complete_range(struct ipo_thread *thread, uintptr_t array, uint32_t first, uint32_t n, uintptr_t statuses)
 {
     struct trc_stream *stream = &thread->stream;
     struct trc_thread *live = &stream->page->thread;
@@ -356,10 +352,9 @@ static uint32_t count_completed(const struct ipo_frame *frame, const uintptr_t *
     return count_requests(call, args);
 }
 
-static bool is_poll(const struct ipo_frame *frame, const uintptr_t *args)
+bool ipo_found_nothing(const struct ipo_call *call, const uintptr_t *args)
 {
-    const struct ipo_call *call = frame->call;
-    if (call->opclass != TRC_OP_TEST || frame->failed)
+    if (call->opclass != TRC_OP_TEST)
         return false;
     uintptr_t flag = ipo_arg(call, args, ROLE_FLAG_OUT);
     if (flag)
@@ -367,8 +362,7 @@ static bool is_poll(const struct ipo_frame *frame, const uintptr_t *args)
     return ipo_has(call, ROLE_COMPLETED_OUT) && *(const int *)ipo_arg(call, args, ROLE_COMPLETED_OUT) == 0;
 }
 
-/* Writes and counts the completions, after the event of a Wait or Test that found something. */
-static void complete_requests(struct ipo_frame *frame, const uintptr_t *args)
+void ipo_complete_requests(struct ipo_frame *frame, const uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
     uintptr_t array = get_requests(call, args);
@@ -379,7 +373,7 @@ static void complete_requests(struct ipo_frame *frame, const uintptr_t *args)
     uint32_t n = frame->poll ? 0 : count_completed(frame, args, &indices);
     const bool plain = !frame->failed && ipo_process.usual && !frame->thread->fortran;
     if (plain && !indices) {
-        complete_range(frame->thread, array, 0, n, frame->status);
+        ipo_complete_range(frame->thread, array, 0, n, frame->status);
         return;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -393,7 +387,7 @@ static void complete_requests(struct ipo_frame *frame, const uintptr_t *args)
         if (status && ipo_has(call, ROLE_STATUSES_OUT))
             status += (uintptr_t)i * ipo_abi.status_bytes;
         if (plain)
-            complete_range(frame->thread, array, at, 1, status);
+            ipo_complete_range(frame->thread, array, at, 1, status);
         else
             complete_request(frame->thread, at, ipo_request_variable(frame->thread, array, at), status);
     }
@@ -402,10 +396,10 @@ static void complete_requests(struct ipo_frame *frame, const uintptr_t *args)
 
 void ipo_finish_completion(struct ipo_frame *frame, const uintptr_t *args)
 {
-    if (is_poll(frame, args))
+    if (!frame->failed && ipo_found_nothing(frame->call, args))
         ipo_mark_poll(frame);
     ipo_emit(frame);
-    complete_requests(frame, args);
+    ipo_complete_requests(frame, args);
 }
 
 /* ---- persistent requests */

@@ -3,7 +3,7 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/base/table.h"
 #include "interpose/mpi/abi.h"
-#include "interpose/mpi/sig_cache.h"
+#include "interpose/mpi/cached.h"
 #include "interpose/core/state.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* What all classes of calls share: sizes of datatypes, statuses, starts of requests. */
 #include "interpose/mpi/describe.h"
+#include "interpose/mpi/starts.h"
 #include "interpose/mpi/abi.h"
 #include "interpose/core/state.h"
 
@@ -111,56 +112,23 @@ void ipo_collective_failed(struct ipo_frame *frame)
 
 /* ---- starts */
 
-/* A place for a request; NULL: no room, or the handle means no request. */
-static inline struct ipo_request *make_place(struct ipo_thread *thread, uintptr_t variable, uintptr_t handle)
-{
-    if (handle == ipo_abi.request_null)
-        return NULL;
-    if (ipo_is_shared(handle))
-        return ipo_shared_add(thread, ipo_request_variable(thread, variable, 0));
-    struct ipo_request *request = ipo_request_place(handle);
-    if (__builtin_expect(!request, 0))
-        __atomic_fetch_add(&ipo_process.writer.head->unknown_requests, 1, __ATOMIC_RELAXED);
-    return request;
-}
-
-static inline void fill_request(struct ipo_request *request, const struct ipo_thread *thread, uint64_t number,
-                                const struct trc_sig *sig, uint32_t index, struct ipo_comm *comm, int source, int tag)
-{
-    request->flags = sig->flags & TRC_SIG_P2P_IN ? IPO_REQUEST_RECEIVES : 0;
-    request->thread = thread->stream.page->thread.index;
-    request->number = number;
-    request->index = index;
-    request->version = thread->stream.state[index].version;
-    request->charge = sig->call;
-    request->source = source;
-    request->tag = tag;
-    request->comm = comm;
-    request->sig = *sig;
-}
-
 void ipo_started(struct ipo_frame *frame, const uintptr_t *args)
 {
     uintptr_t variable = ipo_arg(frame->call, args, ROLE_REQUEST_OUT);
     if (!variable)
         return;
-    struct ipo_thread *thread = frame->thread;
-    uintptr_t handle = ipo_handle_load(variable, 0);
-    bool starts = !frame->call->persistent && (frame->sig.flags & TRC_SIG_START);
-    uint64_t number = starts ? ipo_next_start(thread) : 0;
-    struct ipo_request *request = make_place(thread, variable, handle);
+    const bool starts = frame->sig.flags & TRC_SIG_START;
+    struct ipo_request *request =
+        ipo_note_start(frame->thread, variable, &frame->sig, starts, frame->index, frame->comm,
+                       (int)ipo_arg(frame->call, args, ROLE_SOURCE), (int)ipo_arg(frame->call, args, ROLE_RECEIVE_TAG));
     if (!request)
         return;
-    bool plain = frame->call->opclass == TRC_OP_IRECV; /* other calls that receive take the slow path */
-    fill_request(request, thread, number, &frame->sig, frame->index, frame->comm,
-                 (int)ipo_arg(frame->call, args, ROLE_SOURCE), (int)ipo_arg(frame->call, args, ROLE_RECEIVE_TAG));
-    if (request->flags && !plain)
+    if (request->flags && frame->call->opclass != TRC_OP_IRECV) /* other calls that receive */
         request->flags = IPO_REQUEST_BY_STATUS;
     if (frame->call->persistent)
         request->flags = IPO_REQUEST_PERSISTENT;
     if (frame->call->opclass == TRC_OP_IO || frame->call->opclass == TRC_OP_IO_COLL)
         request->flags |= ipo_has(frame->call, ROLE_RECEIVE_BUFFER) ? IPO_REQUEST_READ : 0;
-    ipo_request_publish(thread, request, handle);
 }
 
 void ipo_mark_poll(struct ipo_frame *frame)

@@ -129,6 +129,13 @@ void ipo_prepare_request(struct ipo_frame *frame, uintptr_t *args);
 void ipo_describe_completion(struct ipo_frame *frame, uintptr_t *args);
 /* Wait and Test: writes and counts what has completed. */
 void ipo_finish_completion(struct ipo_frame *frame, const uintptr_t *args);
+/* Completes `n` saved requests of the array from `first` on, with their `statuses` (0: none).  Only where calls of
+ * threads do not overlap, and not for Fortran. */
+void ipo_complete_range(struct ipo_thread *thread, uintptr_t array, uint32_t first, uint32_t n, uintptr_t statuses);
+/* Writes and counts the completions of a Wait or Test that found something, after its event. */
+void ipo_complete_requests(struct ipo_frame *frame, const uintptr_t *args);
+/* Whether a Test that succeeded found nothing. */
+bool ipo_found_nothing(const struct ipo_call *call, const uintptr_t *args);
 /* Start and Startall: notes the starts of persistent requests. */
 void ipo_finish_start(struct ipo_frame *frame, const uintptr_t *args);
 /* Cancel, Request_free and generalized requests: writes what the request comes to. */

@@ -2,7 +2,7 @@
 #include "interpose/mpi/abi.h"
 #include "interpose/mpi/comms.h"
 #include "interpose/mpi/describe.h"
-#include "interpose/mpi/sig_cache.h"
+#include "interpose/mpi/cached.h"
 #include "interpose/base/safe_read.h"
 #include "trace/writer/said.h"
 

@@ -4,7 +4,7 @@
 #include "interpose/mpi/members.h"
 #include "interpose/mpi/ranks.h"
 #include "interpose/mpi/abi.h"
-#include "interpose/mpi/sig_cache.h"
+#include "interpose/mpi/cached.h"
 #include "interpose/core/state.h"
 
 #include <errno.h>

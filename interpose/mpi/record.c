@@ -4,7 +4,7 @@
 #include "interpose/mpi/start.h"
 #include "interpose/mpi/describe.h"
 #include "interpose/sites/python_site.h"
-#include "interpose/mpi/sig_cache.h"
+#include "interpose/mpi/cached.h"
 #include "interpose/mpi/multi_mpi.h"
 
 #include <errno.h>
@@ -27,17 +27,19 @@ static __attribute__((noinline, cold)) bool enter_slow(struct ipo_frame *frame, 
         return false;
     if (!ipo_is_active(frame->site))
         return false;
-    if (*ipo_armed == IPO_ARMED_PYTHON)
+    if (*ipo_armed == IPO_ARMED_CAREFULLY && ipo_process.options.python)
         frame->site = ipo_python_site(frame->site);
     return true;
 }
 
-/* Whether a signature may be cached.  A collective without a communicator is about to fail; one on a loop's
- * communicator may be a negotiation round next time. */
+/* Whether a signature may be cached.  A call on an unknown communicator is described after MPI has accepted it; one on
+ * the communicator of a loop may be a negotiation round next time. */
 static bool is_cacheable(const struct ipo_frame *frame)
 {
+    if (!ipo_has(frame->call, ROLE_COMM) || !frame->call->describe)
+        return true;
     bool collective = trc_opclass_category(frame->call->opclass) == TRC_CAT_COLLECTIVE;
-    return !collective || (frame->comm && !frame->comm->negotiation);
+    return frame->comm && !(collective && frame->comm->negotiation);
 }
 
 /* Describes a call as its class is described, and what it moves. */
@@ -64,6 +66,8 @@ static inline void describe_call(struct ipo_frame *frame, const struct ipo_call 
 {
     if (call->prepare)
         call->prepare(frame, args);
+    if (call->buffers)
+        frame->key = ipo_cache_in_place(call, args);
     struct ipo_cached *cached = ipo_cache_place(frame, call, args);
     if (cached && ipo_cache_recall(frame, call, id, args, cached)) {
         if (frame->sig.flags & TRC_SIG_COLL)
@@ -153,6 +157,15 @@ static __attribute__((noinline, cold)) void describe_late(struct ipo_frame *fram
     frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
 }
 
+static void describe_again(struct ipo_frame *frame, const uintptr_t *args)
+{
+    frame->sig = ipo_plain_sig((uint32_t)(frame->call - ipo_calls), frame->site);
+    frame->thread->sizes = IPO_SIZES_ASKED;
+    if (frame->call->describe)
+        describe_class(frame, (uintptr_t *)(uintptr_t)args);
+    frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
+}
+
 static inline bool is_to_describe(const struct ipo_frame *frame)
 {
     return frame->late || (!frame->comm && ipo_has(frame->call, ROLE_COMM) && frame->call->describe);
@@ -198,4 +211,23 @@ void ipo_leave(struct ipo_frame *frame, const uintptr_t *args, int result)
         return;
     }
     leave_call(frame, args, result);
+}
+
+__attribute__((cold)) void ipo_leave_cached(struct ipo_frame *frame, enum ipo_call_id id,
+                                            const struct ipo_cached *cached, const uintptr_t *args, int result)
+{
+    const struct ipo_call *call = frame->call = &ipo_calls[id];
+    frame->comm = cached->comm;
+    frame->index = cached->index;
+    frame->key = cached->key;
+    frame->nested = frame->poll = frame->late = false;
+    frame->numbered = true;
+    frame->handle = 0;
+    const enum ipo_role status = ipo_has(call, ROLE_STATUS_OUT) ? ROLE_STATUS_OUT : ROLE_STATUSES_OUT;
+    frame->status = ipo_status_known ? ipo_arg(call, args, status) : 0;
+    if (ipo_cache_stands(cached))
+        frame->sig = cached->state->use->sig;
+    else
+        describe_again(frame, args);
+    ipo_leave(frame, args, result);
 }

@@ -41,6 +41,11 @@ bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args);
 /* After the real call, with the same frame and args and its result.  Keeps errno. */
 void ipo_leave(struct ipo_frame *frame, const uintptr_t *args, int result);
 
+/* After the real call of a cached call that is unusual: an error, another message than posted, no room, another
+ * thread.  `result`: of the real call. */
+void ipo_leave_cached(struct ipo_frame *frame, enum ipo_call_id id, const struct ipo_cached *cached,
+                      const uintptr_t *args, int result);
+
 /* Whether the call that the thread has marked still runs; `frame` is that of a call below it.  (mark.c) */
 bool ipo_mark_stands(const struct ipo_thread *thread, const struct ipo_frame *frame);
 
@@ -68,7 +73,7 @@ void ipo_call_left(struct ipo_thread *thread);
 /* ---- for the files that know classes of calls */
 
 /* Before the call, first `prepare`: keeps what the call will overwrite, puts statuses of ours where they are needed.
- * Then `describe`: fills frame->sig from the arguments; left out where the signature is remembered (sig_cache.h). 
+ * Then `describe`: fills frame->sig from the arguments; left out where the signature is remembered (cached.h). 
  * After it, `finish`: completes the signature from the results, and writes the event by ipo_emit, then what follows
  * it.  NULL: nothing to do, or just ipo_emit. */
 struct ipo_class {

@@ -87,7 +87,7 @@ static _Atomic uint64_t *find_key(const struct ipo_request *request)
     return &ipo_requests.keys[request - ipo_requests.slots];
 }
 
-struct ipo_request *ipo_request_place(uint64_t handle)
+struct ipo_request *ipo_request_place_slow(uint64_t handle)
 {
     return choose_slot(handle);
 }

@@ -59,9 +59,8 @@ static inline uint32_t ipo_request_usual_slot(uint64_t handle)
 }
 _Static_assert(IPO_REQUEST_BUCKETS *IPO_REQUEST_WAYS == 1u << 16, "ipo_request_usual_slot gives 16 bits");
 
-/* A place for the request or message with this handle.  The caller fills it in and then publishes it.  NULL: no
- * room. */
-struct ipo_request *ipo_request_place(uint64_t handle);
+/* As ipo_request_place, where the usual slot is another's. */
+struct ipo_request *ipo_request_place_slow(uint64_t handle);
 /* Makes a place of ipo_request_place or ipo_shared_add visible to searches. */
 void ipo_request_publish(struct ipo_thread *thread, struct ipo_request *request, uint64_t handle);
 
@@ -80,6 +79,16 @@ static inline struct ipo_request *ipo_request_find(uint64_t handle)
     if (__builtin_expect(atomic_load_explicit(&ipo_requests.keys[at], memory_order_acquire) == handle, 1))
         return &ipo_requests.slots[at];
     return ipo_request_find_slow(handle);
+}
+/* A place for the request or message with this handle.  The caller fills it in and then publishes it.  `alone`: no
+ * other thread calls MPI at the same time.  NULL: no room. */
+static inline struct ipo_request *ipo_request_place(uint64_t handle, bool alone)
+{
+    uint32_t at = ipo_request_usual_slot(handle);
+    uint64_t key = atomic_load_explicit(&ipo_requests.keys[at], memory_order_relaxed);
+    if (__builtin_expect(alone && (!key || key == handle), 1))
+        return &ipo_requests.slots[at];
+    return ipo_request_place_slow(handle);
 }
 /* Takes a request out of the table; its place is free at once. */
 void ipo_request_remove(struct ipo_request *request);

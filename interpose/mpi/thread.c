@@ -78,6 +78,7 @@ static struct ipo_thread *open_thread(void)
         return NULL;
     thread->tid = tid;
     thread->shared[0] = thread->shared_start;
+    thread->statuses = (char *)thread->status;
     char name[16] = "";
     prctl(PR_GET_NAME, name);
     name[15] = 0;
@@ -134,10 +135,8 @@ const struct ipo_thread *ipo_thread_of(uint32_t tid)
     return thread;
 }
 
-bool ipo_thread_scratch(struct ipo_thread *thread, uint32_t n)
+bool ipo_thread_scratch_slow(struct ipo_thread *thread, uint32_t n)
 {
-    if (__builtin_expect(n <= thread->scratch, 1))
-        return true;
     int kept = errno;
     uint32_t room = 1024;
     while (room < n && room < (1u << 30))

@@ -19,17 +19,20 @@ struct ipo_type {
 };
 
 #define IPO_CACHE_ROWS  256u
-#define IPO_CACHE_WORDS 11u /* as many as Sendrecv needs; a row has 128 bytes */
+#define IPO_CACHE_WORDS 9u /* as many as Sendrecv needs */
 
-/* A row of the signature cache (sig_cache.h): a call as it was last made. */
+/* A cached call (cached.h). */
 struct ipo_cached {
     uint64_t site;  /* call site and call: ipo_cache_site */
     uint64_t stamp; /* 0: free */
     struct trc_sig_state *state;
     struct ipo_comm *comm;
+    uint64_t key;                    /* frame->key */
     uint32_t index, version;         /* of the signature */
-    uintptr_t word[IPO_CACHE_WORDS]; /* by position among the arguments */
+    uintptr_t word[IPO_CACHE_WORDS]; /* the deciding arguments, in their order */
+    const struct ipo_path *path;
 };
+_Static_assert(sizeof(struct ipo_cached) == 128, "two cache lines");
 
 struct ipo_frame;
 struct ipo_nccl_own;
@@ -39,6 +42,7 @@ struct ipo_nccl_own;
 enum ipo_sizes { IPO_SIZES_ASKED, IPO_SIZES_KNOWN_ONLY, IPO_SIZES_MISSED };
 
 struct ipo_thread {
+    struct ipo_cached cache[IPO_CACHE_ROWS]; /* first: a row is found by its distance from here */
     struct trc_stream stream;
     const void *mark;              /* frame of the outermost wrapper now running; NULL: none */
     const struct ipo_frame *outer; /* what that wrapper keeps on its stack */
@@ -49,7 +53,6 @@ struct ipo_thread {
     enum ipo_sizes sizes;
     uint64_t moves[2]; /* type signatures of what the call that is described sends and receives; 0: none or not known */
     struct ipo_type type[IPO_TYPES];
-    struct ipo_cached cache[IPO_CACHE_ROWS];
     uint64_t shared_first, shared_end; /* positions in the queue of starts behind the shared handle */
     struct ipo_request *shared[IPO_SHARED / IPO_SHARED_PART];
     struct ipo_request shared_start[IPO_SHARED_PART]; /* the first part; the only one as a rule */
@@ -57,12 +60,13 @@ struct ipo_thread {
     struct ipo_thread *had_start; /* the other thread that was searched last for such a start */
     uintptr_t *requests;          /* handles as they were before a Wait or Test overwrote them */
     struct ipo_request **entries; /* what is known of them; only kept while several threads may call MPI */
-    char *statuses;
-    uint32_t scratch;    /* how many of each fit */
-    uint32_t claims;     /* requests that a call under way has taken out of sight */
-    const void *nccl;    /* equal to the mark if the outermost wrapper is one of NCCL's */
-    uint32_t nccl_depth; /* of groups */
-    void *signal_stack;  /* for handlers, if the thread had none (stacks/fatal.c); for whoever takes the page over */
+    char *statuses;               /* one at least */
+    uint64_t status[4];           /* that one, until more are needed */
+    uint32_t scratch;             /* how many of each fit */
+    uint32_t claims;              /* requests that a call under way has taken out of sight */
+    const void *nccl;             /* equal to the mark if the outermost wrapper is one of NCCL's */
+    uint32_t nccl_depth;          /* of groups */
+    void *signal_stack; /* for handlers, if the thread had none (stacks/fatal.c); for whoever takes the page over */
     struct ipo_nccl_own
         *nccl_own; /* what its NCCL calls need; mapped at the first, kept for whoever takes the page over */
     /* A call from Fortran (fortran.c). */
@@ -124,6 +128,11 @@ static inline void ipo_shared_next(struct ipo_thread *thread)
 }
 
 /* Makes room for `n` requests and statuses in the thread's scratch memory.  False: no memory.  Keeps errno. */
-bool ipo_thread_scratch(struct ipo_thread *thread, uint32_t n);
+bool ipo_thread_scratch_slow(struct ipo_thread *thread, uint32_t n);
+/* As ipo_thread_scratch_slow, where there may be room already. */
+static inline bool ipo_thread_scratch(struct ipo_thread *thread, uint32_t n)
+{
+    return __builtin_expect(n <= thread->scratch, 1) || ipo_thread_scratch_slow(thread, n);
+}
 
 #endif

@@ -1,8 +1,8 @@
-/* The wrappers, expanded from the call table.  No wrapper holds logic: all arguments travel as machine words, which is
- * what the calling conventions of x86-64 and aarch64 Linux do with ints, pointers and handles alike. */
+/* The wrappers, expanded from the call table.  All arguments travel as machine words, which is what the calling
+ * conventions of x86-64 and aarch64 Linux do with ints, pointers and handles alike.  A wrapper looks its call up among
+ * the thread's cached calls, with the columns of its row as constants; a call that is not found is described. */
 #include "interpose/mpi/arity.h"
-#include "interpose/mpi/calls.h"
-#include "interpose/mpi/record.h"
+#include "interpose/mpi/leave.h"
 #include "interpose/mpi/resolve.h"
 
 /* The arguments out of the array, where ipo_enter may have put a status of its own. */
@@ -23,17 +23,31 @@
 #define X14 X13, a[13]
 #define X15 X14, a[14]
 
-#define WRAP(arity, name, core)                                                                                        \
+#define REAL(arity, name) ((int (*)(P##arity))ipo_real[IPO_##name])(X##arity)
+
+#define WRAP(arity, name, core, opclass, roles)                                                                        \
     int ipo_w_##name(P##arity);                                                                                        \
     int ipo_w_##name(P##arity)                                                                                         \
     {                                                                                                                  \
+        static const struct ipo_row_facts row = {IPO_##name, TRC_OP_##opclass, TRC_COLLECTIVE_##opclass, arity};       \
         struct ipo_frame frame;                                                                                        \
         frame.address = __builtin_frame_address(0);                                                                    \
         frame.site = (uint64_t)(uintptr_t)__builtin_return_address(0);                                                 \
+        if (ipo_quick_kind(row, roles, #name)) {                                                                       \
+            w a[(arity) + 1] = {A##arity};                                                                             \
+            struct ipo_cached *cached = ipo_cache_find(&frame, row, roles, a);                                         \
+            if (__builtin_expect(cached && ipo_prepare_cached(&frame, row, roles, a), 1)) {                            \
+                ipo_begin_cached(&frame, row, roles, cached, a);                                                       \
+                int result = REAL(arity, name);                                                                        \
+                if (__builtin_expect(!ipo_leave_quickly(&frame, row, roles, #name, cached, a, result), 0))             \
+                    ipo_leave_cached(&frame, IPO_##name, cached, (w[(arity) + 1]){X##arity}, result);                  \
+                return result;                                                                                         \
+            }                                                                                                          \
+        }                                                                                                              \
         w a[(arity) + 1] = {A##arity};                                                                                 \
         if (__builtin_expect(!ipo_enter(&frame, IPO_##name, a), 0))                                                    \
             return ((int (*)(P##arity))ipo_resolved(IPO_##name, __builtin_return_address(0)))(A##arity);               \
-        int result = ((int (*)(P##arity))ipo_real[IPO_##name])(X##arity);                                              \
+        int result = REAL(arity, name);                                                                                \
         ipo_leave(&frame, a, result);                                                                                  \
         return result;                                                                                                 \
     }                                                                                                                  \
@@ -52,7 +66,8 @@
 #define UNLESS_(pass) UNLESS_##pass
 #define UNLESS(pass)  UNLESS_(pass)
 
-#define CALL(arity, name, core, result, opclass, roles) UNLESS(IS_PASS(opclass))(WRAP(arity, name, core))
+#define CALL(arity, name, core, result, opclass, roles)                                                                \
+    UNLESS(IS_PASS(opclass))(WRAP(arity, name, core, opclass, roles))
 #include "interpose/mpi/mpi_calls.def"
 #undef CALL
 

@@ -1,7 +1,7 @@
 /* NCCL's communicators.  All ranks pass the same unique id, so its hash is an identity without communication.  The
  * identity of one made out of another comes from the parent's, the number of such calls on it, and their arguments. */
 #include "interpose/nccl/nccl.h"
-#include "interpose/mpi/sig_cache.h"
+#include "interpose/mpi/cached.h"
 #include "interpose/nccl/profiler.h"
 #include "interpose/core/state.h"
 #include "interpose/base/table.h"

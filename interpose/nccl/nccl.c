@@ -5,7 +5,7 @@
 #include "interpose/nccl/state.h"
 #include "interpose/nccl/hooks.h"
 #include "interpose/core/facts.h"
-#include "interpose/mpi/sig_cache.h"
+#include "interpose/mpi/cached.h"
 #include "interpose/nccl/start.h"
 #include "interpose/sites/python_site.h"
 #include "interpose/load/slots.h"
@@ -261,7 +261,7 @@ bool ipo_nccl_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_
     frame->nested = ipo_is_inside(thread, frame);
     if (frame->nested && thread->nccl == thread->mark)
         return false; /* NCCL calls its own public names */
-    if (*ipo_nccl_armed == IPO_ARMED_PYTHON)
+    if (*ipo_nccl_armed == IPO_ARMED_CAREFULLY && ipo_process.options.python)
         frame->site = ipo_python_site(frame->site);
     frame->thread = thread;
     frame->call = NULL;

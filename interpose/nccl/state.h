@@ -11,7 +11,7 @@
 #define IPO_NCCL_CACHE_ROWS 64u
 struct ipo_nccl_cached {
     uint64_t site;  /* 0: free */
-    uint64_t stamp; /* of sig_cache.h, and whether the call is in a group, and nested */
+    uint64_t stamp; /* of cached.h, and whether the call is in a group, and nested */
     const struct ipo_nccl_copy *copy;
     uintptr_t count, type, op, root, peer, handle, stream;
     struct ipo_comm *comm;

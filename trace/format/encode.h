@@ -30,12 +30,32 @@ static inline uint8_t *trc_put_short_times(uint8_t *p, uint64_t gap, uint64_t du
     __builtin_memcpy(p, &bytes, sizeof bytes); /* the format is little-endian, and so is every machine we run on */
     return p + sizeof bytes;
 }
+/* The largest number that trc_put_long writes, plus 1. */
+#define TRC_LONG_TIMES ((uint64_t)1 << 56)
+/* Writes a number below TRC_LONG_TIMES as the shortest varint, without a loop.  Writes up to seven bytes behind it. */
+static inline uint8_t *trc_put_long(uint8_t *p, uint64_t value)
+{
+    const unsigned bits = 64 - (unsigned)__builtin_clzll(value | 1), size = (bits + 6) * 37 >> 8; /* bits / 7, up */
+    uint64_t bytes = (value & 0x000000000fffffffu) | (value & 0x00fffffff0000000u) << 4;
+    bytes = (bytes & 0x00003fff00003fffu) | (bytes & 0x0fffc0000fffc000u) << 2;
+    bytes = (bytes & 0x007f007f007f007fu) | (bytes & 0x3f803f803f803f80u) << 1;
+    bytes |= 0x8080808080808080u & (((uint64_t)1 << 8 * (size - 1)) - 1);
+    __builtin_memcpy(p, &bytes, sizeof bytes);
+    return p + size;
+}
+/* Writes gap and duration of any length, in ticks, as two varints. */
+static __attribute__((noinline, cold, unused)) uint8_t *trc_put_long_times(uint8_t *p, uint64_t gap, uint64_t duration)
+{
+    if (__builtin_expect((gap | duration) < TRC_LONG_TIMES, 1))
+        return trc_put_long(trc_put_long(p, gap), duration);
+    return trc_put_varint(trc_put_varint(p, gap), duration);
+}
 /* Writes gap and duration, in ticks, as two varints. */
 static inline uint8_t *trc_put_times(uint8_t *p, uint64_t gap, uint64_t duration)
 {
     if (__builtin_expect((gap | duration) < TRC_SHORT_TIMES, 1))
         return trc_put_short_times(p, gap, duration);
-    return trc_put_varint(trc_put_varint(p, gap), duration);
+    return trc_put_long_times(p, gap, duration);
 }
 
 /* The number of an event's item as a word: its low bytes are the varint, its highest byte is the length.  So it is

@@ -26,6 +26,13 @@ enum trc_category {
     TRC_CATEGORIES
 };
 
+/* Whether a class is a collective, as a constant: TRC_COLLECTIVE_BARRIER .. */
+enum {
+#define OPCLASS(id, text, category, ...) TRC_COLLECTIVE_##id = TRC_CAT_##category == TRC_CAT_COLLECTIVE,
+#include "trace/format/opclass.def"
+#undef OPCLASS
+};
+
 /* Whom the participants of one collective have to wait for. */
 enum trc_shape {
     TRC_SHAPE_NONE,

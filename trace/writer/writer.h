@@ -405,9 +405,9 @@ static inline void trc_stream_count(struct trc_stream *stream, uint32_t index, u
     trc_count(stream->page, stream->state[index].row, stream->state[index].use, ticks);
 }
 
-/* trc_stream_put and trc_stream_count, of a call that did not take long, and came soon after the one before, in one
- * step; false: it is another one, and nothing was done.  What is stored byte by byte may lie anywhere, for all that the
- * compiler knows: so all is loaded before. */
+/* Appends and counts an event of a signature that is ready and not TRC_SIG_NESTED.  False: the clock has stepped back,
+ * and nothing was done.  All values are loaded first: what is stored byte by byte may lie anywhere, for all that the
+ * compiler knows. */
 static inline __attribute__((always_inline)) bool trc_stream_record(struct trc_stream *stream,
                                                                     struct trc_sig_state *state, bool collective,
                                                                     uint64_t begin, uint64_t end, uint64_t sequence)
@@ -417,11 +417,13 @@ static inline __attribute__((always_inline)) bool trc_stream_record(struct trc_s
     struct trc_row *row = state->row;
     struct trc_use *use = state->use;
     uint64_t gap = begin - stream->base, ticks = end - begin; /* of a clock that stepped back: very long */
-    if (__builtin_expect((gap | ticks) >= TRC_SHORT_TIMES, 0))
+    unsigned char *at = trc_put_item_word(stream->at, state->item);
+    if (__builtin_expect((gap | ticks) < TRC_SHORT_TIMES, 1))
+        at = trc_put_short_times(at, gap, ticks);
+    else if ((gap | ticks) < TRC_LONG_TIMES)
+        at = trc_put_long_times(at, gap, ticks);
+    else
         return false;
-    if (ticks >= TRC_SHORT_TIMES)
-        __builtin_unreachable();
-    unsigned char *at = trc_put_short_times(trc_put_item_word(stream->at, state->item), gap, ticks);
     if (collective) {
         at = trc_put_varint(at, sequence - state->last_sequence);
         state->last_sequence = sequence;

@@ -2,7 +2,7 @@
  * counts is, wherever its place is taken and whatever handles have come to mean.  That a call was described shows in
  * what the thread notes of the data that it moves.  What it was taken for stands in the trace. */
 #include "interpose/mpi/abi.h"
-#include "interpose/mpi/sig_cache.h"
+#include "interpose/mpi/cached.h"
 #include "interpose/mpi/describe.h"
 #include "tests/support/check.h"
 #include "tests/support/draw.h"
@@ -67,38 +67,49 @@ static void check_what_counts(void)
     free_type(other);
 }
 
+/* The row of a send of 3 elements to rank 1. */
+static struct ipo_cached *row_of(uint64_t site, uintptr_t type, int tag)
+{
+    const w words[] = {3, type, 1, (w)tag, world};
+    uint64_t hash = ipo_cache_mix(site, 0);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        hash = ipo_cache_mix(hash, words[i]);
+    return ipo_cache_row(ipo_thread_self(), hash);
+}
+
 /* Two calls with one place in the memory: each takes it from the other, and both are what they are. */
 static void check_collision(void)
 {
     uintptr_t type = fake_type_new(16);
-    struct ipo_thread *thread = ipo_thread_self();
     int tag = 1;
-    while (ipo_cache_at(thread, SITE, 1, (w)tag) != ipo_cache_at(thread, SITE, 1, 0))
+    while (row_of(SITE, type, tag) != row_of(SITE, type, 0))
         tag++;
     send(SITE, 3, type, 1, 0);
     for (int i = 0; i < 4; i++)
         CHECK(send(SITE, 3, type, 1, i % 2 ? 0 : tag) == 1, "tags 0 and %d take turns", tag);
     CHECK(send(SITE, 3, type, 1, 0) == 0, "until one of them stays");
     uint64_t site = SITE + 1;
-    while (ipo_cache_at(thread, site, 1, 0) != ipo_cache_at(thread, SITE, 1, 0))
+    while (row_of(site, type, 0) != row_of(SITE, type, 0))
         site++;
     CHECK(send(site, 3, type, 1, 0) == 1, "the same from %#lx, which has the same place", (unsigned long)site);
     free_type(type);
 }
 
-/* A buffer in place is not remembered: it changes what the rest means. */
+/* MPI_IN_PLACE makes another call of one whose bytes it changes, and the same of one that it does not. */
 static void check_in_place(void)
 {
-    uintptr_t type = fake_type_new(8);
-    for (unsigned in_place = 0; in_place < 2; in_place++) {
-        unsigned times = 0;
-        for (int i = 0; i < 3; i++) {
-            forget();
-            MPI(SITE, Allreduce, in_place ? ipo_abi.in_place : 0x2000, 0x1000, 4, type, 0x77, world);
-            times += described();
-        }
-        CHECK(times == (in_place ? 3 : 1), "in place %u: %u of 3 described", in_place, times);
+    uintptr_t type = fake_type_new(8), buffer[] = {0x2000, ipo_abi.in_place};
+    unsigned reduced = 0, gathered[2] = {0};
+    for (int i = 0; i < 6; i++) {
+        forget();
+        MPI(SITE, Allreduce, buffer[i % 2], 0x1000, 4, type, 0x77, world);
+        reduced += described();
+        forget();
+        MPI(SITE, Allgather, buffer[i % 2], 4, type, 0x1000, 4, type, world);
+        gathered[i % 2] += described();
     }
+    CHECK(reduced == 1, "%u reductions described", reduced);
+    CHECK(gathered[0] >= 1 && gathered[1] >= 1, "gathered: %u and %u described", gathered[0], gathered[1]);
     free_type(type);
 }
 

@@ -1,0 +1,171 @@
+/* Cached calls: a call from the same place with the same deciding arguments has the same signature, so it is described
+ * once (communicator, world ranks, type sizes).  Each thread has its own table.  A row is valid while its stamp equals
+ * the word that arms the wrappers, so one comparison covers "not armed", "stale" and "Python".  All functions: record
+ * path of the thread that owns the table. */
+#ifndef IPO_CACHED_H
+#define IPO_CACHED_H
+
+#include "interpose/mpi/abi.h"
+#include "interpose/mpi/quick.h"
+#include "interpose/mpi/record.h"
+
+/* The word that arms the wrappers: the state below, the number of invalidations above. */
+static inline uint64_t ipo_armed_word(void)
+{
+    return __atomic_load_n((const uint64_t *)(const void *)ipo_armed, __ATOMIC_RELAXED);
+}
+/* Number of invalidations of the cached calls, in the upper half. */
+static inline uint64_t ipo_cache_epoch(void)
+{
+    return ipo_armed_word() & ~(uint64_t)UINT32_MAX;
+}
+/* The stamp of rows that are valid now; never 0, which marks a free row. */
+static inline uint64_t ipo_cache_stamp(void)
+{
+    return ipo_cache_epoch() | IPO_ARMED;
+}
+
+/* Call site and call in one word: the upper bits of an address are not used. */
+static inline uint64_t ipo_cache_site(uint64_t site, enum ipo_call_id id)
+{
+    return site ^ (uint64_t)id << 54;
+}
+
+/* Adds a deciding argument to the hash of a call, which starts with its site. */
+static inline uint64_t ipo_cache_mix(uint64_t hash, uintptr_t word)
+{
+    return hash * 5 + word;
+}
+
+/* The row of a hash. */
+static inline struct ipo_cached *ipo_cache_row(struct ipo_thread *thread, uint64_t hash)
+{
+    const uint64_t mask = (IPO_CACHE_ROWS - 1) * sizeof *thread->cache;
+    return (struct ipo_cached *)(void *)((char *)thread->cache + ((hash ^ hash << 7) & mask));
+}
+
+/* Whether the row still has its signature in the thread's table. */
+static inline bool ipo_cache_stands(const struct ipo_cached *cached)
+{
+    return cached->version == cached->state->version;
+}
+
+/* Buffers that are MPI_IN_PLACE, one bit each: the key of a collective. */
+static inline uint64_t ipo_cache_in_place(const struct ipo_call *call, const uintptr_t *args)
+{
+    uint64_t bits = 0;
+    for (unsigned i = 0; i < call->buffers; i++)
+        bits = bits * 2 + (args[call->buffer[i]] == ipo_abi.in_place);
+    return bits;
+}
+
+/* The row for a call with these arguments; NULL: the call is not cached. */
+static inline struct ipo_cached *ipo_cache_place(const struct ipo_frame *frame, const struct ipo_call *call,
+                                                 const uintptr_t *args)
+{
+    if (!call->remembered || frame->key == IPO_NO_KEY)
+        return NULL;
+    uint64_t hash = ipo_cache_mix(frame->site, frame->key);
+    for (unsigned i = 0; i < call->cache_words; i++)
+        hash = ipo_cache_mix(hash, args[call->cache_word[i]]);
+    return ipo_cache_row(frame->thread, hash);
+}
+
+/* The key of a wait for a request, by its signature in the thread's table (completion.c); IPO_NO_KEY: it must be
+ * described. */
+static inline uint64_t ipo_wait_key(const struct ipo_thread *thread, const struct ipo_request *request)
+{
+    const struct trc_sig_state *state = &thread->stream.state[request->index];
+    bool own = request->thread == thread->stream.page->thread.index && request->version != 0;
+    return own && state->version == request->version ? (uint64_t)request->version << 32 | (request->index + 1)
+                                                     : IPO_NO_KEY;
+}
+
+/* The key of a call from its wrapper; IPO_NO_KEY: it must be described. */
+IPO_CONSTANT uint64_t ipo_quick_key(const struct ipo_thread *thread, struct ipo_row_facts row, const char *roles,
+                                    const uintptr_t *args)
+{
+    uint64_t key = 0;
+    if (row.opclass == TRC_OP_WAIT || row.opclass == TRC_OP_TEST) {
+        const bool one = ipo_letter_at(row, roles, ROLE_REQUEST_INOUT) != IPO_ABSENT;
+        const uintptr_t array = args[ipo_requests_at(row, roles)];
+        if (!ipo_process.usual || !array)
+            return IPO_NO_KEY;
+        if (row.opclass == TRC_OP_TEST || !one)
+            return 0;
+        const uintptr_t handle = ipo_handle_at(array, 0);
+        const uint32_t at = ipo_request_usual_slot(handle);
+        if (atomic_load_explicit(&ipo_requests.keys[at], memory_order_relaxed) != handle)
+            return IPO_NO_KEY;
+        return ipo_wait_key(thread, &ipo_requests.slots[at]);
+    }
+#pragma GCC unroll 16
+    for (unsigned i = 0; i < row.arity; i++)
+        if (ipo_is_buffer(row.opclass, roles[i]))
+            key = key * 2 + (args[i] == ipo_abi.in_place);
+    return key;
+}
+
+/* The cached call of a wrapper whose row, letters and arguments these are: the row that ipo_cache_place gives, if it is
+ * equal in all that decides.  NULL: there is none, or the call must be entered with more care. */
+IPO_CONSTANT struct ipo_cached *ipo_cache_find(struct ipo_frame *frame, struct ipo_row_facts row, const char *roles,
+                                               const uintptr_t *args)
+{
+    struct ipo_thread *thread = ipo_thread_current;
+    if (__builtin_expect(!thread, 0))
+        return NULL;
+    const uint64_t key = ipo_quick_key(thread, row, roles, args);
+    uint64_t hash = ipo_cache_mix(frame->site, key);
+#pragma GCC unroll 16
+    for (unsigned i = 0; i < row.arity; i++)
+        if (ipo_decides(roles[i]))
+            hash = ipo_cache_mix(hash, args[i]);
+    struct ipo_cached *cached = ipo_cache_row(thread, hash);
+    if (cached->site != ipo_cache_site(frame->site, row.id) || cached->stamp != ipo_armed_word() || thread->mark ||
+        !ipo_cache_stands(cached) || cached->key != key)
+        return NULL;
+    unsigned n = 0;
+#pragma GCC unroll 16
+    for (unsigned i = 0; i < row.arity; i++)
+        if (ipo_decides(roles[i]) && cached->word[n++] != args[i])
+            return NULL;
+    frame->thread = thread;
+    return cached;
+}
+
+/* Whether the row holds exactly this call; then frame->sig, comm and index are filled in. */
+static inline bool ipo_cache_recall(struct ipo_frame *frame, const struct ipo_call *call, enum ipo_call_id id,
+                                    const uintptr_t *args, const struct ipo_cached *cached)
+{
+    if (cached->site != ipo_cache_site(frame->site, id) || cached->stamp != ipo_cache_stamp() ||
+        !ipo_cache_stands(cached))
+        return false;
+    uint64_t differ = cached->key ^ frame->key;
+    differ |= cached->state->use->sig.call ^ (uint32_t)id; /* a site that is a line of Python may have any bits */
+    for (unsigned i = 0; i < call->cache_words; i++)
+        differ |= cached->word[i] ^ args[call->cache_word[i]];
+    if (__builtin_expect(differ != 0, 0))
+        return false;
+    frame->sig = cached->state->use->sig;
+    frame->comm = cached->comm;
+    frame->index = cached->index;
+    return true;
+}
+
+/* Stores a described call in its row.  `stamp` was read before the call was described: if describing it made rows
+ * stale, this one is stale too. */
+static inline void ipo_cache_keep(const struct ipo_frame *frame, const uintptr_t *args, struct ipo_cached *cached,
+                                  uint64_t stamp)
+{
+    cached->site = ipo_cache_site(frame->site, (enum ipo_call_id)frame->sig.call);
+    cached->stamp = stamp;
+    cached->comm = frame->comm;
+    cached->index = frame->index;
+    cached->state = &frame->thread->stream.state[frame->index];
+    cached->version = cached->state->version;
+    cached->key = frame->key;
+    for (unsigned i = 0; i < frame->call->cache_words; i++)
+        cached->word[i] = args[frame->call->cache_word[i]];
+}
+
+#endif

@@ -1,0 +1,47 @@
+/* From a call that has started a request to the table of requests (requests.h).  Record path. */
+#ifndef IPO_STARTS_H
+#define IPO_STARTS_H
+
+#include "interpose/mpi/describe.h"
+
+/* A place for a request, in the table or behind the shared handle; NULL: no room, or the handle means no request. */
+static inline struct ipo_request *ipo_start_place(struct ipo_thread *thread, uintptr_t variable, uintptr_t handle)
+{
+    if (handle == ipo_abi.request_null)
+        return NULL;
+    if (ipo_is_shared(handle))
+        return ipo_shared_add(thread, ipo_request_variable(thread, variable, 0));
+    struct ipo_request *request = ipo_request_place(handle, !ipo_process.concurrent);
+    if (__builtin_expect(!request, 0))
+        __atomic_fetch_add(&ipo_process.writer.head->unknown_requests, 1, __ATOMIC_RELAXED);
+    return request;
+}
+
+/* Notes the request in `variable` that a call with this signature, number `index` in the thread's table, has made.
+ * `starts`: it gets the next start number of the thread.  After the call's event.  NULL: there is no request, or no
+ * room. */
+static inline __attribute__((always_inline)) struct ipo_request *
+ipo_note_start(struct ipo_thread *thread, uintptr_t variable, const struct trc_sig *sig, bool starts, uint32_t index,
+               struct ipo_comm *comm, int source, int tag)
+{
+    struct trc_thread *live = &thread->stream.page->thread;
+    const uintptr_t handle = ipo_handle_at(variable, 0);
+    const uint64_t number = starts ? live->starts++ : 0;
+    struct ipo_request *request = ipo_start_place(thread, variable, handle);
+    if (__builtin_expect(!request, 0))
+        return NULL;
+    request->flags = sig->flags & TRC_SIG_P2P_IN ? IPO_REQUEST_RECEIVES : 0;
+    request->thread = live->index;
+    request->number = number;
+    request->index = index;
+    request->version = thread->stream.state[index].version;
+    request->charge = sig->call;
+    request->source = source;
+    request->tag = tag;
+    request->comm = comm;
+    request->sig = *sig;
+    ipo_request_publish(thread, request, handle);
+    return request;
+}
+
+#endif
