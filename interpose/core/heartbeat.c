@@ -4,41 +4,29 @@
 #include "interpose/core/state.h"
 #include "interpose/core/own.h"
 #include "interpose/core/source.h"
+#include "trace/writer/now.h"
 #include "trace/writer/system.h"
 
-#include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#define ROUND_NS      100000000 /* usual pause */
-#define BUSY_ROUND_NS 5000000   /* while chunks are used up fast */
-#define SMALL         64u       /* blocks of a file that is to stay small */
-#define READY_LEAST   4u   /* blocks ahead of need: half of what a small one has, as many as a larger one has ... */
-#define READY_MOST    256u /* ... but no more, usually */
-#define BUSY          128u /* so many blocks in a round are many */
-#define BUSY_READY    4096u
-#define BUSY_PAGES    512u       /* so many of these get their pages at once */
+#define ROUND_NS      100000000  /* usual pause */
 #define LONG_START    100u       /* rounds in MPI_Init after which it may never come out of it */
 #define LATE_ROUND_NS 1000000000 /* after MPI_Finalize */
 
-#define SLACK_NS 10000000 /* by so much a usual pause may be longer: to wake with another timer costs less */
+#define PATIENCE_NS 500000000 /* a disk that hangs must not hang the program */
+#define SLACK_NS    10000000  /* by so much a usual pause may be longer: to wake with another timer costs less */
 
 static atomic_int stopping;
 static atomic_int running;
-
-/* Sleeps, but ends at once when recording ends: MPI_Finalize waits for the last round. */
-static void pause_ns(long ns)
-{
-    struct timespec pause = {.tv_nsec = ns};
-    syscall(SYS_futex, &stopping, FUTEX_WAIT_PRIVATE, 0, &pause, NULL, 0);
-}
+static atomic_int urgent; /* a round is due at once */
 
 void ipo_heartbeat_wake(void)
 {
-    syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    atomic_store(&urgent, 1);
+    trc_writer_wake(&ipo_process.writer);
 }
 
 static void write_beat(void)
@@ -99,35 +87,24 @@ static void *run_after_end(void)
     return NULL;
 }
 
-static void make_room(struct trc_writer *writer, bool busy)
-{
-    unsigned used = atomic_load(&writer->next_block), usual = used < SMALL ? used / 2 : used;
-    usual = usual < READY_LEAST ? READY_LEAST : usual < READY_MOST ? usual : READY_MOST;
-    /* Where the program's threads may not make room themselves, more is kept ready. */
-    unsigned ready = busy || atomic_load(&writer->emulates) ? BUSY_READY : usual;
-    if (trc_writer_ready(writer) < ready / 2)
-        trc_writer_grow(writer, ready);
-    trc_writer_populate(writer, busy ? BUSY_PAGES : usual);
-}
-
 static void *run_heartbeat(void *unused)
 {
     (void)unused;
     struct trc_writer *writer = &ipo_process.writer;
-    unsigned busy_rounds = 0, beats = 0, rounds = 0, before = atomic_load(&writer->next_block);
-    bool busy = false, hurried = false;
+    unsigned beats = 0, rounds = 0;
+    uint64_t now = trc_now_ns(), due = now + ROUND_NS;
+    prctl(PR_SET_TIMERSLACK, SLACK_NS);
     while (!atomic_load(&stopping)) {
-        if (busy != hurried || !rounds)
-            prctl(PR_SET_TIMERSLACK, busy ? 1 : SLACK_NS);
-        hurried = busy;
-        pause_ns(busy ? BUSY_ROUND_NS : ROUND_NS);
+        unsigned asked = atomic_load(&writer->asked);
+        if (now < due && !atomic_load(&urgent) && !atomic_load(&stopping))
+            trc_sys_wait(&writer->asked, asked, due - now);
         IPO_ASK_SOURCES(wake);
-        unsigned now = atomic_load(&writer->next_block);
-        busy = now - before >= BUSY;
-        before = now;
-        make_room(writer, busy);
-        if (busy && ++busy_rounds % 20 != 0)
+        trc_writer_keep_room(writer);
+        bool at_once = atomic_exchange(&urgent, 0);
+        now = trc_now_ns();
+        if (now < due && !at_once) /* woken for room alone */
             continue;
+        due = now + ROUND_NS;
         write_beat();
         if (++rounds % 10 == 0) { /* about a second: call sites of calls that take that long get names */
             IPO_ASK_SOURCES(second);
@@ -144,9 +121,10 @@ static void *run_heartbeat(void *unused)
     ipo_facts_round(true);
     write_beat();
     ipo_heartbeat_file();
+    trc_writer_trim(writer);
     write_back();
     atomic_store(&running, 0);
-    syscall(SYS_futex, &running, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    trc_sys_wake(&running, 1);
     return run_after_end();
 }
 
@@ -168,8 +146,7 @@ void ipo_heartbeat_now(void)
 void ipo_heartbeat_stop(void)
 {
     atomic_store(&stopping, 1);
-    syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-    struct timespec patience = {.tv_nsec = 500000000}; /* a disk that hangs must not hang the program */
+    trc_writer_wake(&ipo_process.writer);
     if (atomic_load(&running))
-        syscall(SYS_futex, &running, FUTEX_WAIT_PRIVATE, 1, &patience, NULL, 0);
+        trc_sys_wait(&running, 1, PATIENCE_NS);
 }

@@ -91,6 +91,7 @@ static int open_file(struct trc_head *head)
         ipo_process.write_back = !local || !reserves;
         if (!local)
             head->flags |= TRC_HEAD_WRITE_BACK;
+        atomic_store(&ipo_process.writer.apart, !local);
         collect_calls(&ipo_process.writer);
         error = trc_writer_open(&ipo_process.writer, path.text, ipo_process.options.limit, head, schema,
                                 trc_schema_write(schema, sizeof schema), read_ticks);
@@ -222,7 +223,8 @@ void ipo_process_end(void)
     ipo_heartbeat_stop();
     if (!atomic_load(&ipo_process.writer.stopped))
         head->state = TRC_STATE_FINALIZED;
-    trc_writer_trim(&ipo_process.writer);
+    if (!atomic_load(&ipo_process.writer.apart)) /* where our own thread could not do it in time */
+        trc_writer_trim(&ipo_process.writer);
 }
 
 void ipo_process_abort(int code)

@@ -1,9 +1,12 @@
 # timeout: 240
-"""The trace file's space, and a correct program: threads that are to be cancelled."""
+"""The trace file's space, and a correct program: threads that are to be cancelled, a file system that stalls, a busy node,
+programs that read all memory, a daemon that closes its descriptors."""
 import os
+import re
 import subprocess
+import sys
 
-from common import TOP, check, end, mpirun, traces
+from common import LIBTRACE, TOP, calls, check, end, environment, hpctop, mpirun, report, run, skip, traces
 
 HERE = os.path.join(TOP, "tests/e2e/guest_space")
 
@@ -28,5 +31,85 @@ def cancellation():
         both("cancelled: " + what, ["./cancelled", what, library], what)
 
 
+def head(folder, name):
+    """A number of the head, of all ranks."""
+    return sum(int(n) for n in re.findall("^%s: (\\d+)$" % name, hpctop("dump", *traces(folder)).out, re.M))
+
+
+def stalled():
+    """While our thread waits for a network file system, the program goes on; its own thread asks nothing of it."""
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", "network.so", os.path.join(HERE, "network.c"), "-ldl"], check=True)
+    env = environment("stalled", LIBTRACE + ":" + os.path.abspath("network.so"), HPCTOP_LIMIT="16M")
+    preload = env.pop("LD_PRELOAD")
+    done = run(["strace", "-f", "-o", "log", "-e", "trace=getppid,fallocate,pwrite64,ftruncate,msync",
+                "-e", "inject=fallocate:delay_enter=2000000", "-E", "LD_PRELOAD=" + preload, "./marks", "1", "400"], env)
+    if not check("stalled: the program ends", done.code == 0, done):
+        return
+    with open("log") as f:
+        lines = [line.split(None, 1) for line in f]
+    mine = lines[0][0]
+    began = next(i for i, (pid, call) in enumerate(lines) if pid == mine and call.startswith("getppid("))
+    asked = [call for pid, call in lines[began:] if pid == mine and not re.match(r"getppid|\+\+\+|<\.\.\.|---", call)]
+    check("stalled: the program's thread asks nothing of the file system", not asked, asked[:5])
+    most = marks = waits = 0
+    for pid, call in lines[began:]:
+        if pid != mine and call.startswith("fallocate("):
+            waits, marks = 1, 0
+        elif pid != mine and "fallocate resumed" in call:
+            waits = 0
+        elif pid == mine and waits:
+            marks += 1
+            most = max(most, marks)
+    check("stalled: it goes on while ours waits", most > 100, "%d of 400 batches" % most)
+    counted = calls(report("stalled"))["MPI_Comm_rank"]["calls"]
+    check("stalled: counters stay exact", counted == 400 * 20000, counted)
+    check("stalled: what has no room is told", head("stalled", "recycled chunks") > 0)
+
+
+def busy():
+    """On a node with more to do than it has processors nothing is lost."""
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * (os.cpu_count() or 1))]
+    try:
+        done = mpirun(1, ["./marks", "4", "60"], "busy")
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+    lost = {name: head("busy", name) for name in ("lost records", "recycled chunks")}
+    check("busy: nothing is lost", done.code == 0 and not any(lost.values()), "%s %s" % (lost, done))
+    print("# allocated by the program's threads: %d times" % head("busy", "inline growths"))
+
+
+def address_space():
+    """No page of ours has no file behind it: leak searches, checkpoints and collectors read all pages."""
+    bare, done = mpirun(1, ["./marks", "1", "20", "look"], preload=False), mpirun(1, ["./marks", "1", "20", "look"], "mapped")
+    check("address space: each page can be read", done.code == 0 and done.out == bare.out, "%s, without %s" % (done, bare))
+    counted = calls(report("mapped"))["MPI_Comm_rank"]["calls"]
+    check("address space: the trace is whole", counted == 400000 and "healthy" in hpctop("verdict", "mapped").out,
+          "%d calls, %s" % (counted, hpctop("verdict", "mapped").out))
+    if run(["valgrind", "--version"]).code != 0:
+        skip("valgrind", "it is not installed")
+        return
+    for how in ("finalize", "exit"):
+        done = run(["valgrind", "-q", "--leak-check=full", "./leaves", how], environment("valgrind-" + how))
+        faults = len(re.findall(r"SIGBUS|Bus error", done.err))
+        check("valgrind: its leak search ends, %s" % how, done.code == 0 and not faults, done)
+
+
+def daemon():
+    """A trace that is whole is not told to be cut off because its descriptor is closed later."""
+    build("daemon")
+    done = mpirun(2, ["./daemon"], "daemon")
+    said = hpctop("report", "daemon").out
+    check("daemon: no complaint", done.code == 0 and "closed the trace" not in said and "newest" not in said, said)
+    check("daemon: nor in the file", "closed" not in "".join(re.findall("^error: .*$", hpctop("dump", *traces("daemon")).out, re.M)))
+
+
+for program in ("marks", "leaves"):
+    build(program)
 cancellation()
+stalled()
+busy()
+address_space()
+daemon()
 end()

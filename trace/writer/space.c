@@ -45,6 +45,12 @@ static int read_status(const struct trc_writer *writer, struct stat *is)
     return is->st_dev == writer->device && is->st_ino == writer->inode ? 0 : EBADF;
 }
 
+bool trc_writer_has_file(const struct trc_writer *writer)
+{
+    struct stat is;
+    return !read_status(writer, &is);
+}
+
 /* Allocates by writing zeros, as posix_fallocate does where the file system cannot, but in larger pieces. */
 static int write_zeros(int fd, uint64_t from, uint64_t bytes)
 {
@@ -82,30 +88,60 @@ int trc_writer_extend(struct trc_writer *writer, uint64_t from, uint64_t bytes)
     while (error == EINTR);
     if (error != EOPNOTSUPP && error != ENOSYS)
         return error;
-    atomic_store(&writer->emulates, true);
+    atomic_store(&writer->apart, true);
     return write_zeros(writer->fd, from, bytes);
 }
 
+static size_t page_size(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Maps bytes [from, to) of the file, in whole pages. */
+static int map_file(struct trc_writer *writer, size_t from, size_t to)
+{
+    size_t start = from & ~(page_size() - 1);
+    void *at = mmap(writer->base + start, to - start, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
+                    writer->fd, (off_t)start);
+    return at == MAP_FAILED ? errno : 0;
+}
+
+/* Several threads may do this at a time, for the same blocks or more. */
 int trc_writer_allocate(struct trc_writer *writer, unsigned wanted)
 {
-    unsigned allocated = atomic_load(&writer->allocated);
-    uint64_t from = chunks_offset(writer) + (uint64_t)allocated * TRC_BLOCK;
-    int error = trc_writer_extend(writer, from, (uint64_t)(wanted - allocated) * TRC_BLOCK);
+    unsigned had = atomic_load(&writer->allocated);
+    if (wanted <= had)
+        return 0;
+    size_t from = chunks_offset(writer) + (size_t)had * TRC_BLOCK, bytes = (size_t)(wanted - had) * TRC_BLOCK;
+    int error = trc_writer_extend(writer, from, bytes);
+    if (!error && atomic_load(&writer->allocated) < wanted)
+        error = map_file(writer, from, from + bytes);
     if (error)
         return error;
-    atomic_store(&writer->allocated, wanted);
-    __atomic_store_n(&writer->head->blocks_allocated, wanted, __ATOMIC_RELEASE);
+    while (had < wanted && !atomic_compare_exchange_weak(&writer->allocated, &had, wanted))
+        ;
+    __atomic_store_n(&writer->head->blocks_allocated, atomic_load(&writer->allocated), __ATOMIC_RELEASE);
     return 0;
 }
 
-int trc_writer_cut(struct trc_writer *writer, unsigned blocks)
+static bool replace_pages(uintptr_t from, size_t bytes)
+{
+    return mmap((void *)from, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+                -1, 0) != MAP_FAILED;
+}
+
+/* Nobody finds a page without a file: what reads all memory (a leak search, a checkpoint) would fault on each. */
+int trc_writer_cut(struct trc_writer *writer, unsigned blocks, unsigned allocated)
 {
     struct stat is;
     int error = read_status(writer, &is);
-    off_t size = (off_t)(chunks_offset(writer) + (uint64_t)blocks * TRC_BLOCK);
-    if (error || is.st_size <= size)
+    size_t size = chunks_offset(writer) + (size_t)blocks * TRC_BLOCK, page = page_size(),
+           from = (size + page - 1) & ~(page - 1), end = chunks_offset(writer) + (size_t)allocated * TRC_BLOCK;
+    if (error || (size_t)is.st_size <= size)
         return error;
-    return ftruncate(writer->fd, size) ? errno : 0;
+    if (from < end && !replace_pages((uintptr_t)writer->base + from, end - from))
+        return errno;
+    return ftruncate(writer->fd, (off_t)size) ? errno : 0;
 }
 
 /* How much of `wanted` we may take under a limit on address space: the program needs most of the rest. */
@@ -127,9 +163,9 @@ static size_t allowance(size_t wanted)
     return wanted < most ? wanted : most;
 }
 
-static void *map_private(size_t bytes)
+static void *map_private(size_t bytes, int protection)
 {
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *memory = mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return memory == MAP_FAILED ? NULL : memory;
 }
 
@@ -138,20 +174,19 @@ unsigned trc_writer_map(struct trc_writer *writer, size_t offset, unsigned block
     size_t most = allowance(offset + (size_t)blocks * TRC_BLOCK);
     most = most > offset ? (most - offset) / TRC_BLOCK : 0;
     blocks = blocks < most ? blocks : (unsigned)most;
-    /* Maps address space for all blocks at once, so that growing never moves the mapping.  Pages beyond the end of the
-     * file are not touched before they are allocated. */
+    /* Reserves address space for all blocks at once, so that growing never moves the mapping. */
     for (blocks = blocks < least ? least : blocks; blocks >= least; blocks /= 2) {
         size_t size = offset + (size_t)blocks * TRC_BLOCK;
-        char *base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, writer->fd, 0);
-        if (base == MAP_FAILED)
+        char *base = map_private(size, PROT_NONE);
+        if (!base)
             continue;
-        writer->chunk_blocks = map_private(blocks);
+        writer->chunk_blocks = map_private(blocks, PROT_READ | PROT_WRITE);
         writer->base = base;
         writer->size = size;
         writer->blocks_most = blocks;
         writer->head = (struct trc_head *)(void *)base;
         writer->chunks = base + offset;
-        if (writer->chunk_blocks)
+        if (writer->chunk_blocks && !map_file(writer, 0, offset))
             return blocks;
         trc_writer_unmap(writer);
     }
@@ -178,20 +213,21 @@ static void touch_pages(char *from, size_t bytes)
 void trc_writer_populate(struct trc_writer *writer, unsigned ahead)
 {
     unsigned next = atomic_load(&writer->next_block), allocated = atomic_load(&writer->allocated);
-    unsigned from = writer->populated > next ? writer->populated : next;
-    unsigned to = ahead < allocated && next < allocated - ahead ? next + ahead : allocated;
-    while (from < to && !atomic_load(&writer->stopped)) {
+    unsigned from = atomic_load(&writer->populated), to = allocated;
+    if (ahead < allocated && next < allocated - ahead)
+        to = next + ahead;
+    for (from = from > next ? from : next; from < to && !atomic_load(&writer->stopped);) {
         unsigned blocks = to - from < TRC_CHUNK_MOST ? to - from : TRC_CHUNK_MOST;
         char *at = writer->chunks + (size_t)from * TRC_BLOCK;
         if (writer->no_populate || madvise(at, (size_t)blocks * TRC_BLOCK, POPULATE_WRITE)) {
             if (!writer->no_populate && errno != EINVAL)
                 return; /* the file is damaged: the next thread that touches it gets SIGBUS */
             writer->no_populate = true;
-            if (!writer->guarded)
-                return;
-            touch_pages(at, (size_t)blocks * TRC_BLOCK);
+            if (writer->guarded)
+                touch_pages(at, (size_t)blocks * TRC_BLOCK);
         }
-        writer->populated = from += blocks;
+        from += blocks;
+        atomic_store(&writer->populated, from);
     }
 }
 
@@ -211,12 +247,6 @@ static void stop_recording(struct trc_writer *writer, int error)
     atomic_compare_exchange_strong(&writer->stopped, &running, error);
 }
 
-static bool replace_pages(uintptr_t from, size_t bytes)
-{
-    return mmap((void *)from, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
-                -1, 0) != MAP_FAILED;
-}
-
 bool trc_writer_fault(struct trc_writer *writer, uintptr_t address)
 {
     uintptr_t base = (uintptr_t)writer->base, end = base + writer->size;
@@ -224,7 +254,7 @@ bool trc_writer_fault(struct trc_writer *writer, uintptr_t address)
         return false;
     stop_recording(writer, EIO);
     /* All pages behind it are gone, too, as a rule; where memory is short, a part is replaced. */
-    uintptr_t page = address & ~(uintptr_t)(sysconf(_SC_PAGESIZE) - 1);
+    uintptr_t page = address & ~(uintptr_t)(page_size() - 1);
     size_t few = (size_t)TRC_CHUNK_MOST * TRC_BLOCK, part = end - page < few ? end - page : few;
     if (!replace_pages(page, end - page) && !replace_pages(page, part))
         return false;
@@ -241,7 +271,8 @@ const char *trc_writer_check(struct trc_writer *writer)
     int error = read_status(writer, &is);
     size_t whole = chunks_offset(writer) + (size_t)atomic_load(&writer->allocated) * TRC_BLOCK;
     if (error == EBADF) {
-        if (atomic_exchange(&writer->limit, atomic_load(&writer->allocated)) && !writer->head->error[0])
+        if (!atomic_load(&writer->trimmed) && atomic_exchange(&writer->limit, atomic_load(&writer->allocated)) &&
+            !writer->head->error[0])
             trc_writer_say(writer, EBADF, TRC_SAY_TAKEN);
         return NULL; /* there is room for the newest events */
     }

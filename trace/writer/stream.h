@@ -24,19 +24,31 @@ static inline unsigned trc_blocks_for(size_t bytes)
 #define TRC_SAY_FULL  "no more space for the trace file: only the newest events are kept"
 #define TRC_SAY_TAKEN "the program closed the trace file: it cannot grow, only the newest events are kept"
 
-/* Makes space for blocks [allocated, wanted).  Returns 0 or an errno. */
+/* Makes space for blocks [allocated, wanted), and maps it.  Returns 0 or an errno.  Any thread. */
 int trc_writer_allocate(struct trc_writer *writer, unsigned wanted);
 /* Makes space for `bytes` bytes from offset `from` on, before there are blocks.  Returns 0 or an errno. */
 int trc_writer_extend(struct trc_writer *writer, uint64_t from, uint64_t bytes);
 /* Takes over the file's descriptor, under a number that programs do not meet.  Returns 0 or an errno. */
 int trc_writer_adopt(struct trc_writer *writer, int fd);
-/* Cuts the file behind its first `blocks` blocks.  Returns 0 or an errno. */
-int trc_writer_cut(struct trc_writer *writer, unsigned blocks);
+/* Whether the descriptor is still the trace's. */
+bool trc_writer_has_file(const struct trc_writer *writer);
+/* Cuts the file, which has `allocated` blocks, behind its first `blocks` blocks.  Returns 0 or an errno. */
+int trc_writer_cut(struct trc_writer *writer, unsigned blocks, unsigned allocated);
 /* Maps the file, for as many of `blocks` as there is address space for, and returns how many; 0: not even `least`. */
 unsigned trc_writer_map(struct trc_writer *writer, size_t chunks_offset, unsigned blocks, unsigned least);
 /* Undoes trc_writer_map. */
 void trc_writer_unmap(struct trc_writer *writer);
 /* Writes into the head what went wrong; `error` is an errno or 0. */
 void trc_writer_say(struct trc_writer *writer, int error, const char *what);
+/* Populates the pages of the next `ahead` blocks, so that a recording thread takes no page fault.  Our own thread. */
+void trc_writer_populate(struct trc_writer *writer, unsigned ahead);
+
+/* ---- room.c */
+
+/* Makes room for `ready` blocks in a thread of the program that found none, by one system call (more on a full disk).
+ * False: it may not (`apart`, limit reached), or there was no space. */
+bool trc_writer_grow_here(struct trc_writer *writer, unsigned ready);
+/* Wakes our own thread if less is ready than it wants.  A system call then; any thread. */
+void trc_writer_runs_low(struct trc_writer *writer);
 
 #endif

@@ -73,6 +73,19 @@ static inline int trc_sys_duplicate(int fd, int least)
     return (int)syscall(SYS_fcntl, (long)fd, (long)F_DUPFD_CLOEXEC, (long)least);
 }
 
+/* Waits until `word` is woken, unless it has another value than `value`; for `ns` at most. */
+static inline void trc_sys_wait(const void *word, unsigned value, uint64_t ns)
+{
+    struct timespec most = {.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
+    syscall(SYS_futex, word, (long)FUTEX_WAIT_PRIVATE, (long)value, &most, NULL, 0l);
+}
+
+/* Wakes so many threads that wait for `word`. */
+static inline void trc_sys_wake(const void *word, int threads)
+{
+    syscall(SYS_futex, word, (long)FUTEX_WAKE_PRIVATE, (long)threads, NULL, NULL, 0l);
+}
+
 /* Sleeps; a signal handler may end it early. */
 static inline void trc_sys_sleep(long ns)
 {

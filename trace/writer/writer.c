@@ -6,20 +6,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #define FIRST_BLOCKS 8u  /* a live page, definitions, events, some ready */
 #define LEAST_BLOCKS 64u /* of a file that is full */
 #define PAGE         4096u
-#define MAX_TRIES    10000 /* to have one chunk while other threads take those that were made */
-#define TRIM_TRIES   1000  /* a millisecond each */
-#define DEFS_SHARE   4u    /* definitions take at most a quarter of the file */
-#define DEFS_FIRST   2u    /* blocks of their first chunk */
-#define STACKS_LEAST 8u    /* blocks of a chunk of stacks: one of the longest has room */
-#define INLINE_MOST  256u  /* blocks that a recording thread makes at a time */
+#define MAX_GROWTHS  16   /* for one chunk, while other threads take what was made */
+#define DEFS_SHARE   4u   /* definitions take at most a quarter of the file */
+#define DEFS_FIRST   2u   /* blocks of their first chunk */
+#define STACKS_LEAST 8u   /* blocks of a chunk of stacks: one of the longest has room */
+#define INLINE_MOST  256u /* blocks that a recording thread makes at a time */
 
 static struct trc_chunk *chunk_at(const struct trc_writer *writer, unsigned block)
 {
@@ -98,8 +95,10 @@ int trc_writer_open(struct trc_writer *writer, const char *path, size_t limit, c
     mine->chunks_offset = chunks_offset;
     memcpy(writer->base + TRC_HEAD_SIZE, schema, schema_size);
     error = trc_writer_allocate(writer, FIRST_BLOCKS);
-    if (!error && atomic_load(&writer->emulates)) /* nobody but our own thread will make more */
+    if (!error && atomic_load(&writer->apart)) { /* nobody but our own thread will make more */
         error = trc_writer_allocate(writer, writer->blocks_most < INLINE_MOST ? writer->blocks_most : INLINE_MOST);
+        trc_writer_populate(writer, INLINE_MOST);
+    }
     if (error)
         goto undo_map;
     trc_writer_anchor(writer, &mine->start);
@@ -116,81 +115,6 @@ undo_open:
         unlink(path);
     trc_sys_close(writer->fd);
     return error;
-}
-
-unsigned trc_writer_ready(const struct trc_writer *writer)
-{
-    unsigned allocated = atomic_load(&writer->allocated), next = atomic_load(&writer->next_block);
-    return next < allocated ? allocated - next : 0;
-}
-
-bool trc_writer_grow(struct trc_writer *writer, unsigned ready)
-{
-    int idle = 0;
-    if (atomic_load(&writer->stopped) || !atomic_compare_exchange_strong(&writer->growing, &idle, 1))
-        return false;
-    unsigned allocated = atomic_load(&writer->allocated), limit = atomic_load(&writer->limit);
-    unsigned have = trc_writer_ready(writer);
-    unsigned wanted = have < ready ? allocated + ready - have : allocated;
-    if (wanted > limit)
-        wanted = limit;
-    bool short_of = false, grown = false;
-    for (unsigned step = wanted > allocated ? wanted - allocated : 0; step;) {
-        int error = trc_writer_allocate(writer, allocated + step);
-        if (error && !short_of)
-            trc_writer_say(writer, error, error == EBADF ? TRC_SAY_TAKEN : TRC_SAY_FULL);
-        short_of |= error != 0;
-        grown |= error == 0;
-        allocated = atomic_load(&writer->allocated);
-        step = short_of && step > 1 ? step - step / 2 : 0; /* there is less than a step: the last of a full disk */
-    }
-    if (short_of) {
-        /* The blocks that there are stay in use: old chunks are recycled from now on. */
-        atomic_store(&writer->limit, allocated);
-        __atomic_store_n(&writer->head->block_limit, allocated, __ATOMIC_RELEASE);
-    }
-    atomic_store(&writer->growing, 0);
-    return grown;
-}
-
-void trc_writer_trim(struct trc_writer *writer)
-{
-    if (atomic_load(&writer->trimmed) || atomic_load(&writer->stopped))
-        return; /* a second end, of sessions that were begun after the first */
-    /* Keeps `growing` taken: nothing may be allocated any more.  Its owner may hang in a file system for ever: then the
-     * file stays longer than needed, and the program ends. */
-    int idle = 0;
-    for (int tries = 0; !atomic_compare_exchange_strong(&writer->growing, &idle, 1); tries++, idle = 0) {
-        if (tries == TRIM_TRIES)
-            return;
-        trc_sys_sleep(1000000);
-    }
-    struct trc_head *head = writer->head;
-    /* All blocks count as handed out from now on, so that nobody is given one that is cut off. */
-    unsigned used = atomic_exchange(&writer->next_block, UINT32_MAX / 2), allocated = atomic_load(&writer->allocated);
-    if (used > allocated)
-        used = allocated;
-    atomic_store(&writer->limit, used);
-    atomic_store(&writer->allocated, used);
-    head->block_limit = used;
-    __atomic_store_n(&head->blocks_allocated, used, __ATOMIC_RELEASE);
-    head->blocks_used = used;
-    int error = trc_writer_cut(writer, used);
-    if (error)
-        head->error_errno = error; /* the file stays longer than needed: no loss */
-    atomic_store(&writer->trimmed, true);
-}
-
-bool trc_writer_untrim(struct trc_writer *writer)
-{
-    if (!atomic_exchange(&writer->trimmed, false))
-        return false;
-    atomic_store(&writer->limit, writer->blocks_most);
-    writer->head->block_limit = writer->blocks_most;
-    atomic_store(&writer->next_block, atomic_load(&writer->allocated));
-    writer->populated = 0;
-    atomic_store(&writer->growing, 0);
-    return true;
 }
 
 /* The oldest EVENTS chunk that is full, of at least `least` blocks, for reuse. */
@@ -230,27 +154,21 @@ static struct trc_chunk *hand_out(struct trc_writer *writer, unsigned next, unsi
 /* A chunk that was never handed out, of `blocks` blocks, or with the last ones of the file, `least` or more. */
 static struct trc_chunk *fresh_chunk(struct trc_writer *writer, unsigned blocks, unsigned least)
 {
-    for (int tries = 0; tries < MAX_TRIES && !atomic_load(&writer->stopped); tries++) {
-        unsigned next = atomic_load(&writer->next_block), limit = atomic_load(&writer->limit);
-        unsigned allocated = atomic_load(&writer->allocated), have = next < allocated ? allocated - next : 0;
-        /* What is allocated by writing is left to our own thread. */
-        bool may_grow = allocated < limit && next <= allocated && !atomic_load(&writer->emulates);
-        unsigned part = have < blocks ? have : blocks;
-        if (have >= blocks || (!may_grow && have >= least)) {
-            struct trc_chunk *chunk = hand_out(writer, next, part);
-            if (chunk)
-                return chunk;
+    struct trc_chunk *chunk = NULL;
+    for (unsigned growths = 0; !chunk && !atomic_load(&writer->stopped);) {
+        /* On a file system that may stall, a page that is not there yet may, too. */
+        bool apart = atomic_load(&writer->apart);
+        unsigned next = atomic_load(&writer->next_block),
+                 end = atomic_load(apart ? &writer->populated : &writer->allocated), have = next < end ? end - next : 0,
+                 ready = end < INLINE_MOST ? end : INLINE_MOST;
+        if (have < blocks && growths++ < MAX_GROWTHS && trc_writer_grow_here(writer, ready > blocks ? ready : blocks))
             continue;
-        }
-        if (!may_grow)
-            return NULL;
-        unsigned ready = allocated < INLINE_MOST ? allocated : INLINE_MOST; /* as much again: seldom */
-        if (trc_writer_grow(writer, ready > blocks ? ready : blocks))
-            __atomic_fetch_add(&writer->head->inline_growths, 1, __ATOMIC_RELAXED);
-        else
-            sched_yield(); /* another thread is at it */
+        if (have < least)
+            break;
+        chunk = hand_out(writer, next, have < blocks ? have : blocks);
     }
-    return NULL;
+    trc_writer_runs_low(writer);
+    return chunk;
 }
 
 struct trc_chunk *trc_writer_take(struct trc_writer *writer, enum trc_chunk_kind kind, uint16_t thread, unsigned blocks,

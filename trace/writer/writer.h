@@ -31,7 +31,7 @@ struct trc_writer {
     atomic_uint recycle;           /* where the search for the oldest full chunk goes on */
     _Atomic uint64_t sequence;
     atomic_uint threads; /* live pages handed out */
-    atomic_int growing;  /* one grower at a time; others go without */
+    atomic_uint growing; /* threads that are allocating; room.c */
     _Atomic uint64_t
         defs; /* current DEFS chunk's first block + 1 in the high half, bytes handed out of it in the low */
     atomic_uint defs_blocks;             /* taken for definitions so far */
@@ -41,11 +41,15 @@ struct trc_writer {
     _Atomic uint32_t unnamed[TRC_WRITER_CALLS / 32];    /* ... and for each that once had no room */
     struct trc_stream *_Atomic stream[TRC_MAX_THREADS]; /* of threads; NULL: none, or one of a GPU */
     uint64_t (*ticks)(void);
-    unsigned blocks_most; /* that the limit allows; `limit` goes down when space does */
-    unsigned populated;   /* blocks up to here have their pages; our own thread */
-    bool no_populate;     /* this kernel cannot */
-    bool guarded;         /* trc_writer_fault is called for faults of this process */
-    atomic_bool emulates; /* this file system allocates by writing: our own thread does it, and no other */
+    unsigned blocks_most;  /* that the limit allows; `limit` goes down when space does */
+    atomic_uint populated; /* blocks up to here have their pages */
+    bool no_populate;      /* this kernel cannot */
+    bool guarded;          /* trc_writer_fault is called for faults of this process */
+    atomic_bool apart;     /* our own thread allocates, and no other: its file system may stall */
+    atomic_uint asked;     /* rises when our own thread is to wake: the word of its futex */
+    atomic_uint low;       /* it is woken when fewer blocks are ready; 0: it was */
+    uint64_t second_began; /* for the rate at which blocks are handed out: our own thread's */
+    unsigned second_from, second_took;
     atomic_bool trimmed;
     atomic_int stopped;      /* nothing is recorded any more: an errno */
     _Atomic(uintptr_t) gone; /* from this address on there is no file behind the mapping; 0: there is all of it */
@@ -116,15 +120,19 @@ struct trc_stream {
 int trc_writer_open(struct trc_writer *writer, const char *path, size_t limit, const struct trc_head *head,
                     const char *schema, size_t schema_size, uint64_t (*ticks)(void));
 
-/* Makes room for `ready` more blocks if there is less.  The heartbeat calls it, or a stream that found none and may.
- * False: nothing could be added (limit reached, disk full, or another thread is adding some). */
+/* Makes room for `ready` blocks if fewer are there.  May wait for the file system: our own thread.  False: nothing
+ * could be added (limit reached, or disk full). */
 bool trc_writer_grow(struct trc_writer *writer, unsigned ready);
 
-/* How many blocks are allocated and not handed out. */
+/* Keeps as many blocks ready, with their pages, as a second takes at the present rate.  May wait for the file system:
+ * our own thread, each time that it wakes. */
+void trc_writer_keep_room(struct trc_writer *writer);
+
+/* Returns how many blocks are allocated and not handed out. */
 unsigned trc_writer_ready(const struct trc_writer *writer);
 
-/* Populates the pages of the next `ahead` of these, so that a recording thread takes no page fault.  Our own thread. */
-void trc_writer_populate(struct trc_writer *writer, unsigned ahead);
+/* Wakes our own thread, which waits for `asked` to rise.  A system call; any thread, also in a signal handler. */
+void trc_writer_wake(struct trc_writer *writer);
 
 /* ---- what may happen to the file while we write (space.c) */
 
@@ -145,7 +153,7 @@ void trc_writer_stop(struct trc_writer *writer, const char *why);
 const char *trc_writer_sync(struct trc_writer *writer);
 
 /* After MPI_Finalize: gives back the space that was allocated and never used.  Recording may go on in open chunks.
- * Waits a second at most for a thread that is allocating, and then gives nothing back.  A second call does nothing. */
+ * Gives nothing back while a thread is allocating.  A second call does nothing.  May wait for the file system. */
 void trc_writer_trim(struct trc_writer *writer);
 
 /* Undoes trc_writer_trim, for stacks of a process that does not end.  False: nothing was trimmed.  Our own thread. */
