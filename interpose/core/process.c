@@ -227,6 +227,18 @@ void ipo_process_end(void)
         trc_writer_trim(&ipo_process.writer);
 }
 
+void ipo_process_pause(void)
+{
+    __atomic_or_fetch(&ipo_process.writer.head->flags, TRC_HEAD_NO_SESSION, __ATOMIC_RELAXED);
+}
+
+void ipo_process_resume(void)
+{
+    struct trc_head *head = ipo_process.writer.head;
+    head->end_ticks = 0;
+    __atomic_and_fetch(&head->flags, ~(uint32_t)TRC_HEAD_NO_SESSION, __ATOMIC_RELAXED);
+}
+
 void ipo_process_abort(int code)
 {
     struct trc_head *head = ipo_process.writer.head;
@@ -243,8 +255,10 @@ __attribute__((destructor)) static void unload(void)
         ipo_heartbeat_file(); /* the heartbeat may not have done it yet */
     if (!head || head->state != TRC_STATE_RUNNING)
         return;
-    if (!*ipo_armed) { /* NCCL has no Finalize: recording ends here */
-        ipo_process_ending();
+    bool paused = head->flags & TRC_HEAD_NO_SESSION;
+    if (!*ipo_armed || paused) { /* NCCL has no Finalize, and any session may be the last: recording ends here */
+        if (!paused)
+            ipo_process_ending();
         ipo_process_end();
         return;
     }

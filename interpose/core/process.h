@@ -28,6 +28,11 @@ void ipo_process_run(void);
 void ipo_process_ending(void);
 /* Ends the recording after the last call: sources stop, the heartbeat ends, the file is trimmed. */
 void ipo_process_end(void);
+/* Notes that no session of MPI is open: the recording ends when the process leaves by exit() or the like, and goes on
+ * when a session begins.  Any number of times. */
+void ipo_process_pause(void);
+/* Notes that a session has begun. */
+void ipo_process_resume(void);
 /* Notes that the program aborts itself with this code. */
 void ipo_process_abort(int code);
 

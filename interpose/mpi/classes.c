@@ -37,7 +37,7 @@ static void finish_finalize(struct ipo_frame *frame, const uintptr_t *args)
     if (!frame->failed && frame->sig.call == IPO_Finalize)
         ipo_living_write();
     if (!frame->failed)
-        ipo_mpi_finalized();
+        ipo_mpi_finalized(frame->sig.call != IPO_Finalize);
     errno = kept;
 }
 

@@ -94,6 +94,8 @@ void ipo_mpi_ready(void)
     atomic_fetch_add(&inits, 1);
     struct trc_head *head = ipo_process.writer.head;
     bool again = atomic_exchange(&ready, 1);
+    if (again)
+        ipo_process_resume();
     int flag = 0;
     ((int (*)(int *))ipo_own[IPO_Initialized])(&flag);
     if (flag && ipo_abi.comm_world && !atomic_exchange(&world, 1))
@@ -113,9 +115,13 @@ void ipo_mpi_ready(void)
     ipo_loads_live();
 }
 
-void ipo_mpi_finalized(void)
+void ipo_mpi_finalized(bool session)
 {
-    if (atomic_fetch_sub(&inits, 1) <= 1) /* else a session has ended, not the last */
+    if (atomic_fetch_sub(&inits, 1) > 1)
+        return; /* MPI_COMM_WORLD or another session is still there */
+    if (session)
+        ipo_process_pause();
+    else
         ipo_process_end();
 }
 

@@ -11,8 +11,9 @@ bool ipo_mpi_start(const void *caller);
 /* After an Init call succeeded: learns rank, size and world.  With the first one tracing begins. */
 void ipo_mpi_ready(void);
 
-/* After MPI_Finalize or MPI_Session_finalize succeeded.  With the last one recording ends. */
-void ipo_mpi_finalized(void);
+/* After MPI_Finalize succeeded, or MPI_Session_finalize (`session`).  Recording ends with MPI_Finalize if no session is
+ * open; otherwise it ends when the process leaves, because another session may begin. */
+void ipo_mpi_finalized(bool session);
 
 /* Before MPI_Abort with this code: ends the trace as aborted. */
 void ipo_mpi_aborting(int code);

@@ -123,7 +123,10 @@ static void note_exit(enum trc_end_by by, int code, const uintptr_t *frame, uint
 {
     int kept = errno;
     struct trc_end *end = this_end();
-    if (end && !atomic_flag_test_and_set(&noted)) {
+    bool finished = end && ipo_process.writer.head->flags & TRC_HEAD_NO_SESSION;
+    if (finished && (by == TRC_END_EXIT_NOW || by == TRC_END_QUICK)) /* no destructor runs, which would store it */
+        ipo_process.writer.head->state = TRC_STATE_FINALIZED;
+    if (end && !finished && !atomic_flag_test_and_set(&noted)) {
         struct ipo_crash here = {.tid = (uint32_t)syscall(SYS_gettid), .at = {.pc = caller}};
         end->code = code;
         end->signal = handled_signal();

@@ -113,7 +113,8 @@ enum trc_head_flag {
     TRC_HEAD_SPAWNED = 1u << 0,        /* started by MPI_Comm_spawn: its world is not the first one */
     TRC_HEAD_WRITE_BACK = 1u << 1,     /* not a local file system: readers must pread, not map */
     TRC_HEAD_STATUS_UNKNOWN = 1u << 2, /* the status layout did not check out: no sources, no received bytes */
-    TRC_HEAD_EXITED = 1u << 3 /* exit() ran before MPI_Finalize had returned; says nothing where it is not set */
+    TRC_HEAD_EXITED = 1u << 3,    /* exit() ran before MPI_Finalize had returned; says nothing where it is not set */
+    TRC_HEAD_NO_SESSION = 1u << 4 /* RUNNING, but all sessions of MPI have ended; the process may begin another */
 };
 
 /* Linux namespaces, by the names they have in /proc/PID/ns (namespaces(7)). */
@@ -188,7 +189,7 @@ struct trc_head {
     struct trc_anchor latest; /* the heartbeat's last; valid when latest_version is even and equal before and after */
     uint64_t latest_version;
     uint64_t init_ticks; /* MPI_Init returned */
-    uint64_t end_ticks;  /* MPI_Finalize or MPI_Abort entered; 0 while running */
+    uint64_t end_ticks;  /* MPI_Finalize, MPI_Abort or the last MPI_Session_finalize entered; 0 while running */
     uint64_t heartbeats;
 
     uint64_t lost_records;     /* could not be kept: no space, no thread slot */
