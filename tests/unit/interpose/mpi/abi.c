@@ -82,7 +82,7 @@ static const char *const probe =
     "    is_predefined(\"MPI_DOUBLE\", MPI_DOUBLE);\n"
     "    is_predefined(\"MPI_INT64_T\", MPI_INT64_T);\n"
     "    compare(\"a request of everybody's is no null handle\", ipo_is_shared(WIDE(MPI_REQUEST_NULL)), 0);\n"
-    "    compare(\"MPI's own send\", (unsigned long)ipo_own[IPO_Send] != 0, 1);\n"
+    "    compare(\"MPI's own send\", (unsigned long)ipo_own[IPO_Isend] != 0, 1);\n"
     "    printf(\"%d compared, %d wrong\\n\", compared, wrong);\n"
     "    return wrong != 0;\n"
     "}\n";
