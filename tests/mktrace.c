@@ -161,7 +161,9 @@ static void definitions(struct tb *tb)
     tb_comm_free(tb, 4);
     tb_win(tb, 1, 3);
     tb_file(tb, 2, 1, "out.dat");
-    tb_site(tb, 0x1000u + TB_SEND, "main+0x10", "app+0x10");
+    tb_site_marked(tb, 0x1000u + TB_SEND, "halo+0x10", "app+0x10", TRC_SITE_WRAPPER);
+    tb_site(tb, 0x900, "main+0x10", "app+0x90");
+    tb_path(tb, 1, (uint64_t[]){0x1000u + TB_SEND, 0x900}, 2, TRC_PATH_WHOLE);
 }
 
 /* ---- whole jobs, packed ------------------------------------------------------------------------------------------ */
@@ -226,11 +228,21 @@ static void jobs(void)
     }
 }
 
+/* A call with a path, on thread 1. */
+static void call_by_path(struct tb *tb)
+{
+    struct trc_sig sig = tb_sig(TB_SEND);
+    sig.site = 0x1000u + TB_SEND;
+    sig.path = 1;
+    tb_event(tb, 1, &sig, 1, 2, (struct tb_more){0});
+}
+
 /* Whole files: ended, with recycled chunks, and of a process that still runs. */
 static void whole_files(void)
 {
     struct tb *tb = tb_new_small(0, 4, 4096, 100);
     definitions(tb);
+    call_by_path(tb);
     calls(tb, 0, 4);
     save(tb, "good", 0);
 
@@ -286,6 +298,8 @@ static void hostile_file(void)
     struct trc_def_comm liar = {.size = INT32_MAX, .members = UINT32_MAX, .flags = TRC_COMM_WORLD};
     tb_define(tb, TRC_DEF_COMM, 3, 0, 0, &liar, sizeof liar, 0);
     tb_define(tb, TRC_DEF_SITE, 0, 0, 5, "short", 5, 65000);
+    tb_define(tb, TRC_DEF_PATH, 1, UINT32_MAX, UINT64_MAX, "short", 5, 0);
+    tb_define(tb, TRC_DEF_PATH, 2, 3, UINT64_MAX, "short", 5, 0);
     tb_define(tb, (enum trc_def_type)77, 0, 0, 5, "short", 5, 5);
     tb_define(tb, (enum trc_def_type)0, 0, 0, 5, "short", 5, 5);
     tb_comm_name(tb, 99, "nobody");

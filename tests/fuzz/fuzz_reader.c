@@ -21,7 +21,7 @@ static void check(int good, const char *what)
 
 static size_t sum; /* what is read is used, so that reading it is not optimised away */
 
-static void read_records(struct trc_cursor *cursor)
+static void read_records(struct trc_file *file, struct trc_cursor *cursor)
 {
     struct trc_record record;
     size_t n = 0;
@@ -32,6 +32,8 @@ static void read_records(struct trc_cursor *cursor)
               "a record without a signature");
         check(record.request_thread < TRC_MAX_THREADS, "an impossible thread");
         sum += record.sig ? record.sig->site : record.count;
+        const struct trc_path *path = record.sig ? trc_path_of(file, record.sig->site) : NULL;
+        check(!path || (path->n <= TRC_PATH_MOST && trc_path_place(file, path) < path->n), "a path without a place");
         for (size_t i = 0; record.kind == TRC_RECORD_SAID && i < record.said.kept; i++)
             sum += record.said.bytes[i];
     }
@@ -94,16 +96,16 @@ static void read_file(int fd, const char *path, size_t size)
         struct trc_cursor *first = trc_cursor_open(file, 0), *last = trc_cursor_open(file, threads ? threads - 1 : 0);
         struct trc_usage_cursor *usage = trc_usage_open(file);
         check(first && last && usage, "out of memory");
-        read_records(first);
+        read_records(file, first);
         read_usage(usage);
         read_operations(file);
         trc_cursor_want_said(last);
         trc_cursor_want_regions(last);
         trc_cursor_seek(last, trc_head(file)->start.ticks + 100);
-        read_records(last);
+        read_records(file, last);
         sum += trc_refresh(file);
         read_operations(file);
-        read_records(first);
+        read_records(file, first);
         read_usage(usage);
         trc_usage_close(usage);
         trc_cursor_close(first);
@@ -150,14 +152,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     read_operations(file);
     struct trc_cursor *cursor = trc_cursor_open(file, 0);
     check(cursor != NULL, "out of memory");
-    read_records(cursor);
+    read_records(file, cursor);
     /* Its second half comes from elsewhere: chunks change under the cursor. */
     write_at(fd, data, 0, size);
     if (size > 16384) {
         write_at(fd, data + 4096, size - 8192, size - 4096);
         sum += trc_refresh(file);
         read_operations(file);
-        read_records(cursor);
+        read_records(file, cursor);
     }
     trc_cursor_close(cursor);
     check(trc_dump(file, nowhere) == TRC_OK, "dump failed");

@@ -137,8 +137,9 @@ bool ana_iter_init(struct ana_iter *iter, size_t ranks);
 /* Frees them; the struct is the caller's.  Zeros are allowed. */
 void ana_iter_free(struct ana_iter *iter);
 
-/* Looks up what all events of the signature share, into event->use; after ana_why_use. */
-void ana_iter_use(struct ana_iter *iter, struct ana_why *why, const struct ana_event *event);
+/* Looks up what all events of the signature share, into event->use; after ana_why_use.  `file`: the rank's. */
+void ana_iter_use(struct ana_iter *iter, struct ana_why *why, const struct ana_event *event,
+                  const struct trc_file *file);
 /* Has the marks take what was told: for the feed (ana_feed_also). */
 ana_queue_take ana_iter_take;
 /* Keeps the last times of a mark from now on; again: nothing.  For want of memory they are not kept. */

@@ -45,10 +45,11 @@ void ana_iter_free(struct ana_iter *iter)
 
 /* The place that a rank's earlier calls from there have: a place has another number once its name is known. */
 static uint32_t place_before(const struct ana_iter *iter, const struct ana_why *why, const struct ana_event *e,
-                             uint32_t place)
+                             const struct trc_file *file, uint32_t place)
 {
     const struct ana_why_place *of = ana_map_value(&why->places, place - 1);
-    const struct ana_why_place *unnamed = ana_map_find(&why->places, e->sig->site, of->call, 0);
+    const struct ana_why_place *unnamed =
+        ana_map_find(&why->places, trc_site_innermost(file, e->sig->site), of->call, 0);
     uint32_t number = unnamed ? (uint32_t)(unnamed - (const struct ana_why_place *)why->places.values) + 1 : 0;
     return number && ana_map_find(&iter->marks, e->index, number, 0) ? number : place;
 }
@@ -59,13 +60,13 @@ static uint64_t mix(uint64_t a, uint64_t b)
     return (h ^ h >> 31) * 0x94d049bb133111ebu;
 }
 
-void ana_iter_use(struct ana_iter *iter, struct ana_why *why, const struct ana_event *e)
+void ana_iter_use(struct ana_iter *iter, struct ana_why *why, const struct ana_event *e, const struct trc_file *file)
 {
     e->use->mark = 0;
     e->use->size = 0;
     if (!e->use->place || e->use->is_quiet)
         return;
-    uint32_t place = place_before(iter, why, e, e->use->place);
+    uint32_t place = place_before(iter, why, e, file, e->use->place);
     struct ana_iter_place *of = ana_map_find(&iter->marks, e->index, place, 0);
     if (!of) {
         if (ana_map_is_full(&iter->marks))

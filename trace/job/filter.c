@@ -15,7 +15,7 @@ uint64_t ana_site_name(const struct ana_job *job, size_t index, uint64_t address
     trc_site(job->process[index].rank.file, address, &function, &module);
     const char *line = by_line ? ana_site_line(job, index, module) : NULL, *plus = line ? strrchr(module, '+') : NULL;
     if (!line)
-        return module ? ana_hash_text(module) : address;
+        return module ? ana_hash_text(module) : trc_site_address(job->process[index].rank.file, address);
     return ana_hash_text(line) * 31 + ana_hash(module, plus ? (size_t)(plus - module) : strlen(module));
 }
 

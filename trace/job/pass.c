@@ -17,7 +17,7 @@ void ana_pass_look_up(struct ana_job *job, struct ana_pass *pass, const struct a
         ana_tally_use(&pass->tally, e, call);
         ana_why_use(&pass->why, e, call, job->process[e->index].rank.file);
         if (pass == &job->pass)
-            ana_iter_use(&job->iter, &pass->why, e);
+            ana_iter_use(&job->iter, &pass->why, e, job->process[e->index].rank.file);
         else
             use->is_out = !ana_filter_takes(job, &job->range.asked, e->index, call,
                                             ana_comm_identity(job, e->index, e->use->comm), e->sig->site);

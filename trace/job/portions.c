@@ -42,6 +42,12 @@ static struct ana_portion_place names_of(const struct ana_job *job, const struct
     return names;
 }
 
+/* The key of a place of a pass in `numbers`. */
+static uint64_t key_of(const struct ana_job *job, const struct ana_why_place *of, const char *module)
+{
+    return module ? ana_hash_text(module) : trc_site_address(job->process[of->index].rank.file, of->address);
+}
+
 bool ana_portion_places(const struct ana_job *job, struct ana_portion_place **out, size_t *n)
 {
     const struct ana_why *why = &job->pass.why;
@@ -90,8 +96,7 @@ static bool number_places(struct reader *r)
     for (size_t i = 0; ok && i < why->places.count; i++) {
         const struct ana_why_place *of = ana_map_value(&why->places, i);
         const char *module = names_of(r->job, why, (uint32_t)i + 1).module;
-        uint32_t *number =
-            ana_map_add(&r->numbers, module ? ana_hash_text(module) : of->address, of->call, module != NULL);
+        uint32_t *number = ana_map_add(&r->numbers, key_of(r->job, of, module), of->call, module != NULL);
         ok = number;
         if (ok)
             *number = place[i];
@@ -124,8 +129,7 @@ static uint32_t place_of(struct reader *r, uint32_t own)
     if (!*place) {
         const struct ana_why_place *of = ana_map_value(&r->why.places, own - 1);
         const char *module = names_of(r->job, &r->why, own).module;
-        const uint32_t *number =
-            ana_map_find(&r->numbers, module ? ana_hash_text(module) : of->address, of->call, module != NULL);
+        const uint32_t *number = ana_map_find(&r->numbers, key_of(r->job, of, module), of->call, module != NULL);
         *place = number ? *number : 0;
     }
     return *place;

@@ -72,7 +72,7 @@ void ana_segment_end_of(const struct ana_job *job, const struct ana_why *why, ui
     else if (module && module[0])
         snprintf(out->place, sizeof out->place, "%s", base_name(module));
     else
-        snprintf(out->place, sizeof out->place, "0x%" PRIx64, of->address);
+        snprintf(out->place, sizeof out->place, "0x%" PRIx64, trc_site_address(file, of->address));
 }
 
 static const char *short_name(const char *call)

@@ -171,16 +171,17 @@ static void define_text(struct trc_table *table, const struct trc_def *def, cons
 
 static void define_site(struct trc_file *file, const struct trc_def *def, const char *text, size_t size)
 {
-    struct trc_site_def *kept = calloc(1, sizeof *kept + size + 2);
+    struct trc_site_def *kept = calloc(1, sizeof *kept + size + 3);
     if (!kept)
         return;
     memcpy(kept->text, text, size);
-    char *module = kept->text + strlen(kept->text) + 1;
+    char *module = kept->text + strlen(kept->text) + 1, *mark = module + strlen(module) + 1;
     trc_clean_text(kept->text);
     trc_cxx_name(kept->text);
     trc_clean_text(module);
     kept->function = kept->text[0] ? kept->text : NULL;
     kept->module = module[0] ? module : NULL;
+    kept->forwards = trc_site_forwards(kept, mark);
     if (!trc_table_add(&file->sites, def->b, kept))
         free(kept);
 }
@@ -254,6 +255,9 @@ static void take_definition(struct trc_file *file, uint32_t chunk, const struct 
         break;
     case TRC_DEF_SITE:
         define_site(file, def, payload, def->text_bytes);
+        break;
+    case TRC_DEF_PATH:
+        trc_define_path(file, def, payload, size);
         break;
     case TRC_DEF_CALL:
         trc_define_call(file, def, payload, def->text_bytes);
@@ -398,6 +402,7 @@ bool trc_defs_refresh(struct trc_file *file)
     table_seal(&file->data);
     table_seal(&file->left);
     table_seal(&file->ranks);
+    table_seal(&file->paths);
     trc_facts_seal(file);
     apply_notes(file, &notes);
     return moved;
@@ -415,6 +420,7 @@ void trc_defs_free(struct trc_file *file)
     table_free(&file->data);
     table_free(&file->left);
     table_free(&file->ranks);
+    table_free(&file->paths);
     trc_facts_free(file);
     for (uint32_t i = 0; i < file->defs_room; i++)
         free(file->defs[i]);
@@ -473,9 +479,9 @@ const char *trc_region(const struct trc_file *file, uint32_t id)
     return trc_table_find(&file->regions, id);
 }
 
-void trc_site(const struct trc_file *file, uint64_t address, const char **function, const char **module)
+void trc_site(const struct trc_file *file, uint64_t site, const char **function, const char **module)
 {
-    const struct trc_site_def *def = trc_table_find(&file->sites, address);
+    const struct trc_site_def *def = trc_table_find(&file->sites, trc_site_address(file, site));
     *function = def ? def->function : NULL;
     *module = def ? def->module : NULL;
 }

@@ -69,6 +69,16 @@ void trc_dump_bytes(FILE *out, const char *title, uint64_t bytes)
         fprintf(out, " %s=%" PRIu64, title, bytes);
 }
 
+static void put_site(const struct trc_file *file, FILE *out, const char *title, uint64_t site)
+{
+    const char *function, *module;
+    trc_site(file, site, &function, &module);
+    if (function || module)
+        fprintf(out, "%s%s", title, function ? function : module);
+    else
+        fprintf(out, "%s%#" PRIx64, title, trc_site_address(file, site));
+}
+
 static void put_sig(const struct trc_file *file, FILE *out, const struct trc_sig *sig)
 {
     fprintf(out, "%s", trc_call(file, sig->call)->name);
@@ -97,12 +107,13 @@ static void put_sig(const struct trc_file *file, FILE *out, const struct trc_sig
         fputs(" flags=", out);
         PUT_FLAGS(out, sig_flag_words, sig->flags);
     }
-    const char *function, *module;
-    trc_site(file, sig->site, &function, &module);
-    if (function || module)
-        fprintf(out, " site=%s", function ? function : module);
-    else if (sig->site)
-        fprintf(out, " site=%#" PRIx64, sig->site);
+    if (sig->site)
+        put_site(file, out, " site=", sig->site);
+    const struct trc_path *path = trc_path_of(file, sig->site);
+    for (uint32_t i = 0; path && i < path->n; i++)
+        put_site(file, out, i ? "<" : " path=", path->site[i]);
+    if (path && path->end != TRC_PATH_WHOLE)
+        fputs("<..", out);
 }
 
 /* ---- times ------------------------------------------------------------------------------------------------------- */

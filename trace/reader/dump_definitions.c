@@ -5,6 +5,9 @@
 
 static const char *const comm_flag_words[] = {"inter", "world", "self", "foreign", "all"};
 
+static const char *const path_end_words[] = {
+    "-", [TRC_PATH_WHOLE] = "whole", [TRC_PATH_LIMITED] = "limited", [TRC_PATH_LOST] = "lost"};
+
 static void dump_objects(const struct trc_file *file, FILE *out)
 {
     for (size_t i = 0; i < file->comms.sealed; i++) {
@@ -36,8 +39,16 @@ static void dump_objects(const struct trc_file *file, FILE *out)
     }
     for (size_t i = 0; i < file->sites.sealed; i++) {
         const struct trc_site_def *def = file->sites.entries[i].value;
-        fprintf(out, "site %#" PRIx64 ": %s %s\n", file->sites.entries[i].key, def->function ? def->function : "-",
-                def->module ? def->module : "-");
+        fprintf(out, "site %#" PRIx64 ": %s %s%s\n", file->sites.entries[i].key, def->function ? def->function : "-",
+                def->module ? def->module : "-", def->forwards ? " forwards" : "");
+    }
+    for (size_t i = 0; i < file->paths.sealed; i++) {
+        const struct trc_path *path = file->paths.entries[i].value;
+        fprintf(out, "path %" PRIu64 ": %s place=%" PRIu32, file->paths.entries[i].key,
+                ONE_OF(path_end_words, path->end), trc_path_place(file, path));
+        for (uint32_t k = 0; k < path->n; k++)
+            fprintf(out, " %#" PRIx64, path->site[k]);
+        fputc('\n', out);
     }
 }
 

@@ -44,6 +44,7 @@ struct trc_object_def {
 };
 struct trc_site_def {
     const char *function, *module; /* in `text`, or NULL */
+    bool forwards;                 /* is in a wrapper, or in a library between programs and MPI */
     char text[];
 };
 
@@ -71,6 +72,7 @@ struct trc_defs_chunk {
 /* A live page: a copy whose counters are completed. */
 struct trc_live {
     uint32_t chunk;
+    bool placed;   /* the signatures of its last calls have their paths */
     bool settled;  /* unchanged between the last two refreshes */
     bool cut;      /* the file ends within it */
     bool controls; /* the thread has made control rounds */
@@ -144,7 +146,7 @@ struct trc_file {
 
     struct trc_gpu *gpu; /* NULL: no table */
 
-    struct trc_table comms, objects, sites, kernels, regions, data, left, ranks;
+    struct trc_table comms, objects, sites, kernels, regions, data, left, ranks, paths;
     struct trc_fact_def **facts; /* sorted by key */
     size_t fact_count, fact_room;
     uint64_t facts_seen;
@@ -212,6 +214,8 @@ static inline struct trc_live *trc_live_page(const struct trc_file *file, size_t
 {
     return thread < file->live_room ? file->live[thread] : NULL;
 }
+/* Gives the signatures of the last calls their paths, once these are defined. */
+void trc_live_place(struct trc_file *file);
 /* Frees them. */
 void trc_live_free(struct trc_file *file);
 
@@ -239,6 +243,15 @@ void trc_define_data(struct trc_file *file, const struct trc_def *def, const cha
 void trc_define_left(struct trc_file *file, const struct trc_def *def, const char *text, size_t size);
 /* Takes a list of ranks. */
 void trc_define_ranks(struct trc_file *file, const struct trc_def *def, const char *payload, size_t size);
+/* paths.c */
+/* `site` of a signature with a path: this bit, and the path's id below. */
+#define TRC_SITE_PATH ((uint64_t)1 << 62)
+/* Decodes the definition of a call path.  One that is too long is damage. */
+void trc_define_path(struct trc_file *file, const struct trc_def *def, const char *payload, size_t size);
+/* Replaces the site of a signature by its path, if that is defined. */
+void trc_place_sig(const struct trc_file *file, struct trc_sig *sig);
+/* Whether a call site with this mark (TRC_DEF_SITE) is not a place to show. */
+bool trc_site_forwards(const struct trc_site_def *site, const char *mark);
 /* facts.c */
 /* Keeps a fact: `text` is its key, a NUL and its value.  Dropped when out of memory or there are too many. */
 void trc_define_fact(struct trc_file *file, const struct trc_def *def, const char *text, size_t size);

@@ -38,6 +38,7 @@ static enum trc_step take_sig(struct trc_cursor *cursor, struct trc_bytes *bytes
         else if (field->size == 8)
             memcpy(member, &value, 8);
     }
+    trc_place_sig(file, &fresh->sig);
     return TRC_STEP_AGAIN;
 }
 

@@ -341,6 +341,7 @@ static bool read_page(struct trc_file *file, uint32_t chunk)
         moved = !same;
     }
     live->seen = hash;
+    live->placed = false;
     copy_page(file, live);
     if (live->cut)
         trc_file_damage(file, "chunk %u: the live page of thread %u is cut off", chunk, index);
@@ -358,6 +359,22 @@ bool trc_live_refresh(struct trc_file *file)
         if (file->chunks[i].magic && file->chunks[i].kind == TRC_CHUNK_THREAD)
             moved |= read_page(file, i);
     return moved;
+}
+
+void trc_live_place(struct trc_file *file)
+{
+    for (size_t i = 0; i < file->live_room; i++) {
+        struct trc_live *live = file->live[i];
+        if (!live || live->placed)
+            continue;
+        const uint32_t asked[] = {live->thread.inside, live->thread.last};
+        for (size_t k = 0; k < sizeof asked / sizeof *asked; k++) {
+            struct trc_use *use = asked[k] ? use_of(live, asked[k] - 1) : NULL;
+            if (use)
+                trc_place_sig(file, &use->sig);
+        }
+        live->placed = true;
+    }
 }
 
 void trc_live_free(struct trc_file *file)

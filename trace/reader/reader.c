@@ -51,6 +51,7 @@ static void read_all(struct trc_file *file, bool *moved)
     *moved |= trc_live_refresh(file);
     *moved |= trc_gpu_refresh(file);
     *moved |= trc_defs_refresh(file);
+    trc_live_place(file);
 }
 
 /* Reads the file's size, after its head: space is allocated before the head counts it. */

@@ -166,8 +166,24 @@ struct trc_left {
 };
 /* The i-th kind of these; NULL past the last. */
 const struct trc_left *trc_left_at(const struct trc_file *file, size_t i);
-/* Names of a call site; either may be NULL (not resolved). */
-void trc_site(const struct trc_file *file, uint64_t address, const char **function, const char **module);
+/* The callers of a call, the innermost first. */
+struct trc_path {
+    uint32_t n;
+    enum trc_path_end end; /* 0: not known */
+    uint64_t site[TRC_PATH_MOST];
+};
+/* The path behind `site` of a signature that the reader has decoded; NULL: only the site is known.  Lives as long as
+ * the file. */
+const struct trc_path *trc_path_of(const struct trc_file *file, uint64_t site);
+/* Index of the caller that a call is shown at: the innermost whose function does more than call MPI, outside libraries
+ * of bindings (bindings.def); 0, the innermost, without such a caller or before one that has no name yet. */
+uint32_t trc_path_place(const struct trc_file *file, const struct trc_path *path);
+/* The return address into the code that calls MPI, or number of a line of Python. */
+uint64_t trc_site_innermost(const struct trc_file *file, uint64_t site);
+/* The return address, or number of a line of Python, that `site` of a decoded signature is shown at. */
+uint64_t trc_site_address(const struct trc_file *file, uint64_t site);
+/* Names of `site` of a decoded signature, or of one of a path; either may be NULL (not resolved). */
+void trc_site(const struct trc_file *file, uint64_t site, const char **function, const char **module);
 
 /* The i-th fact about the process, in order of keys; false past the last.  Key and value live until the next refresh.
  */

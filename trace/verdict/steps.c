@@ -14,7 +14,7 @@ static uint64_t place_of(const struct trc_file *file, uint64_t site)
     const char *function = NULL, *module = NULL;
     trc_site(file, site, &function, &module);
     uint64_t place = module ? ana_hash_text(module) : 0;
-    return module || function ? place * 31 + (function ? ana_hash_text(function) : 0) : site;
+    return module || function ? place * 31 + (function ? ana_hash_text(function) : 0) : trc_site_address(file, site);
 }
 
 struct reading {

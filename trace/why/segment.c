@@ -59,7 +59,7 @@ void ana_why_use(struct ana_why *why, const struct ana_event *e, uint32_t call, 
 {
     const char *function, *module;
     trc_site(file, e->sig->site, &function, &module);
-    uint64_t where = module ? ana_hash_text(module) : e->sig->site;
+    uint64_t where = module ? ana_hash_text(module) : trc_site_innermost(file, e->sig->site);
     bool full = why->places.count >= ANA_PLACES && !ana_map_find(&why->places, where, call, module != NULL);
     uint32_t number =
         full ? number_of(why, &why->places, 0, 0, 0) : number_of(why, &why->places, where, call, module != NULL);

@@ -1,0 +1,132 @@
+/* Call paths: which caller is the place, on wrappers, bindings, callers without a name, and damaged definitions. */
+#include "tests/support/check.h"
+#include "tests/support/trace_builder.h"
+#include "trace/reader/reader.h"
+#include <string.h>
+
+#define PATH "paths.hpctop"
+
+/* Addresses of the sites that are defined. */
+enum { SOLVE = 0x1000, MAIN = 0x2000, HALO = 0x3000, FORTRAN = 0x4000, MPI4PY = 0x5000, UNNAMED = 0x6000 };
+static const uint64_t script = 1ull << 63 | 7; /* a line of Python */
+
+static const struct {
+    uint64_t site[TRC_PATH_MOST];
+    uint32_t n;
+    const char *place; /* function, or else module */
+} cases[] = {
+    {{SOLVE, MAIN}, 2, "solve+0x10"},
+    {{HALO, SOLVE, MAIN}, 3, "solve+0x10"},
+    {{FORTRAN, HALO, MAIN}, 3, "main+0x20"},
+    {{MPI4PY, script}, 2, "train"},
+    {{HALO, FORTRAN}, 2, "halo+0x30"},       /* nothing else: the innermost */
+    {{HALO, UNNAMED, MAIN}, 3, "halo+0x30"}, /* nobody knows what the second is */
+    {{UNNAMED, MAIN}, 2, NULL},
+    {{FORTRAN}, 1, "mpi_send_+0x5"},
+};
+enum { CASES = sizeof cases / sizeof *cases };
+
+static struct tb *build(void)
+{
+    struct tb *tb = tb_new(0, 1);
+    tb_site(tb, SOLVE, "solve+0x10", "/opt/app+0x1000");
+    tb_site(tb, MAIN, "main+0x20", "/opt/app+0x2000");
+    tb_site_marked(tb, HALO, "halo+0x30", "/opt/app+0x3000", TRC_SITE_WRAPPER);
+    tb_site(tb, FORTRAN, "mpi_send_+0x5", "/usr/lib/libmpi_mpifh.so.40+0x5");
+    tb_site(tb, MPI4PY, "", "/opt/mpi4py/MPI.cpython-311-x86_64-linux-gnu.so+0x8d912");
+    tb_site(tb, script, "train", "train.py:12");
+    for (uint32_t i = 0; i < CASES; i++) {
+        struct trc_sig sig = tb_sig(TB_SEND);
+        tb_path(tb, i + 1, cases[i].site, cases[i].n, i % 2 ? TRC_PATH_WHOLE : TRC_PATH_LOST);
+        sig.site = cases[i].site[0];
+        sig.path = i + 1;
+        tb_event(tb, 0, &sig, 1000 * (i + 1), 1000 * (i + 1) + 500, (struct tb_more){0});
+    }
+    return tb;
+}
+
+static struct trc_file *open_file(struct tb *tb)
+{
+    char error[256];
+    struct trc_file *file = NULL;
+    tb_write(tb, PATH);
+    CHECK(trc_open(PATH, &file, error, sizeof error) == TRC_OK, "%s", error);
+    return file;
+}
+
+static void check_case(const struct trc_file *file, const struct trc_sig *sig, uint32_t i)
+{
+    const char *function, *module;
+    const struct trc_path *path = trc_path_of(file, sig->site);
+    trc_site(file, sig->site, &function, &module);
+    CHECK(cases[i].place ? function && !strcmp(function, cases[i].place) : !function && !module, "case %u: %s", i,
+          function ? function : "-");
+    CHECK(path && path->n == cases[i].n && !memcmp(path->site, cases[i].site, path->n * sizeof *path->site) &&
+              path->end == (i % 2 ? TRC_PATH_WHOLE : TRC_PATH_LOST),
+          "case %u: another path", i);
+    CHECK(path && trc_site_address(file, sig->site) == path->site[trc_path_place(file, path)] &&
+              trc_site_innermost(file, sig->site) == cases[i].site[0],
+          "case %u: another address", i);
+}
+
+static void test_places(void)
+{
+    struct tb *tb = build();
+    tb_running(tb, 1000 * (CASES + 1));
+    struct trc_file *file = open_file(tb);
+    struct trc_cursor *cursor = trc_cursor_open(file, 0);
+    struct trc_record record;
+    uint32_t i = 0;
+    for (; trc_next(cursor, &record) == TRC_OK; i++)
+        check_case(file, record.sig, i);
+    CHECK(i == CASES, "%u events", i);
+    const struct trc_sig *last = trc_live_sig(file, 0, trc_thread(file, 0)->last);
+    CHECK(last, "no last call");
+    if (last)
+        check_case(file, last, CASES - 1);
+    trc_cursor_close(cursor);
+    trc_close(file);
+
+    tb_site(tb, UNNAMED, "late+0x1", "/opt/app+0x9"); /* names that come later count for what was read before */
+    file = open_file(tb);
+    const char *function, *module;
+    trc_site(file, 1ull << 62 | 7, &function, &module);
+    CHECK(function && !strcmp(function, "late+0x1"), "a name that came later");
+    trc_close(file);
+    tb_free(tb);
+}
+
+static void test_damage(void)
+{
+    static const uint64_t site[TRC_PATH_MOST + 1] = {SOLVE, MAIN};
+    struct tb *tb = tb_new(0, 1);
+    tb_path(tb, 1, site, TRC_PATH_MOST + 1, TRC_PATH_WHOLE);
+    tb_path(tb, 2, site, 0, TRC_PATH_WHOLE);
+    tb_define(tb, TRC_DEF_PATH, 3, TRC_PATH_MOST, 1, site, 8, 0);
+    tb_define(tb, TRC_DEF_PATH, 4, 1, UINT64_MAX, site, 8, 0);
+    struct trc_sig sig = tb_sig(TB_SEND);
+    sig.site = SOLVE;
+    for (uint32_t i = 1; i < 6; i++) {
+        sig.path = i;
+        tb_event(tb, 0, &sig, 1000 * i, 1000 * i + 1, (struct tb_more){0});
+    }
+    struct trc_file *file = open_file(tb);
+    struct trc_cursor *cursor = trc_cursor_open(file, 0);
+    struct trc_record record;
+    for (uint32_t i = 1; trc_next(cursor, &record) == TRC_OK; i++)
+        CHECK((trc_path_of(file, record.sig->site) != NULL) == (i == 4) &&
+                  trc_site_address(file, record.sig->site) == SOLVE,
+              "path %u", i);
+    CHECK(trc_damage(file, 2) && !trc_damage(file, 3), "three of them are damage");
+    CHECK(!trc_path_of(file, 1ull << 62) && !trc_path_of(file, UINT64_MAX) && !trc_path_of(file, SOLVE), "no paths");
+    trc_cursor_close(cursor);
+    trc_close(file);
+    tb_free(tb);
+}
+
+int main(void)
+{
+    test_places();
+    test_damage();
+    return check_result();
+}
