@@ -38,17 +38,17 @@ static void collect_calls(struct trc_writer *writer)
 }
 _Static_assert(IPO_SCHEMA_CALLS <= TRC_WRITER_CALLS, "each call can be defined");
 
-/* Makes the folder and those above it.  0 or an errno.  Other users may never write to a folder that is made here. */
+/* Makes the folder, which is the user's alone, and those above it, which nobody else may write to.  0 or an errno. */
 static int make_folder(char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = 0;
-        int failed = mkdir(path, 0777) && errno != EEXIST;
+        int failed = mkdir(path, 0755) && errno != EEXIST;
         *slash = '/';
         if (failed)
             return errno;
     }
-    return mkdir(path, 0775) && errno != EEXIST ? errno : 0;
+    return mkdir(path, 0700) && errno != EEXIST ? errno : 0;
 }
 
 /* Why a folder may not be used; NULL: it may.  Others could have planted links in a folder that they can write to. 
@@ -59,7 +59,7 @@ static const char *find_refusal(const char *path)
     uid_t user = geteuid();
     if (syscall(SYS_newfstatat, AT_FDCWD, path, &is, 0)) /* glibc's stat is newer than what we may need */
         return NULL;
-    if (is.st_mode & S_IWOTH)
+    if (is.st_mode & (S_IWOTH | S_IWGRP))
         return " (others may write to this folder)";
     return is.st_uid != user && user != 0 ? " (this folder belongs to another user)" : NULL;
 }

@@ -37,7 +37,7 @@ uint64_t ipo_request_time(const struct ipo_request *request)
     struct stat file, folder;
     if (!read_file_state(request->path, &file) || !S_ISREG(file.st_mode) || file.st_nlink != 1)
         return 0;
-    if (!read_file_state(request->folder, &folder) || folder.st_mode & S_IWOTH)
+    if (!read_file_state(request->folder, &folder) || folder.st_mode & (S_IWOTH | S_IWGRP))
         return 0;
     if (file.st_uid != geteuid() && file.st_uid != 0 && file.st_uid != folder.st_uid)
         return 0;

@@ -5,7 +5,7 @@ import os
 import shutil
 import stat
 
-from common import LIBTRACE, calls, check, end, environment, hpctop, mpirun, report, run, skip, traces
+from common import HPCTOP, LIBTRACE, calls, check, end, environment, hpctop, mpirun, report, run, skip, traces
 from trace_file_programs import BAD_DISK, FAULTS, TAKES, build
 
 # What is left of the file (nothing, the head, no live page, a live page), and when the program installs its own handler.
@@ -71,11 +71,19 @@ def planted():
     done = mpirun(1, ["./faults", "plain"], "modes")
     modes = [stat.S_IMODE(os.stat(f).st_mode) for f in traces("modes")]
     check("files are 0600", done.code == 0 and modes == [0o600], modes)
-    os.mkdir("open")
-    os.chmod("open", 0o777)
-    done = mpirun(1, ["./faults", "plain"], "open", HPCTOP_VERBOSE="1")
-    check("a folder that all may write to is refused", done.code == 0 and not os.listdir("open") and
-          done.err.count("\n") == 1 and "others may write" in done.err, done)
+    for who, mode in (("all", 0o777), ("a group", 0o770)):
+        os.mkdir(who)
+        os.chmod(who, mode)
+        done = mpirun(1, ["./faults", "plain"], who, HPCTOP_VERBOSE="1")
+        check("a folder that %s may write to is refused" % who, done.code == 0 and not os.listdir(who) and
+              done.err.count("\n") == 1 and "others may write" in done.err, done)
+    before = os.umask(0o002)  # as where each user has a group of his own
+    for folder, command in (("made/by/libtrace", []), ("made/by/record", [HPCTOP, "record", "-o", "made/by/record", "--"])):
+        done = run(command + ["./faults", "plain"], environment(folder, preload=not command))
+        modes = [stat.S_IMODE(os.stat(path).st_mode) for path in (folder, "made/by", "made")]
+        check("a folder that %s makes is the user's alone" % os.path.basename(folder),
+              done.code == 0 and len(traces(folder)) == 1 and modes == [0o700, 0o755, 0o755], (modes, done))
+    os.umask(before)
     os.mkdir("ours", 0o755)
     done = mpirun(1, ["./faults", "plain"], "ours")
     check("a folder of ours is used", done.code == 0 and len(traces("ours")) == 1, done)

@@ -3,6 +3,7 @@
 #include "trace/job/pass.h"
 #include "trace/job/sum_up.h"
 #include "trace/job/window.h"
+#include "trace/util/mode.h"
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -199,7 +200,7 @@ static bool make_part(struct ana_exporting *x, const char *out)
     if (x->sink->is.is_folder) {
         if (unlink(x->path) != 0 && is_left_over(x->path))
             remove_folder(x->path, 2);
-        if (mkdir(x->path, 0777) == 0)
+        if (mkdir(x->path, ana_mode_of(x->path) == 0600 ? 0700 : 0777) == 0)
             return true;
         ana_export_fail(x, "cannot make %s: %s", x->path, strerror(errno));
         return false;

@@ -1,4 +1,5 @@
 #include "trace/export/out.h"
+#include "trace/util/mode.h"
 #include "trace/util/text.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +10,7 @@ int ana_out_make(const char *path)
 {
     if (unlink(path) != 0 && errno != ENOENT) /* what one left that was killed, or a link that leads elsewhere */
         return -1;
-    return open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    return open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, ana_mode_of(path));
 }
 
 struct ana_out *ana_out_open(const char *path)
@@ -129,6 +130,7 @@ void ana_out_csv(struct ana_out *out, const char *text)
     size_t left = text ? strlen(text) : 0;
     bool quoted = text && strpbrk(text, ",\"\r\n");
     ana_out_text(out, quoted ? "\"" : "");
+    ana_out_text(out, text ? trc_text_defuse(text) : "");
     while (left) {
         size_t n = trc_text_char(text, left);
         if (*text == '"')

@@ -50,7 +50,7 @@ void ana_out_signed(struct ana_out *out, int64_t value);
 void ana_out_time(struct ana_out *out, int64_t ns, int digits);
 /* Adds text as a string of JSON, quotes included; what must not be shown becomes '?'.  NULL gives null. */
 void ana_out_json(struct ana_out *out, const char *text);
-/* Adds text as a field of CSV (RFC 4180); NULL gives an empty one. */
+/* Adds text as a field of CSV (RFC 4180) that no spreadsheet computes; NULL gives an empty one. */
 void ana_out_csv(struct ana_out *out, const char *text);
 
 #endif

@@ -1,5 +1,6 @@
 #include "trace/metric/csv.h"
 #include "trace/metric/exact.h"
+#include "trace/util/text.h"
 #include <string.h>
 
 struct csv_sink {
@@ -19,7 +20,8 @@ static void begin_line(struct ana_sink *sink)
     csv_of(sink)->within = false;
 }
 
-/* In quotes where the text has a character that means something in CSV; a quote within is doubled. */
+/* In quotes where the text has a character that means something in CSV; a quote within is doubled.  No spreadsheet
+ * computes it. */
 static void put_field(struct csv_sink *csv, const char *text)
 {
     bool quoted = strpbrk(text, ",\"\r\n") != NULL;
@@ -27,6 +29,7 @@ static void put_field(struct csv_sink *csv, const char *text)
     csv->within = true;
     if (quoted)
         fputc('"', csv->out);
+    fputs(trc_text_defuse(text), csv->out);
     for (const char *c = text; *c; c++) {
         if (*c == '"')
             fputc('"', csv->out);

@@ -2,6 +2,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_hidden(uint32_t ch)
@@ -39,4 +40,20 @@ void trc_clean_text(char *text)
             n = 1;
         }
     }
+}
+
+static bool is_number(const char *text)
+{
+    static const char digits[] = "0123456789";
+    char *end;
+    const char *first = text + (*text == '-' || *text == '+');
+    first += *first == '.';
+    strtod(text, &end);
+    return *first && strchr(digits, *first) && !*end && !strpbrk(text, "xX");
+}
+
+const char *trc_text_defuse(const char *text)
+{
+    bool begins = *text && strchr("=+-@\t\r", *text);
+    return begins && !is_number(text) ? "'" : "";
 }

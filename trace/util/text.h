@@ -12,4 +12,8 @@ size_t trc_text_char(const char *text, size_t size);
 /* Replaces each byte that must not be shown by '?', in place. */
 void trc_clean_text(char *text);
 
+/* Returns what a writer of CSV puts before the text of a cell: an apostrophe where a spreadsheet would compute the text
+ * (it begins with = + - @, a tab or a return, and is no number), else nothing. */
+const char *trc_text_defuse(const char *text);
+
 #endif

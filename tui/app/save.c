@@ -2,6 +2,8 @@
 #include "tui/app/view.h"
 #include "tui/widgets/columns.h"
 #include "tui/widgets/picture.h"
+#include "trace/util/mode.h"
+#include "trace/util/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +16,7 @@
 
 static void put_quoted(const char *text, bool json, FILE *out)
 {
-    fputc('"', out);
+    fprintf(out, "\"%s", json ? "" : trc_text_defuse(text));
     for (; *text; text++) {
         if (json && ((unsigned char)*text < ' ' || *text == '\\' || *text == '"'))
             fprintf(out, "\\u%04x", (unsigned char)*text);
@@ -97,7 +99,7 @@ static FILE *make_file(char *name, size_t size)
     for (int i = 1; i < 10000 && fd < 0; i++) {
         if (any)
             snprintf(name, size, "hpctop-screen-%d.txt", i);
-        fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, ana_mode_of(name));
         if (fd < 0 && (errno != EEXIST || !any))
             return NULL;
     }

@@ -17,17 +17,17 @@
 /* What a shell says of a command that it cannot start. */
 enum { EXIT_NOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 
-/* Makes a folder and those above it; returns 0 or an errno. */
+/* Makes a folder, which is the user's alone, and those above it; returns 0 or an errno. */
 static int make_folders(char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = 0;
-        int failed = mkdir(path, 0777) && errno != EEXIST;
+        int failed = mkdir(path, 0755) && errno != EEXIST;
         *slash = '/';
         if (failed)
             return errno;
     }
-    return mkdir(path, 0777) && errno != EEXIST ? errno : 0;
+    return mkdir(path, 0700) && errno != EEXIST ? errno : 0;
 }
 
 /* How much of a path is there: the length of the folder, or of the nearest above it. */

@@ -40,6 +40,17 @@ static void clean(void)
     }
 }
 
+static void defuse(void)
+{
+    static const char *const computed[] = {"=1+1", "+1+1", "-1+1", "@SUM(1)", "\t=1",
+                                           "\r=1", "-",    "-0x1", "+inf",    "-."};
+    static const char *const shown[] = {"", "1+1", "-1", "+1.5e-3", "-.5", "0x1", "MPI_Send", "'=1"};
+    for (size_t i = 0; i < sizeof computed / sizeof *computed; i++)
+        CHECK(strcmp(trc_text_defuse(computed[i]), "'") == 0, "\"%s\" is computed", computed[i]);
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+        CHECK(strcmp(trc_text_defuse(shown[i]), "") == 0, "\"%s\" is shown", shown[i]);
+}
+
 /* All cases, a line each, written `step` bytes at a time. */
 static void way_out(int from, size_t step)
 {
@@ -64,6 +75,7 @@ int main(void)
     if (!setlocale(LC_CTYPE, "C.UTF-8") || pipe(ends) || plain < 0)
         return 77;
     clean();
+    defuse();
     dup2(ends[1], STDOUT_FILENO);
     tui_out_guard();
     for (size_t step = 1; step < 9; step++)
