@@ -212,6 +212,7 @@ void tb_uses_torn(struct tb *tb, uint32_t index, const struct trc_sig *sig, uint
         .sent_messages = thread->sent_messages,
         .received_messages = thread->received_messages,
         .peer_overflow = thread->peer_overflow,
+        .settled = TRC_SETTLE_ADD,
     };
     thread->sent += sig->sent * uses;
     if (row)

@@ -323,9 +323,12 @@ struct trc_thread {
     char name[16];
 };
 
-/* While a signature gives its place to another, what it moved is added to the counters: several words, and the process
- * may be killed between two of them.  These are the words as they were before; they hold while index_plus_1 is not 0.
- */
+/* An exchange: a signature gives its place in the page to another one. What it moved is added to the counters, then
+ * its entry is overwritten. `settled` says how far the writer is: it rises by one with each step, and by two where
+ * there is nothing to add. A copy of the page is consistent if `settled` was the same before and after it. Where
+ * that is in the step TRC_SETTLE_ADD, the words below, which are as they were before, replace the counters; so it
+ * is, too, of a process that was killed there. */
+enum trc_settle { TRC_SETTLE_NONE, TRC_SETTLE_ADD, TRC_SETTLE_REPLACE, TRC_SETTLE_STEPS };
 struct trc_undo {
     uint32_t index_plus_1;            /* the signature */
     uint32_t row, out, in;            /* numbers of its counters; 0: none */
@@ -336,7 +339,7 @@ struct trc_undo {
     uint64_t sent, received;          /* thread */
     uint64_t sent_messages, received_messages;
     uint64_t peer_overflow;
-    uint64_t settled; /* how often this was done: a copy of the page during which it rises is taken anew */
+    uint64_t settled; /* steps so far; modulo TRC_SETTLE_STEPS: enum trc_settle */
 };
 
 /* The begin of a THREAD chunk; entries follow. */

@@ -3,6 +3,7 @@
 #include "trace/format/uses.h"
 #include "trace/util/hash.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -174,11 +175,11 @@ static void drop_uses(struct trc_live *live)
     }
 }
 
-/* Undoes a move of a signature's uses into the counters that a kill interrupted. */
+/* Undoes an addition of a signature's uses to the counters that is under way, or that a kill interrupted. */
 static void take_back(struct trc_live *live, const struct trc_undo *undo)
 {
     struct trc_thread *thread = &live->thread;
-    if (undo->index_plus_1 == 0 || undo->index_plus_1 > TRC_SIGS)
+    if (undo->settled % TRC_SETTLE_STEPS != TRC_SETTLE_ADD || undo->index_plus_1 == 0 || undo->index_plus_1 > TRC_SIGS)
         return;
     struct trc_use *use = use_of(live, undo->index_plus_1 - 1);
     struct trc_counter *row = row_at(live, undo->row);
@@ -277,21 +278,36 @@ static bool copy_once(struct trc_file *file, struct trc_live *live, struct trc_p
     return whole && (pieces >= page->pieces || to_come);
 }
 
-/* Copies a page.  A signature that gives up its place meanwhile moves its bytes from one part of the page to another;
- * the copy may have both or neither.  Then it copies once more.  If that goes on all the time, counts that are not
- * certain are left out of this refresh. */
+/* Reads how many steps of exchanges the writer has begun, neither before what was read earlier nor after what is read
+ * later.  False: the file ends before it. */
+static bool read_steps(const struct trc_file *file, const struct trc_live *live, uint64_t *steps)
+{
+    const size_t at = offsetof(struct trc_page, undo) + offsetof(struct trc_undo, settled);
+    atomic_thread_fence(memory_order_acquire);
+    bool whole = trc_file_read(file, trc_chunk_offset(file, live->chunk) + at, steps, sizeof *steps) == sizeof *steps;
+    atomic_thread_fence(memory_order_acquire);
+    return whole;
+}
+
+/* Copies a page.  An exchange of signatures meanwhile moves bytes from one part of the page to another; the copy may
+ * have both or neither.  Then it copies once more.  If that goes on all the time, counts that are not certain are left
+ * out of this refresh. */
 static void copy_page(struct trc_file *file, struct trc_live *live)
 {
-    const uint64_t undo = trc_chunk_offset(file, live->chunk) + offsetof(struct trc_page, undo);
     struct trc_page page = {.thread = live->thread, .of = live->of, .short_of_rows = live->short_of_rows};
-    struct trc_undo now;
-    for (int tries = 1; tries <= COPIES; tries++) {
-        live->cut = !copy_once(file, live, &page, tries == COPIES);
-        if (live->cut || trc_file_read(file, undo, &now, sizeof now) != sizeof now ||
-            (now.settled == page.undo.settled && now.index_plus_1 == page.undo.index_plus_1))
+    uint64_t before = 0, after = 0;
+    bool whole = read_steps(file, live, &before), same = false;
+    for (int tries = 1; tries <= COPIES && !same; tries++) {
+        whole &= copy_once(file, live, &page, tries == COPIES);
+        whole &= read_steps(file, live, &after);
+        if (!whole)
             break;
+        same = before == after;
+        before = after;
     }
-    take_back(live, &page.undo);
+    live->cut = !whole;
+    if (same || live->cut)
+        take_back(live, &page.undo);
 }
 
 /* The thread's copy, made if it has none.  NULL: out of memory. */

@@ -4,6 +4,7 @@
 #include "trace/writer/system.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -22,6 +23,9 @@ struct look {
     uint32_t pages, pieces, wanted; /* pages, further pieces of them, and how many they say there are */
     const struct trc_schema_call *calls;
     size_t call_count;
+    /* Of the threads in trc_digest.rank: the first block of the page, and trc_undo.settled before it was read. */
+    uint32_t block[TRC_DIGEST_THREADS];
+    uint64_t steps[TRC_DIGEST_THREADS];
 };
 
 bool trc_digest_follow(struct trc_digest *digest, const char *name)
@@ -46,6 +50,18 @@ static bool read_at(const struct look *look, uint32_t block, void *to, size_t si
 {
     off_t at = (off_t)(look->head.chunks_offset + (uint64_t)block * TRC_BLOCK);
     return trc_sys_read_at(look->fd, to, size, at) == (ssize_t)size;
+}
+
+/* Reads how many steps of exchanges the writer of a live page has begun. */
+static bool read_steps(const struct look *look, uint32_t block, uint64_t *steps)
+{
+    size_t at = offsetof(struct trc_page, undo) + offsetof(struct trc_undo, settled);
+    atomic_thread_fence(memory_order_acquire);
+    bool there =
+        trc_sys_read_at(look->fd, steps, sizeof *steps,
+                        (off_t)(look->head.chunks_offset + (uint64_t)block * TRC_BLOCK + at)) == (ssize_t)sizeof *steps;
+    atomic_thread_fence(memory_order_acquire);
+    return there;
 }
 
 static bool is_followed(uint8_t kind)
@@ -140,8 +156,9 @@ static void take_entries(struct trc_digest *digest, const struct look *look, str
     }
 }
 
-/* Takes the page of a thread, whose bytes are digest->page.  False: it cannot be relied on. */
-static bool take_page(struct trc_digest *digest, struct look *look, size_t size)
+/* Adds the page of a thread, whose bytes are digest->page; `block`, `steps`: as in struct look.  False: it cannot be
+ * relied on. */
+static bool take_page(struct trc_digest *digest, struct look *look, uint32_t block, uint64_t steps, size_t size)
 {
     struct trc_page page;
     memcpy(&page, digest->page, sizeof page);
@@ -154,11 +171,13 @@ static bool take_page(struct trc_digest *digest, struct look *look, size_t size)
     }
     if (digest->rank.threads == TRC_DIGEST_THREADS)
         return false;
+    look->block[digest->rank.threads] = block;
+    look->steps[digest->rank.threads] = steps;
     struct trc_digest_thread *of = &digest->rank.thread[digest->rank.threads++];
     *of = (struct trc_digest_thread){.thread = page.thread};
     digest->rank.progress += page.thread.completes;
     take_entries(digest, look, of, sizeof page, size);
-    return page.undo.index_plus_1 == 0 && page.thread.index == page.chunk.thread;
+    return steps % TRC_SETTLE_STEPS != TRC_SETTLE_ADD && page.thread.index == page.chunk.thread;
 }
 
 /* Takes a further piece of the page of a thread that was taken before. */
@@ -182,7 +201,9 @@ static bool take_chunks(struct trc_digest *digest, const struct trc_followed *fi
         uint8_t kind = file->chunk[i].kind;
         bool page = kind == TRC_CHUNK_THREAD || kind == TRC_CHUNK_PAGE;
         size_t room = (size_t)file->chunk[i].blocks * TRC_BLOCK, size = page ? room : sizeof chunk;
-        if (!read_at(look, file->chunk[i].block, digest->page, size))
+        uint64_t steps = 0;
+        if ((kind == TRC_CHUNK_THREAD && !read_steps(look, file->chunk[i].block, &steps)) ||
+            !read_at(look, file->chunk[i].block, digest->page, size))
             return false;
         memcpy(&chunk, digest->page, sizeof chunk);
         look->change = trc_digest_sum((uint64_t[]){chunk.sequence, chunk.committed, chunk.kind}, 24, look->change);
@@ -190,9 +211,13 @@ static bool take_chunks(struct trc_digest *digest, const struct trc_followed *fi
             whole &= !page; /* stacks may have given it to events */
         else if (page) {
             size = chunk.committed < room - sizeof chunk ? chunk.committed + sizeof chunk : room;
-            whole &=
-                kind == TRC_CHUNK_THREAD ? take_page(digest, look, size) : take_piece(digest, look, chunk.thread, size);
+            whole &= kind == TRC_CHUNK_THREAD ? take_page(digest, look, file->chunk[i].block, steps, size)
+                                              : take_piece(digest, look, chunk.thread, size);
         }
+    }
+    for (uint32_t i = 0; i < digest->rank.threads; i++) {
+        uint64_t now;
+        whole &= read_steps(look, look->block[i], &now) && now == look->steps[i]; /* none moved bytes meanwhile */
     }
     return whole && look->pages == look->head.threads && look->pieces == look->wanted;
 }

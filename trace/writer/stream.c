@@ -155,8 +155,17 @@ static uint16_t peer_of(struct trc_stream *stream, int32_t rank)
     return (uint16_t)(at + 1);
 }
 
-/* Moves what was counted by signature into the counters that stay, because the signature gives up its place.  The
- * fences keep the stores in this order, for a kill between any two of them and for a reader. */
+/* Begins a step of an exchange.  Stores before it are visible before it, and those of the step after it: for a kill
+ * between any two of them, and for a reader on another core. */
+static void begin_step(struct trc_page *page, enum trc_settle step)
+{
+    uint64_t now = page->undo.settled;
+    now += (TRC_SETTLE_STEPS + step - now % TRC_SETTLE_STEPS) % TRC_SETTLE_STEPS;
+    __atomic_store_n(&page->undo.settled, now, __ATOMIC_RELEASE);
+    atomic_thread_fence(memory_order_release);
+}
+
+/* Moves what was counted by signature into the counters that stay, because the signature gives up its place. */
 static void settle_signature(struct trc_stream *stream, uint32_t index)
 {
     const struct trc_sig_state *state = &stream->state[index];
@@ -167,31 +176,27 @@ static void settle_signature(struct trc_stream *stream, uint32_t index)
     struct trc_thread *thread = &page->thread;
     struct trc_row *row = state->row == &stream->overflow_row ? NULL : state->row;
     struct trc_peer *out = trc_peer_at(stream, state->out), *in = trc_peer_at(stream, state->in);
-    page->undo = (struct trc_undo){
-        .row = row ? row->number : 0,
-        .out = out ? out->number : 0,
-        .in = in ? in->number : 0,
-        .uses = use->uses,
-        .row_sent = row ? row->sent : 0,
-        .row_received = row ? row->received : 0,
-        .out_messages = out ? out->sent_messages : 0,
-        .out_bytes = out ? out->sent_bytes : 0,
-        .in_messages = in ? in->received_messages : 0,
-        .in_bytes = in ? in->received_bytes : 0,
-        .sent = thread->sent,
-        .received = thread->received,
-        .sent_messages = thread->sent_messages,
-        .received_messages = thread->received_messages,
-        .peer_overflow = thread->peer_overflow,
-        .settled = page->undo.settled,
-    };
-    __atomic_store_n(&page->undo.index_plus_1, index + 1, __ATOMIC_RELEASE);
-    atomic_thread_fence(memory_order_release);
+    struct trc_undo *undo = &page->undo;
+    undo->index_plus_1 = index + 1;
+    undo->row = row ? row->number : 0;
+    undo->out = out ? out->number : 0;
+    undo->in = in ? in->number : 0;
+    undo->uses = use->uses;
+    undo->row_sent = row ? row->sent : 0;
+    undo->row_received = row ? row->received : 0;
+    undo->out_messages = out ? out->sent_messages : 0;
+    undo->out_bytes = out ? out->sent_bytes : 0;
+    undo->in_messages = in ? in->received_messages : 0;
+    undo->in_bytes = in ? in->received_bytes : 0;
+    undo->sent = thread->sent;
+    undo->received = thread->received;
+    undo->sent_messages = thread->sent_messages;
+    undo->received_messages = thread->received_messages;
+    undo->peer_overflow = thread->peer_overflow;
+    begin_step(page, TRC_SETTLE_ADD);
     trc_add_uses(thread, row, out, in, &use->sig, use->uses);
     use->uses = 0;
-    __atomic_store_n(&page->undo.index_plus_1, 0, __ATOMIC_RELEASE);
-    __atomic_store_n(&page->undo.settled, page->undo.settled + 1, __ATOMIC_RELEASE);
-    atomic_thread_fence(memory_order_release);
+    begin_step(page, TRC_SETTLE_REPLACE);
 }
 
 /* Has the index mean a signature, in its entry of the page, a new one, or where there is no room for one, a private
@@ -207,11 +212,13 @@ static void fill_use(struct trc_stream *stream, uint32_t index, const struct trc
     if (!shown)
         state->use = &stream->spare[index];
     struct trc_use *use = state->use;
+    begin_step(stream->page, TRC_SETTLE_REPLACE);
     use->index = (uint16_t)index;
     use->row = state->row->number;
     use->out = out ? out->number : 0;
     use->in = in ? in->number : 0;
     use->sig = *sig;
+    begin_step(stream->page, TRC_SETTLE_NONE);
     if (fresh && shown)
         show_entry(stream, use, TRC_ENTRY_USE);
 }
