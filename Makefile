@@ -49,9 +49,10 @@ all: $(LIBTRACE) $(HPCTOP)
 
 # libtrace.so: libc and libdl of an old glibc, nothing else (DESIGN 4).  -fexceptions lets a C++ exception pass.
 # No vectors on the record path: what was just stored word by word would have to leave the store buffer first.
+# quiet.h stands before each source: system calls pass its gate.
 # libdl is named outright: since glibc 2.34 it is a stub, but older systems have dlsym there.
 IPO_CFLAGS = -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fno-stack-protector -U_FORTIFY_SOURCE \
-             -fno-tree-slp-vectorize
+             -fno-tree-slp-vectorize -include trace/writer/quiet.h
 LIBDL     ?= $(shell $(CC) -print-file-name=libdl.so.2)
 $(BUILD)/%.pic.o: %.c
 	@mkdir -p $(@D)

@@ -1,6 +1,7 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/core/heartbeat.h"
 #include "interpose/core/facts.h"
+#include "interpose/core/filter.h"
 #include "interpose/core/state.h"
 #include "interpose/core/own.h"
 #include "interpose/core/source.h"
@@ -66,7 +67,7 @@ static void write_back(void)
  * with its last thread, which must not be ours. */
 static bool is_over(void)
 {
-    if (!ipo_own_alone())
+    if (!atomic_load(&ipo_own_ending) && !ipo_own_alone())
         return false;
     atomic_store(&ipo_own_ending, true);
     IPO_ASK_SOURCES(over);
@@ -94,7 +95,7 @@ static void *run_heartbeat(void *unused)
     unsigned beats = 0, rounds = 0;
     uint64_t now = trc_now_ns(), due = now + ROUND_NS;
     prctl(PR_SET_TIMERSLACK, SLACK_NS);
-    while (!atomic_load(&stopping)) {
+    while (!atomic_load(&stopping) && !atomic_load(&ipo_own_ending)) {
         unsigned asked = atomic_load(&writer->asked);
         if (now < due && !atomic_load(&urgent) && !atomic_load(&stopping))
             trc_sys_wait(&writer->asked, asked, due - now);
@@ -121,7 +122,10 @@ static void *run_heartbeat(void *unused)
     ipo_facts_round(true);
     write_beat();
     ipo_heartbeat_file();
-    trc_writer_trim(writer);
+    if (atomic_load(&stopping))
+        trc_writer_trim(writer);
+    else if (ipo_filter_is_there()) /* all that there will be */
+        trc_writer_take_all(writer);
     write_back();
     atomic_store(&running, 0);
     trc_sys_wake(&running, 1);

@@ -1,6 +1,10 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/core/own.h"
 #include "interpose/base/procfs.h"
+#include "interpose/core/filter.h"
+#include "interpose/core/heartbeat.h"
+#include "interpose/core/source.h"
+#include "trace/writer/system.h"
 #include "trace/format/format.h"
 
 #include <dlfcn.h>
@@ -10,8 +14,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define THREADS 8u
-#define STACK   ((size_t)4 << 20) /* the user's limit may be a gigabyte of address space */
+#define THREADS   8u
+#define END_TRIES 2000u             /* a millisecond each */
+#define STACK     ((size_t)4 << 20) /* the user's limit may be a gigabyte of address space */
 
 atomic_bool ipo_own_ending;
 static struct own {
@@ -44,6 +49,7 @@ void ipo_own_prepare(void)
 static void *enter_thread(void *at)
 {
     struct own *own = at;
+    trc_is_own = true;
     atomic_store(&own->tid, (unsigned)syscall(SYS_gettid));
     prctl(PR_SET_NAME, own->name);
     void *result = own->run(own->argument);
@@ -64,6 +70,8 @@ static struct own *take_place(void)
 bool ipo_own_thread(const char *name, void *(*run)(void *), void *argument)
 {
     ipo_own_prepare();
+    if (ipo_filter_is_there()) /* it would have the filter, too */
+        return false;
     struct own *own = calls.create && calls.mask && calls.detached ? take_place() : NULL;
     if (!own)
         return false;
@@ -86,6 +94,24 @@ bool ipo_own_thread(const char *name, void *(*run)(void *), void *argument)
     if (!created)
         atomic_store(&own->tid, 0);
     return created;
+}
+
+/* A thread gives its place back before it has left. */
+bool ipo_own_end(void)
+{
+    unsigned tid[THREADS];
+    for (unsigned i = 0; i < THREADS; i++)
+        tid[i] = atomic_load(&threads[i].tid);
+    atomic_store(&ipo_own_ending, true);
+    IPO_ASK_SOURCES(over);
+    ipo_heartbeat_wake();
+    for (unsigned i = 0, tries = 0; i < THREADS; i++)
+        while (tid[i] && !syscall(SYS_tgkill, getpid(), (int)tid[i], 0)) {
+            if (++tries > END_TRIES)
+                return false;
+            trc_sys_sleep(1000000);
+        }
+    return true;
 }
 
 bool ipo_is_own(uint32_t tid)

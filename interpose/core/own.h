@@ -22,7 +22,10 @@ bool ipo_is_own(uint32_t tid);
 /* Whether every thread of the program has ended.  For a thread of ours, which then sets ipo_own_ending and ends. */
 bool ipo_own_alone(void);
 
-/* Set when only our threads are left; each of them reads it and ends. */
+/* Has all our threads end, and waits for that, two seconds at most.  False: one has not.  In the program's thread. */
+bool ipo_own_end(void);
+
+/* Set when our threads must end, as when only they are left; each of them reads it and ends. */
 extern IPO_OURS atomic_bool ipo_own_ending;
 
 #endif

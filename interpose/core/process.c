@@ -4,6 +4,7 @@
 #include "interpose/base/bind.h"
 #include "interpose/base/text.h"
 #include "interpose/core/facts.h"
+#include "interpose/core/filter.h"
 #include "interpose/core/heartbeat.h"
 #include "interpose/core/source.h"
 #include "interpose/identity/identity.h"
@@ -91,7 +92,8 @@ static int open_file(struct trc_head *head)
         ipo_process.write_back = !local || !reserves;
         if (!local)
             head->flags |= TRC_HEAD_WRITE_BACK;
-        atomic_store(&ipo_process.writer.apart, !local);
+        atomic_store(&ipo_process.writer.apart, local ? TRC_SHARED : TRC_APART_PAGES);
+        ipo_process.writer.writes = ipo_filter_is_there();
         collect_calls(&ipo_process.writer);
         error = trc_writer_open(&ipo_process.writer, path.text, ipo_process.options.limit, head, schema,
                                 trc_schema_write(schema, sizeof schema), read_ticks);
@@ -208,6 +210,8 @@ void ipo_process_run(void)
     head->state = TRC_STATE_RUNNING;
     ipo_facts_start();
     IPO_ASK_SOURCES(run);
+    if (ipo_filter_is_there())
+        ipo_filter_comes(true);
     ipo_heartbeat_now(); /* the second clock anchor: from now on ticks can be converted to time */
 }
 

@@ -68,6 +68,8 @@ static size_t find_index(int number)
 void ipo_fatal_take(enum trc_stack_reason reason, const char *why, const struct ipo_crash *from)
 {
     int kept = errno, nothing = NOTHING;
+    if (trc_must_not_ask())
+        return;
     uint32_t tid = (uint32_t)syscall(SYS_gettid);
     if (ipo_process.options.stacks && atomic_compare_exchange_strong(&state, &nothing, CLAIMED)) {
         crash = *from;
@@ -120,7 +122,7 @@ void ipo_fatal_seen(int number, const siginfo_t *info, void *context)
 static void send_again(int number, siginfo_t *info)
 {
     if (!ipo_is_fault(number) || info->si_code <= 0)
-        syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), number, info);
+        (syscall)(SYS_rt_tgsigqueueinfo, getpid(), (syscall)(SYS_gettid), number, info);
 }
 
 static void handle_signal(int number, siginfo_t *info, void *context)

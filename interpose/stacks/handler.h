@@ -43,7 +43,7 @@ static inline __attribute__((always_inline)) void ipo_hand_on(const struct sigac
         /* A fault happens again on return, any other signal is sent again; it is blocked until then. */
         sigaction(number, to, NULL);
         if (!delivered || info->si_code <= 0 || !ipo_is_fault(number))
-            syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), number);
+            (syscall)(SYS_tgkill, getpid(), (syscall)(SYS_gettid), number);
     }
 }
 

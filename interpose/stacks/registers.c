@@ -104,7 +104,7 @@ bool ipo_registers_begin(void)
 
 bool ipo_registers_hold(const struct ipo_task *task, struct ipo_cursor *out)
 {
-    if (!number || task->blocked >> (number - 1) & 1)
+    if (!number || task->blocked >> (number - 1) & 1 || atomic_load(&trc_quiet))
         return false;
     atomic_store(&hold.tid, task->tid);
     atomic_store(&hold.state, ASKED);

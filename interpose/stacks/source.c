@@ -2,6 +2,7 @@
 #include "interpose/core/source.h"
 #include "interpose/stacks/ending.h"
 #include "interpose/stacks/fatal.h"
+#include "interpose/stacks/filter.h"
 #include "interpose/stacks/guard.h"
 #include "interpose/stacks/triggers.h"
 
@@ -17,6 +18,8 @@ static ipo_function find_wrapper(const char *name, const struct ipo_object *obje
     ipo_function found = ipo_guard_wrapper_of(name);
     if (!found)
         found = ipo_fatal_wrapper_of(name);
+    if (!found)
+        found = ipo_filter_wrapper_of(name);
     return found ? found : ipo_ending_wrapper_of(name);
 }
 

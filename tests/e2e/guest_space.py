@@ -1,6 +1,6 @@
 # timeout: 240
 """The trace file's space, and a correct program: threads that are to be cancelled, a file system that stalls, a busy node,
-programs that read all memory, a daemon that closes its descriptors."""
+programs that read all memory, a daemon that closes its descriptors, seccomp filters."""
 import os
 import re
 import subprocess
@@ -105,11 +105,37 @@ def daemon():
     check("daemon: nor in the file", "closed" not in "".join(re.findall("^error: .*$", hpctop("dump", *traces("daemon")).out, re.M)))
 
 
-for program in ("marks", "leaves"):
+def filters():
+    """A seccomp filter: the program lives as without us, its calls are counted, and what is not recorded is told."""
+    for how in ("all", "thread", "early"):
+        for what in ("kill", "errno"):
+            name = "filter %s, %s" % (how, what)
+            command = ["./filter", how, what]  # early: the daemon of a process without mpirun would have the filter, too
+            launch = (lambda folder: mpirun(1, command, folder, folder is not None)) if how == "early" else \
+                lambda folder: run(command, environment(folder, folder is not None))
+            bare = launch(None)
+            if bare.out != "filter\n":
+                skip(name, "no filter can be installed here")
+                continue
+            done = launch(name)
+            check(name + ": the same end", (done.code, done.out) == (bare.code, bare.out), "%s, without %s" % (done, bare))
+            counted = calls(report(name))["MPI_Comm_rank"]["calls"] if done.code == 0 else 0
+            lost = head(name, "lost records") + head(name, "recycled chunks")
+            check(name + ": the trace is whole", counted == 1000000 and (not lost or how == "thread"), (counted, lost))
+            said = hpctop("report", name).out
+            check(name + ": no complaint of space", "no more space" not in said, said)
+    done = run(["./filter", "unseen", "errno"], environment("unseen"))
+    said = " ".join(hpctop("report", "unseen").out.split())
+    check("filter unseen, errno: the reason is named", done.code == 0 and "no more space" not in said and "seccomp" in said,
+          "%s %s" % (done, said))
+
+
+for program in ("marks", "leaves", "filter"):
     build(program)
 cancellation()
 stalled()
 busy()
 address_space()
 daemon()
+filters()
 end()

@@ -23,6 +23,9 @@ foreign=$(echo "$exported" | grep -vE '^(MPI_[A-Z][A-Za-z0-9_]*|nccl(GetVersion|
 # What RTLD_NEXT means to others is decided by who calls: our dlsym must end in a jump, and call the real one nowhere else.
 jumps=$(objdump -d --no-show-raw-insn --disassemble=dlsym "$LIBTRACE" | awk '/<dlsym>:/ {on = 1} on' | grep -cE '\sjmpq? +\*%|\sbr\s+x')
 [ "$jumps" -ge 1 ] || { echo "dlsym does not end in a jump to the real one"; bad=1; }
+# A thread that syscall(2) starts finds on its stack what its starter put there: our wrapper adds nothing.
+objdump -d --no-show-raw-insn --disassemble=filter_syscall "$LIBTRACE" | grep -qE '\s(jmp|b) .*<syscall' ||
+    { echo "the wrapper of syscall does not end in a jump"; bad=1; }
 count=$(echo "$exported" | grep -c '^MPI_')
 [ "$count" -ge 300 ] || { echo "exports only $count MPI calls"; bad=1; }
 

@@ -32,6 +32,13 @@ static void end_growth(struct trc_writer *writer)
     atomic_fetch_sub(&writer->growing, 1);
 }
 
+static const char *why_none(int error)
+{
+    return error == EBADF                                         ? TRC_SAY_TAKEN
+           : error == EPERM || error == EACCES || error == ENOSYS ? TRC_SAY_REFUSED
+                                                                  : TRC_SAY_FULL;
+}
+
 bool trc_writer_grow(struct trc_writer *writer, unsigned ready)
 {
     if (atomic_load(&writer->stopped) || !begin_growth(writer))
@@ -43,7 +50,7 @@ bool trc_writer_grow(struct trc_writer *writer, unsigned ready)
     for (unsigned step = wanted > allocated ? wanted - allocated : 0; step;) {
         int error = trc_writer_allocate(writer, allocated + step);
         if (error && !short_of)
-            trc_writer_say(writer, error, error == EBADF ? TRC_SAY_TAKEN : TRC_SAY_FULL);
+            trc_writer_say(writer, error, why_none(error));
         short_of |= error != 0;
         grown |= error == 0;
         allocated = atomic_load(&writer->allocated);
@@ -107,6 +114,13 @@ void trc_writer_keep_room(struct trc_writer *writer)
     trc_writer_populate(writer, ready);
     bool more = atomic_load(&writer->allocated) < atomic_load(&writer->limit);
     atomic_store(&writer->low, more ? ready / 2 : 0);
+}
+
+void trc_writer_take_all(struct trc_writer *writer)
+{
+    trc_writer_grow(writer, writer->blocks_most);
+    trc_writer_populate(writer, writer->blocks_most);
+    atomic_store(&writer->low, 0);
 }
 
 void trc_writer_trim(struct trc_writer *writer)

@@ -83,12 +83,13 @@ int trc_writer_extend(struct trc_writer *writer, uint64_t from, uint64_t bytes)
         return error;
     if ((uint64_t)is.st_size < from)
         return ENODATA; /* it was cut: trc_writer_check says so */
-    do
+    bool writes = atomic_load(&writer->writes);
+    for (error = EINTR; error == EINTR && !writes;)
         error = trc_sys_allocate(writer->fd, from, bytes) ? errno : 0;
-    while (error == EINTR);
-    if (error != EOPNOTSUPP && error != ENOSYS)
+    if (!writes && error != EOPNOTSUPP && error != ENOSYS && error != EPERM)
         return error;
-    atomic_store(&writer->apart, true);
+    atomic_store(&writer->writes, true); /* the file system cannot, or a seccomp filter refuses it */
+    atomic_store(&writer->apart, TRC_APART_PAGES);
     return write_zeros(writer->fd, from, bytes);
 }
 

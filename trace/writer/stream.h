@@ -21,7 +21,9 @@ static inline unsigned trc_blocks_for(size_t bytes)
 
 /* ---- space.c */
 
-#define TRC_SAY_FULL  "no more space for the trace file: only the newest events are kept"
+#define TRC_SAY_FULL "no more space for the trace file: only the newest events are kept"
+#define TRC_SAY_REFUSED                                                                                                \
+    "the system refuses space for the trace file, as a seccomp filter does: only the newest events are kept"
 #define TRC_SAY_TAKEN "the program closed the trace file: it cannot grow, only the newest events are kept"
 
 /* Makes space for blocks [allocated, wanted), and maps it.  Returns 0 or an errno.  Any thread. */

@@ -4,6 +4,8 @@
 #ifndef TRC_SYSTEM_H
 #define TRC_SYSTEM_H
 
+#include "trace/writer/quiet.h"
+
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <stddef.h>

@@ -156,10 +156,9 @@ static struct trc_chunk *fresh_chunk(struct trc_writer *writer, unsigned blocks,
 {
     struct trc_chunk *chunk = NULL;
     for (unsigned growths = 0; !chunk && !atomic_load(&writer->stopped);) {
-        /* On a file system that may stall, a page that is not there yet may, too. */
-        bool apart = atomic_load(&writer->apart);
+        bool pages = atomic_load(&writer->apart) == TRC_APART_PAGES;
         unsigned next = atomic_load(&writer->next_block),
-                 end = atomic_load(apart ? &writer->populated : &writer->allocated), have = next < end ? end - next : 0,
+                 end = atomic_load(pages ? &writer->populated : &writer->allocated), have = next < end ? end - next : 0,
                  ready = end < INLINE_MOST ? end : INLINE_MOST;
         if (have < blocks && growths++ < MAX_GROWTHS && trc_writer_grow_here(writer, ready > blocks ? ready : blocks))
             continue;

@@ -16,6 +16,10 @@
 
 #define TRC_WRITER_CALLS 1024u /* ids of calls that can be defined are below */
 
+/* Who allocates blocks: any thread; our own alone; our own alone, on a file system that may stall, so that a chunk is
+ * handed out only when its pages are there. */
+enum trc_apart { TRC_SHARED, TRC_APART, TRC_APART_PAGES };
+
 /* The process's file.  Zero-initialised static storage; one for each process. */
 struct trc_writer {
     int fd;
@@ -45,7 +49,8 @@ struct trc_writer {
     atomic_uint populated; /* blocks up to here have their pages */
     bool no_populate;      /* this kernel cannot */
     bool guarded;          /* trc_writer_fault is called for faults of this process */
-    atomic_bool apart;     /* our own thread allocates, and no other: its file system may stall */
+    atomic_int apart;      /* enum trc_apart */
+    atomic_bool writes;    /* it allocates by writing */
     atomic_uint asked;     /* rises when our own thread is to wake: the word of its futex */
     atomic_uint low;       /* it is woken when fewer blocks are ready; 0: it was */
     uint64_t second_began; /* for the rate at which blocks are handed out: our own thread's */
@@ -123,6 +128,9 @@ int trc_writer_open(struct trc_writer *writer, const char *path, size_t limit, c
 /* Makes room for `ready` blocks if fewer are there.  May wait for the file system: our own thread.  False: nothing
  * could be added (limit reached, or disk full). */
 bool trc_writer_grow(struct trc_writer *writer, unsigned ready);
+
+/* Makes all blocks that the limit allows, with their pages.  May wait for the file system. */
+void trc_writer_take_all(struct trc_writer *writer);
 
 /* Keeps as many blocks ready, with their pages, as a second takes at the present rate.  May wait for the file system:
  * our own thread, each time that it wakes. */

@@ -1,0 +1,8 @@
+/* The calls that install a seccomp filter. */
+#ifndef IPO_STACKS_FILTER_H
+#define IPO_STACKS_FILTER_H
+
+/* The wrapper for prctl and syscall, which pass everything on; NULL for other names. */
+void (*ipo_filter_wrapper_of(const char *name))(void);
+
+#endif
