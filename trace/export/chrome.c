@@ -121,6 +121,8 @@ static void put_args(struct ana_exporting *x, const struct ana_export_thread *th
     const struct ana_export_site *site = ana_export_site(x, e->index, e->sig->site);
     if (site && site->text)
         put_text(out, "site", site->text);
+    if (site && site->path)
+        put_text(out, "path", site->path);
 }
 
 /* Requests that the call before completed have bytes of their own: instants at its end. */

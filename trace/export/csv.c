@@ -188,7 +188,7 @@ static bool begin(struct ana_exporting *x)
     write_sums(x);
     csv->events = open_table(x, "events",
                              "rank,world,thread,begin_s,end_s,what,name,calls,busy_s,bytes_sent,bytes_received,peer,"
-                             "peer_world,tag,communicator,sequence,site\r\n");
+                             "peer_world,tag,communicator,sequence,site,path\r\n");
     csv->messages = open_table(x, "messages",
                                "src,src_world,dst,dst_world,bytes,tag,communicator,send_call,recv_call,send_begin_s,"
                                "send_end_s,recv_begin_s,recv_wait_begin_s,recv_complete_s\r\n");
@@ -226,6 +226,8 @@ static void put_signature(struct ana_exporting *x, struct ana_out *out, const st
     put_comma(out);
     const struct ana_export_site *site = ana_export_site(x, e->index, e->sig->site);
     ana_out_csv(out, site ? site->text : NULL);
+    put_comma(out);
+    ana_out_csv(out, site ? site->path : NULL);
 }
 
 static void event(struct ana_exporting *x, struct ana_export_thread *thread, const struct ana_event *e)
@@ -251,7 +253,7 @@ static void event(struct ana_exporting *x, struct ana_export_thread *thread, con
     if (e->sig)
         put_signature(x, out, thread, e);
     else
-        ana_out_text(out, ",,,,,,,"); /* the last has no comma */
+        ana_out_text(out, ",,,,,,,,"); /* the last has no comma */
     ana_out_text(out, "\r\n");
 }
 

@@ -241,6 +241,8 @@ bool ana_export(struct ana_job *job, const struct ana_export *ask, char *error, 
     else
         ana_out_close(x.out);
     ana_map_free(&x.comms);
+    for (size_t i = 0; i < x.sites.count; i++)
+        free(((struct ana_export_site *)ana_map_value(&x.sites, i))->path);
     ana_map_free(&x.sites);
     free(x.thread);
     free(x.first);

@@ -65,6 +65,7 @@ const struct ana_export_comm *ana_export_comm(struct ana_exporting *x, uint64_t 
 struct ana_export_site {
     uint32_t number;  /* from 1 */
     const char *text; /* "app.c:17", function or module and offset; NULL: unknown.  As long as the job */
+    char *path;       /* "halo.c:3 in halo < app.c:17 in main"; NULL: only the place is known.  As long as the export */
 };
 /* A place that calls; valid until the next is met.  NULL: it is not known, or out of memory. */
 const struct ana_export_site *ana_export_site(struct ana_exporting *x, size_t index, uint64_t address);

@@ -271,7 +271,7 @@ static void put_ends(struct ana_exporting *x, struct otf2_lane *lane, const stru
                                                                known(sig->received), request));
 }
 
-/* What is told of a call beside its records: of polls how many, of calls without records their bytes. */
+/* Attributes of a call: how many polls it is, bytes of one without records, its call path. */
 static void *attributes_of(struct ana_exporting *x, const struct ana_event *e, bool has_records)
 {
     struct otf2 *otf2 = x->own;
@@ -284,7 +284,11 @@ static void *attributes_of(struct ana_exporting *x, const struct ana_event *e, b
         otf2->lib.AttributeList_AddUint64(otf2->attributes, OTF2_ATTRIBUTE_SENT, sent);
     if (!has_records && received)
         otf2->lib.AttributeList_AddUint64(otf2->attributes, OTF2_ATTRIBUTE_RECEIVED, received);
-    return polls || (!has_records && (sent || received)) ? otf2->attributes : NULL;
+    const struct ana_export_site *site = ana_export_site(x, e->index, e->sig->site);
+    bool path = site && site->path;
+    if (path)
+        otf2->lib.AttributeList_AddStringRef(otf2->attributes, OTF2_ATTRIBUTE_PATH, OTF2_PATHS + site->number);
+    return polls || path || (!has_records && (sent || received)) ? otf2->attributes : NULL;
 }
 
 static void put_call(struct ana_exporting *x, const struct ana_export_thread *thread, struct otf2_lane *lane,

@@ -247,12 +247,22 @@ static void put_regions(struct definitions *d)
     }
 }
 
+static void put_paths(struct definitions *d)
+{
+    for (size_t i = 0; i < d->x->sites.count; i++) {
+        const struct ana_export_site *site = ana_map_value(&d->x->sites, i);
+        if (site->path)
+            expect(d, d->lib->GlobalDefWriter_WriteString(d->writer, OTF2_PATHS + site->number, site->path));
+    }
+}
+
 void ana_otf2_definitions(struct ana_exporting *x)
 {
     static const char *const attributes[OTF2_ATTRIBUTES][2] = {
         [OTF2_ATTRIBUTE_CALLS] = {"calls", "polls that this region stands for"},
         [OTF2_ATTRIBUTE_SENT] = {"bytes sent", "by a call that is no message and no collective"},
-        [OTF2_ATTRIBUTE_RECEIVED] = {"bytes received", "likewise"}};
+        [OTF2_ATTRIBUTE_RECEIVED] = {"bytes received", "likewise"},
+        [OTF2_ATTRIBUTE_PATH] = {"call path", "callers, the innermost first"}};
     struct otf2 *otf2 = x->own;
     struct definitions d = {.x = x, .lib = &otf2->lib, .writer = otf2->lib.Archive_GetGlobalDefWriter(otf2->archive)};
     if (!d.writer) {
@@ -263,11 +273,13 @@ void ana_otf2_definitions(struct ana_exporting *x)
                                                            (uint64_t)ana_job_info(x->job).start_realtime_ns));
     for (uint32_t a = 0; a < OTF2_ATTRIBUTES; a++) {
         uint32_t name = put_text(&d, attributes[a][0]), help = put_text(&d, attributes[a][1]);
-        expect(&d, d.lib->GlobalDefWriter_WriteAttribute(d.writer, a, name, help, OTF2_UINT64));
+        expect(&d, d.lib->GlobalDefWriter_WriteAttribute(d.writer, a, name, help,
+                                                         a == OTF2_ATTRIBUTE_PATH ? OTF2_STRING : OTF2_UINT64));
     }
     put_ranks(&d);
     put_comms(&d);
     put_regions(&d);
+    put_paths(&d);
     if (d.failed)
         ana_export_fail(x, "the OTF2 library refuses a definition");
 }

@@ -9,7 +9,7 @@
 #define OTF2_NONE   UINT32_MAX
 #define OTF2_NOBODY UINT64_MAX
 
-enum { OTF2_WRITE = 0, OTF2_POSIX = 1, OTF2_UNCOMPRESSED = 1, OTF2_FLUSH = 1, OTF2_UINT64 = 4 };
+enum { OTF2_WRITE = 0, OTF2_POSIX = 1, OTF2_UNCOMPRESSED = 1, OTF2_FLUSH = 1, OTF2_UINT64 = 4, OTF2_STRING = 11 };
 enum { OTF2_EVENTS = 1 << 18, OTF2_DEFINITIONS = 1 << 20 }; /* sizes of pieces; that of events is the least */
 enum { OTF2_FILE_EVENTS = 3 };
 enum otf2_role {
@@ -28,7 +28,8 @@ enum otf2_role {
 enum otf2_paradigm { OTF2_PARADIGM_USER = 1, OTF2_PARADIGM_MPI = 4, OTF2_PARADIGM_CUDA = 5 };
 enum { OTF2_PROCESS = 1, OTF2_ACCELERATOR = 2, OTF2_THREAD = 1, OTF2_STREAM = 2 };
 enum { OTF2_GROUP_LOCATIONS = 4, OTF2_GROUP_COMM = 5 };
-enum { OTF2_ATTRIBUTE_CALLS, OTF2_ATTRIBUTE_SENT, OTF2_ATTRIBUTE_RECEIVED, OTF2_ATTRIBUTES };
+enum { OTF2_ATTRIBUTE_CALLS, OTF2_ATTRIBUTE_SENT, OTF2_ATTRIBUTE_RECEIVED, OTF2_ATTRIBUTE_PATH, OTF2_ATTRIBUTES };
+#define OTF2_PATHS 0x1000000u /* texts of call paths: by the number of their site, from here on */
 
 struct otf2_flush {
     uint8_t (*before)(void *user, uint8_t file, uint64_t location, void *caller, bool final);

@@ -81,27 +81,30 @@ static bool begin(struct ana_exporting *x)
 /* What all events of a signature share lies in its `use`, which is this walk's own: numbers of texts, + 1, 0: not
  * looked up yet. */
 struct shared {
-    uint32_t name, category, site, comm, peer;
+    uint32_t name, category, site, path, comm, peer;
 };
 static struct shared shared_of(struct ana_exporting *x, const struct ana_event *e, enum ana_export_what what)
 {
     struct ana_use *use = e->use;
     if (use->number)
-        return (struct shared){use->number - 1, use->mark - 1, use->site - 1, use->from - 1, use->place - 1};
+        return (struct shared){use->number - 1, use->mark - 1, use->site - 1,
+                               use->region - 1, use->from - 1, use->place - 1};
     const struct ana_export_site *site = ana_export_site(x, e->index, e->sig->site);
     const struct ana_export_comm *comm =
         e->use->comm ? ana_export_comm(x, ana_comm_identity(x->job, e->index, e->use->comm), e->use->comm) : NULL;
     const char *category = what == ANA_EXPORT_CALL || what == ANA_EXPORT_POLL ? trc_opclass_text(e->use->call->opclass)
                                                                               : ana_export_what_name(what);
     size_t peer = ana_export_partner(x, e);
-    struct shared of = {ana_perfetto_intern(x, NAME, ana_export_name(x, e)), ana_perfetto_intern(x, CATEGORY, category),
-                        0, 0, 0};
+    struct shared of = {
+        ana_perfetto_intern(x, NAME, ana_export_name(x, e)), ana_perfetto_intern(x, CATEGORY, category), 0, 0, 0, 0};
     of.comm = comm ? ana_perfetto_intern(x, TEXT, comm->name) : 0;
     of.site = site && site->text ? ana_perfetto_intern(x, TEXT, site->text) : 0;
+    of.path = site && site->path ? ana_perfetto_intern(x, TEXT, site->path) : 0;
     of.peer = peer != SIZE_MAX ? ana_perfetto_intern(x, TEXT, ana_rank_label(x->job, peer).text) : 0;
     use->number = of.name + 1;
     use->mark = of.category + 1;
     use->site = of.site + 1;
+    use->region = of.path + 1;
     use->from = of.comm + 1;
     use->place = of.peer + 1;
     return of;
@@ -140,6 +143,8 @@ static void put_details(struct ana_exporting *x, const struct ana_event *e, cons
         ana_perfetto_number(perfetto, ORDER, ana_event_sequence(e));
     if (of->site)
         ana_perfetto_text(perfetto, SITE, of->site);
+    if (of->path)
+        ana_perfetto_text(perfetto, PATH, of->path);
 }
 
 static void put_call(struct ana_exporting *x, const struct ana_export_thread *thread, const struct ana_event *e,

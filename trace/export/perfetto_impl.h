@@ -25,6 +25,7 @@ enum { RATES = 1000, LANES = 32 };
     KEY(ORDER, "sequence")                                                                                             \
     KEY(BUSY, "busy_ns")                                                                                               \
     KEY(SITE, "site")                                                                                                  \
+    KEY(PATH, "path")                                                                                                  \
     KEY(RANKS, "ranks")                                                                                                \
     KEY(LAST, "last")                                                                                                  \
     KEY(SKEW, "skew_ns")                                                                                               \

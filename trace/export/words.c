@@ -1,8 +1,10 @@
 /* What things are called in exports, as far as formats do not differ in it; and what failed. */
+#include "trace/job/site_words.h"
 #include "trace/export/export_impl.h"
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 void ana_export_fail(struct ana_exporting *x, const char *format, ...)
 {
@@ -34,6 +36,12 @@ const struct ana_export_site *ana_export_site(struct ana_exporting *x, size_t in
     trc_site(file, address, &function, &module);
     const char *line = module && x->job->line_finder ? x->job->line_finder(x->job->line_context, file, module) : NULL;
     of->text = line ? line : function ? function : module;
+    const struct trc_path *path = trc_path_of(file, address);
+    if (path) {
+        char words[TRC_PATH_MOST * ANA_CALLER];
+        ana_path_words(x->job, index, path, words, sizeof words);
+        of->path = strdup(words);
+    }
     return of;
 }
 

@@ -249,12 +249,13 @@ struct ana_wait {
 /* A place in the program that calls, on all ranks: a source line, or where that is not known module and offset. */
 struct ana_site {
     const char *call;
-    const char *function;   /* "main+0x4f" or NULL */
-    const char *module;     /* "app+0x1234" or NULL */
-    uint64_t address;       /* in the process of rank `index` */
-    size_t index;           /* rank that spends most time there */
-    size_t ranks;           /* that call there */
-    struct ana_times times; /* of all of them together; this and time_ns as in ana_call_stat */
+    const char *function;        /* "main+0x4f" or NULL */
+    const char *module;          /* "app+0x1234" or NULL */
+    uint64_t address;            /* in the process of rank `index` */
+    const struct trc_path *path; /* of a call there, in that process; NULL: only the place is known */
+    size_t index;                /* rank that spends most time there */
+    size_t ranks;                /* that call there */
+    struct ana_times times;      /* of all of them together; this and time_ns as in ana_call_stat */
     int64_t time_ns;
     uint64_t sent, received;
     const char *line;  /* "app.c:17" or NULL */

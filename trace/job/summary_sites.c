@@ -78,7 +78,8 @@ static void add_site(const struct ana_job *job, struct ana_summary *s, const str
     struct ana_site *site = &s->sites[s->site_count++];
     *site = (struct ana_site){
         .call = job->call[call].name,
-        .address = place->address,
+        .address = trc_site_address(job->process[place->index].rank.file, place->address),
+        .path = trc_path_of(job->process[place->index].rank.file, place->address),
         .index = place->index,
         .ranks = place->ranks,
         .times = ana_small_of(&place->times),

@@ -1,4 +1,5 @@
 /* The report's tables of ranks, calls, collectives, waits, segments, messages and places. */
+#include "trace/job/site_words.h"
 #include "trace/horovod/horovod.h"
 #include "trace/report/page.h"
 #include "trace/util/trouble.h"
@@ -347,16 +348,20 @@ static void put_steps(struct ana_page *p)
 static void describe_place(const void *row, char *out, size_t size)
 {
     const struct ana_site *s = row;
-    size_t name = s->function ? strcspn(s->function, "+") : 0;
-    const char *slash = s->module ? strrchr(s->module, '/') : NULL;
-    if (s->line)
-        snprintf(out, size, "%s%s%.*s", s->line, name ? " in " : "", (int)name, name ? s->function : "");
-    else if (s->function && s->function[0])
-        snprintf(out, size, "%s", s->function);
-    else if (s->module && s->module[0])
-        snprintf(out, size, "%s", slash ? slash + 1 : s->module);
-    else
-        snprintf(out, size, "0x%" PRIx64, s->address);
+    ana_place_words(&(struct ana_place_names){s->line, s->function, s->module, s->address}, out, size);
+}
+
+/* The callers between a place and MPI. */
+static void put_way(struct ana_page *p, const void *row)
+{
+    const struct ana_site *s = row;
+    const struct trc_file *file = ana_job_rank(p->job, s->index)->file;
+    char words[ANA_CALLER];
+    uint32_t place = s->path ? trc_path_place(file, s->path) : 0;
+    for (uint32_t i = place; i-- > 0;) {
+        ana_caller_words(p->job, s->index, s->path->site[i], words, sizeof words);
+        fprintf(p->out, "  %60s%s\n", i + 1 == place ? "by " : "", words);
+    }
 }
 
 static void put_places(struct ana_page *p)
@@ -368,7 +373,7 @@ static void put_places(struct ana_page *p)
                                                 ANA_COLUMN_GAP(2),
                                                 ANA_COLUMN_WORDS(-31, "place", describe_place)};
     struct ana_table table = ANA_TABLE(columns, p->s->sites, p->s->site_count);
-    ana_page_table(p, "WHERE", table, MOST_ROWS, "places", NULL);
+    ana_page_table(p, "WHERE", table, MOST_ROWS, "places", put_way);
 }
 
 void ana_page_summary(struct ana_page *p)

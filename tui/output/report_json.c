@@ -1,5 +1,6 @@
 #include "tui/output/report_json.h"
 #include "tui/sources/node.h"
+#include "trace/job/site_words.h"
 #include "trace/job/window.h"
 #include "trace/verdict/verdict.h"
 #include "trace/metric/exact.h"
@@ -198,6 +199,31 @@ static void add_access_sizes(cJSON *row, const char *key, const struct ana_file_
     }
 }
 
+/* Adds the callers of a path, the innermost first; an empty list for NULL. */
+static void add_path(cJSON *object, const struct ana_job *job, size_t index, const struct trc_path *path)
+{
+    cJSON *list = cJSON_AddArrayToObject(object, "path");
+    char words[ANA_CALLER];
+    for (uint32_t i = 0; path && i < path->n; i++) {
+        ana_caller_words(job, index, path->site[i], words, sizeof words);
+        cJSON_AddItemToArray(list, cJSON_CreateString(words));
+    }
+}
+
+/* Adds the places that call. */
+static void add_sites(cJSON *root, const struct ana_job *job, const struct ana_summary *s,
+                      const struct ana_whole *whole)
+{
+    const struct ana_site *site = s->sites;
+    cJSON *row;
+    tui_json_rows(root, "sites", ANA_KIND_SITE, s->sites, sizeof *s->sites, s->site_count, whole);
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(root, "sites"))
+    {
+        add_path(row, job, site->index, site->path);
+        site++;
+    }
+}
+
 /* Adds the files that were used by MPI-IO, with the sizes of accesses. */
 static void add_files(cJSON *root, const struct ana_summary *s, const struct ana_whole *whole)
 {
@@ -285,7 +311,7 @@ static cJSON *make_report(const struct ana_job *job, const struct ana_summary *s
     add_ranks(root, s, &whole, many);
     many(root, "pairs", ANA_KIND_PAIR, s->pairs, sizeof *s->pairs, s->pair_count, &whole);
     tui_json_rows(root, "sizes", ANA_KIND_SIZE, s->sizes, sizeof *s->sizes, s->size_count, &whole);
-    many(root, "sites", ANA_KIND_SITE, s->sites, sizeof *s->sites, s->site_count, &whole);
+    add_sites(root, job, s, &whole);
     many(root, "collectives", ANA_KIND_COLLECTIVE, s->collectives, sizeof *s->collectives, s->collective_count, &whole);
     many(root, "waits", ANA_KIND_WAIT, s->waits, sizeof *s->waits, s->wait_count, &whole);
     if (!s->exact) {
@@ -367,6 +393,19 @@ void tui_culprits_json(cJSON *root, const struct ana_job *job, const struct ana_
         cJSON_AddItemToArray(culprits, cJSON_CreateNumber(v->absent[i]));
 }
 
+/* Adds the call that the first rank of a group is inside, with its callers; nothing if it is in none. */
+static void add_inside(cJSON *list, const struct ana_job *job, const struct ana_verdict_group *group)
+{
+    const struct ana_rank *rank = ana_job_rank(job, group->first);
+    if (!rank->inside_sig)
+        return;
+    cJSON *one = cJSON_CreateObject();
+    tui_json_text(one, "who", group->who);
+    tui_json_text(one, "call", trc_call(rank->file, rank->inside_sig->call)->name);
+    add_path(one, job, group->first, trc_path_of(rank->file, rank->inside_sig->site));
+    cJSON_AddItemToArray(list, one);
+}
+
 cJSON *tui_verdict_tree(const struct ana_job *job, const struct ana_verdict *v, const char *summary)
 {
     cJSON *root = tui_json_document();
@@ -391,6 +430,9 @@ cJSON *tui_verdict_tree(const struct ana_job *job, const struct ana_verdict *v, 
     }
     for (size_t i = 0; i < v->facts; i++)
         cJSON_AddItemToArray(evidence, cJSON_CreateString(v->fact[i].text));
+    cJSON *inside = cJSON_AddArrayToObject(root, "inside");
+    for (size_t i = 0; i < v->groups && i < 64; i++)
+        add_inside(inside, job, &v->group[i]);
     cJSON *facts = cJSON_AddArrayToObject(root, "facts"); /* the summary's, then the evidence's */
     if (v->state != ANA_VERDICT_HEALTHY)
         add_fact(facts, job, &v->summary);

@@ -1,6 +1,7 @@
 /* Calls: where in the program the time goes.  One row a call site. */
 #include "tui/app/jump.h"
 #include "tui/app/view.h"
+#include "trace/job/site_words.h"
 #include "trace/util/hash.h"
 
 #include <inttypes.h>
@@ -65,14 +66,9 @@ static void show_module(const void *data, size_t row, struct tui_value *out)
 static void show_place(const void *data, size_t row, struct tui_value *out)
 {
     const struct ana_site *site = get_site(data, row);
-    if (site->line)
-        return;
-    if (site->function && site->function[0])
-        snprintf(out->text, sizeof out->text, "%s", site->function);
-    else if (site->module)
-        show_module(data, row, out);
-    else
-        snprintf(out->text, sizeof out->text, "0x%" PRIx64, site->address);
+    if (!site->line)
+        ana_place_words(&(struct ana_place_names){NULL, site->function, site->module, site->address}, out->text,
+                        sizeof out->text);
 }
 
 static const struct tui_column columns[] = {
@@ -115,15 +111,38 @@ static void follow_site(struct tui_app *app, size_t row)
         app->cursor_call = ana_hash_text(app->summary.sites[i].call);
 }
 
+/* The site of the row under the cursor; NULL: there is none. */
+static const struct ana_site *site_of_cursor(const struct tui_app *app)
+{
+    size_t row = tui_table_row(&app->table[TUI_VIEW_CALLS]), i = row == SIZE_MAX ? SIZE_MAX : find_site(app, row);
+    return i == SIZE_MAX ? NULL : &app->summary.sites[i];
+}
+
+/* Draws the callers of a site, the innermost at the top, a line each. */
+static void draw_path(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect,
+                      const struct ana_site *site)
+{
+    uint32_t place = trc_path_place(ana_job_rank(app->job, site->index)->file, site->path);
+    for (uint32_t i = 0; i < (uint32_t)rect.h && i < site->path->n; i++) {
+        char words[ANA_CALLER];
+        ana_caller_words(app->job, site->index, site->path->site[i], words, sizeof words);
+        tui_putf(grid, rect, 1, (int)i, TUI_STYLE_NORMAL, "%s%s%s", i == place ? "* " : "  ", words,
+                 i + 1 == site->path->n && site->path->end != TRC_PATH_WHOLE ? " < .." : "");
+    }
+}
+
 static void draw_calls(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
-    tui_table_draw(&app->table[TUI_VIEW_CALLS], &spec, app, grid,
-                   (struct tui_rect){rect.x, rect.y, rect.w, rect.h - 1});
+    const struct ana_site *site = site_of_cursor(app);
+    int callers = site && site->path ? (int)site->path->n : 0, room = rect.h / 4;
+    callers = callers < room ? callers : room;
     struct tui_rect line = {rect.x, rect.y + rect.h - 1, rect.w, 1};
-    size_t row = tui_table_row(&app->table[TUI_VIEW_CALLS]), i = row == SIZE_MAX ? SIZE_MAX : find_site(app, row);
-    if (i == SIZE_MAX)
+    tui_table_draw(&app->table[TUI_VIEW_CALLS], &spec, app, grid,
+                   (struct tui_rect){rect.x, rect.y, rect.w, rect.h - 1 - callers});
+    if (!site)
         return;
-    const struct ana_site *site = &app->summary.sites[i];
+    if (callers)
+        draw_path(app, grid, (struct tui_rect){rect.x, line.y - callers, rect.w, callers}, site);
     char rank[ANA_TEXT], address[48];
     snprintf(address, sizeof address, "0x%" PRIx64 " in rank %s", site->address,
              tui_app_rank_name(app, site->index, rank, sizeof rank));

@@ -1,0 +1,116 @@
+/* Call paths in what people and scripts read.  Two ranks call MPI through a wrapper, from two places each, at other
+ * addresses on each rank: two rows by place, with the path in JSON, on the page and in exports. */
+#include "tests/support/check.h"
+#include "tests/support/trace_folder.h"
+#include "trace/export/export.h"
+#include "trace/report/report.h"
+#include "tui/output/report_json.h"
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { RANKS = 2, TIMES = 3 };
+
+static void write_rank(int rank)
+{
+    struct tb *tb = tb_new(rank, RANKS);
+    const uint64_t base = 0x10000u * (unsigned)(rank + 1), wrapper = base + 0x30, at[] = {base + 0x100, base + 0x200};
+    tb_site_marked(tb, wrapper, "sendReceiveParallel+0x30", "/opt/app+0x1030", TRC_SITE_WRAPPER);
+    tb_site(tb, at[0], "haloExchange+0x10", "/opt/app+0x1100");
+    tb_site(tb, at[1], "exchangeForces+0x20", "/opt/app+0x1200");
+    for (uint32_t p = 0; p < 2; p++)
+        tb_path(tb, p + 1, (uint64_t[]){wrapper, at[p]}, 2, TRC_PATH_LIMITED);
+    for (int i = 0; i < 2 * TIMES; i++) {
+        struct trc_sig sig = tb_sig(TB_ALLREDUCE);
+        sig.flags = TRC_SIG_COLL;
+        sig.comm = TB_WORLD;
+        sig.sent = sig.received = 8;
+        sig.site = wrapper;
+        sig.path = (uint32_t)i % 2 + 1;
+        tb_event(tb, 0, &sig, 1000 * (i + 1), 1000 * (i + 1) + 500, (struct tb_more){.sequence = (uint64_t)i + 1});
+    }
+    folder_write(tb, rank);
+    tb_free(tb);
+}
+
+static void check_json(struct ana_job *job, const struct ana_summary *s)
+{
+    char *text = tui_report_json(job, s);
+    cJSON *root = cJSON_Parse(text);
+    const cJSON *site;
+    int seen = 0;
+    cJSON_ArrayForEach(site, cJSON_GetObjectItem(root, "sites"))
+    {
+        const cJSON *path = cJSON_GetObjectItem(site, "path");
+        if (strcmp(cJSON_GetStringValue(cJSON_GetObjectItem(site, "call")), "MPI_Allreduce") != 0)
+            continue;
+        seen++;
+        CHECK(cJSON_GetArraySize(path) == 2 &&
+                  !strcmp(cJSON_GetStringValue(cJSON_GetArrayItem(path, 0)), "sendReceiveParallel+0x30"),
+              "%s", text);
+        CHECK(cJSON_GetNumberValue(cJSON_GetObjectItem(site, "ranks")) == RANKS &&
+                  cJSON_GetNumberValue(cJSON_GetObjectItem(site, "calls")) == TIMES * RANKS,
+              "%s", text);
+    }
+    CHECK(seen == 2, "%d places", seen);
+    cJSON_Delete(root);
+    free(text);
+}
+
+static void check_page(struct ana_job *job, const struct ana_summary *s)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    ana_report_text(job, s, false, out);
+    fclose(out);
+    const char *place = strstr(text, "haloExchange+0x10"), *by = place ? strstr(place, "by sendReceiveParallel") : NULL;
+    CHECK(place && by && strstr(text, "exchangeForces+0x20"), "%s", text);
+    free(text);
+}
+
+/* Whether a file holds a text. */
+static bool holds(const char *path, const char *text)
+{
+    static char bytes[1 << 20];
+    FILE *in = fopen(path, "r");
+    size_t n = in ? fread(bytes, 1, sizeof bytes - 1, in) : 0;
+    if (in)
+        fclose(in);
+    return memmem(bytes, n, text, strlen(text)) != NULL;
+}
+
+static void check_exports(struct ana_job *job)
+{
+    static const struct {
+        const char *format, *file;
+    } formats[] = {{"csv", "/events.csv"}, {"chrome", ""}, {"perfetto", ""}, {"otf2", "/traces.def"}};
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        char error[256] = "", out[64], file[96];
+        snprintf(out, sizeof out, "call-paths-%s", formats[i].format);
+        snprintf(file, sizeof file, "%s%s", out, formats[i].file);
+        struct ana_export ask = {.format = formats[i].format, .out = out, .part = {.end_ns = INT64_MAX}};
+        bool done = ana_export(job, &ask, error, sizeof error);
+        if (!done && strstr(error, "libotf2"))
+            continue; /* it is not installed */
+        CHECK(done, "%s", error);
+        CHECK(holds(file, "sendReceiveParallel+0x30 < exchangeForces+0x20 < .."), "%s", formats[i].format);
+    }
+}
+
+int main(void)
+{
+    folder_make("paths");
+    for (int rank = 0; rank < RANKS; rank++)
+        write_rank(rank);
+    struct ana_job *job = folder_open();
+    struct ana_summary s = folder_summary(job);
+    check_json(job, &s);
+    check_page(job, &s);
+    check_exports(job);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+    return check_result();
+}

@@ -1,0 +1,43 @@
+/* Call sites and call paths in words. */
+#include "trace/job/site_words.h"
+#include "trace/job/job_impl.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+void ana_place_words(const struct ana_place_names *of, char *out, size_t size)
+{
+    int name = of->function ? (int)strcspn(of->function, "+") : 0;
+    const char *slash = of->module ? strrchr(of->module, '/') : NULL;
+    if (of->line)
+        snprintf(out, size, "%s%s%.*s", of->line, name ? " in " : "", name, name ? of->function : "");
+    else if (name)
+        snprintf(out, size, "%s", of->function);
+    else if (of->module && of->module[0])
+        snprintf(out, size, "%s", slash ? slash + 1 : of->module);
+    else
+        snprintf(out, size, "0x%" PRIx64, of->address);
+}
+
+void ana_caller_words(const struct ana_job *job, size_t index, uint64_t site, char *out, size_t size)
+{
+    const struct trc_file *file = job->process[index].rank.file;
+    struct ana_place_names names = {.address = trc_site_address(file, site)};
+    trc_site(file, site, &names.function, &names.module);
+    names.line = ana_site_line(job, index, names.module);
+    ana_place_words(&names, out, size);
+}
+
+void ana_path_words(const struct ana_job *job, size_t index, const struct trc_path *path, char *out, size_t size)
+{
+    size_t at = 0;
+    *out = 0;
+    for (uint32_t i = 0; path && i < path->n && at < size; i++) {
+        char words[ANA_CALLER];
+        ana_caller_words(job, index, path->site[i], words, sizeof words);
+        int n = snprintf(out + at, size - at, "%s%s", i ? " < " : "", words);
+        at += n > 0 ? (size_t)n : 0;
+    }
+    if (path && path->end != TRC_PATH_WHOLE && at < size)
+        snprintf(out + at, size - at, " < ..");
+}

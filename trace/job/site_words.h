@@ -1,0 +1,20 @@
+/* Call sites and call paths in words. */
+#ifndef ANA_SITE_WORDS_H
+#define ANA_SITE_WORDS_H
+
+#include "trace/job/job.h"
+
+/* Names of a place in a program; those that are not known are NULL. */
+struct ana_place_names {
+    const char *line, *function, *module;
+    uint64_t address;
+};
+/* Writes "app.c:17 in step"; without a line "step+0x4f", "libx.so+0x12" or "0x7f12", the first that is known. */
+void ana_place_words(const struct ana_place_names *names, char *out, size_t size);
+#define ANA_CALLER 320 /* room for the words of a caller */
+/* Writes as ana_place_words where a site of rank `index`, or of one of its paths, is. */
+void ana_caller_words(const struct ana_job *job, size_t index, uint64_t site, char *out, size_t size);
+/* Writes the callers of a path of rank `index`, the innermost first, with " < " between them; NULL: writes "". */
+void ana_path_words(const struct ana_job *job, size_t index, const struct trc_path *path, char *out, size_t size);
+
+#endif
