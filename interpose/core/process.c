@@ -139,13 +139,13 @@ bool ipo_process_begin(int nccl_size, uint64_t nccl_hash)
     return true;
 }
 
-uint32_t ipo_process_arming(void)
+uint32_t ipo_process_arming(bool python)
 {
 #if defined(__x86_64__)
     if (!ipo_clock_is_tsc)
         return IPO_ARMED_CAREFULLY;
 #endif
-    return ipo_process.options.python ? IPO_ARMED_CAREFULLY : IPO_ARMED;
+    return python && ipo_process.options.python ? IPO_ARMED_CAREFULLY : IPO_ARMED;
 }
 
 void ipo_process_live(void)

@@ -14,8 +14,9 @@ bool ipo_process_wanted(void);
  * be made. */
 bool ipo_process_begin(int nccl_size, uint64_t nccl_hash);
 
-/* The word for ipo_arm: IPO_ARMED, or IPO_ARMED_CAREFULLY.  After the file was made; any number of times. */
-uint32_t ipo_process_arming(void);
+/* The word for ipo_arm: IPO_ARMED, or IPO_ARMED_CAREFULLY.  `python`: the process has an interpreter.  After the file
+ * was made; any number of times. */
+uint32_t ipo_process_arming(bool python);
 
 /* Starts the heartbeat and stacks, before the first Init: it may never return.  May be called again. */
 void ipo_process_live(void);

@@ -363,7 +363,7 @@ static void pass_status(const struct ipo_call *call, const uintptr_t *given, con
 }
 
 void ipo_fortran_call(enum ipo_call_id id, enum ipo_binding binding, uintptr_t *words, const void *address,
-                      const void *site)
+                      const void *site, const void *stack)
 {
     static bool sentinels_known;
     const struct ipo_call *call = &ipo_calls[id];
@@ -390,6 +390,8 @@ void ipo_fortran_call(enum ipo_call_id id, enum ipo_binding binding, uintptr_t *
     const uintptr_t status = status_at != IPO_ABSENT ? twin.args[status_at] : 0;
     frame.address = address;
     frame.site = (uint64_t)(uintptr_t)site;
+    frame.stack = (uintptr_t)stack;
+    frame.caller = *(const uintptr_t *)address;
     if (thread)
         thread->fortran = true;
     bool entered = ipo_enter(&frame, id, twin.args);

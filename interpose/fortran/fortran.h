@@ -30,8 +30,8 @@ void ipo_sentinels_find(void);
 /* ---- the record (fortran.c) */
 
 /* Records a call and makes the real one, once.  `words`: the arguments, ierr and two lengths; `address`: the wrapper's
- * stack frame; `site`: its return address.  Keeps errno. */
+ * stack frame; `site`: its return address; `stack`: its canonical frame address.  Keeps errno. */
 void ipo_fortran_call(enum ipo_call_id id, enum ipo_binding binding, uintptr_t *words, const void *address,
-                      const void *site);
+                      const void *site, const void *stack);
 
 #endif

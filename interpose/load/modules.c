@@ -146,6 +146,27 @@ bool ipo_mapped_at(uint64_t address, struct ipo_mapped *out)
     return address - out->base < out->end - out->base;
 }
 
+bool ipo_module_table(struct ipo_module *m, uint64_t header)
+{
+    struct {
+        uint8_t version, frame_encoding, count_encoding, table_encoding;
+        int32_t frame;
+        uint32_t count;
+    } head;
+    if (m->pinned)
+        memcpy(&head, (const void *)(uintptr_t)header, sizeof head);
+    else if (!ipo_safe_read(header, &head, sizeof head))
+        return false;
+    /* As linkers write it: 4-byte pointer and count, a table of pairs relative to the header. */
+    if (head.version != 1 || (head.frame_encoding & 0x0f) != 0x0b || head.count_encoding != 0x03 ||
+        head.table_encoding != 0x3b)
+        return false;
+    m->table = header + sizeof head;
+    m->table_base = header;
+    m->table_count = head.count;
+    return true;
+}
+
 /* Finds .eh_frame_hdr in memory, by the program headers. */
 static void find_table(struct ipo_module *m)
 {
@@ -169,19 +190,7 @@ static void find_table(struct ipo_module *m)
     m->bias = m->begin - (first->p_vaddr - first->p_offset);
     if (!unwind)
         return;
-    struct {
-        uint8_t version, frame_encoding, count_encoding, table_encoding;
-        int32_t frame;
-        uint32_t count;
-    } header;
-    uint64_t at = unwind->p_vaddr + m->bias;
-    /* As linkers write it: 4-byte pointer and count, a table of pairs relative to the header. */
-    if (!ipo_safe_read(at, &header, sizeof header) || header.version != 1 || (header.frame_encoding & 0x0f) != 0x0b ||
-        header.count_encoding != 0x03 || header.table_encoding != 0x3b)
-        return;
-    m->table = at + sizeof header;
-    m->table_base = at;
-    m->table_count = header.count;
+    ipo_module_table(m, unwind->p_vaddr + m->bias);
 }
 
 struct ipo_module *ipo_module_of(uint64_t address)

@@ -15,6 +15,7 @@ struct ipo_module {
     uint64_t table_base; /* what its entries are relative to */
     uint32_t table_count;
     bool looked; /* the table was searched for */
+    bool pinned; /* the module cannot be unloaded now: its memory is read directly */
     char path[240];
 };
 
@@ -25,6 +26,9 @@ void ipo_modules_read(void);
 struct ipo_module *ipo_module_of(uint64_t address);
 /* The module number `i`; NULL past the last.  Valid until ipo_modules_read. */
 const struct ipo_module *ipo_module(unsigned i);
+
+/* Fills in the table of `m` from the .eh_frame_hdr at `header`.  False: it is not as linkers write it. */
+bool ipo_module_table(struct ipo_module *m, uint64_t header);
 
 /* A file and where it is mapped, from its first mapping to its last. */
 struct ipo_mapped {

@@ -31,7 +31,14 @@ static inline uint64_t ipo_cache_site(uint64_t site, enum ipo_call_id id)
     return site ^ (uint64_t)id << 54;
 }
 
-/* Adds a deciding argument to the hash of a call, which starts with its site. */
+/* What tells calls from different places apart in the table: calls of one site from different callers have different
+ * stack pointers as a rule. */
+static inline uint64_t ipo_cache_origin(uint64_t site, uintptr_t stack)
+{
+    return site + stack;
+}
+
+/* Adds a deciding argument to the hash of a call, which starts with its origin. */
 static inline uint64_t ipo_cache_mix(uint64_t hash, uintptr_t word)
 {
     return hash * 5 + word;
@@ -65,7 +72,7 @@ static inline struct ipo_cached *ipo_cache_place(const struct ipo_frame *frame, 
 {
     if (!call->remembered || frame->key == IPO_NO_KEY)
         return NULL;
-    uint64_t hash = ipo_cache_mix(frame->site, frame->key);
+    uint64_t hash = ipo_cache_mix(ipo_cache_origin(frame->site, frame->stack), frame->key);
     for (unsigned i = 0; i < call->cache_words; i++)
         hash = ipo_cache_mix(hash, args[call->cache_word[i]]);
     return ipo_cache_row(frame->thread, hash);
@@ -79,6 +86,16 @@ static inline uint64_t ipo_wait_key(const struct ipo_thread *thread, const struc
     bool own = request->thread == thread->stream.page->thread.index && request->version != 0;
     return own && state->version == request->version ? (uint64_t)request->version << 32 | (request->index + 1)
                                                      : IPO_NO_KEY;
+}
+
+/* Whether calls of a row have a key but 0. */
+IPO_CONSTANT bool ipo_quick_has_key(struct ipo_row_facts row, const char *roles)
+{
+    bool has = row.opclass == TRC_OP_WAIT || row.opclass == TRC_OP_TEST;
+#pragma GCC unroll 16
+    for (unsigned i = 0; i < row.arity; i++)
+        has = has || ipo_is_buffer(row.opclass, roles[i]);
+    return has;
 }
 
 /* The key of a call from its wrapper; IPO_NO_KEY: it must be described. */
@@ -107,28 +124,30 @@ IPO_CONSTANT uint64_t ipo_quick_key(const struct ipo_thread *thread, struct ipo_
 }
 
 /* The cached call of a wrapper whose row, letters and arguments these are: the row that ipo_cache_place gives, if it is
- * equal in all that decides.  NULL: there is none, or the call must be entered with more care. */
-IPO_CONSTANT struct ipo_cached *ipo_cache_find(struct ipo_frame *frame, struct ipo_row_facts row, const char *roles,
-                                               const uintptr_t *args)
+ * equal in all that decides.  `stack`, `caller`: registers of the calling code.  NULL: there is none, or the call must be entered with more care. */
+IPO_CONSTANT struct ipo_cached *ipo_cache_find(struct ipo_frame *frame, uintptr_t stack, const uintptr_t *caller,
+                                               struct ipo_row_facts row, const char *roles, const uintptr_t *args)
 {
     struct ipo_thread *thread = ipo_thread_current;
     if (__builtin_expect(!thread, 0))
         return NULL;
     const uint64_t key = ipo_quick_key(thread, row, roles, args);
-    uint64_t hash = ipo_cache_mix(frame->site, key);
+    uint64_t hash = ipo_cache_mix(ipo_cache_origin(frame->site, stack), key);
 #pragma GCC unroll 16
     for (unsigned i = 0; i < row.arity; i++)
         if (ipo_decides(roles[i]))
             hash = ipo_cache_mix(hash, args[i]);
     struct ipo_cached *cached = ipo_cache_row(thread, hash);
     if (cached->site != ipo_cache_site(frame->site, row.id) || cached->stamp != ipo_armed_word() || thread->mark ||
-        !ipo_cache_stands(cached) || cached->key != key)
+        !ipo_cache_stands(cached) || (ipo_quick_has_key(row, roles) && cached->key != key))
         return NULL;
     unsigned n = 0;
 #pragma GCC unroll 16
     for (unsigned i = 0; i < row.arity; i++)
         if (ipo_decides(roles[i]) && cached->word[n++] != args[i])
             return NULL;
+    if (!ipo_path_is(cached->path, frame->site, stack, caller))
+        return NULL;
     frame->thread = thread;
     return cached;
 }
@@ -146,6 +165,10 @@ static inline bool ipo_cache_recall(struct ipo_frame *frame, const struct ipo_ca
         differ |= cached->word[i] ^ args[call->cache_word[i]];
     if (__builtin_expect(differ != 0, 0))
         return false;
+    if (frame->path ? frame->path != cached->path
+                    : !ipo_path_is(cached->path, frame->site, frame->stack, &frame->caller))
+        return false;
+    frame->path = cached->path;
     frame->sig = cached->state->use->sig;
     frame->comm = cached->comm;
     frame->index = cached->index;
@@ -164,6 +187,7 @@ static inline void ipo_cache_keep(const struct ipo_frame *frame, const uintptr_t
     cached->state = &frame->thread->stream.state[frame->index];
     cached->version = cached->state->version;
     cached->key = frame->key;
+    cached->path = frame->path;
     for (unsigned i = 0; i < frame->call->cache_words; i++)
         cached->word[i] = args[frame->call->cache_word[i]];
 }

@@ -28,7 +28,7 @@ static __attribute__((noinline, cold)) bool enter_slow(struct ipo_frame *frame, 
     if (!ipo_is_active(frame->site))
         return false;
     if (*ipo_armed == IPO_ARMED_CAREFULLY && ipo_process.options.python)
-        frame->site = ipo_python_site(frame->site);
+        frame->path = ipo_python_path(&frame->site);
     return true;
 }
 
@@ -49,6 +49,13 @@ static void describe_class(struct ipo_frame *frame, uintptr_t *args)
     frame->call->describe(frame, args);
     if (trc_opclass_moves_data((enum trc_opclass)frame->call->opclass))
         frame->sig.object = ipo_data_number(frame, args);
+}
+
+/* Begins the signature of a call whose path is known. */
+static void begin_sig(struct ipo_frame *frame, enum ipo_call_id id)
+{
+    frame->sig = ipo_plain_sig((uint32_t)id, frame->site);
+    frame->sig.path = frame->path->id;
 }
 
 /* The signature of a call under way of whose datatype MPI has not been asked yet: how much it moves is not known. */
@@ -75,7 +82,9 @@ static inline void describe_call(struct ipo_frame *frame, const struct ipo_call 
         return;
     }
     uint64_t stamp = ipo_cache_stamp();
-    frame->sig = ipo_plain_sig((uint32_t)id, frame->site);
+    if (!frame->path)
+        frame->path = ipo_path_of(frame->site, frame->stack, frame->caller);
+    begin_sig(frame, id);
     frame->thread->sizes = IPO_SIZES_KNOWN_ONLY;
     if (call->describe)
         describe_class(frame, args);
@@ -103,6 +112,7 @@ static __attribute__((noinline, cold)) void enter_nested(struct ipo_frame *frame
 bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
 {
     const struct ipo_call *call = &ipo_calls[id];
+    frame->path = NULL; /* a native one, which is looked for when it is needed */
     if (__builtin_expect(*ipo_armed != IPO_ARMED, 0) ? !enter_slow(frame, call) : !ipo_is_active(frame->site))
         return false;
     struct ipo_thread *thread = ipo_thread_self();
@@ -146,7 +156,7 @@ static __attribute__((noinline, cold)) void describe_late(struct ipo_frame *fram
     if (ipo_has(frame->call, ROLE_COMM) && !ipo_comm_accepted(ipo_arg(frame->call, args, ROLE_COMM)))
         return;
     struct ipo_cached *cached = ipo_cache_place(frame, frame->call, args);
-    frame->sig = ipo_plain_sig(frame->sig.call, frame->site);
+    begin_sig(frame, (enum ipo_call_id)frame->sig.call);
     describe_class(frame, (uintptr_t *)(uintptr_t)args); /* only `prepare` changes arguments */
     frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
     if (cached && !failed && is_cacheable(frame))
@@ -159,7 +169,7 @@ static __attribute__((noinline, cold)) void describe_late(struct ipo_frame *fram
 
 static void describe_again(struct ipo_frame *frame, const uintptr_t *args)
 {
-    frame->sig = ipo_plain_sig((uint32_t)(frame->call - ipo_calls), frame->site);
+    begin_sig(frame, (enum ipo_call_id)(frame->call - ipo_calls));
     frame->thread->sizes = IPO_SIZES_ASKED;
     if (frame->call->describe)
         describe_class(frame, (uintptr_t *)(uintptr_t)args);
@@ -220,6 +230,7 @@ __attribute__((cold)) void ipo_leave_cached(struct ipo_frame *frame, enum ipo_ca
     frame->comm = cached->comm;
     frame->index = cached->index;
     frame->key = cached->key;
+    frame->path = cached->path;
     frame->nested = frame->poll = frame->late = false;
     frame->numbered = true;
     frame->handle = 0;

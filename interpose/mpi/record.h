@@ -5,12 +5,16 @@
 #include "interpose/core/state.h"
 #include "interpose/mpi/calls.h"
 #include "interpose/mpi/thread.h"
+#include "interpose/sites/path.h"
 #include "trace/writer/writer.h"
 
 /* What a wrapper keeps on its stack during the call. */
 struct ipo_frame {
-    const void *address; /* of the wrapper's stack frame: shows nested calls and stale marks */
-    uint64_t site;       /* return address: the call site */
+    const void *address;         /* of the wrapper's stack frame: shows nested calls and stale marks */
+    uint64_t site;               /* return address, or a line of Python: the call site */
+    uintptr_t stack;             /* of the calling code after the call: its stack pointer, */
+    uintptr_t caller;            /* ... and its frame pointer */
+    const struct ipo_path *path; /* NULL: not known yet */
     struct ipo_thread *thread;
     const struct ipo_call *call;
     struct ipo_comm *comm;
@@ -33,6 +37,17 @@ struct ipo_frame {
 };
 
 #define IPO_NO_KEY UINT64_MAX
+
+/* The registers of the calling code, in the wrapper itself: its stack pointer after the call, and the address where its
+ * frame pointer is saved. */
+#define IPO_CALLER_STACK ((uintptr_t)__builtin_dwarf_cfa())
+#define IPO_CALLER_FRAME ((const uintptr_t *)__builtin_frame_address(0))
+
+/* Fills in where a frame's call comes from, in the wrapper itself: IPO_FRAME_MARK for the mark of a call, and
+ * IPO_FRAME_ORIGIN, before ipo_enter, for its path. */
+#define IPO_FRAME_MARK(frame)                                                                                          \
+    ((frame)->address = __builtin_frame_address(0), (frame)->site = (uint64_t)(uintptr_t)__builtin_return_address(0))
+#define IPO_FRAME_ORIGIN(frame) ((frame)->stack = IPO_CALLER_STACK, (frame)->caller = *IPO_CALLER_FRAME)
 
 /* Before the real call; frame->address and frame->site are set.  False: pass the call through without ipo_leave.  May
  * change `args`: a status of the thread's own replaces one that the caller ignores.  Keeps errno. */

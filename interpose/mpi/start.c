@@ -11,6 +11,8 @@
 #include "interpose/mpi/describe.h"
 #include "interpose/mpi/resolve.h"
 #include "interpose/mpi/spawned.h"
+#include "interpose/sites/path.h"
+#include "interpose/sites/python.h"
 #include "interpose/sites/sites.h"
 
 #include <stdatomic.h>
@@ -36,8 +38,11 @@ bool ipo_mpi_start(const void *caller)
     head->abi = ipo_abi.id;
     IPO_ASK_SOURCES(find, NULL);
     head->patched_slots += ipo_patch_slots();
-    ipo_arm(IPO_FOR_MPI, ipo_process_arming());
-    IPO_ASK_SOURCES(arm, ipo_process_arming());
+    ipo_paths_start((unsigned)ipo_process.options.depth);
+    ipo_python_find();
+    const uint32_t how = ipo_process_arming(*ipo_python_version());
+    ipo_arm(IPO_FOR_MPI, how);
+    IPO_ASK_SOURCES(arm, how);
     ipo_process_live();
     return true;
 }

@@ -31,11 +31,10 @@
     {                                                                                                                  \
         static const struct ipo_row_facts row = {IPO_##name, TRC_OP_##opclass, TRC_COLLECTIVE_##opclass, arity};       \
         struct ipo_frame frame;                                                                                        \
-        frame.address = __builtin_frame_address(0);                                                                    \
-        frame.site = (uint64_t)(uintptr_t)__builtin_return_address(0);                                                 \
+        IPO_FRAME_MARK(&frame);                                                                                        \
         if (ipo_quick_kind(row, roles, #name)) {                                                                       \
             w a[(arity) + 1] = {A##arity};                                                                             \
-            struct ipo_cached *cached = ipo_cache_find(&frame, row, roles, a);                                         \
+            struct ipo_cached *cached = ipo_cache_find(&frame, IPO_CALLER_STACK, IPO_CALLER_FRAME, row, roles, a);     \
             if (__builtin_expect(cached && ipo_prepare_cached(&frame, row, roles, a), 1)) {                            \
                 ipo_begin_cached(&frame, row, roles, cached, a);                                                       \
                 int result = REAL(arity, name);                                                                        \
@@ -45,6 +44,7 @@
             }                                                                                                          \
         }                                                                                                              \
         w a[(arity) + 1] = {A##arity};                                                                                 \
+        IPO_FRAME_ORIGIN(&frame);                                                                                      \
         if (__builtin_expect(!ipo_enter(&frame, IPO_##name, a), 0))                                                    \
             return ((int (*)(P##arity))ipo_resolved(IPO_##name, __builtin_return_address(0)))(A##arity);               \
         int result = REAL(arity, name);                                                                                \

@@ -89,7 +89,8 @@ static void describe_call(struct ipo_frame *frame, enum ipo_nccl_id id, const ui
                                   .tag = TRC_TAG_NONE,
                                   .source = TRC_PEER_NONE,
                                   .rtag = TRC_TAG_NONE,
-                                  .site = frame->site};
+                                  .site = frame->site,
+                                  .path = frame->path->id};
     if (thread->nccl_depth > (id == IPO_NCCL_GroupEnd))
         frame->sig.flags |= TRC_SIG_GROUPED;
     if (call->opclass == TRC_OP_NCCL_INIT && frame->copy)
@@ -179,7 +180,7 @@ static bool recall_call(struct ipo_frame *frame, enum ipo_nccl_id id, const uint
     if (!own)
         return false;
     const uint8_t *at = call->at;
-    uint64_t hash = frame->site + args[at[IPO_AT_COUNT]] * 33 + args[at[IPO_AT_PEER]] * 7 +
+    uint64_t hash = frame->site + frame->stack + args[at[IPO_AT_COUNT]] * 33 + args[at[IPO_AT_PEER]] * 7 +
                     (args[at[IPO_AT_COMM]] * 0x9e3779b97f4a7c15u >> 32); /* one call site may serve many devices */
     struct ipo_nccl_cached *cached = frame->cached = &own->cache[(hash ^ hash >> 6) % IPO_NCCL_CACHE_ROWS];
     uint64_t differ = (cached->site ^ frame->site) | (cached->stamp ^ make_stamp(frame, id)) |
@@ -189,6 +190,9 @@ static bool recall_call(struct ipo_frame *frame, enum ipo_nccl_id id, const uint
               (cached->peer ^ args[at[IPO_AT_PEER]]) | (cached->handle ^ args[at[IPO_AT_COMM]]) |
               (cached->stream ^ args[at[IPO_AT_STREAM]]);
     if (differ || cached->version != cached->state->version || cached->object != ipo_cupti_stream(cached->stream))
+        return false;
+    if (frame->path ? frame->path != cached->path
+                    : !ipo_path_is(cached->path, frame->site, frame->stack, &frame->caller))
         return false;
     frame->comm = cached->comm;
     frame->index = cached->index;
@@ -203,6 +207,7 @@ static __attribute__((noinline)) void remember(struct ipo_frame *frame, enum ipo
     struct ipo_nccl_cached *cached = frame->cached;
     const uint8_t *at = ipo_nccl_calls[id].at;
     cached->site = frame->site;
+    cached->path = frame->path;
     cached->stamp = stamp;
     cached->copy = frame->copy;
     cached->count = args[at[IPO_AT_COUNT]];
@@ -225,6 +230,8 @@ static __attribute__((noinline)) void remember(struct ipo_frame *frame, enum ipo
 static __attribute__((noinline)) void describe_new(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
 {
     uint64_t stamp = frame->cached ? make_stamp(frame, id) : 0;
+    if (!frame->path)
+        frame->path = ipo_path_of(frame->site, frame->stack, frame->caller);
     describe_call(frame, id, args);
     if (frame->nested) /* MPI's own use of NCCL */
         frame->sig.flags |= TRC_SIG_NESTED;
@@ -258,11 +265,12 @@ bool ipo_nccl_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_
     if (__builtin_expect(!thread, 0))
         return false;
     int kept = errno;
+    frame->path = NULL;
     frame->nested = ipo_is_inside(thread, frame);
     if (frame->nested && thread->nccl == thread->mark)
         return false; /* NCCL calls its own public names */
     if (*ipo_nccl_armed == IPO_ARMED_CAREFULLY && ipo_process.options.python)
-        frame->site = ipo_python_site(frame->site);
+        frame->path = ipo_python_path(&frame->site);
     frame->thread = thread;
     frame->call = NULL;
     frame->comm = NULL;
@@ -374,6 +382,8 @@ bool ipo_nccl_event_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const ui
         return false;
     frame->address = __builtin_frame_address(0);
     frame->site = (uint64_t)(uintptr_t)site;
+    frame->stack = frame->caller = 0;
+    frame->path = &ipo_path_none;
     frame->nested = ipo_is_inside(thread, frame);
     frame->thread = thread;
     frame->call = NULL;

@@ -1,6 +1,8 @@
 /* The calls of NCCL that start the recording, where MPI has not. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/nccl/start.h"
+#include "interpose/sites/path.h"
+#include "interpose/sites/python.h"
 #include "interpose/core/facts.h"
 #include "interpose/core/process.h"
 #include "interpose/core/source.h"
@@ -23,7 +25,9 @@ static void start_nccl(int rank, int size)
     ipo_process_run();
     ipo_loads_live();
     ipo_fact("rank", launcher ? "from the environment" : "from the first NCCL communicator");
-    IPO_ASK_SOURCES(arm, ipo_process_arming());
+    ipo_paths_start((unsigned)ipo_process.options.depth);
+    ipo_python_find();
+    IPO_ASK_SOURCES(arm, ipo_process_arming(*ipo_python_version()));
 }
 
 bool ipo_nccl_start(int rank, int size, uint64_t hash)

@@ -10,7 +10,8 @@
  * and the same operation but for its number and times. */
 #define IPO_NCCL_CACHE_ROWS 64u
 struct ipo_nccl_cached {
-    uint64_t site;  /* 0: free */
+    uint64_t site; /* 0: free */
+    const struct ipo_path *path;
     uint64_t stamp; /* of cached.h, and whether the call is in a group, and nested */
     const struct ipo_nccl_copy *copy;
     uintptr_t count, type, op, root, peer, handle, stream;

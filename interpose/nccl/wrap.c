@@ -20,8 +20,7 @@ struct unique_id {
     {                                                                                                                  \
         struct ipo_frame frame;                                                                                        \
         w a[(arity) + 1] = {__VA_ARGS__};                                                                              \
-        frame.address = __builtin_frame_address(0);                                                                    \
-        frame.site = (uint64_t)(uintptr_t)__builtin_return_address(0);                                                 \
+        IPO_FRAME_MARK(&frame), IPO_FRAME_ORIGIN(&frame);                                                              \
         frame.copy = copied;                                                                                           \
         if (!ipo_nccl_enter(&frame, IPO_NCCL_##name, a))                                                               \
             return (                                                                                                   \

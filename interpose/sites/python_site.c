@@ -1,9 +1,8 @@
-/* The call site of a Python program: the line of Python that led to an MPI call, instead of the interpreter's
- * address.
+/* Call paths of Python programs: the lines of Python that led to an MPI call, in place of the interpreter's addresses.
  *
  * On the record path: the interpreter gives this thread's state (thread-local storage, no GIL), and three to five
- * words of the thread's own frames are read.  Code object and place in it make the site's number; its name is found
- * once, when it is new. */
+ * words of each of the thread's own frames are read.  Code object and place in it make a site's number; its name is
+ * found once, when it is new. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/sites/python_site.h"
 #include "interpose/core/state.h"
@@ -24,19 +23,26 @@ static uint64_t load_word(uint64_t address)
     return word;
 }
 
-/* The innermost frame of a Python function of this thread; false without one. */
-static bool find_innermost(uint64_t *code, uint64_t *at)
+/* The frame that a thread state runs; 0: none. */
+static uint64_t find_top(void)
 {
     const struct ipo_python_layout *l = &ipo_python.layout;
     uint64_t state = (uint64_t)(uintptr_t)ipo_python.this_thread();
     uint64_t frame = state ? load_word(state + l->thread_frame) : 0;
-    if (frame && (l->minor == 11 || l->minor == 12))
-        frame = load_word(frame + l->cframe);
-    for (int tries = 0; frame && tries < 8; tries++, frame = load_word(frame + l->frame_back)) {
-        if (l->frame_owner && *(const uint8_t *)(uintptr_t)(frame + l->frame_owner) >= 3)
+    return frame && (l->minor == 11 || l->minor == 12) ? load_word(frame + l->cframe) : frame;
+}
+
+/* Reads the innermost frame of a Python function from *frame on; *frame becomes its caller.  False: there is none. */
+static bool read_frame(uint64_t *frame, uint64_t *code, uint64_t *at)
+{
+    const struct ipo_python_layout *l = &ipo_python.layout;
+    for (int tries = 0; *frame && tries < 8; tries++) {
+        uint64_t here = *frame;
+        *frame = load_word(here + l->frame_back);
+        if (l->frame_owner && *(const uint8_t *)(uintptr_t)(here + l->frame_owner) >= 3)
             continue; /* the C stack's own */
-        *code = load_word(frame + l->frame_code) & ~(uint64_t)(l->minor >= 14 ? 3 : 0);
-        *at = load_word(frame + l->frame_at);
+        *code = load_word(here + l->frame_code) & ~(uint64_t)(l->minor >= 14 ? 3 : 0);
+        *at = load_word(here + l->frame_at);
         if (l->minor < 11)
             *at = (uint64_t)(int64_t)(int32_t)*at;
         return *code != 0;
@@ -66,11 +72,9 @@ static __attribute__((noinline, cold)) bool name_site(uint64_t site, uint64_t co
     return trc_writer_define(&ipo_process.writer, TRC_DEF_SITE, 0, 0, site, NULL, 0, text, n);
 }
 
-uint64_t ipo_python_site(uint64_t address)
+/* The number of a place in a code object, which is named when it is new; 0: there is no room. */
+static uint64_t number_of(uint64_t code, uint64_t at)
 {
-    uint64_t code, at;
-    if (!ipo_python.this_thread || !find_innermost(&code, &at))
-        return address;
     uint64_t mixed = (code ^ at * 0x9e3779b97f4a7c15u) * 0xc2b2ae3d27d4eb4fu, site = IPO_PYTHON_SITE | mixed >> 16;
     uint32_t slot = (uint32_t)(mixed >> 40) % SITES;
     for (uint32_t tries = 0; tries < 32; tries++, slot = (slot + 1) % SITES) {
@@ -87,7 +91,24 @@ uint64_t ipo_python_site(uint64_t address)
         int kept = errno;
         bool named = name_site(site, code, at);
         errno = kept;
-        return named ? site : address;
+        return named ? site : 0;
     }
-    return address; /* more lines than there is room for */
+    return 0; /* more lines than there is room for */
+}
+
+const struct ipo_path *ipo_python_path(uint64_t *site)
+{
+    uint64_t sites[TRC_PATH_MOST], code, at, frame = ipo_python.this_thread ? find_top() : 0;
+    const unsigned depth = ipo_paths_depth();
+    unsigned count = 0;
+    while (count < depth && read_frame(&frame, &code, &at)) {
+        sites[count] = number_of(code, at);
+        if (!sites[count])
+            break;
+        count++;
+    }
+    if (!count)
+        return NULL;
+    *site = sites[0];
+    return ipo_path_of_sites(sites, count, !frame ? TRC_PATH_WHOLE : count == depth ? TRC_PATH_LIMITED : TRC_PATH_LOST);
 }

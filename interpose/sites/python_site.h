@@ -1,13 +1,14 @@
-/* Call sites of Python programs, when HPCTOP_PYTHON=1. */
+/* Call paths of Python programs. */
 #ifndef IPO_PYTHON_SITE_H
 #define IPO_PYTHON_SITE_H
 
-#include <stdint.h>
+#include "interpose/sites/path.h"
 
 #define IPO_PYTHON_SITE ((uint64_t)1 << 63) /* no address of a program has this bit */
 
-/* The number of the Python line that the calling thread executes; `address`, the native call site, where there is none.
- * Record path: no lock, no allocation; system calls only when a line is seen for the first time.  Keeps errno. */
-uint64_t ipo_python_site(uint64_t address);
+/* The path of the Python lines that the calling thread executes, and in *site the innermost of them; NULL, with *site as
+ * it was: there are none.  Record path: no lock, no allocation; system calls only when a line is seen for the first
+ * time.  Keeps errno. */
+const struct ipo_path *ipo_python_path(uint64_t *site);
 
 #endif

@@ -7,7 +7,7 @@
 #define IPO_REGISTERS_H
 
 #include "interpose/base/procfs.h"
-#include "interpose/stacks/unwind.h"
+#include "interpose/unwind/unwind.h"
 
 /* Chooses a real-time signal whose disposition is the default one, and installs our handler.  False: there is none. */
 bool ipo_registers_begin(void);

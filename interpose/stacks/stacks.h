@@ -4,7 +4,7 @@
 #ifndef IPO_STACKS_H
 #define IPO_STACKS_H
 
-#include "interpose/stacks/unwind.h"
+#include "interpose/unwind/unwind.h"
 #include "trace/format/format.h"
 
 /* A thread whose registers are known: the one that ends the process. */

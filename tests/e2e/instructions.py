@@ -12,7 +12,7 @@ from common import BUILD, TOP, check, end, skip_all
 sys.path.insert(0, os.path.join(TOP, "tests", "bench"))
 import bench  # noqa: E402
 
-BOUNDS = {"rank": 200, "iprobe": 255, "allreduce": 250, "pt2pt": 415}
+BOUNDS = {"rank": 210, "iprobe": 275, "allreduce": 265, "pt2pt": 440}
 
 if not shutil.which("valgrind"):
     skip_all("no valgrind here")

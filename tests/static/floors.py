@@ -14,7 +14,7 @@ MOST = 4  # files in a circle
 FOREIGN = r"mpi\.h|mpi-ext\.h|cuda|nccl\.h|cupti|curses|panel\.h|menu\.h|form\.h|libunwind"  # whose types have one file
 # Libraries, and the one folder or file that may see each.
 LIBRARIES = {r"(ncursesw?/)?(n?curses|panel|term)\.h": "tui/term/curses.c", r"cjson/|cJSON\.h": "tui/",
-             r"elfutils/|libelf\.h|gelf\.h": "tui/", r"dwarf\.h": "tui/|interpose/stacks/"}
+             r"elfutils/|libelf\.h|gelf\.h": "tui/", r"dwarf\.h": "tui/|interpose/unwind/"}
 failed = []
 
 

@@ -2,7 +2,7 @@
 #ifndef THEIRS_H
 #define THEIRS_H
 
-#include "interpose/stacks/unwind.h"
+#include "interpose/unwind/unwind.h"
 
 /* Once. */
 bool theirs_begin(void);

@@ -279,7 +279,8 @@ static int all_calls(int family)
             ipo_fortran_real[binding][id] = (ipo_function)real;
             prepare((enum ipo_call_id)id);
             error = id != IPO_Pcontrol && program.ierr == 0 && round >= IPO_BINDINGS ? 17 : 0;
-            ipo_fortran_call((enum ipo_call_id)id, binding, words, __builtin_frame_address(0), (void *)0x600000);
+            ipo_fortran_call((enum ipo_call_id)id, binding, words, __builtin_frame_address(0), (void *)0x600000,
+                             __builtin_frame_address(0));
             if (words[fortran_n] == (uintptr_t)&program.ierr)
                 CHECK(program.ierr == error, "%s: the program is told %d", row->name, program.ierr);
             program.ierr = 0;
@@ -327,7 +328,8 @@ static int counts_from_zero(int unused)
         int n = LISTED, requests[] = {11, 12, 13, 14, 15}, index = -1, ierr = !from;
         uintptr_t now[WORDS] = {(w)&n, (w)requests, (w)&index, (w)&mpi_fortran_status_ignore_, (w)&ierr};
         ipo_fortran_real[IPO_F08][IPO_Waitany] = (ipo_function)real_waitany;
-        ipo_fortran_call(IPO_Waitany, IPO_F08, now, __builtin_frame_address(0), (void *)0x600000);
+        ipo_fortran_call(IPO_Waitany, IPO_F08, now, __builtin_frame_address(0), (void *)0x600000,
+                         __builtin_frame_address(0));
         CHECK(index_now == 2, "where indices count from %d, request 2 is %d", from, index_now);
     }
     recorder_remove();

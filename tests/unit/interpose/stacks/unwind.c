@@ -1,10 +1,10 @@
 /* What the unwinder reads: memory that is not there, tables that are cut off or say random things, and a stack of this
  * very program whose callers are known. */
 #include "interpose/base/safe_read.h"
-#include "interpose/stacks/cfi.h"
-#include "interpose/stacks/expression.h"
+#include "interpose/unwind/cfi.h"
+#include "interpose/unwind/expression.h"
 #include "interpose/stacks/registers.h"
-#include "interpose/stacks/unwind.h"
+#include "interpose/unwind/unwind.h"
 #include "tests/support/check.h"
 #include "tests/support/draw.h"
 

@@ -1,7 +1,7 @@
 #include "interpose/base/oldglibc.h"
-#include "interpose/stacks/unwind.h"
-#include "interpose/stacks/cfi.h"
-#include "interpose/stacks/expression.h"
+#include "interpose/unwind/unwind.h"
+#include "interpose/unwind/cfi.h"
+#include "interpose/unwind/expression.h"
 #include "interpose/base/safe_read.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #define IPO_CFI_H
 
 #include "interpose/load/modules.h"
-#include "interpose/stacks/unwind.h"
+#include "interpose/unwind/unwind.h"
 
 /* How a register of the caller is found.  CFA: the canonical frame address. */
 enum ipo_rule {
@@ -33,8 +33,8 @@ struct ipo_row {
     bool signal_frame;
 };
 
-/* Fills `row` for the place `pc` of a module whose table is filled in.  False: the module says nothing about it. 
- * Our own thread: one at a time. */
+/* Fills `row` for the place `pc` of a module whose table is filled in.  False: the module says nothing about it.
+ * Our own thread, one at a time; of a pinned module any thread. */
 bool ipo_cfi_row(const struct ipo_module *module, uint64_t pc, struct ipo_row *row);
 
 #endif

@@ -1,7 +1,7 @@
 #include "interpose/base/oldglibc.h"
-#include "interpose/stacks/cfi.h"
+#include "interpose/unwind/cfi.h"
 #include "interpose/base/safe_read.h"
-#include "interpose/stacks/bytes.h"
+#include "interpose/unwind/bytes.h"
 
 #include <dwarf.h>
 #include <string.h>
@@ -54,14 +54,25 @@ struct cie {
     bool augmented, signal_frame;
 };
 
-/* Reads the entry at `address` into `buffer`: its bytes behind the length. */
-static bool read_entry(uint64_t address, uint8_t *buffer, struct ipo_bytes *out)
+/* Reads memory of the module: without a copy in between where it cannot go away (module->pinned). */
+static bool read_memory(const struct ipo_module *module, uint64_t address, void *out, size_t size)
+{
+    if (!module->pinned)
+        return ipo_safe_read(address, out, size);
+    memcpy(out, (const void *)(uintptr_t)address, size);
+    return true;
+}
+
+/* Reads the entry at `address`, by way of `buffer` where it could go away: its bytes behind the length. */
+static bool read_entry(const struct ipo_module *module, uint64_t address, uint8_t *buffer, struct ipo_bytes *out)
 {
     uint32_t length;
-    if (!ipo_safe_read(address, &length, sizeof length) || length == 0 || length == 0xffffffffu)
+    if (!read_memory(module, address, &length, sizeof length) || length == 0 || length == 0xffffffffu)
         return false;
     size_t wanted = length < ENTRY_MAX ? length : ENTRY_MAX;
-    if (!ipo_safe_read(address + 4, buffer, wanted))
+    if (module->pinned)
+        buffer = (uint8_t *)(uintptr_t)(address + 4);
+    else if (!ipo_safe_read(address + 4, buffer, wanted))
         return false;
     *out = (struct ipo_bytes){.at = buffer, .end = buffer + wanted, .base = buffer, .address = address + 4};
     return true;
@@ -94,10 +105,11 @@ static void read_augmentation(const char *letters, struct ipo_bytes *b, struct c
 }
 
 /* Reads the CIE at `address`; *rest: its initial instructions. */
-static bool read_cie(uint64_t address, uint8_t *buffer, struct ipo_bytes *rest, struct cie *cie)
+static bool read_cie(const struct ipo_module *module, uint64_t address, uint8_t *buffer, struct ipo_bytes *rest,
+                     struct cie *cie)
 {
     struct ipo_bytes b;
-    if (!read_entry(address, buffer, &b) || ipo_bytes_unsigned(&b, 4) != 0)
+    if (!read_entry(module, address, buffer, &b) || ipo_bytes_unsigned(&b, 4) != 0)
         return false;
     *cie = (struct cie){0};
     uint64_t version = ipo_bytes_unsigned(&b, 1);
@@ -296,14 +308,14 @@ static uint64_t find_fde(const struct ipo_module *module, uint64_t pc)
     uint32_t low = 0, high = module->table_count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (!ipo_safe_read(module->table + 8ull * middle, pair, sizeof pair))
+        if (!read_memory(module, module->table + 8ull * middle, pair, sizeof pair))
             return 0;
         if (module->table_base + (uint64_t)(int64_t)pair[0] <= pc)
             low = middle + 1;
         else
             high = middle;
     }
-    if (!low || !ipo_safe_read(module->table + 8ull * (low - 1), pair, sizeof pair))
+    if (!low || !read_memory(module, module->table + 8ull * (low - 1), pair, sizeof pair))
         return 0;
     return module->table_base + (uint64_t)(int64_t)pair[1];
 }
@@ -314,10 +326,10 @@ bool ipo_cfi_row(const struct ipo_module *module, uint64_t pc, struct ipo_row *r
     struct ipo_bytes fde, initial_code;
     struct cie cie;
     uint64_t address = module->table ? find_fde(module, pc) : 0;
-    if (!address || !read_entry(address, fde_bytes, &fde))
+    if (!address || !read_entry(module, address, fde_bytes, &fde))
         return false;
     uint64_t back = ipo_bytes_unsigned(&fde, 4); /* from here to its CIE */
-    if (!back || !read_cie(address + 4 - back, cie_bytes, &initial_code, &cie))
+    if (!back || !read_cie(module, address + 4 - back, cie_bytes, &initial_code, &cie))
         return false;
     uint64_t begin = read_encoded(&fde, cie.encoding), size = read_encoded(&fde, cie.encoding & ENCODING_FORMAT);
     if (pc < begin || pc - begin >= size)

@@ -2,7 +2,7 @@
 #ifndef IPO_EXPRESSION_H
 #define IPO_EXPRESSION_H
 
-#include "interpose/stacks/unwind.h"
+#include "interpose/unwind/unwind.h"
 
 /* Evaluates the expression of `length` bytes at `address` with the registers of a frame.  `first`: the first value
  * on its stack; NULL: none.  False: an operation or a register is not known, or memory cannot be read. */

@@ -1,7 +1,7 @@
 #include "interpose/base/oldglibc.h"
-#include "interpose/stacks/expression.h"
+#include "interpose/unwind/expression.h"
 #include "interpose/base/safe_read.h"
-#include "interpose/stacks/bytes.h"
+#include "interpose/unwind/bytes.h"
 
 #include <dwarf.h>
 

@@ -1,0 +1,89 @@
+#include "interpose/base/oldglibc.h"
+#include "interpose/sites/recipe.h"
+#include "interpose/unwind/cfi.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+#define RECIPES 16384u /* a power of two */
+#define TRIES   16u
+#define FILLING 1u
+
+static struct {
+    _Atomic uint64_t address; /* 0: free */
+    struct ipo_recipe recipe;
+} table[RECIPES];
+
+/* struct dl_find_object of glibc 2.35. */
+struct found_object {
+    unsigned long long flags;
+    void *begin, *end;
+    struct link_map *map;
+    void *eh_frame_hdr;
+    unsigned long long reserved[7];
+};
+static int (*find_object)(void *, struct found_object *);
+
+void ipo_recipes_start(void)
+{
+    find_object = (int (*)(void *, struct found_object *))(uintptr_t)dlsym(RTLD_DEFAULT, "_dl_find_object");
+}
+
+static bool fits(int64_t value)
+{
+    return value == (int16_t)value;
+}
+
+/* The recipe that a row of call frame information comes to. */
+static struct ipo_recipe make_recipe(const struct ipo_row *row)
+{
+    const struct ipo_where *back = &row->reg[row->return_register], *frame = &row->reg[IPO_REG_FP];
+    struct ipo_recipe made = {.kind = IPO_RECIPE_LOST};
+    if (back->rule == IPO_RULE_UNDEFINED)
+        made.kind = IPO_RECIPE_FIRST;
+    bool usual = row->cfa.rule == IPO_RULE_VAL_OFFSET && row->cfa.value == (int32_t)row->cfa.value &&
+                 (row->cfa_register == IPO_REG_SP || row->cfa_register == IPO_REG_FP) &&
+                 back->rule == IPO_RULE_OFFSET && fits(back->value) && !row->signal_frame;
+    if (!usual)
+        return made;
+    made.kind = row->cfa_register == IPO_REG_SP ? IPO_RECIPE_BY_STACK : IPO_RECIPE_BY_FRAME;
+    made.cfa = (int32_t)row->cfa.value;
+    made.return_at = (int16_t)back->value;
+    made.frame = IPO_FRAME_UNKNOWN;
+    if (frame->rule == IPO_RULE_SAME) {
+        made.frame = IPO_FRAME_SAME;
+    } else if (frame->rule == IPO_RULE_OFFSET && fits(frame->value)) {
+        made.frame = IPO_FRAME_SAVED;
+        made.frame_at = (int16_t)frame->value;
+    }
+    return made;
+}
+
+/* Works the recipe out.  The address is on the stack, so its module cannot be unloaded meanwhile. */
+static __attribute__((noinline, cold)) struct ipo_recipe read_recipe(uint64_t address)
+{
+    struct ipo_module module = {.pinned = true};
+    struct found_object found;
+    struct ipo_row row;
+    if (!find_object || find_object((void *)(uintptr_t)(address - 1), &found) || !found.eh_frame_hdr ||
+        !ipo_module_table(&module, (uint64_t)(uintptr_t)found.eh_frame_hdr) || !ipo_cfi_row(&module, address - 1, &row))
+        return (struct ipo_recipe){.kind = IPO_RECIPE_LOST};
+    return make_recipe(&row);
+}
+
+struct ipo_recipe ipo_recipe_of(uint64_t address)
+{
+    uint32_t at = (uint32_t)(address * 0x9e3779b97f4a7c15u >> 40) % RECIPES;
+    for (uint32_t tries = 0; tries < TRIES; tries++, at = (at + 1) % RECIPES) {
+        uint64_t there = atomic_load_explicit(&table[at].address, memory_order_acquire);
+        if (there == address)
+            return table[at].recipe;
+        if (there || !atomic_compare_exchange_strong(&table[at].address, &there, FILLING))
+            continue; /* another address; or one that another thread enters, perhaps this one */
+        table[at].recipe = read_recipe(address);
+        atomic_store_explicit(&table[at].address, address, memory_order_release);
+        return table[at].recipe;
+    }
+    return read_recipe(address);
+}
