@@ -124,7 +124,8 @@ IPO_CONSTANT uint64_t ipo_quick_key(const struct ipo_thread *thread, struct ipo_
 }
 
 /* The cached call of a wrapper whose row, letters and arguments these are: the row that ipo_cache_place gives, if it is
- * equal in all that decides.  `stack`, `caller`: registers of the calling code.  NULL: there is none, or the call must be entered with more care. */
+ * equal in all that decides.  `stack`, `caller`: registers of the calling code.  NULL: there is none, or the call must
+ * be entered with more care. */
 IPO_CONSTANT struct ipo_cached *ipo_cache_find(struct ipo_frame *frame, uintptr_t stack, const uintptr_t *caller,
                                                struct ipo_row_facts row, const char *roles, const uintptr_t *args)
 {

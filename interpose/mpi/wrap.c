@@ -23,7 +23,7 @@
 #define X14 X13, a[13]
 #define X15 X14, a[14]
 
-#define REAL(arity, name) ((int (*)(P##arity))ipo_real[IPO_##name])(X##arity)
+#define CALL_REAL(arity, name) ((int (*)(P##arity))ipo_real[IPO_##name])(X##arity)
 
 #define WRAP(arity, name, core, opclass, roles)                                                                        \
     int ipo_w_##name(P##arity);                                                                                        \
@@ -37,7 +37,7 @@
             struct ipo_cached *cached = ipo_cache_find(&frame, IPO_CALLER_STACK, IPO_CALLER_FRAME, row, roles, a);     \
             if (__builtin_expect(cached && ipo_prepare_cached(&frame, row, roles, a), 1)) {                            \
                 ipo_begin_cached(&frame, row, roles, cached, a);                                                       \
-                int result = REAL(arity, name);                                                                        \
+                int result = CALL_REAL(arity, name);                                                                   \
                 if (__builtin_expect(!ipo_leave_quickly(&frame, row, roles, #name, cached, a, result), 0))             \
                     ipo_leave_cached(&frame, IPO_##name, cached, (w[(arity) + 1]){X##arity}, result);                  \
                 return result;                                                                                         \
@@ -47,7 +47,7 @@
         IPO_FRAME_ORIGIN(&frame);                                                                                      \
         if (__builtin_expect(!ipo_enter(&frame, IPO_##name, a), 0))                                                    \
             return ((int (*)(P##arity))ipo_resolved(IPO_##name, __builtin_return_address(0)))(A##arity);               \
-        int result = REAL(arity, name);                                                                                \
+        int result = CALL_REAL(arity, name);                                                                           \
         ipo_leave(&frame, a, result);                                                                                  \
         return result;                                                                                                 \
     }                                                                                                                  \

@@ -40,8 +40,8 @@ const struct ipo_path *ipo_path_of_sites(const uint64_t *site, unsigned count, e
 /* As ipo_path_is, for a path that is not BY_STACK. */
 bool ipo_path_is_slow(const struct ipo_path *path, uint64_t site, uintptr_t stack, const uintptr_t *frame);
 
-/* Whether a call from `site`, the first site of the path, has this path; `frame`: address of the frame pointer.  A word is read only after the one below has
- * been compared, so it lies in a frame that exists. */
+/* Whether a call from `site`, the first site of the path, has this path; `frame`: address of the frame pointer.  A word
+ * is read only after the one below has been compared, so it lies in a frame that exists. */
 static inline __attribute__((always_inline)) bool ipo_path_is(const struct ipo_path *path, uint64_t site,
                                                               uintptr_t stack, const uintptr_t *frame)
 {

@@ -59,7 +59,7 @@ def one(version, path, mpi):
     judge(version, folder)
     with open(os.path.join(folder, "sites.py"), "w", encoding="utf-8") as f:
         f.write(SITES)
-    env.update(HPCTOP_PYTHON="1", HPCTOP_DIR=os.path.abspath("sites-" + version))
+    env.update(HPCTOP_DIR=os.path.abspath("sites-" + version))
     done = run([path, "sites.py", mpi], env, cwd=folder)
     if check("%s: a program of calls" % version, done.code == 0, done):
         judge_sites(version, "sites-" + version)
@@ -89,7 +89,7 @@ if subprocess.run(["/usr/bin/python3", "-c", "import mpi4py"], stderr=subprocess
     skip("call sites", "no mpi4py for /usr/bin/python3")
 else:
     command = ["mpirun", "-n", "2", "/usr/bin/python3", "sites.py"]
-    done = run(command, environment("sites", HPCTOP_PYTHON="1"))
+    done = run(command, environment("sites"))
     dump = hpctop("dump", "sites").out
     check("call sites: 20 barriers on the one line", done.code == 0 and
           len(re.findall(r"MPI_Barrier .*site=step\b", dump, re.M)) == 40, done)
@@ -98,8 +98,8 @@ else:
           re.findall("^site.*py.*$", dump, re.M))
     shown = hpctop("report", "sites").out
     check("call sites: the report shows them", re.search(r"MPI_Barrier +40 .* sites.py:5 in step", shown), shown[-900:])
-    run(command, environment("plain"))
+    run(command, environment("plain", HPCTOP_PYTHON="0"))
     shown = hpctop("report", "plain").out
-    check("call sites: only when asked for", "sites.py:" not in shown and "MPI_Barrier" in shown, shown[-900:])
+    check("call sites: not with HPCTOP_PYTHON=0", "sites.py:" not in shown and "MPI_Barrier" in shown, shown[-900:])
     check("facts: the report names Python's version", re.search(r"^  facts .*python 3\.", shown, re.M), shown[:600])
 end()

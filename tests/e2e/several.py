@@ -32,7 +32,7 @@ def case(what, steps, home, want, program="./host", python=False):
     folder = what.replace(" ", "-")
     command = program.split() + steps.split()
     bare, traced = run(command, environment(preload=False)), \
-        run(command, environment(folder, **({"HPCTOP_PYTHON": "1"} if python else {})))
+        run(command, environment(folder, HPCTOP_PYTHON="1" if python else "0"))
     if not check(what + ": it works", bare.code == 0 and "not added" not in bare.out, bare):
         return
     check(what + ": runs as without", (bare.code, bare.out) == (traced.code, traced.out), traced)

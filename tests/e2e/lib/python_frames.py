@@ -109,11 +109,12 @@ SITE_CALLS = (("<lambda>", 20, 3), ("<module>", 25, 2), ("call", 12, 20), ("main
 
 
 def judge_sites(version, folder):
-    """Holds the places of calls in the trace folder (HPCTOP_PYTHON=1) to what SITES calls where."""
+    """Holds the places of calls in the trace folder to what SITES calls where."""
     dump = hpctop("dump", folder).out
-    lines = {}
-    for function, line in re.findall(r"^site 0x\w+: (\S+) \S*sites\.py:(\d+)$", dump, re.M):
-        lines.setdefault(function.split(".")[-1], []).append(int(line))
+    lines, first = {}, set(re.findall(r"^path \d+: \w+ place=\d+ (0x\w+)", dump, re.M))
+    for site, function, line in re.findall(r"^site (0x\w+): (\S+) \S*sites\.py:(\d+)$", dump, re.M):
+        if site in first:
+            lines.setdefault(function.split(".")[-1], []).append(int(line))
     called = [function.split(".")[-1] for function in re.findall(r"MPI_Get_processor_name .*site=(\S+)", dump)]
     lines.get("<module>", []).sort()
     # A comprehension is a function of its own up to 3.11; the module initialises and finalises, too.

@@ -166,15 +166,16 @@ static void compare(struct trc_file *file, size_t thread, const struct call *cal
     struct trc_record record;
     unsigned at = 0;
     while (at < n && trc_next(cursor, &record) == TRC_OK) {
-        if (record.kind != TRC_RECORD_EVENT || record.sig->site < first || record.sig->site >= first + SITES * 64)
+        const uint64_t site = record.kind == TRC_RECORD_EVENT ? trc_site_innermost(file, record.sig->site) : 0;
+        if (site < first || site >= first + SITES * 64)
             continue;
         const struct trc_sig *sig = record.sig;
         const struct call *want = &call[at++];
         bool same =
-            sig->site == want->site &&
+            site == want->site &&
             (want->receives ? sig->source == want->peer && sig->rtag == want->tag && sig->received == want->bytes
                             : sig->peer == want->peer && sig->tag == want->tag && sig->sent == want->bytes);
-        CHECK(same, "call %u from %#lx: %d %d %lu, not %d %d %lu", at, (unsigned long)sig->site, sig->peer, sig->tag,
+        CHECK(same, "call %u from %#lx: %d %d %lu, not %d %d %lu", at, (unsigned long)site, sig->peer, sig->tag,
               (unsigned long)sig->sent, want->peer, want->tag, (unsigned long)want->bytes);
         if (!same)
             break;
