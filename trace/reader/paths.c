@@ -5,30 +5,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether a module, "/usr/lib/libmpi.so.40+0x12", lies between programs and MPI. */
-static bool is_binding(const char *module)
-{
-    static const char *const patterns[] = {
+/* Patterns of names of files, and of functions. */
+static const char *const libraries[] = {
 #define BINDING(pattern, reason) pattern,
+#define WRAPPER(pattern, program)
 #include "trace/reader/bindings.def"
-#undef BINDING
-    };
-    const char *slash = strrchr(module, '/'), *name = slash ? slash + 1 : module, *plus = strrchr(name, '+');
-    char file[128];
-    size_t n = plus ? (size_t)(plus - name) : strlen(name);
-    if (n >= sizeof file)
+};
+static const char *const functions[] = {
+#define BINDING(pattern, reason)
+#define WRAPPER(pattern, program) pattern,
+#include "trace/reader/bindings.def"
+};
+
+/* Whether the name before an offset ("halo+0x12") matches one of `n` patterns. */
+static bool matches(const char *name, const char *const *patterns, size_t n)
+{
+    const char *plus = strrchr(name, '+');
+    size_t length = plus ? (size_t)(plus - name) : strlen(name);
+    char text[256];
+    if (length >= sizeof text)
         return false;
-    memcpy(file, name, n);
-    file[n] = 0;
-    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
-        if (fnmatch(patterns[i], file, 0) == 0)
+    memcpy(text, name, length);
+    text[length] = 0;
+    for (size_t i = 0; i < n; i++)
+        if (fnmatch(patterns[i], text, 0) == 0)
             return true;
     return false;
 }
 
 bool trc_site_forwards(const struct trc_site_def *site, const char *mark)
 {
-    return strcmp(mark, TRC_SITE_WRAPPER) == 0 || (site->module && is_binding(site->module));
+    const char *slash = site->module ? strrchr(site->module, '/') : NULL, *file = slash ? slash + 1 : site->module;
+    return strcmp(mark, TRC_SITE_WRAPPER) == 0 ||
+           (file && matches(file, libraries, sizeof libraries / sizeof *libraries)) ||
+           (site->function && matches(site->function, functions, sizeof functions / sizeof *functions));
 }
 
 void trc_define_path(struct trc_file *file, const struct trc_def *def, const char *payload, size_t size)

@@ -7,7 +7,16 @@
 #define PATH "paths.hpctop"
 
 /* Addresses of the sites that are defined. */
-enum { SOLVE = 0x1000, MAIN = 0x2000, HALO = 0x3000, FORTRAN = 0x4000, MPI4PY = 0x5000, UNNAMED = 0x6000 };
+enum {
+    SOLVE = 0x1000,
+    MAIN = 0x2000,
+    HALO = 0x3000,
+    FORTRAN = 0x4000,
+    MPI4PY = 0x5000,
+    UNNAMED = 0x6000,
+    COMD = 0x7000,
+    REDUCE = 0x8000
+};
 static const uint64_t script = 1ull << 63 | 7; /* a line of Python */
 
 static const struct {
@@ -23,6 +32,8 @@ static const struct {
     {{HALO, UNNAMED, MAIN}, 3, "halo+0x30"}, /* nobody knows what the second is */
     {{UNNAMED, MAIN}, 2, NULL},
     {{FORTRAN}, 1, "mpi_send_+0x5"},
+    {{COMD, MAIN}, 2, "main+0x20"},
+    {{FORTRAN, REDUCE, SOLVE, MAIN}, 4, "solve+0x10"},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
@@ -34,6 +45,8 @@ static struct tb *build(void)
     tb_site_marked(tb, HALO, "halo+0x30", "/opt/app+0x3000", TRC_SITE_WRAPPER);
     tb_site(tb, FORTRAN, "mpi_send_+0x5", "/usr/lib/libmpi_mpifh.so.40+0x5");
     tb_site(tb, MPI4PY, "", "/opt/mpi4py/MPI.cpython-311-x86_64-linux-gnu.so+0x8d912");
+    tb_site(tb, COMD, "sendReceiveParallel+0x38", "/opt/CoMD-mpi+0x7000");
+    tb_site(tb, REDUCE, "__mp_MOD_mp_sum_rv+0x40", "/opt/pw.x+0x8000");
     tb_site(tb, script, "train", "train.py:12");
     for (uint32_t i = 0; i < CASES; i++) {
         struct trc_sig sig = tb_sig(TB_SEND);
