@@ -53,6 +53,16 @@ if check("a trace to look at", r.code == 0 and len(traces("trace")) == 2, r):
     at_path(lambda path: open(path, "w").close())
     look("an empty file", False)
     at_path(lambda path: subprocess.check_call(["strip", "-g", "-o", path, "kept"]))
+    # A call in an inlined function bears that function's name and line.
+    with open("inlined.c", "w") as f:
+        f.write('#include <mpi.h>\n'
+                'static inline __attribute__((always_inline)) void halo(void)\n{\n    MPI_Barrier(MPI_COMM_WORLD);\n}\n'
+                'int main(void)\n{\n    MPI_Init(0, 0);\n    halo();\n    return MPI_Finalize();\n}\n')
+    built = run(["mpicc", "-O2", "-g", "-o", "inlined", "inlined.c"])
+    r = mpirun(2, os.path.abspath("inlined"), "inlined-trace")
+    if check("a program with an inlined function runs", built.code == 0 and r.code == 0, (built, r)):
+        text = run([HPCTOP, "report", "inlined-trace"], timeout=60).out
+        check("a call in an inlined function: its name and line", "inlined.c:4 in halo" in text, text[-1500:])
     server = Silent()
     server.start()
     urls = "http://127.0.0.1:%d" % server.socket.getsockname()[1]

@@ -9,6 +9,13 @@ const char *ana_site_line(const struct ana_job *job, size_t index, const char *m
     return asks ? job->line_finder(job->line_context, job->process[index].rank.file, module) : NULL;
 }
 
+const char *ana_site_function(const struct ana_job *job, size_t index, const char *module, const char *function)
+{
+    bool asks = job->inline_finder && module;
+    const char *inlined = asks ? job->inline_finder(job->line_context, job->process[index].rank.file, module) : NULL;
+    return inlined ? inlined : function;
+}
+
 uint64_t ana_site_name(const struct ana_job *job, size_t index, uint64_t address, bool by_line)
 {
     const char *function, *module;

@@ -272,6 +272,11 @@ void ana_job_look_at(struct ana_job *job, size_t index)
         trc_want(job->process[index].rank.file);
 }
 
+void ana_job_set_inline_finder(struct ana_job *job, ana_line_finder *finder)
+{
+    job->inline_finder = finder;
+}
+
 void ana_job_set_line_finder(struct ana_job *job, ana_line_finder *finder, void *context)
 {
     job->line_finder = finder;

@@ -25,6 +25,7 @@ void ana_caller_words(const struct ana_job *job, size_t index, uint64_t site, ch
     struct ana_place_names names = {.address = trc_site_address(file, site)};
     trc_site(file, site, &names.function, &names.module);
     names.line = ana_site_line(job, index, names.module);
+    names.function = ana_site_function(job, index, names.module, names.function);
     ana_place_words(&names, out, size);
 }
 

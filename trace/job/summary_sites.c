@@ -90,6 +90,7 @@ static void add_site(const struct ana_job *job, struct ana_summary *s, const str
     };
     trc_site(job->process[place->index].rank.file, place->address, &site->function, &site->module);
     site->line = ana_site_line(job, place->index, site->module);
+    site->function = ana_site_function(job, place->index, site->module, site->function);
 }
 
 bool ana_summary_sites(struct ana_job *job, struct ana_summary *s, const struct ana_tally *t)

@@ -39,6 +39,7 @@ void ana_site_words(const struct ana_job *job, size_t index, uint64_t site, char
     *out = 0;
     trc_site(job->process[index].rank.file, site, &function, &module);
     const char *line = ana_site_line(job, index, module);
+    function = ana_site_function(job, index, module, function);
     int name = function ? (int)strcspn(function, "+") : 0;
     const char *file = module && strrchr(module, '/') ? strrchr(module, '/') + 1 : module;
     if (line)

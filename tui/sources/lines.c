@@ -4,6 +4,7 @@
 #include "trace/util/now.h"
 
 #include <dlfcn.h>
+#include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -19,9 +20,9 @@
 struct known {
     struct known *next; /* in the queue of places to look up */
     bool done;
-    char *line;
-    const char *place; /* "module+0xoffset" */
-    const char *id;    /* build id of the module, from the trace; "": unknown */
+    char *line, *inlined; /* `inlined`: name of the inlined function there; NULL: it is in none */
+    const char *place;    /* "module+0xoffset" */
+    const char *id;       /* build id of the module, from the trace; "": unknown */
     char text[];
 };
 
@@ -101,7 +102,21 @@ static bool is_file_that_ran(Dwfl_Module *module, const char *id)
     return n > 0 && !*id;
 }
 
-static char *find_source_line(const struct known *k)
+/* The name of the innermost inlined function at an address, malloc'ed; NULL: it is in none. */
+static char *find_inlined(Dwfl_Module *module, Dwarf_Addr address)
+{
+    Dwarf_Addr bias;
+    Dwarf_Die *unit = dwfl_module_addrdie(module, address, &bias), *scopes = NULL;
+    int n = unit ? dwarf_getscopes(unit, address - bias, &scopes) : 0;
+    const char *name = NULL;
+    for (int i = 0; i < n && !name && dwarf_tag(&scopes[i]) != DW_TAG_subprogram; i++)
+        name = dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine ? dwarf_diename(&scopes[i]) : NULL;
+    char *copy = name ? strdup(name) : NULL;
+    free(scopes);
+    return copy;
+}
+
+static char *find_source_line(const struct known *k, char **inlined)
 {
     char *path = strdup(k->place), *text = NULL, *plus = path ? strrchr(path, '+') : NULL;
     uint64_t offset = plus ? strtoull(plus + 1, NULL, 16) : 0;
@@ -120,6 +135,7 @@ static char *find_source_line(const struct known *k)
     if (!file)
         return NULL;
     const char *slash = strrchr(file, '/');
+    *inlined = find_inlined(module, start + offset - 1);
     return asprintf(&text, "%s:%d", slash ? slash + 1 : file, number) < 0 ? NULL : text;
 }
 
@@ -134,9 +150,10 @@ static void *answer_requests(void *unused)
         if (!first)
             last = &first;
         pthread_mutex_unlock(&lock);
-        char *line = find_source_line(k);
+        char *inlined = NULL, *line = find_source_line(k, &inlined);
         pthread_mutex_lock(&lock);
         k->line = line;
+        k->inlined = inlined;
         k->done = true;
         came |= line != NULL;
         pthread_cond_broadcast(&answered);
@@ -200,18 +217,32 @@ static const char *find_build_id(const struct trc_file *file, const char *place)
     return id ? id : "";
 }
 
-static const char *find_line(void *context, const struct trc_file *file, const char *place)
+/* What is known of a place by now, after a wait for it; NULL: nothing yet. */
+static const struct known *look_up(const struct trc_file *file, const char *place)
 {
-    (void)context;
     struct known key = {.place = place, .id = find_build_id(file, place)};
     pthread_mutex_lock(&lock);
     struct known *const *found = tfind(&key, &known_root, compare_places);
     const struct known *k = found ? *found : add_place(&key);
     if (k && !k->done && patience > 0)
         wait_for_line(k);
-    const char *line = k && k->done ? k->line : NULL;
+    k = k && k->done ? k : NULL; /* does not change any more */
     pthread_mutex_unlock(&lock);
-    return line;
+    return k;
+}
+
+static const char *find_line(void *context, const struct trc_file *file, const char *place)
+{
+    (void)context;
+    const struct known *k = look_up(file, place);
+    return k ? k->line : NULL;
+}
+
+static const char *find_function(void *context, const struct trc_file *file, const char *place)
+{
+    (void)context;
+    const struct known *k = look_up(file, place);
+    return k ? k->inlined : NULL;
 }
 
 void tui_lines_use(struct ana_job *job, double patience_s)
@@ -223,6 +254,7 @@ void tui_lines_use(struct ana_job *job, double patience_s)
     job_began_ns = ana_job_info(job).start_realtime_ns;
     pthread_mutex_unlock(&lock);
     ana_job_set_line_finder(job, find_line, NULL);
+    ana_job_set_inline_finder(job, find_function);
 }
 
 bool tui_lines_came(void)
