@@ -8,6 +8,7 @@ struct place {
     uint64_t address;
     int64_t most_ns;
     size_t names, ranks; /* names: without lines */
+    bool several;        /* a rank may have several sums: of paths that differ elsewhere */
     uint64_t sent, received;
     int64_t time_ns; /* as in ana_site_sum */
     struct ana_times_small times;
@@ -49,6 +50,8 @@ static bool find_places(const struct ana_job *job, const struct ana_summary *s, 
         bool empty = !sum->times.calls && !sum->time_ns && !sum->sent && !sum->received;
         if (ana_selected(s->selection.ranks, key[0]) && !empty && !(p->of[i] = place_of(job, p, key)))
             return false;
+        if (p->of[i] && trc_path_of(job->process[key[0]].rank.file, key[2]))
+            ((struct place *)ana_map_value(&p->places, p->of[i] - 1))->several = true;
     }
     return p->of;
 }
@@ -62,7 +65,8 @@ static bool add_sum(struct places *p, uint32_t at, const uint64_t *key, const st
         place->address = key[2];
         place->most_ns = sum->times.total_ns;
     }
-    struct ana_count_sum once = {0}, *seen = place->names > 1 ? ana_map_add(&p->ranks, at, key[0], 0) : &once;
+    struct ana_count_sum once = {0},
+                         *seen = place->names > 1 || place->several ? ana_map_add(&p->ranks, at, key[0], 0) : &once;
     if (!seen)
         return false;
     place->ranks += seen->count++ == 0;

@@ -21,13 +21,15 @@ static void write_rank(int rank)
     tb_site(tb, at[1], "exchangeForces+0x20", "/opt/app+0x1200");
     for (uint32_t p = 0; p < 2; p++)
         tb_path(tb, p + 1, (uint64_t[]){wrapper, at[p]}, 2, TRC_PATH_LIMITED);
+    tb_path(tb, 3, (uint64_t[]){wrapper, at[0], at[1]}, 3,
+            TRC_PATH_LIMITED); /* the same place, called from elsewhere */
     for (int i = 0; i < 2 * TIMES; i++) {
         struct trc_sig sig = tb_sig(TB_ALLREDUCE);
         sig.flags = TRC_SIG_COLL;
         sig.comm = TB_WORLD;
         sig.sent = sig.received = 8;
         sig.site = wrapper;
-        sig.path = (uint32_t)i % 2 + 1;
+        sig.path = i == 2 ? 3 : (uint32_t)i % 2 + 1;
         tb_event(tb, 0, &sig, 1000 * (i + 1), 1000 * (i + 1) + 500, (struct tb_more){.sequence = (uint64_t)i + 1});
     }
     folder_write(tb, rank);
@@ -46,7 +48,7 @@ static void check_json(struct ana_job *job, const struct ana_summary *s)
         if (strcmp(cJSON_GetStringValue(cJSON_GetObjectItem(site, "call")), "MPI_Allreduce") != 0)
             continue;
         seen++;
-        CHECK(cJSON_GetArraySize(path) == 2 &&
+        CHECK(cJSON_GetArraySize(path) >= 2 &&
                   !strcmp(cJSON_GetStringValue(cJSON_GetArrayItem(path, 0)), "sendReceiveParallel+0x30"),
               "%s", text);
         CHECK(cJSON_GetNumberValue(cJSON_GetObjectItem(site, "ranks")) == RANKS &&
