@@ -32,6 +32,7 @@ static const struct {
     {{HALO, UNNAMED, MAIN}, 3, "halo+0x30"}, /* nobody knows what the second is */
     {{UNNAMED, MAIN}, 2, NULL},
     {{FORTRAN}, 1, "mpi_send_+0x5"},
+    {{FORTRAN, START}, 2, "mpi_send_+0x5"},
     {{COMD, MAIN}, 2, "main+0x20"},
     {{FORTRAN, REDUCE, SOLVE, MAIN}, 4, "solve+0x10"},
 };
@@ -47,6 +48,7 @@ static struct tb *build(void)
     tb_site(tb, MPI4PY, "", "/opt/mpi4py/MPI.cpython-311-x86_64-linux-gnu.so+0x8d912");
     tb_site(tb, COMD, "sendReceiveParallel+0x38", "/opt/CoMD-mpi+0x7000");
     tb_site(tb, REDUCE, "__mp_MOD_mp_sum_rv+0x40", "/opt/pw.x+0x8000");
+    tb_site(tb, START, "_start+0x21", "/opt/app+0x9000");
     tb_site(tb, script, "train", "train.py:12");
     for (uint32_t i = 0; i < CASES; i++) {
         struct trc_sig sig = tb_sig(TB_SEND);
