@@ -15,7 +15,8 @@ enum {
     MPI4PY = 0x5000,
     UNNAMED = 0x6000,
     COMD = 0x7000,
-    REDUCE = 0x8000
+    REDUCE = 0x8000,
+    START = 0x9000
 };
 static const uint64_t script = 1ull << 63 | 7; /* a line of Python */
 
