@@ -50,10 +50,11 @@ OLD_GLIBC  = $(shell sed -n 's/^WRAP.[a-z \*]*, \([a-z_]*\),.*/\1/p' packaging/o
              __libc_start_main
 PORTABLE_LIBS = -Wl,-Bstatic -lncursesw -ltinfo -ldw -lelf -lzstd -lz -llzma -lbz2 -Wl,-Bdynamic -lcjson -lm \
              -Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0 -Wl,-rpath,'$$ORIGIN/../lib/hpctop'
-$(PORTABLE): $(BUILD)/libtui.a $(BUILD)/libana.a $(BUILD)/tui/main.o packaging/old_glibc.c packaging/needs.sh $(LIBTRACE)
+$(PORTABLE): $(BUILD)/libtui.a $(BUILD)/libana.a $(BUILD)/tui/main.o packaging/old_glibc.c packaging/eu_search.c packaging/needs.sh $(LIBTRACE)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -O2 -fno-builtin -c -o $(@D)/old_glibc.o packaging/old_glibc.c
-	$(Q)$(CC) -o $@.new $(BUILD)/tui/main.o $(@D)/old_glibc.o $(BUILD)/libtui.a $(BUILD)/libana.a \
+	$(Q)$(CC) $(STD) -O2 -c -o $(@D)/eu_search.o packaging/eu_search.c
+	$(Q)$(CC) -o $@.new $(BUILD)/tui/main.o $(@D)/old_glibc.o $(@D)/eu_search.o $(BUILD)/libtui.a $(BUILD)/libana.a \
 	    $(OLD_GLIBC:%=-Wl,--wrap=%) $(PORTABLE_LIBS)
 	$(Q)sh packaging/needs.sh 2.17 $@.new $(LIBTRACE)
 	$(Q)mv $@.new $@
@@ -61,15 +62,16 @@ portable: all $(PORTABLE)
 
 TARBALL = hpctop-$(VERSION)-linux-x86_64
 tarball: portable $(GENERATED)
-	$(Q)rm -rf $(PACKAGES)/$(TARBALL) && mkdir -p $(PACKAGES)
+	$(Q)rm -rf $(PACKAGES)/$(TARBALL) $(PACKAGES)/$(TARBALL)-debug && mkdir -p $(PACKAGES)
 	$(Q)$(MAKE) --no-print-directory install INSTALLED=$(PORTABLE) DESTDIR= PREFIX='$(abspath $(PACKAGES)/$(TARBALL))'
 	$(Q)strip $(PACKAGES)/$(TARBALL)/bin/hpctop
+	$(Q)sh packaging/split.sh $(PACKAGES)/$(TARBALL)/lib/hpctop/libtrace.so $(PACKAGES)/$(TARBALL)-debug
 	$(Q)cp -L $$($(CC) -print-file-name=libcjson.so.1) $(PACKAGES)/$(TARBALL)/lib/hpctop/
 	$(Q)cp README.md LICENSE $(PACKAGES)/$(TARBALL)/
 	$(Q)sed "s|@PREFIX@|[file dirname [file dirname [file dirname [file dirname [file normalize \$$ModulesCurrentModulefile]]]]]|; s|@VERSION@|$(VERSION)|" \
 	    packaging/modulefile > $(PACKAGES)/$(TARBALL)/share/hpctop/modulefiles/hpctop
-	$(Q)tar -C $(PACKAGES) --owner=0 --group=0 -czf $(PACKAGES)/$(TARBALL).tar.gz $(TARBALL)
-	@echo $(PACKAGES)/$(TARBALL).tar.gz
+	$(Q)for name in $(TARBALL) $(TARBALL)-debug; do \
+	    tar -C $(PACKAGES) --owner=0 --group=0 -czf $(PACKAGES)/$$name.tar.gz $$name && echo $(PACKAGES)/$$name.tar.gz || exit 1; done
 
 wheel: tarball
 	$(Q)python3 packaging/wheel.py $(PACKAGES)/$(TARBALL) $(VERSION) $(PACKAGES)

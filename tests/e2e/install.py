@@ -149,15 +149,36 @@ def zsh(line, want, share, env):
 
 # ---- elsewhere -------------------------------------------------------------------------------------------------------
 
+LIBTRACE_MOST = 1300000  # bytes of libtrace.so without symbols
+
+
+def stripped(library, folder):
+    """The library has neither symbols nor debug information; the file of its build id below the folder has both."""
+    sections = run(["readelf", "-SW", library]).out
+    check("libtrace.so has no symbols and no debug information", ".dynsym" in sections and not re.search(r"\.(symtab|debug_)", sections), sections)
+    size = os.path.getsize(library)
+    check("libtrace.so has at most %d bytes" % LIBTRACE_MOST, size <= LIBTRACE_MOST, size)
+    build_id = re.search(r"Build ID: (\w+)", run(["readelf", "-n", library]).out).group(1)
+    path = os.path.join(folder, ".build-id", build_id[:2], build_id[2:] + ".debug")
+    debug = run(["readelf", "-nSW", path]).out
+    check("its debug file is found by its build id, and has them",
+          "Build ID: " + build_id in debug and all(name in debug for name in (".symtab", ".debug_info", ".debug_line")), debug)
+
+
 def anywhere():
     """The tarball runs wherever it is unpacked, and needs no more than glibc 2.17; the wheel is made of it."""
     made = run(MAKE + ["wheel", "PACKAGES=" + os.path.abspath("packages")])
     if not check("make tarball, make wheel", made.code == 0, made):
         return
-    tarball, wheel = glob.glob("packages/*.tar.gz")[0], glob.glob("packages/*.whl")[0]
+    tarball, wheel = glob.glob("packages/*x86_64.tar.gz")[0], glob.glob("packages/*.whl")[0]
+    debug = glob.glob("packages/*-debug.tar.gz")
     os.makedirs("elsewhere")
     subprocess.run(["tar", "-xzf", os.path.abspath(tarball)], cwd="elsewhere", check=True)
     folder = os.path.abspath(glob.glob("elsewhere/*")[0])
+    if check("the debug information has an archive of its own", len(debug) == 1, os.listdir("packages")):
+        os.makedirs("debug")
+        subprocess.run(["tar", "-xzf", os.path.abspath(debug[0]), "-C", "debug", "--strip-components=1"], check=True)
+        stripped(folder + "/lib/hpctop/libtrace.so", "debug")
     os.rename("packages", "gone")  # nothing leads back there
     needs = run(["sh", os.path.join(TOP, "packaging/needs.sh"), "2.17", folder + "/bin/hpctop", folder + "/lib/hpctop/libtrace.so",
                  folder + "/lib/hpctop/libcjson.so.1"])
@@ -174,6 +195,10 @@ def anywhere():
     if not check("pip installs the wheel", made.code == 0 and pip.code == 0, (made, pip)):
         return
     records("wheel", os.path.abspath("env/bin/hpctop"))
+    inside = glob.glob("env/lib/python*/site-packages/hpctop/lib/hpctop/*")
+    check("the wheel has the stripped libtrace.so, and no debug information",
+          {os.path.basename(path): os.path.getsize(path) for path in inside} ==
+          {name: os.path.getsize(folder + "/lib/hpctop/" + name) for name in ("libtrace.so", "libcjson.so.1")}, inside)
     done = run(["env/bin/python", "-c", "import hpctop\nwith hpctop.region('solve'): print('in it')"])
     check("the wheel has the module of regions", done.out == "in it\n", done)
 

@@ -97,12 +97,12 @@ for release in ("bullseye", "bookworm", "trixie", "sid"):
         shutil.rmtree(os.path.join(root, "tmp", name), ignore_errors=True)
     shutil.copytree("trace", os.path.join(root, "tmp/trace"))
     os.makedirs(os.path.join(root, "tmp/hpctop"))
-    subprocess.run(["tar", "-xzf", glob.glob(packages + "/*.tar.gz")[0], "-C", os.path.join(root, "tmp/hpctop"), "--strip-components=1"],
+    subprocess.run(["tar", "-xzf", glob.glob(packages + "/*x86_64.tar.gz")[0], "-C", os.path.join(root, "tmp/hpctop"), "--strip-components=1"],
                    check=True)
     same_report(release, "the tarball", root, "/tmp/hpctop/bin/hpctop")
     done = inside(root, "env", "LD_PRELOAD=/tmp/hpctop/lib/hpctop/libtrace.so", "/bin/true")
     check(release + ": libtrace.so loads", done.code == 0 and not done.err, done)
-    debs = glob.glob(packages + "/*.deb")
+    debs = glob.glob(packages + "/hpctop_*.deb")
     if release not in ("bookworm", "trixie") or not debs:
         continue
     shutil.copy(debs[0], os.path.join(root, "tmp/hpctop.deb"))
