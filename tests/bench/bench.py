@@ -29,6 +29,16 @@ KINDS = ("bare", "hpctop", "floor")
 CASES = [("MPI_Comm_rank", "rank", "rank_call"), ("MPI_Iprobe, fails", "iprobe", "iprobe"),
          ("MPI_Allreduce 8 B, self", "allreduce", "allreduce"), ("Irecv+Isend+Waitall 8 B, self", "pt2pt", "pt2pt")]
 
+# The same for kinds of calls that rows.c makes, and its twins; the function has the mode's name.
+ROWS = [("Irecv, Send, Wait 8 B, self", "send_call"), ("Isend, Recv, Wait 8 B, self", "recv_call"),
+        ("MPI_Sendrecv 8 B, self", "sendrecv_call"), ("Irecv, Isend, Test, Test 8 B", "test_call"),
+        ("MPI_Test, not complete", "not_yet"), ("Startall, Waitall of two", "start_call"),
+        ("MPI_Allgatherv 8 B, self", "vector_call"), ("Iallreduce, Wait 8 B, self", "ireduce_call"),
+        ("MPI_Put 8 B, self", "put_call"), ("MPI_Get 8 B, self", "get_call"),
+        ("Allreduce, 4096 sizes", "size_twin"), ("Irecv+Isend+Waitall, 4096 tags", "tag_twin"),
+        ("Comm_rank, 64 communicators", "comm_twin"), ("Allreduce, 64 datatypes", "type_twin"),
+        ("Comm_rank, 10 us apart", "pause_twin")]
+
 # Our own thread, which asks the driver, is counted too; the driver's own work is not.
 NCCL_CASES = [("ncclAllReduce, no driver in the process", "calls"), ("ncclAllReduce, state by two events", "events"),
               ("the same, ten in a group", "group")]
@@ -37,9 +47,10 @@ NCCL_CASES = [("ncclAllReduce, no driver in the process", "calls"), ("ncclAllRed
 class Bench:
     def __init__(self, build, folder):
         self.build, self.folder = os.path.join(TOP, build), folder
-        self.floor = os.path.join(folder, "floor.so")
+        self.floor, self.rows = os.path.join(folder, "floor.so"), os.path.join(folder, "rows")
         subprocess.run(["mpicc", "-O2", "-shared", "-fPIC", "-o", self.floor, os.path.join(TOP, "tests/bench/floor.c")],
                        check=True)
+        subprocess.run(["mpicc", "-O1", "-g", "-o", self.rows, os.path.join(TOP, "tests/bench/rows.c")], check=True)
 
     def environment(self, kind):
         env = dict(os.environ, FLOOR_DIR=self.folder, HPCTOP_DIR=os.path.join(self.folder, "trace"))
@@ -96,7 +107,7 @@ class Bench:
     def collected(self, kind, program, mode, calls, *options):
         """Instructions that callgrind counts in one run, and the calls made in it; None: it failed."""
         env, preload = self.environment(kind)
-        if program != self.program("selfcall"):
+        if program not in (self.program("selfcall"), self.rows):
             env["LD_LIBRARY_PATH"] = os.path.dirname(program)
         if preload:
             env["LD_PRELOAD"] = preload
@@ -108,10 +119,10 @@ class Bench:
             return None
         return int(found.group(1)), json.loads(done.stdout.decode().splitlines()[-1])["calls"]
 
-    def instructions(self, kind, mode, body, calls=5000):
+    def instructions(self, kind, mode, body, calls=5000, program=None):
         """Instructions a call of selfcall, counted in the function that makes the calls only: start, end and our own
         thread do not count, and two runs differ by less than one in a hundred."""
-        seen = self.collected(kind, self.program("selfcall"), mode, calls, "--toggle-collect=" + body)
+        seen = self.collected(kind, program or self.program("selfcall"), mode, calls, "--toggle-collect=" + body)
         return seen and seen[0] / seen[1]
 
     def instructions_nccl(self, kind, mode, calls, program):
@@ -122,7 +133,7 @@ class Bench:
     def bytes_a_call(self, mode, calls, program=None):
         """Committed bytes in chunks of events (trace/format/format.h), for each call that the program made."""
         command = [program or self.program("selfcall"), mode, str(calls)]
-        if program:
+        if program and program not in (self.program("selfcall"), self.rows):
             command = ["env", "LD_LIBRARY_PATH=" + os.path.dirname(program)] + command
         made = self.run("hpctop", 1, command)["calls"]
         committed = 0
@@ -161,11 +172,12 @@ def main():
         print("%d rounds; ns a call, + is over bare, [quartiles]; instructions by callgrind; bytes on disk" % options.rounds)
         print("%-29s %8s %23s %23s %18s %14s %6s" % ("", "", "", "", "", "instructions+", "bytes"))
         print("%-29s %8s %23s %23s %18s %8s %5s %6s" % ("", "bare", "hpctop+", "floor+", "ratio", "hpctop", "floor", "a call"))
-        for title, mode, body in CASES:
-            seen = bench.times(options.rounds, 1, [bench.program("selfcall"), mode, str(options.calls)])
-            ins = {kind: bench.instructions(kind, mode, body) if valgrind else None for kind in KINDS}
+        selfcall = bench.program("selfcall")
+        for title, mode, body, program in [(*case, selfcall) for case in CASES] + [(t, m, m, bench.rows) for t, m in ROWS]:
+            seen = bench.times(options.rounds, 1, [program, mode, str(options.calls)])
+            ins = {kind: bench.instructions(kind, mode, body, program=program) if valgrind else None for kind in KINDS}
             text = ["%.0f" % (ins[k] - ins["bare"]) if ins[k] and ins["bare"] else "-" for k in KINDS[1:]]
-            row(title, seen, "%8s %5s %6.2f" % (*text, bench.bytes_a_call(mode, options.calls)))
+            row(title, seen, "%8s %5s %6.2f" % (*text, bench.bytes_a_call(mode, options.calls, program)))
         seen = bench.times(options.rounds, 2, [bench.program("pingpong"), str(options.calls // 3), "8"])
         row("ping-pong 8 B, half trip", seen)
         print("ping-pong over bare: hpctop %s, floor %s" %
