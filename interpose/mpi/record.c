@@ -51,6 +51,17 @@ static void describe_class(struct ipo_frame *frame, uintptr_t *args)
         frame->sig.object = ipo_data_number(frame, args);
 }
 
+/* The native path of a call; remembered, since many calls are never cached. */
+static const struct ipo_path *find_path(const struct ipo_frame *frame)
+{
+    const uint64_t origin = ipo_cache_origin(frame->site, frame->stack);
+    const struct ipo_path **recent = &frame->thread->recent[(origin ^ origin >> 6) % IPO_RECENT_PATHS];
+    if (!*recent || (*recent)->site[0] != frame->site ||
+        !ipo_path_is(*recent, frame->site, frame->stack, &frame->caller))
+        *recent = ipo_path_of(frame->site, frame->stack, frame->caller);
+    return *recent;
+}
+
 /* Begins the signature of a call whose path is known. */
 static void begin_sig(struct ipo_frame *frame, enum ipo_call_id id)
 {
@@ -83,7 +94,7 @@ static inline void describe_call(struct ipo_frame *frame, const struct ipo_call 
     }
     uint64_t stamp = ipo_cache_stamp();
     if (!frame->path)
-        frame->path = ipo_path_of(frame->site, frame->stack, frame->caller);
+        frame->path = find_path(frame);
     begin_sig(frame, id);
     frame->thread->sizes = IPO_SIZES_KNOWN_ONLY;
     if (call->describe)

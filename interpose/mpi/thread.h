@@ -34,6 +34,8 @@ struct ipo_cached {
 };
 _Static_assert(sizeof(struct ipo_cached) == 128, "two cache lines");
 
+#define IPO_RECENT_PATHS 64u
+
 struct ipo_frame;
 struct ipo_nccl_own;
 
@@ -42,7 +44,8 @@ struct ipo_nccl_own;
 enum ipo_sizes { IPO_SIZES_ASKED, IPO_SIZES_KNOWN_ONLY, IPO_SIZES_MISSED };
 
 struct ipo_thread {
-    struct ipo_cached cache[IPO_CACHE_ROWS]; /* first: a row is found by its distance from here */
+    struct ipo_cached cache[IPO_CACHE_ROWS];         /* first: a row is found by its distance from here */
+    const struct ipo_path *recent[IPO_RECENT_PATHS]; /* paths of calls that are not cached, by their origin */
     struct trc_stream stream;
     const void *mark;              /* frame of the outermost wrapper now running; NULL: none */
     const struct ipo_frame *outer; /* what that wrapper keeps on its stack */

@@ -1,6 +1,7 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/sites/path.h"
 #include "interpose/base/safe_read.h"
+#include "interpose/core/filter.h"
 #include "interpose/core/state.h"
 #include "interpose/sites/recipe.h"
 #include "interpose/sites/sites.h"
@@ -8,7 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define PATHS   16384u            /* a power of two */
+#define PATHS   4096u             /* a power of two */
 #define CROWDED (PATHS / 4u * 3u) /* from here on new paths are cut to CUT_TO sites */
 #define CUT_TO  2u
 #define TRIES   32u
@@ -35,7 +36,8 @@ unsigned ipo_paths_depth(void)
 
 /* ---- the walk */
 
-/* Whether the page of an address is mapped; remembered for a few pages of each thread. */
+/* Whether the page of an address is mapped; remembered for a few pages of each thread.  Under a filter for system calls
+ * nobody is asked. */
 static bool is_mapped(uintptr_t address)
 {
     static __thread uintptr_t known[8];
@@ -43,7 +45,7 @@ static bool is_mapped(uintptr_t address)
     char byte;
     if (*place == page)
         return true;
-    if (!ipo_safe_read(address, &byte, 1))
+    if (ipo_filter_is_there() || !ipo_safe_read(address, &byte, 1))
         return false;
     *place = page;
     return true;
@@ -91,7 +93,9 @@ static void walk(uint64_t first, uintptr_t stack, uintptr_t frame, struct ipo_pa
         uintptr_t at = cfa + (uintptr_t)(intptr_t)recipe.return_at;
         uintptr_t saved = cfa + (uintptr_t)(intptr_t)recipe.frame_at;
         bool moved = cfa > stack && cfa - stack < GAP && cfa % 8 == 0;
-        if (!moved || !is_mapped(at) || (recipe.frame == IPO_FRAME_SAVED && !is_mapped(saved)))
+        /* Where tables are wrong a frame pointer may hold anything; a distance from the stack pointer is on it. */
+        bool asked = recipe.kind == IPO_RECIPE_BY_FRAME;
+        if (!moved || (asked && (!is_mapped(at) || (recipe.frame == IPO_FRAME_SAVED && !is_mapped(saved)))))
             break;
         uint64_t site = load_word(at);
         if (!site) {
@@ -123,7 +127,10 @@ static uint64_t hash_sites(const struct ipo_path *path)
 
 static bool is_equal(const struct ipo_path *a, const struct ipo_path *b)
 {
-    return a->count == b->count && a->end == b->end && !memcmp(a->site, b->site, a->count * sizeof *a->site);
+    uint64_t differ = (uint64_t)(a->count ^ b->count) | (uint64_t)(a->end ^ b->end);
+    for (unsigned i = 0; !differ && i < a->count; i++)
+        differ = a->site[i] ^ b->site[i];
+    return !differ;
 }
 
 /* Enters the path in place number `at`, which the calling thread owns. */

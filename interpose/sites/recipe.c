@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#define RECIPES 16384u /* a power of two */
+#define RECIPES 4096u /* a power of two */
 #define TRIES   16u
 #define FILLING 1u
 

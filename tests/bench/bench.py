@@ -36,7 +36,7 @@ ROWS = [("Irecv, Send, Wait 8 B, self", "send_call"), ("Isend, Recv, Wait 8 B, s
         ("MPI_Allgatherv 8 B, self", "vector_call"), ("Iallreduce, Wait 8 B, self", "ireduce_call"),
         ("MPI_Put 8 B, self", "put_call"), ("MPI_Get 8 B, self", "get_call"),
         ("Allreduce, 4096 sizes", "size_twin"), ("Irecv+Isend+Waitall, 4096 tags", "tag_twin"),
-        ("Comm_rank, 64 communicators", "comm_twin"), ("Allreduce, 64 datatypes", "type_twin"),
+        ("Comm_rank, 64 communicators", "comm_twin"), ("Bcast, 64 datatypes", "type_twin"),
         ("Comm_rank, 10 us apart", "pause_twin")]
 
 # Our own thread, which asks the driver, is counted too; the driver's own work is not.

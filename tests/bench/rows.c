@@ -1,6 +1,6 @@
-/* rows MODE [calls]: one rank makes that many calls of one kind, as workloads/selfcall.c does, for kinds that have a bound
- * and no truth of their own.  The function of a mode has its name; twins of a kind differ in one argument at every call,
- * or pause for 10 us between calls.  Prints calls, median and least time of 50 parts, ns a call. */
+/* rows MODE [calls]: one rank makes that many calls of one kind, as workloads/selfcall.c does, for kinds that have a
+ * bound and no truth of their own.  The function of a mode has its name; twins of a kind differ in one argument at
+ * every call, or pause for 10 us between calls.  Prints calls, median and least time of 50 parts, ns a call. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,7 +101,7 @@ static void comm_twin(void)
 }
 static void type_twin(void)
 {
-    MPI_Allreduce(out, in, 1, types[turn++ % FEW], MPI_BOR, self);
+    MPI_Bcast(out, 1, types[turn++ % FEW], 0, self);
 }
 static void pause_twin(void)
 {
@@ -113,11 +113,11 @@ static const struct mode {
     const char *name;
     void (*body)(void);
     int calls;
-} modes[] = {{"send_call", send_call, 3},       {"recv_call", recv_call, 3},     {"sendrecv_call", sendrecv_call, 1},
-             {"test_call", test_call, 4},       {"not_yet", not_yet, 1},         {"start_call", start_call, 2},
-             {"vector_call", vector_call, 1},   {"ireduce_call", ireduce_call, 2}, {"put_call", put_call, 1},
-             {"get_call", get_call, 1},         {"size_twin", size_twin, 1},     {"tag_twin", tag_twin, 3},
-             {"comm_twin", comm_twin, 1},       {"type_twin", type_twin, 1},     {"pause_twin", pause_twin, 1}};
+} modes[] = {{"send_call", send_call, 3},     {"recv_call", recv_call, 3},       {"sendrecv_call", sendrecv_call, 1},
+             {"test_call", test_call, 4},     {"not_yet", not_yet, 1},           {"start_call", start_call, 2},
+             {"vector_call", vector_call, 1}, {"ireduce_call", ireduce_call, 2}, {"put_call", put_call, 1},
+             {"get_call", get_call, 1},       {"size_twin", size_twin, 1},       {"tag_twin", tag_twin, 3},
+             {"comm_twin", comm_twin, 1},     {"type_twin", type_twin, 1},       {"pause_twin", pause_twin, 1}};
 
 static void set_up(void)
 {

@@ -14,8 +14,8 @@ CC, CXX = os.environ.get("CC", "gcc").split(), os.environ.get("CXX", "g++").spli
 HERE = os.path.join(TOP, "tests/e2e/unwind")
 MOMENTS = 250  # of each kind in each build
 BUILDS = {"without frame pointers": ["-O2", "-fomit-frame-pointer"], "with frame pointers": ["-O1", "-fno-omit-frame-pointer"]}
-OURS = ["stacks/unwind.c", "stacks/cfi.c", "stacks/expression.c", "stacks/registers.c", "base/procfs.c", "load/modules.c",
-        "base/safe_read.c"]
+OURS = ["unwind/unwind.c", "unwind/cfi.c", "unwind/expression.c", "stacks/registers.c", "base/procfs.c", "load/modules.c",
+        "base/safe_read.c", "../trace/writer/quiet.c"]
 
 
 def compile_with(flags):
@@ -24,7 +24,7 @@ def compile_with(flags):
     subprocess.run(CC + ["-std=c11", "-D_GNU_SOURCE", "-c", "-o", "work.o", HERE + "/work.c"] + warn + hooks + flags, check=True)
     subprocess.run(CXX + ["-c", "-o", "throw.o", HERE + "/throw.cpp"] + warn + hooks + flags, check=True)
     subprocess.run(CXX + ["-shared", "-o", "libwork.so", "work.o", "throw.o", "-lm", "-lpthread"], check=True)
-    subprocess.run(CC + ["-std=c11", "-D_GNU_SOURCE", "-O2", "-I" + TOP, "-o", "moments", HERE + "/moments.c", HERE + "/theirs.c"] +
+    subprocess.run(CC + ["-std=c11", "-D_GNU_SOURCE", "-O2", "-I" + TOP, "-include", "trace/writer/quiet.h", "-o", "moments", HERE + "/moments.c", HERE + "/theirs.c"] +
                    [os.path.join(TOP, "interpose", f) for f in OURS] + warn +
                    ["-L.", "-lwork", "-Wl,-rpath,.", "-Wl,-z,lazy", "-Wl,--no-as-needed", "-lgcc_s", "-lunwind-generic",
                     "-lpthread"], check=True)

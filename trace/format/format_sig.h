@@ -58,13 +58,13 @@ enum trc_sig_flag {
     FIELD(uint64_t, sent, u)     /* bytes handed to MPI for others (DESIGN 5) */                                       \
     FIELD(uint64_t, received, u) /* bytes that arrive; for a posted receive: room for them */                          \
     FIELD(uint64_t, site, u)     /* return address in the caller, or a number of a line of Python */                   \
-    FIELD(uint32_t, path, u)     /* TRC_DEF_PATH id: the callers; 0 = only `site` is known */
+    FIELD(uint64_t, path, u)     /* TRC_DEF_PATH id: the callers; 0 = only `site` is known; 64 bits: no padding */
 
 struct trc_sig {
 #define FIELD(type, name, kind) type name;
     TRC_SIG_FIELDS(FIELD)
 #undef FIELD
 };
-_Static_assert(sizeof(struct trc_sig) == 64, "signature");
+_Static_assert(sizeof(struct trc_sig) == 64, "signature, without padding: compared byte by byte");
 
 #endif

@@ -27,7 +27,7 @@ static const struct trc_schema_call calls[] = {{"MPI_Init", TRC_OP_INIT, ""},
                                                {"MPI_Send", TRC_OP_SEND, "bndptc"},
                                                {"MPI_Recv", TRC_OP_RECV, "bndptc"},
                                                {"MPI_Allreduce", TRC_OP_ALLREDUCE, "bBndOc"}};
-enum { CALLS = sizeof calls / sizeof *calls, USUAL = 12288, IDLE = 6144, READS = 9 };
+enum { CALLS = sizeof calls / sizeof *calls, USUAL = 12288, IDLE = 6144, READS = 10 };
 
 static char path[] = "/tmp/hpctop-looks-XXXXXX";
 static struct trc_writer writer;
