@@ -1,5 +1,5 @@
-/* Facts of a row of the call table that follow from its letters.  With constants the compiler evaluates all of these
- * functions, so that a wrapper has no loop and no table in it (wrap.c). */
+/* Facts of a row of the call table, from its letters.  The compiler evaluates these functions where their arguments are
+ * constants, so a wrapper has neither a loop nor a table (wrap.c). */
 #ifndef IPO_QUICK_H
 #define IPO_QUICK_H
 
@@ -16,14 +16,14 @@ struct ipo_row_facts {
     unsigned arity;
 };
 
-/* How the wrapper of a row leaves a cached call (leave.h). */
+/* The function of leave.h that ends a cached call of a row. */
 enum ipo_quick {
-    IPO_QUICK_NONE,    /* its calls are described each time, or are not cached by the wrapper */
+    IPO_QUICK_NONE,    /* none: the wrapper looks no call up */
     IPO_QUICK_EVENT,   /* an event */
     IPO_QUICK_RECV,    /* an event, if the message is as it was posted */
     IPO_QUICK_STARTED, /* an event, and a request */
     IPO_QUICK_PROBE,   /* an event, or a poll */
-    IPO_QUICK_WAIT     /* an event, or a poll; and what has completed */
+    IPO_QUICK_WAIT     /* an event and its completions, or a poll */
 };
 
 /* Whether an argument with this role decides the signature. */
@@ -112,7 +112,7 @@ IPO_CONSTANT uint32_t ipo_count_requests(struct ipo_row_facts row, const char *r
     return n > 0 ? (uint32_t)n : 0;
 }
 
-/* How a row's calls are left.  `name`: its name, which says whether the call is persistent. */
+/* Returns the kind of a row.  `name`: of the call; persistent calls are found by it. */
 IPO_CONSTANT enum ipo_quick ipo_quick_kind(struct ipo_row_facts row, const char *roles, const char *name)
 {
     bool cacheable = !strstr(name, "_init"), decided = false;
