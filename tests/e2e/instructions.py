@@ -15,7 +15,7 @@ import bench  # noqa: E402
 BOUNDS = {"rank": 224, "iprobe": 288, "allreduce": 277, "pt2pt": 462,
           "send_call": 355, "recv_call": 556, "sendrecv_call": 430, "test_call": 405, "not_yet": 256, "start_call": 1380,
           "vector_call": 1120, "ireduce_call": 680, "put_call": 252, "get_call": 252, "size_twin": 2140, "tag_twin": 2430,
-          "comm_twin": 365, "type_twin": 605, "pause_twin": 312}
+          "comm_twin": 480, "type_twin": 900, "pause_twin": 312}
 
 if not shutil.which("valgrind"):
     skip_all("no valgrind here")
@@ -23,6 +23,7 @@ if platform.machine() != "x86_64":
     skip_all("the bounds are those of x86-64")
 with tempfile.TemporaryDirectory(dir=".") as folder:
     measure = bench.Bench(BUILD, os.path.abspath(folder))
+    # Twins of few handles meet in the table of cached calls, by their addresses: these bounds have room for that.
     cases = [(*case, measure.program("selfcall")) for case in bench.CASES] + [(t, m, m, measure.rows) for t, m in bench.ROWS]
     for title, mode, body, program in cases:
         calls = 9000 if mode in ("size_twin", "tag_twin") else 2000  # more than there are sizes and tags
