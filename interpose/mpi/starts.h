@@ -11,10 +11,7 @@ static inline struct ipo_request *ipo_start_place(struct ipo_thread *thread, uin
         return NULL;
     if (ipo_is_shared(handle))
         return ipo_shared_add(thread, ipo_request_variable(thread, variable, 0));
-    struct ipo_request *request = ipo_request_place(handle, !ipo_process.concurrent);
-    if (__builtin_expect(!request, 0))
-        __atomic_fetch_add(&ipo_process.writer.head->unknown_requests, 1, __ATOMIC_RELAXED);
-    return request;
+    return ipo_request_place(handle, !ipo_process.concurrent);
 }
 
 /* Notes the request in `variable` that a call with this signature, number `index` in the thread's table, has made.

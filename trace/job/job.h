@@ -140,7 +140,8 @@ struct ana_rank {
     bool counted;             /* false: its live pages cannot be read, so counts, bytes and times are unknown, not 0 */
     int64_t begin_ns, end_ns; /* job time; end = last sign of life while running */
     uint64_t calls, sent, received, sent_messages, received_messages; /* whole run, from the counters */
-    int64_t mpi_ns;                                                   /* of the thread that spent most in MPI */
+    uint64_t unknown_requests;        /* completed, but not followed: `received` is a lower bound if there are any */
+    int64_t mpi_ns;                   /* of the thread that spent most in MPI */
     const char *inside;               /* "MPI_Recv" or NULL: the call of the thread longest inside one */
     int64_t inside_ns;                /* since when, as a duration */
     const struct trc_sig *inside_sig; /* NULL or its arguments, valid until the next refresh */

@@ -341,6 +341,7 @@ void ana_process_refresh(struct ana_process *p, const struct ana_clock *clock, s
         return;
     }
     r->counted = trc_counters_known(r->file);
+    r->unknown_requests = trc_head(r->file)->unknown_requests;
     if (!r->counted && (r->state == ANA_RANK_DONE || r->state == ANA_RANK_RUN))
         r->state = ANA_RANK_UNKNOWN;
     r->begin_ns = time_of(clock, index, head->start.ticks);

@@ -1,5 +1,7 @@
 #include "trace/metric/metric.h"
 
+#include <string.h>
+
 /* Types of the rows, by kind. */
 typedef struct ana_call_stat row_CALL;
 typedef struct ana_rank_row row_RANK;
@@ -26,27 +28,27 @@ typedef struct ana_gpu_rank row_GPU;
 
 static struct ana_value of_unsigned(uint64_t x)
 {
-    return (struct ana_value){ANA_UNSIGNED, {.integer = x}};
+    return (struct ana_value){.type = ANA_UNSIGNED, .integer = x};
 }
 
 static struct ana_value of_signed(int64_t x)
 {
-    return (struct ana_value){ANA_SIGNED, {.number = x}};
+    return (struct ana_value){.type = ANA_SIGNED, .number = x};
 }
 
 static struct ana_value of_real(double x)
 {
-    return (struct ana_value){ANA_REAL, {.real = x}};
+    return (struct ana_value){.type = ANA_REAL, .real = x};
 }
 
 static struct ana_value of_bool(bool x)
 {
-    return (struct ana_value){ANA_BOOL, {.integer = x}};
+    return (struct ana_value){.type = ANA_BOOL, .integer = x};
 }
 
 static struct ana_value of_text(const char *x)
 {
-    return (struct ana_value){x ? ANA_WORDS : ANA_UNKNOWN, {.text = x}};
+    return (struct ana_value){.type = x ? ANA_WORDS : ANA_UNKNOWN, .text = x};
 }
 
 static struct ana_value of_value(struct ana_value x)
@@ -80,8 +82,8 @@ static struct ana_value of_value(struct ana_value x)
 
 /* ---- words of metrics.def --------------------------------------------------------------------------------------- */
 
-#define HELP_P50 "half of the calls took no longer (within 1/16)"
-#define HELP_P99 "99 % of the calls took no longer (within 1/16)"
+#define HELP_P50 "half of the calls took no longer (within 1/16; past 0.1 s 1/8)"
+#define HELP_P99 "99 % of the calls took no longer (within 1/16; past 0.1 s 1/8)"
 #define HELP_MAX "the longest call"
 #define HELP_IN_VIEW                                                                                                   \
     "calls, all ranks in view; of a window of time: all that some part of lies in it, in their full length"
@@ -99,7 +101,7 @@ static struct ana_value of_value(struct ana_value x)
 
 static struct ana_value rank_index(size_t index)
 {
-    return (struct ana_value){ANA_RANK_INDEX, {.integer = index}};
+    return (struct ana_value){.type = ANA_RANK_INDEX, .integer = index};
 }
 
 static struct ana_value world_of(const struct ana_whole *whole, size_t index)
@@ -227,6 +229,46 @@ double ana_value_number(struct ana_value v)
     }
 }
 
+/* Whether bytes are counted when a request of this call completes. */
+static bool counts_requests(const char *call)
+{
+    static const char *const beginnings[] = {"MPI_Irecv", "MPI_Imrecv", "MPI_Isendrecv", "MPI_Start", "MPI_File_iread"};
+    bool found = false;
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+        found |= strncmp(call, beginnings[i], strlen(beginnings[i])) == 0;
+    return found;
+}
+
+static bool is_at_least(const struct ana_metric *metric, const void *row, const struct ana_whole *whole)
+{
+    switch ((enum ana_metric_id)(metric - ana_metrics)) {
+    case ANA_METRIC_RANK_RECEIVED:
+    case ANA_METRIC_RANK_RECEIVED_RATE:
+        return ((const struct ana_rank_row *)row)->rank->unknown_requests;
+    case ANA_METRIC_CALL_RECEIVED:
+        return whole->unknown_requests && counts_requests(((const struct ana_call_stat *)row)->name);
+    case ANA_METRIC_SITE_RECEIVED:
+        return whole->unknown_requests && counts_requests(((const struct ana_site *)row)->call);
+    default:
+        return false;
+    }
+}
+
+struct ana_value ana_metric_value(const struct ana_metric *metric, const void *row, const struct ana_whole *whole)
+{
+    struct ana_value value = metric->value(row, whole);
+    value.at_least = value.type != ANA_UNKNOWN && is_at_least(metric, row, whole);
+    return value;
+}
+
+char *ana_value_text(char *out, size_t size, enum ana_unit unit, struct ana_value value, bool utf8)
+{
+    char text[ANA_TEXT];
+    const char *mark = !value.at_least ? "" : utf8 ? "\u2265" : ">=";
+    snprintf(out, size, "%s%s", mark, ana_number(text, sizeof text, unit, ana_value_number(value), utf8));
+    return out;
+}
+
 double ana_metric_number(const struct ana_metric *metric, const void *row, const struct ana_whole *whole)
 {
     return ana_value_number(metric->value(row, whole));
@@ -238,6 +280,8 @@ struct ana_whole ana_whole_of(const struct ana_job *job, const struct ana_summar
     for (size_t i = 0; i < s->rank_count; i++) {
         whole.wall_ns += (double)s->ranks[i].wall_ns;
         whole.seen_ns += (double)ana_rank_seen_ns(&s->ranks[i]);
+        const struct ana_rank *rank = job ? ana_job_rank(job, s->ranks[i].index) : NULL;
+        whole.unknown_requests |= rank && rank->unknown_requests;
     }
     for (size_t i = 0; look && i < look->kernel_count; i++)
         whole.kernel_ns += (double)look->kernels[i].times.total_ns;

@@ -56,6 +56,7 @@ struct ana_whole {
     double seconds;          /* of the selection */
     double wall_ns, seen_ns; /* of all ranks together, and the part that was analysed: waiting is a share of this */
     double kernel_ns;        /* of all kernels together */
+    bool unknown_requests;   /* some rank in view did not follow all of its requests */
 };
 /* `look` may be NULL. */
 struct ana_whole ana_whole_of(const struct ana_job *job, const struct ana_summary *summary,
@@ -70,6 +71,7 @@ struct ana_value {
         double real;
         const char *text;
     };
+    bool at_least; /* a lower bound: the rank did not follow all of its requests */
 };
 
 struct ana_metric {
@@ -85,6 +87,10 @@ extern const struct ana_metric ana_metrics[ANA_METRICS];
 
 /* The value as a number in its metric's unit; NAN for text and for what is not known. */
 double ana_value_number(struct ana_value value);
+/* The metric's value of a row, marked if it is a lower bound. */
+struct ana_value ana_metric_value(const struct ana_metric *metric, const void *row, const struct ana_whole *whole);
+/* Writes a value's text, as ana_number, with its mark in front if it is a lower bound: "≥", without UTF-8 ">=". */
+char *ana_value_text(char *out, size_t size, enum ana_unit unit, struct ana_value value, bool utf8);
 /* The metric's value of a row as such a number. */
 double ana_metric_number(const struct ana_metric *metric, const void *row, const struct ana_whole *whole);
 

@@ -4,11 +4,11 @@ static struct ana_value value_of(const struct ana_column *column, const void *ro
                                  char *text, size_t size)
 {
     if (column->metric)
-        return column->metric->value(row, whole);
+        return ana_metric_value(column->metric, row, whole);
     *text = 0;
     if (column->words)
         column->words(row, text, size);
-    return (struct ana_value){ANA_WORDS, {.text = text}};
+    return (struct ana_value){.type = ANA_WORDS, .text = text};
 }
 
 void ana_table_walk(const struct ana_table *table, const struct ana_whole *whole, struct ana_sink *sink)

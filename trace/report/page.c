@@ -45,7 +45,7 @@ static void put_cell(struct ana_sink *sink, const struct ana_column *column, str
     if (v.type == ANA_RANK_INDEX && ana_job_rank(p->job, v.integer))
         put_text(p, column, ana_rank_label(p->job, v.integer).text);
     else
-        put_text(p, column, exact ? text : ana_number(text, sizeof text, unit, ana_value_number(v), p->utf8));
+        put_text(p, column, exact ? text : ana_value_text(text, sizeof text, unit, v, p->utf8));
 }
 
 static void end_row(struct ana_sink *sink, const void *row)

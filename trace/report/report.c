@@ -103,6 +103,9 @@ static void write_limits(const struct ana_page *p)
     ana_page_line(p,
                   "records lost: %" PRIu64 "; overwritten because of HPCTOP_LIMIT: %" PRIu64 " (still in all counts)",
                   p->info.lost_records, p->info.recycled_records);
+    if (p->info.unknown_requests)
+        ana_page_line(p, "requests not followed: %" PRIu64 "; bytes received by such are lower bounds (%s)",
+                      p->info.unknown_requests, p->utf8 ? "\u2265" : ">=");
     ana_page_line(p, "the recorder cost at most %s of a rank's time; clocks of ranks agree within %s",
                   ana_number(a, sizeof a, ANA_SHARE, p->info.overhead_share, p->utf8),
                   ana_number(b, sizeof b, ANA_NS, p->info.clock_error_s * 1e9, p->utf8));

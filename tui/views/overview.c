@@ -151,7 +151,11 @@ static void draw_efficiencies(const struct tui_app *app, struct tui_grid *grid, 
     if (app->info.recycled_records && rect.w > 50)
         snprintf(line + strlen(line), sizeof line - strlen(line), ", %s overwritten",
                  ana_number(text, sizeof text, ANA_COUNT, (double)app->info.recycled_records, true));
-    tui_put(grid, rect, 0, 3, app->info.lost_records ? TUI_STYLE_NOTABLE : TUI_STYLE_DIM, line);
+    if (app->info.unknown_requests && rect.w > 70)
+        snprintf(line + strlen(line), sizeof line - strlen(line), ", %s requests not followed",
+                 ana_number(text, sizeof text, ANA_COUNT, (double)app->info.unknown_requests, true));
+    tui_put(grid, rect, 0, 3, app->info.lost_records || app->info.unknown_requests ? TUI_STYLE_NOTABLE : TUI_STYLE_DIM,
+            line);
 }
 
 /* ---- the ranks -------------------------------------------------------------------------------------------------- */

@@ -23,11 +23,13 @@ static bool is_ascending(const struct tui_column *column)
 
 void tui_metric(const struct ana_metric *metric, const void *row, const struct ana_whole *whole, struct tui_value *out)
 {
-    struct ana_value value = metric->value(row, whole);
+    struct ana_value value = ana_metric_value(metric, row, whole);
     if (value.type == ANA_WORDS)
         snprintf(out->text, sizeof out->text, "%s", value.text);
     else
-        out->number = ana_metric_number(metric, row, whole);
+        out->number = ana_value_number(value);
+    if (value.at_least)
+        ana_value_text(out->text, sizeof out->text, (enum ana_unit)metric->unit, value, true);
 }
 
 void tui_table_text(const struct tui_table_spec *spec, const void *data, size_t row, int column, struct tui_value *out)

@@ -33,14 +33,14 @@ static void check_whole(uint64_t bits)
     struct ana_metric count = {.unit = ANA_COUNT}, time = {.unit = ANA_NS};
     char text[ANA_EXACT], plain[ANA_EXACT];
     snprintf(plain, sizeof plain, "%" PRIu64, bits);
-    const char *exact = ana_exact(&count, (struct ana_value){ANA_UNSIGNED, {.integer = bits}}, NULL, text);
+    const char *exact = ana_exact(&count, (struct ana_value){.type = ANA_UNSIGNED, .integer = bits}, NULL, text);
     CHECK(strcmp(exact, plain) == 0, "%s, not %s", exact, plain);
     int64_t number = (int64_t)bits;
     snprintf(plain, sizeof plain, "%" PRId64, number);
-    exact = ana_exact(&count, (struct ana_value){ANA_SIGNED, {.number = number}}, NULL, text);
+    exact = ana_exact(&count, (struct ana_value){.type = ANA_SIGNED, .number = number}, NULL, text);
     CHECK(strcmp(exact, plain) == 0, "%s, not %s", exact, plain);
     snprintf(plain, sizeof plain, "%" PRId64 ".%09" PRId64, number / 1000000000, number % 1000000000);
-    exact = ana_exact(&time, (struct ana_value){ANA_SIGNED, {.number = number}}, NULL, text);
+    exact = ana_exact(&time, (struct ana_value){.type = ANA_SIGNED, .number = number}, NULL, text);
     CHECK(number < 0 ? !exact : exact && strcmp(exact, plain) == 0, "%s, not %s", exact ? exact : "none", plain);
 }
 
