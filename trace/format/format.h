@@ -251,7 +251,7 @@ struct trc_chunk {
 #define TRC_ROWS    156u
 #define TRC_PEERS   512u
 #define TRC_SIGS    1024u
-#define TRC_BUCKETS 256u /* trc_bucket() of trace/format/histogram.h: 8 per octave of ticks */
+#define TRC_BUCKETS 256u /* trc_bucket() of trace/format/histogram.h, of ticks */
 
 /* What an entry of a live page is; its first word.  0: nothing yet.  Stored last. */
 enum trc_entry { TRC_ENTRY_USE = 1, TRC_ENTRY_ROW = 2, TRC_ENTRY_PEER = 3 };

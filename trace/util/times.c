@@ -120,7 +120,7 @@ double ana_bucket_percentile(const uint32_t *count, double share)
     for (uint32_t b = 0; b < TRC_BUCKETS && (seen == 0 || (double)seen < share * (double)total); b++)
         if (count[b]) {
             seen += count[b];
-            value = middle(trc_bucket_low(b), trc_bucket_low(b + 1));
+            value = b ? middle(trc_bucket_low(b), trc_bucket_low(b + 1)) : 0; /* nothing is nothing */
         }
     return value;
 }

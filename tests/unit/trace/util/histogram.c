@@ -20,6 +20,9 @@ static void buckets_partition_the_numbers(void)
         CHECK(trc_bucket(trc_bucket_low(b + 1) - 1) == b);
     }
     CHECK(trc_bucket(UINT64_MAX) == TRC_BUCKETS - 1);
+    /* 2^40 ns at 8 GHz do not share the last bucket */
+    CHECK(trc_bucket_low(TRC_BUCKETS) == 1ull << 43 && trc_bucket(((1ull << 40) - 1) * 8) == TRC_BUCKETS - 1 &&
+          trc_bucket((1ull << 40) * 6) < TRC_BUCKETS - 1);
     CHECK(trc_size_class(0) == 0 && trc_size_class(1) == 1 && trc_size_class(8) == 4 && trc_size_class(15) == 4);
 }
 
@@ -60,6 +63,24 @@ static void percentiles_are_within_a_sixteenth(void)
         CHECK(near(t[i].p50_ns, (double)value[N / 2 - 1], 1.0 / 14));
         CHECK(near(t[i].p90_ns, (double)value[N * 9 / 10 - 1], 1.0 / 14));
         CHECK(near(t[i].p99_ns, (double)value[N * 99 / 100 - 1], 1.0 / 14));
+    }
+}
+
+/* Of each length up to twenty minutes, as ticks of four per ns too: no percentile is far from the longest. */
+static void long_ones_do_not_saturate(void)
+{
+    for (int64_t ns = 1000; ns < (int64_t)1 << 40; ns += ns / 3) {
+        static struct ana_times_small small;
+        static struct ana_times_sum ticks;
+        uint64_t bucket[TRC_BUCKETS] = {0};
+        small = (struct ana_times_small){0};
+        ticks = (struct ana_times_sum){.calls = 100, .max_ns = 1e18};
+        ana_small_add(&small, 5, 1);
+        ana_small_add(&small, ns, 99);
+        bucket[trc_bucket((uint64_t)ns * 4)] = 100;
+        ana_times_add_ticks(&ticks, bucket, 0.25);
+        CHECK(near(ana_bucket_percentile(small.count, 0.99), (double)ns, 1.0 / 8));
+        CHECK(near(ana_times_of(&ticks).p99_ns, (double)ns, 1.0 / 7));
     }
 }
 
@@ -153,16 +174,17 @@ static void small_counts_by_hand(void)
     CHECK(isnan(ana_bucket_percentile(count, 0.5)));
     count[3] = 1;
     count[5] = 1;
-    CHECK(ana_bucket_percentile(count, 0.5) == 3);
-    CHECK(ana_bucket_percentile(count, 0.51) == 5);
-    CHECK(ana_bucket_percentile(count, 0) == 3);
-    CHECK(ana_bucket_percentile(count, 1) == 5);
+    CHECK(ana_bucket_percentile(count, 0.5) == 13.5);
+    CHECK(ana_bucket_percentile(count, 0.51) == 21.5);
+    CHECK(ana_bucket_percentile(count, 0) == 13.5);
+    CHECK(ana_bucket_percentile(count, 1) == 21.5);
 }
 
 int main(void)
 {
     buckets_partition_the_numbers();
     percentiles_are_within_a_sixteenth();
+    long_ones_do_not_saturate();
     narrow_counts_are_those_of_all_buckets();
     one_value_is_exact();
     merging();
