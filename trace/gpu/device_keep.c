@@ -48,7 +48,7 @@ static void keep_name(struct ana_keep *keep, char **name, uint64_t hash)
     if (!keep->loads && !*name)
         keep->failed = true; /* there was no memory for it */
     ANA_KEEP(keep, length);
-    if (!ana_keep_holds(keep, length <= LONGEST_NAME))
+    if (!ana_keep_holds(keep, length <= LONGEST_NAME) || !ana_keep_charge(keep, length + 1, 1))
         return;
     if (keep->loads && !(*name = calloc(1, (size_t)length + 1)))
         keep->failed = true;

@@ -13,9 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define UNPACKED 1000u       /* an index is so many times as large unpacked, at most; of real ones 5 to 150 */
-#define FEW      4096u       /* messages that tell what one takes */
-#define BEYOND   (16u << 20) /* bytes that one may have beyond those of its trace */
+#define FEW    4096u       /* messages that tell what one takes */
+#define BEYOND (16u << 20) /* bytes that one may have beyond those of its trace */
 
 /* What an index is of. */
 struct of {
@@ -140,7 +139,7 @@ static struct ana_load *take_from(struct ana_job *job, FILE *file, const struct 
     if (fstat(fileno(file), &st) == 0 && S_ISREG(st.st_mode) && st.st_size >= 0 &&
         (uint64_t)st.st_size <= taking->most && fread(&of, sizeof of, 1, file) == 1 &&
         memcmp(&of, &taking->of, sizeof of) == 0)
-        return ana_load_begin(job, file, sizeof of, (uint64_t)st.st_size * UNPACKED);
+        return ana_load_begin(job, file, sizeof of, (uint64_t)st.st_size);
     fclose(file);
     return NULL;
 }

@@ -5,12 +5,15 @@
 #include "trace/util/aside.h"
 #include <stdlib.h>
 
+#define MEMORY 1000u /* bytes for each byte of an index, at most */
+
 #define MOST_UNDER_WAY 0.999 /* the share that is said before all is done */
 
 struct ana_load {
     struct ana_job *job, apart; /* it is taken up into `apart` */
     FILE *file;
-    uint64_t begin[ANA_PARTS_OF_INDEX + 1], most;
+    uint64_t begin[ANA_PARTS_OF_INDEX + 1];
+    struct ana_budget budget; /* of all parts */
     bool loaded[ANA_PARTS_OF_INDEX];
     _Atomic uint64_t read; /* bytes of the file */
     _Atomic bool unwanted; /* no further part is begun */
@@ -23,7 +26,7 @@ static void load_part(struct ana_load *l, struct ana_job *into, enum ana_part_of
     struct ana_job_keep k = {.keep = &keep, .job = into};
     if (l->unwanted)
         return;
-    ana_keep_load(&keep, l->file, l->begin[part], l->most);
+    ana_keep_load(&keep, l->file, l->begin[part], &l->budget);
     keep.read = &l->read;
     if (!keep.failed)
         ana_job_keep_part(&k, part);
@@ -61,7 +64,7 @@ static void free_load(struct ana_load *l)
     free(l);
 }
 
-struct ana_load *ana_load_begin(struct ana_job *job, FILE *file, uint64_t at, uint64_t most)
+struct ana_load *ana_load_begin(struct ana_job *job, FILE *file, uint64_t at, uint64_t size)
 {
     struct ana_load *l = calloc(1, sizeof *l);
     if (!l) {
@@ -71,7 +74,7 @@ struct ana_load *ana_load_begin(struct ana_job *job, FILE *file, uint64_t at, ui
     l->job = job;
     l->file = file;
     l->begin[0] = at;
-    l->most = most;
+    ana_budget_set(&l->budget, size, MEMORY);
     if (ana_keep_find(file, l->begin, ANA_PARTS_OF_INDEX))
         load_part(l, job, ANA_PART_CLOCK);
     if (l->loaded[ANA_PART_CLOCK] && ana_apart_make(job, &l->apart)) {

@@ -175,7 +175,8 @@ static void keep_entries(struct ana_keep *keep, const struct ana_iter *iter, siz
     struct ana_iter_mark **mark = marks_of(iter, index, &marks);
     for (size_t m = 0; mark && m < marks; m++)
         rows += mark[m]->entries;
-    struct row *row = mark && ana_keep_holds(keep, rows <= iter->room) ? malloc((rows + 1) * sizeof *row) : NULL;
+    bool fits = ana_keep_holds(keep, rows <= iter->room) && ana_keep_charge(keep, 2 * rows, sizeof(struct row));
+    struct row *row = mark && fits ? malloc((rows + 1) * sizeof *row) : NULL;
     keep->failed |= !row;
     if (!keep->failed && !keep->loads)
         keep->failed |= !take_rows(mark, marks, row, rows);

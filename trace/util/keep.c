@@ -15,11 +15,10 @@ struct head {
     uint32_t checksum;       /* of what is unpacked */
 };
 
-static void begin(struct ana_keep *keep, FILE *file, bool loads, uint64_t most)
+static void begin(struct ana_keep *keep, FILE *file, bool loads)
 {
     *keep = (struct ana_keep){.loads = loads,
                               .file = file,
-                              .most = most,
                               .block = malloc(BLOCK),
                               .packed = malloc(ZSTD_compressBound(BLOCK)),
                               .packs = loads ? NULL : ZSTD_createCCtx(),
@@ -30,15 +29,17 @@ static void begin(struct ana_keep *keep, FILE *file, bool loads, uint64_t most)
 void ana_keep_save(struct ana_keep *keep, FILE *file, uint64_t most)
 {
     off_t at = ftello(file);
-    begin(keep, file, false, most);
+    begin(keep, file, false);
     keep->at = (uint64_t)at;
+    keep->most = most;
     keep->failed |= at < 0;
 }
 
-void ana_keep_load(struct ana_keep *keep, FILE *file, uint64_t at, uint64_t most)
+void ana_keep_load(struct ana_keep *keep, FILE *file, uint64_t at, struct ana_budget *budget)
 {
-    begin(keep, file, true, most);
+    begin(keep, file, true);
     keep->at = at;
+    keep->budget = budget;
 }
 
 bool ana_keep_holds(struct ana_keep *keep, bool fact)
@@ -46,6 +47,11 @@ bool ana_keep_holds(struct ana_keep *keep, bool fact)
     if (keep->loads && !fact)
         keep->failed = true;
     return !keep->failed;
+}
+
+bool ana_keep_charge(struct ana_keep *keep, uint64_t n, size_t size)
+{
+    return ana_keep_holds(keep, !keep->loads || keep->failed || ana_charge(keep->budget, n, size));
 }
 
 /* ---- blocks ----------------------------------------------------------------------------------------------------- */
@@ -109,8 +115,7 @@ static bool read_block(struct ana_keep *keep)
     if (keep->read)
         *keep->read += sizeof head + head.packed;
     keep->filled = head.length;
-    keep->bytes += head.length;
-    return keep->bytes <= keep->most && (uint32_t)ana_hash(keep->block, head.length) == head.checksum;
+    return (uint32_t)ana_hash(keep->block, head.length) == head.checksum;
 }
 
 static void put(struct ana_keep *keep, const void *from, size_t n)
@@ -380,7 +385,8 @@ static void load_rows(struct ana_keep *keep, uint8_t *rows, size_t n, size_t siz
         strip(rows + r * size);
 }
 
-void ana_keep_rows(struct ana_keep *keep, void *rows, size_t n, size_t size, ana_keep_strip *strip)
+/* Rows whose memory is charged. */
+static void keep_rows(struct ana_keep *keep, void *rows, size_t n, size_t size, ana_keep_strip *strip)
 {
     size_t some = ROWS / size ? ROWS / size : 1;
     for (size_t done = 0; done < n && !keep->failed; done += some) {
@@ -392,6 +398,12 @@ void ana_keep_rows(struct ana_keep *keep, void *rows, size_t n, size_t size, ana
     }
 }
 
+void ana_keep_rows(struct ana_keep *keep, void *rows, size_t n, size_t size, ana_keep_strip *strip)
+{
+    if (ana_keep_charge(keep, n, size))
+        keep_rows(keep, rows, n, size, strip);
+}
+
 void ana_keep_array(struct ana_keep *keep, void **rows, size_t *n, size_t size, size_t most)
 {
     uint64_t count = *n;
@@ -399,13 +411,13 @@ void ana_keep_array(struct ana_keep *keep, void **rows, size_t *n, size_t size, 
     if (keep->loads) {
         *rows = NULL;
         *n = 0;
-        if (!ana_keep_holds(keep, count <= most) || !count)
+        if (!ana_keep_holds(keep, count <= most) || !ana_keep_charge(keep, count, size) || !count)
             return;
         *rows = calloc((size_t)count, size);
         *n = *rows ? (size_t)count : 0;
         keep->failed |= !*rows;
     }
-    ana_keep_rows(keep, *rows, *n, size, NULL);
+    keep_rows(keep, *rows, *n, size, NULL);
 }
 
 void ana_keep_map(struct ana_keep *keep, struct ana_map *map, ana_keep_strip *strip)
@@ -413,6 +425,7 @@ void ana_keep_map(struct ana_keep *keep, struct ana_map *map, ana_keep_strip *st
     size_t count = keep->loads ? 0 : map->count;
     void *keys = map->keys;
     ana_keep_array(keep, &keys, &count, 3 * sizeof(uint64_t), UINT32_MAX / 4);
+    ana_keep_charge(keep, 2 * (uint64_t)count, map->value_size + 4 * sizeof(uint64_t)); /* with key and slots */
     for (size_t i = 0; keep->loads && i < count && !keep->failed; i++) {
         const uint64_t *key = (const uint64_t *)keys + 3 * i;
         if (ana_keep_holds(keep, !ana_map_find(map, key[0], key[1], key[2])))
@@ -421,7 +434,7 @@ void ana_keep_map(struct ana_keep *keep, struct ana_map *map, ana_keep_strip *st
     if (keep->loads)
         free(keys);
     if (!keep->failed)
-        ana_keep_rows(keep, map->values, count, map->value_size, strip);
+        keep_rows(keep, map->values, count, map->value_size, strip);
 }
 
 /* What the pointer at `offset` of value i points to. */
@@ -440,16 +453,16 @@ void ana_keep_owned(struct ana_keep *keep, struct ana_map *map, size_t offset, s
     for (size_t i = 0; has && i < map->count; i++)
         has[i] = owned_by(map, i, offset) != NULL;
     if (has)
-        ana_keep_rows(keep, has, map->count, 1, NULL);
+        keep_rows(keep, has, map->count, 1, NULL);
     for (size_t i = 0; i < map->count && !keep->failed; i++)
         n += has[i] != 0;
-    if (!keep->failed && n)
+    if (ana_keep_charge(keep, n, 2 * size) && n) /* all of them, and each */
         keep->failed |= !(rows = calloc(n, size));
     for (size_t i = 0; !keep->loads && rows && i < map->count; i++)
         if (has[i])
             memcpy(rows + size * row++, owned_by(map, i, offset), size);
     if (rows)
-        ana_keep_rows(keep, rows, n, size, strip);
+        keep_rows(keep, rows, n, size, strip);
     for (size_t i = 0; keep->loads && rows && i < map->count && !keep->failed; i++) {
         void *owned = has[i] ? malloc(size) : NULL;
         keep->failed |= has[i] && !owned;

@@ -12,6 +12,7 @@
 #ifndef ANA_KEEP_H
 #define ANA_KEEP_H
 
+#include "trace/util/budget.h"
 #include "trace/util/hash_map.h"
 #include <stdio.h>
 
@@ -19,10 +20,11 @@ struct ana_keep {
     bool loads, failed;
     FILE *file;
     uint64_t at; /* in the file: when loading, where the next block begins; when saving, where the first does */
-    _Atomic uint64_t *read; /* bytes of the file that are loaded are added here; NULL: nobody counts them */
-    uint64_t bytes, most;   /* written, or unpacked, so far; more than that fails */
-    uint8_t *block;         /* unpacked */
-    size_t used, filled;    /* of it; filled: what was loaded */
+    _Atomic uint64_t *read;    /* bytes of the file that are loaded are added here; NULL: nobody counts them */
+    uint64_t bytes, most;      /* written so far; more than that fails */
+    struct ana_budget *budget; /* when loading: of what is allocated or filled in */
+    uint8_t *block;            /* unpacked */
+    size_t used, filled;       /* of it; filled: what was loaded */
     uint8_t *packed;
     struct ZSTD_CCtx_s *packs; /* of zstd: when saving */
     struct ZSTD_DCtx_s *unpacks;
@@ -33,9 +35,9 @@ struct ana_keep {
 /* Begins to write into a file where it is, at most `most` bytes.  Both end with ana_keep_end.  The file stays the
  * caller's. */
 void ana_keep_save(struct ana_keep *keep, FILE *file, uint64_t most);
-/* Begins to read a part, whose first byte in the file is `at`; it may unpack to `most` bytes.  The file's position is
- * neither used nor moved. */
-void ana_keep_load(struct ana_keep *keep, FILE *file, uint64_t at, uint64_t most);
+/* Begins to read a part, whose first byte in the file is `at`.  All that is allocated or filled in is charged to
+ * `budget`, which is the caller's; what does not fit fails.  The file's position is neither used nor moved. */
+void ana_keep_load(struct ana_keep *keep, FILE *file, uint64_t at, struct ana_budget *budget);
 /* Writes the end of a part; what is written from now on is the next one. */
 void ana_keep_part(struct ana_keep *keep);
 /* Goes back to the end of a part, `bytes` after the begin: what was written since, and whether it failed or did not
@@ -49,6 +51,10 @@ bool ana_keep_find(FILE *file, uint64_t *begin, size_t n);
 
 /* What has to hold of what was filled in; else the load fails.  Returns whether it holds. */
 bool ana_keep_holds(struct ana_keep *keep, bool fact);
+
+/* When loading, charges `n` rows of `size` bytes, before they are allocated: rows of zeros need hardly a byte in the
+ * file.  False: the load fails, or has failed. */
+bool ana_keep_charge(struct ana_keep *keep, uint64_t n, size_t size);
 
 /* Whether a truth value that was filled in is one. */
 static inline bool ana_keep_is_bool(const bool *value)

@@ -118,7 +118,7 @@ static void kept_lanes_are_the_same(size_t max)
     ana_keep_part(&keep);
     CHECK(file && ana_keep_end(&keep));
     fflush(file);
-    ana_keep_load(&keep, file, 0, 1 << 20);
+    ana_keep_load(&keep, file, 0, &(struct ana_budget){.most = 1 << 20});
     ana_lane_keep(&keep, &other);
     CHECK(ana_keep_end(&keep) && other.used == lane.used && other.width_ns == lane.width_ns);
     for (int again = 0; again < 2; again++) {
@@ -150,7 +150,7 @@ static void impossible_columns_are_refused(void)
     CHECK(file && ana_keep_end(&keep));
     fflush(file);
     ana_columns_init(&table, 8);
-    ana_keep_load(&keep, file, 0, 1 << 20);
+    ana_keep_load(&keep, file, 0, &(struct ana_budget){.most = 1 << 20});
     ana_columns_keep(&keep, &table, 8);
     CHECK(!ana_keep_end(&keep));
     ana_columns_free(&table);

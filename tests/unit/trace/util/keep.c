@@ -38,6 +38,7 @@ static void fill(uint8_t *rows, size_t size)
 static void rows_come_back(size_t size, size_t n)
 {
     struct ana_keep keep;
+    struct ana_budget budget = {.most = n * size};
     FILE *file = tmpfile();
     uint8_t *rows = malloc(ROWS * size), *back = malloc(ROWS * size);
     fill(rows, size);
@@ -46,7 +47,7 @@ static void rows_come_back(size_t size, size_t n)
     ana_keep_rows(&keep, rows, n, size, NULL);
     ana_keep_part(&keep);
     CHECK(ana_keep_end(&keep) && fflush(file) == 0);
-    ana_keep_load(&keep, file, 4, UINT64_MAX);
+    ana_keep_load(&keep, file, 4, &budget);
     ana_keep_rows(&keep, back, n, size, NULL);
     CHECK(ana_keep_end(&keep) && memcmp(rows, back, n * size) == 0, "%zu rows of %zu bytes", n, size);
     free(rows);
@@ -74,6 +75,7 @@ static void regular_rows_are_small(void)
 static void what_does_not_fit_is_taken_back(void)
 {
     struct ana_keep keep;
+    struct ana_budget none = {0};
     uint64_t noise[1000], one = 1, two = 0;
     FILE *file = tmpfile();
     for (size_t i = 0; i < 1000; i++)
@@ -95,7 +97,7 @@ static void what_does_not_fit_is_taken_back(void)
     CHECK(ana_keep_end(&keep) && fflush(file) == 0);
     uint64_t begin[3] = {4};
     CHECK(ana_keep_find(file, begin, 2), "two parts and nothing else");
-    ana_keep_load(&keep, file, begin[1], 1000);
+    ana_keep_load(&keep, file, begin[1], &none);
     ANA_KEEP(&keep, two);
     CHECK(ana_keep_end(&keep) && two == 1);
     fclose(file);
@@ -114,13 +116,14 @@ static void columns_are_not_trusted(void)
         uint8_t head[] = {how, 1, 1, 1}, bytes[] = {3, 5};
         uint64_t row[2];
         struct ana_keep keep;
+        struct ana_budget budget = {.most = sizeof row};
         FILE *file = tmpfile();
         ana_keep_save(&keep, file, UINT64_MAX);
         ANA_KEEP(&keep, head);
         ANA_KEEP(&keep, bytes);
         ana_keep_part(&keep);
         CHECK(ana_keep_end(&keep) && fflush(file) == 0);
-        ana_keep_load(&keep, file, 0, 1000);
+        ana_keep_load(&keep, file, 0, &budget);
         ana_keep_rows(&keep, row, 1, sizeof row, forget_first);
         CHECK(row[0] == 0, "way %d: a pointer is left", how);
         CHECK(ana_keep_end(&keep) == (how == 0 || how == 2), "way %d", how);
