@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MEMORY 64u /* bytes of parsed stacks for each byte of a file, at most */
+
 /* What one parsed record owns, in a chain from ana_stacks.owned. */
 struct piece {
     struct piece *next;
@@ -18,7 +20,8 @@ static struct piece *add_piece(struct ana_stacks *stacks, const char *text)
     size_t size = strlen(text) + 1, frames = 0;
     for (const char *at = text; *at; at++)
         frames += *at == '\n';
-    struct piece *piece = malloc(sizeof *piece + size);
+    bool fits = ana_charge(&stacks->budget, 1, sizeof(struct piece) + size + (frames + 1) * sizeof(struct ana_frame));
+    struct piece *piece = fits ? malloc(sizeof *piece + size) : NULL;
     if (!piece)
         return NULL;
     piece->frames = malloc((frames + 1) * sizeof *piece->frames);
@@ -180,6 +183,7 @@ static bool add_snapshot(struct ana_stacks *stacks, const struct trc_file *file,
 bool ana_stacks_of_file(const struct trc_file *file, size_t index, struct ana_stacks *out)
 {
     *out = (struct ana_stacks){0};
+    ana_budget_set(&out->budget, trc_size(file), MEMORY);
     for (size_t i = 0; i < trc_stacks(file);)
         if (!add_snapshot(out, file, index, &i)) {
             ana_stacks_free(out);
@@ -211,8 +215,11 @@ bool ana_stacks_take(const struct ana_job *job, struct ana_stacks *out)
 {
     *out = (struct ana_stacks){0};
     size_t ranks = ana_job_info(job).ranks;
+    uint64_t size = 0;
     for (size_t index = 0; index < ranks; index++) {
         const struct trc_file *file = ana_job_rank(job, index)->file;
+        size += file ? trc_size(file) : 0;
+        ana_budget_set(&out->budget, size, MEMORY);
         size_t i = file ? newest_snapshot(file) : SIZE_MAX;
         if (i != SIZE_MAX && !add_snapshot(out, file, index, &i)) {
             ana_stacks_free(out);

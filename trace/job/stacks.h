@@ -13,6 +13,7 @@
 #ifndef ANA_STACKS_H
 #define ANA_STACKS_H
 
+#include "trace/util/budget.h"
 #include "trace/job/job.h"
 
 /* One frame; strings are never NULL. */
@@ -58,6 +59,7 @@ struct ana_snapshot {
 };
 
 struct ana_stacks {
+    struct ana_budget budget;      /* of parsed records */
     struct ana_snapshot *snapshot; /* by index; of ranks without one there is none */
     size_t snapshots;
     struct ana_stack *stack;

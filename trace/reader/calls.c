@@ -15,16 +15,16 @@ static bool make_room(struct trc_file *file, uint32_t id)
 {
     if (id >= file->call_ids) {
         size_t ids = (size_t)id + 8;
-        uint16_t *grown = realloc(file->call_at, ids * sizeof *grown);
+        uint16_t *grown = trc_file_resize(file, file->call_at, file->call_ids * sizeof *grown, ids * sizeof *grown);
         if (!grown)
             return false;
-        memset(grown + file->call_ids, 0, (ids - file->call_ids) * sizeof *grown);
         file->call_at = grown;
         file->call_ids = ids;
     }
     if (file->call_count == file->call_room) {
         size_t room = file->call_room * 2 + 8;
-        void *grown = realloc(file->calls, room * sizeof *file->calls);
+        void *grown =
+            trc_file_resize(file, file->calls, file->call_room * sizeof *file->calls, room * sizeof *file->calls);
         if (!grown)
             return false;
         file->calls = grown;
@@ -39,7 +39,7 @@ void trc_define_call(struct trc_file *file, const struct trc_def *def, const cha
         trc_file_damage(file, "call %u: its definition cannot be used", def->id);
         return;
     }
-    struct trc_call_def *kept = calloc(1, sizeof *kept + size + 2);
+    struct trc_call_def *kept = trc_file_alloc(file, sizeof *kept + size + 2);
     if (!kept || !make_room(file, def->id) || file->call_at[def->id]) {
         free(kept); /* the first stays: others may hold pointers to it */
         return;

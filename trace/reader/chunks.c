@@ -102,7 +102,8 @@ static void order_events(struct trc_file *file)
 {
     file->event_count = 0;
     if (file->event_room < file->chunk_count) {
-        void *grown = realloc(file->events, file->chunk_room * sizeof *file->events);
+        void *grown = trc_file_resize(file, file->events, file->event_room * sizeof *file->events,
+                                      file->chunk_room * sizeof *file->events);
         if (!grown) {
             trc_file_damage(file, "out of memory: no events");
             return;
@@ -154,7 +155,8 @@ static bool add_chunk(struct trc_file *file, const struct trc_chunk *head)
     }
     if (file->chunk_count == file->chunk_room) {
         uint32_t room = file->chunk_count + file->chunk_count / 2 + 4; /* most ranks have three */
-        void *grown = realloc(file->chunks, room * sizeof *file->chunks);
+        void *grown =
+            trc_file_resize(file, file->chunks, file->chunk_room * sizeof *file->chunks, room * sizeof *file->chunks);
         if (!grown) {
             trc_file_damage(file, "out of memory: new chunks are not read");
             return false;

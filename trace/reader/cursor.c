@@ -46,7 +46,7 @@ void trc_cursor_close(struct trc_cursor *cursor)
         return;
     atomic_fetch_sub_explicit(&cursors, 1, memory_order_relaxed);
     free(cursor->buffer);
-    free(cursor->sigs);
+    ana_budget_free(&cursor->file->budget, cursor->sigs, cursor->sig_room * sizeof *cursor->sigs);
     free(cursor);
 }
 

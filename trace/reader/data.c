@@ -21,7 +21,7 @@ void trc_define_data(struct trc_file *file, const struct trc_def *def, const cha
         trc_file_damage(file, "data %u: its definition is too short", def->id);
         return;
     }
-    struct data_def *kept = calloc(1, sizeof *kept + text + 2);
+    struct data_def *kept = trc_file_alloc(file, sizeof *kept + text + 2);
     if (!kept)
         return;
     memcpy(&said, payload, sizeof said);
@@ -33,20 +33,20 @@ void trc_define_data(struct trc_file *file, const struct trc_def *def, const cha
         .signature = {kept->text, second},
         .size = {said.size[0], said.size[1]},
         .operation = said.operation < TRC_REDUCTION_COUNT ? (enum trc_reduction)said.operation : TRC_REDUCTION_OWN};
-    if (!trc_table_add(&file->data, def->id, kept))
+    if (!trc_table_add(file, &file->data, def->id, kept))
         free(kept);
 }
 
 void trc_define_left(struct trc_file *file, const struct trc_def *def, const char *text, size_t size)
 {
-    struct left_def *kept = calloc(1, sizeof *kept + size + 1);
+    struct left_def *kept = trc_file_alloc(file, sizeof *kept + size + 1);
     if (!kept)
         return;
     memcpy(kept->kind, text, size);
     trc_clean_text(kept->kind);
     kept->left =
         (struct trc_left){.kind = kept->kind, .call = trc_call(file, def->a), .site = def->b, .count = def->id};
-    if (!trc_table_add(&file->left, file->left.count + 1, kept))
+    if (!trc_table_add(file, &file->left, file->left.count + 1, kept))
         free(kept);
 }
 
@@ -56,12 +56,12 @@ void trc_define_ranks(struct trc_file *file, const struct trc_def *def, const ch
         trc_file_damage(file, "ranks %u: %u of them, of which %zu have room", def->id, def->a, size / sizeof(int32_t));
         return;
     }
-    struct trc_ranks *kept = calloc(1, sizeof *kept + def->a * sizeof(int32_t));
+    struct trc_ranks *kept = trc_file_alloc(file, sizeof *kept + def->a * sizeof(int32_t));
     if (!kept)
         return;
     kept->n = def->a;
     memcpy(kept->rank, payload, def->a * sizeof(int32_t));
-    if (!trc_table_add(&file->ranks, def->id, kept))
+    if (!trc_table_add(file, &file->ranks, def->id, kept))
         free(kept);
 }
 

@@ -7,11 +7,12 @@
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-bool trc_table_add(struct trc_table *table, uint64_t key, void *value)
+bool trc_table_add(struct trc_file *file, struct trc_table *table, uint64_t key, void *value)
 {
     if (table->count == table->room) {
         uint32_t room = table->room ? table->room * 2 : 4;
-        void *grown = realloc(table->entries, room * sizeof *table->entries);
+        void *grown =
+            trc_file_resize(file, table->entries, table->room * sizeof *table->entries, room * sizeof *table->entries);
         if (!grown)
             return false;
         table->entries = grown;
@@ -86,11 +87,12 @@ struct notes {
     size_t count, room;
 };
 
-static char *text_copy(const char *text, size_t size)
+static char *text_copy(struct trc_file *file, const char *text, size_t size)
 {
-    char *copy = strndup(text, size);
+    size_t length = strnlen(text, size);
+    char *copy = trc_file_alloc(file, length + 1);
     if (copy)
-        trc_clean_text(copy);
+        trc_clean_text(memcpy(copy, text, length));
     return copy;
 }
 
@@ -132,7 +134,7 @@ static void define_comm(struct trc_file *file, const struct trc_def *def, const 
         comm.flags &= ~(uint32_t)(TRC_COMM_WORLD | TRC_COMM_ALL); /* its members are unknown now */
     }
     check_sizes(file, def->id, &comm);
-    struct trc_comm_def *kept = calloc(1, sizeof *kept + comm.members * sizeof(int32_t));
+    struct trc_comm_def *kept = trc_file_alloc(file, sizeof *kept + comm.members * sizeof(int32_t));
     if (!kept)
         return;
     kept->comm.id = def->id;
@@ -143,13 +145,13 @@ static void define_comm(struct trc_file *file, const struct trc_def *def, const 
         memcpy(kept + 1, payload + sizeof comm, comm.members * sizeof(int32_t));
         kept->comm.members = (const int32_t *)(kept + 1);
     }
-    if (!trc_table_add(&file->comms, def->id, kept))
+    if (!trc_table_add(file, &file->comms, def->id, kept))
         free(kept);
 }
 
 static void define_object(struct trc_file *file, const struct trc_def *def, const char *text, size_t size)
 {
-    struct trc_object_def *kept = calloc(1, sizeof *kept + size + 1);
+    struct trc_object_def *kept = trc_file_alloc(file, sizeof *kept + size + 1);
     if (!kept)
         return;
     memcpy(kept->name, text, size);
@@ -157,21 +159,21 @@ static void define_object(struct trc_file *file, const struct trc_def *def, cons
     kept->object = (struct trc_object){
         .id = def->id, .comm = def->a, .is_file = def->type == TRC_DEF_FILE, .name = kept->name[0] ? kept->name : NULL};
     kept->created = def->ticks;
-    if (!trc_table_add(&file->objects, def->id, kept))
+    if (!trc_table_add(file, &file->objects, def->id, kept))
         free(kept);
 }
 
 /* A kernel or a region: a name for its id. */
-static void define_text(struct trc_table *table, const struct trc_def *def, const char *text)
+static void define_text(struct trc_file *file, struct trc_table *table, const struct trc_def *def, const char *text)
 {
-    char *name = text_copy(text, def->text_bytes);
-    if (name && !trc_table_add(table, def->id, name))
+    char *name = text_copy(file, text, def->text_bytes);
+    if (name && !trc_table_add(file, table, def->id, name))
         free(name);
 }
 
 static void define_site(struct trc_file *file, const struct trc_def *def, const char *text, size_t size)
 {
-    struct trc_site_def *kept = calloc(1, sizeof *kept + size + 3);
+    struct trc_site_def *kept = trc_file_alloc(file, sizeof *kept + size + 3);
     if (!kept)
         return;
     memcpy(kept->text, text, size);
@@ -182,15 +184,15 @@ static void define_site(struct trc_file *file, const struct trc_def *def, const 
     kept->function = kept->text[0] ? kept->text : NULL;
     kept->module = module[0] ? module : NULL;
     kept->forwards = trc_site_forwards(kept, mark);
-    if (!trc_table_add(&file->sites, def->b, kept))
+    if (!trc_table_add(file, &file->sites, def->b, kept))
         free(kept);
 }
 
-static void add_note(struct notes *notes, const struct trc_def *def, const char *text)
+static void add_note(struct trc_file *file, struct notes *notes, const struct trc_def *def, const char *text)
 {
     if (notes->count == notes->room) {
         size_t room = notes->room ? notes->room * 2 : 16;
-        void *grown = realloc(notes->note, room * sizeof *notes->note);
+        void *grown = trc_file_resize(file, notes->note, notes->room * sizeof *notes->note, room * sizeof *notes->note);
         if (!grown)
             return;
         notes->note = grown;
@@ -203,7 +205,7 @@ static void add_note(struct notes *notes, const struct trc_def *def, const char 
                                                 object ? def->id : 0,
                                                 def->ticks,
                                                 around ? (uint64_t)def->a << 32 | (uint32_t)def->b : def->b,
-                                                named ? text_copy(text, def->text_bytes) : NULL};
+                                                named ? text_copy(file, text, def->text_bytes) : NULL};
 }
 
 static void apply_notes(struct trc_file *file, struct notes *notes)
@@ -235,7 +237,7 @@ static void apply_notes(struct trc_file *file, struct notes *notes)
         }
         free(note->text);
     }
-    free(notes->note);
+    ana_budget_free(&file->budget, notes->note, notes->room * sizeof *notes->note);
 }
 
 /* ---- a chunk of them --------------------------------------------------------------------------------------------- */
@@ -251,7 +253,7 @@ static void take_definition(struct trc_file *file, uint32_t chunk, const struct 
     case TRC_DEF_WIN:
     case TRC_DEF_FILE:
         define_object(file, def, payload, def->text_bytes);
-        add_note(notes, def, payload);
+        add_note(file, notes, def, payload);
         break;
     case TRC_DEF_SITE:
         define_site(file, def, payload, def->text_bytes);
@@ -263,10 +265,10 @@ static void take_definition(struct trc_file *file, uint32_t chunk, const struct 
         trc_define_call(file, def, payload, def->text_bytes);
         break;
     case TRC_DEF_KERNEL:
-        define_text(&file->kernels, def, payload);
+        define_text(file, &file->kernels, def, payload);
         break;
     case TRC_DEF_REGION:
-        define_text(&file->regions, def, payload);
+        define_text(file, &file->regions, def, payload);
         break;
     case TRC_DEF_DATA:
         trc_define_data(file, def, payload, size);
@@ -281,7 +283,7 @@ static void take_definition(struct trc_file *file, uint32_t chunk, const struct 
     case TRC_DEF_FREE:
     case TRC_DEF_DOUBT:
     case TRC_DEF_NEIGHBORS:
-        add_note(notes, def, payload);
+        add_note(file, notes, def, payload);
         break;
     case TRC_DEF_FACT:
         trc_define_fact(file, def, payload, def->text_bytes);
@@ -337,7 +339,7 @@ static bool read_chunk(struct trc_file *file, uint32_t chunk, struct notes *note
         trc_file_damage(file, "chunk %u: definitions past %llu bytes are not read", chunk, TRC_DEFS_MAX);
         return false;
     }
-    char *buffer = malloc(size);
+    char *buffer = trc_file_alloc(file, size);
     if (!buffer)
         return false;
     uint64_t offset = trc_chunk_offset(file, chunk) + TRC_ITEMS_OFFSET + (uint64_t)first * TRC_DEF_SLOT;
@@ -352,7 +354,7 @@ static bool read_chunk(struct trc_file *file, uint32_t chunk, struct notes *note
     /* The bytes must be of the chunk whose head was read: a chunk of stacks may be begun anew at any time. */
     bool same = file->chunks[chunk].kind == TRC_CHUNK_DEFS || trc_chunk_same(file, chunk, &file->chunks[chunk], NULL);
     bool found = same && read_slots(file, chunk, buffer, first, whole, notes);
-    free(buffer);
+    ana_budget_free(&file->budget, buffer, size);
     return found;
 }
 
@@ -361,12 +363,12 @@ static bool make_room(struct trc_file *file)
 {
     if (file->defs_room >= file->chunk_count)
         return true;
-    void *grown = realloc(file->defs, file->chunk_room * sizeof *file->defs);
+    void *grown =
+        trc_file_resize(file, file->defs, file->defs_room * sizeof *file->defs, file->chunk_room * sizeof *file->defs);
     if (!grown)
         return false;
     file->defs = grown;
-    for (; file->defs_room < file->chunk_room; file->defs_room++)
-        file->defs[file->defs_room] = NULL;
+    file->defs_room = file->chunk_room;
     return true;
 }
 
@@ -387,7 +389,7 @@ bool trc_defs_refresh(struct trc_file *file)
         if (!stacks && (!head->magic || head->kind != TRC_CHUNK_DEFS))
             continue;
         if (!file->defs[i])
-            file->defs[i] = calloc(1, size);
+            file->defs[i] = trc_file_alloc(file, size);
         if (!file->defs[i])
             continue;
         file->defs[i]->sequence = head->sequence;

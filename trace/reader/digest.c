@@ -11,6 +11,7 @@
 
 #define LEAST_OF_RANK  12u /* bytes: as many varints */
 #define LEAST_OF_CLASS 10u
+#define MEMORY         256u /* bytes for each byte of a digest, at most */
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
@@ -119,8 +120,10 @@ const char *trc_node_parse(const void *bytes, size_t size, struct trc_node *node
     const char *why = check_head(&head, bytes, size);
     if (why)
         return why;
-    node->class = calloc(head.classes + 1u, sizeof *node->class);
-    node->rank = calloc(head.ranks + 1u, sizeof *node->rank);
+    struct ana_budget budget = {0};
+    ana_budget_set(&budget, head.size, MEMORY);
+    node->class = ana_budget_resize(&budget, NULL, 0, (head.classes + 1u) * sizeof *node->class);
+    node->rank = ana_budget_resize(&budget, NULL, 0, (head.ranks + 1u) * sizeof *node->rank);
     bool good = node->class && node->rank;
     struct trc_bytes in = {(const uint8_t *)bytes + sizeof head, (const uint8_t *)bytes + head.size};
     for (uint32_t i = 0; good && i < head.classes; i++)

@@ -8,12 +8,12 @@
 #define STACKS_MAX 65536u /* a hostile file may hold many small ones */
 
 /* Makes room for one more pointer in an array; returns the array, or NULL when out of memory. */
-static void *grow_array(void *array, size_t count, size_t *room)
+static void *grow_array(struct trc_file *file, void *array, size_t count, size_t *room)
 {
     if (count < *room)
         return array;
     size_t wanted = *room ? *room * 2 : 32;
-    void *grown = realloc(array, wanted * sizeof(void *));
+    void *grown = trc_file_resize(file, array, *room * sizeof(void *), wanted * sizeof(void *));
     if (grown)
         *room = wanted;
     return grown;
@@ -30,11 +30,12 @@ static int by_key(const void *a, const void *b)
 
 void trc_define_fact(struct trc_file *file, const struct trc_def *def, const char *text, size_t size)
 {
-    void *grown = file->fact_count < FACTS_MAX ? grow_array(file->facts, file->fact_count, &file->fact_room) : NULL;
+    void *grown =
+        file->fact_count < FACTS_MAX ? grow_array(file, file->facts, file->fact_count, &file->fact_room) : NULL;
     if (!grown)
         return;
     file->facts = grown;
-    struct trc_fact_def *fact = calloc(1, sizeof *fact + size + 2);
+    struct trc_fact_def *fact = trc_file_alloc(file, sizeof *fact + size + 2);
     if (!fact)
         return;
     memcpy(fact->key, text, size);
@@ -114,16 +115,18 @@ void trc_define_stack(struct trc_file *file, uint32_t chunk, const struct trc_de
         return;
     }
     void *grown =
-        file->stack_count < STACKS_MAX ? grow_array(file->stacks, file->stack_count, &file->stack_room) : NULL;
+        file->stack_count < STACKS_MAX ? grow_array(file, file->stacks, file->stack_count, &file->stack_room) : NULL;
     if (!grown)
         return;
     file->stacks = grown;
     size_t text = size - sizeof(struct trc_def_stack);
     if (text > def->text_bytes)
         text = def->text_bytes;
-    struct trc_stack_def *kept = calloc(1, sizeof *kept + text + 1);
+    const size_t bytes = sizeof(struct trc_stack_def) + text + 1;
+    struct trc_stack_def *kept = trc_file_alloc(file, bytes);
     if (!kept)
         return;
+    kept->bytes = bytes;
     memcpy(&kept->stack.def, payload, sizeof kept->stack.def);
     memcpy(kept->text, payload + sizeof kept->stack.def, text);
     clean_lines(kept->text);
@@ -144,7 +147,7 @@ void trc_forget_stacks(struct trc_file *file, uint32_t chunk)
     size_t kept = 0;
     for (size_t i = 0; i < file->stack_count; i++) {
         if (file->stacks[i]->chunk == chunk)
-            free(file->stacks[i]);
+            ana_budget_free(&file->budget, file->stacks[i], file->stacks[i]->bytes);
         else
             file->stacks[kept++] = file->stacks[i];
     }

@@ -8,6 +8,7 @@
 
 #include "trace/reader/reader.h"
 #include "trace/reader/schema.h"
+#include "trace/util/budget.h"
 #include "trace/util/text.h"
 
 #define TRC_DAMAGE_MAX 32u /* lines kept */
@@ -16,6 +17,7 @@
                                      * of a hostile, sparse file */
 #define TRC_WORLD_MAX    (1 << 24)    /* ranks: more is damage, not a machine */
 #define TRC_DEFS_MAX     (1ull << 30) /* bytes of definitions read: bounds the cost, too */
+#define TRC_MEMORY       32u          /* bytes that are allocated for each byte of a file, at most */
 #define TRC_HOLES_MAX    64u          /* places between chunks that are looked at again */
 #define TRC_USES_PART    4u           /* uses of a live page lie in parts of so many */
 #define TRC_ITEMS_OFFSET ((uint32_t)sizeof(struct trc_chunk))
@@ -56,7 +58,7 @@ struct trc_fact_def {
 struct trc_stack_def {
     struct trc_stack stack; /* first: what trc_stack returns */
     uint32_t chunk;
-    size_t order;
+    size_t order, bytes; /* bytes: of the struct with its text */
     char text[];
 };
 
@@ -110,7 +112,8 @@ struct trc_hole {
 struct trc_file {
     char *path;
     struct trc_descriptor *descriptor;
-    uint64_t size; /* at the last look */
+    uint64_t size;            /* at the last look */
+    struct ana_budget budget; /* of all memory that grows with what is in the file */
     struct trc_head head;
     double ns_per_tick;
     bool final;       /* trc_set_final */
@@ -179,6 +182,10 @@ bool trc_file_reopen(const struct trc_file *file);
 size_t trc_file_read(const struct trc_file *file, uint64_t offset, void *buffer, size_t size);
 /* Adds a line to the file's damage, unless it is there already or there are TRC_DAMAGE_MAX. */
 void trc_file_damage(struct trc_file *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Allocates zeros, which are charged to the file's budget.  NULL: they do not fit, which is damage. */
+void *trc_file_alloc(struct trc_file *file, size_t bytes);
+/* Resizes such memory from `had` to `bytes` bytes, which are more.  NULL: likewise, and it stays as it was. */
+void *trc_file_resize(struct trc_file *file, void *at, size_t had, size_t bytes);
 /* Whether its writer may still add to it. */
 bool trc_file_growing(const struct trc_file *file);
 
@@ -230,7 +237,7 @@ bool trc_defs_refresh(struct trc_file *file);
 void trc_defs_free(struct trc_file *file);
 /* Adds a value, which the table owns from then on; found once the table is sealed, and then the first of each key.
  * False: out of memory. */
-bool trc_table_add(struct trc_table *table, uint64_t key, void *value);
+bool trc_table_add(struct trc_file *file, struct trc_table *table, uint64_t key, void *value);
 /* calls.c */
 /* Takes the definition of a call: `text` is its name, a NUL, its class, a NUL and the rest. */
 void trc_define_call(struct trc_file *file, const struct trc_def *def, const char *text, size_t size);

@@ -64,6 +64,20 @@ const char *trc_damage(const struct trc_file *file, size_t i)
     return i < file->damage_count ? file->damage[i] : NULL;
 }
 
+void *trc_file_resize(struct trc_file *file, void *at, size_t had, size_t bytes)
+{
+    void *resized = ana_budget_resize(&file->budget, at, had, bytes);
+    if (!resized)
+        trc_file_damage(file, "more memory than %llu bytes would be needed: not all is read",
+                        (unsigned long long)file->budget.most);
+    return resized;
+}
+
+void *trc_file_alloc(struct trc_file *file, size_t bytes)
+{
+    return trc_file_resize(file, NULL, 0, bytes);
+}
+
 bool trc_file_growing(const struct trc_file *file)
 {
     return !file->final && (file->head.state == TRC_STATE_RUNNING || file->head.state == TRC_STATE_STARTING);

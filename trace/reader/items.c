@@ -17,7 +17,10 @@ static enum trc_step take_sig(struct trc_cursor *cursor, struct trc_bytes *bytes
     bytes->at += size;
     if (cursor->sig_count == cursor->sig_room) {
         size_t room = cursor->sig_room + (cursor->sig_room < 16 * SIGS_FIRST ? SIGS_FIRST : cursor->sig_room);
-        void *grown = room <= SIGS_MAX ? realloc(cursor->sigs, room * sizeof *cursor->sigs) : NULL;
+        void *grown = room <= SIGS_MAX
+                          ? trc_file_resize(cursor->file, cursor->sigs, cursor->sig_room * sizeof *cursor->sigs,
+                                            room * sizeof *cursor->sigs)
+                          : NULL;
         if (!grown) {
             *why = "too many signatures";
             return TRC_STEP_BAD;

@@ -11,25 +11,22 @@ static const struct trc_live no_page; /* of a thread that has none */
 
 /* ---- entries ----------------------------------------------------------------------------------------------------- */
 
-/* Makes room for element `n` of an array, and `spare` more; what is new is zero.  NULL: out of memory. */
-static void *grow(void *array, size_t *room, size_t n, size_t spare, size_t size)
+/* Makes room for element `n` of an array, and `spare` more; new ones are zero.  NULL: no memory is left for it. */
+static void *grow(struct trc_file *file, void *array, size_t *room, size_t n, size_t spare, size_t size)
 {
     if (n < *room)
         return array;
     size_t more = n + 1 + spare;
-    char *grown = realloc(array, more * size);
-    if (!grown)
-        return NULL;
-    memset(grown + *room * size, 0, (more - *room) * size);
-    *room = more;
+    void *grown = trc_file_resize(file, array, *room * size, more * size);
+    *room = grown ? more : *room;
     return grown;
 }
 
-static void take_row(struct trc_live *live, const struct trc_row *row)
+static void take_row(struct trc_file *file, struct trc_live *live, const struct trc_row *row)
 {
     if (!row->number || row->number > TRC_ROWS || !row->call_plus_1)
         return;
-    struct trc_counter *rows = grow(live->rows, &live->row_room, row->number - 1u, 0, sizeof *rows);
+    struct trc_counter *rows = grow(file, live->rows, &live->row_room, row->number - 1u, 0, sizeof *rows);
     if (!rows)
         return;
     live->rows = rows;
@@ -50,11 +47,12 @@ static void take_row(struct trc_live *live, const struct trc_row *row)
     live->row_count = live->row_count > row->number ? live->row_count : row->number;
 }
 
-static void take_peer(struct trc_live *live, const struct trc_peer *peer)
+static void take_peer(struct trc_file *file, struct trc_live *live, const struct trc_peer *peer)
 {
     if (!peer->number || peer->number > TRC_PEERS || !peer->rank_plus_1)
         return;
-    struct trc_peer *peers = grow(live->peers, &live->peer_room, peer->number - 1u, peer->number / 2u, sizeof *peers);
+    struct trc_peer *peers =
+        grow(file, live->peers, &live->peer_room, peer->number - 1u, peer->number / 2u, sizeof *peers);
     if (!peers)
         return;
     live->peers = peers;
@@ -68,21 +66,21 @@ static struct trc_use *use_at(const struct trc_live *live, size_t i)
 }
 
 /* Makes room for use i.  False: out of memory. */
-static bool reach_use(struct trc_live *live, size_t i)
+static bool reach_use(struct trc_file *file, struct trc_live *live, size_t i)
 {
     size_t part = i / TRC_USES_PART;
-    struct trc_use **uses = grow(live->uses, &live->use_parts, part, part / 2, sizeof *uses);
+    struct trc_use **uses = grow(file, live->uses, &live->use_parts, part, part / 2, sizeof *uses);
     if (!uses)
         return false;
     live->uses = uses;
-    return uses[part] || (uses[part] = calloc(TRC_USES_PART, sizeof *uses[part]));
+    return uses[part] || (uses[part] = trc_file_alloc(file, TRC_USES_PART * sizeof *uses[part]));
 }
 
 /* `changed`: the entries change all the time.  Nobody knows which signature the uses of one that did are of: they are
  * left out. */
-static void take_use(struct trc_live *live, const struct trc_use *use, bool changed)
+static void take_use(struct trc_file *file, struct trc_live *live, const struct trc_use *use, bool changed)
 {
-    if (use->index >= TRC_SIGS || live->use_count == TRC_SIGS || !reach_use(live, live->use_count))
+    if (use->index >= TRC_SIGS || live->use_count == TRC_SIGS || !reach_use(file, live, live->use_count))
         return;
     struct trc_use *kept = use_at(live, live->use_count++);
     bool other = changed && memcmp(&kept->sig, &use->sig, sizeof use->sig) != 0;
@@ -99,7 +97,8 @@ static size_t entry_size(uint16_t what)
                                     : 0;
 }
 
-static void take_entries(struct trc_live *live, const unsigned char *at, size_t size, bool changed)
+static void take_entries(struct trc_file *file, struct trc_live *live, const unsigned char *at, size_t size,
+                         bool changed)
 {
     union {
         uint16_t what;
@@ -114,26 +113,26 @@ static void take_entries(struct trc_live *live, const unsigned char *at, size_t 
             return; /* not written yet, or of a later version */
         memcpy(&entry, at, bytes);
         if (entry.what == TRC_ENTRY_ROW)
-            take_row(live, &entry.row);
+            take_row(file, live, &entry.row);
         else if (entry.what == TRC_ENTRY_PEER)
-            take_peer(live, &entry.peer);
+            take_peer(file, live, &entry.peer);
         else
-            take_use(live, &entry.use, changed);
+            take_use(file, live, &entry.use, changed);
     }
 }
 
 /* Reads the entries in one chunk, whose head is `now`, from byte `from` on.  False: the file ends within them. */
-static bool read_piece(const struct trc_file *file, struct trc_live *live, uint32_t chunk, struct trc_chunk now,
+static bool read_piece(struct trc_file *file, struct trc_live *live, uint32_t chunk, struct trc_chunk now,
                        uint32_t from, bool changed)
 {
     uint32_t room = trc_chunk_room(file, &file->chunks[chunk]);
     uint32_t end = (now.committed < room ? now.committed : room) + TRC_ITEMS_OFFSET;
     if (end <= from)
         return true;
-    unsigned char *bytes = malloc(end - from);
+    unsigned char *bytes = trc_file_alloc(file, end - from);
     size_t got = bytes ? trc_file_read(file, trc_chunk_offset(file, chunk) + from, bytes, end - from) : 0;
-    take_entries(live, bytes, got, changed);
-    free(bytes);
+    take_entries(file, live, bytes, got, changed);
+    ana_budget_free(&file->budget, bytes, end - from);
     return got == end - from;
 }
 
@@ -159,7 +158,7 @@ static struct trc_use *use_of(const struct trc_live *live, uint32_t index)
 
 /* Of a thread that will do nothing more, only the signatures of its last calls are asked for, and whether it made
  * control rounds. */
-static void drop_uses(struct trc_live *live)
+static void drop_uses(struct trc_file *file, struct trc_live *live)
 {
     const struct trc_thread *thread = &live->thread;
     size_t kept = 0;
@@ -170,7 +169,7 @@ static void drop_uses(struct trc_live *live)
     }
     live->use_count = kept;
     for (size_t part = (kept + TRC_USES_PART - 1) / TRC_USES_PART; part < live->use_parts; part++) {
-        free(live->uses[part]);
+        ana_budget_free(&file->budget, live->uses[part], TRC_USES_PART * sizeof *live->uses[part]);
         live->uses[part] = NULL;
     }
 }
@@ -313,9 +312,9 @@ static void copy_page(struct trc_file *file, struct trc_live *live)
 /* The thread's copy, made if it has none.  NULL: out of memory. */
 static struct trc_live *make_live(struct trc_file *file, uint32_t chunk, uint32_t index)
 {
-    struct trc_live **pages = grow(file->live, &file->live_room, index, 0, sizeof(struct trc_live *));
+    struct trc_live **pages = grow(file, file->live, &file->live_room, index, 0, sizeof(struct trc_live *));
     file->live = pages ? pages : file->live;
-    struct trc_live *live = pages ? calloc(1, sizeof *live) : NULL;
+    struct trc_live *live = pages ? trc_file_alloc(file, sizeof *live) : NULL;
     if (!live) {
         trc_file_damage(file, "out of memory: no live page of thread %u", index);
         return NULL;
@@ -364,7 +363,7 @@ static bool read_page(struct trc_file *file, uint32_t chunk)
     clamp_thread(&live->thread, index);
     complete_counters(live);
     if (!trc_file_growing(file))
-        drop_uses(live);
+        drop_uses(file, live);
     return moved;
 }
 

@@ -47,11 +47,11 @@ void trc_define_path(struct trc_file *file, const struct trc_def *def, const cha
     if (!def->a || def->a > TRC_PATH_MOST || def->a > size / sizeof *kept->site)
         trc_file_damage(file, "call path %u: %u callers where %zu have room", def->id, def->a,
                         size / sizeof *kept->site);
-    else if (def->id && (kept = calloc(1, sizeof *kept))) {
+    else if (def->id && (kept = trc_file_alloc(file, sizeof *kept))) {
         kept->n = def->a;
         kept->end = def->b <= TRC_PATH_LOST ? (enum trc_path_end)def->b : TRC_PATH_LOST;
         memcpy(kept->site, payload, kept->n * sizeof *kept->site);
-        if (!trc_table_add(&file->paths, def->id, kept))
+        if (!trc_table_add(file, &file->paths, def->id, kept))
             free(kept);
     }
 }

@@ -64,6 +64,7 @@ static bool read_size(struct trc_file *file)
     if (!known || file->size == (uint64_t)status.st_size)
         return false;
     file->size = (uint64_t)status.st_size;
+    ana_budget_set(&file->budget, file->size, TRC_MEMORY);
     return true;
 }
 
@@ -201,4 +202,8 @@ const struct trc_head *trc_head(const struct trc_file *file)
 const char *trc_path(const struct trc_file *file)
 {
     return file->path;
+}
+uint64_t trc_size(const struct trc_file *file)
+{
+    return file->size;
 }

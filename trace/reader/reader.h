@@ -56,6 +56,8 @@ void trc_set_final(struct trc_file *file);
 const struct trc_head *trc_head(const struct trc_file *file);
 /* The path that it was opened by; lives as long as the file. */
 const char *trc_path(const struct trc_file *file);
+/* The bytes that the file had at the last look. */
+uint64_t trc_size(const struct trc_file *file);
 
 /* Damage found so far, one line each, NULL past the last.  Damage never ends reading of what is whole. */
 const char *trc_damage(const struct trc_file *file, size_t i);

@@ -33,8 +33,8 @@ void trc_usage_close(struct trc_usage_cursor *cursor)
 {
     if (!cursor)
         return;
-    free(cursor->buffer);
-    free(cursor->entry);
+    ana_budget_free(&cursor->file->budget, cursor->buffer, cursor->buffer_room);
+    ana_budget_free(&cursor->file->budget, cursor->entry, cursor->entry_room * sizeof *cursor->entry);
     free(cursor);
 }
 
@@ -70,7 +70,7 @@ static bool read_bytes(struct trc_usage_cursor *cursor, uint32_t need, uint32_t 
     need = need > BUFFER ? need : BUFFER;
     need = need < limit - cursor->at ? need : limit - cursor->at;
     if (need > cursor->buffer_room) {
-        uint8_t *grown = realloc(cursor->buffer, need);
+        uint8_t *grown = trc_file_resize(cursor->file, cursor->buffer, cursor->buffer_room, need);
         if (!grown)
             return false;
         cursor->buffer = grown;
@@ -92,7 +92,10 @@ static bool take_entries(struct trc_usage_cursor *cursor, struct trc_bytes bytes
         uint64_t whose, fields, value;
         if (out->n == cursor->entry_room) {
             size_t room = cursor->entry_room * 2 + 4;
-            void *grown = out->n < MOST_ENTRIES ? realloc(cursor->entry, room * sizeof *cursor->entry) : NULL;
+            void *grown = out->n < MOST_ENTRIES
+                              ? trc_file_resize(cursor->file, cursor->entry, cursor->entry_room * sizeof *cursor->entry,
+                                                room * sizeof *cursor->entry)
+                              : NULL;
             if (!grown)
                 return false;
             cursor->entry = grown;

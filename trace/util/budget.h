@@ -35,10 +35,10 @@ static inline bool ana_charge(struct ana_budget *budget, uint64_t n, size_t size
     return false;
 }
 
-/* Gives back what was charged for memory that is freed. */
-static inline void ana_uncharge(struct ana_budget *budget, uint64_t bytes)
-{
-    budget->charged -= bytes;
-}
+/* Resizes malloc'ed memory of `had` bytes, or NULL, to `bytes`, which are more and are charged; those that are new are
+ * 0.  NULL: they do not fit, or memory is out, and nothing has changed. */
+void *ana_budget_resize(struct ana_budget *budget, void *at, size_t had, size_t bytes);
+/* Frees such memory of `bytes` bytes, which no longer count. */
+void ana_budget_free(struct ana_budget *budget, void *at, size_t bytes);
 
 #endif

@@ -27,7 +27,7 @@ static void put_block(FILE *file, const uint8_t *bytes, uint32_t n)
     CHECK(fwrite(head, sizeof head, 1, file) == 1 && fwrite(smaller ? packed : bytes, 1, head[1], file) == head[1]);
 }
 
-/* Writes what is in `old` up to part `hostile`, and then a number of rows, zeros that fill `blocks`, and empty parts. */
+/* Writes what `old` has up to part `hostile`, and then a number of rows, zeros that fill `blocks`, and empty parts. */
 static long write_hostile(const uint8_t *old, size_t size, size_t hostile, uint32_t blocks)
 {
     static uint8_t zeros[BLOCK];
