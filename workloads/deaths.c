@@ -4,6 +4,7 @@
  *   exit, _exit, quick_exit   leaves with code 3            return   returns 3 from main
  *   thread_exit               exit(3) in a thread           segv, abort, fpe, ill, sys, pipe, assert
  *   thread_segv, stack, thread_stack   in a thread; a full stack
+ *   room_stack                a full stack, where the program has set a stack for handlers
  *   alarm, cpu, size          a timer's signal; RLIMIT_CPU; RLIMIT_FSIZE
  *   kill, term                kills itself by SIGKILL, by SIGTERM
  *   error                     sends to a rank that is not there: MPI ends the job
@@ -89,6 +90,12 @@ static void use_processor(void)
     compute(60);
 }
 
+static void set_handler_stack(void)
+{
+    static char room[65536];
+    sigaltstack(&(stack_t){.ss_sp = room, .ss_size = sizeof room}, NULL);
+}
+
 static int is_how(const char *name)
 {
     return strcmp(how, name) == 0;
@@ -115,7 +122,9 @@ __attribute__((noinline)) static void end_here(void)
         raise(SIGSYS);
     if (is_how("assert"))
         assert(zero == 1);
-    if (is_how("stack") || is_how("thread_stack"))
+    if (is_how("room_stack"))
+        set_handler_stack();
+    if (is_how("stack") || is_how("thread_stack") || is_how("room_stack"))
         zero = fill_stack(0);
     if (is_how("pipe") && pipe(pipes) == 0 && close(pipes[0]) == 0 && write(pipes[1], how, 1) < 0)
         return;

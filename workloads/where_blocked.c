@@ -4,7 +4,6 @@
  *   read      in read() of an empty pipe, in read_batch()
  *   test      polling with MPI_Test, in spin_in_test()
  *   compute   computing, in compute()
- *   deaf      computing with all signals blocked, in compute()
  *   late      sleeping 8 s before the last of 100 barriers, in which the others wait; then all finish
  *   sleep     in nanosleep() for 6 s, in sleep_once(); exits with 9 if it was interrupted, else with 0
  *
@@ -12,7 +11,6 @@
 #include <errno.h>
 #include <mpi.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -89,12 +87,7 @@ int main(int argc, char **argv)
             read_batch();
         else if (!strcmp(mode, "test"))
             spin_in_test();
-        else if (!strcmp(mode, "deaf")) {
-            sigset_t all;
-            sigfillset(&all);
-            pthread_sigmask(SIG_SETMASK, &all, NULL);
-            compute();
-        } else if (!strcmp(mode, "compute"))
+        else if (!strcmp(mode, "compute"))
             compute();
         else if (!strcmp(mode, "sleep"))
             _exit(sleep_once());

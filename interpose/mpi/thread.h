@@ -69,7 +69,6 @@ struct ipo_thread {
     uint32_t claims;              /* requests that a call under way has taken out of sight */
     const void *nccl;             /* equal to the mark if the outermost wrapper is one of NCCL's */
     uint32_t nccl_depth;          /* of groups */
-    void *signal_stack; /* for handlers, if the thread had none (stacks/fatal.c); for whoever takes the page over */
     struct ipo_nccl_own
         *nccl_own; /* what its NCCL calls need; mapped at the first, kept for whoever takes the page over */
     /* A call from Fortran (fortran.c). */

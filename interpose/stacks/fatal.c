@@ -6,7 +6,6 @@
 #include "interpose/core/heartbeat.h"
 #include "interpose/core/state.h"
 #include "interpose/base/safe_read.h"
-#include "interpose/mpi/thread.h"
 #include "interpose/stacks/registers.h"
 #include "interpose/stacks/stacks.h"
 #include "trace/writer/now.h"
@@ -17,15 +16,12 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #define PATIENCE_S  3 /* how long the handler waits for our thread, which may hang itself */
 #define BELOW_STACK 65536
-#define STACK_SIZE  131072 /* for handlers: the MPI library's, which prints a backtrace, may run there, too */
-#define GUARD_SIZE  65536  /* a multiple of any page size */
 
 static const struct {
     int number;
@@ -131,7 +127,7 @@ static void handle_signal(int number, siginfo_t *info, void *context)
     bool delivered = ipo_is_called_by_kernel(__builtin_frame_address(0), context);
     if (delivered)
         ipo_fatal_seen(number, info, context);
-    /* Ours runs on the thread's other stack.  The library's handler is called where it expects to be. */
+    /* Ours runs on a stack for handlers where the program has set one.  The library's is called where it expects. */
     if (delivered && number == SIGSEGV && !ipo_action_is(to, SIG_DFL) && !(to->sa_flags & SA_ONSTACK)) {
         sigaction(number, to, NULL);
         send_again(number, info);
@@ -213,44 +209,6 @@ void ipo_fatal_watch(void)
             watched |= UINT64_C(1) << (signals[i].number - 1);
     }
     ipo_ending_watch(watched);
-}
-
-/* What a program sees of that stack: nothing. */
-static int show_stack(const stack_t *set, stack_t *old)
-{
-    stack_t seen;
-    const struct ipo_thread *thread = ipo_thread_current;
-    int failed = sigaltstack(set, &seen);
-    if (failed || !old)
-        return failed;
-    *old = seen;
-    if (thread && thread->signal_stack && seen.ss_sp == thread->signal_stack)
-        *old = (stack_t){.ss_flags = SS_DISABLE};
-    return 0;
-}
-
-void (*ipo_fatal_wrapper_of(const char *name))(void)
-{
-    return strcmp(name, "sigaltstack") == 0 ? (void (*)(void))show_stack : NULL;
-}
-
-/* A handler cannot run on a stack that is full.  What is mapped here is touched by such a handler only; it stays with
- * the thread's state, which another thread takes over when this one has ended. */
-void ipo_fatal_thread(struct ipo_thread *thread)
-{
-    stack_t has;
-    if (!ipo_process.options.stacks || sigaltstack(NULL, &has) || !(has.ss_flags & SS_DISABLE))
-        return;
-    if (!thread->signal_stack) {
-        char *room = mmap(NULL, GUARD_SIZE + STACK_SIZE, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if ((void *)room == MAP_FAILED)
-            return;
-        mprotect(room, GUARD_SIZE, PROT_NONE);
-        thread->signal_stack = room + GUARD_SIZE;
-    }
-    has = (stack_t){.ss_sp = thread->signal_stack, .ss_size = STACK_SIZE};
-    sigaltstack(&has, NULL);
 }
 
 void ipo_fatal_round(void)

@@ -9,8 +9,6 @@
 
 #include <signal.h>
 
-struct ipo_thread;
-
 /* Installs the handlers.  Once, at the end of the first Init, in the program's thread. */
 void ipo_fatal_start(void);
 
@@ -23,12 +21,6 @@ void ipo_fatal_seen(int number, const siginfo_t *info, void *context);
 /* Asks our thread for a snapshot, once in the life of the process, and waits for it, 3 s at most.  `why` is a constant;
  * `crash` is copied.  Any thread, also in a handler. */
 void ipo_fatal_take(enum trc_stack_reason reason, const char *why, const struct ipo_crash *crash);
-
-/* Gives the calling thread a stack for signal handlers if it has none: one that overflows its own can say so. */
-void ipo_fatal_thread(struct ipo_thread *thread);
-
-/* The wrapper for sigaltstack, which does not show that stack to the program; NULL for other names. */
-void (*ipo_fatal_wrapper_of(const char *name))(void);
 
 /* Notes which signals still come to our handler.  Our own thread, once a second. */
 void ipo_fatal_watch(void);

@@ -17,8 +17,6 @@ static ipo_function find_wrapper(const char *name, const struct ipo_object *obje
     (void)object, (void)bound;
     ipo_function found = ipo_guard_wrapper_of(name);
     if (!found)
-        found = ipo_fatal_wrapper_of(name);
-    if (!found)
         found = ipo_filter_wrapper_of(name);
     return found ? found : ipo_ending_wrapper_of(name);
 }
@@ -36,7 +34,6 @@ static const struct ipo_source stacks_source = {.name = "stacks",
                                                 .run = start_recording,
                                                 .wake = ipo_fatal_round,
                                                 .second = ipo_fatal_watch,
-                                                .thread_came = ipo_fatal_thread,
                                                 .round = look_for_triggers,
                                                 .stop = ipo_fatal_stop};
 IPO_SOURCE(stacks_source);

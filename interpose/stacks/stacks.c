@@ -6,7 +6,6 @@
 #include "interpose/core/state.h"
 #include "interpose/base/procfs.h"
 #include "interpose/sites/python.h"
-#include "interpose/stacks/registers.h"
 #include "interpose/load/symbols.h"
 #include "interpose/base/text.h"
 #include "interpose/mpi/thread.h"
@@ -20,6 +19,7 @@
 #define THREADS   TRC_MAX_THREADS
 #define FRAMES    64u
 #define NAMES     4096u
+#define TRIES     64u
 #define NAMING_NS 3000000000 /* of one snapshot: afterwards only addresses are written */
 
 static struct trc_stack_place place[TRC_STACK_REASONS];
@@ -142,6 +142,26 @@ static bool find_caller(uint32_t tid, struct ipo_cursor *out)
     return true;
 }
 
+/* The frames above the call that a running thread is inside.  It gets no signal, which would end a system call that it
+ * enters meanwhile: outside such calls its native stack is not known. */
+static void walk_from_call(const struct ipo_task *task, struct walk *out)
+{
+    bool runs = task->running || task->state == 'R';
+    struct ipo_cursor at, again;
+    bool found = false;
+    for (unsigned tries = 0; tries < (runs ? TRIES : 1) && !(found = find_caller(task->tid, &at)); tries++)
+        syscall(SYS_sched_yield); /* one that polls enters its next call soon */
+    out->flags |= runs ? TRC_STACK_RUNNING : 0;
+    if (found) {
+        again = at;
+        walk_frames(&at, out);
+        out->flags |= TRC_STACK_IN_CALL;
+        found = find_caller(task->tid, &at) && at.pc == again.pc && at.reg[IPO_REG_FP] == again.reg[IPO_REG_FP];
+    }
+    if (!found)
+        out->flags |= TRC_STACK_SHORT;
+}
+
 static void walk_thread(const struct ipo_task *task, const struct ipo_crash *crash, struct walk *out)
 {
     struct ipo_cursor at = {0};
@@ -162,20 +182,7 @@ static void walk_thread(const struct ipo_task *task, const struct ipo_crash *cra
             out->flags |= TRC_STACK_SHORT;
         return;
     }
-    bool may_ask = task->running || task->state == 'R';
-    if (may_ask && ipo_registers_hold(task, &at)) {
-        walk_frames(&at, out);
-        ipo_registers_release();
-        return;
-    }
-    if (may_ask)
-        out->flags |= TRC_STACK_NO_ANSWER;
-    if (find_caller(task->tid, &at)) {
-        out->flags |= TRC_STACK_IN_CALL;
-        walk_frames(&at, out);
-    } else {
-        out->flags |= TRC_STACK_SHORT;
-    }
+    walk_from_call(task, out);
 }
 
 static void take_thread(struct trc_def_stack def, uint32_t snapshot, uint32_t tid, const struct ipo_crash *crash)
@@ -224,13 +231,11 @@ void ipo_stacks_take(enum trc_stack_reason reason, const char *why, uint64_t req
     ipo_modules_read();
     ipo_python_begin(tid, count);
     naming_ends = trc_now_ns() + NAMING_NS;
-    ipo_registers_begin();
     if (crash)
         take_thread(def, snapshot, crash->tid, crash);
     for (unsigned i = 0; i < count && reason != TRC_STACK_EXIT; i++)
         if (!ipo_is_own(tid[i]) && (!crash || tid[i] != crash->tid))
             take_thread(def, snapshot, tid[i], crash);
-    ipo_registers_end();
     used = 0;
     add_line("why", (const char *const[]){why, 0});
     def.flags = TRC_STACK_CLOSING;

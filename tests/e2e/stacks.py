@@ -1,6 +1,6 @@
 # timeout: 240
 # waits
-"""Stacks of ranks that wait, compute or crash: every thread where it is, the program none the wiser."""
+"""Stacks of ranks that wait, compute or crash; the program none the wiser."""
 import os
 import re
 import signal
@@ -78,7 +78,7 @@ def waiting(mode, function, on, state, flags=""):
           function in main["native"] and "main" in main["native"] and
           main["native"].index("main") == main["native"].index(function) + 1, main)
     check("%s: and waits for %s" % (mode, on), re.match(on, main["on"]) and main["state"] in state, main)
-    check("%s: flags" % mode, (flags in main["flags"]) if flags else "no_answer" not in main["flags"], main["flags"])
+    check("%s: flags" % mode, (flags in main["flags"]) if flags else "running" not in main["flags"] or "in_call" in main["flags"], main["flags"])
     lock = [t for t in first["threads"] if "take_lock" in t["native"]]
     check("%s: its other thread waits for the mutex" % mode, len(lock) == 1 and lock[0]["on"] == "futex()", first["threads"])
     other = main_thread((those_in("wait_for_zero", seen[1]) or seen[1])[0])
@@ -88,17 +88,23 @@ def waiting(mode, function, on, state, flags=""):
     check("%s: hpctop stacks shows them" % mode, shown.code == 0 and function in shown.out and "rank 0" in shown.out, shown)
 
 
-def deaf():
-    """A thread that blocks all signals cannot be asked: its state is there, and nothing waits for it."""
-    job = start(2, [workload("where_blocked"), "deaf"], "deaf", HPCTOP_HANG="1")
+def computing():
+    """A thread that runs outside recorded calls has no stack: what would interrupt it might interrupt a system call."""
+    job = start(2, [workload("where_blocked"), "compute"], "compute", HPCTOP_HANG="1")
 
-    def silent():
-        return [s for s in snapshots("deaf").get(0, []) if "no_answer" in main_thread(s)["flags"]] if len(traces("deaf")) == 2 else None
+    def there():
+        return len(traces("compute")) == 2 and [s for s in snapshots("compute").get(0, []) if "take_lock" in str(s["threads"])]
 
-    wait_for(silent)
-    kill_all("deaf", job)
-    main = main_thread((silent() or [{"threads": []}])[0])
-    check("deaf: said, with its state", "no_answer" in main["flags"] and main["state"] == "R" and main["on"] == "running", main)
+    wait_for(there)
+    shown = hpctop("stacks", "--no-ask", "compute")
+    kill_all("compute", job)
+    code = hpctop("verdict", "compute")
+    main = main_thread((there() or [{"threads": []}])[-1])
+    check("compute: it runs, no more is known", "running" in main["flags"] and "short" in main["flags"] and main["state"] == "R" and
+          main["on"] == "running" and not main["native"], main)
+    check("compute: hpctop stacks says so", "running outside recorded calls: no stack" in shown.out and "wait_for_zero" in shown.out, shown)
+    check("compute: the verdict has its last call", "outside MPI, after MPI_Barrier" in code.out and
+          re.search(r"where_blocked\.c:\d+", code.out), code)
 
 
 def undisturbed():
@@ -263,6 +269,6 @@ def crashes():
 
 together([of_others, asked, partial(waiting, "read", "read_batch", r"read\(\) on pipe:", "S"),
           partial(waiting, "test", "spin_in_test", "running|sched_yield|poll|epoll|", "RS"),
-          partial(waiting, "compute", "compute", "running", "R"), deaf, undisturbed, off, crashes])
+          computing, undisturbed, off, crashes])
 overdue()  # by itself: it is about how long calls take
 end()

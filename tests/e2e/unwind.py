@@ -24,7 +24,7 @@ def compile_with(flags):
     subprocess.run(CC + ["-std=c11", "-D_GNU_SOURCE", "-c", "-o", "work.o", HERE + "/work.c"] + warn + hooks + flags, check=True)
     subprocess.run(CXX + ["-c", "-o", "throw.o", HERE + "/throw.cpp"] + warn + hooks + flags, check=True)
     subprocess.run(CXX + ["-shared", "-o", "libwork.so", "work.o", "throw.o", "-lm", "-lpthread"], check=True)
-    subprocess.run(CC + ["-std=c11", "-D_GNU_SOURCE", "-O2", "-I" + TOP, "-include", "trace/writer/quiet.h", "-o", "moments", HERE + "/moments.c", HERE + "/theirs.c"] +
+    subprocess.run(CC + ["-std=c11", "-D_GNU_SOURCE", "-O2", "-I" + TOP, "-include", "trace/writer/quiet.h", "-o", "moments", HERE + "/moments.c", HERE + "/hold.c", HERE + "/theirs.c"] +
                    [os.path.join(TOP, "interpose", f) for f in OURS] + warn +
                    ["-L.", "-lwork", "-Wl,-rpath,.", "-Wl,-z,lazy", "-Wl,--no-as-needed", "-lgcc_s", "-lunwind-generic",
                     "-lpthread"], check=True)

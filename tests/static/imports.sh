@@ -8,7 +8,7 @@ process="environ __environ __errno_location getauxval getenv sysconf clock_getti
 loader="dl_iterate_phdr dladdr dlclose dlerror dlopen"
 kernel="access ftruncate getcwd geteuid gethostname getpid getppid getrlimit getrusage lseek madvise mkdir mmap mprotect munmap prctl
     readlink sched_yield statfs syscall unlink"
-signals="sigaction sigaltstack sigdelset sigfillset sigismember signal __sysv_signal sigset sigprocmask"
+signals="sigaction sigdelset sigfillset sigismember signal __sysv_signal sigset sigprocmask"
 passed_on="exit _exit" # the program's own calls, in wrappers
 bad=0
 for name in $(nm -D --undefined-only "$LIBTRACE" | awk '$1 == "U" {print $2}' | sed 's/@.*//'); do

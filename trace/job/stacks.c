@@ -123,10 +123,15 @@ static const char *call_inside(const struct trc_file *file, uint32_t tid)
     return NULL;
 }
 
+static bool is_empty(const struct ana_stack *stack)
+{
+    return stack->python_count + stack->native_count == 0 && !(stack->flags & TRC_STACK_RUNNING);
+}
+
 static int main_first(const void *a, const void *b)
 {
     const struct ana_stack *x = a, *y = b;
-    bool x_ended = x->python_count + x->native_count == 0, y_ended = y->python_count + y->native_count == 0;
+    bool x_ended = is_empty(x), y_ended = is_empty(y);
     if (x_ended != y_ended) /* a main thread may have left by pthread_exit */
         return x_ended ? 1 : -1;
     if ((x->flags ^ y->flags) & TRC_STACK_MAIN)

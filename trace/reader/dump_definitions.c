@@ -75,8 +75,8 @@ static void dump_data(const struct trc_file *file, FILE *out)
 
 static const char *const reason_words[TRC_STACK_REASONS] = {
     [TRC_STACK_HANG] = "hang", [TRC_STACK_DEMAND] = "demand", [TRC_STACK_FATAL] = "fatal", [TRC_STACK_EXIT] = "exit"};
-static const char *const stack_flag_words[] = {"main",    "closing", "crashed", "no_answer", "short",
-                                               "in_call", "gil",     "guessed", "overflow",  "in_handler"};
+static const char *const stack_flag_words[] = {"main",    "closing", "crashed", "running",  "short",
+                                               "in_call", "gil",     "guessed", "overflow", "in_handler"};
 
 static void dump_facts_and_stacks(const struct trc_file *file, FILE *out)
 {

@@ -166,6 +166,8 @@ static void say_others(struct ana_case *c, const struct ana_deaths *d, int64_t s
     const struct ana_rank *first = &c->job->process[d->first].rank;
     if (ana_death_of(c, d->first).how != ANA_END_VANISHED || first->state != ANA_RANK_DEAD || c->live)
         return;
+    if (trc_head(first->file)->end.watched >> (SIGSEGV - 1) & 1) /* a full stack leaves no room for a handler */
+        ana_case_fact(c, (struct ana_fact){.id = ANA_SAY_UNNOTED});
     if (d->told) {
         const struct ana_rank *teller = &c->job->process[d->teller].rank;
         const struct trc_end *end = &trc_head(teller->file)->end;

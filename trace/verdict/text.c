@@ -68,8 +68,8 @@ static void stack_words(struct ana_case *c, size_t index, const struct ana_waiti
                         struct ana_verdict_group *g)
 {
     const struct ana_stack *stack = ana_stack_of(&c->stacks, index);
-    /* Inside a call, the call's own source line tells more than native frames. */
-    if (!stack || (waiting && stack->python_count == 0 && g->where[0]))
+    /* Inside a call its own source line says more than native frames, after one more than that the rank runs. */
+    if (!stack || (g->where[0] && (waiting ? !stack->python_count : !ana_stack_place(stack))))
         return;
     if (ana_clock_job_time(c->job->clock, index, stack->ticks) < since_ns)
         return;

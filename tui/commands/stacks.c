@@ -118,7 +118,8 @@ static void print_frames(const struct ana_job *job, const struct ana_stack *stac
         printf("    %s%s\n", stack->python_count ? "  " : "", line);
     }
     if (!stack->python_count && !stack->native_count)
-        puts("    its frames could not be read");
+        puts(stack->flags & TRC_STACK_RUNNING ? "    running outside recorded calls: no stack"
+                                              : "    its frames could not be read");
 }
 
 static const struct ana_snapshot *find_snapshot(const struct ana_stacks *stacks, size_t index)

@@ -5,7 +5,7 @@
 #include "theirs.h"
 #include "interpose/load/modules.h"
 #include "interpose/base/procfs.h"
-#include "interpose/stacks/registers.h"
+#include "hold.h"
 
 #include <execinfo.h>
 #include <inttypes.h>
@@ -217,7 +217,7 @@ static bool look(struct kind *kind, const struct worker *whom)
         at.pc = task.pc;
         at.exact = true;
         ipo_cursor_set(&at, IPO_REG_SP, task.sp);
-    } else if (!ipo_registers_hold(&task, &at)) {
+    } else if (!hold_thread(&task, &at)) {
         return false;
     }
     read_account(whom, &account);
@@ -233,7 +233,7 @@ static bool look(struct kind *kind, const struct worker *whom)
         in_time = ipo_task_read(whom->tid, &again) && again.sp == task.sp && again.pc == task.pc &&
                   whom->shadow->entered == entered;
     else
-        ipo_registers_release();
+        hold_release();
     if (in_time)
         judge(kind, &account, &ours, &theirs);
     return in_time;
@@ -268,7 +268,7 @@ int main(int count, char **arguments)
 {
     uint64_t wanted = count > 1 ? strtoull(arguments[1], NULL, 10) : 1000;
     srand(count > 2 ? (unsigned)atoi(arguments[2]) : 1);
-    if (!theirs_begin() || !ipo_registers_begin())
+    if (!theirs_begin() || !hold_begin())
         return 2;
     for (unsigned i = 0; i < THREADS; i++) {
         worker[i].waits = i >= WORKERS;
@@ -291,7 +291,7 @@ int main(int count, char **arguments)
     atomic_store(&stop, true);
     for (unsigned i = 0; i < THREADS; i++)
         pthread_join(worker[i].thread, NULL);
-    ipo_registers_end();
+    hold_end();
     print(&kinds[0]);
     print(&kinds[1]);
     return 0;
