@@ -161,7 +161,7 @@ static void definitions(struct tb *tb)
     tb_comm_free(tb, 4);
     tb_win(tb, 1, 3);
     tb_file(tb, 2, 1, "out.dat");
-    tb_site_marked(tb, 0x1000u + TB_SEND, "halo+0x10", "app+0x10", TRC_SITE_WRAPPER);
+    tb_site_near(tb, 0x1000u + TB_SEND, "app+0x10", "halo+0x10");
     tb_site(tb, 0x900, "main+0x10", "app+0x90");
     tb_path(tb, 1, (uint64_t[]){0x1000u + TB_SEND, 0x900}, 2, TRC_PATH_WHOLE);
 }

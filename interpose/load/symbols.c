@@ -57,7 +57,9 @@ static uint64_t find_load_base(const struct image *image, const ElfW(Ehdr) * elf
     return 0;
 }
 
-static uint64_t search_table(const struct image *image, uint32_t type, uint64_t offset, char *out, size_t out_size)
+/* Finds the function that holds `offset`; without one and with `nearest` the last function that begins before it. */
+static uint64_t search_table(const struct image *image, uint32_t type, uint64_t offset, char *out, size_t out_size,
+                             bool nearest)
 {
     const ElfW(Ehdr) *elf = get_range(image, 0, sizeof *elf);
     if (!elf || memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 || elf->e_ident[EI_CLASS] != ELFCLASS64)
@@ -67,14 +69,19 @@ static uint64_t search_table(const struct image *image, uint32_t type, uint64_t 
         return UINT64_MAX;
     const ElfW(Shdr) *strings = (const ElfW(Shdr) *)get_range(image, elf->e_shoff, 1) + symtab->sh_link;
     const char *names = get_range(image, strings->sh_offset, strings->sh_size);
-    const ElfW(Sym) *symbols = get_range(image, symtab->sh_offset, symtab->sh_size), *best = NULL;
+    const ElfW(Sym) *symbols = get_range(image, symtab->sh_offset, symtab->sh_size), *best = NULL, *below = NULL;
     uint64_t address = offset + find_load_base(image, elf);
     for (size_t i = 0; names && i < symtab->sh_size / sizeof *symbols; i++) {
         const ElfW(Sym) *symbol = &symbols[i];
-        if (ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_value <= address &&
-            address < symbol->st_value + symbol->st_size && symbol->st_name < strings->sh_size)
+        if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_shndx == SHN_UNDEF || symbol->st_value > address ||
+            symbol->st_name >= strings->sh_size)
+            continue;
+        if (address < symbol->st_value + symbol->st_size)
             best = symbol;
+        else if (nearest && (!below || below->st_value < symbol->st_value))
+            below = symbol;
     }
+    best = best ? best : below;
     if (!best)
         return UINT64_MAX;
     size_t room = strings->sh_size - best->st_name, n = strnlen(names + best->st_name, room);
@@ -85,14 +92,21 @@ static uint64_t search_table(const struct image *image, uint32_t type, uint64_t 
     return address - best->st_value;
 }
 
-uint64_t ipo_symbol_of(const char *module, uint64_t offset, char *out, size_t out_size)
+uint64_t ipo_symbol_of(const char *module, uint64_t offset, char *out, size_t out_size, bool *near)
 {
     struct image image = map_file(module);
+    bool unknown = false;
     if (!image.bytes)
         return UINT64_MAX;
-    uint64_t into = search_table(&image, SHT_SYMTAB, offset, out, out_size);
+    uint64_t into = search_table(&image, SHT_SYMTAB, offset, out, out_size, false);
     if (into == UINT64_MAX) /* stripped: exported functions still have names */
-        into = search_table(&image, SHT_DYNSYM, offset, out, out_size);
+        into = search_table(&image, SHT_DYNSYM, offset, out, out_size, false);
+    if (into == UINT64_MAX && near) {
+        into = search_table(&image, SHT_DYNSYM, offset, out, out_size, true);
+        unknown = into != UINT64_MAX;
+    }
+    if (near)
+        *near = unknown;
     munmap((void *)(uintptr_t)image.bytes, image.size);
     return into;
 }

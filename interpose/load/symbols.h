@@ -8,8 +8,9 @@
 #include <stdint.h>
 
 /* Writes the name of the function of the file `module` that holds `offset`, in bytes from its load address, to `out`.
+ * Without one and if `near` is not NULL, writes the last exported function that begins before it, and sets *near.
  * Returns the distance from the function's start, in bytes; UINT64_MAX if no such function is known. */
-uint64_t ipo_symbol_of(const char *module, uint64_t offset, char *out, size_t out_size);
+uint64_t ipo_symbol_of(const char *module, uint64_t offset, char *out, size_t out_size, bool *near);
 
 /* Writes the build id of the file `module` to `out` in hexadecimal digits.  False: it has none. */
 bool ipo_build_id_of(const char *module, char *out, size_t out_size);

@@ -41,14 +41,15 @@ static size_t append_text(char *out, size_t size, size_t at, const char *text)
     return at;
 }
 
-static size_t append_offset(char *out, size_t size, size_t at, uint64_t value)
+/* Appends "name+0xoffset". */
+static size_t append_place(char *out, size_t size, size_t at, const char *name, uint64_t value)
 {
     char digits[16];
     size_t n = 0;
     do
         digits[n++] = "0123456789abcdef"[value % 16];
     while (value /= 16);
-    at = append_text(out, size, at, "+0x");
+    at = append_text(out, size, append_text(out, size, at, name), "+0x");
     while (n > 0 && at + 1 < size)
         out[at++] = digits[--n];
     out[at] = 0;
@@ -78,8 +79,9 @@ static void write_build_id(const char *path, const char *file)
         ipo_fact(key.text, id);
 }
 
-/* Writes a definition: "function+0xoffset", NUL, "module+0xoffset".  Names come from the file itself and from /proc,
- * not from the loader, for which we might wait while another thread's dlopen hangs. */
+/* Writes a definition: "function+0xoffset", NUL, "module+0xoffset"; where the function is unknown the nearest exported
+ * one stands behind another NUL.  Names come from the file itself and from /proc, not from the loader, for which we
+ * might wait while another thread's dlopen hangs. */
 static void define_site(uint64_t address, struct ipo_mapped *module)
 {
     char text[1600] = "", name[400], exe[512];
@@ -90,17 +92,18 @@ static void define_site(uint64_t address, struct ipo_mapped *module)
     ssize_t length = known ? readlink("/proc/self/exe", exe, sizeof exe - 1) : 0;
     exe[length > 0 ? length : 0] = 0;
     const char *file = strcmp(exe, module->path) == 0 ? "/proc/self/exe" : module->path;
-    uint64_t into = known ? ipo_symbol_of(file, offset, name, sizeof name) : UINT64_MAX;
-    if (into != UINT64_MAX) {
-        at = append_text(text, sizeof text / 2, at, name);
-        at = append_offset(text, sizeof text / 2, at, into);
-    }
+    /* A return address may be behind the last instruction of its function. */
+    bool near = false;
+    uint64_t into = known ? ipo_symbol_of(file, offset - 1, name, sizeof name, &near) : UINT64_MAX;
+    if (into != UINT64_MAX && !near)
+        at = append_place(text, sizeof text, at, name, into + 1);
     at++;
     if (known) {
         write_build_id(module->path, file);
-        at = append_text(text, sizeof text, at, module->path);
-        at = append_offset(text, sizeof text, at, offset);
+        at = append_place(text, sizeof text, at, module->path, offset);
     }
+    if (near)
+        at = append_place(text, sizeof text, at + 1, name, into + 1);
     trc_writer_define(&ipo_process.writer, TRC_DEF_SITE, 0, 0, address, NULL, 0, text, at + 1);
 }
 

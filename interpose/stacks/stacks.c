@@ -78,7 +78,7 @@ static const char *find_function(uint64_t address, const struct ipo_module *modu
         return "?";
     char name[400];
     /* A return address may be behind the last instruction of its function. */
-    uint64_t into = ipo_symbol_of(module->path, address - 1 - module->begin, name, sizeof name);
+    uint64_t into = ipo_symbol_of(module->path, address - 1 - module->begin, name, sizeof name, NULL);
     if (into == UINT64_MAX) {
         memcpy(names[at].function, "?", 2);
     } else {

@@ -174,8 +174,8 @@ void tb_file(struct tb *tb, uint32_t id, uint32_t comm, const char *name);
 /* Defines a call site. */
 void tb_site(struct tb *tb, uint64_t address, const char *function, const char *module);
 
-/* Defines a call site with a mark (TRC_SITE_WRAPPER). */
-void tb_site_marked(struct tb *tb, uint64_t address, const char *function, const char *module, const char *mark);
+/* Defines a call site in an unknown function behind the exported function of `near`, "f+0x12". */
+void tb_site_near(struct tb *tb, uint64_t address, const char *module, const char *near);
 
 /* Defines a call path of `n` sites, the innermost first. */
 void tb_path(struct tb *tb, uint32_t id, const uint64_t *site, uint32_t n, enum trc_path_end end);

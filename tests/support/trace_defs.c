@@ -216,19 +216,24 @@ void tb_file(struct tb *tb, uint32_t id, uint32_t comm, const char *name)
     define_text(tb, TRC_DEF_FILE, id, comm, name);
 }
 
+static void define_site(struct tb *tb, uint64_t address, const char *function, const char *module, const char *near)
+{
+    char text[512];
+    int size = snprintf(text, sizeof text, "%s%c%s%c%s", function, 0, module, 0, near) - !*near;
+    tb_define(tb, TRC_DEF_SITE, 0, 0, address, text, (size_t)size, (size_t)size);
+}
+
 void tb_site(struct tb *tb, uint64_t address, const char *function, const char *module)
 {
-    tb_site_marked(tb, address, function, module, "");
+    define_site(tb, address, function, module, "");
+}
+
+void tb_site_near(struct tb *tb, uint64_t address, const char *module, const char *near)
+{
+    define_site(tb, address, "", module, near);
 }
 
 void tb_path(struct tb *tb, uint32_t id, const uint64_t *site, uint32_t n, enum trc_path_end end)
 {
     tb_define(tb, TRC_DEF_PATH, id, n, end, site, n * sizeof *site, 0);
-}
-
-void tb_site_marked(struct tb *tb, uint64_t address, const char *function, const char *module, const char *mark)
-{
-    char text[512];
-    int size = snprintf(text, sizeof text, "%s%c%s%c%s", function, 0, module, 0, mark) - !*mark;
-    tb_define(tb, TRC_DEF_SITE, 0, 0, address, text, (size_t)size, (size_t)size);
 }

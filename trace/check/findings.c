@@ -76,10 +76,10 @@ static const char *keep_text(struct ana_check *c, const char *text)
 static const char *site_of(struct ana_check *c, uint32_t rank, uint64_t site)
 {
     const struct trc_file *file = c->job->process[rank].rank.file;
-    const char *function = NULL, *module = NULL, *line = NULL;
+    const char *function = NULL, *module = NULL;
     trc_site(file, site, &function, &module);
-    if (module && c->job->line_finder)
-        line = c->job->line_finder(c->job->line_context, file, module);
+    const char *line = ana_site_line(c->job, rank, module);
+    function = ana_site_function(c->job, rank, module, function);
     const char *base = module && strrchr(module, '/') ? strrchr(module, '/') + 1 : module;
     return keep_text(c, line ? line : function ? function : base ? base : "");
 }

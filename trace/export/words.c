@@ -34,7 +34,8 @@ const struct ana_export_site *ana_export_site(struct ana_exporting *x, size_t in
     const struct trc_file *file = x->job->process[index].rank.file;
     of->number = (uint32_t)x->sites.count;
     trc_site(file, address, &function, &module);
-    const char *line = module && x->job->line_finder ? x->job->line_finder(x->job->line_context, file, module) : NULL;
+    const char *line = ana_site_line(x->job, index, module);
+    function = ana_site_function(x->job, index, module, function);
     of->text = line ? line : function ? function : module;
     const struct trc_path *path = trc_path_of(file, address);
     if (path) {

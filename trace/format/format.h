@@ -359,8 +359,8 @@ enum trc_def_type {
                          b: ticks when the call that made it began, 0 unknown */
     TRC_DEF_WIN = 2,  /* window `id` on communicator a */
     TRC_DEF_FILE = 3, /* file `id` on communicator a; text = its name */
-    TRC_DEF_SITE = 4, /* call site b: text = "function+0xoffset" or empty, NUL, "module+0xoffset", and in a function
-                         that does nothing but call MPI: NUL, TRC_SITE_WRAPPER */
+    TRC_DEF_SITE = 4, /* call site b: text = "function+0xoffset" or empty, NUL, "module+0xoffset"; where the function is
+                         unknown: NUL, "function+0xoffset" of the last exported function that begins before it */
     TRC_DEF_NAME = 5, /* communicator `id` was named: text */
     TRC_DEF_FREE = 6, /* communicator `id` was freed */
     TRC_DEF_FACT =
@@ -387,8 +387,7 @@ enum trc_path_end {
     TRC_PATH_LIMITED = 2, /* more callers exist: the depth is reached */
     TRC_PATH_LOST = 3     /* more callers exist, and could not be found */
 };
-#define TRC_PATH_MOST    8u /* sites of a path, at most */
-#define TRC_SITE_WRAPPER "wrapper"
+#define TRC_PATH_MOST 8u /* sites of a path, at most */
 
 struct trc_def {
     uint32_t type;  /* enum trc_def_type; 0: not written */

@@ -1,5 +1,6 @@
 /* Filters: which calls a selection takes. */
 #include "trace/job/job_impl.h"
+#include "trace/job/site_words.h"
 #include "trace/util/hash.h"
 #include <string.h>
 
@@ -11,9 +12,9 @@ const char *ana_site_line(const struct ana_job *job, size_t index, const char *m
 
 const char *ana_site_function(const struct ana_job *job, size_t index, const char *module, const char *function)
 {
-    bool asks = job->inline_finder && module;
-    const char *inlined = asks ? job->inline_finder(job->line_context, job->process[index].rank.file, module) : NULL;
-    return inlined ? inlined : function;
+    bool asks = job->name_finder && module, named = function && !ana_is_near(function);
+    const char *found = asks ? job->name_finder(job->line_context, job->process[index].rank.file, module, named) : NULL;
+    return found ? found : function;
 }
 
 uint64_t ana_site_name(const struct ana_job *job, size_t index, uint64_t address, bool by_line)

@@ -272,9 +272,9 @@ void ana_job_look_at(struct ana_job *job, size_t index)
         trc_want(job->process[index].rank.file);
 }
 
-void ana_job_set_inline_finder(struct ana_job *job, ana_line_finder *finder)
+void ana_job_set_name_finder(struct ana_job *job, ana_name_finder *finder)
 {
-    job->inline_finder = finder;
+    job->name_finder = finder;
 }
 
 void ana_job_set_line_finder(struct ana_job *job, ana_line_finder *finder, void *context)

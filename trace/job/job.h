@@ -37,9 +37,9 @@ const char *ana_job_warning(const struct ana_job *job, size_t i);
 typedef const char *ana_line_finder(void *context, const struct trc_file *file, const char *module);
 /* Sets the function that finds source lines, and what it is called with; NULL: lines are unknown. */
 void ana_job_set_line_finder(struct ana_job *job, ana_line_finder *finder, void *context);
-/* Sets the function that finds, with the same context, the name of the inlined function that a site is in: it returns
- * "halo", or NULL for a site in no inlined function. */
-void ana_job_set_inline_finder(struct ana_job *job, ana_line_finder *finder);
+/* Finds the inlined function that a site is in, or NULL; any if not `named` in the trace.  Context as above. */
+typedef const char *ana_name_finder(void *context, const struct trc_file *file, const char *module, bool named);
+void ana_job_set_name_finder(struct ana_job *job, ana_name_finder *finder);
 /* Says that it knows lines that it did not know before: the next verdict has them. */
 void ana_job_lines_came(struct ana_job *job);
 

@@ -132,7 +132,8 @@ struct ana_job {
     struct ana_hvd_state *horovod; /* horovod.c */
     unsigned refreshes;            /* ana_job_refresh so far */
     int64_t read_ns;               /* CLOCK_MONOTONIC when the last of them began to read; 0: none has */
-    ana_line_finder *line_finder, *inline_finder;
+    ana_line_finder *line_finder;
+    ana_name_finder *name_finder;
     void *line_context;
     struct ana_judgement *judgement; /* of the verdict; not NULL once the job is open */
     unsigned revision;               /* rises whenever something changes that the verdict rests on */
@@ -252,7 +253,7 @@ void ana_time_range_release(struct ana_job *job);
 
 /* filter.c: the source line of a place in a process, "app.c:17"; NULL: not known, or not yet. */
 const char *ana_site_line(const struct ana_job *job, size_t index, const char *module);
-/* filter.c: `function`, or the inlined function in it that the place is in. */
+/* filter.c: `function`, or the inlined function in it that the place is in, or its name in the debug information. */
 const char *ana_site_function(const struct ana_job *job, size_t index, const char *module, const char *function);
 /* filter.c: a number for what a place in a process is called: by its source line where that is known and if `by_line`,
  * by module and offset, or else its address. */

@@ -1,17 +1,24 @@
 /* Call sites and call paths in words. */
 #include "trace/job/site_words.h"
 #include "trace/job/job_impl.h"
+#include "trace/util/cxx_name.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+bool ana_is_near(const char *function)
+{
+    return strncmp(function, "near ", 5) == 0;
+}
+
 void ana_place_words(const struct ana_place_names *of, char *out, size_t size)
 {
-    int name = of->function ? (int)strcspn(of->function, "+") : 0;
+    bool named = of->function && !ana_is_near(of->function);
+    int name = named ? (int)trc_cxx_length(of->function) : 0;
     const char *slash = of->module ? strrchr(of->module, '/') : NULL;
     if (of->line)
         snprintf(out, size, "%s%s%.*s", of->line, name ? " in " : "", name, name ? of->function : "");
-    else if (name)
+    else if (of->function)
         snprintf(out, size, "%s", of->function);
     else if (of->module && of->module[0])
         snprintf(out, size, "%s", slash ? slash + 1 : of->module);

@@ -64,6 +64,7 @@ void ana_segment_end_of(const struct ana_job *job, const struct ana_why *why, ui
     const char *function, *module;
     trc_site(file, of->address, &function, &module);
     const char *line = ana_site_line(job, of->index, module);
+    function = ana_site_function(job, of->index, module, function);
     out->call = job->call[of->call].name;
     if (line)
         snprintf(out->place, sizeof out->place, "%s", base_name(line));

@@ -1,6 +1,5 @@
 /* Definitions: communicators, windows, files, call sites. */
 #include "trace/reader/file.h"
-#include "trace/util/cxx_name.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -171,23 +170,6 @@ static void define_text(struct trc_file *file, struct trc_table *table, const st
         free(name);
 }
 
-static void define_site(struct trc_file *file, const struct trc_def *def, const char *text, size_t size)
-{
-    struct trc_site_def *kept = trc_file_alloc(file, sizeof *kept + size + 3);
-    if (!kept)
-        return;
-    memcpy(kept->text, text, size);
-    char *module = kept->text + strlen(kept->text) + 1, *mark = module + strlen(module) + 1;
-    trc_clean_text(kept->text);
-    trc_cxx_name(kept->text);
-    trc_clean_text(module);
-    kept->function = kept->text[0] ? kept->text : NULL;
-    kept->module = module[0] ? module : NULL;
-    kept->forwards = trc_site_forwards(kept, mark);
-    if (!trc_table_add(file, &file->sites, def->b, kept))
-        free(kept);
-}
-
 static void add_note(struct trc_file *file, struct notes *notes, const struct trc_def *def, const char *text)
 {
     if (notes->count == notes->room) {
@@ -256,7 +238,7 @@ static void take_definition(struct trc_file *file, uint32_t chunk, const struct 
         add_note(file, notes, def, payload);
         break;
     case TRC_DEF_SITE:
-        define_site(file, def, payload, def->text_bytes);
+        trc_define_site(file, def, payload, def->text_bytes);
         break;
     case TRC_DEF_PATH:
         trc_define_path(file, def, payload, size);
@@ -479,11 +461,4 @@ const char *trc_kernel(const struct trc_file *file, uint32_t id)
 const char *trc_region(const struct trc_file *file, uint32_t id)
 {
     return trc_table_find(&file->regions, id);
-}
-
-void trc_site(const struct trc_file *file, uint64_t site, const char **function, const char **module)
-{
-    const struct trc_site_def *def = trc_table_find(&file->sites, trc_site_address(file, site));
-    *function = def ? def->function : NULL;
-    *module = def ? def->module : NULL;
 }

@@ -1,4 +1,5 @@
 #include "trace/reader/dump_impl.h"
+#include "trace/reader/file.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -71,10 +72,9 @@ void trc_dump_bytes(FILE *out, const char *title, uint64_t bytes)
 
 static void put_site(const struct trc_file *file, FILE *out, const char *title, uint64_t site)
 {
-    const char *function, *module;
-    trc_site(file, site, &function, &module);
-    if (function || module)
-        fprintf(out, "%s%s", title, function ? function : module);
+    const struct trc_site_def *def = trc_table_find(&file->sites, trc_site_address(file, site));
+    if (def && (def->function || def->module))
+        fprintf(out, "%s%s", title, def->function ? def->function : def->module);
     else
         fprintf(out, "%s%#" PRIx64, title, trc_site_address(file, site));
 }

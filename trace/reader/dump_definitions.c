@@ -39,8 +39,9 @@ static void dump_objects(const struct trc_file *file, FILE *out)
     }
     for (size_t i = 0; i < file->sites.sealed; i++) {
         const struct trc_site_def *def = file->sites.entries[i].value;
-        fprintf(out, "site %#" PRIx64 ": %s %s%s\n", file->sites.entries[i].key, def->function ? def->function : "-",
-                def->module ? def->module : "-", def->forwards ? " forwards" : "");
+        fprintf(out, "site %#" PRIx64 ": %s %s%s%s%s\n", file->sites.entries[i].key,
+                def->function ? def->function : "-", def->module ? def->module : "-", def->forwards ? " forwards" : "",
+                def->near ? " " : "", def->near ? def->near : "");
     }
     for (size_t i = 0; i < file->paths.sealed; i++) {
         const struct trc_path *path = file->paths.entries[i].value;

@@ -46,6 +46,8 @@ struct trc_object_def {
 };
 struct trc_site_def {
     const char *function, *module; /* in `text`, or NULL */
+    const char *near;              /* for an unknown function "near f+0x12 in libx.so", in `text`; or NULL */
+    const struct trc_cxx *cxx;     /* C++ name, or NULL */
     bool forwards;                 /* is in a wrapper, or in a library between programs and MPI */
     char text[];
 };
@@ -250,6 +252,8 @@ void trc_define_data(struct trc_file *file, const struct trc_def *def, const cha
 void trc_define_left(struct trc_file *file, const struct trc_def *def, const char *text, size_t size);
 /* Takes a list of ranks. */
 void trc_define_ranks(struct trc_file *file, const struct trc_def *def, const char *payload, size_t size);
+/* sites.c: keeps a call site: `text` is its function, a NUL, its module and, if any, a NUL and the nearest function. */
+void trc_define_site(struct trc_file *file, const struct trc_def *def, const char *text, size_t size);
 /* paths.c */
 /* `site` of a signature with a path: this bit, and the path's id below. */
 #define TRC_SITE_PATH ((uint64_t)1 << 62)
@@ -257,8 +261,8 @@ void trc_define_ranks(struct trc_file *file, const struct trc_def *def, const ch
 void trc_define_path(struct trc_file *file, const struct trc_def *def, const char *payload, size_t size);
 /* Replaces the site of a signature by its path, if that is defined. */
 void trc_place_sig(const struct trc_file *file, struct trc_sig *sig);
-/* Whether a call site with this mark (TRC_DEF_SITE) is not a place to show. */
-bool trc_site_forwards(const struct trc_site_def *site, const char *mark);
+/* Whether a call site is not a place to show. */
+bool trc_site_forwards(const struct trc_site_def *site);
 /* facts.c */
 /* Keeps a fact: `text` is its key, a NUL and its value.  Dropped when out of memory or there are too many. */
 void trc_define_fact(struct trc_file *file, const struct trc_def *def, const char *text, size_t size);

@@ -33,11 +33,10 @@ static bool matches(const char *name, const char *const *patterns, size_t n)
     return false;
 }
 
-bool trc_site_forwards(const struct trc_site_def *site, const char *mark)
+bool trc_site_forwards(const struct trc_site_def *site)
 {
     const char *slash = site->module ? strrchr(site->module, '/') : NULL, *file = slash ? slash + 1 : site->module;
-    return strcmp(mark, TRC_SITE_WRAPPER) == 0 ||
-           (file && matches(file, libraries, sizeof libraries / sizeof *libraries)) ||
+    return (file && matches(file, libraries, sizeof libraries / sizeof *libraries)) ||
            (site->function && matches(site->function, functions, sizeof functions / sizeof *functions));
 }
 

@@ -184,7 +184,9 @@ uint32_t trc_path_place(const struct trc_file *file, const struct trc_path *path
 uint64_t trc_site_innermost(const struct trc_file *file, uint64_t site);
 /* The return address, or number of a line of Python, that `site` of a decoded signature is shown at. */
 uint64_t trc_site_address(const struct trc_file *file, uint64_t site);
-/* Names of `site` of a decoded signature, or of one of a path; either may be NULL (not resolved). */
+/* Names of `site` of a decoded signature, or of one of a path; either may be NULL (not resolved).  A function without
+ * a name is "near f+0x12 in libx.so", by the last exported function before it; C++ functions of several files whose
+ * names are equal have arguments.  Live until the next refresh.  Any thread. */
 void trc_site(const struct trc_file *file, uint64_t site, const char **function, const char **module);
 
 /* The i-th fact about the process, in order of keys; false past the last.  Key and value live until the next refresh.

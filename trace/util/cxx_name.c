@@ -14,6 +14,11 @@ void trc_cxx_use(trc_demangle *demangle)
     demangler = demangle;
 }
 
+bool trc_cxx_used(void)
+{
+    return demangler;
+}
+
 /* The length of an operator's name at `at`, whose brackets are no parameters: "operator()", "operator<<"; 0: none. */
 static size_t operator_length(const char *at)
 {
@@ -37,8 +42,9 @@ static size_t find_closing(const char *at, char open, char close)
     return n;
 }
 
-/* Shortens a demangled name in place: "void a::b<int>(float) const" becomes "a::b". */
-static void strip_name(char *name)
+/* Shortens a demangled name in place: "void a::b<int>(float) const" becomes "a::b", "a::b(float) const" or
+ * "a::b<int>(float) const". */
+static void strip_name(char *name, enum trc_cxx_detail detail)
 {
     static const char anonymous[] = "(anonymous namespace)";
     char *out = name, *begin = name;
@@ -51,15 +57,20 @@ static void strip_name(char *name)
             memmove(out, at, whole);
             out += whole;
             at += whole;
-        } else if (*at == '<') {
+        } else if (*at == '<' && detail < TRC_CXX_TEMPLATES) {
             at += find_closing(at, '<', '>');
         } else if (*at == '(') {
+            const char *parameters = at;
             at += find_closing(at, '(', ')');
-            if (strncmp(at, "::", 2) != 0 && strncmp(at, " const::", 8) != 0)
+            if (strncmp(at, "::", 2) != 0 && strncmp(at, " const::", 8) != 0) {
+                whole = detail > TRC_CXX_SHORT ? strlen(parameters) : 0;
+                memmove(out, parameters, whole);
+                out += whole;
                 break; /* its parameters; else those of a function that it is local to */
+            }
             at = strstr(at, "::");
-        } else if (*at == '{') { /* "{lambda(int)#1}" */
-            whole = find_closing(at, '{', '}');
+        } else if (*at == '{' || *at == '<') { /* "{lambda(int)#1}" */
+            whole = find_closing(at, *at, *at == '{' ? '}' : '>');
             memmove(out, at, whole);
             out += whole;
             at += whole;
@@ -85,19 +96,31 @@ static bool is_modest(const char *name, size_t length)
     return length <= LONGEST && references <= REFERENCES;
 }
 
-void trc_cxx_name(char *name)
+size_t trc_cxx_length(const char *name)
 {
-    char *offset = strstr(name, "+0x");
-    size_t length = offset ? (size_t)(offset - name) : strlen(name);
+    const char *offset = strstr(name, "+0x");
+    return offset ? (size_t)(offset - name) : strlen(name);
+}
+
+char *trc_cxx_text(const char *name, size_t length, enum trc_cxx_detail detail)
+{
     if (!demangler || strncmp(name, "_Z", 2) != 0 || !is_modest(name, length))
-        return;
+        return NULL;
     int status = 0;
     char *mangled = strndup(name, length);
     char *text = mangled ? demangler(mangled, NULL, NULL, &status) : NULL;
     free(mangled);
+    if (text)
+        strip_name(text, detail);
+    return text;
+}
+
+void trc_cxx_name(char *name)
+{
+    size_t length = trc_cxx_length(name);
+    char *text = trc_cxx_text(name, length, TRC_CXX_SHORT);
     if (!text)
         return;
-    strip_name(text);
     const char *from = text;
     while (strlen(from) > length && strstr(from, "::"))
         from = strstr(from, "::") + 2;

@@ -138,6 +138,13 @@ char *ana_size_class(char *out, size_t size, int size_class)
     return out;
 }
 
+#define NARROW 14 /* columns that two parts of a name do not fit into */
+
+int ana_cut_head(int width)
+{
+    return width < 1 ? 0 : width < NARROW ? width - 1 : width - 1 - (width - 1) / 3;
+}
+
 char *ana_column(char *out, size_t size, const char *text, int width, bool right)
 {
     if (size == 0)
@@ -145,20 +152,20 @@ char *ana_column(char *out, size_t size, const char *text, int width, bool right
     int columns = 0;
     for (const char *c = text; *c; c++)
         columns += ((unsigned char)*c & 0xc0) != 0x80;
-    bool cut = columns > width;
-    int keep = cut ? width - 1 : columns, pad = cut ? 0 : width - columns;
+    int head = columns > width ? ana_cut_head(width) : columns, pad = columns > width ? 0 : width - columns;
+    int tail = columns > width ? columns - (width - 1 - head) : columns; /* characters before it are left out */
     size_t n = 0;
     for (int i = 0; right && i < pad && n + 1 < size; i++)
         out[n++] = ' ';
     int seen = 0;
     for (const char *c = text; *c && n + 1 < size; c++) {
-        seen += ((unsigned char)*c & 0xc0) != 0x80;
-        if (seen > keep)
-            break;
-        out[n++] = *c;
+        bool begins = ((unsigned char)*c & 0xc0) != 0x80;
+        seen += begins;
+        if (begins && seen == head + 1 && columns > width && width > 0)
+            out[n++] = '~';
+        if ((seen <= head || seen > tail) && n + 1 < size)
+            out[n++] = *c;
     }
-    if (cut && width > 0 && n + 1 < size)
-        out[n++] = '~';
     for (int i = 0; !right && i < pad && n + 1 < size; i++)
         out[n++] = ' ';
     out[n] = 0;

@@ -42,7 +42,11 @@ char *ana_spoken(char *out, size_t size, double ns);
 /* Writes the smallest size of a trc_size_class(): "0 B", "1 B", "64 B", "32.8 kB", "1.05 MB". */
 char *ana_size_class(char *out, size_t size, int size_class);
 
-/* Puts `text` into exactly `width` columns of a text line: cut (with "~" at the end) or padded, to the right when
+/* Columns before the mark in a text that is cut to `width` columns: in a wide one the last third of the others stands
+ * behind it, since names differ at either end. */
+int ana_cut_head(int width);
+
+/* Puts `text` into exactly `width` columns of a text line: cut (with "~" in it) or padded, to the right when
  * `right`.  Counts characters of UTF-8, not bytes; `out` needs 4 x width + 1 bytes. */
 char *ana_column(char *out, size_t size, const char *text, int width, bool right);
 

@@ -1,5 +1,6 @@
 /* The verdict in words: who, doing what, where. */
 #include "trace/util/numfmt.h"
+#include "trace/job/site_words.h"
 #include "trace/job/stacks.h"
 #include "trace/verdict/verdict_impl.h"
 #include "trace/util/hash.h"
@@ -38,14 +39,8 @@ void ana_site_words(const struct ana_job *job, size_t index, uint64_t site, char
     const char *function = NULL, *module = NULL;
     *out = 0;
     trc_site(job->process[index].rank.file, site, &function, &module);
-    const char *line = ana_site_line(job, index, module);
-    function = ana_site_function(job, index, module, function);
-    int name = function ? (int)strcspn(function, "+") : 0;
-    const char *file = module && strrchr(module, '/') ? strrchr(module, '/') + 1 : module;
-    if (line)
-        snprintf(out, size, "%s%s%.*s", line, name ? " in " : "", name, name ? function : "");
-    else if (name || file)
-        snprintf(out, size, "%s", name ? function : file);
+    if (function || module)
+        ana_caller_words(job, index, site, out, size);
 }
 
 void ana_stack_place_words(const struct ana_job *job, const struct ana_stack *stack, char *out, size_t size)

@@ -7,6 +7,7 @@
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <search.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@ struct known {
     struct known *next; /* in the queue of places to look up */
     bool done;
     char *line, *inlined; /* `inlined`: name of the inlined function there; NULL: it is in none */
+    char *function;       /* name in the symbols of the debug information; NULL: not known */
     const char *place;    /* "module+0xoffset" */
     const char *id;       /* build id of the module, from the trace; "": unknown */
     char text[];
@@ -116,9 +118,22 @@ static char *find_inlined(Dwfl_Module *module, Dwarf_Addr address)
     return copy;
 }
 
-static char *find_source_line(const struct known *k, char **inlined)
+/* The name of the function that holds an address, malloc'ed; NULL: not known. */
+static char *find_symbol(Dwfl_Module *module, Dwarf_Addr address)
 {
-    char *path = strdup(k->place), *text = NULL, *plus = path ? strrchr(path, '+') : NULL;
+    GElf_Sym symbol;
+    GElf_Off offset;
+    const char *name = dwfl_module_addrinfo(module, address, &offset, &symbol, NULL, NULL, NULL);
+    char *copy = NULL;
+    if (name && offset < symbol.st_size && asprintf(&copy, "%s+%#" PRIx64, name, (uint64_t)offset + 1) >= 0)
+        trc_cxx_name(copy);
+    return copy;
+}
+
+/* Finds what the debug information says of a place. */
+static void find_names(struct known *k)
+{
+    char *path = strdup(k->place), *plus = path ? strrchr(path, '+') : NULL;
     uint64_t offset = plus ? strtoull(plus + 1, NULL, 16) : 0;
     if (plus)
         *plus = 0;
@@ -127,16 +142,17 @@ static char *find_source_line(const struct known *k, char **inlined)
     free(path);
     if (!module || !is_file_that_ran(module, k->id) ||
         !dwfl_module_info(module, NULL, &start, NULL, NULL, NULL, NULL, NULL))
-        return NULL;
+        return;
     /* A return address is behind the call; one byte before it is inside the call. */
-    Dwfl_Line *line = dwfl_module_getsrc(module, start + offset - 1);
+    Dwarf_Addr address = start + offset - 1;
+    Dwfl_Line *line = dwfl_module_getsrc(module, address);
     int number = 0;
     const char *file = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
-    if (!file)
-        return NULL;
-    const char *slash = strrchr(file, '/');
-    *inlined = find_inlined(module, start + offset - 1);
-    return asprintf(&text, "%s:%d", slash ? slash + 1 : file, number) < 0 ? NULL : text;
+    const char *slash = file ? strrchr(file, '/') : NULL;
+    k->function = find_symbol(module, address);
+    if (file && asprintf(&k->line, "%s:%d", slash ? slash + 1 : file, number) < 0)
+        k->line = NULL;
+    k->inlined = file ? find_inlined(module, address) : NULL;
 }
 
 static void *answer_requests(void *unused)
@@ -150,12 +166,10 @@ static void *answer_requests(void *unused)
         if (!first)
             last = &first;
         pthread_mutex_unlock(&lock);
-        char *inlined = NULL, *line = find_source_line(k, &inlined);
+        find_names(k); /* nobody else reads these before it is done */
         pthread_mutex_lock(&lock);
-        k->line = line;
-        k->inlined = inlined;
         k->done = true;
-        came |= line != NULL;
+        came |= k->line || k->function;
         pthread_cond_broadcast(&answered);
     }
     return unused;
@@ -238,11 +252,11 @@ static const char *find_line(void *context, const struct trc_file *file, const c
     return k ? k->line : NULL;
 }
 
-static const char *find_function(void *context, const struct trc_file *file, const char *place)
+static const char *find_function(void *context, const struct trc_file *file, const char *place, bool named)
 {
     (void)context;
     const struct known *k = look_up(file, place);
-    return k ? k->inlined : NULL;
+    return k && (k->inlined || named) ? k->inlined : k ? k->function : NULL;
 }
 
 void tui_lines_use(struct ana_job *job, double patience_s)
@@ -254,7 +268,7 @@ void tui_lines_use(struct ana_job *job, double patience_s)
     job_began_ns = ana_job_info(job).start_realtime_ns;
     pthread_mutex_unlock(&lock);
     ana_job_set_line_finder(job, find_line, NULL);
-    ana_job_set_inline_finder(job, find_function);
+    ana_job_set_name_finder(job, find_function);
 }
 
 bool tui_lines_came(void)

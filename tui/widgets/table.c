@@ -309,8 +309,14 @@ static void put_column(struct tui_grid *grid, struct tui_rect rect, int x, int y
                        enum tui_style style, const char *text)
 {
     struct tui_rect cell = {rect.x + x, rect.y + y, width, 1};
-    int used = tui_columns(text);
+    int used = tui_columns(text), head = ana_cut_head(width);
     tui_put(grid, cell, right && used < width ? width - used : 0, 0, style, text);
+    for (int left = used > width ? used - (width - 1 - head) : 0; left > 0; left--)
+        tui_decode(&text); /* cut: its end stands behind the mark */
+    if (used > width) {
+        tui_put_char(grid, cell, head, 0, style, 0x2026);
+        tui_put(grid, cell, head + 1, 0, style, text);
+    }
 }
 
 /* Draws the titles, and around the first one what says that there are columns out of view. */

@@ -16,7 +16,7 @@ static void write_rank(int rank)
 {
     struct tb *tb = tb_new(rank, RANKS);
     const uint64_t base = 0x10000u * (unsigned)(rank + 1), wrapper = base + 0x30, at[] = {base + 0x100, base + 0x200};
-    tb_site_marked(tb, wrapper, "sendReceiveParallel+0x30", "/opt/app+0x1030", TRC_SITE_WRAPPER);
+    tb_site(tb, wrapper, "sendReceiveParallel+0x30", "/opt/app+0x1030");
     tb_site(tb, at[0], "haloExchange+0x10", "/opt/app+0x1100");
     tb_site(tb, at[1], "exchangeForces+0x20", "/opt/app+0x1200");
     for (uint32_t p = 0; p < 2; p++)

@@ -16,7 +16,8 @@ enum {
     UNNAMED = 0x6000,
     COMD = 0x7000,
     REDUCE = 0x8000,
-    START = 0x9000
+    START = 0x9000,
+    STATIC = 0xa000
 };
 static const uint64_t script = 1ull << 63 | 7; /* a line of Python */
 
@@ -29,12 +30,13 @@ static const struct {
     {{HALO, SOLVE, MAIN}, 3, "solve+0x10"},
     {{FORTRAN, HALO, MAIN}, 3, "main+0x20"},
     {{MPI4PY, script}, 2, "train"},
-    {{HALO, FORTRAN}, 2, "halo+0x30"},       /* nothing else: the innermost */
-    {{HALO, UNNAMED, MAIN}, 3, "halo+0x30"}, /* nobody knows what the second is */
+    {{HALO, FORTRAN}, 2, "bcastParallel+0x30"},       /* nothing else: the innermost */
+    {{HALO, UNNAMED, MAIN}, 3, "bcastParallel+0x30"}, /* nobody knows what the second is */
     {{UNNAMED, MAIN}, 2, NULL},
     {{FORTRAN}, 1, "mpi_send_+0x5"},
     {{FORTRAN, START}, 2, "mpi_send_+0x5"},
     {{COMD, MAIN}, 2, "main+0x20"},
+    {{STATIC, MAIN}, 2, "near bcastParallel+0x99 in libapp.so.1"}, /* no wrapper: another function near it */
     {{FORTRAN, REDUCE, SOLVE, MAIN}, 4, "solve+0x10"},
 };
 enum { CASES = sizeof cases / sizeof *cases };
@@ -44,12 +46,13 @@ static struct tb *build(void)
     struct tb *tb = tb_new(0, 1);
     tb_site(tb, SOLVE, "solve+0x10", "/opt/app+0x1000");
     tb_site(tb, MAIN, "main+0x20", "/opt/app+0x2000");
-    tb_site_marked(tb, HALO, "halo+0x30", "/opt/app+0x3000", TRC_SITE_WRAPPER);
+    tb_site(tb, HALO, "bcastParallel+0x30", "/opt/app+0x3000");
     tb_site(tb, FORTRAN, "mpi_send_+0x5", "/usr/lib/libmpi_mpifh.so.40+0x5");
     tb_site(tb, MPI4PY, "", "/opt/mpi4py/MPI.cpython-311-x86_64-linux-gnu.so+0x8d912");
     tb_site(tb, COMD, "sendReceiveParallel+0x38", "/opt/CoMD-mpi+0x7000");
     tb_site(tb, REDUCE, "__mp_MOD_mp_sum_rv+0x40", "/opt/pw.x+0x8000");
     tb_site(tb, START, "_start+0x21", "/opt/app+0x9000");
+    tb_site_near(tb, STATIC, "/opt/libapp.so.1+0xa000", "bcastParallel+0x99");
     tb_site(tb, script, "train", "train.py:12");
     for (uint32_t i = 0; i < CASES; i++) {
         struct trc_sig sig = tb_sig(TB_SEND);

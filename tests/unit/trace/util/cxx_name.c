@@ -8,6 +8,37 @@
 #include <string.h>
 #include <sys/resource.h>
 
+/* Functions whose short names are equal have as many arguments as set them apart, in whatever order they come. */
+static void check_overloads(void)
+{
+    static const char *const names[][2] = {
+        {"_ZN4Foam6reduceERdRKSt6vectorIdSaIdEE+0x2b", "Foam::reduce(double&, ..)+0x2b"},
+        {"_ZN4Foam6reduceERiRKSt6vectorIdSaIdEE+0x2c", "Foam::reduce(int&, ..)+0x2c"},
+        {"_ZN4Foam6reduceERdRKSt6vectorIdSaIdEE+0x3b", "Foam::reduce(double&, ..)+0x3b"},
+        {"_ZN4Foam6reduceERi", "Foam::reduce(int&)"},
+        {"_ZN4Foam5totalIiEEvv", "Foam::total<int>()"}, /* instances of a template */
+        {"_ZN4Foam5totalIsEEvv", "Foam::total<short>()"},
+        {"_ZN1a1fEv", "a::f()"},
+        {"_ZNK1a1fEv", "a::f() const"},
+        {"_ZN1a4onlyEi", NULL},
+        {"main+0x1", NULL},
+    };
+    enum { NAMES = sizeof names / sizeof *names };
+    const struct trc_cxx *place[NAMES];
+    for (size_t i = 0; i < NAMES; i++)
+        place[i] = trc_cxx_add(names[i][0]);
+    for (size_t i = 0; i < NAMES; i++) {
+        const char *shown = trc_cxx_shown(place[i]), *want = names[i][1];
+        CHECK(want ? shown && !strcmp(shown, want) : !shown, "%s: %s, not %s", names[i][0], shown, want);
+        CHECK(trc_cxx_add(names[i][0]) == place[i], "%s is another place when it comes again", names[i][0]);
+    }
+    char name[32];
+    for (int i = 10; i < 99; i++) { /* more than anybody writes: their short names, and no time */
+        snprintf(name, sizeof name, "_Z1gA%d_i+0x1", i);
+        trc_cxx_shown(trc_cxx_add(name));
+    }
+}
+
 int main(void)
 {
     static const char *const names[][2] = {
@@ -45,6 +76,7 @@ int main(void)
         CHECK(!strcmp(name, want), "%s: %s, not %s", names[i][0], name, want);
         CHECK(strlen(name) <= most, "%s grew: %s", names[i][0], name);
     }
+    check_overloads();
     /* Each part is a pair of the one before: 2^40 words, were it asked for. */
     char bomb[400] = "_Z1fISt4pairIiiE";
     for (int i = 0; i < 20; i++)
