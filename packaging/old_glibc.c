@@ -5,6 +5,9 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 /* `name` as it was in this version of glibc, called old_NAME here. */
@@ -21,6 +24,7 @@
 WRAP(double, exp, (double x), (x))
 WRAP(double, log, (double x), (x))
 WRAP(double, pow, (double x, double y), (x, y))
+WRAP(double, fmod, (double x, double y), (x, y))
 WRAP(double, lgamma, (double x), (x))
 WRAP(void *, dlopen, (const char *file, int mode), (file, mode))
 WRAP(void *, dlsym, (void *handle, const char *name), (handle, name))
@@ -75,6 +79,32 @@ int __wrap_fstatat(int folder, const char *path, struct stat *out, int flags)
 {
     return old_fxstatat(VERSION, folder, path, out, flags);
 }
+
+/* ---- numbers in text: functions of their own, which read "0b1", since glibc 2.38 ---------------------------------- */
+
+#define NUMBER(type, name)                                                                                             \
+    type __wrap___isoc23_##name(const char *text, char **end, int base);                                               \
+    type __wrap___isoc23_##name(const char *text, char **end, int base)                                                \
+    {                                                                                                                  \
+        return name(text, end, base);                                                                                  \
+    }
+NUMBER(long, strtol)
+NUMBER(unsigned long, strtoul)
+NUMBER(long long, strtoll)
+NUMBER(unsigned long long, strtoull)
+
+#define SCAN(name, type)                                                                                               \
+    int __wrap___isoc23_##name(type from, const char *format, ...);                                                    \
+    int __wrap___isoc23_##name(type from, const char *format, ...)                                                     \
+    {                                                                                                                  \
+        va_list list;                                                                                                  \
+        va_start(list, format);                                                                                        \
+        int n = v##name(from, format, list);                                                                           \
+        va_end(list);                                                                                                  \
+        return n;                                                                                                      \
+    }
+SCAN(sscanf, const char *)
+SCAN(fscanf, FILE *)
 
 /* ---- the start --------------------------------------------------------------------------------------------------- */
 

@@ -47,7 +47,7 @@ uninstall:
 
 # hpctop for any Linux on x86-64 since glibc 2.17: libraries inside, but cJSON, of which Debian has no static one.
 OLD_GLIBC  = $(shell sed -n 's/^WRAP.[a-z \*]*, \([a-z_]*\),.*/\1/p' packaging/old_glibc.c) stat fstat lstat fstatat \
-             __libc_start_main
+             __libc_start_main $(addprefix __isoc23_,strtol strtoul strtoll strtoull sscanf fscanf)
 PORTABLE_LIBS = -Wl,-Bstatic -lncursesw -ltinfo -ldw -lelf -lzstd -lz -llzma -lbz2 -Wl,-Bdynamic -lcjson -lm \
              -Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0 -Wl,-rpath,'$$ORIGIN/../lib/hpctop'
 $(PORTABLE): $(BUILD)/libtui.a $(BUILD)/libana.a $(BUILD)/tui/main.o packaging/old_glibc.c packaging/eu_search.c packaging/needs.sh $(LIBTRACE)

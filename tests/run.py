@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs every test and prints one line for each; the last line is `N passed, N failed, N skipped`.
+"""Runs every test and prints one line for each; the last line is `N passed, N failed, N skipped`, the one before it the
+release, compiler and MPIs that they ran on.
 
   tests/run.py [-b BUILD] [-j JOBS] [-l] [-v] [--once] [--ci] [PATTERN..]
 
@@ -324,8 +325,34 @@ def main():
     os.makedirs(os.path.join(TOP, "build"), exist_ok=True)
     with open(os.path.join(TOP, "build/%s.summary" % (options.kind or "check")), "w") as f:
         f.write(summary + "\n")
+    print("on " + describe_machine())
     print(summary)
     return 1 if runner.failed else 0
+
+
+def first_line(*command):
+    """The first line that a command prints; "": it is not there, or fails."""
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=60,
+                              check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    lines = done.stdout.splitlines()
+    return lines[0].strip() if done.returncode == 0 and lines else ""
+
+
+def describe_machine():
+    """The release, compiler and MPIs that the tests ran on."""
+    try:
+        with open("/etc/os-release", encoding="utf-8") as f:
+            release = re.search(r'^PRETTY_NAME="?([^"\n]*)', f.read(), re.M)
+    except OSError:
+        release = None
+    said = [first_line("gcc", "-dumpfullversion"), first_line("mpirun.openmpi", "--version") or first_line("mpirun", "--version"),
+            first_line("mpichversion") or first_line("mpirun.mpich", "--version")]
+    version = [re.search(r"\d+(\.\d+)+", text) for text in said]
+    names = [name + " " + found.group() for name, found in zip(("gcc", "Open MPI", "MPICH"), version) if found]
+    return ", ".join([release.group(1) if release else "an unknown release"] + names)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ runs --ci
 [ "$code" = 0 ] && [ "$last" = "4 passed, 0 failed, 1 skipped" ]; result $? "three flaky tests pass" "exit $code: $last"
 before_last '^  e2e/one: not ok part: one stumbled'; result $? "what each said at its first try is listed" "$(cat said)"
 before_last '^flaky: 3, of at most 3$'; result $? "and counted" "$(cat said)"
+before_last '^on [^ ].*, gcc [0-9]+\.'; result $? "and what they ran on" "$(cat said)"
 before_last '^skipped: 1; tests/skips allows 1 in CI$'; result $? "so are skips" "$(cat said)"
 
 runs no_such_test
