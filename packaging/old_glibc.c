@@ -80,7 +80,7 @@ int __wrap_fstatat(int folder, const char *path, struct stat *out, int flags)
     return old_fxstatat(VERSION, folder, path, out, flags);
 }
 
-/* ---- numbers in text: functions of their own, which read "0b1", since glibc 2.38 ---------------------------------- */
+/* ---- numbers in text: functions of their own, which read "0b1", since glibc 2.38 --------------------------------- */
 
 #define NUMBER(type, name)                                                                                             \
     type __wrap___isoc23_##name(const char *text, char **end, int base);                                               \

@@ -71,6 +71,19 @@ if build():
     dump = run([HPCTOP, "dump", "trace"]).out
     check("dump has it whole", re.search(r"^site 0x\S+ - \S+/libfield\.so\+0x\S+ near field::before\+0x\w+ in libfield\.so$",
                                          dump, re.M), dump[:1500])
+    check("what would name them is said once",
+          page.count("WHAT WOULD NAME") == 1 and page.count("  libfield.so: ") == 1 and page.count("  app: ") == 1 and
+          "HPCTOP_DEBUGINFOD=1" in page, page[-900:])
+    built = re.search(r"Build ID: (..)(\S+)", run(["readelf", "-n", "libfield.so"]).out)
+    check("by the path of its debug information", built and "/.build-id/%s/%s.debug" % built.groups() in page, page[-900:])
+    os.mkdir("bin")
+    for name, says in (("dpkg-query", 'case $2 in *.so) echo "libfield1:amd64: $2" ;; *) exit 1 ;; esac'), ("rpm", "exit 1")):
+        with open("bin/" + name, "w") as f:
+            f.write("#!/bin/sh\n%s\n" % says)
+        os.chmod("bin/" + name, 0o755)
+    page = run([HPCTOP, "report", "trace"], dict(os.environ, PATH=os.path.abspath("bin") + ":" + os.environ["PATH"])).out
+    check("a file of a package: the name of that with debug information", "  libfield.so: package libfield1-dbgsym\n" in page,
+          page[-900:])
     # Debug information that came later has the names.
     linked = run(["objcopy", "--add-gnu-debuglink=libfield.debug", "libfield.so"])
     if check("debug information is linked", linked.code == 0, linked):

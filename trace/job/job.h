@@ -37,12 +37,12 @@ const char *ana_job_warning(const struct ana_job *job, size_t i);
 typedef const char *ana_line_finder(void *context, const struct trc_file *file, const char *module);
 /* Sets the function that finds source lines, and what it is called with; NULL: lines are unknown. */
 void ana_job_set_line_finder(struct ana_job *job, ana_line_finder *finder, void *context);
-/* Finds the inlined function that a site is in, or NULL; any if not `named` in the trace.  Context as above. */
+/* Finds the inlined function that a site is in, or NULL; any if not `named` in the trace. */
 typedef const char *ana_name_finder(void *context, const struct trc_file *file, const char *module, bool named);
+/* Sets the function that finds names; it gets the context of the finder of lines. */
 void ana_job_set_name_finder(struct ana_job *job, ana_name_finder *finder);
 /* Says that it knows lines that it did not know before: the next verdict has them. */
 void ana_job_lines_came(struct ana_job *job);
-
 /* Writes the path of the newest trace folder in `where`, first of those called hpctop-*.  False: there is none. */
 bool ana_newest_folder(const char *where, char *out, size_t out_size);
 

@@ -3,6 +3,7 @@
 #include "tui/commands/command.h"
 #include "tui/commands/nearest.h"
 #include "tui/commands/part.h"
+#include "tui/commands/unnamed.h"
 #include "tui/commands/whole.h"
 #include "tui/sources/node.h"
 #include "tui/output/report_json.h"
@@ -86,6 +87,7 @@ static bool print_part(struct ana_job *job, const struct ana_selection *part, co
         done = text && fputs(text, out) >= 0;
     } else {
         ana_report_text(job, &summary, utf8, out);
+        tui_unnamed_print(job, &summary, out);
         tui_node_report(job, utf8, out);
     }
     ana_summary_free(&summary);
