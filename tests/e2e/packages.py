@@ -53,6 +53,25 @@ if shutil.which("dpkg-buildpackage") and shutil.which("dh"):
 else:
     skip("make deb", "debhelper is missing; as root: apt-get install " + TOOLS)
 
+
+
+def stripped():
+    """The package has libtrace.so without symbols and debug information; hpctop-dbgsym has these, by its build id."""
+    for name in ("hpctop", "hpctop-dbgsym"):
+        found = glob.glob("%s/%s_*.deb" % (packages, name))
+        if not check("there is a package " + name, len(found) == 1, os.listdir(packages)):
+            return
+        run(["dpkg-deb", "-x", found[0], "deb-" + name])
+    said = run(["readelf", "-nSW", "deb-hpctop/usr/lib/hpctop/libtrace.so"]).out
+    check("the package's libtrace.so is stripped", ".dynsym" in said and not re.search(r"\.(symtab|debug_)", said), said)
+    build_id = re.search(r"Build ID: (\w+)", said).group(1)
+    debug = "deb-hpctop-dbgsym/usr/lib/debug/.build-id/%s/%s.debug" % (build_id[:2], build_id[2:])
+    check("hpctop-dbgsym has its debug information", ".debug_info" in run(["readelf", "-SW", debug]).out, debug)
+
+
+if made.code == 0 and glob.glob(packages + "/*.deb"):
+    stripped()
+
 env = run([sys.executable, "-m", "venv", "env"])
 pip = run(["env/bin/pip", "install", "-q", "auditwheel"], timeout=300)
 if env.code == 0 and pip.code == 0 and shutil.which("patchelf"):
