@@ -1,5 +1,7 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/sites/recipe.h"
+#include "interpose/core/filter.h"
+#include "interpose/load/frames.h"
 #include "interpose/unwind/cfi.h"
 
 #include <dlfcn.h>
@@ -27,7 +29,17 @@ static int (*find_object)(void *, struct found_object *);
 
 void ipo_recipes_start(void)
 {
+    struct found_object found;
     find_object = (int (*)(void *, struct found_object *))(uintptr_t)dlsym(RTLD_DEFAULT, "_dl_find_object");
+    if (find_object && find_object((void *)(uintptr_t)&ipo_recipes_start, &found))
+        find_object = NULL;
+    ipo_recipes_refresh();
+}
+
+void ipo_recipes_refresh(void)
+{
+    if (!find_object)
+        ipo_frames_read();
 }
 
 static bool fits(int64_t value)
@@ -60,14 +72,27 @@ static struct ipo_recipe make_recipe(const struct ipo_row *row)
     return made;
 }
 
-/* Works the recipe out.  The address is on the stack, so its module cannot be unloaded meanwhile. */
+/* Finds the unwinding table of the module of an address.  The address is on the stack, so its module cannot be unloaded
+ * meanwhile; but our own list may be of another module that was there before, whose table is not there any more. */
+static bool find_table(uint64_t address, struct ipo_module *module)
+{
+    struct found_object found;
+    uint64_t header = 0;
+    if (find_object) {
+        module->pinned = !find_object((void *)(uintptr_t)address, &found);
+        header = module->pinned ? (uint64_t)(uintptr_t)found.eh_frame_hdr : 0;
+    } else if (ipo_filter_is_there() || !ipo_frames_find(address, &header)) {
+        return false;
+    }
+    return header && ipo_module_table(module, header);
+}
+
+/* Works the recipe out. */
 static __attribute__((noinline, cold)) struct ipo_recipe read_recipe(uint64_t address)
 {
-    struct ipo_module module = {.pinned = true};
-    struct found_object found;
+    struct ipo_module module = {0};
     struct ipo_row row;
-    if (!find_object || find_object((void *)(uintptr_t)(address - 1), &found) || !found.eh_frame_hdr ||
-        !ipo_module_table(&module, (uint64_t)(uintptr_t)found.eh_frame_hdr) || !ipo_cfi_row(&module, address - 1, &row))
+    if (!find_table(address - 1, &module) || !ipo_cfi_row(&module, address - 1, &row))
         return (struct ipo_recipe){.kind = IPO_RECIPE_LOST};
     return make_recipe(&row);
 }
@@ -81,9 +106,11 @@ struct ipo_recipe ipo_recipe_of(uint64_t address)
             return table[at].recipe;
         if (there || !atomic_compare_exchange_strong(&table[at].address, &there, FILLING))
             continue; /* another address; or one that another thread enters, perhaps this one */
-        table[at].recipe = read_recipe(address);
-        atomic_store_explicit(&table[at].address, address, memory_order_release);
-        return table[at].recipe;
+        const struct ipo_recipe recipe = table[at].recipe = read_recipe(address);
+        /* By our own list a module may be unknown yet: asked again. */
+        bool known = find_object || recipe.kind != IPO_RECIPE_LOST;
+        atomic_store_explicit(&table[at].address, known ? address : 0, memory_order_release);
+        return recipe;
     }
     return read_recipe(address);
 }

@@ -29,5 +29,7 @@ struct ipo_recipe ipo_recipe_of(uint64_t address);
 
 /* Finds how to ask for the tables of a module.  Once, before the first record. */
 void ipo_recipes_start(void);
+/* Reads which modules are loaded, where glibc (before 2.35) does not say it.  In our thread that may ask the loader. */
+void ipo_recipes_refresh(void);
 
 #endif

@@ -2,6 +2,7 @@
 #include "interpose/core/facts.h"
 #include "interpose/core/source.h"
 #include "interpose/sites/python.h"
+#include "interpose/sites/recipe.h"
 #include "interpose/sites/sites.h"
 
 static void resolve_sites(enum ipo_round round)
@@ -21,6 +22,7 @@ static void add_python_fact(void)
 static const struct ipo_source sites_source = {.name = "sites",
                                                .live = ipo_python_find,
                                                .second = ipo_sites_open,
+                                               .serve = ipo_recipes_refresh,
                                                .round = resolve_sites,
                                                .add_facts = add_python_fact,
                                                .stop = ipo_sites_resolve};

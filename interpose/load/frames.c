@@ -1,0 +1,72 @@
+#include "interpose/base/oldglibc.h"
+#include "interpose/load/frames.h"
+#include "interpose/load/loader.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+#define OBJECTS 1024u
+
+struct object {
+    uint64_t begin, end, header;
+};
+/* Two lists: one is read while the other is written.  The version says which, and that a reader was too slow. */
+static struct {
+    unsigned count;
+    struct object object[OBJECTS];
+} list[2];
+static atomic_uint version;
+
+static int add_object(struct dl_phdr_info *info, size_t size, void *to)
+{
+    (void)size;
+    unsigned *count = to;
+    struct object found = {.begin = UINT64_MAX};
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        uint64_t start = info->dlpi_addr + header->p_vaddr;
+        if (header->p_type == PT_GNU_EH_FRAME)
+            found.header = start;
+        if (header->p_type != PT_LOAD)
+            continue;
+        found.begin = start < found.begin ? start : found.begin;
+        found.end = start + header->p_memsz > found.end ? start + header->p_memsz : found.end;
+    }
+    if (found.header && *count < OBJECTS)
+        list[(atomic_load(&version) + 1) % 2].object[(*count)++] = found;
+    return 0;
+}
+
+static int has_changed(struct dl_phdr_info *info, size_t size, void *to)
+{
+    static unsigned long long loaded, unloaded;
+    if (size < offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs)
+        return 1;
+    *(bool *)to = loaded != info->dlpi_adds || unloaded != info->dlpi_subs;
+    loaded = info->dlpi_adds;
+    unloaded = info->dlpi_subs;
+    return 1;
+}
+
+void ipo_frames_read(void)
+{
+    bool changed = true;
+    unsigned count = 0;
+    ipo_loader_walk(has_changed, &changed);
+    if (!changed)
+        return;
+    ipo_loader_walk(add_object, &count);
+    list[(atomic_load(&version) + 1) % 2].count = count;
+    atomic_fetch_add(&version, 1);
+}
+
+bool ipo_frames_find(uint64_t address, uint64_t *header)
+{
+    unsigned read = atomic_load(&version);
+    const struct object *object = list[read % 2].object;
+    *header = 0;
+    for (unsigned i = 0; i < list[read % 2].count && !*header; i++)
+        if (object[i].begin <= address && address < object[i].end)
+            *header = object[i].header;
+    return *header && atomic_load(&version) == read;
+}
