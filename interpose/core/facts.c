@@ -159,16 +159,11 @@ static void write_namespaces(void)
     }
 }
 
-void ipo_facts_round(bool ripe)
+void ipo_facts_round(void)
 {
-    static bool files_added;
-    bool started = ipo_process.writer.head->state != TRC_STATE_STARTING;
-    if ((ripe && !added) || (started && !files_added)) { /* of one key the last fact counts */
-        files_added = started;
-        IPO_ASK_SOURCES(add_facts);
-    }
-    if (ripe && !added) {
+    if (!added) {
         added = true;
+        IPO_ASK_SOURCES(add_facts);
         write_namespaces();
         write_limit("processes", RLIMIT_NPROC);
         write_limit("open files", RLIMIT_NOFILE);

@@ -13,8 +13,7 @@ void ipo_facts_start(void);
  * texts are copied. */
 void ipo_fact(const char *key, const char *value);
 
-/* Writes the facts that take time, once the process has run for a while (`ripe`); those about loaded files again when
- * the first Init is over; and the number of forks.  Our own thread, each round. */
-void ipo_facts_round(bool ripe);
+/* Writes the facts that take time, at first; then the number of forks.  Our own thread, each round. */
+void ipo_facts_round(void);
 
 #endif

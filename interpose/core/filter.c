@@ -26,7 +26,7 @@ void ipo_filter_comes(bool for_all)
     ipo_fact("seccomp", for_all ? "a filter for all threads: no more signs of life, stacks and counts of the kernel"
                                 : "a filter for a thread: threads that come later are not recorded");
     if (quiet) /* nothing may be asked here already */
-        atomic_store(&ipo_own_ending, true);
+        ipo_own_leave();
     else if (!for_all && !atomic_load(&writer->apart))
         trc_writer_grow(writer, READY); /* our own thread is not woken any more when room runs low */
     else if (for_all && ipo_own_end())  /* else it waits for its file system: we do not */

@@ -8,21 +8,15 @@
 #include "trace/writer/now.h"
 #include "trace/writer/system.h"
 
-#include <sys/mman.h>
+#include <stdatomic.h>
 #include <sys/prctl.h>
-#include <time.h>
-#include <unistd.h>
 
-#define ROUND_NS      100000000  /* usual pause */
-#define LONG_START    100u       /* rounds in MPI_Init after which it may never come out of it */
-#define LATE_ROUND_NS 1000000000 /* after MPI_Finalize */
+#define ROUND_NS 100000000 /* usual pause */
+#define SLACK_NS 10000000  /* longest delay of a pause: waking with another timer costs less */
 
-#define PATIENCE_NS 500000000 /* a disk that hangs must not hang the program */
-#define SLACK_NS    10000000  /* by so much a usual pause may be longer: to wake with another timer costs less */
-
-static atomic_int stopping;
-static atomic_int running;
 static atomic_int urgent; /* a round is due at once */
+static atomic_int ending; /* reason for the end */
+enum { UNFINISHED, PAUSE, OVER };
 
 void ipo_heartbeat_wake(void)
 {
@@ -30,7 +24,7 @@ void ipo_heartbeat_wake(void)
     trc_writer_wake(&ipo_process.writer);
 }
 
-static void write_beat(void)
+void ipo_heartbeat_anchor(void)
 {
     struct trc_writer *writer = &ipo_process.writer;
     struct trc_head *head = writer->head;
@@ -39,6 +33,12 @@ static void write_beat(void)
     __atomic_fetch_add(&head->latest_version, 1, __ATOMIC_ACQ_REL);
     head->latest = anchor;
     __atomic_fetch_add(&head->latest_version, 1, __ATOMIC_ACQ_REL);
+}
+
+static void write_beat(void)
+{
+    struct trc_head *head = ipo_process.writer.head;
+    ipo_heartbeat_anchor();
     __atomic_store_n(&head->heartbeats, head->heartbeats + 1, __ATOMIC_RELAXED);
 }
 
@@ -67,37 +67,37 @@ static void write_back(void)
  * with its last thread, which must not be ours. */
 static bool is_over(void)
 {
-    if (!atomic_load(&ipo_own_ending) && !ipo_own_alone())
+    if (!ipo_own_alone())
         return false;
-    atomic_store(&ipo_own_ending, true);
-    IPO_ASK_SOURCES(over);
+    ipo_own_leave();
     return true;
 }
 
-/* After MPI_Finalize: a process that does not end still shows that it lives, and where it is. */
-static void *run_after_end(void)
+/* The last round, which the program's thread waits for. */
+static void finish(struct trc_writer *writer)
 {
-    for (unsigned rounds = 1; !is_over(); rounds++) {
-        trc_sys_sleep(LATE_ROUND_NS);
-        write_beat();
-        ipo_heartbeat_file();
-        IPO_ASK_SOURCES(round, IPO_ROUND_OVER);
-        if (rounds % 2 == 0)
-            write_back();
-    }
-    return NULL;
+    IPO_ASK_SOURCES(round, true);
+    ipo_facts_round();
+    write_beat();
+    ipo_heartbeat_file();
+    if (atomic_load(&ending))
+        trc_writer_trim(writer);
+    else if (ipo_filter_is_there()) /* all that there will be */
+        trc_writer_take_all(writer);
+    if (atomic_load(&ending) == OVER && !atomic_load(&writer->stopped))
+        writer->head->state = TRC_STATE_FINALIZED;
+    write_back();
 }
 
 static void *run_heartbeat(void *unused)
 {
-    (void)unused;
     struct trc_writer *writer = &ipo_process.writer;
-    unsigned beats = 0, rounds = 0;
-    uint64_t now = trc_now_ns(), due = now + ROUND_NS;
+    unsigned rounds = 0;
+    uint64_t now = trc_now_ns(), due = now;
     prctl(PR_SET_TIMERSLACK, SLACK_NS);
-    while (!atomic_load(&stopping) && !atomic_load(&ipo_own_ending)) {
+    while (atomic_load(&ipo_own_runs)) {
         unsigned asked = atomic_load(&writer->asked);
-        if (now < due && !atomic_load(&urgent) && !atomic_load(&stopping))
+        if (now < due && !atomic_load(&urgent) && atomic_load(&ipo_own_runs))
             trc_sys_wait(&writer->asked, asked, due - now);
         IPO_ASK_SOURCES(wake);
         trc_writer_keep_room(writer);
@@ -112,45 +112,29 @@ static void *run_heartbeat(void *unused)
             if (is_over())
                 break;
         }
-        IPO_ASK_SOURCES(round, IPO_ROUND);
-        ipo_facts_round(writer->head->state != TRC_STATE_STARTING || rounds == LONG_START);
+        IPO_ASK_SOURCES(round, false);
+        ipo_facts_round();
         ipo_heartbeat_file();
-        if (++beats % 5 == 0)
+        if (rounds % 5 == 0)
             write_back();
     }
-    IPO_ASK_SOURCES(round, IPO_ROUND_LAST);
-    ipo_facts_round(true);
-    write_beat();
-    ipo_heartbeat_file();
-    if (atomic_load(&stopping))
-        trc_writer_trim(writer);
-    else if (ipo_filter_is_there()) /* all that there will be */
-        trc_writer_take_all(writer);
-    write_back();
-    atomic_store(&running, 0);
-    trc_sys_wake(&running, 1);
-    return run_after_end();
+    finish(writer);
+    return unused;
 }
 
 void ipo_heartbeat_start(void)
 {
-    atomic_store(&running, 1);
-    if (!ipo_own_thread("hpctop", run_heartbeat, NULL))
-        atomic_store(&running, 0);
+    static atomic_flag known = ATOMIC_FLAG_INIT;
+    atomic_store(&ending, UNFINISHED);
+    ipo_heartbeat_anchor(); /* the second clock anchor: from now on ticks can be converted to time */
+    if (!atomic_flag_test_and_set(&known))
+        ipo_own_thread("hpctop", run_heartbeat, NULL);
+    ipo_own_start();
 }
 
-void ipo_heartbeat_now(void)
+void ipo_heartbeat_end(bool over)
 {
-    if (atomic_load(&running))
-        ipo_heartbeat_wake();
-    else
-        write_beat();
-}
-
-void ipo_heartbeat_stop(void)
-{
-    atomic_store(&stopping, 1);
-    trc_writer_wake(&ipo_process.writer);
-    if (atomic_load(&running))
-        trc_sys_wait(&running, 1, PATIENCE_NS);
+    atomic_store(&ending, over ? OVER : PAUSE);
+    if (ipo_own_end() && !trc_must_not_ask())
+        ipo_heartbeat_anchor(); /* no thread may have written one */
 }

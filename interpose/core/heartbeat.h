@@ -5,16 +5,15 @@
 
 #include <stdbool.h>
 
-/* Starts the thread.  Once, before the first Init, which may never return. */
+/* Starts our threads, when the first Init has returned, and again when ipo_heartbeat_end has ended them. */
 void ipo_heartbeat_start(void);
 
-/* Gives a sign of life with a clock anchor at once, without waiting for the next round.  Any thread, off the record
- * path. */
-void ipo_heartbeat_now(void);
+/* Writes a clock anchor to the head: two tell how long a tick is.  While no thread of ours runs. */
+void ipo_heartbeat_anchor(void);
 
-/* Ends the rounds, at Finalize: returns when the thread has done its last one, or after half a second.  A process that
- * lives on still gives signs of life, one a second, and stacks. */
-void ipo_heartbeat_stop(void);
+/* Ends our threads after a last round, when the recording (`over`) or all sessions have ended.  Waits until they have
+ * left, half a second at most.  In the program's thread. */
+void ipo_heartbeat_end(bool over);
 
 /* Checks whether the file can still hold the trace.  Where it cannot, recording ends and the file says why.  Any
  * thread, off the record path. */

@@ -4,23 +4,28 @@
 #include "interpose/core/filter.h"
 #include "interpose/core/heartbeat.h"
 #include "interpose/core/source.h"
+#include "trace/writer/now.h"
 #include "trace/writer/system.h"
 #include "trace/format/format.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define THREADS   8u
-#define END_TRIES 2000u             /* a millisecond each */
-#define STACK     ((size_t)4 << 20) /* the user's limit may be a gigabyte of address space */
+#define THREADS     8u
+#define PATIENCE_NS 500000000         /* a disk that hangs must not hang the program */
+#define LOOK_NS     50000             /* between looks at threads that end */
+#define STACK       ((size_t)4 << 20) /* the user's limit may be a gigabyte of address space */
 
-atomic_bool ipo_own_ending;
+atomic_int ipo_own_runs;
+enum { FREE, FILLING, WANTED, STARTED };
 static struct own {
-    atomic_uint tid; /* 0: free */
+    atomic_int state;
+    atomic_uint tid; /* Linux thread; 0: it has not run yet */
     const char *name;
     void *(*run)(void *);
     void *argument;
@@ -37,7 +42,7 @@ static struct {
     int (*detached)(pthread_attr_t *, int);
 } calls;
 
-void ipo_own_prepare(void)
+static void find_calls(void)
 {
     static const char *const names[] = {
         "pthread_create",       "pthread_sigmask",           "pthread_attr_init",
@@ -53,34 +58,17 @@ static void *enter_thread(void *at)
     atomic_store(&own->tid, (unsigned)syscall(SYS_gettid));
     prctl(PR_SET_NAME, own->name);
     void *result = own->run(own->argument);
-    atomic_store(&own->tid, 0);
+    atomic_store(&own->state, atomic_load(&ipo_own_runs) ? FREE : WANTED);
     return result;
 }
 
-static struct own *take_place(void)
+static bool create_thread(struct own *own)
 {
-    for (unsigned i = 0; i < THREADS; i++) {
-        unsigned nobody = 0;
-        if (atomic_compare_exchange_strong(&threads[i].tid, &nobody, UINT32_MAX))
-            return &threads[i];
-    }
-    return NULL;
-}
-
-bool ipo_own_thread(const char *name, void *(*run)(void *), void *argument)
-{
-    ipo_own_prepare();
-    if (ipo_filter_is_there()) /* it would have the filter, too */
-        return false;
-    struct own *own = calls.create && calls.mask && calls.detached ? take_place() : NULL;
-    if (!own)
-        return false;
-    own->name = name;
-    own->run = run;
-    own->argument = argument;
     pthread_t thread;
     pthread_attr_t attributes;
     sigset_t all, kept;
+    if (!calls.create || !calls.mask || !calls.detached || ipo_filter_is_there()) /* it would have the filter, too */
+        return false;
     calls.begin_attributes(&attributes);
     calls.detached(&attributes, PTHREAD_CREATE_DETACHED);
     sigfillset(&all);
@@ -91,25 +79,74 @@ bool ipo_own_thread(const char *name, void *(*run)(void *), void *argument)
         !calls.create(&thread, &attributes, enter_thread, own) || !calls.create(&thread, NULL, enter_thread, own);
     calls.mask(SIG_SETMASK, &kept, NULL);
     calls.end_attributes(&attributes);
-    if (!created)
-        atomic_store(&own->tid, 0);
     return created;
 }
 
-/* A thread gives its place back before it has left. */
-bool ipo_own_end(void)
+/* False: it could not be created, and is not wanted any more. */
+static bool start_wanted(struct own *own)
 {
-    unsigned tid[THREADS];
+    int wanted = WANTED;
+    if (!atomic_load(&ipo_own_runs) || !atomic_compare_exchange_strong(&own->state, &wanted, STARTED))
+        return true;
+    atomic_store(&own->tid, 0);
+    if (create_thread(own))
+        return true;
+    atomic_store(&own->state, FREE);
+    return false;
+}
+
+bool ipo_own_thread(const char *name, void *(*run)(void *), void *argument)
+{
+    for (struct own *own = threads; own < threads + THREADS; own++) {
+        int nobody = FREE;
+        if (!atomic_compare_exchange_strong(&own->state, &nobody, FILLING))
+            continue;
+        own->name = name;
+        own->run = run;
+        own->argument = argument;
+        atomic_store(&own->state, WANTED);
+        return start_wanted(own);
+    }
+    return false;
+}
+
+void ipo_own_start(void)
+{
+    find_calls();
+    atomic_store(&ipo_own_runs, 1);
     for (unsigned i = 0; i < THREADS; i++)
-        tid[i] = atomic_load(&threads[i].tid);
-    atomic_store(&ipo_own_ending, true);
+        start_wanted(&threads[i]);
+}
+
+void ipo_own_leave(void)
+{
+    atomic_store(&ipo_own_runs, 0);
+    trc_sys_wake(&ipo_own_runs, INT_MAX);
     IPO_ASK_SOURCES(over);
     ipo_heartbeat_wake();
-    for (unsigned i = 0, tries = 0; i < THREADS; i++)
-        while (tid[i] && !syscall(SYS_tgkill, getpid(), (int)tid[i], 0)) {
-            if (++tries > END_TRIES)
+}
+
+void ipo_own_pause(uint64_t ns)
+{
+    trc_sys_wait(&ipo_own_runs, 1, ns);
+}
+
+/* A thread announces its end before it has left. */
+static bool is_there(const struct own *own)
+{
+    unsigned tid = atomic_load(&own->tid);
+    return tid ? !syscall(SYS_tgkill, getpid(), (int)tid, 0) : atomic_load(&own->state) == STARTED;
+}
+
+bool ipo_own_end(void)
+{
+    uint64_t until = trc_now_ns() + PATIENCE_NS;
+    ipo_own_leave();
+    for (unsigned i = 0; i < THREADS; i++)
+        while (!trc_is_own && is_there(&threads[i])) { /* the last of a process leaves it by exit() */
+            if (trc_now_ns() > until)
                 return false;
-            trc_sys_sleep(1000000);
+            trc_sys_sleep(LOOK_NS);
         }
     return true;
 }
@@ -117,7 +154,7 @@ bool ipo_own_end(void)
 bool ipo_is_own(uint32_t tid)
 {
     for (unsigned i = 0; i < THREADS; i++)
-        if (atomic_load(&threads[i].tid) == tid)
+        if (atomic_load(&threads[i].tid) == tid && atomic_load(&threads[i].state) == STARTED)
             return true;
     return false;
 }

@@ -1,5 +1,6 @@
-/* Threads of our own.  They take no signal but SIGBUS: what the program blocks stays blocked, and its handlers run
- * where they would without us.  They end when no other threads are left. */
+/* Threads of our own. None runs before the first Init has returned, nor after the last Finalize has: the program may
+ * be alone then (namespaces, limits on processes, forks). They take no signal but SIGBUS: what the program blocks
+ * stays blocked, and its handlers run where they would without us. They end when no other threads are left. */
 #ifndef IPO_OWN_H
 #define IPO_OWN_H
 
@@ -9,23 +10,31 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Finds the functions that start a thread.  Asks the loader: not in a thread that must never wait for its lock. */
-void ipo_own_prepare(void);
-
-/* Starts a detached thread that calls `run` with `argument`.  `name` is its name for the system, valid for ever. 
- * False: it cannot be started.  Off the record path. */
+/* Has a detached thread call `run` with `argument`: at once, or when ipo_own_start is called, each time.  `name` is its
+ * name for the system, valid for ever.  False: it cannot be started.  Off the record path. */
 bool ipo_own_thread(const char *name, void *(*run)(void *), void *argument);
+
+/* Starts all threads that were asked for and those that ipo_own_end has ended; later ones start at once.  Asks the
+ * loader.  In the program's thread. */
+void ipo_own_start(void);
+
+/* Asks all our threads to end.  Any thread. */
+void ipo_own_leave(void);
+
+/* Asks all our threads to end and waits until they have left the kernel's list, half a second at most.  False: one has
+ * not.  In the program's thread. */
+bool ipo_own_end(void);
+
+/* Waits so long, or until our threads must end.  For a thread of ours. */
+void ipo_own_pause(uint64_t ns);
 
 /* Whether the Linux thread `tid` is one of ours.  Any thread. */
 bool ipo_is_own(uint32_t tid);
 
-/* Whether every thread of the program has ended.  For a thread of ours, which then sets ipo_own_ending and ends. */
+/* Whether every thread of the program has ended.  For a thread of ours, which then calls ipo_own_leave and ends. */
 bool ipo_own_alone(void);
 
-/* Has all our threads end, and waits for that, two seconds at most.  False: one has not.  In the program's thread. */
-bool ipo_own_end(void);
-
-/* Set when our threads must end, as when only they are left; each of them reads it and ends. */
-extern IPO_OURS atomic_bool ipo_own_ending;
+/* Whether threads of ours may run (1); each reads it and ends at 0. */
+extern IPO_OURS atomic_int ipo_own_runs;
 
 #endif

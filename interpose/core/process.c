@@ -154,7 +154,7 @@ void ipo_process_live(void)
     if (atomic_exchange(&lives, 1))
         return;
     IPO_ASK_SOURCES(live);
-    ipo_heartbeat_start();
+    ipo_heartbeat_anchor();
 }
 
 /* Measures what recording one call costs on the fast path, with a stream that is not part of the file. */
@@ -212,7 +212,7 @@ void ipo_process_run(void)
     IPO_ASK_SOURCES(run);
     if (ipo_filter_is_there())
         ipo_filter_comes(true);
-    ipo_heartbeat_now(); /* the second clock anchor: from now on ticks can be converted to time */
+    ipo_heartbeat_start();
 }
 
 void ipo_process_ending(void)
@@ -224,7 +224,7 @@ void ipo_process_end(void)
 {
     struct trc_head *head = ipo_process.writer.head;
     IPO_ASK_SOURCES(stop);
-    ipo_heartbeat_stop();
+    ipo_heartbeat_end(true);
     if (!atomic_load(&ipo_process.writer.stopped))
         head->state = TRC_STATE_FINALIZED;
     if (!atomic_load(&ipo_process.writer.apart)) /* where our own thread could not do it in time */
@@ -234,13 +234,18 @@ void ipo_process_end(void)
 void ipo_process_pause(void)
 {
     __atomic_or_fetch(&ipo_process.writer.head->flags, TRC_HEAD_NO_SESSION, __ATOMIC_RELAXED);
+    ipo_heartbeat_end(false);
 }
 
 void ipo_process_resume(void)
 {
     struct trc_head *head = ipo_process.writer.head;
+    const uint32_t paused = TRC_HEAD_NO_SESSION;
     head->end_ticks = 0;
-    __atomic_and_fetch(&head->flags, ~(uint32_t)TRC_HEAD_NO_SESSION, __ATOMIC_RELAXED);
+    if (!(__atomic_fetch_and(&head->flags, ~paused, __ATOMIC_RELAXED) & paused))
+        return;
+    trc_writer_untrim(&ipo_process.writer);
+    ipo_heartbeat_start();
 }
 
 void ipo_process_abort(int code)

@@ -18,19 +18,20 @@ bool ipo_process_begin(int nccl_size, uint64_t nccl_hash);
  * was made; any number of times. */
 uint32_t ipo_process_arming(bool python);
 
-/* Starts the heartbeat and stacks, before the first Init: it may never return.  May be called again. */
+/* Before the first Init, which may never return: what sources look up in the program's thread, and a clock anchor.  May
+ * be called again. */
 void ipo_process_live(void);
 
-/* Starts the trace proper, when the rank is known: state, cost of a call, facts, second clock anchor.  May be called
+/* Starts the trace proper, when the first Init has returned: state, cost of a call, facts, our threads.  May be called
  * again. */
 void ipo_process_run(void);
 
 /* Notes the time at which the last call (MPI_Finalize) begins. */
 void ipo_process_ending(void);
-/* Ends the recording after the last call: sources stop, the heartbeat ends, the file is trimmed. */
+/* Ends the recording after the last call: sources stop, our threads end, the file is trimmed. */
 void ipo_process_end(void);
-/* Notes that no session of MPI is open: the recording ends when the process leaves by exit() or the like, and goes on
- * when a session begins.  Any number of times. */
+/* Notes that no session of MPI is open: our threads end, and run again when a session begins.  The recording ends when
+ * the process leaves by exit() or the like.  Any number of times. */
 void ipo_process_pause(void);
 /* Notes that a session has begun. */
 void ipo_process_resume(void);

@@ -20,9 +20,6 @@ struct ipo_object {
     const struct ipo_source *claimed; /* the source that claimed it; NULL: none */
 };
 
-/* LAST: the recording ends, and MPI_Finalize waits for this round.  OVER: it has ended; once a second. */
-enum ipo_round { IPO_ROUND, IPO_ROUND_LAST, IPO_ROUND_OVER };
-
 #define IPO_SCHEMA_CALLS 1024u /* room for the rows of all sources */
 
 struct ipo_thread;
@@ -77,11 +74,11 @@ struct ipo_source {
     void (*arm)(uint32_t how);
     /* Each time that the heartbeat wakes, every 5 to 100 ms. */
     void (*wake)(void);
-    /* By the heartbeat, ten times a second. */
-    void (*round)(enum ipo_round round);
+    /* Called by the heartbeat, ten times a second; the program waits for the `last` round. */
+    void (*round)(bool last);
     /* By the heartbeat, once a second. */
     void (*second)(void);
-    /* Writes facts that take time; by the heartbeat, and again when the first Init is over. */
+    /* Writes facts that take time; by the heartbeat. */
     void (*add_facts)(void);
     /* A thread of the program records for the first time; in that thread. */
     void (*thread_came)(struct ipo_thread *);
@@ -91,7 +88,7 @@ struct ipo_source {
     void (*thread_left)(struct ipo_thread *);
     /* The recording ends, in the program's thread. */
     void (*stop)(void);
-    /* Only our own threads are left: they must end. */
+    /* Wakes this source's threads, which must end. */
     void (*over)(void);
 };
 

@@ -32,7 +32,7 @@ const int ipo_cupti_kinds[IPO_CUPTI_KINDS] = {IPO_CUPTI_CONCURRENT_KERNEL, IPO_C
 #define PATIENCE_S 2
 
 static atomic_int stopping, running, writing;
-enum { ASKED = 1, GIVEN_UP }; /* of stopping.  GIVEN_UP: nothing is written any more */
+enum { ASKED = 1, GIVEN_UP, PAUSED }; /* values of stopping; GIVEN_UP: nothing is written any more */
 
 /* Ends when recording does. */
 static void pause_us(long us)
@@ -76,11 +76,26 @@ static bool is_ours(void)
     return atomic_load(&ipo_cupti_state) <= IPO_CUPTI_ON; /* our thread may run before the state is set */
 }
 
+static void leave_pause(void)
+{
+    int paused = PAUSED;
+    atomic_compare_exchange_strong(&stopping, &paused, 0);
+}
+
+void ipo_cupti_over(void)
+{
+    int going = 0;
+    atomic_compare_exchange_strong(&stopping, &going, PAUSED);
+    syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
 static void *run_thread(void *unused_)
 {
     (void)unused_;
     ipo_cupti_own = true;
-    while (!atomic_load(&stopping) && !atomic_load(&ipo_own_ending)) {
+    leave_pause();
+    atomic_store(&running, 1);
+    while (!atomic_load(&stopping) && atomic_load(&ipo_own_runs)) {
         pause_us(ROUND_US);
         if (!atomic_load(&stopping) && is_ours()) {
             ipo_cupti.ActivityFlushAll(0);
@@ -207,8 +222,9 @@ static void begin_activity(void)
         why = "no thread could be made";
         ipo_cupti.ActivityDisable(ipo_cupti_kinds[0]);
     }
-    if (why) {
+    if (why || !atomic_load(&ipo_own_runs)) /* no thread, or not yet */
         announce_end(&running);
+    if (why) {
         ipo_cupti_fact("not timed: ", why);
     } else {
         ipo_cupti_fact("timed by CUPTI, ", library);
@@ -259,8 +275,9 @@ static atomic_bool was_injected; /* by the driver */
 static void *await_cuda(void *unused_)
 {
     (void)unused_;
+    leave_pause();
     for (unsigned rounds = 0;
-         atomic_load(&ipo_cupti_state) == IPO_CUPTI_OFF && !atomic_load(&stopping) && !atomic_load(&ipo_own_ending);
+         atomic_load(&ipo_cupti_state) == IPO_CUPTI_OFF && !atomic_load(&stopping) && atomic_load(&ipo_own_runs);
          rounds++) {
         if (cuda_is_up()) {
             if (ipo_cupti_is_injected() && !atomic_load(&was_injected)) /* it will start CUPTI, or never */

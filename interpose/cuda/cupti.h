@@ -24,6 +24,8 @@ void ipo_cupti_await(void);
 /* Ends CUPTI and writes what has finished.  Waits for CUPTI a second at most, and another one for the writing.  In the
  * thread that ends the recording. */
 void ipo_cupti_stop(void);
+/* Wakes our threads, which must end. */
+void ipo_cupti_over(void);
 /* Path of the CUPTI in use, valid for ever; "" before it was started. */
 const char *ipo_cupti_object(void);
 

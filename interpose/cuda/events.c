@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -346,20 +347,20 @@ static void query_all(const struct ipo_cuda *cuda)
 static void *run_watch(void *of)
 {
     const struct ipo_cuda *cuda = of;
+    atomic_store(&ended, 0);
     int mode = IPO_CUDA_CAPTURE_RELAXED;
     /* Else a query would invalidate a capture of the program. */
     if (cuda->cuThreadExchangeStreamCaptureMode)
         cuda->cuThreadExchangeStreamCaptureMode(&mode);
     struct trc_gpu_head *head = &ipo_gpu_table->head;
     for (bool last = false; !last && !atomic_load(&refused);) {
-        last = atomic_load(&stopping) || atomic_load(&ipo_own_ending);
+        last = atomic_load(&stopping) || !atomic_load(&ipo_own_runs);
         take_new();
         if (under_way_n)
             query_all(cuda);
         __atomic_store_n(&head->round_ticks, ipo_ticks(), __ATOMIC_RELAXED);
         __atomic_store_n(&head->rounds, head->rounds + 1, __ATOMIC_RELAXED);
-        struct timespec pause = {.tv_nsec = under_way_n ? BUSY_NS : IDLE_NS};
-        syscall(SYS_futex, &stopping, FUTEX_WAIT_PRIVATE, 0, &pause, NULL, 0);
+        ipo_own_pause(under_way_n ? BUSY_NS : IDLE_NS);
     }
     atomic_store(&ended, 1);
     return NULL;
@@ -373,7 +374,7 @@ static void stop_at_exit(void *unused)
     if (ipo_process.writer.head->pid != (uint32_t)getpid())
         return; /* a child of the traced process */
     atomic_store(&stopping, 1);
-    syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    trc_sys_wake(&ipo_own_runs, INT_MAX);
     for (int i = 0; i < 100 && !atomic_load(&ended); i++)
         trc_sys_sleep(PATIENCE_NS / 100);
 }

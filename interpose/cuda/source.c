@@ -40,5 +40,6 @@ static const struct ipo_source cuda_source = {.name = "cuda",
                                               .library_came = ipo_cupti_expect,
                                               .serve = ipo_cupti_await,
                                               .schema = write_schema,
-                                              .stop = ipo_cupti_stop};
+                                              .stop = ipo_cupti_stop,
+                                              .over = ipo_cupti_over};
 IPO_SOURCE(cuda_source);

@@ -86,8 +86,10 @@ bool ipo_loads_ask(void (*what)(uintptr_t), uintptr_t with)
 
 static void *run_thread(void *unused)
 {
-    for (bool again = false; !atomic_load(&ipo_own_ending);) {
-        int seen = atomic_load(&kicks), state = atomic_load(&question.state);
+    atomic_store(&alive, 1);
+    int seen;
+    for (bool again = false; seen = atomic_load(&kicks), atomic_load(&ipo_own_runs);) {
+        int state = atomic_load(&question.state);
         if (state == ASKED || state == LEFT)
             ipo_loader_run(answer_question, NULL);
         IPO_ASK_SOURCES(serve);
@@ -95,6 +97,7 @@ static void *run_thread(void *unused)
         again = ipo_patch_new(again);
         wait_at_word(&kicks, seen, again ? 1000000000 : 0);
     }
+    atomic_store(&alive, 0);
     return unused;
 }
 
@@ -133,7 +136,9 @@ static void start_list(void)
 
 void ipo_loads_live(void)
 {
-    atomic_store(&alive, ipo_own_thread("hpctop load", run_thread, NULL));
+    static atomic_flag known = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&known))
+        atomic_store(&alive, ipo_own_thread("hpctop load", run_thread, NULL));
 }
 
 static void announce(const char *path)
@@ -164,7 +169,7 @@ static bool announce_new(void)
 
 static void check_for_more(void)
 {
-    if (ipo_process.writer.head->state != TRC_STATE_STARTING && announce_new())
+    if (announce_new())
         wake_thread();
 }
 

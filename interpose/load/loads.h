@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Starts the thread.  Once, at the end of the first Init: during Init the memory may be needed by MPI. */
+/* Starts the thread, at the end of the first Init.  May be called again. */
 void ipo_loads_live(void);
 
 /* Reads the slots of objects that were loaded since.  In the program's dlsym of a handle: the object is loaded, and not

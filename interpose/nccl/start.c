@@ -22,8 +22,10 @@ static void start_nccl(int rank, int size)
         head->world_size = size;
     }
     ipo_process_live();
-    ipo_process_run();
-    ipo_loads_live();
+    if (!*ipo_armed || head->state != TRC_STATE_STARTING) { /* MPI_Init has not returned: it will */
+        ipo_process_run();
+        ipo_loads_live();
+    }
     ipo_fact("rank", launcher ? "from the environment" : "from the first NCCL communicator");
     ipo_paths_start((unsigned)ipo_process.options.depth);
     ipo_python_find();

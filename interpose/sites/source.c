@@ -5,10 +5,10 @@
 #include "interpose/sites/recipe.h"
 #include "interpose/sites/sites.h"
 
-static void resolve_sites(enum ipo_round round)
+static void resolve_sites(bool last)
 {
-    if (round != IPO_ROUND_OVER)
-        ipo_sites_resolve();
+    (void)last;
+    ipo_sites_resolve();
 }
 
 static void add_python_fact(void)

@@ -4,6 +4,7 @@
 #include "interpose/stacks/guard.h"
 #include "interpose/stacks/handler.h"
 #include "interpose/core/heartbeat.h"
+#include "interpose/core/own.h"
 #include "interpose/core/state.h"
 #include "interpose/base/safe_read.h"
 #include "interpose/stacks/registers.h"
@@ -64,7 +65,7 @@ static size_t find_index(int number)
 void ipo_fatal_take(enum trc_stack_reason reason, const char *why, const struct ipo_crash *from)
 {
     int kept = errno, nothing = NOTHING;
-    if (trc_must_not_ask())
+    if (trc_must_not_ask() || !atomic_load(&ipo_own_runs)) /* nobody would answer */
         return;
     uint32_t tid = (uint32_t)syscall(SYS_gettid);
     if (ipo_process.options.stacks && atomic_compare_exchange_strong(&state, &nothing, CLAIMED)) {

@@ -21,9 +21,9 @@ static ipo_function find_wrapper(const char *name, const struct ipo_object *obje
     return found ? found : ipo_ending_wrapper_of(name);
 }
 
-static void look_for_triggers(enum ipo_round round)
+static void look_for_triggers(bool last)
 {
-    if (round != IPO_ROUND_LAST) /* MPI_Finalize does not wait for stacks */
+    if (!last) /* MPI_Finalize does not wait for stacks */
         ipo_triggers_round();
 }
 

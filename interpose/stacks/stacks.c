@@ -224,7 +224,6 @@ void ipo_stacks_take(enum trc_stack_reason reason, const char *why, uint64_t req
 {
     static uint32_t tid[THREADS];
     unsigned all, count = ipo_tasks(tid, THREADS, &all);
-    trc_writer_untrim(&ipo_process.writer); /* after MPI_Finalize */
     uint32_t snapshot = ++snapshots;
     struct trc_def_stack def = {.reason = (uint8_t)reason, .state = '?', .call = -1};
     def.signal = crash ? crash->signal : 0;

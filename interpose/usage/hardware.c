@@ -89,7 +89,8 @@ static void wait_for(atomic_int *word, int value, long ns)
 static void *run_counting(void *unused)
 {
     (void)unused;
-    int done = 0;
+    int done = atomic_load(&answered);
+    memset(opened, 0, sizeof opened); /* an earlier thread's have ended with it */
     bool own = !syscall(SYS_close_range, 0u, ~0u, OWN_TABLE);
     ipo_fact("usage.hardware", own ? "instructions and cycles" : "no: this needs Linux 5.9");
     if (own)
@@ -135,9 +136,4 @@ bool ipo_hardware_ask(bool last)
     if (last)
         wait_for(&answered, before, PATIENCE_NS);
     return true;
-}
-
-void ipo_hardware_over(void)
-{
-    ipo_hardware_ask(true);
 }

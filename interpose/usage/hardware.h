@@ -9,11 +9,9 @@
 
 /* Begins, where this is allowed: then a thread of ours counts all usage from now on.  Once; by the heartbeat. */
 void ipo_hardware_start(void);
-/* Has that thread count; `last`: for the last time, and it is waited for a moment.  False: there is no such thread, and
+/* Has that thread count; `last`: it ends then, and is waited for a moment.  False: there is no such thread, and
  * the caller counts. */
 bool ipo_hardware_ask(bool last);
-/* Ends that thread.  By the heartbeat. */
-void ipo_hardware_over(void);
 
 /* Adds instructions and cycles of a thread, whose live page has this index.  Only in that thread; else it adds
  * nothing. */

@@ -3,17 +3,15 @@
 #include "interpose/usage/hardware.h"
 #include "interpose/usage/usage.h"
 
-static void count(enum ipo_round round)
+static void count(bool last)
 {
     static bool begun;
-    if (round == IPO_ROUND_OVER)
-        return;
-    if (!begun && round == IPO_ROUND)
+    if (!begun && !last)
         ipo_hardware_start();
     begun = true;
-    if (!ipo_hardware_ask(round == IPO_ROUND_LAST))
-        ipo_usage_count(round == IPO_ROUND_LAST);
+    if (!ipo_hardware_ask(last))
+        ipo_usage_count(last);
 }
 
-static const struct ipo_source usage_source = {.name = "usage", .round = count, .over = ipo_hardware_over};
+static const struct ipo_source usage_source = {.name = "usage", .round = count};
 IPO_SOURCE(usage_source);

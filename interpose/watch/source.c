@@ -2,12 +2,12 @@
 #include "interpose/core/source.h"
 #include "interpose/watch/watch.h"
 
-static void look(enum ipo_round round)
+static void look(bool last)
 {
-    if (round == IPO_ROUND)
-        ipo_watch_round();
-    else if (round == IPO_ROUND_LAST)
+    if (last)
         ipo_watch_stop();
+    else
+        ipo_watch_round();
 }
 
 static const struct ipo_source watch_source = {.name = "watch", .live = ipo_watch_start, .round = look};

@@ -81,19 +81,6 @@ static bool pids_are_ours(const struct trc_head *head, const struct ana_here *he
                                                 : !head->runtime[0] && strcmp(head->host, here->host) == 0);
 }
 
-/* Whether a finalized process still exists: by its pid, or by its heartbeat where the pid tells nothing. */
-static bool lives_on(struct ana_process *p, const struct trc_head *head, const struct ana_here *here)
-{
-    bool near = head->boot_id[0] && strcmp(head->boot_id, here->boot_id) == 0;
-    struct pid_stat stat = near && head->pid_start ? stat_of_pid(head->pid) : (struct pid_stat){0};
-    p->by_pid = near && head->pid_start && stat.start == head->pid_start;
-    if (p->by_pid)
-        p->cpu_ms = stat.cpu_ms;
-    if (p->by_pid || p->heartbeat_seen == 0 || (head->pid_start && pids_are_ours(head, here)))
-        return p->by_pid;
-    return here->monotonic_ns - p->heartbeat_seen < NEAR_GRACE_NS;
-}
-
 static int64_t silence_ns(const struct ana_process *p, const struct trc_head *head, const struct ana_here *here)
 {
     uint64_t last = head->latest.realtime_ns ? head->latest.realtime_ns : head->start.realtime_ns;
@@ -104,12 +91,38 @@ static int64_t silence_ns(const struct ana_process *p, const struct trc_head *he
     return silent;
 }
 
+/* Whether a finalized process still exists: by its pid, or by its heartbeat where the pid tells nothing. */
+static bool lives_on(struct ana_process *p, const struct trc_head *head, const struct ana_here *here)
+{
+    bool near = head->boot_id[0] && strcmp(head->boot_id, here->boot_id) == 0;
+    struct pid_stat stat = near && head->pid_start ? stat_of_pid(head->pid) : (struct pid_stat){0};
+    p->by_pid = near && head->pid_start && stat.start == head->pid_start;
+    if (p->by_pid)
+        p->cpu_ms = stat.cpu_ms;
+    p->ended_ns = silence_ns(p, head, here);
+    if (p->by_pid || p->heartbeat_seen == 0 || (head->pid_start && pids_are_ours(head, here)))
+        return p->by_pid;
+    return here->monotonic_ns - p->heartbeat_seen < NEAR_GRACE_NS;
+}
+
+bool ana_process_beats(const struct trc_head *head)
+{
+    return head->state != TRC_STATE_STARTING && !(head->flags & TRC_HEAD_NO_SESSION);
+}
+
+static enum ana_rank_state runs(struct ana_process *p, bool beats)
+{
+    p->silent_ns = beats ? p->silent_ns : 0;
+    return ANA_RANK_RUN;
+}
+
 /* The state of a process that did not tell how it ended. */
 static enum ana_rank_state state_of(struct ana_process *p, const struct trc_head *head, const struct ana_here *here)
 {
     bool near = head->boot_id[0] && strcmp(head->boot_id, here->boot_id) == 0;
     bool same_pids = pids_are_ours(head, here);
     p->alive = true;
+    bool beats = ana_process_beats(head);
     p->silent_ns = silence_ns(p, head, here);
     struct pid_stat stat = near && head->pid_start ? stat_of_pid(head->pid) : (struct pid_stat){0};
     if (near && head->pid_start && stat.start == head->pid_start) {
@@ -117,7 +130,7 @@ static enum ana_rank_state state_of(struct ana_process *p, const struct trc_head
         p->traced = stat.traced;
         p->cpu_ms = stat.cpu_ms;
         p->by_pid = true;
-        return ANA_RANK_RUN;
+        return runs(p, beats);
     }
     if (same_pids && head->pid_start) {
         p->alive = false;
@@ -125,9 +138,11 @@ static enum ana_rank_state state_of(struct ana_process *p, const struct trc_head
         return ANA_RANK_DEAD;
     }
     /* It may live in another pid namespace, or on another host: then its heartbeat tells. */
-    if (p->silent_ns < (near ? NEAR_GRACE_NS : FAR_GRACE_NS))
-        return ANA_RANK_RUN;
+    if (p->silent_ns < (!beats ? GONE_NS : near ? NEAR_GRACE_NS : FAR_GRACE_NS))
+        return runs(p, beats);
     p->alive = false;
+    if (!beats)
+        return ANA_RANK_UNKNOWN;
     p->by_clock = !near && p->silent_ns < WRONG_NS && here->monotonic_ns - p->first_look < WATCH_NS;
     return near || (p->silent_ns >= GONE_NS && !p->by_clock) ? ANA_RANK_DEAD : ANA_RANK_UNKNOWN;
 }

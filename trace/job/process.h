@@ -70,8 +70,9 @@ struct ana_process {
     bool by_clock;                    /* not alive, and only the wall clocks say so: a second sample would tell */
     bool read_to_end;                 /* dead, and its file was read since */
     bool by_pid;                      /* its pid can be looked up here, so that `alive` is certain */
-    int64_t silent_ns; /* since its last heartbeat, by the reader's clocks; 0 when it has ended by itself */
-    size_t numbered;   /* calls of the file that have a job-wide number */
+    int64_t ended_ns;                 /* since the last heartbeat, where MPI_Finalize has returned */
+    int64_t silent_ns;                /* since its last heartbeat, by the reader's clocks; 0 while none is due */
+    size_t numbered;                  /* calls of the file that have a job-wide number */
 };
 
 /* Brings process->rank and the rest up to date; `index` is its index in `clock`.  Reads the file once more when it
@@ -82,6 +83,9 @@ void ana_process_refresh(struct ana_process *process, const struct ana_clock *cl
 /* Bytes that a living process of this host has read and written since the first call, to files and elsewhere, without
  * the recorder's own; threads that ended count.  UINT64_MAX: not known, or it is inside MPI.  Opens three files. */
 uint64_t ana_process_io(struct ana_process *process);
+
+/* Whether the process gives signs of life: not before MPI_Init has returned, nor when all sessions have ended. */
+bool ana_process_beats(const struct trc_head *head);
 
 /* Ticks of the last sign of life (while it is alive: of this moment). */
 uint64_t ana_process_end_ticks(const struct ana_process *process, const struct ana_here *here);

@@ -73,6 +73,8 @@ struct ana_death ana_death_of(struct ana_case *c, size_t index)
                                                                         : ANA_END_VANISHED;
     if (head->end.by)
         death.at_ns = ana_time_within(ana_clock_job_time(c->job->clock, index, head->end.ticks));
+    else if (!ana_process_beats(head)) /* nothing tells when */
+        death.at_ns = c->job->end_ns > death.at_ns ? c->job->end_ns : death.at_ns;
     return death;
 }
 

@@ -153,12 +153,12 @@ bool ana_find_living_on(struct ana_case *c)
     int64_t lasted = INT64_MAX;
     for (size_t i = 0; index && i < c->count; i++) {
         const struct ana_rank *r = &c->job->process[i].rank;
-        int64_t now = c->job->process[i].heartbeat_ns;
+        int64_t since = c->job->process[i].ended_ns; /* time since MPI_Finalize, which ended the heartbeat */
         done += r->state == ANA_RANK_DONE;
         if (!r->lives_on || !(ana_samples_cpu(c, i) < IDLE_SHARE)) /* what it uses may be unknown, too */
             continue;
         index[n++] = i;
-        lasted = now - r->end_ns < lasted ? now - r->end_ns : lasted;
+        lasted = since < lasted ? since : lasted;
     }
     /* Two samples, as for all that runs. */
     if (n == 0 || done < c->count || c->samples->taken < 2 ||

@@ -11,6 +11,11 @@ struct place {
     int64_t least_ns, most_ns;
 };
 
+static bool has_heart(const struct ana_case *c, size_t index)
+{
+    return ana_process_beats(trc_head(c->job->process[index].rank.file));
+}
+
 static int64_t stood_for(struct ana_case *c, size_t index, const char **call)
 {
     const struct ana_process *p = &c->job->process[index];
@@ -39,7 +44,8 @@ static void say_places(struct ana_case *c)
     for (size_t i = 0; i < c->count; i++) {
         const char *call;
         int64_t stood = stood_for(c, i, &call);
-        struct place *p = c->job->process[i].rank.state == ANA_RANK_DEAD ? place_of(place, &n, call) : NULL;
+        bool known = c->job->process[i].rank.state == ANA_RANK_DEAD && has_heart(c, i);
+        struct place *p = known ? place_of(place, &n, call) : NULL;
         if (p && !p->index)
             p->index = ana_case_room(c);
         if (!p || !p->index)
@@ -83,6 +89,14 @@ static void say_silent(struct ana_case *c)
         ana_case_fact(c, (struct ana_fact){ANA_SAY_NO_WORD, .who = ana_ranks_at(index, n)});
 }
 
+static bool have_beaten(const struct ana_case *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (has_heart(c, i))
+            return true;
+    return false;
+}
+
 void ana_say_killed(struct ana_case *c, const struct ana_deaths *d, enum ana_confidence confidence)
 {
     c->out->state = ANA_VERDICT_ABORTED;
@@ -101,7 +115,7 @@ void ana_say_killed(struct ana_case *c, const struct ana_deaths *d, enum ana_con
     c->out->summary = fact;
     if (d->told && d->told < d->gone)
         say_silent(c);
-    if (!d->told && !d->in_turn)
+    if (!d->told && !d->in_turn && have_beaten(c))
         ana_case_fact(c, (struct ana_fact){.id = ANA_SAY_HEARTS_TOGETHER});
     say_places(c);
 }

@@ -23,7 +23,8 @@ struct host {
 static void look_at_host(const struct ana_case *c, size_t index, struct host *host)
 {
     const struct ana_process *p = &c->job->process[index];
-    if (p->rank.state == ANA_RANK_DONE || p->rank.state == ANA_RANK_ABORTED)
+    if (p->rank.state == ANA_RANK_DONE || p->rank.state == ANA_RANK_ABORTED ||
+        !ana_process_beats(trc_head(p->rank.file)))
         return;
     if (!host->ranks++)
         *host = (struct host){1, INT64_MAX, false, true};

@@ -5,7 +5,7 @@
 #include "tests/support/check.h"
 
 const uint32_t *ipo_armed;
-atomic_bool ipo_own_ending;
+atomic_int ipo_own_runs;
 bool ipo_own_thread(const char *name, void *(*run)(void *), void *argument)
 {
     (void)name, (void)run, (void)argument;
