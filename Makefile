@@ -52,7 +52,7 @@ all: $(LIBTRACE) $(HPCTOP)
 # quiet.h stands before each source: system calls pass its gate.
 # libdl is named outright: since glibc 2.34 it is a stub, but older systems have dlsym there.
 IPO_CFLAGS = -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fno-stack-protector -U_FORTIFY_SOURCE \
-             -fno-tree-slp-vectorize -include trace/writer/quiet.h
+             -fno-tree-slp-vectorize -include trace/writer/quiet.h -I$(BUILD)
 LIBDL     ?= $(shell $(CC) -print-file-name=libdl.so.2)
 $(BUILD)/%.pic.o: %.c
 	@mkdir -p $(@D)
@@ -60,6 +60,13 @@ $(BUILD)/%.pic.o: %.c
 $(BUILD)/export.map: interpose/mpi/mpi_calls.def interpose/nccl/nccl_calls.def interpose/mpi/export-map.sh
 	@mkdir -p $(@D)
 	$(Q)sh interpose/mpi/export-map.sh $(filter %.def,$^) >$@.new && mv $@.new $@
+# The names that slots are searched for; prefixes and tables in the order of enum ipo_names.
+NAMES_FROM = prefix=MPI_ interpose/mpi/mpi_calls.def prefix=nccl interpose/nccl/nccl_calls.def \
+             prefix=cupti interpose/cuda/cupti_inside.h prefix= interpose/load/libc_calls.def
+$(BUILD)/interpose/load/names.inc: interpose/load/names.sh $(filter interpose/%,$(NAMES_FROM))
+	@mkdir -p $(@D)
+	$(Q)sh $< $(NAMES_FROM) >$@.new && mv $@.new $@
+$(BUILD)/interpose/load/names.pic.o: $(BUILD)/interpose/load/names.inc
 $(LIBTRACE): $(IPO_OBJ) $(BUILD)/export.map
 	@mkdir -p $(@D)
 	$(Q)$(CC) -shared $(OPT) $(SAN) -o $@ $(IPO_OBJ) -Wl,--version-script=$(BUILD)/export.map \

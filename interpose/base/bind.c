@@ -83,7 +83,6 @@ static void bind_table(const struct ipo_elf *ours, const ElfW(Rela) * table, siz
 /* Changes the protection of the slots, which the loader has made read-only. */
 static bool open_slots(uintptr_t base, int protection)
 {
-    extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
     const ElfW(Phdr) *headers = (const ElfW(Phdr) *)((uintptr_t)&__ehdr_start + __ehdr_start.e_phoff);
     for (unsigned i = 0; i < __ehdr_start.e_phnum; i++)
         if (headers[i].p_type == PT_GNU_RELRO) {

@@ -48,7 +48,7 @@ void ipo_elf_of(const struct link_map *map, struct ipo_elf *out)
                                [DT_HASH] = (const void **)&out->sysv,
                                [DT_RELA] = (const void **)&out->rela,
                                [DT_JMPREL] = (const void **)&out->plt};
-    size_t soname = 0;
+    size_t soname = 0, relative = 0;
     for (const ElfW(Dyn) *dynamic = map->l_ld; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
         const void *at = relocate(out, dynamic->d_un.d_ptr);
         if (dynamic->d_tag >= 0 && dynamic->d_tag < DT_NUM && to[dynamic->d_tag])
@@ -65,8 +65,14 @@ void ipo_elf_of(const struct link_map *map, struct ipo_elf *out)
             soname = dynamic->d_un.d_val;
         else if (dynamic->d_tag == DT_RELASZ)
             out->rela_n = dynamic->d_un.d_val / sizeof *out->rela;
+        else if (dynamic->d_tag == DT_RELACOUNT)
+            relative = dynamic->d_un.d_val;
         else if (dynamic->d_tag == DT_PLTRELSZ)
             out->plt_n = dynamic->d_un.d_val / sizeof *out->plt;
+    }
+    if (out->rela && relative <= out->rela_n) {
+        out->rela += relative;
+        out->rela_n -= relative;
     }
     out->soname = out->strings ? out->strings + soname : "";
 }

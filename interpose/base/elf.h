@@ -3,6 +3,8 @@
 #ifndef IPO_ELF_H
 #define IPO_ELF_H
 
+#include "interpose/base/ours.h"
+
 #include <link.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,7 +18,7 @@ struct ipo_elf {
     const ElfW(Half) * versions; /* of each symbol */
     const ElfW(Verdef) * defined;
     const ElfW(Verneed) * needed;
-    const ElfW(Rela) * rela, *plt;
+    const ElfW(Rela) * rela, *plt; /* without the relative ones that come first */
     size_t rela_n, plt_n;
 };
 
@@ -26,6 +28,16 @@ const struct link_map *ipo_elf_first(void);
 void ipo_elf_of(const struct link_map *map, struct ipo_elf *out);
 /* Whether the object is libtrace.so. */
 bool ipo_elf_is_ours(const struct link_map *map);
+
+/* The first byte of libtrace.so, and the byte behind its last one; the linker defines both. */
+extern IPO_OURS const ElfW(Ehdr) __ehdr_start;
+extern IPO_OURS const char _end[];
+/* Whether an address lies in libtrace.so. */
+static inline bool ipo_is_ours(const void *address)
+{
+    uintptr_t begin = (uintptr_t)&__ehdr_start;
+    return (uintptr_t)address - begin < (uintptr_t)_end - begin;
+}
 
 /* Whether two strings are equal.  Calls nothing, so it may run before libtrace.so is relocated. */
 bool ipo_same_text(const char *a, const char *b);

@@ -22,6 +22,7 @@ struct ipo_object {
 
 #define IPO_SCHEMA_CALLS 1024u /* room for the rows of all sources */
 
+struct ipo_name;
 struct ipo_thread;
 
 struct ipo_source {
@@ -35,21 +36,22 @@ struct ipo_source {
     bool (*find)(const void *caller);
     /* A number that changes when slots must be read again though no object was loaded. */
     unsigned (*found_n)(void);
-    /* Before the slots of all objects are read. */
-    void (*before_walk)(void);
+    /* Before the slots of objects are read: of those from number `first` of the loader's list on. */
+    void (*before_walk)(unsigned first);
     /* After it.  True: read all slots again, for names that were met and have a wrapper now. */
     bool (*after_walk)(void);
     /* Claims an object by its path. */
     enum ipo_claim (*claim)(const char *path);
-    /* The wrapper for a slot of this name, which leads to `bound` now; NULL: the slot is none of this source's. */
-    ipo_function (*wrapper_of)(const char *name, const struct ipo_object *object, const void *bound);
+    /* The wrapper for a slot of this name, which is of some table (load/names.h) and leads to `bound` now; NULL: the
+     * slot is none of this source's. */
+    ipo_function (*wrapper_of)(const struct ipo_name *name, const struct ipo_object *object, const void *bound);
     /* Whether a slot of the object with this load address, which leads to `bound`, belongs to another library than the
      * one that is recorded: no source leads it to a wrapper. */
     bool (*foreign)(uintptr_t base, const void *bound);
     /* A call of dlsym on a real handle for a name that begins with `names` returns what looked_up returns.  In the
-     * program's thread. */
+     * program's thread; `caller`: the call's return address. */
     const char *names;
-    void *(*looked_up)(void *handle, const char *name);
+    void *(*looked_up)(void *handle, const char *name, const void *caller);
     /* A call of dlsym for a name that begins with `sign` first calls sign_seen.  In the program's thread. */
     const char *sign;
     void (*sign_seen)(void);

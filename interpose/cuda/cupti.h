@@ -40,7 +40,7 @@ uint32_t ipo_cupti_stream(uintptr_t stream);
 /* The wrapper for a call of CUPTI by which another profiler shows itself; NULL for all other names. */
 ipo_function ipo_cupti_wrapper_of(const char *name);
 /* What the program's dlsym of a name of CUPTI on a real handle returns: that wrapper, or what the handle has. */
-void *ipo_cupti_looked_up(void *handle, const char *name);
+void *ipo_cupti_looked_up(void *handle, const char *name, const void *caller);
 
 /* ---- cupti_find.c */
 

@@ -145,8 +145,9 @@ ipo_function ipo_cupti_wrapper_of(const char *name)
     return NULL;
 }
 
-void *ipo_cupti_looked_up(void *handle, const char *name)
+void *ipo_cupti_looked_up(void *handle, const char *name, const void *caller)
 {
+    (void)caller;
     void *found = dlsym(handle, name);
     for (size_t i = 0; found && i < WRAPPERS; i++)
         if (strcmp(name, wrappers[i].name) == 0) {

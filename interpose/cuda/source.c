@@ -2,6 +2,7 @@
 #include "interpose/core/source.h"
 #include "interpose/cuda/cupti.h"
 #include "interpose/cuda/device.h"
+#include "interpose/load/names.h"
 
 #include <string.h>
 
@@ -15,10 +16,10 @@ static enum ipo_claim claim_object(const char *path)
     return strcmp(path, ipo_cupti_object()) == 0 ? IPO_LEFT_ALONE : IPO_UNCLAIMED;
 }
 
-static ipo_function find_wrapper(const char *name, const struct ipo_object *object, const void *bound)
+static ipo_function find_wrapper(const struct ipo_name *name, const struct ipo_object *object, const void *bound)
 {
     (void)object, (void)bound;
-    return strncmp(name, "cupti", 5) == 0 ? ipo_cupti_wrapper_of(name) : NULL;
+    return name->table == IPO_NAMES_CUPTI ? ipo_cupti_wrapper_of(name->text) : NULL;
 }
 
 static size_t write_schema(struct trc_schema_call *calls)

@@ -2,9 +2,9 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/mpi/abi.h"
 #include "interpose/fortran/fortran.h"
-#include "interpose/mpi/names.h"
 #include "interpose/mpi/resolve.h"
 #include "interpose/core/source.h"
+#include "interpose/load/names.h"
 #include "interpose/load/objects.h"
 
 #include <dlfcn.h>
@@ -37,7 +37,7 @@ static bool parse_symbol(const char *symbol, int *row, enum spelling *spelling)
         return false;
     char name[64];
     size_t n = 0;
-    for (symbol += 4; symbol[n]; n++) {
+    for (; symbol[n]; n++) {
         char c = symbol[n];
         bool letter = capitals ? c >= 'A' && c <= 'Z' : c >= 'a' && c <= 'z';
         if ((!letter && c != '_' && (c < '0' || c > '9')) || n + 3 >= sizeof name)
@@ -65,7 +65,7 @@ static bool parse_symbol(const char *symbol, int *row, enum spelling *spelling)
         name[n++] = '_';
         name[n++] = 'c';
     }
-    *row = ipo_call_spelled(name, n);
+    *row = ipo_name_spelled(IPO_NAMES_MPI, name, n);
     return *row >= 0 && ipo_wrapper[*row];
 }
 
@@ -147,10 +147,10 @@ static unsigned resolve_listed(void)
     return found;
 }
 
-static ipo_function find_wrapper(const char *name, const struct ipo_object *object, const void *bound)
+static ipo_function find_wrapper(const struct ipo_name *name, const struct ipo_object *object, const void *bound)
 {
     (void)bound;
-    return *ipo_mpi_object() && !object->claimed ? get_wrapper(name) : NULL;
+    return name->table == IPO_NAMES_MPI && *ipo_mpi_object() && !object->claimed ? get_wrapper(name->text) : NULL;
 }
 
 static bool resolve_met(void)

@@ -88,13 +88,13 @@ static void *run_thread(void *unused)
 {
     atomic_store(&alive, 1);
     int seen;
-    for (bool again = false; seen = atomic_load(&kicks), atomic_load(&ipo_own_runs);) {
+    for (bool again = false, first = true; seen = atomic_load(&kicks), atomic_load(&ipo_own_runs); first = false) {
         int state = atomic_load(&question.state);
         if (state == ASKED || state == LEFT)
             ipo_loader_run(answer_question, NULL);
         IPO_ASK_SOURCES(serve);
         /* Again a second later: a thread that was binding a slot may have overwritten it. */
-        again = ipo_patch_new(again);
+        again = ipo_patch_new(again) || first;
         wait_at_word(&kicks, seen, again ? 1000000000 : 0);
     }
     atomic_store(&alive, 0);

@@ -28,7 +28,7 @@ __attribute__((visibility("default"))) void *dlsym(void *restrict handle, const 
         if (begins_with(name, (*source)->sign))
             (*source)->sign_seen();
         if (real && begins_with(name, (*source)->names))
-            return (*source)->looked_up(handle, name);
+            return (*source)->looked_up(handle, name, __builtin_return_address(0));
     }
     if (__builtin_expect(real && *ipo_armed, 0))
         ipo_loads_check();

@@ -1,5 +1,6 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/load/objects.h"
+#include "interpose/base/elf.h"
 #include "interpose/load/loader.h"
 
 #include <dlfcn.h>
@@ -46,39 +47,43 @@ struct ipo_range ipo_object_range(uintptr_t address)
 
 static int count_loads(struct dl_phdr_info *info, size_t size, void *out)
 {
-    if (size >= offsetof(struct dl_phdr_info, dlpi_adds) + sizeof info->dlpi_adds)
-        *(unsigned long long *)out = info->dlpi_adds;
+    unsigned long long *counts = out;
+    if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs) {
+        counts[0] = info->dlpi_adds;
+        counts[1] = info->dlpi_subs;
+    }
     return 1;
 }
 
-unsigned long long ipo_object_loads(void)
+unsigned long long ipo_object_loads(unsigned long long *unloads)
 {
-    unsigned long long loads = 0;
-    ipo_loader_walk(count_loads, &loads);
-    return loads;
+    unsigned long long counts[2] = {0};
+    ipo_loader_walk(count_loads, counts);
+    if (unloads)
+        *unloads = counts[1];
+    return counts[0];
 }
 
 struct list {
     struct ipo_object_names *names;
-    const char *own;
+    unsigned first, index;
 };
 
 static int collect_name(struct dl_phdr_info *info, size_t size, void *to)
 {
     (void)size;
-    const struct list *list = to;
+    struct list *list = to;
     struct ipo_object_names *names = list->names;
-    size_t n = strlen(info->dlpi_name);
-    if (n > 0 && n < sizeof names->name[0] && names->n < IPO_MAX_OBJECTS && strcmp(info->dlpi_name, list->own) != 0)
+    bool wanted = list->index++ >= list->first && names->n < IPO_MAX_OBJECTS && !ipo_is_ours((void *)info->dlpi_phdr);
+    size_t n = wanted ? strlen(info->dlpi_name) : 0;
+    if (n > 0 && n < sizeof names->name[0])
         memcpy(names->name[names->n++], info->dlpi_name, n + 1);
     return 0;
 }
 
-void ipo_objects_list(struct ipo_object_names *names)
+void ipo_objects_list(struct ipo_object_names *names, unsigned first)
 {
-    Dl_info info;
-    bool known = dladdr((const void *)(uintptr_t)&ipo_objects_list, &info) && info.dli_fname;
-    struct list list = {names, known ? info.dli_fname : ""};
+    struct list list = {.names = names, .first = first};
     names->n = 0;
     ipo_loader_walk(collect_name, &list);
 }
@@ -86,7 +91,7 @@ void ipo_objects_list(struct ipo_object_names *names)
 void *ipo_scope_with(const char *name)
 {
     static struct ipo_object_names names;
-    ipo_objects_list(&names);
+    ipo_objects_list(&names, 0);
     for (unsigned i = 0; i < names.n; i++) {
         void *handle = dlopen(names.name[i], RTLD_LAZY | RTLD_NOLOAD);
         if (handle && dlsym(handle, name))

@@ -18,8 +18,9 @@ const void *ipo_object_base(const void *address);
  * generated at run time. */
 struct ipo_range ipo_object_range(uintptr_t address);
 
-/* How many objects were loaded so far, unloaded ones included; 0: this libc does not say. */
-unsigned long long ipo_object_loads(void);
+/* How many objects were loaded so far, unloaded ones included; 0: this libc does not say.  `unloads`, if not NULL: how
+ * many of them were unloaded. */
+unsigned long long ipo_object_loads(unsigned long long *unloads);
 
 /* A list of file names; a longer one is cut. */
 #define IPO_MAX_OBJECTS 512u
@@ -27,9 +28,10 @@ struct ipo_object_names {
     unsigned n;
     char name[IPO_MAX_OBJECTS][256];
 };
-/* Fills the list with all loaded objects but libtrace.so and the program, which has no name.  A caller may then dlopen
+/* Fills the list with the loaded objects from number `first` of the loader's list on, but for libtrace.so and the
+ * program, which has no name.  A caller may then dlopen
  * them, which the loader's lock order forbids inside a walk. */
-void ipo_objects_list(struct ipo_object_names *names);
+void ipo_objects_list(struct ipo_object_names *names, unsigned first);
 
 /* A handle of a loaded object in whose scope the name `name` is found; NULL if there is none.  The caller closes it or
  * keeps the object loaded.  One thread at a time. */

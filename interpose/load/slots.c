@@ -3,10 +3,13 @@
 #include "interpose/load/slots.h"
 #include "interpose/base/elf.h"
 #include "interpose/base/bind.h"
+#include "interpose/base/safe_read.h"
+#include "interpose/core/filter.h"
 #include "interpose/core/source.h"
 #include "interpose/core/state.h"
 #include "interpose/identity/identity.h"
 #include "interpose/load/loader.h"
+#include "interpose/load/names.h"
 #include "interpose/load/objects.h"
 
 #include <elf.h>
@@ -31,12 +34,14 @@ struct patching {
     size_t patched;
 };
 
-static ipo_function find_wrapper(const char *name, const struct ipo_object *object, const void *bound)
+static ipo_function find_wrapper(const char *text, const struct ipo_object *object, const void *bound)
 {
+    struct ipo_name name = ipo_name_of(text);
     ipo_function found = NULL;
     for (IPO_EACH_SOURCE(source))
-        if (!found && (*source)->wrapper_of && (!object->claimed || object->claimed == *source))
-            found = (*source)->wrapper_of(name, object, bound);
+        if (name.table != IPO_NO_NAMES && !found && (*source)->wrapper_of &&
+            (!object->claimed || object->claimed == *source))
+            found = (*source)->wrapper_of(&name, object, bound);
     return found;
 }
 
@@ -72,10 +77,11 @@ static void patch_table(struct patching *at, const ElfW(Rela) * table, size_t n)
         if (!SLOT_RELOCATION(ELF64_R_TYPE(table[i].r_info)))
             continue;
         const ElfW(Sym) *symbol = &at->elf.symbols[ELF64_R_SYM(table[i].r_info)];
-        if (symbol->st_shndx != SHN_UNDEF)
+        const char *name = at->elf.strings + symbol->st_name;
+        if (symbol->st_shndx != SHN_UNDEF || !ipo_name_begins(name))
             continue;
         uintptr_t *slot = (uintptr_t *)(at->elf.base + table[i].r_offset);
-        ipo_function wrapper = find_wrapper(at->elf.strings + symbol->st_name, &at->object, (const void *)*slot);
+        ipo_function wrapper = find_wrapper(name, &at->object, (const void *)*slot);
         /* An empty slot is a weak name that the program tests: it stays empty. */
         if (wrapper && *slot && *slot != (uintptr_t)wrapper && !is_foreign(&at->object, (const void *)*slot))
             patch_slot(at, slot, wrapper);
@@ -96,13 +102,19 @@ static bool claim_object(struct ipo_object *object, const char *path)
     return claimed != IPO_LEFT_ALONE;
 }
 
-static int patch_object(struct dl_phdr_info *info, size_t size, void *patched)
+struct walk {
+    bool anyway, came;
+    unsigned first, index;  /* objects before number `first` are skipped */
+    const ElfW(Dyn) * only; /* the one that has this dynamic section; NULL: all others */
+    size_t patched;
+};
+
+static void patch_object(const struct dl_phdr_info *info, struct walk *walk)
 {
-    (void)size;
     struct link_map map = {.l_addr = info->dlpi_addr};
     struct patching at = {.object.base = info->dlpi_addr};
     if (!claim_object(&at.object, info->dlpi_name))
-        return 0;
+        return;
     uintptr_t start = 0;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
@@ -117,7 +129,7 @@ static int patch_object(struct dl_phdr_info *info, size_t size, void *patched)
         }
     }
     if (!map.l_ld || ipo_elf_is_ours(&map))
-        return 0;
+        return;
     at.object.start = (const void *)start;
     ipo_elf_of(&map, &at.elf);
     if (at.elf.strings && at.elf.symbols) {
@@ -126,19 +138,59 @@ static int patch_object(struct dl_phdr_info *info, size_t size, void *patched)
     }
     if (at.opened)
         protect_slots(&at, PROT_READ);
-    *(size_t *)patched += at.patched;
-    return 0;
+    walk->patched += at.patched;
 }
 
-/* The state at the last walk: how many objects were loaded, and what the sources had found. */
+static bool has_dynamic(const struct dl_phdr_info *info, const ElfW(Dyn) * dynamic)
+{
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            return info->dlpi_addr + info->dlpi_phdr[i].p_vaddr == (uintptr_t)dynamic;
+    return false;
+}
+
+static int look_at_object(struct dl_phdr_info *info, size_t size, void *with)
+{
+    struct walk *walk = with;
+    bool wanted = walk->only ? has_dynamic(info, walk->only) : walk->index++ >= walk->first;
+    (void)size;
+    if (wanted)
+        patch_object(info, walk);
+    return walk->only && wanted;
+}
+
+/* An object of the loader's list.  Its program headers mostly follow the file's header, at the beginning of its memory;
+ * else dl_iterate_phdr has them, at the cost of a walk. */
+static void patch_map(const struct link_map *map, struct walk *walk)
+{
+    struct {
+        ElfW(Ehdr) elf;
+        ElfW(Phdr) headers[16];
+    } begin;
+    struct dl_phdr_info info = {.dlpi_addr = map->l_addr, .dlpi_name = map->l_name, .dlpi_phdr = begin.headers};
+    if (!ipo_filter_is_there() && ipo_safe_read(map->l_addr, &begin, sizeof begin) &&
+        memcmp(begin.elf.e_ident, ELFMAG, SELFMAG) == 0 && begin.elf.e_phoff == sizeof begin.elf &&
+        begin.elf.e_phnum <= sizeof begin.headers / sizeof *begin.headers)
+        info.dlpi_phnum = begin.elf.e_phnum;
+    if (has_dynamic(&info, map->l_ld)) {
+        patch_object(&info, walk);
+        return;
+    }
+    walk->only = map->l_ld;
+    ipo_loader_walk(look_at_object, walk);
+    walk->only = NULL;
+}
+
+/* The state at the last walk: how many objects were loaded and unloaded, and what the sources had found. */
 struct seen {
-    unsigned long long loads;
+    unsigned long long loads, unloads;
     unsigned found;
 };
 
 static struct seen read_seen(void)
 {
-    struct seen now = {.loads = ipo_object_loads()};
+    struct seen now = {0};
+    now.loads = ipo_object_loads(&now.unloads);
     for (IPO_EACH_SOURCE(source))
         if ((*source)->found_n)
             now.found = now.found * 256 + (*source)->found_n();
@@ -146,15 +198,35 @@ static struct seen read_seen(void)
 }
 
 static struct seen last; /* written under the loader's lock; other readers may get an old value */
+static unsigned read_n;  /* how many objects the last walk met; under that lock */
 static bool is_new(const struct seen *now)
 {
     return !now->loads || now->loads != __atomic_load_n(&last.loads, __ATOMIC_ACQUIRE) || now->found != last.found;
 }
 
-struct walk {
-    bool anyway, came;
-    size_t patched;
-};
+/* Number of the first object that the last walk has not read.  The loader appends objects to its list.  So those that
+ * were read are its first ones, as many as the walk met, less those that were unloaded since; also where another one
+ * has an unloaded one's address. */
+static unsigned find_first(const struct walk *walk, const struct seen *now)
+{
+    unsigned long long gone = now->unloads - last.unloads;
+    bool all = walk->anyway || !now->loads || now->found != last.found || gone > read_n;
+    return all ? 0 : read_n - (unsigned)gone;
+}
+
+static void read_objects(struct walk *walk, unsigned first)
+{
+    const struct link_map *map = ipo_elf_first();
+    walk->first = first;
+    walk->index = 0;
+    IPO_ASK_SOURCES(before_walk, first);
+    if (!map)
+        ipo_loader_walk(look_at_object, walk);
+    for (; map; map = map->l_next)
+        if (walk->index++ >= first)
+            patch_map(map, walk);
+    read_n = walk->index;
+}
 
 /* Under the loader's lock: all objects are relocated then, and none goes away. */
 static void patch_all(void *with)
@@ -165,15 +237,16 @@ static void patch_all(void *with)
     walk->came = is_new(&now);
     if ((!walk->came && !walk->anyway) || atomic_flag_test_and_set(&busy))
         return;
-    last.found = now.found;
-    __atomic_store_n(&last.loads, now.loads, __ATOMIC_RELEASE);
-    IPO_ASK_SOURCES(before_walk);
-    ipo_loader_walk(patch_object, &walk->patched);
+    read_objects(walk, find_first(walk, &now));
     bool more = false;
     for (IPO_EACH_SOURCE(source))
         more |= (*source)->after_walk && (*source)->after_walk();
     if (more)
-        ipo_loader_walk(patch_object, &walk->patched);
+        read_objects(walk, 0);
+    last.found = now.found;
+    last.unloads = now.unloads;
+    /* Not before: another thread that finds nothing new calls what it has just loaded. */
+    __atomic_store_n(&last.loads, now.loads, __ATOMIC_RELEASE);
     atomic_flag_clear(&busy);
 }
 

@@ -2,6 +2,7 @@
 #include "interpose/mpi/multi_mpi.h"
 #include "interpose/core/facts.h"
 #include "interpose/core/state.h"
+#include "interpose/base/elf.h"
 #include "interpose/load/objects.h"
 #include "interpose/mpi/resolve.h"
 #include "interpose/load/loader.h"
@@ -29,23 +30,11 @@ static struct place {
 } places[MAX_PLACES];
 static atomic_uint places_n;
 
-static bool is_ours(const void *address)
-{
-    return ipo_object_base(address) == ipo_object_base((const void *)(uintptr_t)&ipo_mpi_at);
-}
-
-/* A second tool's function, loaded behind us and in front of the library: it must see the call, too. */
-static void *find_next_tool(const struct ipo_mpi *mpi, const char *name)
-{
-    void *next = dlsym(RTLD_NEXT, name);
-    return next && next != dlsym(mpi->handle, name) && !is_ours(next) ? next : NULL;
-}
-
 /* The library that this function is in. */
 static const struct ipo_mpi *add_library(void *init, void *scope)
 {
     Dl_info info;
-    if (!init || is_ours(init) || !dladdr(init, &info) || !info.dli_fname)
+    if (!init || ipo_is_ours(init) || !dladdr(init, &info) || !info.dli_fname)
         return NULL;
     unsigned n = atomic_load(&mpis_n);
     for (unsigned i = 0; i < n; i++)
@@ -59,10 +48,7 @@ static const struct ipo_mpi *add_library(void *init, void *scope)
     mpi->handle = own ? own : scope;
     mpi->range = ipo_object_range((uintptr_t)init);
     strncpy(mpi->path, info.dli_fname, sizeof mpi->path - 1);
-    for (int i = 0; i < IPO_CALLS; i++) {
-        void *real = find_next_tool(mpi, ipo_calls[i].name);
-        mpi->real[i] = real ? (ipo_function)(uintptr_t)real : ipo_mpi_own(mpi, ipo_calls[i].name);
-    }
+    ipo_mpi_find_calls(mpi);
     atomic_store(&mpis_n, n + 1);
     return mpi;
 }
@@ -84,7 +70,7 @@ static const struct ipo_mpi *find_reached(const void *address)
 {
     const struct ipo_mpi *found = find_global();
     Dl_info info;
-    if (found || is_ours(address) || !dladdr(address, &info) || !info.dli_fname)
+    if (found || ipo_is_ours(address) || !dladdr(address, &info) || !info.dli_fname)
         return found;
     void *scope = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
     found = scope ? find_in_scope(scope) : NULL;
@@ -155,7 +141,7 @@ static struct ipo_object_names names; /* filled under the loader's lock */
 static void find_any(void *out)
 {
     const struct ipo_mpi *found = find_global();
-    ipo_objects_list(&names);
+    ipo_objects_list(&names, 0);
     for (unsigned i = 0; i < names.n && !found; i++) {
         void *scope = dlopen(names.name[i], RTLD_LAZY | RTLD_NOLOAD);
         found = scope ? find_in_scope(scope) : NULL;
@@ -206,15 +192,17 @@ static bool is_in(const struct ipo_mpi *mpi, uintptr_t address)
     return address - mpi->range.base < mpi->range.size;
 }
 
-/* Whether another MPI than this is loaded.  Names are compared first: most processes have one MPI and many objects. */
-static bool has_other(const struct ipo_mpi *mpi)
+/* Whether an object from number `first` on is another MPI than this.  Names are compared first: most processes have one
+ * MPI and many objects. */
+static bool has_other(const struct ipo_mpi *mpi, unsigned first)
 {
     struct link_map object;
-    for (unsigned i = 0; i < names.n; i++) {
-        const char *slash = strrchr(names.name[i], '/');
-        if (strncmp(slash ? slash + 1 : names.name[i], "libmpi", 6) != 0)
+    unsigned n = 0;
+    for (const struct link_map *map = ipo_elf_first(); map; map = map->l_next) {
+        const char *slash = n++ < first ? NULL : strrchr(map->l_name, '/');
+        if (!slash || strncmp(slash + 1, "libmpi", 6) != 0)
             continue;
-        uintptr_t init = find_init(names.name[i], &object);
+        uintptr_t init = find_init(map->l_name, &object);
         if (init && !is_in(mpi, init))
             return true;
     }
@@ -226,6 +214,7 @@ static bool has_other(const struct ipo_mpi *mpi)
 static void place_all(void)
 {
     struct link_map object;
+    ipo_objects_list(&names, 0);
     for (unsigned i = 0; i < names.n; i++)
         if (find_init(names.name[i], &object) && !find_place((uintptr_t)object.l_ld))
             add_place((uintptr_t)object.l_ld);
@@ -245,8 +234,7 @@ static void make_active(void *with)
         ipo_active_range = (struct ipo_range){0, UINTPTR_MAX};
         return;
     }
-    ipo_objects_list(&names);
-    if (has_other(active->mpi))
+    if (has_other(active->mpi, 0))
         place_all();
     if (place && place->mpi == active->mpi)
         ipo_active_range = place->range;
@@ -258,14 +246,17 @@ void ipo_mpi_activate(const struct ipo_mpi *mpi, uintptr_t caller)
     ipo_loader_run(make_active, &active);
 }
 
-void ipo_foreign_list(void)
+void ipo_foreign_list(unsigned first)
 {
+    static bool other; /* once one was met, what is loaded later may need it */
     struct link_map object;
     foreign_n = 0;
     if (!ipo_active_mpi)
         return;
-    ipo_objects_list(&names);
-    for (unsigned i = has_other(ipo_active_mpi) ? 0 : names.n; i < names.n && foreign_n < MAX_FOREIGN; i++) {
+    other = other || has_other(ipo_active_mpi, first);
+    if (other)
+        ipo_objects_list(&names, first);
+    for (unsigned i = 0; other && i < names.n && foreign_n < MAX_FOREIGN; i++) {
         uintptr_t init = find_init(names.name[i], &object);
         if (!init || is_in(ipo_active_mpi, init))
             continue;

@@ -15,7 +15,7 @@ struct ipo_mpi {
     void *handle;           /* of the object itself; pins it */
     struct ipo_range range; /* where it is mapped */
     char path[IPO_MPI_PATH];
-    ipo_function real[IPO_CALLS]; /* as ipo_real; NULL where it lacks the call */
+    ipo_function real[IPO_CALLS], own[IPO_CALLS]; /* as ipo_real and ipo_own; NULL where it lacks the call */
 };
 
 /* The library that code at `address` reaches by the name MPI_Init; NULL: none in its scope.  Asks the loader once
@@ -36,9 +36,9 @@ const struct ipo_mpi *ipo_mpi_other(unsigned i);
  * lock. */
 void ipo_mpi_name_others(void);
 
-/* Lists the loaded objects that need another MPI than the active one.  Before a walk over the objects, inside which the
- * loader cannot be asked; under its lock. */
-void ipo_foreign_list(void);
+/* Lists the loaded objects, from number `first` on, that need another MPI than the active one.  Before a walk over the
+ * objects, inside which the loader cannot be asked; under its lock. */
+void ipo_foreign_list(unsigned first);
 /* Whether a slot of the object with this load address must keep its value: the object is in that list, and the slot
  * does not lead to the active MPI.  After ipo_foreign_list, under the same lock. */
 bool ipo_is_foreign(uintptr_t load_address, uintptr_t slot);

@@ -12,9 +12,8 @@ struct ipo_mpi;
  * loader's lock. */
 bool ipo_resolve_all(const void *caller);
 
-/* The function of this name ("MPI_Send") in a library, past any other tool; NULL: the library lacks it.  Asks the
- * loader. */
-ipo_function ipo_mpi_own(const struct ipo_mpi *mpi, const char *name);
+/* Fills `real` and `own` of a library whose handle is known.  Takes the loader's lock. */
+void ipo_mpi_find_calls(struct ipo_mpi *mpi);
 
 /* The function of this name in the active MPI library; NULL: the library lacks it.  Asks the loader. */
 ipo_function ipo_resolve_name(const char *name);

@@ -1,9 +1,10 @@
 /* MPI, as a source of the recorder. */
 #include "interpose/base/oldglibc.h"
+#include "interpose/base/elf.h"
 #include "interpose/core/source.h"
+#include "interpose/load/names.h"
 #include "interpose/load/objects.h"
 #include "interpose/mpi/describe.h"
-#include "interpose/mpi/names.h"
 #include "interpose/mpi/resolve.h"
 #include "interpose/mpi/multi_mpi.h"
 
@@ -23,20 +24,22 @@ static bool is_linked(void)
 static const void *tools[MAX_TOOLS];
 static unsigned tools_n;
 
+static bool defines_call(const struct link_map *map)
+{
+    struct ipo_elf elf;
+    ipo_elf_of(map, &elf);
+    for (int i = 0; i < IPO_CALLS; i++)
+        if (ipo_calls[i].exported && ipo_elf_find(&elf, ipo_calls[i].name, 0))
+            return true;
+    return false;
+}
+
 static void find_tools(void)
 {
-    const void *mpi = ipo_object_base((const void *)(uintptr_t)ipo_resolve_name("PMPI_Init"));
-    for (int i = 0; i < IPO_CALLS && tools_n < MAX_TOOLS; i++) {
-        const void *front = ipo_calls[i].exported ? dlsym(RTLD_DEFAULT, ipo_calls[i].name) : NULL;
-        if (!front || front == (const void *)(uintptr_t)ipo_wrapper[i])
-            continue;
-        const void *base = ipo_object_base(front);
-        bool known = !base || base == mpi;
-        for (unsigned t = 0; t < tools_n; t++)
-            known |= tools[t] == base;
-        if (!known)
-            tools[tools_n++] = base;
-    }
+    const struct link_map *map = ipo_elf_first();
+    for (; map && !ipo_elf_is_ours(map) && tools_n < MAX_TOOLS; map = map->l_next)
+        if (defines_call(map))
+            tools[tools_n++] = ipo_object_base(map->l_ld);
 }
 
 static bool is_tool(const void *start)
@@ -47,11 +50,20 @@ static bool is_tool(const void *start)
     return false;
 }
 
-static void prepare_walk(void)
+static void prepare_walk(unsigned first)
 {
-    if (!tools_n && *ipo_mpi_object())
+    static bool tools_known;
+    if (!tools_known && *ipo_mpi_object()) {
+        tools_known = true;
         find_tools();
-    ipo_foreign_list();
+    }
+    ipo_foreign_list(first);
+}
+
+/* Once MPI is known, slots that were read before have wrappers. */
+static unsigned count_found(void)
+{
+    return *ipo_mpi_object() != 0;
 }
 
 static enum ipo_claim claim_object(const char *path)
@@ -64,16 +76,16 @@ static bool is_foreign(uintptr_t base, const void *bound)
     return ipo_is_foreign(base, (uintptr_t)bound);
 }
 
-static ipo_function find_wrapper(const char *name, const struct ipo_object *object, const void *bound)
+static ipo_function find_wrapper(const struct ipo_name *name, const struct ipo_object *object, const void *bound)
 {
-    bool of_tool = strncmp(name, "PMPI_", 5) == 0;
     (void)bound;
-    if ((!of_tool && strncmp(name, "MPI_", 4) != 0) || !*ipo_mpi_object() || object->claimed)
+    if (name->table != IPO_NAMES_MPI || !*ipo_mpi_object() || object->claimed)
         return NULL;
+    bool of_tool = *name->text == 'P';
     if (of_tool && !is_tool(object->start))
-        return ipo_own[IPO_Type_free] && strcmp(name, "PMPI_Type_free") == 0 ? (ipo_function)ipo_type_free_unseen
-                                                                             : NULL;
-    int row = ipo_call_named(name + of_tool);
+        return ipo_own[IPO_Type_free] && strcmp(name->text, "PMPI_Type_free") == 0 ? (ipo_function)ipo_type_free_unseen
+                                                                                   : NULL;
+    int row = of_tool ? ipo_name_of(name->text + 1).row : name->row;
     return row >= 0 && (of_tool || !ipo_calls[row].exported) && ipo_real[row] ? ipo_wrapper[row] : NULL;
 }
 
@@ -90,6 +102,7 @@ static size_t write_schema(struct trc_schema_call *calls)
 static const struct ipo_source mpi_source = {.name = "mpi",
                                              .linked = is_linked,
                                              .find = ipo_resolve_all,
+                                             .found_n = count_found,
                                              .before_walk = prepare_walk,
                                              .claim = claim_object,
                                              .wrapper_of = find_wrapper,

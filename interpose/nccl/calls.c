@@ -1,7 +1,6 @@
 /* The rows of NCCL as data, and the copies of NCCL that the process has. */
 #include "interpose/nccl/nccl.h"
-
-#include <string.h>
+#include "interpose/load/names.h"
 
 /* Position of a role, or of the place behind the last argument where there is none.  Computed by the compiler. */
 #define IS(roles, i, a, b) ((roles "         ")[i] == (a) || (roles "         ")[i] == (b))
@@ -64,12 +63,10 @@ uint64_t ipo_nccl_bytes(uint32_t type, uint64_t count)
     return type < sizeof type_bytes ? count * type_bytes[type] : TRC_BYTES_UNKNOWN;
 }
 
-int ipo_nccl_row(const char *name)
+int ipo_nccl_row(const char *text)
 {
-    for (int i = 0; i < IPO_NCCL_CALLS; i++)
-        if (strcmp(ipo_nccl_calls[i].name, name) == 0)
-            return i;
-    return -1;
+    struct ipo_name name = ipo_name_of(text);
+    return name.table == IPO_NAMES_NCCL ? name.row : -1;
 }
 
 /* ---- copies */

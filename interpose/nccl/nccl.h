@@ -82,7 +82,7 @@ uintptr_t ipo_nccl_arg(const struct ipo_nccl_call *call, const uintptr_t *args, 
 /* Bytes of `count` elements of an ncclDataType_t; TRC_BYTES_UNKNOWN for a type that is not known here. */
 uint64_t ipo_nccl_bytes(uint32_t type, uint64_t count);
 /* Number of the row with this name ("ncclAllReduce"); -1: there is none. */
-int ipo_nccl_row(const char *name);
+int ipo_nccl_row(const char *text);
 
 /* How many entries of ipo_nccl_copies are used.  Any thread. */
 unsigned ipo_nccl_copies_n(void);
@@ -101,13 +101,13 @@ struct ipo_nccl_copy *ipo_nccl_resolve(const void *caller);
  * that returns an error.  `copy` NULL: the copy that `caller` reaches. */
 ipo_function ipo_nccl_pass(const struct ipo_nccl_copy *copy, enum ipo_nccl_id id, const void *caller);
 
-/* The wrapper for a slot with this name; NULL: none.  `base`: base address of the slot's object; `bound`: where the
- * slot leads now.  Under the loader's lock. */
-ipo_function ipo_nccl_wrapper_of(const char *name, const void *base, const void *bound);
+/* The wrapper for a slot with the name of this row; NULL: none.  `base`: base address of the slot's object; `bound`:
+ * where the slot leads now.  Under the loader's lock. */
+ipo_function ipo_nccl_wrapper_of(int row, const void *base, const void *bound);
 
 /* What the program's dlsym of a name of NCCL on a real handle returns: the wrapper, where the object has the
  * function and it is recorded; else what the object has. */
-void *ipo_nccl_looked_up(void *handle, const char *name);
+void *ipo_nccl_looked_up(void *handle, const char *name, const void *caller);
 
 /* ---- nccl.c: record path */
 

@@ -4,6 +4,7 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/nccl/nccl.h"
 #include "interpose/nccl/hooks.h"
+#include "interpose/base/elf.h"
 #include "interpose/load/objects.h"
 
 #include <dlfcn.h>
@@ -23,22 +24,17 @@ static struct scope {
 static atomic_uint scopes_n;
 static _Atomic(struct ipo_nccl_copy *) global; /* the copy of the global scope */
 
-static bool is_ours(const void *address)
-{
-    return ipo_object_base(address) == ipo_object_base((const void *)(uintptr_t)&ipo_nccl_resolve);
-}
-
 static void *find_known(void *handle, const char *name)
 {
     void *found = handle ? dlsym(handle, name) : NULL;
-    return found && !is_ours(found) ? found : NULL;
+    return found && !ipo_is_ours(found) ? found : NULL;
 }
 
 /* The loaded object at an address, by whose scope names are asked for; NULL for ours. */
 static void *open_object(const void *address)
 {
     Dl_info info;
-    if (!address || is_ours(address) || !dladdr(address, &info) || !info.dli_fname)
+    if (!address || ipo_is_ours(address) || !dladdr(address, &info) || !info.dli_fname)
         return NULL;
     void *handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
     return handle ? handle : dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD); /* the program itself has no name */
@@ -75,7 +71,7 @@ static struct ipo_nccl_copy *get_copy(const void *found, void *scope)
 static void look_at_all(void)
 {
     static struct ipo_object_names names;
-    ipo_objects_list(&names);
+    ipo_objects_list(&names, 0);
     unsigned n = 0;
     atomic_store(&scopes_n, 0);
     for (unsigned i = 0; i < names.n; i++) {
@@ -106,7 +102,7 @@ struct ipo_nccl_copy *ipo_nccl_resolve(const void *caller)
         void *found = find_known(RTLD_NEXT, FIRST);
         if (found)
             atomic_store(&global, get_copy(found, RTLD_NEXT));
-        unsigned long long loads = ipo_object_loads();
+        unsigned long long loads = ipo_object_loads(NULL);
         if (!found && caller && (!loads || loads != looked_at)) {
             looked_at = loads;
             look_at_all();
@@ -136,10 +132,9 @@ ipo_function ipo_nccl_pass(const struct ipo_nccl_copy *copy, enum ipo_nccl_id id
 
 /* A bound slot shows its copy; one that is not bound yet gets the copy of the object's scope.  No dladdr: this runs
  * inside a walk over the objects. */
-ipo_function ipo_nccl_wrapper_of(const char *name, const void *base, const void *bound)
+ipo_function ipo_nccl_wrapper_of(int row, const void *base, const void *bound)
 {
-    int row = ipo_nccl_copies_n() > 0 ? ipo_nccl_row(name) : -1;
-    if (row < 0 || ipo_nccl_calls[row].exported)
+    if (ipo_nccl_calls[row].exported)
         return NULL;
     struct ipo_nccl_copy *copy = NULL;
     for (unsigned i = 0; i < ipo_nccl_copies_n(); i++)
@@ -151,12 +146,13 @@ ipo_function ipo_nccl_wrapper_of(const char *name, const void *base, const void 
 
 /* ---- by dlsym */
 
-void *ipo_nccl_looked_up(void *handle, const char *name)
+void *ipo_nccl_looked_up(void *handle, const char *name, const void *caller)
 {
+    (void)caller;
     void *found = dlsym(handle, name);
-    if (found && is_ours(found) && strncmp(name, "ncclProfiler_", 13) == 0)
+    if (found && ipo_is_ours(found) && strncmp(name, "ncclProfiler_", 13) == 0)
         return ipo_nccl_plugin_offered() ? found : find_known(RTLD_NEXT, name); /* the user's own plugin is meant */
-    int kept = errno, row = found && !is_ours(found) ? ipo_nccl_row(name) : -1;
+    int kept = errno, row = found && !ipo_is_ours(found) ? ipo_nccl_row(name) : -1;
     if (row < 0 || !ipo_nccl_wrapper[0][row] || ipo_nccl_calls[row].opclass == TRC_OP_LOOK)
         return found;
     struct ipo_nccl_copy *copy = ipo_nccl_copy_at(ipo_object_base(found));

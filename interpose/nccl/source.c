@@ -3,6 +3,7 @@
 #include "interpose/nccl/nccl.h"
 #include "interpose/nccl/state.h"
 #include "interpose/nccl/hooks.h"
+#include "interpose/load/names.h"
 
 #include <string.h>
 
@@ -32,13 +33,13 @@ static enum ipo_claim claim_object(const char *path)
     return IPO_UNCLAIMED;
 }
 
-static ipo_function find_wrapper(const char *name, const struct ipo_object *object, const void *bound)
+static ipo_function find_wrapper(const struct ipo_name *name, const struct ipo_object *object, const void *bound)
 {
-    if (strcmp(name, "getenv") == 0)
+    if (name->table == IPO_NAMES_LIBC && name->row == IPO_LIBC_getenv)
         return (ipo_function)ipo_nccl_getenv; /* any may have NVTX in it, which asks by that name */
-    if (object->claimed || strncmp(name, "nccl", 4) != 0)
+    if (object->claimed || name->table != IPO_NAMES_NCCL || name->row < 0)
         return NULL;
-    return ipo_nccl_wrapper_of(name, object->start, bound);
+    return ipo_nccl_wrapper_of(name->row, object->start, bound);
 }
 
 static size_t write_schema(struct trc_schema_call *calls)

@@ -173,14 +173,13 @@ static void exit_runs(int code, void *unused)
     NOTE_EXIT(TRC_END_RETURN, code);
 }
 
-void (*ipo_ending_wrapper_of(const char *name))(void)
+void (*ipo_ending_wrapper_of(enum ipo_libc row))(void)
 {
     typedef void (*function)(void);
-    if (strcmp(name, "exit") == 0)
-        return (function)leave;
-    if (strcmp(name, "_exit") == 0 || strcmp(name, "_Exit") == 0)
-        return (function)leave_now;
-    return strcmp(name, "quick_exit") == 0 ? (function)leave_quickly : NULL;
+    return row == IPO_LIBC_exit                             ? (function)leave
+           : row == IPO_LIBC__exit || row == IPO_LIBC__Exit ? (function)leave_now
+           : row == IPO_LIBC_quick_exit                     ? (function)leave_quickly
+                                                            : NULL;
 }
 
 void ipo_ending_start(void)

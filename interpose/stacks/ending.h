@@ -4,6 +4,7 @@
 #define IPO_ENDING_H
 
 #include "interpose/base/ours.h"
+#include "interpose/load/names.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -20,6 +21,6 @@ void ipo_ending_watch(uint64_t signals);
 bool ipo_ending_signal(int number, const siginfo_t *info);
 
 /* The wrapper for exit, _exit, _Exit and quick_exit; NULL for other names. */
-void (*ipo_ending_wrapper_of(const char *name))(void);
+void (*ipo_ending_wrapper_of(enum ipo_libc row))(void);
 
 #endif

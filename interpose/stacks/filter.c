@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
-#include <string.h>
 
 /* A filter without a program is a question whether the kernel knows the flags. */
 static void note_prctl(long option, long mode, long filter)
@@ -47,10 +46,10 @@ static long filter_syscall(long number, long a, long b, long c, long d, long e, 
     return (syscall)(number, a, b, c, d, e, f);
 }
 
-void (*ipo_filter_wrapper_of(const char *name))(void)
+void (*ipo_filter_wrapper_of(enum ipo_libc row))(void)
 {
     typedef void (*function)(void);
-    if (strcmp(name, "prctl") == 0)
+    if (row == IPO_LIBC_prctl)
         return (function)filter_prctl;
-    return strcmp(name, "syscall") == 0 ? (function)filter_syscall : NULL;
+    return row == IPO_LIBC_syscall ? (function)filter_syscall : NULL;
 }

@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -185,14 +184,12 @@ static handler guard_sigset(int number, handler to)
     return guard_signal_by(old_sigset, number, to);
 }
 
-void (*ipo_guard_wrapper_of(const char *name))(void)
+void (*ipo_guard_wrapper_of(enum ipo_libc row))(void)
 {
     typedef void (*function)(void);
-    if (strcmp(name, "sigaction") == 0)
-        return (function)guard_sigaction;
-    if (strcmp(name, "signal") == 0 || strcmp(name, "bsd_signal") == 0)
-        return (function)guard_signal;
-    if (strcmp(name, "sigset") == 0)
-        return (function)guard_sigset;
-    return strcmp(name, "__sysv_signal") == 0 ? (function)guard_sysv_signal : NULL;
+    return row == IPO_LIBC_sigaction                              ? (function)guard_sigaction
+           : row == IPO_LIBC_signal || row == IPO_LIBC_bsd_signal ? (function)guard_signal
+           : row == IPO_LIBC_sigset                               ? (function)guard_sigset
+           : row == IPO_LIBC___sysv_signal                        ? (function)guard_sysv_signal
+                                                                  : NULL;
 }

@@ -3,6 +3,8 @@
 #ifndef IPO_GUARD_H
 #define IPO_GUARD_H
 
+#include "interpose/load/names.h"
+
 #include <signal.h>
 #include <stdbool.h>
 
@@ -20,6 +22,6 @@ void ipo_guard_quiet(void);
 
 /* The wrapper for sigaction, signal and the like, by which the program sees its own dispositions; NULL for other
  * names. */
-void (*ipo_guard_wrapper_of(const char *name))(void);
+void (*ipo_guard_wrapper_of(enum ipo_libc row))(void);
 
 #endif

@@ -1,5 +1,6 @@
 /* Stacks and signals, as a source of the recorder. */
 #include "interpose/core/source.h"
+#include "interpose/load/names.h"
 #include "interpose/stacks/ending.h"
 #include "interpose/stacks/fatal.h"
 #include "interpose/stacks/filter.h"
@@ -12,13 +13,15 @@ static void start_recording(void)
     ipo_fatal_start();
 }
 
-static ipo_function find_wrapper(const char *name, const struct ipo_object *object, const void *bound)
+static ipo_function find_wrapper(const struct ipo_name *name, const struct ipo_object *object, const void *bound)
 {
     (void)object, (void)bound;
-    ipo_function found = ipo_guard_wrapper_of(name);
+    if (name->table != IPO_NAMES_LIBC)
+        return NULL;
+    ipo_function found = ipo_guard_wrapper_of((enum ipo_libc)name->row);
     if (!found)
-        found = ipo_filter_wrapper_of(name);
-    return found ? found : ipo_ending_wrapper_of(name);
+        found = ipo_filter_wrapper_of((enum ipo_libc)name->row);
+    return found ? found : ipo_ending_wrapper_of((enum ipo_libc)name->row);
 }
 
 static void look_for_triggers(bool last)

@@ -1,8 +1,9 @@
 /* Slots of the global offset table: objects are compiled at run time, bound lazily or at once, with packed relative
- * relocations and with indirect functions.  Slots of the names that a source wants lead to its wrappers afterwards, all
- * others where they led before, and what the loader had made read-only is so again. */
+ * relocations and with indirect functions.  Slots of the names that a source wants (here some of NCCL) lead to its
+ * wrappers afterwards, all others where they led before, and what the loader had made read-only is so again. */
 #include "interpose/base/elf.h"
 #include "interpose/core/source.h"
+#include "interpose/load/names.h"
 #include "interpose/load/slots.h"
 #include "tests/support/check.h"
 
@@ -13,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- the source of this test: wrappers of probe_one .., which the objects call */
+/* ---- the source of this test: wrappers of some functions of NCCL, which the objects call */
 
 static int wrap_one(void)
 {
@@ -35,8 +36,10 @@ static int wrap_own(void)
 static unsigned walks, names_seen;
 static const char *left_alone = "none";
 
-static void before_walk(void)
+static unsigned walk_first;
+static void before_walk(unsigned first)
 {
+    walk_first = first;
     walks++;
 }
 
@@ -45,16 +48,18 @@ static enum ipo_claim claim(const char *path)
     return strstr(path, left_alone) ? IPO_LEFT_ALONE : IPO_UNCLAIMED;
 }
 
-static ipo_function wrapper_of(const char *name, const struct ipo_object *object, const void *bound)
+static ipo_function wrapper_of(const struct ipo_name *name, const struct ipo_object *object, const void *bound)
 {
     static const struct {
         const char *name;
         int (*wrapper)(void);
-    } wrappers[] = {
-        {"probe_one", wrap_one}, {"probe_two", wrap_two}, {"probe_weak", wrap_weak}, {"probe_own", wrap_own}};
+    } wrappers[] = {{"ncclAllReduce", wrap_one},
+                    {"ncclBroadcast", wrap_two},
+                    {"ncclReduce", wrap_weak},
+                    {"ncclAllGather", wrap_own}};
     (void)bound;
     for (unsigned i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
-        if (strcmp(name, wrappers[i].name) == 0) {
+        if (strcmp(name->text, wrappers[i].name) == 0) {
             Dl_info info;
             CHECK(dladdr(object->start, &info) && info.dli_fbase == object->start, "where the object begins");
             names_seen++;
@@ -69,16 +74,16 @@ IPO_SOURCE(test_source);
 
 /* ---- objects */
 
-static const char *const real_source = "int probe_one(void) { return 1; }\n"
-                                       "int probe_two(void) { return 2; }\n"
+static const char *const real_source = "int ncclAllReduce(void) { return 1; }\n"
+                                       "int ncclBroadcast(void) { return 2; }\n"
                                        "int other(void) { return 3; }\n";
 
 static const char *const user_source =
-    "int probe_one(void), probe_two(void), other(void);\n"
-    "int probe_weak(void) __attribute__((weak));\n"
-    "int probe_own(void) { return 4; }\n" /* its own: no slot of it is led anywhere */
-    "int (*pointer)(void) = probe_two;\n"
-    "int (*const constant)(void) = probe_two;\n"
+    "int ncclAllReduce(void), ncclBroadcast(void), other(void);\n"
+    "int ncclReduce(void) __attribute__((weak));\n"
+    "int ncclAllGather(void) { return 4; }\n" /* its own: no slot of it is led anywhere */
+    "int (*pointer)(void) = ncclBroadcast;\n"
+    "int (*const constant)(void) = ncclBroadcast;\n"
     "static int local(void) { return 5; }\n"
     "int (*relative[3])(void) = {local, local, local};\n"
     "static int chosen(void) { return 6; }\n"
@@ -86,15 +91,15 @@ static const char *const user_source =
     "static int indirect(void) __attribute__((ifunc(\"choose\")));\n"
     "int result(int which)\n"
     "{\n"
-    "    int (*volatile address)(void) = probe_one;\n"
+    "    int (*volatile address)(void) = ncclAllReduce;\n"
     "    switch (which) {\n"
-    "    case 0: return probe_one();\n"
+    "    case 0: return ncclAllReduce();\n"
     "    case 1: return address();\n"
     "    case 2: return pointer();\n"
     "    case 3: return constant();\n"
     "    case 4: return other();\n"
-    "    case 5: return probe_weak ? probe_weak() : -1;\n"
-    "    case 6: return probe_own();\n"
+    "    case 5: return ncclReduce ? ncclReduce() : -1;\n"
+    "    case 6: return ncclAllGather();\n"
     "    case 7: return relative[1]();\n"
     "    default: return indirect();\n"
     "    }\n"
@@ -175,6 +180,7 @@ static void check_variant(const struct variant *variant)
           is_writable(constant));
     size_t patched = ipo_patch_slots();
     unsigned looks = walks, seen = names_seen;
+    CHECK(walk_first > 2, "%s: objects from number %u on are read again", variant->name, walk_first);
     CHECK(alone ? patched == 0 : patched >= 3 && patched <= 4, "%s: %zu slots", variant->name, patched);
     check_results(object, variant->name, alone ? before : after, "after");
     CHECK(is_writable(constant) == !variant->relro, "%s: the constant can be written afterwards: %d", variant->name,
@@ -195,12 +201,12 @@ static void check_symbols(const char *name)
     if (!object || dlinfo(object, RTLD_DI_LINKMAP, &map))
         return;
     ipo_elf_of(map, &elf);
-    static const char *const there[] = {"result", "probe_own", "pointer", "constant", "relative"};
+    static const char *const there[] = {"result", "ncclAllGather", "pointer", "constant", "relative"};
     for (unsigned i = 0; i < sizeof there / sizeof *there; i++) {
         const ElfW(Sym) *symbol = ipo_elf_find(&elf, there[i], 0);
         CHECK(symbol && (void *)(elf.base + symbol->st_value) == dlsym(object, there[i]), "%s in %s", there[i], name);
     }
-    CHECK(!ipo_elf_find(&elf, "probe_one", 0) && !ipo_elf_find(&elf, "resul", 0) && !ipo_elf_find(&elf, "", 0),
+    CHECK(!ipo_elf_find(&elf, "ncclAllReduce", 0) && !ipo_elf_find(&elf, "resul", 0) && !ipo_elf_find(&elf, "", 0),
           "what %s does not define", name);
     dlclose(object);
 }
