@@ -1,5 +1,5 @@
-/* The dlsym that libtrace.so exports, by which calls of programs that search NCCL by name are seen (JAX, TensorFlow,
- * XGBoost, CuPy, ctypes).
+/* The dlsym that libtrace.so exports, by which calls of programs that search NCCL or MPI by name are seen (JAX,
+ * TensorFlow, XGBoost, CuPy, MPI.jl, ctypes).
  *
  * Only names of a source on a real handle are answered here; all others are passed on by a jump, since the return
  * address decides what RTLD_NEXT and RTLD_DEFAULT mean.  An allocator may call it before our constructor.  So there is

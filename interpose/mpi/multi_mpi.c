@@ -23,6 +23,9 @@ const struct ipo_mpi *ipo_active_mpi;
 static struct ipo_mpi mpis[MAX_MPIS];
 static atomic_uint mpis_n;
 
+/* The library whose functions the program has from dlsym: NULL, none. */
+static const struct ipo_mpi *_Atomic named;
+
 /* The objects that have called so far, and the MPI that each reaches; only grows. */
 static struct place {
     struct ipo_range range;
@@ -82,16 +85,20 @@ static const struct ipo_mpi *find_reached(const void *address)
 static const struct place *add_place(uintptr_t address)
 {
     unsigned n = atomic_load(&places_n);
-    if (n == MAX_PLACES) {
-        static atomic_flag said = ATOMIC_FLAG_INIT;
-        if (ipo_process.writer.head && !atomic_flag_test_and_set(&said))
-            ipo_fact("mpi.callers",
-                     "more objects call MPI than are told apart: calls of the rest count as this library's");
+    if (n == MAX_PLACES)
         return NULL;
-    }
     places[n] = (struct place){ipo_object_range(address), find_reached((const void *)address)};
     atomic_store(&places_n, n + 1);
+    if (n + 1 == MAX_PLACES && ipo_process.writer.head)
+        ipo_fact("mpi.callers", "more objects call MPI than are told apart: calls of the rest count as this library's");
     return &places[n];
+}
+
+/* Code in whose scope there is no library (a program that loads one with RTLD_LOCAL, libffi, compiled at run time)
+ * calls what dlsym has returned. */
+static const struct ipo_mpi *get_library(const struct place *place)
+{
+    return place && place->mpi ? place->mpi : atomic_load(&named);
 }
 
 static const struct place *find_place(uintptr_t address)
@@ -129,11 +136,39 @@ const struct ipo_mpi *ipo_mpi_at(uintptr_t address)
 {
     const struct place *place = find_place(address);
     int kept = errno;
+    if (!place && atomic_load(&places_n) == MAX_PLACES)
+        return atomic_load(&named);
     if (!place && (!*ipo_armed || (!ipo_loads_ask(place_address, address) && atomic_load(&mpis_n) > 1)))
         ipo_loader_run(place_caller, &address);
     errno = kept;
-    place = place ? place : find_place(address);
-    return place ? place->mpi : NULL;
+    return get_library(place ? place : find_place(address));
+}
+
+struct lookup {
+    void *scope;
+    uintptr_t found, caller;
+    bool ours;
+};
+
+static void look_up(void *with)
+{
+    struct lookup *lookup = with;
+    const struct ipo_mpi *mpi = add_library(dlsym(lookup->scope, "PMPI_Init"), lookup->scope), *known = named;
+    if (!mpi || lookup->found - mpi->range.base >= mpi->range.size || (known && known != mpi) ||
+        (ipo_active_mpi && ipo_active_mpi != mpi))
+        return;
+    place_address(lookup->caller);
+    const struct place *place = find_place(lookup->caller);
+    lookup->ours = !place || !place->mpi || place->mpi == mpi;
+    if (lookup->ours)
+        atomic_store(&named, mpi);
+}
+
+bool ipo_mpi_looked_up(void *scope, const void *found, const void *caller)
+{
+    struct lookup lookup = {scope, (uintptr_t)found, (uintptr_t)caller, false};
+    ipo_loader_run(look_up, &lookup);
+    return lookup.ours;
 }
 
 static struct ipo_object_names names; /* filled under the loader's lock */
@@ -236,7 +271,7 @@ static void make_active(void *with)
     }
     if (has_other(active->mpi, 0))
         place_all();
-    if (place && place->mpi == active->mpi)
+    if (place && get_library(place) == active->mpi)
         ipo_active_range = place->range;
 }
 

@@ -22,6 +22,11 @@ struct ipo_mpi {
  * for each object that calls.  Any thread; keeps errno. */
 const struct ipo_mpi *ipo_mpi_at(uintptr_t address);
 
+/* Whether a call of dlsym with the handle `scope`, which has found `found`, must return a wrapper instead: it is a
+ * function of the only MPI library that the program has looked up so far, and `caller`, the code that asks, reaches no
+ * other.  Takes the loader's lock; changes what dlerror returns. */
+bool ipo_mpi_looked_up(void *scope, const void *found, const void *caller);
+
 /* Any MPI library that is loaded; NULL: this process has none.  Takes the loader's lock. */
 const struct ipo_mpi *ipo_mpi_any(void);
 

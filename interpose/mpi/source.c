@@ -89,6 +89,18 @@ static ipo_function find_wrapper(const struct ipo_name *name, const struct ipo_o
     return row >= 0 && (of_tool || !ipo_calls[row].exported) && ipo_real[row] ? ipo_wrapper[row] : NULL;
 }
 
+/* Asks again at the end: what dlerror returns is about the program's question. */
+static void *look_up(void *handle, const char *name, const void *caller)
+{
+    void *found = dlsym(handle, name);
+    int row = found && !ipo_is_ours(found) ? ipo_name_of(name).row : -1;
+    if (row < 0 || !ipo_wrapper[row])
+        return found;
+    bool ours = ipo_mpi_looked_up(handle, found, caller);
+    found = dlsym(handle, name);
+    return ours ? (void *)(uintptr_t)ipo_wrapper[row] : found;
+}
+
 static size_t write_schema(struct trc_schema_call *calls)
 {
     for (int i = 0; i < IPO_CALLS; i++)
@@ -107,6 +119,8 @@ static const struct ipo_source mpi_source = {.name = "mpi",
                                              .claim = claim_object,
                                              .wrapper_of = find_wrapper,
                                              .foreign = is_foreign,
+                                             .names = "MPI_",
+                                             .looked_up = look_up,
                                              .schema = write_schema,
                                              .run = ipo_mpi_name_others,
                                              .thread_left = ipo_completion_left};
