@@ -125,8 +125,10 @@ void ipo_started(struct ipo_frame *frame, const uintptr_t *args)
         return;
     if (request->flags && frame->call->opclass != TRC_OP_IRECV) /* other calls that receive */
         request->flags = IPO_REQUEST_BY_STATUS;
-    if (frame->call->persistent)
+    if (frame->call->persistent) {
         request->flags = IPO_REQUEST_PERSISTENT;
+        atomic_store_explicit(&ipo_requests.persistent, true, memory_order_relaxed);
+    }
     if (frame->call->opclass == TRC_OP_IO || frame->call->opclass == TRC_OP_IO_COLL)
         request->flags |= ipo_has(frame->call, ROLE_RECEIVE_BUFFER) ? IPO_REQUEST_READ : 0;
 }

@@ -137,7 +137,8 @@ void ipo_living_write(void)
         for (const struct living *one = bucket[i]; one; one = one->next)
             add_left(what[one->kind], one->call, one->site);
     atomic_flag_clear_explicit(&busy, memory_order_release);
-    ipo_requests_walk(add_request);
+    if (atomic_load(&ipo_requests.persistent)) /* else the walk would only touch 512 KB that nothing has used */
+        ipo_requests_walk(add_request);
     for (unsigned i = 0; i < places; i++) {
         ipo_site_seen(left[i].site);
         trc_writer_define(&ipo_process.writer, TRC_DEF_LEFT, left[i].count, left[i].call, left[i].site, NULL, 0,

@@ -47,6 +47,7 @@ struct ipo_request_table {
     _Atomic uint64_t *keys;    /* IPO_REQUEST_BUCKETS x IPO_REQUEST_WAYS */
     struct ipo_request *slots; /* as many; only what is used becomes memory */
     atomic_bool spilled;       /* second buckets are in use */
+    atomic_bool persistent;    /* there was a persistent request */
     /* Starts behind the shared handle, by the address of the program's variable (shared.c). */
     _Atomic(struct ipo_request *) (*shared)[IPO_REQUEST_WAYS]; /* IPO_SHARED_BUCKETS of them */
 };

@@ -12,7 +12,7 @@ import subprocess
 from common import LIBTRACE, TOP, check, end, environment, run, skip_all
 
 HERE = os.path.join(TOP, "tests/e2e/startup")
-START = 6300000  # from the first instruction to the last, without modules
+START = 5600000  # from the first instruction to the last, without modules
 MODULES, MODULE = (100, 400), 15000  # in the call of dlsym after a module was loaded, however many there are
 TRIES = 2  # MPI and the loader sometimes need more, by themselves
 
