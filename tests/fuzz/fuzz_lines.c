@@ -32,9 +32,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     snprintf(place, sizeof place, "/proc/self/fd/%d+0x%s", fd, offset);
     struct known k = {.place = place, .id = id};
     job_began_ns = INT64_MAX;
-    char *inlined = NULL;
-    free(find_source_line(&k, &inlined));
-    free(inlined);
+    find_names(&k);
+    free(k.function);
+    free(k.line);
+    free(k.inlined);
     free(open_path); /* the next file has the same name */
     open_path = NULL;
     close(fd);
