@@ -54,6 +54,24 @@ int main(int argc, char **argv)
     return 0;
 }
 """
+# Our thread allocates and maps; then the program closes what it has not opened, as a daemon does.
+CLOSER = r"""
+#include <mpi.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    int x = 1, sum = 0;
+    MPI_Init(&argc, &argv);
+    for (int i = 0; i < 300000; i++)
+        MPI_Allreduce(&x, &sum, 1 - i % 2, MPI_INT, MPI_SUM, MPI_COMM_SELF);
+    for (int fd = 900; fd < 5000; fd++)
+        close(fd);
+    MPI_Finalize();
+    printf("closed\n");
+    return 0;
+}
+"""
 CALLS = {"MPI_Isend": 200, "MPI_Irecv": 200, "MPI_Waitall": 200, "MPI_Allgatherv": 2, "MPI_Bcast": 2, "MPI_Allreduce": 2}
 BUILDS = [("gcc", "address", ["-static-libasan"]), ("gcc", "thread", []), ("gcc", "thread", ["-static-libtsan"]), ("gcc", "leak", []),
           ("gcc", "undefined", []), ("clang", "address", []), ("clang", "thread", []), ("clang", "leak", []), ("clang", "undefined", []),
@@ -104,6 +122,14 @@ for compiler, kind, more in BUILDS:
     name = label.replace(" ", "-")
     if ready(label, name, compiler, ["-fsanitize=" + kind] + more):
         same(label, mpirun(2, "./" + name, preload=False, **env), mpirun(2, "./" + name, "trace-" + name, **env), "trace-" + name)
+
+for compiler in ("gcc", "clang"):
+    label, name = compiler + " thread, closes all descriptors", compiler + "-closer"
+    if not shutil.which(compiler):
+        skip(label, "there is no " + compiler)
+    elif check(label + ": compiles", build(name, compiler, ["-fsanitize=thread"], CLOSER).code == 0):
+        bare, with_us = run(["./" + name], environment(preload=False, **env)), run(["./" + name], environment("trace-" + name, **env))
+        check(label, (bare.code, bare.out, findings(bare)) == (with_us.code, with_us.out, findings(with_us)), "%s, and with us %s" % (bare, with_us))
 
 # AddressSanitizer as a shared library looks whether it comes first.
 for compiler, more in (("gcc", []), ("clang", ["-shared-libasan"])):

@@ -33,16 +33,25 @@ static inline long trc_refuse(void)
     return -1;
 }
 
-#define TRC_ASK(call)          (trc_must_not_ask() ? (int)trc_refuse() : call)
-#define syscall(...)           (trc_must_not_ask() ? trc_refuse() : syscall(__VA_ARGS__))
-#define mmap(...)              (trc_must_not_ask() ? (void *)trc_refuse() : mmap(__VA_ARGS__))
-#define munmap(at, bytes)      TRC_ASK(munmap(at, bytes))
-#define mprotect(at, bytes, p) TRC_ASK(mprotect(at, bytes, p))
-#define madvise(at, bytes, a)  TRC_ASK(madvise(at, bytes, a))
-#define prctl(...)             TRC_ASK(prctl(__VA_ARGS__))
-#define getrlimit(what, to)    TRC_ASK(getrlimit(what, to))
-#define getrusage(who, to)     TRC_ASK(getrusage(who, to))
-#define ftruncate(fd, bytes)   TRC_ASK(ftruncate(fd, bytes))
-#define sched_yield()          TRC_ASK(sched_yield())
+#define syscall(...) (trc_must_not_ask() ? trc_refuse() : syscall(__VA_ARGS__))
+#define prctl(...)   (trc_must_not_ask() ? (int)trc_refuse() : prctl(__VA_ARGS__))
+
+/* System calls by number: interceptors of other libraries do not see them.  ThreadSanitizer's mmap notes which thread
+ * used the descriptor, and reports a race when the program closes that number.  Instrumented code of ours reports
+ * its mappings. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define mmap(...)         (trc_must_not_ask() ? (void *)trc_refuse() : mmap(__VA_ARGS__))
+#define munmap(at, bytes) (trc_must_not_ask() ? (int)trc_refuse() : munmap(at, bytes))
+#else
+#define mmap(at, bytes, allowed, flags, fd, from)                                                                      \
+    ((void *)syscall(SYS_mmap, (void *)(at), (size_t)(bytes), (long)(allowed), (long)(flags), (long)(fd), (long)(from)))
+#define munmap(at, bytes) ((int)syscall(SYS_munmap, (void *)(at), (size_t)(bytes)))
+#endif
+#define mprotect(at, bytes, p) ((int)syscall(SYS_mprotect, (void *)(at), (size_t)(bytes), (long)(p)))
+#define madvise(at, bytes, a)  ((int)syscall(SYS_madvise, (void *)(at), (size_t)(bytes), (long)(a)))
+#define getrlimit(what, to)    ((int)syscall(SYS_prlimit64, 0l, (long)(what), NULL, to))
+#define getrusage(who, to)     ((int)syscall(SYS_getrusage, (long)(who), to))
+#define ftruncate(fd, bytes)   ((int)syscall(SYS_ftruncate, (long)(fd), (long)(bytes)))
+#define sched_yield()          ((int)syscall(SYS_sched_yield))
 
 #endif
