@@ -78,14 +78,19 @@ static inline struct ipo_cached *ipo_cache_place(const struct ipo_frame *frame, 
     return ipo_cache_row(frame->thread, hash);
 }
 
-/* The key of a wait for a request, by its signature in the thread's table (completion.c); IPO_NO_KEY: it must be
- * described. */
+/* The entry for the signature of a request in the table of the thread that started it, this one; NULL: another thread
+ * did, or the table has dropped it. */
+static inline struct trc_sig_state *ipo_find_start(const struct ipo_thread *thread, const struct ipo_request *request)
+{
+    struct trc_sig_state *state = request->state;
+    bool own = request->thread == thread->stream.page->thread.index && request->version != 0;
+    return own && state->version == request->version ? state : NULL;
+}
+
+/* The key of a wait for a request, by its signature (completion.c); IPO_NO_KEY: it must be described. */
 static inline uint64_t ipo_wait_key(const struct ipo_thread *thread, const struct ipo_request *request)
 {
-    const struct trc_sig_state *state = &thread->stream.state[request->index];
-    bool own = request->thread == thread->stream.page->thread.index && request->version != 0;
-    return own && state->version == request->version ? (uint64_t)request->version << 32 | (request->index + 1)
-                                                     : IPO_NO_KEY;
+    return ipo_find_start(thread, request) ? (uint64_t)request->version << 32 | (request->index + 1) : IPO_NO_KEY;
 }
 
 /* Whether calls of a row have a key but 0. */
@@ -111,6 +116,8 @@ IPO_CONSTANT uint64_t ipo_quick_key(const struct ipo_thread *thread, struct ipo_
         if (row.opclass == TRC_OP_TEST || !one)
             return 0;
         const uintptr_t handle = ipo_handle_at(array, 0);
+        if (handle - ipo_abi.shared < ipo_abi.shared_span)
+            return 0; /* as of any request that is not known */
         const uint32_t at = ipo_request_usual_slot(handle);
         if (atomic_load_explicit(&ipo_requests.keys[at], memory_order_relaxed) != handle)
             return IPO_NO_KEY;

@@ -6,19 +6,6 @@
 
 #include <string.h>
 
-static uint32_t count_requests(const struct ipo_call *call, const uintptr_t *args)
-{
-    if (ipo_has(call, ROLE_REQUEST_INOUT))
-        return 1;
-    int n = ipo_has(call, ROLE_REQUESTS_INOUT) ? (int)ipo_arg(call, args, ROLE_LENGTH) : 0;
-    return n > 0 ? (uint32_t)n : 0;
-}
-
-static uintptr_t get_requests(const struct ipo_call *call, const uintptr_t *args)
-{
-    return ipo_arg(call, args, ipo_has(call, ROLE_REQUEST_INOUT) ? ROLE_REQUEST_INOUT : ROLE_REQUESTS_INOUT);
-}
-
 /* A handle of one request, not the null handle or the one that finished sends share. */
 static bool is_private(uintptr_t handle)
 {
@@ -42,8 +29,8 @@ void ipo_completion_left(struct ipo_thread *thread)
 /* Saves the handles in the thread's scratch memory before the call overwrites them. */
 static bool save_requests(struct ipo_frame *frame, const uintptr_t *args)
 {
-    uint32_t n = count_requests(frame->call, args);
-    uintptr_t array = get_requests(frame->call, args);
+    uint32_t n = ipo_count_of_requests(frame->call, args);
+    uintptr_t array = ipo_requests_of(frame->call, args);
     if (!array || !ipo_thread_scratch(frame->thread, n ? n : 1))
         return false;
     frame->thread->claims = ipo_process.concurrent ? n : 0;
@@ -61,14 +48,6 @@ static inline struct ipo_request *find_saved(const struct ipo_thread *thread)
     return ipo_process.concurrent ? thread->entries[0] : ipo_request_find(thread->requests[0]);
 }
 
-/* The table's entry for the signature of a start of this thread; NULL: the table has dropped it. */
-static inline struct trc_sig_state *find_start(struct ipo_thread *thread, const struct ipo_request *request)
-{
-    struct trc_sig_state *state = &thread->stream.state[request->index];
-    bool own = request->thread == thread->stream.page->thread.index && request->version != 0;
-    return own && state->version == request->version ? state : NULL;
-}
-
 /* The key of the signature of a wait for this request (NULL: not known); IPO_NO_KEY: it must be described. */
 static uint64_t make_wait_key(struct ipo_thread *thread, const struct ipo_request *request)
 {
@@ -80,7 +59,7 @@ static uint64_t make_wait_key(struct ipo_thread *thread, const struct ipo_reques
 void ipo_prepare_completion(struct ipo_frame *frame, uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
-    if (!get_requests(call, args) || !save_requests(frame, args))
+    if (!ipo_requests_of(call, args) || !save_requests(frame, args))
         return;
     if (ipo_has(call, ROLE_STATUS_OUT)) {
         ipo_want_status(frame, args);
@@ -120,7 +99,7 @@ static __attribute__((noinline)) uint32_t define_completion(struct ipo_thread *t
     struct trc_sig sig = request->sig;
     sig.flags = (sig.flags & kept_flags) | TRC_SIG_SUB | TRC_SIG_COMPLETE;
     uint32_t index = trc_stream_intern(stream, &sig);
-    struct trc_sig_state *state = find_start(thread, request); /* the table may have dropped it for the new one */
+    struct trc_sig_state *state = ipo_find_start(thread, request); /* the table may have dropped it for the new one */
     if (state) {
         state->completed_as = index;
         state->completed_version = stream->state[index].version;
@@ -132,7 +111,7 @@ static __attribute__((noinline)) uint32_t define_completion(struct ipo_thread *t
 static inline uint32_t find_completion(struct ipo_thread *thread, const struct ipo_request *request)
 {
     struct trc_stream *stream = &thread->stream;
-    const struct trc_sig_state *state = find_start(thread, request);
+    const struct trc_sig_state *state = ipo_find_start(thread, request);
     if (state && trc_completion_known(stream, state))
         return state->completed_as;
     return define_completion(thread, request);
@@ -147,7 +126,7 @@ static inline __attribute__((always_inline)) void write_completion(struct ipo_th
     trc_stream_sub(stream, index, foreign, request->thread,
                    foreign ? request->number : live->starts - 1 - request->number, 0);
     live->completes++;
-    struct trc_sig_state *start = find_start(thread, request);
+    struct trc_sig_state *start = ipo_find_start(thread, request);
     if (!start || start->completed_as != index || !trc_completion_known(stream, start) ||
         stream->state[index].epoch != stream->epoch)
         return;
@@ -169,7 +148,7 @@ static void complete_arrival(struct ipo_thread *thread, uint32_t index, const st
     }
     if (sig->flags & TRC_SIG_P2P_IN)
         ipo_count_received(thread, index);
-    ipo_charge(thread, request->charge, sig->site, 0, sig->received); /* comes last: the table may drop the signature */
+    ipo_charge(thread, request->charge, 0, sig->received);
 }
 
 /* Replaces a status that does not fit the request by what was posted.  MPICH 4.0 to 5.0 never fills the status of an
@@ -185,9 +164,21 @@ static void replace_unasked(struct ipo_arrived *arrived, const struct trc_sig *p
     arrived->bytes = posted->received;
 }
 
+/* Whether a plain receive has the message that was posted, by the status alone. */
+static bool is_as_posted(const struct ipo_request *request, uintptr_t status)
+{
+    return (request->flags & (IPO_REQUEST_RECEIVES | IPO_REQUEST_CANCELLING)) == IPO_REQUEST_RECEIVES &&
+           ipo_abi.count_at >= 0 && ipo_status_known &&
+           ipo_arrived_as(status, request->source, request->tag, request->sig.received);
+}
+
 /* Completes a receive, or a request that may have been cancelled, with what the status says. */
 static void complete_by_status(struct ipo_thread *thread, const struct ipo_request *request, uintptr_t status)
 {
+    if (is_as_posted(request, status)) {
+        complete_arrival(thread, find_completion(thread, request), request);
+        return;
+    }
     struct ipo_arrived arrived =
         ipo_arrived(ipo_request_comm(request), status, request->flags & IPO_REQUEST_CANCELLING);
     bool receives = request->sig.flags & TRC_SIG_P2P_IN, reads = request->flags & IPO_REQUEST_READ;
@@ -267,16 +258,16 @@ static inline __attribute__((always_inline)) unsigned char *put_usual(struct trc
                                                                       const struct ipo_request *request, uint64_t own,
                                                                       uint64_t newest, uintptr_t status)
 {
-    const struct trc_sig_state *start = &stream->state[request->index];
-    if (__builtin_expect(at >= stream->stop || start->version != request->version, 0))
-        return NULL;
-    if (__builtin_expect(start->completed_when != stream->when, 0))
-        return NULL;
     uint64_t flags_and_thread;
     memcpy(&flags_and_thread, &request->flags, sizeof flags_and_thread);
-    if (flags_and_thread != own) {
-        if (flags_and_thread != (own | IPO_REQUEST_RECEIVES) || !status ||
-            !ipo_arrived_as(status, request->source, request->tag, request->sig.received))
+    const uint64_t receives = flags_and_thread ^ own;
+    if (__builtin_expect(at >= stream->stop || (receives & ~(uint64_t)IPO_REQUEST_RECEIVES), 0))
+        return NULL;
+    const struct trc_sig_state *start = request->state;
+    if (__builtin_expect(start->version != request->version || start->completed_when != stream->when, 0))
+        return NULL;
+    if (receives) {
+        if (!status || !ipo_arrived_as(status, request->source, request->tag, request->sig.received))
             return NULL;
         stream->state[start->completed_as].use->uses++;
     }
@@ -349,7 +340,7 @@ static uint32_t count_completed(const struct ipo_frame *frame, const uintptr_t *
         *indices = index;
         return index && *index >= 0 && *index != ipo_abi.undefined ? 1 : 0;
     }
-    return count_requests(call, args);
+    return ipo_count_of_requests(call, args);
 }
 
 bool ipo_found_nothing(const struct ipo_call *call, const uintptr_t *args)
@@ -365,8 +356,8 @@ bool ipo_found_nothing(const struct ipo_call *call, const uintptr_t *args)
 void ipo_complete_requests(struct ipo_frame *frame, const uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
-    uintptr_t array = get_requests(call, args);
-    uint32_t listed = count_requests(call, args);
+    uintptr_t array = ipo_requests_of(call, args);
+    uint32_t listed = ipo_count_of_requests(call, args);
     if (!array || frame->thread->scratch < listed)
         return;
     const int *indices = NULL;
@@ -400,40 +391,6 @@ void ipo_finish_completion(struct ipo_frame *frame, const uintptr_t *args)
         ipo_mark_poll(frame);
     ipo_emit(frame);
     ipo_complete_requests(frame, args);
-}
-
-/* ---- persistent requests */
-
-void ipo_finish_start(struct ipo_frame *frame, const uintptr_t *args)
-{
-    ipo_emit(frame);
-    uintptr_t array = get_requests(frame->call, args);
-    if (frame->failed || !array)
-        return;
-    struct ipo_thread *thread = frame->thread;
-    struct trc_stream *stream = &thread->stream;
-    for (uint32_t i = 0; i < count_requests(frame->call, args); i++) {
-        struct ipo_request *request = ipo_request_find(ipo_handle_load(array, i));
-        if (!request)
-            continue;
-        struct trc_sig sig = request->sig;
-        sig.flags |= TRC_SIG_SUB | TRC_SIG_START;
-        uint64_t sequence = 0;
-        bool collective = sig.flags & TRC_SIG_COLL;
-        struct ipo_comm *comm = ipo_request_comm(request);
-        if (collective && comm)
-            sequence = comm->sequence++;
-        ipo_charge(thread, frame->sig.call, frame->site, sig.sent, collective ? sig.received : 0);
-        uint32_t index = trc_stream_intern(stream, &sig);
-        trc_stream_sub(stream, index, false, 0, 0, sequence);
-        if (sig.flags & TRC_SIG_P2P_OUT)
-            ipo_count_sent(thread, index);
-        request->thread = stream->page->thread.index;
-        request->number = ipo_next_start(thread);
-        request->charge = frame->sig.call;
-        request->version = 0; /* the signature of the init call is not that of this start */
-        request->flags |= IPO_REQUEST_ACTIVE;
-    }
 }
 
 /* ---- Cancel, Request_free, generalized requests */

@@ -123,10 +123,12 @@ void ipo_started(struct ipo_frame *frame, const uintptr_t *args)
                        (int)ipo_arg(frame->call, args, ROLE_SOURCE), (int)ipo_arg(frame->call, args, ROLE_RECEIVE_TAG));
     if (!request)
         return;
-    if (request->flags && frame->call->opclass != TRC_OP_IRECV) /* other calls that receive */
+    const bool plain = frame->call->opclass == TRC_OP_IRECV || frame->call->opclass == TRC_OP_RECV_INIT;
+    if (request->flags && (!plain || ipo_has(frame->call, ROLE_PARTITIONS)))
         request->flags = IPO_REQUEST_BY_STATUS;
     if (frame->call->persistent) {
-        request->flags = IPO_REQUEST_PERSISTENT;
+        request->flags |= IPO_REQUEST_PERSISTENT;
+        request->version = 0; /* the signature of this call is not that of a start */
         atomic_store_explicit(&ipo_requests.persistent, true, memory_order_relaxed);
     }
     if (frame->call->opclass == TRC_OP_IO || frame->call->opclass == TRC_OP_IO_COLL)

@@ -65,6 +65,21 @@ int ipo_error_class(int error);
  * replaces the argument (ROLE_STATUS_OUT). */
 void ipo_want_status(struct ipo_frame *frame, uintptr_t *args);
 
+/* Returns the number of requests that a call of the Wait, Test or Start family is given. */
+static inline uint32_t ipo_count_of_requests(const struct ipo_call *call, const uintptr_t *args)
+{
+    if (ipo_has(call, ROLE_REQUEST_INOUT))
+        return 1;
+    int n = ipo_has(call, ROLE_REQUESTS_INOUT) ? (int)ipo_arg(call, args, ROLE_LENGTH) : 0;
+    return n > 0 ? (uint32_t)n : 0;
+}
+
+/* Returns the address of its request, or of its array of requests. */
+static inline uintptr_t ipo_requests_of(const struct ipo_call *call, const uintptr_t *args)
+{
+    return ipo_arg(call, args, ipo_has(call, ROLE_REQUEST_INOUT) ? ROLE_REQUEST_INOUT : ROLE_REQUESTS_INOUT);
+}
+
 /* Address of the program's request variable number `at`; in a call from Fortran, where args point to C copies, the
  * program's own. */
 static inline uintptr_t ipo_request_variable(const struct ipo_thread *thread, uintptr_t array, uint32_t at)

@@ -24,12 +24,10 @@ uint64_t ipo_next_start(struct ipo_thread *thread)
     return thread->stream.page->thread.starts++;
 }
 
-void ipo_charge(struct ipo_thread *thread, uint32_t call, uint64_t site, uint64_t sent, uint64_t received)
+void ipo_charge(struct ipo_thread *thread, uint32_t call, uint64_t sent, uint64_t received)
 {
-    struct trc_sig sig = ipo_plain_sig(call, site);
-    sig.sent = sent;
-    sig.received = received;
-    struct trc_row *row = thread->stream.state[trc_stream_intern(&thread->stream, &sig)].row;
+    const struct trc_sig sig = {.call = call, .sent = sent, .received = received};
+    struct trc_row *row = trc_stream_row(&thread->stream, &sig);
     row->sent += sent;
     row->received += received;
     thread->stream.page->thread.sent += sent;

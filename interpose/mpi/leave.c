@@ -9,6 +9,17 @@ static inline bool is_as_begun(const struct ipo_frame *frame, const struct ipo_c
     return frame->thread == ipo_thread_current && cached->stamp == ipo_armed_word() && ipo_cache_stands(cached);
 }
 
+/* Appends and counts the event of the cached call where its duration, or the gap before it, is long. */
+static __attribute__((noinline)) bool put_long_event(const struct ipo_frame *frame, const struct ipo_cached *cached,
+                                                     bool collective, uint64_t end)
+{
+    struct trc_stream *stream = &frame->thread->stream;
+    struct trc_sig_state *state = cached->state;
+    trc_count(stream->page, state->row, state->use, end - frame->begin);
+    trc_stream_put(stream, state, collective, frame->begin, end, collective ? frame->sequence : 0);
+    return true;
+}
+
 /* Appends and counts the event of the cached call. */
 static inline __attribute__((always_inline)) bool put_event(const struct ipo_frame *frame,
                                                             const struct ipo_cached *cached, bool collective)
@@ -17,13 +28,12 @@ static inline __attribute__((always_inline)) bool put_event(const struct ipo_fra
     struct trc_stream *stream = &frame->thread->stream;
     struct trc_thread *live = &stream->page->thread;
     struct trc_sig_state *state = cached->state;
-    const uint32_t last = cached->index + 1;
-    if (__builtin_expect(!is_as_begun(frame, cached) || !trc_stream_ready(stream, state), 0) ||
-        !trc_stream_record(stream, state, collective, frame->begin, end, collective ? frame->sequence : 0))
+    if (__builtin_expect(!is_as_begun(frame, cached) || !trc_stream_ready(stream, state), 0))
         return false;
     live->last_end = end;
-    live->last = last;
-    return true;
+    live->last = cached->index + 1;
+    return trc_stream_record(stream, state, collective, frame->begin, end, collective ? frame->sequence : 0) ||
+           put_long_event(frame, cached, collective, end);
 }
 
 /* Marks the thread and its live page as outside of the call. */
@@ -77,26 +87,20 @@ bool ipo_leave_started_collective(const struct ipo_frame *frame, const struct ip
     return leave_started(frame, cached, variable, 0, 0, true);
 }
 
-bool ipo_leave_probe(const struct ipo_frame *frame, const struct ipo_cached *cached, uintptr_t flag)
-{
-    if (!flag || *(const int *)flag)
-        return put_event(frame, cached, false) && end_call(frame->thread);
-    return ipo_leave_poll(frame, cached);
-}
-
 bool ipo_leave_poll(const struct ipo_frame *frame, const struct ipo_cached *cached)
 {
-    const uint64_t end = ipo_ticks_armed();
-    struct trc_stream *stream = &frame->thread->stream;
+    const uint64_t begin = frame->begin, end = ipo_ticks_armed();
+    struct ipo_thread *thread = frame->thread;
+    struct trc_stream *stream = &thread->stream;
     if (__builtin_expect(!is_as_begun(frame, cached) || !trc_completion_known(stream, cached->state), 0))
         return false;
     const uint32_t index = cached->state->completed_as; /* of a call that can poll: the signature of its polls */
     struct trc_thread *live = &stream->page->thread;
-    trc_stream_fold(stream, index, frame->begin, end);
-    trc_stream_count(stream, index, end - frame->begin);
     live->last_end = end;
     live->last = index + 1;
-    return end_call(frame->thread);
+    trc_stream_count(stream, index, end - begin);
+    trc_stream_fold(stream, index, begin, end);
+    return end_call(thread);
 }
 
 bool ipo_leave_wait_all(const struct ipo_frame *frame, const struct ipo_cached *cached, uintptr_t array, uint32_t n,

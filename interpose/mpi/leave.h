@@ -19,10 +19,7 @@ bool ipo_leave_started(const struct ipo_frame *frame, const struct ipo_cached *c
                        int tag);
 /* A collective that starts a request. */
 bool ipo_leave_started_collective(const struct ipo_frame *frame, const struct ipo_cached *cached, uintptr_t variable);
-/* `flag`: address of the flag; 0: the call has none. */
-bool ipo_leave_probe(const struct ipo_frame *frame, const struct ipo_cached *cached, uintptr_t flag);
-
-/* Of a call that found nothing. */
+/* A call that found nothing. */
 bool ipo_leave_poll(const struct ipo_frame *frame, const struct ipo_cached *cached);
 /* Before a Wait or Test of `n` requests at `array`: saves their handles, which the call overwrites.  False: no
  * memory. */
@@ -92,7 +89,8 @@ IPO_CONSTANT bool ipo_leave_quickly(struct ipo_frame *frame, struct ipo_row_fact
         return ipo_leave_started(frame, cached, args[ipo_letter_at(row, roles, ROLE_REQUEST_OUT)],
                                  source == IPO_ABSENT ? 0 : (int)args[source], tag == IPO_ABSENT ? 0 : (int)args[tag]);
     case IPO_QUICK_PROBE:
-        return ipo_leave_probe(frame, cached, flag == IPO_ABSENT ? 0 : args[flag]);
+        return flag == IPO_ABSENT || *(const int *)args[flag] ? ipo_leave_event(frame, cached)
+                                                              : ipo_leave_poll(frame, cached);
     case IPO_QUICK_WAIT:
         if (ipo_letter_at(row, roles, ROLE_INDEX_OUT) != IPO_ABSENT ||
             ipo_letter_at(row, roles, ROLE_INDICES_OUT) != IPO_ABSENT)

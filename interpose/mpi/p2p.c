@@ -176,7 +176,8 @@ void ipo_finish_mprobe(struct ipo_frame *frame, const uintptr_t *args)
     ipo_emit(frame);
     if (!real)
         return;
-    struct ipo_request request = {.thread = frame->thread->stream.page->thread.index,
+    struct ipo_request request = {.flags = IPO_REQUEST_BY_STATUS,
+                                  .thread = frame->thread->stream.page->thread.index,
                                   .number = ipo_next_start(frame->thread),
                                   .charge = frame->sig.call,
                                   .comm = frame->comm,
@@ -251,7 +252,8 @@ void ipo_finish_imrecv(struct ipo_frame *frame, const uintptr_t *args)
     if (!claim)
         return;
     const uint64_t room = ipo_bytes(frame, args, ROLE_RECEIVE_COUNT, ROLE_RECEIVE_TYPE);
-    struct ipo_request request = {.thread = claim->thread,
+    struct ipo_request request = {.flags = IPO_REQUEST_BY_STATUS,
+                                  .thread = claim->thread,
                                   .number = claim->number,
                                   .charge = frame->sig.call,
                                   .comm = ipo_request_comm(claim),

@@ -11,6 +11,7 @@
 /* What a wrapper keeps on its stack during the call. */
 struct ipo_frame {
     const void *address;         /* of the wrapper's stack frame: shows nested calls and stale marks */
+    const uintptr_t *args;       /* of the call; the address of a wrapper's array makes them stay in memory */
     uint64_t site;               /* return address, or a line of Python: the call site */
     uintptr_t stack;             /* of the calling code after the call: its stack pointer, */
     uintptr_t caller;            /* ... and its frame pointer */
@@ -104,9 +105,8 @@ void ipo_emit(struct ipo_frame *frame);
 /* The next start number of the thread, for the request that the event just written started. */
 uint64_t ipo_next_start(struct ipo_thread *thread);
 
-/* Adds bytes to the counters of an earlier call: of a receive that a Wait completed.  `call`, `site`: that
- * receive's. */
-void ipo_charge(struct ipo_thread *thread, uint32_t call, uint64_t site, uint64_t sent, uint64_t received);
+/* Adds bytes to the counters of a call, not the one that is recorded. */
+void ipo_charge(struct ipo_thread *thread, uint32_t call, uint64_t sent, uint64_t received);
 
 /* Counts a sent point-to-point message; `index` of the signature with its partner and bytes. */
 void ipo_count_sent(struct ipo_thread *thread, uint32_t index);

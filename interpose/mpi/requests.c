@@ -99,21 +99,13 @@ void ipo_requests_walk(void (*tell)(const struct ipo_request *request))
             tell(&ipo_requests.slots[at]);
 }
 
-void ipo_request_publish(struct ipo_thread *thread, struct ipo_request *request, uint64_t handle)
-{
-    if (request >= ipo_requests.slots && request < ipo_requests.slots + (size_t)BUCKETS * WAYS)
-        atomic_store_explicit(find_key(request), handle, memory_order_release);
-    else
-        ipo_shared_publish(thread, request);
-}
-
 bool ipo_request_add(uint64_t handle, const struct ipo_request *request)
 {
     struct ipo_request *slot = choose_slot(handle);
     if (!slot)
         return false;
     *slot = *request;
-    atomic_store_explicit(find_key(slot), handle, memory_order_release);
+    ipo_request_publish(slot, handle);
     return true;
 }
 

@@ -10,6 +10,7 @@
 
 struct ipo_comm;
 struct ipo_thread;
+struct trc_sig_state;
 
 enum ipo_request_flag {
     IPO_REQUEST_PERSISTENT = 1u << 0,
@@ -31,8 +32,9 @@ struct ipo_request {
     int32_t source, tag;     /* of a receive, as the program gave them */
     uintptr_t variable;      /* of a start behind the shared handle: address of the program's variable; 0: completed */
     struct ipo_comm *comm;
-    uint32_t charge;    /* call that its received bytes are counted under */
-    struct trc_sig sig; /* that signature, in case the table has dropped it */
+    struct trc_sig_state *state; /* of that signature, while its version is the same */
+    uint32_t charge;             /* call that its received bytes are counted under */
+    struct trc_sig sig;          /* that signature, in case the table has dropped it */
 };
 _Static_assert(sizeof(struct ipo_request) == 128, "two cache lines");
 
@@ -62,8 +64,11 @@ _Static_assert(IPO_REQUEST_BUCKETS *IPO_REQUEST_WAYS == 1u << 16, "ipo_request_u
 
 /* As ipo_request_place, where the usual slot is another's. */
 struct ipo_request *ipo_request_place_slow(uint64_t handle);
-/* Makes a place of ipo_request_place or ipo_shared_add visible to searches. */
-void ipo_request_publish(struct ipo_thread *thread, struct ipo_request *request, uint64_t handle);
+/* Makes a place of ipo_request_place visible to searches. */
+static inline void ipo_request_publish(const struct ipo_request *request, uint64_t handle)
+{
+    atomic_store_explicit(&ipo_requests.keys[request - ipo_requests.slots], handle, memory_order_release);
+}
 
 /* Enters a handle that means no request, so that no search takes it for one. */
 void ipo_request_reserve(uint64_t handle);

@@ -96,7 +96,8 @@ static void drop_completed(struct ipo_thread *thread, bool own)
 struct ipo_request *ipo_shared_add(struct ipo_thread *thread, uintptr_t variable)
 {
     variable &= ~(uintptr_t)BUSY;
-    drop_completed(thread, true);
+    if (__atomic_load_n(&thread->shared_first, __ATOMIC_RELAXED) != thread->shared_end)
+        drop_completed(thread, true);
     uint64_t first = __atomic_load_n(&thread->shared_first, __ATOMIC_RELAXED);
     const uint64_t end = thread->shared_end;
     if (end - first == IPO_SHARED) /* the completion of the oldest was never seen */

@@ -5,13 +5,12 @@
 #include "interpose/mpi/describe.h"
 
 /* A place for a request, in the table or behind the shared handle; NULL: no room, or the handle means no request. */
-static inline struct ipo_request *ipo_start_place(struct ipo_thread *thread, uintptr_t variable, uintptr_t handle)
+static inline struct ipo_request *ipo_start_place(struct ipo_thread *thread, uintptr_t variable, uintptr_t handle,
+                                                  bool shared)
 {
-    if (handle == ipo_abi.request_null)
-        return NULL;
-    if (ipo_is_shared(handle))
+    if (shared)
         return ipo_shared_add(thread, ipo_request_variable(thread, variable, 0));
-    return ipo_request_place(handle, !ipo_process.concurrent);
+    return handle == ipo_abi.request_null ? NULL : ipo_request_place(handle, !ipo_process.concurrent);
 }
 
 /* Notes the request in `variable` that a call with this signature, number `index` in the thread's table, has made.
@@ -22,22 +21,28 @@ ipo_note_start(struct ipo_thread *thread, uintptr_t variable, const struct trc_s
                struct ipo_comm *comm, int source, int tag)
 {
     struct trc_thread *live = &thread->stream.page->thread;
+    struct trc_sig_state *state = &thread->stream.state[index];
     const uintptr_t handle = ipo_handle_at(variable, 0);
+    const bool shared = ipo_is_shared(handle);
     const uint64_t number = starts ? live->starts++ : 0;
-    struct ipo_request *request = ipo_start_place(thread, variable, handle);
+    struct ipo_request *request = ipo_start_place(thread, variable, handle, shared);
     if (__builtin_expect(!request, 0))
         return NULL;
     request->flags = sig->flags & TRC_SIG_P2P_IN ? IPO_REQUEST_RECEIVES : 0;
     request->thread = live->index;
     request->number = number;
     request->index = index;
-    request->version = thread->stream.state[index].version;
+    request->version = state->version;
+    request->state = state;
     request->charge = sig->call;
     request->source = source;
     request->tag = tag;
     request->comm = comm;
     request->sig = *sig;
-    ipo_request_publish(thread, request, handle);
+    if (shared)
+        ipo_shared_publish(thread, request);
+    else
+        ipo_request_publish(request, handle);
     return request;
 }
 

@@ -30,23 +30,23 @@
     int ipo_w_##name(P##arity)                                                                                         \
     {                                                                                                                  \
         static const struct ipo_row_facts row = {IPO_##name, TRC_OP_##opclass, TRC_COLLECTIVE_##opclass, arity};       \
+        w a[(arity) + 1] = {A##arity};                                                                                 \
         struct ipo_frame frame;                                                                                        \
         IPO_FRAME_MARK(&frame);                                                                                        \
+        frame.args = a;                                                                                                \
         if (ipo_quick_kind(row, roles, #name)) {                                                                       \
-            w a[(arity) + 1] = {A##arity};                                                                             \
             struct ipo_cached *cached = ipo_cache_find(&frame, IPO_CALLER_STACK, IPO_CALLER_FRAME, row, roles, a);     \
             if (__builtin_expect(cached && ipo_prepare_cached(&frame, row, roles, a), 1)) {                            \
                 ipo_begin_cached(&frame, row, roles, cached, a);                                                       \
                 int result = CALL_REAL(arity, name);                                                                   \
                 if (__builtin_expect(!ipo_leave_quickly(&frame, row, roles, #name, cached, a, result), 0))             \
-                    ipo_leave_cached(&frame, IPO_##name, cached, (w[(arity) + 1]){X##arity}, result);                  \
+                    ipo_leave_cached(&frame, IPO_##name, cached, a, result);                                           \
                 return result;                                                                                         \
             }                                                                                                          \
         }                                                                                                              \
-        w a[(arity) + 1] = {A##arity};                                                                                 \
         IPO_FRAME_ORIGIN(&frame);                                                                                      \
         if (__builtin_expect(!ipo_enter(&frame, IPO_##name, a), 0))                                                    \
-            return ((int (*)(P##arity))ipo_resolved(IPO_##name, __builtin_return_address(0)))(A##arity);               \
+            return ((int (*)(P##arity))ipo_resolved(IPO_##name, __builtin_return_address(0)))(X##arity);               \
         int result = CALL_REAL(arity, name);                                                                           \
         ipo_leave(&frame, a, result);                                                                                  \
         return result;                                                                                                 \

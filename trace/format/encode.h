@@ -43,19 +43,14 @@ static inline uint8_t *trc_put_long(uint8_t *p, uint64_t value)
     __builtin_memcpy(p, &bytes, sizeof bytes);
     return p + size;
 }
-/* Writes gap and duration of any length, in ticks, as two varints. */
-static __attribute__((noinline, cold, unused)) uint8_t *trc_put_long_times(uint8_t *p, uint64_t gap, uint64_t duration)
-{
-    if (__builtin_expect((gap | duration) < TRC_LONG_TIMES, 1))
-        return trc_put_long(trc_put_long(p, gap), duration);
-    return trc_put_varint(trc_put_varint(p, gap), duration);
-}
 /* Writes gap and duration, in ticks, as two varints. */
 static inline uint8_t *trc_put_times(uint8_t *p, uint64_t gap, uint64_t duration)
 {
     if (__builtin_expect((gap | duration) < TRC_SHORT_TIMES, 1))
         return trc_put_short_times(p, gap, duration);
-    return trc_put_long_times(p, gap, duration);
+    if (__builtin_expect((gap | duration) < TRC_LONG_TIMES, 1))
+        return trc_put_long(trc_put_long(p, gap), duration);
+    return trc_put_varint(trc_put_varint(p, gap), duration);
 }
 
 /* The number of an event's item as a word: its low bytes are the varint, its highest byte is the length.  So it is

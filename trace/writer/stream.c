@@ -114,9 +114,7 @@ static struct trc_row *add_row(struct trc_stream *stream, const struct trc_sig *
     return row;
 }
 
-/* The row of a call and size class.  When few rows are left, a new size of a known call shares the row of another size,
- * so that no call is missing. */
-static struct trc_row *row_of(struct trc_stream *stream, const struct trc_sig *sig)
+struct trc_row *trc_stream_row(struct trc_stream *stream, const struct trc_sig *sig)
 {
     const uint16_t size_class = trc_sig_class(sig), key = (uint16_t)(sig->call + 1);
     uint32_t at = (key * 31u + size_class * 7u) % TRC_ROW_PLACES;
@@ -240,7 +238,7 @@ uint32_t trc_stream_intern_slow(struct trc_stream *stream, const struct trc_sig 
     settle_signature(stream, index);
     stream->when++;
     trc_writer_call(stream->writer, sig->call);
-    struct trc_row *row = row_of(stream, sig);
+    struct trc_row *row = trc_stream_row(stream, sig);
     stream->state[index] = (struct trc_sig_state){
         .epoch = UINT32_MAX, /* taken, but defined in no chunk */
         .version = stream->state[index].version + 1,
@@ -304,6 +302,7 @@ static bool next_chunk(struct trc_stream *stream, uint32_t least)
         lose(stream);
     if (!chunk)
         return false;
+    trc_stream_age(stream);
     stream->chunk = chunk;
     stream->folds = stream->in_row = 0;
     stream->epoch++;
@@ -357,7 +356,11 @@ void trc_stream_fold_slow(struct trc_stream *stream, uint32_t index, uint64_t be
 {
     if (!trc_stream_room(stream))
         return;
-    if (stream->folds == TRC_OPEN_FOLDS)
+    trc_stream_age(stream);
+    bool full = stream->folds == TRC_OPEN_FOLDS;
+    for (uint32_t i = 0; i < stream->folds; i++)
+        full |= stream->fold[i].index == index;
+    if (full)
         stream->folds = 0;
     if (!stream->in_row)
         stream->fold_base = stream->base;
@@ -371,15 +374,27 @@ void trc_stream_fold_slow(struct trc_stream *stream, uint32_t index, uint64_t be
     at = trc_put_varint(at, begin - stream->fold_base);
     struct trc_fold *fold = &stream->fold[stream->folds++];
     *fold = (struct trc_fold){.index = index, .at = at, .count = 1, .busy = end - begin, .begin = begin};
-    uint64_t now[3] = {1, end - begin, end - begin};
-    memcpy(at, now, sizeof now);
+    trc_set_fold(at, 1, end - begin, end - begin);
     stream->base = end;
-    trc_stream_commit(stream, at + sizeof now, end);
+    trc_stream_commit(stream, at + 3 * sizeof(uint64_t), end);
 }
 
-void trc_row_halve(struct trc_row *row, uint32_t *bucket)
+static void halve_full(struct trc_row *row)
 {
+    uint32_t most = 0;
     for (uint32_t i = 0; i < TRC_BUCKETS; i++)
+        most |= row->histogram[i];
+    for (uint32_t i = 0; most >> 31 && i < TRC_BUCKETS; i++)
         row->histogram[i] = row->histogram[i] / 2 + row->histogram[i] % 2; /* what is rare stays */
-    *bucket = UINT32_MAX / 2 + 1;
+}
+
+void trc_stream_age(struct trc_stream *stream)
+{
+    const uint64_t calls = stream->page->thread.calls;
+    if (calls - stream->aged < 1u << 29)
+        return;
+    stream->aged = calls;
+    for (uint32_t i = 0; i < TRC_ROW_PLACES; i++)
+        if (stream->row[i])
+            halve_full(stream->row[i]);
 }

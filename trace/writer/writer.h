@@ -100,6 +100,7 @@ struct trc_stream {
     uint64_t lost;
     uint64_t when;    /* rises when a chunk is begun, or a signature gives its place to another */
     uint64_t earlier; /* records in chunks that are full */
+    uint64_t aged;    /* calls that were counted when histograms were looked through last */
     uint32_t epoch;
     uint32_t local_sigs;
     uint32_t folds;
@@ -208,6 +209,9 @@ void trc_writer_call(struct trc_writer *writer, uint32_t id);
 /* The signature that the thread of live page `i` is inside; NULL: none.  Any thread: it may be over already. */
 const struct trc_sig *trc_writer_inside(const struct trc_writer *writer, unsigned i);
 
+/* Returns the row that counts calls of the signature's call and size class.  When few rows are left, a new size of a
+ * known call shares the row of another size, so that no call is missing. */
+struct trc_row *trc_stream_row(struct trc_stream *stream, const struct trc_sig *sig);
 /* The slow path of trc_stream_intern: the signature is in neither place of its set. */
 uint32_t trc_stream_intern_slow(struct trc_stream *stream, const struct trc_sig *sig, uint32_t set);
 /* The slow path of trc_stream_room: takes another chunk.  False: there is none, and a record was counted as lost. */
@@ -379,6 +383,8 @@ static inline void trc_stream_put_subs(struct trc_stream *stream, unsigned char 
                           memory_order_release);
 }
 
+#define TRC_FOLD_MOST (1u << 26) /* polls of a FOLD, so that histograms are looked through now and then */
+
 /* Counts an unsuccessful poll: into the FOLD of the same signature if nothing else came between, else a new one. */
 static inline void trc_stream_fold(struct trc_stream *stream, uint32_t index, uint64_t begin, uint64_t end)
 {
@@ -386,8 +392,11 @@ static inline void trc_stream_fold(struct trc_stream *stream, uint32_t index, ui
         struct trc_fold *fold = &stream->fold[i];
         if (fold->index != index)
             continue;
-        uint64_t now[3] = {++fold->count, fold->busy += end - begin, end - fold->begin};
-        memcpy(fold->at, now, sizeof now);
+        if (__builtin_expect(fold->count >= TRC_FOLD_MOST, 0))
+            break;
+        fold->count++;
+        fold->busy += end - begin;
+        trc_set_fold(fold->at, fold->count, fold->busy, end - fold->begin);
         stream->chunk->last_ticks = end;
         stream->base = end;
         return;
@@ -395,8 +404,9 @@ static inline void trc_stream_fold(struct trc_stream *stream, uint32_t index, ui
     trc_stream_fold_slow(stream, index, begin, end);
 }
 
-/* Halves a whole histogram, so that its shape stays: `bucket` has just gone from 2^32 - 1 to 0. */
-void trc_row_halve(struct trc_row *row, uint32_t *bucket);
+/* Halves histograms with a bucket of 2^31 or more, so that their shape stays and no bucket overflows.  Whenever 2^29
+ * calls were counted since the last time: with each chunk and each FOLD, of which less than 2^30 calls fit between. */
+void trc_stream_age(struct trc_stream *stream);
 
 /* Counts a completed call of signature `index`: its row, the thread's totals, and what it moved. */
 static inline __attribute__((always_inline)) void trc_count(struct trc_page *page, struct trc_row *row,
@@ -408,9 +418,7 @@ static inline __attribute__((always_inline)) void trc_count(struct trc_page *pag
         row->min_ticks = ticks;
     if (__builtin_expect(ticks > row->max_ticks, 0))
         row->max_ticks = ticks;
-    uint32_t *bucket = &row->histogram[trc_bucket(ticks)];
-    if (__builtin_expect(++*bucket == 0, 0))
-        trc_row_halve(row, bucket);
+    row->histogram[trc_bucket(ticks)]++;
     page->thread.calls++;
     page->thread.mpi_ticks += ticks;
     use->uses++;
@@ -421,37 +429,25 @@ static inline void trc_stream_count(struct trc_stream *stream, uint32_t index, u
     trc_count(stream->page, stream->state[index].row, stream->state[index].use, ticks);
 }
 
-/* Appends and counts an event of a signature that is ready and not TRC_SIG_NESTED.  False: the clock has stepped back,
- * and nothing was done.  All values are loaded first: what is stored byte by byte may lie anywhere, for all that the
- * compiler knows. */
+/* Appends and counts an event of a signature that is ready and not TRC_SIG_NESTED.  False: gap or duration is not
+ * short, or the clock has stepped back, and nothing was done.  Counts first: after a store of bytes, which may lie
+ * anywhere for all that the compiler knows, it loads everything again. */
 static inline __attribute__((always_inline)) bool trc_stream_record(struct trc_stream *stream,
                                                                     struct trc_sig_state *state, bool collective,
                                                                     uint64_t begin, uint64_t end, uint64_t sequence)
 {
-    struct trc_page *page = stream->page;
-    struct trc_chunk *chunk = stream->chunk;
-    struct trc_row *row = state->row;
-    struct trc_use *use = state->use;
-    uint64_t gap = begin - stream->base, ticks = end - begin; /* of a clock that stepped back: very long */
-    unsigned char *at = trc_put_item_word(stream->at, state->item);
-    if (__builtin_expect((gap | ticks) < TRC_SHORT_TIMES, 1))
-        at = trc_put_short_times(at, gap, ticks);
-    else if ((gap | ticks) < TRC_LONG_TIMES)
-        at = trc_put_long_times(at, gap, ticks);
-    else
+    const uint64_t gap = begin - stream->base, ticks = end - begin; /* of a clock that stepped back: very long */
+    if (__builtin_expect((gap | ticks) >= TRC_SHORT_TIMES, 0))
         return false;
+    trc_count(stream->page, state->row, state->use, ticks);
+    stream->folds = stream->in_row = 0;
+    stream->base = end;
+    unsigned char *at = trc_put_short_times(trc_put_item_word(stream->at, state->item), gap, ticks);
     if (collective) {
         at = trc_put_varint(at, sequence - state->last_sequence);
         state->last_sequence = sequence;
     }
-    stream->folds = stream->in_row = 0;
-    stream->base = end;
-    stream->at = at;
-    chunk->last_ticks = end;
-    chunk->records++;
-    atomic_store_explicit((_Atomic uint32_t *)&chunk->committed, (uint32_t)(at - (unsigned char *)(chunk + 1)),
-                          memory_order_release);
-    trc_count(page, row, use, ticks);
+    trc_stream_commit(stream, at, end);
     return true;
 }
 

@@ -141,7 +141,7 @@ static void check_shared(void)
             variable[i] = 0x1000 + i * 8;
             struct ipo_request *request = ipo_shared_add(thread, variable[i]);
             request->number = i;
-            ipo_request_publish(thread, request, ipo_abi.shared);
+            ipo_shared_publish(thread, request);
         }
         for (uint32_t n = 0; n < STARTS / 2; n++) {
             uint32_t i = draw(&state, STARTS);
@@ -222,7 +222,7 @@ static void *start_and_take_shared(void *argument)
         if (draw(&own_state, 2) == 0) {
             struct ipo_request *request = ipo_shared_add(thread, 0x10000 * (me + 1) + draw(&own_state, 4) * 8);
             request->number = me * ROUNDS + round;
-            ipo_request_publish(thread, request, ipo_abi.shared);
+            ipo_shared_publish(thread, request);
             atomic_fetch_add(&shared_starts, 1);
         } else {
             const struct ipo_request *request =

@@ -124,24 +124,34 @@ static void test_events_and_counters(void)
     free(writer);
 }
 
-/* A bucket that is full: shares of the histogram stay, nothing begins at 0 again. */
+/* A bucket that is half full: shares of the histogram stay.  Whoever calls looks through them in time. */
 static void test_full_bucket(void)
 {
-    struct trc_page *page = calloc(1, sizeof *page);
-    struct trc_row *row = calloc(1, sizeof *row);
-    struct trc_use use = {0};
+    struct trc_writer *writer = open_writer(1u << 20);
+    struct trc_stream *stream = calloc(1, sizeof *stream);
+    CHECK(trc_stream_open(stream, writer, 42, "main"), "no stream");
+    struct trc_sig sig = send_sig(1, 8);
+    uint32_t index = trc_stream_intern(stream, &sig);
+    struct trc_row *row = stream->state[index].row;
     uint32_t often = trc_bucket(100), seldom = trc_bucket(100000), once = trc_bucket(5000000);
-    row->histogram[often] = UINT32_MAX;
+    row->histogram[often] = 3u << 30;
     row->histogram[seldom] = 1000;
     row->histogram[once] = 1;
-    row->calls = (uint64_t)UINT32_MAX + 1001;
-    trc_count(page, row, &use, 100);
-    CHECK(row->histogram[often] == 1u << 31 && row->histogram[seldom] == 500 && row->histogram[once] == 1,
-          "%u, %u, %u in the buckets", row->histogram[often], row->histogram[seldom], row->histogram[once]);
-    trc_count(page, row, &use, 100);
-    CHECK(row->histogram[often] == (1u << 31) + 1 && row->calls == (uint64_t)UINT32_MAX + 1003, "and on");
-    free(row);
-    free(page);
+    stream->page->thread.calls = (1u << 29) - 1;
+    trc_stream_age(stream);
+    CHECK(row->histogram[often] == 3u << 30, "looked through too early");
+    for (int i = 0; i < 2; i++) { /* a FOLD is begun, and the next when it is full */
+        trc_stream_count(stream, index, 100);
+        trc_stream_fold(stream, index, now, now);
+        stream->fold[0].count = TRC_FOLD_MOST;
+        CHECK(row->histogram[often] == (3u << 29) + 1 + (unsigned)i && row->histogram[seldom] == 500 &&
+                  row->histogram[once] == 1,
+              "%u, %u, %u in the buckets", row->histogram[often], row->histogram[seldom], row->histogram[once]);
+    }
+    CHECK(stream->folds == 1 && stream->chunk->records == 2, "%u open, %u records", stream->folds,
+          stream->chunk->records);
+    free(stream);
+    free(writer);
 }
 
 static void test_recycling(void)

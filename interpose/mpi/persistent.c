@@ -1,0 +1,46 @@
+/* MPI_Start and MPI_Startall: starts of persistent requests, each behind the event of the call. */
+#include "interpose/mpi/cached.h"
+#include "interpose/mpi/describe.h"
+
+/* The index of the signature of a start, which the request has from its last start by this thread. */
+static uint32_t find_started(struct ipo_thread *thread, struct ipo_request *request)
+{
+    struct trc_stream *stream = &thread->stream;
+    if (ipo_find_start(thread, request))
+        return request->index;
+    struct trc_sig sig = request->sig;
+    sig.flags |= TRC_SIG_SUB | TRC_SIG_START;
+    request->index = trc_stream_intern(stream, &sig);
+    request->state = &stream->state[request->index];
+    request->version = request->state->version;
+    request->thread = stream->page->thread.index;
+    return request->index;
+}
+
+void ipo_finish_start(struct ipo_frame *frame, const uintptr_t *args)
+{
+    ipo_emit(frame);
+    uintptr_t array = ipo_requests_of(frame->call, args);
+    if (frame->failed || !array)
+        return;
+    struct ipo_thread *thread = frame->thread;
+    struct trc_stream *stream = &thread->stream;
+    for (uint32_t i = 0; i < ipo_count_of_requests(frame->call, args); i++) {
+        struct ipo_request *request = ipo_request_find(ipo_handle_load(array, i));
+        if (!request)
+            continue;
+        uint64_t sequence = 0;
+        const bool collective = request->sig.flags & TRC_SIG_COLL;
+        struct ipo_comm *comm = ipo_request_comm(request);
+        if (collective && comm)
+            sequence = comm->sequence++;
+        ipo_charge(thread, frame->sig.call, request->sig.sent, collective ? request->sig.received : 0);
+        const uint32_t index = find_started(thread, request);
+        trc_stream_sub(stream, index, false, 0, 0, sequence);
+        if (request->sig.flags & TRC_SIG_P2P_OUT)
+            ipo_count_sent(thread, index);
+        request->number = ipo_next_start(thread);
+        request->charge = frame->sig.call;
+        request->flags |= IPO_REQUEST_ACTIVE;
+    }
+}
