@@ -194,7 +194,7 @@ fuzz: $(FUZZ_BIN)
 FUZZ_SECONDS ?= 20
 READER_SRC = $(wildcard trace/format/*.c trace/reader/*.c trace/util/*.c)
 FUZZ_CC = clang $(STD) -DFUZZING -O1 -g -I. -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
-FUZZ_RUN = -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -max_len=300000 -print_final_stats=1
+FUZZ_RUN = -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -malloc_limit_mb=512 -max_len=300000 -print_final_stats=1
 build/fuzz/fuzz_reader: tests/fuzz/fuzz_reader.c tests/fuzz/fuzz.h $(READER_SRC) $(sort $(shell find trace -name '*.h'))
 	@mkdir -p $(@D)
 	$(Q)$(FUZZ_CC) -o $@ tests/fuzz/fuzz_reader.c $(READER_SRC) $(TUI_LIBS)

@@ -18,7 +18,7 @@ struct ipo_elf {
     const ElfW(Half) * versions; /* of each symbol */
     const ElfW(Verdef) * defined;
     const ElfW(Verneed) * needed;
-    const ElfW(Rela) * rela, *plt; /* without the relative ones that come first */
+    const ElfW(Rela) * rela, *plt; /* relative relocations, the first ones, left out */
     size_t rela_n, plt_n;
 };
 

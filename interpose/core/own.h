@@ -14,7 +14,7 @@
  * name for the system, valid for ever.  False: it cannot be started.  Off the record path. */
 bool ipo_own_thread(const char *name, void *(*run)(void *), void *argument);
 
-/* Starts all threads that were asked for and those that ipo_own_end has ended; later ones start at once.  Asks the
+/* Starts all threads asked for, and the threads that ipo_own_end has ended; later ones start at once.  Asks the
  * loader.  In the program's thread. */
 void ipo_own_start(void);
 

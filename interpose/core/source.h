@@ -36,7 +36,7 @@ struct ipo_source {
     bool (*find)(const void *caller);
     /* A number that changes when slots must be read again though no object was loaded. */
     unsigned (*found_n)(void);
-    /* Before the slots of objects are read: of those from number `first` of the loader's list on. */
+    /* Called before slots are read, in objects from number `first` of the loader's list on. */
     void (*before_walk)(unsigned first);
     /* After it.  True: read all slots again, for names that were met and have a wrapper now. */
     bool (*after_walk)(void);

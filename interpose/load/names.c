@@ -4,11 +4,11 @@
 
 struct entry {
     uint8_t table;
-    uint16_t at; /* in the pool */
+    uint16_t at; /* position in the pool */
 };
 struct table {
     char prefix[8];
-    uint16_t first; /* its first entry */
+    uint16_t first; /* first entry of the bucket */
 };
 #include "interpose/load/names.inc" /* made by names.sh */
 

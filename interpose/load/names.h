@@ -36,7 +36,7 @@ static inline uint8_t ipo_name_code(char c)
 {
     return (uint8_t)c | 32;
 }
-extern IPO_OURS const uint8_t ipo_name_pairs[256]; /* by a hash of two bytes: 1 where a wanted name begins with them */
+extern IPO_OURS const uint8_t ipo_name_pairs[256]; /* hash of two bytes: 1 where a wanted name has it */
 /* Whether a wanted name may begin with the first two bytes of `text`; false for nearly all others.  Any thread. */
 static inline bool ipo_name_begins(const char *text)
 {

@@ -18,8 +18,8 @@ const void *ipo_object_base(const void *address);
  * generated at run time. */
 struct ipo_range ipo_object_range(uintptr_t address);
 
-/* How many objects were loaded so far, unloaded ones included; 0: this libc does not say.  `unloads`, if not NULL: how
- * many of them were unloaded. */
+/* Returns the number of objects loaded so far, unloaded ones included; 0: not known from this libc.  `unloads`, if not
+ * NULL, receives the number of unloaded ones. */
 unsigned long long ipo_object_loads(unsigned long long *unloads);
 
 /* A list of file names; a longer one is cut. */

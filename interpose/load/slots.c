@@ -198,7 +198,7 @@ static struct seen read_seen(void)
 }
 
 static struct seen last; /* written under the loader's lock; other readers may get an old value */
-static unsigned read_n;  /* how many objects the last walk met; under that lock */
+static unsigned read_n;  /* number of objects that the last walk met; under the lock */
 static bool is_new(const struct seen *now)
 {
     return !now->loads || now->loads != __atomic_load_n(&last.loads, __ATOMIC_ACQUIRE) || now->found != last.found;
@@ -245,7 +245,7 @@ static void patch_all(void *with)
         read_objects(walk, 0);
     last.found = now.found;
     last.unloads = now.unloads;
-    /* Not before: another thread that finds nothing new calls what it has just loaded. */
+    /* Last: until now another thread that finds nothing new may call a function that it has just loaded. */
     __atomic_store_n(&last.loads, now.loads, __ATOMIC_RELEASE);
     atomic_flag_clear(&busy);
 }

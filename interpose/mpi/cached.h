@@ -117,7 +117,7 @@ IPO_CONSTANT uint64_t ipo_quick_key(const struct ipo_thread *thread, struct ipo_
             return 0;
         const uintptr_t handle = ipo_handle_at(array, 0);
         if (handle - ipo_abi.shared < ipo_abi.shared_span)
-            return 0; /* as of any request that is not known */
+            return 0; /* finished requests share a signature with unknown ones */
         const uint32_t at = ipo_request_usual_slot(handle);
         if (atomic_load_explicit(&ipo_requests.keys[at], memory_order_relaxed) != handle)
             return IPO_NO_KEY;

@@ -128,7 +128,7 @@ void ipo_started(struct ipo_frame *frame, const uintptr_t *args)
         request->flags = IPO_REQUEST_BY_STATUS;
     if (frame->call->persistent) {
         request->flags |= IPO_REQUEST_PERSISTENT;
-        request->version = 0; /* the signature of this call is not that of a start */
+        request->version = 0; /* no start has a signature yet */
         atomic_store_explicit(&ipo_requests.persistent, true, memory_order_relaxed);
     }
     if (frame->call->opclass == TRC_OP_IO || frame->call->opclass == TRC_OP_IO_COLL)

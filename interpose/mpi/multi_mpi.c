@@ -283,7 +283,7 @@ void ipo_mpi_activate(const struct ipo_mpi *mpi, uintptr_t caller)
 
 void ipo_foreign_list(unsigned first)
 {
-    static bool other; /* once one was met, what is loaded later may need it */
+    static bool other; /* another MPI was met, and later objects may need it */
     struct link_map object;
     foreign_n = 0;
     if (!ipo_active_mpi)

@@ -15,7 +15,7 @@ struct ipo_mpi {
     void *handle;           /* of the object itself; pins it */
     struct ipo_range range; /* where it is mapped */
     char path[IPO_MPI_PATH];
-    ipo_function real[IPO_CALLS], own[IPO_CALLS]; /* as ipo_real and ipo_own; NULL where it lacks the call */
+    ipo_function real[IPO_CALLS], own[IPO_CALLS]; /* counterparts of ipo_real and ipo_own; NULL: no such call */
 };
 
 /* The library that code at `address` reaches by the name MPI_Init; NULL: none in its scope.  Asks the loader once

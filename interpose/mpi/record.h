@@ -11,7 +11,7 @@
 /* What a wrapper keeps on its stack during the call. */
 struct ipo_frame {
     const void *address;         /* of the wrapper's stack frame: shows nested calls and stale marks */
-    const uintptr_t *args;       /* of the call; the address of a wrapper's array makes them stay in memory */
+    const uintptr_t *args;       /* the wrapper's array: its address here makes the compiler store the arguments */
     uint64_t site;               /* return address, or a line of Python: the call site */
     uintptr_t stack;             /* of the calling code after the call: its stack pointer, */
     uintptr_t caller;            /* ... and its frame pointer */

@@ -32,9 +32,9 @@ struct ipo_request {
     int32_t source, tag;     /* of a receive, as the program gave them */
     uintptr_t variable;      /* of a start behind the shared handle: address of the program's variable; 0: completed */
     struct ipo_comm *comm;
-    struct trc_sig_state *state; /* of that signature, while its version is the same */
+    struct trc_sig_state *state; /* table entry of `index`, valid while its version is `version` */
     uint32_t charge;             /* call that its received bytes are counted under */
-    struct trc_sig sig;          /* that signature, in case the table has dropped it */
+    struct trc_sig sig;          /* copy of the signature, for when the table has dropped it */
 };
 _Static_assert(sizeof(struct ipo_request) == 128, "two cache lines");
 
@@ -49,7 +49,7 @@ struct ipo_request_table {
     _Atomic uint64_t *keys;    /* IPO_REQUEST_BUCKETS x IPO_REQUEST_WAYS */
     struct ipo_request *slots; /* as many; only what is used becomes memory */
     atomic_bool spilled;       /* second buckets are in use */
-    atomic_bool persistent;    /* there was a persistent request */
+    atomic_bool persistent;    /* set at the first persistent request */
     /* Starts behind the shared handle, by the address of the program's variable (shared.c). */
     _Atomic(struct ipo_request *) (*shared)[IPO_REQUEST_WAYS]; /* IPO_SHARED_BUCKETS of them */
 };

@@ -107,7 +107,7 @@ struct ipo_recipe ipo_recipe_of(uint64_t address)
         if (there || !atomic_compare_exchange_strong(&table[at].address, &there, FILLING))
             continue; /* another address; or one that another thread enters, perhaps this one */
         const struct ipo_recipe recipe = table[at].recipe = read_recipe(address);
-        /* By our own list a module may be unknown yet: asked again. */
+        /* A new module may be missing in our own list: search again next time. */
         bool known = find_object || recipe.kind != IPO_RECIPE_LOST;
         atomic_store_explicit(&table[at].address, known ? address : 0, memory_order_release);
         return recipe;

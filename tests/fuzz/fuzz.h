@@ -31,7 +31,26 @@ static inline void fuzz_begin(void)
     setitimer(ITIMER_PROF, &(struct itimerval){.it_value.tv_sec = FUZZ_CPU_S}, NULL);
 }
 
+/* Memory is bounded as well: the inputs are small, and a loader's budget is a constant times their size. */
+#ifdef __SANITIZE_ADDRESS__
+#define FUZZ_MOST_MB 1024 /* shadow memory and quarantine included */
+#else
+#define FUZZ_MOST_MB 256
+#endif
+
 #ifndef FUZZING
+#include <sys/resource.h>
+
+/* Aborts if the process has ever had more memory than an input may need. */
+static inline void fuzz_check_memory(const char *path)
+{
+    struct rusage usage;
+    if (getrusage(RUSAGE_SELF, &usage) || usage.ru_maxrss <= FUZZ_MOST_MB * 1024L)
+        return;
+    fprintf(stderr, "fuzz: %s: %ld KB of memory\n", path, usage.ru_maxrss);
+    abort();
+}
+
 int main(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
@@ -53,6 +72,7 @@ int main(int argc, char **argv)
         fclose(in);
         LLVMFuzzerTestOneInput((const uint8_t *)data, size);
         free(data);
+        fuzz_check_memory(argv[i]);
     }
     printf("%d files\n", argc - 1);
     return argc < 2; /* a corpus that is gone has been replayed by nobody */

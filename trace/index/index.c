@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define FEW    4096u       /* messages that tell what one takes */
-#define BEYOND (16u << 20) /* bytes that one may have beyond those of its trace */
+#define BEYOND (16u << 20) /* bytes an index may have in excess of its trace's */
 
 /* What an index is of. */
 struct of {

@@ -13,7 +13,7 @@ struct ana_load {
     struct ana_job *job, apart; /* it is taken up into `apart` */
     FILE *file;
     uint64_t begin[ANA_PARTS_OF_INDEX + 1];
-    struct ana_budget budget; /* of all parts */
+    struct ana_budget budget; /* shared by all parts */
     bool loaded[ANA_PARTS_OF_INDEX];
     _Atomic uint64_t read; /* bytes of the file */
     _Atomic bool unwanted; /* no further part is begun */

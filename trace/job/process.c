@@ -85,7 +85,7 @@ static int64_t silence_ns(const struct ana_process *p, const struct trc_head *he
 {
     uint64_t last = head->latest.realtime_ns ? head->latest.realtime_ns : head->start.realtime_ns;
     uint64_t now = (uint64_t)here->realtime_ns;
-    int64_t silent = last < now ? (int64_t)(now - last) : 0; /* in a damaged file it is any number */
+    int64_t silent = last < now ? (int64_t)(now - last) : 0; /* a damaged file may have any number */
     if (p->heartbeat_seen && here->monotonic_ns - p->heartbeat_seen < silent)
         silent = here->monotonic_ns - p->heartbeat_seen;
     return silent;

@@ -59,7 +59,7 @@ struct ana_snapshot {
 };
 
 struct ana_stacks {
-    struct ana_budget budget;      /* of parsed records */
+    struct ana_budget budget;      /* memory of parsed records */
     struct ana_snapshot *snapshot; /* by index; of ranks without one there is none */
     size_t snapshots;
     struct ana_stack *stack;

@@ -114,8 +114,8 @@ struct trc_hole {
 struct trc_file {
     char *path;
     struct trc_descriptor *descriptor;
-    uint64_t size;            /* at the last look */
-    struct ana_budget budget; /* of all memory that grows with what is in the file */
+    uint64_t size;            /* bytes at the last look */
+    struct ana_budget budget; /* memory that grows with the file's content */
     struct trc_head head;
     double ns_per_tick;
     bool final;       /* trc_set_final */
@@ -186,7 +186,8 @@ size_t trc_file_read(const struct trc_file *file, uint64_t offset, void *buffer,
 void trc_file_damage(struct trc_file *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Allocates zeros, which are charged to the file's budget.  NULL: they do not fit, which is damage. */
 void *trc_file_alloc(struct trc_file *file, size_t bytes);
-/* Resizes such memory from `had` to `bytes` bytes, which are more.  NULL: likewise, and it stays as it was. */
+/* Resizes such memory from `had` to `bytes` bytes, which are more.  NULL: over budget or out of memory, and
+ * nothing has changed. */
 void *trc_file_resize(struct trc_file *file, void *at, size_t had, size_t bytes);
 /* Whether its writer may still add to it. */
 bool trc_file_growing(const struct trc_file *file);

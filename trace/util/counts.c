@@ -82,7 +82,7 @@ void ana_counts_keep(struct ana_keep *keep, struct ana_counts *const *each, size
             break;
         all += range[i].n;
     }
-    ana_keep_charge(keep, all, sizeof(uint32_t)); /* each; all of them are charged when filled in */
+    ana_keep_charge(keep, all, sizeof(uint32_t)); /* ranges are charged when they are filled in */
     uint32_t *rows = keep->failed ? NULL : malloc((all + 1) * sizeof *rows), *row = rows;
     keep->failed |= !rows;
     for (size_t i = 0; rows && !keep->loads && i < n; row += each[i++]->n)

@@ -10,25 +10,25 @@
 #include <string.h>
 
 #define TEXT_MOST      600 /* bytes of a function with all arguments; of a longer one only the short name is shown */
-#define FUNCTIONS_MOST 64  /* of one short name that are shown with arguments: a hostile file could have any number */
+#define FUNCTIONS_MOST 64  /* functions with one short name that are shown with arguments; bounds hostile files */
 
 struct trc_cxx {
-    const char *name; /* its key: the linker name, with the offset */
+    const char *name; /* key: linker name and offset */
     struct function *function;
-    struct trc_cxx *next; /* of the function */
+    struct trc_cxx *next; /* next site in the function */
     char *_Atomic shown;  /* old texts are not freed: somebody may read them */
 };
 
 struct function {
-    const char *name; /* its key: the linker name */
+    const char *name; /* key: linker name */
     char *parameters, *templates, *apart;
     struct group *group;
-    struct function *next; /* of the group */
+    struct function *next; /* next function in the group */
     struct trc_cxx *places;
 };
 
 struct group {
-    const char *name; /* its key: the short name */
+    const char *name; /* key: short name */
     struct function *functions;
     unsigned count;
 };
@@ -42,7 +42,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Finds what has a key, or adds a zeroed one of `size` bytes with a copy of the key; NULL: out of memory. */
+/* Finds the entry with a key, or adds a zeroed one of `size` bytes and a copy of the key; NULL: out of memory. */
 static void *find_or_add(void **root, const char *key, size_t size)
 {
     void *const *found = tfind(&key, root, compare_names);
@@ -61,7 +61,7 @@ static void *find_or_add(void **root, const char *key, size_t size)
     return fresh;
 }
 
-/* Where the argument ends that holds byte `at`: at a comma between arguments, or 0 for the last. */
+/* Finds the end of the argument that holds byte `at`: a comma between arguments, or 0 for the last. */
 static size_t find_comma(const char *text, size_t at)
 {
     int depth = 0;

@@ -425,7 +425,7 @@ void ana_keep_map(struct ana_keep *keep, struct ana_map *map, ana_keep_strip *st
     size_t count = keep->loads ? 0 : map->count;
     void *keys = map->keys;
     ana_keep_array(keep, &keys, &count, 3 * sizeof(uint64_t), UINT32_MAX / 4);
-    ana_keep_charge(keep, 2 * (uint64_t)count, map->value_size + 4 * sizeof(uint64_t)); /* with key and slots */
+    ana_keep_charge(keep, 2 * (uint64_t)count, map->value_size + 4 * sizeof(uint64_t)); /* key and slots included */
     for (size_t i = 0; keep->loads && i < count && !keep->failed; i++) {
         const uint64_t *key = (const uint64_t *)keys + 3 * i;
         if (ana_keep_holds(keep, !ana_map_find(map, key[0], key[1], key[2])))
@@ -456,7 +456,7 @@ void ana_keep_owned(struct ana_keep *keep, struct ana_map *map, size_t offset, s
         keep_rows(keep, has, map->count, 1, NULL);
     for (size_t i = 0; i < map->count && !keep->failed; i++)
         n += has[i] != 0;
-    if (ana_keep_charge(keep, n, 2 * size) && n) /* all of them, and each */
+    if (ana_keep_charge(keep, n, 2 * size) && n) /* array of pointers, and rows */
         keep->failed |= !(rows = calloc(n, size));
     for (size_t i = 0; !keep->loads && rows && i < map->count; i++)
         if (has[i])

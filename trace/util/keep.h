@@ -22,9 +22,9 @@ struct ana_keep {
     uint64_t at; /* in the file: when loading, where the next block begins; when saving, where the first does */
     _Atomic uint64_t *read;    /* bytes of the file that are loaded are added here; NULL: nobody counts them */
     uint64_t bytes, most;      /* written so far; more than that fails */
-    struct ana_budget *budget; /* when loading: of what is allocated or filled in */
+    struct ana_budget *budget; /* set when loading: charged for what is allocated or filled in */
     uint8_t *block;            /* unpacked */
-    size_t used, filled;       /* of it; filled: what was loaded */
+    size_t used, filled;       /* bytes of the block; filled: bytes loaded */
     uint8_t *packed;
     struct ZSTD_CCtx_s *packs; /* of zstd: when saving */
     struct ZSTD_DCtx_s *unpacks;
@@ -52,7 +52,7 @@ bool ana_keep_find(FILE *file, uint64_t *begin, size_t n);
 /* What has to hold of what was filled in; else the load fails.  Returns whether it holds. */
 bool ana_keep_holds(struct ana_keep *keep, bool fact);
 
-/* When loading, charges `n` rows of `size` bytes, before they are allocated: rows of zeros need hardly a byte in the
+/* Charges `n` rows of `size` bytes of a load, before they are allocated: rows of zeros need hardly a byte in the
  * file.  False: the load fails, or has failed. */
 bool ana_keep_charge(struct ana_keep *keep, uint64_t n, size_t size);
 

@@ -404,7 +404,7 @@ static inline void trc_stream_fold(struct trc_stream *stream, uint32_t index, ui
     trc_stream_fold_slow(stream, index, begin, end);
 }
 
-/* Halves histograms with a bucket of 2^31 or more, so that their shape stays and no bucket overflows.  Whenever 2^29
+/* Halves histograms with a bucket of 2^31 or more, so that they keep their shape and never overflow.  Whenever 2^29
  * calls were counted since the last time: with each chunk and each FOLD, of which less than 2^30 calls fit between. */
 void trc_stream_age(struct trc_stream *stream);
 
@@ -436,7 +436,7 @@ static inline __attribute__((always_inline)) bool trc_stream_record(struct trc_s
                                                                     struct trc_sig_state *state, bool collective,
                                                                     uint64_t begin, uint64_t end, uint64_t sequence)
 {
-    const uint64_t gap = begin - stream->base, ticks = end - begin; /* of a clock that stepped back: very long */
+    const uint64_t gap = begin - stream->base, ticks = end - begin; /* very long if the clock stepped back */
     if (__builtin_expect((gap | ticks) >= TRC_SHORT_TIMES, 0))
         return false;
     trc_count(stream->page, state->row, state->use, ticks);

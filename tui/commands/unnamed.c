@@ -18,7 +18,7 @@ static bool find_package(const char *path, char *out, size_t size)
     bool found = tui_ask(dpkg ? (const char *const[]){program, "-S", path, NULL}
                               : (const char *const[]){program, "-qf", "--qf", "%{NAME}\\n", path, NULL},
                          out, size) == 0;
-    if (!found && dpkg && strncmp(path, "/usr/lib", 8) == 0) /* where /lib is a link, packages may name the link */
+    if (!found && dpkg && strncmp(path, "/usr/lib", 8) == 0) /* packages may name /lib, which may be a link */
         found = tui_ask((const char *const[]){program, "-S", path + 4, NULL}, out, size) == 0;
     size_t n = strcspn(out, ":,\n");
     if (!found || n == 0 || n + sizeof "-debuginfo" > size || memchr(out, ' ', n))

@@ -1,4 +1,4 @@
-/* What would give names to places that have none. */
+/* Debug packages and files that would give names to places without one. */
 #ifndef TUI_UNNAMED_H
 #define TUI_UNNAMED_H
 
