@@ -54,7 +54,7 @@ for ranks in (2, 4):
     times = collections.Counter()
     for c in rep["collectives"]:
         times[c["communicator"]] += c["instances"] * (c["name"] == "ncclAllReduce")
-    check(label + ": instances are matched", max(times.values()) == 12 and re.search(r"ncclAllReduce\s+collectives\.c\S*\s+nccl", text), (times, text))
+    check(label + ": instances are matched", max(times.values()) == 12 and re.search(r"ncclAllReduce\s+coll\S+c:\d+\s+nccl", text), (times, text))
     grouped = [line for line in dump.splitlines() if "grouped" in line]
     check(label + ": calls of a group are marked", len(grouped) > 0
           and not any("ncclBroadcast" in line for line in grouped), grouped[:3])
