@@ -12,7 +12,7 @@ from common import BUILD, TOP, check, end, skip_all
 sys.path.insert(0, os.path.join(TOP, "tests", "bench"))
 import bench  # noqa: E402
 
-BOUNDS = {"rank": 212, "iprobe": 242, "allreduce": 263, "pt2pt": 453,
+BOUNDS = {"rank": 210, "iprobe": 242, "allreduce": 263, "pt2pt": 440,
           "send_call": 347, "recv_call": 377, "sendrecv_call": 337, "test_call": 397, "not_yet": 240, "start_call": 1070,
           "vector_call": 1100, "ireduce_call": 411, "put_call": 246, "get_call": 247, "size_twin": 2118, "tag_twin": 2380,
           "comm_twin": 480, "type_twin": 900, "pause_twin": 312}

@@ -8,8 +8,8 @@
 
 #define TRC_HISTOGRAM_BUCKETS 256u
 
-#define TRC_LONG_BITS   29u  /* values of so many bits and more have 4 buckets an octave */
-#define TRC_LONG_BUCKET 200u /* their first one */
+#define TRC_LONG_BITS   29u  /* longer values have 4 buckets an octave */
+#define TRC_LONG_BUCKET 200u /* first bucket of longer values */
 
 /* Bucket of a value; values of 2^43 and more share the last: 36 minutes at 4 GHz.  Callable from the traced thread. */
 static inline uint32_t trc_bucket(uint64_t value)

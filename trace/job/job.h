@@ -141,7 +141,7 @@ struct ana_rank {
     int64_t begin_ns, end_ns; /* job time; end = last sign of life while running */
     uint64_t calls, sent, received, sent_messages, received_messages; /* whole run, from the counters */
     uint64_t unknown_requests;        /* completed, but not followed: `received` is a lower bound if there are any */
-    int64_t mpi_ns;                   /* of the thread that spent most in MPI */
+    int64_t mpi_ns;                   /* time in MPI; the thread with the most */
     const char *inside;               /* "MPI_Recv" or NULL: the call of the thread longest inside one */
     int64_t inside_ns;                /* since when, as a duration */
     const struct trc_sig *inside_sig; /* NULL or its arguments, valid until the next refresh */

@@ -43,7 +43,7 @@ static void add_row(struct cell *cell, const struct trc_counter *row, double ns_
     const struct ana_counts *of = &row->histogram;
     for (uint32_t b = 0; b < of->n; b++)
         counted += of->count[b];
-    /* How many calls one count stands for: 1, unless the recorder halved the histogram (trc_stream_age).  Just after a
+    /* Number of calls of a count: 1, unless the recorder halved the histogram (trc_stream_age).  Just after a
      * call, calls and counts differ by that one. */
     double each = counted > UINT32_MAX / 4 ? fmin((double)row->calls / (double)counted, 1e6) : 1;
     for (uint32_t b = 0; b < of->n; b++)

@@ -16,8 +16,8 @@ struct ana_budget {
     _Atomic uint64_t charged; /* of them */
 };
 
-/* Sets the budget of a file of `size` bytes: `times` as many.  What was charged stays charged.  Not while other threads
- * charge it. */
+/* Sets the budget of a file of `size` bytes to `times` as many.  Earlier charges stay.  No other thread may charge it
+ * meanwhile. */
 static inline void ana_budget_set(struct ana_budget *budget, uint64_t size, unsigned times)
 {
     budget->most = size < UINT64_MAX / 2 / times ? size * times + ANA_BUDGET_LEAST : UINT64_MAX / 2;
@@ -35,8 +35,8 @@ static inline bool ana_charge(struct ana_budget *budget, uint64_t n, size_t size
     return false;
 }
 
-/* Resizes malloc'ed memory of `had` bytes, or NULL, to `bytes`, which are more and are charged; those that are new are
- * 0.  NULL: they do not fit, or memory is out, and nothing has changed. */
+/* Grows malloc'ed memory of `had` bytes, or NULL, to `bytes`, charges the difference and sets new bytes to 0.  NULL:
+ * over budget or out of memory, and nothing has changed. */
 void *ana_budget_resize(struct ana_budget *budget, void *at, size_t had, size_t bytes);
 /* Frees such memory of `bytes` bytes, which no longer count. */
 void ana_budget_free(struct ana_budget *budget, void *at, size_t bytes);

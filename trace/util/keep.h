@@ -22,7 +22,7 @@ struct ana_keep {
     uint64_t at; /* in the file: when loading, where the next block begins; when saving, where the first does */
     _Atomic uint64_t *read;    /* bytes of the file that are loaded are added here; NULL: nobody counts them */
     uint64_t bytes, most;      /* written so far; more than that fails */
-    struct ana_budget *budget; /* set when loading: charged for what is allocated or filled in */
+    struct ana_budget *budget; /* set when loading: charged for memory allocated or filled in */
     uint8_t *block;            /* unpacked */
     size_t used, filled;       /* bytes of the block; filled: bytes loaded */
     uint8_t *packed;

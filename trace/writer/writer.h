@@ -404,8 +404,8 @@ static inline void trc_stream_fold(struct trc_stream *stream, uint32_t index, ui
     trc_stream_fold_slow(stream, index, begin, end);
 }
 
-/* Halves histograms with a bucket of 2^31 or more, so that they keep their shape and never overflow.  Whenever 2^29
- * calls were counted since the last time: with each chunk and each FOLD, of which less than 2^30 calls fit between. */
+/* Halves histograms with a bucket of 2^31 or more, so that they keep their shape and never overflow.  Does so
+ * once 2^29 calls were counted; called at each chunk and each FOLD, between which fewer than 2^30 calls fit. */
 void trc_stream_age(struct trc_stream *stream);
 
 /* Counts a completed call of signature `index`: its row, the thread's totals, and what it moved. */

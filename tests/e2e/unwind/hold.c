@@ -18,7 +18,7 @@ static struct {
     atomic_uint tid; /* the thread that is stopped */
     struct ipo_cursor at;
 } hold;
-static int number;           /* of the signal; 0: none installed */
+static int number;           /* signal number; 0: none installed */
 static atomic_int under_way; /* sent and not arrived */
 static struct sigaction before;
 

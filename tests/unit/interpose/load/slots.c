@@ -81,7 +81,7 @@ static const char *const real_source = "int ncclAllReduce(void) { return 1; }\n"
 static const char *const user_source =
     "int ncclAllReduce(void), ncclBroadcast(void), other(void);\n"
     "int ncclReduce(void) __attribute__((weak));\n"
-    "int ncclAllGather(void) { return 4; }\n" /* its own: no slot of it is led anywhere */
+    "int ncclAllGather(void) { return 4; }\n" /* defines the name itself: its slots stay */
     "int (*pointer)(void) = ncclBroadcast;\n"
     "int (*const constant)(void) = ncclBroadcast;\n"
     "static int local(void) { return 5; }\n"

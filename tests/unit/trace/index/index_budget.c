@@ -37,7 +37,7 @@ static long write_hostile(const uint8_t *old, size_t size, size_t hostile, uint3
         memcpy(head, old + at, sizeof head);
         parts += !head[0];
     }
-    mkdir(folder, 0700); /* which is removed when it is empty */
+    mkdir(folder, 0700); /* an empty folder is removed */
     FILE *file = fopen(path, "wb");
     CHECK(file && fwrite(old, at, 1, file) == 1 && parts == hostile);
     memcpy(zeros, &rows, sizeof rows);

@@ -66,7 +66,7 @@ static void percentiles_are_within_a_sixteenth(void)
     }
 }
 
-/* Of each length up to twenty minutes, as ticks of four per ns too: no percentile is far from the longest. */
+/* Lengths up to twenty minutes, also at four ticks a ns: no percentile is far from the longest. */
 static void long_ones_do_not_saturate(void)
 {
     for (int64_t ns = 1000; ns < (int64_t)1 << 40; ns += ns / 3) {
