@@ -1,9 +1,10 @@
 /* Regions of the program's own (include/hpctop.h).  usage: regions [threads]
  *
  * Known answer, on each rank: "main" begins before MPI_Init and ends after MPI_Finalize.  ROUNDS times "step", and in
- * it "compute" without a call and "exchange" with one MPI_Allreduce.  Then, once, "outer" with "never ended" inside,
- * ended by "outer" alone; and an end of "nowhere", which was never begun.  With `threads`, a second thread runs
- * "helper" once, and in it "compute" 3 times. */
+ * it "compute" without a call, for 2 ms on rank 0, 4 on rank 1 and so on, and "exchange" with one MPI_Allreduce, where
+ * all ranks but the last wait.  Then, once, "outer" with "never ended" inside, ended by "outer" alone; and an end of
+ * "nowhere", which was never begun.  With `threads`, a second thread runs "helper" once, and in it "compute" 3
+ * times. */
 #include <hpctop.h>
 #include <mpi.h>
 #include <pthread.h>
@@ -13,10 +14,12 @@
 
 #define ROUNDS 20
 
+static int rank;
+
 static void compute(void)
 {
     HPCTOP_REGION("compute");
-    nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+    nanosleep(&(struct timespec){.tv_nsec = 2000000L * (rank + 1)}, NULL);
 }
 
 static void *help(void *unused)
@@ -35,6 +38,7 @@ int main(int argc, char **argv)
     int level, sum, one = 1;
     HPCTOP_BEGIN("main");
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     for (int i = 0; i < ROUNDS; i++) {
         HPCTOP_REGION("step");
         compute();
