@@ -5,9 +5,10 @@
 
 #include <errno.h>
 
-#define SMALL       64u   /* blocks of a file that is to stay small */
-#define READY_LEAST 4u    /* blocks ahead of need: half of what a small one has, as many as a larger one has ... */
-#define READY_MOST  256u  /* ... but no more, unless that is less than a second's need */
+#define SMALL       16u   /* blocks of a file that is to stay small */
+#define READY_LEAST 4u    /* blocks ahead of need: of a small one; */
+#define READY_TIMES 4u    /* so many times the blocks in use of a larger one: the next two chunks, which double; */
+#define READY_MOST  256u  /* but no more, unless that is less than a second's need */
 #define APART_READY 1024u /* where the program's threads make none themselves */
 #define SECOND      1000000000u /* ns */
 #define CLOSED      (1u << 30)  /* in `growing`: nothing may be allocated any more */
@@ -81,8 +82,9 @@ void trc_writer_wake(struct trc_writer *writer)
 
 void trc_writer_runs_low(struct trc_writer *writer)
 {
-    unsigned low = atomic_load_explicit(&writer->low, memory_order_relaxed);
-    if (low && trc_writer_ready(writer) < low && atomic_compare_exchange_strong(&writer->low, &low, 0))
+    unsigned low = atomic_load_explicit(&writer->low, memory_order_relaxed),
+             least = atomic_load(&writer->next_block) + low;
+    if (low && atomic_load(&writer->populated) < least && atomic_compare_exchange_strong(&writer->low, &low, 0))
         trc_writer_wake(writer);
 }
 
@@ -103,9 +105,10 @@ void trc_writer_keep_room(struct trc_writer *writer)
 {
     if (atomic_load(&writer->trimmed))
         return;
-    unsigned used = atomic_load(&writer->next_block), usual = used < SMALL ? used / 2 : used,
-             takes = second_takes(writer, used);
-    usual = usual < READY_LEAST ? READY_LEAST : usual < READY_MOST ? usual : READY_MOST;
+    unsigned used = atomic_load(&writer->next_block), takes = second_takes(writer, used),
+             usual = used < SMALL                      ? READY_LEAST
+                     : used < READY_MOST / READY_TIMES ? used * READY_TIMES
+                                                       : READY_MOST;
     if (atomic_load(&writer->apart))
         usual = used < SMALL ? READY_MOST : APART_READY;
     unsigned ready = used < SMALL || takes < usual / 2 ? usual : 2 * takes;

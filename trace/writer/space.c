@@ -228,7 +228,9 @@ void trc_writer_populate(struct trc_writer *writer, unsigned ahead)
                 touch_pages(at, (size_t)blocks * TRC_BLOCK);
         }
         from += blocks;
-        atomic_store(&writer->populated, from);
+        for (unsigned had = atomic_load(&writer->populated);
+             had < from && !atomic_compare_exchange_weak(&writer->populated, &had, from);)
+            ;
     }
 }
 

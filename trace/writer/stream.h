@@ -42,7 +42,8 @@ unsigned trc_writer_map(struct trc_writer *writer, size_t chunks_offset, unsigne
 void trc_writer_unmap(struct trc_writer *writer);
 /* Writes into the head what went wrong; `error` is an errno or 0. */
 void trc_writer_say(struct trc_writer *writer, int error, const char *what);
-/* Populates the pages of the next `ahead` blocks, so that a recording thread takes no page fault.  Our own thread. */
+/* Populates the pages of the next `ahead` blocks, so that a recording thread has no page fault.  Our own thread; a
+ * thread of the program where that is late. */
 void trc_writer_populate(struct trc_writer *writer, unsigned ahead);
 
 /* ---- room.c */
@@ -50,7 +51,7 @@ void trc_writer_populate(struct trc_writer *writer, unsigned ahead);
 /* Makes room for `ready` blocks in a thread of the program that found none, by one system call (more on a full disk).
  * False: it may not (`apart`, limit reached), or there was no space. */
 bool trc_writer_grow_here(struct trc_writer *writer, unsigned ready);
-/* Wakes our own thread if less is ready than it wants.  A system call then; any thread. */
+/* Wakes our own thread if fewer blocks have their pages than it wants.  A system call then; any thread. */
 void trc_writer_runs_low(struct trc_writer *writer);
 
 #endif

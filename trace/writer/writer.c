@@ -95,12 +95,11 @@ int trc_writer_open(struct trc_writer *writer, const char *path, size_t limit, c
     mine->chunks_offset = chunks_offset;
     memcpy(writer->base + TRC_HEAD_SIZE, schema, schema_size);
     error = trc_writer_allocate(writer, FIRST_BLOCKS);
-    if (!error && atomic_load(&writer->apart)) { /* nobody but our own thread will make more */
+    if (!error && atomic_load(&writer->apart)) /* nobody but our own thread will make more */
         error = trc_writer_allocate(writer, writer->blocks_most < INLINE_MOST ? writer->blocks_most : INLINE_MOST);
-        trc_writer_populate(writer, INLINE_MOST);
-    }
     if (error)
         goto undo_map;
+    trc_writer_populate(writer, INLINE_MOST);
     trc_writer_anchor(writer, &mine->start);
     mine->latest = mine->start;
     memcpy(mine->magic, TRC_MAGIC, sizeof mine->magic); /* last: now it is a trace */
@@ -164,6 +163,8 @@ static struct trc_chunk *fresh_chunk(struct trc_writer *writer, unsigned blocks,
             continue;
         if (have < least)
             break;
+        if (!atomic_load(&writer->apart) && atomic_load(&writer->populated) < next + blocks)
+            trc_writer_populate(writer, blocks); /* one system call in place of a page fault for each block */
         chunk = hand_out(writer, next, have < blocks ? have : blocks);
     }
     trc_writer_runs_low(writer);
