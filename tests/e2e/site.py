@@ -119,6 +119,51 @@ def of_another():
             check("a link in his folder leads nowhere", f.read() == "root's own\n")
 
 
+LITTLE = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <sys/resource.h>
+int setrlimit(__rlimit_resource_t what, const struct rlimit *limit)
+{
+    int (*real)(__rlimit_resource_t, const struct rlimit *) = dlsym(RTLD_NEXT, "setrlimit");
+    struct rlimit little = {64 << 20, 64 << 20};
+    if (what == RLIMIT_AS)
+        fprintf(stderr, "asks for %lu\n", (unsigned long)limit->rlim_max);
+    return real(what, what == RLIMIT_AS ? &little : limit);
+}
+"""
+
+
+def of_another_with_little_memory():
+    """The process that reads another's folder limits its memory to half of the machine's; where that is used up, its line
+    names the folder, and the next folder is added."""
+    if os.geteuid() != 0:
+        skip("another's folder that needs too much memory", "only root can become its owner")
+        return
+    with open("little.c", "w", encoding="ascii") as f:
+        f.write(LITTLE)
+    built = run(["cc", "-shared", "-fPIC", "-o", "little.so", "little.c", "-ldl"])
+    with tempfile.TemporaryDirectory(dir="/tmp") as open_to_all:
+        os.chmod(open_to_all, 0o755)
+        folder, small = os.path.join(open_to_all, "job"), os.path.join(open_to_all, "small")
+        for where, ranks in ((folder, 200), (small, 2)):
+            run([os.path.join(os.environ["BUILD"], "tests/many/many"), "--ranks", str(ranks), "--hosts", "1", "--rounds", "5", where])
+        os.chown(folder, 65534, 65534)
+        for name in os.listdir(folder):
+            os.chown(os.path.join(folder, name), 65534, 65534)
+        add = [HPCTOP, "jobs", "--db", "little.db", "--add", folder, small]
+        done = run(add, env=dict(os.environ, LD_PRELOAD=os.path.abspath("little.so")))
+        listed = json.loads(run([HPCTOP, "jobs", "--db", "little.db", "--json"]).out)["jobs"]
+        half = os.sysconf("SC_PHYS_PAGES") // 2 * os.sysconf("SC_PAGESIZE")
+        check("another's job that needs too much memory is refused by name, and the next one added", built.code == 0 and done.code == 2 and
+              done.err == "asks for %d\nhpctop: %s: out of memory\n" % (half, folder) and [os.path.basename(row["folder"]) for row in listed] == ["small"],
+              (built, done, listed))
+        done = run(add)
+        listed = json.loads(run([HPCTOP, "jobs", "--db", "little.db", "--json"]).out)["jobs"]
+        check("half of the machine's memory is enough for both", done.code == 0 and len(listed) == 2, (done, listed))
+
+
 def of_any_numbers():
     """Rows with numbers beyond reason are listed."""
     with sqlite3.connect("list.db") as db:
@@ -131,5 +176,6 @@ def of_any_numbers():
 by_hand()
 of_any_numbers()
 of_another()
+of_another_with_little_memory()
 of_slurm()
 end()

@@ -256,7 +256,7 @@ enum trc_status ana_job_open_with(const struct ana_upper *upper, const struct an
     else if (job->bundle.count == 0)
         snprintf(error, error_size, "%s: no trace files (*%s) here", folders[0], ANA_SUFFIX);
     else
-        snprintf(error, error_size, "out of memory");
+        snprintf(error, error_size, "%s: out of memory", folders[0]);
     ana_job_close(job);
     return TRC_BAD;
 }

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -135,7 +136,7 @@ static int read_run(const char *const *paths, size_t n, const char *folder, size
     tui_sample_twice(job, 1);
     if (ana_summarize_all(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &s) != TRC_OK) {
         ana_job_close(job);
-        return tui_input_error("out of memory");
+        return tui_input_error("%s: out of memory", folder);
     }
     const struct ana_verdict *v = ana_job_verdict(job);
     ana_headline(job, &s, NULL, answer, sizeof answer);
@@ -177,7 +178,7 @@ static int read_folder(const char *folder, take_row *take, void *user)
     int n = list_files(folder, &file), status = TUI_EXIT_OK;
     if (n <= 0 || is_one_run(folder, n)) {
         free(file);
-        return n < 0 ? tui_input_error("out of memory") : read_run(&folder, 1, folder, 0, take, user);
+        return n < 0 ? tui_input_error("%s: out of memory", folder) : read_run(&folder, 1, folder, 0, take, user);
     }
     const char **paths = calloc((size_t)n, sizeof *paths);
     qsort(file, (size_t)n, sizeof *file, by_run);
@@ -189,13 +190,26 @@ static int read_folder(const char *folder, take_row *take, void *user)
         status = one ? one : status;
     }
     if (!paths)
-        status = tui_input_error("out of memory");
+        status = tui_input_error("%s: out of memory", folder);
     free(paths);
     free(file);
     return status;
 }
 
 /* ---- with the rights of their owner ------------------------------------------------------------------------------ */
+
+/* Limits the address space of this process to half of the machine's memory, or less if it is limited already.  False:
+ * errno says why it is not limited. */
+static bool limit_memory(void)
+{
+    const rlim_t most = (rlim_t)sysconf(_SC_PHYS_PAGES) / 2 * (rlim_t)sysconf(_SC_PAGESIZE);
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) != 0)
+        return false;
+    limit.rlim_cur = limit.rlim_cur < most ? limit.rlim_cur : most;
+    limit.rlim_max = limit.rlim_max < most ? limit.rlim_max : most;
+    return setrlimit(RLIMIT_AS, &limit) == 0;
+}
 
 /* Becomes the owner of a folder: what lies in it is his, and may lead anywhere. */
 static bool become(const struct stat *owner)
@@ -240,8 +254,8 @@ static int read_as_owner(const char *folder, const struct stat *owner, take_row 
     if (child == 0) {
         close(ends[0]);
         umask(077);
-        int code = become(owner) ? read_folder(folder, send_row, &ends[1])
-                                 : tui_input_error("%s: cannot become its owner", folder);
+        int code = limit_memory() && become(owner) ? read_folder(folder, send_row, &ends[1])
+                                                   : tui_input_error("%s: cannot become its owner", folder);
         fflush(NULL);
         _exit(code);
     }
