@@ -3,7 +3,7 @@
 set -e
 export DEBIAN_FRONTEND=noninteractive
 apt-get update
-apt-get install -y --no-install-recommends libotf2-trace-dev libsimgrid-dev libsqlite3-0 man-db
+apt-get install -y --no-install-recommends libotf2-trace-dev libsqlite3-0 man-db
 rm -rf /var/lib/apt/lists/*
 mkdir -p /opt/hpctop
 tar -C /opt/hpctop --strip-components=1 -xzf /usr/local/src/hpctop.tar.gz

@@ -1,7 +1,7 @@
 # timeout: 4000
 # cases: apptainer podman
 """The definitions of packaging/container are built, as an ordinary user and without a registry, of the archive of `make tarball`.
-hpctop in them reads a trace of the host, and uses what is in the image: OTF2, SimGrid, SQLite."""
+hpctop in them reads a trace of the host, and uses what is in the image: OTF2, SQLite."""
 import glob
 import json
 import os
@@ -45,7 +45,7 @@ if check("the image builds", built.code == 0, built):
     check("it is this version", said.code == 0 and said.out == want.out, said)
     said, want = inside("report", "--json", "trace"), hpctop("report", "--json", in_job("trace"))
     check("the same report", said.code == 0 and json.loads(said.out)["ranks"] == json.loads(want.out)["ranks"], said)
-    for what, arguments in (("OTF2", ["export", "--format", "otf2", "-o", "out.otf2", "trace"]), ("SimGrid", ["whatif", "--network", "2x", "trace"]),
+    for what, arguments in (("OTF2", ["export", "--format", "otf2", "-o", "out.otf2", "trace"]),
                             ("SQLite", ["jobs", "--db", "list.db", "--add", "trace"])):
         said = inside(*arguments)
         check("%s is there" % what, said.code == 0, said)

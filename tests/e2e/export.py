@@ -23,12 +23,6 @@ OTF2 = python_with("import otf2") if run(["otf2-print", "--version"]).code == 0 
 MADE = range(1, 13)  # seeds of programs of the yardstick
 
 
-if run(["pj_dump", "--version"]).code == 0:
-    FORMATS["paje"] = exported.of_paje
-else:
-    skip("paje", "pj_dump is not here (Debian: pajeng)")
-
-
 def differing(a, b):
     return {k: (a.get(k), b.get(k)) for k in sorted(set(a) | set(b), key=str) if a.get(k) != b.get(k)}
 
@@ -339,7 +333,7 @@ def left_over():
     export("csv", "random", out="again.csv")
     with open("victim", "w") as f:
         f.write("mine")
-    for kind, name in (("chrome", "link.json.part"), ("paje", "link.paje.part"), ("csv", "link.csv.part")):
+    for kind, name in (("chrome", "link.json.part"), ("perfetto", "link.pftrace.part"), ("csv", "link.csv.part")):
         os.symlink("victim", name)
         export(kind, "random", out=name[:-len(".part")])
     with open("victim") as f:

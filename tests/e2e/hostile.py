@@ -91,7 +91,7 @@ def alone(path):
 
 def commands(folder):
     for words in ("report", "report --json", "verdict", "verdict --json", "check", "check --json", "dump", "stacks --no-ask",
-                  "horovod --json", "metrics", "whatif", "watch --json --once"):
+                  "horovod --json", "metrics", "watch --json --once"):
         out = subprocess.run([os.environ["HPCTOP"], *words.split(), folder], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, check=False, env=dict(os.environ, LC_ALL="C.UTF-8")).stdout
         text = text_of(words, out)
@@ -115,7 +115,7 @@ def exports(folder):
         for path in files_below(out):
             with open(path, "rb") as f:
                 data = f.read()
-            if name in ("csv", "chrome", "talp", "ti", "paje"):
+            if name in ("csv", "chrome", "talp"):
                 text = text_of(os.path.relpath(path, folder), data)
                 table(path if name != "chrome" else path + ".json", text)
 

@@ -52,7 +52,7 @@ void *realloc(void *p, size_t n) { return fail(__builtin_return_address(0)) ? NU
 SAYS = ("out of memory", "Cannot allocate memory", "no trace files", "there is no rank")  # files that are not read are said to be not there
 COMMANDS = {
     "csv": ["export", "--format", "csv", "-o", "OUT", "job"],
-    "paje": ["export", "--format", "paje", "-o", "OUT", "job"],
+    "perfetto": ["export", "--format", "perfetto", "-o", "OUT", "job"],
     "talp": ["export", "--format", "talp", "-o", "OUT", "job"],
     "report of ranks": ["report", "--json", "--ranks", "0-1", "-j", "2", "job"],
     "watch": ["watch", "--json", "job"],

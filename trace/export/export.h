@@ -6,13 +6,10 @@
 
 #include "trace/job/job.h"
 
-struct ana_ti;
-
 struct ana_export {
     const char *format;                         /* a name of ana_export_format */
     const char *out;                            /* file, or folder of formats with more than one */
     struct ana_selection part;                  /* time and ranks; a filter is not used */
-    struct ana_ti *ti;                          /* of the format `ti`: what is changed, and told; NULL: nothing */
     bool (*progress)(void *user, double share); /* now and then; false ends it.  May be NULL */
     void *user;
 };

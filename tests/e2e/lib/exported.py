@@ -105,11 +105,6 @@ def perfetto_python():
     return pip_python("perfetto", "from perfetto.protos.perfetto.trace import perfetto_trace_pb2", ["perfetto", "protobuf"])
 
 
-def protobuf_python():
-    """A Python that has the package `protobuf`; None: there is none."""
-    return python_with("from google.protobuf import descriptor_pb2") or perfetto_python()
-
-
 def of_perfetto(path, python):
     r = run([python, os.path.join(os.path.dirname(__file__), "exported_perfetto.py"), path])
     if r.code != 0:
@@ -126,21 +121,4 @@ def of_otf2(path, python):
     found = json.loads(r.out)
     for pairs in ("pairs", "received_pairs"):
         found[pairs] = {tuple(int(n) for n in pair.split()): value for pair, value in found[pairs].items()}
-    return found
-
-
-def of_paje(path):
-    """By pj_dump of PajeNG, which prints microseconds."""
-    r = run(["pj_dump", "-u", path])
-    if r.code != 0 or r.err:
-        raise RuntimeError(str(r))
-    found = empty()
-    for line in r.out.splitlines():
-        fields = line.split(", ")
-        if fields[0] == "State" and fields[-4] in ("call", "poll", "part"):
-            add_call(found, fields[7], int(fields[-3]), int(fields[-2]), int(fields[-1]), 0)
-        elif fields[0] == "Link":
-            add_message(found, int(fields[-5].split()[1]), int(fields[-4].split()[1]), int(fields[-2]))
-    found = plain(found)
-    del found["times"], found["collectives"]
     return found
