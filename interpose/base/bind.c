@@ -1,5 +1,6 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/base/bind.h"
+#include "interpose/arch/arch.h"
 #include "interpose/base/elf.h"
 
 #include <elf.h>
@@ -7,12 +8,6 @@
 #include <stddef.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#if defined(__x86_64__)
-#define IS_SLOT(type) ((type) == R_X86_64_JUMP_SLOT || (type) == R_X86_64_GLOB_DAT)
-#else
-#define IS_SLOT(type) ((type) == R_AARCH64_JUMP_SLOT || (type) == R_AARCH64_GLOB_DAT)
-#endif
 
 /* Code that a sanitizer has compiled must call the sanitizer's functions. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -72,7 +67,7 @@ static void bind_table(const struct ipo_elf *ours, const ElfW(Rela) * table, siz
     for (size_t i = 0; table && i < entries; i++) {
         uint32_t index = (uint32_t)ELF64_R_SYM(table[i].r_info);
         const char *name = ours->strings + ours->symbols[index].st_name;
-        uint32_t version = IS_SLOT(ELF64_R_TYPE(table[i].r_info)) ? version_of(ours, index) : 0;
+        uint32_t version = IPO_RELOCATES_SLOT(ELF64_R_TYPE(table[i].r_info)) ? version_of(ours, index) : 0;
         uintptr_t *slot = (uintptr_t *)(ours->base + table[i].r_offset);
         uintptr_t function = version && is_of_loader(name) ? find_in_system(system, n, name, version) : 0;
         if (function && *slot && *slot != function)

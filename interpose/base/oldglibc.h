@@ -4,20 +4,14 @@
 #ifndef IPO_OLDGLIBC_H
 #define IPO_OLDGLIBC_H
 
-#if defined(__x86_64__)
-#define IPO_OLD "GLIBC_2.2.5"
-#elif defined(__aarch64__)
-#define IPO_OLD "GLIBC_2.17"
-#else
-#error "libtrace.so is for x86-64 and aarch64"
-#endif
+#include "interpose/arch/arch.h"
 
 /* The program's dlsym is ours (load/lookup.c); the recorder itself calls the system's. */
 #define dlsym ipo_dlsym
 
-__asm__(".symver dlopen,dlopen@" IPO_OLD);
-__asm__(".symver dlclose,dlclose@" IPO_OLD);
-__asm__(".symver dladdr,dladdr@" IPO_OLD);
-__asm__(".symver dlerror,dlerror@" IPO_OLD);
+__asm__(".symver dlopen,dlopen@" IPO_OLD_GLIBC);
+__asm__(".symver dlclose,dlclose@" IPO_OLD_GLIBC);
+__asm__(".symver dladdr,dladdr@" IPO_OLD_GLIBC);
+__asm__(".symver dlerror,dlerror@" IPO_OLD_GLIBC);
 
 #endif

@@ -1,5 +1,6 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/base/procfs.h"
+#include "interpose/arch/arch.h"
 #include "interpose/base/text.h"
 #include "trace/writer/system.h"
 
@@ -80,19 +81,10 @@ static const struct {
     {SYS_semtimedop, "semop", -1},
     {SYS_msgrcv, "msgrcv", -1},
     {SYS_unlinkat, "unlink", -1},
-#if defined(__x86_64__)
-    {SYS_open, "open", -1},
-    {SYS_poll, "poll", -1},
-    {SYS_select, "select", -1},
-    {SYS_pause, "pause", -1},
-    {SYS_epoll_wait, "epoll_wait", 0},
-    {SYS_stat, "stat", -1},
-    {SYS_lstat, "stat", -1},
-    {SYS_unlink, "unlink", -1},
-    {SYS_rename, "rename", -1},
-    {SYS_mkdir, "mkdir", -1},
-#endif
-    {SYS_newfstatat, "stat", -1},
+#define CALL(name, word, descriptor) {SYS_##name, word, descriptor},
+    IPO_OLD_SYSTEM_CALLS(CALL)
+#undef CALL
+        {SYS_newfstatat, "stat", -1},
 };
 
 bool ipo_directory(const char *path, void (*found)(void *context, const char *name), void *context)

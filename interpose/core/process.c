@@ -141,11 +141,8 @@ bool ipo_process_begin(int nccl_size, uint64_t nccl_hash)
 
 uint32_t ipo_process_arming(bool python)
 {
-#if defined(__x86_64__)
-    if (!ipo_clock_is_tsc)
-        return IPO_ARMED_CAREFULLY;
-#endif
-    return python && ipo_process.options.python ? IPO_ARMED_CAREFULLY : IPO_ARMED;
+    bool general = (IPO_HAS_TSC && !ipo_clock_is_tsc) || (python && ipo_process.options.python);
+    return general ? IPO_ARMED_CAREFULLY : IPO_ARMED;
 }
 
 void ipo_process_live(void)

@@ -2,6 +2,7 @@
 #ifndef IPO_STATE_H
 #define IPO_STATE_H
 
+#include "interpose/arch/arch.h"
 #include "interpose/base/ours.h"
 #include "interpose/core/options.h"
 #include "trace/writer/writer.h"
@@ -25,21 +26,13 @@ uint64_t ipo_ticks_slow(void);
 /* The time in ticks of the process's clock; see enum trc_clock_source.  Any thread, record path. */
 static inline uint64_t ipo_ticks(void)
 {
-#if defined(__x86_64__)
-    if (__builtin_expect(ipo_clock_is_tsc, 1))
-        return __builtin_ia32_rdtsc();
-#endif
-    return ipo_ticks_slow();
+    return IPO_HAS_TSC && __builtin_expect(ipo_clock_is_tsc, 1) ? ipo_tsc() : ipo_ticks_slow();
 }
 
 /* The time in ticks while wrappers are IPO_ARMED, without a test of the clock.  Any thread, record path. */
 static inline uint64_t ipo_ticks_armed(void)
 {
-#if defined(__x86_64__)
-    return __builtin_ia32_rdtsc();
-#else
-    return ipo_ticks_slow();
-#endif
+    return IPO_HAS_TSC ? ipo_tsc() : ipo_ticks_slow();
 }
 
 /* Whether wrappers record: a word each for MPI, NCCL and the profiler plugin, in a page that fork wipes.  0: pass calls

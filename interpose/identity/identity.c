@@ -1,5 +1,6 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/identity/identity.h"
+#include "interpose/arch/arch.h"
 #include "interpose/base/procfs.h"
 #include "interpose/identity/container.h"
 #include "interpose/identity/job_id.h"
@@ -95,13 +96,10 @@ void ipo_identity(struct trc_head *head, char *folder, size_t folder_size, const
 
 bool ipo_tsc_is_good(void)
 {
-#if defined(__x86_64__)
-    char source[32];
-    ipo_read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source);
+    char source[32] = "";
+    if (IPO_HAS_TSC)
+        ipo_read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source);
     return strcmp(source, "tsc") == 0;
-#else
-    return false;
-#endif
 }
 
 bool ipo_is_local(const char *folder, bool *reserves)

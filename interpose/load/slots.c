@@ -1,6 +1,7 @@
 /* Patching of GOT slots: how calls that are not exported are reached (of some MPIs, Fortran, NCCL, CUPTI). */
 #include "interpose/base/oldglibc.h"
 #include "interpose/load/slots.h"
+#include "interpose/arch/arch.h"
 #include "interpose/base/elf.h"
 #include "interpose/base/bind.h"
 #include "interpose/base/safe_read.h"
@@ -18,13 +19,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#if defined(__x86_64__)
-#define SLOT_RELOCATION(type) ((type) == R_X86_64_JUMP_SLOT || (type) == R_X86_64_GLOB_DAT || (type) == R_X86_64_64)
-#else
-#define SLOT_RELOCATION(type)                                                                                          \
-    ((type) == R_AARCH64_JUMP_SLOT || (type) == R_AARCH64_GLOB_DAT || (type) == R_AARCH64_ABS64)
-#endif
 
 struct patching {
     struct ipo_object object;
@@ -74,7 +68,8 @@ static void patch_slot(struct patching *at, uintptr_t *slot, ipo_function wrappe
 static void patch_table(struct patching *at, const ElfW(Rela) * table, size_t n)
 {
     for (size_t i = 0; table && i < n; i++) {
-        if (!SLOT_RELOCATION(ELF64_R_TYPE(table[i].r_info)))
+        const uint32_t type = ELF64_R_TYPE(table[i].r_info);
+        if (!IPO_RELOCATES_SLOT(type) && !IPO_RELOCATES_DATA(type))
             continue;
         const ElfW(Sym) *symbol = &at->elf.symbols[ELF64_R_SYM(table[i].r_info)];
         const char *name = at->elf.strings + symbol->st_name;

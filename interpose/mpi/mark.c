@@ -1,5 +1,6 @@
 /* The mark of a call that was left by a longjmp, an exception or another coroutine. */
 #include "interpose/base/oldglibc.h"
+#include "interpose/arch/arch.h"
 #include "interpose/base/safe_read.h"
 #include "interpose/mpi/comms.h"
 #include "interpose/mpi/describe.h"
@@ -21,16 +22,16 @@ static bool is_there(const void *what, const struct ipo_frame *frame)
  * same function, the wrapper's data below it by deeper calls. */
 bool ipo_mark_stands(const struct ipo_thread *thread, const struct ipo_frame *frame)
 {
-    uint64_t pair[2];
+    uint64_t word[IPO_FRAME_WORDS];
     const void *address;
     if (is_there(thread->mark, frame) && is_there(thread->outer, frame)) {
-        memcpy(pair, thread->mark, sizeof pair);
+        memcpy(word, thread->mark, sizeof word);
         address = thread->outer->address;
-    } else if (!ipo_safe_read((uint64_t)(uintptr_t)thread->mark, pair, sizeof pair) ||
+    } else if (!ipo_safe_read((uint64_t)(uintptr_t)thread->mark, word, sizeof word) ||
                !ipo_safe_read((uint64_t)(uintptr_t)&thread->outer->address, &address, sizeof address)) {
         return false;
     }
-    return pair[1] == thread->outer_site && address == thread->mark;
+    return word[IPO_FRAME_RETURN] == thread->outer_site && address == thread->mark;
 }
 
 /* Nobody knows whether a collective that was left took place: the order on its communicator is in doubt. */

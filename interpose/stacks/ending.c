@@ -118,8 +118,8 @@ static int handled_signal(void)
     return 0;
 }
 
-/* `frame` is that of the wrapper, which its caller's frame lies above. */
-static void note_exit(enum trc_end_by by, int code, const uintptr_t *frame, uintptr_t caller)
+/* `frame`: address of the wrapper's frame. */
+static void note_exit(enum trc_end_by by, int code, const uint64_t *frame)
 {
     int kept = errno;
     struct trc_end *end = this_end();
@@ -127,19 +127,16 @@ static void note_exit(enum trc_end_by by, int code, const uintptr_t *frame, uint
     if (finished && (by == TRC_END_EXIT_NOW || by == TRC_END_QUICK)) /* no destructor runs, which would store it */
         ipo_process.writer.head->state = TRC_STATE_FINALIZED;
     if (end && !finished && !atomic_flag_test_and_set(&noted)) {
-        struct ipo_crash here = {.tid = (uint32_t)syscall(SYS_gettid), .at = {.pc = caller}};
+        struct ipo_crash here = {.tid = (uint32_t)syscall(SYS_gettid),
+                                 .at = ipo_cursor_above((uint64_t)(uintptr_t)frame, frame)};
         end->code = code;
         end->signal = handled_signal();
         write_note(end, by);
-        ipo_cursor_set(&here.at, IPO_REG_FP, frame[0]);
-#if defined(__x86_64__)
-        ipo_cursor_set(&here.at, IPO_REG_SP, (uint64_t)(uintptr_t)(frame + 2));
-#endif
         ipo_fatal_take(TRC_STACK_EXIT, "left without MPI_Finalize", &here);
     }
     errno = kept;
 }
-#define NOTE_EXIT(by, code) note_exit(by, code, __builtin_frame_address(0), (uintptr_t)__builtin_return_address(0))
+#define NOTE_EXIT(by, code) note_exit(by, code, __builtin_frame_address(0))
 
 static void leave(int code)
 {

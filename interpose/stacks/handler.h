@@ -2,6 +2,8 @@
 #ifndef IPO_HANDLER_H
 #define IPO_HANDLER_H
 
+#include "interpose/arch/arch.h"
+
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,18 +14,6 @@
 static inline bool ipo_action_is(const struct sigaction *action, void (*handler)(int))
 {
     return action->sa_handler == handler;
-}
-
-/* Whether the kernel has called our handler: then the frame above `frame` is the signal's.  A handler that was
- * installed in front of ours calls it from a frame of its own, perhaps without information and context. */
-static inline bool ipo_is_called_by_kernel(const char *frame, const void *context)
-{
-#if defined(__x86_64__)
-    return frame + 16 == context;
-#else
-    (void)frame;
-    return context != NULL;
-#endif
 }
 
 /* Whether a signal is for an instruction that cannot be carried out: when the handler returns it comes again. */

@@ -1,5 +1,6 @@
 /* A snapshot of all threads: their stacks, with names. */
 #include "interpose/base/oldglibc.h"
+#include "interpose/arch/arch.h"
 #include "interpose/stacks/stacks.h"
 #include "interpose/load/modules.h"
 #include "interpose/base/safe_read.h"
@@ -130,15 +131,10 @@ static void walk_frames(struct ipo_cursor *at, struct walk *out)
 static bool find_caller(uint32_t tid, struct ipo_cursor *out)
 {
     const struct ipo_thread *thread = ipo_thread_of(tid);
-    uint64_t mark = thread ? ipo_safe_read_word((uint64_t)(uintptr_t)&thread->mark) : 0, pair[2];
-    if (!mark || !ipo_safe_read(mark, pair, sizeof pair) || pair[1] != thread->outer_site)
+    uint64_t mark = thread ? ipo_safe_read_word((uint64_t)(uintptr_t)&thread->mark) : 0, word[IPO_FRAME_WORDS];
+    if (!mark || !ipo_safe_read(mark, word, sizeof word) || word[IPO_FRAME_RETURN] != thread->outer_site)
         return false;
-    memset(out, 0, sizeof *out);
-    ipo_cursor_set(out, IPO_REG_FP, pair[0]);
-#if defined(__x86_64__)
-    ipo_cursor_set(out, IPO_REG_SP, mark + 16);
-#endif
-    out->pc = pair[1];
+    *out = ipo_cursor_above(mark, word);
     return true;
 }
 

@@ -39,11 +39,11 @@ static bool read_constant(uint8_t op, struct ipo_bytes *b, uint64_t *out)
     }
 }
 
-/* A register plus an offset.  x86-64's register 16 is the pc: the PLT's expression asks for it. */
+/* A register plus an offset.  The PLT's expression asks for the pc. */
 static bool add_to_register(unsigned reg, struct ipo_bytes *b, const struct ipo_cursor *cursor, uint64_t *out)
 {
     uint64_t offset = (uint64_t)ipo_bytes_sleb(b);
-    bool is_pc = IPO_REGS == 17 && reg == 16;
+    bool is_pc = reg == IPO_REG_PC;
     if (!is_pc && (reg >= IPO_REGS || !(cursor->known >> reg & 1)))
         return false;
     *out = (is_pc ? cursor->pc : cursor->reg[reg]) + offset;

@@ -10,43 +10,26 @@
 
 /* ---- guessing ---------------------------------------------------------------------------------------------------- */
 
-#if defined(__x86_64__)
 /* Whether a call instruction before `to` calls `function` (0: any). */
 static bool is_call_to(uint64_t to, uint64_t function)
 {
-    uint8_t code[7];
-    int32_t distance;
-    if (!ipo_module_of(to) || !ipo_safe_read(to - 7, code, sizeof code))
+    uint8_t code[IPO_CALL_BYTES], entry[IPO_JUMP_BYTES];
+    uint64_t target, slot;
+    if (!ipo_module_of(to) || !ipo_safe_read(to - sizeof code, code, sizeof code) ||
+        !ipo_decode_call(to, code, &target, &slot))
         return false;
-    if (code[2] == 0xe8) {
-        memcpy(&distance, code + 3, 4);
-        uint64_t target = to + (uint64_t)(int64_t)distance;
+    if (target) {
         if (target == function)
             return true;
-        uint8_t entry[11];
         if (!ipo_module_of(target) || !ipo_safe_read(target, entry, sizeof entry))
             return false;
-        /* An entry of the PLT: [endbr64] [bnd] jmp *distance(%rip) */
-        size_t at = entry[0] == 0xf3 && entry[1] == 0x0f && entry[2] == 0x1e ? 4 : 0;
-        at += entry[at] == 0xf2;
-        if (entry[at] != 0xff || entry[at + 1] != 0x25)
-            return !function;
-        memcpy(&distance, entry + at + 2, 4);
-        uint64_t leads = ipo_safe_read_word(target + at + 6 + (uint64_t)(int64_t)distance);
-        return !function || leads == function;
+        slot = ipo_decode_jump(target, entry);
     }
-    if (code[1] == 0xff && code[2] == 0x15) { /* call *distance(%rip) */
-        memcpy(&distance, code + 3, 4);
-        return !function || ipo_safe_read_word(to + (uint64_t)(int64_t)distance) == function;
-    }
-    if (function)
-        return false;
-    return (code[5] == 0xff && (code[6] & 0x38) == 0x10) || (code[4] == 0xff && (code[5] & 0x38) == 0x10);
+    return !function || (slot && ipo_safe_read_word(slot) == function);
 }
 
-/* The function's frame depends on a register that is not known: a thread blocked in the kernel shows only its stack
- * pointer.  So the stack is searched for a return address behind a call of the function, else behind any call. */
-static bool guess_caller(struct ipo_cursor *cursor, uint64_t function)
+/* Searches the stack for a return address behind a call of the function, else behind any call. */
+static bool search_caller(struct ipo_cursor *cursor, uint64_t function)
 {
     static uint64_t words[GUESS_WORDS];
     uint64_t sp = cursor->reg[IPO_REG_SP];
@@ -60,27 +43,34 @@ static bool guess_caller(struct ipo_cursor *cursor, uint64_t function)
                 if (frame > sp + 8 * i && frame - sp < (8u << 20))
                     ipo_cursor_set(cursor, IPO_REG_FP, frame);
                 cursor->pc = words[i];
-                cursor->exact = false;
-                cursor->guessed = true;
                 return true;
             }
     return false;
 }
-#else
-static bool guess_caller(struct ipo_cursor *cursor, uint64_t function)
+
+/* Follows the chain of frames. */
+static bool follow_frame(struct ipo_cursor *cursor)
 {
-    (void)function;
-    uint64_t pair[2], frame = cursor->reg[IPO_REG_FP]; /* aarch64 code keeps frame records as a rule */
-    if (!(cursor->known >> IPO_REG_FP & 1) || !ipo_safe_read(frame, pair, sizeof pair) || pair[0] <= frame)
+    uint64_t word[IPO_FRAME_WORDS], frame = cursor->reg[IPO_REG_FP];
+    if (!(cursor->known >> IPO_REG_FP & 1) || !ipo_safe_read(frame, word, sizeof word) ||
+        word[IPO_FRAME_CALLER] <= frame)
         return false;
-    ipo_cursor_set(cursor, IPO_REG_SP, frame + 16);
-    ipo_cursor_set(cursor, IPO_REG_FP, pair[0]);
-    cursor->pc = pair[1] & 0x0000ffffffffffffu;
-    cursor->exact = false;
-    cursor->guessed = true;
+    ipo_cursor_set(cursor, IPO_REG_SP, frame + sizeof word);
+    ipo_cursor_set(cursor, IPO_REG_FP, word[IPO_FRAME_CALLER]);
+    cursor->pc = word[IPO_FRAME_RETURN] & IPO_ADDRESS_BITS;
     return cursor->pc != 0;
 }
-#endif
+
+/* The function's frame depends on a register that is not known: a thread blocked in the kernel shows only its stack
+ * pointer. */
+static bool guess_caller(struct ipo_cursor *cursor, uint64_t function)
+{
+    if (!(IPO_HAS_FRAME_CHAIN ? follow_frame(cursor) : search_caller(cursor, function)))
+        return false;
+    cursor->exact = false;
+    cursor->guessed = true;
+    return true;
+}
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
@@ -143,10 +133,7 @@ bool ipo_unwind_step(struct ipo_cursor *cursor, bool *ended)
     }
     if (!(caller.known >> row.return_register & 1))
         return false;
-    caller.pc = caller.reg[row.return_register];
-#if defined(__aarch64__)
-    caller.pc &= 0x0000ffffffffffffu; /* without the signature of pointer authentication */
-#endif
+    caller.pc = caller.reg[row.return_register] & IPO_ADDRESS_BITS;
     if (row.reg[IPO_REG_SP].rule == IPO_RULE_SAME)
         ipo_cursor_set(&caller, IPO_REG_SP, cfa);
     caller.exact = row.signal_frame;

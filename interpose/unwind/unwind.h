@@ -4,15 +4,10 @@
 #ifndef IPO_UNWIND_H
 #define IPO_UNWIND_H
 
+#include "interpose/arch/arch.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-/* DWARF register numbers: x86-64 0..15 (6 frame pointer, 7 stack pointer), aarch64 0..31 (29, 31). */
-#if defined(__x86_64__)
-enum { IPO_REGS = 17, IPO_REG_FP = 6, IPO_REG_SP = 7, IPO_REG_RA = 16 };
-#else
-enum { IPO_REGS = 33, IPO_REG_FP = 29, IPO_REG_SP = 31, IPO_REG_RA = 30 };
-#endif
 
 /* A frame: its registers, as far as they are known. */
 struct ipo_cursor {
@@ -31,6 +26,16 @@ static inline void ipo_cursor_set(struct ipo_cursor *cursor, unsigned reg, uint6
 {
     cursor->reg[reg] = value;
     cursor->known |= (uint64_t)1 << reg;
+}
+
+/* The caller of the function whose frame is at `frame`, by the two words there. */
+static inline struct ipo_cursor ipo_cursor_above(uint64_t frame, const uint64_t word[IPO_FRAME_WORDS])
+{
+    struct ipo_cursor caller = {.pc = word[IPO_FRAME_RETURN] & IPO_ADDRESS_BITS};
+    ipo_cursor_set(&caller, IPO_REG_FP, word[IPO_FRAME_CALLER]);
+    if (IPO_FRAME_TO_STACK)
+        ipo_cursor_set(&caller, IPO_REG_SP, frame + IPO_FRAME_TO_STACK);
+    return caller;
 }
 
 #endif

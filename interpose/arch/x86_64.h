@@ -1,0 +1,107 @@
+/* x86-64. */
+#ifndef IPO_ARCH_X86_64_H
+#define IPO_ARCH_X86_64_H
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <ucontext.h>
+
+/* Version of symbols that are in every glibc. */
+#define IPO_OLD_GLIBC "GLIBC_2.2.5"
+
+/* Relocations of GOT slots, and of words of data that hold an address. */
+#define IPO_RELOCATES_SLOT(type) ((type) == R_X86_64_JUMP_SLOT || (type) == R_X86_64_GLOB_DAT)
+#define IPO_RELOCATES_DATA(type) ((type) == R_X86_64_64)
+
+/* System calls that newer processors lack: CALL(name, word, argument that is a descriptor or -1). */
+#define IPO_OLD_SYSTEM_CALLS(CALL)                                                                                     \
+    CALL(open, "open", -1)                                                                                             \
+    CALL(poll, "poll", -1)                                                                                             \
+    CALL(select, "select", -1)                                                                                         \
+    CALL(pause, "pause", -1)                                                                                           \
+    CALL(epoll_wait, "epoll_wait", 0)                                                                                  \
+    CALL(stat, "stat", -1)                                                                                             \
+    CALL(lstat, "stat", -1)                                                                                            \
+    CALL(unlink, "unlink", -1)                                                                                         \
+    CALL(rename, "rename", -1)                                                                                         \
+    CALL(mkdir, "mkdir", -1)
+
+/* ---- clock ------------------------------------------------------------------------------------------------------- */
+
+/* 1: there is a time stamp counter that is worth reading. */
+#define IPO_HAS_TSC 1
+
+/* Time stamp counter, in ticks.  Any thread, record path. */
+static inline uint64_t ipo_tsc(void)
+{
+    return __builtin_ia32_rdtsc();
+}
+
+/* ---- registers and frames ---------------------------------------------------------------------------------------- */
+
+/* Registers by DWARF's numbers: how many, frame pointer, stack pointer, return address, program counter. */
+enum { IPO_REGS = 17, IPO_REG_FP = 6, IPO_REG_SP = 7, IPO_REG_RA = 16, IPO_REG_PC = 16 };
+
+/* Bits of a return address that are the address. */
+#define IPO_ADDRESS_BITS UINT64_MAX
+
+/* Bytes from a frame's address to the caller's stack pointer after the return; 0: not known. */
+#define IPO_FRAME_TO_STACK 16u
+
+/* 1: functions chain their frames as a rule, so that the caller of a function without tables is found by them. */
+#define IPO_HAS_FRAME_CHAIN 0
+
+/* Stores the registers of a signal handler's context and returns how many: numbers 0 to the result - 1. */
+static inline unsigned ipo_context_registers(const ucontext_t *context, uint64_t *reg, uint64_t *pc)
+{
+    static const uint8_t order[16] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP,
+                                      REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+    for (unsigned i = 0; i < 16; i++)
+        reg[i] = (uint64_t)context->uc_mcontext.gregs[order[i]];
+    *pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+    return 16;
+}
+
+/* Whether the kernel has called our handler: then the frame above `frame` is the signal's.  A handler that was
+ * installed in front of ours calls it from a frame of its own, perhaps without information and context. */
+static inline bool ipo_is_called_by_kernel(const char *frame, const void *context)
+{
+    return frame + 16 == context;
+}
+
+/* ---- instructions ------------------------------------------------------------------------------------------------ */
+
+enum { IPO_CALL_BYTES = 7 /* before a return address */, IPO_JUMP_BYTES = 11 /* of an entry of the PLT */ };
+
+/* Decodes the call instruction before the return address `to`: its target, or the address of the word that contains the
+ * target; both 0: a register has it.  False: no call. */
+static inline bool ipo_decode_call(uint64_t to, const uint8_t code[IPO_CALL_BYTES], uint64_t *target, uint64_t *slot)
+{
+    *target = *slot = 0;
+    int32_t distance;
+    memcpy(&distance, code + 3, 4);
+    if (code[2] == 0xe8)
+        *target = to + (uint64_t)(int64_t)distance;
+    else if (code[1] == 0xff && code[2] == 0x15) /* call *distance(%rip) */
+        *slot = to + (uint64_t)(int64_t)distance;
+    else
+        return (code[5] == 0xff && (code[6] & 0x38) == 0x10) || (code[4] == 0xff && (code[5] & 0x38) == 0x10);
+    return true;
+}
+
+/* The slot that an entry of the PLT at this address jumps through, [endbr64] [bnd] jmp *distance(%rip); 0: it is
+ * something else. */
+static inline uint64_t ipo_decode_jump(uint64_t address, const uint8_t entry[IPO_JUMP_BYTES])
+{
+    int32_t distance;
+    size_t at = entry[0] == 0xf3 && entry[1] == 0x0f && entry[2] == 0x1e ? 4 : 0;
+    at += entry[at] == 0xf2;
+    if (entry[at] != 0xff || entry[at + 1] != 0x25)
+        return 0;
+    memcpy(&distance, entry + at + 2, 4);
+    return address + at + 6 + (uint64_t)(int64_t)distance;
+}
+
+#endif
