@@ -77,8 +77,8 @@ static long record(bool served)
     }
     const long faults = count_faults() - before;
     CHECK(!late, "%u events while a chunk was there without its pages", late);
-    CHECK(writer.head->blocks_used > 1200 && !writer.head->lost_records && !writer.head->recycled_chunks,
-          "%llu blocks", (unsigned long long)writer.head->blocks_used);
+    CHECK(writer.head->blocks_used > 1200 && !writer.head->lost_records && !writer.head->recycled_chunks, "%llu blocks",
+          (unsigned long long)writer.head->blocks_used);
     if (served)
         CHECK(writer.head->inline_growths <= 2, "%llu times nothing was ready",
               (unsigned long long)writer.head->inline_growths);
