@@ -8,11 +8,12 @@ PORTABLE   = build/portable/hpctop
 INSTALLED ?= $(HPCTOP)# the hpctop that is installed
 
 # Where each file goes, below PREFIX.  `uninstall` removes just these.
-FILES_755 = bin/hpctop lib/hpctop/libtrace.so share/hpctop/slurm/task-prolog share/hpctop/slurm/epilog
+FILES_755 = bin/hpctop lib/hpctop/libtrace.so share/hpctop/slurm/prolog share/hpctop/slurm/task-prolog \
+            share/hpctop/slurm/epilog
 FILES_644 = include/hpctop.h share/hpctop/hpctop.f90 share/hpctop/python/hpctop.py \
             share/man/man1/hpctop.1 share/man/man7/libtrace.7 share/man/man5/hpctop-format.5 \
             share/bash-completion/completions/hpctop share/zsh/site-functions/_hpctop \
-            share/fish/vendor_completions.d/hpctop.fish share/hpctop/modulefiles/hpctop
+            share/fish/vendor_completions.d/hpctop.fish share/hpctop/modulefiles/hpctop share/hpctop/slurm/enter
 OWN_DIRS  = lib/hpctop share/hpctop/python share/hpctop/modulefiles share/hpctop/slurm share/hpctop
 
 GENERATED = $(BUILD)/share
@@ -30,7 +31,8 @@ install: all $(GENERATED)
 	$(Q)set -e; for file in $(FILES_755) $(FILES_644); do mkdir -p "$(STAGE)/$$(dirname $$file)"; done
 	$(Q)install -m 755 $(INSTALLED) "$(STAGE)/bin/hpctop"
 	$(Q)install -m 755 $(LIBTRACE) "$(STAGE)/lib/hpctop/libtrace.so"
-	$(Q)install -m 755 packaging/slurm/task-prolog packaging/slurm/epilog "$(STAGE)/share/hpctop/slurm/"
+	$(Q)install -m 755 $(addprefix packaging/slurm/,prolog task-prolog epilog) "$(STAGE)/share/hpctop/slurm/"
+	$(Q)install -m 644 packaging/slurm/enter "$(STAGE)/share/hpctop/slurm/"
 	$(Q)install -m 644 include/hpctop.h "$(STAGE)/include/hpctop.h"
 	$(Q)install -m 644 include/hpctop.f90 "$(STAGE)/share/hpctop/hpctop.f90"
 	$(Q)install -m 644 include/hpctop.py "$(STAGE)/share/hpctop/python/hpctop.py"

@@ -53,6 +53,7 @@ class Site:
         library = os.path.join(folder, "opt/lib/hpctop")
         for path in (self.slurm, library, os.path.join(folder, "site")):
             os.makedirs(path)
+        os.mkdir(os.path.join(folder, "site/17"), 0o700)  # the prolog of the job has made it
         shutil.copy(os.path.join(TOP, "packaging/slurm/task-prolog"), self.slurm)
         shutil.copy(os.environ.get("LIBTRACE", os.path.join(TOP, "libtrace.so")), library)
         with open(os.path.join(self.slurm, "site"), "w") as f:

@@ -1,6 +1,6 @@
 # timeout: 300
 # waits
-"""A site that records every job: two lines in the slurm.conf of a real Slurm, and `hpctop jobs` has a row a job with a true
+"""A site that records every job: three lines in the slurm.conf of a real Slurm, and `hpctop jobs` has a row a job with a true
 verdict; jobs without MPI, and such as do not want it, leave nothing."""
 import json
 import os
@@ -51,7 +51,7 @@ def of_slurm():
         check("the page of %s says the same" % row["verdict"], slurm_site.says(row), row["page"])
         size = max(os.path.getsize(os.path.join(row["folder"], name)) for name in os.listdir(row["folder"]) if name.endswith(".hpctop"))
         check("at most 8 MB a rank", size <= 8 << 20, size)
-    check("jobs without MPI leave nothing", not any(os.path.exists(os.path.join(SITE, job)) for job in (plain, own)), os.listdir(SITE))
+    check("jobs without MPI leave nothing", wait_for(lambda: not any(os.path.exists(os.path.join(SITE, job)) for job in (plain, own))), os.listdir(SITE))
     check("what went wrong", set(jobs("--trouble")) == {job for job, row in rows.items() if row["verdict"] != "healthy"})
     text = run([HPCTOP, "jobs", "--db", DB])
     listed = re.findall(r"^\d{4}-\S+ \S+ (\S+) ", text.out, re.M)

@@ -1,6 +1,6 @@
 /* hpctop jobs [--db FILE] [--trouble] [--user NAME] [--since DAYS] [--all] [--json]: what a site has recorded.
- * hpctop jobs --add [--db FILE] [--said TEXT] DIR..: adds the job in each folder, and leaves a page in it.  Root reads
- * the traces of others with their rights alone. */
+ * hpctop jobs --add [--db FILE] [--said TEXT] [--owner UID] DIR..: adds the job in each folder, and writes a page into
+ * it.  Root reads each folder with its owner's rights alone. */
 #include "tui/commands/command.h"
 #include "tui/commands/jobs_add.h"
 #include "tui/commands/nearest.h"
@@ -110,18 +110,21 @@ static bool parse_days(const char *text, int64_t *since_s)
     return *text && !*end && days >= 0 && days < 1e5;
 }
 
+static bool is_user_id(const char *text)
+{
+    size_t n = strspn(text, "0123456789");
+    return n > 0 && n <= 10 && !text[n] && strtoull(text, NULL, 10) < UINT32_MAX;
+}
+
 int tui_command_jobs(int argc, char **argv)
 {
-    static const struct option names[] = {{"db", required_argument, NULL, 'd'},
-                                          {"add", no_argument, NULL, 'a'},
-                                          {"trouble", no_argument, NULL, 't'},
-                                          {"all", no_argument, NULL, 'A'},
-                                          {"user", required_argument, NULL, 'u'},
-                                          {"since", required_argument, NULL, 's'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"said", required_argument, NULL, 'S'},
-                                          {0}};
-    const char *path = "hpctop-jobs.db", *said = "";
+    static const struct option names[] = {
+        {"db", required_argument, NULL, 'd'},    {"add", no_argument, NULL, 'a'},
+        {"trouble", no_argument, NULL, 't'},     {"all", no_argument, NULL, 'A'},
+        {"user", required_argument, NULL, 'u'},  {"since", required_argument, NULL, 's'},
+        {"json", no_argument, NULL, 'j'},        {"said", required_argument, NULL, 'S'},
+        {"owner", required_argument, NULL, 'o'}, {0}};
+    struct tui_jobs_adding adding = {.list = "hpctop-jobs.db", .said = ""};
     struct tui_jobs_wanted wanted = {.most = FIRST};
     bool add = false, json = false;
     int option;
@@ -129,7 +132,7 @@ int tui_command_jobs(int argc, char **argv)
     opterr = 0;
     while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
         if (option == 'd')
-            path = optarg;
+            adding.list = optarg;
         else if (option == 'a')
             add = true;
         else if (option == 't')
@@ -141,7 +144,9 @@ int tui_command_jobs(int argc, char **argv)
         else if (option == 'j')
             json = true;
         else if (option == 'S')
-            said = optarg;
+            adding.said = optarg;
+        else if (option == 'o')
+            adding.owner = optarg;
         else if (option == 's' && !parse_days(optarg, &wanted.since_s))
             return tui_usage_error("jobs", "%s is not a number of days", optarg);
         else if (option != 's')
@@ -151,7 +156,9 @@ int tui_command_jobs(int argc, char **argv)
         return tui_usage_error("jobs", "jobs --add needs a trace folder");
     if (!add && optind < argc)
         return tui_usage_error("jobs", "jobs lists what was added; to add %s: hpctop jobs --add", argv[optind]);
-    if (!add && said[0])
-        return tui_usage_error("jobs", "--said goes with --add");
-    return add ? tui_jobs_add(path, said, argv + optind, argc - optind) : list_jobs(path, &wanted, json);
+    if (!add && (adding.said[0] || adding.owner))
+        return tui_usage_error("jobs", "--said and --owner need --add");
+    if (adding.owner && !is_user_id(adding.owner))
+        return tui_usage_error("jobs", "%s is not a number of a user", adding.owner);
+    return add ? tui_jobs_add(&adding, argv + optind, argc - optind) : list_jobs(adding.list, &wanted, json);
 }

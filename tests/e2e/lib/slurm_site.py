@@ -1,4 +1,4 @@
-"""A site that records every job: the two lines of docs/site.md in the slurm.conf of a Slurm of the test's own."""
+"""A site that records every job: the three lines of docs/site.md in the slurm.conf of a Slurm of the test's own."""
 import json
 import os
 
@@ -14,7 +14,7 @@ SRUN = "srun --mpi=pmix "
 def start(*more):
     """Installs hpctop, starts Slurm with these lines more.  False: it does not come up."""
     made = run(["make", "-s", "-C", TOP, "install", "DESTDIR=", "PREFIX=" + PREFIX])
-    os.mkdir(SITE)
+    os.mkdir(SITE, 0o755)
     for name in ("LD_PRELOAD", "HPCTOP_DIR"):
         os.environ.pop(name, None)
     slurm = PREFIX + "/share/hpctop/slurm/"
@@ -23,7 +23,8 @@ def start(*more):
     with open("epilog", "w") as f:  # Slurm's commands look for the slurm.conf of this test
         f.write("#!/bin/sh\nSLURM_CONF=%s/slurm.conf exec %sepilog\n" % (HERE, slurm))
     os.chmod("epilog", 0o755)
-    if not check("the site is set up", made.code == 0 and cluster("TaskProlog=" + slurm + "task-prolog", "EpilogSlurmctld=%s/epilog" % HERE, *more), made):
+    lines = ["PrologSlurmctld=%sprolog" % slurm, "TaskProlog=%stask-prolog" % slurm, "EpilogSlurmctld=%s/epilog" % HERE, *more]
+    if not check("the site is set up", made.code == 0 and cluster(*lines), made):
         return False
     pmix = run(["srun", "--mpi=list"])
     if "pmix" not in pmix.out + pmix.err:
