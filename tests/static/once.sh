@@ -16,6 +16,7 @@ once() { # once WHAT PATTERN OWNERS FOLDER..: PATTERN is in OWNERS, a pattern of
 }
 once "one clock of what reads traces" 'clock_gettime\(' 'trace/(util|writer)/now\.h' trace tui
 once "one table of operation classes" 'opclass\.def"' 'trace/format/opclass\.[ch]' trace interpose tui
+once "one way to sort, which takes an empty array" '\bqsort(_r)?\(' 'trace/util/sort\.h' trace tui
 once "one hash of bytes" 'XXH3_' 'trace/util/hash\.c' trace tui
 others=$(grep -rnE --include='*.[ch]' --include='*.def' --include='*.js' '"[^"]*([KMGTPE]iB|\bKB)\b' trace tui interpose
     grep -rnE '[0-9] ([KMGTPE]iB|KB)\b' tests/golden)

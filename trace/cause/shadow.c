@@ -3,6 +3,7 @@
 #include "trace/util/trouble.h"
 #include "trace/cause/path.h"
 #include "trace/util/times.h"
+#include "trace/util/sort.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,7 +90,7 @@ static int by_number(const void *a, const void *b)
 /* The lower median of numbers, which it sorts. */
 static double median_of(double *number, size_t n)
 {
-    qsort(number, n, sizeof *number, by_number);
+    ana_sort(number, n, sizeof *number, by_number);
     return number[(n - 1) / 2];
 }
 
@@ -162,7 +163,7 @@ static void choose_segments(struct ana_causes *causes, const struct usual *take)
         of->worst_ns = cost_ns > of->worst_ns ? cost_ns : of->worst_ns;
     }
     if (rival && room)
-        qsort(rival, stretches, sizeof *rival, by_cost);
+        ana_sort(rival, stretches, sizeof *rival, by_cost);
     uint32_t most = ANA_SHADOW_CALLS - 1;
     for (size_t i = 0; rival && room && i < stretches && i < most && rival[i].cost_ns > 0; i++) {
         uint32_t shadow = shadow_for(causes, &rival[i], 1, ANA_SHADOW_CALLS);
@@ -193,7 +194,7 @@ static void choose_calls(struct ana_causes *causes)
             rival[n++] = (struct rival){(uint32_t)i + 1, sums.place[i], 0};
     }
     if (rival)
-        qsort(rival, n, sizeof *rival, by_cost);
+        ana_sort(rival, n, sizeof *rival, by_cost);
     for (size_t i = 0; i < n && i < ANA_SHADOWS - ANA_SHADOW_CALLS; i++) {
         uint32_t shadow = shadow_for(causes, &rival[i], ANA_SHADOW_CALLS, ANA_SHADOWS);
         if (!shadow)

@@ -1,5 +1,6 @@
 /* Findings: the same error at the same places is one, with all of its ranks. */
 #include "trace/check/check_impl.h"
+#include "trace/util/sort.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -149,7 +150,7 @@ void ana_found_add(struct ana_check *c, enum ana_check_class id, const struct an
         places =
             add_place(place, places,
                       (struct ana_place){keep_text(c, act[i]->call->name), site_of(c, act[i]->rank, act[i]->sig.site)});
-    qsort(place, places, sizeof *place, by_call_and_site);
+    ana_sort(place, places, sizeof *place, by_call_and_site);
     struct draft *d = find_draft(c, id, place, places);
     if (!d) {
         c->memory = true;
@@ -226,7 +227,7 @@ const struct ana_findings *ana_found_end(struct ana_check *c)
     for (size_t i = 0; i < f->count; i++)
         fine = finish(f, f->draft[i]) && fine;
     if (f->count)
-        qsort(f->draft, f->count, sizeof *f->draft, by_weight_and_class);
+        ana_sort(f->draft, f->count, sizeof *f->draft, by_weight_and_class);
     for (size_t i = 0; fine && i < f->count; i++) {
         f->is.finding[f->is.count++] = f->draft[i]->is;
         f->is.errors += ana_check_weight(f->draft[i]->is.id) == ANA_CHECK_WEIGHT_ERROR;

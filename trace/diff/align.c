@@ -1,5 +1,6 @@
 #include "trace/diff/align.h"
 #include "trace/util/hash.h"
+#include "trace/util/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +59,7 @@ static struct place *list_places(const struct ana_portion_place *names, size_t c
                                       order_of(*function && strrchr(function, '+') ? function : module)};
     }
     if (list)
-        qsort(list, *n, sizeof *list, by_order);
+        ana_sort(list, *n, sizeof *list, by_order);
     return list;
 }
 

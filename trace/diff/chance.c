@@ -1,4 +1,5 @@
 #include "trace/diff/chance.h"
+#include "trace/util/sort.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -42,7 +43,7 @@ static float nth(float *value, size_t n, size_t k)
         else
             low = j + 1;
     }
-    qsort(value + low, high - low + 1, sizeof *value, by_value);
+    ana_sort(value + low, high - low + 1, sizeof *value, by_value);
     return value[k];
 }
 

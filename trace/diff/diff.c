@@ -2,6 +2,7 @@
 #include "trace/diff/align.h"
 #include "trace/diff/judge.h"
 #include "trace/job/window.h"
+#include "trace/util/sort.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -211,7 +212,7 @@ bool ana_diff_jobs(struct ana_job *const job[2], const struct ana_selection sele
         name_finding(&w, &out->finding[i], place + 3 * i);
     if (ok) {
         find_change(&w);
-        qsort(out->finding, out->findings, sizeof *out->finding, by_weight);
+        ana_sort(out->finding, out->findings, sizeof *out->finding, by_weight);
     }
     free(place);
     free(w.of_b);

@@ -1,5 +1,6 @@
 #include "trace/diff/judge.h"
 #include "trace/util/grow.h"
+#include "trace/util/sort.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -301,7 +302,7 @@ bool ana_judge_findings(struct ana_judge *j, const struct ana_rank_id *const ids
     *place = calloc(3 * j->results + 1, sizeof **place);
     if (!out->finding || !out->rank_block || !*place || !settle(j))
         return false;
-    qsort(j->result, j->results, sizeof *j->result, by_name);
+    ana_sort(j->result, j->results, sizeof *j->result, by_name);
     for (size_t i = 0, next; i < j->results; i = next) {
         struct ana_diff_finding *f = &out->finding[out->findings];
         for (next = i + 1; next < j->results && is_alike(&j->result[i], &j->result[next]);)

@@ -2,6 +2,7 @@
 #include "trace/export/otf2_impl.h"
 #include "trace/util/hash.h"
 #include "trace/util/text.h"
+#include "trace/util/sort.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -82,7 +83,7 @@ static void find_members(struct ana_exporting *x, const struct ana_event *e, str
     if (!out->member)
         ana_export_fail(x, "out of memory");
     else if (both) /* both sides see it in one order */
-        qsort(out->member, out->members, sizeof *out->member, by_index);
+        ana_sort(out->member, out->members, sizeof *out->member, by_index);
 }
 
 uint32_t ana_otf2_comm(struct ana_exporting *x, const struct ana_event *e)

@@ -3,6 +3,7 @@
 #include "trace/gpu/device_data.h"
 #include "trace/gpu/device_impl.h"
 #include "trace/job/job_impl.h"
+#include "trace/util/sort.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,7 +107,7 @@ static bool look_at_kernels(const struct ana_devices *gpu, const uint8_t *ranks,
     }
     free(made);
     free(partial);
-    qsort(out->kernels, out->kernel_count, sizeof *out->kernels, by_time);
+    ana_sort(out->kernels, out->kernel_count, sizeof *out->kernels, by_time);
     return ok;
 }
 
@@ -127,7 +128,7 @@ static bool look_at_devices(const struct ana_job *job, const struct ana_devices 
             out->ranks[out->rank_count++].index = index;
         add_device(job, gpu, ana_map_value(&gpu->devices, i), &out->ranks[at]);
     }
-    qsort(out->ranks, out->rank_count, sizeof *out->ranks, by_index);
+    ana_sort(out->ranks, out->rank_count, sizeof *out->ranks, by_index);
     for (size_t i = 0; i < out->rank_count; i++) {
         out->copies += out->ranks[i].copies;
         out->copied += out->ranks[i].to_device + out->ranks[i].from_device + out->ranks[i].other_bytes;

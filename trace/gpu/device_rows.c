@@ -4,6 +4,7 @@
 #include "trace/gpu/device_rows_data.h"
 #include "trace/job/job_impl.h"
 #include "trace/gpu/nccl_bandwidth.h"
+#include "trace/util/sort.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -340,7 +341,7 @@ static bool look_at_pairs(const struct ana_nccl_rows *rows, const uint8_t *ranks
             out->nccl_pairs[out->nccl_pair_count++] = *pair;
     }
     if (out->nccl_pairs)
-        qsort(out->nccl_pairs, out->nccl_pair_count, sizeof *out->nccl_pairs, by_ranks);
+        ana_sort(out->nccl_pairs, out->nccl_pair_count, sizeof *out->nccl_pairs, by_ranks);
     return out->nccl_pairs != NULL;
 }
 
@@ -365,6 +366,6 @@ bool ana_nccl_rows_look(const struct ana_job *job, const struct ana_nccl_rows *r
     }
     free(made);
     if (ok)
-        qsort(out->nccl, out->nccl_count, sizeof *out->nccl, by_name);
+        ana_sort(out->nccl, out->nccl_count, sizeof *out->nccl, by_name);
     return ok;
 }

@@ -2,6 +2,7 @@
 #include "trace/gpu/device_data.h"
 #include "trace/gpu/device_impl.h"
 #include "trace/job/job_impl.h"
+#include "trace/util/sort.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +26,7 @@ static struct stream *stream_at(const struct ana_job *job, size_t i)
         gpu->ordered = gpu->streams.count;
         for (size_t k = 0; k < gpu->ordered; k++)
             grown[k] = ana_map_key(&gpu->streams, k)[0] << 16 | ana_map_key(&gpu->streams, k)[1];
-        qsort(grown, gpu->ordered, sizeof *grown, by_number);
+        ana_sort(grown, gpu->ordered, sizeof *grown, by_number);
     }
     return ana_map_find(&gpu->streams, gpu->order[i] >> 16, gpu->order[i] & 0xffff, 0);
 }

@@ -1,6 +1,7 @@
 /* Horovod's steps as iterations: what they usually take, the longest, and what differed in them. */
 #include "trace/horovod/horovod_impl.h"
 #include "trace/util/numfmt.h"
+#include "trace/util/sort.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -44,7 +45,7 @@ static double median_of(const struct ana_hvd_set *set, double (*number)(const st
 {
     for (size_t i = 0; i < set->kept_steps; i++)
         room[i] = number(&set->step[i]);
-    qsort(room, set->kept_steps, sizeof *room, by_number);
+    ana_sort(room, set->kept_steps, sizeof *room, by_number);
     return set->kept_steps ? room[set->kept_steps / 2] : NAN;
 }
 

@@ -1,6 +1,7 @@
 /* Marks, kept beside the trace. */
 #include "trace/iter/iter.h"
 #include "trace/util/grow.h"
+#include "trace/util/sort.h"
 #include <stdlib.h>
 
 static void strip(struct ana_iter_mark *mark)
@@ -137,7 +138,7 @@ static bool take_rows(struct ana_iter_mark *const *mark, size_t marks, struct ro
         }
     }
     if (order)
-        qsort(order, n, sizeof *order, compare_order);
+        ana_sort(order, n, sizeof *order, compare_order);
     for (size_t i = 0; i < n; i++)
         row[i] = (struct row){order[i].mark, ana_iter_entry_at(mark[order[i].mark], order[i].at)};
     free(order);

@@ -1,5 +1,6 @@
 /* Loops: the graph of who calls after whom, and what can be gone round in it. */
 #include "trace/iter/loop_impl.h"
+#include "trace/util/sort.h"
 #include <stdlib.h>
 
 static void set_remove(struct ana_loop_set *set, size_t node)
@@ -49,7 +50,7 @@ static bool add_nodes(struct ana_loop_graph *g, size_t places)
             of[n] = of[i];
             of[n++].first_ns /= of[i].ranks;
         }
-    qsort(of, n, sizeof *of, by_weight);
+    ana_sort(of, n, sizeof *of, by_weight);
     g->loops->node = of;
     g->loops->nodes = n < ANA_LOOP_NODES ? n : ANA_LOOP_NODES;
     for (size_t i = 0; i < g->loops->nodes; i++)

@@ -1,6 +1,7 @@
 #include "trace/job/alike.h"
 #include "trace/util/hash.h"
 #include "trace/util/hash_map.h"
+#include "trace/util/sort.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +62,7 @@ static size_t find_middle(const struct feature *f, size_t n, float *scratch)
     for (int i = 0; i < FEATURES; i++) {
         for (size_t r = 0; r < n; r++)
             scratch[r] = f[r].share[i];
-        qsort(scratch, n, sizeof *scratch, compare_floats);
+        ana_sort(scratch, n, sizeof *scratch, compare_floats);
         middle.share[i] = scratch[n / 2];
     }
     size_t best = 0;
@@ -192,7 +193,7 @@ static void list_groups(struct ana_alike *a)
             a->group[a->group_of[i]].count++;
     for (uint32_t g = 0; g < a->groups; g++)
         a->group[g].first = g; /* for now: where it was */
-    qsort(a->group, a->groups, sizeof *a->group, by_size);
+    ana_sort(a->group, a->groups, sizeof *a->group, by_size);
     size_t at = 0;
     for (uint32_t g = 0; g < a->groups; g++) {
         place[a->group[g].first] = g;

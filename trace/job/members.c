@@ -3,6 +3,7 @@
 #include "trace/job/job_impl.h"
 #include "trace/util/hash.h"
 #include "trace/util/text.h"
+#include "trace/util/sort.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,7 +101,7 @@ static struct world *list_worlds(const struct ana_bundle *bundle, size_t *count)
     for (size_t i = 0; i < *count; i++)
         list[i] = *(struct world *)ana_map_value(&map, i);
     if (list)
-        qsort(list, *count, sizeof *list, by_begin);
+        ana_sort(list, *count, sizeof *list, by_begin);
     ana_map_free(&map);
     return list;
 }
@@ -314,7 +315,7 @@ static struct ana_process *list_processes(struct ana_job *job, size_t *count)
     }
     free(every);
     if (list)
-        qsort(list, n, sizeof *list, by_rank);
+        ana_sort(list, n, sizeof *list, by_rank);
     *count = n;
     return list;
 }

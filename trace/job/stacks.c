@@ -1,6 +1,7 @@
 /* Stacks out of the records of files: parsed, and the newest of each process. */
 #include "trace/job/stacks.h"
 #include "trace/util/cxx_name.h"
+#include "trace/util/sort.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,7 +182,7 @@ static bool add_snapshot(struct ana_stacks *stacks, const struct trc_file *file,
         snapshot->count++;
     }
     if (snapshot->count)
-        qsort(&stacks->stack[snapshot->first], snapshot->count, sizeof *stacks->stack, main_first);
+        ana_sort(&stacks->stack[snapshot->first], snapshot->count, sizeof *stacks->stack, main_first);
     return true;
 }
 

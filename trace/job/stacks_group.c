@@ -1,6 +1,7 @@
 /* Groups of equal stacks, their lines for people, and their prefix tree. */
 #include "trace/job/job_impl.h"
 #include "trace/job/stacks.h"
+#include "trace/util/sort.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -248,7 +249,7 @@ static const struct ana_stack **sort_stacks(const struct ana_stacks *stacks, siz
         if ((list[*n] = chosen_stack(stacks, &stacks->snapshot[i])))
             ++*n;
     if (*n)
-        qsort(list, *n, sizeof *list, order);
+        ana_sort(list, *n, sizeof *list, order);
     return list;
 }
 
@@ -282,7 +283,7 @@ size_t ana_stacks_group(const struct ana_stacks *stacks, struct ana_stack_group 
     free(list);
     if (!count)
         return 0;
-    qsort(group, count, sizeof *group, smallest_first);
+    ana_sort(group, count, sizeof *group, smallest_first);
     for (size_t i = 0; i < count; i++)
         group[i].shared = shared_frames(&stacks->stack[group[i].member[0]], &stacks->stack[group[count - 1].member[0]]);
     *out = group;
@@ -341,7 +342,7 @@ static void grow_tree(const struct ana_stacks *stacks, const struct ana_stack *c
         child[children - 1].end = i + 1;
     }
     if (children)
-        qsort(child, children, sizeof *child, fewest_first);
+        ana_sort(child, children, sizeof *child, fewest_first);
     for (size_t c = 0; c < children; c++) {
         struct ana_stack_node *here = &node[(*n)++];
         const struct ana_stack *first = list[child[c].begin];

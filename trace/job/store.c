@@ -2,7 +2,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* Zeroed memory for a ring.  It costs nothing until it is written to, and then, in large pages, little. */
+/* Zeroed memory for a ring, or for places in it.  It costs nothing until it is written to, and then, in large pages,
+ * little. */
 static void *make_ring(size_t n, size_t size)
 {
     void *memory = mmap(NULL, n * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -25,8 +26,8 @@ bool ana_store_init(struct ana_store *store, size_t ranks)
         .places = make_ring(ANA_STORE_MESSAGES, sizeof *store->places),
         .wait = make_ring(ANA_STORE_WAITS, sizeof *store->wait),
         .last_wait = calloc(ranks + 1, sizeof *store->last_wait),
-        .instance = calloc(ANA_STORE_INSTANCES, sizeof *store->instance),
-        .found_at = calloc(ANA_STORE_INSTANCES, sizeof *store->found_at),
+        .instance = make_ring(ANA_STORE_INSTANCES, sizeof *store->instance),
+        .found_at = make_ring(ANA_STORE_INSTANCES, sizeof *store->found_at),
         .waits_since_ns = INT64_MIN,
     };
     ana_map_init(&store->comms, sizeof(uint32_t));
@@ -43,8 +44,8 @@ void ana_store_free(struct ana_store *store)
     ana_map_free(&store->comms);
     drop_ring(store->wait, ANA_STORE_WAITS, sizeof *store->wait);
     free(store->last_wait);
-    free(store->instance);
-    free(store->found_at);
+    drop_ring(store->instance, ANA_STORE_INSTANCES, sizeof *store->instance);
+    drop_ring(store->found_at, ANA_STORE_INSTANCES, sizeof *store->found_at);
     *store = (struct ana_store){0};
 }
 

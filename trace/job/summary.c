@@ -1,6 +1,7 @@
 /* Summaries of a selection, for screens and report: joins the counters with what the events tell. */
 #include "trace/job/job_impl.h"
 #include "trace/job/window.h"
+#include "trace/util/sort.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +54,7 @@ bool ana_summary_calls(struct ana_job *job, struct ana_summary *s, struct ana_ca
     s->cells = calloc(n + 1, sizeof *s->cells);
     bool ok = sum && sorted && s->calls && s->cells;
     if (n)
-        qsort(cells, n, sizeof *cells, by_call_then_size);
+        ana_sort(cells, n, sizeof *cells, by_call_then_size);
     for (size_t i = 0; ok && i < n;) {
         *sum = *cells[i];
         sorted[i] = stat_of(job, cells[i], cells[i]->size_class);
@@ -74,7 +75,7 @@ bool ana_summary_calls(struct ana_job *job, struct ana_summary *s, struct ana_ca
         i = next;
     }
     if (ok)
-        qsort(s->calls, s->call_count, sizeof *s->calls, by_time);
+        ana_sort(s->calls, s->call_count, sizeof *s->calls, by_time);
     /* Sorts the cells in the order of their calls. */
     for (size_t c = 0; c < s->call_count; c++)
         for (size_t i = 0; i < n && s->cell_count < n; i++)
@@ -97,7 +98,7 @@ static int by_ends(const void *a, const void *b)
 
 void ana_summary_sort_pairs(struct ana_summary *s)
 {
-    qsort(s->pairs, s->pair_count, sizeof *s->pairs, by_ends);
+    ana_sort(s->pairs, s->pair_count, sizeof *s->pairs, by_ends);
 }
 
 bool ana_takes_open(const struct ana_job *job, const struct ana_selection *selection, size_t index)

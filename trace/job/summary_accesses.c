@@ -2,6 +2,7 @@
 #include "trace/job/files.h"
 #include "trace/job/job_impl.h"
 #include "trace/util/hash.h"
+#include "trace/util/sort.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -80,6 +81,6 @@ bool ana_summary_accesses(struct ana_summary *s, const struct ana_accesses *acce
         }
     }
     if (ok)
-        qsort(s->files, s->file_count, sizeof *s->files, by_time);
+        ana_sort(s->files, s->file_count, sizeof *s->files, by_time);
     return ok;
 }

@@ -1,6 +1,7 @@
 /* Summaries of collectives, by communicator and by the place in the program that calls. */
 #include "trace/job/job_impl.h"
 #include "trace/util/hash_map.h"
+#include "trace/util/sort.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,7 +173,7 @@ bool ana_summary_collectives(struct ana_job *job, struct ana_summary *s, const s
         add_complete(job, s, &rows, i);
     if (s->collectives) {
         add_incomplete(job, s, &rows.lost);
-        qsort(s->collectives, s->collective_count, sizeof *s->collectives, by_lost);
+        ana_sort(s->collectives, s->collective_count, sizeof *s->collectives, by_lost);
     }
     free(rows.place);
     free(rows.row);

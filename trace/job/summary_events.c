@@ -1,6 +1,7 @@
 /* Summaries from events: what only they tell (who waited for whom, where, how long). */
 #include "trace/job/job_impl.h"
 #include "trace/util/hash.h"
+#include "trace/util/sort.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -113,7 +114,7 @@ static bool add_waits(struct ana_summary *s, const struct ana_tally *t)
     }
     ana_map_free(&place);
     if (ok)
-        qsort(s->waits, s->wait_count, sizeof *s->waits, waits_by_lost);
+        ana_sort(s->waits, s->wait_count, sizeof *s->waits, waits_by_lost);
     return ok;
 }
 

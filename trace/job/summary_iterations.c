@@ -1,6 +1,7 @@
 /* Iterations in a summary: how many there were, how long they took, and what was different in the slowest. */
 #include "trace/job/job_impl.h"
 #include "trace/iter/loop.h"
+#include "trace/util/sort.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,8 +55,8 @@ static void add_medians(const struct look *l, struct ana_loop_level *loop, const
     }
     loop->median_ns = loop->own_ns = NAN;
     if (n) {
-        qsort(period, n, sizeof *period, by_number);
-        qsort(own, n, sizeof *own, by_number);
+        ana_sort(period, n, sizeof *period, by_number);
+        ana_sort(own, n, sizeof *own, by_number);
         loop->median_ns = period[n / 2];
         loop->own_ns = own[n / 2];
     }
@@ -163,7 +164,7 @@ static bool add_slowest(const struct look *l, const struct ana_selection *view, 
     ana_map_init(&slow, sizeof(struct ana_slow_iteration));
     bool ok = list_slow(l, view, at, &slow);
     if (ok && slow.count)
-        qsort(slow.values, slow.count, slow.value_size, by_length); /* found by their keys no longer */
+        ana_sort(slow.values, slow.count, slow.value_size, by_length); /* found by their keys no longer */
     for (size_t i = 0; ok && i < slow.count && i < ANA_SLOWEST; i++)
         loop->slow[loop->slow_count++] = *(struct ana_slow_iteration *)ana_map_value(&slow, i);
     explain(l, loop);

@@ -4,6 +4,7 @@
 #include "trace/util/numfmt.h"
 #include "trace/cause/path.h"
 #include "trace/cause/replay.h"
+#include "trace/util/sort.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,7 +142,7 @@ static bool list_prices(const struct ana_job *job, struct ana_summary *s, const 
     if (ana_of_all_time(&s->selection)) /* of a window it is not kept */
         device->saves_ns = ana_earlier(job->upper->exposed(job, device->rank), s->path_ns);
     s->price_count += device->saves_ns > 0;
-    qsort(s->prices, s->price_count, sizeof *s->prices, by_savings);
+    ana_sort(s->prices, s->price_count, sizeof *s->prices, by_savings);
     return true;
 }
 

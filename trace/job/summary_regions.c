@@ -1,6 +1,7 @@
 /* Summaries of the program's own regions: those of all ranks, joined by their names. */
 #include "trace/job/job_impl.h"
 #include "trace/util/hash.h"
+#include "trace/util/sort.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,7 +91,7 @@ bool ana_summary_regions(const struct ana_job *job, struct ana_summary *s, const
     for (size_t i = 0; ok && i < s->region_count; i++)
         find_worst(&s->regions[i], job->count);
     if (ok)
-        qsort(s->regions, s->region_count, sizeof *s->regions, by_total);
+        ana_sort(s->regions, s->region_count, sizeof *s->regions, by_total);
     s->region_unmatched = pass->regions.unmatched;
     free(number);
     ana_map_free(&sums);

@@ -3,6 +3,7 @@
 #include "trace/why/tell.h"
 #include "trace/util/hash.h"
 #include "trace/util/trouble.h"
+#include "trace/util/sort.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -154,7 +155,7 @@ static size_t choose_rows(struct rows *rows)
         return SIZE_MAX;
     for (size_t i = 0; i < n; i++)
         sorted[i] = ana_map_value(&rows->by_places, i);
-    qsort(sorted, n, sizeof *sorted, by_weight);
+    ana_sort(sorted, n, sizeof *sorted, by_weight);
     for (size_t i = 0; i < n; i++) {
         sorted[i]->at = (uint32_t)(used < ANA_SEGMENT_ROWS ? used++ : used - 1);
         if (i >= ANA_SEGMENT_ROWS) {
@@ -225,7 +226,7 @@ static void compare_ranks(struct ana_segment_stat *row, size_t ranks, const uint
         if (n == 1 || cost > worst || (cost == worst && row->by_rank_ns[i] > row->by_rank_ns[row->worst_index]))
             row->worst_index = i;
     }
-    qsort(room, n, sizeof *room, by_number);
+    ana_sort(room, n, sizeof *room, by_number);
     row->median_ns = room[(n - 1) / 2];
     row->worst_ns = row->by_rank_ns[row->worst_index];
     double p99_ns = ana_bucket_percentile(bucket, 0.99);
@@ -320,7 +321,7 @@ static bool finish_rows(struct ana_summary *s, const struct ana_why *why, const 
     }
     bool ok = row && ana_summary_usage(s, why, row);
     free(row);
-    qsort(s->segments, s->segment_count, sizeof *s->segments, by_cost);
+    ana_sort(s->segments, s->segment_count, sizeof *s->segments, by_cost);
     return ok;
 }
 

@@ -1,5 +1,6 @@
 /* Summaries of the places in the program that call. */
 #include "trace/job/job_impl.h"
+#include "trace/util/sort.h"
 #include <stdlib.h>
 
 /* A place in the program, on all ranks that have it; several, of one source line, where that is known. */
@@ -110,7 +111,7 @@ bool ana_summary_sites(struct ana_job *job, struct ana_summary *s, const struct 
     for (size_t i = 0; s->sites && i < p.places.count; i++)
         add_site(job, s, ana_map_value(&p.places, i), (uint32_t)ana_map_key(&p.places, i)[1]);
     if (s->sites)
-        qsort(s->sites, s->site_count, sizeof *s->sites, sites_by_time);
+        ana_sort(s->sites, s->site_count, sizeof *s->sites, sites_by_time);
     free(p.of);
     ana_map_free(&p.names);
     ana_map_free(&p.places);

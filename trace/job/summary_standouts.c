@@ -4,6 +4,7 @@
 #include "trace/job/taken.h"
 #include "trace/util/numfmt.h"
 #include "trace/util/trouble.h"
+#include "trace/util/sort.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,7 +170,7 @@ bool ana_summary_standouts(const struct ana_job *job, struct ana_summary *s, con
         s->standouts[s->standout_count++] = group->row;
     }
     if (s->standouts)
-        qsort(s->standouts, s->standout_count, sizeof *s->standouts, by_cost);
+        ana_sort(s->standouts, s->standout_count, sizeof *s->standouts, by_cost);
     if (s->standout_count > ANA_STANDOUTS)
         s->standout_count = ANA_STANDOUTS;
     ana_map_free(&groups.of);

@@ -1,5 +1,6 @@
 /* The chunks of a file: their heads, and the order of each thread's event chunks. */
 #include "trace/reader/file.h"
+#include "trace/util/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +117,7 @@ static void order_events(struct trc_file *file)
         if (file->chunks[i].magic && file->chunks[i].kind == TRC_CHUNK_EVENTS)
             file->events[n++] = (struct trc_event_ref){file->chunks[i].thread, i, file->chunks[i].sequence};
     if (n)
-        qsort(file->events, n, sizeof *file->events, by_thread_and_sequence);
+        ana_sort(file->events, n, sizeof *file->events, by_thread_and_sequence);
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
         const struct trc_event_ref *ref = &file->events[i], *last = kept ? &file->events[kept - 1] : NULL;

@@ -1,5 +1,6 @@
 /* Definitions: communicators, windows, files, call sites. */
 #include "trace/reader/file.h"
+#include "trace/util/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,7 @@ static void table_seal(struct trc_table *table)
 {
     if (table->sealed == table->count)
         return;
-    qsort(table->entries, table->count, sizeof *table->entries, by_key_and_order);
+    ana_sort(table->entries, table->count, sizeof *table->entries, by_key_and_order);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < table->count; i++) {
         if (kept && table->entries[kept - 1].key == table->entries[i].key)

@@ -1,5 +1,6 @@
 /* Facts about the process, and the stacks that were taken of it. */
 #include "trace/reader/file.h"
+#include "trace/util/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +53,7 @@ static void seal_facts(struct trc_file *file)
 {
     if (file->fact_count < 2)
         return;
-    qsort(file->facts, file->fact_count, sizeof *file->facts, by_key);
+    ana_sort(file->facts, file->fact_count, sizeof *file->facts, by_key);
     size_t kept = 0;
     for (size_t i = 0; i < file->fact_count; i++) {
         if (kept && !strcmp(file->facts[kept - 1]->key, file->facts[i]->key))
@@ -168,7 +169,7 @@ void trc_facts_seal(struct trc_file *file)
 {
     seal_facts(file);
     if (file->stack_count > 1)
-        qsort(file->stacks, file->stack_count, sizeof *file->stacks, by_snapshot);
+        ana_sort(file->stacks, file->stack_count, sizeof *file->stacks, by_snapshot);
 }
 
 void trc_facts_free(struct trc_file *file)

@@ -1,5 +1,6 @@
 /* The table of device operations: one copy, which is read anew while operations are under way. */
 #include "trace/reader/file.h"
+#include "trace/util/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,7 @@ static void take_slots(struct trc_gpu *gpu, const struct trc_gpu_op *first, cons
     }
     gpu->settled = over;
     if (gpu->count)
-        qsort(gpu->op, gpu->count, sizeof *gpu->op, by_number);
+        ana_sort(gpu->op, gpu->count, sizeof *gpu->op, by_number);
 }
 
 static bool read_table(struct trc_file *file, uint32_t chunk)

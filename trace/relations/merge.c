@@ -1,4 +1,5 @@
 #include "trace/relations/merge_impl.h"
+#include "trace/util/sort.h"
 #include <stdlib.h>
 
 #define AHEAD_PART 256 /* items of a part that are unpacked in one go */
@@ -62,7 +63,7 @@ static int by_rank(const void *a, const void *b)
 static void play_all(struct ana_merge *merge)
 {
     if (!merge->parts.parts)
-        qsort(merge->lane, merge->lanes, sizeof *merge->lane, by_rank);
+        ana_sort(merge->lane, merge->lanes, sizeof *merge->lane, by_rank);
     for (size_t i = 0; i < merge->lanes; i++)
         merge->tree[i].order = NOBODY;
     for (size_t l = 0; l < merge->lanes; l++) {

@@ -1,5 +1,6 @@
 #include "trace/format/opclass.h"
 #include "trace/relations/waits.h"
+#include "trace/util/sort.h"
 #include <stdlib.h>
 
 /* ---- collectives ----------------------------------------------------------------------------------------------- */
@@ -47,7 +48,7 @@ static size_t waits_of_prefix(const struct ana_instance *instance, struct ana_wa
         return 0;
     for (size_t i = 0; i < instance->arrivals; i++)
         by_rank[i] = &instance->arrival[i];
-    qsort(by_rank, instance->arrivals, sizeof *by_rank, by_comm_rank);
+    ana_sort(by_rank, instance->arrivals, sizeof *by_rank, by_comm_rank);
     const struct ana_arrival *last = by_rank[0];
     for (size_t i = 1; i < instance->arrivals; i++) {
         n += add_wait(instance, by_rank[i], last, out + n);

@@ -1,6 +1,7 @@
 /* Two runs side by side: the answer first, then what got slower, what got faster, and what only follows from these. */
 #include "trace/report/diff_page.h"
 #include "trace/report/page.h"
+#include "trace/util/sort.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +117,7 @@ static void put_part(struct ana_page *p, const struct ana_diff *d, int part, con
         if (part_of(&d->finding[i]) == part)
             of[n++] = d->finding[i];
     if (n)
-        qsort(of, n, sizeof *of, by_size);
+        ana_sort(of, n, sizeof *of, by_size);
     if (of)
         ana_page_table(p, title, (struct ana_table)ANA_TABLE(columns, of, n), MOST, "places", put_long_where);
     free(of);

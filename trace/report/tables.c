@@ -4,6 +4,7 @@
 #include "trace/report/page.h"
 #include "trace/util/trouble.h"
 #include "trace/verdict/verdict.h"
+#include "trace/util/sort.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -70,8 +71,8 @@ static void put_ranks(struct ana_page *p)
         return;
     for (size_t i = 0; i < n; i++)
         rows[i] = (struct ana_rank_row){.rank = ana_job_rank(p->job, p->s->ranks[i].index), .stat = &p->s->ranks[i]};
-    qsort(rows, n, sizeof *rows, compare_trouble);
-    qsort(rows, shown, sizeof *rows, compare_index);
+    ana_sort(rows, n, sizeof *rows, compare_trouble);
+    ana_sort(rows, shown, sizeof *rows, compare_index);
     struct ana_table table = ANA_TABLE(columns, rows, n);
     ana_page_table(p, n > shown ? "RANKS, those with most trouble" : "RANKS", table, MOST_RANKS, "ranks", put_inside);
     free(rows);
@@ -178,7 +179,7 @@ static void put_messages(struct ana_page *p)
     if (!sorted)
         return;
     memcpy(sorted, p->s->pairs, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, compare_bytes);
+    ana_sort(sorted, n, sizeof *sorted, compare_bytes);
     struct ana_table table = ANA_TABLE(columns, sorted, n);
     ana_page_table(p, "MESSAGES, by bytes", table, MOST_ROWS, "pairs", NULL);
     free(sorted);

@@ -5,6 +5,7 @@
 #ifndef ANA_BUDGET_H
 #define ANA_BUDGET_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,7 +30,7 @@ static inline bool ana_charge(struct ana_budget *budget, uint64_t n, size_t size
     uint64_t bytes;
     if (__builtin_mul_overflow(n, (uint64_t)size, &bytes) || bytes > budget->most)
         return false;
-    if ((budget->charged += bytes) <= budget->most)
+    if (atomic_fetch_add(&budget->charged, bytes) + bytes <= budget->most)
         return true;
     budget->charged -= bytes;
     return false;

@@ -1,6 +1,7 @@
 /* Device operations under way: gathered from the tables of all ranks. */
 #include "trace/verdict/gpu.h"
 #include "trace/util/grow.h"
+#include "trace/util/sort.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -206,7 +207,7 @@ static void find_missing(struct ana_case *c, struct ana_gpu *gpu, struct ana_gpu
 
 static void make_meets(struct ana_case *c, struct ana_gpu *gpu)
 {
-    qsort(gpu->wait, gpu->waits, sizeof *gpu->wait, by_place);
+    ana_sort(gpu->wait, gpu->waits, sizeof *gpu->wait, by_place);
     gpu->meet = ana_case_keep(c, gpu->waits * sizeof *gpu->meet);
     for (size_t i = 0; gpu->meet && i < gpu->waits; i++) {
         struct ana_gpu_wait *w = &gpu->wait[i];
@@ -235,7 +236,7 @@ static void make_order(struct ana_case *c, struct ana_gpu *gpu)
         return;
     for (size_t i = 0; i < gpu->waits; i++)
         gpu->order[i] = i;
-    qsort_r(gpu->order, gpu->waits, sizeof *gpu->order, by_stream, gpu->wait);
+    ana_sort_with(gpu->order, gpu->waits, sizeof *gpu->order, by_stream, gpu->wait);
     for (size_t i = 1; i < gpu->waits; i++) {
         const struct ana_gpu_wait *before = &gpu->wait[gpu->order[i - 1]];
         struct ana_gpu_wait *w = &gpu->wait[gpu->order[i]];

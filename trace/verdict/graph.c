@@ -2,6 +2,7 @@
  * without recursion, since jobs are large. */
 #include "trace/verdict/graph.h"
 #include "trace/util/grow.h"
+#include "trace/util/sort.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -251,6 +252,6 @@ size_t ana_graph_blockers(struct ana_graph *g, size_t node, size_t *out, size_t 
         }
     free(stack);
     if (n > 1)
-        qsort(out, n, sizeof *out, by_number);
+        ana_sort(out, n, sizeof *out, by_number);
     return n;
 }

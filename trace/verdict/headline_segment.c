@@ -2,6 +2,7 @@
 #include "trace/verdict/headline_impl.h"
 #include "trace/util/numfmt.h"
 #include "trace/util/trouble.h"
+#include "trace/util/sort.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -141,7 +142,7 @@ static double others_ns(const struct ana_segment_stat *segment, size_t count, bo
         if (segment->times_by_rank[i] && !is_alike(segment, i, regular))
             room[n++] = segment->by_rank_ns[i];
     if (n) {
-        qsort(room, n, sizeof *room, by_number);
+        ana_sort(room, n, sizeof *room, by_number);
         median = room[(n - 1) / 2];
     }
     free(room);

@@ -1,6 +1,7 @@
 /* What the facts of Horovod's loops (trace/horovod) mean for the job. */
 #include "trace/util/trouble.h"
 #include "trace/verdict/horovod_impl.h"
+#include "trace/util/sort.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,7 @@ struct ana_ranks hvd_ranks(const struct loops *l, const uint8_t *mark, uint8_t v
         if (mark[m] == value && hvd_has_file(l, m))
             index[n++] = l->set->rank[m].index;
     if (n)
-        qsort(index, n, sizeof *index, ascending);
+        ana_sort(index, n, sizeof *index, ascending);
     return ana_ranks_at(index, n);
 }
 

@@ -1,6 +1,7 @@
 /* Who owes a message that a rank waits for from any source: of those that it exchanges messages with in turns, the one
  * that has taken its turn once more than it has sent. */
 #include "trace/verdict/order.h"
+#include "trace/util/sort.h"
 #include <stdlib.h>
 
 enum { DEBTORS = 4, PLACES = 8, COMPARED = 64, CENTERS = 4 };
@@ -74,7 +75,7 @@ static int by_owes(const void *a, const void *b)
 /* What most of them owe: that is how the program does it.  Of two, who owes less is right. */
 static int64_t usual_debt(struct center *m)
 {
-    qsort(m->turns, m->peers, sizeof *m->turns, by_owes);
+    ana_sort(m->turns, m->peers, sizeof *m->turns, by_owes);
     return m->turns[(m->peers - 1) / 2].owes;
 }
 
@@ -109,7 +110,7 @@ static void find_members(struct ana_case *c, struct center *m)
 /* Of many those who may owe most, and some of the others to compare with. */
 static void choose_some(struct center *m)
 {
-    qsort(m->turns, m->peers, sizeof *m->turns, by_owes);
+    ana_sort(m->turns, m->peers, sizeof *m->turns, by_owes);
     for (size_t i = 0; m->peers > COMPARED && i < COMPARED; i++)
         m->turns[i] = i < COMPARED / 2 ? m->turns[i * (m->peers - COMPARED / 2) / (COMPARED / 2)]
                                        : m->turns[m->peers - COMPARED + i];

@@ -4,6 +4,7 @@
 #include "trace/job/stacks.h"
 #include "trace/verdict/verdict_impl.h"
 #include "trace/util/hash.h"
+#include "trace/util/sort.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,7 +190,7 @@ void ana_case_groups(struct ana_case *c, struct ana_verdict *v)
     v->groups = known.count;
     v->group = known.values;
     if (v->groups)
-        qsort(v->group, v->groups, sizeof *v->group, odd_first);
+        ana_sort(v->group, v->groups, sizeof *v->group, odd_first);
     size_t used = strlen(v->next);
     if (c->loops && c->live && v->groups && v->group[0].culprit && !v->group[0].where[0])
         snprintf(v->next + used, sizeof v->next - used, "; `hpctop stacks` asks it where it is");

@@ -1,6 +1,7 @@
 /* State, selection and cursor. */
 #include "tui/app/view.h"
 #include "trace/util/hash.h"
+#include "trace/util/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -191,7 +192,7 @@ static void group_ranks(struct tui_app *app)
             app->group[app->group_count++] = (struct tui_group){r->state, r->inside, 0};
         app->group[g].count++;
     }
-    qsort(app->group, (size_t)app->group_count, sizeof *app->group, compare_counts);
+    ana_sort(app->group, (size_t)app->group_count, sizeof *app->group, compare_counts);
 }
 
 const struct tui_group *tui_app_group(const struct tui_app *app, size_t index)

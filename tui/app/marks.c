@@ -1,5 +1,6 @@
 #include "tui/app/marks.h"
 #include "trace/util/hash.h"
+#include "trace/util/sort.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -143,7 +144,7 @@ bool tui_marks_set(struct tui_marks *marks, const struct tui_mark *mark, char *e
         marks->count += i == marks->count;
         marks->mark[i] = *mark;
     }
-    qsort(marks->mark, (size_t)marks->count, sizeof *marks->mark, by_time);
+    ana_sort(marks->mark, (size_t)marks->count, sizeof *marks->mark, by_time);
     return keep(marks, error, size);
 }
 

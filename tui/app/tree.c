@@ -1,5 +1,6 @@
 #include "tui/app/app.h"
 #include "trace/util/hash.h"
+#include "trace/util/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -155,7 +156,7 @@ static void add_plainly(const struct tui_app *app, struct tui_tree *tree, bool b
     if (!kept)
         return;
     if (!by_node) {
-        qsort(tree->shown, kept, sizeof *tree->shown, by_index);
+        ana_sort(tree->shown, kept, sizeof *tree->shown, by_index);
         add_ranks(tree, UINT32_MAX, tree->shown, kept);
         for (size_t i = 0; !first && i < tree->rows; i++)
             tree->row[i].pinned = tree->row[i].odd = is_blamed(tree, *tree->row[i].member);

@@ -7,6 +7,7 @@
 #include "trace/reader/reader.h"
 #include "trace/session/session.h"
 #include "trace/verdict/verdict.h"
+#include "trace/util/sort.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -173,7 +174,7 @@ int tui_jobs_read(const char *shown, const char *said, tui_jobs_take *take, void
         return n < 0 ? report_error(&r, "out of memory") : read_run(&r, &folder, 1, 0);
     }
     const char **paths = calloc((size_t)n, sizeof *paths);
-    qsort(file, (size_t)n, sizeof *file, by_run);
+    ana_sort(file, (size_t)n, sizeof *file, by_run);
     size_t number = 0;
     for (int first = 0, last; paths && first < n && number < TUI_JOBS_RUNS; first = last) {
         for (last = first; last < n && strcmp(file[last].run, file[first].run) == 0; last++)

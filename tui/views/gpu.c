@@ -2,6 +2,7 @@
 #include "trace/gpu/device.h"
 #include "tui/app/view.h"
 #include "trace/util/hash.h"
+#include "trace/util/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +89,7 @@ static void draw_ranks(const struct tui_app *app, struct tui_grid *grid, struct 
     for (size_t i = 0; i < look->rank_count; i++)
         if (!app->tagged_count || app->tagged[look->ranks[i].index])
             sorted[n++] = look->ranks[i];
-    qsort(sorted, n, sizeof *sorted, compare_exposed);
+    ana_sort(sorted, n, sizeof *sorted, compare_exposed);
     for (size_t i = 0; i < n && (int)i + 1 < rect.h; i++)
         draw_rank(app, grid, rect, (int)i + 1, &sorted[i]);
     free(sorted);

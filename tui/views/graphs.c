@@ -2,6 +2,7 @@
 #include "tui/app/axis.h"
 #include "tui/app/view.h"
 #include "tui/widgets/plot.h"
+#include "trace/util/sort.h"
 
 #include <stdlib.h>
 
@@ -88,7 +89,7 @@ static bool is_moving(const double *series, int n)
     const double near = 0.25;
     double part[PARTS];
     int known = mean_parts(series, n, part), cut = known / 10;
-    qsort(part, (size_t)known, sizeof *part, compare_doubles);
+    ana_sort(part, (size_t)known, sizeof *part, compare_doubles);
     return known > 2 && part[known - 1 - cut] - part[cut] > near * part[known - 1 - cut];
 }
 

@@ -1,5 +1,6 @@
 /* Below Horovod's tensors: the ranks, or what each rank did about one tensor.  The worst come first. */
 #include "tui/views/horovod.h"
+#include "trace/util/sort.h"
 
 #include <stdlib.h>
 
@@ -99,7 +100,7 @@ static struct member *collect_members(const struct ana_hvd_set *set, const struc
             all[m].misses += set->tensor[i].pending && set->tensor[i].submitted[m] == ANA_HVD_NO;
     }
     if (all)
-        qsort(all, set->ranks, sizeof *all, compare_members);
+        ana_sort(all, set->ranks, sizeof *all, compare_members);
     return all;
 }
 

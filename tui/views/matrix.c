@@ -1,6 +1,7 @@
 /* Matrix: a row a sender, a column a receiver; a cell is a pair of ranks or of blocks of ranks. */
 #include "tui/app/view.h"
 #include "tui/views/matrix_blocks.h"
+#include "trace/util/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -279,7 +280,7 @@ static void draw_pairs(const struct tui_app *app, struct tui_grid *grid, struct 
         return;
     for (size_t i = 0; i < n; i++)
         pair[i] = &app->summary.pairs[i];
-    qsort(pair, n, sizeof *pair, by_bytes);
+    ana_sort(pair, n, sizeof *pair, by_bytes);
     tui_fill(grid, (struct tui_rect){rect.x, rect.y, rect.w, 1}, TUI_STYLE_HEADER, ' ');
     tui_put_right(grid, rect, FROM, 0, TUI_STYLE_HEADER, "FROM");
     tui_put_right(grid, rect, TO, 0, TUI_STYLE_HEADER, "TO");

@@ -1,5 +1,6 @@
 #include "tui/views/slowest.h"
 #include "trace/job/standout.h"
+#include "trace/util/sort.h"
 
 #include <stdlib.h>
 
@@ -51,7 +52,7 @@ size_t tui_slowest(const struct tui_app *app, struct slow_instant *out, size_t m
         ana_slow_message_words(app->job, of, out[n].words, sizeof out[n].words);
         n++;
     }
-    qsort(out, n, sizeof *out, by_length);
+    ana_sort(out, n, sizeof *out, by_length);
     return n;
 }
 

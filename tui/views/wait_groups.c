@@ -1,5 +1,6 @@
 #include "tui/views/wait_groups.h"
 #include "trace/util/hash_map.h"
+#include "trace/util/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,7 @@ void tui_wait_groups_make(const struct tui_app *app, struct tui_wait_groups *gro
     groups->count = groups->group ? of.count : 0;
     ana_map_free(&of);
     if (groups->count)
-        qsort(groups->group, groups->count, sizeof *groups->group, by_loss);
+        ana_sort(groups->group, groups->count, sizeof *groups->group, by_loss);
 }
 
 void tui_wait_groups_free(struct tui_wait_groups *groups)

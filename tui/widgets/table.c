@@ -1,5 +1,6 @@
 #include "tui/widgets/columns.h"
 #include "tui/widgets/layout.h"
+#include "trace/util/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -135,7 +136,7 @@ static void sort_rows(struct tui_table *table, const struct tui_table_spec *spec
         order[i] = &keys[i];
     }
     if (keys && order) { /* else unsorted, which is better than nothing */
-        qsort(order, table->count, sizeof *order, compare_keys);
+        ana_sort(order, table->count, sizeof *order, compare_keys);
         for (size_t i = 0; i < table->count; i++)
             table->order[i] = order[i]->row;
     }
