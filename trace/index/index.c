@@ -187,17 +187,11 @@ double ana_index_take(struct ana_job *job, int64_t stop_ns)
         double share = ana_load_wait(taking->load, stop_ns);
         if (share < 1)
             return share;
-        job->indexed = ana_load_end(taking->load);
+        ana_load_end(taking->load);
         taking->load = NULL;
     }
     job->index_of = taking ? taking->of.files : 0;
     ana_index_leave(job);
-    if (!job->indexed)
-        return 1;
-    ana_time_range_release(job); /* it was begun when nothing else was known */
-    ana_bounds_pass_stop(job);
-    job->pass.done = job->flushed = true;
-    job->revision++;
     return 1;
 }
 

@@ -95,6 +95,18 @@ double ana_load_wait(struct ana_load *l, int64_t stop_ns)
     return share < MOST_UNDER_WAY ? share : MOST_UNDER_WAY;
 }
 
+/* Moves what was loaded into the job, whose events need not be read any more. */
+static void put_in_place(struct ana_load *l)
+{
+    struct ana_job *job = l->job;
+    ana_apart_swap(job, &l->apart);
+    job->upper->devices_name(job);
+    ana_time_range_release(job); /* it was begun when nothing else was known */
+    ana_bounds_pass_stop(job);
+    job->indexed = job->pass.done = job->flushed = true;
+    job->revision++;
+}
+
 bool ana_load_end(struct ana_load *l)
 {
     struct ana_job *job = l->job;
@@ -102,8 +114,7 @@ bool ana_load_end(struct ana_load *l)
     ana_aside_end(l->aside);
     bool whole = is_whole(l);
     if (whole) {
-        ana_apart_swap(job, &l->apart);
-        job->upper->devices_name(job);
+        put_in_place(l);
     } else {
         ana_clock_again(job->clock);
         ana_job_refresh_state(job);
