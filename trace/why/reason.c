@@ -81,14 +81,25 @@ static struct hardware hardware_of(const struct ana_reason_side *side)
     return (struct hardware){pure->value[TRC_USAGE_INSTRUCTIONS] * each, pure->value[TRC_USAGE_CYCLES] * each};
 }
 
+/* Kernel time of the usual one, without that of calls, which may poll through the kernel: as much for each fault as in
+ * `p`, and no less than what is left if the calls were in the kernel all the time. */
+static double kernel_of(const struct ana_reason_side *usual, const struct parts *u, const struct parts *p)
+{
+    const struct ana_usage_sums *sums = usual->sums;
+    double calls = sums->covered_ns - sums->outside_ns, left = sums->value[TRC_USAGE_SYSTEM] * 1e3 - calls;
+    return fmax(p->system * u->faults / p->faults, left > 0 ? usual->ns * left / sums->outside_ns : 0);
+}
+
 /* What makes it take more of the processor's time. */
 static struct ana_reason on_processor(const struct ana_reason_side *own, const struct ana_reason_side *usual,
                                       const struct parts *p, const struct parts *u)
 {
-    double times = own->total_ns / own->ns, more = p->cpu - u->cpu, in_kernel = p->system - u->system;
-    if (is_known(usual, 0) && in_kernel >= EXPLAINS * more && p->faults >= MORE_TIMES * u->faults &&
-        in_kernel <= FAULT_NS * (p->faults - u->faults))
-        return (struct ana_reason){ANA_REASON_FAULTS, 0, p->system / own->ns, whole(p->faults * times)};
+    double times = own->total_ns / own->ns;
+    if (is_known(usual, 0) && p->faults > 0 && p->faults >= MORE_TIMES * u->faults) {
+        double in_kernel = p->system - kernel_of(usual, u, p);
+        if (in_kernel >= EXPLAINS * (p->cpu - u->cpu) && in_kernel <= FAULT_NS * (p->faults - u->faults))
+            return (struct ana_reason){ANA_REASON_FAULTS, 0, p->system / own->ns, whole(p->faults * times)};
+    }
     struct hardware own_has = hardware_of(own), usual_has = hardware_of(usual);
     if (p->beside < BESIDE * p->cpu && own_has.instructions > 0 && usual_has.instructions > 0) {
         double work = own_has.instructions / usual_has.instructions, cycles = own_has.cycles / usual_has.cycles;

@@ -88,6 +88,13 @@ static void test_jobs(void)
          &((struct rates){.cpu = 0.5}), &computes, 20, 1);
     SAYS("396019 page faults, in the kernel 45.0% of the time", "faults",
          &((struct rates){.cpu = 1, .system = 0.45, .faults = 200000}), &computes, 20, 1);
+    /* Calls that poll through the kernel do not count as kernel time between them; the program's own does. */
+    SAYS("475219 page faults, in the kernel 45.0% of the time", "polls",
+         &((struct rates){.cpu = 1, .system = 0.45, .faults = 200000}), &((struct rates){.cpu = 1, .system = 0.4}), 24,
+         1);
+    SAYS("more work, as far as is known: 2.0 x the processor time", "in kernel",
+         &((struct rates){.cpu = 1, .system = 0.65, .faults = 200000}), &((struct rates){.cpu = 1, .system = 0.95}), 20,
+         1);
     SAYS("more work, as far as is known: 2.0 x the processor time", "work", &computes, &computes, 20, 1);
     static const struct rates busy = {.cpu = 1, .instructions = 2e9, .cycles = 3e9};
     static const struct rates slowly = {.cpu = 1, .instructions = 1e9, .cycles = 3e9};
