@@ -255,7 +255,9 @@ bool trc_writer_fault(struct trc_writer *writer, uintptr_t address)
     uintptr_t base = (uintptr_t)writer->base, end = base + writer->size;
     if (!base || address < base || address >= end)
         return false;
-    stop_recording(writer, EIO);
+    struct stat is;
+    bool was_cut = !read_status(writer, &is) && (uint64_t)is.st_size <= address - base;
+    stop_recording(writer, was_cut ? ENODATA : EIO);
     /* All pages behind it are gone, too, as a rule; where memory is short, a part is replaced. */
     uintptr_t page = address & ~(uintptr_t)(page_size() - 1);
     size_t few = (size_t)TRC_CHUNK_MOST * TRC_BLOCK, part = end - page < few ? end - page : few;
@@ -279,22 +281,26 @@ const char *trc_writer_check(struct trc_writer *writer)
             trc_writer_say(writer, EBADF, TRC_SAY_TAKEN);
         return NULL; /* there is room for the newest events */
     }
+    /* A thread that was allocating may have made a file that was cut as long as before, with a hole for a head. */
+    bool is_short = !error && (size_t)is.st_size < whole && !atomic_load(&writer->trimmed),
+         has_head = error || is_short || !memcmp(writer->head->magic, TRC_MAGIC, sizeof writer->head->magic);
     if (error)
         why = "the trace file cannot be reached any more";
-    else if ((size_t)is.st_size < whole && !atomic_load(&writer->trimmed))
+    else if (is_short || !has_head || atomic_load(&writer->stopped) == ENODATA)
         why = "the trace file was cut while it was written: what was in it is lost";
     else if (is.st_nlink == 0 && writer->had_name)
         why = "the trace file was removed while it was written";
     else if (atomic_load(&writer->stopped))
         why = "the trace file could not be written: its disk failed or is full";
     if (!why) {
-        if (!memcmp(writer->head->magic, TRC_MAGIC, sizeof writer->head->magic))
-            writer->kept = *writer->head;
+        writer->kept = *writer->head;
         return NULL;
     }
     stop_recording(writer, error ? error : EIO);
     /* Before anybody touches it. */
-    if (!error && (size_t)is.st_size < whole)
+    if (!has_head)
+        trc_writer_fault(writer, (uintptr_t)writer->base);
+    else if (!error && (size_t)is.st_size < whole)
         trc_writer_fault(writer, (uintptr_t)writer->base + (((size_t)is.st_size + PAGE - 1) & ~(size_t)(PAGE - 1)));
     return why;
 }

@@ -128,17 +128,22 @@ static void test_overwritten(void)
     free(stream);
 }
 
-/* The head is made anew where the file was cut before it. */
-static void test_cut(void)
+/* The head is made anew where the file was cut before it, also if it is as long again when it is checked: by a thread
+ * that was about to allocate.  `touched`: a page behind the end was touched meanwhile. */
+static void test_cut(bool again, bool touched)
 {
     struct trc_writer *writer = open_writer(4u << 20);
     struct trc_stream *stream = calloc(1, sizeof *stream);
     CHECK(trc_stream_open(stream, writer, 1, "main"), "no stream");
     record(stream, 1000);
     CHECK(!trc_writer_check(writer), "the file is whole");
-    CHECK(!truncate(path, 0), "truncate");
+    struct stat is;
+    CHECK(!stat(path, &is) && !truncate(path, 0), "truncate");
+    if (touched)
+        CHECK(trc_writer_fault(writer, (uintptr_t)writer->chunks), "not in the mapping");
+    CHECK(!again || !truncate(path, is.st_size), "truncate");
     const char *why = trc_writer_check(writer);
-    CHECK(why && atomic_load(&writer->stopped), "not seen");
+    CHECK(why && strstr(why, "cut") && atomic_load(&writer->stopped), "%s", why ? why : "not seen");
     record(stream, 300000); /* into memory that goes nowhere */
     trc_writer_stop(writer, why);
     struct trc_head head = {0};
@@ -150,12 +155,28 @@ static void test_cut(void)
     free(stream);
 }
 
+/* A chunk's part was cut and is as long again: no disk failed. */
+static void test_cut_behind_the_head(void)
+{
+    struct trc_writer *writer = open_writer(4u << 20);
+    struct stat is;
+    CHECK(!stat(path, &is) && !truncate(path, (off_t)writer->head->chunks_offset), "truncate");
+    CHECK(trc_writer_fault(writer, (uintptr_t)writer->chunks), "not in the mapping");
+    CHECK(!truncate(path, is.st_size), "truncate");
+    const char *why = trc_writer_check(writer);
+    CHECK(why && strstr(why, "cut"), "%s", why ? why : "not seen");
+    CHECK(trc_writer_fault(writer, (uintptr_t)writer->chunks), "not in the mapping");
+}
+
 int main(void)
 {
     close(mkstemp(path));
     test_emulated();
     test_overwritten();
-    test_cut();
+    test_cut(false, false);
+    test_cut(true, false);
+    test_cut(true, true);
+    test_cut_behind_the_head();
     unlink(path);
     return check_result();
 }
