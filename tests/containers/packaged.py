@@ -8,13 +8,13 @@ import os
 import shutil
 import sys
 
-from common import BUILD, TOP, check, end, hpctop, run
+from common import BUILD, TOP, check, end, hpctop, make, run
 from host import AFTERWARDS, debian, enter, host, in_job
 
 case = sys.argv[1]
 path = host()
 enter(["true"], path=path)
-made = run(["make", "-s", "-C", TOP, "tarball"], timeout=900)
+made = make("tarball")
 archives = glob.glob(os.path.join(TOP, "build/packages/hpctop-*.tar.gz"))
 check("make tarball", made.code == 0 and len(archives) == 1, made)
 shutil.copytree(os.path.join(TOP, "packaging"), in_job("packaging"))

@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 
-from common import BUILD, TOP, check, end, environment, hpctop, report, run, skip, skip_all, traces
+from common import BUILD, TOP, check, end, environment, hpctop, make, report, run, skip, skip_all, traces
 from compare import differences
 from fortran_more import BINDINGS, constants, spawned, unsound
 # Name, arguments, the rank counts beyond 1.
@@ -195,7 +195,7 @@ if not os.environ.get("ONLY"):
     spelt("default", "mpicc", "mpirun", "-lmpi_mpifh")
     own_names()
 if shutil.which("mpifort.mpich") and shutil.which("mpirun.mpich"):
-    made = run(["make", "-s", "-C", TOP, "fortran", "BUILD=" + MPICH, "MPIFC=mpifort.mpich"])
+    made = make("fortran", "BUILD=" + MPICH, "MPIFC=mpifort.mpich")
     if check("MPICH's are built", made.code == 0, made):
         all_of("MPICH", "mpirun.mpich", os.path.join(MPICH, "workloads/fortran"), 2)
         if not os.environ.get("ONLY"):

@@ -8,9 +8,8 @@ import shutil
 import subprocess
 import sys
 
-from common import BUILD, HPCTOP, TOP, check, end, environment, run, skip, workload
+from common import BUILD, HPCTOP, TOP, check, end, environment, make, run, skip, workload
 
-MAKE = ["make", "-s", "-C", TOP]
 PLAIN = "/usr/bin:/bin"
 
 
@@ -61,7 +60,7 @@ def matches(line, name):
 
 def installed():
     root = os.path.abspath("root")
-    made = run(MAKE + ["install", "DESTDIR=" + root, "PREFIX=/opt/hpctop"])
+    made = make("install", "DESTDIR=" + root, "PREFIX=/opt/hpctop")
     if not check("make install", made.code == 0, made):
         return
     prefix = root + "/opt/hpctop"
@@ -78,7 +77,7 @@ def installed():
     made = run(["cc", "-I" + prefix + "/include", "-fsyntax-only", "-x", "c", "-"], stdin=region_program())
     check("hpctop.h compiles from there", made.code == 0, made)
     shells(prefix)
-    made = run(MAKE + ["uninstall", "DESTDIR=" + root, "PREFIX=/opt/hpctop"])
+    made = make("uninstall", "DESTDIR=" + root, "PREFIX=/opt/hpctop")
     check("make uninstall leaves nothing", made.code == 0 and files_below(root) == [], (made, files_below(root)))
 
 
@@ -121,9 +120,9 @@ if pid == 0:
     os.execvpe("zsh", ["zsh", "-f", "-i"], dict(os.environ, PS1="", TERM="dumb"))
 def say(text):
     os.write(tty, text.encode())
-def hear(until, seconds=20):
-    got, end = "", time.time() + seconds
-    while until not in got and time.time() < end:
+def hear(*words):
+    got, end = "", time.time() + 100  # which nothing here takes; only so that it ends
+    while not all(word in got for word in words) and time.time() < end:
         if select.select([tty], [], [], 0.2)[0]:
             got += os.read(tty, 65536).decode(errors="replace")
     return got
@@ -133,7 +132,7 @@ while "2004h" not in hear("ready").split("ready")[-1]:  # until it edits the nex
     if "2004h" in hear("2004h"):
         break
 say(sys.argv[1] + "\\t\\t")
-got = hear("\\0", 2)
+got = hear(*sys.argv[2:])
 say("\\x15print do''ne\\n")
 print(got + hear("done"))
 """
@@ -143,7 +142,7 @@ def zsh(line, want, share, env):
     if not shutil.which("zsh"):
         skip("zsh completes `%s`" % line, "zsh is missing")
         return
-    done = run([sys.executable, "-c", ZSH.replace("%s", share, 1), line], env=dict(env, PATH=env["PATH"]))
+    done = run([sys.executable, "-c", ZSH.replace("%s", share, 1), line, *want], env=dict(env, PATH=env["PATH"]))
     check("zsh completes `%s`" % line, all(word in done.out for word in want), done)
 
 
@@ -167,7 +166,7 @@ def stripped(library, folder):
 
 def anywhere():
     """The tarball runs wherever it is unpacked, and needs no more than glibc 2.17; the wheel is made of it."""
-    made = run(MAKE + ["wheel", "PACKAGES=" + os.path.abspath("packages")])
+    made = make("wheel", "PACKAGES=" + os.path.abspath("packages"))
     if not check("make tarball, make wheel", made.code == 0, made):
         return
     tarball, wheel = glob.glob("packages/*x86_64.tar.gz")[0], glob.glob("packages/*.whl")[0]

@@ -10,9 +10,8 @@ import shutil
 import subprocess
 import sys
 
-from common import TOP, check, end, mpirun, report, run, skip, workload
+from common import TOP, check, end, make, mpirun, report, run, skip, workload
 
-MAKE = ["make", "-s", "-C", TOP]
 NEEDS = {"bookworm": ["libcjson1", "libdw1", "libncursesw6"], "trixie": ["libcjson1", "libdw1t64", "libncursesw6"]}
 TOOLS = "debhelper lintian patchelf python3-venv"
 
@@ -43,7 +42,7 @@ made = mpirun(2, [workload("ring")], "trace")
 HERE = report("trace")
 check("a job to report on", made.code == 0 and HERE, made)
 packages = os.path.abspath("packages")
-made = run(MAKE + ["wheel", "deb", "PACKAGES=" + packages], timeout=900)
+made = make("wheel", "deb", "PACKAGES=" + packages)
 if shutil.which("dpkg-buildpackage") and shutil.which("dh"):
     check("make deb", made.code == 0, made)
     if shutil.which("lintian"):

@@ -3,6 +3,7 @@
 # What the Makefile offers to those who work on the house: the wrappers readable, a compile database that is whole.
 here=$PWD
 cd "$TOP" || exit 1
+exec 9<. && flock 9 # as make() of tests/e2e/lib/common.py
 bad=0
 result() { if [ "$1" = 0 ]; then echo "ok $2"; else echo "not ok $2: $3"; bad=1; fi; }
 make -s expand >"$here/expanded" 2>"$here/said"

@@ -18,6 +18,13 @@ once "one clock of what reads traces" 'clock_gettime\(' 'trace/(util|writer)/now
 once "one table of operation classes" 'opclass\.def"' 'trace/format/opclass\.[ch]' trace interpose tui
 once "one way to sort, which takes an empty array" '\bqsort(_r)?\(' 'trace/util/sort\.h' trace tui
 once "one hash of bytes" 'XXH3_' 'trace/util/hash\.c' trace tui
+others=$(grep -rlE --include='*.py' '"make", ("-s", )?"-C", TOP\b' tests/e2e tests/containers | grep -v 'e2e/lib/common\.py')
+if [ -z "$others" ]; then
+    echo "ok one make at a time in the source tree"
+else
+    echo "not ok one make at a time in the source tree:" $others "should call make() of common.py"
+    bad=1
+fi
 others=$(grep -rnE --include='*.[ch]' --include='*.def' --include='*.js' '"[^"]*([KMGTPE]iB|\bKB)\b' trace tui interpose
     grep -rnE '[0-9] ([KMGTPE]iB|KB)\b' tests/golden)
 if [ -z "$others" ]; then

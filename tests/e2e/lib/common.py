@@ -120,6 +120,12 @@ def run(command, env=None, timeout=LONG, cwd=None, stdin=subprocess.DEVNULL):
     return Result(code, out.decode(errors="replace"), err.decode(errors="replace"))
 
 
+def make(*targets, timeout=900):
+    """make in the source tree, for one test at a time: of two in one build folder, one runs programs and reads lists of
+    dependencies that the other has half written."""
+    return run(["flock", TOP, "make", "-s", "-C", TOP, *targets], timeout=timeout)
+
+
 def mpirun(ranks, command, folder=None, preload=True, timeout=LONG, cwd=None, **env):
     """LD_PRELOAD=libtrace.so mpirun -n RANKS COMMAND, as a user would type it."""
     if isinstance(command, str):

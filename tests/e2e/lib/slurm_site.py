@@ -2,7 +2,7 @@
 import json
 import os
 
-from common import HPCTOP, TOP, check, run, skip_all
+from common import HPCTOP, check, make, run, skip_all
 from slurm_cluster import HERE, cluster
 
 SITE = os.path.join(HERE, "site")
@@ -13,7 +13,7 @@ SRUN = "srun --mpi=pmix "
 
 def start(*more):
     """Installs hpctop, starts Slurm with these lines more.  False: it does not come up."""
-    made = run(["make", "-s", "-C", TOP, "install", "DESTDIR=", "PREFIX=" + PREFIX])
+    made = make("install", "DESTDIR=", "PREFIX=" + PREFIX)
     os.mkdir(SITE, 0o755)
     for name in ("LD_PRELOAD", "HPCTOP_DIR"):
         os.environ.pop(name, None)
