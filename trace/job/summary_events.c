@@ -71,7 +71,7 @@ static bool add_to_ranks(const struct ana_job *job, struct ana_summary *s, const
     for (size_t i = 0; rank && i < t->waits.count; i++) {
         const uint64_t *key = ana_map_key(&t->waits, i);
         const struct ana_wait_sum *sum = ana_map_value(&t->waits, i);
-        if (ana_wait_key_kind(key[0]) != ANA_LATE_ON_DEVICE) /* its GPU waited, not the rank */
+        if (ana_wait_words[ana_wait_key_kind(key[0])].where != ANA_WAIT_DEVICE)
             rank[key[1]].waiting_ns = ana_plus(rank[key[1]].waiting_ns, sum->lost_ns);
         rank[key[2]].caused_ns = ana_plus(rank[key[2]].caused_ns, sum->lost_ns);
     }

@@ -145,26 +145,6 @@ static const char *change_where(enum ana_diff_side side)
     return names[side];
 }
 
-static const char *wait_name(enum ana_wait_kind kind)
-{
-    static const char *const names[] = {[ANA_LATE_SENDER] = "late-sender",
-                                        [ANA_LATE_RECEIVER] = "late-receiver",
-                                        [ANA_LATE_IN_COLLECTIVE] = "late-in-collective",
-                                        [ANA_LATE_IN_EPOCH] = "late-in-epoch",
-                                        [ANA_LATE_ON_DEVICE] = "late-on-device"};
-    return names[kind];
-}
-
-static const char *wait_words(enum ana_wait_kind kind)
-{
-    static const char *const words[] = {[ANA_LATE_SENDER] = "sends late to",
-                                        [ANA_LATE_RECEIVER] = "receives late from",
-                                        [ANA_LATE_IN_COLLECTIVE] = "comes last for",
-                                        [ANA_LATE_IN_EPOCH] = "is late in epoch of",
-                                        [ANA_LATE_ON_DEVICE] = "launches late for"};
-    return words[kind];
-}
-
 /* Of the waiter's time, as far as it was analysed. */
 static double share_of_waiter(const struct ana_wait *wait, const struct ana_summary *s)
 {
@@ -208,12 +188,14 @@ static bool is_inside(const struct ana_rank *rank)
 #include "trace/metric/metrics.def"
 #undef METRIC
 
+#define KEY_WORD(ID, key, name, does, whom, where, help) " " key
 const struct ana_metric ana_metrics[ANA_METRICS] = {
 #define METRIC(kind, id, key, title, unit, needs, known, help)                                                         \
     {ANA_KIND_##kind, key, title, unit, help, value_##kind##_##id, type_##kind##_##id},
 #include "trace/metric/metrics.def"
 #undef METRIC
 };
+#undef KEY_WORD
 
 double ana_value_number(struct ana_value v)
 {

@@ -3,6 +3,12 @@
 #include "trace/util/sort.h"
 #include <stdlib.h>
 
+const struct ana_wait_words ana_wait_words[ANA_WAIT_KINDS] = {
+#define ROW(ID, key, name, does, whom, where, help) {key, name, does, does " " whom, help, ANA_WAIT_##where},
+    ANA_WAIT_KIND_ROWS(ROW)
+#undef ROW
+};
+
 /* ---- collectives ----------------------------------------------------------------------------------------------- */
 
 /* Adds that `a` waits for `culprit`, until it comes or the call of `a` ends. */

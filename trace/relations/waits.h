@@ -24,18 +24,26 @@
 #define ANA_WAITS_H
 
 #include "trace/relations/relations.h"
+#include "trace/relations/wait_kinds.def"
 #include "trace/util/times.h"
 
 #define ANA_EAGER_BYTES 1024u
 
-enum ana_wait_kind {
-    ANA_LATE_SENDER,
-    ANA_LATE_RECEIVER,
-    ANA_LATE_IN_COLLECTIVE,
-    ANA_LATE_IN_EPOCH,
-    ANA_LATE_ON_DEVICE
+#define ANA_WAIT_KIND_ID(ID, key, name, does, whom, where, help) ANA_LATE_##ID,
+enum ana_wait_kind { ANA_WAIT_KIND_ROWS(ANA_WAIT_KIND_ID) ANA_WAIT_KINDS };
+/* Place of a wait. */
+enum ana_wait_where {
+    ANA_WAIT_MESSAGE,
+    ANA_WAIT_COLLECTIVE,
+    ANA_WAIT_EPOCH,
+    ANA_WAIT_DEVICE /* not the rank waits, but its GPU */
 };
-#define ANA_WAIT_KINDS (ANA_LATE_ON_DEVICE + 1)
+/* The words for each kind, as wait_kinds.def explains them; static. */
+extern const struct ana_wait_words {
+    const char *key, *name, *does, *does_whom /* "sends late to" */, *help;
+    enum ana_wait_where where;
+} ana_wait_words[ANA_WAIT_KINDS];
+
 struct ana_wait_span {
     enum ana_wait_kind kind;
     size_t waiter, culprit;          /* rank indices */

@@ -143,7 +143,7 @@ static void put_waits(struct ana_page *p)
 {
     static const struct ana_column columns[] = {ANA_COLUMN(8, "rank", WAIT_CULPRIT),
                                                 ANA_COLUMN_GAP(2),
-                                                ANA_COLUMN(-18, "", WAIT_WORDS),
+                                                ANA_COLUMN(-22, "", WAIT_WORDS),
                                                 ANA_COLUMN(8, "rank", WAIT_WAITER),
                                                 ANA_COLUMN(10, "times", WAIT_COUNT),
                                                 ANA_COLUMN(10, "lost", WAIT_LOST),

@@ -44,6 +44,11 @@ const char *ana_span_words(const struct ana_summary *s)
                                            : " of the run, in these calls";
 }
 
+static bool is_in_collective(const struct ana_wait *w)
+{
+    return ana_wait_words[w->kind].where == ANA_WAIT_COLLECTIVE;
+}
+
 /* Who is waited for in collectives; lost to anyone, to the worst and to the next worst. */
 struct latecomer {
     size_t index;
@@ -58,7 +63,7 @@ static struct latecomer worst_latecomer(const struct ana_job *job, const struct 
     int64_t all = 0, next = 0;
     for (size_t i = 0; by_rank && i < s->wait_count; i++) {
         const struct ana_wait *w = &s->waits[i];
-        if (w->kind != ANA_LATE_IN_COLLECTIVE || !of_selected(s, w))
+        if (!is_in_collective(w) || !of_selected(s, w))
             continue;
         struct latecomer *one = &by_rank[w->culprit];
         one->index = w->culprit;
@@ -81,8 +86,6 @@ static struct latecomer worst_latecomer(const struct ana_job *job, const struct 
 /* Writes about a few waits, one by one: few waits make no shares. */
 static bool say_few(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
 {
-    static const char *const why[] = {"sends late", "receives late", "comes last", "is late in an epoch",
-                                      "launches late"};
     const struct ana_wait *worst = NULL;
     for (size_t i = 0; !s->exact && i < s->wait_count && !worst; i++)
         worst = of_selected(s, &s->waits[i]) ? &s->waits[i] : NULL;
@@ -93,8 +96,8 @@ static bool say_few(const struct ana_job *job, const struct ana_summary *s, stru
     ana_spoken(lost, sizeof lost, (double)worst->lost_ns);
     ana_spoken(all, sizeof all, (double)range_ns);
     ana_line_say(line, "rank %s waits for rank %s, which %s, for %s of this window of %s",
-                 ana_rank_label(job, worst->waiter).text, ana_rank_label(job, worst->culprit).text, why[worst->kind],
-                 lost, all);
+                 ana_rank_label(job, worst->waiter).text, ana_rank_label(job, worst->culprit).text,
+                 ana_wait_words[worst->kind].does, lost, all);
     return true;
 }
 
@@ -187,7 +190,7 @@ static bool say_wait(const struct ana_job *job, const struct ana_summary *s, str
 {
     for (size_t i = 0; i < s->wait_count; i++) {
         const struct ana_wait *w = &s->waits[i];
-        if (w->kind == ANA_LATE_IN_COLLECTIVE || !of_selected(s, w))
+        if (is_in_collective(w) || !of_selected(s, w))
             continue;
         int64_t wall = 0;
         for (size_t k = 0; k < s->rank_count; k++)
@@ -199,13 +202,9 @@ static bool say_wait(const struct ana_job *job, const struct ana_summary *s, str
         char each[ANA_TEXT], cost[ANA_TEXT];
         ana_spoken(each, sizeof each, (double)w->lost_ns / (double)w->count);
         ana_number(cost, sizeof cost, ANA_SHARE, share, false);
-        static const char *const how[] = {[ANA_LATE_SENDER] = "sends late to",
-                                          [ANA_LATE_RECEIVER] = "receives late from",
-                                          [ANA_LATE_IN_EPOCH] = "is late in an epoch of",
-                                          [ANA_LATE_ON_DEVICE] = "launches late for"};
         ana_line_say(line, "rank %s %s rank %s: +%s each, %s of rank %s's time%s", ana_rank_label(job, w->culprit).text,
-                     how[w->kind], ana_rank_label(job, w->waiter).text, each, cost, ana_rank_label(job, w->waiter).text,
-                     s->exact ? ana_span_words(s) : " in this window");
+                     ana_wait_words[w->kind].does_whom, ana_rank_label(job, w->waiter).text, each, cost,
+                     ana_rank_label(job, w->waiter).text, s->exact ? ana_span_words(s) : " in this window");
         return true;
     }
     return false;
@@ -225,7 +224,7 @@ bool ana_say_loss(const struct ana_job *job, const struct ana_summary *s, struct
     if (is_part(job, s))
         collective = worst_latecomer(job, s).all_ns;
     for (size_t i = 0; i < s->wait_count && wait == 0; i++)
-        if (s->waits[i].kind != ANA_LATE_IN_COLLECTIVE && of_selected(s, &s->waits[i]))
+        if (!is_in_collective(&s->waits[i]) && of_selected(s, &s->waits[i]))
             wait = s->waits[i].lost_ns;
     if (wait > collective)
         return say_wait(job, s, line) || say_collective(job, s, line);

@@ -112,7 +112,6 @@ static int count_groups(const struct own *o)
 
 static void draw_waits(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
-    static const char *const kinds[] = {"late sender", "late receiver", "late in collective"};
     struct own *o = own(app);
     int lines = rect.h - 1;
     tui_wait_groups_make(app, &o->waits);
@@ -151,7 +150,7 @@ static void draw_waits(const struct tui_app *app, struct tui_grid *grid, struct 
         struct tui_rect left = {rect.x, rect.y, kind - 1 - tui_columns(to), rect.h};
         tui_put(grid, rect, tui_put(grid, left, 1, y, TUI_STYLE_NORMAL, tui_wait_group_who(app, &group[i])), y,
                 TUI_STYLE_STRONG, to);
-        tui_put(grid, rect, kind, y, TUI_STYLE_NORMAL, kinds[group[i].kind]);
+        tui_put(grid, rect, kind, y, TUI_STYLE_NORMAL, ana_wait_words[group[i].kind].name);
         tui_put_right(grid, rect, right - 16, y, TUI_STYLE_NORMAL,
                       ana_number(text, sizeof text, ANA_COUNT, (double)group[i].count, true));
         tui_put_right(grid, rect, right - 8, y, TUI_STYLE_NORMAL,
@@ -252,12 +251,10 @@ static void drop_imbalance(void *of)
 }
 
 static const struct tui_term_help terms[] = {
-    {"late sender", "a receive (or its Wait) that waited for the send to begin"},
-    {"late receiver", "a send that could not complete before its receive was posted"},
-    {"late in collective",
-     "a collective that could not complete before the last rank came; who has to wait for whom depends "
-     "on the operation (all, root, ranks below)"},
-    {"LOST, OF ALL", "time lost so, summed over the waiting ranks; the same / time of all ranks"},
+#define ROW(ID, key, name, does, whom, where, help) {name, help},
+    ANA_WAIT_KIND_ROWS(ROW)
+#undef ROW
+        {"LOST, OF ALL", "time lost so, summed over the waiting ranks; the same / time of all ranks"},
     {NULL, NULL}};
 
 const struct tui_view tui_view_imbalance = {

@@ -1,5 +1,7 @@
 /* Wait states: the patterns, one by one, and an injected delay through the whole matching. */
 #include "tests/support/match_events.h"
+#include "trace/metric/metric.h"
+#include <stdio.h>
 
 static const struct trc_call barrier = {"MPI_Barrier", TRC_OP_BARRIER}, bcast = {"MPI_Bcast", TRC_OP_BCAST},
                              reduce = {"MPI_Reduce", TRC_OP_REDUCE}, scan = {"MPI_Scan", TRC_OP_SCAN},
@@ -216,11 +218,31 @@ static void test_injected(void)
     END_TEST(0, 0, 0, 0, 0, 0, 0);
 }
 
+/* Each kind has all words, and no two kinds share one. */
+static void test_words(void)
+{
+    for (size_t i = 0; i < ANA_WAIT_KINDS; i++) {
+        const struct ana_wait_words *w = &ana_wait_words[i];
+        char key[64];
+        snprintf(key, sizeof key, "%s", w->name);
+        for (char *c = key; (c = strchr(c, ' '));)
+            *c = '-';
+        CHECK(strcmp(key, w->key) == 0, "%s: its key is %s", w->name, w->key);
+        CHECK(strncmp(w->does_whom, w->does, strlen(w->does)) == 0, "%s: %s", w->name, w->does_whom);
+        CHECK(strlen(w->does_whom) <= 22, "%s: the report's column is as wide", w->does_whom);
+        CHECK(strstr(ana_metrics[ANA_METRIC_WAIT_KIND].help, w->key), "%s: help does not name it", w->key);
+        for (size_t k = 0; k < i; k++)
+            CHECK(strcmp(w->key, ana_wait_words[k].key) != 0 && strcmp(w->does, ana_wait_words[k].does) != 0,
+                  "%s twice", w->key);
+    }
+}
+
 int main(void)
 {
     test_messages();
     test_instances();
     test_clip();
     test_injected();
+    test_words();
     return check_result();
 }

@@ -41,6 +41,21 @@ static void test_imbalance(void)
     free(first);
 }
 
+/* Each kind of wait has its name in the lower table. */
+static void test_wait_kinds(void)
+{
+    tui_app_open(&app, TUI_VIEW_IMBALANCE);
+    struct ana_wait *wait = &app.summary.waits[0];
+    const enum ana_wait_kind before = wait->kind;
+    for (size_t kind = 0; kind < ANA_WAIT_KINDS; kind++) {
+        wait->kind = (enum ana_wait_kind)kind;
+        app.summaries++;
+        CHECK(strstr(frame(), ana_wait_words[kind].name), "%s: %s", ana_wait_words[kind].name, frame());
+    }
+    wait->kind = before;
+    app.summaries++;
+}
+
 /* Cells that were blotted out stay so until there is a new summary, or other rows. */
 static void test_iterations(bool unfolded)
 {
@@ -87,6 +102,7 @@ int main(void)
     ana_job_advance(job, 0);
     CHECK(tui_app_init(&app, job, tui_views) && tui_grid_resize(&grid, 80, 24), "memory");
     test_imbalance();
+    test_wait_kinds();
     test_iterations(false);
     test_iterations(true);
     test_tags();
