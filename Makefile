@@ -5,7 +5,7 @@ STD     = -std=c11 -D_GNU_SOURCE
 WERROR ?= $(if $(or $(SAN),$(and $(filter cc %gcc,$(CC)),$(filter file,$(origin OPT)),$(filter file,$(origin CFLAGS)))),-Werror)
 # What a sanitizer adds to the code makes gcc see paths that are not there; a plain build has judged them.
 WARN    = -Wall -Wextra $(WERROR) -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
-          $(if $(SAN),-Wno-format-truncation -Wno-maybe-uninitialized)
+          $(if $(SAN),-Wno-format-truncation -Wno-maybe-uninitialized) $(if $(FUZZ),-Wno-unknown-warning-option)
 OPT    ?= -O2 -g
 ifeq ($(ASAN),1)
 SAN     = -fsanitize=address,undefined -fno-omit-frame-pointer
@@ -14,6 +14,14 @@ endif
 ifeq ($(TSAN),1)
 SAN     = -fsanitize=thread -Wno-tsan # it does not follow fences, and warns of each that it notices
 BUILD  ?= build/tsan
+endif
+# make FUZZ=1 fuzz: the fuzz targets with libFuzzer, which clang has.
+ifeq ($(FUZZ),1)
+CC      = clang
+OPT     = -O1 -g
+WERROR  =
+SAN     = -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -DFUZZING
+BUILD  ?= build/fuzz
 endif
 BUILD  ?= build/plain
 CFLAGS ?=
@@ -187,29 +195,14 @@ fortran: $(if $(shell command -v $(MPIFC)),$(FORT_BIN))
 
 FUZZ_SRC  = $(wildcard tests/fuzz/*.c)
 FUZZ_BIN  = $(FUZZ_SRC:%.c=$(BUILD)/%)
-$(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/libtui.a $(BUILD)/libana.a
-	$(Q)$(CC) $(SAN) -o $@ $^ $(TUI_LIBS)
+$(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(SUPPORT_OBJ) $(BUILD)/libtui.a $(BUILD)/libana.a
+	$(Q)$(CC) $(SAN) $(if $(FUZZ),-fsanitize=fuzzer) -o $@ $^ $(TUI_LIBS) -lpthread
 fuzz: $(FUZZ_BIN)
-# A run of libFuzzer over the corpus in the tree, with what it finds beside it in build/.
+# A run of libFuzzer over each corpus in the tree; what it finds lies in build/fuzz.
 FUZZ_SECONDS ?= 20
-READER_SRC = $(wildcard trace/format/*.c trace/reader/*.c trace/util/*.c)
-FUZZ_CC = clang $(STD) -DFUZZING -O1 -g -I. -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
-FUZZ_RUN = -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -malloc_limit_mb=512 -max_len=300000 -print_final_stats=1
-build/fuzz/fuzz_reader: tests/fuzz/fuzz_reader.c tests/fuzz/fuzz.h $(READER_SRC) $(sort $(shell find trace -name '*.h'))
-	@mkdir -p $(@D)
-	$(Q)$(FUZZ_CC) -o $@ tests/fuzz/fuzz_reader.c $(READER_SRC) $(TUI_LIBS)
-build/fuzz/%: tests/fuzz/%.c $(wildcard tests/fuzz/*.h) $(TRACE_SRC) $(TUI_SRC) $(sort $(shell find trace tui -name "*.h"))
-	@mkdir -p $(@D)
-	$(Q)$(FUZZ_CC) -o $@ $< $(TRACE_SRC) $(filter-out tui/main.c,$(TUI_SRC)) $(TUI_LIBS)
-build/fuzz/fuzz_lines: tests/fuzz/fuzz_lines.c tests/fuzz/fuzz.h tui/sources/lines.c $(TRACE_SRC) $(sort $(shell find trace tui -name "*.h"))
-	@mkdir -p $(@D)
-	$(Q)$(FUZZ_CC) -o $@ $< $(TRACE_SRC) $(TUI_LIBS)
-fuzz-run: build/fuzz/fuzz_reader build/fuzz/fuzz_job build/fuzz/fuzz_lines build/fuzz/fuzz_digest
-	@mkdir -p build/fuzz/corpus build/fuzz/corpus_job build/fuzz/corpus_lines build/fuzz/corpus_digest
-	cd build/fuzz && ./fuzz_reader -timeout=10 $(FUZZ_RUN) corpus $(CURDIR)/tests/fuzz/corpus/fuzz_reader
-	cd build/fuzz && ./fuzz_job -timeout=60 $(FUZZ_RUN) corpus_job $(CURDIR)/tests/fuzz/corpus/fuzz_job $(CURDIR)/tests/fuzz/corpus/fuzz_reader
-	cd build/fuzz && ./fuzz_lines -timeout=60 $(FUZZ_RUN) corpus_lines $(CURDIR)/tests/fuzz/corpus/fuzz_lines
-	cd build/fuzz && ./fuzz_digest -timeout=10 $(FUZZ_RUN) corpus_digest $(CURDIR)/tests/fuzz/corpus/fuzz_digest
+fuzz-run:
+	@$(MAKE) --no-print-directory FUZZ=1 fuzz
+	@tests/fuzz/run.py build/fuzz -max_total_time=$(FUZZ_SECONDS) $(TESTS)
 $(BUILD)/tests/mktrace: $(addprefix $(BUILD)/,tests/mktrace.o $(addprefix tests/support/trace_,builder.o calls.o counters.o defs.o items.o scene.o) \
     trace/format/opclass.o trace/format/schema_write.o)
 	$(Q)$(CC) $(SAN) -o $@ $^ -lzstd -lm

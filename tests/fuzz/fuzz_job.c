@@ -2,45 +2,18 @@
  * JSON and all exports end and touch nothing outside; then the files change, and all is looked at once more.  An input
  * is one file, whose second rank is a copy of it with a few bytes turned; or packed (fuzz.h): up to four ranks, and
  * what changes.  With libFuzzer (`make fuzz-run`), or as a program that takes files: the corpus, in `make check`. */
-#include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/pack.h"
+#include "tests/fuzz/job.h"
 #include "trace/job/window.h"
 #include "trace/util/hash.h"
 #include "trace/export/export.h"
 #include "trace/gpu/device.h"
 #include "trace/format/format.h"
 #include "trace/horovod/horovod.h"
-#include "trace/job/job.h"
-#include "trace/report/report.h"
-#include "trace/verdict/verdict.h"
 #include "tui/sources/lines.h"
 #include "tui/output/report_json.h"
-#include "trace/session/session.h"
 
 #include <fcntl.h>
 #include <ftw.h>
-
-static char folder[64], path[FUZZ_FILES][96];
-static FILE *nowhere;
-
-static void remove_all(void)
-{
-    for (unsigned i = 0; i < FUZZ_FILES; i++)
-        unlink(path[i]);
-    rmdir(folder);
-}
-
-static void make_folder(void)
-{
-    snprintf(folder, sizeof folder, "%s/fuzz_job-XXXXXX", access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
-    nowhere = fopen("/dev/null", "w");
-    if (!nowhere || !mkdtemp(folder))
-        exit(1);
-    for (unsigned i = 0; i < FUZZ_FILES; i++)
-        snprintf(path[i], sizeof path[i], "%s/%u.hpctop", folder, i);
-    atexit(remove_all);
-    tui_names_use();
-}
 
 /* Takes the pieces up to FUZZ_LATER, or from there on. */
 static void unpack(const uint8_t *at, const uint8_t *end, bool later)
@@ -54,7 +27,7 @@ static void unpack(const uint8_t *at, const uint8_t *end, bool later)
         if (behind != later || i >= FUZZ_FILES)
             continue;
         if (!file[i])
-            file[i] = open(path[i], O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+            file[i] = open(fuzz_path[i], O_RDWR | O_CREAT | O_CLOEXEC, 0600);
         if (file[i] < 0 || pwrite(file[i], piece.bytes, piece.size, piece.place % FUZZ_FILE) != piece.size)
             exit(1);
     }
@@ -67,7 +40,7 @@ static void unpack(const uint8_t *at, const uint8_t *end, bool later)
 static void write_rank(int32_t rank, const uint8_t *data, size_t size, size_t from, uint8_t turn)
 {
     uint8_t *copy = malloc(size + 1);
-    FILE *out = fopen(path[rank], "wb");
+    FILE *out = fopen(fuzz_path[rank], "wb");
     if (!copy || !out)
         exit(1);
     memcpy(copy, data, size);
@@ -105,7 +78,7 @@ static void look_at_gpus(struct ana_job *job)
 
 static void say(struct ana_job *job, struct ana_summary *summary, const struct ana_verdict *verdict)
 {
-    ana_report_text(job, summary, true, nowhere);
+    ana_report_text(job, summary, true, fuzz_nowhere);
     char *text = tui_report_json(job, summary);
     sum += text ? strlen(text) : 0;
     free(text);
@@ -133,7 +106,7 @@ static void look_at_part(struct ana_job *job, const struct ana_summary *whole)
             if (ana_summarize(job, part, &s) != TRC_OK)
                 exit(1);
             ana_job_advance(job, 0);
-            ana_report_text(job, &s, true, nowhere);
+            ana_report_text(job, &s, true, fuzz_nowhere);
             sum += s.standout_count + s.size_count + s.file_count;
             ana_summary_free(&s);
         }
@@ -155,7 +128,7 @@ static void export_all(struct ana_job *job)
     const struct ana_export_format *format;
     int64_t end_ns = ana_job_info(job).elapsed_ns / 2 + 2000;
     struct ana_selection part[] = {{.begin_ns = INT64_MIN, .end_ns = INT64_MAX}, {.begin_ns = 1000, .end_ns = end_ns}};
-    snprintf(out, sizeof out, "%s/out", folder);
+    snprintf(out, sizeof out, "%s/out", fuzz_folder);
     for (size_t i = 0; (format = ana_export_format(i)); i++)
         for (int p = 0; p < 2; p++) {
             sum += ana_export(job, &(struct ana_export){.format = format->name, .out = out, .part = part[p]}, error,
@@ -185,10 +158,10 @@ static void look(struct ana_job *job)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static bool made;
-    if (!made)
-        make_folder();
-    made = true;
+    if (!fuzz_nowhere) {
+        fuzz_make_folder();
+        tui_names_use();
+    }
     fuzz_begin();
     bool packed = size >= 4 && memcmp(data, "PACK", 4) == 0;
     if (packed) {
@@ -197,7 +170,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         write_rank(0, data, size, size, 0);
         write_rank(1, data, size, size > 0 ? data[size - 1] * 64u : 0, size > 1 ? data[size - 2] : 0);
     }
-    const char *folders[] = {folder};
+    const char *folders[] = {fuzz_folder};
     struct ana_job *job = NULL;
     char error[512] = "";
     if (ana_job_open(folders, 1, &job, error, sizeof error) == TRC_OK) {
@@ -211,6 +184,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         ana_job_close(job);
     }
     for (unsigned i = 0; i < FUZZ_FILES; i++)
-        unlink(path[i]);
+        unlink(fuzz_path[i]);
     return 0;
 }

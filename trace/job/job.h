@@ -301,7 +301,7 @@ void ana_segment_words(const struct ana_segment_stat *segment, char *out, size_t
 /* A region of the program's own, by its name; all ranks in view.  What is open counts as if it ended now. */
 struct ana_region_stat {
     char name[128];
-    uint64_t times, left;             /* begun; `left`: ended only because one around it did, and so without a time */
+    uint64_t times, left;             /* with a time; `left`: more of them, that only ended because one around it did */
     size_t ranks;                     /* that were in it */
     int64_t total_ns, own_ns, mpi_ns; /* with regions inside it, without them, and in calls (with them) */
     int64_t longest_ns;
