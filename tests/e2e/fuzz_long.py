@@ -3,13 +3,12 @@
 # cases: reader digest index regions usage job lines
 """As many executions of a fuzz target as tests/fuzz/targets says, with libFuzzer, AddressSanitizer and UBSan; memory and time of
 each input are limited."""
-import fcntl
 import os
 import re
 import shutil
 import sys
 
-from common import TOP, check, end, run, skip_all
+from common import TOP, check, end, make, run, skip_all
 
 sys.path.insert(0, os.path.join(TOP, "tests/fuzz"))
 from run import rows  # pylint: disable=wrong-import-position
@@ -18,9 +17,7 @@ HOURS = 7 * 3600
 target = rows()[0][sys.argv[1]]
 if not shutil.which("clang"):
     skip_all("no clang here, which has libFuzzer")
-with open(os.path.join(TOP, "build/fuzz.lock"), "w", encoding="ascii") as lock:  # one build for all cases
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    built = run(["make", "-C", TOP, "FUZZ=1", "fuzz"], timeout=HOURS)
+built = make("FUZZ=1", "fuzz", timeout=HOURS)
 if check("the target is built", built.code == 0, built):
     # In a folder of this run: what earlier runs kept would count as executions.
     os.makedirs("tests/fuzz")
