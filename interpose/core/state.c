@@ -77,6 +77,7 @@ void ipo_arm(enum ipo_armed_for whom, uint32_t how)
 {
     static const uint32_t **const word[] = {
         [IPO_FOR_MPI] = &ipo_armed, [IPO_FOR_NCCL] = &ipo_nccl_armed, [IPO_FOR_PROFILER] = &ipo_profiler_armed};
+    _Static_assert(sizeof word / sizeof *word == IPO_FOR_PROFILER + 1, "a row each");
     __atomic_store_n(&armed_page[whom], how, __ATOMIC_RELEASE);
     __atomic_store_n(word[whom], &armed_page[whom], __ATOMIC_RELEASE);
 }

@@ -325,6 +325,7 @@ static void convert_results(struct twin *twin, const struct ipo_call *call, cons
         ROLE_COMM_OUT, ROLE_WINDOW_OUT, ROLE_FILE_OUT, ROLE_MESSAGE_OUT, ROLE_REQUEST_OUT, ROLE_REQUEST_INOUT, 0};
     static const uint8_t kinds[] = {IPO_KIND_COMM,    IPO_KIND_WIN,     IPO_KIND_FILE,
                                     IPO_KIND_MESSAGE, IPO_KIND_REQUEST, IPO_KIND_REQUEST};
+    _Static_assert(sizeof kinds == sizeof role - 1, "a kind for each role");
     for (uint32_t left = twin->later; left; left &= left - 1) {
         unsigned at = (unsigned)__builtin_ctz(left);
         const char *known = strchr(role, call->roles[at]);

@@ -102,3 +102,4 @@ const struct ipo_class ipo_classes[] = {
     [TRC_OP_FILE_OPEN] = {NULL, ipo_describe_create, ipo_finish_create},
     [TRC_OP_PASS] = {NULL, NULL, NULL},
 };
+_Static_assert(sizeof ipo_classes / sizeof *ipo_classes == TRC_OP_PASS + 1, "a row each");

@@ -131,6 +131,7 @@ void ipo_living_write(void)
     static const char *const what[] = {
         [IPO_MAKES_COMM] = "communicator", [IPO_MAKES_GROUP] = "group", [IPO_MAKES_TYPE] = "datatype",
         [IPO_MAKES_OP] = "operation",      [IPO_MAKES_WIN] = "window",  [IPO_MAKES_FILE] = "file"};
+    _Static_assert(sizeof what / sizeof *what == IPO_MAKES_FILE + 1, "a row each");
     if (atomic_load(&lost) || !take_lock())
         return;
     for (unsigned i = 0; i < BUCKETS; i++)

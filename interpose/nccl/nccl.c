@@ -25,6 +25,7 @@ static const struct {
     [IPO_MOVES_GATHER] = {1, 1, 0, N},         [IPO_MOVES_SCATTER] = {0, N, 1, 1},
     [IPO_MOVES_SEND] = {1, 1, 0, 0},           [IPO_MOVES_RECV] = {0, 0, 1, 1},
 };
+_Static_assert(sizeof moves / sizeof *moves == IPO_MOVES_RECV + 1, "a row each");
 
 static uint64_t scale_bytes(int8_t factor, uint64_t bytes, const struct ipo_comm *comm)
 {

@@ -23,11 +23,11 @@ enum { COLL = 1 << 1, P2P = 1 << 2, KERNEL_CHANNEL = 1 << 6, GROUP_API = 1 << 8,
 struct layout {
     uint8_t hash, func, count, root, type, channels, algorithm, protocol;
 };
-static const struct layout coll[] = {
+static const struct layout coll[7] = {
     [1] = {32, 48, 72, 80, 84, 104, 106, 107}, [2] = {32, 48, 72, 80, 88, 104, 112, 120},
     [3] = {32, 48, 72, 80, 88, 96, 104, 112},  [4] = {0, 32, 56, 64, 72, 80, 88, 96},
     [5] = {0, 32, 56, 64, 72, 80, 88, 96},     [6] = {0, 32, 56, 64, 72, 80, 88, 96}};
-static const struct layout p2p[] =
+static const struct layout p2p[7] =
     {/* root: the peer */
      [1] = {32, 40, 64, 72, 56, 0, 0, 0}, [2] = {32, 40, 64, 72, 56, 0, 0, 0}, [3] = {32, 40, 64, 72, 56, 0, 0, 0},
      [4] = {0, 24, 48, 56, 40, 60, 0, 0}, [5] = {0, 24, 48, 56, 40, 60, 0, 0}, [6] = {0, 24, 48, 56, 40, 60, 0, 0}};

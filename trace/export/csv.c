@@ -2,6 +2,7 @@
  * the sums as in the report's JSON. */
 #include "trace/export/export_impl.h"
 #include "trace/metric/csv.h"
+#include "trace/util/rows.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -236,6 +237,7 @@ static void event(struct ana_exporting *x, struct ana_export_thread *thread, con
     enum ana_export_what what = ana_export_what(e);
     static const char *const region[] = {
         [TRC_RECORD_BEGIN] = "begin", [TRC_RECORD_END] = "end", [TRC_RECORD_OPEN] = "open"};
+    TRC_ASSERT_ROWS(region, TRC_RECORD_OPEN);
     if (e->kind == TRC_RECORD_OPEN)
         return; /* it began before, or before what is kept */
     put_rank(x, out, e->index);

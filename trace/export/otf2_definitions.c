@@ -3,6 +3,7 @@
 #include "trace/util/hash.h"
 #include "trace/util/text.h"
 #include "trace/util/sort.h"
+#include "trace/util/rows.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,6 +15,7 @@ static enum otf2_role role_of(enum trc_opclass opclass)
         [TRC_SHAPE_NONE] = OTF2_ROLE_OTHER_COLLECTIVE,   [TRC_SHAPE_ALL] = OTF2_ROLE_ALL_TO_ALL,
         [TRC_SHAPE_FROM_ROOT] = OTF2_ROLE_ONE_TO_ALL,    [TRC_SHAPE_TO_ROOT] = OTF2_ROLE_ALL_TO_ONE,
         [TRC_SHAPE_PREFIX] = OTF2_ROLE_OTHER_COLLECTIVE, [TRC_SHAPE_NEIGHBORS] = OTF2_ROLE_OTHER_COLLECTIVE};
+    TRC_ASSERT_ROWS(shapes, TRC_SHAPE_NEIGHBORS);
     switch (trc_opclass_category(opclass)) {
     case TRC_CAT_COLLECTIVE:
         return opclass == TRC_OP_BARRIER ? OTF2_ROLE_BARRIER : shapes[trc_opclass_shape(opclass)];

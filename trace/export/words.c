@@ -1,6 +1,7 @@
 /* What things are called in exports, as far as formats do not differ in it; and what failed. */
 #include "trace/job/site_words.h"
 #include "trace/export/export_impl.h"
+#include "trace/util/rows.h"
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -76,6 +77,7 @@ const char *ana_export_what_name(enum ana_export_what what)
         [ANA_EXPORT_CALL] = "call",    [ANA_EXPORT_POLL] = "poll",     [ANA_EXPORT_NESTED] = "nested",
         [ANA_EXPORT_PART] = "part",    [ANA_EXPORT_DEVICE] = "device", [ANA_EXPORT_LOST] = "lost",
         [ANA_EXPORT_REGION] = "region"};
+    TRC_ASSERT_ROWS(names, ANA_EXPORT_REGION);
     return names[what];
 }
 

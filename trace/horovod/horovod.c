@@ -1,6 +1,7 @@
 /* Reads the loops of a job, and fills what callers see. */
 #include "trace/horovod/horovod_impl.h"
 #include "trace/job/process.h"
+#include "trace/util/rows.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@ const char *ana_hvd_phase_name(enum ana_hvd_phase phase)
 {
     static const char *const name[] = {"between cycles", "cycle",      "negotiation", "operation",
                                        "other set",      "other call", "ended"};
+    TRC_ASSERT_ROWS(name, ANA_HVD_ENDED);
     return name[phase];
 }
 

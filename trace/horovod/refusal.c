@@ -9,7 +9,7 @@
 /* Words of Horovod 0.28.1, controller.cc: "One rank <before> A, but another rank <before> B." */
 static const struct {
     const char *has, *before;
-} words[] = {
+} words[ANA_HVD_OTHER_REASON] = {
     [ANA_HVD_TYPES] = {"Mismatched data types", "had type "},
     [ANA_HVD_OPERATIONS] = {"operations: One rank did", "did an "},
     [ANA_HVD_SHAPES] = {" tensor shapes", "of shape "},

@@ -1,5 +1,6 @@
 #include "trace/job/job_impl.h"
 #include "trace/util/now.h"
+#include "trace/util/rows.h"
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,12 +10,14 @@
 const char *ana_state_name(enum ana_state state)
 {
     static const char *const name[] = {"running", "finished", "aborted", "hung"};
+    TRC_ASSERT_ROWS(name, ANA_HUNG);
     return name[state];
 }
 
 const char *ana_rank_state_name(enum ana_rank_state state)
 {
     static const char *const name[] = {"run", "wait", "done", "abort", "dead", "?"};
+    TRC_ASSERT_ROWS(name, ANA_RANK_UNKNOWN);
     return name[state];
 }
 

@@ -294,8 +294,8 @@ static void add_bucket(struct ana_lane_sum *sum, const struct ana_bucket *b, dou
 static void add_columns(struct ana_lane *lane, const struct ana_columns_span *span, size_t n, int columns,
                         struct ana_lane_sum *sum)
 {
-    static const size_t of_other[] = {offsetof(struct ana_lane_sum, waiting_ns), offsetof(struct ana_lane_sum, sent),
-                                      offsetof(struct ana_lane_sum, received), offsetof(struct ana_lane_sum, calls)};
+    static const size_t of_other[4] = {offsetof(struct ana_lane_sum, waiting_ns), offsetof(struct ana_lane_sum, sent),
+                                       offsetof(struct ana_lane_sum, received), offsetof(struct ana_lane_sum, calls)};
     struct ana_slim_lane *slim = lane->slim;
     bool away = put_away(slim);
     for (size_t i = 0; !away && i < n; i++) { /* what is still at hand */

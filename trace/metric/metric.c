@@ -1,4 +1,5 @@
 #include "trace/metric/metric.h"
+#include "trace/util/rows.h"
 
 #include <string.h>
 
@@ -135,6 +136,7 @@ static const char *price_name(enum ana_price_kind kind)
                                         [ANA_PRICE_TRANSFER] = "transfer",
                                         [ANA_PRICE_COLLECTIVE] = "collective",
                                         [ANA_PRICE_DEVICE] = "device"};
+    TRC_ASSERT_ROWS(names, ANA_PRICE_DEVICE);
     return names[kind];
 }
 
@@ -142,6 +144,7 @@ static const char *change_where(enum ana_diff_side side)
 {
     static const char *const names[] = {
         [ANA_DIFF_IN_BOTH] = "both", [ANA_DIFF_ONLY_BEFORE] = "before", [ANA_DIFF_ONLY_AFTER] = "after"};
+    TRC_ASSERT_ROWS(names, ANA_DIFF_ONLY_AFTER);
     return names[side];
 }
 

@@ -1,5 +1,6 @@
 #include "trace/reader/dump_impl.h"
 #include "trace/reader/file.h"
+#include "trace/util/rows.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -10,8 +11,11 @@ static const char *const state_words[] = {
     [TRC_STATE_STARTING] = "starting", [TRC_STATE_RUNNING] = "running", [TRC_STATE_FINALIZED] = "finalized",
     [TRC_STATE_ABORTED] = "aborted",   [TRC_STATE_STOPPED] = "stopped",
 };
+TRC_ASSERT_ROWS(state_words, TRC_STATE_STOPPED);
 static const char *const clock_words[] = {[TRC_CLOCK_TSC] = "tsc", [TRC_CLOCK_MONOTONIC] = "monotonic"};
+TRC_ASSERT_ROWS(clock_words, TRC_CLOCK_MONOTONIC);
 static const char *const abi_words[] = {"unknown", "openmpi", "mpich", "standard"};
+TRC_ASSERT_ROWS(abi_words, TRC_ABI_STANDARD);
 static const char *const level_words[] = {"single", "funneled", "serialized", "multiple"};
 
 /* Names of bits, in the order of the bits. */

@@ -1,5 +1,6 @@
 /* The definitions of a file as text: communicators, what calls move, facts and stacks, operations on devices. */
 #include "trace/reader/dump_impl.h"
+#include "trace/util/rows.h"
 
 #include <string.h>
 
@@ -7,6 +8,7 @@ static const char *const comm_flag_words[] = {"inter", "world", "self", "foreign
 
 static const char *const path_end_words[] = {
     "-", [TRC_PATH_WHOLE] = "whole", [TRC_PATH_LIMITED] = "limited", [TRC_PATH_LOST] = "lost"};
+TRC_ASSERT_ROWS(path_end_words, TRC_PATH_LOST);
 
 static void dump_objects(const struct trc_file *file, FILE *out)
 {
@@ -106,6 +108,7 @@ static void dump_facts_and_stacks(const struct trc_file *file, FILE *out)
 }
 
 static const char *const watch_words[] = {"none", "events", "stopped"};
+TRC_ASSERT_ROWS(watch_words, TRC_GPU_WATCH_STOPPED);
 static const char *const gpu_flag_words[] = {"blind",   "by_events", "by_plugin",  "approximate",
                                              "grouped", "message",   "async_error"};
 

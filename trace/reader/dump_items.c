@@ -1,6 +1,7 @@
 /* What a dump says of items that are no events: rounds, regions, and what the kernel counted. */
 #include "trace/reader/dump_impl.h"
 #include "trace/reader/usage.h"
+#include "trace/util/rows.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,6 +9,7 @@
 
 static const char *const said_name[] = {
     [TRC_SAID_AND] = "and", [TRC_SAID_OR] = "or", [TRC_SAID_REQUEST] = "request", [TRC_SAID_RESPONSE] = "response"};
+TRC_ASSERT_ROWS(said_name, TRC_SAID_RESPONSE);
 
 /* Writes the words of a round in hexadecimal, those that went in and those that came out; of lists, their entries. */
 void trc_dump_said(const struct trc_record *record, FILE *out)
@@ -35,6 +37,7 @@ void trc_dump_region(const struct trc_file *file, const struct trc_record *recor
 {
     static const char *const word[] = {
         [TRC_RECORD_BEGIN] = "BEGIN", [TRC_RECORD_END] = "END", [TRC_RECORD_OPEN] = "OPEN"};
+    TRC_ASSERT_ROWS(word, TRC_RECORD_OPEN);
     const char *name = trc_region(file, (uint32_t)record->sequence);
     fprintf(out, "%s region=%" PRIu64 " name=%s", word[record->kind], record->sequence, name ? name : "-");
     if (record->kind == TRC_RECORD_OPEN)

@@ -1,5 +1,6 @@
 /* Items of a chunk, decoded: format.h's grammar, read without trust. */
 #include "trace/reader/cursor.h"
+#include "trace/util/rows.h"
 
 #include <stdlib.h>
 
@@ -269,6 +270,7 @@ static enum trc_step take_region(struct trc_cursor *cursor, struct trc_bytes *by
     }
     static const enum trc_record_kind kind[] = {
         [TRC_REGION_BEGIN] = TRC_RECORD_BEGIN, [TRC_REGION_END] = TRC_RECORD_END, [TRC_REGION_OPEN] = TRC_RECORD_OPEN};
+    TRC_ASSERT_ROWS(kind, TRC_REGION_OPEN);
     bytes->at += length;
     cursor->in_row = cursor->row_settled = false;
     *out = (struct trc_record){.kind = kind[what],

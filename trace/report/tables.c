@@ -5,6 +5,7 @@
 #include "trace/util/trouble.h"
 #include "trace/verdict/verdict.h"
 #include "trace/util/sort.h"
+#include "trace/util/rows.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 static int oddness_of(enum ana_rank_state state)
 {
     static const int odd[] = {1, 2, 0, 5, 4, 3}; /* of run, wait, done, abort, dead, ? */
+    TRC_ASSERT_ROWS(odd, ANA_RANK_UNKNOWN);
     return odd[state];
 }
 

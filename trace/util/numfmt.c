@@ -34,7 +34,7 @@ static void put_scaled(char *out, size_t size, double value, const char *const *
 
 static void put_duration(char *out, size_t size, double ns)
 {
-    static const char *const prefix[] = {"n", "u", "m", ""};
+    static const char *const prefix[4] = {"n", "u", "m", ""};
     double s = fabs(ns) / 1e9;
     const char *sign = ns < 0 ? "-" : "";
     if (s < 99.95) {
@@ -63,8 +63,8 @@ static void put_share(char *out, size_t size, double value)
 
 char *ana_number(char *out, size_t size, enum ana_unit unit, double value, bool utf8)
 {
-    static const char *const count[] = {"", "k", "M", "G", "T", "P", "E"};
-    static const char *const bytes[] = {" ", " k", " M", " G", " T", " P", " E"};
+    static const char *const count[7] = {"", "k", "M", "G", "T", "P", "E"};
+    static const char *const bytes[7] = {" ", " k", " M", " G", " T", " P", " E"};
     if (!isfinite(value)) {
         snprintf(out, size, "%s", put_dash(utf8));
         return out;

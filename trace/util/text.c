@@ -14,7 +14,7 @@ static bool is_hidden(uint32_t ch)
 
 size_t trc_text_char(const char *text, size_t size)
 {
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char *s = (const unsigned char *)text;
     if (size == 0)
         return 0;

@@ -2,6 +2,7 @@
 #include "trace/util/trouble.h"
 #include "trace/verdict/horovod_impl.h"
 #include "trace/util/sort.h"
+#include "trace/util/rows.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,6 +151,7 @@ static bool refused(struct loops *l)
         [ANA_HVD_SHAPES] = ANA_SAY_HVD_SHAPES,         [ANA_HVD_ROOTS] = ANA_SAY_HVD_ROOTS,
         [ANA_HVD_REDUCTIONS] = ANA_SAY_HVD_REDUCTIONS, [ANA_HVD_WITH_JOIN] = ANA_SAY_HVD_WITH_JOIN,
         [ANA_HVD_OTHER_REASON] = ANA_SAY_HVD_REFUSED};
+    TRC_ASSERT_ROWS(says, ANA_HVD_OTHER_REASON);
     const struct ana_hvd_refusal *f = &l->set->refusal;
     size_t odd = 0, usual = 0;
     if (!f->count)

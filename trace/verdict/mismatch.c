@@ -1,6 +1,7 @@
 /* Ranks that meet in one collective (same communicator, same number) with different calls or arguments. */
 #include "trace/util/hash.h"
 #include "trace/verdict/verdict_impl.h"
+#include "trace/util/rows.h"
 #include <string.h>
 
 #define MEMBERS_MAX 64u /* of a communicator, whose past records are compared */
@@ -139,6 +140,7 @@ static void say(struct ana_case *c, const struct ana_group *g, uint64_t sequence
 {
     static const enum ana_sentence says[] = {
         [CALL] = ANA_SAY_OTHER_CALL, [ROOT] = ANA_SAY_OTHER_ROOT, [BYTES] = ANA_SAY_OTHER_DATA};
+    TRC_ASSERT_ROWS(says, BYTES);
     const size_t both[] = {d->odd, d->usual};
     struct ana_fact fact = {says[d->term], .call = {.name = m->record[d->odd].call->name},
                             .other_call = {.name = m->record[d->usual].call->name}, .comm = g->comm,

@@ -134,9 +134,10 @@ static void say_outside(struct ana_case *c, const struct ana_waiting *p, const s
         ana_say_epoch(c, p, w, 1);
         return;
     }
-    static const enum ana_sentence says[] = {[ANA_DEPENDENCY_MESSAGE] = ANA_SAY_SENDER_OUTSIDE,
-                                             [ANA_DEPENDENCY_RECEIVER] = ANA_SAY_RECEIVER_OUTSIDE,
-                                             [ANA_DEPENDENCY_LOCK] = ANA_SAY_LOCKED};
+    static const enum ana_sentence says[ANA_DEPENDENCY_EPOCH + 1] = {[ANA_DEPENDENCY_MESSAGE] = ANA_SAY_SENDER_OUTSIDE,
+                                                                     [ANA_DEPENDENCY_RECEIVER] =
+                                                                         ANA_SAY_RECEIVER_OUTSIDE,
+                                                                     [ANA_DEPENDENCY_LOCK] = ANA_SAY_LOCKED};
     c->out->summary = (struct ana_fact){says[w->kind],
                                         .who = ana_one_rank(p->index),
                                         .message = w,

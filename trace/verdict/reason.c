@@ -1,5 +1,6 @@
 /* Words for what the kernel counted: why a segment takes longer. */
 #include "trace/verdict/verdict_impl.h"
+#include "trace/util/rows.h"
 
 static const enum ana_sentence sentence_of[] = {
     [ANA_REASON_NONE] = ANA_SAY_NOTHING,           [ANA_REASON_QUEUED] = ANA_SAY_REASON_QUEUED,
@@ -8,6 +9,7 @@ static const enum ana_sentence sentence_of[] = {
     [ANA_REASON_MEMORY] = ANA_SAY_REASON_MEMORY,   [ANA_REASON_CLOCK] = ANA_SAY_REASON_CLOCK,
     [ANA_REASON_WORK] = ANA_SAY_REASON_MORE_WORK,  [ANA_REASON_TIME] = ANA_SAY_REASON_MORE_TIME,
 };
+TRC_ASSERT_ROWS(sentence_of, ANA_REASON_TIME);
 
 struct ana_fact ana_reason_fact(const struct ana_reason *reason)
 {

@@ -2,6 +2,7 @@
 #include "trace/verdict/death.h"
 #include "trace/verdict/order.h"
 #include "trace/verdict/verdict.h"
+#include "trace/util/rows.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +12,14 @@
 const char *ana_verdict_state_name(enum ana_verdict_state state)
 {
     static const char *const name[] = {"healthy", "slow", "hung", "aborted", "unknown"};
+    TRC_ASSERT_ROWS(name, ANA_VERDICT_UNKNOWN);
     return name[state];
 }
 
 const char *ana_confidence_name(enum ana_confidence confidence)
 {
     static const char *const name[] = {"possible", "likely", "proven"};
+    TRC_ASSERT_ROWS(name, ANA_PROVEN);
     return name[confidence];
 }
 

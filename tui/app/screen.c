@@ -2,6 +2,7 @@
 #include "tui/app/chooser.h"
 #include "tui/app/view.h"
 #include "tui/app/words.h"
+#include "trace/util/rows.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -198,6 +199,7 @@ static void draw_headline(const struct tui_app *app, struct tui_grid *grid, stru
         const char *mark;
     } looks[] = {
         {TUI_STYLE_FINE, "\xe2\x9c\x93"}, {TUI_STYLE_NOTABLE, "\xe2\x97\x8f"}, {TUI_STYLE_TROUBLE, "\xe2\x9c\x97"}};
+    TRC_ASSERT_ROWS(looks, ANA_TROUBLE);
     tui_put(grid, rect, 1, 0, looks[app->weight].style, looks[app->weight].mark);
     int room = rect.w - 4, at = 0;
     const char *text = app->headline, *cut = NULL;

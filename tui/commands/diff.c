@@ -8,6 +8,7 @@
 #include "trace/session/session.h"
 #include "tui/app/loop.h"
 #include "tui/views/views.h"
+#include "trace/util/rows.h"
 
 #include <getopt.h>
 #include <langinfo.h>
@@ -65,6 +66,7 @@ static const char *scaling_name(enum ana_scaling scaling)
 {
     static const char *const names[] = {
         [ANA_SCALING_NONE] = NULL, [ANA_SCALING_STRONG] = "strong", [ANA_SCALING_WEAK] = "weak"};
+    TRC_ASSERT_ROWS(names, ANA_SCALING_WEAK);
     return names[scaling];
 }
 

@@ -4,6 +4,7 @@
 #include "tui/output/horovod_words.h"
 #include "tui/output/json.h"
 #include "tui/output/report_json.h"
+#include "trace/util/rows.h"
 
 #include "trace/horovod/horovod.h"
 #include "trace/util/numfmt.h"
@@ -20,6 +21,7 @@
 #define MOST 20 /* tensors shown */
 
 static const char *const library_word[] = {"none", "mpi", "nccl", "not-mpi"};
+TRC_ASSERT_ROWS(library_word, ANA_HVD_NOT_MPI);
 
 static double to_seconds(int64_t ns)
 {

@@ -6,6 +6,7 @@
 void tui_doctor_say(struct tui_doctor *doctor, enum tui_doctor_level level, const char *topic, const char *format, ...)
 {
     static const char *const words[] = {"ok", "note", "problem"};
+    _Static_assert(sizeof words / sizeof *words == TUI_DOCTOR_PROBLEM + 1, "a row each");
     va_list args;
     printf("%-8s %-13s ", words[level], topic);
     va_start(args, format);

@@ -1,5 +1,6 @@
 #include "tui/output/horovod_words.h"
 #include "trace/util/trouble.h"
+#include "trace/util/rows.h"
 
 #include "trace/util/numfmt.h"
 #include <math.h>
@@ -7,6 +8,7 @@
 
 static const char *const library_name[] = {"none seen", "MPI", "NCCL (inferred: its communicator was named)",
                                            "not MPI: NCCL or Gloo (inferred: agreed tensors, no MPI operation)"};
+TRC_ASSERT_ROWS(library_name, ANA_HVD_NOT_MPI);
 
 static const struct tui_hvd_look looks[TUI_HVD_STATES] = {
     [TUI_HVD_MISSING] = {'.', TUI_STYLE_TROUBLE, "missing", "not submitted, though another rank has submitted it"},
@@ -41,6 +43,7 @@ enum tui_hvd_state tui_hvd_state(const struct ana_hvd_set *set, const struct ana
                                                  [ANA_HVD_YES] = TUI_HVD_SUBMITTED,
                                                  [ANA_HVD_UNKNOWN] = TUI_HVD_UNKNOWN,
                                                  [ANA_HVD_JOINED] = TUI_HVD_JOINED};
+    TRC_ASSERT_ROWS(pending, ANA_HVD_JOINED);
     const struct ana_hvd_rank *rank = &set->rank[member];
     if (tensor->pending)
         return pending[tensor->submitted[member]];

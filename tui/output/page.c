@@ -212,7 +212,7 @@ static void shorten(cJSON *report, size_t ranks, cJSON *left_out)
             last = before;
         }
     }
-    static const char *const with_ranks[] = {"segments", "regions"};
+    static const char *const with_ranks[2] = {"segments", "regions"};
     for (size_t i = 0; i < 2 && ranks > BY_RANK_MOST; i++)
         cJSON_ArrayForEach(list, cJSON_GetObjectItem(report, with_ranks[i]))
             cJSON_DeleteItemFromObject(list, "by_rank_s");

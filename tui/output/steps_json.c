@@ -2,6 +2,7 @@
 #include "trace/horovod/horovod.h"
 #include "tui/output/json.h"
 #include "tui/output/report_json.h"
+#include "trace/util/rows.h"
 
 #include <math.h>
 
@@ -9,6 +10,7 @@ static void add_slow(cJSON *list, const struct ana_job *job, const struct ana_hv
                      const struct ana_hvd_step *step)
 {
     static const char *const differs[] = {NULL, "late", "before"};
+    TRC_ASSERT_ROWS(differs, ANA_HVD_BEFORE);
     cJSON *row = cJSON_CreateObject();
     size_t index = step->last_rank == UINT32_MAX ? SIZE_MAX : set->rank[step->last_rank].index;
     tui_json_integer(row, "index", step->number);

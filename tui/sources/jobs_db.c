@@ -1,5 +1,6 @@
 #include "tui/sources/jobs_db.h"
 #include "trace/util/text.h"
+#include "trace/util/rows.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -118,6 +119,7 @@ struct tui_jobs_db *tui_jobs_open(const char *path, bool make, char *error, size
     }
     char sql[SQL];
     static const char *const types[] = {[TEXT] = " TEXT", [WHOLE] = " INTEGER", [REAL] = " REAL"};
+    TRC_ASSERT_ROWS(types, REAL);
     with_columns(sql, sizeof sql, "CREATE TABLE IF NOT EXISTS jobs (", types, true,
                  ", PRIMARY KEY (folder, run)); CREATE INDEX IF NOT EXISTS by_begin ON jobs (begin_s);");
     if (db->open_v2(path, &db->db, make ? OPEN_WRITE | OPEN_MAKE : OPEN_READ, NULL) == OK &&
@@ -172,6 +174,7 @@ bool tui_jobs_put(struct tui_jobs_db *db, const struct tui_job_row *row, char *e
 {
     void *statement = NULL;
     static const char *const mark[] = {"?", "?", "?"};
+    TRC_ASSERT_ROWS(mark, REAL);
     char sql[SQL];
     with_columns(sql, sizeof sql, "INSERT OR REPLACE INTO jobs VALUES (", mark, false, ")");
     if (db->prepare_v2(db->db, sql, -1, &statement, NULL) != OK)
@@ -213,6 +216,7 @@ bool tui_jobs_each(struct tui_jobs_db *db, const struct tui_jobs_wanted *wanted,
 {
     void *statement = NULL;
     static const char *const nothing[] = {"", "", ""};
+    TRC_ASSERT_ROWS(nothing, REAL);
     char sql[SQL];
     with_columns(sql, sizeof sql, "SELECT ", nothing, true,
                  db->older ? FROM("(SELECT *, '' AS said FROM jobs)") : FROM("jobs"));

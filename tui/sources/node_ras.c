@@ -173,7 +173,7 @@ bool tui_ras_summary(const char *text, char *out, size_t size)
                 (size_t)snprintf(out + used, size - used, "%s%d communicator%s of %d ranks %s, %s", used ? "; " : "",
                                  row.comms, row.comms == 1 ? "" : "s", row.ranks, row.status, row.errors);
     }
-    static const char *const titles[] = {"Errors", "Warnings"};
+    static const char *const titles[2] = {"Errors", "Warnings"};
     for (int i = 0; i < 2; i++) {
         if (!find_line_below(text, titles[i], line, sizeof line))
             continue;

@@ -1,6 +1,7 @@
 /* Ranks: what each does now, since when, how fast, how late. */
 #include "tui/app/view.h"
 #include "tui/app/words.h"
+#include "trace/util/rows.h"
 
 #include <string.h>
 
@@ -123,6 +124,7 @@ static void show_state(const struct tui_app *app, size_t row, struct tui_value *
 {
     static const enum tui_style style[] = {TUI_STYLE_FINE,    TUI_STYLE_NORMAL,  TUI_STYLE_DIM,
                                            TUI_STYLE_TROUBLE, TUI_STYLE_TROUBLE, TUI_STYLE_NOTABLE};
+    TRC_ASSERT_ROWS(style, ANA_RANK_UNKNOWN);
     enum ana_rank_state state = app->rank[row].state;
     out->number = 2 * (double)(tui_app_group(app, row) - app->group) + 1;
     out->style = style[state <= ANA_RANK_UNKNOWN ? state : ANA_RANK_UNKNOWN];

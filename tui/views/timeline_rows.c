@@ -1,5 +1,6 @@
 #include "tui/views/timeline_rows.h"
 #include "tui/widgets/plot.h"
+#include "trace/util/rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -260,6 +261,7 @@ void tui_timeline_titles(const struct tui_app *app, const struct timeline_rows *
     struct tui_rect title = {area.x - left, area.y - 1, left, 1};
     static const char *const by[] = {
         [TUI_BY_BEHAVIOUR] = "by behaviour", [TUI_BY_NODE] = "by node", [TUI_BY_RANK] = "rank"};
+    TRC_ASSERT_ROWS(by, TUI_BY_RANK);
     if (!rows->many) {
         tui_put_right(grid, title, PLAIN_LEFT - 2, 0, TUI_STYLE_LABEL, "rank");
         return;

@@ -74,7 +74,7 @@ uint32_t tui_decode(const char **text)
 int tui_encode(uint32_t ch, char out[5])
 {
     int more = ch < 0x80 ? 0 : ch < 0x800 ? 1 : ch < 0x10000 ? 2 : 3;
-    static const unsigned char lead[] = {0, 0xc0, 0xe0, 0xf0};
+    static const unsigned char lead[4] = {0, 0xc0, 0xe0, 0xf0};
     for (int i = more; i > 0; i--, ch >>= 6)
         out[i] = (char)(0x80 | (ch & 0x3f));
     out[0] = (char)(lead[more] | ch);
