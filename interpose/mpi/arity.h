@@ -41,4 +41,22 @@ typedef uintptr_t w;
 #define A14 A13, a13
 #define A15 A14, a14
 
+/* S3 is `args[0] = a0, args[1] = a1, args[2] = a2`. */
+#define S0(args)  (void)(args)
+#define S1(args)  S0(args), (args)[0] = a0
+#define S2(args)  S1(args), (args)[1] = a1
+#define S3(args)  S2(args), (args)[2] = a2
+#define S4(args)  S3(args), (args)[3] = a3
+#define S5(args)  S4(args), (args)[4] = a4
+#define S6(args)  S5(args), (args)[5] = a5
+#define S7(args)  S6(args), (args)[6] = a6
+#define S8(args)  S7(args), (args)[7] = a7
+#define S9(args)  S8(args), (args)[8] = a8
+#define S10(args) S9(args), (args)[9] = a9
+#define S11(args) S10(args), (args)[10] = a10
+#define S12(args) S11(args), (args)[11] = a11
+#define S13(args) S12(args), (args)[12] = a12
+#define S14(args) S13(args), (args)[13] = a13
+#define S15(args) S14(args), (args)[14] = a14
+
 #endif

@@ -130,15 +130,14 @@ IPO_CONSTANT uint64_t ipo_quick_key(const struct ipo_thread *thread, struct ipo_
     return key;
 }
 
-/* The cached call of a wrapper whose row, letters and arguments these are: the row that ipo_cache_place gives, if it is
- * equal in all that decides.  `stack`, `caller`: registers of the calling code.  NULL: there is none, or the call must
+/* The cached call of a wrapper whose row and letters these are: the row that ipo_cache_place gives, if it is equal in
+ * all that decides.  `stack`, `caller`: registers of the calling code.  NULL: there is none, or the call must
  * be entered with more care. */
 IPO_CONSTANT struct ipo_cached *ipo_cache_find(struct ipo_frame *frame, uintptr_t stack, const uintptr_t *caller,
-                                               struct ipo_row_facts row, const char *roles, const uintptr_t *args)
+                                               struct ipo_row_facts row, const char *roles)
 {
+    const uintptr_t *args = frame->args;
     struct ipo_thread *thread = ipo_thread_current;
-    if (__builtin_expect(!thread, 0))
-        return NULL;
     const uint64_t key = ipo_quick_key(thread, row, roles, args);
     uint64_t hash = ipo_cache_mix(ipo_cache_origin(frame->site, stack), key);
 #pragma GCC unroll 16
@@ -146,7 +145,7 @@ IPO_CONSTANT struct ipo_cached *ipo_cache_find(struct ipo_frame *frame, uintptr_
         if (ipo_decides(roles[i]))
             hash = ipo_cache_mix(hash, args[i]);
     struct ipo_cached *cached = ipo_cache_row(thread, hash);
-    if (cached->site != ipo_cache_site(frame->site, row.id) || cached->stamp != ipo_armed_word() || thread->mark ||
+    if (cached->site != ipo_cache_site(frame->site, row.id) || cached->stamp != ipo_armed_word() || thread->outer ||
         !ipo_cache_stands(cached) || (ipo_quick_has_key(row, roles) && cached->key != key))
         return NULL;
     unsigned n = 0;
@@ -179,7 +178,7 @@ static inline bool ipo_cache_recall(struct ipo_frame *frame, const struct ipo_ca
     frame->path = cached->path;
     frame->sig = cached->state->use->sig;
     frame->comm = cached->comm;
-    frame->index = cached->index;
+    frame->index = cached->inside - 1;
     return true;
 }
 
@@ -191,7 +190,7 @@ static inline void ipo_cache_keep(const struct ipo_frame *frame, const uintptr_t
     cached->site = ipo_cache_site(frame->site, (enum ipo_call_id)frame->sig.call);
     cached->stamp = stamp;
     cached->comm = frame->comm;
-    cached->index = frame->index;
+    cached->inside = frame->index + 1;
     cached->state = &frame->thread->stream.state[frame->index];
     cached->version = cached->state->version;
     cached->key = frame->key;

@@ -21,6 +21,8 @@ enum ipo_call_id {
 /* Class of the rows that are known but never wrapped. */
 #define TRC_OP_PASS TRC_OPCLASSES
 
+#define IPO_ARGS_MOST 15u /* arguments of a call */
+
 #define IPO_ABSENT 0xffu /* position of a role that the call does not have */
 
 struct ipo_frame;

@@ -8,31 +8,37 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#define MAIN_STACK ((uintptr_t)1 << 20)
+#define MAIN_STACK   ((uintptr_t)1 << 20)
+#define WRAPPER_MOST 65536u /* bytes of a wrapper's stack frame */
 
 /* Whether memory is mapped for sure: the page of the calling wrapper's frame, and the first part of the main stack,
  * which the kernel reserves.  Any other stack may have been unmapped. */
-static bool is_there(const void *what, const struct ipo_frame *frame)
+static bool is_there(uint64_t at, const struct ipo_frame *frame)
 {
-    const uintptr_t at = (uintptr_t)what, here = (uintptr_t)frame->address;
+    const uintptr_t here = (uintptr_t)frame->address;
     return (at ^ here) >> 12 == 0 || (uintptr_t)getauxval(AT_RANDOM) - at < MAIN_STACK;
 }
 
-/* A call that was left is soon overwritten by other frames: the return address above the mark by the next call of the
- * same function, the wrapper's data below it by deeper calls. */
+/* Reads two words of a stack, which do not lie on two pages. */
+static bool read_pair(uint64_t at, const struct ipo_frame *frame, uint64_t pair[2])
+{
+    if (!is_there(at, frame))
+        return ipo_safe_read(at, pair, 2 * sizeof *pair);
+    memcpy(pair, (const void *)(uintptr_t)at, 2 * sizeof *pair);
+    return true;
+}
+
+/* A call that was left is soon overwritten by other frames: the return address above its stack frame by the next call
+ * of the same function, the wrapper's data below it by deeper calls. */
 bool ipo_mark_stands(const struct ipo_thread *thread, const struct ipo_frame *frame)
 {
-    uint64_t word[IPO_FRAME_WORDS];
-    const void *address;
-    if (is_there(thread->mark, frame) && is_there(thread->outer, frame)) {
-        memcpy(word, thread->mark, sizeof word);
-        address = thread->outer->address;
-    } else if (!ipo_safe_read((uint64_t)(uintptr_t)thread->mark, word, sizeof word) ||
-               !ipo_safe_read((uint64_t)(uintptr_t)&thread->outer->address, &address, sizeof address)) {
-        return false;
-    }
-    return word[IPO_FRAME_RETURN] == thread->outer_site && address == thread->mark;
+    const uint64_t outer = (uintptr_t)thread->outer;
+    uint64_t mark[2], word[IPO_FRAME_WORDS]; /* the stack frame's address and the thread; the frame's words */
+    return read_pair(outer, frame, mark) && mark[1] == (uintptr_t)thread && mark[0] - outer < WRAPPER_MOST &&
+           read_pair(mark[0], frame, word) && word[IPO_FRAME_RETURN] == thread->outer_site;
 }
+_Static_assert(offsetof(struct ipo_frame, address) == 0 && offsetof(struct ipo_frame, thread) == 8, "the mark's words");
+_Static_assert(IPO_FRAME_WORDS == 2, "a pair");
 
 /* Nobody knows whether a collective that was left took place: the order on its communicator is in doubt. */
 void ipo_call_left(struct ipo_thread *thread)

@@ -144,9 +144,8 @@ bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
         enter_nested(frame, id, args);
         return true;
     }
-    if (__builtin_expect(thread->mark != NULL, 0))
+    if (__builtin_expect(thread->outer != NULL, 0))
         ipo_call_left(thread);
-    thread->mark = frame->address;
     thread->outer = frame;
     thread->outer_site = ((const uint64_t *)frame->address)[1]; /* frame->site may be a line of Python */
     describe_call(frame, call, id, args);
@@ -212,44 +211,44 @@ static inline void leave_call(struct ipo_frame *frame, const uintptr_t *args, in
     else
         ipo_emit_here(frame);
     __atomic_store_n(&stream->page->thread.inside, 0, __ATOMIC_RELEASE);
-    frame->thread->mark = NULL;
+    frame->thread->outer = NULL;
 }
 
-void ipo_leave(struct ipo_frame *frame, const uintptr_t *args, int result)
+int ipo_leave(struct ipo_frame *frame, const uintptr_t *args, int result)
 {
     frame->end = ipo_ticks();
     if (__builtin_expect(!*ipo_armed, 0))
-        return; /* a child that was forked in a callback returns from its parent's call */
+        return result; /* a child that was forked in a callback returns from its parent's call */
     if (__builtin_expect(frame->thread != ipo_thread_current, 0)) {
         ipo_thread_moved();
-        return;
+        return result;
     }
     if (__builtin_expect(frame->nested, 0)) {
         frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig); /* nested calls may have dropped it */
         trc_stream_event(&frame->thread->stream, frame->index, frame->begin, frame->end, 0);
         if (!result)
             ipo_follow_handles(frame, args);
-        return;
+        return result;
     }
     leave_call(frame, args, result);
+    return result;
 }
 
-__attribute__((cold)) void ipo_leave_cached(struct ipo_frame *frame, enum ipo_call_id id,
-                                            const struct ipo_cached *cached, const uintptr_t *args, int result)
+__attribute__((cold)) int ipo_leave_cached(struct ipo_frame *frame, const struct ipo_cached *cached, int result)
 {
-    const struct ipo_call *call = frame->call = &ipo_calls[id];
+    const struct ipo_call *call = frame->call = &ipo_calls[frame->id];
     frame->comm = cached->comm;
-    frame->index = cached->index;
+    frame->index = cached->inside - 1;
     frame->key = cached->key;
     frame->path = cached->path;
     frame->nested = frame->poll = frame->late = false;
     frame->numbered = true;
     frame->handle = 0;
     const enum ipo_role status = ipo_has(call, ROLE_STATUS_OUT) ? ROLE_STATUS_OUT : ROLE_STATUSES_OUT;
-    frame->status = ipo_status_known ? ipo_arg(call, args, status) : 0;
-    if (ipo_cache_stands(cached))
+    frame->status = ipo_status_known ? ipo_arg(call, frame->args, status) : 0;
+    if (frame->thread->outer == frame && ipo_cache_stands(cached))
         frame->sig = cached->state->use->sig;
-    else
-        describe_again(frame, args);
-    ipo_leave(frame, args, result);
+    else /* nested calls dropped it, or a coroutine's: those may have the row */
+        describe_again(frame, frame->args);
+    return ipo_leave(frame, frame->args, result);
 }

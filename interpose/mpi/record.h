@@ -10,13 +10,12 @@
 
 /* What a wrapper keeps on its stack during the call. */
 struct ipo_frame {
-    const void *address;         /* of the wrapper's stack frame: shows nested calls and stale marks */
-    const uintptr_t *args;       /* the wrapper's array: its address here makes the compiler store the arguments */
+    _Alignas(16) const void *address; /* of the wrapper's stack frame: shows nested calls and stale marks */
+    struct ipo_thread *thread;
     uint64_t site;               /* return address, or a line of Python: the call site */
     uintptr_t stack;             /* of the calling code after the call: its stack pointer, */
     uintptr_t caller;            /* ... and its frame pointer */
     const struct ipo_path *path; /* NULL: not known yet */
-    struct ipo_thread *thread;
     const struct ipo_call *call;
     struct ipo_comm *comm;
     struct ipo_nccl_copy *copy;     /* the NCCL that is called; set for its calls only */
@@ -25,6 +24,7 @@ struct ipo_frame {
     uint64_t gpu_op, gpu_launch;    /* NCCL: its operation, and the first of its launch (nccl/state.c) */
     struct ipo_nccl_cached *cached; /* NCCL: its place in the cache; NULL: none */
     uint32_t index;                 /* of the signature */
+    enum ipo_call_id id;            /* of a cached call */
     bool nested;
     bool late;        /* sizes are missing: describe it again when MPI has accepted the datatypes */
     bool numbered;    /* it has its number among the communicator's collectives */
@@ -35,6 +35,7 @@ struct ipo_frame {
     uintptr_t handle; /* of an object that the call frees; or the claim of a message, or a Wait's request */
     uint64_t key;     /* what decides the signature where no argument does; IPO_NO_KEY: it is not cached */
     struct trc_sig sig;
+    uintptr_t args[IPO_ARGS_MOST]; /* of a C wrapper: the arguments */
 };
 
 #define IPO_NO_KEY UINT64_MAX
@@ -54,13 +55,12 @@ struct ipo_frame {
  * change `args`: a status of the thread's own replaces one that the caller ignores.  Keeps errno. */
 bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args);
 
-/* After the real call, with the same frame and args and its result.  Keeps errno. */
-void ipo_leave(struct ipo_frame *frame, const uintptr_t *args, int result);
+/* After the real call, with the same frame and args and its result, which is returned.  Keeps errno. */
+int ipo_leave(struct ipo_frame *frame, const uintptr_t *args, int result);
 
 /* After the real call of a cached call that is unusual: an error, another message than posted, no room, another
- * thread.  `result`: of the real call. */
-void ipo_leave_cached(struct ipo_frame *frame, enum ipo_call_id id, const struct ipo_cached *cached,
-                      const uintptr_t *args, int result);
+ * thread.  Returns `result`, the real call's. */
+int ipo_leave_cached(struct ipo_frame *frame, const struct ipo_cached *cached, int result);
 
 /* Whether the call that the thread has marked still runs; `frame` is that of a call below it.  (mark.c) */
 bool ipo_mark_stands(const struct ipo_thread *thread, const struct ipo_frame *frame);
@@ -69,7 +69,7 @@ bool ipo_mark_stands(const struct ipo_thread *thread, const struct ipo_frame *fr
  * longjmp or a C++ exception may have left that one without ipo_leave. */
 static inline bool ipo_is_inside(const struct ipo_thread *thread, const struct ipo_frame *frame)
 {
-    return __builtin_expect(frame->address < thread->mark, 0) && ipo_mark_stands(thread, frame);
+    return __builtin_expect(frame->address < (const void *)thread->outer, 0) && ipo_mark_stands(thread, frame);
 }
 
 /* Whether a nested call is the C function that MPICH's Fortran layer calls for the Fortran call under way: the same

@@ -10,7 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-__thread struct ipo_thread *ipo_thread_current;
+struct ipo_thread ipo_thread_none;
+__thread struct ipo_thread *ipo_thread_current = &ipo_thread_none;
 static __thread bool hopeless;               /* no live page could be had */
 static _Atomic(struct ipo_thread *) threads; /* never shrinks: a page of a dead thread is taken over by a new one */
 
@@ -33,7 +34,7 @@ static bool take_over(struct ipo_thread *thread, uint32_t tid, uint32_t mine)
     if (!__atomic_compare_exchange_n(&thread->tid, &tid, mine, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return false;
     IPO_ASK_SOURCES(thread_left, thread); /* it may have died inside a call */
-    thread->mark = thread->nccl = NULL;
+    thread->outer = thread->nccl = NULL;
     thread->nccl_depth = 0;
     thread->stream.page->thread.inside = 0;
     thread->stream.page->thread.tid = mine;
@@ -101,11 +102,12 @@ struct ipo_thread *ipo_thread_open(void)
     int kept = errno;
     struct ipo_thread *thread = open_thread();
     hopeless = !thread;
-    if (thread)
+    if (thread) {
         IPO_ASK_SOURCES(thread_came, thread);
-    ipo_thread_current = thread;
+        ipo_thread_current = thread;
+    }
     errno = kept;
-    return ipo_thread_current;
+    return thread;
 }
 
 __attribute__((cold)) void ipo_thread_moved(void)

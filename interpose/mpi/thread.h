@@ -28,7 +28,7 @@ struct ipo_cached {
     struct trc_sig_state *state;
     struct ipo_comm *comm;
     uint64_t key;                    /* frame->key */
-    uint32_t index, version;         /* of the signature */
+    uint32_t inside, version;        /* of the signature: index + 1, as in the live page */
     uintptr_t word[IPO_CACHE_WORDS]; /* the deciding arguments, in their order */
     const struct ipo_path *path;
 };
@@ -47,9 +47,8 @@ struct ipo_thread {
     struct ipo_cached cache[IPO_CACHE_ROWS];         /* first: a row is found by its distance from here */
     const struct ipo_path *recent[IPO_RECENT_PATHS]; /* paths of calls that are not cached, by their origin */
     struct trc_stream stream;
-    const void *mark;              /* frame of the outermost wrapper now running; NULL: none */
-    const struct ipo_frame *outer; /* what that wrapper keeps on its stack */
-    uint64_t outer_site;           /* its return address: lies above the mark */
+    const struct ipo_frame *outer; /* the mark: of the outermost wrapper now running, on its stack; NULL: none */
+    uint64_t outer_site;           /* its return address */
     uint32_t tid;
     uint64_t rounds; /* calls that were negotiation rounds (negotiation.h) */
     struct ipo_thread *next;
@@ -67,7 +66,7 @@ struct ipo_thread {
     uint64_t status[4];           /* that one, until more are needed */
     uint32_t scratch;             /* how many of each fit */
     uint32_t claims;              /* requests that a call under way has taken out of sight */
-    const void *nccl;             /* equal to the mark if the outermost wrapper is one of NCCL's */
+    const struct ipo_frame *nccl; /* equal to the mark if the outermost wrapper is one of NCCL's */
     uint32_t nccl_depth;          /* of groups */
     struct ipo_nccl_own
         *nccl_own; /* what its NCCL calls need; mapped at the first, kept for whoever takes the page over */
@@ -83,12 +82,14 @@ struct ipo_thread {
 
 /* The calling thread's state, made on first use; NULL if there can be none.  Keeps errno. */
 struct ipo_thread *ipo_thread_open(void);
+/* The calling thread's state; ipo_thread_none, which has no cached call and is never written, where it has none. */
 extern IPO_OURS __thread struct ipo_thread *ipo_thread_current;
+extern IPO_OURS struct ipo_thread ipo_thread_none;
 /* The calling thread's state, as ipo_thread_open.  Record path. */
 static inline struct ipo_thread *ipo_thread_self(void)
 {
     struct ipo_thread *thread = ipo_thread_current;
-    return __builtin_expect(thread != NULL, 1) ? thread : ipo_thread_open();
+    return __builtin_expect(thread != &ipo_thread_none, 1) ? thread : ipo_thread_open();
 }
 
 /* Ends the recording, and says why: a call ended on another thread than it began on, so two threads write one

@@ -5,23 +5,23 @@
 #include "interpose/mpi/leave.h"
 #include "interpose/mpi/resolve.h"
 
-/* The arguments out of the array, where ipo_enter may have put a status of its own. */
+/* The arguments out of the frame, where ipo_enter may have put a status of its own. */
 #define X0
-#define X1  a[0]
-#define X2  X1, a[1]
-#define X3  X2, a[2]
-#define X4  X3, a[3]
-#define X5  X4, a[4]
-#define X6  X5, a[5]
-#define X7  X6, a[6]
-#define X8  X7, a[7]
-#define X9  X8, a[8]
-#define X10 X9, a[9]
-#define X11 X10, a[10]
-#define X12 X11, a[11]
-#define X13 X12, a[12]
-#define X14 X13, a[13]
-#define X15 X14, a[14]
+#define X1  frame.args[0]
+#define X2  X1, frame.args[1]
+#define X3  X2, frame.args[2]
+#define X4  X3, frame.args[3]
+#define X5  X4, frame.args[4]
+#define X6  X5, frame.args[5]
+#define X7  X6, frame.args[6]
+#define X8  X7, frame.args[7]
+#define X9  X8, frame.args[8]
+#define X10 X9, frame.args[9]
+#define X11 X10, frame.args[10]
+#define X12 X11, frame.args[11]
+#define X13 X12, frame.args[12]
+#define X14 X13, frame.args[13]
+#define X15 X14, frame.args[14]
 
 #define CALL_REAL(arity, name) ((int (*)(P##arity))ipo_real[IPO_##name])(X##arity)
 
@@ -30,26 +30,20 @@
     int ipo_w_##name(P##arity)                                                                                         \
     {                                                                                                                  \
         static const struct ipo_row_facts row = {IPO_##name, TRC_OP_##opclass, TRC_COLLECTIVE_##opclass, arity};       \
-        w a[(arity) + 1] = {A##arity};                                                                                 \
         struct ipo_frame frame;                                                                                        \
         IPO_FRAME_MARK(&frame);                                                                                        \
-        frame.args = a;                                                                                                \
+        S##arity(frame.args);                                                                                          \
         if (ipo_quick_kind(row, roles, #name)) {                                                                       \
-            struct ipo_cached *cached = ipo_cache_find(&frame, IPO_CALLER_STACK, IPO_CALLER_FRAME, row, roles, a);     \
-            if (__builtin_expect(cached && ipo_prepare_cached(&frame, row, roles, a), 1)) {                            \
-                ipo_begin_cached(&frame, row, roles, cached, a);                                                       \
-                int result = CALL_REAL(arity, name);                                                                   \
-                if (__builtin_expect(!ipo_leave_quickly(&frame, row, roles, #name, cached, a, result), 0))             \
-                    ipo_leave_cached(&frame, IPO_##name, cached, a, result);                                           \
-                return result;                                                                                         \
+            struct ipo_cached *cached = ipo_cache_find(&frame, IPO_CALLER_STACK, IPO_CALLER_FRAME, row, roles);        \
+            if (__builtin_expect(cached && ipo_prepare_cached(&frame, row, roles), 1)) {                               \
+                ipo_begin_cached(&frame, row, roles, cached);                                                          \
+                return ipo_leave_quickly(&frame, row, roles, #name, cached, CALL_REAL(arity, name));                   \
             }                                                                                                          \
         }                                                                                                              \
         IPO_FRAME_ORIGIN(&frame);                                                                                      \
-        if (__builtin_expect(!ipo_enter(&frame, IPO_##name, a), 0))                                                    \
+        if (__builtin_expect(!ipo_enter(&frame, IPO_##name, frame.args), 0))                                           \
             return ((int (*)(P##arity))ipo_resolved(IPO_##name, __builtin_return_address(0)))(X##arity);               \
-        int result = CALL_REAL(arity, name);                                                                           \
-        ipo_leave(&frame, a, result);                                                                                  \
-        return result;                                                                                                 \
+        return ipo_leave(&frame, frame.args, CALL_REAL(arity, name));                                                  \
     }                                                                                                                  \
     EXPORT_##core(arity, name)
 

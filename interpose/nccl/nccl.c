@@ -268,7 +268,7 @@ bool ipo_nccl_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_
     int kept = errno;
     frame->path = NULL;
     frame->nested = ipo_is_inside(thread, frame);
-    if (frame->nested && thread->nccl == thread->mark)
+    if (frame->nested && thread->nccl == thread->outer)
         return false; /* NCCL calls its own public names */
     if (*ipo_nccl_armed == IPO_ARMED_CAREFULLY && ipo_process.options.python)
         frame->path = ipo_python_path(&frame->site);
@@ -278,10 +278,9 @@ bool ipo_nccl_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_
     frame->sequence = 0;
     frame->poll = false;
     if (!frame->nested) {
-        if (__builtin_expect(thread->mark != NULL, 0))
+        if (__builtin_expect(thread->outer != NULL, 0))
             ipo_call_left(thread);
-        thread->mark = thread->nccl = frame->address;
-        thread->outer = frame;
+        thread->outer = thread->nccl = frame;
         thread->outer_site = ((const uint64_t *)frame->address)[1];
     }
     go_inside(thread, frame, id, args);
@@ -368,7 +367,7 @@ void ipo_nccl_leave(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_
         follow_call(frame, id, args);
     if (!frame->nested) {
         __atomic_store_n(&stream->page->thread.inside, 0, __ATOMIC_RELEASE);
-        frame->thread->mark = frame->thread->nccl = NULL;
+        frame->thread->outer = frame->thread->nccl = NULL;
     }
     errno = kept;
 }

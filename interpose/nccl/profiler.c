@@ -18,7 +18,7 @@ int ipo_profiler_row(const char *name, bool without)
 bool ipo_profiler_is_wrapped(void)
 {
     const struct ipo_thread *thread = ipo_thread_current;
-    return thread && thread->mark && thread->nccl == thread->mark;
+    return thread->outer && thread->nccl == thread->outer;
 }
 
 bool ipo_profiler_start(int rank, int size, uint64_t hash)

@@ -131,7 +131,8 @@ static void walk_frames(struct ipo_cursor *at, struct walk *out)
 static bool find_caller(uint32_t tid, struct ipo_cursor *out)
 {
     const struct ipo_thread *thread = ipo_thread_of(tid);
-    uint64_t mark = thread ? ipo_safe_read_word((uint64_t)(uintptr_t)&thread->mark) : 0, word[IPO_FRAME_WORDS];
+    uint64_t outer = thread ? ipo_safe_read_word((uint64_t)(uintptr_t)&thread->outer) : 0, word[IPO_FRAME_WORDS],
+             mark = outer ? ipo_safe_read_word(outer) : 0; /* its first word: the address of the stack frame */
     if (!mark || !ipo_safe_read(mark, word, sizeof word) || word[IPO_FRAME_RETURN] != thread->outer_site)
         return false;
     *out = ipo_cursor_above(mark, word);

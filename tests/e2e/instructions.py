@@ -1,6 +1,6 @@
 # timeout: 300
 """What recording a call costs, in instructions: by callgrind they do not depend on the machine's speed.  The bounds are
-a tenth above what was counted when they were set, with gcc 12 on x86-64; a change that needs more says why here."""
+a twentieth above what was counted when they were set, with gcc 12 on x86-64; a change that needs more says why here."""
 import os
 import platform
 import shutil
@@ -12,9 +12,9 @@ from common import BUILD, TOP, check, end, skip_all
 sys.path.insert(0, os.path.join(TOP, "tests", "bench"))
 import bench  # noqa: E402
 
-BOUNDS = {"rank": 210, "iprobe": 242, "allreduce": 263, "pt2pt": 440,
-          "send_call": 347, "recv_call": 377, "sendrecv_call": 337, "test_call": 397, "not_yet": 240, "start_call": 1070,
-          "vector_call": 1100, "ireduce_call": 411, "put_call": 246, "get_call": 247, "size_twin": 2118, "tag_twin": 2380,
+BOUNDS = {"rank": 184, "iprobe": 215, "allreduce": 231, "pt2pt": 405,
+          "send_call": 311, "recv_call": 349, "sendrecv_call": 300, "test_call": 363, "not_yet": 214, "start_call": 950,
+          "vector_call": 1045, "ireduce_call": 376, "put_call": 213, "get_call": 214, "size_twin": 2118, "tag_twin": 2380,
           "comm_twin": 480, "type_twin": 900, "pause_twin": 312}
 PLACES = 3  # of the stack: cached calls may meet in their table by addresses, but not at each of these
 
