@@ -13,8 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FEW    4096u       /* messages that tell what one takes */
-#define BEYOND (16u << 20) /* bytes an index may have in excess of its trace's */
+#define FEW 4096u /* messages that tell what one takes */
 
 /* What an index is of. */
 struct of {
@@ -121,6 +120,12 @@ static bool is_whole_run(const struct ana_job *job)
     return job->window.begin_ns == INT64_MIN && job->window.end_ns == INT64_MAX;
 }
 
+/* Bytes that an index may have at most: a larger one is neither written nor read. */
+static uint64_t most_bytes(const struct ana_job *job, uint64_t of_events)
+{
+    return of_events + ANA_INDEX_BEYOND + (uint64_t)job->count * ANA_INDEX_A_RANK;
+}
+
 /* ---- taken up --------------------------------------------------------------------------------------------------- */
 
 /* An index that is being taken up, or looked for. */
@@ -168,7 +173,7 @@ static struct ana_taking *begin_taking(struct ana_job *job)
     if (!taking)
         return NULL;
     taking->of = describe(job, &bytes);
-    taking->most = bytes + BEYOND;
+    taking->most = most_bytes(job, bytes);
     return taking;
 }
 
@@ -198,8 +203,8 @@ double ana_index_take(struct ana_job *job, int64_t stop_ns)
 /* ---- written ---------------------------------------------------------------------------------------------------- */
 
 /* Saves as many of the latest messages, waits and collectives as fit into `most` bytes with all the rest; if not even
- * none of them do, none, where `always`.  False: it fails, or does not fit. */
-static bool save_latest(struct ana_job_keep *k, uint64_t most, bool always)
+ * none of them do, none, where the rest fits into `ever`.  False: it fails, or does not fit. */
+static bool save_latest(struct ana_job_keep *k, uint64_t most, uint64_t ever)
 {
     k->keep->most = most;
     if (ana_job_save_latest(k, 0)) {
@@ -212,8 +217,8 @@ static bool save_latest(struct ana_job_keep *k, uint64_t most, bool always)
                 return true;
         return ana_job_save_latest(k, FEW) || ana_job_save_latest(k, 0);
     }
-    k->keep->most = UINT64_MAX;
-    return always && ana_job_save_latest(k, 0);
+    k->keep->most = ever;
+    return ever > most && ana_job_save_latest(k, 0);
 }
 
 /* Writes an index.  False: errno says why not, E2BIG: it would take more than its share of `bytes`. */
@@ -222,12 +227,13 @@ static bool write_to_file(struct ana_job *job, FILE *file, const struct of *of, 
     struct ana_keep keep;
     struct ana_job_keep k = {.keep = &keep, .job = job};
     uint64_t share = bytes / ANA_INDEX_SHARE, most = share > sizeof *of ? share - sizeof *of : 0;
+    uint64_t ever = always ? most_bytes(job, bytes) - sizeof *of : most;
     errno = 0;
     if (fwrite(of, sizeof *of, 1, file) != 1)
         return false;
-    ana_keep_save(&keep, file, always ? UINT64_MAX : most);
+    ana_keep_save(&keep, file, ever);
     ana_job_save(&k);
-    bool ok = !keep.failed && save_latest(&k, always && most < ANA_INDEX_ASKED ? ANA_INDEX_ASKED : most, always) &&
+    bool ok = !keep.failed && save_latest(&k, always && most < ANA_INDEX_ASKED ? ANA_INDEX_ASKED : most, ever) &&
               fflush(file) == 0;
     ana_job_save_end(&k);
     if (!ana_keep_end(&keep) || !ok)

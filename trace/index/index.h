@@ -14,7 +14,9 @@
 
 #define ANA_INDEX_RECORDS 2000000u /* of a job with fewer none is written unasked: that is read in no time */
 #define ANA_INDEX_SHARE   50u      /* the part of the trace's events that it may take: 2 % */
-#define ANA_INDEX_ASKED   524288u  /* bytes that it may have where somebody asks for it; if need be more */
+#define ANA_INDEX_ASKED   524288u  /* bytes that it may have where somebody asks for it */
+#define ANA_INDEX_BEYOND  1048576u /* it has at most so many more than the trace's events .. */
+#define ANA_INDEX_A_RANK  4096u    /* .. and so many for each rank: one takes 300 to 600 */
 
 /* Sets whether an index is written and taken up, which is so at first. */
 void ana_job_set_index(struct ana_job *job, bool wanted);
