@@ -5,7 +5,8 @@ release, compiler and MPIs that they ran on.
   tests/run.py [-b BUILD] [-j JOBS] [-l] [-v] [--once] [--ci] [PATTERN..]
 
 A test is a program: exit 0 passed, 77 skipped (its last line says why), anything else failed.  It runs in a folder of
-its own that is removed afterwards, with these in its environment: TOP (the source tree), BUILD (the build folder),
+its own that is removed afterwards, after the processes that it has left behind were killed, with these in its
+environment: TOP (the source tree), BUILD (the build folder),
 LIBTRACE, HPCTOP, WORKLOADS.  A test of many parts prints `ok NAME`, `not ok NAME: why` or `skip NAME: why` for each
 part; then each part counts.  In the head of a script (its first 10 lines):
 
@@ -120,6 +121,29 @@ def environment(build, kind=None):
     return dict(line.split("=", 1) for line in started.stdout.decode(errors="surrogateescape").split("\0") if line)
 
 
+def belongs(pid, folder):
+    """Whether the process has this folder in its environment, or for its working folder."""
+    try:
+        with open("/proc/%s/environ" % pid, "rb") as f:
+            return os.fsencode(folder) in f.read() or os.readlink("/proc/%s/cwd" % pid).startswith(folder)
+    except OSError:
+        return False  # it has ended, or is another user's
+
+
+def kill_left(folder):
+    """Kills what a test has left in sessions of its own: daemons, and the jobs that they started."""
+    for _ in range(20):  # what is killed may have started another meanwhile
+        left = [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and belongs(pid, folder)]
+        for pid in left:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except OSError:
+                pass
+        if not left:
+            return
+        time.sleep(0.05)
+
+
 class Runner:
     def __init__(self, build, verbose, kind=None):
         self.env, self.verbose = environment(build, kind), verbose
@@ -180,6 +204,7 @@ class Runner:
             except ProcessLookupError:
                 pass
             process.wait()
+            kill_left(folder)
         with open(out_path, errors="replace") as f:
             return code, f.read()
 

@@ -12,7 +12,7 @@
 
 #define TIMES  40
 #define BULK   10
-#define LATE   0.030
+#define LATE   0.150
 #define SMALL  1024
 #define LARGE  262144
 #define BLOCKS 8

