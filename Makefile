@@ -28,7 +28,7 @@ CFLAGS ?=
 ALL_CFLAGS = $(STD) $(WARN) $(OPT) $(SAN) -I. -MMD -MP $(CFLAGS)
 Q       = $(if $(filter 1,$(V)),,@)
 
-# Products lie at the top for a plain build, under $(BUILD) otherwise.
+# Products lie at the top for a plain build, under $(BUILD) otherwise.  They come there whole, by mv: they may be in use.
 TOP     = $(if $(SAN),$(BUILD)/)
 LIBTRACE = $(TOP)libtrace.so
 HPCTOP   = $(TOP)hpctop
@@ -77,8 +77,8 @@ $(BUILD)/interpose/load/names.inc: interpose/load/names.sh $(filter interpose/%,
 $(BUILD)/interpose/load/names.pic.o: $(BUILD)/interpose/load/names.inc
 $(LIBTRACE): $(IPO_OBJ) $(BUILD)/export.map
 	@mkdir -p $(@D)
-	$(Q)$(CC) -shared $(OPT) $(SAN) -o $@ $(IPO_OBJ) -Wl,--version-script=$(BUILD)/export.map \
-	    -Wl,-z,now -Wl,-z,relro $(if $(SAN),,-Wl,-z,defs) -Wl,--no-as-needed $(LIBDL) -Wl,--hash-style=gnu
+	$(Q)$(CC) -shared $(OPT) $(SAN) -o $(BUILD)/$(@F).new $(IPO_OBJ) -Wl,--version-script=$(BUILD)/export.map \
+	    -Wl,-z,now -Wl,-z,relro $(if $(SAN),,-Wl,-z,defs) -Wl,--no-as-needed $(LIBDL) -Wl,--hash-style=gnu && mv $(BUILD)/$(@F).new $@
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
@@ -90,7 +90,7 @@ $(BUILD)/libtui.a: $(TUI_LIB)
 	$(Q)rm -f $@; ar rcs $@ $^
 $(HPCTOP): $(BUILD)/tui/main.o $(BUILD)/libtui.a $(BUILD)/libana.a
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(SAN) -o $@ $^ $(TUI_LIBS)
+	$(Q)$(CC) $(SAN) -o $(BUILD)/$(@F).new $^ $(TUI_LIBS) && mv $(BUILD)/$(@F).new $@
 
 # A unit test is one program: exit 0 passed, 77 skipped, anything else failed.  tests/support/ is linked into each.
 $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(SUPPORT_OBJ) $(BUILD)/libtui.a $(BUILD)/libana.a
