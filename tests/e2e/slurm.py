@@ -9,7 +9,7 @@ import shutil
 from common import HPCTOP, check, end, readme_commands, release, report, run, skip, traces, workload
 from compare import differences
 from results import record
-from slurm_cluster import HERE, NODES, cluster
+from slurm_cluster import HERE, NODES, cluster, step
 
 def mpich_ring():
     r = run(["mpicc.mpich", "-std=c11", "-D_GNU_SOURCE", "-O1", "-g", "-o", "ring-mpich",
@@ -34,10 +34,10 @@ def right(name, folder, truth, job, launcher):
 
 def under_srun(pmi, program):
     name, truth = "srun --mpi=" + pmi, os.path.join(HERE, pmi + ".json")
-    r = run([HPCTOP, "record", "-o", pmi, "--", "srun", "--mpi=" + pmi, "-N2", "-n4", program], dict(os.environ, TRUTH=truth))
+    r = step([HPCTOP, "record", "-o", pmi, "--", "srun", "--mpi=" + pmi, "-N2", "-n4", program], dict(os.environ, TRUTH=truth))
     if check(name + " runs", r.code == 0, r):
         right(name, pmi, truth, report(pmi)["job"]["id"].split(".")[0], name)
-    r = run([HPCTOP, "record", "-o", "four", "--", "srun", "-n1", "sh", "-c", "exit 4"])
+    r = step([HPCTOP, "record", "-o", "four", "--", "srun", "-n1", "sh", "-c", "exit 4"])
     check(name + ": exit status", r.code == 4, r)
 
 
@@ -47,7 +47,7 @@ def analyzed(pmi, folder):
     with open(os.path.join(folder, "index/analysis"), "rb") as f:
         one = f.read()
     shutil.rmtree(os.path.join(folder, "index"))
-    done = run(["srun", "--mpi=" + pmi, "-N2", "-n3", HPCTOP, "analyze", folder], timeout=60)
+    done = step(["srun", "--mpi=" + pmi, "-N2", "-n3", HPCTOP, "analyze", folder])
     with open(os.path.join(folder, "index/analysis"), "rb") as f:
         check("srun --mpi=%s hpctop analyze" % pmi, alone.code == 0 and done.code == 0 and f.read() == one and
               done.out == alone.out and not done.err, done)
@@ -58,7 +58,7 @@ def under_sbatch():
     with open("job.sh", "w") as f:
         f.write("#!/bin/bash\n#SBATCH -N2 -n4 -o out\nTRUTH={0}/one.json srun --mpi=pmix {1} || exit 1\n"
                 "TRUTH={0}/two.json mpirun -n 4 --map-by node {1} || exit 2\nexit 5\n".format(HERE, ring))
-    r = run([HPCTOP, "record", "--", "sbatch", "--parsable", "--wait", "job.sh"])
+    r = step([HPCTOP, "record", "--", "sbatch", "--parsable", "--wait", "job.sh"])
     out = open("out").read() if os.path.exists("out") else "no output"
     if not check("sbatch: exit status", r.code == 5, "%s %s" % (r, out)):
         return
@@ -67,7 +67,7 @@ def under_sbatch():
     if check("sbatch: a folder for each launch", len(folders) == 2 and folders[0] == "hpctop-%s.0" % job, folders):
         right("sbatch, srun", folders[0], "one.json", job, "sbatch, srun --mpi=pmix")
         right("sbatch, mpirun", folders[1], "two.json", job, "sbatch, mpirun")
-    r = run([HPCTOP, "record", "-o", "named", "--", "sbatch", "--parsable", "--wait", "--export=NONE", "--wrap",
+    r = step([HPCTOP, "record", "-o", "named", "--", "sbatch", "--parsable", "--wait", "--export=NONE", "--wrap",
              "PATH=%s srun --mpi=pmix -n4 %s" % (os.environ["PATH"], ring), "-N2", "-n4", "-o", "out"])
     check("sbatch --export=NONE --wrap, into a named folder", len(traces("named")) == 4, "%s %s" % (r, open("out").read()))
 
@@ -81,7 +81,7 @@ def as_the_readme_says():
     check("README has commands for Slurm", len(commands) >= 2, commands)
     before = 0
     for command in commands:
-        r = run(["bash", "-c", command], dict(os.environ, PATH=os.path.dirname(HPCTOP) + ":" + os.environ["PATH"]), cwd="readme")
+        r = step(["bash", "-c", command], dict(os.environ, PATH=os.path.dirname(HPCTOP) + ":" + os.environ["PATH"]), cwd="readme")
         count = sum(len(files) for _, _, files in os.walk("readme"))
         check("README: " + command, r.code == 0 and count >= before + 4, r)
         before = count
