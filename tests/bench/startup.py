@@ -11,7 +11,7 @@ import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(TOP, "tests/e2e/lib"))
-from startup import instructions
+from start_cost import instructions
 
 program = sys.argv[1] if len(sys.argv) > 1 else "true"
 times = int(sys.argv[2]) if len(sys.argv) > 2 else 400

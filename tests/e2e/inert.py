@@ -258,7 +258,7 @@ def start_up():
     if not shutil.which("valgrind"):
         skip("start-up", "no valgrind")
         return
-    from startup import LIMIT, instructions
+    from start_cost import LIMIT, instructions
     plain, traced = instructions("true", None), instructions("true", LIBTRACE)
     if not plain:
         skip("start-up", "valgrind does not run here")

@@ -18,6 +18,17 @@ once "one clock of what reads traces" 'clock_gettime\(' 'trace/(util|writer)/now
 once "one table of operation classes" 'opclass\.def"' 'trace/format/opclass\.[ch]' trace interpose tui
 once "one way to sort, which takes an empty array" '\bqsort(_r)?\(' 'trace/util/sort\.h' trace tui
 once "one hash of bytes" 'XXH3_' 'trace/util/hash\.c' trace tui
+others=$(for kind in tests/*/; do
+    for file in "$kind"lib/*.py tests/e2e/lib/*.py; do
+        [ ! -e "$kind$(basename "$file")" ] || echo "$kind$(basename "$file")"
+    done
+done | sort -u)
+if [ -z "$others" ]; then
+    echo "ok a test and a part that tests share have different names"
+else
+    echo "not ok a test and a part that tests share have different names:" $others "is what import finds"
+    bad=1
+fi
 others=$(grep -rlE --include='*.py' '"make", ("-s", )?"-C", TOP\b' tests/e2e tests/containers | grep -v 'e2e/lib/common\.py')
 if [ -z "$others" ]; then
     echo "ok one make at a time in the source tree"
