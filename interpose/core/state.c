@@ -54,6 +54,20 @@ void ipo_process_disarm(void)
     armed_page[FOR_MPI] = armed_page[FOR_NCCL] = armed_page[FOR_PROFILER] = 0;
 }
 
+void ipo_arm_off(bool off)
+{
+    static const int words[] = {FOR_MPI, FOR_NCCL};
+    static uint32_t times;
+    const uint32_t bits =
+        off ? __atomic_add_fetch(&times, 1, __ATOMIC_RELAXED) * (2 * IPO_ARMED_OFF) + IPO_ARMED_OFF : 0;
+    for (unsigned i = 0; armed_page && i < sizeof words / sizeof *words; i++) {
+        uint32_t *word = &armed_page[words[i]], is = __atomic_load_n(word, __ATOMIC_RELAXED);
+        while (is && !__atomic_compare_exchange_n(word, &is, (is & IPO_ARMED_HOW) | bits, false, __ATOMIC_RELEASE,
+                                                  __ATOMIC_RELAXED))
+            ;
+    }
+}
+
 void ipo_cache_forget(void)
 {
     if (armed_page)

@@ -19,10 +19,16 @@ static inline uint64_t ipo_cache_epoch(void)
 {
     return ipo_armed_word() & ~(uint64_t)UINT32_MAX;
 }
-/* The stamp of rows that are valid now; never 0, which marks a free row. */
+/* The stamp of what was asked of MPI and holds until the next invalidation; never 0. */
 static inline uint64_t ipo_cache_stamp(void)
 {
     return ipo_cache_epoch() | IPO_ARMED;
+}
+/* The stamp of rows that their wrappers find now; 0 marks a free row.  While recording is off it has the bits that say
+ * so: a row is found by its wrapper only after the general path, where the thread's stream is switched off. */
+static inline uint64_t ipo_row_stamp(void)
+{
+    return (ipo_armed_word() & ~(uint64_t)IPO_ARMED_HOW) | IPO_ARMED;
 }
 
 /* Call site and call in one word: the upper bits of an address are not used. */
@@ -161,9 +167,10 @@ IPO_CONSTANT struct ipo_cached *ipo_cache_find(struct ipo_frame *frame, uintptr_
 
 /* Whether the row holds exactly this call; then frame->sig, comm and index are filled in. */
 static inline bool ipo_cache_recall(struct ipo_frame *frame, const struct ipo_call *call, enum ipo_call_id id,
-                                    const uintptr_t *args, const struct ipo_cached *cached)
+                                    const uintptr_t *args, struct ipo_cached *cached)
 {
-    if (cached->site != ipo_cache_site(frame->site, id) || cached->stamp != ipo_cache_stamp() ||
+    const uint64_t stamp = ipo_row_stamp();
+    if (cached->site != ipo_cache_site(frame->site, id) || !cached->stamp || (cached->stamp ^ stamp) >> 32 ||
         !ipo_cache_stands(cached))
         return false;
     uint64_t differ = cached->key ^ frame->key;
@@ -175,6 +182,7 @@ static inline bool ipo_cache_recall(struct ipo_frame *frame, const struct ipo_ca
     if (frame->path ? frame->path != cached->path
                     : !ipo_path_is(cached->path, frame->site, frame->stack, &frame->caller))
         return false;
+    cached->stamp = stamp;
     frame->path = cached->path;
     frame->sig = cached->state->use->sig;
     frame->comm = cached->comm;

@@ -3,6 +3,7 @@
 #include "interpose/core/process.h"
 #include "interpose/core/source.h"
 #include "interpose/mpi/living.h"
+#include "interpose/mpi/pcontrol.h"
 #include "interpose/mpi/start.h"
 
 #include <errno.h>
@@ -18,8 +19,13 @@ static void finish_level(struct ipo_frame *frame, const uintptr_t *args)
 {
     (void)args;
     int kept = errno;
+    const int level = frame->sig.tag;
+    if (level != 0)
+        ipo_pcontrol(level);
     ipo_emit(frame);
-    IPO_ASK_SOURCES(level, frame->sig.tag);
+    IPO_ASK_SOURCES(level, level);
+    if (level == 0)
+        ipo_pcontrol(level);
     errno = kept;
 }
 

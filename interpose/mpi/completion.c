@@ -3,6 +3,7 @@
 #include "interpose/mpi/abi.h"
 #include "interpose/mpi/cached.h"
 #include "interpose/core/state.h"
+#include "trace/writer/switch.h"
 
 #include <string.h>
 
@@ -237,7 +238,9 @@ static void complete_request(struct ipo_thread *thread, uint32_t at, uintptr_t v
     if (persistent && !(request->flags & IPO_REQUEST_ACTIVE))
         return; /* waiting for an inactive request completes nothing */
     bool asks = (request->flags & (IPO_REQUEST_CANCELLING | IPO_REQUEST_READ)) || (request->sig.flags & TRC_SIG_P2P_IN);
-    if (asks && status && !shared)
+    if (thread->stream.off && !trc_stream_switch_on(&thread->stream))
+        thread->stream.page->thread.completes++; /* recording is off */
+    else if (asks && status && !shared)
         complete_by_status(thread, request, status);
     else
         complete_blindly(thread, find_completion(thread, request), request);

@@ -1,10 +1,13 @@
 #include "interpose/mpi/emit.h"
 #include "interpose/sites/sites.h"
+#include "trace/writer/switch.h"
 
 void ipo_emit_slow(struct ipo_frame *frame)
 {
     struct trc_stream *stream = &frame->thread->stream;
     const uint32_t index = frame->index;
+    if (stream->off && !trc_stream_switch_on(stream))
+        return;
     if (__builtin_expect(stream->state[index].epoch == UINT32_MAX, 0))
         ipo_site_seen(frame->site);
     if (frame->poll)
@@ -26,6 +29,8 @@ uint64_t ipo_next_start(struct ipo_thread *thread)
 
 void ipo_charge(struct ipo_thread *thread, uint32_t call, uint64_t sent, uint64_t received)
 {
+    if (thread->stream.off)
+        return;
     const struct trc_sig sig = {.call = call, .sent = sent, .received = received};
     struct trc_row *row = trc_stream_row(&thread->stream, &sig);
     row->sent += sent;
@@ -39,6 +44,8 @@ void ipo_count_sent(struct ipo_thread *thread, uint32_t index)
     struct trc_thread *live = &thread->stream.page->thread;
     const struct trc_sig *sig = trc_stream_sig(&thread->stream, index);
     struct trc_peer *peer = trc_peer_at(&thread->stream, thread->stream.state[index].out);
+    if (thread->stream.off)
+        return;
     live->sent_messages++;
     if (peer) {
         peer->sent_messages++;
@@ -53,6 +60,8 @@ void ipo_count_received(struct ipo_thread *thread, uint32_t index)
     struct trc_thread *live = &thread->stream.page->thread;
     const struct trc_sig *sig = trc_stream_sig(&thread->stream, index);
     struct trc_peer *peer = trc_peer_at(&thread->stream, thread->stream.state[index].in);
+    if (thread->stream.off)
+        return;
     live->received_messages++;
     if (peer) {
         peer->received_messages++;

@@ -2,6 +2,7 @@
 #include "interpose/mpi/describe.h"
 #include "interpose/mpi/emit.h"
 #include "interpose/mpi/starts.h"
+#include "trace/writer/switch.h"
 
 /* Whether the thread that begins the call ends it as its outermost one, and nothing has disarmed the wrappers or made
  * the row stale meanwhile.  Then the signature is where it was: that of a call under way gives up no place. */
@@ -20,7 +21,16 @@ static __attribute__((noinline)) void put_long_event(const struct ipo_frame *fra
     trc_stream_put(stream, state, collective, frame->begin, end, collective ? frame->sequence : 0);
 }
 
-/* Appends and counts the event of the cached call.  Returns its thread; NULL: it is unusual, and nothing was done. */
+/* A cached call whose event cannot be put at once.  Returns its thread: recording is off, and nothing is to be done. */
+static __attribute__((noinline, cold)) struct ipo_thread *
+drop_event(struct ipo_thread *thread, const struct ipo_frame *frame, const struct ipo_cached *cached, int result)
+{
+    const bool drops = !result && is_as_begun(thread, frame, cached) && thread->stream.off;
+    return drops && !trc_stream_switch_on(&thread->stream) ? thread : NULL;
+}
+
+/* Appends and counts the event of the cached call; drops it while recording is off.  Returns its thread; NULL: it is
+ * unusual, and nothing was done. */
 static inline __attribute__((always_inline)) struct ipo_thread *
 put_event(const struct ipo_frame *frame, const struct ipo_cached *cached, bool collective, int result)
 {
@@ -29,7 +39,7 @@ put_event(const struct ipo_frame *frame, const struct ipo_cached *cached, bool c
     struct trc_stream *stream = &thread->stream;
     struct trc_sig_state *state = cached->state;
     if (__builtin_expect(result || !is_as_begun(thread, frame, cached) || !trc_stream_ready(stream, state), 0))
-        return NULL;
+        return drop_event(thread, frame, cached, result);
     struct trc_thread *live = &stream->page->thread;
     live->last_end = end;
     live->last = cached->inside;
@@ -106,6 +116,8 @@ int ipo_leave_poll(struct ipo_frame *frame, const struct ipo_cached *cached)
     struct trc_stream *stream = &thread->stream;
     if (__builtin_expect(!is_as_begun(thread, frame, cached) || !trc_completion_known(stream, cached->state), 0))
         return ipo_leave_cached(frame, cached, 0);
+    if (__builtin_expect(stream->off, 0) && !trc_stream_switch_on(stream))
+        return end_call(thread);
     const uint32_t index = cached->state->completed_as; /* of a call that can poll: the signature of its polls */
     struct trc_thread *live = &stream->page->thread;
     live->last_end = end;

@@ -6,6 +6,7 @@
 #include "interpose/sites/python_site.h"
 #include "interpose/mpi/cached.h"
 #include "interpose/mpi/multi_mpi.h"
+#include "interpose/mpi/pcontrol.h"
 
 #include <errno.h>
 
@@ -20,13 +21,15 @@ static __attribute__((noinline, cold)) bool enter_unarmed(const struct ipo_frame
     return started;
 }
 
-/* The slow path: the process is not armed, or lines of Python are call sites. */
+/* The slow path: the process is not armed, recording is switched off, or lines of Python are call sites. */
 static __attribute__((noinline, cold)) bool enter_slow(struct ipo_frame *frame, const struct ipo_call *call)
 {
     if (!*ipo_armed && !enter_unarmed(frame, call))
         return false;
     if (!ipo_is_active(frame->site))
         return false;
+    if (*ipo_armed & IPO_ARMED_OFF)
+        return ipo_pcontrol_follow();
     if (*ipo_armed == IPO_ARMED_CAREFULLY && ipo_process.options.python)
         frame->path = ipo_python_path(&frame->site);
     return true;
@@ -92,7 +95,7 @@ static inline void describe_call(struct ipo_frame *frame, const struct ipo_call 
             frame->sequence = frame->comm->sequence++;
         return;
     }
-    uint64_t stamp = ipo_cache_stamp();
+    uint64_t stamp = ipo_row_stamp();
     if (!frame->path)
         frame->path = find_path(frame);
     begin_sig(frame, id);
@@ -159,7 +162,7 @@ bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
 /* Describes a call after MPI has accepted a new communicator or datatypes: now MPI may be asked about them. */
 static __attribute__((noinline, cold)) void describe_late(struct ipo_frame *frame, const uintptr_t *args)
 {
-    const uint64_t stamp = ipo_cache_stamp();
+    const uint64_t stamp = ipo_row_stamp();
     const uint32_t failed = frame->sig.flags & TRC_SIG_FAILED;
     if (failed && (!frame->late || ipo_error_class(frame->result) != ipo_abi.truncate_class))
         return;

@@ -9,6 +9,7 @@
 #include "interpose/mpi/abi.h"
 #include "interpose/mpi/comms.h"
 #include "interpose/mpi/describe.h"
+#include "interpose/mpi/pcontrol.h"
 #include "interpose/mpi/resolve.h"
 #include "interpose/mpi/spawned.h"
 #include "interpose/sites/path.h"
@@ -118,6 +119,7 @@ void ipo_mpi_ready(void)
     ipo_process_run();
     ipo_patch_slots(); /* what MPI itself has loaded */
     ipo_loads_live();
+    ipo_pcontrol_start();
 }
 
 void ipo_mpi_finalized(bool session)

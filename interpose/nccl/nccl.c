@@ -6,6 +6,7 @@
 #include "interpose/nccl/hooks.h"
 #include "interpose/core/facts.h"
 #include "interpose/mpi/cached.h"
+#include "interpose/mpi/pcontrol.h"
 #include "interpose/nccl/start.h"
 #include "interpose/sites/python_site.h"
 #include "interpose/load/slots.h"
@@ -256,6 +257,15 @@ static void go_inside(struct ipo_thread *thread, struct ipo_frame *frame, enum i
     }
 }
 
+/* Recording is switched off, or call paths are those of Python. */
+static __attribute__((noinline, cold)) void enter_unusual(struct ipo_frame *frame)
+{
+    if (*ipo_nccl_armed & IPO_ARMED_OFF)
+        ipo_pcontrol_follow();
+    else if (*ipo_nccl_armed == IPO_ARMED_CAREFULLY && ipo_process.options.python)
+        frame->path = ipo_python_path(&frame->site);
+}
+
 bool ipo_nccl_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
 {
     const struct ipo_nccl_call *call = &ipo_nccl_calls[id];
@@ -270,8 +280,8 @@ bool ipo_nccl_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_
     frame->nested = ipo_is_inside(thread, frame);
     if (frame->nested && thread->nccl == thread->outer)
         return false; /* NCCL calls its own public names */
-    if (*ipo_nccl_armed == IPO_ARMED_CAREFULLY && ipo_process.options.python)
-        frame->path = ipo_python_path(&frame->site);
+    if (__builtin_expect(*ipo_nccl_armed != IPO_ARMED, 0))
+        enter_unusual(frame);
     frame->thread = thread;
     frame->call = NULL;
     frame->comm = NULL;

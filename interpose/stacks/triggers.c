@@ -7,6 +7,7 @@
 #include "interpose/stacks/stacks.h"
 #include "interpose/base/text.h"
 #include "trace/writer/now.h"
+#include "trace/writer/switch.h"
 
 #define LOOK_NS    500000000u
 #define OVERDUE_NS 5000000000u /* a call is not overdue before */
@@ -48,7 +49,7 @@ static void add_seconds(struct ipo_text *line, uint64_t ns)
 static void check_for_hang(uint64_t now)
 {
     uint64_t progress = ipo_progress();
-    if (progress != trigger.progress || !trigger.moved_ns) {
+    if (progress != trigger.progress || !trigger.moved_ns || trc_writer_is_off(&ipo_process.writer)) {
         trigger.progress = progress;
         trigger.moved_ns = now;
         trigger.wait_ns = trigger.hang_ns;

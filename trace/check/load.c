@@ -154,7 +154,7 @@ static void load_player(struct ana_check *c, uint32_t rank)
     p->first = c->actors;
     p->actors = trc_threads(file);
     p->finalized = head->state == TRC_STATE_FINALIZED;
-    p->whole = !head->lost_records && !head->recycled_records && !trc_truncated(file) && !head->threads_not_kept;
+    p->whole = !trc_misses_events(head) && !trc_truncated(file);
     for (size_t t = 0; t < p->actors; t++)
         c->actor[c->actors++] = (struct ana_actor){.rank = rank, .thread = (uint32_t)t};
 }

@@ -216,6 +216,11 @@ struct trc_head {
     char runtime[16];    /* of the container, "apptainer" for one; empty: in none that shows */
     uint64_t namespaces[TRC_NAMESPACES]; /* inode numbers below /proc/PID/ns, by enum trc_namespace; 0 unknown */
     struct trc_end end;
+    /* MPI_Pcontrol switches recording off and on (HPCTOP_PCONTROL).  Calls made meanwhile are in no event and no
+     * counter; a LOST item stands where a thread's events have the gap. */
+    uint64_t off_since; /* ticks; 0: recording is on */
+    uint64_t off_ticks; /* of all intervals that are over, */
+    uint64_t off_times; /* ... and how many there are */
 };
 
 enum trc_chunk_kind {
@@ -377,9 +382,12 @@ enum trc_def_type {
     TRC_DEF_REGION = 15,    /* region `id`: text = the name that the program gives it */
     TRC_DEF_CALL = 16, /* call `id`: text = its name, NUL, its class as the schema names it, NUL, what its arguments
                           are (for people).  It stands before whatever refers to the call */
-    TRC_DEF_PATH = 17  /* call path `id`: a x uint64_t sites, the innermost first, each named by a TRC_DEF_SITE;
+    TRC_DEF_PATH = 17, /* call path `id`: a x uint64_t sites, the innermost first, each named by a TRC_DEF_SITE;
                           b: enum trc_path_end */
+    TRC_DEF_OFF = 18   /* recording was off from ticks b to the definition's own; `id`: 1, 2 .. TRC_OFF_MOST: later
+                          intervals are in the head only */
 };
+#define TRC_OFF_MOST 1024u
 
 /* How a call path ends.  A path of HPCTOP_DEPTH sites that could go on is LIMITED. */
 enum trc_path_end {

@@ -45,7 +45,7 @@ void ana_match_ranks(const struct ana_job *job, struct ana_match *match)
             .world = p->rank.world,
             .rank = p->rank.rank,
             .recycled = p->recycled,
-            .lossy = head->lost_records > 0,
+            .lossy = head->lost_records || head->off_times || head->off_since,
             .finalized = head->state == TRC_STATE_FINALIZED,
             .file = p->rank.file,
             .clock = (uint32_t)ana_clock_domain_of(job->clock, i),

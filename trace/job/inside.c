@@ -168,6 +168,8 @@ static void say_other(const struct ana_job *job, size_t index, char *out, size_t
         snprintf(out, size, "; rank %s is done", name.text);
     else if (!r->counted)
         *out = 0;
+    else if (r->off)
+        snprintf(out, size, "; recording of rank %s is off", name.text);
     else
         snprintf(out, size, "; rank %s is %s%s", name.text, r->inside ? "in " : "outside MPI", call);
 }

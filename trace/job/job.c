@@ -16,7 +16,7 @@ const char *ana_state_name(enum ana_state state)
 
 const char *ana_rank_state_name(enum ana_rank_state state)
 {
-    static const char *const name[] = {"run", "wait", "done", "abort", "dead", "?"};
+    static const char *const name[] = {"run", "wait", "done", "abort", "dead", "off", "?"};
     TRC_ASSERT_ROWS(name, ANA_RANK_UNKNOWN);
     return name[state];
 }

@@ -25,8 +25,7 @@ struct ana_job;
  * out. */
 typedef bool ana_opening(void *user, size_t opened, size_t files);
 
-/* Closes a job, and frees it with all that it has handed out; NULL is none.  ana_job_open (trace/session/session.h)
- * opens one. */
+/* Closes a job of ana_job_open (session.h), and frees it with all that it has handed out; NULL is none. */
 void ana_job_close(struct ana_job *job);
 /* Warning i, one line: files that could not be read, damage in files, other jobs; NULL past the last.  Valid until the
  * next refresh, or ana_job_advance. */
@@ -95,8 +94,7 @@ struct ana_job_container {
     const char *runtime, *image; /* live as long as the job */
     size_t ranks;
 };
-/* Writes at most `room` kinds of container, in the order of their first ranks.  Returns how many; 0 where no rank is in
- * a container. */
+/* Writes at most `room` kinds of container, in the order of their first ranks.  Returns how many; 0: none. */
 size_t ana_job_containers(const struct ana_job *job, struct ana_job_container *out, size_t room);
 
 /* A clock of the job and where it stands against the first: hosts have one each, the ranks on them share it (but for
@@ -121,9 +119,10 @@ enum ana_rank_state {
     ANA_RANK_DONE,    /* finalized */
     ANA_RANK_ABORTED, /* called MPI_Abort */
     ANA_RANK_DEAD,    /* gone without MPI_Finalize */
+    ANA_RANK_OFF,     /* lives; its recording is switched off (MPI_Pcontrol) */
     ANA_RANK_UNKNOWN /* cannot be told: another host and no heartbeat for a while, tracing stopped, or a damaged file */
 };
-/* "run" "wait" "done" "abort" "dead" "?" */
+/* "run" "wait" "done" "abort" "dead" "off" "?" */
 const char *ana_rank_state_name(enum ana_rank_state state);
 
 /* A process now, from its head and live pages.  Strings live as long as the job. */
@@ -137,6 +136,8 @@ struct ana_rank {
     uint32_t pid;
     enum ana_rank_state state;
     bool lives_on;            /* finalized, and its process is still there */
+    bool off;                 /* its recording is switched off now, or was when it went: what it does is not known */
+    int64_t off_ns;           /* for how long its recording was off in all */
     bool counted;             /* false: its live pages cannot be read, so counts, bytes and times are unknown, not 0 */
     int64_t begin_ns, end_ns; /* job time; end = last sign of life while running */
     uint64_t calls, sent, received, sent_messages, received_messages; /* whole run, from the counters */
@@ -162,11 +163,9 @@ struct ana_label ana_rank_label(const struct ana_job *job, size_t index);
 /* Writes a set of ranks as in a sentence: "rank 3", "ranks 0-4 and 7", "ranks 0, 2 and 12 more"; "" for none. */
 void ana_rank_list(const struct ana_job *job, const size_t *index, size_t n, char *out, size_t size);
 
-/* Writes the call that a rank is inside, with what is known of its partner: "MPI_Recv from rank 0, tag 7, on rows"; ""
- * outside of calls. */
+/* Writes the call that a rank is inside, and its partner: "MPI_Recv from rank 0, tag 7, on rows"; "" for none. */
 void ana_inside(const struct ana_job *job, size_t index, char *out, size_t size);
-/* Writes the device operation that a rank has under way the longest: "ncclAllReduce on nccl 5a3c99f0, running"; "" if
- * there is none. */
+/* Writes the device operation under way longest on a rank: "ncclAllReduce on nccl 5a3c99f0, running"; "" for none. */
 void ana_gpu_inside(const struct ana_job *job, size_t index, char *out, size_t size);
 /* The state of an operation that is under way: "called" "enqueued" "running". */
 const char *ana_gpu_standing(const struct trc_gpu_op *op);
@@ -200,7 +199,8 @@ struct ana_rank_stat {
     size_t index;
     bool counted; /* as in ana_rank; false: what follows is 0 and means nothing */
     uint64_t calls, sent, received, sent_messages, received_messages;
-    int64_t wall_ns;
+    int64_t wall_ns;                     /* without off_ns */
+    int64_t off_ns;                      /* recording was switched off: what it did is not known */
     int64_t seen_ns;                     /* of that, how much of it was analysed */
     int64_t mpi_ns;                      /* of the thread that spent most in MPI: for shares of wall_ns */
     int64_t mpi_sum_ns;                  /* of all threads together */

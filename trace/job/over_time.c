@@ -1,6 +1,7 @@
 /* Rates and categories over time, from the pyramids of the ranks. */
 #include "trace/job/alike.h"
 #include "trace/job/job_impl.h"
+#include "trace/job/off.h"
 #include "trace/job/pass.h"
 #include "trace/job/taken.h"
 #include <math.h>
@@ -222,7 +223,11 @@ static void read_cells(struct ana_job *job, size_t index, const struct range *w,
     for (size_t i = 0; i < w->n; i++) {
         int64_t from = w->edge[i], to = w->edge[i + 1];
         add_open_call(job, index, known, from, to, &w->cell[i]);
-        cell_of(&w->cell[i], (double)overlap_ns(from, to, known.begin_ns, known.end_ns), &out[i]);
+        int64_t known_ns = overlap_ns(from, to, known.begin_ns, known.end_ns);
+        if (known_ns > 0)
+            known_ns -= ana_off_within(job, index, from > known.begin_ns ? from : known.begin_ns,
+                                       to < known.end_ns ? to : known.end_ns);
+        cell_of(&w->cell[i], (double)known_ns, &out[i]);
     }
 }
 

@@ -299,6 +299,15 @@ static void set_rates(struct ana_process *p, const struct ana_here *here)
     }
 }
 
+/* For how long recording was switched off. */
+static int64_t off_ns(const struct ana_process *p, const struct ana_clock *clock, size_t index)
+{
+    const struct trc_head *head = trc_head(p->rank.file);
+    int64_t over = ana_rounded((double)head->off_ticks * trc_ns_per_tick(p->rank.file));
+    int64_t since = head->off_since ? time_of(clock, index, head->off_since) : INT64_MAX;
+    return ana_plus(over, p->run_end_ns > since ? p->run_end_ns - since : 0);
+}
+
 /* When the last heartbeat came, as far as we have seen it ourselves.  The wall clocks have no say in it. */
 static void follow_heartbeat(struct ana_process *p, const struct trc_head *head, const struct ana_here *here)
 {
@@ -348,6 +357,9 @@ void ana_process_refresh(struct ana_process *p, const struct ana_clock *clock, s
     default:
         r->state = state_of(p, head, here);
     }
+    r->off = head->off_since && r->state != ANA_RANK_DONE && r->state != ANA_RANK_ABORTED;
+    if (r->off && r->state == ANA_RANK_RUN)
+        r->state = ANA_RANK_OFF;
     /* It ended after its file was read: read it once more, for how it ended and what it did last. */
     bool once_more = r->state == ANA_RANK_DEAD && !p->read_to_end;
     p->read_to_end = r->state == ANA_RANK_DEAD;
@@ -367,6 +379,7 @@ void ana_process_refresh(struct ana_process *p, const struct ana_clock *clock, s
     p->complete_ns = time_of(clock, index, complete->ticks > head->start.ticks ? complete->ticks : head->start.ticks);
     p->run_begin_ns = head->init_ticks ? time_of(clock, index, head->init_ticks) : r->begin_ns;
     p->run_end_ns = head->end_ticks ? time_of(clock, index, head->end_ticks) : r->end_ns;
+    r->off_ns = off_ns(p, clock, index);
     sum_threads(p, clock, index);
     set_gpu_op(p, clock, index);
     set_rates(p, here);

@@ -1,5 +1,6 @@
 /* Summaries of a selection, for screens and report: joins the counters with what the events tell. */
 #include "trace/job/job_impl.h"
+#include "trace/job/off.h"
 #include "trace/job/window.h"
 #include "trace/util/sort.h"
 #include <math.h>
@@ -121,6 +122,9 @@ void ana_summary_rank_time(const struct ana_job *job, const struct ana_summary *
     int64_t from = p->run_begin_ns > begin_ns ? p->run_begin_ns : begin_ns;
     int64_t to = p->run_end_ns < end_ns ? p->run_end_ns : end_ns;
     stat->wall_ns = to > from ? to - from : 0;
+    stat->off_ns = s->exact ? p->rank.off_ns : ana_off_within(job, stat->index, from, to);
+    stat->off_ns = stat->off_ns < stat->wall_ns ? stat->off_ns : stat->wall_ns;
+    stat->wall_ns -= stat->off_ns;
     int64_t open_from = p->open_begin_ns > from ? p->open_begin_ns : from;
     if (p->open_category >= 0 && to > open_from && ana_takes_open(job, &s->selection, stat->index)) {
         int64_t *sum = p->open_category == TRC_CAT_NCCL ? &stat->nccl_ns : &stat->mpi_sum_ns;
@@ -148,6 +152,8 @@ static void set_seen(const struct ana_job *job, struct ana_summary *s)
         int64_t from = known.begin_ns > s->begin_ns ? known.begin_ns : s->begin_ns;
         int64_t to = known.end_ns < s->end_ns ? known.end_ns : s->end_ns;
         int64_t seen_ns = ana_span_overlap(run, (struct ana_span){from, to});
+        if (stat->off_ns && seen_ns < all_ns)
+            seen_ns -= ana_off_within(job, stat->index, from, to);
         stat->seen_ns = seen_ns < all_ns ? seen_ns : stat->wall_ns;
     }
 }

@@ -50,6 +50,21 @@ void trc_define_left(struct trc_file *file, const struct trc_def *def, const cha
         free(kept);
 }
 
+void trc_define_off(struct trc_file *file, const struct trc_def *def)
+{
+    struct trc_off *kept = def->id && def->id <= TRC_OFF_MOST ? trc_file_alloc(file, sizeof *kept) : NULL;
+    if (!kept)
+        return;
+    *kept = (struct trc_off){def->b, def->ticks > def->b ? def->ticks : def->b};
+    if (!trc_table_add(file, &file->offs, def->id, kept))
+        free(kept);
+}
+
+const struct trc_off *trc_off_at(const struct trc_file *file, size_t i)
+{
+    return i < file->offs.sealed ? file->offs.entries[i].value : NULL;
+}
+
 void trc_define_ranks(struct trc_file *file, const struct trc_def *def, const char *payload, size_t size)
 {
     if (def->a > size / sizeof(int32_t)) {

@@ -259,6 +259,9 @@ static void take_definition(struct trc_file *file, uint32_t chunk, const struct 
     case TRC_DEF_LEFT:
         trc_define_left(file, def, payload, def->text_bytes);
         break;
+    case TRC_DEF_OFF:
+        trc_define_off(file, def);
+        break;
     case TRC_DEF_RANKS:
         trc_define_ranks(file, def, payload, size);
         break;
@@ -388,6 +391,7 @@ bool trc_defs_refresh(struct trc_file *file)
     table_seal(&file->left);
     table_seal(&file->ranks);
     table_seal(&file->paths);
+    table_seal(&file->offs);
     trc_facts_seal(file);
     apply_notes(file, &notes);
     return moved;
@@ -406,6 +410,7 @@ void trc_defs_free(struct trc_file *file)
     table_free(&file->left);
     table_free(&file->ranks);
     table_free(&file->paths);
+    table_free(&file->offs);
     trc_facts_free(file);
     for (uint32_t i = 0; i < file->defs_room; i++)
         free(file->defs[i]);

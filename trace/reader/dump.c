@@ -215,7 +215,8 @@ static void dump_head(const struct trc_file *file, FILE *out)
                    {"unknown requests", head->unknown_requests},
                    {"inline growths", head->inline_growths},
                    {"patched slots", head->patched_slots},
-                   {"threads not kept", head->threads_not_kept}};
+                   {"threads not kept", head->threads_not_kept},
+                   {"times off", head->off_times + (head->off_since != 0)}};
 
     fprintf(out, "format: %" PRIu32 "\n", head->version);
     fprintf(out, "rank: %" PRId32 " of %" PRId32 "\n", head->rank, head->world_size);
@@ -238,6 +239,8 @@ static void dump_head(const struct trc_file *file, FILE *out)
     put_clock(file, out);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         fprintf(out, "%s: %" PRIu64 "\n", numbers[i].title, numbers[i].value);
+    if (head->off_since)
+        fprintf(out, "recording is off since %.9f (MPI_Pcontrol)\n", trc_dump_since(file, head->off_since));
 }
 
 static void dump_live(const struct trc_file *file, size_t i, FILE *out)

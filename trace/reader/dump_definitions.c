@@ -70,6 +70,10 @@ static void dump_data(const struct trc_file *file, FILE *out)
                 *data->signature[0] ? data->signature[0] : "-", *data->signature[1] ? data->signature[1] : "-",
                 trc_reduction_name(data->operation));
     }
+    const struct trc_off *off;
+    for (size_t i = 0; (off = trc_off_at(file, i)); i++)
+        fprintf(out, "recording was off from %.9f to %.9f (MPI_Pcontrol)\n", trc_dump_since(file, off->begin),
+                trc_dump_since(file, off->end));
     const struct trc_left *left;
     for (size_t i = 0; (left = trc_left_at(file, i)); i++)
         fprintf(out, "left %" PRIu32 ": %s by=%s site=%#" PRIx64 "\n", left->count, left->kind, left->call->name,

@@ -151,7 +151,7 @@ struct trc_file {
 
     struct trc_gpu *gpu; /* NULL: no table */
 
-    struct trc_table comms, objects, sites, kernels, regions, data, left, ranks, paths;
+    struct trc_table comms, objects, sites, kernels, regions, data, left, ranks, paths, offs;
     struct trc_fact_def **facts; /* sorted by key */
     size_t fact_count, fact_room;
     uint64_t facts_seen;
@@ -249,6 +249,8 @@ void trc_calls_free(struct trc_file *file);
 /* data.c */
 /* Keeps what a call moves.  One that is too short is damage. */
 void trc_define_data(struct trc_file *file, const struct trc_def *def, const char *payload, size_t size);
+/* Keeps an interval in which recording was off. */
+void trc_define_off(struct trc_file *file, const struct trc_def *def);
 /* Keeps what was never freed; `text` says of what kind it is. */
 void trc_define_left(struct trc_file *file, const struct trc_def *def, const char *text, size_t size);
 /* Takes a list of ranks. */

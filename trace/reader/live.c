@@ -231,12 +231,12 @@ static void complete_counters(struct trc_live *live)
 
 /* ---- the page ---------------------------------------------------------------------------------------------------- */
 
-static void clamp_thread(struct trc_thread *thread, uint32_t index)
+static void clamp_thread(struct trc_thread *thread, uint32_t index, bool off)
 {
     thread->index = index;
     thread->name[sizeof thread->name - 1] = 0;
     trc_clean_text(thread->name);
-    if (thread->inside > TRC_SIGS)
+    if (thread->inside > TRC_SIGS || off) /* while recording is off not every call is noted */
         thread->inside = 0;
     if (thread->last > TRC_SIGS)
         thread->last = 0;
@@ -360,7 +360,7 @@ static bool read_page(struct trc_file *file, uint32_t chunk)
     copy_page(file, live);
     if (live->cut)
         trc_file_damage(file, "chunk %u: the live page of thread %u is cut off", chunk, index);
-    clamp_thread(&live->thread, index);
+    clamp_thread(&live->thread, index, file->head.off_since != 0);
     complete_counters(live);
     if (!trc_file_growing(file))
         drop_uses(file, live);

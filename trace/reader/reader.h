@@ -168,6 +168,18 @@ struct trc_left {
 };
 /* The i-th kind of these; NULL past the last. */
 const struct trc_left *trc_left_at(const struct trc_file *file, size_t i);
+/* An interval in which recording was switched off, in ticks. */
+struct trc_off {
+    uint64_t begin, end;
+};
+/* The i-th that is over; NULL past the last.  The head has the one under way, and how many there are. */
+const struct trc_off *trc_off_at(const struct trc_file *file, size_t i);
+/* Whether calls may be missing among the events that a file once had: they were lost or overwritten, made by threads
+ * that were not kept, or while recording was switched off. */
+static inline bool trc_misses_events(const struct trc_head *head)
+{
+    return head->lost_records || head->recycled_records || head->threads_not_kept || head->off_times || head->off_since;
+}
 /* The callers of a call, the innermost first. */
 struct trc_path {
     uint32_t n;

@@ -53,7 +53,7 @@ struct ana_match_rank {
     int32_t rank;                /* in that world; peers of its signatures are ranks of the same world */
     bool recycled;               /* its oldest events were gone when reading began */
     bool finalized;              /* it will send and receive nothing more */
-    bool lossy;                  /* its head counts lost records: what stays unmatched is uncertain */
+    bool lossy;                  /* records were lost, or it was switched off: what stays unmatched is uncertain */
     const struct trc_file *file; /* where groups and neighbours are defined; NULL: those are not looked for */
     uint32_t clock;              /* that its times are of: equal numbers, one clock */
 };

@@ -1,6 +1,7 @@
 #include "trace/report/report.h"
 #include "trace/report/page.h"
 #include "trace/util/numfmt.h"
+#include "trace/job/off.h"
 #include "trace/job/process.h"
 #include "trace/job/window.h"
 #include "trace/util/times.h"
@@ -94,6 +95,25 @@ static bool any_fact(const struct ana_page *p, const char *key)
     return false;
 }
 
+/* Writes when recording was switched off. */
+static void write_off(const struct ana_page *p)
+{
+    enum { MOST = 3 };
+    struct ana_offs offs;
+    char words[400], all[ANA_TEXT];
+    if (!ana_offs_take(p->job, &offs))
+        return;
+    for (size_t i = 0; i < ana_shown(offs.count, MOST); i++) {
+        ana_off_words(p->job, &offs.off[i], words, sizeof words);
+        ana_page_line(p, "%s", words);
+    }
+    ana_page_more(p, ana_shown(offs.count, MOST), offs.count, "times");
+    if (offs.times)
+        ana_page_line(p, "what ranks did in these %s is not known, and in no count, time or share (off_s in JSON)",
+                      ana_spoken(all, sizeof all, (double)offs.all_ns));
+    ana_offs_free(&offs);
+}
+
 /* Writes what is not known, and what the recorder itself cost the job. */
 static void write_limits(const struct ana_page *p)
 {
@@ -103,6 +123,7 @@ static void write_limits(const struct ana_page *p)
     ana_page_line(p,
                   "records lost: %" PRIu64 "; overwritten because of HPCTOP_LIMIT: %" PRIu64 " (still in all counts)",
                   p->info.lost_records, p->info.recycled_records);
+    write_off(p);
     if (p->info.unknown_requests)
         ana_page_line(p, "requests not followed: %" PRIu64 "; bytes received by such are lower bounds (%s)",
                       p->info.unknown_requests, p->utf8 ? "\u2265" : ">=");

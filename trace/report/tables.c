@@ -19,7 +19,7 @@
 
 static int oddness_of(enum ana_rank_state state)
 {
-    static const int odd[] = {1, 2, 0, 5, 4, 3}; /* of run, wait, done, abort, dead, ? */
+    static const int odd[] = {1, 2, 0, 6, 5, 3, 4}; /* of run, wait, done, abort, dead, off, ? */
     TRC_ASSERT_ROWS(odd, ANA_RANK_UNKNOWN);
     return odd[state];
 }

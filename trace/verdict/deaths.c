@@ -146,7 +146,7 @@ static void say_gone(struct ana_case *c, size_t first)
     const struct trc_end *end = &trc_head(p->rank.file)->end;
     bool overflow = false;
     struct ana_fact fact = {ANA_SAY_GONE, .who = ana_one_rank(first), .number = end->code};
-    fact.of = !ana_case_known(c, first);
+    fact.of = !ana_case_known(c, first) || c->job->process[first].rank.off;
     fact.other_name = place_of_end(c, first, &overflow);
     fact.id = say_how(c, first, fact.other_name, overflow);
     fact.call = last_call(c, first, &fact.other_call);

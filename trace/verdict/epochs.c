@@ -67,8 +67,7 @@ static struct ana_epochs *read_epochs(struct ana_case *c, size_t index)
     ana_map_init(&epochs->counts, sizeof(struct count));
     ana_map_init(&epochs->begun, sizeof(uint64_t));
     epochs->progress = p->progress;
-    epochs->known =
-        ana_case_events_known(c, index) && !head->recycled_chunks && !head->lost_records && !head->threads_not_kept;
+    epochs->known = ana_case_events_known(c, index) && !trc_misses_events(head);
     if (epochs->known)
         read_events(c, index, epochs);
     return epochs;

@@ -1,6 +1,7 @@
 /* The headline: what is the matter with the job, the worst first. */
 #include "trace/verdict/headline_impl.h"
 #include "trace/gpu/device.h"
+#include "trace/job/off.h"
 #include "trace/util/trouble.h"
 #include "trace/util/numfmt.h"
 #include <math.h>
@@ -157,6 +158,22 @@ static void say_fine(const struct ana_summary *s, const struct gpus *gpus, struc
         ana_line_say(line, "nothing stands out: %s parallel efficiency, %s in MPI%s", parallel, share, device);
 }
 
+/* Writes when recording was switched off, where nothing else is worth a line. */
+static bool say_off(const struct ana_job *job, struct ana_line line)
+{
+    struct ana_offs offs;
+    char words[400];
+    if (!ana_offs_take(job, &offs) || !offs.count)
+        return false;
+    ana_off_words(job, &offs.off[0], words, sizeof words);
+    if (offs.times > 1 && offs.count > 1)
+        ana_line_say(line, "%s; %zu times more", words, offs.count - 1);
+    else
+        ana_line_say(line, "%s", words);
+    ana_offs_free(&offs);
+    return true;
+}
+
 /* Whether no event of a time range has been read: what is not known is not fine. */
 static bool is_ahead(const struct ana_job *job, const struct ana_summary *s)
 {
@@ -205,6 +222,7 @@ enum ana_weight ana_headline(const struct ana_job *job, const struct ana_summary
         return weight;
     if (say_imbalance(job, summary, line))
         return ANA_NOTABLE;
-    say_fine(summary, &gpus, line);
+    if (!say_off(job, line))
+        say_fine(summary, &gpus, line);
     return ANA_FINE;
 }

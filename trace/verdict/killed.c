@@ -44,7 +44,7 @@ static void say_places(struct ana_case *c)
     for (size_t i = 0; i < c->count; i++) {
         const char *call;
         int64_t stood = stood_for(c, i, &call);
-        bool known = c->job->process[i].rank.state == ANA_RANK_DEAD && has_heart(c, i);
+        bool known = c->job->process[i].rank.state == ANA_RANK_DEAD && has_heart(c, i) && !c->job->process[i].rank.off;
         struct place *p = known ? place_of(place, &n, call) : NULL;
         if (p && !p->index)
             p->index = ana_case_room(c);

@@ -326,7 +326,7 @@ bool ana_find_no_progress(struct ana_case *c)
         if (ana_case_ended(c, i))
             continue;
         bool device = waiting && waiting->kind == ANA_WAITING_DEVICE; /* it may compute there */
-        if (device || !ana_case_known(c, i)) {
+        if (device || !ana_case_known(c, i) || p->rank.off) {
             c->out->culprits = 0;
             return false;
         }

@@ -111,7 +111,7 @@ static bool count_events(struct ana_case *c, struct ana_map *flows, size_t index
             (flow = flow_of(c, flows, index, sig, sig->tag)) && flow->sent++ == flow->taken)
             flow->next = sig->sent;
     }
-    return !head->recycled_records && !head->lost_records;
+    return !trc_misses_events(head);
 }
 
 /* As count_events, of both ends. */

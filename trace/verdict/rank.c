@@ -94,13 +94,16 @@ size_t ana_rank_detail(const struct ana_job *job, size_t index, char (*line)[ANA
         return 0;
     const struct ana_rank *r = &job->process[index].rank;
     add_line(&s, "rank %s, pid %u on %s%s", ana_rank_label(job, index).text, r->pid, r->host ? r->host : "?",
-             r->inside ? "" : ": outside MPI");
+             r->off      ? ": recording is off"
+             : r->inside ? ""
+                         : ": outside MPI");
     for (size_t t = 0; t < trc_threads(r->file); t++) {
         const struct trc_thread *thread = trc_thread(r->file, t);
         const struct trc_sig *sig = trc_live_sig(r->file, t, thread->inside);
         if (!thread->tid && !sig)
             continue;
-        char call[200] = "outside MPI", since[ANA_TEXT] = "";
+        char call[200], since[ANA_TEXT] = "";
+        snprintf(call, sizeof call, "%s", r->off ? "recording is off" : "outside MPI");
         if (sig && r->state != ANA_RANK_DONE) {
             ana_call_words(job, index, trc_call(r->file, sig->call)->name, sig, call, sizeof call);
             int64_t begin = ana_clock_job_time(job->clock, index, thread->inside_since);

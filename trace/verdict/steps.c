@@ -78,7 +78,7 @@ static void read_steps(struct reading *r, uint32_t thread)
         chunks++;
         from = chunk.first_ticks;
     }
-    r->steps->whole = chunks < CHUNKS && ana_case_events_known(r->c, r->index) && !trc_head(r->file)->recycled_records;
+    r->steps->whole = chunks < CHUNKS && ana_case_events_known(r->c, r->index) && !trc_misses_events(trc_head(r->file));
     struct trc_cursor *cursor = chunks ? trc_cursor_open(r->c->job->process[r->index].rank.file, thread) : NULL;
     if (!cursor)
         return;

@@ -118,7 +118,9 @@ static void describe(struct ana_case *c, size_t index, struct ana_verdict_group 
             return;
         }
         sig = ana_last_call(r->file, NULL);
-        if (!ana_case_known(c, index))
+        if (r->off)
+            snprintf(g->doing, sizeof g->doing, "%srecording is off (MPI_Pcontrol)", how);
+        else if (!ana_case_known(c, index))
             snprintf(g->doing, sizeof g->doing, "%strace file cut off", how);
         else
             snprintf(g->doing, sizeof g->doing, "%soutside MPI%s%s", how, sig ? ", after " : "",

@@ -76,7 +76,7 @@ static void look_at_ranks(struct ana_case *c)
         c->live |= p->alive;
         if (p->alive && c->samples->taken >= 2)
             c->moved[i] = c->samples->seen[0][i].progress != c->samples->seen[1][i].progress;
-        c->moved[i] |= p->alive && p->behind; /* what its events tell is not known yet */
+        c->moved[i] |= (p->alive && p->behind) || p->rank.off; /* what it does is not known, or not yet */
     }
     ana_case_find_quiet(c);
     for (size_t i = 0; i < c->count && !runs; i++)
@@ -113,7 +113,7 @@ static bool has_moved_since(struct ana_case *c, size_t index)
         if (waiting->since_ns > c->until_ns)
             return true;
     }
-    return p->rank.gpu_op || (!polls && p->last_end_ns > c->until_ns);
+    return p->rank.off || p->rank.gpu_op || (!polls && p->last_end_ns > c->until_ns);
 }
 
 static bool all_stood_since(struct ana_case *c)
@@ -169,6 +169,7 @@ static void judge(struct ana_case *c)
         ask(c, STANDSTILL);
     else if (all_as_then(c))
         ask(c, PROOF);
+    ana_say_off(c);
     if (c->out->state == ANA_VERDICT_HEALTHY)
         return;
     ana_case_stacks(c);

@@ -418,8 +418,9 @@ void ana_verdict_refreshed(struct ana_job *job);
 /* late.c: looks for a straggler in a summary of the whole run. */
 void ana_verdict_summarized(struct ana_job *job, const struct ana_summary *summary);
 
-/* cut.c: adds evidence about files that are cut off. */
+/* cut.c, off.c: add evidence about files that are cut off, and about times when recording was switched off. */
 void ana_say_cut(struct ana_case *c);
+void ana_say_off(struct ana_case *c); /* off.c: about times when recording was switched off */
 
 /* horovod.c: the job time since when Horovod's loops hang; INT64_MAX: they do not. */
 int64_t ana_loops_hung_since(struct ana_case *c);

@@ -146,7 +146,7 @@ bool ana_case_waiting(struct ana_case *c)
         const struct ana_rank *r = &c->job->process[i].rank;
         c->first_waiting[i] = c->waiting_count;
         size_t threads = 0, spinning = long_wait ? spinning_thread(c, i) : SIZE_MAX;
-        for (uint32_t t = 0; t < trc_threads(r->file) && !ana_case_ended(c, i); t++) {
+        for (uint32_t t = 0; t < trc_threads(r->file) && !ana_case_ended(c, i) && !r->off; t++) {
             const struct trc_thread *thread = trc_thread(r->file, t);
             const struct trc_sig *inside = t == spinning ? NULL : trc_live_sig(r->file, t, thread->inside);
             const struct trc_sig *last = trc_live_sig(r->file, t, thread->last);
@@ -161,7 +161,7 @@ bool ana_case_waiting(struct ana_case *c)
             if ((inside || polls) && !add_waiting(c, i, t, inside ? inside : last, inside != NULL))
                 return false;
         }
-        c->sure[i] = r->counted && c->waiting_count - c->first_waiting[i] >= threads;
+        c->sure[i] = r->counted && !r->off && c->waiting_count - c->first_waiting[i] >= threads;
         if (!wait_for_device(c, i))
             return false;
     }

@@ -288,6 +288,8 @@ static uint64_t change_of_head(const struct trc_head *head)
                                head->threads,
                                head->end.by,
                                head->threads_not_kept,
+                               head->off_since,
+                               head->off_times,
                                (uint64_t)head->error_errno,
                                (uint64_t)head->rank,
                                (uint64_t)head->world_size};

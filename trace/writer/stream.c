@@ -2,6 +2,7 @@
 #include "trace/format/uses.h"
 #include "trace/writer/region.h"
 #include "trace/writer/stream.h"
+#include "trace/writer/switch.h"
 
 #define RESERVED_ROWS 40u /* kept for calls that have none */
 
@@ -321,11 +322,15 @@ static bool next_chunk(struct trc_stream *stream, uint32_t least)
 
 bool trc_stream_room_slow(struct trc_stream *stream)
 {
-    return next_chunk(stream, 1);
+    if (stream->off && !trc_stream_switch_on(stream))
+        return false;
+    return stream->at < stream->stop || next_chunk(stream, 1);
 }
 
 bool trc_stream_room_for(struct trc_stream *stream, uint32_t bytes)
 {
+    if (stream->off && !trc_stream_switch_on(stream))
+        return false;
     if (stream->chunk && stream->at + bytes <= stream->stop)
         return true;
     return next_chunk(stream, trc_blocks_for(bytes + TRC_STREAM_ROOM));

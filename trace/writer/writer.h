@@ -55,6 +55,7 @@ struct trc_writer {
     atomic_uint low;       /* it is woken when fewer blocks are ready; 0: it was */
     uint64_t second_began; /* for the rate at which blocks are handed out: our own thread's */
     unsigned second_from, second_took;
+    _Atomic uint64_t off_since; /* ticks since when recording is off; 0: it is on */
     atomic_bool trimmed;
     atomic_int stopped;      /* nothing is recorded any more: an errno */
     _Atomic(uintptr_t) gone; /* from this address on there is no file behind the mapping; 0: there is all of it */
@@ -95,6 +96,7 @@ struct trc_stream {
     struct trc_page *page;
     struct trc_chunk *chunk;  /* EVENTS; NULL: none could be had */
     unsigned char *at, *stop; /* the next item; where none may begin any more: both NULL without a chunk */
+    unsigned char *kept_stop; /* `stop` as it was before the stream was switched off */
     uint64_t base;            /* time base, see format.h */
     uint64_t fold_base;       /* that of the open folds */
     uint64_t lost;
@@ -105,6 +107,7 @@ struct trc_stream {
     uint32_t local_sigs;
     uint32_t folds;
     uint32_t in_row; /* the last item is a FOLD: the next one shares its time base, fold_base, even if none is open */
+    bool off;        /* switched off (switch.h): it has no room, and nothing is counted */
     struct trc_fold fold[TRC_OPEN_FOLDS];
     const struct trc_regions *regions; /* that the thread is in; NULL: not known */
     uint32_t chunk_blocks;             /* of the next EVENTS chunk */

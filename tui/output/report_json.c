@@ -1,5 +1,6 @@
 #include "tui/output/report_json.h"
 #include "tui/sources/node.h"
+#include "trace/job/off.h"
 #include "trace/job/site_words.h"
 #include "trace/job/window.h"
 #include "trace/verdict/verdict.h"
@@ -12,6 +13,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Adds the stretches of time in which recording was switched off. */
+static void add_off(cJSON *root, const struct ana_job *job)
+{
+    struct ana_offs offs;
+    cJSON *list = cJSON_AddArrayToObject(root, "recording_off");
+    if (!ana_offs_take(job, &offs))
+        return;
+    for (size_t i = 0; i < offs.count && i < 1000; i++) {
+        const struct ana_off *off = &offs.off[i];
+        cJSON *o = cJSON_CreateObject();
+        cJSON_AddItemToArray(list, o);
+        cJSON *ranks = cJSON_AddArrayToObject(o, "ranks");
+        for (size_t k = 0; k < off->ranks; k++)
+            cJSON_AddItemToArray(ranks, cJSON_CreateNumber(ana_job_rank(job, off->rank[k])->rank));
+        tui_json_ns(o, "from_s", off->begin_ns);
+        tui_json_real(o, "to_s", off->end_ns == INT64_MAX ? NAN : (double)off->end_ns / 1e9);
+    }
+    ana_offs_free(&offs);
+}
 
 static void add_job(cJSON *root, const struct ana_job *job, const struct ana_summary *s)
 {
@@ -34,6 +55,7 @@ static void add_job(cJSON *root, const struct ana_job *job, const struct ana_sum
     tui_json_integer(o, "lost_records", info.lost_records);
     tui_json_integer(o, "recycled_records", info.recycled_records);
     tui_json_integer(o, "unknown_requests", info.unknown_requests);
+    add_off(o, job);
     tui_json_real(o, "clock_error_s", info.clock_error_s);
     tui_json_real(o, "overhead_s", info.overhead_s);
     tui_json_real(o, "analysed", s->analysed);

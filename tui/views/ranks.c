@@ -122,8 +122,8 @@ static void show_rank(const struct tui_app *app, size_t row, struct tui_value *o
 
 static void show_state(const struct tui_app *app, size_t row, struct tui_value *out)
 {
-    static const enum tui_style style[] = {TUI_STYLE_FINE,    TUI_STYLE_NORMAL,  TUI_STYLE_DIM,
-                                           TUI_STYLE_TROUBLE, TUI_STYLE_TROUBLE, TUI_STYLE_NOTABLE};
+    static const enum tui_style style[] = {TUI_STYLE_FINE,    TUI_STYLE_NORMAL, TUI_STYLE_DIM,    TUI_STYLE_TROUBLE,
+                                           TUI_STYLE_TROUBLE, TUI_STYLE_DIM,    TUI_STYLE_NOTABLE};
     TRC_ASSERT_ROWS(style, ANA_RANK_UNKNOWN);
     enum ana_rank_state state = app->rank[row].state;
     out->number = 2 * (double)(tui_app_group(app, row) - app->group) + 1;

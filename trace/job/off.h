@@ -1,0 +1,31 @@
+/* When recording was switched off (MPI_Pcontrol): what ranks did meanwhile is not known. */
+#ifndef ANA_OFF_H
+#define ANA_OFF_H
+
+#include "trace/job/job.h"
+
+/* For how much of [begin_ns, end_ns), in job time, recording of a rank was off, in ns. */
+int64_t ana_off_within(const struct ana_job *job, size_t index, int64_t begin_ns, int64_t end_ns);
+
+/* A stretch of time in which recording was off on some rank without a break. */
+struct ana_off {
+    int64_t begin_ns, end_ns; /* since the job began; end_ns INT64_MAX: it is off now */
+    size_t *rank;             /* indices of the ranks, in order */
+    size_t ranks;
+};
+struct ana_offs {
+    struct ana_off *off; /* in order of time */
+    size_t count;
+    uint64_t times; /* that a rank was switched off; there may be more than `off` has */
+    int64_t all_ns; /* of all ranks together */
+};
+/* Fills *out: of each rank with the first 64 intervals, and the one under way.  Free it with ana_offs_free.  False: out
+ * of memory. */
+bool ana_offs_take(const struct ana_job *job, struct ana_offs *out);
+/* Frees what ana_offs_take has filled in. */
+void ana_offs_free(struct ana_offs *offs);
+
+/* Writes a stretch as a sentence: "recording was off from 3.2 s to 8.1 s (MPI_Pcontrol), on ranks 0-3". */
+void ana_off_words(const struct ana_job *job, const struct ana_off *off, char *out, size_t size);
+
+#endif
