@@ -1,6 +1,7 @@
 #include "trace/job/off.h"
 #include "trace/job/job_impl.h"
 #include "trace/util/numfmt.h"
+#include "trace/util/sort.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -68,7 +69,7 @@ static void join_intervals(const struct interval *is, size_t n, size_t *rank, st
     for (size_t k = 0; k < out->count; k++) {
         struct ana_off *off = &out->off[k];
         size_t kept = 0;
-        qsort(off->rank, off->ranks, sizeof *off->rank, by_index);
+        ana_sort(off->rank, off->ranks, sizeof *off->rank, by_index);
         for (size_t i = 0; i < off->ranks; i++)
             if (i == 0 || off->rank[i] != off->rank[kept - 1])
                 off->rank[kept++] = off->rank[i];
@@ -109,7 +110,7 @@ bool ana_offs_take(const struct ana_job *job, struct ana_offs *out)
         is[i].end_ns -= is[i].end_ns == INT64_MAX ? 0 : job->begin_ns;
     }
     if (done && n) {
-        qsort(is, n, sizeof *is, by_begin);
+        ana_sort(is, n, sizeof *is, by_begin);
         join_intervals(is, n, rank, out);
     }
     free(is);
