@@ -132,7 +132,7 @@ static void compare_ways(struct ana_check *c, const struct ana_act *const *act, 
     enum trc_opclass opclass = root->call->opclass;
     bool scatters = opclass == TRC_OP_SCATTER, rooted = scatters || opclass == TRC_OP_GATHER;
     for (size_t i = 0; rooted && i < n; i++)
-        if (act[i]->sig.peer == c->job->process[act[i]->rank].rank.rank) {
+        if (act[i]->sig.peer == ana_job_rank(c->job, act[i]->rank)->rank) {
             root = act[i];
             other = act[i == 0 ? n - 1 : 0];
         }
@@ -155,7 +155,7 @@ static void compare_sums(struct ana_check *c, const struct ana_act *const *act, 
             return;
         sent += act[i]->sig.sent;
         received += act[i]->sig.received;
-        if (act[i]->sig.peer == c->job->process[act[i]->rank].rank.rank)
+        if (act[i]->sig.peer == ana_job_rank(c->job, act[i]->rank)->rank)
             at_root = gather ? act[i]->sig.received : act[i]->sig.sent;
     }
     if (gather || opclass == TRC_OP_ALLGATHER)

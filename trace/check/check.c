@@ -6,9 +6,9 @@
 static void say_limits(struct ana_check *c)
 {
     bool ended = true, unknown = false;
-    for (size_t i = 0; i < c->job->count; i++) {
+    for (size_t i = 0; i < ana_job_ranks(c->job); i++) {
         ended &= c->player[i].finalized;
-        unknown |= trc_head(c->job->process[i].rank.file)->unknown_requests > 0;
+        unknown |= trc_head(ana_job_rank(c->job, i)->file)->unknown_requests > 0;
     }
     if (c->partial)
         ana_found_limit(c, "events are missing: messages, their order, and what was never completed are not checked");
@@ -16,7 +16,7 @@ static void say_limits(struct ana_check *c)
         ana_found_limit(c, "some requests could not be followed: whether all were completed is not checked there");
     if (!ended)
         ana_found_limit(c, "not all ranks have finalized: what they had still to complete or free is not checked");
-    if (c->job->world_size > c->job->count)
+    if (ana_job_info(c->job).world_size > ana_job_ranks(c->job))
         ana_found_limit(c, "some ranks have no trace file: what they did is not known");
 }
 

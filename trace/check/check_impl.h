@@ -7,7 +7,8 @@
 #define ANA_CHECK_IMPL_H
 
 #include "trace/check/check.h"
-#include "trace/job/job_impl.h"
+#include "trace/job/comms.h"
+#include "trace/job/site_words.h"
 #include "trace/util/hash_map.h"
 #include "trace/util/pool.h"
 

@@ -112,7 +112,7 @@ void ana_check_epoch(struct ana_check *c, const struct ana_act *act)
 
 void ana_check_open_epochs(struct ana_check *c)
 {
-    for (size_t i = 0; i < c->job->count; i++)
+    for (size_t i = 0; i < ana_job_ranks(c->job); i++)
         for (size_t k = 0; c->player[i].finalized && k < c->player[i].windows.count; k++)
             report_open(c, ana_map_value(&c->player[i].windows, k));
 }

@@ -76,7 +76,7 @@ static const char *keep_text(struct ana_check *c, const char *text)
 
 static const char *site_of(struct ana_check *c, uint32_t rank, uint64_t site)
 {
-    const struct trc_file *file = c->job->process[rank].rank.file;
+    const struct trc_file *file = ana_job_rank(c->job, rank)->file;
     const char *function = NULL, *module = NULL;
     trc_site(file, site, &function, &module);
     const char *line = ana_site_line(c->job, rank, module);
@@ -186,7 +186,7 @@ bool ana_found_begin(struct ana_check *c)
 {
     c->found = calloc(1, sizeof *c->found);
     if (c->found)
-        c->found->ranks = c->job->count;
+        c->found->ranks = ana_job_ranks(c->job);
     return c->found;
 }
 

@@ -28,7 +28,7 @@ static void failed_calls(struct ana_check *c, const struct ana_actor *actor)
 static void objects_left(struct ana_check *c, uint32_t rank)
 {
     const struct trc_left *left;
-    for (size_t i = 0; (left = trc_left_at(c->job->process[rank].rank.file, i)); i++) {
+    for (size_t i = 0; (left = trc_left_at(ana_job_rank(c->job, rank)->file, i)); i++) {
         const struct ana_act act = {.sig = {.site = left->site}, .call = left->call, .rank = rank}, *made = &act;
         for (uint32_t n = 0; n < left->count && n < COUNTED; n++)
             ana_found_add(c, ANA_CHECK_LEFT, &made, 1, "%s", left->kind);
@@ -69,7 +69,7 @@ static void thread_level(struct ana_check *c, uint32_t rank)
     const struct ana_player *p = &c->player[rank];
     const struct ana_act *act[2];
     size_t threads = 0;
-    int32_t level = trc_head(c->job->process[rank].rank.file)->thread_level;
+    int32_t level = trc_head(ana_job_rank(c->job, rank)->file)->thread_level;
     for (size_t i = p->first; i < p->first + p->actors; i++)
         if (c->actor[i].steps > 0 && threads++ < 2)
             act[threads - 1] = ana_act_of(c, &c->actor[i], &c->actor[i].step[c->actor[i].steps / 2]);
@@ -82,13 +82,13 @@ void ana_check_left(struct ana_check *c)
 {
     for (size_t a = 0; a < c->actors; a++) {
         const struct ana_player *p = &c->player[c->actor[a].rank];
-        const struct trc_head *head = trc_head(c->job->process[c->actor[a].rank].rank.file);
+        const struct trc_head *head = trc_head(ana_job_rank(c->job, c->actor[a].rank)->file);
         failed_calls(c, &c->actor[a]);
         if (p->finalized && p->whole && !head->unknown_requests)
             requests_left(c, &c->actor[a]);
         freed_receives(c, &c->actor[a]);
     }
-    for (uint32_t i = 0; i < c->job->count; i++) {
+    for (uint32_t i = 0; i < ana_job_ranks(c->job); i++) {
         objects_left(c, i);
         thread_level(c, i);
     }

@@ -29,7 +29,7 @@ static struct ana_act *add_act(struct ana_player *p, uint32_t *number)
 static uint32_t partner(const struct ana_check *c, uint32_t rank, const struct trc_comm *comm, int32_t peer)
 {
     size_t index = comm ? ana_partner(c->job, rank, comm, peer) : SIZE_MAX;
-    return index < c->job->count ? (uint32_t)index : ANA_NO_RANK;
+    return index < ana_job_ranks(c->job) ? (uint32_t)index : ANA_NO_RANK;
 }
 
 /* The number of a record's act, remembered in the note of its signature. */
@@ -126,7 +126,7 @@ static bool add_step(struct ana_check *c, struct ana_actor *actor, struct trc_fi
 
 static bool load_thread(struct ana_check *c, struct ana_actor *actor)
 {
-    struct trc_file *file = c->job->process[actor->rank].rank.file;
+    struct trc_file *file = ana_job_rank(c->job, actor->rank)->file;
     struct trc_cursor *cursor = trc_cursor_open(file, actor->thread);
     const struct ana_act *base = NULL;
     bool fine = cursor;
@@ -148,7 +148,7 @@ static bool load_thread(struct ana_check *c, struct ana_actor *actor)
 
 static void load_player(struct ana_check *c, uint32_t rank)
 {
-    struct trc_file *file = c->job->process[rank].rank.file;
+    struct trc_file *file = ana_job_rank(c->job, rank)->file;
     const struct trc_head *head = trc_head(file);
     struct ana_player *p = &c->player[rank];
     p->first = c->actors;
@@ -163,19 +163,19 @@ bool ana_check_load(struct ana_check *c)
 {
     size_t threads = 0;
     bool fine = true;
-    for (size_t i = 0; i < c->job->count; i++)
-        threads += trc_threads(c->job->process[i].rank.file);
-    c->player = calloc(c->job->count + 1, sizeof *c->player);
+    for (size_t i = 0; i < ana_job_ranks(c->job); i++)
+        threads += trc_threads(ana_job_rank(c->job, i)->file);
+    c->player = calloc(ana_job_ranks(c->job) + 1, sizeof *c->player);
     c->actor = calloc(threads + 1, sizeof *c->actor);
     if (!c->player || !c->actor)
         return false;
-    for (uint32_t i = 0; i < c->job->count; i++)
+    for (uint32_t i = 0; i < ana_job_ranks(c->job); i++)
         load_player(c, i);
     for (size_t a = 0; a < c->actors && fine;
          a++) /* also of ranks that are not whole: their collectives are compared */
-        if (!trc_is_stream(c->job->process[c->actor[a].rank].rank.file, c->actor[a].thread))
+        if (!trc_is_stream(ana_job_rank(c->job, c->actor[a].rank)->file, c->actor[a].thread))
             fine = load_thread(c, &c->actor[a]);
-    for (uint32_t i = 0; i < c->job->count; i++)
+    for (uint32_t i = 0; i < ana_job_ranks(c->job); i++)
         c->partial |= !c->player[i].whole;
     return fine && !c->memory;
 }
@@ -187,7 +187,7 @@ void ana_check_unload(struct ana_check *c)
         free(c->actor[a].request);
         free(c->actor[a].clock);
     }
-    for (size_t i = 0; c->player && i < c->job->count; i++) {
+    for (size_t i = 0; c->player && i < ana_job_ranks(c->job); i++) {
         struct ana_acts *acts = &c->player[i].acts;
         for (size_t b = 0; b * ANA_ACTS < acts->count; b++)
             free(acts->piece[b]);

@@ -30,7 +30,7 @@ static void find_members(struct ana_check *c, const struct ana_act *act, struct 
     group->rank = malloc((range.to - range.from + 1) * sizeof *group->rank);
     for (size_t m = range.from; group->rank && m < range.to; m++) {
         size_t index = ana_member(c->job, act->rank, act->comm, m);
-        if (index < c->job->count)
+        if (index < ana_job_ranks(c->job))
             group->rank[group->count++] = (uint32_t)index;
     }
     group->known = group->count == expected || expected == 1;

@@ -117,6 +117,6 @@ void ana_check_race(struct ana_check *c, const struct ana_end *send, const struc
         bool starves = !ana_act_is_wild(receive->act);
         ana_found_add(c, starves ? ANA_CHECK_STARVES : ANA_CHECK_RACE, parts, starves ? 2 : 1,
                       "took a message of rank %d; one of rank %d could have come first", wild->got->sig.source,
-                      c->job->process[from].rank.rank);
+                      ana_job_rank(c->job, from)->rank);
     }
 }

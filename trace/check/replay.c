@@ -115,7 +115,7 @@ void ana_rank_queue(struct ana_check *c, uint32_t rank)
     if (c->player[rank].queued)
         return;
     c->player[rank].queued = true;
-    c->turn[(c->turn_first + c->turns++) % c->job->count] = rank;
+    c->turn[(c->turn_first + c->turns++) % ana_job_ranks(c->job)] = rank;
 }
 
 static bool can_move(const struct ana_check *c, const struct ana_actor *actor)
@@ -158,15 +158,15 @@ bool ana_check_replay(struct ana_check *c)
 {
     c->free = c->partial; /* where events are missing nobody can be waited for */
     c->wild &= !c->partial;
-    c->turn = calloc(c->job->count + 1, sizeof *c->turn);
+    c->turn = calloc(ana_job_ranks(c->job) + 1, sizeof *c->turn);
     if (!c->turn || !ana_clocks_begin(c))
         return false;
-    for (uint32_t i = 0; i < c->job->count; i++)
+    for (uint32_t i = 0; i < ana_job_ranks(c->job); i++)
         ana_rank_queue(c, i);
     do {
         while (c->turns > 0 && !c->memory) {
             uint32_t rank = c->turn[c->turn_first];
-            c->turn_first = (c->turn_first + 1) % c->job->count;
+            c->turn_first = (c->turn_first + 1) % ana_job_ranks(c->job);
             c->turns--;
             c->player[rank].queued = false;
             play_rank(c, rank);

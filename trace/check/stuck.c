@@ -59,7 +59,7 @@ static bool want_has_hope(const struct ana_check *c, const struct want *want)
     if (!end->receive || !ana_act_is_wild(end->act))
         return rank_has_hope(c, end->receive ? end->got->from : end->act->to);
     bool hope = ana_end_has_other(c, end);
-    for (uint32_t rank = 0; rank < c->job->count && !hope; rank++)
+    for (uint32_t rank = 0; rank < ana_job_ranks(c->job) && !hope; rank++)
         hope = rank != end->act->rank && rank_has_hope(c, rank);
     return hope;
 }
@@ -182,7 +182,7 @@ bool ana_check_stuck(struct ana_check *c)
     if (released || !blocked)
         return released;
     c->free = true; /* somebody waits for a message that was never sent: the order was another */
-    for (uint32_t i = 0; i < c->job->count; i++)
+    for (uint32_t i = 0; i < ana_job_ranks(c->job); i++)
         ana_rank_queue(c, i);
     return true;
 }

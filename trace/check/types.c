@@ -144,7 +144,7 @@ static const char *signature_of(const struct trc_data *data, unsigned which, uin
 
 static const struct trc_data *data_of(const struct ana_check *c, const struct ana_act *act)
 {
-    return act->sig.object ? trc_data(c->job->process[act->rank].rank.file, act->sig.object) : NULL;
+    return act->sig.object ? trc_data(ana_job_rank(c->job, act->rank)->file, act->sig.object) : NULL;
 }
 
 /* Compares `n` basic types of two sequences that go on for ever. */

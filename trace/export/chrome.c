@@ -83,7 +83,7 @@ static bool begin(struct ana_exporting *x)
     put_number(x->out, "recycled_records", info.recycled_records);
     put(x->out, "},\"traceEvents\":[");
     put_name(x, "process_name", COLLECTIVES, 0, "collectives of all ranks");
-    for (size_t i = 0; i < x->job->count; i++) {
+    for (size_t i = 0; i < ana_job_ranks(x->job); i++) {
         if (!ana_selected(x->ask->part.ranks, i))
             continue;
         ana_export_rank_words(x, i, text, sizeof text);

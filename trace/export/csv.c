@@ -77,7 +77,7 @@ static void put_comma(struct ana_out *out)
 /* Adds what a rank is: its number and world; both empty for one that is not known. */
 static void put_rank(struct ana_exporting *x, struct ana_out *out, size_t index)
 {
-    const struct ana_rank *rank = index < x->job->count ? &x->job->process[index].rank : NULL;
+    const struct ana_rank *rank = index < ana_job_ranks(x->job) ? ana_job_rank(x->job, index) : NULL;
     if (rank && rank->rank >= 0)
         ana_out_signed(out, rank->rank);
     put_comma(out);

@@ -38,7 +38,8 @@ const struct ana_export_format *ana_export_format_of(const char *name)
 
 void ana_export_default(const struct ana_job *job, const struct ana_export_format *format, char *out, size_t size)
 {
-    snprintf(out, size, "hpctop-%s.%s", job->name[0] ? job->name : "job", format->suffix);
+    const char *name = ana_job_info(job).name;
+    snprintf(out, size, "hpctop-%s.%s", name[0] ? name : "job", format->suffix);
     for (char *c = out; *c; c++)
         *c = *c == '/' ? '_' : *c;
 }
@@ -92,16 +93,16 @@ static bool pass_progress(void *user, double share)
 static bool make_threads(struct ana_exporting *x)
 {
     size_t n = 0;
-    if (!(x->first = calloc(x->job->count + 1, sizeof *x->first)))
+    if (!(x->first = calloc(ana_job_ranks(x->job) + 1, sizeof *x->first)))
         return false;
-    for (size_t i = 0; i < x->job->count; i++)
-        x->first[i + 1] = n += trc_threads(x->job->process[i].rank.file);
+    for (size_t i = 0; i < ana_job_ranks(x->job); i++)
+        x->first[i + 1] = n += trc_threads(ana_job_rank(x->job, i)->file);
     if (!(x->thread = calloc(n + 1, sizeof *x->thread)))
         return false;
-    for (size_t i = 0; i < x->job->count; i++)
+    for (size_t i = 0; i < ana_job_ranks(x->job); i++)
         for (size_t t = 0; t < ana_export_threads(x, i); t++) {
             x->thread[x->first[i] + t].until_ns = INT64_MIN;
-            x->thread[x->first[i] + t].is_stream = trc_is_stream(x->job->process[i].rank.file, t);
+            x->thread[x->first[i] + t].is_stream = trc_is_stream(ana_job_rank(x->job, i)->file, t);
         }
     return true;
 }
@@ -110,8 +111,8 @@ static bool make_threads(struct ana_exporting *x)
 static void name_comms(struct ana_exporting *x)
 {
     const struct trc_comm *comm;
-    for (size_t i = 0; i < x->job->count; i++)
-        for (size_t k = 0; (comm = trc_comm_at(x->job->process[i].rank.file, k, &(uint64_t){0})); k++)
+    for (size_t i = 0; i < ana_job_ranks(x->job); i++)
+        for (size_t k = 0; (comm = trc_comm_at(ana_job_rank(x->job, i)->file, k, &(uint64_t){0})); k++)
             ana_export_comm(x, ana_comm_identity(x->job, i, comm), comm);
 }
 

@@ -5,8 +5,11 @@
 #include "trace/export/export.h"
 #include "trace/export/out.h"
 #include "trace/format/format_items.h"
-#include "trace/job/job_impl.h"
+#include "trace/job/comms.h"
+#include "trace/job/event.h"
+#include "trace/job/site_words.h"
 #include "trace/job/walk.h"
+#include "trace/job/window.h"
 
 /* A thread, or a stream of a GPU, as the walk comes along it. */
 struct ana_export_thread {

@@ -62,7 +62,7 @@ static bool begin(struct ana_exporting *x)
     static const struct otf2_memory memory = {take_piece, give_pieces};
     struct otf2 *otf2 = x->own = calloc(1, sizeof *otf2);
     if (otf2)
-        otf2->lane = calloc(x->first[x->job->count] + 1, sizeof *otf2->lane);
+        otf2->lane = calloc(x->first[ana_job_ranks(x->job)] + 1, sizeof *otf2->lane);
     if (!otf2 || !otf2->lane) {
         ana_export_fail(x, "out of memory");
         return false;
@@ -72,7 +72,7 @@ static bool begin(struct ana_exporting *x)
     if (!ana_otf2_load(x, &otf2->lib))
         return false;
     otf2->lib.Error_RegisterCallback(keep_error, x);
-    for (size_t t = 0; t < x->first[x->job->count]; t++)
+    for (size_t t = 0; t < x->first[ana_job_ranks(x->job)]; t++)
         otf2->lane[t].leaving = OTF2_NONE;
     otf2->shift_ns = ana_export_shift(x);
     otf2->attributes = otf2->lib.AttributeList_New();
@@ -359,7 +359,7 @@ static void event(struct ana_exporting *x, struct ana_export_thread *thread, con
 static void leave_all(struct ana_exporting *x)
 {
     struct otf2 *otf2 = x->own;
-    for (size_t i = 0; i < x->job->count; i++)
+    for (size_t i = 0; i < ana_job_ranks(x->job); i++)
         for (size_t t = x->first[i]; t < x->first[i + 1]; t++) {
             struct otf2_lane *lane = &otf2->lane[t];
             struct ana_event of = {.kind = TRC_RECORD_END, .index = i};
@@ -378,7 +378,7 @@ static void close_lanes(struct ana_exporting *x)
 {
     struct otf2 *otf2 = x->own;
     expect(x, otf2->lib.Archive_OpenDefFiles(otf2->archive));
-    for (size_t t = 0; t < x->first[x->job->count]; t++) {
+    for (size_t t = 0; t < x->first[ana_job_ranks(x->job)]; t++) {
         void *definitions = otf2->lib.Archive_GetDefWriter(otf2->archive, t);
         if (definitions)
             expect(x, otf2->lib.Archive_CloseDefWriter(otf2->archive, definitions));

@@ -153,15 +153,16 @@ static uint32_t put_text(struct definitions *d, const char *text)
 static void put_hosts(struct definitions *d, uint32_t *node)
 {
     struct ana_exporting *x = d->x;
+    const struct ana_job_info info = ana_job_info(x->job);
     uint32_t class = put_text(d, "node");
     expect(d, d->lib->GlobalDefWriter_WriteSystemTreeNode(d->writer, d->nodes++, put_text(d, "all nodes"),
                                                           put_text(d, "machine"), OTF2_NONE));
     uint32_t first = d->nodes;
-    for (size_t h = 0; h < x->job->hosts; h++)
-        expect(d, d->lib->GlobalDefWriter_WriteSystemTreeNode(d->writer, d->nodes++, put_text(d, x->job->host[h]),
-                                                              class, 0));
-    for (size_t i = 0; i < x->job->count; i++)
-        node[i] = first + x->job->process[i].rank.host_index;
+    for (size_t h = 0; h < info.hosts; h++)
+        expect(d,
+               d->lib->GlobalDefWriter_WriteSystemTreeNode(d->writer, d->nodes++, put_text(d, info.host[h]), class, 0));
+    for (size_t i = 0; i < ana_job_ranks(x->job); i++)
+        node[i] = first + ana_job_rank(x->job, i)->host_index;
 }
 
 static uint64_t events_of(struct definitions *d, size_t thread)
@@ -201,7 +202,7 @@ static void put_rank(struct definitions *d, size_t index, uint32_t node)
 static void put_ranks(struct definitions *d)
 {
     struct ana_exporting *x = d->x;
-    size_t count = x->job->count;
+    size_t count = ana_job_ranks(x->job);
     uint32_t *node = calloc(count + 1, sizeof *node);
     uint64_t *first = calloc(count + 1, sizeof *first);
     if (!node || !first)

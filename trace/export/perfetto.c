@@ -16,7 +16,7 @@ static void put_ranks(struct ana_exporting *x)
 {
     struct perfetto *perfetto = x->own;
     char text[256];
-    for (size_t i = 0; i < x->job->count; i++) {
+    for (size_t i = 0; i < ana_job_ranks(x->job); i++) {
         if (!ana_selected(x->ask->part.ranks, i))
             continue;
         uint64_t rank = FIRST_TRACK + perfetto->tracks++;
@@ -53,7 +53,7 @@ static bool begin(struct ana_exporting *x)
 {
     struct perfetto *perfetto = x->own = calloc(1, sizeof *perfetto);
     if (perfetto)
-        perfetto->track = calloc(x->first[x->job->count] + 1, sizeof *perfetto->track);
+        perfetto->track = calloc(x->first[ana_job_ranks(x->job)] + 1, sizeof *perfetto->track);
     if (!perfetto || !perfetto->track) {
         ana_export_fail(x, "out of memory");
         return false;

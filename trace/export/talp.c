@@ -17,15 +17,16 @@ struct sums {
 static void add_up_nodes(const struct ana_exporting *x, struct sums *sums)
 {
     const struct ana_summary *s = x->summary;
+    const size_t hosts = ana_job_info(x->job).hosts;
     struct node {
         double useful, ranks;
-    } *node = calloc(x->job->hosts + 1, sizeof *node);
+    } *node = calloc(hosts + 1, sizeof *node);
     for (size_t i = 0; node && i < s->rank_count; i++) {
-        struct node *of = &node[x->job->process[s->ranks[i].index].rank.host_index];
+        struct node *of = &node[ana_job_rank(x->job, s->ranks[i].index)->host_index];
         of->useful += s->ranks[i].counted ? (double)(s->ranks[i].wall_ns - s->ranks[i].mpi_ns) : 0;
         of->ranks += s->ranks[i].counted;
     }
-    for (size_t h = 0; node && h < x->job->hosts; h++) {
+    for (size_t h = 0; node && h < hosts; h++) {
         sums->nodes += node[h].ranks > 0;
         sums->most_of_node = fmax(sums->most_of_node, node[h].ranks > 0 ? node[h].useful / node[h].ranks : 0);
     }

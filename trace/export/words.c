@@ -32,7 +32,7 @@ const struct ana_export_site *ana_export_site(struct ana_exporting *x, size_t in
     if (!of || of->number)
         return of;
     const char *function, *module;
-    const struct trc_file *file = x->job->process[index].rank.file;
+    const struct trc_file *file = ana_job_rank(x->job, index)->file;
     of->number = (uint32_t)x->sites.count;
     trc_site(file, address, &function, &module);
     const char *line = ana_site_line(x->job, index, module);
@@ -50,9 +50,9 @@ const struct ana_export_site *ana_export_site(struct ana_exporting *x, size_t in
 int64_t ana_export_shift(const struct ana_exporting *x)
 {
     int64_t shift_ns = 0;
-    for (size_t i = 0; i < x->job->count; i++)
-        if (-x->job->process[i].rank.begin_ns > shift_ns)
-            shift_ns = -x->job->process[i].rank.begin_ns;
+    for (size_t i = 0; i < ana_job_ranks(x->job); i++)
+        if (-ana_job_rank(x->job, i)->begin_ns > shift_ns)
+            shift_ns = -ana_job_rank(x->job, i)->begin_ns;
     return shift_ns;
 }
 
@@ -83,7 +83,7 @@ const char *ana_export_what_name(enum ana_export_what what)
 
 const char *ana_export_name(struct ana_exporting *x, const struct ana_event *e)
 {
-    const struct trc_file *file = x->job->process[e->index].rank.file;
+    const struct trc_file *file = ana_job_rank(x->job, e->index)->file;
     const char *name = NULL;
     if (trc_is_region(e->kind))
         name = trc_region(file, (uint32_t)e->sequence);
@@ -111,13 +111,13 @@ bool ana_export_tag(const struct ana_event *e, int32_t *tag)
 
 void ana_export_rank_words(const struct ana_exporting *x, size_t index, char *out, size_t size)
 {
-    const struct ana_rank *rank = &x->job->process[index].rank;
+    const struct ana_rank *rank = ana_job_rank(x->job, index);
     snprintf(out, size, "rank %s on %s, pid %" PRIu32, ana_label_of(ana_rank_id(rank)).text, rank->host, rank->pid);
 }
 
 void ana_export_thread_words(const struct ana_exporting *x, size_t index, size_t thread, char *out, size_t size)
 {
-    const struct trc_file *file = x->job->process[index].rank.file;
+    const struct trc_file *file = ana_job_rank(x->job, index)->file;
     const struct trc_device_stream *stream = trc_device_stream(file, thread);
     const struct trc_thread *page = trc_thread(file, thread);
     if (trc_is_stream(file, thread))

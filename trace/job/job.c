@@ -326,6 +326,11 @@ const struct ana_rank *ana_job_rank(const struct ana_job *job, size_t index)
     return index < job->count ? &job->process[index].rank : NULL;
 }
 
+size_t ana_job_ranks(const struct ana_job *job)
+{
+    return job->count;
+}
+
 size_t ana_job_clocks(const struct ana_job *job)
 {
     return job->clock ? ana_clock_domains(job->clock) : 0;

@@ -5,6 +5,7 @@
 #include "trace/relations/bridge.h"
 #include "trace/job/accesses.h"
 #include "trace/job/bundle.h"
+#include "trace/job/comms.h"
 #include "trace/relations/clock.h"
 #include "trace/job/job.h"
 #include "trace/util/hash_map.h"
@@ -12,12 +13,14 @@
 #include "trace/relations/merge.h"
 #include "trace/relations/readers.h"
 #include "trace/job/process.h"
+#include "trace/job/site_words.h"
 #include "trace/job/store.h"
 #include "trace/job/stages.h"
 #include "trace/job/sums.h"
 #include "trace/job/tally.h"
 #include "trace/job/timeline.h"
 #include "trace/job/upper.h"
+#include "trace/job/window.h"
 #include "trace/relations/waits.h"
 #include "trace/util/spans.h"
 #include "trace/iter/iter.h"
@@ -147,27 +150,6 @@ bool ana_members_refresh(struct ana_job *job);
 /* Frees the processes and what was found from them. */
 void ana_members_forget(struct ana_job *job);
 
-/* worlds.c */
-/* The rank index of a rank of a world; SIZE_MAX: it has no file. */
-size_t ana_index_of_rank(const struct ana_job *job, uint32_t world, int32_t rank);
-/* How many of ranks 0 .. size - 1 of a world have files.  *first is the index of the first; the others follow it. */
-size_t ana_ranks_below(const struct ana_job *job, uint32_t world, int32_t size, size_t *first);
-/* The identity of a communicator of rank `index`, one for all worlds that share it; 0 for NULL. */
-uint64_t ana_comm_identity(const struct ana_job *job, size_t index, const struct trc_comm *comm);
-/* Whether there are other worlds, and it is not known which of them this communicator of rank `index` reaches. */
-bool ana_remote_unknown(const struct ana_job *job, size_t index, const struct trc_comm *comm);
-/* The rank index of a partner `peer` in a signature of rank `index`; SIZE_MAX: none, or not known. */
-size_t ana_partner(const struct ana_job *job, size_t index, const struct trc_comm *comm, int32_t peer);
-/* Members of a communicator, as numbers m for ana_member.  They are the list in the file or, where a whole world is in
- * it, the files that there are: its size is only a number that a file says. */
-struct ana_range {
-    size_t from, to;
-};
-/* The members of a communicator of rank `index`, or its remote group alone. */
-struct ana_range ana_members(const struct ana_job *job, size_t index, const struct trc_comm *comm, bool remote);
-/* The rank index of member `m`; SIZE_MAX: it has no file, or is not known. */
-size_t ana_member(const struct ana_job *job, size_t index, const struct trc_comm *comm, size_t m);
-
 /* call_names.c */
 /* Gives calls of a process's file that are new their job-wide numbers. */
 void ana_number_calls(struct ana_job *job, struct ana_process *process);
@@ -195,11 +177,6 @@ bool ana_job_refresh_state(struct ana_job *job);
 enum trc_status ana_job_open_with(const struct ana_upper *upper, const struct ana_opener *opener,
                                   const char *const *folders, size_t n, struct ana_job **out, char *error,
                                   size_t error_size);
-/* Whether a rank index is selected; NULL selects all. */
-static inline bool ana_selected(const uint8_t *ranks, size_t index)
-{
-    return !ranks || ranks[index];
-}
 
 /* inside.c */
 /* Writes one sentence about the rank that has been inside a call for seconds, and far longer than usual, while nothing
@@ -211,12 +188,6 @@ int64_t ana_inside_due(const struct ana_job *job);
 /* Writes a call of rank `index` with what is known of its partner: "MPI_Recv from rank 0, tag 7, on rows". */
 void ana_call_words(const struct ana_job *job, size_t index, const char *call, const struct trc_sig *sig, char *out,
                     size_t size);
-
-/* comm_words.c: writes what a communicator is called in a sentence: "MPI_COMM_WORLD", its own name, or "a communicator
- * of 4"; "a window of 4", "file out.dat". */
-void ana_comm_words(const struct ana_job *job, const struct trc_comm *comm, char *out, size_t size);
-/* "communicator", "window", "file"; NULL counts as a communicator. */
-const char *ana_comm_kind(const struct trc_comm *comm);
 
 /* take.c: what the match of all events reports, to a struct ana_job; as the sink of a match wants it. */
 void ana_take_message(void *user, const struct ana_message *message);
@@ -251,10 +222,6 @@ double ana_time_range_select(struct ana_job *job, const struct ana_selection *se
 /* range.c: ends the pass over a selection, if there is one, and frees its sums. */
 void ana_time_range_release(struct ana_job *job);
 
-/* filter.c: the source line of a place in a process, "app.c:17"; NULL: not known, or not yet. */
-const char *ana_site_line(const struct ana_job *job, size_t index, const char *module);
-/* filter.c: `function`, or the inlined function in it that the place is in, or its name in the debug information. */
-const char *ana_site_function(const struct ana_job *job, size_t index, const char *module, const char *function);
 /* filter.c: a number for what a place in a process is called: by its source line where that is known and if `by_line`,
  * by module and offset, or else its address. */
 uint64_t ana_site_name(const struct ana_job *job, size_t index, uint64_t address, bool by_line);
@@ -354,9 +321,5 @@ bool ana_takes_open(const struct ana_job *job, const struct ana_selection *selec
 /* Adds the time in the call that the rank is still inside, as far as it is selected, to its categories, and fills
  * wall_ns, mpi_ns and category_ns[TRC_CAT_COMPUTE] from category_ns. */
 void ana_summary_rank_time(const struct ana_job *job, const struct ana_summary *s, struct ana_rank_stat *stat);
-
-/* comm_words.c: the short name of a communicator: "WORLD", "SELF", its own name, or "#n of size k".  Lives as
- * long as the job, also when it is called otherwise later. */
-const char *ana_comm_name(struct ana_job *job, uint64_t identity, const struct trc_comm *comm);
 
 #endif

@@ -18,5 +18,9 @@ void ana_place_words(const struct ana_place_names *names, char *out, size_t size
 void ana_caller_words(const struct ana_job *job, size_t index, uint64_t site, char *out, size_t size);
 /* Writes the callers of a path of rank `index`, the innermost first, with " < " between them; NULL: writes "". */
 void ana_path_words(const struct ana_job *job, size_t index, const struct trc_path *path, char *out, size_t size);
+/* the source line of a place in a process, "app.c:17"; NULL: not known, or not yet. */
+const char *ana_site_line(const struct ana_job *job, size_t index, const char *module);
+/* `function`, or the inlined function in it that the place is in, or its name in the debug information. */
+const char *ana_site_function(const struct ana_job *job, size_t index, const char *module, const char *function);
 
 #endif

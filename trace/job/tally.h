@@ -7,6 +7,7 @@
 #include "trace/format/histogram.h"
 #include "trace/util/hash_map.h"
 #include "trace/relations/relations.h"
+#include "trace/job/event.h"
 #include "trace/job/store.h"
 #include "trace/util/times.h"
 
@@ -200,35 +201,6 @@ static inline void ana_tally_wait(struct ana_tally *tally, uint32_t place, int64
     sum->count++;
     sum->lost_ns = ana_plus(sum->lost_ns, wait_ns);
     sum->squares += ns * ns;
-}
-
-/* The bytes that an item counts as sent: a request's when it starts.  Unknown counts as 0. */
-static inline uint64_t ana_event_sent(const struct trc_sig *sig)
-{
-    return sig->flags & TRC_SIG_COMPLETE || sig->sent == TRC_BYTES_UNKNOWN ? 0 : sig->sent;
-}
-/* The bytes that an item counts as received: a request's when it completes.  Unknown counts as 0. */
-static inline uint64_t ana_event_received(const struct trc_sig *sig)
-{
-    bool posted = (sig->flags & TRC_SIG_P2P_IN) && (sig->flags & TRC_SIG_START);
-    bool done_before = (sig->flags & TRC_SIG_COMPLETE) && !(sig->flags & TRC_SIG_P2P_IN);
-    return posted || done_before || sig->received == TRC_BYTES_UNKNOWN ? 0 : sig->received;
-}
-
-/* How often an item happened. */
-static inline uint64_t ana_event_times(const struct ana_event *e)
-{
-    return e->kind == TRC_RECORD_FOLD ? e->count : 1;
-}
-/* How many calls of the program's an item stands for; a SUB item is none. */
-static inline uint64_t ana_event_calls(const struct ana_event *e)
-{
-    return e->sig->flags & TRC_SIG_SUB ? 0 : ana_event_times(e);
-}
-/* The time of each of them, in ns; of a FOLD, the mean time inside a poll. */
-static inline int64_t ana_event_each(const struct ana_event *e)
-{
-    return e->kind == TRC_RECORD_FOLD ? e->busy_ns / (int64_t)(e->count ? e->count : 1) : e->end_ns - e->begin_ns;
 }
 
 #endif

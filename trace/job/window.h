@@ -40,5 +40,10 @@ uint64_t ana_call_of_text(const struct ana_job *job, const char *text);
 
 /* Writes what is selected: "3 s to 3.5 s, ranks 0-3"; "" for all. */
 void ana_selection_words(const struct ana_job *job, const struct ana_selection *selection, char *out, size_t size);
+/* Whether a rank index is selected; NULL selects all. */
+static inline bool ana_selected(const uint8_t *ranks, size_t index)
+{
+    return !ranks || ranks[index];
+}
 
 #endif
