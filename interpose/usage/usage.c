@@ -10,7 +10,9 @@
 #include "trace/writer/now.h"
 
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #define COST_TIMES 3333u      /* a pause is so many times as long as reading took: 0.03 % */
 #define ALL_NS     1000000000 /* switches of threads and the network are read as often */
@@ -100,6 +102,8 @@ static void read_process(struct trc_usage *now)
         ipo_usage_set(now, TRC_USAGE_VOLUNTARY, (uint64_t)used.ru_nvcsw);
         ipo_usage_set(now, TRC_USAGE_INVOLUNTARY, (uint64_t)used.ru_nivcsw);
     }
+    if (read_task((uint32_t)syscall(SYS_gettid), "/schedstat", text, sizeof text))
+        ipo_usage_set(now, TRC_USAGE_QUEUED, field_at(text, 2) / 1000);
     if (!ipo_read_record("/proc/self/io", text, sizeof text))
         return;
     if (number_behind(text, "\nread_bytes", &number))

@@ -23,7 +23,7 @@ def run(mode):
     waits, charged = sum(w["lost_s"] for w in rep["waits"]), rep["delays_s"]
     check(mode + ": costs add up to the waits", abs(charged - waits) <= 0.001 * waits and abs(rep["waits_s"] - waits) < 1e-6,
           "%.6f s charged, %.6f s waited" % (charged, waits))
-    return waits, {(s["from"], s["to"]): s for s in rep["segments"]}, rep["job"]["answer"]
+    return waits, {(s["from"], s["to"]): s for s in rep["segments"]}, rep["job"]["also"] or rep["job"]["answer"]
 
 
 def caused(mode, rank, begin, stop):

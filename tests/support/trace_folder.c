@@ -60,6 +60,19 @@ struct ana_job *folder_open(void)
     return job;
 }
 
+/* Ends the test unless each rank's accounts add up to its elapsed time. */
+static void check_accounts(const struct ana_job *job, const struct ana_summary *s)
+{
+    for (size_t i = 0; s->has_accounts && i < s->rank_count; i++) {
+        const struct ana_rank *rank = ana_job_rank(job, s->ranks[i].index);
+        const int64_t sum_ns = ana_account_total(&s->ranks[i].account), elapsed_ns = rank->end_ns - rank->begin_ns;
+        if (!rank->counted || sum_ns == elapsed_ns)
+            continue;
+        printf("rank %zu: its accounts are %lld ns of %lld\n", i, (long long)sum_ns, (long long)elapsed_ns);
+        exit(1);
+    }
+}
+
 struct ana_summary folder_summary(struct ana_job *job)
 {
     struct ana_summary s;
@@ -68,6 +81,7 @@ struct ana_summary folder_summary(struct ana_job *job)
         printf("no summary\n");
         exit(1);
     }
+    check_accounts(job, &s);
     return s;
 }
 

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define ANA_MAIN_THREAD 0u /* the thread of a rank that called MPI first */
+
 /* In brackets: what `index` is, and who takes it: C causes, I iterations, S sums.  Ranks are rank indices; places and
  * segments are numbers of trace/why, + 1, 0: unknown; steps 0: unknown. */
 enum ana_told_kind {
@@ -36,6 +38,7 @@ enum ana_told_kind {
 struct ana_late_wait {
     uint32_t waiter, culprit, waiter_step, culprit_step;
     int64_t ns, end_ns; /* what is to be charged; when it ended */
+    uint32_t site;      /* number of the waiter's call site's sum, + 1; 0: unknown */
     bool device;        /* of a GPU: no call of the waiter's is longer by it */
 };
 

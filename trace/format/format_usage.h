@@ -22,12 +22,12 @@ enum trc_usage_whose {
 
 /* USAGE(id, name): user time and instructions without what the kernel does for the thread */
 #define TRC_USAGE_LIST(USAGE)                                                                                          \
-    USAGE(CPU, "cpu_us")                   /* on a processor */                                                        \
-    USAGE(QUEUED, "queued_us")             /* ready to run, and waiting for a processor */                             \
-    USAGE(SYSTEM, "system_us")             /* of the time on a processor, in the kernel; often in steps of 10 ms */    \
-    USAGE(MINOR, "minor_faults")           /* page faults without reading a disk */                                    \
-    USAGE(MAJOR, "major_faults")           /* and with it */                                                           \
-    USAGE(VOLUNTARY, "voluntary_switches") /* it waited for something */                                               \
+    USAGE(CPU, "cpu_us")         /* on a processor */                                                                  \
+    USAGE(QUEUED, "queued_us")   /* ready to run without a processor; of the process: the recorder's own thread */     \
+    USAGE(SYSTEM, "system_us")   /* of the time on a processor, in the kernel; often in steps of 10 ms */              \
+    USAGE(MINOR, "minor_faults") /* page faults without reading a disk */                                              \
+    USAGE(MAJOR, "major_faults") /* and with it */                                                                     \
+    USAGE(VOLUNTARY, "voluntary_switches")     /* it waited for something */                                           \
     USAGE(INVOLUNTARY, "involuntary_switches") /* another thread took its processor */                                 \
     USAGE(READ, "read_bytes")                  /* from storage, by the process */                                      \
     USAGE(WRITTEN, "written_bytes")            /* to storage */                                                        \

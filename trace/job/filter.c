@@ -1,4 +1,5 @@
 /* Filters: which calls a selection takes. */
+#include "trace/job/window.h"
 #include "trace/job/job_impl.h"
 #include "trace/job/site_words.h"
 #include "trace/util/hash.h"
@@ -44,4 +45,14 @@ bool ana_filter_takes(const struct ana_job *job, const struct ana_selection *s, 
 {
     return (!s->comm || comm == s->comm) && (!s->call || ana_hash_text(job->call[call].name) == s->call) &&
            (!s->site || is_at(job, s->site, index, call, site));
+}
+
+bool ana_takes_open(const struct ana_job *job, const struct ana_selection *selection, size_t index)
+{
+    const struct ana_rank *rank = &job->process[index].rank;
+    const struct trc_sig *sig = rank->inside_sig;
+    if (!ana_has_filter(selection))
+        return true;
+    return sig && ana_filter_takes(job, selection, index, ana_call_number_of(job, index, sig->call),
+                                   ana_comm_identity(job, index, trc_comm(rank->file, sig->comm)), sig->site);
 }

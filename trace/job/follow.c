@@ -31,17 +31,11 @@ static bool follow_part(struct ana_job *job, struct ana_event *e)
     return ends;
 }
 
-/* Whether all that is found is of the whole run. */
-static bool is_of_all(const struct ana_job *job)
-{
-    return job->window.begin_ns == INT64_MIN && job->window.end_ns == INT64_MAX;
-}
-
 /* What becomes of events one after the other: segments, steps, iterations, sums. */
 static void follow_event(struct ana_job *job, struct ana_event *e)
 {
     bool ends = true;
-    if (!is_of_all(job)) {
+    if (!ana_window_is_all(job)) {
         ends = follow_part(job, e);
     } else {
         ana_iter_gap(&job->iter, e, ana_why_event(&job->pass.why, e, ANA_TOLD_CALL));
@@ -73,7 +67,7 @@ static __attribute__((noinline)) void take_event(struct ana_job *job, struct ana
 /* Whether all events but those of rare kinds may be taken as take_plain does. */
 static bool is_usual(const struct ana_job *job)
 {
-    return is_of_all(job) && !job->pass.regions.any;
+    return ana_window_is_all(job) && !job->pass.regions.any;
 }
 
 /* Takes an event as most are; likewise, by this queue.  False: it is another. */

@@ -12,12 +12,15 @@
 #ifndef ANA_JOB_H
 #define ANA_JOB_H
 
+#include "trace/account/account.h"
 #include "trace/job/collective.h"
+#include "trace/job/iterations.h"
 #include "trace/reader/reader.h"
 #include "trace/relations/waits.h"
 #include "trace/util/ranges.h"
 #include "trace/util/times.h"
 #include "trace/why/reason.h"
+#include "trace/why/usage.h"
 
 struct ana_job;
 
@@ -187,6 +190,7 @@ struct ana_call_stat {
     struct ana_times times; /* of a time range: of all calls that some part of lies in it, in their full length */
     uint64_t ended;         /* of those, how many ended in it: whose bytes are counted */
     int64_t time_ns;        /* inside them, as far as it lies in the range */
+    int64_t open_ns;        /* of that, in calls that have not ended */
     int64_t seen_ns;        /* of that, in events that were analysed: what waiting_ns is a share of */
     uint64_t sent, received;
     int64_t waiting_ns; /* of the time, lost waiting for others; -1 unknown (no events, or not a call that waits) */
@@ -210,6 +214,9 @@ struct ana_rank_stat {
     int64_t caused_ns;                   /* others lost waiting for this rank; -1 unknown */
     uint64_t collectives;                /* instances it took part in with all its partners seen */
     uint64_t came_last;                  /* of these */
+    struct ana_account account;          /* of its elapsed time, if the summary has accounts */
+    struct ana_still still;              /* of the whole run, in job time */
+    double processor_known;              /* share of its time in which processor time was counted; NAN: no time */
 };
 
 /* What shares of a rank's time are of: its run, or the time of all its threads in MPI where that is longer.  In ns. */
@@ -262,18 +269,17 @@ struct ana_site {
     struct ana_times times;      /* of all of them together; this and time_ns as in ana_call_stat */
     int64_t time_ns;
     uint64_t sent, received;
-    const char *line;  /* "app.c:17" or NULL */
-    uint64_t identity; /* of call and place, as long as this process lives */
+    const char *line;           /* "app.c:17" or NULL */
+    int64_t open_ns;            /* of time_ns: in calls that have not ended */
+    struct ana_account account; /* if the summary has accounts */
+    uint64_t identity;          /* of call and place, as long as this process lives */
 };
 
 /* What threads do outside MPI from one place that calls to the next: the same two places on all ranks, in the same
  * region of the program's own, are one segment.  Only its ranks in view count. */
 struct ana_segment_stat {
     char region[64]; /* "": most of it lies in none */
-    struct ana_segment_end {
-        const char *call; /* NULL: segments of several places, which had no row of their own */
-        char place[80];   /* "app.c:17"; without its source function or else module, and offset; "" as call */
-    } from, to;
+    struct ana_segment_end from, to;
     uint64_t identity; /* of region and places, as long as their names are */
     uint64_t times;
     size_t ranks; /* that have it */
@@ -334,55 +340,6 @@ void ana_price_words(const struct ana_job *job, const struct ana_price *price, c
 /* Writes "as fast as the others saves 18.3 s of 61 s". */
 void ana_price_saving(const struct ana_summary *summary, const struct ana_price *price, char *out, size_t size);
 
-/* One iteration that took long. */
-struct ana_slow_iteration {
-    uint64_t number;          /* from 1 */
-    int64_t begin_ns, end_ns; /* job time, of the rank that it took longest on */
-    size_t index;             /* whose segment took longer than it usually does, most of all; SIZE_MAX: none's did */
-    char region[64];          /* that it lies in; "": none */
-    struct ana_segment_end from, to;
-    int64_t segment_ns, excess_ns; /* of it; and of that, above its mean */
-    struct ana_reason reason;      /* why, against the other times of that segment on that rank */
-};
-/* The loops that the program spends most time in (trace/iter), of the whole run; the slowest ones are of the time in
- * view. */
-#define ANA_LOOP_ROWS 6u
-#define ANA_SLOWEST   10u
-struct ana_loop_level {
-    struct ana_segment_end end; /* the call that ends an iteration */
-    uint64_t count;             /* iterations that ended, of the rank with most */
-    double median_ns, own_ns;   /* of an iteration; of its time outside calls; NAN: unknown */
-    bool is_detour;             /* no loop, but what is done every few iterations of the level inside */
-    size_t slow_count;          /* longest first */
-    struct ana_slow_iteration slow[ANA_SLOWEST];
-};
-struct ana_iterations {
-    size_t levels, level; /* from the outermost inward, 0: no loop was found; the iterations' own */
-    struct ana_loop_level loop[ANA_LOOP_ROWS];
-    size_t ranks;
-    struct ana_iteration_mark *mark; /* by level, then rank index: for the functions below */
-};
-/* Writes "iteration 812 took 3.1 x: rank 2, 150 ms in Waitall app.c:20 -> Allreduce :30". */
-void ana_iteration_words(const struct ana_job *job, const struct ana_loop_level *loop,
-                         const struct ana_slow_iteration *slow, char *out, size_t size);
-
-/* Some iterations of a rank, one after the other. */
-struct ana_iteration_cell {
-    float time_ns, own_ns; /* the longest; the longest time outside calls; NAN: unknown */
-    uint32_t mean_of;      /* more than 1: not each was kept, and the times are means of so many */
-};
-/* Fills `n` cells with the iterations `first` to `last` of a rank, which count from 1; n is at most so many.  O(times
- * kept). */
-void ana_iteration_cells(const struct ana_job *job, const struct ana_iterations *of, size_t level, size_t index,
-                         uint64_t first, uint64_t last, size_t n, struct ana_iteration_cell *out);
-/* From when the first rank began iteration `first` to when the last one ended `last`, in job time; about, where not
- * each was kept.  False: no rank has them. */
-bool ana_iteration_span(const struct ana_job *job, const struct ana_iterations *of, size_t level, uint64_t first,
-                        uint64_t last, int64_t *begin_ns, int64_t *end_ns);
-/* The iteration that a rank is in at a time, from 1; before the first and after the last those.  0: it has none. */
-uint64_t ana_iteration_at(const struct ana_job *job, const struct ana_iterations *of, size_t level, size_t index,
-                          int64_t at_ns);
-
 /* What a node's network did while the job ran, as its ranks saw it from their MPI_Init on; of the whole run only. */
 struct ana_network {
     const char *host;
@@ -391,12 +348,13 @@ struct ana_network {
     uint64_t errors, waits;  /* packets damaged or dropped; ticks in which a port of InfiniBand had to wait */
 };
 
-/* POP efficiencies, 0..1, NAN unknown: parallel = load_balance x communication,
+/* POP efficiencies, 0..1, NAN unknown: parallel = load_balance x communication x processor (left out if unknown),
  * communication = serialisation x transfer, transfer = run time with an ideal network / run time, by replay.
- * load balance = mean(useful) / max(useful), communication = max(useful) / wall, useful = time outside MPI.
+ * load balance = mean(useful) / max(useful), communication = max(useful) / wall, useful = time outside MPI,
+ * processor = of that, the share on a processor.
  * Source: POP Centre of Excellence, "POP Standard Metrics for Parallel Performance Analysis". */
 struct ana_efficiency {
-    double parallel, load_balance, communication, serialisation, transfer;
+    double parallel, load_balance, communication, serialisation, transfer, processor;
 };
 
 struct ana_summary {
@@ -407,7 +365,10 @@ struct ana_summary {
     uint64_t cut_calls;       /* of a time range: that begin before it or end after it; only what lies in it is time */
     size_t rank_count;
     struct ana_rank_stat *ranks;
-    size_t call_count; /* sorted by time, largest first; sums over all sizes */
+    bool has_accounts;                /* of the whole run only */
+    struct ana_account account;       /* of all ranks in view: the sum of theirs */
+    struct ana_account outside_calls; /* of that: not of `sites` */
+    size_t call_count;                /* sorted by time, largest first; sums over all sizes */
     struct ana_call_stat *calls;
     size_t cell_count; /* call x size class, grouped by call in the order of `calls`, sizes ascending */
     struct ana_call_stat *cells;

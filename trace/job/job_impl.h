@@ -231,13 +231,18 @@ uint64_t ana_site_identity(const struct ana_job *job, size_t index, uint32_t cal
  * its communicator. */
 bool ana_filter_takes(const struct ana_job *job, const struct ana_selection *selection, size_t index, uint32_t call,
                       uint64_t comm, uint64_t site);
+/* Whether all that the pass finds is of the whole run. */
+static inline bool ana_window_is_all(const struct ana_job *job)
+{
+    return job->window.begin_ns == INT64_MIN && job->window.end_ns == INT64_MAX;
+}
 /* window.c: whether a selection is that of ana_job_set_window, so that all that is known of a whole run is known of
  * it. */
 bool ana_is_window(const struct ana_job *job, const struct ana_selection *selection);
 /* Whether path, prices and iterations are known of a selection: all ranks of the whole run, or of that window. */
 bool ana_is_followed(const struct ana_job *job, const struct ana_selection *selection);
 
-/* over_time.c: from when to when the main pass knows what a rank did; empty while it knows nothing. */
+/* window.c: from when to when the main pass knows what a rank did; empty while it knows nothing. */
 struct ana_span ana_known_time(const struct ana_job *job, size_t index);
 /* The job time up to which events are in the sums of the range: all that ended before. */
 int64_t ana_time_range_until(const struct ana_job *job);
@@ -311,7 +316,7 @@ struct ana_call_cell {
     uint16_t size_class;
     uint64_t sent, received;
     uint64_t passing; /* of times.calls: that end after the range */
-    int64_t time_ns;
+    int64_t time_ns, open_ns;
     struct ana_times_sum times;
 };
 /* Makes s->calls and s->cells of cells in any order; sorts those.  False: out of memory. */

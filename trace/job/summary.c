@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PROCESSOR_KNOWN 0.5 /* of the ranks' time: where processor time was counted for less, it says nothing */
+
 /* ---- calls and cells -------------------------------------------------------------------------------------------- */
 
 static int by_call_then_size(const void *a, const void *b)
@@ -37,6 +39,7 @@ static struct ana_call_stat stat_of(const struct ana_job *job, const struct ana_
         .times = ana_times_of(&cell->times),
         .ended = cell->times.calls - cell->passing,
         .time_ns = cell->time_ns,
+        .open_ns = cell->open_ns,
         .sent = cell->sent,
         .received = cell->received,
         .waiting_ns = -1,
@@ -65,6 +68,7 @@ bool ana_summary_calls(struct ana_job *job, struct ana_summary *s, struct ana_ca
             ana_times_merge(&sum->times, &cells[next]->times);
             sum->passing += cells[next]->passing;
             sum->time_ns = ana_plus(sum->time_ns, cells[next]->time_ns);
+            sum->open_ns = ana_plus(sum->open_ns, cells[next]->open_ns);
             sum->sent += cells[next]->sent;
             sum->received += cells[next]->received;
         }
@@ -100,16 +104,6 @@ static int by_ends(const void *a, const void *b)
 void ana_summary_sort_pairs(struct ana_summary *s)
 {
     ana_sort(s->pairs, s->pair_count, sizeof *s->pairs, by_ends);
-}
-
-bool ana_takes_open(const struct ana_job *job, const struct ana_selection *selection, size_t index)
-{
-    const struct ana_rank *rank = &job->process[index].rank;
-    const struct trc_sig *sig = rank->inside_sig;
-    if (!ana_has_filter(selection))
-        return true;
-    return sig && ana_filter_takes(job, selection, index, ana_call_number_of(job, index, sig->call),
-                                   ana_comm_identity(job, index, trc_comm(rank->file, sig->comm)), sig->site);
 }
 
 void ana_summary_rank_time(const struct ana_job *job, const struct ana_summary *s, struct ana_rank_stat *stat)
@@ -158,6 +152,19 @@ static void set_seen(const struct ana_job *job, struct ana_summary *s)
     }
 }
 
+/* The share of the time outside calls that was on a processor; NAN: processor time was hardly counted. */
+static double processor_of(const struct ana_summary *s)
+{
+    const int64_t *ns = s->outside_calls.ns;
+    double known = 0, ranks = 0, compute = (double)ns[ANA_ACCOUNT_COMPUTE];
+    for (size_t i = 0; i < s->rank_count; i++) {
+        ranks += s->ranks[i].processor_known >= 0;
+        known += s->ranks[i].processor_known >= 0 ? s->ranks[i].processor_known : 0;
+    }
+    double all = compute + (double)ns[ANA_ACCOUNT_QUEUED] + (double)ns[ANA_ACCOUNT_OFF_CPU];
+    return s->has_accounts && all > 0 && known >= PROCESSOR_KNOWN * ranks ? compute / all : NAN;
+}
+
 /* POP: see job.h. */
 static struct ana_efficiency efficiency_of(const struct ana_summary *s)
 {
@@ -169,11 +176,11 @@ static struct ana_efficiency efficiency_of(const struct ana_summary *s)
         longest = fmax(longest, useful);
         wall = fmax(wall, (double)s->ranks[i].wall_ns);
     }
-    struct ana_efficiency e = {NAN, NAN, NAN, NAN, NAN};
+    struct ana_efficiency e = {NAN, NAN, NAN, NAN, NAN, processor_of(s)};
     if (longest > 0 && wall > 0) {
         e.load_balance = sum / ranks / longest;
         e.communication = longest / wall;
-        e.parallel = e.load_balance * e.communication;
+        e.parallel = e.load_balance * e.communication * (isnan(e.processor) ? 1 : e.processor);
     }
     return e;
 }
@@ -234,7 +241,7 @@ enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selectio
     s->uncertain_messages = counts.uncertain;
     s->efficiency = efficiency_of(s);
     if (ana_has_filter(&selection)) /* what ranks do besides these calls is not all computing */
-        s->efficiency = (struct ana_efficiency){NAN, NAN, NAN, NAN, NAN};
+        s->efficiency = (struct ana_efficiency){NAN, NAN, NAN, NAN, NAN, NAN};
     if (!ana_summary_prices(job, s, &job->pass) || !ana_summary_iterations(job, s)) {
         ana_summary_free(s);
         return TRC_BAD;

@@ -88,6 +88,30 @@ static bool add_rows(struct ana_job *job, size_t index, size_t thread, struct an
     return true;
 }
 
+/* Adds the call that a thread is inside.  False: out of memory. */
+static bool add_open(struct ana_job *job, size_t index, size_t thread, struct ana_map *cells)
+{
+    const struct ana_rank *rank = &job->process[index].rank;
+    const struct trc_thread *live = trc_thread(rank->file, thread);
+    const struct trc_sig *sig = live->inside ? trc_live_sig(rank->file, thread, live->inside) : NULL;
+    if (!sig)
+        return true;
+    const int64_t since = ana_time_within(ana_clock_job_time(job->clock, index, live->inside_since));
+    const uint32_t call = ana_call_number_of(job, index, sig->call);
+    const uint64_t sent = ana_event_sent(sig), received = ana_event_received(sig);
+    const uint16_t size_class = trc_size_class(sent > received ? sent : received);
+    struct cell *cell = ana_map_add(cells, call, size_class, 0);
+    if (!cell)
+        return false;
+    cell->sum.call = call;
+    cell->sum.size_class = size_class;
+    if (rank->end_ns > since) {
+        cell->sum.open_ns = ana_plus(cell->sum.open_ns, rank->end_ns - since);
+        cell->sum.time_ns = ana_plus(cell->sum.time_ns, rank->end_ns - since);
+    }
+    return true;
+}
+
 /* Adds a rank: time by category of the thread that spent most in MPI, and the sum over all threads. */
 static bool add_rank(struct ana_job *job, struct ana_rank_stat *stat, struct ana_summary *s, struct ana_map *cells)
 {
@@ -99,7 +123,8 @@ static bool add_rank(struct ana_job *job, struct ana_rank_stat *stat, struct ana
         double outside = 0, rows = 0;
         if (trc_is_stream(p->rank.file, t))
             continue;
-        if (!add_rows(job, stat->index, t, cells, category_ns, &outside, &rows))
+        if (!add_rows(job, stat->index, t, cells, category_ns, &outside, &rows) ||
+            !add_open(job, stat->index, t, cells))
             return false;
         /* Calls without a row have a time, but no class. */
         if (thread->row_overflow && (double)thread->mpi_ticks > rows)

@@ -1,5 +1,5 @@
 /* Summaries of the places in the program that call. */
-#include "trace/job/job_impl.h"
+#include "trace/job/summary_accounts.h"
 #include "trace/util/sort.h"
 #include <stdlib.h>
 
@@ -11,7 +11,8 @@ struct place {
     size_t names, ranks; /* names: without lines */
     bool several;        /* a rank may have several sums: of paths that differ elsewhere */
     uint64_t sent, received;
-    int64_t time_ns; /* as in ana_site_sum */
+    int64_t time_ns, open_ns; /* as in ana_site_sum; in calls that have not ended */
+    struct ana_account account;
     struct ana_times_small times;
 };
 
@@ -19,7 +20,7 @@ struct places {
     struct ana_map names;  /* uint32_t, of a place, + 1; by name without line, call number */
     struct ana_map places; /* struct place by name, call number */
     struct ana_map ranks;  /* of places with several names; struct ana_count_sum by place, rank */
-    uint32_t *of;          /* of each sum, its place + 1; 0: it does not count */
+    uint32_t *of;          /* of each part, its place + 1; 0: it does not count */
 };
 
 static int sites_by_time(const void *a, const void *b)
@@ -28,53 +29,65 @@ static int sites_by_time(const void *a, const void *b)
     return x->time_ns > y->time_ns ? -1 : x->time_ns < y->time_ns;
 }
 
-/* Finds the place of a sum: each name has its line looked up once, not on each rank.  0: out of memory. */
-static uint32_t place_of(const struct ana_job *job, struct places *p, const uint64_t *key)
+/* Finds the place of a part: each name has its line looked up once, not on each rank.  0: out of memory. */
+static uint32_t place_of(const struct ana_job *job, struct places *p, const struct ana_site_part *part)
 {
-    uint32_t *of = ana_map_add(&p->names, ana_site_name(job, key[0], key[2], false), key[1], 0);
+    uint32_t *of = ana_map_add(&p->names, ana_site_name(job, part->index, part->site, false), part->call, 0);
     if (!of || *of)
         return of ? *of : 0;
-    struct place *place = ana_map_add(&p->places, ana_site_name(job, key[0], key[2], true), key[1], 0);
+    struct place *place = ana_map_add(&p->places, ana_site_name(job, part->index, part->site, true), part->call, 0);
     if (!place)
         return 0;
     place->names++;
     return *of = (uint32_t)(place - (struct place *)p->places.values) + 1;
 }
 
-static bool find_places(const struct ana_job *job, const struct ana_summary *s, const struct ana_tally *t,
+static bool is_empty(const struct ana_site_part *part)
+{
+    const struct ana_site_sum *sum = part->sum;
+    return !part->open_ns && (!sum || (!sum->times.calls && !sum->time_ns && !sum->sent && !sum->received));
+}
+
+static bool find_places(const struct ana_job *job, const struct ana_summary *s, const struct ana_site_parts *parts,
                         struct places *p)
 {
-    p->of = calloc(t->sites.count + 1, sizeof *p->of);
-    for (size_t i = 0; p->of && i < t->sites.count; i++) {
-        const uint64_t *key = ana_map_key(&t->sites, i);
-        const struct ana_site_sum *sum = ana_map_value(&t->sites, i);
-        bool empty = !sum->times.calls && !sum->time_ns && !sum->sent && !sum->received;
-        if (ana_selected(s->selection.ranks, key[0]) && !empty && !(p->of[i] = place_of(job, p, key)))
+    p->of = calloc(parts->n + 1, sizeof *p->of);
+    for (size_t i = 0; p->of && i < parts->n; i++) {
+        const struct ana_site_part *part = &parts->part[i];
+        bool counts = ana_selected(s->selection.ranks, part->index) && !is_empty(part);
+        if (counts && !(p->of[i] = place_of(job, p, part)))
             return false;
-        if (p->of[i] && trc_path_of(job->process[key[0]].rank.file, key[2]))
+        if (p->of[i] && trc_path_of(job->process[part->index].rank.file, part->site))
             ((struct place *)ana_map_value(&p->places, p->of[i] - 1))->several = true;
     }
     return p->of;
 }
 
-/* Adds a rank's sum; false: out of memory. */
-static bool add_sum(struct places *p, uint32_t at, const uint64_t *key, const struct ana_site_sum *sum)
+/* Adds a part to its place; false: out of memory. */
+static bool add_part(struct places *p, uint32_t at, const struct ana_site_part *part)
 {
+    static const struct ana_site_sum none = {.times.min_ns = INT64_MAX};
+    const struct ana_site_sum *sum = part->sum ? part->sum : &none;
     struct place *place = ana_map_value(&p->places, at - 1);
-    if (!place->ranks || sum->times.total_ns > place->most_ns) {
-        place->index = key[0];
-        place->address = key[2];
-        place->most_ns = sum->times.total_ns;
+    const int64_t ns = ana_plus(sum->times.total_ns, part->open_ns);
+    if (!place->ranks || ns > place->most_ns) {
+        place->index = part->index;
+        place->address = part->site;
+        place->most_ns = ns;
     }
-    struct ana_count_sum once = {0},
-                         *seen = place->names > 1 || place->several ? ana_map_add(&p->ranks, at, key[0], 0) : &once;
+    struct ana_count_sum once = {0}, *seen = place->names > 1 || place->several
+                                                 ? ana_map_add(&p->ranks, at, part->index, 0)
+                                                 : &once;
     if (!seen)
         return false;
     place->ranks += seen->count++ == 0;
     place->sent += sum->sent;
     place->received += sum->received;
     place->time_ns = ana_plus(place->time_ns, sum->time_ns);
-    ana_small_merge_slim(&place->times, &sum->times);
+    place->open_ns = ana_plus(place->open_ns, part->open_ns);
+    ana_account_add(&place->account, &part->account);
+    if (sum->times.calls)
+        ana_small_merge_slim(&place->times, &sum->times);
     return true;
 }
 
@@ -88,7 +101,9 @@ static void add_site(const struct ana_job *job, struct ana_summary *s, const str
         .index = place->index,
         .ranks = place->ranks,
         .times = ana_small_of(&place->times),
-        .time_ns = s->exact ? place->times.total_ns : place->time_ns,
+        .time_ns = s->exact ? ana_plus(place->times.total_ns, place->open_ns) : place->time_ns,
+        .open_ns = place->open_ns,
+        .account = place->account,
         .sent = place->sent,
         .received = place->received,
         .identity = ana_site_identity(job, place->index, call, place->address),
@@ -101,17 +116,19 @@ static void add_site(const struct ana_job *job, struct ana_summary *s, const str
 bool ana_summary_sites(struct ana_job *job, struct ana_summary *s, const struct ana_tally *t)
 {
     struct places p = {0};
+    struct ana_site_parts parts;
     ana_map_init(&p.names, sizeof(uint32_t));
     ana_map_init(&p.places, sizeof(struct place));
     ana_map_init(&p.ranks, sizeof(struct ana_count_sum));
-    bool ok = find_places(job, s, t, &p);
-    for (size_t i = 0; ok && i < t->sites.count; i++)
-        ok = !p.of[i] || add_sum(&p, p.of[i], ana_map_key(&t->sites, i), ana_map_value(&t->sites, i));
+    bool ok = ana_summary_accounts(job, s, t, &parts) && find_places(job, s, &parts, &p);
+    for (size_t i = 0; ok && i < parts.n; i++)
+        ok = !p.of[i] || add_part(&p, p.of[i], &parts.part[i]);
     s->sites = ok ? calloc(p.places.count + 1, sizeof *s->sites) : NULL;
     for (size_t i = 0; s->sites && i < p.places.count; i++)
         add_site(job, s, ana_map_value(&p.places, i), (uint32_t)ana_map_key(&p.places, i)[1]);
     if (s->sites)
         ana_sort(s->sites, s->site_count, sizeof *s->sites, sites_by_time);
+    free(parts.part);
     free(p.of);
     ana_map_free(&p.names);
     ana_map_free(&p.places);

@@ -6,7 +6,8 @@ size_t ana_sums_of(const struct ana_event *e, struct ana_told out[2])
     bool folded = e->kind == TRC_RECORD_FOLD, bytes = use->sent | use->received, apart = use->is_sub || folded;
     bool large = ana_why_is_large(use);
     uint64_t times = folded ? e->count : 1;
-    struct ana_told told = {.index = (uint32_t)e->index, .category = (uint8_t)use->category};
+    struct ana_told told = {
+        .index = (uint32_t)e->index, .category = (uint8_t)use->category, .thread = (uint16_t)e->thread};
     size_t n = 0;
     if (bytes && (apart || large)) {
         told.kind = ANA_TOLD_BYTES;
@@ -83,7 +84,12 @@ bool ana_sum_apart(struct ana_lane *lane, const struct ana_told *told, int64_t b
 static bool add_wait(const struct ana_sums *sums, const struct ana_told *told)
 {
     const struct ana_late_wait *late = &told->wait.late;
-    ana_tally_wait(sums->tally, told->wait.sum, late->end_ns - told->wait.begin_ns);
+    const int64_t wait_ns = late->end_ns - told->wait.begin_ns;
+    ana_tally_wait(sums->tally, told->wait.sum, wait_ns);
+    if (late->site) {
+        struct ana_site_sum *site = ana_map_value(&sums->tally->sites, late->site - 1);
+        site->wait_ns = ana_plus(site->wait_ns, wait_ns);
+    }
     return late->device ||
            ana_sum_to_lane(&sums->lane[late->waiter], ANA_TOLD_WAIT, told, told->wait.begin_ns, late->end_ns);
 }

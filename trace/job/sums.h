@@ -64,6 +64,9 @@ static inline __attribute__((always_inline)) bool ana_sum_to_site(struct ana_tal
     if (!number)
         return true; /* there was no memory for it, which the tally knows */
     struct ana_site_sum *site = ana_map_value(&tally->sites, number - 1);
+    if (told->thread == ANA_MAIN_THREAD && kind != ANA_TOLD_BYTES)
+        site->inside_ns =
+            ana_plus(site->inside_ns, is_call ? told->call.end_ns - told->call.begin_ns : told->sum.busy_ns);
     if (kind == ANA_TOLD_FOLD)
         return ana_slim_add(&site->times, told->sum.busy_ns / (int64_t)told->sum.calls, told->sum.calls);
     site->sent += is_call ? told->call.sent : told->sum.sent;

@@ -27,7 +27,8 @@ struct ana_thread_sum { /* rank index, thread */
 struct ana_site_sum { /* rank index, call number, address */
     struct ana_times_slim times;
     uint64_t sent, received;
-    int64_t time_ns; /* as in ana_call_sum */
+    int64_t time_ns;            /* as in ana_call_sum */
+    int64_t inside_ns, wait_ns; /* of the whole run and the main thread: inside calls; of that, waiting for others */
 };
 struct ana_pair_sum {         /* source, destination */
     uint64_t messages, bytes; /* sent */

@@ -199,3 +199,29 @@ void ana_selection_words(const struct ana_job *job, const struct ana_selection *
     free(index);
     add_filter(job, s, out, size);
 }
+
+struct ana_span ana_known_time(const struct ana_job *job, size_t index)
+{
+    const struct ana_process *p = &job->process[index];
+    struct ana_span known = {p->rank.begin_ns, p->rank.end_ns};
+    if (p->recycled) {
+        known.begin_ns = INT64_MAX;
+        for (size_t c = 0; c < trc_event_chunks(p->rank.file); c++) {
+            uint64_t first = trc_event_chunk(p->rank.file, c).first_ticks;
+            int64_t ns = ana_clock_job_time(job->clock, index, first);
+            known.begin_ns = ns < known.begin_ns ? ns : known.begin_ns;
+        }
+    }
+    int64_t seen = job->pass.done ? job->horizon_ns : INT64_MIN;
+    if (!job->pass.done && job->pass.merge)
+        seen = ana_merge_position(job->pass.merge);
+    if (seen < known.end_ns)
+        known.end_ns = seen;
+    return known;
+}
+
+int64_t ana_time_range_until(const struct ana_job *job)
+{
+    const struct ana_time_range *w = &job->range;
+    return !w->open || w->pass.done ? job->horizon_ns : ana_merge_position(w->pass.merge);
+}

@@ -83,9 +83,10 @@ static struct ana_value of_value(struct ana_value x)
 
 /* ---- words of metrics.def --------------------------------------------------------------------------------------- */
 
-#define HELP_P50 "half of the calls took no longer (within 1/16; past 0.1 s 1/8)"
-#define HELP_P99 "99 % of the calls took no longer (within 1/16; past 0.1 s 1/8)"
-#define HELP_MAX "the longest call"
+#define HELP_OPEN "time of ranks that are still inside the call"
+#define HELP_P50  "half of the calls took no longer (within 1/16; past 0.1 s 1/8)"
+#define HELP_P99  "99 % of the calls took no longer (within 1/16; past 0.1 s 1/8)"
+#define HELP_MAX  "the longest call"
 #define HELP_IN_VIEW                                                                                                   \
     "calls, all ranks in view; of a window of time: all that some part of lies in it, in their full length"
 #define HELP_LAST                                                                                                      \

@@ -47,6 +47,8 @@ static void write_job(const struct ana_page *p)
     enum ana_weight weight = ana_headline(p->job, p->s, NULL, headline, sizeof headline);
     fprintf(p->out, "\n");
     ana_page_line(p, "%s %s", mark[p->utf8][weight], headline);
+    if (ana_headline_also(p->job, p->s, headline, sizeof headline))
+        ana_page_line(p, "  also: %s", headline);
 }
 
 /* Writes who does what, why that is the verdict, and what to look at; nothing where nothing is wrong. */
@@ -75,14 +77,36 @@ static void write_efficiency(const struct ana_page *p)
     char a[ANA_TEXT], b[ANA_TEXT], c[ANA_TEXT];
     if (ana_has_filter(&p->s->selection))
         return;
-    fprintf(p->out, "\n  parallel efficiency %s = load balance %s x communication %s\n",
+    fprintf(p->out, "\n  parallel efficiency %s = load balance %s x communication %s",
             ana_number(a, sizeof a, ANA_SHARE, e->parallel, p->utf8),
             ana_number(b, sizeof b, ANA_SHARE, e->load_balance, p->utf8),
             ana_number(c, sizeof c, ANA_SHARE, e->communication, p->utf8));
+    if (!isnan(e->processor))
+        fprintf(p->out, " x processor %s", ana_number(a, sizeof a, ANA_SHARE, e->processor, p->utf8));
+    fprintf(p->out, "\n");
     if (!isnan(e->transfer))
         fprintf(p->out, "  communication = serialisation %s (waiting) x transfer %s (the calls)\n",
                 ana_number(a, sizeof a, ANA_SHARE, e->serialisation, p->utf8),
                 ana_number(b, sizeof b, ANA_SHARE, e->transfer, p->utf8));
+}
+
+/* Writes the account of time: all time of all ranks, by account. */
+static void write_accounts(const struct ana_page *p)
+{
+    const struct ana_account *all = &p->s->account;
+    char time[ANA_TEXT], part[ANA_TEXT];
+    if (!p->s->has_accounts || ana_account_total(all) == 0)
+        return;
+    fprintf(p->out, "\nWHERE THE TIME WENT\n");
+    ana_page_line(p, "%s of %zu rank%s, from first to last sign of life",
+                  ana_spoken(time, sizeof time, (double)ana_account_total(all)), p->s->rank_count,
+                  p->s->rank_count == 1 ? "" : "s");
+    for (enum ana_account_id id = 0; id < ANA_ACCOUNTS; id++)
+        if (all->ns[id])
+            fprintf(p->out, "  %-9s %6s %6s  %s\n", ana_account_key(id),
+                    ana_number(time, sizeof time, ANA_NS, (double)all->ns[id], p->utf8),
+                    ana_number(part, sizeof part, ANA_SHARE, ana_account_share(all, id), p->utf8),
+                    ana_account_help(id));
 }
 
 static bool any_fact(const struct ana_page *p, const char *key)
@@ -169,6 +193,7 @@ void ana_report_text(const struct ana_job *job, const struct ana_summary *summar
     ana_page_facts(&page);
     ana_page_window(&page);
     write_efficiency(&page);
+    write_accounts(&page);
     ana_page_summary(&page);
     write_limits(&page);
 }

@@ -20,7 +20,11 @@
 #define NOTABLE_SHARE     0.02 /* of all ranks' time */
 #define NOTABLE_IMBALANCE 0.1  /* of the run: what the busiest rank computes longer than the mean */
 #define NOTABLE_EXPOSED   0.1  /* of the GPUs' time: NCCL's kernels with no computation beside them */
+#define NOTABLE_ACCOUNT   0.1  /* of all ranks' time, and SLOW_LOST_NS a rank: an account other than waiting */
 #define NOTABLE_WAITS     3    /* fewer in a time range are shown one by one, not as a share */
+
+#define CHANCE_DEVIATIONS 2.5 /* standard deviations that the worst is ahead of the next: one time in 160 by chance */
+#define CHANCE_FEW        0.9 /* of all waiting, where instances are too few for that: it is an event, not a rate */
 
 #define LATE_ALIKE     0.5 /* of what the worst rank takes longer: others that do are late like it */
 #define LATE_SOLE      0.5 /* of all waiting: what one segment has to cost to be named */

@@ -198,6 +198,19 @@ static bool say_verdict(const struct ana_job *job, struct ana_line line, enum an
     return trouble || waits || unsure;
 }
 
+bool ana_headline_also(const struct ana_job *job, const struct ana_summary *s, char *out, size_t size)
+{
+    struct ana_line line = {out, size};
+    char first[512];
+    enum ana_weight weight;
+    struct ana_line before = {first, sizeof first};
+    if (say_verdict(job, before, &weight) || is_ahead(job, s))
+        return false;
+    if (!ana_say_still(job, s, before) && !ana_say_account(job, s, before))
+        return false;
+    return ana_say_loss(job, s, line, &weight) || say_imbalance(job, s, line);
+}
+
 enum ana_weight ana_headline(const struct ana_job *job, const struct ana_summary *summary,
                              const struct ana_gpu_look *gpu, char *out, size_t out_size)
 {
@@ -218,9 +231,11 @@ enum ana_weight ana_headline(const struct ana_job *job, const struct ana_summary
     ana_gpu_look_free(&whole);
     if (say_exposed(summary, &gpus, line))
         return ANA_NOTABLE;
+    if (ana_say_still(job, summary, line) || ana_say_account(job, summary, line))
+        return ANA_NOTABLE;
     if (ana_say_loss(job, summary, line, &weight))
         return weight;
-    if (say_imbalance(job, summary, line))
+    if (say_imbalance(job, summary, line) || ana_say_asleep(summary, line))
         return ANA_NOTABLE;
     if (!say_off(job, line))
         say_fine(summary, &gpus, line);

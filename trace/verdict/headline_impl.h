@@ -20,4 +20,12 @@ const char *ana_span_words(const struct ana_summary *s);
 /* The share of the ranks' analysed time that they lost waiting for others; NAN unknown. */
 double ana_lost_share(const struct ana_summary *s);
 
+/* headline_account.c: writes the largest account of time but computing and waiting, with its cause.  False: it is
+ * small, or less than the ranks wait for each other; nothing was written. */
+bool ana_say_account(const struct ana_job *job, const struct ana_summary *s, struct ana_line line);
+/* headline_account.c: writes which rank was stopped for longest, and when.  False: none was for long. */
+bool ana_say_still(const struct ana_job *job, const struct ana_summary *s, struct ana_line line);
+/* headline_account.c: writes how long ranks are asleep outside calls.  False: hardly ever. */
+bool ana_say_asleep(const struct ana_summary *s, struct ana_line line);
+
 #endif

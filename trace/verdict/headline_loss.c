@@ -53,7 +53,7 @@ static bool is_in_collective(const struct ana_wait *w)
 struct latecomer {
     size_t index;
     uint64_t waits;
-    double squares; /* of them */
+    double squares, next_squares; /* of the waits for it, and for the next worst */
     int64_t lost_ns, next_ns, all_ns;
 };
 
@@ -76,11 +76,46 @@ static struct latecomer worst_latecomer(const struct ana_job *job, const struct 
     }
     for (size_t i = 0; by_rank && i < job->count; i++)
         if (i != worst.index && by_rank[i].lost_ns > next)
-            next = by_rank[i].lost_ns;
+            next = by_rank[i].lost_ns, worst.next_squares = by_rank[i].squares;
     free(by_rank);
     worst.all_ns = all;
     worst.next_ns = next;
     return worst;
+}
+
+/* How far the worst latecomer is ahead of the next, in standard deviations of what chance makes of equal ranks, and of
+ * how many equal instances that is.  The waits of one instance are not independent: its other ranks wait for the same
+ * one. */
+struct excess {
+    double deviations, instances;
+};
+
+static struct excess excess_of(const struct latecomer *late, size_t ranks)
+{
+    const double both = (double)late->lost_ns + (double)late->next_ns,
+                 ahead = (double)late->lost_ns - (double)late->next_ns;
+    const double variance = (late->squares + late->next_squares) * (double)(ranks > 1 ? ranks - 1 : 1);
+    if (!(variance > 0))
+        return (struct excess){0, 0};
+    return (struct excess){ahead / sqrt(variance), both * both / variance};
+}
+
+/* Whether one rank is to blame: most is lost to it, and chance does not explain that; or so few instances are all that
+ * there is no rate to speak of. */
+static bool is_culprit(const struct latecomer *late, size_t ranks)
+{
+    const struct excess excess = excess_of(late, ranks);
+    const double share = late->all_ns > 0 ? (double)late->lost_ns / (double)late->all_ns : 0;
+    if (excess.instances < CHANCE_DEVIATIONS * CHANCE_DEVIATIONS)
+        return share >= CHANCE_FEW;
+    return share >= 0.5 && excess.deviations >= CHANCE_DEVIATIONS;
+}
+
+/* Whether there are instances enough to say that no rank is worse than the next. */
+static bool is_in_turn(const struct latecomer *late, size_t ranks)
+{
+    const struct excess excess = excess_of(late, ranks);
+    return excess.instances >= CHANCE_DEVIATIONS * CHANCE_DEVIATIONS && excess.deviations < CHANCE_DEVIATIONS;
 }
 
 /* Writes about a few waits, one by one: few waits make no shares. */
@@ -134,7 +169,7 @@ static bool say_collective(const struct ana_job *job, const struct ana_summary *
     double share = c ? share_of_all(s, part_of_job ? late.all_ns : c->call_lost_ns) : 0;
     if (!c || c->instances == 0 || !(share >= NOTABLE_SHARE))
         return false;
-    bool world = strcmp(c->comm_name, "WORLD") == 0, one = (double)late.lost_ns >= 0.5 * (double)late.all_ns;
+    bool world = strcmp(c->comm_name, "WORLD") == 0, one = is_culprit(&late, job->count);
     bool here = late.index == c->last_index;
     char each[ANA_TEXT], cost[ANA_TEXT], part[ANA_TEXT], at[96];
     snprintf(at, sizeof at, c->places > 1 && c->place[0] ? " at %s" : "", c->place);
@@ -160,8 +195,9 @@ static bool say_collective(const struct ana_job *job, const struct ana_summary *
                      ana_rank_label(job, c->last_index).text,
                      ana_number(part, sizeof part, ANA_SHARE, c->last_share, false), at);
     else
-        ana_line_say(line, "waiting in %s%s%s costs all %s%s: its ranks come %s apart, no single one to blame", c->name,
-                     world ? "" : " on ", world ? "" : c->comm_name, cost, span, each);
+        ana_line_say(line, "waiting in %s%s%s costs all %s%s: its ranks come %s apart, %s", c->name,
+                     world ? "" : " on ", world ? "" : c->comm_name, cost, span, each,
+                     is_in_turn(&late, job->count) ? "late in turn" : "no single one to blame");
     return true;
 }
 
@@ -183,7 +219,7 @@ bool ana_late_rank(const struct ana_job *job, const struct ana_summary *s, struc
         .next_ns = (double)late.next_ns,
         .reason = reason_of(job, s, late.index),
     };
-    return lost >= 0.5 * (double)late.all_ns && say_collective(job, s, line);
+    return is_culprit(&late, job->count) && say_collective(job, s, line);
 }
 
 static bool say_wait(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)

@@ -144,5 +144,8 @@ enum ana_weight { ANA_FINE, ANA_NOTABLE, ANA_TROUBLE };
  * for the whole run it is looked up, else it is unknown).  Returns its weight. */
 enum ana_weight ana_headline(const struct ana_job *job, const struct ana_summary *summary,
                              const struct ana_gpu_look *gpu, char *out, size_t out_size);
+/* Writes whom ranks wait for, or how uneven their work is, where the headline says which other account takes the time.
+ * False: the headline says all; nothing was written. */
+bool ana_headline_also(const struct ana_job *job, const struct ana_summary *summary, char *out, size_t size);
 
 #endif

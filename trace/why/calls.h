@@ -11,6 +11,7 @@
 struct ana_why_call {
     uint32_t place, segment; /* that calls; before it, 0: unknown; both + 1 */
     float segment_ns;        /* how long that took */
+    uint32_t site;           /* number of its call site's sum, + 1; 0: unknown, or not of the main thread */
 };
 
 struct ana_why_calls_of {
@@ -52,7 +53,9 @@ static inline void ana_why_calls_add(struct ana_why_calls *calls, const struct a
     if (told->kind > ANA_TOLD_STEP)
         return;
     uint32_t segment = told->call.back ? told->call.segment : 0;
-    ana_why_calls_put(calls, told->index, (struct ana_why_call){told->call.place, segment, told->call.segment_ns});
+    ana_why_calls_put(calls, told->index,
+                      (struct ana_why_call){told->call.place, segment, told->call.segment_ns,
+                                            told->thread == ANA_MAIN_THREAD ? told->call.site : 0});
 }
 
 /* A call of a rank by the number of its step; NULL: none, or no longer kept. */

@@ -129,8 +129,18 @@ static struct ana_why_thread *thread_of(struct ana_why *why, size_t index, uint3
 void ana_why_gap(struct ana_why *why, size_t index, uint32_t thread)
 {
     struct ana_why_thread *of = thread < why->rank[index].threads ? &why->rank[index].thread[thread] : NULL;
-    if (of)
-        of->place = of->step = 0;
+    if (!of)
+        return;
+    of->place = of->step = 0;
+    of->has_gap = true;
+}
+
+void ana_why_end_gap(struct ana_why *why, const struct ana_event *e, struct ana_why_thread *thread)
+{
+    struct ana_why_rank *rank = &why->rank[e->index];
+    thread->has_gap = false;
+    if (e->thread == ANA_MAIN_THREAD && e->begin_ns > thread->end_ns)
+        rank->unknown_ns = ana_plus(rank->unknown_ns, e->begin_ns - thread->end_ns);
 }
 
 /* Polls do not end what the thread does.  Where they come so close that nothing is done between, it waits. */
@@ -138,6 +148,7 @@ static void take_polls(struct ana_why_thread *thread, const struct ana_event *e)
 {
     int64_t whole = e->end_ns - e->begin_ns, busy = e->kind == TRC_RECORD_FOLD ? e->busy_ns : whole;
     busy = busy < whole ? busy : whole;
+    thread->calls_ns = ana_plus(thread->calls_ns, busy);
     bool spins = e->kind == TRC_RECORD_FOLD && e->count > 1 && whole - busy < ana_product(ANA_SPIN_NS, e->count);
     thread->polled_ns = ana_earlier(ana_plus(thread->polled_ns, spins ? whole : busy), INT64_MAX / 4);
     if (spins && thread->spins_ns == INT64_MIN)

@@ -79,9 +79,10 @@ static struct ana_told *tell_wait(struct ana_why *why, const struct ana_wait_spa
     return told;
 }
 
-void ana_why_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t left_ns, bool counts, uint32_t sum)
+void ana_why_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t left_ns, bool counts, uint32_t sum,
+                  uint32_t site)
 {
-    tell_wait(why, span, left_ns, counts, sum);
+    tell_wait(why, span, left_ns, counts, sum)->wait.late.site = site;
 }
 
 void ana_why_device_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t counted_ns, uint32_t sum)

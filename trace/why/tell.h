@@ -19,8 +19,10 @@ void ana_why_tell_place(struct ana_why *why, uint32_t number, enum trc_opclass o
 /* A new segment, by its number + 1. */
 void ana_why_tell_segment(struct ana_why *why, uint32_t number, const struct ana_segment *segment);
 
-/* A wait, of which `left_ns` had not been counted before.  It is added to a sum (ana_told.wait), if it counts. */
-void ana_why_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t left_ns, bool counts, uint32_t sum);
+/* A wait, of which `left_ns` had not been counted before.  It is added to a sum (ana_told.wait) and to the waiter's
+ * call site (ana_why_call.site), if it counts. */
+void ana_why_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t left_ns, bool counts, uint32_t sum,
+                  uint32_t site);
 /* A message for which nobody waited inside a call: its receiver may have polled until it came. */
 void ana_why_polled(struct ana_why *why, const struct ana_message *message);
 /* A message, after its waits: what its calls need, and what it adds. */

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPANS   8u   /* of a thread that wait for its next event; more are added up, two by two */
-#define PURE    0.95 /* of a span outside of calls: its counts are not those of calls */
-#define TOUCHED 64u  /* segments of a thread in a span; the time of others is not covered */
+#define SPANS    8u         /* of a thread that wait for its next event; more are added up, two by two */
+#define PURE     0.95       /* of a span outside of calls: its counts are not those of calls */
+#define STILL_NS 1000000000 /* heartbeats are far more frequent */
+#define STILL    0.1        /* of such a span: before and after, and until a processor is free */
+#define TOUCHED  64u        /* segments of a thread in a span; the time of others is not covered */
 
 struct span {
     int64_t begin_ns, end_ns;
@@ -99,6 +101,22 @@ static struct thread *thread_of(struct ana_usage_rank *rank, uint32_t index)
     return rank->thread[index];
 }
 
+/* Notes a span between two heartbeats in which the process hardly ran, if it is the longest. */
+static void find_still(const struct ana_usage_rank *rank, struct ana_still *still)
+{
+    const int64_t ns = rank->end_ns - rank->begin_ns;
+    double cpu_us = 0, queued_us = 0;
+    for (size_t i = 0; i < rank->item.n; i++) {
+        const struct trc_usage *entry = &rank->item.entry[i];
+        if (entry->whose == TRC_USAGE_PROCESS)
+            cpu_us = (double)entry->value[TRC_USAGE_CPU];
+        if (entry->whose != TRC_USAGE_NODE && entry->fields >> TRC_USAGE_QUEUED & 1)
+            queued_us += (double)entry->value[TRC_USAGE_QUEUED];
+    }
+    if (ns >= STILL_NS && ns > still->ns && 1e3 * (cpu_us + queued_us) < STILL * (double)ns)
+        *still = (struct ana_still){rank->begin_ns, ns};
+}
+
 /* Gives each thread its part of the item. */
 static void take_item(struct ana_usage_rank *rank)
 {
@@ -162,6 +180,7 @@ static void take_items(struct ana_why *why, size_t index, int64_t ns)
         look_ahead(why, index);
     bool any = false;
     for (; rank->ahead && rank->end_ns <= ns; any = true) {
+        find_still(rank, &why->rank[index].still);
         take_item(rank);
         look_ahead(why, index);
     }
@@ -285,6 +304,35 @@ static void settle_spans(struct ana_why *why, struct ana_usage_rank *rank, struc
     }
 }
 
+/* Whether the process may sleep in a call: MPI libraries poll in others. */
+static bool may_sleep(enum trc_opclass opclass)
+{
+    return trc_opclass_category(opclass) == TRC_CAT_IO || trc_opclass_is(opclass, TRC_FACT_EDGE);
+}
+
+/* Shares the processor time of spans that end in an event out between the time outside and inside calls. */
+static void account_spans(struct ana_account_usage *account, struct ana_why_thread *thread, const struct thread *of,
+                          const struct ana_event *e)
+{
+    double used = 0;
+    for (uint32_t i = 0; i < of->spans; i++) {
+        const struct span *span = &of->span[i];
+        const double length = (double)(span->end_ns - span->begin_ns), last = overlap_ns(e->begin_ns, e->end_ns, span);
+        const double earlier = i ? 0 : (double)(thread->calls_ns - thread->counted_ns);
+        const bool sleeps = may_sleep((enum trc_opclass)e->use->call->opclass);
+        ana_account_usage_add(account, &(struct ana_account_span){
+                                           .length_ns = length,
+                                           .cpu_ns = 1e3 * span->value[TRC_USAGE_CPU],
+                                           .queued_ns = 1e3 * span->value[TRC_USAGE_QUEUED],
+                                           .polling_ns = earlier + (sleeps ? 0 : last),
+                                           .sleeping_ns = sleeps ? last : 0,
+                                           .is_whole = !sleeps && last >= PURE * length,
+                                       });
+        used += last;
+    }
+    thread->counted_ns = ana_plus(thread->calls_ns, (int64_t)used);
+}
+
 void ana_usage_settle(struct ana_why *why, const struct ana_event *e, uint32_t number, int64_t ns)
 {
     struct ana_why_rank *rank = &why->rank[e->index];
@@ -302,8 +350,11 @@ void ana_usage_settle(struct ana_why *why, const struct ana_event *e, uint32_t n
     if (!of->spans) { /* nothing was counted until now */
         of->touched = 0;
         thread->span = ++why->last_span;
+        thread->counted_ns = thread->calls_ns;
         return;
     }
+    if (e->thread == ANA_MAIN_THREAD)
+        account_spans(&rank->account, thread, of, e);
     int64_t length = e->begin_ns - thread->end_ns;
     struct gap gap = {.begin_ns = thread->end_ns,
                       .end_ns = e->begin_ns,
@@ -323,6 +374,10 @@ void ana_usage_settle(struct ana_why *why, const struct ana_event *e, uint32_t n
 void ana_usage_keep(struct ana_keep *keep, struct ana_why *why, size_t index)
 {
     struct ana_usage_rank none = {0}, *rank = why->rank[index].usage ? why->rank[index].usage : &none;
+    struct ana_why_rank *of = &why->rank[index];
+    ANA_KEEP(keep, of->account);
+    ANA_KEEP(keep, of->unknown_ns);
+    ANA_KEEP(keep, of->still);
     uint8_t has_node = rank->node != NULL;
     ANA_KEEP(keep, has_node);
     if (has_node && keep->loads && !keep->failed)

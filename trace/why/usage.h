@@ -39,6 +39,10 @@ struct ana_usage_once {
     int64_t end_ns, ns;
     struct ana_usage_sums sums;
 };
+/* The longest time in which no thread of a process ran or was ready to: stopped by a signal, or frozen. */
+struct ana_still {
+    int64_t begin_ns, ns; /* job time; 0: there was none of a second */
+};
 #define ANA_USAGE_ONCES 16u /* the longest of a rank that are kept */
 
 /* The usage of one rank; NULL: it has none. */

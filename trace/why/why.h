@@ -15,6 +15,7 @@
 #ifndef ANA_WHY_H
 #define ANA_WHY_H
 
+#include "trace/account/usage.h"
 #include "trace/cause/feed.h"
 #include "trace/format/histogram.h"
 #include "trace/relations/relations.h"
@@ -60,6 +61,9 @@ struct ana_why_thread {
     uint32_t region;           /* that the segment which is about to end lies in */
     uint32_t span;             /* usage.h: the one under way */
     int64_t spanned_ns;        /* what ends at this time or later may end spans */
+    int64_t calls_ns;          /* inside completed calls so far */
+    int64_t counted_ns;        /* of that, until the span under way began */
+    bool has_gap;              /* records are missing since its last call */
 };
 
 struct ana_why_rank {
@@ -67,6 +71,9 @@ struct ana_why_rank {
     uint32_t threads, segments;
     uint32_t steps; /* calls told to trace/cause so far */
     struct ana_usage_rank *usage;
+    struct ana_account_usage account; /* processor time of its main thread */
+    int64_t unknown_ns;               /* of the main thread: time without records */
+    struct ana_still still;
 };
 
 struct ana_why {
@@ -97,6 +104,8 @@ void ana_why_free(struct ana_why *why);
 void ana_why_use(struct ana_why *why, const struct ana_event *event, uint32_t call, const struct trc_file *file);
 /* Notes that events of a thread are missing here. */
 void ana_why_gap(struct ana_why *why, size_t index, uint32_t thread);
+/* Adds the time without records that a call of the thread ends. */
+void ana_why_end_gap(struct ana_why *why, const struct ana_event *event, struct ana_why_thread *thread);
 /* Takes an event that does not lie in [begin_ns, end_ns), the only time that is looked at, as a whole: only what of the
  * call and of the segment before it lies inside counts. */
 void ana_why_at_edge(struct ana_why *why, struct ana_event *event, int64_t begin_ns, int64_t end_ns);
@@ -242,6 +251,8 @@ ana_why_call_of(struct ana_why *why, struct ana_event *e, struct ana_why_thread 
             use->region = thread->region;
         }
         segment = use->segment;
+    } else if (__builtin_expect(thread->has_gap, 0)) {
+        ana_why_end_gap(why, e, thread);
     }
     struct ana_why_gap gap = {NULL, e->begin_ns - thread->end_ns - thread->polled_ns};
     if (segment && !use->is_out) {
@@ -254,6 +265,7 @@ ana_why_call_of(struct ana_why *why, struct ana_event *e, struct ana_why_thread 
     }
     if (__builtin_expect(e->end_ns >= thread->spanned_ns, 0))
         ana_usage_settle(why, e, use->is_out ? 0 : segment, gap.ns);
+    thread->calls_ns = ana_plus(thread->calls_ns, e->end_ns - e->begin_ns);
     if (why->feed)
         thread->step = ana_why_step(why, e, thread, segment, kind, onward);
     e->step = thread->step;

@@ -46,11 +46,39 @@ void tui_json_text(cJSON *object, const char *key, const char *text)
         cJSON_AddNullToObject(object, key);
 }
 
+/* ---- accounts of time -------------------------------------------------------------------------------------------- */
+
+void tui_json_accounts(cJSON *object, const struct ana_account *account)
+{
+    cJSON *list = cJSON_AddArrayToObject(object, "accounts");
+    for (enum ana_account_id id = 0; id < ANA_ACCOUNTS; id++) {
+        cJSON *one = account->ns[id] ? cJSON_CreateObject() : NULL;
+        if (!one)
+            continue;
+        tui_json_text(one, "account", ana_account_key(id));
+        tui_json_ns(one, "seconds", account->ns[id]);
+        tui_json_real(one, "share", ana_account_share(account, id));
+        cJSON_AddItemToArray(list, one);
+    }
+}
+
+/* The account of a row; NULL: rows of this kind have none, or it is not known. */
+static const struct ana_account *account_of(const struct ana_whole *whole, enum ana_metric_kind kind, const void *row)
+{
+    if (!whole->summary || !whole->summary->has_accounts)
+        return NULL;
+    if (kind == ANA_KIND_SITE)
+        return &((const struct ana_site *)row)->account;
+    const struct ana_rank_row *rank = kind == ANA_KIND_RANK ? row : NULL;
+    return rank && rank->stat ? &rank->stat->account : NULL;
+}
+
 /* ---- tables as lists of objects ---------------------------------------------------------------------------------- */
 
 struct json_sink {
     struct ana_sink sink;
-    const struct ana_job *job;
+    const struct ana_whole *whole;
+    enum ana_metric_kind kind;
     cJSON *list, *object;
 };
 
@@ -63,14 +91,17 @@ static void add_value(struct ana_sink *sink, const struct ana_column *column, st
 {
     struct json_sink *json = (struct json_sink *)sink;
     char text[ANA_EXACT];
-    const char *exact = ana_exact(column->metric, value, json->job, text);
+    const char *exact = ana_exact(column->metric, value, json->whole->job, text);
     (value.type == ANA_WORDS ? tui_json_text : add_exact)(json->object, column->title, exact);
 }
 
 static void end_object(struct ana_sink *sink, const void *row)
 {
-    (void)row;
-    cJSON_AddItemToArray(((struct json_sink *)sink)->list, ((struct json_sink *)sink)->object);
+    struct json_sink *json = (struct json_sink *)sink;
+    const struct ana_account *account = account_of(json->whole, json->kind, row);
+    if (account)
+        tui_json_accounts(json->object, account);
+    cJSON_AddItemToArray(json->list, json->object);
 }
 
 void tui_json_rows(cJSON *root, const char *key, enum ana_metric_kind kind, const void *rows, size_t size, size_t count,
@@ -79,7 +110,7 @@ void tui_json_rows(cJSON *root, const char *key, enum ana_metric_kind kind, cons
     struct ana_column columns[ANA_METRICS];
     struct ana_table table = {columns, ana_table_keys(kind, columns), rows, size, count};
     cJSON *list = cJSON_AddArrayToObject(root, key);
-    struct json_sink json = {{NULL, begin_object, add_value, end_object}, whole->job, list, NULL};
+    struct json_sink json = {{NULL, begin_object, add_value, end_object}, whole, kind, list, NULL};
     ana_table_walk(&table, whole, &json.sink);
 }
 
@@ -87,7 +118,8 @@ void tui_json_rows(cJSON *root, const char *key, enum ana_metric_kind kind, cons
 
 struct text_sink {
     struct ana_sink sink;
-    const struct ana_job *job;
+    const struct ana_whole *whole;
+    enum ana_metric_kind kind;
     char *text;
     size_t used, room;
     bool first, failed; /* the first value of a row; out of memory */
@@ -145,7 +177,7 @@ static void add_text(struct ana_sink *sink, const struct ana_column *column, str
 {
     struct text_sink *to = (struct text_sink *)sink;
     char text[ANA_EXACT];
-    const char *exact = ana_exact(column->metric, value, to->job, text);
+    const char *exact = ana_exact(column->metric, value, to->whole->job, text);
     put(to, ",\n\t\t\t\"" + to->first, 6 - (size_t)to->first);
     put(to, column->title, strlen(column->title));
     put(to, "\":\t", 3);
@@ -156,10 +188,40 @@ static void add_text(struct ana_sink *sink, const struct ana_column *column, str
     to->first = false;
 }
 
+static void put_text(struct text_sink *to, const char *text)
+{
+    put(to, text, strlen(text));
+}
+
+/* Appends what tui_json_accounts adds. */
+static void put_accounts(struct text_sink *to, const struct ana_account *account)
+{
+    char text[ANA_EXACT];
+    const char *between = "";
+    put_text(to, ",\n\t\t\t\"accounts\":\t[");
+    for (enum ana_account_id id = 0; id < ANA_ACCOUNTS; id++) {
+        if (!account->ns[id])
+            continue;
+        put_text(to, between);
+        put_text(to, "{\"account\":\"");
+        put_text(to, ana_account_key(id));
+        put_text(to, "\",\"seconds\":");
+        put_text(to, ana_exact_ns(account->ns[id], text));
+        put_text(to, ",\"share\":");
+        put_text(to, ana_exact_real(ana_account_share(account, id), text));
+        put_text(to, "}");
+        between = ",";
+    }
+    put_text(to, "]");
+}
+
 static void end_text(struct ana_sink *sink, const void *row)
 {
-    (void)row;
-    put((struct text_sink *)sink, "\n\t\t}", 4);
+    struct text_sink *to = (struct text_sink *)sink;
+    const struct ana_account *account = account_of(to->whole, to->kind, row);
+    if (account)
+        put_accounts(to, account);
+    put_text(to, "\n\t\t}");
 }
 
 void tui_json_text_rows(cJSON *root, const char *key, enum ana_metric_kind kind, const void *rows, size_t size,
@@ -167,7 +229,7 @@ void tui_json_text_rows(cJSON *root, const char *key, enum ana_metric_kind kind,
 {
     struct ana_column columns[ANA_METRICS];
     struct ana_table table = {columns, ana_table_keys(kind, columns), rows, size, count};
-    struct text_sink to = {.sink = {NULL, begin_text, add_text, end_text}, .job = whole->job};
+    struct text_sink to = {.sink = {NULL, begin_text, add_text, end_text}, .whole = whole, .kind = kind};
     put(&to, "[", 1);
     ana_table_walk(&table, whole, &to.sink);
     put(&to, "]", 2);

@@ -34,4 +34,7 @@ void tui_json_rows(cJSON *root, const char *key, enum ana_metric_kind kind, cons
 void tui_json_text_rows(cJSON *root, const char *key, enum ana_metric_kind kind, const void *rows, size_t size,
                         size_t count, const struct ana_whole *whole);
 
+/* Adds the list "accounts" with the accounts that have time: {"account": "wait", "seconds": 1.5, "share": 0.2}. */
+void tui_json_accounts(cJSON *object, const struct ana_account *account);
+
 #endif

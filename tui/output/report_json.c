@@ -37,7 +37,7 @@ static void add_off(cJSON *root, const struct ana_job *job)
 static void add_job(cJSON *root, const struct ana_job *job, const struct ana_summary *s)
 {
     struct ana_job_info info = ana_job_info(job);
-    char answer[512];
+    char answer[512], also[512];
     ana_headline(job, s, NULL, answer, sizeof answer);
     cJSON *o = cJSON_AddObjectToObject(root, "job");
     tui_json_text(o, "name", info.name);
@@ -60,6 +60,7 @@ static void add_job(cJSON *root, const struct ana_job *job, const struct ana_sum
     tui_json_real(o, "overhead_s", info.overhead_s);
     tui_json_real(o, "analysed", s->analysed);
     tui_json_text(o, "answer", answer);
+    tui_json_text(o, "also", ana_headline_also(job, s, also, sizeof also) ? also : NULL);
 }
 
 /* Adds which part of the job it is of; null: all of it. */
@@ -86,6 +87,25 @@ static void add_window(cJSON *root, const struct ana_job *job, const struct ana_
 /* Adds a list: tui_json_rows, or tui_json_text_rows. */
 typedef void add_rows(cJSON *root, const char *key, enum ana_metric_kind kind, const void *rows, size_t size,
                       size_t count, const struct ana_whole *whole);
+
+/* Adds the account of the job, of the time outside calls and of each node. */
+static void add_account_totals(cJSON *root, const struct ana_job *job, const struct ana_summary *s)
+{
+    const struct ana_job_info info = ana_job_info(job);
+    struct ana_account *node = calloc(info.hosts + 1, sizeof *node);
+    tui_json_accounts(root, &s->account);
+    tui_json_accounts(cJSON_AddObjectToObject(root, "outside_calls"), &s->outside_calls);
+    cJSON *nodes = cJSON_AddArrayToObject(root, "nodes");
+    for (size_t i = 0; node && i < s->rank_count; i++)
+        ana_account_add(&node[ana_job_rank(job, s->ranks[i].index)->host_index], &s->ranks[i].account);
+    for (size_t h = 0; node && h < info.hosts; h++) {
+        cJSON *one = cJSON_CreateObject();
+        tui_json_text(one, "host", info.host[h]);
+        tui_json_accounts(one, &node[h]);
+        cJSON_AddItemToArray(nodes, one);
+    }
+    free(node);
+}
 
 static void add_ranks(cJSON *root, const struct ana_summary *s, const struct ana_whole *whole, add_rows *add)
 {
@@ -329,6 +349,8 @@ static cJSON *make_report(const struct ana_job *job, const struct ana_summary *s
         return NULL;
     add_job(root, job, s);
     add_window(root, job, s);
+    if (s->has_accounts)
+        add_account_totals(root, job, s);
     tui_json_rows(root, "calls", ANA_KIND_CALL, s->calls, sizeof *s->calls, s->call_count, &whole);
     add_ranks(root, s, &whole, many);
     many(root, "pairs", ANA_KIND_PAIR, s->pairs, sizeof *s->pairs, s->pair_count, &whole);
@@ -357,6 +379,7 @@ static cJSON *make_report(const struct ana_job *job, const struct ana_summary *s
     tui_json_real(e, "communication", s->efficiency.communication);
     tui_json_real(e, "serialisation", s->efficiency.serialisation);
     tui_json_real(e, "transfer", s->efficiency.transfer);
+    tui_json_real(e, "processor", s->efficiency.processor);
     return root;
 }
 

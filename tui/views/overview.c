@@ -33,19 +33,16 @@ static uint64_t identify_call(const void *data, size_t row)
     return ana_hash_text(((const struct tui_app *)data)->summary.calls[row].name);
 }
 
-/* Counts the ranks in view that have been in this call for more than a second, and sums up for how long.  The counters
- * only have calls that have returned. */
-static size_t count_stuck(const struct tui_app *app, const char *call, double *ns)
+/* Counts the ranks in view that have been in this call for more than a second. */
+static size_t count_stuck(const struct tui_app *app, const char *call)
 {
     enum { LONG_NS = 1000000000 };
     size_t n = 0;
-    *ns = 0;
     for (size_t i = 0; app->all_time && i < app->rank_count; i++) {
         const struct ana_rank *r = &app->rank[i];
         if (!r->inside || r->inside_ns < LONG_NS || (app->tagged_count && !app->tagged[i]) ||
             strcmp(r->inside, call) != 0)
             continue;
-        *ns += (double)r->inside_ns;
         n++;
     }
     return n;
@@ -55,17 +52,6 @@ static void fill_call_cell(const void *data, size_t row, const struct tui_column
 {
     const struct tui_app *app = data;
     tui_metric(column->metric, &app->summary.calls[row], &app->whole, out);
-}
-
-/* Adds the time of ranks that are still in the call. */
-static void show_time(const void *data, size_t row, struct tui_value *out)
-{
-    const struct tui_app *app = data;
-    double open_ns;
-    if (count_stuck(app, app->summary.calls[row].name, &open_ns))
-        out->number += open_ns / app->whole.wall_ns;
-    if (out->number > 1.005)
-        out->number = NAN;
 }
 
 static void show_waiting(const void *data, size_t row, struct tui_value *out)
@@ -80,8 +66,7 @@ static void show_last(const void *data, size_t row, struct tui_value *out)
     const struct tui_app *app = data;
     const struct ana_call_stat *call = &app->summary.calls[row];
     char rank[ANA_TEXT];
-    double open_ns;
-    size_t stuck = count_stuck(app, call->name, &open_ns);
+    size_t stuck = count_stuck(app, call->name);
     if (stuck) {
         snprintf(out->text, sizeof out->text, "%zu inside", stuck);
         out->style = TUI_STYLE_NOTABLE;
@@ -93,7 +78,7 @@ static void show_last(const void *data, size_t row, struct tui_value *out)
 static const struct tui_column columns[] = {
     {TUI_METRIC(CALL_NAME), 15, TUI_ASCENDING | TUI_STRETCH, NULL},
     {TUI_METRIC(CALL_RATE), 5, 0, NULL},
-    {TUI_METRIC(CALL_SHARE), 5, TUI_FIRST_SORT, show_time},
+    {TUI_METRIC(CALL_SHARE), 5, TUI_FIRST_SORT, NULL},
     {TUI_METRIC(CALL_WAITING), 7, 0, show_waiting},
     {TUI_METRIC(CALL_SIZE), 7, 0, NULL},
     {TUI_METRIC(CALL_P50), 6, 0, NULL},
@@ -201,13 +186,40 @@ static void draw_strip(struct tui_app *app, struct tui_grid *grid, struct tui_re
                  ana_number(lost, sizeof lost, ANA_NS, most, true), tui_app_rank_name(app, worst, rank, sizeof rank));
 }
 
+/* ---- the account of time ---------------------------------------------------------------------------------------- */
+
+/* Draws the accounts of time in one line, the largest first, as many as have room. */
+static void draw_accounts(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    const struct ana_account *account = &app->summary.account;
+    bool drawn[ANA_ACCOUNTS] = {false};
+    int x = STRIP;
+    tui_put(grid, rect, 1, 0, TUI_STYLE_LABEL, "TIME");
+    for (int n = 0; n < ANA_ACCOUNTS; n++) {
+        enum ana_account_id largest = ANA_ACCOUNTS;
+        for (enum ana_account_id id = 0; id < ANA_ACCOUNTS; id++)
+            if (!drawn[id] && (largest == ANA_ACCOUNTS || account->ns[id] > account->ns[largest]))
+                largest = id;
+        char text[64], share[ANA_TEXT];
+        drawn[largest] = true;
+        snprintf(text, sizeof text, "%s %s", ana_account_key(largest),
+                 ana_number(share, sizeof share, ANA_SHARE, ana_account_share(account, largest), true));
+        if (ana_account_share(account, largest) < 0.001 || x + tui_columns(text) > rect.w)
+            break;
+        tui_put(grid, rect, x, 0, TUI_STYLE_NORMAL, text);
+        x += tui_columns(text) + 2;
+    }
+}
+
 static void draw_overview(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     const char *warning = ana_job_warning(app->job, 0);
     int right = rect.w > 120 ? 50 : rect.w >= 76 ? 36 : 28;
     struct graphs *graphs = &own(app)->graphs;
     tui_graphs_read(app, graphs, rect.w - right - 2);
-    struct tui_part parts[] = {{4, tui_graphs_rows(graphs, rect.h), 3}, {5, 0, 0}, {2, 2, 2}, {1, 1, 1}};
+    const bool accounts = app->has_summary && app->summary.has_accounts && ana_account_total(&app->summary.account) > 0;
+    struct tui_part parts[] = {
+        {4, tui_graphs_rows(graphs, rect.h), 3}, {5, 0, 0}, {accounts ? 3 : 2, accounts ? 3 : 2, 2}, {1, 1, 1}};
     struct tui_rect out[4];
     if (rect.h > 17)
         rect = tui_below(rect, 1);
@@ -219,6 +231,10 @@ static void draw_overview(struct tui_app *app, struct tui_grid *grid, struct tui
     }
     struct tui_table *table = &app->table[TUI_VIEW_OVERVIEW];
     tui_table_draw(table, &spec, app, grid, tui_glance_draw(app, &own(app)->glance, grid, out[1], table->count));
+    if (accounts && out[2].h) {
+        draw_accounts(app, grid, out[2]);
+        out[2] = tui_below(out[2], 1);
+    }
     if (out[2].h)
         draw_strip(app, grid, out[2]);
     if (warning && out[3].h)

@@ -3,6 +3,7 @@
 The runner (tests/run.py) sets the environment: TOP, BUILD, LIBTRACE, HPCTOP, WORKLOADS; the working folder is the
 test's own and is removed afterwards."""
 import atexit
+import collections
 import concurrent.futures
 import glob
 import json
@@ -187,12 +188,31 @@ def hpctop(*arguments, timeout=LONG, env=None, cwd=None):
     return run([HPCTOP] + list(arguments), env, timeout, cwd)
 
 
+def accounts_hold(rep):
+    """Whether the accounts of ranks, of nodes, and of call sites with the time outside calls add up to those of the job."""
+    def sums(rows):
+        sums = collections.Counter()
+        for row in rows:
+            for one in row["accounts"]:
+                sums[one["account"]] += round(one["seconds"] * 1e9)
+        return {k: v for k, v in sums.items() if v}
+    if "accounts" not in rep:
+        return True
+    parts = {"job": sums([rep]), "ranks": sums(rep["ranks"]), "nodes": sums(rep["nodes"]),
+             "sites": sums(rep["sites"] + [rep["outside_calls"]])}
+    same = all(part == parts["job"] for part in parts.values())
+    if not same:
+        check("the accounts add up", False, parts)
+    return same
+
+
 def report(*folders):
     """`hpctop report --json` as a dict, or None (what went wrong is printed)."""
     r = hpctop("report", "--json", *folders)
     try:
         if r.code == 0:
-            return json.loads(r.out)
+            rep = json.loads(r.out)
+            return rep if accounts_hold(rep) else None
     except ValueError as e:
         print("report --json is not JSON: %s" % e)
     print("hpctop report --json %s: %s" % (" ".join(folders), r))

@@ -1,0 +1,32 @@
+/* Processor time, shared out between the time outside and inside calls.
+ *
+ * The kernel counts how long a thread ran and how long it was ready to run without a processor, from heartbeat to
+ * heartbeat.  For the rest of such a span it slept.  A span is rarely all outside or all inside calls, so:
+ *   asleep    outside calls, in calls that sleep (I/O, MPI_Init), and in others as far as calls that filled whole spans
+ *             were asleep: most MPI libraries poll
+ *   queued    in proportion to the time that is left, outside and inside
+ * Pure arithmetic; any thread. */
+#ifndef ANA_ACCOUNT_USAGE_H
+#define ANA_ACCOUNT_USAGE_H
+
+#include <stdbool.h>
+
+/* Sums over the spans of a rank's main thread, in ns. */
+struct ana_account_usage {
+    double outside_ns, inside_ns;           /* time that was counted */
+    double off_cpu_ns;                      /* part of outside_ns: asleep */
+    double queued_outside_ns, queued_in_ns; /* ready to run without a processor */
+    double whole_ns, whole_asleep_ns;       /* spans that one call filled; part of it: asleep */
+};
+
+/* One span: its length and what the kernel counted in it; all in ns. */
+struct ana_account_span {
+    double length_ns, cpu_ns, queued_ns;
+    double polling_ns, sleeping_ns; /* inside calls that poll, inside calls that sleep */
+    bool is_whole;                  /* one call that polls filled it */
+};
+
+/* Adds a span. */
+void ana_account_usage_add(struct ana_account_usage *to, const struct ana_account_span *span);
+
+#endif

@@ -1,0 +1,147 @@
+/* Summaries of the account of time: collects the sums of each rank's call sites and cuts them (trace/account). */
+#include "trace/job/summary_accounts.h"
+#include "trace/util/times.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* The open call of a rank's main thread. */
+struct open_call {
+    const struct trc_sig *sig; /* NULL: none */
+    int64_t begin_ns;          /* job time */
+};
+
+static struct open_call open_call_of(const struct ana_job *job, size_t index)
+{
+    const struct ana_rank *rank = &job->process[index].rank;
+    const struct trc_thread *thread =
+        rank->counted && trc_threads(rank->file) ? trc_thread(rank->file, ANA_MAIN_THREAD) : NULL;
+    const struct trc_sig *sig =
+        thread && thread->inside ? trc_live_sig(rank->file, ANA_MAIN_THREAD, thread->inside) : NULL;
+    if (!sig)
+        return (struct open_call){.begin_ns = rank->end_ns};
+    int64_t begin_ns = ana_time_within(ana_clock_job_time(job->clock, index, thread->inside_since));
+    return (struct open_call){sig, begin_ns < rank->end_ns ? begin_ns : rank->end_ns};
+}
+
+/* Returns the time of a rank without records: lost, overwritten, or not read yet; in ns. */
+static int64_t unknown_of(const struct ana_job *job, size_t index, const struct open_call *open)
+{
+    const struct ana_rank *rank = &job->process[index].rank;
+    const struct ana_span known = ana_known_time(job, index);
+    int64_t unknown_ns = job->pass.why.rank[index].unknown_ns;
+    if (known.begin_ns > rank->begin_ns)
+        unknown_ns = ana_plus(unknown_ns, ana_earlier(known.begin_ns, open->begin_ns) - rank->begin_ns);
+    if (known.end_ns < open->begin_ns && known.end_ns > rank->begin_ns)
+        unknown_ns = ana_plus(unknown_ns, open->begin_ns - known.end_ns);
+    return unknown_ns;
+}
+
+/* The call sites of one rank: their places among the parts. */
+struct rank_sites {
+    uint32_t *part;
+    size_t n, room;
+};
+
+static bool add_to_rank(struct rank_sites *rank, size_t part)
+{
+    if (rank->n == rank->room) {
+        size_t room = rank->room * 2 + 16;
+        uint32_t *grown = realloc(rank->part, room * sizeof *grown);
+        if (!grown)
+            return false;
+        rank->part = grown;
+        rank->room = room;
+    }
+    rank->part[rank->n++] = (uint32_t)part;
+    return true;
+}
+
+/* Lists the sums of all call sites, by rank. */
+static bool list_parts(const struct ana_job *job, const struct ana_tally *tally, struct ana_site_parts *parts,
+                       struct rank_sites *rank)
+{
+    for (size_t i = 0; i < tally->sites.count; i++) {
+        const uint64_t *key = ana_map_key(&tally->sites, i);
+        parts->part[i] = (struct ana_site_part){
+            .index = key[0], .call = (uint32_t)key[1], .site = key[2], .sum = ana_map_value(&tally->sites, i)};
+        if (!add_to_rank(&rank[key[0]], i))
+            return false;
+    }
+    parts->n = tally->sites.count;
+    return job->count == tally->ranks;
+}
+
+/* Adds the open call of a rank to its call site, or as a part of its own.  Returns its time, in ns. */
+static int64_t add_open(struct ana_job *job, const struct ana_tally *tally, size_t index, const struct open_call *open,
+                        struct ana_site_parts *parts)
+{
+    const int64_t open_ns = job->process[index].rank.end_ns - open->begin_ns;
+    if (!open->sig)
+        return 0;
+    const uint32_t call = ana_call_number_of(job, index, open->sig->call);
+    const struct ana_site_sum *sum = ana_map_find(&tally->sites, index, call, open->sig->site);
+    size_t at = sum ? (size_t)(sum - (const struct ana_site_sum *)tally->sites.values) : parts->n++;
+    if (!sum)
+        parts->part[at] = (struct ana_site_part){.index = index, .call = call, .site = open->sig->site};
+    parts->part[at].open_ns = open_ns;
+    parts->part[at].account.ns[ANA_ACCOUNT_OPEN] = open_ns;
+    return open_ns;
+}
+
+/* Cuts the time of one rank: into `stat`, into the parts of its call sites, and the rest into *outside. */
+static bool cut_rank(struct ana_job *job, const struct ana_tally *tally, const struct rank_sites *sites,
+                     struct ana_rank_stat *stat, struct ana_site_parts *parts, struct ana_account *outside)
+{
+    const struct ana_process *p = &job->process[stat->index];
+    struct ana_account_group *group = calloc(sites->n + 1, sizeof *group);
+    struct ana_account *cut = calloc(sites->n + 1, sizeof *cut);
+    bool ok = group && cut;
+    for (size_t i = 0; ok && i < sites->n; i++) {
+        const struct ana_site_part *part = &parts->part[sites->part[i]];
+        group[i] = (struct ana_account_group){ana_account_of_call(job->call[part->call].opclass), part->sum->inside_ns,
+                                              part->sum->wait_ns};
+    }
+    if (ok) {
+        const struct open_call open = open_call_of(job, stat->index);
+        const struct ana_account_rank rank = {
+            .elapsed_ns = p->rank.end_ns - p->rank.begin_ns,
+            .open_ns = add_open(job, tally, stat->index, &open, parts),
+            .unknown_ns = unknown_of(job, stat->index, &open),
+            .usage = job->pass.why.rank[stat->index].account,
+        };
+        struct ana_account rest;
+        ana_account_cut(&rank, group, sites->n, cut, &rest);
+        stat->account = rest;
+        stat->still = job->pass.why.rank[stat->index].still;
+        stat->processor_known = ana_account_total(&rest) > 0
+                                    ? fmin((rank.usage.outside_ns + rank.usage.inside_ns) / (double)rank.elapsed_ns, 1)
+                                    : NAN;
+        rest.ns[ANA_ACCOUNT_OPEN] = 0; /* of its call site */
+        ana_account_add(outside, &rest);
+    }
+    for (size_t i = 0; ok && i < sites->n; i++) {
+        ana_account_add(&stat->account, &cut[i]);
+        ana_account_add(&parts->part[sites->part[i]].account, &cut[i]);
+    }
+    free(group);
+    free(cut);
+    return ok;
+}
+
+bool ana_summary_accounts(struct ana_job *job, struct ana_summary *s, const struct ana_tally *tally,
+                          struct ana_site_parts *parts)
+{
+    struct rank_sites *rank = calloc(job->count + 1, sizeof *rank);
+    *parts = (struct ana_site_parts){.part = calloc(tally->sites.count + job->count + 1, sizeof *parts->part)};
+    bool ok = rank && parts->part && list_parts(job, tally, parts, rank);
+    s->has_accounts = s->exact && ana_window_is_all(job);
+    for (size_t i = 0; ok && s->has_accounts && i < s->rank_count; i++) {
+        struct ana_rank_stat *stat = &s->ranks[i];
+        ok = !stat->counted || cut_rank(job, tally, &rank[stat->index], stat, parts, &s->outside_calls);
+        ana_account_add(&s->account, &stat->account);
+    }
+    for (size_t i = 0; rank && i < job->count; i++)
+        free(rank[i].part);
+    free(rank);
+    return ok;
+}

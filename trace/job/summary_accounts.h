@@ -1,0 +1,26 @@
+/* The account of time in summaries, and the call sites of ranks that it is of; for summary*.c. */
+#ifndef ANA_SUMMARY_ACCOUNTS_H
+#define ANA_SUMMARY_ACCOUNTS_H
+
+#include "trace/job/job_impl.h"
+
+/* A call site of one rank. */
+struct ana_site_part {
+    size_t index;
+    uint32_t call;                  /* job-wide */
+    uint64_t site;                  /* address, or path */
+    const struct ana_site_sum *sum; /* NULL: its only call has not ended */
+    int64_t open_ns;                /* in the call that has not ended */
+    struct ana_account account;     /* where the summary has accounts */
+};
+struct ana_site_parts {
+    struct ana_site_part *part; /* for the caller to free */
+    size_t n;
+};
+
+/* Lists the call sites of all ranks and, of the whole run, cuts the time of those in view: into the accounts of
+ * summary, ranks and parts.  False: out of memory. */
+bool ana_summary_accounts(struct ana_job *job, struct ana_summary *s, const struct ana_tally *tally,
+                          struct ana_site_parts *parts);
+
+#endif

@@ -1,0 +1,216 @@
+/* The headline where the account of time explains more than waiting for other ranks does. */
+#include "trace/job/files.h"
+#include "trace/util/cpus.h"
+#include "trace/util/numfmt.h"
+#include "trace/util/ranges.h"
+#include "trace/util/trouble.h"
+#include "trace/verdict/headline_impl.h"
+#include <string.h>
+
+/* The time of the ranks without MPI_Init and MPI_Finalize, in ns. */
+static double run_ns(const struct ana_summary *s)
+{
+    double ns = (double)ana_account_total(&s->account);
+    for (size_t i = 0; i < s->call_count; i++)
+        if (trc_opclass_is(s->calls[i].opclass, TRC_FACT_EDGE))
+            ns -= (double)s->calls[i].time_ns;
+    return ns;
+}
+
+/* Whether `ns` of all ranks' time is worth a headline. */
+static bool is_notable(const struct ana_summary *s, double ns)
+{
+    return ns >= NOTABLE_ACCOUNT * run_ns(s) && ns >= SLOW_LOST_NS * (double)s->rank_count;
+}
+
+static const char *share(char out[ANA_TEXT], double part, double whole)
+{
+    return ana_number(out, ANA_TEXT, ANA_SHARE, part / whole, false);
+}
+
+/* ---- processors ------------------------------------------------------------------------------------------------- */
+
+static double queued_share(const struct ana_rank_stat *stat)
+{
+    return ana_account_share(&stat->account, ANA_ACCOUNT_QUEUED);
+}
+
+/* Ranks that wait for a processor, and the processors that they may use. */
+struct crowd {
+    size_t ranks;              /* that wait */
+    double queued_ns, time_ns; /* of these */
+    size_t host;               /* of all of them; SIZE_MAX: several */
+    const char *affinity;      /* of all of them; NULL: they differ, or it is unknown */
+    struct ana_cpus cpus;
+    struct ana_ranges list;
+};
+
+/* Finds the ranks that wait for a processor at least half as much as the worst. */
+static void find_crowd(const struct ana_job *job, const struct ana_summary *s, struct crowd *crowd, char *list,
+                       size_t size)
+{
+    double worst = 0;
+    for (size_t i = 0; i < s->rank_count; i++)
+        worst = queued_share(&s->ranks[i]) > worst ? queued_share(&s->ranks[i]) : worst;
+    *crowd = (struct crowd){0};
+    ana_ranges_begin(&crowd->list, list, size, ANA_RANGES_MOST, true);
+    for (size_t i = 0; i < s->rank_count; i++) {
+        const struct ana_rank_stat *stat = &s->ranks[i];
+        if (!(queued_share(stat) >= worst / 2))
+            continue;
+        const struct ana_rank *rank = ana_job_rank(job, stat->index);
+        const char *affinity = trc_fact(rank->file, "affinity");
+        if (!crowd->ranks++) {
+            crowd->host = rank->host_index;
+            crowd->affinity = affinity;
+        }
+        if (crowd->host != rank->host_index)
+            crowd->host = SIZE_MAX;
+        if (!affinity || !crowd->affinity || strcmp(affinity, crowd->affinity) != 0)
+            crowd->affinity = NULL;
+        ana_cpus_add(&crowd->cpus, affinity ? affinity : "");
+        crowd->queued_ns += (double)stat->account.ns[ANA_ACCOUNT_QUEUED];
+        crowd->time_ns += (double)ana_account_total(&stat->account);
+        ana_ranges_add(&crowd->list, ana_rank_id(rank));
+    }
+    ana_ranges_end(&crowd->list);
+}
+
+/* Returns the number of ranks of the job on the crowd's host that may use its processors. */
+static size_t count_users(const struct ana_job *job, const struct crowd *crowd)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < job->count; i++) {
+        const struct ana_rank *rank = ana_job_rank(job, i);
+        const char *affinity = rank->host_index == crowd->host ? trc_fact(rank->file, "affinity") : NULL;
+        struct ana_cpus cpus = {0};
+        ana_cpus_add(&cpus, affinity ? affinity : "");
+        n += ana_cpus_meet(&cpus, &crowd->cpus);
+    }
+    return n;
+}
+
+static void say_queued(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
+{
+    struct crowd crowd;
+    char list[256], part[ANA_TEXT], with[96] = "";
+    find_crowd(job, s, &crowd, list, sizeof list);
+    const size_t cpus = ana_cpus_count(&crowd.cpus), users = crowd.host == SIZE_MAX ? 0 : count_users(job, &crowd);
+    const bool named = ana_job_info(job).hosts > 1 && crowd.host != SIZE_MAX;
+    share(part, crowd.queued_ns, crowd.time_ns);
+    if (crowd.affinity)
+        snprintf(with, sizeof with, " (affinity %s)", crowd.affinity);
+    if (cpus && users > cpus)
+        ana_line_say(line, "%zu ranks%s%s share %zu processor%s%s: they wait for one %s of the time", users,
+                     named ? " on " : "", named ? ana_job_info(job).host[crowd.host] : "", cpus, cpus == 1 ? "" : "s",
+                     with, part);
+    else
+        ana_line_say(line,
+                     "%s wait%s for a processor %s of the time%s: other processes or threads run there, or a limit "
+                     "holds %s back",
+                     list, crowd.ranks == 1 ? "s" : "", part, with, crowd.ranks == 1 ? "it" : "them");
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------ */
+
+/* The call site that has most of an account, without MPI_Init and MPI_Finalize; NULL: none. */
+static const struct ana_site *largest_site(const struct ana_summary *s, enum ana_account_id id)
+{
+    const struct ana_site *largest = NULL;
+    for (size_t i = 0; i < s->site_count; i++) {
+        const struct ana_site *site = &s->sites[i];
+        bool edge = strstr(site->call, "MPI_Init") || strstr(site->call, "MPI_Finalize");
+        if (!edge && site->account.ns[id] > (largest ? largest->account.ns[id] : 0))
+            largest = site;
+    }
+    return largest;
+}
+
+/* The file of most of the time in I/O; NULL: several have a part in it, or its name is unknown. */
+static const char *main_file(const struct ana_summary *s)
+{
+    int64_t all_ns = 0;
+    for (size_t i = 0; i < s->file_count; i++)
+        all_ns += s->files[i].time_ns;
+    return s->file_count && 2 * s->files[0].time_ns > all_ns ? s->files[0].name : NULL;
+}
+
+/* Says in which call most of an account is spent, and where. */
+static bool say_call(const struct ana_summary *s, enum ana_account_id id, struct ana_line line)
+{
+    const struct ana_site *site = largest_site(s, id);
+    const double run = run_ns(s), all = (double)s->account.ns[id];
+    char part[ANA_TEXT], of_all[ANA_TEXT];
+    if (!site)
+        return false;
+    const double here = (double)site->account.ns[id];
+    const char *place = site->line ? site->line : site->function ? site->function : site->module;
+    const char *file = id == ANA_ACCOUNT_IO ? main_file(s) : NULL;
+    share(part, here, run);
+    if (2 * here >= all)
+        ana_line_say(line, "%s of the time is in %s%s%s%s%s%s%s", part, site->call, place ? " at " : "",
+                     place ? place : "", file ? ", file " : "", file ? file : "",
+                     id == ANA_ACCOUNT_TRANSFER && !s->uncertain_messages ? ", moving data" : "", ana_span_words(s));
+    else
+        ana_line_say(line, "ranks are %s for %s of the time%s: most in %s%s%s, %s", ana_account_words(id),
+                     share(of_all, all, run), ana_span_words(s), site->call, place ? " at " : "", place ? place : "",
+                     part);
+    return true;
+}
+
+/* The time of an account, without MPI_Init and MPI_Finalize. */
+static double own_ns(const struct ana_summary *s, enum ana_account_id id)
+{
+    double ns = (double)s->account.ns[id];
+    for (size_t i = 0; id == ANA_ACCOUNT_LIBRARY && i < s->call_count; i++)
+        if (trc_opclass_is(s->calls[i].opclass, TRC_FACT_EDGE))
+            ns -= (double)s->calls[i].time_ns;
+    return ns;
+}
+
+bool ana_say_account(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
+{
+    static const enum ana_account_id said[] = {ANA_ACCOUNT_QUEUED, ANA_ACCOUNT_IO, ANA_ACCOUNT_LIBRARY,
+                                               ANA_ACCOUNT_TRANSFER};
+    const double wait_ns = (double)s->account.ns[ANA_ACCOUNT_WAIT];
+    enum ana_account_id largest = ANA_ACCOUNT_QUEUED;
+    if (!s->has_accounts)
+        return false;
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        if (own_ns(s, said[i]) > own_ns(s, largest))
+            largest = said[i];
+    /* Small waits before a transfer are a part of it. */
+    const double ns = own_ns(s, largest), least = largest == ANA_ACCOUNT_TRANSFER ? 2 * wait_ns : wait_ns;
+    if (!is_notable(s, ns) || ns < least)
+        return false;
+    if (largest != ANA_ACCOUNT_QUEUED)
+        return say_call(s, largest, line);
+    say_queued(job, s, line);
+    return true;
+}
+
+bool ana_say_still(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
+{
+    const struct ana_rank_stat *longest = NULL;
+    for (size_t i = 0; s->has_accounts && i < s->rank_count; i++)
+        if (s->ranks[i].still.ns > (longest ? longest->still.ns : 0))
+            longest = &s->ranks[i];
+    if (!longest || (double)longest->still.ns < NOTABLE_SHARE * (double)(s->end_ns - s->begin_ns))
+        return false;
+    char from[ANA_TEXT], to[ANA_TEXT];
+    const double begin_ns = (double)(longest->still.begin_ns - s->begin_ns);
+    ana_line_say(line, "rank %s stood still from %s to %s: stopped by a signal, or frozen",
+                 ana_rank_label(job, longest->index).text, ana_spoken(from, sizeof from, begin_ns),
+                 ana_spoken(to, sizeof to, begin_ns + (double)longest->still.ns));
+    return true;
+}
+
+bool ana_say_asleep(const struct ana_summary *s, struct ana_line line)
+{
+    char part[ANA_TEXT];
+    if (!s->has_accounts || !is_notable(s, own_ns(s, ANA_ACCOUNT_OFF_CPU)))
+        return false;
+    ana_line_say(line, "ranks are asleep outside MPI for %s of the time%s: in I/O, locks, sleep or child processes",
+                 share(part, own_ns(s, ANA_ACCOUNT_OFF_CPU), run_ns(s)), ana_span_words(s));
+    return true;
+}
