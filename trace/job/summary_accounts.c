@@ -1,5 +1,6 @@
 /* Summaries of the account of time: collects the sums of each rank's call sites and cuts them (trace/account). */
 #include "trace/job/summary_accounts.h"
+#include "trace/job/off.h"
 #include "trace/util/times.h"
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static struct open_call open_call_of(const struct ana_job *job, size_t index)
     return (struct open_call){sig, begin_ns < rank->end_ns ? begin_ns : rank->end_ns};
 }
 
-/* Returns the time of a rank without records: lost, overwritten, or not read yet; in ns. */
+/* Returns the time of a rank without records: lost, overwritten, switched off, or not read yet; in ns. */
 static int64_t unknown_of(const struct ana_job *job, size_t index, const struct open_call *open)
 {
     const struct ana_rank *rank = &job->process[index].rank;
@@ -33,7 +34,7 @@ static int64_t unknown_of(const struct ana_job *job, size_t index, const struct 
         unknown_ns = ana_plus(unknown_ns, ana_earlier(known.begin_ns, open->begin_ns) - rank->begin_ns);
     if (known.end_ns < open->begin_ns && known.end_ns > rank->begin_ns)
         unknown_ns = ana_plus(unknown_ns, open->begin_ns - known.end_ns);
-    return unknown_ns;
+    return ana_plus(unknown_ns, ana_off_within(job, index, rank->begin_ns, open->begin_ns));
 }
 
 /* The call sites of one rank: their places among the parts. */
