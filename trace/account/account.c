@@ -9,6 +9,9 @@ static const struct {
 #include "trace/account/accounts.def"
 #undef ACCOUNT
 };
+#define ACCOUNT(id, key, words, help) _Static_assert(sizeof(help) <= 54, "it fits into a line of 80 columns");
+#include "trace/account/accounts.def"
+#undef ACCOUNT
 _Static_assert(sizeof names / sizeof *names == ANA_ACCOUNTS, "an account has a name");
 
 const char *ana_account_key(enum ana_account_id id)

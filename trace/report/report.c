@@ -48,7 +48,7 @@ static void write_job(const struct ana_page *p)
     fprintf(p->out, "\n");
     ana_page_line(p, "%s %s", mark[p->utf8][weight], headline);
     if (ana_headline_also(p->job, p->s, headline, sizeof headline))
-        ana_page_line(p, "  also: %s", headline);
+        ana_page_line(p, "also: %s", headline);
 }
 
 /* Writes who does what, why that is the verdict, and what to look at; nothing where nothing is wrong. */
@@ -82,7 +82,8 @@ static void write_efficiency(const struct ana_page *p)
             ana_number(b, sizeof b, ANA_SHARE, e->load_balance, p->utf8),
             ana_number(c, sizeof c, ANA_SHARE, e->communication, p->utf8));
     if (!isnan(e->processor))
-        fprintf(p->out, " x processor %s", ana_number(a, sizeof a, ANA_SHARE, e->processor, p->utf8));
+        fprintf(p->out, "\n                            x processor %s",
+                ana_number(a, sizeof a, ANA_SHARE, e->processor, p->utf8));
     fprintf(p->out, "\n");
     if (!isnan(e->transfer))
         fprintf(p->out, "  communication = serialisation %s (waiting) x transfer %s (the calls)\n",
