@@ -39,7 +39,7 @@ static void crowd(void)
 
 static void asleep(void)
 {
-    for (int i = 0; i < TIMES; i++) {
+    for (int i = 0; i < 3 * TIMES; i++) {
         usleep(PIECE);
         MPI_Barrier(MPI_COMM_WORLD);
     }
