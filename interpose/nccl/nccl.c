@@ -257,7 +257,7 @@ static void go_inside(struct ipo_thread *thread, struct ipo_frame *frame, enum i
     }
 }
 
-/* Recording is switched off, or call paths are those of Python. */
+/* Recording is switched off, or call paths are lines of Python. */
 static __attribute__((noinline, cold)) void enter_unusual(struct ipo_frame *frame)
 {
     if (*ipo_nccl_armed & IPO_ARMED_OFF)

@@ -132,7 +132,7 @@ static bool find_caller(uint32_t tid, struct ipo_cursor *out)
 {
     const struct ipo_thread *thread = ipo_thread_of(tid);
     uint64_t outer = thread ? ipo_safe_read_word((uint64_t)(uintptr_t)&thread->outer) : 0, word[IPO_FRAME_WORDS],
-             mark = outer ? ipo_safe_read_word(outer) : 0; /* its first word: the address of the stack frame */
+             mark = outer ? ipo_safe_read_word(outer) : 0; /* first word: the address of the stack frame */
     if (!mark || !ipo_safe_read(mark, word, sizeof word) || word[IPO_FRAME_RETURN] != thread->outer_site)
         return false;
     *out = ipo_cursor_above(mark, word);

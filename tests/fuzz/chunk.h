@@ -11,8 +11,8 @@
 
 struct fuzz_chunk {
     int file;
-    uint64_t place;        /* of its head in the file */
-    struct trc_chunk head; /* as it was built */
+    uint64_t place;        /* offset of the head in the file */
+    struct trc_chunk head; /* without an input */
     uint32_t from, room;   /* bytes of items before the input, and with it */
 };
 

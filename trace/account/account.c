@@ -81,6 +81,7 @@ static int64_t portion(int64_t whole, int64_t part, int64_t of)
 static void move(struct ana_account *account, enum ana_account_id from, enum ana_account_id to, int64_t ns)
 {
     ns = ns < account->ns[from] ? ns : account->ns[from];
+    ns = ns > 0 ? ns : 0;
     account->ns[from] -= ns;
     account->ns[to] += ns;
 }

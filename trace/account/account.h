@@ -1,6 +1,6 @@
 /* The account of time: each nanosecond of a rank, from its first to its last sign of life, in exactly one account
- * (accounts.def).  The accounts of a rank add up to its elapsed time, and those of its groups (a call path each, and
- * the time outside calls) to those of the rank.
+ * (accounts.def).  A rank's accounts add up to its elapsed time; its groups (a call path each, and the time outside
+ * calls) add up to the rank.
  *
  *   usage.h   processor time of a span of the clock -> outside and inside calls
  *   account.h sums of a rank's groups               -> accounts
@@ -39,7 +39,7 @@ enum ana_account_id ana_account_of_call(enum trc_opclass opclass);
 void ana_account_add(struct ana_account *to, const struct ana_account *more);
 /* The sum over all accounts, in ns. */
 int64_t ana_account_total(const struct ana_account *account);
-/* The share of an account in all of them, 0..1; NAN: there is no time. */
+/* Returns the share of one account in the total, 0..1; NAN: the total is 0. */
 double ana_account_share(const struct ana_account *account, enum ana_account_id id);
 
 /* The completed calls of one call path of a rank. */

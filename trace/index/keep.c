@@ -100,6 +100,11 @@ static bool is_tally_sane(const struct ana_tally *t, size_t ranks, size_t calls,
             return false;
     if (t->last.count && !t->collectives.count)
         return false;
+    for (size_t i = 0; i < t->sites.count; i++) {
+        const struct ana_site_sum *site = ana_map_value(&t->sites, i);
+        if (site->inside_ns < 0 || site->wait_ns < 0)
+            return false;
+    }
     for (size_t i = 0; i < t->waits.count; i++)
         if (ana_wait_key_call(ana_map_key(&t->waits, i)[0]) >= calls)
             return false;

@@ -62,8 +62,8 @@ static void test_sums(void)
         }
         const struct ana_account_rank rank = {
             .elapsed_ns = random_below(4) ? inside + random_ns() : random_ns(),
-            .open_ns = random_ns(),
-            .unknown_ns = random_ns(),
+            .open_ns = random_below(8) ? random_ns() : -random_ns(),
+            .unknown_ns = random_below(8) ? random_ns() : -random_ns(),
             .usage = {.off_cpu_ns = random_real(), .queued_outside_ns = random_real(), .queued_in_ns = random_real()}};
         ana_account_cut(&rank, group, n, of_group, &outside);
         bool ok = add_all(&sum, &outside);

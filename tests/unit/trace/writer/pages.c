@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define EVENTS 1000000 /* of 5 bytes: 1200 pages */
+#define EVENTS 1000000 /* 5 bytes each: 1200 pages */
 #define FAULTS 20      /* of a thread that meets the file's pages first: its code, its stack, a stream's memory */
 
 static char path[] = "/tmp/hpctop-pages-XXXXXX";
