@@ -39,16 +39,17 @@ leaves() { # leaves PATTERN: until the screen shows it no more, for as long
     for _ in $(seq 900); do shows "$1" || return 0; sleep 0.1; done
     return 1
 }
+# In the foreground from the start: `fg` restores the modes that it finds, and may find those of the screens.
 start() { # start COLS ROWS ENVIRONMENT..: hpctop in a fresh terminal, in an empty folder
     rm -rf "$here/cwd" "$here/after"; mkdir "$here/cwd"
     local cols=$1 rows=$2
     shift 2
     cat >"$here/inside.sh" <<EOF
 trap : INT; cd '$here/cwd'; stty -a >'$here/before'
-env $* '$HPCTOP' '$trace' 2>'$here/stderr' & pid=\$!; echo \$pid >'$here/pid'; fg %1 >/dev/null 2>&1
+sh -c 'echo \$\$ >"\$0"; exec "\$@"' '$here/pid' env $* '$HPCTOP' '$trace' 2>'$here/stderr'
 echo "EXIT \$?"; stty -a >'$here/now'; mv '$here/now' '$here/after'; sleep 600
 EOF
-    terminal "$cols" "$rows" "bash -m '$here/inside.sh'"
+    terminal "$cols" "$rows" "bash '$here/inside.sh'"
 }
 key() { pane send-keys -t t "$@"; }
 modes() { sed 's/rows [0-9]*; columns [0-9]*;//' "$1"; } # of a terminal, without the size that tmux may tell it late

@@ -8,6 +8,8 @@
 #include <langinfo.h>
 #include <locale.h>
 #include <ncurses.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <term.h>
@@ -247,7 +249,7 @@ static SCREEN *open_screen(const char *name, char *note, size_t size)
     return screen;
 }
 
-bool tui_term_curses(struct tui_term *out, enum tui_colour colour, bool ascii, char *error, size_t error_size)
+static bool open_curses(struct tui_term *out, enum tui_colour colour, bool ascii, char *error, size_t error_size)
 {
     struct terminal *t = calloc(1, sizeof *t);
     if (!t) {
@@ -283,4 +285,18 @@ bool tui_term_curses(struct tui_term *out, enum tui_colour colour, bool ascii, c
     start_styles(t, colour);
     *out = (struct tui_term){&curses_ops, t};
     return true;
+}
+
+/* ncurses sets the first modes before it handles the signals after which it restores them.  SIGTTIN and SIGTTOU stop a
+ * program that begins in the background; blocked, it would change the modes under the shell's hands. */
+bool tui_term_curses(struct tui_term *out, enum tui_colour colour, bool ascii, char *error, size_t error_size)
+{
+    sigset_t late, before;
+    sigfillset(&late);
+    sigdelset(&late, SIGTTIN);
+    sigdelset(&late, SIGTTOU);
+    pthread_sigmask(SIG_BLOCK, &late, &before);
+    bool opened = open_curses(out, colour, ascii, error, error_size);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return opened;
 }
