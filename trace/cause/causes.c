@@ -178,6 +178,7 @@ static void take_place(struct ana_causes *causes, const struct ana_told *told)
     }
     struct ana_cause_place *place = &causes->place[told->index - 1];
     place->communicates = told->place.communicates;
+    place->edge = told->place.edge;
     place->ideal = (ana_pair){place->communicates};
     place->ends = told->place.ends;
 }

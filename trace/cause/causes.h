@@ -80,7 +80,7 @@ struct ana_cause_segment {
     uint32_t from, stretch;
 };
 struct ana_cause_place {
-    bool communicates, ends;
+    bool communicates, ends, edge;
     uint8_t shadow;        /* in which its calls take no time (replay.h); 0: none */
     ana_pair ideal, calls; /* 1 in those of the first and the last two shadows where they take none */
 };

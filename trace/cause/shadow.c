@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEPT 1.5 /* how much more another must cost to take the place of one that was chosen before */
+#define LONGER 1.15 /* than the others: within that, times differ by the buckets of histograms */
+#define KEPT   1.5  /* how much more another must cost to take the place of one that was chosen before */
 
 /* A stretch, over all ranks. */
 struct rival {
@@ -100,35 +101,66 @@ struct usual {
     const void *of;
 };
 
-/* Chooses the ranks of a stretch, and what they would take; `room` is for a number a segment. */
-static void choose_ranks(struct ana_causes *causes, uint32_t shadow, const struct rival *rival,
-                         const struct usual *take, double *room)
+/* Lists the times of a stretch's segments in `room`: of all (shadow UINT32_MAX), or of those in a shadow, 0: in none.
+ * Returns their number. */
+static size_t list_times(const struct ana_causes *causes, uint32_t stretch, uint32_t shadow, const struct usual *take,
+                         double *room)
 {
-    size_t others = 0, own = 0, alike = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < causes->segments; i++)
+        if (causes->segment[i].stretch == stretch && (shadow == UINT32_MAX || causes->replay->segment[i] == shadow))
+            room[n++] = take->time(take->of, (uint32_t)i + 1);
+    return n;
+}
+
+/* Lists the times of other stretches that begin where this one does. */
+static size_t list_siblings(const struct ana_causes *causes, uint32_t stretch, const struct usual *take, double *room)
+{
     uint32_t from = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < causes->segments && !from; i++)
+        from = causes->segment[i].stretch == stretch ? causes->segment[i].from : 0;
+    for (size_t i = 0; i < causes->segments && from; i++)
+        if (causes->segment[i].from == from && causes->segment[i].stretch != stretch)
+            room[n++] = take->time(take->of, (uint32_t)i + 1);
+    return n;
+}
+
+/* Puts the late ranks of a stretch into a shadow: first the ranks that cost about as much as the worst one, then those
+ * that take about as much longer than the others as it does: waits for several late ranks are charged to one. */
+static void choose_late(struct ana_causes *causes, uint32_t shadow, const struct rival *rival, const struct usual *take,
+                        double *room)
+{
+    double worst = 0;
     for (size_t i = 0; i < causes->segments; i++) {
         const struct ana_cause_segment *segment = &causes->segment[i];
         if (segment->stretch != rival->what)
             continue;
-        from = segment->from;
         bool late = (double)cost_of(segment) >= LATE_ALIKE * (double)rival->worst_ns;
         causes->replay->segment[i] = late ? (uint8_t)shadow : 0; /* a stretch has one shadow */
-        if (!late)
-            room[others++] = take->time(take->of, (uint32_t)i + 1);
+        worst = cost_of(segment) == rival->worst_ns ? take->time(take->of, (uint32_t)i + 1) : worst;
     }
-    for (size_t i = 0; others == 0 && i < causes->segments; i++) {
-        const struct ana_cause_segment *segment = &causes->segment[i];
-        if (segment->from == from && segment->stretch != rival->what && from)
-            room[alike++] = take->time(take->of, (uint32_t)i + 1);
-    }
-    for (size_t i = 0; others == 0 && i < causes->segments; i++) {
-        const struct ana_cause_segment *segment = &causes->segment[i];
-        if (segment->stretch == rival->what)
-            room[alike + own++] = take->time(take->of, (uint32_t)i + 1);
-    }
-    double usual = others              ? median_of(room, others)
-                   : own > 1 || !alike ? median_of(room + alike, own)
-                                       : median_of(room, alike);
+    const size_t others = list_times(causes, rival->what, 0, take, room);
+    const double usual = others ? median_of(room, others) : worst;
+    for (size_t i = 0; i < causes->segments && worst > LONGER * usual; i++)
+        if (causes->segment[i].stretch == rival->what &&
+            take->time(take->of, (uint32_t)i + 1) - usual >= LATE_ALIKE * (worst - usual))
+            causes->replay->segment[i] = (uint8_t)shadow;
+}
+
+/* Chooses the ranks of a stretch, and the time that they would take: that of the others; if there are none, of
+ * themselves; of a rank that is alone, of what it does elsewhere after the same call, or no time.  `room` is for a
+ * number a segment. */
+static void choose_ranks(struct ana_causes *causes, uint32_t shadow, const struct rival *rival,
+                         const struct usual *take, double *room)
+{
+    choose_late(causes, shadow, rival, take, room);
+    size_t n = list_times(causes, rival->what, 0, take, room);
+    if (n == 0)
+        n = list_times(causes, rival->what, UINT32_MAX, take, room);
+    if (n == 1 && list_times(causes, rival->what, 0, take, room) == 0)
+        n = list_siblings(causes, rival->what, take, room);
+    const double usual = n ? median_of(room, n) : 0;
     causes->replay->shadow[shadow] = (struct ana_shadow){rival->what, ana_rounded(usual), rival->cost_ns};
 }
 
@@ -190,7 +222,7 @@ static void choose_calls(struct ana_causes *causes)
     struct rival *rival = calloc(causes->places + 1, sizeof *rival);
     size_t n = 0;
     for (size_t i = 0; rival && i < causes->places; i++) {
-        if (causes->place[i].communicates && sums.place[i] > 0)
+        if (!causes->place[i].edge && sums.place[i] > 0)
             rival[n++] = (struct rival){(uint32_t)i + 1, sums.place[i], 0};
     }
     if (rival)

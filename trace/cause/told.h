@@ -86,7 +86,7 @@ struct ana_told {
         } sum;            /* of BYTES and FOLD; it begins as a call does */
         int64_t spins_ns; /* since when */
         struct {
-            bool communicates, ends; /* with other ranks; it is MPI_Finalize */
+            bool communicates, ends, edge; /* with other ranks; it is MPI_Finalize; the run lies between such calls */
         } place;
         struct {
             uint32_t from, stretch; /* as in ana_segment */

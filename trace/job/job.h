@@ -280,9 +280,9 @@ struct ana_site {
 struct ana_segment_stat {
     char region[64]; /* "": most of it lies in none */
     struct ana_segment_end from, to;
-    uint64_t identity; /* of region and places, as long as their names are */
-    uint64_t times;
-    size_t ranks; /* that have it */
+    uint64_t identity;          /* of region and places, as long as their names are */
+    uint64_t times, long_times; /* long_times: part of them, where it has two kinds of work (trace/why/modes.h) */
+    size_t ranks;               /* that have it */
     int64_t total_ns;
     double median_ns, p99_ns; /* the median of its ranks' medians (of two the smaller); of all times */
     size_t worst_index;       /* the rank whose times cost most; where none do, that with the longest median */
@@ -291,9 +291,10 @@ struct ana_segment_stat {
     size_t longest_index;
     int64_t cost_ns,
         direct_ns;      /* waiting of other ranks that it caused, causes.h; of it at the rank itself; -1 unknown */
-    double *by_rank_ns; /* by rank index: its median; NAN: has none */
+    double *by_rank_ns; /* by rank index: its median, of its long times where there are; NAN: has none */
     int64_t *cost_by_rank_ns; /* by rank index, and so what follows */
-    uint64_t *times_by_rank, *waits_by_rank;
+    uint64_t *times_by_rank;  /* the times that by_rank_ns is the median of */
+    uint64_t *waits_by_rank;
     double *squares_by_rank;                  /* of the waits that it cost, in ns^2, as in ana_wait */
     uint64_t spikes;                          /* of the worst rank: times that are SPIKE_TIMES its median, or more */
     double spikes_ns;                         /* all of these together */
@@ -322,17 +323,36 @@ struct ana_file_stat;
 struct ana_slow_message;
 /* What it would save to mend one thing (trace/cause/replay.h). */
 struct ana_price {
-    enum ana_price_kind { ANA_PRICE_SEGMENT, ANA_PRICE_TRANSFER, ANA_PRICE_COLLECTIVE, ANA_PRICE_DEVICE } kind;
+    enum ana_price_kind {
+        ANA_PRICE_SEGMENT,
+        ANA_PRICE_TRANSFER, /* calls, by what they do .. */
+        ANA_PRICE_COLLECTIVE,
+        ANA_PRICE_IO,
+        ANA_PRICE_LIBRARY, /* .. to here */
+        ANA_PRICE_DEVICE,
+        ANA_PRICE_PROCESSOR /* waiting for one, outside calls and inside */
+    } kind;
+    uint64_t identity;               /* of a segment, as in its row; else 0 */
+    const char *file;                /* I/O: that most of all its time is spent on; NULL: several, or unknown */
     char region[64];                 /* of a segment; "": none */
     struct ana_segment_end from, to; /* of calls: both the same */
     uint32_t from_place, to_place;   /* of trace/why */
-    size_t *rank;                    /* a segment, a device: whose it is, rank indices in order */
+    size_t *rank;                    /* a segment, a device, processors: whose it is, rank indices in order */
     size_t ranks;                    /* 0: of all */
+    bool at_most;                    /* a segment that no other rank has: as if it took no time */
     bool alike;                      /* no rank is worse than the others: it moves from one to the next */
-    int64_t path_ns;                 /* of the critical path is this; -1: unknown, of a device */
+    int64_t path_ns;                 /* of the critical path is this; -1: unknown, of a device, of processors */
     struct ana_reason reason;        /* a segment: why its worst rank takes longer */
-    int64_t saves_ns; /* of the run time; a segment: as fast as the others'; calls: at most, if they took no time */
+    /* Of the elapsed time: a segment as fast as the others', and where all ranks are alike not more than they wait;
+     * calls that take no time, at most; a processor for each, about. */
+    int64_t saves_ns;
 };
+/* Returns the price of a segment of a rank by the identity of its row; identity 0: of that rank's segment which saves
+ * most.  NULL: it is not known, or all ranks are alike. */
+const struct ana_price *ana_price_of(const struct ana_summary *s, uint64_t identity, size_t rank_index);
+/* Returns the file on which most of the time in I/O is spent; NULL: several have a part in it, or its name is
+ * unknown. */
+const char *ana_main_file(const struct ana_summary *s);
 
 /* Writes whose it is and where: "rank 5, Waitall app.c:20 -> Allreduce :30"; of calls "MPI_Alltoall at app.c:40". */
 void ana_price_words(const struct ana_job *job, const struct ana_price *price, char *out, size_t size);

@@ -1,5 +1,6 @@
 /* Summaries of the critical path, and of what it would save to mend what is on it. */
 #include "trace/job/job_impl.h"
+#include "trace/job/files.h"
 #include "trace/job/window.h"
 #include "trace/util/numfmt.h"
 #include "trace/cause/path.h"
@@ -31,11 +32,14 @@ static void add_ranks(const struct ana_pass *pass, uint32_t shadow, const struct
     const struct ana_why *why = &pass->why;
     uint32_t from = 0, to = 0, region = 0;
     size_t having = 0;
+    int64_t waits_ns = 0;
     for (size_t i = 0; i < why->segments.count; i++) {
         const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
         having += segment->stretch == why->feed->causes->replay->shadow[shadow].what;
         if (ana_shadow_of(why->feed->causes->replay, (uint32_t)i + 1) != shadow)
             continue;
+        const struct ana_cost cost = ana_why_cost(why, (uint32_t)i + 1);
+        waits_ns = ana_plus(waits_ns, ana_plus(cost.direct_ns, cost.passed_ns));
         price->path_ns = ana_plus(price->path_ns, sums->segment[i]);
         size_t at = price->ranks++;
         for (; at > 0 && price->rank[at - 1] > segment->index; at--)
@@ -47,8 +51,23 @@ static void add_ranks(const struct ana_pass *pass, uint32_t shadow, const struct
     }
     snprintf(price->region, sizeof price->region, "%s", ana_regions_name(&pass->regions, region));
     price->alike = having > 1 && price->ranks == having;
+    price->at_most = why->feed->causes->replay->shadow[shadow].usual_ns == 0;
+    if (price->alike) /* what all do alike is their work, unless others wait for it */
+        price->saves_ns = ana_earlier(price->saves_ns, waits_ns);
     price->from_place = from;
     price->to_place = to;
+}
+
+static enum ana_price_kind kind_of(enum trc_opclass opclass)
+{
+    switch (ana_account_of_call(opclass)) {
+    case ANA_ACCOUNT_IO:
+        return ANA_PRICE_IO;
+    case ANA_ACCOUNT_LIBRARY:
+        return ANA_PRICE_LIBRARY;
+    default:
+        return trc_opclass_category(opclass) == TRC_CAT_COLLECTIVE ? ANA_PRICE_COLLECTIVE : ANA_PRICE_TRANSFER;
+    }
 }
 
 static bool price_of(const struct ana_job *job, const struct ana_pass *pass, uint32_t shadow,
@@ -60,10 +79,10 @@ static bool price_of(const struct ana_job *job, const struct ana_pass *pass, uin
         return false;
     if (shadow < ANA_SHADOW_CALLS) {
         add_ranks(pass, shadow, sums, price);
+        price->identity = ana_segment_identity(job, why, price->from_place, price->to_place, price->region);
     } else {
         const struct ana_why_place *place = ana_map_value(&why->places, what - 1);
-        bool collective = trc_opclass_category(job->call[place->call].opclass) == TRC_CAT_COLLECTIVE;
-        price->kind = collective ? ANA_PRICE_COLLECTIVE : ANA_PRICE_TRANSFER;
+        price->kind = kind_of(job->call[place->call].opclass);
         price->path_ns = sums->place[what - 1];
         price->from_place = price->to_place = what;
     }
@@ -79,36 +98,67 @@ void ana_price_words(const struct ana_job *job, const struct ana_price *price, c
         snprintf(out, size, "NCCL's kernels on rank %s while no other runs", ana_rank_label(job, price->rank[0]).text);
         return;
     }
-    struct ana_segment_stat segment = {.from = price->from, .to = price->to};
-    memcpy(segment.region, price->region, sizeof segment.region);
-    if (price->kind != ANA_PRICE_SEGMENT) {
-        snprintf(out, size, "%s at %s", price->to.call, price->to.place);
+    if (price->ranks && price->ranks < job->count)
+        ana_rank_list(job, price->rank, price->ranks, who, sizeof who);
+    if (price->kind == ANA_PRICE_PROCESSOR) {
+        const bool all = price->ranks == job->count;
+        snprintf(out, size, "a processor for %s%s",
+                 all                ? "each rank"
+                 : price->ranks > 1 ? "each of "
+                                    : "",
+                 all ? "" : who);
         return;
     }
+    if (price->kind != ANA_PRICE_SEGMENT) {
+        snprintf(out, size, "%s at %s%s%s", price->to.call, price->to.place, price->file ? ", file " : "",
+                 price->file ? price->file : "");
+        return;
+    }
+    struct ana_segment_stat segment = {.from = price->from, .to = price->to};
+    memcpy(segment.region, price->region, sizeof segment.region);
     ana_segment_words(&segment, where, sizeof where);
-    if (price->ranks < job->count)
-        ana_rank_list(job, price->rank, price->ranks, who, sizeof who);
     snprintf(out, size, "%s, %s", who, where);
 }
 
 void ana_price_saving(const struct ana_summary *s, const struct ana_price *price, char *out, size_t size)
 {
-    char saves[ANA_TEXT], of[ANA_TEXT];
-    const char *if_so = price->kind == ANA_PRICE_DEVICE    ? "hidden behind others they would save at most"
-                        : price->kind != ANA_PRICE_SEGMENT ? "taking no time would save at most"
-                        : price->alike                     ? "never longer than usual saves"
-                                                           : "as fast as the others saves";
-    snprintf(out, size, "%s %s of %s", if_so, ana_spoken(saves, sizeof saves, (double)price->saves_ns),
-             ana_spoken(of, sizeof of, (double)s->path_ns));
+    char saves[ANA_TEXT], of[ANA_TEXT], share[ANA_TEXT];
+    const char *if_so = price->kind == ANA_PRICE_DEVICE      ? "hidden behind others they would save at most"
+                        : price->kind == ANA_PRICE_PROCESSOR ? "saves about"
+                        : price->kind != ANA_PRICE_SEGMENT || price->at_most ? "taking no time would save at most"
+                        : price->alike                                       ? "never longer than usual saves"
+                                                                             : "as fast as the others saves";
+    snprintf(out, size, "%s %s of %s (%s)", if_so, ana_spoken(saves, sizeof saves, (double)price->saves_ns),
+             ana_spoken(of, sizeof of, (double)s->path_ns),
+             ana_number(share, sizeof share, ANA_SHARE, (double)price->saves_ns / (double)s->path_ns, false));
+}
+
+const struct ana_price *ana_price_of(const struct ana_summary *s, uint64_t identity, size_t rank_index)
+{
+    for (size_t i = 0; i < s->price_count; i++) {
+        const struct ana_price *price = &s->prices[i];
+        if (price->kind != ANA_PRICE_SEGMENT || price->alike || (identity && price->identity != identity))
+            continue;
+        for (size_t r = 0; r < price->ranks; r++)
+            if (price->rank[r] == rank_index)
+                return price;
+    }
+    return NULL;
+}
+
+const char *ana_main_file(const struct ana_summary *s)
+{
+    int64_t all_ns = 0;
+    for (size_t i = 0; i < s->file_count; i++)
+        all_ns = ana_plus(all_ns, s->files[i].time_ns);
+    return s->file_count && s->files[0].time_ns > all_ns / 2 ? s->files[0].name : NULL;
 }
 
 /* Looks up why the ranks of a price take longer: that is known of the worst one. */
-static void find_reason(const struct ana_job *job, const struct ana_summary *s, const struct ana_why *why,
-                        struct ana_price *price)
+static void find_reason(const struct ana_summary *s, struct ana_price *price)
 {
-    uint64_t identity = ana_segment_identity(job, why, price->from_place, price->to_place, price->region);
-    for (size_t i = 0; price->kind == ANA_PRICE_SEGMENT && i < s->segment_count; i++)
-        for (size_t r = 0; s->segments[i].identity == identity && r < price->ranks; r++)
+    for (size_t i = 0; price->identity && i < s->segment_count; i++)
+        for (size_t r = 0; s->segments[i].identity == price->identity && r < price->ranks; r++)
             if (price->rank[r] == s->segments[i].worst_index)
                 price->reason = s->segments[i].reason;
 }
@@ -121,11 +171,29 @@ static int by_savings(const void *a, const void *b)
     return x->path_ns > y->path_ns ? -1 : x->path_ns < y->path_ns;
 }
 
+/* Adds the price of the time in which ranks wait for a processor; `room` is for all ranks. */
+static void add_processors(struct ana_summary *s, size_t *room)
+{
+    const double share = s->has_accounts ? ana_account_share(&s->account, ANA_ACCOUNT_QUEUED) : 0;
+    struct ana_price price = {.kind = ANA_PRICE_PROCESSOR, .rank = room, .path_ns = -1};
+    int64_t worst_ns = 0;
+    if (!(share > 0))
+        return;
+    for (size_t i = 0; i < s->rank_count; i++)
+        if (s->ranks[i].account.ns[ANA_ACCOUNT_QUEUED] > worst_ns)
+            worst_ns = s->ranks[i].account.ns[ANA_ACCOUNT_QUEUED];
+    for (size_t i = 0; i < s->rank_count; i++)
+        if (s->ranks[i].account.ns[ANA_ACCOUNT_QUEUED] >= worst_ns / 2)
+            price.rank[price.ranks++] = s->ranks[i].index;
+    price.saves_ns = ana_rounded(share * (double)s->path_ns);
+    s->prices[s->price_count++] = price;
+}
+
 static bool list_prices(const struct ana_job *job, struct ana_summary *s, const struct ana_pass *pass,
                         const int64_t *saves, const struct ana_path_sums *sums)
 {
-    s->prices = calloc(ANA_SHADOWS, sizeof *s->prices);
-    s->price_ranks = calloc(ANA_SHADOWS * (job->count + 1), sizeof *s->price_ranks);
+    s->prices = calloc(ANA_SHADOWS + 1, sizeof *s->prices);
+    s->price_ranks = calloc((ANA_SHADOWS + 1) * (job->count + 1), sizeof *s->price_ranks);
     if (!s->prices || !s->price_ranks)
         return false;
     for (uint32_t shadow = 1; shadow < ANA_SHADOWS; shadow++) {
@@ -134,7 +202,8 @@ static bool list_prices(const struct ana_job *job, struct ana_summary *s, const 
         price->saves_ns = saves[shadow];
         if (!price_of(job, pass, shadow, sums, price))
             continue;
-        find_reason(job, s, &pass->why, price);
+        find_reason(s, price);
+        price->file = price->kind == ANA_PRICE_IO ? ana_main_file(s) : NULL;
         s->price_count++;
     }
     struct ana_price *device = &s->prices[s->price_count];
@@ -142,6 +211,7 @@ static bool list_prices(const struct ana_job *job, struct ana_summary *s, const 
     if (ana_of_all_time(&s->selection)) /* of a window it is not kept */
         device->saves_ns = ana_earlier(job->upper->exposed(job, device->rank), s->path_ns);
     s->price_count += device->saves_ns > 0;
+    add_processors(s, s->price_ranks + ANA_SHADOWS * (job->count + 1));
     ana_sort(s->prices, s->price_count, sizeof *s->prices, by_savings);
     return true;
 }

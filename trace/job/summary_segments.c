@@ -1,5 +1,6 @@
 /* Summaries of what threads do between their calls: the segments of all ranks, joined by the places in the program. */
 #include "trace/job/job_impl.h"
+#include "trace/why/modes.h"
 #include "trace/why/tell.h"
 #include "trace/util/hash.h"
 #include "trace/util/trouble.h"
@@ -214,7 +215,7 @@ static int by_number(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* Compares the ranks of a row; `room` is for `ranks` numbers. */
+/* Compares the ranks of a row; `room` is for `ranks` numbers.  bucket NULL: p99_ns is known already. */
 static void compare_ranks(struct ana_segment_stat *row, size_t ranks, const uint32_t *bucket, double *room)
 {
     size_t n = 0;
@@ -229,14 +230,63 @@ static void compare_ranks(struct ana_segment_stat *row, size_t ranks, const uint
     ana_sort(room, n, sizeof *room, by_number);
     row->median_ns = room[(n - 1) / 2];
     row->worst_ns = row->by_rank_ns[row->worst_index];
+    if (!bucket)
+        return;
     double p99_ns = ana_bucket_percentile(bucket, 0.99);
     row->p99_ns = fmin(fmax(p99_ns, (double)row->shortest_ns), (double)row->longest_ns);
+}
+
+/* The long mode of a row (trace/why/modes.h). */
+struct long_mode {
+    double limit_ns;             /* NAN: none */
+    struct ana_long_times *rank; /* by rank index; NULL: none, or out of memory */
+};
+
+/* Replaces the median of each rank by that of its long times, where most ranks have equally many of these. */
+static void measure_long_work(struct ana_segment_stat *row, size_t ranks, const struct long_mode *mode, double *room)
+{
+    if (!mode->rank || !ana_long_is_shared(mode->rank, ranks, row->worst_index))
+        return;
+    for (size_t i = 0; i < ranks; i++) {
+        row->long_times += mode->rank[i].times;
+        if (mode->rank[i].times) {
+            row->times_by_rank[i] = mode->rank[i].times;
+            row->by_rank_ns[i] = mode->rank[i].median_ns;
+        }
+    }
+    compare_ranks(row, ranks, NULL, room);
+}
+
+/* Finds the rows whose segments have two modes, and measures the longer one. */
+static void find_long_work(const struct ana_job *job, struct ana_summary *s, const struct ana_why *why,
+                           const struct rows *rows, double *room)
+{
+    struct long_mode *mode = calloc(s->segment_count + 1, sizeof *mode);
+    for (int pass = 0; mode && pass < 2; pass++)
+        for (size_t i = 0; i < why->segments.count; i++) {
+            const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
+            if (!segment->count || !ana_selected(s->selection.ranks, segment->index) || !row_of(rows, segment)->from)
+                continue;
+            struct long_mode *of = &mode[row_of(rows, segment)->at];
+            if (pass == 0) {
+                const double limit_ns = ana_long_limit(&segment->counts);
+                of->rank = of->rank || isnan(limit_ns) ? of->rank : calloc(job->count, sizeof *of->rank);
+                of->limit_ns = of->limit_ns > 0 ? fmin(of->limit_ns, limit_ns) : limit_ns;
+            } else if (of->rank && segment->count > of->rank[segment->index].times) {
+                of->rank[segment->index] = ana_long_times_of(&segment->counts, of->limit_ns);
+            }
+        }
+    for (size_t i = 0; mode && i < s->segment_count; i++) {
+        measure_long_work(&s->segments[i], job->count, &mode[i], room);
+        free(mode[i].rank);
+    }
+    free(mode);
 }
 
 /* By how much all its ranks together took longer than if each had taken the median, in ns. */
 static double excess_of(const struct ana_segment_stat *row)
 {
-    return (double)row->total_ns - row->median_ns * (double)row->times;
+    return (double)row->total_ns - row->median_ns * (double)(row->long_times ? row->long_times : row->times);
 }
 
 static int by_cost(const void *a, const void *b)
@@ -301,6 +351,7 @@ static void fill_rows(const struct ana_job *job, struct ana_summary *s, const st
     }
     for (size_t i = 0; i < s->segment_count; i++)
         compare_ranks(&s->segments[i], job->count, bucket + i * TRC_BUCKETS, room);
+    find_long_work(job, s, why, rows, room);
     for (size_t i = 0; i < why->segments.count; i++) {
         const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
         if (segment->count && ana_selected(s->selection.ranks, segment->index))

@@ -133,11 +133,11 @@ static double share_of_run(const struct ana_call_stat *row, double wall_ns)
 
 static const char *price_name(enum ana_price_kind kind)
 {
-    static const char *const names[] = {[ANA_PRICE_SEGMENT] = "segment",
-                                        [ANA_PRICE_TRANSFER] = "transfer",
-                                        [ANA_PRICE_COLLECTIVE] = "collective",
-                                        [ANA_PRICE_DEVICE] = "device"};
-    TRC_ASSERT_ROWS(names, ANA_PRICE_DEVICE);
+    static const char *const names[] = {[ANA_PRICE_SEGMENT] = "segment",       [ANA_PRICE_TRANSFER] = "transfer",
+                                        [ANA_PRICE_COLLECTIVE] = "collective", [ANA_PRICE_IO] = "io",
+                                        [ANA_PRICE_LIBRARY] = "library",       [ANA_PRICE_DEVICE] = "device",
+                                        [ANA_PRICE_PROCESSOR] = "processor"};
+    TRC_ASSERT_ROWS(names, ANA_PRICE_PROCESSOR);
     return names[kind];
 }
 

@@ -18,11 +18,11 @@ static void begin_row(struct ana_sink *sink)
 static void put_text(struct ana_page *p, const struct ana_column *column, const char *text)
 {
     char out[512];
-    int width = abs(column->width);
-    if (column == p->last && column->width < 0 && (int)strlen(text) < width)
-        fputs(text, p->out); /* no blanks at the end of a line */
-    else
-        fputs(ana_column(out, sizeof out, text, width, column->width > 0), p->out);
+    ana_column(out, sizeof out, text, abs(column->width), column->width > 0);
+    size_t length = strlen(out);
+    while (column == p->last && length > 0 && out[length - 1] == ' ')
+        out[--length] = 0;
+    fputs(out, p->out);
 }
 
 static void put_title(struct ana_sink *sink, const struct ana_column *column)

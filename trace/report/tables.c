@@ -241,11 +241,11 @@ static void put_segments(struct ana_page *p)
                                                 ANA_COLUMN(8, "median", SEGMENT_MEDIAN),
                                                 ANA_COLUMN(6, "worst", SEGMENT_WORST_RANK),
                                                 ANA_COLUMN(8, "takes", SEGMENT_WORST),
-                                                ANA_COLUMN(8, "cost", SEGMENT_COSTS)};
+                                                ANA_COLUMN(8, "lost", SEGMENT_COSTS)};
     struct ana_table table = ANA_TABLE(columns, p->s->segments, p->s->segment_count);
     while (table.count > FEW && !(p->s->segments[table.count - 1].cost_ns >= 0.001 * p->whole.seen_ns))
         table.count--; /* what costs nothing is on the screen */
-    ana_page_table(p, "BETWEEN CALLS, by what it costs other ranks (as a share of all ranks' time)", table, MOST_ROWS,
+    ana_page_table(p, "BETWEEN CALLS, by what others lose by waiting (a share of all ranks' time)", table, MOST_ROWS,
                    "segments", NULL);
 }
 
@@ -285,7 +285,7 @@ static void put_prices(struct ana_page *p)
             fprintf(p->out, "\nWHAT TO MEND\n");
         ana_price_words(p->job, price, words, sizeof words);
         ana_price_saving(s, price, saves, sizeof saves);
-        if (price->kind == ANA_PRICE_DEVICE) {
+        if (price->path_ns < 0) {
             ana_page_line(p, "%s: %s", words, saves);
             continue;
         }

@@ -1,6 +1,7 @@
 #include "trace/util/cxx_name.h"
 #include <ctype.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,4 +131,33 @@ void trc_cxx_name(char *name)
         memmove(name + n, name + length, strlen(name + length) + 1);
     }
     free(text);
+}
+
+/* Returns the begin of the qualifier that ends at `end`, an identifier with template parameters or nothing. */
+static char *qualifier_begin(char *text, char *end)
+{
+    int open = 0;
+    while (end > text && (open > 0 || end[-1] == '>' || end[-1] == '_' || isalnum((unsigned char)end[-1]))) {
+        end--;
+        open += (*end == '>') - (*end == '<');
+    }
+    return end;
+}
+
+const char *trc_cxx_fit(const char *text, size_t width, char *room, size_t size)
+{
+    size_t columns = 0;
+    for (const char *c = text; *c; c++)
+        columns += ((unsigned char)*c & 0xc0) != 0x80;
+    if (columns <= width)
+        return text;
+    snprintf(room, size, "%s", text);
+    for (char *end = strstr(room, "::"); end && columns > width; end = strstr(room, "::")) {
+        char *begin = qualifier_begin(room, end);
+        if (begin == end && end > room && end[-1] != ' ')
+            break; /* of something else */
+        columns -= (size_t)(end + 2 - begin);
+        memmove(begin, end + 2, strlen(end + 2) + 1);
+    }
+    return room;
 }

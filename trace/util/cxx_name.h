@@ -31,6 +31,10 @@ const struct trc_cxx *trc_cxx_add(const char *name);
  * added: "Foam::reduce(double&, ..)+0x12"; NULL: its short name does.  Lives until the program ends.  Any thread. */
 const char *trc_cxx_shown(const struct trc_cxx *place);
 
+/* Returns `text` if it has at most `width` characters; else a copy in `room`, of `size` bytes, that lacks as many
+ * qualifiers from the left ("Foam::", "std::vector<int>::") as make it fit, or all of them.  Any thread. */
+const char *trc_cxx_fit(const char *text, size_t width, char *room, size_t size);
+
 /* Rewrites `name`, an identifier and possibly "+0x12" behind it, in place.  It never becomes longer: leading namespaces
  * are left out rather. */
 void trc_cxx_name(char *name);

@@ -1,4 +1,5 @@
 #include "trace/util/numfmt.h"
+#include "trace/util/cxx_name.h"
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -149,6 +150,8 @@ char *ana_column(char *out, size_t size, const char *text, int width, bool right
 {
     if (size == 0)
         return out;
+    char room[512];
+    text = trc_cxx_fit(text, width > 0 ? (size_t)width : SIZE_MAX, room, sizeof room);
     int columns = 0;
     for (const char *c = text; *c; c++)
         columns += ((unsigned char)*c & 0xc0) != 0x80;

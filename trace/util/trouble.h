@@ -26,7 +26,7 @@
 #define CHANCE_DEVIATIONS 2.5 /* standard deviations that the worst is ahead of the next: one time in 160 by chance */
 #define CHANCE_FEW        0.9 /* of all waiting, where instances are too few for that: it is an event, not a rate */
 
-#define LATE_ALIKE     0.5 /* of what the worst rank takes longer: others that do are late like it */
+#define LATE_ALIKE     0.7 /* of what the worst rank takes longer: others that do are late like it */
 #define LATE_SOLE      0.5 /* of all waiting: what one segment has to cost to be named */
 #define SLOW_ITERATION 1.5 /* as long as the median, or longer */
 #define SPIKE_TIMES    4   /* as long as usual, or longer */

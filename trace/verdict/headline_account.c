@@ -126,15 +126,6 @@ static const struct ana_site *largest_site(const struct ana_summary *s, enum ana
     return largest;
 }
 
-/* The file of most of the time in I/O; NULL: several have a part in it, or its name is unknown. */
-static const char *main_file(const struct ana_summary *s)
-{
-    int64_t all_ns = 0;
-    for (size_t i = 0; i < s->file_count; i++)
-        all_ns += s->files[i].time_ns;
-    return s->file_count && 2 * s->files[0].time_ns > all_ns ? s->files[0].name : NULL;
-}
-
 /* Says in which call most of an account is spent, and where. */
 static bool say_call(const struct ana_summary *s, enum ana_account_id id, struct ana_line line)
 {
@@ -145,7 +136,7 @@ static bool say_call(const struct ana_summary *s, enum ana_account_id id, struct
         return false;
     const double here = (double)site->account.ns[id];
     const char *place = site->line ? site->line : site->function ? site->function : site->module;
-    const char *file = id == ANA_ACCOUNT_IO ? main_file(s) : NULL;
+    const char *file = id == ANA_ACCOUNT_IO ? ana_main_file(s) : NULL;
     share(part, here, run);
     if (2 * here >= all)
         ana_line_say(line, "%s of the time is in %s%s%s%s%s%s%s", part, site->call, place ? " at " : "",

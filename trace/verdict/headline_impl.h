@@ -15,6 +15,10 @@ void ana_line_say(struct ana_line line, const char *format, ...) __attribute__((
  * written. */
 bool ana_say_loss(const struct ana_job *job, const struct ana_summary *s, struct ana_line line,
                   enum ana_weight *weight);
+/* Writes the elapsed time that a price would save: "costs 371 ms of 1.9 s".  price NULL, or not final yet: the share of
+ * their time that the ranks in view lose waiting, "all lose 11.3% of this window". */
+void ana_say_cost(const struct ana_job *job, const struct ana_summary *s, const struct ana_price *price,
+                  double lost_share, char *out, size_t size);
 /* What the shares of a sentence refer to, where it is not the run: " so far". */
 const char *ana_span_words(const struct ana_summary *s);
 /* The share of the ranks' analysed time that they lost waiting for others; NAN unknown. */

@@ -44,6 +44,20 @@ const char *ana_span_words(const struct ana_summary *s)
                                            : " of the run, in these calls";
 }
 
+void ana_say_cost(const struct ana_job *job, const struct ana_summary *s, const struct ana_price *price,
+                  double lost_share, char *out, size_t size)
+{
+    char a[ANA_TEXT], b[ANA_TEXT];
+    bool part = is_part(job, s);
+    if (price && s->analysed >= 1 && !part)
+        snprintf(out, size, "costs %s%s of %s%s", price->at_most ? "at most " : "",
+                 ana_spoken(a, sizeof a, (double)price->saves_ns), ana_spoken(b, sizeof b, (double)s->path_ns),
+                 ana_span_words(s));
+    else
+        snprintf(out, size, "%s %s%s", part ? "those selected lose" : "all lose",
+                 ana_number(a, sizeof a, ANA_SHARE, lost_share, false), ana_span_words(s));
+}
+
 static bool is_in_collective(const struct ana_wait *w)
 {
     return ana_wait_words[w->kind].where == ANA_WAIT_COLLECTIVE;
@@ -165,38 +179,39 @@ static bool say_collective(const struct ana_job *job, const struct ana_summary *
     struct latecomer late = worst_latecomer(job, s);
     const struct ana_collective *c = worst_collective(s, late.index);
     bool part_of_job = is_part(job, s);
-    const char *all = part_of_job ? "those selected" : "all", *span = ana_span_words(s);
+    const char *span = ana_span_words(s);
     double share = c ? share_of_all(s, part_of_job ? late.all_ns : c->call_lost_ns) : 0;
     if (!c || c->instances == 0 || !(share >= NOTABLE_SHARE))
         return false;
     bool world = strcmp(c->comm_name, "WORLD") == 0, one = is_culprit(&late, job->count);
     bool here = late.index == c->last_index;
-    char each[ANA_TEXT], cost[ANA_TEXT], part[ANA_TEXT], at[96];
+    char each[ANA_TEXT], lost[ANA_TEXT], cost[120], part[ANA_TEXT], at[96];
     snprintf(at, sizeof at, c->places > 1 && c->place[0] ? " at %s" : "", c->place);
     ana_spoken(each, sizeof each, one && late.waits ? (double)late.lost_ns / (double)late.waits : c->skew_p50_ns);
-    ana_number(cost, sizeof cost, ANA_SHARE, one ? share_of_all(s, late.lost_ns) : share, false);
+    ana_number(lost, sizeof lost, ANA_SHARE, share, false);
+    ana_say_cost(job, s, ana_price_of(s, 0, late.index), share_of_all(s, late.lost_ns), cost, sizeof cost);
     ana_number(part, sizeof part, ANA_SHARE, here ? c->last_share : (double)late.lost_ns / (double)late.all_ns, false);
     struct ana_reason reason = one ? reason_of(job, s, late.index) : (struct ana_reason){0};
     char why[160];
     ana_reason_words(&reason, why, sizeof why);
     const char *between = why[0] ? "; " : "";
     if (one && here)
-        ana_line_say(line, "rank %s is late: last in %s of %s%s%s%s, +%s each, costs %s %s%s%s%s",
+        ana_line_say(line, "rank %s is late: last in %s of %s%s%s%s, +%s each, %s%s%s",
                      ana_rank_label(job, late.index).text, part, c->name, at, world ? "" : " on ",
-                     world ? "" : c->comm_name, each, all, cost, span, between, why);
+                     world ? "" : c->comm_name, each, cost, between, why);
     else if (one)
-        ana_line_say(line, "rank %s is late: %s of all waiting in collectives is for it, +%s each, costs %s %s%s%s%s",
-                     ana_rank_label(job, late.index).text, part, each, all, cost, span, between, why);
+        ana_line_say(line, "rank %s is late: %s of all waiting in collectives is for it, +%s each, %s%s%s",
+                     ana_rank_label(job, late.index).text, part, each, cost, between, why);
     else if (part_of_job)
-        ana_line_say(line, "waiting in collectives costs those selected %s%s: no single rank to blame", cost, span);
+        ana_line_say(line, "those selected lose %s%s waiting in collectives: no single rank to blame", lost, span);
     else if (at[0] && c->last_share >= 0.5)
-        ana_line_say(line, "waiting in %s%s%s costs all %s%s: rank %s is last in %s%s, others in other places", c->name,
-                     world ? "" : " on ", world ? "" : c->comm_name, cost, span,
+        ana_line_say(line, "all lose %s%s waiting in %s%s%s: rank %s is last in %s%s, others in other places", lost,
+                     span, c->name, world ? "" : " on ", world ? "" : c->comm_name,
                      ana_rank_label(job, c->last_index).text,
                      ana_number(part, sizeof part, ANA_SHARE, c->last_share, false), at);
     else
-        ana_line_say(line, "waiting in %s%s%s costs all %s%s: its ranks come %s apart, %s", c->name,
-                     world ? "" : " on ", world ? "" : c->comm_name, cost, span, each,
+        ana_line_say(line, "all lose %s%s waiting in %s%s%s: its ranks come %s apart, %s", lost, span, c->name,
+                     world ? "" : " on ", world ? "" : c->comm_name, each,
                      is_in_turn(&late, job->count) ? "late in turn" : "no single one to blame");
     return true;
 }

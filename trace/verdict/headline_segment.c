@@ -153,7 +153,7 @@ static double others_ns(const struct ana_segment_stat *segment, size_t count, bo
 static void say_times(const struct ana_segment_stat *segment, size_t count, const struct ana_late *late, bool regular,
                       char *out, size_t size)
 {
-    char takes[ANA_TEXT], usual[ANA_TEXT], where[280];
+    char takes[ANA_TEXT], usual[ANA_TEXT], where[340];
     double others = others_ns(segment, count, regular);
     say_where(segment, where, sizeof where);
     if (!regular && segment->spikes) {
@@ -165,6 +165,11 @@ static void say_times(const struct ana_segment_stat *segment, size_t count, cons
         return;
     }
     ana_spoken(takes, sizeof takes, segment->worst_ns);
+    if (segment->long_times) {
+        size_t at = strlen(where);
+        snprintf(where + at, sizeof where - at, " (%" PRIu64 " of %" PRIu64 " times)", segment->long_times,
+                 segment->times);
+    }
     const char *verb = late->ranks == 1 ? "computes" : late->uneven ? "compute up to" : "compute";
     if (isnan(others))
         snprintf(out, size, "%s %s %s, where no other does", verb, takes, where);
@@ -187,18 +192,17 @@ bool ana_late_segment(const struct ana_job *job, const struct ana_summary *s, st
     bool few = late->ranks * 2 <= segment->ranks || segment->ranks == 1;
     if (!sole || !few || (!regular && !segment->spikes))
         return false;
-    char who[160], times[400], cost[ANA_TEXT], why[160];
+    char who[160], times[400], cost[120], why[160];
     late->reason = *ana_segment_reason(segment, job->count);
     say_times(segment, job->count, late, regular, times, sizeof times);
     say_ranks(job, late, who, sizeof who);
-    ana_number(cost, sizeof cost, ANA_SHARE, late->share, false);
+    ana_say_cost(job, s, ana_price_of(s, segment->identity, late->worst), late->share, cost, sizeof cost);
     ana_reason_words(&late->reason, why, sizeof why);
     const char *between = why[0] ? "; " : "";
     if (late->ranks > 1)
-        snprintf(text, size, "%zu ranks are late (%s): %s; costs all %s%s%s%s", late->ranks, who, times, cost,
-                 ana_span_words(s), between, why);
+        snprintf(text, size, "%zu ranks are late (%s): %s; %s%s%s", late->ranks, who, times, cost, between, why);
     else
-        snprintf(text, size, "rank %s is late: %s; costs all %s%s%s%s", ana_rank_label(job, late->rank[0]).text, times,
-                 cost, ana_span_words(s), between, why);
+        snprintf(text, size, "rank %s is late: %s; %s%s%s", ana_rank_label(job, late->rank[0]).text, times, cost,
+                 between, why);
     return true;
 }

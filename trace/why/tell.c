@@ -46,6 +46,7 @@ void ana_why_tell_place(struct ana_why *why, uint32_t number, enum trc_opclass o
         return;
     struct ana_told *told = ana_why_tell(why, ANA_TOLD_PLACE, number);
     told->place.ends = opclass == TRC_OP_FINALIZE;
+    told->place.edge = trc_opclass_is(opclass, TRC_FACT_EDGE);
     told->place.communicates = category == TRC_CAT_P2P || category == TRC_CAT_WAIT || category == TRC_CAT_COLLECTIVE ||
                                category == TRC_CAT_RMA;
 }

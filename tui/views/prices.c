@@ -50,16 +50,17 @@ static void draw_line(const struct tui_app *app, const struct ana_price *price, 
 {
     char words[400], room[400], part[ANA_TEXT], saves[ANA_TEXT], of[ANA_TEXT];
     int width = rect.w - 39 > 20 ? rect.w - 39 : 20;
-    bool most = price->kind != ANA_PRICE_SEGMENT;
     ana_price_words(app->job, price, words, sizeof words);
-    bool on_path = price->kind != ANA_PRICE_DEVICE;
-    double share = on_path ? (double)price->path_ns / (double)app->summary.path_ns : NAN;
+    double share = price->path_ns >= 0 ? (double)price->path_ns / (double)app->summary.path_ns : NAN;
+    const char *bound = price->kind == ANA_PRICE_SEGMENT && !price->at_most ? ""
+                        : price->kind == ANA_PRICE_PROCESSOR                ? "about "
+                                                                            : "at most ";
     ana_number(part, sizeof part, ANA_SHARE, share, true);
     ana_spoken(saves, sizeof saves, (double)price->saves_ns);
     ana_spoken(of, sizeof of, (double)app->summary.path_ns);
     enum tui_style style = begin_line(grid, rect, y, chosen);
     tui_putf(grid, rect, 1, y, style, "%s %10s   %s%s of %s", ana_column(room, sizeof room, words, width, false), part,
-             most ? "at most " : "", saves, of);
+             bound, saves, of);
 }
 
 int tui_draw_prices(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect, int chosen)
@@ -108,6 +109,10 @@ void tui_price_open(struct tui_app *app, int line)
     const struct ana_price *price = &app->summary.prices[line - 1];
     if (price->kind == ANA_PRICE_DEVICE) {
         tui_app_open(app, TUI_VIEW_GPU);
+        return;
+    }
+    if (price->kind == ANA_PRICE_PROCESSOR) {
+        tui_app_open(app, TUI_VIEW_RANKS);
         return;
     }
     if (price->kind != ANA_PRICE_SEGMENT) {

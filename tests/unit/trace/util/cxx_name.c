@@ -8,6 +8,32 @@
 #include <string.h>
 #include <sys/resource.h>
 
+/* What does not fit loses qualifiers from the left, never its end. */
+static void check_fit(void)
+{
+    static const struct {
+        const char *text;
+        size_t width;
+        const char *want;
+    } cases[] = {
+        {"Foam::reduce+0x39a", 18, "Foam::reduce+0x39a"},
+        {"Foam::reduce+0x39a", 17, "reduce+0x39a"},
+        {"LAMMPS_NS::CommBrick::borders+0x36c", 24, "CommBrick::borders+0x36c"},
+        {"Wait a::b::f -> Irecv ::b::g", 20, "Wait f -> Irecv b::g"},
+        {"std::vector<std::pair<int, a::b>>::at", 4, "at"},
+        {"(anonymous)::f", 3, "(anonymous)::f"},
+        {"a::\303\274::f", 6, "\303\274::f"},
+        {"::::", 1, ""},
+        {"::", 9, "::"},
+        {"", 0, ""},
+    };
+    char room[64];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *got = trc_cxx_fit(cases[i].text, cases[i].width, room, sizeof room);
+        CHECK(!strcmp(got, cases[i].want), "%s in %zu: %s", cases[i].text, cases[i].width, got);
+    }
+}
+
 /* Functions whose short names are equal have as many arguments as set them apart, in whatever order they come. */
 static void check_overloads(void)
 {
@@ -41,6 +67,7 @@ static void check_overloads(void)
 
 int main(void)
 {
+    check_fit();
     static const char *const names[][2] = {
         {"main", "main"},
         {"_ZN7horovod6common13MPIController19CrossRankBitwiseAndERSt6vectorIxSaIxEEi",

@@ -106,16 +106,19 @@ static void turns_slow(bool runs, const char *culprits, const char *says)
 
 int main(void)
 {
-    turns_slow(true, "2", "rank 2 is late: last in 100% of MPI_Allreduce, +50 ms each, costs all 30.9% lately");
+    turns_slow(true, "2", "rank 2 is late: last in 100% of MPI_Allreduce, +50 ms each, all lose 30.9% lately");
     turns_slow(false, "", "rank 2 is late: ");
     meetings("one", 4, one, true, "2",
-             "rank 2 is late: computes 9.0 ms between 0x20 and 0x30, others 4.0 ms; costs all 41.7%");
+             "rank 2 is late: computes 9.0 ms between 0x20 and 0x30, others 4.0 ms; costs 2.5 s of 4.5 s");
     meetings("every fourth", 16, every_fourth, true, "1,5,9,13",
-             "4 ranks are late (1, 5, ... every 4th): compute 9.0 ms between 0x20 and 0x30, others 4.0 ms; costs all");
+             "4 ranks are late (1, 5, ... every 4th): compute 9.0 ms between 0x20 and 0x30, others 4.0 ms; costs 2.5 s "
+             "of 4.5 s");
     meetings("spikes", 4, spikes, true, "3", "rank 3 is late: 10 x 300 ms between 0x20 and 0x30, else 4.");
-    meetings("moves", 4, moves, false, "", "waiting in MPI_Allreduce costs all");
-    meetings("moves, and two are a little slower", 4, moves_uneven, false, "", "waiting in MPI_Allreduce costs all");
-    senders(2, "rank 0 is late: computes 9.0 ms between calls at 0x100, where no other does; costs all 44");
+    meetings("moves", 4, moves, false, "", "all lose 41.7% waiting in MPI_Allreduce: ");
+    meetings("moves, and two are a little slower", 4, moves_uneven, false, "",
+             "all lose 48.2% waiting in MPI_Allreduce: ");
+    senders(
+        2, "rank 0 is late: computes 9.0 ms between calls at 0x100, where no other does; costs at most 3.9 s of 4.5 s");
     senders(3, "rank 0 is late: computes 9.0 ms between calls at 0x100, ");
     return check_result();
 }
