@@ -1,5 +1,6 @@
 #include "tests/support/trace_folder.h"
 #include "trace/session/session.h"
+#include "trace/verdict/verdict.h"
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,15 +74,45 @@ static void check_accounts(const struct ana_job *job, const struct ana_summary *
     }
 }
 
+static enum ana_verdict_state verdict_of(const struct ana_job *job)
+{
+    const struct ana_verdict *verdict = ana_job_verdict(job);
+    return verdict ? verdict->state : ANA_VERDICT_UNKNOWN;
+}
+
+/* Whether heads and live pages alone make a verdict of `healthy`. */
+static bool is_finished_well(struct ana_job *job)
+{
+    struct ana_summary counters;
+    bool well = verdict_of(job) == ANA_VERDICT_HEALTHY && ana_summarize_counters(job, &counters) == TRC_OK;
+    if (well) {
+        well = ana_finished_well(job, &counters);
+        ana_summary_free(&counters);
+    }
+    return well;
+}
+
+/* Ends the test if the events change a verdict that heads and live pages had decided. */
+static void check_finished(const struct ana_job *job)
+{
+    if (verdict_of(job) == ANA_VERDICT_HEALTHY)
+        return;
+    printf("healthy by heads and live pages, %s by events\n", ana_verdict_state_name(verdict_of(job)));
+    exit(1);
+}
+
 struct ana_summary folder_summary(struct ana_job *job)
 {
     struct ana_summary s;
+    bool well = is_finished_well(job);
     ana_job_advance(job, 0);
     if (ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &s) != TRC_OK) {
         printf("no summary\n");
         exit(1);
     }
     check_accounts(job, &s);
+    if (well)
+        check_finished(job);
     return s;
 }
 

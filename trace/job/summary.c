@@ -252,6 +252,18 @@ enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selectio
     return TRC_OK;
 }
 
+enum trc_status ana_summarize_counters(struct ana_job *job, struct ana_summary *s)
+{
+    *s = (struct ana_summary){
+        .selection = {.end_ns = INT64_MAX}, .exact = true, .begin_ns = job->begin_ns, .end_ns = job->end_ns};
+    if (!list_ranks(job, s) || !ana_summary_counters(job, s)) {
+        ana_summary_free(s);
+        return TRC_BAD;
+    }
+    s->efficiency = efficiency_of(s);
+    return TRC_OK;
+}
+
 void ana_summary_free(struct ana_summary *s)
 {
     free((void *)(uintptr_t)s->selection.ranks);

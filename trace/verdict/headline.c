@@ -91,6 +91,14 @@ static double all_time(const struct ana_summary *s)
     return sum;
 }
 
+static double mpi_time(const struct ana_summary *s)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->rank_count; i++)
+        sum += (double)s->ranks[i].mpi_ns;
+    return sum;
+}
+
 static bool say_imbalance(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
 {
     const struct ana_efficiency *e = &s->efficiency;
@@ -144,12 +152,9 @@ static bool say_exposed(const struct ana_summary *s, const struct gpus *gpus, st
 
 static void say_fine(const struct ana_summary *s, const struct gpus *gpus, struct ana_line line)
 {
-    double mpi = 0;
-    for (size_t i = 0; i < s->rank_count; i++)
-        mpi += (double)s->ranks[i].mpi_ns;
     char parallel[ANA_TEXT], share[ANA_TEXT], busy[ANA_TEXT], device[ANA_TEXT + 16] = "";
     ana_number(parallel, sizeof parallel, ANA_SHARE, s->efficiency.parallel, false);
-    share_text(share, mpi, all_time(s));
+    share_text(share, mpi_time(s), all_time(s));
     if (gpus->wall > 0)
         snprintf(device, sizeof device, ", GPUs busy %s", share_text(busy, gpus->busy, gpus->wall));
     if (isnan(s->efficiency.parallel))
@@ -239,5 +244,29 @@ enum ana_weight ana_headline(const struct ana_job *job, const struct ana_summary
         return ANA_NOTABLE;
     if (!say_off(job, line))
         say_fine(summary, &gpus, line);
+    return ANA_FINE;
+}
+
+/* Writes how many ranks finished, and the two shares that live pages have. */
+static void say_finished(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
+{
+    const struct ana_job_info info = ana_job_info(job);
+    char balance[ANA_TEXT], elapsed[ANA_TEXT], share[ANA_TEXT], more[2 * ANA_TEXT + 32] = "";
+    if (!isnan(s->efficiency.load_balance))
+        snprintf(more, sizeof more, ": load balance %s, %s in MPI",
+                 ana_number(balance, sizeof balance, ANA_SHARE, s->efficiency.load_balance, false),
+                 share_text(share, mpi_time(s), all_time(s)));
+    ana_line_say(line, "%zu rank%s finished after %s%s", info.ranks, info.ranks == 1 ? "" : "s",
+                 ana_spoken(elapsed, sizeof elapsed, (double)info.elapsed_ns), more);
+}
+
+enum ana_weight ana_headline_finished(const struct ana_job *job, const struct ana_summary *counters, char *out,
+                                      size_t out_size)
+{
+    struct ana_line line = {out, out_size};
+    if (say_record(job, line) || say_imbalance(job, counters, line))
+        return ANA_NOTABLE;
+    if (!say_off(job, line))
+        say_finished(job, counters, line);
     return ANA_FINE;
 }

@@ -144,6 +144,15 @@ enum ana_weight { ANA_FINE, ANA_NOTABLE, ANA_TROUBLE };
  * for the whole run it is looked up, else it is unknown).  Returns its weight. */
 enum ana_weight ana_headline(const struct ana_job *job, const struct ana_summary *summary,
                              const struct ana_gpu_look *gpu, char *out, size_t out_size);
+/* Writes the headline of a job that has finished without trouble, from heads and live pages alone: damage, missing
+ * ranks, uneven work, else how many ranks finished.  `counters`: of ana_summarize_counters.  Returns ANA_NOTABLE or
+ * ANA_FINE. */
+enum ana_weight ana_headline_finished(const struct ana_job *job, const struct ana_summary *counters, char *out,
+                                      size_t out_size);
+/* Whether heads and live pages prove that the events cannot change a verdict of `healthy`: all ranks finalized with
+ * complete files, and calls took too little time for any rank to count as late.  `counters`: of
+ * ana_summarize_counters. */
+bool ana_finished_well(const struct ana_job *job, const struct ana_summary *counters);
 /* Writes whom ranks wait for, or how uneven their work is, where the headline says which other account takes the time.
  * False: the headline says all; nothing was written. */
 bool ana_headline_also(const struct ana_job *job, const struct ana_summary *summary, char *out, size_t size);

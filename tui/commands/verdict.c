@@ -15,14 +15,15 @@
 
 #define SAMPLE_S 1.0 /* between two samples of a running job */
 #define MOST     12  /* groups of ranks that are printed */
+#define NOTABLE  "no trouble, but worth a look: "
 
-/* Prints the verdict; of a healthy job `healthy`, which says what is worth a look. */
-static void print_text(const struct ana_verdict *v, const char *healthy)
+/* Prints the verdict; `words` replaces its headline unless NULL. */
+static void print_text(const struct ana_verdict *v, const char *words)
 {
     char line[768];
     ana_verdict_headline(v, line, sizeof line);
     printf("%s%s%s.\n", v->state == ANA_VERDICT_HUNG ? "" : ana_verdict_state_name(v->state),
-           v->state == ANA_VERDICT_HUNG ? "" : ": ", *healthy ? healthy : line);
+           v->state == ANA_VERDICT_HUNG ? "" : ": ", words ? words : line);
     if (v->state == ANA_VERDICT_HEALTHY)
         return;
     for (size_t i = 0; i < ana_shown(v->groups, MOST); i++) {
@@ -41,7 +42,7 @@ static void print_text(const struct ana_verdict *v, const char *healthy)
            v->id ? ana_verdict_class_name(v->id) : "");
 }
 
-/* Reads all events, which tell who is slow, and writes what is worth a look in a healthy job. */
+/* Reads all events: they decide whether the job is slow.  Words the headline unless the caller did. */
 static void read_events(struct ana_job *job, char *healthy, size_t size)
 {
     char headline[400];
@@ -51,10 +52,26 @@ static void read_events(struct ana_job *job, char *healthy, size_t size)
     if (ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &summary) != TRC_OK)
         return;
     bool notable = ana_headline(job, &summary, NULL, headline, sizeof headline) != ANA_FINE;
-    const struct ana_verdict *v = ana_job_verdict(job);
-    if (v && v->state == ANA_VERDICT_HEALTHY)
-        snprintf(healthy, size, "%s%s", notable ? "no trouble, but worth a look: " : "", headline);
+    if (!*healthy)
+        snprintf(healthy, size, "%s%s", notable ? NOTABLE : "", headline);
     ana_summary_free(&summary);
+}
+
+/* Words a healthy verdict.  The words on a finished job are from heads and live pages; its events are read only if
+ * these leave open whether a rank was late. */
+static void explain(struct ana_job *job, char *healthy, size_t size)
+{
+    char headline[400];
+    struct ana_summary counters;
+    bool well = false;
+    if (ana_job_info(job).state == ANA_FINISHED && ana_summarize_counters(job, &counters) == TRC_OK) {
+        bool notable = ana_headline_finished(job, &counters, headline, sizeof headline) != ANA_FINE;
+        snprintf(healthy, size, "%s%s", notable ? NOTABLE : "", headline);
+        well = ana_finished_well(job, &counters);
+        ana_summary_free(&counters);
+    }
+    if (!well)
+        read_events(job, healthy, size);
 }
 
 static int make_verdict(const char *const *folders, int n, bool json, double hang_s, double sample_s)
@@ -68,14 +85,15 @@ static int make_verdict(const char *const *folders, int n, bool json, double han
     tui_sample_twice(job, sample_s);
     const struct ana_verdict *v = ana_job_verdict(job);
     if (v && v->state == ANA_VERDICT_HEALTHY) {
-        read_events(job, healthy, sizeof healthy);
+        explain(job, healthy, sizeof healthy);
         v = ana_job_verdict(job);
     }
-    char *text = v && json ? tui_verdict_json(job, v, *healthy ? healthy : v->summary.text) : NULL;
+    const char *words = v && v->state == ANA_VERDICT_HEALTHY && *healthy ? healthy : NULL;
+    char *text = v && json ? tui_verdict_json(job, v, words ? words : v->summary.text) : NULL;
     if (text)
         fputs(text, stdout);
     else if (v && !json)
-        print_text(v, healthy);
+        print_text(v, words);
     bool done = v && (text || !json), trouble = v && v->state != ANA_VERDICT_HEALTHY;
     free(text);
     ana_job_close(job);

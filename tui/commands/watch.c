@@ -69,7 +69,8 @@ static int watch(const char *const *folders, int n, bool json, double every_s)
     }
     ana_job_advance(job, 0);
     printed = printed && print_line(job, json);
-    bool trouble = ana_job_info(job).state != ANA_FINISHED;
+    const struct ana_verdict *verdict = ana_job_verdict(job);
+    bool trouble = !verdict || verdict->state != ANA_VERDICT_HEALTHY;
     struct tui_again again = {folders, (size_t)n, NULL};
     bool wanted = printed && tui_again_wanted(job);
     ana_job_close(job);
