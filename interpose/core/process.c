@@ -174,6 +174,7 @@ static uint64_t measure_cost(void)
     stream->stop = (unsigned char *)stream->chunk + EVENTS - TRC_STREAM_ROOM;
     stream->epoch = 1;
     stream->writer = &nowhere;
+    stream->late = stream->overflow_row.histogram;
     uint64_t best = UINT64_MAX;
     for (int batch = 0; batch < 4; batch++) {
         uint64_t begin = ipo_ticks();

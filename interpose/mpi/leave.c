@@ -12,13 +12,22 @@ static inline bool is_as_begun(const struct ipo_thread *thread, const struct ipo
     return thread->outer == frame && cached->stamp == ipo_armed_word();
 }
 
-/* Appends and counts the event of the cached call where its duration, or the gap before it, is long. */
-static __attribute__((noinline)) void put_long_event(const struct ipo_frame *frame, struct trc_sig_state *state,
-                                                     bool collective, uint64_t end)
+/* Marks the thread and its live page as outside of the call, which succeeded. */
+static inline int end_call(struct ipo_thread *thread)
+{
+    __atomic_store_n(&thread->stream.page->thread.inside, 0, __ATOMIC_RELEASE);
+    thread->outer = NULL;
+    return 0;
+}
+
+/* Appends and counts the event of the cached call where its duration, or the gap before it, is long; ends the call. */
+static __attribute__((noinline)) int end_long_call(const struct ipo_frame *frame, struct trc_sig_state *state,
+                                                   bool collective, uint64_t end)
 {
     struct trc_stream *stream = &frame->thread->stream;
-    trc_count(stream->page, state->row, state->use, end - frame->begin);
+    trc_count(stream, state->row, state->use, end - frame->begin);
     trc_stream_put(stream, state, collective, frame->begin, end, collective ? frame->sequence : 0);
+    return end_call(frame->thread);
 }
 
 /* A cached call whose event cannot be put at once.  Returns its thread: recording is off, and nothing is to be done. */
@@ -29,6 +38,26 @@ drop_event(struct ipo_thread *thread, const struct ipo_frame *frame, const struc
     return drops && !trc_stream_switch_on(&thread->stream) ? thread : NULL;
 }
 
+/* Whether the event of the cached call can be put at once. */
+static inline bool can_put(const struct ipo_thread *thread, const struct ipo_frame *frame,
+                           const struct ipo_cached *cached, int result)
+{
+    return __builtin_expect(!result && is_as_begun(thread, frame, cached), 1) &&
+           trc_stream_ready(&thread->stream, cached->state);
+}
+
+/* Appends and counts the event, if duration and gap are short. */
+static inline __attribute__((always_inline)) bool put_short(struct ipo_thread *thread, const struct ipo_frame *frame,
+                                                            const struct ipo_cached *cached, bool collective,
+                                                            uint64_t end)
+{
+    struct trc_thread *live = &thread->stream.page->thread;
+    live->last_end = end;
+    live->last = cached->inside;
+    return trc_stream_record(&thread->stream, cached->state, collective, frame->begin, end,
+                             collective ? frame->sequence : 0);
+}
+
 /* Appends and counts the event of the cached call; drops it while recording is off.  Returns its thread; NULL: it is
  * unusual, and nothing was done. */
 static inline __attribute__((always_inline)) struct ipo_thread *
@@ -36,36 +65,42 @@ put_event(const struct ipo_frame *frame, const struct ipo_cached *cached, bool c
 {
     const uint64_t end = ipo_ticks_armed();
     struct ipo_thread *thread = ipo_thread_current;
-    struct trc_stream *stream = &thread->stream;
-    struct trc_sig_state *state = cached->state;
-    if (__builtin_expect(result || !is_as_begun(thread, frame, cached) || !trc_stream_ready(stream, state), 0))
+    if (__builtin_expect(!can_put(thread, frame, cached, result), 0))
         return drop_event(thread, frame, cached, result);
-    struct trc_thread *live = &stream->page->thread;
-    live->last_end = end;
-    live->last = cached->inside;
-    if (!trc_stream_record(stream, state, collective, frame->begin, end, collective ? frame->sequence : 0))
-        put_long_event(frame, state, collective, end);
+    if (!put_short(thread, frame, cached, collective, end))
+        end_long_call(frame, cached->state, collective, end);
     return thread;
 }
 
-/* Marks the thread and its live page as outside of the call, which succeeded. */
-static inline int end_call(struct ipo_thread *thread)
+/* Ends a cached call that cannot be recorded at once. */
+static __attribute__((noinline, cold)) int leave_unready(struct ipo_frame *frame, const struct ipo_cached *cached,
+                                                         int result)
 {
-    __atomic_store_n(&thread->stream.page->thread.inside, 0, __ATOMIC_RELEASE);
-    thread->outer = NULL;
-    return 0;
+    struct ipo_thread *thread = drop_event(ipo_thread_current, frame, cached, result);
+    return thread ? end_call(thread) : ipo_leave_cached(frame, cached, result);
+}
+
+/* Ends a call that just has an event.  A function is called in its last step alone, so it saves no register. */
+static inline __attribute__((always_inline)) int leave_event(struct ipo_frame *frame, const struct ipo_cached *cached,
+                                                             bool collective, int result)
+{
+    const uint64_t end = ipo_ticks_armed();
+    struct ipo_thread *thread = ipo_thread_current;
+    if (__builtin_expect(!can_put(thread, frame, cached, result), 0))
+        return leave_unready(frame, cached, result);
+    if (!put_short(thread, frame, cached, collective, end))
+        return end_long_call(frame, cached->state, collective, end);
+    return end_call(thread);
 }
 
 int ipo_leave_event(struct ipo_frame *frame, const struct ipo_cached *cached, int result)
 {
-    struct ipo_thread *thread = put_event(frame, cached, false, result);
-    return thread ? end_call(thread) : ipo_leave_cached(frame, cached, result);
+    return leave_event(frame, cached, false, result);
 }
 
 int ipo_leave_collective(struct ipo_frame *frame, const struct ipo_cached *cached, int result)
 {
-    struct ipo_thread *thread = put_event(frame, cached, true, result);
-    return thread ? end_call(thread) : ipo_leave_cached(frame, cached, result);
+    return leave_event(frame, cached, true, result);
 }
 
 /* Whether the message that a receive has got is the one that was posted. */
@@ -109,22 +144,29 @@ int ipo_leave_started_collective(struct ipo_frame *frame, const struct ipo_cache
     return leave_started(frame, cached, result, variable, 0, 0, true);
 }
 
+/* Ends a poll that begins a fold. */
+static __attribute__((noinline)) int leave_first_poll(struct ipo_thread *thread, uint32_t index, uint64_t begin,
+                                                      uint64_t end)
+{
+    trc_stream_fold_slow(&thread->stream, index, begin, end);
+    return end_call(thread);
+}
+
 int ipo_leave_poll(struct ipo_frame *frame, const struct ipo_cached *cached)
 {
     const uint64_t begin = frame->begin, end = ipo_ticks_armed();
     struct ipo_thread *thread = ipo_thread_current;
     struct trc_stream *stream = &thread->stream;
-    if (__builtin_expect(!is_as_begun(thread, frame, cached) || !trc_completion_known(stream, cached->state), 0))
-        return ipo_leave_cached(frame, cached, 0);
-    if (__builtin_expect(stream->off, 0) && !trc_stream_switch_on(stream))
-        return end_call(thread);
+    if (__builtin_expect(
+            !is_as_begun(thread, frame, cached) || !trc_completion_known(stream, cached->state) || stream->off, 0))
+        return leave_unready(frame, cached, 0);
     const uint32_t index = cached->state->completed_as; /* of a call that can poll: the signature of its polls */
     struct trc_thread *live = &stream->page->thread;
     live->last_end = end;
     live->last = index + 1;
     trc_stream_count(stream, index, end - begin);
-    trc_stream_fold(stream, index, begin, end);
-    return end_call(thread);
+    return trc_stream_fold_on(stream, index, begin, end) ? end_call(thread)
+                                                         : leave_first_poll(thread, index, begin, end);
 }
 
 int ipo_leave_wait_all(struct ipo_frame *frame, const struct ipo_cached *cached, int result, uintptr_t array,

@@ -309,7 +309,8 @@ struct trc_device_stream {
 /* The live page of a thread.  One writer, no lock: a reader may see a value from just before or just after. */
 struct trc_thread {
     uint32_t tid; /* Linux thread id; 0: its thread has ended and nobody reuses the page yet */
-    uint32_t index;
+    uint16_t index;
+    uint16_t late;            /* number of a row << 8 | bucket, which has one call more than it says; 0: none has */
     uint32_t inside;          /* signature index + 1; 0: not in a call */
     uint32_t last;            /* signature index + 1 of the last completed call */
     uint64_t inside_since;    /* ticks */
@@ -470,6 +471,7 @@ _Static_assert(sizeof(struct trc_chunk) == 72, "chunk head");
 _Static_assert(sizeof(struct trc_row) == 56 + 4 * TRC_BUCKETS, "row");
 _Static_assert(sizeof(struct trc_peer) == 40, "peer");
 _Static_assert(sizeof(struct trc_use) == 88, "use");
+_Static_assert(TRC_ROWS < 1u << 8 && TRC_BUCKETS == 1u << 8 && TRC_MAX_THREADS <= 1u << 16, "trc_thread.late, index");
 _Static_assert(sizeof(struct trc_page) % 8 == 0 && sizeof(struct trc_row) % 8 == 0, "entries are aligned");
 _Static_assert(sizeof(struct trc_chunk) + sizeof(struct trc_gpu_head) + TRC_GPU_OPS * sizeof(struct trc_gpu_op) <=
                    TRC_CHUNK_MOST * TRC_BLOCK,

@@ -55,9 +55,11 @@ static bool get_thread(struct trc_bytes *in, uint64_t ticks, uint32_t classes, s
 {
     struct trc_thread *t = &of->thread;
     uint64_t since = 0, last = 0;
-    if (!get_small(in, &t->index) || !get_small(in, &t->tid) || !get_small(in, &t->inside) ||
-        t->index >= TRC_MAX_THREADS || t->inside > TRC_SIGS)
+    uint32_t index;
+    if (!get_small(in, &index) || !get_small(in, &t->tid) || !get_small(in, &t->inside) || index >= TRC_MAX_THREADS ||
+        t->inside > TRC_SIGS)
         return false;
+    t->index = (uint16_t)index;
     if (t->inside && (!get_small(in, &of->class) || !get_z(in, &since) || !trc_get_varint(in, &t->inside_sequence)))
         return false;
     if (of->class > classes || !get_small(in, &t->last) || t->last > TRC_SIGS || !get_z(in, &last))

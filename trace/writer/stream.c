@@ -34,7 +34,8 @@ static bool open_page(struct trc_stream *stream, struct trc_writer *writer, uint
     stream->page = (struct trc_page *)(void *)chunk;
     begin_piece(stream, chunk, sizeof *stream->page);
     stream->page->thread.tid = tid;
-    stream->page->thread.index = index;
+    stream->page->thread.index = (uint16_t)index;
+    stream->late = stream->overflow_row.histogram;
     if (of)
         stream->page->of = *of;
     for (size_t i = 0; i + 1 < sizeof stream->page->thread.name && name[i]; i++)
@@ -62,7 +63,7 @@ static void *entry_room(struct trc_stream *stream, size_t size)
 {
     if ((size_t)(stream->entry_stop - stream->entry_at) < size) {
         unsigned blocks = trc_blocks_for(trc_writer_room(stream->writer, stream->piece)) * 2;
-        struct trc_chunk *chunk = trc_writer_take(stream->writer, TRC_CHUNK_PAGE, (uint16_t)stream->page->thread.index,
+        struct trc_chunk *chunk = trc_writer_take(stream->writer, TRC_CHUNK_PAGE, stream->page->thread.index,
                                                   blocks < PIECE_MOST ? blocks : PIECE_MOST, 1);
         if (!chunk)
             return NULL;
@@ -267,8 +268,7 @@ static struct trc_chunk *take_events(struct trc_stream *stream, uint32_t least)
     uint32_t share = writer->blocks_most / STREAM_SHARE;
     uint32_t most = share < STREAM_LEAST ? STREAM_LEAST : share < TRC_CHUNK_MOST ? share : TRC_CHUNK_MOST;
     uint32_t blocks = stream->chunk_blocks > least ? stream->chunk_blocks : least;
-    uint16_t index = (uint16_t)stream->page->thread.index;
-    struct trc_chunk *chunk = trc_writer_take(writer, TRC_CHUNK_EVENTS, index, blocks, least);
+    struct trc_chunk *chunk = trc_writer_take(writer, TRC_CHUNK_EVENTS, stream->page->thread.index, blocks, least);
     if (chunk)
         stream->chunk_blocks = blocks * 2 < most ? blocks * 2 : most;
     return chunk;

@@ -98,6 +98,7 @@ struct trc_stream {
     unsigned char *at, *stop; /* the next item; where none may begin any more: both NULL without a chunk */
     unsigned char *kept_stop; /* `stop` as it was before the stream was switched off */
     uint64_t base;            /* time base, see format.h */
+    uint32_t *late;           /* bucket of the last call, not counted yet: trc_thread.late, or of overflow_row */
     uint64_t fold_base;       /* that of the open folds */
     uint64_t lost;
     uint64_t when;    /* rises when a chunk is begun, or a signature gives its place to another */
@@ -388,8 +389,9 @@ static inline void trc_stream_put_subs(struct trc_stream *stream, unsigned char 
 
 #define TRC_FOLD_MOST (1u << 26) /* polls of a FOLD, so that histograms are looked through now and then */
 
-/* Counts an unsuccessful poll: into the FOLD of the same signature if nothing else came between, else a new one. */
-static inline void trc_stream_fold(struct trc_stream *stream, uint32_t index, uint64_t begin, uint64_t end)
+/* Counts an unsuccessful poll into the FOLD of the same signature.  False: there is none, or something else came
+ * between, and nothing was done. */
+static inline bool trc_stream_fold_on(struct trc_stream *stream, uint32_t index, uint64_t begin, uint64_t end)
 {
     for (uint32_t i = 0; i < stream->folds; i++) {
         struct trc_fold *fold = &stream->fold[i];
@@ -402,34 +404,47 @@ static inline void trc_stream_fold(struct trc_stream *stream, uint32_t index, ui
         trc_set_fold(fold->at, fold->count, fold->busy, end - fold->begin);
         stream->chunk->last_ticks = end;
         stream->base = end;
-        return;
+        return true;
     }
-    trc_stream_fold_slow(stream, index, begin, end);
+    return false;
+}
+
+/* Counts an unsuccessful poll: into the FOLD of the same signature if nothing else came between, else a new one. */
+static inline void trc_stream_fold(struct trc_stream *stream, uint32_t index, uint64_t begin, uint64_t end)
+{
+    if (!trc_stream_fold_on(stream, index, begin, end))
+        trc_stream_fold_slow(stream, index, begin, end);
 }
 
 /* Halves histograms with a bucket of 2^31 or more, so that they keep their shape and never overflow.  Does so
  * once 2^29 calls were counted; called at each chunk and each FOLD, between which fewer than 2^30 calls fit. */
 void trc_stream_age(struct trc_stream *stream);
 
-/* Counts a completed call of signature `index`: its row, the thread's totals, and what it moved. */
-static inline __attribute__((always_inline)) void trc_count(struct trc_page *page, struct trc_row *row,
+/* Counts a completed call: its row, the thread's totals, and what it moved.  Its bucket is only named, and counted with
+ * the next call: the bucket's address depends on the clock that was just read, and until the address of a store is
+ * known, later loads wait.  A kill at any instruction leaves at most one bucket wrong, by one. */
+static inline __attribute__((always_inline)) void trc_count(struct trc_stream *stream, struct trc_row *row,
                                                             struct trc_use *use, uint64_t ticks)
 {
+    struct trc_thread *thread = &stream->page->thread;
+    const uint32_t bucket = trc_bucket(ticks);
+    ++*stream->late;
+    thread->late = (uint16_t)(row->number << 8 | bucket);
+    stream->late = &row->histogram[bucket];
     row->calls++;
     row->ticks += ticks;
     if (__builtin_expect(ticks < row->min_ticks, 0))
         row->min_ticks = ticks;
     if (__builtin_expect(ticks > row->max_ticks, 0))
         row->max_ticks = ticks;
-    row->histogram[trc_bucket(ticks)]++;
-    page->thread.calls++;
-    page->thread.mpi_ticks += ticks;
+    thread->calls++;
+    thread->mpi_ticks += ticks;
     use->uses++;
 }
 /* Counts a completed call of signature `index` that took `ticks`. */
 static inline void trc_stream_count(struct trc_stream *stream, uint32_t index, uint64_t ticks)
 {
-    trc_count(stream->page, stream->state[index].row, stream->state[index].use, ticks);
+    trc_count(stream, stream->state[index].row, stream->state[index].use, ticks);
 }
 
 /* Appends and counts an event of a signature that is ready and not TRC_SIG_NESTED.  False: gap or duration is not
@@ -444,7 +459,7 @@ static inline __attribute__((always_inline)) bool trc_stream_record(struct trc_s
         return false;
     if (ticks >= TRC_SHORT_TIMES)
         __builtin_unreachable(); /* the compiler does not see it by itself: the bucket of a short time is simpler */
-    trc_count(stream->page, state->row, state->use, ticks);
+    trc_count(stream, state->row, state->use, ticks);
     stream->folds = stream->in_row = 0;
     stream->base = end;
     unsigned char *at = trc_put_short_times(trc_put_item_word(stream->at, state->item), gap, ticks);

@@ -1,6 +1,7 @@
 /* Killed at any instruction: a process that gives the place of a signature to another one is stepped through it, and
- * after each instruction the reader must find the same bytes and messages in every counter.  And while a thread gives
- * up places all the time, no look at its page may see more than there is. */
+ * after each instruction the reader must find the same bytes and messages in every counter; one that counts calls, and
+ * at most one bucket of a histogram may be wrong, by one.  And while a thread gives up places all the time, no look at
+ * its page may see more than there is. */
 #include "tests/support/check.h"
 #include "trace/reader/reader.h"
 #include "trace/format/schema.h"
@@ -111,74 +112,155 @@ static void of_one_set(struct trc_sig *sig, unsigned n)
     }
 }
 
+static struct trc_sig sig[3];
+
+/* Has a child run `body`, and calls `look_at` after each of its instructions.  Returns how many there were; 0: ptrace
+ * is not allowed here. */
+static int step_through(void (*body)(void), void (*look_at)(void))
+{
+    pid_t child = fork();
+    if (child == 0) {
+        if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
+            _exit(77);
+        raise(SIGSTOP);
+        body();
+        raise(SIGSTOP);
+        _exit(0);
+    }
+    int status = 0, steps = 0;
+    waitpid(child, &status, 0);
+    if (WIFEXITED(status)) {
+        printf("skip settle: ptrace is not allowed here\n");
+        return 0;
+    }
+    for (; ptrace(PTRACE_SINGLESTEP, child, NULL, NULL) == 0 && waitpid(child, &status, 0) == child &&
+           WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP;
+         steps++)
+        look_at();
+    CHECK(WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP, "ended at status %#x", status);
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+    return steps;
+}
+
+static struct sums before;
+static uint32_t watched_row;
+static int wrong;
+static bool moved;
+
+static void give_up_place(void)
+{
+    trc_stream_intern(stream, &sig[2]);
+}
+
+static void look_at_sums(void)
+{
+    struct sums now;
+    wrong += !look(&now, watched_row) || memcmp(&now, &before, sizeof now) != 0;
+    moved |= stream->page->undo.settled > 0;
+}
+
 static void test_every_instruction(void)
 {
     enum { USES = 7 };
-    struct trc_sig sig[3];
     open_stream();
     of_one_set(sig, 3);
     for (int i = 0; i < USES; i++) {
         count(&sig[0]);
         count(&sig[1]);
     }
-    uint32_t row = stream->state[trc_stream_intern(stream, &sig[0])].row->number;
-    struct sums before, now;
-    CHECK(look(&before, row), "cannot be read");
+    watched_row = stream->state[trc_stream_intern(stream, &sig[0])].row->number;
+    CHECK(look(&before, watched_row), "cannot be read");
     CHECK(before.thread[0] == USES * 201 && before.in[1] == USES * 141 && before.rows[0] == USES * 201,
           "before: %llu bytes", (unsigned long long)before.thread[0]);
-    pid_t child = fork();
-    if (child == 0) {
-        if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
-            _exit(77);
-        raise(SIGSTOP);
-        trc_stream_intern(stream, &sig[2]);
-        raise(SIGSTOP);
-        _exit(0);
-    }
-    int status = 0, steps = 0, wrong = 0;
-    waitpid(child, &status, 0);
-    if (WIFEXITED(status)) {
-        printf("skip settle: ptrace is not allowed here\n");
-        return;
-    }
-    bool moved = false;
-    for (;; steps++) {
-        if (ptrace(PTRACE_SINGLESTEP, child, NULL, NULL) || waitpid(child, &status, 0) != child ||
-            !WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP)
-            break;
-        wrong += !look(&now, row) || memcmp(&now, &before, sizeof now) != 0;
-        moved |= stream->page->undo.settled > 0;
-    }
-    CHECK(WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP, "ended at status %#x", status);
-    CHECK(moved && steps > 50, "nothing was moved in %d instructions", steps);
+    int steps = step_through(give_up_place, look_at_sums);
+    CHECK(!steps || (moved && steps > 50), "nothing was moved in %d instructions", steps);
     CHECK(wrong == 0, "after %d of %d instructions the counters are not what they were", wrong, steps);
-    kill(child, SIGKILL);
-    waitpid(child, &status, 0);
+}
+
+/* Calls that are counted one after the other: signature and duration. */
+enum { CALLS = 5 };
+static const struct {
+    unsigned sig;
+    uint64_t ticks;
+} made[CALLS] = {{0, 10}, {1, 100000}, {0, 5000}, {0, 5000}, {1, 10}};
+
+static void count_calls(void)
+{
+    for (int i = 0; i < CALLS; i++)
+        trc_stream_count(stream, trc_stream_intern(stream, &sig[made[i].sig]), made[i].ticks);
+}
+
+/* By how much the histograms that a reader finds differ from those of the first calls, as many as their rows count. */
+static uint32_t distance(uint64_t *counted)
+{
+    uint32_t found[2][TRC_BUCKETS] = {0}, differ = 0;
+    struct trc_file *file = NULL;
+    char error[256];
+    size_t n = 0;
+    *counted = 0;
+    if (trc_open(path, &file, error, sizeof error) != TRC_OK)
+        return UINT32_MAX;
+    const struct trc_counter *row = trc_rows(file, 0, &n);
+    for (size_t i = 0; i < n && i < 2; i++) {
+        *counted += row[i].calls;
+        ana_counts_add_to(&row[i].histogram, found[row[i].size_class == trc_sig_class(&sig[1])]);
+    }
+    trc_close(file);
+    for (uint64_t i = 0; i < *counted && i < CALLS; i++)
+        found[made[i].sig][trc_bucket(made[i].ticks)]--;
+    for (uint32_t i = 0; i < 2 * TRC_BUCKETS; i++)
+        differ += (uint32_t)abs((int32_t)found[i / TRC_BUCKETS][i % TRC_BUCKETS]);
+    return differ;
+}
+
+static uint32_t farthest;
+static void look_at_histograms(void)
+{
+    uint64_t counted;
+    uint32_t now = distance(&counted);
+    farthest = now > farthest ? now : farthest;
+}
+
+/* The last call's bucket is counted by the reader, the others by the recorder. */
+static void test_histograms(void)
+{
+    uint64_t counted;
+    open_stream();
+    sig[0] = exchange(1, 8, 8);
+    sig[1] = exchange(1, 1 << 20, 1 << 20);
+    int steps = step_through(count_calls, look_at_histograms);
+    if (!steps)
+        count_calls();
+    uint32_t last = distance(&counted);
+    CHECK(counted == CALLS && last == 0, "%llu calls, %u buckets are wrong", (unsigned long long)counted, last);
+    CHECK(farthest <= 1, "%u buckets are wrong between two of %d instructions", farthest, steps);
 }
 
 /* More calls and sizes than there are rows: a reader adds what a signature still holds where the recorder would. */
 static void test_short_of_rows(void)
 {
-    enum { CALLS = 12, CLASSES = 30 };
+    enum { ALL_CALLS = 12, CLASSES = 30 };
     open_stream();
-    for (uint32_t call = 0; call < CALLS; call++)
+    for (uint32_t call = 0; call < ALL_CALLS; call++)
         for (uint32_t class = 0; class < CLASSES; class ++) {
-            struct trc_sig sig = exchange((int32_t) class, 1ull << class, 0);
-            sig.call = call;
-            count(&sig);
+            struct trc_sig other = exchange((int32_t) class, 1ull << class, 0);
+            other.call = call;
+            count(&other);
         }
     uint64_t expected[TRC_ROWS + 1] = {0};
     for (uint32_t i = 0; i < TRC_SIGS; i++)
         if (stream->state[i].use && stream->state[i].use->uses)
             expected[stream->state[i].row->number] += stream->state[i].use->sig.sent;
-    int wrong = 0, rows = 0;
+    int rows = 0;
+    wrong = 0;
     for (uint32_t i = 0; i < TRC_ROW_PLACES; i++) {
         const struct trc_row *row = stream->row[i];
         struct sums sums;
         rows += row != NULL;
         wrong += row && (!look(&sums, row->number) || sums.one_row[0] != expected[row->number] + row->sent);
     }
-    CHECK(wrong == 0 && rows > CALLS && rows < (int)TRC_ROWS, "%d of %d rows with bytes of others", wrong, rows);
+    CHECK(wrong == 0 && rows > ALL_CALLS && rows < (int)TRC_ROWS, "%d of %d rows with bytes of others", wrong, rows);
 }
 
 /* Two signatures of many uses and many bytes give way to others again and again. */
@@ -186,7 +268,6 @@ static atomic_bool stop;
 static void *evict(void *unused)
 {
     (void)unused;
-    struct trc_sig sig[3];
     of_one_set(sig, 3);
     struct trc_sig other = exchange(1 << 20, 1, 1);
     sig[2].sent = sig[2].received = 1ull << 40; /* never counted */
@@ -230,10 +311,11 @@ int main(void)
     test_short_of_rows();
     if (INSTRUMENTED)
         printf("skip settle: instrumented code takes too long to step through\n");
-    else
+    if (!INSTRUMENTED) {
         test_every_instruction();
-    if (!INSTRUMENTED)
+        test_histograms();
         test_looked_at_meanwhile();
+    }
     unlink(path);
     rmdir(folder);
     return check_result();
