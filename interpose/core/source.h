@@ -61,6 +61,10 @@ struct ipo_source {
     void (*library_came)(void);
     /* Each time that our thread wakes which may ask the loader. */
     void (*serve)(void);
+    /* The program calls dlclose, in its thread. */
+    void (*unloading)(void);
+    /* An object was unloaded: its addresses may belong to another one.  Any thread; no lock may be taken. */
+    void (*unloaded)(void);
 
     /* ---- the recording (interpose/core) */
 

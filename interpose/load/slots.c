@@ -12,6 +12,7 @@
 #include "interpose/load/loader.h"
 #include "interpose/load/names.h"
 #include "interpose/load/objects.h"
+#include "interpose/load/unloads.h"
 
 #include <elf.h>
 #include <link.h>
@@ -232,6 +233,7 @@ static void patch_all(void *with)
     walk->came = is_new(&now);
     if ((!walk->came && !walk->anyway) || atomic_flag_test_and_set(&busy))
         return;
+    ipo_unloads_note(now.unloads); /* before a function of a new object can be called */
     read_objects(walk, find_first(walk, &now));
     bool more = false;
     for (IPO_EACH_SOURCE(source))

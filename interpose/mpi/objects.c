@@ -84,7 +84,7 @@ void ipo_follow_handles(struct ipo_frame *frame, const uintptr_t *args)
     if (call->frees)
         ipo_living_gone((enum ipo_makes)call->frees, frame->handle);
     if (call->makes && !frame->nested)
-        ipo_living_made((enum ipo_makes)call->makes, made_handle(call, args), id, frame->site);
+        ipo_living_made((enum ipo_makes)call->makes, made_handle(call, args), id, frame->sig.site);
     if (ipo_has(call, ROLE_COMM_INOUT))
         ipo_comm_freed(frame->handle, frame->comm);
     if (ipo_has(call, ROLE_WINDOW_INOUT) || ipo_has(call, ROLE_FILE_INOUT))

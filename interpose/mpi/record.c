@@ -59,16 +59,18 @@ static const struct ipo_path *find_path(const struct ipo_frame *frame)
 {
     const uint64_t origin = ipo_cache_origin(frame->site, frame->stack);
     const struct ipo_path **recent = &frame->thread->recent[(origin ^ origin >> 6) % IPO_RECENT_PATHS];
-    if (!*recent || (*recent)->site[0] != frame->site ||
-        !ipo_path_is(*recent, frame->site, frame->stack, &frame->caller))
-        *recent = ipo_path_of(frame->site, frame->stack, frame->caller);
-    return *recent;
+    const struct ipo_path *path = __atomic_load_n(recent, __ATOMIC_RELAXED); /* another thread may drop it */
+    if (path && path->site[0] == frame->site && ipo_path_is(path, frame->site, frame->stack, &frame->caller))
+        return path;
+    path = ipo_path_of(frame->site, frame->stack, frame->caller);
+    __atomic_store_n(recent, path, __ATOMIC_RELAXED);
+    return path;
 }
 
 /* Begins the signature of a call whose path is known. */
 static void begin_sig(struct ipo_frame *frame, enum ipo_call_id id)
 {
-    frame->sig = ipo_plain_sig((uint32_t)id, frame->site);
+    frame->sig = ipo_plain_sig((uint32_t)id, ipo_path_site(frame->path, frame->site));
     frame->sig.path = frame->path->id;
 }
 

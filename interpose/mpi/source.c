@@ -1,12 +1,14 @@
 /* MPI, as a source of the recorder. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/base/elf.h"
+#include "interpose/core/filter.h"
 #include "interpose/core/source.h"
 #include "interpose/load/names.h"
 #include "interpose/load/objects.h"
 #include "interpose/mpi/describe.h"
 #include "interpose/mpi/resolve.h"
 #include "interpose/mpi/multi_mpi.h"
+#include "interpose/sites/sites.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -111,6 +113,13 @@ static size_t write_schema(struct trc_schema_call *calls)
     return IPO_CALLS;
 }
 
+/* Names the sites of a library while it is there.  MPI itself unloads libraries, too, that made no calls. */
+static void name_sites(void)
+{
+    if (ipo_thread_current != &ipo_thread_none && !ipo_thread_current->outer && !ipo_filter_is_there())
+        ipo_sites_settle();
+}
+
 static const struct ipo_source mpi_source = {.name = "mpi",
                                              .linked = is_linked,
                                              .find = ipo_resolve_all,
@@ -122,6 +131,8 @@ static const struct ipo_source mpi_source = {.name = "mpi",
                                              .names = "MPI_",
                                              .looked_up = look_up,
                                              .schema = write_schema,
+                                             .unloading = name_sites,
+                                             .unloaded = ipo_threads_forget,
                                              .run = ipo_mpi_name_others,
                                              .thread_left = ipo_completion_left};
 IPO_SOURCE(mpi_source);

@@ -103,6 +103,9 @@ const struct ipo_thread *ipo_thread_first(void);
 /* The first of all, for a thread of the program that takes starts of other threads (requests.c). */
 struct ipo_thread *ipo_threads(void);
 
+/* Drops the cached calls and the remembered paths of all threads.  Any thread. */
+void ipo_threads_forget(void);
+
 /* The start at this position of a thread's queue behind the shared handle; NULL: its part does not exist.  Any
  * thread. */
 static inline struct ipo_request *ipo_shared_at(const struct ipo_thread *thread, uint64_t at)

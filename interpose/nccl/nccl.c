@@ -91,7 +91,7 @@ static void describe_call(struct ipo_frame *frame, enum ipo_nccl_id id, const ui
                                   .tag = TRC_TAG_NONE,
                                   .source = TRC_PEER_NONE,
                                   .rtag = TRC_TAG_NONE,
-                                  .site = frame->site,
+                                  .site = ipo_path_site(frame->path, frame->site),
                                   .path = frame->path->id};
     if (thread->nccl_depth > (id == IPO_NCCL_GroupEnd))
         frame->sig.flags |= TRC_SIG_GROUPED;

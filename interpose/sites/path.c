@@ -119,7 +119,7 @@ static void walk(uint64_t first, uintptr_t stack, uintptr_t frame, struct ipo_pa
 
 static uint64_t hash_sites(const struct ipo_path *path)
 {
-    uint64_t hash = (uint64_t)path->count << 8 | path->end;
+    uint64_t hash = ((uint64_t)path->count << 8 | path->end) ^ path->lives;
     for (unsigned i = 0; i < path->count; i++)
         hash = (hash ^ path->site[i]) * 0x9e3779b97f4a7c15u;
     return hash | 2; /* neither free nor being filled in */
@@ -127,7 +127,7 @@ static uint64_t hash_sites(const struct ipo_path *path)
 
 static bool is_equal(const struct ipo_path *a, const struct ipo_path *b)
 {
-    uint64_t differ = (uint64_t)(a->count ^ b->count) | (uint64_t)(a->end ^ b->end);
+    uint64_t differ = (uint64_t)(a->count ^ b->count) | (uint64_t)(a->end ^ b->end) | (a->lives ^ b->lives);
     for (unsigned i = 0; !differ && i < a->count; i++)
         differ = a->site[i] ^ b->site[i];
     return !differ;
@@ -136,12 +136,13 @@ static bool is_equal(const struct ipo_path *a, const struct ipo_path *b)
 /* Enters the path in place number `at`, which the calling thread owns. */
 static __attribute__((noinline, cold)) const struct ipo_path *enter(uint32_t at, struct ipo_path *path)
 {
+    uint64_t number[TRC_PATH_MOST];
     for (unsigned i = 0; i < path->count; i++)
-        ipo_site_seen(path->site[i]);
+        ipo_site_seen(number[i] = path->site[i] | (path->lives >> 8 * i) << IPO_SITE_LIFE_SHIFT);
     path->id = at + 1;
     table[at].path = *path;
-    trc_writer_define(&ipo_process.writer, TRC_DEF_PATH, path->id, path->count, path->end, path->site,
-                      path->count * sizeof *path->site, NULL, 0);
+    trc_writer_define(&ipo_process.writer, TRC_DEF_PATH, path->id, path->count, path->end, number,
+                      path->count * sizeof *number, NULL, 0);
     return &table[at].path;
 }
 
@@ -184,6 +185,7 @@ const struct ipo_path *ipo_path_of(uint64_t site, uintptr_t stack, uintptr_t fra
 {
     struct ipo_path path;
     walk(site, stack, frame, &path);
+    path.lives = ipo_site_lives(path.site, path.count);
     return intern_cut(&path);
 }
 

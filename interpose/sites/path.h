@@ -5,6 +5,7 @@
 #define IPO_PATH_H
 
 #include "interpose/base/ours.h"
+#include "interpose/sites/sites.h"
 #include "trace/format/format.h"
 
 #include <stdbool.h>
@@ -23,9 +24,16 @@ enum ipo_path_kind {
 struct ipo_path {
     uint32_t id; /* TRC_DEF_PATH */
     uint8_t count, end, kind;
+    uint64_t lives;             /* a byte a site: the bits of its number above the address (sites.h) */
     int32_t at[IPO_PATH_USUAL]; /* BY_STACK: of site[i], from the stack pointer; the last one repeated */
     uint64_t site[TRC_PATH_MOST];
 };
+
+/* Number of the innermost site of a path. */
+static inline uint64_t ipo_path_site(const struct ipo_path *path, uint64_t site)
+{
+    return site | path->lives << IPO_SITE_LIFE_SHIFT;
+}
 
 /* The path with id 0: only the site is known. */
 extern IPO_OURS const struct ipo_path ipo_path_none;

@@ -1,5 +1,6 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/sites/recipe.h"
+#include "interpose/base/safe_read.h"
 #include "interpose/core/filter.h"
 #include "interpose/load/frames.h"
 #include "interpose/unwind/cfi.h"
@@ -8,9 +9,10 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#define RECIPES 4096u /* a power of two */
-#define TRIES   16u
-#define FILLING 1u
+#define OBJECT_BYTES 1024u /* headers of an object, and its build id where linkers place it */
+#define RECIPES      4096u /* a power of two */
+#define TRIES        16u
+#define FILLING      1u
 
 static struct {
     _Atomic uint64_t address; /* 0: free */
@@ -102,8 +104,13 @@ struct ipo_recipe ipo_recipe_of(uint64_t address)
     uint32_t at = (uint32_t)(address * 0x9e3779b97f4a7c15u >> 40) % RECIPES;
     for (uint32_t tries = 0; tries < TRIES; tries++, at = (at + 1) % RECIPES) {
         uint64_t there = atomic_load_explicit(&table[at].address, memory_order_acquire);
-        if (there == address)
-            return table[at].recipe;
+        if (there == address) {
+            const struct ipo_recipe known = table[at].recipe;
+            atomic_thread_fence(memory_order_acquire);
+            if (atomic_load_explicit(&table[at].address, memory_order_relaxed) == address)
+                return known;
+            break; /* dropped meanwhile */
+        }
         if (there || !atomic_compare_exchange_strong(&table[at].address, &there, FILLING))
             continue; /* another address; or one that another thread enters, perhaps this one */
         const struct ipo_recipe recipe = table[at].recipe = read_recipe(address);
@@ -113,4 +120,31 @@ struct ipo_recipe ipo_recipe_of(uint64_t address)
         return recipe;
     }
     return read_recipe(address);
+}
+
+void ipo_recipes_drop(void)
+{
+    for (uint32_t at = 0; at < RECIPES; at++) {
+        uint64_t there = atomic_load_explicit(&table[at].address, memory_order_relaxed);
+        if (there != FILLING) /* a thread that runs this code enters it, so it is loaded */
+            atomic_compare_exchange_strong(&table[at].address, &there, 0);
+    }
+}
+
+uint64_t ipo_recipe_object(uint64_t address)
+{
+    struct found_object found;
+    struct ipo_mapped mapped;
+    uint64_t begin = 0, hash = 0xcbf29ce484222325u, word[OBJECT_BYTES / sizeof(uint64_t)];
+    if (ipo_filter_is_there())
+        return 0;
+    if (find_object)
+        begin = find_object((void *)(uintptr_t)address, &found) ? 0 : (uint64_t)(uintptr_t)found.begin;
+    else if (ipo_mapped_at(address, &mapped)) /* our own list may not have it yet */
+        begin = mapped.base;
+    if (!begin || !ipo_safe_read(begin, word, sizeof word))
+        return 0;
+    for (unsigned i = 0; i < sizeof word / sizeof *word; i++)
+        hash = (hash ^ word[i]) * 0x9e3779b97f4a7c15u;
+    return hash;
 }

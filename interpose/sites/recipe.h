@@ -27,6 +27,13 @@ struct ipo_recipe {
 /* The recipe of a return address on the calling thread's stack. */
 struct ipo_recipe ipo_recipe_of(uint64_t address);
 
+/* Drops all recipes: a library was unloaded.  Any thread. */
+void ipo_recipes_drop(void);
+
+/* Hash of the beginning of the loaded object that holds `address`, which differs between libraries; 0: not known.  One
+ * system call, with an old glibc several.  Any thread. */
+uint64_t ipo_recipe_object(uint64_t address);
+
 /* Finds how to ask for the tables of a module.  Once, before the first record. */
 void ipo_recipes_start(void);
 /* Reads which modules are loaded, where glibc (before 2.35) does not say it.  In our thread that may ask the loader. */

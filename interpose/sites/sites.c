@@ -2,34 +2,88 @@
 #include "interpose/sites/sites.h"
 #include "interpose/core/state.h"
 #include "interpose/sites/python_site.h"
+#include "interpose/sites/recipe.h"
 #include "interpose/load/symbols.h"
 #include "interpose/core/facts.h"
 #include "interpose/base/text.h"
 #include "interpose/load/modules.h"
+#include "trace/writer/system.h"
 
 #include <string.h>
 #include <unistd.h>
 
-#define SITES 8192u
+#define SITES   8192u
+#define PATIENT 200u /* milliseconds */
 
-static _Atomic uint64_t site[SITES]; /* open addressing; 0 free */
+static _Atomic uint64_t site[SITES]; /* numbers; open addressing, 0 free */
+static uint64_t object[SITES];       /* hash of the object that had the name (ipo_recipe_object) */
 static bool resolved[SITES];
+static _Atomic bool doubted[SITES]; /* a library was unloaded since */
 static atomic_int resolving;
+static atomic_bool any_new, any_doubted;
 
-void ipo_site_seen(uint64_t address)
+/* Place of a number in the table, which it is entered in if it is new and `enter`; SITES: it has none. */
+static uint32_t find_place(uint64_t number, bool enter)
 {
-    if (address & IPO_PYTHON_SITE)
-        return; /* named when it was seen first */
-    uint32_t at = (uint32_t)((address * 0x9e3779b97f4a7c15u) >> 40) % SITES;
+    uint32_t at = (uint32_t)((number * 0x9e3779b97f4a7c15u) >> 40) % SITES;
     for (uint32_t tries = 0; tries < 32; tries++, at = (at + 1) % SITES) {
         uint64_t there = atomic_load_explicit(&site[at], memory_order_relaxed);
-        if (there == address)
-            return;
-        if (!there && atomic_compare_exchange_strong(&site[at], &there, address))
-            return;
-        if (there == address)
-            return;
+        if (!there && !enter)
+            return SITES;
+        if (!there && atomic_compare_exchange_strong(&site[at], &there, number)) {
+            atomic_store_explicit(&any_new, true, memory_order_release);
+            return at;
+        }
+        if (there == number)
+            return at;
     }
+    return SITES;
+}
+
+void ipo_site_seen(uint64_t number)
+{
+    if (!(number & IPO_PYTHON_SITE)) /* a line of Python has its name already */
+        find_place(number, true);
+}
+
+/* Whether the site in a place is of another library than the one that has its address now. */
+static bool is_other(uint32_t at, uint64_t address)
+{
+    if (!atomic_load_explicit(&doubted[at], memory_order_acquire))
+        return false;
+    uint64_t now = ipo_recipe_object(address);
+    if (now && object[at] && now != object[at])
+        return true;
+    atomic_store_explicit(&doubted[at], false, memory_order_relaxed);
+    return false;
+}
+
+static __attribute__((noinline, cold)) uint64_t count_lives(uint64_t address)
+{
+    uint64_t life = 0;
+    for (; life < IPO_SITE_LIVES; life++) {
+        uint32_t at = find_place(address | life << IPO_SITE_LIFE_SHIFT, false);
+        if (at == SITES || !is_other(at, address))
+            break;
+    }
+    return life;
+}
+
+uint64_t ipo_site_lives(const uint64_t *address, unsigned count)
+{
+    uint64_t lives = 0;
+    if (atomic_load_explicit(&any_doubted, memory_order_relaxed))
+        for (unsigned i = 0; i < count; i++)
+            lives |= count_lives(address[i]) << 8 * i;
+    return lives;
+}
+
+void ipo_sites_doubt(void)
+{
+    for (uint32_t i = 0; i < SITES; i++)
+        if (resolved[i])
+            atomic_store_explicit(&doubted[i], true, memory_order_relaxed);
+    atomic_store_explicit(&any_doubted, true, memory_order_release);
 }
 
 /* Appends text to a buffer of `size`; always terminated. */
@@ -80,10 +134,11 @@ static void write_build_id(const char *path, const char *file)
 }
 
 /* Writes a definition: "function+0xoffset", NUL, "module+0xoffset"; where the function is unknown the nearest exported
- * one stands behind another NUL.  Names come from the file itself and from /proc, not from the loader, for which we
- * might wait while another thread's dlopen hangs. */
-static void define_site(uint64_t address, struct ipo_mapped *module)
+ * one stands behind another NUL.  Returns the address.  Names come from the file itself and from /proc, not from the
+ * loader, for which we might wait while another thread's dlopen hangs. */
+static uint64_t define_site(uint64_t number, struct ipo_mapped *module)
 {
+    const uint64_t address = number & (((uint64_t)1 << IPO_SITE_LIFE_SHIFT) - 1);
     char text[1600] = "", name[400], exe[512];
     size_t at = 0;
     bool known = (module->base <= address && address < module->end) || ipo_mapped_at(address, module);
@@ -104,7 +159,8 @@ static void define_site(uint64_t address, struct ipo_mapped *module)
     }
     if (near)
         at = append_place(text, sizeof text, at + 1, name, into + 1);
-    trc_writer_define(&ipo_process.writer, TRC_DEF_SITE, 0, 0, address, NULL, 0, text, at + 1);
+    trc_writer_define(&ipo_process.writer, TRC_DEF_SITE, 0, 0, number, NULL, 0, text, at + 1);
+    return address;
 }
 
 void ipo_sites_open(void)
@@ -123,12 +179,20 @@ void ipo_sites_resolve(void)
     if (!atomic_compare_exchange_strong(&resolving, &idle, 1))
         return;
     struct ipo_mapped module = {0}; /* the last one: sites of a module follow one another */
-    for (uint32_t i = 0; i < SITES; i++) {
-        uint64_t address = atomic_load_explicit(&site[i], memory_order_relaxed);
-        if (!address || resolved[i])
+    bool more = atomic_exchange(&any_new, false);
+    for (uint32_t i = 0; more && i < SITES; i++) {
+        uint64_t number = atomic_load_explicit(&site[i], memory_order_relaxed);
+        if (!number || resolved[i])
             continue;
-        define_site(address, &module);
+        object[i] = ipo_recipe_object(define_site(number, &module));
         resolved[i] = true;
     }
     atomic_store(&resolving, 0);
+}
+
+void ipo_sites_settle(void)
+{
+    for (unsigned tries = 0; atomic_load(&resolving) && tries < PATIENT; tries++)
+        trc_sys_sleep(1000000);
+    ipo_sites_resolve();
 }

@@ -19,10 +19,17 @@ static void add_python_fact(void)
     added = true;
 }
 
+static void doubt_addresses(void)
+{
+    ipo_recipes_drop();
+    ipo_sites_doubt();
+}
+
 static const struct ipo_source sites_source = {.name = "sites",
                                                .live = ipo_python_find,
                                                .second = ipo_sites_open,
                                                .serve = ipo_recipes_refresh,
+                                               .unloaded = doubt_addresses,
                                                .round = resolve_sites,
                                                .add_facts = add_python_fact,
                                                .stop = ipo_sites_resolve};
