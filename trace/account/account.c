@@ -46,6 +46,12 @@ enum ana_account_id ana_account_of_call(enum trc_opclass opclass)
     }
 }
 
+bool ana_account_is_local(enum trc_opclass opclass)
+{
+    const enum ana_account_id id = ana_account_of_call(opclass);
+    return (id == ANA_ACCOUNT_IO || id == ANA_ACCOUNT_LIBRARY) && !trc_opclass_is(opclass, TRC_FACT_EDGE);
+}
+
 void ana_account_add(struct ana_account *to, const struct ana_account *more)
 {
     for (size_t i = 0; i < ANA_ACCOUNTS; i++)

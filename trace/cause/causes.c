@@ -28,6 +28,7 @@ struct ana_causes *ana_causes_new(size_t ranks, struct ana_beside *beside)
     struct ana_causes *causes = calloc(1, sizeof *causes);
     if (!causes)
         return NULL;
+    ana_map_init(&causes->inside, sizeof(uint32_t));
     causes->ranks = ranks;
     causes->room = ana_steps_room(ranks);
     causes->mask = causes->room - 1;
@@ -62,6 +63,7 @@ void ana_causes_free(struct ana_causes *causes)
     free(causes->apart);
     free(causes->segment);
     free(causes->place);
+    ana_map_free(&causes->inside);
     free(causes->wait);
     for (unsigned i = 0; i < ANA_WAY_PARTS; i++)
         ana_ways_free(causes->ways[i]);
@@ -194,6 +196,14 @@ static void take_segment(struct ana_causes *causes, const struct ana_told *told)
     segment->stretch = told->segment.stretch;
     if (segment->stretch > causes->stretches)
         causes->stretches = segment->stretch;
+    if (!told->segment.inside || told->segment.inside > causes->places)
+        return;
+    uint32_t *inside = ana_map_add(&causes->inside, told->segment.rank, told->segment.inside, 0);
+    causes->out_of_memory |= !inside;
+    if (inside) {
+        *inside = told->index;
+        causes->place[told->segment.inside - 1].delays = true;
+    }
 }
 
 /* Makes the ring of a rank, or follows waits that would lose their steps in it.  False: it has no ring. */

@@ -21,6 +21,7 @@
 #include "trace/cause/ahead.h"
 #include "trace/cause/told.h"
 #include "trace/util/beside.h"
+#include "trace/util/hash_map.h"
 #include "trace/util/keep.h"
 #include <stddef.h>
 
@@ -81,6 +82,7 @@ struct ana_cause_segment {
 };
 struct ana_cause_place {
     bool communicates, ends, edge;
+    bool delays;           /* its calls have segments of their own: time in them makes others wait */
     uint8_t shadow;        /* in which its calls take no time (replay.h); 0: none */
     ana_pair ideal, calls; /* 1 in those of the first and the last two shadows where they take none */
 };
@@ -93,6 +95,7 @@ struct ana_causes {
     size_t ranks;
     struct ana_cause_segment *segment; /* by number - 1 */
     struct ana_cause_place *place;     /* likewise */
+    struct ana_map inside;             /* uint32_t: number + 1 of the segment inside calls, by rank, place */
     size_t segments, segment_room, places, place_room;
     uint64_t steps;    /* of all ranks so far, about */
     uint64_t replayed; /* of these, when the run was replayed last */
@@ -134,6 +137,14 @@ static inline int64_t ana_step_until(const struct ana_causes *causes, const stru
 static inline struct ana_cause_segment *ana_cause_segment_at(const struct ana_causes *causes, uint32_t number)
 {
     return &causes->segment[number - 1];
+}
+/* Returns the number + 1 of the segment that the time in a rank's calls of a place is; 0: it is none. */
+static inline uint32_t ana_segment_inside(const struct ana_causes *causes, size_t index, uint32_t place)
+{
+    if (__builtin_expect(!place || !causes->place[place - 1].delays, 1))
+        return 0;
+    const uint32_t *number = ana_map_find(&causes->inside, index, place, 0);
+    return number ? *number : 0;
 }
 /* The place that calls, by its number + 1, of a step; NULL: unknown. */
 static inline struct ana_cause_place *ana_cause_place_at(const struct ana_causes *causes, uint32_t number)

@@ -90,6 +90,7 @@ struct ana_told {
         } place;
         struct {
             uint32_t from, stretch; /* as in ana_segment */
+            uint32_t rank, inside;  /* inside: it is the time in local calls of that place, + 1; 0: between calls */
         } segment;
         struct {
             struct ana_late_wait late;

@@ -120,9 +120,12 @@ static inline uint16_t outside_of(const struct ana_causes *causes, struct ana_wa
     return piece_of(ways, &ways->of_rank[2 * (size_t)index + 1], &causes->apart[index].unknown, index, stretch);
 }
 
-/* That of its time in calls. */
-static inline uint16_t inside_of(const struct ana_causes *causes, struct ana_ways *ways, uint32_t index)
+/* That of its time in calls of a place. */
+static inline uint16_t inside_of(const struct ana_causes *causes, struct ana_ways *ways, uint32_t index, uint32_t place)
 {
+    const uint32_t segment = ana_segment_inside(causes, index, place);
+    if (segment)
+        return outside_of(causes, ways, index, segment);
     return piece_of(ways, &ways->of_rank[2 * (size_t)index], &causes->apart[index].inside, index, STRETCH_INSIDE);
 }
 
@@ -182,11 +185,11 @@ static inline void go_late(const struct ana_causes *causes, struct ana_ways *way
     struct late_hop *made = &ways->hop[++ways->hops];
     uint16_t outside = 0, inside = 0;
     if (polled_ns > 0)
-        inside = inside_of(causes, ways, index);
+        inside = inside_of(causes, ways, index, 0);
     if (hop.until_ns - hop.ended_ns > 0)
         outside = outside_of(causes, ways, index, hop.segment);
     if (called_ns > 0)
-        inside = inside_of(causes, ways, index);
+        inside = inside_of(causes, ways, index, hop.place);
     *made = (struct late_hop){
         .to = to,
         .outside_ns = hop.until_ns - hop.ended_ns,
@@ -204,6 +207,14 @@ static inline int64_t waiter_ns(const struct ana_ways *ways, const struct of_wai
     return waiter->wait == ways->wait ? waiter->ns : 0;
 }
 
+/* Adds time of a stretch to the way of who waited. */
+static inline void add_to_waiter(struct ana_ways *ways, uint32_t stretch, int64_t ns)
+{
+    struct of_waiter *of = &ways->waiter[stretch];
+    if (ns > 0)
+        *of = (struct of_waiter){ways->wait, ana_plus(waiter_ns(ways, of), ns)};
+}
+
 /* Goes the waiter's way back from a step; returns the one that it comes to, NULL: none. */
 static inline const struct ana_cause_step *go_waiter(const struct ana_causes *causes, struct ana_ways *ways,
                                                      const struct ana_cause_step *step, uint32_t *index,
@@ -212,15 +223,14 @@ static inline const struct ana_cause_step *go_waiter(const struct ana_causes *ca
     struct ana_hop hop;
     const struct ana_cause_step *to = ana_hop_back(causes, step, index, number, &hop);
     int64_t polled_ns = hop.begin_ns - hop.until_ns, called_ns = hop.ended_ns - hop.left_ns;
-    int64_t outside_ns = hop.until_ns - hop.ended_ns;
+    const uint32_t inside = ana_segment_inside(causes, hop.index, hop.place);
     if (polled_ns > 0)
         *inside_ns = ana_plus(*inside_ns, polled_ns);
-    if (called_ns > 0)
+    if (called_ns > 0 && !inside)
         *inside_ns = ana_plus(*inside_ns, called_ns);
-    if (outside_ns > 0) {
-        struct of_waiter *outside = &ways->waiter[stretch_of(causes, hop.segment)];
-        *outside = (struct of_waiter){ways->wait, ana_plus(waiter_ns(ways, outside), outside_ns)};
-    }
+    if (__builtin_expect(inside, 0))
+        add_to_waiter(ways, stretch_of(causes, inside), called_ns);
+    add_to_waiter(ways, stretch_of(causes, hop.segment), hop.until_ns - hop.ended_ns);
     return to;
 }
 
@@ -353,12 +363,14 @@ static __attribute__((noinline)) void follow_device(const struct ana_causes *cau
         struct ana_hop hop;
         step = ana_hop_back(causes, step, &index, &number, &hop);
         bool direct = hop.index == wait->culprit;
+        const uint32_t local = ana_segment_inside(causes, hop.index, hop.place);
         struct ana_cost *inside = &causes->apart[hop.index].inside;
+        struct ana_cost *called = local ? &ana_cause_segment_at(causes, local)->cost : inside;
         struct ana_cost *outside =
             hop.segment ? &ana_cause_segment_at(causes, hop.segment)->cost : &causes->apart[hop.index].unknown;
         left = charge_part(ways, inside, hop.until_ns, hop.begin_ns, left, direct);
         left = charge_part(ways, outside, hop.ended_ns, hop.until_ns, left, direct);
-        left = charge_part(ways, inside, hop.left_ns, hop.ended_ns, left, direct);
+        left = charge_part(ways, called, hop.left_ns, hop.ended_ns, left, direct);
     }
     if (left > 0)
         charge(ways, &causes->apart[wait->culprit].unknown, left, true);
@@ -377,7 +389,8 @@ static inline bool follow_answer(const struct ana_causes *causes, struct ana_way
     const struct ana_cause_step *waiter = ana_step_at(causes, index, number);
     if (!step || !waiter || step == waiter || step->begin_ns < waiter->begin_ns || step->spins)
         return false;
-    if (!(to = ana_hop_back(causes, step, &from, &from_step, &late)) || from != index)
+    if (!(to = ana_hop_back(causes, step, &from, &from_step, &late)) || from != index ||
+        ana_segment_inside(causes, wait->culprit, late.place))
         return false;
     int64_t outside_ns = late.until_ns - late.ended_ns, inside_ns = late.ended_ns - late.left_ns;
     outside_ns = outside_ns > 0 ? outside_ns : 0;

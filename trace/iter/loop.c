@@ -62,7 +62,7 @@ static void add_edges(struct ana_loop_graph *g, const struct ana_why *why)
 {
     for (size_t i = 0; i < why->segments.count; i++) {
         const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
-        if (!segment->count || !segment->from)
+        if (!segment->count || !segment->from || segment->region == ANA_INSIDE)
             continue;
         size_t from = g->node_of[g->place[segment->from - 1]], to = g->node_of[g->place[segment->to - 1]];
         if (from && to)

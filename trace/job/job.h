@@ -279,6 +279,7 @@ struct ana_site {
  * region of the program's own, are one segment.  Only its ranks in view count. */
 struct ana_segment_stat {
     char region[64]; /* "": most of it lies in none */
+    bool inside;     /* time inside local calls of a place: from and to are that */
     struct ana_segment_end from, to;
     uint64_t identity;          /* of region and places, as long as their names are */
     uint64_t times, long_times; /* long_times: part of them, where it has two kinds of work (trace/why/modes.h) */
@@ -347,9 +348,10 @@ struct ana_price {
      * calls that take no time, at most; a processor for each, about. */
     int64_t saves_ns;
 };
-/* Returns the price of a segment of a rank by the identity of its row; identity 0: of that rank's segment which saves
- * most.  NULL: it is not known, or all ranks are alike. */
-const struct ana_price *ana_price_of(const struct ana_summary *s, uint64_t identity, size_t rank_index);
+/* Returns the price of a segment of a rank; of time inside calls, that of all these calls.  NULL: it is not known, or
+ * all ranks are alike. */
+const struct ana_price *ana_price_of(const struct ana_summary *s, const struct ana_segment_stat *segment,
+                                     size_t rank_index);
 /* Returns the file on which most of the time in I/O is spent; NULL: several have a part in it, or its name is
  * unknown. */
 const char *ana_main_file(const struct ana_summary *s);

@@ -133,16 +133,25 @@ void ana_price_saving(const struct ana_summary *s, const struct ana_price *price
              ana_number(share, sizeof share, ANA_SHARE, (double)price->saves_ns / (double)s->path_ns, false));
 }
 
-const struct ana_price *ana_price_of(const struct ana_summary *s, uint64_t identity, size_t rank_index)
+static bool is_price_of(const struct ana_price *price, const struct ana_segment_stat *segment, size_t rank_index)
 {
-    for (size_t i = 0; i < s->price_count; i++) {
-        const struct ana_price *price = &s->prices[i];
-        if (price->kind != ANA_PRICE_SEGMENT || price->alike || (identity && price->identity != identity))
-            continue;
-        for (size_t r = 0; r < price->ranks; r++)
-            if (price->rank[r] == rank_index)
-                return price;
-    }
+    if (segment->inside)
+        return (price->kind == ANA_PRICE_IO || price->kind == ANA_PRICE_LIBRARY) &&
+               strcmp(price->to.call, segment->to.call) == 0 && strcmp(price->to.place, segment->to.place) == 0;
+    if (price->kind != ANA_PRICE_SEGMENT || price->alike || price->identity != segment->identity)
+        return false;
+    for (size_t r = 0; r < price->ranks; r++)
+        if (price->rank[r] == rank_index)
+            return true;
+    return false;
+}
+
+const struct ana_price *ana_price_of(const struct ana_summary *s, const struct ana_segment_stat *segment,
+                                     size_t rank_index)
+{
+    for (size_t i = 0; i < s->price_count; i++)
+        if (is_price_of(&s->prices[i], segment, rank_index))
+            return &s->prices[i];
     return NULL;
 }
 

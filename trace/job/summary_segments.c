@@ -87,6 +87,10 @@ void ana_segment_words(const struct ana_segment_stat *segment, char *out, size_t
 {
     size_t file = strcspn(segment->from.place, ":");
     const char *region = segment->region, *colon = region[0] ? ": " : "";
+    if (segment->inside) {
+        snprintf(out, size, "inside %s %s", short_name(segment->to.call), segment->to.place);
+        return;
+    }
     bool same = segment->from.place[file] && strncmp(segment->from.place, segment->to.place, file + 1) == 0;
     if (segment->from.call)
         snprintf(out, size, "%s%s%s %s -> %s %s", region, colon, short_name(segment->from.call), segment->from.place,
@@ -111,11 +115,20 @@ uint64_t ana_segment_identity(const struct ana_job *job, const struct ana_why *w
     return region[0] ? places * 31 + ana_hash_text(region) : places;
 }
 
+/* Whether the segment of this index has a row: time inside calls has one if it makes others wait. */
+static bool has_row(const struct ana_summary *s, const struct ana_why *why, size_t i)
+{
+    const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
+    const struct ana_cost cost = ana_why_cost(why, (uint32_t)i + 1);
+    return segment->count && ana_selected(s->selection.ranks, segment->index) &&
+           (segment->region != ANA_INSIDE || cost.direct_ns > 0 || cost.passed_ns > 0);
+}
+
 static bool list_rows(struct rows *rows, const struct ana_summary *s, const struct ana_why *why)
 {
     for (size_t i = 0; i < why->segments.count; i++) {
         const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
-        if (!segment->count || !ana_selected(s->selection.ranks, segment->index))
+        if (!has_row(s, why, i))
             continue;
         uint32_t from = segment->from ? rows->place[segment->from - 1] : 0;
         uint32_t to = segment->to ? rows->place[segment->to - 1] : 0;
@@ -265,7 +278,7 @@ static void find_long_work(const struct ana_job *job, struct ana_summary *s, con
     for (int pass = 0; mode && pass < 2; pass++)
         for (size_t i = 0; i < why->segments.count; i++) {
             const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
-            if (!segment->count || !ana_selected(s->selection.ranks, segment->index) || !row_of(rows, segment)->from)
+            if (!has_row(s, why, i) || !row_of(rows, segment)->from)
                 continue;
             struct long_mode *of = &mode[row_of(rows, segment)->at];
             if (pass == 0) {
@@ -335,7 +348,7 @@ static void fill_rows(const struct ana_job *job, struct ana_summary *s, const st
     const struct ana_why *why = &pass->why;
     for (size_t i = 0; i < why->segments.count; i++) {
         const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
-        if (segment->count && ana_selected(s->selection.ranks, segment->index)) {
+        if (has_row(s, why, i)) {
             uint32_t at = row_of(rows, segment)->at;
             struct ana_cost cost = ana_why_cost(why, (uint32_t)i + 1);
             add_to_row(&s->segments[at], segment, &cost, bucket + (size_t)at * TRC_BUCKETS);
@@ -347,14 +360,17 @@ static void fill_rows(const struct ana_job *job, struct ana_summary *s, const st
         ana_segment_end_of(job, why, row->to, &s->segments[row->at].to);
         const char *region = ana_regions_name(&pass->regions, row->region);
         snprintf(s->segments[row->at].region, sizeof s->segments[row->at].region, "%s", region);
-        s->segments[row->at].identity = ana_segment_identity(job, why, row->from, row->to, s->segments[row->at].region);
+        s->segments[row->at].inside = row->from && row->region == ANA_INSIDE;
+        s->segments[row->at].identity =
+            ana_segment_identity(job, why, row->from, row->to, s->segments[row->at].region) +
+            s->segments[row->at].inside;
     }
     for (size_t i = 0; i < s->segment_count; i++)
         compare_ranks(&s->segments[i], job->count, bucket + i * TRC_BUCKETS, room);
     find_long_work(job, s, why, rows, room);
     for (size_t i = 0; i < why->segments.count; i++) {
         const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
-        if (segment->count && ana_selected(s->selection.ranks, segment->index))
+        if (has_row(s, why, i))
             add_spikes(&s->segments[row_of(rows, segment)->at], segment);
     }
     for (size_t i = 0; i < s->segment_count && !why->feed; i++)
@@ -367,8 +383,7 @@ static bool finish_rows(struct ana_summary *s, const struct ana_why *why, const 
     uint32_t *row = malloc((why->segments.count + 1) * sizeof *row);
     for (size_t i = 0; row && i < why->segments.count; i++) {
         const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
-        bool counts = segment->count && ana_selected(s->selection.ranks, segment->index);
-        row[i] = counts ? row_of(rows, segment)->at : UINT32_MAX;
+        row[i] = has_row(s, why, i) ? row_of(rows, segment)->at : UINT32_MAX;
     }
     bool ok = row && ana_summary_usage(s, why, row);
     free(row);

@@ -43,6 +43,7 @@ struct ana_use {
     bool is_quiet : 1;              /* an unsuccessful poll, or a control round */
     uint8_t wanted : 3;             /* by the merge: what its filter says, + 1 */
     bool is_plain : 1;              /* it counts, and is none of these, nor of NCCL or I/O */
+    bool is_local : 1;              /* by trace/why: it communicates with nobody */
     uint32_t number, site;          /* by ana_tally_use: job-wide number of the call; place of its site's sum + 1 */
     uint32_t place;                 /* by trace/why: of the call */
     uint64_t sent, received;        /* of each time it happens */

@@ -245,7 +245,7 @@ static void put_segments(struct ana_page *p)
     struct ana_table table = ANA_TABLE(columns, p->s->segments, p->s->segment_count);
     while (table.count > FEW && !(p->s->segments[table.count - 1].cost_ns >= 0.001 * p->whole.seen_ns))
         table.count--; /* what costs nothing is on the screen */
-    ana_page_table(p, "BETWEEN CALLS, by what others lose by waiting (a share of all ranks' time)", table, MOST_ROWS,
+    ana_page_table(p, "BETWEEN CALLS, OR INSIDE LOCAL ONES, by what others lose (share of all time)", table, MOST_ROWS,
                    "segments", NULL);
 }
 

@@ -50,7 +50,7 @@ void ana_say_cost(const struct ana_job *job, const struct ana_summary *s, const 
     char a[ANA_TEXT], b[ANA_TEXT];
     bool part = is_part(job, s);
     if (price && s->analysed >= 1 && !part)
-        snprintf(out, size, "costs %s%s of %s%s", price->at_most ? "at most " : "",
+        snprintf(out, size, "costs %s%s of %s%s", price->at_most || price->kind != ANA_PRICE_SEGMENT ? "at most " : "",
                  ana_spoken(a, sizeof a, (double)price->saves_ns), ana_spoken(b, sizeof b, (double)s->path_ns),
                  ana_span_words(s));
     else
@@ -158,6 +158,15 @@ static struct ana_reason reason_of(const struct ana_job *job, const struct ana_s
     return its ? *ana_segment_reason(segment, ana_job_info(job).ranks) : (struct ana_reason){0};
 }
 
+/* The price of the segment that most of what is lost to a rank is charged to; NULL: none has most of it. */
+static const struct ana_price *price_of(const struct ana_summary *s, const struct latecomer *late)
+{
+    for (size_t i = 0; i < s->segment_count; i++)
+        if (2 * s->segments[i].cost_by_rank_ns[late->index] > late->lost_ns)
+            return ana_price_of(s, &s->segments[i], late->index);
+    return NULL;
+}
+
 /* The call that loses most: its place that loses most, or the first where `index` comes last most often.  NULL:
  * none. */
 static const struct ana_collective *worst_collective(const struct ana_summary *s, size_t index)
@@ -189,7 +198,7 @@ static bool say_collective(const struct ana_job *job, const struct ana_summary *
     snprintf(at, sizeof at, c->places > 1 && c->place[0] ? " at %s" : "", c->place);
     ana_spoken(each, sizeof each, one && late.waits ? (double)late.lost_ns / (double)late.waits : c->skew_p50_ns);
     ana_number(lost, sizeof lost, ANA_SHARE, share, false);
-    ana_say_cost(job, s, ana_price_of(s, 0, late.index), share_of_all(s, late.lost_ns), cost, sizeof cost);
+    ana_say_cost(job, s, price_of(s, &late), share_of_all(s, late.lost_ns), cost, sizeof cost);
     ana_number(part, sizeof part, ANA_SHARE, here ? c->last_share : (double)late.lost_ns / (double)late.all_ns, false);
     struct ana_reason reason = one ? reason_of(job, s, late.index) : (struct ana_reason){0};
     char why[160];

@@ -121,7 +121,9 @@ static void say_ranks(const struct ana_job *job, const struct ana_late *late, ch
 static void say_where(const struct ana_segment_stat *segment, char *out, size_t size)
 {
     const char *region = segment->region, *in = region[0] ? "in " : "", *comma = region[0] ? ", " : "";
-    if (strcmp(segment->from.place, segment->to.place) == 0)
+    if (segment->inside)
+        snprintf(out, size, "in %s at %s", segment->to.call, segment->to.place);
+    else if (strcmp(segment->from.place, segment->to.place) == 0)
         snprintf(out, size, "%s%s%sbetween calls at %s", in, region, comma, segment->to.place);
     else
         snprintf(out, size, "%s%s%sbetween %s and %s", in, region, comma, segment->from.place, segment->to.place);
@@ -170,7 +172,10 @@ static void say_times(const struct ana_segment_stat *segment, size_t count, cons
         snprintf(where + at, sizeof where - at, " (%" PRIu64 " of %" PRIu64 " times)", segment->long_times,
                  segment->times);
     }
-    const char *verb = late->ranks == 1 ? "computes" : late->uneven ? "compute up to" : "compute";
+    const char *verb = segment->inside    ? (late->ranks == 1 ? "spends" : "spend up to")
+                       : late->ranks == 1 ? "computes"
+                       : late->uneven     ? "compute up to"
+                                          : "compute";
     if (isnan(others))
         snprintf(out, size, "%s %s %s, where no other does", verb, takes, where);
     else
@@ -196,7 +201,7 @@ bool ana_late_segment(const struct ana_job *job, const struct ana_summary *s, st
     late->reason = *ana_segment_reason(segment, job->count);
     say_times(segment, job->count, late, regular, times, sizeof times);
     say_ranks(job, late, who, sizeof who);
-    ana_say_cost(job, s, ana_price_of(s, segment->identity, late->worst), late->share, cost, sizeof cost);
+    ana_say_cost(job, s, ana_price_of(s, segment, late->worst), late->share, cost, sizeof cost);
     ana_reason_words(&late->reason, why, sizeof why);
     const char *between = why[0] ? "; " : "";
     if (late->ranks > 1)

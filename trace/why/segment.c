@@ -1,4 +1,5 @@
 /* Segments: what threads do between their calls. */
+#include "trace/account/account.h"
 #include "trace/reader/reader.h"
 #include "trace/util/hash.h"
 #include "trace/why/tell.h"
@@ -73,6 +74,7 @@ void ana_why_use(struct ana_why *why, const struct ana_event *e, uint32_t call, 
     }
     e->use->place = number;
     e->use->from = e->use->region = e->use->segment = 0;
+    e->use->is_local = ana_account_is_local(e->use->call->opclass);
     e->use->is_quiet = e->sig->flags & (TRC_SIG_POLL | TRC_SIG_CONTROL);
 }
 
@@ -102,6 +104,14 @@ uint32_t ana_why_segment(struct ana_why *why, const struct ana_event *e, const s
     why->spread += segment->is_spread;
     rank->segments++;
     return number;
+}
+
+void ana_why_inside(struct ana_why *why, const struct ana_event *e)
+{
+    const struct ana_why_thread inside = {.place = e->use->place, .region = ANA_INSIDE};
+    const uint32_t number = e->use->is_out ? 0 : ana_why_segment(why, e, &inside);
+    if (number && !ana_segment_add(ana_segment_at(why, number), e->end_ns - e->begin_ns, e->end_ns))
+        why->out_of_memory = true;
 }
 
 /* ---- threads ---------------------------------------------------------------------------------------------------- */

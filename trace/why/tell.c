@@ -56,8 +56,11 @@ void ana_why_tell_segment(struct ana_why *why, uint32_t number, const struct ana
     if (!why->feed || !segment->stretch)
         return;
     struct ana_told *told = ana_why_tell(why, ANA_TOLD_SEGMENT, number);
-    told->segment.from = segment->from;
+    const bool inside = segment->region == ANA_INSIDE;
+    told->segment.from = inside ? 0 : segment->from;
     told->segment.stretch = segment->stretch;
+    told->segment.rank = segment->index;
+    told->segment.inside = inside ? segment->to : 0;
 }
 
 /* ---- waits ------------------------------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
  *
  * A *segment* is what a thread does outside MPI between two of its calls: it is known by the two places that call, and
  * by the program's own region that most of that time is spent in.
+ * The time inside a long local call (MPI-IO, library) is a segment, too: others may wait because of it.
  * Unsuccessful polls do not end a segment, control rounds of a background loop have none.
  *
  * Fed with events and waits in one pass; memory is bounded, whatever the length of the trace:
@@ -27,9 +28,11 @@
 #include <math.h>
 
 #define ANA_SEGMENTS_OF_RANK 1024u
-#define ANA_SEGMENTS_SPREAD  65536u /* segments with a distribution of their times; others know their mean */
-#define ANA_PLACES           65534u /* places that call; all others are one; their numbers have 16 bits */
-#define ANA_SPIN_NS          10000  /* polls that come closer than this, on average, wait: nothing is done between */
+#define ANA_SEGMENTS_SPREAD  65536u     /* segments with a distribution of their times; others know their mean */
+#define ANA_PLACES           65534u     /* places that call; all others are one; their numbers have 16 bits */
+#define ANA_INSIDE           UINT32_MAX /* region of the time inside local calls of a place, which is from and to */
+#define ANA_INSIDE_NS        10000      /* local calls that are shorter have none: they make nobody wait */
+#define ANA_SPIN_NS          10000 /* polls that come closer than this, on average, wait: nothing is done between */
 
 /* A place in the program that calls, the same on all ranks that call there. */
 struct ana_why_place {
@@ -113,6 +116,8 @@ void ana_why_at_edge(struct ana_why *why, struct ana_event *event, int64_t begin
 void ana_why_enter(struct ana_why *why, size_t index, uint32_t thread);
 /* The slow path of ana_why_event: polls and control rounds, and a thread's first event. */
 void ana_why_other(struct ana_why *why, struct ana_event *event, enum ana_told_kind kind);
+/* Adds the time inside a local call to its segment. */
+void ana_why_inside(struct ana_why *why, const struct ana_event *event);
 /* The segment that ends at an event of a thread, + 1; 0: out of memory. */
 uint32_t ana_why_segment(struct ana_why *why, const struct ana_event *event, const struct ana_why_thread *thread);
 /* Notes the region that the segment lies in which the thread's next event ends. */
@@ -254,6 +259,8 @@ ana_why_call_of(struct ana_why *why, struct ana_event *e, struct ana_why_thread 
     } else if (__builtin_expect(thread->has_gap, 0)) {
         ana_why_end_gap(why, e, thread);
     }
+    if (__builtin_expect(use->is_local, 0) && e->end_ns - e->begin_ns >= ANA_INSIDE_NS)
+        ana_why_inside(why, e);
     struct ana_why_gap gap = {NULL, e->begin_ns - thread->end_ns - thread->polled_ns};
     if (segment && !use->is_out) {
         struct ana_segment *of = ana_segment_at(why, segment);

@@ -252,6 +252,11 @@ static void local_calls(void)
           write ? (long long)write->saves_ns : -1);
     CHECK(rank && rank->saves_ns == 60 * MS && strcmp(rank->to.place, "0x50") == 0, "%lld in the library",
           rank ? (long long)rank->saves_ns : -1);
+    const struct ana_segment_stat *first = &s.segments[0], *second = &s.segments[1];
+    CHECK(first->inside && strcmp(first->to.place, "0x40") == 0 && first->times == 20 && first->cost_ns == 400 * MS,
+          "%lld ms lost by writing", (long long)first->cost_ns / MS);
+    CHECK(second->inside && strcmp(second->to.place, "0x50") == 0 && second->cost_ns == 60 * MS,
+          "%lld ms lost in the library", (long long)second->cost_ns / MS);
     done(&s, job);
 }
 
