@@ -1,9 +1,12 @@
 /* From names of Fortran symbols to rows and back; and the addresses of Fortran's constants. */
 #include "interpose/base/oldglibc.h"
+#include "interpose/base/elf.h"
 #include "interpose/mpi/abi.h"
+#include "interpose/mpi/multi_mpi.h"
 #include "interpose/fortran/fortran.h"
 #include "interpose/mpi/resolve.h"
 #include "interpose/core/source.h"
+#include "interpose/load/loader.h"
 #include "interpose/load/names.h"
 #include "interpose/load/objects.h"
 
@@ -158,8 +161,41 @@ static bool resolve_met(void)
     return *ipo_mpi_object() && resolve_listed() > 0;
 }
 
+struct lookup {
+    const char *name;
+    void *found; /* the function, or its wrapper where that calls this function */
+};
+
+static void find_looked_up(void *with)
+{
+    struct lookup *lookup = with;
+    int row;
+    enum spelling spelling;
+    ipo_function wrapper = get_wrapper(lookup->name);
+    if (!wrapper && resolve_listed())
+        wrapper = get_wrapper(lookup->name);
+    if (wrapper && parse_symbol(lookup->name, &row, &spelling) &&
+        is_same_object(lookup->found, (void *)(uintptr_t)ipo_fortran_real[get_binding(spelling)][row]))
+        lookup->found = (void *)(uintptr_t)wrapper;
+}
+
+/* Asks again at the end: what dlerror returns is about the program's question. */
+static void *look_up(void *handle, const char *name, const void *caller)
+{
+    int row;
+    enum spelling spelling;
+    struct lookup lookup = {name, dlsym(handle, name)};
+    if (!lookup.found || ipo_is_ours(lookup.found) || !parse_symbol(name, &row, &spelling))
+        return lookup.found;
+    void *init = dlsym(handle, "PMPI_Init"), *found = lookup.found;
+    if (init && ipo_mpi_looked_up(handle, init, caller))
+        ipo_loader_run(find_looked_up, &lookup);
+    void *again = dlsym(handle, name);
+    return lookup.found == found ? again : lookup.found;
+}
+
 static const struct ipo_source fortran_source = {
-    .name = "fortran", .wrapper_of = find_wrapper, .after_walk = resolve_met};
+    .name = "fortran", .wrapper_of = find_wrapper, .names = "mpi_", .looked_up = look_up, .after_walk = resolve_met};
 IPO_SOURCE(fortran_source);
 
 /* ---- sentinels */
