@@ -1,8 +1,9 @@
 """Tables that an enum indexes have a row for each of its values.
 
 A table without a length (`name[] = {`) says how long it is (sizeof, or a last row of NULL or 0), is made of the rows of a
-.def file, or asserts its last row: TRC_ASSERT_ROWS(name, LAST) of trace/util/rows.h, or a _Static_assert of `LAST + 1`.  LAST
-is the last value of its enum, and a table with rows `[VALUE] =` has one for each value of that enum."""
+.def file, or asserts its last row: TRC_ASSERT_ROWS(name, LAST) of trace/util/rows.h, TRC_ASSERT_BITS where its rows
+name bits, or a _Static_assert of `LAST + 1`.  LAST is the last value of its enum, and a table with rows `[VALUE] =` has one
+for each value of that enum."""
 import os
 import re
 import sys
@@ -70,13 +71,13 @@ def outer(body):
 def is_bounded(name, body, scope):
     rows = [row.strip() for row in outer(body).rstrip().rstrip(",").split(",")]
     ended = re.fullmatch(r"NULL|0|\w+_NONE", rows[-1]) or re.search(r"\{\s*(0|NULL\b[^{}]*)?\}\s*,?\s*$", body)
-    asked = re.search(r"(sizeof \(?\*?|\b(TRC_ASSERT_ROWS|ONE_OF|COUNT|ANA_TABLE)\()%s\b|PUT_FLAGS\(\w+, %s\b" % (name, name), scope)
+    asked = re.search(r"(sizeof \(?\*?|\b(TRC_ASSERT_ROWS|TRC_ASSERT_BITS|ONE_OF|COUNT|ANA_TABLE)\()%s\b" % name, scope)
     return ended or asked or "#define" in body
 
 
 def last_rows(text):
     """(table, value) of each assertion."""
-    yield from re.findall(r"\bTRC_ASSERT_ROWS\((\w+), (\w+)\)", text)
+    yield from re.findall(r"\bTRC_ASSERT_(?:ROWS|BITS)\((\w+), (\w+)\)", text)
     yield from re.findall(r"_Static_assert\(sizeof (\w+) / sizeof \*\w+ == (\w+) \+ 1,", text)
 
 

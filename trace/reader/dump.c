@@ -22,7 +22,9 @@ static const char *const level_words[] = {"single", "funneled", "serialized", "m
 static const char *const sig_flag_words[] = {
     "sub", "start", "complete", "coll",    "nested",  "poll",    "cancelled", "failed",     "p2p_out", "p2p_in",
     "rma", "io",    "sync",     "control", "enqueue", "grouped", "shared",    "any_source", "any_tag"};
-static const char *const head_flag_words[] = {"spawned", "write_back", "status_unknown"};
+TRC_ASSERT_BITS(sig_flag_words, TRC_SIG_ANY_TAG);
+static const char *const head_flag_words[] = {"spawned", "write_back", "status_unknown", "exited", "no_session"};
+TRC_ASSERT_BITS(head_flag_words, TRC_HEAD_NO_SESSION);
 
 static void put_rank(FILE *out, const char *title, int32_t rank)
 {

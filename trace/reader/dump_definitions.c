@@ -5,6 +5,7 @@
 #include <string.h>
 
 static const char *const comm_flag_words[] = {"inter", "world", "self", "foreign", "all"};
+TRC_ASSERT_BITS(comm_flag_words, TRC_COMM_ALL);
 
 static const char *const path_end_words[] = {
     "-", [TRC_PATH_WHOLE] = "whole", [TRC_PATH_LIMITED] = "limited", [TRC_PATH_LOST] = "lost"};
@@ -84,6 +85,7 @@ static const char *const reason_words[TRC_STACK_REASONS] = {
     [TRC_STACK_HANG] = "hang", [TRC_STACK_DEMAND] = "demand", [TRC_STACK_FATAL] = "fatal", [TRC_STACK_EXIT] = "exit"};
 static const char *const stack_flag_words[] = {"main",    "closing", "crashed", "running",  "short",
                                                "in_call", "gil",     "guessed", "overflow", "in_handler"};
+TRC_ASSERT_BITS(stack_flag_words, TRC_STACK_IN_HANDLER);
 
 static void dump_facts_and_stacks(const struct trc_file *file, FILE *out)
 {
@@ -115,6 +117,7 @@ static const char *const watch_words[] = {"none", "events", "stopped"};
 TRC_ASSERT_ROWS(watch_words, TRC_GPU_WATCH_STOPPED);
 static const char *const gpu_flag_words[] = {"blind",   "by_events", "by_plugin",  "approximate",
                                              "grouped", "message",   "async_error"};
+TRC_ASSERT_BITS(gpu_flag_words, TRC_GPU_ASYNC_ERROR);
 
 static void dump_gpu_op(const struct trc_file *file, const struct trc_gpu_op *op, FILE *out)
 {
