@@ -253,6 +253,11 @@ double ana_analysis_share(const struct ana_job *job)
     return share < 0.999 ? share : 0.999; /* 1 only when it is so */
 }
 
+bool ana_analysis_ahead(const struct ana_job *job)
+{
+    return job->records > 0 && !job->pass.done && (!job->pass.merge || ana_merge_count(job->pass.merge) == 0);
+}
+
 double ana_index_ask(struct ana_job *job, int64_t stop_ns)
 {
     double taken = job->index_asked || !job->upper->take_up ? 1 : job->upper->take_up(job, stop_ns);

@@ -382,6 +382,7 @@ struct ana_efficiency {
 struct ana_summary {
     struct ana_selection selection;
     bool exact;               /* counts and bytes are of the counters: complete whatever was recycled */
+    bool counters_only;       /* no event was read yet: waits, accounts, sites and segments are unknown, not absent */
     double analysed;          /* share of the events seen by waits, skews, sites and latencies, 0..1 */
     int64_t begin_ns, end_ns; /* of what was selected, clipped to the job */
     uint64_t cut_calls;       /* of a time range: that begin before it or end after it; only what lies in it is time */

@@ -216,6 +216,8 @@ void ana_analysis_refresh(struct ana_job *job);
 double ana_index_ask(struct ana_job *job, int64_t stop_ns);
 /* The share of the records that the main pass has read, 0..1. */
 double ana_analysis_share(const struct ana_job *job);
+/* Whether no event is read yet of a trace that has events. */
+bool ana_analysis_ahead(const struct ana_job *job);
 /* range.c: begins a pass over the events of a selection, unless it is under way already.  Returns the share that it has
  * read, -1 when out of memory. */
 double ana_time_range_select(struct ana_job *job, const struct ana_selection *selection);

@@ -214,6 +214,7 @@ enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selectio
     s->end_ns = selection.end_ns < job->end_ns ? selection.end_ns : job->end_ns;
     s->exact = !range;
     s->analysed = ana_analysis_share(job);
+    s->counters_only = !range && ana_analysis_ahead(job);
     bool ok = list_ranks(job, s) && !job->unread && !(job->pass.merge && ana_merge_failed(job->pass.merge));
     if (range) {
         double share = ok ? ana_time_range_select(job, &selection) : -1;
@@ -254,8 +255,11 @@ enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selectio
 
 enum trc_status ana_summarize_counters(struct ana_job *job, struct ana_summary *s)
 {
-    *s = (struct ana_summary){
-        .selection = {.end_ns = INT64_MAX}, .exact = true, .begin_ns = job->begin_ns, .end_ns = job->end_ns};
+    *s = (struct ana_summary){.selection = {.end_ns = INT64_MAX},
+                              .exact = true,
+                              .counters_only = true,
+                              .begin_ns = job->begin_ns,
+                              .end_ns = job->end_ns};
     if (!list_ranks(job, s) || !ana_summary_counters(job, s)) {
         ana_summary_free(s);
         return TRC_BAD;

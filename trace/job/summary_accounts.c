@@ -135,7 +135,7 @@ bool ana_summary_accounts(struct ana_job *job, struct ana_summary *s, const stru
     struct rank_sites *rank = calloc(job->count + 1, sizeof *rank);
     *parts = (struct ana_site_parts){.part = calloc(tally->sites.count + job->count + 1, sizeof *parts->part)};
     bool ok = rank && parts->part && list_parts(job, tally, parts, rank);
-    s->has_accounts = s->exact && ana_window_is_all(job);
+    s->has_accounts = s->exact && !s->counters_only && ana_window_is_all(job);
     for (size_t i = 0; ok && s->has_accounts && i < s->rank_count; i++) {
         struct ana_rank_stat *stat = &s->ranks[i];
         ok = !stat->counted || cut_rank(job, tally, &rank[stat->index], stat, parts, &s->outside_calls);

@@ -9,7 +9,7 @@
 
 static bool knows_waits(const struct ana_job *job, const struct ana_summary *s)
 {
-    if (job->records == 0)
+    if (job->records == 0 || s->counters_only)
         return false;
     return s->exact || job->store.waits_since_ns <= s->begin_ns;
 }

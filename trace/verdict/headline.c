@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SHARES (2 * ANA_TEXT + 32) /* bytes for the text of two shares */
+
 void ana_line_say(struct ana_line line, const char *format, ...)
 {
     va_list args;
@@ -203,6 +205,28 @@ static bool say_verdict(const struct ana_job *job, struct ana_line line, enum an
     return trouble || waits || unsure;
 }
 
+/* Writes the two shares that live pages have: ": load balance 95%, 4% in MPI"; "" where they are unknown. */
+static void write_shares(const struct ana_summary *s, char out[SHARES])
+{
+    char balance[ANA_TEXT], share[ANA_TEXT];
+    out[0] = 0;
+    if (!isnan(s->efficiency.load_balance))
+        snprintf(out, SHARES, ": load balance %s, %s in MPI",
+                 ana_number(balance, sizeof balance, ANA_SHARE, s->efficiency.load_balance, false),
+                 share_text(share, mpi_time(s), all_time(s)));
+}
+
+/* Writes the headline while no event is read. */
+static enum ana_weight say_counters(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
+{
+    char more[SHARES];
+    if (say_imbalance(job, s, line))
+        return ANA_NOTABLE;
+    write_shares(s, more);
+    ana_line_say(line, "who waits for whom is not read yet%s", more);
+    return ANA_FINE;
+}
+
 bool ana_headline_also(const struct ana_job *job, const struct ana_summary *s, char *out, size_t size)
 {
     struct ana_line line = {out, size};
@@ -226,6 +250,8 @@ enum ana_weight ana_headline(const struct ana_job *job, const struct ana_summary
         return weight;
     if (say_record(job, line) || (job->state == ANA_RUNNING && ana_say_longest_inside(job, out, out_size)))
         return ANA_NOTABLE;
+    if (summary->counters_only)
+        return say_counters(job, summary, line);
     if (is_ahead(job, summary)) {
         ana_line_say(line, "not analysed yet: the events of this window are still to be read");
         return ANA_FINE;
@@ -251,11 +277,8 @@ enum ana_weight ana_headline(const struct ana_job *job, const struct ana_summary
 static void say_finished(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
 {
     const struct ana_job_info info = ana_job_info(job);
-    char balance[ANA_TEXT], elapsed[ANA_TEXT], share[ANA_TEXT], more[2 * ANA_TEXT + 32] = "";
-    if (!isnan(s->efficiency.load_balance))
-        snprintf(more, sizeof more, ": load balance %s, %s in MPI",
-                 ana_number(balance, sizeof balance, ANA_SHARE, s->efficiency.load_balance, false),
-                 share_text(share, mpi_time(s), all_time(s)));
+    char elapsed[ANA_TEXT], more[SHARES];
+    write_shares(s, more);
     ana_line_say(line, "%zu rank%s finished after %s%s", info.ranks, info.ranks == 1 ? "" : "s",
                  ana_spoken(elapsed, sizeof elapsed, (double)info.elapsed_ns), more);
 }

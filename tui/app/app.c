@@ -358,6 +358,7 @@ void tui_app_update_table(struct tui_app *app)
     }
     if (view->update)
         view->update(app);
+    table->awaited = app->summary.counters_only;
     uint64_t shared = view->shared ? view->shared(app) : 0;
     if (shared) {
         table->cursor_identity = shared;

@@ -113,9 +113,13 @@ static void describe_view(const struct tui_app *app, char *out, size_t size)
 {
     size_t n = 0;
     out[0] = 0;
+    const bool pages = app->summary.counters_only;
     if (app->analysed < 0.9995)
-        n += (size_t)snprintf(out + n, size - n, "analysed %.0f %%%s  ",
-                              fmax(app->analysed, app->read < 1 ? app->read : 0) * 100, app->halted ? ", halted" : "");
+        n += (size_t)snprintf(out + n, size - n, "%s%.0f %%%s%s  ", pages ? "" : "analysed ",
+                              fmax(app->analysed, app->read < 1 ? app->read : 0) * 100, app->halted ? ", halted" : "",
+                              !pages        ? ""
+                              : app->halted ? ": from live pages"
+                                            : ": from live pages, waits follow");
     if (app->call[0])
         n += (size_t)snprintf(out + n, size - n, "%s  ", app->call);
     if (app->table[app->view].filter[0] && n < size)

@@ -11,6 +11,7 @@ static void draw_places(struct tui_app *app, struct glance *g, struct tui_grid *
         tui_table_update(&g->sites, spec, app);
     g->sites_of = app->summaries;
     g->sites.elsewhere = true;
+    g->sites.awaited = app->summary.counters_only;
     g->sites.cursor = 0;
     tui_table_draw(&g->sites, spec, app, grid, rect);
     g->places = rect;

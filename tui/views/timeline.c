@@ -225,9 +225,10 @@ static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui
         tui_slowest_draw(app, &o->slow, grid, (struct tui_rect){rect.x, below, rect.w, spare});
     if (!seen) /* without words, no data would look like idle ranks */
         tui_put(grid, o->drawn, 1, 0, TUI_STYLE_DIM,
-                !tui_app_ended(app) && begin >= tui_app_known_end(app) ? "not analysed yet"
-                : app->filter_words[0]                                 ? "nothing of what is chosen"
-                                                                       : "nothing was recorded");
+                app->summary.counters_only                               ? "not read yet"
+                : !tui_app_ended(app) && begin >= tui_app_known_end(app) ? "not analysed yet"
+                : app->filter_words[0]                                   ? "nothing of what is chosen"
+                                                                         : "nothing was recorded");
     draw_foot(app, grid, foot, seen);
     foot.y -= 2;
     if (!tui_drag_draw(app, grid, o->drawn, foot, begin, end))

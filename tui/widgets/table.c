@@ -388,6 +388,7 @@ void tui_table_draw(struct tui_table *table, const struct tui_table_spec *spec, 
     if (!table->count)
         tui_put(grid, rect, 1, 1, TUI_STYLE_DIM,
                 table->filter[0] ? "no row contains the filter"
+                : table->awaited ? "not read yet"
                 : spec->empty    ? spec->empty
                                  : "nothing to show");
 }

@@ -64,6 +64,7 @@ struct tui_table {
     uint64_t cursor_identity;
     bool has_cursor; /* somebody has put it on a row; until then it stays on the first row */
     bool elsewhere;  /* the cursor is below the table: no row shows it */
+    bool awaited;    /* rows are made of events, and no event is read yet */
     uint32_t *order; /* the shown rows of the view in their order, `count` of them; owned */
     size_t room;
     int want[TUI_TABLE_COLUMNS];       /* columns that the longest text in view takes, for columns that stretch */
