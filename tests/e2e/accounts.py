@@ -102,6 +102,9 @@ def not_ended():
 crowd()
 asleep()
 in_calls("io", "io", "MPI_File_sync", ", file ")
+rows = [c for c in report("io")["collectives"] if c["name"] == "MPI_File_close"]
+check("a file that is opened twice has one row", len(rows) == 1 and rows[0]["instances"] == 2 and
+      rows[0]["communicator"].endswith("synced.dat"), rows)
 in_calls("library", "library", "MPI_Comm_dup", "")
 stopped()
 not_ended()

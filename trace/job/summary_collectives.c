@@ -1,5 +1,6 @@
 /* Summaries of collectives, by communicator and by the place in the program that calls. */
 #include "trace/job/job_impl.h"
+#include "trace/util/hash.h"
 #include "trace/util/hash_map.h"
 #include "trace/util/sort.h"
 #include <math.h>
@@ -27,6 +28,7 @@ struct rows {
     struct ana_map last;     /* struct ana_count_sum by index in `by_place`, rank */
     struct ana_map lost;     /* of those of which no instance is complete, likewise by identity, call number */
     struct ana_map calls;    /* struct call by identity, call number */
+    struct ana_map files;    /* uint64_t: identity of the first handle of a file, by hash of its name */
 };
 
 static int by_lost(const void *a, const void *b)
@@ -39,18 +41,31 @@ static int by_lost(const void *a, const void *b)
     return strcmp(x->place, y->place);
 }
 
+/* Returns the identity that a communicator has rows under: of a file that of its first handle, since a program may open
+ * it a thousand times. */
+static uint64_t identity_of(struct rows *rows, uint64_t identity, const struct trc_comm *comm)
+{
+    const bool file = comm && comm->object && comm->object->is_file && comm->object->name;
+    uint64_t *first = file ? ana_map_add(&rows->files, ana_hash_text(comm->object->name), 0, 0) : NULL;
+    if (!first)
+        return identity;
+    *first = *first ? *first : identity;
+    return *first;
+}
+
 /* Counts those that not all ranks came to, by communicator and call. */
-static bool count_open(struct ana_job *job, struct ana_map *lost)
+static bool count_open(struct ana_job *job, struct rows *rows)
 {
     for (size_t i = 0; i < ana_match_open_instances(job->match); i++) {
         struct ana_instance open;
         if (!ana_match_open_instance(job->match, i, &open))
             continue;
-        struct ana_count_sum *n = ana_map_add(lost, open.comm_identity, ana_call_number(job, open.call), 0);
+        const uint64_t identity = identity_of(rows, open.comm_identity, open.comm);
+        struct ana_count_sum *n = ana_map_add(&rows->lost, identity, ana_call_number(job, open.call), 0);
         if (!n)
             return false;
         if (n->count++ == 0)
-            ana_comm_name(job, open.comm_identity, open.comm);
+            ana_comm_name(job, identity, open.comm);
     }
     return true;
 }
@@ -61,9 +76,10 @@ static bool join_sums(struct rows *rows, const struct ana_tally *t)
     for (size_t i = 0; i < t->collectives.count; i++) {
         const uint64_t *key = ana_map_key(&t->collectives, i);
         const struct ana_collective_sum *sum = ana_map_value(&t->collectives, i);
+        const uint64_t identity = identity_of(rows, key[0], sum->comm);
         size_t before = rows->by_place.count;
-        struct row *row = ana_map_add(&rows->by_place, key[0], key[1], key[2] ? rows->place[key[2] - 1] : 0);
-        struct call *call = row ? ana_map_add(&rows->calls, key[0], key[1], 0) : NULL;
+        struct row *row = ana_map_add(&rows->by_place, identity, key[1], key[2] ? rows->place[key[2] - 1] : 0);
+        struct call *call = row ? ana_map_add(&rows->calls, identity, key[1], 0) : NULL;
         if (!call)
             return false;
         call->rows += rows->by_place.count > before;
@@ -166,7 +182,8 @@ bool ana_summary_collectives(struct ana_job *job, struct ana_summary *s, const s
     ana_map_init(&rows.last, sizeof(struct ana_count_sum));
     ana_map_init(&rows.lost, sizeof(struct ana_count_sum));
     ana_map_init(&rows.calls, sizeof(struct call));
-    bool ok = rows.place && rows.row && (!s->exact || count_open(job, &rows.lost)) &&
+    ana_map_init(&rows.files, sizeof(uint64_t));
+    bool ok = rows.place && rows.row && (!s->exact || count_open(job, &rows)) &&
               ana_places_join(job, why, true, rows.place) && join_sums(&rows, t) && find_last(&rows, t);
     s->collectives = ok ? calloc(rows.by_place.count + rows.lost.count + 1, sizeof *s->collectives) : NULL;
     for (size_t i = 0; s->collectives && i < rows.by_place.count; i++)
@@ -177,7 +194,7 @@ bool ana_summary_collectives(struct ana_job *job, struct ana_summary *s, const s
     }
     free(rows.place);
     free(rows.row);
-    struct ana_map *map[] = {&rows.by_place, &rows.last, &rows.lost, &rows.calls};
+    struct ana_map *map[] = {&rows.by_place, &rows.last, &rows.lost, &rows.calls, &rows.files};
     for (size_t i = 0; i < sizeof map / sizeof *map; i++)
         ana_map_free(map[i]);
     return s->collectives != NULL;

@@ -115,24 +115,25 @@ uint64_t ana_segment_identity(const struct ana_job *job, const struct ana_why *w
     return region[0] ? places * 31 + ana_hash_text(region) : places;
 }
 
-/* Whether the segment of this index has a row: time inside calls has one if it makes others wait. */
-static bool has_row(const struct ana_summary *s, const struct ana_why *why, size_t i)
+/* Returns the row of the segment of this index; NULL: it has none. */
+static struct row *find_row(const struct rows *rows, const struct ana_summary *s, const struct ana_why *why, size_t i)
 {
     const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
-    const struct ana_cost cost = ana_why_cost(why, (uint32_t)i + 1);
-    return segment->count && ana_selected(s->selection.ranks, segment->index) &&
-           (segment->region != ANA_INSIDE || cost.direct_ns > 0 || cost.passed_ns > 0);
+    return segment->count && ana_selected(s->selection.ranks, segment->index) ? row_of(rows, segment) : NULL;
 }
 
+/* Lists the rows.  Time inside calls has one if it makes others wait. */
 static bool list_rows(struct rows *rows, const struct ana_summary *s, const struct ana_why *why)
 {
     for (size_t i = 0; i < why->segments.count; i++) {
         const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
-        if (!has_row(s, why, i))
+        struct ana_cost cost = ana_why_cost(why, (uint32_t)i + 1);
+        bool waits = cost.direct_ns > 0 || cost.passed_ns > 0;
+        if (!segment->count || !ana_selected(s->selection.ranks, segment->index) ||
+            (segment->region == ANA_INSIDE && !waits))
             continue;
         uint32_t from = segment->from ? rows->place[segment->from - 1] : 0;
         uint32_t to = segment->to ? rows->place[segment->to - 1] : 0;
-        struct ana_cost cost = ana_why_cost(why, (uint32_t)i + 1);
         struct row *row = ana_map_add(&rows->by_places, from, to, segment->region);
         if (!row)
             return false;
@@ -278,9 +279,10 @@ static void find_long_work(const struct ana_job *job, struct ana_summary *s, con
     for (int pass = 0; mode && pass < 2; pass++)
         for (size_t i = 0; i < why->segments.count; i++) {
             const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
-            if (!has_row(s, why, i) || !row_of(rows, segment)->from)
+            const struct row *row = find_row(rows, s, why, i);
+            if (!row || !row->from)
                 continue;
-            struct long_mode *of = &mode[row_of(rows, segment)->at];
+            struct long_mode *of = &mode[row->at];
             if (pass == 0) {
                 const double limit_ns = ana_long_limit(&segment->counts);
                 of->rank = of->rank || isnan(limit_ns) ? of->rank : calloc(job->count, sizeof *of->rank);
@@ -348,8 +350,9 @@ static void fill_rows(const struct ana_job *job, struct ana_summary *s, const st
     const struct ana_why *why = &pass->why;
     for (size_t i = 0; i < why->segments.count; i++) {
         const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
-        if (has_row(s, why, i)) {
-            uint32_t at = row_of(rows, segment)->at;
+        const struct row *row = find_row(rows, s, why, i);
+        if (row) {
+            uint32_t at = row->at;
             struct ana_cost cost = ana_why_cost(why, (uint32_t)i + 1);
             add_to_row(&s->segments[at], segment, &cost, bucket + (size_t)at * TRC_BUCKETS);
         }
@@ -370,8 +373,9 @@ static void fill_rows(const struct ana_job *job, struct ana_summary *s, const st
     find_long_work(job, s, why, rows, room);
     for (size_t i = 0; i < why->segments.count; i++) {
         const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
-        if (has_row(s, why, i))
-            add_spikes(&s->segments[row_of(rows, segment)->at], segment);
+        const struct row *row = find_row(rows, s, why, i);
+        if (row)
+            add_spikes(&s->segments[row->at], segment);
     }
     for (size_t i = 0; i < s->segment_count && !why->feed; i++)
         s->segments[i].cost_ns = s->segments[i].direct_ns = -1;
@@ -382,8 +386,8 @@ static bool finish_rows(struct ana_summary *s, const struct ana_why *why, const 
 {
     uint32_t *row = malloc((why->segments.count + 1) * sizeof *row);
     for (size_t i = 0; row && i < why->segments.count; i++) {
-        const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
-        row[i] = has_row(s, why, i) ? row_of(rows, segment)->at : UINT32_MAX;
+        const struct row *of = find_row(rows, s, why, i);
+        row[i] = of ? of->at : UINT32_MAX;
     }
     bool ok = row && ana_summary_usage(s, why, row);
     free(row);

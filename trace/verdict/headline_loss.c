@@ -133,7 +133,8 @@ static bool is_in_turn(const struct latecomer *late, size_t ranks)
 }
 
 /* Writes about a few waits, one by one: few waits make no shares. */
-static bool say_few(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
+static bool say_few(const struct ana_job *job, const struct ana_summary *s, struct ana_line line,
+                    enum ana_weight *weight)
 {
     const struct ana_wait *worst = NULL;
     for (size_t i = 0; !s->exact && i < s->wait_count && !worst; i++)
@@ -141,6 +142,7 @@ static bool say_few(const struct ana_job *job, const struct ana_summary *s, stru
     int64_t range_ns = s->end_ns - s->begin_ns;
     if (!worst || worst->count >= NOTABLE_WAITS || (double)worst->lost_ns < NOTABLE_SHARE * (double)range_ns)
         return false;
+    *weight = (double)worst->lost_ns < NOTABLE_IMBALANCE * (double)range_ns ? ANA_FINE : ANA_NOTABLE;
     char lost[ANA_TEXT], all[ANA_TEXT];
     ana_spoken(lost, sizeof lost, (double)worst->lost_ns);
     ana_spoken(all, sizeof all, (double)range_ns);
@@ -167,33 +169,34 @@ static const struct ana_price *price_of(const struct ana_summary *s, const struc
     return NULL;
 }
 
-/* The call that loses most: its place that loses most, or the first where `index` comes last most often.  NULL:
- * none. */
-static const struct ana_collective *worst_collective(const struct ana_summary *s, size_t index)
+/* The place of a collective that loses most; if `late` (NULL: nobody) is to blame, the place where it comes last most
+ * often, if most of what is lost to it is lost there.  NULL: none. */
+static const struct ana_collective *worst_collective(const struct ana_summary *s, const struct latecomer *late)
 {
-    const struct ana_collective *worst = s->collective_count ? &s->collectives[0] : NULL;
-    for (size_t i = 0; i < s->collective_count; i++)
-        if (s->collectives[i].call_lost_ns > worst->call_lost_ns)
-            worst = &s->collectives[i];
-    for (size_t i = 0; i < s->collective_count && index != SIZE_MAX; i++) {
+    const struct ana_collective *worst = NULL, *own = NULL;
+    for (size_t i = 0; i < s->collective_count; i++) {
         const struct ana_collective *c = &s->collectives[i];
-        if (c->name == worst->name && c->comm_identity == worst->comm_identity && c->last_index == index)
-            return c;
+        if (!worst || c->call_lost_ns > worst->call_lost_ns ||
+            (c->call_lost_ns == worst->call_lost_ns && c->lost_ns > worst->lost_ns))
+            worst = c;
+        if (late && c->last_index == late->index && (!own || c->lost_ns > own->lost_ns))
+            own = c;
     }
-    return worst;
+    return own && 2 * own->lost_ns > late->lost_ns ? own : worst;
 }
 
 static bool say_collective(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
 {
     struct latecomer late = worst_latecomer(job, s);
-    const struct ana_collective *c = worst_collective(s, late.index);
-    bool part_of_job = is_part(job, s);
+    const bool part_of_job = is_part(job, s), one = is_culprit(&late, job->count);
+    const struct ana_collective *c = worst_collective(s, one ? &late : NULL);
     const char *span = ana_span_words(s);
-    double share = c ? share_of_all(s, part_of_job ? late.all_ns : c->call_lost_ns) : 0;
+    const int64_t lost_ns = part_of_job ? late.all_ns : one ? late.lost_ns : c ? c->call_lost_ns : 0;
+    const double share = share_of_all(s, lost_ns);
     if (!c || c->instances == 0 || !(share >= NOTABLE_SHARE))
         return false;
-    bool world = strcmp(c->comm_name, "WORLD") == 0, one = is_culprit(&late, job->count);
-    bool here = late.index == c->last_index;
+    const bool world = strcmp(c->comm_name, "WORLD") == 0,
+               here = one && late.index == c->last_index && 2 * c->lost_ns > late.lost_ns;
     char each[ANA_TEXT], lost[ANA_TEXT], cost[120], part[ANA_TEXT], at[96];
     snprintf(at, sizeof at, c->places > 1 && c->place[0] ? " at %s" : "", c->place);
     ana_spoken(each, sizeof each, one && late.waits ? (double)late.lost_ns / (double)late.waits : c->skew_p50_ns);
@@ -273,16 +276,14 @@ static bool say_wait(const struct ana_job *job, const struct ana_summary *s, str
 /* Writes about the larger of two losses: in a collective (of all ranks' time), or of one waiter at one partner. */
 bool ana_say_loss(const struct ana_job *job, const struct ana_summary *s, struct ana_line line, enum ana_weight *weight)
 {
-    int64_t collective = s->collective_count ? worst_collective(s, SIZE_MAX)->call_lost_ns : 0, wait = 0;
-    *weight = ANA_FINE;
-    if (say_few(job, s, line))
+    int64_t wait = 0;
+    if (say_few(job, s, line, weight))
         return true;
     *weight = ANA_NOTABLE;
     struct ana_late late;
     if (ana_late_segment(job, s, &late, line.out, line.size))
         return true;
-    if (is_part(job, s))
-        collective = worst_latecomer(job, s).all_ns;
+    const int64_t collective = worst_latecomer(job, s).all_ns;
     for (size_t i = 0; i < s->wait_count && wait == 0; i++)
         if (!is_in_collective(&s->waits[i]) && of_selected(s, &s->waits[i]))
             wait = s->waits[i].lost_ns;
