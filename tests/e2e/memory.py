@@ -1,7 +1,8 @@
 # timeout: 300
 """Out of memory: whichever allocation of hpctop fails, it ends by itself: with 2, a line that says so and nothing half done, or with
-0 and what it could read.  Allocations are those that hpctop itself asks for; each run lets another one fail."""
+0 and what it could read; watch with 1 where it says that what it could read does not tell.  Allocations are those that hpctop itself asks for; each run lets another one fail."""
 import csv
+import json
 import os
 import shutil
 
@@ -76,6 +77,11 @@ def is_whole(name):
     return name != "csv" or len(rows("ranks")) == int(rows("job")[0]["ranks"])
 
 
+def is_unknown(name, r):
+    """Of a file that was not read as a whole the verdict is unknown, which is no success."""
+    return name == "watch" and r.code == 1 and json.loads(r.out.splitlines()[-1])["verdict"] == "unknown"
+
+
 def remove(path):
     shutil.rmtree(path) if os.path.isdir(path) else os.path.exists(path) and os.remove(path)
 
@@ -93,7 +99,7 @@ def hold(name, command):
         left = [f for f in os.listdir(".") if f.startswith("bad")]
         told = r.code == 2 and not left and len(r.err.splitlines()) == 1 and any(word in r.err for word in SAYS)
         failed += told
-        if not told and not (r.code == 0 and not r.err and is_whole(name)):
+        if not told and not (r.code == 0 and not r.err and is_whole(name)) and not is_unknown(name, r):
             wrong.append((k, r.code, r.err[-200:], left, r.out[-100:]))
         for place in left + ["count"]:
             remove(place)
