@@ -13,7 +13,7 @@ void ana_iteration_words(const struct ana_job *job, const struct ana_loop_level 
     char where[240], took[ANA_TEXT];
     struct ana_segment_stat segment = {.from = slow->from, .to = slow->to};
     memcpy(segment.region, slow->region, sizeof segment.region);
-    double times = (double)(slow->end_ns - slow->begin_ns) / loop->median_ns;
+    double times = (double)(slow->end_ns - slow->begin_ns) / loop->usual_ns;
     int n = snprintf(out, size, "iteration %" PRIu64 " took %.1f x", slow->number, times);
     if (slow->index == SIZE_MAX || n < 0 || (size_t)n >= size)
         return;

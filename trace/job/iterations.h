@@ -34,8 +34,10 @@ struct ana_loop_level {
     struct ana_segment_end end; /* the call that ends an iteration */
     uint64_t count;             /* iterations that ended, of the rank with most */
     double median_ns, own_ns;   /* of an iteration; of its time outside calls; NAN: unknown */
-    bool is_detour;             /* no loop, but what is done every few iterations of the level inside */
-    size_t slow_count;          /* longest first */
+    double usual_ns;   /* median_ns; of two kinds of iterations that of the longer, if it has half of the time */
+    double long_share; /* of the iterations, which are of that longer kind; 0: there is one kind */
+    bool is_detour;    /* no loop, but what is done every few iterations of the level inside */
+    size_t slow_count; /* longest first */
     struct ana_slow_iteration slow[ANA_SLOWEST];
 };
 struct ana_iterations {

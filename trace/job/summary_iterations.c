@@ -2,6 +2,7 @@
 #include "trace/job/job_impl.h"
 #include "trace/iter/loop.h"
 #include "trace/util/sort.h"
+#include "trace/util/trouble.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,8 @@
 #define SAMPLE_RANKS 64u  /* whose periods the median is of */
 #define SAMPLE_TIMES 512u /* periods of one of them */
 #define PART_OF_IT   0.2  /* of what an iteration took too long, a segment explains */
+#define LONG_LEAST   3    /* iterations of a kind: fewer are accidents */
+#define LONG_OFTEN   0.2  /* of a loop's iterations: then it is a part of a step that a step has several times */
 
 _Static_assert(ANA_LOOP_ROWS >= ANA_LOOP_LEVELS, "all levels have a row");
 
@@ -37,6 +40,24 @@ static int by_number(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
+/* Finds the longer of two kinds of iterations, in sorted periods. */
+static void find_long_kind(const double *period, size_t n, struct ana_loop_level *loop)
+{
+    double whole = 0, above = 0;
+    size_t i = n, first = n;
+    for (size_t k = 0; k < n; k++)
+        whole += period[k];
+    while (i > 0 && above < whole / 2)
+        above += period[--i];
+    while (first > 0 && period[first - 1] >= period[i] / 2)
+        first--;
+    const double share = (double)(n - first) / (double)n;
+    if (period[i] / 2 < SPIKE_TIMES * loop->median_ns || share * (double)loop->count < LONG_LEAST)
+        return;
+    loop->usual_ns = period[first + (n - first) / 2];
+    loop->long_share = share;
+}
+
 /* The medians of the times of a loop's iterations, whole and outside calls, in ns; NAN: unknown. */
 static void add_medians(const struct look *l, struct ana_loop_level *loop, const struct ana_iteration_mark *at)
 {
@@ -53,12 +74,13 @@ static void add_medians(const struct look *l, struct ana_loop_level *loop, const
             n++;
         }
     }
-    loop->median_ns = loop->own_ns = NAN;
+    loop->median_ns = loop->own_ns = loop->usual_ns = NAN;
     if (n) {
         ana_sort(period, n, sizeof *period, by_number);
         ana_sort(own, n, sizeof *own, by_number);
-        loop->median_ns = period[n / 2];
+        loop->median_ns = loop->usual_ns = period[n / 2];
         loop->own_ns = own[n / 2];
+        find_long_kind(period, n, loop);
     }
     free(period);
 }
@@ -143,7 +165,7 @@ static void explain(const struct look *l, struct ana_loop_level *loop)
         }
     for (size_t k = 0; k < loop->slow_count; k++) {
         struct ana_slow_iteration *slow = &loop->slow[k];
-        double too_long_ns = (double)(slow->end_ns - slow->begin_ns) - loop->median_ns;
+        double too_long_ns = (double)(slow->end_ns - slow->begin_ns) - loop->usual_ns;
         if (!segment[k] || (double)slow->excess_ns < PART_OF_IT * too_long_ns) {
             slow->index = SIZE_MAX;
             slow->segment_ns = slow->excess_ns = 0;
@@ -188,6 +210,18 @@ static void find_marks(const struct look *l, struct ana_iter *iter, const struct
     }
 }
 
+/* Returns the level that the iterations are of: the one found; or where that has two kinds of iterations, as an exchange
+ * that a step has several times has, the outermost level around it that has one kind. */
+static size_t choose_level(const struct ana_iterations *of, size_t found)
+{
+    if (found >= of->levels || of->loop[found].long_share < LONG_OFTEN)
+        return found;
+    for (size_t i = 0; i < found; i++)
+        if (of->loop[i].count >= LONG_LEAST && of->loop[i].long_share == 0)
+            return i;
+    return found;
+}
+
 bool ana_summary_iterations(struct ana_job *job, struct ana_summary *s)
 {
     struct ana_iterations *out = &s->iterations;
@@ -211,7 +245,7 @@ bool ana_summary_iterations(struct ana_job *job, struct ana_summary *s)
         out->levels++;
         ok = add_slowest(&l, &s->selection, at, &out->loop[i]);
     }
-    out->level = l.loops.iteration;
+    out->level = choose_level(out, l.loops.iteration);
     ana_loops_free(&l.loops);
     free(l.place);
     return ok;

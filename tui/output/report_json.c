@@ -203,6 +203,7 @@ static void add_iterations(cJSON *root, const struct ana_job *job, const struct 
     const struct ana_loop_level *own = &of->loop[of->level];
     tui_json_integer(object, "count", own->count);
     tui_json_real(object, "median_s", of->levels ? own->median_ns / 1e9 : NAN);
+    tui_json_real(object, "usual_s", of->levels ? own->usual_ns / 1e9 : NAN);
     tui_json_text(object, "end", of->levels ? own->end.place : NULL);
     cJSON *slowest = cJSON_AddArrayToObject(object, "slowest"), *loops = cJSON_AddArrayToObject(object, "loops");
     for (size_t i = 0; i < own->slow_count; i++) {

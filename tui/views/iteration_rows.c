@@ -9,9 +9,8 @@ enum { STAND_OUT = 3 };
 
 double tui_iteration_excess(const struct ana_loop_level *loop, const struct ana_iteration_cell *cell, bool whole_time)
 {
-    double ns = (double)(whole_time ? cell->time_ns : cell->own_ns),
-           usual = whole_time ? loop->median_ns : loop->own_ns;
-    return (ns - usual) / loop->median_ns;
+    double ns = (double)(whole_time ? cell->time_ns : cell->own_ns), usual = whole_time ? loop->usual_ns : loop->own_ns;
+    return (ns - usual) / loop->usual_ns;
 }
 
 /* What rows are made with. */

@@ -104,7 +104,7 @@ static void draw_words(const struct tui_app *app, struct tui_grid *grid, struct 
     if (last > first)
         x = tui_putf(grid, rect, x, 0, TUI_STYLE_STRONG, "-%" PRIu64, last);
     x = tui_putf(grid, rect, x, 0, TUI_STYLE_STRONG, ": %s%s, %.1f x", last > first ? "at most " : "",
-                 ana_spoken(took, sizeof took, (double)all->time_ns), (double)all->time_ns / loop->median_ns);
+                 ana_spoken(took, sizeof took, (double)all->time_ns), (double)all->time_ns / loop->usual_ns);
     tui_iteration_row_name(app, rows, rows->cursor, name, sizeof name);
     x = tui_putf(grid, rect, x, 0, TUI_STYLE_NORMAL, "; %s%s: %s outside calls, usual %s",
                  one             ? "rank "

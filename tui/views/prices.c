@@ -28,7 +28,7 @@ static const struct ana_slow_iteration *find_slow(const struct tui_app *app)
     if (!app->has_summary || !of->levels || !loop->slow_count)
         return NULL;
     double ns = (double)(loop->slow[0].end_ns - loop->slow[0].begin_ns);
-    return ns >= SLOW_ITERATION * loop->median_ns ? &loop->slow[0] : NULL;
+    return ns >= SLOW_ITERATION * loop->usual_ns ? &loop->slow[0] : NULL;
 }
 
 int tui_price_lines(const struct tui_app *app)

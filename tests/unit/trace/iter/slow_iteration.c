@@ -62,6 +62,35 @@ static void check_run(const char *name, int times, int slow, bool seldom)
     folder_remove();
 }
 
+/* Each step exchanges three times at 0x30, soon, soon, and after the computation; each tenth step, from the fourth on,
+ * meets at 0x40, too.  An exchange that a step has three times is no iteration of which one in three is slow. */
+static void check_thrice(void)
+{
+    enum { STEPS = 60 };
+    struct planted p = planted_begin("thrice", RANKS);
+    for (int i = 0; i < STEPS; i++) {
+        for (int part = 0; part < 3; part++) {
+            for (int r = 0; r < RANKS; r++)
+                p.at[r] += part == 2 ? 10 * MS + i * US : 200 * US;
+            planted_meet(&p, 0x30, TB_WORLD, UINT64_MAX);
+        }
+        if (i % 10 == 3)
+            planted_meet(&p, 0x40, TB_WORLD, UINT64_MAX);
+    }
+    struct ana_job *job = planted_open(&p);
+    struct ana_summary s = folder_summary(job);
+    const struct ana_iterations *of = &s.iterations;
+    const struct ana_loop_level *loop = &of->loop[of->level], *inner = &of->loop[of->levels - 1];
+    CHECK(of->levels == 2 && inner->count == 3 * STEPS && inner->long_share > 0.3 && inner->long_share < 0.36,
+          "%zu levels, %llu times, %g of them long", of->levels, (unsigned long long)inner->count, inner->long_share);
+    CHECK(inner->median_ns < MS && inner->usual_ns > 9.9 * MS, "%g, %g", inner->median_ns, inner->usual_ns);
+    CHECK(strcmp(loop->end.place, "0x40") == 0 && loop->count == STEPS / 10 && loop->long_share == 0, "%llu at %s",
+          (unsigned long long)loop->count, loop->end.place);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
 /* One function makes all calls, at 0x30: two after 1 ms, then one after 2 ms and a call at 0x40, twice in a row.  The
  * `slow`-th iteration takes 50 ms more on one rank. */
 static void check_shared(int times, int slow)
@@ -104,6 +133,7 @@ static void check_shared(int times, int slow)
 
 int main(void)
 {
+    check_thrice();
     check_run("short", 200, 123, false);
     check_run("saves", 200, 57, true);
     check_shared(40, 23);
