@@ -210,8 +210,8 @@ static void find_marks(const struct look *l, struct ana_iter *iter, const struct
     }
 }
 
-/* Returns the level that the iterations are of: the one found, or, where that has two kinds of iterations, the outermost
- * level around it that has one kind.  An exchange that a step has several times has two. */
+/* Returns the level that the iterations are of: the one found.  Where that has two kinds of iterations, as an exchange
+ * has that a step makes several times, it is the outermost level around it that has one kind. */
 static size_t choose_level(const struct ana_iterations *of, size_t found)
 {
     if (found >= of->levels || of->loop[found].long_share < LONG_OFTEN)
