@@ -11,6 +11,8 @@
 #define SAMPLE_TIMES 512u /* periods of one of them */
 #define PART_OF_IT   0.2  /* of what an iteration took too long, a segment explains */
 #define LONG_LEAST   3    /* iterations of a kind: fewer are accidents */
+#define LONG_APART   64u  /* iterations: they are not periodic if they are farther apart */
+#define PERIODIC     0.8  /* of their distances are equal */
 #define LONG_OFTEN   0.2  /* of a loop's iterations: then it is a part of a step that a step has several times */
 
 _Static_assert(ANA_LOOP_ROWS >= ANA_LOOP_LEVELS, "all levels have a row");
@@ -40,8 +42,13 @@ static int by_number(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* Finds the longer of two kinds of iterations, in sorted periods. */
-static void find_long_kind(const double *period, size_t n, struct ana_loop_level *loop)
+/* The longer of two kinds of iterations, if there are two: those of at least `limit_ns`. */
+struct long_kind {
+    double limit_ns, median_ns, share; /* share of all; 0: there is one kind */
+};
+
+/* Finds it in sorted periods of a loop of `count` iterations. */
+static struct long_kind find_long_kind(const double *period, size_t n, uint64_t count)
 {
     double whole = 0, above = 0;
     size_t i = n, first = n;
@@ -51,11 +58,43 @@ static void find_long_kind(const double *period, size_t n, struct ana_loop_level
         above += period[--i];
     while (first > 0 && period[first - 1] >= period[i] / 2)
         first--;
-    const double share = (double)(n - first) / (double)n;
-    if (period[i] / 2 < SPIKE_TIMES * loop->median_ns || share * (double)loop->count < LONG_LEAST)
+    const double share = (double)(n - first) / (double)n, limit_ns = period[i] / 2;
+    if (limit_ns < SPIKE_TIMES * period[n / 2] || share * (double)count < LONG_LEAST)
+        return (struct long_kind){0};
+    return (struct long_kind){limit_ns, period[first + (n - first) / 2], share};
+}
+
+/* Whether most iterations of the longer kind come equally many iterations after each other on a rank: chance, or a
+ * crowded machine, does not do that. */
+static bool is_periodic(const struct ana_iter_mark *mark, double limit_ns)
+{
+    uint32_t gaps[LONG_APART] = {0}, all = 0, most = 0, last = 0;
+    for (uint32_t i = 1; i < mark->entries; i++) {
+        const int64_t ns = ana_iter_entry_at(mark, i).end_ns - ana_iter_entry_at(mark, i - 1).end_ns;
+        if ((double)ns < limit_ns)
+            continue;
+        if (last && i - last < LONG_APART && ++gaps[i - last] > most)
+            most++;
+        all += last != 0;
+        last = i;
+    }
+    return all > 1 && (double)most >= PERIODIC * (double)all;
+}
+
+/* Notes the longer kind of a loop's iterations, if each kept one is known by itself and the kind is periodic. */
+static void set_long_kind(const struct look *l, struct ana_loop_level *loop, const struct ana_iteration_mark *at,
+                          const struct long_kind *kind)
+{
+    for (size_t r = 0; kind->share > 0 && r < l->job->count; r++) {
+        const struct ana_iter_mark *mark = at[r].mark ? ana_iter_any_at(l->iter, at[r].mark) : NULL;
+        if (!mark || mark->stride > 1)
+            continue;
+        if (is_periodic(mark, kind->limit_ns)) {
+            loop->usual_ns = kind->median_ns;
+            loop->long_share = kind->share;
+        }
         return;
-    loop->usual_ns = period[first + (n - first) / 2];
-    loop->long_share = share;
+    }
 }
 
 /* The medians of the times of a loop's iterations, whole and outside calls, in ns; NAN: unknown. */
@@ -80,7 +119,8 @@ static void add_medians(const struct look *l, struct ana_loop_level *loop, const
         ana_sort(own, n, sizeof *own, by_number);
         loop->median_ns = loop->usual_ns = period[n / 2];
         loop->own_ns = own[n / 2];
-        find_long_kind(period, n, loop);
+        const struct long_kind kind = find_long_kind(period, n, loop->count);
+        set_long_kind(l, loop, at, &kind);
     }
     free(period);
 }

@@ -84,8 +84,9 @@ int tui_draw_prices(const struct tui_app *app, struct tui_grid *grid, struct tui
     if (slow) {
         enum tui_style style = begin_line(grid, rect, used, chosen == used);
         ana_iteration_words(app->job, &of->loop[of->level], slow, words, sizeof words);
+        const int columns = tui_columns(words);
         tui_putf(grid, rect, 1, used++, style, "%s (Enter: there)",
-                 ana_column(room, sizeof room, words, tui_columns(words) < rect.w - 17 ? 0 : rect.w - 17, false));
+                 ana_column(room, sizeof room, words, columns < rect.w - 17 ? columns : rect.w - 17, false));
     }
     used += more;
     return used < rect.h ? used : rect.h;
