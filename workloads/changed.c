@@ -7,7 +7,6 @@
  *   sums   it is a fixed number of additions; the machine decides how long they take
  *
  * CHANGED_TOGETHER=N:FILE: its ranks begin when N have come, those of other runs among them: each appends a byte.
- * Each rank says for how long it waited for a core from then on, as its kernel counts: "held up 0.012345 s".
  *
  * With -DMOVED it is the program after an edit: other lines, a function more, one more call in the loop. */
 #include "truth.h"
@@ -35,18 +34,6 @@ static void begin_together(void)
         while (fstat(file, &come) == 0 && come.st_size < ranks)
             truth_sleep(0.001);
     close(file);
-}
-
-/* Seconds for which this thread was ready to run, and had no core; 0 where the kernel does not say. */
-static double held_up(void)
-{
-    long long ran, waited = 0;
-    FILE *f = fopen("/proc/self/schedstat", "r");
-    if (f && fscanf(f, "%lld %lld", &ran, &waited) != 2)
-        waited = 0;
-    if (f)
-        fclose(f);
-    return (double)waited / 1e9;
 }
 
 static void work(double seconds)
@@ -104,7 +91,6 @@ int main(int argc, char **argv)
     double more = argc > 2 && (rank < 0 || rank == me) ? atof(argv[2]) / 100 : 0;
     mode = argc > 4 ? argv[4] : mode;
     begin_together();
-    double before = held_up();
     for (int i = 0; i < iterations; i++) {
         exchange(me, n);
         solve(more);
@@ -113,7 +99,6 @@ int main(int argc, char **argv)
 #endif
         finish();
     }
-    printf("held up %f s\n", held_up() - before);
     MPI_Finalize();
     return iterations < 1;
 }

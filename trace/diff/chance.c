@@ -3,14 +3,26 @@
 
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
+#include <string.h>
 
-#define LEAST_STRETCH 5    /* iterations */
-#define PERSISTENT    0.95 /* more is not told from a drift without end */
-#define MOST_FREEDOM  200  /* with more its tail is hardly another */
-#define SLICES        256  /* of an integral */
-#define MIDDLE        0.4  /* of the times are below those that the usual time is the mean of, and as many above */
-#define HARDLY        1.5  /* a difference of fewer standard errors is not looked into */
+#define PERSISTENT   0.95 /* upper bound of the correlation of neighbouring stretches */
+#define MOST_FREEDOM 200  /* the normal distribution, nearly */
+#define SLICES       256  /* of an integral */
+#define LOW_FROM     0.1  /* quantiles between which an undisturbed iteration lies */
+#define LOW_TO       0.4
+#define RUNS_APART   3    /* standard deviations of stretches: by as much do equal runs differ that drift */
+#define APART        2    /* times: runs whose middle halves are so far apart have not much in common */
+#define SURE         1e-4 /* probability of chance for these */
+#define POWER        1.3  /* standard errors: nine in ten differences that are as much larger are found */
+#define STEPS        60   /* of a bisection */
+
+/* A run is cut into stretches, of which a share at either end is left out: the machine only adds time, so iterations
+ * that nothing disturbs are looked for in the lower ones. */
+#define MOST_STRETCHES 24
+static const struct method {
+    size_t stretches, least; /* at most so many, each of at least so many iterations */
+    double trim_low, trim_high;
+} methods[ANA_CENTRES] = {[ANA_CENTRE_MEAN] = {MOST_STRETCHES, 3, 0.25, 0.25}, [ANA_CENTRE_LOW] = {12, 5, 0, 0.34}};
 
 /* ---- centres ---------------------------------------------------------------------------------------------------- */
 
@@ -20,7 +32,7 @@ static int by_value(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* The k-th smallest of n values, which are put in another order: those before it are not larger. */
+/* Returns the k-th smallest of n values and changes their order: none before it is larger. */
 static float nth(float *value, size_t n, size_t k)
 {
     size_t low = 0, high = n - 1;
@@ -47,14 +59,16 @@ static float nth(float *value, size_t n, size_t k)
     return value[k];
 }
 
-/* The centre of n values, which may be put in another order. */
-static double centre_of(float *value, size_t n, bool typical)
+/* Returns the centre of n values and changes their order. */
+static double centre_of(float *value, size_t n, enum ana_centre centre)
 {
     if (n == 0)
         return 0;
     double sum = 0;
-    size_t from = typical ? (size_t)(MIDDLE * (double)(n - 1)) : 0, to = n - 1 - from;
-    if (typical) {
+    size_t from = 0, to = n - 1;
+    if (centre == ANA_CENTRE_LOW) {
+        from = (size_t)(LOW_FROM * (double)(n - 1));
+        to = (size_t)(LOW_TO * (double)(n - 1));
         nth(value, n, from);
         nth(value + from, n - from, to - from);
     }
@@ -63,91 +77,85 @@ static double centre_of(float *value, size_t n, bool typical)
     return sum / (double)(to - from + 1);
 }
 
-double ana_centre(struct ana_sample sample, bool typical, float *room)
+/* ---- stretches of a run ----------------------------------------------------------------------------------------- */
+
+static int by_size(const void *a, const void *b)
 {
-    for (size_t i = 0; i < sample.n; i++)
-        room[i] = sample.value[i];
-    return centre_of(room, sample.n, typical);
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
 }
 
-double ana_lowest(struct ana_sample sample, float *room)
+/* Fills of[] with the centres of `n` stretches of equal length. */
+static void cut(struct ana_sample s, size_t n, enum ana_centre centre, float *room, double *of)
 {
-    for (size_t i = 0; i < sample.n; i++)
-        room[i] = sample.value[i];
-    return sample.n ? (double)nth(room, sample.n, sample.n / 10) : 0;
-}
-
-/* ---- how far a centre varies ------------------------------------------------------------------------------------ */
-
-struct spread {
-    double variance, freedom;
-};
-
-static uint64_t draw(uint64_t *state)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return *state >> 33;
-}
-
-static size_t stretch_of(size_t n)
-{
-    size_t stretches = n / LEAST_STRETCH < ANA_CHANCE_STRETCHES ? n / LEAST_STRETCH : ANA_CHANCE_STRETCHES;
-    return n / stretches;
-}
-
-/* The variance of the centre, by drawing stretches of neighbours again and again; the end is followed by the begin. */
-static double bootstrap(struct ana_sample s, bool typical, float *room)
-{
-    size_t length = stretch_of(s.n);
-    uint64_t state = s.n;
-    double sum = 0, squares = 0, first = 0;
-    for (unsigned time = 0; time < ANA_CHANCE_AGAIN; time++) {
-        for (size_t i = 0, at = 0; i < s.n; i++, at++) {
-            if (i % length == 0)
-                at = (size_t)(draw(&state) % s.n);
-            room[i] = s.value[at < s.n ? at : at - s.n];
-        }
-        double centre = centre_of(room, s.n, typical);
-        first = time ? first : centre; /* what is summed up is small */
-        sum += centre - first;
-        squares += (centre - first) * (centre - first);
-    }
-    double mean = sum / ANA_CHANCE_AGAIN;
-    return fmax(squares / ANA_CHANCE_AGAIN - mean * mean, 0);
-}
-
-/* The centres of the stretches of a run. */
-struct stretches {
-    double variance; /* of their mean, were they independent */
-    double like;     /* how much one is like the one before it, 0..1 */
-    double n;
-};
-
-static struct stretches stretches_of(struct ana_sample s, bool typical, float *room)
-{
-    double centre[2 * ANA_CHANCE_STRETCHES], mean = 0, with_next = 0, squares = 0;
-    size_t length = stretch_of(s.n), n = s.n / length;
+    const size_t length = s.n / n;
     for (size_t i = 0; i < n; i++) {
-        centre[i] = ana_centre((struct ana_sample){s.value + i * length, length}, typical, room);
-        mean += centre[i] / (double)n;
+        memcpy(room, s.value + i * length, length * sizeof *room);
+        of[i] = centre_of(room, length, centre);
     }
+}
+
+/* Returns the correlation of neighbours, 0 to PERSISTENT. */
+static double likeness(const double *of, size_t n)
+{
+    double mean = 0, with_next = 0, squares = 0;
+    for (size_t i = 0; i < n; i++)
+        mean += of[i] / (double)n;
     for (size_t i = 0; i < n; i++) {
-        squares += (centre[i] - mean) * (centre[i] - mean);
+        squares += (of[i] - mean) * (of[i] - mean);
         if (i + 1 < n)
-            with_next += (centre[i] - mean) * (centre[i + 1] - mean);
+            with_next += (of[i] - mean) * (of[i + 1] - mean);
     }
     double like = squares > 0 ? with_next / squares : 0;
-    like += (1 + 3 * like) / (double)n; /* as much is lost because the mean is of the same values */
-    return (struct stretches){squares / (double)n / (double)(n - 1), fmin(fmax(like, 0), PERSISTENT), (double)n};
+    like += (1 + 3 * like) / (double)n; /* bias: the mean is of the same values */
+    return fmin(fmax(like, 0), PERSISTENT);
 }
 
-static struct spread spread_of(struct ana_sample s, bool typical, float *room)
+/* One sample: the mean of its stretches without the extremes. */
+struct spread {
+    double centre;
+    double variance, freedom; /* of the centre, as far as stretches are independent */
+    double drift, left;       /* standard deviation of stretches as a share of the centre; how many were not left out */
+    double quartile[2];       /* of all values: the lower, the upper */
+};
+
+static double quartile_of(struct ana_sample s, size_t quarter, float *room)
 {
-    if (s.n == 0)
-        return (struct spread){0, INFINITY};
-    struct stretches of = stretches_of(s, typical, room);
-    double worth = (1 - of.like) / (1 + of.like);
-    return (struct spread){bootstrap(s, typical, room) / worth, fmax(of.n * worth - 2, 1)};
+    memcpy(room, s.value, s.n * sizeof *room);
+    return (double)nth(room, s.n, quarter * (s.n - 1) / 4);
+}
+
+static struct spread spread_of(struct ana_sample s, enum ana_centre centre, float *room)
+{
+    const struct method *m = &methods[centre];
+    const size_t n = s.n / m->least < m->stretches ? s.n / m->least : m->stretches;
+    const size_t from = (size_t)(m->trim_low * (double)n), to = n - (size_t)(m->trim_high * (double)n);
+    const double left = (double)(to - from);
+    double of[MOST_STRETCHES], mean = 0, winsorized = 0, squares = 0;
+    if (n < 2)
+        return (struct spread){.freedom = INFINITY};
+    cut(s, n, centre, room, of);
+    const double like = likeness(of, n), worth = (1 - like) / (1 + like);
+    ana_sort(of, n, sizeof *of, by_size);
+    for (size_t i = from; i < to; i++)
+        mean += of[i] / left;
+    for (size_t i = 0; i < n; i++)
+        winsorized += of[i < from ? from : i < to ? i : to - 1] / (double)n;
+    for (size_t i = 0; i < n; i++) {
+        const double off = of[i < from ? from : i < to ? i : to - 1] - winsorized;
+        squares += off * off;
+    }
+    return (struct spread){.centre = mean,
+                           .variance = squares / left / fmax(left - 1, 1) / worth,
+                           .freedom = fmax(left * worth - 1, 1),
+                           .drift = mean > 0 ? sqrt(squares / (double)(n - 1)) / mean : INFINITY,
+                           .left = left,
+                           .quartile = {quartile_of(s, 1, room), quartile_of(s, 3, room)}};
+}
+
+double ana_centre(struct ana_sample sample, enum ana_centre centre, float *room)
+{
+    return spread_of(sample, centre, room).centre;
 }
 
 /* ---- the probability -------------------------------------------------------------------------------------------- */
@@ -164,23 +172,60 @@ double ana_student_tail(double t, double freedom)
     return fmin(exp(lgamma((freedom + 1) / 2) - lgamma(freedom / 2)) / sqrt(M_PI) * sum * width / 3, 0.5);
 }
 
-struct ana_chance ana_chance_of(struct ana_sample before, struct ana_sample after, double margin, bool typical,
-                                float *room)
+/* Returns the probability that chance makes stationary runs differ by `beyond`. */
+static double chance_of_noise(const struct spread *a, const struct spread *b, double beyond)
 {
-    struct ana_chance found = {typical, ana_centre(before, typical, room), ana_centre(after, typical, room), 1};
-    double beyond = fabs(found.after - found.before) - margin;
-    double about = (before.n ? stretches_of(before, typical, room).variance : 0) +
-                   (after.n ? stretches_of(after, typical, room).variance : 0);
-    if (beyond <= 0 || beyond < HARDLY * sqrt(about))
-        return found;
-    struct spread a = spread_of(before, typical, room), b = spread_of(after, typical, room);
-    double both = a.variance + b.variance;
-    double freedom = both > 0
-                         ? both * both / (a.variance * a.variance / a.freedom + b.variance * b.variance / b.freedom)
-                         : fmin(a.freedom, b.freedom);
-    if (both > 0)
-        found.p = 2 * ana_student_tail(beyond / sqrt(both), fmax(freedom, 1));
-    else
-        found.p = 0; /* no iteration differs from another */
-    return found;
+    const double both = a->variance + b->variance;
+    if (!(both > 0))
+        return 0; /* no iteration differs from another */
+    const double freedom =
+        both * both / (a->variance * a->variance / a->freedom + b->variance * b->variance / b->freedom);
+    return 2 * ana_student_tail(beyond / sqrt(both), fmax(freedom, 1));
+}
+
+/* Returns the probability that chance makes runs that drift differ by this ratio, logarithmic: each run is one value of
+ * a distribution that is RUNS_APART times as wide as its stretches vary. */
+static double chance_of_drift(const struct spread *a, const struct spread *b, double ratio)
+{
+    const double width = RUNS_APART * hypot(a->drift, b->drift);
+    if (!(ratio > 0) || isinf(width) || !(a->left > 0) || !(b->left > 0))
+        return 1;
+    return width > 0 ? 2 * ana_student_tail(ratio / width, a->left + b->left - 2) : 0;
+}
+
+static double chance_of(const struct spread *a, const struct spread *b, double margin)
+{
+    const double lower = fmin(a->centre, b->centre), upper = fmax(a->centre, b->centre);
+    if (upper - lower <= margin)
+        return 1;
+    const struct spread *fast = a->centre < b->centre ? a : b, *slow = fast == a ? b : a;
+    const double ratio = lower > 0 ? log(upper / (lower + margin)) : 0;
+    if (slow->quartile[0] > APART * fast->quartile[1] && fast->left > 0)
+        return SURE;
+    return fmin(chance_of_noise(a, b, upper - lower - margin), chance_of_drift(a, b, ratio));
+}
+
+struct ana_chance ana_chance_of(struct ana_sample before, struct ana_sample after, double margin,
+                                enum ana_centre centre, float *room)
+{
+    const struct spread a = spread_of(before, centre, room), b = spread_of(after, centre, room);
+    return (struct ana_chance){centre, a.centre, b.centre, chance_of(&a, &b, margin)};
+}
+
+double ana_detectable(struct ana_sample before, struct ana_sample after, double margin, double p,
+                      enum ana_centre centre, float *room)
+{
+    const struct spread a = spread_of(before, centre, room);
+    struct spread b = spread_of(after, centre, room);
+    const double error = sqrt(a.variance + b.variance);
+    b.quartile[0] = 0;
+    double least = margin, most = margin + fmax(a.centre, margin);
+    for (b.centre = a.centre + most; chance_of(&a, &b, margin) > p && most < 1e6 * a.centre; most *= 2)
+        b.centre = a.centre + 2 * most;
+    for (int step = 0; step < STEPS; step++) {
+        const double middle = (least + most) / 2;
+        b.centre = a.centre + middle;
+        *(chance_of(&a, &b, margin) > p ? &least : &most) = middle;
+    }
+    return most + POWER * error;
 }

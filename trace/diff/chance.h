@@ -1,26 +1,28 @@
-/* Whether two samples differ by more than chance: the confidence of a difference between two runs.
+/* Confidence of a difference between two runs: do two samples differ by more than chance?
  *
- * A sample is a time in each iteration of one run, in their order.  Its *centre* is what an iteration usually takes
- * (the mean of the middle fifth of them: it is as robust as the median nearly, and does not jump between two levels) or
- * the mean of all.  How far a centre varies by chance is found by a bootstrap of stretches of
- * neighbouring iterations, since what disturbs one disturbs the next.  Disturbances that last longer than a stretch
- * show as persistence: stretches are like their neighbours.  Then the run tells less than its number of iterations
- * says, and a run that only drifts tells nothing.  The probability is Student's, with as many degrees of freedom as
- * there are stretches that tell something new.
+ * A sample is a time in each iteration of one run, in order, cut into stretches of neighbours.  The centre of a stretch
+ * is its mean, or the mean of the second to fourth tenth of its values: iterations that nothing disturbed.  The centre
+ * of a run is the mean of its stretches without the highest third; of means without the highest and lowest quarters.
+ * Two models of chance, and the surer one counts:
  *
- * What makes one whole run different from another cannot be seen in either of them.  That is what the margin is for.
+ *   noise  Yuen's test of trimmed means.  Where stretches are like their neighbours, a run has as many independent
+ *          values fewer
+ *   drift  whole runs differ by three times as much as stretches of one run do.  A difference that is large compared
+ *          with all changes within the runs is no chance, however the iterations depend on each other
  *
- * Sources: moving blocks bootstrap: Kuensch 1989; effective number of observations of an autoregressive series: Bayley
- * and Hammersley 1946; bias of its coefficient: Kendall 1954; degrees of freedom of a sum: Welch 1947. */
+ * Where the lower quartile of one run is twice the upper quartile of the other, no model is needed.
+ *
+ * Neither sees what makes a whole run different and steady: another node, another placement of pages.  The margin is
+ * for that.
+ *
+ * Sources: trimmed means: Yuen 1974; effective number of observations of an autoregressive series: Bayley and
+ * Hammersley 1946; bias of its coefficient: Kendall 1954; degrees of freedom of a sum: Welch 1947. */
 #ifndef ANA_CHANCE_H
 #define ANA_CHANCE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
-#define ANA_CHANCE_LEAST     20u  /* fewer iterations tell nothing */
-#define ANA_CHANCE_STRETCHES 24u  /* of a run */
-#define ANA_CHANCE_AGAIN     300u /* times that a sample is drawn again */
+#define ANA_CHANCE_LEAST 20u /* iterations: fewer have no confidence */
 
 /* A sample; without values it is one of zeros. */
 struct ana_sample {
@@ -28,24 +30,28 @@ struct ana_sample {
     size_t n;
 };
 
+enum ana_centre { ANA_CENTRE_MEAN, ANA_CENTRE_LOW, ANA_CENTRES };
+
 struct ana_chance {
-    bool typical;         /* the usual times differ; else the means */
-    double before, after; /* these centres */
+    enum ana_centre centre;
+    double before, after; /* centres, in the unit of the samples */
     double p; /* probability that chance alone makes them differ by the margin more, either way; at most 1 */
 };
 
-/* What a sample usually takes, or its mean; 0 of one without values.  `room` is for as many values. */
-double ana_centre(struct ana_sample sample, bool typical, float *room);
+/* Returns the centre of a sample; 0 without values.  `room` has space for as many values. */
+double ana_centre(struct ana_sample sample, enum ana_centre centre, float *room);
 
-/* What nine in ten values are above: iterations that nothing disturbed; 0 of a sample without values. */
-double ana_lowest(struct ana_sample sample, float *room);
+/* Compares two samples.  Differences of less than `margin` are none.  The same samples give the same answer.  `room`
+ * has space for as many values as the larger sample. */
+struct ana_chance ana_chance_of(struct ana_sample before, struct ana_sample after, double margin,
+                                enum ana_centre centre, float *room);
 
-/* Compares two samples by what they usually take (`typical`), or by their means.  Differences of less than `margin` are
- * none.  The same samples give the same answer.  `room` is for as many values as the larger sample has. */
-struct ana_chance ana_chance_of(struct ana_sample before, struct ana_sample after, double margin, bool typical,
-                                float *room);
+/* Returns the smallest increase that would have been found in nine of ten cases, with a probability of chance of at
+ * most `p`; both samples have values. */
+double ana_detectable(struct ana_sample before, struct ana_sample after, double margin, double p,
+                      enum ana_centre centre, float *room);
 
-/* The probability that Student's t with this many degrees of freedom (1 or more) is greater than t >= 0. */
+/* Returns the probability that Student's t with this many degrees of freedom (1 or more) is greater than t >= 0. */
 double ana_student_tail(double t, double freedom);
 
 #endif

@@ -1,6 +1,7 @@
 #include "trace/diff/diff.h"
+#include "trace/diff/accounts.h"
 #include "trace/diff/align.h"
-#include "trace/diff/judge.h"
+#include "trace/diff/answer.h"
 #include "trace/job/window.h"
 #include "trace/util/sort.h"
 
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Two jobs on their way to a diff. */
+/* The comparison of two jobs. */
 struct work {
     struct ana_job *const *job;
     const struct ana_selection *selection;
@@ -24,7 +25,7 @@ struct work {
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
-/* The place of the second run that is this one of the first, + 1; 0: none. */
+/* Returns the second run's number of a place of the first; 0: none. */
 static uint32_t in_b(const struct work *w, uint32_t place)
 {
     for (size_t i = 0; i < w->places[1]; i++)
@@ -85,7 +86,7 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* The time of all segments or of all iterations of the mean rank, in an iteration; where there are none, in the run. */
+/* Returns the time of all segments or of all iterations of the mean rank: per iteration, without them of the run. */
 static double time_in(const struct ana_portions *mean, enum ana_portion_kind kind)
 {
     uint64_t blocks = mean->rank->iterations / mean->width;
@@ -93,7 +94,7 @@ static double time_in(const struct ana_portions *mean, enum ana_portion_kind kin
     for (size_t i = 0; i < mean->portion.count; i++) {
         const struct ana_portion *p = ana_map_value(&mean->portion, i);
         for (size_t b = 0; p->kind == kind && b < blocks && b < p->blocks; b++)
-            ns += (double)p->ns[b] / (double)(blocks * mean->width);
+            ns += (double)p->ns[b].sum / (double)(blocks * mean->width);
         if (p->kind == kind && !blocks)
             ns += p->total_ns;
     }
@@ -120,7 +121,7 @@ static void describe_run(struct work *w, int side)
     }
 }
 
-/* What a run takes: an iteration of it, if both have them. */
+/* Returns the time of an iteration, or of the run if there are too few. */
 static double time_of(const struct work *w, int side)
 {
     const struct ana_diff_run *run = &w->out->run[side];
@@ -140,21 +141,6 @@ static void find_scaling(struct work *w)
     out->computation_scaling = (strong ? 1 : more_ranks) / more_work;
     out->speedup = time_of(w, 0) / time_of(w, 1);
     out->efficiency = strong ? out->speedup / more_ranks : out->speedup;
-}
-
-/* What is usual counts.  The mean of all iterations does where findings say that this is the program's. */
-static void find_change(struct work *w)
-{
-    struct ana_diff *out = w->out;
-    bool known = w->judge.looped && w->judge.iteration[0].before > 0, by_mean = false;
-    for (size_t i = 0; i < out->findings; i++)
-        by_mean |= !out->finding[i].typical && !out->finding[i].machine;
-    by_mean &= w->judge.iteration[0].p < w->judge.iteration[1].p;
-    const struct ana_chance *c = &w->judge.iteration[!by_mean];
-    for (int side = 0; side < 2 && known; side++)
-        out->run[side].iteration_ns = side ? c->after : c->before;
-    out->change = known ? c->after / c->before - 1 : time_of(w, 1) / time_of(w, 0) - 1;
-    out->change_confidence = known ? fmin(1 - fmin(2 * c->p, 1), ANA_DIFF_SUREST) : NAN;
 }
 
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
@@ -201,7 +187,9 @@ bool ana_diff_jobs(struct ana_job *const job[2], const struct ana_selection sele
     if (ok) {
         describe_run(&w, 0);
         describe_run(&w, 1);
-        w.judge.looped = out->run[0].iterations >= ANA_CHANCE_LEAST && out->run[1].iterations >= ANA_CHANCE_LEAST;
+        out->looped = out->run[0].iterations >= ANA_CHANCE_LEAST && out->run[1].iterations >= ANA_CHANCE_LEAST;
+        w.judge.looped = out->looped;
+        ana_answer_machine(&w.judge, w.mean);
         find_scaling(&w);
         ok = judge_runs(&w);
     }
@@ -211,9 +199,12 @@ bool ana_diff_jobs(struct ana_job *const job[2], const struct ana_selection sele
     for (size_t i = 0; ok && i < out->findings; i++)
         name_finding(&w, &out->finding[i], place + 3 * i);
     if (ok) {
-        find_change(&w);
+        ana_answer_find(&w.judge, w.mean, out);
         ana_sort(out->finding, out->findings, sizeof *out->finding, by_weight);
     }
+    const struct ana_diff_names names = {
+        .place = {w.place[0], w.place[1]}, .places = {w.places[0], w.places[1]}, .of_b = w.of_b};
+    ok = ok && ana_diff_accounts_find(job, selection, &names, &out->accounts);
     free(place);
     free(w.of_b);
     ana_judge_free(&w.judge);
@@ -230,5 +221,6 @@ void ana_diff_free(struct ana_diff *diff)
 {
     free(diff->finding);
     free(diff->rank_block);
+    free(diff->accounts.place);
     *diff = (struct ana_diff){0};
 }

@@ -6,11 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALIKE      0.5  /* of what the others of a finding changed by: a rank that changed as much belongs to it */
-#define NOT_CHANCE 0.05 /* probability below which it does */
-#define OWN        3    /* times what other segments show: a segment has that by itself */
-#define STEADY     0.5  /* of the usual change: as much do iterations change that nothing disturbs */
-#define EXPLAINS   0.5  /* of a change of calls: what others changed by, so that the calls only follow */
+#define ALIKE      0.5  /* share of the change of a finding: ranks that change by less do not belong to it */
+#define NOT_CHANCE 0.05 /* probability of chance: ranks above it do not belong to it either */
+#define EXPLAINS   0.5  /* share of a change of calls: where changes elsewhere add up to it, the calls follow */
 
 bool ana_judge_init(struct ana_judge *j)
 {
@@ -31,22 +29,23 @@ void ana_judge_free(struct ana_judge *j)
 
 /* ---- comparing -------------------------------------------------------------------------------------------------- */
 
-/* The times of a portion in the complete iterations of its rank; none where it has none. */
-static struct ana_sample sample_of(const struct ana_portions *run, const struct ana_portion *p, double factor,
-                                   float *value)
+struct ana_sample ana_portion_sample(const struct ana_portions *run, const struct ana_portion *p, double factor,
+                                     enum ana_centre centre, float *value)
 {
     size_t n = p ? (size_t)(run->rank[p->index].iterations / run->width) : 0;
     n = n < ANA_PORTION_BLOCKS ? n : ANA_PORTION_BLOCKS;
-    for (size_t i = 0; i < n; i++)
-        value[i] = i < p->blocks ? (float)((double)p->ns[i] * factor / run->width) : 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct ana_portion_time t = i < p->blocks ? p->ns[i] : (struct ana_portion_time){0, 0};
+        value[i] = (float)(factor * (double)(centre == ANA_CENTRE_LOW ? t.first : t.sum / (float)run->width));
+    }
     return (struct ana_sample){value, n};
 }
 
-/* What differs by less is no difference. */
+/* Returns the difference that equal runs may have. */
 static double margin_of(const struct ana_judge *j, enum ana_portion_kind kind, double before, double after)
 {
-    double own = kind == ANA_PORTION_CALL ? ANA_DIFF_OF_CALL : kind == ANA_PORTION_SEGMENT ? ANA_DIFF_OF_SEGMENT : 0;
-    return fmax(ANA_DIFF_MATTERS * j->iteration_ns, own * fmin(before, after));
+    double own = kind == ANA_PORTION_CALL ? ANA_DIFF_OF_CALL : ANA_DIFF_OF_TIME;
+    return fmax(fmax(ANA_DIFF_MATTERS * j->iteration_ns, ANA_DIFF_CLOCK_NS), own * fmin(before, after));
 }
 
 /* Compares totals where there are no iterations: what differs by much is a finding without confidence. */
@@ -65,30 +64,26 @@ static bool judge_pair(struct ana_judge *j, const struct ana_portions *const run
                        const struct ana_portion_pair *pair, bool mean)
 {
     const struct ana_portion *name = ana_pair_name(pair);
-    struct ana_sample s[2];
-    double centre[2], lowest[2];
-    for (int side = 0; side < 2; side++) {
-        double times = name->kind == ANA_PORTION_ITERATION ? 1 : factor[side];
-        s[side] = sample_of(run[side], pair->of[side], times, j->value[side]);
-        centre[side] = ana_centre(s[side], false, j->room);
-        lowest[side] = ana_lowest(s[side], j->room);
-    }
-    bool tells = (!pair->of[0] || s[0].n >= ANA_CHANCE_LEAST) && (!pair->of[1] || s[1].n >= ANA_CHANCE_LEAST);
-    bool matters = fmax(centre[0], centre[1]) >= ANA_DIFF_MATTERS * j->iteration_ns;
-    struct ana_diff_result r = {
-        .name = name, .index = mean ? ANA_ALL_RANKS : name->index, .lowest = {lowest[0], lowest[1]}};
+    struct ana_diff_result r = {.name = name, .index = mean ? ANA_ALL_RANKS : name->index};
     r.side = !pair->of[1] ? ANA_DIFF_ONLY_BEFORE : !pair->of[0] ? ANA_DIFF_ONLY_AFTER : ANA_DIFF_IN_BOTH;
-    if (j->looped && !(tells && matters))
+    if (name->kind > ANA_PORTION_CALL)
         return true;
-    double margin = margin_of(j, name->kind, centre[0], centre[1]);
-    for (int typical = 0; typical < 2; typical++)
-        r.by[typical] =
-            j->looped ? ana_chance_of(s[0], s[1], margin, typical, j->room) : compare_totals(j, pair, factor);
-    if (name->kind == ANA_PORTION_ITERATION) {
-        for (int typical = 0; mean && typical < 2; typical++)
-            j->iteration[typical] = r.by[typical];
-        return true;
+    for (int c = 0; c < ANA_CENTRES && j->looped; c++) {
+        struct ana_sample s[2];
+        double at[2];
+        for (int side = 0; side < 2; side++) {
+            s[side] = ana_portion_sample(run[side], pair->of[side], factor[side], (enum ana_centre)c, j->value[side]);
+            at[side] = ana_centre(s[side], (enum ana_centre)c, j->room);
+            if (pair->of[side] && s[side].n < ANA_CHANCE_LEAST)
+                return true;
+        }
+        if (c == ANA_CENTRE_MEAN && fmax(at[0], at[1]) < ANA_DIFF_MATTERS * j->iteration_ns)
+            return true;
+        double margin = margin_of(j, name->kind, at[0], at[1]);
+        r.by[c] = ana_chance_of(s[0], s[1], margin, (enum ana_centre)c, j->room);
     }
+    for (int c = 0; c < ANA_CENTRES && !j->looped; c++)
+        r.by[c] = compare_totals(j, pair, factor);
     if (!ana_grow(&j->result, j->results, &j->result_room, sizeof *j->result))
         return false;
     j->result[j->results++] = r;
@@ -105,82 +100,22 @@ bool ana_judge_pairs(struct ana_judge *j, const struct ana_portions *const run[2
     return ok;
 }
 
-/* ---- the machine ------------------------------------------------------------------------------------------------ */
-
-/* How much longer the mean is than what is usual, in run 0 or 1. */
-static double excess_of(const struct ana_diff_result *r, int run)
+/* Chooses the centre of a result: rather one that the machine does not disturb, then the surer one. */
+static void choose(const struct ana_judge *j, struct ana_diff_result *r)
 {
-    double mean = run ? r->by[0].after : r->by[0].before, usual = run ? r->by[1].after : r->by[1].before;
-    return fmax(mean - usual, 0);
-}
-
-/* What the segments of a rank take together. */
-struct of_rank {
-    double usual_ns, excess_ns[2];
-};
-
-/* Whether a difference of means is that of this segment alone.  What takes the processor away does so in all segments
- * of a rank, some each time and some in proportion to their time: so they must be enough to tell, and not have changed
- * likewise. */
-static bool is_own(const struct ana_diff_result *r, const struct of_rank *rank)
-{
-    if (r->name->kind != ANA_PORTION_SEGMENT)
-        return false;
-    double own = excess_of(r, 1) - excess_of(r, 0), usual = fmin(r->by[1].before, r->by[1].after);
-    double others = rank->excess_ns[1] - rank->excess_ns[0] - own, others_usual = rank->usual_ns - usual;
-    double likewise = OWN * fmax(own > 0 ? others : -others, 0);
-    return others_usual >= usual && fabs(own) >= likewise && fabs(own) * others_usual >= likewise * usual;
-}
-
-/* Whether what is usual differs in all iterations: those that nothing disturbs differ, too. */
-static bool is_steady(const struct ana_diff_result *r)
-{
-    double change = r->by[1].after - r->by[1].before, lowest = r->lowest[1] - r->lowest[0];
-    return (change > 0 ? lowest : -lowest) >= STEADY * fabs(change);
-}
-
-/* A probability as it counts in the whole list, of which each difference had two tries. */
-static double in_list(const struct ana_judge *j, double p)
-{
-    return fmin(2 * p * (double)j->results, 1);
-}
-
-/* Chooses whether means count or what is usual: rather what cannot be the machine's, then what is surer. */
-static void choose(const struct ana_judge *j, struct ana_diff_result *r, const struct of_rank *rank)
-{
-    bool both = r->side == ANA_DIFF_IN_BOTH && j->looped, sure[2], own[2];
-    for (int typical = 0; typical < 2; typical++)
-        sure[typical] = in_list(j, r->by[typical].p) <= 1 - ANA_DIFF_SURE;
-    own[0] = !both || is_own(r, rank);
-    own[1] = !both || is_steady(r);
-    bool typical = r->by[1].p <= r->by[0].p;
-    if (sure[0] && sure[1] && own[0] != own[1])
-        typical = own[1];
-    r->chance = r->by[typical];
-    r->chance.p = isnan(r->chance.p) ? NAN : in_list(j, r->chance.p);
-    r->machine = sure[typical] && !own[typical];
-}
-
-/* Chooses for all results. */
-static bool settle(struct ana_judge *j)
-{
-    struct ana_map ranks; /* struct of_rank */
-    bool ok = true;
-    ana_map_init(&ranks, sizeof(struct of_rank));
-    for (size_t i = 0; ok && i < j->results; i++) {
-        const struct ana_diff_result *r = &j->result[i];
-        struct of_rank *rank = ana_map_add(&ranks, r->index, 0, 0);
-        ok = rank;
-        if (!ok || r->name->kind != ANA_PORTION_SEGMENT)
-            continue;
-        rank->usual_ns += fmin(r->by[1].before, r->by[1].after);
-        for (int run = 0; run < 2; run++)
-            rank->excess_ns[run] += excess_of(r, run);
-    }
-    for (size_t i = 0; ok && i < j->results; i++)
-        choose(j, &j->result[i], ana_map_find(&ranks, j->result[i].index, 0, 0));
-    ana_map_free(&ranks);
-    return ok;
+    const bool both = r->side == ANA_DIFF_IN_BOTH && j->looped;
+    const bool quiet = !both || j->quiet, segment = r->name->kind == ANA_PORTION_SEGMENT;
+    const bool trusted[ANA_CENTRES] = {
+        [ANA_CENTRE_MEAN] = quiet, [ANA_CENTRE_LOW] = quiet || (segment && j->undisturbed)};
+    double p[ANA_CENTRES]; /* of the whole list, in which each difference has two tries */
+    for (int c = 0; c < ANA_CENTRES; c++)
+        p[c] = fmin(ANA_CENTRES * r->by[c].p * (double)j->results, 1);
+    int c = p[ANA_CENTRE_LOW] <= p[ANA_CENTRE_MEAN];
+    if (trusted[!c] > trusted[c] && p[!c] <= 1 - ANA_DIFF_SURE)
+        c = !c;
+    r->chance = r->by[c];
+    r->chance.p = isnan(r->chance.p) ? NAN : p[c];
+    r->machine = !trusted[c];
 }
 
 /* ---- findings --------------------------------------------------------------------------------------------------- */
@@ -191,9 +126,9 @@ static double change_of(const struct ana_diff_result *r)
 }
 
 /* That of the usual times, or of the means. */
-static double change_in(const struct ana_diff_result *r, bool typical)
+static double change_in(const struct ana_diff_result *r, enum ana_centre centre)
 {
-    return r->by[typical].after - r->by[typical].before;
+    return r->by[centre].after - r->by[centre].before;
 }
 
 /* By what they are about, then by direction, then by rank. */
@@ -243,18 +178,18 @@ static bool make_finding(const struct ana_diff_result *r, size_t n, const struct
         return false;
     const struct ana_diff_result *first = best ? best : of_all;
     *out = (struct ana_diff_finding){.kind = first->name->kind, .side = first->side, .rank = rank};
-    out->typical = first->chance.typical;
+    out->low = first->chance.centre == ANA_CENTRE_LOW;
     out->machine = first->machine;
     out->confidence = first->machine ? NAN : 1 - first->chance.p;
     if (out->confidence > ANA_DIFF_SUREST)
         out->confidence = ANA_DIFF_SUREST;
     for (size_t i = 0; i < single; i++) {
-        bool belongs = isnan(r[i].chance.p) || r[i].by[first->chance.typical].p < NOT_CHANCE || !best;
-        if (!belongs || fabs(change_in(&r[i], first->chance.typical)) < ALIKE * fabs(change_of(first)))
+        bool belongs = isnan(r[i].chance.p) || r[i].by[first->chance.centre].p < NOT_CHANCE || !best;
+        if (!belongs || fabs(change_in(&r[i], first->chance.centre)) < ALIKE * fabs(change_of(first)))
             continue;
         out->rank[out->ranks++] = ids[r[i].side == ANA_DIFF_ONLY_AFTER][r[i].index];
-        out->before_ns += r[i].by[first->chance.typical].before;
-        out->after_ns += r[i].by[first->chance.typical].after;
+        out->before_ns += r[i].by[first->chance.centre].before;
+        out->after_ns += r[i].by[first->chance.centre].after;
     }
     out->before_ns = best ? out->before_ns / (double)out->ranks : of_all->chance.before;
     out->after_ns = best ? out->after_ns / (double)out->ranks : of_all->chance.after;
@@ -300,8 +235,10 @@ bool ana_judge_findings(struct ana_judge *j, const struct ana_rank_id *const ids
     out->finding = calloc(j->results + 1, sizeof *out->finding);
     out->rank_block = calloc(j->results + ranks[0] + ranks[1] + 1, sizeof *out->rank_block);
     *place = calloc(3 * j->results + 1, sizeof **place);
-    if (!out->finding || !out->rank_block || !*place || !settle(j))
+    if (!out->finding || !out->rank_block || !*place)
         return false;
+    for (size_t i = 0; i < j->results; i++)
+        choose(j, &j->result[i]);
     ana_sort(j->result, j->results, sizeof *j->result, by_name);
     for (size_t i = 0, next; i < j->results; i = next) {
         struct ana_diff_finding *f = &out->finding[out->findings];

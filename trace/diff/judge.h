@@ -7,27 +7,31 @@
 
 #define ANA_ALL_RANKS UINT32_MAX /* as a rank index: the mean of all */
 
-/* What came of one pair. */
+/* The comparison of one pair. */
 struct ana_diff_result {
     const struct ana_portion *name; /* of either run */
     enum ana_diff_side side;
     uint32_t index;
-    struct ana_chance by[2];  /* by means; by what is usual; times in ns of an iteration, or of the run */
-    double lowest[2];         /* what iterations take that nothing disturbs, in either run */
-    struct ana_chance chance; /* the one that counts, of two tries */
-    bool machine;             /* some iterations differ, as a busy machine makes them, too */
+    struct ana_chance by[ANA_CENTRES]; /* times in ns of an iteration, or of the run */
+    struct ana_chance chance;          /* of both centres, the one that counts */
+    bool machine;                      /* ranks waited for a processor: the difference may be the machine's */
 };
 
 struct ana_judge {
-    double iteration_ns; /* of the first run; of the run, where there are no iterations */
-    bool looped;         /* there are iterations enough */
-    float *value[2], *room;
+    double iteration_ns;     /* of the first run; of the run, where there are no iterations */
+    bool looped;             /* there are iterations enough */
+    bool quiet, undisturbed; /* in both runs: no rank waits for a processor; in the iterations of ANA_CENTRE_LOW */
+    float *value[2], *room;  /* ANA_PORTION_BLOCKS values each */
     struct ana_diff_result *result;
     size_t results, result_room;
-    struct ana_chance iteration[2]; /* what came of the iterations themselves: by means; by what is usual */
 };
 
-/* Room for the comparison.  False: out of memory; ana_judge_free either way. */
+/* Fills `value` with the times of a portion in the blocks of its rank, `factor` times: means of iterations, or for
+ * ANA_CENTRE_LOW single ones.  No values where `p` is NULL. */
+struct ana_sample ana_portion_sample(const struct ana_portions *run, const struct ana_portion *p, double factor,
+                                     enum ana_centre centre, float *value);
+
+/* Allocates memory for the comparison.  False: out of memory; ana_judge_free either way. */
 bool ana_judge_init(struct ana_judge *judge);
 /* Frees it; the struct is the caller's. */
 void ana_judge_free(struct ana_judge *judge);

@@ -34,16 +34,18 @@ static void key_of(const struct ana_portion *p, uint64_t key[3])
 static bool take_over(struct ana_portion *to, struct ana_portion *from)
 {
     if (from->blocks > to->room) {
-        float *moved = realloc(to->ns, from->blocks * sizeof *moved);
+        struct ana_portion_time *moved = realloc(to->ns, from->blocks * sizeof *moved);
         if (!moved)
             return false;
         to->ns = moved;
         to->room = from->blocks;
     }
     while (to->blocks < from->blocks)
-        to->ns[to->blocks++] = 0;
-    for (uint32_t i = 0; i < from->blocks; i++)
-        to->ns[i] += from->ns[i];
+        to->ns[to->blocks++] = (struct ana_portion_time){0, 0};
+    for (uint32_t i = 0; i < from->blocks; i++) {
+        to->ns[i].sum += from->ns[i].sum;
+        to->ns[i].first += from->ns[i].first;
+    }
     to->total_ns += from->total_ns;
     free(from->ns);
     from->ns = NULL;
@@ -146,7 +148,8 @@ static bool add_share(struct ana_portions *out, const struct ana_portion *p, siz
     }
     to->total_ns += p->total_ns / (double)ranks;
     for (uint32_t i = 0; to->ns && i < p->blocks && i < out->room; i++)
-        to->ns[i] += p->ns[i] / (float)ranks;
+        to->ns[i] = (struct ana_portion_time){to->ns[i].sum + p->ns[i].sum / (float)ranks,
+                                              to->ns[i].first + p->ns[i].first / (float)ranks};
     return to->ns;
 }
 
@@ -170,6 +173,11 @@ bool ana_portions_mean(const struct ana_portions *of, struct ana_portions *out)
         const struct ana_portion *p = ana_map_value(&of->portion, i);
         if (!looped || of->rank[p->index].iterations)
             ok = add_share(out, p, looped ? ranks : of->ranks);
+    }
+    for (size_t i = 0; ok && i < of->ranks; i++) {
+        out->rank->covered_ns += of->rank[i].covered_ns;
+        out->rank->cpu_ns += of->rank[i].cpu_ns;
+        out->rank->queued_ns += of->rank[i].queued_ns;
     }
     return ok;
 }

@@ -1,11 +1,15 @@
 /* Findings as text, for page and screen. */
 #include "trace/diff/diff.h"
 #include "trace/util/numfmt.h"
+#include "trace/util/rows.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-#define MANY_TIMES 10 /* as long, and longer, is told so; less in percent */
+#define MANY_TIMES 10   /* from here on a factor, below in percent */
+#define LOADED     0.05 /* share of time queued that a sentence mentions */
+#define LEAST_PART 10   /* a smaller part of a change, 1 / so many, is not named */
 
 void ana_diff_words(const struct ana_diff_finding *f, char *out, size_t size)
 {
@@ -45,21 +49,146 @@ void ana_diff_sure(double confidence, char *out, size_t size)
              100 * confidence);
 }
 
+/* Writes "99 %", "99.9 %" or "99.99 %": as many nines as there are. */
+static void put_confidence(double confidence, char *out, size_t size)
+{
+    const int digits = confidence >= ANA_DIFF_SUREST ? 2 : confidence >= 0.999 ? 1 : 0;
+    const double scale = pow(10, digits);
+    snprintf(out, size, "%.*f %%", digits, floor(100 * confidence * scale + 1e-6) / scale);
+}
+
+/* Writes "10.2 % slower", "14 times slower", "20 % faster". */
+static void put_size(const struct ana_diff *d, char *out, size_t size)
+{
+    if (1 + d->change >= MANY_TIMES)
+        snprintf(out, size, "%.0f times slower", 1 + d->change);
+    else
+        snprintf(out, size, "%.1f %% %s", 100 * fabs(d->change), d->change > 0 ? "slower" : "faster");
+}
+
+static void put_unknown(const struct ana_diff *d, char *out, size_t size)
+{
+    const uint64_t a = d->run[0].iterations, b = d->run[1].iterations, least = a < b ? a : b;
+    if (d->looped && isinf(d->detectable))
+        snprintf(out, size, "not known: the ranks wait for processors; record on a less loaded machine");
+    else if (d->looped)
+        snprintf(out, size, "not known: only a difference above %.0f %% would be found; record more iterations",
+                 100 * d->detectable);
+    else if (!least)
+        snprintf(out, size, "not known: there are no iterations; record at least %u", ANA_CHANCE_LEAST);
+    else
+        snprintf(out, size, "not known: %llu iteration%s too few; record at least %u", (unsigned long long)least,
+                 least == 1 ? " is" : "s are", ANA_CHANCE_LEAST);
+}
+
 void ana_diff_answer(const struct ana_diff *d, char *out, size_t size)
 {
-    char before[ANA_TEXT], after[ANA_TEXT], sure[ANA_TEXT];
-    bool known = !isnan(d->change_confidence);
-    const struct ana_diff_run *run = d->run;
-    ana_spoken(before, sizeof before, known ? run[0].iteration_ns : (double)run[0].elapsed_ns);
-    ana_spoken(after, sizeof after, known ? run[1].iteration_ns : (double)run[1].elapsed_ns);
-    ana_diff_sure(d->change_confidence, sure, sizeof sure);
-    if (!known)
-        snprintf(out, size, "B took %s, A took %s (%+.1f%%); too few iterations to say how sure that is", after, before,
-                 100 * d->change);
-    else if (d->change_confidence < ANA_DIFF_SURE)
-        snprintf(out, size, "an iteration takes as long in both, as far as they tell: B %s, A %s (%+.1f%%)", after,
-                 before, 100 * d->change);
-    else
-        snprintf(out, size, "B is %.1f%% %s: an iteration takes %s, before %s (sure: %s)", 100 * fabs(d->change),
-                 d->change > 0 ? "slower" : "faster", after, before, sure);
+    char before[ANA_TEXT], after[ANA_TEXT], sure[ANA_TEXT], by[ANA_TEXT];
+    const bool outside = d->measure == ANA_DIFF_OUTSIDE,
+               loaded = d->run[0].queued > LOADED || d->run[1].queued > LOADED;
+    switch (d->answer) {
+    case ANA_DIFF_NOT_SLOWER:
+        snprintf(out, size, "not slower: a difference above %.*f %% %swould have been found", d->detectable < 0.1,
+                 100 * d->detectable, outside ? "outside calls " : "");
+        return;
+    case ANA_DIFF_SLOWER:
+    case ANA_DIFF_FASTER:
+        put_size(d, by, sizeof by);
+        put_confidence(d->change_confidence, sure, sizeof sure);
+        ana_spoken(before, sizeof before, d->measured_ns[0]);
+        ana_spoken(after, sizeof after, d->measured_ns[1]);
+        snprintf(out, size, "%s (%s confidence): %s %s, before %s", by, sure,
+                 outside  ? "outside calls"
+                 : loaded ? "without queueing"
+                          : "an iteration takes",
+                 after, before);
+        return;
+    default:
+        put_unknown(d, out, size);
+    }
+}
+
+const char *ana_diff_answer_key(enum ana_diff_answer answer)
+{
+    static const char *const keys[] = {[ANA_DIFF_SLOWER] = "slower",
+                                       [ANA_DIFF_NOT_SLOWER] = "not_slower",
+                                       [ANA_DIFF_FASTER] = "faster",
+                                       [ANA_DIFF_NOT_KNOWN] = "not_known"};
+    TRC_ASSERT_ROWS(keys, ANA_DIFF_NOT_KNOWN);
+    return keys[answer];
+}
+
+/* ---- accounts --------------------------------------------------------------------------------------------------- */
+
+/* Returns the account with the largest change: of an increase where the second run is slower, of a decrease where it is
+ * faster; ANA_ACCOUNTS: nothing changed. */
+static enum ana_account_id largest_change(const struct ana_diff *d)
+{
+    int64_t most = 0;
+    size_t largest = ANA_ACCOUNTS;
+    for (size_t id = 0; id < ANA_ACCOUNTS; id++) {
+        int64_t more = d->accounts.run[1].ns[id] - d->accounts.run[0].ns[id];
+        int64_t counts = d->answer == ANA_DIFF_SLOWER ? more : d->answer == ANA_DIFF_FASTER ? -more : llabs(more);
+        if (counts > most) {
+            most = counts;
+            largest = id;
+        }
+    }
+    return (enum ana_account_id)largest;
+}
+
+static void put_part(const char *where, int64_t part_ns, int64_t of_ns, char *out, size_t size)
+{
+    char part[ANA_TEXT];
+    if ((part_ns > 0) != (of_ns > 0) || llabs(part_ns) < llabs(of_ns) / LEAST_PART)
+        return; /* another direction, or hardly any of it */
+    ana_spoken(part, sizeof part, (double)(llabs(part_ns) < llabs(of_ns) ? llabs(part_ns) : llabs(of_ns)));
+    snprintf(out, size, ", of it %s %s", part, where);
+}
+
+static void put_segment(const struct ana_diff_segment *s, char *out, size_t size)
+{
+    struct ana_segment_stat segment = {.inside = s->inside, .from = s->from, .to = s->to};
+    snprintf(segment.region, sizeof segment.region, "%s", s->region);
+    ana_segment_words(&segment, out, size);
+}
+
+/* Writes the largest part of an account's change: a segment, or a call site. */
+static void put_cause(const struct ana_diff *d, enum ana_account_id id, int64_t more_ns, char *out, size_t size)
+{
+    char words[300] = "", where[400], rank[64];
+    const struct ana_diff_accounts *a = &d->accounts;
+    const struct ana_diff_segment *s = id == ANA_ACCOUNT_WAIT ? &a->culprit : &a->longer;
+    if (id == ANA_ACCOUNT_WAIT || id == ANA_ACCOUNT_COMPUTE || id == ANA_ACCOUNT_OFF_CPU) {
+        if (!s->to.call)
+            return;
+        struct ana_diff_finding of = {.rank = (struct ana_rank_id[]){s->rank}, .ranks = 1};
+        ana_diff_ranks(&of, rank, sizeof rank);
+        put_segment(s, words, sizeof words);
+        if (id == ANA_ACCOUNT_WAIT)
+            snprintf(where, sizeof where, "because of rank %s, %s", rank, words);
+        else
+            snprintf(where, sizeof where, "in %s", words);
+        put_part(where, s->ns[1] - s->ns[0], more_ns, out, size);
+        return;
+    }
+    for (size_t i = 0; i < a->places; i++)
+        if (a->place[i].id == id) {
+            snprintf(where, sizeof where, "in %s at %s", a->place[i].at.call, a->place[i].at.place);
+            put_part(where, a->place[i].ns[1] - a->place[i].ns[0], more_ns, out, size);
+            return;
+        }
+}
+
+void ana_diff_account(const struct ana_diff *d, char *out, size_t size)
+{
+    char time[ANA_TEXT], cause[500] = "";
+    const enum ana_account_id id = d->accounts.known ? largest_change(d) : ANA_ACCOUNTS;
+    *out = 0;
+    if (id == ANA_ACCOUNTS)
+        return;
+    const int64_t more_ns = d->accounts.run[1].ns[id] - d->accounts.run[0].ns[id];
+    put_cause(d, id, more_ns, cause, sizeof cause);
+    snprintf(out, size, "%s %c%s%s", ana_account_key(id), more_ns > 0 ? '+' : '-',
+             ana_spoken(time, sizeof time, (double)llabs(more_ns)), cause);
 }

@@ -2,6 +2,7 @@
 #include "trace/job/portions.h"
 #include "trace/iter/loop.h"
 #include "trace/job/job_impl.h"
+#include "trace/job/portion_usage.h"
 #include "trace/util/hash.h"
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@ struct lane {
     uint64_t ends;   /* calls that end iterations, so far */
     uint32_t thread; /* that made the first of them: others do not count */
     bool has_ends;   /* it makes such calls; else its iterations are those of the first rank that does */
+    struct ana_portion_usage usage;
 };
 
 struct reader {
@@ -155,43 +157,63 @@ static void fold_blocks(struct ana_portions *out)
     for (size_t i = 0; i < out->portion.count; i++) {
         struct ana_portion *p = ana_map_value(&out->portion, i);
         for (uint32_t b = 0; b < p->blocks; b++)
-            p->ns[b / 2] = b % 2 ? p->ns[b / 2] + p->ns[b] : p->ns[b];
+            if (b % 2)
+                p->ns[b / 2].sum += p->ns[b].sum;
+            else
+                p->ns[b / 2] = p->ns[b];
         p->blocks = (p->blocks + 1) / 2;
     }
 }
 
-/* Adds a time to the portion of a rank that this names. */
-static void add_time(struct reader *r, const struct ana_portion *name, int64_t ns)
+/* Makes room for a block of a portion.  False: out of memory. */
+static bool grow_blocks(struct ana_portion *p, uint32_t block)
+{
+    if (block >= p->room) {
+        uint32_t more = block < 4 ? 8 : block * 2;
+        struct ana_portion_time *moved = realloc(p->ns, more * sizeof *moved);
+        if (!moved)
+            return false;
+        p->ns = moved;
+        p->room = more;
+    }
+    while (p->blocks <= block)
+        p->ns[p->blocks++] = (struct ana_portion_time){0, 0};
+    return true;
+}
+
+/* Adds a time to the portion of a rank that this names, in an iteration that counts from 1; 0: in none. */
+static void add_time(struct reader *r, const struct ana_portion *name, uint64_t iteration, double ns)
 {
     struct ana_portions *out = r->out;
-    if (ns <= 0)
+    if (!(ns > 0))
         return; /* clocks */
     struct ana_portion *p = ana_map_add(&out->portion, (uint64_t)name->index << 32 | name->region,
                                         (uint64_t)name->from << 32 | name->to, name->kind);
     r->failed |= !p;
     if (!p)
         return;
-    if (!p->total_ns)
+    if (!(p->total_ns > 0))
         *p = *name;
-    p->total_ns += (double)ns;
-    uint64_t ends = r->lane[name->index].ends;
-    if (!ends)
+    p->total_ns += ns;
+    if (!iteration)
         return;
-    while ((ends - 1) / out->width >= out->room)
+    while ((iteration - 1) / out->width >= out->room)
         fold_blocks(out);
-    uint32_t block = (uint32_t)((ends - 1) / out->width);
-    if (block >= p->room) {
-        uint32_t more = block < 4 ? 8 : block * 2;
-        float *moved = realloc(p->ns, more * sizeof *moved);
-        r->failed |= !moved;
-        if (!moved)
-            return;
-        p->ns = moved;
-        p->room = more;
+    uint32_t block = (uint32_t)((iteration - 1) / out->width);
+    if (!grow_blocks(p, block)) {
+        r->failed = true;
+        return;
     }
-    while (p->blocks <= block)
-        p->ns[p->blocks++] = 0;
-    p->ns[block] += (float)ns;
+    p->ns[block].sum += (float)ns;
+    if ((iteration - 1) % out->width == 0)
+        p->ns[block].first += (float)ns;
+}
+
+static bool add_usage(void *data, size_t index, enum ana_portion_kind kind, uint64_t iteration, double ns)
+{
+    struct reader *r = data;
+    add_time(r, &(struct ana_portion){.kind = kind, .index = (uint32_t)index}, iteration, ns);
+    return !r->failed;
 }
 
 /* Ends an iteration of a rank. */
@@ -201,8 +223,8 @@ static void next_iteration(struct reader *r, size_t index, int64_t end_ns)
     struct ana_portion_rank *rank = &r->out->rank[index];
     if (lane->ends) {
         rank->iterations = lane->ends;
-        add_time(r, &(struct ana_portion){.kind = ANA_PORTION_ITERATION, .index = (uint32_t)index},
-                 end_ns - rank->last_ns);
+        add_time(r, &(struct ana_portion){.kind = ANA_PORTION_ITERATION, .index = (uint32_t)index}, lane->ends,
+                 (double)(end_ns - rank->last_ns));
     } else {
         rank->first_ns = end_ns;
     }
@@ -249,6 +271,22 @@ static bool is_counted(struct reader *r, const struct ana_event *e)
     return use->kind == ANA_USE_COUNTS && !use->is_sub;
 }
 
+/* Adds the time of the main thread until the end of a call. */
+static void add_elapsed(struct reader *r, const struct ana_event *e)
+{
+    struct lane *lane = &r->lane[e->index];
+    struct ana_portion_usage *usage = &lane->usage;
+    const int64_t busy_ns = e->kind == TRC_RECORD_FOLD ? e->busy_ns : e->end_ns - e->begin_ns;
+    const int64_t last_ns = usage->at_ns;
+    bool ok = ana_portion_usage_add(usage, e->begin_ns, true, lane->ends, add_usage, r) &&
+              ana_portion_usage_add(usage, e->begin_ns + busy_ns, false, lane->ends, add_usage, r) &&
+              ana_portion_usage_add(usage, e->end_ns, true, lane->ends, add_usage, r);
+    r->failed |= !ok;
+    if (last_ns != INT64_MIN)
+        add_usage(r, e->index, ANA_PORTION_OUTSIDE, lane->ends,
+                  (double)(e->begin_ns - last_ns + (e->end_ns - e->begin_ns - busy_ns)));
+}
+
 static void take_event(struct reader *r, struct ana_event *e, const struct ana_selection *selection)
 {
     if (!is_counted(r, e))
@@ -261,15 +299,18 @@ static void take_event(struct reader *r, struct ana_event *e, const struct ana_s
     uint32_t to = e->use->place ? place_of(r, e->use->place) : 0;
     if (!to || e->end_ns < selection->begin_ns || e->end_ns >= selection->end_ns)
         return;
+    const uint64_t iteration = r->lane[e->index].ends;
+    if (e->thread == ANA_MAIN_THREAD)
+        add_elapsed(r, e);
     struct ana_portion name = {.kind = ANA_PORTION_SEGMENT, .index = (uint32_t)e->index, .to = to};
     name.region = region;
     name.from = is_event && before.place ? place_of(r, before.place) : 0;
     if (name.from)
-        add_time(r, &name, e->begin_ns - before.end_ns - before.polled_ns);
+        add_time(r, &name, iteration, (double)(e->begin_ns - before.end_ns - before.polled_ns));
     name.kind = ANA_PORTION_CALL;
     name.from = to;
     if (!(e->sig->flags & TRC_SIG_CONTROL))
-        add_time(r, &name, e->kind == TRC_RECORD_FOLD ? e->busy_ns : e->end_ns - e->begin_ns);
+        add_time(r, &name, iteration, (double)(e->kind == TRC_RECORD_FOLD ? e->busy_ns : e->end_ns - e->begin_ns));
     if (is_event && to == r->end)
         end_iteration(r, e);
 }
@@ -313,12 +354,24 @@ bool ana_portions_read(struct ana_job *job, struct ana_selection selection, uint
     struct ana_merge *merge = files ? open_merge(job, files, &selection) : NULL;
     bool ok = r.lane && out->rank && merge && ana_why_init(&r.why, job->count, false, NULL) &&
               ana_regions_init(&r.regions, files, job->count, INT64_MIN) && number_places(&r);
+    for (size_t i = 0; ok && i < job->count; i++)
+        ok = ana_portion_usage_open(&r.lane[i].usage, files[i], job->clock, i);
     for (size_t i = 0; ok && i < job->count; i++) {
         const struct ana_rank *rank = &job->process[i].rank;
         out->rank[i].begin_ns = rank->begin_ns > selection.begin_ns ? rank->begin_ns : selection.begin_ns;
         out->rank[i].end_ns = rank->end_ns < selection.end_ns ? rank->end_ns : selection.end_ns;
     }
     ok = ok && read_events(&r, merge, &selection);
+    for (size_t i = 0; r.lane && i < job->count; i++) {
+        struct ana_portion_usage *usage = &r.lane[i].usage;
+        ok = ok && ana_portion_usage_end(usage, add_usage, &r);
+        if (ok) {
+            out->rank[i].covered_ns = usage->covered_ns;
+            out->rank[i].cpu_ns = usage->cpu_ns;
+            out->rank[i].queued_ns = usage->queued_ns;
+        }
+        ana_portion_usage_close(usage);
+    }
     ana_merge_close(merge);
     ana_why_free(&r.why);
     ana_regions_free(&r.regions);

@@ -7,7 +7,7 @@
  * A rank that does not call where iterations end has those of another rank, by time.
  *
  * Memory is bounded: ANA_PORTION_BLOCKS times a portion, fewer where there are many ranks.  When there are more
- * iterations, neighbours are joined, and a time is the mean of `width` iterations. */
+ * iterations, neighbours are joined: a block has `width` iterations. */
 #ifndef ANA_PORTIONS_H
 #define ANA_PORTIONS_H
 
@@ -35,15 +35,27 @@ bool ana_portion_places(const struct ana_job *job, struct ana_portion_place **ou
  * there is no loop. */
 size_t ana_portion_ends(const struct ana_job *job, uint32_t out[ANA_PORTION_ENDS]);
 
-enum ana_portion_kind { ANA_PORTION_ITERATION, ANA_PORTION_SEGMENT, ANA_PORTION_CALL };
+/* Whole iterations; parts of them by place; processor time of the rank's main thread: all of it, and outside calls at
+ * most and at least (who polls inside calls uses a processor, too). */
+enum ana_portion_kind {
+    ANA_PORTION_SEGMENT,
+    ANA_PORTION_CALL,
+    ANA_PORTION_ITERATION,
+    ANA_PORTION_OUTSIDE, /* elapsed time outside calls */
+    ANA_PORTION_CPU,
+    ANA_PORTION_CPU_MOST,
+    ANA_PORTION_CPU_LEAST,
+};
 
 struct ana_portion {
     enum ana_portion_kind kind;
     uint32_t index, region; /* the rank; number of the region, + 1, 0: in none */
-    uint32_t from, to;      /* places; of calls both the same, of iterations 0 */
+    uint32_t from, to;      /* places; of calls both the same; 0: of the whole iteration */
     double total_ns;        /* with what is in no iteration */
     uint32_t blocks, room;  /* times, and how many there is room for; those of blocks after them are 0 */
-    float *ns;              /* of an iteration: the sum over `width` of them, of which the last may be incomplete */
+    struct ana_portion_time {
+        float sum, first; /* of the iterations of a block, the last may be incomplete; of its first iteration */
+    } * ns;
 };
 
 struct ana_portions {
@@ -52,6 +64,8 @@ struct ana_portions {
     struct ana_portion_rank {
         uint64_t iterations;                         /* that were seen to begin and to end */
         int64_t begin_ns, first_ns, last_ns, end_ns; /* its time; the begin of the first and the end of the last one */
+        double covered_ns, cpu_ns, queued_ns; /* of the main thread: counted by the kernel; part of it: on a processor,
+                                                 ready to run without one */
     } * rank;
     struct ana_map portion;         /* struct ana_portion */
     struct ana_region_name *region; /* by their number, from 0 */

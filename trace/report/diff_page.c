@@ -8,6 +8,8 @@
 
 #define MOST             20 /* findings of a kind */
 #define WIDTH            36 /* of places */
+#define WORDS            43 /* what is left of a line behind an account */
+#define MOST_PLACES      5
 #define LEAST_OUTSIDE_NS 1e8
 
 /* ---- columns that are no metrics -------------------------------------------------------------------------------- */
@@ -62,9 +64,12 @@ static void put_run(const struct ana_page *p, const char *letter, const struct a
 
 static void put_answer(const struct ana_page *p, const struct ana_diff *d)
 {
-    char answer[300];
+    char answer[300], account[600];
     ana_diff_answer(d, answer, sizeof answer);
     fprintf(p->out, "%s\n", answer);
+    ana_diff_account(d, account, sizeof account);
+    if (*account)
+        ana_page_line(p, "%s", account);
 }
 
 static void put_scaling(const struct ana_page *p, const struct ana_diff *d)
@@ -85,13 +90,47 @@ static void put_outside(const struct ana_page *p, const struct ana_diff *d)
 {
     char before[ANA_TEXT], after[ANA_TEXT];
     double most = fmax(ANA_DIFF_UNSURE * (double)d->run[0].elapsed_ns, LEAST_OUTSIDE_NS);
-    if (isnan(d->change_confidence) || *d->run[0].part || *d->run[1].part ||
-        fabs(d->run[1].outside_ns - d->run[0].outside_ns) < most)
+    if (!d->looped || *d->run[0].part || *d->run[1].part || fabs(d->run[1].outside_ns - d->run[0].outside_ns) < most)
         return;
     fprintf(p->out, "\n");
-    ana_page_line(p, "before and after the iterations: B %s, A %s; that happens once, so nobody can say how sure it is",
+    ana_page_line(p, "before and after the iterations: B %s, A %s; that happens once: without confidence",
                   ana_spoken(after, sizeof after, d->run[1].outside_ns),
                   ana_spoken(before, sizeof before, d->run[0].outside_ns));
+}
+
+/* ---- accounts --------------------------------------------------------------------------------------------------- */
+
+static void put_account(const struct ana_page *p, const char *name, int64_t before_ns, int64_t after_ns,
+                        const char *words)
+{
+    char before[ANA_TEXT], after[ANA_TEXT], more[ANA_TEXT];
+    const int64_t more_ns = after_ns - before_ns;
+    ana_number(more, sizeof more, ANA_NS, (double)llabs(more_ns), p->utf8);
+    fprintf(p->out, "  %-9s %7s %7s %c%-7s %.*s\n", name,
+            ana_number(before, sizeof before, ANA_NS, (double)before_ns, p->utf8),
+            ana_number(after, sizeof after, ANA_NS, (double)after_ns, p->utf8), more_ns < 0 ? '-' : '+', more, WORDS,
+            words);
+}
+
+/* Writes the difference of two accounts: of the runs, and of the call sites where it is largest. */
+static void put_accounts(const struct ana_page *p, const struct ana_diff *d)
+{
+    const struct ana_diff_accounts *a = &d->accounts;
+    char words[400];
+    if (!a->known)
+        return;
+    fprintf(p->out, "\nWHERE THE TIME WENT, all ranks of both runs\n  %-9s %7s %7s %s\n", "", "BEFORE", "AFTER",
+            "CHANGE");
+    for (enum ana_account_id id = 0; id < ANA_ACCOUNTS; id++)
+        if (a->run[0].ns[id] || a->run[1].ns[id])
+            put_account(p, ana_account_key(id), a->run[0].ns[id], a->run[1].ns[id], ana_account_words(id));
+    if (a->places)
+        fprintf(p->out, "\nCALLS WHERE IT CHANGED MOST\n");
+    for (size_t i = 0; i < a->places && i < MOST_PLACES; i++) {
+        const struct ana_diff_place *place = &a->place[i];
+        snprintf(words, sizeof words, "%s at %s", place->at.call, place->at.place);
+        put_account(p, ana_account_key(place->id), place->ns[0], place->ns[1], words);
+    }
 }
 
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
@@ -132,15 +171,16 @@ void ana_diff_text(const struct ana_diff *d, const struct ana_job *job, bool utf
     put_run(&page, "A", &d->run[0]);
     put_run(&page, "B", &d->run[1]);
     put_scaling(&page, d);
-    put_part(&page, d, 0, isnan(d->change_confidence) ? "SLOWER, time of the run" : "SLOWER, time of an iteration");
-    put_part(&page, d, 1, isnan(d->change_confidence) ? "FASTER, time of the run" : "FASTER, time of an iteration");
+    put_accounts(&page, d);
+    put_part(&page, d, 0, !d->looped ? "SLOWER, time of the run" : "SLOWER, time of an iteration");
+    put_part(&page, d, 1, !d->looped ? "FASTER, time of the run" : "FASTER, time of an iteration");
     put_part(&page, d, 2, "FOLLOWS from these: ranks that wait longer or less for others");
-    put_part(&page, d, 3, "PERHAPS THE MACHINE: some iterations differ much, most do not");
+    put_part(&page, d, 3, "PERHAPS THE MACHINE: ranks waited for a processor");
     put_outside(&page, d);
     size_t sure = 0;
     for (size_t i = 0; i < d->findings; i++)
         sure += !isnan(d->finding[i].confidence);
-    if (!isnan(d->change_confidence))
+    if (d->looped)
         fprintf(out, "\n%zu differences were looked at; %s%g %% or more\n", d->compared,
                 sure ? "those with a number are sure by " : "none is sure by ", 100 * ANA_DIFF_SURE);
 }

@@ -81,6 +81,63 @@ static void add_run(cJSON *root, const char *key, const struct ana_diff_run *run
     tui_json_real(object, "iteration_s", run->iteration_ns / 1e9);
     tui_json_real(object, "outside_s", run->outside_ns / 1e9);
     tui_json_real(object, "computation_s", run->computation_ns / 1e9);
+    tui_json_real(object, "queued", run->queued);
+}
+
+static void add_times(cJSON *object, const int64_t ns[2])
+{
+    tui_json_ns(object, "before_s", ns[0]);
+    tui_json_ns(object, "after_s", ns[1]);
+}
+
+static void add_place(cJSON *object, const char *call, const char *place, const char *of)
+{
+    cJSON *end = cJSON_AddObjectToObject(object, of);
+    tui_json_text(end, "call", call);
+    tui_json_text(end, "place", place);
+}
+
+/* Adds a segment, or null. */
+static void add_segment(cJSON *root, const char *key, const struct ana_diff_segment *segment, bool has_rank)
+{
+    if (!segment->to.call) {
+        cJSON_AddNullToObject(root, key);
+        return;
+    }
+    cJSON *object = cJSON_AddObjectToObject(root, key);
+    if (has_rank)
+        tui_json_integer(object, "rank", (uint64_t)segment->rank.rank);
+    tui_json_text(object, "region", *segment->region ? segment->region : NULL);
+    add_place(object, segment->from.call, segment->from.place, "from");
+    add_place(object, segment->to.call, segment->to.place, "to");
+    add_times(object, segment->ns);
+}
+
+static void add_accounts(cJSON *root, const struct ana_diff_accounts *accounts)
+{
+    if (!accounts->known)
+        return;
+    cJSON *list = cJSON_AddArrayToObject(root, "accounts"), *places = cJSON_AddArrayToObject(root, "places");
+    for (enum ana_account_id id = 0; id < ANA_ACCOUNTS; id++) {
+        const int64_t ns[2] = {accounts->run[0].ns[id], accounts->run[1].ns[id]};
+        cJSON *one = ns[0] || ns[1] ? cJSON_CreateObject() : NULL;
+        if (!one)
+            continue;
+        tui_json_text(one, "account", ana_account_key(id));
+        add_times(one, ns);
+        cJSON_AddItemToArray(list, one);
+    }
+    for (size_t i = 0; i < accounts->places; i++) {
+        const struct ana_diff_place *place = &accounts->place[i];
+        cJSON *one = cJSON_CreateObject();
+        tui_json_text(one, "account", ana_account_key(place->id));
+        tui_json_text(one, "call", place->at.call);
+        tui_json_text(one, "place", place->at.place);
+        add_times(one, place->ns);
+        cJSON_AddItemToArray(places, one);
+    }
+    add_segment(root, "longer", &accounts->longer, false);
+    add_segment(root, "culprit", &accounts->culprit, true);
 }
 
 static void print_json(const struct ana_diff *diff)
@@ -88,8 +145,17 @@ static void print_json(const struct ana_diff *diff)
     cJSON *root = tui_json_document(), *row;
     add_run(root, "before", &diff->run[0]);
     add_run(root, "after", &diff->run[1]);
+    char words[600];
+    ana_diff_answer(diff, words, sizeof words);
+    tui_json_text(root, "answer", ana_diff_answer_key(diff->answer));
+    tui_json_text(root, "words", words);
+    tui_json_text(root, "measure", diff->measure == ANA_DIFF_OUTSIDE ? "outside_calls" : "iteration");
     tui_json_real(root, "change", diff->change);
     tui_json_real(root, "confidence", diff->change_confidence);
+    tui_json_real(root, "detectable", isinf(diff->detectable) ? NAN : diff->detectable);
+    ana_diff_account(diff, words, sizeof words);
+    tui_json_text(root, "largest", *words ? words : NULL);
+    add_accounts(root, &diff->accounts);
     tui_json_integer(root, "compared", diff->compared);
     tui_json_text(root, "scaling", scaling_name(diff->scaling));
     if (diff->scaling != ANA_SCALING_NONE) {
@@ -114,11 +180,14 @@ static void print_json(const struct ana_diff *diff)
     cJSON_Delete(root);
 }
 
-/* Whether the second run is slower by more than is allowed, and not by chance. */
-static bool fails(const struct ana_diff *diff, const struct options *options)
+/* Returns the exit status of a gate (--fail-over). */
+static int gate_status(const struct ana_diff *diff, const struct options *options)
 {
-    bool may_be_chance = diff->change_confidence < ANA_DIFF_SURE; /* false, where that is unknown */
-    return diff->change > options->fail_over && !may_be_chance;
+    if (isinf(options->fail_over))
+        return TUI_EXIT_OK;
+    if (diff->answer == ANA_DIFF_NOT_KNOWN)
+        return TUI_EXIT_NOT_KNOWN;
+    return diff->answer == ANA_DIFF_SLOWER && diff->change > options->fail_over ? TUI_EXIT_TROUBLE : TUI_EXIT_OK;
 }
 
 /* Shows the screens of the second job, with what changed first.  The app closes the job, and *job becomes NULL.  False:
@@ -154,9 +223,9 @@ static int print_diff(struct ana_job *job[2], const struct run run[2], const str
         print_json(&diff);
     else if (ok && (options->text || !show_screens(&job[1], &diff)))
         ana_diff_text(&diff, job[1], strcmp(nl_langinfo(CODESET), "UTF-8") == 0, stdout);
-    bool failed = ok && fails(&diff, options);
+    int status = ok ? gate_status(&diff, options) : TUI_EXIT_OK;
     ana_diff_free(&diff);
-    return ok ? tui_finish(failed ? TUI_EXIT_TROUBLE : TUI_EXIT_OK) : tui_input_error("out of memory");
+    return ok ? tui_finish(status) : tui_input_error("out of memory");
 }
 
 /* Opens a run and reads its events.  TUI_EXIT_OK, or what was told. */

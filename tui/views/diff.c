@@ -79,7 +79,7 @@ static const struct ana_diff_finding *find_chosen(const struct tui_app *app)
 
 static void draw_diff(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
-    char words[300];
+    char words[600];
     struct tui_rect last = {rect.x, rect.y + rect.h - 1, rect.w, 1};
     const struct ana_diff *d = app->diff;
     if (!d) {
@@ -87,13 +87,14 @@ static void draw_diff(struct tui_app *app, struct tui_grid *grid, struct tui_rec
         return;
     }
     ana_diff_answer(d, words, sizeof words);
-    tui_put(grid, rect, 1, 0,
-            d->change > 0 && d->change_confidence >= ANA_DIFF_SURE ? TUI_STYLE_NOTABLE : TUI_STYLE_NORMAL, words);
-    tui_putf(grid, rect, 1, 1, TUI_STYLE_DIM, "A: %s, %zu ranks, %zu iterations   B: %s, %zu ranks, %zu iterations",
+    tui_put(grid, rect, 1, 0, d->answer == ANA_DIFF_SLOWER ? TUI_STYLE_NOTABLE : TUI_STYLE_NORMAL, words);
+    ana_diff_account(d, words, sizeof words);
+    tui_put(grid, rect, 1, 1, TUI_STYLE_NORMAL, words);
+    tui_putf(grid, rect, 1, 2, TUI_STYLE_DIM, "A: %s, %zu ranks, %zu iterations   B: %s, %zu ranks, %zu iterations",
              d->run[0].name, d->run[0].ranks, (size_t)d->run[0].iterations, d->run[1].name, d->run[1].ranks,
              (size_t)d->run[1].iterations);
     tui_table_draw(&app->table[TUI_VIEW_DIFF], &spec, app, grid,
-                   (struct tui_rect){rect.x, rect.y + 3, rect.w, rect.h - 4});
+                   (struct tui_rect){rect.x, rect.y + 4, rect.w, rect.h - 5});
     const struct ana_diff_finding *f = find_chosen(app);
     if (!f) {
         tui_putf(grid, last, 1, 0, TUI_STYLE_DIM, "none of %zu differences is sure", d->compared);
@@ -102,7 +103,7 @@ static void draw_diff(struct tui_app *app, struct tui_grid *grid, struct tui_rec
     ana_diff_words(f, words, sizeof words);
     tui_putf(grid, last, 1, 0, TUI_STYLE_NORMAL, "%s%s%s (Enter)", words,
              f->follows ? "  follows from what changed elsewhere" : "",
-             f->machine && !f->follows ? "  perhaps the machine's" : "");
+             f->machine && !f->follows ? "  perhaps the machine: ranks waited for a processor" : "");
 }
 
 /* Shows the place of a finding in the list of segments, or of places that call. */

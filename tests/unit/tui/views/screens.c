@@ -40,12 +40,15 @@ static const char *line_of(void *context, const struct trc_file *file, const cha
 
 static struct screen_job job;
 
-/* What hpctop diff would have found. */
+#define MS 1000000ll
+#define S  1000000000ll
+
+/* Findings of a diff. */
 static struct ana_diff_finding findings[] = {
     {.kind = ANA_PORTION_SEGMENT,
      .from = {"MPI_Send", "exchange.c:41"},
      .to = {"MPI_Allreduce", "step.c:88"},
-     .typical = true,
+     .low = true,
      .before_ns = 6e6,
      .after_ns = 8e6,
      .confidence = 0.9999,
@@ -61,7 +64,7 @@ static struct ana_diff_finding findings[] = {
     {.kind = ANA_PORTION_CALL,
      .from = {"MPI_Allreduce", "step.c:88"},
      .to = {"MPI_Allreduce", "step.c:88"},
-     .typical = true,
+     .low = true,
      .follows = true,
      .before_ns = 1e4,
      .after_ns = 2e6,
@@ -82,8 +85,18 @@ static const struct ana_diff planted_diff = {
     .finding = findings,
     .findings = sizeof findings / sizeof *findings,
     .compared = 34,
+    .looped = true,
+    .measured_ns = {8e6, 1e7},
     .change = 0.25,
-    .change_confidence = 0.9999};
+    .change_confidence = 0.9999,
+    .detectable = 0.034,
+    .accounts = {.known = true,
+                 .run = {{.ns = {[ANA_ACCOUNT_COMPUTE] = 24 * S, [ANA_ACCOUNT_WAIT] = 100 * MS}},
+                         {.ns = {[ANA_ACCOUNT_COMPUTE] = 26 * S, [ANA_ACCOUNT_WAIT] = 6100 * MS}}},
+                 .culprit = {.from = {"MPI_Send", "exchange.c:41"},
+                             .to = {"MPI_Allreduce", "step.c:88"},
+                             .rank = {.rank = 3},
+                             .ns = {0, 5900 * MS}}}};
 
 /* In place of this machine's, so that no thread asks its drivers. */
 bool tui_node_sample(const struct ana_job *of, struct tui_node *out)
