@@ -212,6 +212,7 @@ struct ana_rank_stat {
     int64_t category_ns[TRC_CATEGORIES]; /* sum to wall_ns */
     int64_t waiting_ns;                  /* this rank lost waiting for others; -1 unknown */
     int64_t caused_ns;                   /* others lost waiting for this rank; -1 unknown */
+    int64_t charged_ns;                  /* of all waiting, what is charged to what it did (causes.h); -1 unknown */
     uint64_t collectives;                /* instances it took part in with all its partners seen */
     uint64_t came_last;                  /* of these */
     struct ana_account account;          /* of its elapsed time, if the summary has accounts */

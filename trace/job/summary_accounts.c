@@ -72,9 +72,9 @@ static bool list_parts(const struct ana_job *job, const struct ana_tally *tally,
     return job->count == tally->ranks;
 }
 
-/* Adds the open call of a rank to its call site, or as a part of its own.  Returns its time, in ns. */
+/* Adds the open call of a rank to its call site, or as a part of its own, which *part is.  Returns its time, in ns. */
 static int64_t add_open(struct ana_job *job, const struct ana_tally *tally, size_t index, const struct open_call *open,
-                        struct ana_site_parts *parts)
+                        struct ana_site_parts *parts, struct ana_site_part **part)
 {
     const int64_t open_ns = job->process[index].rank.end_ns - open->begin_ns;
     if (!open->sig)
@@ -85,7 +85,7 @@ static int64_t add_open(struct ana_job *job, const struct ana_tally *tally, size
     if (!sum)
         parts->part[at] = (struct ana_site_part){.index = index, .call = call, .site = open->sig->site};
     parts->part[at].open_ns = open_ns;
-    parts->part[at].account.ns[ANA_ACCOUNT_OPEN] = open_ns;
+    *part = &parts->part[at];
     return open_ns;
 }
 
@@ -104,9 +104,10 @@ static bool cut_rank(struct ana_job *job, const struct ana_tally *tally, const s
     }
     if (ok) {
         const struct open_call open = open_call_of(job, stat->index);
+        struct ana_site_part *at = NULL;
         const struct ana_account_rank rank = {
             .elapsed_ns = p->rank.end_ns - p->rank.begin_ns,
-            .open_ns = add_open(job, tally, stat->index, &open, parts),
+            .open_ns = add_open(job, tally, stat->index, &open, parts, &at),
             .unknown_ns = unknown_of(job, stat->index, &open),
             .usage = job->pass.why.rank[stat->index].account,
         };
@@ -117,6 +118,8 @@ static bool cut_rank(struct ana_job *job, const struct ana_tally *tally, const s
         stat->processor_known = ana_account_total(&rest) > 0
                                     ? fmin((rank.usage.outside_ns + rank.usage.inside_ns) / (double)rank.elapsed_ns, 1)
                                     : NAN;
+        if (at)
+            at->account.ns[ANA_ACCOUNT_OPEN] = rest.ns[ANA_ACCOUNT_OPEN];
         rest.ns[ANA_ACCOUNT_OPEN] = 0; /* of its call site */
         ana_account_add(outside, &rest);
     }

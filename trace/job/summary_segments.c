@@ -99,6 +99,11 @@ void ana_segment_words(const struct ana_segment_stat *segment, char *out, size_t
         snprintf(out, size, "all others");
 }
 
+static int64_t all_of(const struct ana_cost *cost)
+{
+    return ana_plus(cost->direct_ns, cost->passed_ns);
+}
+
 /* ---- rows ------------------------------------------------------------------------------------------------------- */
 
 static struct row *row_of(const struct rows *rows, const struct ana_segment *segment)
@@ -141,7 +146,7 @@ static bool list_rows(struct rows *rows, const struct ana_summary *s, const stru
         row->to = to;
         row->region = segment->region;
         row->total_ns = ana_plus(row->total_ns, segment->total_ns);
-        row->cost_ns = ana_plus(row->cost_ns, ana_plus(cost.direct_ns, cost.passed_ns));
+        row->cost_ns = ana_plus(row->cost_ns, all_of(&cost));
     }
     return true;
 }
@@ -194,7 +199,7 @@ static void add_to_row(struct ana_segment_stat *row, const struct ana_segment *s
     row->times_by_rank[index] += segment->count;
     row->times += segment->count;
     row->total_ns = ana_plus(row->total_ns, segment->total_ns);
-    int64_t cost_ns = ana_plus(cost->direct_ns, cost->passed_ns);
+    int64_t cost_ns = all_of(cost);
     row->cost_by_rank_ns[index] = ana_plus(row->cost_by_rank_ns[index], cost_ns);
     row->waits_by_rank[index] += cost->waits;
     row->squares_by_rank[index] += cost->squares;
@@ -395,6 +400,7 @@ static bool finish_rows(struct ana_summary *s, const struct ana_why *why, const 
     return ok;
 }
 
+/* Adds what is charged to time inside calls and to nothing known, and all that is charged to each rank. */
 static void add_other_costs(struct ana_summary *s, const struct ana_why *why)
 {
     s->cost_inside_ns = s->cost_unknown_ns = why->feed ? 0 : -1;
@@ -402,8 +408,15 @@ static void add_other_costs(struct ana_summary *s, const struct ana_why *why)
         const struct ana_cause_apart *apart = &why->feed->causes->apart[i];
         if (!ana_selected(s->selection.ranks, i))
             continue;
-        s->cost_inside_ns = ana_plus(s->cost_inside_ns, ana_plus(apart->inside.direct_ns, apart->inside.passed_ns));
-        s->cost_unknown_ns = ana_plus(s->cost_unknown_ns, ana_plus(apart->unknown.direct_ns, apart->unknown.passed_ns));
+        s->cost_inside_ns = ana_plus(s->cost_inside_ns, all_of(&apart->inside));
+        s->cost_unknown_ns = ana_plus(s->cost_unknown_ns, all_of(&apart->unknown));
+    }
+    for (size_t i = 0; i < s->rank_count; i++) {
+        struct ana_rank_stat *stat = &s->ranks[i];
+        const struct ana_cause_apart *apart = why->feed ? &why->feed->causes->apart[stat->index] : NULL;
+        stat->charged_ns = apart ? ana_plus(all_of(&apart->inside), all_of(&apart->unknown)) : -1;
+        for (size_t k = 0; apart && k < s->segment_count; k++)
+            stat->charged_ns = ana_plus(stat->charged_ns, s->segments[k].cost_by_rank_ns[stat->index]);
     }
 }
 

@@ -125,6 +125,16 @@ static bool is_culprit(const struct latecomer *late, size_t ranks)
     return share >= 0.5 && excess.deviations >= CHANCE_DEVIATIONS;
 }
 
+/* Whether a rank comes last because others hold it up: less than half of what is lost to it can be charged to what it
+ * does itself, as of a root that receives from all before it broadcasts. */
+static bool is_held_up(const struct ana_summary *s, const struct latecomer *late)
+{
+    for (size_t i = 0; i < s->rank_count; i++)
+        if (s->ranks[i].index == late->index)
+            return s->ranks[i].charged_ns >= 0 && s->ranks[i].charged_ns < late->lost_ns / 2;
+    return false; /* not known */
+}
+
 /* Whether there are instances enough to say that no rank is worse than the next. */
 static bool is_in_turn(const struct latecomer *late, size_t ranks)
 {
@@ -188,7 +198,8 @@ static const struct ana_collective *worst_collective(const struct ana_summary *s
 static bool say_collective(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
 {
     struct latecomer late = worst_latecomer(job, s);
-    const bool part_of_job = is_part(job, s), one = is_culprit(&late, job->count);
+    const bool part_of_job = is_part(job, s), culprit = is_culprit(&late, job->count);
+    const bool held_up = culprit && is_held_up(s, &late), one = culprit && !held_up;
     const struct ana_collective *c = worst_collective(s, one ? &late : NULL);
     const char *span = ana_span_words(s);
     const int64_t lost_ns = part_of_job ? late.all_ns : one ? late.lost_ns : c ? c->call_lost_ns : 0;
@@ -216,6 +227,9 @@ static bool say_collective(const struct ana_job *job, const struct ana_summary *
                      ana_rank_label(job, late.index).text, part, each, cost, between, why);
     else if (part_of_job)
         ana_line_say(line, "those selected lose %s%s waiting in collectives: no single rank to blame", lost, span);
+    else if (held_up)
+        ana_line_say(line, "all lose %s%s waiting in %s%s%s: rank %s comes last, held up by others before", lost, span,
+                     c->name, world ? "" : " on ", world ? "" : c->comm_name, ana_rank_label(job, late.index).text);
     else if (at[0] && c->last_share >= 0.5)
         ana_line_say(line, "all lose %s%s waiting in %s%s%s: rank %s is last in %s%s, others in other places", lost,
                      span, c->name, world ? "" : " on ", world ? "" : c->comm_name,
@@ -246,7 +260,7 @@ bool ana_late_rank(const struct ana_job *job, const struct ana_summary *s, struc
         .next_ns = (double)late.next_ns,
         .reason = reason_of(job, s, late.index),
     };
-    return is_culprit(&late, job->count) && say_collective(job, s, line);
+    return is_culprit(&late, job->count) && !is_held_up(s, &late) && say_collective(job, s, line);
 }
 
 static bool say_wait(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
