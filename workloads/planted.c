@@ -39,7 +39,7 @@ static void meet(void)
 static void send_on(int to)
 {
     char text[8] = "planted";
-    MPI_Send(text, 8, MPI_CHAR, to, 1, MPI_COMM_WORLD); /* line: send */
+    MPI_Send(text, 8, MPI_CHAR, to, 1, MPI_COMM_WORLD);
 }
 
 static void receive(int from)
@@ -53,7 +53,7 @@ static void chain(int last)
     if (me > 0 && me <= last)
         receive(me - 1);
     if (me < last)
-        send_on(me + 1);
+        send_on(me + 1); /* line: send */
 }
 
 static MPI_Win win;
@@ -130,7 +130,7 @@ static void iterate(const char *mode, int i)
     else if (strcmp(mode, "spikes") == 0)
         more = me == 2 && i % 10 == 5 ? late / LATE * 29 * WORK * 2 : 0;
     else if (me == 0)
-        send_on(1);
+        send_on(1); /* line: send ahead */
     slept[me * TIMES + i] = truth_sleep(WORK + more);
     if (strcmp(mode, "overlap") == 0) {
         slept[me * TIMES + i] += truth_sleep(late);

@@ -1,28 +1,17 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/load/symbols.h"
+#include "interpose/load/symbols_impl.h"
 #include "trace/writer/system.h"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <link.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A mapped file that is not trusted: every range is checked before it is read. */
-struct image {
-    const char *bytes;
-    size_t size;
-};
-
-static const void *get_range(const struct image *image, uint64_t offset, uint64_t size)
+struct ipo_image ipo_image_map(const char *path)
 {
-    return offset <= image->size && size <= image->size - offset ? image->bytes + offset : NULL;
-}
-
-static struct image map_file(const char *path)
-{
-    struct image image = {0};
+    struct ipo_image image = {0};
     int fd = trc_sys_open(path);
     if (fd < 0)
         return image;
@@ -30,71 +19,83 @@ static struct image map_file(const char *path)
     if (size > 0) {
         void *bytes = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (bytes != MAP_FAILED)
-            image = (struct image){.bytes = bytes, .size = (size_t)size};
+            image = (struct ipo_image){.bytes = bytes, .size = (size_t)size};
     }
     trc_sys_close(fd);
     return image;
 }
 
-/* Section of a type with its entries inside the file. */
-static const ElfW(Shdr) * find_section(const struct image *image, const ElfW(Ehdr) * elf, uint32_t type)
+const ElfW(Ehdr) * ipo_image_elf(const struct ipo_image *image)
 {
-    const ElfW(Shdr) *table = get_range(image, elf->e_shoff, (uint64_t)elf->e_shnum * sizeof *table);
+    const ElfW(Ehdr) *elf = image->bytes ? ipo_image_range(image, 0, sizeof *elf) : NULL;
+    return elf && !memcmp(elf->e_ident, ELFMAG, SELFMAG) && elf->e_ident[EI_CLASS] == ELFCLASS64 ? elf : NULL;
+}
+
+/* Section of a type with its entries inside the file. */
+static const ElfW(Shdr) * find_section(const struct ipo_image *image, const ElfW(Ehdr) * elf, uint32_t type)
+{
+    const ElfW(Shdr) *table = ipo_image_range(image, elf->e_shoff, (uint64_t)elf->e_shnum * sizeof *table);
     for (unsigned i = 0; table && i < elf->e_shnum; i++)
-        if (table[i].sh_type == type && get_range(image, table[i].sh_offset, table[i].sh_size) &&
+        if (table[i].sh_type == type && ipo_image_range(image, table[i].sh_offset, table[i].sh_size) &&
             table[i].sh_link < elf->e_shnum)
             return &table[i];
     return NULL;
 }
 
-/* The first loaded segment's address: what offsets in memory are counted from. */
-static uint64_t find_load_base(const struct image *image, const ElfW(Ehdr) * elf)
+uint64_t ipo_image_base(const struct ipo_image *image, const ElfW(Ehdr) * elf)
 {
-    const ElfW(Phdr) *headers = get_range(image, elf->e_phoff, (uint64_t)elf->e_phnum * sizeof *headers);
+    const ElfW(Phdr) *headers = ipo_image_range(image, elf->e_phoff, (uint64_t)elf->e_phnum * sizeof *headers);
     for (unsigned i = 0; headers && i < elf->e_phnum; i++)
         if (headers[i].p_type == PT_LOAD)
             return headers[i].p_vaddr & ~(uint64_t)4095;
     return 0;
 }
 
-/* Finds the function that holds `offset`; without one and with `nearest` the last function that begins before it. */
-static uint64_t search_table(const struct image *image, uint32_t type, uint64_t offset, char *out, size_t out_size,
-                             bool nearest)
+const ElfW(Sym) * ipo_image_function(const struct ipo_image *image, uint32_t type, uint64_t address, bool nearest,
+                                     struct ipo_image *names)
 {
-    const ElfW(Ehdr) *elf = get_range(image, 0, sizeof *elf);
-    if (!elf || memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 || elf->e_ident[EI_CLASS] != ELFCLASS64)
-        return UINT64_MAX;
-    const ElfW(Shdr) *symtab = find_section(image, elf, type);
+    const ElfW(Ehdr) *elf = ipo_image_elf(image);
+    const ElfW(Shdr) *symtab = elf ? find_section(image, elf, type) : NULL;
     if (!symtab)
-        return UINT64_MAX;
-    const ElfW(Shdr) *strings = (const ElfW(Shdr) *)get_range(image, elf->e_shoff, 1) + symtab->sh_link;
-    const char *names = get_range(image, strings->sh_offset, strings->sh_size);
-    const ElfW(Sym) *symbols = get_range(image, symtab->sh_offset, symtab->sh_size), *best = NULL, *below = NULL;
-    uint64_t address = offset + find_load_base(image, elf);
-    for (size_t i = 0; names && i < symtab->sh_size / sizeof *symbols; i++) {
+        return NULL;
+    const ElfW(Shdr) *strings = (const ElfW(Shdr) *)ipo_image_range(image, elf->e_shoff, 1) + symtab->sh_link;
+    const ElfW(Sym) *symbols = ipo_image_range(image, symtab->sh_offset, symtab->sh_size), *below = NULL;
+    *names = (struct ipo_image){ipo_image_range(image, strings->sh_offset, strings->sh_size), strings->sh_size};
+    const ElfW(Sym) *best = NULL;
+    for (size_t i = 0; names->bytes && i < symtab->sh_size / sizeof *symbols; i++) {
         const ElfW(Sym) *symbol = &symbols[i];
         if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_shndx == SHN_UNDEF || symbol->st_value > address ||
-            symbol->st_name >= strings->sh_size)
+            symbol->st_name >= names->size)
             continue;
         if (address < symbol->st_value + symbol->st_size)
             best = symbol;
         else if (nearest && (!below || below->st_value < symbol->st_value))
             below = symbol;
     }
-    best = best ? best : below;
+    return best ? best : below;
+}
+
+/* Finds the function that holds `offset`; without one and with `nearest` the last function that begins before it. */
+static uint64_t search_table(const struct ipo_image *image, uint32_t type, uint64_t offset, char *out, size_t out_size,
+                             bool nearest)
+{
+    const ElfW(Ehdr) *elf = ipo_image_elf(image);
+    const uint64_t address = elf ? offset + ipo_image_base(image, elf) : 0;
+    struct ipo_image names;
+    const ElfW(Sym) *best = ipo_image_function(image, type, address, nearest, &names);
     if (!best)
         return UINT64_MAX;
-    size_t room = strings->sh_size - best->st_name, n = strnlen(names + best->st_name, room);
+    size_t n = strnlen(names.bytes + best->st_name, names.size - best->st_name);
     if (n >= out_size)
         n = out_size - 1;
-    memcpy(out, names + best->st_name, n);
+    memcpy(out, names.bytes + best->st_name, n);
     out[n] = 0;
     return address - best->st_value;
 }
 
 uint64_t ipo_symbol_of(const char *module, uint64_t offset, char *out, size_t out_size, bool *near)
 {
-    struct image image = map_file(module);
+    struct ipo_image image = ipo_image_map(module);
     bool unknown = false;
     if (!image.bytes)
         return UINT64_MAX;
@@ -131,14 +132,14 @@ static const unsigned char *find_id(const char *notes, size_t size, uint32_t *n)
 
 bool ipo_build_id_of(const char *module, char *out, size_t out_size)
 {
-    struct image image = map_file(module);
-    const ElfW(Ehdr) *elf = image.bytes ? get_range(&image, 0, sizeof *elf) : NULL;
-    bool ours = elf && !memcmp(elf->e_ident, ELFMAG, SELFMAG) && elf->e_ident[EI_CLASS] == ELFCLASS64;
-    const ElfW(Phdr) *headers = ours ? get_range(&image, elf->e_phoff, (uint64_t)elf->e_phnum * sizeof *headers) : NULL;
+    struct ipo_image image = ipo_image_map(module);
+    const ElfW(Ehdr) *elf = ipo_image_elf(&image);
+    const ElfW(Phdr) *headers =
+        elf ? ipo_image_range(&image, elf->e_phoff, (uint64_t)elf->e_phnum * sizeof *headers) : NULL;
     const unsigned char *id = NULL;
     uint32_t n = 0;
     for (unsigned i = 0; headers && i < elf->e_phnum && !id; i++) {
-        const char *notes = get_range(&image, headers[i].p_offset, headers[i].p_filesz);
+        const char *notes = ipo_image_range(&image, headers[i].p_offset, headers[i].p_filesz);
         if (headers[i].p_type == PT_NOTE && notes && headers[i].p_offset % 4 == 0)
             id = find_id(notes, headers[i].p_filesz, &n);
     }

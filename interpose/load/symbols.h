@@ -12,6 +12,11 @@
  * Returns the distance from the function's start, in bytes; UINT64_MAX if no such function is known. */
 uint64_t ipo_symbol_of(const char *module, uint64_t offset, char *out, size_t out_size, bool *near);
 
+/* Returns whether the function of the file `module` that holds `offset` does nothing but call MPI, as its machine code
+ * proves: no loop, one call of MPI beside questions such as MPI_Comm_rank, no other call, and at least two calls in the
+ * file that lead to it. */
+bool ipo_symbol_forwards(const char *module, uint64_t offset);
+
 /* Writes the build id of the file `module` to `out` in hexadecimal digits.  False: it has none. */
 bool ipo_build_id_of(const char *module, char *out, size_t out_size);
 

@@ -159,7 +159,9 @@ static uint64_t define_site(uint64_t number, struct ipo_mapped *module)
     }
     if (near)
         at = append_place(text, sizeof text, at + 1, name, into + 1);
-    trc_writer_define(&ipo_process.writer, TRC_DEF_SITE, 0, 0, number, NULL, 0, text, at + 1);
+    const bool forwards = into != UINT64_MAX && !near && ipo_symbol_forwards(file, offset - 1);
+    trc_writer_define(&ipo_process.writer, TRC_DEF_SITE, 0, forwards ? TRC_SITE_FORWARDS : 0, number, NULL, 0, text,
+                      at + 1);
     return address;
 }
 

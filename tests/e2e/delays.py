@@ -52,7 +52,7 @@ check("turns: work between the two lines causes most of the waiting", costs["cos
 check("turns: no rank is blamed", not re.match("rank . is late", answer), answer)
 
 waits, segments, answer = run("overlap")
-late = segments[(line("send"), line("barrier"))]
+late = segments[(line("send ahead"), line("barrier"))]
 check("overlap: what nobody waits for costs little", late["costs_s"] <= 0.1 * late["total_s"], late)
 
 text = hpctop("report", "one")

@@ -12,7 +12,7 @@ names() { # names FILE: of macros, functions and constants, guards left out
 }
 [ "$(names interpose/arch/x86_64.h | wc -l)" -ge 15 ] || result "names are found" "only" "$(names interpose/arch/x86_64.h)"
 for header in interpose/arch/*.h; do
-    [ "$header" = interpose/arch/arch.h ] && continue
+    case $header in */arch.h | */code.h) continue ;; esac
     result "$header has the names of x86_64.h" "they differ" "$(diff <(names interpose/arch/x86_64.h) <(names "$header") | grep '^[<>]')"
 done
 said=$(echo '#include "interpose/arch/arch.h"' | ${CC:-gcc} -I. -U__x86_64__ -U__aarch64__ -fsyntax-only -x c - 2>&1)

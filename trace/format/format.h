@@ -367,6 +367,7 @@ enum trc_def_type {
     TRC_DEF_FILE = 3, /* file `id` on communicator a; text = its name */
     TRC_DEF_SITE = 4, /* call site b: text = "function+0xoffset" or empty, NUL, "module+0xoffset"; where the function is
                          unknown: NUL, "function+0xoffset" of the last exported function that begins before it */
+                      /* a: TRC_SITE_FORWARDS */
     TRC_DEF_NAME = 5, /* communicator `id` was named: text */
     TRC_DEF_FREE = 6, /* communicator `id` was freed */
     TRC_DEF_FACT =
@@ -388,7 +389,8 @@ enum trc_def_type {
     TRC_DEF_OFF = 18   /* recording was off from ticks b to the definition's own; `id`: 1, 2 .. TRC_OFF_MOST: later
                           intervals are in the head only */
 };
-#define TRC_OFF_MOST 1024u
+#define TRC_OFF_MOST      1024u
+#define TRC_SITE_FORWARDS 1u /* the site lies in a function that does nothing but call MPI */
 
 /* How a call path ends.  A path of HPCTOP_DEPTH sites that could go on is LIMITED. */
 enum trc_path_end {
