@@ -18,6 +18,7 @@ static struct {
     _Atomic uint64_t address; /* 0: free */
     struct ipo_recipe recipe;
 } table[RECIPES];
+static atomic_bool any_known; /* a recipe was entered since the last drop */
 
 /* struct dl_find_object of glibc 2.35. */
 struct found_object {
@@ -114,6 +115,7 @@ struct ipo_recipe ipo_recipe_of(uint64_t address)
         if (there || !atomic_compare_exchange_strong(&table[at].address, &there, FILLING))
             continue; /* another address; or one that another thread enters, perhaps this one */
         const struct ipo_recipe recipe = table[at].recipe = read_recipe(address);
+        atomic_store_explicit(&any_known, true, memory_order_release);
         /* A new module may be missing in our own list: search again next time. */
         bool known = find_object || recipe.kind != IPO_RECIPE_LOST;
         atomic_store_explicit(&table[at].address, known ? address : 0, memory_order_release);
@@ -124,7 +126,8 @@ struct ipo_recipe ipo_recipe_of(uint64_t address)
 
 void ipo_recipes_drop(void)
 {
-    for (uint32_t at = 0; at < RECIPES; at++) {
+    bool more = atomic_exchange(&any_known, false);
+    for (uint32_t at = 0; more && at < RECIPES; at++) {
         uint64_t there = atomic_load_explicit(&table[at].address, memory_order_relaxed);
         if (there != FILLING) /* a thread that runs this code enters it, so it is loaded */
             atomic_compare_exchange_strong(&table[at].address, &there, 0);

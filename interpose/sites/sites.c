@@ -20,7 +20,7 @@ static uint64_t object[SITES];       /* hash of the object that had the name (ip
 static bool resolved[SITES];
 static _Atomic bool doubted[SITES]; /* a library was unloaded since */
 static atomic_int resolving;
-static atomic_bool any_new, any_doubted;
+static atomic_bool any_new, any_named, any_doubted; /* since the last look, the last doubt, ever */
 
 /* Place of a number in the table, which it is entered in if it is new and `enter`; SITES: it has none. */
 static uint32_t find_place(uint64_t number, bool enter)
@@ -55,6 +55,7 @@ static bool is_other(uint32_t at, uint64_t address)
     if (now && object[at] && now != object[at])
         return true;
     atomic_store_explicit(&doubted[at], false, memory_order_relaxed);
+    atomic_store_explicit(&any_named, true, memory_order_release);
     return false;
 }
 
@@ -80,7 +81,8 @@ uint64_t ipo_site_lives(const uint64_t *address, unsigned count)
 
 void ipo_sites_doubt(void)
 {
-    for (uint32_t i = 0; i < SITES; i++)
+    bool more = atomic_exchange(&any_named, false);
+    for (uint32_t i = 0; more && i < SITES; i++)
         if (resolved[i])
             atomic_store_explicit(&doubted[i], true, memory_order_relaxed);
     atomic_store_explicit(&any_doubted, true, memory_order_release);
@@ -188,6 +190,7 @@ void ipo_sites_resolve(void)
             continue;
         object[i] = ipo_recipe_object(define_site(number, &module));
         resolved[i] = true;
+        atomic_store_explicit(&any_named, true, memory_order_release);
     }
     atomic_store(&resolving, 0);
 }
