@@ -11,7 +11,7 @@
 struct place {
     const struct ana_portion_place *names;
     size_t number;
-    uint64_t function, order; /* of one function; where in it */
+    uint64_t function, order; /* function, the same number for all its places; offset */
 };
 
 /* The length of a name without what the compiler and the offset add to it. */
@@ -68,7 +68,7 @@ static bool same_text(const char *x, const char *y)
     return x && y && *x && strcmp(x, y) == 0;
 }
 
-/* How well two places of one function match; 0: not at all. */
+/* Returns the score of two places of one function; 0: no match. */
 static uint32_t likeness(const struct ana_portion_place *a, const struct ana_portion_place *b)
 {
     if (strcmp(a->call, b->call) != 0)
@@ -83,7 +83,7 @@ static bool lay_on(const struct place *a, size_t as, const struct place *b, size
     if (as > MOST || bs > MOST)
         return true;
     size_t row = bs + 1;
-    uint32_t *best = calloc((as + 1) * row, sizeof *best); /* of the first i and j places */
+    uint32_t *best = calloc((as + 1) * row, sizeof *best); /* score of the first i and j places */
     if (!best)
         return false;
     for (size_t i = 1; i <= as; i++)
@@ -106,7 +106,7 @@ static bool lay_on(const struct place *a, size_t as, const struct place *b, size
     return true;
 }
 
-/* Matches what is left by call and source line. */
+/* Matches the other places by call and source line. */
 static void match_lines(const struct place *a, size_t as, const struct place *b, size_t bs, uint32_t *of_b, bool *taken)
 {
     for (size_t j = 0; j < bs; j++)

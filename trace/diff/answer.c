@@ -13,7 +13,7 @@
 #define UNDISTURBED 1.25 /* times its processor time and sleep: a longer iteration was disturbed */
 #define LOADS       2    /* times the ratio of the loads, logarithmic: a larger change is not theirs */
 #define AT_LEAST    0.25 /* share of the change of processor time that is certainly outside calls */
-#define TRIES       3    /* differences of which one suffices */
+#define TRIES       3    /* differences tested; one suffices */
 #define HIDDEN      1.0  /* detectable: where not even twice the time would have been found, nothing is known */
 
 /* ---- samples ----------------------------------------------------------------------------------------------------- */

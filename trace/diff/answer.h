@@ -4,7 +4,7 @@
 
 #include "trace/diff/judge.h"
 
-/* Sets judge->quiet and judge->undisturbed from the processor time of both runs, each of them the mean of its ranks. */
+/* Sets judge->quiet and judge->undisturbed from the processor time of both runs, each the mean of its ranks. */
 void ana_answer_machine(struct ana_judge *judge, const struct ana_portions mean[2]);
 
 /* Fills the answer, its measure, change, confidence and detectable difference; out->finding is filled. */

@@ -7,20 +7,20 @@
 
 #define PERSISTENT   0.95 /* upper bound of the correlation of neighbouring stretches */
 #define MOST_FREEDOM 200  /* the normal distribution, nearly */
-#define SLICES       256  /* of an integral */
+#define SLICES       256  /* steps of an integral */
 #define LOW_FROM     0.1  /* quantiles between which an undisturbed iteration lies */
 #define LOW_TO       0.4
 #define RUNS_APART   3    /* standard deviations of stretches: by as much do equal runs differ that drift */
 #define APART        2    /* times: runs whose middle halves are so far apart have not much in common */
 #define SURE         1e-4 /* probability of chance for these */
 #define POWER        1.3  /* standard errors: nine in ten differences that are as much larger are found */
-#define STEPS        60   /* of a bisection */
+#define STEPS        60   /* bisections */
 
-/* A run is cut into stretches, of which a share at either end is left out: the machine only adds time, so iterations
+/* A run is cut into stretches, and a share at either end is left out: the machine only adds time, so iterations
  * that nothing disturbs are looked for in the lower ones. */
 #define MOST_STRETCHES 24
 static const struct method {
-    size_t stretches, least; /* at most so many, each of at least so many iterations */
+    size_t stretches, least; /* maximum; minimum of iterations in each */
     double trim_low, trim_high;
 } methods[ANA_CENTRES] = {[ANA_CENTRE_MEAN] = {MOST_STRETCHES, 3, 0.25, 0.25}, [ANA_CENTRE_LOW] = {12, 5, 0, 0.34}};
 
@@ -114,9 +114,9 @@ static double likeness(const double *of, size_t n)
 /* One sample: the mean of its stretches without the extremes. */
 struct spread {
     double centre;
-    double variance, freedom; /* of the centre, as far as stretches are independent */
+    double variance, freedom; /* variance of the centre, as far as stretches are independent */
     double drift, left;       /* standard deviation of stretches as a share of the centre; how many were not left out */
-    double quartile[2];       /* of all values: the lower, the upper */
+    double quartile[2];       /* lower, upper; all values */
 };
 
 static double quartile_of(struct ana_sample s, size_t quarter, float *room)
@@ -162,7 +162,7 @@ double ana_centre(struct ana_sample sample, enum ana_centre centre, float *room)
 
 double ana_student_tail(double t, double freedom)
 {
-    /* With t = sqrt(freedom) tan(angle) the density is a power of the cosine. */
+    /* Substitution: for t = sqrt(freedom) tan(angle) the density is a power of the cosine. */
     freedom = fmin(freedom, MOST_FREEDOM);
     double from = atan2(t, sqrt(freedom)), width = (M_PI_2 - from) / SLICES, sum = 0;
     for (int i = 0; i <= SLICES; i++) { /* Simpson's rule */

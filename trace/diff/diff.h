@@ -24,7 +24,7 @@
 #include "trace/job/portions.h"
 
 #define ANA_DIFF_SURE     0.99
-#define ANA_DIFF_SUREST   0.9999 /* upper bound of all confidences: three hundred draws do not prove more */
+#define ANA_DIFF_SUREST   0.9999 /* upper bound of all confidences: the models of chance are not exact */
 #define ANA_DIFF_MATTERS  0.001
 #define ANA_DIFF_UNSURE   0.05
 #define ANA_DIFF_OF_TIME  0.03
@@ -38,11 +38,11 @@ struct ana_diff_finding {
     enum ana_portion_kind kind;
     enum ana_diff_side side;
     char region[ANA_REGION_NAME];    /* "": in none */
-    struct ana_segment_end from, to; /* as the second run has them, or the first where only that does */
+    struct ana_segment_end from, to; /* names of the second run, or the first if it is gone */
     bool low;                        /* undisturbed iterations differ; else the mean of all */
     bool follows;                    /* a call: ranks wait longer, or less, because of other findings */
     bool machine;                    /* waiting for a processor may be the cause: no confidence */
-    double before_ns, after_ns;      /* of an iteration (without confidence: of the run); mean of its ranks */
+    double before_ns, after_ns;      /* per iteration (without confidence: per run); mean of its ranks */
     double confidence;               /* NAN: unknown */
     struct ana_rank_id *rank;        /* `ranks` of them, in order; none: of all */
     size_t ranks;
@@ -54,7 +54,7 @@ struct ana_diff_run {
     char part[64];    /* "3 s to 3.5 s"; "" for all */
     size_t ranks;
     uint64_t iterations;   /* compared; 0: no loop */
-    int64_t elapsed_ns;    /* of the selection */
+    int64_t elapsed_ns;    /* length of the selection */
     double iteration_ns;   /* NAN: unknown */
     double outside_ns;     /* before and after the iterations, of the rank where it is longest */
     double computation_ns; /* outside calls, all ranks: of an iteration, else of the run */
@@ -62,7 +62,7 @@ struct ana_diff_run {
 };
 
 enum ana_diff_answer { ANA_DIFF_SLOWER, ANA_DIFF_NOT_SLOWER, ANA_DIFF_FASTER, ANA_DIFF_NOT_KNOWN };
-enum ana_diff_measure { ANA_DIFF_ITERATION, ANA_DIFF_OUTSIDE }; /* its time outside calls only */
+enum ana_diff_measure { ANA_DIFF_ITERATION, ANA_DIFF_OUTSIDE }; /* OUTSIDE: time outside calls only */
 
 /* One account of one call site, in both runs, all ranks. */
 struct ana_diff_place {
@@ -73,7 +73,7 @@ struct ana_diff_place {
 
 /* A segment in both runs. */
 struct ana_diff_segment {
-    bool inside; /* as in ana_segment_stat */
+    bool inside; /* flag of ana_segment_stat */
     char region[ANA_REGION_NAME];
     struct ana_segment_end from, to;
     struct ana_rank_id rank;
@@ -82,12 +82,12 @@ struct ana_diff_segment {
 
 /* Time of whole runs by account. */
 struct ana_diff_accounts {
-    bool known;                   /* of whole runs only */
+    bool known;                   /* false: parts of runs */
     struct ana_account run[2];    /* all ranks */
     struct ana_diff_place *place; /* largest difference first, ANA_DIFF_PLACES at most */
     size_t places;
-    struct ana_diff_segment longer, culprit; /* largest change of a segment's own time, all ranks together; of the
-                                                waiting that a segment of one rank caused.  Without `to.call`: none */
+    struct ana_diff_segment longer, culprit; /* largest change of a segment's own time, all ranks together; of
+                                                waiting caused by a segment of one rank.  Without `to.call`: none */
 };
 
 enum ana_scaling { ANA_SCALING_NONE, ANA_SCALING_STRONG, ANA_SCALING_WEAK };
@@ -99,13 +99,13 @@ struct ana_diff {
     size_t compared; /* number of tests */
     bool looped;     /* both runs have ANA_CHANCE_LEAST iterations */
     enum ana_diff_answer answer;
-    enum ana_diff_measure measure; /* of the answer */
-    double measured_ns[2];         /* of an iteration; of the run where there are too few */
-    double change;                 /* of measured_ns: 0.1 is 10 % slower */
-    double change_confidence;      /* of slower or faster; NAN: another answer */
+    enum ana_diff_measure measure; /* compared for the answer */
+    double measured_ns[2];         /* per iteration; per run where there are too few */
+    double change;                 /* share of measured_ns[0]: 0.1 is 10 % slower */
+    double change_confidence;      /* confidence of slower or faster; NAN: another answer */
     double detectable;             /* smallest change that would have been found; NAN: not looped */
     struct ana_diff_accounts accounts;
-    enum ana_scaling scaling;                        /* of runs with different numbers of ranks */
+    enum ana_scaling scaling;                        /* runs with different numbers of ranks */
     double computation_scaling, speedup, efficiency; /* NAN: unknown, or not of different size.  Source: POP Centre of
                                                         Excellence, "POP Standard Metrics"; ideal is 1, 1 for weak
                                                         scaling, else the ratio of the ranks, 1 */

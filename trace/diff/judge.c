@@ -107,7 +107,7 @@ static void choose(const struct ana_judge *j, struct ana_diff_result *r)
     const bool quiet = !both || j->quiet, segment = r->name->kind == ANA_PORTION_SEGMENT;
     const bool trusted[ANA_CENTRES] = {
         [ANA_CENTRE_MEAN] = quiet, [ANA_CENTRE_LOW] = quiet || (segment && j->undisturbed)};
-    double p[ANA_CENTRES]; /* of the whole list, in which each difference has two tries */
+    double p[ANA_CENTRES]; /* probabilities for the whole list, two tries a difference */
     for (int c = 0; c < ANA_CENTRES; c++)
         p[c] = fmin(ANA_CENTRES * r->by[c].p * (double)j->results, 1);
     int c = p[ANA_CENTRE_LOW] <= p[ANA_CENTRE_MEAN];
@@ -125,13 +125,13 @@ static double change_of(const struct ana_diff_result *r)
     return r->chance.after - r->chance.before;
 }
 
-/* That of the usual times, or of the means. */
+/* Returns the change of a centre, in ns. */
 static double change_in(const struct ana_diff_result *r, enum ana_centre centre)
 {
     return r->by[centre].after - r->by[centre].before;
 }
 
-/* By what they are about, then by direction, then by rank. */
+/* Order: place, direction, rank. */
 static int by_name(const void *a, const void *b)
 {
     const struct ana_diff_result *x = a, *y = b;
@@ -210,7 +210,7 @@ static double by_how_much(const struct ana_diff_finding *f)
     return f->after_ns - f->before_ns;
 }
 
-/* Calls wait longer where segments of other ranks take longer, and less where those of their own rank do. */
+/* Calls wait longer where segments of other ranks take longer, and less where segments of their own rank do. */
 static void find_followers(struct ana_diff *diff)
 {
     for (size_t i = 0; i < diff->findings; i++) {

@@ -5,22 +5,22 @@
 #include "trace/diff/diff.h"
 #include "trace/diff/pairs.h"
 
-#define ANA_ALL_RANKS UINT32_MAX /* as a rank index: the mean of all */
+#define ANA_ALL_RANKS UINT32_MAX /* rank index of the mean of all ranks */
 
 /* The comparison of one pair. */
 struct ana_diff_result {
-    const struct ana_portion *name; /* of either run */
+    const struct ana_portion *name; /* the portion of either run */
     enum ana_diff_side side;
     uint32_t index;
     struct ana_chance by[ANA_CENTRES]; /* times in ns of an iteration, or of the run */
-    struct ana_chance chance;          /* of both centres, the one that counts */
+    struct ana_chance chance;          /* the centre that counts */
     bool machine;                      /* ranks waited for a processor: the difference may be the machine's */
 };
 
 struct ana_judge {
-    double iteration_ns;     /* of the first run; of the run, where there are no iterations */
-    bool looped;             /* there are iterations enough */
-    bool quiet, undisturbed; /* in both runs: no rank waits for a processor; in the iterations of ANA_CENTRE_LOW */
+    double iteration_ns;     /* first run: its iteration; without iterations the run */
+    bool looped;             /* both runs have enough iterations */
+    bool quiet, undisturbed; /* no rank waits for a processor in either run; in iterations of ANA_CENTRE_LOW */
     float *value[2], *room;  /* ANA_PORTION_BLOCKS values each */
     struct ana_diff_result *result;
     size_t results, result_room;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The number, + 1, of a region of this name among those of `a`, which gets it if it has none; 0: out of memory. */
+/* Returns the number, + 1, of a region of `a` by its name, and adds it if it is new; 0: out of memory. */
 static uint32_t region_in(struct ana_portions *a, const struct ana_region_name *name)
 {
     for (size_t i = 0; i < a->regions; i++)
@@ -22,7 +22,7 @@ static uint32_t renamed(uint32_t place, const uint32_t *of_b, size_t a_count)
     return !place ? 0 : of_b[place - 1] ? of_b[place - 1] : (uint32_t)a_count + place;
 }
 
-/* What a portion is found by: its name. */
+/* Writes the key of a portion: its name. */
 static void key_of(const struct ana_portion *p, uint64_t key[3])
 {
     key[0] = (uint64_t)p->index << 32 | p->region;
@@ -52,7 +52,7 @@ static bool take_over(struct ana_portion *to, struct ana_portion *from)
     return true;
 }
 
-/* Sorts portions by their names as they are now; those that have the same become one.  False: out of memory. */
+/* Merges portions that have the same name after renaming.  False: out of memory. */
 static bool sort_in(struct ana_portions *of)
 {
     struct ana_map sorted;
@@ -78,8 +78,8 @@ static bool sort_in(struct ana_portions *of)
     return ok;
 }
 
-/* Makes one segment of the two around a place that the other run does not have, where these are clear: a call that was
- * added cuts what was one before. */
+/* Makes one segment of the two around a place that the other run does not have, where these are clear: an added call
+ * cuts a segment in two. */
 static void bridge(struct ana_portions *of, uint32_t place)
 {
     uint32_t before = 0, after = 0, befores = 0, afters = 0;
@@ -133,7 +133,7 @@ bool ana_portions_join(struct ana_portions *a, struct ana_portions *b, const uin
     return ok && sort_in(a) && sort_in(b);
 }
 
-/* Adds a portion, as that of rank 0, divided by `ranks`. */
+/* Adds a portion, divided by `ranks`, to rank 0. */
 static bool add_share(struct ana_portions *out, const struct ana_portion *p, size_t ranks)
 {
     struct ana_portion *to = ana_map_add(&out->portion, p->region, (uint64_t)p->from << 32 | p->to, p->kind);

@@ -1,11 +1,11 @@
-/* What is compared: portions of the first run, and which of the second each one is. */
+/* Pairs of portions of two runs. */
 #ifndef ANA_PAIRS_H
 #define ANA_PAIRS_H
 
 #include "trace/job/portions.h"
 
-/* Two portions that are the same in both runs; one of them may be NULL.  Places are those of the first run; places that
- * only the second has come after them. */
+/* A portion in both runs; one may be NULL.  Places have the numbers of the first run; places that only the second has
+ * follow. */
 struct ana_portion_pair {
     const struct ana_portion *of[2];
 };

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MANY_TIMES 10   /* from here on a factor, below in percent */
+#define MANY_TIMES 10   /* larger changes are written as a factor */
 #define LOADED     0.05 /* share of time queued that a sentence mentions */
-#define LEAST_PART 10   /* a smaller part of a change, 1 / so many, is not named */
+#define LEAST_PART 10   /* a part below 1 / LEAST_PART of a change is not named */
 
 void ana_diff_words(const struct ana_diff_finding *f, char *out, size_t size)
 {
