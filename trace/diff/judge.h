@@ -20,7 +20,9 @@ struct ana_diff_result {
 struct ana_judge {
     double iteration_ns;     /* first run: its iteration; without iterations the run */
     bool looped;             /* both runs have enough iterations */
+    bool counted;            /* processor time of both runs is known; else the next three are false */
     bool quiet, undisturbed; /* no rank waits for a processor in either run; in iterations of ANA_CENTRE_LOW */
+    bool sleeps;             /* time asleep counts: it is more than the error of the kernel's counts */
     float *value[2], *room;  /* ANA_PORTION_BLOCKS values each */
     struct ana_diff_result *result;
     size_t results, result_room;

@@ -175,9 +175,9 @@ bool ana_portions_mean(const struct ana_portions *of, struct ana_portions *out)
             ok = add_share(out, p, looped ? ranks : of->ranks);
     }
     for (size_t i = 0; ok && i < of->ranks; i++) {
-        out->rank->covered_ns += of->rank[i].covered_ns;
-        out->rank->cpu_ns += of->rank[i].cpu_ns;
-        out->rank->queued_ns += of->rank[i].queued_ns;
+        out->rank->covered_ns += of->rank[i].covered_ns / (double)of->ranks;
+        out->rank->cpu_ns += of->rank[i].cpu_ns / (double)of->ranks;
+        out->rank->queued_ns += of->rank[i].queued_ns / (double)of->ranks;
     }
     return ok;
 }
