@@ -316,6 +316,24 @@ static void hostile_file(void)
     save(tb, "hostile", 0);
 }
 
+/* Signatures that are defined by others: one field, many, none, and by one that is not there. */
+static void like_files(void)
+{
+    struct tb *tb = tb_new_small(0, 4, 4096, 100);
+    struct trc_sig first = tb_sig(TB_SEND), sig = first;
+    uint8_t item[2 * TRC_ITEM_MAX], *end;
+    tb_event(tb, 0, &first, 10, 20, (struct tb_more){0});
+    for (uint32_t i = 0; i < 6; i++) {
+        sig.tag = (int32_t)i;
+        sig.sent = i % 2 ? 1ull << 7 * i : first.sent;
+        sig.peer = i % 3 ? 3 : first.peer;
+        end = trc_put_like(item, &sig, &first, i == 5 ? 77 : 0);
+        end = trc_put_varint(trc_put_varint(trc_put_event(end, i + 1), 1), 2);
+        tb_raw(tb, 0, item, (size_t)(end - item), 1);
+    }
+    save(tb, "likes", 0);
+}
+
 /* The sig line is not in the schema. */
 static void short_schema(void)
 {
@@ -374,6 +392,7 @@ int main(int argc, char **argv)
     whole_files();
     live_page();
     counters();
+    like_files();
     hostile_file();
     short_schema();
     device_files();

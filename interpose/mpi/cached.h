@@ -50,6 +50,13 @@ static inline uint64_t ipo_cache_mix(uint64_t hash, uintptr_t word)
     return hash * 5 + word;
 }
 
+/* What is remembered of the last call from a place. */
+static inline struct ipo_recent *ipo_recent_of(struct ipo_thread *thread, uint64_t site, uintptr_t stack)
+{
+    const uint64_t origin = ipo_cache_origin(site, stack);
+    return &thread->recent[(origin ^ origin >> 6) % IPO_RECENT];
+}
+
 /* The row of a hash. */
 static inline struct ipo_cached *ipo_cache_row(struct ipo_thread *thread, uint64_t hash)
 {
@@ -136,33 +143,44 @@ IPO_CONSTANT uint64_t ipo_quick_key(const struct ipo_thread *thread, struct ipo_
     return key;
 }
 
-/* The cached call of a wrapper whose row and letters these are: the row that ipo_cache_place gives, if it is equal in
- * all that decides.  `stack`, `caller`: registers of the calling code.  NULL: there is none, or the call must
- * be entered with more care. */
-IPO_CONSTANT struct ipo_cached *ipo_cache_find(struct ipo_frame *frame, uintptr_t stack, const uintptr_t *caller,
-                                               struct ipo_row_facts row, const char *roles)
+/* Caches the call of a wrapper, in the row that its arguments give, by the last call from the same place: it has the
+ * same path and arguments but for sizes, tags and partners.  False: it has not. */
+bool ipo_cache_vary(struct ipo_frame *frame, enum ipo_call_id id, struct ipo_cached *row);
+
+/* Whether calls of a row have arguments that ipo_cache_vary allows to differ. */
+IPO_CONSTANT bool ipo_quick_varies(struct ipo_row_facts row, const char *roles)
+{
+    bool varies = false;
+#pragma GCC unroll 16
+    for (unsigned i = 0; i < row.arity; i++)
+        varies = varies || ipo_varies(roles[i]);
+    return varies;
+}
+
+/* Sets *place to the row of the cached calls for a wrapper whose row and letters these are, as ipo_cache_place.
+ * Returns whether it is equal in all that decides: else there is no such cached call, or it must be entered with more
+ * care.  `stack`, `caller`: registers of the calling code. */
+IPO_CONSTANT bool ipo_cache_find(struct ipo_frame *frame, uintptr_t stack, const uintptr_t *caller,
+                                 struct ipo_row_facts row, const char *roles, struct ipo_cached **place)
 {
     const uintptr_t *args = frame->args;
-    struct ipo_thread *thread = ipo_thread_current;
+    struct ipo_thread *thread = frame->thread = ipo_thread_current;
     const uint64_t key = ipo_quick_key(thread, row, roles, args);
     uint64_t hash = ipo_cache_mix(ipo_cache_origin(frame->site, stack), key);
 #pragma GCC unroll 16
     for (unsigned i = 0; i < row.arity; i++)
         if (ipo_decides(roles[i]))
             hash = ipo_cache_mix(hash, args[i]);
-    struct ipo_cached *cached = ipo_cache_row(thread, hash);
+    const struct ipo_cached *cached = *place = ipo_cache_row(thread, hash);
     if (cached->site != ipo_cache_site(frame->site, row.id) || cached->stamp != ipo_armed_word() || thread->outer ||
         !ipo_cache_stands(cached) || (ipo_quick_has_key(row, roles) && cached->key != key))
-        return NULL;
+        return false;
     unsigned n = 0;
 #pragma GCC unroll 16
     for (unsigned i = 0; i < row.arity; i++)
         if (ipo_decides(roles[i]) && cached->word[n++] != args[i])
-            return NULL;
-    if (!ipo_path_is(cached->path, frame->site, stack, caller))
-        return NULL;
-    frame->thread = thread;
-    return cached;
+            return false;
+    return ipo_path_is(cached->path, frame->site, stack, caller);
 }
 
 /* Whether the row holds exactly this call; then frame->sig, comm and index are filled in. */
@@ -205,6 +223,7 @@ static inline void ipo_cache_keep(const struct ipo_frame *frame, const uintptr_t
     cached->path = frame->path;
     for (unsigned i = 0; i < frame->call->cache_words; i++)
         cached->word[i] = args[frame->call->cache_word[i]];
+    ipo_recent_of(frame->thread, frame->site, frame->stack)->cached = cached;
 }
 
 #endif

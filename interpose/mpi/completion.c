@@ -93,12 +93,20 @@ void ipo_describe_completion(struct ipo_frame *frame, uintptr_t *args)
 
 static const uint32_t kept_flags = TRC_SIG_P2P_OUT | TRC_SIG_P2P_IN | TRC_SIG_SYNC | TRC_SIG_RMA | TRC_SIG_IO;
 
+/* The signature of the completion of a request that brought what was posted. */
+static struct trc_sig make_completion(const struct ipo_request *request)
+{
+    struct trc_sig sig;
+    trc_sig_copy(&sig, &request->sig);
+    sig.flags = (sig.flags & kept_flags) | TRC_SIG_SUB | TRC_SIG_COMPLETE;
+    return sig;
+}
+
 static __attribute__((noinline)) uint32_t define_completion(struct ipo_thread *thread,
                                                             const struct ipo_request *request)
 {
     struct trc_stream *stream = &thread->stream;
-    struct trc_sig sig = request->sig;
-    sig.flags = (sig.flags & kept_flags) | TRC_SIG_SUB | TRC_SIG_COMPLETE;
+    const struct trc_sig sig = make_completion(request);
     uint32_t index = trc_stream_intern(stream, &sig);
     struct trc_sig_state *state = ipo_find_start(thread, request); /* the table may have dropped it for the new one */
     if (state) {
@@ -132,7 +140,7 @@ static inline __attribute__((always_inline)) void write_completion(struct ipo_th
         stream->state[index].epoch != stream->epoch)
         return;
     start->completed_item = stream->state[index].item; /* next time it takes the fast path */
-    start->completed_when = stream->when;
+    start->completed_epoch = stream->epoch;
 }
 
 /* Completes a receive or a read: its bytes count under the call that asked for them. */
@@ -267,15 +275,77 @@ static inline __attribute__((always_inline)) unsigned char *put_usual(struct trc
     if (__builtin_expect(at >= stream->stop || (receives & ~(uint64_t)IPO_REQUEST_RECEIVES), 0))
         return NULL;
     const struct trc_sig_state *start = request->state;
-    if (__builtin_expect(start->version != request->version || start->completed_when != stream->when, 0))
+    if (__builtin_expect(start->version != request->version || start->completed_epoch != stream->epoch, 0))
         return NULL;
     if (receives) {
         if (!status || !ipo_arrived_as(status, request->source, request->tag, request->sig.received))
             return NULL;
-        stream->state[start->completed_as].use->uses++;
+        const struct trc_sig_state *completion = &stream->state[start->completed_as];
+        if (__builtin_expect(completion->version != start->completed_version, 0))
+            return NULL;
+        completion->use->uses++;
     }
     const uint64_t back = (newest - request->number) * 2;
     return trc_put_varint(trc_put_item_word(at, start->completed_item), back);
+}
+
+/* The request of a handle where the usual one is, and as it is; NULL: it is elsewhere. */
+static inline const struct ipo_request *find_usual(struct ipo_thread *thread, uintptr_t handle, uintptr_t variable)
+{
+    const struct ipo_request *request;
+    if (handle - ipo_abi.shared < ipo_abi.shared_span) {
+        request = ipo_shared_at(thread, thread->shared_first);
+        if (request->variable != variable)
+            return NULL;
+    } else {
+        const uint32_t slot = ipo_request_usual_slot(handle);
+        request = &ipo_requests.slots[slot];
+        if (atomic_load_explicit(&ipo_requests.keys[slot], memory_order_relaxed) != handle)
+            return NULL;
+    }
+    return request->flags & ~(uint32_t)IPO_REQUEST_RECEIVES ? NULL : request;
+}
+
+/* Has the signature of the completion defined in the chunk, where the request is the usual one but for that.  What a
+ * receive brings is counted by it, so its signature has an index, too. */
+static void learn_completion(struct ipo_thread *thread, const struct ipo_request *request, uintptr_t status)
+{
+    struct trc_stream *stream = &thread->stream;
+    struct trc_sig_state *start = ipo_find_start(thread, request);
+    const uint32_t receives = request->flags;
+    if (!start || stream->at >= stream->stop || (receives && !(status && is_as_posted(request, status))))
+        return;
+    if (receives) {
+        const uint32_t index = find_completion(thread, request);
+        if (start->version != request->version)
+            return; /* dropped for it */
+        if (stream->state[index].epoch != stream->epoch)
+            trc_stream_define_like(stream, index, request->index);
+        start->completed_item = stream->state[index].item;
+    } else {
+        const struct trc_sig sig = make_completion(request);
+        start->completed_item = trc_item_word(trc_stream_define_apart(stream, &sig, request->index));
+    }
+    start->completed_epoch = stream->epoch;
+}
+
+/* Completes the request of a handle that find_usual has found.  False: it is not usual, and nothing was done. */
+static __attribute__((noinline)) bool complete_new(struct ipo_thread *thread, const struct ipo_request *request,
+                                                   uintptr_t handle, uintptr_t status)
+{
+    struct trc_stream *stream = &thread->stream;
+    struct trc_thread *live = &stream->page->thread;
+    learn_completion(thread, request, status);
+    unsigned char *at = put_usual(stream, stream->at, request, (uint64_t)live->index << 32, live->starts - 1, status);
+    if (!at)
+        return false;
+    trc_stream_put_subs(stream, at, 1);
+    live->completes++;
+    if (handle - ipo_abi.shared < ipo_abi.shared_span)
+        ipo_shared_next(thread);
+    else
+        ipo_request_remove((struct ipo_request *)(uintptr_t)request);
+    return true;
 }
 
 /* The slow path: commits the `done` items written so far, and completes a request.  Returns where the next item
@@ -284,9 +354,12 @@ static __attribute__((noinline)) unsigned char *complete_slow(struct ipo_thread 
                                                               uint32_t done, uint32_t which, uintptr_t array,
                                                               uintptr_t status)
 {
+    const uintptr_t handle = thread->requests[which], variable = ipo_request_variable(thread, array, which);
+    const struct ipo_request *request = find_usual(thread, handle, variable);
     trc_stream_put_subs(&thread->stream, at, done);
     thread->stream.page->thread.completes += done;
-    complete_request(thread, which, ipo_request_variable(thread, array, which), status);
+    if (!request || !complete_new(thread, request, handle, status))
+        complete_request(thread, which, variable, status);
     return thread->stream.at;
 }
 
@@ -324,38 +397,6 @@ void ipo_complete_range(struct ipo_thread *thread, uintptr_t array, uint32_t fir
     live->completes += end - from;
 }
 
-/* Which of the requests have completed: all, one at an index, or a list of indices. */
-static uint32_t count_completed(const struct ipo_frame *frame, const uintptr_t *args, const int **indices)
-{
-    const struct ipo_call *call = frame->call;
-    *indices = NULL;
-    uintptr_t flag = ipo_arg(call, args, ROLE_FLAG_OUT);
-    if (flag && !frame->failed && !*(const int *)flag)
-        return 0;
-    if (ipo_has(call, ROLE_COMPLETED_OUT)) {
-        const int *count = (const int *)ipo_arg(call, args, ROLE_COMPLETED_OUT);
-        *indices = (const int *)ipo_arg(call, args, ROLE_INDICES_OUT);
-        int n = count && *indices ? *count : 0;
-        return n > 0 && n != ipo_abi.undefined ? (uint32_t)n : 0;
-    }
-    if (ipo_has(call, ROLE_INDEX_OUT)) {
-        const int *index = (const int *)ipo_arg(call, args, ROLE_INDEX_OUT);
-        *indices = index;
-        return index && *index >= 0 && *index != ipo_abi.undefined ? 1 : 0;
-    }
-    return ipo_count_of_requests(call, args);
-}
-
-bool ipo_found_nothing(const struct ipo_call *call, const uintptr_t *args)
-{
-    if (call->opclass != TRC_OP_TEST)
-        return false;
-    uintptr_t flag = ipo_arg(call, args, ROLE_FLAG_OUT);
-    if (flag)
-        return !*(const int *)flag;
-    return ipo_has(call, ROLE_COMPLETED_OUT) && *(const int *)ipo_arg(call, args, ROLE_COMPLETED_OUT) == 0;
-}
-
 void ipo_complete_requests(struct ipo_frame *frame, const uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
@@ -364,7 +405,7 @@ void ipo_complete_requests(struct ipo_frame *frame, const uintptr_t *args)
     if (!array || frame->thread->scratch < listed)
         return;
     const int *indices = NULL;
-    uint32_t n = frame->poll ? 0 : count_completed(frame, args, &indices);
+    uint32_t n = frame->poll ? 0 : ipo_count_completed(frame, args, &indices);
     const bool plain = !frame->failed && ipo_process.usual && !frame->thread->fortran;
     if (plain && !indices) {
         ipo_complete_range(frame->thread, array, 0, n, frame->status);

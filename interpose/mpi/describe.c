@@ -110,6 +110,39 @@ void ipo_collective_failed(struct ipo_frame *frame)
     }
 }
 
+/* ---- completions */
+
+uint32_t ipo_count_completed(const struct ipo_frame *frame, const uintptr_t *args, const int **indices)
+{
+    const struct ipo_call *call = frame->call;
+    *indices = NULL;
+    uintptr_t flag = ipo_arg(call, args, ROLE_FLAG_OUT);
+    if (flag && !frame->failed && !*(const int *)flag)
+        return 0;
+    if (ipo_has(call, ROLE_COMPLETED_OUT)) {
+        const int *count = (const int *)ipo_arg(call, args, ROLE_COMPLETED_OUT);
+        *indices = (const int *)ipo_arg(call, args, ROLE_INDICES_OUT);
+        int n = count && *indices ? *count : 0;
+        return n > 0 && n != ipo_abi.undefined ? (uint32_t)n : 0;
+    }
+    if (ipo_has(call, ROLE_INDEX_OUT)) {
+        const int *index = (const int *)ipo_arg(call, args, ROLE_INDEX_OUT);
+        *indices = index;
+        return index && *index >= 0 && *index != ipo_abi.undefined ? 1 : 0;
+    }
+    return ipo_count_of_requests(call, args);
+}
+
+bool ipo_found_nothing(const struct ipo_call *call, const uintptr_t *args)
+{
+    if (call->opclass != TRC_OP_TEST)
+        return false;
+    uintptr_t flag = ipo_arg(call, args, ROLE_FLAG_OUT);
+    if (flag)
+        return !*(const int *)flag;
+    return ipo_has(call, ROLE_COMPLETED_OUT) && *(const int *)ipo_arg(call, args, ROLE_COMPLETED_OUT) == 0;
+}
+
 /* ---- starts */
 
 void ipo_started(struct ipo_frame *frame, const uintptr_t *args)
@@ -118,9 +151,9 @@ void ipo_started(struct ipo_frame *frame, const uintptr_t *args)
     if (!variable)
         return;
     const bool starts = frame->sig.flags & TRC_SIG_START;
-    struct ipo_request *request =
-        ipo_note_start(frame->thread, variable, &frame->sig, starts, frame->index, frame->comm,
-                       (int)ipo_arg(frame->call, args, ROLE_SOURCE), (int)ipo_arg(frame->call, args, ROLE_RECEIVE_TAG));
+    struct ipo_request *request = ipo_note_start(
+        frame->thread, variable, &frame->sig, starts, frame->index, &frame->thread->stream.state[frame->index],
+        frame->comm, (int)ipo_arg(frame->call, args, ROLE_SOURCE), (int)ipo_arg(frame->call, args, ROLE_RECEIVE_TAG));
     if (!request)
         return;
     const bool plain = frame->call->opclass == TRC_OP_IRECV || frame->call->opclass == TRC_OP_RECV_INIT;

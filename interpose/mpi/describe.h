@@ -149,6 +149,8 @@ void ipo_finish_completion(struct ipo_frame *frame, const uintptr_t *args);
 void ipo_complete_range(struct ipo_thread *thread, uintptr_t array, uint32_t first, uint32_t n, uintptr_t statuses);
 /* Writes and counts the completions of a Wait or Test that found something, after its event. */
 void ipo_complete_requests(struct ipo_frame *frame, const uintptr_t *args);
+/* Returns how many of the requests of a Wait or Test have completed; *indices: which, NULL: all of them. */
+uint32_t ipo_count_completed(const struct ipo_frame *frame, const uintptr_t *args, const int **indices);
 /* Whether a Test that succeeded found nothing. */
 bool ipo_found_nothing(const struct ipo_call *call, const uintptr_t *args);
 /* Start and Startall: notes the starts of persistent requests. */

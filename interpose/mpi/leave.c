@@ -128,7 +128,7 @@ static inline __attribute__((always_inline)) int leave_started(struct ipo_frame 
     if (__builtin_expect(!thread, 0))
         return ipo_leave_cached(frame, cached, result);
     struct trc_sig_state *state = cached->state;
-    ipo_note_start(thread, variable, &state->use->sig, true, cached->inside - 1, cached->comm, source, tag);
+    ipo_note_start(thread, variable, &state->use->sig, true, cached->inside - 1, state, cached->comm, source, tag);
     return end_call(thread);
 }
 

@@ -49,6 +49,13 @@ IPO_CONSTANT bool ipo_decides(char role)
     }
 }
 
+/* Whether a deciding argument may be another number without making the call another kind of call. */
+IPO_CONSTANT bool ipo_varies(char role)
+{
+    return role == ROLE_SEND_COUNT || role == ROLE_RECEIVE_COUNT || role == ROLE_SEND_TAG || role == ROLE_RECEIVE_TAG ||
+           role == ROLE_DESTINATION || role == ROLE_SOURCE;
+}
+
 /* Whether an argument keeps a call out of the cache: an array, a handle that the call changes, or a name. */
 IPO_CONSTANT bool ipo_is_uncacheable(char role)
 {

@@ -57,8 +57,7 @@ static void describe_class(struct ipo_frame *frame, uintptr_t *args)
 /* The native path of a call; remembered, since many calls are never cached. */
 static const struct ipo_path *find_path(const struct ipo_frame *frame)
 {
-    const uint64_t origin = ipo_cache_origin(frame->site, frame->stack);
-    const struct ipo_path **recent = &frame->thread->recent[(origin ^ origin >> 6) % IPO_RECENT_PATHS];
+    const struct ipo_path **recent = &ipo_recent_of(frame->thread, frame->site, frame->stack)->path;
     const struct ipo_path *path = __atomic_load_n(recent, __ATOMIC_RELAXED); /* another thread may drop it */
     if (path && path->site[0] == frame->site && ipo_path_is(path, frame->site, frame->stack, &frame->caller))
         return path;

@@ -13,15 +13,14 @@ static inline struct ipo_request *ipo_start_place(struct ipo_thread *thread, uin
     return handle == ipo_abi.request_null ? NULL : ipo_request_place(handle, !ipo_process.concurrent);
 }
 
-/* Notes the request in `variable` that a call with this signature, number `index` in the thread's table, has made.
- * `starts`: it gets the next start number of the thread.  After the call's event.  NULL: there is no request, or no
- * room. */
+/* Notes the request in `variable` that a call with this signature, number `index` in the thread's table with the entry
+ * `state`, has made.  `starts`: it gets the next start number of the thread.  After the call's event.  NULL: there is
+ * no request, or no room. */
 static inline __attribute__((always_inline)) struct ipo_request *
 ipo_note_start(struct ipo_thread *thread, uintptr_t variable, const struct trc_sig *sig, bool starts, uint32_t index,
-               struct ipo_comm *comm, int source, int tag)
+               struct trc_sig_state *state, struct ipo_comm *comm, int source, int tag)
 {
     struct trc_thread *live = &thread->stream.page->thread;
-    struct trc_sig_state *state = &thread->stream.state[index];
     const uintptr_t handle = ipo_handle_at(variable, 0);
     const bool shared = ipo_is_shared(handle);
     const uint64_t number = starts ? live->starts++ : 0;

@@ -141,8 +141,8 @@ void ipo_threads_forget(void)
 {
     ipo_cache_forget();
     for (struct ipo_thread *thread = atomic_load(&threads); thread; thread = thread->next)
-        for (unsigned i = 0; i < IPO_RECENT_PATHS; i++)
-            __atomic_store_n(&thread->recent[i], NULL, __ATOMIC_RELAXED);
+        for (unsigned i = 0; i < IPO_RECENT; i++)
+            __atomic_store_n(&thread->recent[i].path, NULL, __ATOMIC_RELAXED);
 }
 
 bool ipo_thread_scratch_slow(struct ipo_thread *thread, uint32_t n)

@@ -34,7 +34,13 @@ struct ipo_cached {
 };
 _Static_assert(sizeof(struct ipo_cached) == 128, "two cache lines");
 
-#define IPO_RECENT_PATHS 64u
+#define IPO_RECENT 64u
+
+/* What is remembered of the last call from a place, found by its origin (ipo_cache_origin). */
+struct ipo_recent {
+    const struct ipo_path *path;     /* of the last one that was not cached; NULL: none was */
+    const struct ipo_cached *cached; /* the last one that was added to the cached calls; NULL: none was */
+};
 
 struct ipo_frame;
 struct ipo_nccl_own;
@@ -44,8 +50,8 @@ struct ipo_nccl_own;
 enum ipo_sizes { IPO_SIZES_ASKED, IPO_SIZES_KNOWN_ONLY, IPO_SIZES_MISSED };
 
 struct ipo_thread {
-    struct ipo_cached cache[IPO_CACHE_ROWS];         /* first: a row is found by its distance from here */
-    const struct ipo_path *recent[IPO_RECENT_PATHS]; /* paths of calls that are not cached, by their origin */
+    struct ipo_cached cache[IPO_CACHE_ROWS]; /* first: a row is found by its distance from here */
+    struct ipo_recent recent[IPO_RECENT];
     struct trc_stream stream;
     const struct ipo_frame *outer; /* the mark: of the outermost wrapper now running, on its stack; NULL: none */
     uint64_t outer_site;           /* its return address */

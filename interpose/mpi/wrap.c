@@ -34,8 +34,15 @@
         IPO_FRAME_MARK(&frame);                                                                                        \
         S##arity(frame.args);                                                                                          \
         if (ipo_quick_kind(row, roles, #name)) {                                                                       \
-            struct ipo_cached *cached = ipo_cache_find(&frame, IPO_CALLER_STACK, IPO_CALLER_FRAME, row, roles);        \
-            if (__builtin_expect(cached && ipo_prepare_cached(&frame, row, roles), 1)) {                               \
+            struct ipo_cached *cached;                                                                                 \
+            if (__builtin_expect(ipo_cache_find(&frame, IPO_CALLER_STACK, IPO_CALLER_FRAME, row, roles, &cached) &&    \
+                                     ipo_prepare_cached(&frame, row, roles),                                           \
+                                 1)) {                                                                                 \
+                ipo_begin_cached(&frame, row, roles, cached);                                                          \
+                return ipo_leave_quickly(&frame, row, roles, #name, cached, CALL_REAL(arity, name));                   \
+            }                                                                                                          \
+            IPO_FRAME_ORIGIN(&frame);                                                                                  \
+            if (ipo_quick_varies(row, roles) && ipo_cache_vary(&frame, IPO_##name, cached)) {                          \
                 ipo_begin_cached(&frame, row, roles, cached);                                                          \
                 return ipo_leave_quickly(&frame, row, roles, #name, cached, CALL_REAL(arity, name));                   \
             }                                                                                                          \

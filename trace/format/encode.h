@@ -57,10 +57,12 @@ static inline uint8_t *trc_put_times(uint8_t *p, uint64_t gap, uint64_t duration
  * written without a loop.  Signatures of one chunk are fewer than 2^21. */
 static inline uint32_t trc_item_word(uint32_t signature)
 {
-    uint8_t bytes[TRC_VARINT_MAX] = {0};
-    uint32_t word, size = (uint32_t)(trc_put_varint(bytes, TRC_ITEM_EVENT + signature) - bytes);
-    __builtin_memcpy(&word, bytes, sizeof word);
-    return word | size << 24;
+    const uint32_t item = TRC_ITEM_EVENT + signature, low = item & 0x7f;
+    if (item < 1u << 7)
+        return item | 1u << 24;
+    if (item < 1u << 14)
+        return low | 0x80u | item >> 7 << 8 | 2u << 24;
+    return low | 0x8080u | (item >> 7 & 0x7f) << 8 | item >> 14 << 16 | 3u << 24;
 }
 /* Writes the word's varint.  Also writes up to three bytes behind it, where the rest of the item will be. */
 static inline uint8_t *trc_put_item_word(uint8_t *p, uint32_t word)
@@ -98,11 +100,32 @@ static inline uint8_t *trc_put_sig(uint8_t *p, const struct trc_sig *sig)
 #define FIELD(type, name, kind) p = TRC_PUT_##kind(sig->name);
     TRC_SIG_FIELDS(FIELD)
 #undef FIELD
-#undef TRC_PUT_u
-#undef TRC_PUT_s
     *length = (uint8_t)(p - length - 1);
     return p;
 }
+
+/* Writes a LIKE item: it defines the next signature of this chunk, by what is not as in `like`, its signature number
+ * `number`. */
+static inline uint8_t *trc_put_like(uint8_t *p, const struct trc_sig *sig, const struct trc_sig *like, uint32_t number)
+{
+    uint32_t mask = 0;
+    *p++ = TRC_ITEM_LIKE;
+    uint8_t *length = p++, *mask_at = p = trc_put_varint(p, number);
+    p += 2;
+#define FIELD(type, name, kind)                                                                                        \
+    if (sig->name != like->name) {                                                                                     \
+        mask |= 1u << TRC_SIG_FIELD_##name;                                                                            \
+        p = TRC_PUT_##kind(sig->name);                                                                                 \
+    }
+    TRC_SIG_FIELDS(FIELD)
+#undef FIELD
+    mask_at[0] = (uint8_t)(mask | 0x80); /* a varint of two bytes, whatever it is */
+    mask_at[1] = (uint8_t)(mask >> 7);
+    *length = (uint8_t)(p - length - 1);
+    return p;
+}
+#undef TRC_PUT_u
+#undef TRC_PUT_s
 
 /* Writes the begin of an event's item.  Gap and duration (unless SUB), sequence and request follow. */
 static inline uint8_t *trc_put_event(uint8_t *p, uint64_t signature)

@@ -50,7 +50,8 @@
  *                   ended `span` after the first began.
  *                   The three u64 are rewritten in place while the polling goes on.  Several FOLDs in a row share one
  *                   time base; after them it is the latest end among them (those with NESTED signatures left out).
- *                   SIG items do not end the row, every other item does; from then on its FOLDs stay as they are.
+ *                   SIG and LIKE items do not end the row, every other item does; from then on its FOLDs stay as they
+ *                   are.
  *   3  LOST         varint count: records that could not be kept at this place
  *   4  SAID         varint n, then n bytes: varints kind (enum trc_said_kind), communicator, sequence number on it,
  *                   round, gap (begin - time base), duration, size; then what was said, as many of the `size`
@@ -59,7 +60,10 @@
  *                   SAID of these.  Not counted in trc_chunk.records
  *   5  REGION       varint n, then n bytes: a region of the program's own begins or ends (format_items.h).  It does not
  *                   move the time base.  Not counted in trc_chunk.records
- *   6, 7            for later versions: varint n, then n bytes.  Readers step over it
+ *   6  LIKE         varint n, then n bytes: varint i, varint mask, then varints as in SIG, one for each bit of the
+ *                   mask: signature i of this chunk with other values in these fields, the first of which is the
+ *                   lowest bit.  It becomes the chunk's next signature, as that of a SIG
+ *   7               for later versions: varint n, then n bytes.  Readers step over it
  *   8+i             event of signature i; what follows depends on that signature's flags, in this order:
  *                     unless SUB:  varint gap (begin - time base), varint duration.  Then the time base becomes the
  *                                  end of this event, unless the signature is NESTED.
@@ -87,7 +91,7 @@
 #include <stdint.h>
 
 #define TRC_MAGIC       "hpctop\r\n" /* 8 bytes; \r\n shows a transfer in text mode */
-#define TRC_VERSION     4u           /* 4: signatures have a call path */
+#define TRC_VERSION     5u           /* 5: LIKE items */
 #define TRC_OLDEST      4u           /* fields that were added since are zero in older files */
 #define TRC_BYTE_ORDER  0x01020304u
 #define TRC_HEAD_SIZE   4096u
@@ -244,7 +248,7 @@ struct trc_chunk {
     uint64_t first_ticks;
     uint64_t last_ticks;
     uint32_t committed; /* bytes of items behind this head; stored with release after each item */
-    uint32_t records;   /* items other than SIG */
+    uint32_t records;   /* items other than SIG and LIKE */
     uint64_t lost;      /* records of this thread lost before this chunk */
     uint64_t first_start;
     uint64_t earlier; /* records of this thread in its chunks before this one: a reader knows what it has missed */
@@ -310,7 +314,8 @@ struct trc_device_stream {
 struct trc_thread {
     uint32_t tid; /* Linux thread id; 0: its thread has ended and nobody reuses the page yet */
     uint16_t index;
-    uint16_t late;            /* number of a row << 8 | bucket, which has one call more than it says; 0: none has */
+    uint8_t late_row;         /* number of a row that has one call more in its bucket `late_bucket` than it says; */
+    uint8_t late_bucket;      /* ... 0: none has */
     uint32_t inside;          /* signature index + 1; 0: not in a call */
     uint32_t last;            /* signature index + 1 of the last completed call */
     uint64_t inside_since;    /* ticks */
@@ -473,7 +478,8 @@ _Static_assert(sizeof(struct trc_chunk) == 72, "chunk head");
 _Static_assert(sizeof(struct trc_row) == 56 + 4 * TRC_BUCKETS, "row");
 _Static_assert(sizeof(struct trc_peer) == 40, "peer");
 _Static_assert(sizeof(struct trc_use) == 88, "use");
-_Static_assert(TRC_ROWS < 1u << 8 && TRC_BUCKETS == 1u << 8 && TRC_MAX_THREADS <= 1u << 16, "trc_thread.late, index");
+_Static_assert(TRC_ROWS < 1u << 8 && TRC_BUCKETS == 1u << 8 && TRC_MAX_THREADS <= 1u << 16,
+               "trc_thread.late_row, late_bucket, index");
 _Static_assert(sizeof(struct trc_page) % 8 == 0 && sizeof(struct trc_row) % 8 == 0, "entries are aligned");
 _Static_assert(sizeof(struct trc_chunk) + sizeof(struct trc_gpu_head) + TRC_GPU_OPS * sizeof(struct trc_gpu_op) <=
                    TRC_CHUNK_MOST * TRC_BLOCK,

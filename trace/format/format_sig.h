@@ -65,6 +65,11 @@ struct trc_sig {
     TRC_SIG_FIELDS(FIELD)
 #undef FIELD
 };
+enum trc_sig_field {
+#define FIELD(type, name, kind) TRC_SIG_FIELD_##name,
+    TRC_SIG_FIELDS(FIELD)
+#undef FIELD
+};
 _Static_assert(sizeof(struct trc_sig) == 64, "signature, without padding: compared byte by byte");
 
 #endif

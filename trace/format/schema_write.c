@@ -57,6 +57,7 @@ size_t trc_schema_write(char *out, size_t size)
             "item 4 said: bytes, then that many: kind, communicator, sequence, round, gap, duration, size, what was "
             "said\n"
             "item 5 region: bytes, then that many: what, region, gap\n"
+            "item 6 like: bytes, then that many: signature, mask of fields, values of these; the next signature\n"
             "item 8+i event of signature i: gap and duration unless sub, sequence if coll, request if complete\n"
             "gpu chunk 5: a head of 64 bytes, then slots of"
 #define FIELD(type, name) " " #name ":" #type

@@ -5,17 +5,32 @@
 #include <stdlib.h>
 
 #define EVENT_MAX  (6 * 10)   /* bytes: its number, gap, duration, sequence, and two for its request */
-#define SIGS_MAX   (1u << 16) /* in one chunk; a writer needs a dozen bytes for each */
+#define SIGS_MAX   (1u << 16) /* in one chunk; a writer needs ten bytes for each and its event */
 #define SIGS_FIRST 4u
 
-static enum trc_step take_sig(struct trc_cursor *cursor, struct trc_bytes *bytes, const char **why)
+/* The signature that a LIKE differs from, and in which fields.  False: there is none. */
+static bool take_original(const struct trc_cursor *cursor, struct trc_bytes *body, struct trc_sig *sig, uint64_t *mask)
+{
+    uint64_t number;
+    if (!trc_get_varint(body, &number) || number >= cursor->sig_count || !trc_get_varint(body, mask))
+        return false;
+    *sig = cursor->sigs[number].sig;
+    return true;
+}
+
+static enum trc_step take_sig(struct trc_cursor *cursor, struct trc_bytes *bytes, bool like, const char **why)
 {
     const struct trc_file *file = cursor->file;
-    uint64_t size;
+    uint64_t size, mask = UINT64_MAX;
     if (!trc_get_varint(bytes, &size) || size > (uint64_t)(bytes->end - bytes->at))
         return TRC_STEP_SHORT;
     struct trc_bytes body = {bytes->at, bytes->at + size};
+    struct trc_sig sig = trc_sig_empty();
     bytes->at += size;
+    if (like && !take_original(cursor, &body, &sig, &mask)) {
+        *why = "a signature like one that was not defined";
+        return TRC_STEP_BAD;
+    }
     if (cursor->sig_count == cursor->sig_room) {
         size_t room = cursor->sig_room + (cursor->sig_room < 16 * SIGS_FIRST ? SIGS_FIRST : cursor->sig_room);
         void *grown = room <= SIGS_MAX
@@ -30,10 +45,14 @@ static enum trc_step take_sig(struct trc_cursor *cursor, struct trc_bytes *bytes
         cursor->sig_room = room;
     }
     struct trc_signature *fresh = &cursor->sigs[cursor->sig_count++];
-    *fresh = (struct trc_signature){.sig = trc_sig_empty(), .wanted = true};
+    *fresh = (struct trc_signature){.sig = sig, .wanted = true};
     uint64_t value;
-    for (size_t i = 0; i < file->field_count && trc_get_varint(&body, &value); i++) {
+    for (size_t i = 0; i < file->field_count; i++) {
         const struct trc_schema_field *field = &file->fields[i];
+        if (!(mask >> i & 1))
+            continue;
+        if (!trc_get_varint(&body, &value))
+            break;
         if (field->zigzag)
             value = (uint64_t)trc_unzigzag(value);
         char *member = (char *)&fresh->sig + field->offset;
@@ -52,7 +71,13 @@ static bool skip_item(struct trc_bytes *bytes, uint64_t kind)
     uint64_t n;
     if (kind == TRC_ITEM_FOLD)
         return trc_get_varint(bytes, &n) && trc_get_varint(bytes, &n) && trc_skip(bytes, 24);
-    return trc_get_varint(bytes, &n) && trc_skip(bytes, n); /* SIG, and those of later versions */
+    return trc_get_varint(bytes, &n) && trc_skip(bytes, n); /* SIG, LIKE, and those of later versions */
+}
+
+/* Whether an item may stand within a row of FOLDs. */
+static bool is_of_row(uint64_t kind)
+{
+    return kind == TRC_ITEM_FOLD || kind == TRC_ITEM_SIG || kind == TRC_ITEM_LIKE;
 }
 
 /* Whether anything follows the row of FOLDs that begins at `bytes`.  If not, its writer may still count polls into
@@ -61,9 +86,9 @@ static enum trc_step settle_row(struct trc_cursor *cursor, struct trc_bytes byte
 {
     bool follows = false, reached = cursor->buffer_at + cursor->buffer_size >= cursor->limit;
     for (uint64_t kind; trc_get_varint(&bytes, &kind);) {
-        if ((kind == TRC_ITEM_FOLD || kind == TRC_ITEM_SIG) && skip_item(&bytes, kind))
+        if (is_of_row(kind) && skip_item(&bytes, kind))
             continue;
-        follows = kind != TRC_ITEM_FOLD && kind != TRC_ITEM_SIG && kind != TRC_ITEM_END;
+        follows = !is_of_row(kind) && kind != TRC_ITEM_END;
         reached |= kind == TRC_ITEM_END;
         break;
     }
@@ -303,7 +328,8 @@ enum trc_step trc_item_take(struct trc_cursor *cursor, struct trc_bytes *bytes, 
     case TRC_ITEM_END:
         return TRC_STEP_HOLE;
     case TRC_ITEM_SIG:
-        return take_sig(cursor, bytes, why);
+    case TRC_ITEM_LIKE:
+        return take_sig(cursor, bytes, kind == TRC_ITEM_LIKE, why);
     case TRC_ITEM_FOLD:
         return take_fold(cursor, bytes, out, why);
     case TRC_ITEM_LOST: {

@@ -24,7 +24,6 @@ static void *grow(struct trc_file *file, void *array, size_t *room, size_t n, si
 
 static void take_row(struct trc_file *file, struct trc_live *live, struct trc_row *row)
 {
-    const uint16_t late = live->thread.late;
     if (!row->number || row->number > TRC_ROWS || !row->call_plus_1)
         return;
     struct trc_counter *rows = grow(file, live->rows, &live->row_room, row->number - 1u, 0, sizeof *rows);
@@ -43,8 +42,8 @@ static void take_row(struct trc_file *file, struct trc_live *live, struct trc_ro
         .received = row->received,
         .histogram = counter->histogram,
     };
-    if (late >> 8 == row->number)
-        row->histogram[late % TRC_BUCKETS]++;
+    if (live->thread.late_row == row->number)
+        row->histogram[live->thread.late_bucket]++;
     if (!ana_counts_take(&counter->histogram, row->histogram))
         *counter = (struct trc_counter){0};
     live->row_count = live->row_count > row->number ? live->row_count : row->number;
@@ -237,7 +236,7 @@ static void complete_counters(struct trc_live *live)
 static void clamp_thread(struct trc_thread *thread, uint32_t index, bool off)
 {
     thread->index = (uint16_t)index;
-    thread->late = 0; /* the rows have it */
+    thread->late_row = thread->late_bucket = 0; /* the rows have it */
     thread->name[sizeof thread->name - 1] = 0;
     trc_clean_text(thread->name);
     if (thread->inside > TRC_SIGS || off) /* while recording is off not every call is noted */

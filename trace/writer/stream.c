@@ -116,13 +116,14 @@ static struct trc_row *add_row(struct trc_stream *stream, const struct trc_sig *
     return row;
 }
 
-struct trc_row *trc_stream_row(struct trc_stream *stream, const struct trc_sig *sig)
+static __attribute__((noinline)) struct trc_row *search_row(struct trc_stream *stream, const struct trc_sig *sig,
+                                                            uint32_t at)
 {
     const uint16_t size_class = trc_sig_class(sig), key = (uint16_t)(sig->call + 1);
-    uint32_t at = (key * 31u + size_class * 7u) % TRC_ROW_PLACES;
     for (; stream->row[at]; at = (at + 1) % TRC_ROW_PLACES)
         if (stream->row[at]->call_plus_1 == key && stream->row[at]->size_class == size_class)
             return stream->row[at];
+    trc_writer_call(stream->writer, sig->call);
     if (stream->rows_used + RESERVED_ROWS >= TRC_ROWS)
         for (uint32_t i = 0; i < TRC_ROW_PLACES; i++)
             if (stream->row[i] && stream->row[i]->call_plus_1 == key)
@@ -134,14 +135,21 @@ struct trc_row *trc_stream_row(struct trc_stream *stream, const struct trc_sig *
     }
     return stream->row[at] = row;
 }
+
+struct trc_row *trc_stream_row(struct trc_stream *stream, const struct trc_sig *sig)
+{
+    const uint16_t size_class = trc_sig_class(sig), key = (uint16_t)(sig->call + 1);
+    const uint32_t at = (key * 31u + size_class * 7u) % TRC_ROW_PLACES;
+    struct trc_row *row = stream->row[at];
+    const bool usual = row && row->call_plus_1 == key && row->size_class == size_class;
+    return usual ? row : search_row(stream, sig, at);
+}
 _Static_assert(TRC_ROW_PLACES > TRC_ROWS && TRC_PEER_PLACES > TRC_PEERS, "a search ends");
 
-/* The place of a partner's counters in stream->peer, + 1; 0: there is no room for it. */
-static uint16_t peer_of(struct trc_stream *stream, int32_t rank)
+static __attribute__((noinline)) uint16_t search_peer(struct trc_stream *stream, int32_t rank, uint32_t at)
 {
     if (rank < 0)
         return 0;
-    uint32_t at = (uint32_t)rank % TRC_PEER_PLACES;
     for (; stream->peer[at]; at = (at + 1) % TRC_PEER_PLACES)
         if (stream->peer[at]->rank_plus_1 == (uint32_t)rank + 1)
             return (uint16_t)(at + 1);
@@ -155,25 +163,36 @@ static uint16_t peer_of(struct trc_stream *stream, int32_t rank)
     return (uint16_t)(at + 1);
 }
 
-/* Begins a step of an exchange.  Stores before it are visible before it, and those of the step after it: for a kill
- * between any two of them, and for a reader on another core. */
-static void begin_step(struct trc_page *page, enum trc_settle step)
+/* The place of a partner's counters in stream->peer, + 1; 0: there is no room for it. */
+static inline uint16_t peer_of(struct trc_stream *stream, int32_t rank)
 {
-    uint64_t now = page->undo.settled;
-    now += (TRC_SETTLE_STEPS + step - now % TRC_SETTLE_STEPS) % TRC_SETTLE_STEPS;
-    __atomic_store_n(&page->undo.settled, now, __ATOMIC_RELEASE);
+    const uint32_t at = (uint32_t)rank % TRC_PEER_PLACES;
+    const struct trc_peer *peer = stream->peer[at];
+    return peer && peer->rank_plus_1 == (uint32_t)rank + 1 ? (uint16_t)(at + 1) : search_peer(stream, rank, at);
+}
+
+/* Begins a step of the exchange that begins when `settled` steps were done.  Stores before it are visible before it,
+ * and those of the step after it: for a kill between any two of them, and for a reader on another core. */
+static void begin_step(struct trc_page *page, uint64_t settled, enum trc_settle step)
+{
+    __atomic_store_n(&page->undo.settled, settled + step, __ATOMIC_RELEASE);
     atomic_thread_fence(memory_order_release);
 }
 
 /* Moves what was counted by signature into the counters that stay, because the signature gives up its place. */
-static void settle_signature(struct trc_stream *stream, uint32_t index)
+static void settle_signature(struct trc_stream *stream, uint32_t index, uint64_t settled)
 {
     const struct trc_sig_state *state = &stream->state[index];
     struct trc_use *use = state->use;
     struct trc_page *page = stream->page;
+    struct trc_thread *thread = &page->thread;
     if (!use || use->uses == 0)
         return;
-    struct trc_thread *thread = &page->thread;
+    const struct trc_moved moved = trc_moved(&use->sig);
+    if (!(moved.sent || moved.received || moved.out || moved.in)) {
+        use->uses = 0;
+        return;
+    }
     struct trc_row *row = state->row == &stream->overflow_row ? NULL : state->row;
     struct trc_peer *out = trc_peer_at(stream, state->out), *in = trc_peer_at(stream, state->in);
     struct trc_undo *undo = &page->undo;
@@ -193,15 +212,14 @@ static void settle_signature(struct trc_stream *stream, uint32_t index)
     undo->sent_messages = thread->sent_messages;
     undo->received_messages = thread->received_messages;
     undo->peer_overflow = thread->peer_overflow;
-    begin_step(page, TRC_SETTLE_ADD);
+    begin_step(page, settled, TRC_SETTLE_ADD);
     trc_add_uses(thread, row, out, in, &use->sig, use->uses);
     use->uses = 0;
-    begin_step(page, TRC_SETTLE_REPLACE);
 }
 
 /* Has the index mean a signature, in its entry of the page, a new one, or where there is no room for one, a private
  * one: what that counts is in the file when another signature takes its place. */
-static void fill_use(struct trc_stream *stream, uint32_t index, const struct trc_sig *sig)
+static void fill_use(struct trc_stream *stream, uint32_t index, const struct trc_sig *sig, uint64_t settled)
 {
     struct trc_sig_state *state = &stream->state[index];
     const struct trc_peer *out = trc_peer_at(stream, state->out), *in = trc_peer_at(stream, state->in);
@@ -212,13 +230,13 @@ static void fill_use(struct trc_stream *stream, uint32_t index, const struct trc
     if (!shown)
         state->use = &stream->spare[index];
     struct trc_use *use = state->use;
-    begin_step(stream->page, TRC_SETTLE_REPLACE);
+    begin_step(stream->page, settled, TRC_SETTLE_REPLACE);
     use->index = (uint16_t)index;
     use->row = state->row->number;
     use->out = out ? out->number : 0;
     use->in = in ? in->number : 0;
-    use->sig = *sig;
-    begin_step(stream->page, TRC_SETTLE_NONE);
+    trc_sig_copy(&use->sig, sig);
+    begin_step(stream->page, settled, TRC_SETTLE_STEPS);
     if (fresh && shown)
         show_entry(stream, use, TRC_ENTRY_USE);
 }
@@ -227,6 +245,7 @@ uint32_t trc_stream_intern_slow(struct trc_stream *stream, const struct trc_sig 
 {
     /* The way that the last call did not use is given up; a way of an open call never is. */
     struct trc_thread *thread = &stream->page->thread;
+    const uint64_t settled = stream->page->undo.settled;
     uint32_t index = set;
     if (stream->state[set].epoch && (!stream->state[set + 1].epoch || thread->last == set + 1))
         index = set + 1;
@@ -237,19 +256,17 @@ uint32_t trc_stream_intern_slow(struct trc_stream *stream, const struct trc_sig 
             stream->folds = 0; /* of the signature that goes */
             break;
         }
-    settle_signature(stream, index);
-    stream->when++;
-    trc_writer_call(stream->writer, sig->call);
-    struct trc_row *row = trc_stream_row(stream, sig);
-    stream->state[index] = (struct trc_sig_state){
+    settle_signature(stream, index, settled);
+    struct trc_sig_state *state = &stream->state[index];
+    *state = (struct trc_sig_state){
         .epoch = UINT32_MAX, /* taken, but defined in no chunk */
-        .version = stream->state[index].version + 1,
-        .row = row,
+        .version = state->version + 1,
+        .row = trc_stream_row(stream, sig),
         .out = sig->flags & TRC_SIG_P2P_OUT ? peer_of(stream, sig->peer) : (uint16_t)0,
         .in = sig->flags & TRC_SIG_P2P_IN ? peer_of(stream, sig->source) : (uint16_t)0,
-        .use = stream->state[index].use,
+        .use = state->use,
     };
-    fill_use(stream, index, sig);
+    fill_use(stream, index, sig, settled);
     return index;
 }
 
@@ -307,7 +324,6 @@ static bool next_chunk(struct trc_stream *stream, uint32_t least)
     stream->chunk = chunk;
     stream->folds = stream->in_row = 0;
     stream->epoch++;
-    stream->when++;
     stream->local_sigs = 0;
     stream->at = (unsigned char *)(chunk + 1);
     stream->stop = stream->at + trc_writer_room(stream->writer, chunk) - TRC_STREAM_ROOM;
@@ -338,23 +354,24 @@ bool trc_stream_room_for(struct trc_stream *stream, uint32_t bytes)
 
 void trc_stream_define(struct trc_stream *stream, uint32_t index)
 {
-    const struct trc_sig *sig = trc_stream_sig(stream, index);
-    unsigned char body[TRC_ITEM_MAX], *end = body;
-#define u(v)                    trc_put_varint(end, v)
-#define s(v)                    trc_put_zigzag(end, v)
-#define FIELD(type, name, kind) end = kind(sig->name);
-    TRC_SIG_FIELDS(FIELD)
-#undef FIELD
-#undef s
-#undef u
-    unsigned char *at = trc_put_varint(stream->at, TRC_ITEM_SIG);
-    at = trc_put_varint(at, (uint64_t)(end - body));
-    memcpy(at, body, (size_t)(end - body));
-    stream->at = at + (end - body);
-    stream->state[index].epoch = stream->epoch;
-    stream->state[index].local = stream->local_sigs++;
-    stream->state[index].item = trc_item_word(stream->state[index].local);
-    stream->state[index].last_sequence = 0;
+    trc_stream_define_like(stream, index, index);
+}
+
+uint32_t trc_stream_define_apart(struct trc_stream *stream, const struct trc_sig *sig, uint32_t like)
+{
+    const struct trc_sig_state *of = &stream->state[like];
+    stream->at = of->epoch == stream->epoch ? trc_put_like(stream->at, sig, &of->use->sig, of->local)
+                                            : trc_put_sig(stream->at, sig);
+    return stream->local_sigs++;
+}
+
+void trc_stream_define_like(struct trc_stream *stream, uint32_t index, uint32_t like)
+{
+    struct trc_sig_state *state = &stream->state[index];
+    state->local = trc_stream_define_apart(stream, &state->use->sig, like);
+    state->epoch = stream->epoch;
+    state->item = trc_item_word(state->local);
+    state->last_sequence = 0;
 }
 
 void trc_stream_fold_slow(struct trc_stream *stream, uint32_t index, uint64_t begin, uint64_t end)

@@ -71,8 +71,8 @@ struct trc_sig_state {
     uint32_t item;    /* trc_item_word of that */
     uint32_t version; /* rises when the index comes to mean another signature */
     uint32_t completed_as, completed_version; /* index of the signature under which its requests complete; 0: unknown */
-    uint64_t completed_when;                  /* stream.when: since then that one is where it was, and defined */
-    uint32_t completed_item;                  /* its trc_item_word */
+    uint32_t completed_epoch;                 /* stream.epoch when the chunk was given a signature for that, ... */
+    uint32_t completed_item;                  /* ... and its trc_item_word */
     uint16_t out, in;                         /* of trc_stream.peer, + 1; 0: none */
     struct trc_row *row;                      /* never NULL for a signature that is there */
     uint64_t last_sequence;
@@ -98,10 +98,9 @@ struct trc_stream {
     unsigned char *at, *stop; /* the next item; where none may begin any more: both NULL without a chunk */
     unsigned char *kept_stop; /* `stop` as it was before the stream was switched off */
     uint64_t base;            /* time base, see format.h */
-    uint32_t *late;           /* bucket of the last call, not counted yet: trc_thread.late, or of overflow_row */
+    uint32_t *late;           /* bucket of the last call, not counted yet: trc_thread.late_row, or overflow_row's */
     uint64_t fold_base;       /* that of the open folds */
     uint64_t lost;
-    uint64_t when;    /* rises when a chunk is begun, or a signature gives its place to another */
     uint64_t earlier; /* records in chunks that are full */
     uint64_t aged;    /* calls that were counted when histograms were looked through last */
     uint32_t epoch;
@@ -224,6 +223,10 @@ bool trc_stream_room_slow(struct trc_stream *stream);
 bool trc_stream_room_for(struct trc_stream *stream, uint32_t bytes);
 /* Defines signature `index` in the current chunk, which must have room for it. */
 void trc_stream_define(struct trc_stream *stream, uint32_t index);
+/* As trc_stream_define, in fewer bytes if the chunk defines signature `like`, which differs from it in little. */
+void trc_stream_define_like(struct trc_stream *stream, uint32_t index, uint32_t like);
+/* Defines a signature that has no index, since nothing counts its uses.  Returns its number in the chunk. */
+uint32_t trc_stream_define_apart(struct trc_stream *stream, const struct trc_sig *sig, uint32_t like);
 /* The slow path of trc_stream_fold: begins a FOLD. */
 void trc_stream_fold_slow(struct trc_stream *stream, uint32_t index, uint64_t begin, uint64_t end);
 
@@ -240,6 +243,14 @@ static inline uint32_t trc_sig_hash(const struct trc_sig *sig)
     return (uint32_t)((a * 0x9e3779b97f4a7c15u + b * 0xc2b2ae3d27d4eb4fu + c * 0x165667b19e3779f9u) >> 55);
 }
 _Static_assert(TRC_SIGS / 2 == 512, "trc_sig_hash gives 9 bits");
+
+/* Copies a signature, by the width of each field, as trc_sig_hash reads it. */
+static inline void trc_sig_copy(struct trc_sig *to, const struct trc_sig *from)
+{
+#define FIELD(type, name, kind) to->name = from->name;
+    TRC_SIG_FIELDS(FIELD)
+#undef FIELD
+}
 
 /* Whether two signatures are equal in all fields. */
 static inline bool trc_sig_equal(const struct trc_sig *a, const struct trc_sig *b)
@@ -429,7 +440,8 @@ static inline __attribute__((always_inline)) void trc_count(struct trc_stream *s
     struct trc_thread *thread = &stream->page->thread;
     const uint32_t bucket = trc_bucket(ticks);
     ++*stream->late;
-    thread->late = (uint16_t)(row->number << 8 | bucket);
+    thread->late_row = (uint8_t)row->number;
+    thread->late_bucket = (uint8_t)bucket;
     stream->late = &row->histogram[bucket];
     row->calls++;
     row->ticks += ticks;

@@ -336,7 +336,7 @@ static void test_hole(void)
 static void test_hostile_items(void)
 {
     uint8_t item[TRC_ITEM_MAX], *end;
-    for (int which = 0; which < 5; which++) {
+    for (int which = 0; which < 7; which++) {
         struct tb *tb = tb_new_small(0, 2, 4096, 1000);
         tb_send(tb, 0, 10, 20, 1, 1, 8);
         switch (which) {
@@ -351,6 +351,13 @@ static void test_hostile_items(void)
             break;
         case 3: /* a FOLD past 2^64 */
             end = trc_put_fold(item, 0, UINT64_MAX, 1, 1, UINT64_MAX, NULL);
+            break;
+        case 4: /* a signature like one that is not there */
+            end = trc_put_varint(trc_put_varint(trc_put_varint(item, TRC_ITEM_LIKE), 2), 77);
+            end = trc_put_varint(end, 0);
+            break;
+        case 5: /* a signature like another without a mask */
+            end = trc_put_varint(trc_put_varint(trc_put_varint(item, TRC_ITEM_LIKE), 1), 0);
             break;
         default: /* a signature longer than the chunk */
             end = trc_put_varint(trc_put_varint(item, TRC_ITEM_SIG), UINT64_MAX);

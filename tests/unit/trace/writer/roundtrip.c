@@ -1,5 +1,6 @@
 /* The writer's and the reader's idea of times, rows of FOLDs and requests against each other, in the corners. */
 #include "tests/support/check.h"
+#include "tests/support/draw.h"
 #include "trace/reader/reader.h"
 #include "trace/format/schema.h"
 #include "trace/writer/writer.h"
@@ -106,6 +107,48 @@ static void test_events(void)
         break;
     }
     CHECK(i == N, "%llu records", (unsigned long long)i);
+    CHECK(trc_event_chunks(file) > 3, "one chunk is no test");
+    end(file, cursor);
+}
+
+static struct trc_sig drawn_sig(uint64_t *state, const struct trc_sig *like)
+{
+    struct trc_sig sig = *like;
+#define FIELD(type, name, kind)                                                                                        \
+    if (draw(state, 4) == 0)                                                                                           \
+        sig.name = (type)(draw_bits(state) >> draw(state, 64));
+    TRC_SIG_FIELDS(FIELD)
+#undef FIELD
+    sig.call = draw(state, 3);
+    sig.flags = 0;
+    sig.comm &= 0xffff;
+    sig.path = 0;
+    return sig;
+}
+
+/* Signatures that are defined by others in whatever fields they differ, also by such as the chunk does not define. */
+static void test_likes(void)
+{
+    begin(64u << 20);
+    enum { N = 30000 };
+    static struct trc_sig made[N];
+    uint64_t state = 5;
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < N; i++) {
+        made[i] = drawn_sig(&state, &made[i ? i - 1 : 0]);
+        uint32_t index = trc_stream_intern(stream, &made[i]);
+        if (trc_stream_room(stream) && stream->state[index].epoch != stream->epoch)
+            trc_stream_define_like(stream, index, last);
+        trc_stream_event(stream, index, 2000000 + i, 2000000 + i, 0);
+        last = index;
+    }
+    struct trc_file *file = look();
+    struct trc_cursor *cursor = trc_cursor_open(file, 0);
+    struct trc_record record;
+    uint32_t i = 0;
+    while (i < N && trc_next(cursor, &record) == TRC_OK && trc_sig_equal(record.sig, &made[i]))
+        i++;
+    CHECK(i == N, "signature %u is another", i);
     CHECK(trc_event_chunks(file) > 3, "one chunk is no test");
     end(file, cursor);
 }
@@ -339,6 +382,7 @@ int main(void)
 {
     snprintf(path, sizeof path, "hpctop-roundtrip-%d.hpctop", (int)getpid());
     test_events();
+    test_likes();
     test_folds(2);
     test_folds(8);
     test_folds(20);

@@ -1,0 +1,100 @@
+/* Variants of cached calls: a call that differs from the one made last from its place in sizes, tags or partners alone
+ * is not described again.  Its signature is that one's with other numbers. */
+#include "interpose/base/oldglibc.h"
+#include "interpose/mpi/cached.h"
+#include "interpose/mpi/comms.h"
+#include "interpose/mpi/negotiation.h"
+
+/* A count argument, 32 or 64 bits wide as the call has it. */
+static inline int64_t count_of(const struct ipo_call *call, uintptr_t word)
+{
+    return call->large ? (int64_t)word : (int64_t)(int32_t)word;
+}
+
+/* Changes what is sent and received as the counts change; without data it would be another kind of call. */
+static inline bool vary_count(const struct ipo_call *call, uintptr_t was, uintptr_t is, struct trc_sig *sig)
+{
+    const int64_t from = count_of(call, was), to = count_of(call, is);
+    if (from <= 0 || to <= 0)
+        return false;
+    sig->sent = sig->sent / (uint64_t)from * (uint64_t)to;
+    sig->received = sig->received / (uint64_t)from * (uint64_t)to;
+    return true;
+}
+
+/* Changes one argument that is not as it was.  False: it makes the call another kind of call, as constants of MPI do,
+ * which are negative. */
+static bool vary(const struct ipo_comm *comm, char role, int was, int is, struct trc_sig *sig)
+{
+    const bool ranks = was >= 0 && is >= 0;
+    switch (role) {
+    case ROLE_SEND_TAG:
+        sig->tag = is;
+        return is >= 0;
+    case ROLE_RECEIVE_TAG:
+        sig->rtag = is;
+        return is >= 0;
+    case ROLE_DESTINATION:
+        sig->peer = ranks ? ipo_world_rank(comm, is) : 0;
+        return ranks;
+    case ROLE_SOURCE:
+        sig->source = ranks ? ipo_world_rank(comm, is) : 0;
+        return ranks;
+    default:
+        return false;
+    }
+}
+
+static inline bool is_count(char role)
+{
+    return role == ROLE_SEND_COUNT || role == ROLE_RECEIVE_COUNT;
+}
+
+/* Changes the signature of `like` into the one of a call with these arguments.  Counts must all change alike. */
+static inline bool vary_sig(const struct ipo_call *call, const struct ipo_cached *like, const uintptr_t *args,
+                            struct trc_sig *sig)
+{
+    uintptr_t from = 0, to = 0;
+    unsigned changed = 0;
+    for (unsigned i = 0; i < call->cache_words; i++) {
+        const unsigned at = call->cache_word[i];
+        const uintptr_t was = like->word[i], is = args[at];
+        if (was == is)
+            continue;
+        if (!is_count(call->roles[at])) {
+            if (!vary(like->comm, call->roles[at], (int)was, (int)is, sig))
+                return false;
+            continue;
+        }
+        if (changed++ && (was != from || is != to))
+            return false;
+        from = was;
+        to = is;
+    }
+    const unsigned counts = (unsigned)ipo_has(call, ROLE_SEND_COUNT) + ipo_has(call, ROLE_RECEIVE_COUNT);
+    return !changed || (changed == counts && vary_count(call, from, to, sig));
+}
+
+bool ipo_cache_vary(struct ipo_frame *frame, enum ipo_call_id id, struct ipo_cached *row)
+{
+    struct ipo_thread *thread = frame->thread;
+    struct trc_stream *stream = &thread->stream;
+    const struct ipo_call *call = frame->call = &ipo_calls[id];
+    const struct ipo_cached *like = ipo_recent_of(thread, frame->site, frame->stack)->cached;
+    frame->key = ipo_cache_in_place(call, frame->args);
+    if (!like || like->site != ipo_cache_site(frame->site, id) || like->stamp != ipo_armed_word() || thread->outer ||
+        !ipo_cache_stands(like) || like->key != frame->key ||
+        !ipo_path_is(like->path, frame->site, frame->stack, &frame->caller))
+        return false;
+    trc_sig_copy(&frame->sig, &like->state->use->sig);
+    if ((frame->sig.flags & TRC_SIG_COLL && ipo_negotiation_suspected(frame)) ||
+        !vary_sig(call, like, frame->args, &frame->sig))
+        return false;
+    frame->comm = like->comm;
+    frame->path = like->path;
+    frame->index = trc_stream_intern(stream, &frame->sig);
+    if (stream->state[frame->index].epoch != stream->epoch && stream->at < stream->stop)
+        trc_stream_define_like(stream, frame->index, like->inside - 1);
+    ipo_cache_keep(frame, frame->args, row, like->stamp);
+    return true;
+}
