@@ -71,6 +71,11 @@ static void put_unknown(const struct ana_diff *d, char *out, size_t size)
     const uint64_t a = d->run[0].iterations, b = d->run[1].iterations, least = a < b ? a : b;
     if (d->looped && isinf(d->detectable))
         snprintf(out, size, "not known: the ranks wait for processors; record on a less loaded machine");
+    else if (d->looped && (isnan(d->run[0].queued) || isnan(d->run[1].queued)))
+        snprintf(out, size, "not known: processor time was not counted; record at least a second");
+    else if (d->looped && d->detectable >= MANY_TIMES)
+        snprintf(out, size, "not known: only %.0f times the time would be found; record more iterations",
+                 1 + d->detectable);
     else if (d->looped)
         snprintf(out, size, "not known: only a difference above %.0f %% would be found; record more iterations",
                  100 * d->detectable);
