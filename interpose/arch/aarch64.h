@@ -16,7 +16,7 @@
 
 /* ---- clock ------------------------------------------------------------------------------------------------------- */
 
-/* Its counter has steps of 10 to 40 ns on many machines: CLOCK_MONOTONIC is read. */
+/* The counter has steps of 10 to 40 ns on many machines: CLOCK_MONOTONIC is read. */
 #define IPO_HAS_TSC 0
 
 /* Never called. */

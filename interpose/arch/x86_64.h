@@ -73,7 +73,7 @@ static inline bool ipo_is_called_by_kernel(const char *frame, const void *contex
 
 /* ---- instructions ------------------------------------------------------------------------------------------------ */
 
-enum { IPO_CALL_BYTES = 7 /* before a return address */, IPO_JUMP_BYTES = 11 /* of an entry of the PLT */ };
+enum { IPO_CALL_BYTES = 7 /* before a return address */, IPO_JUMP_BYTES = 11 /* entry of the PLT */ };
 
 /* Decodes the call instruction before the return address `to`: its target, or the address of the word that contains the
  * target; both 0: a register has it.  False: no call. */

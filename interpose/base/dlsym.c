@@ -42,7 +42,7 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *search)
     return map.l_ld && find_in_object(&map, search);
 }
 
-/* By the loader's list, read without a call: dl_iterate_phdr may be the program's own, which asks for the real one by
+/* Reads the loader's list without a call: dl_iterate_phdr may be the program's own, which asks for the real one by
  * dlsym and so would come back here. */
 __attribute__((cold)) ipo_lookup ipo_dlsym_find(void)
 {
@@ -56,7 +56,7 @@ __attribute__((cold)) ipo_lookup ipo_dlsym_find(void)
     return search.found;
 }
 
-/* While there is only one thread: nothing protects the loader's list from changes by others. */
+/* Runs while there is only one thread: nothing protects the loader's list from changes by others. */
 __attribute__((constructor)) static void find_early(void)
 {
     ipo_system_dlsym();

@@ -11,11 +11,11 @@
 
 /* The tables of a loaded object; NULL or 0 where it has none.  They belong to the object. */
 struct ipo_elf {
-    uintptr_t base; /* what the loader adds to the file's addresses */
+    uintptr_t base; /* added to the file's addresses */
     const char *strings, *soname;
     const ElfW(Sym) * symbols;
     const uint32_t *gnu, *sysv;
-    const ElfW(Half) * versions; /* of each symbol */
+    const ElfW(Half) * versions; /* a version a symbol */
     const ElfW(Verdef) * defined;
     const ElfW(Verneed) * needed;
     const ElfW(Rela) * rela, *plt; /* relative relocations, the first ones, left out */

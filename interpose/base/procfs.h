@@ -1,4 +1,4 @@
-/* What the kernel says of this process and its threads.  All functions make system calls, take no lock and allocate
+/* Answers of the kernel about this process and its threads.  All functions make system calls, take no lock and allocate
  * nothing: any thread, but not on the record path.  errno is not kept. */
 #ifndef IPO_PROCFS_H
 #define IPO_PROCFS_H
@@ -38,7 +38,7 @@ bool ipo_directory(const char *path, void (*found)(void *context, const char *na
 /* Reads the start of a file into the `size` bytes of `out`: terminated, without newlines at the end.  Returns the bytes
  * without the terminator; 0 if the file cannot be read. */
 size_t ipo_read_file(const char *path, char *out, size_t size);
-/* Likewise, with one read: all there is where the kernel writes one record, as in /proc/self/stat; not of a table. */
+/* Does so with one read: all there is where the kernel writes one record, as in /proc/self/stat; not of a table. */
 size_t ipo_read_record(const char *path, char *out, size_t size);
 
 #endif

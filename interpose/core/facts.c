@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define SETTINGS   96u /* of the environment, at most */
+#define SETTINGS   96u /* variables of the environment, at most */
 #define FORK_FACTS 16u
 
 extern char **environ;

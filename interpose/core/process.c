@@ -1,4 +1,4 @@
-/* From the file to the end: where the trace goes, what its head says, when recording starts and stops. */
+/* The recording from its file to its end: where the trace goes, what its head says, when recording starts and stops. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/core/process.h"
 #include "interpose/base/bind.h"
@@ -52,7 +52,7 @@ static int make_folder(char *path)
     return mkdir(path, 0700) && errno != EEXIST ? errno : 0;
 }
 
-/* Why a folder may not be used; NULL: it may.  Others could have planted links in a folder that they can write to. 
+/* Returns the reason why a folder may not be used; NULL: it may.  Others could have planted links in a folder that they can write to. 
  * Root may use the folder of the user who started a container. */
 static const char *find_refusal(const char *path)
 {
@@ -225,7 +225,7 @@ void ipo_process_end(void)
     ipo_heartbeat_end(true);
     if (!atomic_load(&ipo_process.writer.stopped))
         head->state = TRC_STATE_FINALIZED;
-    if (!atomic_load(&ipo_process.writer.apart)) /* where our own thread could not do it in time */
+    if (!atomic_load(&ipo_process.writer.apart)) /* our own thread could not do it in time */
         trc_writer_trim(&ipo_process.writer);
 }
 

@@ -26,7 +26,7 @@ void ipo_request_init(struct ipo_request *request, const char *name)
         memcpy(request->path, path.text, path.used + 1);
 }
 
-/* By system call: fstat and stat have newer symbol versions than we may use. */
+/* Makes the system call: fstat and stat have newer symbol versions than we may use. */
 static bool read_file_state(const char *path, struct stat *there)
 {
     return path[0] && !syscall(SYS_newfstatat, AT_FDCWD, path, there, AT_SYMLINK_NOFOLLOW);

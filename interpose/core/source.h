@@ -10,13 +10,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a source says of a loaded object: nothing; nobody may change its slots; only this source may. */
+/* Answer of a source about a loaded object: nothing; nobody may change its slots; only this source may. */
 enum ipo_claim { IPO_UNCLAIMED, IPO_LEFT_ALONE, IPO_MINE };
 
 /* A loaded object during the walk over slots. */
 struct ipo_object {
-    uintptr_t base;                   /* what the loader adds to its addresses */
-    const void *start;                /* of its first segment */
+    uintptr_t base;                   /* added to its addresses by the loader */
+    const void *start;                /* address of its first segment */
     const struct ipo_source *claimed; /* the source that claimed it; NULL: none */
 };
 
@@ -55,8 +55,8 @@ struct ipo_source {
     /* A call of dlsym for a name that begins with `sign` first calls sign_seen.  In the program's thread. */
     const char *sign;
     void (*sign_seen)(void);
-    /* When an object was loaded whose file name begins with `library`, library_came is called, maybe more than
-     * once.  In our own thread. */
+    /* Beginning of a file name: library_came is called, maybe more than once, when an object of such a name was
+     * loaded.  In our own thread. */
     const char *library;
     void (*library_came)(void);
     /* Each time that our thread wakes which may ask the loader. */
@@ -82,7 +82,7 @@ struct ipo_source {
     void (*wake)(void);
     /* Called by the heartbeat, ten times a second; the program waits for the `last` round. */
     void (*round)(bool last);
-    /* By the heartbeat, once a second. */
+    /* Called by the heartbeat, once a second. */
     void (*second)(void);
     /* Writes facts that take time; by the heartbeat. */
     void (*add_facts)(void);

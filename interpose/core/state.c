@@ -1,4 +1,4 @@
-/* What all of the recorder shares: the process, its clock, and whether wrappers record. */
+/* State that all of the recorder shares: the process, its clock, and whether wrappers record. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/core/state.h"
 #include "interpose/base/text.h"

@@ -1,4 +1,4 @@
-/* What all parts of the recorder share: the process, its clock, and whether wrappers record. */
+/* State that all parts of the recorder share: the process, its clock, and whether wrappers record. */
 #ifndef IPO_STATE_H
 #define IPO_STATE_H
 
@@ -10,7 +10,7 @@
 struct ipo_process {
     struct trc_writer writer;
     struct ipo_options options;
-    char folder[4096]; /* of the trace; empty: the name was too long */
+    char folder[4096]; /* the trace's; empty: the name was too long */
     bool concurrent;   /* MPI_THREAD_MULTIPLE: calls of several threads may overlap */
     bool usual;        /* they do not, and statuses can be read: completions may take the fast path */
     bool write_back;   /* pages are written back: the folder is not local, or its file system reserves no space */
@@ -46,7 +46,7 @@ extern IPO_OURS const uint32_t *ipo_profiler_armed; /* events of NCCL's plugin a
 
 /* Makes the page, with all words 0.  Returns at once where it exists; false: no memory.  One thread at a time. */
 bool ipo_arm_page(void);
-/* Which word; the numbers are places in the page. */
+/* Words of that page; the numbers are places in the page. */
 enum ipo_armed_for { IPO_FOR_MPI = 0, IPO_FOR_NCCL = 2, IPO_FOR_PROFILER = 3 };
 /* Sets a word to IPO_ARMED or IPO_ARMED_CAREFULLY.  After ipo_arm_page; any thread. */
 void ipo_arm(enum ipo_armed_for whom, uint32_t how);

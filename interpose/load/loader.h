@@ -10,7 +10,7 @@
  * loader, or inside an Init.  A call inside another one runs at once. */
 void ipo_loader_run(void (*what)(void *), void *with);
 
-/* As dl_iterate_phdr, with the same callback and result.  That function's lock stays locked in a child that is forked
+/* Walks as dl_iterate_phdr does, with its callback and result.  That function's lock stays locked in a child that is forked
  * meanwhile, which then hangs in its next dlopen.  So walks wait for forks and forks for walks, a second at most. */
 int ipo_loader_walk(int (*look)(struct dl_phdr_info *, size_t, void *), void *with);
 /* Has forks wait for walks.  Once, before there are threads of ours. */

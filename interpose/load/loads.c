@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE_NS 200000000 /* how long a call of MPI waits, in all, while another thread's dlopen runs */
+#define PATIENCE_NS 200000000 /* limit of a call's wait, in all, for another thread's dlopen */
 
 static atomic_int kicks, alive;
 

@@ -69,7 +69,7 @@ static void add_mapping(const char *line)
 /* Calls `line` with each line of the process's maps until it returns false.  `buffer` is the caller's. */
 static void read_lines(char *buffer, size_t size, bool (*line)(const char *text, void *with), void *with)
 {
-    /* By the calling thread (Linux 3.17): /proc/self/maps is empty once the main thread has left. */
+    /* The calling thread's own (Linux 3.17): /proc/self/maps is empty once the main thread has left. */
     int fd = trc_sys_open("/proc/thread-self/maps");
     if (fd < 0)
         fd = trc_sys_open("/proc/self/maps");
@@ -157,7 +157,7 @@ bool ipo_module_table(struct ipo_module *m, uint64_t header)
         memcpy(&head, (const void *)(uintptr_t)header, sizeof head);
     else if (!ipo_safe_read(header, &head, sizeof head))
         return false;
-    /* As linkers write it: 4-byte pointer and count, a table of pairs relative to the header. */
+    /* The form that linkers write: 4-byte pointer and count, a table of pairs relative to the header. */
     if (head.version != 1 || (head.frame_encoding & 0x0f) != 0x0b || head.count_encoding != 0x03 ||
         head.table_encoding != 0x3b)
         return false;

@@ -1,4 +1,4 @@
-/* Which file is mapped where, read from /proc/self/maps.  dl_iterate_phdr would take the loader's lock, which a thread
+/* Files that are mapped, and where, read from /proc/self/maps.  dl_iterate_phdr would take the loader's lock, which a thread
  * that hangs may hold.  But for ipo_mapped_at: our own thread only. */
 #ifndef IPO_MODULES_H
 #define IPO_MODULES_H
@@ -8,11 +8,11 @@
 
 /* A file with executable mappings. */
 struct ipo_module {
-    uint64_t begin, end; /* of its mappings, the first to the last */
+    uint64_t begin, end; /* first to last mapping */
     uint64_t code_begin, code_end;
-    uint64_t bias;       /* what is added to the file's addresses; valid with `table` */
+    uint64_t bias;       /* added to the file's addresses; valid with `table` */
     uint64_t table;      /* address of .eh_frame_hdr's search table; 0: none */
-    uint64_t table_base; /* what its entries are relative to */
+    uint64_t table_base; /* entries count from here */
     uint32_t table_count;
     bool looked; /* the table was searched for */
     bool pinned; /* the module cannot be unloaded now: its memory is read directly */

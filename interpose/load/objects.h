@@ -1,4 +1,4 @@
-/* What the loader says of the loaded objects.  The functions take its lock, so none may be called inside the program's
+/* Loaded objects, asked of the loader.  The functions take its lock, so none may be called inside the program's
  * calls of MPI.  errno is not kept. */
 #ifndef IPO_OBJECTS_H
 #define IPO_OBJECTS_H

@@ -24,8 +24,8 @@
 struct patching {
     struct ipo_object object;
     struct ipo_elf elf;
-    uintptr_t relro, relro_end; /* what the loader has made read-only after it relocated the object */
-    bool opened;                /* that range is writable now */
+    uintptr_t relro, relro_end; /* read-only since the loader has relocated the object */
+    bool opened;                /* writable now */
     size_t patched;
 };
 
@@ -227,7 +227,7 @@ static void read_objects(struct walk *walk, unsigned first)
 /* Under the loader's lock: all objects are relocated then, and none goes away. */
 static void patch_all(void *with)
 {
-    static atomic_flag busy = ATOMIC_FLAG_INIT; /* where there is no such lock */
+    static atomic_flag busy = ATOMIC_FLAG_INIT; /* a libc without such a lock */
     struct walk *walk = with;
     struct seen now = read_seen();
     walk->came = is_new(&now);

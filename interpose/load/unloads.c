@@ -28,7 +28,7 @@ static int close_library(void *handle)
     kept = errno;
     if (ipo_object_loads(&unloads))
         ipo_unloads_note(unloads);
-    else /* this libc does not count */
+    else /* a libc that does not count */
         IPO_ASK_SOURCES(unloaded);
     errno = kept;
     return result;
