@@ -7,7 +7,8 @@
 
 #include <stddef.h>
 
-/* Does what dlsym(3) does, but RTLD_NEXT means the objects behind libtrace.so.  May take the loader's lock and allocate. */
+/* Does what dlsym(3) does, but RTLD_NEXT means the objects behind libtrace.so.  May take the loader's lock and
+ * allocate. */
 void *ipo_dlsym(void *restrict handle, const char *restrict name);
 
 /* A function with the parameters of dlsym(3). */

@@ -52,8 +52,8 @@ static int make_folder(char *path)
     return mkdir(path, 0700) && errno != EEXIST ? errno : 0;
 }
 
-/* Returns the reason why a folder may not be used; NULL: it may.  Others could have planted links in a folder that they can write to. 
- * Root may use the folder of the user who started a container. */
+/* Returns the reason why a folder may not be used; NULL: it may.  Others could have planted links in a folder that they
+ * can write to.  Root may use the folder of the user who started a container. */
 static const char *find_refusal(const char *path)
 {
     struct stat is;

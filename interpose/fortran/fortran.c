@@ -302,7 +302,7 @@ static uintptr_t convert_argument(struct twin *twin, const struct ipo_call *call
     }
 }
 
-/* What indices count from: one; in mpi_f08 of MPICH 4.0, zero.  The request that became null shows it: the thread's
+/* Base of indices: one; in mpi_f08 of MPICH 4.0, zero.  The request that became null shows it: the thread's
  * snapshot (mpi/completion.c) still has its handle. */
 static int find_first_index(const struct ipo_call *call, const struct ipo_thread *thread, const uintptr_t *words,
                             int index)

@@ -9,7 +9,7 @@
 #include "interpose/mpi/thread.h"
 #include <stddef.h>
 
-/* What a binding passes: addresses, or (TS 29113) descriptors of choice buffers. */
+/* Kinds of arguments of a binding: addresses, or (TS 29113) descriptors of choice buffers. */
 enum ipo_binding { IPO_F77, IPO_F08, IPO_F08TS, IPO_BINDINGS };
 
 /* After a call's own arguments come ierr and the lengths of at most two CHARACTER arguments. */

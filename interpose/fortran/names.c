@@ -1,4 +1,4 @@
-/* From names of Fortran symbols to rows and back; and the addresses of Fortran's constants. */
+/* Names of Fortran symbols to rows and back; and the addresses of Fortran's constants. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/base/elf.h"
 #include "interpose/mpi/abi.h"
@@ -20,7 +20,7 @@ extern IPO_OURS const int32_t ipo_fortran_distance[IPO_CALLS][IPO_BINDINGS]; /* 
 
 /* ---- symbols */
 
-/* How a symbol is spelt: four manglings of mpif.h's names, and the two kinds of mpi_f08. */
+/* Spellings of a symbol: four manglings of mpif.h's names, and the two kinds of mpi_f08. */
 enum spelling { UNDERSCORE, PLAIN, UNDERSCORES, CAPITALS, F08, F08TS, SPELLINGS };
 
 static bool cut_end(const char *name, size_t *length, const char *end)
@@ -72,7 +72,7 @@ static bool parse_symbol(const char *symbol, int *row, enum spelling *spelling)
     return *row >= 0 && ipo_wrapper[*row];
 }
 
-/* What is known of a row in one spelling. */
+/* State of a row in one spelling. */
 enum { UNKNOWN, LISTED, FOUND };
 static uint8_t state[SPELLINGS][IPO_CALLS];
 

@@ -7,8 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* How a runtime shows that a process is in it: a variable, the value of `container` (as systemd's CONTAINER_INTERFACE
- * asks for), or a file; the first row that fits counts.  Apptainer sets Singularity's variables too.
+/* Signs by which a runtime shows that a process is in it: a variable, the value of `container` (as systemd's
+ * CONTAINER_INTERFACE asks for), or a file; the first row that fits counts.  Apptainer sets Singularity's variables
+ * too.
  *   apptainer, singularity   user guide, "Environment and metadata"
  *   shifter                  NERSC's shifter sets SHIFTER_RUNTIME and the name that was asked for
  *   charliecloud             ch-run(1): CH_RUNNING is set to a fixed text

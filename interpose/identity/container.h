@@ -1,4 +1,4 @@
-/* Which container this process is in, and which namespaces it has to itself. */
+/* Container of this process, and the namespaces that it has to itself. */
 #ifndef IPO_CONTAINER_H
 #define IPO_CONTAINER_H
 

@@ -10,8 +10,9 @@
  * loader, or inside an Init.  A call inside another one runs at once. */
 void ipo_loader_run(void (*what)(void *), void *with);
 
-/* Walks as dl_iterate_phdr does, with its callback and result.  That function's lock stays locked in a child that is forked
- * meanwhile, which then hangs in its next dlopen.  So walks wait for forks and forks for walks, a second at most. */
+/* Walks as dl_iterate_phdr does, with its callback and result.  That function's lock stays locked in a child that is
+ * forked meanwhile, which then hangs in its next dlopen.  So walks wait for forks and forks for walks, a second at
+ * most. */
 int ipo_loader_walk(int (*look)(struct dl_phdr_info *, size_t, void *), void *with);
 /* Has forks wait for walks.  Once, before there are threads of ours. */
 void ipo_loader_start(void);

@@ -1,5 +1,6 @@
-/* Objects that the program loads while it runs.  Slots are read, and the loader is asked, by a thread of our own and inside the
- * program's calls of the loader.  Never inside calls of MPI: what another thread is loading may wait for these. */
+/* Objects that the program loads while it runs.  Slots are read, and the loader is asked, by a thread of our own and
+ * inside the program's calls of the loader.  Never inside calls of MPI: what another thread is loading may wait for
+ * these. */
 #ifndef IPO_LOADS_H
 #define IPO_LOADS_H
 

@@ -1,5 +1,5 @@
-/* Files that are mapped, and where, read from /proc/self/maps.  dl_iterate_phdr would take the loader's lock, which a thread
- * that hangs may hold.  But for ipo_mapped_at: our own thread only. */
+/* Files that are mapped, and where, read from /proc/self/maps.  dl_iterate_phdr would take the loader's lock, which a
+ * thread that hangs may hold.  But for ipo_mapped_at: our own thread only. */
 #ifndef IPO_MODULES_H
 #define IPO_MODULES_H
 

@@ -14,7 +14,7 @@ struct ipo_nvtx_payload {
     const void *bytes;
 };
 
-/* What a range is called, and more. */
+/* Name of a range, and more. */
 struct ipo_nvtx_attributes {
     uint16_t version, size;
     uint32_t category;
@@ -28,7 +28,7 @@ struct ipo_nvtx_attributes {
 };
 enum { IPO_NVTX_ASCII = 1, IPO_NVTX_WIDE = 2, IPO_NVTX_REGISTERED = 3 };
 
-/* What a string is known by once it is registered; any thread. */
+/* Handle of a registered string; any thread. */
 const void *ipo_nvtx_string(const char *text);
 /* The calling thread enters a range; returns how many are around it. */
 int ipo_nvtx_push(const struct ipo_nvtx_attributes *with);

@@ -64,7 +64,7 @@ static void take_level(int level)
 static const struct ipo_source regions_source = {.name = "regions", .thread_came = take_thread, .level = take_level};
 IPO_SOURCE(regions_source);
 
-/* What include/hpctop.h looks for, as programs were compiled with it: members are only added, at the end. */
+/* Table that include/hpctop.h looks for, as programs were compiled with it: members are only added, at the end. */
 struct hpctop_regions {
     uint32_t version;
     uint32_t (*number)(const char *name);

@@ -35,7 +35,7 @@ static void write_note(struct trc_end *end, enum trc_end_by by)
     __atomic_store_n(&end->by, (uint32_t)by, __ATOMIC_RELEASE);
 }
 
-/* How many processes of this host the kernel has killed for memory; 0 where it does not say. */
+/* Returns the number of processes of this host that the kernel has killed for memory; 0 where it does not say. */
 static uint64_t read_memory_kills(void)
 {
     static char text[16384];
@@ -163,7 +163,7 @@ static void leave_quickly(int code)
     real_quick_exit(code);
 }
 
-/* By exit(), before the destructors: nobody has noted it, so main has returned, or its caller was not seen. */
+/* Called by exit(), before the destructors: nobody has noted it, so main has returned, or its caller was not seen. */
 static void exit_runs(int code, void *unused)
 {
     (void)unused;
@@ -181,7 +181,7 @@ void (*ipo_ending_wrapper_of(enum ipo_libc row))(void)
 
 void ipo_ending_start(void)
 {
-    /* By name: other libcs lack these, and would refuse to load libtrace.so. */
+    /* Looked up by name: other libcs lack these, and would refuse to load libtrace.so. */
     int (*tell_exit)(void (*)(int, void *), void *) =
         (int (*)(void (*)(int, void *), void *))(uintptr_t)dlsym(RTLD_DEFAULT, "on_exit");
     if (tell_exit)

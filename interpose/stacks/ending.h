@@ -1,4 +1,4 @@
-/* What the process can note of its own end: the signal that ends it and who sent it, or the code that it leaves with.
+/* Notes of the process on its own end: the signal that ends it and who sent it, or the code that it leaves with.
  * The notes are words in the head of the file (struct trc_end).  Nothing relies on them. */
 #ifndef IPO_ENDING_H
 #define IPO_ENDING_H

@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE_S  3 /* how long the handler waits for our thread, which may hang itself */
+#define PATIENCE_S  3 /* limit of the handler's wait for our thread, which may hang itself */
 #define BELOW_STACK 65536
 
 static const struct {
@@ -135,11 +135,11 @@ static void handle_signal(int number, siginfo_t *info, void *context)
         return;
     }
     if (delivered && (to->sa_flags & SA_RESETHAND)) {
-        struct sigaction none = *to; /* its flags and mask stay */
+        struct sigaction none = *to; /* flags and mask stay */
         none.sa_handler = SIG_DFL;
         sigaction(number, &none, NULL);
     }
-    ipo_hand_on(to, number, info, context, delivered); /* by a jump, as in guard.c */
+    ipo_hand_on(to, number, info, context, delivered); /* jumps, as in guard.c */
 }
 
 /* Installs our handler with the mask, stack and flags of the one behind it. */

@@ -15,13 +15,13 @@
  * interrupts a change reads a whole one. */
 struct theirs {
     struct sigaction action;
-    bool is_reported; /* to fatal.c, when the signal is about to end the process */
+    bool is_reported; /* fatal.c's, when the signal is about to end the process */
 };
 #define TURNS 16u
 static struct theirs turns[TURNS];
 static atomic_uint next_turn;
 static _Atomic(struct theirs *) theirs; /* NULL: our handler was never installed */
-static struct sigaction first;          /* what was there before us */
+static struct sigaction first;          /* handler before ours */
 static atomic_bool reporting;
 
 static void handle_bus(int number, siginfo_t *info, void *context);
@@ -74,14 +74,13 @@ static void handle_bus(int number, siginfo_t *info, void *context)
     if (delivered && turn->is_reported && atomic_load(&reporting))
         ipo_fatal_seen(number, info, context);
     if (delivered && (to->sa_flags & SA_RESETHAND)) {
-        struct sigaction none = turn->action; /* its flags and mask stay */
+        struct sigaction none = turn->action; /* flags and mask stay */
         none.sa_handler = SIG_DFL;
         remember_theirs(&none);
         install_handler(&none);
     }
     errno = kept;
-    ipo_hand_on(to, number, info, context,
-                delivered); /* by a jump: a handler that prints a backtrace does not show ours */
+    ipo_hand_on(to, number, info, context, delivered); /* jumps: a handler that prints a backtrace does not show ours */
 }
 
 void ipo_guard_start(void)

@@ -14,7 +14,7 @@ void ipo_guard_start(void);
 
 /* Fills `action` with the disposition behind our handler.  False: our handler was never installed. */
 bool ipo_guard_behind(struct sigaction *action);
-/* From now on a SIGBUS that ends the process is reported to fatal.c.  `is_library_handler`: the handler behind ours
+/* Reports a SIGBUS that ends the process to fatal.c from now on.  `is_library_handler`: the handler behind ours
  * is the MPI library's, and ends the process, too. */
 void ipo_guard_report(bool is_library_handler);
 /* Ends these reports. */

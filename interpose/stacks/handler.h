@@ -1,4 +1,4 @@
-/* What our signal handlers have in common. */
+/* Parts that our signal handlers share. */
 #ifndef IPO_HANDLER_H
 #define IPO_HANDLER_H
 

@@ -21,7 +21,7 @@
 #define FRAMES    64u
 #define NAMES     4096u
 #define TRIES     64u
-#define NAMING_NS 3000000000 /* of one snapshot: afterwards only addresses are written */
+#define NAMING_NS 3000000000 /* names of one snapshot: afterwards only addresses are written */
 
 static struct trc_stack_place place[TRC_STACK_REASONS];
 static uint32_t snapshots;
@@ -119,7 +119,7 @@ static void walk_frames(struct ipo_cursor *at, struct walk *out)
     bool ended = false;
     do {
         out->flags |= out->count && at->exact ? TRC_STACK_IN_HANDLER : 0;
-        out->address[out->count++] = at->exact ? at->pc + 1 : at->pc; /* as if behind a call: named by address - 1 */
+        out->address[out->count++] = at->exact ? at->pc + 1 : at->pc; /* named by address - 1, like a return address */
     } while (out->count < FRAMES && ipo_unwind_step(at, &ended));
     if (!ended)
         out->flags |= TRC_STACK_SHORT;

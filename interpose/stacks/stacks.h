@@ -11,7 +11,7 @@
 struct ipo_crash {
     uint32_t tid;
     int signal;    /* 0: it called exit or the like */
-    bool overflow; /* its stack was full */
+    bool overflow; /* the stack was full */
     struct ipo_cursor at;
 };
 /* Takes a snapshot of all threads and writes it.  `why`: a text for the user, copied; `request_ns`: when it was

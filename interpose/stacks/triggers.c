@@ -1,4 +1,4 @@
-/* When stacks are due. */
+/* Moments at which stacks are due. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/stacks/triggers.h"
 #include "interpose/core/request.h"
@@ -12,7 +12,7 @@
 #define LOOK_NS    500000000u
 #define OVERDUE_NS 5000000000u /* a call is not overdue before */
 #define LONGEST_NS 3600000000000u
-#define DEMAND_NS  2000000000u /* at most one request is served in this time */
+#define DEMAND_NS  2000000000u /* one request is served in this time, at most */
 
 static struct {
     bool on;
@@ -21,7 +21,7 @@ static struct {
     uint64_t progress, moved_ns, next_ns, wait_ns;
     const char *overdue;
     uint64_t request_ns; /* modification time of the last request seen */
-    uint64_t served_ns;  /* when it was served */
+    uint64_t served_ns;  /* time when it was served */
     struct ipo_request request;
 } trigger;
 

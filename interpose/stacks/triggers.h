@@ -1,4 +1,5 @@
-/* When stacks are taken: nothing has moved for a while, a call takes far longer than ever, or a user requests them. */
+/* Moments at which stacks are taken: nothing has moved for a while, a call takes far longer than ever, or a user
+ * requests them. */
 #ifndef IPO_TRIGGERS_H
 #define IPO_TRIGGERS_H
 

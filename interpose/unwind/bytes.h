@@ -16,7 +16,7 @@ struct ipo_bytes {
     bool bad;
 };
 
-/* How many bytes are left. */
+/* Returns the number of bytes left. */
 static inline size_t ipo_bytes_left(const struct ipo_bytes *b)
 {
     return (size_t)(b->end - b->at);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define ENTRY_MAX 4096u /* bytes of one CIE or FDE that are read */
-#define DEPTH     8u    /* of remembered states */
+#define DEPTH     8u    /* room for remembered states */
 
 /* Parts of a DW_EH_PE_* encoding and of an instruction's first byte; <dwarf.h> names only their values. */
 enum { ENCODING_FORMAT = 0x0f, ENCODING_BASE = 0x70, PRIMARY_CODE = 0xc0, PRIMARY_OPERAND = 0x3f };
@@ -131,7 +131,7 @@ static bool read_cie(const struct ipo_module *module, uint64_t address, uint8_t 
 
 /* ---- instructions ------------------------------------------------------------------------------------------------ */
 
-/* What instructions are run with.  `initial`: the row of the CIE, for DW_CFA_restore; NULL while that is made. */
+/* State that instructions run with.  `initial`: the row of the CIE, for DW_CFA_restore; NULL while that is made. */
 struct run {
     struct ipo_bytes code;
     const struct cie *cie;
@@ -272,7 +272,7 @@ static bool run_until(struct run *run, uint64_t pc)
         uint8_t op = (uint8_t)ipo_bytes_unsigned(&run->code, 1);
         switch (op) {
         case DW_CFA_nop:
-        case DW_CFA_GNU_window_save: /* on aarch64: the return address is signed; its signature is cut off later */
+        case DW_CFA_GNU_window_save: /* aarch64: the return address is signed; its signature is cut off later */
             break;
         case DW_CFA_GNU_args_size:
             ipo_bytes_uleb(&run->code);
@@ -328,7 +328,7 @@ bool ipo_cfi_row(const struct ipo_module *module, uint64_t pc, struct ipo_row *r
     uint64_t address = module->table ? find_fde(module, pc) : 0;
     if (!address || !read_entry(module, address, fde_bytes, &fde))
         return false;
-    uint64_t back = ipo_bytes_unsigned(&fde, 4); /* from here to its CIE */
+    uint64_t back = ipo_bytes_unsigned(&fde, 4); /* distance to its CIE */
     if (!back || !read_cie(module, address + 4 - back, cie_bytes, &initial_code, &cie))
         return false;
     uint64_t begin = read_encoded(&fde, cie.encoding), size = read_encoded(&fde, cie.encoding & ENCODING_FORMAT);

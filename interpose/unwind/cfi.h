@@ -5,7 +5,7 @@
 #include "interpose/load/modules.h"
 #include "interpose/unwind/unwind.h"
 
-/* How a register of the caller is found.  CFA: the canonical frame address. */
+/* Rules by which a register of the caller is found.  CFA: the canonical frame address. */
 enum ipo_rule {
     IPO_RULE_SAME, /* the caller's value is still in the register */
     IPO_RULE_UNDEFINED,
@@ -19,8 +19,8 @@ enum ipo_rule {
 /* A rule and its operand. */
 struct ipo_where {
     enum ipo_rule rule;
-    int64_t value;   /* or address of the expression */
-    uint64_t length; /* of the expression */
+    int64_t value;   /* or the expression's address */
+    uint64_t length; /* the expression's */
 };
 
 /* All rules for one place in a function. */
@@ -29,7 +29,7 @@ struct ipo_row {
     unsigned cfa_register;
     struct ipo_where reg[IPO_REGS];
     unsigned return_register;
-    uint64_t function; /* where it begins */
+    uint64_t function; /* its first address */
     bool signal_frame;
 };
 

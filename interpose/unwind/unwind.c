@@ -39,7 +39,7 @@ static bool search_caller(struct ipo_cursor *cursor, uint64_t function)
             if (words[i] > 4096 && is_call_to(words[i], sure ? function : 0)) {
                 cursor->known = 0;
                 ipo_cursor_set(cursor, IPO_REG_SP, sp + 8 * (i + 1));
-                uint64_t frame = words[i - 1]; /* where the function saved its caller's, if it did */
+                uint64_t frame = words[i - 1]; /* address where the function saved its caller's, if it did */
                 if (frame > sp + 8 * i && frame - sp < (8u << 20))
                     ipo_cursor_set(cursor, IPO_REG_FP, frame);
                 cursor->pc = words[i];

@@ -1,6 +1,6 @@
-/* From one frame to its caller, by the call frame information (.eh_frame) that compilers write for exceptions.  All
- * memory is read by ipo_safe_read: if the stack changes meanwhile the result is short or wrong, but nothing crashes.
- * No lock is taken and no library is needed.  Our own thread only, after ipo_modules_read. */
+/* Steps from one frame to its caller, by the call frame information (.eh_frame) that compilers write for exceptions.
+ * All memory is read by ipo_safe_read: if the stack changes meanwhile the result is short or wrong, but nothing
+ * crashes.  No lock is taken and no library is needed.  Our own thread only, after ipo_modules_read. */
 #ifndef IPO_UNWIND_H
 #define IPO_UNWIND_H
 

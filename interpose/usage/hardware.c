@@ -18,7 +18,7 @@
 #define SYS_close_range 436 /* Linux 5.9, on all machines */
 #endif
 #define OWN_TABLE   2u        /* CLOSE_RANGE_UNSHARE */
-#define PATIENCE_NS 200000000 /* that the last count is waited for */
+#define PATIENCE_NS 200000000 /* wait for the last count */
 
 enum { INSTRUCTIONS, CYCLES, EVENTS };
 static const struct {
@@ -31,7 +31,7 @@ static struct {
     uint32_t tid; /* 0: none */
     int fd[EVENTS];
 } opened[TRC_MAX_THREADS];
-static atomic_int state;                 /* of our thread */
+static atomic_int state;                 /* our thread's */
 enum { NONE, LIVES, OWN_DESCRIPTORS };   /* the last: they may be opened */
 static atomic_int asked, answered, ends; /* ends: after the next count */
 
@@ -74,7 +74,7 @@ void ipo_hardware_read(uint32_t tid, uint32_t index, struct trc_usage *now)
     if (opened[index].tid != tid || trc_sys_read(opened[index].fd[0], &group, sizeof group) != sizeof group ||
         !group.running)
         return;
-    /* Where others count, too, the processor's counters are shared out: what was not seen is taken for alike. */
+    /* Shares the processor's counters out where others count, too: unseen time counts like the rest. */
     double part = group.running < group.enabled ? (double)group.enabled / (double)group.running : 1;
     for (unsigned i = 0; i < EVENTS; i++)
         ipo_usage_set(now, events[i].field, (uint64_t)((double)group.value[i] * part));

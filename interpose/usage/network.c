@@ -98,7 +98,7 @@ static void read_retransmits(struct trc_usage *now)
 #define INTERFACES    64u
 #define TYPE_OF_IPOIB 32u /* ARPHRD_INFINIBAND */
 
-/* What is known of the interfaces that were met: an interface never turns into one of another kind. */
+/* Facts of the interfaces that were met: an interface never turns into one of another kind. */
 static struct {
     char name[16];
     bool counts;

@@ -1,4 +1,4 @@
-/* What the kernel counts for the node's network, as far as this process may see it.  Our own thread only. */
+/* Counts of the kernel for the node's network, as far as this process may see it.  Our own thread only. */
 #ifndef IPO_NETWORK_H
 #define IPO_NETWORK_H
 

@@ -1,4 +1,4 @@
-/* What the kernel counts, as a source of the recorder. */
+/* Counts of the kernel, as a source of the recorder. */
 #include "interpose/core/source.h"
 #include "interpose/usage/hardware.h"
 #include "interpose/usage/usage.h"

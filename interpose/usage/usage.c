@@ -16,9 +16,9 @@
 
 #define COST_TIMES 3333u      /* a pause is so many times as long as reading took: 0.03 % */
 #define ALL_NS     1000000000 /* switches of threads and the network are read as often */
-#define TICK_US    10000u     /* of times in /proc/self/task/TID/stat */
+#define TICK_US    10000u     /* unit of times in /proc/self/task/TID/stat */
 
-/* Whose counts were read, as they were at the last item. */
+/* Threads that were read, with their counts at the last item. */
 struct owner {
     uint32_t tid; /* 0: not yet */
     struct trc_usage seen;

@@ -16,19 +16,19 @@
 #include <unistd.h>
 
 #define IDLE_NS   2000000000u /* between looks at the request */
-#define LOOK_NS   500000000u  /* ... while somebody watches */
+#define LOOK_NS   500000000u  /* the same, while somebody watches */
 #define LAPSE_NS  (TRC_DIGEST_LAPSE_S * 1000000000ull)
 #define PERIOD_NS 950000000u   /* between digests */
 #define LIST_NS   30000000000u /* between searches for the node's traces */
 #define STALE_NS  1500000000u  /* a digest that stands still for so long has no writer, */
-#define SPREAD_NS 1000000000u  /* ... and not all see that at once */
+#define SPREAD_NS 1000000000u  /* added, since not all see that at once */
 
 static struct {
     struct ipo_request request;
     uint64_t looked_ns;
     uint64_t request_ns, asked_ns; /* time of the last request, and when we saw that it was new; 0: never */
     struct trc_digest_head head;   /* host, boot, writer; of the last digest that was seen or written: its sequence */
-    uint64_t moved_ns;             /* when that sequence was new */
+    uint64_t moved_ns;             /* time when that sequence was new */
     uint64_t written_ns, listed_ns;
     bool writes;
     char path[4608];
@@ -85,7 +85,7 @@ static void decide(uint64_t now)
 {
     struct trc_digest_head other;
     bool there = read_other(&other), moves = there && other.sequence != watch.head.sequence;
-    if (watch.writes) { /* of two the one with the smaller number goes on */
+    if (watch.writes) { /* the smaller number of two goes on */
         watch.writes = !moves || other.writer >= watch.head.writer;
     } else if (there) {
         uint64_t patience = STALE_NS + watch.head.writer % SPREAD_NS;
@@ -153,7 +153,7 @@ static void write_digest(uint64_t now)
     if (fd < 0)
         return;
     if (trc_sys_write_at(fd, watch.digest->out, size, 0) ==
-        (ssize_t)size) /* in one piece, as far as the file system can */
+        (ssize_t)size) /* one piece, as far as the file system can */
         watch.written_ns = watch.moved_ns = now;
     trc_sys_close(fd);
 }
