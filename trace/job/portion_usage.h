@@ -22,9 +22,9 @@ struct ana_portion_usage {
     struct trc_usage_item item;                     /* the span under way */
     bool has_span;                                  /* it exists */
     int64_t begin_ns, end_ns;                       /* its time */
-    int64_t at_ns;                                  /* until here time was added; INT64_MIN: none was */
-    double outside_ns, elapsed_ns, all_ns, most_ns; /* in the span; shares of the last complete span on a processor */
-    double covered_ns, cpu_ns, queued_ns;           /* of all complete spans */
+    int64_t at_ns;                                  /* end of the time added so far; INT64_MIN: none */
+    double outside_ns, elapsed_ns, all_ns, most_ns; /* so far in the span; last span: shares of time on a processor */
+    double covered_ns, cpu_ns, queued_ns;           /* sums over complete spans */
     struct ana_usage_piece *piece;
     size_t pieces, room;
 };

@@ -54,7 +54,7 @@ struct ana_portion {
     double total_ns;        /* with what is in no iteration */
     uint32_t blocks, room;  /* times, and how many there is room for; those of blocks after them are 0 */
     struct ana_portion_time {
-        float sum, first; /* of the iterations of a block, the last may be incomplete; of its first iteration */
+        float sum, first; /* time of a block's iterations, the last may be incomplete; time of its first iteration */
     } * ns;
 };
 
@@ -64,7 +64,7 @@ struct ana_portions {
     struct ana_portion_rank {
         uint64_t iterations;                         /* that were seen to begin and to end */
         int64_t begin_ns, first_ns, last_ns, end_ns; /* its time; the begin of the first and the end of the last one */
-        double covered_ns, cpu_ns, queued_ns; /* of the main thread: counted by the kernel; part of it: on a processor,
+        double covered_ns, cpu_ns, queued_ns;        /* main thread: counted by the kernel; part of it: on a processor,
                                                  ready to run without one */
     } * rank;
     struct ana_map portion;         /* struct ana_portion */
