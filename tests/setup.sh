@@ -10,7 +10,7 @@
 set -u
 
 build="gcc make libc6-dev openmpi-bin libopenmpi-dev libncurses-dev libcjson-dev libdw-dev libxxhash-dev libzstd-dev"
-check="$build tmux python3 python3-pip python3-mpi4py strace binutils clang-format valgrind procps bindfs mpich libmpich-dev iproute2 slurmctld slurmd slurm-client munge"
+check="$build tmux python3 python3-pip python3-mpi4py strace binutils clang clang-format valgrind procps bindfs mpich libmpich-dev iproute2 slurmctld slurmd slurm-client munge"
 check="$check musl-tools python3-venv python3-numpy libunwind-dev"
 check="$check python3-jsonschema python3-prometheus-client libotf2-trace-dev otf2-tools python3-otf2 zsh fish groff-base libbz2-dev libsqlite3-0"
 roots="mmdebstrap debian-archive-keyring bubblewrap uidmap"
@@ -20,7 +20,7 @@ programs="$check hpcc netpipe-openmpi scalapack-mpi-test lammps python3-petsc4py
 case "${1-check}" in
 build) want=$build ;;
 check) want="$check gfortran libmpich-dev" ;;
-long) want="$check clang gfortran libmpich-dev prometheus rpm cpio vite" ;;
+long) want="$check gfortran libmpich-dev prometheus rpm cpio vite" ;;
 roots) want=$roots ;;
 programs) want=$programs ;;
 matrix) want=$matrix ;;

@@ -21,7 +21,7 @@ static __thread struct job {
 
 static void do_nothing(void) {}
 
-static void (*run_as_chooser(void))(void)
+__attribute__((used)) static void (*run_as_chooser(void))(void)
 {
     struct job *mine = job;
     job = NULL;

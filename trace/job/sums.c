@@ -47,16 +47,17 @@ void ana_sums_tell(struct ana_why *why, const struct ana_event *e)
 /* Adds polls, and what is older than the bucket that was used last. */
 static bool add_late(struct ana_lane *lane, const struct ana_told *told, int64_t begin_ns, int64_t end_ns)
 {
+    bool spent;
     switch (told->kind) {
     case ANA_TOLD_CALL:
     case ANA_TOLD_COUNT:
-        return ana_lane_spend(lane, begin_ns, end_ns, end_ns - begin_ns, told->category) &
-               ana_lane_count(lane, end_ns, 1, told->call.sent, told->call.received);
+        spent = ana_lane_spend(lane, begin_ns, end_ns, end_ns - begin_ns, told->category);
+        return ana_lane_count(lane, end_ns, 1, told->call.sent, told->call.received) && spent;
     case ANA_TOLD_BYTES:
         return ana_lane_count(lane, end_ns, 0, told->sum.sent, told->sum.received);
     case ANA_TOLD_FOLD:
-        return ana_lane_spend(lane, begin_ns, end_ns, told->sum.busy_ns, told->category) &
-               ana_lane_count(lane, end_ns, told->sum.calls, 0, 0);
+        spent = ana_lane_spend(lane, begin_ns, end_ns, told->sum.busy_ns, told->category);
+        return ana_lane_count(lane, end_ns, told->sum.calls, 0, 0) && spent;
     default:
         return ana_lane_wait(lane, begin_ns, end_ns);
     }

@@ -209,7 +209,8 @@ static bool say_collective(const struct ana_job *job, const struct ana_summary *
     const bool world = strcmp(c->comm_name, "WORLD") == 0,
                here = one && late.index == c->last_index && 2 * c->lost_ns > late.lost_ns;
     char each[ANA_TEXT], lost[ANA_TEXT], cost[120], part[ANA_TEXT], at[96];
-    snprintf(at, sizeof at, c->places > 1 && c->place[0] ? " at %s" : "", c->place);
+    const bool several = c->places > 1 && c->place[0];
+    snprintf(at, sizeof at, "%s%s", several ? " at " : "", several ? c->place : "");
     ana_spoken(each, sizeof each, one && late.waits ? (double)late.lost_ns / (double)late.waits : c->skew_p50_ns);
     ana_number(lost, sizeof lost, ANA_SHARE, share, false);
     ana_say_cost(job, s, price_of(s, &late), share_of_all(s, late.lost_ns), cost, sizeof cost);

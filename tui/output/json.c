@@ -178,7 +178,7 @@ static void add_text(struct ana_sink *sink, const struct ana_column *column, str
     struct text_sink *to = (struct text_sink *)sink;
     char text[ANA_EXACT];
     const char *exact = ana_exact(column->metric, value, to->whole->job, text);
-    put(to, ",\n\t\t\t\"" + to->first, 6 - (size_t)to->first);
+    put(to, &",\n\t\t\t\""[to->first], 6 - (size_t)to->first);
     put(to, column->title, strlen(column->title));
     put(to, "\":\t", 3);
     if (exact && value.type == ANA_WORDS)
