@@ -35,7 +35,7 @@ const char *ana_account_help(enum ana_account_id id);
 /* The account of the time inside a call in which nobody is late. */
 enum ana_account_id ana_account_of_call(enum trc_opclass opclass);
 
-/* Whether such calls move no data between ranks; not MPI_Init and MPI_Finalize. */
+/* Whether calls of a class are MPI-IO or other calls of the library; not MPI_Init and MPI_Finalize. */
 bool ana_account_is_local(enum trc_opclass opclass);
 
 /* Adds the accounts of another group; the sums saturate. */

@@ -302,12 +302,23 @@ static void take_polled(struct ana_causes *causes, const struct ana_told *told)
     }
 }
 
+/* Whether a segment was chosen to be taken out.  The run is not replayed before, unless its steps would be lost: a
+ * segment has a price from its choice on only. */
+static bool has_shadow(const struct ana_replay *replay)
+{
+    for (uint32_t i = 1; i < ANA_SHADOW_CALLS; i++)
+        if (replay->shadow[i].what)
+            return true;
+    return false;
+}
+
 static void settle(struct ana_causes *causes, int64_t now_ns, bool idle)
 {
     bool last = now_ns == INT64_MAX;
     int64_t due_ns = last ? now_ns : ana_plus(now_ns, -ANA_DELAY_LAG_NS);
     causes->due_ns = due_ns;
-    bool replays = idle || (!last && causes->steps - causes->replayed >= ANA_STEPS_SETTLE * causes->ranks);
+    bool replays = idle || (!last && has_shadow(causes->replay) &&
+                            causes->steps - causes->replayed >= ANA_STEPS_SETTLE * causes->ranks);
     bool many =
         causes->waits - causes->followed >= BATCH && is_due(causes, causes->followed + BATCH - 1, due_ns, UINT32_MAX);
     if (!replays && !last && !many)

@@ -335,7 +335,7 @@ struct ana_price {
         ANA_PRICE_PROCESSOR /* waiting for one, outside calls and inside */
     } kind;
     uint64_t identity;               /* of a segment, as in its row; else 0 */
-    const char *file;                /* I/O: that most of all its time is spent on; NULL: several, or unknown */
+    const char *file;                /* I/O: the only file of the job; NULL: several, or unknown */
     char region[64];                 /* of a segment; "": none */
     struct ana_segment_end from, to; /* of calls: both the same */
     uint32_t from_place, to_place;   /* of trace/why */

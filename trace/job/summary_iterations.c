@@ -54,6 +54,8 @@ static struct long_kind find_long_kind(const double *period, size_t n, uint64_t 
     size_t i = n, first = n;
     for (size_t k = 0; k < n; k++)
         whole += period[k];
+    if (!(whole > 0))
+        return (struct long_kind){0};
     while (i > 0 && above < whole / 2)
         above += period[--i];
     while (first > 0 && period[first - 1] >= period[i] / 2)

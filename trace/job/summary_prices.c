@@ -98,15 +98,8 @@ void ana_price_words(const struct ana_job *job, const struct ana_price *price, c
         snprintf(out, size, "NCCL's kernels on rank %s while no other runs", ana_rank_label(job, price->rank[0]).text);
         return;
     }
-    if (price->ranks && price->ranks < job->count)
-        ana_rank_list(job, price->rank, price->ranks, who, sizeof who);
     if (price->kind == ANA_PRICE_PROCESSOR) {
-        const bool all = price->ranks == job->count;
-        snprintf(out, size, "a processor for %s%s",
-                 all                ? "each rank"
-                 : price->ranks > 1 ? "each of "
-                                    : "",
-                 all ? "" : who);
+        snprintf(out, size, "a processor for each rank");
         return;
     }
     if (price->kind != ANA_PRICE_SEGMENT) {
@@ -117,6 +110,8 @@ void ana_price_words(const struct ana_job *job, const struct ana_price *price, c
     struct ana_segment_stat segment = {.from = price->from, .to = price->to};
     memcpy(segment.region, price->region, sizeof segment.region);
     ana_segment_words(&segment, where, sizeof where);
+    if (price->ranks < job->count)
+        ana_rank_list(job, price->rank, price->ranks, who, sizeof who);
     snprintf(out, size, "%s, %s", who, where);
 }
 
@@ -135,7 +130,7 @@ void ana_price_saving(const struct ana_summary *s, const struct ana_price *price
 
 static bool is_price_of(const struct ana_price *price, const struct ana_segment_stat *segment, size_t rank_index)
 {
-    if (segment->inside)
+    if (segment->inside && segment->ranks == 1) /* else it is the price of others' calls, too */
         return (price->kind == ANA_PRICE_IO || price->kind == ANA_PRICE_LIBRARY) &&
                strcmp(price->to.call, segment->to.call) == 0 && strcmp(price->to.place, segment->to.place) == 0;
     if (price->kind != ANA_PRICE_SEGMENT || price->alike || price->identity != segment->identity)
@@ -180,29 +175,27 @@ static int by_savings(const void *a, const void *b)
     return x->path_ns > y->path_ns ? -1 : x->path_ns < y->path_ns;
 }
 
-/* Adds the price of the time in which ranks wait for a processor; `room` is for all ranks. */
-static void add_processors(struct ana_summary *s, size_t *room)
+/* Adds the price of the time in which ranks wait for a processor, if all do about as much as the worst; else it matters
+ * who waits for them. */
+static void add_processors(struct ana_summary *s)
 {
     const double share = s->has_accounts ? ana_account_share(&s->account, ANA_ACCOUNT_QUEUED) : 0;
-    struct ana_price price = {.kind = ANA_PRICE_PROCESSOR, .rank = room, .path_ns = -1};
-    int64_t worst_ns = 0;
-    if (!(share > 0))
-        return;
-    for (size_t i = 0; i < s->rank_count; i++)
-        if (s->ranks[i].account.ns[ANA_ACCOUNT_QUEUED] > worst_ns)
-            worst_ns = s->ranks[i].account.ns[ANA_ACCOUNT_QUEUED];
-    for (size_t i = 0; i < s->rank_count; i++)
-        if (s->ranks[i].account.ns[ANA_ACCOUNT_QUEUED] >= worst_ns / 2)
-            price.rank[price.ranks++] = s->ranks[i].index;
-    price.saves_ns = ana_rounded(share * (double)s->path_ns);
-    s->prices[s->price_count++] = price;
+    int64_t worst_ns = 0, least_ns = INT64_MAX;
+    for (size_t i = 0; i < s->rank_count; i++) {
+        const int64_t ns = s->ranks[i].account.ns[ANA_ACCOUNT_QUEUED];
+        worst_ns = ns > worst_ns ? ns : worst_ns;
+        least_ns = ana_earlier(ns, least_ns);
+    }
+    if (share > 0 && least_ns >= worst_ns / 2)
+        s->prices[s->price_count++] = (struct ana_price){
+            .kind = ANA_PRICE_PROCESSOR, .path_ns = -1, .saves_ns = ana_rounded(share * (double)s->path_ns)};
 }
 
 static bool list_prices(const struct ana_job *job, struct ana_summary *s, const struct ana_pass *pass,
                         const int64_t *saves, const struct ana_path_sums *sums)
 {
     s->prices = calloc(ANA_SHADOWS + 1, sizeof *s->prices);
-    s->price_ranks = calloc((ANA_SHADOWS + 1) * (job->count + 1), sizeof *s->price_ranks);
+    s->price_ranks = calloc(ANA_SHADOWS * (job->count + 1), sizeof *s->price_ranks);
     if (!s->prices || !s->price_ranks)
         return false;
     for (uint32_t shadow = 1; shadow < ANA_SHADOWS; shadow++) {
@@ -212,7 +205,7 @@ static bool list_prices(const struct ana_job *job, struct ana_summary *s, const 
         if (!price_of(job, pass, shadow, sums, price))
             continue;
         find_reason(s, price);
-        price->file = price->kind == ANA_PRICE_IO ? ana_main_file(s) : NULL;
+        price->file = price->kind == ANA_PRICE_IO && s->file_count == 1 ? s->files[0].name : NULL;
         s->price_count++;
     }
     struct ana_price *device = &s->prices[s->price_count];
@@ -220,7 +213,7 @@ static bool list_prices(const struct ana_job *job, struct ana_summary *s, const 
     if (ana_of_all_time(&s->selection)) /* of a window it is not kept */
         device->saves_ns = ana_earlier(job->upper->exposed(job, device->rank), s->path_ns);
     s->price_count += device->saves_ns > 0;
-    add_processors(s, s->price_ranks + ANA_SHADOWS * (job->count + 1));
+    add_processors(s);
     ana_sort(s->prices, s->price_count, sizeof *s->prices, by_savings);
     return true;
 }

@@ -174,7 +174,7 @@ static struct ana_reason reason_of(const struct ana_job *job, const struct ana_s
 static const struct ana_price *price_of(const struct ana_summary *s, const struct latecomer *late)
 {
     for (size_t i = 0; i < s->segment_count; i++)
-        if (2 * s->segments[i].cost_by_rank_ns[late->index] > late->lost_ns)
+        if (s->segments[i].cost_by_rank_ns[late->index] > late->lost_ns / 2)
             return ana_price_of(s, &s->segments[i], late->index);
     return NULL;
 }
@@ -192,7 +192,7 @@ static const struct ana_collective *worst_collective(const struct ana_summary *s
         if (late && c->last_index == late->index && (!own || c->lost_ns > own->lost_ns))
             own = c;
     }
-    return own && 2 * own->lost_ns > late->lost_ns ? own : worst;
+    return own && own->lost_ns > late->lost_ns / 2 ? own : worst;
 }
 
 static bool say_collective(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
@@ -207,7 +207,7 @@ static bool say_collective(const struct ana_job *job, const struct ana_summary *
     if (!c || c->instances == 0 || !(share >= NOTABLE_SHARE))
         return false;
     const bool world = strcmp(c->comm_name, "WORLD") == 0,
-               here = one && late.index == c->last_index && 2 * c->lost_ns > late.lost_ns;
+               here = one && late.index == c->last_index && c->lost_ns > late.lost_ns / 2;
     char each[ANA_TEXT], lost[ANA_TEXT], cost[120], part[ANA_TEXT], at[96];
     const bool several = c->places > 1 && c->place[0];
     snprintf(at, sizeof at, "%s%s", several ? " at " : "", several ? c->place : "");

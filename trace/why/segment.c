@@ -74,7 +74,8 @@ void ana_why_use(struct ana_why *why, const struct ana_event *e, uint32_t call, 
     }
     e->use->place = number;
     e->use->from = e->use->region = e->use->segment = 0;
-    e->use->is_local = ana_account_is_local(e->use->call->opclass);
+    const bool alone = !(e->sig->flags & TRC_SIG_COLL) || (e->use->comm && e->use->comm->def.size == 1);
+    e->use->is_local = alone && ana_account_is_local(e->use->call->opclass);
     e->use->is_quiet = e->sig->flags & (TRC_SIG_POLL | TRC_SIG_CONTROL);
 }
 
@@ -110,7 +111,8 @@ void ana_why_inside(struct ana_why *why, const struct ana_event *e)
 {
     const struct ana_why_thread inside = {.place = e->use->place, .region = ANA_INSIDE};
     const uint32_t number = e->use->is_out ? 0 : ana_why_segment(why, e, &inside);
-    if (number && !ana_segment_add(ana_segment_at(why, number), e->end_ns - e->begin_ns, e->end_ns))
+    struct ana_segment *segment = number ? ana_segment_at(why, number) : NULL;
+    if (segment && segment->region == ANA_INSIDE && !ana_segment_add(segment, e->end_ns - e->begin_ns, e->end_ns))
         why->out_of_memory = true;
 }
 

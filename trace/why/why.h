@@ -31,7 +31,7 @@
 #define ANA_SEGMENTS_SPREAD  65536u     /* segments with a distribution of their times; others know their mean */
 #define ANA_PLACES           65534u     /* places that call; all others are one; their numbers have 16 bits */
 #define ANA_INSIDE           UINT32_MAX /* region of the time inside local calls of a place, which is from and to */
-#define ANA_INSIDE_NS        10000      /* local calls that are shorter have none: they make nobody wait */
+#define ANA_INSIDE_NS        10000      /* shorter local calls have no segment */
 #define ANA_SPIN_NS          10000 /* polls that come closer than this, on average, wait: nothing is done between */
 
 /* A place in the program that calls, the same on all ranks that call there. */

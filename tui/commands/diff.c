@@ -185,7 +185,8 @@ static int gate_status(const struct ana_diff *diff, const struct options *option
 {
     if (isinf(options->fail_over))
         return TUI_EXIT_OK;
-    if (diff->answer == ANA_DIFF_NOT_KNOWN)
+    const bool blind = diff->answer == ANA_DIFF_NOT_SLOWER && !(diff->detectable <= options->fail_over);
+    if (diff->answer == ANA_DIFF_NOT_KNOWN || blind)
         return TUI_EXIT_NOT_KNOWN;
     return diff->answer == ANA_DIFF_SLOWER && diff->change > options->fail_over ? TUI_EXIT_TROUBLE : TUI_EXIT_OK;
 }

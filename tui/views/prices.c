@@ -92,13 +92,6 @@ int tui_draw_prices(const struct tui_app *app, struct tui_grid *grid, struct tui
     return used < rect.h ? used : rect.h;
 }
 
-static bool is_of(const struct ana_segment_stat *segment, const struct ana_price *price)
-{
-    return segment->from.call && strcmp(segment->region, price->region) == 0 &&
-           strcmp(segment->from.call, price->from.call) == 0 && strcmp(segment->to.call, price->to.call) == 0 &&
-           strcmp(segment->from.place, price->from.place) == 0 && strcmp(segment->to.place, price->to.place) == 0;
-}
-
 void tui_price_open(struct tui_app *app, int line)
 {
     const struct ana_slow_iteration *slow = find_slow(app);
@@ -123,7 +116,7 @@ void tui_price_open(struct tui_app *app, int line)
     }
     struct tui_table *table = &app->table[TUI_VIEW_SEGMENTS];
     for (size_t i = 0; i < app->summary.segment_count; i++)
-        if (is_of(&app->summary.segments[i], price)) {
+        if (app->summary.segments[i].identity == price->identity) {
             table->cursor_identity = app->summary.segments[i].identity;
             table->has_cursor = true;
         }
