@@ -187,7 +187,7 @@ static double chance_of_noise(const struct spread *a, const struct spread *b, do
  * a distribution that is RUNS_APART times as wide as its stretches vary. */
 static double chance_of_drift(const struct spread *a, const struct spread *b, double ratio)
 {
-    const double width = RUNS_APART * hypot(a->drift, b->drift);
+    const double width = RUNS_APART * sqrt(a->drift * a->drift + b->drift * b->drift);
     if (!(ratio > 0) || isinf(width) || !(a->left > 0) || !(b->left > 0))
         return 1;
     return width > 0 ? 2 * ana_student_tail(ratio / width, a->left + b->left - 2) : 0;
