@@ -66,7 +66,7 @@ if build():
           "field::spread(double&, ..)" in where and "field::spread(int&, ..)" in where, where)
     check("another name: without arguments", re.search(r"MPI_Scan .* field::alone\+0x", where), where)
     check("an unknown function: the exported one before it, said as such",
-          re.search(r"MPI_Barrier .* near field::before\+", where), where)
+          re.search(r"MPI_Barrier .* near (field::)?before\+", where), where)
     check("what is cut ends as it ends", re.search(r"MPI_Barrier .*field\.so$", where, re.M), where)
     dump = run([HPCTOP, "dump", "trace"]).out
     check("dump has it whole", re.search(r"^site 0x\S+ - \S+/libfield\.so\+0x\S+ near field::before\+0x\w+ in libfield\.so$",

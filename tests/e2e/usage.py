@@ -44,7 +44,7 @@ def statuses():
     said = hpctop("help").out.split("Exit status", 1)[-1]
     rows = dict(re.findall(r"^  (\d+) +(.+)$", said, re.M))
     page = re.findall(r"^\.TP\n\.B (\d+)\n(.*)$", hpctop("help", "man").out.split(".SH EXIT STATUS")[-1].replace("\\-", "-"), re.M)
-    check("exit statuses: help and manual page say the same", set(rows) == {"0", "1", "2", "64"} and dict(page) == rows, (rows, page))
+    check("exit statuses: help and manual page say the same", set(rows) == {"0", "1", "2", "3", "64"} and dict(page) == rows, (rows, page))
     check("exit status 1: who ends so is named", all(word in rows.get("1", "") for word in ("verdict", "check", "watch", "diff", "doctor")), rows)
 
 
