@@ -1,5 +1,5 @@
-/* How much earlier something is in each shadow of the run (replay.h).  Two shadows at a time: such a pair is one
- * register of nearly all processors.  A compiler keeps a local one of these structs in registers as long as it calls
+/* Time by which something is earlier in each shadow of the run (replay.h).  Shadows go in pairs: a pair is one
+ * register of nearly all processors.  A compiler keeps a local struct ana_ahead in registers as long as it calls
  * nothing. */
 #ifndef ANA_AHEAD_H
 #define ANA_AHEAD_H
@@ -13,7 +13,7 @@
 
 typedef double ana_pair __attribute__((vector_size(2 * sizeof(double))));
 
-/* In ns.  Whole numbers, and exact: a run has less than 2^53 of them. */
+/* Time in ns: whole numbers, and exact, since a run lasts less than 2^53 ns. */
 struct ana_ahead {
     ana_pair of[ANA_SHADOWS / 2];
 };
@@ -28,13 +28,13 @@ static inline ana_pair ana_pair_least(ana_pair a, ana_pair b)
 #endif
 }
 
-/* In one shadow. */
+/* Returns the time for one shadow. */
 static inline double ana_ahead_in(const struct ana_ahead *ahead, uint32_t shadow)
 {
     return ahead->of[shadow / 2][shadow % 2];
 }
 
-/* A shadow begins anew. */
+/* Resets one shadow to zero. */
 static inline void ana_ahead_clear(struct ana_ahead *ahead, uint32_t shadow)
 {
     ahead->of[shadow / 2][shadow % 2] = 0;
@@ -58,7 +58,7 @@ static inline __attribute__((always_inline)) void ana_ahead_add(struct ana_ahead
         ahead->of[3] += only[3] * both;
 }
 
-/* Of two things the later one counts: what was there at *last_ns, and `last` ahead, becomes that. */
+/* Joins two events: *last_ns becomes the later time, and `last` how far ahead the later event is in each shadow. */
 static inline void ana_ahead_later(struct ana_ahead *last, int64_t *last_ns, const struct ana_ahead *other, int64_t ns)
 {
     int64_t more_ns = ns - *last_ns;

@@ -1,4 +1,4 @@
-/* Steps and waits: what is kept until a wait is followed back (way.c), and the run replayed (replay.c). */
+/* Steps and waits, kept until a wait is followed back (way.c) and the run replayed (replay.c). */
 #include "trace/cause/path.h"
 #include "trace/cause/replay.h"
 #include "trace/cause/way.h"
@@ -72,15 +72,16 @@ void ana_causes_free(struct ana_causes *causes)
     free(causes);
 }
 
-/* ---- what is due ------------------------------------------------------------------------------------------------ */
+/* ---- due work --------------------------------------------------------------------------------------------------- */
 
-/* Work in parts: the run is replayed (the first part), and waits are followed.  Neither needs what the other finds. */
+/* Work in parts: the run is replayed (the first part), and waits are followed.  The parts do not depend on each
+ * other. */
 struct due {
     struct ana_causes *causes;
-    int64_t replay_ns;  /* up to here; INT64_MIN: */
+    int64_t replay_ns;  /* end of the replay; INT64_MIN: */
     uint32_t index, to; /* ... a rank, up to this step of its; 0: not at all */
-    uint64_t waits;     /* so many */
-    size_t parts;       /* of them */
+    uint64_t waits;     /* number of waits to follow */
+    size_t parts;       /* parts that follow waits */
     int64_t left;       /* steps on the ways of each part */
     int64_t gone[ANA_WAY_PARTS];
 };
@@ -101,7 +102,7 @@ static void do_due(void *user, size_t part)
     due->gone[part - 1] = ana_ways_follow(causes, causes->ways[causes->beside ? part - 1 : 0], from, to, due->left);
 }
 
-/* Does what is due: side by side, but with the same result as one after the other. */
+/* Does the due work side by side, with the same result as in sequence. */
 static void go_on(struct ana_causes *causes, struct due *due)
 {
     due->causes = causes;
@@ -117,7 +118,7 @@ static void go_on(struct ana_causes *causes, struct due *due)
         ana_ways_charge(causes, causes->ways[i]);
 }
 
-/* Whether a wait ended by `due_ns`, or lies more than so many steps back in one of its ranks. */
+/* Returns whether a wait ended by `due_ns`, or is more than `back` steps back in one of its ranks. */
 static inline bool is_due(const struct ana_causes *causes, uint64_t number, int64_t due_ns, uint32_t back)
 {
     const struct ana_late_wait *wait = &causes->wait[number % ANA_WAITS_PENDING];
@@ -139,8 +140,8 @@ void ana_causes_follow(struct ana_causes *causes)
     go_on(causes, &(struct due){.replay_ns = INT64_MIN, .waits = due});
 }
 
-/* Follows waits, and replays the steps of a rank, before what they need is overwritten.  Only where a rank begins
- * another turn of its ring: there it was chosen before what to take out of the run. */
+/* Follows waits, and replays the steps of a rank, before the steps needed are overwritten.  Only where a rank begins
+ * another turn of its ring: by then the segments to take out of the run were chosen. */
 static void heed_ring(struct ana_causes *causes, uint32_t index)
 {
     uint32_t room = causes->room, so_far = causes->rank[index].so_far, done = causes->replay->rank[index].done;
@@ -158,7 +159,7 @@ static void heed_ring(struct ana_causes *causes, uint32_t index)
 
 /* ---- segments, places, steps ------------------------------------------------------------------------------------- */
 
-/* Makes room for the element of this number, + 1; what lies before it and was not told is zero.  False: out of
+/* Makes room for the element of this number, + 1; elements before it that were not told are zero.  False: out of
  * memory. */
 static bool room_for(void *array, size_t *count, size_t *room, size_t size, uint32_t number)
 {
@@ -250,7 +251,7 @@ static inline void take_step(struct ana_causes *causes, const struct ana_told *t
         .back = __builtin_expect(back > ANA_STEP_BACK_MOST, 0) ? ANA_STEP_BACK_MOST : back & ANA_STEP_BACK_MOST,
     };
     if (__builtin_expect(told->call.segment > causes->segments || told->call.place > causes->places, 0))
-        step->segment = step->place = 0; /* there was no memory to tell them */
+        step->segment = step->place = 0; /* memory ran out before they were told */
     if (__builtin_expect(rank->spins_ns != INT64_MIN || told->call.polled_ns, 0))
         take_polls(causes, rank, step, told->call.polled_ns);
     __builtin_prefetch(step + ANA_STEPS_AHEAD, 1);
@@ -333,7 +334,7 @@ static void settle(struct ana_causes *causes, int64_t now_ns, bool idle)
     go_on(causes, &due);
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------- */
+/* ---- all facts --------------------------------------------------------------------------------------------------- */
 
 void ana_causes_take(struct ana_causes *causes, const struct ana_told *told, size_t n)
 {

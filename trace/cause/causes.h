@@ -1,20 +1,20 @@
-/* What the waiting of some ranks was caused by: each wait is followed back to the segments that made the others late.
+/* Causes of waiting: each wait is followed back to the segments that made the other ranks late.
  *
- * The latest calls of each rank are kept as *steps*, with who ended the waits in them.  From the begin of a call one
- * comes back in time through the segment before it and the call before that; where that call waited, only what came
+ * The latest calls of each rank are kept as *steps*, with the rank that ended each wait.  A way starts at the begin of
+ * a call and goes back in time through the segment before it and the call before; in a call that waited, only the time
  * after the wait counts, and the way goes on at the rank that ended it: it alone decided when the wait was over.
  *
- * For a wait two such ways are gone, from the call of the one who came late and from that of the one who waits, until
- * they meet.  They differ in length by what was waited.  It is charged to what the late one's way has more of than the
- * waiter's, in proportion: so a rank that was only late because another was is not blamed, and what all do alike is
- * not either.  After Scalasca's delay costs (Boehme, Geimer, Wolf, Arnold: "Identifying the root causes of wait states
- * in large-scale parallel applications", ICPP 2010), with ways in place of intervals between two ranks.
+ * For a wait two such ways are followed, from the call of the late rank and from the call of the waiter, until they
+ * meet.  Their lengths differ by the time waited.  It is charged to the parts that the late rank's way has more of
+ * than the waiter's, in proportion: a rank that was late only because of another rank is not blamed, nor is work that
+ * all do alike.  After Scalasca's delay costs (Boehme, Geimer, Wolf, Arnold: "Identifying the root causes of wait
+ * states in large-scale parallel applications", ICPP 2010), with ways in place of intervals between two ranks.
  *
- * A GPU that waits for a launch is waited for in no call, so there is no second way: that is charged to what the late
- * rank, and whom it had waited for itself, did in that time before its launch.
+ * A GPU that waits for a launch is waited for in no call, so there is no second way: its wait is charged to the work
+ * of the late rank, and of the ranks it had waited for itself, in that time before its launch.
  *
- * The costs add up to the waits to the nanosecond: what is charged to no segment is charged to the time inside calls,
- * or to nothing known. */
+ * The costs add up to the waits to the nanosecond: time charged to no segment is charged to the time inside calls, or
+ * to the unknown. */
 #ifndef ANA_CAUSES_H
 #define ANA_CAUSES_H
 
@@ -25,42 +25,42 @@
 #include "trace/util/keep.h"
 #include <stddef.h>
 
-#define ANA_STEPS_OF_RANK 4096u      /* of a job of few ranks; a power of two */
-#define ANA_STEPS         (1u << 18) /* of all ranks together, where that leaves each ANA_STEPS_LEAST */
+#define ANA_STEPS_OF_RANK 4096u      /* steps of a rank in a job of few ranks; a power of two */
+#define ANA_STEPS         (1u << 18) /* total of all ranks, if that leaves each ANA_STEPS_LEAST */
 #define ANA_STEPS_LEAST   128u
-#define ANA_STEPS_TURN    (ANA_STEPS_LEAST / 4) /* of a rank, between two looks at what is due */
-#define ANA_STEPS_SETTLE  ANA_STEPS_LEAST       /* of each rank, after which what is settled is replayed */
-#define ANA_STEPS_AHEAD   8u         /* so far ahead memory of a rank is fetched, and there is as much more */
-#define ANA_WAY_MOST      512        /* steps on the two ways of one wait */
-#define ANA_WAY_OF_STEP   8          /* steps on ways, on average, for each call */
-#define ANA_WAITS_PENDING (1u << 16) /* waits that are still to be followed */
-#define ANA_WAY_PARTS     16u        /* that waits are followed in, side by side */
-#define ANA_WAY_FEW       64u        /* waits of a part, at least */
-#define ANA_DELAY_LAG_NS  1000000000 /* a wait is followed so late that what came before it has been told */
+#define ANA_STEPS_TURN    (ANA_STEPS_LEAST / 4) /* steps of a rank between two checks for due work */
+#define ANA_STEPS_SETTLE  ANA_STEPS_LEAST       /* new steps of each rank before settled ones are replayed */
+#define ANA_STEPS_AHEAD   8u                    /* steps: prefetch distance, and spare room at the end */
+#define ANA_WAY_MOST      512                   /* steps on the two ways of one wait */
+#define ANA_WAY_OF_STEP   8                     /* steps on ways, on average, for each call */
+#define ANA_WAITS_PENDING (1u << 16)            /* waits that are still to be followed */
+#define ANA_WAY_PARTS     16u                   /* parts of the waits, followed side by side */
+#define ANA_WAY_FEW       64u                   /* waits of a part, at least */
+#define ANA_DELAY_LAG_NS  1000000000 /* delay before a wait is followed: all events before it have been told by then */
 
 /* Waiting that something caused. */
 struct ana_cost {
-    int64_t direct_ns; /* of ranks that waited for the one who did it */
-    int64_t passed_ns; /* of ranks that waited for others, whom this had made late */
+    int64_t direct_ns; /* waits for the rank that did it */
+    int64_t passed_ns; /* waits for other ranks, made late by this one */
     uint64_t waits;
-    double squares; /* of them, in ns^2 */
+    double squares; /* sum of the squared waits, in ns^2 */
 };
 
-/* One call of a thread.  Ten thousand ranks have a million of them, so it is small. */
+/* One call of a thread.  Small, since ten thousand ranks have a million steps. */
 struct ana_cause_step {
     int64_t begin_ns, end_ns;
-    int64_t release_ns;               /* when its last wait ended; with a releaser only */
+    int64_t release_ns;               /* end of its last wait; with a releaser only */
     uint32_t releaser, releaser_step; /* rank index, + 1, 0: no wait; its step when it came */
     uint32_t segment;                 /* before it, + 1; 0 none */
-    uint16_t place;                   /* that calls, + 1; 0 unknown */
-    uint16_t back : 14;               /* so many steps earlier was the thread's one before; 0: there was none */
+    uint16_t place;                   /* call place, + 1; 0 unknown */
+    uint16_t back : 14;               /* distance to the thread's step before; 0: none */
     uint16_t polled : 1;              /* some of the segment was spent in unsuccessful polls (ana_step_until), */
-    uint16_t spins : 1;               /* ... and it had been polled for */
+    uint16_t spins : 1;               /* the step had been polled for */
     uint32_t edges;                   /* number of the last of its edges (replay.h); 0 none */
-    uint32_t mark : 31;               /* of path.c */
+    uint32_t mark : 31;               /* mark of path.c */
     uint32_t needed : 1;              /* another step needs its begin (replay.c) */
 };
-#define ANA_STEP_BACK_MOST 16383u /* what is farther back counts as that: it is not kept */
+#define ANA_STEP_BACK_MOST 16383u /* larger distances are stored as this: such a step is not kept */
 _Static_assert(ANA_STEPS_OF_RANK <= ANA_STEP_BACK_MOST, "what is kept is nearer");
 
 /* The steps of a rank: a ring. */
@@ -68,44 +68,44 @@ struct ana_cause_rank {
     struct ana_cause_step *step; /* NULL: it had none yet */
     uint32_t so_far;
     bool several, lost; /* it has several threads; no memory: none of its steps is known */
-    int64_t spins_ns;   /* since when its next step has been polled for; INT64_MIN: it has not */
+    int64_t spins_ns;   /* begin of polling for its next step; INT64_MIN: none */
 };
-/* What is charged to no segment of a rank: to time in its calls, and to what is not known of it. */
+/* Costs charged to no segment of a rank: time in its calls, and unknown time. */
 struct ana_cause_apart {
     struct ana_cost inside, unknown;
 };
 
-/* What is known here of a segment and of a place. */
+/* Facts about a segment and about a place. */
 struct ana_cause_segment {
     struct ana_cost cost;
     uint32_t from, stretch;
 };
 struct ana_cause_place {
     bool communicates, ends, edge;
-    bool delays;           /* its calls have segments of their own: time in them makes others wait */
-    uint8_t shadow;        /* in which its calls take no time (replay.h); 0: none */
-    ana_pair ideal, calls; /* 1 in those of the first and the last two shadows where they take none */
+    bool delays;           /* calls have segments of their own: time in them makes others wait */
+    uint8_t shadow;        /* shadow without the time of its calls (replay.h); 0: none */
+    ana_pair ideal, calls; /* 1: calls take no time in a shadow, of the first and the last two */
 };
 
 struct ana_causes {
     struct ana_cause_rank *rank;
     struct ana_cause_apart *apart; /* by rank */
-    struct ana_cause_step *step;   /* of all ranks; memory that is there where it was written to (trace/util/pages.h) */
-    int64_t *until;                /* likewise, by step: those of ana_step_until that are not its begin */
+    struct ana_cause_step *step;   /* steps of all ranks; pages appear when first written (trace/util/pages.h) */
+    int64_t *until;                /* results of ana_step_until by step, where not its begin; in pages, too */
     size_t ranks;
-    struct ana_cause_segment *segment; /* by number - 1 */
-    struct ana_cause_place *place;     /* likewise */
+    struct ana_cause_segment *segment; /* indexed by number - 1 */
+    struct ana_cause_place *place;     /* indexed by number - 1 */
     struct ana_map inside;             /* uint32_t: number + 1 of the segment inside calls, by rank, place */
     size_t segments, segment_room, places, place_room;
-    uint64_t steps;    /* of all ranks so far, about */
-    uint64_t replayed; /* of these, when the run was replayed last */
+    uint64_t steps;    /* steps of all ranks so far, about */
+    uint64_t replayed; /* value of `steps` at the last replay */
     uint32_t stretches;
-    uint32_t room, mask;        /* steps of a rank, a power of two; that - 1 */
+    uint32_t room, mask;        /* steps of a rank, a power of two; the same - 1 */
     int64_t way_left;           /* steps on ways that the calls so far have paid for */
     struct ana_late_wait *wait; /* a ring of ANA_WAITS_PENDING */
-    uint64_t waits, followed;   /* so far; the ring holds those between */
+    uint64_t waits, followed;   /* waits told so far, and followed; the ring holds the difference */
     int64_t due_ns;             /* waits that ended by then may be followed */
-    int64_t waited_ns;          /* of all waits, followed or not */
+    int64_t waited_ns;          /* total of all waits, followed or not */
     struct ana_ways *ways[ANA_WAY_PARTS];
     struct ana_beside *beside; /* threads that may do parts; NULL: there are none */
     struct ana_path *path;
@@ -127,13 +127,14 @@ static inline uint32_t ana_step_back(const struct ana_cause_step *step, uint32_t
 {
     return step->back ? number - step->back : 0;
 }
-/* When the segment before a step ends: when polling for it began, or else its begin less the time of other polls. */
+/* Returns the end of the segment before a step: the begin of polling for it, or else its begin less the time of other
+ * polls. */
 static inline int64_t ana_step_until(const struct ana_causes *causes, const struct ana_cause_step *step)
 {
     return __builtin_expect(step->polled, 0) ? causes->until[step - causes->step] : step->begin_ns;
 }
 
-/* What is known of a segment by its number + 1, which was told. */
+/* Returns the facts about a segment by its number + 1, which was told. */
 static inline struct ana_cause_segment *ana_cause_segment_at(const struct ana_causes *causes, uint32_t number)
 {
     return &causes->segment[number - 1];
@@ -152,7 +153,7 @@ static inline struct ana_cause_place *ana_cause_place_at(const struct ana_causes
     return number ? &causes->place[number - 1] : NULL;
 }
 
-/* How many steps of a rank are kept, of a job of `ranks`; a power of two. */
+/* Returns the number of steps kept of a rank in a job of `ranks`; a power of two. */
 uint32_t ana_steps_room(size_t ranks);
 /* Room for the causes of waiting of `ranks` ranks, which threads `beside` may help to find (NULL: the caller's).  NULL:
  * out of memory. */
@@ -160,19 +161,20 @@ struct ana_causes *ana_causes_new(size_t ranks, struct ana_beside *beside);
 /* Frees them; NULL is none. */
 void ana_causes_free(struct ana_causes *causes);
 
-/* Takes what is told, one after the other; what it names must be of the job.  Never fails: `out_of_memory` is set. */
+/* Takes facts, one after the other; ranks and numbers in them must be of the job.  Never fails: `out_of_memory` is
+ * set. */
 void ana_causes_take(struct ana_causes *causes, const struct ana_told *told, size_t n);
 /* Follows all waits that can be by now: before costs are compared. */
 void ana_causes_follow(struct ana_causes *causes);
-/* What a segment costs, by its number + 1. */
+/* Returns the cost of a segment, by its number + 1. */
 struct ana_cost ana_causes_cost(const struct ana_causes *causes, uint32_t segment);
 /* All that was charged so far, in ns: equal to causes->waited_ns once all waits are settled. */
 int64_t ana_causes_charged(const struct ana_causes *causes);
 
 struct ana_path_sums;
-/* Keeps what was found, or takes it up into causes that were told nothing: of `segments` segments and `places` places.
- * When saving, `path` is the whole path, and saves[i] what shadow i saves (ana_replay_saves); loaded causes say just
- * that from then on, whatever they are asked. */
+/* Keeps the results, or loads them into causes that were told nothing: of `segments` segments and `places` places.
+ * When saving, `path` is the whole path, and saves[i] the time shadow i saves (ana_replay_saves); loaded causes return
+ * just these values from then on, whatever they are asked. */
 void ana_causes_keep(struct ana_keep *keep, struct ana_causes *causes, size_t segments, size_t places,
                      const struct ana_path_sums *path, const int64_t *saves);
 

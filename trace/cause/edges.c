@@ -1,4 +1,4 @@
-/* What each call needs: see replay.h. */
+/* Needs of each call: see replay.h. */
 #include "trace/format/opclass.h"
 #include "trace/cause/replay.h"
 #include "trace/util/grow.h"
@@ -69,7 +69,7 @@ void ana_replay_arrivals(struct ana_causes *causes, const struct ana_told_arriva
     }
 }
 
-/* Makes a meeting of all who came; returns its number, 0: it has no room. */
+/* Makes a meeting of all arrivals; returns its number, 0: it has no room. */
 static uint32_t add_meeting(const struct ana_causes *causes)
 {
     struct ana_replay *replay = causes->replay;
@@ -89,7 +89,7 @@ static uint32_t add_meeting(const struct ana_causes *causes)
     return number;
 }
 
-/* Each rank's call needs those of all below it; of many, the latest. */
+/* Adds an edge from each rank's call to the calls of all lower ranks; of many, to the latest. */
 static void add_prefix(struct ana_causes *causes)
 {
     enum { FEW = 16 };
@@ -109,7 +109,7 @@ static void add_prefix(struct ana_causes *causes)
     }
 }
 
-/* Remembers the meeting of a nonblocking collective for those who complete it. */
+/* Remembers the meeting of a nonblocking collective for the ranks that complete it. */
 static void keep_begun(struct ana_causes *causes, const struct ana_told *told)
 {
     struct ana_map *begun = &causes->replay->begun;
@@ -132,7 +132,7 @@ void ana_replay_joined(struct ana_causes *causes, const struct ana_told *told)
         ana_map_remove(begun, kept);
 }
 
-/* What the calls of a blocking collective wait for; `root`: its rank index, UINT32_MAX: none. */
+/* Notes the needs of the calls of a blocking collective; `root`: its rank index, UINT32_MAX: none. */
 static void add_blocking(struct ana_causes *causes, enum trc_shape shape, uint32_t root)
 {
     const struct ana_told_arrival *came = causes->replay->came, *of_root = NULL;

@@ -1,5 +1,5 @@
-/* The way of facts to the search for causes, and to others: by the hundred, on the same thread or to those beside it
- * (trace/util/beside.h). Whoever reads or changes what was found drains the feed first, and tells nothing meanwhile. */
+/* Queue of facts to the search for causes, and to others: by the hundred, on the same thread or to threads beside it
+ * (trace/util/beside.h). A reader or writer of the results drains the feed first, and tells nothing meanwhile. */
 #ifndef ANA_FEED_H
 #define ANA_FEED_H
 
@@ -11,19 +11,19 @@ struct ana_feed {
     struct ana_causes *causes;
 };
 
-/* A feed for a job of `ranks` ranks; `beside`: threads that take what is told, NULL: the caller does.  NULL: out of
+/* A feed for a job of `ranks` ranks; `beside`: threads that take the facts, NULL: the caller does.  NULL: out of
  * memory.  Free with ana_feed_free. */
 struct ana_feed *ana_feed_new(size_t ranks, struct ana_beside *beside);
-/* Frees it with its causes; what is under way is lost.  NULL is none. */
+/* Frees it with its causes; facts still queued are lost.  NULL is none. */
 void ana_feed_free(struct ana_feed *feed);
 
-/* Waits until all that was told is taken.  Then feed->causes can be read and changed, until more is told. */
+/* Waits until all facts told are taken.  Then feed->causes can be read and changed, until more are told. */
 static inline void ana_feed_drain(struct ana_feed *feed)
 {
     ana_queue_drain(&feed->queue);
 }
 
-/* Has all that is told taken by another, too: before anything is. */
+/* Has all facts taken by another, too: before any is told. */
 static inline void ana_feed_also(struct ana_feed *feed, ana_queue_take *take, void *user)
 {
     ana_queue_also(&feed->queue, take, user);

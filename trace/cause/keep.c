@@ -1,4 +1,4 @@
-/* What was found, to be kept beside the trace: costs, the whole path, what mending something would save. */
+/* Results to be kept beside the trace: costs, the whole path, time that mending something would save. */
 #include "trace/cause/path.h"
 #include "trace/cause/replay.h"
 #include <stdlib.h>
@@ -48,7 +48,7 @@ void ana_causes_keep(struct ana_keep *keep, struct ana_causes *causes, size_t se
     if (keep->loads)
         ana_path_sums_free(sums);
     else
-        whole = *path; /* which has room for more */
+        whole = *path; /* `path` has room for more */
     if (!keep->loads && whole.begin_ns != INT64_MAX) {
         keep->failed |= whole.segments < segments || whole.places < places;
         whole.segments = segments;

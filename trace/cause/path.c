@@ -72,14 +72,14 @@ static inline void add_call(struct ana_path_sums *sums, uint32_t place, int64_t 
         add_to(place ? &sums->place[place - 1] : &sums->unknown_ns, ana_plus(to_ns, -from_ns));
 }
 
-/* Likewise, in a segment. */
+/* Adds a time in a segment; `to_ns` before `from_ns` is none. */
 static inline void add_segment(struct ana_path_sums *sums, uint32_t segment, int64_t from_ns, int64_t to_ns)
 {
     if (to_ns > from_ns)
         add_to(segment ? &sums->segment[segment - 1] : &sums->unknown_ns, ana_plus(to_ns, -from_ns));
 }
 
-/* Likewise, before a rank's first call or after its last. */
+/* Adds a time before a rank's first call or after its last; `to_ns` before `from_ns` is none. */
 static void add_end(struct ana_path_sums *sums, int64_t from_ns, int64_t to_ns)
 {
     if (to_ns > from_ns)
@@ -105,7 +105,7 @@ static uint32_t ended_before(const struct ana_causes *causes, uint32_t index, ui
     return 0;
 }
 
-/* Where a way that would end, or not lead back, goes on: in the rank itself. */
+/* Returns the step of the rank itself that a way goes on to when it would end, or not lead back. */
 static __attribute__((noinline)) struct ana_cause_step *go_on(const struct ana_causes *causes, uint32_t own,
                                                               uint32_t *number, struct ana_hop *hop)
 {
@@ -169,7 +169,7 @@ static void add_way(const struct ana_causes *causes, struct trail trail, struct 
 
 /* ---- rounds ----------------------------------------------------------------------------------------------------- */
 
-/* The rank whose way begins last, of those that have steps after the root. */
+/* Returns the rank whose way begins last, among ranks that have steps after the root. */
 static uint32_t last_rank(const struct ana_causes *causes, const uint32_t *begin)
 {
     uint32_t last = UINT32_MAX;
@@ -199,8 +199,9 @@ static inline void mark_way(const struct ana_causes *causes, struct trail *first
     }
 }
 
-/* When a way comes to a step of the first one, whose marks go on as far as that takes; its own are `round` * 2.
- * INT64_MAX: it comes to another's; INT64_MIN: it does not meet them after the root. */
+/* Returns the begin of the first way's step that another way meets; the first one's marks are set as far as needed,
+ * the other's are `round` * 2.  INT64_MAX: it meets another way first; INT64_MIN: it does not meet them after the
+ * root. */
 static int64_t meets(const struct ana_causes *causes, struct trail trail, struct trail *first)
 {
     const struct ana_path *path = causes->path;
@@ -216,7 +217,7 @@ static int64_t meets(const struct ana_causes *causes, struct trail trail, struct
     return INT64_MIN;
 }
 
-/* Goes the way from a step until `ns`, makes that the root, and adds what lies before it. */
+/* Follows the way from a step back to `ns`, makes that step the root, and adds the path before it. */
 static void move_root(struct ana_causes *causes, struct trail trail, int64_t ns)
 {
     struct ana_path *path = causes->path;
@@ -281,7 +282,8 @@ static bool copy_sums(const struct ana_causes *causes, const struct ana_path_sum
     return true;
 }
 
-/* The rank that the path ends at: who computes, the longest; else who came last into the call that it is in, or was. */
+/* Returns the rank that the path ends at: the one that computes, the longest; else the one that last entered the call
+ * that it is in, or was. */
 static uint32_t end_of(const struct ana_causes *causes, const struct ana_path_end *end)
 {
     uint32_t best = UINT32_MAX;

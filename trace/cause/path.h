@@ -1,32 +1,33 @@
 /* The critical path: the chain of segments and calls that the run time consists of.
  *
- * From the end of the run one goes back as from a wait (way.h): through what the rank did, and where it had waited, on
- * at the rank that it had waited for.  Each instant has one place on the path, so its length is the run time.
+ * The path is followed back from the end of the run as from a wait (way.h): through the work of the rank, and where it
+ * had waited, on at the rank that it had waited for.  Each instant has one place on the path, so its length is the run
+ * time.
  *
- * All ranks' ways back meet somewhere: what lies before that is on the path whatever comes.  So every now and then it
- * is added up, and the steps of that time are no longer needed.  Ranks that do not meet within the steps that are kept
- * have the path cut: before the cut it is that of the rank which came last there. */
+ * All ranks' ways back meet somewhere: everything before that point is on the path, whatever comes.  Every now and
+ * then this part is added up, and its steps are no longer needed.  Ranks that do not meet within the steps that are
+ * kept have the path cut: before the cut it is the path of the rank which came last there. */
 #ifndef ANA_PATH_H
 #define ANA_PATH_H
 
 #include "trace/cause/causes.h"
 
-/* What the path is made of, in ns. */
+/* Parts of the path, in ns. */
 struct ana_path_sums {
-    int64_t *segment, *place; /* by their number, - 1: of segments, of calls made at a place */
+    int64_t *segment, *place; /* indexed by number - 1: segments, places of calls */
     size_t segments, places;
     int64_t ends_ns;    /* before a rank's first call, and after its last */
-    int64_t unknown_ns; /* in calls of unknown place, where events are missing, and what clocks disagree by */
-    int64_t begin_ns;   /* where it begins; INT64_MAX: nowhere yet */
+    int64_t unknown_ns; /* calls of unknown place, missing events, and disagreement of clocks */
+    int64_t begin_ns;   /* begin of the path; INT64_MAX: none yet */
 };
 
 struct ana_path {
-    struct ana_path_sums sums; /* of all before root_ns */
+    struct ana_path_sums sums; /* sums of all before root_ns */
     int64_t root_ns;           /* begin of the step that all ways lead through; INT64_MIN: none yet */
-    uint32_t round;            /* of looking for where they meet */
-    uint64_t cuts;             /* how often they did not, until they had to */
-    uint32_t *begin;           /* by rank: its last step when the round before was made; ways of this one begin there */
-    uint32_t *cut;             /* by rank: its last step that had ended by root_ns */
+    uint32_t round;            /* number of the search for the meeting point */
+    uint64_t cuts;             /* number of cuts: ways did not meet before they had to */
+    uint32_t *begin;           /* last step of each rank at the round before; ways of this round begin there */
+    uint32_t *cut;             /* last step of each rank that had ended by root_ns */
 };
 
 /* An empty path of `ranks` ranks; NULL: out of memory. */
@@ -34,12 +35,13 @@ struct ana_path *ana_path_new(size_t ranks);
 /* Frees it; NULL is none. */
 void ana_path_free(struct ana_path *path);
 
-/* Adds up what is certain by now.  From time to time: when a rank has made a quarter of the steps that are kept. */
+/* Adds up the part of the path that is certain.  Called from time to time: when a rank has made a quarter of the steps
+ * that are kept. */
 void ana_path_round(struct ana_causes *causes);
 
-/* Where a rank is, for the end of the path. */
+/* Position of a rank, for the end of the path. */
 struct ana_path_end {
-    int64_t inside_ns; /* since when it is in a call that has not ended; INT64_MIN: in none */
+    int64_t inside_ns; /* begin of a call that has not ended; INT64_MIN: none */
     bool over;         /* it has ended in order */
 };
 /* Writes the whole path of the time from `begin_ns` to `end_ns`, as far as it is known, into `out`, which is to be

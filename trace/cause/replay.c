@@ -6,8 +6,8 @@
 #include <string.h>
 
 #define MOST_MEETINGS 65536u
-#define MOST_DEPTH    4u  /* so deep a rank is replayed for another at once */
-#define LEAST_EDGES   64u /* that a ring has room for; a power of two */
+#define MOST_DEPTH    4u  /* most nested replays for another rank */
+#define LEAST_EDGES   64u /* least room of a ring; a power of two */
 
 _Static_assert(ANA_STEPS_OF_RANK * 2u <= UINT16_MAX && ANA_STEPS_OF_RANK * ANA_EDGES_OF_STEP <= UINT16_MAX,
                "the rooms of a rank are counted in 16 bits");
@@ -105,7 +105,7 @@ struct run {
     struct ana_replay *replay;
     struct ana_replay_rank *rank;
     const struct ana_cause_step *ring;
-    uint32_t mask, first, so_far; /* of the ring; the first and the last step that are kept */
+    uint32_t mask, first, so_far; /* mask of the ring; the first and the last step kept */
     bool several;
 };
 
@@ -131,7 +131,7 @@ static inline const struct ana_cause_step *step_of(const struct run *run, uint32
     return &run->ring[number & run->mask];
 }
 
-/* A step is replayed: how far ahead its end is may be needed, by `next`, if there is that. */
+/* Ends the replay of a step: how far ahead its end is may be needed, by `next`, if there is one. */
 static inline void end_step(const struct run *run, uint32_t number, const struct ana_cause_step *next,
                             const struct ana_ahead *now)
 {
@@ -143,7 +143,7 @@ static inline void end_step(const struct run *run, uint32_t number, const struct
         pass(run->rank, slot);
 }
 
-/* What is taken out of the segment before a step, which began at `before_ns`. */
+/* Returns the time taken out of the segment before a step; the segment began at `before_ns`. */
 static inline double shortened(const struct ana_causes *causes, uint32_t shadow, const struct ana_cause_step *step,
                                int64_t before_ns)
 {
@@ -151,7 +151,7 @@ static inline double shortened(const struct ana_causes *causes, uint32_t shadow,
     return more > 0 ? (double)more : 0;
 }
 
-/* Adds what is taken out of a call: it had all that it needs at `last_ns`. */
+/* Adds the time taken out of a call: all its needs were met at `last_ns`. */
 static inline void shorten_call(const struct ana_causes *causes, const struct ana_cause_step *step, int64_t last_ns,
                                 struct ana_ahead *ahead)
 {
@@ -164,12 +164,12 @@ static inline void shorten_call(const struct ana_causes *causes, const struct an
     ahead->of[ANA_SHADOW_CALLS / 2] += place->calls * both;
 }
 
-/* ---- what it needs ---------------------------------------------------------------------------------------------- */
+/* ---- needs of a step -------------------------------------------------------------------------------------------- */
 
 /* A rank, and the step that it must have been replayed to before another can go on. */
 struct need {
     uint32_t index, step;
-    uint32_t depth; /* of ranks that are replayed for another */
+    uint32_t depth; /* depth of nested replays for another */
 };
 
 static bool replay_rank(const struct ana_causes *causes, uint32_t index, uint32_t to, struct need *need);
@@ -194,8 +194,8 @@ static inline uint32_t base_of(const struct ana_cause_step *step, uint32_t numbe
     return number - (step->back ? step->back : 1);
 }
 
-/* How far ahead the begin of a step is, without what it had been polled for.  False: it cannot be told yet; without
- * `need` nothing is replayed for it.  Circles, which only wrong clocks make, are not waited for. */
+/* Finds how far ahead the begin of a step is, without the event it had been polled for. False: not known yet; without
+ * `need` nothing is replayed for it. Circles, which only wrong clocks make, are not waited for. */
 static inline __attribute__((always_inline)) bool begin_alone(const struct ana_causes *causes, uint32_t index,
                                                               uint32_t number, const struct ana_cause_step *step,
                                                               struct ana_ahead *out, struct need *need)
@@ -229,7 +229,7 @@ static __attribute__((noinline)) bool take_polled(const struct ana_causes *cause
     return true;
 }
 
-/* How far ahead the begin of a step is.  False: it cannot be told yet. */
+/* Finds how far ahead the begin of a step is.  False: not known yet. */
 static inline __attribute__((always_inline)) bool begin_of(const struct ana_causes *causes, uint32_t index,
                                                            uint32_t number, const struct ana_cause_step *step,
                                                            struct ana_ahead *out, struct need *need)
@@ -268,8 +268,8 @@ static __attribute__((noinline)) bool meet(const struct ana_causes *causes, stru
     return true;
 }
 
-/* Has a step that goes on from *last, which was at *last_ns, take what an edge leads to, unless by wrong clocks that
- * came after the call had ended.  False: it cannot be told yet. */
+/* Joins the source of an edge into a step that goes on from *last, which was at *last_ns, unless by wrong clocks the
+ * source came after the call had ended.  False: not known yet. */
 static inline __attribute__((always_inline)) bool take_edge(const struct ana_causes *causes,
                                                             const struct ana_edge *edge, int64_t end_ns,
                                                             struct ana_ahead *last, int64_t *last_ns, struct need *need)
@@ -300,7 +300,7 @@ static inline bool is_plain(const struct ana_cause_step *step)
     return !step->spins && step->back <= 1;
 }
 
-/* Replays steps of a rank up to `to`, as long as each needs nothing but the one before and what is there. */
+/* Replays steps of a rank up to `to`, as long as each needs only the step before and results that are available. */
 static inline __attribute__((always_inline)) void replay_plain(const struct ana_causes *causes, const struct run *run,
                                                                uint32_t to)
 {

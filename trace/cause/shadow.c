@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LONGER 1.15 /* than the others: within that, times differ by the buckets of histograms */
-#define KEPT   1.5  /* how much more another must cost to take the place of one that was chosen before */
+#define LONGER 1.15 /* factor over the others: smaller differences come from histogram buckets */
+#define KEPT   1.5  /* factor by which a new choice must cost more than the earlier one it replaces */
 
 /* A stretch, over all ranks. */
 struct rival {
@@ -59,8 +59,8 @@ static void clear_shadow(struct ana_causes *causes, uint32_t shadow)
             set_shadow(&causes->place[i], 0);
 }
 
-/* The shadow of a rival, one of first .. end - 1: its own, a free one, or that of one which costs far less.  0:
- * none. */
+/* Returns the shadow of a rival, one of first .. end - 1: its own, a free one, or the shadow of a rival which costs
+ * far less.  0: none. */
 static uint32_t shadow_for(struct ana_causes *causes, const struct rival *rival, uint32_t first, uint32_t end)
 {
     struct ana_shadow *shadow = causes->replay->shadow;
@@ -95,14 +95,14 @@ static double median_of(double *number, size_t n)
     return number[(n - 1) / 2];
 }
 
-/* How long segments take. */
+/* Source of segment times. */
 struct usual {
     ana_usual_time *time;
     const void *of;
 };
 
-/* Lists the times of a stretch's segments in `room`: of all (shadow UINT32_MAX), or of those in a shadow, 0: in none.
- * Returns their number. */
+/* Lists the times of a stretch's segments in `room`: of all (shadow UINT32_MAX), or of segments in a shadow, 0: in
+ * none. Returns their number. */
 static size_t list_times(const struct ana_causes *causes, uint32_t stretch, uint32_t shadow, const struct usual *take,
                          double *room)
 {
@@ -126,7 +126,7 @@ static size_t list_siblings(const struct ana_causes *causes, uint32_t stretch, c
     return n;
 }
 
-/* Puts the late ranks of a stretch into a shadow: first the ranks that cost about as much as the worst one, then those
+/* Puts the late ranks of a stretch into a shadow: first the ranks that cost about as much as the worst one, then ranks
  * that take about as much longer than the others as it does: waits for several late ranks are charged to one. */
 static void choose_late(struct ana_causes *causes, uint32_t shadow, const struct rival *rival, const struct usual *take,
                         double *room)
@@ -148,9 +148,9 @@ static void choose_late(struct ana_causes *causes, uint32_t shadow, const struct
             causes->replay->segment[i] = (uint8_t)shadow;
 }
 
-/* Chooses the ranks of a stretch, and the time that they would take: that of the others; if there are none, of
- * themselves; of a rank that is alone, of what it does elsewhere after the same call, or no time.  `room` is for a
- * number a segment. */
+/* Chooses the ranks of a stretch, and the time that they would take: the median of the others; if there are none, of
+ * themselves; of a rank that is alone, of its other segments after the same call, or no time.  `room` is for a number
+ * a segment. */
 static void choose_ranks(struct ana_causes *causes, uint32_t shadow, const struct rival *rival,
                          const struct usual *take, double *room)
 {
@@ -187,7 +187,7 @@ static void choose_segments(struct ana_causes *causes, const struct usual *take)
     for (size_t i = 0; rival && room && i < causes->segments; i++) {
         const struct ana_cause_segment *segment = &causes->segment[i];
         if (!segment->stretch)
-            continue; /* there was no memory to tell it */
+            continue; /* memory ran out before it was told */
         struct rival *of = &rival[segment->stretch - 1];
         int64_t cost_ns = segment->from ? cost_of(segment) : 0;
         of->what = segment->stretch;
@@ -208,7 +208,7 @@ static void choose_segments(struct ana_causes *causes, const struct usual *take)
 
 /* ---- calls ------------------------------------------------------------------------------------------------------ */
 
-/* Of the path so far, as if the run ended here. */
+/* Chooses places by their time on the path so far, as if the run ended here. */
 static void choose_calls(struct ana_causes *causes)
 {
     struct ana_path_end *end = calloc(causes->ranks + 1, sizeof *end);

@@ -1,7 +1,7 @@
-/* What is told of a run: calls, messages, waits, and what calls need of each other.
+/* Facts of a run: calls, messages, waits, and needs between calls.
  *
- * One fact after the other, in the order in which they were found, to all who take them: the search for causes, the
- * marks of trace/iter and the sums of trace/job.  Nothing else is known there, so these may run beside what finds the
+ * Facts come one by one, in the order in which they were found, to all takers: the search for causes, the marks of
+ * trace/iter and the sums of trace/job.  Nothing else is known there, so these may run beside the code that finds the
  * facts, and find the same.  A fact is a line of the cache: each call and each message comes by here. */
 #ifndef ANA_TOLD_H
 #define ANA_TOLD_H
@@ -11,38 +11,38 @@
 
 #define ANA_MAIN_THREAD 0u /* the thread of a rank that called MPI first */
 
-/* In brackets: what `index` is, and who takes it: C causes, I iterations, S sums.  Ranks are rank indices; places and
- * segments are numbers of trace/why, + 1, 0: unknown; steps 0: unknown. */
+/* Brackets hold the meaning of `index`, and the takers: C causes, I iterations, S sums.  Ranks are rank indices;
+ * places and segments are numbers of trace/why, + 1, 0: unknown; steps 0: unknown. */
 enum ana_told_kind {
-    ANA_TOLD_CALL,  /* a call: its step, its mark, and what it adds [rank; CIS] */
-    ANA_TOLD_STEP,  /* a step alone; those of a rank are numbered in this order, from 1 [rank; C] */
-    ANA_TOLD_MARK,  /* a mark alone, of a call or of several: begin_ns lies before end_ns by what they took [rank; I] */
-    ANA_TOLD_COUNT, /* a call that adds to sums alone [rank; S] */
-    ANA_TOLD_BYTES, /* that were handed over at end_ns, = begin_ns, by no call of their own [rank; S] */
-    ANA_TOLD_FOLD,  /* several calls [rank; S] */
-    ANA_TOLD_SPINS, /* the next step of this rank had been polled for [rank; C] */
-    ANA_TOLD_WAIT,  /* a wait state [CS] */
-    ANA_TOLD_POLLED,   /* a message that nobody waited for inside a call: the receiver may have polled [rank; C] */
+    ANA_TOLD_CALL,     /* a call: its step, its mark, and its part of sums [rank; CIS] */
+    ANA_TOLD_STEP,     /* a step alone; a rank's steps are numbered in this order, from 1 [rank; C] */
+    ANA_TOLD_MARK,     /* a mark alone, of one or several calls: end_ns - begin_ns is the time they took [rank; I] */
+    ANA_TOLD_COUNT,    /* a call that adds to sums alone [rank; S] */
+    ANA_TOLD_BYTES,    /* bytes handed over at end_ns, = begin_ns, by no call of their own [rank; S] */
+    ANA_TOLD_FOLD,     /* several calls [rank; S] */
+    ANA_TOLD_SPINS,    /* the next step of this rank had been polled for [rank; C] */
+    ANA_TOLD_WAIT,     /* a wait state [CS] */
+    ANA_TOLD_POLLED,   /* a message not waited for inside a call: the receiver may have polled [rank; C] */
     ANA_TOLD_NEED,     /* a call needs the begin of another [rank; C] */
-    ANA_TOLD_MESSAGE,  /* likewise, of a message; and what it adds [its receiver; CS] */
+    ANA_TOLD_MESSAGE,  /* the same need, of a message; and its part of sums [its receiver; CS] */
     ANA_TOLD_SENT,     /* a message to a rank of another world [its sender; S] */
     ANA_TOLD_PLACE,    /* a place that calls [its number; C] */
     ANA_TOLD_SEGMENT,  /* a segment of a rank, before the first step that ends it [its number; C] */
-    ANA_TOLD_ARRIVALS, /* some of those who took part in a collective, in order of their begins [how many; C] */
+    ANA_TOLD_ARRIVALS, /* some participants of a collective, in order of their begins [how many; C] */
     ANA_TOLD_INSTANCE, /* the collective, after all of its arrivals [root's rank; UINT32_MAX: none; C] */
     ANA_TOLD_JOINED,   /* the completion of a nonblocking one [rank; C] */
-    ANA_TOLD_SETTLE    /* how far the facts have come [C] */
+    ANA_TOLD_SETTLE    /* progress of the facts [C] */
 };
 
-/* A wait that is to be followed. */
+/* Wait to be followed. */
 struct ana_late_wait {
     uint32_t waiter, culprit, waiter_step, culprit_step;
-    int64_t ns, end_ns; /* what is to be charged; when it ended */
+    int64_t ns, end_ns; /* time to be charged; end of the wait */
     uint32_t site;      /* number of the waiter's call site's sum, + 1; 0: unknown */
-    bool device;        /* of a GPU: no call of the waiter's is longer by it */
+    bool device;        /* wait of a GPU: no call of the waiter's is longer by it */
 };
 
-/* What a message that counts adds to sums. */
+/* Sums that a counted message adds to. */
 struct ana_told_moved {
     int64_t latency_ns, moving_ns, waited_ns; /* moving: since both ends had begun; waited: for the send to begin */
     uint64_t bytes;
@@ -50,7 +50,7 @@ struct ana_told_moved {
     bool counts;   /* sums take it */
 };
 
-/* One who took part in a collective. */
+/* Participant of a collective. */
 struct ana_told_arrival {
     uint32_t index, step;
     int32_t comm_rank; /* -1: a bystander */
@@ -60,16 +60,16 @@ struct ana_told_arrival {
 struct ana_told {
     uint8_t kind;     /* enum ana_told_kind */
     uint8_t category; /* enum trc_category of a call */
-    uint16_t thread;  /* of a call */
+    uint16_t thread;  /* thread of the call */
     uint32_t index;
     union {
         struct {
             int64_t begin_ns, end_ns;
-            uint32_t segment, back;    /* before it; number of the thread's step before, 0 none */
-            uint32_t place, polled_ns; /* that calls; of the segment, in unsuccessful polls: not above 2 s */
-            uint32_t mark, size, site; /* as in ana_use */
-            float segment_ns;          /* how long the segment lasted */
-            uint32_t sent, received;   /* what fits in here; else BYTES come before it */
+            uint32_t segment, back;    /* segment before it; number of the thread's step before, 0 none */
+            uint32_t place, polled_ns; /* call place; unsuccessful polls in the segment: not above 2 s */
+            uint32_t mark, size, site; /* values of ana_use */
+            float segment_ns;          /* duration of the segment */
+            uint32_t sent, received;   /* bytes, if they fit; else a BYTES fact comes before */
         } call;
         struct {
             int64_t begin_ns, end_ns;
@@ -78,24 +78,24 @@ struct ana_told {
                     uint64_t sent, received;
                 };
                 struct {
-                    int64_t busy_ns; /* inside the calls, all of them */
+                    int64_t busy_ns; /* time inside all of the calls */
                     uint64_t calls;
                 };
             };
             uint32_t site;
-        } sum;            /* of BYTES and FOLD; it begins as a call does */
+        } sum;            /* fact of BYTES and FOLD; it begins as a call does */
         int64_t spins_ns; /* since when */
         struct {
-            bool communicates, ends, edge; /* with other ranks; it is MPI_Finalize; the run lies between such calls */
+            bool communicates, ends, edge; /* flags: with other ranks; MPI_Finalize; the run lies between such calls */
         } place;
         struct {
-            uint32_t from, stretch; /* as in ana_segment */
+            uint32_t from, stretch; /* fields of ana_segment */
             uint32_t rank, inside;  /* inside: it is the time in local calls of that place, + 1; 0: between calls */
         } segment;
         struct {
             struct ana_late_wait late;
             int64_t begin_ns;
-            uint32_t sum; /* place of that of such waits, + 1; 0: unknown */
+            uint32_t sum; /* place of the sum of such waits, + 1; 0: unknown */
             bool counts;  /* sums take it */
         } wait;
         struct {
@@ -103,11 +103,11 @@ struct ana_told {
             int64_t send_begin_ns;
         } polled;
         struct {
-            uint32_t step, of_index, of_step; /* of_index: of a MESSAGE, the sender */
-            struct ana_told_moved moved;      /* of a MESSAGE */
+            uint32_t step, of_index, of_step; /* of_index in a MESSAGE: the sender */
+            struct ana_told_moved moved;      /* only in a MESSAGE */
         } need;
         struct {
-            uint32_t pair; /* as in ana_told_moved */
+            uint32_t pair; /* field of ana_told_moved */
             uint64_t bytes;
         } sent;
         struct ana_told_arrival arrival[ANA_TOLD_FEW];
@@ -122,7 +122,7 @@ struct ana_told {
             bool needs_all;
         } joined;
         struct {
-            int64_t now_ns; /* job time; INT64_MAX: there will be no more */
+            int64_t now_ns; /* job time; INT64_MAX: end of the facts */
             bool idle;      /* nothing more will come for now */
         } settle;
     };

@@ -1,39 +1,39 @@
-/* The ways back from a wait: from the call of who came late and from that of who waited, until they meet.
+/* The ways back from a wait: from the call of the late rank and from the call of the waiter, until they meet.
  *
- * Waits for the same call follow one another, as those in a collective: the way back from it is gone once for them
+ * Waits for the same call come in a row, for example in a collective: the way back from it is followed once for
  * all. */
 #include "trace/cause/way.h"
 #include "trace/util/times.h"
 #include <stdlib.h>
 #include <string.h>
 
-#define PIECES (2u * ANA_WAY_MOST + 1) /* a hop makes two at most; the first takes what is to be none */
+#define PIECES (2u * ANA_WAY_MOST + 1) /* two per hop at most; the first takes times to be dropped */
 
-/* Of a rank's time in calls, and of that of which nothing is known: stretches, too; the others come after them. */
+/* Stretches for a rank's time in calls and for unknown time; real stretches come after them. */
 enum { STRETCH_INSIDE, STRETCH_UNKNOWN, STRETCH_FIRST };
 
-/* What the late one's way has passed through: a segment, or one rank's time in calls, or unknown. */
+/* Part of the late rank's way: a segment, or one rank's time in calls, or unknown. */
 struct piece {
-    const uint16_t *of; /* of what: there stands which piece that has */
+    const uint16_t *of; /* entry of the segment or rank, which holds the number of this piece */
     int64_t ns;
     struct ana_cost *cost;
     uint32_t index, stretch; /* the rank */
 };
 
-/* A hop of that way. */
+/* Hop of the late rank's way. */
 struct late_hop {
-    const struct ana_cause_step *to; /* where it leads; NULL: nowhere */
+    const struct ana_cause_step *to; /* step it leads to; NULL: none */
     int64_t outside_ns, inside_ns;
-    uint16_t outside, inside, pieces; /* its pieces, 0: none; so many were made up to here */
+    uint16_t outside, inside, pieces; /* numbers of its pieces, 0: none; number of pieces made up to here */
 };
 
-/* How much of a stretch is on the way of who waited. */
+/* Time of a stretch on the waiter's way. */
 struct of_waiter {
-    uint64_t wait; /* for which: for another one, it is none */
+    uint64_t wait; /* number of the wait that `ns` belongs to; zero for other waits */
     int64_t ns;
 };
 
-/* What a wait is charged to. */
+/* Target of a charge. */
 struct charge {
     struct ana_cost *cost;
     int64_t ns;
@@ -41,18 +41,18 @@ struct charge {
 };
 
 struct ana_ways {
-    int64_t left;                   /* steps that may still be gone */
-    uint32_t culprit, culprit_step; /* whose way is kept; UINT32_MAX: none */
-    uint32_t index, number;         /* where that has come to so far */
-    uint32_t hops, added, pieces;   /* of it; of these are in piece[].ns */
-    uint16_t *of_segment, *of_rank; /* the piece that each may have; of a rank's time in calls, and unknown */
+    int64_t left;                   /* steps left to follow */
+    uint32_t culprit, culprit_step; /* late rank whose way is kept; UINT32_MAX: none */
+    uint32_t index, number;         /* present end of the way */
+    uint32_t hops, added, pieces;   /* number of hops; hops added to piece[].ns; pieces */
+    uint16_t *of_segment, *of_rank; /* piece of each segment; of each rank's time in calls, and unknown */
     struct of_waiter *waiter;       /* by stretch */
-    uint64_t wait;                  /* that is followed */
-    size_t segments, stretches;     /* there is room for so many */
+    uint64_t wait;                  /* number of the wait followed */
+    size_t segments, stretches;     /* allocated lengths */
     struct charge *charge;
     size_t charges, charge_room;
     bool out_of_memory;
-    struct late_hop hop[ANA_WAY_MOST + 1]; /* the first leads to its begin */
+    struct late_hop hop[ANA_WAY_MOST + 1]; /* hop 0 leads to the begin of the way */
     struct piece piece[PIECES];
 };
 
@@ -99,7 +99,7 @@ static uint32_t stretch_of(const struct ana_causes *causes, uint32_t segment)
     return segment ? ana_cause_segment_at(causes, segment)->stretch + STRETCH_FIRST : STRETCH_UNKNOWN;
 }
 
-/* Which piece something has on the late one's way; `of` stands for it. */
+/* Returns the piece of a segment or rank on the late rank's way; `of` is its entry. */
 static inline uint16_t piece_of(struct ana_ways *ways, uint16_t *of, struct ana_cost *cost, uint32_t index,
                                 uint32_t stretch)
 {
@@ -109,7 +109,7 @@ static inline uint16_t piece_of(struct ana_ways *ways, uint16_t *of, struct ana_
     return *of = (uint16_t)ways->pieces++;
 }
 
-/* That of a rank's time in a segment, 0: unknown. */
+/* Returns the piece of a rank's time in a segment, 0: unknown. */
 static inline uint16_t outside_of(const struct ana_causes *causes, struct ana_ways *ways, uint32_t index,
                                   uint32_t segment)
 {
@@ -120,7 +120,7 @@ static inline uint16_t outside_of(const struct ana_causes *causes, struct ana_wa
     return piece_of(ways, &ways->of_rank[2 * (size_t)index + 1], &causes->apart[index].unknown, index, stretch);
 }
 
-/* That of its time in calls of a place. */
+/* Returns the piece of a rank's time in calls of a place. */
 static inline uint16_t inside_of(const struct ana_causes *causes, struct ana_ways *ways, uint32_t index, uint32_t place)
 {
     const uint32_t segment = ana_segment_inside(causes, index, place);
@@ -144,7 +144,7 @@ uint32_t ana_step_ended(const struct ana_causes *causes, size_t index, int64_t n
     return low;
 }
 
-/* Begins the way of another who came late; what was kept is forgotten. */
+/* Begins the way of another late rank; the kept way is dropped. */
 static inline void begin_late(const struct ana_causes *causes, struct ana_ways *ways, uint32_t index, uint32_t number)
 {
     ways->culprit = ways->index = index;
@@ -155,7 +155,7 @@ static inline void begin_late(const struct ana_causes *causes, struct ana_ways *
     ways->hop[0].pieces = 1;
 }
 
-/* Has its pieces say what another hop of it passed through. */
+/* Adds the times of another hop to its pieces. */
 static inline void add_hop(struct ana_ways *ways, const struct late_hop *hop)
 {
     struct piece *outside = &ways->piece[hop->outside], *inside = &ways->piece[hop->inside];
@@ -164,7 +164,7 @@ static inline void add_hop(struct ana_ways *ways, const struct late_hop *hop)
     ways->added++;
 }
 
-/* ... what its first hops passed through. */
+/* Makes the pieces hold the times of the first `hops` hops. */
 static inline void add_hops(struct ana_ways *ways, uint32_t hops)
 {
     for (uint32_t i = 1; hops < ways->added && i < ways->pieces; i++)
@@ -174,7 +174,7 @@ static inline void add_hops(struct ana_ways *ways, uint32_t hops)
         add_hop(ways, &ways->hop[ways->added + 1]);
 }
 
-/* Goes that way one hop further. */
+/* Follows the late rank's way one hop further. */
 static inline void go_late(const struct ana_causes *causes, struct ana_ways *ways)
 {
     struct ana_hop hop;
@@ -207,7 +207,7 @@ static inline int64_t waiter_ns(const struct ana_ways *ways, const struct of_wai
     return waiter->wait == ways->wait ? waiter->ns : 0;
 }
 
-/* Adds time of a stretch to the way of who waited. */
+/* Adds time of a stretch to the way of the waiter. */
 static inline void add_to_waiter(struct ana_ways *ways, uint32_t stretch, int64_t ns)
 {
     struct of_waiter *of = &ways->waiter[stretch];
@@ -215,7 +215,7 @@ static inline void add_to_waiter(struct ana_ways *ways, uint32_t stretch, int64_
         *of = (struct of_waiter){ways->wait, ana_plus(waiter_ns(ways, of), ns)};
 }
 
-/* Goes the waiter's way back from a step; returns the one that it comes to, NULL: none. */
+/* Follows the waiter's way back from a step; returns the step that it comes to, NULL: none. */
 static inline const struct ana_cause_step *go_waiter(const struct ana_causes *causes, struct ana_ways *ways,
                                                      const struct ana_cause_step *step, uint32_t *index,
                                                      uint32_t *number, int64_t *inside_ns)
@@ -234,7 +234,7 @@ static inline const struct ana_cause_step *go_waiter(const struct ana_causes *ca
     return to;
 }
 
-/* Goes both ways until they meet, the later one first; returns how many hops that is on the late one's. */
+/* Follows both ways until they meet, the later one first; returns the number of hops on the late rank's. */
 static inline uint32_t go_ways(const struct ana_causes *causes, struct ana_ways *ways, const struct ana_late_wait *wait)
 {
     ways->wait++;
@@ -259,13 +259,13 @@ static inline uint32_t go_ways(const struct ana_causes *causes, struct ana_ways 
 
 /* ---- costs ------------------------------------------------------------------------------------------------------ */
 
-/* Notes what is to be charged, for which there is room: others may be adding to the same. */
+/* Notes a charge; room has been made for it.  Others may be adding to the same cost. */
 static inline void charge(struct ana_ways *ways, struct ana_cost *cost, int64_t ns, bool direct)
 {
     ways->charge[ways->charges++] = (struct charge){cost, ns, direct};
 }
 
-/* Makes room for so many charges.  False: out of memory. */
+/* Makes room for this number of charges.  False: out of memory. */
 static inline bool room_for(struct ana_ways *ways, size_t charges)
 {
     return ways->charges + charges <= ways->charge_room ||
@@ -285,8 +285,8 @@ void ana_ways_charge(struct ana_causes *causes, struct ana_ways *ways)
     causes->out_of_memory |= ways->out_of_memory;
 }
 
-/* What of a piece the late one's way has more than the waiter's: of the piece alone; `all`: where all its ranks
- * together have more, however little each. */
+/* Returns the excess of a piece on the late rank's way over the waiter's: of the piece alone; `all`: where all its
+ * ranks together have more, however little each. */
 static inline int64_t excess_of(const struct ana_ways *ways, const struct piece *piece, bool all)
 {
     int64_t its_ns = waiter_ns(ways, &ways->waiter[piece->stretch]);
@@ -295,7 +295,7 @@ static inline int64_t excess_of(const struct ana_ways *ways, const struct piece 
     return piece->ns - its_ns;
 }
 
-/* Charges a wait to the first `pieces` - 1 of the late one's way by their excess.  False: none has any. */
+/* Charges a wait to the first `pieces` - 1 of the late rank's way by their excess.  False: none has any. */
 static inline __attribute__((always_inline)) bool share_out(struct ana_ways *ways, const struct ana_late_wait *wait,
                                                             uint32_t pieces, bool all)
 {
@@ -326,7 +326,7 @@ static inline __attribute__((always_inline)) bool share_out(struct ana_ways *way
     return true;
 }
 
-/* Likewise, of all ranks together: of each stretch is counted what the waiter's way has more of it. */
+/* Charges a wait by the excess of all ranks together: each stretch counts the time the waiter's way has more of it. */
 static __attribute__((noinline)) bool share_all(struct ana_ways *ways, const struct ana_late_wait *wait,
                                                 uint32_t pieces)
 {
@@ -337,7 +337,7 @@ static __attribute__((noinline)) bool share_all(struct ana_ways *ways, const str
     return share_out(ways, wait, pieces, true);
 }
 
-/* Charges the end of a time to what was done in it; returns what is left of it. */
+/* Charges the end of a time span to its cost; returns the wait still to be charged. */
 static int64_t charge_part(struct ana_ways *ways, struct ana_cost *cost, int64_t from_ns, int64_t to_ns,
                            int64_t left_ns, bool direct)
 {
@@ -348,7 +348,8 @@ static int64_t charge_part(struct ana_ways *ways, struct ana_cost *cost, int64_t
     return left_ns - ns;
 }
 
-/* Charges a wait of a GPU to what the late rank, and whom it had waited for, did in that time before its launch. */
+/* Charges a wait of a GPU to the work of the late rank, and of the ranks it had waited for, in that time before its
+ * launch. */
 static __attribute__((noinline)) void follow_device(const struct ana_causes *causes, struct ana_ways *ways,
                                                     const struct ana_late_wait *wait)
 {
@@ -441,7 +442,7 @@ int64_t ana_ways_follow(const struct ana_causes *causes, struct ana_ways *ways, 
                         int64_t left)
 {
     ways->left = left;
-    ways->culprit = UINT32_MAX; /* what was kept may have been overwritten */
+    ways->culprit = UINT32_MAX; /* the kept way may have been overwritten */
     if (!lengthen(&ways->of_segment, &ways->segments, causes->segments, sizeof *ways->of_segment) ||
         !lengthen(&ways->waiter, &ways->stretches, causes->stretches + STRETCH_FIRST + 1, sizeof *ways->waiter)) {
         ways->out_of_memory = true;

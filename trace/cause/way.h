@@ -7,15 +7,16 @@
 /* The last kept step of a rank that had ended by a time, 0: none; steps are in order of their ends. */
 uint32_t ana_step_ended(const struct ana_causes *causes, size_t index, int64_t ns);
 
-/* From the begin of a call back to that of the one before, or of another rank's that was waited for.  The time between
- * is all of rank `index`: in the last call to `left`, outside until `until`, in polls until `begin`. */
+/* Hop from the begin of a call back to the begin of the one before, or of another rank's call that was waited for.
+ * The time between belongs to rank `index`: in the last call to `left`, outside until `until`, in polls until
+ * `begin`. */
 struct ana_hop {
     uint32_t index, place, segment, polled; /* place of the call before, of this one; + 1, 0 unknown */
     int64_t begin_ns, until_ns, ended_ns, left_ns;
     bool known; /* the step before is */
 };
-/* Goes back from the begin of a step, which is *number of rank *index, to another one, which it returns; NULL: that is
- * not kept, or not known, and then both are as they were. */
+/* Goes back from the begin of a step, which is *number of rank *index, to another one, which it returns; NULL: that
+ * step is not kept, or not known (*index and *number are then unchanged). */
 static inline __attribute__((always_inline)) struct ana_cause_step *ana_hop_back(const struct ana_causes *causes,
                                                                                  const struct ana_cause_step *step,
                                                                                  uint32_t *index, uint32_t *number,
@@ -60,12 +61,12 @@ struct ana_ways *ana_ways_new(size_t ranks);
 /* Frees it; NULL is none. */
 void ana_ways_free(struct ana_ways *ways);
 
-/* Follows waits `from` .. `to` - 1 back, and notes what is to be charged: to what caused each, just as much as was
- * waited.  They may take `left` steps, of which it returns how many they took, and a few more.  Only reads the causes:
- * others may follow other waits meanwhile. */
+/* Follows waits `from` .. `to` - 1 back, and notes the charges: to the causes of each, just as much as was waited.
+ * They may take `left` steps, and a few more; returns the number taken.  Only reads the causes: others may follow
+ * other waits meanwhile. */
 int64_t ana_ways_follow(const struct ana_causes *causes, struct ana_ways *ways, uint64_t from, uint64_t to,
                         int64_t left);
-/* Charges what was noted. */
+/* Charges the noted costs. */
 void ana_ways_charge(struct ana_causes *causes, struct ana_ways *ways);
 
 #endif
