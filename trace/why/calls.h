@@ -1,4 +1,4 @@
-/* The latest calls of each rank, by the numbers of their steps: where they were made, and what came before.
+/* The latest calls of each rank, by the numbers of their steps: call site and segment before.
  *
  * Memory is bounded: a ring a rank.  One thread at a time: the one that tells the steps to trace/cause. */
 #ifndef ANA_WHY_CALLS_H
@@ -7,10 +7,10 @@
 #include "trace/cause/told.h"
 #include <stddef.h>
 
-/* What is known of a call. */
+/* Facts about a call. */
 struct ana_why_call {
-    uint32_t place, segment; /* that calls; before it, 0: unknown; both + 1 */
-    float segment_ns;        /* how long that took */
+    uint32_t place, segment; /* call place; segment before it, 0: unknown; both + 1 */
+    float segment_ns;        /* duration of the segment */
     uint32_t site;           /* number of its call site's sum, + 1; 0: unknown, or not of the main thread */
 };
 
@@ -23,7 +23,7 @@ struct ana_why_calls_of {
 struct ana_why_calls {
     struct ana_why_calls_of *rank;
     size_t ranks;
-    uint32_t room;      /* of each ring; a power of two */
+    uint32_t room;      /* size of each ring; a power of two */
     bool out_of_memory; /* something is missing */
 };
 
@@ -45,7 +45,7 @@ static inline void ana_why_calls_put(struct ana_why_calls *calls, size_t index, 
     rank->call[number & (calls->room - 1)] = call;
 }
 
-/* Adds what is told, if it is a step or of one (ANA_TOLD_CALL, _STEP, _SPINS): the next of its rank. */
+/* Adds a fact, if it is a step or part of one (ANA_TOLD_CALL, _STEP, _SPINS): the next of its rank. */
 static inline void ana_why_calls_add(struct ana_why_calls *calls, const struct ana_told *told)
 {
     if (told->kind == ANA_TOLD_SPINS)

@@ -1,4 +1,4 @@
-/* What is kept beside the trace of segments, usage and regions. */
+/* Saving of segments, usage and regions beside the trace. */
 #include "trace/why/regions.h"
 #include "trace/why/tell.h"
 #include <stdlib.h>

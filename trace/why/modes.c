@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define EQUALLY 1.5  /* as many, or fewer */
+#define EQUALLY 1.5  /* factor between counts taken as equal */
 #define LEAST   10u  /* long times of a rank: fewer are accidents, */
-#define ONE_IN  100u /* ... and so are fewer than one in so many of all */
+#define ONE_IN  100u /* long times of a rank: less than one in 100 of all are accidents, too */
 
 static double middle_of(uint32_t bucket)
 {

@@ -9,9 +9,9 @@
 #include "trace/util/beside.h"
 
 enum ana_onward_kind {
-    ANA_ONWARD_EVENT, /* of the program's own time, with its step */
+    ANA_ONWARD_EVENT, /* event of the program's own time, with its step */
     ANA_ONWARD_OTHER, /* any other */
-    ANA_ONWARD_TOLD   /* what is to be told */
+    ANA_ONWARD_TOLD   /* fact to be told */
 };
 
 struct ana_onward {

@@ -1,19 +1,19 @@
 #include "trace/why/reason.h"
 #include <math.h>
 
-#define COVERED    0.5         /* of its time, at least, is covered */
-#define OUTSIDE    0.5         /* of the spans it lies in, at least, was in no call: else their counts are the calls' */
-#define LEAST_NS   250000000.0 /* covered: some heartbeats */
-#define EXPLAINS   0.5         /* of the difference */
-#define NOTABLE    0.05        /* of the time */
-#define ALONE      0.25        /* of the time, where nobody is there to compare with */
-#define BESIDE     0.5         /* of its time: other threads that compute meanwhile matter */
+#define COVERED    0.5         /* least share of its time that is covered */
+#define OUTSIDE    0.5         /* least share of its spans outside calls: else their counts are the calls' */
+#define LEAST_NS   250000000.0 /* least covered time: some heartbeats */
+#define EXPLAINS   0.5         /* share of the difference */
+#define NOTABLE    0.05        /* share of the time */
+#define ALONE      0.25        /* share of the time, where no rank is there to compare with */
+#define BESIDE     0.5         /* share of its time: other threads that compute meanwhile matter */
 #define SAME       0.12        /* numbers that differ by less are alike */
 #define MORE_BYTES 1048576.0   /* read or written more than usual, for it to be worth a word */
-#define MORE_TIMES 2.0         /* as many bytes or faults as usual */
-#define FAULT_NS   1000000.0   /* of kernel time for each fault at most, for faults to be its cause: of 2 MB */
+#define MORE_TIMES 2.0         /* factor over the usual bytes or faults */
+#define FAULT_NS   1000000.0   /* most kernel time per fault, for faults to be its cause: of 2 MB */
 
-/* How one time of a segment is spent, in ns; numbers of one time. */
+/* Parts of one time of a segment, in ns; numbers of one time. */
 struct parts {
     double cpu, queued, blocked, system, faults, read, written;
     double beside; /* processor time of other threads */
@@ -50,7 +50,7 @@ static uint64_t whole(double sum)
     return sum >= 0x1p63 ? UINT64_C(1) << 63 : sum > 0 ? (uint64_t)sum : 0;
 }
 
-/* What takes it from the processor: storage, if it reads or writes more than usual, else not known. */
+/* Returns the reason for time off the processor: storage, if it reads or writes more than usual, else unknown. */
 static struct ana_reason off_processor(const struct ana_reason_side *own, const struct parts *p, const struct parts *u)
 {
     double times = own->total_ns / own->ns;
@@ -81,8 +81,8 @@ static struct hardware hardware_of(const struct ana_reason_side *side)
     return (struct hardware){pure->value[TRC_USAGE_INSTRUCTIONS] * each, pure->value[TRC_USAGE_CYCLES] * each};
 }
 
-/* Kernel time of the usual one, without that of calls, which may poll through the kernel: as much for each fault as in
- * `p`, and no less than what is left if the calls were in the kernel all the time. */
+/* Returns the kernel time of the usual side, without the kernel time of calls, which may poll through the kernel: as
+ * much for each fault as in `p`, and no less than the rest if the calls were in the kernel all the time. */
 static double kernel_of(const struct ana_reason_side *usual, const struct parts *u, const struct parts *p)
 {
     const struct ana_usage_sums *sums = usual->sums;
@@ -90,7 +90,7 @@ static double kernel_of(const struct ana_reason_side *usual, const struct parts 
     return fmax(p->system * u->faults / p->faults, left > 0 ? usual->ns * left / sums->outside_ns : 0);
 }
 
-/* What makes it take more of the processor's time. */
+/* Returns the reason for more of the processor's time. */
 static struct ana_reason on_processor(const struct ana_reason_side *own, const struct ana_reason_side *usual,
                                       const struct parts *p, const struct parts *u)
 {
@@ -137,7 +137,7 @@ struct ana_reason ana_reason_of(struct ana_reason_side own, struct ana_reason_si
     if (is_known(&usual, 0))
         u = parts_of(&usual);
     bool counted = is_known(&usual, OUTSIDE);
-    if (!counted) { /* mostly in calls: what it computes, and waits for a processor, is only roughly known */
+    if (!counted) { /* mostly in calls: its computing time and waits for a processor are only roughly known */
         double share = u.cpu > 0 ? u.cpu / (u.cpu + u.queued) : 1;
         u.cpu = usual.ns * share;
         u.queued = usual.ns - u.cpu;

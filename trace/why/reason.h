@@ -1,4 +1,4 @@
-/* Why a segment takes longer than usual: by what the kernel counted meanwhile.  Pure arithmetic. */
+/* Reasons why a segment takes longer than usual: by the kernel's counts meanwhile.  Pure arithmetic. */
 #ifndef ANA_REASON_H
 #define ANA_REASON_H
 
@@ -20,7 +20,7 @@ struct ana_reason {
     enum ana_reason_kind kind;
     double factor;   /* QUEUED: how much longer the same work took; 0: not known to be the same */
     double share;    /* 0..1 */
-    uint64_t amount; /* in the whole run */
+    uint64_t amount; /* amount in the whole run */
 };
 
 /* A segment of one rank, or of some that are alike. */

@@ -13,10 +13,10 @@ struct ana_region_thread {
     struct trc_regions open;
     struct frame {
         int64_t begin_ns, mpi_ns; /* mpi_ns: the thread's when it began */
-        int64_t inside_ns;        /* in regions inside it that have ended */
+        int64_t inside_ns;        /* time in regions inside it that have ended */
         uint32_t name;            /* its number */
     } frame[TRC_REGIONS_DEEP];
-    int64_t mpi_ns; /* in calls so far */
+    int64_t mpi_ns; /* time in calls so far */
     /* Since the last call: the innermost regions, and how long in each; up to when. */
     struct part {
         uint32_t name;
@@ -148,8 +148,8 @@ static bool is_inside_itself(const struct trc_regions *open, uint32_t depth)
     return false;
 }
 
-/* Adds the region at `depth` of a thread, as ended at `end_ns`, of which `inside_ns` were in regions inside it.
- * Returns how long it was open. */
+/* Adds the region at `depth` of a thread, as ended at `end_ns`, with `inside_ns` in regions inside it. Returns how
+ * long it was open. */
 static int64_t add_region(struct ana_region *sum, const struct ana_region_thread *thread, uint32_t depth,
                           int64_t inside_ns, int64_t end_ns)
 {
@@ -208,7 +208,7 @@ void ana_regions_item(struct ana_regions *regions, const struct ana_event *e)
     if (e->kind == TRC_RECORD_BEGIN || e->kind == TRC_RECORD_END)
         add_between(thread, e->begin_ns);
     if (e->kind == TRC_RECORD_LOST) {
-        thread->open.depth = 0; /* the next chunk says what is open */
+        thread->open.depth = 0; /* the next chunk lists the open regions */
     } else if (e->kind == TRC_RECORD_BEGIN) {
         begin_region(regions, thread, e->index, id, e->begin_ns);
     } else if (e->kind == TRC_RECORD_END) {

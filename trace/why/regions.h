@@ -1,10 +1,11 @@
-/* Regions of the program's own: how often and how long each rank is in each, with and without those inside, and how
- * much of it inside calls; and which of them lies between two calls.  Fed with the items of regions and with all calls,
- * in one pass.
+/* Regions of the program's own: how often and how long each rank is in each, with and without inner regions, and how
+ * much of it inside calls; and the region between two calls.  Fed with the items of regions and with all calls, in one
+ * pass.
  *
- * What does not fit is said, not guessed: a region that ended only because one around it did counts in `left`, without
- * its time; an end of what was not open counts in `unmatched`.  A region that is open where records are missing counts
- * from there on.  Time counts once for a region inside another of its name.  One thread at a time. */
+ * Items that do not fit are reported, not guessed: a region that ended only because one around it did counts in
+ * `left`, without its time; an end of a region that was not open counts in `unmatched`.  A region that is open where
+ * records are missing counts from there on.  Time counts once for a region inside another of its name.  One thread at
+ * a time. */
 #ifndef ANA_REGIONS_H
 #define ANA_REGIONS_H
 
@@ -18,7 +19,7 @@
 struct ana_region {
     uint32_t index, id; /* the rank, and its number in that rank's file */
     uint64_t count, left;
-    int64_t total_ns, own_ns, mpi_ns; /* with those inside; without; in calls, with those inside */
+    int64_t total_ns, own_ns, mpi_ns; /* time with inner regions; without; in calls, with inner regions */
     int64_t longest_ns;
 };
 
@@ -31,16 +32,16 @@ struct ana_region_thread; /* the regions that a thread is in */
 
 struct ana_regions {
     size_t ranks;
-    struct trc_file *const *file; /* of each rank; the caller's, as long as this */
+    struct trc_file *const *file; /* file of each rank; the caller's, as long as this */
     struct ana_map names;         /* struct ana_region_name by hash of the name: their number is their place */
     struct ana_region_rank {
         struct ana_region_thread **thread;
         uint32_t threads;
     } * rank;
     struct ana_map sums; /* struct ana_region by index, id */
-    bool any;            /* there has been one: else nothing need be told of calls */
+    bool any;            /* a region was seen: else nothing need be told of calls */
     bool out_of_memory;  /* something is missing */
-    int64_t from_ns;     /* what is before does not count */
+    int64_t from_ns;     /* begin of the time that counts */
     uint64_t unmatched;
 };
 
@@ -51,8 +52,8 @@ void ana_regions_free(struct ana_regions *regions);
 
 /* Takes an item of a region, or a loss, in the order of its thread. */
 void ana_regions_item(struct ana_regions *regions, const struct ana_event *event);
-/* Takes a call that counts, likewise; needed once `any` is set.  Returns the number of the region that the thread was
- * in for most of the time since its call before, by name and so for all ranks; 0: none. */
+/* Takes a call that counts, in the order of its thread; needed once `any` is set.  Returns the number of the region
+ * that the thread was in for most of the time since its call before, by name and so for all ranks; 0: none. */
 uint32_t ana_regions_call(struct ana_regions *regions, const struct ana_event *event);
 /* The name of a region by its number, cut to ANA_REGION_NAME - 1 bytes; "" for 0.  Valid as long as the sums. */
 const char *ana_regions_name(const struct ana_regions *regions, uint32_t number);

@@ -219,7 +219,7 @@ void ana_why_at_edge(struct ana_why *why, struct ana_event *e, int64_t begin_ns,
         }
     } else if (e->begin_ns <= begin_ns) {
         if (!e->use->is_sub)
-            thread->place = thread->step = 0; /* what came before it lies outside */
+            thread->place = thread->step = 0; /* time before it lies outside */
         ana_why_event(why, &part, ANA_TOLD_STEP);
     } else if (e->use->is_sub || e->begin_ns < end_ns || first_after) {
         ana_why_enter(why, e->index, e->thread);

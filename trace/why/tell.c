@@ -3,7 +3,7 @@
 #include "trace/format/opclass.h"
 #include <stdlib.h>
 
-#define MOST_STEPS (1u << 20) /* so many steps at most pass before the next choice; and a sixteenth of all at least */
+#define MOST_STEPS (1u << 20) /* most steps before the next choice; at least a sixteenth of all */
 
 struct ana_told *ana_why_tell_found(struct ana_why *why, enum ana_told_kind kind, size_t index)
 {
@@ -141,7 +141,7 @@ void ana_why_instance(struct ana_why *why, const struct ana_instance *instance)
     if (instance->mismatched || instance->arrivals < 2)
         return;
     if (instance->nonblocking && trc_opclass_category(instance->call->opclass) != TRC_CAT_COLLECTIVE)
-        return; /* on a stream */
+        return; /* operation on a stream */
     for (size_t i = 0; i < instance->arrivals;) {
         struct ana_told *told = ana_why_tell_found(why, ANA_TOLD_ARRIVALS, 0);
         for (; told->index < ANA_TOLD_FEW && i < instance->arrivals; told->index++, i++) {

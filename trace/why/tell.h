@@ -1,12 +1,12 @@
-/* What trace/why tells the search for causes (trace/cause), as facts: waits, and what calls need.  Only of sums that
- * are fed with causes; ana_why_settle and ana_why_sync do nothing else. */
+/* Facts that trace/why tells the search for causes (trace/cause): waits, and needs of calls.  Only for sums that are
+ * fed with causes; ana_why_settle and ana_why_sync do nothing else. */
 #ifndef ANA_WHY_TELL_H
 #define ANA_WHY_TELL_H
 
 #include "trace/relations/waits.h"
 #include "trace/why/why.h"
 
-/* Tells what came onward. */
+/* Tells the facts that came onward. */
 void ana_why_pass_on(struct ana_why *why, const struct ana_told *told);
 
 /* Room to tell something of a rank that follows from the events of a thread: by whoever takes these first. */
@@ -19,31 +19,31 @@ void ana_why_tell_place(struct ana_why *why, uint32_t number, enum trc_opclass o
 /* A new segment, by its number + 1. */
 void ana_why_tell_segment(struct ana_why *why, uint32_t number, const struct ana_segment *segment);
 
-/* A wait, of which `left_ns` had not been counted before.  It is added to a sum (ana_told.wait) and to the waiter's
+/* Tells a wait; `left_ns` of it had not been counted before.  It is added to a sum (ana_told.wait) and to the waiter's
  * call site (ana_why_call.site), if it counts. */
 void ana_why_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t left_ns, bool counts, uint32_t sum,
                   uint32_t site);
-/* A message for which nobody waited inside a call: its receiver may have polled until it came. */
+/* Tells a message not waited for inside a call: its receiver may have polled until it came. */
 void ana_why_polled(struct ana_why *why, const struct ana_message *message);
-/* A message, after its waits: what its calls need, and what it adds. */
+/* Tells a message, after its waits: the needs of its calls, and its part of sums. */
 void ana_why_message(struct ana_why *why, const struct ana_message *message, const struct ana_told_moved *moved);
-/* A collective likewise. */
+/* Tells a collective, after its waits: the needs of its calls. */
 void ana_why_instance(struct ana_why *why, const struct ana_instance *instance);
-/* The completion of a nonblocking one, after its wait. */
+/* Tells the completion of a nonblocking collective, after its wait. */
 void ana_why_joined(struct ana_why *why, const struct ana_joined *joined);
-/* A wait of a GPU for a launch by another rank, of which `counted_ns` count: no call of the waiter's is longer by
+/* Tells a wait of a GPU for a launch by another rank; `counted_ns` of it count: no call of the waiter's is longer by
  * it. */
 void ana_why_device_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t counted_ns, uint32_t sum);
-/* What a call needs of a particular rank, after its wait. */
+/* Tells the need of a call for a particular rank, after its wait. */
 void ana_why_need(struct ana_why *why, const struct ana_need *need);
 
 /* Has the waits followed that ended ANA_DELAY_LAG_NS before `now_ns`, in job time, and the run replayed up to there;
  * INT64_MAX: all.  `idle`: nothing more will come for now. */
 void ana_why_settle(struct ana_why *why, int64_t now_ns, bool idle);
-/* Returns once all events that were handed on, and all that was told, are taken: then what was found
- * (why->feed->causes) can be read, until more is told. */
+/* Returns once all events handed on, and all facts told, are taken: then the results (why->feed->causes) can be read,
+ * until more is told. */
 void ana_why_sync(struct ana_why *why);
-/* What a segment costs, by its number + 1; nothing where causes are not looked for. */
+/* Returns the cost of a segment, by its number + 1; nothing where causes are not looked for. */
 struct ana_cost ana_why_cost(const struct ana_why *why, uint32_t number);
 
 #endif

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPANS    8u         /* of a thread that wait for its next event; more are added up, two by two */
-#define PURE     0.95       /* of a span outside of calls: its counts are not those of calls */
+#define SPANS    8u         /* spans of a thread that wait for its next event; more are added up, two by two */
+#define PURE     0.95       /* share of a span outside of calls: its counts are not the calls' */
 #define STILL_NS 1000000000 /* heartbeats are far more frequent */
-#define STILL    0.1        /* of such a span: before and after, and until a processor is free */
+#define STILL    0.1        /* share of such a span: before and after, and until a processor is free */
 #define TOUCHED  64u        /* segments of a thread in a span; the time of others is not covered */
 
 struct span {
@@ -26,12 +26,12 @@ struct thread {
 
 struct ana_usage_rank {
     struct trc_usage_cursor *cursor;
-    struct thread **thread; /* of which there are so many; NULL: nothing was counted for it */
+    struct thread **thread; /* `threads` entries; NULL: nothing was counted for it */
     uint32_t threads;
     struct trc_usage_item item;  /* the next one */
     bool ahead;                  /* it is there */
-    double *node;                /* of the node, so far: TRC_USAGE_FIELDS; NULL: nothing */
-    int64_t begin_ns, end_ns;    /* of it */
+    double *node;                /* counts of the node so far: TRC_USAGE_FIELDS; NULL: none */
+    int64_t begin_ns, end_ns;    /* time of the item */
     struct ana_usage_once *once; /* ANA_USAGE_ONCES, in any order; NULL: none */
 };
 
@@ -66,7 +66,7 @@ void ana_why_read_usage(struct ana_why *why, struct trc_file *const *files, cons
 
 #define OUTSIDE_ONLY (1u << TRC_USAGE_MINOR | 1u << TRC_USAGE_MAJOR | 1u << TRC_USAGE_READ | 1u << TRC_USAGE_WRITTEN)
 
-/* Adds parts of what was counted: of faults and bytes, which calls of MPI hardly have, and of the rest. */
+/* Adds parts of a span's counts: of faults and bytes, which calls of MPI hardly have, and of the rest. */
 static void add_values(double *to, const double *from, double of_faults, double of_rest)
 {
     for (size_t i = 0; i < ANA_USAGE_NUMBERS; i++)
@@ -255,7 +255,7 @@ static double overlap_ns(int64_t begin, int64_t end, const struct span *span)
 /* A thread's way from the end of its last call to the begin of this one. */
 struct gap {
     int64_t begin_ns, end_ns;
-    double part; /* of it that is no poll */
+    double part; /* share of the gap that is no poll */
     uint32_t segment;
 };
 
@@ -282,7 +282,7 @@ static void settle_spans(struct ana_why *why, struct ana_usage_rank *rank, struc
     for (uint32_t i = 0; i < thread->spans; i++) {
         const struct span *span = &thread->span[i];
         double mine = overlap_ns(gap->begin_ns, gap->end_ns, span) * gap->part, outside = mine;
-        uint32_t touched = i ? 0 : thread->touched; /* their times ended before the gap: in the first span */
+        uint32_t touched = i ? 0 : thread->touched; /* segments' times ended before the gap: in the first span */
         for (uint32_t k = 0; k < touched; k++) {
             const struct ana_segment *of = ana_segment_at(why, thread->segment[k]);
             outside += (double)(of->total_ns - of->before_ns - (thread->segment[k] == gap->segment ? ns : 0));

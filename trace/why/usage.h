@@ -1,11 +1,11 @@
-/* Joins what the kernel counted (trace/format/format_usage.h) to segments.
+/* Joins the kernel's counts (trace/format/format_usage.h) to segments.
  *
- * Between two heartbeats, in a *span*, a thread was in some segments and calls; what was counted for it there is shared
- * out by time; page faults and bytes to segments only.  So a segment that fills whole spans has just its own counts,
- * and a short one its part of those of the spans that it lies in; `outside_ns` tells how much of these spans were
- * calls.  The time of a segment that lies in no span is not covered.
+ * Between two heartbeats, in a *span*, a thread was in some segments and calls; the thread's counts there are shared
+ * out by time; page faults and bytes to segments only. So a segment that fills whole spans has just its own counts,
+ * and a short one its part of the counts of the spans that it lies in; `outside_ns` tells which share of the spans was
+ * outside calls. The time of a segment that lies in no span is not covered.
  *
- * Memory is bounded: a few spans for each thread, those of a long call added up; nothing where nothing was counted. */
+ * Memory is bounded: a few spans for each thread, added up during a long call; nothing where nothing was counted. */
 #ifndef ANA_WHY_USAGE_H
 #define ANA_WHY_USAGE_H
 
@@ -19,17 +19,17 @@ struct ana_event;
 struct ana_why;
 struct trc_file;
 
-/* What was counted for a segment of one rank: by enum trc_usage_field, and the processor time of the whole process. */
+/* Counts for a segment of one rank: by enum trc_usage_field, and the processor time of the whole process. */
 enum { ANA_USAGE_ALL_CPU = TRC_USAGE_FIELDS, ANA_USAGE_NUMBERS };
 struct ana_usage_sums {
-    double covered_ns;               /* of the segment's time, so much was counted */
-    double outside_ns;               /* of that, weighed: the share of the spans in which the thread was in no call */
-    double value[ANA_USAGE_NUMBERS]; /* of the thread; bytes: of its process */
+    double covered_ns; /* part of the segment's time with counts */
+    double outside_ns; /* part of covered_ns: weighed by each span's share in which the thread was in no call */
+    double value[ANA_USAGE_NUMBERS]; /* counts of the thread; bytes: of its process */
 };
 struct ana_segment_usage {
     struct ana_usage_sums all;
-    struct ana_usage_sums pure;    /* of that, what lies in spans with hardly any call: as long segments have them */
-    struct ana_usage_sums longest; /* of the longest of its times that filled a whole span */
+    struct ana_usage_sums pure;    /* part in spans with hardly any call: as long segments have them */
+    struct ana_usage_sums longest; /* counts of the longest of its times that filled a whole span */
     int64_t longest_ns;            /* 0: none did */
 };
 
@@ -53,15 +53,15 @@ void ana_usage_free(struct ana_usage_rank *rank);
 /* Says where usage is read: `files` by rank index, which must outlive `why` as `clock` must.  Without it there is none.
  */
 void ana_why_read_usage(struct ana_why *why, struct trc_file *const *files, const struct ana_clock *clock);
-/* Takes up what came, after the files were refreshed. */
+/* Takes up new records, after the files were refreshed. */
 void ana_why_usage_refresh(struct ana_why *why);
-/* What was counted in the time of a rank that ended then; NULL: that is not known, or not kept. */
+/* Returns the counts of a rank's segment time that ended then; NULL: not known, or not kept. */
 const struct ana_usage_once *ana_why_once(const struct ana_why *why, size_t index, int64_t end_ns);
-/* What was counted for the node of a rank so far, by enum trc_usage_field; NULL: nothing. */
+/* Returns the counts for the node of a rank so far, by enum trc_usage_field; NULL: none. */
 const double *ana_why_node_usage(const struct ana_why *why, size_t index);
 
 struct ana_keep;
-/* Keeps what was counted for a rank, or takes that up. */
+/* Keeps the counts of a rank, or loads them. */
 void ana_usage_keep(struct ana_keep *keep, struct ana_why *why, size_t index);
 
 /* The slow paths of ana_why_event. */

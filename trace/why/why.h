@@ -1,4 +1,4 @@
-/* What threads do between their calls, and what waiting that causes.
+/* Segments: work of threads between their calls, and the waiting it causes.
  *
  * A *segment* is what a thread does outside MPI between two of its calls: it is known by the two places that call, and
  * by the program's own region that most of that time is spent in.
@@ -7,12 +7,12 @@
  *
  * Fed with events and waits in one pass; memory is bounded, whatever the length of the trace:
  *   segments   ANA_SEGMENTS_OF_RANK a rank with places of their own; all others of the rank are added up in one
- *   usage      what the kernel counted meanwhile: see usage.h
- *   steps      the latest calls of each rank, by their numbers; what they made others wait for: see trace/cause
+ *   usage      the kernel's counts meanwhile: see usage.h
+ *   steps      the latest calls of each rank, by their numbers; the waits they caused: see trace/cause
  * Everything counts for one rank and can be added to what another reader found for it.
  *
- * One thread at a time; but another may tell what follows from the events meanwhile (onward.h).  It then owns `calls`
- * and fills the feed. */
+ * One thread at a time; but another may tell the facts of the events meanwhile (onward.h).  It then owns `calls` and
+ * fills the feed. */
 #ifndef ANA_WHY_H
 #define ANA_WHY_H
 
@@ -37,35 +37,35 @@
 /* A place in the program that calls, the same on all ranks that call there. */
 struct ana_why_place {
     uint32_t index, call; /* a rank that calls there; job-wide number of the call */
-    uint64_t address;     /* in that rank's process */
+    uint64_t address;     /* address in that rank's process */
     bool ends;            /* it is MPI_Finalize */
 };
 
 /* A segment of one rank. */
 struct ana_segment {
-    uint32_t index;    /* of the rank */
+    uint32_t index;    /* index of the rank */
     uint32_t from, to; /* places, + 1; both 0: the segments that had no room */
-    uint32_t region;   /* of the program's own, that most of it lies in (regions.h); 0: none */
+    uint32_t region;   /* program region that most of it lies in (regions.h); 0: none */
     uint32_t stretch;  /* number of (from, to, region), + 1: equal on all ranks */
     uint64_t count;
     int64_t total_ns, min_ns, longest_ns, longest_at_ns; /* longest_at: when that began, in job time */
-    struct ana_counts counts;                            /* of its times, */
-    bool is_spread;                                      /* ... if these are counted */
-    uint32_t span; /* in which it was last; total_ns was before_ns when that began */
+    struct ana_counts counts;                            /* distribution of its times, */
+    bool is_spread;                                      /* ... if they are counted */
+    uint32_t span; /* last span it was in; total_ns was before_ns when that began */
     int64_t before_ns;
     struct ana_segment_usage *usage; /* NULL: nothing was counted */
 };
 
 /* A thread after its last call. */
 struct ana_why_thread {
-    int64_t end_ns, polled_ns; /* when it ended; of the time since then, what was spent in polls */
-    int64_t spins_ns;          /* since when it does nothing but poll; INT64_MIN: it does not */
+    int64_t end_ns, polled_ns; /* end of the call; time in polls since then */
+    int64_t spins_ns;          /* begin of mere polling; INT64_MIN: none */
     uint32_t place, step;      /* 0: the next segment has no beginning; number of its last step, 0 none */
-    uint32_t region;           /* that the segment which is about to end lies in */
+    uint32_t region;           /* region of the segment about to end */
     uint32_t span;             /* usage.h: the one under way */
-    int64_t spanned_ns;        /* what ends at this time or later may end spans */
+    int64_t spanned_ns;        /* events that end at this time or later may end spans */
     int64_t calls_ns;          /* inside completed calls so far */
-    int64_t counted_ns;        /* of that, until the span under way began */
+    int64_t counted_ns;        /* part before the span under way began */
     bool has_gap;              /* records are missing since its last call */
 };
 
@@ -75,7 +75,7 @@ struct ana_why_rank {
     uint32_t steps; /* calls told to trace/cause so far */
     struct ana_usage_rank *usage;
     struct ana_account_usage account; /* processor time of its main thread */
-    int64_t unknown_ns;               /* of the main thread: time without records */
+    int64_t unknown_ns;               /* time of the main thread without records */
     struct ana_still still;
 };
 
@@ -87,10 +87,10 @@ struct ana_why {
     struct ana_map stretches; /* uint32_t, unused: their number is their place; by from << 32 | to, region */
     size_t spread;            /* segments with buckets */
     struct ana_feed *feed;    /* NULL: costs are not looked for */
-    struct ana_queue *onward; /* what is told goes this way (onward.h); NULL: to the feed at once */
-    struct ana_queue *matched; /* ... and this way, which who takes `onward` fills; NULL: none */
+    struct ana_queue *onward; /* facts go this way (onward.h); NULL: to the feed at once */
+    struct ana_queue *matched; /* second way, filled by the taker of `onward`; NULL: none */
     struct ana_why_calls calls;
-    uint64_t steps, choose_at;     /* of all ranks so far, about; when to choose next what is looked at closely */
+    uint64_t steps, choose_at;     /* steps of all ranks so far, about; when to choose next */
     const struct ana_clock *clock; /* of usage */
     uint32_t last_span;
     bool out_of_memory; /* something is missing */
@@ -132,7 +132,7 @@ static inline struct ana_segment *ana_segment_at(const struct ana_why *why, uint
     return ana_map_value(&why->segments, number - 1);
 }
 
-/* Its median, in ns: within 1/16 where there is a distribution, else the mean. */
+/* Returns the median of a segment, in ns: within 1/16 where there is a distribution, else the mean. */
 static inline double ana_segment_median(const struct ana_segment *segment)
 {
     double median = segment->is_spread ? ana_counts_percentile(&segment->counts, 0.5)
@@ -156,7 +156,7 @@ static inline bool ana_segment_add(struct ana_segment *segment, int64_t ns, int6
     return !segment->is_spread || ana_counts_add_one(&segment->counts, (uint64_t)ns);
 }
 
-/* The slow path of ana_why_step: looks at what is due. */
+/* The slow path of ana_why_step: does the due work. */
 void ana_why_turn(struct ana_why *why, const struct ana_why_rank *rank);
 
 /* Room to tell something by this way (why->onward). */
@@ -234,7 +234,7 @@ static inline void ana_why_left(struct ana_why_thread *thread, int64_t end_ns, u
     thread->region = 0;
 }
 
-/* What a thread did before a call: its segment, which has taken that up, valid until another is made; NULL: not
+/* Time of a thread before a call: its segment, which has taken that up, valid until another is made; NULL: not
  * known. */
 struct ana_why_gap {
     const struct ana_segment *segment;
@@ -280,8 +280,8 @@ ana_why_call_of(struct ana_why *why, struct ana_event *e, struct ana_why_thread 
     return gap;
 }
 
-/* Takes an event, in the order of its thread; likewise, if it is a call.  Not for nested ones; its use must have been
- * looked up.  Returns what came before it, if it is a call. */
+/* Takes an event, in the order of its thread; so, too, a call.  Not for nested ones; its use must have been looked up.
+ * Returns the gap before it, if it is a call. */
 static inline __attribute__((always_inline)) struct ana_why_gap ana_why_event(struct ana_why *why, struct ana_event *e,
                                                                               enum ana_told_kind kind)
 {
