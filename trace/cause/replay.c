@@ -194,8 +194,8 @@ static inline uint32_t base_of(const struct ana_cause_step *step, uint32_t numbe
     return number - (step->back ? step->back : 1);
 }
 
-/* Finds how far ahead the begin of a step is, without the event it had been polled for. False: not known yet; without
- * `need` nothing is replayed for it. Circles, which only wrong clocks make, are not waited for. */
+/* Finds how far ahead the begin of a step is, without the event it had been polled for.  False: not known yet; without
+ * `need` nothing is replayed for it.  Circles, which only wrong clocks make, are not waited for. */
 static inline __attribute__((always_inline)) bool begin_alone(const struct ana_causes *causes, uint32_t index,
                                                               uint32_t number, const struct ana_cause_step *step,
                                                               struct ana_ahead *out, struct need *need)

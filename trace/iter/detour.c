@@ -1,4 +1,4 @@
-/* What looks like an outer loop, but is only done every few iterations. */
+/* Detours: loops that look like outer ones, but are only done every few iterations. */
 #include "trace/iter/loop_impl.h"
 
 static size_t size_of(const struct ana_loop_set *set)
@@ -67,15 +67,15 @@ struct ana_loop_times ana_loop_times(const struct ana_loop_graph *g, const struc
     return t;
 }
 
-/* Whether a loop was cut off at its begin or end: what looks like its iteration was not whole there.  A few calls more
- * come from what is done before. */
+/* Returns whether a loop was cut off at its begin or end: an apparent iteration was not whole there.  A few calls more
+ * come from work done before. */
 static bool is_cut(const struct ana_loop_graph *g, const struct ana_loop_times *t)
 {
     uint64_t least = t->usual > ANA_LOOP_BEFORE * 2 ? ANA_LOOP_BEFORE : 0;
     if (!t->always || t->usual < 2)
         return false;
     if (t->usual >= ANA_LOOP_DETOUR_FAR && t->first + t->last <= ANA_LOOP_BEFORE)
-        return true; /* it comes before the first of them, and after the last */
+        return true; /* runs before the first of the inner ones, and after the last */
     return (t->first > least && t->first < t->usual) ||
            (t->last && t->last < t->usual && (g->is_over || t->usual >= ANA_LOOP_DETOUR));
 }
@@ -96,7 +96,7 @@ enum ana_loop_detour ana_loop_is_detour(const struct ana_loop_graph *g, const st
     if (ana_loop_leaves_out(g, outer, inner))
         return ANA_LOOP_SELDOM;
     bool inside_too = !inner->turn || g->loops->node[outer->end].count >= inner->count;
-    if (outer->turn && inside_too) /* its place is called inside, too */
+    if (outer->turn && inside_too) /* place that is called inside, too */
         return chance ? ANA_LOOP_CHANCE : ANA_LOOP_NONE;
     if (around < inside && chance)
         return ANA_LOOP_CHANCE;

@@ -4,7 +4,7 @@
 
 #define LEAST_WIDTH 4u /* bytes: enough for four seconds */
 
-/* How much room there is to be for one more. */
+/* Returns the new room when one more entry is needed. */
 static uint32_t more_than(uint32_t room)
 {
     return room < 11   ? room + room / 2 + 1 /* most kinds of calls have few */
@@ -41,6 +41,5 @@ void ana_iter_entries_halve(struct ana_iter_mark *mark)
     uint8_t *to = mark->entry;
     mark->entries = (mark->entries + 1) / 2;
     for (uint32_t i = 0; i < mark->entries; i++, from += 2 * size, to += size)
-        memmove(to, from,
-                sizeof(struct ana_iter_entry)); /* an entry at least: of what lies behind it, none is needed */
+        memmove(to, from, sizeof(struct ana_iter_entry)); /* longest entry: bytes behind a shorter one are not needed */
 }

@@ -1,15 +1,16 @@
 /* Iterations of a program's loops, without any annotation of it.
  *
  * A place that is called once in each iteration ends it: from one of its calls to the next is an iteration, and the
- * n-th on one rank is the n-th on all.  Which place that is, loop.h finds from who follows whom.  It is not known while
+ * n-th on one rank is the n-th on all.  The place is found by loop.h from the order of calls.  It is not known while
  * the events come by, so each place of a rank keeps a *mark*: how often it was called, when, and its longest periods.
  *
- * A place in a function that several loops use is called in each of them, but after other calls, or with other sizes.
- * So a mark has *kinds* of two sorts: by where its thread had called since the call before, as a sum; by size and tag.
- * While these stay the same from call to call, they cost nothing more; each change is kept as a mark of its kind.
+ * A place in a function that several loops use is called in each loop, but after other calls, or with other sizes.  So
+ * a mark has *kinds* of two sorts: by the places that its thread had called since the call before, as a sum; by size
+ * and tag.  While these stay the same from call to call, they cost nothing more; each change is kept as a mark of its
+ * kind.
  *
  * Memory is bounded: a rank has ANA_ITER_ENTRIES times at most, shared by its marks.  When they are used up, the mark
- * with most of them forgets every second one, and keeps half as many from then on.  Counts stay exact.  Marks that are
+ * with most times forgets every second one, and keeps half as many from then on.  Counts stay exact.  Marks that are
  * watched, of a job that runs, keep their last times besides.
  *
  * Marks are told of calls (trace/cause/told.h); spikes are found where the events come by.
@@ -22,7 +23,7 @@
 #include "trace/why/tell.h"
 
 #define ANA_ITER_ENTRIES 8192u      /* times that the marks of one rank keep, of a job of few ranks */
-#define ANA_ITER_ALL     (1u << 21) /* of all ranks together, where that leaves each ANA_ITER_LEAST */
+#define ANA_ITER_ALL     (1u << 21) /* times of all ranks together, if that leaves each ANA_ITER_LEAST */
 #define ANA_ITER_LEAST   512u
 #define ANA_ITER_LONGEST 6u  /* periods of a mark that are kept by their length */
 #define ANA_ITER_FEW     63u /* calls of a mark: of no more, these periods are found when they are asked for */
@@ -38,11 +39,12 @@ struct ana_iter_entry {
 
 /* A period: the time from the end of a call at a place to the end of the next there. */
 struct ana_iter_period {
-    uint64_t number; /* of the call that ends it, from 0 */
+    uint64_t number; /* number of the call that ends it, from 0 */
     int64_t end_ns, ns;
 };
 
-/* How calls of a place are told apart: by what its thread had called since the call before, by size and tag. */
+/* Sorts of kinds, which tell calls of a place apart: by the calls of its thread since the call before, by size and
+ * tag. */
 enum ana_iter_sort { ANA_ITER_TURN, ANA_ITER_SIZE, ANA_ITER_SORTS };
 
 /* The calls of a place as rows of one kind each. */
@@ -53,53 +55,52 @@ struct ana_iter_row {
     bool is_mixed; /* hardly a row is like another */
 };
 
-/* When some calls of a rank were, and how long it took from one to the next.  What each of them needs stands first. */
+/* Mark: times of some calls of a rank, and periods between them.  Fields needed at each call stand first. */
 struct ana_iter_mark {
     uint64_t count;                /* calls so far */
     uint64_t next;                 /* number of the call that is kept next */
     int64_t last_ns, floor_ns;     /* end of the last call; periods above this go to `longest` */
     struct ana_iter_entry *recent; /* a ring of the last times, by their number; NULL: it is not watched */
-    uint32_t stride;               /* each so many-th call is kept */
+    uint32_t stride;               /* step between the calls kept */
     uint32_t index, place;         /* rank; place of trace/why, + 1 */
     uint32_t before;               /* the one of the same rank made before, + 1; of a kind, of the same place; 0 none */
-    uint32_t members;              /* of the communicator, when it is a collective; else 0 */
+    uint32_t members;              /* members of the communicator, for a collective; else 0 */
     bool is_io;
     uint8_t width;    /* bytes of a number of its entries */
     int64_t first_ns; /* begin of its first call */
-    uint8_t *entry;   /* of each call that is kept two numbers: its end, from first_ns on, and the time in calls */
+    uint8_t *entry;   /* two numbers for each kept call: its end, from first_ns on, and the time in calls */
     uint32_t entries, room;
     uint64_t recent_from;            /* number of the first call that is in it */
     struct ana_iter_period *longest; /* NULL: all its calls are among the entries; else as of ana_iter_longest */
 };
 
-/* A place of a rank; likewise. */
+/* Place of a rank; fields needed at each call stand first. */
 struct ana_iter_place {
-    uint64_t symbol, calls; /* what stands for a call here; and of its thread at the last one (ana_iter_rank.calls) */
-    uint64_t turn;          /* what was added to that since the one before */
+    uint64_t symbol, calls; /* hash of a call here; value of ana_iter_rank.calls of its thread at the last one */
+    uint64_t turn;          /* change of `calls` since the one before */
     uint32_t size;          /* ana_use.size of the last call */
     uint32_t thread;        /* the first that called there; others are not looked at */
-    bool is_mixed;          /* its kinds of both sorts are too many: they are looked at no longer */
+    bool is_mixed;          /* kinds of both sorts are too many: no longer looked at */
     uint32_t kind;          /* the kind made last, + 1, | ANA_ITER_KIND; 0: none */
     struct ana_iter_row row[ANA_ITER_SORTS];
     struct ana_iter_mark mark;
 };
 
-/* What a number mostly is, if it is one of them more than every second time. */
+/* Usual value of a number, if the number takes it more than every second time. */
 struct ana_iter_usual {
     uint64_t value;
-    uint32_t votes, against; /* those for it that are left, and those that took one of them away */
+    uint32_t votes, against; /* votes left for the value, and votes that cancelled one */
 };
 
 /* Calls of a mark that are alike.  Only the first of several in a row is marked. */
 struct ana_iter_kind {
-    uint64_t key;         /* what they have in common; 0: those that there was no room for */
-    uint64_t symbol;      /* what stands for a row of them */
-    uint64_t changes, at; /* ana_iter_row.changes and ana_iter_mark.count at the last call */
-    uint64_t calls;       /* in all rows but the last */
-    struct ana_iter_usual changed, gap,
-        row; /* of changes and at: what was added since the call before; calls in a row */
+    uint64_t key;                            /* common key; 0: calls that there was no room for */
+    uint64_t symbol;                         /* hash of a row of this kind */
+    uint64_t changes, at;                    /* ana_iter_row.changes and ana_iter_mark.count at the last call */
+    uint64_t calls;                          /* calls in all rows but the last */
+    struct ana_iter_usual changed, gap, row; /* differences of changes and at since the call before; calls in a row */
     enum ana_iter_sort sort;
-    uint32_t next; /* the kind that came after it, likewise; 0: none yet */
+    uint32_t next; /* kind that came after it, + 1, | ANA_ITER_KIND; 0: none yet */
     struct ana_iter_mark mark;
     uint64_t after; /* a bit (ana_iter_bit) for each place that was called since the call before */
 };
@@ -107,26 +108,26 @@ struct ana_iter_kind {
 /* A time outside calls that took longer than the same segment of the rank does on average. */
 struct ana_iter_spike {
     int64_t begin_ns, ns, excess_ns;
-    uint32_t segment; /* of trace/why, + 1 */
+    uint32_t segment; /* number of trace/why, + 1 */
 };
 
 struct ana_iter_rank {
-    int64_t mpi_ns;  /* in calls so far, of all threads */
-    uint32_t called; /* the last mark made of those that were called, + 1 */
+    int64_t mpi_ns;  /* time in calls so far, of all threads */
+    uint32_t called; /* last mark made of a place that was called, + 1 */
     uint32_t entries;
-    uint64_t *calls; /* by thread: what stands for each of its calls so far, added up */
+    uint64_t *calls; /* sum of the hashes of all calls so far, by thread */
     uint32_t threads;
-    uint32_t spikes;              /* ANA_ITER_SPIKES at most; by who finds spikes, and so what follows: */
-    struct ana_iter_spike *spike; /* in any order */
-    int64_t floor_ns;             /* those above this are kept */
+    uint32_t spikes; /* number, ANA_ITER_SPIKES at most; like the next members set by the finder of spikes */
+    struct ana_iter_spike *spike; /* array in any order */
+    int64_t floor_ns;             /* limit above which spikes are kept */
     uint32_t marks;               /* the last one made, + 1 */
-    char padding[64];             /* from the next rank: two threads would hold each other up */
+    char padding[64];             /* distance to the next rank: two threads would hold each other up */
 };
 
 struct ana_iter {
     size_t ranks;
     uint32_t room;        /* entries of a rank */
-    uint32_t recent_room; /* of a ring */
+    uint32_t recent_room; /* size of a ring */
     struct ana_iter_rank *rank;
     struct ana_map marks; /* struct ana_iter_place by index, place */
     struct ana_map kinds; /* struct ana_iter_kind by number of the place, key, sort */
@@ -140,7 +141,7 @@ void ana_iter_free(struct ana_iter *iter);
 /* Looks up what all events of the signature share, into event->use; after ana_why_use.  `file`: the rank's. */
 void ana_iter_use(struct ana_iter *iter, struct ana_why *why, const struct ana_event *event,
                   const struct trc_file *file);
-/* Has the marks take what was told: for the feed (ana_feed_also). */
+/* Makes the marks take the facts: for the feed (ana_feed_also). */
 ana_queue_take ana_iter_take;
 /* Keeps the last times of a mark from now on; again: nothing.  For want of memory they are not kept. */
 void ana_iter_watch(struct ana_iter *iter, struct ana_iter_mark *mark);
@@ -164,7 +165,7 @@ static inline struct ana_iter_entry ana_iter_entry_at(const struct ana_iter_mark
     return (struct ana_iter_entry){(int64_t)((uint64_t)mark->first_ns + ana_packed_get(at, mark->width)),
                                    (int64_t)ana_packed_get(at + mark->width, mark->width)};
 }
-/* Puts an entry behind those that are there, where it has room. */
+/* Appends an entry, if there is room. */
 static inline void ana_iter_entry_put(struct ana_iter_mark *mark, uint64_t since_first, uint64_t mpi)
 {
     uint8_t *at = mark->entry + (size_t)mark->entries++ * 2 * mark->width;
@@ -197,12 +198,12 @@ static inline struct ana_iter_place *ana_iter_place_at(const struct ana_iter *it
 {
     return ana_map_value(&iter->marks, number - 1);
 }
-/* Its mark; likewise. */
+/* Returns the mark of a place by the place's number. */
 static inline struct ana_iter_mark *ana_iter_mark_at(const struct ana_iter *iter, uint32_t number)
 {
     return &ana_iter_place_at(iter, number)->mark;
 }
-/* A kind of its calls; likewise.  NULL: it has none, or no more. */
+/* Returns a kind of calls by its number.  NULL: there is none, or no more. */
 static inline struct ana_iter_kind *ana_iter_kind_at(const struct ana_iter *iter, uint32_t number)
 {
     return number ? ana_map_value(&iter->kinds, (number & ~ANA_ITER_KIND) - 1) : NULL;
@@ -213,7 +214,7 @@ static inline struct ana_iter_mark *ana_iter_any_at(const struct ana_iter *iter,
     return number & ANA_ITER_KIND ? &ana_iter_kind_at(iter, number)->mark : ana_iter_mark_at(iter, number);
 }
 
-/* Takes what came before a call (ana_why_event). */
+/* Takes the gap before a call (ana_why_event). */
 static inline void ana_iter_gap(struct ana_iter *iter, const struct ana_event *e, struct ana_why_gap gap)
 {
     const struct ana_iter_rank *rank = &iter->rank[e->index];

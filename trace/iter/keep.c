@@ -25,9 +25,9 @@ static void strip_kind(void *row)
     kind->symbol = 0; /* no more calls will come */
 }
 
-#define MOST_CALLS (UINT64_C(1) << 48) /* of a mark: what is added to and multiplied stays in range */
+#define MOST_CALLS (UINT64_C(1) << 48) /* limit for a mark: sums and products stay in range */
 
-/* Whether what is said of a mark can be so. */
+/* Returns whether the values of a mark are possible. */
 static bool is_sane(const struct ana_iter *iter, const struct ana_why *why, const struct ana_iter_mark *mark)
 {
     return mark->count <= MOST_CALLS && ana_keep_is_time(mark->first_ns) && ana_keep_is_time(mark->last_ns) &&
@@ -68,7 +68,7 @@ static bool are_linked(const struct ana_iter *iter)
     return true;
 }
 
-/* What took longer than usual in the segments of a rank. */
+/* Saves or loads the spikes of a rank's segments. */
 static void keep_spikes(struct ana_keep *keep, struct ana_iter_rank *rank, const struct ana_why *why)
 {
     void *spike = rank->spike;
@@ -83,11 +83,11 @@ static void keep_spikes(struct ana_keep *keep, struct ana_iter_rank *rank, const
 
 /* A time of one of the marks of a rank, as it is kept. */
 struct row {
-    uint64_t mark; /* its number among these */
+    uint64_t mark; /* number of the mark */
     struct ana_iter_entry entry;
 };
 
-/* Where it comes among them: in the order of time, and of each mark in its own. */
+/* Position of a mark's next entry: in the order of time, and of each mark in its own. */
 struct order {
     int64_t after_ns;  /* the latest of the mark so far */
     uint32_t mark, at; /* number of the entry */
@@ -123,7 +123,7 @@ static int compare_order(const void *a, const void *b)
                                       : (x->at > y->at) - (x->at < y->at);
 }
 
-/* Takes the entries of marks by time: those of a place and of its kinds are mostly the same, and then side by side.
+/* Takes the entries of marks by time: a place and its kinds have mostly equal entries, which are then side by side.
  * False: out of memory. */
 static bool take_rows(struct ana_iter_mark *const *mark, size_t marks, struct row *row, size_t rows)
 {
@@ -149,7 +149,7 @@ static bool take_rows(struct ana_iter_mark *const *mark, size_t marks, struct ro
 static void hand_out(struct ana_keep *keep, struct ana_iter_mark *const *mark, size_t marks, const struct row *row,
                      size_t rows)
 {
-    uint32_t *left = malloc((marks + 1) * sizeof *left); /* that each mark is to be given */
+    uint32_t *left = malloc((marks + 1) * sizeof *left); /* entries that each mark still gets */
     keep->failed |= !left;
     for (size_t m = 0; left && m < marks; m++) {
         left[m] = mark[m]->entries;

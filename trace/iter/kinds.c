@@ -2,9 +2,9 @@
 #include "trace/iter/loop_impl.h"
 
 #define LEAST_TIMES 3 /* calls of a kind that say whether it is regular */
-#define SURE_TIMES  6 /* calls of which some may be unlike the others */
+#define SURE_TIMES  6 /* least calls of a kind that allows some exceptions */
 
-/* Counts that differ by no more are those of one loop, but for an iteration that was begun only. */
+/* Returns the largest difference of counts that belong to one loop, but for an iteration that was only begun. */
 static uint64_t slack_of(uint64_t count)
 {
     return 1 + count / 20;
@@ -13,14 +13,13 @@ static uint64_t slack_of(uint64_t count)
 /* Whether a number of a kind was mostly the same. */
 static bool is_usual(const struct ana_iter_usual *usual, uint64_t times)
 {
-    uint64_t hits = usual->votes + usual->against; /* while it was believed to be mostly that */
+    uint64_t hits = usual->votes + usual->against; /* times while the value was believed to be usual */
     uint64_t misses = times > hits ? times - hits : 0;
     return misses * 4 <= times && (misses == 0 || times >= SURE_TIMES);
 }
 
-/* Whether what is between two of its calls is mostly the same, and as many of it come in a row, through all calls
- * there.
- */
+/* Returns whether the calls between two of its calls are mostly the same, and equally many come in a row, through all
+ * calls there. */
 static bool is_regular(const struct ana_loop_graph *g, const struct ana_loop_node *node,
                        const struct ana_iter_kind *kind)
 {
@@ -47,7 +46,7 @@ static const struct ana_iter_kind *next_kind(const struct ana_loop_graph *g, con
     return ana_iter_kind_at(g->iter, kind->mark.before);
 }
 
-/* Calls at a place, without those that directly follow another there. */
+/* Returns the calls at a place, without calls that directly follow another there. */
 static uint64_t rows_of(const struct ana_loop_graph *g, const struct ana_loop_node *node)
 {
     uint64_t rows = node->count;
@@ -103,7 +102,8 @@ static bool is_explained(const struct ana_loop_graph *g, const struct ana_loop *
     return is_foreign(g, loop, kind);
 }
 
-/* What comes after the usual calls is told from what comes before them: whether that is not explained. */
+/* Returns true for a kind that is not the usual one; for the usual one, whether at least half as many calls of other
+ * kinds are not explained: calls after the usual ones are told apart by the calls before them. */
 static bool is_own(const struct ana_loop_graph *g, const struct ana_loop *loop, const struct ana_loop_node *node,
                    const struct ana_iter_kind *kind)
 {
@@ -125,8 +125,8 @@ static bool may_end(const struct ana_loop_graph *g, const struct ana_loop *loop,
            !is_explained(g, loop, node, kind) && is_own(g, loop, node, kind);
 }
 
-/* Whether it was cut off at begin or end: its iterations do not make up the whole.  A few calls more come from what is
- * done before and after; one function may make several at once. */
+/* Returns whether a kind was cut off at begin or end: its iterations do not make up the whole.  A few calls more come
+ * from work done before and after; one function may make several at once. */
 static bool is_cut(const struct ana_loop_graph *g, const struct ana_loop_node *node, const struct ana_iter_kind *kind)
 {
     uint64_t n = kind->mark.count, gap = kind->gap.value, part = gap ? node->count % gap : 0, once = kind->row.value;
@@ -150,8 +150,8 @@ static bool ends_rather(const struct ana_loop_graph *g, const struct pick *x, co
     return of != other ? of > other : g->loops->node[x->node].members > g->loops->node[than->node].members;
 }
 
-/* Of the kinds of all places in a loop with a count above `outer`, and up to `most`: the one with the least count, or
- * else the one that rather ends its iterations. */
+/* Picks, from the kinds of all places in a loop with a count above `outer`, and up to `most`, the one with the least
+ * count, or else the one that rather ends its iterations. */
 static struct pick pick_up_to(const struct ana_loop_graph *g, const struct ana_loop *loop, uint64_t outer,
                               uint64_t most, bool least)
 {
@@ -170,8 +170,8 @@ static struct pick pick_up_to(const struct ana_loop_graph *g, const struct ana_l
     return best;
 }
 
-/* Finds the kind with the least count above `outer`; of those with about as many the one with most.  So it finds what
- * is done in each iteration, and not in most only, if what is done in the others is done as often as an outer level. */
+/* Finds the kind with the least count above `outer`; of kinds with about as many calls the one with most.  So it finds
+ * the work of each iteration, and not of most only, if the work of the others is done as often as an outer level. */
 static struct pick pick_kind(const struct ana_loop_graph *g, const struct ana_loop *raw, size_t levels, uint64_t outer)
 {
     struct pick best = pick_up_to(g, &raw[0], outer, UINT64_MAX, true), more = best;
@@ -212,7 +212,7 @@ void ana_loop_kinds(struct ana_loop_graph *g, const struct ana_loop *raw, size_t
 {
     for (size_t i = 0; i < g->loops->nodes; i++)
         g->loops->node[i].rows = rows_of(g, &g->loops->node[i]);
-    bool is_detour = false; /* the loop outside: so is what is done every few times of it */
+    bool is_detour = false; /* the outer loop is one: so is work done every few times of it */
     for (size_t i = 0; i < levels; i++)
         if (is_shared(g, &raw[0], &raw[i]))
             ana_loop_put(&g->shared, raw[i].end);
@@ -242,7 +242,7 @@ bool ana_loop_has_kind(const struct ana_loop_graph *g, const struct ana_loop *ou
         for (const struct ana_iter_kind *k = first_kind(g, node); k; k = next_kind(g, k)) {
             const struct ana_iter_kind *usual = usual_kind(g, node, k->sort, without);
             if (k->sort == ANA_ITER_TURN)
-                continue; /* where something is done besides, other calls may be in another order */
+                continue; /* besides extra work, other calls may be in another order */
             if (usual && k != usual && is_regular(g, node, k) && k->mark.count + slack >= outer->count &&
                 k->mark.count <= outer->count + slack && !(k->after & (without | ~usual->after)))
                 return true;
@@ -251,7 +251,7 @@ bool ana_loop_has_kind(const struct ana_loop_graph *g, const struct ana_loop *ou
     return false;
 }
 
-/* How many of a place's calls came after one at both of two others, or at one of them only. */
+/* Numbers of a place's calls that came after one at both of two others, at only one, or at none. */
 struct after {
     uint64_t both, first, second, none;
 };
@@ -271,7 +271,8 @@ static struct after count_after(const struct ana_loop_graph *g, const struct ana
 bool ana_loop_leaves_out(const struct ana_loop_graph *g, const struct ana_loop *outer, const struct ana_loop *inner)
 {
     const struct ana_loop_node *node = &g->loops->node[inner->end];
-    uint64_t there = g->loops->node[outer->end].bits, own = 0; /* of what is called as often: one function, as a rule */
+    uint64_t there = g->loops->node[outer->end].bits,
+             own = 0; /* bits of places called as often: one function, as a rule */
     for (size_t i = 0; i < g->loops->nodes; i++)
         own |= g->loops->node[i].count == node->count ? g->loops->node[i].bits : 0;
     if (there & own)

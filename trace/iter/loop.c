@@ -70,16 +70,16 @@ static void add_edges(struct ana_loop_graph *g, const struct ana_why *why)
     }
 }
 
-/* ---- what can be gone round (Tarjan: "Depth-first search and linear graph algorithms", 1972) --------------------- */
+/* ---- cycles (Tarjan: "Depth-first search and linear graph algorithms", 1972) ------------------------------------- */
 
 struct search {
     const struct ana_loop_graph *g;
     const struct ana_loop_set *alive;
-    uint32_t seen[ANA_LOOP_NODES], low[ANA_LOOP_NODES]; /* when a node was met, 0 not yet */
+    uint32_t seen[ANA_LOOP_NODES], low[ANA_LOOP_NODES]; /* order in which nodes were met, 0 not yet */
     uint16_t stack[ANA_LOOP_NODES];
     size_t depth;
     uint32_t met;
-    struct ana_loop_set open, found; /* on the stack; can be gone round through */
+    struct ana_loop_set open, found; /* nodes on the stack; nodes in cycles */
     struct ana_loop_set best;        /* the round that most time is spent in */
     double best_ns;
 };
@@ -151,7 +151,7 @@ static bool may_lead(const struct ana_loop_graph *g, const struct ana_loop_set *
     return node->ranks * 2 > ranks && node->span_ns / node->ranks > longest_ns / 2;
 }
 
-/* Of two of a head: which one rather ends iterations. */
+/* Compares two nodes of a head: returns whether the first rather ends iterations. */
 static bool ends_rather(const struct ana_loop_graph *g, size_t x, size_t than)
 {
     const struct ana_loop_node *a = &g->loops->node[x], *b = &g->loops->node[than];
@@ -176,8 +176,8 @@ static bool find_head(const struct ana_loop_graph *g, uint64_t outer, struct ana
             ana_loop_put(&may, i);
             least = node[i].count < least ? node[i].count : least;
         }
-    /* As often, but for an iteration that was begun only, or for what is done in place of it in those of the outer
-     * loop: those that the others pass. */
+    /* Nodes called as often, but for an iteration that was only begun, or for work done in place of it in iterations
+     * of the outer loop: nodes that the others pass. */
     struct ana_loop_set often = {{0}};
     for (size_t i = 0; i < n; i++) {
         bool instead = outer && node[i].count + 1 >= least + outer && node[i].count <= least + outer + 1;
@@ -207,7 +207,7 @@ static bool find_head(const struct ana_loop_graph *g, uint64_t outer, struct ana
 
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
 
-/* Inside the iterations, what comes about once in each is no loop: two calls that change places go round, too. */
+/* Drops, inside the iterations, loops that come about once in each: two calls that change places go round, too. */
 static void drop_single(struct ana_loops *loops)
 {
     size_t kept = loops->iteration + 1;
@@ -305,7 +305,7 @@ uint32_t ana_loop_mark(const struct ana_iter *iter, const uint32_t *place, const
         uint64_t count = kind->mark.count, by = count > loop->count ? count - loop->count : loop->count - count;
         if (kind->key == loop->turn && kind->sort == loop->sort)
             return at;
-        if (by < off) { /* what is called before differs by rank */
+        if (by < off) { /* calls before differ by rank */
             off = by;
             nearest = at;
         }

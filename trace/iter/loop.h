@@ -1,17 +1,17 @@
-/* The loops of a program, found from which place calls after which.
+/* The loops of a program, found from the order in which places call.
  *
- * The segments of all ranks are the edges of one graph: its nodes are the places that call.  A loop is what can be gone
- * round in it; the one that the ranks spend most time in is the program's.  Of its places those that are called least
- * often, but ANA_LOOP_TIMES at least, and that every way round through them passes, are called once in each iteration:
- * they are its *head*.  Without the head, what can still be gone round are the loops inside, whatever their number of
- * times.  What only some ranks call, or only some iterations, is passed by no other place's ways alone.
+ * The segments of all ranks are the edges of one graph: its nodes are the places that call.  A loop is a cycle in
+ * it; the one that the ranks spend most time in is the program's.  The places called least often, but ANA_LOOP_TIMES at
+ * least, that every way round through them passes, are called once in each iteration: they are its *head*.  The cycles
+ * left without the head are the inner loops, whatever their number of times.  A place that only some ranks call, or
+ * only some iterations, is passed by no other place's ways alone.
  *
  * Where all halos or all sums are made in one function, the loops of a program call at the same places, and the graph
  * shows the innermost only.  Calls of a place are therefore told apart by where its thread had called since the call
  * before, and by size (their *kind*, iter.h): in `for i { for j { halo; sum }; sum }` the first halo of the inner loop
  * comes after two sums.  A kind ends iterations of a loop if
  *   it is regular: as many calls come in a row, and as many calls or the same kinds come between two rows, mostly, and
- *   nothing explains it: what comes before it, and not before the usual calls there, is no place of its own, which
+ *   nothing explains it: the calls before it, and not before the usual calls there, are at no place of its own, which
  *   would be a node that is called as seldom.
  * A place most of whose calls are of such kinds is *shared*: that it is called says nothing of any loop.
  *
@@ -23,7 +23,7 @@
  *   ANA_LOOP_BEFORE calls more at the begin say nothing), or
  *   it comes every n-th time (n >= ANA_LOOP_DETOUR_FAR), before the first and after the last, or
  *   something is left out where it comes, that else is called each time inside: it is done in place of that, or
- *   it has fewer places than what is inside, and comes every n-th time but for a few (n >= ANA_LOOP_DETOUR_FAR), or
+ *   it has fewer places than the level inside, and comes every n-th time but for a few (n >= ANA_LOOP_DETOUR_FAR), or
  *   more than once in ANA_LOOP_DETOUR_NEAR times, or at random, a part of 1 in ANA_LOOP_DETOUR_FEW after one time or
  *   none: an inner loop seldom runs once, or
  *   it is a kind of calls, and something inside it is a detour. */
@@ -53,22 +53,22 @@ static inline bool ana_loop_has(const struct ana_loop_set *set, size_t node)
 
 /* A place that calls, on all ranks. */
 struct ana_loop_node {
-    uint32_t place;   /* of trace/why, + 1 */
-    uint32_t mark;    /* of the rank that calls there most often */
-    uint32_t ranks;   /* that call there */
-    uint32_t members; /* of its communicator, if it is a collective */
-    uint64_t bits;    /* in ana_iter_kind.after */
+    uint32_t place;   /* number of trace/why, + 1 */
+    uint32_t mark;    /* mark of the rank that calls there most often */
+    uint32_t ranks;   /* number of ranks that call there */
+    uint32_t members; /* members of its communicator, if it is a collective */
+    uint64_t bits;    /* bit in ana_iter_kind.after */
     uint64_t count;   /* calls of the rank that has most */
-    uint64_t rows;    /* of these, without those that directly follow another there */
+    uint64_t rows;    /* calls of this rank that do not directly follow another there */
     bool is_io;
-    double span_ns, first_ns; /* from first to last call, summed over ranks; when the first was, on average */
+    double span_ns, first_ns; /* time from first to last call, summed over ranks; time of the first, on average */
 };
 
 /* A loop: one level of nested ones. */
 struct ana_loop {
-    struct ana_loop_set in, head; /* nodes; of these those that are called once in each iteration */
+    struct ana_loop_set in, head; /* nodes; nodes called once in each iteration */
     size_t end;    /* the one of the head that ends iterations: the last, a collective of most ranks if there is one */
-    uint64_t turn; /* of its calls those of this kind do (iter.h); 0: all */
+    uint64_t turn; /* kind of its calls that do (iter.h); 0: all */
     enum ana_iter_sort sort;
     uint64_t count; /* iterations of the rank with most */
     bool is_detour; /* no loop, but something that is done every few iterations of a level inside */
@@ -77,7 +77,7 @@ struct ana_loop {
 struct ana_loops {
     struct ana_loop_node *node;
     size_t nodes;
-    struct ana_loop level[ANA_LOOP_LEVELS]; /* from the outermost inward */
+    struct ana_loop level[ANA_LOOP_LEVELS]; /* levels from the outermost inward */
     size_t levels;
     size_t iteration; /* the outermost level that is no detour */
 };

@@ -1,4 +1,4 @@
-/* What the files that find loops share: the graph of who calls after whom. */
+/* Shared by the files that find loops: the graph of successive calls. */
 #ifndef ANA_LOOP_IMPL_H
 #define ANA_LOOP_IMPL_H
 
@@ -12,7 +12,7 @@ struct ana_loop_graph {
     struct ana_loop_set shared; /* called in several loops, or several times in one */
     bool is_over;               /* ranks have come to MPI_Finalize: no loop is still under way */
     struct ana_loop_set next[ANA_LOOP_NODES];
-    struct ana_loop_set round[ANA_LOOP_NODES]; /* by node: those that can be gone round through without it */
+    struct ana_loop_set round[ANA_LOOP_NODES]; /* nodes in cycles without this node */
 };
 
 /* Whether every way round through x passes y. */
@@ -27,13 +27,13 @@ static inline void ana_loop_put(struct ana_loop_set *set, size_t node)
     set->word[node / 64] |= 1ull << node % 64;
 }
 
-/* How often the end of the inner loop was called between two calls that end the outer one's iterations. */
+/* Calls of the inner loop's end between two calls that end the outer one's iterations. */
 struct ana_loop_times {
     uint64_t usual;        /* more than two times in three; 0: it varies */
     bool always;           /* each time, but for one */
     bool is_exact;         /* all times are kept */
-    uint64_t first, last;  /* before the first of the outer, and after the last */
-    uint64_t gaps, few;    /* how often outer followed outer; of these, with inner once between or not at all */
+    uint64_t first, last;  /* inner calls before the first of the outer, and after the last */
+    uint64_t gaps, few;    /* times outer followed outer; times with inner once between or not at all */
     uint64_t inner, outer; /* calls of a rank that has both; outer is 0: there is none */
 };
 /* Counts it, on the first rank that has both; O(times kept). */

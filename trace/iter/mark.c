@@ -99,7 +99,7 @@ void ana_iter_use(struct ana_iter *iter, struct ana_why *why, const struct ana_e
 
 /* ---- the longest periods ---------------------------------------------------------------------------------------- */
 
-/* Keeps a period in place of the shortest that is kept; returns above what others are kept. */
+/* Keeps a period in place of the shortest that is kept; returns the length above which others are kept. */
 static int64_t keep_long(struct ana_iter_period *longest, uint64_t number, int64_t end_ns, int64_t ns)
 {
     struct ana_iter_period *least = longest;
@@ -114,7 +114,8 @@ static int64_t keep_long(struct ana_iter_period *longest, uint64_t number, int64
     return floor_ns;
 }
 
-/* Finds them among the entries, which all calls so far are; returns likewise. */
+/* Finds the longest periods among the entries, which are all calls so far; returns the length above which others are
+ * kept. */
 static int64_t find_longest(const struct ana_iter_mark *mark, struct ana_iter_period *longest)
 {
     int64_t floor_ns = 0, before_ns = mark->entries ? ana_iter_entry_at(mark, 0).end_ns : 0;
@@ -356,7 +357,7 @@ static inline void change_kind(struct ana_iter *iter, struct ana_iter_place *pla
 
 /* ---- calls ------------------------------------------------------------------------------------------------------ */
 
-/* What stands for all calls of a thread so far, with this one; for want of memory, nothing. */
+/* Returns the hash sum of all calls of a thread so far, with this one; for want of memory, 0. */
 static uint64_t count_call(struct ana_iter_rank *rank, uint32_t thread, uint64_t symbol)
 {
     if (__builtin_expect(thread >= rank->threads, 0)) {
@@ -404,7 +405,7 @@ void ana_iter_tell(struct ana_why *why, const struct ana_event *e)
         return;
     struct ana_told *told = ana_why_tell(why, ANA_TOLD_MARK, e->index);
     told->thread = (uint16_t)e->thread;
-    told->call.begin_ns = is_call ? e->begin_ns : ana_plus(e->end_ns, -busy_ns); /* of damage any time */
+    told->call.begin_ns = is_call ? e->begin_ns : ana_plus(e->end_ns, -busy_ns); /* any time in damaged files */
     told->call.end_ns = e->end_ns;
     told->call.mark = is_call && e->thread <= UINT16_MAX ? e->use->mark : 0;
     told->call.size = e->use->size;
@@ -412,7 +413,7 @@ void ana_iter_tell(struct ana_why *why, const struct ana_event *e)
 
 /* ---- spikes ----------------------------------------------------------------------------------------------------- */
 
-/* Room for one more, of too many that of the least; NULL: out of memory. */
+/* Returns room for one more spike; when full, the room of the least; NULL: out of memory. */
 static struct ana_iter_spike *spike_room(struct ana_iter_rank *rank)
 {
     if (rank->spikes == ANA_ITER_SPIKES) {
@@ -427,7 +428,7 @@ static struct ana_iter_spike *spike_room(struct ana_iter_rank *rank)
         if (!moved)
             return NULL;
         rank->spike = moved;
-        memset(moved + rank->spikes, 0, 4 * sizeof *moved); /* what lies between members is kept, too */
+        memset(moved + rank->spikes, 0, 4 * sizeof *moved); /* padding is kept, too */
     }
     return &rank->spike[rank->spikes++];
 }

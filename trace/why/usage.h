@@ -1,9 +1,9 @@
 /* Joins the kernel's counts (trace/format/format_usage.h) to segments.
  *
  * Between two heartbeats, in a *span*, a thread was in some segments and calls; the thread's counts there are shared
- * out by time; page faults and bytes to segments only. So a segment that fills whole spans has just its own counts,
+ * out by time; page faults and bytes to segments only.  So a segment that fills whole spans has just its own counts,
  * and a short one its part of the counts of the spans that it lies in; `outside_ns` tells which share of the spans was
- * outside calls. The time of a segment that lies in no span is not covered.
+ * outside calls.  The time of a segment that lies in no span is not covered.
  *
  * Memory is bounded: a few spans for each thread, added up during a long call; nothing where nothing was counted. */
 #ifndef ANA_WHY_USAGE_H
