@@ -1,5 +1,5 @@
 /* Queue of facts to the search for causes, and to others: by the hundred, on the same thread or to threads beside it
- * (trace/util/beside.h). A reader or writer of the results drains the feed first, and tells nothing meanwhile. */
+ * (trace/util/beside.h).  A reader or writer of the results drains the feed first, and tells nothing meanwhile. */
 #ifndef ANA_FEED_H
 #define ANA_FEED_H
 

@@ -102,7 +102,7 @@ struct usual {
 };
 
 /* Lists the times of a stretch's segments in `room`: of all (shadow UINT32_MAX), or of segments in a shadow, 0: in
- * none. Returns their number. */
+ * none.  Returns their number. */
 static size_t list_times(const struct ana_causes *causes, uint32_t stretch, uint32_t shadow, const struct usual *take,
                          double *room)
 {

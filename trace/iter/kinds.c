@@ -271,8 +271,7 @@ static struct after count_after(const struct ana_loop_graph *g, const struct ana
 bool ana_loop_leaves_out(const struct ana_loop_graph *g, const struct ana_loop *outer, const struct ana_loop *inner)
 {
     const struct ana_loop_node *node = &g->loops->node[inner->end];
-    uint64_t there = g->loops->node[outer->end].bits,
-             own = 0; /* bits of places called as often: one function, as a rule */
+    uint64_t there = g->loops->node[outer->end].bits, own = 0; /* places called as often: one function, as a rule */
     for (size_t i = 0; i < g->loops->nodes; i++)
         own |= g->loops->node[i].count == node->count ? g->loops->node[i].bits : 0;
     if (there & own)

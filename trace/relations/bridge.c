@@ -5,19 +5,19 @@
 
 #define NOBODY      UINT32_MAX
 #define NONE        SIZE_MAX
-#define MOST_SIDES  512         /* at most so many are paired: it takes time by the square of their number */
-#define TOGETHER_NS 10000000000 /* the two sides of MPI_Comm_accept are made within */
+#define MOST_SIDES  512         /* most sides paired: pairing takes time by the square of their number */
+#define TOGETHER_NS 10000000000 /* most time between the two sides of MPI_Comm_accept */
 #define LEAST_NS    1000        /* the error of two clocks, at least */
 
 /* One communicator as one world knows it; value of the map by (world, identity). */
 struct side {
-    struct ana_bridge bridge; /* of the other side's members; valid with a twin */
+    struct ana_bridge bridge; /* bridge to the other side's members; valid with a twin */
     const struct trc_comm *comm;
     const char *made_by;
     uint32_t world;
-    uint32_t index;   /* of the rank that made_ns is of */
+    uint32_t index;   /* index of the rank that made_ns is of */
     int64_t made_ns;  /* the earliest of its ranks */
-    int64_t asked_ns; /* when the call that made it began, the earliest of its ranks; INT64_MIN unknown */
+    int64_t asked_ns; /* begin of the call that made it, the earliest of its ranks; INT64_MIN unknown */
     size_t here;      /* ranks of this world that have files */
     uint32_t *member; /* rank index by rank in it */
     size_t twin;
@@ -25,7 +25,7 @@ struct side {
 
 struct ana_bridges {
     struct ana_map sides;
-    const struct ana_clock *clock; /* while it is made */
+    const struct ana_clock *clock; /* clock, set only while bridges are made */
 };
 
 static struct side *side_at(const struct ana_bridges *bridges, size_t i)
@@ -42,7 +42,7 @@ void ana_bridges_free(struct ana_bridges *bridges)
     free(bridges);
 }
 
-/* ---- what there is ---------------------------------------------------------------------------------------------- */
+/* ---- sides ------------------------------------------------------------------------------------------------------ */
 
 static bool is_inter(const struct side *side)
 {
@@ -51,7 +51,7 @@ static bool is_inter(const struct side *side)
 
 static bool between_worlds(const struct trc_def_comm *def)
 {
-    /* Its members are listed, those of the other world as unknown: so room for them is no more than the file has. */
+    /* Members are listed, the other world's as unknown: so room for them is no more than the file has. */
     return def->flags & TRC_COMM_FOREIGN && def->size > 0 && def->rank >= 0 && (uint32_t)def->size <= def->members;
 }
 
@@ -97,7 +97,7 @@ static bool add_side(struct ana_bridges *bridges, const struct ana_bridge_rank *
     return true;
 }
 
-/* ---- which belong together --------------------------------------------------------------------------------------- */
+/* ---- pairs of sides ---------------------------------------------------------------------------------------------- */
 
 static bool starts_with(const char *text, const char *begin)
 {
@@ -151,7 +151,7 @@ static bool began_in(const struct ana_bridges *bridges, const struct side *paren
     return child->made_ns <= parent->made_ns + error_ns && (!all_here || child->made_ns >= parent->asked_ns - error_ns);
 }
 
-/* How far apart in time the two sides were made, in ns; UINT64_MAX: they cannot be one communicator. */
+/* Returns how far apart in time the two sides were made, in ns; UINT64_MAX: they cannot be one communicator. */
 static uint64_t distance_ns(const struct ana_bridges *bridges, const struct side *a, const struct side *b)
 {
     if (!groups_fit(a, b) || !calls_fit(a->made_by, b->made_by))
@@ -236,7 +236,7 @@ static size_t only_side(const struct ana_bridges *bridges, size_t i)
 /* Pairs sides of spawned worlds that have only one possible twin, unless two sides have the same one. */
 static bool join_only(struct ana_bridges *bridges)
 {
-    size_t n = bridges->sides.count, sure[MOST_SIDES], wanted[MOST_SIDES] = {0}; /* by how many */
+    size_t n = bridges->sides.count, sure[MOST_SIDES], wanted[MOST_SIDES] = {0}; /* number of sides that want each */
     for (size_t i = 0; i < n; i++) {
         sure[i] = is_first(bridges, i) ? only_side(bridges, i) : NONE;
         if (sure[i] != NONE)
@@ -272,7 +272,7 @@ static void join_first(struct ana_bridges *bridges)
     }
 }
 
-/* How many alike were made of its parent before it; NONE: it is a part of its parent only. */
+/* Returns how many alike communicators were made of its parent before it; NONE: it is a part of its parent only. */
 static size_t turn_of(const struct ana_bridges *bridges, const struct side *side)
 {
     const struct side *parent = ana_map_find(&bridges->sides, side->world, side->comm->def.parent, 0);

@@ -1,12 +1,13 @@
-/* Communicators between two worlds (MPI_Comm_spawn, MPI_Comm_accept, MPI_Comm_join, and what is made of those): each
- * world defines them on its own, with an identity of its own, since nothing that both can see without communication
- * names them.  Here the two definitions are put together.
+/* Communicators between two worlds (MPI_Comm_spawn, MPI_Comm_accept, MPI_Comm_join, and communicators derived from
+ * them): each world defines them with an identity of its own, since no name is visible to both without communication.
+ * Here the two definitions are put together.
  *
  * Spawned, accepted and joined communicators are a pair when their groups mirror each other, their calls fit
  * (MPI_Comm_spawn and MPI_Comm_get_parent), and their times fit: the first file of a spawned world was made while
- * MPI_Comm_spawn was under way, and both sides of MPI_Comm_accept and MPI_Comm_connect are made at one time.  Where two
- * pairs are possible, none is taken.  Communicators made of a pair are a pair when the calls are alike: the k-th of one
- * side is the k-th of the other, since they are collective on the parent.  Parts (MPI_Comm_split) are not paired.
+ * MPI_Comm_spawn was under way, and both sides of MPI_Comm_accept and MPI_Comm_connect are made at one time.  Where
+ * two pairs are possible, none is taken.  Communicators made of a pair are a pair when the calls are alike: the k-th
+ * of one side is the k-th of the other, since they are collective on the parent.  Parts (MPI_Comm_split) are not
+ * paired.
  *
  * Pure: definitions in, pairs out. */
 #ifndef ANA_BRIDGE_H
@@ -14,7 +15,7 @@
 
 #include "trace/relations/clock.h"
 
-/* A communicator of two worlds, seen from one of them. */
+/* A communicator of two worlds, seen from one world. */
 struct ana_bridge {
     uint64_t identity; /* the same from both */
     size_t far_count;

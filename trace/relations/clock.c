@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_DRIFT 0.01 /* of a clock against another, in what was kept */
+#define MOST_DRIFT 0.01 /* largest drift between two clocks accepted from saved state */
 #define LAST_WALL  4e18 /* ns since 1970: the year 2096 */
 
 struct file {
@@ -235,7 +235,7 @@ void ana_clock_add_instance(struct ana_clock *clock, const struct ana_instance *
         size_t d = clock->file[instance->arrival[i].index].domain;
         hub = d < hub ? d : hub;
     }
-    const struct ana_arrival *last = NULL, *first_out = NULL; /* of the hub: last to come, first to leave */
+    const struct ana_arrival *last = NULL, *first_out = NULL; /* arrivals of the hub: last to come, first to leave */
     for (size_t i = 0; i < instance->arrivals; i++) {
         const struct ana_arrival *a = &instance->arrival[i];
         if (clock->file[a->index].domain != hub)
@@ -252,7 +252,7 @@ void ana_clock_add_instance(struct ana_clock *clock, const struct ana_instance *
 
 /* ---- fit ------------------------------------------------------------------------------------------------------- */
 
-/* Puts `domain` on job time through its neighbour, of which it is the B (or the A) side. */
+/* Puts `domain` on job time through its neighbour, as the B (or the A) side of the pair. */
 static void place_by_pair(struct domain *domain, const struct domain *from, const struct ana_clock_pair_fit *fit,
                           bool domain_is_b)
 {

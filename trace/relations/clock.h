@@ -4,22 +4,22 @@
  * they are one domain, and differ only by the error of their anchors.  A file whose realtime clock stands otherwise
  * against its monotonic one (ANA_CLOCK_NAMESPACE_NS) is in another time namespace, or another machine after all.
  * Between two domains A and B the offset theta(t) = clock_B - clock_A is first taken
- * from the realtime anchors (good to what NTP holds: ANA_CLOCK_NTP_NS), then bounded by causality: what happened in B
- * after something in A gives theta <= t_B - t_A, what happened in A after something in B gives theta >= t_B - t_A.
+ * from the realtime anchors (good to what NTP holds: ANA_CLOCK_NTP_NS), then bounded by causality: an event in B
+ * after one in A gives theta <= t_B - t_A, an event in A after one in B gives theta >= t_B - t_A.
  * Messages (received after sent; a synchronous send complete after its receive was posted) and collectives (nobody
  * leaves before the last has come) are such pairs.
  *
- * Fit: the tightest bounds of each stretch of time are kept (ANA_CLOCK_BINS of them, their width doubles as time goes
+ * Fit: the tightest bounds of each stretch of time are kept (ANA_CLOCK_BINS bins, their width doubles as time goes
  * on).  Among all lines a + b t the one is taken that stays farthest from all bounds: for a given drift b the room is
  * s(b) = (min(upper - b t) - max(lower - b t)) / 2 and a is its middle; s is concave, so a search finds its maximum.
  * The drift of smallest size that keeps nine tenths of that room is used, so that short traces get no imaginary
  * drift.  The residual uncertainty is the distance to the farthest of all lines that the bounds leave (drift up to
  * 500 ppm) at either end of the run; the size of s, when clocks did not run on a line and s is negative.
  * This is the classic corridor of two-way message bounds (Duda, Harrus, Haddad, Bernard: "Estimating global time in
- * distributed systems", ICDCS 1987).  Domains are reached from that of index 0 along the ways of least summed
+ * distributed systems", ICDCS 1987).  Domains are reached from domain 0 along the ways of least summed
  * uncertainty.
  *
- * Indices are those of the ranks' files; index 0 is the reference: job time 0 is the moment when its file was made. */
+ * Indices number the ranks' files; index 0 is the reference: job time 0 is the moment when its file was made. */
 #ifndef ANA_CLOCK_H
 #define ANA_CLOCK_H
 
@@ -28,7 +28,7 @@
 
 #define ANA_CLOCK_NTP_NS 10e6 /* uncertainty of realtime clocks of different hosts */
 #define ANA_CLOCK_NAMESPACE_NS                                                                                         \
-    5000000 /* where realtime less monotonic differs by more on one host, it is another time namespace */
+    5000000 /* larger differences of realtime less monotonic on one host mean another time namespace */
 #define ANA_CLOCK_BINS 64
 #define ANA_CLOCK_FAR  1e18 /* ns; no time is farther from its file's start */
 
@@ -63,11 +63,11 @@ int64_t ana_clock_job_time(const struct ana_clock *clock, size_t index, uint64_t
 /* The ticks of a file at a job time in ns. */
 uint64_t ana_clock_ticks(const struct ana_clock *clock, size_t index, int64_t job_ns);
 
-/* A file's job time as a line, for those who convert many ticks: job = job_ns + (ticks - base) * rate, rounded to the
- * nearest.  Valid until the next fit or change of the tick's length. */
+/* A file's job time as a line, to convert many ticks: job = job_ns + (ticks - base) * rate, rounded to the nearest.
+ * Valid until the next fit or change of the tick's length. */
 struct ana_clock_line {
     uint64_t base;
-    uint64_t near; /* so many ticks after `base` are less than half of ANA_CLOCK_FAR */
+    uint64_t near; /* number of ticks after `base` that are less than half of ANA_CLOCK_FAR */
     int64_t job_ns;
     double rate;
 };
@@ -99,42 +99,42 @@ void ana_clock_add_instance(struct ana_clock *clock, const struct ana_instance *
  * Returns the largest change of any domain's offset in ns (0 with one domain). */
 int64_t ana_clock_fit(struct ana_clock *clock, int64_t now_ns);
 
-/* What the fit says of one domain. */
+/* Result of the fit for one domain. */
 struct ana_clock_domain {
-    size_t first_index; /* its first file */
+    size_t first_index; /* index of its first file */
     size_t files;
-    int64_t offset_ns;   /* its CLOCK_MONOTONIC less that of domain 0, at its first file's start */
-    int64_t realtime_ns; /* its CLOCK_REALTIME less that of domain 0, at the same instant: what NTP has not mended */
-    double drift_ppm;    /* how much faster it runs than domain 0 */
+    int64_t offset_ns;   /* CLOCK_MONOTONIC less domain 0's, at its first file's start */
+    int64_t realtime_ns; /* CLOCK_REALTIME less domain 0's, at the same instant: error left by NTP */
+    double drift_ppm;    /* rate by which it runs faster than domain 0 */
     double error_ns;     /* residual uncertainty of the offset to domain 0 */
-    bool fitted;         /* by bounds in both directions; else by the realtime anchors */
+    bool fitted;         /* fitted by bounds in both directions; else by the realtime anchors */
 };
-/* How many domains there are. */
+/* Returns the number of domains. */
 size_t ana_clock_domains(const struct ana_clock *clock);
 /* Domain i < ana_clock_domains(clock), as of the last fit. */
 struct ana_clock_domain ana_clock_domain(const struct ana_clock *clock, size_t domain);
 /* The domain of a file's index. */
 size_t ana_clock_domain_of(const struct ana_clock *clock, size_t index);
 
-/* How far the times of two ranks may be apart, in ns: within a domain by the error of their anchors, else by the fit.
- */
+/* Returns how far the times of two ranks may be apart, in ns: within a domain by the error of their anchors, else by
+ * the fit. */
 double ana_clock_error_ns(const struct ana_clock *clock, size_t a, size_t b);
 /* The largest such uncertainty of any two ranks; NAN without files. */
 double ana_clock_worst_error_ns(const struct ana_clock *clock);
 
-/* How a domain was fitted: for another process that has the same files, added in the same order. */
+/* Fit of a domain: for another process that has the same files, added in the same order. */
 struct ana_clock_fitted {
     int64_t mono_ns, job_ns;
     double rate, error_ns;
     uint64_t fitted;
 };
-/* How domain i < ana_clock_domains(clock) was fitted. */
+/* Returns the fit of domain i < ana_clock_domains(clock). */
 struct ana_clock_fitted ana_clock_fitted(const struct ana_clock *clock, size_t domain);
-/* Has it fitted so. */
+/* Sets the fit of domain i. */
 void ana_clock_set_fitted(struct ana_clock *clock, size_t domain, const struct ana_clock_fitted *fitted);
-/* Forgets what was fitted: all domains stand where their realtime anchors say, as at first. */
+/* Forgets the fit: all domains are placed by their realtime anchors, as at first. */
 void ana_clock_again(struct ana_clock *clock);
-/* Keeps how the domains were fitted, or takes that up: of the same files, added in the same order. */
+/* Keeps the fit of the domains, or loads it: of the same files, added in the same order. */
 void ana_clock_keep(struct ana_keep *keep, struct ana_clock *clock);
 
 #endif

@@ -127,7 +127,7 @@ static double best_drift(const struct points *points)
         return best;
     if (room_of(points, 0, &unused) >= enough)
         return 0;
-    double outside = 0, inside = best; /* of the drifts that leave enough room */
+    double outside = 0, inside = best; /* bounds of the drifts that leave enough room */
     for (int i = 0; i < 60; i++) {
         double half = (outside + inside) / 2;
         if (room_of(points, half, &unused) >= enough)
@@ -173,8 +173,8 @@ static double extreme_height(const struct points *points, double low, double hig
     return sign * best;
 }
 
-/* How far the true line can be from the chosen one, if clocks run on lines.  The distance is convex in time, so its
- * maximum is at an end. */
+/* Returns the largest distance of the true line from the chosen one, if clocks run on lines.  The distance is convex
+ * in time, so its maximum is at an end. */
 static double farthest_error(const struct points *points, double drift, double middle, double first, double last)
 {
     double low = last_drift(points, drift, -MAX_DRIFT), high = last_drift(points, drift, MAX_DRIFT), worst = 0;

@@ -76,7 +76,7 @@ static void *lengthen_array(void *array, uint32_t *length, size_t count, size_t 
     return moved;
 }
 
-/* A process of which nothing has been seen yet; NULL: out of memory. */
+/* Returns a new process, not yet seen; NULL: out of memory. */
 static struct ana_match_process *make_process(struct ana_match *match)
 {
     struct ana_pending *pending = calloc(ANA_MATCH_FEW, sizeof *pending);
@@ -150,7 +150,7 @@ static bool foreign_source(const struct ana_event *event)
            event->use->comm->def.flags & (TRC_COMM_INTER | TRC_COMM_FOREIGN);
 }
 
-/* Whether a signature is of a message that is sent, or received, but for those that are left out. */
+/* Returns whether a signature sends, or receives, a message that is not left out. */
 static bool sends_far(const struct ana_match *match, const struct ana_event *event)
 {
     return event->sig->flags & TRC_SIG_P2P_OUT && event->sig->peer != TRC_PEER_NULL &&
@@ -180,7 +180,7 @@ static bool meets_clocks(const struct ana_match *match, const struct ana_event *
     return false;
 }
 
-/* What is wild: a wildcard, which may find a source that is near, and MPI_Request_free, which must not be taken for the
+/* Wild are a wildcard, which may find a source that is near, and MPI_Request_free, which must not be taken for the
  * call of a later completion (ana_call_of). */
 enum ana_wanted ana_match_wants(const void *user, const struct ana_event *event)
 {
@@ -198,7 +198,7 @@ enum ana_wanted ana_match_wants(const void *user, const struct ana_event *event)
     if (flags & TRC_SIG_COLL)
         return !(flags & TRC_SIG_CONTROL) && meets_clocks(match, event) ? ANA_WANTED : ANA_UNWANTED;
     if (flags & TRC_SIG_COMPLETE && !(flags & message))
-        return ANA_WANTED; /* of what, is not known */
+        return ANA_WANTED; /* kind of operation is unknown */
     bool finds = flags & TRC_SIG_COMPLETE && flags & TRC_SIG_P2P_IN;
     return finds || !(flags & (message | TRC_SIG_START | TRC_SIG_SUB)) ? ANA_UNWANTED_TAME : ANA_UNWANTED;
 }
@@ -469,9 +469,9 @@ void ana_match_flush(struct ana_match *match)
     if (!match->flushed)
         ana_p2p_flush(match);
     if (match->end_pool.taken == 0)
-        ana_pool_free(&match->end_pool); /* what comes now, as summaries, needs the memory */
+        ana_pool_free(&match->end_pool); /* summaries that come now need the memory */
     match->flushed = true;
-    match->epoch++; /* so that every event is looked up again, and refused */
+    match->epoch++; /* makes every event be looked up again, and refused */
 }
 
 struct ana_match_counts ana_match_counts(const struct ana_match *match)

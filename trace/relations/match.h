@@ -5,11 +5,11 @@
  * (MPI_Mprobe posts for the MPI_Mrecv that follows; MPI_Start for a persistent request).  A wildcard receive joins its
  * channel when it completes and its status tells the source and tag; until then it holds back every receive posted
  * later that could have taken the same message, since completion may be seen in another order (MPI_Waitany).
- * With several threads on one channel the order is that of the begins, as far as the events at hand allow: MPI leaves
+ * With several threads on one channel the order is the order of begins, as far as the events at hand allow: MPI leaves
  * it open.  Messages to MPI_PROC_NULL do not exist, cancelled ones leave, calls nested in other MPI calls do
  * not count.
  *
- * What is missing.  Where a rank's oldest events were recycled, or records were lost (a LOST item), counting from the
+ * Missing events.  Where a rank's oldest events were recycled, or records were lost (a LOST item), counting from the
  * start would pair the wrong ends.  The channels of such a rank are kept (the last ANA_MATCH_KEPT of each end) and
  * paired from their last message backwards by ana_match_flush, if both ranks finalized (then nothing was in flight);
  * else they are uncertain: counted, and never reported.  A channel that outgrows its room is treated alike.
@@ -43,37 +43,37 @@ struct ana_match_sink {
     void (*on_need)(void *user, const struct ana_need *need);
     /* Before notes of messages that were told are forgotten. */
     void (*on_forget)(void *user);
-    /* Messages between two ranks of one clock are left out, and collectives that say nothing of clocks: those of one
-     * clock, and where not all wait for all. */
+    /* Messages between two ranks of one clock are left out, and collectives that tell nothing about clocks: of one
+     * clock only, or where not all wait for all. */
     bool between_clocks;
 };
 
 struct ana_match_rank {
     uint32_t world;              /* 0 = the first MPI_COMM_WORLD, spawned ones 1, 2 ... */
-    int32_t rank;                /* in that world; peers of its signatures are ranks of the same world */
-    bool recycled;               /* its oldest events were gone when reading began */
+    int32_t rank;                /* rank in that world; peers of its signatures are ranks of the same world */
+    bool recycled;               /* oldest events were gone when reading began */
     bool finalized;              /* it will send and receive nothing more */
-    bool lossy;                  /* records were lost, or it was switched off: what stays unmatched is uncertain */
-    const struct trc_file *file; /* where groups and neighbours are defined; NULL: those are not looked for */
-    uint32_t clock;              /* that its times are of: equal numbers, one clock */
+    bool lossy;                  /* records were lost, or it was switched off: unmatched ends are uncertain */
+    const struct trc_file *file; /* definitions of groups and neighbours; NULL: they are not looked for */
+    uint32_t clock;              /* number of its clock: equal numbers, one clock */
 };
 
-/* A match that tells `sink` what it finds; NULL: out of memory.  Free with ana_match_free. */
+/* A match that reports to `sink`; NULL: out of memory.  Free with ana_match_free. */
 struct ana_match *ana_match_new(struct ana_match_sink sink);
-/* Frees it with what is open in it; NULL is none. */
+/* Frees it with everything open in it; NULL is none. */
 void ana_match_free(struct ana_match *match);
 
 /* Sets the communicators between worlds as they are known now.  They stay the caller's, and must live until others are
  * set.  `bridges` may be NULL. */
 void ana_match_set_bridges(struct ana_match *match, const struct ana_bridges *bridges);
 
-/* Makes a rank known, or says anew what is known of it.  All ranks should be known before the first event: to one that
- * comes later, messages may have been missed, so its channels are paired from the end.  Messages from and to ranks
- * that are not known are counted as unknown.  False: out of memory, or an index out of reason. */
+/* Makes a rank known, or updates it.  All ranks should be known before the first event: messages to a later one may
+ * have been missed, so its channels are paired from the end.  Messages from and to unknown ranks are counted as
+ * unknown.  False: out of memory, or an index out of reason. */
 bool ana_match_set_rank(struct ana_match *match, size_t index, const struct ana_match_rank *rank);
 
-/* Whether a match of what lies between clocks needs such events: for a filter (relations.h), whose user is the match.
- * While that is asked ranks and bridges stay; it may take events meanwhile. */
+/* Returns whether a match between clocks needs such events: for a filter (relations.h), whose user is the match.
+ * Ranks and bridges do not change during the call; it may take events meanwhile. */
 enum ana_wanted ana_match_wants(const void *match, const struct ana_event *event);
 
 /* The next event; of one thread in order, of all in order of end as far as possible (merge.h).  Constant time on
@@ -86,7 +86,7 @@ void ana_match_flush(struct ana_match *match);
 
 struct ana_match_counts {
     uint64_t messages;           /* reported */
-    uint64_t unmatched_sends;    /* of a running job: not received yet */
+    uint64_t unmatched_sends;    /* sends of a running job: not received yet */
     uint64_t unmatched_receives; /* posted and not complete */
     uint64_t unknown_peers;      /* ends whose partner has no file, or cannot be told */
     uint64_t uncertain;          /* ends that could not be paired for sure, see above */
@@ -96,20 +96,21 @@ struct ana_match_counts {
     uint64_t mismatched;         /* of these */
     uint64_t incomplete;         /* collectives that not all members have come to, open or given up */
 };
-/* What was found so far. */
+/* Returns the counts so far. */
 struct ana_match_counts ana_match_counts(const struct ana_match *match);
 
-/* How many collectives are open: not all members have come to them.  A hung job hangs in one of these. */
+/* Returns the number of open collectives: not all members have come to them.  A hung job hangs in an open
+ * collective. */
 size_t ana_match_open_instances(const struct ana_match *match);
 /* Open collective i < ana_match_open_instances(match), oldest first.  *out, with its arrivals in order of coming, is
  * valid until the next event.  False: there is no such one. */
 bool ana_match_open_instance(struct ana_match *match, size_t i, struct ana_instance *out);
-/* How many members have not come to open collective i; the first `max` of them are written to `out` as rank indices
- * (SIZE_MAX: has no file). */
+/* Returns the number of members that have not come to open collective i; the first `max` are written to `out` as rank
+ * indices (SIZE_MAX: has no file). */
 size_t ana_match_missing(struct ana_match *match, size_t i, size_t *out, size_t max);
 
-/* Keeps the counts and which collectives are open, without who came to them; or takes that up, into a match that knows
- * its ranks and has seen no event.  After ana_match_flush only. */
+/* Keeps the counts and the open collectives, without their arrivals; or loads them into a match that knows its ranks
+ * and has seen no event.  After ana_match_flush only. */
 void ana_match_keep(struct ana_keep *keep, struct ana_match *match);
 
 #endif

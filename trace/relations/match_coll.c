@@ -12,7 +12,7 @@ static uint32_t members(const struct trc_comm *comm)
     return size;
 }
 
-/* World rank of member i, those of the local group first. */
+/* World rank of member i; members of the local group come first. */
 static int32_t member_rank(const struct trc_comm *comm, size_t i)
 {
     size_t size = (size_t)comm->def.size;
@@ -226,7 +226,7 @@ void ana_coll_arrive(struct ana_match *match, const struct ana_event *event, con
     }
     open->arrival[open->arrivals++] = arrival;
     int64_t root = meeting->root != ANA_NOBODY ? (int64_t)meeting->root : -1;
-    bool known = open->operation && meeting->operation; /* there was memory for both */
+    bool known = open->operation && meeting->operation; /* memory sufficed for both */
     open->mismatched |= known && open->operation != meeting->operation;
     open->mismatched |= open->root >= 0 && root >= 0 && open->root != root;
     open->root = open->root < 0 ? root : open->root;
@@ -242,7 +242,7 @@ void ana_coll_free(struct ana_match *match)
     free(match->spare_arrival);
 }
 
-/* ---- what is open ---------------------------------------------------------------------------------------------- */
+/* ---- open collectives ------------------------------------------------------------------------------------------ */
 
 size_t ana_match_open_instances(const struct ana_match *match)
 {

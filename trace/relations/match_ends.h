@@ -1,4 +1,4 @@
-/* Ends of messages in their lists.  Each message takes several of these steps, so they are inline. */
+/* Ends of messages in their lists.  Each message takes several steps, so they are inline. */
 #ifndef ANA_MATCH_ENDS_H
 #define ANA_MATCH_ENDS_H
 
@@ -108,8 +108,8 @@ static inline void ana_half_begin(struct ana_match *match, const struct ana_matc
     half->wait_step = request ? 0 : event->step;
 }
 
-/* Takes up the call that completes an end of a request; all but that of a send that nobody waited for, which is
- * complete at an unknown time. */
+/* Takes up the call that completes an end of a request; not for a send that nobody waited for, which is complete at an
+ * unknown time. */
 static inline void ana_half_finish(struct ana_half *half, const struct trc_call *call, const struct ana_event *event)
 {
     half->wait_begin_ns = event->begin_ns;

@@ -1,4 +1,4 @@
-/* What is still open when no more events come. */
+/* Flush: ends still open when no more events come. */
 #include "trace/relations/match_ends.h"
 
 /* Drops stale ends: between these and the last ones of the same rank something is missing. */

@@ -1,4 +1,4 @@
-/* What the files of the matching share; nobody else includes this. */
+/* Shared by the files of the matching; nobody else includes this. */
 #ifndef ANA_MATCH_IMPL_H
 #define ANA_MATCH_IMPL_H
 
@@ -15,40 +15,40 @@ enum ana_end_flag {
     ANA_END_RECEIVE = 1u << 2,
     ANA_END_SYNC = 1u << 3,
     ANA_END_SILENT = 1u << 4,    /* takes its place in the order, but its times are not known: never reported */
-    ANA_END_ABANDONED = 1u << 5, /* in no list any more: only its request still knows it */
+    ANA_END_ABANDONED = 1u << 5, /* out of all lists: only its request still knows it */
     ANA_END_WILD = 1u << 6       /* a wildcard whose channel is not known yet */
 };
 
-/* What is told of one end of a message. */
+/* Data of one end of a message. */
 struct ana_half {
-    int64_t begin_ns, end_ns; /* of the call that started it */
+    int64_t begin_ns, end_ns; /* times of the call that started it */
     int64_t wait_begin_ns, complete_ns;
     const struct trc_call *call, *wait_call;
     uint64_t bytes;
-    uint64_t serial;          /* order of those that begin together */
+    uint64_t serial;          /* order of ends that begin together */
     uint32_t flags;           /* enum ana_end_flag */
-    uint32_t gaps;            /* of its rank when it began */
-    uint32_t step, wait_step; /* numbers of these two calls */
+    uint32_t gaps;            /* number of gaps of its rank when it began */
+    uint32_t step, wait_step; /* step numbers of both calls */
 };
 
-/* What a wildcard asked for. */
+/* Arguments of a wildcard receive. */
 struct ana_asked {
     uint64_t identity;
     uint32_t source;      /* or ANA_NOBODY */
     int32_t tag;          /* or TRC_TAG_ANY */
-    uint32_t destination; /* whose it is */
+    uint32_t destination; /* index of the receiving rank */
 };
 
 /* One end that waits for the other.  Jobs of many ranks have many, which are cold when their other end comes: two lines
  * of a cache each. */
 struct ana_end {
     struct ana_half half;
-    struct ana_end *next, *prev; /* in the list below it is in */
+    struct ana_end *next, *prev; /* neighbours in `list` */
     struct ana_ends *list; /* a channel's queue, a rank's wildcards, or the pairs that wait for the send's completion */
     union {
         struct {
             struct ana_channel *channel;
-            struct ana_end *partner; /* of a send that waits to be completed: its receive */
+            struct ana_end *partner; /* receive of a send that waits to be completed */
         };
         struct ana_asked asked; /* ANA_END_WILD */
     };
@@ -59,15 +59,15 @@ struct ana_ends {
     uint32_t count;
 };
 
-/* Where messages keep their order.  All but what a report needs is in the first line of a cache. */
+/* Channel, where messages keep their order.  All but the data for reports is in the first line of a cache. */
 struct ana_channel {
-    struct ana_ends sends, receives; /* in order of begin */
+    struct ana_ends sends, receives; /* ends in order of begin */
     uint32_t source, destination;
     int32_t tag;
-    bool blocked; /* in the destination's list of channels that a wildcard holds back */
+    bool blocked; /* member of the destination's list of channels that a wildcard holds back */
     bool kept;    /* outgrew its room: to be paired from the end */
 
-    uint64_t identity;            /* of the communicator */
+    uint64_t identity;            /* identity of the communicator */
     struct ana_message_note note; /* the sink's */
     struct ana_channel *next_blocked;
     uint64_t pairs; /* waiting for the send's completion */
@@ -80,17 +80,17 @@ struct ana_pending {
     uint32_t thread;
     struct ana_end *end, *also; /* the ends that it completes: none if the place is free; two of MPI_Isendrecv */
 };
-#define ANA_MATCH_PENDING 64u /* of a rank, at most; who is pushed out goes into match->requests */
-#define ANA_MATCH_FEW     4u  /* at first; both are powers of two */
+#define ANA_MATCH_PENDING 64u /* most of a rank; the excess goes into match->requests */
+#define ANA_MATCH_FEW     4u  /* initial number; both are powers of two */
 
-/* What each event needs is in the first line of a cache. */
+/* Process of a rank.  Fields that each event needs are in the first line of a cache. */
 struct ana_match_process {
-    _Alignas(64) const struct trc_call **inside; /* by thread: call of its last event that was not SUB */
-    const struct trc_call *inside_first;         /* what `inside` is as long as there is one thread */
+    _Alignas(64) const struct trc_call **inside; /* call of the last event that was not SUB, by thread */
+    const struct trc_call *inside_first;         /* storage of `inside` as long as there is one thread */
     struct ana_pending *pending;
     uint32_t threads;
-    uint32_t pending_mask; /* its room, a power of two, - 1 */
-    uint32_t gaps;         /* how often events were missing, since reading began */
+    uint32_t pending_mask; /* room, a power of two, - 1 */
+    uint32_t gaps;         /* number of gaps: events missing, since reading began */
     bool gap;              /* events are missing: pair from the end */
     struct ana_ends wildcards;
     struct ana_channel *blocked;
@@ -118,18 +118,18 @@ static inline bool ana_is_of(const struct ana_pending *pending, const struct ana
     return ana_is_open(pending) && pending->number == event->request && pending->thread == event->request_thread;
 }
 
-/* What was started long ago and is not completed: value of match->requests. */
+/* Request that was started long ago and is not completed: value of match->requests. */
 struct ana_open_request {
-    struct ana_end *end, *also; /* as of ana_pending */
+    struct ana_end *end, *also; /* ends as in ana_pending */
 };
 
 struct ana_open_instance {
     uint64_t identity, sequence;
     struct ana_open_instance *older, *newer;
-    uint32_t operation; /* as of ana_route_meeting */
+    uint32_t operation; /* number as in ana_route_meeting */
     const struct trc_call *call;
     const struct trc_comm *comm;
-    uint32_t first_index; /* whose world the members are ranks of */
+    uint32_t first_index; /* rank in whose world the members are ranks */
     int64_t root;
     bool mismatched, nonblocking;
     size_t expected, arrivals, room;
@@ -143,7 +143,7 @@ struct ana_coll_request {
 
 /* A nonblocking collective that all have begun: value of match->begun_colls. */
 struct ana_begun_coll {
-    struct ana_arrival last, root; /* who began last; the root, its comm_rank -1: none */
+    struct ana_arrival last, root; /* arrival that began last; the root, its comm_rank -1: none */
     enum trc_shape shape;
     size_t left; /* members that have not completed it */
 };
@@ -151,29 +151,29 @@ struct ana_begun_coll {
 /* One kind of call from one rank to another: value of match->partners. */
 #define ANA_PARTNER_KEPT 4
 struct ana_partner_line {
-    uint64_t made, needed; /* so far; of who is ahead the last ones are kept */
+    uint64_t made, needed; /* calls so far; the last ones of the side ahead are kept */
     struct ana_partner_end {
         struct ana_arrival at;
         const struct trc_call *call;
     } kept[ANA_PARTNER_KEPT];
 };
 
-/* What the match does with an event, by its signature. */
+/* Actions of the match for an event, by its signature. */
 enum ana_does {
     ANA_DOES_CALL = 1u << 0, /* the SUB items after it are seen by it */
     ANA_DOES_COMPLETE = 1u << 1,
-    ANA_DOES_MEET = 1u << 2, /* in a collective */
+    ANA_DOES_MEET = 1u << 2, /* meets others in a collective */
     ANA_DOES_SEND = 1u << 3,
     ANA_DOES_RECEIVE = 1u << 4,
-    ANA_DOES_REQUEST = 1u << 5, /* starts a request that completes what it begins */
+    ANA_DOES_REQUEST = 1u << 5, /* starts a request that completes the operation */
     ANA_DOES_FOREIGN = 1u << 6, /* the source is known to be none of ours */
-    ANA_DOES_NEED = 1u << 7,    /* it needs, or is needed by, particular ranks */
-    ANA_DOES_NEAR = 1u << 8,    /* its source is a rank that is left out: of the same clock */
-    ANA_DOES_SYNC = 1u << 9,    /* what it sends is complete only once it is received */
+    ANA_DOES_NEED = 1u << 7,    /* call needs, or is needed by, particular ranks */
+    ANA_DOES_NEAR = 1u << 8,    /* source rank is left out: of the same clock */
+    ANA_DOES_SYNC = 1u << 9,    /* sends are complete only once received */
     ANA_DOES_LATER = 1u << 10,  /* nobody waits in it: a collective of a request, or of a stream */
 };
 
-/* The short way that an event takes, above what it does: match_usual.c. */
+/* The short way that an event takes, beside its actions: match_usual.c. */
 enum ana_way {
     ANA_WAY_ANY,
     ANA_WAY_NONE,
@@ -189,22 +189,22 @@ enum ana_way {
 
 struct ana_match {
     struct ana_match_sink sink;
-    struct ana_match_counts counts; /* what is open is added by ana_match_counts */
+    struct ana_match_counts counts; /* open ones are added by ana_match_counts */
     bool begun, flushed, any_gap;   /* any_gap: of any process */
-    uint64_t epoch;                 /* of what was looked up: rises when channels or ranks may have changed */
+    uint64_t epoch;                 /* version of look-ups: rises when channels or ranks may have changed */
     const struct ana_bridges *bridges;
-    struct ana_match_process **process; /* by rank index; NULL: not known.  They never move: lists point into them */
+    struct ana_match_process **process; /* indexed by rank; NULL: not known.  They never move: lists point into them */
     uint32_t processes;
     struct ana_world *world;
     uint32_t worlds;
 
     struct ana_pool process_pool, end_pool, channel_pool, instance_pool;
-    struct ana_map channels;    /* struct ana_channel * by identity, source << 32 | destination, tag */
-    struct ana_map requests;    /* struct ana_open_request by index, thread, start number */
-    struct ana_map instances;   /* struct ana_open_instance * by identity, sequence, 0 */
-    struct ana_map operations;  /* uint32_t, a number, by hash and length of a collective's name, 0 */
-    struct ana_map joining;     /* struct ana_coll_request by index, thread, start number */
-    struct ana_map early;       /* struct ana_joined of those that not all have begun, by identity, sequence, index */
+    struct ana_map channels;   /* struct ana_channel * by identity, source << 32 | destination, tag */
+    struct ana_map requests;   /* struct ana_open_request by index, thread, start number */
+    struct ana_map instances;  /* struct ana_open_instance * by identity, sequence, 0 */
+    struct ana_map operations; /* uint32_t, a number, by hash and length of a collective's name, 0 */
+    struct ana_map joining;    /* struct ana_coll_request by index, thread, start number */
+    struct ana_map early; /* struct ana_joined of collectives that not all have begun, by identity, sequence, index */
     struct ana_map begun_colls; /* struct ana_begun_coll by identity, sequence, 0 */
     struct ana_map partners;    /* struct ana_partner_line by identity, from << 32 | to, kind */
     size_t partners_most;       /* partners: when to look for unused ones */
@@ -215,7 +215,7 @@ struct ana_match {
 
     struct ana_open_instance *oldest, *newest;
     size_t kept_arrivals;
-    struct ana_arrival *spare_arrival; /* of the collective that was forgotten last */
+    struct ana_arrival *spare_arrival; /* arrivals of the collective that was forgotten last */
     size_t spare_room;
     const struct ana_open_instance *walked; /* the last one asked for, or NULL */
     size_t walked_at;
@@ -224,7 +224,7 @@ struct ana_match {
 /* The rank index of a rank in the world of process `from`; ANA_NOBODY if it has no file or is no rank. */
 uint32_t ana_match_index(const struct ana_match *match, uint32_t from, int32_t world_rank);
 
-/* The pair of an event's communicator with that of another world; NULL: it is of one world, or its other side is not
+/* Returns the pair of an event's communicator with another world's; NULL: it is of one world, or its other side is not
  * known. */
 static inline const struct ana_bridge *ana_match_bridge(const struct ana_match *match, const struct ana_event *event)
 {
@@ -264,7 +264,7 @@ static inline struct ana_channel *ana_channel_at(const struct ana_match *match, 
     return *(struct ana_channel **)ana_map_value(&match->channels, i);
 }
 
-/* The call that an item belongs to: for a SUB item, that of the event before. */
+/* Returns the call that an item belongs to: for a SUB item, the call of the event before. */
 static inline const struct trc_call *ana_call_of(const struct ana_match_process *process, const struct ana_event *event,
                                                  uint32_t does)
 {
@@ -278,7 +278,7 @@ static inline const struct trc_call *ana_call_of(const struct ana_match_process 
 void ana_message_begin(struct ana_match *match, const struct ana_event *event, const struct ana_route *route,
                        uint32_t ends);
 
-/* match_usual.c: messages of known channels, which are most.  What is out of the ordinary is left to others. */
+/* match_usual.c: messages of known channels, which are most.  Unusual ones are left to others. */
 /* Takes a call that sends and is over then. */
 void ana_usual_send(struct ana_match *match, const struct ana_event *event, const struct ana_route *route);
 /* Takes one that receives. */
@@ -306,13 +306,13 @@ struct ana_end_finish {
     const struct trc_call *call;
     const struct ana_event *event;
     const struct ana_route *route;
-    bool silent; /* when it is complete is not known */
+    bool silent; /* completion time is not known */
 };
 
-/* Adds an end, of which only `half` is filled in, to a channel.  Returns what its request leads to; NULL: it has no
- * request, or could not be kept. */
+/* Adds an end, with only `half` filled in, to a channel.  Returns the end for its request; NULL: it has no request, or
+ * could not be kept. */
 struct ana_end *ana_end_begin(struct ana_match *match, struct ana_channel *channel, struct ana_end *end);
-/* Adds a wildcard receive likewise, whose channel is not known before it completes. */
+/* Adds a wildcard receive, with only `half` filled in; its channel is not known before it completes. */
 void ana_end_begin_wildcard(struct ana_match *match, const struct ana_asked *asked, struct ana_end *end);
 /* Counts an end of rank `index` that there was no memory for. */
 void ana_end_lost(struct ana_match *match, uint32_t index);
@@ -324,7 +324,7 @@ void ana_end_cancel(struct ana_match *match, struct ana_end *end);
 void ana_end_complete_unknown(struct ana_match *match, const struct ana_end_finish *finish);
 /* Counts a receive of rank `index` whose channel cannot be told; `foreign`: its source is none of ours. */
 void ana_end_unresolved(struct ana_match *match, uint32_t index, bool foreign);
-/* Notes that events of rank `index` are missing here: what it has open can no longer be paired in order. */
+/* Notes that events of rank `index` are missing here: its open ends can no longer be paired in order. */
 void ana_p2p_gap(struct ana_match *match, uint32_t index);
 
 /* match_flush.c */
@@ -351,9 +351,9 @@ void ana_coll_all_begun(struct ana_match *match, const struct ana_open_instance 
 void ana_coll_complete(struct ana_match *match, const struct ana_event *event, const struct trc_call *call);
 
 /* match_partners.c */
-/* Whether the call of an event needs, or is needed by, those of particular ranks. */
+/* Returns whether the call of an event needs, or is needed by, calls of particular ranks. */
 bool ana_has_partners(const struct ana_event *event);
-/* Adds such a call, and reports what it needs and what needs it, as far as both are seen. */
+/* Adds such a call, and reports its needs and the calls that need it, as far as both are seen. */
 void ana_partners_event(struct ana_match *match, const struct ana_event *event, uint64_t identity);
 
 #endif

@@ -1,4 +1,4 @@
-/* What is left of a match that was flushed: its counts, and the collectives that are open. */
+/* State of a match after a flush: its counts, and the open collectives. */
 #include "trace/relations/match_impl.h"
 #include <stdlib.h>
 

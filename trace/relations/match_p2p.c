@@ -97,7 +97,7 @@ static void release_channels(struct ana_match *match, uint32_t index)
     }
 }
 
-/* ---- what events do -------------------------------------------------------------------------------------------- */
+/* ---- effects of events ----------------------------------------------------------------------------------------- */
 
 void ana_end_lost(struct ana_match *match, uint32_t index)
 {

@@ -1,4 +1,4 @@
-/* Calls that need those of particular other ranks: in epochs of windows with groups, and of neighbours.
+/* Calls that need calls of particular other ranks: in epochs of windows with groups, and of neighbours.
  *
  *     MPI_Win_start, MPI_Win_complete   the MPI_Win_post of each target
  *     MPI_Win_wait, MPI_Win_test        the MPI_Win_complete of each origin
@@ -59,7 +59,7 @@ static void sweep(struct ana_match *match)
         match->partners_most = LINES_MOST;
 }
 
-/* Adds a call to its lines with all of these ranks. */
+/* Adds a call to its lines with all given ranks. */
 static void add_ends(struct ana_match *match, const struct ana_event *event, uint64_t identity,
                      const struct trc_ranks *ranks, enum link link, bool needs)
 {

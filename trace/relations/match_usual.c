@@ -20,7 +20,7 @@ static inline bool is_late_or_crowded(const struct ana_match *match, const struc
 static inline void describe(struct ana_match *match, const struct ana_event *event, const struct ana_route *route,
                             bool receive, bool open, struct ana_half *half)
 {
-    uint32_t does = open ? route->does | ANA_DOES_REQUEST : ANA_DOES_CALL; /* which the compiler need not ask then */
+    uint32_t does = open ? route->does | ANA_DOES_REQUEST : ANA_DOES_CALL; /* constant: no test at run time */
     ana_half_begin(match, match->process[event->index], event, does, half);
     half->bytes = receive ? event->sig->received : event->sig->sent;
     half->flags = (open ? ANA_END_REQUEST : ANA_END_COMPLETE) | (receive                       ? ANA_END_RECEIVE

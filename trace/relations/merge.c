@@ -4,7 +4,7 @@
 
 #define AHEAD_PART 256 /* items of a part that are unpacked in one go */
 
-/* ---- who comes first ------------------------------------------------------------------------------------------- */
+/* ---- order of lanes -------------------------------------------------------------------------------------------- */
 
 /* The lane that comes first of all. */
 static inline struct lane *first_of(const struct ana_merge *merge)
@@ -26,7 +26,7 @@ static inline struct entry entry_of(const struct lane *lane, bool is_part)
     return (struct entry){end_ns, (next->joined ? 0 : BEGINS_ANEW) | lane->number};
 }
 
-/* Likewise, or that it has none. */
+/* Returns the entry of a lane's next item, or NOTHING. */
 static struct entry entry_or_none(const struct lane *lane)
 {
     return lane->next == lane->stop ? (struct entry){NOTHING, lane->number} : entry_of(lane, lane->part);
@@ -59,7 +59,7 @@ static int by_rank(const void *a, const void *b)
                                 : (x->thread > y->thread) - (x->thread < y->thread);
 }
 
-/* Plays the whole tournament anew: the lane that reaches a node first waits there for that of the other half. */
+/* Plays the whole tournament anew: the lane that reaches a node first waits there for the lane of the other half. */
 static void play_all(struct ana_merge *merge)
 {
     if (!merge->parts.parts)
@@ -89,7 +89,7 @@ static void refill_lane(struct ana_merge *merge, struct lane *lane)
                           : ana_merge_decode(merge, lane);
     lane->next = lane->event;
     lane->stop = lane->event + n;
-    lane->stop->joined = false; /* what comes there is not known yet */
+    lane->stop->joined = false; /* next item is not known yet */
 }
 
 static void close_lanes(struct ana_merge *merge)
@@ -171,7 +171,7 @@ static bool refresh(struct ana_merge *merge)
     for (size_t i = 0; i < merge->lanes; i++) {
         struct lane *lane = merge->lane[i];
         if (!lane->dry || lane->asked == trc_revision(merge->source[lane->index].file))
-            continue; /* what has come since may refer to definitions that nobody has read */
+            continue; /* later records may refer to definitions that nobody has read */
         lane->dry = false;
         refill_lane(merge, lane);
     }
@@ -304,7 +304,7 @@ static inline void make_event(const struct ana_merge *merge, const struct lane *
 }
 
 /* Gives out items, until a lane has none left.  SUB items stay behind their event whatever else ended at that time.
- * Those of parts are events already. */
+ * Items of parts are events already. */
 static inline __attribute__((always_inline)) size_t give_items(struct ana_merge *merge, struct ana_event **out,
                                                                size_t max, bool in_parts)
 {

@@ -21,16 +21,16 @@ struct ana_merge;
 /* Merges files[0..n-1], from their oldest kept items on.  They stay the caller's and have these indices in `clock`.
  * Nothing is read before the first item is asked for.  NULL: out of memory.  Close with ana_merge_close. */
 struct ana_merge *ana_merge_open(struct trc_file *const *files, size_t n, const struct ana_clock *clock);
-/* Merges what those of `source` read, which is copied; of a job that has ended.  files[0..n-1] tell what their
- * definitions mean; they and the array stay the caller's.  It cannot seek.  NULL: out of memory. */
+/* Merges the items that the readers of `source` read; `source` is copied.  Of a job that has ended.  files[0..n-1]
+ * hold their definitions; they and the array stay the caller's.  It cannot seek.  NULL: out of memory. */
 struct ana_merge *ana_merge_of_parts(const struct ana_part_source *source, struct trc_file *const *files, size_t n);
 /* Whether it is such a merge. */
 bool ana_merge_in_parts(const struct ana_merge *merge);
 /* Frees it; before the files are closed.  NULL is none. */
 void ana_merge_close(struct ana_merge *merge);
 
-/* Gives back what reading takes, of a merge that has given out all: it is not asked for items any more, nor refreshed;
- * what it says of itself stays. */
+/* Frees the memory for reading, of a merge that has given out all: it is not asked for items any more, nor refreshed;
+ * its position and counts stay. */
 void ana_merge_rest(struct ana_merge *merge);
 
 /* Adds a file, with the next index; it is in the clock already.  False: out of memory. */
@@ -67,7 +67,7 @@ bool ana_merge_seek(struct ana_merge *merge, int64_t begin_ns, int64_t end_ns, c
 
 /* The latest job time of the items given out, in ns; INT64_MIN: none yet. */
 int64_t ana_merge_position(const struct ana_merge *merge);
-/* How many items were given out, or left out by the filter: of those that are read here. */
+/* Returns the number of items given out, or left out by the filter: only items read here. */
 uint64_t ana_merge_count(const struct ana_merge *merge);
 
 #endif

@@ -24,8 +24,8 @@ void ana_merge_other(const struct ana_merge *merge, const struct lane *lane, str
         event->busy_ns = ana_rounded((double)lane->busy * lane->line.rate);
 }
 
-/* Drops the lane's items that do not overlap the time range; returns how many are left.  Regions that begin or end
- * before it stay: they say what is open in it. */
+/* Drops the lane's items that do not overlap the time range; returns how many remain.  Regions that begin or end
+ * before it stay: they tell which are open in it. */
 static size_t clip_items(const struct ana_merge *merge, struct lane *lane, size_t n)
 {
     const struct ana_clock_line *line = &lane->line;
@@ -42,8 +42,8 @@ static size_t clip_items(const struct ana_merge *merge, struct lane *lane, size_
     return kept;
 }
 
-/* Asks the filter for a signature.  Its events are not even decoded further on, where nothing can change that: a thread
- * that is alone in its file meets what is wild before what follows from it. */
+/* Asks the filter for a signature.  Its events are not even decoded further on, where nothing can change that: a
+ * thread that is alone in its file meets a wild event before the events that follow from it. */
 static void ask_filter(struct ana_merge *merge, const struct lane *lane, struct trc_signature *of)
 {
     struct source *source = &merge->source[lane->index];
@@ -144,7 +144,7 @@ static bool is_over(const struct trc_head *head)
     return head->state == TRC_STATE_FINALIZED || head->state == TRC_STATE_ABORTED || head->state == TRC_STATE_STOPPED;
 }
 
-/* The time up to which all ended events are in the file, as far as its head tells. */
+/* Returns the time before which all ended events are in the file, as far as its head tells. */
 static int64_t file_horizon(const struct ana_merge *merge, size_t index)
 {
     const struct source *source = &merge->source[index];

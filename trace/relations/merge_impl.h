@@ -7,7 +7,7 @@
 struct source {
     struct trc_file *file;
     struct ana_clock_line line;
-    size_t threads; /* that have a lane */
+    size_t threads; /* threads that have a lane */
     bool live, selected;
     bool wild; /* an event of its was wild to the filter */
 };
@@ -18,17 +18,17 @@ struct source {
  * part of the ranks (parts.h), whose items are events already: these ranks are neighbours, so that the parts are in the
  * order of all ranks. */
 struct lane {
-    struct ana_event *next, *stop; /* those that were not given out */
+    struct ana_event *next, *stop; /* items not given out yet */
     struct ana_clock_line line;
-    uint32_t number;           /* by index and thread, or of the part */
-    uint32_t index, thread;    /* of its file */
+    uint32_t number;           /* number by index and thread, or of the part */
+    uint32_t index, thread;    /* index and thread in the file */
     bool dry;                  /* had nothing more when last asked, */
     bool joined;               /* the filter let the last event pass, or a SUB item of it */
     bool ended;                /* will give nothing more: past the time range */
     struct trc_cursor *cursor; /* NULL: it is a part */
     struct ana_part *part;
     uint64_t asked;           /* dry at this revision of its file */
-    uint64_t count, busy;     /* of the next item, if it is no EVENT: then there is just that one */
+    uint64_t count, busy;     /* values of the next item, if it is no EVENT: then there is just one */
     struct ana_event event[]; /* room for them, and for one that is never joined to those before */
 };
 
@@ -48,11 +48,11 @@ struct ana_merge {
     size_t sources, source_room;
     struct lane **lane;
     size_t lanes, lane_room;
-    struct entry *tree;       /* of losers, lane i's leaf being lanes + i: [0] comes first of all, [n] lost at node n */
-    bool spent;               /* all items of the first lane were given out: it decodes more first */
-    bool begun, failed;       /* files are read; but not all, for want of memory */
-    struct ana_filter filter; /* none: `wants` is NULL */
-    struct ana_part_source parts; /* of which there are none, where files are read here */
+    struct entry *tree; /* tree of losers, lane i's leaf being lanes + i: [0] comes first of all, [n] lost at node n */
+    bool spent;         /* all items of the first lane were given out: it decodes more first */
+    bool begun, failed; /* files are read; but not all, for want of memory */
+    struct ana_filter filter;     /* none: `wants` is NULL */
+    struct ana_part_source parts; /* source of parts; it has none where files are read here */
     int64_t horizon_ns, begin_ns, end_ns;
     int64_t position_ns;
     uint64_t count;
@@ -64,7 +64,7 @@ struct ana_merge {
 size_t ana_merge_decode(struct ana_merge *merge, struct lane *lane);
 /* Looks up what we keep of a signature, at its first event in a chunk. */
 void ana_merge_look_up(const struct ana_merge *merge, const struct lane *lane, struct trc_signature *of);
-/* What we keep of a signature. */
+/* Returns our data for a signature. */
 static inline struct ana_use *ana_merge_use(const struct ana_merge *merge, const struct lane *lane,
                                             struct trc_signature *of)
 {

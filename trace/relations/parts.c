@@ -5,10 +5,10 @@
 #include <string.h>
 
 #define FEW                128u       /* items that are taken from the merge at once */
-#define SIGNATURES         (1u << 16) /* room for them, of a job of few ranks; and for so many more a rank: */
+#define SIGNATURES         (1u << 16) /* room for signatures in a job of few ranks; more for each rank: */
 #define SIGNATURES_OF_RANK 16u
 
-#define SIGNATURE_ITEMS 2u /* places that it takes */
+#define SIGNATURE_ITEMS 2u /* places that a signature takes */
 
 _Static_assert(sizeof(struct trc_sig) <= SIGNATURE_ITEMS * sizeof(struct ana_part_item), "a signature has room there");
 _Static_assert(TRC_MAX_THREADS < UINT16_MAX, "a thread's number has room");
@@ -25,7 +25,7 @@ struct ana_part_reader {
     struct ana_merge *merge;
     uint32_t room;
     uint64_t defined; /* signatures so far */
-    size_t at, count; /* of event[], those that are not packed yet */
+    size_t at, count; /* range of event[] not packed yet */
     struct ana_event *event[FEW];
 };
 
@@ -60,8 +60,8 @@ bool ana_part_failed(const struct ana_part_reader *reader)
     return ana_merge_failed(reader->merge);
 }
 
-/* The place of an event's signature, which is written into `items` first if the other side does not have it; *used
- * grows.  Its number, from 1 on, lies in what others keep of its use: there is nobody else here. */
+/* Returns the place of an event's signature, which is written into `items` first if the other side does not have it;
+ * *used grows.  Its number, from 1 on, lies in the route of its use: nobody else uses that here. */
 static uint32_t signature_of(struct ana_part_reader *reader, const struct ana_event *e, struct ana_part_item *items,
                              size_t *used)
 {
@@ -108,7 +108,7 @@ size_t ana_part_pack(struct ana_part_reader *reader, struct ana_part_item *items
     return used;
 }
 
-/* ---- who brings them together ------------------------------------------------------------------------------------ */
+/* ---- bringing parts together ------------------------------------------------------------------------------------- */
 
 struct signature {
     struct trc_sig sig;
@@ -119,7 +119,7 @@ struct ana_part {
     const struct ana_part_source *source;
     size_t number;
     struct trc_file *const *file;
-    const struct ana_part_item *next, *stop; /* of a block, those that are not unpacked yet */
+    const struct ana_part_item *next, *stop; /* items of a block not unpacked yet */
     uint32_t room;
     struct signature *signature;
 };

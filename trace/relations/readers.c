@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#define BLOCKS 4u /* of a part */
+#define BLOCKS 4u /* blocks of a part */
 
 /* A part.  Of its blocks those between `done` and `packed` are full; who takes them holds block `done` - 1. */
 struct one {

@@ -14,8 +14,8 @@ struct ana_readers *ana_readers_new(struct trc_file *const *files, size_t n, con
                                     unsigned parts);
 /* Frees them, after their source was ended; NULL is none. */
 void ana_readers_free(struct ana_readers *readers);
-/* The source that they are, as long as they live.  A part for which no thread can be had is read by the thread that
- * takes its blocks. */
+/* Returns the readers as a source, as long as they live.  A part without a thread of its own is read by the thread
+ * that takes its blocks. */
 struct ana_part_source ana_readers_source(struct ana_readers *readers);
 
 #endif

@@ -1,4 +1,4 @@
-/* What holds between ranks: events in job time, the messages and collective instances they add up to.
+/* Relations between ranks: events in job time, messages and collective instances.
  *
  *   trc_cursor of each thread -> merge (merge.h) -> ana_event, in order of end
  *                             -> match (match.h) -> ana_message, ana_instance
@@ -11,46 +11,46 @@
 #include "trace/reader/reader.h"
 #include <stddef.h>
 
-/* What the match does with the events of one signature, and where: filled by it, see match.c. */
+/* Actions of the match for events of one signature, and their targets: filled by the match, see match.c. */
 struct ana_channel;
 struct ana_route {
     uint64_t epoch;    /* holds while this is the match's; 0: not looked up */
-    uint64_t identity; /* of the communicator as all of its worlds see it; 0: none */
+    uint64_t identity; /* identity of the communicator as all of its worlds see it; 0: none */
     union {
-        struct { /* of the message ends that it begins; NULL: none, a wildcard, or not known */
+        struct { /* channels of the message ends that it begins; NULL: none, a wildcard, or not known */
             struct ana_channel *send, *receive;
         };
-        struct ana_route_meeting { /* of a collective, if that is all that it does */
-            uint32_t operation;    /* number of what is called */
+        struct ana_route_meeting { /* values of a collective, if that is all that it does */
+            uint32_t operation;    /* number of the operation */
             uint32_t root;         /* rank index; UINT32_MAX: none */
             uint32_t expected;     /* members */
-            int32_t comm_rank;     /* as of ana_arrival */
+            int32_t comm_rank;     /* rank as in ana_arrival */
         } meeting;
     };
     uint32_t source; /* rank index of whom it receives from; UINT32_MAX: not known */
     uint32_t does;   /* enum ana_does */
 };
 
-/* What all events of one signature share; looked up at the first of them in a chunk.  It lies in the signature's
+/* Data shared by all events of one signature; looked up at the first event in a chunk.  It lies in the signature's
  * trc_note: zeros are "not yet". */
 struct ana_use {
-    const struct trc_call *call; /* by the merge: never NULL in an event; lives as long as the job */
-    const struct trc_comm *comm; /* likewise, or NULL */
-    enum ana_use_kind { ANA_USE_NEW, ANA_USE_COUNTS, ANA_USE_LEFT_OUT } kind : 8; /* by whoever adds up */
+    const struct trc_call *call; /* set by the merge: never NULL in an event; lives as long as the job */
+    const struct trc_comm *comm; /* set by the merge, or NULL */
+    enum ana_use_kind { ANA_USE_NEW, ANA_USE_COUNTS, ANA_USE_LEFT_OUT } kind : 8; /* set by the code that adds up */
     enum trc_category category : 8;
     bool is_sub;                    /* no call of its own */
     bool is_remote : 1, is_out : 1; /* a message sent to another world; what a filter does not take */
     bool is_quiet : 1;              /* an unsuccessful poll, or a control round */
-    uint8_t wanted : 3;             /* by the merge: what its filter says, + 1 */
-    bool is_plain : 1;              /* it counts, and is none of these, nor of NCCL or I/O */
-    bool is_local : 1;              /* by trace/why: it communicates with nobody */
-    uint32_t number, site;          /* by ana_tally_use: job-wide number of the call; place of its site's sum + 1 */
-    uint32_t place;                 /* by trace/why: of the call */
-    uint64_t sent, received;        /* of each time it happens */
-    uint32_t from, region, segment; /* by trace/why: the segment that ends there, where it began and in which region */
+    uint8_t wanted : 3;             /* set by the merge: result of its filter, + 1 */
+    bool is_plain : 1;              /* plain call: it counts, and is none of the above, nor of NCCL or I/O */
+    bool is_local : 1;              /* set by trace/why: it communicates with nobody */
+    uint32_t number, site;          /* set by ana_tally_use: job-wide number of the call; place of its site's sum + 1 */
+    uint32_t place;                 /* set by trace/why: place of the call */
+    uint64_t sent, received;        /* bytes of each call */
+    uint32_t from, region, segment; /* set by trace/why: the segment that ends there, its first place and its region */
     struct ana_route route;
-    uint32_t mark; /* by trace/iter: of the call, + 1; 0: none */
-    uint32_t size; /* likewise: what tells the call from others at its place: size and tag */
+    uint32_t mark; /* set by trace/iter: mark of the call, + 1; 0: none */
+    uint32_t size; /* set by trace/iter: tells the call from others at its place: size and tag */
 };
 
 /* One item of one thread, with its times in job nanoseconds: a line of the cache.  The merge makes it where its item
@@ -59,24 +59,24 @@ struct ana_event {
     union {
         struct trc_brief item; /* until then */
         struct {
-            /* As in trc_record; in the order of trc_brief. */
+            /* Fields of trc_record; in the order of trc_brief. */
             enum trc_record_kind kind : 8;
             bool joined; /* it is a SUB item, given out directly after its event, or another SUB item of that */
             uint16_t request_thread;
-            uint32_t index;            /* of the rank */
+            uint32_t index;            /* index of the rank */
             const struct trc_sig *sig; /* NULL: it has no use */
             union {
                 uint64_t sequence;
-                int64_t busy_ns; /* of a FOLD, which has no sequence: inside the polls */
+                int64_t busy_ns; /* time inside the polls of a FOLD, which has no sequence */
             };
             union {
                 uint64_t request;
-                uint64_t count; /* of all kinds but EVENT, which have no request */
+                uint64_t count; /* count of all kinds but EVENT, which have no request */
             };
-            int64_t begin_ns, end_ns; /* of a SUB item: those of the event it belongs to */
+            int64_t begin_ns, end_ns; /* times; of a SUB item: the times of its event */
             struct ana_use *use;      /* valid until more events are taken; NULL for LOST and regions */
             uint32_t thread;          /* index in its file */
-            uint32_t step; /* by trace/why: number of its call in the steps of its rank; 0: none, or not looked at */
+            uint32_t step; /* number of its call in the steps of its rank, by trace/why; 0: none, or not looked at */
         };
     };
 };
@@ -93,10 +93,11 @@ static inline uint64_t ana_event_sequence(const struct ana_event *e)
     return e->kind == TRC_RECORD_FOLD ? 0 : e->sequence;
 }
 
-/* Which events a merge gives out: asked once a signature and chunk, of an event with index, sig and use only. */
+/* Answer of a filter, which selects the events that a merge gives out: asked once a signature and chunk, of an event
+ * with index, sig and use only. */
 enum ana_wanted {
     ANA_UNWANTED,
-    ANA_UNWANTED_TAME, /* unless an event that is wild came before it in its file */
+    ANA_UNWANTED_TAME, /* unwanted, unless a wild event came before it in its file */
     ANA_WANTED,
     ANA_WANTED_WILD
 };
@@ -115,31 +116,31 @@ struct ana_message {
     size_t source, destination;
     uint64_t comm_identity;
     uint64_t bytes;
-    struct ana_message_note *note; /* of its channel: zeros at first and whenever the match has forgotten the channel;
-                                      NULL: by hand */
+    struct ana_message_note *note; /* note of its channel: zeros at first and whenever the match has forgotten the
+                                      channel; NULL: set by hand */
     int32_t tag;
     bool synchronous;
     int64_t send_begin_ns, send_end_ns;           /* the call that started the send */
     int64_t send_wait_begin_ns, send_complete_ns; /* the call that completed it (the same call for blocking sends);
                                                      INT64_MIN if not seen yet */
     const struct trc_call *send_call,
-        *send_wait_call;                          /* these two: MPI_Isend, MPI_Start ..; MPI_Wait .., NULL: not seen */
-    int64_t recv_wait_begin_ns, recv_complete_ns; /* the call that completed the receive */
-    const struct trc_call *recv_call, *recv_wait_call;             /* that started it, and that; likewise */
-    int64_t recv_begin_ns;                                         /* posted */
-    uint32_t send_step, send_wait_step, recv_step, recv_wait_step; /* numbers of these calls (ana_event.step) */
+        *send_wait_call; /* calls of both: MPI_Isend, MPI_Start ..; MPI_Wait .., NULL: not seen */
+    int64_t recv_wait_begin_ns, recv_complete_ns;      /* the call that completed the receive */
+    const struct trc_call *recv_call, *recv_wait_call; /* calls that started and completed it; NULL: not seen */
+    int64_t recv_begin_ns;                             /* posted */
+    uint32_t send_step, send_wait_step, recv_step, recv_wait_step; /* step numbers of the calls (ana_event.step) */
 };
 
 /* One collective operation, all of its ranks seen. */
 struct ana_arrival {
     size_t index;
-    int64_t begin_ns, end_ns; /* of the call that started it */
-    int32_t comm_rank;        /* in its group; -1: a bystander (MPI_PROC_NULL as root on an intercommunicator) */
+    int64_t begin_ns, end_ns; /* times of the call that started it */
+    int32_t comm_rank;        /* rank in its group; -1: a bystander (MPI_PROC_NULL as root on an intercommunicator) */
     uint32_t step;            /* number of that call (ana_event.step) */
 };
 struct ana_instance {
     const struct trc_call *call;
-    const struct trc_comm *comm; /* as one of the ranks defined it */
+    const struct trc_comm *comm; /* communicator as one of the ranks defined it */
     uint64_t comm_identity;
     uint64_t sequence;
     bool mismatched;  /* the ranks called different functions under one sequence number */
@@ -157,14 +158,14 @@ struct ana_joined {
     uint32_t step; /* number of that call (ana_event.step) */
     uint64_t comm_identity, sequence;
     bool needs_all;            /* begun; else `needed`, or nobody */
-    struct ana_arrival needed; /* who began last of those that it needs; its own index: nobody */
+    struct ana_arrival needed; /* last of the needed ranks to begin; its own index: nobody */
 };
 
 /* A call that needs one of another rank: in an epoch of a window, or of a neighbour. */
 struct ana_need {
     const struct trc_call *call; /* the one that needs: MPI_Win_wait, MPI_Neighbor_alltoall .. */
     struct ana_arrival waiter, needed;
-    uint64_t comm_identity; /* of the window, or the neighbours' communicator */
+    uint64_t comm_identity; /* identity of the window, or the neighbours' communicator */
 };
 
 #endif

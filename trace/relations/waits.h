@@ -10,13 +10,13 @@
  *   Late Broadcast   one-to-all: each rank, from its begin until the root has come
  *   Early Reduce     all-to-one: the root, from its begin until the last has come
  *   Early Scan       rank r, from its begin until the last of ranks 0..r has come
- *   Late Neighbour   a collective of neighbours: each rank, from its begin until the last of those it gets from came
+ *   Late Neighbour   a collective of neighbours: each rank, from its begin until the last rank it gets from came
  *   Late Post        MPI_Win_start or _complete, from its begin until the last target has posted, if it ended after
  *                    that
  *   Late Complete    MPI_Win_wait, from its begin until the last origin has begun MPI_Win_complete
  *   Late Launch      a kernel of a collective of NCCL's waits on its GPU: from its begin until the rank that came last
  *                    called for its own; no call of the waiter's lasts longer by it
- *   Of a nonblocking one it is the call that completes it, until the last of those that it needs had begun it.
+ *   Of a nonblocking one it is the call that completes it, until the last rank that it needs had begun it.
  *
  * Never more than the call's own time.  A standard send of up to ANA_EAGER_BYTES whose call also waits for others
  * (MPI_Waitall, MPI_Sendrecv) never counts as held up by its receiver: every MPI sends those away at once. */
@@ -47,10 +47,10 @@ extern const struct ana_wait_words {
 struct ana_wait_span {
     enum ana_wait_kind kind;
     size_t waiter, culprit;          /* rank indices */
-    int64_t begin_ns, end_ns;        /* begin < end; begin is that of the call the waiter is in */
-    const struct trc_call *call;     /* that the waiter is in: MPI_Wait, MPI_Recv, MPI_Allreduce ... */
+    int64_t begin_ns, end_ns;        /* begin < end; begin of the call the waiter is in */
+    const struct trc_call *call;     /* call the waiter is in: MPI_Wait, MPI_Recv, MPI_Allreduce ... */
     int64_t came_ns;                 /* begin of the culprit's call that was waited for */
-    uint32_t waiter_step, came_step; /* numbers of these two calls (ana_event.step) */
+    uint32_t waiter_step, came_step; /* step numbers of both calls (ana_event.step) */
 };
 
 /* The time that a message's receiver waited for its sender.  False: it did not wait. */
@@ -115,9 +115,9 @@ static inline bool ana_late_partner(const struct ana_need *n, struct ana_wait_sp
  * and mismatched ones have none. */
 size_t ana_waits_of_instance(const struct ana_instance *instance, struct ana_wait_span *out);
 
-/* One call may complete many messages (MPI_Waitall): their spans begin together and overlap.  The clip counts such time
- * once: it shortens each span to what no earlier span of the same call has taken. */
-#define ANA_WAIT_CALLS 16 /* of one rank that are remembered */
+/* One call may complete many messages (MPI_Waitall): their spans begin together and overlap.  The clip counts such
+ * time once: it shortens each span to the part that no earlier span of the same call has taken. */
+#define ANA_WAIT_CALLS 16 /* calls of one rank that are remembered */
 struct ana_wait_taken {
     int64_t begin_ns, until_ns;
 };
@@ -127,7 +127,7 @@ struct ana_waiter {
     int64_t newest_ns; /* the latest begin there was */
 };
 struct ana_wait_clip {
-    struct ana_waiter *waiter; /* by rank index */
+    struct ana_waiter *waiter; /* waiters by rank index */
     size_t waiters;
 };
 /* A clip that remembers no call yet; NULL: out of memory.  Free with ana_wait_clip_free. */
@@ -136,14 +136,14 @@ struct ana_wait_clip *ana_wait_clip_new(void);
 void ana_wait_clip_free(struct ana_wait_clip *clip);
 /* The slow path of ana_wait_clip: for a call that is not later than all that are remembered, or a rank not seen yet. */
 bool ana_wait_clip_again(struct ana_wait_clip *clip, struct ana_wait_span *span);
-/* Shortens a span to what no earlier span of the same call has taken: its begin may move on.  Returns false if nothing
- * is left.  Remembers the last calls of each rank: O(ranks) memory. */
+/* Shortens a span to the part that no earlier span of the same call has taken: its begin may move on.  Returns false
+ * if nothing is left.  Remembers the last calls of each rank: O(ranks) memory. */
 static inline bool ana_wait_clip(struct ana_wait_clip *clip, struct ana_wait_span *span)
 {
     struct ana_waiter *waiter = span->waiter < clip->waiters ? &clip->waiter[span->waiter] : NULL;
     if (!waiter || span->begin_ns <= waiter->newest_ns)
         return ana_wait_clip_again(clip, span);
-    waiter->newest_ns = span->begin_ns; /* later than all of them: the usual case */
+    waiter->newest_ns = span->begin_ns; /* later than all others: the usual case */
     waiter->call[waiter->next++ % ANA_WAIT_CALLS] = (struct ana_wait_taken){span->begin_ns, span->end_ns};
     return true;
 }

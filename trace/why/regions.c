@@ -148,7 +148,7 @@ static bool is_inside_itself(const struct trc_regions *open, uint32_t depth)
     return false;
 }
 
-/* Adds the region at `depth` of a thread, as ended at `end_ns`, with `inside_ns` in regions inside it. Returns how
+/* Adds the region at `depth` of a thread, as ended at `end_ns`, with `inside_ns` in regions inside it.  Returns how
  * long it was open. */
 static int64_t add_region(struct ana_region *sum, const struct ana_region_thread *thread, uint32_t depth,
                           int64_t inside_ns, int64_t end_ns)
