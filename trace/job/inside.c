@@ -1,21 +1,21 @@
-/* The calls that ranks are inside now, in words, and which of these keeps a running job waiting. */
+/* Calls that ranks are inside now, in words, and the one that keeps a running job waiting. */
 #include "trace/job/job_impl.h"
 #include "trace/util/numfmt.h"
 #include <stdio.h>
 #include <string.h>
 
 #define LONG_NS      2000000000 /* a shorter call is not worth a word, */
-#define AGREED_NS    1000000000 /* ... but where most of the others wait as well, and nobody gets on, this one is */
+#define AGREED_NS    1000000000 /* ... but this one is, if most of the others wait as well, and nobody gets on */
 #define MOST(n)      ((n) - (n) / 4)
 #define WAIT_NS      200000000  /* a shorter wait of the others may be any */
-#define SURE_NS      500000000  /* so much of it a rank must have told: since then it may have come out */
+#define SURE_NS      500000000  /* wait that a rank must have told: since then it may have come out */
 #define UNHEARD_NS   1500000000 /* older news of a rank say nothing about now */
-#define TIMES_LONGER 10.0       /* than calls of its kind usually take on that rank */
-#define TOLD_NS      100000000  /* so long after a wait counts the digests of most nodes tell of it, */
-#define AGAIN_NS     250000000  /* ... and so much later those of a few more */
-#define FEW(n)       ((n) / 8)  /* while not all digests tell of a wait */
+#define TIMES_LONGER 10.0       /* factor over the usual duration of such calls on that rank */
+#define TOLD_NS      100000000  /* delay until the digests of most nodes tell of a wait, */
+#define AGAIN_NS     250000000  /* ... and further delay of a few more */
+#define FEW(n)       ((n) / 8)  /* ranks whose digests do not tell of a wait yet */
 
-/* " on NAME", empty for MPI_COMM_WORLD and where there is none. */
+/* Appends " on NAME", empty for MPI_COMM_WORLD and without a communicator. */
 static void add_comm(const struct ana_job *job, size_t index, const struct trc_sig *sig, char *out, size_t size)
 {
     const struct trc_comm *comm = sig->comm ? trc_comm(job->process[index].rank.file, sig->comm) : NULL;
@@ -101,7 +101,7 @@ static bool waits(const struct ana_process *p, int64_t least_ns)
            p->last_end_ns <= p->open_begin_ns;
 }
 
-/* How long a call must last to be worth a word. */
+/* Returns the duration that makes a call worth a word. */
 static int64_t long_ns(const struct ana_job *job)
 {
     size_t heard = 0, waiting = 0;
@@ -186,7 +186,7 @@ bool ana_say_longest_inside(const struct ana_job *job, char *out, size_t size)
         if (!is_inside_long(&job->process[i], least_ns))
             continue;
         others++;
-        /* In a chain of waiting ranks the last one tells most: its partner does not wait itself. */
+        /* The last one in a chain of waiting ranks tells most: its partner does not wait itself. */
         size_t partner = partner_of(job, i);
         int order = partner == SIZE_MAX ? 0 : is_inside_long(&job->process[partner], least_ns) ? 1 : 2;
         if (order > worst_order || (order == worst_order && r->inside_ns > job->process[worst].rank.inside_ns)) {

@@ -37,7 +37,7 @@ const char *ana_job_warning(const struct ana_job *job, size_t i);
 /* Finds source lines, which need the program's debug information; this room does not read it.  Takes a site's module
  * text ("app+0x1234") in a file and returns "app.c:17", or NULL.  The text must outlive the job. */
 typedef const char *ana_line_finder(void *context, const struct trc_file *file, const char *module);
-/* Sets the function that finds source lines, and what it is called with; NULL: lines are unknown. */
+/* Sets the function that finds source lines, and its context argument; NULL: lines are unknown. */
 void ana_job_set_line_finder(struct ana_job *job, ana_line_finder *finder, void *context);
 /* Finds the inlined function that a site is in, or NULL; any if not `named` in the trace. */
 typedef const char *ana_name_finder(void *context, const struct trc_file *file, const char *module, bool named);
@@ -45,11 +45,12 @@ typedef const char *ana_name_finder(void *context, const struct trc_file *file, 
 void ana_job_set_name_finder(struct ana_job *job, ana_name_finder *finder);
 /* Says that it knows lines that it did not know before: the next verdict has them. */
 void ana_job_lines_came(struct ana_job *job);
-/* Writes the path of the newest trace folder in `where`, first of those called hpctop-*.  False: there is none. */
+/* Writes the path of the newest trace folder in `where`, first of the folders called hpctop-*.  False: there is
+ * none. */
 bool ana_newest_folder(const char *where, char *out, size_t out_size);
 
 /* Reads all files again, and looks for new ones in the folders.  Returns true if anything changed.  Once all ranks have
- * ended and nothing changed any more, each look reads some hundred files in turn, and all when one of these changed.
+ * ended and nothing changed any more, each look reads some hundred files in turn, and all after a change in one.
  * Files that come late, or learn their rank late, are sorted in: then the indices of ranks may change (info.generation
  * rises) and the analysis of events begins anew. */
 bool ana_job_refresh(struct ana_job *job);
@@ -58,8 +59,8 @@ bool ana_job_refresh(struct ana_job *job);
  * there is now. */
 double ana_job_advance(struct ana_job *job, int64_t budget_ns);
 
-/* Sets how many threads analyse events, from ana_job_advance: 1, or more: others follow causes and iterations.  What is
- * found does not depend on it.  What was analysed before is forgotten.  False: out of memory. */
+/* Sets the number of threads that analyse events, from ana_job_advance: 1, or more: others follow causes and
+ * iterations.  The result does not depend on it.  Earlier analysis is forgotten.  False: out of memory. */
 bool ana_job_set_workers(struct ana_job *job, unsigned workers);
 
 enum ana_state { ANA_RUNNING, ANA_FINISHED, ANA_ABORTED, ANA_HUNG };
@@ -67,12 +68,12 @@ enum ana_state { ANA_RUNNING, ANA_FINISHED, ANA_ABORTED, ANA_HUNG };
 const char *ana_state_name(enum ana_state state);
 
 struct ana_job_info {
-    const char *name;  /* of the folder, without "hpctop-" */
-    const char *id;    /* of this run, by its launcher; "" unknown */
-    const char *batch; /* of the job in the batch system; "" if there is none */
+    const char *name;  /* name of the folder, without "hpctop-" */
+    const char *id;    /* id of this run, by its launcher; "" unknown */
+    const char *batch; /* id of the job in the batch system; "" if there is none */
     enum ana_state state;
     size_t ranks;      /* processes with a trace file; also the range of every rank index below */
-    size_t world_size; /* as MPI says; larger than ranks when files are missing */
+    size_t world_size; /* number that MPI tells; larger than ranks when files are missing */
     size_t hosts;
     const char *const *host; /* `hosts` names, in order of their first rank */
     const char *command;
@@ -81,10 +82,10 @@ struct ana_job_info {
     int64_t start_realtime_ns;
     uint64_t lost_records;     /* not kept at all */
     uint64_t recycled_records; /* overwritten because of HPCTOP_LIMIT: in the counters, no longer in the events */
-    uint64_t unknown_requests; /* whose start or end could not be told, so that some seem to be under way for ever */
+    uint64_t unknown_requests; /* start or end unknown, so that some seem to be under way for ever */
     double clock_error_s;      /* largest residual uncertainty between any two ranks; NAN unknown */
     double overhead_s;         /* the recorder's own time, of the rank that it cost most; NAN unknown */
-    double overhead_share;     /* of a rank's own time, where that is largest; NAN unknown */
+    double overhead_share;     /* largest share of a rank's own time; NAN unknown */
     int64_t quiet_ns;          /* since any rank last completed a call other than a poll; -1 when not running */
     size_t other_jobs;         /* files of other jobs, given too but left out: then warning 0 names the folders */
     unsigned generation;       /* rises when the indices of ranks change */
@@ -103,15 +104,15 @@ size_t ana_job_containers(const struct ana_job *job, struct ana_job_container *o
 /* A clock of the job and where it stands against the first: hosts have one each, the ranks on them share it (but for
  * containers with time namespaces).  Values of clock 0 are 0. */
 struct ana_job_clock {
-    const char *host;  /* of its first rank; lives as long as the job */
-    size_t ranks;      /* that use it */
-    double offset_s;   /* its CLOCK_MONOTONIC less that of clock 0 when its first file was made */
-    double realtime_s; /* its CLOCK_REALTIME less that of clock 0: how far the wall clocks are apart */
-    double drift_ppm;  /* how much faster it runs */
+    const char *host;  /* host of its first rank; lives as long as the job */
+    size_t ranks;      /* ranks that use it */
+    double offset_s;   /* CLOCK_MONOTONIC less clock 0's when its first file was made */
+    double realtime_s; /* CLOCK_REALTIME less clock 0's: distance of the wall clocks */
+    double drift_ppm;  /* excess of its speed over clock 0's */
     double error_s;    /* uncertainty of the two offsets */
-    bool fitted;       /* by messages or collectives both ways; else by the wall clocks */
+    bool fitted;       /* fitted by messages or collectives both ways; else by the wall clocks */
 };
-/* How many clocks the job has. */
+/* Returns the number of the job's clocks. */
 size_t ana_job_clocks(const struct ana_job *job);
 /* Clock i < ana_job_clocks(job). */
 struct ana_job_clock ana_job_clock(const struct ana_job *job, size_t i);
@@ -130,16 +131,16 @@ const char *ana_rank_state_name(enum ana_rank_state state);
 
 /* A process now, from its head and live pages.  Strings live as long as the job. */
 struct ana_rank {
-    int32_t rank;   /* in its MPI_COMM_WORLD */
+    int32_t rank;   /* rank in its MPI_COMM_WORLD */
     uint32_t world; /* 0 = the first; spawned worlds 1, 2 ... */
     struct trc_file *file;
     const char *host;
     uint32_t host_index;         /* number of that in ana_job_info.host */
-    const char *runtime, *image; /* of the container it is in; "" for none, or none that says its image */
+    const char *runtime, *image; /* container it is in; "" for none, or none that says its image */
     uint32_t pid;
     enum ana_rank_state state;
     bool lives_on;            /* finalized, and its process is still there */
-    bool off;                 /* its recording is switched off now, or was when it went: what it does is not known */
+    bool off;                 /* recording is switched off now, or was when it went: its activity is unknown */
     int64_t off_ns;           /* for how long its recording was off in all */
     bool counted;             /* false: its live pages cannot be read, so counts, bytes and times are unknown, not 0 */
     int64_t begin_ns, end_ns; /* job time; end = last sign of life while running */
@@ -150,18 +151,18 @@ struct ana_rank {
     int64_t inside_ns;                /* since when, as a duration */
     const struct trc_sig *inside_sig; /* NULL or its arguments, valid until the next refresh */
     const struct trc_gpu_op *gpu_op;  /* NCCL's operation under way the longest, NULL: none; until the next refresh */
-    int64_t gpu_ns;                   /* in its state since when, as a duration */
+    int64_t gpu_ns;                   /* time in its state so far */
     /* Rates over the last second of a running job, else of the whole run; NAN unknown. */
     double sent_per_s, received_per_s, calls_per_s, mpi_share;
 };
 /* The process with this rank index as the last refresh saw it; valid until the next.  NULL: there is no such index. */
 const struct ana_rank *ana_job_rank(const struct ana_job *job, size_t index);
-/* What ana_ranges_add and ana_label_of know a rank by. */
+/* Returns the id of a rank for ana_ranges_add and ana_label_of. */
 static inline struct ana_rank_id ana_rank_id(const struct ana_rank *rank)
 {
     return (struct ana_rank_id){rank->world, rank->rank, rank->pid};
 }
-/* What a rank is called (ana_label_of); "?" for an index that there is not. */
+/* Returns the label of a rank (ana_label_of); "?" for an unknown index. */
 struct ana_label ana_rank_label(const struct ana_job *job, size_t index);
 /* Writes a set of ranks as in a sentence: "rank 3", "ranks 0-4 and 7", "ranks 0, 2 and 12 more"; "" for none. */
 void ana_rank_list(const struct ana_job *job, const size_t *index, size_t n, char *out, size_t size);
@@ -187,46 +188,46 @@ struct ana_call_stat {
     const char *name;
     enum trc_opclass opclass;
     int size_class;         /* -1: the sum over all; else trc_size_class() */
-    struct ana_times times; /* of a time range: of all calls that some part of lies in it, in their full length */
-    uint64_t ended;         /* of those, how many ended in it: whose bytes are counted */
+    struct ana_times times; /* time range: all calls that some part of lies in it, in their full length */
+    uint64_t ended;         /* calls of `times` that ended in the range: their bytes are counted */
     int64_t time_ns;        /* inside them, as far as it lies in the range */
-    int64_t open_ns;        /* of that, in calls that have not ended */
-    int64_t seen_ns;        /* of that, in events that were analysed: what waiting_ns is a share of */
+    int64_t open_ns;        /* part of time_ns in calls that have not ended */
+    int64_t seen_ns;        /* part of time_ns in analysed events: waiting_ns is a share of it */
     uint64_t sent, received;
-    int64_t waiting_ns; /* of the time, lost waiting for others; -1 unknown (no events, or not a call that waits) */
-    size_t last_index;  /* who most often came last in it; SIZE_MAX none */
-    double last_share;  /* in how many of the instances */
+    int64_t waiting_ns;           /* part lost waiting for others; -1 unknown (no events, or not a call that waits) */
+    size_t last_index;            /* rank that most often came last in it; SIZE_MAX none */
+    double last_share;            /* share of the instances where it came last */
     uint64_t decade[ANA_DECADES]; /* calls by how long they took: ana_times_decades */
 };
 
 struct ana_rank_stat {
     size_t index;
-    bool counted; /* as in ana_rank; false: what follows is 0 and means nothing */
+    bool counted; /* see ana_rank; false: the rest is 0 and means nothing */
     uint64_t calls, sent, received, sent_messages, received_messages;
     int64_t wall_ns;                     /* without off_ns */
-    int64_t off_ns;                      /* recording was switched off: what it did is not known */
-    int64_t seen_ns;                     /* of that, how much of it was analysed */
-    int64_t mpi_ns;                      /* of the thread that spent most in MPI: for shares of wall_ns */
-    int64_t mpi_sum_ns;                  /* of all threads together */
-    int64_t nccl_ns;                     /* in calls of NCCL on the host, all threads together; in neither of those */
+    int64_t off_ns;                      /* recording was switched off: activity unknown */
+    int64_t seen_ns;                     /* analysed part of wall_ns */
+    int64_t mpi_ns;                      /* thread that spent most in MPI: for shares of wall_ns */
+    int64_t mpi_sum_ns;                  /* sum of all threads */
+    int64_t nccl_ns;                     /* calls of NCCL on the host, all threads together; not in mpi_* */
     int64_t category_ns[TRC_CATEGORIES]; /* sum to wall_ns */
-    int64_t waiting_ns;                  /* this rank lost waiting for others; -1 unknown */
+    int64_t waiting_ns;                  /* time that this rank lost waiting for others; -1 unknown */
     int64_t caused_ns;                   /* others lost waiting for this rank; -1 unknown */
-    int64_t charged_ns;                  /* of all waiting, what is charged to what it did (causes.h); -1 unknown */
-    uint64_t collectives;                /* instances it took part in with all its partners seen */
-    uint64_t came_last;                  /* of these */
-    struct ana_account account;          /* of its elapsed time, if the summary has accounts */
-    struct ana_still still;              /* of the whole run, in job time */
-    double processor_known;              /* share of its time in which processor time was counted; NAN: no time */
+    int64_t charged_ns;         /* part of all waiting that is charged to its activity (causes.h); -1 unknown */
+    uint64_t collectives;       /* instances it took part in with all its partners seen */
+    uint64_t came_last;         /* of these */
+    struct ana_account account; /* account of its elapsed time, if the summary has accounts */
+    struct ana_still still;     /* stillness in the whole run, in job time */
+    double processor_known;     /* share of its time in which processor time was counted; NAN: no time */
 };
 
-/* What shares of a rank's time are of: its run, or the time of all its threads in MPI where that is longer.  In ns. */
+/* Returns the base of a rank's shares of time: its run, or the time of all its threads in MPI if longer.  In ns. */
 static inline int64_t ana_rank_time_ns(const struct ana_rank_stat *stat)
 {
     return stat->wall_ns > stat->mpi_sum_ns ? stat->wall_ns : stat->mpi_sum_ns;
 }
 
-/* What a rank's waiting is a share of: the analysed part of its time, in ns. */
+/* Returns the base of a rank's waiting share: the analysed part of its time, in ns. */
 static inline int64_t ana_rank_seen_ns(const struct ana_rank_stat *stat)
 {
     double part = stat->wall_ns > 0 ? (double)stat->seen_ns / (double)stat->wall_ns : 0;
@@ -246,7 +247,7 @@ struct ana_size_stat {
     int size_class;
     uint64_t bytes;
     struct ana_times latency; /* send begun to receive complete */
-    struct ana_times wait;    /* of those whose receiver waited in a call for the send to begin: how long */
+    struct ana_times wait;    /* messages whose receiver waited in a call for the send to begin: wait time */
     double bandwidth;         /* bytes/s from when both ends had begun to the end of the receive; NAN unknown */
 };
 
@@ -255,7 +256,7 @@ struct ana_wait {
     size_t waiter, culprit; /* rank indices */
     uint64_t count;
     int64_t lost_ns;
-    double squares; /* of the waits, in ns^2: lost_ns^2 / squares is how many there would be, were all alike */
+    double squares; /* sum over the waits, ns^2: lost_ns^2 / squares is their number, were all alike */
 };
 
 /* A place in the program that calls, on all ranks: a source line, or where that is not known module and offset. */
@@ -263,58 +264,58 @@ struct ana_site {
     const char *call;
     const char *function;        /* "main+0x4f" or NULL */
     const char *module;          /* "app+0x1234" or NULL */
-    uint64_t address;            /* in the process of rank `index` */
-    const struct trc_path *path; /* of a call there, in that process; NULL: only the place is known */
+    uint64_t address;            /* address in the process of rank `index` */
+    const struct trc_path *path; /* path of a call there, in that process; NULL: only the place is known */
     size_t index;                /* rank that spends most time there */
-    size_t ranks;                /* that call there */
-    struct ana_times times;      /* of all of them together; this and time_ns as in ana_call_stat */
+    size_t ranks;                /* ranks that call there */
+    struct ana_times times;      /* sum of all ranks; this and time_ns as in ana_call_stat */
     int64_t time_ns;
     uint64_t sent, received;
     const char *line;           /* "app.c:17" or NULL */
-    int64_t open_ns;            /* of time_ns: in calls that have not ended */
+    int64_t open_ns;            /* part of time_ns in calls that have not ended */
     struct ana_account account; /* if the summary has accounts */
-    uint64_t identity;          /* of call and place, as long as this process lives */
+    uint64_t identity;          /* identity of call and place, as long as this process lives */
 };
 
-/* What threads do outside MPI from one place that calls to the next: the same two places on all ranks, in the same
- * region of the program's own, are one segment.  Only its ranks in view count. */
+/* Activity of threads outside MPI from one place that calls to the next: equal places on all ranks, in one region of
+ * the program's own, are one segment.  Only its ranks in view count. */
 struct ana_segment_stat {
     char region[64]; /* "": most of it lies in none */
     bool inside;     /* time inside local calls of a place: from and to are that */
     struct ana_segment_end from, to;
-    uint64_t identity;          /* of region and places, as long as their names are */
-    uint64_t times, long_times; /* long_times: part of them, where it has two kinds of work (trace/why/modes.h) */
-    size_t ranks;               /* that have it */
+    uint64_t identity;          /* identity of region and places, as long as their names are */
+    uint64_t times, long_times; /* long_times: part of `times`, if there are two kinds of work (trace/why/modes.h) */
+    size_t ranks;               /* ranks that have it */
     int64_t total_ns;
     double median_ns, p99_ns; /* the median of its ranks' medians (of two the smaller); of all times */
     size_t worst_index;       /* the rank whose times cost most; where none do, that with the longest median */
     double worst_ns;          /* its median */
-    int64_t shortest_ns, longest_ns, longest_at_ns; /* and when the longest began, in job time */
+    int64_t shortest_ns, longest_ns, longest_at_ns; /* durations; begin of the longest, in job time */
     size_t longest_index;
     int64_t cost_ns,
         direct_ns;      /* waiting of other ranks that it caused, causes.h; of it at the rank itself; -1 unknown */
-    double *by_rank_ns; /* by rank index: its median, of its long times where there are; NAN: has none */
-    int64_t *cost_by_rank_ns; /* by rank index, and so what follows */
+    double *by_rank_ns; /* rank index -> median, of its long times if any; NAN: has none */
+    int64_t *cost_by_rank_ns; /* rank index -> cost; also the next members */
     uint64_t *times_by_rank;  /* the times that by_rank_ns is the median of */
     uint64_t *waits_by_rank;
-    double *squares_by_rank;                  /* of the waits that it cost, in ns^2, as in ana_wait */
-    uint64_t spikes;                          /* of the worst rank: times that are SPIKE_TIMES its median, or more */
-    double spikes_ns;                         /* all of these together */
-    struct ana_reason reason, longest_reason; /* why the worst rank takes longer; why it once took longest */
+    double *squares_by_rank;                  /* sum over the waits that it cost, in ns^2, as in ana_wait */
+    uint64_t spikes;                          /* worst rank: times that are SPIKE_TIMES its median, or more */
+    double spikes_ns;                         /* sum of all spikes */
+    struct ana_reason reason, longest_reason; /* reasons for the worst rank's longer time; for its longest one */
 };
 /* Writes "Waitall app.c:20 -> Allreduce :30", with the file once where it is the same; of a region "solve: Waitall ..";
  * "all others" for the row of several places. */
 void ana_segment_words(const struct ana_segment_stat *segment, char *out, size_t size);
-#define ANA_SEGMENT_ROWS 128u /* in a summary; what costs less, and takes less time, shares the last one */
+#define ANA_SEGMENT_ROWS 128u /* rows in a summary; segments that cost less, and take less time, share the last one */
 
-/* A region of the program's own, by its name; all ranks in view.  What is open counts as if it ended now. */
+/* A region of the program's own, by its name; all ranks in view.  An open one counts as if it ended now. */
 struct ana_region_stat {
     char name[128];
-    uint64_t times, left;             /* with a time; `left`: more of them, that only ended because one around it did */
-    size_t ranks;                     /* that were in it */
-    int64_t total_ns, own_ns, mpi_ns; /* with regions inside it, without them, and in calls (with them) */
+    uint64_t times, left; /* entries with a time; `left`: further ones, that only ended because one around it did */
+    size_t ranks;         /* ranks that were in it */
+    int64_t total_ns, own_ns, mpi_ns; /* time with regions inside it, without them, and in calls (with them) */
     int64_t longest_ns;
-    int64_t *by_rank_ns; /* by rank index: total; -1: has none */
+    int64_t *by_rank_ns; /* rank index -> total; -1: has none */
     size_t worst_index;  /* the rank with the most */
     int64_t worst_ns;
 };
@@ -323,34 +324,34 @@ struct ana_summary;
 struct ana_standout;
 struct ana_file_stat;
 struct ana_slow_message;
-/* What it would save to mend one thing (trace/cause/replay.h). */
+/* Time saved if one thing were mended (trace/cause/replay.h). */
 struct ana_price {
     enum ana_price_kind {
         ANA_PRICE_SEGMENT,
-        ANA_PRICE_TRANSFER, /* calls, by what they do .. */
+        ANA_PRICE_TRANSFER, /* calls, by their activity .. */
         ANA_PRICE_COLLECTIVE,
         ANA_PRICE_IO,
         ANA_PRICE_LIBRARY, /* .. to here */
         ANA_PRICE_DEVICE,
         ANA_PRICE_PROCESSOR /* waiting for one, outside calls and inside */
     } kind;
-    uint64_t identity;               /* of a segment, as in its row; else 0 */
+    uint64_t identity;               /* identity of a segment, as in its row; else 0 */
     const char *file;                /* I/O: the only file of the job; NULL: several, or unknown */
-    char region[64];                 /* of a segment; "": none */
-    struct ana_segment_end from, to; /* of calls: both the same */
-    uint32_t from_place, to_place;   /* of trace/why */
+    char region[64];                 /* region of a segment; "": none */
+    struct ana_segment_end from, to; /* places; equal for calls */
+    uint32_t from_place, to_place;   /* numbers in trace/why */
     size_t *rank;                    /* a segment, a device, processors: whose it is, rank indices in order */
     size_t ranks;                    /* 0: of all */
     bool at_most;                    /* a segment that no other rank has: as if it took no time */
     bool alike;                      /* no rank is worse than the others: it moves from one to the next */
-    int64_t path_ns;                 /* of the critical path is this; -1: unknown, of a device, of processors */
+    int64_t path_ns;                 /* part of the critical path; -1: unknown, of a device, of processors */
     struct ana_reason reason;        /* a segment: why its worst rank takes longer */
-    /* Of the elapsed time: a segment as fast as the others', and where all ranks are alike not more than they wait;
+    /* Part of the elapsed time: a segment as fast as the others', and if all ranks are alike not more than they wait;
      * calls that take no time, at most; a processor for each, about. */
     int64_t saves_ns;
 };
-/* Returns the price of a segment of a rank; of time inside calls, that of all these calls.  NULL: it is not known, or
- * all ranks are alike. */
+/* Returns the price of a segment of a rank; of time inside calls, the price of all these calls.  NULL: it is not known,
+ * or all ranks are alike. */
 const struct ana_price *ana_price_of(const struct ana_summary *s, const struct ana_segment_stat *segment,
                                      size_t rank_index);
 /* Returns the file on which most of the time in I/O is spent; NULL: several have a part in it, or its name is
@@ -363,7 +364,7 @@ void ana_price_words(const struct ana_job *job, const struct ana_price *price, c
 /* Writes "as fast as the others saves 18.3 s of 61 s". */
 void ana_price_saving(const struct ana_summary *summary, const struct ana_price *price, char *out, size_t size);
 
-/* What a node's network did while the job ran, as its ranks saw it from their MPI_Init on; of the whole run only. */
+/* Activity of a node's network while the job ran, seen by its ranks from their MPI_Init on; of the whole run only. */
 struct ana_network {
     const char *host;
     uint64_t retransmits;    /* TCP segments sent again */
@@ -385,22 +386,22 @@ struct ana_summary {
     bool exact;               /* counts and bytes are of the counters: complete whatever was recycled */
     bool counters_only;       /* no event was read yet: waits, accounts, sites and segments are unknown, not absent */
     double analysed;          /* share of the events seen by waits, skews, sites and latencies, 0..1 */
-    int64_t begin_ns, end_ns; /* of what was selected, clipped to the job */
-    uint64_t cut_calls;       /* of a time range: that begin before it or end after it; only what lies in it is time */
+    int64_t begin_ns, end_ns; /* bounds of the selection, clipped to the job */
+    uint64_t cut_calls; /* time range: calls that begin before it or end after it; only their part in it is time */
     size_t rank_count;
     struct ana_rank_stat *ranks;
-    bool has_accounts;                /* of the whole run only */
-    struct ana_account account;       /* of all ranks in view: the sum of theirs */
-    struct ana_account outside_calls; /* of that: not of `sites` */
+    bool has_accounts;                /* true for the whole run only */
+    struct ana_account account;       /* sum over all ranks in view */
+    struct ana_account outside_calls; /* part of `account` that is not in `sites` */
     size_t call_count;                /* sorted by time, largest first; sums over all sizes */
     struct ana_call_stat *calls;
     size_t cell_count; /* call x size class, grouped by call in the order of `calls`, sizes ascending */
     struct ana_call_stat *cells;
-    size_t pair_count; /* by source, then destination */
+    size_t pair_count; /* sorted by source, then destination */
     struct ana_pair *pairs;
     size_t size_count; /* sizes ascending */
     struct ana_size_stat *sizes;
-    size_t standout_count; /* standout.h; of a part of the run: by what they cost, the worst first */
+    size_t standout_count; /* see standout.h; of a part of the run: sorted by cost, the worst first */
     struct ana_standout *standouts;
     size_t slow_count; /* the slowest messages of it, slowest first */
     struct ana_slow_message *slow;
@@ -416,16 +417,16 @@ struct ana_summary {
     struct ana_site *sites;
     size_t segment_count; /* sorted by cost, then by how much longer than its median it took, then by time */
     struct ana_segment_stat *segments;
-    void *segment_block[5]; /* what they point to; for ana_summary_free */
+    void *segment_block[5]; /* memory of their pointers; for ana_summary_free */
     size_t region_count;    /* sorted by time */
     struct ana_region_stat *regions;
-    int64_t *region_block;                   /* what they point to */
+    int64_t *region_block;                   /* memory of their pointers */
     uint64_t region_unmatched;               /* ends of regions that were not open */
     int64_t cost_inside_ns, cost_unknown_ns; /* waiting that time inside calls caused; that nothing known did */
-    size_t price_count;                      /* of the whole run only; sorted by what they save */
+    size_t price_count;                      /* whole run only; sorted by saved time */
     struct ana_price *prices;
-    size_t *price_ranks;              /* what they point to */
-    int64_t path_ns, path_unknown_ns; /* length of the critical path, and of what is not known of it; -1: none */
+    size_t *price_ranks;              /* memory of their pointers */
+    int64_t path_ns, path_unknown_ns; /* length of the critical path, and of its unknown part; -1: none */
     struct ana_iterations iterations;
     size_t network_count; /* hosts, in order of their first rank */
     struct ana_network *networks;
@@ -465,20 +466,20 @@ struct ana_timeline_cell {
  * that the range touches. */
 void ana_timeline(struct ana_job *job, size_t rank_index, int64_t begin_ns, int64_t end_ns, size_t n,
                   struct ana_timeline_cell *out);
-/* What a rank was in at one time: the call that covers it, or the last one that ended before. */
+/* State of a rank at one time: the call that covers it, or the last one that ended before. */
 struct ana_state_at {
     const char *call; /* NULL: outside MPI and nothing before */
     bool covers;      /* at_ns is inside the call */
     int64_t begin_ns, end_ns;
     struct trc_sig sig;
     const char *comm_name;
-    uint64_t sequence;  /* of a collective */
-    bool has_other_end; /* of a message; */
+    uint64_t sequence;  /* number of a collective */
+    bool has_other_end; /* message only; */
     size_t other_index; /* the rank there */
     int64_t other_begin_ns, other_end_ns;
-    int32_t last_index; /* of a collective: who came last; -1 unknown */
+    int32_t last_index; /* collective: rank that came last; -1 unknown */
     int64_t late_ns;    /* last arrival less first arrival */
-    char region[128];   /* of the program's own, that its thread is in, the innermost last: "step, solve"; "": none */
+    char region[128];   /* program's own region around its thread, the innermost last: "step, solve"; "": none */
 };
 /* Fills *out for `at_ns`, in job time.  False: nothing is known of that time.  Decodes a chunk or two. */
 bool ana_state_at(struct ana_job *job, size_t rank_index, int64_t at_ns, struct ana_state_at *out);

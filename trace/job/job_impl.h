@@ -1,4 +1,4 @@
-/* What the files of the job share (job.c, process.c, advance.c, summary*.c, state_at.c); nobody else includes this. */
+/* Shared by the files of the job (job.c, process.c, advance.c, summary*.c, state_at.c); not for other files. */
 #ifndef ANA_JOB_IMPL_H
 #define ANA_JOB_IMPL_H
 
@@ -29,10 +29,10 @@
 
 #define ANA_HUNG_NS 30000000000 /* a running job in which nothing completes for this long hangs */
 
-/* The way through all events, or through those of a time range.  Only the way through all finds relations (messages,
- * instances, waits): pairing needs every event before. */
+/* The way through all events, or through the events of a time range.  Only the way through all finds relations
+ * (messages, instances, waits): pairing needs every event before. */
 struct ana_pass {
-    struct trc_file **file; /* of each rank */
+    struct trc_file **file; /* file of each rank */
     struct ana_merge *merge;
     struct ana_tally tally;
     struct ana_why why;
@@ -42,7 +42,7 @@ struct ana_pass {
 };
 
 struct ana_time_range {
-    struct ana_selection asked; /* with ranks of its own */
+    struct ana_selection asked; /* selection with ranks of its own */
     int64_t begin_ns, end_ns;   /* INT64_MIN and INT64_MAX where all time was asked for */
     uint8_t *ranks;             /* NULL: all */
     struct ana_pass pass;
@@ -80,20 +80,20 @@ struct ana_job {
     enum ana_state state;
     int64_t end_ns;     /* last sign of life */
     int64_t begin_ns;   /* first file made */
-    int64_t horizon_ns; /* of a running job: what ended before this is in the files of all; INT64_MAX: everything is */
+    int64_t horizon_ns; /* running job: all files have the events that ended before; INT64_MAX: everything */
     int64_t quiet_ns;
     uint64_t progress;
     int64_t progress_ns; /* job time when it was first seen at this value */
 
-    struct ana_call_name *call; /* of all files, by job-wide number */
+    struct ana_call_name *call; /* calls of all files, by job-wide number */
     size_t calls;
     struct ana_map call_by_name, call_by_address;
-    struct ana_call_cache { /* of call_by_address, what was asked for lately */
+    struct ana_call_cache { /* latest lookups in call_by_address */
         const struct trc_call *call;
         uint32_t number;
     } call_cache[64];
-    struct ana_map comm_names; /* by identity: const char *, of texts */
-    struct ana_map texts;      /* by hash and number: char *; none is freed before the job */
+    struct ana_map comm_names; /* communicator identity -> const char *, one of `texts` */
+    struct ana_map texts;      /* hash and number -> char *; none is freed before the job */
 
     struct ana_clock *clock;
     size_t clocks;               /* domains of it when the analysis began */
@@ -101,44 +101,44 @@ struct ana_job {
     struct ana_pass bounds_pass; /* several hosts: a first pass over the events only gives the clock its bounds */
     struct ana_match *bounds_match;
     bool unread;         /* memory ran out in that pass */
-    bool lack_told;      /* there is a warning of what the sums lack */
-    int64_t next_fit_ns; /* of a running job, by the reader's clock */
-    int64_t reached_ns;  /* how far all events are, as causes were last told */
+    bool lack_told;      /* a warning tells about gaps in the sums */
+    int64_t next_fit_ns; /* next fit in a running job, by the reader's clock */
+    int64_t reached_ns;  /* common progress of all events, as causes were last told */
     unsigned unsettled;  /* events since then */
     struct ana_pass pass;
     struct ana_stages stages;
     struct ana_match *match;
     struct ana_bridges *bridges; /* communicators between worlds; NULL: none */
-    struct ana_iter iter;        /* of the pass over all events */
+    struct ana_iter iter;        /* iterations of the pass over all events */
     bool flushed;                /* the match was told that nothing more comes */
     bool at_rest;                /* it has ended, and the last look at all of it found nothing new */
-    bool index_asked, indexed;   /* whether there is one; what was found is from it */
+    bool index_asked, indexed;   /* presence of an index was asked; results are from it */
     bool no_index;               /* nobody wants one */
     struct ana_taking *taking;   /* trace/index: one that is being taken up; NULL: none is */
-    int64_t kept_since_ns;       /* of an index: messages, waits and collectives that ended later are all in it */
-    uint64_t index_of; /* what the files were when their events began to be read (trace/index); 0: they grew */
-    uint64_t records;  /* in all files */
+    int64_t kept_since_ns;       /* index only: messages, waits and collectives that ended later are all in it */
+    uint64_t index_of; /* identity of the files when their events began to be read (trace/index); 0: they grew */
+    uint64_t records;  /* number in all files */
     struct ana_wait_clip *clip;
     struct ana_wait_span *span; /* room for one instance's */
     size_t spans;
     struct ana_lane *lane;   /* one a rank */
-    struct ana_sums sums;    /* of the pass over all events */
+    struct ana_sums sums;    /* sums of the pass over all events */
     struct ana_devices *gpu; /* device.c */
     struct ana_store store;
     struct ana_time_range range;
     unsigned workers;              /* threads that analyse events, this one among them */
     struct ana_beside *beside;     /* the others; NULL: there are none */
-    struct ana_part_source parts;  /* who reads all events; of no parts: this process does, as it needs them */
-    bool only_bounds_in_parts;     /* ... but in the pass for the clocks alone */
+    struct ana_part_source parts;  /* reader of all events; without parts: this process reads them as it needs them */
+    bool only_bounds_in_parts;     /* ... only in the pass for the clocks */
     struct ana_readers *readers;   /* threads that are that; NULL: there are none */
     struct ana_span window;        /* all that costs, path, iterations and the store are of; ana_job_set_window */
     struct ana_hvd_state *horovod; /* horovod.c */
     unsigned refreshes;            /* ana_job_refresh so far */
-    int64_t read_ns;               /* CLOCK_MONOTONIC when the last of them began to read; 0: none has */
+    int64_t read_ns;               /* CLOCK_MONOTONIC when the last refresh began to read; 0: none has */
     ana_line_finder *line_finder;
     ana_name_finder *name_finder;
     void *line_context;
-    struct ana_judgement *judgement; /* of the verdict; not NULL once the job is open */
+    struct ana_judgement *judgement; /* state of the verdict; not NULL once the job is open */
     unsigned revision;               /* rises whenever something changes that the verdict rests on */
 };
 
@@ -147,7 +147,7 @@ struct ana_job {
 void ana_members_name(struct ana_job *job);
 /* Takes in files that came, and ranks that became known, since the last call.  True if the processes are others now. */
 bool ana_members_refresh(struct ana_job *job);
-/* Frees the processes and what was found from them. */
+/* Frees the processes and everything found from them. */
 void ana_members_forget(struct ana_job *job);
 
 /* call_names.c */
@@ -182,20 +182,20 @@ enum trc_status ana_job_open_with(const struct ana_upper *upper, const struct an
 /* Writes one sentence about the rank that has been inside a call for seconds, and far longer than usual, while nothing
  * of it moves.  False: there is none. */
 bool ana_say_longest_inside(const struct ana_job *job, char *out, size_t size);
-/* When it is time to look whether a wait that has just begun is worth a word, by CLOCK_MONOTONIC in ns; INT64_MAX:
- * nobody waits so. */
+/* Returns the time to look whether a wait that has just begun is worth a word, by CLOCK_MONOTONIC in ns; INT64_MAX: no
+ * rank waits that long. */
 int64_t ana_inside_due(const struct ana_job *job);
-/* Writes a call of rank `index` with what is known of its partner: "MPI_Recv from rank 0, tag 7, on rows". */
+/* Writes a call of rank `index` with its partner, as far as known: "MPI_Recv from rank 0, tag 7, on rows". */
 void ana_call_words(const struct ana_job *job, size_t index, const char *call, const struct trc_sig *sig, char *out,
                     size_t size);
 
 /* take.c: what the match of all events reports, to a struct ana_job; as the sink of a match wants it. */
 void ana_take_message(void *user, const struct ana_message *message);
-/* take.c: the same of collectives. */
+/* take.c: takes a collective. */
 void ana_take_instance(void *user, const struct ana_instance *instance);
-/* take.c: the same of completions of nonblocking ones. */
+/* take.c: takes a completion of a nonblocking collective. */
 void ana_take_joined(void *user, const struct ana_joined *joined);
-/* take.c: the same of calls that need those of particular ranks. */
+/* take.c: takes a call that needs the calls of particular ranks. */
 void ana_take_need(void *user, const struct ana_need *need);
 /* take.c: a wait of a GPU for another rank's, in a collective of this communicator. */
 void ana_take_device_wait(struct ana_job *job, const struct ana_wait_span *span, uint64_t comm_identity);
@@ -205,14 +205,14 @@ uint32_t ana_pair_place(struct ana_job *job, size_t source, size_t destination);
 /* advance.c */
 /* Starts the analysis of events anew, for the processes as they are now.  False: out of memory. */
 bool ana_analysis_start(struct ana_job *job);
-/* Forgets what was analysed, and starts anew.  False: out of memory. */
+/* Forgets the analysis so far, and starts anew.  False: out of memory. */
 bool ana_analysis_again(struct ana_job *job);
 /* Frees all that the analysis has found; before the processes change. */
 void ana_analysis_stop(struct ana_job *job);
-/* Takes up what came, after the files were refreshed. */
+/* Takes up new records, after the files were refreshed. */
 void ana_analysis_refresh(struct ana_job *job);
-/* Takes up what was kept of the job, if anything was and this was not done yet, until ana_now_ns() is about `stop_ns`.
- * Returns the share that is done; 1: there is no more to take up. */
+/* Takes up the kept results of the job, if there are any and this was not done yet, until ana_now_ns() is about
+ * `stop_ns`.  Returns the share that is done; 1: there is no more to take up. */
 double ana_index_ask(struct ana_job *job, int64_t stop_ns);
 /* The share of the records that the main pass has read, 0..1. */
 double ana_analysis_share(const struct ana_job *job);
@@ -238,15 +238,15 @@ static inline bool ana_window_is_all(const struct ana_job *job)
 {
     return job->window.begin_ns == INT64_MIN && job->window.end_ns == INT64_MAX;
 }
-/* window.c: whether a selection is that of ana_job_set_window, so that all that is known of a whole run is known of
- * it. */
+/* window.c: whether a selection is the window of ana_job_set_window, so that everything known of a whole run is known
+ * of it. */
 bool ana_is_window(const struct ana_job *job, const struct ana_selection *selection);
 /* Whether path, prices and iterations are known of a selection: all ranks of the whole run, or of that window. */
 bool ana_is_followed(const struct ana_job *job, const struct ana_selection *selection);
 
 /* window.c: from when to when the main pass knows what a rank did; empty while it knows nothing. */
 struct ana_span ana_known_time(const struct ana_job *job, size_t index);
-/* The job time up to which events are in the sums of the range: all that ended before. */
+/* Returns the job time up to which events are in the sums of the range: all that ended before. */
 int64_t ana_time_range_until(const struct ana_job *job);
 
 /* summary_counters.c: fills ranks, calls, cells and pairs for the whole run.  False: out of memory. */
@@ -259,19 +259,19 @@ bool ana_summary_relations(struct ana_job *job, struct ana_summary *s, const str
 struct ana_taken; /* taken.h */
 /* summary_range.c: finds what the filter of a selection takes; free out->of_place.  False: out of memory. */
 bool ana_taken_find(const struct ana_job *job, const struct ana_selection *selection, struct ana_taken *out);
-/* summary_standouts.c: fills what stands out in a part of the run.  False: out of memory. */
+/* summary_standouts.c: fills the standouts of a part of the run.  False: out of memory. */
 bool ana_summary_standouts(const struct ana_job *job, struct ana_summary *s, const struct ana_taken *taken);
 /* summary_segments.c: fills the segments.  False: out of memory. */
 bool ana_summary_segments(struct ana_job *job, struct ana_summary *s, const struct ana_pass *pass);
-/* What a segment is known by, from two places (+ 1) and its region's name: the same as in the summary's rows; 0:
- * none. */
+/* Returns the identity of a segment, made from two places (+ 1) and its region's name: equal to the one in the
+ * summary's rows; 0: none. */
 uint64_t ana_segment_identity(const struct ana_job *job, const struct ana_why *why, uint32_t from, uint32_t to,
                               const char *region);
 /* summary_usage.c: says of each row why its worst rank takes longer; `row_of`: the row of each segment, UINT32_MAX:
  * none.  False: out of memory. */
 bool ana_summary_usage(struct ana_summary *s, const struct ana_why *why, const uint32_t *row_of);
-/* Likewise: why a time of a rank took longer than the others of its segment, which is `number`, + 1; the time ended
- * then.  Nothing, where what was counted in it is not known. */
+/* summary_usage.c: the reason why a time of a rank took longer than the others of its segment, `number`, + 1; the time
+ * ended at end_ns.  Empty if nothing was counted in it. */
 struct ana_reason ana_reason_once(const struct ana_why *why, size_t index, int64_t end_ns, uint32_t number);
 struct ana_path_sums;
 /* summary_prices.c: finds the whole path of a pass with causes, to be freed by the caller, and what each shadow
@@ -283,9 +283,9 @@ bool ana_summary_networks(const struct ana_job *job, struct ana_summary *s, cons
 /* summary_segments.c: writes what a place (number of trace/why, + 1) is called; 0 leaves it empty. */
 void ana_segment_end_of(const struct ana_job *job, const struct ana_why *why, uint32_t place,
                         struct ana_segment_end *out);
-/* summary_segments.c: joins places that were called before their names were known with those that were called later,
- * and if `by_line` those of one source line, which an inlined function has several of: fills, for each place, the first
- * of its name, + 1.  False: out of memory. */
+/* summary_segments.c: joins places that were called before their names were known with places called later, and if
+ * `by_line` the places of one source line, since an inlined function has several: fills, for each place, the first of
+ * its name, + 1.  False: out of memory. */
 bool ana_places_join(const struct ana_job *job, const struct ana_why *why, bool by_line, uint32_t *place);
 /* summary_collectives.c: fills the collectives.  False: out of memory. */
 bool ana_summary_collectives(struct ana_job *job, struct ana_summary *s, const struct ana_tally *relations);
@@ -293,13 +293,13 @@ bool ana_summary_collectives(struct ana_job *job, struct ana_summary *s, const s
 bool ana_summary_sites(struct ana_job *job, struct ana_summary *s, const struct ana_tally *events);
 /* summary_iterations.c: fills the iterations of a summary, and has the last ones kept.  False: out of memory. */
 bool ana_summary_iterations(struct ana_job *job, struct ana_summary *s);
-/* Where a rank's iterations of a loop are kept. */
+/* Position of a rank's iterations of a loop. */
 struct ana_iteration_mark {
-    uint32_t mark;    /* of trace/iter, + 1; 0: the rank does not come to their end */
-    int64_t begin_ns; /* of the first one */
+    uint32_t mark;    /* mark of trace/iter, + 1; 0: the rank does not come to their end */
+    int64_t begin_ns; /* begin of the first one */
 };
-/* summary_prices.c: fills the critical path, the prices and what the efficiencies need of them; a summary of the whole
- * run has its ranks by then.  False: out of memory. */
+/* summary_prices.c: fills the critical path, the prices and their input to the efficiencies; a summary of the whole run
+ * has its ranks by then.  False: out of memory. */
 bool ana_summary_prices(const struct ana_job *job, struct ana_summary *s, struct ana_pass *pass);
 /* summary_segments.c: frees them. */
 void ana_summary_segments_free(struct ana_summary *s);
@@ -317,7 +317,7 @@ struct ana_call_cell {
     uint32_t call;
     uint16_t size_class;
     uint64_t sent, received;
-    uint64_t passing; /* of times.calls: that end after the range */
+    uint64_t passing; /* part of times.calls: calls that end after the range */
     int64_t time_ns, open_ns;
     struct ana_times_sum times;
 };

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DECODE_CHUNKS 4   /* of one rank: more are not decoded for a redraw, the finest buckets have to do */
+#define DECODE_CHUNKS 4   /* chunks of one rank: more are not decoded for a redraw, the finest buckets have to do */
 #define FEW           16u /* ranks: of more no events are decoded */
 #define AT_ONCE       64u /* ranks that are read side by side */
 
-/* From when to when a rank is known, by itself: the call that it is inside lasts until now. */
+/* Returns the known time of a rank by itself: the call that it is inside lasts until now. */
 static struct ana_span known_alone(const struct ana_job *job, size_t index)
 {
     const struct ana_process *p = &job->process[index];
@@ -22,7 +22,7 @@ static struct ana_span known_alone(const struct ana_job *job, size_t index)
     return known;
 }
 
-/* What the pass over a filter has taken; NULL: there is no filter. */
+/* Returns the filtered pass over the range; NULL: there is no filter. */
 static const struct ana_time_range *filtered(const struct ana_job *job)
 {
     return job->range.open && job->range.lane ? &job->range : NULL;
@@ -65,10 +65,10 @@ static void cell_of(const struct ana_lane_sum *sum, double known_ns, struct ana_
 struct range {
     int64_t begin_ns, end_ns;
     size_t n;
-    const int64_t *edge; /* of the n cells */
+    const int64_t *edge; /* edges of the n cells */
     struct ana_lane_sum *cell;
-    struct ana_taken taken; /* what the filter takes */
-    bool waits;             /* that is known, so waits can be added */
+    struct ana_taken taken; /* calls that the filter takes */
+    bool waits;             /* `taken` is known, so waits can be added */
 };
 
 /* The edges of n cells, to be freed; NULL: out of memory. */
@@ -163,7 +163,7 @@ static bool decode_range(struct ana_job *job, size_t index, const struct range *
     return true;
 }
 
-/* Adds the kept waits of a rank, of a filter only those that it takes. */
+/* Adds the kept waits of a rank, with a filter only the ones it takes. */
 static void add_waits(const struct ana_job *job, size_t index, const struct range *w)
 {
     const struct ana_kept_wait *wait = ana_store_wait_of(&job->store, job->store.last_wait[index]);
@@ -223,11 +223,11 @@ static void add_most(struct ana_timeline_cell *most, const struct ana_timeline_c
     most->waiting = fmaxf(most->waiting, one->waiting);
 }
 
-/* Some ranks, which several threads read.  What they read is added up by one, in the order of the ranks: the sum of
+/* Some ranks, read by several threads.  One thread adds up their results, in the order of the ranks: the sum of
  * fractions depends on it. */
 struct some {
     struct ana_job *job;
-    const size_t *rank; /* of the job */
+    const size_t *rank; /* rank indices in the job */
     size_t ranks;
     const struct range *range;
     struct ana_lane_sum *work;       /* room for the cells of each */
@@ -243,7 +243,8 @@ static void read_one(void *user, size_t i)
         read_cells(some->job, some->rank[i], &w, some->ranks <= FEW, some->found + i * w.n);
 }
 
-/* Who helps with ranks; NULL: nobody, since few are decoded, and a filter looks up calls as it goes. */
+/* Returns the threads that help with ranks; NULL: none, since few are decoded, and a filter looks up calls as it
+ * goes. */
 static struct ana_beside *helpers(const struct ana_job *job, size_t ranks)
 {
     return ranks > FEW && !filtered(job) ? job->beside : NULL;

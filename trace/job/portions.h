@@ -1,4 +1,4 @@
-/* What the time of each rank went into, iteration by iteration: for comparing runs (trace/diff).
+/* Time of each rank by activity, iteration by iteration: for comparing runs (trace/diff).
  *
  * A *portion* of a rank is what it does between two places that call (a segment), or in the calls of one place, or its
  * whole iterations; each by the innermost region of the program's own.  It has its time in each iteration, so that one

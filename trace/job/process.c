@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #define NEAR_GRACE_NS 3000000000     /* silence of a process of this host whose pid is not to be found */
-#define FAR_GRACE_NS  10000000000    /* of one elsewhere, before its state is unknown */
+#define FAR_GRACE_NS  10000000000    /* silence of a process elsewhere, before its state is unknown */
 #define GONE_NS       60000000000    /* ... and before it counts as gone */
-#define WATCH_NS      2000000000     /* ... if we watched for so long: until then its wall clock may be wrong, */
+#define WATCH_NS      2000000000     /* ... if we watched for this long: until then its wall clock may be wrong, */
 #define WRONG_NS      86400000000000 /* ... by no more than a day */
 #define LATE_NS       2000000000     /* a heartbeat that is found so long after the last one may be old itself */
 #define SAMPLE_NS     450000000
@@ -28,17 +28,17 @@ void ana_here_now(struct ana_here *here)
             here->boot_id[strcspn(here->boot_id, "\n")] = 0;
         fclose(f);
     }
-    struct stat pids; /* its inode number is the one that readlink shows */
+    struct stat pids; /* inode number equals the one in readlink's text */
     here->pid_namespace = stat("/proc/self/ns/pid", &pids) ? 0 : pids.st_ino;
     here->realtime_ns = ana_wall_ns();
     here->monotonic_ns = here->read_ns = ana_now_ns();
 }
 
-/* What /proc tells of a process. */
+/* Fields of /proc/PID/stat. */
 struct pid_stat {
     uint64_t start; /* field 22; 0: there is none */
     uint64_t cpu_ms;
-    bool stopped, traced; /* by a debugger */
+    bool stopped, traced; /* stopped by a debugger */
 };
 
 static struct pid_stat stat_of_pid(uint32_t pid)
@@ -163,8 +163,9 @@ uint64_t ana_process_end_ticks(const struct ana_process *p, const struct ana_her
         if (t->inside && t->inside_since > end)
             end = t->inside_since;
     }
-    int64_t passed = silence_ns(p, head, here); /* by our own clock if we saw a heartbeat: theirs may be wrong */
-    /* While the pid exists, a silent heartbeat proves nothing, unless recording has ended. */
+    int64_t passed =
+        silence_ns(p, head, here); /* measured by our own clock if we saw a heartbeat: theirs may be wrong */
+    /* A silent heartbeat proves nothing if the pid exists, unless recording has ended. */
     bool here_now = p->by_pid && !p->stopped && head->state != TRC_STATE_STOPPED;
     if (p->alive && head->latest.ticks && passed > 0 && (here_now || passed < FAR_GRACE_NS)) {
         uint64_t now = head->latest.ticks + (uint64_t)ana_rounded((double)passed / trc_ns_per_tick(p->rank.file));
@@ -211,7 +212,7 @@ static void sum_threads(struct ana_process *p, const struct ana_clock *clock, si
     for (size_t i = 0; i < trc_threads(r->file); i++) {
         const struct trc_thread *t = trc_thread(r->file, i);
         if (trc_is_stream(r->file, i)) {
-            p->progress += t->calls; /* its GPU gets on */
+            p->progress += t->calls; /* progress of its GPU */
             continue;
         }
         r->calls += t->calls;
@@ -251,7 +252,7 @@ static void sum_threads(struct ana_process *p, const struct ana_clock *clock, si
         p->progress += t->completes;
     }
     p->behind = trc_behind(r->file) || trc_progress(r->file) > p->progress;
-    if (trc_progress(r->file) > p->progress) /* the rows are those of the last reading */
+    if (trc_progress(r->file) > p->progress) /* rows are from the last reading */
         p->progress = trc_progress(r->file);
 }
 
@@ -308,13 +309,13 @@ static int64_t off_ns(const struct ana_process *p, const struct ana_clock *clock
     return ana_plus(over, p->run_end_ns > since ? p->run_end_ns - since : 0);
 }
 
-/* When the last heartbeat came, as far as we have seen it ourselves.  The wall clocks have no say in it. */
+/* Notes the time of the last heartbeat, as far as we have seen it ourselves.  The wall clocks have no say in it. */
 static void follow_heartbeat(struct ana_process *p, const struct trc_head *head, const struct ana_here *here)
 {
     if (p->heartbeats && head->heartbeats != p->heartbeats) {
         int64_t seen = here->monotonic_ns, passed = (int64_t)(head->latest.monotonic_ns - p->beat_ns);
-        /* What a digest without a writer did not tell any more is found in the file, and may be old: it came as long
-         * after the last one as the process's own clock says. */
+        /* A heartbeat missing in a digest without a writer is found in the file, and may be old: it came as long after
+         * the last one as the process's own clock says. */
         if (p->still_ns && passed >= 0 && here->read_ns - p->heartbeat_seen > LATE_NS &&
             passed < seen - p->heartbeat_seen)
             seen = p->heartbeat_seen + passed;
@@ -360,7 +361,7 @@ void ana_process_refresh(struct ana_process *p, const struct ana_clock *clock, s
     r->off = head->off_since && r->state != ANA_RANK_DONE && r->state != ANA_RANK_ABORTED;
     if (r->off && r->state == ANA_RANK_RUN)
         r->state = ANA_RANK_OFF;
-    /* It ended after its file was read: read it once more, for how it ended and what it did last. */
+    /* A process that ended after its file was read: read it once more, for its end and its last activity. */
     bool once_more = r->state == ANA_RANK_DEAD && !p->read_to_end;
     p->read_to_end = r->state == ANA_RANK_DEAD;
     if (once_more && trc_refresh(r->file)) {

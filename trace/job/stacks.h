@@ -1,4 +1,4 @@
-/* What the stacks of a file or a job say: parsed, the newest of each process, and grouped by what they share.
+/* Stacks of a file or a job: parsed, the newest of each process, and grouped by common frames.
  * Pure: structs in, structs out.  Not for the traced process.
  *
  *     struct ana_stacks stacks;
@@ -28,15 +28,15 @@ struct ana_frame {
 
 /* One thread of one process at one moment. */
 struct ana_stack {
-    size_t index; /* of the rank, as in ana_job_rank */
+    size_t index; /* rank index, as in ana_job_rank */
     uint32_t snapshot, tid;
-    uint64_t ticks; /* of its file: trc_ticks_to_ns */
+    uint64_t ticks; /* ticks of its file: trc_ticks_to_ns */
     enum trc_stack_reason reason;
     uint32_t flags;          /* enum trc_stack_flag */
     char state;              /* R S D T Z, '?' unknown */
     int32_t signal;          /* the fatal one; 0 none */
     int32_t call;            /* number of the system call it is in; -1 */
-    const char *name;        /* of the thread */
+    const char *name;        /* name of the thread */
     const char *on;          /* "read() on /data/shard-17", "futex", "running"; "" unknown */
     const char *call_inside; /* the recorded MPI call it was inside when the file was last looked at; NULL none */
     const struct ana_frame *python; /* innermost first */
@@ -50,17 +50,17 @@ struct ana_snapshot {
     size_t index;
     uint32_t number;
     enum trc_stack_reason reason;
-    bool complete;       /* its closing record is there */
-    uint64_t ticks;      /* when it was complete, else of its last record */
+    bool complete;       /* closing record is there */
+    uint64_t ticks;      /* time of its completion, else of its last record */
     uint64_t request_ns; /* DEMAND: which request it answers */
-    const char *why;     /* why it was taken; "" unknown */
-    size_t first, count; /* its stacks in ana_stacks.stack, the main thread first */
-    uint32_t threads;    /* of the process then; 0 unknown */
+    const char *why;     /* reason for taking it; "" unknown */
+    size_t first, count; /* range in ana_stacks.stack, the main thread first */
+    uint32_t threads;    /* threads of the process then; 0 unknown */
 };
 
 struct ana_stacks {
     struct ana_budget budget;      /* memory of parsed records */
-    struct ana_snapshot *snapshot; /* by index; of ranks without one there is none */
+    struct ana_snapshot *snapshot; /* sorted by index; ranks without a snapshot are missing */
     size_t snapshots;
     struct ana_stack *stack;
     size_t count;
@@ -76,8 +76,8 @@ bool ana_stacks_of_file(const struct trc_file *file, size_t index, struct ana_st
 /* Frees them with their text and frames; the struct is the caller's. */
 void ana_stacks_free(struct ana_stacks *stacks);
 
-/* The stack of rank `index`: its main thread's, or that of the thread that crashed or called exit.  NULL: there
- * is none. */
+/* Returns the stack of rank `index`: its main thread's, or the one of the thread that crashed or called exit.  NULL:
+ * there is none. */
 const struct ana_stack *ana_stack_of(const struct ana_stacks *stacks, size_t index);
 
 /* The frame that says most; NULL if there is none.  The innermost Python frame of the user's own code (not of an
@@ -116,10 +116,10 @@ void ana_stack_groups_free(struct ana_stack_group *group, size_t count);
  * chain of frames with the same ranks is one node each at rising depth. */
 struct ana_stack_node {
     unsigned depth;
-    const struct ana_frame *frame; /* of one of them */
+    const struct ana_frame *frame; /* frame of one of the stacks */
     size_t group_count;            /* groups below and here */
     size_t ranks;                  /* stacks that go through this frame */
-    size_t first;                  /* one of them: index into stacks->stack */
+    size_t first;                  /* one of the stacks: index into stacks->stack */
     bool last;                     /* a stack ends here */
     bool one_place;                /* all are at the same place in it */
 };

@@ -1,4 +1,4 @@
-/* How far the way through the events of a job is divided among threads: into stages, each of which hands on to the next
+/* Stages of the way through the events of a job, which threads may share: each stage hands on to the next
  * by a queue (trace/util/beside.h), or does at once what would be the next one's.
  *
  *   merge   ->  follow (follow.c)  ->  relate (relate.c)  ->  take (take.c)
@@ -15,13 +15,13 @@
 struct ana_job;
 
 enum ana_matched_kind {
-    ANA_MATCHED_TOLD,  /* what is to be told to trace/cause */
+    ANA_MATCHED_TOLD,  /* item for trace/cause */
     ANA_MATCHED_EVENT, /* an event that says more than its messages and sums */
     ANA_MATCHED_OTHER, /* one that is not of the program's own time */
     ANA_MATCHED_MESSAGE,
     ANA_MATCHED_JOINED,
     ANA_MATCHED_NEED,
-    ANA_MATCHED_ARRIVALS, /* some of those who took part in a collective, in their order */
+    ANA_MATCHED_ARRIVALS, /* some participants of a collective, in their order */
     ANA_MATCHED_INSTANCE  /* the collective, after all of its arrivals */
 };
 #define ANA_MATCHED_FEW 4u /* arrivals in one item */
@@ -37,28 +37,28 @@ struct ana_matched {
         struct ana_joined joined;
         struct ana_need need;
         struct ana_arrival arrival[ANA_MATCHED_FEW];
-        struct ana_instance instance; /* its arrivals were before it */
+        struct ana_instance instance; /* arrivals came before it */
     };
 };
 
 /* The queues between stages; of size 0: there is none, and what would be done behind it is done at once. */
 struct ana_stages {
-    struct ana_queue merged;     /* of struct ana_event */
-    struct ana_queue onward;     /* of struct ana_onward */
-    struct ana_queue matched;    /* of struct ana_matched */
-    struct ana_arrival *arrival; /* of the collective that is being found */
+    struct ana_queue merged;     /* queue of struct ana_event */
+    struct ana_queue onward;     /* queue of struct ana_onward */
+    struct ana_queue matched;    /* queue of struct ana_matched */
+    struct ana_arrival *arrival; /* arrivals of the collective that is being found */
     size_t arrivals, room;
 };
 
 /* Leaves stages to threads beside, if there are enough and if what events point to lives long enough: where they are
  * read in parts.  False: out of memory. */
 bool ana_stages_open(struct ana_job *job);
-/* Ends that; what is under way may be lost. */
+/* Ends the stages; queued items may be lost. */
 void ana_stages_close(struct ana_job *job);
 /* Returns once all that was merged so far went through all stages. */
 void ana_stages_sync(struct ana_job *job);
 
-/* What the match of all events tells (match.h): it is taken, or handed on. */
+/* Returns the sink for a match of all events (match.h): it takes relations, or hands them on. */
 struct ana_match_sink ana_stages_sink(struct ana_job *job);
 
 /* Room in `matched`. */

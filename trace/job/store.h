@@ -1,6 +1,5 @@
-/* The latest relations, kept for the time under the cursor and for time ranges.
- * Bounded: the newest ANA_STORE_MESSAGES messages, ANA_STORE_WAITS wait states and ANA_STORE_INSTANCES collective
- * instances.  What they have replaced is unknown. */
+/* The latest relations, kept for the time under the cursor and for time ranges. Bounded: the newest ANA_STORE_MESSAGES
+ * messages, ANA_STORE_WAITS wait states and ANA_STORE_INSTANCES collective instances.  Replaced ones are unknown. */
 #ifndef ANA_STORE_H
 #define ANA_STORE_H
 
@@ -16,11 +15,11 @@
 struct ana_kept_message {
     uint32_t source, destination;
     uint64_t bytes;
-    int64_t send_begin_ns, send_wait_ns, send_complete_ns; /* as in ana_message; complete INT64_MIN: not seen */
+    int64_t send_begin_ns, send_wait_ns, send_complete_ns; /* see ana_message; complete INT64_MIN: not seen */
     int64_t recv_begin_ns, recv_wait_ns, recv_complete_ns;
 };
 
-/* Where messages were begun and completed; beside them, so that a message stays a line of the cache. */
+/* Places that begin and complete messages; beside them, so that a message stays a line of the cache. */
 struct ana_kept_places {
     uint32_t comm, send, receive; /* number of ana_store_comm; places of trace/why, + 1, 0: unknown */
 };
@@ -28,35 +27,34 @@ struct ana_kept_places {
 struct ana_kept_instance {
     uint64_t comm_identity, sequence;
     const struct trc_comm *comm;
-    uint32_t place;            /* of trace/why, + 1, of its first rank; 0: unknown */
+    uint32_t place;            /* place of trace/why, + 1, on its first rank; 0: unknown */
     uint32_t call, last_index; /* call: job-wide number */
     uint32_t arrivals;
     int64_t first_ns, last_ns; /* arrivals */
     int64_t lost_ns;
     bool mismatched;
-    uint32_t
-        next; /* of those that may have the same key: the one kept before, by its place in the ring, + 1; 0: none */
+    uint32_t next; /* hash chain: previous instance that may have the same key, its place in the ring, + 1; 0: none */
 };
 
 struct ana_kept_wait {
     enum ana_wait_kind kind;
     uint32_t waiter, culprit, call; /* call: job-wide number of the one that the waiter is in */
-    uint32_t comm, place;           /* of that call, as in ana_kept_places */
-    uint32_t segment;               /* of the culprit before it came, number of trace/why, + 1; 0: unknown */
-    float segment_ns;               /* how long it lasted */
+    uint32_t comm, place;           /* communicator and place of `call`, as in ana_kept_places */
+    uint32_t segment;               /* segment of the culprit before it came, number of trace/why, + 1; 0: unknown */
+    float segment_ns;               /* duration of `segment` */
     uint64_t before;                /* the waiter's wait before this one, as a number of waits so far; 0: none */
     int64_t begin_ns, end_ns;
 };
 
 struct ana_store {
     struct ana_kept_message *message;
-    struct ana_kept_places *places; /* of each message */
-    struct ana_map comms;           /* of identities of communicators: the number of one is its place in here, + 1 */
+    struct ana_kept_places *places; /* places of each message */
+    struct ana_map comms;           /* identity of a communicator; its number is its place in here, + 1 */
     struct ana_kept_wait *wait;
-    uint64_t *last_wait; /* of each rank: its last wait, as a number of waits so far; 0: none */
+    uint64_t *last_wait; /* last wait of each rank, as a number of waits so far; 0: none */
     struct ana_kept_instance *instance;
-    uint32_t *found_at; /* by what ana_store_find looks for: the newest that it may be, as in ana_kept_instance.next */
-    uint64_t messages, waits, instances; /* so far, those pushed out included */
+    uint32_t *found_at; /* hash of ana_store_find's key -> newest candidate, as in ana_kept_instance.next */
+    uint64_t messages, waits, instances; /* numbers so far, replaced ones included */
     int64_t waits_since_ns;              /* all that ended later are here; INT64_MIN: all */
 };
 
@@ -64,7 +62,7 @@ struct ana_store {
 bool ana_store_init(struct ana_store *store, size_t ranks);
 /* Frees it; the struct is the caller's. */
 void ana_store_free(struct ana_store *store);
-/* Keeps a message; returns what was kept, valid until the next.  Inline, because each message comes by here. */
+/* Keeps a message; returns the kept one, valid until the next.  Inline, because each message comes by here. */
 static inline const struct ana_kept_message *ana_store_message(struct ana_store *store, const struct ana_message *m,
                                                                struct ana_kept_places places)
 {
@@ -85,7 +83,7 @@ static inline const struct ana_kept_message *ana_store_message(struct ana_store 
     return slot;
 }
 
-/* Keeps a wait state; `more` has what is not in the span.  Returns what was kept, valid until the next. */
+/* Keeps a wait state; `more` has the members that the span lacks.  Returns the kept one, valid until the next. */
 static inline const struct ana_kept_wait *ana_store_wait(struct ana_store *store, const struct ana_wait_span *span,
                                                          const struct ana_kept_wait *more)
 {
@@ -108,17 +106,17 @@ static inline const struct ana_kept_wait *ana_store_wait(struct ana_store *store
     store->last_wait[span->waiter] = store->waits;
     return slot;
 }
-/* Keeps a collective instance; `call` is job-wide, `place` as in ana_kept_instance.  Returns what was kept, valid until
+/* Keeps a collective instance; `call` is job-wide, `place` as in ana_kept_instance.  Returns the kept one, valid until
  * the next. */
 const struct ana_kept_instance *ana_store_instance(struct ana_store *store, const struct ana_instance *instance,
                                                    uint32_t call, uint32_t place, int64_t lost_ns);
-/* Keeps what such a struct says, but for `next`; likewise. */
+/* Keeps a copy of `instance`, except `next`.  Returns it, valid until the next. */
 const struct ana_kept_instance *ana_store_put_instance(struct ana_store *store,
                                                        const struct ana_kept_instance *instance);
 /* The number of a communicator by its identity, + 1; 0: out of memory. */
 uint32_t ana_store_comm(struct ana_store *store, uint64_t identity);
 
-/* How many of `so_far` are kept where there is room for `room`. */
+/* Returns the number of kept ones among `so_far`, given room for `room`. */
 static inline size_t ana_store_count(uint64_t so_far, size_t room)
 {
     return so_far < room ? (size_t)so_far : room;
@@ -128,7 +126,7 @@ static inline const struct ana_kept_message *ana_store_message_at(const struct a
 {
     return &store->message[(store->messages - 1 - i) % ANA_STORE_MESSAGES];
 }
-/* Where message i was begun and completed. */
+/* Returns the places that began and completed message i. */
 static inline const struct ana_kept_places *ana_store_places_at(const struct ana_store *store, size_t i)
 {
     return &store->places[(store->messages - 1 - i) % ANA_STORE_MESSAGES];

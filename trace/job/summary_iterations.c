@@ -1,4 +1,4 @@
-/* Iterations in a summary: how many there were, how long they took, and what was different in the slowest. */
+/* Iterations in a summary: their number, their times, and the slowest ones' differences. */
 #include "trace/job/job_impl.h"
 #include "trace/iter/loop.h"
 #include "trace/util/sort.h"
@@ -7,22 +7,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SAMPLE_RANKS 64u  /* whose periods the median is of */
-#define SAMPLE_TIMES 512u /* periods of one of them */
-#define PART_OF_IT   0.2  /* of what an iteration took too long, a segment explains */
+#define SAMPLE_RANKS 64u  /* ranks whose periods give the median */
+#define SAMPLE_TIMES 512u /* periods of one rank */
+#define PART_OF_IT   0.2  /* share of an iteration's excess time that a segment explains */
 #define LONG_LEAST   3    /* iterations of a kind: fewer are accidents */
 #define LONG_APART   64u  /* iterations: they are not periodic if they are farther apart */
-#define PERIODIC     0.8  /* of their distances are equal */
-#define LONG_OFTEN   0.2  /* of a loop's iterations: then it is a part of a step that a step has several times */
+#define PERIODIC     0.8  /* share of equal distances */
+#define LONG_OFTEN   0.2  /* share of a loop's iterations: more are a part of a step that a step has several times */
 
 _Static_assert(ANA_LOOP_ROWS >= ANA_LOOP_LEVELS, "all levels have a row");
 
-/* What is looked at together. */
+/* Context of a look at all loops. */
 struct look {
     const struct ana_job *job;
     const struct ana_why *why;
     const struct ana_iter *iter;
-    uint32_t *place; /* of each place the one of the same name, + 1 */
+    uint32_t *place; /* place -> first of the same name, + 1 */
     struct ana_loops loops;
 };
 
@@ -42,7 +42,7 @@ static int by_number(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* The longer of two kinds of iterations, if there are two: those of at least `limit_ns`. */
+/* The longer of two kinds of iterations, if there are two: at least `limit_ns` long. */
 struct long_kind {
     double limit_ns, median_ns, share; /* share of all; 0: there is one kind */
 };
@@ -127,7 +127,7 @@ static void add_medians(const struct look *l, struct ana_loop_level *loop, const
     free(period);
 }
 
-/* When a rank came into a loop: the begin of its first call there. */
+/* Returns the time a rank came into a loop: the begin of its first call there. */
 static int64_t entry_of(const struct look *l, size_t index, const struct ana_loop *loop)
 {
     int64_t first_ns = INT64_MAX;
@@ -142,7 +142,7 @@ static int64_t entry_of(const struct look *l, size_t index, const struct ana_loo
 
 /* ---- the slowest ------------------------------------------------------------------------------------------------ */
 
-/* Adds an iteration to those of a map by number: of its ranks the one counts on which it took longest. */
+/* Adds an iteration to a map by number: the rank counts on which it took longest. */
 static bool add_slow(struct ana_map *slow, uint64_t number, int64_t begin_ns, int64_t end_ns)
 {
     struct ana_slow_iteration *of = ana_map_add(slow, number, 0, 0);

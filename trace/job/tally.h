@@ -18,8 +18,8 @@
 struct ana_call_sum { /* call number, size class */
     struct ana_times_small times;
     uint64_t sent, received;
-    uint64_t passing; /* of a time range: calls in `times` that end after it */
-    int64_t time_ns;  /* of a time range: inside them, as far as it lies in it */
+    uint64_t passing; /* time range: calls in `times` that end after it */
+    int64_t time_ns;  /* time range: time inside them, as far as it lies in it */
 };
 struct ana_thread_sum { /* rank index, thread */
     int64_t ns[TRC_CATEGORIES];
@@ -27,21 +27,21 @@ struct ana_thread_sum { /* rank index, thread */
 struct ana_site_sum { /* rank index, call number, address */
     struct ana_times_slim times;
     uint64_t sent, received;
-    int64_t time_ns;            /* as in ana_call_sum */
-    int64_t inside_ns, wait_ns; /* of the whole run and the main thread: inside calls; of that, waiting for others */
+    int64_t time_ns;            /* see ana_call_sum */
+    int64_t inside_ns, wait_ns; /* whole run, main thread: inside calls; part of it: waiting for others */
 };
 struct ana_pair_sum {         /* source, destination */
     uint64_t messages, bytes; /* sent */
     uint64_t matched;
-    int64_t latency_min_ns;         /* of those, where there is no distribution */
+    int64_t latency_min_ns;         /* least latency of matched messages without a distribution */
     struct ana_times_slim *latency; /* NULL beyond ANA_TALLY_PAIR_HISTOGRAMS */
-    uint64_t moved;                 /* bytes of those that were matched */
-    int64_t moving_ns, waited_ns;   /* as in ana_size_sum */
+    uint64_t moved;                 /* bytes of matched messages */
+    int64_t moving_ns, waited_ns;   /* see ana_size_sum */
 };
 /* Messages of one size that were seen at both ends. */
 struct ana_size_sum {
     struct ana_times_small latency; /* send begun to receive completed */
-    struct ana_times_small wait;    /* of those that came late: what the receiver had waited for the send to begin */
+    struct ana_times_small wait; /* messages that came late: time that the receiver had waited for the send to begin */
     uint64_t bytes;
     int64_t moving_ns; /* both ends begun to receive completed: what bytes are divided by */
 };
@@ -50,13 +50,13 @@ struct ana_collective_sum { /* communicator identity, call number, place of trac
     struct ana_times_small skew;
     int64_t lost_ns;
 };
-struct ana_count_sum { /* who came last: (index in `collectives`, rank index) */
+struct ana_count_sum { /* key: index in `collectives`, index of the rank that came last */
     uint64_t count;
 };
 struct ana_wait_sum { /* ana_wait_key of kind and call, waiter, culprit */
     uint64_t count;
     int64_t lost_ns;
-    double squares; /* as in ana_wait */
+    double squares; /* sum over the waits, see ana_wait */
 };
 /* The key of waits of a kind in calls with a job-wide number. */
 static inline uint64_t ana_wait_key(enum ana_wait_kind kind, uint32_t call)
@@ -82,8 +82,8 @@ struct ana_tally {
     size_t ranks;
     struct ana_rank_sum *rank;
     struct ana_map calls, threads, sites, pairs, collectives, last, waits;
-    struct ana_size_sum *size[ANA_TALLY_SIZES]; /* by size class; NULL: none yet */
-    struct ana_times_small other_latency;       /* of messages between pairs that have no distribution of their own */
+    struct ana_size_sum *size[ANA_TALLY_SIZES]; /* size class -> sums; NULL: none yet */
+    struct ana_times_small other_latency;       /* messages between pairs that have no distribution of their own */
     uint64_t clock_violations;
     bool out_of_memory; /* something is missing from the sums */
 };
@@ -111,16 +111,16 @@ static inline void ana_tally_sent(struct ana_tally *tally, uint32_t place, uint6
     pair->messages++;
     pair->bytes += bytes;
 }
-/* Likewise, by its pair, unless the destination is not known (SIZE_MAX). */
+/* Counts a sent message by its pair, unless the destination is not known (SIZE_MAX). */
 void ana_tally_pair(struct ana_tally *tally, size_t source, size_t destination, uint64_t bytes);
-/* Where the sums of a message and of its waits are, each + 1; 0: not looked up.  It lies in an ana_message's note: what
- * is found for one message of a channel holds for the next. */
+/* Places of the sums of a message and of its waits, each + 1; 0: not looked up.  It lies in an ana_message's note:
+ * places found for one message of a channel hold for the next. */
 struct ana_tally_note {
     uint32_t pair;
     uint32_t comm; /* number of its communicator in the store */
     struct ana_tally_note_wait {
-        const struct trc_call *call; /* that the waits are in */
-        uint32_t number;             /* of it, job-wide */
+        const struct trc_call *call; /* call that the waits are in */
+        uint32_t number;             /* job-wide number of `call` */
         uint32_t waits;
     } wait[2]; /* late sender, late receiver */
 };
@@ -135,7 +135,7 @@ uint32_t ana_tally_wait_place(struct ana_tally *tally, const struct ana_kept_wai
 /* The sums of a size class, made if there are none yet; NULL: out of memory. */
 struct ana_size_sum *ana_tally_size_make(struct ana_tally *tally, uint32_t size_class);
 
-/* What a kept message adds. */
+/* Returns the sums' increment by a kept message. */
 static inline struct ana_told_moved ana_tally_moved(const struct ana_kept_message *m, uint32_t pair)
 {
     int64_t ready_ns = m->recv_begin_ns > m->send_begin_ns ? m->recv_begin_ns : m->send_begin_ns;
@@ -149,7 +149,7 @@ static inline struct ana_told_moved ana_tally_moved(const struct ana_kept_messag
     };
 }
 
-/* Adds a message to those of its size, and to its pair. */
+/* Adds a message to the sums of its size and its pair. */
 static inline void ana_tally_size(struct ana_tally *tally, const struct ana_told_moved *m, struct ana_pair_sum *pair)
 {
     uint32_t size_class = trc_size_class(m->bytes);
@@ -188,7 +188,7 @@ static inline bool ana_tally_message(struct ana_tally *tally, const struct ana_t
 }
 /* The distribution of the latencies of all messages. */
 void ana_tally_latency(const struct ana_tally *tally, struct ana_times_small *out);
-/* Adds an instance of a collective; ana_tally_part adds those who took part. */
+/* Adds an instance of a collective; ana_tally_part adds its participants. */
 void ana_tally_instance(struct ana_tally *tally, const struct ana_kept_instance *instance);
 /* Counts that a rank took part in an instance, and whether it came last. */
 void ana_tally_part(struct ana_tally *tally, size_t index, bool last);

@@ -1,4 +1,4 @@
-/* What one rank spent its time on, pre-reduced: a pyramid of buckets, each level twice as wide as the one below.
+/* Time of one rank by activity, pre-reduced: a pyramid of buckets, each level twice as wide as the one below.
  *
  *   level 2   |       |
  *   level 1   |   |   |     sums of pairs, made up when they are asked for
@@ -31,10 +31,10 @@ struct ana_lane_sum {
     double waiting_ns, sent, received, calls;
 };
 
-/* The buckets of a short lane, in columns.  What is added to the one that was used last is at hand until another is. */
+/* The buckets of a short lane, in columns.  Additions to the last used one are at hand until another is used. */
 struct ana_slim_lane {
-    struct ana_bucket now; /* to be added */
-    size_t at;             /* to the bucket with this number */
+    struct ana_bucket now; /* sums to be added */
+    size_t at;             /* number of the bucket that they belong to */
     struct ana_columns away;
 };
 
@@ -42,17 +42,17 @@ struct ana_lane {
     int64_t origin_ns, width_ns;      /* of level 0 */
     int64_t end_ns;                   /* ana_lane_reaches */
     size_t max, used;                 /* buckets of level 0: most, and so far */
-    size_t clean;                     /* the levels above are right for what lies over the first `clean` buckets */
-    struct ana_bucket **level;        /* of a long lane: ANA_LANE_LEVELS */
-    struct ana_slim_lane *slim;       /* of a short one, as where there are thousands of ranks */
+    size_t clean;                     /* levels above are right over the first `clean` buckets */
+    struct ana_bucket **level;        /* long lane: ANA_LANE_LEVELS */
+    struct ana_slim_lane *slim;       /* short lane, used if there are thousands of ranks */
     struct ana_bucket *hot;           /* the bucket that was used last, and its time: most events fall into it too */
     int64_t hot_begin_ns, hot_end_ns; /* equal: there is none */
 };
 
-/* An empty lane of `max` buckets (a power of two), each `width_ns` wide at first, from `origin_ns` on.  What lies
- * before counts as at it. */
+/* Makes an empty lane of `max` buckets (a power of two), each `width_ns` wide at first, from `origin_ns` on.  Earlier
+ * times count as origin_ns. */
 void ana_lane_init(struct ana_lane *lane, int64_t origin_ns, int64_t width_ns, size_t max);
-/* Says how far it will reach, as far as that is known: a short lane makes room for all of that at once. */
+/* Tells the lane's end, as far as known: a short lane makes room for all of it at once. */
 static inline void ana_lane_reaches(struct ana_lane *lane, int64_t end_ns)
 {
     lane->end_ns = end_ns;
@@ -79,9 +79,9 @@ static inline struct ana_bucket *ana_lane_hot(struct ana_lane *lane, int64_t beg
  * of memory. */
 struct ana_bucket *ana_lane_reach(struct ana_lane *lane, int64_t at_ns);
 
-/* Adds what lies in [edge[i], edge[i + 1]) to sum[i], for all i below n: whole buckets exactly; of a bucket that an
- * edge cuts, its share.  Edges rise.  Of the first range that reaches to `full_ns`, the last bucket counts in full.
- * With `times_alone` bytes and calls may be left out. */
+/* Adds the contents of [edge[i], edge[i + 1]) to sum[i], for all i below n: whole buckets exactly; a bucket cut by an
+ * edge by its share.  Edges rise.  In the first range that reaches to `full_ns`, the last bucket counts in full. With
+ * `times_alone` bytes and calls may be left out. */
 void ana_lane_add(struct ana_lane *lane, const int64_t *edge, size_t n, int64_t full_ns, bool times_alone,
                   struct ana_lane_sum *sum);
 

@@ -18,10 +18,10 @@ void ana_job_look_at(struct ana_job *job, size_t index);
 /* A digest that is read again and again. */
 struct ana_watched_node {
     char *path;
-    uint64_t sequence;   /* of the last; 0: none was read */
+    uint64_t sequence;   /* number of the last digest; 0: none was read */
     int64_t moved_ns;    /* CLOCK_MONOTONIC when that rose; 0: it never has */
-    char *complaint;     /* why it cannot be used, or NULL */
-    struct trc_node now; /* of this look; empty if nothing is new */
+    char *complaint;     /* reason why it cannot be used, or NULL */
+    struct trc_node now; /* digest of this look; empty if nothing is new */
 };
 
 struct ana_watch {
@@ -29,31 +29,32 @@ struct ana_watch {
     int64_t asked_ns, listed_ns; /* CLOCK_MONOTONIC of the last request, and of the last search for digests */
     struct ana_watched_node *node;
     size_t nodes, node_room;
-    struct ana_map file; /* by host and boot, pid, and its start: index + 1 into bundle->files */
-    size_t files;        /* that were put there */
+    struct ana_map file; /* host and boot, pid, start -> index + 1 into bundle->files */
+    size_t files;        /* number of files in `file` */
     uint64_t looks;
 };
 
-/* What digests have said of a file. */
+/* State of a file according to digests. */
 struct ana_watched {
-    const struct trc_node *node;        /* of this look; NULL: nothing new */
+    const struct trc_node *node;        /* node of this look; NULL: nothing new */
     const struct trc_digest_rank *rank; /* likewise */
     const struct ana_watched_node *by;
-    uint64_t change, before, read; /* in the last digest, in the one before, and when the file was read */
+    uint64_t change, before, read; /* change counts: last digest, the one before, reading of the file */
     bool known, was_read;          /* change, read are something */
 };
 
 /* Before files are read: asks for digests, finds and reads them. */
 void ana_watch_look(struct ana_bundle *bundle);
 
-/* Whether a file need not be read at this look: then it was brought up to date by its node's digest.  `index`: which of
- * them it is. */
+/* Whether a file need not be read at this look: its node's digest brought it up to date.  `index`: its place in
+ * bundle->files. */
 bool ana_watch_spares(struct ana_watch *watch, struct trc_file *file, struct ana_watched *watched, size_t index);
 
-/* Why digest i cannot be used; "": it can, or was just being written; NULL: there is no such digest. */
+/* Returns the reason why digest i cannot be used; "": it can, or was just being written; NULL: there is no such
+ * digest. */
 const char *ana_watch_complaint(const struct ana_watch *watch, size_t i);
 
-/* Ends the requests, and frees what it has. */
+/* Ends the requests, and frees the watch. */
 void ana_watch_free(struct ana_bundle *bundle);
 
 #endif
