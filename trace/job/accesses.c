@@ -3,7 +3,7 @@
 #include "trace/job/job_impl.h"
 #include "trace/util/hash.h"
 
-#define AFTER_NS 100000000 /* so soon after an open has ended its file is defined */
+#define AFTER_NS 100000000 /* time after the end of an open until its file is defined, at most */
 
 void ana_accesses_init(struct ana_accesses *accesses)
 {

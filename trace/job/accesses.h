@@ -8,18 +8,18 @@
 #define ANA_ACCESS_SUMS  16384u /* files of one rank each, beyond which all share a sum without a name */
 #define ANA_ACCESS_SIZES 65u    /* trc_size_class() gives no more */
 
-/* What one rank did with one file. */
+/* Activity of one rank on one file. */
 struct ana_access_sum {
-    const char *name; /* as it was opened; NULL: not known, or several files */
-    size_t index;     /* of the rank */
+    const char *name; /* name at opening; NULL: not known, or several files */
+    size_t index;     /* rank index */
     uint64_t opens;
     struct ana_access_way {
         uint64_t calls, bytes;
-        int64_t ns;                      /* in calls that return when it is done, as far as it lies in the range */
-        uint64_t begun;                  /* of the calls: nonblocking ones, whose time is not in ns */
+        int64_t ns;     /* time in calls that return after the access, as far as it lies in the range */
+        uint64_t begun; /* part of `calls`: nonblocking ones, their time is not in ns */
         uint64_t size[ANA_ACCESS_SIZES]; /* calls by size class */
     } read, write;
-    int64_t other_ns; /* opening, closing, asking, and beginning what is not waited for */
+    int64_t other_ns; /* time opening, closing, asking, and beginning nonblocking accesses */
 };
 
 struct ana_accesses {
@@ -33,7 +33,7 @@ void ana_accesses_init(struct ana_accesses *accesses);
 void ana_accesses_free(struct ana_accesses *accesses);
 
 struct ana_job;
-/* Adds an event of a call of MPI-IO; of its time and calls what lies in, or ends in, [begin_ns, end_ns). */
+/* Adds an event of a call of MPI-IO; its part of time in [begin_ns, end_ns), and the call if it ends there. */
 void ana_accesses_event(const struct ana_job *job, struct ana_accesses *accesses, const struct ana_event *event,
                         int64_t begin_ns, int64_t end_ns);
 

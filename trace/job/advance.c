@@ -119,7 +119,7 @@ void ana_analysis_stop(struct ana_job *job)
     job->spans = 0;
 }
 
-/* Of a job that has ended, all bounds were found before the clocks were fitted. */
+/* Updates job->clock_goes_on: all bounds of an ended job were found before the clocks were fitted. */
 static void look_whether_clock_goes_on(struct ana_job *job)
 {
     job->clock_goes_on = job->clocks > 1 && (job->bounds_pass.merge || ana_anyone_alive(job));

@@ -126,11 +126,11 @@ static bool sort_by_host(const struct ana_job *job, struct ana_alike *a)
 struct work {
     struct ana_alike *out;
     size_t n;                /* ranks in the summary */
-    struct feature *feature; /* by their order there */
+    struct feature *feature; /* index: order of ranks in the summary */
     float *scratch;
-    uint8_t *kind;     /* by their order there */
-    uint8_t *kind_of;  /* by rank index; KINDS: none */
-    uint32_t *on_host; /* of a kind */
+    uint8_t *kind;     /* index: order of ranks in the summary */
+    uint8_t *kind_of;  /* rank index -> kind; KINDS: none */
+    uint32_t *on_host; /* host -> number of ranks of one kind */
 };
 
 static uint32_t new_group(struct ana_alike *a, uint32_t host, bool blamed)

@@ -1,5 +1,5 @@
-/* What the events of a job tell, apart from the job: so that it can be filled in while somebody looks at the job, which
- * knows nothing of it until all of it is put in its place at once. */
+/* Results from the events of a job, apart from the job: they can be filled in while somebody looks at the job, which
+ * knows nothing of them until all of them are put in its place at once. */
 #ifndef ANA_APART_H
 #define ANA_APART_H
 
@@ -11,7 +11,7 @@
 bool ana_apart_make(struct ana_job *job, struct ana_job *apart);
 /* Exchanges what both know from events. */
 void ana_apart_swap(struct ana_job *job, struct ana_job *apart);
-/* Frees what it knows from events; the struct is the caller's. */
+/* Frees the results from events; the struct is the caller's. */
 void ana_apart_free(struct ana_job *apart);
 
 #endif

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define MANY    128u /* of more files several are read at once: most of the time somebody waits for a file system */
-#define THREADS 8u   /* that read them, beside the caller's */
+#define MANY    128u /* files, above which several are read at once: opening mostly waits for a file system */
+#define THREADS 8u   /* threads that read them, beside the caller's */
 #define AT_ONCE 256u /* files that are opened until whoever watches is asked again */
 #define SOME    512u /* files that are read at a look where nothing is expected to change */
 
@@ -175,7 +175,7 @@ static struct counted count(const struct ana_bundle_file *files, size_t n)
     return counted;
 }
 
-/* Opens what is not open.  Returns how many could be. */
+/* Opens files that are not open.  Returns the number of files opened. */
 static size_t open_files(struct ana_bundle *bundle)
 {
     const struct ana_opener *opener = &bundle->opener;
@@ -211,13 +211,13 @@ static bool had_files(const struct ana_bundle *bundle, size_t place)
     return false;
 }
 
-/* Keeps why a place could not be read.  A folder that is not there yet is empty, and what is no folder is a file. */
+/* Keeps the reason why a place could not be read.  A missing folder is empty, and anything but a folder is a file. */
 static void note_place(struct ana_bundle *bundle, size_t i, int error)
 {
     free(bundle->error[i]);
     bundle->error[i] = NULL;
     bool gone = error == ENOENT && had_files(bundle, i);
-    bool missing = error == ENOENT && bundle->places > 1; /* of several it may be a typing error */
+    bool missing = error == ENOENT && bundle->places > 1; /* one of several may be a typing error */
     if (error == 0 || error == ENOTDIR || (error == ENOENT && !gone && !missing))
         return;
     const char *why = gone      ? "is gone: its files are read on for as long as hpctop has them open"
@@ -278,7 +278,7 @@ static bool read_files(struct ana_bundle *bundle, size_t from, size_t to)
     int64_t now = ana_now_ns();
     for (size_t i = from; i < to; i++) {
         struct ana_bundle_file *f = &bundle->files[i];
-        /* Where opening takes long, a process that lives would seem to have been silent for as long. */
+        /* Slow opening would make a living process seem silent for as long. */
         bool same = !f->file || (f->opened_ns &&
                                  (now - f->opened_ns < JUST_NOW_NS || trc_head(f->file)->state == TRC_STATE_FINALIZED));
         f->moved = !same && ana_watch_spares(&bundle->watch, f->file, &f->watched, i);

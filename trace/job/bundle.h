@@ -35,7 +35,7 @@ struct ana_bundle {
     struct ana_bundle_file *files;
     size_t count;
     size_t left_out; /* of them */
-    size_t turn;     /* first file to be read at the next look at some of them */
+    size_t turn;     /* first file to be read at the next partial look */
     struct ana_opener opener;
     char **folder; /* folders that files were found in, as text, each once */
     size_t folders;
@@ -55,9 +55,9 @@ void ana_bundle_close(struct ana_bundle *bundle);
  * bundle->opener is asked before each, or of many before some hundred; files that it stops are left out for ever. */
 size_t ana_bundle_scan(struct ana_bundle *bundle);
 
-/* Reads all open files again, except ones that were opened just now, or have ended, or that a digest tells enough of
- * while it is watched.  With `at_rest`, if nothing is expected to change, some hundred are read in turn, and the others
- * only if one of them changed.  Returns whether anything changed. */
+/* Reads all open files again, except ones that were opened just now, have ended, or are told enough by a digest while
+ * watched.  With `at_rest`, if nothing is expected to change, some hundred are read in turn, and the others only after
+ * a change in one.  Returns whether anything changed. */
 bool ana_bundle_refresh(struct ana_bundle *bundle, bool at_rest);
 
 /* The first place or file that could not be read, and why: "PATH: Permission denied"; NULL if all could. */

@@ -23,7 +23,7 @@ bool ana_columns_resize(struct ana_columns *table, uint32_t rows)
         if (column)
             table->column[c] = column;
         else if (after > before)
-            return false; /* those before this one have more room than they need */
+            return false; /* columns before this one have more room than they need */
         if (after > before)
             memset((char *)column + before, 0, after - before);
     }

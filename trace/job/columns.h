@@ -1,6 +1,5 @@
 /* A table of 64-bit numbers, a column of which takes only as many bytes a row as its largest number needs, none while
- * all are 0.  Negative ones need 8.  Nothing is lost: a column becomes wider when it has to.
- * One thread at a time. */
+ * all are 0.  Negative ones need 8.  Nothing is lost: a column becomes wider when it has to.  One thread at a time. */
 #ifndef ANA_COLUMNS_H
 #define ANA_COLUMNS_H
 
@@ -19,7 +18,7 @@ struct ana_columns {
     void *column[ANA_COLUMNS];  /* numbers of 1, 2, 4 or 8 bytes are integers, others packed */
 };
 
-/* An empty table of so many rows; allocates nothing. */
+/* Makes an empty table of `rows` rows; allocates nothing. */
 void ana_columns_init(struct ana_columns *table, uint32_t rows);
 /* Makes rows, or gives up the last ones.  False: out of memory, there are as many as before. */
 bool ana_columns_resize(struct ana_columns *table, uint32_t rows);
@@ -67,14 +66,14 @@ static inline bool ana_columns_plus(struct ana_columns *table, int column, size_
 /* Makes one row of each two: the sums of their numbers, of the first `rows`, an even number; the rows behind are 0
  * then.  False: out of memory, some are lost. */
 bool ana_columns_halve(struct ana_columns *table, size_t rows);
-/* What of a table is added up: parts of single rows, which there are, then whole ones. */
+/* Rows of a table to be added up: parts of single rows, if any, followed by whole ones. */
 struct ana_columns_span {
     size_t part[2];
-    double share[2]; /* of these rows; 0: none */
+    double share[2]; /* shares of these rows; 0: none */
     size_t row, end; /* whole rows */
 };
-/* Adds the numbers of a column in n spans, one after the other, to sum[0], sum[step] and so on.  Those of 8 bytes count
- * as signed. */
+/* Adds the numbers of a column in n spans, one after the other, to sum[0], sum[step] and so on.  Columns of 8 bytes
+ * count as signed. */
 void ana_columns_sum(const struct ana_columns *table, int column, const struct ana_columns_span *span, size_t n,
                      double *sum, size_t step);
 /* Keeps the first `rows` rows, or takes them up into an empty table. */

@@ -1,5 +1,5 @@
-/* What a communicator, window or file is called: in a sentence, and in a column, which is short and tells those that
- * have no name apart by number. */
+/* Names of communicators, windows and files: in a sentence, and in a column, which is short and numbers unnamed
+ * ones. */
 #include "trace/job/job_impl.h"
 #include "trace/util/hash.h"
 #include <stdio.h>
@@ -67,8 +67,9 @@ const char *ana_comm_name(struct ana_job *job, uint64_t identity, const struct t
 {
     char text[128];
     const char **slot = ana_map_add(&job->comm_names, identity, 0, 0);
-    size_t number = slot ? (size_t)(slot - (const char **)job->comm_names.values) + 1 : 0; /* in order of naming */
-    bool swapped = comm && comm->def.size > comm->def.remote_size; /* both sides give it one name */
+    size_t number =
+        slot ? (size_t)(slot - (const char **)job->comm_names.values) + 1 : 0; /* number in order of naming */
+    bool swapped = comm && comm->def.size > comm->def.remote_size;             /* both sides give it one name */
     if (!comm)
         snprintf(text, sizeof text, "#%zu", number);
     else if (!write_given(comm, true, text, sizeof text) && comm->object)

@@ -8,11 +8,12 @@
 size_t ana_job_ranks(const struct ana_job *job);
 /* The rank index of a rank of a world; SIZE_MAX: it has no file. */
 size_t ana_index_of_rank(const struct ana_job *job, uint32_t world, int32_t rank);
-/* How many of ranks 0 .. size - 1 of a world have files.  *first is the index of the first; the others follow it. */
+/* Returns the number of ranks 0 .. size - 1 of a world with files.  *first is the index of the first; the others follow
+ * it. */
 size_t ana_ranks_below(const struct ana_job *job, uint32_t world, int32_t size, size_t *first);
 /* The identity of a communicator of rank `index`, one for all worlds that share it; 0 for NULL. */
 uint64_t ana_comm_identity(const struct ana_job *job, size_t index, const struct trc_comm *comm);
-/* Whether there are other worlds, and it is not known which of them this communicator of rank `index` reaches. */
+/* Whether there are other worlds, and the one reached by this communicator of rank `index` is not known. */
 bool ana_remote_unknown(const struct ana_job *job, size_t index, const struct trc_comm *comm);
 /* The rank index of a partner `peer` in a signature of rank `index`; SIZE_MAX: none, or not known. */
 size_t ana_partner(const struct ana_job *job, size_t index, const struct trc_comm *comm, int32_t peer);

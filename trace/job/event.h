@@ -17,17 +17,17 @@ static inline uint64_t ana_event_received(const struct trc_sig *sig)
     return posted || done_before || sig->received == TRC_BYTES_UNKNOWN ? 0 : sig->received;
 }
 
-/* How often an item happened. */
+/* Returns the number of times an item happened. */
 static inline uint64_t ana_event_times(const struct ana_event *e)
 {
     return e->kind == TRC_RECORD_FOLD ? e->count : 1;
 }
-/* How many calls of the program's an item stands for; a SUB item is none. */
+/* Returns the number of calls of the program's that an item stands for; a SUB item is none. */
 static inline uint64_t ana_event_calls(const struct ana_event *e)
 {
     return e->sig->flags & TRC_SIG_SUB ? 0 : ana_event_times(e);
 }
-/* The time of each of them, in ns; of a FOLD, the mean time inside a poll. */
+/* Returns the time of each call, in ns; for a FOLD, the mean time inside a poll. */
 static inline int64_t ana_event_each(const struct ana_event *e)
 {
     return e->kind == TRC_RECORD_FOLD ? e->busy_ns / (int64_t)(e->count ? e->count : 1) : e->end_ns - e->begin_ns;

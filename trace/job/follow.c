@@ -1,4 +1,4 @@
-/* What becomes of events one after the other: segments, steps, iterations; and who finds what they tell of others. */
+/* Follows events one after the other: segments, steps, iterations; and hands them on to the finder of relations. */
 #include "trace/job/pass.h"
 #include "trace/why/tell.h"
 
@@ -31,7 +31,7 @@ static bool follow_part(struct ana_job *job, struct ana_event *e)
     return ends;
 }
 
-/* What becomes of events one after the other: segments, steps, iterations, sums. */
+/* Follows one event: segments, steps, iterations, sums. */
 static void follow_event(struct ana_job *job, struct ana_event *e)
 {
     bool ends = true;
@@ -47,7 +47,7 @@ static void follow_event(struct ana_job *job, struct ana_event *e)
         ana_iter_tell(&job->pass.why, e);
 }
 
-/* Takes an event: what follows from the one before it in its thread at once, the rest at once or by the queue. */
+/* Takes an event: follows it from the one before it in its thread at once, the rest at once or by the queue. */
 static __attribute__((noinline)) void take_event(struct ana_job *job, struct ana_event *e)
 {
     enum ana_onward_kind kind = ana_is_counted(job, &job->pass, e) ? ANA_ONWARD_EVENT : ANA_ONWARD_OTHER;
@@ -64,13 +64,13 @@ static __attribute__((noinline)) void take_event(struct ana_job *job, struct ana
         ana_relate_event(job, kind, e);
 }
 
-/* Whether all events but those of rare kinds may be taken as take_plain does. */
+/* Whether all events except rare kinds may be taken by take_plain. */
 static bool is_usual(const struct ana_job *job)
 {
     return ana_window_is_all(job) && !job->pass.regions.any;
 }
 
-/* Takes an event as most are; likewise, by this queue.  False: it is another. */
+/* Takes a usual event, and hands it on by this queue.  False: it is another. */
 static inline __attribute__((always_inline)) bool take_plain(struct ana_job *job, struct ana_event *e,
                                                              struct ana_queue *onward)
 {
@@ -108,7 +108,8 @@ static inline __attribute__((always_inline)) void take_each(struct ana_job *job,
     }
 }
 
-/* Takes events, and says how far all are after as many of them however they come: what is found depends on when. */
+/* Takes events, and tells the progress of all after every SETTLE of them, however many come at once: the results depend
+ * on the moment. */
 void ana_follow_events(struct ana_job *job, struct ana_event *const *e, size_t n)
 {
     for (struct ana_event *const *stop = e + n; e < stop;) {

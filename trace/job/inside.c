@@ -4,16 +4,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LONG_NS      2000000000 /* a shorter call is not worth a word, */
-#define AGREED_NS    1000000000 /* ... but this one is, if most of the others wait as well, and nobody gets on */
+#define LONG_NS      2000000000 /* a shorter call is not worth a word */
+#define AGREED_NS    1000000000 /* limit if most of the others wait as well, and nobody gets on */
 #define MOST(n)      ((n) - (n) / 4)
 #define WAIT_NS      200000000  /* a shorter wait of the others may be any */
-#define SURE_NS      500000000  /* wait that a rank must have told: since then it may have come out */
+#define SURE_NS      500000000  /* wait that a rank's heartbeats must have told: it may be over since */
 #define UNHEARD_NS   1500000000 /* older news of a rank say nothing about now */
 #define TIMES_LONGER 10.0       /* factor over the usual duration of such calls on that rank */
-#define TOLD_NS      100000000  /* delay until the digests of most nodes tell of a wait, */
-#define AGAIN_NS     250000000  /* ... and further delay of a few more */
-#define FEW(n)       ((n) / 8)  /* ranks whose digests do not tell of a wait yet */
+#define TOLD_NS      100000000  /* delay until the digests of most nodes tell of a wait */
+#define AGAIN_NS     250000000  /* further delay until a few more do */
+#define FEW(n)       ((n) / 8)  /* waiting ranks that suffice before all digests tell of a wait */
 
 /* Appends " on NAME", empty for MPI_COMM_WORLD and without a communicator. */
 static void add_comm(const struct ana_job *job, size_t index, const struct trc_sig *sig, char *out, size_t size)

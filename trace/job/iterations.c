@@ -24,11 +24,11 @@ void ana_iteration_words(const struct ana_job *job, const struct ana_loop_level 
 
 /* ---- the times of a rank ---------------------------------------------------------------------------------------- */
 
-/* The calls that end iterations of a rank: number i ends iteration i + 1.  They are kept in two parts: each so many-th
- * from the first on, and the last ones. */
+/* The calls that end iterations of a rank: number i ends iteration i + 1.  They are kept in two parts: every n-th from
+ * the first on, and the last ones. */
 struct calls {
     const struct ana_iter_mark *mark;
-    int64_t begin_ns;      /* of the first iteration */
+    int64_t begin_ns;      /* begin of the first iteration */
     uint64_t recent, ring; /* number of the first that is in the ring; its room */
 };
 
@@ -49,7 +49,7 @@ static bool find_calls(const struct ana_job *job, const struct ana_iterations *o
     return mark->index == index && mark->entries;
 }
 
-/* The call with the largest number up to this one of which a time is kept; *at gets its number. */
+/* Returns the call with the largest number up to this one among calls with a kept time; *at gets its number. */
 static struct ana_iter_entry kept_until(const struct calls *c, uint64_t number, uint64_t *at)
 {
     if (number >= c->mark->count)
@@ -64,7 +64,7 @@ static struct ana_iter_entry kept_until(const struct calls *c, uint64_t number, 
     return ana_iter_entry_at(c->mark, i);
 }
 
-/* The next of which a time is kept.  False: there is none. */
+/* Finds the next call with a kept time.  False: there is none. */
 static bool kept_after(const struct calls *c, uint64_t number, uint64_t *at, struct ana_iter_entry *out)
 {
     uint64_t i = number / c->mark->stride + 1;
@@ -88,7 +88,7 @@ static void put_cell(struct ana_iteration_cell *cell, double time_ns, double own
         cell->mean_of = mean_of < UINT32_MAX ? (uint32_t)mean_of : UINT32_MAX;
 }
 
-/* What is asked for. */
+/* Iterations asked for, and their cells. */
 struct part {
     uint64_t first, last;
     size_t n;
@@ -130,7 +130,7 @@ void ana_iteration_cells(const struct ana_job *job, const struct ana_iterations 
     }
     struct ana_iter_period room[ANA_ITER_LONGEST];
     const struct ana_iter_period *longest = ana_iter_longest(c.mark, room);
-    for (size_t i = 0; i < ANA_ITER_LONGEST; i++) { /* these are known whatever is kept */
+    for (size_t i = 0; i < ANA_ITER_LONGEST; i++) { /* longest ones are always known */
         const struct ana_iter_period *p = &longest[i];
         if (p->ns > 0 && p->number + 1 >= part.first && p->number + 1 <= last)
             put_cells(&part, p->number + 1, p->number + 1, (double)p->ns, NAN);
@@ -139,7 +139,7 @@ void ana_iteration_cells(const struct ana_job *job, const struct ana_iterations 
 
 /* ---- times ------------------------------------------------------------------------------------------------------ */
 
-/* When call `number` ended, about. */
+/* Returns the end of call `number`, about. */
 static int64_t end_of(const struct calls *c, uint64_t number)
 {
     uint64_t at, next;

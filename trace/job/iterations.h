@@ -36,7 +36,7 @@ struct ana_loop_level {
     double median_ns, own_ns;   /* median of an iteration; of its time outside calls; NAN: unknown */
     double usual_ns;   /* median_ns; if the longer of two kinds of iterations has half of the time, its median */
     double long_share; /* share of iterations of the longer kind; 0: there is one kind */
-    bool is_detour;    /* no loop, but a detour every few iterations of the level inside */
+    bool is_detour;    /* no loop, but done every few iterations of the level inside */
     size_t slow_count; /* longest first */
     struct ana_slow_iteration slow[ANA_SLOWEST];
 };

@@ -246,7 +246,7 @@ bool ana_is_followed(const struct ana_job *job, const struct ana_selection *sele
 
 /* window.c: from when to when the main pass knows what a rank did; empty while it knows nothing. */
 struct ana_span ana_known_time(const struct ana_job *job, size_t index);
-/* Returns the job time up to which events are in the sums of the range: all that ended before. */
+/* Returns the end of the range's sums in job time: they have all events that ended before. */
 int64_t ana_time_range_until(const struct ana_job *job);
 
 /* summary_counters.c: fills ranks, calls, cells and pairs for the whole run.  False: out of memory. */

@@ -1,4 +1,4 @@
-/* Which processes the job has, in which order, and what they share. */
+/* Processes of the job: their order and common properties. */
 #include "trace/relations/bridge.h"
 #include "trace/job/job_impl.h"
 #include "trace/util/hash.h"
@@ -19,10 +19,10 @@ void ana_members_forget(struct ana_job *job)
 }
 
 struct world {
-    uint64_t identity, began, ended; /* by the real-time clocks; ended: the last heartbeat so far */
+    uint64_t identity, began, ended; /* times by the real-time clocks; ended: the last heartbeat so far */
     uint64_t since;                  /* files that ended before are of an earlier run with the same identity */
     bool spawned;
-    bool other_job; /* in folders of its own: not what is shown */
+    bool other_job; /* files in folders of its own: it is not shown */
 };
 
 /* Orders worlds: started ones before spawned ones, then by their first file. */
@@ -116,7 +116,7 @@ static int by_rank(const void *a, const void *b)
     return strcmp(trc_path(x->file), trc_path(y->file));
 }
 
-/* When the latest world was started.  Worlds that ended before are another job: their folder was used again. */
+/* Returns the latest start of a world.  Worlds that ended before are another job: their folder was used again. */
 static uint64_t latest_start(const struct world *world, size_t worlds)
 {
     uint64_t latest = 0;
@@ -140,7 +140,7 @@ struct places {
     const struct ana_bundle *bundle;
     struct world *world;
     size_t worlds, latest;
-    bool *in;     /* by world and folder: a file of it lies there */
+    bool *in;     /* index: world and folder; a file of the world lies there */
     bool *of_job; /* by folder */
 };
 
@@ -174,9 +174,9 @@ static bool met_one_of_job(const struct places *places, const struct ana_bridges
     return false;
 }
 
-/* Marks worlds of other jobs and returns how many there are.  Folders are of one job when its ranks lie in all of them,
- * or when ranks in one have met ranks in another.  A world that was started with none of its files in a folder of the
- * job is another job, and so is what it spawned there. */
+/* Marks worlds of other jobs and returns their number.  Folders belong to one job when its ranks lie in all of them, or
+ * when ranks in one have met ranks in another.  A world that was started with none of its files in a folder of the job
+ * is another job, and so are the worlds that it spawned there. */
 static size_t mark_worlds(const struct places *places, const struct ana_bridges *bridges)
 {
     struct world *world = places->world;
@@ -419,7 +419,7 @@ static bool take_processes(struct ana_job *job, struct ana_process *list, size_t
     job->process = list;
     job->count = n;
     job->generation++;
-    job->parts = (struct ana_part_source){0}; /* of the files before */
+    job->parts = (struct ana_part_source){0}; /* source of the earlier files */
     job->clock = ana_clock_new();
     bool ok = job->clock != NULL;
     for (size_t i = 0; ok && i < n; i++) {

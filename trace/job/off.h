@@ -1,4 +1,4 @@
-/* When recording was switched off (MPI_Pcontrol): what ranks did meanwhile is not known. */
+/* Stretches of switched-off recording (MPI_Pcontrol): the ranks' activity meanwhile is not known. */
 #ifndef ANA_OFF_H
 #define ANA_OFF_H
 
@@ -14,10 +14,10 @@ struct ana_off {
     size_t ranks;
 };
 struct ana_offs {
-    struct ana_off *off; /* in order of time */
+    struct ana_off *off; /* stretches in order of time */
     size_t count;
-    uint64_t times; /* that a rank was switched off; there may be more than `off` has */
-    int64_t all_ns; /* of all ranks together */
+    uint64_t times; /* times that a rank was switched off; there may be more than in `off` */
+    int64_t all_ns; /* sum over all ranks */
 };
 /* Fills *out: of each rank with the first 64 intervals, and the one under way.  Free it with ana_offs_free.  False: out
  * of memory. */

@@ -1,7 +1,7 @@
 #include "trace/job/parts.h"
 #include "trace/job/pass.h"
 
-/* With fewer workers the others are busy, and a thread reads only in the pass for the clocks. */
+/* workers; fewer are busy with the other stages, and a thread reads only in the pass for the clocks */
 #define ENOUGH 4u
 
 struct ana_job_files ana_job_files(struct ana_job *job)
@@ -33,8 +33,8 @@ bool ana_job_read_by_threads(struct ana_job *job)
     bool few = job->workers < ENOUGH;
     if (job->workers < 2 || (few && job->clocks < 2) || !is_open(job) || job->readers)
         return true;
-    /* A part is read about as fast as the first thread cuts what is in it into segments; in the pass for the clocks it
-     * has next to nothing to do. */
+    /* A part is read about as fast as the first thread cuts its events into segments; in the pass for the clocks that
+     * thread has next to nothing to do. */
     unsigned parts = few ? job->workers : job->workers < 2 * ENOUGH ? 1 : 2;
     job->readers = ana_readers_new(job->pass.file, job->count, job->clock, parts);
     struct ana_part_source source = job->readers ? ana_readers_source(job->readers) : (struct ana_part_source){0};

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 
 #define LANE_WIDTH_NS 65536  /* finest bucket of the timeline while the job is short */
-#define LANE_BUCKETS  16384  /* of one rank, when there are few */
-#define LANES_BUCKETS 524288 /* of all ranks, about */
+#define LANE_BUCKETS  16384  /* buckets of one rank, if there are few ranks */
+#define LANES_BUCKETS 524288 /* buckets of all ranks, about */
 
 void ana_pass_look_up(struct ana_job *job, struct ana_pass *pass, const struct ana_event *e)
 {
@@ -31,7 +31,7 @@ void ana_pass_look_up(struct ana_job *job, struct ana_pass *pass, const struct a
 void ana_pass_close(struct ana_pass *pass)
 {
     ana_merge_close(pass->merge);
-    ana_why_free(&pass->why); /* first: what it told goes into the others */
+    ana_why_free(&pass->why); /* comes first: its sums go into the others */
     ana_tally_free(&pass->tally);
     ana_regions_free(&pass->regions);
     ana_accesses_free(&pass->accesses);
@@ -95,7 +95,7 @@ static size_t lane_buckets(size_t ranks)
     return n;
 }
 
-/* How far the events of a rank reach, as its chunks say. */
+/* Returns the end of a rank's events, according to its chunks. */
 static int64_t last_end(const struct ana_job *job, size_t index)
 {
     const struct ana_process *p = &job->process[index];
@@ -104,10 +104,10 @@ static int64_t last_end(const struct ana_job *job, size_t index)
         int64_t ns = ana_clock_job_time(job->clock, index, trc_event_chunk(p->rank.file, c).last_ticks);
         last_ns = ns > last_ns ? ns : last_ns;
     }
-    return ana_earlier(last_ns, p->rank.end_ns); /* of a damaged file one may be anything */
+    return ana_earlier(last_ns, p->rank.end_ns); /* a damaged file may give any */
 }
 
-/* How wide the buckets of a lane will be that reaches so far. */
+/* Returns the width of the buckets of a lane up to last_ns. */
 static int64_t lane_width(int64_t origin_ns, int64_t last_ns, size_t buckets)
 {
     int64_t width_ns = LANE_WIDTH_NS;

@@ -1,14 +1,14 @@
-/* What the pass over all events and that over a part of them share; for advance.c, pass.c and range.c. */
+/* Shared by the pass over all events and the pass over a part of them; for advance.c, pass.c and range.c. */
 #ifndef ANA_PASS_H
 #define ANA_PASS_H
 
 #include "trace/job/job_impl.h"
 
-#define ANA_SLICE 512 /* at most so many events between two readings of the clock */
+#define ANA_SLICE 512 /* events between two readings of the clock, at most */
 
 /* Opens a pass over all files of the job.  False: out of memory; close it then, too. */
 bool ana_pass_open(struct ana_job *job, struct ana_pass *pass);
-/* Has a pass of which no event was taken read by those that job->parts says.  False: out of memory, it is as before. */
+/* Has a pass that has taken no event yet read by job->parts.  False: out of memory, it is as before. */
 bool ana_pass_in_parts(struct ana_job *job, struct ana_pass *pass);
 /* Closes a pass and frees its sums. */
 void ana_pass_close(struct ana_pass *pass);
@@ -17,23 +17,23 @@ void ana_pass_live(const struct ana_job *job, struct ana_pass *pass);
 /* Looks up what events of one signature share.  Nested calls do not count (the outer call has their time), nor do
  * losses and what ran on a GPU. */
 void ana_pass_look_up(struct ana_job *job, struct ana_pass *pass, const struct ana_event *event);
-/* Makes empty lanes for all ranks, for all of their events or maybe for a part of them. */
+/* Makes empty lanes for all ranks, for all or maybe a part of their events. */
 void ana_lanes_start(const struct ana_job *job, struct ana_lane *lane, bool all);
 
 /* over_time.c: whether the timeline of some rank is read from its events, of the whole run, too: it has few. */
 bool ana_timelines_decode(const struct ana_job *job);
 
-/* advance.c: tells a match what is known of all ranks. */
+/* advance.c: tells a match the known facts about all ranks. */
 void ana_match_ranks(const struct ana_job *job, struct ana_match *match);
 /* advance.c: ends that pass, wherever it is. */
 void ana_bounds_pass_stop(struct ana_job *job);
-/* advance.c: does what is left of the pass that gives the clocks of several hosts their bounds. */
+/* advance.c: does the rest of the pass that gives the clocks of several hosts their bounds. */
 void ana_clocks_settle(struct ana_job *job);
 /* advance.c: whether any process may still write. */
 bool ana_anyone_alive(const struct ana_job *job);
 
-/* follow.c: takes events of the pass over all of them, in their order: what follows from those before them in their
- * threads; then hands them on. */
+/* follow.c: takes events of the pass over all of them, in their order: follows each from the ones before it in its
+ * thread; then hands them on. */
 void ana_follow_events(struct ana_job *job, struct ana_event *const *events, size_t n);
 
 /* relate.c: takes what an event tells beside its messages, collectives and sums; `counts`: it is of the program's own

@@ -19,12 +19,13 @@ struct ana_portion_usage {
     const struct ana_clock *clock;
     size_t index;
     struct trc_usage_cursor *cursor;
-    struct trc_usage_item item;                     /* the span under way */
-    bool has_span;                                  /* it exists */
-    int64_t begin_ns, end_ns;                       /* its time */
-    int64_t at_ns;                                  /* end of the time added so far; INT64_MIN: none */
-    double outside_ns, elapsed_ns, all_ns, most_ns; /* so far in the span; last span: shares of time on a processor */
-    double covered_ns, cpu_ns, queued_ns;           /* sums over complete spans */
+    struct trc_usage_item item; /* the span under way */
+    bool has_span;              /* it exists */
+    int64_t begin_ns, end_ns;   /* its time */
+    int64_t at_ns;              /* end of the time added so far; INT64_MIN: none */
+    double outside_ns, elapsed_ns, all_ns,
+        most_ns;                          /* sums so far in the span; last span: shares of time on a processor */
+    double covered_ns, cpu_ns, queued_ns; /* sums over complete spans */
     struct ana_usage_piece *piece;
     size_t pieces, room;
 };

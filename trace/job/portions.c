@@ -12,8 +12,8 @@
 /* A rank on its way through the events. */
 struct lane {
     uint64_t ends;   /* calls that end iterations, so far */
-    uint32_t thread; /* that made the first of them: others do not count */
-    bool has_ends;   /* it makes such calls; else its iterations are those of the first rank that does */
+    uint32_t thread; /* thread that made the first of them: others do not count */
+    bool has_ends;   /* makes such calls; else its iterations are the first such rank's */
     struct ana_portion_usage usage;
 };
 
@@ -24,7 +24,7 @@ struct reader {
     struct ana_map
         numbers;          /* uint32_t, the place, by hash of the module or else address, call, whether it is a module */
     struct ana_map names; /* uint32_t, the region + 1, by hash of its name */
-    uint32_t *place;      /* of each place of `why`, 0: not looked up yet */
+    uint32_t *place;      /* place of `why` -> place here, 0: not looked up yet */
     size_t places;
     struct lane *lane;
     uint32_t end;
@@ -88,8 +88,8 @@ size_t ana_portion_ends(const struct ana_job *job, uint32_t out[ANA_PORTION_ENDS
     return n;
 }
 
-/* Gives the places of all events the numbers that they have in the pass over all of them, and finds who makes the calls
- * that end iterations. */
+/* Gives the places of all events their numbers in the pass over all events, and finds the ranks with calls that
+ * end iterations. */
 static bool number_places(struct reader *r)
 {
     const struct ana_why *why = &r->job->pass.why;
@@ -247,7 +247,7 @@ static void end_iteration(struct reader *r, const struct ana_event *e)
 
 /* ---- events ----------------------------------------------------------------------------------------------------- */
 
-/* Whether an event is one of the program's own time; else takes it for what it is. */
+/* Whether an event is one of the program's own time; takes losses and regions itself. */
 static bool is_counted(struct reader *r, const struct ana_event *e)
 {
     if (e->kind >= TRC_RECORD_LOST) {

@@ -23,8 +23,8 @@
 struct ana_portion_place {
     const char *call;          /* NULL: the place goes by another number */
     const char *function;      /* "main+0x4f" or NULL; lives as long as the job */
-    const char *module;        /* "app+0x1234" or NULL; likewise */
-    struct ana_segment_end at; /* as screens show it */
+    const char *module;        /* "app+0x1234" or NULL; lives as long as the job */
+    struct ana_segment_end at; /* names on screens */
 };
 
 /* Fills *out, an array of *n places for the caller to free: place p of a portion is (*out)[p - 1].  The events must
@@ -36,7 +36,7 @@ bool ana_portion_places(const struct ana_job *job, struct ana_portion_place **ou
 size_t ana_portion_ends(const struct ana_job *job, uint32_t out[ANA_PORTION_ENDS]);
 
 /* Whole iterations; parts of them by place; processor time of the rank's main thread: all of it, and outside calls at
- * most and at least (who polls inside calls uses a processor, too). */
+ * most and at least (polling inside calls uses a processor, too). */
 enum ana_portion_kind {
     ANA_PORTION_SEGMENT,
     ANA_PORTION_CALL,
@@ -51,8 +51,8 @@ struct ana_portion {
     enum ana_portion_kind kind;
     uint32_t index, region; /* the rank; number of the region, + 1, 0: in none */
     uint32_t from, to;      /* places; of calls both the same; 0: of the whole iteration */
-    double total_ns;        /* with what is in no iteration */
-    uint32_t blocks, room;  /* times, and how many there is room for; those of blocks after them are 0 */
+    double total_ns;        /* sum, including time in no iteration */
+    uint32_t blocks, room;  /* times, and room for them; blocks after them have 0 */
     struct ana_portion_time {
         float sum, first; /* time of a block's iterations, the last may be incomplete; time of its first iteration */
     } * ns;
@@ -62,13 +62,14 @@ struct ana_portions {
     size_t ranks;
     uint32_t width, room; /* iterations of a block; blocks that a portion may have */
     struct ana_portion_rank {
-        uint64_t iterations;                         /* that were seen to begin and to end */
-        int64_t begin_ns, first_ns, last_ns, end_ns; /* its time; the begin of the first and the end of the last one */
-        double covered_ns, cpu_ns, queued_ns;        /* main thread: counted by the kernel; part of it: on a processor,
+        uint64_t iterations; /* iterations seen to begin and to end */
+        int64_t begin_ns, first_ns, last_ns,
+            end_ns; /* bounds of its time; between them begin of its first, end of its last iteration */
+        double covered_ns, cpu_ns, queued_ns; /* main thread: counted by the kernel; part of it: on a processor,
                                                  ready to run without one */
     } * rank;
     struct ana_map portion;         /* struct ana_portion */
-    struct ana_region_name *region; /* by their number, from 0 */
+    struct ana_region_name *region; /* region number, from 0 -> name */
     size_t regions;
 };
 

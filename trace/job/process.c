@@ -11,9 +11,9 @@
 
 #define NEAR_GRACE_NS 3000000000     /* silence of a process of this host whose pid is not to be found */
 #define FAR_GRACE_NS  10000000000    /* silence of a process elsewhere, before its state is unknown */
-#define GONE_NS       60000000000    /* ... and before it counts as gone */
+#define GONE_NS       60000000000    /* silence until it counts as gone */
 #define WATCH_NS      2000000000     /* ... if we watched for this long: until then its wall clock may be wrong, */
-#define WRONG_NS      86400000000000 /* ... by no more than a day */
+#define WRONG_NS      86400000000000 /* largest error of such a wall clock: a day */
 #define LATE_NS       2000000000     /* a heartbeat that is found so long after the last one may be old itself */
 #define SAMPLE_NS     450000000
 #define RATE_NS       900000000

@@ -56,8 +56,8 @@ struct ana_process {
     int64_t longest_still_ns; /* longest silence that ended with another heartbeat */
     uint64_t progress;        /* completed calls that are no polls and not local */
     bool behind;              /* a digest says that it did more than was read of its file */
-    int64_t heartbeat_ns;     /* job time of the last heartbeat, */
-    int64_t complete_ns;      /* ... and job time up to which its file has been read */
+    int64_t heartbeat_ns;     /* job time of the last heartbeat */
+    int64_t complete_ns;      /* end, in job time, of the part of its file already read */
     int64_t last_end_ns;      /* job time of the last completed call of any thread; INT64_MIN none */
     int64_t run_begin_ns;     /* MPI_Init returned; rank.begin_ns if it did not */
     int64_t run_end_ns;       /* MPI_Finalize or MPI_Abort entered; rank.end_ns if not */

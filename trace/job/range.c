@@ -94,7 +94,7 @@ double ana_time_range_select(struct ana_job *job, const struct ana_selection *se
     if (same)
         return ana_time_range_share(job);
     ana_time_range_release(job);
-    if (job->indexed && selection->begin_ns < job->kept_since_ns) { /* what is kept does not reach back so far */
+    if (job->indexed && selection->begin_ns < job->kept_since_ns) { /* kept results begin later */
         if (!ana_analysis_again(job))
             return -1;
         job->index_asked = true;

@@ -1,4 +1,4 @@
-/* What an event tells beside messages, collectives and sums: of GPUs, other worlds and files. */
+/* Relations of an event beside messages, collectives and sums: with GPUs, other worlds and files. */
 #include "trace/job/pass.h"
 
 /* Tells a message to another world: the counters know partners of this world only. */

@@ -4,7 +4,7 @@
 
 #include "trace/job/job.h"
 
-/* Names of a place in a program; those that are not known are NULL. */
+/* Names of a place in a program; unknown ones are NULL. */
 struct ana_place_names {
     const char *line, *function, *module;
     uint64_t address;

@@ -9,7 +9,7 @@
 
 #define MEMORY 64u /* bytes of parsed stacks for each byte of a file, at most */
 
-/* What one parsed record owns, in a chain from ana_stacks.owned. */
+/* Memory of one parsed record, in a chain from ana_stacks.owned. */
 struct piece {
     struct piece *next;
     struct ana_frame *frames;

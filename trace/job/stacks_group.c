@@ -116,7 +116,7 @@ void ana_stack_line_at(const struct ana_stack *stack, const char *at, char *out,
         snprintf(frame, sizeof frame, "%s", at);
     else if (place)
         ana_frame_line(place, frame, sizeof frame);
-    if (stack->python_count && place != stack->python) { /* which call of a package it is in */
+    if (stack->python_count && place != stack->python) { /* call of a package that it is in */
         const char *slash = strrchr(stack->python->file, '/');
         size_t used = strlen(frame);
         snprintf(frame + used, sizeof frame - used, " -> %s (%s)", stack->python->function,
@@ -382,7 +382,7 @@ size_t ana_stacks_divergence(const struct ana_job *job, const struct ana_stacks 
 {
     struct ana_stack_node *node;
     size_t n = ana_stacks_tree(stacks, &node), level = 0, lines = 0;
-    unsigned *above = malloc((n + 1) * sizeof *above); /* depths of what was said on the way here */
+    unsigned *above = malloc((n + 1) * sizeof *above); /* depths of the frames written on the way here */
     *out = n > 1 ? malloc(n * sizeof **out) : NULL;
     for (size_t i = 0; i < n && above && *out; i++) {
         while (level && above[level - 1] >= node[i].depth)

@@ -10,9 +10,9 @@
 _Static_assert(ANA_PART_HELD >= 3 * ANA_QUEUE_MOST + 2 * ANA_SLICE,
                "signatures of all events that are not done with are there");
 
-/* ---- what the match tells ---------------------------------------------------------------------------------------- */
+/* ---- reports of the match ---------------------------------------------------------------------------------------- */
 
-/* Hands on what was found, of one kind.  False: nobody takes it from here. */
+/* Hands on a found item of one kind.  False: no stage takes it from here. */
 static inline bool hands_on(struct ana_job *job, enum ana_matched_kind kind, const void *found, size_t size)
 {
     if (!job->stages.matched.size)
@@ -72,7 +72,7 @@ struct ana_match_sink ana_stages_sink(struct ana_job *job)
                                    .on_forget = on_forget};
 }
 
-/* ---- who takes from whom ----------------------------------------------------------------------------------------- */
+/* ---- takers of queued items -------------------------------------------------------------------------------------- */
 
 static void follow_merged(void *user, const void *items, size_t n)
 {
@@ -91,7 +91,7 @@ static void relate_onward(void *user, const void *items, size_t n)
     struct ana_job *job = user;
     struct ana_stages *stages = &job->stages;
     const struct ana_onward *item = items;
-    if (stages->matched.next != stages->matched.block) /* so none of its events waits for longer than a block here */
+    if (stages->matched.next != stages->matched.block) /* none of its events waits for longer than a block here */
         ana_queue_pass(&stages->matched);
     for (const struct ana_onward *stop = item + n; item < stop; item++) {
         if (item->kind != ANA_ONWARD_TOLD) {
@@ -104,7 +104,7 @@ static void relate_onward(void *user, const void *items, size_t n)
     }
 }
 
-/* Adds some arrivals to those of the collective that is being matched. */
+/* Adds some arrivals of the collective that is being matched. */
 static void take_arrivals(struct ana_job *job, const struct ana_matched *item)
 {
     struct ana_stages *stages = &job->stages;
@@ -117,7 +117,7 @@ static void take_arrivals(struct ana_job *job, const struct ana_matched *item)
     }
 }
 
-/* Takes a collective, after its arrivals; where there was no memory for all of these, it is left out. */
+/* Takes a collective, after its arrivals; it is left out if there was no memory for all of these. */
 static void take_instance(struct ana_job *job, const struct ana_matched *item)
 {
     struct ana_stages *stages = &job->stages;
@@ -159,7 +159,7 @@ static void take_matched(void *user, const void *items, size_t n)
         }
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------- */
+/* ---- all stages -------------------------------------------------------------------------------------------------- */
 
 bool ana_stages_open(struct ana_job *job)
 {
@@ -182,7 +182,7 @@ bool ana_stages_open(struct ana_job *job)
 void ana_stages_close(struct ana_job *job)
 {
     struct ana_stages *stages = &job->stages;
-    ana_queue_close(&stages->merged); /* who takes one fills the next */
+    ana_queue_close(&stages->merged); /* the taker of this queue fills the next */
     ana_queue_close(&stages->onward);
     ana_queue_close(&stages->matched);
     free(stages->arrival);

@@ -1,10 +1,10 @@
-/* Stages of the way through the events of a job, which threads may share: each stage hands on to the next
- * by a queue (trace/util/beside.h), or does at once what would be the next one's.
+/* Stages of the way through the events of a job, which threads may share: each stage hands on to the next by a queue
+ * (trace/util/beside.h), or does the next one's work at once.
  *
  *   merge   ->  follow (follow.c)  ->  relate (relate.c)  ->  take (take.c)
  *      `merged`             `onward`               `matched`
  *
- * All go in the order of the events, so what is found is the same.  For advance.c, pass.c, follow.c and relate.c. */
+ * All go in the order of the events, so the result is the same.  For advance.c, pass.c, follow.c and relate.c. */
 #ifndef ANA_STAGES_H
 #define ANA_STAGES_H
 

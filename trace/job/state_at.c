@@ -1,4 +1,4 @@
-/* What a rank was in at a time: decodes the events around it and looks up what they belong to. */
+/* State of a rank at a time: decodes the events around it and looks up their relations. */
 #include "trace/job/job_impl.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@ struct found_call {
     struct trc_sig sig;
     uint64_t sequence;
     bool open;                 /* not come out of yet */
-    struct trc_regions inside; /* that its thread is in at that time */
+    struct trc_regions inside; /* regions around its thread at that time */
 };
 
 /* A cursor of a thread that begins some way before `at_ns`: in the chunk before the one that holds it. */
@@ -112,7 +112,7 @@ static struct found_call find_call(struct ana_job *job, size_t index, int64_t at
     return f;
 }
 
-/* The message that the call sends, receives or waits for; where it completes several, the last of them. */
+/* Returns the message that the call sends, receives or waits for; if it completes several, the last of them. */
 static const struct ana_kept_message *find_message(const struct ana_job *job, size_t index, const struct found_call *f)
 {
     for (size_t i = 0; i < ana_store_count(job->store.messages, ANA_STORE_MESSAGES); i++) {

@@ -59,7 +59,8 @@ uint32_t ana_store_comm(struct ana_store *store, uint64_t identity)
 
 /* ---- instances -------------------------------------------------------------------------------------------------- */
 
-/* Where the list begins that an instance is in.  Those of consecutive ones of a communicator lie side by side. */
+/* Returns the head of the list that an instance is in.  Heads for consecutive ones of a communicator lie side by
+ * side. */
 static uint32_t *list_of(const struct ana_store *store, uint64_t identity, uint64_t sequence)
 {
     uint64_t h = (identity ^ (identity >> 31)) * 0x9e3779b97f4a7c15u;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROCESSOR_KNOWN 0.5 /* of the ranks' time: where processor time was counted for less, it says nothing */
+#define PROCESSOR_KNOWN 0.5 /* share of the ranks' time: processor time counted for less says nothing */
 
 /* ---- calls and cells -------------------------------------------------------------------------------------------- */
 
@@ -131,7 +131,7 @@ void ana_summary_rank_time(const struct ana_job *job, const struct ana_summary *
             stat->mpi_ns = ana_plus(stat->mpi_ns, stat->category_ns[c]);
     int64_t calls_ns = ana_plus(stat->mpi_ns, stat->category_ns[TRC_CAT_NCCL]);
     if (stat->wall_ns < calls_ns)
-        stat->wall_ns = calls_ns; /* by rounding, or calls after the last sign of life */
+        stat->wall_ns = calls_ns; /* caused by rounding, or calls after the last sign of life */
     stat->category_ns[TRC_CAT_COMPUTE] = stat->wall_ns - calls_ns;
 }
 
@@ -219,7 +219,7 @@ enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selectio
     if (range) {
         double share = ok ? ana_time_range_select(job, &selection) : -1;
         s->analysed = fmin(s->analysed, share);
-        int64_t until_ns = ana_time_range_until(job); /* shares and rates are of what is known */
+        int64_t until_ns = ana_time_range_until(job); /* shares and rates relate to the known time */
         s->end_ns = until_ns > s->end_ns ? s->end_ns : until_ns > s->begin_ns ? until_ns : s->begin_ns;
         s->cut_calls = job->range.cut;
         const struct ana_pass *pass =
@@ -241,7 +241,7 @@ enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selectio
     s->unmatched_receives = counts.unmatched_receives;
     s->uncertain_messages = counts.uncertain;
     s->efficiency = efficiency_of(s);
-    if (ana_has_filter(&selection)) /* what ranks do besides these calls is not all computing */
+    if (ana_has_filter(&selection)) /* activity besides these calls is not all computing */
         s->efficiency = (struct ana_efficiency){NAN, NAN, NAN, NAN, NAN, NAN};
     if (!ana_summary_prices(job, s, &job->pass) || !ana_summary_iterations(job, s)) {
         ana_summary_free(s);

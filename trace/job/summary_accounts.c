@@ -120,7 +120,7 @@ static bool cut_rank(struct ana_job *job, const struct ana_tally *tally, const s
                                     : NAN;
         if (at)
             at->account.ns[ANA_ACCOUNT_OPEN] = rest.ns[ANA_ACCOUNT_OPEN];
-        rest.ns[ANA_ACCOUNT_OPEN] = 0; /* of its call site */
+        rest.ns[ANA_ACCOUNT_OPEN] = 0; /* belongs to its call site */
         ana_account_add(outside, &rest);
     }
     for (size_t i = 0; ok && i < sites->n; i++) {

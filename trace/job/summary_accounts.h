@@ -10,15 +10,15 @@ struct ana_site_part {
     uint32_t call;                  /* job-wide */
     uint64_t site;                  /* address, or path */
     const struct ana_site_sum *sum; /* NULL: its only call has not ended */
-    int64_t open_ns;                /* in the call that has not ended */
-    struct ana_account account;     /* where the summary has accounts */
+    int64_t open_ns;                /* time in the call that has not ended */
+    struct ana_account account;     /* filled if the summary has accounts */
 };
 struct ana_site_parts {
     struct ana_site_part *part; /* for the caller to free */
     size_t n;
 };
 
-/* Lists the call sites of all ranks and, of the whole run, cuts the time of those in view: into the accounts of
+/* Lists the call sites of all ranks and, for the whole run, cuts the time of the ranks in view: into the accounts of
  * summary, ranks and parts.  False: out of memory. */
 bool ana_summary_accounts(struct ana_job *job, struct ana_summary *s, const struct ana_tally *tally,
                           struct ana_site_parts *parts);

@@ -12,7 +12,7 @@ struct row {
     const struct trc_comm *comm;
     struct ana_times_small skew;
     int64_t lost_ns;
-    uint64_t last, last_index; /* how often the rank came last that did so most often */
+    uint64_t last, last_index; /* largest number of times that a rank came last, and that rank */
 };
 
 /* A call on a communicator, in all places. */
@@ -22,11 +22,11 @@ struct call {
 };
 
 struct rows {
-    uint32_t *place;         /* of each place of trace/why the first of its name, + 1 */
-    uint32_t *row;           /* of each sum of the tally the index in `by_place` */
+    uint32_t *place;         /* place of trace/why -> first of its name, + 1 */
+    uint32_t *row;           /* sum of the tally -> index in `by_place` */
     struct ana_map by_place; /* struct row by identity, call number, place + 1 */
     struct ana_map last;     /* struct ana_count_sum by index in `by_place`, rank */
-    struct ana_map lost;     /* of those of which no instance is complete, likewise by identity, call number */
+    struct ana_map lost;     /* collectives without a complete instance, also by identity, call number */
     struct ana_map calls;    /* struct call by identity, call number */
     struct ana_map files;    /* uint64_t: identity of the first handle of a file, by hash of its name */
 };
@@ -41,8 +41,8 @@ static int by_lost(const void *a, const void *b)
     return strcmp(x->place, y->place);
 }
 
-/* Returns the identity that a communicator has rows under: of a file that of its first handle, since a program may open
- * it a thousand times. */
+/* Returns the identity that a communicator has rows under: for a file its first handle's, since a program may open it a
+ * thousand times. */
 static uint64_t identity_of(struct rows *rows, uint64_t identity, const struct trc_comm *comm)
 {
     const bool file = comm && comm->object && comm->object->is_file && comm->object->name;
@@ -53,7 +53,7 @@ static uint64_t identity_of(struct rows *rows, uint64_t identity, const struct t
     return *first;
 }
 
-/* Counts those that not all ranks came to, by communicator and call. */
+/* Counts instances that not all ranks came to, by communicator and call. */
 static bool count_open(struct ana_job *job, struct rows *rows)
 {
     for (size_t i = 0; i < ana_match_open_instances(job->match); i++) {
@@ -92,7 +92,7 @@ static bool join_sums(struct rows *rows, const struct ana_tally *t)
     return true;
 }
 
-/* Finds out who came last most often; of two, the one with the lower index. */
+/* Finds the rank that came last most often; of two, the one with the lower index. */
 static bool find_last(struct rows *rows, const struct ana_tally *t)
 {
     for (size_t i = 0; i < t->last.count; i++) {
@@ -115,7 +115,7 @@ static bool find_last(struct rows *rows, const struct ana_tally *t)
     return true;
 }
 
-/* Those of which instances are complete.  Those that are not are told where there is no doubt in which place. */
+/* Adds collectives with complete instances.  Incomplete ones are told if there is no doubt about their place. */
 static void add_complete(struct ana_job *job, struct ana_summary *s, struct rows *rows, size_t i)
 {
     const uint64_t *key = ana_map_key(&rows->by_place, i);

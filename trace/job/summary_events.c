@@ -27,7 +27,7 @@ static int waits_by_lost(const void *a, const void *b)
                                     : (x->culprit > y->culprit) - (x->culprit < y->culprit);
 }
 
-/* Of a call, all its instances, and who came last most often; of two, the one with the lower index. */
+/* All instances of a call, and the rank that came last most often; of two, the one with the lower index. */
 struct last {
     uint64_t instances, count;
     size_t index;
@@ -62,7 +62,7 @@ static bool find_last(const struct ana_tally *t, struct last *of_call)
     return ok;
 }
 
-/* Adds what each rank lost, and what others lost waiting for it. */
+/* Adds each rank's loss, and others' loss waiting for it. */
 static bool add_to_ranks(const struct ana_job *job, struct ana_summary *s, const struct ana_tally *t)
 {
     struct lost {
@@ -118,7 +118,7 @@ static bool add_waits(struct ana_summary *s, const struct ana_tally *t)
     return ok;
 }
 
-/* Adds lost time, and who came last, to each call. */
+/* Adds lost time, and the rank that came last, to each call. */
 static bool add_to_calls(struct ana_job *job, struct ana_summary *s, const struct ana_tally *t,
                          const struct ana_tally *events)
 {

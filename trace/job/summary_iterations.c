@@ -9,7 +9,7 @@
 
 #define SAMPLE_RANKS 64u  /* ranks whose periods give the median */
 #define SAMPLE_TIMES 512u /* periods of one rank */
-#define PART_OF_IT   0.2  /* share of an iteration's excess time that a segment explains */
+#define PART_OF_IT   0.2  /* least share of an iteration's excess time that a segment must explain */
 #define LONG_LEAST   3    /* iterations of a kind: fewer are accidents */
 #define LONG_APART   64u  /* iterations: they are not periodic if they are farther apart */
 #define PERIODIC     0.8  /* share of equal distances */

@@ -1,4 +1,4 @@
-/* Summaries of the critical path, and of what it would save to mend what is on it. */
+/* Summaries of the critical path, and of the savings if the things on it were mended. */
 #include "trace/job/job_impl.h"
 #include "trace/job/files.h"
 #include "trace/job/window.h"
@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where each rank is, for the end of the path; NULL: out of memory. */
+/* Returns each rank's state at the end of the path; NULL: out of memory. */
 static struct ana_path_end *find_ends(const struct ana_job *job)
 {
     struct ana_path_end *end = calloc(job->count + 1, sizeof *end);
     for (size_t i = 0; end && i < job->count; i++) {
         const struct ana_rank *rank = ana_job_rank(job, i);
-        bool later = job->window.end_ns < rank->end_ns; /* what it is in now is not of the window */
+        bool later = job->window.end_ns < rank->end_ns; /* present call lies outside the window */
         bool inside = rank->inside && rank->state != ANA_RANK_DONE && !later;
         end[i].over = rank->state == ANA_RANK_DONE || later;
         end[i].inside_ns = inside ? ana_plus(rank->end_ns, -rank->inside_ns) : INT64_MIN;
@@ -52,7 +52,7 @@ static void add_ranks(const struct ana_pass *pass, uint32_t shadow, const struct
     snprintf(price->region, sizeof price->region, "%s", ana_regions_name(&pass->regions, region));
     price->alike = having > 1 && price->ranks == having;
     price->at_most = why->feed->causes->replay->shadow[shadow].usual_ns == 0;
-    if (price->alike) /* what all do alike is their work, unless others wait for it */
+    if (price->alike) /* equal times of all are their work, unless others wait for it */
         price->saves_ns = ana_earlier(price->saves_ns, waits_ns);
     price->from_place = from;
     price->to_place = to;
@@ -210,7 +210,7 @@ static bool list_prices(const struct ana_job *job, struct ana_summary *s, const 
     }
     struct ana_price *device = &s->prices[s->price_count];
     *device = (struct ana_price){.kind = ANA_PRICE_DEVICE, .rank = s->price_ranks, .ranks = 1, .path_ns = -1};
-    if (ana_of_all_time(&s->selection)) /* of a window it is not kept */
+    if (ana_of_all_time(&s->selection)) /* not kept for a window */
         device->saves_ns = ana_earlier(job->upper->exposed(job, device->rank), s->path_ns);
     s->price_count += device->saves_ns > 0;
     add_processors(s);

@@ -12,7 +12,7 @@ bool ana_taken_find(const struct ana_job *job, const struct ana_selection *selec
     const struct ana_map *places = &job->pass.why.places;
     struct ana_selection rest = {.call = selection->call, .site = selection->site};
     const uint32_t *comm = selection->comm ? ana_map_find(&job->store.comms, selection->comm, 0, 0) : NULL;
-    *out = (struct ana_taken){.comm = !selection->comm ? 0 : comm ? *comm : UINT32_MAX}; /* of one not used: nothing */
+    *out = (struct ana_taken){.comm = !selection->comm ? 0 : comm ? *comm : UINT32_MAX}; /* unused one: takes nothing */
     if (!ana_has_filter(&rest))
         return true;
     out->of_place = calloc(places->count + 1, sizeof *out->of_place);

@@ -1,4 +1,4 @@
-/* Summaries of the program's own regions: those of all ranks, joined by their names. */
+/* Summaries of the program's own regions, joined over all ranks by their names. */
 #include "trace/job/job_impl.h"
 #include "trace/util/hash.h"
 #include "trace/util/sort.h"
@@ -44,7 +44,7 @@ static void find_worst(struct ana_region_stat *row, size_t ranks)
         }
 }
 
-/* Makes a row for each name; `number` gets that of each sum, + 1, 0: not in view.  False: out of memory. */
+/* Makes a row for each name; `number` gets the row of each sum, + 1, 0: not in view.  False: out of memory. */
 static bool make_rows(const struct ana_job *job, struct ana_summary *s, const struct ana_map *sums, uint32_t *number)
 {
     struct ana_map names; /* uint32_t, number of the row + 1, by hash of the name */

@@ -16,12 +16,12 @@ struct row {
     uint32_t from, to; /* places, + 1; 0: several */
     uint32_t region;
     int64_t cost_ns, total_ns;
-    uint32_t at; /* in the summary */
+    uint32_t at; /* index in the summary */
 };
 
 struct rows {
     struct ana_map by_places; /* struct row by (from, to, region) */
-    uint32_t *place;          /* of each place of the pass the one of the same name, + 1 */
+    uint32_t *place;          /* place of the pass -> first of the same name, + 1 */
 };
 
 /* ---- places ----------------------------------------------------------------------------------------------------- */
@@ -43,7 +43,7 @@ bool ana_places_join(const struct ana_job *job, const struct ana_why *why, bool 
     return ok;
 }
 
-/* Of a place's name, so that it stays when places are numbered anew. */
+/* Returns a hash of a place's name, so that it stays when places are numbered anew. */
 static uint64_t place_hash(const struct ana_job *job, const struct ana_why *why, uint32_t place)
 {
     const struct ana_why_place *of = ana_map_value(&why->places, place - 1);
@@ -151,7 +151,7 @@ static bool list_rows(struct rows *rows, const struct ana_summary *s, const stru
     return true;
 }
 
-/* Those of several places last; then by cost and time. */
+/* Orders segments of several places last; others by cost and time. */
 static int by_weight(const void *a, const void *b)
 {
     const struct row *x = *(struct row *const *)a, *y = *(struct row *const *)b;
@@ -258,10 +258,10 @@ static void compare_ranks(struct ana_segment_stat *row, size_t ranks, const uint
 /* The long mode of a row (trace/why/modes.h). */
 struct long_mode {
     double limit_ns;             /* NAN: none */
-    struct ana_long_times *rank; /* by rank index; NULL: none, or out of memory */
+    struct ana_long_times *rank; /* rank index -> long times; NULL: none, or out of memory */
 };
 
-/* Replaces the median of each rank by that of its long times, where most ranks have equally many of these. */
+/* Replaces the median of each rank by the median of its long times, if most ranks have equally many of these. */
 static void measure_long_work(struct ana_segment_stat *row, size_t ranks, const struct long_mode *mode, double *room)
 {
     if (!mode->rank || !ana_long_is_shared(mode->rank, ranks, row->worst_index))
@@ -303,7 +303,7 @@ static void find_long_work(const struct ana_job *job, struct ana_summary *s, con
     free(mode);
 }
 
-/* By how much all its ranks together took longer than if each had taken the median, in ns. */
+/* Returns the excess of all its ranks together over the time if each had taken the median, in ns. */
 static double excess_of(const struct ana_segment_stat *row)
 {
     return (double)row->total_ns - row->median_ns * (double)(row->long_times ? row->long_times : row->times);
@@ -400,7 +400,7 @@ static bool finish_rows(struct ana_summary *s, const struct ana_why *why, const 
     return ok;
 }
 
-/* Adds what is charged to time inside calls and to nothing known, and all that is charged to each rank. */
+/* Adds the waiting charged to time inside calls and to nothing known, and each rank's total charge. */
 static void add_other_costs(struct ana_summary *s, const struct ana_why *why)
 {
     s->cost_inside_ns = s->cost_unknown_ns = why->feed ? 0 : -1;

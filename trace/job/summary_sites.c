@@ -11,7 +11,7 @@ struct place {
     size_t names, ranks; /* names: without lines */
     bool several;        /* a rank may have several sums: of paths that differ elsewhere */
     uint64_t sent, received;
-    int64_t time_ns, open_ns; /* as in ana_site_sum; in calls that have not ended */
+    int64_t time_ns, open_ns; /* see ana_site_sum; part in calls that have not ended */
     struct ana_account account;
     struct ana_times_small times;
 };
@@ -19,8 +19,8 @@ struct place {
 struct places {
     struct ana_map names;  /* uint32_t, of a place, + 1; by name without line, call number */
     struct ana_map places; /* struct place by name, call number */
-    struct ana_map ranks;  /* of places with several names; struct ana_count_sum by place, rank */
-    uint32_t *of;          /* of each part, its place + 1; 0: it does not count */
+    struct ana_map ranks;  /* places with several names: struct ana_count_sum by place, rank */
+    uint32_t *of;          /* part -> its place + 1; 0: it does not count */
 };
 
 static int sites_by_time(const void *a, const void *b)

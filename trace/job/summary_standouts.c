@@ -1,4 +1,4 @@
-/* Summaries of a part of a run: what stands out in it, from the kept waits and messages. */
+/* Standouts in a part of a run, from the kept waits and messages. */
 #include "trace/job/job_impl.h"
 #include "trace/job/standout.h"
 #include "trace/job/taken.h"
@@ -14,12 +14,12 @@ enum { WAITS, MESSAGES }; /* first part of a group's key, beside the rank */
 /* Lateness that belongs together. */
 struct group {
     struct ana_standout row;
-    uint32_t segment, place; /* of trace/why, + 1 */
+    uint32_t segment, place; /* numbers of trace/why, + 1 */
 };
 
 struct groups {
     struct ana_map of;      /* struct group by (what and rank, segment or place, call or size) */
-    struct ana_map waiters; /* which ranks waited because of it: (place of the group, rank) */
+    struct ana_map waiters; /* key: place of the group, rank that waited because of it */
 };
 
 /* Counts that a rank waited `ns` in a group.  False: out of memory. */

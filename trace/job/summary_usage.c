@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define USUAL 0.15 /* of the median: ranks that take so much longer or shorter are usual */
+#define USUAL 0.15 /* share of the median: ranks that differ by less are usual */
 
 /* Segments of some ranks, added up. */
 struct sum {
@@ -35,7 +35,7 @@ static void add_all(struct sum *to, const struct ana_segment *segment)
     add_sums(&to->pure, &segment->usage->pure);
 }
 
-/* All times of a segment but one; what was counted in that is taken out of what was in all. */
+/* Returns the sums over all times of a segment but one: `once` is taken out of the counters. */
 static struct sum without(const struct ana_segment *segment, double ns, const struct ana_usage_sums *once)
 {
     struct sum sum = {.total_ns = (double)segment->total_ns - ns, .times = (double)segment->count - 1};
@@ -47,7 +47,7 @@ static struct sum without(const struct ana_segment *segment, double ns, const st
     return sum;
 }
 
-/* Its longest time and its others. */
+/* Parts a segment's longest time and its others. */
 static void part_longest(const struct ana_segment *segment, struct sides *to)
 {
     double ns = (double)segment->usage->longest_ns;
@@ -63,7 +63,7 @@ static void add_segment(const struct ana_segment_stat *row, const struct ana_seg
         add_all(&to->own, segment);
     else if (differs_ns <= USUAL * row->median_ns)
         add_all(&to->usual, segment);
-    bool whole = usage && segment->longest_ns == usage->longest_ns; /* what took longest was counted */
+    bool whole = usage && segment->longest_ns == usage->longest_ns; /* counted one is the longest */
     if (segment->index == row->worst_index && whole && (double)usage->longest_ns > to->longest.total_ns)
         part_longest(segment, to);
 }

@@ -44,7 +44,7 @@ void ana_sums_tell(struct ana_why *why, const struct ana_event *e)
         *ana_why_tell(why, told[i].kind, told[i].index) = told[i];
 }
 
-/* Adds polls, and what is older than the bucket that was used last. */
+/* Adds polls, and anything older than the last used bucket. */
 static bool add_late(struct ana_lane *lane, const struct ana_told *told, int64_t begin_ns, int64_t end_ns)
 {
     bool spent;

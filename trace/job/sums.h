@@ -1,5 +1,4 @@
-/* What calls, messages and waits add to the sums of their sites and pairs, and to the timelines of their ranks.
- *
+/* Additions of calls, messages and waits to the sums of their sites and pairs, and to the timelines of their ranks.
  * They are told (trace/cause/told.h): a thread beside may add them up. */
 #ifndef ANA_SUMS_H
 #define ANA_SUMS_H
@@ -9,7 +8,7 @@
 #include "trace/why/tell.h"
 
 struct ana_sums {
-    struct ana_tally *tally; /* of its maps only sites, pairs, waits; of these `sites` is another's, who makes them */
+    struct ana_tally *tally; /* only its maps sites, pairs, waits; `sites` belongs to the thread that makes them */
     struct ana_lane *lane;
     bool out_of_memory;
 };
@@ -62,7 +61,7 @@ static inline __attribute__((always_inline)) bool ana_sum_to_site(struct ana_tal
     bool is_call = kind == ANA_TOLD_CALL || kind == ANA_TOLD_COUNT;
     uint32_t number = is_call ? told->call.site : told->sum.site;
     if (!number)
-        return true; /* there was no memory for it, which the tally knows */
+        return true; /* no memory for the site, known to the tally */
     struct ana_site_sum *site = ana_map_value(&tally->sites, number - 1);
     if (told->thread == ANA_MAIN_THREAD && kind != ANA_TOLD_BYTES)
         site->inside_ns =
@@ -74,7 +73,7 @@ static inline __attribute__((always_inline)) bool ana_sum_to_site(struct ana_tal
     return !is_call || ana_slim_add_one(&site->times, told->call.end_ns - told->call.begin_ns);
 }
 
-/* What an event adds, whose use was looked up; returns how many of out[] were filled, 0 .. 2. */
+/* Lists the additions of an event with a known use; returns the number of filled out[], 0 .. 2. */
 size_t ana_sums_of(const struct ana_event *event, struct ana_told out[2]);
 
 /* Begins to add what `feed` will tell to a tally and to the lanes of its ranks, which must outlive the feed. */

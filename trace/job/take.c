@@ -1,4 +1,4 @@
-/* What the match reports of all events: messages, collectives, and the waits in them, added up and kept. */
+/* Takes the relations in all events from the match: messages, collectives, and the waits in them, added up and kept. */
 #include "trace/job/job_impl.h"
 #include "trace/why/tell.h"
 #include <stdlib.h>
@@ -11,7 +11,7 @@ static inline bool in_window(const struct ana_job *job, int64_t begin_ns, int64_
     return end_ns >= job->window.begin_ns && begin_ns < job->window.end_ns;
 }
 
-/* Before the sum of a key is looked for: if it is made, and others move for it, what was told of these is added. */
+/* Prepares a lookup of the sum of a key: making it may move others, so their queued additions are added first. */
 static void sums_may_move(struct ana_job *job, const struct ana_map *sums, uint64_t a, uint64_t b, uint64_t c)
 {
     if (ana_map_is_full(sums) && !ana_map_find(sums, a, b, c))
@@ -30,7 +30,7 @@ static inline const struct ana_why_call *call_at(const struct ana_job *job, size
     return ana_why_call_at(&job->pass.why.calls, index, number);
 }
 
-/* Where it was made: a place of trace/why, + 1; 0: unknown. */
+/* Returns the place of a call: number of trace/why, + 1; 0: unknown. */
 static inline uint32_t place_of(const struct ana_why_call *call)
 {
     return call ? call->place : 0;
@@ -56,7 +56,7 @@ static inline __attribute__((always_inline)) uint32_t keep_wait(struct ana_job *
         note->waits = 0;
     }
     struct ana_kept_wait more = {.call = note->number, .comm = comm, .place = place_of(calls.in)};
-    more.segment = calls.came ? calls.came->segment : 0; /* what the culprit did before */
+    more.segment = calls.came ? calls.came->segment : 0; /* activity of the culprit before */
     more.segment_ns = more.segment ? calls.came->segment_ns : 0;
     const struct ana_kept_wait *kept = ana_store_wait(&job->store, span, &more);
     if (!note->waits) {
@@ -66,7 +66,7 @@ static inline __attribute__((always_inline)) uint32_t keep_wait(struct ana_job *
     return note->waits;
 }
 
-/* Counts a wait; returns what is left of its span without the time that was counted before. */
+/* Counts a wait; returns the length of its span without the time that was counted before. */
 static int64_t take_wait(struct ana_job *job, struct ana_wait_span *span, struct calls calls,
                          struct ana_tally_note_wait *note, uint32_t comm)
 {
@@ -138,8 +138,8 @@ void ana_take_device_wait(struct ana_job *job, const struct ana_wait_span *span,
                         ana_span_overlap((struct ana_span){span->begin_ns, span->end_ns}, job->window), sum);
 }
 
-/* Where a collective was called: by the first of its ranks of which that is known, since ranks may call it in several
- * places, and who comes first is chance. */
+/* Returns the place of a collective: the first known one in the order of ranks, since ranks may call it in several
+ * places, and the order of arrival is chance. */
 static uint32_t place_of_instance(const struct ana_job *job, const struct ana_instance *instance)
 {
     size_t lowest = SIZE_MAX;

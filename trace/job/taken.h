@@ -1,4 +1,4 @@
-/* What the filter of a selection takes of the kept messages, waits and collectives. */
+/* Kept messages, waits and collectives that the filter of a selection takes. */
 #ifndef ANA_TAKEN_H
 #define ANA_TAKEN_H
 
@@ -7,7 +7,7 @@
 
 struct ana_taken {
     uint32_t comm;  /* number of ana_store_comm; 0: any */
-    bool *of_place; /* by place of trace/why; NULL: any */
+    bool *of_place; /* place of trace/why -> taken; NULL: any */
 };
 
 /* Whether it takes something on a communicator, done at a place or at another (0: none). */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define SHORT_LANE 256u /* buckets; a lane of no more is added up one by one */
-#define ROWS       16u  /* of a short lane, to begin with */
+#define ROWS       16u  /* rows of a short lane, to begin with */
 
 /* A bucket as the numbers of a row. */
 union words {
@@ -34,7 +34,7 @@ static uint64_t sum_of(int word, uint64_t a, uint64_t b)
     return is_signed(word) ? (uint64_t)ana_plus((int64_t)a, (int64_t)b) : a + b;
 }
 
-/* Puts the sum of two buckets into one, which may be the first of them. */
+/* Puts the sum of two buckets into `to`, which may be the first of them. */
 static void merge_into(struct ana_bucket *to, const struct ana_bucket *a, const struct ana_bucket *b)
 {
     const union words *x = (const union words *)a, *y = (const union words *)b;
@@ -54,7 +54,7 @@ static bool is_short(const struct ana_lane *lane)
     return lane->max <= SHORT_LANE;
 }
 
-/* How many buckets the levels below one have. */
+/* Returns the number of buckets in the levels below one. */
 static size_t buckets_below(const struct ana_lane *lane, int level)
 {
     size_t n = 0;
@@ -94,7 +94,7 @@ void ana_lane_free(struct ana_lane *lane)
 
 /* ---- short lanes ------------------------------------------------------------------------------------------------ */
 
-/* Adds what is at hand to its bucket.  False: out of memory, some of it is still at hand. */
+/* Adds the numbers at hand to their bucket.  False: out of memory, some are still at hand. */
 static bool put_away(struct ana_slim_lane *slim)
 {
     union words now = {slim->now};
@@ -128,7 +128,7 @@ static bool reach_row(struct ana_lane *lane, size_t i)
 static bool halve_resolution(struct ana_lane *lane)
 {
     bool done = true;
-    lane->used += lane->used % 2; /* what is not used is zero */
+    lane->used += lane->used % 2; /* unused ones are zero */
     if (lane->slim) {
         done = put_away(lane->slim);
         done &= ana_columns_halve(&lane->slim->away, lane->used);
@@ -198,7 +198,7 @@ static bool reach_span(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns, 
     *first = reach_bucket(lane, begin_ns);
     if (*first < lane->clean)
         lane->clean = *first;
-    /* What comes late is added where it is: most of what comes next is no older than what came before. */
+    /* Late additions do not move the hot bucket: most of the next ones are no older than the ones before. */
     bool is_late = lane->hot_begin_ns < lane->hot_end_ns && bucket_begin(lane, *last) < lane->hot_begin_ns;
     return is_late || make_hot(lane, *last);
 }
@@ -277,7 +277,7 @@ static void sum_up(struct ana_lane *lane)
                        2 * i + 1 < below ? &lane->level[l - 1][2 * i + 1] : &none);
     }
     lane->clean = lane->used;
-    lane->hot_begin_ns = lane->hot_end_ns = 0; /* who adds to it comes by reach_span, which makes it unclean again */
+    lane->hot_begin_ns = lane->hot_end_ns = 0; /* additions come by reach_span, which makes it unclean again */
 }
 
 static void add_bucket(struct ana_lane_sum *sum, const struct ana_bucket *b, double share)
@@ -298,7 +298,7 @@ static void add_columns(struct ana_lane *lane, const struct ana_columns_span *sp
                                        offsetof(struct ana_lane_sum, received), offsetof(struct ana_lane_sum, calls)};
     struct ana_slim_lane *slim = lane->slim;
     bool away = put_away(slim);
-    for (size_t i = 0; !away && i < n; i++) { /* what is still at hand */
+    for (size_t i = 0; !away && i < n; i++) { /* numbers still at hand */
         double share = slim->at >= span[i].row && slim->at < span[i].end;
         for (int k = 0; k < 2; k++)
             share += span[i].part[k] == slim->at ? span[i].share[k] : 0;

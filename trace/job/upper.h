@@ -1,4 +1,4 @@
-/* What a job calls in the floors above it while it is read.  It calls them by this table, so that it does not include
+/* Calls from a job to the floors above it while it is read.  It calls them by this table, so that it does not include
  * them; trace/session fills the table in. */
 #ifndef ANA_UPPER_H
 #define ANA_UPPER_H
@@ -21,26 +21,26 @@ struct ana_upper {
     void (*nccl_call)(struct ana_job *job, struct ana_devices *devices, const struct ana_event *event);
     /* trace/gpu: keeps what job->gpu has found, or takes it up; see trace/gpu/device_impl.h. */
     void (*devices_keep)(struct ana_keep *keep, struct ana_job *job, size_t newest);
-    /* trace/gpu: names the communicators of what it has taken up, as reading the events would have. */
+    /* trace/gpu: names the communicators of the devices that were taken up, as reading the events would have. */
     void (*devices_name)(struct ana_job *job);
     /* trace/gpu: the longest time that kernels of NCCL's ran on one GPU beside no other kernel, in ns; *index:
      * whose. */
     int64_t (*exposed)(const struct ana_job *job, size_t *index);
-    /* trace/horovod: what is kept of its loops; NULL: out of memory. */
+    /* trace/horovod: makes the state of its loops; NULL: out of memory. */
     struct ana_hvd_state *(*horovod_new)(void);
     void (*horovod_free)(struct ana_hvd_state *state);
-    /* trace/verdict: what is kept of one for the next; NULL: out of memory. */
+    /* trace/verdict: makes the state kept from one verdict for the next; NULL: out of memory. */
     struct ana_judgement *(*judgement_new)(void);
     void (*judgement_free)(struct ana_judgement *judgement);
     /* Called after the processes were brought up to date; may set the state of the job. */
     void (*refreshed)(struct ana_job *job);
-    /* trace/index: may take up what was kept of a job whose events were not read yet, until ana_now_ns() is about
+    /* trace/index: may take up the kept results of a job before its events are read, until ana_now_ns() is about
      * `stop_ns`.  Returns the share that is done: it is called again before 1, and the job knows nothing of it, before
-     * events are read or the job is refreshed.  NULL: nobody does. */
+     * events are read or the job is refreshed.  NULL: there is no index. */
     double (*take_up)(struct ana_job *job, int64_t stop_ns);
-    /* trace/index: drops what is being taken up. */
+    /* trace/index: drops the index that is being taken up. */
     void (*leave_up)(struct ana_job *job);
-    /* trace/index: may keep what was found in all events, before the job is closed.  NULL: nobody does. */
+    /* trace/index: may keep the results of all events, before the job is closed.  NULL: there is no index. */
     void (*keep)(struct ana_job *job);
     /* Called after each summary of the whole run and all ranks. */
     void (*summarized)(struct ana_job *job, const struct ana_summary *summary);

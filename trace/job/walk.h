@@ -1,17 +1,17 @@
-/* One walk over all events of a job in job time, with the messages and collectives that they add up to: for those who
- * hand them on (trace/export).  It keeps no more than the merge and the match do, however long the trace is. */
+/* One walk over all events of a job in job time, with their messages and collectives: for handing them on
+ * (trace/export).  It keeps no more than the merge and the match do, however long the trace is. */
 #ifndef ANA_WALK_H
 #define ANA_WALK_H
 
 #include "trace/job/job.h"
 #include "trace/relations/match.h"
 
-/* Who takes what is met; the structs are valid during the call.  An event's thread is in its own `thread`; the steps of
- * a message (send_step, recv_wait_step ...) and of an arrival are the threads of these calls, + 1; 0: unknown. */
+/* Callbacks of a walk; the structs are valid during the call.  An event's thread is in its own `thread`; the steps of a
+ * message (send_step, recv_wait_step ...) and of an arrival are the threads of these calls, + 1; 0: unknown. */
 struct ana_walk {
-    void *user; /* each of what follows may be NULL */
+    void *user; /* each function below may be NULL */
     /* Events, polls, parts of calls (SUB), losses and regions of the selected ranks, as far as they overlap the
-     * selected time.  Those of one thread in order of their end; of all threads nearly so.  Nested calls and streams of
+     * selected time.  One thread's come in order of their end; all threads' nearly so.  Nested calls and streams of
      * GPUs, too. */
     void (*event)(void *user, const struct ana_event *event);
     /* Messages and collectives with a selected rank, as far as they overlap the selected time; once both ends, or all

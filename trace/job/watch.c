@@ -16,9 +16,9 @@
 #define LIST_NS  2000000000
 #define FRESH_NS 3000000000 /* a digest that is older has no writer any more */
 #define NODES    65536u     /* digests that are read at most */
-#define FEW      64u        /* so many files are read at each look, and nobody is asked for digests */
+#define FEW      64u        /* files that are all read at each look, without a request for digests */
 #define PARTS    8u         /* the part of files that move that is read at each look */
-#define QUIET    32u        /* the part of those that do not move, to be on the safe side */
+#define QUIET    32u        /* part of the still files that is read at each look, to be on the safe side */
 
 /* ---- asking ------------------------------------------------------------------------------------------------------ */
 
@@ -28,7 +28,7 @@ static bool runs(const struct trc_file *file)
     return state == TRC_STATE_RUNNING || state == TRC_STATE_STARTING;
 }
 
-/* Touches the request in a folder.  What is there and no plain file stays as it is. */
+/* Touches the request in a folder.  Anything there but a plain file stays as it is. */
 static void ask_in(const char *folder)
 {
     char path[4400];
@@ -213,7 +213,7 @@ const char *ana_watch_complaint(const struct ana_watch *watch, size_t i)
     const struct ana_watched_node *node = i < watch->nodes ? &watch->node[i] : NULL;
     if (!node)
         return NULL;
-    /* Who reads while it is written finds half of it now and then. */
+    /* Reading during a write finds half of a digest now and then. */
     bool fresh = node->moved_ns && ana_now_ns() - node->moved_ns <= FRESH_NS;
     return node->complaint && !fresh ? node->complaint : "";
 }
@@ -231,7 +231,7 @@ bool ana_watch_spares(struct ana_watch *watch, struct trc_file *file, struct ana
         ana_now_ns() - watched->by->moved_ns > FRESH_NS)
         return reads(watched);
     if (!watched->rank)
-        return true; /* this look is between two digests */
+        return true; /* look between two digests */
     bool quiet = watched->was_read && watched->change == watched->read;
     bool still = watched->change == watched->before;
     uint64_t turn = index + watch->looks;

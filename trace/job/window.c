@@ -14,7 +14,7 @@ bool ana_job_set_window(struct ana_job *job, int64_t begin_ns, int64_t end_ns)
 {
     if (job->window.begin_ns == begin_ns && job->window.end_ns == end_ns)
         return true;
-    if (job->taking) /* what is kept is of the whole run */
+    if (job->taking) /* kept results are of the whole run */
         job->upper->leave_up(job);
     job->window = (struct ana_span){begin_ns, end_ns};
     if (!job->pass.merge || (ana_merge_position(job->pass.merge) == INT64_MIN && !job->indexed))
@@ -35,8 +35,8 @@ bool ana_is_followed(const struct ana_job *job, const struct ana_selection *sele
 
 /* ---- filter ------------------------------------------------------------------------------------------------------ */
 
-/* Finds a communicator by its identity or its name (NULL: by identity alone), and writes what it is called.  Returns
- * its identity; 0: there is none. */
+/* Finds a communicator by its identity or its name (NULL: by identity alone), and writes its name.  Returns its
+ * identity; 0: there is none. */
 static uint64_t find_comm(const struct ana_job *job, uint64_t identity, const char *name, char *out, size_t size)
 {
     for (size_t i = 0; i < job->count; i++) {
@@ -59,7 +59,7 @@ uint64_t ana_comm_of_text(const struct ana_job *job, const char *text)
 {
     char words[128];
     size_t length = strlen(text);
-    for (size_t i = 0; i < job->comm_names.count; i++) { /* as summaries call it */
+    for (size_t i = 0; i < job->comm_names.count; i++) { /* name in summaries */
         char *const *name = ana_map_value(&job->comm_names, i);
         if (*name &&
             (strcmp(*name, text) == 0 || (*text == '#' && strncmp(*name, text, length) == 0 && (*name)[length] == ' ')))
@@ -78,7 +78,7 @@ uint64_t ana_call_of_text(const struct ana_job *job, const char *text)
     return 0;
 }
 
-/* ---- as it is typed --------------------------------------------------------------------------------------------- */
+/* ---- typed words ------------------------------------------------------------------------------------------------- */
 
 bool ana_moment_of_text(const char *text, int64_t *ns)
 {
@@ -149,7 +149,7 @@ bool ana_ranks_of_text(const struct ana_job *job, const char *text, uint8_t *ran
     }
 }
 
-/* ---- as it is told ---------------------------------------------------------------------------------------------- */
+/* ---- words to show ----------------------------------------------------------------------------------------------- */
 
 /* Adds a part to a list of words. */
 static void add_words(char *out, size_t size, const char *words)

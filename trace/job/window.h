@@ -5,10 +5,10 @@
 
 #include "trace/job/job.h"
 
-/* Makes all that is followed from event to event (costs, critical path, prices, iterations, waits, messages) of the
- * time from begin_ns to end_ns alone, in job time: then a summary of just this time has them, as that of a whole run
- * does.  All events are still read: those before tell what belongs together.  Call it before ana_job_advance, or the
- * analysis begins anew.  INT64_MIN and INT64_MAX: no limit.  False: out of memory. */
+/* Restricts everything that is followed from event to event (costs, critical path, prices, iterations, waits, messages)
+ * to the time from begin_ns to end_ns, in job time: summaries of just this time have them, like a whole run's.  All
+ * events are still read: earlier ones tell which belong together.  Call it before ana_job_advance, or the analysis
+ * begins anew.  INT64_MIN and INT64_MAX: no limit.  False: out of memory. */
 bool ana_job_set_window(struct ana_job *job, int64_t begin_ns, int64_t end_ns);
 
 /* Whether a selection has a filter. */
@@ -38,7 +38,7 @@ uint64_t ana_comm_of_text(const struct ana_job *job, const char *text);
 /* The hash of a call by its name: "MPI_Send", "send", "ncclAllReduce".  0: no call is named so. */
 uint64_t ana_call_of_text(const struct ana_job *job, const char *text);
 
-/* Writes what is selected: "3 s to 3.5 s, ranks 0-3"; "" for all. */
+/* Writes a selection: "3 s to 3.5 s, ranks 0-3"; "" for all. */
 void ana_selection_words(const struct ana_job *job, const struct ana_selection *selection, char *out, size_t size);
 /* Whether a rank index is selected; NULL selects all. */
 static inline bool ana_selected(const uint8_t *ranks, size_t index)

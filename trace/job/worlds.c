@@ -91,7 +91,7 @@ size_t ana_member(const struct ana_job *job, size_t index, const struct trc_comm
 {
     const struct trc_def_comm *def = &comm->def;
     const struct ana_process *p = &job->process[m];
-    if (!comm->members) /* of two files of one rank the first counts */
+    if (!comm->members) /* first of two files of one rank counts */
         return m && p->rank.rank == p[-1].rank.rank && p->rank.world == p[-1].rank.world ? SIZE_MAX : m;
     bool remote = m >= (size_t)def->size;
     int32_t rank = (int32_t)(remote ? m - (size_t)def->size : m), of_world = trc_comm_world_rank(comm, rank, remote);
