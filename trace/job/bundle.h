@@ -20,7 +20,7 @@ struct ana_beside;
 struct ana_bundle_file {
     char *path;
     struct trc_file *file; /* NULL while it cannot be read */
-    char *error;           /* reason; NULL if it can */
+    char *error;           /* reason it cannot be used; NULL if it can */
     size_t folder;         /* it lies in: index into ana_bundle.folder */
     int64_t opened_ns;     /* CLOCK_MONOTONIC; until ana_bundle_refresh has read it once more: 0 */
     bool left_out;         /* nobody wants to wait for it */

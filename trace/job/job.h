@@ -45,8 +45,7 @@ typedef const char *ana_name_finder(void *context, const struct trc_file *file, 
 void ana_job_set_name_finder(struct ana_job *job, ana_name_finder *finder);
 /* Says that it knows lines that it did not know before: the next verdict has them. */
 void ana_job_lines_came(struct ana_job *job);
-/* Writes the path of the newest trace folder in `where`, first of the folders called hpctop-*.  False: there is
- * none. */
+/* Writes the path of the newest trace folder in `where`; folders called hpctop-* come first.  False: there is none. */
 bool ana_newest_folder(const char *where, char *out, size_t out_size);
 
 /* Reads all files again, and looks for new ones in the folders.  Returns true if anything changed.  Once all ranks have
@@ -82,7 +81,7 @@ struct ana_job_info {
     int64_t start_realtime_ns;
     uint64_t lost_records;     /* not kept at all */
     uint64_t recycled_records; /* overwritten because of HPCTOP_LIMIT: in the counters, no longer in the events */
-    uint64_t unknown_requests; /* start or end unknown, so that some seem to be under way for ever */
+    uint64_t unknown_requests; /* requests with unknown start or end: some seem to be under way for ever */
     double clock_error_s;      /* largest residual uncertainty between any two ranks; NAN unknown */
     double overhead_s;         /* the recorder's own time, of the rank that it cost most; NAN unknown */
     double overhead_share;     /* largest share of a rank's own time; NAN unknown */
@@ -207,7 +206,7 @@ struct ana_rank_stat {
     int64_t wall_ns;                     /* without off_ns */
     int64_t off_ns;                      /* recording was switched off: activity unknown */
     int64_t seen_ns;                     /* analysed part of wall_ns */
-    int64_t mpi_ns;                      /* thread that spent most in MPI: for shares of wall_ns */
+    int64_t mpi_ns;                      /* time of the thread that spent most in MPI: for shares of wall_ns */
     int64_t mpi_sum_ns;                  /* sum of all threads */
     int64_t nccl_ns;                     /* calls of NCCL on the host, all threads together; not in mpi_* */
     int64_t category_ns[TRC_CATEGORIES]; /* sum to wall_ns */
@@ -338,7 +337,7 @@ struct ana_price {
     uint64_t identity;               /* identity of a segment, as in its row; else 0 */
     const char *file;                /* I/O: the only file of the job; NULL: several, or unknown */
     char region[64];                 /* region of a segment; "": none */
-    struct ana_segment_end from, to; /* places; equal for calls */
+    struct ana_segment_end from, to; /* places; of calls both the same */
     uint32_t from_place, to_place;   /* numbers in trace/why */
     size_t *rank;                    /* a segment, a device, processors: whose it is, rank indices in order */
     size_t ranks;                    /* 0: of all */
@@ -417,15 +416,15 @@ struct ana_summary {
     struct ana_site *sites;
     size_t segment_count; /* sorted by cost, then by how much longer than its median it took, then by time */
     struct ana_segment_stat *segments;
-    void *segment_block[5]; /* memory of their pointers; for ana_summary_free */
+    void *segment_block[5]; /* memory that they point to; for ana_summary_free */
     size_t region_count;    /* sorted by time */
     struct ana_region_stat *regions;
-    int64_t *region_block;                   /* memory of their pointers */
+    int64_t *region_block;                   /* memory that they point to */
     uint64_t region_unmatched;               /* ends of regions that were not open */
     int64_t cost_inside_ns, cost_unknown_ns; /* waiting that time inside calls caused; that nothing known did */
     size_t price_count;                      /* whole run only; sorted by saved time */
     struct ana_price *prices;
-    size_t *price_ranks;              /* memory of their pointers */
+    size_t *price_ranks;              /* memory that they point to */
     int64_t path_ns, path_unknown_ns; /* length of the critical path, and of its unknown part; -1: none */
     struct ana_iterations iterations;
     size_t network_count; /* hosts, in order of their first rank */
