@@ -31,7 +31,7 @@ void ana_pass_look_up(struct ana_job *job, struct ana_pass *pass, const struct a
 void ana_pass_close(struct ana_pass *pass)
 {
     ana_merge_close(pass->merge);
-    ana_why_free(&pass->why); /* comes first: its sums go into the others */
+    ana_why_free(&pass->why); /* must come first: its queued additions go into the others */
     ana_tally_free(&pass->tally);
     ana_regions_free(&pass->regions);
     ana_accesses_free(&pass->accesses);

@@ -8,7 +8,7 @@
 
 /* Opens a pass over all files of the job.  False: out of memory; close it then, too. */
 bool ana_pass_open(struct ana_job *job, struct ana_pass *pass);
-/* Has a pass that has taken no event yet read by job->parts.  False: out of memory, it is as before. */
+/* Has a pass that has taken no event yet read by the readers of job->parts.  False: out of memory, it is as before. */
 bool ana_pass_in_parts(struct ana_job *job, struct ana_pass *pass);
 /* Closes a pass and frees its sums. */
 void ana_pass_close(struct ana_pass *pass);
@@ -32,8 +32,8 @@ void ana_clocks_settle(struct ana_job *job);
 /* advance.c: whether any process may still write. */
 bool ana_anyone_alive(const struct ana_job *job);
 
-/* follow.c: takes events of the pass over all of them, in their order: follows each from the ones before it in its
- * thread; then hands them on. */
+/* follow.c: takes events of the pass over all of them, in their order: does the work that depends on earlier events
+ * of their threads; then hands them on. */
 void ana_follow_events(struct ana_job *job, struct ana_event *const *events, size_t n);
 
 /* relate.c: takes what an event tells beside its messages, collectives and sums; `counts`: it is of the program's own

@@ -62,10 +62,9 @@ struct ana_portions {
     size_t ranks;
     uint32_t width, room; /* iterations of a block; blocks that a portion may have */
     struct ana_portion_rank {
-        uint64_t iterations; /* iterations seen to begin and to end */
-        int64_t begin_ns, first_ns, last_ns,
-            end_ns; /* bounds of its time; between them begin of its first, end of its last iteration */
-        double covered_ns, cpu_ns, queued_ns; /* main thread: counted by the kernel; part of it: on a processor,
+        uint64_t iterations;                         /* iterations seen to begin and to end */
+        int64_t begin_ns, first_ns, last_ns, end_ns; /* rank's time; begin of its first, end of its last iteration */
+        double covered_ns, cpu_ns, queued_ns;        /* main thread: counted by the kernel; part of it: on a processor,
                                                  ready to run without one */
     } * rank;
     struct ana_map portion;         /* struct ana_portion */

@@ -12,7 +12,7 @@
 #define NEAR_GRACE_NS 3000000000     /* silence of a process of this host whose pid is not to be found */
 #define FAR_GRACE_NS  10000000000    /* silence of a process elsewhere, before its state is unknown */
 #define GONE_NS       60000000000    /* silence until it counts as gone */
-#define WATCH_NS      2000000000     /* ... if we watched for this long: until then its wall clock may be wrong, */
+#define WATCH_NS      2000000000     /* ... if we watched for this long: until then its wall clock may be wrong */
 #define WRONG_NS      86400000000000 /* largest error of such a wall clock: a day */
 #define LATE_NS       2000000000     /* a heartbeat that is found so long after the last one may be old itself */
 #define SAMPLE_NS     450000000
@@ -163,8 +163,7 @@ uint64_t ana_process_end_ticks(const struct ana_process *p, const struct ana_her
         if (t->inside && t->inside_since > end)
             end = t->inside_since;
     }
-    int64_t passed =
-        silence_ns(p, head, here); /* measured by our own clock if we saw a heartbeat: theirs may be wrong */
+    int64_t passed = silence_ns(p, head, here); /* time by our own clock if we saw a heartbeat: theirs may be wrong */
     /* A silent heartbeat proves nothing if the pid exists, unless recording has ended. */
     bool here_now = p->by_pid && !p->stopped && head->state != TRC_STATE_STOPPED;
     if (p->alive && head->latest.ticks && passed > 0 && (here_now || passed < FAR_GRACE_NS)) {

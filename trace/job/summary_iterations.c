@@ -12,7 +12,7 @@
 #define PART_OF_IT   0.2  /* least share of an iteration's excess time that a segment must explain */
 #define LONG_LEAST   3    /* iterations of a kind: fewer are accidents */
 #define LONG_APART   64u  /* iterations: they are not periodic if they are farther apart */
-#define PERIODIC     0.8  /* share of equal distances */
+#define PERIODIC     0.8  /* share of their distances that must be equal */
 #define LONG_OFTEN   0.2  /* share of a loop's iterations: more are a part of a step that a step has several times */
 
 _Static_assert(ANA_LOOP_ROWS >= ANA_LOOP_LEVELS, "all levels have a row");

@@ -43,7 +43,7 @@ bool ana_places_join(const struct ana_job *job, const struct ana_why *why, bool 
     return ok;
 }
 
-/* Returns a hash of a place's name, so that it stays when places are numbered anew. */
+/* Returns a hash of a place's name, stable when places are numbered anew. */
 static uint64_t place_hash(const struct ana_job *job, const struct ana_why *why, uint32_t place)
 {
     const struct ana_why_place *of = ana_map_value(&why->places, place - 1);
