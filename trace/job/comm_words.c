@@ -67,9 +67,8 @@ const char *ana_comm_name(struct ana_job *job, uint64_t identity, const struct t
 {
     char text[128];
     const char **slot = ana_map_add(&job->comm_names, identity, 0, 0);
-    size_t number =
-        slot ? (size_t)(slot - (const char **)job->comm_names.values) + 1 : 0; /* number in order of naming */
-    bool swapped = comm && comm->def.size > comm->def.remote_size;             /* both sides give it one name */
+    size_t number = slot ? (size_t)(slot - (const char **)job->comm_names.values) + 1 : 0; /* order of naming */
+    bool swapped = comm && comm->def.size > comm->def.remote_size; /* both sides give it one name */
     if (!comm)
         snprintf(text, sizeof text, "#%zu", number);
     else if (!write_given(comm, true, text, sizeof text) && comm->object)
