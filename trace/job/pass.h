@@ -1,4 +1,4 @@
-/* Shared by the pass over all events and the pass over a part of them; for advance.c, pass.c and range.c. */
+/* Shared by the passes over all and over a part of the events; for advance.c, pass.c and range.c. */
 #ifndef ANA_PASS_H
 #define ANA_PASS_H
 
@@ -32,8 +32,8 @@ void ana_clocks_settle(struct ana_job *job);
 /* advance.c: whether any process may still write. */
 bool ana_anyone_alive(const struct ana_job *job);
 
-/* follow.c: takes events of the pass over all of them, in their order: does the work that depends on earlier events
- * of their threads; then hands them on. */
+/* follow.c: takes events of the main pass, in their order: does the work that depends on earlier events of their
+ * threads; then hands them on. */
 void ana_follow_events(struct ana_job *job, struct ana_event *const *events, size_t n);
 
 /* relate.c: takes what an event tells beside its messages, collectives and sums; `counts`: it is of the program's own

@@ -12,7 +12,7 @@
 /* A rank on its way through the events. */
 struct lane {
     uint64_t ends;   /* calls that end iterations, so far */
-    uint32_t thread; /* thread that made the first of them: others do not count */
+    uint32_t thread; /* thread that made the first one: others do not count */
     bool has_ends;   /* makes such calls; else its iterations are the first such rank's */
     struct ana_portion_usage usage;
 };

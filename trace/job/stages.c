@@ -117,7 +117,7 @@ static void take_arrivals(struct ana_job *job, const struct ana_matched *item)
     }
 }
 
-/* Takes a collective, after its arrivals; it is left out if there was no memory for all of these. */
+/* Takes a collective, after its arrivals; it is left out if there was no memory for all arrivals. */
 static void take_instance(struct ana_job *job, const struct ana_matched *item)
 {
     struct ana_stages *stages = &job->stages;

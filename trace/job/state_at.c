@@ -112,7 +112,7 @@ static struct found_call find_call(struct ana_job *job, size_t index, int64_t at
     return f;
 }
 
-/* Returns the message that the call sends, receives or waits for; if it completes several, the last of them. */
+/* Returns the message that the call sends, receives or waits for; if it completes several, the last one. */
 static const struct ana_kept_message *find_message(const struct ana_job *job, size_t index, const struct found_call *f)
 {
     for (size_t i = 0; i < ana_store_count(job->store.messages, ANA_STORE_MESSAGES); i++) {

@@ -261,7 +261,7 @@ struct long_mode {
     struct ana_long_times *rank; /* rank index -> long times; NULL: none, or out of memory */
 };
 
-/* Replaces the median of each rank by the median of its long times, if most ranks have equally many of these. */
+/* Replaces the median of each rank by the median of its long times, if most ranks have equally many. */
 static void measure_long_work(struct ana_segment_stat *row, size_t ranks, const struct long_mode *mode, double *room)
 {
     if (!mode->rank || !ana_long_is_shared(mode->rank, ranks, row->worst_index))

@@ -34,7 +34,7 @@ static uint64_t sum_of(int word, uint64_t a, uint64_t b)
     return is_signed(word) ? (uint64_t)ana_plus((int64_t)a, (int64_t)b) : a + b;
 }
 
-/* Puts the sum of two buckets into `to`, which may be the first of them. */
+/* Puts the sum of buckets a and b into `to`, which may be a. */
 static void merge_into(struct ana_bucket *to, const struct ana_bucket *a, const struct ana_bucket *b)
 {
     const union words *x = (const union words *)a, *y = (const union words *)b;
