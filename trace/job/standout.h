@@ -15,7 +15,7 @@ struct ana_standout {
     int64_t at_ns, late_ns; /* the worst: when it began, in job time, and how long; of a message how long its receiver
                                  waited for the send, else the segment before the call */
     uint64_t times;         /* waits of others */
-    int64_t lost_ns;        /* sum of `times` */
+    int64_t lost_ns;        /* total time of the waits */
     size_t waiters;         /* ranks that waited */
     size_t waiter[3];       /* first of the `waiters` */
     int size_class;         /* size class of messages; -1: no messages */
