@@ -99,7 +99,7 @@ static const struct ipo_abi standard = {
     .ops = {0, 0x23, 0x22, 0x21, 0x24, 0x30, 0x28, 0x31, 0x29, 0x32, 0x2a, 0x38, 0x39, 0x3c, 0x3d},
 };
 
-/* Shared handles that are addresses: Open MPI's by their names, those of MPICH's standard library by their numbers. */
+/* Shared handles that are addresses: Open MPI's by their names, MPICH's in its standard library by their numbers. */
 static void find_shared(void)
 {
     ipo_abi.shared = ipo_resolve_data("ompi_request_empty");
@@ -215,8 +215,8 @@ void ipo_abi_find_shared(void)
         ipo_abi.shared_too[1] = find_ucx_shared();
 }
 
-/* Whether the word at `at` is a status's count of bytes (while the next word is 0): what MPI sets is found there,
- * and MPI returns what is written there. */
+/* Returns whether the word at `at` is a status's count of bytes (while the next word is 0): a count that MPI sets is
+ * found there, and a count written there is returned by MPI. */
 static bool has_count_at(unsigned at, int count)
 {
     typedef uintptr_t w;

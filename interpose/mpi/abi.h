@@ -1,4 +1,4 @@
-/* What differs between the families of MPI: width of handles, constants, layout of a status.
+/* Differences between the families of MPI: width of handles, constants, layout of a status.
  * Sources: mpi.h of Open MPI 3..6, of MPICH 3.3..5, and of the MPI-5 standard ABI. */
 #ifndef IPO_ABI_H
 #define IPO_ABI_H
@@ -11,9 +11,9 @@
 
 struct ipo_abi {
     enum trc_abi id;
-    unsigned handle_bytes; /* of everything but MPI_File, which is a pointer everywhere */
+    unsigned handle_bytes; /* width of all handles but MPI_File, a pointer everywhere */
     unsigned status_bytes, source_at, tag_at;
-    int count_at; /* of the received bytes, two words, the lower first; -1: MPI must be asked for them */
+    int count_at; /* place of the received bytes, two words, the lower first; -1: MPI must be asked */
     int any_source, any_tag, proc_null, root, undefined, truncate_class, lock_shared, cart, graph;
     uint32_t refused_classes; /* classes of errors in arguments, found before anything is done: a bit each, from
                                  MPI_ERR_BUFFER to MPI_ERR_ARG */
@@ -22,7 +22,7 @@ struct ipo_abi {
     uintptr_t comm_world, comm_self, comm_null, request_null, datatype_null, byte_type, group_empty;
     uintptr_t ops[TRC_REDUCTION_OWN]; /* predefined operations by enum trc_reduction */
     /* Handles that many finished requests share.  Open MPI: ompi_request_empty, since 6.0 ompi_request_empty_send, and
-     * one more over UCX; MPICH: one for each kind of request, `shared` and what lies shared_span behind it; Intel MPI:
+     * one more over UCX; MPICH: one for each kind of request, `shared` and the one shared_span behind it; Intel MPI:
      * two that look like others, one for sends and one for receives. */
     uintptr_t shared, shared_span, shared_too[2];
     uintptr_t types, types_span; /* predefined datatypes: MPI can be asked about them at any time */

@@ -19,7 +19,7 @@ static inline uint64_t ipo_cache_epoch(void)
 {
     return ipo_armed_word() & ~(uint64_t)UINT32_MAX;
 }
-/* The stamp of what was asked of MPI and holds until the next invalidation; never 0. */
+/* Returns the stamp of answers of MPI that hold until the next invalidation; never 0. */
 static inline uint64_t ipo_cache_stamp(void)
 {
     return ipo_cache_epoch() | IPO_ARMED;
@@ -37,8 +37,8 @@ static inline uint64_t ipo_cache_site(uint64_t site, enum ipo_call_id id)
     return site ^ (uint64_t)id << 54;
 }
 
-/* What tells calls from different places apart in the table: calls of one site from different callers have different
- * stack pointers as a rule. */
+/* Origin, by which the table tells calls from different places apart: calls of one site from different callers have
+ * different stack pointers as a rule. */
 static inline uint64_t ipo_cache_origin(uint64_t site, uintptr_t stack)
 {
     return site + stack;
@@ -50,7 +50,7 @@ static inline uint64_t ipo_cache_mix(uint64_t hash, uintptr_t word)
     return hash * 5 + word;
 }
 
-/* What is remembered of the last call from a place. */
+/* Returns the memory of the last call from a place. */
 static inline struct ipo_recent *ipo_recent_of(struct ipo_thread *thread, uint64_t site, uintptr_t stack)
 {
     const uint64_t origin = ipo_cache_origin(site, stack);

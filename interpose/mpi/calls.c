@@ -59,7 +59,7 @@ static bool makes_type(const char *name)
            !strstr(name, "value_index");
 }
 
-/* What a call makes that must be freed. */
+/* Returns the kind of object that a call makes and that must be freed. */
 static enum ipo_makes find_made(const struct ipo_call *call)
 {
     if (call->opclass == TRC_OP_COMM_CREATE || call->opclass == TRC_OP_SPAWN)

@@ -15,7 +15,7 @@ enum ipo_call_id {
     IPO_CALLS
 };
 
-/* In place of the number of a call: none. */
+/* No call: stands for the number of a call. */
 #define IPO_NO_CALL UINT32_MAX
 
 /* Class of the rows that are known but never wrapped. */
@@ -47,24 +47,24 @@ struct ipo_call {
     bool exported;
     bool large;                      /* counts are MPI_Count: the name ends in _c */
     bool persistent;                 /* ..._init of a collective or point-to-point call */
-    uint8_t position['z' - 'A' + 1]; /* of a role's first argument, by its letter; IPO_ABSENT */
+    uint8_t position['z' - 'A' + 1]; /* index of a role's first argument, by its letter; IPO_ABSENT */
     bool remembered;                 /* the signature cache has it (cached.h) */
-    uint8_t cache_words;             /* how many arguments decide its signature */
+    uint8_t cache_words;             /* number of arguments that decide its signature */
     uint8_t cache_word[9];           /* their positions */
     uint8_t makes, frees;            /* enum ipo_makes: an object that must be freed, or one that it frees */
     uint8_t buffers;                 /* arguments that may be MPI_IN_PLACE */
     uint8_t buffer[2];
     void (*prepare)(struct ipo_frame *, uintptr_t *args);
-    void (*describe)(struct ipo_frame *, uintptr_t *args);     /* those of its class that have something to do */
+    void (*describe)(struct ipo_frame *, uintptr_t *args); /* the functions of its class that have something to do */
     void (*finish)(struct ipo_frame *, const uintptr_t *args); /* for this call; NULL: nothing */
 };
 
 extern IPO_OURS struct ipo_call ipo_calls[IPO_CALLS];
 extern IPO_OURS const ipo_function ipo_wrapper[IPO_CALLS]; /* NULL for PASS rows */
-/* What a wrapper calls: a second tool's function, or the library's.  NULL before ipo_resolve_all, and where this MPI
+/* Function that a wrapper calls: a second tool's, or the library's.  NULL before ipo_resolve_all, and if this MPI
  * lacks the call. */
 extern IPO_OURS ipo_function ipo_real[IPO_CALLS];
-/* What the recorder itself calls: the library's function, past any other tool.  Only rows of own_calls.def have one. */
+/* Function that the recorder itself calls: the library's, past any other tool.  Only rows of own_calls.def have one. */
 extern IPO_OURS ipo_function ipo_own[IPO_CALLS];
 
 struct ipo_class;

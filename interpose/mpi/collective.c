@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Sum over an array of counts, with one datatype for all or with an array of them. */
+/* Sums an array of counts, with one datatype for all or an array of datatypes. */
 static uint64_t sum_array(const struct ipo_frame *frame, const uintptr_t *args, enum ipo_role counts,
                           enum ipo_role type, enum ipo_role types, uint32_t n, const uint8_t *real)
 {
@@ -67,8 +67,8 @@ static uint64_t count_own_sent(const struct ipo_frame *frame, const uintptr_t *a
 
 struct part {
     bool in_place_send, in_place_receive;
-    bool root;     /* this rank is the root */
-    bool outsider; /* in the root's group of an intercommunicator, but not the root: takes no part */
+    bool root;     /* the rank is the root */
+    bool outsider; /* the rank is in the root's group of an intercommunicator, but not the root: takes no part */
     bool inter;
     uint32_t n; /* ranks that it exchanges with: the remote group of an intercommunicator */
     uint32_t rank;

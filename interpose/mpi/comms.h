@@ -33,36 +33,36 @@ struct ipo_comm {
     int32_t peers_n;
     uint32_t object;                        /* number of the window or file; 0: a communicator */
     bool unknown;                           /* the members are not known */
-    bool defined;                           /* in the trace */
-    bool in_doubt;                          /* from collective number doubt_from on: TRC_DEF_DOUBT */
+    bool defined;                           /* defined in the trace */
+    bool in_doubt;                          /* doubtful from collective number doubt_from on: TRC_DEF_DOUBT */
     atomic_bool topology_known;             /* the next six are filled in */
-    uint32_t in_degree, out_degree;         /* of the topology, partners that are not MPI_PROC_NULL */
+    uint32_t in_degree, out_degree;         /* degrees in the topology: partners that are not MPI_PROC_NULL */
     const uint8_t *in_real, *out_real;      /* one byte a neighbour: not MPI_PROC_NULL; NULL: all real */
     uint32_t in_n, out_n;                   /* neighbours, MPI_PROC_NULL included */
-    struct ipo_epoch_group posted, started; /* of a window: of the last MPI_Win_post, MPI_Win_start */
-    struct ipo_negotiation *negotiation;    /* of the communicator of a background loop (negotiation.h); else NULL */
+    struct ipo_epoch_group posted, started; /* groups of a window's last MPI_Win_post, MPI_Win_start */
+    struct ipo_negotiation *negotiation;    /* state of a background loop's communicator (negotiation.h); else NULL */
     struct ipo_members *local, *remote;     /* NULL: the world, or nobody, or unknown */
-    struct ipo_family *families;            /* of communicators that were made of it */
+    struct ipo_family *families;            /* families of communicators that were made from this one */
     uint64_t parent;                        /* identity of the communicator it was made of; 0: none */
     uint64_t asked;                         /* between worlds: ticks when the call that made it began; else 0 */
     uint64_t doubt_from;
     uint32_t made_by;          /* number of the call */
-    uint32_t flags;            /* enum trc_comm_flag, those that no other member implies */
+    uint32_t flags;            /* enum trc_comm_flag that no other member implies */
     uint32_t children;         /* NCCL: calls that made communicators out of it */
     bool nonblocking;          /* NCCL, as the next five: calls return before they have launched anything */
     bool async_error;          /* ncclCommGetAsyncError has reported one */
     uint64_t operations;       /* called so far, of any kind */
-    uint32_t *messages;        /* by peer: sent, received; NULL: none so far */
+    uint32_t *messages;        /* counters by peer: sent, received; NULL: none so far */
     int32_t messages_n;        /* room in it, peers */
-    atomic_bool gone;          /* its place may be another's soon */
+    atomic_bool gone;          /* freed: another communicator may soon take the place */
     uintptr_t gpu_context;     /* current when it was made; 0 unknown */
-    _Atomic uint64_t deferred; /* there are launches that are not known to have happened (cuda/events.h) */
-    uint64_t sequence;         /* collectives so far; plain: MPI lets only one thread at a time be in one of them */
+    _Atomic uint64_t deferred; /* launches exist that are not known to have happened (cuda/events.h) */
+    uint64_t sequence;         /* collectives so far; plain: MPI lets only one thread at a time be in a collective */
 };
 
 /* Writes its definition to the trace. */
 void ipo_comm_define(struct ipo_comm *comm);
-/* Its number in the trace; defines it first where that has not been done. */
+/* Returns the communicator's number in the trace; defines it first if that has not been done. */
 static inline uint32_t ipo_comm_id(struct ipo_comm *comm)
 {
     if (__builtin_expect(!comm->defined, 0))
@@ -83,8 +83,8 @@ struct ipo_comm *ipo_comm(uintptr_t handle);
  * Not before the call: with a wrong handle the program's error handler would run twice.  NULL: no room. */
 struct ipo_comm *ipo_comm_accepted(uintptr_t handle);
 
-/* The communicator, window or file of MPI with this number in the trace; NULL: none.  Searches all of them: our own
- * thread. */
+/* Returns the communicator, window or file of MPI with this number in the trace; NULL: none.  Searches the whole
+ * table: our own thread. */
 struct ipo_comm *ipo_comm_numbered(uint32_t id);
 
 /* Learns a communicator that `call` has just made out of `parent` (NULL: none), by asking MPI.  `asked`: ticks when
@@ -107,7 +107,8 @@ struct ipo_comm *ipo_comm_foreign(uint64_t identity, uint64_t parent, int32_t ra
 /* Forgets a communicator of ipo_comm_foreign that was destroyed. */
 void ipo_comm_foreign_gone(struct ipo_comm *comm);
 
-/* Its counters of messages, a pair (sent, received) for each rank; made at the first call.  NULL: no room. */
+/* Returns the communicator's counters of messages, a pair (sent, received) for each rank; made at the first call.
+ * NULL: no room. */
 uint32_t *ipo_comm_messages(struct ipo_comm *comm);
 
 /* Learns a window, or (file_name not NULL) a file, that `call` made on `parent` (NULL: not known).  NULL: no room. */

@@ -93,7 +93,7 @@ void ipo_describe_completion(struct ipo_frame *frame, uintptr_t *args)
 
 static const uint32_t kept_flags = TRC_SIG_P2P_OUT | TRC_SIG_P2P_IN | TRC_SIG_SYNC | TRC_SIG_RMA | TRC_SIG_IO;
 
-/* The signature of the completion of a request that brought what was posted. */
+/* Makes the signature of a completion whose request brought exactly the posted message. */
 static struct trc_sig make_completion(const struct ipo_request *request)
 {
     struct trc_sig sig;
@@ -160,7 +160,7 @@ static void complete_arrival(struct ipo_thread *thread, uint32_t index, const st
     ipo_charge(thread, request->charge, 0, sig->received);
 }
 
-/* Replaces a status that does not fit the request by what was posted.  MPICH 4.0 to 5.0 never fills the status of an
+/* Replaces a status that does not fit the request by the posted values.  MPICH 4.0 to 5.0 never fills the status of an
  * MPI_Isendrecv with two partners: it is empty, or an older request's. */
 static void replace_unasked(struct ipo_arrived *arrived, const struct trc_sig *posted)
 {
@@ -485,7 +485,8 @@ void ipo_finish_request(struct ipo_frame *frame, const uintptr_t *args)
     if (!(request->flags & IPO_REQUEST_PERSISTENT) || (request->flags & IPO_REQUEST_ACTIVE)) {
         struct trc_sig sig = request->sig;
         sig.flags = (sig.flags & kept_flags) | TRC_SIG_SUB | TRC_SIG_COMPLETE;
-        sig.flags |= sig.flags & TRC_SIG_P2P_IN ? TRC_SIG_CANCELLED : 0; /* what will come is not known */
+        sig.flags |=
+            sig.flags & TRC_SIG_P2P_IN ? TRC_SIG_CANCELLED : 0; /* result of a cancelled receive is not known */
         write_completion(frame->thread, trc_stream_intern(&frame->thread->stream, &sig), request);
     }
     if (entry)

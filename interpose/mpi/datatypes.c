@@ -12,9 +12,9 @@
 #define XXH_NO_STDLIB
 #include <xxhash.h>
 
-#define TEXT     512u /* of a signature; longer ones are not told apart */
+#define TEXT     512u /* longest signature; longer ones are not told apart */
 #define DEPTH    6u   /* datatypes within each other; deeper ones are not known */
-#define MEMBERS  64u  /* of a struct */
+#define MEMBERS  64u  /* most members of a struct */
 #define INTEGERS 65536u
 #define DATA     4096u /* kinds of data in a trace; calls with further ones have no number */
 
@@ -23,9 +23,9 @@ typedef uintptr_t w;
 /* The type signature of a datatype as a text: "MPI_INT", "3*MPI_INT", "2*(MPI_INT MPI_DOUBLE)". */
 struct signature {
     uint64_t size;
-    uint32_t length; /* of the text; TEXT: it is too long, or not known */
+    uint32_t length; /* length of the text; TEXT: it is too long, or not known */
     bool single;     /* one basic type, perhaps with a count */
-    uint64_t count;  /* of that; 1 for all others */
+    uint64_t count;  /* repetitions of the one; 1 for all others */
     char text[TEXT];
 };
 
@@ -35,8 +35,8 @@ struct kept {
     uint32_t length;
     char text[];
 };
-static struct ipo_table kept; /* by hash of the text: struct kept * */
-static struct ipo_table data; /* by hash of both signatures and the operation: its number */
+static struct ipo_table kept; /* signatures by hash of the text: struct kept * */
+static struct ipo_table data; /* numbers by hash of both signatures and the operation */
 static atomic_uint next_data = 1;
 
 /* ---- texts ------------------------------------------------------------------------------------------------------ */
@@ -73,7 +73,7 @@ static void put_times(struct signature *out, const struct signature *one, uint64
         out->length = TEXT;
         return;
     }
-    if (one->single && one->count > 1) { /* its own count goes into the new one */
+    if (one->single && one->count > 1) { /* the count of `one` goes into the new one */
         const char *star = memchr(text, '*', length);
         length -= (uint32_t)(star + 1 - text);
         text = star + 1;
@@ -101,8 +101,8 @@ static int64_t ask_size(uintptr_t datatype)
     return ((int (*)(w, int *))ipo_own[IPO_Type_size])(datatype, &small) ? -1 : small;
 }
 
-/* How many integers, addresses, large counts and datatypes a datatype was made of: none for a predefined one.  Those of
- * Type_create_f90_real and the like were made of integers alone. */
+/* Numbers of integers, addresses, large counts and datatypes that a datatype was made from: none for a predefined one.
+ * Type_create_f90_real and its kin take integers alone. */
 struct envelope {
     int64_t integers, addresses, counts, types;
 };
@@ -121,7 +121,7 @@ static bool ask_envelope(uintptr_t datatype, struct envelope *out)
     return known;
 }
 
-/* What a datatype was made of, with room for as much as its envelope says. */
+/* Arguments that a datatype was made from, with the room that its envelope asks for. */
 struct contents {
     intptr_t *addresses;
     int64_t *counts;
@@ -178,7 +178,7 @@ static void describe_members(const struct contents *of, const struct envelope *e
     out->single &= n == 1;
 }
 
-/* Describes a datatype from what it was made of. */
+/* Describes a datatype from the arguments that it was made from. */
 static void describe_derived(uintptr_t datatype, const struct envelope *e, struct signature *out, unsigned depth)
 {
     const bool fits = e->types > 0 && e->types <= MEMBERS && e->integers < INTEGERS && e->addresses < INTEGERS &&
@@ -275,7 +275,7 @@ uint64_t ipo_type_size(struct ipo_thread *thread, uintptr_t datatype)
     return type ? type->size : TRC_BYTES_UNKNOWN;
 }
 
-/* ---- what a call moves ------------------------------------------------------------------------------------------ */
+/* ---- data that a call moves -------------------------------------------------------------------------------------- */
 
 static enum trc_reduction find_operation(uintptr_t handle)
 {

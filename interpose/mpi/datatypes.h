@@ -1,6 +1,6 @@
-/* What datatypes are made of, and what calls move: sizes, type signatures, reduction operations.  MPI is asked once for
- * each datatype and thread; what it said holds until some datatype or operation is freed.  All functions: record path
- * of the thread that makes the call; no lock, memory of the arena only. */
+/* Datatypes and the data that calls move: sizes, type signatures, reduction operations.  MPI is asked once for each
+ * datatype and thread; its answer holds until some datatype or operation is freed.  All functions: record path of the
+ * thread that makes the call; no lock, memory of the arena only. */
 #ifndef IPO_DATATYPES_H
 #define IPO_DATATYPES_H
 

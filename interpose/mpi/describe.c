@@ -1,4 +1,4 @@
-/* What all classes of calls share: sizes of datatypes, statuses, starts of requests. */
+/* Helpers that all classes of calls share: sizes of datatypes, statuses, starts of requests. */
 #include "interpose/mpi/describe.h"
 #include "interpose/mpi/starts.h"
 #include "interpose/mpi/abi.h"

@@ -1,5 +1,5 @@
-/* From arguments to signatures: what the files that know classes of calls share.  All functions run on the record
- * path of the thread that makes the call. */
+/* Signatures made from arguments: the helpers that the files of the classes of calls share.  All functions run on the
+ * record path of the thread that makes the call. */
 #ifndef IPO_DESCRIBE_H
 #define IPO_DESCRIBE_H
 
@@ -21,7 +21,7 @@ uint64_t ipo_count(const struct ipo_call *call, const uintptr_t *args, enum ipo_
 /* Element `i` of an array of counts; 0 if it is negative or absent. */
 uint64_t ipo_count_at(const struct ipo_call *call, const uintptr_t *args, enum ipo_role role, uint32_t i);
 
-/* What a status says of a message: world rank or enum trc_peer_value, tag, bytes. */
+/* Message as a status tells it: world rank or enum trc_peer_value, tag, bytes. */
 struct ipo_arrived {
     int32_t source, tag;
     uint64_t bytes;
@@ -106,7 +106,7 @@ extern IPO_OURS bool ipo_status_known;
 
 /* Before a call that frees an object: keeps its handle, which the call overwrites.  Nested calls, too. */
 void ipo_keep_handle(struct ipo_frame *frame, const uintptr_t *args);
-/* After a call succeeded: learns the objects that it made, and forgets those that it freed.  Nested calls, too. */
+/* Learns the objects that a successful call made, and forgets the objects that it freed.  Nested calls, too. */
 void ipo_follow_handles(struct ipo_frame *frame, const uintptr_t *args);
 
 /* ---- The entries of classes.c.  ipo_prepare_x keeps what the call will overwrite; ipo_describe_x fills frame->sig
@@ -118,11 +118,11 @@ void ipo_describe_send(struct ipo_frame *frame, uintptr_t *args);
 void ipo_describe_recv(struct ipo_frame *frame, uintptr_t *args);
 /* Calls that send and receive. */
 void ipo_describe_sendrecv(struct ipo_frame *frame, uintptr_t *args);
-/* Probes, also those that claim a message. */
+/* Describes probes, matched probes included. */
 void ipo_describe_probe(struct ipo_frame *frame, uintptr_t *args);
 /* Blocking sends. */
 void ipo_finish_send(struct ipo_frame *frame, const uintptr_t *args);
-/* Blocking receives: source, tag and bytes become those of the message. */
+/* Blocking receives: takes source, tag and bytes from the message. */
 void ipo_finish_recv(struct ipo_frame *frame, const uintptr_t *args);
 /* Nonblocking sends and receives: notes the request. */
 void ipo_finish_isend(struct ipo_frame *frame, const uintptr_t *args);
@@ -142,14 +142,14 @@ void ipo_prepare_completion(struct ipo_frame *frame, uintptr_t *args);
 void ipo_prepare_request(struct ipo_frame *frame, uintptr_t *args);
 /* Wait for one request: takes partner and tag from its start. */
 void ipo_describe_completion(struct ipo_frame *frame, uintptr_t *args);
-/* Wait and Test: writes and counts what has completed. */
+/* Wait and Test: writes and counts the completed requests. */
 void ipo_finish_completion(struct ipo_frame *frame, const uintptr_t *args);
 /* Completes `n` saved requests of the array from `first` on, with their `statuses` (0: none).  Only where calls of
  * threads do not overlap, and not for Fortran. */
 void ipo_complete_range(struct ipo_thread *thread, uintptr_t array, uint32_t first, uint32_t n, uintptr_t statuses);
 /* Writes and counts the completions of a Wait or Test that found something, after its event. */
 void ipo_complete_requests(struct ipo_frame *frame, const uintptr_t *args);
-/* Returns how many of the requests of a Wait or Test have completed; *indices: which, NULL: all of them. */
+/* Returns how many requests of a Wait or Test have completed; *indices: their indices, NULL: every request has. */
 uint32_t ipo_count_completed(const struct ipo_frame *frame, const uintptr_t *args, const int **indices);
 /* Whether a Test that succeeded found nothing. */
 bool ipo_found_nothing(const struct ipo_call *call, const uintptr_t *args);

@@ -1,5 +1,5 @@
-/* How many communicators of one family were made so far: same parent, same call, same members.  Ranks make them in the
- * same order, so the number tells them apart without communication. */
+/* Counts the communicators of one family so far: same parent, same call, same members.  Ranks make them in the same
+ * order, so the number tells them apart without communication. */
 #ifndef IPO_FAMILIES_H
 #define IPO_FAMILIES_H
 

@@ -1,4 +1,4 @@
-/* From Fortran's integers to C handles. */
+/* Fortran's integers to C handles. */
 #ifndef IPO_HANDLES_H
 #define IPO_HANDLES_H
 

@@ -4,8 +4,8 @@
 #include "interpose/mpi/starts.h"
 #include "trace/writer/switch.h"
 
-/* Whether the thread that begins the call ends it as its outermost one, and nothing has disarmed the wrappers or made
- * the row stale meanwhile.  Then the signature is where it was: that of a call under way gives up no place. */
+/* Returns whether the thread that begins the call ends it as its outermost one, and nothing has disarmed the wrappers
+ * or made the row stale meanwhile.  Then the signature has kept its place: a call under way never gives up its own. */
 static inline bool is_as_begun(const struct ipo_thread *thread, const struct ipo_frame *frame,
                                const struct ipo_cached *cached)
 {
@@ -160,7 +160,7 @@ int ipo_leave_poll(struct ipo_frame *frame, const struct ipo_cached *cached)
     if (__builtin_expect(
             !is_as_begun(thread, frame, cached) || !trc_completion_known(stream, cached->state) || stream->off, 0))
         return leave_unready(frame, cached, 0);
-    const uint32_t index = cached->state->completed_as; /* of a call that can poll: the signature of its polls */
+    const uint32_t index = cached->state->completed_as; /* signature of the polls of a call that can poll */
     struct trc_thread *live = &stream->page->thread;
     live->last_end = end;
     live->last = index + 1;

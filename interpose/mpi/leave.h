@@ -1,4 +1,4 @@
-/* A cached call, from its wrapper: what is written before the real call, and after it.  Record path. */
+/* Cached call, from its wrapper: the records before the real call, and after it.  Record path. */
 #ifndef IPO_LEAVE_H
 #define IPO_LEAVE_H
 

@@ -67,7 +67,7 @@ void ipo_living_made(enum ipo_makes kind, uintptr_t handle, uint32_t call, uint6
     ipo_arena_give(fresh, sizeof *fresh);
 }
 
-/* Where the pointer to the object is; the lock is held. */
+/* Returns the place of the pointer to the object; the lock is held. */
 static struct living **find(enum ipo_makes kind, uintptr_t handle)
 {
     struct living **at = find_bucket(kind, handle);
@@ -98,7 +98,7 @@ void ipo_living_gone(enum ipo_makes kind, uintptr_t handle)
     ipo_arena_give(gone, sizeof *gone);
 }
 
-/* ---- what is left */
+/* ---- objects that were not freed */
 
 struct place {
     uint32_t call, count;

@@ -22,7 +22,7 @@ void ipo_members_start(uintptr_t world_group, int32_t size);
 /* The members of the local or the remote group of a communicator; asks MPI.  The caller has a reference.  NULL: not
  * known, or no room. */
 struct ipo_members *ipo_members_of(uintptr_t comm, bool remote);
-/* The members of a group, likewise. */
+/* Returns the members of a group. */
 struct ipo_members *ipo_members_of_group(uintptr_t group);
 /* A list of one world rank, with a reference; NULL: no room. */
 struct ipo_members *ipo_members_one(int32_t rank);

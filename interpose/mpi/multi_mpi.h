@@ -12,8 +12,8 @@
 
 /* One MPI library. */
 struct ipo_mpi {
-    void *handle;           /* of the object itself; pins it */
-    struct ipo_range range; /* where it is mapped */
+    void *handle;           /* handle of the object itself; pins it */
+    struct ipo_range range; /* mapped range of the library */
     char path[IPO_MPI_PATH];
     ipo_function real[IPO_CALLS], own[IPO_CALLS]; /* counterparts of ipo_real and ipo_own; NULL: no such call */
 };
@@ -35,10 +35,10 @@ const struct ipo_mpi *ipo_mpi_any(void);
 void ipo_mpi_activate(const struct ipo_mpi *mpi, uintptr_t caller);
 extern IPO_OURS const struct ipo_mpi *ipo_active_mpi;
 
-/* Library number `i` of those that were met beside the active one; NULL past the last. */
+/* Returns library number `i` among the libraries met beside the active one; NULL past the last. */
 const struct ipo_mpi *ipo_mpi_other(unsigned i);
-/* Writes a fact "mpi.other" for each of these; for those that are met later when they are met.  Takes the loader's
- * lock. */
+/* Writes a fact "mpi.other" for each other library; for libraries that are met later when they are met.  Takes the
+ * loader's lock. */
 void ipo_mpi_name_others(void);
 
 /* Lists the loaded objects, from number `first` on, that need another MPI than the active one.  Before a walk over the
@@ -48,10 +48,9 @@ void ipo_foreign_list(unsigned first);
  * does not lead to the active MPI.  After ipo_foreign_list, under the same lock. */
 bool ipo_is_foreign(uintptr_t load_address, uintptr_t slot);
 
-/* Where calls of the active MPI come from: the object that made the first, or everywhere if that MPI is in the global
- * scope. */
+/* Origin of calls of the active MPI: the object that made the first, or everywhere if that MPI is in the global scope. */
 extern IPO_OURS struct ipo_range ipo_active_range;
-/* As ipo_is_active, for a call site outside of ipo_active_range. */
+/* Does the work of ipo_is_active for a call site outside of ipo_active_range. */
 bool ipo_is_active_slow(uintptr_t site);
 
 /* Whether a call from this call site is one of the active MPI.  Record path. */

@@ -8,7 +8,7 @@
 
 #define CONTROLS   64u       /* communicators with a loop: one a process set */
 #define SHORT_LIST 64u       /* lists up to this size are compared with the one before: empty ones, above all */
-#define PROVEN     2u        /* after so many negotiations in a row a communicator is a loop's */
+#define PROVEN     2u        /* negotiations in a row after which a communicator is a loop's */
 #define LONG_NS    100000000 /* a round or a pause of this length gets an event of its own */
 
 /* The four calls of a negotiation, in their order. */
@@ -24,12 +24,12 @@ struct ipo_negotiation {
     enum step step; /* the step that a negotiation would take next */
     uint32_t negotiations;
     uint64_t rounds;   /* ANDs so far: the same number on all ranks, the loop's clock */
-    uint64_t last_end; /* of the last AND */
+    uint64_t last_end; /* end of the last AND */
     uint64_t long_ticks;
     bool is_or;
-    uint32_t words;              /* of the round under way */
-    uint64_t in[TRC_SAID_WORDS]; /* what this rank puts in */
-    uint32_t said_words[2];      /* of the last AND and OR */
+    uint32_t words;              /* words of the round under way */
+    uint64_t in[TRC_SAID_WORDS]; /* words that this rank puts in */
+    uint32_t said_words[2];      /* words of the last AND and OR */
     uint64_t said_in[2][TRC_SAID_WORDS], said_out[2][TRC_SAID_WORDS];
     struct list request, response;
     unsigned char heard[TRC_SAID_KEPT]; /* a list, copied out of the program's buffer */
@@ -48,13 +48,12 @@ static struct ipo_negotiation *get_negotiation(struct ipo_comm *comm)
         }
         controls[i].long_ticks = UINT64_MAX;
         comm->negotiation = &controls[i];
-        ipo_cache_forget(); /* from now on each of its collectives must be described */
+        ipo_cache_forget(); /* each collective of the loop must be described now */
     }
     return comm->negotiation;
 }
 
-/* ---- which call it is --------------------------------------------------------------------------------------------
- */
+/* ---- kinds of calls of a negotiation ----------------------------------------------------------------------------- */
 
 static bool is_bit_round(struct ipo_frame *frame, const uintptr_t *args, bool *is_or)
 {
@@ -127,8 +126,7 @@ void ipo_negotiation_describe(struct ipo_frame *frame, const uintptr_t *args)
         frame->sig.flags |= TRC_SIG_CONTROL;
 }
 
-/* ---- what was said -----------------------------------------------------------------------------------------------
- */
+/* ---- words of the rounds ----------------------------------------------------------------------------------------- */
 
 /* LONG_NS in ticks, as soon as the heartbeat has measured them. */
 static void learn_ticks(struct ipo_negotiation *state)
@@ -139,7 +137,8 @@ static void learn_ticks(struct ipo_negotiation *state)
         state->long_ticks = (uint64_t)((double)(head->latest.ticks - head->start.ticks) / (double)ns * LONG_NS);
 }
 
-/* This and the next return false if the words cannot be read, as in device memory, which the loop never uses. */
+/* Writes the round's words; false, also from the next function: the words cannot be read, as in device memory, which
+ * the loop never uses. */
 static bool write_round(struct ipo_frame *frame, const uintptr_t *args)
 {
     struct ipo_negotiation *state = frame->comm->negotiation;
@@ -205,12 +204,12 @@ static void follow_steps(struct ipo_negotiation *state, enum step step)
     bool expected = is_part_of_negotiation(state, step);
     if (!state->proven && expected && step == RESPONSES && ++state->negotiations == PROVEN) {
         state->proven = true;
-        ipo_cache_forget(); /* cached signatures are those of the program's own calls */
+        ipo_cache_forget(); /* cached signatures belong to the program's own calls */
     }
     if (!expected && !state->proven)
         state->negotiations = 0;
     if (expected && step == RESPONSES && state->said_words[0] == 0)
-        state->rounds++; /* without a cache there are no ANDs */
+        state->rounds++; /* a loop without a cache makes no ANDs */
     state->step = expected ? (enum step)((step + 1) % STEPS) : LENGTHS;
 }
 

@@ -1,4 +1,4 @@
-/* Negotiation: a background loop (Horovod's) asks all ranks a thousand times a second what they are ready for.  Its
+/* Negotiation: a background loop (Horovod's) asks all ranks a thousand times a second for the operations that they are ready for.  Its
  * collectives differ from the program's by their arguments: the bitwise AND or OR of a few 64-bit words in place,
  * and lists of bytes that rank 0 gathers and answers.  They are always made on a thread that is not the main one. 
  * Source: Horovod 0.28.1, mpi_controller.cc (CrossRankBitwiseAnd, SendReadyTensors, RecvFinalTensors).
@@ -12,7 +12,7 @@
 #include "interpose/core/state.h"
 #include "interpose/mpi/record.h"
 
-struct ipo_negotiation; /* of one communicator; never given back */
+struct ipo_negotiation; /* state of one communicator; never given back */
 
 /* Whether the collective of `frame` may be a negotiation round: it is not made on the main thread. */
 static inline bool ipo_negotiation_suspected(const struct ipo_frame *frame)

@@ -137,7 +137,7 @@ void ipo_finish_comm(struct ipo_frame *frame, const uintptr_t *args)
         ipo_comm_named(ipo_arg(frame->call, args, ROLE_COMM), (const char *)ipo_arg(frame->call, args, ROLE_NAME));
 }
 
-/* ---- what makes and frees */
+/* ---- calls that make and free */
 
 /* Not collective over the communicator that is passed. */
 static bool is_partial(uint32_t call)
@@ -213,7 +213,8 @@ static uint32_t find_group(struct ipo_frame *frame, uintptr_t handle, struct ipo
     struct ipo_members *members = ipo_members_of_group(handle);
     uint32_t ranks = members ? ipo_ranks_number(members->world, (uint32_t)members->n) : 0;
     ipo_members_drop(members);
-    *last = (struct ipo_epoch_group){made ? handle : 0, stamp, ranks}; /* who made it elsewhere may free it unseen */
+    *last =
+        (struct ipo_epoch_group){made ? handle : 0, stamp, ranks}; /* an object made elsewhere may be freed unseen */
     return ranks;
 }
 

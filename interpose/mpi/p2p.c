@@ -63,7 +63,7 @@ void ipo_describe_sendrecv(struct ipo_frame *frame, uintptr_t *args)
     describe_in(frame, args);
 }
 
-/* There was no message, or there is none yet. */
+/* Drops the message: there was none, or there is none yet. */
 static void drop_message(struct ipo_frame *frame)
 {
     frame->sig.flags &= ~(uint32_t)(TRC_SIG_P2P_IN | TRC_SIG_P2P_OUT | TRC_SIG_SYNC | TRC_SIG_START);
@@ -90,7 +90,7 @@ static bool is_truncation(const struct ipo_frame *frame)
     return ipo_error_class(frame->result) == ipo_abi.truncate_class;
 }
 
-/* Blocking receives: the message's source, tag and size replace those that were posted. */
+/* Blocking receives: the message's source, tag and size replace the posted ones. */
 void ipo_finish_recv(struct ipo_frame *frame, const uintptr_t *args)
 {
     (void)args;

@@ -10,7 +10,7 @@ void ipo_pcontrol(int level);
 /* Switches recording off if it is to begin so.  At the end of MPI_Init. */
 void ipo_pcontrol_start(void);
 
-/* While recording is off, at the begin of a call: switches the thread's stream off.  False: the thread has none. */
+/* Switches the thread's stream off, at the begin of a call while recording is off.  False: the thread has none. */
 bool ipo_pcontrol_follow(void);
 
 #endif

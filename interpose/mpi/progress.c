@@ -19,7 +19,7 @@ static const struct trc_row *row_at(const struct ipo_thread *thread, uint32_t i)
     return __atomic_load_n(&thread->stream.row[i], __ATOMIC_ACQUIRE);
 }
 
-/* How many calls of a thread have completed by which data moved. */
+/* Returns how many calls that moved data a thread has completed. */
 static uint64_t count_moved(const struct ipo_thread *thread)
 {
     uint64_t sum = thread->stream.page->thread.completes;

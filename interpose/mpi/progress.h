@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* How many calls this process has completed that move data or wait, without polls and negotiation rounds. */
+/* Returns how many calls that move data or wait this process has completed, without polls and negotiation rounds. */
 uint64_t ipo_progress(void);
 
 /* The name of a call that takes longer than 50 times its longest time at that call site, and longer than `floor_ticks`;

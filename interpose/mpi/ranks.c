@@ -7,9 +7,9 @@
 #include <xxhash.h>
 
 #define LONGEST 1024u /* ranks of a list */
-#define LISTS   4096u /* in a trace */
+#define LISTS   4096u /* most lists in a trace */
 
-static struct ipo_table lists; /* by hash: its number */
+static struct ipo_table lists; /* numbers of lists by hash */
 static atomic_uint next_list = 1;
 
 uint32_t ipo_ranks_number(const int32_t *world, uint32_t n)

@@ -45,7 +45,7 @@ static bool is_cacheable(const struct ipo_frame *frame)
     return frame->comm && !(collective && frame->comm->negotiation);
 }
 
-/* Describes a call as its class is described, and what it moves. */
+/* Describes a call as its class is described, and the data that it moves. */
 static void describe_class(struct ipo_frame *frame, uintptr_t *args)
 {
     frame->thread->moves[0] = frame->thread->moves[1] = 0;

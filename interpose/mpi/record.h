@@ -8,34 +8,34 @@
 #include "interpose/sites/path.h"
 #include "trace/writer/writer.h"
 
-/* What a wrapper keeps on its stack during the call. */
+/* State that a wrapper keeps on its stack during the call. */
 struct ipo_frame {
-    _Alignas(16) const void *address; /* of the wrapper's stack frame: shows nested calls and stale marks */
+    _Alignas(16) const void *address; /* address of the wrapper's stack frame: shows nested calls and stale marks */
     struct ipo_thread *thread;
     uint64_t site;               /* return address, or a line of Python: the call site */
-    uintptr_t stack;             /* of the calling code after the call: its stack pointer, */
+    uintptr_t stack;             /* stack pointer of the calling code after the call, */
     uintptr_t caller;            /* ... and its frame pointer */
     const struct ipo_path *path; /* NULL: not known yet */
     const struct ipo_call *call;
     struct ipo_comm *comm;
     struct ipo_nccl_copy *copy;     /* the NCCL that is called; set for its calls only */
     uint64_t begin, end;            /* ticks */
-    uint64_t sequence;              /* of a collective */
+    uint64_t sequence;              /* number of a collective */
     uint64_t gpu_op, gpu_launch;    /* NCCL: its operation, and the first of its launch (nccl/state.c) */
     struct ipo_nccl_cached *cached; /* NCCL: its place in the cache; NULL: none */
-    uint32_t index;                 /* of the signature */
-    enum ipo_call_id id;            /* of a cached call */
+    uint32_t index;                 /* index of the signature */
+    enum ipo_call_id id;            /* row of a cached call */
     bool nested;
     bool late;        /* sizes are missing: describe it again when MPI has accepted the datatypes */
     bool numbered;    /* it has its number among the communicator's collectives */
-    int result;       /* of the real call */
+    int result;       /* result of the real call */
     bool failed;      /* `result` is an error */
     bool poll;        /* it found nothing: counted into a fold */
     uintptr_t status; /* address of the status that the real call fills, the caller's or ours; 0: none */
-    uintptr_t handle; /* of an object that the call frees; or the claim of a message, or a Wait's request */
-    uint64_t key;     /* what decides the signature where no argument does; IPO_NO_KEY: it is not cached */
+    uintptr_t handle; /* object that the call frees; or the claim of a message, or a Wait's request */
+    uint64_t key;     /* key that decides the signature where no argument does; IPO_NO_KEY: it is not cached */
     struct trc_sig sig;
-    uintptr_t args[IPO_ARGS_MOST]; /* of a C wrapper: the arguments */
+    uintptr_t args[IPO_ARGS_MOST]; /* arguments of a C wrapper */
 };
 
 #define IPO_NO_KEY UINT64_MAX
@@ -62,7 +62,7 @@ int ipo_leave(struct ipo_frame *frame, const uintptr_t *args, int result);
  * thread.  Returns `result`, the real call's. */
 int ipo_leave_cached(struct ipo_frame *frame, const struct ipo_cached *cached, int result);
 
-/* Whether the call that the thread has marked still runs; `frame` is that of a call below it.  (mark.c) */
+/* Returns whether the call that the thread has marked still runs; `frame` belongs to a call below it.  (mark.c) */
 bool ipo_mark_stands(const struct ipo_thread *thread, const struct ipo_frame *frame);
 
 /* Whether a call is made inside another one: its stack frame is below the mark, and the marked call still runs.  A
@@ -88,10 +88,10 @@ void ipo_call_left(struct ipo_thread *thread);
 
 /* ---- for the files that know classes of calls */
 
-/* Before the call, first `prepare`: keeps what the call will overwrite, puts statuses of ours where they are needed.
- * Then `describe`: fills frame->sig from the arguments; left out where the signature is remembered (cached.h). 
- * After it, `finish`: completes the signature from the results, and writes the event by ipo_emit, then what follows
- * it.  NULL: nothing to do, or just ipo_emit. */
+/* Steps of a class.  Before the call, first `prepare`: keeps the words that the call will overwrite, puts statuses of
+ * ours where they are needed. Then `describe`: fills frame->sig from the arguments; left out where the signature is
+ * remembered (cached.h).  After it, `finish`: completes the signature from the results, and writes the event by
+ * ipo_emit, then what follows it.  NULL: nothing to do, or just ipo_emit. */
 struct ipo_class {
     void (*prepare)(struct ipo_frame *, uintptr_t *args);
     void (*describe)(struct ipo_frame *, uintptr_t *args);
@@ -110,7 +110,7 @@ void ipo_charge(struct ipo_thread *thread, uint32_t call, uint64_t sent, uint64_
 
 /* Counts a sent point-to-point message; `index` of the signature with its partner and bytes. */
 void ipo_count_sent(struct ipo_thread *thread, uint32_t index);
-/* Counts a received message, likewise. */
+/* Counts a received message. */
 void ipo_count_received(struct ipo_thread *thread, uint32_t index);
 
 #endif

@@ -27,10 +27,10 @@ enum ipo_request_flag {
 struct ipo_request {
     _Alignas(64) uint32_t flags;
     uint32_t thread;         /* index of the thread that started it */
-    uint64_t number;         /* its start number there */
-    uint32_t index, version; /* of the signature that started it, in its thread's table */
-    int32_t source, tag;     /* of a receive, as the program gave them */
-    uintptr_t variable;      /* of a start behind the shared handle: address of the program's variable; 0: completed */
+    uint64_t number;         /* start number in that thread */
+    uint32_t index, version; /* signature that started it, in its thread's table */
+    int32_t source, tag;     /* arguments of a receive, as the program gave them */
+    uintptr_t variable;      /* start behind the shared handle: address of the program's variable; 0: completed */
     struct ipo_comm *comm;
     struct trc_sig_state *state; /* table entry of `index`, valid while its version is `version` */
     uint32_t charge;             /* call that its received bytes are counted under */
@@ -47,11 +47,11 @@ _Static_assert(sizeof(struct ipo_request) == 128, "two cache lines");
 
 struct ipo_request_table {
     _Atomic uint64_t *keys;    /* IPO_REQUEST_BUCKETS x IPO_REQUEST_WAYS */
-    struct ipo_request *slots; /* as many; only what is used becomes memory */
+    struct ipo_request *slots; /* slots of the table; only used ones become memory */
     atomic_bool spilled;       /* second buckets are in use */
     atomic_bool persistent;    /* set at the first persistent request */
     /* Starts behind the shared handle, by the address of the program's variable (shared.c). */
-    _Atomic(struct ipo_request *) (*shared)[IPO_REQUEST_WAYS]; /* IPO_SHARED_BUCKETS of them */
+    _Atomic(struct ipo_request *) (*shared)[IPO_REQUEST_WAYS]; /* IPO_SHARED_BUCKETS entries */
 };
 extern IPO_OURS struct ipo_request_table ipo_requests;
 
@@ -62,7 +62,7 @@ static inline uint32_t ipo_request_usual_slot(uint64_t handle)
 }
 _Static_assert(IPO_REQUEST_BUCKETS *IPO_REQUEST_WAYS == 1u << 16, "ipo_request_usual_slot gives 16 bits");
 
-/* As ipo_request_place, where the usual slot is another's. */
+/* Does the work of ipo_request_place if another request has the usual slot. */
 struct ipo_request *ipo_request_place_slow(uint64_t handle);
 /* Makes a place of ipo_request_place visible to searches. */
 static inline void ipo_request_publish(const struct ipo_request *request, uint64_t handle)
@@ -76,7 +76,7 @@ void ipo_request_reserve(uint64_t handle);
 /* Enters a copy of `request` under a handle.  False: no room. */
 bool ipo_request_add(uint64_t handle, const struct ipo_request *request);
 
-/* As ipo_request_find, for a handle that is not in its usual slot. */
+/* Does the work of ipo_request_find for a handle that is not in its usual slot. */
 struct ipo_request *ipo_request_find_slow(uint64_t handle);
 /* The request of a handle; NULL: not known.  Valid until it is removed.  By the thread that completes the request. */
 static inline struct ipo_request *ipo_request_find(uint64_t handle)

@@ -6,8 +6,8 @@
 enum ipo_role {
     /* The data.  Only calls that move data have these; they mean this process's side, not the partner's. */
     ROLE_SEND_BUFFER = 'b',
-    ROLE_RECEIVE_BUFFER = 'B', /* and the one buffer of Bcast */
-    ROLE_SEND_COUNT = 'n',     /* and the one count of a call that has only one */
+    ROLE_RECEIVE_BUFFER = 'B', /* also the one buffer of Bcast */
+    ROLE_SEND_COUNT = 'n',     /* also the one count of a call that has only one */
     ROLE_RECEIVE_COUNT = 'N',
     ROLE_SEND_COUNTS = 'm',           /* array */
     ROLE_RECEIVE_COUNTS = 'M',        /* array */
@@ -41,8 +41,8 @@ enum ipo_role {
     ROLE_FILE = 'a',
     ROLE_FILE_OUT = 'A',
     ROLE_FILE_INOUT = 'j',
-    ROLE_GROUP = '_',  /* of an epoch */
-    ROLE_HANDLE = 'h', /* of any other kind; the second communicator of a call that has two */
+    ROLE_GROUP = '_',  /* group of an epoch */
+    ROLE_HANDLE = 'h', /* handle of any other kind; the second communicator of a call that has two */
     ROLE_HANDLE_OUT = 'H',
     ROLE_HANDLE_INOUT = '^', /* group or operation */
     ROLE_TYPE_INOUT = 'P',   /* datatype */
@@ -53,15 +53,15 @@ enum ipo_role {
     ROLE_REQUEST = 'w', /* by value */
     ROLE_REQUEST_OUT = 'q',
     ROLE_REQUEST_INOUT = 'Q',
-    ROLE_LENGTH = 'l',         /* of the array of requests */
+    ROLE_LENGTH = 'l',         /* length of the array of requests */
     ROLE_REQUESTS_INOUT = 'y', /* array */
     ROLE_REQUESTS = 'J',       /* array that is only read */
     ROLE_STATUS_OUT = 'S',
     ROLE_STATUSES_OUT = 'Z',  /* array */
     ROLE_FLAG_OUT = 'g',      /* not 0: the operation is complete, or there is a message */
-    ROLE_INDEX_OUT = 'i',     /* of the request that completed */
-    ROLE_COMPLETED_OUT = 'o', /* how many completed */
-    ROLE_INDICES_OUT = 'I',   /* which ones: array */
+    ROLE_INDEX_OUT = 'i',     /* index of the request that completed */
+    ROLE_COMPLETED_OUT = 'o', /* number of completed requests */
+    ROLE_INDICES_OUT = 'I',   /* indices of completed requests: array */
 
     /* Text and numbers. */
     ROLE_FILE_NAME = 'F',

@@ -165,7 +165,7 @@ static const struct ipo_request *take_of_others(struct ipo_thread *thread)
 {
     struct ipo_thread *const begin = thread->had_start ? thread->had_start : ipo_threads(), *other = begin;
     const struct ipo_request *start = NULL;
-    do { /* at most TRC_MAX_THREADS times */
+    do { /* loops TRC_MAX_THREADS times at most */
         if (other != thread) {
             drop_completed(other, false);
             start = take(thread, find_near(other, 0), 0);
@@ -182,7 +182,7 @@ const struct ipo_request *ipo_shared_take(struct ipo_thread *thread, uintptr_t v
     const struct ipo_request *start = take(thread, find_near(thread, variable), variable);
     if (!start)
         start = take(thread, find_entry(variable), variable);
-    /* Where the program has copied its request, the oldest will do: all of these had finished. */
+    /* A program that has copied its request gets the oldest start: all candidates had finished. */
     if (!start)
         start = take(thread, find_near(thread, 0), 0);
     return start || !is_searched() ? start : take_of_others(thread);

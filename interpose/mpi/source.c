@@ -21,7 +21,7 @@ static bool is_linked(void)
 }
 
 /* Objects in front of us that define MPI calls: another tool, or a program with wrappers.  They pass calls on to
- * PMPI, past us, unless their slots of these names lead here. */
+ * PMPI, past us, unless their slots for the names lead here. */
 #define MAX_TOOLS 8
 static const void *tools[MAX_TOOLS];
 static unsigned tools_n;

@@ -26,7 +26,7 @@ bool ipo_mpi_start(const void *caller)
     /* Another thread's Init runs, or this is a child of the traced process: nothing is started. */
     if (atomic_flag_test_and_set(&started) || !ipo_process_wanted())
         return false;
-    ipo_process.concurrent = true; /* until the thread level is known */
+    ipo_process.concurrent = true; /* assumed until the thread level is known */
     ipo_calls_prepare(ipo_classes);
     if (!ipo_resolve_all(caller) || !ipo_arm_page() || !ipo_requests_start()) {
         ipo_say("not recording: ", "no MPI library found");
@@ -117,7 +117,7 @@ void ipo_mpi_ready(void)
         ipo_first_words(head->mpi, sizeof head->mpi, version);
     ipo_abi_version(version);
     ipo_process_run();
-    ipo_patch_slots(); /* what MPI itself has loaded */
+    ipo_patch_slots(); /* objects that MPI itself has loaded */
     ipo_loads_live();
     ipo_pcontrol_start();
 }

@@ -1,4 +1,4 @@
-/* From a call that has started a request to the table of requests (requests.h).  Record path. */
+/* Enters a call that has started a request into the table of requests (requests.h).  Record path. */
 #ifndef IPO_STARTS_H
 #define IPO_STARTS_H
 

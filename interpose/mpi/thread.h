@@ -1,5 +1,5 @@
-/* What the recorder keeps for each thread of the program: its stream and scratch memory.  Found through one word of
- * thread-local storage (initial-exec), made at the thread's first call. */
+/* State that the recorder keeps for each thread of the program: its stream and scratch memory.  Found through one word
+ * of thread-local storage (initial-exec), made at the thread's first call. */
 #ifndef IPO_THREAD_H
 #define IPO_THREAD_H
 
@@ -14,12 +14,12 @@
 struct ipo_type {
     uintptr_t handle; /* 0: free */
     uint64_t size;
-    uint64_t signature; /* of its type signature (datatypes.h); 0: not known */
-    uint64_t stamp;     /* of the signature cache when MPI was asked; 0: it is predefined, and stays what it is */
+    uint64_t signature; /* number of its type signature (datatypes.h); 0: not known */
+    uint64_t stamp;     /* stamp of the signature cache when MPI was asked; 0: predefined, never changes */
 };
 
 #define IPO_CACHE_ROWS  256u
-#define IPO_CACHE_WORDS 9u /* as many as Sendrecv needs */
+#define IPO_CACHE_WORDS 9u /* words that Sendrecv needs */
 
 /* A cached call (cached.h). */
 struct ipo_cached {
@@ -28,7 +28,7 @@ struct ipo_cached {
     struct trc_sig_state *state;
     struct ipo_comm *comm;
     uint64_t key;                    /* frame->key */
-    uint32_t inside, version;        /* of the signature: index + 1, as in the live page */
+    uint32_t inside, version;        /* signature: index + 1, its version, as in the live page */
     uintptr_t word[IPO_CACHE_WORDS]; /* the deciding arguments, in their order */
     const struct ipo_path *path;
 };
@@ -36,9 +36,9 @@ _Static_assert(sizeof(struct ipo_cached) == 128, "two cache lines");
 
 #define IPO_RECENT 64u
 
-/* What is remembered of the last call from a place, found by its origin (ipo_cache_origin). */
+/* Memory of the last call from a place, found by its origin (ipo_cache_origin). */
 struct ipo_recent {
-    const struct ipo_path *path;     /* of the last one that was not cached; NULL: none was */
+    const struct ipo_path *path;     /* path of the last one that was not cached; NULL: none was */
     const struct ipo_cached *cached; /* the last one that was added to the cached calls; NULL: none was */
 };
 
@@ -54,7 +54,7 @@ struct ipo_thread {
     struct ipo_recent recent[IPO_RECENT];
     struct trc_stream stream;
     const struct ipo_frame *outer; /* the mark: of the outermost wrapper now running, on its stack; NULL: none */
-    uint64_t outer_site;           /* its return address */
+    uint64_t outer_site;           /* return address of the outer call */
     uint32_t tid;
     uint64_t rounds; /* calls that were negotiation rounds (negotiation.h) */
     struct ipo_thread *next;
@@ -67,23 +67,23 @@ struct ipo_thread {
     struct ipo_request of_other;  /* behind the shared handle, started by another thread, completed by this one */
     struct ipo_thread *had_start; /* the other thread that was searched last for such a start */
     uintptr_t *requests;          /* handles as they were before a Wait or Test overwrote them */
-    struct ipo_request **entries; /* what is known of them; only kept while several threads may call MPI */
+    struct ipo_request **entries; /* entries of the requests; only kept while several threads may call MPI */
     char *statuses;               /* one at least */
-    uint64_t status[4];           /* that one, until more are needed */
-    uint32_t scratch;             /* how many of each fit */
+    uint64_t status[4];           /* first status, until more are needed */
+    uint32_t scratch;             /* number of entries that fit */
     uint32_t claims;              /* requests that a call under way has taken out of sight */
     const struct ipo_frame *nccl; /* equal to the mark if the outermost wrapper is one of NCCL's */
     uint32_t nccl_depth;          /* of groups */
     struct ipo_nccl_own
-        *nccl_own; /* what its NCCL calls need; mapped at the first, kept for whoever takes the page over */
+        *nccl_own; /* state of its NCCL calls; mapped at the first, kept for the next owner of the page */
     /* A call from Fortran (fortran.c). */
-    bool fortran;                /* such a call is described or finished: args are C copies */
-    uintptr_t variable;          /* then: the program's own request variable, or the first of an array */
+    bool fortran;                /* a Fortran call is described or finished: args are C copies */
+    uintptr_t variable;          /* the program's own request variable, or the first of an array, then */
     const struct ipo_call *twin; /* the call whose C function the Fortran layer may call; NULL: none */
-    const void *twin_below;      /* from frames below this one */
+    const void *twin_below;      /* frame below which twins count */
     uintptr_t *fortran_handles;  /* requests as C handles */
     int *fortran_indices;        /* indices that count from zero */
-    uint32_t fortran_room;       /* how many of each fit */
+    uint32_t fortran_room;       /* number of entries that fit */
 };
 
 /* The calling thread's state, made on first use; NULL if there can be none.  Keeps errno. */
@@ -141,7 +141,7 @@ static inline void ipo_shared_next(struct ipo_thread *thread)
 
 /* Makes room for `n` requests and statuses in the thread's scratch memory.  False: no memory.  Keeps errno. */
 bool ipo_thread_scratch_slow(struct ipo_thread *thread, uint32_t n);
-/* As ipo_thread_scratch_slow, where there may be room already. */
+/* Makes sure of scratch room; ipo_thread_scratch_slow does the work if there is none already. */
 static inline bool ipo_thread_scratch(struct ipo_thread *thread, uint32_t n)
 {
     return __builtin_expect(n <= thread->scratch, 1) || ipo_thread_scratch_slow(thread, n);

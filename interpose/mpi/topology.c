@@ -1,4 +1,4 @@
-/* Neighbourhoods: which neighbours a topology has, and which of them exist. */
+/* Neighbourhoods: the neighbours of a topology, and the ones that exist. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/mpi/abi.h"
 #include "interpose/base/arena.h"
@@ -23,7 +23,7 @@ static const uint8_t *mark_real(const int *neighbour, uint32_t n, uint32_t *degr
     return real;
 }
 
-/* The number of the list of those that exist; 0: there are too many, or they are not known. */
+/* Returns the number of the list of existing neighbours; 0: there are too many, or they are not known. */
 static uint32_t number_list(const struct ipo_comm *comm, const int *neighbour, uint32_t n)
 {
     int32_t world[LISTED];

@@ -11,7 +11,7 @@ static inline int64_t count_of(const struct ipo_call *call, uintptr_t word)
     return call->large ? (int64_t)word : (int64_t)(int32_t)word;
 }
 
-/* Changes what is sent and received as the counts change; without data it would be another kind of call. */
+/* Changes sent and received bytes as the counts change; without data it would be another kind of call. */
 static inline bool vary_count(const struct ipo_call *call, uintptr_t was, uintptr_t is, struct trc_sig *sig)
 {
     const int64_t from = count_of(call, was), to = count_of(call, is);
