@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define PATHS   4096u             /* a power of two */
-#define CROWDED (PATHS / 4u * 3u) /* from here on new paths are cut to CUT_TO sites */
+#define CROWDED (PATHS / 4u * 3u) /* limit above which new paths are cut to CUT_TO sites */
 #define CUT_TO  2u
 #define TRIES   32u
 #define GAP     ((uintptr_t)64 << 20) /* no frame is larger */
@@ -93,7 +93,7 @@ static void walk(uint64_t first, uintptr_t stack, uintptr_t frame, struct ipo_pa
         uintptr_t at = cfa + (uintptr_t)(intptr_t)recipe.return_at;
         uintptr_t saved = cfa + (uintptr_t)(intptr_t)recipe.frame_at;
         bool moved = cfa > stack && cfa - stack < GAP && cfa % 8 == 0;
-        /* Where tables are wrong a frame pointer may hold anything; a distance from the stack pointer is on it. */
+        /* Wrong tables may leave anything in a frame pointer; a distance from the stack pointer is on the stack. */
         bool asked = recipe.kind == IPO_RECIPE_BY_FRAME;
         if (!moved || (asked && (!is_mapped(at) || (recipe.frame == IPO_FRAME_SAVED && !is_mapped(saved)))))
             break;
@@ -168,7 +168,7 @@ static const struct ipo_path *intern(struct ipo_path *path)
     return NULL;
 }
 
-/* Where there is no room, the outer sites are left out. */
+/* Interns a path without its outer sites if there is no room. */
 static const struct ipo_path *intern_cut(struct ipo_path *path)
 {
     const struct ipo_path *interned = intern(path);

@@ -11,12 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How the sites above the first are compared with a stack. */
+/* Ways to compare the sites above the first with a stack. */
 enum ipo_path_kind {
-    IPO_PATH_ALONE,    /* there are none */
+    IPO_PATH_ALONE,    /* no sites above the first */
     IPO_PATH_BY_STACK, /* up to four sites at constant distances from the stack pointer */
     IPO_PATH_BY_FRAME, /* a chain of frame pointers */
-    IPO_PATH_MIXED     /* by walking the stack once more */
+    IPO_PATH_MIXED     /* walks the stack once more */
 };
 
 #define IPO_PATH_USUAL 4u /* sites of a path that is compared without a loop */
@@ -42,10 +42,10 @@ extern IPO_OURS const struct ipo_path ipo_path_none;
  * pointer and its frame pointer.  ipo_path_none: there is no room. */
 const struct ipo_path *ipo_path_of(uint64_t site, uintptr_t stack, uintptr_t frame);
 
-/* The path of these sites.  ipo_path_none: there is no room. */
+/* Returns the path of these sites.  ipo_path_none: there is no room. */
 const struct ipo_path *ipo_path_of_sites(const uint64_t *site, unsigned count, enum trc_path_end end);
 
-/* As ipo_path_is, for a path that is not BY_STACK. */
+/* Does the work of ipo_path_is for a path that is not BY_STACK. */
 bool ipo_path_is_slow(const struct ipo_path *path, uint64_t site, uintptr_t stack, const uintptr_t *frame);
 
 /* Whether a call from `site`, the first site of the path, has this path; `frame`: address of the frame pointer.  A word
@@ -61,7 +61,7 @@ static inline __attribute__((always_inline)) bool ipo_path_is(const struct ipo_p
            *(const uint64_t *)(const void *)(words + path->at[3]) == path->site[3];
 }
 
-/* How many sites a path has at most. */
+/* Returns the most sites that a path has. */
 unsigned ipo_paths_depth(void);
 /* Sets how many sites a path has at most (HPCTOP_DEPTH).  Once, before the first record. */
 void ipo_paths_start(unsigned depth);

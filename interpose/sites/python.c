@@ -15,7 +15,7 @@
 
 struct ipo_python ipo_python;
 
-/* From Linux threads to the interpreter's thread states, for the snapshot under way. */
+/* Linux threads and the interpreter's thread states, for the snapshot under way. */
 static struct {
     uint32_t tid;
     bool gil;
@@ -157,7 +157,7 @@ static int32_t read_signed(struct table *t)
     return value & 1 ? -(int32_t)(value >> 1) : (int32_t)(value >> 1);
 }
 
-/* 3.11 on: each entry covers some code units and says how the line changes. */
+/* Python 3.11 on: each entry covers some code units and says how the line changes. */
 static int32_t find_line_in_entries(struct table *t, int32_t line, uint64_t index)
 {
     uint64_t place = 0;

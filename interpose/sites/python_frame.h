@@ -27,7 +27,7 @@ struct ipo_python_place {
 uint64_t ipo_python_top(uint64_t state);
 /* Address of a frame's caller; 0: none. */
 uint64_t ipo_python_back(uint64_t frame);
-/* *code: the code object that a frame runs; *at: where in it.  False: the frame is not that of a Python function. */
+/* *code: the code object that a frame runs; *at: place in it.  False: the frame belongs to no Python function. */
 bool ipo_python_code(uint64_t frame, uint64_t *code, uint64_t *at);
 /* Fills `out` with function, file and line of a place in a code object.  False: it cannot be read. */
 bool ipo_python_describe(uint64_t code, uint64_t at, struct ipo_python_place *out);

@@ -1,4 +1,4 @@
-/* Offsets up to 3.12 are those that a compiler gives for the headers of 3.7.16, 3.8.18, 3.9.18, 3.10.13, 3.11.7 and
+/* Offsets up to 3.12 come from a compiler, for the headers of 3.7.16, 3.8.18, 3.9.18, 3.10.13, 3.11.7 and
  * 3.12.1 (Include/internal, 64-bit Linux); a release's structures do not change between its patch versions.  From 3.13
  * on the interpreter says them itself, in a table at the start of _PyRuntime that begins with "xdebugpy".
  * tests/e2e/python_stacks.py runs every version that is there. */
@@ -36,7 +36,7 @@ _Bool ipo_python_layout(unsigned minor, uint64_t runtime, struct ipo_python_layo
         }
     uint64_t word[52];
     if (minor < 13 || minor > 14 || !ipo_safe_read(runtime, word, sizeof word) || memcmp(word, "xdebugpy", 8) != 0 ||
-        word[2]) /* without a GIL objects have another layout */
+        word[2]) /* objects have another layout if there is no GIL */
         return 0;
     const struct said *said = minor == 13 ? &said_13 : &said_14;
 #define SAID(field) ((uint16_t)word[said->field])

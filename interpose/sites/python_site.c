@@ -19,7 +19,7 @@ static _Atomic uint64_t known[SITES]; /* open addressing; 0 free */
 static uint64_t load_word(uint64_t address)
 {
     uint64_t word;
-    memcpy(&word, (const void *)(uintptr_t)address, sizeof word); /* this thread's memory: it is not freed now */
+    memcpy(&word, (const void *)(uintptr_t)address, sizeof word); /* reads this thread's memory: it is not freed now */
     return word;
 }
 

@@ -19,9 +19,9 @@ enum { IPO_FRAME_SAME, IPO_FRAME_SAVED, IPO_FRAME_UNKNOWN };
 struct ipo_recipe {
     int32_t cfa;
     int16_t return_at; /* the return address to the caller, from the CFA */
-    int16_t frame_at;  /* with IPO_FRAME_SAVED: the caller's frame pointer, from the CFA */
+    int16_t frame_at;  /* caller's frame pointer, from the CFA, with IPO_FRAME_SAVED */
     uint8_t kind;      /* enum ipo_recipe_kind */
-    uint8_t frame;     /* where the caller's frame pointer is */
+    uint8_t frame;     /* place of the caller's frame pointer */
 };
 
 /* The recipe of a return address on the calling thread's stack. */

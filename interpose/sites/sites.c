@@ -117,7 +117,7 @@ static size_t append_place(char *out, size_t size, size_t at, const char *name, 
 /* Writes a module's build id, once: source lines of another build would be wrong. */
 static void write_build_id(const char *path, const char *file)
 {
-    static uint64_t written[MODULES]; /* by hash; 0 free */
+    static uint64_t written[MODULES]; /* numbers by hash; 0 free */
     uint64_t hash = 0xcbf29ce484222325u;
     for (const char *at = path; *at; at++)
         hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
@@ -135,9 +135,9 @@ static void write_build_id(const char *path, const char *file)
         ipo_fact(key.text, id);
 }
 
-/* Writes a definition: "function+0xoffset", NUL, "module+0xoffset"; where the function is unknown the nearest exported
- * one stands behind another NUL.  Returns the address.  Names come from the file itself and from /proc, not from the
- * loader, for which we might wait while another thread's dlopen hangs. */
+/* Writes a definition: "function+0xoffset", NUL, "module+0xoffset"; if the function is unknown the nearest exported one
+ * stands behind another NUL.  Returns the address.  Names come from the file itself and from /proc, not from the
+ * loader, on which we might wait while another thread's dlopen hangs. */
 static uint64_t define_site(uint64_t number, struct ipo_mapped *module)
 {
     const uint64_t address = number & (((uint64_t)1 << IPO_SITE_LIFE_SHIFT) - 1);
