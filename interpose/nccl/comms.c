@@ -175,7 +175,7 @@ static struct ipo_comm *define_comm(uint64_t identity, uint64_t parent, int rank
                                     const char *config)
 {
     const struct trc_head *head = ipo_process.writer.head;
-    /* Size and rank equal the world's: its ranks are taken for those of the world. */
+    /* Size and rank equal the world's: its ranks are taken for the world's ranks. */
     bool all = size == head->world_size && rank == head->rank && head->rank >= 0;
     struct ipo_comm *comm = ipo_comm_foreign(identity, parent, rank, size, all, call);
     if (comm) {
@@ -249,8 +249,8 @@ void ipo_nccl_comm_freed(uintptr_t handle)
     ipo_nccl_comm_gone(comm);
 }
 
-/* Its identity comes from a number at the start of the id; members of the old communicator, who have no id, compute
- * it. */
+/* Defines a grown communicator.  Its identity comes from a number at the start of the id; members of the old
+ * communicator, who have no id, compute it. */
 static struct ipo_comm *define_grown(const struct ipo_nccl_copy *copy, const uintptr_t *args, const void *unique)
 {
     const struct ipo_nccl_call *call = &ipo_nccl_calls[IPO_NCCL_CommGrow];

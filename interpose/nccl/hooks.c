@@ -161,7 +161,7 @@ static char *find_injection(const void *caller)
 {
     const char *list = getenv("HPCTOP_NCCL");
     const void *object = ipo_object_base(caller);
-    /* Unless the user asks for it: only where no other hook sees the calls. */
+    /* Hooks NCCL unasked only if no other hook sees the calls. */
     if ((!list || !*list) && ipo_nccl_copy_at(object))
         return NULL;
     Dl_info info;

@@ -1,4 +1,4 @@
-/* The hooks in NCCL: which of them see calls, and how NCCL finds the two that it calls itself.
+/* The hooks in NCCL: the ones that see calls, and how NCCL finds the two that it calls itself.
  *
  * Environment variables name a profiler plugin and an NVTX injection.  To set them would change what the program and
  * its children see.  So the slots of getenv of all objects lead here, since any may have NVTX in it, or a hidden NCCL;
@@ -38,7 +38,7 @@ void ipo_cuda_coming(void);
 /* Whether that has happened. */
 bool ipo_nccl_may_be_hidden(void);
 
-/* What getenv(3) is for the program and its libraries.  Keeps getenv's contract; any thread. */
+/* Does what getenv(3) does for the program and its libraries.  Keeps getenv's contract; any thread. */
 char *ipo_nccl_getenv(const char *name);
 
 /* Whether NCCL was given libtrace.so as its profiler plugin. */

@@ -1,5 +1,5 @@
-/* The record path of NCCL's calls: what ipo_enter and ipo_leave are for MPI's.  A call returns when its work is on a
- * stream, so its times are those of the host: TRC_SIG_ENQUEUE says so. */
+/* Record path of NCCL's calls, the counterpart of ipo_enter and ipo_leave for MPI's.  A call returns when its work is
+ * on a stream, so its times are the host's: TRC_SIG_ENQUEUE says so. */
 #include "interpose/nccl/nccl.h"
 #include "interpose/cuda/cupti.h"
 #include "interpose/nccl/state.h"
@@ -76,7 +76,7 @@ static void describe_data(struct ipo_frame *frame, const struct ipo_nccl_call *c
     uint64_t bytes = count == TRC_BYTES_UNKNOWN ? count : ipo_nccl_bytes(type, count);
     bool is_root = comm && root == (uint64_t)comm->rank;
     for (int received = 0; received < 2; received++, factor += 2) {
-        bool depends = factor[0] != factor[1] && !comm; /* on the root's rank */
+        bool depends = factor[0] != factor[1] && !comm; /* root's rank decides */
         *(received ? &sig->received : &sig->sent) =
             depends ? TRC_BYTES_UNKNOWN : scale_bytes(factor[is_root], bytes, comm);
     }
@@ -122,7 +122,7 @@ static void write_copy_facts(const struct ipo_nccl_copy *copy)
     if (before & mine)
         return;
     struct ipo_text text = {0};
-    bool old = copy->version < 10000; /* until 2.8 a version had a digit less */
+    bool old = copy->version < 10000; /* versions until 2.8 had a digit less */
     ipo_text_add_number(&text, (uint64_t)(copy->version / (old ? 1000 : 10000)));
     ipo_text_add(&text, ".");
     ipo_text_add_number(&text, (uint64_t)(copy->version % (old ? 1000 : 10000) / 100));
@@ -330,7 +330,7 @@ static __attribute__((noinline)) void follow_call(struct ipo_frame *frame, enum 
     }
 }
 
-/* As ipo_emit, inlined for a call that the cache had. */
+/* Does the work of ipo_emit, inlined for a call that the cache had. */
 static inline void emit_call(struct ipo_frame *frame)
 {
     struct trc_stream *stream = &frame->thread->stream;

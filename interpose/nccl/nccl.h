@@ -19,7 +19,7 @@ enum ipo_nccl_id {
     IPO_NCCL_CALLS
 };
 
-/* Number of a call in the schema and in signatures: behind those of devices. */
+/* Number of a call in the schema and in signatures: behind the device calls. */
 #define IPO_NCCL_NUMBER(id) (IPO_DEVICE_NUMBER(IPO_DEVICE_CALLS) + (uint32_t)(id))
 
 /* Class of the rows that are wrapped and never recorded. */
@@ -50,7 +50,7 @@ struct ipo_nccl_call {
     uint8_t opclass;   /* enum trc_opclass, TRC_OP_PASS or TRC_OP_LOOK */
     uint8_t moves;     /* enum ipo_nccl_moves */
     uint8_t arity;
-    uint8_t at[IPO_ATS]; /* positions of these roles */
+    uint8_t at[IPO_ATS]; /* positions of the roles */
     bool exported;
 };
 extern IPO_OURS const struct ipo_nccl_call ipo_nccl_calls[IPO_NCCL_CALLS];
@@ -65,9 +65,9 @@ static inline bool ipo_nccl_is_data(enum ipo_nccl_id id)
 #define IPO_NCCL_COPIES 3u
 struct ipo_nccl_copy {
     ipo_function real[IPO_NCCL_CALLS]; /* NULL where this NCCL lacks it */
-    const void *base, *end;            /* of the object that defines it */
-    char object[1024];                 /* its file name */
-    int version;                       /* as NCCL_VERSION_CODE, 22809; 0: not known */
+    const void *base, *end;            /* bounds of the object that defines it */
+    char object[1024];                 /* file name of the object */
+    int version;                       /* value of NCCL_VERSION_CODE, 22809; 0: not known */
 };
 extern IPO_OURS struct ipo_nccl_copy ipo_nccl_copies[IPO_NCCL_COPIES];
 extern IPO_OURS const ipo_function ipo_nccl_wrapper[IPO_NCCL_COPIES][IPO_NCCL_CALLS]; /* NULL for PASS rows */
@@ -84,7 +84,7 @@ uint64_t ipo_nccl_bytes(uint32_t type, uint64_t count);
 /* Number of the row with this name ("ncclAllReduce"); -1: there is none. */
 int ipo_nccl_row(const char *text);
 
-/* How many entries of ipo_nccl_copies are used.  Any thread. */
+/* Returns how many entries of ipo_nccl_copies are used.  Any thread. */
 unsigned ipo_nccl_copies_n(void);
 /* Makes the next entry visible, which the caller has filled in.  One thread at a time. */
 void ipo_nccl_copies_add(void);
@@ -105,8 +105,8 @@ ipo_function ipo_nccl_pass(const struct ipo_nccl_copy *copy, enum ipo_nccl_id id
  * where the slot leads now.  Under the loader's lock. */
 ipo_function ipo_nccl_wrapper_of(int row, const void *base, const void *bound);
 
-/* What the program's dlsym of a name of NCCL on a real handle returns: the wrapper, where the object has the
- * function and it is recorded; else what the object has. */
+/* Returns the result of the program's dlsym for a name of NCCL on a real handle: the wrapper, if the object has the
+ * function and it is recorded; else the object's own symbol. */
 void *ipo_nccl_looked_up(void *handle, const char *name, const void *caller);
 
 /* ---- nccl.c: record path */
@@ -126,8 +126,8 @@ void ipo_nccl_event_leave(struct ipo_frame *frame, enum ipo_nccl_id id);
 
 /* ---- comms.c */
 
-/* Whether calls on a communicator with this ncclConfig_t block; true where the config does not say, or is NULL.  Size,
- * magic and version in front say what it has.  Source: nccl.h of 2.14 (blocking) and 2.27 (commName). */
+/* Returns whether calls on a communicator with this ncclConfig_t block; true if the config does not say, or is NULL.
+ * Size, magic and version in front tell its fields.  Source: nccl.h of 2.14 (blocking) and 2.27 (commName). */
 bool ipo_nccl_config_blocks(const char *config);
 /* The name in an ncclConfig_t, which owns it; NULL: none. */
 const char *ipo_nccl_config_name(const char *config);

@@ -1,9 +1,8 @@
 /* NCCL by the NVTX ranges that it pushes around each of its calls: for an NCCL that shows no symbols and is older than
  * the profiler plugin, and for all others that ask for an injection.
  *
- * NVTX is a header: every library has a copy of its own, which asks for NVTX_INJECTION64_PATH once and calls what is
- * exported here.  Domains with the name NCCL are read here; ranges of the program and of its other libraries are
- * regions (interpose/regions), those of NVIDIA's libraries cost an empty call.
+ * NVTX is a header: every library has a copy of its own, which asks for NVTX_INJECTION64_PATH once and calls the functions exported here.  Domains with the name NCCL are read here; ranges of the program and of its other libraries are
+ * regions (interpose/regions), ranges of NVIDIA's libraries cost an empty call.
  * Layouts: nvtxTypes.h, nvToolsExt.h and nvToolsExtPayload.h of NVTX 3; payloads: NCCL's src/include/nvtx*.h. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/nccl/profiler.h"
@@ -44,7 +43,7 @@ struct extension {
 /* ---- domains, one for each NCCL */
 
 static struct domain {
-    _Atomic(const void *) base; /* of the object */
+    _Atomic(const void *) base; /* start of the object */
     atomic_uint comms;          /* communicators that exist, where they have no hash */
     _Atomic(struct ipo_comm *) last;
 } domains[8];
@@ -58,7 +57,7 @@ static bool is_nccl(const struct domain *domain)
 /* Domains of NVIDIA's other libraries: their ranges are no regions of the program. */
 static struct domain left_out;
 
-/* Whether code at an address is of one of these libraries. */
+/* Returns whether code at an address belongs to NVIDIA's libraries. */
 static bool is_of_nvidia(const void *address)
 {
     static const char *const names[] = {"libcu", "libnv", "libnccl"};
@@ -107,7 +106,7 @@ struct said {
     uint64_t comm, parent, bytes;
     int32_t number; /* op, root or peer */
     int32_t rank, size;
-    int32_t devices; /* of ncclCommInitAll: ranks that this process has */
+    int32_t devices; /* ranks of this process in ncclCommInitAll */
 };
 
 static uint64_t read_word(const char *at)
@@ -278,7 +277,7 @@ static void end_started(const struct domain *domain, uint64_t range)
         ipo_nvtx_end(range);
 }
 
-/* ---- what is exported */
+/* ---- exported functions */
 
 __attribute__((visibility("default"))) int InitializeInjectionNvtx2(const void *(*table_of)(uint32_t));
 int InitializeInjectionNvtx2(const void *(*table_of)(uint32_t))

@@ -50,10 +50,9 @@ static const struct {
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* ---- contexts and events, in rings without allocation.  An event whose kernel runs keeps its place.  Parts of a
- * kernel have no place: their handle is that of their event, + 1. */
+/* ---- contexts and events, in rings without allocation.  An event whose kernel runs keeps its place.  Parts of a kernel have no place: their handle is their event's, + 1. --- */
 
-struct context { /* of a communicator of one rank */
+struct context { /* state of a communicator of one rank */
     atomic_bool used;
     uint64_t hash;
     int rank, size;
@@ -63,7 +62,7 @@ struct context { /* of a communicator of one rank */
 static struct context contexts[256];
 
 struct event {
-    _Atomic uint64_t number; /* of the event: a handle is a number that outlives the event's place */
+    _Atomic uint64_t number; /* number of the event: a handle is a number that outlives the event's place */
     int kind;
     struct context *context;
     struct ipo_profiler_event call;
@@ -73,7 +72,7 @@ struct event {
 };
 static struct event events[1024];
 static _Atomic uint64_t next_event = 1;
-static __thread int group_depth; /* of the group that runs on this thread, by GROUP_API */
+static __thread int group_depth; /* depth of the group that runs on this thread, by GROUP_API */
 
 #define TRIES 64u
 static bool is_running(const struct event *event)
@@ -209,7 +208,7 @@ static void write_how(const struct event *event, const char *descriptor, const s
     uint64_t before = atomic_load_explicit(&said[key % COUNT(said)], memory_order_relaxed);
     if (before == key)
         return;
-    if (before) /* its place is taken: not written, in place of again and again */
+    if (before) /* event whose place is taken: not written, in place of again and again */
         return;
     atomic_store_explicit(&said[key % COUNT(said)], key, memory_order_relaxed);
     struct ipo_text what = {0}, how = {0};
@@ -245,7 +244,7 @@ static ipo_gpu_op find_operation(const struct event *event, const char *descript
                : 0;
 }
 
-/* ---- what NCCL calls */
+/* ---- functions that NCCL calls */
 
 static int start_event(struct context *context, void **handle, const char *descriptor, int version)
 {
@@ -325,7 +324,7 @@ static int begin_context(void **out, uint64_t hash, int *mask, const char *name,
             atomic_store(&context->used, false);
         *out = NULL;
         errno = kept;
-        return 0; /* without a mask NCCL reports nothing */
+        return 0; /* NCCL reports nothing if there is no mask */
     }
     context->hash = hash;
     context->rank = rank;

@@ -1,5 +1,5 @@
-/* From events of NCCL's profiler plugin (plugin.c) and NVTX ranges (nvtx.c) to records of calls.  A call that a wrapper
- * has seen on the same thread is not recorded again.  Record path, in the thread that reports the event. */
+/* Records calls from events of NCCL's profiler plugin (plugin.c) and NVTX ranges (nvtx.c).  A call that a wrapper has
+ * seen on the same thread is not recorded again.  Record path, in the thread that reports the event. */
 #ifndef IPO_NCCL_PROFILER_H
 #define IPO_NCCL_PROFILER_H
 
@@ -12,7 +12,7 @@ struct ipo_profiler_event {
     struct ipo_frame frame;
     enum ipo_nccl_id id;
     bool open;                         /* a record was begun */
-    uintptr_t args[IPO_PROFILER_ARGS]; /* by the row's roles */
+    uintptr_t args[IPO_PROFILER_ARGS]; /* arguments by the row's roles */
 };
 
 /* Number of the row of a recorded call, "ncclAllReduce", or "AllReduce" if `without`; -1: there is none. */

@@ -40,8 +40,8 @@ static void *open_object(const void *address)
     return handle ? handle : dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD); /* the program itself has no name */
 }
 
-/* The copy that defines what was found at an address; names come from `scope`, or (NULL) from that object itself. NULL:
- * there are too many.  Needs `busy`. */
+/* Returns the copy that defines the function found at an address; names come from `scope`, or (NULL) from that object
+ * itself.  NULL: there are too many.  Needs `busy`. */
 static struct ipo_nccl_copy *get_copy(const void *found, void *scope)
 {
     Dl_info info;
@@ -65,7 +65,7 @@ static struct ipo_nccl_copy *get_copy(const void *found, void *scope)
     return copy;
 }
 
-/* ---- by the caller's scope */
+/* ---- copies by the caller's scope */
 
 /* Asks every loaded object for the NCCL in its scope. */
 static void look_at_all(void)

@@ -8,9 +8,9 @@ enum ipo_nccl_role {
     NCCL_ROLE_COMMS_OUT = 'A', /* array of new communicators */
     NCCL_ROLE_UNIQUE_ID = 'i', /* address of the 128 bytes */
     NCCL_ROLE_SIZE = 'N',      /* number of ranks */
-    NCCL_ROLE_RANK = 'R',      /* of the caller in the new communicator */
-    NCCL_ROLE_COLOR = 'k',     /* of a split */
-    NCCL_ROLE_KEY = 'y',       /* of a split */
+    NCCL_ROLE_RANK = 'R',      /* rank of the caller in the new communicator */
+    NCCL_ROLE_COLOR = 'k',     /* color of a split */
+    NCCL_ROLE_KEY = 'y',       /* key of a split */
     NCCL_ROLE_CONFIG = 'f',    /* address of an ncclConfig_t, may be NULL */
     NCCL_ROLE_SEND_BUFFER = 'b',
     NCCL_ROLE_RECEIVE_BUFFER = 'B',

@@ -11,7 +11,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#define PATIENCE 20000 /* how often a waiting thread yields the processor */
+#define PATIENCE 20000 /* times that a waiting thread yields the processor */
 
 static void start_nccl(int rank, int size)
 {
@@ -37,7 +37,7 @@ bool ipo_nccl_start(int rank, int size, uint64_t hash)
     static atomic_int started; /* 2: it is over */
     int fresh = 0;
     if (!atomic_compare_exchange_strong(&started, &fresh, 1)) {
-        /* With a thread for each GPU their first communicators are made at the same time. */
+        /* Threads with a GPU each make their first communicators at the same time. */
         for (int tries = 0; tries < PATIENCE && atomic_load(&started) == 1; tries++)
             sched_yield();
         return *ipo_profiler_armed != 0;

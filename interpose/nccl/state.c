@@ -27,7 +27,7 @@ void ipo_nccl_state_start(struct ipo_comm *comm)
 {
     ipo_gpu_start();
     ipo_cuda_watch_start();
-    uintptr_t context = ipo_cuda_context(); /* with each Init, so that a reset is noticed */
+    uintptr_t context = ipo_cuda_context(); /* asks with each Init, so that a reset is noticed */
     if (comm && !comm->gpu_context)
         comm->gpu_context = context;
 }
@@ -162,7 +162,7 @@ static void launch_group(struct ipo_nccl_own *group)
             }
         ipo_gpu_op op = group->item[i].op;
         const struct trc_gpu_op *slot = ipo_gpu_op_of(op);
-        if (!slot || slot->state >= TRC_GPU_COMPLETED) { /* its call failed */
+        if (!slot || slot->state >= TRC_GPU_COMPLETED) { /* call failed */
             group->item[i].op = 0;
             continue;
         }

@@ -1,5 +1,5 @@
-/* From calls of NCCL to operations in the table (gpu_ops.h): which they are, what they are launched with, and when they
- * are on their streams.  Record path, around the real call. */
+/* Turns calls of NCCL into operations in the table (gpu_ops.h): kind, launch, and state on their streams.  Record path,
+ * around the real call. */
 #ifndef IPO_NCCL_STATE_H
 #define IPO_NCCL_STATE_H
 
@@ -12,28 +12,28 @@
 struct ipo_nccl_cached {
     uint64_t site; /* 0: free */
     const struct ipo_path *path;
-    uint64_t stamp; /* of cached.h, and whether the call is in a group, and nested */
+    uint64_t stamp; /* stamp of cached.h, and whether the call is in a group, and nested */
     const struct ipo_nccl_copy *copy;
     uintptr_t count, type, op, root, peer, handle, stream;
     struct ipo_comm *comm;
-    const struct trc_sig_state *state; /* of the signature, as are the next two */
+    const struct trc_sig_state *state; /* state of the signature, like the next two */
     uint32_t index, version;
     uint32_t object; /* the stream's number */
     bool collective;
-    bool known; /* `what` is filled in */
+    bool known; /* member `what` is filled in */
     struct trc_gpu_op what;
 };
 
-/* How many operations of a group are watched; further ones are known up to ENQUEUED. */
+/* Operations of a group that are watched; further ones are known up to ENQUEUED. */
 #define IPO_NCCL_GROUPED 1024u
-/* What a thread's calls of NCCL need. */
+/* State of a thread's calls of NCCL. */
 struct ipo_nccl_own {
     struct ipo_nccl_cached cache[IPO_NCCL_CACHE_ROWS];
-    uint64_t number; /* of the group */
+    uint64_t number; /* number of the group */
     uint32_t count;
     bool launching; /* the outermost GroupEnd is running */
     struct {
-        ipo_gpu_op op, launch; /* launch: the first operation of what it is launched with; 0 blind or captured */
+        ipo_gpu_op op, launch; /* launch: the first operation of the same launch; 0 blind or captured */
         struct ipo_comm *comm;
         uintptr_t stream;
     } item[IPO_NCCL_GROUPED];
