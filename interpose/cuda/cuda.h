@@ -39,7 +39,7 @@ struct ipo_cuda {
 #undef CALL
 };
 
-/* The driver's functions.  NULL while the library is not loaded, and where it lacks one of them.  Any thread; the first
+/* The driver's functions.  NULL while the library is not loaded, and if it lacks a function.  Any thread; the first
  * calls ask the loader. */
 const struct ipo_cuda *ipo_cuda(void);
 

@@ -113,7 +113,7 @@ static void *run_thread(void *unused_)
 void ipo_cupti_stop(void)
 {
     int going = 0;
-    atomic_compare_exchange_strong(&stopping, &going, ASKED); /* from now on CUPTI is not started either */
+    atomic_compare_exchange_strong(&stopping, &going, ASKED); /* CUPTI is not started either once this is set */
     syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
     if (going == GIVEN_UP)
         return;
@@ -123,7 +123,7 @@ void ipo_cupti_stop(void)
     if (wait_until(&until, &running))
         return;
     atomic_store(&stopping, GIVEN_UP);
-    /* Nor may a disk that hangs, or a lock that the caller of exit() holds.  What is written later stays in the file's
+    /* Waits for no disk that hangs, nor for a lock that the caller of exit() holds.  Later records stay in the file's
      * chunks. */
     until.tv_sec++;
     wait_until(&until, &writing);
@@ -241,7 +241,7 @@ void ipo_cupti_settle(void)
     if (ipo_cupti_own || atomic_load(&ipo_cupti_state) != IPO_CUPTI_STARTING)
         return; /* CUPTI itself may call this, by cuInit */
     if (!*ipo_armed && !*ipo_nccl_armed)
-        return; /* in a child that was forked meanwhile no thread starts it */
+        return; /* no thread starts it in a child that was forked meanwhile */
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += PATIENCE_S;
     while (atomic_load(&ipo_cupti_state) == IPO_CUPTI_STARTING)
@@ -269,7 +269,7 @@ void ipo_cupti_start(bool up)
     errno = kept;
 }
 
-static atomic_bool was_injected; /* by the driver */
+static atomic_bool was_injected; /* loaded by the driver */
 
 /* The driver was loaded: waits until the program has initialised it. */
 static void *await_cuda(void *unused_)

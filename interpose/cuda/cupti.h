@@ -21,8 +21,8 @@ int InitializeInjection(void);
 void ipo_cupti_expect(void);
 /* Starts a thread that waits for that, if ipo_cupti_expect was called.  In the thread that may ask the loader. */
 void ipo_cupti_await(void);
-/* Ends CUPTI and writes what has finished.  Waits for CUPTI a second at most, and another one for the writing.  In the
- * thread that ends the recording. */
+/* Ends CUPTI and writes the finished records.  Waits for CUPTI a second at most, and another one for the writing.
+ * Called in the thread that ends the recording. */
 void ipo_cupti_stop(void);
 /* Wakes our threads, which must end. */
 void ipo_cupti_over(void);
@@ -39,7 +39,8 @@ uint32_t ipo_cupti_stream(uintptr_t stream);
 
 /* The wrapper for a call of CUPTI by which another profiler shows itself; NULL for all other names. */
 ipo_function ipo_cupti_wrapper_of(const char *name);
-/* What the program's dlsym of a name of CUPTI on a real handle returns: that wrapper, or what the handle has. */
+/* Returns the result of the program's dlsym for a name of CUPTI on a real handle: our wrapper, or the handle's own
+ * symbol. */
 void *ipo_cupti_looked_up(void *handle, const char *name, const void *caller);
 
 /* ---- cupti_find.c */
@@ -62,13 +63,13 @@ const char *ipo_cupti_taken(void);
 uint32_t ipo_device_stream(uint32_t context, uint32_t stream);
 /* Converts CUPTI's times. */
 struct ipo_device_times {
-    uint64_t (*ticks)(uint64_t time); /* of the trace */
+    uint64_t (*ticks)(uint64_t time); /* converts to ticks of the trace */
 };
 /* Takes one activity record; one without an end is only counted. */
 void ipo_device_record(const void *record, const struct ipo_device_times *times);
 /* Writes the records that were taken since the last call, sorted by stream and time. */
 void ipo_device_write(void);
-/* What could not be recorded, in words: "3 kernels had not ended"; "" if nothing.  Valid until the next call. */
+/* Returns the losses of recording, in words: "3 kernels had not ended"; "" if nothing.  Valid until the next call. */
 const char *ipo_device_missing(void);
 
 #endif

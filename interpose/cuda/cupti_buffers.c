@@ -70,7 +70,7 @@ static void give_buffer(uint8_t **buffer, size_t *size, size_t *records)
         block->self = block;
     *buffer = block ? block->data : NULL;
     *size = block ? BLOCK - sizeof *block : 0;
-    *records = 0; /* as many as fit */
+    *records = 0; /* limit 0: all records that fit */
 }
 
 static void queue_block(struct block *block)
@@ -114,7 +114,7 @@ void ipo_cupti_write_completed(void)
     if (!newest)
         return;
     latest = sample_clocks();
-    while (newest) { /* in the order in which they came */
+    while (newest) { /* keeps the order of arrival */
         struct block *next = newest->next;
         newest->next = block;
         block = newest;

@@ -129,7 +129,7 @@ void *ipo_cupti_find(void)
 bool ipo_cupti_is_injected(void)
 {
     const char *named = getenv("CUDA_INJECTION64_PATH");
-    void *library = named && *named ? dlopen(named, RTLD_LAZY | RTLD_NOLOAD) : NULL; /* by whatever path */
+    void *library = named && *named ? dlopen(named, RTLD_LAZY | RTLD_NOLOAD) : NULL; /* finds it by any path */
     /* Compared by object, not by address: another preloaded tool may define the name, too. */
     const void *entry = library ? dlsym(library, "InitializeInjection") : NULL;
     bool is_ours = entry && ipo_object_base(entry) == ipo_object_base((const void *)(uintptr_t)&ipo_cupti_is_injected);

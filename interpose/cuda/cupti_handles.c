@@ -1,11 +1,11 @@
-/* From the stream that a call of NCCL names to the number that the stream has in the trace. */
+/* Finds the number that a stream has in the trace from the stream that a call of NCCL names. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/cuda/cupti.h"
 #include "interpose/cuda/cupti_inside.h"
 
 #define HANDLES 256u
 static struct {
-    _Atomic uint64_t key;    /* from the driver's number of a stream, or its context for the special streams; 0: free */
+    _Atomic uint64_t key;    /* driver's number of a stream, or its context for the special streams; 0: free */
     _Atomic uint64_t number; /* upper half: the lower half of the key, since two threads may fill the place */
 } handles[HANDLES];
 
@@ -26,7 +26,7 @@ uint32_t ipo_cupti_stream(uintptr_t stream)
         return 0;
     int capturing = 0;
     if (ipo_cupti.is_capturing && (ipo_cupti.is_capturing((void *)stream, &capturing) || capturing))
-        return 0; /* its kernel runs with the graph, each time that is launched */
+        return 0; /* kernel runs with the graph, each time that the graph is launched */
     unsigned long long id = 0;
     uint64_t key = 0;
     if (stream > 2) { /* keyed by a number that is never used again; older drivers have none */

@@ -1,4 +1,4 @@
-/* What cupti.c, cupti_buffers.c, cupti_handles.c and cupti_others.c share; for no other file. */
+/* Declarations that cupti.c, cupti_buffers.c, cupti_handles.c and cupti_others.c share; for no other file. */
 #ifndef IPO_CUPTI_INSIDE_H
 #define IPO_CUPTI_INSIDE_H
 

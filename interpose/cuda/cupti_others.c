@@ -15,7 +15,7 @@ const char *ipo_cupti_others_call(void)
     return atomic_load(&first_foreign);
 }
 
-/* Stops using CUPTI and restores its state; what was recorded so far is kept. */
+/* Stops using CUPTI and restores its state; records so far are kept. */
 static void step_aside(const char *because)
 {
     int on = IPO_CUPTI_ON;
@@ -58,7 +58,7 @@ static void meet_other(const char *call)
     step_aside(call);
 }
 
-/* When another profiler takes over, CUPTI may still have a buffer of ours and put that profiler's records into it. 
+/* CUPTI may still have a buffer of ours when another profiler takes over, and put that profiler's records into it.
  * They are copied into a buffer of that profiler. */
 static _Atomic(ipo_cupti_requested) their_request;
 static _Atomic(ipo_cupti_completed) their_completed;

@@ -1,4 +1,4 @@
-/* What of CUPTI's activity records is read: the part in front, which has been the same since CUDA 9, whatever was added
+/* Part of CUPTI's activity records that is read: the front, which has been the same since CUDA 9, whatever was added
  * behind it (CUpti_ActivityKernel4 to Kernel10 with 144 to 216 bytes, CUpti_ActivityMemcpy to Memcpy6,
  * CUpti_ActivityMemcpyPtoP to PtoP4).  So records are walked by CUPTI's own cuptiActivityGetNextRecord, never by their
  * size.  tests/static/cupti.sh holds these offsets to the headers of each toolkit that is there. */

@@ -1,4 +1,4 @@
-/* From CUPTI's records to streams of the trace.  Records come in buffers, and CUPTI keeps a buffer with an
+/* Sorts CUPTI's records into streams of the trace.  Records come in buffers, and CUPTI keeps a buffer with an
  * unfinished kernel back.  So records are sorted by stream and time before they are written; a record that is
  * earlier than those already written gets a chunk of its own. */
 #include "interpose/base/oldglibc.h"
@@ -25,7 +25,7 @@ static struct {
 } streams[STREAMS];
 
 static struct {
-    uint64_t hash; /* of the name; 0 free */
+    uint64_t hash; /* hash of the name; 0 free */
     uint32_t id;
 } kernels[KERNELS];
 static uint32_t kernels_n;

@@ -4,13 +4,13 @@
 
 #include "interpose/mpi/calls.h"
 
-/* What runs on a stream, as calls of the schema: behind MPI's. */
+/* Work that runs on a stream, as calls of the schema: behind MPI's. */
 #define IPO_DEVICE_LIST(DEVICE)                                                                                        \
     DEVICE(KERNEL, "kernel", KERNEL)                                                                                   \
     DEVICE(HTOD, "memcpy_HtoD", COPY)                                                                                  \
     DEVICE(DTOH, "memcpy_DtoH", COPY)                                                                                  \
     DEVICE(DTOD, "memcpy_DtoD", COPY)                                                                                  \
-    DEVICE(PTOP, "memcpy_PtoP", COPY) /* from one GPU to another */                                                    \
+    DEVICE(PTOP, "memcpy_PtoP", COPY) /* copy between two GPUs */                                                      \
     DEVICE(OTHER, "memcpy", COPY)
 enum ipo_device_id {
 #define DEVICE(id, name, opclass) IPO_DEVICE_##id,

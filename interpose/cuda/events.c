@@ -19,10 +19,10 @@
 #define QUEUE       (4 * TRC_GPU_OPS)
 #define BUSY_NS     5000000  /* between two rounds of queries while a launch is under way */
 #define IDLE_NS     50000000 /* otherwise, when only memory is read */
-#define STREAMS     64u      /* streams of which the first launch under way is queried */
+#define STREAMS     64u      /* streams whose first launch under way is queried */
 #define PATIENCE_NS 100000000
 
-/* By slot of the launch's first operation. */
+/* Launches by slot of their first operation. */
 static struct launch {
     uintptr_t stream, context;
     struct pair *events;
@@ -39,7 +39,7 @@ static struct pair {
 } pairs[CONTEXTS][TRC_GPU_OPS];
 static _Atomic uintptr_t contexts[CONTEXTS];
 static _Atomic uint64_t context_ids[CONTEXTS]; /* the driver's, unique for ever; 0: it has none (before CUDA 12) */
-#define CLEARING UINT64_MAX                    /* its pairs are being dropped: none may be made meanwhile */
+#define CLEARING UINT64_MAX                    /* pairs are being dropped: none may be made meanwhile */
 
 static const struct ipo_cuda *_Atomic driver;
 
@@ -73,7 +73,7 @@ static void check_context(const struct ipo_cuda *cuda, uintptr_t context)
     if (!atomic_compare_exchange_strong(&context_ids[i], &before, before ? CLEARING : id) || !before)
         return; /* another thread does it, or no context was here before */
     for (unsigned k = 0; k < TRC_GPU_OPS; k++) {
-        atomic_store(&pairs[i][k].start, 0); /* its address may be an event of the program now */
+        atomic_store(&pairs[i][k].start, 0); /* address may be an event of the program now */
         atomic_store(&pairs[i][k].stop, 0);
     }
     atomic_store(&context_ids[i], id);
@@ -254,7 +254,7 @@ static int query_event(const struct ipo_cuda *cuda, uintptr_t event)
         return result == IPO_CUDA_SUCCESS ? IPO_CUDA_SUCCESS : IPO_CUDA_NOT_READY;
     if (is_context_gone(result))
         return PAST;
-    /* At the end of the process the driver ends first: this is no error. */
+    /* Driver ends first at the end of the process: this is no error. */
     head->error = result == IPO_CUDA_DEINITIALIZED ? 0 : result;
     __atomic_store_n(&head->watch, TRC_GPU_WATCH_STOPPED, __ATOMIC_RELEASE);
     atomic_store(&driver, NULL);
@@ -366,8 +366,8 @@ static void *run_watch(void *of)
     return NULL;
 }
 
-/* At exit the driver's own handlers, which were registered before ours, take it down after it.  No thread should be
- * inside the driver then.  Queries once more before.  Nothing relies on this. */
+/* Stops at exit.  The driver's own handlers, which were registered before ours, take the driver down afterwards.  No
+ * thread should be inside the driver then.  Queries once more before.  Nothing relies on this. */
 static void stop_at_exit(void *unused)
 {
     (void)unused;

@@ -13,7 +13,7 @@
 /* Starts the thread, once a driver is loaded.  After ipo_gpu_start; called with each new communicator. */
 void ipo_cuda_watch_start(void);
 
-/* A launch: the operations that are launched together on one stream, named by the first of them. */
+/* A launch: the operations that are launched together on one stream, named by the first operation. */
 enum ipo_launch {
     IPO_LAUNCH_BLIND,    /* nothing is recorded */
     IPO_LAUNCH_CAPTURED, /* the stream is being captured */

@@ -78,7 +78,7 @@ ipo_gpu_op ipo_gpu_op_begin(const struct trc_gpu_op *what)
     }
     struct trc_gpu_op *slot = &table->op[at];
     __atomic_store_n(&slot->number, 0, __ATOMIC_RELEASE);
-    atomic_thread_fence(memory_order_release); /* a reader of what follows must see that the old number is gone */
+    atomic_thread_fence(memory_order_release); /* a reader of the stores below must see that the old number is gone */
     *slot = *what;
     slot->called = what->called ? what->called : ipo_ticks();
     slot->state = TRC_GPU_CALLED;

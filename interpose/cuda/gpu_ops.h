@@ -2,7 +2,7 @@
  * it can be read while the job hangs and after kill -9.  Wrappers set that an operation was called; the driver's
  * events (events.h) and NCCL's profiler plugin set that it started and ended.
  *
- * Any thread of the program may call all of these, and our own threads too.  No lock, no allocation, no system call
+ * Any thread of the program may call all functions, and our own threads too.  No lock, no allocation, no system call
  * but where said.  An operation is named by a handle that outlives its slot: a state of an operation that is over is
  * ignored. */
 #ifndef IPO_GPU_OPS_H
@@ -20,15 +20,15 @@ typedef uint64_t ipo_gpu_op; /* 0: none; every function takes it and does nothin
 void ipo_gpu_start(void);
 extern IPO_OURS struct trc_gpu_table *ipo_gpu_table; /* NULL: there is none */
 
-/* Enters an operation that is called.  `what`: what is known of it; its number, state and the times after `called` (0:
- * now) are 0.  Returns 0 where there is no table, or where all slots hold operations under way (counted). */
+/* Enters an operation that is called.  `what`: the known fields; its number, state and the times after `called` (0:
+ * now) are 0.  Returns 0 if there is no table, or if all slots hold operations under way (counted). */
 ipo_gpu_op ipo_gpu_op_begin(const struct trc_gpu_op *what);
 
 /* Sets that an operation is on its stream.  A state never goes back, so this and the next functions may be called in
  * any order.  `ticks`: of the process's clock, 0: now.  `how`: flags to add (TRC_GPU_BY_PLUGIN ..); TRC_GPU_BLIND:
  * no later state will be known. */
 void ipo_gpu_op_enqueued(ipo_gpu_op op, uint64_t ticks,
-                         uint8_t how); /* with TRC_GPU_BLIND: and no more will be known */
+                         uint8_t how); /* known end with TRC_GPU_BLIND: no more will be known */
 /* Sets that it has started. */
 void ipo_gpu_op_started(ipo_gpu_op op, uint64_t ticks, uint8_t how);
 /* Sets that it is complete. */
