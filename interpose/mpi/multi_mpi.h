@@ -48,7 +48,8 @@ void ipo_foreign_list(unsigned first);
  * does not lead to the active MPI.  After ipo_foreign_list, under the same lock. */
 bool ipo_is_foreign(uintptr_t load_address, uintptr_t slot);
 
-/* Origin of calls of the active MPI: the object that made the first, or everywhere if that MPI is in the global scope. */
+/* Origin of calls of the active MPI: the object that made the first, or everywhere if that MPI is in the global
+ * scope. */
 extern IPO_OURS struct ipo_range ipo_active_range;
 /* Does the work of ipo_is_active for a call site outside of ipo_active_range. */
 bool ipo_is_active_slow(uintptr_t site);

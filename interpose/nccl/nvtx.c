@@ -1,8 +1,9 @@
 /* NCCL by the NVTX ranges that it pushes around each of its calls: for an NCCL that shows no symbols and is older than
  * the profiler plugin, and for all others that ask for an injection.
  *
- * NVTX is a header: every library has a copy of its own, which asks for NVTX_INJECTION64_PATH once and calls the functions exported here.  Domains with the name NCCL are read here; ranges of the program and of its other libraries are
- * regions (interpose/regions), ranges of NVIDIA's libraries cost an empty call.
+ * NVTX is a header: every library has a copy of its own, which asks for NVTX_INJECTION64_PATH once and calls the
+ * functions exported here.  Domains with the name NCCL are read here; ranges of the program and of its other libraries
+ * are regions (interpose/regions), ranges of NVIDIA's libraries cost an empty call.
  * Layouts: nvtxTypes.h, nvToolsExt.h and nvToolsExtPayload.h of NVTX 3; payloads: NCCL's src/include/nvtx*.h. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/nccl/profiler.h"

@@ -50,7 +50,8 @@ static const struct {
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* ---- contexts and events, in rings without allocation.  An event whose kernel runs keeps its place.  Parts of a kernel have no place: their handle is their event's, + 1. --- */
+/* ---- contexts and events, in rings without allocation.  An event whose kernel runs keeps its place.  Parts of a
+ * kernel have no place: their handle is their event's, + 1. */
 
 struct context { /* state of a communicator of one rank */
     atomic_bool used;

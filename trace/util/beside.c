@@ -4,43 +4,43 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#define BLOCKS 8u /* of a queue */
+#define BLOCKS 8u /* blocks of a queue */
 #define ITEMS  (ANA_QUEUE_MOST / BLOCKS)
 #define MOST   8u  /* threads */
-#define LINE   64u /* of the cache */
+#define LINE   64u /* line of the cache */
 
-/* The blocks of a queue, of which each taker still has those between its `done` and `passed` to take. */
+/* Ring of a queue's blocks; each taker still has the blocks between its `done` and `passed` to take. */
 struct ana_queue_ring {
     struct ana_beside *beside;
     pthread_cond_t taken;
     uint64_t passed;  /* blocks so far */
-    uint64_t awaited; /* who fills waits until no more blocks than this are under way */
-    bool waits;       /* who fills it does, and would take it if nobody is at it */
+    uint64_t awaited; /* the filler waits until no more blocks than this are under way */
+    bool waits;       /* the filler waits, and would take a block if nobody is at it */
     struct taker {
         struct ana_queue *queue;
         uint64_t done; /* blocks so far */
-        bool busy;     /* this thread takes a block: */
+        bool busy;     /* a thread takes a block: the next member */
         pthread_t thread;
     } taker[ANA_QUEUE_TAKERS];
-    size_t count[BLOCKS]; /* of items in each */
-    char *block;          /* all of them */
+    size_t count[BLOCKS]; /* items in each block */
+    char *block;          /* memory of all blocks */
 };
 
-/* Work in parts, of which `next` is the first that nobody has begun.  It lies on the stack of who waits for it. */
+/* Work in parts; `next` is the first part that nobody has begun.  It lies on the stack of the thread that waits for it. */
 struct work {
     ana_part_do *part;
     void *user;
     size_t n, next, done;
     pthread_cond_t over;
-    struct work *other; /* that was there before */
+    struct work *other; /* work that was there before */
 };
 
 struct ana_beside {
     pthread_t thread[MOST];
     unsigned threads;
     pthread_mutex_t lock;
-    pthread_cond_t filled; /* there is something to do */
-    struct work *work;     /* of which parts are not begun */
+    pthread_cond_t filled; /* signal that something is to do */
+    struct work *work;     /* work with parts that are not begun */
     struct ana_queue *queue[ANA_BESIDE_QUEUES];
     bool stops;
 };
@@ -99,7 +99,7 @@ static void do_part(struct ana_beside *beside, struct work *work)
         pthread_cond_signal(&work->over);
 }
 
-/* Has a taker take its next block; likewise. */
+/* Has a taker take its next block, with the lock, which it gives up meanwhile. */
 static void take_block(struct ana_beside *beside, struct taker *taker)
 {
     const struct ana_queue *queue = taker->queue;
@@ -125,13 +125,13 @@ static void turn_to(struct taker **at, struct taker *other)
     *at = other;
 }
 
-/* Does what there is to do, of queues only this one, if it is not NULL; likewise.  *at is the taker that it was just
- * now.  False: nothing. */
+/* Does a part or a block, with the lock; takes blocks of `only` alone if it is not NULL.  *at is the taker of the last
+ * call.  False: nothing is to do. */
 static bool do_something(struct ana_beside *beside, const struct ana_queue *only, struct taker **at)
 {
     struct taker *taker = beside->work ? NULL : fullest(beside, only);
     turn_to(at, taker);
-    if (beside->work) /* who waits for it holds up others */
+    if (beside->work) /* the thread that waits for the work holds up others */
         do_part(beside, beside->work);
     else if (taker)
         take_block(beside, taker);
@@ -175,7 +175,7 @@ void ana_beside_parts(struct ana_beside *beside, size_t n, ana_part_do *part, vo
     work.other = beside->work;
     beside->work = &work;
     pthread_cond_broadcast(&beside->filled);
-    for (unsigned i = 0; i < ANA_BESIDE_QUEUES; i++) /* who waits for room in a queue may help, too */
+    for (unsigned i = 0; i < ANA_BESIDE_QUEUES; i++) /* a thread that waits for room in a queue may help, too */
         if (beside->queue[i])
             pthread_cond_signal(&beside->queue[i]->ring->taken);
     while (work.next < n)
@@ -302,9 +302,9 @@ void ana_queue_close(struct ana_queue *queue)
     *queue = (struct ana_queue){0};
 }
 
-/* Passes the block on, and does what there is to do until the next one is free; `all`: all of them.  When the ring is
- * full, it waits for half of it: so both threads seldom wake each other.  Who takes one queue and waits for room in
- * another takes none but that: else it might come to fill the one that it takes, and nobody would go on. */
+/* Passes the block on, and helps until the next one is free; `all`: until every block is taken.  A full ring waits
+ * until half of it is free: so both threads seldom wake each other.  A thread that takes one queue and waits for room
+ * in another takes only from the other: else it might come to fill the queue that it takes, and nobody would go on. */
 static void pass_on(struct ana_queue *queue, size_t n, bool all)
 {
     struct ana_queue_ring *ring = queue->ring;
@@ -328,7 +328,7 @@ static void pass_on(struct ana_queue *queue, size_t n, bool all)
     pthread_mutex_unlock(&beside->lock);
 }
 
-/* Has what is in the queue taken; returns once there is room for more, or `all` is taken. */
+/* Has the queue's items taken; returns once there is room for more, or, with `all`, once all are taken. */
 static void pass(struct ana_queue *queue, bool all)
 {
     size_t n = (size_t)(queue->next - queue->block) / queue->size;

@@ -1,20 +1,20 @@
-/* Work that is left to threads beside the caller's: queues of items, each taken in order, and parts of one piece of
+/* Work left to threads beside the caller's: queues of items, each taken in order, and parts of one piece of
  * work.
  *
- * Who fills a queue writes items of one size into blocks; a full block is taken by one call of each taker, by a thread
- * beside or, where there is none, by the caller itself.  Either way the same items come in the same order, so what is
- * found is the same.  A queue is filled by one thread at a time, and each of its takers called by one.  Several takers
- * share nothing that one of them changes.  Whoever reads or changes what was found drains the queue first, and leaves
- * nothing in it meanwhile. */
+ * The thread that fills a queue writes items of one size into blocks; a full block is taken by one call of each
+ * taker, by a thread beside or, where there is none, by the caller itself.  Either way the same items come in the
+ * same order, so the findings are the same.  A queue is filled by one thread at a time, and each of its takers
+ * called by one.  Several takers share nothing that one of them changes.  A caller that reads or changes the
+ * findings drains the queue first, and leaves nothing in it meanwhile. */
 #ifndef ANA_BESIDE_H
 #define ANA_BESIDE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#define ANA_BESIDE_QUEUES 6u    /* of one ana_beside, at most */
+#define ANA_BESIDE_QUEUES 6u    /* queues of one ana_beside, at most */
 #define ANA_QUEUE_MOST    8192u /* items that are in a queue, at most */
-#define ANA_QUEUE_TAKERS  3u    /* of a queue, at most */
+#define ANA_QUEUE_TAKERS  3u    /* takers of a queue, at most */
 
 struct ana_beside;
 struct ana_queue_ring;
@@ -25,7 +25,7 @@ typedef void ana_queue_take(void *user, const void *items, size_t n);
 struct ana_queue {
     char *next, *stop; /* room in the block that is being filled */
     char *block;
-    size_t size; /* of an item */
+    size_t size; /* bytes of an item */
     struct ana_queue_taker {
         ana_queue_take *take;
         void *user;
@@ -34,7 +34,7 @@ struct ana_queue {
     struct ana_queue_ring *ring; /* NULL: there is no thread */
 };
 
-/* `threads` of them, or as many as there can be, which leave all signals to the others; NULL: none.  Free with
+/* Starts `threads` threads, or as many as there can be, which leave all signals to the others; NULL: none.  Free with
  * ana_beside_free, after its queues. */
 struct ana_beside *ana_beside_new(unsigned threads);
 /* Ends them; NULL is none. */
@@ -50,9 +50,9 @@ void ana_beside_parts(struct ana_beside *beside, size_t n, ana_part_do *part, vo
 /* Makes an empty queue of items of `size` bytes, which `take` takes with `user`; `beside`: NULL is nobody.  False: out
  * of memory, and nothing is left to free. */
 bool ana_queue_open(struct ana_queue *queue, struct ana_beside *beside, size_t size, ana_queue_take *take, void *user);
-/* Has all items taken by another, too; before the first of them. */
+/* Has all items taken by another taker, too; call it before the first item. */
 void ana_queue_also(struct ana_queue *queue, ana_queue_take *take, void *user);
-/* Frees it; what is under way may be taken or lost.  Zeros are allowed. */
+/* Frees the queue; items under way may be taken or lost.  Zeros are allowed. */
 void ana_queue_close(struct ana_queue *queue);
 /* Returns once all items are taken. */
 void ana_queue_drain(struct ana_queue *queue);

@@ -63,7 +63,7 @@ double ana_counts_percentile(const struct ana_counts *counts, double share)
     return ana_bucket_percentile(all, share);
 }
 
-/* Where each lies. */
+/* Place of each histogram. */
 struct range {
     uint16_t first, n;
 };

@@ -1,6 +1,5 @@
-/* A histogram by trc_bucket() that takes room only from its lowest octave to its highest: most of those of which there
- * are thousands, as times of one rank at one place, lie within a few.  Zeros are an empty one.  One thread at a
- * time. */
+/* Histogram by trc_bucket() that takes room only from its lowest octave to its highest: there are thousands, as of one
+ * rank's times at one place, and most lie within a few octaves.  Zeros are an empty one.  One thread at a time. */
 #ifndef ANA_COUNTS_H
 #define ANA_COUNTS_H
 
@@ -12,7 +11,7 @@
 struct ana_keep;
 
 struct ana_counts {
-    uint32_t *count; /* of the buckets first .. first + n - 1; a full one stays full */
+    uint32_t *count; /* counters of the buckets first .. first + n - 1; a full one stays full */
     uint16_t first, n;
 };
 
@@ -31,7 +30,7 @@ static inline bool ana_counts_add(struct ana_counts *counts, uint64_t value, uin
     *count = times < UINT32_MAX - *count ? *count + (uint32_t)times : UINT32_MAX;
     return true;
 }
-/* Counts a value once; likewise. */
+/* Counts a value once; false: out of memory. */
 static inline bool ana_counts_add_one(struct ana_counts *counts, uint64_t value)
 {
     uint32_t bucket = trc_bucket(value), at = bucket - counts->first;

@@ -67,7 +67,7 @@ static void strip_name(char *name, enum trc_cxx_detail detail)
                 whole = detail > TRC_CXX_SHORT ? strlen(parameters) : 0;
                 memmove(out, parameters, whole);
                 out += whole;
-                break; /* its parameters; else those of a function that it is local to */
+                break; /* parameters of the name itself; else of a function that it is local to */
             }
             at = strstr(at, "::");
         } else if (*at == '{' || *at == '<') { /* "{lambda(int)#1}" */
@@ -77,7 +77,7 @@ static void strip_name(char *name, enum trc_cxx_detail detail)
             at += whole;
         } else {
             if (*at == ' ' && at > name)
-                begin = out + 1; /* what stood before is the type that it returns */
+                begin = out + 1; /* text before it is the return type */
             *out++ = *at++;
         }
     }
@@ -155,7 +155,7 @@ const char *trc_cxx_fit(const char *text, size_t width, char *room, size_t size)
     for (char *end = strstr(room, "::"); end && columns > width; end = strstr(room, "::")) {
         char *begin = qualifier_begin(room, end);
         if (begin == end && end > room && end[-1] != ' ')
-            break; /* of something else */
+            break; /* qualifier of something else */
         columns -= (size_t)(end + 2 - begin);
         memmove(begin, end + 2, strlen(end + 2) + 1);
     }

@@ -1,8 +1,8 @@
 /* C++ names as people write them: "_ZN7horovod6common10RunLoopOnceERNS0_19HorovodGlobalStateE" is
- * "horovod::common::RunLoopOnce", without arguments and without what stands in for template parameters.
+ * "horovod::common::RunLoopOnce", without arguments and without stand-ins of template parameters.
  *
  * The C++ library's own __cxa_demangle (Itanium C++ ABI, 5.1) takes them apart; the program that shows names passes it
- * in.  Without it, and where a name cannot be read, names stay as the linker has them.  Not for the traced process. */
+ * in.  Without it, and if a name cannot be read, names stay as the linker has them.  Not for the traced process. */
 #ifndef TRC_CXX_NAME_H
 #define TRC_CXX_NAME_H
 
@@ -31,8 +31,8 @@ const struct trc_cxx *trc_cxx_add(const char *name);
  * added: "Foam::reduce(double&, ..)+0x12"; NULL: its short name does.  Lives until the program ends.  Any thread. */
 const char *trc_cxx_shown(const struct trc_cxx *place);
 
-/* Returns `text` if it has at most `width` characters; else a copy in `room`, of `size` bytes, that lacks as many
- * qualifiers from the left ("Foam::", "std::vector<int>::") as make it fit, or all of them.  Any thread. */
+/* Returns `text` if it has at most `width` characters; else a copy in `room`, of `size` bytes, without its leftmost
+ * qualifiers ("Foam::", "std::vector<int>::"), as few as make it fit, or without any.  Any thread. */
 const char *trc_cxx_fit(const char *text, size_t width, char *room, size_t size);
 
 /* Rewrites `name`, an identifier and possibly "+0x12" behind it, in place.  It never becomes longer: leading namespaces

@@ -70,7 +70,7 @@ static void free_slot(struct ana_map *map, size_t hole)
         const uint64_t *key = ana_map_key(map, map->slots[s] - 1);
         size_t home = ana_map_home(map, key[0], key[1], key[2]);
         if (((s - home) & mask) < ((s - hole) & mask))
-            continue; /* its search begins behind the hole */
+            continue; /* search for this one begins behind the hole */
         map->slots[hole] = map->slots[s];
         hole = s;
     }

@@ -1,7 +1,7 @@
-/* The hash map of everything that reads traces: equal-sized values, each found by a key of three integers.  Values lie
+/* Hash map for all code that reads traces: equal-sized values, each found by a key of three integers.  Values lie
  * side by side, so that they can be walked like an array: in order of their making, as long as none is removed.
- * A value moves when another is made or removed: what others point to lies in a pool (pool.h), its address in the map.
- * One thread at a time. */
+ * A value moves when another is made or removed: a value that others point to lies in a pool (pool.h), its address
+ * in the map. One thread at a time. */
 #ifndef ANA_HASH_MAP_H
 #define ANA_HASH_MAP_H
 
@@ -64,7 +64,7 @@ static inline void *ana_map_find(const struct ana_map *map, uint64_t a, uint64_t
     return index ? ana_map_value(map, index - 1) : NULL;
 }
 
-/* Whether making another value would move all of them. */
+/* Returns whether making another value would move every value. */
 static inline bool ana_map_is_full(const struct ana_map *map)
 {
     return map->count == map->room;

@@ -11,8 +11,8 @@
 
 /* Before each block; both lengths are 0 at the end. */
 struct head {
-    uint32_t length, packed; /* in bytes; equal: it is not packed */
-    uint32_t checksum;       /* of what is unpacked */
+    uint32_t length, packed; /* bytes; equal: the block is not packed */
+    uint32_t checksum;       /* checksum of the unpacked bytes */
 };
 
 static void begin(struct ana_keep *keep, FILE *file, bool loads)
@@ -194,14 +194,15 @@ bool ana_keep_find(FILE *file, uint64_t *begin, size_t n)
 
 /* ---- rows ------------------------------------------------------------------------------------------------------- */
 
-/* Rows are told column by column, a column being a number of 8 bytes in each row, or what is left at a row's end.  The
- * numbers are told as they are, or as how far they are from those of the column before, and these from row to row. */
+/* Rows are encoded column by column, a column being a number of 8 bytes in each row, or the bytes left at a row's end.
+ * Numbers are written plainly, or as differences from the column before, from the row above, or from both. */
 enum { FROM_BEFORE = 1, FROM_ABOVE = 2, HOWS = 4 };
 
 struct column {
-    uint8_t *at, *before; /* its number in the first row, and that of the last column before that has any but 0 */
-    size_t n, size;       /* rows, and bytes of one */
-    size_t bytes;         /* of a number */
+    uint8_t *at,
+        *before;    /* place of its number in the first row, and of the last earlier column with any number but 0 */
+    size_t n, size; /* rows, and bytes of one */
+    size_t bytes;   /* bytes of a number */
     int how;
 };
 
@@ -223,7 +224,7 @@ static inline uint64_t unfold(uint64_t folded)
     return folded >> 1 ^ (0 - (folded & 1));
 }
 
-/* Tells the numbers of a column.  Returns the bits that they have in all; *any: those that one of them has. */
+/* Encodes the numbers of a column.  Returns the bits that they take; *any: the bits that are set in at least one. */
 static uint64_t tell(const struct column *c, int how, uint64_t *told, uint64_t *any)
 {
     uint64_t above = 0, bits = 0;
@@ -240,7 +241,8 @@ static uint64_t tell(const struct column *c, int how, uint64_t *told, uint64_t *
     return bits;
 }
 
-/* Tells them in the way that takes the fewest bits, for which there is room for two columns.  Returns where. */
+/* Encodes the numbers in the way that takes the fewest bits; `told` has room for two columns.  Returns the place of the
+ * result. */
 static uint64_t *tell_best(struct column *c, uint64_t *told, uint64_t *any)
 {
     uint64_t *other = told + c->n, *swap, least = tell(c, c->how = 0, told, any), seen;
@@ -260,7 +262,7 @@ static uint64_t *tell_best(struct column *c, uint64_t *told, uint64_t *any)
     return told;
 }
 
-/* Puts the bytes of numbers below each other, but for those that are 0 in all.  Returns where they end; *there: a bit
+/* Puts the bytes of numbers below each other, without the bytes that are 0 in all.  Returns their end; *there: a bit
  * for each byte that is not left out. */
 static uint8_t *put_bytes(uint8_t *to, const uint64_t *told, size_t n, uint64_t any, uint8_t *there)
 {
@@ -275,7 +277,7 @@ static uint8_t *put_bytes(uint8_t *to, const uint64_t *told, size_t n, uint64_t 
     return to;
 }
 
-/* Fills in the numbers of a column from those `k` bytes of them that are there. */
+/* Decodes the numbers of a column from the `k` bytes of each that were kept. */
 static inline void fill(const struct column *c, const uint8_t *from, const unsigned *shift, size_t k, size_t bytes)
 {
     uint64_t above = 0;
@@ -302,7 +304,7 @@ static size_t fill_column(const struct column *c, const uint8_t *from, uint8_t t
             shift[k++] = b * 8;
     if (c->bytes != 8)
         fill(c, from, shift, k, c->bytes);
-    else if (k <= 1) /* these take most of the time */
+    else if (k <= 1) /* few bytes a number: these take most of the time */
         fill(c, from, shift, k ? 1 : 0, 8);
     else if (k == 2)
         fill(c, from, shift, 2, 8);
@@ -326,7 +328,7 @@ void ana_keep_bytes(struct ana_keep *keep, void *at, size_t size)
         put(keep, at, size);
 }
 
-/* Makes room for so many bytes to work with.  NULL: out of memory. */
+/* Makes sure of `bytes` bytes to work with.  NULL: out of memory. */
 static void *room_for(struct ana_keep *keep, size_t bytes)
 {
     if (bytes > keep->room) {
@@ -381,7 +383,7 @@ static void load_rows(struct ana_keep *keep, uint8_t *rows, size_t n, size_t siz
         if (c.how || head[2 * w + 1])
             c.before = c.at;
     }
-    for (size_t r = 0; r < n && strip; r++) /* also of what is refused: it will be freed */
+    for (size_t r = 0; r < n && strip; r++) /* strips refused rows, too: they will be freed */
         strip(rows + r * size);
 }
 
@@ -437,7 +439,7 @@ void ana_keep_map(struct ana_keep *keep, struct ana_map *map, ana_keep_strip *st
         keep_rows(keep, map->values, count, map->value_size, strip);
 }
 
-/* What the pointer at `offset` of value i points to. */
+/* Returns the object that the pointer at `offset` of value i points to. */
 static void *owned_by(const struct ana_map *map, size_t i, size_t offset)
 {
     void *owned;

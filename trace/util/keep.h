@@ -1,13 +1,13 @@
-/* What an analysis has found, to a file and back.  One description of a struct does both: the same calls, in the same
- * order, write what is there or fill in what was kept.
+/* Findings of an analysis, to a file and back.  One description of a struct does both: the same calls, in the same
+ * order, write the struct or fill in the kept values.
  *
  * Rows of numbers are turned into columns of differences, to the row before or to the column before, which pack well;
  * bytes that are zero in all rows are left out.  The file is a row of parts, each a row of blocks, each with its
- * checksum, and an end; what lacks one of them is refused.  Nothing in it is trusted: lengths are bounded by the
- * caller, and what has to hold between numbers is stated with ana_keep_holds.
+ * checksum, and an end; a file that lacks a part is refused.  Nothing in it is trusted: lengths are bounded by the
+ * caller, and conditions between numbers are stated with ana_keep_holds.
  *
- * After a failure nothing more is written or filled in; what was filled in by then must be thrown away.
- * Byte order and layout are those of the machine: a caller writes what tells the program apart first.  One thread at a
+ * After a failure nothing more is written or filled in; values filled in by then must be thrown away.
+ * Byte order and layout are the machine's: a caller first writes a mark that tells the program apart.  One thread at a
  * time; several may load parts of one file, each with an ana_keep of its own. */
 #ifndef ANA_KEEP_H
 #define ANA_KEEP_H
@@ -19,14 +19,14 @@
 struct ana_keep {
     bool loads, failed;
     FILE *file;
-    uint64_t at; /* in the file: when loading, where the next block begins; when saving, where the first does */
+    uint64_t at;               /* offset in the file: begin of the next block when loading, of the first when saving */
     _Atomic uint64_t *read;    /* bytes of the file that are loaded are added here; NULL: nobody counts them */
     uint64_t bytes, most;      /* written so far; more than that fails */
     struct ana_budget *budget; /* set when loading: charged for memory allocated or filled in */
     uint8_t *block;            /* unpacked */
     size_t used, filled;       /* bytes of the block; filled: bytes loaded */
     uint8_t *packed;
-    struct ZSTD_CCtx_s *packs; /* of zstd: when saving */
+    struct ZSTD_CCtx_s *packs; /* zstd's state when saving */
     struct ZSTD_DCtx_s *unpacks;
     uint8_t *work; /* room for rows and columns */
     size_t room;   /* of it */
@@ -38,18 +38,18 @@ void ana_keep_save(struct ana_keep *keep, FILE *file, uint64_t most);
 /* Begins to read a part, whose first byte in the file is `at`.  All that is allocated or filled in is charged to
  * `budget`, which is the caller's; what does not fit fails.  The file's position is neither used nor moved. */
 void ana_keep_load(struct ana_keep *keep, FILE *file, uint64_t at, struct ana_budget *budget);
-/* Writes the end of a part; what is written from now on is the next one. */
+/* Writes the end of a part; later writes go to the next one. */
 void ana_keep_part(struct ana_keep *keep);
-/* Goes back to the end of a part, `bytes` after the begin: what was written since, and whether it failed or did not
- * fit, is forgotten.  False: the file cannot be cut. */
+/* Goes back to the end of a part, `bytes` after the begin, and forgets all later writes, with their failures or lack
+ * of room.  False: the file cannot be cut. */
 bool ana_keep_back(struct ana_keep *keep, uint64_t bytes);
-/* Frees what it needed.  False: something failed or did not fit; or there is more in the part that was read. */
+/* Frees the buffers.  False: something failed or did not fit; or the part that was read has more bytes. */
 bool ana_keep_end(struct ana_keep *keep);
-/* Finds where parts are that begin at begin[0]; begin[n] is where the last one ends.  False: there are not `n` of them,
- * or something is behind them. */
+/* Finds the parts that begin at begin[0]; begin[n] is the end of the last one.  False: there are not `n` parts, or
+ * bytes follow them. */
 bool ana_keep_find(FILE *file, uint64_t *begin, size_t n);
 
-/* What has to hold of what was filled in; else the load fails.  Returns whether it holds. */
+/* States a condition on loaded values; the load fails if it does not hold.  Returns whether it holds. */
 bool ana_keep_holds(struct ana_keep *keep, bool fact);
 
 /* Charges `n` rows of `size` bytes of a load, before they are allocated: rows of zeros need hardly a byte in the
@@ -62,7 +62,7 @@ static inline bool ana_keep_is_bool(const bool *value)
     return *(const unsigned char *)value <= 1;
 }
 
-/* Whether a time that was filled in can be added to another, and subtracted: as those of events (ANA_TIME_LIMIT). */
+/* Returns whether a loaded time can be added to another, and subtracted, like times of events (ANA_TIME_LIMIT). */
 static inline bool ana_keep_is_time(int64_t ns)
 {
     return ns >= -(INT64_C(1) << 61) && ns <= INT64_C(1) << 61;
@@ -81,7 +81,8 @@ void ana_keep_rows(struct ana_keep *keep, void *rows, size_t n, size_t size, ana
 void ana_keep_array(struct ana_keep *keep, void **rows, size_t *n, size_t size, size_t most);
 /* A map; one that is loaded must be empty. */
 void ana_keep_map(struct ana_keep *keep, struct ana_map *map, ana_keep_strip *strip);
-/* What each value of a map points to, by the pointer at `offset`: NULL or one thing of `size` bytes; strip: of that. */
+/* Keeps the objects that values of a map point to, by the pointer at `offset`: NULL or one object of `size` bytes;
+ * strip: applied to the object. */
 void ana_keep_owned(struct ana_keep *keep, struct ana_map *map, size_t offset, size_t size, ana_keep_strip *strip);
 
 #endif

@@ -1,4 +1,4 @@
-/* What time it is here, for all that reads traces and shows them.  The recorder has its own (trace/writer/now.h).
+/* Clock of all code that reads and shows traces.  The recorder has its own (trace/writer/now.h).
  * Nanoseconds; any thread. */
 #ifndef ANA_NOW_H
 #define ANA_NOW_H

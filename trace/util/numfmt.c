@@ -10,7 +10,7 @@ static const char *put_dash(bool utf8)
     return utf8 ? "\xe2\x80\x93" : "-";
 }
 
-/* How many decimals give a value below 1000 three significant digits. */
+/* Returns how many decimals give a value below 1000 three significant digits. */
 static int decimals(double value)
 {
     if (value >= 99.95)

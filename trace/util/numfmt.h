@@ -1,5 +1,5 @@
-/* Numbers to text, the same everywhere: three significant digits, a unit, a dash for what is not known.
- * Units are decimal (1 kB = 1000 B), those of sizes that are powers of two, too: one kind everywhere.
+/* Numbers to text, the same everywhere: three significant digits, a unit, a dash for unknown values.
+ * Units are decimal (1 kB = 1000 B), even for sizes that are powers of two: one kind everywhere.
  * All functions write a terminated text of at most `size` bytes and return `out`; ANA_TEXT always is room enough. */
 #ifndef ANA_NUMFMT_H
 #define ANA_NUMFMT_H
@@ -16,7 +16,7 @@ enum ana_unit {
     ANA_PER_S,       /* 412/s, 12.4k/s */
     ANA_BYTES,       /* 8 B, 32.8 kB, 36.0 GB */
     ANA_BYTES_PER_S, /* 2.31 GB/s */
-    ANA_NS,          /* of nanoseconds: 61ns, 1.90ms, 12.3s, 3m12s, 2h14m */
+    ANA_NS,          /* nanoseconds: 61ns, 1.90ms, 12.3s, 3m12s, 2h14m */
     ANA_SHARE        /* of 0..1: 9.1%, 100% */
 };
 
@@ -27,7 +27,7 @@ char *ana_number(char *out, size_t size, enum ana_unit unit, double value, bool 
  * cut; then *n is not less than `size`. */
 __attribute__((format(printf, 4, 5))) void ana_append(char *out, size_t size, size_t *n, const char *format, ...);
 
-/* An integer of which a negative value means unknown, as a double: then NAN. */
+/* Returns an integer as a double; a negative value means unknown: NAN. */
 static inline double ana_known(int64_t value)
 {
     return value < 0 ? NAN : (double)value;
@@ -50,8 +50,8 @@ int ana_cut_head(int width);
  * `right`.  Counts characters of UTF-8, not bytes; `out` needs 4 x width + 1 bytes. */
 char *ana_column(char *out, size_t size, const char *text, int width, bool right);
 
-/* How many of `all` rows a table shows that has room for `most` and then says how many more there are.  That line takes
- * no more place than one row, so it never stands for a single row. */
+/* Returns how many of `all` rows a table shows that has room for `most` and then counts the hidden rows in a line.
+ * That line takes no more place than one row, so it never stands for a single row. */
 static inline size_t ana_shown(size_t all, size_t most)
 {
     return all <= most + 1 ? all : most;

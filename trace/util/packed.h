@@ -9,7 +9,7 @@
 
 #define ANA_PACKED_BEHIND 8u /* bytes that must be there from the begin of a number on, whatever they are */
 
-/* How many bytes a number needs; 0 needs none. */
+/* Returns how many bytes a number needs; 0 needs none. */
 static inline uint8_t ana_packed_width(uint64_t number)
 {
     uint8_t width = 0;
@@ -32,13 +32,13 @@ static inline bool ana_packed_fits(uint64_t number, unsigned width)
     return number <= UINT64_MAX >> (64 - 8 * width);
 }
 
-/* Puts a number there, of which `width` bytes are kept. */
+/* Puts the lowest `width` bytes of a number there. */
 static inline void ana_packed_put(void *at, unsigned width, uint64_t number)
 {
     for (unsigned b = 0; b < width; b++)
         ((uint8_t *)at)[b] = (uint8_t)(number >> 8 * b);
 }
-/* Puts a number there that is the last so far: what lies behind it is overwritten, as far as ANA_PACKED_BEHIND. */
+/* Puts a number there that is the last so far: bytes behind it are overwritten, as far as ANA_PACKED_BEHIND. */
 static inline void ana_packed_put_last(void *at, uint64_t number)
 {
     number = htole64(number);

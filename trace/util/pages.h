@@ -1,4 +1,4 @@
-/* Memory that is there only where it was written to: for arrays of which most may stay untouched. */
+/* Memory that is there only once it is written to: for arrays that stay mostly untouched. */
 #ifndef ANA_PAGES_H
 #define ANA_PAGES_H
 
@@ -6,7 +6,7 @@
 
 /* `size` bytes of zeros; 0 counts as 1.  NULL: there is no room for them.  Give back with ana_pages_drop. */
 void *ana_pages_make(size_t size);
-/* Gives back what was made with the same size; NULL is none. */
+/* Gives back pages made with the same size; NULL is none. */
 void ana_pages_drop(void *pages, size_t size);
 
 #endif

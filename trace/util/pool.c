@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #define BLOCK_BYTES 65536
-#define LINE        64u /* of a cache: items of whole lines begin with one */
+#define LINE        64u /* line of a cache: items of whole lines begin with one */
 
 bool ana_pool_grow(struct ana_pool *pool)
 {
@@ -12,7 +12,7 @@ bool ana_pool_grow(struct ana_pool *pool)
         return false;
     *(void **)block = pool->blocks;
     pool->blocks = block;
-    for (size_t i = n; i-- > 0;) { /* so that they are taken in order of address */
+    for (size_t i = n; i-- > 0;) { /* makes takers get them in order of address */
         void **item = (void **)(block + head + i * pool->size);
         *item = pool->free;
         pool->free = item;

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 struct ana_pool {
-    size_t size;  /* of one item; at least a pointer */
+    size_t size;  /* bytes of one item; at least a pointer */
     size_t taken; /* items in use */
     void *free;   /* list through the items' first pointers */
     void *blocks; /* list through the blocks' first pointers */

@@ -29,14 +29,14 @@ struct ana_ranges {
     bool noun;
     size_t most, written;           /* ranges */
     size_t left_out;                /* ranks beyond them */
-    struct ana_rank_id first, last; /* of the range that is still growing */
-    size_t growing;                 /* its ranks; 0: nothing was added yet */
+    struct ana_rank_id first, last; /* bounds of the range that is still growing */
+    size_t growing;                 /* ranks in it; 0: nothing was added yet */
 };
 
 /* Starts a text in `out`, which ends with "..." where `size` bytes do not suffice.  After `most` ranges the text only
  * says how many more ranks there are.  `noun`: as in a sentence, with "rank" before and "and" within. */
 void ana_ranges_begin(struct ana_ranges *ranges, char *out, size_t size, size_t most, bool noun);
-/* Adds a rank.  Those that follow each other in their world become one range if they are added in this order. */
+/* Adds a rank.  Consecutive ranks of a world become one range if they are added in this order. */
 void ana_ranges_add(struct ana_ranges *ranges, struct ana_rank_id id);
 /* Completes the text; it is empty if nothing was added. */
 void ana_ranges_end(struct ana_ranges *ranges);

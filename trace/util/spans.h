@@ -12,7 +12,7 @@
 struct ana_span {
     int64_t begin_ns, end_ns;
 };
-/* How long two spans overlap, in ns; 0 where they do not. */
+/* Returns how long two spans overlap, in ns; 0 if they do not. */
 static inline int64_t ana_span_overlap(struct ana_span a, struct ana_span b)
 {
     int64_t from = a.begin_ns > b.begin_ns ? a.begin_ns : b.begin_ns, to = a.end_ns < b.end_ns ? a.end_ns : b.end_ns;
@@ -29,14 +29,14 @@ enum ana_gpu_kind { ANA_GPU_COMPUTE, ANA_GPU_COMMUNICATION, ANA_GPU_COPY, ANA_GP
 struct ana_mix { /* zeros, and `max`, are an empty one */
     struct ana_spans of[ANA_GPU_KINDS];
     size_t max;   /* spans of one kind that are kept; at least 4 */
-    bool settled; /* what lies before settled_ns is in `sum` */
+    bool settled; /* time before settled_ns is in `sum` */
     int64_t settled_ns;
     int64_t sum[ANA_GPU_MIXES];
 };
 
 /* Adds [begin_ns, end_ns) to one kind; an empty span adds nothing.  False: out of memory, nothing was added. */
 bool ana_mix_add(struct ana_mix *mix, enum ana_gpu_kind kind, int64_t begin_ns, int64_t end_ns);
-/* How long each combination of kinds lasted, in ns; ns[0] stays 0. */
+/* Sums up how long each combination of kinds lasted, in ns; ns[0] stays 0. */
 void ana_mix_sum(const struct ana_mix *mix, int64_t ns[ANA_GPU_MIXES]);
 /* Keeps a mix beside the trace, or takes one up into an empty one. */
 void ana_mix_keep(struct ana_keep *keep, struct ana_mix *mix);

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/* The length in bytes of the character at the begin of `text`, of which `size` bytes are there.  0: it must not be
+/* Returns the length in bytes of the character at the begin of `text`, a text of `size` bytes.  0: it must not be
  * shown: a control character (C0, DEL, C1), one that breaks lines or turns their direction, or no UTF-8. */
 size_t trc_text_char(const char *text, size_t size);
 

@@ -1,4 +1,4 @@
-/* From histograms to percentiles.
+/* Percentiles from histograms.
  *
  * The recorder's buckets are in ticks of its own clock, 8 an octave; an ana_times_sum is in nanoseconds, 32 an octave,
  * so that putting the former into the latter (by the middle of the bucket) adds nothing worth naming to the error: a
@@ -70,7 +70,7 @@ void ana_times_decades(const struct ana_times_sum *sum, uint64_t decade[ANA_DECA
 /* The value below which `share` of the counts lie, in a histogram of trc_bucket() of any unit; NAN when empty. */
 double ana_bucket_percentile(const uint32_t *count, double share);
 
-/* A small distribution, of which there may be many: 8 buckets an octave of ns.  Zeros are an empty one. */
+/* Small distribution, for thousands of them: 8 buckets an octave of ns.  Zeros are an empty one. */
 struct ana_times_small {
     uint64_t calls;
     int64_t total_ns, min_ns, max_ns;
@@ -104,10 +104,10 @@ static inline void ana_small_add(struct ana_times_small *small, int64_t ns, uint
 }
 /* Adds all that is in `other`. */
 void ana_small_merge(struct ana_times_small *small, const struct ana_times_small *other);
-/* Its distribution; percentiles are NAN where nothing was counted. */
+/* Returns its distribution; percentiles are NAN if nothing was counted. */
 struct ana_times ana_small_of(const struct ana_times_small *small);
 
-/* Likewise, of which there may be thousands of thousands.  Zeros are an empty one; its counts are to be freed. */
+/* Slim distribution like it, for millions of them.  Zeros are an empty one; its counts are to be freed. */
 struct ana_times_slim {
     uint64_t calls;
     int64_t total_ns, min_ns, max_ns;
@@ -128,7 +128,7 @@ static inline bool ana_slim_add(struct ana_times_slim *slim, int64_t ns, uint64_
     slim->total_ns = ana_plus(slim->total_ns, calls == 1 ? ns : ana_product(ns, calls));
     return ana_counts_add(&slim->counts, (uint64_t)ns, calls);
 }
-/* Adds one duration; likewise. */
+/* Adds one duration; false: out of memory. */
 static inline bool ana_slim_add_one(struct ana_times_slim *slim, int64_t ns)
 {
     ns = ns < 0 ? 0 : ns;
