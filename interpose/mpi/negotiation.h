@@ -1,6 +1,7 @@
 /* Negotiation: a background loop (Horovod's) asks all ranks a thousand times a second for the operations that
  * they are ready for.  Its collectives differ from the program's by their arguments: the bitwise AND or OR of a few
- * 64-bit words in place, and lists of bytes that rank 0 gathers and answers.  They are always made on a thread that is not the main one. 
+ * 64-bit words in place, and lists of bytes that rank 0 gathers and answers.  They are always made on a thread that is
+ * not the main one.
  * Source: Horovod 0.28.1, mpi_controller.cc (CrossRankBitwiseAnd, SendReadyTensors, RecvFinalTensors).
  *
  * A loop is known by its first AND; without a cache by its first two negotiations, which are recorded as any calls.

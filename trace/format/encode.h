@@ -1,5 +1,5 @@
 /* Writers of items (trace/format/format.h) into memory: the recorder fills EVENTS chunks with them, tests build traces.
- * Inline, without libc and allocation: callable from the traced thread.  Each returns the byte behind what it wrote and
+ * Inline, without libc and allocation: callable from the traced thread.  Each returns the byte behind its output and
  * writes at most TRC_ITEM_MAX bytes; the caller makes sure of the room.  trace/format/decode.h reads them. */
 #ifndef TRC_ENCODE_H
 #define TRC_ENCODE_H
@@ -104,7 +104,7 @@ static inline uint8_t *trc_put_sig(uint8_t *p, const struct trc_sig *sig)
     return p;
 }
 
-/* Writes a LIKE item: it defines the next signature of this chunk, by what is not as in `like`, its signature number
+/* Writes a LIKE item: it defines the next signature of this chunk, by its differences to `like`, signature number
  * `number`. */
 static inline uint8_t *trc_put_like(uint8_t *p, const struct trc_sig *sig, const struct trc_sig *like, uint32_t number)
 {
@@ -161,7 +161,7 @@ static inline uint8_t *trc_put_lost(uint8_t *p, uint64_t count)
     return trc_put_varint(p, count);
 }
 
-/* Writes an entry of a USAGE item (format_usage.h): those of `fields` that are not 0.  Writes at most
+/* Writes an entry of a USAGE item (format_usage.h): the values of `fields` that are not 0.  Writes at most
  * TRC_USAGE_ENTRY_MAX bytes. */
 static inline uint8_t *trc_put_usage(uint8_t *p, const struct trc_usage *usage)
 {

@@ -14,8 +14,8 @@
  *          tells its kind, its own health, and which blocks it has; the blocks of a chunk never change.  The first
  *          chunks of each kind are small, later ones larger, so that a process that does little has a small file.
  *          Space is allocated before head.blocks_allocated counts it, so nobody who touches a counted block can meet
- *          SIGBUS. A block that begins no chunk is of one that was just handed out, or whose writer was killed then:
- *          readers step over it.
+ *          SIGBUS. A block that begins no chunk belongs to one that was just handed out, or whose writer was killed
+ *          then: readers step over it.
  *
  *   THREAD chunk    the live page of one thread: a trc_page (what it is inside, since when), and entries: counters
  *                   that never stop (trc_row by call and size class, trc_peer by partner) and the signatures that the
@@ -32,8 +32,8 @@
  *
  *   GPU chunk       where each NCCL operation is: the table of trace/format/format_gpu.h.  One at most.
  *
- *   USAGE chunk     what the kernel counts for threads, process and node: items of trace/format/format_usage.h, of
- *                   which trc_chunk.committed bytes are there.  Old ones are overwritten as those of events are.
+ *   USAGE chunk     what the kernel counts for threads, process and node: items of trace/format/format_usage.h,
+ *                   trc_chunk.committed bytes in all.  Old chunks are overwritten like EVENTS chunks.
  *
  *   STACKS chunk    stacks taken for one reason (trc_chunk.thread = enum trc_stack_reason): slots as in a DEFS chunk,
  *                   TRC_DEF_STACK only.  There are at most two for each reason: when both are full the older is begun
@@ -61,8 +61,8 @@
  *   5  REGION       varint n, then n bytes: a region of the program's own begins or ends (format_items.h).  It does not
  *                   move the time base.  Not counted in trc_chunk.records
  *   6  LIKE         varint n, then n bytes: varint i, varint mask, then varints as in SIG, one for each bit of the
- *                   mask: signature i of this chunk with other values in these fields, the first of which is the
- *                   lowest bit.  It becomes the chunk's next signature, as that of a SIG
+ *                   mask: signature i of this chunk with other values in these fields, lowest bit first.  It becomes
+ *                   the chunk's next signature, like a SIG
  *   7               for later versions: varint n, then n bytes.  Readers step over it
  *   8+i             event of signature i; what follows depends on that signature's flags, in this order:
  *                     unless SUB:  varint gap (begin - time base), varint duration.  Then the time base becomes the
@@ -102,7 +102,7 @@
 
 enum trc_clock_source { TRC_CLOCK_TSC = 1, TRC_CLOCK_MONOTONIC = 2 };
 
-/* What the process was last known to do.  A reader decides by pid and heartbeat whether RUNNING is still true. */
+/* Last known state of the process.  A reader decides by pid and heartbeat whether RUNNING is still true. */
 enum trc_state {
     TRC_STATE_STARTING = 1, /* file made, MPI_Init not returned yet */
     TRC_STATE_RUNNING = 2,
@@ -142,12 +142,12 @@ struct trc_anchor {
     uint64_t error_ticks;
 };
 
-/* How the process noted its own end; all zero where it could not, as when it was killed. */
+/* Ways in which the process noted its own end; all zero if it could not, as when it was killed. */
 enum trc_end_by {
     TRC_END_UNSEEN,
     TRC_END_SIGNAL,   /* a signal whose action is to end it */
     TRC_END_EXIT,     /* exit() */
-    TRC_END_RETURN,   /* exit() by nobody who was seen: as a rule main returned */
+    TRC_END_RETURN,   /* exit() by an unseen caller: as a rule main returned */
     TRC_END_EXIT_NOW, /* _exit() or _Exit() */
     TRC_END_QUICK     /* quick_exit() */
 };
@@ -155,14 +155,14 @@ enum trc_end_by {
 struct trc_end {
     uint64_t ticks;
     uint32_t by;            /* enum trc_end_by; written last */
-    int32_t signal;         /* its number; of an exit: in the program's handler of this signal from outside */
+    int32_t signal;         /* number of the signal; of an exit: in the program's handler of this signal from outside */
     int32_t code;           /* given to exit and the like */
     uint32_t sender;        /* pid of the process that sent the signal, as this one sees pids; 0: the kernel did */
     uint64_t watched;       /* signals whose coming it would have noted: a bit each, SIGHUP the lowest */
     uint64_t memory_before; /* processes of this host that the kernel had killed for memory: when recording began, */
-    uint64_t memory_kills;  /* ... and when a signal ended this one */
-    char sender_name[16];   /* of that process; empty: unknown */
-    char message[128];      /* with SIGABRT: what libc says of it, as of a failed assert */
+    uint64_t memory_kills;  /* ... and the count when a signal ended this one */
+    char sender_name[16];   /* name of the sender; empty: unknown */
+    char message[128];      /* libc's message with SIGABRT, as of a failed assert */
 };
 
 struct trc_head {
@@ -174,12 +174,12 @@ struct trc_head {
     uint32_t block_size;
     uint32_t block_limit; /* blocks allowed by HPCTOP_LIMIT */
     uint64_t chunks_offset;
-    uint32_t blocks_allocated; /* grows; space of these exists */
+    uint32_t blocks_allocated; /* grows; space exists for each counted block */
     uint32_t blocks_used;      /* handed out at least once (may run ahead of blocks_allocated: clamp) */
 
     uint32_t clock_source; /* enum trc_clock_source */
     uint32_t state;        /* enum trc_state */
-    int32_t rank;          /* in MPI_COMM_WORLD; -1 while unknown */
+    int32_t rank;          /* rank in MPI_COMM_WORLD; -1 while unknown */
     int32_t world_size;    /* -1 while unknown */
     uint32_t pid;
     uint32_t flags;       /* enum trc_head_flag */
@@ -206,25 +206,25 @@ struct trc_head {
     uint64_t patched_slots;    /* GOT slots that lead to wrappers of calls that are not exported */
     uint64_t threads;          /* THREAD chunks that were begun */
     uint64_t threads_not_kept; /* threads beyond TRC_MAX_THREADS */
-    uint64_t world_identity;   /* of this MPI_COMM_WORLD: equal on its ranks, differs between spawned worlds */
+    uint64_t world_identity;   /* identity of this MPI_COMM_WORLD: equal on its ranks, differs between spawned worlds */
 
     char host[64];
-    char boot_id[40]; /* with host: which ranks share a clock */
-    char job[64]; /* of this run, equal on its ranks: the launcher's id, or the batch system's where that starts them */
+    char boot_id[40]; /* id of the boot; with host: tells which ranks share a clock */
+    char job[64]; /* id of this run, equal on its ranks: the launcher's, or the batch system's if that starts them */
     char exe[256];
     char command[512];
     char mpi[256];       /* library version text, first line */
     char container[128]; /* image of the container, as its runtime names it; may be empty in one */
-    char error[128];     /* why tracing stopped, in words; empty if it did not */
+    char error[128];     /* reason why tracing stopped, in words; empty if it did not */
     char batch[48];      /* id in the batch system; empty where it has not reached this rank, or there is none */
-    char runtime[16];    /* of the container, "apptainer" for one; empty: in none that shows */
+    char runtime[16];    /* runtime of the container, "apptainer" for one; empty: in none that shows */
     uint64_t namespaces[TRC_NAMESPACES]; /* inode numbers below /proc/PID/ns, by enum trc_namespace; 0 unknown */
     struct trc_end end;
     /* MPI_Pcontrol switches recording off and on (HPCTOP_PCONTROL).  Calls made meanwhile are in no event and no
      * counter; a LOST item stands where a thread's events have the gap. */
     uint64_t off_since; /* ticks; 0: recording is on */
-    uint64_t off_ticks; /* of all intervals that are over, */
-    uint64_t off_times; /* ... and how many there are */
+    uint64_t off_ticks; /* length of all intervals that are over, */
+    uint64_t off_times; /* ... and their number */
 };
 
 enum trc_chunk_kind {
@@ -251,18 +251,18 @@ struct trc_chunk {
     uint32_t records;   /* items other than SIG and LIKE */
     uint64_t lost;      /* records of this thread lost before this chunk */
     uint64_t first_start;
-    uint64_t earlier; /* records of this thread in its chunks before this one: a reader knows what it has missed */
-    uint32_t block;   /* its first one, counted from chunks_offset; this and the next are stored once */
-    uint32_t blocks;  /* how many it has; 0: not handed out yet */
+    uint64_t earlier; /* records of this thread in its chunks before this one: shows a reader what it missed */
+    uint32_t block;   /* first block, counted from chunks_offset; this and the next are stored once */
+    uint32_t blocks;  /* number of blocks; 0: not handed out yet */
 };
 
-/* A live page has at most so many entries of a kind. */
+/* Entries of each kind that a live page has at most. */
 #define TRC_ROWS    156u
 #define TRC_PEERS   512u
 #define TRC_SIGS    1024u
 #define TRC_BUCKETS 256u /* trc_bucket() of trace/format/histogram.h, of ticks */
 
-/* What an entry of a live page is; its first word.  0: nothing yet.  Stored last. */
+/* Kind of an entry of a live page; its first word.  0: nothing yet.  Stored last. */
 enum trc_entry { TRC_ENTRY_USE = 1, TRC_ENTRY_ROW = 2, TRC_ENTRY_PEER = 3 };
 
 /* Counters of one call in one size class (0: no bytes, k: 2^(k-1) .. 2^k - 1 of max(sent, received)). */
@@ -297,17 +297,17 @@ struct trc_peer {
  * them.  Another signature may take the place of one that was not used for long. */
 struct trc_use {
     uint16_t entry;
-    uint16_t index;        /* by which `inside` and `last` name it, less 1 */
+    uint16_t index;        /* number less 1 by which `inside` and `last` name it */
     uint16_t row, out, in; /* numbers of its counters; 0: none */
     uint16_t reserved[3];
     uint64_t uses;
     struct trc_sig sig;
 };
 
-/* Whose page it is, if it is a stream's: tid, inside and last are 0 then. */
+/* Stream that owns the page, if one does: tid, inside and last are 0 then. */
 struct trc_device_stream {
-    uint32_t number;                  /* in this file, from 1 on; 0: a thread of the host */
-    uint32_t device, context, stream; /* as CUPTI numbers them */
+    uint32_t number;                  /* number in this file, from 1 on; 0: a thread of the host */
+    uint32_t device, context, stream; /* CUPTI's numbers of them */
 };
 
 /* The live page of a thread.  One writer, no lock: a reader may see a value from just before or just after. */
@@ -319,11 +319,11 @@ struct trc_thread {
     uint32_t inside;          /* signature index + 1; 0: not in a call */
     uint32_t last;            /* signature index + 1 of the last completed call */
     uint64_t inside_since;    /* ticks */
-    uint64_t inside_sequence; /* of a collective on its communicator */
+    uint64_t inside_sequence; /* number of a collective on its communicator */
     uint64_t last_end;
     uint64_t calls; /* completed, polls included */
     uint64_t mpi_ticks;
-    uint64_t sent; /* this and the next three: without what trc_use.uses still holds */
+    uint64_t sent; /* bytes; this and the next three: without the amounts that trc_use.uses still holds */
     uint64_t received;
     uint64_t sent_messages; /* point to point */
     uint64_t received_messages;
@@ -334,19 +334,19 @@ struct trc_thread {
     char name[16];
 };
 
-/* An exchange: a signature gives its place in the page to another one. What it moved is added to the counters, then
- * its entry is overwritten. `settled` says how far the writer is: it rises by one with each step, and by two where
- * there is nothing to add. A copy of the page is consistent if `settled` was the same before and after it. Where
- * that is in the step TRC_SETTLE_ADD, the words below, which are as they were before, replace the counters; so it
- * is, too, of a process that was killed there. */
+/* An exchange: a signature gives its place in the page to another one. Its bytes and messages are added to the
+ * counters, then its entry is overwritten. `settled` says how far the writer is: it rises by one with each step, and by two if
+ * there is nothing to add. A copy of the page is consistent if `settled` was the same before and after it. If
+ * `settled` is in the step TRC_SETTLE_ADD, the words below, which have the values from before, replace the counters;
+ * also for a process that was killed there. */
 enum trc_settle { TRC_SETTLE_NONE, TRC_SETTLE_ADD, TRC_SETTLE_REPLACE, TRC_SETTLE_STEPS };
 struct trc_undo {
     uint32_t index_plus_1;            /* the signature */
     uint32_t row, out, in;            /* numbers of its counters; 0: none */
     uint64_t uses;                    /* of it */
-    uint64_t row_sent, row_received;  /* of the row */
-    uint64_t out_messages, out_bytes; /* of peer `out`, sent */
-    uint64_t in_messages, in_bytes;   /* of peer `in`, received */
+    uint64_t row_sent, row_received;  /* counters of the row */
+    uint64_t out_messages, out_bytes; /* counters of peer `out`, sent */
+    uint64_t in_messages, in_bytes;   /* counters of peer `in`, received */
     uint64_t sent, received;          /* thread */
     uint64_t sent_messages, received_messages;
     uint64_t peer_overflow;
@@ -375,8 +375,7 @@ enum trc_def_type {
                       /* a: TRC_SITE_FORWARDS */
     TRC_DEF_NAME = 5, /* communicator `id` was named: text */
     TRC_DEF_FREE = 6, /* communicator `id` was freed */
-    TRC_DEF_FACT =
-        7, /* text = key, NUL, value: what is known of the process; a later one of the same key replaces it */
+    TRC_DEF_FACT = 7, /* text = key, NUL, value: a fact about the process; a later one of the same key replaces it */
     TRC_DEF_STACK = 8,  /* thread a in snapshot `id`: trc_def_stack, then text; b: see there */
     TRC_DEF_KERNEL = 9, /* kernel `id`: text = its name, as the compiler mangled it */
     TRC_DEF_DOUBT = 10, /* communicator `id`: collectives from number b on may be numbered otherwise than on other
@@ -384,7 +383,7 @@ enum trc_def_type {
     TRC_DEF_DATA = 11,  /* format_data.h: what messages and collectives move, `id` */
     TRC_DEF_LEFT = 12,  /* `id` objects, made by call a at site b, were not freed by MPI_Finalize; text = their kind */
     TRC_DEF_RANKS = 13, /* list of ranks `id`: a x int32 world ranks (-1 = not in this world) */
-    TRC_DEF_NEIGHBORS = 14, /* communicator `id`, a topology: TRC_DEF_RANKS of those that this rank gets from (a) and
+    TRC_DEF_NEIGHBORS = 14, /* communicator `id`, a topology: TRC_DEF_RANKS that this rank gets from (a) and
                               sends to (b) in neighbourhood collectives, without MPI_PROC_NULL */
     TRC_DEF_REGION = 15,    /* region `id`: text = the name that the program gives it */
     TRC_DEF_CALL = 16, /* call `id`: text = its name, NUL, its class as the schema names it, NUL, what its arguments
@@ -397,9 +396,9 @@ enum trc_def_type {
 #define TRC_OFF_MOST      1024u
 #define TRC_SITE_FORWARDS 1u /* the site lies in a function that does nothing but call MPI */
 
-/* How a call path ends.  A path of HPCTOP_DEPTH sites that could go on is LIMITED. */
+/* Ends of a call path.  A path of HPCTOP_DEPTH sites that could go on is LIMITED. */
 enum trc_path_end {
-    TRC_PATH_WHOLE = 1,   /* its last site lies in the first function of the thread */
+    TRC_PATH_WHOLE = 1,   /* last site lies in the first function of the thread */
     TRC_PATH_LIMITED = 2, /* more callers exist: the depth is reached */
     TRC_PATH_LOST = 3     /* more callers exist, and could not be found */
 };
@@ -407,7 +406,7 @@ enum trc_path_end {
 
 struct trc_def {
     uint32_t type;  /* enum trc_def_type; 0: not written */
-    uint16_t slots; /* of 64 bytes, this one included */
+    uint16_t slots; /* number of 64-byte slots, this one included */
     uint16_t text_bytes;
     uint32_t id;
     uint32_t a;
@@ -427,7 +426,7 @@ enum trc_comm_flag {
 struct trc_def_comm {
     uint64_t identity; /* equal on all its ranks, differs between communicators */
     uint64_t parent;   /* identity of the one it came from; 0 = none */
-    int32_t rank;      /* of this process in it */
+    int32_t rank;      /* rank of this process in it */
     int32_t size;      /* local group */
     int32_t remote_size;
     uint32_t flags;   /* enum trc_comm_flag */
@@ -440,7 +439,7 @@ struct trc_def_comm {
  * separated by tabs, innermost frame first:
  *
  *   name    name of the thread
- *   on      what it waits for or does, by procfs: "read() on /data/shard-17", "futex", "running"
+ *   on      its wait or activity, by procfs: "read() on /data/shard-17", "futex", "running"
  *   python  function, file, line       frames of its Python stack
  *   native  function+0xoffset or ?, module+0xoffset or an address
  *   why     (of the closing one) why the snapshot was taken, in words */
@@ -461,7 +460,7 @@ enum trc_stack_flag {
 
 struct trc_def_stack {
     uint8_t reason; /* enum trc_stack_reason */
-    char state;     /* as in /proc/PID/stat: R running, S sleeping, D in the kernel, T stopped, Z; '?' unknown */
+    char state;     /* letter of /proc/PID/stat: R running, S sleeping, D in the kernel, T stopped, Z; '?' unknown */
     uint16_t flags; /* enum trc_stack_flag */
     int32_t signal; /* FATAL: its number */
     int32_t call;   /* number of the system call it is in; -1 none or unknown */

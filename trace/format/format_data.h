@@ -1,4 +1,4 @@
-/* What messages and collectives move: the definition that the object of their signatures names. */
+/* Data that messages and collectives move: the definition that the object of their signatures names. */
 #ifndef TRC_FORMAT_DATA_H
 #define TRC_FORMAT_DATA_H
 
@@ -29,11 +29,11 @@ enum trc_reduction {
     TRC_REDUCTION_COUNT
 };
 
-/* TRC_DEF_DATA.  Two texts follow, with a NUL behind each: the type signatures of what is sent and of what is received,
- * empty where there is none or it is not known.  They have the names that MPI gives basic datatypes: "3*MPI_INT",
+/* TRC_DEF_DATA.  Two texts follow, with a NUL behind each: the type signatures of the sent and of the received data,
+ * empty if there is none or it is not known.  They have the names that MPI gives basic datatypes: "3*MPI_INT",
  * "2*(MPI_INT MPI_DOUBLE)". */
 struct trc_def_data {
-    uint64_t size[2];   /* bytes of one element of what is sent and received; 0 where its signature is empty */
+    uint64_t size[2];   /* bytes of one element of the sent and received data; 0 if its signature is empty */
     uint32_t operation; /* enum trc_reduction */
     uint32_t reserved;
 };

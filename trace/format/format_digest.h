@@ -23,18 +23,18 @@
 #define TRC_DIGEST_MAGIC   "hplive\r\n"
 #define TRC_DIGEST_VERSION 1u
 #define TRC_DIGEST_SUFFIX  ".live"
-#define TRC_DIGEST_REQUEST "live.request" /* its modification time changes while somebody watches */
-#define TRC_DIGEST_LAPSE_S 10             /* ... at least so often, else nobody does */
+#define TRC_DIGEST_REQUEST "live.request" /* file whose modification time changes while somebody watches */
+#define TRC_DIGEST_LAPSE_S 10             /* longest time without a change, else nobody does */
 
-#define TRC_DIGEST_RANKS   1024u /* of a node; more have no place */
+#define TRC_DIGEST_RANKS   1024u /* ranks of a node; more have no place */
 #define TRC_DIGEST_CLASSES 256u
-#define TRC_DIGEST_THREADS 8u           /* of a rank, streams of a GPU not counted */
+#define TRC_DIGEST_THREADS 8u           /* threads of a rank, streams of a GPU not counted */
 #define TRC_DIGEST_MOST    (512u << 10) /* bytes of a digest */
 
 struct trc_digest_head {
     char magic[8];
     uint32_t version;
-    uint32_t size;     /* of the whole */
+    uint32_t size;     /* bytes of the whole */
     uint64_t checksum; /* trc_digest_sum of all behind this field */
     uint64_t sequence; /* rises with each digest; goes on from one writer to the next */
     uint64_t writer;   /* tells writers apart */
@@ -54,7 +54,7 @@ struct trc_digest_class {
 };
 
 struct trc_digest_thread {
-    uint32_t class; /* of inside, + 1; 0: it is in no class */
+    uint32_t class; /* class of inside, + 1; 0: it is in no class */
     struct trc_thread thread;
 };
 

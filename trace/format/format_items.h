@@ -1,15 +1,15 @@
-/* The numbers of items, and what stands in those that are no events (format.h). */
+/* Numbers of items, and the contents of items that are no events (format.h). */
 #ifndef TRC_FORMAT_ITEMS_H
 #define TRC_FORMAT_ITEMS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What SAID holds.  Words are 64 bits; of a round, those that this rank put in, then as many that came out. */
+/* Kinds of contents of SAID.  Words are 64 bits; of a round, this rank's words, then the same number that came out. */
 enum trc_said_kind {
     TRC_SAID_AND = 1,     /* bitwise and over all ranks */
     TRC_SAID_OR = 2,      /* bitwise or */
-    TRC_SAID_REQUEST = 3, /* this rank's list, gathered by the root (the root sends none) */
+    TRC_SAID_REQUEST = 3, /* list of this rank, gathered by the root (the root sends none) */
     TRC_SAID_RESPONSE = 4 /* the root's list, as all ranks have it */
 };
 #define TRC_SAID_WORDS 64u    /* more are no control round */
@@ -27,14 +27,14 @@ enum trc_item {
 };
 #define TRC_ITEM_MAX 192u /* no item but SAID is longer; a writer opens a new chunk when less room is left */
 
-/* What REGION holds: varints what, id of the TRC_DEF_REGION, and gap (time - time base).  A chunk begins with an OPEN
+/* Contents of REGION: varints what, id of the TRC_DEF_REGION, and gap (time - time base).  A chunk begins with an OPEN
  * for each region that was open then, the outermost first: so it can be decoded alone.
  * A named END ends the innermost region of that name and, with it, those inside: they were left without an end.  An END
  * of a name that is not open ends nothing. */
 enum trc_region_what {
     TRC_REGION_BEGIN = 1,
     TRC_REGION_END = 2, /* id 0: of the innermost region, whatever its name */
-    TRC_REGION_OPEN = 3 /* in place of the gap: how many are open with it, itself included */
+    TRC_REGION_OPEN = 3 /* number of open regions, itself included, instead of the gap */
 };
 #define TRC_REGIONS_DEEP 64u    /* regions inside one another; those further in are not recorded */
 #define TRC_REGION_MOST  65536u /* no id is above */
@@ -42,7 +42,7 @@ enum trc_region_what {
 /* The regions that a thread is in, the innermost last. */
 struct trc_regions {
     uint32_t depth;
-    uint32_t deeper; /* those further in */
+    uint32_t deeper; /* regions further in */
     uint32_t id[TRC_REGIONS_DEEP];
 };
 
@@ -57,7 +57,7 @@ static inline bool trc_regions_enter(struct trc_regions *regions, uint32_t id)
     return fits;
 }
 
-/* How many regions are left when `id` ends (0: the innermost); as many as there are if it is not among them. */
+/* Returns how many regions are left when `id` ends (0: the innermost); the depth if it is not among them. */
 static inline uint32_t trc_regions_left(const struct trc_regions *regions, uint32_t id)
 {
     for (uint32_t i = regions->depth; i > 0; i--)

@@ -11,8 +11,8 @@ enum trc_peer_value {
     TRC_PEER_NULL = -3,    /* MPI_PROC_NULL */
     TRC_PEER_ROOT = -4,    /* MPI_ROOT: this rank is the root of an intercommunicator's collective */
     TRC_PEER_UNKNOWN = -5, /* it could not be found out */
-    TRC_PEER_REMOTE = -16  /* and less: -16 - r is rank r of comm (of an intercommunicator: of its remote group), who is
-                              not in this world, but spawned or connected */
+    TRC_PEER_REMOTE = -16  /* values from here down: -16 - r is rank r of comm (of an intercommunicator: of its remote
+                              group), which is not in this world, but spawned or connected */
 };
 #define TRC_TAG_NONE      INT32_MIN
 #define TRC_TAG_ANY       (INT32_MIN + 1)
@@ -32,14 +32,14 @@ enum trc_sig_flag {
     TRC_SIG_RMA = 1u << 10,     /* peer is the target, comm the window's communicator */
     TRC_SIG_IO = 1u << 11,      /* sent/received are written/read bytes */
     TRC_SIG_SYNC = 1u << 12,    /* a synchronous send: cannot complete before it is received */
-    TRC_SIG_CONTROL = 1u << 13, /* with COLL: a control round of a background loop, see SAID; not one of the program's
+    TRC_SIG_CONTROL = 1u << 13, /* control round (with COLL) of a background loop, see SAID; not one of the program's
                                   own collectives, and folded */
     TRC_SIG_ENQUEUE = 1u << 14, /* NCCL: put on a stream, or begun; that the call returned says nothing of the others */
     TRC_SIG_GROUPED = 1u << 15, /* NCCL: within a group: launched with the others by the outermost GroupEnd that follows
                                    on this thread */
     TRC_SIG_SHARED = 1u << 16,  /* MPI_Win_lock: the lock is a shared one */
-    TRC_SIG_ANY_SOURCE = 1u << 17, /* a blocking receive asked for any source; `source` is what came */
-    TRC_SIG_ANY_TAG = 1u << 18     /* likewise for any tag */
+    TRC_SIG_ANY_SOURCE = 1u << 17, /* a blocking receive asked for any source; `source` is the sender */
+    TRC_SIG_ANY_TAG = 1u << 18     /* a blocking receive asked for any tag */
 };
 
 /* The fields in the order of the schema's `sig` line; u = unsigned varint, s = zigzag varint.  FIELD(type, name, kind)
@@ -53,7 +53,7 @@ enum trc_sig_flag {
                                   0 = none */  \
     FIELD(int32_t, peer, s)    /* destination, root or target */                                                       \
     FIELD(int32_t, tag, s)     /* Win_post, _start, _complete, _wait: TRC_DEF_RANKS id of their group */               \
-    FIELD(int32_t, source, s)  /* where it came from */                                                                \
+    FIELD(int32_t, source, s)  /* origin of the message */                                                             \
     FIELD(int32_t, rtag, s)                                                                                            \
     FIELD(uint64_t, sent, u)     /* bytes handed to MPI for others (DESIGN 5) */                                       \
     FIELD(uint64_t, received, u) /* bytes that arrive; for a posted receive: room for them */                          \

@@ -1,4 +1,4 @@
-/* Operation classes (opclass.def) as an enum, and what is known of each: no other file lists classes for a fact. */
+/* Operation classes (opclass.def) as an enum, and the facts about each: no other file lists classes for a fact. */
 #ifndef TRC_OPCLASS_H
 #define TRC_OPCLASS_H
 
@@ -11,7 +11,7 @@ enum trc_opclass {
     TRC_OPCLASSES
 };
 
-/* What a span of time was spent on: the colours of the timeline and the sums of the report. */
+/* Uses of a span of time: the colours of the timeline and the sums of the report. */
 enum trc_category {
     TRC_CAT_COMPUTE, /* outside MPI and NCCL */
     TRC_CAT_P2P,     /* point to point */
@@ -20,9 +20,9 @@ enum trc_category {
     TRC_CAT_RMA,
     TRC_CAT_IO,
     TRC_CAT_MANAGE, /* everything else in MPI */
-    TRC_CAT_NCCL,   /* in calls of NCCL on the host; of a stream, in its kernels */
-    TRC_CAT_KERNEL, /* on a stream: kernels that are not NCCL's */
-    TRC_CAT_COPY,   /* on a stream: copies */
+    TRC_CAT_NCCL,   /* calls of NCCL on the host; of a stream, its kernels */
+    TRC_CAT_KERNEL, /* kernels on a stream that are not NCCL's */
+    TRC_CAT_COPY,   /* copies on a stream */
     TRC_CATEGORIES
 };
 
@@ -33,7 +33,7 @@ enum {
 #undef OPCLASS
 };
 
-/* Whom the participants of one collective have to wait for. */
+/* Participants of one collective that the others have to wait for. */
 enum trc_shape {
     TRC_SHAPE_NONE,
     TRC_SHAPE_ALL,       /* all for the last to come */
@@ -43,17 +43,17 @@ enum trc_shape {
     TRC_SHAPE_NEIGHBORS  /* each for the neighbours that it gets from (TRC_DEF_NEIGHBORS) */
 };
 
-/* Which bytes of a collective are the same on all its ranks, unless the program is wrong. */
+/* Bytes of a collective that are equal on all its ranks, unless the program is wrong. */
 enum trc_agreed {
     TRC_AGREED_NOTHING,
     TRC_AGREED_SENT,
     TRC_AGREED_RECEIVED,
     TRC_AGREED_LARGER,    /* the larger of both: the root sends what the others receive */
-    TRC_AGREED_SENT_EACH, /* what is sent, unless each rank has a count of its own (MPI_Gatherv) */
-    TRC_AGREED_RECV_EACH  /* what is received, unless each rank has a count of its own */
+    TRC_AGREED_SENT_EACH, /* bytes sent, unless each rank has a count of its own (MPI_Gatherv) */
+    TRC_AGREED_RECV_EACH  /* bytes received, unless each rank has a count of its own */
 };
 
-/* What else can hold for a class; the words of its column `facts`. */
+/* Further facts about a class; the words of its column `facts`. */
 #define TRC_FACTS(FACT)                                                                                                \
     FACT(WAITS)    /* a call moves data, or may wait: for a rank or for a file system */                               \
     FACT(LOCAL)    /* it concerns this process alone: that it ended is no sign of progress */                          \
@@ -61,8 +61,8 @@ enum trc_agreed {
     FACT(POLLS)    /* it asks and returns: programs call it in loops */                                                \
     FACT(LATE)     /* late senders and receivers are found in its calls */                                             \
     FACT(RECEIVES) /* it may end a receive */                                                                          \
-    FACT(SYNC)     /* its message is complete no earlier than it is received */                                        \
-    FACT(SCALAR)   /* what a call does follows from arguments that are numbers or handles */                           \
+    FACT(SYNC)     /* message is complete no earlier than it is received */                                            \
+    FACT(SCALAR)   /* numbers or handles among a call's arguments decide its effect */                                 \
     FACT(CREATES)  /* it makes communicators, windows or files */                                                      \
     FACT(ENQUEUES) /* it returns when its work is on a stream */
 
@@ -84,31 +84,31 @@ struct trc_opclass_row {
 };
 extern const struct trc_opclass_row trc_opclass_table[TRC_OPCLASSES];
 
-/* The row of a class, in constant memory; that of TRC_OP_OTHER for a number that is no class. */
+/* Returns the row of a class, in constant memory; the row of TRC_OP_OTHER for a number that is no class. */
 static inline const struct trc_opclass_row *trc_opclass_row(enum trc_opclass opclass)
 {
     return &trc_opclass_table[(unsigned)opclass < TRC_OPCLASSES ? opclass : TRC_OP_OTHER];
 }
 
-/* Its name in the schema of a trace file: one lower-case word, "other" for a number that is no class. */
+/* Returns its name in the schema of a trace file: one lower-case word, "other" for a number that is no class. */
 static inline const char *trc_opclass_text(enum trc_opclass opclass)
 {
     return trc_opclass_row(opclass)->text;
 }
 
-/* What time inside its calls is spent on. */
+/* Returns the category of time inside its calls. */
 static inline enum trc_category trc_opclass_category(enum trc_opclass opclass)
 {
     return (enum trc_category)trc_opclass_row(opclass)->category;
 }
 
-/* Whom the ranks of such a collective wait for; TRC_SHAPE_NONE for what is no collective. */
+/* Returns the ranks that such a collective waits for; TRC_SHAPE_NONE for a class that is no collective. */
 static inline enum trc_shape trc_opclass_shape(enum trc_opclass opclass)
 {
     return (enum trc_shape)trc_opclass_row(opclass)->shape;
 }
 
-/* Which bytes of such a collective all ranks must agree on. */
+/* Returns the bytes of such a collective that all ranks must agree on. */
 static inline enum trc_agreed trc_opclass_agreed(enum trc_opclass opclass)
 {
     return (enum trc_agreed)trc_opclass_row(opclass)->agreed;
@@ -139,7 +139,7 @@ static inline bool trc_opclass_is_one_sided(enum trc_opclass opclass)
     return trc_opclass_category(opclass) == TRC_CAT_RMA && trc_opclass_shape(opclass) == TRC_SHAPE_NONE;
 }
 
-/* Its signatures' object is a TRC_DEF_DATA. */
+/* Returns whether its signatures' object is a TRC_DEF_DATA. */
 static inline bool trc_opclass_moves_data(enum trc_opclass opclass)
 {
     enum trc_category category = trc_opclass_category(opclass);

@@ -1,4 +1,4 @@
-/* What one use of a signature moves, and where that is counted (trc_use.uses).  The recorder adds it up when a
+/* Amounts that one use of a signature moves; trc_use.uses counts the uses.  The recorder adds it up when a
  * signature gives up its place; a reader adds it to its copy of the page. */
 #ifndef TRC_USES_H
 #define TRC_USES_H
@@ -13,8 +13,8 @@ struct trc_moved {
     bool out, in;            /* it is a point-to-point message from / to here */
 };
 
-/* What one use of the signature moves.  A send's bytes count when it starts, a receive's when they have come: until
- * then a posted receive only shows its room.  Pure; callable from the traced thread. */
+/* Returns the amounts that one use of the signature moves.  A send's bytes count when it starts, a receive's when they
+ * have come: until then a posted receive only shows its room.  Pure; callable from the traced thread. */
 static inline struct trc_moved trc_moved(const struct trc_sig *sig)
 {
     bool complete = sig->flags & TRC_SIG_COMPLETE, cancelled = sig->flags & TRC_SIG_CANCELLED;

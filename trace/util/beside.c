@@ -26,7 +26,7 @@ struct ana_queue_ring {
     char *block;          /* memory of all blocks */
 };
 
-/* Work in parts; `next` is the first part that nobody has begun.  It lies on the stack of the thread that waits for it. */
+/* Work in parts; `next` is the first part that nobody has begun.  It lies on the stack of its waiting thread. */
 struct work {
     ana_part_do *part;
     void *user;

@@ -6,7 +6,7 @@
  *
  *   threshold        below it                                          such as
  *   NOTABLE_SHARE    the loss does not stand out                       1 % of all time in barriers
- *   SLOW_SHARE       it is no trouble, any cause         a rank that is 5 % slower
+ *   SLOW_SHARE       it is no trouble, any cause                        a rank that is 5 % slower
  *   SLOW_RUN_NS      the run (as far as analysed) is too short         a test program of half a second
  *   SLOW_LOST_NS     each rank lost too little, on average             12 % of two seconds
  *   SLOW_TIMES       it is an accident                                 one barrier after rank 0 has read its input
@@ -24,7 +24,7 @@
 #define NOTABLE_WAITS     3    /* fewer in a time range are shown one by one, not as a share */
 
 #define CHANCE_DEVIATIONS 2.5 /* standard deviations that the worst is ahead of the next: one time in 160 by chance */
-#define CHANCE_FEW        0.9 /* share of all waiting if instances are too few for a deviation: it is an event, not a rate */
+#define CHANCE_FEW        0.9 /* share of all waiting if instances are too few for that: it is an event, not a rate */
 
 #define LATE_ALIKE     0.7 /* share of the worst rank's excess: others above it are late like it */
 #define LATE_SOLE      0.5 /* share of all waiting that one segment has to cost to be named */
