@@ -335,8 +335,8 @@ struct trc_thread {
 };
 
 /* An exchange: a signature gives its place in the page to another one. Its bytes and messages are added to the
- * counters, then its entry is overwritten. `settled` says how far the writer is: it rises by one with each step, and by two if
- * there is nothing to add. A copy of the page is consistent if `settled` was the same before and after it. If
+ * counters, then its entry is overwritten. `settled` says how far the writer is: it rises by one with each step, and
+ * by two if there is nothing to add. A copy of the page is consistent if `settled` was the same before and after it. If
  * `settled` is in the step TRC_SETTLE_ADD, the words below, which have the values from before, replace the counters;
  * also for a process that was killed there. */
 enum trc_settle { TRC_SETTLE_NONE, TRC_SETTLE_ADD, TRC_SETTLE_REPLACE, TRC_SETTLE_STEPS };

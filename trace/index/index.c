@@ -15,7 +15,7 @@
 
 #define FEW 4096u /* messages that tell what one takes */
 
-/* What an index is of. */
+/* Job that an index belongs to. */
 struct of {
     char what[16];
     uint64_t program, files, ranks;
@@ -26,7 +26,7 @@ void ana_job_set_index(struct ana_job *job, bool wanted)
     job->no_index = !wanted;
 }
 
-/* ---- what it is of ---------------------------------------------------------------------------------------------- */
+/* ---- job that an index belongs to -------------------------------------------------------------------------------- */
 
 /* A hash of the program that runs, so that no other build takes up what this one wrote; 0: it cannot be read. */
 static uint64_t hash_program(void)
@@ -48,14 +48,14 @@ static uint64_t hash_program(void)
     return known;
 }
 
-/* What is looked up for each process and each file, by several threads. */
+/* Hash and size of each process and each file, found by several threads. */
 struct look {
-    uint64_t hash;  /* of what a process's file says of itself; the size of a file */
-    uint64_t bytes; /* of its events */
+    uint64_t hash;  /* hash of a process's own words in its file; the size of a file */
+    uint64_t bytes; /* bytes of its events */
 };
 struct looks {
     const struct ana_job *job;
-    struct look *look; /* of processes, then of files */
+    struct look *look; /* entries of processes, then of files */
 };
 
 /* A hash of what a file says of itself. */
@@ -89,8 +89,8 @@ static void look_at(void *user, size_t i)
     look->hash = known ? (uint64_t)st.st_size : UINT64_MAX;
 }
 
-/* What an index would be of now; its program is 0 where that cannot be told.  *bytes: of all events; blocks
- * on disk would not be the same each time. */
+/* Describes the index that would be written now; its program is 0 if that cannot be told.  *bytes: bytes of all events;
+ * blocks on disk would differ from time to time. */
 static struct of describe(const struct ana_job *job, uint64_t *bytes)
 {
     const size_t n = job->count + job->bundle.count;
@@ -202,8 +202,8 @@ double ana_index_take(struct ana_job *job, int64_t stop_ns)
 
 /* ---- written ---------------------------------------------------------------------------------------------------- */
 
-/* Saves as many of the latest messages, waits and collectives as fit into `most` bytes with all the rest; if not even
- * none of them do, none, where the rest fits into `ever`.  False: it fails, or does not fit. */
+/* Saves as many of the latest messages, waits and collectives as fit into `most` bytes with the other parts; none if
+ * only the other parts fit, into `ever`.  False: it fails, or does not fit. */
 static bool save_latest(struct ana_job_keep *k, uint64_t most, uint64_t ever)
 {
     k->keep->most = most;
@@ -243,7 +243,7 @@ static bool write_to_file(struct ana_job *job, FILE *file, const struct of *of, 
 
 static const char read_live[] = "the job was read while it ran: it has to be read once more";
 
-/* Why there can be none; NULL: there can. */
+/* Returns the reason against an index; NULL: there can be one. */
 static const char *why_not(const struct ana_job *job, bool always)
 {
     const struct ana_why *why = &job->pass.why;

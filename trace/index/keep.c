@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what is told by numbers ------------------------------------------------------------------------------------ */
+/* ---- values told by numbers -------------------------------------------------------------------------------------- */
 
 /* Calls have the same numbers, since the same files were read in the same order; the index is told wrong where not. */
 static void keep_calls(struct ana_job_keep *k)
@@ -68,7 +68,7 @@ static void strip_collective(void *row)
     ((struct ana_collective_sum *)row)->comm = NULL;
 }
 
-/* What a key of a map is made of: the most that each of its integers may be; UINT64_MAX: anything. */
+/* Limits of a map's key: the most that each of its integers may be; UINT64_MAX: anything. */
 struct bounds {
     const struct ana_map *map;
     uint64_t a, b, c;

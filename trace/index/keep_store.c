@@ -1,9 +1,9 @@
-/* The latest relations, kept beside the trace: the newest of them, oldest first. */
+/* Latest relations, kept beside the trace: the newest ones, oldest first. */
 #include "trace/index/keep.h"
 #include "trace/job/pass.h"
 #include <stdlib.h>
 
-/* How many of the newest the index has: when saving at most `newest`, when loading as many as the file says. */
+/* Returns how many of the newest the index has: when saving at most `newest`, when loading the file's number. */
 static size_t count_newest(struct ana_job_keep *k, uint64_t so_far, size_t room, size_t newest)
 {
     uint64_t n = ana_store_count(so_far, room);
@@ -13,7 +13,7 @@ static size_t count_newest(struct ana_job_keep *k, uint64_t so_far, size_t room,
     return ana_keep_holds(k->keep, n <= room) ? (size_t)n : 0;
 }
 
-/* Notes what is left out: windows that begin before its end are not known by what is kept. */
+/* Notes the end of the time that is left out: windows that begin before cannot be told from the kept relations. */
 static void leave_out(struct ana_job_keep *k, int64_t end_ns)
 {
     k->job->kept_since_ns = end_ns > k->job->kept_since_ns ? end_ns : k->job->kept_since_ns;

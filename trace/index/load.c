@@ -79,7 +79,7 @@ struct ana_load *ana_load_begin(struct ana_job *job, FILE *file, uint64_t at, ui
         load_part(l, job, ANA_PART_CLOCK);
     if (l->loaded[ANA_PART_CLOCK] && ana_apart_make(job, &l->apart)) {
         l->aside = ana_aside_begin(load_rest, l);
-        ana_job_refresh_state(job); /* which the rest does not need; lanes come with it */
+        ana_job_refresh_state(job); /* renews the state, which the rest does not need; lanes come with it */
         return l;
     }
     ana_load_end(l);
@@ -95,7 +95,7 @@ double ana_load_wait(struct ana_load *l, int64_t stop_ns)
     return share < MOST_UNDER_WAY ? share : MOST_UNDER_WAY;
 }
 
-/* Moves what was loaded into the job, whose events need not be read any more. */
+/* Moves the loaded parts into the job, whose events need not be read any more. */
 static void put_in_place(struct ana_load *l)
 {
     struct ana_job *job = l->job;

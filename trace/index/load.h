@@ -1,4 +1,4 @@
-/* An index that is taken up by threads of its own, while the job goes on as one of which no event was read.  The caller
+/* An index that is taken up by threads of its own, while the job goes on like one without any event read.  The caller
  * does not read events meanwhile, nor refresh the job. */
 #ifndef ANA_INDEX_LOAD_H
 #define ANA_INDEX_LOAD_H
@@ -14,8 +14,8 @@ struct ana_load;
 struct ana_load *ana_load_begin(struct ana_job *job, FILE *file, uint64_t at, uint64_t size);
 /* Waits for it, but not after ana_now_ns() is `stop_ns`.  Returns the share that was taken up, 0..1; 1: it is done. */
 double ana_load_wait(struct ana_load *load, int64_t stop_ns);
-/* Ends it, and frees it.  True: the job has all of it now.  False: it is refused, or was not done, so what was taken up
- * is dropped, and all is as it was. */
+/* Ends the load, and frees it.  True: the job has every part now.  False: the index is refused, or was not done, so its
+ * parts are dropped, and the job is unchanged. */
 bool ana_load_end(struct ana_load *load);
 
 #endif

@@ -84,7 +84,7 @@ FILE *ana_place_read(const struct ana_place *place)
     return file;
 }
 
-/* So that a limit of the size of files is an error, and ends nobody. */
+/* Handler from before, restored: meanwhile a limit of the size of files is an error, and ends nobody. */
 static struct sigaction before;
 
 FILE *ana_place_write(const struct ana_place *place)

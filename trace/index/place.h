@@ -1,5 +1,5 @@
-/* Where an index lies: index/analysis in the folder of the trace, if that is the user's own, or in the user's cache
- * folder.  No link is followed below these folders, and what others have made there is not read.  One thread at a
+/* Place of an index: index/analysis in the folder of the trace, if that is the user's own, or in the user's cache
+ * folder.  No link is followed below these folders, and files of others there are not read.  One thread at a
  * time. */
 #ifndef ANA_INDEX_PLACE_H
 #define ANA_INDEX_PLACE_H
@@ -13,8 +13,8 @@ enum ana_place_of_index { ANA_BESIDE_TRACE, ANA_IN_CACHE, ANA_PLACES_OF_INDEX };
 
 struct ana_place {
     int folder;                              /* a descriptor */
-    uid_t owner;                             /* of the traces, or of the cache */
-    char path[PATH_MAX], name[32], part[40]; /* of the index; in the folder; while it is written */
+    uid_t owner;                             /* owner of the traces, or of the cache */
+    char path[PATH_MAX], name[32], part[40]; /* paths of the index; in the folder; while it is written */
 };
 
 /* Opens the folder of such a place; `files` tells indexes in the cache apart.  make: it is made, if it is to be, and
