@@ -20,7 +20,7 @@ static void begin_line(struct ana_sink *sink)
     csv_of(sink)->within = false;
 }
 
-/* In quotes where the text has a character that means something in CSV; a quote within is doubled.  No spreadsheet
+/* Puts a text, in quotes if it has a character with a meaning in CSV; a quote within is doubled.  No spreadsheet
  * computes it. */
 static void put_field(struct csv_sink *csv, const char *text)
 {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Whether so many digits tell this very number; they are in `out` then. */
+/* Returns whether `digits` digits tell this very number; they are in `out` then. */
 static bool tell(double value, int digits, char out[ANA_EXACT])
 {
     snprintf(out, ANA_EXACT, "%.*g", digits, value);

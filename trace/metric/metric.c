@@ -149,7 +149,7 @@ static const char *change_where(enum ana_diff_side side)
     return names[side];
 }
 
-/* Of the waiter's time, as far as it was analysed. */
+/* Returns the share of the waiter's time, as far as it was analysed. */
 static double share_of_waiter(const struct ana_wait *wait, const struct ana_summary *s)
 {
     for (size_t i = 0; i < s->rank_count; i++)

@@ -1,4 +1,4 @@
-/* One table of what is known of a call, rank, site, collective ...: columns of screens, columns of the report, keys of
+/* Table of all metrics of a call, rank, site, collective ...: columns of screens, columns of the report, keys of
  * JSON and help texts name its rows.  A new metric is one row of metrics.def. */
 #ifndef ANA_METRIC_H
 #define ANA_METRIC_H
@@ -11,7 +11,7 @@
 
 enum { ANA_UNIT_TEXT = -1 }; /* beside enum ana_unit */
 
-/* What the rows of a table are, and the screens that show it.  Each has a list in JSON. */
+/* Kinds of rows of a table, and the screens that show it.  Each has a list in JSON. */
 enum ana_metric_kind {
     ANA_KIND_CALL,       /* struct ana_call_stat: Overview */
     ANA_KIND_RANK,       /* struct ana_rank_row: Ranks, Imbalance */
@@ -46,16 +46,16 @@ enum ana_metric_id {
 struct ana_rank_row {
     const struct ana_rank *rank;
     const struct ana_rank_stat *stat;
-    double mpi_share, sent_per_s, received_per_s, calls_per_s, messages_out, messages_in; /* in view; NAN unknown */
+    double mpi_share, sent_per_s, received_per_s, calls_per_s, messages_out, messages_in; /* now; NAN unknown */
 };
 
-/* What rows are compared with: NAN unknown. */
+/* Totals that rows are compared with: NAN unknown. */
 struct ana_whole {
     const struct ana_job *job; /* NULL: metrics that name a rank's world are unknown */
     const struct ana_summary *summary;
-    double seconds;          /* of the selection */
-    double wall_ns, seen_ns; /* of all ranks together, and the part that was analysed: waiting is a share of this */
-    double kernel_ns;        /* of all kernels together */
+    double seconds;          /* length of the selection */
+    double wall_ns, seen_ns; /* time of all ranks, and its part that was analysed: waiting is a share of this */
+    double kernel_ns;        /* time of all kernels together */
     bool unknown_requests;   /* some rank in view did not follow all of its requests */
 };
 /* `look` may be NULL. */
@@ -76,16 +76,16 @@ struct ana_value {
 
 struct ana_metric {
     enum ana_metric_kind kind;
-    const char *key; /* in JSON; NULL: not there */
+    const char *key; /* key in JSON; NULL: not there */
     const char *title;
     int unit;         /* enum ana_unit or ANA_UNIT_TEXT */
-    const char *help; /* what it means, with its formula */
+    const char *help; /* meaning, with its formula */
     struct ana_value (*value)(const void *row, const struct ana_whole *whole);
-    enum ana_value_type (*type)(void); /* of its values that are known */
+    enum ana_value_type (*type)(void); /* type of its known values */
 };
 extern const struct ana_metric ana_metrics[ANA_METRICS];
 
-/* The value as a number in its metric's unit; NAN for text and for what is not known. */
+/* Returns the value as a number in its metric's unit; NAN for text and unknown values. */
 double ana_value_number(struct ana_value value);
 /* The metric's value of a row, marked if it is a lower bound. */
 struct ana_value ana_metric_value(const struct ana_metric *metric, const void *row, const struct ana_whole *whole);

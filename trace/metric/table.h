@@ -1,12 +1,12 @@
-/* Tables: rows of one kind, and which columns of them.  There is one walk over their cells; a sink makes text, JSON or
- * CSV of what it meets. */
+/* Tables: rows of one kind, and their columns.  There is one walk over their cells; a sink makes text, JSON or CSV from
+ * them. */
 #ifndef ANA_TABLE_H
 #define ANA_TABLE_H
 
 #include "trace/metric/metric.h"
 
 struct ana_column {
-    int width; /* of text: positive to the right, negative to the left; other sinks have no use for it */
+    int width; /* width in text: positive to the right, negative to the left; other sinks have no use for it */
     const char *title;
     const struct ana_metric *metric;                        /* NULL: `words` tell, or nothing does: a gap */
     void (*words)(const void *row, char *out, size_t size); /* text of a column that is no metric */
@@ -27,7 +27,7 @@ struct ana_column {
 struct ana_table {
     const struct ana_column *columns;
     size_t column_count;
-    const void *rows; /* `count` of them, `size` bytes each */
+    const void *rows; /* rows: `count`, `size` bytes each */
     size_t size, count;
 };
 #define ANA_TABLE(columns, rows, count)                                                                                \
@@ -35,10 +35,10 @@ struct ana_table {
         columns, sizeof(columns) / sizeof *(columns), rows, sizeof *(rows), count                                      \
     }
 
-/* What becomes of the cells.  The first member of a sink's own struct. */
+/* Sink for the cells.  The first member of a sink's own struct. */
 struct ana_sink {
     void (*title)(struct ana_sink *sink, const struct ana_column *column); /* NULL: it writes no titles */
-    void (*begin)(struct ana_sink *sink);                                  /* of a row, and of the titles */
+    void (*begin)(struct ana_sink *sink);                                  /* starts a row, or the titles */
     void (*cell)(struct ana_sink *sink, const struct ana_column *column, struct ana_value value);
     void (*end)(struct ana_sink *sink, const void *row); /* `row` is NULL after the titles */
 };
