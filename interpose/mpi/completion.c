@@ -485,8 +485,7 @@ void ipo_finish_request(struct ipo_frame *frame, const uintptr_t *args)
     if (!(request->flags & IPO_REQUEST_PERSISTENT) || (request->flags & IPO_REQUEST_ACTIVE)) {
         struct trc_sig sig = request->sig;
         sig.flags = (sig.flags & kept_flags) | TRC_SIG_SUB | TRC_SIG_COMPLETE;
-        sig.flags |=
-            sig.flags & TRC_SIG_P2P_IN ? TRC_SIG_CANCELLED : 0; /* result of a cancelled receive is not known */
+        sig.flags |= sig.flags & TRC_SIG_P2P_IN ? TRC_SIG_CANCELLED : 0; /* result not known */
         write_completion(frame->thread, trc_stream_intern(&frame->thread->stream, &sig), request);
     }
     if (entry)

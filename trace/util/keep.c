@@ -199,10 +199,9 @@ bool ana_keep_find(FILE *file, uint64_t *begin, size_t n)
 enum { FROM_BEFORE = 1, FROM_ABOVE = 2, HOWS = 4 };
 
 struct column {
-    uint8_t *at,
-        *before;    /* place of its number in the first row, and of the last earlier column with any number but 0 */
-    size_t n, size; /* rows, and bytes of one */
-    size_t bytes;   /* bytes of a number */
+    uint8_t *at, *before; /* first row of it, and of the last earlier column with any number but 0 */
+    size_t n, size;       /* rows, and bytes of one */
+    size_t bytes;         /* bytes of a number */
     int how;
 };
 

@@ -26,7 +26,7 @@ static void fill_file_cell(const void *data, size_t row, const struct tui_column
     tui_metric(column->metric, get_file(data, row), &((const struct tui_app *)data)->whole, out);
 }
 
-/* Without its folders, which the line below the table shows. */
+/* Shows the name without its folders, which the line below the table shows. */
 static void show_name(const void *data, size_t row, struct tui_value *out)
 {
     const char *name = get_file(data, row)->name, *slash = name ? strrchr(name, '/') : NULL;

@@ -43,7 +43,7 @@ struct tui_rect tui_glance_draw(struct tui_app *app, struct glance *g, struct tu
 {
     g->timeline = g->places = (struct tui_rect){0};
     int spare = rect.h - (int)(rows < 1000 ? rows : 1000) - 1 - GAP;
-    bool slow = app->rank_count > MANY && !tui_app_ended(app); /* to be read anew each time that the job has moved */
+    bool slow = app->rank_count > MANY && !tui_app_ended(app); /* read anew each time that the job has moved */
     if (spare >= LEAST && rect.h >= 3 * LEAST && !slow) {
         if (draw_timeline(app, g, grid, (struct tui_rect){rect.x, rect.y + rect.h - spare, rect.w, spare}))
             rect.h -= spare + GAP;

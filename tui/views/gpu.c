@@ -1,4 +1,5 @@
-/* GPUs: which kernels take the time; for each rank how much communication is hidden or exposed, and what is idle. */
+/* GPUs: the kernels that take the time; for each rank how much communication is hidden or exposed, and the idle
+ * time. */
 #include "trace/gpu/device.h"
 #include "tui/app/view.h"
 #include "trace/util/hash.h"
@@ -95,7 +96,7 @@ static void draw_ranks(const struct tui_app *app, struct tui_grid *grid, struct 
     free(sorted);
 }
 
-/* What NVML says of the GPUs of the machine that hpctop runs on. */
+/* Values that NVML has for the GPUs of the machine that hpctop runs on. */
 static const struct {
     const char *title;
     int right;

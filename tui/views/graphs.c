@@ -123,20 +123,21 @@ void tui_graphs_read(const struct tui_app *app, struct graphs *g, int columns)
     g->summaries = app->summaries;
     g->begin_ns = selection.begin_ns;
     g->end_ns = selection.end_ns;
-    for (int i = 0; i < ANA_SERIES_KINDS; i++) { /* what moved once stays high: rows do not jump while a job runs */
+    for (int i = 0; i < ANA_SERIES_KINDS;
+         i++) { /* a graph that moved once stays high: rows do not jump while a job runs */
         g->moves[i] = is_moving(g->series[i], n) || (follows && g->moves[i]);
         for (int j = 0; j < i && g->moves[i] && !follows; j++) /* the same again is one line */
             g->moves[i] = !g->moves[j] || !is_alike(g->series[j], g->series[i], n);
     }
 }
 
-/* How high a graph that moves is, in a view of so many rows. */
+/* Returns the height of a graph that moves, in a view of `rows` rows. */
 static int height_of(int rows)
 {
     return rows >= 40 ? 5 : rows >= 32 ? 3 : rows >= 26 ? 2 : 1;
 }
 
-/* How many rows graph i takes, its distance from the one above it included. */
+/* Returns how many rows graph i takes, its distance from the one above it included. */
 static int rows_of(const struct graphs *g, int i, int high)
 {
     if (high == 1 || !g->moves[i])

@@ -6,20 +6,20 @@
 
 enum { TUI_GRAPH = 512 }; /* columns at most */
 
-/* The graphs as they were drawn last, and what they are of. */
+/* Graphs as drawn last, and the summary and range behind them. */
 struct graphs {
     unsigned summaries;
     int64_t begin_ns, end_ns;
     int columns;
     double series[ANA_SERIES_KINDS][TUI_GRAPH];
     bool moves[ANA_SERIES_KINDS]; /* it goes up and down, and not as one before it: it is high where there is room */
-    struct tui_rect drawn;        /* where the columns are, for the mouse */
+    struct tui_rect drawn;        /* place of the columns, for the mouse */
 };
 
 /* Reads them, `columns` wide, unless they are known. */
 void tui_graphs_read(const struct tui_app *app, struct graphs *graphs, int columns);
 
-/* How many rows they want in a view that is `rows` high: with those that move higher where there is room. */
+/* Returns how many rows the graphs want in a view of `rows` rows: moving ones are higher if there is room. */
 int tui_graphs_rows(const struct graphs *graphs, int rows);
 
 /* Draws them and, in the row below `rect`, the axis. */

@@ -4,7 +4,7 @@
 #include "tui/widgets/plot_category.h"
 #include <string.h>
 
-/* A word and, beside it, its text in as many lines as that needs. */
+/* A word and, beside it, its text in as many lines as needed. */
 static void put_item(const char *word, int indent, const char *text, int width, tui_help_line *line, void *to)
 {
     char out[512];

@@ -1,9 +1,9 @@
-/* Horovod: one row a tensor, one cell a rank; below it who comes late and what carries the data. */
+/* Horovod: one row a tensor, one cell a rank; below it the late ranks and the carrier of the data. */
 #include "tui/views/horovod.h"
 
 struct own {
     bool open;    /* the lower part shows who submitted the tensor under the cursor */
-    size_t cells; /* of a row, for the ranks of its tensor */
+    size_t cells; /* cells of a row, for the ranks of its tensor */
 };
 
 static struct own *own(const struct tui_app *app)
@@ -87,7 +87,7 @@ static size_t count_missing(const struct ana_hvd_set *set, const struct ana_hvd_
     return n;
 }
 
-/* Fills in one cell a rank, or for several the least advanced of them.  Returns the least advanced state of all. */
+/* Fills in one cell a rank, or for several ranks the least advanced.  Returns the least advanced state of all. */
 static enum tui_hvd_state fill_rank_cells(const struct ana_hvd_set *set, const struct ana_hvd_tensor *t, size_t most,
                                           struct tui_value *out)
 {

@@ -7,8 +7,8 @@
 struct member {
     size_t m;
     size_t misses;
-    int state;     /* of the tensor that is shown */
-    double amount; /* what is sorted by; the largest comes first */
+    int state;     /* state of the tensor that is shown */
+    double amount; /* sort key; the largest comes first */
 };
 
 static int compare_members(const void *pa, const void *pb)
@@ -87,7 +87,8 @@ static void describe_rank(const struct tui_app *app, const struct ana_hvd_set *s
     }
 }
 
-/* The ranks of the set with what they miss, the worst first, for the caller to free.  NULL when out of memory. */
+/* Returns the ranks of the set with the tensors that they miss, the worst first, for the caller to free.  NULL when out
+ * of memory. */
 static struct member *collect_members(const struct ana_hvd_set *set, const struct ana_hvd_tensor *t)
 {
     struct member *all = calloc(set->ranks ? set->ranks : 1, sizeof *all);
@@ -133,7 +134,7 @@ void tui_horovod_draw_ranks(const struct tui_app *app, const struct ana_hvd_set 
 
 /* ---- one tensor ------------------------------------------------------------------------------------------------- */
 
-/* Says when a rank submitted a tensor, or what it does instead. */
+/* Says when a rank submitted a tensor, or its activity instead. */
 static void describe_submission(const struct ana_hvd_set *set, const struct ana_hvd_tensor *t, const struct member *of,
                                 int64_t first_ns, char *out, size_t size)
 {

@@ -1,4 +1,4 @@
-/* Imbalance: how far ranks come apart at collectives, who comes last, who waits for whom. */
+/* Imbalance: distance of ranks at collectives, the last ones, and the waits between ranks. */
 #include "tui/widgets/plot.h"
 #include "tui/app/jump.h"
 #include "tui/app/view.h"
@@ -11,7 +11,7 @@
 struct own {
     struct tui_wait_groups waits;
     int chosen, top;       /* the line of the cursor there, from 1 (0: it is on the collectives); the first in view */
-    struct tui_rect lower; /* where they were drawn */
+    struct tui_rect lower; /* places where they were drawn */
 };
 
 static struct own *own(const struct tui_app *app)
@@ -103,7 +103,7 @@ static void follow_collective(struct tui_app *app, size_t row)
         tui_app_choose_rank(app, c->last_index);
 }
 
-/* ---- who waits for whom ----------------------------------------------------------------------------------------- */
+/* ---- waits between ranks ----------------------------------------------------------------------------------------- */
 
 static int count_groups(const struct own *o)
 {
@@ -183,8 +183,7 @@ static void draw_imbalance(struct tui_app *app, struct tui_grid *grid, struct tu
         draw_waits(app, grid, out[1]);
 }
 
-/* From the last collective to who waits for whom, and back; Enter there: the timeline of the rank that is waited
- * for. */
+/* Goes from the last collective to the waits between ranks, and back; Enter there: the timeline of the awaited rank. */
 static int act_on_waits(struct tui_app *app, enum tui_action action)
 {
     struct own *o = own(app);

@@ -13,13 +13,13 @@ double tui_iteration_excess(const struct ana_loop_level *loop, const struct ana_
     return (ns - usual) / loop->usual_ns;
 }
 
-/* What rows are made with. */
+/* State while rows are made. */
 struct maker {
     const struct tui_app *app;
     const struct tui_iteration_look *look;
     struct tui_iteration_rows *rows;
-    size_t groups;            /* of ranks that share a row, behind those that stand out */
-    double weight[STAND_OUT]; /* of these, the heaviest first */
+    size_t groups;            /* groups of ranks that share a row, behind the ranks that stand out */
+    double weight[STAND_OUT]; /* weights of the ranks that stand out, the heaviest first */
     struct ana_iteration_cell *one;
 };
 
@@ -43,7 +43,7 @@ static void join_cells(const struct maker *m, struct ana_iteration_cell *to, con
     }
 }
 
-/* How much a rank takes longer than usual, in all of its cells. */
+/* Returns how much longer than usual a rank takes, in all of its cells. */
 static double weigh(const struct maker *m, const struct ana_iteration_cell *cells)
 {
     const struct ana_loop_level *loop = &m->app->summary.iterations.loop[m->look->level];
@@ -55,7 +55,7 @@ static double weigh(const struct maker *m, const struct ana_iteration_cell *cell
     return sum;
 }
 
-/* Of ranks that share a row. */
+/* Returns the number of groups of ranks that share a row. */
 static size_t groups_of(const struct tui_app *app, const struct tui_iteration_rows *rows)
 {
     return rows->by_host ? app->info.hosts : rows->most - STAND_OUT;
@@ -78,7 +78,7 @@ static void add_to_group(const struct maker *m, size_t group, size_t index, cons
     join_cells(m, cells_of(m, STAND_OUT + group), cells);
 }
 
-/* Puts a rank among those that stand out, if it does; the one that no longer does goes to its group. */
+/* Gives a rank a row of its own if it stands out; the rank that no longer does goes to its group. */
 static void place_rank(struct maker *m, size_t position, size_t index)
 {
     size_t last = STAND_OUT - 1, cells = m->look->cells * sizeof *m->one;
@@ -129,7 +129,7 @@ static void make_folded(struct maker *m)
     close_up(m, rows);
 }
 
-/* Of single ranks only what all have together; those in view are read when they are. */
+/* Reads only the sum over single ranks; ranks in view are read when they are drawn. */
 static void make_single(const struct maker *m)
 {
     for (size_t i = 0; i < m->rows->ranks; i++) {
@@ -138,7 +138,7 @@ static void make_single(const struct maker *m)
     }
 }
 
-/* Finds the row of the cursor's rank, which may be in any but those of other ranks that stand out. */
+/* Finds the row of the cursor's rank, which is never a row of another rank that stands out. */
 static void find_cursor(const struct maker *m)
 {
     size_t cursor = m->app->cursor_rank, group = group_of(m, tui_app_shown_position(m->app, cursor), cursor);

@@ -7,11 +7,11 @@
 
 enum { TUI_ITERATION_ROWS = 256 };
 
-/* What is shown of a loop. */
+/* Shown part of a loop. */
 struct tui_iteration_look {
     size_t level;
     uint64_t first, last; /* iterations */
-    size_t cells;         /* of a row; at most so many as iterations */
+    size_t cells;         /* cells of a row; at most the number of iterations */
     bool whole_time;      /* rows show that; else time outside calls */
 };
 
@@ -22,28 +22,29 @@ struct tui_iteration_row {
 
 /* All 0 at first. */
 struct tui_iteration_rows {
-    size_t count, cursor, ranks; /* rows; that of the cursor's rank; ranks in all of them and out of view */
-    bool folded, by_host;        /* ranks share rows; those of a node */
+    size_t count, cursor, ranks; /* rows; row of the cursor's rank; ranks in all rows and out of view */
+    bool folded, by_host;        /* ranks share rows; by node */
     struct tui_iteration_row row[TUI_ITERATION_ROWS];
-    struct ana_iteration_cell *cell; /* by row and cell: the longest of its ranks; then of all ranks; NULL: none yet */
-    /* What they were made of: while that is the same, ranks are not read again. */
+    struct ana_iteration_cell
+        *cell; /* cells by row and column: the longest of its ranks; last row: all ranks; NULL: none yet */
+    /* Look that they were made for: as long as it stays equal, ranks are not read again. */
     struct tui_iteration_look look;
     unsigned summaries; /* made by then */
     size_t most;
     bool unfolded;
 };
 
-/* How much longer than usual, in medians of an iteration; NAN: unknown. */
+/* Returns how much longer than usual, in medians of an iteration; NAN: unknown. */
 double tui_iteration_excess(const struct ana_loop_level *loop, const struct ana_iteration_cell *cell, bool whole_time);
 
 /* Makes at most `most` rows of the ranks in view, unless they are there, and scrolls so that the cursor's rank is in
- * one of them.  False: out of memory, or there is none.  Free with tui_iteration_rows_free. */
+ * one.  False: out of memory, or there is none.  Free with tui_iteration_rows_free. */
 bool tui_iteration_rows_make(struct tui_app *app, const struct tui_iteration_look *look, size_t most,
                              struct tui_iteration_rows *rows);
 /* Frees what the rows own. */
 void tui_iteration_rows_free(struct tui_iteration_rows *rows);
 
-/* The cells of a row; of row `count` those of all ranks. */
+/* Returns the cells of a row; of row `count`: the cells of all ranks. */
 static inline const struct ana_iteration_cell *tui_iteration_cells(const struct tui_iteration_rows *rows,
                                                                    const struct tui_iteration_look *look, size_t row)
 {

@@ -1,4 +1,4 @@
-/* Iterations: ranks down, iterations of a loop across, and below them those that took longest. */
+/* Iterations: ranks down, iterations of a loop across, and below them the longest iterations. */
 #include "tui/views/iterations.h"
 
 #include <limits.h>
@@ -13,7 +13,7 @@ size_t tui_iterations_slow(const struct tui_app *app)
     return n;
 }
 
-/* ---- what is in view -------------------------------------------------------------------------------------------- */
+/* ---- iterations in view ------------------------------------------------------------------------------------------ */
 
 /* The iterations in the range of time, as the cursor's rank has them; of another where it has none. */
 static void find_in_range(struct tui_app *app)
@@ -63,7 +63,7 @@ static void choose_level(struct tui_app *app)
     o->look.level = of->level + o->deep;
 }
 
-/* Back from the timeline of one iteration: what was in view before. */
+/* Returns from the timeline of one iteration to the range in view before. */
 static void come_back(struct tui_app *app)
 {
     struct tui_iterations *o = tui_iterations_of(app);
@@ -118,7 +118,7 @@ static int go_there(struct tui_app *app, uint64_t first, uint64_t last)
     return TUI_REDRAW;
 }
 
-/* Shows one of the list; who was slow in it is known. */
+/* Shows one of the list; its slow rank is known. */
 static int go_to_slow(struct tui_app *app, const struct ana_slow_iteration *slow)
 {
     int reaction = go_there(app, slow->number, slow->number);
@@ -166,7 +166,7 @@ static int go_out(struct tui_app *app)
     return TUI_REDRAW;
 }
 
-/* The cursor on a row of the list: its iteration, and who was slow in it. */
+/* Follows the cursor to a row of the list: its iteration, and the slow rank in it. */
 static void follow_slow(struct tui_app *app)
 {
     const struct ana_slow_iteration *slow = &tui_iterations_loop(app)->slow[tui_iterations_of(app)->slow];
@@ -189,7 +189,7 @@ static bool move_ranks(struct tui_app *app, long lines)
     return true;
 }
 
-/* From the loop's line over the rows of ranks to the list, and back. */
+/* Moves from the loop's line over the rows of ranks to the list, and back. */
 static int move_rows(struct tui_app *app, long lines)
 {
     struct tui_iterations *o = tui_iterations_of(app);

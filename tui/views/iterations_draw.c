@@ -1,4 +1,4 @@
-/* How the Iterations screen looks. */
+/* Look of the Iterations screen. */
 #include "tui/views/iterations.h"
 #include "tui/widgets/plot.h"
 
@@ -88,7 +88,7 @@ static void draw_slowest(struct tui_app *app, struct tui_grid *grid, struct tui_
     }
 }
 
-/* Says what is under the cursor. */
+/* Describes the iteration under the cursor. */
 static void draw_words(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     const struct tui_iterations *o = tui_iterations_of(app);
@@ -129,7 +129,7 @@ static void draw_legend(const struct tui_app *app, struct tui_grid *grid, struct
     }
 }
 
-/* How many lines the rows of ranks get: what the list can spare. */
+/* Returns how many lines the rows of ranks get: the room that the list can spare. */
 static size_t rows_for(const struct tui_app *app, int h)
 {
     size_t slow = tui_iterations_slow(app), list = slow < LIST ? slow : LIST;

@@ -7,8 +7,8 @@
 #include <string.h>
 
 struct own {
-    bool messages;         /* by size, in place of the call under the cursor */
-    struct tui_rect lower; /* where sizes and histogram were drawn */
+    bool messages;         /* messages by size, instead of the call under the cursor */
+    struct tui_rect lower; /* place of sizes and histogram */
 };
 
 static struct own *own(const struct tui_app *app)
@@ -81,14 +81,14 @@ static size_t count_sizes(const struct tui_app *app, const struct ana_call_stat 
     return n;
 }
 
-/* What is drawn by size class: a column for each row, a line for each metric. */
+/* Drawing by size class: a column for each row, a line for each metric. */
 struct by_size {
     const char *title;
     const struct ana_metric *const *line;
     int lines;
     const void *row[66];
     int size_class[66];
-    uint64_t weight[66]; /* which columns stay, if there is not room for all */
+    uint64_t weight[66]; /* weight of a column: the heaviest stay if there is not room for all */
     size_t count;
 };
 
@@ -261,7 +261,7 @@ static void draw_latency(struct tui_app *app, struct tui_grid *grid, struct tui_
     if (own(app)->messages && out[1].h) {
         draw_message_sizes(app, grid, out[1]);
     } else if (row != SIZE_MAX && out[1].h) {
-        /* On a wide screen the histogram stands close to the sizes. */
+        /* Histogram stands close to the sizes on a wide screen. */
         const struct ana_call_stat *call = &app->summary.calls[row];
         enum { SIZES = 70, BARS = 64 };
         int right = rect.w >= 120 ? 48 : 30, left = rect.w - right - 2;
@@ -294,7 +294,7 @@ static int act_on_call(struct tui_app *app, enum tui_action action)
     return TUI_REDRAW;
 }
 
-/* A click on sizes or bars leads to what they are of: the places that make the call, or who sends messages to whom. */
+/* Click on sizes or bars: shows the places that make the call, or the pairs that exchange messages. */
 static int click_lower(struct tui_app *app, int x, int y)
 {
     struct tui_rect lower = own(app)->lower;

@@ -20,7 +20,7 @@ struct own {
     size_t down, across;   /* blocks in view */
     bool met;              /* the cursor was put on a pair that exchanged something */
     unsigned met_of;       /* the summary in which such a pair was looked for last */
-    struct tui_rect drawn; /* where the picture stands */
+    struct tui_rect drawn; /* place of the picture */
 };
 
 static struct own *own(const struct tui_app *app)
@@ -269,7 +269,7 @@ static int by_bytes(const void *a, const void *b)
     return (x->bytes < y->bytes) - (x->bytes > y->bytes);
 }
 
-/* Lists the pairs of a small job below the picture, those that exchange most first. */
+/* Lists the pairs of a small job below the picture, the busiest first. */
 static void draw_pairs(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     enum { MOST = 1024, LEAST = 4, FROM = 6, TO = 12, COUNT_AT = 22, BYTES_AT = 32, LATENCY_AT = 42 };

@@ -26,7 +26,7 @@ static size_t count_runs(const struct tui_app *app)
     return runs;
 }
 
-/* How many blocks there are if no block has more than `size` ranks or parts of two nodes. */
+/* Returns how many blocks there are if no block has more than `size` ranks or parts of two nodes. */
 static size_t count_blocks(const struct tui_app *app, size_t size)
 {
     size_t blocks = 0;
@@ -76,7 +76,7 @@ bool tui_matrix_cut(const struct tui_app *app, size_t most, struct matrix_blocks
     out->edge = calloc(n + 2, sizeof *out->edge);
     if (!out->edge)
         return false;
-    /* Where ranks were dealt out to the nodes in turn, blocks of nodes would mean nothing. */
+    /* Blocks of nodes would mean nothing if ranks were dealt out to the nodes in turn. */
     out->nodes = runs > 1 && runs * 2 <= n && size > 1;
     if (!out->nodes) {
         for (size_t i = 0; i < n; i += size)

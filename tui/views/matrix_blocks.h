@@ -1,16 +1,17 @@
-/* How the ranks of the matrix are put together into blocks that fit: edges of nodes are edges of blocks.  And what the
- * pairs of blocks exchange. */
+/* Blocks of ranks of the matrix, as many as fit: edges of nodes are edges of blocks.  And the data that pairs of
+ * blocks exchange. */
 #ifndef TUI_MATRIX_BLOCKS_H
 #define TUI_MATRIX_BLOCKS_H
 
 #include "tui/app/app.h"
 
 struct matrix_blocks {
-    size_t *edge;             /* the first rank of each block, and the number of ranks behind the last; owned */
-    size_t count;             /* blocks */
-    size_t most;              /* ranks in the largest */
-    bool nodes;               /* no block has parts of two nodes */
-    size_t of_ranks, of_most; /* what they were cut of: again the same, they stay */
+    size_t *edge; /* the first rank of each block, and the number of ranks behind the last; owned */
+    size_t count; /* blocks */
+    size_t most;  /* ranks in the largest */
+    bool nodes;   /* no block has parts of two nodes */
+    size_t of_ranks,
+        of_most; /* ranks and limit that they were made for: as long as both stay equal, so do the blocks */
     unsigned of_generation;
 };
 
@@ -33,7 +34,7 @@ bool tui_matrix_begins_node(const struct tui_app *app, const struct matrix_block
 struct matrix_sum *tui_matrix_sums(const struct tui_app *app, const struct matrix_blocks *blocks, size_t top,
                                    size_t down, size_t left, size_t across);
 
-/* Frees what they have, and zeroes them. */
+/* Frees their memory, and zeroes them. */
 void tui_matrix_free(struct matrix_blocks *blocks);
 
 #endif

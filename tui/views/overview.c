@@ -10,9 +10,9 @@
 #include <string.h>
 
 struct own {
-    struct tui_rect strip, efficiencies; /* where ranks and efficiencies are drawn */
+    struct tui_rect strip, efficiencies; /* places of ranks and efficiencies */
     struct graphs graphs;                /* they take all ranks */
-    struct glance glance;                /* what else a large screen has room for */
+    struct glance glance;                /* further parts that a large screen has room for */
 };
 
 static struct own *own(const struct tui_app *app)
@@ -268,7 +268,7 @@ static bool is_in(struct tui_rect rect, int x, int y)
     return x >= rect.x && x < rect.x + rect.w && y >= rect.y && y < rect.y + rect.h;
 }
 
-/* The job time of a column of what is drawn over time. */
+/* Returns the job time of a column of the pictures over time. */
 static int64_t time_at(const struct tui_app *app, struct tui_rect rect, double column)
 {
     int64_t begin, end;
@@ -285,8 +285,8 @@ static int open_timeline(struct tui_app *app, struct tui_rect rect, int x)
     return TUI_REDRAW;
 }
 
-/* A click on what is drawn over time leads to that time, one on an efficiency to who waits, one on a place to it, one
- * on the strip to that rank. */
+/* Click on a picture over time leads to that time, on an efficiency to the waiting ranks, on a place to the place, on
+ * the strip to that rank. */
 static int click_overview(struct tui_app *app, int x, int y)
 {
     struct own *o = own(app);

@@ -6,10 +6,10 @@
 #include <math.h>
 #include <string.h>
 
-#define LEAST 0.01 /* of the run: what saves less is not worth a line */
+#define LEAST 0.01 /* share of the run: smaller savings are not worth a line */
 #define MOST  6
 
-/* How many of the prices have a line. */
+/* Returns how many of the prices have a line. */
 static int count_lines(const struct tui_app *app)
 {
     const struct ana_summary *s = &app->summary;

@@ -56,7 +56,7 @@ static size_t find_parent(const void *data, size_t row)
     return parent == UINT32_MAX ? SIZE_MAX : parent;
 }
 
-/* Whoever the headline is about is among the first rows, if not all can be seen. */
+/* Ranks of the headline are among the first rows, if not all can be seen. */
 static bool is_pinned(const void *data, size_t row)
 {
     const struct tui_app *app = data;
@@ -91,7 +91,7 @@ static struct ana_rank_row make_rank_row(const struct tui_app *app, size_t index
     const struct ana_rank *r = &app->rank[index];
     const struct ana_rank_stat *stat = tui_app_stat(app, index);
     double seconds = app->whole.seconds;
-    if (!r->counted) /* its file is cut off: the numbers are unknown, not 0 */
+    if (!r->counted) /* file is cut off: the numbers are unknown, not 0 */
         return (struct ana_rank_row){r, NULL, NAN, NAN, NAN, NAN, NAN, NAN};
     if (app->all_time)
         return (struct ana_rank_row){r,
@@ -258,7 +258,7 @@ static const struct tui_table_spec spec = {.columns = columns,
                                            .parent = find_parent,
                                            .pinned = is_pinned};
 
-/* Of many ranks who stands out comes first, which is the order of the rows. */
+/* Ranks that stand out come first if there are many, which is the order of the rows. */
 static int choose_sort(const struct tui_app *app)
 {
     return app->rank_count > MANY ? -1 : RANK;

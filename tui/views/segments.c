@@ -1,4 +1,4 @@
-/* Segments: what threads do outside MPI between two places that call, and what it costs other ranks. */
+/* Segments: work of threads outside MPI between two places that call, and its cost to other ranks. */
 #include "tui/app/view.h"
 #include "tui/widgets/plot.h"
 

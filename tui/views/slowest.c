@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { MOST = 64 }; /* in the list of the timeline */
+enum { MOST = 64 }; /* most entries in the list of the timeline */
 
 static int by_length(const void *a, const void *b)
 {
@@ -12,7 +12,7 @@ static int by_length(const void *a, const void *b)
     return (x->ns < y->ns) - (x->ns > y->ns);
 }
 
-/* Whether it begins in the time in view, and what it is has not been listed. */
+/* Returns whether it begins in the time in view, and has not been listed. */
 static bool is_new(const struct tui_app *app, const struct slow_instant *out, size_t n, int64_t at_ns, size_t index)
 {
     int64_t begin, end;

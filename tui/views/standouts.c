@@ -64,7 +64,7 @@ void tui_standouts_draw(const struct tui_app *app, struct tui_grid *grid, struct
         return;
     for (int i = 0; i < rows && top + i < (int)s->standout_count; i++)
         draw_row(app, &s->standouts[top + i], grid, rect, 1 + i, top + i == chosen);
-    if (chosen >= 0 && chosen < (int)s->standout_count) { /* what it cost may be cut off above */
+    if (chosen >= 0 && chosen < (int)s->standout_count) { /* the cost may be cut off above */
         char what[400], cost[200];
         ana_standout_words(app->job, &s->standouts[chosen], what, sizeof what, cost, sizeof cost);
         tui_put(grid, rect, 1, rect.h - 1, TUI_STYLE_DIM, cost);

@@ -17,13 +17,13 @@ enum { ABOVE = 1, BELOW = 3, LIST = 4 /* lines that a list is worth */, ROOM_FOR
 struct own {
     struct timeline_rows rows;
     size_t first;           /* line in view */
-    struct tui_rect drawn;  /* where the cells are drawn */
-    struct slow_place slow; /* where in the list of what took longest */
+    struct tui_rect drawn;  /* place of the cells */
+    struct slow_place slow; /* place in the list of the slowest */
     size_t streams, below;  /* rows of streams, and behind which row they stand */
     int tall;               /* lines of the screen that a row takes: more than one where there is room */
-    int list;               /* lines of the list of what stands out */
+    int list;               /* lines of the list of standouts */
     bool in_list;           /* the cursor is in it */
-    int chosen;             /* its row there */
+    int chosen;             /* chosen row of the list */
 };
 
 static struct own *own(const struct tui_app *app)
@@ -33,7 +33,7 @@ static struct own *own(const struct tui_app *app)
 
 /* ---- rows ------------------------------------------------------------------------------------------------------- */
 
-/* Counts the streams of the cursor's rank; *first gets the first of them. */
+/* Counts the streams of the cursor's rank; *first gets the first one. */
 static size_t count_cursor_streams(const struct tui_app *app, size_t *first)
 {
     size_t n = 0, all = ana_streams(app->job);
@@ -148,7 +148,7 @@ static unsigned draw_streams(const struct tui_app *app, struct tui_grid *grid, i
     return seen;
 }
 
-/* Draws the lines about what is under the cursor. */
+/* Draws the lines about the cell under the cursor. */
 static void draw_words(const struct tui_app *app, struct tui_grid *grid, struct tui_rect foot, int column)
 {
     const struct tui_row *row = cursor_row(app);
@@ -166,7 +166,7 @@ static void draw_words(const struct tui_app *app, struct tui_grid *grid, struct 
     tui_put(grid, foot, x, 0, TUI_STYLE_NORMAL, second);
 }
 
-/* Draws what is in view: shades of the rows, categories of the rows or of streams below them; else the keys. */
+/* Draws the legend of the view: shades of the rows, categories of the rows or of streams below them; else the keys. */
 static void draw_foot(const struct tui_app *app, struct tui_grid *grid, struct tui_rect foot, unsigned seen)
 {
     const unsigned shaded = 1u << TUI_CATEGORIES;
@@ -223,7 +223,7 @@ static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui
     int below = o->drawn.y + o->drawn.h + (int)streams + 1, spare = rect.y + rect.h - BELOW - 1 - below;
     if (app->all_time && seen && spare >= LIST)
         tui_slowest_draw(app, &o->slow, grid, (struct tui_rect){rect.x, below, rect.w, spare});
-    if (!seen) /* without words, no data would look like idle ranks */
+    if (!seen) /* a cell without words or data would look like idle ranks */
         tui_put(grid, o->drawn, 1, 0, TUI_STYLE_DIM,
                 app->summary.counters_only                               ? "not read yet"
                 : !tui_app_ended(app) && begin >= tui_app_known_end(app) ? "not analysed yet"
@@ -251,7 +251,7 @@ static void move_cursor(struct tui_app *app, int64_t at)
     app->follow = false;
     if (at >= begin && at < end)
         return;
-    int64_t width = end - begin, edge = width / 8; /* behind the edge some of what follows is shown */
+    int64_t width = end - begin, edge = width / 8; /* part of the time behind the edge is shown, too */
     begin = at < begin && begin - at < width ? at - edge
             : at >= end && at - end < width  ? at - width + edge
                                              : at - width / 2;
@@ -316,7 +316,7 @@ static int zoom_to_call(struct tui_app *app)
     return TUI_REDRAW;
 }
 
-/* Acts in the list of what stands out.  TUI_UNHANDLED: that is done elsewhere. */
+/* Acts in the list of standouts.  TUI_UNHANDLED: others handle the action. */
 static int act_in_list(struct tui_app *app, enum tui_action action)
 {
     struct own *o = own(app);
@@ -407,7 +407,7 @@ static int click_timeline(struct tui_app *app, int x, int y)
     x -= o->drawn.x;
     y -= o->drawn.y;
     int below = (int)o->below * o->tall;
-    if (y >= below) /* its streams stand below the cursor's rank */
+    if (y >= below) /* streams stand below the cursor's rank */
         y = y < below + (int)o->streams ? below - 1 : y - (int)o->streams;
     if (x < 0 || y < 0 || x >= o->drawn.w || y >= o->drawn.h || !app->tree.rows)
         return TUI_UNHANDLED;

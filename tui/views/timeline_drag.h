@@ -8,8 +8,8 @@
  * was pressed elsewhere. */
 bool tui_drag_columns(struct tui_rect area, int x, int y, int to_x, int *first, int *last);
 
-/* While the mouse is dragged: marks on the axis above `area`, which shows that time, what would be selected, and says
- * in `foot` how long that is.  False: nothing is dragged. */
+/* Draws the drag while the mouse is dragged: marks on the axis above `area`, which shows that time, around the range
+ * that would be selected, and its length in `foot`.  False: nothing is dragged. */
 bool tui_drag_draw(const struct tui_app *app, struct tui_grid *grid, struct tui_rect area, struct tui_rect foot,
                    int64_t begin_ns, int64_t end_ns);
 

@@ -7,7 +7,7 @@
 
 enum tui_heat { TUI_HEAT_AUTO, TUI_HEAT_WAITING, TUI_HEAT_MPI, TUI_HEAT_CATEGORY, TUI_HEATS };
 
-/* What the cells that were read last are of. */
+/* Key of the cells that were read last. */
 struct timeline_key {
     unsigned version, summaries;
     int64_t begin_ns, end_ns;
@@ -16,11 +16,11 @@ struct timeline_key {
 };
 
 struct timeline_rows {
-    enum tui_heat heat;             /* as the user wants it */
+    enum tui_heat heat;             /* shades that the user wants */
     bool many;                      /* some row is not just a rank, or not all ranks can be seen */
     size_t lines;                   /* all: rows of the tree, and one for the most of the rest */
-    size_t most;                    /* that line; SIZE_MAX: none */
-    struct ana_timeline_cell *cell; /* of the lines in view, `columns` each */
+    size_t most;                    /* number of that line; SIZE_MAX: none */
+    struct ana_timeline_cell *cell; /* cells of the lines in view, `columns` each */
     struct timeline_key key;
     enum tui_heat wall; /* computing takes most of every cell, and yet there is more: what this more is */
 };
@@ -31,7 +31,7 @@ void tui_timeline_rows(struct tui_app *app, struct timeline_rows *rows, size_t f
 /* Columns left of the cells. */
 int tui_timeline_left(const struct timeline_rows *rows);
 
-/* Columns right of them, in a view that is `width` wide. */
+/* Returns the columns right of the cells, in a view of `width` columns. */
 int tui_timeline_right(const struct timeline_rows *rows, int width);
 
 /* The row of the tree that a line shows. */
@@ -43,15 +43,15 @@ size_t tui_timeline_line(const struct timeline_rows *rows, size_t row);
 /* Reads the cells of `visible` lines from `top` on, unless they are there already.  False: out of memory. */
 bool tui_timeline_read(struct tui_app *app, struct timeline_rows *rows, size_t top, size_t visible, size_t columns);
 
-/* The cells of line `i` of those in view. */
+/* Returns the cells of the i-th line in view. */
 const struct ana_timeline_cell *tui_timeline_cells(const struct timeline_rows *rows, size_t i);
 
-/* Draws a line in row y of `area`, with what stands beside it; column `at` is the cursor's, where it is `here`.
- * Returns the categories that it shows, a bit each. */
+/* Draws a line in row y of `area`, with its texts beside it; column `at` is the cursor's, if it is `here`.  Returns the
+ * categories that it shows, a bit each. */
 unsigned tui_timeline_draw(const struct tui_app *app, const struct timeline_rows *rows, struct tui_grid *grid,
                            struct tui_rect area, size_t i, int at, bool here);
 
-/* Draws the titles of what stands left and right of the cells. */
+/* Draws the titles of the texts left and right of the cells. */
 void tui_timeline_titles(const struct tui_app *app, const struct timeline_rows *rows, struct tui_grid *grid,
                          struct tui_rect area);
 
@@ -66,7 +66,7 @@ void tui_timeline_next(const struct tui_app *app, struct timeline_rows *rows);
 void tui_timeline_words(const struct tui_app *app, const struct timeline_rows *rows, size_t line, int column,
                         char *first, size_t first_size, char *second, size_t second_size);
 
-/* Frees what they have. */
+/* Frees the rows' memory. */
 void tui_timeline_rows_free(struct timeline_rows *rows);
 
 #endif

@@ -1,11 +1,11 @@
-/* Why: what is the matter, which ranks do what, how that is known, and where to look next. */
+/* Why: the trouble, the part of each rank in it, the evidence, and where to look next. */
 #include "tui/app/view.h"
 #include "tui/views/prices.h"
 
 #include <string.h>
 
 struct own {
-    size_t detail_top, detail_page, detail_lines; /* of the detail: first line in view, how many fit, all */
+    size_t detail_top, detail_page, detail_lines; /* lines of the detail: first in view, number that fits, all */
     size_t detail_of; /* 1 + index of the rank whose stacks and last calls are shown; 0: none */
     int price;        /* the line of the price list with the cursor, from 1; 0: it is on the groups */
 };
@@ -87,7 +87,7 @@ static void follow_group(struct tui_app *app, size_t row)
         own(app)->detail_of = app->cursor_rank + 1;
 }
 
-/* Writes a word and its text, in as many lines as that needs; returns the row below. */
+/* Writes a word and its text, in as many lines as needed; returns the row below. */
 static int put_paragraph(struct tui_grid *grid, struct tui_rect rect, int y, const char *word, const char *text)
 {
     enum { INDENT = 12 };
@@ -152,7 +152,7 @@ static void draw_rank_detail(struct tui_app *app, struct tui_grid *grid, struct 
                  o->detail_top + page, n);
 }
 
-/* How many lines of the price list the cursor can go to: it is there while the job moves. */
+/* Returns how many lines of the price list the cursor can go to: the list is there while the job moves. */
 static int count_prices(const struct tui_app *app)
 {
     bool moves = app->verdict->state == ANA_VERDICT_HEALTHY || app->verdict->state == ANA_VERDICT_SLOW;
@@ -181,7 +181,7 @@ static void draw_verdict(struct tui_app *app, struct tui_grid *grid, struct tui_
         draw_reasons(app, grid, rest);
 }
 
-/* From the last group to the price list, and back. */
+/* Moves from the last group to the price list, and back. */
 static int act_on_price(struct tui_app *app, enum tui_action action)
 {
     struct own *o = own(app);

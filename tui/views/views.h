@@ -4,7 +4,7 @@
 
 #include "tui/app/view.h"
 
-/* TUI_VIEWS of them, by enum tui_view_id. */
+/* Views, TUI_VIEWS in all, by enum tui_view_id. */
 extern const struct tui_view *const tui_views[];
 
 #endif

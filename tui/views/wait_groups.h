@@ -1,4 +1,4 @@
-/* Who waits for whom: the waits of a summary in groups, each of one kind and for one rank. */
+/* Waits of a summary in groups, each of one kind and for one rank. */
 #ifndef TUI_VIEW_WAIT_GROUPS_H
 #define TUI_VIEW_WAIT_GROUPS_H
 
@@ -7,10 +7,10 @@
 struct tui_wait_group {
     enum ana_wait_kind kind;
     size_t culprit; /* a rank index */
-    size_t first;   /* of its waits, in the summary */
+    size_t first;   /* index of its first wait in the summary */
     uint64_t count;
     int64_t lost_ns;
-    char *who; /* its waiters; NULL: not written yet */
+    char *who; /* waiters in words; NULL: not written yet */
 };
 
 /* All 0 at first. */
@@ -22,7 +22,7 @@ struct tui_wait_groups {
 
 /* Makes the groups of the summary that is shown, unless they are there. */
 void tui_wait_groups_make(const struct tui_app *app, struct tui_wait_groups *groups);
-/* Frees what they own. */
+/* Frees the groups' memory. */
 void tui_wait_groups_free(struct tui_wait_groups *groups);
 
 /* The waiters of a group of the summary that is shown, as "0-10, 12-15"; the text belongs to the group. */
