@@ -1,4 +1,4 @@
-/* What each action does: one handler a row of action.def, views first. */
+/* Actions: one handler a row of action.def, views first. */
 #include "tui/output/horovod_words.h"
 #include "tui/app/chooser.h"
 #include "tui/app/history.h"
@@ -127,7 +127,7 @@ static int shift_range(struct tui_app *app, enum tui_action action)
     tui_app_range(app, &begin, &end);
     int64_t width = end - begin;
     app->follow = false;
-    if (app->all_time) /* from all time to its last tenth or its first */
+    if (app->all_time) /* goes from all time to its last tenth or its first */
         begin = action == TUI_ACTION_EARLIER ? end - width / 10 : 0, width /= 10;
     else
         begin += action == TUI_ACTION_EARLIER ? -width / 2 : width / 2;
@@ -330,7 +330,7 @@ int tui_app_step(struct tui_app *app, enum tui_action action)
 
 /* ---- keys and mouse --------------------------------------------------------------------------------------------- */
 
-/* Takes what was typed, when Enter is pressed in a prompt. */
+/* Takes the typed line, when Enter is pressed in a prompt. */
 static void close_prompt(struct tui_app *app)
 {
     const struct tui_view *view = tui_app_view(app);
@@ -343,7 +343,7 @@ static void close_prompt(struct tui_app *app)
         tui_app_jump(app, app->line.text);
     } else if (asked == TUI_PROMPT_FIND && view->table) {
         snprintf(table->find, sizeof table->find, "%s", app->line.text);
-        tui_app_update_table(app); /* with a word to find, no row is folded away */
+        tui_app_update_table(app); /* folds no row away while there is a word to find */
         if (table->find[0] && !tui_table_find(table, view->table, app, true))
             show_message(app, "not found");
         else if (view->moved && tui_table_row(table) != SIZE_MAX)

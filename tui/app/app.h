@@ -19,13 +19,13 @@ enum tui_reaction {
     TUI_QUIT = 2,
     TUI_COPY = 4,       /* copy the screen to the clipboard */
     TUI_REPAINT = 8,    /* send all cells: the terminal may show something else */
-    TUI_UNHANDLED = 16, /* of a view: the app itself acts */
+    TUI_UNHANDLED = 16, /* answer of a view: the app itself acts */
     TUI_COPY_TABLE = 32 /* copy the table */
 };
 
 enum tui_prompt { TUI_PROMPT_NONE, TUI_PROMPT_FIND, TUI_PROMPT_FILTER, TUI_PROMPT_JUMP, TUI_PROMPTS };
 
-/* Where Esc leads back to. */
+/* Place that Esc leads back to. */
 struct tui_place {
     enum tui_view_id view;
     bool window; /* the way from there changed the time in view: */
@@ -45,11 +45,11 @@ struct tui_view;
 
 struct tui_app {
     struct ana_job *job;                 /* owned: closed by tui_app_free */
-    const struct tui_view *const *views; /* TUI_VIEWS of them */
+    const struct tui_view *const *views; /* all TUI_VIEWS views */
 
     /* The data of the last load; a frozen screen keeps them. */
     struct ana_job_info info;
-    struct ana_rank *rank; /* rank_count of them, owned */
+    struct ana_rank *rank; /* rank_count ranks, owned */
     size_t rank_count;
     struct tui_group group[TUI_GROUPS]; /* smallest first */
     int group_count;
@@ -71,8 +71,8 @@ struct tui_app {
     double read;                       /* share of the events that have been read since */
     bool frozen;
     bool halted; /* no further events are read */
-    /* What is done while a job that has ended is shown and nothing else is to do, for about so many ns at a time;
-     * false: there is no more to do.  NULL: nothing is. */
+    /* Work for idle time, while a job that has ended is shown: a piece of about `budget_ns`; false: no more is left.
+     * NULL: there is none. */
     bool (*aside)(void *user, const struct ana_job *job, int64_t budget_ns);
     void *aside_user;
 
@@ -83,14 +83,14 @@ struct tui_app {
     size_t tagged_count;
     char call[64];               /* the call chosen with Enter, or empty */
     struct ana_selection filter; /* communicator, call and call site; of all time and ranks */
-    char filter_words[160];      /* what it is, or empty */
+    char filter_words[160];      /* words for the filter, or empty */
 
     /* The cursor, the same for all views. */
     size_t cursor_rank, cursor_peer; /* rank indices; peer: the receiver, in the matrix */
-    bool rank_chosen;                /* by the user; until then it is the first of the Ranks screen */
+    bool rank_chosen;                /* user chose it; until then it is the first of the Ranks screen */
     uint64_t rank_group;             /* identity of the group of ranks under the cursor; 0: it is on a rank */
     struct tui_tree tree;            /* Ranks and Timeline: rows of ranks */
-    enum tui_rows_by rows_by;        /* as the user wants them */
+    enum tui_rows_by rows_by;        /* user's choice of rows */
     bool unfolded;                   /* Matrix shows one rank a row, even if not all fit */
     size_t picture_top;              /* first row in view of Matrix and Timeline */
     uint64_t cursor_call;            /* ana_hash_text of its name; 0: none yet */
@@ -104,24 +104,24 @@ struct tui_app {
     struct tui_table table[TUI_VIEWS];
     void *own[TUI_VIEWS];       /* private states of the views; owned */
     int pressed_x, pressed_y;   /* the cell where the mouse's button was pressed last, */
-    enum tui_view_id pressed;   /* and in which view */
+    enum tui_view_id pressed;   /* view of that cell */
     bool dragging;              /* it is held, and the mouse is at */
     int drag_x;                 /* this column */
-    struct tui_marks marks;     /* of the timeline */
+    struct tui_marks marks;     /* marks of the timeline */
     enum tui_action letter_for; /* the next key is its letter; TUI_ACTION_NONE: it is a key */
     bool choosing;              /* the chooser of columns is open */
     int chosen_line;            /* its cursor */
-    int refresh_ms;             /* as the user wants it; 0: as often as it costs little */
+    int refresh_ms;             /* user's choice; 0: as often as it costs little */
     enum tui_prompt prompt;
-    struct tui_line line; /* that is typed */
+    struct tui_line line; /* typed line */
     struct tui_history history[TUI_PROMPTS];
-    char history_path[1024]; /* where it is kept; "": nowhere */
-    bool save;               /* write a file with what is shown next */
-    char saving[64];         /* its name; empty: the next that is free */
+    char history_path[1024]; /* file of the history; "": none */
+    bool save;               /* next drawing is written to a file */
+    char saving[64];         /* name of the file; empty: the next that is free */
     char message[200];       /* shown in place of the key bar until the next key */
 };
 
-/* Makes the app of a job and views (TUI_VIEWS of them) and loads it.  The app owns the job and closes it in
+/* Makes the app of a job and its TUI_VIEWS views and loads it.  The app owns the job and closes it in
  * tui_app_free.  False when out of memory: the job stays the caller's. */
 bool tui_app_init(struct tui_app *app, struct ana_job *job, const struct tui_view *const *views);
 
@@ -167,10 +167,10 @@ void tui_app_range(const struct tui_app *app, int64_t *begin_ns, int64_t *end_ns
  * the job or more selects all time.  The cursor stays in the range. */
 void tui_app_set_range(struct tui_app *app, int64_t begin_ns, int64_t end_ns);
 
-/* Job time in ns up to which events have been read: what can be shown ends there.  0: none was read. */
+/* Returns the job time in ns up to which events have been read: the screens end there.  0: none was read. */
 int64_t tui_app_known_end(const struct tui_app *app);
 
-/* Moves the range to the end of what is known, if it follows a running job. */
+/* Moves the range to the end of the known time, if it follows a running job. */
 void tui_app_follow_end(struct tui_app *app);
 
 /* Updates the table of the view that is shown from the data, and its cursor from the cursor of all views. */
@@ -186,13 +186,13 @@ const struct ana_rank_stat *tui_app_stat(const struct tui_app *app, size_t index
  * have been open for two seconds: of the last second.  Else of its time between MPI_Init and MPI_Finalize in view. */
 double tui_app_mpi_share(const struct tui_app *app, size_t index);
 
-/* How many ranks the pictures show: all, or the tagged ones. */
+/* Returns how many ranks the pictures show: all, or the tagged ones. */
 size_t tui_app_shown(const struct tui_app *app);
 
 /* The index of the i-th rank that they show. */
 size_t tui_app_shown_rank(const struct tui_app *app, size_t i);
 
-/* The place of a rank among those that they show; of one that is not shown that of the next. */
+/* Returns the place of a rank among the shown ranks; if it is not shown, the place of the next. */
 size_t tui_app_shown_position(const struct tui_app *app, size_t index);
 
 /* Puts the cursor of all views on a rank. */
@@ -239,10 +239,10 @@ const char *tui_app_rank_name(const struct tui_app *app, size_t index, char *out
 /* Draws the whole screen into a grid of any size. */
 void tui_app_draw(struct tui_app *app, struct tui_grid *grid);
 
-/* How many rows the headline takes on a screen of so many columns. */
+/* Returns how many rows the headline takes on a screen of `cols` columns. */
 int tui_headline_rows(const struct tui_app *app, int cols);
 
-/* The action that the key bar shows in column x of `cols`; TUI_ACTION_NONE between two of them. */
+/* Returns the action that the key bar shows in column x of `cols`; TUI_ACTION_NONE between two actions. */
 enum tui_action tui_key_bar_at(const struct tui_app *app, int cols, int x);
 
 #endif

@@ -1,4 +1,4 @@
-/* An axis of time above or below what is drawn over it. */
+/* Axis of time above or below a picture over time. */
 #ifndef TUI_AXIS_H
 #define TUI_AXIS_H
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* What it works on: all columns, those wanted first, and the line of the cursor. */
+/* Columns to choose from, the wanted ones first, and their number. */
 struct list {
     const struct tui_table_spec *spec;
     const struct tui_table *table;
@@ -26,7 +26,7 @@ void tui_chooser_open(struct tui_app *app)
     app->chosen_line = 0;
 }
 
-/* Wants a column or not; it moves to the end of those that are wanted, or behind them. */
+/* Wants a column or not; it moves to the end of the wanted columns, or behind them. */
 static void toggle(struct tui_app *app, struct list *list)
 {
     struct tui_table *table = &app->table[app->view];
@@ -44,7 +44,7 @@ static void toggle(struct tui_app *app, struct list *list)
         table->sort = 0, table->inverted = false;
 }
 
-/* Moves a column by one place among those that are wanted, behind the first; the cursor goes with it. */
+/* Moves a column by one place among the wanted columns, behind the first; the cursor goes with it. */
 static void move_column(struct tui_app *app, struct list *list, int by)
 {
     int at = app->chosen_line, to = at + by;

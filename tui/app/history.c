@@ -18,7 +18,7 @@ void tui_history_find(char *path, size_t size)
         *path = 0;
 }
 
-/* Lines are a digit, the kind, a blank and what was typed. */
+/* Lines are a digit, the kind, a blank and the typed text. */
 void tui_history_read(struct tui_history *history, size_t kinds, const char *path)
 {
     char line[256];

@@ -1,5 +1,5 @@
-/* What was typed into prompts, kept from one run to the next in the user's folder for such things: a convenience, so
- * that whatever fails in it is silent. */
+/* Texts typed into prompts, kept from one run to the next in the user's folder for such things: a convenience, so every
+ * failure in it is silent. */
 #ifndef TUI_HISTORY_H
 #define TUI_HISTORY_H
 
@@ -10,12 +10,12 @@
  * neither. */
 void tui_history_find(char *path, size_t size);
 
-/* Adds what is in the file to the histories of the kinds 1 to `kinds` - 1, the newest lines last; characters that would
- * reach the terminal as something else than text become "?". */
+/* Adds the lines of the file to the histories of the kinds 1 to `kinds` - 1, the newest lines last; characters that
+ * would reach the terminal as something else than text become "?". */
 void tui_history_read(struct tui_history *history, size_t kinds, const char *path);
 
-/* Keeps a line of a kind in the file, beside what others have kept there since: at most TUI_HISTORY of each kind.  The
- * file changes as a whole or not at all.  Does nothing where `path` or the line is empty. */
+/* Keeps a line of a kind in the file, beside the lines that others have kept there since: at most TUI_HISTORY of
+ * each kind.  The file changes as a whole or not at all.  Does nothing if `path` or the line is empty. */
 void tui_history_keep(const char *path, size_t kinds, size_t kind, const char *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* Which key means which action in which view: all of it is in action.def. */
+/* Keys and their actions by view: all of it is in action.def. */
 #ifndef TUI_KEYMAP_H
 #define TUI_KEYMAP_H
 
@@ -25,10 +25,10 @@ enum tui_action {
 
 struct tui_action_info {
     const char *id;    /* "ZOOM_IN" */
-    const char *label; /* in the key bar; empty: it is not shown there */
+    const char *label; /* label in the key bar; empty: it is not shown there */
     const char *keys;
     const char *help;
-    uint32_t views; /* where it works: bits 1 << enum tui_view_id */
+    uint32_t views; /* views where it works: bits 1 << enum tui_view_id */
 };
 
 /* The row of an action in action.def, static; NULL for TUI_ACTION_NONE and unknown numbers. */

@@ -26,12 +26,12 @@ struct loop {
     bool stuck;  /* further events can only be read after the next refresh */
     bool opened; /* the files were, just now */
     bool redraw, repaint;
-    enum { NOTHING, READ, SUM_UP } left; /* to do of the last look */
+    enum { NOTHING, READ, SUM_UP } left; /* work left of the last look */
     bool moved;                          /* it found something new */
-    int64_t began_ms, before_ns;         /* when it began, and what of a processor had been used by then */
+    int64_t began_ms, before_ns;         /* begin of the look, and the processor time used by then */
     bool rests;                          /* nothing is left to do aside */
-    int64_t drawing_ns;                  /* of a processor, that the last drawing took */
-    int64_t drawn_ns;                    /* when that was */
+    int64_t drawing_ns;                  /* processor time of the last drawing */
+    int64_t drawn_ns;                    /* time of the last drawing */
 };
 
 static void draw_screen(struct loop *l)
@@ -48,7 +48,7 @@ static void draw_screen(struct loop *l)
     l->drawn_ns = ana_now_ns();
 }
 
-/* Reads events of a new selection, all of them or for budget_ns, and sums it up again.  Only a selection that was asked
+/* Reads events of a new selection, all or for budget_ns, and sums it up again.  Only a selection that was asked
  * for once is read. */
 static void read_events(struct loop *l, int64_t budget_ns)
 {
@@ -135,16 +135,16 @@ static void handle_event(struct loop *l, const struct tui_event *event, int *rea
         tui_save_copy(l->app, &l->term, &l->grid, *reaction & TUI_COPY_TABLE);
     if (l->app->save) {
         l->app->save = false;
-        tui_app_draw(l->app, &l->grid); /* without the prompt */
+        tui_app_draw(l->app, &l->grid); /* drawn without the prompt */
         tui_save_file(l->app, &l->grid, l->app->saving);
     }
-    if (l->app->frozen && l->left != NOTHING) /* what stands still is all of one look */
+    if (l->app->frozen && l->left != NOTHING) /* a frozen screen shows all of one look */
         sum_up(l, ADVANCE_NS);
     l->redraw |= *reaction != 0;
     l->repaint |= (*reaction & TUI_REPAINT) != 0;
 }
 
-/* When the next look is due, in ms, once nothing is left to do of the last. */
+/* Returns when the next look is due, in ms, once nothing is left to do of the last. */
 static int64_t next_look(const struct loop *l)
 {
     int64_t rest = (ana_used_ns() - l->before_ns + l->drawing_ns) / 1000000 * SHARE;
@@ -155,7 +155,7 @@ static int64_t next_look(const struct loop *l)
     return next > soonest ? next : soonest;
 }
 
-/* Begins a look.  What is left then is done piece by piece: keys are taken in between. */
+/* Begins a look.  The remaining work is done piece by piece: keys are taken in between. */
 static void tick(struct loop *l)
 {
     l->began_ms = ana_now_ns() / 1000000;
@@ -180,7 +180,7 @@ void tui_loop(struct tui_app *app, struct tui_term term, bool live)
     int64_t next = ana_now_ns() / 1000000 + TICK_MS;
     int reaction = 0;
     l.grid.ascii = term.ops->ascii(term.data);
-    if (live) /* what is known already, before anything more is read */
+    if (live) /* shows the state known already, before anything more is read */
         draw_screen(&l);
     while (!(reaction & TUI_QUIT)) {
         int64_t now = ana_now_ns() / 1000000;

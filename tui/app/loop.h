@@ -6,7 +6,7 @@
 #include "tui/term/term.h"
 
 /* Runs the screens on a terminal until that ends or the user leaves; closes neither.  With `live` the job is read
- * every 0.4 s; else only when the terminal gives no event (a script's `tick`): keys alone decide what is shown. */
+ * every 0.4 s; else only when the terminal gives no event (a script's `tick`): keys alone decide the screen. */
 void tui_loop(struct tui_app *app, struct tui_term term, bool live);
 
 #endif

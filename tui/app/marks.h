@@ -9,13 +9,13 @@ enum { TUI_MARKS = 200, TUI_NOTE = 80 };
 
 struct tui_mark {
     int64_t at_ns; /* job time */
-    char rank[32]; /* its name: "3", "w1:3" */
-    char letter;   /* that leads to it; '-': it is a note alone */
+    char rank[32]; /* name of the rank: "3", "w1:3" */
+    char letter;   /* letter that leads to it; '-': it is a note alone */
     char note[TUI_NOTE];
 };
 
 struct tui_marks {
-    char path[2][768]; /* where they are kept: beside the trace, else in the cache; empty: nowhere */
+    char path[2][768]; /* files of the marks: beside the trace, else in the cache; empty: nowhere */
     struct tui_mark mark[TUI_MARKS];
     int count;
 };

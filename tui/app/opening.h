@@ -6,14 +6,14 @@
 
 /* Zeros but for the first members. */
 struct tui_opening {
-    const char *folder; /* what is opened */
+    const char *folder; /* folder that is opened */
     enum tui_colour colour;
     bool ascii;
-    struct tui_term term; /* with no `ops`: it is made when the screen is first shown; the caller closes it */
+    struct tui_term term; /* made when the screen is first shown, if it has no `ops`; the caller closes it */
     struct tui_grid grid; /* tui_grid_free */
     int64_t began_ns, next_ns;
     bool left;       /* the user wants nothing more */
-    char error[256]; /* why there is no terminal */
+    char error[256]; /* reason why there is no terminal */
 };
 
 /* An ana_opening (trace/job/job.h) whose user is a struct tui_opening: shows how far it is, ten times a second from

@@ -43,7 +43,7 @@ static int step(const struct tui_line *line, int by)
     return at < 0 ? 0 : at > length ? length : at;
 }
 
-/* Where the word before the cursor begins, or the one behind it ends. */
+/* Returns the begin of the word before the cursor, or the end of the word behind it. */
 static int step_word(const struct tui_line *line, int by)
 {
     int at = line->at, length = (int)strlen(line->text);
@@ -56,7 +56,7 @@ static int step_word(const struct tui_line *line, int by)
     return at;
 }
 
-/* Removes what is between the cursor and another place. */
+/* Removes the text between the cursor and another place. */
 static void cut(struct tui_line *line, int to)
 {
     int from = to < line->at ? to : line->at;

@@ -1,4 +1,4 @@
-/* The line that a prompt is typed into: a cursor in it, and what was typed before. */
+/* Line that a prompt is typed into: a cursor in it, and the texts typed before. */
 #ifndef TUI_PROMPT_H
 #define TUI_PROMPT_H
 
@@ -6,7 +6,7 @@
 
 enum { TUI_LINE = 64, TUI_HISTORY = 20 };
 
-/* What was entered in one kind of prompt, the oldest first. */
+/* Texts entered in one kind of prompt, the oldest first. */
 struct tui_history {
     char line[TUI_HISTORY][TUI_LINE];
     int count;
@@ -16,8 +16,8 @@ struct tui_line {
     char text[TUI_LINE]; /* UTF-8 */
     int at;              /* the cursor: a byte of the text, or its end */
     bool chosen;         /* all of the text is: the next character takes its place */
-    int back;            /* how far the history has been gone back */
-    char own[TUI_LINE];  /* what was typed before it was */
+    int back;            /* steps back in the history */
+    char own[TUI_LINE];  /* text typed before the first step back */
 };
 
 /* Begins with a text, all of it chosen. */

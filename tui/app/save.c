@@ -141,7 +141,7 @@ void tui_save_file(struct tui_app *app, const struct tui_grid *grid, const char 
 
 void tui_save_copy(struct tui_app *app, const struct tui_term *term, const struct tui_grid *grid, bool table)
 {
-    enum { MOST = 74000 }; /* terminals drop what is longer */
+    enum { MOST = 74000 }; /* longest text; terminals drop longer ones */
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);

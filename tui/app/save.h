@@ -1,4 +1,4 @@
-/* What is shown, for other programs: a file, or the terminal's clipboard. */
+/* Picture of the screen, for other programs: a file, or the terminal's clipboard. */
 #ifndef TUI_SAVE_H
 #define TUI_SAVE_H
 

@@ -9,7 +9,7 @@
 
 /* ---- key bar ---------------------------------------------------------------------------------------------------- */
 
-/* Lists the view's actions that have a label, without those that are gone; returns how wide they are together. */
+/* Lists the view's actions that have a label, without the ones in `gone`; returns their width together. */
 static int list_keys(const struct tui_app *app, uint64_t gone, enum tui_action *out, int *at, int *count)
 {
     int width = 0;
@@ -66,8 +66,8 @@ enum tui_action tui_key_bar_at(const struct tui_app *app, int cols, int x)
     return TUI_ACTION_NONE;
 }
 
-/* Draws what is typed from column x on: the cursor is a line behind the end, else its character is marked; so is all
- * that the next character would replace. */
+/* Draws the typed text from column x on: the cursor is a line behind the end, else its character is marked; so is all
+ * text that the next character would replace. */
 static void draw_line(const struct tui_line *line, struct tui_grid *grid, struct tui_rect rect, int x)
 {
     int at = 0;
@@ -108,7 +108,7 @@ static void draw_keys(const struct tui_app *app, struct tui_grid *grid, struct t
 
 /* ---- job line --------------------------------------------------------------------------------------------------- */
 
-/* Says what is in view, if not everything is: "MPI_Send  3 tagged  50.0ms from 1.205s". */
+/* Describes the view, if not everything is in it: "MPI_Send  3 tagged  50.0ms from 1.205s". */
 static void describe_view(const struct tui_app *app, char *out, size_t size)
 {
     size_t n = 0;
@@ -129,7 +129,7 @@ static void describe_view(const struct tui_app *app, char *out, size_t size)
     char width[ANA_TEXT], from[48];
     if (!app->all_time && n < size) {
         ana_number(width, sizeof width, ANA_NS, (double)(app->end_ns - app->begin_ns), true);
-        int64_t step = 1; /* as fine as the range is narrow */
+        int64_t step = 1; /* precision: as fine as the range is narrow */
         while (step < 1000000000 && step * 10 <= (app->end_ns - app->begin_ns) / 10)
             step *= 10;
         int decimals = step >= 1000000000 ? 0 : 9 - (int)lround(log10((double)step));

@@ -129,7 +129,7 @@ void tui_settings_read(struct tui_settings *out)
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-/* What a view is called in the file: its title in small letters, without blanks. */
+/* Writes the name of a view in the file: its title in small letters, without blanks. */
 static void name_view(const struct tui_view *view, char *out, size_t size)
 {
     size_t n = 0;

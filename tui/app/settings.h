@@ -8,9 +8,9 @@
 enum { TUI_SETTINGS = 64, TUI_SETTING = 240 };
 
 struct tui_settings {
-    char path[512]; /* of the file, whether it is there or not; empty: the user has no home */
+    char path[512]; /* path of the file, whether it is there or not; empty: the user has no home */
     enum tui_theme theme;
-    int refresh_ms; /* 0: as often as it costs little */
+    int refresh_ms; /* time between refreshes; 0: as often as it costs little */
     /* Lines about tables, which tui_settings_apply takes. */
     struct tui_table_line {
         int number;
@@ -32,8 +32,7 @@ const struct tui_setting *tui_setting(int i);
 /* Reads the user's file, if there is one. */
 void tui_settings_read(struct tui_settings *out);
 
-/* Takes over what is said of tables and of refreshing; complaints become the app's message, behind the one that it
- * has. */
+/* Takes over the settings of tables and of refreshing; complaints become the app's message, behind the present one. */
 void tui_settings_apply(struct tui_settings *settings, struct tui_app *app);
 
 /* Keeps columns and order of the table that is shown in the user's file, whose other lines stay.  `message` says where,

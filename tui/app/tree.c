@@ -74,7 +74,7 @@ static void add_hosts(struct tui_tree *tree, uint32_t parent)
     }
 }
 
-/* Appends those of some ranks that are in view to the list of them; returns how many. */
+/* Appends the ranks in view among some ranks to the list of shown ones; returns their number. */
 static size_t show_ranks(const struct tui_app *app, struct tui_tree *tree, size_t *at, const size_t *member, size_t n)
 {
     size_t from = *at;
@@ -110,7 +110,7 @@ static void add_groups(const struct tui_app *app, struct tui_tree *tree)
         const struct ana_alike_group *of = &tree->alike.group[g];
         from = at;
         size_t count = show_ranks(app, tree, &at, tree->alike.member + of->first, of->count);
-        /* The rest keeps its name whoever is in it, a host that stands out, too. */
+        /* Keeps the rest's name whatever ranks are in it; also a standing-out host's. */
         uint64_t identity = of->most                 ? 1
                             : of->host != UINT32_MAX ? 100 + (uint64_t)of->host
                                                      : 1000000007u * (tree->alike.member[of->first] + 1);
@@ -138,7 +138,7 @@ static bool is_blamed(const struct tui_tree *tree, size_t index)
     return group < tree->alike.groups && tree->alike.group[group].blamed;
 }
 
-/* The job as nodes, or rank by rank; whoever is to blame comes first, where not all can be seen. */
+/* Adds the job as nodes, or rank by rank; blamed ranks come first, if not all can be seen. */
 static void add_plainly(const struct tui_app *app, struct tui_tree *tree, bool by_node)
 {
     size_t kept = 0, n = show_ranks(app, tree, &kept, tree->alike.by_host, tree->alike.ranks);
@@ -166,12 +166,12 @@ static void add_plainly(const struct tui_app *app, struct tui_tree *tree, bool b
         tree, (struct tui_row){.identity = 3 | GROUP, .member = tree->shown, .count = kept, .parent = UINT32_MAX});
     if (job == UINT32_MAX)
         return;
-    tree->row[job].open = !tree->row[job].open; /* at first it is open */
+    tree->row[job].open = !tree->row[job].open; /* job's row, open at first */
     if (tree->row[job].open)
         add_hosts(tree, job);
 }
 
-/* Finds out again who is alike; false: out of memory. */
+/* Finds out again which ranks are alike; false: out of memory. */
 static bool look_again(struct tui_app *app)
 {
     struct tui_tree *tree = &app->tree;

@@ -1,4 +1,4 @@
-/* Rows of ranks for the screens that show many of them: by behaviour, by node or one by one, as a tree that opens and
+/* Rows of ranks for the screens that show many: by behaviour, by node or one by one, as a tree that opens and
  * closes.  Ranks and Timeline show the same one.  Part of the app's state; one thread. */
 #ifndef TUI_TREE_H
 #define TUI_TREE_H
@@ -6,11 +6,11 @@
 #include "trace/job/alike.h"
 #include "trace/util/hash_map.h"
 
-enum tui_rows_by { TUI_BY_SIZE, TUI_BY_BEHAVIOUR, TUI_BY_NODE, TUI_BY_RANK }; /* by size: as they fit */
+enum tui_rows_by { TUI_BY_SIZE, TUI_BY_BEHAVIOUR, TUI_BY_NODE, TUI_BY_RANK }; /* TUI_BY_SIZE: as they fit */
 
 struct tui_row {
-    uint64_t identity;    /* of a rank: its index + 1 */
-    const size_t *member; /* rank indices, `count` of them: by host, ascending */
+    uint64_t identity;    /* identity of a rank: its index + 1 */
+    const size_t *member; /* rank indices, `count` in all: by host, ascending */
     size_t count;
     uint32_t parent; /* row; UINT32_MAX: none */
     int level;
@@ -22,9 +22,9 @@ struct tui_row {
 
 struct tui_tree {
     struct ana_alike alike;
-    struct tui_row *row; /* those in view, parents before children */
+    struct tui_row *row; /* rows in view, parents before children */
     size_t rows, room;
-    uint32_t *row_of;    /* of each rank index: the deepest row in view that it is in; UINT32_MAX: none */
+    uint32_t *row_of;    /* row by rank index: the deepest row in view that the rank is in; UINT32_MAX: none */
     struct ana_map open; /* by identity */
     enum tui_rows_by by; /* never by size */
     size_t fit;
@@ -37,9 +37,9 @@ struct tui_tree {
 
 struct tui_app;
 
-/* Brings the rows up to date with summary, tags and what is open.  `by`: how; TUI_BY_SIZE: one by one up to `fit`
- * ranks, else by behaviour.  Of more ranks whoever is to blame comes first.  `tagged_only`: where ranks are tagged,
- * those alone; who is alike is then as it was before. */
+/* Brings the rows up to date with summary, tags and open rows.  `by`: how; TUI_BY_SIZE: one by one up to `fit`
+ * ranks, else by behaviour.  Blamed ranks come first if there are more.  `tagged_only`: only tagged ranks, if there
+ * are any; groups of alike ranks then stay as before. */
 void tui_tree_update(struct tui_app *app, enum tui_rows_by by, size_t fit, bool tagged_only);
 
 /* Opens a row, or closes it. */
@@ -63,7 +63,7 @@ const char *tui_tree_name(const struct tui_app *app, const struct tui_row *row, 
 /* Writes where it is: "node003", "80 nodes". */
 const char *tui_tree_place(const struct tui_app *app, const struct tui_row *row, char *out, size_t size);
 
-/* Frees what it has. */
+/* Frees the tree's memory. */
 void tui_tree_free(struct tui_tree *tree);
 
 #endif

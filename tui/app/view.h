@@ -4,7 +4,7 @@
 
 #include "tui/app/app.h"
 
-/* A word on the screen, and what it means or how it is computed. */
+/* Word on the screen, and its meaning or how it is computed. */
 struct tui_term_help {
     const char *word;
     const char *help;
@@ -13,7 +13,7 @@ struct tui_term_help {
 struct tui_view {
     const char *title;
     const char *about;                      /* the question that it answers; for the help */
-    const struct tui_table_spec *table;     /* its data is a struct tui_app; NULL: the view has no table */
+    const struct tui_table_spec *table;     /* table over a struct tui_app; NULL: the view has no table */
     int (*sort)(const struct tui_app *app); /* the column sorted by at first; NULL: as the table says */
     const struct tui_term_help *terms;      /* the last has a NULL word; NULL: none */
     /* For a cursor that all views share: `shared` gives the identity of its row (0: none yet), `moved` sets it. */

@@ -26,7 +26,7 @@ struct tui_iteration_rows {
     bool folded, by_host;        /* ranks share rows; by node */
     struct tui_iteration_row row[TUI_ITERATION_ROWS];
     struct ana_iteration_cell
-        *cell; /* cells by row and column: the longest of its ranks; last row: all ranks; NULL: none yet */
+        *cell; /* by row and cell: the longest of its ranks; last row: of all ranks; NULL: none yet */
     /* Look that they were made for: as long as it stays equal, ranks are not read again. */
     struct tui_iteration_look look;
     unsigned summaries; /* made by then */

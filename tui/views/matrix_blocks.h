@@ -6,12 +6,11 @@
 #include "tui/app/app.h"
 
 struct matrix_blocks {
-    size_t *edge; /* the first rank of each block, and the number of ranks behind the last; owned */
-    size_t count; /* blocks */
-    size_t most;  /* ranks in the largest */
-    bool nodes;   /* no block has parts of two nodes */
-    size_t of_ranks,
-        of_most; /* ranks and limit that they were made for: as long as both stay equal, so do the blocks */
+    size_t *edge;             /* the first rank of each block, and the number of ranks behind the last; owned */
+    size_t count;             /* blocks */
+    size_t most;              /* ranks in the largest */
+    bool nodes;               /* no block has parts of two nodes */
+    size_t of_ranks, of_most; /* ranks and limit that they were made for: new ones only if these change */
     unsigned of_generation;
 };
 

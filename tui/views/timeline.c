@@ -223,7 +223,7 @@ static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui
     int below = o->drawn.y + o->drawn.h + (int)streams + 1, spare = rect.y + rect.h - BELOW - 1 - below;
     if (app->all_time && seen && spare >= LIST)
         tui_slowest_draw(app, &o->slow, grid, (struct tui_rect){rect.x, below, rect.w, spare});
-    if (!seen) /* a cell without words or data would look like idle ranks */
+    if (!seen) /* missing data would look like idle ranks if nothing were said */
         tui_put(grid, o->drawn, 1, 0, TUI_STYLE_DIM,
                 app->summary.counters_only                               ? "not read yet"
                 : !tui_app_ended(app) && begin >= tui_app_known_end(app) ? "not analysed yet"

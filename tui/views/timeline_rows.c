@@ -61,8 +61,8 @@ static void leave_filtered(size_t n, struct ana_timeline_cell *cell)
     }
 }
 
-/* Open call of a job that hangs, which a rank does not come out of: all of its time there is waiting, although nobody
- * has come for whom it could be said to have waited. */
+/* Makes a rank wait in the call that it does not come out of, in a job that hangs: all of its time there is waiting,
+ * although nobody has come for whom it could be said to have waited. */
 static void wait_in_open_call(const struct tui_app *app, size_t index, const struct timeline_key *key,
                               struct ana_timeline_cell *cell)
 {
@@ -96,7 +96,7 @@ static void read_lines(struct tui_app *app, struct timeline_rows *rows, const st
     }
 }
 
-/* Returns the category that a wall of computing would hide: waiting, or MPI if there is little of that.  AUTO: nothing. */
+/* Returns the category that a wall of computing would hide: waiting, or MPI if that is little.  AUTO: nothing. */
 static enum tui_heat find_hidden(const struct timeline_rows *rows)
 {
     const double least = 0.05, part = 0.25;
