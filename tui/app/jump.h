@@ -11,7 +11,7 @@ struct tui_jump {
 /* Row i of the table, static; NULL behind the last. */
 const struct tui_jump *tui_jump(int i);
 
-/* Does the command that was typed after ":".  A command that cannot be done changes nothing, and app->message says why. */
+/* Does the command that was typed after ":".  An impossible one changes nothing, and app->message says why. */
 void tui_app_jump(struct tui_app *app, const char *typed);
 
 /* Shows only what belongs to a communicator, call or call site (`part` is of app->filter) in all screens; if that is so

@@ -123,7 +123,7 @@ void tui_graphs_read(const struct tui_app *app, struct graphs *g, int columns)
     g->summaries = app->summaries;
     g->begin_ns = selection.begin_ns;
     g->end_ns = selection.end_ns;
-    for (int i = 0; i < ANA_SERIES_KINDS; i++) { /* moving ones stay high: rows do not jump while a job runs */
+    for (int i = 0; i < ANA_SERIES_KINDS; i++) { /* moving graphs stay high: rows do not jump in a running job */
         g->moves[i] = is_moving(g->series[i], n) || (follows && g->moves[i]);
         for (int j = 0; j < i && g->moves[i] && !follows; j++) /* the same again is one line */
             g->moves[i] = !g->moves[j] || !is_alike(g->series[j], g->series[i], n);

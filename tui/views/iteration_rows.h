@@ -25,8 +25,7 @@ struct tui_iteration_rows {
     size_t count, cursor, ranks; /* rows; row of the cursor's rank; ranks in all rows and out of view */
     bool folded, by_host;        /* ranks share rows; by node */
     struct tui_iteration_row row[TUI_ITERATION_ROWS];
-    struct ana_iteration_cell
-        *cell; /* by row and cell: the longest of its ranks; last row: of all ranks; NULL: none yet */
+    struct ana_iteration_cell *cell; /* by row and cell: longest of its ranks; last row: of all ranks; NULL: none yet */
     /* Look that they were made for: as long as it stays equal, ranks are not read again. */
     struct tui_iteration_look look;
     unsigned summaries; /* made by then */
