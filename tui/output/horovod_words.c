@@ -49,7 +49,7 @@ enum tui_hvd_state tui_hvd_state(const struct ana_hvd_set *set, const struct ana
         return pending[tensor->submitted[member]];
     if (rank->index == SIZE_MAX || !tensor->done)
         return TUI_HVD_UNKNOWN;
-    if (operating && tensor->agreed_ns == set->agreed_ns) { /* the running operation is of what was agreed on last */
+    if (operating && tensor->agreed_ns == set->agreed_ns) { /* the last agreement is for the running operation */
         if (rank->phase == ANA_HVD_OPERATION)
             return TUI_HVD_RUNNING;
         if (rank->phase == ANA_HVD_OUTSIDE || rank->phase == ANA_HVD_OTHER)

@@ -1,4 +1,4 @@
-/* What both `hpctop horovod` and the Horovod screen say: lines of numbers, and the state of a tensor on a rank. */
+/* Words that both `hpctop horovod` and the Horovod screen show: lines of numbers, and the state of a tensor on a rank. */
 #ifndef TUI_HOROVOD_WORDS_H
 #define TUI_HOROVOD_WORDS_H
 
@@ -24,7 +24,7 @@ struct tui_hvd_look {
     enum tui_style style;
     const char *word, *help;
 };
-/* How a state is shown; static. */
+/* Returns the look of a state; static. */
 const struct tui_hvd_look *tui_hvd_look(enum tui_hvd_state state);
 
 /* Whether any rank of the set is in a data operation: what tui_hvd_state wants to know. */
@@ -34,7 +34,7 @@ bool tui_hvd_operating(const struct ana_hvd_set *set);
 enum tui_hvd_state tui_hvd_state(const struct ana_hvd_set *set, const struct ana_hvd_tensor *tensor, size_t member,
                                  bool operating);
 
-/* What a rank's loop is in: "joined", "no trace file", or a phase.  Static. */
+/* Returns the activity of a rank's loop: "joined", "no trace file", or a phase.  Static. */
 const char *tui_hvd_now(const struct ana_hvd_rank *rank);
 
 /* Writes a line about a process set: its ranks, cycles, steps and tensors.  `number` is the set's.  With `utf8` a dash

@@ -125,7 +125,7 @@ struct text_sink {
     bool first, failed; /* the first value of a row; out of memory */
 };
 
-/* Room for so many bytes behind what is there; NULL: out of memory. */
+/* Returns room for `more` bytes behind the text; NULL: out of memory. */
 static char *reach(struct text_sink *to, size_t more)
 {
     if (to->used + more > to->room && !to->failed) {

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of the JSON that hpctop prints: rises when a key goes or changes its meaning. */
+/* Version of the JSON that hpctop prints: rises when a key goes or changes its meaning. */
 #define TUI_JSON_VERSION 1u
 
 /* An object whose first key is the version; NULL: out of memory. */

@@ -18,7 +18,7 @@ static const struct key keys[] = {
 #undef ROWS
 };
 
-/* What values of a metric are called here. */
+/* Returns the name of the type of a metric's values in JSON. */
 static const char *type_name(const struct ana_metric *metric)
 {
     switch (metric->type()) {

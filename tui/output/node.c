@@ -1,4 +1,4 @@
-/* What this machine says of its GPUs, in the report and in its JSON. */
+/* Values that this machine has for its GPUs, in the report and in its JSON. */
 #include "trace/util/numfmt.h"
 #include "tui/output/json.h"
 #include "tui/output/report_json.h"

@@ -65,7 +65,7 @@ static void put_rank_labels(FILE *out, const struct ana_rank *rank)
     put_label(out, "host", rank->host);
 }
 
-/* What is text: one sample that is always 1. */
+/* Puts the texts: one sample that is always 1. */
 static void put_info(FILE *out, const struct ana_job_info *info)
 {
     put_head(out, "hpctop_job", "info", "", "what the job is");
@@ -79,7 +79,7 @@ static void put_info(FILE *out, const struct ana_job_info *info)
     end_sample(out, 1);
 }
 
-/* A family of states, of which the one that holds is 1. */
+/* Puts a family of states: the one that holds is 1. */
 static void put_states(FILE *out, const struct ana_job_info *info, const struct ana_verdict *verdict)
 {
     put_head(out, "hpctop_job_state", "stateset", "", "what the job is doing");

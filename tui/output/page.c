@@ -9,8 +9,8 @@
 #include <string.h>
 
 enum {
-    ROWS = 128,        /* of the timeline and of the matrix */
-    COLUMNS = 1024,    /* of the timeline */
+    ROWS = 128,        /* rows of the timeline and of the matrix */
+    COLUMNS = 1024,    /* columns of the timeline */
     LIST = 1000,       /* rows of a table, but of the ranks' */
     BY_RANK_MOST = 256 /* ranks whose own numbers stand in each segment */
 };
@@ -145,7 +145,7 @@ static bool add_timeline(cJSON *root, struct ana_job *job, const struct ana_summ
     cJSON *rows = cJSON_AddArrayToObject(o, "rows");
     size_t ranks = ana_job_info(job).ranks;
     bool ok = true;
-    for (size_t i = 0; v && i < v->culprits && i < 4 && ranks > ROWS && ok; i++) /* who is to blame has a row alone */
+    for (size_t i = 0; v && i < v->culprits && i < 4 && ranks > ROWS && ok; i++) /* blamed ranks have own rows */
         ok = add_row(rows, job, s, v->culprit[i], v->culprit[i], true);
     for (size_t first = 0, last; ok && first < ranks; first = last + 1) {
         last = first;
@@ -192,7 +192,7 @@ static bool add_matrix(cJSON *root, const struct ana_job *job, const struct ana_
 
 /* ---- the page ---------------------------------------------------------------------------------------------------- */
 
-/* Cuts what is too long for a page, and notes what was cut. */
+/* Cuts lists and texts that are too long for a page, and notes each cut. */
 static void shorten(cJSON *report, size_t ranks, cJSON *left_out)
 {
     cJSON *list;

@@ -7,10 +7,10 @@
 
 struct ana_verdict;
 
-/* Writes the page.  What comes from the trace stands in it as JSON alone, in which nothing can end the element that it
- * is in; the page's script shows it as text.  `verdict` may be NULL, `healthy` is its sentence where all is well;
- * `said`, which may be NULL, is what the batch system says of the job's end.  Of many ranks several share a row; long
- * lists are cut, and the page says so.  False: out of memory; `to` has its own errors. */
+/* Writes the page.  Texts from the trace stand in it as JSON alone, and nothing there can end the element around it;
+ * the page's script shows them as text.  `verdict` may be NULL, `healthy` is its sentence if all is well; `said`,
+ * which may be NULL, is the batch system's word of the job's end.  Of many ranks several share a row; long lists are
+ * cut, and the page says so.  False: out of memory; `to` has its own errors. */
 bool tui_page_write(struct ana_job *job, const struct ana_summary *summary, const struct ana_verdict *verdict,
                     const char *healthy, const char *said, FILE *to);
 

@@ -124,7 +124,7 @@ static void add_reason(cJSON *to, const struct ana_reason *reason)
     tui_json_text(to, "why", words[0] ? words : NULL);
 }
 
-/* Adds the segments, and what all of them cost together. */
+/* Adds the segments, and their cost together. */
 static void add_segments(cJSON *root, const struct ana_job *job, const struct ana_summary *s,
                          const struct ana_whole *whole)
 {
@@ -171,7 +171,7 @@ static void add_regions(cJSON *root, const struct ana_job *job, const struct ana
         tui_json_integer(root, "regions_unmatched", s->region_unmatched);
 }
 
-/* Adds the critical path's length, and what it would save to mend what is on it. */
+/* Adds the critical path's length, and the time saved by mending each cost on it. */
 static void add_prices(cJSON *root, const struct ana_job *job, const struct ana_summary *s,
                        const struct ana_whole *whole)
 {
@@ -196,7 +196,7 @@ static void add_ends(cJSON *to, const struct ana_segment_end *from, const struct
     tui_json_text(to, "to", stop->place[0] ? stop->place : NULL);
 }
 
-/* Adds the iterations, the slowest of them, and the loops around and inside. */
+/* Adds the iterations, the slowest ones, and the loops around and inside. */
 static void add_iterations(cJSON *root, const struct ana_job *job, const struct ana_iterations *of)
 {
     cJSON *object = cJSON_AddObjectToObject(root, "iterations");
@@ -463,7 +463,7 @@ cJSON *tui_verdict_tree(const struct ana_job *job, const struct ana_verdict *v, 
     cJSON *worlds = cJSON_AddArrayToObject(root, "culprit_worlds");
     for (size_t i = 0; i < v->culprits; i++)
         cJSON_AddItemToArray(worlds, cJSON_CreateNumber(ana_job_rank(job, v->culprit[i])->world));
-    for (size_t i = 0; i < v->absents; i++) /* of the first world, whose size is known */
+    for (size_t i = 0; i < v->absents; i++) /* absent ranks of the first world, whose size is known */
         cJSON_AddItemToArray(worlds, cJSON_CreateNumber(0));
     tui_json_ns(root, "since_s", v->since_ns);
     tui_json_text(root, "summary", summary);

@@ -8,8 +8,8 @@
 
 /* Returns the report as one JSON object and a newline, for the caller to free; NULL when out of memory.
  * Strings are UTF-8; control characters, and bytes that are no UTF-8, are '?' (trace/util/text.h).
- * Units are seconds and bytes.  What is not known is null.  Integers are exact, whatever their size.  The keys are
- * those of json_keys.def. */
+ * Units are seconds and bytes.  Unknown values are null.  Integers are exact, whatever their size.  json_keys.def
+ * lists the keys. */
 char *tui_report_json(const struct ana_job *job, const struct ana_summary *summary);
 /* Returns the same before it is printed, for the caller to delete; NULL when out of memory. */
 cJSON *tui_report_tree(const struct ana_job *job, const struct ana_summary *summary);

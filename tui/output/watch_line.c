@@ -14,7 +14,7 @@ struct now {
     size_t states[ANA_RANK_UNKNOWN + 1];
     uint64_t calls, sent, received;
     double calls_per_s, sent_per_s, received_per_s, mpi_share;
-    bool counted; /* all of them */
+    bool counted; /* counters of all ranks are known */
 };
 
 static struct now add_up(const struct ana_job *job)
