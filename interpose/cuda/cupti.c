@@ -123,8 +123,8 @@ void ipo_cupti_stop(void)
     if (wait_until(&until, &running))
         return;
     atomic_store(&stopping, GIVEN_UP);
-    /* Waits for no disk that hangs, nor for a lock that the caller of exit() holds.  Later records stay in the file's
-     * chunks. */
+    /* A disk that hangs must not delay it either, nor a lock that the caller of exit() holds.  Later records stay in
+     * the file's chunks. */
     until.tv_sec++;
     wait_until(&until, &writing);
     ipo_fact("gpu.missing", "what CUPTI had not given back when recording ended");

@@ -27,8 +27,7 @@ ipo_gpu_op ipo_gpu_op_begin(const struct trc_gpu_op *what);
 /* Sets that an operation is on its stream.  A state never goes back, so this and the next functions may be called in
  * any order.  `ticks`: of the process's clock, 0: now.  `how`: flags to add (TRC_GPU_BY_PLUGIN ..); TRC_GPU_BLIND:
  * no later state will be known. */
-void ipo_gpu_op_enqueued(ipo_gpu_op op, uint64_t ticks,
-                         uint8_t how); /* known end with TRC_GPU_BLIND: no more will be known */
+void ipo_gpu_op_enqueued(ipo_gpu_op op, uint64_t ticks, uint8_t how); /* TRC_GPU_BLIND: no more will be known */
 /* Sets that it has started. */
 void ipo_gpu_op_started(ipo_gpu_op op, uint64_t ticks, uint8_t how);
 /* Sets that it is complete. */

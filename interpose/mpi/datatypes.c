@@ -25,7 +25,7 @@ struct signature {
     uint64_t size;
     uint32_t length; /* length of the text; TEXT: it is too long, or not known */
     bool single;     /* one basic type, perhaps with a count */
-    uint64_t count;  /* repetitions of the one; 1 for all others */
+    uint64_t count;  /* repetitions of the basic type; 1 for all others */
     char text[TEXT];
 };
 

@@ -42,7 +42,7 @@ static bool take_over(struct ipo_thread *thread, uint32_t tid, uint32_t mine)
 }
 
 #define LOOKS 64u /* threads that a new one looks at, in turn, for a dead one */
-#define FEW   4u  /* pages if none was dead at the last look at each */
+#define FEW   4u  /* threads to look at if none was dead at the last look at each */
 static atomic_uint known, alive_in_a_row;
 static _Atomic(struct ipo_thread *) next_look;
 
@@ -156,7 +156,7 @@ bool ipo_thread_scratch_slow(struct ipo_thread *thread, uint32_t n)
     char *statuses = map_memory((size_t)room * 32); /* the largest status of the three families */
     if (!requests || !entries || !statuses) {
         errno = kept;
-        return false; /* short memory; the mapped pages stay: a few */
+        return false; /* memory is short; the mapped pages stay: a few */
     }
     if (thread->scratch) {
         munmap(thread->requests, thread->scratch * sizeof *requests);

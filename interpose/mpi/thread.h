@@ -78,9 +78,9 @@ struct ipo_thread {
         *nccl_own; /* state of its NCCL calls; mapped at the first, kept for the next owner of the page */
     /* A call from Fortran (fortran.c). */
     bool fortran;                /* a Fortran call is described or finished: args are C copies */
-    uintptr_t variable;          /* the program's own request variable, or the first of an array, then */
+    uintptr_t variable;          /* the program's own request variable, or the first of an array, in a Fortran call */
     const struct ipo_call *twin; /* the call whose C function the Fortran layer may call; NULL: none */
-    const void *twin_below;      /* frame below which twins count */
+    const void *twin_below;      /* calls of the twin come from frames below this one */
     uintptr_t *fortran_handles;  /* requests as C handles */
     int *fortran_indices;        /* indices that count from zero */
     uint32_t fortran_room;       /* number of entries that fit */

@@ -89,8 +89,8 @@ static void look_at(void *user, size_t i)
     look->hash = known ? (uint64_t)st.st_size : UINT64_MAX;
 }
 
-/* Describes the index that would be written now; its program is 0 if that cannot be told.  *bytes: bytes of all events;
- * blocks on disk would differ from time to time. */
+/* Describes the index that would be written now; its program is 0 if that cannot be told.  *bytes: of all events,
+ * since blocks on disk would differ from time to time. */
 static struct of describe(const struct ana_job *job, uint64_t *bytes)
 {
     const size_t n = job->count + job->bundle.count;

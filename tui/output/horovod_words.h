@@ -1,4 +1,4 @@
-/* Words that both `hpctop horovod` and the Horovod screen show: lines of numbers, and the state of a tensor on a rank. */
+/* Words of both `hpctop horovod` and the Horovod screen: lines of numbers, and the state of a tensor on a rank. */
 #ifndef TUI_HOROVOD_WORDS_H
 #define TUI_HOROVOD_WORDS_H
 

@@ -19,7 +19,7 @@ struct timeline_rows {
     enum tui_heat heat;             /* shades that the user wants */
     bool many;                      /* some row is not just a rank, or not all ranks can be seen */
     size_t lines;                   /* all: rows of the tree, and one for the most of the rest */
-    size_t most;                    /* number of that line; SIZE_MAX: none */
+    size_t most;                    /* line for the most of the rest; SIZE_MAX: none */
     struct ana_timeline_cell *cell; /* cells of the lines in view, `columns` each */
     struct timeline_key key;
     enum tui_heat wall; /* computing takes most of every cell, and yet there is more: what this more is */
