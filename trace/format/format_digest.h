@@ -24,7 +24,7 @@
 #define TRC_DIGEST_VERSION 1u
 #define TRC_DIGEST_SUFFIX  ".live"
 #define TRC_DIGEST_REQUEST "live.request" /* file whose modification time changes while somebody watches */
-#define TRC_DIGEST_LAPSE_S 10             /* longest time without a change, else nobody does */
+#define TRC_DIGEST_LAPSE_S 10             /* seconds without a change after which nobody does */
 
 #define TRC_DIGEST_RANKS   1024u /* ranks of a node; more have no place */
 #define TRC_DIGEST_CLASSES 256u

@@ -1,5 +1,5 @@
-/* Amounts that one use of a signature moves; trc_use.uses counts the uses.  The recorder adds it up when a
- * signature gives up its place; a reader adds it to its copy of the page. */
+/* Amounts that one use of a signature moves; trc_use.uses counts the uses.  The recorder adds them up when a
+ * signature gives up its place; a reader adds them to its copy of the page. */
 #ifndef TRC_USES_H
 #define TRC_USES_H
 
