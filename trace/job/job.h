@@ -339,14 +339,14 @@ struct ana_price {
     char region[64];                 /* region of a segment; "": none */
     struct ana_segment_end from, to; /* places; of calls both the same */
     uint32_t from_place, to_place;   /* numbers in trace/why */
-    size_t *rank;                    /* a segment, a device, processors: whose it is, rank indices in order */
+    size_t *rank;                    /* ranks of a segment or a device: indices in order */
     size_t ranks;                    /* 0: of all */
     bool at_most;                    /* a segment that no other rank has: as if it took no time */
     bool alike;                      /* no rank is worse than the others: it moves from one to the next */
     int64_t path_ns;                 /* part of the critical path; -1: unknown, of a device, of processors */
     struct ana_reason reason;        /* a segment: why its worst rank takes longer */
-    /* Part of the elapsed time: a segment as fast as the others', and if all ranks are alike not more than they wait;
-     * calls that take no time, at most; a processor for each, about. */
+    /* Part of the elapsed time: a segment as fast as the others', and if all ranks are alike at most the time that all
+     * wait together; calls that take no time, at most; a processor for each, about. */
     int64_t saves_ns;
 };
 /* Returns the price of a segment of a rank; of time inside calls, the price of all these calls.  NULL: it is not known,
