@@ -46,7 +46,7 @@ bool ana_find_cut(struct ana_case *c)
     size_t n, first = first_cut(c, true, &n);
     bool counters = first != SIZE_MAX;
     if (!counters) {
-        /* Where each rank was is known, and the events that are there may tell who is slow: that is asked first. */
+        /* Each rank's position is known, and the events present may show a slow rank: that question comes first. */
         first = c->straggler ? first_cut(c, false, &n) : SIZE_MAX;
         if (first == SIZE_MAX)
             return false;

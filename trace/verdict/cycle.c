@@ -68,7 +68,7 @@ static bool is_in_group(const struct ana_case *c, size_t index, uint32_t group)
     return false;
 }
 
-/* Blames all who are in the same collective as this one. */
+/* Blames all ranks that are in one collective with this one. */
 static struct ana_ranks blame_all_with(struct ana_case *c, const struct ana_waiting *one)
 {
     size_t *in = ana_case_room(c), n = 0;
@@ -79,7 +79,7 @@ static struct ana_ranks blame_all_with(struct ana_case *c, const struct ana_wait
     return ana_ranks_at(in, n);
 }
 
-/* Tells of two collectives on different communicators, each of which lacks ranks that are in the other. */
+/* Reports two collectives on different communicators, each lacking ranks that are in the other. */
 static bool say_orders(struct ana_case *c, const size_t *path, size_t n)
 {
     const struct ana_waiting *a = ana_rank_waiting(c, path[0]), *b = ana_rank_waiting(c, path[1]);

@@ -8,7 +8,7 @@
 static const struct {
     int number;
     const char *name;
-    bool own; /* the process, or what it did, brought it about */
+    bool own; /* the process itself, or its own action, caused the end */
 } signals[] = {
     {SIGHUP, "SIGHUP", false},   {SIGINT, "SIGINT", false},   {SIGQUIT, "SIGQUIT", false}, {SIGILL, "SIGILL", true},
     {SIGABRT, "SIGABRT", true},  {SIGBUS, "SIGBUS", true},    {SIGFPE, "SIGFPE", true},    {SIGSEGV, "SIGSEGV", true},
@@ -85,11 +85,11 @@ static bool would_have_noted(struct ana_case *c, size_t index)
     return trc_head(c->job->process[index].rank.file)->end.watched >> (SIGTERM - 1) & 1;
 }
 
-/* What the walk over the ends has seen. */
+/* Results of the walk over the ends. */
 struct walk {
     size_t own, vanished; /* the earliest of each; SIZE_MAX none */
     int64_t own_ns, vanished_ns, next_ns;
-    size_t before; /* how many vanished clearly before anybody was told to end */
+    size_t before; /* number of ranks that clearly vanished before any rank was told to end */
 };
 
 static void note_told(struct ana_case *c, size_t index, int64_t at_ns, struct ana_deaths *d)
@@ -104,7 +104,7 @@ static void note_told(struct ana_case *c, size_t index, int64_t at_ns, struct an
     d->told_ns = at_ns < d->told_ns ? at_ns : d->told_ns;
 }
 
-/* Nobody waits any more for who is in MPI_Finalize: its end is no cause. */
+/* Nobody waits any more for a rank in MPI_Finalize: its end is no cause. */
 static bool finalizes(const struct ana_case *c, size_t index)
 {
     const struct ana_rank *r = &c->job->process[index].rank;
@@ -167,7 +167,7 @@ struct ana_deaths ana_deaths_look(struct ana_case *c, unsigned of)
         d.first = w.own;
         d.certain = true;
     } else if (d.told && w.before && (w.before == 1 || w.next_ns - w.vanished_ns >= ANA_APART_NS)) {
-        d.first = would_have_noted(c, w.vanished) ? w.vanished : SIZE_MAX; /* and then the others were told to end */
+        d.first = would_have_noted(c, w.vanished) ? w.vanished : SIZE_MAX; /* the others were told to end later */
     } else if (!d.told && w.vanished != SIZE_MAX && (c->live || is_clear(&d, &w))) {
         d.first = finalizes(c, w.vanished) ? SIZE_MAX : w.vanished;
     }

@@ -1,4 +1,4 @@
-/* How each process ended, and whose end was the first: by what it noted itself, and by its last heartbeat. */
+/* Finds how each process ended, and whose end was the first: from its own record and its last heartbeat. */
 #ifndef ANA_DEATH_H
 #define ANA_DEATH_H
 
@@ -8,8 +8,8 @@
 
 enum ana_end {
     ANA_END_NONE,    /* it lives, or it finished */
-    ANA_END_CRASHED, /* a signal for what it did itself */
-    ANA_END_LEFT,    /* by exit() and the like */
+    ANA_END_CRASHED, /* a signal caused by the process itself */
+    ANA_END_LEFT,    /* exited by exit() and the like */
     ANA_END_TOLD,    /* it was told to: by a signal, or by the MPI library that lost its launcher */
     ANA_END_VANISHED /* it noted nothing: killed, or its host failed */
 };
@@ -17,30 +17,30 @@ struct ana_death {
     enum ana_end how;
     int64_t at_ns; /* job time; VANISHED: of its last heartbeat */
 };
-/* How a rank of the case ended. */
+/* Returns how a rank of the case ended. */
 struct ana_death ana_death_of(struct ana_case *c, size_t index);
 /* Whether a rank that left by exit() and the like did so in a handler of its own of a signal from outside. */
 bool ana_left_in_handler(struct ana_case *c, size_t index);
 /* "SIGSEGV"; "a signal" for a number without a name. */
 const char *ana_signal_name(int number);
 
-/* Whose end came first, of those that are gone. */
+/* The first end among the processes that are gone. */
 struct ana_deaths {
     size_t gone, told;
-    int64_t first_ns, last_ns; /* of all ends */
-    int64_t told_ns;           /* when the first was told to end; INT64_MAX: nobody noted it */
+    int64_t first_ns, last_ns; /* earliest and latest of all ends */
+    int64_t told_ns;           /* time when the first was told to end; INT64_MAX: nobody noted it */
     size_t teller;             /* the first rank that noted it, and by which signal if any did; SIZE_MAX none */
-    bool teller_left;          /* ... and it noted no signal */
+    bool teller_left;          /* .. and it noted no signal */
     size_t first;              /* the rank whose end came first; SIZE_MAX: not known, or all were ended from outside */
-    bool certain;              /* its own record says why it ended */
+    bool certain;              /* the process's own record gives the cause of its end */
     bool in_turn;              /* they ended one after the other */
 };
-/* Of whom, as bits: processes that are gone; all ranks in c->gone. */
+/* Ranks to look at, as bits: processes that are gone; all ranks in c->gone. */
 enum ana_deaths_of { ANA_OF_DEAD = 1, ANA_OF_GONE = 2 };
-/* Looks at the ends of these. */
+/* Looks at the ends of the ranks selected by `of`. */
 struct ana_deaths ana_deaths_look(struct ana_case *c, unsigned of);
 
-/* The earliest end, in job time, if everybody who is gone was killed or told to end; else INT64_MAX. */
+/* The earliest end, in job time, if every process that is gone was killed or told to end; else INT64_MAX. */
 int64_t ana_first_killed_ns(struct ana_case *c);
 
 #endif

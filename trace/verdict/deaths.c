@@ -26,7 +26,7 @@ bool ana_find_abort(struct ana_case *c)
     return true;
 }
 
-/* Whether all have come to a collective, but one of them does nothing more. */
+/* Whether all members have come to a collective, but one member does nothing more. */
 static bool waits_inside(const struct ana_case *c, uint32_t group)
 {
     for (size_t i = 0; i < c->waiting_count; i++)
@@ -71,7 +71,7 @@ static struct ana_ranks others_gone(struct ana_case *c, size_t first)
     return ana_ranks_at(index, n);
 }
 
-/* Where it crashed or called exit, by its stack; NULL: not known. */
+/* The place where a rank crashed or called exit, by its stack; NULL: not known. */
 static const char *place_of_end(struct ana_case *c, size_t index, bool *overflow)
 {
     char words[256] = "";
@@ -83,11 +83,11 @@ static const char *place_of_end(struct ana_case *c, size_t index, bool *overflow
     return words[0] ? ana_case_text(c, words) : NULL;
 }
 
-/* How it left, of what its file says of that. */
+/* Chooses the sentence on how a rank left, by the end record in its file. */
 static enum ana_sentence say_left(const struct trc_end *end, const char *place)
 {
     if (end->by == TRC_END_RETURN && place && strncmp(place, "_start", 6) != 0)
-        return ANA_SAY_LEFT_BY_EXIT; /* in a library whose calls are not seen */
+        return ANA_SAY_LEFT_BY_EXIT; /* called from a library whose calls are not seen */
     static const enum ana_sentence by[TRC_END_WAYS] = {[TRC_END_UNSEEN] = ANA_SAY_LEFT,
                                                        [TRC_END_EXIT] = ANA_SAY_LEFT_BY_EXIT,
                                                        [TRC_END_RETURN] = ANA_SAY_LEFT_BY_MAIN,
@@ -250,7 +250,7 @@ bool ana_find_gone(struct ana_case *c)
     /* Suspended or silent for a short time, and nobody waits for it. */
     if ((p->alive || doubt) && !waits)
         return false;
-    /* That a job did not end at once with one of its ranks is its launcher's way, not what is the matter. */
+    /* A job that outlives one of its ranks shows the launcher's habit, not the trouble. */
     if (!c->live && c->job->end_ns - ana_death_of(c, d.first).at_ns < c->rules.hang_ns)
         waits = false;
     c->out->state = !waits                                     ? ANA_VERDICT_ABORTED
@@ -297,7 +297,7 @@ static bool all_stood_still(const struct ana_case *c)
     return true;
 }
 
-/* All ended at about the same time, and nothing hung before: one of them took the others along, or all were killed. */
+/* All ended at about one time, and nothing hung before: one rank took the others along, or all were killed. */
 bool ana_find_killed(struct ana_case *c)
 {
     struct ana_deaths d = ana_deaths_look(c, ANA_OF_DEAD);

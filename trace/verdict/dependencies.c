@@ -1,4 +1,4 @@
-/* What a waiting operation depends on: the table waits.def, and how each of its needs is found. */
+/* Dependencies of a waiting operation: the table waits.def, and how each of its needs is found. */
 #include "trace/util/grow.h"
 #include "trace/verdict/epochs.h"
 #include <string.h>
@@ -26,7 +26,7 @@ static void add_dependency(struct ana_case *c, struct ana_waiting *p, enum ana_d
     p->dependencies++;
 }
 
-/* What it depends on is not known, or it depends on nobody. */
+/* Drops the dependencies: they are not known, or the operation depends on nobody. */
 static void drop_dependencies(struct ana_case *c, struct ana_waiting *p)
 {
     c->dependencies = p->first_dependency;
@@ -55,8 +55,8 @@ static bool overlap(const struct ana_held_lock *a, const struct ana_held_lock *b
            (a->target == b->target || a->target == TRC_PEER_NONE || b->target == TRC_PEER_NONE);
 }
 
-/* The lock of an RMA window that a thread is inside a call for.  Some MPIs ask for it only in calls that need it.
- * *own: which of the rank's locks that is; SIZE_MAX: none of them yet. */
+/* Finds the lock of an RMA window that a thread is inside a call for. Some MPIs ask for it only in calls that need
+ * it. *own: index of that lock among the rank's locks; SIZE_MAX: the rank holds none. */
 static bool asked_lock(struct ana_case *c, const struct ana_waiting *p, struct ana_held_lock *out, size_t *own)
 {
     const struct ana_last_events *mine = ana_case_last_events(c, p->index);
@@ -91,7 +91,7 @@ static void add_lock(struct ana_case *c, struct ana_waiting *p, int32_t holder, 
  * two itself. */
 static void add_locks(struct ana_case *c, struct ana_waiting *p)
 {
-    enum { HOLDERS_MAX = 64 }; /* of so many one will get on */
+    enum { HOLDERS_MAX = 64 }; /* more holders than this: one will get on */
     struct ana_held_lock asked;
     size_t own;
     bool asks = asked_lock(c, p, &asked, &own);
@@ -148,14 +148,14 @@ static void add_requests(struct ana_case *c, struct ana_waiting *p)
         if (one && p->dependencies)
             return;
     }
-    /* Its start is no longer in the file, but the live page tells enough. */
+    /* The start of the request is no longer in the file, but the live page tells enough. */
     if (one && sig->rtag != TRC_TAG_NONE)
         add_dependency(c, p, ANA_DEPENDENCY_MESSAGE, sig, 0, p->since_ns);
     else if (one && sig->tag != TRC_TAG_NONE)
         add_dependency(c, p, ANA_DEPENDENCY_RECEIVER, sig, 0, p->since_ns);
 }
 
-/* ---- what a call needs ------------------------------------------------------------------------------------------ */
+/* ---- needs of a call ------------------------------------------------------------------------------------------ */
 
 enum { RECEIVER = 1, MESSAGE = 2, REQUESTS = 4, EPOCH = 8, LOCK = 16 };
 enum { ALL, ANY };

@@ -1,9 +1,9 @@
-/* Who differs from its peers, where one rank waits for a message from any of many and they wait for it: one that waits
- * for something else, or has sent it fewer messages than they have. */
+/* Finds deviants among peers, where one rank waits for a message from any of many and they wait for it: one that
+ * waits for something else, or has sent it fewer messages than they have. */
 #include "trace/util/hash.h"
 #include "trace/verdict/verdict_impl.h"
 
-/* What a rank is in, so that ranks at one place are equal. */
+/* The place of a rank, as terms: ranks at one place are equal. */
 static struct ana_agreed place_of(struct ana_case *c, size_t index)
 {
     const struct ana_waiting *p = ana_rank_waiting(c, index);
@@ -15,7 +15,7 @@ static struct ana_agreed place_of(struct ana_case *c, size_t index)
     return place;
 }
 
-/* What more than half of them say; false: there is no such thing. */
+/* Finds the terms on which more than half agree; false: there are none. */
 static bool find_most(struct ana_case *c, const struct ana_agreed *all, size_t n, struct ana_agreed *most)
 {
     struct ana_difference d;
@@ -24,7 +24,7 @@ static bool find_most(struct ana_case *c, const struct ana_agreed *all, size_t n
     return (n - d.odds) * 2 > n;
 }
 
-/* Writes those of `n` peers that stand elsewhere than most of them; returns how many. */
+/* Writes the peers, of `n`, that stand elsewhere than most; returns how many. */
 static size_t find_elsewhere(struct ana_case *c, const size_t *peer, size_t n, size_t *out)
 {
     struct ana_agreed *place = ana_case_keep(c, n * sizeof *place), most;
@@ -38,15 +38,15 @@ static size_t find_elsewhere(struct ana_case *c, const size_t *peer, size_t n, s
     return found;
 }
 
-/* Writes those of `n` peers that have sent fewer messages to `center` than most of them; returns how many. */
+/* Writes the peers, of `n`, that have sent fewer messages to `center` than most; returns how many. */
 static size_t find_sent_less(struct ana_case *c, size_t center, const size_t *peer, size_t n, size_t *out)
 {
     struct ana_agreed *sent = ana_case_keep(c, n * sizeof *sent), most;
     size_t found = 0;
-    for (size_t i = 0; sent && i < n; i++) /* -1, which is not known, is ANA_AGREES_WITH_ALL */
+    for (size_t i = 0; sent && i < n; i++) /* an unknown count, -1, is ANA_AGREES_WITH_ALL */
         sent[i].term[0] = (uint64_t)ana_messages_sent(c, peer[i], center);
     bool known = sent && find_most(c, sent, n, &most);
-    if (sent && n == 2) { /* of two the one that sent more is right */
+    if (sent && n == 2) { /* the peer of two that sent more is right */
         most = sent[sent[1].term[0] > sent[0].term[0]];
         known = true;
     }

@@ -1,11 +1,12 @@
-/* Who differs from most: equal ones are counted together, and the largest class with all that agree with it is most. */
+/* Finds members that differ from most: equal ones are counted together; the largest class with all members that
+ * agree with it is "most". */
 #include "trace/verdict/differs.h"
 #include "trace/util/hash_map.h"
 #include <stdlib.h>
 
-#define CLASSES_COMPARED 64u /* of more classes than these, only equal ones count as agreeing */
+#define CLASSES_COMPARED 64u /* beyond this number of classes, only equal members count as agreeing */
 
-/* Those that say exactly the same. */
+/* Members with exactly equal terms. */
 struct class
 {
     size_t first, count;
@@ -71,7 +72,7 @@ static size_t find_most(const struct ana_agreed *all, const struct class *class,
     return best;
 }
 
-/* Fills the terms that `most` leaves open with what most of those say that agree with it. */
+/* Fills the terms left open by `most` with the value that most members agreeing with it have. */
 static void fill_open(const struct ana_agreed *all, const struct class *class, size_t classes, struct ana_agreed *most)
 {
     for (size_t t = 0; t < ANA_AGREED_MOST; t++) {

@@ -1,4 +1,4 @@
-/* Who differs from most: of many that should agree in all their terms, those that do not.  For trace/verdict only. */
+/* Finds members that differ from most: of many that should agree in all their terms. For trace/verdict only. */
 #ifndef ANA_VERDICT_DIFFERS_H
 #define ANA_VERDICT_DIFFERS_H
 
@@ -7,17 +7,17 @@
 #include <stdint.h>
 
 enum { ANA_AGREED_MOST = 5 };
-#define ANA_AGREES_WITH_ALL UINT64_MAX /* as a term: not known, or of no matter */
+#define ANA_AGREES_WITH_ALL UINT64_MAX /* value of a term: not known, or of no matter */
 
-/* What one of them says, the most telling term first. */
+/* Terms of one member, the most telling term first. */
 struct ana_agreed {
     uint64_t term[ANA_AGREED_MOST];
     size_t who; /* for the caller */
 };
 
 struct ana_difference {
-    size_t odds;  /* how many differ from what most say; 0: none */
-    size_t odd;   /* the first of them */
+    size_t odds;  /* number of members that differ from most; 0: none */
+    size_t odd;   /* index of the first odd member */
     size_t term;  /* the first term in which that one differs */
     size_t usual; /* one that says in this term what most say */
     struct ana_agreed most;

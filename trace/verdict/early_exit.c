@@ -9,12 +9,12 @@ static bool finalizes(const struct ana_case *c, size_t index)
     return ana_case_ended(c, index);
 }
 
-/* Who waits for ranks that have left. */
+/* Ranks that wait for ranks that have left. */
 struct left {
-    size_t *by; /* by rank index: how many wait for it, who has left */
+    size_t *by; /* number of ranks that wait for a rank that left, by rank index */
     size_t *edges, waiters;
     struct ana_waiting *first; /* the first of the waiters */
-    int64_t lasted_ns;         /* of the youngest of them */
+    int64_t lasted_ns;         /* duration of the youngest wait */
 };
 
 static void look_for_waiters(struct ana_case *c, struct left *left)

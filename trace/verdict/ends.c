@@ -2,12 +2,12 @@
 #include "trace/verdict/verdict_impl.h"
 #include <string.h>
 
-/* On a busy machine MPI_Init may take many seconds, and on many hosts a minute. */
-#define START_NS   INT64_C(30000000000) /* at least so long, or twice hang_ns, is a start while nobody has come out */
-#define FOLLOW_NS  INT64_C(10000000000) /* ... and at least so long, or hang_ns, once somebody has */
-#define IDLE_SHARE 0.05                 /* of a core: a process that has finalized and uses more has something to do */
+/* Limits for MPI_Init: on a busy machine it may take many seconds, and on many hosts a minute. */
+#define START_NS   INT64_C(30000000000) /* least duration of a start, or twice hang_ns, while no rank has come out */
+#define FOLLOW_NS  INT64_C(10000000000) /* .. and the least, or hang_ns, once a rank has */
+#define IDLE_SHARE 0.05                 /* share of a core: a process that has finalized and uses more is busy */
 
-/* How long the rank has been blocked in a call of this class; -1: it is not. */
+/* Time that the rank has been blocked in a call of this class; -1: it is not. */
 static int64_t blocked_in(const struct ana_case *c, size_t index, enum trc_opclass opclass)
 {
     for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
@@ -17,8 +17,8 @@ static int64_t blocked_in(const struct ana_case *c, size_t index, enum trc_opcla
 }
 
 struct door {
-    size_t *index, inside, past; /* who is inside; how many have come out */
-    int64_t lasted_ns;           /* of all that are inside */
+    size_t *index, inside, past; /* ranks inside; number of ranks that have come out */
+    int64_t lasted_ns;           /* least time inside, over all ranks inside */
     const char *call;
 };
 
@@ -40,13 +40,13 @@ static bool open_door(struct ana_case *c, enum trc_opclass opclass, struct door 
     return door->inside > 0;
 }
 
-/* Finds the ranks of the first world that have made no file, and writes the first of them to the finding. */
+/* Finds the ranks of the first world that have made no file, and writes the first few to the finding. */
 static size_t find_absent(struct ana_case *c)
 {
     struct ana_finding *f = c->out;
     size_t first, all = c->job->world_size;
     size_t here = ana_ranks_below(c->job, 0, all < INT32_MAX ? (int32_t)all : INT32_MAX, &first);
-    size_t absents = all > here ? all - here : 0; /* a number: only the first of them are walked */
+    size_t absents = all > here ? all - here : 0; /* a count: only the first few are walked */
     for (size_t r = 0, i = first; r < all && f->absents < absents && f->absents < ANA_ABSENTS; r++) {
         while (i < first + here && (size_t)c->job->process[i].rank.rank < r)
             i++;
@@ -97,7 +97,7 @@ static void say_inside(struct ana_case *c, const struct door *door, enum ana_sen
 
 static void say_not_started(struct ana_case *c, const struct door *door, size_t missing)
 {
-    enum { MOST = 4 }; /* that are told one by one */
+    enum { MOST = 4 }; /* ranks listed one by one */
     c->out->summary = (struct ana_fact){ANA_SAY_NOT_STARTED,
                                         .absent = missing < MOST ? missing : MOST,
                                         .count = (int64_t)missing,
@@ -109,7 +109,7 @@ static void say_not_started(struct ana_case *c, const struct door *door, size_t 
     c->out->next = (struct ana_fact){.id = ANA_SAY_NEXT_BEFORE_START};
 }
 
-/* MPI_Init waits for all; who has not called it has no file. */
+/* MPI_Init waits for all; a rank that has not called it has no file. */
 static bool stuck_in_init(struct ana_case *c, const struct door *door)
 {
     size_t missing = door->past ? 0 : find_absent(c);
@@ -155,7 +155,7 @@ bool ana_find_living_on(struct ana_case *c)
         const struct ana_rank *r = &c->job->process[i].rank;
         int64_t since = c->job->process[i].ended_ns; /* time since MPI_Finalize, which ended the heartbeat */
         done += r->state == ANA_RANK_DONE;
-        if (!r->lives_on || !(ana_samples_cpu(c, i) < IDLE_SHARE)) /* what it uses may be unknown, too */
+        if (!r->lives_on || !(ana_samples_cpu(c, i) < IDLE_SHARE)) /* CPU use may be unknown, too */
             continue;
         index[n++] = i;
         lasted = since < lasted ? since : lasted;

@@ -129,7 +129,7 @@ void ana_epochs_forget(struct ana_epoch_book *book)
     *book = (struct ana_epoch_book){0};
 }
 
-/* ---- what is lacking -------------------------------------------------------------------------------------------- */
+/* ---- missing parts of an epoch ----------------------------------------------------------------------------------- */
 
 /* Whether `other` has not done its part of the epoch that the rank is in: 1; 0: it has; -1: not known. */
 static int lacks(struct ana_case *c, const struct ana_waiting *p, size_t other, bool exposed)
@@ -142,7 +142,7 @@ static int lacks(struct ana_case *c, const struct ana_waiting *p, size_t other, 
             done = ana_epoch_calls(c, other, p->identity, p->index, needed);
     if (begun < 0 || done < 0)
         return -1;
-    bool begins = ana_epoch_call_of(p->call) == ANA_EPOCH_START; /* that one is counted once it has returned */
+    bool begins = ana_epoch_call_of(p->call) == ANA_EPOCH_START; /* a start is counted once it has returned */
     return done < begun + begins;
 }
 

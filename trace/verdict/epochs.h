@@ -8,18 +8,18 @@
 
 /* The calls of one rank that begin and end epochs of groups. */
 struct ana_epochs {
-    struct ana_map counts, begun; /* by window and partner; by window and call, uint64_t */
-    bool known;                   /* all of them are in the file, with their groups */
-    uint64_t progress;            /* of the process when they were read: they are read again once it has got on */
+    struct ana_map counts, begun; /* keyed by window and partner; by window and call, uint64_t */
+    bool known;                   /* all epoch calls are in the file, with their groups */
+    uint64_t progress;            /* process's progress at the last reading: calls are read again once it has got on */
 };
-/* How often a rank has made a call of a window with `other` in its group; -1: not known. */
+/* Number of calls of a kind on a window with `other` in the group; -1: not known. */
 int64_t ana_epoch_calls(struct ana_case *c, size_t index, uint64_t window, size_t other, enum ana_epoch_call call);
-/* How often a rank has made a call of a window, as far as is known. */
+/* Number of calls of a kind that a rank has made on a window, as far as is known. */
 int64_t ana_epochs_begun(struct ana_case *c, size_t index, uint64_t window, enum ana_epoch_call call);
 /* The world ranks, `max` at most, whose part of its epoch an operation lacks.  *n 0: nobody's, or that is not known.
  * False: it waits in no epoch of a group. */
 bool ana_epoch_dependencies(struct ana_case *c, struct ana_waiting *waiting, int32_t *lacking, size_t max, size_t *n);
-/* Frees what is in the book, and leaves it empty. */
+/* Frees the contents of the book, and leaves it empty. */
 void ana_epochs_forget(struct ana_epoch_book *book);
 
 /* open_epoch.c: tells that a rank has not done its part of an epoch, or not given a lock back, and how many wait for

@@ -1,7 +1,6 @@
-/* What a detector has found, as facts: which ranks, calls, communicators, counts and times.  A detector never writes
- * words.  render.c makes a sentence of each fact, by the table sentences.def.
- *
- * The facts of a finding live as long as the case that they were found in. */
+/* Facts found by a detector: ranks, calls, communicators, counts and times. A detector never writes words. render.c
+ * makes a sentence of each fact, by the table sentences.def. The facts of a finding live as long as the case that
+ * they were found in. */
 #ifndef ANA_VERDICT_FACT_H
 #define ANA_VERDICT_FACT_H
 
@@ -14,8 +13,8 @@ enum ana_sentence {
     ANA_SENTENCES
 };
 
-/* Ranks by their indices: n of them at `index` or, where that is NULL, those from `first` on.  Ascending, but in a
- * circle each before the one that it waits for. */
+/* Ranks by their indices: n indices at `index` or, where that is NULL, n from `first` on. Ascending, but in a circle
+ * each before the one that it waits for. */
 struct ana_ranks {
     const size_t *index;
     size_t first, n;
@@ -32,7 +31,7 @@ static inline struct ana_ranks ana_ranks_at(const size_t *index, size_t n)
 {
     return (struct ana_ranks){.index = index, .n = n};
 }
-/* The index of the i-th of them, i < ranks.n. */
+/* The index of the i-th rank, i < ranks.n. */
 static inline size_t ana_rank_at(struct ana_ranks ranks, size_t i)
 {
     return ranks.index ? ranks.index[i] : ranks.first + i;
@@ -65,15 +64,15 @@ struct ana_finding {
     enum ana_verdict_state state; /* ANA_VERDICT_HEALTHY: nothing was found */
     enum ana_verdict_class id;
     enum ana_confidence confidence;
-    bool deadlock;    /* that nobody of them can move is proven, though not whose fault it is */
-    int64_t since_ns; /* how long it has lasted; -1 unknown */
-    int64_t usual_ns; /* what is waited for usually takes so long; 0 unknown */
+    bool deadlock;    /* proof that none of the ranks can move, though not of whose fault it is */
+    int64_t since_ns; /* duration so far; -1 unknown */
+    int64_t usual_ns; /* usual duration of such a wait; 0 unknown */
     size_t culprits;  /* rank indices, ascending */
     size_t *culprit;
-    size_t absents; /* culprits without a file, by their ranks in the first world: the first few of them */
+    size_t absents; /* culprits without a file, by their ranks in the first world: the first few */
     int32_t absent[ANA_ABSENTS];
     struct ana_fact summary;
-    struct ana_fact next; /* what to look at; of ANA_SAY_NOTHING: what its class says */
+    struct ana_fact next; /* advice on where to look; ANA_SAY_NOTHING: the advice of its class */
     size_t facts;
     struct ana_fact fact[ANA_FACTS_MOST]; /* the evidence */
 };

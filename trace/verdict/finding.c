@@ -1,4 +1,4 @@
-/* The finding that is being made: who is to blame, how certain that is, and the facts. */
+/* The finding under construction: the culprits, its certainty, and the facts. */
 #include "trace/verdict/verdict_impl.h"
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +62,7 @@ void ana_case_blame_all(struct ana_case *c, struct ana_ranks ranks)
         ana_case_blame(c, ana_rank_at(ranks, i));
 }
 
-/* ---- what lives as long as the case ----------------------------------------------------------------------------- */
+/* ---- memory that lives as long as the case ----------------------------------------------------------------------- */
 
 void *ana_case_keep(struct ana_case *c, size_t size)
 {

@@ -24,8 +24,8 @@ static bool is_complete(const struct ana_rank *rank)
     return true;
 }
 
-/* Whether no rank can be late by the thresholds of trouble.h.  Ranks wait for each other inside calls only, so the time
- * in calls bounds what they lose. */
+/* Whether no rank can be late by the thresholds of trouble.h. Ranks wait for each other inside calls only, so the
+ * time in calls bounds their loss. */
 static bool is_nobody_late(const struct ana_summary *s)
 {
     double in_calls = 0, all = 0, longest = 0;

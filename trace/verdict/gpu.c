@@ -147,8 +147,8 @@ const struct trc_gpu_op *ana_gpu_op_of(const struct ana_case *c, size_t index, u
     return NULL;
 }
 
-/* Whether a rank has come to a meet.  Where its table has nothing of the communicator, what it did there is long over:
- * then its events tell. */
+/* Whether a rank has come to a meet. A table without an entry of the communicator means the operation is long over:
+ * the rank's events decide. */
 static bool has_come(struct ana_case *c, const struct ana_gpu *gpu, size_t index, uint64_t identity, uint64_t sequence)
 {
     const uint64_t *newest = ana_map_find(&gpu->newest, identity, index, 0);
@@ -266,7 +266,7 @@ bool ana_case_gpu(struct ana_case *c)
     make_order(c, gpu);
     for (size_t i = 0; i < gpu->meets; i++) {
         gpu->meet[i].old = gpu->meet[i].lasted_ns >= c->rules.proof_ns;
-        if (gpu->meet[i].old) /* nobody asks about others, and a busy job has thousands of them */
+        if (gpu->meet[i].old) /* no detector asks about others, and a busy job has thousands */
             find_missing(c, gpu, &gpu->meet[i]);
     }
     return !c->memory;

@@ -1,5 +1,5 @@
-/* Device operations under way, of all ranks together: who waits in which collective or message, who has not come to it,
- * and what it waits behind.  From the tables of trace/format/format_gpu.h alone.  For gpu*.c only. */
+/* Device operations under way, of all ranks together: ranks waiting in each collective or message, ranks yet to come,
+ * and operations ahead of theirs. From the tables of trace/format/format_gpu.h alone. For gpu*.c only. */
 #ifndef ANA_VERDICT_GPU_H
 #define ANA_VERDICT_GPU_H
 
@@ -12,8 +12,8 @@ struct ana_gpu_wait {
     size_t index; /* rank */
     const struct trc_gpu_op *op;
     const struct trc_comm *comm;
-    int64_t since_ns, lasted_ns; /* in its state */
-    int32_t from, to;            /* of a message: ranks of the communicator, else ANA_GPU_NO_RANK */
+    int64_t since_ns, lasted_ns; /* time in its state */
+    int32_t from, to;            /* ends of a message: ranks of the communicator, else ANA_GPU_NO_RANK */
     size_t meet;
     size_t ahead; /* the newest operation before it on its stream, of another launch; SIZE_MAX: none */
     size_t ended; /* a node that moves if its launch can end */
@@ -22,15 +22,15 @@ struct ana_gpu_wait {
 /* One collective, or one message, that somebody waits in. */
 struct ana_gpu_meet {
     uint64_t identity, sequence;
-    const struct trc_comm *comm; /* of the first who waits */
+    const struct trc_comm *comm; /* communicator of the first rank that waits */
     int32_t from, to;
     size_t first, count; /* waits, side by side */
-    size_t size;         /* how many must come */
-    int64_t lasted_ns;   /* since the last of them came */
+    size_t size;         /* number of ranks that must come */
+    int64_t lasted_ns;   /* time since the last rank came */
     bool old;            /* it has lasted long enough to be asked about */
     size_t *missing;     /* rank indices: have not come */
     size_t missing_count;
-    size_t nowhere; /* members of which no file is known */
+    size_t nowhere; /* members without a known file */
     size_t node;    /* moves if all can come; of one that is not old, at once */
 };
 
@@ -41,7 +41,7 @@ struct ana_gpu {
     struct ana_gpu_meet *meet;
     size_t meets;
     size_t *room;          /* for the indices of a set of ranks */
-    struct trc_sig *sig;   /* by rank: of the operation that its host waits for */
+    struct trc_sig *sig;   /* call, by rank, of the operation that its host waits for */
     struct ana_map member; /* identity, rank in it -> rank index + 1, size_t */
     struct ana_map freed;  /* identity, rank index -> it gave the communicator up, uint8_t */
     struct ana_map newest; /* identity, rank index -> sequence of the newest collective that it came to + 1, uint64_t */
@@ -91,7 +91,7 @@ struct ana_gpu_wait *ana_gpu_at(const struct ana_gpu *gpu, size_t at, size_t ind
 bool ana_gpu_is_waited_in(const struct ana_gpu *gpu, const struct ana_gpu_meet *meet);
 /* gpu_find.c: a message whose other end was not called, as the summary of a finding. */
 void ana_gpu_say_unmatched(struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *meet);
-/* gpu_find.c: a fact about a collective or message: who is told by the finding's culprits. */
+/* gpu_find.c: a fact about a collective or message; the finding's culprits name the ranks. */
 struct ana_fact ana_gpu_fact(const struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *meet,
                              enum ana_sentence id);
 /* gpu_find.c: writes the ranks that wait in it to gpu->room, each once; returns how many. */

@@ -107,7 +107,7 @@ static bool find_error(struct ana_case *c, struct ana_gpu *gpu)
 
 /* ---- one collective or message ---------------------------------------------------------------------------------- */
 
-#define PATIENCE 10 /* what nobody waits for takes long, and does not hang, for so many times hang_ns */
+#define PATIENCE 10 /* an operation that nobody waits for is slow, not hung, for this multiple of hang_ns */
 
 bool ana_gpu_is_waited_in(const struct ana_gpu *gpu, const struct ana_gpu_meet *m)
 {
@@ -135,15 +135,15 @@ static bool is_behind(const struct ana_gpu *gpu, const struct ana_gpu_meet *m)
     return false;
 }
 
-/* What is known of those who have not come. */
+/* Facts known about the ranks that have not come. */
 struct absence {
     size_t failed, left; /* they never will: their call failed, or they gave the communicator up */
-    size_t outside; /* of those in gpu->room: who can come by themselves; the others wait, and somebody else is why */
-    size_t in_mpi;  /* of these, who wait in a call of which it is not known for whom */
-    int result;     /* of the first call that failed */
+    size_t outside; /* ranks in gpu->room that can come by themselves; the others wait, and the cause is elsewhere */
+    size_t in_mpi;  /* ranks of `outside` in a call whose peer is not known */
+    int result;     /* result of the first call that failed */
 };
 
-/* Writes to gpu->room who is to blame if they do not come. */
+/* Writes to gpu->room the ranks to blame if they do not come. */
 static struct absence find_absence(struct ana_case *c, struct ana_gpu *gpu, const struct ana_gpu_meet *m)
 {
     struct absence a = {0};
@@ -275,7 +275,8 @@ static bool find_inside(struct ana_case *c, struct ana_gpu *gpu, const struct an
 
 /* ---- the driver ------------------------------------------------------------------------------------------------- */
 
-/* The recorder's question to the driver has not returned: what is known of that rank's operations is as old as that. */
+/* The recorder's question to the driver has not returned: knowledge of that rank's operations is as old as the
+ * question. */
 static bool find_driver(struct ana_case *c, struct ana_gpu *gpu)
 {
     int64_t lasted = INT64_MAX;

@@ -1,5 +1,5 @@
 /* Operations on devices that wait for each other: in other orders on their streams, or by way of hosts that wait
- * elsewhere for those that wait here. */
+ * elsewhere for ranks that wait here. */
 #include "trace/verdict/gpu.h"
 
 static uint32_t knot_of(const struct ana_case *c, const struct ana_gpu_meet *m)
@@ -9,7 +9,7 @@ static uint32_t knot_of(const struct ana_case *c, const struct ana_gpu_meet *m)
 
 /* ---- hosts ------------------------------------------------------------------------------------------------------ */
 
-/* Writes those who have not come and wait, in MPI or for another operation, for those who wait here. */
+/* Writes the ranks that have not come and wait, in MPI or for another operation, for ranks that wait here. */
 static size_t find_hosts(struct ana_case *c, const struct ana_gpu_meet *m, size_t *out)
 {
     size_t n = 0;
@@ -19,7 +19,7 @@ static size_t find_hosts(struct ana_case *c, const struct ana_gpu_meet *m, size_
     return n;
 }
 
-/* Blames those of whom there are fewer. */
+/* Blames the smaller side. */
 static bool judge_hosts(struct ana_case *c, struct ana_gpu *gpu, const struct ana_gpu_meet *m)
 {
     size_t hosts = find_hosts(c, m, gpu->room);
@@ -65,12 +65,12 @@ static size_t next_of(const struct ana_case *c, const struct ana_gpu *gpu, const
 /* The first of a circle that this one leads to; SIZE_MAX: none. */
 static size_t find_circle(const struct ana_case *c, const struct ana_gpu *gpu, size_t at)
 {
-    for (size_t n = 0; n < gpu->meets && at != SIZE_MAX; n++) /* so many steps end within it */
+    for (size_t n = 0; n < gpu->meets && at != SIZE_MAX; n++) /* the circle closes within this number of steps */
         at = next_of(c, gpu, &gpu->meet[at]);
     return at;
 }
 
-/* Tells who is in each of a circle: its kernel runs there. */
+/* Adds the ranks in each operation of a circle: its kernel runs there. */
 static void add_circle(struct ana_case *c, struct ana_gpu *gpu, size_t first)
 {
     size_t at = first;
@@ -136,7 +136,7 @@ bool ana_gpu_knot(struct ana_case *c, struct ana_gpu *gpu)
         if (first != SIZE_MAX && judge_circle(c, gpu, first))
             return true;
     }
-    /* A message without its other end tells most; what is behind others on its streams, least. */
+    /* A message without its other end tells most; an operation behind others on its streams, least. */
     return find_hosts_of(c, gpu, true, true) || find_hosts_of(c, gpu, false, true) ||
            find_hosts_of(c, gpu, true, false) || find_hosts_of(c, gpu, false, false);
 }

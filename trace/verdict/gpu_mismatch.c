@@ -3,7 +3,7 @@
 #include "trace/verdict/gpu.h"
 #include <string.h>
 
-/* What all must agree on, as terms of struct ana_agreed. */
+/* Values that all ranks must agree on, as terms of struct ana_agreed. */
 enum { CALL, COUNT, TYPE, ROOT, OPERATION };
 
 /* "ncclBcast" and "ncclBroadcastConfig" are "ncclBroadcast". */
@@ -31,9 +31,9 @@ static struct ana_agreed terms_of(size_t index, const struct trc_gpu_op *op, con
                                index};
 }
 
-/* Those that came to one collective. */
+/* Ranks that came to one collective. */
 struct meeting {
-    struct ana_gpu_wait *op; /* only rank, operation and communicator of these are set */
+    struct ana_gpu_wait *op; /* only their rank, operation and communicator are set */
     struct ana_agreed *terms;
     size_t count;
 };

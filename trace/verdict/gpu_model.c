@@ -1,6 +1,6 @@
 /* The model of NCCL's waiting: operations on devices, and hosts that wait for them, as nodes of the wait-for graph.
  *
- *     a collective, a message   all who have not come, and the streams of those that have not started it
+ *     a collective, a message   ranks that have not come, and streams of ranks that have not started it
  *     a stream                  the operation before it, with all of its launch
  *     a host outside MPI        any of its operations that can end: which it waits for is not known
  *
@@ -28,7 +28,7 @@ struct ana_gpu_wait *ana_gpu_at(const struct ana_gpu *gpu, size_t at, size_t ind
     return w && w->index == index ? w : NULL;
 }
 
-/* When a thread of the rank last came out of a call that is no poll. */
+/* Time when a thread of the rank last came out of a call that is no poll. */
 static int64_t last_call(const struct ana_case *c, size_t index)
 {
     const struct trc_file *file = c->job->process[index].rank.file;
@@ -91,7 +91,7 @@ size_t ana_gpu_need(struct ana_case *c, size_t index)
 
 /* ---- operations ------------------------------------------------------------------------------------------------- */
 
-/* What one launch put on a stream ends together. */
+/* Operations that one launch put on a stream end together. */
 static void add_launch(struct ana_case *c, size_t first, size_t n)
 {
     struct ana_gpu *gpu = c->gpu;

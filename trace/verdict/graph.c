@@ -1,5 +1,5 @@
-/* Who can still move: a least fixed point; and who is the cause of a standstill: Tarjan's strongly connected parts,
- * without recursion, since jobs are large. */
+/* Finds nodes that can still move: a least fixed point; and the cause of a standstill: Tarjan's strongly connected
+ * parts, without recursion, since jobs are large. */
 #include "trace/verdict/graph.h"
 #include "trace/util/grow.h"
 #include "trace/util/sort.h"
@@ -119,12 +119,12 @@ void ana_graph_solve(struct ana_graph *g)
 
 struct walk {
     struct ana_graph *g;
-    uint32_t *number, *low; /* by node; number 0: not visited */
+    uint32_t *number, *low; /* Tarjan's numbers by node; number 0: not visited */
     uint32_t visited;
     uint32_t *stack, *path, *edge; /* open nodes; the path to where it is; the next edge of each node on the path */
     size_t stacked, depth;
     uint8_t *on_stack;
-    uint8_t *leaves; /* of an open part's node: somebody waits for another part; of a closed one: it holds ranks */
+    uint8_t *leaves; /* flag of an open part's node: it waits for another part; of a closed part: it holds ranks */
 };
 
 static void enter(struct walk *w, uint32_t node)

@@ -27,15 +27,15 @@ struct ana_graph_node {
     uint8_t kind;    /* enum ana_node_kind */
     uint8_t removed; /* it does not move, and is in no knot */
     uint8_t counts;  /* it makes a knot, as a rank does */
-    uint8_t moves;   /* by itself, or because of others once it is solved */
+    uint8_t moves;   /* moves by itself, or because of others once the graph is solved */
     uint32_t first;  /* edge; 0: none */
     uint32_t waited; /* first edge in which others wait for it */
-    uint32_t open;   /* ANA_WAITS_ALL: of those that it waits for and that do not move */
-    uint32_t asked;  /* when ana_graph_blockers last came here */
+    uint32_t open;   /* ANA_WAITS_ALL: number of awaited nodes that do not move */
+    uint32_t asked;  /* mark of the last visit by ana_graph_blockers */
 };
 struct ana_graph_edge {
     uint32_t from, to;
-    uint32_t next, next_waited; /* of the same `from`, of the same `to`; 0: none */
+    uint32_t next, next_waited; /* next edge with an equal `from`, and with an equal `to`; 0: none */
 };
 
 struct ana_graph {
@@ -45,14 +45,14 @@ struct ana_graph {
     struct ana_graph_edge *edge;
     bool solved;
     uint32_t asked;
-    uint32_t *knot; /* by node: number of its knot, from 1; 0: it moves, or waits for another knot */
+    uint32_t *knot; /* number of its knot by node, from 1; 0: it moves, or waits for another knot */
     uint32_t knots;
-    bool memory; /* ran out: what is asked of the graph is not to be trusted */
+    bool memory; /* memory ran out: answers from the graph are not to be trusted */
 };
 
 /* Makes a graph of `ranks` nodes that wait for any, and for nobody yet. */
 void ana_graph_init(struct ana_graph *graph, size_t ranks);
-/* Frees what it has; the struct is the caller's. */
+/* Frees its contents; the struct is the caller's. */
 void ana_graph_free(struct ana_graph *graph);
 /* Adds a node and returns its number. */
 size_t ana_graph_node(struct ana_graph *graph, enum ana_node_kind kind);
@@ -64,9 +64,10 @@ void ana_graph_set_moving(struct ana_graph *graph, size_t node);
 void ana_graph_remove(struct ana_graph *graph, size_t node);
 /* Makes a node count in knots as a rank does: an operation that waits by itself, whatever its rank does. */
 void ana_graph_count(struct ana_graph *graph, size_t node);
-/* Finds all that can move, in time linear in nodes and edges: those who wait for all move when the last one moves. */
+/* Finds all nodes that can move, in time linear in nodes and edges: a node that waits for all moves when the last
+ * one moves. */
 void ana_graph_solve(struct ana_graph *graph);
-/* Finds the knots of those that cannot move: ranks that wait for each other and for nobody else who cannot.  They are
+/* Finds the knots of nodes that cannot move: ranks that wait for each other and for nobody else who cannot. They are
  * the strongly connected parts that no edge leaves; a part without a rank, or another node that counts, is nobody. */
 void ana_graph_find_knots(struct ana_graph *graph);
 

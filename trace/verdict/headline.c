@@ -1,4 +1,4 @@
-/* The headline: what is the matter with the job, the worst first. */
+/* The headline: the troubles of the job, the worst first. */
 #include "trace/verdict/headline_impl.h"
 #include "trace/gpu/device.h"
 #include "trace/job/off.h"
@@ -117,7 +117,7 @@ static bool say_imbalance(const struct ana_job *job, const struct ana_summary *s
     return true;
 }
 
-/* What the GPUs did, all of them together. */
+/* Activity of all GPUs together. */
 struct gpus {
     double wall, busy, compute, exposed;
 };
@@ -181,7 +181,7 @@ static bool say_off(const struct ana_job *job, struct ana_line line)
     return true;
 }
 
-/* Whether no event of a time range has been read: what is not known is not fine. */
+/* Whether no event of a time range has been read: an unknown state is not a fine one. */
 static bool is_ahead(const struct ana_job *job, const struct ana_summary *s)
 {
     return !s->exact && (s->analysed <= 0 || (job->horizon_ns != INT64_MAX && s->begin_ns >= job->horizon_ns));

@@ -39,8 +39,8 @@ static double queued_share(const struct ana_rank_stat *stat)
 struct crowd {
     size_t ranks;              /* that wait */
     double queued_ns, time_ns; /* of these */
-    size_t host;               /* of all of them; SIZE_MAX: several */
-    const char *affinity;      /* of all of them; NULL: they differ, or it is unknown */
+    size_t host;               /* common host of all ranks; SIZE_MAX: several */
+    const char *affinity;      /* common affinity of all ranks; NULL: they differ, or it is unknown */
     struct ana_cpus cpus;
     struct ana_ranges list;
 };

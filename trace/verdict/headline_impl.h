@@ -1,4 +1,4 @@
-/* What the files of the headline share; nobody else includes this. */
+/* Declarations shared by the files of the headline; no other file includes this. */
 #ifndef ANA_HEADLINE_IMPL_H
 #define ANA_HEADLINE_IMPL_H
 
@@ -19,7 +19,7 @@ bool ana_say_loss(const struct ana_job *job, const struct ana_summary *s, struct
  * their time that the ranks in view lose waiting, "all lose 11.3% of this window". */
 void ana_say_cost(const struct ana_job *job, const struct ana_summary *s, const struct ana_price *price,
                   double lost_share, char *out, size_t size);
-/* What the shares of a sentence refer to, where it is not the run: " so far". */
+/* Words for the span that the shares of a sentence refer to, where it is not the run: " so far". */
 const char *ana_span_words(const struct ana_summary *s);
 /* The share of the ranks' analysed time that they lost waiting for others; NAN unknown. */
 double ana_lost_share(const struct ana_summary *s);

@@ -1,4 +1,4 @@
-/* The headline where ranks lose time to each other: who is waited for, and what that costs. */
+/* The headline where ranks lose time to each other: the rank waited for, and its cost. */
 #include "trace/verdict/headline_impl.h"
 #include "trace/util/numfmt.h"
 #include "trace/util/times.h"
@@ -63,11 +63,11 @@ static bool is_in_collective(const struct ana_wait *w)
     return ana_wait_words[w->kind].where == ANA_WAIT_COLLECTIVE;
 }
 
-/* Who is waited for in collectives; lost to anyone, to the worst and to the next worst. */
+/* The rank waited for in collectives; time lost to any rank, to the worst and to the next worst. */
 struct latecomer {
     size_t index;
     uint64_t waits;
-    double squares, next_squares; /* of the waits for it, and for the next worst */
+    double squares, next_squares; /* squares of the waits for it, and for the next worst */
     int64_t lost_ns, next_ns, all_ns;
 };
 
@@ -97,9 +97,8 @@ static struct latecomer worst_latecomer(const struct ana_job *job, const struct 
     return worst;
 }
 
-/* How far the worst latecomer is ahead of the next, in standard deviations of what chance makes of equal ranks, and of
- * how many equal instances that is.  The waits of one instance are not independent: its other ranks wait for the same
- * one. */
+/* Lead of the worst latecomer over the next, in standard deviations of chance among equal ranks, and the number of
+ * equal instances behind it. The waits of one instance are not independent: its other ranks wait for one rank. */
 struct excess {
     double deviations, instances;
 };
@@ -125,8 +124,8 @@ static bool is_culprit(const struct latecomer *late, size_t ranks)
     return share >= 0.5 && excess.deviations >= CHANCE_DEVIATIONS;
 }
 
-/* Whether a rank comes last because others hold it up: less than half of what is lost to it can be charged to what it
- * does itself, as of a root that receives from all before it broadcasts. */
+/* Whether a rank comes last because others hold it up: less than half of the time lost to it can be charged to its
+ * own work, like a root that receives from all before it broadcasts. */
 static bool is_held_up(const struct ana_summary *s, const struct latecomer *late)
 {
     for (size_t i = 0; i < s->rank_count; i++)
@@ -162,7 +161,7 @@ static bool say_few(const struct ana_job *job, const struct ana_summary *s, stru
     return true;
 }
 
-/* Why a rank is late: as its segment that costs most, if that is the costliest of all; none else. */
+/* Reason why a rank is late: the one of its costliest segment, if that is the costliest of all; else none. */
 static struct ana_reason reason_of(const struct ana_job *job, const struct ana_summary *s, size_t index)
 {
     const struct ana_segment_stat *segment = s->segment_count ? &s->segments[0] : NULL;
@@ -170,7 +169,7 @@ static struct ana_reason reason_of(const struct ana_job *job, const struct ana_s
     return its ? *ana_segment_reason(segment, ana_job_info(job).ranks) : (struct ana_reason){0};
 }
 
-/* The price of the segment that most of what is lost to a rank is charged to; NULL: none has most of it. */
+/* The price of the segment that most of the time lost to a rank is charged to; NULL: no segment has most of it. */
 static const struct ana_price *price_of(const struct ana_summary *s, const struct latecomer *late)
 {
     for (size_t i = 0; i < s->segment_count; i++)
@@ -179,8 +178,8 @@ static const struct ana_price *price_of(const struct ana_summary *s, const struc
     return NULL;
 }
 
-/* The place of a collective that loses most; if `late` (NULL: nobody) is to blame, the place where it comes last most
- * often, if most of what is lost to it is lost there.  NULL: none. */
+/* The place of a collective that loses most; if `late` (NULL: nobody) is to blame, the place where it comes last
+ * most often, if most of the time lost to it is lost there. NULL: none. */
 static const struct ana_collective *worst_collective(const struct ana_summary *s, const struct latecomer *late)
 {
     const struct ana_collective *worst = NULL, *own = NULL;

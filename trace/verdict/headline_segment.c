@@ -1,4 +1,4 @@
-/* The headline where what some ranks do between two calls makes others wait: the segment, whose, and what it costs. */
+/* The headline where work of some ranks between two calls makes others wait: the segment, its ranks, and its cost. */
 #include "trace/verdict/headline_impl.h"
 #include "trace/util/numfmt.h"
 #include "trace/util/trouble.h"
@@ -24,7 +24,7 @@ static bool is_regular(const struct ana_segment_stat *segment, size_t ranks)
            usual_ns * times * (double)(ranks - 1) >= 0.5 * cost_ns;
 }
 
-/* Whether a rank is late like the worst one: by what it takes longer as a rule, else by what it costs. */
+/* Whether a rank is late like the worst one: by its usual excess time, else by its cost. */
 static bool is_alike(const struct ana_segment_stat *segment, size_t index, bool regular)
 {
     double worst_ns = (double)segment->cost_by_rank_ns[segment->worst_index];
@@ -37,7 +37,7 @@ static bool is_alike(const struct ana_segment_stat *segment, size_t index, bool 
     return (double)segment->cost_by_rank_ns[index] >= LATE_ALIKE * worst_ns;
 }
 
-/* Lists those that are late alike, and adds up what they cost. */
+/* Lists the ranks that are late alike, and adds up their cost. */
 static void list_late(const struct ana_job *job, const struct ana_segment_stat *segment, size_t count, bool regular,
                       struct ana_late *late)
 {
@@ -151,7 +151,7 @@ static double others_ns(const struct ana_segment_stat *segment, size_t count, bo
     return median;
 }
 
-/* How long the late ones compute, and the others: "computes 4.5 ms between .., others 2.1 ms". */
+/* Writes how long the late ones compute, and the others: "computes 4.5 ms between .., others 2.1 ms". */
 static void say_times(const struct ana_segment_stat *segment, size_t count, const struct ana_late *late, bool regular,
                       char *out, size_t size)
 {

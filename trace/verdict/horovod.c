@@ -1,4 +1,4 @@
-/* What the facts of Horovod's loops (trace/horovod) mean for the job. */
+/* Verdict from the facts of Horovod's loops (trace/horovod). */
 #include "trace/util/trouble.h"
 #include "trace/verdict/horovod_impl.h"
 #include "trace/util/sort.h"
@@ -8,13 +8,13 @@
 #include <string.h>
 
 #define ENOUGH_STEPS 20u  /* before anybody is called a straggler */
-#define STRAGGLES    0.67 /* of the steps it comes last in: of two ranks one always does in half of them */
-#define DEVIATIONS   3.0  /* and so many standard deviations more than chance between two would have it */
+#define STRAGGLES    0.67 /* share of steps with one rank last: of two ranks one is last in half of the steps or more */
+#define DEVIATIONS   3.0  /* .. and least excess over chance between two, in standard deviations */
 #define LATE_CYCLES  2.5  /* after the first: one cycle is as close as two can be told apart */
-#define COSTS        0.1  /* of a step: what would be gained if it came as early as the next slowest */
-#define LONG_STEPS   10   /* so many usual steps are long */
+#define COSTS        0.1  /* share of a step: the gain if it came as early as the next slowest */
+#define LONG_STEPS   10   /* usual steps that make a long time */
 
-/* ---- what the rules share --------------------------------------------------------------------------------------- */
+/* ---- helpers shared by the rules -------------------------------------------------------------------------------- */
 
 static int ascending(const void *a, const void *b)
 {
@@ -130,7 +130,7 @@ static void mark_odd(struct loops *l, const struct ana_hvd_refusal *f, size_t *o
         }
     }
     for (size_t m = 0; m < l->set->ranks; m++)
-        if (*f->usual && strcmp(f->said[m], f->usual) == 0) { /* what all said before is right, however few say it */
+        if (*f->usual && strcmp(f->said[m], f->usual) == 0) { /* all said it before: right, however few say it now */
             *usual = m;
             best = SIZE_MAX;
         }
@@ -330,7 +330,7 @@ bool ana_find_horovod(struct ana_case *c)
     for (size_t i = 0; i < c->out->culprits; i++) /* the rest of its file may say otherwise */
         if (!ana_case_events_known(c, c->out->culprit[i]))
             return take_back(c);
-    /* What a killed rank had not submitted is not the cause. */
+    /* A killed rank is not at fault for tensors that it had not submitted. */
     enum ana_verdict_class id = c->out->id;
     if (id != ANA_CLASS_EARLY_EXIT && ana_died_first(c))
         return take_back(c);

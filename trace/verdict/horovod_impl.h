@@ -11,9 +11,9 @@ struct loops {
     struct ana_case *c;
     const struct ana_hvd *hvd;
     const struct ana_hvd_set *set;
-    int64_t hang_ns, notable_ns, usual_ns; /* this long is hung; is worth a word; a step takes */
+    int64_t hang_ns, notable_ns, usual_ns; /* duration of a hang; duration worth a word; usual duration of a step */
     bool over;                             /* no process is left */
-    uint8_t *mark;                         /* by member: the culprits */
+    uint8_t *mark;                         /* marks by member: the culprits */
 };
 
 /* Whether a member has a trace file here. */
@@ -27,7 +27,7 @@ struct ana_ranks hvd_ranks(const struct loops *l, const uint8_t *mark, uint8_t v
 struct ana_ranks hvd_of_set(const struct loops *l);
 /* The rank in the first world of a member without a file; TRC_PEER_UNKNOWN if it cannot be told. */
 int32_t hvd_absent_rank(const struct loops *l, size_t member);
-/* How many members are marked with `value`. */
+/* Number of members marked with `value`. */
 static inline size_t hvd_count(const struct loops *l, const uint8_t *mark, uint8_t value)
 {
     size_t n = 0;
@@ -39,20 +39,20 @@ static inline size_t hvd_count(const struct loops *l, const uint8_t *mark, uint8
 void hvd_settle(const struct loops *l, enum ana_verdict_class id, enum ana_confidence confidence, int64_t since_ns);
 /* Adds what a member's own file tells of it. */
 void hvd_where(const struct loops *l, size_t m);
-/* Adds who has submitted which pending tensors, three of them. */
+/* Adds the submitters of pending tensors, three tensors at most. */
 void hvd_submitters(const struct loops *l);
 
 /* horovod_loops.c */
 bool hvd_loops_hang(struct loops *l);         /* ranks wait in a cycle or an operation for others to come to it */
-bool hvd_stalled_to_the_end(struct loops *l); /* as the last stall that lasted until the job ended */
-/* Whether the heartbeat of member `m` has ended while those of others went on. */
+bool hvd_stalled_to_the_end(struct loops *l); /* the rule above, for the last stall up to the job's end */
+/* Whether the heartbeat of member `m` has ended while other heartbeats went on. */
 bool hvd_is_silent(const struct loops *l, size_t m);
 
 /* horovod_pending.c */
 /* The pending tensor that tells most; NULL: none is pending. */
 const struct ana_hvd_tensor *hvd_pending(const struct loops *l);
 bool hvd_not_submitted(struct loops *l); /* tensors are pending and nothing moves */
-bool hvd_sets_wait(struct loops *l);     /* as that, and the ranks that lack them wait in another process set */
+bool hvd_sets_wait(struct loops *l);     /* .. and the ranks that lack them wait in another process set */
 bool hvd_joined_alone(struct loops *l);  /* ranks wait in hvd.join, and the others do nothing */
 
 #endif

@@ -5,7 +5,7 @@
 #define GAP_BEATS 10         /* a second */
 #define ENDING_NS 5000000000 /* a launcher on a busy machine takes so long to end its processes */
 
-/* How many heartbeats a process missed; the process with the most a second tells how many there should be. */
+/* Number of heartbeats a process missed; the process with the most a second tells how many there should be. */
 static double missed_beats(const struct loops *l, size_t m)
 {
     double best = 0, own = 0, beats = 0;
@@ -24,8 +24,8 @@ static double missed_beats(const struct loops *l, size_t m)
     return best * own - beats;
 }
 
-/* Its heartbeat has ended while those of others went on: it is stopped, or was, wherever its loop was then.  A launcher
- * that ends a job wakes it once more: then there is a gap. */
+/* Heartbeats of the rank have ended while other heartbeats went on: it is stopped, or was, wherever its loop was
+ * then. A launcher that ends a job wakes it once more: then there is a gap. */
 bool hvd_is_silent(const struct loops *l, size_t m)
 {
     const struct ana_process *p = &l->c->job->process[l->set->rank[m].index];
@@ -41,7 +41,7 @@ bool hvd_is_silent(const struct loops *l, size_t m)
     return missed > 3 * others;
 }
 
-/* Where the loops of a set are. */
+/* Places of the loops of a set. */
 struct places {
     size_t waiting, operating, outside, silent, seen;
     int64_t since, operation_since; /* the latest begin of a wait: from then on all waited */

@@ -1,8 +1,8 @@
-/* Tensors are pending and nothing moves: who has not submitted them, or has done so under another name. */
+/* Tensors are pending and nothing moves: finds the ranks that have not submitted them, or did so under another name. */
 #include "trace/verdict/horovod_impl.h"
 #include <string.h>
 
-#define PAIRS_MOST 64 /* pending tensors of which each is compared with all others: the rest tells the same */
+#define PAIRS_MOST 64 /* pending tensors each compared with all others: the rest tells nothing new */
 
 static bool has(const struct ana_hvd_tensor *t, size_t m)
 {
@@ -127,14 +127,14 @@ static const struct ana_hvd_tensor *waits_elsewhere(const struct loops *l, size_
     return NULL;
 }
 
-/* Only member 0 waits, for what is on no wire. */
+/* Only member 0 waits, for data that is on no wire. */
 static bool root_alone(struct loops *l, bool across)
 {
     const struct ana_hvd_rank *root = &l->set->rank[0];
     if (!root->asks || root->maybe_joined || root->wants_shutdown || l->set->now_ns - root->asks_ns < l->notable_ns)
         return false;
     for (size_t m = 1; m < l->set->ranks; m++)
-        if (!across && waits_elsewhere(l, m)) /* that set tells for whom */
+        if (!across && waits_elsewhere(l, m)) /* the other set's verdict names the rank waited for */
             return false;
     l->mark[0] = 1;
     l->c->out->summary =
@@ -159,19 +159,19 @@ static const struct ana_hvd_tensor *own_tensor(const struct loops *l)
     return NULL;
 }
 
-/* Who keeps the others waiting, and what of theirs can be told. */
+/* The ranks that keep the others waiting, and facts about their tensors. */
 struct lagging {
-    const struct ana_hvd_tensor *tensor;    /* that the others wait for, or that only they submitted */
-    const struct ana_hvd_tensor *own;       /* of the culprits alone; NULL: none */
-    const struct ana_hvd_tensor *elsewhere; /* of another process set, that all culprits wait for */
-    size_t culprit;                         /* the first of them; SIZE_MAX: not known */
-    size_t crossed;                         /* one of them that is in a call on another communicator, or SIZE_MAX */
-    size_t lacking, of;                     /* tensors that a culprit lacks, of those of a step */
-    bool minority;                          /* the culprits are those who did submit it */
-    bool tie;                               /* as many have submitted it as have not, and it is new */
+    const struct ana_hvd_tensor *tensor;    /* tensor that the others wait for, or that only they submitted */
+    const struct ana_hvd_tensor *own;       /* tensor of the culprits alone; NULL: none */
+    const struct ana_hvd_tensor *elsewhere; /* tensor of another process set, that all culprits wait for */
+    size_t culprit;                         /* first culprit; SIZE_MAX: not known */
+    size_t crossed;                         /* a culprit that is in a call on another communicator, or SIZE_MAX */
+    size_t lacking, of;                     /* tensors that a culprit lacks, out of all tensors of a step */
+    bool minority;                          /* the culprits are the ranks that did submit it */
+    bool tie;                               /* equal numbers have submitted it and have not, and it is new */
 };
 
-/* Whether those who have not submitted a tensor have submitted nothing else either that is pending. */
+/* Whether the ranks that have not submitted a tensor have submitted no other pending tensor either. */
 static bool are_idle(const struct loops *l, const struct ana_hvd_tensor *t)
 {
     for (size_t i = 0; i < l->set->tensors; i++)
@@ -181,7 +181,7 @@ static bool are_idle(const struct loops *l, const struct ana_hvd_tensor *t)
     return true;
 }
 
-/* Marks the culprits: few ranks that alone know a new name; for a known name, those who have not submitted it. */
+/* Marks the culprits: few ranks that alone know a new name; for a known name, the ranks that have not submitted it. */
 static void find_culprits(struct loops *l, struct lagging *g)
 {
     const struct ana_hvd_tensor *t = g->tensor;
@@ -201,7 +201,7 @@ static void find_culprits(struct loops *l, struct lagging *g)
             victims += other != NULL;
             marked++;
         }
-    if (victims < marked) /* who waits in another process set only waits, where another does not */
+    if (victims < marked) /* a rank that waits in another process set only waits, where another does not */
         g->elsewhere = NULL;
     for (size_t m = l->set->ranks; m-- > 0;) {
         l->mark[m] = l->mark[m] == 1 || (l->mark[m] && g->elsewhere);
@@ -213,7 +213,7 @@ static void find_culprits(struct loops *l, struct lagging *g)
     }
 }
 
-/* Counts the tensors that a culprit lacks, and those that a step has: those of the last step, and what is lacking. */
+/* Counts the tensors that a culprit lacks, and the tensors of a step: of the last step, and all lacking ones. */
 static void count_lacking(const struct loops *l, struct lagging *g)
 {
     for (size_t i = 0; i < l->set->tensors; i++) {
@@ -226,7 +226,7 @@ static void count_lacking(const struct loops *l, struct lagging *g)
     }
 }
 
-/* Of two sides with a new tensor each, the smaller one is odd; of equal ones neither. */
+/* Two sides with a new tensor each: the smaller one is odd; of equal ones neither. */
 static void weigh_sides(struct loops *l, struct lagging *g)
 {
     size_t waiting = hvd_count(l, g->tensor->submitted, ANA_HVD_YES), own = hvd_count(l, l->mark, 1);
@@ -292,7 +292,7 @@ static enum ana_sentence next_of(const struct lagging *g, bool circle)
                                              : ANA_SAY_HVD_NEXT_INPUT;
 }
 
-/* Of two sides that wait for each other's known tensors the smaller one differs; of equal ones both do. */
+/* Two sides that wait for each other's known tensors: the smaller one differs; of equal ones both do. */
 static void blame_circle(struct loops *l, const struct lagging *g)
 {
     size_t waiting = hvd_count(l, g->tensor->submitted, ANA_HVD_YES), own = hvd_count(l, l->mark, 1);

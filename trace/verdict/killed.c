@@ -2,7 +2,7 @@
 #include "trace/verdict/death.h"
 #include <string.h>
 
-#define PLACES_MAX 8 /* that are told */
+#define PLACES_MAX 8 /* places that are named */
 
 /* Ranks that stood in the same call, or outside MPI. */
 struct place {
@@ -78,7 +78,7 @@ static void say_told(struct ana_case *c, const struct ana_deaths *d, struct ana_
     }
 }
 
-/* Those that noted no signal: nobody saw how they ended. */
+/* Names the ranks that noted no signal: nobody saw how they ended. */
 static void say_silent(struct ana_case *c)
 {
     size_t *index = ana_case_room(c), n = 0;

@@ -46,10 +46,10 @@ static bool nccl_2_8_3(const struct ana_case *c)
 }
 
 static const struct {
-    const char *mpi;                           /* its name and version begin so; NULL: any */
-    enum ana_verdict_class id;                 /* of this class only; ANA_CLASS_NONE: any */
+    const char *mpi;                           /* prefix of the MPI's name and version; NULL: any */
+    enum ana_verdict_class id;                 /* only verdicts of this class; ANA_CLASS_NONE: any */
     bool (*applies)(const struct ana_case *c); /* NULL: always */
-    enum ana_sentence say;                     /* with its source */
+    enum ana_sentence say;                     /* sentence, with its source */
 } known[] = {
     {"Open MPI 3.1.3", ANA_CLASS_NONE, NULL, ANA_SAY_KNOWN_VADER},
     {"Open MPI", ANA_CLASS_INSIDE, in_container, ANA_SAY_KNOWN_CONTAINER},

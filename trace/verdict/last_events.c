@@ -34,8 +34,8 @@ struct reading {
     struct ana_last_events *last_events;
     size_t index;
     uint32_t thread;
-    size_t first_collective; /* of this thread */
-    int64_t end_ns;          /* of its last event; INT64_MIN none yet */
+    size_t first_collective; /* first collective of this thread */
+    int64_t end_ns;          /* end of its last event; INT64_MIN: none yet */
     struct starts *starts;   /* by thread */
     struct ending *ending;
     size_t endings, room;
@@ -187,7 +187,7 @@ static void note(struct reading *r, const struct trc_record *rec)
     if (call->opclass == TRC_OP_REQUEST)
         note_cancel(r, rec, call);
     note_effect(r, rec, call->opclass);
-    bool test = flags & TRC_SIG_POLL || call->opclass == TRC_OP_TEST; /* of requests that are not active, too */
+    bool test = flags & TRC_SIG_POLL || call->opclass == TRC_OP_TEST; /* includes tests of inactive requests */
     bool moves = flags & (TRC_SIG_SUB | TRC_SIG_COMPLETE) || (!test && trc_opclass_is(call->opclass, TRC_FACT_WAITS));
     if (moves)
         r->last_events->progress_ns[r->thread] = time_of(r, rec->end);
@@ -269,7 +269,7 @@ static void read_last_events(struct ana_case *c, size_t index, struct ana_last_e
     free(r.cancel);
 }
 
-/* ---- from verdict to verdict ------------------------------------------------------------------------------------- */
+/* ---- state kept from verdict to verdict -------------------------------------------------------------------------- */
 
 void ana_last_events_forget(struct ana_judgement *judgement)
 {
@@ -280,7 +280,7 @@ void ana_last_events_forget(struct ana_judgement *judgement)
     judgement->known_ranks = 0;
 }
 
-/* Where the last events of a rank stay known; NULL: they do not.  What is written back is seen late, without a
+/* Place where the last events of a rank stay known; NULL: they do not. Data written back is seen late, without a
  * refresh. */
 static struct ana_known_events *known_of(const struct ana_case *c, size_t index)
 {
@@ -303,7 +303,7 @@ static struct ana_known_events now_of(const struct ana_case *c, size_t index)
                                      .line = ana_clock_line(c->job->clock, index)};
 }
 
-/* Whether what is known of a rank is still so. */
+/* Whether the kept knowledge of a rank is still valid. */
 static bool is_still_so(const struct ana_case *c, size_t index, const struct ana_known_events *known)
 {
     struct ana_known_events now = now_of(c, index);

@@ -1,5 +1,5 @@
-/* Who is late: ranks that the others wait for, again and again, as a summary of the whole run tells (trouble.h has
- * the thresholds and why).  A rank that turns slow after hours is lost in such sums: of a job that runs, the last
+/* Finds late ranks: ranks that the others wait for, again and again, by a summary of the whole run (trouble.h has
+ * the thresholds and why). A rank that turns slow after hours is lost in such sums: for a running job, the last
  * minute is summed up, too. */
 #include "trace/verdict/verdict_impl.h"
 #include "trace/util/trouble.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define LATELY_NS  INT64_C(60000000000)
-#define NEARLY     0.95      /* of the run is read: what is left is read at once */
+#define NEARLY     0.95      /* share of the run that is read: the rest is read at once */
 #define TIMES_RUN  3         /* the run is that many times as long, or its sums tell enough */
 #define EVENTS     4000000.0 /* read at most, in a fraction of a second */
 #define LOOK_EACH  50        /* times as long as a look took, at least, until the next */
@@ -31,7 +31,7 @@ static bool is_trouble(const struct ana_late *late, const struct ana_summary *s,
     return costs && repeats && !noise && late->lost_ns >= SLOW_AHEAD * late->next_ns;
 }
 
-/* When the last minute begins; later where so much happens that reading it would take long. */
+/* Start of the last minute; later where so much happens that reading it would take long. */
 static int64_t begin_lately(const struct ana_job *job, int64_t run_ns)
 {
     double events = 0;
@@ -67,7 +67,7 @@ static void look_back(struct ana_job *job, double analysed, struct ana_straggler
     if (ana_summarize(job, lately, &s) != TRC_OK)
         return;
     ana_summary_free(&s);
-    ana_job_advance(job, 0); /* reads what was selected */
+    ana_job_advance(job, 0); /* reads the selected range */
     if (ana_summarize(job, lately, &s) != TRC_OK)
         return;
     now->found = now->lately =
@@ -77,7 +77,7 @@ static void look_back(struct ana_job *job, double analysed, struct ana_straggler
     now->next_look_ns = at + (pause_ns > LOOK_LEAST ? pause_ns : LOOK_LEAST);
 }
 
-/* Writes what it would save if the ranks that are late were as fast as the others there; "": little, or not known. */
+/* Writes the saving if the late ranks were as fast as the others there; "": little, or not known. */
 static void say_saving(const struct ana_job *job, const struct ana_summary *s, const struct ana_late *late, char *out,
                        size_t size)
 {

@@ -7,7 +7,7 @@ enum { VOTERS = 16, SUSPECTS = 8, GROUPS = 16 };
 struct round {
     const struct ana_step *step;
     size_t count;
-    bool known; /* that collective is there, or there was none */
+    bool known; /* the collective is there, or there was none */
 };
 
 static struct round round_of(struct ana_case *c, size_t index, uint32_t thread, uint64_t identity, uint64_t sequence)
@@ -23,7 +23,7 @@ static struct round round_of(struct ana_case *c, size_t index, uint32_t thread, 
     return (struct round){s->step + at, end - at, end && (at > 0 || sequence == 0)};
 }
 
-/* How often a rank has been at a place and come on. */
+/* Number of times a rank has been at a place and come on. */
 static size_t passed(const struct round *r, uint64_t place)
 {
     size_t n = 0;
@@ -32,8 +32,8 @@ static size_t passed(const struct round *r, uint64_t place)
     return n;
 }
 
-/* In earlier rounds of the suspect: 1 if from `before` it came to `wanted` before `instead`, -1 the other way round, 0
- * if it has not been there. */
+/* Habit in earlier rounds of the suspect: 1 if from `before` it came to `wanted` before `instead`, -1 the other way
+ * round, 0 if it has not been there. */
 static int habit(const struct ana_steps *s, uint64_t before, uint64_t wanted, uint64_t instead)
 {
     bool passed_before = false;
@@ -53,7 +53,7 @@ struct votes {
     size_t left_out, on_its_way;
 };
 
-/* What the voter waits in, if that is this collective; NULL: it does not. */
+/* The wait of the voter in this collective; NULL: it does not wait there. */
 static const struct ana_waiting *waiting_in(struct ana_case *c, const struct ana_group *g, size_t voter)
 {
     for (size_t i = c->first_waiting[voter]; i < c->first_waiting[voter + 1]; i++) {
@@ -69,8 +69,8 @@ static const struct ana_waiting *waiting_in(struct ana_case *c, const struct ana
     return NULL;
 }
 
-/* One who waits in the collective tells from where it came there.  Who has been at that place as often and went on has
- * left the collective out; who has not is still on its way. */
+/* A rank that waits in the collective tells from where it came there. A rank that has been at that place as often
+ * and went on has left the collective out; one that has not is still on its way. */
 static void vote(struct ana_case *c, const struct ana_group *g, const struct ana_waiting *in, size_t voter,
                  size_t suspect, struct votes *votes)
 {
@@ -121,8 +121,8 @@ static bool has_sent_ahead(struct ana_case *c, uint32_t thread, size_t suspect, 
     return false;
 }
 
-/* Whether several of those who wait in the collective have not come to where the suspect is: it is more likely that one
- * has left something out than that they all have. */
+/* Whether several ranks that wait in the collective have not come to the suspect's place: one rank having left
+ * something out is likelier than all having done so. */
 static bool is_alone_ahead(struct ana_case *c, const struct ana_group *g, struct ana_waiting *waiting)
 {
     size_t blocker[VOTERS], n = ana_waits_for_anybody(c, waiting) ? 0 : ana_waiting_for(c, waiting, blocker, VOTERS),
@@ -173,11 +173,11 @@ static bool has_left_out(struct ana_case *c, const struct ana_group *g, size_t s
     return votes.left_out > votes.on_its_way || (g->missing_count == 1 && is_alone_ahead(c, g, waiting));
 }
 
-/* What would explain that a call does not end: some left out their part. */
+/* A guess why a call does not end: some ranks left out their part. */
 struct guess {
     const struct ana_group *group;    /* it is a collective */
     const struct ana_waiting *waiter; /* else: who waits for a message */
-    size_t come;                      /* who waits there */
+    size_t come;                      /* number of ranks that wait there */
     size_t found, suspect[SUSPECTS];
 };
 
@@ -194,7 +194,7 @@ static void guess(struct ana_case *c, const struct ana_group *g, struct guess *o
             out->suspect[out->found++] = g->missing[i];
 }
 
-/* The guess that needs the fewest culprits; of those, the one that most ranks testify to.  None where one rank speaks
+/* The guess that needs the fewest culprits; on a tie, the one that most ranks testify to. None where one rank speaks
  * against another in two ways. */
 static struct guess best_guess(struct ana_case *c)
 {
@@ -222,7 +222,7 @@ static bool needs_each(const struct ana_case *c, const struct ana_waiting *p)
     return !p->any || unmet == 1;
 }
 
-/* Of the messages that somebody stuck waits for, those whose other end is as asked for. */
+/* The guess from messages that a stuck rank waits for and whose other end is as asked for. */
 static struct guess message_guess(struct ana_case *c, enum ana_past past)
 {
     struct guess out = {0};
@@ -255,7 +255,7 @@ static bool settle(struct ana_case *c, const struct guess *g, enum ana_verdict_c
         ana_case_blame(c, g->suspect[i]);
     c->out->deadlock = c->out->confidence == ANA_PROVEN;
     if (c->out->deadlock)
-        c->out->confidence = ANA_LIKELY; /* that they hang is proven, whose fault it is is not */
+        c->out->confidence = ANA_LIKELY; /* proof shows that they hang, not whose fault it is */
     return true;
 }
 

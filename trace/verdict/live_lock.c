@@ -1,10 +1,10 @@
 /* A live-lock: a rank makes call after call that complete nothing, and others wait for it. */
 #include "trace/verdict/verdict_impl.h"
 
-/* Who waits for those that spin, of those that cannot move. */
+/* Ranks that wait for the spinning ones, among ranks that cannot move. */
 struct waiters {
     size_t n, first;
-    int64_t lasted_ns; /* of the youngest wait */
+    int64_t lasted_ns; /* duration of the youngest wait */
 };
 
 static bool spins(const struct ana_case *c, size_t index)
@@ -15,7 +15,7 @@ static bool spins(const struct ana_case *c, size_t index)
     return false;
 }
 
-/* Those who can never move, and are in no other knot. */
+/* Finds ranks that can never move, and are in no other knot. */
 static struct waiters find_waiters(const struct ana_case *c)
 {
     struct waiters w = {.first = SIZE_MAX, .lasted_ns = INT64_MAX};

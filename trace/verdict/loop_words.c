@@ -1,8 +1,7 @@
-/* What a rank does whose Horovod loop still turns. */
+/* Words for the activity of a rank whose Horovod loop still turns. */
 #include "trace/verdict/verdict_impl.h"
 
-/* While the loops turn, the place of their threads tells nothing: what counts is whether the program waits for its
- * tensors. */
+/* The places of the loops' threads tell nothing while the loops turn: only a program's wait for its tensors counts. */
 bool ana_loop_words(const struct ana_case *c, size_t index, char *out, size_t size)
 {
     const struct ana_hvd_set *set = c->loops;

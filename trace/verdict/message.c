@@ -1,4 +1,4 @@
-/* Receives that nothing is sent for, and what came instead. */
+/* Receives without a matching send, and the messages that came instead. */
 #include "trace/verdict/order.h"
 
 void ana_say_near(struct ana_case *c, const struct ana_dependency *w, size_t partner)

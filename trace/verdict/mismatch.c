@@ -4,11 +4,11 @@
 #include "trace/util/rows.h"
 #include <string.h>
 
-#define MEMBERS_MAX 64u /* of a communicator, whose past records are compared */
+#define MEMBERS_MAX 64u /* members of a communicator whose past records are compared */
 #define GROUPS_MAX  64u
 #define BACK        8u /* collectives before the one that hangs that are compared too: it may have gone wrong there */
 
-/* What all ranks of one collective must agree on, as terms of struct ana_agreed. */
+/* Values that all ranks of one collective must agree on, as terms of struct ana_agreed. */
 enum { CALL, ROOT, BYTES };
 
 /* The call of one that came to it. */
@@ -17,10 +17,10 @@ struct record {
     const struct trc_sig *sig;
 };
 
-/* Those that came to one collective. */
+/* Ranks that came to one collective. */
 struct meeting {
     struct record *record;
-    struct ana_agreed *terms; /* of each record */
+    struct ana_agreed *terms; /* terms of each record */
     size_t count;
     bool doubt; /* some may count otherwise than the others: then nothing can be compared */
 };
@@ -62,8 +62,8 @@ static size_t core(const char *name, bool loose)
     return loose && (name[n - 1] == 'v' || name[n - 1] == 'w') ? n - 1 : n;
 }
 
-/* A number that is equal for calls that match: `strict` by the rules of MPI, else also for those that often complete
- * together anyway, such as MPI_Gather and MPI_Gatherv, or those on files. */
+/* A number that is equal for calls that match: `strict` by the rules of MPI, else also for calls that often complete
+ * together anyway, such as MPI_Gather and MPI_Gatherv, or calls on files. */
 static uint64_t call_term(const struct trc_call *call, bool strict)
 {
     enum trc_category category = trc_opclass_category(call->opclass);
@@ -93,7 +93,7 @@ static const struct ana_last_collective *find_past(struct ana_case *c, size_t in
     return NULL;
 }
 
-/* Collects all records of one collective: of ranks inside it, and of those that completed or started it. */
+/* Collects all records of one collective: of ranks inside it, and of ranks that completed or started it. */
 static void meet(struct ana_case *c, const struct ana_group *g, uint64_t sequence, bool past, struct meeting *m)
 {
     m->count = 0;
@@ -168,7 +168,7 @@ static bool has_no_root(const struct trc_comm *comm, const struct meeting *m)
     return true;
 }
 
-/* Whom the others name as the root; else all who came are to blame. */
+/* Blames the rank that the others name as the root; else all ranks that came. */
 static void say_no_root(struct ana_case *c, const struct trc_comm *comm, const struct meeting *m)
 {
     for (size_t i = 0; i < m->count; i++) {
@@ -184,7 +184,7 @@ static void say_no_root(struct ana_case *c, const struct trc_comm *comm, const s
                                         .count = comm->def.size, .of = comm->def.remote_size};
 }
 
-/* For how long those who came have waited: in it, or elsewhere where nobody can move any more. */
+/* Time that the ranks that came have waited: in the collective, or elsewhere where nobody can move any more. */
 static int64_t stood_ns(struct ana_case *c, const struct ana_group *g)
 {
     int64_t least = g->waited_ns;

@@ -1,16 +1,16 @@
 /* A rank outside MPI is waited for; or all ranks are inside, and nothing moves. */
 #include "trace/verdict/epochs.h"
 
-#define BUSY_SHARE    0.05   /* of a core: a rank outside MPI that does something (with more ranks than cores) */
-#define STARVED_SHARE 0.3    /* of the time: a rank that is ready to run and seldom gets a processor */
+#define BUSY_SHARE    0.05   /* share of a core: a rank outside MPI that is busy (with more ranks than cores) */
+#define STARVED_SHARE 0.3    /* share of the time: a rank that is ready to run and seldom gets a processor */
 #define BUSY_BYTES    4096.0 /* a second: a rank that reads or writes files, or whatever else it is that moves */
-#define BUSY_TIMES    10     /* it is slow, not hung, for so many times hang_ns */
-#define PAST_TIMES    20     /* .. or as its longest time outside MPI before, if that is known and less */
+#define BUSY_TIMES    10     /* a busy rank is slow, not hung, for this multiple of hang_ns */
+#define PAST_TIMES    20     /* .. or of its longest time outside MPI before, if that is known and less */
 
 /* ---- somebody outside MPI is waited for ------------------------------------------------------------------------- */
 
-/* How long a rank that does something may take until it counts as hung: many times as long as others; where the user
- * has said how long those may take, several times as long as it ever took before. */
+/* Time that a busy rank may take until it counts as hung: a multiple of the limit for others; where the user has set
+ * that limit, a multiple of the longest time it ever took before. */
 static int64_t busy_limit(struct ana_case *c, size_t index)
 {
     int64_t most = BUSY_TIMES * c->rules.hang_ns, past_ns = c->rules.by_past ? most : ana_longest_outside_ns(c, index);
@@ -77,9 +77,8 @@ static struct ana_fact fact_of(const struct ana_group *g, enum ana_sentence id)
                              .of = (int64_t)g->comm->def.size + g->comm->def.remote_size};
 }
 
-/* Whether the missing rank still makes progress elsewhere.  That is no trouble for long: those who wait may have
- * nothing else to do.  When most of the communicator has waited many times as long as for a hang, it is worth a word.
- */
+/* Whether the missing rank still makes progress elsewhere. That is no trouble for long: the waiting ranks may have
+ * nothing else to do. When most of the communicator has waited many times as long as for a hang, it is worth a word. */
 static bool elsewhere(struct ana_case *c, const struct ana_group *g, int64_t lasted)
 {
     size_t members = (size_t)(g->comm->def.size + g->comm->def.remote_size);
@@ -114,9 +113,9 @@ static bool group_misses(struct ana_case *c, const struct ana_group *g)
         return false;
     }
     struct ana_fact fact = fact_of(g, c->out->culprits ? ANA_SAY_NOT_COME : ANA_SAY_NOT_COME_NO_FILE);
-    if (g->call.sig->flags & TRC_SIG_CONTROL) /* its background loop stands still */
+    if (g->call.sig->flags & TRC_SIG_CONTROL) /* Horovod's background loop stands still */
         c->out->id = ANA_CLASS_LOOP_DEAD;
-    if (!c->out->culprits && ana_remote_unknown(c->job, g->call.index, g->comm)) { /* which file it has is not known */
+    if (!c->out->culprits && ana_remote_unknown(c->job, g->call.index, g->comm)) { /* remote rank's file: not known */
         fact.id = ANA_SAY_NOT_COME_WORLD;
         c->out->confidence = ANA_POSSIBLE;
     }
@@ -351,7 +350,7 @@ bool ana_find_no_progress(struct ana_case *c)
         c->out->culprits = 0;
         return false;
     }
-    if (others) /* whose part it is to come there is not known */
+    if (others) /* the ranks whose part it is to come there are not known */
         c->out->culprits = 0;
     if (at_end) {
         fact.id = ANA_SAY_NOT_COME_FINALIZE;

@@ -1,18 +1,18 @@
-/* The model of MPI's waiting: what each operation that somebody is in waits for, as nodes of the wait-for graph.
+/* The model of MPI's waiting: needs of each operation under way, as nodes of the wait-for graph.
  *
  *     MPI_Recv, MPI_Probe       its message: its source, or anybody of the communicator
  *     MPI_Send, MPI_Ssend       its receiver
- *     MPI_Sendrecv, MPI_Wait*   all of their messages and collectives; MPI_Waitany, _Waitsome, polls: any of them
- *     a collective              by its shape: all who have not come, the root, the ranks before it, those neighbours
- *                               that it gets from, or any of them where it is not known whom it needs
+ *     MPI_Sendrecv, MPI_Wait*   all their messages and collectives; MPI_Waitany, _Waitsome, polls: any of them
+ *     a collective              by its shape: all ranks yet to come, the root, the ranks before it, neighbours
+ *                               that it gets from, or any of them where it is not known which it needs
  *     MPI_Win_lock ..           who holds the lock, or its target, who may have to answer while it is outside MPI
- *     MPI_Win_start, _wait ..   those of the group whose part of the epoch is lacking (epochs.c)
+ *     MPI_Win_start, _wait ..   group members whose part of the epoch is lacking (epochs.c)
  *     operations on a device    gpu_model.c
  *     calls that complete nothing, again and again: something that is not known and has not come
- *     MPI_Finalize              all; nobody who is in it frees others
+ *     MPI_Finalize              all; a rank inside it frees no others
  *     anything else             is not known: it may move
  *
- * A rank moves while one of its threads does.  Who has no file may do anything. */
+ * A rank moves while one of its threads does.  A rank without a file may do anything. */
 #include "trace/verdict/verdict_impl.h"
 
 #define GROUPS_LOOKED 256u /* collectives whose members are looked at one by one */
@@ -117,9 +117,9 @@ static bool make_groups(struct ana_case *c)
     return true;
 }
 
-/* ---- what it needs of a collective ------------------------------------------------------------------------------ */
+/* ---- needs in a collective -------------------------------------------------------------------------------------- */
 
-/* A node that moves when any one of those moves who have not come. */
+/* A node that moves when any one of the ranks that have not come moves. */
 static size_t any_missing(struct ana_case *c, const struct ana_group *g)
 {
     size_t node = ana_graph_node(&c->graph, ANA_WAITS_ANY);
@@ -130,7 +130,7 @@ static size_t any_missing(struct ana_case *c, const struct ana_group *g)
     return node;
 }
 
-/* A node that moves when all of those move who have not come and have a lower place than `below`. */
+/* A node that moves when all ranks that have not come and have a lower place than `below` move. */
 static size_t all_missing(struct ana_case *c, const struct ana_group *g, size_t below)
 {
     size_t node = ana_graph_node(&c->graph, ANA_WAITS_ALL);
@@ -166,8 +166,8 @@ static size_t root_node(struct ana_case *c, struct ana_group *g, size_t root)
     return g->node_root;
 }
 
-/* A node that moves when all of those move from whom the rank gets, and who have not come; of the others some MPIs need
- * any. */
+/* A node that moves when all ranks that this rank gets from, and that have not come, move; some MPIs need any of the
+ * others. */
 static size_t missing_sources(struct ana_case *c, struct ana_group *g, size_t index, const struct trc_comm *comm)
 {
     const struct trc_ranks *sources =
@@ -223,7 +223,7 @@ static size_t need_of_started(struct ana_case *c, const struct ana_waiting *p, s
     return need_of_group(c, g, d->index, d->comm, r->call, &r->sig);
 }
 
-/* ---- what it needs of others ------------------------------------------------------------------------------------ */
+/* ---- needs of other operations ---------------------------------------------------------------------------------- */
 
 /* The node of a message that anybody of a communicator may send. */
 static size_t any_source(struct ana_case *c, const struct ana_dependency *d)
@@ -250,7 +250,7 @@ static size_t any_source(struct ana_case *c, const struct ana_dependency *d)
 
 static void wait_for_rank(struct ana_case *c, size_t node, size_t index)
 {
-    if (index == SIZE_MAX) /* who has no file may do anything */
+    if (index == SIZE_MAX) /* a rank without a file may do anything */
         ana_graph_set_moving(&c->graph, node);
     else
         ana_graph_wait(&c->graph, node, index);
@@ -361,7 +361,7 @@ static bool find_any_message(struct ana_case *c, const struct ana_waiting *p, st
     return d->met > 0;
 }
 
-/* Whether a thread has asked in vain for so long that none of the messages that have come is what it asks for. */
+/* Whether a thread has asked in vain for so long that no message that has come is the one it asks for. */
 static bool asks_in_vain(const struct ana_case *c, const struct ana_waiting *p)
 {
     return p->any && p->dependencies > 1 && p->lasted_ns >= c->rules.hang_ns;
@@ -411,7 +411,7 @@ bool ana_case_graph(struct ana_case *c)
     return !c->graph.memory;
 }
 
-/* ---- what it says ----------------------------------------------------------------------------------------------- */
+/* ---- results of the model --------------------------------------------------------------------------------------- */
 
 bool ana_rank_blocked(const struct ana_case *c, size_t index)
 {
@@ -445,7 +445,7 @@ bool ana_case_deadlocked(const struct ana_case *c, size_t index)
     return !ana_graph_moves(&c->graph, index) && !c->gone[index] && !ana_case_ended(c, index);
 }
 
-/* Whether all threads are accounted for of all ranks of a knot: that one of them moves would free the others. */
+/* Whether all threads of all ranks of a knot are accounted for: one moving thread would free the others. */
 static bool is_sure_knot(const struct ana_case *c, uint32_t knot)
 {
     for (size_t i = 0; knot && i < c->count; i++)

@@ -1,5 +1,5 @@
-/* A rank that has left an epoch of a window open, or not begun it, and went on to where it waits for those who wait for
- * it there. */
+/* Finds a rank that has left an epoch of a window open, or not begun it, and went on to a place where it waits for
+ * ranks that wait for it there. */
 #include "trace/verdict/epochs.h"
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ static bool went_on(struct ana_case *c, size_t index)
     return p->dependencies > 0 && !trc_opclass_is_one_sided(p->call->opclass);
 }
 
-/* How many epochs the rank has begun, as origin or as target, with the one that it begins. */
+/* Number of epochs the rank has begun, as origin or as target, with the one that it begins. */
 static int64_t begun_by(struct ana_case *c, size_t index, uint64_t window, bool origin)
 {
     const struct ana_waiting *p = ana_rank_waiting(c, index);
@@ -107,7 +107,7 @@ bool ana_find_open_epoch(struct ana_case *c)
         ana_case_blame(c, member[i]);
     if (found) {
         c->out->deadlock = c->out->confidence == ANA_PROVEN;
-        c->out->confidence = ANA_LIKELY; /* that they hang is proven, whose fault it is is not */
+        c->out->confidence = ANA_LIKELY; /* proof shows that they hang, not whose fault it is */
         ana_say_epoch(c, first, of, waiters);
     }
     free(member);

@@ -1,7 +1,6 @@
-/* Whether a rank has gone past the place in the program where another waits for it, or is on its way there.
- *
- * Both are followed from the last collective that they took part in.  Who has been at both places since then tells
- * which comes first; else a loop does: who stands where nobody has been before has left it. */
+/* Whether a rank has gone past the place in the program where another waits for it, or is on its way there. Both are
+ * followed from the last collective that they took part in. A rank that has been at both places since then tells
+ * which comes first; else a loop does: a rank that stands where nobody has been before has left it. */
 #include "trace/verdict/order.h"
 
 enum { WITNESSES = 32, CHANNELS = 16, LOOKED = 4096 };
@@ -13,7 +12,7 @@ struct tail {
     size_t count;
 };
 
-/* That collective; `start`: there is none, all are followed from their first step. */
+/* The last common collective; `start`: there is none, all are followed from their first step. */
 struct anchor {
     uint64_t identity, sequence;
     bool start;
@@ -71,7 +70,7 @@ static uint64_t last_place(const struct tail *t)
     return t->step[t->count - 1].place;
 }
 
-/* How often it has come to a place, with the call that it is in. */
+/* Number of times it has come to a place, with the call that it is in. */
 static size_t visits(const struct ana_step *step, size_t count, uint64_t place)
 {
     size_t n = 0;
@@ -80,7 +79,7 @@ static size_t visits(const struct ana_step *step, size_t count, uint64_t place)
     return n;
 }
 
-/* Its n-th visit to a place; SIZE_MAX: it has not been there as often. */
+/* The n-th visit to a place; SIZE_MAX: it has been there less often. */
 static size_t find_visit(const struct tail *t, uint64_t place, size_t n)
 {
     for (size_t i = 0; i < t->count; i++)
@@ -103,7 +102,7 @@ static bool is_new(const struct ana_steps *s, uint64_t place, uint64_t other)
     return visits(s->step + at, s->count - at, other) == 0;
 }
 
-/* Who waits, and whom it waits for: where each stands, and for the how manieth time. */
+/* The waiter and the rank it waits for: the place of each, and the count of its visits there. */
 struct both {
     const struct ana_waiting *waiter;
     size_t suspect;
@@ -113,7 +112,7 @@ struct both {
     size_t times, other_times;
 };
 
-/* What another rank tells: 1 the waiter's place comes first, -1 the suspect's, 0 nothing. */
+/* Testimony of another rank: 1 the waiter's place comes first, -1 the suspect's, 0 nothing. */
 static int witness(const struct both *b, const struct ana_steps *s)
 {
     struct tail t;
@@ -121,7 +120,7 @@ static int witness(const struct both *b, const struct ana_steps *s)
         return 0;
     size_t here = find_visit(&t, b->place, b->times), there = find_visit(&t, b->other, b->other_times);
     bool stands = (here == SIZE_MAX && there == t.count - 1) || (there == SIZE_MAX && here == t.count - 1);
-    if (here == there || stands) /* who stands at one of them tells nothing */
+    if (here == there || stands) /* a rank that stands at one of the two places tells nothing */
         return 0;
     if (here == SIZE_MAX || there == SIZE_MAX) /* it may never go to the other one */
         return ana_was_at(s, b->place) && ana_was_at(s, b->other) ? (here < there ? 1 : -1) : 0;

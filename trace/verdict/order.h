@@ -1,5 +1,5 @@
-/* Where ranks stand in the program, as their last calls tell, and who has left out its part.  For trace/verdict
- * only. */
+/* Places of ranks in the program, by their last calls, and the ranks that have left out their part. For
+ * trace/verdict only. */
 #ifndef ANA_VERDICT_ORDER_H
 #define ANA_VERDICT_ORDER_H
 
@@ -7,11 +7,11 @@
 
 /* steps.c */
 struct ana_step {
-    uint64_t place;              /* in the program: the same number on all ranks */
-    uint64_t identity, sequence; /* of a collective; 0 */
-    uint64_t channel;            /* of a message: the identity of its communicator */
-    uint32_t to, from;           /* whom it is sent to, whom it is received from; UINT32_MAX: nobody, or not known */
-    int32_t tag;                 /* of what is sent */
+    uint64_t place;              /* place in the program: an equal number on all ranks */
+    uint64_t identity, sequence; /* identity and number of a collective; 0: it is none */
+    uint64_t channel;            /* communicator identity of a message */
+    uint32_t to, from;           /* destination and source of a message; UINT32_MAX: nobody, or not known */
+    int32_t tag;                 /* tag of the message sent */
 };
 struct ana_steps {
     struct ana_step *step;
@@ -36,11 +36,11 @@ enum ana_past {
     ANA_PAST_UNKNOWN,
     ANA_ON_ITS_WAY, /* it has not come to the place where that rank waits */
     ANA_LEFT_OUT,   /* it has gone past that place, without its part there */
-    ANA_WAS_THERE   /* it has been there as often as that rank, and is elsewhere now */
+    ANA_WAS_THERE   /* it has been there as often as the waiter, and is elsewhere now */
 };
 /* Whether it has been at a place and come on. */
 bool ana_was_at(const struct ana_steps *steps, uint64_t place);
-/* Where `suspect` is, whom `waiter` waits for; `collective`: in a collective. */
+/* Place of `suspect`, the rank that `waiter` waits for; `collective`: in a collective. */
 enum ana_past ana_gone_past(struct ana_case *c, const struct ana_waiting *waiter, bool collective, size_t suspect);
 
 /* strayed.c: a message went to another rank than always, and somebody waits for it. */

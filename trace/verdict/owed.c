@@ -1,12 +1,12 @@
-/* Who owes a message that a rank waits for from any source: of those that it exchanges messages with in turns, the one
- * that has taken its turn once more than it has sent. */
+/* Finds who owes a message that a rank waits for from any source: among ranks that it exchanges messages with in
+ * turns, the one that has taken its turn once more than it has sent. */
 #include "trace/verdict/order.h"
 #include "trace/util/sort.h"
 #include <stdlib.h>
 
 enum { DEBTORS = 4, PLACES = 8, COMPARED = 64, CENTERS = 4 };
 
-/* What one of them has exchanged with the one who waits. */
+/* Messages that one peer has exchanged with the waiting rank. */
 struct turns {
     size_t index;
     const struct ana_steps *steps;
@@ -15,13 +15,13 @@ struct turns {
     int64_t owes;  /* taken - sent */
 };
 
-/* Who waits, for what, and the others. */
+/* The waiting rank, its receive, and its peers. */
 struct center {
     const struct ana_waiting *waiting;
     const struct ana_dependency *message;
     struct turns *turns;
-    size_t others, peers;   /* members; those of them that take part */
-    uint64_t place[PLACES]; /* where answers are received */
+    size_t others, peers;   /* number of members; number of members that take part */
+    uint64_t place[PLACES]; /* places where answers are received */
     size_t places;
 };
 
@@ -72,7 +72,7 @@ static int by_owes(const void *a, const void *b)
                               : (x->index > y->index) - (x->index < y->index);
 }
 
-/* What most of them owe: that is how the program does it.  Of two, who owes less is right. */
+/* The debt of most peers: that is the program's habit. Of two, the one that owes less is right. */
 static int64_t usual_debt(struct center *m)
 {
     ana_sort(m->turns, m->peers, sizeof *m->turns, by_owes);
@@ -107,7 +107,7 @@ static void find_members(struct ana_case *c, struct center *m)
     }
 }
 
-/* Of many those who may owe most, and some of the others to compare with. */
+/* Picks, of many peers, the ones that may owe most, and some others to compare with. */
 static void choose_some(struct center *m)
 {
     ana_sort(m->turns, m->peers, sizeof *m->turns, by_owes);
@@ -126,7 +126,7 @@ static void find_peers(struct ana_case *c, struct center *m)
         *t = (struct turns){.index = t->index, .steps = ana_thread_steps(c, t->index, m->waiting->thread)};
         count_sent(m, t);
     }
-    size_t part = 0; /* those that take part */
+    size_t part = 0; /* number of peers that take part */
     for (size_t i = 0; i < m->peers; i++) {
         count_taken(m, &m->turns[i]);
         if (m->turns[i].sent || m->turns[i].taken || m->others == 1)
@@ -161,7 +161,7 @@ static bool say_owed(struct ana_case *c, struct center *m)
         !ana_case_settle(c, ANA_CLASS_UNMATCHED, ana_case_certainty(c, &m->waiting->index, 1), m->waiting->lasted_ns))
         return false;
     c->out->deadlock = c->out->confidence == ANA_PROVEN;
-    c->out->confidence = ANA_LIKELY; /* that the others do so is a habit */
+    c->out->confidence = ANA_LIKELY; /* the others' doing so is a habit, no proof */
     const struct turns *last = &m->turns[m->peers - 1];
     for (size_t i = 0; i < debtors; i++)
         ana_case_blame(c, m->turns[m->peers - 1 - i].index);

@@ -3,18 +3,18 @@
 #include <stdlib.h>
 
 #define SCANS_MAX   16u     /* pairs of ranks whose streams are read in full for one verdict, however long they are, */
-#define RECORDS_MAX 400000u /* ... and more while they have had fewer records than this together */
+#define RECORDS_MAX 400000u /* .. and more while both ends have had fewer records than this together */
 
 /* Messages of one communicator and tag. */
 struct flow {
     int64_t sent, taken;
     uint64_t next;            /* bytes of the first message that was not taken, once all that were are counted */
-    int64_t completed, exact; /* of `taken`: by requests; requests that were posted for this source */
+    int64_t completed, exact; /* taken messages, by kind: by requests; by requests posted for this source */
 };
 
 /* ---- by counters ------------------------------------------------------------------------------------------------ */
 
-/* How many messages `from` has sent to `to`, by the counters of `from` or, if `received`, of `to`; -1 unknown. */
+/* Number of messages `from` has sent to `to`, by the counters of `from` or, if `received`, of `to`; -1 unknown. */
 static int64_t counted(const struct ana_case *c, size_t from, size_t to, bool received)
 {
     const struct ana_rank *mine = &c->job->process[received ? to : from].rank;
@@ -114,14 +114,14 @@ static bool count_events(struct ana_case *c, struct ana_map *flows, size_t index
     return !trc_misses_events(head);
 }
 
-/* As count_events, of both ends. */
+/* Like count_events, for both ends. */
 static bool count_both(struct ana_case *c, struct ana_map *flows, size_t receiver, size_t sender)
 {
     bool complete = count_events(c, flows, receiver, sender, false);
     return count_events(c, flows, sender, receiver, true) && complete;
 }
 
-/* How many open receives of `index`, posted before `before_ns`, take such a message; `tag` may be any. */
+/* Number of open receives of `index`, posted before `before_ns`, that take such a message; `tag` may be any. */
 static int64_t open_receives(struct ana_case *c, size_t index, size_t source, uint64_t identity, int32_t tag,
                              int64_t before_ns)
 {
@@ -146,7 +146,7 @@ static bool is_near(const struct ana_dependency *d, uint64_t identity, int32_t t
     return identity == d->identity || (same_tag && better);
 }
 
-/* Finds whether a message fits and, if not, what came instead. */
+/* Finds whether a message fits and, if not, the message that came instead. */
 static void compare(struct ana_case *c, size_t receiver, size_t sender, struct ana_dependency *d)
 {
     struct ana_map flows;
@@ -191,7 +191,7 @@ int64_t ana_dependency_taken_by_any(struct ana_case *c, const struct ana_depende
     const struct flow *flow = ana_map_find(&flows, d->identity, (uint32_t)d->tag, 0);
     const struct flow *any_tag = ana_map_find(&flows, d->identity, (uint32_t)TRC_TAG_ANY, 0);
     int64_t taken = 0;
-    if (flow && complete && !(any_tag && any_tag->exact)) { /* those of any tag would have to be told apart */
+    if (flow && complete && !(any_tag && any_tag->exact)) { /* receives of any tag would have to be told apart */
         struct ana_last_events *last_events = ana_case_last_events(c, receiver);
         int64_t open = 0;
         for (size_t i = 0; i < last_events->opens; i++) {

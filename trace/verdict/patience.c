@@ -1,7 +1,7 @@
-/* How long a wait may last before it counts: a wait as long as one that ended is no hang. */
+/* Least duration of a wait before it counts: a wait as long as one that ended is no hang. */
 #include "trace/verdict/verdict_impl.h"
 
-#define TIMES 2 /* as long as the longest that ended */
+#define TIMES 2 /* multiple of the longest wait that ended */
 
 /* The longest call of this kind that a rank has come out of, in ns. */
 static int64_t longest_ns(const struct trc_file *file, const struct trc_sig *sig)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define LAST   8u  /* calls of a thread that are shown */
-#define FRAMES 12u /* of a stack */
+#define FRAMES 12u /* frames of a stack */
 
 struct detail {
     char (*line)[ANA_DETAIL_LINE];
@@ -67,7 +67,7 @@ static void add_last_calls(const struct ana_job *job, size_t index, size_t threa
         return;
     trc_cursor_seek(cursor, from);
     for (struct trc_record r; trc_next(cursor, &r) == TRC_OK;)
-        /* Local calls tell nothing of what it did: Horovod asks for the size of a type again and again. */
+        /* Local calls show nothing of its activity: Horovod asks for the size of a type again and again. */
         if (r.sig && !(r.sig->flags & (TRC_SIG_SUB | TRC_SIG_NESTED)) &&
             trc_opclass_is(trc_call(file, r.sig->call)->opclass, TRC_FACT_WAITS))
             kept[n++ % LAST] =

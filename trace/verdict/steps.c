@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNKS     2u   /* of its events that are read: at least 65,000 where they are full */
-#define RANKS_MOST 160u /* whose steps are read for one verdict */
+#define CHUNKS     2u   /* chunks of its events that are read: at least 65,000 events where they are full */
+#define RANKS_MOST 160u /* ranks whose steps are read for one verdict */
 
 /* A number that is the same on all ranks for one place in the program. */
 static uint64_t place_of(const struct trc_file *file, uint64_t site)
@@ -56,7 +56,7 @@ static void add_step(struct reading *r, const struct trc_sig *sig, uint64_t sequ
     };
 }
 
-/* Calls of which a loop makes more or fewer, as messages happen to come, tell no place. */
+/* Calls that a loop makes more or less often, depending on message arrival, tell no place. */
 static bool is_step(const struct reading *r, const struct trc_record *rec)
 {
     if (rec->kind != TRC_RECORD_EVENT || !rec->sig ||

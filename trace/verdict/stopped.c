@@ -7,17 +7,17 @@
 #define TRACED_NS   1000000000
 /* A heartbeat comes ten times a second, and is seen within one on network file systems. */
 #define SILENT_NS 10000000000
-#define QUIET_NS  4000000000 /* of a whole host, while others are heard */
+#define QUIET_NS  4000000000 /* silence of a whole host, while others are heard */
 #define HEARD_NS  3000000000 /* a host is heard for so long after a heartbeat: its digest may wait for another writer */
-#define TIMES     2          /* as long as the longest silence that ended */
-#define LAG_NS    2000000000 /* so old are the news of a host at times: a second its digest, and a second the look */
+#define TIMES     2          /* multiple of the longest silence that ended */
+#define LAG_NS    2000000000 /* possible age of a host's news: a second for its digest, and a second for the look */
 
 /* A host, as heartbeats tell. */
 struct host {
     size_t ranks;
-    int64_t still_ns; /* since the last heartbeat of any of them */
+    int64_t still_ns; /* time since the last heartbeat of any process of the host */
     bool seen;        /* one was seen to come, from elsewhere */
-    bool judged;      /* nothing else tells of any of them */
+    bool judged;      /* no other source tells of any process of the host */
 };
 
 static void look_at_host(const struct ana_case *c, size_t index, struct host *host)
@@ -94,13 +94,13 @@ void ana_say_stopped(struct ana_case *c)
     }
 }
 
-/* The stopped processes, of those that have not ended. */
+/* Stopped processes that have not ended. */
 struct crowd {
     size_t *index, n, left;
     size_t kinds[ANA_SILENT + 1];
     bool dead; /* somebody is gone for certain */
     bool one_host, whole_host;
-    int64_t since_ns; /* how long all of them have */
+    int64_t since_ns; /* duration for which the whole crowd has been silent */
 };
 
 /* Whether they are on one host, and all that there is on it. */
@@ -137,7 +137,7 @@ static void look(const struct ana_case *c, struct crowd *crowd)
     place(c, crowd);
 }
 
-/* A fact about all of them. */
+/* A fact about the whole crowd. */
 static struct ana_fact fact_of(const struct ana_case *c, const struct crowd *crowd, enum ana_sentence say)
 {
     struct ana_fact fact = {.id = say, .who = ANA_CULPRITS};
@@ -172,7 +172,7 @@ static void say(struct ana_case *c, const struct crowd *crowd)
         bool traced = true;
         for (size_t i = 0; i < crowd->n; i++)
             traced &= c->job->process[crowd->index[i]].traced;
-        settle(c, crowd, ANA_LIKELY); /* what exists may go on */
+        settle(c, crowd, ANA_LIKELY); /* a process that exists may go on */
         c->out->summary = fact_of(c, crowd, traced ? ANA_SAY_CROWD_DEBUGGED : ANA_SAY_CROWD_STOPPED);
         return;
     }

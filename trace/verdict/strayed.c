@@ -39,7 +39,7 @@ static bool has_strayed(struct ana_case *c, const struct ana_waiting *p, const s
     if (to == SIZE_MAX || !ana_case_settle(c, ANA_CLASS_UNMATCHED, ana_case_certainty(c, &sender, 1), p->lasted_ns))
         return false;
     c->out->deadlock = c->out->confidence == ANA_PROVEN;
-    c->out->confidence = ANA_LIKELY; /* that it always did so is a habit */
+    c->out->confidence = ANA_LIKELY; /* always having done so is only a habit */
     ana_case_blame(c, sender);
     c->out->summary = (struct ana_fact){ANA_SAY_STRAYED, .who = ana_one_rank(sender), .others = ana_one_rank(p->index),
                                         .message = d, .value = ana_case_text(c, ana_rank_label(c->job, to).text)};

@@ -33,7 +33,7 @@ void ana_dependency_words(const struct ana_case *c, const struct ana_dependency 
     snprintf(out, size, "a message from %s with %s on %s", from, tag, comm);
 }
 
-/* ---- who does what ---------------------------------------------------------------------------------------------- */
+/* ---- activity of each rank -------------------------------------------------------------------------------------- */
 
 void ana_site_words(const struct ana_job *job, size_t index, uint64_t site, char *out, size_t size)
 {
@@ -140,7 +140,7 @@ static int odd_first(const void *a, const void *b)
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* In a job that is over, a long read or write looks like one that never ends: nothing tells whether its bytes moved. */
+/* A long read or write in a job that is over looks like one that never ends: nothing tells whether its bytes moved. */
 void ana_doubt_files(struct ana_case *c)
 {
     if (c->live || c->out->state != ANA_VERDICT_HUNG)

@@ -1,4 +1,4 @@
-/* The verdict: gathers what is known, and asks one detector after the other. */
+/* The verdict: gathers all known facts, and asks one detector after the other. */
 #include "trace/verdict/death.h"
 #include "trace/verdict/order.h"
 #include "trace/verdict/verdict.h"
@@ -36,7 +36,7 @@ const char *ana_verdict_class_name(enum ana_verdict_class id)
     return id == ANA_CLASS_NONE ? NULL : classes[id].name;
 }
 
-/* What holds of what a detector finds as of an earlier moment. */
+/* Validity of a detector's finding as of an earlier moment. */
 enum detector_kind {
     NOW,        /* nothing: it is asked about the present only */
     STANDSTILL, /* it was so then if nobody has done anything since */
@@ -76,7 +76,7 @@ static void look_at_ranks(struct ana_case *c)
         c->live |= p->alive;
         if (p->alive && c->samples->taken >= 2)
             c->moved[i] = c->samples->seen[0][i].progress != c->samples->seen[1][i].progress;
-        c->moved[i] |= (p->alive && p->behind) || p->rank.off; /* what it does is not known, or not yet */
+        c->moved[i] |= (p->alive && p->behind) || p->rank.off; /* activity not known, or not yet */
     }
     ana_case_find_quiet(c);
     for (size_t i = 0; i < c->count && !runs; i++)
@@ -93,7 +93,7 @@ static void look_at_ranks(struct ana_case *c)
     }
 }
 
-/* Whether nobody came out of MPI_Finalize since: then the records tell what they did until then, too. */
+/* Whether nobody came out of MPI_Finalize since: the records then tell the activity until that moment, too. */
 static bool all_as_then(const struct ana_case *c)
 {
     for (size_t i = 0; i < c->count; i++)
@@ -257,8 +257,8 @@ bool ana_judge(const struct ana_job *job, struct ana_verdict *out)
     bool proven = false;
     if (!judge_at(job, INT64_MAX, &death_ns, &proven, out))
         return false;
-    /* A proven deadlock stays the verdict after its ranks were killed: none of the killed is its cause.  A standstill
-     * stays it, too, where nobody is, or where it had lasted for longer than what came after it. */
+    /* A proven deadlock stays the verdict after its ranks were killed: no killed rank is its cause. A standstill
+     * stays it, too, where no rank is to blame, or where it had lasted longer than the trouble after it. */
     struct ana_verdict before;
     if ((out->id != ANA_CLASS_DEAD && out->id != ANA_CLASS_KILLED) || death_ns == INT64_MAX ||
         !judge_at(job, death_ns, &none, &proven, &before))

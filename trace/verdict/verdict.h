@@ -1,8 +1,8 @@
-/* The verdict: is the job healthy, slow, hung or aborted, who is to blame, and by what evidence.
+/* The verdict: health of the job (healthy, slow, hung or aborted), the culprits, and the evidence.
  *
- * From the files alone: what each thread is inside and since when (live pages), and the ends of the event streams.  A
- * running job is never judged by one sample: a rank counts as hung when it has not moved between two samples, or has
- * been in one call since long before.  Of a job that is over, the ends of its files tell.
+ * Sources are the files alone: the call each thread is inside and since when (live pages), and the ends of the event
+ * streams.  A running job is never judged by one sample: a rank counts as hung when it has not moved between two
+ * samples, or has been in one call since long before.  A finished job is judged by the ends of its files.
  *
  * Blocked ranks make a graph: a rank in a collective waits for all members that have not come, in a receive for its
  * source (for any of many: a wildcard), in a send for the receiver, in MPI_Wait for its requests.  A rank whose
@@ -10,7 +10,7 @@
  * (rules.proof_ns is enough).  A rank outside MPI may come back at any time: there only time tells (rules.hang_ns), and
  * a rank that is seen computing is slow, not hung, for ten times as long.
  *
- * Work: O(ranks + threads) for the live pages, and the last chunks of those ranks only that hang or are waited for.
+ * Work: O(ranks + threads) for the live pages, and the last chunks only of ranks that hang or are waited for.
  * Not for the traced process. */
 #ifndef ANA_VERDICT_H
 #define ANA_VERDICT_H
@@ -43,9 +43,9 @@ const char *ana_confidence_name(enum ana_confidence confidence);
 /* Ranks that are at the same place. */
 struct ana_verdict_group {
     char who[80];    /* "rank 5", "ranks 0-4", "4 others" */
-    char doing[256]; /* "in MPI_Recv from rank 1, tag 7" */
+    char doing[256]; /* activity, e.g. "in MPI_Recv from rank 1, tag 7" */
     char where[256]; /* "app.c:17 in step"; empty: not known */
-    size_t first;    /* rank index of one of them */
+    size_t first;    /* rank index of a member of the group */
     size_t count;
     bool culprit;
 };
@@ -53,7 +53,7 @@ struct ana_verdict_group {
 /* A fact as a sentence, and what the sentence tells, for programs. */
 enum ana_value_kind { ANA_VALUE_RANKS, ANA_VALUE_TEXT, ANA_VALUE_COUNT, ANA_VALUE_NS, ANA_VALUE_REAL };
 struct ana_verdict_value {
-    const char *name; /* "who", "call" ... (terms.def) */
+    const char *name; /* name of the term: "who", "call" ... (terms.def) */
     enum ana_value_kind kind;
     size_t *rank, ranks; /* indices */
     char *text;
@@ -61,7 +61,7 @@ struct ana_verdict_value {
     double real;
 };
 struct ana_verdict_fact {
-    const char *id; /* its row in sentences.def: "SENT_FEWER" */
+    const char *id; /* name of its row in sentences.def: "SENT_FEWER" */
     char *text;
     size_t values;
     struct ana_verdict_value *value;
@@ -72,24 +72,24 @@ struct ana_verdict {
     enum ana_verdict_state state;
     enum ana_verdict_class id;
     enum ana_confidence confidence;
-    int64_t since_ns; /* how long it has lasted; -1 unknown */
-    int64_t usual_ns; /* what is waited for usually takes so long; 0 unknown */
+    int64_t since_ns; /* duration so far; -1 unknown */
+    int64_t usual_ns; /* usual duration of such a wait; 0 unknown */
     size_t culprits;  /* rank indices, ascending */
     size_t *culprit;
-    size_t absents; /* ranks that are to blame, too, and have no file: the first few of them */
+    size_t absents; /* further culprits without a file: the first few */
     int32_t absent[ANA_ABSENTS];
     struct ana_verdict_fact summary; /* one sentence, without state and time; an empty one where nothing is wrong */
     size_t facts;                    /* the evidence */
     struct ana_verdict_fact *fact;
-    char next[256]; /* what to look at; empty: nothing */
+    char next[256]; /* advice on where to look; empty: none */
     size_t groups;  /* all ranks, the culprits first, then the smallest groups */
     struct ana_verdict_group *group;
     size_t divergences; /* lines of ana_stacks_divergence, outermost frame first; 0: no stacks, or all at one place */
     char (*divergence)[ANA_DIVERGENCE_LINE];
 };
 
-/* Why the worst rank of a segment takes longer: as a rule or, where it does not, why it once took longest.  `ranks`: of
- * the job. */
+/* Reason why the worst rank of a segment takes longer: as a rule or, where it does not, why it once took longest.
+ * `ranks`: of the job. */
 const struct ana_reason *ana_segment_reason(const struct ana_segment_stat *segment, size_t ranks);
 /* Writes a reason: "same work, 1.4 x the time: waited 31.0% for a processor"; "" for none. */
 void ana_reason_words(const struct ana_reason *reason, char *out, size_t size);
@@ -97,22 +97,20 @@ void ana_reason_words(const struct ana_reason *reason, char *out, size_t size);
 struct ana_gpu_look;
 struct ana_verdict_rules {
     int64_t proof_ns; /* a deadlock that is proven must have lasted this long; default 1 s */
-    int64_t hang_ns;  /* what is not proven must have lasted this long; default 30 s */
-    bool by_past;     /* ... and twice as long as any wait of its kind that ended; default true */
+    int64_t hang_ns;  /* least duration of an unproven trouble; default 30 s */
+    bool by_past;     /* .. and twice as long as any wait of its kind that ended; default true */
 };
 /* Sets how long standstill must last; for the next verdicts. */
 void ana_job_set_rules(struct ana_job *job, struct ana_verdict_rules rules);
-/* Sets the rules of --hang: what is not proven must have lasted `hang_s` seconds, what is proven no longer than that,
- * nor than 1 s.  0: leaves the rules as they are by default. */
+/* Sets the rules of --hang: an unproven trouble must have lasted `hang_s` seconds, a proven one no longer than that,
+ * nor than 1 s. 0: leaves the rules at their defaults. */
 void ana_job_set_hang(struct ana_job *job, double hang_s);
 
-/* When to look at a running job again at the latest, by CLOCK_MONOTONIC in ns, since something that was seen by the
- * last ana_job_refresh is worth a word then, if it goes on: a wait of many, the silence of a host.  INT64_MAX: nothing
- * is. */
+/* Latest time to look at a running job again, by CLOCK_MONOTONIC in ns: a trouble seen by the last ana_job_refresh
+ * is worth a word then, if it goes on: a wait of many, the silence of a host. INT64_MAX: there is none. */
 int64_t ana_job_due(const struct ana_job *job);
 
-/* How many samples were taken of a running job, half a second or more apart.  ana_job_refresh takes them; two are
- * enough. */
+/* Number of samples taken of a running job, half a second or more apart. ana_job_refresh takes them; two are enough. */
 unsigned ana_job_samples(const struct ana_job *job);
 /* Whether something seems to hang, or soon will: a second sample would tell. */
 bool ana_job_suspect(const struct ana_job *job);
@@ -138,10 +136,10 @@ size_t ana_rank_detail(const struct ana_job *job, size_t index, char (*line)[ANA
 /* Writes state, time and summary in one line: "hung for 3 min 12 s: rank 5 ...". */
 void ana_verdict_headline(const struct ana_verdict *verdict, char *out, size_t size);
 
-/* How much a headline matters. */
+/* Weight of a headline. */
 enum ana_weight { ANA_FINE, ANA_NOTABLE, ANA_TROUBLE };
-/* Writes the headline: what is the matter, and where; always a sentence.  `gpu` is of the summary's selection (NULL:
- * for the whole run it is looked up, else it is unknown).  Returns its weight. */
+/* Writes the headline: the trouble, and its place; always a sentence. `gpu` is of the summary's selection (NULL: for
+ * the whole run it is looked up, else it is unknown). Returns its weight. */
 enum ana_weight ana_headline(const struct ana_job *job, const struct ana_summary *summary,
                              const struct ana_gpu_look *gpu, char *out, size_t out_size);
 /* Writes the headline of a job that has finished without trouble, from heads and live pages alone: damage, missing

@@ -1,4 +1,4 @@
-/* What the files of the verdict share; nobody else includes this. */
+/* Declarations shared by the files of the verdict; no other file includes this. */
 #ifndef ANA_VERDICT_IMPL_H
 #define ANA_VERDICT_IMPL_H
 
@@ -13,7 +13,7 @@
 
 #define ANA_NO_GROUP UINT32_MAX
 
-/* What a blocked thread waits for: one message, a collective that it started, the lock of an RMA window that a peer
+/* Dependency of a blocked thread: one message, a collective that it started, the lock of an RMA window that a peer
  * holds, or the peer's part of an epoch. */
 enum ana_dependency_kind {
     ANA_DEPENDENCY_MESSAGE,
@@ -24,25 +24,25 @@ enum ana_dependency_kind {
 };
 struct ana_dependency {
     enum ana_dependency_kind kind;
-    size_t index; /* of the rank that waits */
+    size_t index; /* index of the rank that waits */
     int32_t peer; /* world rank or enum trc_peer_value */
     int32_t tag;
     uint64_t identity, sequence, bytes;
     const struct trc_comm *comm;
     int64_t begin_ns; /* posted */
     uint64_t came;    /* bytes of the message that fits it, if met; 0 unknown */
-    int8_t met;       /* what it waits for is under way: -1 not known yet */
+    int8_t met;       /* the needed event is under way: -1 not known yet */
     int32_t near_tag; /* a message that its source sent, that nobody took, and that does not fit */
     uint64_t near_identity, near_messages;
-    const struct ana_open_request *request; /* of a collective */
-    int32_t target;                         /* of a lock: whose window it is; TRC_PEER_NONE: all */
-    bool shared;                            /* of a lock: the holder's is */
-    bool completes;                         /* of an epoch: MPI_Win_complete is lacking, else MPI_Win_post */
+    const struct ana_open_request *request; /* request of a collective */
+    int32_t target;                         /* lock: rank whose window it is; TRC_PEER_NONE: all */
+    bool shared;                            /* lock: the holder's is shared */
+    bool completes;                         /* epoch: MPI_Win_complete is lacking, else MPI_Win_post */
     bool started;                           /* a send whose request is open: its message may be taken already */
     bool half;                              /* the send of an MPI_Sendrecv: the same, and it is not counted yet */
     bool taken;  /* a message that fits was taken by an earlier receive that nobody completed */
     bool unsure; /* too many pairs of ranks to look at: `met` is 0 though messages are under way that nobody compared */
-    size_t node; /* in the graph; of a collective that of its group is used */
+    size_t node; /* graph node; a collective uses its group's */
 };
 
 enum ana_waiting_kind {
@@ -51,47 +51,47 @@ enum ana_waiting_kind {
     ANA_WAITING_POLL,     /* outside, or in and out of MPI_Test or MPI_Iprobe */
     ANA_WAITING_FINALIZE,
     ANA_WAITING_DEVICE, /* outside MPI, or in a call of NCCL, with operations under way on its device */
-    ANA_WAITING_OTHER   /* who it waits for is not known: MPI_Init, I/O */
+    ANA_WAITING_OTHER   /* peer not known: MPI_Init, I/O */
 };
 
-/* Where a thread is: one for each that is inside a call or polls. */
+/* Place of a thread: one for each that is inside a call or polls. */
 struct ana_waiting {
     size_t index;
     uint32_t thread;
     enum ana_waiting_kind kind;
-    const struct trc_sig *sig; /* of the call */
+    const struct trc_sig *sig; /* signature of the call */
     const struct trc_call *call;
     const struct trc_comm *comm;
-    uint64_t identity; /* of comm, in all worlds */
+    uint64_t identity; /* identity of comm, in all worlds */
     uint64_t sequence;
     int64_t since_ns, lasted_ns;
     bool blocked;                            /* it has lasted long enough to count */
     bool spins;                              /* it makes calls that complete nothing */
-    uint64_t vain;                           /* so many, then */
+    uint64_t vain;                           /* number of vain calls if so */
     bool any;                                /* one of its dependencies is enough */
-    bool tested;                             /* its dependencies are known */
-    uint32_t first_dependency, dependencies; /* into case.dependency */
-    uint32_t group;                          /* of a collective: into case.group */
-    size_t node;                             /* in the graph: what it waits for; SIZE_MAX: that is not known */
+    bool tested;                             /* dependencies are known */
+    uint32_t first_dependency, dependencies; /* index into case.dependency */
+    uint32_t group;                          /* collective: index into case.group */
+    size_t node;                             /* graph node that it waits for; SIZE_MAX: not known */
 };
 
 /* One collective that somebody is inside, or has started and waits for. */
 struct ana_group {
     uint64_t identity, sequence;
     const struct trc_comm *comm;
-    struct ana_call call; /* of the first who came */
+    struct ana_call call; /* call of the first rank that came */
     size_t inside;        /* threads that wait for it */
     bool blocked;         /* somebody is blocked, and only it can free them */
-    int64_t lasted_ns;    /* of the youngest of those waits; INT64_MAX: none is blocked */
+    int64_t lasted_ns;    /* duration of the youngest wait; INT64_MAX: none is blocked */
     bool sure;            /* somebody is inside it, or in a wait that can only end with it */
-    int64_t waited_ns;    /* of the youngest blocked wait, also of one that others may end; INT64_MAX: none */
+    int64_t waited_ns;    /* duration of the youngest blocked wait, even if others may end it; INT64_MAX: none */
     bool looked;          /* `missing` is known */
-    size_t *missing;      /* rank indices of those that have not come */
-    size_t *place;        /* of each of them, in the communicator */
+    size_t *missing;      /* rank indices of members that have not come */
+    size_t *place;        /* place of each missing rank in the communicator */
     size_t missing_count;
     size_t nowhere;            /* members without a file */
-    size_t node_all, node_any; /* for those who need all, or any one, of the missing; 0: not made */
-    size_t node_root;          /* for those who need the root */
+    size_t node_all, node_any; /* nodes for ranks that need all, or any one, of the missing; 0: not made */
+    size_t node_root;          /* node for ranks that need the root */
 };
 
 /* The end of a rank's event streams. */
@@ -110,13 +110,13 @@ struct ana_open_request {
     bool cancelling; /* MPI_Cancel was called for it, or for one like it: a wait for it ends whatever others do */
 };
 struct ana_held_lock {
-    uint64_t identity; /* of the window */
+    uint64_t identity; /* identity of the window */
     int32_t target;    /* world rank; TRC_PEER_NONE: all, by MPI_Win_lock_all */
     bool shared;       /* MPI_LOCK_SHARED */
 };
 enum { ANA_HELD_LOCKS = 16 };
 struct ana_last_events {
-    struct ana_held_lock lock[ANA_HELD_LOCKS]; /* MPI_Win_lock(_all) without MPI_Win_unlock; the newest of them */
+    struct ana_held_lock lock[ANA_HELD_LOCKS]; /* MPI_Win_lock(_all) calls without MPI_Win_unlock; the newest */
     size_t locks;
     struct ana_map newest; /* identity -> sequence of the last collective begun, uint64_t */
     struct ana_last_collective *collective;
@@ -143,29 +143,29 @@ struct ana_samples {
 };
 
 /* headline_loss.c, headline_segment.c: the ranks that make others wait most. */
-#define ANA_LATE_RANKS 64u /* that are named one by one */
+#define ANA_LATE_RANKS 64u /* ranks named one by one */
 struct ana_late {
-    size_t rank[ANA_LATE_RANKS], ranks; /* the first of them by index; all of them */
-    size_t worst;                       /* who takes longest */
+    size_t rank[ANA_LATE_RANKS], ranks; /* first ranks by index; number of all */
+    size_t worst;                       /* rank that takes longest */
     bool one_host, uneven;              /* all are on one; some take much less longer than the worst */
-    double share;                       /* of all ranks' time, as far as it was analysed */
-    double times;             /* that one rank waited for it, were all waits alike: what one long wait adds is 1 */
-    double lost_ns;           /* to it, by all others together */
-    double waits;             /* all of them together */
+    double share;                       /* share of all ranks' time, as far as it was analysed */
+    double times;             /* times that one rank waited for it, were all waits alike: a single long wait gives 1 */
+    double lost_ns;           /* time lost to it by all others together */
+    double waits;             /* waits of all others together */
     double next_ns;           /* lost to the next worst rank */
-    struct ana_reason reason; /* why the worst of them takes longer */
+    struct ana_reason reason; /* reason why the worst rank takes longer */
 };
 
 /* A rank that the others wait for again and again, if the newest summary of the whole run tells one. */
 struct ana_straggler {
-    bool known; /* there was such a summary */
+    bool known; /* a summary was available */
     bool found;
-    bool lately;          /* in the last minute, not over the whole run */
-    int64_t next_look_ns; /* by the reader's clock: not before then is the last minute read again */
-    unsigned generation;  /* of the job's rank indices */
+    bool lately;          /* found in the last minute, not over the whole run */
+    int64_t next_look_ns; /* reader's clock: earliest time of the next reading of the last minute */
+    unsigned generation;  /* generation of the job's rank indices */
     struct ana_late late;
     char summary[512]; /* the sentence about it */
-    char saving[540];  /* what it would save if they were as fast as the others; "": little, or not known */
+    char saving[540];  /* saving if they were as fast as the others; "": little, or not known */
 };
 
 /* A verdict, and how many keep it. */
@@ -178,19 +178,19 @@ struct ana_held_verdict {
 struct ana_epoch_book {
     struct ana_epochs **of;
     size_t count;
-    unsigned generation; /* of the job's rank indices */
+    unsigned generation; /* generation of the job's rank indices */
 };
 
-/* What is kept of a job from one verdict to the next. */
-/* What was read of a rank's last events for an earlier verdict, and what it rests on. */
+/* Knowledge about a job kept from one verdict to the next. */
+/* Data read of a rank's last events for an earlier verdict, and its basis. */
 struct ana_known_events {
     struct ana_last_events *events; /* NULL: nothing */
-    uint64_t revision;              /* of the file */
-    struct ana_clock_line line;     /* by which its times were made */
+    uint64_t revision;              /* revision of the file */
+    struct ana_clock_line line;     /* clock line by which its times were made */
 };
 
 struct ana_judgement {
-    struct ana_known_events *known; /* by rank index, of a job that is watched */
+    struct ana_known_events *known; /* known events by rank index, for a job that is watched */
     size_t known_ranks;
     unsigned known_generation;
     struct ana_epoch_book epochs;
@@ -198,8 +198,8 @@ struct ana_judgement {
     struct ana_samples samples;
     struct ana_straggler straggler;
     struct ana_held_verdict *held; /* NULL: none was made yet */
-    unsigned revision;             /* of the job, when it was made */
-    int64_t quiet_due_ns; /* when a host will have been silent for long, by CLOCK_MONOTONIC; INT64_MAX: none is */
+    unsigned revision;             /* revision of the job, when it was made */
+    int64_t quiet_due_ns; /* time when a host will have been silent for long, by CLOCK_MONOTONIC; INT64_MAX: none */
 };
 
 /* One judging. */
@@ -208,31 +208,31 @@ struct ana_case {
     struct ana_verdict_rules rules;
     const struct ana_samples *samples;
     const struct ana_straggler *straggler; /* NULL: the events were not summarized yet */
-    int64_t until_ns;                      /* job time as of which is judged; INT64_MAX: now */
+    int64_t until_ns;                      /* job time of the judgement; INT64_MAX: now */
     bool live;                             /* somebody is alive */
     size_t count;
-    struct ana_waiting *waiting; /* of one rank side by side */
+    struct ana_waiting *waiting; /* entries of one rank side by side */
     size_t waiting_count, waiting_room;
-    size_t *first_waiting; /* by rank index, count + 1 of them */
+    size_t *first_waiting; /* first entry by rank index, count + 1 entries */
     struct ana_dependency *dependency;
     size_t dependencies, dependency_room;
     struct ana_map groups; /* (identity, sequence) -> struct ana_group */
     struct ana_last_events **last_events;
-    struct ana_steps **steps;      /* by waiting; NULL: nobody has asked */
-    struct ana_steps *other_steps; /* of threads that are not blocked */
-    size_t steps_read;             /* of so many */
+    struct ana_steps **steps;      /* steps by waiting; NULL: nobody has asked */
+    struct ana_steps *other_steps; /* steps of threads that are not blocked */
+    size_t steps_read;             /* number of ranks read */
     struct ana_epoch_book *epochs;
-    uint64_t epoch_bytes;     /* of events that were read for it */
-    uint8_t *gone;            /* by rank index: died, or stopped, before the end: it does nothing more */
+    uint64_t epoch_bytes;     /* bytes of events that were read for it */
+    uint8_t *gone;            /* flags by rank index: died, or stopped, before the end: it does nothing more */
     uint8_t *moved;           /* it did something between the samples */
     uint8_t *quiet;           /* nothing of its whole host is heard any more (ana_case_find_quiet) */
-    struct ana_graph graph;   /* its nodes 0 .. count - 1 are the ranks */
+    struct ana_graph graph;   /* wait-for graph: nodes 0 .. count - 1 are the ranks */
     size_t finalize;          /* node of MPI_Finalize */
-    struct ana_map sources;   /* communicators of which somebody waits for any message -> their node, size_t */
+    struct ana_map sources;   /* communicators with a wait for any message -> their node, size_t */
     uint8_t *sure;            /* all its threads are accounted for */
     struct ana_stacks stacks; /* ana_case_stacks */
     bool stacks_taken;
-    const struct ana_hvd_set *loops; /* Horovod's, if the verdict is on what they wait for; else NULL */
+    const struct ana_hvd_set *loops; /* Horovod's set, if the verdict is on its waits; else NULL */
     int64_t loops_since_ns;          /* job time since when */
     size_t scans, send_scans;        /* pairs of ranks whose streams were compared, for receives and for sends */
     uint64_t scanned;                /* records of the former */
@@ -268,7 +268,7 @@ bool ana_case_events_known(const struct ana_case *c, size_t index);
 void ana_case_fact(struct ana_case *c, struct ana_fact fact);
 /* Memory that lives as long as the case, all 0; NULL when out of memory, which the case then knows. */
 void *ana_case_keep(struct ana_case *c, size_t size);
-/* As that, for the indices of all ranks and one more. */
+/* Kept memory, like ana_case_keep, for the indices of all ranks and one more. */
 size_t *ana_case_room(struct ana_case *c);
 /* A copy of a set of ranks that lives as long as the case; empty when out of memory. */
 struct ana_ranks ana_case_ranks(struct ana_case *c, const size_t *index, size_t n);
@@ -276,12 +276,12 @@ struct ana_ranks ana_case_ranks(struct ana_case *c, const size_t *index, size_t 
 const char *ana_case_text(struct ana_case *c, const char *text);
 /* Frees all that. */
 void ana_case_free_kept(struct ana_case *c);
-/* Blames those who differ from what most of `n` say, all where one half stands against the other, and makes the
- * summary of `fact`, which has what the odd one and the usual one say, the communicator and the number on it. */
+/* Blames the ranks that differ from most of `n`, all where one half stands against the other, and makes the summary
+ * of `fact`, which has the odd value and the usual one, the communicator and the number on it. */
 void ana_case_say_difference(struct ana_case *c, const struct ana_agreed *all, size_t n,
                              const struct ana_difference *difference, struct ana_fact fact);
-/* What was proven is only likely where the culprits wait for others than each other: that they hang is proven then, and
- * not whose fault it is. */
+/* Lowers proven to likely where the culprits wait for others than each other: proof covers that they hang, not whose
+ * fault it is. */
 void ana_case_doubt_culprits(struct ana_case *c);
 /* Adds a rank to the culprits, once; SIZE_MAX is none. */
 void ana_case_blame(struct ana_case *c, size_t index);
@@ -304,8 +304,8 @@ double ana_samples_io(const struct ana_case *c, size_t index);
 
 /* waiting.c: finds the waiting operation of each thread.  False: out of memory. */
 bool ana_case_waiting(struct ana_case *c);
-/* patience.c: how long, in ns, what is not proven must have lasted here: hang_ns, or twice as long as those who wait
- * have ever waited in such a call. */
+/* patience.c: least duration, in ns, of an unproven trouble here: hang_ns, or twice the longest wait of the waiting
+ * ranks in such a call. */
 int64_t ana_patience(const struct ana_case *c);
 
 /* dependencies.c */
@@ -317,8 +317,7 @@ void ana_waiting_dependencies(struct ana_case *c, struct ana_waiting *waiting);
 /* last_events.c */
 /* The last events of a rank, read when they are first asked for.  Never NULL: empty when out of memory. */
 struct ana_last_events *ana_case_last_events(struct ana_case *c, size_t index);
-/* The longest that a rank has been outside MPI between two of these calls, in ns; INT64_MAX: they are too few to
- * tell. */
+/* The longest time of a rank outside MPI between two of these calls, in ns; INT64_MAX: too few calls to tell. */
 int64_t ana_longest_outside_ns(struct ana_case *c, size_t index);
 /* Whether two signatures have the same communicator, partners and tags. */
 bool ana_same_partner(const struct trc_sig *a, const struct trc_sig *b);
@@ -329,17 +328,17 @@ void ana_last_events_free(struct ana_last_events *last_events);
 /* Ends a case's last events: of a job that is watched they stay known for the next, as long as nothing new is read of
  * the rank; where all stand still nothing is read anew. */
 void ana_case_keep_last_events(struct ana_case *c);
-/* Frees those that are known. */
+/* Frees the known events. */
 void ana_last_events_forget(struct ana_judgement *judgement);
 
 /* pair.c */
-/* Finds whether what a dependency needs is under way (dependency->met), and what came instead. */
+/* Finds whether the need of a dependency is under way (dependency->met), and the message that came instead. */
 void ana_dependency_check(struct ana_case *c, const struct ana_waiting *waiting, struct ana_dependency *dependency,
                           size_t partner);
 
-/* How many messages of `sender` fit the dependency, but were taken by requests of the receiver for any source; 0 where
- * the file does not say.  *all: how many such messages its receives took in all.  Reads its streams in full: only a few
- * times a verdict. */
+/* Number of messages of `sender` that fit the dependency, but were taken by requests of the receiver for any source;
+ * 0 where the file does not say. *all: number of such messages its receives took in all. Reads its streams in full:
+ * only a few times a verdict. */
 int64_t ana_dependency_taken_by_any(struct ana_case *c, const struct ana_dependency *dependency, size_t sender,
                                     int64_t *all);
 
@@ -381,14 +380,14 @@ static inline struct ana_group *ana_group_at(const struct ana_case *c, size_t i)
 }
 /* The rank indices that an operation waits for and that cannot move on, up to `max`; returns how many. */
 size_t ana_waiting_for(struct ana_case *c, struct ana_waiting *waiting, size_t *out, size_t max);
-/* deviant.c: whether a message from any source is what it waits for. */
+/* deviant.c: whether the thread waits for a message from any source. */
 bool ana_waits_for_anybody(const struct ana_case *c, const struct ana_waiting *waiting);
-/* Of a circle in which a rank waits for a message from any of many, blames those of the many who differ from
- * the others, or only that rank where nobody does.  False: it is no such circle, nobody is blamed. */
+/* Blames, in a circle where a rank waits for a message from any of many, the ones of the many that differ from the
+ * others, or only that rank where nobody does. False: it is no such circle, nobody is blamed. */
 bool ana_blame_deviants(struct ana_case *c, const size_t *path, size_t n);
 /* Whether a rank can never move on by itself, and nobody who can move frees it. */
 bool ana_case_deadlocked(const struct ana_case *c, size_t index);
-/* How certain a verdict on these ranks is: proven where all their threads and events are known. */
+/* Certainty of a verdict on these ranks: proven where all their threads and events are known. */
 enum ana_confidence ana_case_certainty(const struct ana_case *c, const size_t *index, size_t n);
 /* Whether some thread of a rank is blocked. */
 bool ana_rank_blocked(const struct ana_case *c, size_t index);
@@ -409,7 +408,7 @@ bool ana_judge(const struct ana_job *job, struct ana_verdict *out);
 /* Frees what a verdict has; the struct is the caller's. */
 void ana_verdict_free(struct ana_verdict *verdict);
 
-/* judgement.c: makes what is kept of a job from one verdict to the next; NULL: out of memory. */
+/* judgement.c: makes the knowledge of a job kept from one verdict to the next; NULL: out of memory. */
 struct ana_judgement *ana_judgement_new(void);
 /* Frees it; NULL is none. */
 void ana_judgement_free(struct ana_judgement *judgement);
@@ -436,9 +435,9 @@ bool ana_case_starting(const struct ana_case *c);
 /* stopped.c */
 enum ana_stop {
     ANA_MOVES,
-    ANA_STOPPED, /* by a signal: the kernel says so */
+    ANA_STOPPED, /* stopped by a signal: the kernel says so */
     ANA_FROZEN,  /* it exists, and its heartbeat has stopped */
-    ANA_SILENT   /* its heartbeat has stopped, and nothing else is known of it */
+    ANA_SILENT   /* heartbeat has stopped, and nothing else is known of it */
 };
 /* Finds the hosts that fell silent while others are heard; before ana_case_stop. */
 void ana_case_find_quiet(struct ana_case *c);
@@ -464,17 +463,17 @@ void ana_stack_place_words(const struct ana_job *job, const struct ana_stack *st
 void ana_site_words(const struct ana_job *job, size_t index, uint64_t site, char *out, size_t size);
 /* Makes the verdict on a read or write of a file in a job that is over less certain. */
 void ana_doubt_files(struct ana_case *c);
-/* Fills the verdict's groups: all ranks by what they do. */
+/* Fills the verdict's groups: all ranks by their activity. */
 void ana_case_groups(struct ana_case *c, struct ana_verdict *verdict);
 /* Writes the call of a fact: "MPI_Recv from rank 1, tag 7". */
 void ana_call_fact_words(const struct ana_case *c, struct ana_call call, char *out, size_t size);
 /* Writes what a dependency needs: "a message from rank 1 with tag 7 on rows". */
 void ana_dependency_words(const struct ana_case *c, const struct ana_dependency *dependency, char *out, size_t size);
 
-/* gpu_find.c: whether an operation of somebody who is not gone has lasted long. */
+/* gpu_find.c: whether an operation of a rank that is not gone has lasted long. */
 bool ana_gpu_anybody_waits(struct ana_case *c);
 
-/* Each of these looks for one kind of trouble.  Where it finds it, it fills c->out and returns true. */
+/* Detectors, one for each kind of trouble. Each, on finding it, fills c->out and returns true. */
 #define DETECTOR(name, kind, looks_for) bool ana_find_##name(struct ana_case *c);
 #include "trace/verdict/detectors.def"
 #undef DETECTOR
@@ -486,8 +485,8 @@ bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int6
  * stands out, or it is not known. */
 bool ana_late_segment(const struct ana_job *job, const struct ana_summary *summary, struct ana_late *late, char *out,
                       size_t size);
-/* Finds who is late by ana_late_segment, else the rank that others wait for most in collectives, and writes a sentence
- * about it.  False: nobody stands out. */
+/* Finds the late ranks by ana_late_segment, else the rank that others wait for most in collectives, and writes a
+ * sentence about it. False: nobody stands out. */
 bool ana_late_rank(const struct ana_job *job, const struct ana_summary *summary, struct ana_late *late, char *out,
                    size_t size);
 

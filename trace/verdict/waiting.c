@@ -28,7 +28,7 @@ static bool makes_calls(const struct ana_case *c, size_t index, const struct trc
     return p->rank.end_ns - ana_time_within(ana_clock_job_time(c->job->clock, index, thread->last_end)) < POLLED_NS;
 }
 
-/* Whether somebody polls, or has waited in a call for so long that what others do meanwhile is worth a look. */
+/* Whether a thread polls, or has waited in a call for so long that other ranks' activity meanwhile is worth a look. */
 static bool somebody_waits_long(const struct ana_case *c)
 {
     for (size_t i = 0; i < c->count; i++) {
@@ -47,7 +47,7 @@ static size_t spinning_thread(struct ana_case *c, size_t index)
     const struct trc_file *file = p->rank.file;
     uint32_t t = 0;
     const struct trc_sig *last = c->gone[index] || ana_case_ended(c, index) ? NULL : ana_last_call(file, &t);
-    bool polls = last && last->flags & TRC_SIG_POLL; /* what it polls for is known */
+    bool polls = last && last->flags & TRC_SIG_POLL; /* the target of its poll is known */
     if (!last || polls || !ana_case_events_known(c, index) || !ana_may_be_vain(trc_call(file, last->call)->opclass) ||
         (p->alive && c->samples->taken < 2) || !makes_calls(c, index, trc_thread(file, t)))
         return SIZE_MAX;
@@ -67,7 +67,7 @@ static void set_spinning(struct ana_case *c, struct ana_waiting *p)
     p->vain = last_events->vain;
 }
 
-/* Whether who is seen inside this call may be in and out of it: MPI_Test, MPI_Iprobe and the like. */
+/* Whether a thread seen inside this call may be in and out of it: MPI_Test, MPI_Iprobe and the like. */
 static bool returns_at_once(const struct trc_call *call)
 {
     bool probe = trc_opclass_is_probe(call->opclass) && strncmp(call->name, "MPI_I", 5) == 0;
@@ -104,7 +104,7 @@ static bool add_waiting(struct ana_case *c, size_t index, uint32_t thread, const
     return true;
 }
 
-/* Marks ranks in a collective whose number may differ between ranks: what follows from them is no proof. */
+/* Marks ranks in a collective whose number may differ between ranks: conclusions from them are no proof. */
 static bool doubt_orders(struct ana_case *c)
 {
     struct ana_map doubtful;
@@ -120,7 +120,7 @@ static bool doubt_orders(struct ana_case *c)
     return done;
 }
 
-/* A host in no other call waits for what is under way on its device, as far as is known. */
+/* A host in no other call waits for the operations under way on its device, as far as is known. */
 static bool wait_for_device(struct ana_case *c, size_t index)
 {
     struct ana_waiting device;
