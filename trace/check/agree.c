@@ -1,10 +1,10 @@
-/* What the ranks of one collective must agree on. */
+/* Agreement of the ranks of one collective. */
 #include "trace/check/check_impl.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#define CANDIDATES 64u /* ranks whose terms may be those that most ranks gave */
+#define CANDIDATES 64u /* ranks whose terms may be the majority's */
 
 enum difference { SAME, CALLS, ROOTS, OPERATIONS, TYPES, BYTES };
 
@@ -31,7 +31,7 @@ static bool is_compared(const struct ana_act *act)
     return !act->comm->def.remote_size && !(act->sig.flags & TRC_SIG_FAILED);
 }
 
-/* What must be equal on all ranks; TRC_BYTES_UNKNOWN: nothing. */
+/* The value that must be equal on all ranks; TRC_BYTES_UNKNOWN: nothing. */
 static uint64_t contribution(const struct ana_act *act)
 {
     switch (trc_opclass_agreed(act->call->opclass)) {
@@ -124,7 +124,7 @@ static void report(struct ana_check *c, const struct ana_act *odd, const struct 
     }
 }
 
-/* What one rank sends is what another receives: the root, or any. */
+/* Compares the data that one rank (the root, or any) sends with the data another receives. */
 static void compare_ways(struct ana_check *c, const struct ana_act *const *act, size_t n)
 {
     const struct ana_act *root = act[0], *other = act[n - 1];
@@ -144,7 +144,7 @@ static void compare_ways(struct ana_check *c, const struct ana_act *const *act, 
         ana_found_add(c, ANA_CHECK_COLLECTIVE, both, 2, "%s is sent, %s received", text[0], text[1]);
 }
 
-/* Where each rank has counts of its own, what is sent must still be what is received. */
+/* Compares the bytes sent with the bytes received if each rank has counts of its own. */
 static void compare_sums(struct ana_check *c, const struct ana_act *const *act, size_t n)
 {
     uint64_t sent = 0, received = 0, at_root = TRC_BYTES_UNKNOWN;

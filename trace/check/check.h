@@ -1,5 +1,5 @@
 /* Errors of a program that did not bite in the recorded run, but are errors by MPI's rules.  Findings follow from
- * records alone: who ran, what matched, what was left.  Pure: a job in, findings out. */
+ * records alone: ranks that ran, matches, leftovers.  Pure: a job in, findings out. */
 #ifndef ANA_CHECK_H
 #define ANA_CHECK_H
 
@@ -18,7 +18,7 @@ enum ana_check_weight { ANA_CHECK_WEIGHT_ERROR, ANA_CHECK_WEIGHT_NOTE };
 const char *ana_check_name(enum ana_check_class id);
 /* Whether a class is an error of the program, or only worth a look. */
 enum ana_check_weight ana_check_weight(enum ana_check_class id);
-/* What is wrong with a program of this class, in words; static. */
+/* Returns the description of a class of error; static. */
 const char *ana_check_text(enum ana_check_class id);
 
 /* A call at a place in the program. */
@@ -35,15 +35,15 @@ struct ana_finding {
     const size_t *rank; /* rank indices of all who took part, rising */
     size_t ranks;
     uint64_t times;
-    const char *detail; /* of the first time, in words: "roots 0 and 1"; "" none */
+    const char *detail; /* the first occurrence, in words: "roots 0 and 1"; "" none */
 };
 
 struct ana_findings {
     struct ana_finding *finding; /* errors before notes, then by class, places */
     size_t count;
     size_t errors;            /* of these */
-    uint64_t calls;           /* that were looked at */
-    const char *const *limit; /* what could not be checked, and why: one line each */
+    uint64_t calls;           /* number of calls looked at */
+    const char *const *limit; /* parts that could not be checked, and the reason: one line each */
     size_t limits;
 };
 

@@ -1,8 +1,8 @@
-/* What the files of the check share; nobody else includes this.
+/* Declarations shared by the files of the check; nobody else includes this.
  *
  *   load     each thread's calls become steps; a request's completion is known when its start is reached
  *   replay   the steps are played again, every send synchronous: message ends are paired, ranks of collectives meet
- *   found    what disagrees there, and what is left over, becomes findings */
+ *   found    disagreements there, and leftovers, become findings */
 #ifndef ANA_CHECK_IMPL_H
 #define ANA_CHECK_IMPL_H
 
@@ -14,16 +14,16 @@
 
 #define ANA_NO_RANK UINT32_MAX
 
-/* What all steps of one signature share. */
+/* Fields shared by all steps of one signature. */
 struct ana_act {
     struct trc_sig sig;
     const struct trc_call *call;
     const struct trc_comm *comm; /* or NULL */
-    uint64_t identity;           /* of comm, in all of its worlds */
+    uint64_t identity;           /* identity of comm, in all of its worlds */
     uint32_t to, from;           /* rank indices of the partners; ANA_NO_RANK: none, any, or not known */
-    uint32_t rank;               /* whose it is */
+    uint32_t rank;               /* owner of the signature */
 };
-#define ANA_ACTS 256u /* in a piece of them */
+#define ANA_ACTS 256u /* acts in a piece */
 struct ana_acts {
     struct ana_act **piece;
     size_t count;
@@ -44,8 +44,8 @@ struct ana_stamp;
 /* A request, by its start number on its thread; or what a blocking call has under way. */
 struct ana_request {
     const struct ana_act *start, *end; /* NULL: not seen */
-    bool freed;                        /* by MPI_Request_free: when it completes is not known */
-    struct ana_end *send, *receive;    /* in the replay: what it has begun and nobody has completed; NULL: nothing */
+    bool freed;                        /* freed by MPI_Request_free: its completion time is not known */
+    struct ana_end *send, *receive;    /* replay: ends it has begun and nobody has completed; NULL: nothing */
     struct ana_meeting *meeting;
 };
 
@@ -57,46 +57,46 @@ struct ana_actor {
     struct ana_request *request;
     size_t requests, request_room;
     size_t at;      /* the step that comes next */
-    size_t waiting; /* where the call begins that it is inside; == at: in none */
+    size_t waiting; /* begin of the call that it is inside; == at: in none */
     size_t missing; /* ends and meetings that this call still waits for */
     bool let_go;    /* it goes on, whatever is missing */
-    bool stuck;     /* while the replay is: nobody can ever move it */
-    size_t visited; /* likewise: its place on the way along who waits for whom, 0 none */
+    bool stuck;     /* replay is stuck: nobody can ever move it */
+    size_t visited; /* replay is stuck: its place on the way along the waiting chain, 0 none */
     struct ana_request blocking;
     uint32_t *clock; /* vector clock, one word an actor; NULL: none is kept */
 };
 
-/* One rank: its threads, and what holds for all of them. */
+/* One rank: its threads, and data common to all of them. */
 struct ana_player {
     size_t first, actors;
     struct ana_acts acts;
-    bool finalized;         /* it ended in its own way: what it left is left */
+    bool finalized;         /* ended in its own way: its leftovers are left */
     bool whole;             /* all its events are there */
     bool queued;            /* it has its turn */
     bool unknown_receives;  /* it received what cannot be told: any message may have been received */
     struct ana_map windows; /* struct ana_epoch by object, target + 1 (0: the window itself) */
-    struct ana_wild *wild;  /* its last receives from any source */
+    struct ana_wild *wild;  /* last receives from any source */
 };
 
 /* One end of a message. */
 struct ana_end {
-    const struct ana_act *act;        /* of its start */
-    const struct ana_act *got;        /* of a receive: what came, by its completion */
+    const struct ana_act *act;        /* act that started it */
+    const struct ana_act *got;        /* receives: the message that came, by its completion */
     struct ana_actor *owner, *waiter; /* owner NULL: gone on without it */
-    struct ana_end *next;             /* in its channel's queue */
-    struct ana_stamp *stamp;          /* when the message was sent; owned by the receive once it is paired */
+    struct ana_end *next;             /* next end in its channel's queue */
+    struct ana_stamp *stamp;          /* time of the send; owned by the receive once it is paired */
     uint64_t serial;                  /* order of posting */
     bool receive, paired, done;       /* done: nobody has to wait for it */
 };
 
 struct ana_check {
     struct ana_job *job;
-    struct ana_player *player; /* by rank index */
-    struct ana_actor *actor;   /* by rank, then thread */
+    struct ana_player *player; /* indexed by rank */
+    struct ana_actor *actor;   /* ordered by rank, then thread */
     size_t actors;
     uint64_t calls;
     bool memory;  /* ran out */
-    bool partial; /* events are missing somewhere: what was matched with what is not known */
+    bool partial; /* events are missing somewhere: matches are not known */
     bool free;    /* nobody waits in the replay: it has lost its way, or is partial */
     bool wild;    /* somebody receives from any source: clocks are kept */
 
@@ -121,7 +121,7 @@ static inline struct ana_actor *ana_actor_of(const struct ana_check *c, uint32_t
     const struct ana_player *p = &c->player[rank];
     return thread < p->actors ? &c->actor[p->first + thread] : NULL;
 }
-/* What a step does. */
+/* The act of a step. */
 static inline const struct ana_act *ana_act_of(const struct ana_check *c, const struct ana_actor *actor,
                                                const struct ana_step *step)
 {
@@ -160,7 +160,7 @@ void ana_ends_free(struct ana_check *c);
 /* Begins an end of a message; NULL: its partner is not known. */
 struct ana_end *ana_end_post(struct ana_check *c, struct ana_actor *actor, const struct ana_act *act,
                              const struct ana_act *got, bool receive);
-/* Its owner goes on: the end is freed now or when it is paired.  NULL is none. */
+/* Releases an end whose owner goes on: it is freed now or when it is paired.  NULL is none. */
 void ana_end_leave(struct ana_check *c, struct ana_end *end);
 /* Lets a send complete without its receive. */
 void ana_end_buffer(struct ana_check *c, struct ana_end *end);
@@ -188,7 +188,7 @@ struct ana_stamp *ana_stamp_take(struct ana_check *c, const struct ana_actor *ac
 void ana_stamp_meet(struct ana_stamp *into, const struct ana_actor *actor);
 /* Lets go of a stamp; NULL is none. */
 void ana_stamp_drop(struct ana_check *c, struct ana_stamp *stamp);
-/* What the actor knows now includes what the stamp knew.  NULL: nothing. */
+/* Merges the stamp's knowledge into the actor's.  NULL: nothing. */
 void ana_clock_join(struct ana_actor *actor, const struct ana_stamp *stamp);
 /* Both ends were paired: reports the receives from any source that could have taken the message before. */
 void ana_check_race(struct ana_check *c, const struct ana_end *send, const struct ana_end *receive);
@@ -217,8 +217,8 @@ void ana_meetings_free(struct ana_check *c);
 void ana_check_agree(struct ana_check *c, const struct ana_act *const *act, size_t n, bool all);
 
 /* types.c */
-/* Whether what `a` sends (which_a 0) or receives (1) has the basic types of what `b` does, as far as both go.  If not,
- * text[0] and text[1] are their signatures.  What is not known is equal. */
+/* Returns whether the data that `a` sends (which_a 0) or receives (1) has the basic types of the data of `b`, as far
+ * as both go.  If not, text[0] and text[1] are their signatures.  Unknown types are equal. */
 bool ana_same_types(struct ana_check *c, const struct ana_act *a, unsigned which_a, uint64_t bytes_a,
                     const struct ana_act *b, unsigned which_b, uint64_t bytes_b, const char **text);
 /* The reduction operation of an act. */

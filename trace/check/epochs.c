@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A window of one rank, or what it holds of one target. */
+/* A window of one rank, or its locks and epochs on one target. */
 struct ana_epoch {
     const struct ana_act *fence;   /* the last one; NULL: never fenced */
     const struct ana_act *lock;    /* MPI_Win_lock of this target, or MPI_Win_lock_all; NULL: not locked */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PLACES 16u /* of one finding */
+#define PLACES 16u /* places kept of one finding */
 
 static const struct {
     const char *name;
@@ -240,7 +240,7 @@ const struct ana_findings *ana_found_end(struct ana_check *c)
 
 void ana_findings_free(const struct ana_findings *findings)
 {
-    struct ana_found *f = (struct ana_found *)(uintptr_t)findings; /* its first member */
+    struct ana_found *f = (struct ana_found *)(uintptr_t)findings; /* `findings` is its first member */
     if (!f)
         return;
     for (size_t i = 0; i < f->count; i++) {

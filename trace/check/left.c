@@ -1,8 +1,8 @@
-/* What is left at the end of a rank that finalized: requests that nobody completed; and calls that failed. */
+/* Leftovers at the end of a rank that finalized: requests that nobody completed; and calls that failed. */
 #include "trace/check/check_impl.h"
 #include <string.h>
 
-#define COUNTED 10000u /* of one place; more are not counted */
+#define COUNTED 10000u /* leftovers at one place; more are not counted */
 
 static void requests_left(struct ana_check *c, const struct ana_actor *actor)
 {
@@ -35,8 +35,8 @@ static void objects_left(struct ana_check *c, uint32_t rank)
     }
 }
 
-/* Whether the thread receives something, or meets others, after the last request that it freed: that may tell it that
- * what it gave up has come.  Or it cancelled some. */
+/* Returns whether the thread receives something, or meets others, after the last request that it freed: that may tell
+ * it that the data of its freed requests has come.  Or it cancelled some. */
 static bool learns_later(const struct ana_check *c, const struct ana_actor *actor)
 {
     bool freed = false;
@@ -62,8 +62,8 @@ static void freed_receives(struct ana_check *c, const struct ana_actor *actor)
     }
 }
 
-/* Calls of several threads, where MPI promised to serve the main one (MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED).  Local
- * calls are no steps: some of these are allowed. */
+/* Calls of several threads, though MPI promised to serve the main one (MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED).
+ * Local calls are no steps: some local calls are allowed. */
 static void thread_level(struct ana_check *c, uint32_t rank)
 {
     const struct ana_player *p = &c->player[rank];

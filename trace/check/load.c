@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define MOST_REQUESTS (1u << 26) /* start numbers past this are damage, or their first ones are long gone */
-#define MOST_STEPS    (1u << 26) /* of all threads: 2.5 GiB */
+#define MOST_STEPS    (1u << 26) /* steps of all threads: 2.5 GiB */
 
 /* ---- signatures ------------------------------------------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
 #include "trace/check/check_impl.h"
 #include <stdlib.h>
 
-/* Who is in a communicator. */
+/* The members of a communicator. */
 struct ana_group {
     uint32_t *rank; /* NULL: not known, or alone */
     size_t count;
@@ -11,7 +11,7 @@ struct ana_group {
 
 struct ana_meeting {
     uint64_t identity, sequence;
-    const struct ana_act **act; /* of those who came, and who waits */
+    const struct ana_act **act; /* acts of the ranks that came, and the actors that wait */
     struct ana_actor **waiter;
     size_t came, left, room, expected;
     struct ana_stamp *stamp;

@@ -64,8 +64,8 @@ void ana_clock_join(struct ana_actor *actor, const struct ana_stamp *stamp)
 /* A receive from any source that has completed. */
 struct wild {
     const struct ana_act *act, *got;
-    size_t actor;       /* whose it is */
-    uint32_t completed; /* that actor's own clock */
+    size_t actor;       /* owner of the receive */
+    uint32_t completed; /* the actor's own clock */
     uint64_t serial;
     uint64_t others[16]; /* ranks (modulo 1024, a bit each) whose next message has been looked at */
 };

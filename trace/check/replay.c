@@ -20,7 +20,7 @@ static void wait_for_end(struct ana_actor *actor, struct ana_end *end)
     actor->missing++;
 }
 
-/* What a start begins: both ends of a message, or one, or a collective. */
+/* Objects begun by a start: both ends of a message, or one, or a collective. */
 static void begin(struct ana_check *c, struct ana_actor *actor, const struct ana_act *act, const struct ana_act *got,
                   uint64_t sequence, struct ana_request *into)
 {
@@ -42,7 +42,7 @@ static bool completes_by_waiting(const struct ana_act *base)
     return base->call->opclass == TRC_OP_WAIT || base->call->opclass == TRC_OP_MRECV;
 }
 
-/* Begins what one step begins, and adds what it waits for. */
+/* Begins the objects of one step, and adds the ones it waits for. */
 static void enter_step(struct ana_check *c, struct ana_actor *actor, const struct ana_step *step,
                        const struct ana_act *base)
 {
@@ -81,7 +81,7 @@ static void leave_request(struct ana_check *c, struct ana_actor *actor, struct a
     request->meeting = NULL;
 }
 
-/* The call is over: its requests are gone, and what came with its messages is known. */
+/* Ends a call: its requests are gone, and the knowledge that came with its messages is merged. */
 static void leave_call(struct ana_check *c, struct ana_actor *actor)
 {
     for (size_t i = actor->waiting; i < actor->at; i++) {
@@ -156,7 +156,7 @@ static void play_rank(struct ana_check *c, uint32_t rank)
 
 bool ana_check_replay(struct ana_check *c)
 {
-    c->free = c->partial; /* where events are missing nobody can be waited for */
+    c->free = c->partial; /* nobody can be waited for if events are missing */
     c->wild &= !c->partial;
     c->turn = calloc(ana_job_ranks(c->job) + 1, sizeof *c->turn);
     if (!c->turn || !ana_clocks_begin(c))

@@ -1,6 +1,6 @@
-/* Where the replay stands still: some wait for each other in a circle, which nobody would leave if MPI did not buffer.
- * What waits for one of several requests, or for a message from anyone, might have gone another way: it proves
- * nothing, nor does what waits for it. */
+/* Standstill of the replay: some wait for each other in a circle, which nobody would leave if MPI did not buffer.  A
+ * wait for one of several requests, or for a message from anyone, might have gone another way: it proves nothing, nor
+ * does a wait for such a thread. */
 #include "trace/check/check_impl.h"
 #include <string.h>
 
@@ -75,14 +75,14 @@ static bool find_hopeless(const struct ana_check *c, struct ana_actor *actor, st
     return false;
 }
 
-/* Whether the call could end by another of its requests than those that it completed. */
+/* Returns whether the call could end by another of its requests than the ones that it completed. */
 static bool is_choice(const struct ana_check *c, const struct ana_actor *actor)
 {
     const char *name = ana_act_of(c, actor, &actor->step[actor->waiting])->call->name;
     return strcmp(name, "MPI_Waitany") == 0 || strcmp(name, "MPI_Waitsome") == 0;
 }
 
-/* Marks those who can never move.  Returns one of them; NULL: none. */
+/* Marks the actors that can never move.  Returns one such actor; NULL: none. */
 static struct ana_actor *mark_stuck(struct ana_check *c)
 {
     struct ana_actor *first = NULL;
@@ -123,7 +123,7 @@ static struct ana_actor *find_next(const struct ana_check *c, const struct want 
 
 struct circle {
     struct ana_actor *member[CIRCLE];
-    const struct ana_act *act[CIRCLE]; /* what each waits for */
+    const struct ana_act *act[CIRCLE]; /* act that each waits for */
     size_t count;
     bool by_buffering; /* a send or a collective is among these */
 };

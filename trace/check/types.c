@@ -1,22 +1,22 @@
-/* Type signatures: whether what is sent is what is received, basic type by basic type.  Counts alone are no error: a
- * receive may have more room than its message. */
+/* Type signatures: compares the data sent with the data received, basic type by basic type.  Counts alone are no
+ * error: a receive may have more room than its message. */
 #include "trace/check/check_impl.h"
 #include <string.h>
 
-#define RUNS  512u   /* of equal basic types in one datatype; longer ones are not compared */
+#define RUNS  512u   /* runs of equal basic types in one datatype; longer datatypes are not compared */
 #define STEPS 65536u /* a text may say: a billion times */
 
-/* So many of one kind of basic type. */
+/* A run of elements of one kind of basic type. */
 struct run {
-    const char *name; /* of its kind, or of the type where that is not known; `length` characters */
+    const char *name; /* name of its kind, or of the type if that is not known; `length` characters */
     size_t length;
     uint64_t count;
 };
 struct runs {
     struct run run[RUNS];
     size_t count;
-    uint64_t elements; /* in all runs */
-    unsigned steps;    /* that reading the text took */
+    uint64_t elements; /* elements in all runs */
+    unsigned steps;    /* steps taken to read the text */
     bool unknown;      /* too many, too long, or MPI_PACKED, which is anything */
 };
 
@@ -53,7 +53,7 @@ static const struct {
     {"MPI_2DOUBLE_PRECISION", "MPI_DOUBLE", "MPI_DOUBLE"},
 };
 
-/* ---- from text to runs ------------------------------------------------------------------------------------------ */
+/* ---- text to runs ----------------------------------------------------------------------------------------------- */
 
 static bool is_word(const char *text, size_t length, const char *word)
 {
@@ -134,7 +134,7 @@ static const char *add_text(struct runs *out, const char *at)
 
 /* ---- comparing -------------------------------------------------------------------------------------------------- */
 
-/* What of a data definition an act sends (0) or receives (1); of a call with one datatype it is the same. */
+/* The part of a data definition that an act sends (0) or receives (1); equal for a call with one datatype. */
 static const char *signature_of(const struct trc_data *data, unsigned which, uint64_t *size)
 {
     unsigned there = *data->signature[which] ? which : 1 - which;
@@ -153,7 +153,7 @@ static bool same_sequence(const struct runs *a, const struct runs *b, uint64_t n
     size_t i = 0, k = 0;
     uint64_t in_a = 0, in_b = 0; /* taken of the run */
     uint64_t both = a->elements > b->elements ? a->elements : b->elements;
-    n = n < both * 2 ? n : both * 2; /* what differs shows early, or hardly ever */
+    n = n < both * 2 ? n : both * 2; /* differences show early, or hardly ever */
     while (n > 0) {
         const struct run *x = &a->run[i], *y = &b->run[k];
         if (!same_kind(x, y))
@@ -175,7 +175,7 @@ static bool same_sequence(const struct runs *a, const struct runs *b, uint64_t n
     return true;
 }
 
-/* How many basic types lie in so many bytes; of a part of a datatype at least the first. */
+/* Number of basic types in a number of bytes; a part of a datatype counts at least the first. */
 static uint64_t count_basic(const struct runs *runs, uint64_t bytes, uint64_t size)
 {
     return bytes / size * runs->elements + (bytes % size > 0);

@@ -182,7 +182,7 @@ static void event(struct ana_exporting *x, struct ana_export_thread *thread, con
     }
 }
 
-/* One end of a flow.  The last moment of a slice is not in it, for those who draw. */
+/* One end of a flow.  The last moment of a slice is not in it, for viewers. */
 static void put_flow(struct ana_exporting *x, const char *phase, size_t index, uint32_t step, int64_t at_ns)
 {
     struct chrome *chrome = x->own;

@@ -208,7 +208,7 @@ static void put_comm(struct ana_exporting *x, struct ana_out *out, size_t index,
     put_comma(out);
 }
 
-/* What a call moved, with whom and where. */
+/* Columns of a call's data: amounts, partner and place. */
 static void put_signature(struct ana_exporting *x, struct ana_out *out, const struct ana_export_thread *thread,
                           const struct ana_event *e)
 {
@@ -239,7 +239,7 @@ static void event(struct ana_exporting *x, struct ana_export_thread *thread, con
         [TRC_RECORD_BEGIN] = "begin", [TRC_RECORD_END] = "end", [TRC_RECORD_OPEN] = "open"};
     TRC_ASSERT_ROWS(region, TRC_RECORD_OPEN);
     if (e->kind == TRC_RECORD_OPEN)
-        return; /* it began before, or before what is kept */
+        return; /* began before, or before the kept records */
     put_rank(x, out, e->index);
     ana_out_integer(out, e->thread);
     put_comma(out);

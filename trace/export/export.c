@@ -173,7 +173,7 @@ static void remove_part(const struct ana_exporting *x)
         remove_folder(x->path, 2);
 }
 
-/* Whether a folder has nothing in it but what exports write: what is left of one that was killed. */
+/* Whether a folder holds only files that exports write: leftovers of a killed export. */
 static bool is_left_over(const char *path)
 {
     DIR *folder = opendir(path);

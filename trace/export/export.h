@@ -1,6 +1,5 @@
-/* A job in the formats of other tools.  All ranks are on one clock, that of job time (trace/job/job.h); how far it may
- * be wrong is in what is written, where the format has a place for it.  Messages and collectives are written as
- * such. */
+/* A job in the formats of other tools.  All ranks are on one clock, job time (trace/job/job.h); its possible error is
+ * written, if the format has a place for it.  Messages and collectives are written as such. */
 #ifndef ANA_EXPORT_H
 #define ANA_EXPORT_H
 
@@ -17,7 +16,7 @@ struct ana_export {
 /* A format; static. */
 struct ana_export_format {
     const char *name, *suffix;
-    const char *help; /* what it is, and which tools read it */
+    const char *help; /* description, and the tools that read it */
     bool is_folder;
 };
 /* Format i; NULL past the last. */
@@ -28,10 +27,9 @@ const struct ana_export_format *ana_export_format_of(const char *name);
 /* Writes the name of file or folder that is taken where none is given: the job's, and the format's suffix. */
 void ana_export_default(const struct ana_job *job, const struct ana_export_format *format, char *out, size_t size);
 
-/* Writes what was asked for, events that there are now.  It is made beside its place, as OUT.part, and takes its name
- * when it is complete: a file that was there is replaced, a folder that is not empty is not, nor what is neither.  What
- * is left of one that was killed goes.  False, with one line in `error`:
- * it is not there. */
+/* Writes the requested events, as far as they exist now.  The output is made beside its place, as OUT.part, and takes
+ * its name when it is complete: an existing file is replaced; a folder that is not empty, or an object that is
+ * neither, is not.  Leftovers of a killed export are removed.  False, with one line in `error`: it is not there. */
 bool ana_export(struct ana_job *job, const struct ana_export *ask, char *error, size_t size);
 
 #endif

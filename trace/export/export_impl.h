@@ -1,4 +1,4 @@
-/* What the formats share; nobody else includes this. */
+/* Declarations shared by the formats; nobody else includes this. */
 #ifndef ANA_EXPORT_IMPL_H
 #define ANA_EXPORT_IMPL_H
 
@@ -15,29 +15,29 @@
 struct ana_export_thread {
     int64_t until_ns;         /* end of its last call; INT64_MIN: there was none */
     struct trc_regions open;  /* regions of the program's own that it is in */
-    bool is_stream, in_mrecv; /* its last call was MPI_Mrecv, which has told its own bytes */
+    bool is_stream, in_mrecv; /* last call was MPI_Mrecv, which has told its own bytes */
 };
 
 struct ana_exporting {
     struct ana_job *job;
     const struct ana_export *ask;
     const struct ana_export_sink *sink;
-    const struct ana_summary *summary; /* where the sink wants it */
+    const struct ana_summary *summary; /* present if the sink wants it */
     char path[4096];                   /* file or folder that is being written */
     struct ana_out *out;               /* the file; NULL: the format is a folder */
-    struct ana_export_thread *thread;  /* of all ranks, one after the other */
-    size_t *first;                     /* of each rank: its first thread; one more at the end */
+    struct ana_export_thread *thread;  /* threads of all ranks, one rank after the other */
+    size_t *first;                     /* index of each rank's first thread; one more at the end */
     struct ana_map comms;              /* struct ana_export_comm by identity */
     struct ana_map sites;              /* struct ana_export_site by rank index, address */
-    char error[256];                   /* what failed; "": nothing */
-    void *own;                         /* of the format: begin makes it, finish frees it */
+    char error[256];                   /* failure; "": nothing */
+    void *own;                         /* format's own data: begin makes it, finish frees it */
 };
 
-/* What of a summary a format wants. */
+/* Parts of a summary that a format wants. */
 enum ana_export_wants { ANA_EXPORT_NO_SUMS, ANA_EXPORT_COUNTERS /* exact without any event */, ANA_EXPORT_SUMS };
 
-/* A format.  `begin` writes what is known before; false, with x->error: it cannot.  `finish` writes what is left and
- * frees what begin has made, also if that or the walk has failed.  Without `event` there is no walk. */
+/* A format. `begin` writes everything known before the walk; false, with x->error: it cannot. `finish` writes the
+ * rest and frees the data of begin, also if begin or the walk has failed.  Without `event` there is no walk. */
 struct ana_export_sink {
     struct ana_export_format is;
     enum ana_export_wants wants;
@@ -59,7 +59,7 @@ __attribute__((format(printf, 2, 3))) void ana_export_fail(struct ana_exporting 
 
 #define ANA_EXPORT_NAME 128
 struct ana_export_comm {
-    uint32_t number; /* from 1, in the order of being met */
+    uint32_t number; /* number from 1, by first sight */
     char name[ANA_EXPORT_NAME];
 };
 /* A communicator by its identity, named as in the report; valid until the next is met.  NULL: out of memory. */
@@ -73,23 +73,22 @@ struct ana_export_site {
 /* A place that calls; valid until the next is met.  NULL: it is not known, or out of memory. */
 const struct ana_export_site *ana_export_site(struct ana_exporting *x, size_t index, uint64_t address);
 
-/* What an item is, for tables and for who draws it. */
+/* Kinds of items, for tables and for viewers. */
 enum ana_export_what {
-    ANA_EXPORT_CALL,   /* of the program's */
+    ANA_EXPORT_CALL,   /* a call of the program */
     ANA_EXPORT_POLL,   /* several unsuccessful ones */
     ANA_EXPORT_NESTED, /* made by MPI inside another call */
-    ANA_EXPORT_PART,   /* of the call before it on its thread: a request that it started or completed */
+    ANA_EXPORT_PART,   /* part of the call before it on its thread: a request that it started or completed */
     ANA_EXPORT_DEVICE, /* a kernel or copy on a stream of a GPU */
     ANA_EXPORT_LOST,
-    ANA_EXPORT_REGION /* of the program's own begins or ends */
+    ANA_EXPORT_REGION /* begin or end of a region of the program */
 };
-/* What an event is. */
+/* The kind of an event. */
 enum ana_export_what ana_export_what(const struct ana_event *event);
-/* Its word: "call", "poll" ... */
+/* The kind's word: "call", "poll" ... */
 const char *ana_export_what_name(enum ana_export_what what);
 
-/* The name of an event: of a call its own, of a kernel that of the kernel, of a region its own.  Never NULL; as long as
- * the job. */
+/* The name of an event: a call's, a kernel's or a region's own name.  Never NULL; valid as long as the job. */
 const char *ana_export_name(struct ana_exporting *x, const struct ana_event *event);
 /* The rank index of the partner, root or target of an event; SIZE_MAX: it has none, or it is not known. */
 size_t ana_export_partner(const struct ana_exporting *x, const struct ana_event *event);
@@ -101,10 +100,10 @@ void ana_export_rank_words(const struct ana_exporting *x, size_t index, char *ou
 /* Writes what a thread of a rank is called: "thread 2", "GPU 0 stream 7". */
 void ana_export_thread_words(const struct ana_exporting *x, size_t index, size_t thread, char *out, size_t size);
 
-/* What is added to all times for readers that want none below 0, in ns. */
+/* Offset added to all times for readers that want none below 0, in ns. */
 int64_t ana_export_shift(const struct ana_exporting *x);
 
-/* How many threads of a rank there are. */
+/* Number of threads of a rank. */
 static inline size_t ana_export_threads(const struct ana_exporting *x, size_t index)
 {
     return x->first[index + 1] - x->first[index];
@@ -115,15 +114,15 @@ static inline struct ana_export_thread *ana_export_thread_of(const struct ana_ex
     return step && step <= ana_export_threads(x, index) ? &x->thread[x->first[index] + step - 1] : NULL;
 }
 
-/* A time of the event that is not before the end of the thread's last call: where polls overlap, each begins when the
- * one before it ends, so that what is drawn lies side by side. */
+/* A time of the event, moved not to precede the end of the thread's last call: overlapping polls begin when the one
+ * before ends, so that they are drawn side by side. */
 static inline int64_t ana_export_begin(const struct ana_export_thread *thread, const struct ana_event *event)
 {
     bool late = event->begin_ns < thread->until_ns;
     return !late ? event->begin_ns : thread->until_ns < event->end_ns ? thread->until_ns : event->end_ns;
 }
 
-/* How many regions are left open after an item of one; as many as there are if it ends none. */
+/* Number of regions left open after a region item; unchanged if it ends none. */
 static inline uint32_t ana_export_regions_left(const struct ana_export_thread *thread, const struct ana_event *e)
 {
     bool ends = e->kind == TRC_RECORD_END && !thread->open.deeper;
@@ -146,7 +145,7 @@ static inline bool ana_export_has_both(const struct ana_exporting *x, const stru
     const uint8_t *ranks = x->ask->part.ranks;
     return ana_selected(ranks, m->source) && ana_selected(ranks, m->destination);
 }
-/* When the last member left a collective. */
+/* Time at which the last member left a collective. */
 static inline int64_t ana_export_end_of(const struct ana_instance *i)
 {
     int64_t end_ns = i->arrival[0].end_ns;

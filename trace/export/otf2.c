@@ -11,12 +11,12 @@ static uint8_t before_flush(void *user, uint8_t file, uint64_t location, void *c
     return OTF2_FLUSH;
 }
 
-/* Pieces that the library keeps of a file, each behind one of these. */
+/* Pieces that the library keeps of a file, each behind one of these heads. */
 struct piece {
     _Alignas(16) struct piece *next;
 };
 
-/* Of a location's events it gets one at a time: when that is full they are written. */
+/* Piece given to a location's events, one at a time: they are written when it is full. */
 static void *take_piece(void *user, uint8_t file, uint64_t location, void **kept, uint64_t size)
 {
     (void)user, (void)location;
@@ -102,7 +102,7 @@ static struct otf2_lane *lane_of(struct ana_exporting *x, const struct ana_expor
     return lane->writer ? lane : NULL;
 }
 
-/* The time of the next record of a lane: that of a job time, but none goes back. */
+/* The time of the next record of a lane: the job time's value, but none goes back. */
 static uint64_t next_time(struct otf2 *otf2, struct otf2_lane *lane, int64_t ns)
 {
     uint64_t at = ns + otf2->shift_ns > 0 ? (uint64_t)(ns + otf2->shift_ns) : 0;
@@ -124,7 +124,7 @@ static void leave(struct ana_exporting *x, struct otf2_lane *lane)
     expect(x, otf2->lib.EvtWriter_Leave(lane->writer, NULL, lane->at, region));
 }
 
-/* What OTF2 calls a collective; -1: it has no name for it. */
+/* OTF2's number for a collective; -1: it has none. */
 static int operation_of(const struct trc_call *call)
 {
     size_t n = strlen(call->name);
@@ -175,7 +175,7 @@ static uint64_t known(uint64_t bytes)
     return bytes == TRC_BYTES_UNKNOWN ? 0 : bytes;
 }
 
-/* The communicator of an event, and the place in it of a rank of the world.  False: one of them is not known. */
+/* The communicator of an event, and a world rank's place in it.  False: one is not known. */
 static bool find_partner(struct ana_exporting *x, const struct ana_event *e, int32_t peer, uint32_t *comm,
                          uint32_t *place)
 {
@@ -185,7 +185,7 @@ static bool find_partner(struct ana_exporting *x, const struct ana_event *e, int
     return *comm != OTF2_NONE && *place != OTF2_NONE;
 }
 
-/* What of a message begins with an event: a send, or requests. */
+/* Writes the message records that begin with an event: a send, or requests. */
 static void put_starts(struct ana_exporting *x, struct otf2_lane *lane, const struct ana_event *e, uint64_t at)
 {
     const struct otf2_library *lib = &((struct otf2 *)x->own)->lib;
@@ -230,7 +230,7 @@ static uint32_t root_of(struct ana_exporting *x, const struct ana_event *e, uint
     return index == SIZE_MAX ? OTF2_NONE : ana_otf2_member(x, comm, index);
 }
 
-/* Whether a request that it started is that of a send; partitioned ones, too. */
+/* Whether a request that it started belongs to a send; partitioned ones, too. */
 static bool is_send(const struct trc_call *call)
 {
     switch (call->opclass) {
@@ -245,7 +245,7 @@ static bool is_send(const struct trc_call *call)
     }
 }
 
-/* What ends with an event: receives, completions. */
+/* Writes the records that end with an event: receives, completions. */
 static void put_ends(struct ana_exporting *x, struct otf2_lane *lane, const struct ana_event *e, uint64_t at)
 {
     const struct otf2_library *lib = &((struct otf2 *)x->own)->lib;
@@ -355,7 +355,7 @@ static void event(struct ana_exporting *x, struct ana_export_thread *thread, con
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
 
-/* What is open at the end is left there: a reader wants that. */
+/* Leaves regions still open at the end: a reader wants that. */
 static void leave_all(struct ana_exporting *x)
 {
     struct otf2 *otf2 = x->own;

@@ -1,4 +1,4 @@
-/* What the numbers in OTF2's events mean: names, ranks, threads, communicators. */
+/* Definitions behind the numbers in OTF2's events: names, ranks, threads, communicators. */
 #include "trace/export/otf2_impl.h"
 #include "trace/util/hash.h"
 #include "trace/util/text.h"
@@ -70,7 +70,7 @@ static int by_index(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Fills in who is in the communicator of an event. */
+/* Fills in the members of an event's communicator. */
 static void find_members(struct ana_exporting *x, const struct ana_event *e, struct otf2_comm *out)
 {
     struct ana_range group[2] = {ana_members(x->job, e->index, e->use->comm, false), {0, 0}};
@@ -149,7 +149,7 @@ static uint32_t put_text(struct definitions *d, const char *text)
     return d->strings++;
 }
 
-/* Writes the hosts below the machine; that of a rank is its first rank's node. */
+/* Writes the hosts below the machine; node[i]: the host of rank i. */
 static void put_hosts(struct definitions *d, uint32_t *node)
 {
     struct ana_exporting *x = d->x;
@@ -210,7 +210,7 @@ static void put_ranks(struct definitions *d)
     if (node && first) {
         put_hosts(d, node);
         for (size_t i = 0; i < count; i++) {
-            first[i] = x->first[i]; /* a rank's messages are those of its first thread, for who draws them */
+            first[i] = x->first[i]; /* a rank's messages belong to its first thread, for viewers */
             put_rank(d, i, node[i]);
         }
         expect(d,

@@ -1,5 +1,5 @@
-/* What the files of the OTF2 export share: the library, which is looked for at run time, and what has numbers in its
- * definitions.  The functions and numbers of the library are those of its version 3. */
+/* Declarations shared by the OTF2 export: the library, which is looked for at run time, and numbered objects in its
+ * definitions.  The functions and numbers of the library belong to its version 3. */
 #ifndef ANA_EXPORT_OTF2_IMPL_H
 #define ANA_EXPORT_OTF2_IMPL_H
 
@@ -10,7 +10,7 @@
 #define OTF2_NOBODY UINT64_MAX
 
 enum { OTF2_WRITE = 0, OTF2_POSIX = 1, OTF2_UNCOMPRESSED = 1, OTF2_FLUSH = 1, OTF2_UINT64 = 4, OTF2_STRING = 11 };
-enum { OTF2_EVENTS = 1 << 18, OTF2_DEFINITIONS = 1 << 20 }; /* sizes of pieces; that of events is the least */
+enum { OTF2_EVENTS = 1 << 18, OTF2_DEFINITIONS = 1 << 20 }; /* sizes of pieces; events use the least */
 enum { OTF2_FILE_EVENTS = 3 };
 enum otf2_role {
     OTF2_ROLE_FUNCTION = 1,
@@ -41,7 +41,7 @@ struct otf2_memory {
     void (*give)(void *user, uint8_t file, uint64_t location, void **kept, bool final);
 };
 
-/* What the library calls in place of printing an error; returns the code. */
+/* Error callback of the library in place of printing; returns the code. */
 typedef int otf2_error(void *user, const char *file, uint64_t line, const char *function, int code, const char *format,
                        va_list arguments);
 
@@ -60,14 +60,14 @@ struct otf2_region {
     enum otf2_paradigm paradigm;
 };
 
-/* Who is in a communicator, as rank indices; SIZE_MAX has no file.  Of one with a remote group both, in order. */
+/* Members of a communicator, as rank indices; SIZE_MAX has no file.  With a remote group, both groups, in order. */
 struct otf2_comm {
     size_t *member;
     size_t members;
     char name[ANA_EXPORT_NAME];
 };
 
-/* What is kept of a thread: its call is left when nothing more of it can come. */
+/* Data kept of a thread: its call is left when nothing more of it can come. */
 struct otf2_lane {
     void *writer;
     uint64_t at;      /* time of the last record */
@@ -78,7 +78,7 @@ struct otf2_lane {
 struct otf2 {
     struct otf2_library lib;
     void *archive, *attributes;
-    struct otf2_lane *lane; /* of each thread */
+    struct otf2_lane *lane; /* one entry a thread */
     struct ana_map regions; /* struct otf2_region by hash of the name, paradigm */
     struct ana_map comms;   /* struct otf2_comm by its number */
     int64_t shift_ns;       /* times there are not negative */

@@ -4,7 +4,7 @@
 
 bool ana_otf2_load(struct ana_exporting *x, struct otf2_library *lib)
 {
-    /* As the project and as Debian call it.  Another version has other arguments. */
+    /* Names used by the project and by Debian.  Another version has other arguments. */
     static const char *const names[] = {"libotf2.so.10", "libopen-trace-format2.so.10"};
     for (size_t i = 0; !lib->handle && i < sizeof names / sizeof *names; i++)
         lib->handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);

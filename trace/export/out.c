@@ -8,7 +8,7 @@
 
 int ana_out_make(const char *path)
 {
-    if (unlink(path) != 0 && errno != ENOENT) /* what one left that was killed, or a link that leads elsewhere */
+    if (unlink(path) != 0 && errno != ENOENT) /* leftover of a killed export, or a link that leads elsewhere */
         return -1;
     return open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, ana_mode_of(path));
 }

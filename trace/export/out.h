@@ -22,14 +22,13 @@ struct ana_out {
 int ana_out_make(const char *path);
 /* Makes the file in the same way; NULL when out of memory.  Whether it could be made is told by ana_out_close. */
 struct ana_out *ana_out_open(const char *path);
-/* Writes what is left and frees it; NULL is none.  Returns errno of the first thing that failed; 0: the file is
- * whole. */
+/* Writes the remaining bytes and frees it; NULL is none.  Returns errno of the first failure; 0: the file is whole. */
 int ana_out_close(struct ana_out *out);
 
-/* Makes room for `n` bytes, of which there may be ANA_OUT_ROOM / 2, and returns it; ana_out_used takes it. */
+/* Makes room for `n` bytes, at most ANA_OUT_ROOM / 2, and returns it; ana_out_used takes it. */
 char *ana_out_grow(struct ana_out *out, size_t n);
 
-/* Takes so many bytes behind what was written last as written. */
+/* Marks bytes behind the last written one as written. */
 static inline void ana_out_used(struct ana_out *out, size_t n)
 {
     out->used += n;

@@ -30,7 +30,7 @@ static void put_ranks(struct ana_exporting *x)
     }
 }
 
-/* What the whole must be read with: an instant at the begin of the job. */
+/* Facts needed to read the whole: an instant at the begin of the job. */
 static void put_job(struct ana_exporting *x)
 {
     struct perfetto *perfetto = x->own;
@@ -78,8 +78,8 @@ static bool begin(struct ana_exporting *x)
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
 
-/* What all events of a signature share lies in its `use`, which is this walk's own: numbers of texts, + 1, 0: not
- * looked up yet. */
+/* Data shared by all events of a signature lies in its `use`, which belongs to this walk: numbers of texts, + 1, 0:
+ * not looked up yet. */
 struct shared {
     uint32_t name, category, site, path, comm, peer;
 };

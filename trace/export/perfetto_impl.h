@@ -9,7 +9,7 @@
 enum { EVENT_CATEGORY = 3, EVENT_NAME = 10, EVENT_VALUE = 44, EVENT_FLOW = 47, EVENT_FLOW_END = 48 };
 enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3, COUNTER = 4 };
 
-/* What is interned, by the field of InternedData; each entry has its number in field 1 and its text in field 2. */
+/* Interned texts, by the field of InternedData; each entry has its number in field 1 and its text in field 2. */
 enum perfetto_kind { CATEGORY = 1, NAME = 2, KEY_TEXT = 3, TEXT = 29 };
 
 enum { RATES = 1000, LANES = 32 };
@@ -44,7 +44,7 @@ enum perfetto_key {
         KEYS
 };
 
-/* Tracks of a communicator's collectives: those that overlap lie on several. */
+/* Tracks of a communicator's collectives: overlapping ones lie on several. */
 struct lanes {
     uint64_t uuid[LANES];
     int64_t until_ns[LANES];
@@ -55,14 +55,14 @@ struct perfetto {
     struct ana_proto p; /* the packet that is being written */
     uint8_t *packet;
     struct ana_map interned; /* uint32_t number by kind, hash of the text */
-    uint32_t numbers[32];    /* of each kind the last */
+    uint32_t numbers[32];    /* last number of each kind */
     struct ana_map lanes;    /* by communicator */
-    uint64_t *track;         /* of each thread: its uuid */
+    uint64_t *track;         /* uuid of each thread */
     uint64_t tracks, flows;
     uint64_t sent[RATES], received[RATES]; /* bytes by time */
     int64_t step_ns;                       /* of these */
     uint32_t send, receive, is_message;    /* words for ends of messages */
-    int64_t shift_ns;                      /* job times may be a little below 0, those of Perfetto may not */
+    int64_t shift_ns;                      /* job times may be a little below 0, Perfetto's times may not */
     bool begun;
 };
 
@@ -80,7 +80,7 @@ void ana_perfetto_signed(struct perfetto *perfetto, enum perfetto_key key, int64
 void ana_perfetto_real(struct perfetto *perfetto, enum perfetto_key key, double value);
 /* See ana_perfetto_number. */
 void ana_perfetto_text(struct perfetto *perfetto, enum perfetto_key key, uint32_t text);
-/* Makes a track below another (0: none); `pid` is that of a process, 0: none; `unit` that of a counter, or NULL. */
+/* Makes a track below another (0: none); `pid` is a process's, 0: none; `unit` a counter's, or NULL. */
 void ana_perfetto_track(struct ana_exporting *x, uint64_t uuid, uint64_t parent, const char *name, size_t pid,
                         const char *unit);
 

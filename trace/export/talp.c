@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* What the metrics are made of; times in ns. */
+/* Inputs of the metrics; times in ns. */
 struct sums {
     double elapsed, useful, mpi;  /* the longest rank's run; of all ranks outside and inside MPI */
     double most, most_of_node;    /* the longest time outside MPI of a rank; the largest mean of a node's ranks */
-    uint64_t calls, ranks, nodes; /* ranks that are counted, and the nodes with one of them */
+    uint64_t calls, ranks, nodes; /* number of counted ranks, and of nodes with a counted rank */
 };
 
 /* Finds the largest mean time outside MPI of a node's ranks, and how many nodes have ranks that are counted. */
@@ -74,7 +74,7 @@ static void put_metrics(struct ana_exporting *x, const struct sums *s)
         {"numCpus", ranks},
         {"numNodes", (double)s->nodes},
         {"avgCpus", ranks},
-        {"cycles", -1}, /* not counted: TALP-Pages takes what is negative for no value */
+        {"cycles", -1}, /* not counted: TALP-Pages takes a negative number for no value */
         {"instructions", -1},
         {"numMeasurements", 1},
         {"numMpiCalls", (double)s->calls},

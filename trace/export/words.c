@@ -1,4 +1,4 @@
-/* What things are called in exports, as far as formats do not differ in it; and what failed. */
+/* Names used in exports, as far as formats do not differ in them; and descriptions of failures. */
 #include "trace/job/site_words.h"
 #include "trace/export/export_impl.h"
 #include "trace/util/rows.h"

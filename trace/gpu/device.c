@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DISTRIBUTIONS 16384 /* of one kernel on one rank, a KiB each */
+#define DISTRIBUTIONS 16384 /* distributions of one kernel on one rank, a KiB each */
 
 struct ana_devices *ana_devices_new_range(size_t ranks, int64_t begin_ns, int64_t end_ns)
 {

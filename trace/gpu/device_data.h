@@ -1,5 +1,5 @@
-/* What is kept of kernels and copies: device.c fills it, device_look.c and device_streams.c read it, device_keep.c
- * keeps it; nobody else. */
+/* Data kept of kernels and copies: device.c fills it, device_look.c and device_streams.c read it, device_keep.c keeps
+ * it; nobody else. */
 #ifndef ANA_DEVICE_DATA_H
 #define ANA_DEVICE_DATA_H
 
@@ -18,7 +18,7 @@ static inline size_t ana_bounded_share(size_t most, size_t all, size_t shares)
         most /= 2;
     return most;
 }
-/* Spans that are kept of each GPU of a job of so many ranks. */
+/* Returns the number of spans kept of each GPU of a job of `ranks` ranks. */
 static inline size_t ana_device_spans(size_t ranks)
 {
     return ana_bounded_share(65536, 1048576, ranks);
@@ -36,7 +36,7 @@ struct kernel {
     size_t ranks, last_index;
     struct ana_times_small times;
 };
-/* Of one rank. */
+/* Calls and times of a kernel on one rank. */
 struct share {
     uint64_t calls;
     int64_t total_ns, min_ns, max_ns;
@@ -60,10 +60,10 @@ struct ana_devices {
     struct ana_map ran;        /* kernel, rank index: struct share */
     struct ana_map devices;    /* rank index, device */
     struct ana_map streams;    /* rank index, thread */
-    uint64_t *order;           /* of streams: rank index, thread */
+    uint64_t *order;           /* keys of streams: rank index, thread */
     size_t ordered;
     struct ana_gpu_match *match; /* NULL: of a time range */
-    int64_t begin_ns, end_ns;    /* of the range */
+    int64_t begin_ns, end_ns;    /* bounds of the range */
 };
 
 #endif

@@ -1,4 +1,4 @@
-/* What the facts of the ranks say of their GPUs: whether they are here, and why something of them is not known. */
+/* Facts about the GPUs in the ranks' files: presence, and reasons for missing data. */
 #include "trace/gpu/device_impl.h"
 #include "trace/job/job_impl.h"
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* How NCCL does an operation, where its profiler plugin told us: facts "nccl.how ncclAllReduce 65536 B of 2: RING LL, 2
- * channels".  They are read for all rows at once, when new ones came. */
+/* NCCL's algorithm for an operation, if its profiler plugin told us: facts "nccl.how ncclAllReduce 65536 B of 2: RING
+ * LL, 2 channels".  They are read for all rows at once, when new ones came. */
 #include "trace/gpu/device_impl.h"
 #include "trace/format/histogram.h"
 #include "trace/job/job_impl.h"
@@ -14,7 +14,7 @@ struct how {
 };
 struct ana_nccl_hows {
     struct ana_map how;  /* hash of the call, size class, ranks */
-    uint64_t facts_seen; /* in the files of all ranks, when they were read */
+    uint64_t facts_seen; /* facts in the files of all ranks at the last reading */
 };
 
 struct ana_nccl_hows *ana_nccl_hows_new(void)
@@ -58,7 +58,7 @@ static void read_fact(struct ana_nccl_hows *hows, const char *key, const char *v
         sscanf(key + sizeof prefix - 1, "%47s %llu B of %d", call, &bytes, &ranks) != 3 ||
         sscanf(value, "%15s %15[^,], %u", algorithm, protocol, &channels) != 3)
         return;
-    /* NCCL tells one rank's part of these; S is the sum over all ranks. */
+    /* NCCL tells one rank's part for these calls; S is the sum over all ranks. */
     if (strcmp(call, "ncclAllGather") == 0 || strcmp(call, "ncclReduceScatter") == 0)
         bytes *= (unsigned long long)ranks;
     struct how *how = ana_map_add(&hows->how, hash_of(call), trc_size_class(bytes), (uint64_t)ranks);

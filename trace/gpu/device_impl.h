@@ -1,4 +1,4 @@
-/* What the files of trace/gpu share; the pass calls the first functions. */
+/* Declarations shared by the files of trace/gpu; the pass calls the first functions. */
 #ifndef ANA_DEVICE_IMPL_H
 #define ANA_DEVICE_IMPL_H
 
@@ -28,21 +28,22 @@ int64_t ana_gpu_exposed(const struct ana_job *job, size_t *index);
 /* Adds a call of NCCL's. */
 void ana_gpu_call(struct ana_job *job, struct ana_devices *gpu, const struct ana_event *event);
 
-/* device_keep.c: keeps what job->gpu has found in all events, or takes it up into devices that have seen none.  Of the
- * latest calls and kernels, which time ranges are made of, at most `newest` are saved, unless that is
- * ANA_STORE_MESSAGES or more; what ended before the first of them is told by job->kept_since_ns. */
+/* device_keep.c: keeps the contents of job->gpu after all events, or takes them up into devices that have seen none.
+ * The latest calls and kernels make up time ranges: at most `newest` are saved, unless `newest` is ANA_STORE_MESSAGES
+ * or more; job->kept_since_ns tells the end of the older ones. */
 void ana_devices_keep(struct ana_keep *keep, struct ana_job *job, size_t newest);
 /* device_keep.c: once job->gpu was taken up, names its communicators as reading the events would have. */
 void ana_devices_name(struct ana_job *job);
 
 /* ---- device_facts.c */
-/* Fills look->why_not: why kernels of NCCL's calls, or any, have no times on some of these ranks (NULL: all). */
+/* Fills look->why_not: the reason that kernels of NCCL's calls, or any, have no times on some of these ranks (NULL:
+ * all). */
 void ana_gpu_explain(const struct ana_job *job, const uint8_t *ranks, struct ana_gpu_look *look);
 
-/* ---- device_match.c: which kernel carries which operation.  On one stream the n-th kernel of NCCL's is that of the
- * n-th launch (a call, or all calls of a group on one communicator), unless it cannot be: a kernel is not before its
- * call, not called after another function, and not begun when other ranks were through with what needs all of them.
- * So where a record is missing, its launch is passed over as soon as one of these rules shows it. */
+/* ---- device_match.c: matches kernels with operations.  On one stream the n-th kernel of NCCL's belongs to the n-th
+ * launch (a call, or all calls of a group on one communicator), unless it cannot be: a kernel is not before its call,
+ * not called after another function, and not begun when other ranks were through with an operation that needs all
+ * ranks.  So if a record is missing, its launch is passed over as soon as one of these rules shows it. */
 struct ana_gpu_match;
 /* A match of NCCL's calls with kernels; NULL: out of memory. */
 struct ana_gpu_match *ana_gpu_match_new(size_t ranks);
@@ -64,22 +65,22 @@ void ana_gpu_match_name(struct ana_job *job, const struct ana_gpu_match *match);
 /* ---- device_rows.c: NCCL's operations by communicator, call and size. */
 struct ana_nccl_call {
     const char *name;
-    uint64_t identity, sequence; /* of the communicator; on it */
+    uint64_t identity, sequence; /* communicator; sequence on it */
     uint64_t bytes;              /* S of nccl-tests; UINT64_MAX unknown */
     int64_t begin_ns;
     const struct trc_call *of;
-    uint32_t step; /* its number in the rank's steps (ana_event.step) */
-    size_t index;  /* of its rank */
-    size_t peer;   /* of a message: index of the other rank, SIZE_MAX unknown */
-    bool sends;    /* of a message */
+    uint32_t step; /* step number on the rank (ana_event.step) */
+    size_t index;  /* rank index of the caller */
+    size_t peer;   /* messages: index of the other rank, SIZE_MAX unknown */
+    bool sends;    /* messages: it is a send */
     uint32_t call; /* job-wide number */
-    int32_t size;  /* of the communicator */
+    int32_t size;  /* ranks of the communicator */
     uint16_t size_class;
     bool p2p;
     bool together; /* ana_nccl_together */
 };
 enum ana_nccl_share {
-    ANA_NCCL_ALONE,      /* the kernel's time is that of this call */
+    ANA_NCCL_ALONE,      /* the kernel's time belongs to this call */
     ANA_NCCL_WITH_OTHER, /* it is the receives of a group beside its sends, or the other way round: of both */
     ANA_NCCL_SHARED      /* several collectives: whose time it is cannot be told */
 };
@@ -91,7 +92,8 @@ void ana_nccl_rows_free(struct ana_nccl_rows *rows);
 /* Counts a call; `comm` is its communicator, as its rank defined it. */
 void ana_nccl_rows_call(struct ana_job *job, struct ana_nccl_rows *rows, const struct ana_nccl_call *call,
                         const struct trc_comm *comm);
-/* Whether a kernel that began then can be that of this operation: not if the other ranks' kernels were over before. */
+/* Returns whether a kernel that began then can belong to this operation: not if the other ranks' kernels were over
+ * before. */
 bool ana_nccl_rows_fits(struct ana_nccl_rows *rows, const struct ana_nccl_call *call, int64_t begin_ns);
 /* Adds the time of the kernel that carried a call. */
 void ana_nccl_rows_kernel(struct ana_job *job, struct ana_nccl_rows *rows, const struct ana_nccl_call *call,
@@ -105,7 +107,7 @@ void ana_nccl_rows_keep(struct ana_keep *keep, struct ana_job *job, struct ana_n
 /* As ana_devices_name. */
 void ana_nccl_rows_name(struct ana_job *job, const struct ana_nccl_rows *rows);
 
-/* ---- device_late.c: who came last to a collective of NCCL's. */
+/* ---- device_late.c: the last rank to come to a collective of NCCL's. */
 /* The kernel of one rank, and the call that launched it. */
 struct ana_nccl_arrival {
     int64_t begin_ns, end_ns, called_ns;

@@ -1,4 +1,4 @@
-/* What is kept beside the trace of GPUs and of NCCL's operations. */
+/* Storage of GPU data and NCCL's operations beside the trace. */
 #include "trace/gpu/device_data.h"
 #include "trace/gpu/device_rows_data.h"
 #include "trace/job/job_impl.h"
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LONGEST_NAME (1u << 20) /* of a kernel; those of templates are long */
+#define LONGEST_NAME (1u << 20) /* longest kernel name; names of templates are long */
 #define SIZE_CLASSES 65
 
 /* Whether the first two parts of a map's keys are below these numbers. */
@@ -41,12 +41,12 @@ static void strip_stream(void *row)
     memset(&((struct stream *)row)->lane, 0, sizeof(struct ana_lane));
 }
 
-/* Keeps a kernel's name, of which `hash` is known. */
+/* Keeps a kernel's name, given its known `hash`. */
 static void keep_name(struct ana_keep *keep, char **name, uint64_t hash)
 {
     uint64_t length = *name ? strlen(*name) : 0;
     if (!keep->loads && !*name)
-        keep->failed = true; /* there was no memory for it */
+        keep->failed = true; /* out of memory for the name */
     ANA_KEEP(keep, length);
     if (!ana_keep_holds(keep, length <= LONGEST_NAME) || !ana_keep_charge(keep, length + 1, 1))
         return;
@@ -131,7 +131,7 @@ static bool is_row_sane(const struct ana_job *job, const struct ana_nccl_rows *r
            (comm_of(job, row) || !row->comm);
 }
 
-/* In the order in which they were named first, as their numbers follow from it. */
+/* Ordered by first naming, as their numbers follow from it. */
 void ana_nccl_rows_name(struct ana_job *job, const struct ana_nccl_rows *rows)
 {
     for (size_t i = 0; i < rows->rows.count; i++) {
@@ -153,7 +153,7 @@ static bool is_part_sane(const struct ana_job *job, const struct ana_nccl_rows *
            ana_keep_is_time(part->at_ns) && ana_keep_is_time(part->ns) && ana_keep_is_time(part->skew_ns);
 }
 
-/* The newest parts, oldest first; job->kept_since_ns tells what they do not reach back to. */
+/* Keeps the newest parts, oldest first; job->kept_since_ns tells how far back they reach. */
 static void keep_parts(struct ana_keep *keep, struct ana_job *job, struct ana_nccl_rows *rows, size_t newest)
 {
     size_t left_out = newest < ANA_STORE_MESSAGES && rows->parts > newest ? rows->parts - newest : 0;

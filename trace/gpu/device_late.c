@@ -1,5 +1,6 @@
-/* Who came last to a collective of NCCL's.  The kernels of the others run until its own does: they wait.  As far as it
- * had not called by then, its host is late, and what it did before is the cause; else its GPU was still busy. */
+/* The last rank to come to a collective of NCCL's.  The kernels of the others run until its own does: they wait.  As
+ * far as it had not called by then, its host is late, and its work before the call is the cause; else its GPU was
+ * still busy. */
 #include "trace/gpu/device_impl.h"
 #include "trace/job/job_impl.h"
 

@@ -1,4 +1,5 @@
-/* What GPUs did: kernels by name, ranks, NCCL's operations; of all time or of a time range, of all ranks or some. */
+/* Results for the views: kernels by name, ranks, NCCL's operations; over all time or a time range, all ranks or
+ * some. */
 #include "trace/job/window.h"
 #include "trace/gpu/device_data.h"
 #include "trace/gpu/device_impl.h"
@@ -92,7 +93,7 @@ static struct kernel *kernels_of(const struct ana_devices *gpu, const uint8_t *r
 
 static bool look_at_kernels(const struct ana_devices *gpu, const uint8_t *ranks, struct ana_gpu_look *out)
 {
-    bool chosen = ranks && gpu->match; /* of a range there are only theirs */
+    bool chosen = ranks && gpu->match; /* a range holds only chosen ranks */
     bool *partial = calloc(gpu->kernels.count + 1, sizeof *partial);
     struct kernel *made = chosen && partial ? kernels_of(gpu, ranks, partial) : NULL;
     bool ok = partial && (made || !chosen);

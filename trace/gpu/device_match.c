@@ -1,4 +1,4 @@
-/* Which kernel carries which operation of NCCL. */
+/* Matching of kernels with NCCL's operations. */
 #include "trace/gpu/device_impl.h"
 #include "trace/job/job_impl.h"
 #include "trace/gpu/nccl_bandwidth.h"
@@ -6,10 +6,10 @@
 #include <string.h>
 
 #define WAITING     65536   /* launches, or kernels, of one stream that wait for their other half, at most; */
-#define WAITING_ALL 4194304 /* ... and of a stream of every rank together: kernels of graphs have no other half */
+#define WAITING_ALL 4194304 /* the same for a stream of every rank together: kernels of graphs have no other half */
 #define EARLY_NS    200000  /* a kernel may seem to begin so much before its call: two clocks */
 
-/* A launch: an operation, or those of a group that share a kernel. */
+/* A launch: an operation, or the operations of a group that share a kernel. */
 struct launch {
     struct ana_nccl_call call,
         other; /* S of all its operations of the one call, and of the other: receives beside sends */
@@ -27,7 +27,7 @@ struct queue {
     size_t launches, launch_room, launch_from;
     size_t kernels, kernel_room, kernel_from;
 };
-/* What an open group will launch on one communicator and stream. */
+/* Operations of an open group, to be launched on one communicator and stream. */
 struct pending {
     struct launch launch;
     uint32_t number;
@@ -42,7 +42,7 @@ struct ana_gpu_match {
     struct ana_map groups; /* rank index, thread */
     struct ana_nccl_rows *rows;
     uint64_t unmatched;
-    size_t waiting; /* in one queue, at most */
+    size_t waiting; /* most entries in one queue */
 };
 
 struct ana_gpu_match *ana_gpu_match_new(size_t ranks)
@@ -106,7 +106,8 @@ static void *make_list_room(void **list, size_t *count, size_t *room, size_t *fr
     return (char *)*list + (*count)++ * size;
 }
 
-/* Whether a kernel can be that of a launch.  Else it is that of a later launch, and this one's kernel was lost. */
+/* Returns whether a kernel can belong to a launch.  Else it belongs to a later launch, and this one's kernel was
+ * lost. */
 static bool can_be(struct ana_gpu_match *match, const struct queue *q, const struct launch *l, const struct kernel *k)
 {
     if (!l->shared && !l->call.p2p && !ana_nccl_rows_fits(match->rows, &l->call, k->begin_ns))

@@ -1,5 +1,5 @@
-/* NCCL's operations by communicator, call and size: calls and bytes, times of kernels, who waited for whom.  Sums of
- * all time; of each rank; and the newest of what they are made of, for time ranges. */
+/* NCCL's operations by communicator, call and size: calls and bytes, times of kernels, waiting ranks.  Sums over all
+ * time; by rank; and the newest parts of these sums, for time ranges. */
 #include "trace/gpu/device_impl.h"
 #include "trace/gpu/device_rows_data.h"
 #include "trace/job/job_impl.h"
@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INSTANCES 16384u  /* operations of which some ranks' kernels are to come */
+#define INSTANCES 16384u  /* operations that still wait for some ranks' kernels */
 #define SLACK_NS  20000   /* two GPUs' clocks on one host may seem so far apart */
-#define ARRIVALS  1048576 /* of ranks, kept of such operations in all */
+#define ARRIVALS  1048576 /* arrivals of ranks kept for such operations in all */
 
 struct ana_nccl_rows *ana_nccl_rows_new(void)
 {
@@ -83,7 +83,7 @@ static void keep_part(struct ana_nccl_rows *rows, struct part part)
     *oldest = part;
 }
 
-/* ---- what comes ------------------------------------------------------------------------------------------------- */
+/* ---- arrivals --------------------------------------------------------------------------------------------------- */
 
 static void count_part(struct sums *s, enum part_kind kind, uint64_t bytes, int64_t ns)
 {
@@ -277,7 +277,8 @@ static void add_stat(const struct ana_job *job, const struct ana_nccl_rows *rows
     ana_nccl_how(rows->hows, s);
 }
 
-/* The row of selected ranks: their calls and kernels.  Times are those of the operations, of all who took part. */
+/* The row of selected ranks: their calls and kernels.  Times belong to the operations, over all ranks that took
+ * part. */
 static struct row of_ranks(const struct ana_nccl_rows *rows, size_t i, const uint8_t *ranks, size_t count)
 {
     struct row row = *(const struct row *)ana_map_value(&rows->rows, i);
@@ -299,7 +300,7 @@ static struct row of_ranks(const struct ana_nccl_rows *rows, size_t i, const uin
     return row;
 }
 
-/* Makes the rows of a time range from what is kept; NULL: out of memory. */
+/* Makes the rows of a time range from the kept parts; NULL: out of memory. */
 static struct row *of_range(const struct ana_nccl_rows *rows, const struct ana_selection *selection)
 {
     struct row *made = calloc(rows->rows.count + 1, sizeof *made);

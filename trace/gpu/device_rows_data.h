@@ -1,4 +1,4 @@
-/* What is kept of NCCL's operations: device_rows.c fills it, device_keep.c keeps it; nobody else. */
+/* Data kept of NCCL's operations: device_rows.c fills it, device_keep.c keeps it; nobody else. */
 #ifndef ANA_DEVICE_ROWS_DATA_H
 #define ANA_DEVICE_ROWS_DATA_H
 
@@ -13,7 +13,7 @@ struct sums {
 };
 struct row {
     uint32_t call;
-    uint32_t rank, comm; /* who called first, and its number for the communicator; 0: nobody did, or none is known */
+    uint32_t rank, comm; /* first caller, and its number for the communicator; 0: nobody did, or none is known */
     uint16_t size_class;
     int32_t size;
     struct sums sum;
@@ -26,14 +26,14 @@ struct instance { /* identity 0: free */
     uint16_t size_class;
     int32_t size;
     int64_t shortest_ns, longest_ns;
-    int64_t first_end_ns;             /* of the kernels that have come */
-    struct ana_nccl_arrival *arrival; /* `size` of them; NULL: who waited is not looked for */
+    int64_t first_end_ns;             /* earliest end among the kernels that have come */
+    struct ana_nccl_arrival *arrival; /* `size` arrivals; NULL: waiting is not measured */
 };
 
-/* What a row is made of, in the order in which it became known. */
+/* Parts of a row's sums, in the order in which they became known. */
 enum part_kind { PART_CALL, PART_KERNEL, PART_MESSAGE, PART_INSTANCE };
 struct part {
-    int64_t at_ns; /* a call's begin, the end of what is a kernel's */
+    int64_t at_ns; /* begin of a call, end of a kernel */
     int64_t ns, skew_ns;
     uint64_t bytes;
     uint32_t row, index;
@@ -50,7 +50,7 @@ struct ana_nccl_rows {
     size_t arrivals; /* kept of instances */
     struct part *part;
     size_t parts, room, next; /* next: when it is full, the oldest */
-    int64_t forgotten_ns;     /* end of what is no longer among them */
+    int64_t forgotten_ns;     /* latest end among the parts dropped */
 };
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads the Itanium ABI's lengths and identifiers.  It steps over what is between them; templates end the name. */
+/* Reads the Itanium ABI's lengths and identifiers.  Skips everything between them; templates end the name. */
 void ana_kernel_words(const char *name, char *out, size_t size)
 {
     size_t used = 0;

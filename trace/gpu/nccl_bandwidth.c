@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* What S is of: one rank's part, or that of all, which only a root or a receiver of all sees whole. */
+/* The meaning of S: one rank's part, or all parts, which only a root or a receiver of all sees whole. */
 enum size_of { LARGER, TIMES_RANKS };
 /* The factor f: 1, (n-1)/n or 2(n-1)/n. */
 enum factor { ONE, PART, TWICE };
@@ -15,7 +15,8 @@ static const struct operation {
     enum factor factor;
 } operations[] = {
     /* AllReduce, Broadcast, Reduce, Send: count x size.  The others: count x size x n, and `count` is a part: the
-     * larger of sent and received is already all n of them, but on ranks of Gather and Scatter that are not the root.
+     * larger of sent and received is already all n parts, except on ranks of Gather and Scatter that are not the
+     * root.
      */
     {"ncclAllReduce", LARGER, TWICE}, {"ncclAllGather", LARGER, PART},   {"ncclReduceScatter", LARGER, PART},
     {"ncclAlltoAll", LARGER, PART},   {"ncclGather", TIMES_RANKS, PART}, {"ncclScatter", TIMES_RANKS, PART},

@@ -13,8 +13,8 @@ uint64_t ana_nccl_size(const char *call, uint64_t sent, uint64_t received, int32
 double ana_nccl_bus_factor(const char *call, int32_t ranks);
 /* Whether no rank can finish the operation before all have begun it, since each needs something of everyone. */
 bool ana_nccl_together(const char *call);
-/* What a call, or a kernel by its name, is for, as far as kernels are named after it (NCCL's src/device/generate.py:
- * messages, AlltoAll, Gather and Scatter are all SendRecv). */
+/* The purpose of a call, or of a kernel by its name, as far as kernels are named after it (NCCL's
+ * src/device/generate.py: messages, AlltoAll, Gather and Scatter are all SendRecv). */
 enum ana_nccl_function {
     ANA_NCCL_ANY, /* not known */
     ANA_NCCL_ALL_REDUCE,

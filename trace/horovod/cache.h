@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ANA_HVD_CAPACITY 1024u /* unless HOROVOD_CACHE_CAPACITY says otherwise */
+#define ANA_HVD_CAPACITY 1024u /* the default of HOROVOD_CACHE_CAPACITY */
 #define ANA_HVD_BITS     4096u /* more than words can carry */
 #define ANA_HVD_NO_BIT   UINT32_MAX
 

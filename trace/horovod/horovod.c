@@ -181,7 +181,7 @@ static void queue_said(struct hvd_member *member, const struct trc_record *recor
     member->queue[member->queued++] = said;
 }
 
-/* The kind of round that a FOLD counts: that of the SAID before it, else as its call site did before. */
+/* The kind of round that a FOLD counts: the kind of the SAID before it, else the last one of its call site. */
 static uint32_t kind_of(struct hvd_member *member, uint64_t site)
 {
     uint32_t *known = NULL;
@@ -368,7 +368,7 @@ static void mark_submitters(struct ana_hvd_set *set, const struct hvd_work *work
             if (m > 0)
                 all &= t->submitted[m] == ANA_HVD_YES || t->submitted[m] == ANA_HVD_JOINED;
         }
-        /* Without a cache, its words do not even tell that it asks for something. */
+        /* Member 0 without a cache: its words do not even tell that it asks for something. */
         bool hidden = !cached && !all && (set->rank[0].asks || !set->cache);
         if (t->submitted[0] == ANA_HVD_NO && (hidden || set->rank[0].maybe_joined))
             t->submitted[0] = ANA_HVD_UNKNOWN;

@@ -1,18 +1,18 @@
-/* Horovod in a trace: who has submitted which tensor and when, what was agreed on or refused, what runs, who comes
- * last.  These are facts; what they mean for the job is the verdict's business (trace/verdict/horovod.c).
+/* Horovod in a trace: who has submitted which tensor and when, tensors agreed on or refused, running operations, the
+ * last rank.  These are facts; what they mean for the job is the verdict's business (trace/verdict/horovod.c).
  *
- * Horovod's background loop asks all ranks once a cycle (1 ms) who has what ready: the bitwise AND of one word a rank
- * (more with many tensors), whose bits are the entries of a cache of earlier answers; what is not in the cache is sent
- * by name to rank 0 of the process set, which answers with what all have asked for.  The recorder keeps both
- * (format.h, SAID).  The cache is replayed here, so that bits have names.  The k-th AND happens on all ranks together:
- * its number is the clock of the job, and lateness in cycles needs no clocks at all.
+ * Horovod's background loop asks all ranks once a cycle (1 ms) for their ready tensors: the bitwise AND of one word a
+ * rank (more with many tensors), whose bits are the entries of a cache of earlier answers; tensors outside the cache
+ * are sent by name to rank 0 of the process set, which answers with the tensors that all have asked for.  The recorder
+ * keeps both (format.h, SAID).  The cache is replayed here, so that bits have names.  The k-th AND happens on all ranks
+ * together: its number is the clock of the job, and lateness in cycles needs no clocks at all.
  * Source: Horovod 0.28.1, controller.cc, response_cache.cc, mpi_controller.cc, wire/message_generated.h.
  *
- * What cannot be seen: the requests of rank 0 of a process set are on no wire, so whether it has submitted a tensor
+ * Limits: the requests of rank 0 of a process set are on no wire, so whether it has submitted a tensor
  * that is not in the cache follows only when all others have (ANA_HVD_UNKNOWN; so is a rank whose file is not here).
- * Data operations by NCCL or Gloo make no MPI call: that they took place is inferred.  With Gloo as controller there is
- * nothing here at all. Where the oldest items were recycled, bits whose name was only in them are called "tensor at bit
- * N".
+ * Data operations by NCCL or Gloo make no MPI call: their taking place is inferred.  With Gloo as controller there is
+ * nothing here at all.  After the oldest items were recycled, bits whose name was only in them are called "tensor at
+ * bit N".
  *
  * Job time (job.h) everywhere.  Pure; not for the traced process. */
 #ifndef ANA_HOROVOD_H
@@ -44,29 +44,29 @@ enum ana_hvd_submitted { ANA_HVD_NO, ANA_HVD_YES, ANA_HVD_UNKNOWN, ANA_HVD_JOINE
 struct ana_hvd_tensor {
     char *name;
     enum ana_hvd_op op;
-    int dtype;             /* as on the wire: 7 = float32; -1 unknown */
+    int dtype;             /* code on the wire: 7 = float32; -1 unknown */
     uint64_t elements;     /* 0 unknown */
     uint64_t done;         /* times that it was agreed on (and so carried out) */
     int64_t agreed_ns;     /* the last time; ANA_HVD_NEVER */
     uint64_t step;         /* it was agreed on last in the step of this number, from 1; 0 never */
     bool pending;          /* some rank has submitted it and not all have */
     int64_t since_ns;      /* pending: since its first rank submitted it */
-    uint8_t *submitted;    /* of each rank of the set, since it was agreed on last: enum ana_hvd_submitted */
-    int64_t *submitted_ns; /* when it was the last time, though it has been agreed on since; ANA_HVD_NEVER */
+    uint8_t *submitted;    /* enum ana_hvd_submitted of each rank of the set, since the last agreement */
+    int64_t *submitted_ns; /* time of the last submission, even if agreed on since; ANA_HVD_NEVER */
     uint64_t *submitted_cycle;
-    uint32_t *form; /* what each rank's request said of it since: 1 + the place in ana_hvd_set.form; 0: nothing seen */
-    uint32_t agreed_form; /* ... and when it was agreed on by name last */
+    uint32_t *form; /* form of each rank's request since then: 1 + the place in ana_hvd_set.form; 0: nothing seen */
+    uint32_t agreed_form; /* the form at the last agreement by name */
 };
 
-/* What a request says of its tensor.  All ranks must say the same; of an allgather the first dimension is free. */
+/* The properties of a tensor in a request.  All ranks must give equal ones; an allgather's first dimension is free. */
 struct ana_hvd_form {
     int op; /* enum ana_hvd_op */
     int dtype, reduction;
-    int32_t root;   /* of a broadcast */
-    char shape[40]; /* "[64, 32]", as Horovod writes it; cut off where it is longer */
+    int32_t root;   /* root rank of a broadcast */
+    char shape[40]; /* "[64, 32]", as Horovod writes it; cut off if longer */
 };
 
-/* Why the coordinator refuses to carry out a tensor. */
+/* Reasons of the coordinator to refuse a tensor. */
 enum ana_hvd_reason {
     ANA_HVD_TYPES, /* ranks differ in this */
     ANA_HVD_OPERATIONS,
@@ -79,39 +79,41 @@ enum ana_hvd_reason {
 #define ANA_HVD_VALUE 48u
 struct ana_hvd_refusal {
     size_t count;  /* tensors refused since the program has last got over it; 0: none, and the rest means nothing */
-    size_t tensor; /* the first of them */
+    size_t tensor; /* the first tensor refused */
     uint64_t cycle;
     int64_t ns;
     uint64_t step; /* under way then */
     enum ana_hvd_reason reason;
-    char usual[ANA_HVD_VALUE];   /* that in which they differ as all had it when they agreed before; "" unknown */
-    char error[200];             /* as Horovod words it; cut off where it is longer */
-    char (*said)[ANA_HVD_VALUE]; /* by member, that in which they differ: "float32", "[64, 32]" ..; "" unknown */
+    char usual[ANA_HVD_VALUE];   /* the property in which they differ, as all had it at the last agreement; ""
+                                    unknown */
+    char error[200];             /* Horovod's wording; cut off if longer */
+    char (*said)[ANA_HVD_VALUE]; /* by member, the property in which they differ: "float32", "[64, 32]" ..; ""
+                                    unknown */
 };
 
 enum ana_hvd_phase {
     ANA_HVD_OUTSIDE,     /* between its calls: sleeping, or standing still */
-    ANA_HVD_ROUND,       /* in the AND or OR of a cycle */
-    ANA_HVD_NEGOTIATING, /* in the lists */
-    ANA_HVD_OPERATION,   /* in a data operation */
-    ANA_HVD_OTHER_SET,   /* in any of these of another process set */
-    ANA_HVD_OTHER,       /* in another MPI call */
-    ANA_HVD_ENDED        /* its loop has left, or its process has ended */
+    ANA_HVD_ROUND,       /* inside the AND or OR of a cycle */
+    ANA_HVD_NEGOTIATING, /* inside the exchange of lists */
+    ANA_HVD_OPERATION,   /* inside a data operation */
+    ANA_HVD_OTHER_SET,   /* inside any call above, for another process set */
+    ANA_HVD_OTHER,       /* inside another MPI call */
+    ANA_HVD_ENDED        /* loop left, or process ended */
 };
 /* "between cycles" "cycle" "negotiation" "operation" ...; never NULL. */
 const char *ana_hvd_phase_name(enum ana_hvd_phase phase);
 
 /* The loop of one rank of a process set. */
 struct ana_hvd_rank {
-    size_t index;     /* of the job; SIZE_MAX: this member has no file */
-    uint32_t thread;  /* that runs the loop */
-    bool alive;       /* as far as can be told */
+    size_t index;     /* rank index in the job; SIZE_MAX: this member has no file */
+    uint32_t thread;  /* runs the loop */
+    bool alive;       /* best estimate */
     uint64_t cycles;  /* ANDs completed */
-    int64_t cycle_ns; /* when the last one was: of a loop that still turns, about now */
+    int64_t cycle_ns; /* time of the last AND: about now if the loop still turns */
     enum ana_hvd_phase phase;
     const char *inside; /* MPI call of the loop's thread; NULL outside */
     int64_t inside_since_ns;
-    uint64_t inside_bytes;   /* of a data operation */
+    uint64_t inside_bytes;   /* size of the data operation */
     const char *main_inside; /* MPI call that another thread of the process is in, else NULL */
     int64_t main_since_ns;
     bool wants_shutdown;
@@ -120,16 +122,16 @@ struct ana_hvd_rank {
     bool asks; /* member 0: it asked for something by name, on no wire, and nothing that it can be was agreed on */
     int64_t asks_ns;
     uint64_t asks_cycle;
-    int64_t shutdown_ns; /* when it asked for it first; ANA_HVD_NEVER */
+    int64_t shutdown_ns; /* time of its first request for shutdown; ANA_HVD_NEVER */
     uint64_t shutdown_cycle;
     size_t ready;                /* cached tensors that it has ready now and not all have */
-    uint64_t steps, last;        /* batches of tensors that were agreed on; of these, those it came last in */
+    uint64_t steps, last;        /* batches of tensors agreed on; batches in which this rank came last */
     double late_cycles, late_ms; /* mean lateness over the steps, against the first rank */
-    double last_cycles, last_ms; /* the mean of those it came last in; 0 if none */
+    double last_cycles, last_ms; /* mean over the batches in which it came last; 0 if none */
     uint64_t operations;
     uint64_t operation_bytes;             /* handed to MPI */
-    int64_t operation_ns, negotiation_ns; /* in data operations; in cycles and lists */
-    int64_t operation_begin_ns;           /* of the first; ANA_HVD_NEVER */
+    int64_t operation_ns, negotiation_ns; /* time inside data operations; inside cycles and lists */
+    int64_t operation_begin_ns;           /* begin of the first operation; ANA_HVD_NEVER */
 };
 
 /* Tensors that were agreed on, each once, from the first rank's submission on: a training step, as a rule. */
@@ -139,16 +141,16 @@ struct ana_hvd_step {
     int64_t from_ns; /* the end of the step before; of the first its begin: so long it took, computing included */
     int64_t begin_ns, end_ns;
     uint32_t tensors;
-    uint32_t last_rank; /* of the set; UINT32_MAX: two came last in the same cycle */
-    double cycles, ms;  /* that it came after the first */
+    uint32_t last_rank; /* rank in the set; UINT32_MAX: two came last in one cycle */
+    double cycles, ms;  /* lag of the last rank behind the first */
 };
 
-/* What steps usually take: medians of those that are kept, in ns; NAN: there are none. */
+/* Usual lengths: medians of the kept steps, in ns; NAN: there are none. */
 struct ana_hvd_usual {
     double all, before,
         late; /* a step; until its first tensor is submitted; what its last rank comes after the first */
 };
-/* What took longer than usual in a step, most of all. */
+/* The part of a step that exceeded its usual length most. */
 enum ana_hvd_differs { ANA_HVD_NOTHING, ANA_HVD_LATE, ANA_HVD_BEFORE };
 
 enum ana_hvd_library { ANA_HVD_NONE, ANA_HVD_MPI, ANA_HVD_NCCL, ANA_HVD_NOT_MPI };
@@ -157,31 +159,31 @@ struct ana_hvd_set {
     uint64_t comm_identity;
     size_t ranks; /* members, in the order of the communicator: rank 0 coordinates */
     struct ana_hvd_rank *rank;
-    size_t tensors; /* in the order in which they were seen first */
+    size_t tensors; /* ordered by first sight */
     struct ana_hvd_tensor *tensor;
     size_t pending; /* of them */
     size_t forms;
     struct ana_hvd_form *form;
     struct ana_hvd_refusal refusal;
-    uint64_t cycles;   /* by the rank that is farthest */
+    uint64_t cycles;   /* count of the rank that is farthest */
     double cycle_rate; /* a second, over the last second or so of the job; NAN unknown */
     bool cache;        /* the response cache is on */
     uint64_t steps;
-    size_t kept_steps;               /* the newest of them */
+    size_t kept_steps;               /* number of the newest steps kept */
     const struct ana_hvd_step *step; /* oldest first */
     struct ana_hvd_usual usual;
-    size_t slow_steps; /* of all steps those that took longest, longest first */
+    size_t slow_steps; /* longest of all steps, longest first */
     struct ana_hvd_step slow[ANA_HVD_SLOW];
     enum ana_hvd_library library; /* NCCL: inferred from the 128 bytes that name a communicator; NOT_MPI: agreed tensors
                                      and no operation by MPI */
     bool names_lost;              /* the oldest items were recycled: not every bit has a name */
-    int64_t agreed_ns;            /* when anything was agreed on last; ANA_HVD_NEVER */
+    int64_t agreed_ns;            /* time of the last agreement; ANA_HVD_NEVER */
     struct {                      /* the last cycle that stood still for a second or more, over though it is now */
         int64_t begin_ns, end_ns; /* since when the first waited, when the last came; ANA_HVD_NEVER: none */
         uint64_t cycle;
-        size_t member; /* who came last */
+        size_t member; /* the last to come */
     } stall;
-    int64_t now_ns; /* job time up to which this was read */
+    int64_t now_ns; /* job time, the end of the records read */
 };
 
 struct ana_hvd {
@@ -189,10 +191,10 @@ struct ana_hvd {
     struct ana_hvd_set *set;
 };
 
-/* What is known of Horovod in this job.  The first call reads the files from their begin, each later one what was added
- * since the last ana_job_refresh.  Never NULL; owned by the job, valid until the next call. */
+/* Returns the state of Horovod in this job.  The first call reads the files from their begin, each later one the
+ * records added since the last ana_job_refresh.  Never NULL; owned by the job, valid until the next call. */
 const struct ana_hvd *ana_job_horovod(const struct ana_job *job);
-/* What differed in a step, if it explains a fifth of what that took too long. */
+/* Returns the part that made a step slow, if it explains a fifth of the excess time. */
 enum ana_hvd_differs ana_hvd_step_differs(const struct ana_hvd_set *set, const struct ana_hvd_step *step);
 /* Writes "step 14 took 3.1 x: rank 3 came 42 ms after the first, usually 2 ms". */
 void ana_hvd_step_words(const struct ana_job *job, const struct ana_hvd_set *set, const struct ana_hvd_step *step,

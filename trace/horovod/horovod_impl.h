@@ -1,5 +1,5 @@
-/* What the files of Horovod's analysis share: horovod.c (reading, and what callers see), round.c (one cycle after the
- * other), tensor.c (what a cycle does to tensors and steps). */
+/* Declarations shared by Horovod's analysis: horovod.c (reading, and results for callers), round.c (one cycle after
+ * the other), tensor.c (effects of a cycle on tensors and steps). */
 #ifndef ANA_HOROVOD_IMPL_H
 #define ANA_HOROVOD_IMPL_H
 
@@ -13,9 +13,9 @@
 /* Both tensors and ranks are counted in files: so members without a file, and cells of tensor and rank, are bounded. */
 #define HVD_ABSENT       1024u
 #define HVD_CELLS        (1u << 24)
-#define HVD_MEMBER_CELLS 64u /* what a member costs, in those */
+#define HVD_MEMBER_CELLS 64u /* cost of a member in cells */
 
-/* What one rank said at one cycle. */
+/* One record of a rank at one cycle (SAID). */
 struct hvd_said {
     uint32_t kind; /* enum trc_said_kind */
     uint64_t cycle, sequence;
@@ -27,22 +27,22 @@ struct hvd_said {
 /* A member of a set, beside what ana_hvd_rank shows. */
 struct hvd_member {
     struct trc_file *file;  /* NULL: none */
-    uint32_t comm;          /* of the set, in this file */
+    uint32_t comm;          /* the set's communicator in this file */
     struct hvd_said *queue; /* read and not yet looked at, in order of cycles */
     size_t queued, queue_room, queue_at;
-    uint64_t in[TRC_SAID_WORDS]; /* the words it puts in now, what was agreed on left out */
-    bool asking;                 /* by name, in its last words, which hold until it says others */
+    uint64_t in[TRC_SAID_WORDS]; /* words it puts in now, less the tensors agreed on */
+    bool asking;                 /* asks by name in its last words, which hold until it says others */
     uint64_t words_cycle;
-    bool answered;                      /* member 0: of what it asked for, something was agreed on */
-    uint64_t said_cycle, said_sequence; /* its last AND that was written */
+    bool answered;                      /* member 0: some tensor that it asked for was agreed on */
+    uint64_t said_cycle, said_sequence; /* last AND written by it */
     int64_t first_ns;
     bool held; /* nothing was read behind that */
     struct {
         uint64_t site;
         uint32_t kind;
-    } site[HVD_SITES]; /* which kind of round a call site makes */
+    } site[HVD_SITES]; /* kind of round by call site */
     uint32_t last_kind;
-    double late_cycles, late_ms; /* of the batch under way */
+    double late_cycles, late_ms; /* lateness in the batch under way */
     double sum_cycles, sum_ms, last_sum_cycles, last_sum_ms;
 };
 
@@ -53,7 +53,7 @@ struct hvd_work {
     struct ana_map forms; /* hash of a form: uint32_t 1 + its place */
     size_t form_room;
     size_t tensor_room;
-    size_t *cells;             /* of all sets together */
+    size_t *cells;             /* used by all sets together */
     struct ana_hvd_step *step; /* ring of HVD_STEPS, twice, so that the newest always lie in a row */
     uint64_t cycle;            /* looked at so far, + 1 */
     uint32_t batch;            /* tensors agreed on in the batch under way */
@@ -92,7 +92,7 @@ static inline bool hvd_cells(size_t *used, size_t n)
 
 /* ---- tensor.c ---------------------------------------------------------------------------------------------------- */
 
-#define HVD_STATUS_BITS 3u /* of the first word; bit b of the cache is bit b + HVD_STATUS_BITS of the words */
+#define HVD_STATUS_BITS 3u /* low bits of the first word; bit b of the cache is bit b + HVD_STATUS_BITS of the words */
 
 /* Frees what a tensor has. */
 void hvd_free_tensor(struct ana_hvd_tensor *tensor);
@@ -102,13 +102,13 @@ int32_t hvd_tensor_of(struct ana_hvd_set *set, struct hvd_work *work, const char
 int32_t hvd_tensor_at_bit(struct ana_hvd_set *set, struct hvd_work *work, uint32_t bit);
 /* Takes what a request or response tells of a tensor. */
 void hvd_learn(struct ana_hvd_tensor *tensor, const struct ana_hvd_entry *entry);
-/* The place, from 1 on, of what a request says of its tensor; 0: there are too many of them. */
+/* Returns the place, from 1 on, of a request's form in set->form; 0: there are too many forms. */
 uint32_t hvd_form_of(struct ana_hvd_set *set, struct hvd_work *work, const struct ana_hvd_entry *entry);
 /* A rank has submitted a tensor, by a request of this form (0: by its bit). */
 void hvd_submit(struct ana_hvd_set *set, struct hvd_work *work, int32_t tensor, size_t member, uint64_t cycle,
                 int64_t ns, uint32_t form);
-/* What all have submitted by this cycle was agreed on, by name or by its bit, or was refused.  Returns whether member 0
- * can only now be known to have submitted it. */
+/* Records that a tensor, submitted by all by this cycle, was agreed on, by name or by its bit, or was refused.
+ * Returns whether member 0 can only now be known to have submitted it. */
 bool hvd_agree(struct ana_hvd_set *set, struct hvd_work *work, int32_t tensor, uint64_t cycle, int64_t ns, bool by_name,
                const struct ana_hvd_entry *refused);
 /* refusal.c: keeps that a tensor was refused, before its submitters are forgotten. */

@@ -1,4 +1,4 @@
-/* Why the coordinator refused a tensor, and what each rank had said of it: by its words and by the ranks' requests. */
+/* The reason of a refusal, and the value each rank had given: from the error's words and the ranks' requests. */
 #include "trace/horovod/horovod_impl.h"
 #include "trace/util/text.h"
 #include <stdio.h>
@@ -41,7 +41,7 @@ static void read_values(const char *error, enum ana_hvd_reason reason, char (*va
     snprintf(value[1], sizeof *value, "%.*s", (int)strcspn(second, "."), second);
 }
 
-/* Writes that of a request which an error of this kind is about. */
+/* Writes the field of a request which an error of this kind is about. */
 static void write_value(const struct ana_hvd_form *form, enum ana_hvd_reason reason, char *out)
 {
     static const char *const types[] = {"uint8",   "int8",    "uint16",  "int16", "int32", "int64",
@@ -72,9 +72,9 @@ static void write_value(const struct ana_hvd_form *form, enum ana_hvd_reason rea
     }
 }
 
-/* What member 0 said is on no wire.  Where others differ from what all said before, it has said that; where all others
- * agree, it is the odd one.  Of a new tensor the error names first what came first, and of the requests of one cycle
- * that is its own. */
+/* Guesses the value of member 0, whose requests are on no wire.  Where others differ from the usual value, it has the
+ * usual one; where all others agree, it is the odd one.  For a new tensor the error names the earliest request first,
+ * and among the requests of one cycle that is member 0's own. */
 static void guess_root(const struct ana_hvd_set *set, const struct ana_hvd_tensor *t,
                        const char (*value)[ANA_HVD_VALUE], const char *usual, char (*said)[ANA_HVD_VALUE])
 {

@@ -1,5 +1,5 @@
-/* Replays one cycle after the other, over all ranks of a set: what each puts in, what comes out, and what that means
- * for tensors.  What is common to all ranks is taken from the first rank that has it. */
+/* Replays one cycle after the other, over all ranks of a set: the words each puts in, the result, and the effect on
+ * tensors.  Results common to all ranks are taken from the first rank that has them. */
 #include "trace/horovod/horovod_impl.h"
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ struct round {
     uint64_t cycle;
     int64_t end_ns;
     bool root_answered; /* something that the root had asked for by name was agreed on */
-    size_t member;      /* whose list is read */
+    size_t member;      /* sender of the list being read */
     const struct hvd_said *said;
 };
 
@@ -35,7 +35,7 @@ static uint64_t word_at(const uint8_t *bytes, size_t i)
     return word;
 }
 
-/* Words that carry ready bits: all, but half of them while Horovod's timeline is on. */
+/* Number of words with ready bits: all, but half of them while Horovod's timeline is on. */
 static size_t ready_words(const struct hvd_work *work, size_t n)
 {
     size_t expected = (work->cache.bits + HVD_STATUS_BITS + 63) / 64;
@@ -84,7 +84,7 @@ static void put_in(struct round *r, size_t m, const struct hvd_said *said)
         set += (size_t)__builtin_popcountll(i == 0 ? word_at(in, 0) & ~7ull : word_at(in, i));
     bool all = set > 0 && set == r->work->cache.used;
     rank->maybe_joined = m == 0 && all && (rank->maybe_joined || !(status & NO_UNCACHED));
-    if (rank->maybe_joined) { /* or it has submitted all: then what stays set when others change tells */
+    if (rank->maybe_joined) { /* joined, or has submitted all: bits that stay set when others change will tell */
         memset(member->in, 0, sizeof member->in);
         return;
     }
@@ -196,7 +196,7 @@ static uint64_t next_cycle(const struct ana_hvd_set *set, const struct hvd_work 
     return cycle;
 }
 
-/* Calls `take` for each member that said something of this kind in this cycle; returns the first of these. */
+/* Calls `take` for each member with a record of this kind in this cycle; returns the first such record. */
 static const struct hvd_said *take_each(struct round *r, uint32_t kind, void (*take)(struct round *, size_t m))
 {
     const struct hvd_said *first = NULL;

@@ -1,4 +1,4 @@
-/* Horovod's steps as iterations: what they usually take, the longest, and what differed in them. */
+/* Horovod's steps as iterations: usual lengths, the longest steps, and their differences. */
 #include "trace/horovod/horovod_impl.h"
 #include "trace/util/numfmt.h"
 #include "trace/util/sort.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PART_OF_IT 0.2 /* of what a step took too long, what differed explains */
+#define PART_OF_IT 0.2 /* share of a step's excess time that a difference must explain */
 
 static double length_of(const struct ana_hvd_step *step)
 {
@@ -33,7 +33,7 @@ void hvd_keep_slow(struct ana_hvd_set *set, const struct ana_hvd_step *step)
     set->slow_steps += set->slow_steps < ANA_HVD_SLOW;
 }
 
-/* ---- what is usual ---------------------------------------------------------------------------------------------- */
+/* ---- usual lengths ---------------------------------------------------------------------------------------------- */
 
 static int by_number(const void *a, const void *b)
 {
@@ -59,7 +59,7 @@ void hvd_find_usual(struct ana_hvd_set *set)
     free(room);
 }
 
-/* ---- what differs ----------------------------------------------------------------------------------------------- */
+/* ---- differences ------------------------------------------------------------------------------------------------ */
 
 enum ana_hvd_differs ana_hvd_step_differs(const struct ana_hvd_set *set, const struct ana_hvd_step *step)
 {

@@ -1,4 +1,4 @@
-/* What a cycle does to tensors and steps: names, submissions, agreement, lateness. */
+/* Effects of a cycle on tensors and steps: names, submissions, agreement, lateness. */
 #include "trace/horovod/horovod_impl.h"
 #include "trace/util/hash.h"
 #include "trace/util/numfmt.h"
@@ -35,7 +35,7 @@ static bool add_tensor(struct ana_hvd_set *set, struct hvd_work *work, const cha
         work->tensor_room = room;
     }
     struct ana_hvd_tensor t = {.dtype = -1, .agreed_ns = ANA_HVD_NEVER, .since_ns = ANA_HVD_NEVER};
-    t.name = malloc(2 * size + 2); /* as it is shown, then its bytes as they came */
+    t.name = malloc(2 * size + 2); /* printable name, followed by its raw bytes */
     t.submitted = calloc(set->ranks, sizeof *t.submitted);
     t.submitted_ns = calloc(set->ranks, sizeof *t.submitted_ns);
     t.submitted_cycle = calloc(set->ranks, sizeof *t.submitted_cycle);
@@ -84,7 +84,7 @@ int32_t hvd_tensor_at_bit(struct ana_hvd_set *set, struct hvd_work *work, uint32
     return t;
 }
 
-/* ---- what requests say of them ----------------------------------------------------------------------------------- */
+/* ---- contents of requests ---------------------------------------------------------------------------------------- */
 
 void hvd_learn(struct ana_hvd_tensor *t, const struct ana_hvd_entry *entry)
 {
@@ -139,9 +139,10 @@ uint32_t hvd_form_of(struct ana_hvd_set *set, struct hvd_work *work, const struc
     return *known = (uint32_t)set->forms;
 }
 
-/* ---- what was agreed on ----------------------------------------------------------------------------------------- */
+/* ---- agreement -------------------------------------------------------------------------------------------------- */
 
-/* Of a tensor agreed on in this cycle; who has submitted it may be unknown, as at the begin without a cache. */
+/* Counts the lateness for a tensor agreed on in this cycle; a submitter may be unknown, e.g. at the begin without a
+ * cache. */
 static void count_lateness(const struct ana_hvd_set *set, struct hvd_work *work, const struct ana_hvd_tensor *t,
                            uint64_t cycle, int64_t ns)
 {
@@ -178,7 +179,7 @@ bool hvd_agree(struct ana_hvd_set *set, struct hvd_work *work, int32_t tensor, u
     struct ana_hvd_tensor *t = &set->tensor[tensor];
     const struct ana_hvd_rank *root = &set->rank[0];
     bool revealed = by_name && t->submitted[0] != ANA_HVD_YES && root->asks && root->asks_cycle <= cycle;
-    if (revealed) { /* its requests are on no wire, but it must have submitted by then */
+    if (revealed) { /* requests of member 0 are on no wire, but it must have submitted by then */
         t->submitted[0] = ANA_HVD_YES;
         t->submitted_cycle[0] = root->asks_cycle;
         t->submitted_ns[0] = root->asks_ns;

@@ -17,11 +17,11 @@ struct ana_hvd_entry {
     const char *name; /* not terminated; inside the bytes */
     size_t name_size;
     uint64_t elements;    /* 0 unknown */
-    int32_t root;         /* of a request for a broadcast */
-    int reduction;        /* of a request; 0: the default */
-    const uint8_t *shape; /* of a request: so many dimensions, 8 bytes each, not aligned */
+    int32_t root;         /* requests for a broadcast */
+    int reduction;        /* requests; 0: the default */
+    const uint8_t *shape; /* requests: `dimensions` values, 8 bytes each, not aligned */
     size_t dimensions;
-    size_t devices; /* of a response: how many ranks it is for */
+    size_t devices; /* responses: number of ranks addressed */
     const char *error;
     size_t error_size;
 };

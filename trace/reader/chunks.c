@@ -132,7 +132,7 @@ static void order_events(struct trc_file *file)
         file->threads = file->events[kept - 1].thread + 1u;
 }
 
-/* How many blocks are in use and have at least the head of a chunk in the file. */
+/* Number of blocks that are in use and have at least the head of a chunk in the file. */
 static uint32_t count_blocks(struct trc_file *file)
 {
     const struct trc_head *head = &file->head;
@@ -178,7 +178,7 @@ static bool begins_chunk(const struct trc_file *file, uint32_t block, uint32_t e
            (head->magic == 0 || head->magic == TRC_CHUNK_MAGIC);
 }
 
-/* Has these blocks looked at again later, while there are not too many of them. */
+/* Notes blocks to look at again later, up to a limit. */
 static void add_hole(struct trc_file *file, uint32_t from, uint32_t to)
 {
     if (!file->holes && !(file->holes = malloc(TRC_HOLES_MAX * sizeof *file->holes)))
@@ -214,8 +214,8 @@ static uint32_t search_blocks(struct trc_file *file, uint32_t from, uint32_t to)
     return whole;
 }
 
-/* Finds chunks that are new: behind those that are known, and in holes between them, whose chunk had been handed out
- * but not begun, or is on a network file system that does not show it yet. */
+/* Finds new chunks: behind the known ones, and in holes between them, whose chunk had been handed out but not begun,
+ * or is on a network file system that does not show it yet. */
 static void find_chunks(struct trc_file *file, uint32_t end)
 {
     const bool growing = trc_file_growing(file);

@@ -11,9 +11,9 @@
 #define BUFFERS_ALL  (32u << 20) /* bytes that the buffers of all cursors have, more or less */
 #define BUFFER_LEAST (4u << 10)
 
-static atomic_uint cursors; /* that are open, of all threads of this process */
+static atomic_uint cursors; /* open cursors, of all threads of this process */
 
-/* How large a buffer may be: where there are many thousand, 32 KiB each would be too much. */
+/* Largest size of a buffer: with many thousand cursors, 32 KiB each would be too much. */
 static uint32_t buffer_share(void)
 {
     uint32_t share = BUFFERS_ALL / (atomic_load_explicit(&cursors, memory_order_relaxed) + 1);
@@ -66,7 +66,7 @@ void trc_cursor_want_all(struct trc_cursor *cursor)
         cursor->sigs[i].wanted = true;
 }
 
-/* ---- from chunk to chunk ----------------------------------------------------------------------------------------- */
+/* ---- steps between chunks ---------------------------------------------------------------------------------------- */
 
 static const struct trc_event_ref *ref_from(const struct trc_cursor *cursor, uint64_t sequence)
 {
@@ -83,7 +83,7 @@ static const struct trc_event_ref *successor(const struct trc_cursor *cursor)
     return done == UINT64_MAX ? NULL : ref_from(cursor, done + 1);
 }
 
-/* Begins a chunk.  Keeps the event that SUB items belong to: they may continue those of the chunk before. */
+/* Begins a chunk.  Keeps the event that SUB items belong to: SUB items may continue from the chunk before. */
 static void enter_chunk(struct trc_cursor *cursor, const struct trc_event_ref *ref)
 {
     cursor->inside = true;
@@ -102,7 +102,7 @@ static void enter_chunk(struct trc_cursor *cursor, const struct trc_event_ref *r
     cursor->buffer_at = cursor->buffer_size = 0;
 }
 
-/* Ends a chunk, of which `records` were delivered or reported as lost. */
+/* Ends a chunk after `records` records were delivered or reported as lost. */
 static void leave_chunk(struct trc_cursor *cursor, uint64_t records, bool continued)
 {
     cursor->inside = false;

@@ -13,16 +13,16 @@ struct trc_cursor {
     bool want_said, want_regions;
 
     /* The chunk. */
-    bool inside;            /* in one; else `known` is the last one done with (magic 0: none yet) */
+    bool inside;            /* inside a chunk; else `known` is the last one done with (magic 0: none yet) */
     bool continued;         /* the one before was delivered to its end: SUB items may go on with its last event */
     uint32_t chunk;         /* its number */
-    struct trc_chunk known; /* its head as the last refresh saw it */
+    struct trc_chunk known; /* head as the last refresh saw it */
     uint32_t at, limit;     /* bytes of items decoded, and there to decode */
     uint64_t delivered;     /* records of it */
-    uint64_t through;       /* when not inside: records of the thread up to here, delivered or told as lost */
+    uint64_t through;       /* not inside: records of the thread up to here, delivered or told as lost */
     uint64_t hole_refresh;  /* file->refreshes when a hole was met first; 0: none */
 
-    /* What its items stand on. */
+    /* Bases that the items are relative to. */
     uint64_t base, row_base, next_start;
     bool in_row, row_settled; /* behind a FOLD; the FOLDs of this row grow no more */
     uint64_t event_begin, event_end;
@@ -52,16 +52,16 @@ enum trc_step {
     TRC_STEP_SHORT, /* the buffer ends inside the item */
     TRC_STEP_HOLE,  /* nothing written here */
     TRC_STEP_HELD,  /* a FOLD that still grows */
-    TRC_STEP_BAD    /* *why says what is wrong */
+    TRC_STEP_BAD    /* damage, named by *why */
 };
 
-/* Decodes the item at the begin of `bytes`.  On RECORD, SAID and AGAIN `bytes` stands behind it.  Otherwise the cursor
- * has not moved, and on BAD *why says what is wrong. */
+/* Decodes the item at the begin of `bytes`.  On RECORD, SAID and AGAIN `bytes` stands behind it.  Otherwise the
+ * cursor has not moved, and on BAD *why names the damage. */
 enum trc_step trc_item_take(struct trc_cursor *cursor, struct trc_bytes *bytes, struct trc_record *out,
                             const char **why);
 
-/* Decodes the usual items: events of signatures that were met before, as long as they lie in the buffer whole.  Returns
- * how many; at 0 trc_item_take says why.  *left_out grows by those that were left out. */
+/* Decodes the usual items: events of signatures that were met before, as long as they lie in the buffer whole.
+ * Returns their number; at 0 trc_item_take says why. *left_out grows by the number of events left out. */
 size_t trc_item_take_events(struct trc_cursor *cursor, struct trc_brief *restrict out, size_t max, uint64_t *left_out);
 
 /* A LOST record from the cursor's time base to `end`. */

@@ -50,7 +50,8 @@ static void table_seal(struct trc_table *table)
 
 void *trc_table_find(const struct trc_table *table, uint64_t key)
 {
-    if (key && key <= table->sealed && table->entries[key - 1].key == key) /* 1, 2, 3 ...: as recorders number them */
+    if (key && key <= table->sealed && table->entries[key - 1].key == key) /* numbers 1, 2, 3 ..., as recorders assign
+                                                                              them */
         return table->entries[key - 1].value;
     size_t low = 0, high = table->sealed;
     while (low < high) {
@@ -77,10 +78,10 @@ static void table_free(struct trc_table *table)
 struct note {
     uint32_t comm;
     enum trc_def_type type;
-    uint32_t object; /* of a WIN or FILE */
+    uint32_t object; /* WIN and FILE only */
     uint64_t ticks;
-    uint64_t number; /* of a DOUBT; of NEIGHBORS: sources in the high half, destinations in the low one */
-    char *text;      /* of a NAME; owned */
+    uint64_t number; /* DOUBT: its number; NEIGHBORS: sources in the high half, destinations in the low one */
+    char *text;      /* NAME only; owned */
 };
 struct notes {
     struct note *note;
@@ -96,8 +97,8 @@ static char *text_copy(struct trc_file *file, const char *text, size_t size)
     return copy;
 }
 
-/* Checks a communicator's sizes, which are numbers of a file like any others.  They hold where the listed members
- * confirm them or, for one that has all of MPI_COMM_WORLD, where the head does.  Nothing confirms those of others
+/* Checks a communicator's sizes, which are numbers of a file like any others.  They hold if the listed members
+ * confirm them or, for one that has all of MPI_COMM_WORLD, if the head does.  Nothing confirms the sizes of others
  * (NCCL's): so nobody walks a communicator by its size (see ana_members). */
 static void check_sizes(struct trc_file *file, uint32_t id, struct trc_def_comm *comm)
 {
@@ -113,7 +114,7 @@ static void check_sizes(struct trc_file *file, uint32_t id, struct trc_def_comm 
     }
     if (!listed && comm->flags & all && world > 0 && comm->size != world) {
         trc_file_damage(file, "communicator %u: has all ranks, and %d of %d", id, comm->size, (int)world);
-        comm->flags &= ~all; /* whom it holds is unknown */
+        comm->flags &= ~all; /* membership is unknown */
     }
     if (comm->rank < -1 || comm->rank >= comm->size)
         comm->rank = -1;
@@ -131,7 +132,7 @@ static void define_comm(struct trc_file *file, const struct trc_def *def, const 
     if (comm.members > present) {
         trc_file_damage(file, "communicator %u: %u members where %zu have room", def->id, comm.members, present);
         comm.members = 0;
-        comm.flags &= ~(uint32_t)(TRC_COMM_WORLD | TRC_COMM_ALL); /* its members are unknown now */
+        comm.flags &= ~(uint32_t)(TRC_COMM_WORLD | TRC_COMM_ALL); /* members are unknown now */
     }
     check_sizes(file, def->id, &comm);
     struct trc_comm_def *kept = trc_file_alloc(file, sizeof *kept + comm.members * sizeof(int32_t));
@@ -223,7 +224,7 @@ static void apply_notes(struct trc_file *file, struct notes *notes)
     ana_budget_free(&file->budget, notes->note, notes->room * sizeof *notes->note);
 }
 
-/* ---- a chunk of them --------------------------------------------------------------------------------------------- */
+/* ---- chunks of definitions --------------------------------------------------------------------------------------- */
 
 static void take_definition(struct trc_file *file, uint32_t chunk, const struct trc_def *def, size_t size,
                             struct notes *notes)
@@ -278,12 +279,12 @@ static void take_definition(struct trc_file *file, uint32_t chunk, const struct 
         if (file->chunks[chunk].kind == TRC_CHUNK_STACKS)
             trc_define_stack(file, chunk, def, payload, size);
         break;
-    default: /* of a later version: its slots are stepped over */
+    default: /* type from a later version: its slots are stepped over */
         break;
     }
 }
 
-/* Reads `slots` slots of a chunk, the first of which is number `first`, and takes the definitions that are new. */
+/* Reads `slots` slots of a chunk, beginning with slot number `first`, and takes the new definitions. */
 static bool read_slots(struct trc_file *file, uint32_t chunk, const char *buffer, uint32_t first, uint32_t slots,
                        struct notes *notes)
 {
@@ -313,7 +314,7 @@ static bool read_slots(struct trc_file *file, uint32_t chunk, const char *buffer
     return found;
 }
 
-/* Reads what is new in one DEFS chunk. */
+/* Reads the new slots of one DEFS chunk. */
 static bool read_chunk(struct trc_file *file, uint32_t chunk, struct notes *notes)
 {
     struct trc_defs_chunk *state = file->defs[chunk];

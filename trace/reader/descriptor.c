@@ -13,13 +13,13 @@
 
 #define OTHERS 64u /* descriptors that are left for everything else */
 
-/* Of those that are opened anew: two threads may look at one file. */
+/* Protects files that are opened anew: two threads may look at one file. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static atomic_size_t kept; /* descriptors that stay open, of all files; several threads may read */
 
-/* How many files may keep theirs, once there are so many more.  The usual soft limit protects programs that use
- * select(): it is raised. */
+/* Number of files that may keep their descriptors if `more` are added.  The usual soft limit protects programs that
+ * use select(): it is raised. */
 static size_t most_kept(size_t more)
 {
     struct rlimit limit;
@@ -129,7 +129,7 @@ bool trc_file_reopen(const struct trc_file *file)
     struct trc_descriptor *descriptor = file->descriptor;
     int fd = open_path(file->path);
     if (fd < 0)
-        return true; /* it is gone: what was open still is */
+        return true; /* file is gone: an open one still is open */
     struct stat status;
     if (!fstat(fd, &status)) {
         descriptor->device = status.st_dev;

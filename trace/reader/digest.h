@@ -7,7 +7,7 @@
 
 /* A digest, as one look found it. */
 struct trc_node {
-    struct trc_digest_head head;    /* its texts end and are clean */
+    struct trc_digest_head head;    /* texts end and are clean */
     struct trc_digest_class *class; /* head.classes */
     struct trc_digest_rank *rank;   /* head.ranks */
 };
@@ -15,10 +15,10 @@ struct trc_node {
 /* Takes a digest of `size` bytes apart.  NULL, or why it cannot be used: *node is empty then.  End it by
  * trc_node_free. */
 const char *trc_node_parse(const void *bytes, size_t size, struct trc_node *node);
-/* Reads the one at `path`; likewise.  `sequence`: of the last that was seen; the same one again is left empty, with
- * NULL. */
+/* Reads the digest at `path`, as trc_node_parse.  `sequence`: number of the last digest seen; if equal, the node is
+ * left empty, with NULL. */
 const char *trc_node_read(const char *path, uint64_t sequence, struct trc_node *node);
-/* Frees what it has; it is empty then. */
+/* Frees the contents of a node; it is empty then. */
 void trc_node_free(struct trc_node *node);
 
 /* Brings an open trace to what a digest says of its process: heartbeat, what its threads are inside, their counters.

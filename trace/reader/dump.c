@@ -44,7 +44,7 @@ static void put_rank(FILE *out, const char *title, int32_t rank)
         fprintf(out, " %s=-", title);
         return;
     default:
-        if (rank <= TRC_PEER_REMOTE) /* in the other world of the communicator */
+        if (rank <= TRC_PEER_REMOTE) /* ranks in the other world of the communicator */
             fprintf(out, " %s=beyond:%" PRId32, title, TRC_PEER_REMOTE - rank);
         else
             fprintf(out, " %s=%" PRId32, title, rank);

@@ -1,4 +1,4 @@
-/* What the files of the dump share; nobody else includes this. */
+/* Declarations shared by the files of the dump; nobody else includes this. */
 #ifndef TRC_DUMP_IMPL_H
 #define TRC_DUMP_IMPL_H
 
@@ -41,7 +41,7 @@ double trc_dump_since(const struct trc_file *file, uint64_t ticks);
 /* dump_definitions.c: prints the definitions, facts and stacks, and the operations on devices. */
 void trc_dump_definitions(const struct trc_file *file, FILE *out);
 
-/* dump_items.c: writes what was said in a round. */
+/* dump_items.c: writes the contents of a round. */
 void trc_dump_said(const struct trc_record *record, FILE *out);
 /* dump_items.c: writes that a region begins, ends or is open. */
 void trc_dump_region(const struct trc_file *file, const struct trc_record *record, FILE *out);

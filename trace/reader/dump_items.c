@@ -1,4 +1,4 @@
-/* What a dump says of items that are no events: rounds, regions, and what the kernel counted. */
+/* Dump of items that are no events: rounds, regions, and the kernel's counts. */
 #include "trace/reader/dump_impl.h"
 #include "trace/reader/usage.h"
 #include "trace/util/rows.h"
@@ -11,7 +11,7 @@ static const char *const said_name[] = {
     [TRC_SAID_AND] = "and", [TRC_SAID_OR] = "or", [TRC_SAID_REQUEST] = "request", [TRC_SAID_RESPONSE] = "response"};
 TRC_ASSERT_ROWS(said_name, TRC_SAID_RESPONSE);
 
-/* Writes the words of a round in hexadecimal, those that went in and those that came out; of lists, their entries. */
+/* Writes the words of a round in hexadecimal, input and result; for lists, their entries. */
 void trc_dump_said(const struct trc_record *record, FILE *out)
 {
     const struct trc_words *said = &record->said;

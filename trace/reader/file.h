@@ -19,7 +19,7 @@
 #define TRC_DEFS_MAX     (1ull << 30) /* bytes of definitions read: bounds the cost, too */
 #define TRC_MEMORY       32u          /* bytes that are allocated for each byte of a file, at most */
 #define TRC_HOLES_MAX    64u          /* places between chunks that are looked at again */
-#define TRC_USES_PART    4u           /* uses of a live page lie in parts of so many */
+#define TRC_USES_PART    4u           /* uses in one part of a live page's list */
 #define TRC_ITEMS_OFFSET ((uint32_t)sizeof(struct trc_chunk))
 
 /* Definitions by a key; filled unsorted, sealed by sorting, the first of equals kept.  Values are malloc'ed. */
@@ -45,7 +45,7 @@ struct trc_object_def {
     char name[];
 };
 struct trc_site_def {
-    const char *function, *module; /* in `text`, or NULL */
+    const char *function, *module; /* pointers into `text`, or NULL */
     const char *near;              /* for an unknown function "near f+0x12 in libx.so", in `text`; or NULL */
     const struct trc_cxx *cxx;     /* C++ name, or NULL */
     bool forwards;                 /* is in a wrapper, or in a library between programs and MPI */
@@ -54,7 +54,7 @@ struct trc_site_def {
 
 struct trc_fact_def {
     uint64_t ticks;
-    const char *value; /* in `key`, behind its end */
+    const char *value; /* pointer into `key`, behind its end */
     char key[];
 };
 struct trc_stack_def {
@@ -64,12 +64,12 @@ struct trc_stack_def {
     char text[];
 };
 
-/* What has been read of one DEFS or STACKS chunk: a bit for each slot that needs no second look. */
+/* Progress in one DEFS or STACKS chunk: a bit for each slot that needs no second look. */
 struct trc_defs_chunk {
     uint32_t read;       /* slots that were looked at once */
     uint32_t first_hole; /* the first that needs another look */
     bool stacks;         /* it has stacks */
-    uint64_t sequence;   /* of the chunk: another one since means that they are gone */
+    uint64_t sequence;   /* sequence of the chunk: another one since means that they are gone */
     uint8_t seen[];
 };
 
@@ -83,11 +83,11 @@ struct trc_live {
     uint64_t seen; /* hash of the thread as it was in the file */
     struct trc_thread thread;
     struct trc_device_stream of;
-    uint32_t short_of_rows;   /* as in struct trc_page */
-    struct trc_counter *rows; /* by number, less 1; call_plus_1 is 0 where one is missing */
+    uint32_t short_of_rows;   /* see struct trc_page */
+    struct trc_counter *rows; /* indexed by number, less 1; call_plus_1 is 0 if one is missing */
     struct trc_peer *peers;
     size_t row_count, row_room, peer_count, peer_room;
-    struct trc_use **uses; /* as they come: parts of them, which never move */
+    struct trc_use **uses; /* parts in order of arrival, which never move */
     size_t use_parts, use_count;
 };
 
@@ -102,7 +102,7 @@ struct trc_event_ref {
 struct trc_descriptor {
     int fd; /* -1: closed */
     bool kept;
-    unsigned held; /* by so many who will read on */
+    unsigned held; /* number of holders who will read on */
     uint64_t device, inode;
 };
 
@@ -125,27 +125,28 @@ struct trc_file {
     bool check_again; /* FULL chunks may have been recycled */
     uint64_t refreshes;
     struct trc_anchor complete; /* head.latest when all of it was read last */
-    uint64_t progress;          /* as a digest said it since; 0: none did */
+    uint64_t progress;          /* progress told by a later digest; 0: none did */
     bool wanted;                /* trc_want */
     bool behind;                /* trc_behind */
 
-    struct trc_schema_field *fields; /* of its signatures */
+    struct trc_schema_field *fields; /* fields of its signatures */
     size_t field_count;
-    struct trc_call_def **calls; /* as they were defined; they never move */
-    uint16_t *call_at;           /* by id: which of these, + 1; 0: none */
+    struct trc_call_def **calls; /* calls in order of definition; they never move */
+    uint16_t *call_at;           /* indexed by id: place in `calls`, + 1; 0: none */
     size_t call_count, call_room, call_ids;
 
-    struct trc_chunk *chunks; /* as they were found: heads as last seen, each with its place; magic 0: not to be read */
+    struct trc_chunk *chunks; /* chunks in order of discovery: heads as last seen, each with its place; magic 0: not
+                                 to be read */
     uint32_t chunk_count;     /* of them */
     uint32_t chunk_room;
-    uint32_t block_end;     /* of the file */
+    uint32_t block_end;     /* end of the file */
     uint32_t searched;      /* blocks up to here were looked at, holes too */
     struct trc_hole *holes; /* room for TRC_HOLES_MAX; NULL: there was none so far */
     uint32_t hole_count, steps;
     struct trc_event_ref *events; /* sorted by thread, then sequence */
     size_t event_count, event_room;
 
-    struct trc_live **live; /* by thread: NULL where it has no page */
+    struct trc_live **live; /* indexed by thread: NULL if it has no page */
     size_t live_room;
     size_t threads; /* highest index of a live page or an EVENTS chunk + 1 */
 
@@ -157,7 +158,7 @@ struct trc_file {
     uint64_t facts_seen;
     struct trc_stack_def **stacks; /* sorted by snapshot and order */
     size_t stack_count, stack_room, stacks_seen;
-    struct trc_defs_chunk **defs; /* by chunk number; NULL for those of other kinds */
+    struct trc_defs_chunk **defs; /* indexed by chunk number; NULL for other kinds */
     uint32_t defs_room;
     uint64_t defs_bytes; /* looked at */
 
@@ -175,8 +176,8 @@ void trc_descriptor_close(struct trc_descriptor *descriptor);
 int trc_file_hold(const struct trc_file *file);
 /* Ends a trc_file_hold. */
 void trc_file_release(const struct trc_file *file);
-/* Opens the file again, as network file systems want it that are to show what is new.  Where that fails the old
- * descriptor stays.  False: errno says why. */
+/* Opens the file again, as network file systems require before they show new data.  On failure the old descriptor
+ * stays.  False: errno says why. */
 bool trc_file_reopen(const struct trc_file *file);
 
 /* io.c */
@@ -195,7 +196,8 @@ bool trc_file_growing(const struct trc_file *file);
 /* head.c */
 /* Reads a whole head whose `latest` anchor is consistent; false if there was none to be had. */
 bool trc_head_read(const struct trc_file *file, struct trc_head *head);
-/* Why a head, of which `got` bytes were read, cannot be used; NULL if it can.  The reason may be written to `text`. */
+/* Returns the reason that a head, read for `got` bytes, cannot be used; NULL if it can.  The reason may be written to
+ * `text`. */
 const char *trc_head_refuse(const struct trc_head *head, size_t got, char *text, size_t size);
 /* Takes over a head that was just read, its numbers clamped.  The layout never changes after opening. */
 void trc_head_adopt(struct trc_file *file, struct trc_head *head);
@@ -205,10 +207,10 @@ void trc_head_adopt(struct trc_file *file, struct trc_head *head);
 bool trc_chunks_refresh(struct trc_file *file);
 /* The offset in bytes of a chunk in the file. */
 uint64_t trc_chunk_offset(const struct trc_file *file, uint32_t chunk);
-/* How many bytes a chunk has behind its head. */
+/* Number of bytes behind a chunk's head. */
 uint32_t trc_chunk_room(const struct trc_file *file, const struct trc_chunk *chunk);
-/* Index into file->events of the first chunk of `thread` with this sequence or a later one.  Where there is none it is
- * that of another thread, or file->event_count. */
+/* Index into file->events of the first chunk of `thread` with this sequence or a later one.  If there is none, the
+ * index of another thread's chunk, or file->event_count. */
 size_t trc_events_from(const struct trc_file *file, uint32_t thread, uint64_t sequence);
 /* Whether two heads are of the same use of a chunk. */
 bool trc_chunk_is(const struct trc_chunk *a, const struct trc_chunk *b);
@@ -251,7 +253,7 @@ void trc_calls_free(struct trc_file *file);
 void trc_define_data(struct trc_file *file, const struct trc_def *def, const char *payload, size_t size);
 /* Keeps an interval in which recording was off. */
 void trc_define_off(struct trc_file *file, const struct trc_def *def);
-/* Keeps what was never freed; `text` says of what kind it is. */
+/* Keeps an object that was never freed; `text` names its kind. */
 void trc_define_left(struct trc_file *file, const struct trc_def *def, const char *text, size_t size);
 /* Takes a list of ranks. */
 void trc_define_ranks(struct trc_file *file, const struct trc_def *def, const char *payload, size_t size);

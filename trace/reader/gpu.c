@@ -30,7 +30,7 @@ static void take_slots(struct trc_gpu *gpu, const struct trc_gpu_op *first, cons
         if (op.number == 0 || op.number != first[i].number || op.state == TRC_GPU_FREE)
             continue;
         if (op.state > TRC_GPU_CAPTURED)
-            op.state = TRC_GPU_CAPTURED; /* of a later version */
+            op.state = TRC_GPU_CAPTURED; /* state from a later version */
         if (op.thread >= TRC_MAX_THREADS)
             op.thread = 0;
         over &= trc_gpu_over(&op);

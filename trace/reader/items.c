@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #define EVENT_MAX  (6 * 10)   /* bytes: its number, gap, duration, sequence, and two for its request */
-#define SIGS_MAX   (1u << 16) /* in one chunk; a writer needs ten bytes for each and its event */
+#define SIGS_MAX   (1u << 16) /* signatures in one chunk; a writer needs ten bytes for each and its event */
 #define SIGS_FIRST 4u
 
 /* The signature that a LIKE differs from, and in which fields.  False: there is none. */
@@ -71,7 +71,7 @@ static bool skip_item(struct trc_bytes *bytes, uint64_t kind)
     uint64_t n;
     if (kind == TRC_ITEM_FOLD)
         return trc_get_varint(bytes, &n) && trc_get_varint(bytes, &n) && trc_skip(bytes, 24);
-    return trc_get_varint(bytes, &n) && trc_skip(bytes, n); /* SIG, LIKE, and those of later versions */
+    return trc_get_varint(bytes, &n) && trc_skip(bytes, n); /* SIG, LIKE, and items of later versions */
 }
 
 /* Whether an item may stand within a row of FOLDs. */
@@ -171,8 +171,8 @@ static ALWAYS_INLINE bool take_request(struct trc_bytes *bytes, uint32_t own, ui
     return true;
 }
 
-/* How trc_item_take_events decodes events of a signature.  UNUSUAL: it leaves them to take_event, as it does the first
- * one of each signature, which sets this. */
+/* Ways in which trc_item_take_events decodes events of a signature.  UNUSUAL: it leaves them to take_event, as it
+ * does the first one of each signature, which sets this. */
 enum way { UNUSUAL, CALL, START, MEET, COMPLETION };
 
 static uint8_t way_of(uint32_t flags)

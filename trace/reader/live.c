@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct trc_live no_page; /* of a thread that has none */
+static const struct trc_live no_page; /* page of a thread without one */
 
 /* ---- entries ----------------------------------------------------------------------------------------------------- */
 
@@ -158,8 +158,8 @@ static struct trc_use *use_of(const struct trc_live *live, uint32_t index)
     return NULL;
 }
 
-/* Of a thread that will do nothing more, only the signatures of its last calls are asked for, and whether it made
- * control rounds. */
+/* Drops the uses of a thread that will do nothing more: only the signatures of its last calls are asked for, and
+ * whether it made control rounds. */
 static void drop_uses(struct trc_file *file, struct trc_live *live)
 {
     const struct trc_thread *thread = &live->thread;
@@ -239,7 +239,7 @@ static void clamp_thread(struct trc_thread *thread, uint32_t index, bool off)
     thread->late_row = thread->late_bucket = 0; /* the rows have it */
     thread->name[sizeof thread->name - 1] = 0;
     trc_clean_text(thread->name);
-    if (thread->inside > TRC_SIGS || off) /* while recording is off not every call is noted */
+    if (thread->inside > TRC_SIGS || off) /* not every call is noted while recording is off */
         thread->inside = 0;
     if (thread->last > TRC_SIGS)
         thread->last = 0;
@@ -280,8 +280,8 @@ static bool copy_once(struct trc_file *file, struct trc_live *live, struct trc_p
     return whole && (pieces >= page->pieces || to_come);
 }
 
-/* Reads how many steps of exchanges the writer has begun, neither before what was read earlier nor after what is read
- * later.  False: the file ends before it. */
+/* Reads the number of steps of exchanges that the writer has begun, ordered after earlier reads and before later
+ * ones.  False: the file ends before it. */
 static bool read_steps(const struct trc_file *file, const struct trc_live *live, uint64_t *steps)
 {
     const size_t at = offsetof(struct trc_page, undo) + offsetof(struct trc_undo, settled);

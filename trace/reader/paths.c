@@ -78,7 +78,7 @@ uint32_t trc_path_place(const struct trc_file *file, const struct trc_path *path
     for (uint32_t i = 0; i < path->n; i++) {
         const struct trc_site_def *site = trc_table_find(&file->sites, path->site[i]);
         if (!site)
-            break; /* nobody knows what it is */
+            break; /* unknown site */
         if (!site->forwards)
             return i;
     }

@@ -165,7 +165,7 @@ static bool refresh(struct trc_file *file)
     uint64_t size = file->size;
     moved |= read_size(file);
     read_all(file, &moved);
-    file->spoilt |= file->size < size && file->truncated; /* at its end a writer gives back unused space */
+    file->spoilt |= file->size < size && file->truncated; /* a writer gives back unused space at its end */
     return moved;
 }
 

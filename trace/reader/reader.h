@@ -1,7 +1,7 @@
 /* One trace file, read.  Knows the format and one process; trusts nothing in the file.  The file is pread, never
  * mapped: somebody may truncate it under our eyes, and on a network file system a mapping would be stale. A file may be
  * finished, growing, truncated, torn or hostile: every offset and count is checked before use.  Damage is reported in
- * words; what is whole is still delivered.  Not for the traced process. */
+ * words; the undamaged rest is still delivered.  Not for the traced process. */
 #ifndef TRC_READER_H
 #define TRC_READER_H
 
@@ -25,8 +25,8 @@ struct trc_call {
  * that are opened again each time that they are read.  On TRC_BAD writes one line (what, where, what to do) to `error`.
  * *out is set only on TRC_OK. */
 enum trc_status trc_open(const char *path, struct trc_file **out, char *error, size_t error_size);
-/* So many files are going to be opened, by several threads: makes room for their descriptors while the caller's thread
- * is the only one.  Later the kernel makes them wait for each other whenever the room grows. */
+/* Makes room for the descriptors of `files` files about to be opened by several threads, while the caller's thread is
+ * the only one.  Later the kernel makes them wait for each other whenever the room grows. */
 void trc_expect(size_t files);
 /* Closes the file and frees it with all that it has handed out.  Close its cursors before. */
 void trc_close(struct trc_file *file);
@@ -34,8 +34,8 @@ void trc_close(struct trc_file *file);
 /* Reads again a file that may have grown: head, live pages, new chunks and definitions.  Returns true if anything
  * changed since the last call.  O(threads + new chunks). */
 bool trc_refresh(struct trc_file *file);
-/* The sign of life up to which all has been read: head.latest of the last refresh; later only where a digest of its
- * node (trace/reader/digest.h) says that nothing came since. */
+/* The last sign of life before which everything has been read: head.latest of the last refresh; later only if a digest
+ * of its node (trace/reader/digest.h) says that nothing came since. */
 const struct trc_anchor *trc_complete(const struct trc_file *file);
 /* Another number after each refresh: until then its cursors that had nothing more have nothing more. */
 uint64_t trc_revision(const struct trc_file *file);
@@ -59,35 +59,35 @@ const char *trc_path(const struct trc_file *file);
 /* The bytes that the file had at the last look. */
 uint64_t trc_size(const struct trc_file *file);
 
-/* Damage found so far, one line each, NULL past the last.  Damage never ends reading of what is whole. */
+/* Damage found so far, one line each, NULL past the last.  Damage never ends reading of the undamaged rest. */
 const char *trc_damage(const struct trc_file *file, size_t i);
 /* Adds what another reader of the file has found. */
 void trc_add_damage(struct trc_file *file, const char *line);
 /* Whether the file is shorter than its head says. */
 bool trc_truncated(const struct trc_file *file);
-/* Whether somebody truncated or overwrote the file since it was opened.  What was read before stays; the rest is gone.
+/* Whether somebody truncated or overwrote the file since it was opened.  Data read before stays; the rest is gone.
  */
 bool trc_spoilt(const struct trc_file *file);
 /* False when live pages that the file should have cannot be read: their zeros then say nothing. */
 bool trc_counters_known(const struct trc_file *file);
 
-/* How many calls the file defines so far: they are defined when they are used first. */
+/* Number of calls the file defines so far: a call is defined at its first use. */
 size_t trc_calls(const struct trc_file *file);
-/* The id of the i-th of these, i < trc_calls(file). */
+/* The id of the i-th call, i < trc_calls(file). */
 uint32_t trc_call_id(const struct trc_file *file, size_t i);
 /* Whether a call of this id is defined. */
 bool trc_call_known(const struct trc_file *file, uint32_t id);
 /* The call of an id; never NULL: an id that is not defined gives {"unknown call", TRC_OP_OTHER}. */
 const struct trc_call *trc_call(const struct trc_file *file, uint32_t id);
 
-/* How many threads there are.  Index i < trc_threads(file) is what chunks and cursors call `thread`. */
+/* Number of threads.  Chunks and cursors call index i < trc_threads(file) `thread`. */
 size_t trc_threads(const struct trc_file *file);
 /* The live page of thread i as the last refresh saw it; all zero for a thread that has events but no live page.  Valid
  * until trc_close.  Its values may be read at slightly different times, since the writer does not stop. */
 const struct trc_thread *trc_thread(const struct trc_file *file, size_t i);
 /* Whether thread i is a stream of a GPU: its calls are kernels and copies, and in no total of the process. */
 bool trc_is_stream(const struct trc_file *file, size_t i);
-/* Which stream of which device thread i is; its number is 0 where it is none. */
+/* The device stream that thread i is; its number is 0 if it is none. */
 const struct trc_device_stream *trc_device_stream(const struct trc_file *file, size_t i);
 /* A row of a live page (struct trc_row); its histogram takes little room. */
 struct trc_counter {
@@ -95,10 +95,10 @@ struct trc_counter {
     uint64_t calls, ticks, min_ticks, max_ticks, sent, received;
     struct ana_counts histogram;
 };
-/* The counters of thread i by call and size: *n of them, valid until the next refresh.  Rows that could not be read are
- * all zero. */
+/* The counters of thread i by call and size: *n counters, valid until the next refresh.  Unreadable rows are all
+ * zero. */
 const struct trc_counter *trc_rows(const struct trc_file *file, size_t i, size_t *n);
-/* Those by partner, likewise. */
+/* The counters by partner, valid and zeroed as trc_rows. */
 const struct trc_peer *trc_peers(const struct trc_file *file, size_t i, size_t *n);
 /* The signature behind trc_thread.inside or .last (index + 1); NULL for 0, one that is not there, or where the file is
  * cut off before it.  Valid until the next refresh. */
@@ -111,17 +111,17 @@ struct trc_object {
     uint32_t id;
     uint32_t comm;
     bool is_file;
-    const char *name; /* of a file, or NULL */
+    const char *name; /* files only, or NULL */
 };
 struct trc_comm {
     uint32_t id; /* within this file */
     struct trc_def_comm def;
     const int32_t *members;          /* def.members world ranks, or NULL (TRC_COMM_WORLD, TRC_COMM_ALL: 0..size-1) */
-    const char *name;                /* as set by MPI_Comm_set_name, or NULL */
+    const char *name;                /* name set by MPI_Comm_set_name, or NULL */
     const struct trc_object *object; /* the RMA window or file whose own this is; NULL: it is a communicator */
     uint64_t asked;                  /* ticks when the call that made it began; 0 unknown */
     bool in_doubt;                   /* TRC_DEF_DOUBT ... */
-    uint64_t doubt_from;             /* ... and from which number on */
+    uint64_t doubt_from;             /* first number in doubt */
     uint32_t sources, destinations;  /* TRC_DEF_NEIGHBORS; 0 unknown */
 };
 /* Whether collective `sequence` of the communicator may have another number on other ranks.  Then comparing numbers
@@ -149,13 +149,13 @@ const struct trc_ranks *trc_ranks(const struct trc_file *file, uint32_t id);
 const char *trc_kernel(const struct trc_file *file, uint32_t id);
 /* Name of a region of the program's own; NULL if it is not defined. */
 const char *trc_region(const struct trc_file *file, uint32_t id);
-/* What a message or collective moves (trc_sig.object): [0] what is sent, [1] what is received. */
+/* Data of a message or collective (trc_sig.object): [0] sent, [1] received. */
 struct trc_data {
-    const char *signature[2]; /* of the datatype, as in format.h; "" none, or not known */
+    const char *signature[2]; /* signature of the datatype, see format.h; "" none, or not known */
     uint64_t size[2];         /* bytes of one element of it */
     enum trc_reduction operation;
 };
-/* What is moved, by its id; NULL if it is not defined. */
+/* The data with an id; NULL if it is not defined. */
 const struct trc_data *trc_data(const struct trc_file *file, uint32_t id);
 /* "MPI_SUM"; "an own operation".  Never NULL. */
 const char *trc_reduction_name(enum trc_reduction operation);
@@ -166,7 +166,7 @@ struct trc_left {
     uint64_t site;
     uint32_t count;
 };
-/* The i-th kind of these; NULL past the last. */
+/* The i-th kind of leftovers; NULL past the last. */
 const struct trc_left *trc_left_at(const struct trc_file *file, size_t i);
 /* An interval in which recording was switched off, in ticks. */
 struct trc_off {
@@ -206,13 +206,13 @@ void trc_site(const struct trc_file *file, uint64_t site, const char **function,
 bool trc_fact_at(const struct trc_file *file, size_t i, const char **key, const char **value);
 /* The value of a fact by its key; NULL if there is none.  Valid until the next refresh. */
 const char *trc_fact(const struct trc_file *file, const char *key);
-/* How many facts were ever read, those included that a later one replaced: rises whenever a fact changes. */
+/* Number of facts ever read, replaced ones included: rises whenever a fact changes. */
 uint64_t trc_facts_seen(const struct trc_file *file);
 
 /* The head of the process's table of device operations (format_gpu.h): a copy of the last refresh, numbers in range.
  * NULL: it has no table. */
 const struct trc_gpu_head *trc_gpu(const struct trc_file *file);
-/* How many operations the table has; slots that changed hands while they were read are left out. */
+/* Number of operations in the table; slots that changed hands during reading are left out. */
 size_t trc_gpu_ops(const struct trc_file *file);
 /* Operation i < trc_gpu_ops(file), in the order of their numbers.  Valid until the next refresh. */
 const struct trc_gpu_op *trc_gpu_op(const struct trc_file *file, size_t i);
@@ -235,9 +235,9 @@ struct trc_stack {
     uint32_t snapshot, tid; /* tid 0: the closing record */
     uint64_t ticks, request_ns;
     struct trc_def_stack def;
-    const char *text; /* as format.h says; control characters other than tab and newline replaced */
+    const char *text; /* text, see format.h; control characters other than tab and newline replaced */
 };
-/* How many stacks there are. */
+/* Number of stacks. */
 size_t trc_stacks(const struct trc_file *file);
 /* Stack i; NULL past the last.  Valid until the next refresh. */
 const struct trc_stack *trc_stack(const struct trc_file *file, size_t i);
@@ -248,7 +248,7 @@ int64_t trc_ticks_to_ns(const struct trc_file *file, uint64_t ticks);
 /* The length of a tick in ns, as far as it is known now. */
 double trc_ns_per_tick(const struct trc_file *file);
 
-/* Chunks of events in writing order of each thread, for those who start in the middle. */
+/* Chunks of events in writing order of each thread, for callers that start in the middle. */
 struct trc_chunk_info {
     uint16_t thread;
     uint64_t sequence;
@@ -256,7 +256,7 @@ struct trc_chunk_info {
     uint32_t committed, records;
     uint64_t lost;
 };
-/* How many chunks of events there are now. */
+/* Number of chunks of events now. */
 size_t trc_event_chunks(const struct trc_file *file);
 /* Chunk i < trc_event_chunks(file) as the last refresh saw it. */
 struct trc_chunk_info trc_event_chunk(const struct trc_file *file, size_t i);
@@ -276,13 +276,13 @@ static inline bool trc_is_region(enum trc_record_kind kind)
 {
     return kind >= TRC_RECORD_BEGIN;
 }
-/* What was said in a control round (format.h, SAID). */
+/* Contents of a control round (format.h, SAID). */
 struct trc_words {
     uint32_t kind; /* enum trc_said_kind, or one of a later version */
     uint32_t comm; /* trc_comm id */
     uint64_t round;
     uint64_t size; /* bytes that were said */
-    size_t kept;   /* of these, at `bytes`; until the next trc_next on this cursor */
+    size_t kept;   /* bytes kept at `bytes`; until the next trc_next on this cursor */
     const uint8_t *bytes;
 };
 /* Room for what a cursor's user looks up once for a signature and needs with each of its events.  Zero when the
@@ -295,18 +295,18 @@ struct trc_signature {
     struct trc_sig sig;
     struct trc_note note;
     uint64_t sequence; /* the cursor's: of its last event */
-    uint8_t way;       /* likewise: how it is decoded */
-    bool wanted;       /* its user may unset it: from then on trc_next_brief leaves its usual events out */
+    uint8_t way;       /* cursor's: the decoding way */
+    bool wanted;       /* the user may unset it: from then on trc_next_brief leaves its usual events out */
 };
 struct trc_record {
     enum trc_record_kind kind;
     uint32_t request_thread;   /* START, COMPLETE: thread whose start number follows */
-    const struct trc_sig *sig; /* until the next trc_next on this cursor; NULL but for EVENT and FOLD */
+    const struct trc_sig *sig; /* valid until the next trc_next on this cursor; NULL but for EVENT and FOLD */
     uint64_t count;            /* FOLD: polls; LOST: records; OPEN: regions open, itself included; else 1 */
     uint64_t sequence;         /* COLL, SAID; of a region: its id */
     uint64_t request;          /* START, COMPLETE: start number; UINT64_MAX unknown */
-    struct trc_signature *of;  /* of sig, as long as that; EVENT and FOLD only */
-    uint64_t begin, end;       /* ticks; of a SUB item: those of its event */
+    struct trc_signature *of;  /* fields of sig, as long as sig; EVENT and FOLD only */
+    uint64_t begin, end;       /* ticks; a SUB item has its event's ticks */
     uint64_t busy;             /* FOLD: ticks inside the polls; else end - begin */
     struct trc_words said;     /* SAID */
 };
@@ -343,9 +343,9 @@ struct trc_brief {
     uint64_t room[2]; /* for what its user makes of it: anything */
 };
 _Static_assert(TRC_MAX_THREADS <= UINT16_MAX, "a thread's number has room");
-/* Reads the next items, at least one and at most `max` > 0, and returns how many; 0 for TRC_END.  One of another kind
- * than EVENT comes alone: *other is the whole of it.  *left_out grows by those that were left out (trc_signature).
- * What they point to is valid until the next call on this cursor. */
+/* Reads the next items, at least one and at most `max` > 0, and returns their number; 0 for TRC_END.  An item of
+ * another kind than EVENT comes alone: *other is the whole of it. *left_out grows by the number left out
+ * (trc_signature).  Pointers in them are valid until the next call on this cursor. */
 size_t trc_next_brief(struct trc_cursor *cursor, struct trc_brief *out, size_t max, struct trc_record *other,
                       uint64_t *left_out);
 

@@ -1,4 +1,4 @@
-/* Parses the schema's text.  What it does not understand it skips: names may then be missing, never wrong. */
+/* Parses the schema's text.  Skips unknown parts: names may then be missing, never wrong. */
 #include "trace/reader/schema.h"
 
 #include <stdbool.h>
@@ -39,7 +39,7 @@ static char *take_word(char **at)
     return begin;
 }
 
-/* By its text: another version may number classes differently. */
+/* Finds a class by its text: another version may number classes differently. */
 enum trc_opclass trc_schema_class(const char *text)
 {
     for (unsigned i = 0; i < TRC_OPCLASSES; i++)

@@ -8,7 +8,7 @@
 struct trc_schema_field {
     uint8_t zigzag;
     uint8_t size;    /* bytes of our member: 4 or 8; 0: a field that we do not know, skipped */
-    uint16_t offset; /* in struct trc_sig */
+    uint16_t offset; /* offset in struct trc_sig */
 };
 
 #define TRC_SCHEMA_FIELDS 64u
@@ -18,9 +18,9 @@ struct trc_schema {
     size_t field_count;
 };
 
-/* Parses `size` bytes of schema text.  Content never makes it fail: it skips what it does not understand.  Without a
- * `sig` line the fields are those of this version, and *complaint says so; else *complaint is NULL.  The text, of which
- * `text[size]` must be there too, is changed.  */
+/* Parses `size` bytes of schema text.  Content never makes it fail: it skips unknown parts.  Without a `sig` line the
+ * fields are this version's, and *complaint says so; else *complaint is NULL.  The text is changed; `text[size]` must
+ * be there too. */
 void trc_schema_parse(struct trc_schema *schema, char *text, size_t size, const char **complaint);
 /* The class of calls that a text names; TRC_OP_OTHER where this version knows none. */
 enum trc_opclass trc_schema_class(const char *text);

@@ -1,4 +1,4 @@
-/* What the kernel counted: the items of USAGE chunks, in the order of their times. */
+/* Counts of the kernel: the items of USAGE chunks, in the order of their times. */
 #include "trace/reader/usage.h"
 #include "trace/format/decode.h"
 #include "trace/reader/file.h"
@@ -10,9 +10,9 @@
 
 struct trc_usage_cursor {
     struct trc_file *file;
-    bool inside;            /* in a chunk; else `known` is the last one done with */
+    bool inside;            /* inside a chunk; else `known` is the last one done with */
     uint32_t chunk;         /* its number */
-    struct trc_chunk known; /* its head when it was begun */
+    struct trc_chunk known; /* head at the chunk's begin */
     uint32_t at;            /* bytes of it that are done with */
     uint64_t base;
     uint8_t *buffer; /* bytes buffer_at .. buffer_at + buffer_size */
@@ -120,7 +120,7 @@ static bool take_entries(struct trc_usage_cursor *cursor, struct trc_bytes bytes
 
 enum step { ITEM, SHORT, BAD };
 
-/* Decodes the item at the cursor from what is in the buffer; *need: bytes that it has. */
+/* Decodes the item at the cursor from the bytes in the buffer; *need: bytes that it has. */
 static enum step take_item(struct trc_usage_cursor *cursor, uint32_t limit, struct trc_usage_item *out, uint32_t *need)
 {
     uint32_t done = cursor->at - cursor->buffer_at;

@@ -5,11 +5,11 @@
 
 #include "trace/reader/reader.h"
 
-/* What was counted in a span of time. */
+/* Counts over a span of time. */
 struct trc_usage_item {
     uint64_t begin, end; /* ticks; begin: the end of the item before, if that is still there */
     size_t n;
-    const struct trc_usage *entry; /* until the next call on this cursor */
+    const struct trc_usage *entry; /* valid until the next call on this cursor */
 };
 
 struct trc_usage_cursor; /* belongs to the file: close before trc_close */
@@ -21,7 +21,7 @@ void trc_usage_close(struct trc_usage_cursor *cursor);
 /* Reads the next item.  TRC_END: nothing more now; after trc_refresh there may be.  What does not decode is reported as
  * damage, and the cursor goes on in the next chunk. */
 enum trc_status trc_usage_next(struct trc_usage_cursor *cursor, struct trc_usage_item *out);
-/* What a field is called: "cpu_us". */
+/* Name of a field: "cpu_us". */
 const char *trc_usage_name(enum trc_usage_field field);
 
 #endif

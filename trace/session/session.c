@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many processors this process may run on. */
+/* Returns the number of processors this process may run on. */
 static unsigned processors(void)
 {
     cpu_set_t set;

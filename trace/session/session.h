@@ -4,13 +4,13 @@
 
 #include "trace/job/job.h"
 
-/* Opens every *.hpctop file in the folders (a file's own path works too).  Of several runs of MPI in one folder those
- * that ended before the latest was started are left out.  Files that cannot be read are left out and
- * named by ana_job_warning.  TRC_BAD, with one line in `error`, when none can be read. */
+/* Opens every *.hpctop file in the folders (a file's own path works too).  If one folder holds several runs of MPI,
+ * runs that ended before the latest was started are left out.  Unreadable files are left out and named by
+ * ana_job_warning.  TRC_BAD, with one line in `error`, if none can be read. */
 enum trc_status ana_job_open(const char *const *folders, size_t n, struct ana_job **out, char *error,
                              size_t error_size);
 
-/* As ana_job_open, and calls `opening` with `user` meanwhile (NULL: nobody). */
+/* Opens a job as ana_job_open, and calls `opening` with `user` meanwhile (NULL: nobody). */
 enum trc_status ana_job_open_watched(const char *const *folders, size_t n, ana_opening *opening, void *user,
                                      struct ana_job **out, char *error, size_t error_size);
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define HEADS_A_LOOK 64u   /* chunks that are looked at for the first time */
-#define STUCK_LOOKS  3u    /* then a block that begins no chunk is stepped over */
+#define STUCK_LOOKS  3u    /* looks after which a block that begins no chunk is stepped over */
 #define NEW_LOOKS    16u   /* after chunks were recycled, until all are looked at anew */
 #define RANK_MOST    1536u /* bytes of one, at most */
 _Static_assert(RANK_MOST >= (15 + 16 * TRC_DIGEST_THREADS) * TRC_VARINT_MAX, "a rank has room");
@@ -20,10 +20,10 @@ struct look {
     int fd;
     struct trc_head head;
     uint64_t change;
-    uint32_t pages, pieces, wanted; /* pages, further pieces of them, and how many they say there are */
+    uint32_t pages, pieces, wanted; /* pages, further pieces, and the number of pieces they announce */
     const struct trc_schema_call *calls;
     size_t call_count;
-    /* Of the threads in trc_digest.rank: the first block of the page, and trc_undo.settled before it was read. */
+    /* First block of the page of each thread in trc_digest.rank, and trc_undo.settled before it was read. */
     uint32_t block[TRC_DIGEST_THREADS];
     uint64_t steps[TRC_DIGEST_THREADS];
 };
@@ -189,7 +189,7 @@ static bool take_piece(struct trc_digest *digest, struct look *look, uint16_t th
             take_entries(digest, look, &digest->rank.thread[i], sizeof(struct trc_chunk), size);
             return true;
         }
-    return false; /* of a stream; or the thread has no place */
+    return false; /* page of a stream; or the thread has no place */
 }
 
 /* Takes all followed chunks.  False: something of the live pages is not certain. */

@@ -1,5 +1,5 @@
-/* What time it is, for the recorder beside its ticks: a system call at worst, safe in signal handlers.
- * Nanoseconds; any thread. */
+/* The current time for the recorder, beside its ticks: a system call at worst, safe in signal handlers.  Nanoseconds;
+ * any thread. */
 #ifndef TRC_NOW_H
 #define TRC_NOW_H
 

@@ -5,13 +5,13 @@
 
 #include <errno.h>
 
-#define SMALL       16u   /* blocks of a file that is to stay small */
-#define READY_LEAST 4u    /* blocks ahead of need: of a small one; */
-#define READY_TIMES 4u    /* so many times the blocks in use of a larger one: the next two chunks, which double; */
-#define READY_MOST  256u  /* but no more, unless that is less than a second's need */
-#define APART_READY 1024u /* where the program's threads make none themselves */
+#define SMALL       16u         /* blocks of a file that is to stay small */
+#define READY_LEAST 4u          /* blocks ahead of need: of a small one; */
+#define READY_TIMES 4u          /* multiple of the blocks in use of a larger one: the next two chunks, which double; */
+#define READY_MOST  256u        /* upper limit, unless it is less than a second's need */
+#define APART_READY 1024u       /* blocks ahead if the program's threads make none themselves */
 #define SECOND      1000000000u /* ns */
-#define CLOSED      (1u << 30)  /* in `growing`: nothing may be allocated any more */
+#define CLOSED      (1u << 30)  /* value of `growing`: nothing may be allocated any more */
 
 unsigned trc_writer_ready(const struct trc_writer *writer)
 {
@@ -55,7 +55,7 @@ bool trc_writer_grow(struct trc_writer *writer, unsigned ready)
         short_of |= error != 0;
         grown |= error == 0;
         allocated = atomic_load(&writer->allocated);
-        step = short_of && step > 1 ? step - step / 2 : 0; /* there is less than a step: the last of a full disk */
+        step = short_of && step > 1 ? step - step / 2 : 0; /* less than a step is left: the last of a full disk */
     }
     if (short_of) {
         /* The blocks that there are stay in use: old chunks are recycled from now on. */
@@ -88,7 +88,7 @@ void trc_writer_runs_low(struct trc_writer *writer)
         trc_writer_wake(writer);
 }
 
-/* How many blocks a second takes: the last whole one, or what has come of this one. */
+/* Number of blocks that a second takes: the last whole second's, or this one's so far. */
 static unsigned second_takes(struct trc_writer *writer, unsigned used)
 {
     uint64_t now = trc_now_ns();

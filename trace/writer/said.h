@@ -9,7 +9,7 @@ struct trc_said {
     enum trc_said_kind kind;
     uint32_t comm;
     uint64_t sequence, round;
-    const void *part[2]; /* what was said: one piece, or two */
+    const void *part[2]; /* contents: one piece, or two */
     uint32_t size[2];    /* bytes of each; only the first TRC_SAID_KEPT of both together are kept */
 };
 

@@ -1,4 +1,4 @@
-/* The writer's file as the system sees it: space, pages, descriptor, and what others do to the file. */
+/* The writer's file as the system sees it: space, pages, descriptor, and changes to the file by others. */
 #include "trace/writer/stream.h"
 #include "trace/writer/system.h"
 
@@ -145,7 +145,7 @@ int trc_writer_cut(struct trc_writer *writer, unsigned blocks, unsigned allocate
     return ftruncate(writer->fd, (off_t)size) ? errno : 0;
 }
 
-/* How much of `wanted` we may take under a limit on address space: the program needs most of the rest. */
+/* Part of `wanted` that we may take under a limit on address space: the program needs most of the rest. */
 static size_t allowance(size_t wanted)
 {
     struct rlimit limit;
@@ -279,7 +279,7 @@ const char *trc_writer_check(struct trc_writer *writer)
         if (!atomic_load(&writer->trimmed) && atomic_exchange(&writer->limit, atomic_load(&writer->allocated)) &&
             !writer->head->error[0])
             trc_writer_say(writer, EBADF, TRC_SAY_TAKEN);
-        return NULL; /* there is room for the newest events */
+        return NULL; /* room is left for the newest events */
     }
     /* A thread that was allocating may have made a file that was cut as long as before, with a hole for a head. */
     bool is_short = !error && (size_t)is.st_size < whole && !atomic_load(&writer->trimmed),

@@ -6,10 +6,10 @@
 
 #define RESERVED_ROWS 40u /* kept for calls that have none */
 
-#define PAGE_BLOCKS  2u  /* of a live page at first */
+#define PAGE_BLOCKS  2u  /* blocks of a live page at first */
 #define PIECE_MOST   16u /* blocks of a piece of it */
 #define STREAM_SHARE 32u /* a chunk of events has at most this part of the file, */
-#define STREAM_LEAST 8u  /* ... but may have so many blocks: stacks of threads need as many, and take an old one */
+#define STREAM_LEAST 8u  /* blocks always allowed: stacks of threads need as many, and take an old one */
 
 static void begin_piece(struct trc_stream *stream, struct trc_chunk *chunk, size_t head)
 {
@@ -171,15 +171,15 @@ static inline uint16_t peer_of(struct trc_stream *stream, int32_t rank)
     return peer && peer->rank_plus_1 == (uint32_t)rank + 1 ? (uint16_t)(at + 1) : search_peer(stream, rank, at);
 }
 
-/* Begins a step of the exchange that begins when `settled` steps were done.  Stores before it are visible before it,
- * and those of the step after it: for a kill between any two of them, and for a reader on another core. */
+/* Begins a step of the exchange that began after `settled` steps.  Stores before it are visible before it, and before
+ * the stores of the step after it: for a kill between any two of them, and for a reader on another core. */
 static void begin_step(struct trc_page *page, uint64_t settled, enum trc_settle step)
 {
     __atomic_store_n(&page->undo.settled, settled + step, __ATOMIC_RELEASE);
     atomic_thread_fence(memory_order_release);
 }
 
-/* Moves what was counted by signature into the counters that stay, because the signature gives up its place. */
+/* Moves a signature's counts into the counters that stay, because the signature gives up its place. */
 static void settle_signature(struct trc_stream *stream, uint32_t index, uint64_t settled)
 {
     const struct trc_sig_state *state = &stream->state[index];
@@ -253,7 +253,7 @@ uint32_t trc_stream_intern_slow(struct trc_stream *stream, const struct trc_sig 
         index ^= 1;
     for (uint32_t i = 0; i < stream->folds; i++)
         if (stream->fold[i].index == index) {
-            stream->folds = 0; /* of the signature that goes */
+            stream->folds = 0; /* a fold of the signature that goes */
             break;
         }
     settle_signature(stream, index, settled);
@@ -277,8 +277,8 @@ static bool lose(struct trc_stream *stream)
     return false;
 }
 
-/* A chunk for events, of at least so many blocks.  Each is twice as large as the one before, as far as the file's limit
- * leaves room for many. */
+/* Takes a chunk for events, of at least `least` blocks.  Each is twice as large as the one before, as far as the
+ * file's limit leaves room for many. */
 static struct trc_chunk *take_events(struct trc_stream *stream, uint32_t least)
 {
     struct trc_writer *writer = stream->writer;
@@ -300,7 +300,7 @@ static void close_chunk(struct trc_stream *stream)
     stream->folds = stream->in_row = 0;
 }
 
-/* Goes on in another chunk, of at least so many blocks.  False: there is none, and a record was counted as lost.  Where
+/* Goes on in another chunk, of at least `least` blocks.  False: there is none, and a record was counted as lost.  If
  * there is a smaller one the records that follow have that. */
 static bool next_chunk(struct trc_stream *stream, uint32_t least)
 {
@@ -310,7 +310,7 @@ static bool next_chunk(struct trc_stream *stream, uint32_t least)
     if (least > 1)
         chunk = take_events(stream, least);
     bool fits = chunk || least == 1;
-    if (!fits && stream->at < stream->stop) /* what is smaller still has room here */
+    if (!fits && stream->at < stream->stop) /* smaller records still have room here */
         return lose(stream);
     if (stream->chunk)
         close_chunk(stream);
@@ -407,7 +407,7 @@ static void halve_full(struct trc_row *row)
     for (uint32_t i = 0; i < TRC_BUCKETS; i++)
         most |= row->histogram[i];
     for (uint32_t i = 0; most >> 31 && i < TRC_BUCKETS; i++)
-        row->histogram[i] = row->histogram[i] / 2 + row->histogram[i] % 2; /* what is rare stays */
+        row->histogram[i] = row->histogram[i] / 2 + row->histogram[i] % 2; /* rare values stay */
 }
 
 void trc_stream_age(struct trc_stream *stream)

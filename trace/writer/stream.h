@@ -1,19 +1,19 @@
-/* What the files of the writer share: the file (writer.c), its space (space.c) and the streams (stream.c). */
+/* Declarations shared by the writer: the file (writer.c), its space (space.c) and the streams (stream.c). */
 #ifndef TRC_WRITER_STREAM_H
 #define TRC_WRITER_STREAM_H
 
 #include "trace/writer/writer.h"
 
-/* Takes a chunk for `kind` and `thread`: a fresh one of `blocks` blocks, else one with no fewer than `least`: what is
- * left of the file, or the oldest EVENTS chunk that is full.  Its head is reset but for the magic, which the caller
+/* Takes a chunk for `kind` and `thread`: a fresh one of `blocks` blocks, else one with no fewer than `least`: the
+ * rest of the file, or the oldest EVENTS chunk that is full.  Its head is reset but for the magic, which the caller
  * stores when the rest is filled in.  NULL: there is none.  Any thread; no lock. */
 struct trc_chunk *trc_writer_take(struct trc_writer *writer, enum trc_chunk_kind kind, uint16_t thread, unsigned blocks,
                                   unsigned least);
 
-/* How many bytes a chunk has behind its head, by what this process knows of it. */
+/* Number of bytes behind a chunk's head, by this process's own record. */
 uint32_t trc_writer_room(const struct trc_writer *writer, const struct trc_chunk *chunk);
 
-/* How many blocks a chunk needs for `bytes` bytes behind its head. */
+/* Number of blocks of a chunk with `bytes` bytes behind its head. */
 static inline unsigned trc_blocks_for(size_t bytes)
 {
     return (unsigned)((bytes + sizeof(struct trc_chunk) + TRC_BLOCK - 1) / TRC_BLOCK);

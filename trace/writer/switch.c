@@ -35,8 +35,8 @@ void trc_stream_switch_off(struct trc_stream *stream)
     stream->off = true;
 }
 
-/* Appends a BEGIN for each region that is open: with the LOST item readers have dropped them.  Where they have no room
- * the next item begins a chunk, which says what is open. */
+/* Appends a BEGIN for each region that is open: with the LOST item readers have dropped them.  If they have no room
+ * the next item begins a chunk, which lists the open regions. */
 static void begin_regions(struct trc_stream *stream, uint64_t now)
 {
     const struct trc_regions *regions = stream->regions;

@@ -1,6 +1,6 @@
-/* Switches recording off and on.  A stream that is off has no room for items, so each of them is dropped by the check
- * for room, and its calls are not counted.  Its thread finds out at its next call that recording was switched off, and
- * at its next item that it was switched on. */
+/* Switches recording off and on.  A stream that is off has no room for items, so each item is dropped by the check
+ * for room, and its calls are not counted.  Its thread finds out at its next call that recording was switched off,
+ * and at its next item that it was switched on. */
 #ifndef TRC_WRITER_SWITCH_H
 #define TRC_WRITER_SWITCH_H
 

@@ -82,7 +82,7 @@ static inline void trc_sys_wait(const void *word, unsigned value, uint64_t ns)
     syscall(SYS_futex, word, (long)FUTEX_WAIT_PRIVATE, (long)value, &most, NULL, 0l);
 }
 
-/* Wakes so many threads that wait for `word`. */
+/* Wakes up to `threads` threads that wait for `word`. */
 static inline void trc_sys_wake(const void *word, int threads)
 {
     syscall(SYS_futex, word, (long)FUTEX_WAKE_PRIVATE, (long)threads, NULL, NULL, 0l);

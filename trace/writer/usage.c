@@ -1,7 +1,7 @@
 #include "trace/writer/usage.h"
 #include "trace/writer/stream.h"
 
-#define SHARE      8u                    /* of the file, for chunks of usage */
+#define SHARE      8u                    /* part of the file, for chunks of usage */
 #define ITEM_HEADS (4u * TRC_VARINT_MAX) /* bytes of two items besides their entries */
 
 /* Whether the item in the making, and an empty one before it, have room in the chunk; NULL has none. */
@@ -25,7 +25,7 @@ static struct trc_chunk *begin_anew(struct trc_usage_stream *stream)
     if (!chunk)
         return NULL;
     __atomic_store_n(&chunk->magic, 0, __ATOMIC_RELAXED);
-    atomic_thread_fence(memory_order_release); /* as in trc_writer_take */
+    atomic_thread_fence(memory_order_release); /* see trc_writer_take */
     chunk->sequence = atomic_fetch_add(&stream->writer->sequence, 1) + 1;
     chunk->committed = 0;
     chunk->state = TRC_CHUNK_OPEN;
@@ -36,7 +36,8 @@ static struct trc_chunk *begin_anew(struct trc_usage_stream *stream)
 static struct trc_chunk *take_chunk(struct trc_usage_stream *stream, uint64_t since)
 {
     unsigned most = atomic_load(&stream->writer->limit) / SHARE, least = trc_blocks_for(stream->size + ITEM_HEADS);
-    unsigned blocks = stream->blocks < TRC_CHUNK_MOST ? stream->blocks : TRC_CHUNK_MOST; /* as large as all before */
+    unsigned blocks = stream->blocks < TRC_CHUNK_MOST ? stream->blocks : TRC_CHUNK_MOST; /* size of all chunks before
+                                                                                            together */
     blocks = blocks > least ? blocks : least;
     struct trc_chunk *chunk = NULL;
     if (stream->chunks)

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #define FIRST_BLOCKS 8u  /* a live page, definitions, events, some ready */
-#define LEAST_BLOCKS 64u /* of a file that is full */
+#define LEAST_BLOCKS 64u /* size of a file that is full */
 #define PAGE         4096u
-#define MAX_GROWTHS  16   /* for one chunk, while other threads take what was made */
+#define MAX_GROWTHS  16   /* growths for one chunk, while other threads take the new blocks */
 #define DEFS_SHARE   4u   /* definitions take at most a quarter of the file */
 #define DEFS_FIRST   2u   /* blocks of their first chunk */
 #define STACKS_LEAST 8u   /* blocks of a chunk of stacks: one of the longest has room */
@@ -182,7 +182,7 @@ struct trc_chunk *trc_writer_take(struct trc_writer *writer, enum trc_chunk_kind
     if (!chunk)
         return NULL;
     __atomic_store_n(&chunk->magic, 0, __ATOMIC_RELAXED);
-    atomic_thread_fence(memory_order_release); /* a reader that sees what follows sees that the magic is gone */
+    atomic_thread_fence(memory_order_release); /* a reader that sees later stores sees that the magic is gone */
     chunk->kind = (uint8_t)kind;
     chunk->thread = thread;
     chunk->sequence = atomic_fetch_add(&writer->sequence, 1) + 1;
@@ -321,7 +321,7 @@ void trc_writer_call(struct trc_writer *writer, uint32_t id)
 static void clear_stacks(struct trc_writer *writer, struct trc_chunk *chunk)
 {
     __atomic_store_n(&chunk->magic, 0, __ATOMIC_RELAXED);
-    atomic_thread_fence(memory_order_release); /* as in trc_writer_take */
+    atomic_thread_fence(memory_order_release); /* see trc_writer_take */
     chunk->sequence = atomic_fetch_add(&writer->sequence, 1) + 1;
     chunk->first_ticks = chunk->last_ticks = writer->ticks();
     chunk->committed = 0;

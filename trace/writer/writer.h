@@ -16,15 +16,15 @@
 
 #define TRC_WRITER_CALLS 1024u /* ids of calls that can be defined are below */
 
-/* Who allocates blocks: any thread; our own alone; our own alone, on a file system that may stall, so that a chunk is
- * handed out only when its pages are there. */
+/* Threads that may allocate blocks: any; our own alone; our own alone, on a file system that may stall, so that a
+ * chunk is handed out only when its pages are there. */
 enum trc_apart { TRC_SHARED, TRC_APART, TRC_APART_PAGES };
 
 /* The process's file.  Zero-initialised static storage; one for each process. */
 struct trc_writer {
     int fd;
-    uint64_t device, inode; /* of the file: the program may close `fd` and have its number for a file of its own */
-    char *base;             /* of the mapping: head, schema, then blocks_most blocks of address space */
+    uint64_t device, inode; /* file's identity: the program may close `fd` and have its number for a file of its own */
+    char *base;             /* begin of the mapping: head, schema, then blocks_most blocks of address space */
     size_t size;            /* of it */
     struct trc_head *head;
     char *chunks;
@@ -32,22 +32,22 @@ struct trc_writer {
     atomic_uint allocated, limit;  /* blocks */
     atomic_uint next_block;        /* the first one never handed out */
     _Atomic uint8_t *chunk_blocks; /* for each block: how many the chunk has that begins there; 0: none does */
-    atomic_uint recycle;           /* where the search for the oldest full chunk goes on */
+    atomic_uint recycle;           /* position from which the search for the oldest full chunk goes on */
     _Atomic uint64_t sequence;
     atomic_uint threads; /* live pages handed out */
     atomic_uint growing; /* threads that are allocating; room.c */
     _Atomic uint64_t
         defs; /* current DEFS chunk's first block + 1 in the high half, bytes handed out of it in the low */
     atomic_uint defs_blocks;             /* taken for definitions so far */
-    const struct trc_schema_call *calls; /* to be defined when they are used first; NULL: none */
+    const struct trc_schema_call *calls; /* calls, each defined at its first use; NULL: none */
     size_t call_count;
     _Atomic uint32_t named[TRC_WRITER_CALLS / 32];      /* a bit for each that is defined, */
-    _Atomic uint32_t unnamed[TRC_WRITER_CALLS / 32];    /* ... and for each that once had no room */
-    struct trc_stream *_Atomic stream[TRC_MAX_THREADS]; /* of threads; NULL: none, or one of a GPU */
+    _Atomic uint32_t unnamed[TRC_WRITER_CALLS / 32];    /* a bit for each that once had no room */
+    struct trc_stream *_Atomic stream[TRC_MAX_THREADS]; /* streams of threads; NULL: none, or one of a GPU */
     uint64_t (*ticks)(void);
-    unsigned blocks_most;  /* that the limit allows; `limit` goes down when space does */
+    unsigned blocks_most;  /* most blocks that the limit allows; `limit` goes down when space does */
     atomic_uint populated; /* blocks up to here have their pages */
-    bool no_populate;      /* this kernel cannot */
+    bool no_populate;      /* kernel cannot populate pages */
     bool guarded;          /* trc_writer_fault is called for faults of this process */
     atomic_int apart;      /* enum trc_apart */
     atomic_bool writes;    /* it allocates by writing */
@@ -58,25 +58,26 @@ struct trc_writer {
     _Atomic uint64_t off_since; /* ticks since when recording is off; 0: it is on */
     atomic_bool trimmed;
     atomic_int stopped;      /* nothing is recorded any more: an errno */
-    _Atomic(uintptr_t) gone; /* from this address on there is no file behind the mapping; 0: there is all of it */
+    _Atomic(uintptr_t) gone; /* address from which there is no file behind the mapping; 0: there is all of it */
     struct trc_head kept;    /* the head as it was: where the file was cut before it, it is written anew */
-    const char *schema;      /* to be written anew likewise */
+    const char *schema;      /* text to write anew with the head */
     bool had_name;
 };
 
-/* What the stream knows of a signature beyond the file: where its counters are and its number in the current chunk. */
+/* The stream's data about a signature beyond the file: the place of its counters and its number in the current
+ * chunk. */
 struct trc_sig_state {
     uint32_t epoch;   /* stream.epoch when it was defined in the chunk; other: not defined in this one */
-    uint32_t local;   /* its number there */
+    uint32_t local;   /* number in the chunk */
     uint32_t item;    /* trc_item_word of that */
     uint32_t version; /* rises when the index comes to mean another signature */
     uint32_t completed_as, completed_version; /* index of the signature under which its requests complete; 0: unknown */
     uint32_t completed_epoch;                 /* stream.epoch when the chunk was given a signature for that, ... */
-    uint32_t completed_item;                  /* ... and its trc_item_word */
-    uint16_t out, in;                         /* of trc_stream.peer, + 1; 0: none */
+    uint32_t completed_item;                  /* trc_item_word of that signature */
+    uint16_t out, in;                         /* indices into trc_stream.peer, + 1; 0: none */
     struct trc_row *row;                      /* never NULL for a signature that is there */
     uint64_t last_sequence;
-    struct trc_use *use; /* in the live page; NULL: this index was never used */
+    struct trc_use *use; /* place in the live page; NULL: this index was never used */
 };
 _Static_assert(sizeof(struct trc_sig_state) == 64, "an index is a shift away");
 
@@ -99,7 +100,7 @@ struct trc_stream {
     unsigned char *kept_stop; /* `stop` as it was before the stream was switched off */
     uint64_t base;            /* time base, see format.h */
     uint32_t *late;           /* bucket of the last call, not counted yet: trc_thread.late_row, or overflow_row's */
-    uint64_t fold_base;       /* that of the open folds */
+    uint64_t fold_base;       /* time base of the open folds */
     uint64_t lost;
     uint64_t earlier; /* records in chunks that are full */
     uint64_t aged;    /* calls that were counted when histograms were looked through last */
@@ -109,13 +110,13 @@ struct trc_stream {
     uint32_t in_row; /* the last item is a FOLD: the next one shares its time base, fold_base, even if none is open */
     bool off;        /* switched off (switch.h): it has no room, and nothing is counted */
     struct trc_fold fold[TRC_OPEN_FOLDS];
-    const struct trc_regions *regions; /* that the thread is in; NULL: not known */
-    uint32_t chunk_blocks;             /* of the next EVENTS chunk */
+    const struct trc_regions *regions; /* regions that the thread is in; NULL: not known */
+    uint32_t chunk_blocks;             /* size of the next EVENTS chunk */
     /* The live page: where its next entry goes, and where those are that it has. */
     struct trc_chunk *piece;
     unsigned char *entry_at, *entry_stop;
     uint32_t rows_used, peers_used;
-    struct trc_row *row[TRC_ROW_PLACES];    /* by a hash of call and size class */
+    struct trc_row *row[TRC_ROW_PLACES];    /* indexed by a hash of call and size class */
     struct trc_peer *peer[TRC_PEER_PLACES]; /* by rank */
     struct trc_row overflow_row;            /* private: counts that no row could take */
     struct trc_sig_state state[TRC_SIGS];
@@ -146,7 +147,7 @@ unsigned trc_writer_ready(const struct trc_writer *writer);
 /* Wakes our own thread, which waits for `asked` to rise.  A system call; any thread, also in a signal handler. */
 void trc_writer_wake(struct trc_writer *writer);
 
-/* ---- what may happen to the file while we write (space.c) */
+/* ---- changes to the file while we write (space.c) */
 
 /* Handles a SIGBUS at `address`: if that is in the file's mapping, memory is mapped from that page on, recording is to
  * end, and it returns true.  In a signal handler. */
@@ -178,7 +179,7 @@ void trc_writer_anchor(struct trc_writer *writer, struct trc_anchor *anchor);
 bool trc_writer_define(struct trc_writer *writer, enum trc_def_type type, uint32_t id, uint32_t a, uint64_t b,
                        const void *payload, size_t payload_size, const char *text, size_t text_size);
 
-/* The chunks for the stacks of one reason: at most two, of which the older is begun anew when both are full.  Zeroed at
+/* The chunks for the stacks of one reason: at most two; the older one is begun anew when both are full.  Zeroed at
  * first; one thread at a time. */
 struct trc_stack_place {
     struct trc_chunk *chunk[2];
@@ -203,7 +204,7 @@ bool trc_stream_open(struct trc_stream *stream, struct trc_writer *writer, uint3
  * program's. */
 bool trc_stream_open_device(struct trc_stream *stream, struct trc_writer *writer, const struct trc_device_stream *of,
                             const char *name);
-/* Goes on in a new chunk that begins at `ticks`, because what follows begins earlier than what the stream has. */
+/* Goes on in a new chunk that begins at `ticks`, because the next items begin earlier than the items of the stream. */
 void trc_stream_step_back(struct trc_stream *stream, uint64_t ticks);
 
 /* Defines a call, unless that was done before.  Any thread; lock-free. */
@@ -223,7 +224,8 @@ bool trc_stream_room_slow(struct trc_stream *stream);
 bool trc_stream_room_for(struct trc_stream *stream, uint32_t bytes);
 /* Defines signature `index` in the current chunk, which must have room for it. */
 void trc_stream_define(struct trc_stream *stream, uint32_t index);
-/* As trc_stream_define, in fewer bytes if the chunk defines signature `like`, which differs from it in little. */
+/* Defines a signature as trc_stream_define, in fewer bytes if the chunk defines signature `like`, which differs from
+ * it in little. */
 void trc_stream_define_like(struct trc_stream *stream, uint32_t index, uint32_t like);
 /* Defines a signature that has no index, since nothing counts its uses.  Returns its number in the chunk. */
 uint32_t trc_stream_define_apart(struct trc_stream *stream, const struct trc_sig *sig, uint32_t like);
@@ -333,7 +335,7 @@ static inline __attribute__((always_inline)) void trc_stream_put(struct trc_stre
 {
     stream->folds = stream->in_row = 0;
     if (__builtin_expect(begin < stream->base, 0))
-        begin = stream->base; /* a clock that steps back must not move what follows */
+        begin = stream->base; /* a clock that steps back must not move later items */
     if (__builtin_expect(end < begin, 0))
         end = begin;
     unsigned char *at = trc_put_item_word(stream->at, state->item);
@@ -431,9 +433,9 @@ static inline void trc_stream_fold(struct trc_stream *stream, uint32_t index, ui
  * once 2^29 calls were counted; called at each chunk and each FOLD, between which fewer than 2^30 calls fit. */
 void trc_stream_age(struct trc_stream *stream);
 
-/* Counts a completed call: its row, the thread's totals, and what it moved.  Its bucket is only named, and counted with
- * the next call: the bucket's address depends on the clock that was just read, and until the address of a store is
- * known, later loads wait.  A kill at any instruction leaves at most one bucket wrong, by one. */
+/* Counts a completed call: its row, the thread's totals, and the bytes it moved.  Its bucket is only named, and
+ * counted with the next call: the bucket's address depends on the clock that was just read, and until the address of
+ * a store is known, later loads wait.  A kill at any instruction leaves at most one bucket wrong, by one. */
 static inline __attribute__((always_inline)) void trc_count(struct trc_stream *stream, struct trc_row *row,
                                                             struct trc_use *use, uint64_t ticks)
 {

@@ -18,7 +18,7 @@ bool tui_again_step(struct tui_again *again, int64_t budget_ns)
     }
     if (ana_job_advance(again->job, budget_ns) < 1)
         return true;
-    ana_job_close(again->job); /* which writes it */
+    ana_job_close(again->job); /* writes the index */
     again->job = NULL;
     return false;
 }

@@ -1,5 +1,4 @@
-/* hpctop analyze [-j N] DIR..: reads a trace once, and keeps what was found beside it; under mpirun with all
- * processes. */
+/* hpctop analyze [-j N] DIR..: reads a trace once, and keeps the results beside it; under mpirun with all processes. */
 #include "tui/commands/command.h"
 #include "tui/commands/nearest.h"
 #include "trace/index/index.h"
@@ -30,7 +29,7 @@ static void read_all(struct ana_job *job)
 struct wanted {
     const char *const *folders;
     size_t count;
-    unsigned workers; /* 0: as many as help */
+    unsigned workers; /* threads; 0: all that help */
     const char *mpi;  /* library; NULL: the one that is found */
 };
 
@@ -44,7 +43,7 @@ static bool divide(struct ana_job *job, unsigned workers, struct tui_workers *ot
     return ok && ana_job_read_by_threads(job);
 }
 
-/* What the first process does, or the only one. */
+/* Runs in the first process, or the only one. */
 static int analyze(const struct wanted *wanted, struct tui_workers *others)
 {
     char said[5000];
@@ -66,7 +65,7 @@ static int analyze(const struct wanted *wanted, struct tui_workers *others)
     return tui_finish(TUI_EXIT_OK);
 }
 
-/* What each other process does: the first says what is wrong, if anything is. */
+/* Runs in each other process: the first tells the errors, if any. */
 static int serve(const struct wanted *wanted, struct tui_workers *others)
 {
     char said[512] = "";

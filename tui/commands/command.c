@@ -33,7 +33,7 @@ int tui_command_main(int argc, char **argv)
 {
     if (argc > 1 && asks_for_help(argv[1]))
         argv[1] = "help";
-    if (argc == 3 && tui_command_of(argv[1]) && asks_for_help(argv[2])) { /* as `hpctop help COMMAND` */
+    if (argc == 3 && tui_command_of(argv[1]) && asks_for_help(argv[2])) { /* equals `hpctop help COMMAND` */
         char *about[] = {argv[0], argv[1], NULL};
         return tui_command_of("help")->run(2, about);
     }

@@ -1,4 +1,4 @@
-/* hpctop diff [--json] [--fail-over PERCENT] A B: two runs, or parts of them, side by side. */
+/* hpctop diff [--json] [--fail-over PERCENT] A B: two runs, or parts of runs, side by side. */
 #include "tui/commands/command.h"
 #include "tui/commands/nearest.h"
 #include "tui/output/json.h"
@@ -21,7 +21,7 @@ struct options {
     double fail_over; /* a share; INFINITY: never */
 };
 
-/* "5%" or "5" as 0.05.  False: it is none. */
+/* Parses "5%" or "5" as 0.05.  False: it is none. */
 static bool parse_percent(const char *text, double *out)
 {
     char *end;
@@ -29,7 +29,7 @@ static bool parse_percent(const char *text, double *out)
     return *text && (!*end || strcmp(end, "%") == 0) && *out >= 0 && *out < 1e6;
 }
 
-/* A run as it was typed: a folder, or a part of what it has. */
+/* A run as it was typed: a folder, or a part of its contents. */
 struct run {
     char folder[4096];
     struct ana_selection part;
@@ -229,7 +229,7 @@ static int print_diff(struct ana_job *job[2], const struct run run[2], const str
     return ok ? tui_finish(status) : tui_input_error("out of memory");
 }
 
-/* Opens a run and reads its events.  TUI_EXIT_OK, or what was told. */
+/* Opens a run and reads its events.  TUI_EXIT_OK, or the exit status after an error message. */
 static int open_run(const struct run *run, struct ana_job **job)
 {
     char error[512];

@@ -1,4 +1,4 @@
-/* What all commands share: how they end, and the second sample of a running job. */
+/* Code shared by all commands: how they end, and the second sample of a running job. */
 #include "tui/commands/command.h"
 #include "trace/util/text.h"
 #include "trace/verdict/verdict.h"

@@ -13,13 +13,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What was typed; NULL: not given. */
+/* Arguments as typed; NULL: not given. */
 struct wanted {
     const char *format, *out;
     struct tui_part part;
 };
 
-/* Who interrupts wants nothing to be left of it; who does so twice cannot wait for that. */
+/* Set by an interrupt: nothing of the output is to be left; a second interrupt cannot wait for that. */
 static volatile sig_atomic_t interrupted;
 
 static void interrupt(int signal)
@@ -71,7 +71,7 @@ static int export(const char *const *folders, int n, const struct wanted *wanted
     return tui_finish(TUI_EXIT_OK);
 }
 
-/* Says what is wrong with a format; returns the exit status. */
+/* Reports a bad format; returns the exit status. */
 static int wrong_format(const char *format)
 {
     char names[256] = "";

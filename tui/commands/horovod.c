@@ -110,7 +110,7 @@ static void add_tensors(cJSON *o, const struct ana_job *job, const struct ana_hv
         if (t->pending)
             cJSON_AddNumberToObject(x, "since_s", to_seconds(set->now_ns - t->since_ns));
         for (size_t m = 0; m < set->ranks; m++)
-            if (t->submitted[m] == ANA_HVD_YES) /* so it has a file */
+            if (t->submitted[m] == ANA_HVD_YES) /* thus it has a file */
                 cJSON_AddItemToArray(who, cJSON_CreateNumber(ana_job_rank(job, set->rank[m].index)->rank));
         cJSON_AddItemToObject(x, "submitted", who);
     }
@@ -151,7 +151,7 @@ static void add_refusal(cJSON *o, const struct ana_hvd_set *set)
     for (size_t m = 0; m < set->ranks; m++)
         cJSON_AddItemToArray(said,
                              *set->refusal.said[m] ? cJSON_CreateString(set->refusal.said[m]) : cJSON_CreateNull());
-    cJSON_AddItemToObject(refused, "said", said); /* by rank, that in which they differ */
+    cJSON_AddItemToObject(refused, "said", said); /* by rank, the property in which they differ */
 }
 
 static char *make_json(const struct ana_job *job, const struct ana_hvd *hvd, const struct ana_verdict *v)
@@ -166,7 +166,7 @@ static char *make_json(const struct ana_job *job, const struct ana_hvd *hvd, con
         cJSON_AddNumberToObject(o, "steps", (double)set->steps);
         cJSON_AddStringToObject(o, "library", library_word[set->library]);
         cJSON_AddBoolToObject(o, "names_lost", set->names_lost);
-        cJSON *last = cJSON_AddArrayToObject(o, "last_by_step"); /* of the steps that are kept; null: two at once */
+        cJSON *last = cJSON_AddArrayToObject(o, "last_by_step"); /* kept steps only; null: two at once */
         for (size_t k = 0; k < set->kept_steps; k++)
             cJSON_AddItemToArray(last, set->step[k].last_rank == UINT32_MAX
                                            ? cJSON_CreateNull()

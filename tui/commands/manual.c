@@ -21,7 +21,7 @@ static void print_text(const char *s)
             putchar(*s);
 }
 
-/* Prints a tagged paragraph: a word and, below it, what it means. */
+/* Prints a tagged paragraph: a word and, below it, its meaning. */
 static void print_entry(const char *word, const char *meaning)
 {
     fputs(".TP\n.B ", stdout);
@@ -70,7 +70,7 @@ static void print_view(const struct tui_view *view)
         print_entry(t->word, t->help);
 }
 
-/* What is done most, as pairs of a command and what it does; NULL behind the last. */
+/* The most frequent tasks, as pairs of a command and its purpose; NULL behind the last. */
 static const char *const own_examples[] = {
     "hpctop record -- mpirun -n 4 ./app",
     "records a job: one trace file a rank, in the new folder hpctop-<number>",

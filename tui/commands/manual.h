@@ -22,7 +22,7 @@ int tui_print_completion(const char *shell);
 
 /* Prints hpctop(1) as roff on stdout; returns the exit status. */
 int tui_print_manual(const char *version);
-/* Prints libtrace(7) likewise, with n environment variables. */
+/* Prints libtrace(7) in the same form, with n environment variables. */
 int tui_print_libtrace_manual(const char *version, const struct tui_variable *variables, size_t n);
 
 #endif

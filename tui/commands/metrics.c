@@ -30,7 +30,7 @@ static int print_metrics(const char *const *folders, int n, const char *path)
     if (ana_job_open(folders, (size_t)n, &job, error, sizeof error) != TRC_OK)
         return tui_input_error("%s", error);
     tui_sample_twice(job, 0.6);
-    int status = TUI_EXIT_OK; /* the events tell who is late: without them a job that is slow would be healthy */
+    int status = TUI_EXIT_OK; /* events tell which ranks are late: without them a job that is slow would be healthy */
     if (ana_summarize_all(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &summary) != TRC_OK) {
         status = tui_input_error("out of memory");
     } else {

@@ -1,4 +1,4 @@
-/* "Did you mean": the word that is nearest to what was typed. */
+/* "Did you mean": the word that is nearest to the typed one. */
 #include "tui/commands/nearest.h"
 
 #include "tui/commands/command.h"
@@ -8,7 +8,7 @@
 
 enum { MOST = 32 };
 
-/* How many letters must be changed, left out, put in or swapped with the next to make one word of the other. */
+/* Number of letters to be changed, left out, put in or swapped with the next to make one word of the other. */
 static int distance(const char *a, const char *b)
 {
     size_t n = strlen(a), m = strlen(b);
@@ -59,7 +59,7 @@ const struct tui_variable *tui_option(int i)
     return i >= 0 && i < (int)(sizeof options / sizeof *options) ? &options[i] : NULL;
 }
 
-/* Calls `take` with each option (-o, --output) that is named in a text, and with what it does. */
+/* Calls `take` with each option (-o, --output) that is named in a text, and with its description. */
 static void each_in(const char *text, const char *help, tui_option_taker *take, void *context)
 {
     for (const char *at = text; *at; at++) {

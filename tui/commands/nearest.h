@@ -1,4 +1,4 @@
-/* "Did you mean": the word that is nearest to what was typed. */
+/* "Did you mean": the word that is nearest to the typed one. */
 #ifndef TUI_NEAREST_H
 #define TUI_NEAREST_H
 
@@ -11,7 +11,7 @@ struct tui_nearest {
 /* Takes a word if it is nearer than all before: two letters off at most, one of short words. */
 void tui_nearest_try(struct tui_nearest *nearest, const char *word);
 
-/* Takes an option of a command and what it does, "" where that stands nowhere. */
+/* Takes an option of a command and its description, "" if there is none. */
 typedef void tui_option_taker(void *context, const char *option, const char *help);
 /* Calls `take` with each option of a command, once. */
 void tui_each_option(const char *command, tui_option_taker *take, void *context);

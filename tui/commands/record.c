@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What a shell says of a command that it cannot start. */
+/* Exit statuses of a shell for a command that it cannot start. */
 enum { EXIT_NOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 
 /* Makes a folder, which is the user's alone, and those above it; returns 0 or an errno. */
@@ -30,7 +30,7 @@ static int make_folders(char *path)
     return mkdir(path, 0700) && errno != EEXIST ? errno : 0;
 }
 
-/* How much of a path is there: the length of the folder, or of the nearest above it. */
+/* Length of the existing part of a path: the folder, or the nearest above it. */
 static size_t length_there(const char *path)
 {
     char above[4096];
@@ -41,7 +41,7 @@ static size_t length_there(const char *path)
     return strlen(above);
 }
 
-/* Removes empty folders again, down to what was there before. */
+/* Removes empty folders again, down to the part that was there before. */
 static void remove_folders(const char *path, size_t there)
 {
     char above[4096];
@@ -158,7 +158,7 @@ static bool has_traces(const char *folder)
 static int run_plan(const struct tui_plan *plan, char *folder)
 {
     char path[4096];
-    bool found = tui_find_program(plan->words.word[0], path, sizeof path); /* without it no folder is made */
+    bool found = tui_find_program(plan->words.word[0], path, sizeof path); /* no folder is made without a program */
     size_t there = folder ? length_there(folder) : 0;
     int error = found && folder ? make_folders(folder) : 0;
     if (found && folder && !error && access(folder, W_OK | X_OK))

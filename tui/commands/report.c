@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What of the job is asked for, as it was typed; NULL: all. */
+/* Requested part of the job, as typed; NULL: all. */
 struct wanted {
     bool json, html;
     const char *output; /* NULL: stdout */
@@ -53,7 +53,7 @@ static bool select_calls(struct ana_job *job, const struct wanted *wanted, struc
     return false;
 }
 
-/* Reads what was asked for.  False, with a line in `error`: the job does not have it. */
+/* Reads the requested part.  False, with a line in `error`: the job does not have it. */
 static bool select_part(struct ana_job *job, const struct wanted *wanted, struct ana_selection *part, uint8_t *ranks,
                         char *error, size_t size)
 {

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MOST_AGAIN 2048 /* ranks of which there is memory for another reading beside the one that is shown */
+#define MOST_AGAIN 2048 /* most ranks with enough memory for another reading beside the one shown */
 
 struct options {
     bool ascii, no_colour;
@@ -36,7 +36,7 @@ static int play_script(struct tui_app *app, const struct options *options)
     bool ascii = options->ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
     bool ok = tui_term_script(&term, script, stdout, options->cols, options->rows, ascii);
     if (ok) {
-        tui_lines_use(app->job, TUI_LINES_PATIENCE); /* what is shown must not depend on a thread */
+        tui_lines_use(app->job, TUI_LINES_PATIENCE); /* output must not depend on a thread */
         ana_job_advance(app->job, 0);
         tui_app_load(app);
         tui_loop(app, term, false);
@@ -125,7 +125,7 @@ int tui_command_view(int argc, char **argv)
                                           {"no-colour", no_argument, NULL, 'n'},
                                           {"no-color", no_argument, NULL, 'n'},
                                           {"script", required_argument, NULL, 's'}, /* for tests */
-                                          {"size", required_argument, NULL, 'z'},   /* of the script's terminal */
+                                          {"size", required_argument, NULL, 'z'},   /* size of the script's terminal */
                                           {0}};
     struct options options = {.cols = 80, .rows = 24};
     char newest[4096];

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define BUDGET_NS 200000000 /* for new events, each time: what is not read then is read later */
+#define BUDGET_NS 200000000 /* time for new events, each round: the rest is read later */
 
 /* Prints a line and flushes, since who reads it waits for it.  False: nobody reads any more, or out of memory, which is
  * told. */
@@ -32,7 +32,7 @@ static bool print_line(struct ana_job *job, bool json)
     return printed;
 }
 
-/* Waits until it is time, and returns when it will be the next time: what was missed is left out. */
+/* Waits until a due time, and returns the next one: missed ones are left out. */
 static int64_t wait_until(int64_t due_ns, int64_t every_ns)
 {
     int64_t left_ns = due_ns - ana_now_ns();
@@ -60,7 +60,7 @@ static int watch(const char *const *folders, int n, bool json, double every_s)
     bool printed = true;
     ana_job_advance(job, BUDGET_NS);
     while (printed && !is_over(job)) {
-        printed = print_line(job, json); /* what ranks are at is news; their events are read while nobody waits */
+        printed = print_line(job, json); /* current calls of ranks are news; their events are read while nobody waits */
         int64_t soon_ns = ana_job_due(job), left_ns = soon_ns - ana_now_ns();
         if (left_ns > 0)
             ana_job_advance(job, left_ns < BUDGET_NS ? left_ns : BUDGET_NS);

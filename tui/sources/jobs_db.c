@@ -11,7 +11,7 @@
 
 #define WAIT_MS 30000 /* for others who write */
 
-/* What is used of SQLite, by its own names. */
+/* Functions used of SQLite, by its own names. */
 enum { OK = 0, ROW = 100, DONE = 101, OPEN_READ = 1, OPEN_WRITE = 2, OPEN_MAKE = 4 };
 typedef void destructor(void *);
 #define FUNCTIONS(F)                                                                                                   \

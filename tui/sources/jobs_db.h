@@ -1,5 +1,5 @@
-/* What a site has recorded: a row a job, in a file of SQLite's that several may write at once.  SQLite is found at run
- * time. */
+/* Jobs that a site has recorded: a row a job, in a file of SQLite's that several may write at once.  SQLite is found
+ * at run time. */
 #ifndef TUI_JOBS_DB_H
 #define TUI_JOBS_DB_H
 
@@ -24,18 +24,18 @@ struct tui_jobs_db;
 struct tui_jobs_db *tui_jobs_open(const char *path, bool make, char *error, size_t error_size);
 /* Closes it; NULL is none. */
 void tui_jobs_close(struct tui_jobs_db *db);
-/* Adds a job, or what is known of it now; of a text that has no end as much as there is room for.  Waits half a minute
- * for others who write.  False, with one line in `error`. */
+/* Adds a job, with the data known by now; a text without an end is cut to the available room.  Waits half a minute
+ * for other writers.  False, with one line in `error`. */
 bool tui_jobs_put(struct tui_jobs_db *db, const struct tui_job_row *row, char *error, size_t error_size);
 
-/* Which jobs are wanted. */
+/* Filter on jobs. */
 struct tui_jobs_wanted {
     const char *user; /* NULL: of all */
     int64_t since_s;  /* begun at this time or later, in seconds since 1970 */
-    bool trouble;     /* only those that are not healthy */
+    bool trouble;     /* only unhealthy jobs */
     int64_t most;     /* rows; -1: all */
 };
-/* Calls `take` with each of them, the latest first.  False, with one line in `error`. */
+/* Calls `take` with each selected job, the latest first.  False, with one line in `error`. */
 bool tui_jobs_each(struct tui_jobs_db *db, const struct tui_jobs_wanted *wanted,
                    void (*take)(void *context, const struct tui_job_row *row), void *context, char *error,
                    size_t error_size);

@@ -19,7 +19,7 @@
 
 /* A place that was asked for.  It is kept whether or not its line was found, since screens ask at each redraw. */
 struct known {
-    struct known *next; /* in the queue of places to look up */
+    struct known *next; /* queue of places to look up */
     bool done;
     char *line, *inlined; /* `inlined`: name of the inlined function there; NULL: it is in none */
     char *function;       /* name in the symbols of the debug information; NULL: not known */
@@ -43,7 +43,7 @@ static int compare_places(const void *a, const void *b)
     return order ? order : strcmp(x->id, y->id);
 }
 
-/* ---- in the thread ---------------------------------------------------------------------------------------------- */
+/* ---- functions of the thread ------------------------------------------------------------------------------------ */
 
 static const Dwfl_Callbacks callbacks = {
     .find_elf = dwfl_build_id_find_elf,
@@ -231,7 +231,7 @@ static const char *find_build_id(const struct trc_file *file, const char *place)
     return id ? id : "";
 }
 
-/* What is known of a place by now, after a wait for it; NULL: nothing yet. */
+/* Result known for a place by now, after a wait for it; NULL: nothing yet. */
 static const struct known *look_up(const struct trc_file *file, const char *place)
 {
     struct known key = {.place = place, .id = find_build_id(file, place)};

@@ -1,5 +1,5 @@
-/* What this machine says of itself while a job runs on it: NVML of its GPUs, and NCCL's RAS.  Neither needs the job.
- * A thread asks each, since a driver may never answer; only tui_node_wait waits for them. */
+/* State of this machine while a job runs on it: NVML for its GPUs, and NCCL's RAS.  Neither needs the job.  A thread
+ * asks each, since a driver may never answer; only tui_node_wait waits for them. */
 #ifndef TUI_NODE_H
 #define TUI_NODE_H
 
@@ -19,7 +19,7 @@ struct tui_ras {
     bool answers;
     bool trouble;       /* something is wrong in the job */
     bool doubt;         /* it may speak of another job: `text` says so, and where it is */
-    unsigned processes; /* of its job; 0: unknown */
+    unsigned processes; /* processes of its job; 0: unknown */
     char text[256];     /* "1 communicator of 8 ranks RUNNING, OK" */
 };
 struct tui_node {
@@ -28,7 +28,7 @@ struct tui_node {
     struct tui_ras ras;
 };
 
-/* Copies the last answers, for a job of which ranks use GPUs and run here; the first call starts the threads that ask.
+/* Copies the last answers, for a job whose ranks use GPUs and run here; the first call starts the threads that ask.
  * False if there are none, or none yet.  Any thread. */
 bool tui_node_sample(const struct ana_job *job, struct tui_node *out);
 
@@ -47,8 +47,8 @@ struct tui_nvml;
  * ready. */
 struct tui_nvml *tui_nvml_open(void);
 
-/* Asks the first TUI_NODE_GPUS GPUs; returns how many of them answered, at most `most`.  Rates are of the time since
- * the last call, and unknown in the first.  Takes about 20 ms a GPU. */
+/* Asks the first TUI_NODE_GPUS GPUs; returns the number that answered, at most `most`.  Rates cover the time since
+ * the last call, and are unknown in the first.  Takes about 20 ms a GPU. */
 size_t tui_nvml_ask(struct tui_nvml *nvml, struct tui_node_gpu *out, size_t most);
 
 /* ---- node_ras.c: for the thread that asks ------------------------------------------------------------------------ */

@@ -1,5 +1,5 @@
-/* NVML: found at run time, with our own declarations of what is used here (nvml.h: NVIDIA's "NVML API
- * Reference Guide", nvmlFieldValue_t, and the field identifiers of NVLink's throughput). */
+/* NVML: found at run time, with our own declarations of the parts used here (nvml.h: NVIDIA's "NVML API Reference
+ * Guide", nvmlFieldValue_t, and the field identifiers of NVLink's throughput). */
 #include "tui/sources/node.h"
 #include "trace/util/now.h"
 
@@ -17,7 +17,7 @@ struct field_value {
     int64_t timestamp_us, latency_us;
     uint32_t type;
     int32_t result;
-    uint64_t value; /* of these fields: KiB since the driver was loaded */
+    uint64_t value; /* unit of the fields used here: KiB since the driver was loaded */
 };
 _Static_assert(sizeof(struct field_value) == 40, "as nvmlFieldValue_t");
 

@@ -18,10 +18,10 @@
 struct terminal {
     SCREEN *screen;
     bool ascii, colour;
-    struct tui_grid shown; /* what was sent last */
+    struct tui_grid shown; /* grid sent last */
     attr_t attributes[TUI_STYLES];
     short pair[TUI_STYLES];
-    struct tui_event mouse[8]; /* what the mouse did, the newest first, as far as it is still to be given out */
+    struct tui_event mouse[8]; /* mouse events still to be given out, the newest first */
     int mice;
 };
 
@@ -43,7 +43,7 @@ static void start_styles(struct terminal *t, enum tui_colour colour)
             fore = fore < 0 ? COLOR_WHITE : fore;
             back = back < 0 ? COLOR_BLACK : back;
         }
-        bool direct = COLORS > 256; /* their numbers do not fit into a short */
+        bool direct = COLORS > 256; /* colour numbers do not fit into a short */
         if ((direct ? init_extended_pair(i + 1, tui_rgb(fore), tui_rgb(back))
                     : init_pair((short)(i + 1), (short)fore, (short)back)) == OK)
             t->pair[i] = (short)(i + 1);
@@ -101,7 +101,7 @@ static int map_key(wint_t key)
                {KEY_NPAGE, TUI_KEY_PAGE_DOWN}, {KEY_ENTER, TUI_KEY_ENTER},      {KEY_BACKSPACE, TUI_KEY_BACKSPACE},
                {KEY_DC, TUI_KEY_DELETE}};
     static const struct {
-        const char *curses; /* of the extended part of terminfo: the numbers differ */
+        const char *curses; /* extended terminfo names: their key numbers differ */
         int key;
     } names[] = {{"kLFT5", TUI_KEY_CONTROL_LEFT}, {"kRIT5", TUI_KEY_CONTROL_RIGHT}};
     for (size_t i = 0; i < sizeof map / sizeof *map; i++)
@@ -134,7 +134,7 @@ static struct tui_event event_of(const MEVENT *mouse)
     return event;
 }
 
-/* What came together has one KEY_MOUSE, and getmouse gives the newest first. */
+/* Takes mouse events: events that came together share one KEY_MOUSE, and getmouse gives the newest first. */
 static struct tui_event take_mouse(struct terminal *t)
 {
     enum { MOST = sizeof t->mouse / sizeof *t->mouse };
@@ -144,7 +144,7 @@ static struct tui_event take_mouse(struct terminal *t)
     return t->mice ? t->mouse[--t->mice] : (struct tui_event){.kind = TUI_EVENT_NONE};
 }
 
-/* What an Esc is: a key of its own, or the begin of a sequence that ncurses does not know. */
+/* Tells whether an Esc is a key of its own, or the begin of a sequence that ncurses does not know. */
 static int take_escape(void)
 {
     enum { PATIENCE_MS = 50 }; /* the parts of a sequence may come one by one */
@@ -175,7 +175,7 @@ static struct tui_event wait_for_curses(void *data, int timeout_ms)
     timeout(timeout_ms);
     int got = get_wch(&key);
     if (got == ERR) {
-        /* When the terminal is gone, every read fails at once. */
+        /* Every read fails at once when the terminal is gone. */
         if (!isatty(STDIN_FILENO))
             event.kind = TUI_EVENT_END;
         return event;

@@ -37,7 +37,7 @@ static bool is_continuation(char byte)
     return ((unsigned char)byte & 0xc0) == 0x80;
 }
 
-/* Whether these bytes begin a character that needs more of them. */
+/* Returns whether these bytes begin a character that needs more bytes. */
 static bool is_cut(const char *bytes, size_t size)
 {
     unsigned char c = (unsigned char)*bytes;
@@ -62,7 +62,7 @@ static size_t take_character(const struct out *o, const char *bytes, size_t size
     return length;
 }
 
-/* How many bytes from the first on are shown as they are, whatever comes next: nearly all are. */
+/* Number of bytes, from the first on, shown unchanged whatever comes next: nearly all are. */
 static size_t count_plain(const char *bytes, size_t size)
 {
     size_t n = 0;

@@ -10,11 +10,11 @@ struct script {
     int cols, rows;
     bool ascii;
     char line[256];
-    char *rest;   /* of the line: keys still to be given */
+    char *rest;   /* keys of the line still to be given */
     bool is_text; /* rest is text to type */
     struct tui_grid shown;
     struct tui_event next; /* the second event of a drag */
-    int number;            /* of the line, for error messages */
+    int number;            /* line number, for error messages */
 };
 
 static void measure_script(void *data, int *cols, int *rows)

@@ -1,17 +1,17 @@
-/* Escape sequences that terminals send for keys.  ncurses knows those of TERM alone and hands the others over byte by
- * byte: here they are taken as a whole, so that none of their characters is a key of its own. */
+/* Escape sequences that terminals send for keys. ncurses knows TERM's sequences alone and hands the others over byte
+ * by byte: here each is taken as a whole, so that none of its characters is a key of its own. */
 #ifndef TUI_SEQUENCE_H
 #define TUI_SEQUENCE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { TUI_SEQUENCE = 64 }; /* bytes that are looked at; what is longer is still taken as a whole */
+enum { TUI_SEQUENCE = 64 }; /* most bytes looked at; a longer sequence is still taken as a whole */
 
 /* The state between two bytes; zeros at first. */
 struct tui_sequence {
-    char text[TUI_SEQUENCE]; /* what came behind the Esc */
-    size_t length;           /* of all of it; more than there is room for: a string */
+    char text[TUI_SEQUENCE]; /* bytes behind the Esc */
+    size_t length;           /* length of the whole; more than there is room for: a string */
 };
 
 /* Takes the next character behind an Esc.  False: the sequence ends with it or, if it is the first, it belongs to none:

@@ -9,7 +9,7 @@ enum tui_event_kind {
     TUI_EVENT_KEY,
     TUI_EVENT_CLICK,   /* a button was pressed */
     TUI_EVENT_DRAG,    /* the mouse has moved with it, */
-    TUI_EVENT_RELEASE, /* and it was let go */
+    TUI_EVENT_RELEASE, /* the button was let go */
     TUI_EVENT_WHEEL,   /* key: -1 up, 1 down */
     TUI_EVENT_RESIZE,
     TUI_EVENT_END /* the terminal is gone, or its script has ended */
@@ -19,7 +19,7 @@ struct tui_event {
     enum tui_event_kind kind;
     int key;      /* enum tui_key or a code point */
     int x, y;     /* a cell, where the mouse was */
-    bool control; /* of a wheel: Ctrl was held */
+    bool control; /* wheel: Ctrl was held */
 };
 
 struct tui_term_ops {
@@ -30,7 +30,7 @@ struct tui_term_ops {
     /* Shows the grid.  Only cells that changed are sent; with `repaint`, all. */
     void (*show)(void *data, const struct tui_grid *grid, bool repaint);
     void (*close)(void *data);                               /* leaves the terminal as it was, and frees data */
-    bool (*copy)(void *data, const char *text, size_t size); /* to its clipboard; NULL, false: it has none */
+    bool (*copy)(void *data, const char *text, size_t size); /* copies to its clipboard; NULL, false: it has none */
 };
 
 struct tui_term {

@@ -1,5 +1,5 @@
-/* Which columns of a table are shown, in which order and where: as the view has them, as the user chose, and as far as
- * they fit beside each other from the one that was scrolled to. */
+/* Visible columns of a table, their order and places: as the view has them, as the user chose, and as far as they fit
+ * beside each other from the scroll position on. */
 #ifndef TUI_COLUMNS_H
 #define TUI_COLUMNS_H
 
@@ -13,19 +13,19 @@ struct tui_placed {
 /* Lists the columns that the user wants, in order; returns how many: at least the first one of the view. */
 int tui_columns_wanted(const struct tui_table *table, const struct tui_table_spec *spec, int list[TUI_TABLE_COLUMNS]);
 
-/* Places those that fit into `width`: the first one, and the others from the one that was scrolled to.  Returns how
- * many;
- * *more: some that are further right do not fit. */
+/* Places the columns that fit into `width`: the first one, and the others from the scroll position on.  Returns their
+ * number; *more: some further right do not fit. */
 int tui_columns_place(const struct tui_table *table, const struct tui_table_spec *spec, int width,
                       struct tui_placed out[TUI_TABLE_COLUMNS], bool *more);
 
-/* Scrolls by so many columns, as far as there are some out of view; false: no further. */
+/* Scrolls by a number of columns, as far as there are some out of view; false: no further. */
 bool tui_columns_scroll(struct tui_table *table, const struct tui_table_spec *spec, int by);
 
-/* Scrolls so that a column is in view, if it is one of those wanted. */
+/* Scrolls so that a column is in view, if it is a wanted one. */
 void tui_columns_reveal(struct tui_table *table, const struct tui_table_spec *spec, int column);
 
-/* The next (step 1) or last (-1) of the wanted columns from `column` on, which may be none of them: round and round. */
+/* The next (step 1) or last (-1) of the wanted columns from `column` on, which may be an unwanted one: round and
+ * round. */
 int tui_columns_step(const struct tui_table *table, const struct tui_table_spec *spec, int column, int step);
 
 /* All columns of the view: first those wanted, then the others. */

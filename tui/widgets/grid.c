@@ -82,7 +82,7 @@ int tui_encode(uint32_t ch, char out[5])
     return more + 1;
 }
 
-/* Terminals agree on the width of these characters; others could shift a line, so they are not shown. */
+/* Terminals agree on the width of these characters; others could shift a line, and are not shown. */
 static bool is_one_column(uint32_t ch)
 {
     return (ch >= 0x20 && ch < 0x7f) || (ch >= 0xa1 && ch < 0x300) || (ch >= 0x370 && ch < 0x483) ||

@@ -1,6 +1,6 @@
-/* A grid of cells in memory: what a screen shows, before a terminal gets it.  Views write it, terminals compare it with
- * what they show, tests read it as text.  Each cell is one column wide; a character that is not becomes '?'.
- * Nothing here locks: a grid belongs to one thread. */
+/* A grid of cells in memory: the contents of a screen, before a terminal gets it.  Views write it, terminals compare
+ * it with their screen, tests read it as text.  Each cell is one column wide; a wider or narrower character becomes
+ * '?'.  No function locks: a grid belongs to one thread. */
 #ifndef TUI_GRID_H
 #define TUI_GRID_H
 
@@ -75,7 +75,7 @@ char tui_ascii(uint32_t ch);
  * the letters of their styles (style.def). */
 void tui_grid_write(const struct tui_grid *grid, FILE *out, bool styles);
 
-/* Copies the cells of a rectangle one line high, so many lines further down. */
+/* Copies the cells of a rectangle one line high, `down` lines further down. */
 void tui_repeat(struct tui_grid *grid, struct tui_rect line, int down);
 
 #endif

@@ -30,7 +30,7 @@ void tui_stack(struct tui_rect area, bool across, int gap, const struct tui_part
     }
     for (int i = 0; i < n; i++)
         size[i] = in[i] ? parts[i].least : 0;
-    /* Hand out what is left, a row at a time, to the parts that may grow. */
+    /* Hands out the remaining space, a row at a time, to the parts that may grow. */
     for (bool moved = true; room > 0 && moved;) {
         moved = false;
         for (int i = 0; i < n && room > 0; i++)

@@ -9,15 +9,16 @@
 /* The smallest terminal that the views are made for. */
 enum { TUI_MIN_COLS = 60, TUI_MIN_ROWS = 20 };
 
-/* What one part of a stack asks for, in rows, or in columns where parts stand side by side. */
+/* Space requested by one part of a stack, in rows, or in columns if parts stand side by side. */
 struct tui_part {
-    int least;  /* with less than this it is left out */
+    int least;  /* minimum; below it the part is left out */
     int most;   /* it uses no more than this; 0: all that it can get */
     int weight; /* the lowest is left out first; 0: only when nothing else is left */
 };
 
-/* Cuts `area` into n parts (at most 16) from top to bottom or, with `across`, from left to right: out[i] for parts[i].
- * A part that is left out has w = h = 0.  `gap` blank rows or columns lie between parts; what is left stays blank. */
+/* Cuts `area` into n parts (at most 16) from top to bottom or, with `across`, from left to right: out[i] for
+ * parts[i].  A part that is left out has w = h = 0. `gap` blank rows or columns lie between parts; the rest stays
+ * blank. */
 void tui_stack(struct tui_rect area, bool across, int gap, const struct tui_part *parts, int n, struct tui_rect *out);
 
 /* The four parts of every screen. */
@@ -33,7 +34,7 @@ struct tui_screen tui_screen_layout(int cols, int rows, int headline_rows);
  * below the last one. */
 size_t tui_scroll(size_t cursor, size_t top, size_t shown, size_t n);
 
-/* What is left of `area` below its first n rows; of height 0 when it has no more than those. */
+/* The rest of `area` below its first n rows; height 0 if it has no more than n. */
 struct tui_rect tui_below(struct tui_rect area, int n);
 
 #endif

@@ -44,7 +44,7 @@ static const struct tui_cell *row_of(const struct tui_grid *grid, int y)
     return &grid->cells[y * grid->cols];
 }
 
-/* Where the run of cells in one style that begins at `from` ends. */
+/* End of the run of cells in one style that begins at `from`. */
 static int end_of_run(const struct tui_grid *grid, int from, int y)
 {
     int to = from + 1;

@@ -1,4 +1,4 @@
-/* How a category of time is drawn: one table for the timeline's cells, its legend and the help. */
+/* Drawing of time categories: one table for the timeline's cells, its legend and the help. */
 #ifndef TUI_PLOT_CATEGORY_H
 #define TUI_PLOT_CATEGORY_H
 
@@ -14,7 +14,7 @@ struct tui_category {
     enum tui_style style;
     const char *help;
 };
-/* The row of a category; that of other MPI calls for an unknown number.  Static, never NULL. */
+/* The row of a category; the row of other MPI calls for an unknown number.  Static, never NULL. */
 const struct tui_category *tui_category(int category);
 
 /* The category that took most of a timeline cell; -1 when nothing is known of its time. */

@@ -1,4 +1,4 @@
-/* What parts of a screen mean, and the colours and attributes that show it (style.def). */
+/* Meanings of parts of a screen, and the colours and attributes that show them (style.def). */
 #ifndef TUI_STYLE_H
 #define TUI_STYLE_H
 
@@ -15,13 +15,13 @@ enum tui_style {
 };
 
 struct tui_look {
-    char letter;          /* in text dumps of a grid */
+    char letter;          /* code in text dumps of a grid */
     int16_t fore8, back8; /* -1: the terminal's own */
     int16_t fore256, back256;
     uint8_t attributes, mono; /* enum tui_attribute, with and without colour */
 };
 
-/* What the colours are made for. */
+/* Background or eyes that the colours are made for. */
 enum tui_theme { TUI_THEME_DARK, TUI_THEME_LIGHT, TUI_THEME_COLOUR_BLIND, TUI_THEMES };
 
 /* The name of a theme in the configuration ("colour-blind"), static; NULL behind the last. */
@@ -40,8 +40,8 @@ int tui_rgb(int colour);
  * nothing. */
 enum tui_theme tui_theme_of_ground(const char *colorfgbg);
 
-/* The colours and attributes of a style; those of NORMAL for an unknown number.  They stay until the theme
- * changes; never NULL. */
+/* The colours and attributes of a style; NORMAL's for an unknown number.  They stay until the theme changes; never
+ * NULL. */
 const struct tui_look *tui_style(unsigned style);
 
 #endif

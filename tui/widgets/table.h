@@ -1,6 +1,5 @@
-/* A table on the screen: sorts, scrolls, searches, filters and draws its rows, once for all views.  A view says how
- * many rows there are and what stands in each cell.  `data` is what the view's functions get; one thread alone uses a
- * table. */
+/* A table on the screen: sorts, scrolls, searches, filters and draws its rows, once for all views.  A view gives the
+ * number of rows and the contents of each cell.  The view's functions get `data`; one thread alone uses a table. */
 #ifndef TUI_TABLE_H
 #define TUI_TABLE_H
 
@@ -10,7 +9,7 @@
 enum { TUI_TABLE_COLUMNS = 24 }; /* no table has more */
 
 enum tui_column_flags {
-    TUI_ASCENDING = 1, /* its first order is from small (or A) to large */
+    TUI_ASCENDING = 1, /* first order is from small (or A) to large */
     TUI_STRETCH = 2,   /* it grows into the room that is left beside all columns */
     TUI_FIRST_SORT = 4 /* the table is sorted by it at first; by no column: the order of the rows */
 };
@@ -32,7 +31,7 @@ struct tui_column {
     }
 
 struct tui_value {
-    double number; /* what is sorted by; shown in the column's unit if text is empty; NAN: unknown */
+    double number; /* sort key; shown in the column's unit if text is empty; NAN: unknown */
     char text[128];
     enum tui_style style;
     bool each; /* each character of the text has its own style, in `styles` */
@@ -47,7 +46,7 @@ struct tui_table_spec {
     void (*value)(const void *data, size_t row, const struct tui_column *column, struct tui_value *out);
     uint64_t (*identity)(const void *data, size_t row); /* the cursor follows it when rows move */
     bool (*tagged)(const void *data, size_t row);       /* may be NULL: no row is tagged */
-    /* Of a tree: the row above it, a smaller number; SIZE_MAX: none.  Only siblings are sorted.  May be NULL. */
+    /* Trees only: the row above, a smaller number; SIZE_MAX: none.  Only siblings are sorted.  May be NULL. */
     size_t (*parent)(const void *data, size_t row);
     const char *empty;                            /* said where there is no row; NULL: "nothing to show" */
     bool (*pinned)(const void *data, size_t row); /* it comes first, whatever is sorted by; may be NULL */
@@ -65,13 +64,13 @@ struct tui_table {
     bool has_cursor; /* somebody has put it on a row; until then it stays on the first row */
     bool elsewhere;  /* the cursor is below the table: no row shows it */
     bool awaited;    /* rows are made of events, and no event is read yet */
-    uint32_t *order; /* the shown rows of the view in their order, `count` of them; owned */
+    uint32_t *order; /* shown rows of the view in their order, `count` rows; owned */
     size_t room;
     int want[TUI_TABLE_COLUMNS];       /* columns that the longest text in view takes, for columns that stretch */
     uint8_t wanted[TUI_TABLE_COLUMNS]; /* columns that the user chose (widgets/columns.h), in order */
     int wanted_count;                  /* 0: all, as the view has them */
-    int skip;                          /* how many behind the first are scrolled out of view */
-    struct tui_rect drawn;             /* where it was drawn last, with its titles: for the mouse */
+    int skip;                          /* number of columns behind the first that are scrolled out of view */
+    struct tui_rect drawn;             /* area drawn last, titles included: for the mouse */
 };
 
 /* Frees what the table owns and zeroes it. */
@@ -100,7 +99,7 @@ void tui_table_invert(struct tui_table *table, const struct tui_table_spec *spec
  * search goes on at the top.  False, and the cursor stays, if no row contains it. */
 bool tui_table_find(struct tui_table *table, const struct tui_table_spec *spec, const void *data, bool here);
 
-/* What a click hit: nothing, a row, the row that had the cursor already, a title. */
+/* Target of a click: nothing, a row, the row that had the cursor already, a title. */
 enum tui_table_click { TUI_CLICK_NOTHING, TUI_CLICK_ROW, TUI_CLICK_CURSOR, TUI_CLICK_TITLE };
 
 /* Takes a click at a cell of the grid: on a row it moves the cursor there, on a title it sorts by that column. */
@@ -111,7 +110,7 @@ enum tui_table_click tui_table_click(struct tui_table *table, const struct tui_t
 void tui_table_draw(struct tui_table *table, const struct tui_table_spec *spec, const void *data, struct tui_grid *grid,
                     struct tui_rect rect);
 
-/* Fills `out` with what stands in one cell, its text included. */
+/* Fills `out` with the contents of one cell, its text included. */
 void tui_table_text(const struct tui_table_spec *spec, const void *data, size_t row, int column, struct tui_value *out);
 
 #endif

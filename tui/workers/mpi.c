@@ -69,7 +69,7 @@ static void *open_first(const char *libraries)
     return library;
 }
 
-/* Learns what handles are in this MPI: that of the standard ABI, Open MPI, or one of MPICH's family. */
+/* Learns the kind of handles in this MPI: the standard ABI's, Open MPI's, or an MPICH family member's. */
 static void learn_handles(struct tui_mpi *mpi, void *library)
 {
     int major = -1, minor = -1;

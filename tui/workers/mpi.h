@@ -9,24 +9,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the launcher says of this process. */
+/* The launcher's data about this process. */
 struct tui_launch {
     long rank;    /* 0: it is the first, or was started alone */
-    bool has_mpi; /* there are others, and the launcher tells an MPI how to find them */
+    bool has_mpi; /* others exist, and the launcher tells an MPI how to find them */
 };
 /* Reads it from the environment. */
 struct tui_launch tui_launch(void);
 
 struct tui_mpi;
 
-/* Joins the others: `library` is that of MPI, NULL: one of those that fit the launcher.  NULL, with a line in `said`:
- * there is none, or it finds nobody else.  End with tui_mpi_leave. */
+/* Joins the others: `library` is MPI's, NULL: one that fits the launcher.  NULL, with a line in `said`: there is
+ * none, or it finds nobody else.  End with tui_mpi_leave. */
 struct tui_mpi *tui_mpi_join(const char *library, char *said, size_t size);
 /* Leaves the others, who all must. */
 void tui_mpi_leave(struct tui_mpi *mpi);
-/* Which one this is, from 0 on. */
+/* Number of this process, from 0 on. */
 int tui_mpi_rank(const struct tui_mpi *mpi);
-/* How many there are, two at least. */
+/* Number of processes, two at least. */
 int tui_mpi_size(const struct tui_mpi *mpi);
 
 /* A message under way. */
@@ -35,7 +35,7 @@ struct tui_mpi_message {
 };
 /* Begins to send bytes to another process.  They belong to the message until tui_mpi_finish. */
 void tui_mpi_send(struct tui_mpi *mpi, const void *bytes, size_t size, int to, struct tui_mpi_message *message);
-/* Begins to take what another process sends next, at most `size` bytes; likewise. */
+/* Begins to receive the next bytes from another process, at most `size`; `bytes` belongs to the message as above. */
 void tui_mpi_take(struct tui_mpi *mpi, void *bytes, size_t size, int from, struct tui_mpi_message *message);
 /* Waits until it is done. */
 void tui_mpi_finish(struct tui_mpi *mpi, struct tui_mpi_message *message);

@@ -6,18 +6,18 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a process says first. */
+/* First message of a process. */
 struct hello {
     uint64_t of; /* program and files; 0: it cannot take part, and `why` says the reason */
     char host[64], why[448];
 };
 
-/* What the first process sends before each pass: how so many clocks are fitted follows.  No clocks: all is over. */
+/* Message of the first process before each pass: `clocks` clock fits follow.  No clocks: all is over. */
 struct order {
     uint64_t clocks;
 };
 
-/* What the others answer, until `used` is 0: then damage of their files follows, as index, line, NUL. */
+/* Answers of the others, until `used` is 0: then damage of their files follows, as index, line, NUL. */
 struct block {
     _Alignas(64) uint32_t used;
     uint32_t failed, damage_bytes;
@@ -173,7 +173,7 @@ bool tui_workers_read(struct tui_workers *workers, struct ana_job *job, char *sa
 
 /* ---- the others -------------------------------------------------------------------------------------------------- */
 
-/* Writes what is damaged in files of this part into a block, as much as has room. */
+/* Writes the damage in files of this part into a block, as much as has room. */
 static void add_damage(const struct ana_job_files *files, const uint8_t *ranks, struct block *block)
 {
     char *at = (char *)block->item, *stop = at + sizeof block->item;

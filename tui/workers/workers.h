@@ -1,8 +1,7 @@
-/* One analysis by the processes of a job of MPI: `mpirun -n K hpctop analyze DIR`.
- *
- * All processes open the same trace.  The first finds messages, waits and causes; each of the others reads a part of
- * the ranks for it, brings these in order, and sends their items (trace/relations/parts.h).  What is found does not
- * depend on how many there are.  The first says what is to be read and by which clock, and when all is over. */
+/* One analysis by the processes of a job of MPI: `mpirun -n K hpctop analyze DIR`.  All processes open the same
+ * trace.  The first finds messages, waits and causes; each of the others reads a part of the ranks for it, sorts the
+ * items of these ranks, and sends them (trace/relations/parts.h).  Results do not depend on the number of processes.
+ * The first names the part to be read and the clock, and says when all is over. */
 #ifndef TUI_WORKERS_H
 #define TUI_WORKERS_H
 
@@ -16,8 +15,8 @@ struct tui_workers *tui_workers_new(struct tui_mpi *mpi);
 /* Frees them.  Of the first process: tells the others that all is over. */
 void tui_workers_free(struct tui_workers *workers);
 
-/* The first process: has the events of a job read by the others.  False, with a line in `said`: one of them cannot, or
- * sees other files. */
+/* Runs in the first process: has the events of a job read by the others.  False, with a line in `said`: one process
+ * cannot, or sees other files. */
 bool tui_workers_read(struct tui_workers *workers, struct ana_job *job, char *said, size_t size);
 /* Any other: reads what the first asks for, until all is over; `job` NULL: it could not be opened, `why` says the
  * reason. */
