@@ -200,7 +200,7 @@ static struct ana_summary mixed(int64_t late_ns, struct ana_job **job)
     return summary_of("mixed", &p, job);
 }
 
-/* What all ranks do alike is their work: nobody waits for it, so it has no price. */
+/* Equal times of all ranks are their work: nobody waits for it, so it has no price. */
 static void two_kinds_of_work(void)
 {
     struct ana_job *job;

@@ -328,7 +328,7 @@ static void other_sizes(void)
     done(&pair);
 }
 
-/* Without counts of processor time another load may be the cause: only a large difference is one. */
+/* Missing counts of processor time: another load may be the cause: only a large difference is one. */
 static void not_counted(void)
 {
     struct plan a = plain, b = plain;

@@ -62,7 +62,7 @@ static void check_run(const char *name, int times, int slow, bool seldom)
     folder_remove();
 }
 
-/* Each step exchanges three times at 0x30, soon, soon, and after the computation; each tenth step, from the fourth on,
+/* Steps exchange three times at 0x30: soon, soon, and after the computation; each tenth step, from the fourth on,
  * meets at 0x40, too.  An exchange that a step has three times is no iteration of which one in three is slow. */
 static void check_thrice(void)
 {

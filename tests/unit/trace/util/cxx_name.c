@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* What does not fit loses qualifiers from the left, never its end. */
+/* A name that does not fit loses qualifiers from the left, never its end. */
 static void check_fit(void)
 {
     static const struct {

@@ -93,7 +93,7 @@ static void windows(void)
         int64_t begin, end;
         const char *want;
     } cases[] = {
-        /* In the wait of one step: no share of anything, but all of the window. */
+        /* The wait of one step: no share of anything, but all of the window. */
         {301 * MS + 500000, 301 * MS + 501000,
          "rank 0 waits for rank 3, which comes last, for 1.0 us of this window of 1.0 us"},
         {300 * MS, 3300 * MS,

@@ -83,12 +83,12 @@ static bool run_once(int interrupt_at, bool behind, int *status)
         close(master);
         if (login_tty(slave) != 0)
             _exit(8);
-        signal(SIGTTOU, SIG_IGN); /* of a session's leader, as of a shell */
+        signal(SIGTTOU, SIG_IGN); /* ignored by a session's leader, such as a shell */
         signal(SIGINT, SIG_DFL);  /* a shell ignores it for what it runs in the background */
         interrupted = interrupt_at;
         _exit(behind ? begin_behind(&before) : show_once());
     }
-    waitpid(child, status, 0); /* what the program shows fits into the terminal's buffer */
+    waitpid(child, status, 0); /* all output fits into the terminal's buffer */
     tcgetattr(slave, &after);
     close(slave);
     close(master);
