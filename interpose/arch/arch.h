@@ -11,7 +11,7 @@
 #error "libtrace.so is for x86-64 and aarch64; another processor needs a header in interpose/arch"
 #endif
 
-/* Two words at __builtin_frame_address(0), on all of these processors. */
+/* Words at __builtin_frame_address(0), equal on all processors. */
 enum { IPO_FRAME_CALLER /* the caller's frame */, IPO_FRAME_RETURN /* return address */, IPO_FRAME_WORDS };
 
 #endif

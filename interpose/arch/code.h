@@ -22,7 +22,7 @@ struct ipo_step {
     uint64_t target; /* an address */
 };
 
-/* Decodes the instruction at `address`, of which `left` bytes of code are at `code`. */
+/* Decodes the instruction at `address`; `code` holds its first `left` bytes. */
 struct ipo_step ipo_code_step(const uint8_t *code, size_t left, uint64_t address);
 
 /* Returns the address of the slot that an entry of a procedure linkage table jumps by; 0: it is none. */

@@ -13,9 +13,9 @@ static int64_t load_signed(const uint8_t *at, unsigned bytes)
     return value;
 }
 
-/* Operands of the opcodes that wrappers consist of: M a ModRM byte, with m and d followed by an immediate of 1
- * and of 4 bytes; B, D, I such an immediate alone; N none; J, j and C a jump or a call; t the group of test, G that of
- * inc, call and push.  A blank is unknown. */
+/* Operands of the opcodes in wrappers: M a ModRM byte, with m and d followed by an immediate of 1
+ * and of 4 bytes; B, D, I such an immediate alone; N none; J, j and C a jump or a call; t the group of test, G of inc,
+ * call and push.  A blank is unknown. */
 static const char one_byte[] = "MMMMBD  MMMMBD  MMMMBD  MMMMBD  MMMMBD  MMMMBD  MMMMBD  MMMMBD  "  /* 00 .. 3f */
                                "                NNNNNNNNNNNNNNNN   M    DdBm    jjjjjjjjjjjjjjjj"  /* 40 .. 7f */
                                "md mMMMMMMMM M  NNNNNNNNNN          NN  BDNN    BBBBBBBBIIIIIIII"  /* 80 .. bf */

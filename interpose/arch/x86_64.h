@@ -30,7 +30,7 @@
 
 /* ---- clock ------------------------------------------------------------------------------------------------------- */
 
-/* 1: there is a time stamp counter that is worth reading. */
+/* 1: the processor has a time stamp counter worth reading. */
 #define IPO_HAS_TSC 1
 
 /* Time stamp counter, in ticks.  Any thread, record path. */

@@ -1,4 +1,4 @@
-/* libtrace.so's own memcpy and the like, hidden.  Those of the process may be a sanitizer's, which would report our
+/* libtrace.so's own memcpy and the like, hidden.  The process's own may be a sanitizer's, which would report our
  * reads and writes as errors of the program (data races, redzones). */
 #include "interpose/base/oldglibc.h"
 

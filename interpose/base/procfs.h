@@ -16,7 +16,7 @@ struct ipo_task {
     bool running; /* it runs, so the kernel does not say where */
     bool placed;  /* sp and pc are known: the kernel will return there */
     uint64_t sp, pc;
-    uint64_t argument[6]; /* of the system call */
+    uint64_t argument[6]; /* arguments of the system call */
     uint64_t blocked;     /* signals that it blocks, a bit each, SIGHUP the lowest */
 };
 

@@ -31,7 +31,7 @@ size_t ipo_safe_read_some(uint64_t address, void *out, size_t size)
 {
     int kept = errno;
     size_t got = 0;
-    /* Page by page: what comes before a hole can be read. */
+    /* Reads page by page, up to the first hole. */
     while (got < size) {
         size_t part = 4096 - (size_t)((address + got) & 4095);
         part = part < size - got ? part : size - got;

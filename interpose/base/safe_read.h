@@ -7,8 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Copies `size` bytes at `address` to `out`.  False: not all of them can be read; what `out` holds is then
- * undefined. */
+/* Copies `size` bytes at `address` to `out`.  False: some cannot be read; the content of `out` is then undefined. */
 bool ipo_safe_read(uint64_t address, void *out, size_t size);
 /* The eight bytes at `address` as a number; 0 if they cannot be read. */
 uint64_t ipo_safe_read_word(uint64_t address);

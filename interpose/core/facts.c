@@ -120,7 +120,7 @@ static void write_limit(const char *name, int resource)
     write_fact("limit.", name, text.text);
 }
 
-/* "0-3,8", of the main thread. */
+/* Main thread's affinity, "0-3,8". */
 static void write_affinity(void)
 {
     unsigned long mask[128];

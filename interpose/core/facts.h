@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* Writes the facts that are known at once, those of the environment, and begins to count forks.  Once, at the end of
+/* Writes the facts known at once, from the environment, and begins to count forks.  Once, at the end of
  * the first Init, in the program's thread. */
 void ipo_facts_start(void);
 

@@ -56,7 +56,7 @@ void ipo_heartbeat_file(void)
     end_recording(trc_writer_check(&ipo_process.writer));
 }
 
-/* A mapped page of a network file system stays in this host's cache; other hosts see only what was written back. */
+/* A mapped page of a network file system stays in this host's cache; other hosts see written-back pages only. */
 static void write_back(void)
 {
     if (ipo_process.write_back && !atomic_load(&ipo_process.writer.stopped))

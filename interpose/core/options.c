@@ -52,7 +52,7 @@ static uint64_t parse_bytes(const char *value)
     return *value ? 0 : n << shift;
 }
 
-/* A bytes option that is not a number falls back to its default; texts and flags take what they get. */
+/* A bytes option that is not a number falls back to its default; texts and flags accept any value. */
 #define valid_text(parsed)    true
 #define valid_flag(parsed)    true
 #define valid_bytes(parsed)   ((parsed) > 0)

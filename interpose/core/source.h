@@ -1,4 +1,4 @@
-/* A source: a part of the recorder (MPI, Fortran, NCCL, CUDA, call sites, stacks, what is loaded) that is asked by the
+/* A source: a part of the recorder (MPI, Fortran, NCCL, CUDA, call sites, stacks, loaded objects) that is asked by the
  * parts below it, which know no source by name.  Each source enters itself: IPO_SOURCE(mpi_source).  All members but
  * `name` may be NULL. */
 #ifndef IPO_SOURCE_H

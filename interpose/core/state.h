@@ -36,7 +36,7 @@ static inline uint64_t ipo_ticks_armed(void)
 }
 
 /* Whether wrappers record: a word each for MPI, NCCL and the profiler plugin, in a page that fork wipes.  0: pass calls
- * through.  CAREFULLY: every call takes the general path, because call paths are those of Python, or the clock is not
+ * through.  CAREFULLY: every call takes the general path, because call paths are Python's, or the clock is not
  * the processor's.  OFF, a bit of the words of MPI and NCCL: recording is switched off; the bits above it count how
  * often that happened. */
 enum { IPO_ARMED = 1, IPO_ARMED_CAREFULLY = 2, IPO_ARMED_HOW = 3, IPO_ARMED_OFF = 4 };

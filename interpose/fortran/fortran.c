@@ -1,4 +1,4 @@
-/* A call from Fortran.  The real call gets the program's arguments unchanged; the record is that of its C twin. */
+/* A call from Fortran.  The real call gets the program's arguments unchanged; the record is its C twin's. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/fortran/fortran.h"
 #include "interpose/mpi/handles.h"
@@ -106,7 +106,7 @@ struct twin {
     uintptr_t args[MOST + 1];
     uintptr_t cell[MOST + 1]; /* C variables for arguments that Fortran has in another form */
     uint32_t later;           /* arguments to convert after the call, a bit each */
-    uintptr_t variable;       /* the program's request, or the first of them */
+    uintptr_t variable;       /* the program's request, or its first one */
     char text[MOST_TEXT];
 };
 

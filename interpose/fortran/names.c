@@ -108,7 +108,7 @@ static bool is_same_object(void *a, void *b)
 }
 
 /* The real function of a symbol: the MPI library's, since a name without underscores may be a function of the
- * program; or that of a tool in front of the library, which must see the call, too. */
+ * program; or a function of a tool in front of the library, which must see the call, too. */
 static void *find_real(const char *symbol)
 {
     static void *scope; /* the last scope that was used other than the global one */
@@ -127,7 +127,7 @@ static void *find_real(const char *symbol)
         if (own)
             return front && is_same_object(front, own) ? own : NULL;
     }
-    /* Open MPI 5.0 lacks two of these.  Then the call itself is taken: we export nothing of that name. */
+    /* Open MPI 5.0 lacks two: their call is the real one, since we export nothing of that name. */
     return strstr(symbol, "_f08") ? dlsym(scope ? scope : RTLD_DEFAULT, symbol) : NULL;
 }
 
@@ -139,7 +139,7 @@ static unsigned resolve_listed(void)
         int row;
         enum spelling spelling;
         void *real = parse_symbol(listed[i], &row, &spelling) ? find_real(listed[i]) : NULL;
-        if (!real) { /* to be asked again when more is loaded */
+        if (!real) { /* looked up again when more is loaded */
             state[spelling][row] = UNKNOWN;
             continue;
         }

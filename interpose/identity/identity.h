@@ -1,4 +1,4 @@
-/* Who this process is and where its trace goes, from the environment and the system.  Off the record path; the
+/* Rank, host and trace folder of this process, from the environment and the system.  Off the record path; the
  * functions make system calls, allocate nothing and do not keep errno. */
 #ifndef IPO_IDENTITY_H
 #define IPO_IDENTITY_H

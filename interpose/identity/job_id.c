@@ -126,8 +126,7 @@ void ipo_job_id(struct ipo_text *job, struct ipo_text *world, uint32_t pid, uint
     const char *space = read_variable("PMIX_NAMESPACE");
     bool to_torch = *read_variable("RANK") && *read_variable("WORLD_SIZE") && *read_variable("MASTER_ADDR") &&
                     *read_variable("MASTER_PORT");
-    if (to_torch &&
-        *read_variable("TORCHELASTIC_RUN_ID")) { /* torchrun's variables count before those of its own launcher */
+    if (to_torch && *read_variable("TORCHELASTIC_RUN_ID")) { /* torchrun's variables count before its own launcher's */
         add_torch(job, world);
     } else if (*read_variable("OMPI_COMM_WORLD_RANK") || (*space && strncmp(space, "slurm.", 6) != 0)) {
         add_open_mpi(job);
@@ -142,7 +141,7 @@ void ipo_job_id(struct ipo_text *job, struct ipo_text *world, uint32_t pid, uint
             ipo_text_add_number(job, (uint64_t)getppid());
         }
         shares_world = *read_variable("PMI_SPAWNED") && (!world->used || strcmp(world->text, "0") == 0);
-        ipo_text_add(world, shares_world ? "spawned" : ""); /* mpi/spawned.h may say by whom */
+        ipo_text_add(world, shares_world ? "spawned" : ""); /* mpi/spawned.h may name its parent */
     }
     if (job->used == 0)
         add_batch(job);

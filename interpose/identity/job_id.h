@@ -1,4 +1,4 @@
-/* The name of the job: equal on all its ranks, on every host, and different from that of other jobs. */
+/* The name of the job: equal on all its ranks, on every host, and different from the names of other jobs. */
 #ifndef IPO_JOB_ID_H
 #define IPO_JOB_ID_H
 

@@ -8,8 +8,8 @@
 /* Reads the loader's list of objects anew if any was loaded or unloaded since.  Takes its lock: during start-up, or in
  * the thread of ours that may ask the loader; one thread at a time. */
 void ipo_frames_read(void);
-/* Finds the .eh_frame_hdr of the object that holds `address`.  The list may be older than the object: read what is
- * found by reads that may fail, and check it.  No lock, no system call.  Any thread. */
+/* Finds the .eh_frame_hdr of the object that holds `address`.  The list may be older than the object: read the result
+ * by reads that may fail, and check it.  No lock, no system call.  Any thread. */
 bool ipo_frames_find(uint64_t address, uint64_t *header);
 
 #endif

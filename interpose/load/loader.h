@@ -5,7 +5,7 @@
 
 #include <link.h>
 
-/* Calls `what(with)` while no other thread loads or unloads an object.  Waits for threads that do; what they load
+/* Calls `what(with)` while no other thread loads or unloads an object.  Waits for threads that do; code that they load
  * may in turn wait for a call of MPI.  So it may be called only by our own thread, inside the program's call of the
  * loader, or inside an Init.  A call inside another one runs at once. */
 void ipo_loader_run(void (*what)(void *), void *with);

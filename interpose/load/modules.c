@@ -112,8 +112,7 @@ struct mapped_search {
     struct ipo_mapped *out;
 };
 
-/* The mappings of a file follow one another.  Between them may be memory without a file, to which parts were moved
- * (huge pages). */
+/* The mappings of a file follow one another.  Between them may be memory without a file: parts moved to huge pages. */
 static bool match_line(const char *line, void *with)
 {
     struct mapped_search *search = with;

@@ -200,9 +200,9 @@ static bool is_new(const struct seen *now)
     return !now->loads || now->loads != __atomic_load_n(&last.loads, __ATOMIC_ACQUIRE) || now->found != last.found;
 }
 
-/* Number of the first object that the last walk has not read.  The loader appends objects to its list.  So those that
- * were read are its first ones, as many as the walk met, less those that were unloaded since; also where another one
- * has an unloaded one's address. */
+/* Number of the first object that the last walk has not read.  The loader appends objects to its list.  So the read
+ * objects are its first ones, as many as the walk met, less the ones unloaded since; also where another one has an
+ * unloaded one's address. */
 static unsigned find_first(const struct walk *walk, const struct seen *now)
 {
     unsigned long long gone = now->unloads - last.unloads;
@@ -267,8 +267,8 @@ bool ipo_patch_new(bool anyway)
 }
 
 /* Before main, sets slots in a process that is linked with MPI or NCCL: for calls that are not exported, such as
- * MPI_Session_init, and for those of a tool in front of us.  In other processes it does nothing, not even call dlsym:
- * one that fails allocates, and the program's malloc may not be ready. */
+ * MPI_Session_init, and for the calls of a tool in front of us.  In other processes it does nothing, not even call
+ * dlsym: one that fails allocates, and the program's malloc may not be ready. */
 __attribute__((constructor)) static void patch_early(void)
 {
     bool linked = false, found = false;

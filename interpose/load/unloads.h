@@ -1,4 +1,4 @@
-/* Libraries that are unloaded: what was remembered by their addresses may be wrong for the next library there. */
+/* Libraries that are unloaded: data stored by their addresses may be wrong for the next library there. */
 #ifndef IPO_UNLOADS_H
 #define IPO_UNLOADS_H
 

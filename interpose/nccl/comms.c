@@ -250,7 +250,7 @@ void ipo_nccl_comm_freed(uintptr_t handle)
 }
 
 /* Defines a grown communicator.  Its identity comes from a number at the start of the id; members of the old
- * communicator, who have no id, compute it. */
+ * communicator have no id and compute it. */
 static struct ipo_comm *define_grown(const struct ipo_nccl_copy *copy, const uintptr_t *args, const void *unique)
 {
     const struct ipo_nccl_call *call = &ipo_nccl_calls[IPO_NCCL_CommGrow];

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define NAMES   4096u
-#define PROBES  32u  /* for one name: those of a program that makes them up as it runs find no room soon */
+#define PROBES  32u  /* probes for one name: names made up as the program runs soon find no room */
 #define LONGEST 255u /* bytes of a name that are kept */
 _Static_assert(NAMES < TRC_REGION_MOST, "ids");
 
@@ -17,7 +17,7 @@ struct name {
     char text[];
 };
 
-/* The name with number n is in names[n - 1]; those that found no room have number NAMES + 1. */
+/* The name with number n is in names[n - 1]; a name without room has number NAMES + 1. */
 static _Atomic(struct name *) names[NAMES];
 static atomic_bool others_defined;
 static const char others[] = "other regions";

@@ -14,7 +14,7 @@ static __thread uint32_t pushed[DEEP];
 
 /* ---- names ------------------------------------------------------------------------------------------------------ */
 
-/* The number of a name in wide characters, of which those beyond ASCII become '?'. */
+/* Returns the number of a name in wide characters; characters beyond ASCII become '?'. */
 static uint32_t number_of_wide(const wchar_t *text)
 {
     char narrow[256];

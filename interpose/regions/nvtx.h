@@ -1,5 +1,5 @@
-/* NVTX: what programs and libraries that use it agree on with whoever reads it, and ranges as regions of the program's
- * own.  NVTX is a header; interpose/nccl/nvtx.c is what it finds and asks.
+/* NVTX: its interface between annotated programs and a reader, and ranges as regions of the program's own.  NVTX is a
+ * header; it finds and asks interpose/nccl/nvtx.c.
  * Layouts: nvtxTypes.h and nvToolsExt.h of NVTX 3. */
 #ifndef IPO_NVTX_H
 #define IPO_NVTX_H
@@ -34,7 +34,7 @@ const void *ipo_nvtx_string(const char *text);
 int ipo_nvtx_push(const struct ipo_nvtx_attributes *with);
 /* It leaves the innermost one; returns how many are around that. */
 int ipo_nvtx_pop(void);
-/* It enters a range that need not be left in order; returns what it is left by. */
+/* Enters a range that need not be left in order; returns the handle that leaves it. */
 uint64_t ipo_nvtx_start(const struct ipo_nvtx_attributes *with);
 /* A range that was started ends, if it is one of the calling thread. */
 void ipo_nvtx_end(uint64_t range);

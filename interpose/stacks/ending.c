@@ -95,8 +95,8 @@ void ipo_ending_watch(uint64_t signals)
 
 /* ---- exit and the like ------------------------------------------------------------------------------------------- */
 
-/* The signal from outside whose handler, the program's own, this thread is in: of those it blocks what the kernel
- * blocks for that handler, and no other.  0: none. */
+/* Returns the signal from outside in whose handler, the program's own, this thread is: it blocks just the outside
+ * signals that the kernel blocks for that handler.  0: none. */
 static int handled_signal(void)
 {
     static const int outside[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Begins to note: finds what it needs later, and has exit() tell its code.  Once, in the program's thread. */
+/* Begins to note: finds the functions needed later, and hooks exit() for its code.  Once, in the program's thread. */
 void ipo_ending_start(void);
 
 /* Writes which signals would be noted, a bit each. */

@@ -58,10 +58,10 @@ static size_t find_index(int number)
     size_t i = 0;
     while (i + 1 < SIGNALS && signals[i].number != number)
         i++;
-    return i; /* the last for a number that is none of these */
+    return i; /* the last row for any other number */
 }
 
-/* Runs in the thread that ends the process, maybe on what is left of its stack: system calls and stores only. */
+/* Runs in the thread that ends the process, maybe on the rest of its stack: system calls and stores only. */
 void ipo_fatal_take(enum trc_stack_reason reason, const char *why, const struct ipo_crash *from)
 {
     int kept = errno, nothing = NOTHING;

@@ -11,7 +11,7 @@
 /* A copy that is being read. */
 struct ipo_bytes {
     const uint8_t *at, *end; /* the next byte, and the end */
-    const uint8_t *base;     /* the copy of what lies at `address` in the process */
+    const uint8_t *base;     /* copy of the bytes at `address` in the process */
     uint64_t address;
     bool bad;
 };

@@ -137,7 +137,7 @@ struct run {
     const struct cie *cie;
     const struct ipo_row *initial;
     struct ipo_row *row;
-    uint64_t place; /* for which the row holds */
+    uint64_t place; /* address where the row holds */
 };
 
 /* An instruction that says where the following ones begin to hold.  False: it is another one. */

@@ -19,7 +19,7 @@ enum ipo_rule {
 /* A rule and its operand. */
 struct ipo_where {
     enum ipo_rule rule;
-    int64_t value;   /* or the expression's address */
+    int64_t value;   /* value, or the expression's address */
     uint64_t length; /* the expression's */
 };
 
@@ -29,7 +29,7 @@ struct ipo_row {
     unsigned cfa_register;
     struct ipo_where reg[IPO_REGS];
     unsigned return_register;
-    uint64_t function; /* its first address */
+    uint64_t function; /* first address of the function */
     bool signal_frame;
 };
 

@@ -110,8 +110,8 @@ static void find_lower(void *found, const char *name)
     *(bool *)found |= strncmp(name, "lower_", 6) == 0;
 }
 
-/* Whether the bytes of an interface are its own: a bond, a VLAN or a bridge has the bytes of those below it, and IP
- * over InfiniBand goes through ports that are read, too. */
+/* Whether the bytes of an interface are its own: a bond, a VLAN or a bridge has the bytes of the interfaces below it,
+ * and IP over InfiniBand goes through ports that are read, too. */
 static bool is_link(const char *name, bool ports_count)
 {
     struct ipo_text path = {.used = 0};

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define COST_TIMES 3333u      /* a pause is so many times as long as reading took: 0.03 % */
+#define COST_TIMES 3333u      /* pause after a reading, in multiples of its duration: 0.03 % */
 #define ALL_NS     1000000000 /* switches of threads and the network are read as often */
 #define TICK_US    10000u     /* unit of times in /proc/self/task/TID/stat */
 
@@ -58,7 +58,7 @@ static bool read_task(uint32_t tid, const char *name, char *out, size_t size)
     return ipo_read_record(path.text, out, size) > 0;
 }
 
-/* Reads a thread's counts; `all`: also those that take long to read.  False: it has ended. */
+/* Reads a thread's counts; `all`: also the counts that take long to read.  False: it has ended. */
 static bool read_thread(uint32_t tid, uint32_t index, bool all, struct trc_usage *now)
 {
     char text[4096];
@@ -136,7 +136,7 @@ static void add_owner(uint32_t tid, const struct trc_usage *now)
             ipo_usage_set(&owner->seen, (enum trc_usage_field)i, now->value[i]);
 }
 
-/* `all`: also what is read once a second. */
+/* Reads all counts; `all`: also the ones due once a second. */
 static void read_all(bool all)
 {
     struct trc_usage now;
@@ -163,7 +163,7 @@ static uint64_t own_cpu_ns(void)
     return (uint64_t)at.tv_sec * 1000000000 + (uint64_t)at.tv_nsec;
 }
 
-/* Says what it has cost: "1208 us of 10000123 us, 100 times". */
+/* Logs the cost of reading: "1208 us of 10000123 us, 100 times". */
 static void say_cost(uint64_t now_ns)
 {
     struct ipo_text line = {.used = 0};

@@ -5,7 +5,7 @@
  *   usage.h   processor time of a span of the clock -> outside and inside calls
  *   account.h sums of a rank's groups               -> accounts
  *
- * A rank's time is that of its main thread: the one that called MPI first.  Pure arithmetic; any thread. */
+ * A rank's time is its main thread's: the thread that called MPI first.  Pure arithmetic; any thread. */
 #ifndef ANA_ACCOUNT_H
 #define ANA_ACCOUNT_H
 

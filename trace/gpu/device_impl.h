@@ -36,14 +36,14 @@ void ana_devices_keep(struct ana_keep *keep, struct ana_job *job, size_t newest)
 void ana_devices_name(struct ana_job *job);
 
 /* ---- device_facts.c */
-/* Fills look->why_not: the reason that kernels of NCCL's calls, or any, have no times on some of these ranks (NULL:
+/* Fills look->why_not: the reason that kernels of NCCL's calls, or any, have no times on some of the ranks (NULL:
  * all). */
 void ana_gpu_explain(const struct ana_job *job, const uint8_t *ranks, struct ana_gpu_look *look);
 
 /* ---- device_match.c: matches kernels with operations.  On one stream the n-th kernel of NCCL's belongs to the n-th
  * launch (a call, or all calls of a group on one communicator), unless it cannot be: a kernel is not before its call,
  * not called after another function, and not begun when other ranks were through with an operation that needs all
- * ranks.  So if a record is missing, its launch is passed over as soon as one of these rules shows it. */
+ * ranks.  So if a record is missing, its launch is passed over as soon as a rule shows it. */
 struct ana_gpu_match;
 /* A match of NCCL's calls with kernels; NULL: out of memory. */
 struct ana_gpu_match *ana_gpu_match_new(size_t ranks);

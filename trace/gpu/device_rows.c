@@ -1,5 +1,5 @@
 /* NCCL's operations by communicator, call and size: calls and bytes, times of kernels, waiting ranks.  Sums over all
- * time; by rank; and the newest parts of these sums, for time ranges. */
+ * time; by rank; and their newest parts, for time ranges. */
 #include "trace/gpu/device_impl.h"
 #include "trace/gpu/device_rows_data.h"
 #include "trace/job/job_impl.h"

@@ -1,18 +1,17 @@
 /* Horovod in a trace: who has submitted which tensor and when, tensors agreed on or refused, running operations, the
- * last rank.  These are facts; what they mean for the job is the verdict's business (trace/verdict/horovod.c).
+ * last rank.  These are facts; judging the job by them is the verdict's business (trace/verdict/horovod.c).
  *
  * Horovod's background loop asks all ranks once a cycle (1 ms) for their ready tensors: the bitwise AND of one word a
- * rank (more with many tensors), whose bits are the entries of a cache of earlier answers; tensors outside the cache
- * are sent by name to rank 0 of the process set, which answers with the tensors that all have asked for.  The recorder
- * keeps both (format.h, SAID).  The cache is replayed here, so that bits have names.  The k-th AND happens on all ranks
+ * rank (more with many tensors), its bits the entries of a cache of earlier answers; tensors outside the cache are sent
+ * by name to rank 0 of the process set, which answers with the tensors that all have asked for.  The recorder keeps
+ * both (format.h, SAID).  The cache is replayed here, so that bits have names.  The k-th AND happens on all ranks
  * together: its number is the clock of the job, and lateness in cycles needs no clocks at all.
  * Source: Horovod 0.28.1, controller.cc, response_cache.cc, mpi_controller.cc, wire/message_generated.h.
  *
- * Limits: the requests of rank 0 of a process set are on no wire, so whether it has submitted a tensor
- * that is not in the cache follows only when all others have (ANA_HVD_UNKNOWN; so is a rank whose file is not here).
- * Data operations by NCCL or Gloo make no MPI call: their taking place is inferred.  With Gloo as controller there is
- * nothing here at all.  After the oldest items were recycled, bits whose name was only in them are called "tensor at
- * bit N".
+ * Limits: the requests of rank 0 of a process set are on no wire, so its submission of a tensor that is not in the
+ * cache follows only when all others have (ANA_HVD_UNKNOWN; so is a rank whose file is not here).  Data operations by
+ * NCCL or Gloo make no MPI call: their taking place is inferred.  With Gloo as controller there is nothing here at all.
+ * After the oldest items were recycled, bits whose name was only in them are called "tensor at bit N".
  *
  * Job time (job.h) everywhere.  Pure; not for the traced process. */
 #ifndef ANA_HOROVOD_H
@@ -63,7 +62,7 @@ struct ana_hvd_form {
     int op; /* enum ana_hvd_op */
     int dtype, reduction;
     int32_t root;   /* root rank of a broadcast */
-    char shape[40]; /* "[64, 32]", as Horovod writes it; cut off if longer */
+    char shape[40]; /* text in Horovod's form, "[64, 32]"; cut off if longer */
 };
 
 /* Reasons of the coordinator to refuse a tensor. */
@@ -87,8 +86,7 @@ struct ana_hvd_refusal {
     char usual[ANA_HVD_VALUE];   /* the property in which they differ, as all had it at the last agreement; ""
                                     unknown */
     char error[200];             /* Horovod's wording; cut off if longer */
-    char (*said)[ANA_HVD_VALUE]; /* by member, the property in which they differ: "float32", "[64, 32]" ..; ""
-                                    unknown */
+    char (*said)[ANA_HVD_VALUE]; /* each member's value of that property: "float32", "[64, 32]" ..; "" unknown */
 };
 
 enum ana_hvd_phase {

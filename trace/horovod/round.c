@@ -35,7 +35,7 @@ static uint64_t word_at(const uint8_t *bytes, size_t i)
     return word;
 }
 
-/* Number of words with ready bits: all, but half of them while Horovod's timeline is on. */
+/* Number of words with ready bits: all, but half while Horovod's timeline is on. */
 static size_t ready_words(const struct hvd_work *work, size_t n)
 {
     size_t expected = (work->cache.bits + HVD_STATUS_BITS + 63) / 64;

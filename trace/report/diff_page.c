@@ -8,7 +8,7 @@
 
 #define MOST             20 /* findings of a kind */
 #define WIDTH            36 /* of places */
-#define WORDS            43 /* what is left of a line behind an account */
+#define WORDS            43 /* columns left of a line behind an account */
 #define MOST_PLACES      5
 #define LEAST_OUTSIDE_NS 1e8
 

@@ -13,8 +13,8 @@ struct ana_page {
     struct ana_whole whole;
     bool utf8;
     FILE *out;
-    const struct ana_column *last;                         /* of the table that is being written */
-    void (*below)(struct ana_page *page, const void *row); /* what its rows are followed by */
+    const struct ana_column *last;                         /* columns of the table being written */
+    void (*below)(struct ana_page *page, const void *row); /* prints below a row; may be NULL */
 };
 
 /* Makes the page ready to be written to `out`, which stays the caller's. */
@@ -31,11 +31,11 @@ void ana_page_more(const struct ana_page *page, size_t shown, size_t all, const 
 /* Writes a paragraph in lines of 80 columns. */
 void ana_page_line(const struct ana_page *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Writes the tables of a summary, those of GPUs and NCCL included. */
+/* Writes the tables of a summary, GPUs and NCCL included. */
 void ana_page_summary(struct ana_page *page);
 /* Writes the tables of GPUs and NCCL; nothing where there are none. */
 void ana_page_devices(struct ana_page *page);
-/* Writes which part of the job the page is of, and what stands out in it; nothing for all of the job. */
+/* Writes the selected part of the job and its outliers; nothing for all of the job. */
 void ana_page_window(const struct ana_page *page);
 /* Writes the lines about facts (TRC_DEF_FACT); nothing where the files have none. */
 void ana_page_facts(const struct ana_page *page);

@@ -139,7 +139,7 @@ static void write_off(const struct ana_page *p)
     ana_offs_free(&offs);
 }
 
-/* Writes what is not known, and what the recorder itself cost the job. */
+/* Writes the unknowns, and the recorder's own cost to the job. */
 static void write_limits(const struct ana_page *p)
 {
     char a[ANA_TEXT], b[ANA_TEXT];

@@ -19,12 +19,12 @@
 
 static int oddness_of(enum ana_rank_state state)
 {
-    static const int odd[] = {1, 2, 0, 6, 5, 3, 4}; /* of run, wait, done, abort, dead, off, ? */
+    static const int odd[] = {1, 2, 0, 6, 5, 3, 4}; /* order: run, wait, done, abort, dead, off, ? */
     TRC_ASSERT_ROWS(odd, ANA_RANK_UNKNOWN);
     return odd[state];
 }
 
-/* Ranks with an odd state first, then those that cost the others most. */
+/* Ranks with an odd state first, then the costliest for others. */
 static int compare_trouble(const void *a, const void *b)
 {
     const struct ana_rank_row *x = a, *y = b;
@@ -82,7 +82,7 @@ static void put_ranks(struct ana_page *p)
 
 /* ---- calls ------------------------------------------------------------------------------------------------------ */
 
-/* Which library carried what; only where there is more than MPI. */
+/* Libraries with their shares; only where there is more than MPI. */
 static void put_libraries(const struct ana_page *p)
 {
     struct {
@@ -244,7 +244,7 @@ static void put_segments(struct ana_page *p)
                                                 ANA_COLUMN(8, "lost", SEGMENT_COSTS)};
     struct ana_table table = ANA_TABLE(columns, p->s->segments, p->s->segment_count);
     while (table.count > FEW && !(p->s->segments[table.count - 1].cost_ns >= 0.001 * p->whole.seen_ns))
-        table.count--; /* what costs nothing is on the screen */
+        table.count--; /* rows without a cost are left to the screen */
     ana_page_table(p, "BETWEEN CALLS, OR INSIDE LOCAL ONES, by what others lose (share of all time)", table, MOST_ROWS,
                    "segments", NULL);
 }
@@ -322,7 +322,7 @@ static void put_iterations(struct ana_page *p)
                           ana_spoken(median, sizeof median, of->loop[i].median_ns));
 }
 
-/* Of each of Horovod's process sets: how many steps, how long, and what differed in the slowest. */
+/* Steps of each Horovod process set: number, length, and the difference in the slowest. */
 static void put_steps(struct ana_page *p)
 {
     char words[400], median[ANA_TEXT];

@@ -1,4 +1,4 @@
-/* The part of a job that a page is of, and what stands out in it. */
+/* Selected part of a job, and its outliers. */
 #include "trace/job/window.h"
 #include "trace/report/page.h"
 

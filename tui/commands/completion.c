@@ -107,7 +107,7 @@ static int print_zsh(void)
 
 /* ---- fish -------------------------------------------------------------------------------------------------------- */
 
-/* `of`: the address of its command's name; "": an option of hpctop without a command. */
+/* Prints one option for fish.  `of`: the address of its command's name; "": an option of hpctop without a command. */
 static void fish_option(void *of, const char *option, const char *help)
 {
     const char *command = *(const char **)of;

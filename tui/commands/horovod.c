@@ -151,7 +151,7 @@ static void add_refusal(cJSON *o, const struct ana_hvd_set *set)
     for (size_t m = 0; m < set->ranks; m++)
         cJSON_AddItemToArray(said,
                              *set->refusal.said[m] ? cJSON_CreateString(set->refusal.said[m]) : cJSON_CreateNull());
-    cJSON_AddItemToObject(refused, "said", said); /* by rank, the property in which they differ */
+    cJSON_AddItemToObject(refused, "said", said); /* each rank's value of the differing property */
 }
 
 static char *make_json(const struct ana_job *job, const struct ana_hvd *hvd, const struct ana_verdict *v)

@@ -9,7 +9,7 @@ enum tui_doctor_level { TUI_DOCTOR_OK, TUI_DOCTOR_NOTE, TUI_DOCTOR_PROBLEM };
 struct tui_doctor {
     char library[4096]; /* path of libtrace.so; empty if there is none */
     struct tui_plan plan;
-    bool command;             /* there is a command, and the plan is its */
+    bool command;             /* a command was given, and the plan is its */
     bool problem;             /* a line told a problem */
     const char *mpi;          /* family of the program's MPI; NULL: unknown */
     const char *mpi_launcher; /* tui_layer_kind.title of its own launcher; "" if it has none */
@@ -53,9 +53,9 @@ void tui_doctor_plan(struct tui_doctor *doctor);
  * system's folders.  Only such a file may be run to ask it something. */
 bool tui_is_installed(const char *path);
 
-/* Opens a library in a child process, since opening it runs its code.  Writes its path into `path` and what it says of
- * its version into `text` (may be NULL); `version` names an int function of a buffer and its length (may be NULL).
- * False if it cannot be opened. */
+/* Opens a library in a child process, since opening it runs its code.  Writes its path into `path` and its version's
+ * text into `text` (may be NULL); `version` names an int function of a buffer and its length (may be NULL).  False if
+ * it cannot be opened. */
 bool tui_probe_library(const char *name, const char *version, char *path, size_t path_size, char *text,
                        size_t text_size);
 

@@ -187,7 +187,7 @@ static void check_libraries(struct tui_doctor *doctor, const char *path, const s
         say_nccl(doctor, path, true);
 }
 
-/* Asks a Python what it would load: MPI is loaded when the program runs. */
+/* Asks a Python for the MPI that it would load: MPI is loaded when the program runs. */
 static void check_python(struct tui_doctor *doctor, const char *path)
 {
     /* Modules of the working directory, which may belong to anybody, are not run. */

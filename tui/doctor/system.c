@@ -220,7 +220,7 @@ static void list_installed(struct tui_doctor *doctor, enum tui_layer_role role, 
                            number || !said[0] ? tui_layer_kind(k)->title : "", number ? " " : "", said,
                            setuid ? "; its starter is setuid: --cleanenv and --containall need --userns" : "");
             any = true;
-            if (role == TUI_LAYER_LAUNCHER) /* its other names mean the same program */
+            if (role == TUI_LAYER_LAUNCHER) /* other names are the same program */
                 break;
         }
     if (!any)

@@ -1,4 +1,4 @@
-/* hpctop doctor: which files may be run to ask them something.  Only those that are installed here, which the user runs
+/* hpctop doctor: which files may be run to ask them something.  Only files that are installed here, which the user runs
  * by their names anyway; nothing else that the command names. */
 #include "tui/doctor/doctor.h"
 

@@ -1,4 +1,4 @@
-/* What an executable says of itself.  It is read, never run. */
+/* Facts of an executable, read from its file; it is never run. */
 #include "tui/launch/record.h"
 #include "trace/format/version.h"
 

@@ -58,7 +58,7 @@ static bool read_program(const struct tui_plan *plan, char *path, size_t size, s
            tui_find_program(plan->words.word[plan->program], path, size) && tui_elf_read(path, elf);
 }
 
-/* Refuses what is known not to work, before anything is started. */
+/* Refuses commands that are known not to work, before anything is started. */
 static bool can_work(struct tui_plan *plan)
 {
     struct tui_words *words = &plan->words;

@@ -3,7 +3,7 @@
  * A command line is layers around a program: env, srun, apptainer exec, ./app.  Each layer is a row of the table in
  * layers.c, which says how variables get through it.  The plan is made from the innermost layer outwards; variables
  * that no layer takes are set in the environment that the command starts with.
- * One thread alone uses what is declared here. */
+ * For one thread only. */
 #ifndef TUI_RECORD_H
 #define TUI_RECORD_H
 
@@ -22,22 +22,22 @@ enum tui_layer_role {
  * variable and %v its value. */
 struct tui_layer_kind {
     const char *title;
-    const char *names; /* of the executable */
+    const char *names; /* names of the executable */
     const char *tells; /* a word of `NAME --version`, where rows share a name; | separates alternatives */
     enum tui_layer_role role;
     const char *values;         /* options without dashes that take the next word; `mca:2` takes two */
     const char *commands;       /* subcommands that run a command; NULL: it has no subcommands */
     int operands;               /* words between the options and the command: the image, a number of seconds */
-    const char *setting;        /* template of words that set a variable in what it starts */
+    const char *setting;        /* template of words that set a variable inside the layer */
     const char *list;           /* the option that takes ALL,NAME=VALUE,.. */
     const char *list_variables; /* the variable that has the list's default */
     const char *joined;         /* the parameter with a list of NAME=VALUE;..; with it, `setting` is an error */
-    bool inner;                 /* has none of these: env NAME=VALUE stands before the program */
+    bool inner;                 /* has no such option: env NAME=VALUE stands before the program */
     bool contexts;              /* `:` begins another program with options of its own */
     bool assigns;               /* takes NAME=VALUE words before the command */
     const char *clears;         /* options that empty the environment */
     const char *bind;           /* template, of runtimes: shows path %v inside under the same name */
-    const char *prefixes;       /* a variable whose name has one of these in front is set inside */
+    const char *prefixes;       /* prefixes: a variable named so is set inside without its prefix */
     const char *bind_variables; /* ..,PATH:PATH */
     bool isolated;              /* the environment outside does not reach the inside */
 };
@@ -75,11 +75,11 @@ struct tui_plan {
     struct tui_layer layer[TUI_LAYERS];
     size_t layers;
     size_t program; /* the innermost word; words.count if there is none */
-    bool script;    /* it is a shell script, or make: nobody knows what it starts */
+    bool script;    /* a shell script, or make: its programs are unknown */
     bool launches;  /* it is a script without a launcher before it, and may start several jobs */
     struct tui_setting setting[TUI_SETTINGS]; /* for the environment of the command */
     size_t settings;
-    char refusal[1024]; /* why the command cannot be recorded, in one line; empty if it can */
+    char refusal[1024]; /* one line why the command cannot be recorded; empty if it can */
 };
 
 /* Takes a command line of n words, which it copies, apart into layers.  Free with tui_plan_free in any case.  False
@@ -132,12 +132,12 @@ bool tui_has_setuid_starter(const char *command);
  * there; then `out` says where it was looked for. */
 bool tui_find_libtrace(char *out, size_t size);
 
-/* What an executable says of itself that decides whether a preloaded library sees its MPI calls. */
+/* Facts of an executable that decide whether a preloaded library sees its MPI calls. */
 struct tui_elf {
     bool is_elf;
     int machine;           /* e_machine */
     bool dynamic;          /* has a dynamic loader */
-    char interpreter[256]; /* that loader; of a script: the first line behind #! */
+    char interpreter[256]; /* the loader's path; of a script: the first line behind #! */
     bool script;           /* begins with #! */
     bool mpi_inside;       /* MPI is defined in it: linked statically */
     bool mpi_called;       /* it has undefined MPI functions */
@@ -145,7 +145,7 @@ struct tui_elf {
     bool audits;           /* it names libraries that audit: its loader runs them first */
     bool asan_inside;      /* AddressSanitizer is linked in statically */
     char asan_runtime[64]; /* the shared AddressSanitizer that it needs; empty: none */
-    char version[16];      /* of libtrace.so */
+    char version[16];      /* version of libtrace.so */
     char glibc[16];        /* the newest version that it needs */
 };
 /* Reads an executable, a library or a script; runs nothing.  False if the file cannot be opened. */

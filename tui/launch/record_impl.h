@@ -1,4 +1,4 @@
-/* What the files of this folder share to make a plan. */
+/* Functions that the files of this folder share to make a plan. */
 #ifndef TUI_RECORD_IMPL_H
 #define TUI_RECORD_IMPL_H
 
@@ -29,7 +29,7 @@ size_t tui_insert(struct tui_words *words, size_t at, const char *template, cons
  * out of memory: see plan->refusal. */
 bool tui_set_by_options(struct tui_plan *plan, const struct tui_layer *layer);
 
-/* Sets all variables by the layer's list (--export=ALL,NAME=VALUE,..), which keeps what it has, and removes them from
+/* Sets all variables by the layer's list (--export=ALL,NAME=VALUE,..), after its other entries, and removes them from
  * the plan.  A value with a comma stays in the plan and is listed by name.  False when out of memory: see
  * plan->refusal. */
 bool tui_set_by_list(struct tui_plan *plan, const struct tui_layer *layer);
@@ -42,7 +42,7 @@ bool tui_set_by_env(struct tui_plan *plan);
  * *done says whether.  False when out of memory: see plan->refusal. */
 bool tui_set_by_joined(struct tui_plan *plan, const struct tui_layer *layer, bool *done);
 
-/* Adds the variables that a runtime turns into variables inside, and those that show `library` and `folder` (may be
+/* Adds the variables that a runtime turns into variables inside, and the ones that show `library` and `folder` (may be
  * NULL) there.  False when there are too many or out of memory: see plan->refusal. */
 bool tui_set_for_runtime(struct tui_plan *plan, const struct tui_layer_kind *kind, const char *library,
                          const char *folder);

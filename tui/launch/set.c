@@ -143,7 +143,7 @@ bool tui_set_by_env(struct tui_plan *plan)
 {
     size_t at = plan->program;
     if (at >= plan->words.count)
-        return true; /* there is no program: the environment has to do */
+        return true; /* no program: the environment has to do */
     if (!tui_words_insert(&plan->words, at, "env"))
         return tui_plan_no_memory(plan);
     struct tui_layer env = {.kind = tui_layer_kind_of("env", false), .at = at, .options = at + 1, .inner = at + 1};

@@ -1,7 +1,7 @@
 /* One analysis by the processes of a job of MPI: `mpirun -n K hpctop analyze DIR`.  All processes open the same
- * trace.  The first finds messages, waits and causes; each of the others reads a part of the ranks for it, sorts the
- * items of these ranks, and sends them (trace/relations/parts.h).  Results do not depend on the number of processes.
- * The first names the part to be read and the clock, and says when all is over. */
+ * trace.  The first finds messages, waits and causes; each other process reads a part of the ranks for it, sorts their
+ * items, and sends them (trace/relations/parts.h).  Results do not depend on the number of processes.  The first names
+ * the part to be read and the clock, and says when all is over. */
 #ifndef TUI_WORKERS_H
 #define TUI_WORKERS_H
 
