@@ -82,19 +82,6 @@ static uint32_t shadow_for(struct ana_causes *causes, const struct rival *rival,
 
 /* ---- segments --------------------------------------------------------------------------------------------------- */
 
-static int by_number(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
-/* The lower median of numbers, which it sorts. */
-static double median_of(double *number, size_t n)
-{
-    ana_sort(number, n, sizeof *number, by_number);
-    return number[(n - 1) / 2];
-}
-
 /* Source of segment times. */
 struct usual {
     ana_usual_time *time;
@@ -141,7 +128,7 @@ static void choose_late(struct ana_causes *causes, uint32_t shadow, const struct
         worst = cost_of(segment) == rival->worst_ns ? take->time(take->of, (uint32_t)i + 1) : worst;
     }
     const size_t others = list_times(causes, rival->what, 0, take, room);
-    const double usual = others ? median_of(room, others) : worst;
+    const double usual = others ? ana_median(room, others) : worst;
     for (size_t i = 0; i < causes->segments && worst > LONGER * usual; i++)
         if (causes->segment[i].stretch == rival->what &&
             take->time(take->of, (uint32_t)i + 1) - usual >= LATE_ALIKE * (worst - usual))
@@ -160,7 +147,7 @@ static void choose_ranks(struct ana_causes *causes, uint32_t shadow, const struc
         n = list_times(causes, rival->what, UINT32_MAX, take, room);
     if (n == 1 && list_times(causes, rival->what, 0, take, room) == 0)
         n = list_siblings(causes, rival->what, take, room);
-    const double usual = n ? median_of(room, n) : 0;
+    const double usual = n ? ana_median(room, n) : 0;
     causes->replay->shadow[shadow] = (struct ana_shadow){rival->what, ana_rounded(usual), rival->cost_ns};
 }
 

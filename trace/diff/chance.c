@@ -79,12 +79,6 @@ static double centre_of(float *value, size_t n, enum ana_centre centre)
 
 /* ---- stretches of a run ----------------------------------------------------------------------------------------- */
 
-static int by_size(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 /* Fills of[] with the centres of `n` stretches of equal length. */
 static void cut(struct ana_sample s, size_t n, enum ana_centre centre, float *room, double *of)
 {
@@ -136,7 +130,7 @@ static struct spread spread_of(struct ana_sample s, enum ana_centre centre, floa
         return (struct spread){.freedom = INFINITY};
     cut(s, n, centre, room, of);
     const double like = likeness(of, n), worth = (1 - like) / (1 + like);
-    ana_sort(of, n, sizeof *of, by_size);
+    ana_sort(of, n, sizeof *of, ana_compare_numbers);
     for (size_t i = from; i < to; i++)
         mean += of[i] / left;
     for (size_t i = 0; i < n; i++)

@@ -35,17 +35,11 @@ void hvd_keep_slow(struct ana_hvd_set *set, const struct ana_hvd_step *step)
 
 /* ---- usual lengths ---------------------------------------------------------------------------------------------- */
 
-static int by_number(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 static double median_of(const struct ana_hvd_set *set, double (*number)(const struct ana_hvd_step *), double *room)
 {
     for (size_t i = 0; i < set->kept_steps; i++)
         room[i] = number(&set->step[i]);
-    ana_sort(room, set->kept_steps, sizeof *room, by_number);
+    ana_sort(room, set->kept_steps, sizeof *room, ana_compare_numbers);
     return set->kept_steps ? room[set->kept_steps / 2] : NAN;
 }
 

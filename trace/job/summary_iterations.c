@@ -36,12 +36,6 @@ static const struct ana_iter_mark *mark_of(const struct look *l, size_t index, u
     return found;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 /* The longer of two kinds of iterations, if there are two: at least `limit_ns` long. */
 struct long_kind {
     double limit_ns, median_ns, share; /* share of all; 0: there is one kind */
@@ -117,8 +111,8 @@ static void add_medians(const struct look *l, struct ana_loop_level *loop, const
     }
     loop->median_ns = loop->own_ns = loop->usual_ns = NAN;
     if (n) {
-        ana_sort(period, n, sizeof *period, by_number);
-        ana_sort(own, n, sizeof *own, by_number);
+        ana_sort(period, n, sizeof *period, ana_compare_numbers);
+        ana_sort(own, n, sizeof *own, ana_compare_numbers);
         loop->median_ns = loop->usual_ns = period[n / 2];
         loop->own_ns = own[n / 2];
         const struct long_kind kind = find_long_kind(period, n, loop->count);

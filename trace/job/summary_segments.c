@@ -228,12 +228,6 @@ static void add_spikes(struct ana_segment_stat *row, const struct ana_segment *s
     }
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 /* Compares the ranks of a row; `room` is for `ranks` numbers.  bucket NULL: p99_ns is known already. */
 static void compare_ranks(struct ana_segment_stat *row, size_t ranks, const uint32_t *bucket, double *room)
 {
@@ -246,8 +240,7 @@ static void compare_ranks(struct ana_segment_stat *row, size_t ranks, const uint
         if (n == 1 || cost > worst || (cost == worst && row->by_rank_ns[i] > row->by_rank_ns[row->worst_index]))
             row->worst_index = i;
     }
-    ana_sort(room, n, sizeof *room, by_number);
-    row->median_ns = room[(n - 1) / 2];
+    row->median_ns = ana_median(room, n);
     row->worst_ns = row->by_rank_ns[row->worst_index];
     if (!bucket)
         return;

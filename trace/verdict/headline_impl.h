@@ -19,6 +19,9 @@ bool ana_say_loss(const struct ana_job *job, const struct ana_summary *s, struct
  * their time that the ranks in view lose waiting, "all lose 11.3% of this window". */
 void ana_say_cost(const struct ana_job *job, const struct ana_summary *s, const struct ana_price *price,
                   double lost_share, char *out, size_t size);
+/* Returns the price of a segment that these ranks are late in; NULL: unknown, or other ranks have a part in it. */
+const struct ana_price *ana_late_price(const struct ana_summary *s, const struct ana_segment_stat *segment,
+                                       const struct ana_late *late);
 /* Words for the span that the shares of a sentence refer to, where it is not the run: " so far". */
 const char *ana_span_words(const struct ana_summary *s);
 /* The share of the ranks' analysed time that they lost waiting for others; NAN unknown. */

@@ -161,21 +161,28 @@ static bool say_few(const struct ana_job *job, const struct ana_summary *s, stru
     return true;
 }
 
-/* Reason why a rank is late: the one of its costliest segment, if that is the costliest of all; else none. */
-static struct ana_reason reason_of(const struct ana_job *job, const struct ana_summary *s, size_t index)
-{
-    const struct ana_segment_stat *segment = s->segment_count ? &s->segments[0] : NULL;
-    bool its = segment && segment->from.call && segment->cost_ns > 0 && segment->worst_index == index;
-    return its ? *ana_segment_reason(segment, ana_job_info(job).ranks) : (struct ana_reason){0};
-}
-
-/* The price of the segment that most of the time lost to a rank is charged to; NULL: no segment has most of it. */
-static const struct ana_price *price_of(const struct ana_summary *s, const struct latecomer *late)
+/* The segment that most of the time lost to a rank is charged to; NULL: no segment has most of it. */
+static const struct ana_segment_stat *segment_of(const struct ana_summary *s, const struct latecomer *late)
 {
     for (size_t i = 0; i < s->segment_count; i++)
-        if (s->segments[i].cost_by_rank_ns[late->index] > late->lost_ns / 2)
-            return ana_price_of(s, &s->segments[i], late->index);
+        if (s->segments[i].from.call && s->segments[i].cost_by_rank_ns[late->index] > late->lost_ns / 2)
+            return &s->segments[i];
     return NULL;
+}
+
+/* The price of that segment, if it is the price of this rank alone; NULL: none. */
+static const struct ana_price *price_of(const struct ana_summary *s, const struct latecomer *late)
+{
+    const struct ana_segment_stat *segment = segment_of(s, late);
+    return segment ? ana_late_price(s, segment, &(struct ana_late){.rank = {late->index}, .ranks = 1}) : NULL;
+}
+
+/* Reason why a rank is late, if it is the worst one in that segment; else none. */
+static struct ana_reason reason_of(const struct ana_job *job, const struct ana_summary *s, const struct latecomer *late)
+{
+    const struct ana_segment_stat *segment = segment_of(s, late);
+    bool its = segment && segment->worst_index == late->index;
+    return its ? *ana_segment_reason(segment, ana_job_info(job).ranks) : (struct ana_reason){0};
 }
 
 /* The place of a collective that loses most; if `late` (NULL: nobody) is to blame, the place where it comes last
@@ -214,7 +221,7 @@ static bool say_collective(const struct ana_job *job, const struct ana_summary *
     ana_number(lost, sizeof lost, ANA_SHARE, share, false);
     ana_say_cost(job, s, price_of(s, &late), share_of_all(s, late.lost_ns), cost, sizeof cost);
     ana_number(part, sizeof part, ANA_SHARE, here ? c->last_share : (double)late.lost_ns / (double)late.all_ns, false);
-    struct ana_reason reason = one ? reason_of(job, s, late.index) : (struct ana_reason){0};
+    struct ana_reason reason = one ? reason_of(job, s, &late) : (struct ana_reason){0};
     char why[160];
     ana_reason_words(&reason, why, sizeof why);
     const char *between = why[0] ? "; " : "";
@@ -258,7 +265,8 @@ bool ana_late_rank(const struct ana_job *job, const struct ana_summary *s, struc
         .lost_ns = lost,
         .waits = (double)late.waits,
         .next_ns = (double)late.next_ns,
-        .reason = reason_of(job, s, late.index),
+        .reason = reason_of(job, s, &late),
+        .price = price_of(s, &late),
     };
     return is_culprit(&late, job->count) && !is_held_up(s, &late) && say_collective(job, s, line);
 }

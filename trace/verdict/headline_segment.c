@@ -129,24 +129,15 @@ static void say_where(const struct ana_segment_stat *segment, char *out, size_t 
         snprintf(out, size, "%s%s%sbetween %s and %s", in, region, comma, segment->from.place, segment->to.place);
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 /* The median of the ranks that are not late, of their medians; NAN: there are none. */
 static double others_ns(const struct ana_segment_stat *segment, size_t count, bool regular)
 {
-    double *room = malloc((count + 1) * sizeof *room), median = NAN;
+    double *room = malloc((count + 1) * sizeof *room);
     size_t n = 0;
     for (size_t i = 0; room && i < count; i++)
         if (segment->times_by_rank[i] && !is_alike(segment, i, regular))
             room[n++] = segment->by_rank_ns[i];
-    if (n) {
-        ana_sort(room, n, sizeof *room, by_number);
-        median = room[(n - 1) / 2];
-    }
+    const double median = ana_median(room, n);
     free(room);
     return median;
 }
@@ -182,6 +173,16 @@ static void say_times(const struct ana_segment_stat *segment, size_t count, cons
         snprintf(out, size, "%s %s %s, others %s", verb, takes, where, ana_spoken(usual, sizeof usual, others));
 }
 
+const struct ana_price *ana_late_price(const struct ana_summary *s, const struct ana_segment_stat *segment,
+                                       const struct ana_late *late)
+{
+    const struct ana_price *price = ana_price_of(s, segment, late->rank[0]);
+    const size_t named = late->ranks < ANA_LATE_RANKS ? late->ranks : ANA_LATE_RANKS;
+    bool same =
+        price && price->ranks == late->ranks && memcmp(price->rank, late->rank, named * sizeof *late->rank) == 0;
+    return same || (price && price->kind != ANA_PRICE_SEGMENT) ? price : NULL;
+}
+
 bool ana_late_segment(const struct ana_job *job, const struct ana_summary *s, struct ana_late *late, char *text,
                       size_t size)
 {
@@ -201,7 +202,8 @@ bool ana_late_segment(const struct ana_job *job, const struct ana_summary *s, st
     late->reason = *ana_segment_reason(segment, job->count);
     say_times(segment, job->count, late, regular, times, sizeof times);
     say_ranks(job, late, who, sizeof who);
-    ana_say_cost(job, s, ana_price_of(s, segment, late->worst), late->share, cost, sizeof cost);
+    late->price = ana_late_price(s, segment, late);
+    ana_say_cost(job, s, late->price, late->share, cost, sizeof cost);
     ana_reason_words(&late->reason, why, sizeof why);
     const char *between = why[0] ? "; " : "";
     if (late->ranks > 1)

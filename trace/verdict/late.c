@@ -78,19 +78,15 @@ static void look_back(struct ana_job *job, double analysed, struct ana_straggler
 }
 
 /* Writes the saving if the late ranks were as fast as the others there; "": little, or not known. */
-static void say_saving(const struct ana_job *job, const struct ana_summary *s, const struct ana_late *late, char *out,
+static void say_saving(const struct ana_job *job, const struct ana_summary *s, const struct ana_price *price, char *out,
                        size_t size)
 {
     char words[400], saving[120];
-    for (size_t i = 0; i < s->price_count && !out[0]; i++) {
-        const struct ana_price *price = &s->prices[i];
-        bool its = price->kind == ANA_PRICE_SEGMENT && price->rank[0] == late->rank[0] && price->ranks == late->ranks;
-        if (!its || (double)price->saves_ns < NOTABLE_SHARE * (double)s->path_ns)
-            continue;
-        ana_price_words(job, price, words, sizeof words);
-        ana_price_saving(s, price, saving, sizeof saving);
-        snprintf(out, size, "%s: %s", words, saving);
-    }
+    if (!price || (double)price->saves_ns < NOTABLE_SHARE * (double)s->path_ns)
+        return;
+    ana_price_words(job, price, words, sizeof words);
+    ana_price_saving(s, price, saving, sizeof saving);
+    snprintf(out, size, "%s: %s", words, saving);
 }
 
 void ana_verdict_summarized(struct ana_job *job, const struct ana_summary *summary)
@@ -100,7 +96,8 @@ void ana_verdict_summarized(struct ana_job *job, const struct ana_summary *summa
                 is_trouble(&now.late, summary, job->count);
     look_back(job, summary->analysed, &now, known);
     if (now.found && !now.lately)
-        say_saving(job, summary, &now.late, now.saving, sizeof now.saving);
+        say_saving(job, summary, now.late.price, now.saving, sizeof now.saving);
+    now.late.price = NULL; /* of the summary */
     bool same =
         now.late.ranks == known->late.ranks && memcmp(now.late.rank, known->late.rank, sizeof now.late.rank) == 0;
     if (!known->known || now.found != known->found || now.generation != known->generation || (now.found && !same) ||

@@ -115,6 +115,36 @@ static void writer(const char *says)
     expect("writer", &p, true, "0", says);
 }
 
+/* Rank 0 computes longer than rank 1, then writes and looks up: no segment has half of the time lost to it, so nothing
+ * that is said of the rank is the price of one. */
+static void parts(void)
+{
+    struct planted p = planted_begin("parts", 2);
+    struct trc_sig io = tb_sig(TB_FILE_WRITE), local = tb_sig(TB_COMM_RANK);
+    io.site = 0x40;
+    local.site = 0x50;
+    planted_meet(&p, 0x30, TB_WORLD, ALL);
+    for (int i = 0; i < 500; i++) {
+        p.at[0] += 6 * MS;
+        p.at[1] += 4 * MS;
+        tb_event(p.tb[0], 0, &io, p.at[0], p.at[0] + 4 * MS, (struct tb_more){0});
+        tb_event(p.tb[0], 0, &local, p.at[0] + 4 * MS, p.at[0] + 8 * MS, (struct tb_more){0});
+        p.at[0] += 8 * MS;
+        planted_meet(&p, 0x30, TB_WORLD, ALL);
+    }
+    struct ana_job *job = planted_open(&p);
+    struct ana_summary s = folder_summary(job);
+    char out[512];
+    ana_headline(job, &s, NULL, out, sizeof out);
+    const struct ana_verdict *v = ana_job_verdict(job);
+    CHECK(strcmp(out, "rank 0 is late: last in 99.8% of MPI_Allreduce, +10 ms each, all lose 35.7%") == 0, "%s", out);
+    CHECK(v->culprits == 1 && v->facts == 0 && s.price_count > 0, "%zu facts: %s", v->facts,
+          v->facts ? v->fact[0].text : "");
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
 /* A job of ten minutes that runs; in the last 50 s rank 2 takes longer, which is 5 % of all time. */
 static void turns_slow(bool runs, const char *culprits, const char *says)
 {
@@ -152,6 +182,7 @@ int main(void)
     root("all lose 25.0% waiting in MPI_Allreduce: rank 0 comes last, held up by others before");
     writer("rank 0 is late: spends 9.0 ms in MPI_File_write at 0x40, where no other does; costs at most 4.5 s of "
            "5.0 s");
+    parts();
     senders(3, "rank 0 is late: computes 9.0 ms between calls at 0x100, ");
     return check_result();
 }
