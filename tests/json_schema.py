@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Schemas of hpctop's JSON (docs/schema) and the tables of docs/json.md, made of what `hpctop help json` prints.
+"""Schemas of hpctop's JSON (docs/schema) and the tables of outermost keys in docs/json.md, made of what `hpctop help
+json` prints.
 
   tests/json_schema.py --write     writes them anew; without it says what differs, and ends with 1 if anything does
 
@@ -71,12 +72,19 @@ def schema(name, about, rows):
     return root
 
 
+def is_outer(path):
+    return not re.search(r"[.\[]", path[:-2] if path.endswith("[]") else path)
+
+
 def page(found):
+    """The outermost keys of each command: what is inside them stands in the schemas."""
     lines = []
     for name, (about, rows) in found.items():
-        lines += ["", "## hpctop %s --json" % name, "", "%s. Schema: [schema/%s.json](schema/%s.json)." % (about.capitalize(), name, name),
+        lines += ["", "## hpctop %s --json" % name, "", "%s. All keys: [schema/%s.json](schema/%s.json)." % (about.capitalize(), name, name),
                   "", "| key | type | what it is |", "|---|---|---|"]
-        lines += ["| `%s` | %s | %s |" % (path, kind, help_text.replace("|", "\\|").replace("<", "&lt;")) for path, kind, help_text in rows]
+        named = {path for path, _, _ in rows}
+        lines += ["| `%s` | %s | %s |" % (path, kind, help_text.replace("|", "\\|").replace("<", "&lt;"))
+                  for path, kind, help_text in rows if is_outer(path) and path + "[]" not in named]
     return "\n".join(lines) + "\n"
 
 
