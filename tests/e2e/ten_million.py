@@ -18,7 +18,7 @@ with open(program, "rb") as f:
 done = run([program, "-n", str(PROGRAMS), "-k", path], timeout=100000)
 print(done.out)
 seen = yardstick_table.read(done.out)
-with open(os.path.join(TOP, "docs/verdicts.md")) as f:
+with open(os.path.join(TOP, "docs/measured.md")) as f:
     documented = yardstick_table.read(f.read())
 check("programs were judged", done.code == 0 and sum(row["programs"] for row in seen.values()) == PROGRAMS, done)
 yardstick_table.compare(check, seen, documented)

@@ -1,4 +1,4 @@
-"""The tables that tests/yardstick prints, compared with those of docs/verdicts.md."""
+"""The tables that tests/yardstick prints, compared with those of docs/measured.md."""
 
 MOMENTS = ("at its end", "all killed", "one by one", "live")
 
@@ -26,7 +26,7 @@ def deviation(share, programs):
 def compare(check, seen, documented):
     """Checks that no share of right answers is below the one documented, and that no kind of row has more proofs that are
     wrong: by more than chance, which is three standard deviations of both numbers."""
-    check("the rows of the tables in docs/verdicts.md", set(documented) and set(documented) <= set(seen),
+    check("the rows of the tables in docs/measured.md", set(documented) and set(documented) <= set(seen),
           sorted(set(documented) - set(seen)))
     for row in sorted(set(seen) & set(documented)):
         have, want = seen[row], documented[row]
