@@ -13,7 +13,7 @@ failures = []
 
 
 def check(name, wrong):
-    print("ok " + name if not wrong else "not ok %s: %s" % (name, "; ".join(wrong[:8])))
+    print("ok " + name if not wrong else "not ok %s: %s" % (name, "; ".join(wrong[:12])))
     failures.extend(wrong)
 
 
@@ -70,6 +70,7 @@ check("links lead to files",
 check("lines have at most %d characters" % WIDTH,
       ["%s:%d" % (path, number) for path in documents for number, line in prose(path) if len(line) > WIDTH])
 
+
 def options():
     """Options that a command's usage names and that no row of option.def explains."""
     commands = re.findall(r'^COMMAND\((\w+), \w+, "([^"]*)"', read_text("tui/commands/command.def"), re.M)
@@ -82,5 +83,25 @@ def options():
 
 
 check("each option that a usage line names is explained", list(options()))
+
+
+def glossary():
+    """Nouns of structs in public headers, folders and accounts that docs/glossary.md does not have."""
+    text = read_text("docs/glossary.md")
+    table, general = text.split("## General words")
+    known = set(re.findall(r"\w+", " ".join(line.split("|")[1] for line in table.splitlines() if line.startswith("| "))))
+    known |= set(re.findall(r"\w+", general)) | set(re.findall(r"\*(\w+)\*", table)) | {word.lower() for word in known}
+    wanted = {os.path.basename(folder): folder for folder in folders}
+    wanted.update((name, "accounts.def") for name in re.findall(r'^ACCOUNT\(\w+, "(\w+)"', read_text("trace/account/accounts.def"), re.M))
+    for path in sorted(glob.glob("*/*/*.h")):
+        if path.split("/")[0] in ("trace", "interpose", "tui") and not path.endswith("_impl.h"):
+            code = re.sub(r"/\*.*?\*/", "", read_text(path), flags=re.S)
+            for name in re.findall(r"^struct (?:ana|trc|ipo|tui)_(\w+) \{", code, re.M):
+                wanted.setdefault(name.split("_")[-1], path)
+    return sorted("%s (%s)" % (noun, path) for noun, path in wanted.items()
+                  if not {noun, re.sub("s$", "", noun), re.sub("es$", "", noun), re.sub("ies$", "y", noun)} & known)
+
+
+check("docs/glossary.md has each noun of a struct in a public header, each folder and account", glossary())
 
 sys.exit(1 if failures else 0)
