@@ -60,7 +60,7 @@ static void usage(struct tb *tb)
     }
 }
 
-/* In all states and some that do not exist, with every number out of range. */
+/* Jobs in all states and some that do not exist, with every number out of range. */
 static void operations(struct tb *tb)
 {
     for (unsigned i = 0; i < 16; i++)
@@ -168,7 +168,7 @@ static void definitions(struct tb *tb)
 
 /* ---- whole jobs, packed ------------------------------------------------------------------------------------------ */
 
-#define BLOCK 32u /* bytes: zeros are left out by so many */
+#define BLOCK 32u /* bytes: runs of zeros are left out */
 
 static void put_piece(FILE *out, uint32_t place, const void *bytes, size_t size)
 {
@@ -291,7 +291,7 @@ static void counters(void)
     }
 }
 
-/* What only a damaged or forged file says. */
+/* Fields that only a damaged or forged file has. */
 static void hostile_file(void)
 {
     struct tb *tb = tb_new_small(0, 4, 4096, 100);

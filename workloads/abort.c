@@ -1,6 +1,6 @@
 /* abort [code]: 100 rounds of MPI_Sendrecv (32 bytes to the next rank), a barrier, then the last rank calls
  * MPI_Abort(code) (default 7) while the others wait for a message that never comes.
- * Truth: 100 MPI_Sendrecv a rank, all of them kept; the last rank aborted with that code, which mpirun returns. */
+ * Truth: 100 MPI_Sendrecv a rank, all kept; the last rank aborted with that code, which mpirun returns. */
 #include "truth.h"
 #include <mpi.h>
 

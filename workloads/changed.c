@@ -1,12 +1,12 @@
-/* changed ITERATIONS PERCENT [RANK [sleep|clock|sums]]: three pieces of work in each iteration, of which `solve`, the
- * longest, takes so many percent more, on that rank (-1, the default: on all).  For two runs that are compared: what
+/* changed ITERATIONS PERCENT [RANK [sleep|clock|sums]]: three pieces of work in each iteration; `solve`, the longest,
+ * takes a given number of percent more, on that rank (-1, the default: on all).  For two runs that are compared: what
  * differs between them is known.
  *
  *   sleep  a piece is slept, whatever else the machine does: SOLVE or OTHERS
  *   clock  it is as long by the clock, without rest
  *   sums   it is a fixed number of additions; the machine decides how long they take
  *
- * CHANGED_TOGETHER=N:FILE: its ranks begin when N have come, those of other runs among them: each appends a byte.
+ * CHANGED_TOGETHER=N:FILE: its ranks begin when N have come, ranks of other runs among them: each appends a byte.
  *
  * With -DMOVED it is the program after an edit: other lines, a function more, one more call in the loop. */
 #include "truth.h"

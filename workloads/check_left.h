@@ -23,7 +23,7 @@ static MPI_Datatype pair_type(int reals_first)
     return type;
 }
 
-/* ---- what is left */
+/* ---- leftovers at the end */
 
 static void not_received(void)
 {
@@ -109,7 +109,7 @@ static int free_comm(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-static void comm_kept(void) /* as libraries do: until MPI_Finalize deletes the attributes of MPI_COMM_SELF */
+static void comm_kept(void) /* released by an attribute of MPI_COMM_SELF, in MPI_Finalize, as libraries do */
 {
     MPI_Comm *copy = malloc(sizeof *copy);
     int key;
@@ -164,7 +164,7 @@ static void file_left(void)
 {
     file(0);
 }
-static void file_closed(void) /* and one that is not there: its error is the answer */
+static void file_closed(void) /* a missing file: its error is the answer */
 {
     MPI_File none;
     file(1);

@@ -134,7 +134,7 @@ static void types(void)
         MPI_Recv(reals, 4, MPI_FLOAT, 0, 1, world, IGNORE);
 }
 
-static void types_bytes(void) /* as many bytes */
+static void types_bytes(void) /* equal number of bytes */
 {
     if (me == 0)
         MPI_Send(data, 4, MPI_INT, 1, 1, world);
@@ -286,7 +286,7 @@ static void starves(void)
     }
 }
 
-static void any_then_named(void) /* what is received by name was sent because of the first */
+static void any_then_named(void) /* the first message caused the one that is received by name */
 {
     MPI_Status status;
     if (me != 0) {

@@ -1,5 +1,5 @@
-/* collectives_nonblocking: every nonblocking collective with equal counts; each round starts all of them and completes
- * them with one MPI_Waitall.
+/* collectives_nonblocking: every nonblocking collective with equal counts; each round starts all and completes all with
+ * one MPI_Waitall.
  * Truth: bytes as in collectives_blocking, charged to the call that starts the operation (MPI_Ibcast ...), root =
  * round % n; TIMES calls of each and TIMES MPI_Waitall per rank. */
 #include "truth.h"

@@ -23,7 +23,7 @@ static void count_error(MPI_Comm *comm, int *code, ...)
 }
 #define DO(call) (failed += (call) != MPI_SUCCESS)
 
-/* Moves a datatype in calls that describe what they move; the last one completes when the type is freed. */
+/* Moves a datatype in calls that describe their data; the last call completes when the type is freed. */
 static void move(MPI_Datatype type, int freed)
 {
     MPI_Request requests[2];
@@ -100,7 +100,7 @@ static void types(void)
     DO(MPI_Type_contiguous_c(2, MPI_INT, &inner));
     MADE(MPI_Type_vector(2, 1, 2, inner, &type))
     DO(MPI_Type_free(&inner));
-    DO(MPI_Type_contiguous_c((MPI_Count)3 << 31, MPI_BYTE, &type)); /* 6 GB, of which none is sent */
+    DO(MPI_Type_contiguous_c((MPI_Count)3 << 31, MPI_BYTE, &type)); /* 6 GB, none sent */
     DO(MPI_Type_commit(&type));
     DO(MPI_Send(buffer, 0, type, MPI_PROC_NULL, 1, both));
     DO(MPI_Bcast(buffer, 0, type, 0, both));

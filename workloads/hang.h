@@ -1,4 +1,4 @@
-/* What the programs that hang share: who they are, a beginning in which all is well, and how to stand still. */
+/* Shared parts of the programs that hang: rank and size, a healthy beginning, and ways to stand still. */
 #ifndef HANG_H
 #define HANG_H
 

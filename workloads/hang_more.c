@@ -1,5 +1,5 @@
 /* hang_more MODE: more programs that hang on purpose after a few calls that work: windows, files, topologies, threads.
- * They end when they are killed, or after 180 seconds.  Who is not in the trouble goes on to MPI_Barrier.
+ * They end when they are killed, or after 180 seconds.  Ranks outside the trouble go on to MPI_Barrier.
  *
  *   win_lock        rank 1 locks the window of rank 0 and sleeps, as do 0 and 3; rank 2 wants that lock
  *   win_shared      the same, but rank 1 shares its lock with whoever wants that; rank 2 wants it for itself

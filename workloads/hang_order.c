@@ -1,8 +1,8 @@
 /* hang_order FIRST SECOND [COUNT]: two collectives in opposite order: rank 0 FIRST SECOND, the others SECOND FIRST.
  * Each is one of barrier, bcast, gather, gatherv, scatter, reduce, allreduce, allgather, allgatherv, alltoall,
  * reduce_scatter_block and scan; with an i before it, it is started, with _init behind it, it is persistent and
- * started.  What was started is waited for in the end by one MPI_Waitall.  COUNT ints each (default 1).  Not every MPI
- * hangs in every one of them: some come through, some are errors. */
+ * started.  Started operations are completed in the end by one MPI_Waitall.  COUNT ints each (default 1).  Not every
+ * MPI hangs in each mode: some come through, some are errors. */
 #include "hang.h"
 #include <stdio.h>
 #include <stdlib.h>

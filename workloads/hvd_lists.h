@@ -26,7 +26,7 @@ static inline uint32_t put32(struct list *l, uint32_t value)
 {
     return put(l, &value, 4, 4);
 }
-/* Makes the offset at `slot` lead to what comes next. */
+/* Makes the offset at `slot` lead to the next item. */
 static inline void link_here(struct list *l, uint32_t slot)
 {
     l->used = (l->used + 3) / 4 * 4;

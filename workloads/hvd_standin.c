@@ -30,7 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WORDS    16 /* of 64 bits: three flags and a bit for each entry of the cache */
+#define WORDS    16 /* words of 64 bits: three flags and a bit for each entry of the cache */
 #define UNPROVEN 2  /* cycles before the program begins: a loop without a cache is known by them */
 
 static int rank, size, steps = 20, tensors = 4, cycle_us = 1000, compute_ms = 5, at_step = 10, late_ms = 50,
@@ -38,7 +38,7 @@ static int rank, size, steps = 20, tensors = 4, cycle_us = 1000, compute_ms = 5,
 static const char *fault = "none";
 static MPI_Comm comm;
 
-/* What the program has handed to its loop, and what came back. */
+/* Tensors handed to the loop by the program, and their results. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct tensor queue[TENSORS];
@@ -59,12 +59,12 @@ static int is(const char *name)
     return strcmp(fault, name) == 0;
 }
 
-/* ---- the coordinator: who has asked for what --------------------------------------------------------------------- */
+/* ---- requests by tensor, at the coordinator ---------------------------------------------------------------------- */
 
 static struct tensor asked[TENSORS];
 static uint64_t askers[TENSORS], joined;
-static char differs[TENSORS][128];           /* why it is refused; empty: it is not */
-static int asked_n, asked_to_leave, refuses; /* in the next cycle */
+static char differs[TENSORS][128];           /* reason of a refusal; empty: none */
+static int asked_n, asked_to_leave, refuses; /* refuses in the next cycle */
 
 static void ask(int who, const struct tensor *t)
 {
@@ -181,7 +181,7 @@ static void respond(const unsigned char *responses)
         pthread_mutex_unlock(&lock);
         return;
     }
-    if (kind && *kind == REFUSED) { /* what a program gets as an exception */
+    if (kind && *kind == REFUSED) { /* error that a program gets as an exception */
         pthread_mutex_lock(&lock);
         failed = 1;
         pending = 0;
@@ -225,15 +225,15 @@ static int negotiate(const struct tensor *mine, int n, const uint64_t *common, i
     return shutdown;
 }
 
-/* What a cycle is about: what this rank has to do, and what all have said of it. */
+/* Contents of a cycle: this rank's duties, and the words of all. */
 struct turn {
     struct tensor mine[TENSORS];
     int n, shutdown, uncached, invalid;
-    uint64_t word[WORDS]; /* three flags, then what is ready by its bit in the cache */
-    uint64_t bad[WORDS];  /* bits of what has changed since it was cached */
+    uint64_t word[WORDS]; /* three flags, then ready tensors by their bits in the cache */
+    uint64_t bad[WORDS];  /* bits of tensors that changed since they were cached */
 };
 
-/* The bit of a tensor that is cached as it is; -1: none.  `any`: that of its name. */
+/* The bit of a tensor that is cached as it is; -1: none.  `any`: the bit of its name. */
 static int bit_as_is(const struct tensor *t, int *any)
 {
     *any = t->type == JOIN ? -1 : bit_of(t->name);
@@ -283,7 +283,7 @@ static void agree(struct turn *turn)
         MPI_Allreduce(MPI_IN_PLACE, turn->bad, words, MPI_LONG_LONG_INT, MPI_BOR, comm);
 }
 
-/* What is cached and not ready everywhere goes back into the queue; what has to be asked for stays. */
+/* Cached tensors that are not ready everywhere return to the queue; tensors to be asked for stay. */
 static void put_back(struct turn *turn)
 {
     static struct tensor again[TENSORS];
@@ -409,7 +409,7 @@ static void *batch_system(void *unused)
     return NULL;
 }
 
-/* What happens at the culprit's step; returns 1 when its training is over. */
+/* Acts at the culprit's step; returns 1 when its training is over. */
 static int misbehave(int step)
 {
     if (is("straggler"))
@@ -435,7 +435,7 @@ static int misbehave(int step)
         submit("allreduce.val_loss", 1, ALLREDUCE, FLOAT32);
         wait_for_all();
     }
-    if (is("shutdown")) /* who leaves before the others have submitted anything leaves them nothing to miss */
+    if (is("shutdown")) /* a rank that leaves before the others have submitted anything leaves them nothing to miss */
         sleep_ms(50);
     return is("shutdown") || is("join") || is("alone");
 }

@@ -130,7 +130,7 @@ static void drop(int b)
     by_bit[b] = -1;
     taken[entry] = 0;
 }
-/* At the end of a cycle in which something was dropped: the oldest gets bit 0. */
+/* End of a cycle in which a tensor was dropped: the oldest gets bit 0. */
 static void number_anew(void)
 {
     bits = entries;

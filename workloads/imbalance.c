@@ -1,6 +1,6 @@
 /* imbalance: rank r computes (sleeps) r+1 milliseconds in each of TIMES steps that end with MPI_Barrier.
  * Truth: the last rank comes last, and rank r waits TIMES x (n-1-r) ms for it; exactly: in each step every rank waits
- * from its own arrival to that of the last, by truth_times. */
+ * from its own arrival to the last arrival, by truth_times. */
 #include "truth.h"
 #include <mpi.h>
 

@@ -1,6 +1,6 @@
 /* late_collective [rank]: one rank (default: the last) sleeps 2 ms before each of TIMES MPI_Allreduce of 8 bytes.
  * Truth: the others lose TIMES x 2 ms in MPI_Allreduce because of it; exactly: in each instance every rank waits from
- * its own arrival to that of the last, by truth_times. */
+ * its own arrival to the last arrival, by truth_times. */
 #include "truth.h"
 #include <mpi.h>
 

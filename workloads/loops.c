@@ -14,7 +14,7 @@ enum { ROUNDS = 60, INNER = 25, GRIDS = 4 };
 static int me, n;
 static double out[64], in[64];
 
-/* With the neighbours of a ring, as of one direction. */
+/* Neighbours of a ring, in one direction. */
 static void halo_of(int stride, int numbers)
 {
     MPI_Request request[2];
@@ -69,7 +69,7 @@ static void cg(void)
     }
 }
 
-/* On a grid: of each coarser one a side has a quarter of the numbers. */
+/* Multigrid: each coarser grid has a quarter of the numbers on each side. */
 static void halos(int grid)
 {
     for (int direction = 1; direction <= 3; direction++)
@@ -89,7 +89,7 @@ static void mg(void)
     sum_over_all(1);
     for (int i = 0; i < ROUNDS; i++) {
         v_cycle();
-        halos(GRIDS - 1); /* of the residual */
+        halos(GRIDS - 1); /* halos of the residual */
     }
     sum_over_all(1);
 }

@@ -1,5 +1,5 @@
 /* machine MODE: rank 1 takes longer between two calls, for a reason that the kernel counts; the others do the same work
- * as ever.  Each rank prints what it has read of that itself, around its own work:
+ * as ever.  Each rank prints its own readings, around its own work:
  *
  *     rank 1 times 40 seconds 2.5 cpu 0.5 system 0.1 queued 2.0 faults 0 read 0
  *
@@ -20,7 +20,7 @@
 
 #define TIMES 40
 #define WORK  50000000 /* turns of a loop: some 20 ms */
-#define READS 12       /* so many blocks each time */
+#define READS 12       /* blocks allocated each time */
 #define BLOCK (8u << 20)
 #define PAGES (32u << 20)
 
@@ -30,7 +30,7 @@ struct counts {
     double seconds, cpu, system, queued, faults, read;
 };
 
-/* ---- what the kernel says of this thread ---- */
+/* ---- counts of the kernel for this thread ------------------------------------------------------------------------ */
 
 static struct counts counts_now(void)
 {
@@ -69,7 +69,7 @@ static void add_counts(struct counts *sum, const struct counts *from, const stru
 
 /* ---- the reasons ---- */
 
-/* Takes one core of those that are allowed, rank by rank. */
+/* Binds to one of the allowed cores, rank by rank. */
 static void take_core(int rank)
 {
     cpu_set_t all, one;

@@ -1,4 +1,4 @@
-/* many_sizes: KINDS messages, each with a size and a tag of its own: more distinct calls than any table of them holds.
+/* many_sizes: KINDS messages, each with a size and a tag of its own: more distinct calls than any table holds.
  * Truth: each rank sends message i (7i bytes, tag i) to the next rank by MPI_Sendrecv, ROUNDS times over. */
 #include "truth.h"
 #include <mpi.h>

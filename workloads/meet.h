@@ -52,7 +52,7 @@ static inline MPI_Comm meet_by_port(bool first, const char *file)
     return inter;
 }
 
-/* Of one process each: over a socket on this host. */
+/* Worlds of one process each: meet over a socket on this host. */
 static inline MPI_Comm meet_by_socket(bool first, const char *file)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

@@ -95,7 +95,7 @@ static void exchange(void)
     MPI_Neighbor_allgather(out, 8, MPI_CHAR, in, 8, MPI_CHAR, row); /* line: neighbor */
 }
 
-/* The modes without any other collective.  False: it is none of them. */
+/* The modes without any other collective.  False: another mode. */
 static bool iterate_apart(const char *mode, int i)
 {
     double *took = &slept[me * TIMES + i];

@@ -2,7 +2,7 @@
  *
  * Messages of all kinds among random ranks of random communicators, collectives, blocking or not, whose requests stay
  * under way over many steps and are completed in any order by any Wait or Test, with and without statuses.  With
- * threads each of them is such a program, on a copy of the world of its own; then no more communicators are made.  A
+ * threads each thread is such a program, on a copy of the world of its own; then no more communicators are made.  A
  * rank that is named stands still, outside MPI, from that step on.
  *
  * Truth: every rank draws the same program, so rank 0 knows what each rank calls.  How often the loops of completion
@@ -14,7 +14,7 @@
 
 #define MOST_THREADS 8
 #define MOST_RANKS   16
-#define COMMS        6  /* at a time */
+#define COMMS        6  /* requests at a time */
 #define POOL         96 /* requests under way */
 #define BIG          100000
 
@@ -73,7 +73,7 @@ static void drop_completed(void)
     pending = kept;
 }
 
-/* Completes some of what is under way, or all of it. */
+/* Completes some open requests, or all. */
 static void complete(int all)
 {
     MPI_Status statuses[POOL];
@@ -203,7 +203,7 @@ static void shift(int step)
 {
     struct group *g = &group[draw(&alike, groups)];
     int by = 1 + draw(&alike, g->size), round = draw(&alike, 2), bytes = draw(&alike, 3000);
-    if (g == &group[1]) /* its receives are wildcards */
+    if (g == &group[1]) /* receives are wildcards */
         g = &group[0];
     for (int r = 0; r < g->size; r++) {
         int to = r + by < g->size || round ? (r + by) % g->size : -1;

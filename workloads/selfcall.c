@@ -79,7 +79,7 @@ int main(int argc, char **argv)
     double part[PARTS];
     for (long i = 0; i < each; i++)
         m->body();
-    (void)getppid(); /* where strace sees that the parts begin, and end */
+    (void)getppid(); /* markers for strace at the begin and end of the parts */
     for (int p = 0; p < PARTS; p++) {
         double begin = truth_now();
         for (long i = 0; i < each; i++)

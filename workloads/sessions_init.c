@@ -7,7 +7,7 @@
 
 int main(int argc, char **argv)
 {
-#if MPI_VERSION < 4 && !(defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5) /* which has it all the same */
+#if MPI_VERSION < 4 && !(defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5) /* defined by this MPI all the same */
     (void)argc, (void)argv;
     return 77;
 #else

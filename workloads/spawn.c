@@ -1,7 +1,7 @@
 /* spawn: the job starts CHILDREN more copies of this program, which make a world of their own.
  * spawn accept FILE, spawn connect FILE: two jobs meet by MPI_Comm_accept and MPI_Comm_connect.
  * spawn join FILE, spawn joined FILE: two jobs of one rank each meet by MPI_Comm_join.
- * The parents are those that spawn, accept or join; the others are the children, here as many as there are.
+ * The parents spawn, accept or join; the others are the children, here as many as there are.
  * Truth for the parents (in the file of TRUTH) and the children alike: parent 0 sends 100 bytes to each child over the
  * intercommunicator, and child i 60 + i bytes to it (MPI_Send there, MPI_Recv here), an MPI_Allreduce of 8 bytes on the
  * intercommunicator, MPI_Intercomm_merge, an MPI_Bcast of 40 bytes from parent 0 on the merged one, and on it 24 bytes

@@ -1,8 +1,8 @@
 /* spawn_chain row|nest|stuck WORLDS CHILDREN: worlds one after another, that all live until the last was spawned.
- *   row    the first world spawns all of them
+ *   row    the first world spawns all worlds
  *   nest   each world spawns the next
  *   stuck  as row; then child 0 of world 1 (counted from 0) never comes to MPI_Barrier with its parents: it sleeps
- * Of world k child i gets 100 * (k + 1) + i bytes from rank 0 of those that spawned it, and sends it i + 1 bytes. */
+ * Of world k child i gets 100 * (k + 1) + i bytes from rank 0 of its parents, and sends it i + 1 bytes. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static MPI_Comm spawn(char **argv, int k, int me)
     return inter;
 }
 
-/* What number it has. */
+/* Number of this world. */
 static int spawned(MPI_Comm up, int me)
 {
     int k;

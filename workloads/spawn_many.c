@@ -1,4 +1,4 @@
-/* spawn_many: worlds of CHILDREN processes each.  First ROW of them one after another, spawned by all ranks; then one
+/* spawn_many: worlds of CHILDREN processes each.  First ROW worlds one after another, spawned by all ranks; then one
  * by each rank for itself, all at one time.  They are numbered in this order: of world k child i gets 100 * (k + 1) + i
  * bytes from the rank that spawned (rank 0 for the first ROW), and sends it i + 1 bytes; inside world k the last child
  * gets 1000 * (k + 1) bytes from the first.  All worlds live until all have been spawned.

@@ -102,7 +102,7 @@ int main(int argc, char **argv)
         double mine[2] = {compute((int)(steps % 2)),
                           truth_now() - begin > seconds || (enough && !access(enough, F_OK))};
         if (me == late)
-            truth_sleep(LATE); /* as a rank would that also writes a log */
+            truth_sleep(LATE); /* delay of a rank that also writes a log */
         MPI_Allreduce(mine, agreed, 2, MPI_DOUBLE, MPI_MAX, grid);
         steps++;
     } while (agreed[1] == 0);

@@ -1,4 +1,4 @@
-/* traffic FOLDER: messages of two sizes on communicators with names, one of them late, and files; on two ranks or more.
+/* traffic FOLDER: messages of two sizes on communicators with names, one late, and files; on two ranks or more.
  *
  * Known answer, TIMES rounds:
  *   ring   each rank sends 1 KiB to the next by MPI_Sendrecv

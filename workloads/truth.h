@@ -1,10 +1,10 @@
-/* What a run of a workload must look like in a trace, worked out from the program's own constants: never measured by
+/* Expected trace of a run of a workload, worked out from the program's own constants: never measured by
  * wrapping calls, so that it can disagree with a tracer.
  *
  * Rank 0 states it for all ranks and writes it, as one JSON object, to the file that the environment variable TRUTH
- * names; without it nothing is written.  Byte rules: a call is charged with what it hands to MPI for others (sent) and
- * with what arrives through it (received).  Nonblocking, persistent and matched-probe receives are charged to the call
- * that started them (MPI_Irecv, MPI_Start, MPI_Mrecv); a collective counts each rank's own contribution and result
+ * names; without it nothing is written.  Byte rules: a call is charged with the bytes that it hands to MPI for others
+ * (sent) and that arrive through it (received).  Nonblocking, persistent and matched-probe receives are charged to the
+ * call that started them (MPI_Irecv, MPI_Start, MPI_Mrecv); a collective counts each rank's own contribution and result
  * once; MPI_PROC_NULL and cancelled requests move nothing. */
 #ifndef TRUTH_H
 #define TRUTH_H
@@ -82,7 +82,7 @@ static inline void truth_each(int ranks, const char *name, long calls, long long
         truth_call(r, name, calls, sent, received);
 }
 
-/* What every workload does once on each rank. */
+/* Calls that every workload makes once on each rank. */
 static inline void truth_frame(int ranks)
 {
     truth_each(ranks, "MPI_Init", 1, 0, 0);
@@ -132,9 +132,9 @@ static inline void truth_wait(const char *kind, const char *call, int waiter, in
     truth_all.waits[i].seconds += seconds;
 }
 
-/* When each rank came where, by truth_now(): rank r's i-th time at [r * each + i].  All ranks share it, by a file
- * beside TRUTH, so that nobody waits for a message with them; after a barrier rank 0 knows them all.  Without TRUTH
- * nobody asks. */
+/* Times at which each rank came where, by truth_now(): rank r's i-th time at [r * each + i].  All ranks share it, by a
+ * file beside TRUTH, so that nobody waits for a message with them; after a barrier rank 0 knows them all.  Without
+ * TRUTH nobody asks. */
 static inline double *truth_times(int ranks, int each)
 {
     size_t size = (size_t)ranks * (size_t)each * sizeof(double);
@@ -166,7 +166,7 @@ static inline void truth_late(const char *kind, const char *call, int waiter, in
 }
 
 /* `times` instances of the collective `call`, to which rank r came at arrival[r * stride + i] (of one clock):
- * everybody waits for whoever came last. */
+ * everybody waits for the last rank. */
 static inline void truth_arrivals(const char *call, int ranks, int times, int stride, const double *arrival)
 {
     for (int i = 0; i < times; i++) {

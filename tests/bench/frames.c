@@ -1,4 +1,4 @@
-/* What opening a job and painting each of its screens takes, in ms of a processor: the first frame of a view and the
+/* Cost of opening a job and painting each of its screens, in ms of a processor: the first frame of a view and the
  * next one, after the cursor was moved.
  *     frames [-s COLSxROWS] [-t] FOLDER      -t: a view's text, too */
 #include "tui/app/view.h"

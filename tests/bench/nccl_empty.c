@@ -1,4 +1,4 @@
-/* For make bench: an NCCL and a CUDA driver whose functions do nothing, so that what is counted is the recorder.
+/* For make bench: an NCCL and a CUDA driver whose functions do nothing, so that only the recorder is counted.
  * -DDRIVER makes the driver, else NCCL; -DPROGRAM the program: nccl_empty events|calls|group|comms N. */
 #include <dlfcn.h>
 #include <stddef.h>
@@ -123,7 +123,7 @@ static long anonymous_kb(void)
     return kb;
 }
 
-/* Communicators made and destroyed, n of them: how much memory that takes. */
+/* Makes and destroys n communicators: prints their memory. */
 static int comms(ncclUniqueId id, long n)
 {
     long before = 0;

@@ -1,5 +1,5 @@
-/* How fast events become numbers: decoding, merging, matching, and the whole pass of a report, each with what comes
- * before it.  tests/bench/analysis.py builds the traces, counts instructions and prints the table.
+/* Speed at which events become numbers: decoding, merging, matching, and the whole pass of a report, each with the
+ * stages before it.  tests/bench/analysis.py builds the traces, counts instructions and prints the table.
  *     relations make ping-pong|halo|wide ROUNDS FOLDER    a made-up trace of one job
  *     relations STAGE FOLDER                         decode, merge, match or job: items, and million of them a second
  *                                                    of one core

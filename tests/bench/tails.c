@@ -32,7 +32,7 @@ int main(int argc, char **argv)
     long calls = argc > 1 ? atol(argv[1]) : 2000000;
     float *took = malloc((size_t)calls * sizeof *took), most;
     for (long i = 0; i < calls; i++)
-        took[i] = 1; /* its pages are there */
+        took[i] = 1; /* touches its pages first */
     for (long i = 0; i < WARM; i++)
         MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     getrusage(RUSAGE_THREAD, &before);

@@ -85,7 +85,7 @@ static void swapped(void)
     swap_order(rank == 0 || rank == 3);
 }
 
-/* With one rank alone there is no circle: its row waits a little. */
+/* A rank alone has no circle: its row waits a little. */
 static void swapped_ok(void)
 {
     swap_order(rank == 0);
@@ -247,7 +247,7 @@ static void inter_recv(void)
     int x = rank;
     for (int step = 0; step < 30; step++) {
         if (rank < 2)
-            MPI_Send(&x, 1, MPI_INT, step == 20 && rank == 1 ? 0 : rank, 1, inter); /* to the wrong one of the others */
+            MPI_Send(&x, 1, MPI_INT, step == 20 && rank == 1 ? 0 : rank, 1, inter); /* sent to the wrong rank */
         else
             MPI_Recv(&x, 1, MPI_INT, rank - 2, 1, inter, NO_STATUS);
         MPI_Barrier(WORLD);
@@ -283,7 +283,7 @@ static void reduce_then_recv(void)
     }
 }
 
-/* Only those that hold data make a communicator; one of them believes that it holds none. */
+/* Ranks with data make a communicator; one rank believes that it has none. */
 static void create_group(void)
 {
     MPI_Group world, some;

@@ -21,7 +21,7 @@ __attribute__((noinline)) static double descend(double x, int depth)
     return descend(x + 1, depth + 1) + here[depth % 512];
 }
 
-/* A deadlock of ranks 0 and 1, and everybody else behind it; for those who see it after the batch system. */
+/* A deadlock of ranks 0 and 1, and everybody else behind it; seen after the batch system. */
 static void deadlock(void)
 {
     int x = 0;
@@ -218,7 +218,7 @@ static void well(void)
     warm(100000);
 }
 
-/* The same, where one of them computes for long when it is ended. */
+/* The same, where one rank computes for long when it is ended. */
 static void well_uneven(void)
 {
     warm(100);

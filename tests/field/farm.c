@@ -1,4 +1,4 @@
-/* Task farms: a master with dynamic tasks, workers, servers, and what they forget. */
+/* Task farms: a master with dynamic tasks, workers, servers, and their omissions. */
 #include "field.h"
 
 enum { TASK = 1, RESULT, STOP, LOG, ASK, REPLY };
@@ -126,7 +126,7 @@ static void master_sorts(void)
     MPI_Barrier(WORLD);
 }
 
-/* Idle workers ask one another for work, each with a synchronous send, and two of them at once. */
+/* Idle workers ask one another for work, each with a synchronous send, and two at once. */
 static void stealing(void)
 {
     int x = 0;

@@ -1,5 +1,5 @@
-/* What the programs of the field share: several programs in a file, chosen by name, and work that takes a given time.
- * They are written as users write programs: each has a past, a few steps that went well, before its trouble. */
+/* Shared parts of the programs of the field: several programs in a file, chosen by name, and work that takes a given
+ * time. They are written as users write programs: each has a past, a few steps that went well, before its trouble. */
 #ifndef FIELD_H
 #define FIELD_H
 
@@ -26,7 +26,7 @@ static inline double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Computes for so many seconds. */
+/* Computes for a number of seconds. */
 static inline void work(double seconds)
 {
     static volatile double x = 1;
@@ -42,7 +42,7 @@ static inline void nap(double seconds)
         ;
 }
 
-/* What each program has behind it before its trouble: steps of work and a global sum. */
+/* Healthy beginning of each program: steps of work and a global sum. */
 static inline void warm(int steps)
 {
     for (int i = 0; i < steps; i++) {

@@ -1,11 +1,11 @@
-/* What came with MPI 4: partitioned messages, sessions, persistent collectives. */
+/* Additions of MPI 4: partitioned messages, sessions, persistent collectives. */
 #include "field.h"
 
 #define PARTS 4
 
 static double parts[PARTS * 100], a[10], b[10];
 
-/* Rank 0 sends in partitions to the next one and forgets the last one of them at a late step. */
+/* Rank 0 sends in partitions to the next one and forgets the last partition at a late step. */
 static void partitions(int steps, int forget, double seconds)
 {
     MPI_Request r = MPI_REQUEST_NULL;
@@ -94,7 +94,7 @@ static void session_ok(void)
     MPI_Session_finalize(&s);
 }
 
-/* Persistent sums, one of which is not started by one rank. */
+/* Persistent sums; one rank does not start one. */
 static void persistent_sum(void)
 {
     MPI_Request r;

@@ -38,7 +38,7 @@ static void crowded(void)
     }
 }
 
-/* What is allowed and looks odd: cancelled, unreceived, to oneself, to nobody, never waited for. */
+/* Allowed messages that look odd: cancelled, unreceived, to oneself, to nobody, never waited for. */
 static void odd(void)
 {
     MPI_Request r, s, any[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
@@ -60,7 +60,7 @@ static void odd(void)
     }
 }
 
-/* Groups that have nothing to do with one another; one of them waits long for its own. */
+/* Groups that have nothing to do with one another; one waits long for its own member. */
 static void groups(void)
 {
     MPI_Comm half;
@@ -128,7 +128,7 @@ static void early(void)
     }
 }
 
-/* Waits for whichever message comes first, from partners of which one comes after 9 s. */
+/* Waits for any message, from partners one of whom sends after 9 s. */
 static void any_of(void)
 {
     MPI_Request r[8];

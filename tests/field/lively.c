@@ -1,7 +1,7 @@
 /* Ranks that are busy with MPI and get nowhere. */
 #include "field.h"
 
-/* Waits for any of requests of which none is active, until one "comes". */
+/* Waits for any of several inactive requests, until one "comes". */
 static void undefined(void)
 {
     MPI_Request r[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
@@ -93,7 +93,7 @@ static void test_both(void)
     warm(10);
 }
 
-/* A dispatcher of messages by tag that has no case for one of them, and leaves it where it is. */
+/* A dispatcher of messages by tag that has no case for one tag, and leaves that message where it is. */
 static void no_case(void)
 {
     int x = 0, left = 10 * (size - 1);
@@ -124,7 +124,7 @@ static void nbx(void)
         MPI_Request send;
         bool entered = false;
         MPI_Issend(&x, 1, MPI_INT, (rank + 1) % size, round, WORLD, &send);
-        int expects = round == 15 && rank == 2 ? 2 : 1; /* this rank believes in one neighbour more */
+        int expects = round == 15 && rank == 2 ? 2 : 1; /* one neighbour more, as this rank believes */
         for (got = done = 0; !done;) {
             MPI_Status s;
             MPI_Iprobe(MPI_ANY_SOURCE, round, WORLD, &flag, &s);

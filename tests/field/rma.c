@@ -201,7 +201,7 @@ static void free_missing(void)
         MPI_Send(&x, 1, MPI_INT, 2, 3, WORLD);
 }
 
-/* Memory that ranks share, and a flag in it that one of them spins on. */
+/* Memory that ranks share, and a flag in it on which one rank spins. */
 static void shared_spin(void)
 {
     MPI_Aint bytes;

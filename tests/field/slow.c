@@ -1,4 +1,4 @@
-/* Programs that end in time, but not as early as they could: who is to blame is known. */
+/* Programs that end in time, but not as early as they could: the culprit is known. */
 #include "field.h"
 
 static double a[1000], b[1000];
@@ -159,7 +159,7 @@ static void pipeline(void)
     }
 }
 
-/* A halo of which one rank packs slowly, between Irecv and Waitall. */
+/* A halo that one rank packs slowly, between Irecv and Waitall. */
 static void slow_pack(void)
 {
     int left = (rank + size - 1) % size, right = (rank + 1) % size;

@@ -18,7 +18,7 @@ static void residual(void)
     MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, WORLD);
 }
 
-/* One exchange with both neighbours; `tags` are what this rank puts on what it sends. */
+/* One exchange with both neighbours; `tags` are the tags of this rank's sends. */
 static void post(MPI_Request *r, int in_tag, int out_tag)
 {
     MPI_Irecv(left_in, N, MPI_DOUBLE, left, in_tag, WORLD, &r[0]);
@@ -219,7 +219,7 @@ static void wrong_comm(void)
     }
 }
 
-/* In even steps the halo goes before the sum, and one rank has it the other way round. */
+/* Even steps: the halo goes before the sum; one rank has the opposite order. */
 static void swapped(void)
 {
     neighbours();

@@ -8,7 +8,7 @@
 
 static volatile long turns;
 
-/* Steps with a sum; at the 30th, `who` does what it is stuck in. */
+/* Steps with a sum; at the 30th, `who` enters its standstill. */
 static void steps(int who, void (*stuck)(void))
 {
     warm(30);

@@ -4,7 +4,7 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static bool told;
-static MPI_Comm own; /* of these threads */
+static MPI_Comm own; /* communicator of the threads */
 
 static pthread_t start(void *(*run)(void *), void *with)
 {
@@ -23,7 +23,7 @@ static void *receive_locked(void *unused)
     return unused;
 }
 
-/* ... and the main thread needs it to send what is answered. */
+/* ... and the main thread needs it to send the answer. */
 static void mutex_around_recv(void)
 {
     int x = 0;

@@ -12,7 +12,7 @@
 struct fuzz_chunk {
     int file;
     uint64_t place;        /* offset of the head in the file */
-    struct trc_chunk head; /* without an input */
+    struct trc_chunk head; /* head without an input */
     uint32_t from, room;   /* bytes of items before the input, and with it */
 };
 
@@ -32,7 +32,8 @@ static inline void fuzz_find_chunk(struct fuzz_chunk *chunk, struct tb *tb, enum
     exit(1);
 }
 
-/* Writes the files of two ranks; the input will lie in a chunk of rank 0's, behind what is built, or instead of it. */
+/* Writes the files of two ranks; the input will lie in a chunk of rank 0's, behind the built items, or instead of
+ * these. */
 static inline void fuzz_build(struct fuzz_chunk *chunk, struct tb *(*build)(int rank), enum trc_chunk_kind kind,
                               bool behind)
 {

@@ -1,5 +1,5 @@
-/* What the fuzz targets share: the entry that libFuzzer calls, and without libFuzzer a main that calls it with each
- * file of its arguments. */
+/* Shared parts of the fuzz targets: the entry that libFuzzer calls, and without libFuzzer a main that calls it with
+ * each file of its arguments. */
 #ifndef FUZZ_H
 #define FUZZ_H
 

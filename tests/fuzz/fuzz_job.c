@@ -36,7 +36,7 @@ static void unpack(const uint8_t *at, const uint8_t *end, bool later)
             close(file[i]);
 }
 
-/* As rank `rank` of two; from `from` on every byte is turned by `turn`. */
+/* File of rank `rank` of two; from `from` on every byte is turned by `turn`. */
 static void write_rank(int32_t rank, const uint8_t *data, size_t size, size_t from, uint8_t turn)
 {
     uint8_t *copy = malloc(size + 1);
@@ -53,7 +53,7 @@ static void write_rank(int32_t rank, const uint8_t *data, size_t size, size_t fr
     free(copy);
 }
 
-static size_t sum; /* what is computed is used */
+static size_t sum; /* uses the results */
 
 static void look_at_gpus(struct ana_job *job)
 {
@@ -90,7 +90,7 @@ static void say(struct ana_job *job, struct ana_summary *summary, const struct a
         sum += ana_rank_detail(job, i, line, 8);
 }
 
-/* A part of the time, and of the calls: those of the call that took most time, on the first communicator. */
+/* A part of the time, and of the calls: the call that took most time, on the first communicator. */
 static void look_at_part(struct ana_job *job, const struct ana_summary *whole)
 {
     struct ana_selection part = {.begin_ns = 1000, .end_ns = ana_job_info(job).elapsed_ns / 2 + 2000};

@@ -2,7 +2,7 @@
  * is a build id and an offset in hexadecimal digits, each on a line, then the file.  With libFuzzer (`make fuzz-run`),
  * or as a program that takes files: the corpus, in `make check`. */
 #include "tests/fuzz/fuzz.h"
-#include "tui/sources/lines.c" /* its thread is not started: what that does is done here */
+#include "tui/sources/lines.c" /* stands for the thread, which is not started */
 
 #include <sys/mman.h>
 

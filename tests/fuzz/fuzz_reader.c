@@ -19,7 +19,7 @@ static void check(int good, const char *what)
     abort();
 }
 
-static size_t sum; /* what is read is used, so that reading it is not optimised away */
+static size_t sum; /* uses the results, so that reading is not optimised away */
 
 static void read_records(struct trc_file *file, struct trc_cursor *cursor)
 {
@@ -153,7 +153,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct trc_cursor *cursor = trc_cursor_open(file, 0);
     check(cursor != NULL, "out of memory");
     read_records(file, cursor);
-    /* Its second half comes from elsewhere: chunks change under the cursor. */
+    /* Second half from elsewhere: chunks change under the cursor. */
     write_at(fd, data, 0, size);
     if (size > 16384) {
         write_at(fd, data + 4096, size - 8192, size - 4096);

@@ -1,6 +1,6 @@
-/* Any bytes as the items of a chunk of events, where regions of the program's own are known: an input is what follows
- * three calls of a thread, whose signatures it may use.  With libFuzzer (`make fuzz-run`), or as a program that takes
- * files: the corpus, in `make check`. */
+/* Any bytes as the items of a chunk of events, where regions of the program's own are known: an input follows three
+ * calls of a thread, whose signatures it may use.  With libFuzzer (`make fuzz-run`), or as a program that takes files:
+ * the corpus, in `make check`. */
 #include "tests/fuzz/chunk.h"
 
 static struct tb *build(int rank)

@@ -1,5 +1,5 @@
 /* Packed inputs: several files in few bytes.  "PACK", then pieces: u32 place, u16 size, that many bytes for the file at
- * `place`; files lie FUZZ_FILE apart, and what no piece says is zero.  Pieces behind the first whose place is
+ * `place`; files lie FUZZ_FILE apart, and bytes of no piece are zero.  Pieces behind the first whose place is
  * FUZZ_LATER come when the files were looked at once. */
 #ifndef FUZZ_PACK_H
 #define FUZZ_PACK_H

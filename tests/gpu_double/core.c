@@ -42,7 +42,7 @@ struct CUstream_st {
 struct CUevent_st {
     bool timing;
     fgpu_context context;
-    unsigned long life; /* of its context, when it was made */
+    unsigned long life; /* life of its context, when it was made */
     atomic_ulong recorded, reached;
     _Atomic uint64_t at_ns;
 };
@@ -286,7 +286,7 @@ void fgpu_drain_all(void)
             fgpu_drain(stream);
 }
 
-/* Its memory stays: somebody may still ask about it. */
+/* Memory stays: somebody may still ask about it. */
 void fgpu_stream_end(fgpu_stream stream)
 {
     pthread_mutex_lock(&stream->lock);

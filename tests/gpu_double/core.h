@@ -1,4 +1,4 @@
-/* What the libraries of the double share (libfgpu.so): devices, contexts, streams, events and graphs, so that the
+/* Shared parts of the double's libraries (libfgpu.so): devices, contexts, streams, events and graphs, so that the
  * driver, the runtime, NCCL and CUPTI of the double mean the same streams.  Device memory is host memory; a stream is a
  * thread that works through a queue.  All functions may be called by any thread. */
 #ifndef GPU_DOUBLE_CORE_H
@@ -16,7 +16,7 @@ typedef struct CUstream_st *fgpu_stream;
 typedef struct CUevent_st *fgpu_event;
 typedef struct CUgraph_st *fgpu_graph;
 
-/* ---- devices: each has one context; what is current is so for the thread */
+/* ---- devices: each has one context; the current one is the thread's */
 
 fgpu_context fgpu_context_of(int device); /* NULL: no such device */
 int fgpu_device_of(fgpu_context context);
@@ -33,15 +33,15 @@ fgpu_context fgpu_pop(void); /* NULL: nothing was pushed */
 enum fgpu_kind { FGPU_HOST, FGPU_KERNEL, FGPU_COPY, FGPU_SET, FGPU_EVENT };
 struct fgpu_work {
     enum fgpu_kind kind;
-    const char *name; /* of a kernel; outlives the work */
-    size_t bytes;     /* of a copy */
+    const char *name; /* name of a kernel; outlives the work */
+    size_t bytes;     /* bytes of a copy */
     int copy_kind;    /* cudaMemcpyKind */
     void (*run)(void *user);
     void *user;
-    void (*drop)(void *user); /* when it will not run again; NULL: nothing */
+    void (*drop)(void *user); /* called when it will not run again; NULL: nothing */
 };
 
-/* As it runs, for CUPTI's double: called on the stream's thread. */
+/* Called as it runs, for CUPTI's double, on the stream's thread. */
 struct fgpu_ran {
     const struct fgpu_work *work;
     int device, context, stream;          /* numbers; streams count from 7, as real ones seem to */
@@ -49,7 +49,7 @@ struct fgpu_ran {
     uint32_t graph_node;                  /* 0: not from a graph */
     uint64_t queued_ns, start_ns, end_ns; /* CLOCK_REALTIME; end 0: has begun */
 };
-int fgpu_kernels_now(void); /* that run, and CUPTI was told so */
+int fgpu_kernels_now(void); /* Returns the number of kernels that run, of which CUPTI was told. */
 /* NULL: nobody.  Kept for all later work. */
 void fgpu_watch(void (*begun)(const struct fgpu_ran *), void (*ended)(const struct fgpu_ran *));
 
@@ -57,11 +57,11 @@ extern atomic_bool fgpu_cupti_begun; /* set by CUPTI's double at its first call 
 
 /* ---- streams; 0, 1 and 2 (legacy, per thread) stand for the current context's own one */
 
-fgpu_stream fgpu_stream_make(void); /* in the current context; NULL: no memory */
+fgpu_stream fgpu_stream_make(void); /* Allocates in the current context; NULL: no memory. */
 void fgpu_stream_end(fgpu_stream stream);
 bool fgpu_put(fgpu_stream stream, struct fgpu_work work); /* false: no memory, or a capture that is not allowed */
 bool fgpu_idle(fgpu_stream stream);
-void fgpu_drain(fgpu_stream stream); /* until all that is there now is done */
+void fgpu_drain(fgpu_stream stream); /* Waits until all present work is done. */
 void fgpu_drain_all(void);           /* the same for all streams of the process */
 int fgpu_stream_number(fgpu_stream stream);
 fgpu_context fgpu_stream_context(fgpu_stream stream);
@@ -71,7 +71,7 @@ fgpu_context fgpu_stream_context(fgpu_stream stream);
 fgpu_event fgpu_event_make(bool timing);
 void fgpu_event_end(fgpu_event event);
 bool fgpu_record(fgpu_event event, fgpu_stream stream);
-bool fgpu_is_stale(fgpu_event event); /* of a context that was reset since */
+bool fgpu_is_stale(fgpu_event event); /* Whether its context was reset since. */
 bool fgpu_reached(fgpu_event event);  /* true too if it was never recorded */
 bool fgpu_wait_for(fgpu_stream stream, fgpu_event event);
 bool fgpu_elapsed(fgpu_event from, fgpu_event to, float *ms); /* false: not reached, or without timing */

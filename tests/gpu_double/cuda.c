@@ -25,7 +25,7 @@ enum {
     CUresult name(__VA_ARGS__);                                                                                        \
     CUresult name(__VA_ARGS__)
 
-/* As the driver does it: a library that the environment names is loaded, and told.  GPU_DOUBLE_TELL=late: when somebody
+/* Order of the driver: a library that the environment names is loaded, and told.  GPU_DOUBLE_TELL=late: when somebody
  * else has begun with CUPTI (10 s at most), so that both begin with it at a time. */
 static void inject(void)
 {

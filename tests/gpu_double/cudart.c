@@ -32,7 +32,7 @@ static void load_driver(void)
 {
     const char *wanted = getenv("GPU_DOUBLE_DRIVER");
     void *driver = wanted && strcmp(wanted, "0") == 0 ? NULL : dlopen("libcuda.so.1", RTLD_NOW);
-    if (driver) /* as every copy of the runtime does, static ones too */
+    if (driver) /* symbol of every copy of the runtime, static ones too */
         dlsym(driver, "cuGetProcAddress_v2");
     initialise(driver);
 }
@@ -235,7 +235,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
     return cudaSuccess;
 }
 
-/* ---- graphs: what was captured is the graph, and its instance too */
+/* ---- graphs: the captured work is the graph, and its instance too */
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode)
 {

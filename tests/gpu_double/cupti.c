@@ -9,9 +9,9 @@
  * GPU_DOUBLE_CUPTI_VERSION=N        what cuptiGetVersion says; below 17 (CUDA 11.6) there is no clock to register
  * GPU_DOUBLE_CUPTI_SKEW=NS          the GPU's clock, and cuptiGetTimestamp's, are ahead of CLOCK_REALTIME by that
  * GPU_DOUBLE_CUPTI_REFUSE=1         cuptiActivityEnable fails, as where profiling is not permitted
- * GPU_DOUBLE_CUPTI_EAGER=1          a flush asks for the next buffer at once: whoever comes then finds it there
+ * GPU_DOUBLE_CUPTI_EAGER=1          a flush asks for the next buffer at once: later callers find it there
  * GPU_DOUBLE_CUPTI_ASK=MS           asking for a buffer takes that long
- * GPU_DOUBLE_CUPTI_SLOW=MS          cuptiActivityEnable takes that long, as the first real one does
+ * GPU_DOUBLE_CUPTI_SLOW=MS          cuptiActivityEnable takes that long, like the first real one
  * GPU_DOUBLE_CUPTI_STUCK=1          a forced flush never comes back; 2: nor does who asks for a record
  * GPU_DOUBLE_CUPTI_DROP=N           every N-th record finds no room and is dropped */
 #include "tests/gpu_double/core.h"
@@ -55,7 +55,7 @@ struct buffer {
     unsigned open; /* records whose work goes on */
     struct buffer *next;
 };
-/* What runs now: one at a time on a stream. */
+/* Running work: one at a time on a stream. */
 struct running {
     uint32_t correlation;
     struct buffer *buffer; /* NULL: free, or given out by force */
@@ -160,7 +160,7 @@ static void set_full(struct buffer *buffer)
     pthread_cond_broadcast(&change);
 }
 
-/* Room for a record; with the lock held, but not while a buffer is asked for: who comes meanwhile waits. */
+/* Room for a record; with the lock held, but not while a buffer is asked for: others wait meanwhile. */
 static struct buffer *room(size_t bytes)
 {
     while (asking)
@@ -215,7 +215,7 @@ static void begun(const struct fgpu_ran *ran)
             struct kernel kernel;
             struct copy copy;
         } r;
-        memset(&r, 0x5a, sizeof r); /* nobody may rely on what is not set */
+        memset(&r, 0x5a, sizeof r); /* unset members may have any value */
         if (kind == MEMCPY)
             r.copy = (struct copy){.kind = MEMCPY,
                                    .copy_kind = copy_kinds[ran->work->copy_kind < 4 ? ran->work->copy_kind : 4],
@@ -281,7 +281,7 @@ CUPTI(GetTimestamp, uint64_t *now)
 }
 CUPTI(GetContextId, fgpu_context context, uint32_t *id)
 {
-    *id = (uint32_t)fgpu_device_of(context) + 1; /* as the core numbers them */
+    *id = (uint32_t)fgpu_device_of(context) + 1; /* numbered as by the core */
     return context ? OK : INVALID_PARAMETER;
 }
 CUPTI(GetStreamIdEx, fgpu_context context, fgpu_stream stream, uint8_t per_thread, uint32_t *id)
@@ -365,7 +365,7 @@ CUPTI(ActivityFlushAll, uint32_t flag)
     for (struct buffer *buffer = out; buffer; buffer = buffer->next)
         for (size_t i = 0; i < RUNNING; i++)
             if (running[i].buffer == buffer)
-                running[i].buffer = NULL; /* its end will be told nobody */
+                running[i].buffer = NULL; /* end that is never reported */
     pthread_mutex_unlock(&lock);
     while (out) {
         struct buffer *next = out->next;

@@ -10,8 +10,8 @@
 
 enum kind { ALLREDUCE, BROADCAST, REDUCE, ALLGATHER, REDUCE_SCATTER, ALLTOALL, GATHER, SCATTER, SEND, RECV };
 
-/* A collective is: who gives, who takes, whether a taker takes the whole of what one gives or its own n-th part, and
- * whether what comes is reduced into one or laid side by side. */
+/* A collective is: givers, takers, whether a taker gets all data of a giver or its own n-th part, and whether data are
+ * reduced into one or laid side by side. */
 static const struct {
     bool root_gives, root_takes, in_parts, reduces;
 } shape[] = {[ALLREDUCE] = {false, false, false, true}, [BROADCAST] = {true, false, false, false},
@@ -24,10 +24,10 @@ struct task {
     const char *send;
     char *receive;
     size_t count, done;
-    int type, op, root; /* or the peer */
+    int type, op, root; /* root, or the peer */
     ncclComm_t comm;
     cudaStream_t stream;
-    bool blocked; /* by a fault: never gives anything */
+    bool blocked; /* broken by a fault: never gives anything */
     long delay_ms;
     struct tells_op tells;
     struct task *next;
@@ -102,7 +102,7 @@ static void combine(char *to, const char *from, size_t bytes, int type, int op)
     }
 }
 
-/* ---- what the stream's thread does */
+/* ---- work of the stream's thread */
 
 static size_t least(size_t a, size_t b)
 {
@@ -116,7 +116,8 @@ static bool exchange(const struct task *t)
     const size_t block = t->count * size_of(t->type), given = shape[t->kind].in_parts ? block * (size_t)comm->n : block;
     const bool gives = !shape[t->kind].root_gives || comm->rank == t->root;
     const bool takes = !shape[t->kind].root_takes || comm->rank == t->root;
-    const size_t from = shape[t->kind].in_parts ? block * (size_t)comm->rank : 0; /* of what each gives */
+    const size_t from =
+        shape[t->kind].in_parts ? block * (size_t)comm->rank : 0; /* offset into the data of each giver */
     for (size_t at = 0; at == 0 || at < given; at += SLOT) {
         size_t n = least(SLOT, given - at);
         mine->said = (struct signature){t->kind, t->count, (uint64_t)t->type, (uint64_t)t->root};
@@ -203,7 +204,7 @@ static void drop(void *launch)
     }
 }
 
-/* As the profiler shows them: mangled, and no more than the first operation of the group. */
+/* Kernel names, as the profiler shows them: mangled, and no more than the first operation of the group. */
 static const char *kernel_name(enum kind kind)
 {
 #define ARGS "24ncclDevKernelArgsStorageILm4096EE"
@@ -247,7 +248,7 @@ static bool put(const struct kernel *k)
             .kind = FGPU_KERNEL, .name = kernel_name(k->tasks->kind), .run = run, .user = k->tasks, .drop = drop});
 }
 
-/* Of a communicator that does not block: later, by a thread of ours. */
+/* Launches later, by a thread of ours, where the communicator does not block. */
 static void *put_later(void *of)
 {
     struct kernel *k = of;
@@ -330,7 +331,7 @@ static ncclResult_t begin_task(struct task like)
     return depth ? ncclSuccess : launch();
 }
 
-/* With what NCCL's ranges say of it. */
+/* Calls with their NVTX ranges. */
 static ncclResult_t enqueue(struct task like)
 {
     static const char *const name[] = {"ncclAllReduce",     "ncclBroadcast", "ncclReduce", "ncclAllGather",
@@ -380,7 +381,7 @@ NCCL(AllReduce, DATA, int op, ON)
 {
     return COLLECTIVE(ALLREDUCE, op, 0);
 }
-NCCL(AllReduceConfig, DATA, int op, ON, const void *config) /* from 2.31 on, as all others have one */
+NCCL(AllReduceConfig, DATA, int op, ON, const void *config) /* configured from 2.31 on, like all others */
 {
     (void)config;
     return COLLECTIVE(ALLREDUCE, op, 0);
@@ -391,7 +392,7 @@ NCCL(Broadcast, DATA, int root, ON)
 }
 NCCL(Bcast, void *buffer, size_t count, int type, int root, ON)
 {
-    return ncclBroadcast(buffer, buffer, count, type, root, comm, stream); /* by its public name, as NCCL does */
+    return ncclBroadcast(buffer, buffer, count, type, root, comm, stream); /* called by its public name, as NCCL does */
 }
 NCCL(Reduce, DATA, int op, int root, ON)
 {

@@ -141,7 +141,7 @@ NCCL(CommSplit, ncclComm_t comm, int color, int key, ncclComm_t *made, ncclConfi
     return result;
 }
 
-/* Called by those who stay. */
+/* Called by the ranks that stay. */
 NCCL(CommShrink, ncclComm_t comm, int *exclude, int count, ncclComm_t *made, ncclConfig_t *config, int flags)
 {
     (void)config, (void)flags;
@@ -167,7 +167,7 @@ NCCL(CommGetUniqueId, ncclComm_t comm, ncclUniqueId *id)
     return ncclSuccess;
 }
 
-/* Members of the old one keep their ranks and say -1; one of them, and the new ones, have the id. */
+/* Members of the old one keep their ranks and pass -1; one old member, and the new ones, have the id. */
 NCCL(CommGrow, ncclComm_t comm, int n, const ncclUniqueId *id, int rank, ncclComm_t *made, ncclConfig_t *config)
 {
     (void)config;

@@ -1,4 +1,4 @@
-/* What the files of the double's NCCL share: a communicator, and the memory that its processes share. */
+/* Shared parts of the double's NCCL: a communicator, and the memory that its processes share. */
 #ifndef GPU_DOUBLE_NCCL_INSIDE_H
 #define GPU_DOUBLE_NCCL_INSIDE_H
 
@@ -13,7 +13,7 @@
 #define SLOT ((size_t)32768) /* bytes that a rank shows the others at a time */
 #define BOX  ((size_t)8192)  /* bytes of a message under way */
 
-struct signature { /* what all ranks must agree on */
+struct signature { /* arguments that all ranks must agree on */
     uint64_t kind, count, type, root;
 };
 struct slot {
@@ -29,14 +29,14 @@ struct box {
 struct region {
     atomic_int attached;
     struct slot slot[];
-    /* then struct box [n * n], of (from, to) */
+    /* followed by struct box [n * n], of (from, to) */
 };
 struct ncclComm {
     struct region *region;
     struct box *boxes;
     uint64_t key;
     uint64_t hash;  /* NCCL's name for it */
-    uint64_t magic; /* where it came from: what grows out of it is named by it */
+    uint64_t magic; /* origin, which names the communicators that grow out of it */
     int rank, n, splits;
     struct tells_comm tells;
     unsigned long long phase, host_phase;
@@ -48,7 +48,7 @@ struct ncclComm {
 /* Groups that are open on this thread. */
 int fgpu_nccl_depth(void);
 void fgpu_nccl_pause(void);
-/* Until all ranks are as far as we are; false: aborted. */
+/* Waits until all ranks have come; false: aborted. */
 bool fgpu_nccl_meet(ncclComm_t comm, bool host);
 /* Goes on by a thread of ours, which takes one from comm->busy at its end. */
 ncclResult_t fgpu_nccl_later(ncclComm_t comm, void *(*what)(void *), void *of);

@@ -1,7 +1,7 @@
 /* libnvidia-ml of the double: one GPU that is half busy, whose counters go on with the clock: NVLink sends 2 GiB a
  * second and receives 1 (fields 138 and 139, KiB), PCIe 300 and 200 MB/s.  GPU_DOUBLE_NVML=no_link: a card without
- * NVLink; =refuse: a driver that does not answer; =many: 20 GPUs, of which the second is
- * broken; =stuck: a driver that never comes back. */
+ * NVLink; =refuse: a driver that does not answer; =many: 20 GPUs, the second broken; =stuck: a driver that never comes
+ * back. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -209,13 +209,13 @@ struct descriptor {
 
 static struct {
     const char *name;
-    void (*init)(void); /* by version, see init below */
+    void (*init)(void); /* init by version, see below */
     int (*start)(void *context, void **handle, const struct descriptor *descriptor);
     int (*stop)(void *handle);
     int (*state)(void *handle, int state, const void *more);
     int (*finalize)(void *context);
 } * plugin;
-static int version, mask; /* of the plugin */
+static int version, mask; /* version and events of the plugin */
 
 static void find_plugin(void)
 {
@@ -268,7 +268,7 @@ void tells_finalize(struct tells_comm *comm)
     comm->context = NULL;
 }
 
-/* With one rank there is no kernel, and nothing to tell. */
+/* One rank has no kernel, and nothing to tell. */
 static void start(const struct tells_op *op, int wanted, void **handle, void *parent, struct descriptor d)
 {
     *handle = NULL;
@@ -289,7 +289,7 @@ static void stop(void **handle)
     *handle = NULL;
 }
 
-static _Thread_local void *group; /* its API event */
+static _Thread_local void *group; /* API event of the group */
 
 void tells_call(struct tells_op *op, int depth)
 {
@@ -315,7 +315,7 @@ void tells_call(struct tells_op *op, int depth)
         d.of.coll_api.root = op->root;
         d.of.coll_api.stream = op->stream;
     }
-    /* the lowest bit names the event, any of them turns it on */
+    /* the lowest bit names the event, any bit turns it on */
     int on = op->kind >= SEND ? P2P_API : COLL_API;
     if (mask & (on | COLL | P2P | KERNEL_CHANNEL))
         start(op, on, &op->api, group, d);
@@ -323,7 +323,7 @@ void tells_call(struct tells_op *op, int depth)
 void tells_called(struct tells_op *op)
 {
     if (op->api)
-        plugin->stop(op->api); /* stays the parent of what is launched */
+        plugin->stop(op->api); /* stays the parent of the launched work */
 }
 void tells_group_ends(void)
 {
@@ -397,7 +397,7 @@ static void describe_p2p(const struct tells_op *op, struct descriptor *d)
     }
 }
 
-/* AlltoAll, Gather and Scatter are many messages; of those nothing is told here. */
+/* AlltoAll, Gather and Scatter are many messages, which are not reported here. */
 void tells_launch(struct tells_op *op)
 {
     struct descriptor d = {0};
@@ -406,7 +406,7 @@ void tells_launch(struct tells_op *op)
         return;
     (message ? describe_p2p : describe_coll)(op, &d);
     start(op, message ? P2P : COLL, &op->task, version >= 5 ? op->api : NULL, d);
-    op->channel[0] = op->task; /* its parts' parent */
+    op->channel[0] = op->task; /* parent of its parts */
 }
 void tells_launched(struct tells_op *op)
 {

@@ -1,5 +1,5 @@
-/* What NCCL tells others of itself, as the releases do: NVTX ranges around its calls (2.8 on), and events to a profiler
- * plugin (2.23 on).  By the version that the double says it is, layouts and order are those of that release. */
+/* NCCL's reports to others, as in its releases: NVTX ranges around its calls (2.8 on), and events to a profiler
+ * plugin (2.23 on).  Layouts and order are the ones of the release that the double claims to be. */
 #ifndef GPU_DOUBLE_TELLS_H
 #define GPU_DOUBLE_TELLS_H
 
@@ -16,13 +16,13 @@ uint64_t tells_combined_hash(uint64_t a, uint64_t b);
 
 /* ---- ranges: each function of NCCL is one */
 
-void tells_push(const char *function); /* without a payload, or with one that comes at the end */
+void tells_push(const char *function); /* range without a payload, or with one that comes at the end */
 void tells_push_data(const char *function, uint64_t comm, uint64_t bytes, int number); /* number: op, root, peer; -1 */
 void tells_push_comm(const char *function, uint64_t comm, int n, int rank);
 void tells_pop(void);
 void tells_pop_made(const char *function, uint64_t comm, uint64_t parent, int n, int rank);
 
-/* ---- the plugin: what it is told of a communicator, and of an operation from its call to its end */
+/* ---- the plugin: its calls for a communicator, and for an operation from its call to its end */
 
 struct tells_comm {
     void *context;
@@ -36,7 +36,7 @@ struct tells_op {
     struct tells_comm *comm;
     int kind; /* enum kind of nccl.c, in the order of names in tells.c */
     size_t count;
-    int type, op, root; /* or the peer */
+    int type, op, root; /* root, or the peer */
     const void *send;
     void *receive, *stream;
     void *api, *task, *channel[2]; /* the plugin's handles */
@@ -45,9 +45,9 @@ void tells_call(struct tells_op *op, int depth); /* the function of the program 
 void tells_called(struct tells_op *op);
 void tells_group_ends(void); /* before the first launch of a group, and after the last */
 void tells_group_ended(void);
-void tells_launch(struct tells_op *op); /* by the thread that launches */
+void tells_launch(struct tells_op *op); /* Called by the thread that launches. */
 void tells_launched(struct tells_op *op);
-void tells_begun(struct tells_op *op); /* by another thread: the kernel */
+void tells_begun(struct tells_op *op); /* Called by another thread: the kernel. */
 void tells_ended(struct tells_op *op);
 
 #endif

@@ -166,6 +166,6 @@ void tells_pop_made(const char *function, uint64_t comm, uint64_t parent, int n,
         (int (*)(void *, const struct payload *, size_t))extension_slots[4];
     if (tells_version() < 22500)
         tells_pop();
-    else if (pop_with) /* without the extension nothing is told of the end */
+    else if (pop_with) /* releases without the extension say nothing of the end */
         pop_with(domain, &payload, 1);
 }

@@ -1,4 +1,4 @@
-/* Makes the trace of a job of any number of ranks, hosts and rounds (plan.h says what they do), by the recorder's own
+/* Makes the trace of a job of any number of ranks, hosts and rounds (plan.h has the plan), by the recorder's own
  * writer: all at once, or live, as the recorders of a real job would, by one process.
  *     many [OPTION..] FOLDER
  *     --ranks N --hosts N --rounds N --round MS   its size; at first 4, 1, 20 and 10 ms (live: 1000)
@@ -54,7 +54,7 @@ static void make_finished(const struct options *o)
     }
 }
 
-/* As the recorders do: while somebody watches, a digest of each host that lives, once a second, each at its own
+/* Recorders' digests: while somebody watches, a digest of each host that lives, once a second, each at its own
  * time. */
 static void write_digests(const struct options *o, int64_t tick, int64_t now_ns)
 {

@@ -38,7 +38,7 @@ int32_t plan_neighbour(const struct plan *plan, int32_t rank, int i)
     return (rank + (i % 2 ? plan->ranks - far : far)) % plan->ranks;
 }
 
-/* 0 .. 1, by chance, but always the same. */
+/* Random number 0 .. 1, always the same. */
 static double chance(int32_t rank, int64_t round)
 {
     uint64_t x = ((uint64_t)(uint32_t)rank << 32 ^ (uint64_t)round) * 0x9e3779b97f4a7c15u;

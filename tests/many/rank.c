@@ -95,7 +95,7 @@ static struct trc_sig sig_of(enum call call, uint32_t flags)
                             .site = SITE + call};
 }
 
-/* The signature of a step; `flags` beside those that the call always has. */
+/* Signature of a step; `flags` beside the flags that the call always has. */
 static struct trc_sig sig_of_step(const struct rank *rank, const struct plan *plan, const struct plan_step *step,
                                   uint32_t flags)
 {

@@ -10,7 +10,7 @@ struct rank {
     int32_t number;
     struct trc_writer writer;
     struct trc_stream *stream;
-    int64_t round; /* of the next call */
+    int64_t round; /* round of the next call */
     int next;      /* its number */
     bool inside;   /* of it */
 };
@@ -28,7 +28,7 @@ void rank_host(struct trc_digest_head *head, int32_t number);
 /* Makes the file of a rank in `folder`, at the begin of the job.  Ends the program if that fails. */
 void rank_open(struct rank *rank, const struct plan *plan, int32_t number, const char *folder);
 
-/* Writes all that the rank has done up to `now_ns`, and what it is inside. */
+/* Writes all actions of the rank up to `now_ns`, and the call that it is inside. */
 void rank_go_on(struct rank *rank, const struct plan *plan, int64_t now_ns);
 
 /* The recorder's own thread was there at `now_ns`. */

@@ -67,7 +67,7 @@ def planted():
 
 os.chdir(os.environ["TOP"])
 results = list(planted())
-for folder in sorted(glob.glob("trace/*/") + glob.glob("interpose/*/") + glob.glob("tui/*/")):
+for folder in sorted(glob.glob("trace/*/") + glob.glob("interpose/*/") + glob.glob("tui/*/")) + ["tests", "workloads"]:
     texts = texts_of(folder.rstrip("/"))
     if texts:
         results.append((folder.rstrip("/"),) + judge(texts))

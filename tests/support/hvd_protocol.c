@@ -242,7 +242,7 @@ static void agree(struct world *w, int s, struct turn *t)
         hvd_files_words(w->files, s, m, true, l->cycle, t->bad[m], t->any_bad, words);
 }
 
-/* The requests of a member that are asked by name; what is cached and not common stays queued. */
+/* The requests of a member that are asked by name; cached tensors that are not common stay queued. */
 static int take_queue(struct loop *l, int m, const struct turn *t, struct hvd_request *asking)
 {
     int kept = 0, n = 0;
@@ -270,7 +270,7 @@ static void take_hits(struct world *w, struct loop *l, const struct turn *t, con
         }
 }
 
-/* All ranks do what was answered. */
+/* All ranks carry out the answer. */
 static void carry_out(struct world *w, int s)
 {
     struct loop *l = &w->loop[s];

@@ -50,7 +50,7 @@ static void plan_fault(struct hvd_run *run)
     run->culprit = (int)hvd_random(random, (uint32_t)run->ranks);
     for (int r = 0; r < run->ranks; r++)
         least = run->steps[r] < least ? run->steps[r] : least;
-    least -= run->sets > 1; /* who is in no such set must not be done before */
+    least -= run->sets > 1; /* a rank in no such set must not be done before */
     run->at_step = early ? (int)hvd_random(random, (uint32_t)least) : 1 + (int)hvd_random(random, (uint32_t)least - 1);
     do
         run->at_set = (int)hvd_random(random, (uint32_t)run->sets);
@@ -70,7 +70,7 @@ void hvd_plan(uint64_t seed, struct hvd_run *run)
     *run = (struct hvd_run){.random = seed * 0x9e3779b97f4a7c15u + 1,
                             .fault = (enum hvd_fault)(seed % (HVD_FAULT_KINDS + 3))};
     uint64_t *random = &run->random;
-    if (run->fault >= HVD_FAULT_KINDS) /* more of those that are healthy */
+    if (run->fault >= HVD_FAULT_KINDS) /* more healthy runs */
         run->fault = HVD_FAULT_NONE;
     for (int i = 0; i < 8; i++)
         hvd_random(random, 2);
@@ -103,7 +103,7 @@ static void submit(struct world *w, int s, int m, const struct hvd_request *r)
     w->moved = true;
 }
 
-/* What the culprit gets wrong about a tensor. */
+/* Property of a tensor that the culprit gets wrong. */
 static void spoil(const struct hvd_run *run, struct hvd_request *r)
 {
     if (run->fault == HVD_FAULT_NAME)

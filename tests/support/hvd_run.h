@@ -1,7 +1,7 @@
 /* Random runs of Horovod whose end is known: what the verdict on its loops is measured with.
  *
  *   hvd_plan      ranks, process sets, tensors, and one fault planted, or none
- *   hvd_simulate  Horovod's protocol, cycle by cycle: who has submitted what, what all agree on, what is refused
+ *   hvd_simulate  Horovod's protocol, cycle by cycle: submitted tensors by rank, agreed ones, refused ones
  *   and writes on the way the files that a recorder would have left when all ranks were killed, or at the end
  *
  * The engine sees only the files. */
@@ -36,7 +36,7 @@ enum hvd_fault {
         HVD_FAULT_KINDS
 };
 
-/* What a rank submits. */
+/* Tensor that a rank submits. */
 struct hvd_request {
     char name[HVD_NAME];
     int op, type;
@@ -53,16 +53,16 @@ struct hvd_set {
 struct hvd_run {
     int ranks, sets, steps[HVD_RANKS];
     struct hvd_set set[HVD_SETS];
-    int capacity;        /* of the cache; 0: off */
+    int capacity;        /* size of the cache; 0: off */
     bool blocking;       /* each tensor is waited for before the next is submitted */
     bool fused, joins;   /* several tensors in one response; ranks join when they have no more data */
-    int compute, jitter; /* cycles before a step: so many, and up to so many more */
+    int compute, jitter; /* cycles before a step: least, and most more */
     int64_t cycle_ns;
     enum hvd_fault fault;
     int culprit, at_step, at_set, at_tensor;
     int cut; /* cycle at which all ranks are killed; 0: never */
     uint64_t random;
-    /* what came of it */
+    /* result of the run */
     bool finished; /* every rank ended by itself */
     int64_t end_ns;
 };
@@ -86,19 +86,19 @@ void hvd_simulate(struct hvd_run *run, const char *folder);
 struct hvd_files;
 /* Begins the files of all ranks. */
 struct hvd_files *hvd_files_open(const struct hvd_run *run);
-/* What a member of a set puts into an AND or OR, and what comes out. */
+/* Words of a set's members in an AND or OR, and the result. */
 void hvd_files_words(struct hvd_files *files, int set, int member, bool is_or, uint64_t cycle, const uint64_t *in,
                      const uint64_t *out, int words);
 /* The list that a member sends, and the answer that it gets. */
 void hvd_files_lists(struct hvd_files *files, int set, int member, uint64_t cycle, const struct hvd_request *request,
                      int requests, bool shutdown, const void *answer, uint32_t size);
-/* As that, without a cache and with empty lists. */
+/* Words without a cache, with empty lists. */
 void hvd_files_idle(struct hvd_files *files, int set, int member, uint64_t cycle);
-/* A member carries out tensors of so many bytes. */
+/* Carries out tensors with a number of bytes on a member. */
 void hvd_files_operation(struct hvd_files *files, int set, int member, uint64_t bytes);
-/* Where a rank ends: its loop waits in a cycle of this set (-1: it is outside MPI), its program in MPI_Barrier. */
+/* End of a rank: its loop waits in a cycle of this set (-1: it is outside MPI), its program in MPI_Barrier. */
 struct hvd_end {
-    int64_t ns; /* its heartbeat ended then, or it finalized */
+    int64_t ns; /* end of its heartbeat, or it finalized */
     bool finalized, in_barrier;
     int waits_in;
     int64_t since_ns;

@@ -14,7 +14,7 @@ enum { LOOP = 1, FIRST_COMM = 4, ROUND_NS = 20000, UNPROVEN = 2 };
 /* One loop of one rank. */
 struct lane {
     uint64_t sequence, unfolded;
-    uint64_t in[2][2], out[2][2]; /* of the last AND and OR, as far as they matter here */
+    uint64_t in[2][2], out[2][2]; /* words of the last AND and OR, as far as they matter here */
     int words[2];
 };
 

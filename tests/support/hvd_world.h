@@ -8,14 +8,14 @@ enum { ALLREDUCE = 0, ALLGATHER = 1, BROADCAST = 2, JOIN = 3, REFUSED = 8 };
 enum { HVD_QUEUE = 4 * HVD_TENSORS };
 enum { NO_SHUTDOWN = 1, NO_UNCACHED = 2, NO_INVALID = 4, STATUS = 3, WORDS = 2, BITS = 64 * WORDS - STATUS };
 
-/* ---- what a set's loops have in common --------------------------------------------------------------------------- */
+/* ---- state that a set's loops share ------------------------------------------------------------------------------ */
 
-struct entry { /* of the cache, the same on all ranks */
+struct entry { /* entries of the cache, the same on all ranks */
     struct hvd_request of;
     uint64_t stamp;
     bool used;
 };
-struct asked { /* by name, at the coordinator */
+struct asked { /* requests by name, at the coordinator */
     struct hvd_request of[HVD_RANKS];
     int member[HVD_RANKS], n;
 };
@@ -30,7 +30,7 @@ struct loop {
     uint64_t cycle, stamp;
 };
 
-/* A program: what it does next. */
+/* A program's next action. */
 struct rank {
     int step, set, next; /* next: tensor to submit */
     int compute;         /* cycles */
@@ -45,7 +45,7 @@ struct world {
     struct rank rank[HVD_RANKS];
     int64_t now_ns;
     bool moved, over;
-    struct { /* of a cycle of a set */
+    struct { /* words of a cycle of a set */
         struct hvd_request answer[2 * HVD_TENSORS];
         char error[2 * HVD_TENSORS][160];
         int answers;

@@ -1,4 +1,4 @@
-/* A small job for tests of the matching: events made by hand go in, what is reported is kept.  For one test program
+/* A small job for tests of the matching: events made by hand go in, reports are kept.  For one test program
  * each, so everything is here. */
 #ifndef TESTS_MATCH_EVENTS_H
 #define TESTS_MATCH_EVENTS_H

@@ -158,7 +158,7 @@ static bool change(struct np_program *p, struct np_step *s)
     const struct np_comm *comm = &p->comm[s->comm];
     if (s->kind != NP_COLLECTIVE || (p->fault == NP_OTHER_ROOT && s->root < 0))
         return false;
-    if (comm->size == 2) /* of two that differ nobody knows who is right */
+    if (comm->size == 2) /* two that differ: nobody knows who is right */
         blame_members(p, s->comm);
     if (p->fault == NP_OTHER_CALL)
         s->call = s->call == TB_NCCL_ALLREDUCE ? TB_NCCL_REDUCESCATTER : TB_NCCL_ALLREDUCE;

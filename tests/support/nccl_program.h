@@ -15,7 +15,7 @@ enum { NP_RANKS = 8, NP_COMMS = 3, NP_STREAMS = 2, NP_STEPS = 80 };
 enum np_kind { NP_COLLECTIVE, NP_SEND, NP_RECV, NP_SYNC, NP_BARRIER, NP_MPI_SEND, NP_MPI_RECV, NP_KERNEL, NP_LEAVE };
 struct np_step {
     uint8_t kind, comm, call, stream;
-    int8_t root; /* or peer: a rank of the communicator; of MPI, of the world */
+    int8_t root; /* root or peer: a rank of the communicator; of MPI, of the world */
     bool error;  /* NCCL will report one */
     uint32_t count;
 };
@@ -59,7 +59,7 @@ struct np_op {
     uint64_t sequence;
     int64_t enqueued, started, ended; /* ns */
 };
-/* Where everything stands. */
+/* State of everything. */
 struct np_run {
     bool finished;    /* all ranks came to their end */
     int64_t now;      /* ns */

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Opens the folder, and ends the process: with success if all was read, somebody waited, and so many messages were
+/* Opens the folder, and ends the process: with success if all was read, somebody waited, and `messages` messages were
  * found. */
 static inline _Noreturn void peak_analyse(uint64_t messages)
 {
@@ -20,7 +20,7 @@ static inline _Noreturn void peak_analyse(uint64_t messages)
     _exit(s.analysed == 1 && s.wait_count > 0 && matched == messages ? 0 : 1);
 }
 
-/* Bytes that a process takes at most which analyses what `build` builds for `n`, of so many messages. */
+/* Peak memory in bytes of a process that analyses what `build` makes for `n`, with a number of messages. */
 static inline size_t peak_of(const char *name, void (*build)(int64_t n), int64_t n, uint64_t messages)
 {
     folder_make(name);

@@ -44,7 +44,7 @@ static inline struct ana_job *planted_open(struct planted *p)
     return folder_open();
 }
 
-/* All ranks, or of them those in `mask`, meet at `site`: each has computed until its `at`; they part 1 us after the
+/* All ranks, or the ones in `mask`, meet at `site`: each has computed until its `at`; they part 1 us after the
  * last has come. */
 static inline void planted_meet(struct planted *p, uint64_t site, uint32_t comm, uint64_t mask)
 {
@@ -65,7 +65,8 @@ static inline void planted_meet(struct planted *p, uint64_t site, uint32_t comm,
         }
 }
 
-/* `from` sends 8 bytes from site 0x100, `to` receives them at site 0x200; each call takes 1 us beyond its wait. */
+/* A message: `from` sends 8 bytes from site 0x100, `to` receives them at site 0x200; each call takes 1 us beyond its
+ * wait. */
 static inline void planted_message(struct planted *p, int from, int to)
 {
     struct trc_sig send = tb_sig(TB_SEND), recv = tb_sig(TB_RECV);

@@ -129,7 +129,7 @@ static inline struct trc_sig random_sig(void)
     return sig;
 }
 
-/* The tail that an event or a SUB of these flags has. */
+/* Tail of an event or a SUB with some flags. */
 static inline struct tb_more random_more(struct script *script, uint32_t flags)
 {
     struct tb_more more = {.request_thread = script->thread, .request = UINT64_MAX};
@@ -253,7 +253,7 @@ static inline struct script script_new(struct tb *tb, uint32_t thread)
     return script;
 }
 
-/* ---- there and back --------------------------------------------------------------------------------------------- */
+/* ---- exchanges there and back ------------------------------------------------------------------------------------ */
 
 static inline void compare(const struct script *script, const struct seen *got, size_t n, const char *what)
 {

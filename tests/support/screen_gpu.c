@@ -8,7 +8,7 @@
  *
  * The calls of NCCL come in one go when a second begins, on rank 3 a millisecond later.
  *
- * So a GPU computes 60% of the time, NCCL takes 30%, of which 24 are hidden (rank 3: 54%, 15%, 3), copies 12%, and 22%
+ * So a GPU computes 60% of the time, NCCL takes 30%, 24 of it hidden (rank 3: 54%, 15%, 3), copies 12%, and 22%
  * are idle.  Where the job is `unknown`, nobody timed the kernels. */
 #include "tests/support/screen_job.h"
 
@@ -53,7 +53,7 @@ static void write_definitions(struct tb *tb, const struct screen_job *job, int r
         tb_define(tb, TRC_DEF_KERNEL, k, 0, 0, kernel_names[k], strlen(kernel_names[k]), strlen(kernel_names[k]));
 }
 
-/* On a stream, in units of 10 ms. */
+/* Work on a stream, in units of 10 ms. */
 static void run_on(struct tb *tb, uint32_t stream, enum tb_call call, uint32_t kernel, uint64_t bytes, double from,
                    double to)
 {

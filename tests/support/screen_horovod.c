@@ -4,7 +4,7 @@
  * bits, rank m after m % 3 cycles and rank 3 after 50 (in every tenth step rank 1 after 60); then MPI carries the 4.6
  * MB of all five, for 0.8 ms (not where the job is `unknown`).  That makes 20 steps in 10 s.
  *
- * Where the job hangs, all but rank 3 submit two of them once more in cycle 9600, and a sixth by name.  Where it runs,
+ * Where the job hangs, all but rank 3 submit two tensors once more in cycle 9600, and a sixth by name.  Where it runs,
  * they do it all once more 300 cycles before the end, and all but rank 3 are inside the operation that follows. */
 #include "tests/support/screen_job.h"
 #include "workloads/hvd_lists.h"
@@ -13,7 +13,7 @@
 
 enum { COPY = 4, LOOP = 1, KNOWN = 5, STEP = 500, FIRST = 10, STALL = 9600 };
 enum word { IDLE = 7, NO_UNCACHED = 2 };
-#define BITS(n)  (((1ull << (n)) - 1) << 3) /* of the first n tensors */
+#define BITS(n)  (((1ull << (n)) - 1) << 3) /* bits of the first n tensors */
 #define CYCLE_NS 1000000
 
 static const char *const names[] = {"layer1.0.conv1.weight", "layer1.0.bn1.bias",     "layer2.0.conv1.weight",
@@ -154,7 +154,7 @@ static void carry_tensors(struct loop *l)
     tb_event(l->tb, LOOP, &sig, at + 150000, at + 950000, (struct tb_more){.sequence = l->sequence++});
 }
 
-/* Rank m submits so many cycles after the first. */
+/* Delay of rank m after the first, in cycles. */
 static uint64_t lag_of(int rank, int step)
 {
     bool odd = step % 10 == 9;

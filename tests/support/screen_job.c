@@ -30,7 +30,7 @@ static int64_t time_of(int64_t step, double part)
     return step * length + (int64_t)((double)length * part / 20 + 0.5);
 }
 
-/* 0 or 1; of the rank after the last: 2. */
+/* Node 0 or 1; of the rank after the last: 2. */
 static int host_of(int rank)
 {
     return rank * 2 / job.ranks;
@@ -107,7 +107,7 @@ static void write_stacks(struct tb *tb, int rank)
     tb_stack(tb, 1, 0, (struct trc_def_stack){.reason = TRC_STACK_HANG, .flags = TRC_STACK_CLOSING, .count = 1}, "");
 }
 
-/* What the kernel counted, each second: all compute for as long, but one waits for a processor in between. */
+/* Counts of the kernel, each second: all compute for as long, but one waits for a processor in between. */
 static void write_usage(struct tb *tb, int rank)
 {
     struct trc_usage usage = {.whose = TRC_USAGE_THREAD};
@@ -125,7 +125,7 @@ static void write_rank(int rank, int64_t now_ns)
     int64_t steps = job.hung ? job.steps : now_ns * job.steps / (10 * SCREEN_S) - (job.slow ? 2 : 0);
     struct trc_sig init = tb_sig(TB_INIT), reduce = tb_sig(TB_ALLREDUCE), barrier = tb_sig(TB_BARRIER);
     struct tb *tb = tb_new(rank, job.ranks);
-    init.site = 0x7f0000001000; /* of no module that is known */
+    init.site = 0x7f0000001000; /* address of no known module */
     reduce.flags = barrier.flags = TRC_SIG_COLL;
     barrier.comm = TB_WORLD;
     reduce.comm = job.hung ? GRID : TB_WORLD;

@@ -1,4 +1,4 @@
-/* The jobs that golden screens are drawn of: traces whose numbers follow from what stands here.
+/* The jobs that golden screens are drawn of: traces whose numbers follow from this comment.
  *
  * `ranks` ranks on two hosts (the first half on n01) make `steps` steps in 10 s.  A step has 20 parts (of 0.5 ms where
  * there are 1000 steps); all ranks do this, and rank 3 is late:
@@ -8,7 +8,7 @@
  *   18 - 19   MPI_Send to the next rank, tag 7: 4096 bytes in the first eighth of the run, 8192 in the second ..
  *   19 - 20   MPI_Recv from the rank before; in every 100th step each host's last rank receives at 18 and sends at 19.5
  *
- * So all but the late rank wait 4 parts, and 20% of the time of these; MPI takes 40% of a step, of the late rank 20%.
+ * So all but the late rank wait 4 parts, and 20% of their time; MPI takes 40% of a step, of the late rank 20%.
  */
 #ifndef TESTS_SCREEN_JOB_H
 #define TESTS_SCREEN_JOB_H
@@ -17,8 +17,8 @@
 #include "trace/job/job.h"
 
 struct screen_job {
-    int ranks, steps; /* 4 or more; 1000 or less */
-    bool running;     /* in the next step: all but rank 3 are in MPI_Allreduce, for 3.6 parts of it */
+    int ranks, steps; /* ranks, 4 or more; 1000 or less */
+    bool running;     /* hang in the next step: all but rank 3 are in MPI_Allreduce, for 3.6 parts of it */
     bool hung;        /* for 3 min 12 s: rank 3 does not come to the MPI_Allreduce of "grid", where all steps are */
     bool barrier;     /* hung: rank 3 is in an MPI_Barrier of MPI_COMM_WORLD instead, nobody else */
     bool queued;      /* the rank that is late waits for a processor, says the kernel */
@@ -34,7 +34,7 @@ struct screen_job {
 struct ana_job *screen_job_open(const struct screen_job *job, int64_t *clock_ns);
 /* A running job half a second later: the clock and the files have moved on. */
 void screen_job_tick(int64_t *clock_ns);
-/* ---- what the files of screen jobs share ------------------------------------------------------------------------- */
+/* ---- shared by the files of screen jobs -------------------------------------------------------------------------- */
 
 #define SCREEN_S INT64_C(1000000000)
 enum { SCREEN_LATE = 3, SCREEN_HUNG_S = 192 };

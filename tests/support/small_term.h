@@ -23,7 +23,7 @@ static void small_term_close(void *data)
     (void)data;
 }
 
-/* Writes the text of what is shown. */
+/* Writes the shown text. */
 static inline void small_term_text(const struct tui_grid *grid, char *out, size_t size)
 {
     FILE *stream = fmemopen(out, size, "w");

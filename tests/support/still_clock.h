@@ -1,5 +1,5 @@
 /* A clock that the test sets, in place of the machine's: what a screen shows of a job that runs then depends on its
- * files alone.  The times are those of files as the trace builder makes them.  For one test program each, so everything
+ * files alone.  The times fit the files of the trace builder.  For one test program each, so everything
  * is here. */
 #ifndef TESTS_STILL_CLOCK_H
 #define TESTS_STILL_CLOCK_H
@@ -8,7 +8,7 @@
 #include <time.h>
 
 static int64_t still_clock_ns;   /* since the files were made */
-static int64_t still_clock_step; /* what a look at it takes; not 0 where a budget of time is to end */
+static int64_t still_clock_step; /* duration of a look at it; not 0 where a budget of time is to end */
 
 int clock_gettime(clockid_t id, struct timespec *t)
 {

@@ -1,4 +1,4 @@
-/* What tests of summaries ask again and again. */
+/* Checks that tests of summaries repeat. */
 #ifndef TESTS_SUMMARY_CHECKS_H
 #define TESTS_SUMMARY_CHECKS_H
 

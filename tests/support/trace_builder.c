@@ -328,13 +328,13 @@ void tb_forget(struct tb *tb)
         tb->threads[i].chunk = NONE;
 }
 
-/* Where the thread's next item goes, if it has a chunk with room. */
+/* Returns the place of the thread's next item, if it has a chunk with room. */
 uint8_t *tb_here(struct tb *tb, const struct thread *thread)
 {
     return (uint8_t *)tb_chunk_at(tb, thread->chunk) + sizeof(struct trc_chunk) + thread->at;
 }
 
-/* Where the thread's next item goes, after room for a signature and an item was made. */
+/* Returns the place of the thread's next item, after room for a signature and an item was made. */
 uint8_t *tb_room(struct tb *tb, struct thread *thread)
 {
     uint32_t index = (uint32_t)(thread - tb->threads), usable = tb->chunk_size - (uint32_t)sizeof(struct trc_chunk);

@@ -82,7 +82,7 @@ enum tb_call {
         TB_CALL_COUNT
 };
 
-/* Communicators that every built file defines; their identities are equal in all of them. */
+/* Communicators that every built file defines; their identities are equal in all files. */
 #define TB_WORLD          1u
 #define TB_SELF           2u
 #define TB_WORLD_IDENTITY 0x1001u
@@ -129,7 +129,7 @@ void tb_write(struct tb *tb, const char *path);
 
 /* ---- definitions ------------------------------------------------------------------------------------------------- */
 
-/* Defines communicator `id`: `size` members with these world ranks, of which this process is member `rank`. */
+/* Defines communicator `id`: `size` members with these world ranks; this process is member `rank`. */
 void tb_comm(struct tb *tb, uint32_t id, uint64_t identity, int32_t rank, const int32_t *members, int32_t size);
 
 /* Defines an intercommunicator: `members` has the local group, then the remote one. */
@@ -162,7 +162,7 @@ void tb_comm_doubt(struct tb *tb, uint32_t id, uint64_t from);
 /* Defines a window on a communicator. */
 void tb_win(struct tb *tb, uint32_t id, uint32_t comm);
 
-/* The id of a list of these world ranks, which is defined when it is asked for first. */
+/* Id of a list of these world ranks, defined when it is first asked for. */
 uint32_t tb_ranks(struct tb *tb, const int32_t *ranks, uint32_t n);
 
 /* Defines the neighbours of a communicator, by lists of tb_ranks. */
@@ -229,7 +229,7 @@ void tb_lost(struct tb *tb, uint32_t thread, uint64_t count);
 
 /* Adds raw bytes as the next item. */
 void tb_raw(struct tb *tb, uint32_t thread, const void *bytes, size_t size, uint32_t records);
-/* What was said in control round `round`, which was number `sequence` on the communicator; the FOLD follows. */
+/* Words of control round `round`, number `sequence` on the communicator; the FOLD follows. */
 void tb_said(struct tb *tb, uint32_t thread, enum trc_said_kind kind, uint32_t comm, uint64_t sequence, uint64_t round,
              int64_t begin, int64_t end, const void *bytes, size_t size);
 
@@ -249,7 +249,7 @@ void tb_inside(struct tb *tb, uint32_t thread, const struct trc_sig *sig, int64_
  * it has to have been made. */
 void tb_uses(struct tb *tb, uint32_t thread, const struct trc_sig *sig, uint64_t uses);
 
-/* As tb_uses, but the process was killed while it added them: half is done, and trc_undo has what was before. */
+/* Half of tb_uses: the process was killed meanwhile, and trc_undo has the values before. */
 void tb_uses_torn(struct tb *tb, uint32_t thread, const struct trc_sig *sig, uint64_t uses);
 
 /* ---- calls (trace_calls.c) -------------------------------------------------------------------------------------- */

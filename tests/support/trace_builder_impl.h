@@ -1,4 +1,4 @@
-/* What the files of the trace builder share; nobody else includes this. */
+/* Shared parts of the trace builder; nobody else includes this. */
 #ifndef TRACE_BUILDER_IMPL_H
 #define TRACE_BUILDER_IMPL_H
 
@@ -17,10 +17,10 @@ struct thread {
     uint32_t at;          /* bytes of items in the chunk */
     uint64_t base, row_base, starts, lost, earlier;
     bool in_row;
-    uint32_t fold_at; /* of the last FOLD's counters, in the chunk's items; 0: none */
+    uint32_t fold_at; /* place of the last FOLD's counters, in the chunk's items; 0: none */
     uint64_t fold_begin, fold_base, fold_count, fold_busy;
     struct trc_sig fold_sig;
-    struct sig_state *sigs; /* of the chunk */
+    struct sig_state *sigs; /* signatures of the chunk */
     uint32_t sig_count, sig_room;
     uint32_t rows, peers, uses; /* entries of the live page */
     struct trc_row overflow;
@@ -86,10 +86,10 @@ struct trc_use *tb_use_at(struct tb *tb, struct thread *thread, uint32_t index, 
 struct trc_row *tb_row_of(struct tb *tb, struct thread *thread, uint32_t call, uint16_t size_class);
 struct trc_peer *tb_peer_of(struct tb *tb, struct thread *thread, int32_t rank);
 
-/* Where the thread's next item goes, if it has a chunk with room. */
+/* Returns the place of the thread's next item, if it has a chunk with room. */
 uint8_t *tb_here(struct tb *tb, const struct thread *thread);
 
-/* Where the thread's next item goes, after room for a signature and an item was made. */
+/* Returns the place of the thread's next item, after room for a signature and an item was made. */
 uint8_t *tb_room(struct tb *tb, struct thread *thread);
 
 /* Takes the bytes up to `end` into the chunk. */

@@ -107,7 +107,7 @@ void tb_count(struct tb *tb, struct thread *thread, const struct trc_sig *sig, u
     struct trc_page *page = tb_page_of(tb, thread);
     if (!page || sig->flags & TRC_SIG_NESTED)
         return;
-    /* What a posted receive has room for did not arrive yet. */
+    /* Posted receives: the bytes that they have room for did not arrive yet. */
     bool posted = sig->flags & TRC_SIG_START && sig->flags & TRC_SIG_P2P_IN;
     uint64_t received = posted ? 0 : known(sig->received), sent = sig->flags & TRC_SIG_COMPLETE ? 0 : known(sig->sent);
     page->thread.sent += sent;

@@ -1,4 +1,4 @@
-/* A folder of built traces for the tests of the job, and the little job that most of them look at. */
+/* A folder of built traces for the tests of the job, and the little job that most tests use. */
 #ifndef TRACE_FOLDER_H
 #define TRACE_FOLDER_H
 
@@ -21,10 +21,10 @@ struct ana_job *folder_open(void);
 /* All of the job, or of it what a selection says; ends the program if that fails. */
 struct ana_summary folder_summary(struct ana_job *job);
 
-/* Makes the file that of a process of this host. */
+/* Makes the file one of a process of this host. */
 void folder_process(struct tb *tb, pid_t pid);
 
-/* Makes the file that of this process, which is alive. */
+/* Makes the file one of this process, which is alive. */
 void folder_this_process(struct tb *tb);
 
 /* Two ranks on one host; times in us:

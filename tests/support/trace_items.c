@@ -14,7 +14,7 @@ struct trc_sig tb_sig(enum tb_call call)
         .call = call, .peer = TRC_PEER_NONE, .tag = TRC_TAG_NONE, .source = TRC_PEER_NONE, .rtag = TRC_TAG_NONE};
 }
 
-/* What follows an event's times, or its signature if it is a SUB. */
+/* Tail of an event behind its times, or behind its signature if it is a SUB. */
 static uint8_t *put_rest(struct tb *tb, struct thread *thread, uint8_t *at, uint32_t number, struct tb_more more)
 {
     struct sig_state *state = &thread->sigs[number];
@@ -150,7 +150,7 @@ void tb_said(struct tb *tb, uint32_t index, enum trc_said_kind kind, uint32_t co
     thread->in_row = false;
     tb_commit(tb, thread, item + size, 0, 0);
     if (tb_page_of(tb, thread))
-        tb_page_of(tb, thread)->thread.inside_sequence = sequence - 1; /* until the FOLD counts */
+        tb_page_of(tb, thread)->thread.inside_sequence = sequence - 1; /* holds until the FOLD counts */
 }
 
 void tb_raw(struct tb *tb, uint32_t index, const void *bytes, size_t size, uint32_t records)
@@ -218,5 +218,5 @@ void tb_uses_torn(struct tb *tb, uint32_t index, const struct trc_sig *sig, uint
     if (row)
         row->sent += sig->sent * uses;
     if (out)
-        out->sent_messages += uses; /* and here it was killed */
+        out->sent_messages += uses; /* point at which it was killed */
 }

@@ -28,11 +28,11 @@ static void comms(struct tb *tb, int rank)
     tb_stack(tb, 1, 0, (struct trc_def_stack){.reason = TRC_STACK_HANG, .flags = TRC_STACK_CLOSING, .count = 1}, "");
 }
 
-/* One turn of Horovod's loop: what was said in it, and the round. */
+/* One turn of Horovod's loop: its words, and the round. */
 static void turn(struct tb *tb, uint64_t k, int64_t at)
 {
     uint64_t words[2] = {k % 3 ? 0 : 1u << 3, 0};
-    int64_t begin = k ? at - 9000 : 0; /* where the fold before it ended */
+    int64_t begin = k ? at - 9000 : 0; /* end of the fold before it */
     tb_said(tb, LOOP, TRC_SAID_AND, COPY, k, k, begin, begin + 1000, words, sizeof words);
     struct trc_sig sig = tb_sig(TB_ALLREDUCE);
     sig.comm = COPY;
@@ -79,14 +79,14 @@ static void events(struct tb *tb, int rank)
     tb_fold(tb, 0, &poll, 91000, 92000, 5, 500);
 }
 
-/* What the others wait in. */
+/* Call that the others wait in. */
 static const struct {
     enum tb_call call;
     uint32_t comm;
 } waits[SCENES] = {{TB_BARRIER, TB_WORLD}, {TB_BARRIER, GRID}, {TB_ALLREDUCE, COPY},  {TB_BARRIER, INTER},
                    {TB_RECV, TB_WORLD},    {TB_RECV, COPY},    {TB_BARRIER, BETWEEN}, {TB_INIT, NCCL}};
 
-/* What the kernel counted: of a thread, the process and the node, while all compute and while they wait. */
+/* Counts of the kernel: of a thread, the process and the node, while all compute and while they wait. */
 static void usage(struct tb *tb)
 {
     for (uint32_t i = 0; i < 12; i++) {

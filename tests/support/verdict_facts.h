@@ -1,4 +1,4 @@
-/* What a verdict's facts tell, as fields: tests compare these, so that wording may change. */
+/* Facts of a verdict as fields: tests compare these, so that wording may change. */
 #ifndef TESTS_VERDICT_FACTS_H
 #define TESTS_VERDICT_FACTS_H
 
@@ -27,7 +27,7 @@ static inline void fact_fields(const struct ana_job *job, const struct ana_verdi
     fclose(to);
 }
 
-/* Whether a fact has all of these fields, in any order: "NOT_COME; count=2". */
+/* Whether a fact has all fields, in any order: "NOT_COME; count=2". */
 static inline bool fact_has(const struct ana_job *job, const struct ana_verdict_fact *fact, const char *fields)
 {
     char got[1024], one[256];

@@ -1,4 +1,4 @@
-/* Jobs for tests of the verdict: ranks made by hand, and what is to be said of them. */
+/* Jobs for tests of the verdict: ranks made by hand, and the expected verdicts. */
 #ifndef TESTS_VERDICT_RANKS_H
 #define TESTS_VERDICT_RANKS_H
 
@@ -11,10 +11,10 @@
 #define S   INT64_C(1000000000)
 #define END (100 * S)
 
-/* A rank, and what it is inside at the end. */
+/* A rank, and the call that it is inside at the end. */
 struct rank {
     enum tb_call call; /* TB_CALL_COUNT: outside MPI */
-    int32_t peer, tag; /* of a send; of a collective: the root */
+    int32_t peer, tag; /* peer and tag of a send; peer of a collective: the root */
     int32_t source, rtag;
     uint64_t bytes;
     int64_t since;
@@ -22,7 +22,7 @@ struct rank {
     bool done;     /* finalized */
     int64_t ended; /* 0: at END */
     int64_t works; /* it wrote a file then; 0: never */
-    off_t cut;     /* its file ends there; 0: it is whole */
+    off_t cut;     /* end of its file; 0: it is whole */
 };
 
 #define OUTSIDE                                                                                                        \
@@ -77,7 +77,7 @@ static inline struct trc_sig sig_of(const struct rank *r)
     return sig;
 }
 
-static uint64_t began; /* of a job that runs: its time 0 by the wall clock */
+static uint64_t began; /* time 0 of a running job by the wall clock */
 
 /* All have gone through one barrier; then where they are. */
 static inline struct tb *make(const struct rank *r, int me, int n)

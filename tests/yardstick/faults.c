@@ -113,7 +113,7 @@ static bool is_any(const struct op *op)
     return op->kind != OP_FINALIZE && op->kind != OP_FORK && op->kind != OP_FORKED && op->kind != OP_JOIN;
 }
 
-/* Of two ranks that differ nobody can say which is wrong. */
+/* Two ranks that differ: nobody can say which is wrong. */
 static void blame_in(struct program *p, int comm, int rank)
 {
     const struct comm *c = &p->comm[comm];
@@ -282,7 +282,7 @@ static bool plant_epoch(struct maker *m)
     if (!choose(m, is_epoch, &place))
         return false;
     m->program->blame[place.actor->rank] = true;
-    struct place end = place; /* of the epoch that nobody opened: MPI_Win_wait would be an error */
+    struct place end = place; /* end of the epoch that nobody opened: MPI_Win_wait would be an error */
     while (op_at(place)->kind == OP_POST && op_at(end)->kind != OP_CLOSE)
         end.at++;
     if (end.at > place.at)
@@ -327,7 +327,7 @@ static bool plant_lost(struct maker *m)
     struct place place;
     if (!choose(m, is_result, &place))
         return false;
-    place.actor->op[place.at - 2].count = 1 + below(m, 2); /* its send: the first or the second one is left out */
+    place.actor->op[place.at - 2].count = 1 + below(m, 2); /* sends: the first or the second one is left out */
     m->program->blame[place.actor->rank] = true;
     return true;
 }

@@ -1,4 +1,4 @@
-/* What the files of the generator share. */
+/* Shared parts of the generator. */
 #ifndef YARDSTICK_GENERATE_H
 #define YARDSTICK_GENERATE_H
 
@@ -8,27 +8,27 @@ struct maker {
     struct program *program;
     uint64_t random;
     int phase;
-    int thread; /* whose operations are made */
+    int thread; /* thread whose operations are made */
     int world;  /* the communicator of all ranks that it uses */
     bool brief; /* many ranks: short phases */
 };
 
-/* From 0 to n - 1. */
+/* Random number from 0 to n - 1. */
 int below(struct maker *m, int n);
 
-/* Appends an operation to those of the rank's present thread; what is not set is NOBODY, or the present phase. */
+/* Appends an operation to the rank's present thread; unset members are NOBODY, or the present phase. */
 void add(struct maker *m, int rank, struct op op);
 
 /* A short computation. */
 void add_compute(struct maker *m, int rank);
 
-/* A size below or above what is kept for a receiver. */
+/* A size below or above the room kept for a receiver. */
 uint64_t some_bytes(struct maker *m);
 
 /* Whether all ranks have room for as many operations more. */
 bool has_room(const struct maker *m, int ops);
 
-/* Which ranks a collective has one of as its root. */
+/* Ranks that are the root of a collective. */
 bool call_is_rooted(enum call call);
 
 /* A collective of no data, or the same for each rank, on a communicator. */

@@ -1,19 +1,19 @@
 /* Is a verdict right.
  *
- * Of a program that hangs or is broken: trouble is said, and all who are named may be blamed; but in the first 31 s of
+ * Of a program that hangs or is broken: trouble is said, and all named ranks may be blamed; but in the first 31 s of
  * a hang it is enough that nothing wrong is said.
  *
  * Of one that moves: it is not called hung or aborted, and nobody is named, with these exceptions.  A rank that
  * computes or sleeps for long and is waited for may be called slow.  It may be called the possible or likely cause of a
  * hang where nothing tells it from one that never comes back: it is idle, or the processes are gone.  A part of a
- * program with a fault may stand already: those to blame may be named; of two who met in different collectives both,
- * since one who has come tells nothing.  Of two ranks that are killed one after the other either may have been the
+ * program with a fault may stand already: those to blame may be named; of two that met in different collectives both,
+ * since one that has come tells nothing.  Of two ranks that are killed one after the other either may have been the
  * first to die; and where a rank was killed alone shortly before all were, nobody need be named.
  */
 #include "tests/yardstick/judge.h"
 
 #define LONG_NS INT64_C(1000000000)
-#define HANG_NS (31 * LONG_NS) /* what stands for less need not be called hung */
+#define HANG_NS (31 * LONG_NS) /* shorter standstills need not be called hung */
 
 static bool moves_after(const struct program *p, const struct run *run, int rank, int64_t ns)
 {

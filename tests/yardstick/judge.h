@@ -5,16 +5,16 @@
 #include "tests/yardstick/program.h"
 #include "trace/verdict/verdict.h"
 
-/* How the files and processes are met. */
+/* State in which the files and processes are met. */
 enum moment {
-    AT_END,     /* of a program that came to its end */
+    AT_END,     /* files of a program that came to its end */
     ALL_KILLED, /* kill -9 of all ranks */
     ONE_BY_ONE, /* .. one after the other, over seconds, as batch systems do */
     LIVE,       /* two looks at a running job, a second apart */
     MOMENTS
 };
 
-/* What the program is at that moment. */
+/* State of the program at that moment. */
 enum truth {
     MOVES,  /* somebody will get on */
     HANGS,  /* nobody can */
@@ -33,12 +33,12 @@ enum answer {
     ANSWERS
 };
 
-/* What was judged. */
+/* Judged cases. */
 struct instant {
     enum moment moment;
     enum truth truth;
-    int64_t ns;            /* of the second look, where there are two */
-    const int64_t *killed; /* by rank; NULL */
+    int64_t ns;            /* time of the second look, where there are two */
+    const int64_t *killed; /* times of death by rank; NULL */
 };
 
 /* The truth at a moment. */

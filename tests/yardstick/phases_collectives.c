@@ -91,7 +91,7 @@ static void add_neighbours(struct maker *m, int comm)
         add(m, c->member[i], (struct op){.kind = OP_WAIT, .call = CALL_WAIT, .slots = 1});
 }
 
-/* On an intercommunicator: what has no root, and messages between the groups. */
+/* Intercommunicators: collectives without a root, and messages between the groups. */
 static void add_between(struct maker *m, int comm)
 {
     static const enum call calls[] = {CALL_BARRIER, CALL_ALLREDUCE, CALL_ALLGATHER};

@@ -122,7 +122,7 @@ static void add_probed_recv(struct maker *m, int rank, int from, int which, uint
                        .ns = below(m, 2) ? 2000 : 500000,
                        .slots = way >= 4};
     if (probe.from == from && below(m, 3) == 0)
-        probe.rtag = ANY; /* what is first from there */
+        probe.rtag = ANY; /* first message from there */
     add(m, rank, probe);
     if (way < 4)
         add(m, rank,

@@ -166,7 +166,7 @@ void add_objects(struct maker *m)
         phases[below(m, (int)(sizeof phases / sizeof *phases))](m);
 }
 
-/* ---- what never ends */
+/* ---- operation that never ends */
 
 bool add_flag(struct maker *m, bool never)
 {

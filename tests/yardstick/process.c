@@ -1,4 +1,4 @@
-/* What the clocks and /proc say at a moment of a simulated job: the reader asks libc, and gets it from here.  Its
+/* Clocks and /proc at a moment of a simulated job: the reader asks libc, and gets them from here.  Its
  * processes have pids that no Linux has. */
 #include "tests/yardstick/program.h"
 

@@ -44,8 +44,8 @@ struct op {
     int comm;  /* index of program.comm */
     int makes; /* the communicator that this collective makes; 0: none */
     int to, from;
-    int tag, rtag;        /* of what is sent, of what is received */
-    uint64_t bytes, room; /* sent, or each way; for what is received (0: as many as `bytes`) */
+    int tag, rtag;        /* tags of the sent, of the received message */
+    uint64_t bytes, room; /* bytes sent, or each way; room to receive (0: as many as `bytes`) */
     int root;             /* world rank; NOBODY */
     int slot, slots;      /* requests: the first, how many */
     enum how how;         /* a wait: of its requests */
@@ -53,20 +53,20 @@ struct op {
     bool shared;          /* a lock */
     bool idle;            /* a computation that uses no processor */
     uint64_t group;       /* world ranks, of an epoch */
-    int64_t ns;           /* of a computation; between two polls */
+    int64_t ns;           /* duration of a computation; between two polls */
     int count;            /* polls during a computation; OP_LOOP: how many operations back; a lost result: which */
-    int phase;            /* of the program: operations that belong together */
+    int phase;            /* part of the program: operations that belong together */
 };
 
 enum comm_kind { COMM_PLAIN, COMM_NEIGHBOURS, COMM_INTER, COMM_WINDOW, COMM_FILE };
 struct comm {
     enum comm_kind kind;
-    int size, remote; /* of an intercommunicator: the two groups, one after the other */
+    int size, remote; /* members of an intercommunicator: the two groups, one after the other */
     int member[MOST_RANKS];
     uint64_t from[MOST_RANKS]; /* COMM_NEIGHBOURS: world ranks that a world rank gets from */
     int parent;
     enum call by;
-    int thread; /* which may use it */
+    int thread; /* thread which may use it */
 };
 
 enum fault {
@@ -89,11 +89,11 @@ struct program {
     struct comm comm[MOST_COMMS]; /* the first is the world */
     struct actor actor[MOST_ACTORS];
     enum fault fault;
-    bool blame[MOST_RANKS]; /* who may be called the culprit of it */
+    bool blame[MOST_RANKS]; /* ranks which may be called the culprit of it */
     bool pauses;            /* some ranks compute or sleep for long */
-    bool spins;             /* who waits in MPI uses a processor */
+    bool spins;             /* waiting in MPI uses a processor */
     bool one_processor;
-    int pace;        /* how long computations are */
+    int pace;        /* length of computations */
     bool lazy_locks; /* MPI_Win_lock returns before it has the lock */
 };
 
@@ -107,13 +107,13 @@ struct got {
 struct done {
     int op;
     int64_t begin, end; /* ns; NEVER */
-    uint64_t sequence;  /* of a collective */
-    int to, from, tag;  /* whom it went to, what came */
+    uint64_t sequence;  /* number of a collective */
+    int to, from, tag;  /* receiver; source and tag of the received message */
     uint64_t bytes;
     uint32_t completed;    /* bit i: of its requests the i-th */
-    uint64_t sequences[4]; /* of collectives that MPI_Start began */
-    struct got got[6];     /* by its requests */
-    int64_t looked;        /* when a computation that polls saw its request complete; 0: never */
+    uint64_t sequences[4]; /* numbers of collectives that MPI_Start began */
+    struct got got[6];     /* messages by its requests */
+    int64_t looked;        /* time at which a computation that polls saw its request complete; 0: never */
     bool fails;            /* it found an error, which ends the job */
 };
 #define NEVER INT64_MAX
@@ -121,15 +121,15 @@ struct done {
 struct run {
     int done[MOST_ACTORS]; /* executions begun */
     struct done log[MOST_ACTORS][MOST_LOG];
-    int64_t last;             /* when anything happened for the last time */
+    int64_t last;             /* time at which anything happened for the last time */
     bool finished;            /* all ranks came to the end of MPI_Finalize */
     bool stuck[MOST_RANKS];   /* no thread of it can move */
-    int64_t gone[MOST_RANKS]; /* when the process ended without MPI_Finalize; NEVER */
+    int64_t gone[MOST_RANKS]; /* time at which the process ended without MPI_Finalize; NEVER */
     bool ended_all;           /* one ended the job for all */
 };
 
 uint64_t random_next(uint64_t *state);
-/* From 0 to n - 1. */
+/* Random number from 0 to n - 1. */
 int random_below(uint64_t *state, int n);
 
 /* The program of a seed. */

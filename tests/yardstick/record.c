@@ -1,4 +1,4 @@
-/* What a recorder would have written of a run by a moment; it goes on from there for a later one. */
+/* Trace that a recorder would have written of a run by a moment; it goes on from there for a later one. */
 #include "tests/yardstick/record.h"
 
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { MOST_BYTES = 8 << 20 }; /* of a file */
+enum { MOST_BYTES = 8 << 20 }; /* most bytes of a file */
 #define LAST_POLL_NS 300
 
 static const struct trc_schema_call calls[] = {
@@ -19,16 +19,16 @@ static const struct trc_schema_call calls[] = {
 
 /* A request whose start is in the file. */
 struct opened {
-    const struct op *op; /* that made it */
+    const struct op *op; /* operation that made it */
     uint64_t number;
-    const struct done *done; /* what it got, if it was a claimed message */
+    const struct done *done; /* execution that got it, if it was claimed */
 };
 
 /* The file of a thread, as far as it is written. */
 struct written {
     int next;       /* execution */
-    uint64_t polls; /* of the present execution: those that are in the file */
-    bool looked;    /* .. and its look that saw a request complete */
+    uint64_t polls; /* polls of the present execution that are in the file */
+    bool looked;    /* the look that saw a request complete is in the file */
     struct opened open[MOST_SLOTS], claim;
     uint32_t neighbours; /* a bit for each communicator whose neighbours are in the file */
 };
@@ -91,7 +91,7 @@ static void write_completed(const struct actor *actor, struct opened *open, cons
            (struct tb_more){.request = open->number, .request_thread = (uint32_t)actor->thread});
 }
 
-/* A wait for one request says for which, and so does MPI_Cancel. */
+/* A wait for one request names it, and so does MPI_Cancel. */
 static void put_waited(struct trc_sig *sig, const struct actor *actor, const struct written *w, const struct op *op)
 {
     const struct opened *open = &w->open[op->slot];
@@ -141,7 +141,7 @@ static void define_neighbours(int rank, struct written *w, const struct op *op)
     tb_neighbors(tb, comm_id(op->comm), tb_ranks(tb, in, ins), tb_ranks(tb, out, outs));
 }
 
-/* Polls in vain from `begin` to `end`, or those that are not yet in the file. */
+/* Polls in vain from `begin` to `end`, or the ones that are not yet in the file. */
 static void write_polls(const struct actor *actor, struct written *w, struct trc_sig sig, int64_t begin, int64_t end,
                         int64_t gap)
 {
@@ -307,7 +307,7 @@ static void write_begun(const struct actor *actor, struct written *w, const stru
         write_rounds(actor, w, op, done, ns);
     else if (!is_outside(op))
         tb_inside(tb_of(actor->rank), (uint32_t)actor->thread, &sig, done->begin, done->sequence);
-    if (is_poll(op) && done->fails && rec.run->gone[actor->rank] <= ns) /* in the poll that found it */
+    if (is_poll(op) && done->fails && rec.run->gone[actor->rank] <= ns) /* message in the poll that found it */
         tb_inside(tb_of(actor->rank), (uint32_t)actor->thread, &sig, ns, done->sequence);
 }
 
@@ -366,7 +366,7 @@ void record_begin(const struct program *p, const struct run *run, const char *fo
     }
 }
 
-/* How a process ended that did so by itself. */
+/* End of a process that ended by itself. */
 static void put_end(int rank, struct trc_head *head, int64_t gone)
 {
     for (int a = rank; a < rec.p->actors; a += rec.p->ranks) {

@@ -1,4 +1,4 @@
-/* What the files of the recorder of simulated programs share. */
+/* Shared parts of the recorder of simulated programs. */
 #ifndef YARDSTICK_RECORD_H
 #define YARDSTICK_RECORD_H
 
@@ -7,7 +7,7 @@
 /* The signature of an operation, as it is when the call begins. */
 struct trc_sig sig_of(const struct program *program, int rank, const struct op *op, const struct done *done);
 
-/* Puts what was received into the signature of a call that has ended. */
+/* Puts the received message into the signature of a call that has ended. */
 void sig_received(struct trc_sig *sig, const struct op *op, const struct done *done);
 
 /* The communicator's number in a file. */

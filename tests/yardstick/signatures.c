@@ -1,7 +1,7 @@
 /* Signatures of calls, as the recorder has them: e2e/played runs programs by real MPIs, and compares every record. */
 #include "tests/yardstick/record.h"
 
-/* Of the builder's communicators the second is MPI_COMM_SELF. */
+/* The second of the builder's communicators is MPI_COMM_SELF. */
 uint32_t comm_id(int comm)
 {
     return comm ? (uint32_t)comm + TB_SELF : TB_WORLD;
@@ -40,7 +40,7 @@ static bool sends_nothing(enum call call)
            call == CALL_FILE_CLOSE;
 }
 
-/* What a rank hands to MPI and gets: in rooted collectives the root and the others differ. */
+/* Bytes that a rank hands to MPI and gets: in rooted collectives the root and the others differ. */
 static void put_collective(struct trc_sig *sig, const struct program *p, int rank, const struct op *op)
 {
     const struct comm *c = &p->comm[op->comm];

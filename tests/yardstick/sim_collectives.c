@@ -46,7 +46,7 @@ int sim_enter(int rank, int comm, const struct op *op, int64_t at)
     return k;
 }
 
-/* The last of the members before the rank, or of those that it gets from; itself, too. */
+/* The last member before the rank, or among the members that it gets from; itself, too. */
 static int64_t some_at(const struct comm *c, const struct instance *in, int rank, bool neighbours)
 {
     int64_t last = in->at[rank];

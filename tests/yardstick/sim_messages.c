@@ -1,4 +1,4 @@
-/* MPI's rules of messages: those of one sender do not overtake each other; the first receive that fits gets one. */
+/* MPI's rules of messages: messages of one sender do not overtake each other; the first receive that fits gets one. */
 #include "tests/yardstick/simulate.h"
 
 static bool fits(const struct posted *recv, const struct message *message)

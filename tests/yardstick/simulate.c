@@ -1,13 +1,13 @@
-/* MPI's rules, one operation at a time: always of the thread whose clock is behind among those that can go on. */
+/* MPI's rules, one operation at a time: always of the thread whose clock is behind among all that can go on. */
 #include "tests/yardstick/simulate.h"
 
 #include <string.h>
 
-#define CALL_NS 500 /* what a call takes that waits for nobody */
+#define CALL_NS 500 /* duration of a call that waits for nobody */
 
 struct sim sim;
 
-/* Whom a thread means by REPLY. */
+/* Rank that a thread means by REPLY. */
 static int meant(int value, int reply)
 {
     return value == REPLY ? reply : value;
@@ -106,7 +106,7 @@ static int64_t all_finalize(void)
     return at;
 }
 
-/* When the operation is complete; NEVER: not yet. */
+/* Time at which the operation is complete; NEVER: not yet. */
 static int64_t complete(const struct thread *t, int rank, const struct op *op, int64_t begin)
 {
     int message;
@@ -189,7 +189,7 @@ static void receive_claimed(struct thread *t, int rank, const struct op *op, str
     t->request[op->slot] = (struct request){.kind = REQUEST_RECV, .active = true, .op = op, .of = r->posted_n++};
 }
 
-/* What a rank has done when its operation is complete. */
+/* Effects of a rank's complete operation. */
 static void finish(struct thread *t, int rank, const struct op *op, struct done *done, int64_t at)
 {
     switch (op->kind) {

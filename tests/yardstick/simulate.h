@@ -1,4 +1,4 @@
-/* What the files of the simulator share. */
+/* Shared parts of the simulator. */
 #ifndef YARDSTICK_SIMULATE_H
 #define YARDSTICK_SIMULATE_H
 
@@ -10,7 +10,7 @@ struct message {
     int from, to, tag, comm;
     uint64_t bytes;
     bool waits, claimed;
-    int parts;                  /* that it still lacks */
+    int parts;                  /* parts that it still lacks */
     int64_t sent, ready, taken; /* ready: when all parts were there; taken NEVER: nobody has received it */
 };
 
@@ -22,27 +22,27 @@ struct posted { /* a receive */
     bool cancelled;
 };
 
-struct instance { /* of a collective: the k-th on its communicator */
+struct instance { /* the k-th collective on its communicator */
     enum call call;
     int root, entered;
     bool differs, waits;
-    int64_t at[MOST_RANKS], last; /* when a member came, NEVER; the last of those that came */
+    int64_t at[MOST_RANKS], last; /* arrival of a member, NEVER; the last arrival */
 };
 
 enum request_kind { REQUEST_NONE, REQUEST_SEND, REQUEST_RECV, REQUEST_COLL };
 struct request {
     enum request_kind kind;
     bool active, persistent;
-    const struct op *op; /* that made it */
+    const struct op *op; /* operation that made it */
     int of;              /* message, receive, or instance */
-    int comm;            /* of a collective: whose instance */
+    int comm;            /* communicator of a collective: whose instance */
 };
 
 struct thread {
     int next; /* operation */
     bool entered, gone;
     int64_t clock;
-    int sent, mine; /* of the present operation: its message; its receive, instance, lock or epoch */
+    int sent, mine; /* state of the present operation: its message; its receive, instance, lock or epoch */
     int reply_from, reply_tag;
     int runs[MOST_OPS]; /* executions of operations that count */
     int claimed;        /* message */
@@ -60,7 +60,7 @@ struct lock {
     int64_t asked, got, released; /* NEVER */
 };
 
-struct epoch { /* who told whom: MPI_Win_post, MPI_Win_complete */
+struct epoch { /* signals between ranks: MPI_Win_post, MPI_Win_complete */
     int comm, from, to;
     bool complete;
     int64_t at;
@@ -87,11 +87,11 @@ static inline int64_t later(int64_t a, int64_t b)
 }
 
 /* sim_messages.c */
-/* Posts a receive; returns its number among those of the rank. */
+/* Posts a receive; returns its number among the rank's receives. */
 int sim_post(int rank, const struct op *op, int from, int tag, int64_t at);
 /* Sends; returns the message. */
 int sim_deposit(int rank, const struct op *op, int to, int64_t at);
-/* When a send is complete, or a receive; NEVER: not yet. */
+/* Time at which a send is complete, or a receive; NEVER: not yet. */
 int64_t sim_sent_at(int message);
 int64_t sim_received_at(int rank, int recv);
 /* The first message that fits, which nobody has taken; -1: none. */
@@ -104,16 +104,16 @@ int64_t sim_collective_at(int rank, int comm, int k);
 
 /* sim_windows.c */
 void sim_ask_lock(int rank, const struct op *op, int64_t at);
-/* When the newest lock of the rank at this target is granted; NEVER: not yet. */
+/* Time at which the newest lock of the rank at this target is granted; NEVER: not yet. */
 int64_t sim_locked_at(int rank, const struct op *op);
 void sim_unlock(int rank, const struct op *op, int64_t at);
 void sim_tell(int rank, const struct op *op, bool complete, int64_t at);
-/* When all of the group have told this rank; takes what they told if `take`. */
+/* Time at which all of the group have signalled this rank; consumes the signals if `take`. */
 int64_t sim_told_at(int rank, const struct op *op, bool complete, bool take);
 
 /* sim_requests.c */
 void sim_start_request(struct thread *t, int rank, const struct op *op, int64_t at, struct done *done);
-/* When a wait is complete; NEVER: not yet. */
+/* Time at which a wait is complete; NEVER: not yet. */
 int64_t sim_waited_at(const struct thread *t, int rank, const struct op *op, int64_t begin);
 /* Ends the requests that are complete at `at`. */
 void sim_end_requests(struct thread *t, int rank, const struct op *op, int64_t at, struct done *done);

@@ -1,10 +1,10 @@
-/* How often the verdict is right on random programs whose end is known:
+/* Rate of right verdicts on random programs whose end is known:
  * yardstick [-j PROCESSES] [-n PROGRAMS] [-s FIRST SEED] [-k FILE] [-v | -vv], or yardstick -w SEED [-r FOLDER].
  *
  * Each program is met at one moment.  One that hangs: mostly 40 s after anything moved for the last time.  One that
- * does not: at its end or at a random moment.  Prints a table of those that hang or are broken, by fault, and one of
- * those that move.  -k: what was judged is kept in FILE, from where a later run goes on.  -v: and a line for each wrong
- * verdict; -vv: and the programs.
+ * does not: at its end or at a random moment.  Prints a table of programs that hang or are broken, by fault, and one of
+ * programs that move.  -k: judged cases are saved in FILE, from where a later run goes on.  -v: and a line for each
+ * wrong verdict; -vv: and the programs.
  *
  * -w: prints the program of a seed, for real/play.c, with its truth; -r: and makes its files in FOLDER, 40 s after all
  * has ended. */
@@ -23,7 +23,7 @@
 #define SECOND  INT64_C(1000000000)
 #define LONG_NS (40 * SECOND)
 
-/* Programs that move, by what else they do; those that do not are counted by their fault. */
+/* Programs that move, by their kind; others are counted by their fault. */
 enum moving { CORRECT, PAUSING, ONE_PROCESSOR, SLOW, FAULTY, MOVING };
 static const char *const moving_name[MOVING] = {"correct", "correct, some ranks pause for long",
                                                 "correct, on one processor", "one rank is slow", "faulty"};
@@ -41,7 +41,7 @@ struct options {
     bool writes;
 };
 
-/* What was judged so far: programs from the first seed on. */
+/* Judged so far: programs from the first seed on. */
 struct kept {
     uint64_t first, programs;
     table rows;
@@ -233,7 +233,7 @@ static int judge_share(const struct options *o, unsigned index, table *rows)
     return 0;
 }
 
-/* Judges so many programs in all processes; adds to the table.  False: something failed. */
+/* Judges a number of programs in all processes; adds to the table.  False: something failed. */
 static bool judge_batch(const struct options *o, table *sum)
 {
     bool good = true;

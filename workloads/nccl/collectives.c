@@ -39,7 +39,7 @@ static void answer(int n)
     }
 }
 
-/* What operations work on. */
+/* Buffers of the operations. */
 struct tools {
     ncclComm_t comm, other, half;
     cudaStream_t stream, second;

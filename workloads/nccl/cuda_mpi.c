@@ -1,5 +1,5 @@
 /* cuda_mpi: a sum as in the courses about containers: each rank has a slice of it on its GPU, a kernel goes over it a
- * hundred times, what came out is copied back, and MPI_Allreduce adds it up.  No NCCL.
+ * hundred times, the result is copied back, and MPI_Allreduce adds it up.  No NCCL.
  * Truth: one MPI_Allreduce of 8 B; a hundred kernels, one copy of SLICE bytes to the device and one of 8 B back. */
 #include "busy.h"
 #include "truth.h"
@@ -21,7 +21,7 @@ int main(int argc, char **argv)
     if (cudaSetDevice(0) || cudaMalloc((void **)&device, SLICE))
         return 2;
     if (argc > 1)
-        usleep((useconds_t)atoi(argv[1]) * 1000); /* as reading its input would: who looks now and then has seen CUDA */
+        usleep((useconds_t)atoi(argv[1]) * 1000); /* pause as for reading its input: a watcher sees CUDA by then */
     cudaMemcpy(device, host, SLICE, cudaMemcpyHostToDevice);
     for (int i = 0; i < TIMES; i++)
         if (busy(NULL, 100))

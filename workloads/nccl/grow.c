@@ -1,6 +1,6 @@
 /* grow: communicators that are made out of others.  All ranks but the last have one; it grows twice out of itself, by
  * the last rank, which is told an id, while of the others only rank 0 has it.  Then all split that. Truth, for n ranks:
- * ncclCommInitRank on n-1 of them, on each 2 ncclCommGrow, 1 ncclCommSplit and ncclAllReduce of 8 B on the grown and on
+ * ncclCommInitRank on n-1 ranks, on each 2 ncclCommGrow, 1 ncclCommSplit and ncclAllReduce of 8 B on the grown and on
  * the split one. */
 #include "truth.h"
 #include <mpi.h>
@@ -9,7 +9,7 @@
 #if NCCL_VERSION_CODE < NCCL_VERSION(2, 29, 2)
 int main(void)
 {
-    return 77; /* this NCCL does not have it */
+    return 77; /* exit code: this NCCL lacks the function */
 }
 #else
 int main(int argc, char **argv)

@@ -1,5 +1,5 @@
 /* hang MODE: programs on NCCL that hang, one for each way.  Every rank goes through four ncclAllReduce of 1024 floats
- * on a communicator of all ranks; what follows is said beside each mode.  "odd" is rank 1. Truth: see the table in
+ * on a communicator of all ranks; each mode has its consequence beside it.  "odd" is rank 1. Truth: see the table in
  * tests/e2e/nccl_hangs.py. */
 #include <mpi.h>
 #include <nccl.h>
@@ -79,7 +79,7 @@ static void root(void)
 {
     ncclBroadcast(a, b, N, ncclFloat32, me == ODD ? 1 : 0, comm, stream);
 }
-/* On one stream: who is first on one communicator is behind on the other. */
+/* One stream: the first rank on one communicator is behind on the other. */
 static void order(void)
 {
     all_reduce(me == ODD ? other : comm, stream);

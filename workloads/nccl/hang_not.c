@@ -81,7 +81,7 @@ static int graph(int round)
         cudaGraph_t captured;
         if (cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal) || all_reduce(comm, stream))
             return 1;
-        pause_ms(100); /* whoever asks for events meanwhile would spoil it */
+        pause_ms(100); /* asking for events meanwhile would spoil the capture */
         if (cudaStreamEndCapture(stream, &captured) || cudaGraphInstantiate(&exec, captured, 0))
             return 1;
     }
@@ -123,7 +123,7 @@ static int make_all(int blocking)
 
 static int reset(int round)
 {
-    /* At first more than a watcher may keep of them, so that after the reset it has none that is new. */
+    /* More operations first than a watcher may keep, so that after the reset none is new. */
     for (int i = 0; i < (round ? 1 : 600); i++)
         if (all_reduce(comm, stream) || all_reduce(other, stream) || cudaStreamSynchronize(stream))
             return 1;

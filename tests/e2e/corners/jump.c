@@ -1,4 +1,4 @@
-/* An error handler leaves MPI_Send by longjmp; what follows runs deeper on the stack, over the frames that were left.
+/* An error handler leaves MPI_Send by longjmp; the rest runs deeper on the stack, over the frames that were left.
  * Known answer: 1000 Allreduce and 500 Barrier counted, three times 1000 and 500 in all. */
 #include <mpi.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* Receives that are too small, on 2 ranks.  All messages have tag 7.  0 to 1: 64 bytes into room for 16, then 8, then
  * 4; a Sendrecv of 24 bytes each way that has room for 4 on rank 1 only; then 2 bytes, and 5 back; then three of 100
  * bytes into room for 40, by Irecv, Mrecv and Imrecv. Known answer: 0 to 1 eight messages of 402 bytes, 1 to 0 two of
- * 29; each receive belongs to the send of its place; of what is cut, the bytes that there was room for came. */
+ * 29; each receive belongs to the send of its place; a cut message counts the bytes that had room. */
 #include <mpi.h>
 
 int main(int argc, char **argv)

@@ -1,4 +1,4 @@
-/* doubling MODE..: does each of these 4N, N, 2N and 4N times, on one rank, and lets callgrind write its counts after
+/* doubling MODE..: does each mode 4N, N, 2N and 4N times, on one rank, and lets callgrind write its counts after
  * each ("MODE times") but the first, which warms up. */
 #include <mpi.h>
 #include <pthread.h>
@@ -310,7 +310,7 @@ static void measure(const struct mode *mode)
         char title[64];
         snprintf(title, sizeof title, "%s %d", mode->name, times[i]);
         CALLGRIND_ZERO_STATS;
-        CALLGRIND_TOGGLE_COLLECT; /* of this thread only: the recorder's own threads do not count */
+        CALLGRIND_TOGGLE_COLLECT; /* counts this thread only: the recorder's own threads do not count */
         mode->body(mode->n * times[i]);
         CALLGRIND_TOGGLE_COLLECT;
         if (i > 0)

@@ -14,7 +14,8 @@
 static void open_page(const void *buffer, int access)
 {
     uintptr_t at = (uintptr_t)buffer;
-    if (at > 4096 && at != UINTPTR_MAX && at % PAGE == 0) /* those of the program lie so, nothing else does */
+    if (at > 4096 && at != UINTPTR_MAX && at % PAGE == 0) /* addresses of the program's device buffers; nothing else has
+                                                             such */
         mprotect((void *)at, PAGE, access);
 }
 #define CALL(name, buffer, parameters, ...)                                                                            \
@@ -43,7 +44,7 @@ static void *loop(void *page)
     for (int i = 0; i < 64; i++)
         counts[i] = i ? 0 : 8;
     for (int i = 0; i < 6; i++) {
-        if (i % 2) /* this one can be read before the call, not after it */
+        if (i % 2) /* readable before the call, not after it */
             mprotect(page, PAGE, PROT_READ | PROT_WRITE);
         MPI_Allreduce(MPI_IN_PLACE, words, 1, MPI_UINT64_T, MPI_BAND, MPI_COMM_WORLD);
     }

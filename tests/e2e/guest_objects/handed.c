@@ -1,7 +1,7 @@
 /* handed HOW [FLAG ..]: a signal whose handler was there before MPI_Init, in a library (-DLIBRARY) that stands in for
  * the MPI library's.  HOW is segv, abort, kill or queue; a FLAG is plain (without SA_SIGINFO), reset, nodefer, onstack,
  * mask, again (the handler faults), or after, restore, signal: the program's own handler, put there after MPI_Init,
- * which calls or puts back what was there before. */
+ * which calls or restores the former handler. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>

@@ -11,7 +11,7 @@ int main(int argc, char **argv)
         MPI_Request request, sent[3];
         for (int r = 0; r < 2 && me == 2; r++)
             MPI_Isend(out, 10, MPI_INT, r, 7, MPI_COMM_WORLD, &sent[r]);
-        /* Rank 2 sends to itself; the others to it, what it never looks for until the end. */
+        /* Rank 2 sends to itself; the others send to it messages that it never looks for until the end. */
         MPI_Isendrecv(out, me == 2 ? 10 : 1, MPI_INT, 2, me == 2 ? 7 : 9, in, 10, MPI_INT,
                       any && me != 2 ? MPI_ANY_SOURCE : 2, any && me != 2 ? MPI_ANY_TAG : 7, MPI_COMM_WORLD, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);

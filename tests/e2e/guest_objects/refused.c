@@ -1,5 +1,5 @@
 /* Rank 1 calls collectives that MPI refuses at once: a barrier's number must be the same on both ranks.  With an
- * argument, the last barrier is one that rank 0 does not come to for so many seconds. */
+ * argument, rank 0 comes to the last barrier that number of seconds late. */
 #include <mpi.h>
 #ifdef TOOL /* preloaded: an MPI_Bcast that fails, and nobody can say when */
 int MPI_Bcast(void *b, int n, MPI_Datatype t, int root, MPI_Comm c)

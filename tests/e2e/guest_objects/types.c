@@ -1,6 +1,6 @@
 /* Datatypes of 1 to 10 ints, each sent twice by one line of the program; MPI_Type_free is called by its other name, and
  * the next datatype may have the same handle.  Known answer: 440 bytes sent by MPI_Sendrecv and as many received; 40 of
- * them that are cut off come by MPI_Recv, of 80 sent by MPI_Isend. */
+ * 80 bytes sent by MPI_Isend come by MPI_Recv, cut off. */
 #include <mpi.h>
 #include <stdio.h>
 

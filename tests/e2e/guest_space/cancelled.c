@@ -1,5 +1,5 @@
 /* cancelled calls|forks LIBRARY: a thread with a pending pthread_cancel, which is to end at its next cancellation point
- * and not before.  calls: calls of MPI, for which the trace file grows.  forks: forks while the list of loaded objects
+ * and not before.  calls: calls of MPI, and the trace file grows.  forks: forks while the list of loaded objects
  * changes and is read. */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
-/* marks THREADS BATCHES [LOOK]: calls of MPI in so many threads; a getppid after each batch of the first one marks it
- * in strace's log.  LOOK: prints how many bytes of the trace's mapping have no file, after MPI_Init, in the end and
- * after MPI_Finalize; each readable page of the process is read then, as a leak search does. */
+/* marks THREADS BATCHES [LOOK]: calls of MPI in that number of threads; a getppid after each batch of the first one
+ * marks it in strace's log.  LOOK: prints how many bytes of the trace's mapping have no file, after MPI_Init, in the
+ * end and after MPI_Finalize; each readable page of the process is read then, as a leak search does. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <mpi.h>

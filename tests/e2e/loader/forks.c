@@ -36,7 +36,7 @@ int main(int argc, char **argv)
     slow = 1;
     if (!dlopen(argv[1], RTLD_NOW))
         return 3;
-    for (int i = 0; i < 2000 && !inside; i++) /* without libtrace.so it stays */
+    for (int i = 0; i < 2000 && !inside; i++) /* constant without libtrace.so */
         usleep(1000);
     pid_t child = fork();
     if (child == 0) {

@@ -1,5 +1,5 @@
 /* The main thread leaves by pthread_exit after MPI_Finalize, while a worker works on and ends 300 ms later.  Then the
- * process ends, with exit status 0 and what was printed. */
+ * process ends, with exit status 0 and its output complete. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>

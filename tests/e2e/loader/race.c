@@ -31,7 +31,7 @@ static void *load(void *unused)
 }
 
 #ifdef SLOW
-/* As a program may have one of its own: here it only takes long, so that a walk over the loaded objects that began well
+/* dl_iterate_phdr of a program's own: here it only takes long, so that a walk over the loaded objects that began well
  * meets a module that is being loaded. */
 int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data)
 {

@@ -1,4 +1,4 @@
-/* What a process does around sessions of MPI, by its arguments, in their order: "session" begins one, reduces 8 bytes
+/* Actions of a process around sessions of MPI, by its arguments, in their order: "session" begins one, reduces 8 bytes
  * over all processes and ends it; the others end the process. */
 #include <mpi.h>
 #include <signal.h>
@@ -13,7 +13,7 @@ static void reduce_in_session(void)
     MPI_Group group;
     MPI_Comm comm;
     if (MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session))
-        exit(78); /* this MPI has no second session */
+        exit(78); /* exit code: this MPI has no second session */
     MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
     MPI_Comm_create_from_group(group, "tests.sessions", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm);
     MPI_Group_free(&group);

@@ -43,7 +43,7 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc && !failed; i++)
         failed = step(argv[i]);
 #ifdef ITSELF
-    MPI_Comm copy; /* what was loaded since Init is looked at when a communicator is made */
+    MPI_Comm copy; /* objects loaded since Init are examined when a communicator is made */
     MPI_Comm_dup(MPI_COMM_WORLD, &copy);
     MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_SUM, copy);
     MPI_Comm_free(&copy);

@@ -1,5 +1,5 @@
-/* A plugin that uses the MPI it was built with; built once with each.  part(step) does one step of its life and says on
- * stdout what it found.  Known answer: "work" is, on every rank, one MPI_Comm_dup and MPI_Comm_free, and on
+/* A plugin that uses the MPI it was built with; built once with each.  part(step) does one step of its life and prints
+ * its findings.  Known answer: "work" is, on every rank, one MPI_Comm_dup and MPI_Comm_free, and on
  * the duplicate of MPI_COMM_SELF ROUNDS each of MPI_Sendrecv (8 bytes both ways), MPI_Isend and MPI_Irecv (4 bytes) and
  * MPI_Waitall, then one MPI_Allreduce of 4 bytes on MPI_COMM_WORLD. */
 #include <mpi.h>

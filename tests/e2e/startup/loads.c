@@ -1,10 +1,10 @@
-/* Starts MPI, loads so many copies of a module from this folder, calls a function of each, and ends MPI. */
+/* Starts MPI, loads a number of copies of a module from this folder, calls a function of each, and ends MPI. */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What is counted: dlopen is the loader's alone, and what it needs differs from run to run. */
+/* Counted part: without dlopen, which is the loader's alone and differs from run to run. */
 __attribute__((noinline)) static void *find_start(void *module)
 {
     void *volatile found = dlsym(module, "module_start");

@@ -1,4 +1,4 @@
-/* host TIMES PLUGIN..: loads each, calls it so many times, prints where it was, and unloads it. */
+/* host TIMES PLUGIN..: loads each, calls it TIMES times, prints where it was, and unloads it. */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdint.h>

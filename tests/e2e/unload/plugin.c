@@ -1,4 +1,4 @@
-/* A plugin that calls MPI from a function WORK whose frame is ROOM bytes large.  Two of them differ in nothing else, so
+/* A plugin that calls MPI from a function WORK whose frame is ROOM bytes large.  Two plugins differ in nothing else, so
  * that their code has the same addresses where they are loaded at the same place. */
 #include <mpi.h>
 

@@ -81,7 +81,7 @@ struct stack {
     uint64_t pc[FRAMES];
     unsigned count;
     bool ended, guessed;
-    uint64_t ns; /* of processor time */
+    uint64_t ns; /* sum of processor time */
 };
 struct totals {
     uint64_t frames, whole, missed, wrong, ns;
@@ -189,7 +189,7 @@ static void judge(struct kind *kind, const struct stack *account, const struct s
     add(ours->guessed ? &kind->theirs_guessed : &kind->theirs, theirs, account, ours);
 }
 
-/* What the program says of its stack, innermost first. */
+/* The program's own account of its stack, innermost first. */
 static void read_account(const struct worker *whom, struct stack *out)
 {
     const struct shadow *of = whom->shadow;
@@ -199,7 +199,7 @@ static void read_account(const struct worker *whom, struct stack *out)
     for (unsigned i = of->depth; i-- > 0;)
         if (of->site[i % SHADOW_DEPTH])
             out->pc[out->count++] = (uint64_t)(uintptr_t)of->site[i % SHADOW_DEPTH];
-    for (int i = 1; i < whom->base_count; i++) /* without the place that asked */
+    for (int i = 1; i < whom->base_count; i++) /* path without the place that asked */
         out->pc[out->count++] = (uint64_t)(uintptr_t)whom->base[i];
 }
 
@@ -239,8 +239,7 @@ static bool look(struct kind *kind, const struct worker *whom)
     return in_time;
 }
 
-/* ---- all of them ---------------------------------------------------------------------------------------------------
- */
+/* ---- complete stacks --------------------------------------------------------------------------------------------- */
 
 static void print(const struct kind *kind)
 {

@@ -1,4 +1,4 @@
-/* What the program itself knows of its stack: -finstrument-functions calls a hook at both ends of each function of
+/* The program's own account of its stack: -finstrument-functions calls a hook at both ends of each function of
  * work.c and throw.cpp, and the hook keeps the return addresses. */
 #ifndef SHADOW_H
 #define SHADOW_H
@@ -14,7 +14,7 @@ struct shadow {
     void *volatile site[SHADOW_DEPTH]; /* return addresses, outermost first; 0: being written */
 };
 
-/* Of the calling thread. */
+/* Account of the calling thread. */
 struct shadow *shadow_mine(void);
 
 /* One piece of work, chosen by `seed`; many calls of different kinds.  It keeps the processor busy. */

@@ -48,7 +48,7 @@ static int access_reg(unw_addr_space_t space, unw_regnum_t reg, unw_word_t *valu
 {
     const struct ipo_cursor *cursor = context;
     (void)space;
-    /* Its numbers are DWARF's on both machines. */
+    /* DWARF's numbers on both machines. */
     bool is_pc = reg == UNW_REG_IP, known = is_pc || (reg >= 0 && reg < IPO_REGS && (cursor->known >> reg & 1));
     if (write || !known)
         return -UNW_EBADREG;

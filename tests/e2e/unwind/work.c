@@ -1,4 +1,4 @@
-/* What the threads do whose stacks are taken: frames of many kinds.  A shared library, so that its calls go through
+/* Work of the threads whose stacks are taken: frames of many kinds.  A shared library, so that its calls go through
  * the PLT; built once with and once without frame pointers. */
 #include "shadow.h"
 
@@ -14,12 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define UNSEEN __attribute__((no_instrument_function, noinline)) /* by the hooks: a leaf stays a leaf */
+#define UNSEEN __attribute__((no_instrument_function, noinline)) /* left out by the hooks: a leaf stays a leaf */
 
 static _Thread_local volatile uint64_t sum;
 
-/* ---- leaves, and calls of them through the PLT --------------------------------------------------------------------
- */
+/* ---- leaves, and calls through the PLT --------------------------------------------------------------------------- */
 
 UNSEEN uint64_t leaf_mix(uint64_t a)
 {
@@ -27,7 +26,7 @@ UNSEEN uint64_t leaf_mix(uint64_t a)
 }
 UNSEEN uint64_t leaf_with_stack(uint64_t a)
 {
-    volatile uint64_t kept[8] = {a, a + 1}; /* in the red zone */
+    volatile uint64_t kept[8] = {a, a + 1}; /* data in the red zone */
     return kept[a & 1] + kept[2];
 }
 UNSEEN uint64_t leaf_at_end(uint64_t a)

@@ -1,6 +1,6 @@
-/* calls TIMES BYTES [EARLY]: EARLY kernels of 200 us before anything of NCCL; then all-reduces of BYTES, TIMES of them
- * at a time and as many in all as make a second or so; prints what one took on the host, `call_ns`, and with its
- * kernel, `operation_ns`.  One rank alone makes no kernel: what is left is the call. */
+/* calls TIMES BYTES [EARLY]: EARLY kernels of 200 us before anything of NCCL; then all-reduces of BYTES, TIMES at a
+ * time, for a second or so in all; prints what one took on the host, `call_ns`, and with its kernel, `operation_ns`.
+ * One rank alone makes no kernel: the rest is the call. */
 #include "busy.h"
 #include <mpi.h>
 #include <nccl.h>

@@ -73,7 +73,7 @@ cudaError_t cudaGetLastError(void);
 cudaError_t cudaPeekAtLastError(void);
 const char *cudaGetErrorString(cudaError_t error);
 
-/* Of the double only: a kernel of this (mangled) name that takes `us` microseconds.  Programs for both look it up by a
+/* Double only: a kernel of this (mangled) name that takes `us` microseconds.  Programs for both look it up by a
  * weak declaration. */
 cudaError_t fgpu_busy(cudaStream_t stream, const char *name, unsigned long us);
 

@@ -1,4 +1,4 @@
-/* What the files of the fake MPI share. */
+/* Shared parts of the fake MPI. */
 #ifndef TESTS_FAKE_INSIDE_H
 #define TESTS_FAKE_INSIDE_H
 
@@ -12,14 +12,14 @@ enum { FAKE_ROWS = 4096, FAKE_PREDEFINED = 3 };
 struct fake_object {
     atomic_bool used;
     bool predefined;
-    int size, remote_size; /* of a group, a communicator or a datatype */
-    int rank;              /* of this process in a communicator */
+    int size, remote_size; /* size of a group, a communicator or a datatype */
+    int rank;              /* rank of this process in a communicator */
     int source, tag, bytes;
     int8_t world[FAKE_RANKS], remote[FAKE_RANKS];
 };
 
 struct fake_kind {
-    uintptr_t base; /* of handles that are numbers */
+    uintptr_t base; /* table of handles that are numbers */
     struct fake_object row[FAKE_ROWS];
 };
 extern struct fake_kind fake_comms, fake_groups, fake_types, fake_requests;

@@ -76,7 +76,7 @@ void fake_give(struct fake_object *object)
     atomic_store_explicit(&object->used, false, memory_order_release);
 }
 
-/* ---- what has no family of its own */
+/* ---- functions without a family of their own */
 
 static int nothing(void)
 {
@@ -173,7 +173,7 @@ static void describe_openmpi(void)
 
 static void describe_mpich(void)
 {
-    ipo_abi_detect(); /* there is no symbol of Open MPI in a test */
+    ipo_abi_detect(); /* no symbol of Open MPI exists in a test */
     ipo_abi.count_at = 0;
     ipo_abi.types_span = 0x100 + FAKE_PREDEFINED;
 }

@@ -20,15 +20,15 @@ void fake_mpi_start(enum fake_family family, int rank, int size);
  * threads, and a sanitizer sees what the recorder does. */
 void fake_mpi_thread(unsigned number);
 
-/* How often a function of it was called. */
+/* Number of calls of one of its functions. */
 unsigned fake_mpi_calls(enum ipo_call_id id);
-/* From now on a call of this function returns `error` and does nothing; 0: it works. */
+/* Makes each later call of this function return `error` and do nothing; 0: it works. */
 void fake_mpi_fail(enum ipo_call_id id, int error);
 
 /* Writes a handle into a variable of the program, as wide as this family has it. */
 void fake_mpi_store(void *variable, uintptr_t handle);
 
-/* A communicator with these world ranks, of which one is ours; `remote`: ranks of the other group, 0: none.  Made as if
+/* A communicator with these world ranks, one of them ours; `remote`: ranks of the other group, 0: none.  Made as if
  * by a call that the recorder has not seen.  MPI_COMM_NULL where the table is full. */
 uintptr_t fake_comm_new(const int *ranks, int size, const int *remote, int remote_size);
 void fake_comm_free(uintptr_t comm);

@@ -1,4 +1,4 @@
-/* Requests and statuses of the fake MPI.  What was started completes when it is waited for; a short send at once,
+/* Requests and statuses of the fake MPI.  Operations complete when they are waited for; a short send at once,
  * behind the handle that all such share.  A receive from anybody gets a message of rank 0 with tag 0, half as long as
  * there is room for. */
 #include "tests/support/recorder/fake_inside.h"

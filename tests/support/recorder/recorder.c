@@ -73,7 +73,7 @@ int recorder_call(uint64_t site, enum ipo_call_id id, const uintptr_t *args)
     memcpy(a, args, ipo_calls[id].arity * sizeof *a);
     struct ipo_frame frame;
     frame.address = __builtin_frame_address(0);
-    frame.site = site; /* of no module: the path is that site alone */
+    frame.site = site; /* address of no module: the path is that site alone */
     frame.stack = frame.caller = 0;
     bool entered = ipo_enter(&frame, id, a);
     /* More words than the function takes do no harm: the caller removes them. */

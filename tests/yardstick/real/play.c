@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LONGEST_NS 300000000 /* of a computation: how long it is does not matter here */
+#define LONGEST_NS 300000000 /* length of a computation: it does not matter here */
 
 struct comm comms[MOST_COMMS];
 const char *scratch;

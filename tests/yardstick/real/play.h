@@ -1,4 +1,4 @@
-/* What the files of play share: a program of the yardstick, as it is read from a file, and what a thread of it has. */
+/* Shared parts of play: a program of the yardstick, as it is read from a file, and the state of a thread. */
 #ifndef YARDSTICK_PLAY_H
 #define YARDSTICK_PLAY_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 enum { MOST_RANKS = 16, MOST_OPS = 400, MOST_COMMS = 24, MOST_SLOTS = 16, NOBODY = -1, ANY = -2, REPLY = -3 };
-enum { MOST_BYTES = 1 << 17 }; /* of a message */
+enum { MOST_BYTES = 1 << 17 }; /* most bytes of a message */
 
 enum call {
 #define CALL(id, name, class) CALL_##id,
@@ -54,7 +54,7 @@ extern const char *scratch; /* a folder for files */
 
 /* The rank that a world rank has in a communicator; in the other group, of an intercommunicator. */
 int rank_in(const struct comm *c, int world);
-/* Its own rank in it. */
+/* Rank of its own in it. */
 int own_rank(const struct comm *c, int world);
 /* Notes who sent, and with which tag. */
 void note_status(struct thread *t, const struct op *op, const MPI_Status *status);
@@ -66,7 +66,7 @@ void play_collective(struct thread *t, const struct op *op);
 void play_window(struct thread *t, const struct op *op);
 /* Whether this MPI has the call. */
 bool has_call(enum call call);
-/* Those calls that only some MPIs have. */
+/* Calls that only some MPIs have. */
 void play_new(struct thread *t, const struct op *op);
 
 #endif

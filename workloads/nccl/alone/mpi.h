@@ -1,5 +1,5 @@
 /* For machines with a GPU and no MPI: the few MPI calls of the NCCL workloads, done through files in the folder that
- * JOB_FOLDER names; rank and size are those of RANK and WORLD_SIZE.  Nothing here is an MPI call to whoever looks: with
+ * JOB_FOLDER names; rank and size come from RANK and WORLD_SIZE.  Nothing here is an MPI call to whoever looks: with
  * WITHOUT_MPI defined truth.h states none. */
 #ifndef ALONE_MPI_H
 #define ALONE_MPI_H
@@ -30,7 +30,7 @@ static inline int alone_number(const char *name)
     return atoi(value);
 }
 
-/* What `from` said in round `round`: written in one piece, read when it is there. */
+/* Words of `from` in round `round`: written in one piece, read when they are there. */
 static inline void alone_path(char path[512], long round, int from)
 {
     snprintf(path, 512, "%s/%ld.%d", getenv("JOB_FOLDER"), round, from);

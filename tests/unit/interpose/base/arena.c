@@ -15,7 +15,7 @@ enum { HELD = 300, STEPS = 60000, THREADS = 4, MAILBOXES = 64 };
 struct block {
     uint64_t *words;
     size_t bytes;
-    uint64_t mark; /* what all of its words hold */
+    uint64_t mark; /* value of all its words */
 };
 
 /* Mostly small ones, some larger than a piece of the arena. */
@@ -64,7 +64,7 @@ static void check_random(void)
             give(&held[i]);
 }
 
-/* What was given back is used again: a program that makes and frees for hours needs no more than it had at once. */
+/* Freed blocks are used again: a program that makes and frees for hours needs no more than it had at once. */
 static void check_reuse(void)
 {
     uintptr_t low = UINTPTR_MAX, high = 0;
@@ -79,7 +79,7 @@ static void check_reuse(void)
     ipo_arena_give(NULL, 64);
 }
 
-/* A block that a thread has taken and left for any other to give back.  Its first words say what is in it. */
+/* A block that a thread has taken and left for any other to give back.  Its first words describe its content. */
 static _Atomic(uint64_t *) mailbox[MAILBOXES];
 
 static void *trade(void *argument)

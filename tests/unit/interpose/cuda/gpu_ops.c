@@ -35,7 +35,7 @@ static ipo_gpu_op while_held(void (*say_it)(ipo_gpu_op op, uint64_t ticks, uint8
     return op;
 }
 
-/* Two others leave word, of which one knows better, or has the result. */
+/* Two others report; one knows better, or has the result. */
 static void check_left(void)
 {
     ipo_gpu_op op = begin();
@@ -83,7 +83,8 @@ int main(void)
     check_left();
 
     uint64_t first = atomic_load(&words[find_slot(op)]);
-    for (unsigned i = 0; i < 2 * TRC_GPU_OPS; i++) { /* until the slot is another's: nothing is said of that one */
+    for (unsigned i = 0; i < 2 * TRC_GPU_OPS;
+         i++) { /* rounds until the slot is another's: nothing is said of that one */
         ipo_gpu_op other = begin();
         ipo_gpu_op_completed(op, 0, 0);
         CHECK(other && state_of(other) == TRC_GPU_CALLED, "operation %u: state %d", i, state_of(other));

@@ -1,5 +1,5 @@
-/* The loader's list as the recorder reads it, without its lock: what comes is found, also where it stands at the
- * address of an object that was unloaded.  And whose library CUDA_INJECTION64_PATH names. */
+/* The loader's list as the recorder reads it, without its lock: new objects are found, also at the address of an object
+ * that was unloaded.  And whose library CUDA_INJECTION64_PATH names. */
 #include "interpose/cuda/cupti_find.c" /* not in a library that tests link */
 #include "interpose/load/loads.c"
 #include "tests/support/check.h"
@@ -46,7 +46,7 @@ size_t ipo_safe_read_some(uint64_t address, void *out, size_t size)
     ipo_copy(out, size, (const char *)(uintptr_t)address);
     return strlen(out);
 }
-static void *injection; /* what the library that is named defines as InitializeInjection */
+static void *injection; /* stands for InitializeInjection of the named library */
 void *ipo_dlsym(void *restrict handle, const char *restrict name)
 {
     (void)handle;
@@ -115,7 +115,7 @@ int main(void)
     CHECK(!ipo_cupti_is_injected(), "a library without it");
     injection = stdout; /* somewhere in another object */
     CHECK(!ipo_cupti_is_injected(), "another tool's");
-    injection = objects; /* in this object; its name may lead to another tool's */
+    injection = objects; /* defined in this object; its name may lead to another tool's */
     CHECK(ipo_cupti_is_injected(), "ours");
     return check_result();
 }

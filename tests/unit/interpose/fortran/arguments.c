@@ -12,20 +12,20 @@
 
 enum { MOST = 13, WORDS = 16, LISTED = 5, ROUNDS = 6 };
 
-/* Open MPI's constants of Fortran, of which each is an address (linked so that the recorder finds them). */
+/* Open MPI's constants of Fortran, each an address (linked so that the recorder finds them). */
 int mpi_fortran_in_place_, mpi_fortran_status_ignore_, mpi_fortran_statuses_ignore_;
 
 static uint64_t state = 41;
 
 /* ---- a call */
 
-/* What the program has in its variables. */
+/* Contents of the program's variables. */
 static struct {
-    int value[MOST];    /* of scalars and handles, before */
-    int after[MOST];    /* what the call leaves there */
-    int64_t wide[MOST]; /* of counts that are MPI_Count */
+    int value[MOST];    /* scalars and handles, before */
+    int after[MOST];    /* values that the call leaves there */
+    int64_t wide[MOST]; /* counts that are MPI_Count */
     int list[MOST][LISTED], list_after[MOST][LISTED];
-    uintptr_t descriptor[MOST][4]; /* of a buffer, in mpi_f08 with TS 29113 */
+    uintptr_t descriptor[MOST][4]; /* descriptor of a buffer, in mpi_f08 with TS 29113 */
     char data[MOST][64];
     char text[32];
     int ierr;
@@ -36,7 +36,7 @@ static const struct ipo_call *call;
 static enum ipo_binding binding;
 static unsigned fortran_n; /* arguments of the call in Fortran, without ierr */
 static uintptr_t words[WORDS], passed[WORDS];
-static int error; /* that the call gives */
+static int error; /* error that the call gives */
 static unsigned reals, befores, afters;
 
 /* Conversion of handles: another space for each kind. */
@@ -143,7 +143,7 @@ static void prepare(enum ipo_call_id id)
 
 /* ---- the real function */
 
-/* In place of an ignored status the record path puts one of its own, which then goes to the real call. */
+/* An ignored status is replaced by one of the record path's own, which then goes to the real call. */
 static char own_status[LISTED * 32];
 static bool is_replaced(unsigned at)
 {
@@ -169,7 +169,7 @@ static void real(w a0, w a1, w a2, w a3, w a4, w a5, w a6, w a7, w a8, w a9, w a
         *(int *)all[fortran_n] = error;
 }
 
-/* ---- what the record path gets */
+/* ---- arguments of the record path */
 
 static uintptr_t scalar(unsigned at, int value)
 {

@@ -109,7 +109,7 @@ static const int before[RESULTS] = {1, 1, 2, 2, 3, -1, 4, 5, 6}, after[RESULTS] 
 
 static const struct variant {
     const char *name, *flags;
-    bool relro; /* its constant is read-only once it is relocated */
+    bool relro; /* constant is read-only once it is relocated */
 } variants[] = {{"lazy", "-Wl,-z,lazy -Wl,-z,norelro", false},
                 {"lazy_relro", "-Wl,-z,lazy -Wl,-z,relro", true},
                 {"now", "-Wl,-z,now -Wl,-z,relro", true},
@@ -174,7 +174,7 @@ static void check_variant(const struct variant *variant)
     bool alone = strcmp(variant->name, "alone") == 0;
     left_alone = alone ? "alone" : "none";
     const void *constant = dlsym(object, "constant");
-    if (strcmp(variant->name, "lazy") != 0) /* there, slots are not bound yet */
+    if (strcmp(variant->name, "lazy") != 0) /* object whose slots are not bound yet */
         check_results(object, variant->name, before, "before");
     CHECK(is_writable(constant) == !variant->relro, "%s: the constant can be written: %d", variant->name,
           is_writable(constant));

@@ -1,5 +1,5 @@
-/* What the recorder knows of an MPI without its header, against the header: for each MPI whose compiler is here, a
- * program that includes mpi.h is built with the recorder's library and compares them, row by row. */
+/* Constants of an MPI that the recorder knows without its header, against the header: for each MPI whose compiler is
+ * here, a program that includes mpi.h is built with the recorder's library and compares them, row by row. */
 #include "tests/support/check.h"
 
 #include <stdio.h>

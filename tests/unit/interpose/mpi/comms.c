@@ -1,5 +1,5 @@
-/* Communicators: random ones are made, duplicated and freed.  Their members are those that they were made of, their
- * identities are equal on all ranks, never another's, and no handle that is used again leads to what it was before. */
+/* Communicators: random ones are made, duplicated and freed.  Their members are right, their identities are equal on
+ * all ranks, never another's, and no reused handle leads to its former communicator. */
 #include "interpose/mpi/abi.h"
 #include "interpose/mpi/comms.h"
 #include "interpose/mpi/describe.h"
@@ -14,9 +14,9 @@
 
 enum { WORLD = 8, OWN = 3, LIVE = 60, STEPS = 9000, MEMBERS = 12 };
 
-/* What the test knows of a communicator. */
+/* The test's own account of a communicator. */
 struct known {
-    uintptr_t handle; /* 0: there is none */
+    uintptr_t handle; /* 0: none */
     struct ipo_comm *comm;
     uint64_t identity;
     uint32_t id;
@@ -116,7 +116,7 @@ static void give_up(struct known *known)
     known->handle = 0;
 }
 
-/* What the file says of one that was made early enough to be in it from the beginning. */
+/* Definition in the file of one that was made early enough to be in it from the beginning. */
 static void check_definition(const struct trc_file *file, const struct known *known)
 {
     const struct trc_comm *comm = trc_comm(file, known->id);
@@ -230,9 +230,9 @@ static int reuse(int family)
 /* ---- all ranks alike */
 
 enum { MADE = 400 };
-static uint64_t (*shared)[MADE]; /* by rank and communicator; 0: this rank is not in it */
+static uint64_t (*shared)[MADE]; /* handles by rank and communicator; 0: this rank is not in it */
 
-/* All ranks draw the same program, and each makes those that it is in. */
+/* All ranks draw the same program, and each makes the ones that it is in. */
 static int rank_of_many(int rank)
 {
     struct {

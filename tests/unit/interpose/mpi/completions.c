@@ -1,5 +1,5 @@
 /* Requests through the record path: random starts, waits and frees on the fake MPI, sends behind the shared handle
- * among them.  The trace has each start, and each completion under the number of its start with what came, in order;
+ * among them.  The trace has each start, and each completion under the number of its start with its result, in order;
  * and so where four threads wait for what the others have started. */
 #include "interpose/mpi/abi.h"
 #include "tests/support/check.h"
@@ -18,13 +18,13 @@ enum { WORLD = 6, SLOTS = 32, STEPS = 20000, THREADS = 4, BY_THREAD = 2500, SITE
 /* A start, or a completion. */
 struct item {
     bool completes, receives, cancelled;
-    uint32_t thread; /* that started it */
-    uint64_t number; /* of the start, there */
+    uint32_t thread; /* thread that started it */
+    uint64_t number; /* number of the start, there */
     int32_t peer, tag;
     uint64_t bytes;
 };
 
-/* What one thread is to find in its part of the trace. */
+/* Expected part of one thread in the trace. */
 struct list {
     struct item item[2 * STEPS];
     unsigned n;
@@ -32,7 +32,7 @@ struct list {
 
 /* A request variable of the program. */
 struct slot {
-    atomic_bool started; /* and the rest is there for who completes it */
+    atomic_bool started; /* the rest is there for the thread that completes it */
     struct item completion;
 };
 
@@ -49,7 +49,7 @@ static void begin(unsigned me, unsigned at, uint64_t *state, uint64_t *starts)
 {
     struct slot *slot = &slots[me][at];
     const bool receives = draw(state, 2), any = receives && draw(state, 3) == 0;
-    const bool usual = draw(state, 8); /* as one before it, as a rule */
+    const bool usual = draw(state, 8); /* like the one before it, as a rule */
     const int n = usual ? 8 << draw(state, 5) : 2 * (int)draw(state, 100), tag = (int)draw(state, usual ? 3 : 50),
               peer = (int)draw(state, WORLD);
     struct item item = {.receives = receives,
@@ -73,7 +73,7 @@ static void begin(unsigned me, unsigned at, uint64_t *state, uint64_t *starts)
     atomic_store(&slot->started, true);
 }
 
-/* What `me` has completed of the slots of `owner`. */
+/* Completions by `me` of the slots of `owner`. */
 static void note(unsigned me, unsigned owner, unsigned at)
 {
     lists[me].item[lists[me].n++] = slots[owner][at].completion;
@@ -83,7 +83,7 @@ static void note(unsigned me, unsigned owner, unsigned at)
 static void give_up(unsigned me, unsigned at)
 {
     struct item *item = &slots[me][at].completion;
-    item->cancelled = item->receives; /* what will come is not known */
+    item->cancelled = item->receives; /* unknown result yet */
     MPI(SITE, Request_free, variable(me, at));
     note(me, me, at);
 }
@@ -95,7 +95,7 @@ static void wait_for(unsigned me, unsigned owner, unsigned at, uint64_t *state)
     note(me, owner, at);
 }
 
-/* Of all in a range those that are under way. */
+/* Requests under way in a range. */
 static void wait_for_all(unsigned me, unsigned at, uint64_t *state)
 {
     static _Thread_local uintptr_t statuses[SLOTS * 4];

@@ -1,4 +1,4 @@
-/* Negotiation rounds of a background loop, as Horovod makes them, on four ranks: what each put in and what came out is
+/* Negotiation rounds of a background loop, as Horovod makes them, on four ranks: each rank's words and the results are
  * in its file for every round, alike on all ranks, though rounds that repeat are only counted. */
 #include "interpose/mpi/abi.h"
 #include "interpose/mpi/comms.h"
@@ -14,13 +14,13 @@
 
 enum { RANKS = 4, ROUNDS = 3000, WORDS = 3, SITE = 0x500000, LONGEST = 20000 };
 
-/* What a call says: the plan of all ranks, in order. */
+/* Words of a call: the plan of all ranks, in order. */
 struct item {
     enum trc_said_kind kind;
     uint64_t round;
     uint32_t words, bytes;
     uint64_t in[RANKS][WORDS], out[WORDS];
-    uint8_t filling; /* each byte of a list; that of rank r is r more */
+    uint8_t filling; /* each byte of a list; rank r has r more */
 };
 
 static struct item plan[4 * ROUNDS];
@@ -73,7 +73,7 @@ static void make_plan(void)
 /* ---- the loop */
 
 static int own_rank;
-static const struct item *now; /* what the real functions give */
+static const struct item *now; /* item whose results the real functions give */
 
 static int allreduce(w in, uint64_t *out, int n, w type, w op, w comm)
 {
@@ -124,7 +124,7 @@ static void *loop(void *argument)
     return NULL;
 }
 
-/* ---- what was written */
+/* ---- written items */
 
 static bool says(const struct trc_words *said, const struct item *item)
 {
@@ -153,7 +153,7 @@ static bool repeats(const struct item *item, const struct item *last)
            !memcmp(item->out, last->out, half);
 }
 
-/* Each item of the plan is in the file, or is what was said last of its kind. */
+/* Each item of the plan is in the file, or equals the last of its kind. */
 static void check_said(struct trc_file *file, size_t thread)
 {
     const struct item *last[TRC_SAID_RESPONSE + 1] = {NULL};
@@ -210,7 +210,7 @@ static int all_rounds(int rank)
     return check_result();
 }
 
-/* ---- what is no round */
+/* ---- calls that are no round */
 
 struct seen {
     uint64_t said, control, plain;
@@ -250,7 +250,7 @@ static void *near_misses(void *argument)
     MPI(SITE, Allreduce, ipo_abi.in_place, (w)words, 1, wide, 0x99, comm); /* another operation */
     MPI(SITE, Bcast, (w)words, 8, ipo_abi.byte_type, 0, comm);             /* no loop is known yet */
     void *hole = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    ipo_real[IPO_Allreduce] = ipo_real[IPO_Barrier]; /* which touches nothing */
+    ipo_real[IPO_Allreduce] = ipo_real[IPO_Barrier]; /* call that touches nothing */
     MPI(SITE, Allreduce, ipo_abi.in_place, (w)hole, 1, wide, ipo_abi.ops[TRC_REDUCTION_BAND],
         comm); /* a device's memory */
     return NULL;
@@ -261,7 +261,7 @@ static int no_rounds(int rank)
     pthread_t thread;
     start(rank);
     const struct item item = {.kind = TRC_SAID_AND, .words = 1};
-    say_words(&item, ipo_abi.comm_world); /* by the main thread */
+    say_words(&item, ipo_abi.comm_world); /* made by the main thread */
     if (pthread_create(&thread, NULL, near_misses, NULL))
         return 1;
     pthread_join(thread, NULL);

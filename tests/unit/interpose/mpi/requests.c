@@ -1,5 +1,5 @@
-/* The table of requests against a plain model: what was started is found until it has completed, under handles of both
- * kinds, where buckets are full, and where several threads start, complete and hand over at once. */
+/* The table of requests against a plain model: started requests are found until they have completed, under handles of
+ * both kinds, where buckets are full, and where several threads start, complete and hand over at once. */
 #include "interpose/mpi/abi.h"
 #include "interpose/mpi/requests.h"
 #include "tests/support/check.h"
@@ -31,7 +31,7 @@ static uint64_t colliding(uint32_t n)
 enum { LIVE = 3000, STEPS = 200000 };
 
 struct model {
-    uint64_t number[LIVE]; /* of the start; 0: not under way */
+    uint64_t number[LIVE]; /* number of the start; 0: not under way */
     bool claimed[LIVE];
     struct ipo_request *entry[LIVE];
 };
@@ -72,7 +72,7 @@ static void check_random(enum fake_family family)
         } else if (what == 2) {
             model.entry[i] = ipo_request_claim(handle);
             model.claimed[i] = true;
-        } else { /* its end was not seen: the handle is another request's now */
+        } else { /* end not seen: the handle is another request's now */
             struct ipo_request request = {.number = step};
             CHECK(ipo_request_add(handle, &request), "no room for request %u again", i);
             model.number[i] = step;
@@ -100,7 +100,7 @@ static void check_full_bucket(void)
         struct ipo_request *request = ipo_request_find(colliding(i));
         CHECK(i % 2 ? request && request->number == i + 1 : !request, "the %uth of one bucket", i);
     }
-    /* Those whose end was not seen are started again: one entry each, wherever there is room now. */
+    /* Requests whose end was not seen are started again: one entry each, wherever there is room now. */
     for (uint32_t i = 1; i < MANY; i += 2)
         ipo_request_add(colliding(i), &(struct ipo_request){.number = 100 + i});
     for (uint32_t i = 1; i < MANY; i += 2) {

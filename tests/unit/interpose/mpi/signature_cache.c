@@ -1,6 +1,6 @@
 /* The memory of calls: one that was made before is not described again, and a call that differs in anything that
  * counts is, wherever its place is taken and whatever handles have come to mean.  That a call was described shows in
- * what the thread notes of the data that it moves.  What it was taken for stands in the trace. */
+ * what the thread notes of the data that it moves.  The trace has the signature that a call was taken for. */
 #include "interpose/mpi/abi.h"
 #include "interpose/mpi/cached.h"
 #include "interpose/mpi/describe.h"
@@ -77,7 +77,7 @@ static struct ipo_cached *row_of(uint64_t site, uintptr_t type, int tag)
     return ipo_cache_row(ipo_thread_self(), hash);
 }
 
-/* Two calls with one place in the memory: each takes it from the other, and both are what they are. */
+/* Two calls with one place in the memory: each takes it from the other, and both stay right. */
 static void check_collision(void)
 {
     uintptr_t type = fake_type_new(16);
@@ -95,7 +95,7 @@ static void check_collision(void)
     free_type(type);
 }
 
-/* MPI_IN_PLACE makes another call of one whose bytes it changes, and the same of one that it does not. */
+/* MPI_IN_PLACE makes another call where it changes the bytes, and the same call where it does not. */
 static void check_in_place(void)
 {
     uintptr_t type = fake_type_new(8), buffer[] = {0x2000, ipo_abi.in_place};
@@ -113,7 +113,7 @@ static void check_in_place(void)
     free_type(type);
 }
 
-/* A datatype is freed and its handle comes back with another size: what was remembered is stale. */
+/* A datatype is freed and its handle comes back with another size: the remembered size is stale. */
 static void check_stale(void)
 {
     uintptr_t type = fake_type_new(100);
@@ -126,10 +126,10 @@ static void check_stale(void)
     CHECK(send(SITE, 1, again, 1, 9) == 1, "the same words, another datatype");
     cell = 0;
     fake_mpi_store(&cell, again);
-    ipo_type_free_unseen(&cell); /* by a library inside MPI, past the wrappers */
+    ipo_type_free_unseen(&cell); /* made by a library inside MPI, past the wrappers */
     again = fake_type_new(500);
     CHECK(again == type && send(SITE, 1, again, 1, 9) == 1, "freed where no wrapper saw it");
-    /* So does whatever makes or frees a communicator: its handle may be in an argument. */
+    /* The same holds for calls that make or free a communicator: its handle may be in an argument. */
     uintptr_t copy = 0;
     MPI(SITE, Comm_dup, world, (w)&copy);
     CHECK(send(SITE, 1, again, 1, 9) == 1 && send(SITE, 1, again, 1, 9) == 0, "a communicator was made");
@@ -151,7 +151,7 @@ static void check_failed(void)
     free_type(type);
 }
 
-/* ---- at random, against the list of what was called */
+/* ---- random calls, against a list of all calls */
 
 struct call {
     uint64_t site;

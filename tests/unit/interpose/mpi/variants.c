@@ -18,7 +18,7 @@ static const enum ipo_call_id ids[] = {IPO_Send,      IPO_Isend,  IPO_Recv,     
                                        IPO_Allreduce, IPO_Bcast,  IPO_Allgather, IPO_Alltoall, IPO_Reduce,
                                        IPO_Gather,    IPO_Iprobe, IPO_Scan,      IPO_Send_c,   IPO_Sendrecv_replace};
 
-/* Draws the arguments of a call; half of them stay as they are. */
+/* Draws the arguments of a call; half stay as they are. */
 static void draw_arguments(const struct ipo_call *call, uintptr_t *args)
 {
     const bool equal_counts = draw(&state, 4);

@@ -1,4 +1,4 @@
-/* What the unwinder reads: memory that is not there, tables that are cut off or say random things, and a stack of this
+/* Input of the unwinder: memory that is not there, tables that are cut off or say random things, and a stack of this
  * very program whose callers are known. */
 #include "interpose/base/safe_read.h"
 #include "interpose/unwind/cfi.h"
@@ -16,7 +16,7 @@
 
 enum { PAGE = 4096 };
 
-/* Three pages, the middle one a hole; and behind them a function of which there are tables only. */
+/* Three pages, the middle one a hole; and behind them a function with tables only. */
 static char *pages;
 static uint64_t function;
 
@@ -255,7 +255,7 @@ static void check_tables(void)
         unsigned cut = 1 + draw(&state, table.frame.n - 1), step = draw(&state, STEPS);
         CHECK(!row_at(&table, table.frame.n - cut, function + step * STEP, &row), "the last %u bytes are not there",
               cut);
-        /* An entry that says to be shorter than it is: what is left of it, or nothing, and no crash. */
+        /* An entry that claims to be shorter than it is: its rest, or nothing, and no crash. */
         uint32_t length = draw(&state, table.frame.n - table.cie_bytes - 4);
         memcpy(table.frame.at + table.cie_bytes, &length, sizeof length);
         bool found = row_at(&table, table.frame.n, function + step * STEP, &row);

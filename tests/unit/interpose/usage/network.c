@@ -1,4 +1,4 @@
-/* What a node's network has moved, of made-up /proc and /sys: no byte is counted twice. */
+/* Bytes moved by a node's network, from made-up /proc and /sys: no byte is counted twice. */
 #include "interpose/usage/network.c" /* not in a library that tests link */
 #include "tests/support/check.h"
 #include "tests/support/draw.h"
@@ -10,7 +10,7 @@ enum kind { ETHERNET, BOND, VLAN, BRIDGE, IPOIB };
 /* A node: its interfaces, each above some that stand before it or none, and its ports. */
 static struct node {
     int count, hca;
-    bool counted; /* its ports can be read */
+    bool counted; /* has ports that can be read */
     struct one {
         char name[16];
         enum kind kind;
@@ -74,7 +74,7 @@ bool ipo_directory(const char *path, void (*found)(void *context, const char *na
     return true;
 }
 
-/* Makes a node at random: what stands on others has moved what they have. */
+/* Makes a node at random: an interface on top of others has moved their bytes. */
 static void make_node(uint64_t *state)
 {
     static const char *const names[KINDS] = {"eth", "bond", "eth0.", "br", "ib"};

@@ -5,7 +5,7 @@
 
 #define ALL UINT64_MAX
 
-/* What a segment costs, by rank. */
+/* Costs of a segment, by rank. */
 static int64_t cost(const struct ana_segment_stat *segment, size_t rank)
 {
     return segment->cost_by_rank_ns ? segment->cost_by_rank_ns[rank] : -1;
@@ -183,7 +183,8 @@ static void long_way(int segments, int other_lap)
     struct ana_job *job = planted_open(&p);
     struct ana_summary s = folder_summary(job);
     check_sum("long", &s);
-    double wait = segments * (segments + 1) * 1e3, all = 102e3; /* of the segments before the first call of a lap */
+    double wait = segments * (segments + 1) * 1e3, all = 102e3; /* costs of the segments before the first call of a
+                                                                   lap */
     for (int k = 1; k < segments; k++)
         all += 102e3 + 2e3 * k;
     for (int k = 1; k < segments; k++) {
@@ -235,7 +236,7 @@ static void polled(void)
 }
 
 /* A thread that slept while another made more calls than are counted: no other's call is taken for its one before.
- * What was polled for is told from what was not. */
+ * Polled receives are told from others. */
 static void far_back(void)
 {
     enum { LAST = ANA_STEP_BACK_MOST + 3 };

@@ -1,5 +1,5 @@
-/* Random programs, run here with exact arithmetic: their critical path by going back through all that happened, and
- * what it saves to mend something by running them again without it.  The analysis must say just that. */
+/* Random programs, run here with exact arithmetic: their critical path by going back through all steps, and the saving
+ * of a mended segment by running them again without it.  The analysis must say just that. */
 #include "tests/support/draw.h"
 #include "tests/support/planted.h"
 #include "trace/job/job_impl.h"
@@ -10,10 +10,10 @@
 enum { MOST = 6, ACTIONS = 40000 };
 enum kind { SEND, SSEND, MEET, BCAST, REDUCE, SCAN, BEGIN, KINDS }; /* BEGIN: a nonblocking MEET, completed at once */
 
-/* What happens next, to some ranks or all: each first computes for a while. */
+/* Next step of some ranks or all: each first computes for a while. */
 struct action {
     enum kind kind;
-    int from, to; /* of a message; root */
+    int from, to; /* ranks of a message; root */
     uint64_t site;
     int64_t work_ns[MOST], own_ns; /* before it; of the call itself */
     int64_t more_ns[MOST];         /* work between the begin of a nonblocking one and its completion */
@@ -29,13 +29,13 @@ struct call {
 struct program {
     int ranks, actions;
     struct action action[ACTIONS];
-    struct call *call[MOST]; /* of each rank, as it ran */
+    struct call *call[MOST]; /* calls of each rank, as it ran */
     int calls[MOST];
 };
 
 static struct program program;
 
-/* What is different in a run: nothing, calls without a time of their own, or the segments of a shadow. */
+/* Difference of a run: none, calls without a time of their own, or the segments of a shadow. */
 struct change {
     bool ideal;
     const struct ana_why *why;
@@ -153,7 +153,7 @@ static int64_t run(const struct change *change)
     return last_ns;
 }
 
-/* ---- as a trace ------------------------------------------------------------------------------------------------- */
+/* ---- the run as a trace ------------------------------------------------------------------------------------------ */
 
 static void write_call(struct tb *tb, int rank, const struct action *a, const struct call *call, uint64_t sequence)
 {
@@ -208,7 +208,7 @@ static struct ana_job *write_job(void)
 
 /* ---- the path --------------------------------------------------------------------------------------------------- */
 
-/* What of the path a rank's segment from one place to another is, by going back through everything. */
+/* Part of the path that a rank's segment from one place to another has, by going back through everything. */
 static int64_t on_path(int rank, uint64_t from, uint64_t to)
 {
     int r = 0, n;

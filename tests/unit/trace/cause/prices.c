@@ -61,7 +61,7 @@ static void one_late_segment(void)
     done(&s, job);
 }
 
-/* Rank 0 is 10 ms late, ranks 1 and 2 therefore: as fast as what others do after the same call, it saves all of it. */
+/* Rank 0 is 10 ms late, ranks 1 and 2 therefore: as fast as others after the same call, it saves all of it. */
 static void chain(void)
 {
     enum { TIMES = 50 };

@@ -1,4 +1,4 @@
-/* What a job's analysis finds, in all its time or in a part, does not depend on how many threads do it, nor on how it
+/* Results of a job's analysis, in all its time or in a part, do not depend on how many threads do it, nor on how it
  * is cut into slices. */
 #include "tests/support/planted.h"
 #include "tests/support/draw.h"
@@ -29,7 +29,7 @@ static void write_random(uint64_t seed, int actions, bool goes_on)
     ana_job_close(planted_open(&p));
 }
 
-/* All that is reported of its middle, or of all of it: the page, and what is priced. */
+/* All that is reported of its middle, or of all of it: the page, and the prices. */
 static char *read_with(unsigned workers, int64_t slice_ns, bool middle)
 {
     struct ana_job *job = folder_open();

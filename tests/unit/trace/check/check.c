@@ -217,7 +217,7 @@ static void not_closed(struct tb *tb, int me)
     window(tb, me, true, false);
 }
 
-/* Defines what moves, as number `id`: so many bytes a datatype. */
+/* Defines datatype `id` with a number of bytes. */
 static void moved(struct tb *tb, uint32_t id, const char *sent, const char *received, uint64_t size,
                   enum trc_reduction operation)
 {
@@ -270,7 +270,7 @@ static void types_packed(struct tb *tb, int me)
     typed(tb, me, "MPI_PACKED", 1, "3*(MPI_INT MPI_DOUBLE)", 48);
 }
 
-static void types_broken(struct tb *tb, int me) /* what no recorder writes must do no harm */
+static void types_broken(struct tb *tb, int me) /* items that no recorder writes must do no harm */
 {
     typed(tb, me, "99999999999*(((MPI_INT", 1, "0*MPI_INT )(3*", 4);
 }
@@ -316,7 +316,7 @@ static void failed(struct tb *tb, int me)
     tb_event(tb, 0, at(&sig, 0x600), 10 * US, 15 * US, (struct tb_more){0});
 }
 
-static void lossy(struct tb *tb, int me) /* of what matched nothing is known, of collectives all the same */
+static void lossy(struct tb *tb, int me) /* unmatched messages say nothing, collectives do all the same */
 {
     ring_of_sends(tb, me);
     if (me == 1)
@@ -324,7 +324,7 @@ static void lossy(struct tb *tb, int me) /* of what matched nothing is known, of
     collective(tb, TB_BCAST, 1000, 0, me == 1, me < 2 ? 8 : 0, me < 2 ? 0 : 8);
 }
 
-/* ---- what is found ----------------------------------------------------------------------------------------------- */
+/* ---- findings ---------------------------------------------------------------------------------------------------- */
 
 /* "class: calls; ranks; times", a line for each finding. */
 static void show(const struct ana_findings *found, char *out, size_t size)

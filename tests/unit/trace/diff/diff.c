@@ -1,5 +1,5 @@
-/* Two built runs side by side: what was planted is found, at its place, on its ranks, by how much; where nothing was,
- * nothing is; places that moved, new calls, regions, other numbers of ranks. */
+/* Two built runs side by side: planted changes are found, at their place, on their ranks, with their size; where
+ * nothing was, nothing is; places that moved, new calls, regions, other numbers of ranks. */
 #include "tests/support/planted.h"
 #include "trace/diff/diff.h"
 #include "trace/session/session.h"
@@ -13,10 +13,10 @@ enum { RANKS = 4, TIMES = 300, AGAIN = 50 };
  * end. */
 struct plan {
     int ranks, times;
-    double solve[8];   /* of rank r takes so much of what it should */
-    double work;       /* of all pieces */
+    double solve[8];   /* factor of `solve` on rank r */
+    double work;       /* factor of all pieces */
     bool moved, extra; /* the program was edited: other offsets; one call and 0.2 ms more, in `finish` */
-    int long_solve;    /* each so many-th iteration `solve` takes that many times as long; 0: none */
+    int long_solve;    /* each long_solve-th iteration `solve` takes that many times as long; 0: none */
     double queued;     /* share of the time in which all ranks wait for a processor; 0: not counted */
     bool spikes;       /* one piece in fifty takes ten times as long */
     uint64_t seed;
@@ -277,7 +277,7 @@ static void seldom_and_long(void)
     done(&pair);
 }
 
-/* The program was edited: its places are found again; what it does more is new. */
+/* The program was edited: its places are found again; added code is new. */
 static void places_moved(void)
 {
     struct plan b = plain;

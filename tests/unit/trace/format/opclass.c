@@ -35,7 +35,7 @@ static void test_rows(void)
     }
 }
 
-/* What follows from several columns. */
+/* Rules that follow from several columns. */
 static void test_derived(void)
 {
     CHECK(trc_opclass_is_probe(TRC_OP_PROBE) && trc_opclass_is_probe(TRC_OP_MPROBE), "probes");

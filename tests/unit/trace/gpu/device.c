@@ -151,8 +151,8 @@ static void look_close(struct ana_job *job, struct ana_gpu_look *look)
 
 enum { COLL = TRC_SIG_COLL | TRC_SIG_ENQUEUE };
 
-/* Rank 1 has no record of one kernel: of that operation nothing is known, of all others what is so.  Each operation is
- * of another size, which takes another time. */
+/* Rank 1 has no record of one kernel: its operation is unknown, all others are right.  Each operation is of another
+ * size, which takes another time. */
 static void lost_by_one(void)
 {
     for (int n = 0; n < 2; n++) {
@@ -302,7 +302,7 @@ static void write_both(void)
         /* Three of 4000 bytes, in kernels of 100 us; rank 0's first is 50 us longer: it waited. */
         for (uint64_t i = 0; i < 3; i++)
             put(r.host, ALLREDUCE, coll, 4000, 1, 10 + 2 * i, 11 + 2 * i, i);
-        /* Two collectives in a group: one kernel, of which nobody can say whose time it is. */
+        /* Two collectives in a group: one kernel, whose time belongs to nobody in particular. */
         put(r.host, GROUP_START, 0, 0, 0, 20, 21, 0);
         put(r.host, ALLREDUCE, coll | TRC_SIG_GROUPED, 64, 1, 21, 22, 3);
         put(r.host, ALLREDUCE, coll | TRC_SIG_GROUPED, 64, 1, 22, 23, 4);
@@ -379,7 +379,7 @@ static void check_streams(struct ana_job *job)
           "over time: %g %g", (double)cell[0].share[TRC_CAT_KERNEL], (double)cell[0].share[TRC_CAT_COPY]);
 }
 
-/* What ran on a stream is no call of the host's. */
+/* Work on a stream is no call of the host's. */
 static void check_summary(struct ana_job *job)
 {
     struct ana_summary summary;

@@ -1,4 +1,4 @@
-/* Who launches NCCL's collectives late: how long the kernels of the others waited for that, and what it is charged
+/* Ranks that launch NCCL's collectives late: the waiting of the others' kernels, and the segment that it is charged
  * to. */
 #include "tests/support/planted.h"
 #include "trace/session/session.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a real Horovod 0.28.1 sent for a network of two layers: the requests of rank 1, and the answer. */
+/* Bytes that a real Horovod 0.28.1 sent for a network of two layers: the requests of rank 1, and the answer. */
 static const char request_hex[] =
     "1000000000000000000006000800040006000000040000000400000028010000b40000006000000004000000fefeffff0000"
     "00000000f03f000000000000f03f14000000ffffffff24000000000000070100000002000000400000000000000020000000"
@@ -129,7 +129,7 @@ static void hostile(void)
 
 /* ---- the cache ---- */
 
-static int32_t model[64], model_bit[64]; /* by age, newest first; bit of each */
+static int32_t model[64], model_bit[64]; /* entries by age, newest first; bit of each */
 static int model_n;
 
 static void model_touch(int at)

@@ -18,7 +18,7 @@ static const char *const faults[] = {
     HVD_FAULTS(FAULT)
 #undef FAULT
 };
-/* The classes that are right, if there are several: one of them. */
+/* Right classes; several: any. */
 static const enum ana_verdict_class classes[HVD_FAULT_KINDS][3] = {
     [HVD_FAULT_STUCK] = {ANA_CLASS_NOT_SUBMITTED},
     [HVD_FAULT_ONLY] = {ANA_CLASS_NOT_SUBMITTED},
@@ -40,7 +40,7 @@ static struct row {
     unsigned runs, right, missed, no_name, both, more, others, other_class, alarms, proven_wrong;
 } rows[ROWS];
 
-/* Of two sides of equal size nobody can say which is wrong. */
+/* Two sides of equal size: nobody can say which is wrong. */
 static bool is_even(const struct hvd_run *run)
 {
     const struct hvd_set *set = &run->set[run->at_set];
@@ -151,7 +151,7 @@ int main(int argc, char **argv)
         unsigned wrong = rows[f].runs - rows[f].right;
         CHECK(rows[f].alarms == 0 && rows[f].proven_wrong == 0, "row %d: %u false alarms, %u wrong proofs", f,
               rows[f].alarms, rows[f].proven_wrong);
-        /* Without the cache nothing at all is seen of what coordinators submit. */
+        /* Cache off: nothing at all is seen of the submissions of coordinators. */
         CHECK(wrong * (f == NO_CACHE ? 20 : 50) <= rows[f].runs + 50, "row %d: %u of %u runs are judged wrongly", f,
               wrong, rows[f].runs);
         CHECK(rows[f].runs || runs < RUNS, "no run of row %d", f);

@@ -1,4 +1,4 @@
-/* Horovod's steps: as many as there were, also where no file says who has submitted what.  And as iterations, of the
+/* Horovod's steps: as many as there were, also where no file has the submissions.  And as iterations, of the
  * golden screens' job (tests/support/screen_horovod.c), whose 20 steps come every 500 ms: rank 3 comes 50 cycles of a
  * millisecond after the first, in every tenth step rank 1 after 60; the second step is the first that computes for as
  * long as there is between two. */

@@ -29,7 +29,7 @@ static uint64_t below(uint64_t n)
 
 enum { COMPUTE = 1, NCCL, FEW = 8, GEMM = 1, REDUCE, MOVE, GLOBAL = 16, PART };
 
-/* Two communicators of NCCL's, of which one has a name, two streams and three kernels. */
+/* Two communicators of NCCL's, one with a name, two streams and three kernels. */
 static void define_gpu(struct tb *tb, int32_t r)
 {
     static const char *const kernels[] = {"_ZN2at6native4gemmIfEEvPT_", "_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LLi",
@@ -117,7 +117,7 @@ static double known(double number)
     return isnan(number) ? -1 : number;
 }
 
-/* What a look at the GPUs adds up to; of streams over time, too. */
+/* Sums of a look at the GPUs; of streams over time, too. */
 static double ask_gpu(struct ana_job *job, struct ana_selection part)
 {
     struct ana_gpu_look look;
@@ -227,7 +227,7 @@ static void put_block(FILE *file, const uint8_t *bytes, uint32_t n)
     CHECK(fwrite(block, sizeof block, 1, file) == 1 && (!n || fwrite(bytes, n, 1, file) == 1), "cannot write");
 }
 
-/* Writes the first `size` bytes of these, in the parts that there were. */
+/* Writes the first `size` bytes of these, in the same parts. */
 static void pack(const uint8_t head[OF], const uint8_t *all, size_t size)
 {
     FILE *file = fopen(path, "wb");
@@ -311,8 +311,8 @@ static void check_few(const uint8_t head[OF], double plain)
     ana_job_close(job);
 }
 
-/* A load that has come to its end before it is left, because a window is set, is in the job, which is then read anew:
- * what is kept is not added to. */
+/* A load that has come to its end before it is left, because a window is set, is in the job, which is then read anew,
+ * without additions. */
 static void check_left(void)
 {
     static const struct ana_selection part = {.begin_ns = 50000, .end_ns = 900000};

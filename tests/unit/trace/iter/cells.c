@@ -1,5 +1,5 @@
-/* The times of iterations on each rank, and when they were: of nested loops, of long runs of which not each is kept,
- * and of a job that runs, whose last ones are. */
+/* The times of iterations on each rank, and when they were: of nested loops, of long runs that keep only some, and of a
+ * job that runs, which keeps its last ones. */
 #include "tests/support/planted.h"
 #include "trace/iter/iter.h"
 #include "trace/session/session.h"
@@ -74,7 +74,7 @@ static void write_live(struct planted *p)
     }
 }
 
-/* So many iterations that not each is kept; the job lives, is looked at, and goes on. */
+/* Too many iterations to keep each; the job lives, is looked at, and goes on. */
 static void check_long(void)
 {
     enum { TIMES = 4 * ANA_ITER_ENTRIES, MORE = 100, SLOW = 9001 };

@@ -12,7 +12,7 @@ static int by_length(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Compares the longest of a mark with those of all periods so far. */
+/* Compares the longest periods of a mark with all periods so far. */
 static void check_longest(const struct ana_iter_mark *mark, const int64_t *end_ns, size_t calls)
 {
     int64_t all[CALLS], found[ANA_ITER_LONGEST];
@@ -36,7 +36,7 @@ static void check_longest(const struct ana_iter_mark *mark, const int64_t *end_n
               (long long)(i < n ? all[i] : 0));
 }
 
-/* Random periods of a mark of a rank that may keep so many times. */
+/* Random periods of a mark of a rank that may keep `room` times. */
 static void check_room(uint32_t room, unsigned seed)
 {
     struct ana_iter iter;

@@ -14,11 +14,11 @@ enum { RANKS = 3, PARTS = 6, RIGHT_PERCENT = 94 };
 enum part_kind { PLAIN, INNER, SOME_RANKS, EVERY };
 struct part {
     enum part_kind kind;
-    int calls, site; /* of its own, one after the other */
-    int times, more; /* INNER: so many, and at random up to so many more; EVERY: k */
+    int calls, site; /* calls of its own, one after the other */
+    int times, more; /* INNER: least number, and most more at random; EVERY: k */
     int phase;
     bool nested;       /* INNER: another loop in it */
-    enum tb_call call; /* that it calls */
+    enum tb_call call; /* call that it makes */
 };
 struct program {
     struct part part[PARTS];

@@ -24,7 +24,7 @@ static int between(int least, int most)
 /* ---- the program's functions ------------------------------------------------------------------------------------ */
 
 static struct planted p;
-static int neighbours[RANKS]; /* of each rank */
+static int neighbours[RANKS]; /* number of neighbours of each rank */
 
 static void call_at(int rank, enum tb_call call, int site, int tag, int bytes)
 {
@@ -67,7 +67,7 @@ static void save(void)
         call_at(r, TB_FILE_WRITE, 0x400, 0, 512);
 }
 
-/* ---- its loops; each returns how many iterations it has --------------------------------------------------------- */
+/* ---- loops; each returns its number of iterations ---------------------------------------------------------------- */
 
 static void solve(int steps)
 {
@@ -121,7 +121,7 @@ static int multigrid(void)
     return rounds;
 }
 
-/* As multigrid, but smoothes another number of times on each grid, and has a norm each time. */
+/* Multigrid that smoothes another number of times on each grid, and has a norm each time. */
 static int multigrid_norm(void)
 {
     int rounds = between(8, 40), grids = between(2, 4), smooth = between(1, 3);
@@ -228,7 +228,7 @@ static int newton(void)
     return rounds;
 }
 
-/* Rank 0 hands out tasks, the others come for them; an iteration is a task of one of them. */
+/* Rank 0 hands out tasks, the others come for them; an iteration is a task of one rank. */
 static int master(void)
 {
     int tasks = between(20, 150), most = 0, of[RANKS] = {0};
@@ -276,7 +276,7 @@ static int any_order(void)
     return rounds;
 }
 
-/* ---- how many are right ----------------------------------------------------------------------------------------- */
+/* ---- number of right ones ---------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -298,7 +298,7 @@ static bool is_right(uint64_t seed, bool say)
 {
     state = seed * 0x9e3779b97f4a7c15u;
     p = planted_begin("shared", RANKS);
-    bool open = random_below(2); /* at the end of a row of ranks there is one neighbour */
+    bool open = random_below(2); /* ends of a row of ranks have one neighbour */
     for (int r = 0; r < RANKS; r++)
         neighbours[r] = open && (r == 0 || r == RANKS - 1) ? 1 : 2;
     for (int i = random_below(3); i > 0; i--)
@@ -312,7 +312,7 @@ static bool is_right(uint64_t seed, bool say)
     struct ana_summary s = folder_summary(job);
     const struct ana_iterations *of = &s.iterations;
     long long found = of->levels ? (long long)of->loop[of->level].count : 0;
-    bool right = llabs(found - truth) <= 2; /* what is before and after may be as one more each */
+    bool right = llabs(found - truth) <= 2; /* time before and after may count as one more each */
     if (!right && say) {
         printf("seed %llu, %s: %d iterations; found", (unsigned long long)seed, kinds[seed % KINDS].name, truth);
         for (size_t i = 0; i < of->levels; i++)

@@ -1,5 +1,5 @@
-/* Iterations of which one is slow by plan: its number, its time, whose segment it was; in short runs and in long ones,
- * of which not every time is kept. */
+/* Iterations, one slow by plan: its number, its time, whose segment it was; in short runs and in long ones, which keep
+ * only some times. */
 #include "tests/support/planted.h"
 #include "trace/iter/iter.h"
 #include "trace/session/session.h"
@@ -63,7 +63,7 @@ static void check_run(const char *name, int times, int slow, bool seldom)
 }
 
 /* Steps exchange three times at 0x30: soon, soon, and after the computation; each tenth step, from the fourth on,
- * meets at 0x40, too.  An exchange that a step has three times is no iteration of which one in three is slow. */
+ * meets at 0x40, too.  An exchange that a step has three times is no iteration that is slow each third time. */
 static void check_thrice(void)
 {
     enum { STEPS = 60 };

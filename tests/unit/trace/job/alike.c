@@ -1,4 +1,4 @@
-/* Ranks that behave alike: what was planted is what is found, whatever the number of ranks and hosts. */
+/* Ranks that behave alike: planted groups are found, whatever the number of ranks and hosts. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
 #include "trace/job/alike.h"
@@ -18,7 +18,7 @@ static int below(int n)
 
 struct plan {
     int ranks, hosts;
-    int host[MOST_RANKS], share[MOST_RANKS]; /* in percent of its time that a rank waits */
+    int host[MOST_RANKS], share[MOST_RANKS]; /* waiting of a rank in percent of its time */
     int late_host, late_rank, spread;        /* -1: none; ranks of all hosts with a share of their own */
 };
 
@@ -117,7 +117,7 @@ static void test_random(void)
     check_plan(&p, &a);
     ana_alike_free(&a);
 
-    /* Of some ranks alone the others are in no group. */
+    /* Selected ranks alone: the others are in no group. */
     uint8_t some[MOST_RANKS] = {0};
     for (int r = 0; r < p.ranks; r += 2)
         some[r] = 1;

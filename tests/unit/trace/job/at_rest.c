@@ -9,13 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { RANKS = 600, LOOKS = 2 /* until each file was read */ };
+enum { RANKS = 600, LOOKS = 2 /* looks until each file was read */ };
 
 static struct tb *made[RANKS];
 static const char *folder;
 static uint64_t revision[RANKS];
 
-/* Opens so many ranks of a job that has ended; they have finalized, or were last seen alive years ago. */
+/* Opens `ranks` ranks of a job that has ended; they have finalized, or were last seen alive years ago. */
 static struct ana_job *open_ended(int ranks, bool finalized)
 {
     folder = folder_make("rests");
@@ -30,7 +30,7 @@ static struct ana_job *open_ended(int ranks, bool finalized)
     return folder_open();
 }
 
-/* ... and looks at them until nothing is new. */
+/* Looks at them until nothing is new. */
 static struct ana_job *make_rest(int ranks, bool finalized)
 {
     struct ana_job *job = open_ended(ranks, finalized);
@@ -48,7 +48,7 @@ static void finish(struct ana_job *job)
     folder_remove();
 }
 
-/* How many files were read since the last call. */
+/* Number of files read since the last call. */
 static size_t count_read(struct ana_job *job)
 {
     size_t n = 0;
@@ -83,7 +83,7 @@ static void test_some(void)
     finish(job);
 }
 
-/* Of the last file somebody overwrites the head; its size stays. */
+/* Overwritten head of the last file; its size stays. */
 static void test_overwritten(void)
 {
     struct ana_job *job = make_rest(RANKS, true);

@@ -1,5 +1,5 @@
-/* Hundreds of files, more than there are descriptors, are opened and read again by several threads: each says what it
- * says when it is opened alone, damaged ones too.  Whoever watches can stop it. */
+/* Hundreds of files, more than there are descriptors, are opened and read again by several threads: each is the same as
+ * opened alone, damaged ones too.  Whoever watches can stop it. */
 #include "tests/support/check.h"
 #include "tests/support/trace_builder.h"
 #include "trace/job/bundle.h"
@@ -107,7 +107,7 @@ static void test_refresh(struct ana_bundle *bundle)
         write_file(i);
     }
     for (size_t i = 0; i < bundle->count; i++)
-        bundle->files[i].opened_ns = 0; /* as if it had been opened long ago */
+        bundle->files[i].opened_ns = 0; /* time of opening, long ago */
     CHECK(ana_bundle_refresh(bundle, false), "files have grown");
     size_t wrong = 0;
     for (size_t i = 0; i < bundle->count; i++) {
@@ -126,7 +126,7 @@ static bool stop_opening(void *user, size_t opened, size_t files)
     return opened < STOPS;
 }
 
-/* What was opened before somebody stopped it stays; the rest is left out, also at the next look. */
+/* Files opened before somebody stopped it stay; the rest is left out, also at the next look. */
 static void test_stopped(void)
 {
     const char *place = folder;

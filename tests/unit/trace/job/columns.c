@@ -6,7 +6,7 @@
 
 static uint64_t plain[ANA_COLUMNS][ROWS];
 
-/* Compares a table of so many rows, number by number and in sums. */
+/* Compares a table of `rows` rows, number by number and in sums. */
 static void compare(const struct ana_columns *table, size_t rows, const char *what)
 {
     const struct ana_columns_span whole = {.row = 0, .end = rows}, parts = {.part = {1, 5}, .share = {0.5, 0.25}};

@@ -1,4 +1,4 @@
-/* From when on a wait is worth a word: two seconds, or one where most wait and nobody gets on; what must be known of
+/* Age from which a wait is worth a word: two seconds, or one where most wait and nobody gets on; what must be known of
  * it, where the news of a rank are old; and when to look again, where it may soon be. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
@@ -6,14 +6,14 @@
 #include "trace/util/now.h"
 #include <string.h>
 
-enum { RANKS = 16, MS = 1000000, AGE = 8000 /* of the job, ms */ };
+enum { RANKS = 16, MS = 1000000, AGE = 8000 /* age of the job, ms */ };
 
 static const struct {
     const char *what;
-    int waiting;  /* so many ranks wait in MPI_Barrier, the others are outside */
+    int waiting;  /* number of ranks that wait in MPI_Barrier, the others are outside */
     int for_ms;   /* so long */
     int ended_ms; /* the others' last call ended so long ago */
-    int heard_ms; /* so long ago all were heard */
+    int heard_ms; /* time since all were heard */
     const char *begins;
     int due_ms; /* the time to look again; 0: it is no other than usual */
 } cases[] = {

@@ -1,4 +1,4 @@
-/* A call that comes with another size, from a place that is known: what others do beside is not waited for, also
+/* A call that comes with another size, from a known place: no other task is waited for, also
  * where the places just fill their room. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
@@ -8,8 +8,8 @@
 
 enum { SIZES = 200, ROOM = 16 /* places, at first */ };
 
-static struct ana_queue_taker taker; /* one of those of all that is told */
-static unsigned taken;               /* how often it took something: once a block, and when somebody waits for it */
+static struct ana_queue_taker taker; /* one reader of all facts */
+static unsigned taken;               /* number of its batches: one a block, and one when somebody waits for it */
 
 static void count(void *user, const void *items, size_t n)
 {
@@ -17,8 +17,7 @@ static void count(void *user, const void *items, size_t n)
     taker.take(user, items, n);
 }
 
-/* A rank calls from so many places, from the last with many sizes.  Returns how often something was taken of what is
- * told. */
+/* A rank calls from many places, from the last with many sizes.  Returns the number of batches of facts. */
 static unsigned takes(int places)
 {
     folder_make("sizes");

@@ -1,18 +1,18 @@
-/* What the analysis keeps does not grow with the length of a trace: of one ten times as long, its peak memory is larger
+/* Memory of the analysis does not grow with the length of a trace: of one ten times as long, its peak memory is larger
  * by no more than the newest messages, waits and collectives that a job keeps (store.h, bounded) take in it. */
 #include "tests/support/peak.h"
 #include "trace/job/store.h"
 
-#define ROUNDS 30000 /* so that of the long one the store is full */
+#define ROUNDS 30000 /* rounds of the long one that fill the store */
 #define LONGER 10
 #define SLACK  (4u << 20) /* heads of chunks, and what malloc and the kernel round up */
 
-/* Each round a message to and fro, both of which are waited for, and a collective. */
+/* Each round a message to and fro, both waited for, and a collective. */
 static void build(int64_t rounds)
 {
     struct tb *tb[2] = {tb_new(0, 2), tb_new(1, 2)};
     for (int64_t i = 0; i < rounds; i++) {
-        int64_t t = 1000 + i * 34000; /* so long that the pyramid of the brief one is as full */
+        int64_t t = 1000 + i * 34000; /* long enough that the pyramid of the brief one is as full */
         for (int32_t a = 0; a < 2; a++) {
             tb_recv(tb[1 - a], 0, t + a * 1000 - 300, t + a * 1000 + 400, a, 5, 8);
             tb_send(tb[a], 0, t + a * 1000, t + a * 1000 + 200, 1 - a, 5, 8);
@@ -24,7 +24,7 @@ static void build(int64_t rounds)
         folder_write(tb[r], r);
 }
 
-/* Peak memory in bytes of a process that analyses a trace of so many rounds. */
+/* Peak memory in bytes of a process that analyses a trace of `rounds` rounds. */
 static size_t peak(int64_t rounds)
 {
     return peak_of("memory", build, rounds, (uint64_t)rounds * 2);
@@ -35,7 +35,7 @@ static size_t kept(size_t n, size_t room, size_t size)
     return (n < room ? n : room) * size;
 }
 
-/* What the store takes of so many rounds. */
+/* Memory of the store with `rounds` rounds. */
 static size_t stored(size_t rounds)
 {
     return kept(2 * rounds, ANA_STORE_MESSAGES, sizeof(struct ana_kept_message)) +

@@ -1,7 +1,7 @@
-/* What a rank more takes of memory where there are thousands: so many bytes a rank, however long the trace is. */
+/* Memory of one rank more where there are thousands: a number of bytes a rank, however long the trace is. */
 #include "tests/support/peak.h"
 
-#define FEW  2100 /* from 2,048 on each rank has the same resolution, and steps */
+#define FEW  2100 /* 2,048 and more ranks have the same resolution, and steps */
 #define MANY 3150
 
 static int64_t rounds;
@@ -22,7 +22,7 @@ static void build(int64_t n)
     }
 }
 
-/* Peak memory in bytes of a process that analyses a trace of so many ranks. */
+/* Peak memory in bytes of a process that analyses a trace of `ranks` ranks. */
 static double peak(int ranks)
 {
     return (double)peak_of("memory_ranks", build, ranks, (uint64_t)(ranks * rounds));

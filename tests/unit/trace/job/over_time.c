@@ -1,4 +1,4 @@
-/* What many ranks did over time is the same to the bit, however many threads read it. */
+/* Sums of many ranks over time are the same to the bit, however many threads read it. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
 #include "trace/job/alike.h"

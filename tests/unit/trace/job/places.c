@@ -1,5 +1,5 @@
-/* Places that call: one of several addresses where they are of one source line, and collectives by place.  Random jobs,
- * of which it is known who came last where. */
+/* Places that call: one of several addresses where they are of one source line, and collectives by place.  Random jobs
+ * whose last ranks are known by place. */
 #include "tests/support/draw.h"
 #include "tests/support/planted.h"
 #include "trace/job/window.h"
@@ -21,7 +21,7 @@ static uint64_t address_of(int i)
     return 0x1000u * (unsigned)(i + 1);
 }
 
-/* What a place is called: by its line or else its function. */
+/* Name of a place: its line or else its function. */
 static const char *place_of(int i, bool lines)
 {
     static const char *const functions[] = {"f0+0x1", "f1+0x1", "f2+0x1", "f3+0x1", "f4+0x1", "f5+0x1"};
@@ -31,7 +31,7 @@ static const char *place_of(int i, bool lines)
 static uint64_t state = 17;
 
 struct truth {
-    int last[MEETINGS], at[MEETINGS][RANKS]; /* who came last; from which address each called */
+    int last[MEETINGS], at[MEETINGS][RANKS]; /* last rank; address from which each called */
     int64_t lost_ns[MEETINGS], inside_ns[MEETINGS][RANKS];
 };
 

@@ -1,4 +1,4 @@
-/* How long ago a process of another host gave a sign of life, when the wall clocks of the two hosts differ.  What a
+/* Age of the last sign of life of a process of another host, when the wall clocks of the two hosts differ.  What a
  * GPU has done is no call of the process, but shows that it gets on. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
@@ -101,7 +101,7 @@ static void test_gpu_gets_on(void)
     CHECK(calls[0] == 1 && calls[1] == 1, "calls: %d and %d", (int)calls[0], (int)calls[1]);
 }
 
-/* One look at the process, so many seconds after the first one. */
+/* One look at the process, `s` seconds after the first one. */
 static void look_at(struct ana_process *p, const struct ana_job *job, double s)
 {
     int64_t now = (int64_t)((1000 + s) * 1e9);

@@ -75,7 +75,7 @@ static struct ana_summary window(struct ana_job *job, int64_t begin_ns, int64_t 
     return s;
 }
 
-/* What all that is charged adds up to, in ns. */
+/* Sum of all charges, in ns. */
 static int64_t charged(const struct ana_summary *s)
 {
     int64_t all = s->cost_inside_ns + s->cost_unknown_ns;
@@ -92,8 +92,7 @@ static int64_t waited(const struct ana_summary *s)
     return all;
 }
 
-/* The same job, of which one part after the other is analysed: what is charged is what was waited there, and the path
- * is as long as the part. */
+/* The same job, analysed part by part: the charges are the waiting there, and the path is as long as the part. */
 static void parts(void)
 {
     folder_make("two");
@@ -147,7 +146,7 @@ static struct ana_summary filtered(struct ana_job *job, struct ana_selection fil
     return s;
 }
 
-/* Of a call alone: its waits, messages, segments and collectives, and no other. */
+/* One call alone: its waits, messages, segments and collectives, and no other. */
 static void filters(void)
 {
     folder_make("two");
@@ -171,7 +170,7 @@ static void filters(void)
     s = filtered(job, (struct ana_selection){.call = ana_call_of_text(job, "MPI_Recv")});
     CHECK(s.call_count == 1 && waited(&s) == 900000 && s.message_latency.count == 1 && s.collective_count == 0);
     CHECK(s.ranks[1].mpi_ns == 920000 && s.ranks[0].mpi_ns == 0 && s.site_count == 1);
-    struct ana_timeline_cell cell[2]; /* its own calls and waits alone, from events and from the pyramid */
+    struct ana_timeline_cell cell[2]; /* rank's own calls and waits alone, from events and from the pyramid */
     ana_timeline(job, 1, 700000, 1100000, 2, cell);
     CHECK(cell[0].share[TRC_CAT_P2P] == 1 && cell[0].waiting == 1 && fabsf(cell[1].waiting - 0.5f) < 0.01f);
     ana_timeline(job, 1, 0, 4000000, 2, cell);

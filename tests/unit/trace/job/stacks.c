@@ -154,7 +154,7 @@ static void grouped(void)
     folder_remove();
 }
 
-/* What a thread is in that waits for others, innermost last: any part of it may be met. */
+/* Frames of a thread that waits for others, innermost last: any part may be met. */
 static const char *const progress[] = {"PMPI_Barrier", "ompi_request_wait", "opal_progress", "sched_yield"};
 
 /* Adds the native stack of a rank at app.c:30 that waits there in MPI, which is a library or part of the program. */
@@ -176,7 +176,7 @@ static const char *line_of(void *context, const struct trc_file *file, const cha
     return !strcmp(module, "/job/app+0x30") ? "app.c:30" : !strcmp(module, "/job/app+0x57") ? "load.c:57" : NULL;
 }
 
-/* Where ranks part that wait in MPI does not depend on what it did when they were looked at. */
+/* The point where waiting ranks part does not depend on MPI's frames when they were sampled. */
 static void waiting(void)
 {
     static const char loads[] = "name\tapp\nnative\tread+0xd\t/lib/libc.so.6+0x2000d\n"
@@ -229,7 +229,7 @@ static void odd_text(void)
     for (uint32_t i = 0; i < sizeof texts / sizeof *texts; i++)
         tb_stack(tb, 1, i + 1, (struct trc_def_stack){.reason = TRC_STACK_HANG, .state = 1}, texts[i]);
     tb_stack(tb, 1, 0, (struct trc_def_stack){.reason = TRC_STACK_HANG, .flags = TRC_STACK_CLOSING}, "");
-    tb_define(tb, TRC_DEF_STACK, 1, 1, 0, "x", 1, 0); /* in a chunk where it does not belong */
+    tb_define(tb, TRC_DEF_STACK, 1, 1, 0, "x", 1, 0); /* defined in a chunk where it does not belong */
     folder_make("odd");
     folder_write(tb, 0);
     tb_free(tb);

@@ -1,4 +1,4 @@
-/* Of the collectives of any communicators the newest are kept, each of them, whatever identities they have by
+/* The newest collectives of any communicators are kept, each one, whatever identities they have by
  * chance. */
 #include "tests/support/check.h"
 #include "tests/support/draw.h"
@@ -18,7 +18,7 @@ static bool is_kept(const struct ana_store *store, size_t i)
            found->first_ns == (int64_t)i;
 }
 
-/* Counts those of [from, to) that are kept. */
+/* Counts the kept ones of [from, to). */
 static size_t count_kept(const struct ana_store *store, size_t from, size_t to)
 {
     size_t kept = 0;
@@ -33,7 +33,7 @@ int main(void)
     struct ana_store store;
     uint64_t seed = 7;
     CHECK(ana_store_init(&store, 2));
-    for (int c = 0; c < COMMS; c++) /* some differ in a bit or two, as those of counters do */
+    for (int c = 0; c < COMMS; c++) /* some differ in a bit or two, as identities of counters do */
         identity[c] = c % 3 ? (uint64_t)draw(&seed, INT32_MAX) << 32 | draw(&seed, INT32_MAX) : (uint64_t)c;
     CHECK(!ana_store_find(&store, identity[0], 0), "of nothing");
     for (size_t i = 0; i < MORE; i++) {

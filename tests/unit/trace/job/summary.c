@@ -269,7 +269,7 @@ static void other_kinds_of_calls(void)
     folder_remove();
 }
 
-/* Rank 0 has no file, so rank 2 is the second of the job: who came last is told by place, not by rank. */
+/* Rank 0 has no file, so rank 2 is the second of the job: the last one is told by place, not by rank. */
 static void last_of_those_with_files(void)
 {
     folder_make("last");

@@ -44,7 +44,7 @@ static void a_job_that_grows(void)
     CHECK(ana_job_rank(job, 1)->state == ANA_RANK_IN_MPI && strcmp(ana_job_rank(job, 1)->inside, "MPI_Recv") == 0);
     CHECK(ana_job_rank(job, 1)->inside_ns >= 800000);
     CHECK(ana_job_info(job).quiet_ns >= 0);
-    /* After the earliest heartbeat nothing is known, but of who has not come out of a call. */
+    /* After the earliest heartbeat only calls that have not ended are known. */
     struct ana_timeline_cell cell[2];
     ana_timeline(job, 0, 4300000, 4700000, 2, cell);
     CHECK(cell[0].share[TRC_CAT_COMPUTE] == 1 && cell[1].share[TRC_CAT_COMPUTE] == 0);
@@ -173,7 +173,7 @@ static void files_that_cannot_be_read(void)
     FILE *f = fopen(path, "w");
     CHECK(f && fputs("rubbish", f) >= 0 && fclose(f) == 0);
     CHECK(ana_job_open(&folder, 1, &job, error, sizeof error) == TRC_BAD && error[0]);
-    /* What cannot be looked into is not called empty. */
+    /* Folders that cannot be read are not called empty. */
     const char *loop = path;
     snprintf(path, sizeof path, "%s/loop", folder);
     CHECK(symlink("loop", path) == 0);
@@ -197,7 +197,7 @@ static void files_that_cannot_be_read(void)
     CHECK(!ana_newest_folder(folder, newest, sizeof newest));
     char own[600], moved[700];
     snprintf(own, sizeof own, "%s", folder);
-    snprintf(moved, sizeof moved, "%s/my-run", path); /* as record -o names one */
+    snprintf(moved, sizeof moved, "%s/my-run", path); /* name as record -o gives one */
     CHECK(rename(own, moved) == 0);
     CHECK(ana_newest_folder(path, newest, sizeof newest) && strcmp(newest, moved) == 0, "one of any name: %s", newest);
     CHECK(rename(moved, own) == 0);

@@ -101,7 +101,7 @@ static void random_spans_against_an_array(size_t max)
     ana_lane_free(&lane);
 }
 
-/* A lane that was kept says what it did, and goes on; widths of columns that cannot be are refused. */
+/* A saved lane is equal once loaded, and goes on; widths of columns that cannot be are refused. */
 static void kept_lanes_are_the_same(size_t max)
 {
     struct ana_lane lane, other;
@@ -157,7 +157,7 @@ static void impossible_columns_are_refused(void)
     fclose(file);
 }
 
-/* Adds what is told by its parts. */
+/* Adds a fact by its parts. */
 static void add_parts(struct ana_lane *lane, const struct ana_told *told, int64_t begin_ns, int64_t end_ns)
 {
     bool is_call = told->kind == ANA_TOLD_CALL;
@@ -195,7 +195,7 @@ static void sums_are_the_sums_of_their_parts(size_t max)
             told.call.sent = (uint32_t)ns / 2;
             told.call.received = (uint32_t)i % 5;
         } else {
-            told.sum.sent = (uint64_t)ns / 2; /* or what of a fold lies there */
+            told.sum.sent = (uint64_t)ns / 2; /* or a fold's part there */
             told.sum.received = (uint64_t)i % 5;
         }
         ana_sum_to_lane(&lane, told.kind, &told, begin_ns, end_ns);
@@ -234,7 +234,7 @@ int main(void)
     spans_fall_into_their_buckets();
     empty_spans_and_no_events();
     random_spans_against_an_array(64);  /* one bucket beside the other */
-    random_spans_against_an_array(512); /* with levels above */
+    random_spans_against_an_array(512); /* spans with levels above */
     kept_lanes_are_the_same(64);
     kept_lanes_are_the_same(512);
     impossible_columns_are_refused();

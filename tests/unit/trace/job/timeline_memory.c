@@ -1,5 +1,5 @@
-/* Memory that runs out while a short lane is filled or summed up: who adds is told, what was added before stays, and
- * the job warns of what is missing. */
+/* Memory that runs out while a short lane is filled or summed up: the adding function fails, earlier sums stay, and the
+ * job warns of missing ones. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
 #include "trace/job/job_impl.h"
@@ -35,7 +35,7 @@ static double calls_of(struct ana_lane *lane, int64_t begin_ns, int64_t end_ns)
     return sum.calls;
 }
 
-/* A lane of 64 buckets of 100 ns, with five calls in the second of them. */
+/* A lane of 64 buckets of 100 ns, with five calls in the second one. */
 static struct ana_lane five_calls(void)
 {
     struct ana_lane lane;
@@ -56,7 +56,7 @@ static void summing_up_needs_none(void)
     ana_lane_free(&lane);
 }
 
-/* At `at_ns`: another bucket, or one that all are halved for. */
+/* Adds at `at_ns`: another bucket, or one that all are halved for. */
 static void what_was_added_stays(int64_t at_ns)
 {
     struct ana_lane lane = five_calls();
@@ -76,7 +76,7 @@ static void the_job_warns(void)
     two_write(two_ranks());
     struct ana_job *job = folder_open();
     job->sums.out_of_memory = true;
-    for (int look = 0; look < 2; look++) { /* at once, and once more after a refresh */
+    for (int look = 0; look < 2; look++) { /* read at once, and once more after a refresh */
         ana_job_advance(job, 0);
         const char *warning = ana_job_warning(job, 0);
         CHECK(warning && strstr(warning, "memory ran out") && !ana_job_warning(job, 1), "%s", warning ? warning : "-");

@@ -1,4 +1,4 @@
-/* Windows of time, also such as are shorter than the calls in them: which calls are in view, and how much of them. */
+/* Windows of time, also ones shorter than the calls in them: the calls in view, and their parts. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
 #include "trace/format/histogram.h"
@@ -26,7 +26,7 @@ static struct ana_summary window(struct ana_job *job, int64_t begin, int64_t end
     return s;
 }
 
-/* A microsecond in the middle of two calls, neither of which begins or ends in it. */
+/* A microsecond in the middle of two calls, without a begin or end in it. */
 static void a_microsecond(struct ana_job *job)
 {
     struct ana_summary s = window(job, 1005000, 1006000);
@@ -58,7 +58,7 @@ static void nothing(struct ana_job *job)
     ana_summary_free(&s);
 }
 
-/* Side by side they hold the whole: every call ends in one of them, and its time is shared out. */
+/* Side by side they hold the whole: every call ends in one window, and its time is shared out. */
 static void side_by_side(struct ana_job *job, int64_t width)
 {
     static const char *const names[] = {"MPI_Send", "MPI_Recv", "MPI_Allreduce"};

@@ -45,7 +45,7 @@ static void same_name_again(void)
     folder_make("again");
     static const struct {
         int rank;
-        uint64_t run; /* as many minutes later */
+        uint64_t run; /* minutes after the first */
     } file[] = {{0, 0}, {1, 0}, {2, 0}, {0, 1}, {1, 1}, {2, 1}, {3, 1}, {1, 2}, {0, 2}};
     int n = (int)(sizeof file / sizeof *file);
     for (int i = 0; i < n; i++) {
@@ -68,7 +68,7 @@ static void same_name_again(void)
     folder_remove();
 }
 
-/* Folders of two jobs are not read as one, whichever comes first; those of one job are. */
+/* Folders of two jobs are not read as one, whichever comes first; folders of one job are. */
 static void folders_of_two_jobs(void)
 {
     const char *folder = folder_make("both");
@@ -82,7 +82,7 @@ static void folders_of_two_jobs(void)
             struct tb *tb = tb_new(k && same, same ? 2 : 1);
             tb_barrier(tb, 0, 1000, 2000, TB_SELF, 1);
             if (!same)
-                tb_clock(tb, 1000000000u, 1600000000000000000u + (uint64_t)k, 1); /* at the same time */
+                tb_clock(tb, 1000000000u, 1600000000000000000u + (uint64_t)k, 1); /* started at the same time */
             tb_head(tb)->world_identity = same ? 7 : 7 + (uint64_t)k;
             snprintf(file, sizeof file, "%s/0.hpctop", path[k]);
             tb_write(tb, file);
@@ -150,7 +150,7 @@ static void unknown_siblings(void)
     folder_remove();
 }
 
-/* An intercommunicator has one name, whichever side says what it is; and a name that somebody was told stays, also
+/* An intercommunicator has one name, whichever side is asked; and a name that was given out stays, also
  * when it is called otherwise later. */
 static void one_name(void)
 {

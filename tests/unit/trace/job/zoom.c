@@ -1,5 +1,5 @@
-/* The timeline from two hours to a microsecond: what a cell shows is what was in it, at every zoom, and a redraw of all
- * costs what it costs for two seconds. */
+/* The timeline from two hours to a microsecond: a cell shows its content, at every zoom, and a redraw of all costs the
+ * same as of two seconds. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
 #include <math.h>

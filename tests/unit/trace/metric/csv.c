@@ -1,4 +1,4 @@
-/* Tables as CSV: quotes, what is not known, and the same values as in JSON. */
+/* Tables as CSV: quotes, unknown values, and the same values as in JSON. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
 #include "trace/metric/csv.h"
@@ -41,7 +41,7 @@ static void test_quotes(void)
     free(text);
 }
 
-/* No field of these rows has a comma in it. */
+/* No field of the rows has a comma in it. */
 static void compare(const char *what, enum ana_metric_kind kind, const void *rows, size_t size, size_t count,
                     const struct ana_whole *whole)
 {

@@ -102,7 +102,7 @@ static void test_truncation(void)
     tb_free(tb);
 }
 
-/* Whatever the bytes are, reading ends, and times are in order. */
+/* Any bytes: reading ends, and times are in order. */
 static void read_anything(void)
 {
     struct trc_file *file = NULL;
@@ -239,7 +239,7 @@ static void test_seek(void)
     CHECK(records == 5000, "%u records in the chunks' heads", records);
     CHECK(trc_event_chunk(file, chunks).records == 0, "a chunk out of range");
 
-    tb_next_chunk(tb, 0); /* seek behind all: nothing now, what comes later is delivered */
+    tb_next_chunk(tb, 0); /* seek behind all: nothing now, later items are delivered */
     tb_head(tb)->state = TRC_STATE_RUNNING;
     tb_write(tb, path);
     trc_refresh(file);
@@ -293,7 +293,7 @@ static void test_hole(void)
         const uint8_t *image = tb_image(tb, &size);
         uint8_t *bytes = malloc(size);
         memcpy(bytes, image, size);
-        size_t hole = tb_head(tb)->chunks_offset + 4096 + 1008; /* where an item begins in the first EVENTS chunk */
+        size_t hole = tb_head(tb)->chunks_offset + 4096 + 1008; /* begin of an item in the first EVENTS chunk */
         memset(bytes + hole, 0, 4096 - 1008);
         write_bytes(bytes, size);
         struct trc_file *file = open_good();

@@ -1,5 +1,5 @@
-/* More files than the process may have open: all are read, grow and are read again; those that are gone or replaced are
- * noticed.  The soft limit is raised first. */
+/* More files than the process may have open: all are read, grow and are read again; gone or replaced files are noticed.
+ * The soft limit is raised first. */
 #include "tests/support/check.h"
 #include "tests/support/trace_builder.h"
 #include "trace/reader/reader.h"
@@ -44,7 +44,7 @@ static void add_calls(int i, int n)
     }
 }
 
-/* How many records of the file are new, all of which are of its own. */
+/* Number of new records of the file, all its own. */
 static int count_new(int i)
 {
     struct trc_record record;
@@ -84,7 +84,7 @@ static void read_all(void)
     CHECK(wrong == 0, "%d of %d files did not grow", wrong, FILES);
 }
 
-/* Those opened last have no descriptor of their own. */
+/* Last opened files have no descriptor of their own. */
 static void test_gone(void)
 {
     const int gone = FILES - 1, other = FILES - 2;

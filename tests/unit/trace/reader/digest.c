@@ -135,7 +135,7 @@ static bool is_same(const struct trc_file *a, const struct trc_file *b)
         struct trc_thread one = *trc_thread(a, t), two = *trc_thread(b, t);
         if (!one.inside)
             one.inside_since = two.inside_since = one.inside_sequence = two.inside_sequence =
-                0; /* of an earlier call */
+                0; /* fields of an earlier call */
         one.row_overflow = two.row_overflow = one.peer_overflow = two.peer_overflow = 0;
         same = memcmp(&one, &two, sizeof one) == 0 && !mine == !other && (!mine || !memcmp(mine, other, sizeof *mine));
     }
@@ -238,7 +238,7 @@ static void test_changes(void)
     memcpy(node.host, "node7", 6);
 }
 
-/* With a good checksum: whatever the numbers are, they are refused or can be applied. */
+/* Digests with a good checksum: any numbers are refused or can be applied. */
 static void test_hostile(void)
 {
     int at = open(folder, O_RDONLY | O_DIRECTORY);

@@ -1,4 +1,4 @@
-/* What a look at a file reads: only what there is, of an idle rank next to nothing. */
+/* Bytes that a look at a file reads: only existing ones, of an idle rank next to nothing. */
 #include "tests/support/check.h"
 #include "trace/reader/reader.h"
 #include "trace/writer/writer.h"
@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Stands in front of libc's: counts what is read. */
+/* Stands in front of libc's: counts bytes read. */
 static size_t bytes_read, reads;
 ssize_t pread(int fd, void *buffer, size_t size, off_t at)
 {

@@ -106,7 +106,7 @@ static void test_places(void)
     trc_cursor_close(cursor);
     trc_close(file);
 
-    tb_site(tb, UNNAMED, "late+0x1", "/opt/app+0x9"); /* names that come later count for what was read before */
+    tb_site(tb, UNNAMED, "late+0x1", "/opt/app+0x9"); /* names that come later count for earlier paths */
     file = open_file(tb);
     const char *function, *module;
     trc_site(file, 1ull << 62 | 7, &function, &module);

@@ -75,7 +75,7 @@ static void test_head(void)
     tb_free(tb);
 }
 
-/* What makes a file no trace of ours is said in words. */
+/* Reasons why a file is no trace of ours are said in words. */
 static void test_refused(void)
 {
     struct tb *tb = tb_new(0, 1);

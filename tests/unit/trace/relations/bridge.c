@@ -88,7 +88,7 @@ static void one_after_the_other(void)
             merged(t, id + 2, id, 1000000000 * (i + 1) + 200, r, 2, 1, false);
         }
     }
-    for (uint32_t w = 1; w <= 2; w++) { /* their identities are equal: both were made in the same way */
+    for (uint32_t w = 1; w <= 2; w++) { /* equal identities: both were made in the same way */
         struct tb *t = join(w, 0, 1, 1000000000 * (int64_t)w - 200000000);
         met(t, 30, 0, 1, 2);
         merged(t, 31, 30, 300000000, 2, 1, 2, true);

@@ -180,7 +180,7 @@ static void test_short(void)
 }
 
 /* Evidence both ways in the first millisecond only, then one way, by messages of any latency: a line could be turned
- * about its begin, and what is said of the error covers that. */
+ * about its begin, and the stated error covers that. */
 static void test_lopsided(void)
 {
     const struct truth truth[2] = {{5000 * SECOND, 0}, {4000 * SECOND, 0}};
@@ -212,7 +212,7 @@ static void test_tree(void)
     for (int64_t t = 0; t < 100 * SECOND; t += 50000000) {
         send(clock, truth, 0, 1, t, 20000);
         send(clock, truth, 1, 0, t, 20000);
-        /* 1 to 2 in one direction only, but synchronous. */
+        /* Messages from 1 to 2 in one direction only, but synchronous. */
         struct ana_message m = {.source = 1,
                                 .destination = 2,
                                 .synchronous = true,

@@ -1,4 +1,4 @@
-/* A match of what lies between clocks finds the same whether or not a filter leaves out what it does not need. */
+/* A match of events between clocks finds the same whether or not a filter leaves out the others. */
 #define FILES 6
 #include "tests/support/clocked_files.h"
 #include "tests/support/draw.h"
@@ -131,7 +131,7 @@ static void make_files(uint64_t seed)
         open_file(f);
 }
 
-/* ---- what is found ----------------------------------------------------------------------------------------------- */
+/* ---- findings ---------------------------------------------------------------------------------------------------- */
 
 struct found {
     struct ana_message message[MOST];

@@ -54,7 +54,7 @@ static void test_unmatched(void)
     irecv(1, 0, 7, 40);
     irecv(1, ANY, 8, 50);
     send(0, 99, 5, 60, 70);               /* a rank without a file */
-    send(0, TRC_PEER_UNKNOWN, 5, 80, 90); /* of another world */
+    send(0, TRC_PEER_UNKNOWN, 5, 80, 90); /* rank of another world */
     recv(1, 3, 5, 20, 30);
     send(3, 1, 5, 40, 50); /* arrives before it leaves */
     struct ana_match_counts c = ana_match_counts(match);
@@ -138,7 +138,7 @@ static void test_wildcards(void)
     done_recv(1, a, 0, 5, 160, 170);
     PAIR(2, 110, 120);
     PAIR(3, 112, 130);
-    /* The wildcard took one from somewhere else: the specific one is free as soon as that is known. */
+    /* The wildcard took one from somewhere else: the specific receive is free once this is known. */
     send(0, 1, 5, 210, 211);
     send(3, 1, 5, 212, 213);
     a = irecv(1, ANY, 5, 220);
@@ -156,7 +156,7 @@ static void test_wildcards(void)
     uint64_t c = irecv(1, ANY, TRC_TAG_ANY, 330);
     done_recv(1, b, 0, 5, 340, 350);
     PAIR(6, 310, 320);
-    /* Cancelled: leaves, and lets go what it held back. */
+    /* Cancelled: leaves, and releases the receives behind it. */
     send(4, 1, 6, 400, 401);
     b = irecv(1, 4, 6, 410);
     done_recv(1, b, 4, 6, 420, 430);
@@ -165,7 +165,7 @@ static void test_wildcards(void)
     CHECK(messages == 7, "by one");
     cancelled(1, c, 440, 450);
     PAIR(7, 400, 410);
-    /* Never resolved: what it may have taken cannot be told. */
+    /* Never resolved: its message cannot be told. */
     send(0, 1, 5, 510, 511);
     irecv(1, ANY, 5, 520);
     b = irecv(1, 0, 5, 530);
@@ -332,7 +332,7 @@ static void test_unknown_request(void)
     uint64_t c = irecv(1, ANY, 7, 120);
     done_recv(1, UINT64_MAX, 2, 7, 140, 150);
     PAIR(2, 110, 120);
-    done_recv(1, c, 2, 7, 160, 170); /* and if the request turns up later, nothing is counted twice */
+    done_recv(1, c, 2, 7, 160, 170); /* a request that turns up later counts nothing twice */
     END_TEST(3, 0, 0, 0, 0, 0, 0);
 }
 

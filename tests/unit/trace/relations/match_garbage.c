@@ -37,7 +37,7 @@ static int64_t some_time(void)
     return rand() % 50 == 0 ? (int64_t)1e18 * (rand() % 3 - 1) : rand() % 10000;
 }
 
-/* Anything that the bytes of a file can say; `sig` and `use` are what it points to. */
+/* Anything that the bytes of a file can say; it points to `sig` and `use`. */
 static struct ana_event some_event(struct trc_sig *sig, struct ana_use *use, const struct trc_comm *comm)
 {
     static const struct trc_call call[TRC_OPCLASSES] = {

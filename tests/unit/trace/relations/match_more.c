@@ -125,7 +125,7 @@ static void test_bounds(void)
         recv(1, 0, 1, 10 * i + 2, 10 * i + 3);
     }
     CHECK(ana_match_counts(match).messages == 1000, "delivered");
-    for (int64_t i = 0; i < n; i++) /* and then they do, even those */
+    for (int64_t i = 0; i < n; i++) /* then they do, even those */
         done_send(0, (uint64_t)i, 10 * n + i, 10 * n + i + 1);
     CHECK(ana_match_counts(match).messages == (uint64_t)n, "all");
     ana_match_free(match);
@@ -215,7 +215,7 @@ static void test_kept_collectives(void)
     CHECK(ana_match_open_instances(match) == ANA_MATCH_INSTANCES, "bounded");
     CHECK(ana_match_open_instance(match, 0, &open) && open.sequence == 10, "the oldest are given up");
     CHECK(ana_match_counts(match).incomplete == ANA_MATCH_INSTANCES + 10, "and counted");
-    world[1].def.size = 1000000000; /* a hostile file: no memory for what is only claimed */
+    world[1].def.size = 1000000000; /* a hostile file: no memory for claimed sizes */
     world[1].def.identity = 5;
     arrive(1, &barrier, 0, TRC_PEER_NONE, 0, 10, 20);
     CHECK(ana_match_missing(match, ANA_MATCH_INSTANCES - 1, missing, 2) == 999999999, "missing");
@@ -249,7 +249,7 @@ static void check_notes(void *user)
     forgotten++;
 }
 
-/* What was written into notes stays there until the match says that it forgets some. */
+/* Notes stay until the match says that it forgets some. */
 static void test_notes(void)
 {
     begin_test();

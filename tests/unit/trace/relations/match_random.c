@@ -7,11 +7,11 @@ enum { STEPS = 20000, MAX_ENDS = STEPS + 1, TAGS = 3 };
 
 struct sim_end {
     size_t rank;
-    int32_t partner, tag; /* of a receive: as asked for, then as matched */
+    int32_t partner, tag; /* source of a receive: as asked for, then as matched */
     uint64_t number;
     int64_t begin;
     size_t other; /* SIZE_MAX: not matched */
-    bool is_open; /* its request was not completed yet */
+    bool is_open; /* request not completed yet */
     bool gone;    /* cancelled */
 };
 static struct sim_end sent[MAX_ENDS], posted[MAX_ENDS];
@@ -109,13 +109,13 @@ static void do_complete(void)
     }
 }
 
-/* Of the three ranks, the last has a clock of its own. */
+/* The last of the three ranks has a clock of its own. */
 static uint32_t clock_of(size_t rank)
 {
     return rank == 2;
 }
 
-/* The program waits for everything, in its own order, and cancels what nobody sent. */
+/* The program waits for everything, in its own order, and cancels receives that nobody sent to. */
 static void wait_for_all(void)
 {
     for (size_t i = 0; i < receives; i++) {

@@ -1,5 +1,5 @@
-/* What is looked up once a signature takes short ways through the matching.  A random program goes through two matches:
- * one that keeps what it looked up, and one that has to look up every event anew.  Both must find the same. */
+/* Signatures looked up once have short ways through the matching.  A random program goes through two matches:
+ * one that keeps its look-ups, and one that has to look up every event anew.  Both must find the same. */
 #include "tests/support/draw.h"
 #include "tests/support/match_events.h"
 
@@ -73,7 +73,7 @@ struct signature {
     const struct trc_comm *comm;
     struct ana_use use;
 };
-/* What a program does besides the usual. */
+/* Unusual actions of a program. */
 struct habits {
     bool wildcards, threads, cancels, frees, losses, disorder;
 };

@@ -4,7 +4,7 @@
 #include "trace/relations/merge.h"
 #include <sys/syscall.h>
 
-/* Stands in front of libc's: counts what is read. */
+/* Stands in front of libc's: counts bytes read. */
 static size_t reads;
 ssize_t pread(int fd, void *buffer, size_t size, off_t at)
 {
@@ -14,7 +14,7 @@ ssize_t pread(int fd, void *buffer, size_t size, off_t at)
 
 /* ---- files ----------------------------------------------------------------------------------------------------- */
 
-/* An event that can be told by its `sent`; those that are SUB belong to the one before. */
+/* An event that can be told by its `sent`; SUB events belong to the one before. */
 static void put(size_t i, uint32_t thread, uint32_t flags, uint64_t id, int64_t begin, int64_t end)
 {
     struct trc_sig sig = tb_sig(TB_BARRIER);
@@ -27,7 +27,7 @@ static void put(size_t i, uint32_t thread, uint32_t flags, uint64_t id, int64_t 
         tb_event(made[i], thread, &sig, begin, end, (struct tb_more){0});
 }
 
-/* ---- what comes out -------------------------------------------------------------------------------------------- */
+/* ---- delivered events -------------------------------------------------------------------------------------------- */
 
 struct out {
     struct ana_event event;
@@ -215,7 +215,7 @@ static void test_live(void)
     const struct ana_event *event = ana_merge_next(merge);
     CHECK(event && event->end_ns == 1800, "late, but given out");
     put(1, 0, TRC_SIG_SUB, 11, 0, 0);
-    put(0, 0, 0, 12, 1750, 1800); /* at the same time, on a rank that goes first */
+    put(0, 0, 0, 12, 1750, 1800); /* event at the same time, on a rank that goes first */
     refresh_two(merge, 0);
     CHECK(drain(merge, got, 10) == 2 && got[0].id == 11 && got[1].id == 12, "SUB first");
     CHECK(got[0].event.begin_ns == 1000, "and it has its event's times");

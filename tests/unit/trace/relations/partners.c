@@ -1,4 +1,4 @@
-/* Calls that need those of particular ranks: who waits in an epoch of a window, or for a neighbour, and for how
+/* Calls that need calls of particular ranks: waiting ranks in an epoch of a window, or for a neighbour, and for how
  * long. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
@@ -29,7 +29,7 @@ struct wait {
 };
 struct job {
     const char *what;
-    bool neighbors; /* of a line: 0 - 1 - 2 */
+    bool neighbors; /* neighbours in a line: 0 - 1 - 2 */
     struct one call[12];
     struct wait wait[4];
 };
@@ -146,7 +146,7 @@ static void many_communicators(void)
             int64_t begin = 100000 * (int64_t)(i + 1), late = r == 0 ? 5000 : 0;
             sig.comm = FIRST + i;
             tb_comm(tb, FIRST + i, 1000 + i, r, all, RANKS);
-            uint32_t list = list_of(tb, i ? beside[r] : round[r]); /* so that room ends in the midst of one */
+            uint32_t list = list_of(tb, i ? beside[r] : round[r]); /* room that ends in the midst of one */
             tb_neighbors(tb, FIRST + i, list, list);
             tb_event(tb, 0, &sig, begin + late, begin + 6000, (struct tb_more){0});
         }

@@ -21,7 +21,7 @@ static void open_files(void)
         open_file(i);
 }
 
-/* ---- what comes out ---------------------------------------------------------------------------------------------- */
+/* ---- delivered events -------------------------------------------------------------------------------------------- */
 
 struct out {
     struct ana_event event;
@@ -161,7 +161,7 @@ static void test_signatures(void)
     stop(FILES);
 }
 
-/* Files are divided in their order, and what is in them about equally. */
+/* Files are divided in their order, and their items about equally. */
 static void test_divide(void)
 {
     start_two();
@@ -179,7 +179,7 @@ static void test_divide(void)
     stop(FILES);
 }
 
-/* A source of two parts, of which the first fails at its second block. */
+/* A source of two parts, the first of them failing at its second block. */
 static struct ana_part_item one_item[1];
 static unsigned asked;
 

@@ -34,8 +34,8 @@ static const cJSON *call_named(const cJSON *root, const char *name)
     return NULL;
 }
 
-/* Rank 1 computes 1880 us after its receive and comes 900 us late; nothing is known of what rank 0 did before its first
- * call, for which rank 1 waits 900 us, too. */
+/* Rank 1 computes 1880 us after its receive and comes 900 us late; rank 0 is unknown before its first call, and rank 1
+ * waits for it 900 us, too. */
 static void segments(const cJSON *root)
 {
     CHECK(cJSON_GetArraySize(get(root, "segments")) == 2 && is(root, "waits_s", 18e-4) && is(root, "delays_s", 18e-4));

@@ -23,7 +23,7 @@
 #define CASE_AS  (3ull << 30)
 
 static FILE *nowhere;
-static char doing[128]; /* what the alarm says */
+static char doing[128]; /* message of the alarm */
 
 static void ran_away(int signal)
 {

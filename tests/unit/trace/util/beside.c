@@ -1,5 +1,5 @@
 /* Queues that threads take: each taker all items, once and in order, whoever takes them and whoever fills them; a
- * drained queue has nothing under way, one that is closed may lose what is.  Parts of a piece of work: each is done
+ * drained queue has nothing under way, a closed one may lose its items.  Parts of a piece of work: each is done
  * once, by whomever, whoever asks for it. */
 #include "trace/util/beside.h"
 #include "tests/support/check.h"
@@ -58,7 +58,7 @@ static void fill(unsigned threads, uint64_t seed, uint64_t most)
     }
     ana_queue_drain(&small);
     ana_queue_drain(&large);
-    ana_queue_drain(&large); /* of an empty one */
+    ana_queue_drain(&large); /* drains an empty one */
     CHECK(larges.items == n && others.items == n && smalls.items == m, "%u threads, seed %llu: all are taken", threads,
           (unsigned long long)seed);
     CHECK(!larges.wrong && !others.wrong && !smalls.wrong, "%u threads, seed %llu", threads, (unsigned long long)seed);
@@ -92,7 +92,7 @@ static void close_early(void)
 
 /* ---- queues that fill queues ------------------------------------------------------------------------------------- */
 
-/* A link of a chain: it hands on what it takes, twice. */
+/* A link of a chain: passes each item on twice. */
 struct link {
     struct ana_queue queue, *next; /* NULL: it is the last */
     uint64_t items, wrong;
@@ -109,7 +109,7 @@ static void hand_on(void *user, const void *items, size_t n)
     }
 }
 
-/* As many queues as there may be, each filled by who takes the one before: also by one thread, whoever waits. */
+/* The largest number of queues, each filled by the reader of the one before: also by one thread, whoever waits. */
 static void chain(unsigned threads, uint64_t most)
 {
     struct ana_beside *beside = ana_beside_new(threads);

@@ -1,4 +1,4 @@
-/* A budget: what is charged never exceeds it, however large the numbers are and whoever charges. */
+/* A budget: charges never exceed it, however large the numbers are and whoever charges. */
 #include "trace/util/budget.h"
 #include "tests/support/check.h"
 #include <pthread.h>

@@ -77,7 +77,8 @@ int main(void)
         {"_Z3addIiET_S0_S0_", "add"},                                    /* int add<int>(int, int) */
         {"_ZNK1aclEi", "a::operator()"},                                 /* a::operator()(int) const */
         {"_ZN12_GLOBAL__N_16hiddenEv", "(anonymous namespace)::hidden"}, /* fits just */
-        {"_ZN1alsERSo", "a::operator<<"},                                /* of std::ostream&; too long with its class */
+        {"_ZN1alsERSo", "a::operator<<"},                                /* function of std::ostream&; too long with its
+                                                                            class */
         {"_ZZ4mainENKUliE_clEi", "main::{lambda(int)#1}::operator()"},   /* longer than its linker name: cut */
         {"_ZNSt6vectorIiSaIiEE9push_backERKi", "std::vector::push_back"},
         {"_Znot", "_Znot"},

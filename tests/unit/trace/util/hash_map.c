@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#define KEYS 4000 /* of few different first integers, so that keys differ in the others only */
+#define KEYS 4000 /* keys with few different first integers, so that they differ in the others only */
 
 static uint64_t first(int i)
 {

@@ -1,5 +1,5 @@
-/* Rows come back as they were, whatever their numbers are and however many bytes they have; what is written anew takes
- * the place of what did not fit; how columns are told is not trusted. */
+/* Rows come back as they were, whatever their numbers are and however many bytes they have; parts written anew take the
+ * place of parts that did not fit; how columns are told is not trusted. */
 #include "trace/util/keep.h"
 #include "tests/support/check.h"
 #include "tests/support/draw.h"
@@ -15,7 +15,7 @@ static uint64_t any(void)
     return draw_bits(&random_state);
 }
 
-/* Numbers of many kinds: times that rise, what is as far from these each time, noise, nothing, negative ones. */
+/* Numbers of many kinds: times that rise, times at a constant distance from these, noise, nothing, negative ones. */
 static uint64_t number_of(size_t row, size_t word)
 {
     uint64_t kind = word * 7 + row / 1000;
@@ -55,7 +55,7 @@ static void rows_come_back(size_t size, size_t n)
     fclose(file);
 }
 
-/* A thousand times that rise, and another as far from each of them, take little. */
+/* A thousand times that rise, and another at the same distance from each, take little. */
 static void regular_rows_are_small(void)
 {
     uint64_t rows[1000][2];
@@ -109,7 +109,7 @@ static void forget_first(void *row)
     *(uint64_t *)row = 0;
 }
 
-/* Nor is a pointer ever left that a file has. */
+/* No pointer is ever left that a file has. */
 static void columns_are_not_trusted(void)
 {
     for (uint8_t how = 0; how < 8; how++) {

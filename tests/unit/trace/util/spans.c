@@ -53,7 +53,7 @@ static void test_any_order(void)
     }
 }
 
-/* In about the order of time, with room for a few only: nothing is lost. */
+/* Spans in about the order of time, with room for a few only: nothing is lost. */
 static void test_bounded(void)
 {
     for (uint32_t round = 0; round < 50; round++) {
@@ -74,7 +74,7 @@ static void test_bounded(void)
     }
 }
 
-/* As nccl-tests prints them for n = 4 and 1 MiB a rank. */
+/* Values that nccl-tests prints for n = 4 and 1 MiB a rank. */
 static void test_bandwidth(void)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* What may be shown of text from elsewhere; and that nothing else comes out of stdout, wherever writes are cut. */
+/* Text from elsewhere that may be shown; nothing else comes out of stdout, wherever writes are cut. */
 #include "tests/support/check.h"
 #include "trace/util/text.h"
 #include "tui/term/out.h"

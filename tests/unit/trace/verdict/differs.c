@@ -1,4 +1,5 @@
-/* Who differs from most: found whatever the order, also where some say nothing in a term, and among many thousands. */
+/* Members that differ from most: found whatever the order, also where some say nothing in a term, and among many
+ * thousands. */
 #include "tests/support/check.h"
 #include "trace/verdict/differs.h"
 #include <stdlib.h>

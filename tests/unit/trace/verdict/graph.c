@@ -1,5 +1,5 @@
-/* The wait-for graph against the definition of what it finds, on random graphs: who moves by trying until nothing
- * changes, knots by who reaches whom. */
+/* The wait-for graph against its definition, on random graphs: moving nodes by trying until nothing changes, knots by
+ * reachability. */
 #include "tests/support/check.h"
 #include "trace/verdict/graph.h"
 
@@ -93,7 +93,7 @@ static void compare(const struct plain *p, struct ana_graph *g)
         for (size_t k = 0; k < p->ranks; k++)
             CHECK(!g->knot[i] || (g->knot[i] == g->knot[k]) == (p->reaches[i][k] && p->reaches[k][i]));
     }
-    /* Without ranks on the way. */
+    /* Graphs without ranks on the way. */
     for (size_t i = 0; i < p->nodes; i++) {
         size_t blocker[MOST];
         bool waits[MOST] = {false}, seen[MOST] = {false};
@@ -125,7 +125,7 @@ int main(void)
         for (unsigned k = below(3); k > 0; k--)
             set_moving(&p, &g);
         ana_graph_solve(&g);
-        for (unsigned k = below(3); k > 0; k--) /* what is found out later */
+        for (unsigned k = below(3); k > 0; k--) /* found out later */
             set_moving(&p, &g);
         solve(&p);
         ana_graph_find_knots(&g);

@@ -21,7 +21,7 @@ static void expect(const char *what, enum ana_weight weight, enum ana_state stat
     folder_remove();
 }
 
-/* Now, on the real-time clock, less so many seconds. */
+/* Now, on the real-time clock, less `s` seconds. */
 static uint64_t seconds_ago(int s)
 {
     struct timespec t;
@@ -47,7 +47,7 @@ static void places(void)
     expect("two places", ANA_NOTABLE, ANA_FINISHED,
            "all lose 18.2% waiting in MPI_Allreduce: rank 0 is last in 100% at 0x3000, others in other places");
 
-    folder_make("others"); /* in each place another rank is late, all of them as much */
+    folder_make("others"); /* another rank is late in each place, all as much */
     for (int r = 0; r < 3; r++) {
         struct tb *tb = tb_new(r, 3);
         for (int i = 0; i < 30; i++) {
@@ -110,7 +110,7 @@ static void losses(void)
     expect("fine", ANA_FINE, ANA_FINISHED, "nothing stands out: 98.9% parallel efficiency, 1.1% in MPI");
 }
 
-/* Of a part of the job: what those ranks lose, as a share of their own time. */
+/* Part of the job: the loss of those ranks, as a share of their own time. */
 static void selected(void)
 {
     folder_make("part");
@@ -170,7 +170,7 @@ static void records(void)
     expect("disk full", ANA_NOTABLE, ANA_FINISHED, "rank 1 stopped recording: no space left on device");
 }
 
-/* Its head tells who it was and that it ended; zeros would be a lie. */
+/* Head of a rank that ended; zeros would be a lie. */
 static void cut_off(void)
 {
     char path[600];
@@ -187,7 +187,7 @@ static void cut_off(void)
     expect("cut off", ANA_NOTABLE, ANA_FINISHED, "the trace file of rank 0 is cut off: what it did is not known");
 }
 
-/* What somebody does to the files while they are looked at is said before anything that rests on them. */
+/* Damage done to the files while they are looked at is said before anything that rests on them. */
 static void spoilt(void)
 {
     char path[600], out[512];
@@ -327,7 +327,7 @@ static void stuck(void)
         recv.comm = TB_WORLD;
         recv.source = cases[i].source;
         recv.rtag = 7;
-        if (!cases[i].begins) /* its calls take long */
+        if (!cases[i].begins) /* calls take long */
             tb_recv(two.rank[1], 0, 4000000, 7400000000, 0, 7, 8);
         for (int k = 0; k < 2; k++)
             tb_running(two.rank[k], 7900000000);

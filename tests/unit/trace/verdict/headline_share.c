@@ -1,4 +1,4 @@
-/* What the shares in the first line are of: of a run that is half analysed, of one whose older events are gone, of a
+/* Wholes of the shares in the first line: a run that is half analysed, of one whose older events are gone, of a
  * window, of the GPUs' time. */
 #include "tests/support/check.h"
 #include "trace/verdict/verdict.h"
@@ -11,7 +11,7 @@
 #define MS 1000000ll
 enum { RANKS = 4, STEPS = 4000 };
 
-/* Rank 3 computes 3 ms, the others 1 ms, in each step: what is lost to it costs all 3 x 2 of 4 x 3 ms, 50 %. */
+/* Rank 3 computes 3 ms, the others 1 ms, in each step: the loss costs all 3 x 2 of 4 x 3 ms, 50 %. */
 static void write_steps(int64_t from)
 {
     for (int r = 0; r < RANKS; r++) {
@@ -62,7 +62,7 @@ static void half_analysed(void)
     folder_remove();
 }
 
-/* Nine tenths of the events were overwritten: what is left is compared with the time it is of. */
+/* Nine tenths of the events were overwritten: the rest is compared with its own time. */
 static void recycled(void)
 {
     folder_make("recycled");
@@ -122,7 +122,7 @@ static void windows(void)
     folder_remove();
 }
 
-/* What the GPUs do has a word in it, and the first when nothing costs more. */
+/* GPUs' work has a word in it, and the first when nothing costs more. */
 static void gpus(void)
 {
     struct ana_gpu_rank ranks[2] = {{.index = 0,

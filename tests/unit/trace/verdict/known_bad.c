@@ -13,7 +13,7 @@
 enum hang {
     LATE,     /* rank 1 does not come to MPI_Barrier */
     INSIDE,   /* both are in MPI_Barrier */
-    TWO_DUPS, /* rank 0 in MPI_Comm_dup, rank 1 in that of another communicator */
+    TWO_DUPS, /* rank 0 in MPI_Comm_dup, rank 1 in the dup of another communicator */
     ERROR     /* NCCL has said on rank 1 that something is wrong */
 };
 

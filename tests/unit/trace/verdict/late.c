@@ -1,4 +1,4 @@
-/* Who is late, and by what: the sentence and the verdict on planted delays. */
+/* Late ranks, and the cause: the sentence and the verdict on planted delays. */
 #include "tests/support/planted.h"
 #include "trace/session/session.h"
 #include "trace/verdict/verdict.h"
@@ -15,7 +15,7 @@ static int64_t wall_ns(void)
     return now.tv_sec * 1000 * MS + now.tv_nsec;
 }
 
-/* What a rank does in iteration i, in ns. */
+/* Time of a rank in iteration i, in ns. */
 typedef int64_t work_of(int rank, int i);
 
 static int64_t one(int rank, int i)

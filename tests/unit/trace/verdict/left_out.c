@@ -1,4 +1,4 @@
-/* Who left out its part: jobs of ranks that make call after call, and where they stand at the end.
+/* Ranks that left out their part: jobs of ranks that make call after call, and their last calls.
  *
  * A rank is a line of calls; it is inside the last one.  The first letter is the call and the place in the program:
  *

@@ -1,8 +1,8 @@
-/* How often the verdict on NCCL is right: random programs of MPI and NCCL with one fault or none, whose end a
+/* Rate of right verdicts on NCCL: random programs of MPI and NCCL with one fault or none, whose end a
  * simulation knows.  The files of one moment are judged, as after kill -9 of all ranks: 40 s after anything moved or,
  * of programs that do not hang, at their end or at a random moment.  Prints a row for each kind of fault.
  *
- * nccl_random [PROGRAMS [FIRST SEED]]: also says what was wrong. */
+ * nccl_random [PROGRAMS [FIRST SEED]]: also prints the errors. */
 #include "tests/support/check.h"
 #include "tests/support/nccl_program.h"
 #include "tests/support/trace_folder.h"
@@ -23,7 +23,7 @@ static struct row {
     unsigned programs, right, missed, no_name, more_names, other_names, other_class, false_alarms, proven_wrong;
 } rows[NP_FAULTS][2]; /* finishes or is cut off, hangs */
 
-/* ---- what a recorder would have written -------------------------------------------------------------------------- */
+/* ---- trace of a recorder ----------------------------------------------------------------------------------------- */
 
 static void write_comms(struct tb *tb, const struct np_program *p, int rank)
 {
@@ -155,7 +155,7 @@ static const char *judge(const struct np_program *p, bool hangs, const struct an
     size_t allowed = 0;
     row->programs++;
     if (!hangs) {
-        /* Who is said to have died first of ranks that were killed at once is no matter of NCCL. */
+        /* First death among ranks that were killed at once is no matter of NCCL. */
         bool bad = trouble || (v->culprits > 0 && v->id != ANA_CLASS_DEAD);
         row->false_alarms += bad;
         row->proven_wrong += bad && v->confidence == ANA_PROVEN;

@@ -1,5 +1,5 @@
 /* Every sentence of the verdict, with example terms: of one and of several, with all its conditions and with none.
- * tests/golden/sentences.txt has what they are; UPDATE_GOLDEN=1 writes it anew. */
+ * tests/golden/sentences.txt has them; UPDATE_GOLDEN=1 writes it anew. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
 #include "trace/verdict/verdict_impl.h"

@@ -1,4 +1,5 @@
-/* When a loss is trouble (state slow) and when it is none: seconds, a pattern that repeats, one rank that causes it. */
+/* Losses that are trouble (state slow) and losses that are none: seconds, a pattern that repeats, one rank that causes
+ * it. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
 #include "trace/verdict/verdict.h"
@@ -7,7 +8,7 @@
 #define US 1000ll
 #define MS 1000000ll
 
-/* By how much `rank` comes late to collective i. */
+/* Lateness of `rank` at collective i. */
 typedef int64_t lateness(int rank, int i);
 
 static int64_t of_ms(int rank, int i)
@@ -74,7 +75,7 @@ static void judge(const char *what, int ranks, int times, int64_t step_ns, laten
     folder_remove();
 }
 
-/* Messages of any source of which nobody told where they came from (MPICH 4.0's MPI_Isendrecv): no rank is blamed. */
+/* Messages of any source whose source is unknown (MPICH 4.0's MPI_Isendrecv): no rank is blamed. */
 static void nobody_told(void)
 {
     enum { TIMES = 100 };

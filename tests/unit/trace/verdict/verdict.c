@@ -1,4 +1,4 @@
-/* The verdict on jobs made by hand: every class, what only looks like it, and what is said beside it. */
+/* The verdict on jobs made by hand: every class, its look-alikes, and the evidence. */
 #include "tests/support/check.h"
 #include "tests/support/verdict_facts.h"
 #include "tests/support/verdict_ranks.h"
@@ -260,7 +260,7 @@ static void over(void)
     }
 }
 
-/* What is known to be bad is said of those who are to blame. */
+/* Known bad facts are said of the culprits. */
 static void known(void)
 {
     for (int who = 1; who < 3; who++) {
@@ -287,7 +287,7 @@ static void known(void)
     }
 }
 
-/* Who was in a long read when its stack was taken may have been slow: nothing tells, and that is said. */
+/* A rank in a long read when its stack was taken may have been slow: nothing tells, and the verdict says so. */
 static void reads(bool file)
 {
     static const struct rank rank[] = {BARRIER(20 * S), OUTSIDE};

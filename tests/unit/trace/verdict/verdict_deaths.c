@@ -1,4 +1,4 @@
-/* Jobs that end, or are killed, while they are looked at and afterwards: what is said of it is true, and stays so. */
+/* Jobs that end, or are killed, while they are looked at and afterwards: the verdict is right, and stays so. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
 #include "trace/job/job_impl.h"
@@ -61,7 +61,7 @@ static void begin(int r, int n, int64_t age_ns)
     tb_barrier(tb[r], 0, 1 * S, 2 * S, TB_WORLD, 0);
 }
 
-/* The same of a job that is over; its last heartbeat came at `end`. */
+/* An ended job; its last heartbeat came at `end`. */
 static void over(int r, int n, int64_t end)
 {
     tb[r] = tb_new(r, n);
@@ -103,7 +103,7 @@ static void finish(struct ana_job *job, int n)
     }
 }
 
-/* What the verdict is, by its fields: "hung unmatched-receive proven 0,1". */
+/* Fields of the verdict: "hung unmatched-receive proven 0,1". */
 static const char *verdict_of(struct ana_job *job, char *out, size_t size)
 {
     const struct ana_verdict *v = ana_job_verdict(job);
@@ -220,7 +220,7 @@ static void test_killed_in_a_deadlock(void)
     finish(job, 3);
 }
 
-/* Who was killed while it worked is the cause of what came after it. */
+/* A rank killed while it worked is the cause of the later events. */
 static void test_killed_before(void)
 {
     folder_make("before");
@@ -288,10 +288,9 @@ static void test_killed_at_once(void)
     finish(job, 4);
 }
 
-/* ---- what they noted of their ends ---------------------------------------------------------------------------------
- */
+/* ---- ends noted by the ranks ------------------------------------------------------------------------------------- */
 
-/* Its last heartbeat came 50 ms before it noted this. */
+/* Last heartbeat 50 ms before it noted this. */
 static void noted(int r, int64_t at, enum trc_end_by by, int what, uint32_t sender)
 {
     struct trc_end *end = &tb_head(tb[r])->end;
@@ -440,7 +439,7 @@ static void test_killed_in_turn(void)
     expect_four("killed in turn, after a pause", "aborted killed possible ");
 }
 
-/* Two ranks: who of them was killed first is no cause, unless the other one was left for long. */
+/* Two ranks: the first one killed is no cause, unless the other one was left for long. */
 static void test_killed_two(void)
 {
     for (int64_t apart = 5; apart <= 15; apart += 10) {
@@ -454,7 +453,7 @@ static void test_killed_two(void)
     }
 }
 
-/* Whose end came while it was in MPI_Finalize: nobody waits for it. */
+/* End in MPI_Finalize: nobody waits for it. */
 static void test_killed_in_finalize(void)
 {
     folder_make("finalizes");

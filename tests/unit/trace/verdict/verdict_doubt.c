@@ -1,4 +1,4 @@
-/* What is not proven: where a rank may count its collectives otherwise than the others, and of a process that exists
+/* Unproven cases: a rank that may count its collectives otherwise than the others, and a process that exists
  * while its heartbeat stands still. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
@@ -32,7 +32,7 @@ static const struct ana_verdict *verdict_of(struct ana_job *job)
     return v;
 }
 
-/* Three ranks at the end of a job, the last of them in `last`; its order is in doubt from that collective on. */
+/* Three ranks at the end of a job, the last one in `last`; its order is in doubt from that collective on. */
 static const struct ana_verdict *three(enum tb_call first, enum tb_call last, bool doubt)
 {
     folder_make("doubt");

@@ -1,4 +1,4 @@
-/* Verdicts on NCCL operations: what the ranks' tables hold at the end, and what is said of it; communicators whose
+/* Verdicts on NCCL operations: the ranks' tables at the end, and the verdict; communicators whose
  * members only the files together know; a thousand ranks. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
@@ -11,7 +11,7 @@
 #define S   INT64_C(1000000000)
 #define END (100 * S)
 
-enum { A = 3, B = 4 }; /* communicators by their ids: A of all ranks, B of those that the case says */
+enum { A = 3, B = 4 }; /* communicators by their ids: A of all ranks, B of some, as the case says */
 
 /* An operation at the end; all have gone through collective 0 of their communicators before. */
 struct op {
@@ -19,7 +19,7 @@ struct op {
     enum trc_gpu_state state;
     enum tb_call call;
     uint64_t sequence;
-    int64_t at;     /* in its state since, s */
+    int64_t at;     /* begin of its state, s */
     uint64_t count; /* 0: 1024 */
     int32_t root;   /* +1; 0: none */
     uint8_t stream;

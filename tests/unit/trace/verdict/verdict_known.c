@@ -1,4 +1,4 @@
-/* What stands still in a job that is watched is not read anew for each verdict; what moved is. */
+/* Unmoving ranks of a watched job are not read anew for each verdict; moved ones are. */
 #include "tests/support/verdict_ranks.h"
 #include "trace/job/job_impl.h"
 #include "trace/job/watch.h"
@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Stands in front of libc's: counts what is read. */
+/* Stands in front of libc's: counts bytes read. */
 static size_t reads;
 ssize_t pread(int fd, void *buffer, size_t size, off_t at)
 {
@@ -14,7 +14,7 @@ ssize_t pread(int fd, void *buffer, size_t size, off_t at)
     return syscall(SYS_pread64, fd, buffer, size, at);
 }
 
-/* How often a new verdict reads; nothing was refreshed before it. */
+/* Number of reads of a new verdict; nothing was refreshed before it. */
 static size_t reads_of_verdict(struct ana_job *job)
 {
     size_t before = reads;

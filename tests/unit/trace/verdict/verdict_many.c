@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* With holes where there are zeros: a thousand of them would fill a small disk. */
+/* Files with holes where there are zeros: a thousand would fill a small disk. */
 static void write_sparse(struct tb *tb, const char *folder, int rank)
 {
     enum { BLOCK = 4096 };
@@ -42,7 +42,7 @@ static void many(int n, int every, const struct rank *odd, enum ana_verdict_clas
     struct ana_job *job = folder_open();
     const struct ana_verdict *v = ana_job_verdict(job);
     CHECK(v, "out of memory");
-    if (v) { /* and again, with all that it reads in memory */
+    if (v) { /* once more, with all its data in memory */
         double read = seconds();
         ana_job_set_rules(job, (struct ana_verdict_rules){S, 30 * S, true});
         CHECK(v = ana_job_verdict(job), "out of memory");

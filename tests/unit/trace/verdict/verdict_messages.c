@@ -1,4 +1,4 @@
-/* Messages that were sent and received before, or are under way, when a rank waits: which of them it waits for. */
+/* Messages that were sent and received before, or are under way, when a rank waits: the one that it waits for. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
 #include "trace/verdict/verdict.h"
@@ -45,7 +45,7 @@ static void by_any_tag(struct tb *tb, int rank)
     inside(tb, TB_RECV, 20 * S, 0, 7);
 }
 
-/* Any tag would do, but what came is on another communicator. */
+/* Any tag would do, but the message is on another communicator. */
 static void elsewhere(struct tb *tb, int rank)
 {
     static const int32_t all[] = {0, 1, 2};

@@ -133,7 +133,7 @@ int main(void)
             size_t n = strlen(table[a].name);
             bool large = is_large(&table[b]);
             bool twin = large && strncmp(table[a].name, table[b].name, n) == 0 && strcmp(table[b].name + n, "_c") == 0;
-            if (large && !twin) /* they differ as those without _c do */
+            if (large && !twin) /* they differ as the calls without _c do */
                 continue;
             expect((uint32_t[]){a, 0}, (uint32_t[]){b, 0}, a != b && !twin);
             pairs++;

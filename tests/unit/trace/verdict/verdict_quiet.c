@@ -1,5 +1,5 @@
 /* All of a host fall silent while others are heard: said after four seconds, by heartbeats that were seen to come,
- * unless the silence may be that of a file server, of the network or of the reader itself. */
+ * unless the silence may be a file server's, the network's or the reader's own. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
 #include "trace/job/job_impl.h"
@@ -11,16 +11,16 @@
 
 #define S INT64_C(1000000000)
 
-enum { RANKS = 6, AGE = 100 /* of the job, s */ };
+enum { RANKS = 6, AGE = 100 /* age of the job, s */ };
 
 static const struct {
     const char *what;
     double beta;      /* ranks 2 and 3 have been silent for so long, s */
-    double third;     /* ... but of rank 3; 0: as rank 2 */
+    double third;     /* the same of rank 3; 0: as rank 2 */
     double alpha;     /* ranks 0 and 1 */
     double came_back; /* after so long a silence rank 4, on gamma, was heard again */
     double reader;    /* the reader was held up for so long after it had read the files */
-    double ahead;     /* of beta's wall clock */
+    double ahead;     /* advance of beta's wall clock, s */
     bool idle;        /* nobody waits */
     bool told;
     bool due; /* less than a second later it would be told */
@@ -65,7 +65,7 @@ static void make(size_t k, int64_t wall_ns)
     }
 }
 
-/* Makes the job what it would be had we watched the heartbeats come, and looks once more. */
+/* Makes the job as if we had watched the heartbeats come, and looks once more. */
 static void look(struct ana_job *job, size_t k)
 {
     int64_t now = ana_now_ns();

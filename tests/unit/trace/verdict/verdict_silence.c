@@ -1,4 +1,4 @@
-/* A rank on another host of which only the heartbeat is known, and that is silent: for how long, does anybody wait for
+/* A silent rank on another host, known only by its heartbeat: for how long, does anybody wait for
  * it, are others there heard? */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
@@ -8,7 +8,7 @@
 #include <time.h>
 
 #define S   INT64_C(1000000000)
-#define AGE 100 /* of the job, s */
+#define AGE 100 /* age of the job, s */
 
 static const struct {
     const char *what;

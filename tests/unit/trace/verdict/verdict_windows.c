@@ -39,13 +39,13 @@ static const char *const words[] = {
 #undef CALL
 };
 
-/* What each rank calls, one after the other: "post 0", "start 1 2", "lock 3".  It is inside the last one, unless that
- * has a full stop behind it; nothing at all: outside MPI. */
+/* Calls of each rank, one after the other: "post 0", "start 1 2", "lock 3".  It is inside the last one, unless that has
+ * a full stop behind it; nothing at all: outside MPI. */
 struct program {
     const char *what, *rank[4];
     const char *culprits, *says;
     enum ana_verdict_class id;
-    const char *sources[4], *destinations[4]; /* of the topology */
+    const char *sources[4], *destinations[4]; /* neighbours of the topology */
 };
 
 static const struct program programs[] = {
@@ -144,7 +144,7 @@ static uint32_t call_of(const char *word)
     return 0;
 }
 
-/* What the calls of a rank have in common. */
+/* Common arguments of a rank's calls. */
 struct state {
     uint64_t barriers, neighbours;
     uint32_t posted, started;

@@ -1,5 +1,5 @@
-/* Why a segment takes longer, by what the kernel counted: the arithmetic, and built jobs in which one rank waits for a
- * processor, reads, faults, computes more or slower; where the counts do not cover the time nothing is said. */
+/* Reasons why a segment takes longer, by the kernel's counts: the arithmetic, and built jobs in which one rank waits
+ * for a processor, reads, faults, computes more or slower; where the counts do not cover the time nothing is said. */
 #include "tests/support/planted.h"
 #include "trace/session/session.h"
 #include "trace/verdict/verdict.h"
@@ -7,10 +7,10 @@
 
 enum { TIMES = 100, BEAT_MS = 100 };
 
-/* What is counted in a second. */
+/* Counts of a second. */
 struct rates {
     double cpu, queued, system, faults, read, instructions, cycles;
-    double beside; /* on other threads of the process */
+    double beside; /* processor time of other threads of the process */
 };
 static const struct rates computes = {.cpu = 1};
 
@@ -99,7 +99,7 @@ static void test_jobs(void)
     static const struct rates busy = {.cpu = 1, .instructions = 2e9, .cycles = 3e9};
     static const struct rates slowly = {.cpu = 1, .instructions = 1e9, .cycles = 3e9};
     SAYS("more work, as far as is known: 2.0 x the processor time", "unknown", &slowly, &busy, 20, 1);
-    /* Other threads compute: whether there is more work, or who is waited for, was not counted. */
+    /* Other threads compute: more work and waiting were not counted. */
     SAYS("", "spins", &((struct rates){.cpu = 1, .beside = 3}), &((struct rates){.cpu = 1, .beside = 3}), 20, 1);
     SAYS("", "waits", &((struct rates){.cpu = 0.3, .beside = 3}), &((struct rates){.cpu = 0.6, .beside = 3}), 20, 1);
     SAYS("", "uncovered", &((struct rates){.cpu = 0.5, .queued = 0.5}), &computes, 20, 0.3);
@@ -138,7 +138,7 @@ static void test_once(void)
     folder_remove();
 }
 
-/* A job that runs, and is read again and again: it says what it says when it has ended. */
+/* A running job, read again and again: its reasons are the same as at its end. */
 static void test_running(void)
 {
     enum { PARTS = 4, END_MS = 1400 };

@@ -27,7 +27,7 @@ static void call(struct tb *tb, int64_t begin, int64_t end)
     tb_event(tb, 0, &sig, begin, end, (struct tb_more){0});
 }
 
-/* Four steps of 100 us a rank: 10 us, 50 us of computation (rank 1: 60), then 20 us of exchange, 15 of them in a call
+/* Four steps of 100 us a rank: 10 us, 50 us of computation (rank 1: 60), then 20 us of exchange, 15 in a call
  * that ends with it. */
 static void fill(struct tb *tb, int r)
 {
@@ -90,7 +90,7 @@ static void check_whole(struct ana_job *job)
     CHECK(r->own_ns == 8 * 20 * US && r->mpi_ns == 8 * 15 * US, "%lld, %lld", (long long)r->own_ns,
           (long long)r->mpi_ns);
     CHECK(r->worst_index == 1 && r->worst_ns == 400 * US && r->by_rank_ns[0] == 360 * US && r->longest_ns == 100 * US);
-    r = region(&s, "compute"); /* and what is open: from 30 us before the end of all, rank 0 from 70 */
+    r = region(&s, "compute"); /* open regions: from 30 us before the end of all, rank 0 from 70 */
     CHECK(r->times == 10 && r->total_ns == (4 * (50 + 60) + 30 + 70) * US && r->mpi_ns == 2 * 10 * US, "%lld, %lld",
           (long long)r->total_ns, (long long)r->mpi_ns);
     r = region(&s, "exchange");
@@ -136,7 +136,7 @@ int main(void)
     struct ana_job *job = folder_open();
     check_whole(job);
     check_segments(job);
-    /* From the middle of the first step's computation of both ranks on, to the end of it. */
+    /* Window from the middle of the first step's computation of both ranks on, to the end of it. */
     struct ana_summary s = summary_of(job, 1030 * US, 1081 * US);
     const struct ana_region_stat *r = region(&s, "compute");
     CHECK(r->times == 2 && r->total_ns == (30 + 40) * US, "%lld", (long long)r->total_ns);

@@ -1,4 +1,4 @@
-/* What threads do between their calls: counts, times and the longest, exactly; polls and control rounds are no ends. */
+/* Segments between calls: counts, times and the longest, exactly; polls and control rounds are no ends. */
 #include "tests/support/planted.h"
 #include "trace/session/session.h"
 #include "trace/why/why.h"
@@ -62,7 +62,7 @@ static void counted(void)
     CHECK(ab->from.call && strcmp(ab->from.call, "MPI_Comm_rank") == 0 && ab->cost_ns == 0);
     const struct ana_segment_stat *ba = planted_segment(&s, "0xb0", "0xa0");
     CHECK(ba->times == 16 && ba->total_ns == 16 * 20 * US && ba->median_ns == 20 * US && ba->p99_ns == 20 * US);
-    const struct ana_segment_stat *cc = planted_segment(&s, "0xc0", "0xc0"); /* of a thread of its own */
+    const struct ana_segment_stat *cc = planted_segment(&s, "0xc0", "0xc0"); /* calls of a thread of its own */
     CHECK(cc->times == 2 && cc->ranks == 1 && cc->total_ns == 2 * 49 * US && isnan(cc->by_rank_ns[1]));
     ana_summary_free(&s);
 
@@ -73,7 +73,7 @@ static void counted(void)
     ana_summary_free(&s);
     s = summary_of(job, 300 * US, 800 * US, NULL); /* costs of a part of the time are not known */
     ab = planted_segment(&s, "0xa0", "0xb0");
-    /* Those that begin in it, and end there: rank 0 once, rank 1 three times. */
+    /* Segments that begin in it, and end there: rank 0 once, rank 1 three times. */
     CHECK(ab->times == 4 && ab->cost_ns == -1, "%llu", (unsigned long long)ab->times);
     ana_summary_free(&s);
     ana_job_close(job);
@@ -93,13 +93,13 @@ static void polls(void)
     struct tb *tb = tb_new(0, 1);
     event(tb, 0, 0xa0, 0, 1 * MS);
     tb_fold(tb, 0, &poll, 11 * MS, 91 * MS, 5, 2 * MS);         /* five in 80 ms: it computes */
-    event(tb, 0, 0xb0, 101 * MS, 102 * MS);                     /* 100 ms later, 98 of them outside */
+    event(tb, 0, 0xb0, 101 * MS, 102 * MS);                     /* 100 ms later, 98 outside */
     tb_fold(tb, 0, &poll, 103 * MS, 203 * MS, 100000, 80 * MS); /* it spins */
     event(tb, 0, 0xa0, 204 * MS, 205 * MS);                     /* 1 ms before and 1 ms after */
     tb_event(tb, 0, &poll, 206 * MS, 207 * MS, (struct tb_more){0});
     event(tb, 0, 0xc0, 208 * MS, 209 * MS); /* 3 ms less one poll of 1 ms */
     tb_fold(tb, 0, &round, 300 * MS, 400 * MS, 100, 10 * MS);
-    event(tb, 0, 0xa0, 500 * MS, 501 * MS); /* a background loop: nothing is known of what is between its rounds */
+    event(tb, 0, 0xa0, 500 * MS, 501 * MS); /* a background loop: nothing is known between its rounds */
     event(tb, 0, 0xc0, 502 * MS, 503 * MS);
     tb_lost(tb, 0, 7);
     event(tb, 0, 0xb0, 600 * MS, 601 * MS);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define EVENTS 1000000 /* 5 bytes each: 1200 pages */
-#define FAULTS 20      /* of a thread that meets the file's pages first: its code, its stack, a stream's memory */
+#define FAULTS 20      /* faults of a thread that meets the file's pages first: code, stack, a stream's memory */
 
 static char path[] = "/tmp/hpctop-pages-XXXXXX";
 static struct trc_writer writer;

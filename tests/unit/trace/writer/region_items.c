@@ -1,5 +1,5 @@
 /* Regions of the program's own, written and read: in order and at their times, whoever asks for them and who does not;
- * what is open where a chunk begins; ends that do not fit. */
+ * open regions where a chunk begins; ends that do not fit. */
 #include "tests/support/check.h"
 #include "trace/format/schema.h"
 #include "trace/reader/reader.h"
@@ -88,7 +88,7 @@ static void close_file(struct trc_file *file)
     free(stream);
 }
 
-/* Calls, folds and regions in between: each has its time, and those of calls are the same without regions. */
+/* Calls, folds and regions in between: each has its time, and calls have the same without regions. */
 static void test_times(void)
 {
     begin_file(64u << 20);
@@ -131,7 +131,7 @@ static void test_times(void)
     close_file(file);
 }
 
-/* Old chunks are overwritten: what was begun in them is known all the same, and who is told of records lost knows. */
+/* Old chunks are overwritten: regions begun in them are known all the same, and lost records are reported. */
 static void test_recycled(void)
 {
     begin_file(SMALL);
@@ -163,7 +163,7 @@ static void test_recycled(void)
     close_file(file);
 }
 
-/* Which regions an end leaves open. */
+/* Regions that an end leaves open. */
 static void test_ends(void)
 {
     struct trc_regions r = {0};

@@ -274,8 +274,8 @@ static void test_definitions(void)
     end(file, NULL);
 }
 
-/* A process that writes as fast as it can into a file that is too small, and one that reads along: what is read is in
- * order and whole, what is missed is told, and nothing looks like damage. */
+/* A process that writes as fast as it can into a file that is too small, and one that reads along: read items are in
+ * order and whole, missed ones are reported, and nothing looks like damage. */
 static void test_alongside(size_t limit)
 {
     enum { N = 800000, FIRST = 2000000 };
@@ -332,13 +332,13 @@ static void test_alongside(size_t limit)
     waitpid(child, NULL, 0);
     CHECK(next == N, "the last is %llu", (unsigned long long)next);
     CHECK(limit < 100u << 20 || !missed, "%llu missed in a file with room for all", (unsigned long long)missed);
-    uint64_t all = N + (N / 4) * 3; /* and a FOLD for three of four */
+    uint64_t all = N + (N / 4) * 3; /* a FOLD for three of four */
     CHECK(reads + missed == all, "%llu read, %llu missed of %llu", (unsigned long long)reads,
           (unsigned long long)missed, (unsigned long long)all);
     end(file, cursor);
 }
 
-/* A stream of a GPU: its page says whose it is, a kernel has a name, and what comes late has its own times. */
+/* A stream of a GPU: its page says whose it is, a kernel has a name, and late items have their own times. */
 static void test_stream(void)
 {
     static const struct trc_device_stream of = {.number = 1, .device = 3, .context = 5, .stream = 7};

@@ -191,7 +191,8 @@ static void count_calls(void)
         trc_stream_count(stream, trc_stream_intern(stream, &sig[made[i].sig]), made[i].ticks);
 }
 
-/* By how much the histograms that a reader finds differ from those of the first calls, as many as their rows count. */
+/* Difference of the histograms that a reader finds from the histograms of the first calls, as many as their rows
+ * count. */
 static uint32_t distance(uint64_t *counted)
 {
     uint32_t found[2][TRC_BUCKETS] = {0}, differ = 0;

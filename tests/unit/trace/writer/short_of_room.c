@@ -1,5 +1,5 @@
-/* The writer where room ends early: what has none costs nothing else, what is lost is tried again, and the last blocks
- * of a disk are used. */
+/* The writer where room ends early: an item without room costs nothing else, a lost one is tried again, and the last
+ * blocks of a disk are used. */
 #include "tests/support/check.h"
 #include "trace/reader/reader.h"
 #include "trace/writer/said.h"
@@ -22,7 +22,7 @@ static const struct trc_schema_call calls[] = {{"MPI_Send", TRC_OP_SEND, ""}, {"
 static struct trc_writer writer;
 static struct trc_stream *stream;
 
-/* A limit on file sizes stands for a disk that is full: the file has room for so many blocks more than at first. */
+/* A limit on file sizes stands for a disk that is full: the file has room for a number of blocks more than at first. */
 static void fill_disk(unsigned more)
 {
     struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
@@ -96,7 +96,7 @@ static void test_definition_later(void)
     end();
 }
 
-/* What was said has no room in any chunk that there is: the records behind it have. */
+/* A SAID item has no room in any present chunk: the records behind it have. */
 static void test_said(bool first)
 {
     begin(64u << 20);
@@ -164,7 +164,7 @@ static void test_last_blocks(void)
     }
 }
 
-/* On a disk that was full early definitions have as much room as in the smallest file. */
+/* Full disks: early definitions have as much room as in the smallest file. */
 static void test_definitions(void)
 {
     begin(64u << 20);

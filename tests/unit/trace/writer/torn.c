@@ -94,7 +94,7 @@ static bool step_through(void)
 
 /* ---- the reader -------------------------------------------------------------------------------------------------- */
 
-/* The instants of what is read: place[i] words are of instant i at the latest. */
+/* Instants of the read bytes: place[i] words are of instant i at the latest. */
 static struct {
     int instant[3];
     size_t place[2], read;
@@ -107,7 +107,7 @@ static int instant_at(size_t place)
     return plan.instant[place < plan.place[0] ? 0 : place < plan.place[1] ? 1 : 2];
 }
 
-/* In place of libc's: bytes of the live page are those of the plan. */
+/* Stands for libc's: bytes of the live page follow the plan. */
 ssize_t pread(int fd, void *buffer, size_t size, off_t offset)
 {
     off_t page = (off_t)((char *)stream.page - writer.base), at = offset - page;

@@ -1,4 +1,4 @@
-/* What the kernel counts, written and read: in order and at its times, by whoever it is of; a file that grows; the
+/* Counts of the kernel, written and read: in order and at its times, by whoever it is of; a file that grows; the
  * share of the file that it may take; a chunk that was overwritten; damage. */
 #include "tests/support/check.h"
 #include "trace/format/schema.h"
@@ -129,7 +129,7 @@ static void test_order(void)
     close(writer.fd);
 }
 
-/* An eighth of the file is full: the oldest items go, and a reader in the midst of them goes on behind. */
+/* An eighth of the file is full: the oldest items go, and a reader in their midst goes on behind. */
 static void test_share(void)
 {
     begin_file(SMALL);
@@ -187,7 +187,7 @@ static void test_small(void)
     close(writer.fd);
 }
 
-/* What others write into the file does not lead our stores astray. */
+/* Bytes that others write into the file do not lead our stores astray. */
 static void test_overwritten(void)
 {
     begin_file(LARGE);

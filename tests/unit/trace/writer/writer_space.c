@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A file system without fallocate: what stands in for it writes, which is counted. */
+/* A file system without fallocate: its stand-in writes, which is counted. */
 static atomic_int written_here, written_there;
 static pthread_t recording;
 static bool opening = true;
@@ -109,7 +109,7 @@ static void test_emulated(void)
     free(stream);
 }
 
-/* What others write into the file does not lead our stores astray. */
+/* Bytes that others write into the file do not lead our stores astray. */
 static void test_overwritten(void)
 {
     struct trc_writer *writer = open_writer(4u << 20);
@@ -144,7 +144,7 @@ static void test_cut(bool again, bool touched)
     CHECK(!again || !truncate(path, is.st_size), "truncate");
     const char *why = trc_writer_check(writer);
     CHECK(why && strstr(why, "cut") && atomic_load(&writer->stopped), "%s", why ? why : "not seen");
-    record(stream, 300000); /* into memory that goes nowhere */
+    record(stream, 300000); /* stores into memory that goes nowhere */
     trc_writer_stop(writer, why);
     struct trc_head head = {0};
     int fd = open(path, O_RDONLY);

@@ -1,4 +1,4 @@
-/* Screens of a newly opened trace: figures of live pages at once, equal to those of the whole pass, and nothing said
+/* Screens of a newly opened trace: figures of live pages at once, equal to the whole pass's, and nothing said
  * about waits, accounts or call sites before an event is read. */
 #include "tests/support/check.h"
 #include "tests/support/screen_job.h"

@@ -8,16 +8,16 @@
 #include "tui/views/views.h"
 #include <stdlib.h>
 
-/* A terminal whose user does nothing for so many looks, and then leaves.  Only waiting takes time. */
+/* A terminal whose user does nothing for some looks, and then leaves.  Only waiting takes time. */
 struct idle {
     const struct tui_app *app;
-    int64_t elapsed_ns; /* as the last look saw it: it moves with the clock */
+    int64_t elapsed_ns; /* end as the last look saw it: it moves with the clock */
     int looks, seen, keys;
-    unsigned summaries;        /* at the last wait */
+    unsigned summaries;        /* number at the last wait */
     int between;               /* looks after which a key is taken before all is summed up */
     int waited_ms, longest_ms; /* asked for since the last look */
     int shows;
-    bool freezes;            /* as soon as a look is not summed up yet */
+    bool freezes;            /* set when a look is not summed up yet */
     unsigned then;           /* summaries when it was frozen */
     int frozen_for, changes; /* waits since then; those at which there were others */
 };

@@ -1,4 +1,4 @@
-/* Marks and notes: what is kept is read again, and what is no mark does no harm. */
+/* Marks and notes: saved ones are read again, and other lines do no harm. */
 #include "tests/support/check.h"
 #include "tui/app/marks.h"
 

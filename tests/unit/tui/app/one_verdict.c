@@ -1,5 +1,5 @@
 /* Headline, page, Why screen and JSON tell the same verdict: of a job that hangs, while it is seen to hang and to move
- * again, of one that is slow, and of one of which the end of a file is missing. */
+ * again, of a slow one, and of one with a file whose end is missing. */
 #include "tests/support/check.h"
 #include "trace/verdict/verdict.h"
 #include "tests/support/trace_folder.h"
@@ -32,7 +32,7 @@ static void refresh(void)
     tui_app_load(&app);
 }
 
-/* Without line breaks and indents: each stretch of white space as one blank. */
+/* Text without line breaks and indents: each stretch of white space as one blank. */
 static void squeeze(char *text)
 {
     char *to = text;

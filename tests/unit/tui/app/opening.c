@@ -1,4 +1,4 @@
-/* While files are opened: what the screen shows, and what its keys do. */
+/* Screen and keys while files are opened. */
 #include "tests/support/check.h"
 #include "tests/support/still_clock.h"
 #include "tests/support/screen_job.h"
@@ -70,7 +70,7 @@ static bool go_on(void *unused, size_t opened, size_t files)
     return true;
 }
 
-/* What was read long before the last file is no reason to take a rank for dead. */
+/* Files read long before the last one are no reason to take a rank for dead. */
 static void test_slow_opening(void)
 {
     struct ana_job *first =

@@ -1,4 +1,4 @@
-/* The line of a prompt: characters, moves, words, what was typed before. */
+/* The line of a prompt: characters, moves, words, earlier lines. */
 #include "tests/support/check.h"
 #include "tests/support/draw.h"
 #include "tui/app/history.h"
@@ -84,7 +84,7 @@ static void remembered(void)
           history.line[0]);
 }
 
-/* Whatever is typed: the text stays whole characters, and the cursor is before one of them or at the end. */
+/* Any keys: the text stays whole characters, and the cursor is before one of them or at the end. */
 static void anything(void)
 {
     static const int keys[] = {'a',
@@ -129,7 +129,7 @@ static size_t files_in(const char *folder)
     return n;
 }
 
-/* Two programs that keep lines at random, and one that reads what they kept: the newest of each kind, each once. */
+/* Two programs that keep lines at random, and one that reads the saved lines: the newest of each kind, each once. */
 static void kept(void)
 {
     enum { KINDS = 4 };

@@ -1,4 +1,4 @@
-/* The configuration file: what it says holds, what it cannot say is told with its line, and nothing of it is fatal. */
+/* The configuration file: good lines hold, bad ones are reported with their numbers, and none is fatal. */
 #include "tests/support/check.h"
 #include "tests/support/screen_job.h"
 #include "tests/support/still_clock.h"
@@ -114,7 +114,7 @@ static void bad_lines(void)
     }
 }
 
-/* Good and bad lines in any order: as many complaints as there are bad ones, and the first of them is named. */
+/* Good and bad lines in any order: as many complaints as there are bad ones, and the first one is named. */
 static void any_lines(void)
 {
     static const char *const good[] = {
@@ -150,7 +150,7 @@ static void press(const char *name)
     tui_app_key(&app, tui_key_of(name));
 }
 
-/* What the chooser keeps is what the next start shows; comments and other tables stay. */
+/* The next start shows the columns that the chooser saved; comments and other tables stay. */
 static void kept(void)
 {
     start();

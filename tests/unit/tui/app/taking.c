@@ -1,4 +1,4 @@
-/* While an index is taken up, keys are answered, and no screen sees any of it before all is there. */
+/* Keys are answered while an index is loaded, and no screen sees any of it before all is there. */
 #include "tests/support/check.h"
 #include "tests/support/screen_job.h"
 #include "tests/support/small_term.h"
@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { PATIENCE_S = 20 }; /* then the test has failed, and is to end */
+enum { PATIENCE_S = 20 }; /* limit after which the test has failed, and is to end */
 
 /* Files are read by threads beside the test's own only while the gate is open. */
 static struct {

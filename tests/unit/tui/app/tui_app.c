@@ -15,7 +15,7 @@
 
 static struct tui_app app;
 
-/* Of so many ranks, analysed up to a share of 0..1. */
+/* App of the job `of`, analysed up to a share of 0..1. */
 static void start_at(struct screen_job of, double share)
 {
     struct ana_job *job = screen_job_open(&of, &still_clock_ns);
@@ -148,7 +148,7 @@ static void following(void)
 static void open_calls(void)
 {
     start(4, true);
-    still_clock_ns += 3 * SCREEN_S; /* and none of them has come out of its call */
+    still_clock_ns += 3 * SCREEN_S; /* no rank has come out of its call */
     look_again();
     const struct tui_table_spec *spec = tui_views[TUI_VIEW_OVERVIEW]->table;
     struct tui_value value = {0};
@@ -165,7 +165,7 @@ static void open_calls(void)
     const struct ana_rank_stat *stat = tui_app_stat(&app, 0);
     double whole = (double)stat->mpi_ns / (double)stat->wall_ns;
     CHECK(tui_app_mpi_share(&app, 0) == whole, "no second watched: all of its time between MPI_Init and MPI_Finalize");
-    for (int i = 0; i < 2; i++) { /* in which all are in MPI, but for rank 3 */
+    for (int i = 0; i < 2; i++) { /* time in which all but rank 3 are in MPI */
         still_clock_ns += SCREEN_S;
         look_again();
     }
@@ -262,7 +262,7 @@ static void ways_back(void)
     end();
 }
 
-/* What a group of ranks costs the others is one number, in Ranks as in the timeline. */
+/* Cost of a group of ranks to the others is one number, in Ranks as in the timeline. */
 static void groups_cost(void)
 {
     start(120, false);
@@ -329,7 +329,7 @@ static void prompts(void)
     end();
 }
 
-/* Whatever is typed, at whatever size, whatever the job: nothing breaks. */
+/* Any keys, at any size, with any job: nothing breaks. */
 static void everything(void)
 {
     static const int ranks[] = {1, 2, 4, 120};

@@ -50,7 +50,7 @@ static const char *const vocabulary[] = {"mpiexec.hydra",
                                          "LD_PRELOAD=/foo.so",
                                          "--export=ALL,LD_PRELOAD=/foo.so"};
 static char shown[1024];   /* the command line that is looked at */
-static size_t plans, kept; /* plans that were applied, and words of them that were found again */
+static size_t plans, kept; /* plans that were applied, and their words that were found again */
 enum { WORDS = sizeof vocabulary / sizeof *vocabulary };
 
 /* Words that may be changed, since a variable of ours is or may be in them. */
@@ -78,7 +78,7 @@ static void one(const char *const *words, size_t n)
     CHECK(applied == (plan.refusal[0] == 0), "of %s", shown);
     CHECK(!applied || plan.words.count >= n, "%zu words of %zu: %s", plan.words.count, n, shown);
     plans += applied;
-    size_t at = 0; /* what was typed is still there, in its order */
+    size_t at = 0; /* typed words are still there, in their order */
     for (size_t i = 0; applied && i < n; i++) {
         if (may_change(words, i))
             continue;

@@ -1,4 +1,4 @@
-/* Whom a line of `hpctop watch` blames: the same ranks as the verdict's own JSON, those without a file included. */
+/* Culprits in a line of `hpctop watch`: the same ranks as the verdict's own JSON, those without a file included. */
 #include "tests/support/verdict_ranks.h"
 #include "tui/output/report_json.h"
 #include "tui/output/watch_line.h"

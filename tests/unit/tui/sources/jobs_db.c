@@ -1,4 +1,4 @@
-/* The list of a site: what is put into it comes out of it, and a row whose texts have no end harms nobody. */
+/* The list of a site: rows that are put in come out, and a row whose texts have no end harms nobody. */
 #include "tests/support/check.h"
 #include "tui/sources/jobs_db.h"
 #include <math.h>

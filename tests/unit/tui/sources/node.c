@@ -1,4 +1,4 @@
-/* What NCCL's RAS says, in one line. */
+/* Words of NCCL's RAS, in one line. */
 #include "tests/support/check.h"
 #include "tui/sources/node.h"
 
@@ -84,7 +84,7 @@ int main(void)
     CHECK(said(text, "8 communicators of 4 ranks RUNNING, OK; TIMEOUT", true), "a warning");
     CHECK(said("", "it answers, and says nothing of communicators", false), "nothing");
     CHECK(said("Errors\n======\n", "it answers, and says nothing of communicators", false), "a title alone");
-    char address[400]; /* whose colon is far away */
+    char address[400]; /* line whose colon is far away */
     memset(address, 'a', sizeof address);
     snprintf(address + 390, 10, ":1");
     setenv("NCCL_RAS_ADDR", address, 1);

@@ -84,7 +84,7 @@ static bool run_once(int interrupt_at, bool behind, int *status)
         if (login_tty(slave) != 0)
             _exit(8);
         signal(SIGTTOU, SIG_IGN); /* ignored by a session's leader, such as a shell */
-        signal(SIGINT, SIG_DFL);  /* a shell ignores it for what it runs in the background */
+        signal(SIGINT, SIG_DFL);  /* a shell ignores it for its background jobs */
         interrupted = interrupt_at;
         _exit(behind ? begin_behind(&before) : show_once());
     }

@@ -1,4 +1,4 @@
-/* What goes to stdout has no control characters and no bytes that are no UTF-8, however it is cut into writes. */
+/* Output to stdout has no control characters and no bytes that are no UTF-8, however it is cut into writes. */
 #include "tests/support/check.h"
 #include "tests/support/draw.h"
 #include "tui/term/out.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Feeds what comes behind an Esc; *rest gets how many characters do not belong to the sequence. */
+/* Feeds characters behind an Esc; *rest gets how many characters do not belong to the sequence. */
 static int key_of(const char *text, size_t length, size_t *rest)
 {
     struct tui_sequence s = {0};
@@ -55,7 +55,7 @@ static const struct {
             {"]11;rgb:ffff/ffff/ffff\033\\", TUI_KEY_NONE},
             {"P1$r0 q\033\\", TUI_KEY_NONE}};
 
-/* Whatever numbers and final a terminal may send, nothing of it is left over. */
+/* Any numbers and finals that a terminal may send: no part is left over. */
 static void any_of_them(void)
 {
     unsigned seed = 7;
@@ -69,7 +69,7 @@ static void any_of_them(void)
         seed = seed * 1103515245 + 12345;
         *at = (char)('@' + (seed >> 16) % 63);
         if (text[1] == '[' || text[1] == 'M')
-            continue; /* these have something behind them */
+            continue; /* sequences with something behind them */
         size_t rest;
         key_of(text, strlen(text), &rest);
         CHECK(rest == 0, "%s leaves %zu", text, rest);

@@ -1,4 +1,4 @@
-/* Screens that sum up something of all ranks do so after a new summary alone: the next frame shows what they have. */
+/* Screens that sum up all ranks do so after a new summary alone: the next frame shows the same sums. */
 #include "tests/support/check.h"
 #include "tests/support/screen_job.h"
 #include "tests/support/still_clock.h"
@@ -24,7 +24,7 @@ static const char *frame(void)
     return shown;
 }
 
-/* Of waits that are gone the summary knows nothing. */
+/* The summary knows nothing of waits that are gone. */
 static void test_imbalance(void)
 {
     tui_app_open(&app, TUI_VIEW_IMBALANCE);
@@ -79,7 +79,7 @@ static void test_iterations(bool unfolded)
     free(blotted);
 }
 
-/* Tags choose the ranks that are shown before there is a summary of them: no row is left of those that are not. */
+/* Tags choose the shown ranks before there is a summary of them: no row of another rank is left. */
 static void test_tags(void)
 {
     tui_app_open(&app, TUI_VIEW_ITERATIONS);

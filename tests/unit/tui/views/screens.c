@@ -1,6 +1,6 @@
-/* Golden screens: each tests/golden/screens/NAME.keys is played on a job whose traces are built, what it shows must be
+/* Golden screens: each tests/golden/screens/NAME.keys is played on a job whose traces are built, the shown text must be
  * NAME.txt.  REGENERATE=1 writes the texts anew (look at the difference before committing it).
- * The first line of a script says which job (tests/support/screen_job.h has what is in its traces):
+ * The first line of a script says which job (tests/support/screen_job.h describes its traces):
  * "# job ranks=16 steps=1000 running size=80x24", with hung, slow, queued,
  * horovod, gpu, files, unknown, partial, diff, ascii. */
 #include "tests/support/check.h"
@@ -29,7 +29,7 @@ static char *read_all(const char *path)
     return text;
 }
 
-/* What debug information would say. */
+/* Stands for debug information. */
 static const char *line_of(void *context, const struct trc_file *file, const char *module)
 {
     (void)context, (void)file;
@@ -98,7 +98,7 @@ static const struct ana_diff planted_diff = {
                              .rank = {.rank = 3},
                              .ns = {0, 5900 * MS}}}};
 
-/* In place of this machine's, so that no thread asks its drivers. */
+/* Stands for this machine's GPUs, so that no thread asks its drivers. */
 bool tui_node_sample(const struct ana_job *of, struct tui_node *out)
 {
     (void)of;
@@ -121,7 +121,7 @@ static struct tui_event wait_and_tick(void *data, int timeout_ms)
     return event;
 }
 
-/* Plays a script; returns what it showed (free it), NULL when it cannot be read. */
+/* Plays a script; returns the shown text (free it), NULL when it cannot be read. */
 static char *play(const char *path)
 {
     char head[256] = "", *shown = NULL, *option;
@@ -172,7 +172,7 @@ static char *play(const char *path)
 static const struct {
     const char *keys, *line;
 } predicted[] = {
-    /* 1000 steps of 10 ms: 3 ranks wait 2 ms in 980 of them; two senders are 0.25 ms late in 10. */
+    /* 1000 steps of 10 ms: 3 ranks wait 2 ms in 980 steps; two senders are 0.25 ms late in 10. */
     {"views-80x24.keys", "rank 3 is late: computes 8.0 ms between exchange+0x60 and step.c:88, others"},
     {"views-80x24.keys", "late in collective    2.94k   5.88s   14.7%"},
     {"views-80x24.keys", "late sender              10  2.50ms"},
@@ -180,7 +180,7 @@ static const struct {
     {"live.keys", "sent     59.0 MB/s"}, /* 16 ranks send 36864 bytes 100 times a second */
     {"verdict-80x24.keys", "hung for 3 min 12 s: rank 3 has not come to MPI_Allreduce on grid, where 15"},
     {"gpu-80x24.keys", "3    54.0%   15.0%    20.0%    12.0%   12.0%   22.0%"},
-    {"gpu-80x24.keys", "33.6 MB   373 MB   559 MB   90.0ms   150ms"}, /* in 90 ms; 2 x 3/4 of it on the bus */
+    {"gpu-80x24.keys", "33.6 MB   373 MB   559 MB   90.0ms   150ms"}, /* bytes in 90 ms; 2 x 3/4 of it on the bus */
     {"horovod-80x24.keys", "3 between cycles      3  42.5ms        42.5      17"}, /* 50 cycles in 17 of 20 steps */
 };
 

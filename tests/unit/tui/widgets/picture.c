@@ -1,4 +1,4 @@
-/* Random grids as pictures: what stands in them is what stands in the grid, whatever characters that has. */
+/* Random grids as pictures: they have the text of the grid, whatever its characters. */
 #include "tests/support/check.h"
 #include "tui/widgets/picture.h"
 
@@ -71,7 +71,7 @@ int main(void)
             unsigned dice = seed >> 16;
             struct tui_cell *cell = &grid.cells[i];
             cell->style = (uint8_t)(dice % 3 ? TUI_STYLE_NORMAL : dice / 3 % TUI_STYLES);
-            if (!(tui_style(cell->style)->attributes & TUI_FILLED)) /* that is a ground without its character */
+            if (!(tui_style(cell->style)->attributes & TUI_FILLED)) /* ground without its character */
                 cell->ch = characters[dice / 64 % 11];
         }
         char *want = squeeze(write_with(&grid, 0)), *html = write_with(&grid, 1), *svg = write_with(&grid, 2);

@@ -21,7 +21,7 @@ static void check_parts(struct tui_rect area, const struct tui_rect *part, int n
     }
 }
 
-/* Whatever the numbers: the cursor is in view, and there is no room below the last row. */
+/* Any numbers: the cursor is in view, and there is no room below the last row. */
 static void scrolling(void)
 {
     for (size_t n = 1; n < 12; n++)

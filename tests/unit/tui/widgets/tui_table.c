@@ -68,7 +68,7 @@ static void sorting(void)
     order("D p p f a", "a column whose natural order is small first");
 }
 
-/* Rows of a running job change places: until someone moves the cursor it shows what comes first. */
+/* Rows of a running job change places: until someone moves the cursor it shows the first row. */
 static void untouched(void)
 {
     struct tui_table fresh = {0};
@@ -145,7 +145,7 @@ static const char *titles(int width)
     return line;
 }
 
-/* Columns that do not fit are scrolled to; those that nobody wants are not there. */
+/* Columns that do not fit are scrolled to; unwanted ones are not there. */
 static void choosing(void)
 {
     enum { WIDTH = 14 }; /* NAME and one more */
