@@ -25,8 +25,7 @@ static int open_view(struct tui_app *app, enum tui_action action)
         return show_message(app, "no file was used by MPI-IO");
     if (action == TUI_ACTION_VIEW_GPU && !tui_app_offers(app, TUI_VIEW_GPU))
         return show_message(app, "no GPU was used, as far as is known");
-    tui_app_switch(app, (enum tui_view_id)(action - TUI_ACTION_VIEW_OVERVIEW));
-    return TUI_REDRAW;
+    return tui_app_switch(app, (enum tui_view_id)(action - TUI_ACTION_VIEW_OVERVIEW));
 }
 
 static int open_help(struct tui_app *app, enum tui_action action)
@@ -178,6 +177,14 @@ static int untag_all(struct tui_app *app, enum tui_action action)
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
+/* Moves the cursor that all views share to the row under the table's. */
+static void follow(struct tui_app *app)
+{
+    const void *row = tui_table_chosen(&app->table[app->view]);
+    if (tui_app_view(app)->moved && row)
+        tui_app_view(app)->moved(app, row);
+}
+
 static int move_cursor(struct tui_app *app, enum tui_action action)
 {
     const struct tui_view *view = tui_app_view(app);
@@ -191,9 +198,8 @@ static int move_cursor(struct tui_app *app, enum tui_action action)
                  : action == TUI_ACTION_PAGE_DOWN ? page
                  : action == TUI_ACTION_FIRST     ? -(long)table->count
                                                   : (long)table->count;
-    tui_table_move(table, view->table, app, delta);
-    if (view->moved && tui_table_row(table) != SIZE_MAX)
-        view->moved(app, tui_table_row(table));
+    tui_table_move(table, delta);
+    follow(app);
     return TUI_REDRAW;
 }
 
@@ -204,9 +210,9 @@ static int sort_table(struct tui_app *app, enum tui_action action)
     if (!spec)
         return TUI_REDRAW;
     if (action == TUI_ACTION_SORT_INVERT)
-        tui_table_invert(table, spec, app);
+        tui_table_invert(table);
     else
-        tui_table_sort(table, spec, app, action == TUI_ACTION_SORT_NEXT ? 1 : -1);
+        tui_table_sort(table, action == TUI_ACTION_SORT_NEXT ? 1 : -1);
     return TUI_REDRAW;
 }
 
@@ -214,7 +220,7 @@ static int scroll_columns(struct tui_app *app, enum tui_action action)
 {
     const struct tui_table_spec *spec = tui_app_view(app)->table;
     int by = action == TUI_ACTION_LEFT ? -1 : 1;
-    if (spec && !tui_columns_scroll(&app->table[app->view], spec, by) && by > 0 && !app->table[app->view].skip)
+    if (spec && !tui_columns_scroll(&app->table[app->view], by) && by > 0 && !app->table[app->view].skip)
         return show_message(app, "all columns are in view");
     return TUI_REDRAW;
 }
@@ -275,10 +281,9 @@ static int find_next_row(struct tui_app *app, enum tui_action action)
     struct tui_table *table = &app->table[app->view];
     if (!view->table || !table->find[0])
         return show_message(app, "nothing to find: / asks for it");
-    if (!tui_table_find(table, view->table, app, false))
+    if (!tui_table_find(table, false))
         return show_message(app, "not found");
-    if (view->moved)
-        view->moved(app, tui_table_row(table));
+    follow(app);
     return TUI_REDRAW;
 }
 
@@ -344,10 +349,10 @@ static void close_prompt(struct tui_app *app)
     } else if (asked == TUI_PROMPT_FIND && view->table) {
         snprintf(table->find, sizeof table->find, "%s", app->line.text);
         tui_app_update_table(app); /* folds no row away while there is a word to find */
-        if (table->find[0] && !tui_table_find(table, view->table, app, true))
+        if (table->find[0] && !tui_table_find(table, true))
             show_message(app, "not found");
-        else if (view->moved && tui_table_row(table) != SIZE_MAX)
-            view->moved(app, tui_table_row(table));
+        else
+            follow(app);
     } else if (asked == TUI_PROMPT_FIND && app->line.text[0]) {
         char name[32];
         for (size_t i = 0; i < app->rank_count; i++)
@@ -446,8 +451,7 @@ int tui_app_click(struct tui_app *app, int x, int y, int cols, int rows)
     if (screen.keys.h && y == screen.keys.y)
         return TUI_REDRAW | tui_app_step(app, tui_key_bar_at(app, cols, x));
     if (y >= screen.headline.y && y < screen.headline.y + screen.headline.h) { /* the answer leads to its evidence */
-        tui_app_open(app, tui_app_offers(app, TUI_VIEW_VERDICT) ? TUI_VIEW_VERDICT : TUI_VIEW_IMBALANCE);
-        return TUI_REDRAW;
+        return tui_app_open(app, tui_app_offers(app, TUI_VIEW_VERDICT) ? TUI_VIEW_VERDICT : TUI_VIEW_IMBALANCE);
     }
     if (view->click) {
         int reaction = view->click(app, x, y);
@@ -457,8 +461,8 @@ int tui_app_click(struct tui_app *app, int x, int y, int cols, int rows)
     if (!view->table)
         return TUI_REDRAW;
     struct tui_table *table = &app->table[app->view];
-    enum tui_table_click what = tui_table_click(table, view->table, app, x, y);
-    if ((what == TUI_CLICK_ROW || what == TUI_CLICK_CURSOR) && view->moved)
-        view->moved(app, tui_table_row(table));
+    enum tui_table_click what = tui_table_click(table, x, y);
+    if (what == TUI_CLICK_ROW || what == TUI_CLICK_CURSOR)
+        follow(app);
     return what == TUI_CLICK_CURSOR ? TUI_REDRAW | tui_app_step(app, TUI_ACTION_DEEPER) : TUI_REDRAW;
 }

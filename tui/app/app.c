@@ -18,6 +18,13 @@ bool tui_app_ended(const struct tui_app *app)
     return app->info.state == ANA_FINISHED || app->info.state == ANA_ABORTED;
 }
 
+void tui_show_loss(const void *app, const void *row, struct tui_value *out)
+{
+    (void)app, (void)row;
+    if (out->number >= 0.05)
+        out->style = TUI_STYLE_NOTABLE;
+}
+
 const struct ana_rank_stat *tui_app_stat(const struct tui_app *app, size_t index)
 {
     const struct ana_summary *s = &app->summary;
@@ -309,8 +316,10 @@ bool tui_app_init(struct tui_app *app, struct ana_job *job, const struct tui_vie
     *app = (struct tui_app){
         .job = job, .views = views, .all_time = true, .view = TUI_VIEW_OVERVIEW, .filter.end_ns = INT64_MAX};
     bool complete = true;
-    for (int i = 0; i < TUI_VIEWS; i++)
+    for (int i = 0; i < TUI_VIEWS; i++) {
+        app->table[i] = (struct tui_table){.spec = views[i]->table, .data = app};
         complete &= !views[i]->own_size || (app->own[i] = calloc(1, views[i]->own_size));
+    }
     if (complete)
         tui_app_load(app);
     if (!app->has_summary || !app->verdict || (app->info.ranks && !app->rank_count)) {
@@ -364,7 +373,7 @@ void tui_app_update_table(struct tui_app *app)
         table->cursor_identity = shared;
         table->has_cursor = true;
     }
-    tui_table_update(table, view->table, app);
+    tui_table_update(table);
 }
 
 struct tui_place tui_app_place(const struct tui_app *app)
@@ -387,23 +396,28 @@ static void push_place(struct tui_app *app, struct tui_place place)
     app->stack[app->depth++] = place;
 }
 
-void tui_app_open(struct tui_app *app, enum tui_view_id view)
+static int show_view(struct tui_app *app, enum tui_view_id view)
 {
-    if (view == app->view)
-        return;
-    push_place(app, tui_app_place(app));
     app->view = view;
     tui_app_update_table(app);
+    return TUI_REDRAW;
 }
 
-void tui_app_switch(struct tui_app *app, enum tui_view_id view)
+int tui_app_open(struct tui_app *app, enum tui_view_id view)
 {
     if (view == app->view)
-        return;
+        return TUI_REDRAW;
+    push_place(app, tui_app_place(app));
+    return show_view(app, view);
+}
+
+int tui_app_switch(struct tui_app *app, enum tui_view_id view)
+{
+    if (view == app->view)
+        return TUI_REDRAW;
     while (app->depth && (app->stack[app->depth - 1].view == app->view || app->stack[app->depth - 1].view == view))
         app->depth--;
-    app->view = view;
-    tui_app_update_table(app);
+    return show_view(app, view);
 }
 
 void tui_app_came(struct tui_app *app, struct tui_place from)

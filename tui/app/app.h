@@ -204,11 +204,11 @@ void tui_app_choose_call(struct tui_app *app, const char *call);
 /* The view that is shown. */
 const struct tui_view *tui_app_view(const struct tui_app *app);
 
-/* Goes deeper, into another view: Esc leads back. */
-void tui_app_open(struct tui_app *app, enum tui_view_id view);
+/* Goes deeper, into another view: Esc leads back.  Returns TUI_REDRAW. */
+int tui_app_open(struct tui_app *app, enum tui_view_id view);
 
-/* Shows another view in place of this one: Esc leads to where it would have led from this one. */
-void tui_app_switch(struct tui_app *app, enum tui_view_id view);
+/* Shows another view in place of this one: Esc leads to where it would have led from this one.  Returns TUI_REDRAW. */
+int tui_app_switch(struct tui_app *app, enum tui_view_id view);
 
 /* The place that is shown, for tui_app_return. */
 struct tui_place tui_app_place(const struct tui_app *app);

@@ -15,8 +15,8 @@ struct list {
 static struct list list_columns(const struct tui_app *app)
 {
     struct list list = {.spec = tui_app_view(app)->table, .table = &app->table[app->view]};
-    list.wanted = tui_columns_wanted(list.table, list.spec, list.column);
-    list.count = tui_columns_all(list.table, list.spec, list.column);
+    list.wanted = tui_columns_wanted(list.table, list.column);
+    list.count = tui_columns_all(list.table, list.column);
     return list;
 }
 
@@ -40,7 +40,7 @@ static void toggle(struct tui_app *app, struct list *list)
         list->column[list->wanted++] = column;
     }
     tui_columns_choose(table, list->column, list->wanted);
-    if (table->sort >= 0 && !tui_columns_has(table, list->spec, table->sort))
+    if (table->sort >= 0 && !tui_columns_has(table, table->sort))
         table->sort = 0, table->inverted = false;
 }
 

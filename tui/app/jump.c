@@ -132,9 +132,10 @@ bool tui_app_drop_filter(struct tui_app *app)
     return any;
 }
 
-void tui_app_only(struct tui_app *app, uint64_t *part, uint64_t value)
+int tui_app_only(struct tui_app *app, uint64_t *part, uint64_t value)
 {
     set_filter(app, part, *part == value ? 0 : value);
+    return TUI_REDRAW;
 }
 
 static void jump_to_comm(struct tui_app *app, const char *argument)

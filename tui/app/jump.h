@@ -15,8 +15,8 @@ const struct tui_jump *tui_jump(int i);
 void tui_app_jump(struct tui_app *app, const char *typed);
 
 /* Shows only what belongs to a communicator, call or call site (`part` is of app->filter) in all screens; if that is so
- * already, everything again. */
-void tui_app_only(struct tui_app *app, uint64_t *part, uint64_t value);
+ * already, everything again.  Returns TUI_REDRAW. */
+int tui_app_only(struct tui_app *app, uint64_t *part, uint64_t value);
 
 /* Drops the filter of communicator, call and call site.  False: there was none. */
 bool tui_app_drop_filter(struct tui_app *app);

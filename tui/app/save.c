@@ -57,7 +57,7 @@ bool tui_save_table(struct tui_app *app, FILE *out, bool json)
 {
     const struct tui_table_spec *spec = tui_app_view(app)->table;
     const struct tui_table *table = &app->table[app->view];
-    int list[TUI_TABLE_COLUMNS], n = spec ? tui_columns_wanted(table, spec, list) : 0;
+    int list[TUI_TABLE_COLUMNS], n = spec ? tui_columns_wanted(table, list) : 0;
     for (int i = 0; !json && i < n; i++) {
         fputs(i ? "," : "", out);
         put_title(&spec->columns[list[i]], false, out);
@@ -68,7 +68,7 @@ bool tui_save_table(struct tui_app *app, FILE *out, bool json)
         fputs(!json ? "" : row ? ",\n {" : "\n {", out);
         for (int i = 0; i < n; i++) {
             struct tui_value value;
-            tui_table_text(spec, app, table->order[row], list[i], &value);
+            tui_table_text(table, table->order[row], list[i], &value);
             fputs(!i ? "" : json ? ", " : ",", out);
             if (json) {
                 put_title(&spec->columns[list[i]], true, out);

@@ -215,7 +215,7 @@ static void write_table(const struct tui_app *app, const char *view, FILE *out)
 {
     const struct tui_table *table = &app->table[app->view];
     const struct tui_table_spec *spec = tui_app_view(app)->table;
-    int list[TUI_TABLE_COLUMNS], n = tui_columns_wanted(table, spec, list);
+    int list[TUI_TABLE_COLUMNS], n = tui_columns_wanted(table, list);
     for (int i = 0; table->wanted_count && i < n; i++)
         fprintf(out, "%s%s%s", i ? ", " : "columns.", i ? "" : view, i ? "" : " = "),
             fputs(spec->columns[list[i]].metric->title, out);

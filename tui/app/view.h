@@ -3,6 +3,7 @@
 #define TUI_VIEW_H
 
 #include "tui/app/app.h"
+#include <stddef.h>
 
 /* Word on the screen, and its meaning or how it is computed. */
 struct tui_term_help {
@@ -18,7 +19,7 @@ struct tui_view {
     const struct tui_term_help *terms;      /* the last has a NULL word; NULL: none */
     /* For a cursor that all views share: `shared` gives the identity of its row (0: none yet), `moved` sets it. */
     uint64_t (*shared)(const struct tui_app *app);
-    void (*moved)(struct tui_app *app, size_t row);
+    void (*moved)(struct tui_app *app, const void *row);
     void (*update)(struct tui_app *app); /* before its table is: brings what that shows up to date; may be NULL */
     void (*shown)(struct tui_app *app);  /* Esc has led back to it; may be NULL */
     size_t own_size;                     /* bytes of its private state app->own[id], all 0 at first */
@@ -33,5 +34,13 @@ struct tui_view {
     /* Takes a drag from a cell of the grid to another; returns as `act`.  May be NULL. */
     int (*drag)(struct tui_app *app, int x, int y, int to_x, int to_y);
 };
+
+/* The rows of a table: an array of the app. */
+#define TUI_ROWS(rows_, count_)                                                                                        \
+    .array = offsetof(struct tui_app, rows_), .count = offsetof(struct tui_app, count_),                               \
+    .size = sizeof *((struct tui_app *)0)->rows_, .whole = offsetof(struct tui_app, whole)
+
+/* Marks a cell's share of time where it is large; for tui_column.show. */
+void tui_show_loss(const void *app, const void *row, struct tui_value *out);
 
 #endif

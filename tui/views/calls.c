@@ -7,35 +7,31 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The index of the site that a row shows: of the chosen call, or of all.  SIZE_MAX if there is none. */
-static size_t find_site(const struct tui_app *app, size_t row)
+/* Returns the site that a row shows: of the chosen call, or of all. */
+static const void *get_site(const void *data, size_t row)
 {
-    const struct ana_summary *s = &app->summary;
-    if (!app->call[0])
-        return row < s->site_count ? row : SIZE_MAX;
-    for (size_t i = 0; i < s->site_count; i++)
-        if (strcmp(s->sites[i].call, app->call) == 0 && row-- == 0)
-            return i;
-    return SIZE_MAX;
+    const struct tui_app *app = data;
+    const struct ana_site *site = app->summary.sites, *end = site + app->summary.site_count;
+    for (; app->call[0] && site < end; site++)
+        if (strcmp(site->call, app->call) == 0 && row-- == 0)
+            return site;
+    return row < app->summary.site_count ? site + row : NULL;
 }
 
 static size_t count_sites(const void *data)
 {
     const struct tui_app *app = data;
     size_t n = 0;
-    for (size_t i = 0; app->has_summary && i < app->summary.site_count; i++)
+    for (size_t i = 0; i < app->summary.site_count; i++)
         n += !app->call[0] || strcmp(app->summary.sites[i].call, app->call) == 0;
     return n;
 }
 
-static uint64_t identify_site(const void *data, size_t row)
+static uint64_t identify_site(const void *data, const void *row)
 {
-    const struct tui_app *app = data;
-    size_t i = find_site(app, row);
-    if (i == SIZE_MAX)
-        return 0;
-    const struct ana_site *site = &app->summary.sites[i];
+    const struct ana_site *site = row;
     const char *place = site->module ? site->module : site->function;
+    (void)data;
     return ana_hash_text(site->call) * 31 + (place ? ana_hash_text(place) : site->address);
 }
 
@@ -46,26 +42,18 @@ static const char *find_base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-static const struct ana_site *get_site(const void *data, size_t row)
+static void show_module(const void *data, const void *row, struct tui_value *out)
 {
-    return &((const struct tui_app *)data)->summary.sites[find_site(data, row)];
-}
-
-static void fill_site_cell(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
-{
-    tui_metric(column->metric, get_site(data, row), &((const struct tui_app *)data)->whole, out);
-}
-
-static void show_module(const void *data, size_t row, struct tui_value *out)
-{
-    const char *module = get_site(data, row)->module;
+    const char *module = ((const struct ana_site *)row)->module;
+    (void)data;
     snprintf(out->text, sizeof out->text, "%s", module ? find_base_name(module) : "\xe2\x80\x93");
 }
 
 /* The source line where it is known. */
-static void show_place(const void *data, size_t row, struct tui_value *out)
+static void show_place(const void *data, const void *row, struct tui_value *out)
 {
-    const struct ana_site *site = get_site(data, row);
+    const struct ana_site *site = row;
+    (void)data;
     if (!site->line)
         ana_place_words(&(struct ana_place_names){NULL, site->function, site->module, site->address}, out->text,
                         sizeof out->text);
@@ -84,38 +72,27 @@ static const struct tui_column columns[] = {
     {TUI_METRIC(SITE_RANKS), 6, 0, NULL},
     {TUI_METRIC(SITE_MODULE), 20, TUI_ASCENDING | TUI_STRETCH, show_module},
 };
-static const struct tui_table_spec spec = {.columns = columns,
-                                           .column_count = sizeof columns / sizeof *columns,
-                                           .rows = count_sites,
-                                           .value = fill_site_cell,
-                                           .identity = identify_site};
+static const struct tui_table_spec spec = {TUI_COLUMNS(columns), .rows = count_sites, .row = get_site,
+                                           .whole = offsetof(struct tui_app, whole), .identity = identify_site};
 
 /* The row of the cursor's call: the site where the cursor was last, else the one that takes most time. */
 static uint64_t find_call_row(const struct tui_app *app)
 {
     uint64_t first = 0, last = app->table[TUI_VIEW_CALLS].cursor_identity;
     for (size_t row = 0, n = count_sites(app); row < n; row++) {
-        if (ana_hash_text(app->summary.sites[find_site(app, row)].call) != app->cursor_call)
+        const struct ana_site *site = get_site(app, row);
+        if (ana_hash_text(site->call) != app->cursor_call)
             continue;
-        if (identify_site(app, row) == last)
+        if (identify_site(app, site) == last)
             return last;
-        first = first ? first : identify_site(app, row);
+        first = first ? first : identify_site(app, site);
     }
     return first;
 }
 
-static void follow_site(struct tui_app *app, size_t row)
+static void follow_site(struct tui_app *app, const void *row)
 {
-    size_t i = find_site(app, row);
-    if (i != SIZE_MAX)
-        app->cursor_call = ana_hash_text(app->summary.sites[i].call);
-}
-
-/* The site of the row under the cursor; NULL: there is none. */
-static const struct ana_site *site_of_cursor(const struct tui_app *app)
-{
-    size_t row = tui_table_row(&app->table[TUI_VIEW_CALLS]), i = row == SIZE_MAX ? SIZE_MAX : find_site(app, row);
-    return i == SIZE_MAX ? NULL : &app->summary.sites[i];
+    app->cursor_call = ana_hash_text(((const struct ana_site *)row)->call);
 }
 
 /* Draws the callers of a site, the innermost at the top, a line each. */
@@ -133,12 +110,11 @@ static void draw_path(const struct tui_app *app, struct tui_grid *grid, struct t
 
 static void draw_calls(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
-    const struct ana_site *site = site_of_cursor(app);
+    const struct ana_site *site = tui_table_chosen(&app->table[TUI_VIEW_CALLS]);
     int callers = site && site->path ? (int)site->path->n : 0, room = rect.h / 4;
     callers = callers < room ? callers : room;
     struct tui_rect line = {rect.x, rect.y + rect.h - 1, rect.w, 1};
-    tui_table_draw(&app->table[TUI_VIEW_CALLS], &spec, app, grid,
-                   (struct tui_rect){rect.x, rect.y, rect.w, rect.h - 1 - callers});
+    tui_table_draw(&app->table[TUI_VIEW_CALLS], grid, (struct tui_rect){rect.x, rect.y, rect.w, rect.h - 1 - callers});
     if (!site)
         return;
     if (callers)
@@ -152,20 +128,15 @@ static void draw_calls(struct tui_app *app, struct tui_grid *grid, struct tui_re
 
 static int act_on_site(struct tui_app *app, enum tui_action action)
 {
-    size_t row = tui_table_row(&app->table[TUI_VIEW_CALLS]), i = row == SIZE_MAX ? SIZE_MAX : find_site(app, row);
-    if (action == TUI_ACTION_SEGMENTS) {
-        tui_app_switch(app, TUI_VIEW_SEGMENTS);
-        return TUI_REDRAW;
-    }
-    if (action == TUI_ACTION_ONLY && i != SIZE_MAX) {
-        tui_app_only(app, &app->filter.site, app->summary.sites[i].identity);
-        return TUI_REDRAW;
-    }
-    if (action != TUI_ACTION_DEEPER || i == SIZE_MAX)
+    const struct ana_site *site = tui_table_chosen(&app->table[TUI_VIEW_CALLS]);
+    if (action == TUI_ACTION_SEGMENTS)
+        return tui_app_switch(app, TUI_VIEW_SEGMENTS);
+    if (action == TUI_ACTION_ONLY && site)
+        return tui_app_only(app, &app->filter.site, site->identity);
+    if (action != TUI_ACTION_DEEPER || !site)
         return TUI_UNHANDLED;
-    tui_app_choose_rank(app, app->summary.sites[i].index);
-    tui_app_open(app, TUI_VIEW_TIMELINE);
-    return TUI_REDRAW;
+    tui_app_choose_rank(app, site->index);
+    return tui_app_open(app, TUI_VIEW_TIMELINE);
 }
 
 const struct tui_view tui_view_calls = {

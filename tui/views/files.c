@@ -5,39 +5,23 @@
 
 #include <string.h>
 
-static size_t count_files(const void *data)
+static uint64_t identify_file(const void *data, const void *row)
 {
-    const struct tui_app *app = data;
-    return app->has_summary ? app->summary.file_count : 0;
-}
-
-static const struct ana_file_stat *get_file(const void *data, size_t row)
-{
-    return &((const struct tui_app *)data)->summary.files[row];
-}
-
-static uint64_t identify_file(const void *data, size_t row)
-{
-    return ana_hash_text(get_file(data, row)->name) | 1;
-}
-
-static void fill_file_cell(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
-{
-    tui_metric(column->metric, get_file(data, row), &((const struct tui_app *)data)->whole, out);
+    (void)data;
+    return ana_hash_text(((const struct ana_file_stat *)row)->name) | 1;
 }
 
 /* Shows the name without its folders, which the line below the table shows. */
-static void show_name(const void *data, size_t row, struct tui_value *out)
+static void show_name(const void *data, const void *row, struct tui_value *out)
 {
-    const char *name = get_file(data, row)->name, *slash = name ? strrchr(name, '/') : NULL;
+    const char *name = ((const struct ana_file_stat *)row)->name, *slash = name ? strrchr(name, '/') : NULL;
+    (void)data;
     snprintf(out->text, sizeof out->text, "%s", slash && slash[1] ? slash + 1 : name ? name : "several, or not known");
 }
 
-static void show_rank(const void *data, size_t row, struct tui_value *out)
+static void show_rank(const void *data, const void *row, struct tui_value *out)
 {
-    char rank[ANA_TEXT];
-    snprintf(out->text, sizeof out->text, "%s",
-             tui_app_rank_name(data, get_file(data, row)->slowest_index, rank, sizeof rank));
+    tui_app_rank_name(data, ((const struct ana_file_stat *)row)->slowest_index, out->text, sizeof out->text);
 }
 
 static const struct tui_column columns[] = {
@@ -56,10 +40,7 @@ static const struct tui_column columns[] = {
     {TUI_METRIC(FILE_WRITES), 6, 0, NULL},
     {TUI_METRIC(FILE_WRITE_TIME), 7, 0, NULL},
 };
-static const struct tui_table_spec spec = {.columns = columns,
-                                           .column_count = sizeof columns / sizeof *columns,
-                                           .rows = count_files,
-                                           .value = fill_file_cell,
+static const struct tui_table_spec spec = {TUI_COLUMNS(columns), TUI_ROWS(summary.files, summary.file_count),
                                            .identity = identify_file};
 
 /* Draws how many accesses had which size. */
@@ -77,12 +58,10 @@ static void draw_files(struct tui_app *app, struct tui_grid *grid, struct tui_re
 {
     enum { BELOW = 3 };
     struct tui_rect line = {rect.x, rect.y + rect.h - BELOW, rect.w, 1};
-    tui_table_draw(&app->table[TUI_VIEW_FILES], &spec, app, grid,
-                   (struct tui_rect){rect.x, rect.y, rect.w, rect.h - BELOW});
-    size_t row = tui_table_row(&app->table[TUI_VIEW_FILES]);
-    if (row >= count_files(app))
+    tui_table_draw(&app->table[TUI_VIEW_FILES], grid, (struct tui_rect){rect.x, rect.y, rect.w, rect.h - BELOW});
+    const struct ana_file_stat *file = tui_table_chosen(&app->table[TUI_VIEW_FILES]);
+    if (!file)
         return;
-    const struct ana_file_stat *file = get_file(app, row);
     tui_put(grid, line, 1, 0, TUI_STYLE_STRONG, file->name ? file->name : "several files, or not known which");
     line.y++;
     draw_sizes(grid, line, "reads: ", &file->read);
@@ -93,12 +72,11 @@ static void draw_files(struct tui_app *app, struct tui_grid *grid, struct tui_re
 /* Enter: the timeline of the rank that spent most. */
 static int act_on_file(struct tui_app *app, enum tui_action action)
 {
-    size_t row = tui_table_row(&app->table[TUI_VIEW_FILES]);
-    if (action != TUI_ACTION_DEEPER || row >= count_files(app))
+    const struct ana_file_stat *file = tui_table_chosen(&app->table[TUI_VIEW_FILES]);
+    if (action != TUI_ACTION_DEEPER || !file)
         return TUI_UNHANDLED;
-    tui_app_choose_rank(app, get_file(app, row)->slowest_index);
-    tui_app_open(app, TUI_VIEW_TIMELINE);
-    return TUI_REDRAW;
+    tui_app_choose_rank(app, file->slowest_index);
+    return tui_app_open(app, TUI_VIEW_TIMELINE);
 }
 
 static const struct tui_term_help terms[] = {

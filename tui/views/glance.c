@@ -6,14 +6,15 @@ enum { TABLE = 115, PLACES = 60, LEAST = 6, GAP = 1, MANY = 2000 };
 
 static void draw_places(struct tui_app *app, struct glance *g, struct tui_grid *grid, struct tui_rect rect)
 {
-    const struct tui_table_spec *spec = app->views[TUI_VIEW_CALLS]->table;
+    g->sites.spec = app->views[TUI_VIEW_CALLS]->table;
+    g->sites.data = app;
     if (g->sites_of != app->summaries || !g->sites.started)
-        tui_table_update(&g->sites, spec, app);
+        tui_table_update(&g->sites);
     g->sites_of = app->summaries;
     g->sites.elsewhere = true;
     g->sites.awaited = app->summary.counters_only;
     g->sites.cursor = 0;
-    tui_table_draw(&g->sites, spec, app, grid, rect);
+    tui_table_draw(&g->sites, grid, rect);
     g->places = rect;
 }
 

@@ -8,25 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t count_kernels(const void *data)
+static uint64_t identify_kernel(const void *data, const void *row)
 {
-    return ((const struct tui_app *)data)->gpu.kernel_count;
+    (void)data;
+    return ana_hash_text(((const struct ana_kernel_stat *)row)->name);
 }
 
-static uint64_t identify_kernel(const void *data, size_t row)
+static void show_name(const void *data, const void *row, struct tui_value *out)
 {
-    return ana_hash_text(((const struct tui_app *)data)->gpu.kernels[row].name);
-}
-
-static void fill_kernel_cell(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
-{
-    const struct tui_app *app = data;
-    tui_metric(column->metric, &app->gpu.kernels[row], &app->whole, out);
-}
-
-static void show_name(const void *data, size_t row, struct tui_value *out)
-{
-    ana_kernel_words(((const struct tui_app *)data)->gpu.kernels[row].name, out->text, sizeof out->text);
+    (void)data;
+    ana_kernel_words(((const struct ana_kernel_stat *)row)->name, out->text, sizeof out->text);
 }
 
 static const struct tui_column columns[] = {
@@ -39,10 +30,7 @@ static const struct tui_column columns[] = {
     {TUI_METRIC(KERNEL_MAX), 7, 0, NULL},
     {TUI_METRIC(KERNEL_RANKS), 5, 0, NULL},
 };
-static const struct tui_table_spec spec = {.columns = columns,
-                                           .column_count = sizeof columns / sizeof *columns,
-                                           .rows = count_kernels,
-                                           .value = fill_kernel_cell,
+static const struct tui_table_spec spec = {TUI_COLUMNS(columns), TUI_ROWS(gpu.kernels, gpu.kernel_count),
                                            .identity = identify_kernel};
 
 /* ---- by rank ---------------------------------------------------------------------------------------------------- */
@@ -145,7 +133,7 @@ static void draw_gpus(struct tui_app *app, struct tui_grid *grid, struct tui_rec
     int node = app->node.gpu_count ? (int)app->node.gpu_count + 1 : 0;
     struct tui_part parts_of[] = {{4, 0, 2}, {3, want, 0}, {2, node, 1}};
     tui_stack(above, false, 1, parts_of, node ? 3 : 2, out);
-    tui_table_draw(table, &spec, app, grid, out[0]);
+    tui_table_draw(table, grid, out[0]);
     if (out[1].h)
         draw_ranks(app, grid, out[1]);
     if (node && out[2].h)

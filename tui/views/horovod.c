@@ -61,20 +61,29 @@ static size_t count_tensors(const void *data)
     return n;
 }
 
-/* The tensor of a row, and its process set. */
-static const struct ana_hvd_tensor *find_tensor(const struct tui_app *app, size_t row, size_t *set)
+static const void *get_tensor(const void *data, size_t row)
 {
-    for (*set = 0; row >= app->horovod->set[*set].tensors; ++*set)
-        row -= app->horovod->set[*set].tensors;
-    return &app->horovod->set[*set].tensor[row];
+    const struct ana_hvd_set *set = ((const struct tui_app *)data)->horovod->set;
+    for (; row >= set->tensors; set++)
+        row -= set->tensors;
+    return &set->tensor[row];
 }
 
-static uint64_t identify_tensor(const void *data, size_t row)
+/* Returns the process set of a tensor. */
+static const struct ana_hvd_set *find_set(const struct tui_app *app, const struct ana_hvd_tensor *t)
 {
-    size_t s;
+    const struct ana_hvd_set *set = app->horovod->set;
+    while (t < set->tensor || t >= set->tensor + set->tensors)
+        set++;
+    return set;
+}
+
+static uint64_t identify_tensor(const void *data, const void *row)
+{
     const struct tui_app *app = data;
-    const struct ana_hvd_tensor *t = find_tensor(app, row, &s);
-    return ((uint64_t)s << 32 | (uint64_t)(t - app->horovod->set[s].tensor)) + 1;
+    const struct ana_hvd_set *set = find_set(app, row);
+    return ((uint64_t)(set - app->horovod->set) << 32 | (uint64_t)((const struct ana_hvd_tensor *)row - set->tensor)) +
+           1;
 }
 
 static size_t count_missing(const struct ana_hvd_set *set, const struct ana_hvd_tensor *t, size_t *first)
@@ -109,13 +118,13 @@ static enum tui_hvd_state fill_rank_cells(const struct ana_hvd_set *set, const s
     return least;
 }
 
-static void fill_tensor_cell(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
+static void fill_tensor_cell(const void *data, const void *row, const struct tui_column *column, struct tui_value *out)
 {
     const struct tui_app *app = data;
     struct tui_value all;
-    size_t s, first;
-    const struct ana_hvd_tensor *t = find_tensor(app, row, &s);
-    const struct ana_hvd_set *set = &app->horovod->set[s];
+    size_t first;
+    const struct ana_hvd_tensor *t = row;
+    const struct ana_hvd_set *set = find_set(app, t);
     switch (column - columns) {
     case WAITS:
         out->number = t->pending ? (double)(set->now_ns - t->since_ns) : NAN;
@@ -149,24 +158,20 @@ static void fill_tensor_cell(const void *data, size_t row, const struct tui_colu
         out->number = t->step ? (double)t->step : NAN;
         break;
     case SET:
-        out->number = (double)s;
+        out->number = (double)(set - app->horovod->set);
         break;
     }
 }
 
-static const struct tui_table_spec spec = {.columns = columns,
-                                           .column_count = sizeof columns / sizeof *columns,
-                                           .rows = count_tensors,
-                                           .value = fill_tensor_cell,
-                                           .identity = identify_tensor};
+static const struct tui_table_spec spec = {TUI_COLUMNS(columns), .rows = count_tensors, .row = get_tensor,
+                                           .value = fill_tensor_cell, .identity = identify_tensor};
 
 /* The other screens show the rank that the tensor waits for. */
-static void follow_tensor(struct tui_app *app, size_t row)
+static void follow_tensor(struct tui_app *app, const void *row)
 {
-    size_t s, first;
-    const struct ana_hvd_tensor *t = find_tensor(app, row, &s);
-    const struct ana_hvd_set *set = &app->horovod->set[s];
-    if (count_missing(set, t, &first) && set->rank[first].index < app->rank_count)
+    size_t first;
+    const struct ana_hvd_set *set = find_set(app, row);
+    if (count_missing(set, row, &first) && set->rank[first].index < app->rank_count)
         tui_app_choose_rank(app, set->rank[first].index);
 }
 
@@ -210,11 +215,10 @@ static void draw_horovod(struct tui_app *app, struct tui_grid *grid, struct tui_
         tui_put(grid, rect, 1, 0, TUI_STYLE_DIM, TUI_HVD_NONE);
         return;
     }
-    size_t row = tui_table_row(table), s = 0;
-    const struct ana_hvd_tensor *t = row == SIZE_MAX ? NULL : find_tensor(app, row, &s);
-    const struct ana_hvd_set *set = &app->horovod->set[s];
+    const struct ana_hvd_tensor *t = tui_table_chosen(table);
+    const struct ana_hvd_set *set = t ? find_set(app, t) : app->horovod->set;
     char line[400];
-    tui_hvd_set_line(set, s, true, line, sizeof line);
+    tui_hvd_set_line(set, (size_t)(set - app->horovod->set), true, line, sizeof line);
     tui_put(grid, rect, 1, 0, TUI_STYLE_NORMAL, line);
     tui_hvd_data_line(set, true, line, sizeof line);
     tui_put(grid, rect, 1, 1, TUI_STYLE_NORMAL, line);
@@ -225,7 +229,7 @@ static void draw_horovod(struct tui_app *app, struct tui_grid *grid, struct tui_
     int room = rect.h - HEAD - 2, below = (int)(set->ranks < 999 ? set->ranks : 999) + 1, want = (int)table->count + 1;
     int height = room - below > room / 2 ? room - below : room / 2;
     height = want < height ? want : height;
-    tui_table_draw(table, &spec, app, grid, (struct tui_rect){rect.x, rect.y + HEAD, rect.w, height});
+    tui_table_draw(table, grid, (struct tui_rect){rect.x, rect.y + HEAD, rect.w, height});
     struct tui_rect rest = tui_below(rect, HEAD + height);
     draw_legend(app, set, grid, (struct tui_rect){rest.x, rest.y, rest.w, 1});
     rest = tui_below(rest, 2);
@@ -237,14 +241,14 @@ static void draw_horovod(struct tui_app *app, struct tui_grid *grid, struct tui_
 
 static int act_on_tensor(struct tui_app *app, enum tui_action action)
 {
-    size_t row = tui_table_row(&app->table[TUI_VIEW_HOROVOD]);
+    const void *tensor = tui_table_chosen(&app->table[TUI_VIEW_HOROVOD]);
     if (action == TUI_ACTION_BACK && own(app)->open) {
         own(app)->open = false;
         return TUI_REDRAW;
     }
-    if (action != TUI_ACTION_DEEPER || row == SIZE_MAX)
+    if (action != TUI_ACTION_DEEPER || !tensor)
         return TUI_UNHANDLED;
-    follow_tensor(app, row);
+    follow_tensor(app, tensor);
     if (own(app)->open)
         tui_app_open(app, TUI_VIEW_RANKS);
     own(app)->open = true;

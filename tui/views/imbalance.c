@@ -19,45 +19,33 @@ static struct own *own(const struct tui_app *app)
     return app->own[TUI_VIEW_IMBALANCE];
 }
 
-static size_t count_collectives(const void *data)
+static uint64_t identify_collective(const void *data, const void *row)
 {
-    const struct tui_app *app = data;
-    return app->has_summary ? app->summary.collective_count : 0;
-}
-
-static uint64_t identify_collective(const void *data, size_t row)
-{
-    const struct ana_collective *c = &((const struct tui_app *)data)->summary.collectives[row];
+    const struct ana_collective *c = row;
+    (void)data;
     return (ana_hash_text(c->name) * 31 + c->identity) ^ c->comm_identity;
 }
 
-static void fill_collective_cell(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
-{
-    const struct tui_app *app = data;
-    tui_metric(column->metric, &app->summary.collectives[row], &app->whole, out);
-}
-
 /* Waiting is unknown where no collective was seen complete. */
-static void show_waited(const void *data, size_t row, struct tui_value *out)
+static void show_waited(const void *data, const void *row, struct tui_value *out)
 {
-    if (!((const struct tui_app *)data)->summary.collectives[row].instances)
+    (void)data;
+    if (!((const struct ana_collective *)row)->instances)
         out->number = NAN;
 }
 
-static void show_lost(const void *data, size_t row, struct tui_value *out)
+static void show_lost(const void *data, const void *row, struct tui_value *out)
 {
     show_waited(data, row, out);
-    if (out->number >= 0.05)
-        out->style = TUI_STYLE_NOTABLE;
+    tui_show_loss(data, row, out);
 }
 
-static void show_last(const void *data, size_t row, struct tui_value *out)
+static void show_last(const void *data, const void *row, struct tui_value *out)
 {
-    const struct tui_app *app = data;
-    const struct ana_collective *c = &app->summary.collectives[row];
+    const struct ana_collective *c = row;
     char rank[ANA_TEXT];
     if (c->instances)
-        snprintf(out->text, sizeof out->text, "%s (%.0f%%)", tui_app_rank_name(app, c->last_index, rank, sizeof rank),
+        snprintf(out->text, sizeof out->text, "%s (%.0f%%)", tui_app_rank_name(data, c->last_index, rank, sizeof rank),
                  c->last_share * 100);
 }
 
@@ -74,30 +62,28 @@ static const struct tui_column columns[] = {
     {TUI_METRIC(COLLECTIVE_WAITED), 7, TUI_FIRST_SORT, show_waited},
     {TUI_METRIC(COLLECTIVE_INCOMPLETE), 10, 0, NULL},
 };
-static const struct tui_table_spec spec = {.columns = columns,
-                                           .column_count = sizeof columns / sizeof *columns,
-                                           .rows = count_collectives,
-                                           .empty = "no collective ended in the time in view",
-                                           .value = fill_collective_cell,
-                                           .identity = identify_collective};
+static const struct tui_table_spec spec = {
+    TUI_COLUMNS(columns), TUI_ROWS(summary.collectives, summary.collective_count), .identity = identify_collective,
+    .empty = "no collective ended in the time in view"};
 
 /* The row of the cursor's call: the communicator where the cursor was last, else the one that loses most. */
 static uint64_t find_call_row(const struct tui_app *app)
 {
     uint64_t first = 0, last = app->table[TUI_VIEW_IMBALANCE].cursor_identity;
-    for (size_t i = 0; i < count_collectives(app); i++) {
-        if (ana_hash_text(app->summary.collectives[i].name) != app->cursor_call)
+    for (size_t i = 0; i < app->summary.collective_count; i++) {
+        const struct ana_collective *c = &app->summary.collectives[i];
+        if (ana_hash_text(c->name) != app->cursor_call)
             continue;
-        if (identify_collective(app, i) == last)
+        if (identify_collective(app, c) == last)
             return last;
-        first = first ? first : identify_collective(app, i);
+        first = first ? first : identify_collective(app, c);
     }
     return first;
 }
 
-static void follow_collective(struct tui_app *app, size_t row)
+static void follow_collective(struct tui_app *app, const void *row)
 {
-    const struct ana_collective *c = &app->summary.collectives[row];
+    const struct ana_collective *c = row;
     app->cursor_call = ana_hash_text(c->name);
     if (c->instances)
         tui_app_choose_rank(app, c->last_index);
@@ -178,7 +164,7 @@ static void draw_imbalance(struct tui_app *app, struct tui_grid *grid, struct tu
     if (!out[1].h)
         own(app)->chosen = 0;
     table->elsewhere = own(app)->chosen > 0;
-    tui_table_draw(table, &spec, app, grid, out[0]);
+    tui_table_draw(table, grid, out[0]);
     if (out[1].h)
         draw_waits(app, grid, out[1]);
 }
@@ -231,17 +217,14 @@ static int act_on_collective(struct tui_app *app, enum tui_action action)
 {
     if (act_on_waits(app, action) != TUI_UNHANDLED)
         return TUI_REDRAW;
-    size_t row = tui_table_row(&app->table[TUI_VIEW_IMBALANCE]);
-    if (action == TUI_ACTION_ONLY && row != SIZE_MAX) {
-        tui_app_only(app, &app->filter.comm, app->summary.collectives[row].comm_identity);
-        return TUI_REDRAW;
-    }
+    const struct ana_collective *c = tui_table_chosen(&app->table[TUI_VIEW_IMBALANCE]);
+    if (action == TUI_ACTION_ONLY && c)
+        return tui_app_only(app, &app->filter.comm, c->comm_identity);
     if (action != TUI_ACTION_DEEPER)
         return TUI_UNHANDLED;
-    if (row != SIZE_MAX)
-        follow_collective(app, row);
-    tui_app_open(app, TUI_VIEW_RANKS);
-    return TUI_REDRAW;
+    if (c)
+        follow_collective(app, c);
+    return tui_app_open(app, TUI_VIEW_RANKS);
 }
 
 static void drop_imbalance(void *of)

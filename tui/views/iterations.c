@@ -114,8 +114,7 @@ static int go_there(struct tui_app *app, uint64_t first, uint64_t last)
     o->went_end_ns = app->end_ns;
     app->cursor_ns = begin + (end - begin) / 2;
     app->cursor_at_end = app->follow = false;
-    tui_app_open(app, TUI_VIEW_TIMELINE);
-    return TUI_REDRAW;
+    return tui_app_open(app, TUI_VIEW_TIMELINE);
 }
 
 /* Shows one of the list; its slow rank is known. */

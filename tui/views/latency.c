@@ -16,27 +16,17 @@ static struct own *own(const struct tui_app *app)
     return app->own[TUI_VIEW_LATENCY];
 }
 
-static size_t count_calls(const void *data)
+static uint64_t identify_call(const void *data, const void *row)
 {
-    const struct tui_app *app = data;
-    return app->has_summary ? app->summary.call_count : 0;
-}
-
-static uint64_t identify_call(const void *data, size_t row)
-{
-    return ana_hash_text(((const struct tui_app *)data)->summary.calls[row].name);
-}
-
-static void fill_call_cell(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
-{
-    const struct tui_app *app = data;
-    tui_metric(column->metric, &app->summary.calls[row], &app->whole, out);
+    (void)data;
+    return ana_hash_text(((const struct ana_call_stat *)row)->name);
 }
 
 /* Init and finalize take long in every job: they are not sorted to the top. */
-static void show_time(const void *data, size_t row, struct tui_value *out)
+static void show_time(const void *data, const void *row, struct tui_value *out)
 {
-    if (trc_opclass_is(((const struct tui_app *)data)->summary.calls[row].opclass, TRC_FACT_EDGE)) {
+    (void)data;
+    if (trc_opclass_is(((const struct ana_call_stat *)row)->opclass, TRC_FACT_EDGE)) {
         ana_number(out->text, sizeof out->text, ANA_NS, out->number, true);
         out->number = NAN;
     }
@@ -53,10 +43,7 @@ static const struct tui_column columns[] = {
     {TUI_METRIC(CALL_MEAN), 7, 0, NULL},
     {TUI_METRIC(CALL_TIME), 7, TUI_FIRST_SORT, show_time},
 };
-static const struct tui_table_spec spec = {.columns = columns,
-                                           .column_count = sizeof columns / sizeof *columns,
-                                           .rows = count_calls,
-                                           .value = fill_call_cell,
+static const struct tui_table_spec spec = {TUI_COLUMNS(columns), TUI_ROWS(summary.calls, summary.call_count),
                                            .identity = identify_call};
 
 static uint64_t find_call_row(const struct tui_app *app)
@@ -64,7 +51,7 @@ static uint64_t find_call_row(const struct tui_app *app)
     return app->cursor_call;
 }
 
-static void follow_call(struct tui_app *app, size_t row)
+static void follow_call(struct tui_app *app, const void *row)
 {
     app->cursor_call = identify_call(app, row);
 }
@@ -255,14 +242,13 @@ static void draw_latency(struct tui_app *app, struct tui_grid *grid, struct tui_
     struct tui_part parts[] = {{4, lines, 0}, {8, lines < rect.h - 10 ? 0 : 10, 2}, {1, 1, 1}};
     struct tui_rect out[3];
     tui_stack(rect, false, 1, parts, 3, out);
-    tui_table_draw(table, &spec, app, grid, out[0]);
-    size_t row = tui_table_row(table);
+    tui_table_draw(table, grid, out[0]);
+    const struct ana_call_stat *call = tui_table_chosen(table);
     own(app)->lower = out[1];
     if (own(app)->messages && out[1].h) {
         draw_message_sizes(app, grid, out[1]);
-    } else if (row != SIZE_MAX && out[1].h) {
+    } else if (call && out[1].h) {
         /* Histogram stands close to the sizes on a wide screen. */
-        const struct ana_call_stat *call = &app->summary.calls[row];
         enum { SIZES = 70, BARS = 64 };
         int right = rect.w >= 120 ? 48 : 30, left = rect.w - right - 2;
         int want = LABEL + 1 + WIDTH * (int)count_sizes(app, call);
@@ -278,20 +264,17 @@ static void draw_latency(struct tui_app *app, struct tui_grid *grid, struct tui_
 
 static int act_on_call(struct tui_app *app, enum tui_action action)
 {
-    size_t row = tui_table_row(&app->table[TUI_VIEW_LATENCY]);
+    const struct ana_call_stat *call = tui_table_chosen(&app->table[TUI_VIEW_LATENCY]);
     if (action == TUI_ACTION_SIZES) {
         own(app)->messages = !own(app)->messages;
         return TUI_REDRAW;
     }
-    if (action == TUI_ACTION_ONLY && row != SIZE_MAX) {
-        tui_app_only(app, &app->filter.call, ana_hash_text(app->summary.calls[row].name));
-        return TUI_REDRAW;
-    }
-    if (action != TUI_ACTION_DEEPER || row == SIZE_MAX)
+    if (action == TUI_ACTION_ONLY && call)
+        return tui_app_only(app, &app->filter.call, ana_hash_text(call->name));
+    if (action != TUI_ACTION_DEEPER || !call)
         return TUI_UNHANDLED;
-    tui_app_choose_call(app, app->summary.calls[row].name);
-    tui_app_open(app, TUI_VIEW_CALLS);
-    return TUI_REDRAW;
+    tui_app_choose_call(app, call->name);
+    return tui_app_open(app, TUI_VIEW_CALLS);
 }
 
 /* Click on sizes or bars: shows the places that make the call, or the pairs that exchange messages. */
@@ -302,8 +285,7 @@ static int click_lower(struct tui_app *app, int x, int y)
         return TUI_UNHANDLED;
     if (!own(app)->messages)
         return tui_app_step(app, TUI_ACTION_DEEPER);
-    tui_app_open(app, TUI_VIEW_MATRIX);
-    return TUI_REDRAW;
+    return tui_app_open(app, TUI_VIEW_MATRIX);
 }
 
 static const struct tui_term_help terms[] = {

@@ -5,39 +5,31 @@
 
 #include <math.h>
 
-static size_t count_operations(const void *data)
+static uint64_t identify_operation(const void *data, const void *row)
 {
-    return ((const struct tui_app *)data)->gpu.nccl_count;
-}
-
-static uint64_t identify_operation(const void *data, size_t row)
-{
-    const struct ana_nccl_stat *n = &((const struct tui_app *)data)->gpu.nccl[row];
+    const struct ana_nccl_stat *n = row;
+    (void)data;
     return (ana_hash_text(n->call) ^ n->comm_identity) + (uint64_t)n->size_class;
 }
 
-static void fill_operation_cell(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
+static void show_skew(const void *data, const void *row, struct tui_value *out)
 {
-    const struct tui_app *app = data;
-    tui_metric(column->metric, &app->gpu.nccl[row], &app->whole, out);
-}
-
-static void show_skew(const void *data, size_t row, struct tui_value *out)
-{
-    if (out->number > ((const struct tui_app *)data)->gpu.nccl[row].transfer_p50_ns)
+    (void)data;
+    if (out->number > ((const struct ana_nccl_stat *)row)->transfer_p50_ns)
         out->style = TUI_STYLE_NOTABLE;
 }
 
-static void show_choice(const void *data, size_t row, struct tui_value *out)
+static void show_choice(const void *data, const void *row, struct tui_value *out)
 {
     (void)data, (void)row;
     if (!out->text[0])
         snprintf(out->text, sizeof out->text, "%s", "unknown");
 }
 
-static void show_channels(const void *data, size_t row, struct tui_value *out)
+static void show_channels(const void *data, const void *row, struct tui_value *out)
 {
-    const struct ana_nccl_stat *n = &((const struct tui_app *)data)->gpu.nccl[row];
+    const struct ana_nccl_stat *n = row;
+    (void)data;
     out->number = NAN;
     if (n->channels_most == 0)
         snprintf(out->text, sizeof out->text, "%s", "unknown");
@@ -47,7 +39,7 @@ static void show_channels(const void *data, size_t row, struct tui_value *out)
         snprintf(out->text, sizeof out->text, "%u..%u", n->channels_least, n->channels_most);
 }
 
-static void show_timed(const void *data, size_t row, struct tui_value *out)
+static void show_timed(const void *data, const void *row, struct tui_value *out)
 {
     (void)row;
     if (!((const struct tui_app *)data)->gpu.known)
@@ -71,10 +63,7 @@ static const struct tui_column columns[] = {
     {TUI_METRIC(NCCL_TIMED), 6, 0, show_timed},
     {TUI_METRIC(NCCL_BYTES), 8, 0, NULL},
 };
-static const struct tui_table_spec spec = {.columns = columns,
-                                           .column_count = sizeof columns / sizeof *columns,
-                                           .rows = count_operations,
-                                           .value = fill_operation_cell,
+static const struct tui_table_spec spec = {TUI_COLUMNS(columns), TUI_ROWS(gpu.nccl, gpu.nccl_count),
                                            .identity = identify_operation};
 
 /* Draws how many bytes each library carried in the selection. */
@@ -118,16 +107,13 @@ static void draw_nccl(struct tui_app *app, struct tui_grid *grid, struct tui_rec
         table.h--;
         draw_carried(app, grid, (struct tui_rect){rect.x, table.y + table.h, rect.w, 1});
     }
-    tui_table_draw(&app->table[TUI_VIEW_NCCL], &spec, app, grid, table);
+    tui_table_draw(&app->table[TUI_VIEW_NCCL], grid, table);
 }
 
 /* Enter shows the GPUs. */
 static int act_on_nccl(struct tui_app *app, enum tui_action action)
 {
-    if (action != TUI_ACTION_DEEPER)
-        return TUI_UNHANDLED;
-    tui_app_open(app, TUI_VIEW_GPU);
-    return TUI_REDRAW;
+    return action == TUI_ACTION_DEEPER ? tui_app_open(app, TUI_VIEW_GPU) : TUI_UNHANDLED;
 }
 
 const struct tui_view tui_view_nccl = {

@@ -22,15 +22,10 @@ static struct own *own(const struct tui_app *app)
 
 /* ---- the calls -------------------------------------------------------------------------------------------------- */
 
-static size_t count_calls(const void *data)
+static uint64_t identify_call(const void *data, const void *row)
 {
-    const struct tui_app *app = data;
-    return app->has_summary ? app->summary.call_count : 0;
-}
-
-static uint64_t identify_call(const void *data, size_t row)
-{
-    return ana_hash_text(((const struct tui_app *)data)->summary.calls[row].name);
+    (void)data;
+    return ana_hash_text(((const struct ana_call_stat *)row)->name);
 }
 
 /* Counts the ranks in view that have been in this call for more than a second. */
@@ -48,23 +43,10 @@ static size_t count_stuck(const struct tui_app *app, const char *call)
     return n;
 }
 
-static void fill_call_cell(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
+static void show_last(const void *data, const void *row, struct tui_value *out)
 {
     const struct tui_app *app = data;
-    tui_metric(column->metric, &app->summary.calls[row], &app->whole, out);
-}
-
-static void show_waiting(const void *data, size_t row, struct tui_value *out)
-{
-    (void)data, (void)row;
-    if (out->number >= 0.05)
-        out->style = TUI_STYLE_NOTABLE;
-}
-
-static void show_last(const void *data, size_t row, struct tui_value *out)
-{
-    const struct tui_app *app = data;
-    const struct ana_call_stat *call = &app->summary.calls[row];
+    const struct ana_call_stat *call = row;
     char rank[ANA_TEXT];
     size_t stuck = count_stuck(app, call->name);
     if (stuck) {
@@ -79,7 +61,7 @@ static const struct tui_column columns[] = {
     {TUI_METRIC(CALL_NAME), 15, TUI_ASCENDING | TUI_STRETCH, NULL},
     {TUI_METRIC(CALL_RATE), 5, 0, NULL},
     {TUI_METRIC(CALL_SHARE), 5, TUI_FIRST_SORT, NULL},
-    {TUI_METRIC(CALL_WAITING), 7, 0, show_waiting},
+    {TUI_METRIC(CALL_WAITING), 7, 0, tui_show_loss},
     {TUI_METRIC(CALL_SIZE), 7, 0, NULL},
     {TUI_METRIC(CALL_P50), 6, 0, NULL},
     {TUI_METRIC(CALL_P99), 6, 0, NULL},
@@ -90,10 +72,7 @@ static const struct tui_column columns[] = {
     {TUI_METRIC(CALL_RECEIVED), 8, 0, NULL},
     {TUI_METRIC(CALL_MIN), 6, 0, NULL},
 };
-static const struct tui_table_spec spec = {.columns = columns,
-                                           .column_count = sizeof columns / sizeof *columns,
-                                           .rows = count_calls,
-                                           .value = fill_call_cell,
+static const struct tui_table_spec spec = {TUI_COLUMNS(columns), TUI_ROWS(summary.calls, summary.call_count),
                                            .identity = identify_call};
 
 static uint64_t find_call_row(const struct tui_app *app)
@@ -101,7 +80,7 @@ static uint64_t find_call_row(const struct tui_app *app)
     return app->cursor_call;
 }
 
-static void follow_call(struct tui_app *app, size_t row)
+static void follow_call(struct tui_app *app, const void *row)
 {
     app->cursor_call = identify_call(app, row);
 }
@@ -230,7 +209,7 @@ static void draw_overview(struct tui_app *app, struct tui_grid *grid, struct tui
         draw_efficiencies(app, grid, (struct tui_rect){out[0].x + rect.w - right, out[0].y, right, out[0].h});
     }
     struct tui_table *table = &app->table[TUI_VIEW_OVERVIEW];
-    tui_table_draw(table, &spec, app, grid, tui_glance_draw(app, &own(app)->glance, grid, out[1], table->count));
+    tui_table_draw(table, grid, tui_glance_draw(app, &own(app)->glance, grid, out[1], table->count));
     if (accounts && out[2].h) {
         draw_accounts(app, grid, out[2]);
         out[2] = tui_below(out[2], 1);
@@ -244,14 +223,11 @@ static void draw_overview(struct tui_app *app, struct tui_grid *grid, struct tui
 
 static int act_on_call(struct tui_app *app, enum tui_action action)
 {
-    size_t row = tui_table_row(&app->table[TUI_VIEW_OVERVIEW]);
-    if (action == TUI_ACTION_ONLY && row != SIZE_MAX) {
-        tui_app_only(app, &app->filter.call, ana_hash_text(app->summary.calls[row].name));
-        return TUI_REDRAW;
-    }
-    if (action != TUI_ACTION_DEEPER || row == SIZE_MAX)
+    const struct ana_call_stat *call = tui_table_chosen(&app->table[TUI_VIEW_OVERVIEW]);
+    if (action == TUI_ACTION_ONLY && call)
+        return tui_app_only(app, &app->filter.call, ana_hash_text(call->name));
+    if (action != TUI_ACTION_DEEPER || !call)
         return TUI_UNHANDLED;
-    const struct ana_call_stat *call = &app->summary.calls[row];
     app->cursor_call = ana_hash_text(call->name);
     if (call->last_index != SIZE_MAX) {
         tui_app_choose_rank(app, call->last_index);
@@ -281,8 +257,7 @@ static int open_timeline(struct tui_app *app, struct tui_rect rect, int x)
 {
     app->cursor_ns = time_at(app, rect, x + 0.5);
     app->cursor_at_end = app->follow = false;
-    tui_app_open(app, TUI_VIEW_TIMELINE);
-    return TUI_REDRAW;
+    return tui_app_open(app, TUI_VIEW_TIMELINE);
 }
 
 /* Click on a picture over time leads to that time, on an efficiency to the waiting ranks, on a place to the place, on
@@ -298,24 +273,23 @@ static int click_overview(struct tui_app *app, int x, int y)
             tui_tree_choose(app, &app->tree.row[row]);
         return open_timeline(app, o->glance.timeline, x);
     }
-    if (is_in(o->efficiencies, x, y)) {
-        tui_app_open(app, TUI_VIEW_IMBALANCE);
-        return TUI_REDRAW;
-    }
+    if (is_in(o->efficiencies, x, y))
+        return tui_app_open(app, TUI_VIEW_IMBALANCE);
     if (is_in(o->glance.places, x, y)) {
         tui_app_open(app, TUI_VIEW_CALLS);
         size_t at = o->glance.sites.top + (size_t)(y - o->glance.places.y);
         if (at > 0 && at <= o->glance.sites.count && app->view == TUI_VIEW_CALLS) {
-            const struct tui_table_spec *sites = tui_app_view(app)->table;
-            tui_table_go(&app->table[TUI_VIEW_CALLS], sites, app, sites->identity(app, o->glance.sites.order[at - 1]));
+            struct tui_table *sites = &app->table[TUI_VIEW_CALLS];
+            const void *site = tui_table_at(sites, o->glance.sites.order[at - 1]);
+            if (site)
+                tui_table_go(sites, sites->spec->identity(app, site));
         }
         return TUI_REDRAW;
     }
     if (y != own(app)->strip.y || x < own(app)->strip.x || x >= own(app)->strip.x + own(app)->strip.w)
         return TUI_UNHANDLED;
     tui_app_choose_rank(app, (size_t)(x - own(app)->strip.x) * app->rank_count / (size_t)own(app)->strip.w);
-    tui_app_open(app, TUI_VIEW_RANKS);
-    return TUI_REDRAW;
+    return tui_app_open(app, TUI_VIEW_RANKS);
 }
 
 static void point_graphs(struct tui_app *app, int x, int y)

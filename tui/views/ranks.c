@@ -35,49 +35,39 @@ static void update_rows(struct tui_app *app)
     tui_tree_update(app, table->filter[0] || table->find[0] ? TUI_BY_RANK : app->rows_by, MANY, false);
 }
 
-static size_t count_rows(const void *data)
+static uint64_t identify_row(const void *data, const void *row)
 {
-    return ((const struct tui_app *)data)->tree.rows;
+    (void)data;
+    return ((const struct tui_row *)row)->identity;
 }
 
-static const struct tui_row *row_at(const struct tui_app *app, size_t row)
+static size_t find_parent(const void *data, const void *row)
 {
-    return &app->tree.row[row];
-}
-
-static uint64_t identify_row(const void *data, size_t row)
-{
-    return row_at(data, row)->identity;
-}
-
-static size_t find_parent(const void *data, size_t row)
-{
-    uint32_t parent = row_at(data, row)->parent;
+    uint32_t parent = ((const struct tui_row *)row)->parent;
+    (void)data;
     return parent == UINT32_MAX ? SIZE_MAX : parent;
 }
 
 /* Ranks of the headline are among the first rows, if not all can be seen. */
-static bool is_pinned(const void *data, size_t row)
+static bool is_pinned(const void *data, const void *row)
 {
     const struct tui_app *app = data;
     int drawn = app->table[TUI_VIEW_RANKS].drawn.h, page = drawn ? drawn - 1 : FEW;
-    return row_at(app, row)->pinned && (int)app->tree.rows > page;
+    return ((const struct tui_row *)row)->pinned && (int)app->tree.rows > page;
 }
 
-static bool is_tagged(const void *data, size_t row)
+static bool is_tagged(const void *data, const void *row)
 {
-    const struct tui_app *app = data;
-    const struct tui_row *of = row_at(app, row);
+    const struct tui_row *of = row;
     for (size_t i = 0; i < of->count; i++)
-        if (!app->tagged[of->member[i]])
+        if (!((const struct tui_app *)data)->tagged[of->member[i]])
             return false;
     return true;
 }
 
-static void tag_group(struct tui_app *app, size_t row)
+static void tag_group(struct tui_app *app, const struct tui_row *of)
 {
-    const struct tui_row *of = row_at(app, row);
-    uint8_t mark = !is_tagged(app, row);
+    uint8_t mark = !is_tagged(app, of);
     for (size_t i = 0; i < of->count; i++) {
         app->tagged_count += (size_t)mark - app->tagged[of->member[i]];
         app->tagged[of->member[i]] = mark;
@@ -219,10 +209,10 @@ static void fill_group_cell(const struct tui_app *app, const struct tui_row *row
     *out = made->value;
 }
 
-static void fill_cell(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
+static void fill_cell(const void *data, const void *row, const struct tui_column *column, struct tui_value *out)
 {
     const struct tui_app *app = data;
-    const struct tui_row *of = row_at(app, row);
+    const struct tui_row *of = row;
     if (!of->is_rank)
         fill_group_cell(app, of, column->metric, out);
     else
@@ -249,14 +239,9 @@ static const struct tui_column columns[] = {
     {TUI_METRIC(RANK_MESSAGES_IN), 7, 0, NULL},
     {TUI_METRIC(RANK_PID), 8, TUI_ASCENDING, NULL},
 };
-static const struct tui_table_spec spec = {.columns = columns,
-                                           .column_count = sizeof columns / sizeof *columns,
-                                           .rows = count_rows,
-                                           .value = fill_cell,
-                                           .identity = identify_row,
-                                           .tagged = is_tagged,
-                                           .parent = find_parent,
-                                           .pinned = is_pinned};
+static const struct tui_table_spec spec = {
+    TUI_COLUMNS(columns), TUI_ROWS(tree.row, tree.rows), .value = fill_cell, .identity = identify_row,
+    .tagged = is_tagged,  .parent = find_parent,         .pinned = is_pinned};
 
 /* Ranks that stand out come first if there are many, which is the order of the rows. */
 static int choose_sort(const struct tui_app *app)
@@ -268,21 +253,21 @@ static uint64_t find_cursor_row(const struct tui_app *app)
 {
     if (!app->rank_group && !app->rank_chosen)
         return 0;
-    size_t rows = count_rows(app), row = tui_tree_cursor(app);
-    return row < rows ? row_at(app, row)->identity : 0;
+    size_t row = tui_tree_cursor(app);
+    return row < app->tree.rows ? app->tree.row[row].identity : 0;
 }
 
-static void follow_row(struct tui_app *app, size_t row)
+static void follow_row(struct tui_app *app, const void *row)
 {
-    tui_tree_choose(app, row_at(app, row));
+    tui_tree_choose(app, row);
 }
 
 /* Draws a rank in words: the arguments of the call that it is in; or its group. */
-static void draw_row_words(const struct tui_app *app, size_t index, struct tui_grid *grid, struct tui_rect rect)
+static void draw_row_words(const struct tui_app *app, const struct tui_row *row, struct tui_grid *grid,
+                           struct tui_rect rect)
 {
-    if (index == SIZE_MAX)
+    if (!row)
         return;
-    const struct tui_row *row = row_at(app, index);
     if (!row->is_rank) {
         char place[80];
         tui_putf(grid, rect, 1, 0, TUI_STYLE_NORMAL, "%zu ranks on %s%s; Enter %s them, b: rows by %s", row->count,
@@ -291,7 +276,7 @@ static void draw_row_words(const struct tui_app *app, size_t index, struct tui_g
                  app->tree.by == TUI_BY_BEHAVIOUR ? "node" : "rank");
         return;
     }
-    index = *row->member;
+    size_t index = *row->member;
     const struct ana_rank *r = &app->rank[index];
     char name[ANA_TEXT], since[ANA_TEXT], text[256];
     size_t n =
@@ -347,21 +332,21 @@ static void draw_ranks(struct tui_app *app, struct tui_grid *grid, struct tui_re
     struct tui_rect body = {rect.x, rect.y, rect.w, rect.h - 1};
     if (!app->tree.rows)
         return;
-    size_t row = tui_table_row(table);
-    if (!app->rank_chosen && !app->rank_group && row != SIZE_MAX) /* nobody has chosen a rank: take the first */
-        app->cursor_rank = *row_at(app, row)->member;
+    const struct tui_row *row = tui_table_chosen(table);
+    if (!app->rank_chosen && !app->rank_group && row) /* nobody has chosen a rank: take the first */
+        app->cursor_rank = *row->member;
     if ((int)app->rank_count > body.h - 1 && app->group_count > 1) {
         draw_groups(app, grid, body);
         body = tui_below(body, 1);
     }
     enum { LARGE = 40, LEAST = 8 };
     int spare = body.h - (int)table->count - 2; /* a large screen has room for what the cursor's rank did last */
-    bool one = row != SIZE_MAX && row_at(app, row)->is_rank;
+    bool one = row && row->is_rank;
     if (one && rect.h >= LARGE && spare >= LEAST) {
         draw_rank_detail(app, grid, (struct tui_rect){body.x, body.y + body.h - spare, body.w, spare});
         body.h -= spare;
     }
-    tui_table_draw(table, &spec, app, grid, body);
+    tui_table_draw(table, grid, body);
     draw_row_words(app, row, grid, (struct tui_rect){rect.x, rect.y + rect.h - 1, rect.w, 1});
 }
 
@@ -373,22 +358,21 @@ static int act_on_row(struct tui_app *app, enum tui_action action)
         tui_app_update_table(app);
         return TUI_REDRAW;
     }
-    size_t row = tui_table_row(&app->table[TUI_VIEW_RANKS]);
-    if ((action != TUI_ACTION_DEEPER && action != TUI_ACTION_TAG) || row == SIZE_MAX)
+    const struct tui_row *row = tui_table_chosen(&app->table[TUI_VIEW_RANKS]);
+    if ((action != TUI_ACTION_DEEPER && action != TUI_ACTION_TAG) || !row)
         return TUI_UNHANDLED;
     follow_row(app, row);
-    bool group = !row_at(app, row)->is_rank;
+    bool group = !row->is_rank;
     if (action == TUI_ACTION_TAG && !group)
         return TUI_UNHANDLED;
     if (action == TUI_ACTION_TAG)
         return tag_group(app, row), tui_app_step(app, TUI_ACTION_DOWN);
     if (group) {
-        tui_tree_toggle(app, row_at(app, row));
+        tui_tree_toggle(app, row);
         tui_app_update_table(app);
         return TUI_REDRAW;
     }
-    tui_app_open(app, TUI_VIEW_TIMELINE);
-    return TUI_REDRAW;
+    return tui_app_open(app, TUI_VIEW_TIMELINE);
 }
 
 static const struct tui_term_help terms[] = {

@@ -4,38 +4,23 @@
 
 #include <inttypes.h>
 
-static size_t count_regions(const void *data)
+static uint64_t identify_region(const void *data, const void *row)
 {
-    const struct tui_app *app = data;
-    return app->has_summary ? app->summary.region_count : 0;
+    (void)data;
+    return ana_hash_text(((const struct ana_region_stat *)row)->name);
 }
 
-static const struct ana_region_stat *get_region(const void *data, size_t row)
+static void show_rank(const void *data, const void *row, struct tui_value *out)
 {
-    return &((const struct tui_app *)data)->summary.regions[row];
+    const struct ana_region_stat *region = row;
+    if (region->worst_ns >= 0)
+        tui_app_rank_name(data, region->worst_index, out->text, sizeof out->text);
 }
 
-static uint64_t identify_region(const void *data, size_t row)
+static void show_left(const void *data, const void *row, struct tui_value *out)
 {
-    return ana_hash_text(get_region(data, row)->name);
-}
-
-static void fill_region_cell(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
-{
-    tui_metric(column->metric, get_region(data, row), &((const struct tui_app *)data)->whole, out);
-}
-
-static void show_rank(const void *data, size_t row, struct tui_value *out)
-{
-    char rank[ANA_TEXT];
-    if (get_region(data, row)->worst_ns >= 0)
-        snprintf(out->text, sizeof out->text, "%s",
-                 tui_app_rank_name(data, get_region(data, row)->worst_index, rank, sizeof rank));
-}
-
-static void show_left(const void *data, size_t row, struct tui_value *out)
-{
-    if (get_region(data, row)->left)
+    (void)data;
+    if (((const struct ana_region_stat *)row)->left)
         out->style = TUI_STYLE_NOTABLE;
 }
 
@@ -51,18 +36,14 @@ static const struct tui_column columns[] = {
     {TUI_METRIC(REGION_LEFT), 6, 0, show_left},
     {TUI_METRIC(REGION_RANKS), 6, 0, NULL},
 };
-static const struct tui_table_spec spec = {.columns = columns,
-                                           .column_count = sizeof columns / sizeof *columns,
-                                           .rows = count_regions,
-                                           .value = fill_region_cell,
+static const struct tui_table_spec spec = {TUI_COLUMNS(columns), TUI_ROWS(summary.regions, summary.region_count),
                                            .identity = identify_region};
 
 static void draw_regions(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     struct tui_rect line = {rect.x, rect.y + rect.h - 1, rect.w, 1};
-    tui_table_draw(&app->table[TUI_VIEW_REGIONS], &spec, app, grid,
-                   (struct tui_rect){rect.x, rect.y, rect.w, rect.h - 1});
-    if (!count_regions(app))
+    tui_table_draw(&app->table[TUI_VIEW_REGIONS], grid, (struct tui_rect){rect.x, rect.y, rect.w, rect.h - 1});
+    if (!app->summary.region_count)
         tui_put(grid, line, 1, 0, TUI_STYLE_DIM,
                 "the program names no regions (hpctop.h, NVTX, MPI_Pcontrol; Tab: calls)");
     else if (app->summary.region_unmatched)
@@ -73,17 +54,14 @@ static void draw_regions(struct tui_app *app, struct tui_grid *grid, struct tui_
 /* Enter: what threads do between calls in that region. */
 static int act_on_region(struct tui_app *app, enum tui_action action)
 {
-    size_t row = tui_table_row(&app->table[TUI_VIEW_REGIONS]);
+    const struct ana_region_stat *region = tui_table_chosen(&app->table[TUI_VIEW_REGIONS]);
     struct tui_table *segments = &app->table[TUI_VIEW_SEGMENTS];
-    if (action == TUI_ACTION_SEGMENTS) {
-        tui_app_switch(app, TUI_VIEW_CALLS);
-        return TUI_REDRAW;
-    }
-    if (action != TUI_ACTION_DEEPER || row == SIZE_MAX)
+    if (action == TUI_ACTION_SEGMENTS)
+        return tui_app_switch(app, TUI_VIEW_CALLS);
+    if (action != TUI_ACTION_DEEPER || !region)
         return TUI_UNHANDLED;
-    snprintf(segments->filter, sizeof segments->filter, "%.62s:", get_region(app, row)->name);
-    tui_app_open(app, TUI_VIEW_SEGMENTS);
-    return TUI_REDRAW;
+    snprintf(segments->filter, sizeof segments->filter, "%.62s:", region->name);
+    return tui_app_open(app, TUI_VIEW_SEGMENTS);
 }
 
 const struct tui_view tui_view_regions = {

@@ -5,54 +5,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t count_segments(const void *data)
+static uint64_t identify_segment(const void *data, const void *row)
 {
-    const struct tui_app *app = data;
-    return app->has_summary ? app->summary.segment_count : 0;
+    (void)data;
+    return ((const struct ana_segment_stat *)row)->identity;
 }
 
-static const struct ana_segment_stat *get_segment(const void *data, size_t row)
+static void show_words(const void *data, const void *row, struct tui_value *out)
 {
-    return &((const struct tui_app *)data)->summary.segments[row];
+    (void)data;
+    ana_segment_words(row, out->text, sizeof out->text);
 }
 
-static uint64_t identify_segment(const void *data, size_t row)
+static void show_rank(const void *data, const void *row, struct tui_value *out)
 {
-    const struct ana_segment_stat *segment = get_segment(data, row);
-    return segment->identity;
-}
-
-static void fill_segment_cell(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
-{
-    if (column->metric->value) /* else `show` alone knows */
-        tui_metric(column->metric, get_segment(data, row), &((const struct tui_app *)data)->whole, out);
-}
-
-static void show_words(const void *data, size_t row, struct tui_value *out)
-{
-    ana_segment_words(get_segment(data, row), out->text, sizeof out->text);
-}
-
-static void show_cost(const void *data, size_t row, struct tui_value *out)
-{
-    (void)data, (void)row;
-    if (out->number >= 0.05)
-        out->style = TUI_STYLE_NOTABLE;
-}
-
-static void show_rank(const void *data, size_t row, struct tui_value *out)
-{
-    char rank[ANA_TEXT];
-    snprintf(out->text, sizeof out->text, "%s",
-             tui_app_rank_name(data, get_segment(data, row)->worst_index, rank, sizeof rank));
+    tui_app_rank_name(data, ((const struct ana_segment_stat *)row)->worst_index, out->text, sizeof out->text);
 }
 
 /* One bar a rank, or a group of ranks: from the shortest median of all to the longest. */
-static void show_by_rank(const void *data, size_t row, struct tui_value *out)
+static void show_by_rank(const void *data, const void *row, struct tui_value *out)
 {
     enum { CELLS = 8 };
     const struct tui_app *app = data;
-    const double *by_rank = get_segment(data, row)->by_rank_ns;
+    const double *by_rank = ((const struct ana_segment_stat *)row)->by_rank_ns;
     double folded[CELLS], least = INFINITY, most = tui_plot_max(by_rank, app->rank_count);
     size_t cells = app->rank_count < CELLS ? app->rank_count : CELLS;
     for (size_t i = 0; i < app->rank_count; i++)
@@ -76,7 +51,7 @@ static const struct tui_column columns[] = {
     {TUI_METRIC(SEGMENT_MEDIAN), 6, 0, NULL},
     {TUI_METRIC(SEGMENT_WORST_RANK), 5, TUI_ASCENDING, show_rank},
     {TUI_METRIC(SEGMENT_WORST), 6, 0, NULL},
-    {TUI_METRIC(SEGMENT_COSTS), 6, TUI_FIRST_SORT, show_cost},
+    {TUI_METRIC(SEGMENT_COSTS), 6, TUI_FIRST_SORT, tui_show_loss},
     {TUI_OWN("BY RANK", ANA_UNIT_TEXT,
              "the medians of all ranks, from the shortest to the longest; of more than 8 ranks "
              "the longest of neighbours"),
@@ -87,25 +62,14 @@ static const struct tui_column columns[] = {
     {TUI_METRIC(SEGMENT_RANKS), 6, 0, NULL},
     {TUI_METRIC(SEGMENT_TOTAL), 6, 0, NULL},
 };
-static const struct tui_table_spec spec = {.columns = columns,
-                                           .column_count = sizeof columns / sizeof *columns,
-                                           .rows = count_segments,
-                                           .value = fill_segment_cell,
+static const struct tui_table_spec spec = {TUI_COLUMNS(columns), TUI_ROWS(summary.segments, summary.segment_count),
                                            .identity = identify_segment};
-
-/* The segment under the cursor; NULL: there is none. */
-static const struct ana_segment_stat *find_chosen(const struct tui_app *app)
-{
-    size_t row = tui_table_row(&app->table[TUI_VIEW_SEGMENTS]);
-    return row < count_segments(app) ? get_segment(app, row) : NULL;
-}
 
 static void draw_segments(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
-    tui_table_draw(&app->table[TUI_VIEW_SEGMENTS], &spec, app, grid,
-                   (struct tui_rect){rect.x, rect.y, rect.w, rect.h - 1});
+    tui_table_draw(&app->table[TUI_VIEW_SEGMENTS], grid, (struct tui_rect){rect.x, rect.y, rect.w, rect.h - 1});
     struct tui_rect line = {rect.x, rect.y + rect.h - 1, rect.w, 1};
-    const struct ana_segment_stat *segment = find_chosen(app);
+    const struct ana_segment_stat *segment = tui_table_chosen(&app->table[TUI_VIEW_SEGMENTS]);
     char words[256], why[160], rank[ANA_TEXT], longest[ANA_TEXT], at[ANA_TEXT];
     if (segment) {
         ana_segment_words(segment, words, sizeof words);
@@ -122,11 +86,9 @@ static void draw_segments(struct tui_app *app, struct tui_grid *grid, struct tui
 /* Shows the longest one in the timeline, with as much before and after it. */
 static int act_on_segment(struct tui_app *app, enum tui_action action)
 {
-    const struct ana_segment_stat *segment = find_chosen(app);
-    if (action == TUI_ACTION_SEGMENTS) {
-        tui_app_switch(app, app->summary.region_count ? TUI_VIEW_REGIONS : TUI_VIEW_CALLS);
-        return TUI_REDRAW;
-    }
+    const struct ana_segment_stat *segment = tui_table_chosen(&app->table[TUI_VIEW_SEGMENTS]);
+    if (action == TUI_ACTION_SEGMENTS)
+        return tui_app_switch(app, app->summary.region_count ? TUI_VIEW_REGIONS : TUI_VIEW_CALLS);
     if (action != TUI_ACTION_DEEPER || !segment)
         return TUI_UNHANDLED;
     int64_t at = segment->longest_at_ns, length = segment->longest_ns;
@@ -134,8 +96,7 @@ static int act_on_segment(struct tui_app *app, enum tui_action action)
     tui_app_set_range(app, at - length, at + 2 * length);
     app->cursor_ns = at;
     app->cursor_at_end = false;
-    tui_app_open(app, TUI_VIEW_TIMELINE);
-    return TUI_REDRAW;
+    return tui_app_open(app, TUI_VIEW_TIMELINE);
 }
 
 const struct tui_view tui_view_segments = {

@@ -47,15 +47,21 @@ static size_t count_groups(const void *data)
     return ((const struct tui_app *)data)->verdict->groups;
 }
 
-static uint64_t identify_group(const void *data, size_t row)
+static const void *get_group(const void *data, size_t row)
 {
-    return ((const struct tui_app *)data)->verdict->group[row].first + 1;
+    return &((const struct tui_app *)data)->verdict->group[row];
 }
 
-static void fill_group_cell(const void *data, size_t row, const struct tui_column *column, struct tui_value *out)
+static uint64_t identify_group(const void *data, const void *row)
+{
+    (void)data;
+    return ((const struct ana_verdict_group *)row)->first + 1;
+}
+
+static void fill_group_cell(const void *data, const void *row, const struct tui_column *column, struct tui_value *out)
 {
     const struct tui_app *app = data;
-    const struct ana_verdict_group *g = &app->verdict->group[row];
+    const struct ana_verdict_group *g = row;
     if (g->culprit && app->verdict->state != ANA_VERDICT_HEALTHY)
         out->style = TUI_STYLE_TROUBLE;
     switch (column - columns) {
@@ -74,15 +80,12 @@ static void fill_group_cell(const void *data, size_t row, const struct tui_colum
     }
 }
 
-static const struct tui_table_spec spec = {.columns = columns,
-                                           .column_count = sizeof columns / sizeof *columns,
-                                           .rows = count_groups,
-                                           .value = fill_group_cell,
-                                           .identity = identify_group};
+static const struct tui_table_spec spec = {TUI_COLUMNS(columns), .rows = count_groups, .row = get_group,
+                                           .value = fill_group_cell, .identity = identify_group};
 
-static void follow_group(struct tui_app *app, size_t row)
+static void follow_group(struct tui_app *app, const void *row)
 {
-    tui_app_choose_rank(app, app->verdict->group[row].first);
+    tui_app_choose_rank(app, ((const struct ana_verdict_group *)row)->first);
     if (own(app)->detail_of)
         own(app)->detail_of = app->cursor_rank + 1;
 }
@@ -170,7 +173,7 @@ static void draw_verdict(struct tui_app *app, struct tui_grid *grid, struct tui_
     int lines = count_prices(app);
     own(app)->price = own(app)->price < lines ? own(app)->price : lines;
     app->table[TUI_VIEW_VERDICT].elsewhere = own(app)->price > 0;
-    tui_table_draw(&app->table[TUI_VIEW_VERDICT], &spec, app, grid, (struct tui_rect){rect.x, rect.y, rect.w, height});
+    tui_table_draw(&app->table[TUI_VIEW_VERDICT], grid, (struct tui_rect){rect.x, rect.y, rect.w, height});
     struct tui_rect rest = tui_below(rect, height + 1);
     int prices = lines ? tui_draw_prices(app, grid, rest, own(app)->price) : 0;
     if (prices)
@@ -204,7 +207,8 @@ static int act_on_group(struct tui_app *app, enum tui_action action)
     if (act_on_price(app, action) != TUI_UNHANDLED)
         return TUI_REDRAW;
     own(app)->price = 0;
-    size_t row = tui_table_row(&app->table[TUI_VIEW_VERDICT]), page = own(app)->detail_page;
+    const struct ana_verdict_group *group = tui_table_chosen(&app->table[TUI_VIEW_VERDICT]);
+    size_t page = own(app)->detail_page;
     bool more = own(app)->detail_of && own(app)->detail_lines > page;
     if (more && (action == TUI_ACTION_PAGE_DOWN || action == TUI_ACTION_PAGE_UP)) {
         size_t *top = &own(app)->detail_top;
@@ -215,13 +219,11 @@ static int act_on_group(struct tui_app *app, enum tui_action action)
         own(app)->detail_of = 0;
         return TUI_REDRAW;
     }
-    if (action != TUI_ACTION_DEEPER || row == SIZE_MAX)
+    if (action != TUI_ACTION_DEEPER || !group)
         return TUI_UNHANDLED;
-    tui_app_choose_rank(app, app->verdict->group[row].first);
-    if (own(app)->detail_of) { /* the second Enter: its tensors, or its timeline */
-        tui_app_open(app, tui_app_offers(app, TUI_VIEW_HOROVOD) ? TUI_VIEW_HOROVOD : TUI_VIEW_TIMELINE);
-        return TUI_REDRAW;
-    }
+    tui_app_choose_rank(app, group->first);
+    if (own(app)->detail_of) /* the second Enter: its tensors, or its timeline */
+        return tui_app_open(app, tui_app_offers(app, TUI_VIEW_HOROVOD) ? TUI_VIEW_HOROVOD : TUI_VIEW_TIMELINE);
     own(app)->detail_of = app->cursor_rank + 1;
     own(app)->detail_top = 0;
     return TUI_REDRAW;

@@ -1,11 +1,11 @@
 #include "tui/widgets/columns.h"
 
-int tui_columns_wanted(const struct tui_table *table, const struct tui_table_spec *spec, int list[TUI_TABLE_COLUMNS])
+int tui_columns_wanted(const struct tui_table *table, int list[TUI_TABLE_COLUMNS])
 {
     int n = 0;
     for (int i = 0; i < table->wanted_count; i++)
         list[n++] = table->wanted[i];
-    for (int c = 0; !table->wanted_count && c < spec->column_count; c++)
+    for (int c = 0; !table->wanted_count && c < table->spec->column_count; c++)
         list[n++] = c;
     return n;
 }
@@ -19,33 +19,32 @@ void tui_columns_choose(struct tui_table *table, const int *list, int count)
             table->wanted[table->wanted_count++] = (uint8_t)(i < 0 ? 0 : list[i]);
 }
 
-bool tui_columns_has(const struct tui_table *table, const struct tui_table_spec *spec, int column)
+bool tui_columns_has(const struct tui_table *table, int column)
 {
-    int list[TUI_TABLE_COLUMNS], n = tui_columns_wanted(table, spec, list);
+    int list[TUI_TABLE_COLUMNS], n = tui_columns_wanted(table, list);
     for (int i = 0; i < n; i++)
         if (list[i] == column)
             return true;
     return false;
 }
 
-int tui_columns_all(const struct tui_table *table, const struct tui_table_spec *spec, int list[TUI_TABLE_COLUMNS])
+int tui_columns_all(const struct tui_table *table, int list[TUI_TABLE_COLUMNS])
 {
-    int n = tui_columns_wanted(table, spec, list);
-    for (int c = 0; c < spec->column_count; c++)
-        if (!tui_columns_has(table, spec, c))
+    int n = tui_columns_wanted(table, list);
+    for (int c = 0; c < table->spec->column_count; c++)
+        if (!tui_columns_has(table, c))
             list[n++] = c;
     return n;
 }
 
-int tui_columns_place(const struct tui_table *table, const struct tui_table_spec *spec, int width,
-                      struct tui_placed out[TUI_TABLE_COLUMNS], bool *more)
+int tui_columns_place(const struct tui_table *table, int width, struct tui_placed out[TUI_TABLE_COLUMNS], bool *more)
 {
-    int list[TUI_TABLE_COLUMNS], n = tui_columns_wanted(table, spec, list), x = 1, shown = 0;
+    int list[TUI_TABLE_COLUMNS], n = tui_columns_wanted(table, list), x = 1, shown = 0;
     *more = false;
     for (int i = 0; i < n && !*more; i++) {
         if (i > 0 && i <= table->skip)
             continue;
-        int want = spec->columns[list[i]].width;
+        int want = table->spec->columns[list[i]].width;
         *more = x + want > width && shown;
         if (*more)
             break;
@@ -55,7 +54,7 @@ int tui_columns_place(const struct tui_table *table, const struct tui_table_spec
     int spare = width - x, moved = 0;
     for (int i = 0; i < shown; i++) {
         struct tui_placed *p = &out[i];
-        int grow = spec->columns[p->column].flags & TUI_STRETCH ? table->want[p->column] - p->width : 0;
+        int grow = table->spec->columns[p->column].flags & TUI_STRETCH ? table->want[p->column] - p->width : 0;
         grow = grow < 0 || spare < 0 ? 0 : grow > spare ? spare : grow;
         p->x += moved;
         p->width += grow;
@@ -65,7 +64,7 @@ int tui_columns_place(const struct tui_table *table, const struct tui_table_spec
     return shown;
 }
 
-bool tui_columns_scroll(struct tui_table *table, const struct tui_table_spec *spec, int by)
+bool tui_columns_scroll(struct tui_table *table, int by)
 {
     struct tui_placed placed[TUI_TABLE_COLUMNS];
     int before = table->skip;
@@ -73,7 +72,7 @@ bool tui_columns_scroll(struct tui_table *table, const struct tui_table_spec *sp
     for (; by < 0 && table->skip > 0; by++)
         table->skip--;
     for (; by > 0 && table->drawn.w > 0; by--) {
-        tui_columns_place(table, spec, table->drawn.w, placed, &more);
+        tui_columns_place(table, table->drawn.w, placed, &more);
         if (!more)
             break;
         table->skip++;
@@ -81,9 +80,9 @@ bool tui_columns_scroll(struct tui_table *table, const struct tui_table_spec *sp
     return table->skip != before;
 }
 
-void tui_columns_reveal(struct tui_table *table, const struct tui_table_spec *spec, int column)
+void tui_columns_reveal(struct tui_table *table, int column)
 {
-    int list[TUI_TABLE_COLUMNS], n = tui_columns_wanted(table, spec, list), at = 0;
+    int list[TUI_TABLE_COLUMNS], n = tui_columns_wanted(table, list), at = 0;
     while (at < n && list[at] != column)
         at++;
     if (at == 0 || at == n)
@@ -93,16 +92,16 @@ void tui_columns_reveal(struct tui_table *table, const struct tui_table_spec *sp
     for (bool there = false; !there && table->drawn.w > 0;) {
         struct tui_placed placed[TUI_TABLE_COLUMNS];
         bool more;
-        for (int i = tui_columns_place(table, spec, table->drawn.w, placed, &more); i-- > 0;)
+        for (int i = tui_columns_place(table, table->drawn.w, placed, &more); i-- > 0;)
             there |= placed[i].column == column;
-        if (!there && !tui_columns_scroll(table, spec, 1))
+        if (!there && !tui_columns_scroll(table, 1))
             return;
     }
 }
 
-int tui_columns_step(const struct tui_table *table, const struct tui_table_spec *spec, int column, int step)
+int tui_columns_step(const struct tui_table *table, int column, int step)
 {
-    int list[TUI_TABLE_COLUMNS], n = tui_columns_wanted(table, spec, list), at = 0;
+    int list[TUI_TABLE_COLUMNS], n = tui_columns_wanted(table, list), at = 0;
     while (at < n && list[at] != column)
         at++;
     if (at == n)

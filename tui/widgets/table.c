@@ -34,13 +34,46 @@ void tui_metric(const struct ana_metric *metric, const void *row, const struct a
         ana_value_text(out->text, sizeof out->text, (enum ana_unit)metric->unit, value, true);
 }
 
-void tui_table_text(const struct tui_table_spec *spec, const void *data, size_t row, int column, struct tui_value *out)
+static const void *in_data(const struct tui_table *table, size_t offset)
 {
-    *out = (struct tui_value){.number = NAN, .style = TUI_STYLE_NORMAL};
+    return (const char *)table->data + offset;
+}
+
+static size_t count_rows(const struct tui_table *table)
+{
+    return table->spec->rows ? table->spec->rows(table->data) : *(const size_t *)in_data(table, table->spec->count);
+}
+
+const void *tui_table_at(const struct tui_table *table, size_t i)
+{
+    if (table->spec->row)
+        return table->spec->row(table->data, i);
+    return *(const char *const *)in_data(table, table->spec->array) + i * table->spec->size;
+}
+
+size_t tui_table_row(const struct tui_table *table)
+{
+    return table->cursor < table->count ? table->order[table->cursor] : SIZE_MAX;
+}
+
+const void *tui_table_chosen(const struct tui_table *table)
+{
+    size_t row = tui_table_row(table);
+    return row != SIZE_MAX && row < count_rows(table) ? tui_table_at(table, row) : NULL;
+}
+
+void tui_table_text(const struct tui_table *table, size_t row, int column, struct tui_value *out)
+{
+    const struct tui_table_spec *spec = table->spec;
     const struct tui_column *of = &spec->columns[column];
-    spec->value(data, row, of, out);
+    const void *at = tui_table_at(table, row);
+    *out = (struct tui_value){.number = NAN, .style = TUI_STYLE_NORMAL};
+    if (spec->value)
+        spec->value(table->data, at, of, out);
+    else if (of->metric->value) /* else `show` alone knows */
+        tui_metric(of->metric, at, in_data(table, spec->whole), out);
     if (of->show)
-        of->show(data, row, out);
+        of->show(table->data, at, out);
     if (!out->text[0])
         ana_number(out->text, sizeof out->text, is_text(of) ? ANA_COUNT : (enum ana_unit)of->metric->unit, out->number,
                    true);
@@ -108,30 +141,32 @@ static const struct sort_key *find_key(const struct sort_key *keys, size_t n, si
     return NULL;
 }
 
-static void make_key(const struct tui_table *table, const struct tui_table_spec *spec, const void *data, uint32_t row,
-                     struct sort_key *out)
+static void make_key(const struct tui_table *table, uint32_t row, struct sort_key *out)
 {
-    *out = (struct sort_key){.number = NAN, .row = row, .pinned = spec->pinned && spec->pinned(data, row)};
+    const struct tui_table_spec *spec = table->spec;
+    bool pinned = spec->pinned && spec->pinned(table->data, tui_table_at(table, row));
+    *out = (struct sort_key){.number = NAN, .row = row, .pinned = pinned};
     if (table->sort < 0)
         return;
     struct tui_value value;
     const struct tui_column *column = &spec->columns[table->sort];
-    tui_table_text(spec, data, row, table->sort, &value);
+    tui_table_text(table, row, table->sort, &value);
     out->number = value.number;
     out->is_text = is_text(column);
     out->descending = is_ascending(column) == table->inverted;
     snprintf(out->text, sizeof out->text, "%.47s", value.text);
 }
 
-static void sort_rows(struct tui_table *table, const struct tui_table_spec *spec, const void *data)
+static void sort_rows(struct tui_table *table)
 {
+    const struct tui_table_spec *spec = table->spec;
     if ((table->sort < 0 && !spec->pinned) || table->count < 2)
         return;
     struct sort_key *keys = malloc(table->count * sizeof *keys);
     const struct sort_key **order = malloc(table->count * sizeof *order);
     for (size_t i = 0; keys && order && i < table->count; i++) {
-        make_key(table, spec, data, table->order[i], &keys[i]);
-        size_t above = spec->parent ? spec->parent(data, table->order[i]) : SIZE_MAX;
+        make_key(table, table->order[i], &keys[i]);
+        size_t above = spec->parent ? spec->parent(table->data, tui_table_at(table, table->order[i])) : SIZE_MAX;
         keys[i].parent = above == SIZE_MAX ? NULL : find_key(keys, i, above);
         keys[i].level = keys[i].parent ? keys[i].parent->level + 1 : 0;
         order[i] = &keys[i];
@@ -146,51 +181,57 @@ static void sort_rows(struct tui_table *table, const struct tui_table_spec *spec
 }
 
 /* Whether a text or the first column contains a word, as far as shown.  Numbers change: rows would come and go. */
-static bool contains(const struct tui_table *table, const struct tui_table_spec *spec, const void *data, size_t row,
-                     const char *word)
+static bool contains(const struct tui_table *table, size_t row, const char *word)
 {
     struct tui_placed placed[TUI_TABLE_COLUMNS];
     bool more;
-    int shown = tui_columns_place(table, spec, table->drawn.w > 0 ? table->drawn.w : INT16_MAX, placed, &more);
+    int shown = tui_columns_place(table, table->drawn.w > 0 ? table->drawn.w : INT16_MAX, placed, &more);
     struct tui_value value;
     for (int i = 0; i < shown; i++) {
         int c = placed[i].column;
-        if (c > 0 && !is_text(&spec->columns[c]))
+        if (c > 0 && !is_text(&table->spec->columns[c]))
             continue;
-        tui_table_text(spec, data, row, c, &value);
+        tui_table_text(table, row, c, &value);
         if (strcasestr(value.text, word))
             return true;
     }
     return false;
 }
 
-static void remember_cursor(struct tui_table *table, const struct tui_table_spec *spec, const void *data)
+/* Returns the identity of the row at a position. */
+static uint64_t identify(const struct tui_table *table, size_t position)
+{
+    return table->spec->identity(table->data, tui_table_at(table, table->order[position]));
+}
+
+static void remember_cursor(struct tui_table *table)
 {
     table->has_cursor = table->cursor < table->count;
     if (table->has_cursor)
-        table->cursor_identity = spec->identity(data, table->order[table->cursor]);
+        table->cursor_identity = identify(table, table->cursor);
 }
 
-bool tui_table_go(struct tui_table *table, const struct tui_table_spec *spec, const void *data, uint64_t identity)
+bool tui_table_go(struct tui_table *table, uint64_t identity)
 {
     for (size_t i = 0; i < table->count; i++)
-        if (spec->identity(data, table->order[i]) == identity) {
+        if (identify(table, i) == identity) {
             table->cursor = i;
-            remember_cursor(table, spec, data);
+            remember_cursor(table);
             return true;
         }
     return false;
 }
 
-void tui_table_update(struct tui_table *table, const struct tui_table_spec *spec, const void *data)
+void tui_table_update(struct tui_table *table)
 {
+    const struct tui_table_spec *spec = table->spec;
     if (!table->started) {
         table->sort = spec->column_count - 1;
         while (table->sort >= 0 && !(spec->columns[table->sort].flags & TUI_FIRST_SORT))
             table->sort--;
         table->started = true;
     }
-    size_t rows = spec->rows(data);
+    size_t rows = count_rows(table);
     if (rows > table->room) {
         uint32_t *order = realloc(table->order, rows * sizeof *order);
         if (!order)
@@ -202,61 +243,56 @@ void tui_table_update(struct tui_table *table, const struct tui_table_spec *spec
     }
     table->count = 0;
     for (size_t row = 0; row < rows; row++)
-        if (!table->filter[0] || contains(table, spec, data, row, table->filter))
+        if (!table->filter[0] || contains(table, row, table->filter))
             table->order[table->count++] = (uint32_t)row;
-    sort_rows(table, spec, data);
+    sort_rows(table);
     if (!table->has_cursor) { /* nobody has moved the cursor: it stays on the first row */
         table->cursor = table->top = 0;
-    } else if (!tui_table_go(table, spec, data, table->cursor_identity)) {
+    } else if (!tui_table_go(table, table->cursor_identity)) {
         if (table->cursor >= table->count)
             table->cursor = table->count ? table->count - 1 : 0;
-        remember_cursor(table, spec, data);
+        remember_cursor(table);
     }
 }
 
-size_t tui_table_row(const struct tui_table *table)
-{
-    return table->cursor < table->count ? table->order[table->cursor] : SIZE_MAX;
-}
-
-void tui_table_move(struct tui_table *table, const struct tui_table_spec *spec, const void *data, long delta)
+void tui_table_move(struct tui_table *table, long delta)
 {
     if (!table->count)
         return;
     long last = (long)table->count - 1;
     long to = delta > last ? last : delta < -last ? (long)table->cursor + -last : (long)table->cursor + delta;
     table->cursor = (size_t)(to < 0 ? 0 : to > last ? last : to);
-    remember_cursor(table, spec, data);
+    remember_cursor(table);
 }
 
-static void sort_by_column(struct tui_table *table, const struct tui_table_spec *spec, const void *data, int column)
+static void sort_by_column(struct tui_table *table, int column)
 {
     table->inverted = column == table->sort && !table->inverted;
     table->sort = column;
-    tui_table_update(table, spec, data);
+    tui_table_update(table);
 }
 
-void tui_table_sort(struct tui_table *table, const struct tui_table_spec *spec, const void *data, int step)
+void tui_table_sort(struct tui_table *table, int step)
 {
-    table->sort = tui_columns_step(table, spec, table->sort, step);
+    table->sort = tui_columns_step(table, table->sort, step);
     table->inverted = false;
-    tui_columns_reveal(table, spec, table->sort);
-    tui_table_update(table, spec, data);
+    tui_columns_reveal(table, table->sort);
+    tui_table_update(table);
 }
 
-void tui_table_invert(struct tui_table *table, const struct tui_table_spec *spec, const void *data)
+void tui_table_invert(struct tui_table *table)
 {
     table->inverted = !table->inverted;
-    tui_table_update(table, spec, data);
+    tui_table_update(table);
 }
 
-bool tui_table_find(struct tui_table *table, const struct tui_table_spec *spec, const void *data, bool here)
+bool tui_table_find(struct tui_table *table, bool here)
 {
     for (size_t i = 0; table->find[0] && i < table->count; i++) {
         size_t at = (table->cursor + i + (here ? 0 : 1)) % table->count;
-        if (contains(table, spec, data, table->order[at], table->find)) {
+        if (contains(table, table->order[at], table->find)) {
             table->cursor = at;
-            remember_cursor(table, spec, data);
+            remember_cursor(table);
             return true;
         }
     }
@@ -266,22 +302,22 @@ bool tui_table_find(struct tui_table *table, const struct tui_table_spec *spec, 
 /* ---- drawing --------------------------------------------------------------------------------------------------- */
 
 /* Measures how wide stretching columns have to be for the `page` rows from the top. */
-static void measure_columns(struct tui_table *table, const struct tui_table_spec *spec, const void *data, size_t page)
+static void measure_columns(struct tui_table *table, size_t page)
 {
+    const struct tui_table_spec *spec = table->spec;
     for (int c = 0; c < spec->column_count; c++) {
         table->want[c] = 0;
         for (size_t i = table->top; (spec->columns[c].flags & TUI_STRETCH) && i < table->count && i < table->top + page;
              i++) {
             struct tui_value value;
-            tui_table_text(spec, data, table->order[i], c, &value);
+            tui_table_text(table, table->order[i], c, &value);
             int columns = tui_columns(value.text);
             table->want[c] = columns > table->want[c] ? columns : table->want[c];
         }
     }
 }
 
-enum tui_table_click tui_table_click(struct tui_table *table, const struct tui_table_spec *spec, const void *data,
-                                     int x, int y)
+enum tui_table_click tui_table_click(struct tui_table *table, int x, int y)
 {
     x -= table->drawn.x;
     y -= table->drawn.y;
@@ -290,10 +326,10 @@ enum tui_table_click tui_table_click(struct tui_table *table, const struct tui_t
     if (y == 0) {
         struct tui_placed placed[TUI_TABLE_COLUMNS];
         bool more;
-        int shown = tui_columns_place(table, spec, table->drawn.w, placed, &more);
+        int shown = tui_columns_place(table, table->drawn.w, placed, &more);
         for (int i = 0; i < shown; i++)
             if (x >= placed[i].x && x <= placed[i].x + placed[i].width) {
-                sort_by_column(table, spec, data, placed[i].column);
+                sort_by_column(table, placed[i].column);
                 return TUI_CLICK_TITLE;
             }
         return TUI_CLICK_NOTHING;
@@ -303,7 +339,7 @@ enum tui_table_click tui_table_click(struct tui_table *table, const struct tui_t
         return TUI_CLICK_NOTHING;
     bool same = position == table->cursor;
     table->cursor = position;
-    remember_cursor(table, spec, data);
+    remember_cursor(table);
     return same ? TUI_CLICK_CURSOR : TUI_CLICK_ROW;
 }
 
@@ -324,13 +360,13 @@ static void put_column(struct tui_grid *grid, struct tui_rect rect, int x, int y
 }
 
 /* Draws the titles, and around the first one what says that there are columns out of view. */
-static void draw_titles(const struct tui_table *table, const struct tui_table_spec *spec, struct tui_grid *grid,
-                        struct tui_rect rect, const struct tui_placed *placed, int shown, bool more)
+static void draw_titles(const struct tui_table *table, struct tui_grid *grid, struct tui_rect rect,
+                        const struct tui_placed *placed, int shown, bool more)
 {
     tui_fill(grid, (struct tui_rect){rect.x, rect.y, rect.w, 1}, TUI_STYLE_HEADER, ' ');
     for (int i = 0; i < shown; i++) {
         const struct tui_placed *p = &placed[i];
-        const struct tui_column *column = &spec->columns[p->column];
+        const struct tui_column *column = &table->spec->columns[p->column];
         bool sorted = p->column == table->sort, right = !is_text(column);
         char title[48];
         bool down = is_ascending(column) == table->inverted;
@@ -345,28 +381,27 @@ static void draw_titles(const struct tui_table *table, const struct tui_table_sp
         tui_put(grid, rect, placed[1].x - 1, 0, TUI_STYLE_SORTED, "<");
 }
 
-void tui_table_draw(struct tui_table *table, const struct tui_table_spec *spec, const void *data, struct tui_grid *grid,
-                    struct tui_rect rect)
+void tui_table_draw(struct tui_table *table, struct tui_grid *grid, struct tui_rect rect)
 {
     table->drawn = rect;
     if (rect.w < 2 || rect.h < 2)
         return;
     size_t page = (size_t)rect.h - 1;
     table->top = tui_scroll(table->cursor, table->top, page, table->count);
-    measure_columns(table, spec, data, page);
+    measure_columns(table, page);
     struct tui_placed placed[TUI_TABLE_COLUMNS];
     bool more;
-    int shown = tui_columns_place(table, spec, rect.w, placed, &more);
-    draw_titles(table, spec, grid, rect, placed, shown, more);
+    int shown = tui_columns_place(table, rect.w, placed, &more);
+    draw_titles(table, grid, rect, placed, shown, more);
     for (size_t i = 0; i < page && table->top + i < table->count; i++) {
         size_t row = table->order[table->top + i];
         int y = (int)i + 1;
         bool cursor = table->top + i == table->cursor && !table->elsewhere,
-             tagged = spec->tagged && spec->tagged(data, row);
+             tagged = table->spec->tagged && table->spec->tagged(table->data, tui_table_at(table, row));
         for (const struct tui_placed *p = placed; p < placed + shown; p++) {
             struct tui_value value;
-            tui_table_text(spec, data, row, p->column, &value);
-            const struct tui_column *column = &spec->columns[p->column];
+            tui_table_text(table, row, p->column, &value);
+            const struct tui_column *column = &table->spec->columns[p->column];
             bool unknown = !is_text(column) && isnan(value.number) && !cursor && !tagged;
             put_column(grid, rect, p->x, y, p->width, !is_text(column),
                        tagged    ? TUI_STYLE_TAGGED
@@ -387,8 +422,8 @@ void tui_table_draw(struct tui_table *table, const struct tui_table_spec *spec, 
     }
     if (!table->count)
         tui_put(grid, rect, 1, 1, TUI_STYLE_DIM,
-                table->filter[0] ? "no row contains the filter"
-                : table->awaited ? "not read yet"
-                : spec->empty    ? spec->empty
-                                 : "nothing to show");
+                table->filter[0]     ? "no row contains the filter"
+                : table->awaited     ? "not read yet"
+                : table->spec->empty ? table->spec->empty
+                                     : "nothing to show");
 }

@@ -65,7 +65,7 @@ static void apply(const char *text)
 static const char *titles(enum tui_view_id view)
 {
     static char text[256];
-    int list[TUI_TABLE_COLUMNS], n = tui_columns_wanted(&app.table[view], tui_views[view]->table, list);
+    int list[TUI_TABLE_COLUMNS], n = tui_columns_wanted(&app.table[view], list);
     text[0] = 0;
     for (int i = 0; i < n; i++)
         sprintf(text + strlen(text), "%s%s", i ? "|" : "", tui_views[view]->table->columns[list[i]].metric->title);

@@ -155,9 +155,9 @@ static void open_calls(void)
     int column = 0;
     while (column < spec->column_count && strcmp(spec->columns[column].metric->title, "LAST RANK") != 0)
         column++;
-    tui_table_text(spec, &app, 0, column, &value);
+    tui_table_text(&app.table[TUI_VIEW_OVERVIEW], 0, column, &value);
     CHECK(strcmp(value.text, "3 inside") == 0, "a call that ranks are in for seconds says so: %s", value.text);
-    tui_table_text(spec, &app, 1, column, &value);
+    tui_table_text(&app.table[TUI_VIEW_OVERVIEW], 1, column, &value);
     CHECK(!strstr(value.text, "inside"), "another does not");
     end();
 
@@ -274,7 +274,7 @@ static void groups_cost(void)
             sum += (double)tui_app_stat(&app, app.tree.row[row].member[i])->caused_ns;
         for (int c = 0; c < spec->column_count; c++) {
             struct tui_value value;
-            tui_table_text(spec, &app, row, c, &value);
+            tui_table_text(&app.table[TUI_VIEW_RANKS], row, c, &value);
             CHECK(strcmp(spec->columns[c].metric->title, "CAUSED") != 0 || fabs(value.number - sum) < 1,
                   "row %zu: %g, not %g", row, value.number, sum);
         }
