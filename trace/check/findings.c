@@ -85,12 +85,7 @@ static const char *site_of(struct ana_check *c, uint32_t rank, uint64_t site)
     return keep_text(c, line ? line : function ? function : base ? base : "");
 }
 
-static int by_call_and_site(const void *a, const void *b)
-{
-    const struct ana_place *x = a, *y = b;
-    int order = strcmp(x->call, y->call);
-    return order ? order : strcmp(x->site, y->site);
-}
+ANA_COMPARE(by_call_and_site, struct ana_place, strcmp(x->call, y->call), strcmp(x->site, y->site))
 
 /* Adds a place to a list that has each once.  Returns the new length. */
 static size_t add_place(struct ana_place *list, size_t n, struct ana_place one)

@@ -110,12 +110,7 @@ static int64_t size_of(const int64_t ns[2])
     return ns[1] > ns[0] ? ns[1] - ns[0] : ns[0] - ns[1];
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const struct ana_diff_place *x = a, *y = b;
-    const int64_t of_x = size_of(x->ns), of_y = size_of(y->ns);
-    return (of_x < of_y) - (of_x > of_y);
-}
+ANA_COMPARE(by_size, struct ana_diff_place, ANA_ORDER(size_of(y->ns), size_of(x->ns)))
 
 static bool list_places(const struct work *w, struct ana_diff_accounts *out)
 {

@@ -35,15 +35,8 @@ static uint64_t order_of(const char *text)
     return plus ? strtoull(plus + 1, NULL, 16) : colon ? strtoull(colon + 1, NULL, 10) : 0;
 }
 
-static int by_order(const void *a, const void *b)
-{
-    const struct place *x = a, *y = b;
-    if (x->function != y->function)
-        return x->function < y->function ? -1 : 1;
-    if (x->order != y->order)
-        return x->order < y->order ? -1 : 1;
-    return x->number < y->number ? -1 : x->number > y->number;
-}
+ANA_COMPARE(by_order, struct place, ANA_ORDER(x->function, y->function), ANA_ORDER(x->order, y->order),
+            ANA_ORDER(x->number, y->number))
 
 static struct place *list_places(const struct ana_portion_place *names, size_t count, size_t *n)
 {

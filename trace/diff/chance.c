@@ -26,11 +26,7 @@ static const struct method {
 
 /* ---- centres ---------------------------------------------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b)
-{
-    const float *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
+ANA_COMPARE(by_value, float, ANA_ORDER(*x, *y))
 
 /* Returns the k-th smallest of n values and changes their order: none before it is larger. */
 static float nth(float *value, size_t n, size_t k)

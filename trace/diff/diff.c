@@ -156,14 +156,8 @@ static void name_finding(const struct work *w, struct ana_diff_finding *f, const
         snprintf(f->region, sizeof f->region, "%s", w->portions[0].region[place[2] - 1].text);
 }
 
-static int by_weight(const void *a, const void *b)
-{
-    const struct ana_diff_finding *x = a, *y = b;
-    double of_x = x->after_ns - x->before_ns, of_y = y->after_ns - y->before_ns;
-    if (x->follows != y->follows)
-        return x->follows ? 1 : -1;
-    return (of_x < of_y) - (of_x > of_y);
-}
+ANA_COMPARE(by_weight, struct ana_diff_finding, ANA_ORDER(x->follows, y->follows),
+            ANA_ORDER(y->after_ns - y->before_ns, x->after_ns - x->before_ns))
 
 /* Compares rank by rank, where both runs have the same, and the mean of all. */
 static bool judge_runs(struct work *w)

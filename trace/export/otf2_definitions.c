@@ -64,12 +64,6 @@ uint32_t ana_otf2_region(struct ana_exporting *x, const struct ana_event *e)
 
 /* ---- communicators ----------------------------------------------------------------------------------------------- */
 
-static int by_index(const void *a, const void *b)
-{
-    size_t x = *(const size_t *)a, y = *(const size_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Fills in the members of an event's communicator. */
 static void find_members(struct ana_exporting *x, const struct ana_event *e, struct otf2_comm *out)
 {
@@ -85,7 +79,7 @@ static void find_members(struct ana_exporting *x, const struct ana_event *e, str
     if (!out->member)
         ana_export_fail(x, "out of memory");
     else if (both) /* both sides see it in one order */
-        ana_sort(out->member, out->members, sizeof *out->member, by_index);
+        ana_sort(out->member, out->members, sizeof *out->member, ana_by_index);
 }
 
 uint32_t ana_otf2_comm(struct ana_exporting *x, const struct ana_event *e)

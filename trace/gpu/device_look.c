@@ -14,18 +14,8 @@ double ana_gpu_overlap(const struct ana_gpu_rank *rank)
     return rank->communication_ns > 0 ? (double)rank->overlap_ns / (double)rank->communication_ns : NAN;
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct ana_kernel_stat *x = a, *y = b;
-    if (x->times.total_ns != y->times.total_ns)
-        return x->times.total_ns > y->times.total_ns ? -1 : 1;
-    return strcmp(x->name, y->name);
-}
-static int by_index(const void *a, const void *b)
-{
-    const struct ana_gpu_rank *x = a, *y = b;
-    return x->index < y->index ? -1 : x->index > y->index;
-}
+ANA_COMPARE(by_time, struct ana_kernel_stat, ANA_ORDER(y->times.total_ns, x->times.total_ns), strcmp(x->name, y->name))
+ANA_COMPARE(by_index, struct ana_gpu_rank, ANA_ORDER(x->index, y->index))
 
 static void add_device(const struct ana_job *job, const struct ana_devices *gpu, const struct device *d,
                        struct ana_gpu_rank *r)

@@ -238,16 +238,10 @@ void ana_nccl_rows_kernel(struct ana_job *job, struct ana_nccl_rows *rows, const
 
 /* ---- a look ----------------------------------------------------------------------------------------------------- */
 
-static int by_name(const void *a, const void *b)
-{
-    const struct ana_nccl_stat *x = a, *y = b;
-    int order = x->comm_identity == y->comm_identity ? 0 : strcmp(x->comm_name, y->comm_name);
-    if (!order && x->comm_identity != y->comm_identity)
-        order = x->comm_identity < y->comm_identity ? -1 : 1;
-    if (!order)
-        order = strcmp(x->call, y->call);
-    return order ? order : x->size_class - y->size_class;
-}
+ANA_COMPARE(by_name, struct ana_nccl_stat,
+            (x->comm_identity == y->comm_identity ? 0 : strcmp(x->comm_name, y->comm_name)),
+            ANA_ORDER(x->comm_identity, y->comm_identity), strcmp(x->call, y->call),
+            ANA_ORDER(x->size_class, y->size_class))
 
 static void add_stat(const struct ana_job *job, const struct ana_nccl_rows *rows, size_t i, const struct row *r,
                      struct ana_gpu_look *out)
@@ -324,13 +318,7 @@ static struct row *of_range(const struct ana_nccl_rows *rows, const struct ana_s
     return made;
 }
 
-static int by_ranks(const void *a, const void *b)
-{
-    const struct ana_nccl_pair *x = a, *y = b;
-    if (x->source != y->source)
-        return x->source < y->source ? -1 : 1;
-    return x->destination < y->destination ? -1 : x->destination > y->destination;
-}
+ANA_COMPARE(by_ranks, struct ana_nccl_pair, ANA_ORDER(x->source, y->source), ANA_ORDER(x->destination, y->destination))
 
 static bool look_at_pairs(const struct ana_nccl_rows *rows, const uint8_t *ranks, struct ana_gpu_look *out)
 {

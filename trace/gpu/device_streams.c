@@ -6,11 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_number(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
+ANA_COMPARE(by_number, uint64_t, ANA_ORDER(*x, *y))
 
 /* Stream i, in the order of ranks and threads; the list is made anew when there are more. */
 static struct stream *stream_at(const struct ana_job *job, size_t i)

@@ -89,15 +89,8 @@ static void read_chunk(struct trc_file *file, uint32_t chunk, bool *moved, bool 
     *old = head;
 }
 
-static int by_thread_and_sequence(const void *a, const void *b)
-{
-    const struct trc_event_ref *x = a, *y = b;
-    if (x->thread != y->thread)
-        return x->thread < y->thread ? -1 : 1;
-    if (x->sequence != y->sequence)
-        return x->sequence < y->sequence ? -1 : 1;
-    return x->chunk < y->chunk ? -1 : x->chunk > y->chunk;
-}
+ANA_COMPARE(by_thread_and_sequence, struct trc_event_ref, ANA_ORDER(x->thread, y->thread),
+            ANA_ORDER(x->sequence, y->sequence), ANA_ORDER(x->chunk, y->chunk))
 
 static void order_events(struct trc_file *file)
 {
@@ -267,16 +260,9 @@ bool trc_chunks_refresh(struct trc_file *file)
 
 size_t trc_events_from(const struct trc_file *file, uint32_t thread, uint64_t sequence)
 {
-    size_t low = 0, high = file->event_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct trc_event_ref *ref = &file->events[middle];
-        if (ref->thread < thread || (ref->thread == thread && ref->sequence < sequence))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    const struct trc_event_ref *ref = file->events;
+    return ANA_FIRST(i, file->event_count,
+                     ref[i].thread < thread || (ref[i].thread == thread && ref[i].sequence < sequence));
 }
 
 size_t trc_event_chunks(const struct trc_file *file)

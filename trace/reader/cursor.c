@@ -2,6 +2,7 @@
  * chunk heads of the last refresh say.  What its events refer to was defined by then, so definitions are never missing.
  */
 #include "trace/reader/cursor.h"
+#include "trace/util/sort.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -132,15 +133,9 @@ bool trc_cursor_is_complete(const struct trc_cursor *cursor)
 void trc_cursor_seek(struct trc_cursor *cursor, uint64_t ticks)
 {
     const struct trc_file *file = cursor->file;
-    size_t low = trc_events_from(file, cursor->thread, 0), high = trc_events_from(file, cursor->thread + 1, 0);
-    size_t first = low, end = high;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (file->chunks[file->events[middle].chunk].last_ticks < ticks)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t first = trc_events_from(file, cursor->thread, 0), end = trc_events_from(file, cursor->thread + 1, 0);
+    const struct trc_event_ref *of = &file->events[first];
+    size_t low = first + ANA_FIRST(i, end - first, file->chunks[of[i].chunk].last_ticks < ticks);
     if (first == end)
         return;
     cursor->continued = false;

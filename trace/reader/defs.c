@@ -23,13 +23,7 @@ bool trc_table_add(struct trc_file *file, struct trc_table *table, uint64_t key,
     return true;
 }
 
-static int by_key_and_order(const void *a, const void *b)
-{
-    const struct trc_table_entry *x = a, *y = b;
-    if (x->key != y->key)
-        return x->key < y->key ? -1 : 1;
-    return x->order < y->order ? -1 : x->order > y->order;
-}
+ANA_COMPARE(by_key_and_order, struct trc_table_entry, ANA_ORDER(x->key, y->key), ANA_ORDER(x->order, y->order))
 
 static void table_seal(struct trc_table *table)
 {
@@ -53,15 +47,8 @@ void *trc_table_find(const struct trc_table *table, uint64_t key)
     if (key && key <= table->sealed && table->entries[key - 1].key == key) /* numbers 1, 2, 3 ..., as recorders assign
                                                                               them */
         return table->entries[key - 1].value;
-    size_t low = 0, high = table->sealed;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (table->entries[middle].key < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < table->sealed && table->entries[low].key == key ? table->entries[low].value : NULL;
+    size_t at = ANA_FIRST(i, table->sealed, table->entries[i].key < key);
+    return at < table->sealed && table->entries[at].key == key ? table->entries[at].value : NULL;
 }
 
 static void table_free(struct trc_table *table)

@@ -22,12 +22,7 @@ static void *grow_array(struct trc_file *file, void *array, size_t count, size_t
 
 /* ---- facts ------------------------------------------------------------------------------------------------------- */
 
-static int by_key(const void *a, const void *b)
-{
-    const struct trc_fact_def *const *x = a, *const *y = b;
-    int order = strcmp((*x)->key, (*y)->key);
-    return order ? order : (*x)->ticks < (*y)->ticks ? -1 : (*x)->ticks > (*y)->ticks;
-}
+ANA_COMPARE(by_key, struct trc_fact_def *const, strcmp((*x)->key, (*y)->key), ANA_ORDER((*x)->ticks, (*y)->ticks))
 
 void trc_define_fact(struct trc_file *file, const struct trc_def *def, const char *text, size_t size)
 {
@@ -87,13 +82,8 @@ const char *trc_fact(const struct trc_file *file, const char *key)
 
 /* ---- stacks ------------------------------------------------------------------------------------------------------ */
 
-static int by_snapshot(const void *a, const void *b)
-{
-    const struct trc_stack_def *const *x = a, *const *y = b;
-    if ((*x)->stack.snapshot != (*y)->stack.snapshot)
-        return (*x)->stack.snapshot < (*y)->stack.snapshot ? -1 : 1;
-    return (*x)->order < (*y)->order ? -1 : (*x)->order > (*y)->order;
-}
+ANA_COMPARE(by_snapshot, struct trc_stack_def *const, ANA_ORDER((*x)->stack.snapshot, (*y)->stack.snapshot),
+            ANA_ORDER((*x)->order, (*y)->order))
 
 /* Replaces all but text by '?'; keeps the tabs and line ends that separate fields and lines. */
 static void clean_lines(char *text)

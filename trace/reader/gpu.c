@@ -13,11 +13,7 @@ struct trc_gpu {
     struct trc_gpu_op op[TRC_GPU_OPS];
 };
 
-static int by_number(const void *a, const void *b)
-{
-    const struct trc_gpu_op *x = a, *y = b;
-    return x->number < y->number ? -1 : x->number > y->number;
-}
+ANA_COMPARE(by_number, struct trc_gpu_op, ANA_ORDER(x->number, y->number))
 
 /* Takes the slots that are in use and did not change while they were copied, sorted.  Numbers out of range become NONE.
  */

@@ -140,12 +140,8 @@ static int part_of(const struct ana_diff_finding *f)
     return f->follows ? 2 : f->machine ? 3 : f->after_ns < f->before_ns;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const struct ana_diff_finding *x = a, *y = b;
-    double of_x = fabs(x->after_ns - x->before_ns), of_y = fabs(y->after_ns - y->before_ns);
-    return (of_x < of_y) - (of_x > of_y);
-}
+ANA_COMPARE(by_size, struct ana_diff_finding,
+            ANA_ORDER(fabs(y->after_ns - y->before_ns), fabs(x->after_ns - x->before_ns)))
 
 /* Writes those findings that belong to a part, the largest first. */
 static void put_part(struct ana_page *p, const struct ana_diff *d, int part, const char *title)

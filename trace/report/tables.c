@@ -25,22 +25,10 @@ static int oddness_of(enum ana_rank_state state)
 }
 
 /* Ranks with an odd state first, then the costliest for others. */
-static int compare_trouble(const void *a, const void *b)
-{
-    const struct ana_rank_row *x = a, *y = b;
-    int odd_x = oddness_of(x->rank->state), odd_y = oddness_of(y->rank->state);
-    if (odd_x != odd_y)
-        return odd_y - odd_x;
-    if (x->stat->caused_ns != y->stat->caused_ns)
-        return x->stat->caused_ns > y->stat->caused_ns ? -1 : 1;
-    return x->stat->index < y->stat->index ? -1 : 1;
-}
+ANA_COMPARE(compare_trouble, struct ana_rank_row, (oddness_of(y->rank->state) - oddness_of(x->rank->state)),
+            ANA_ORDER(y->stat->caused_ns, x->stat->caused_ns), ANA_ORDER(x->stat->index, y->stat->index))
 
-static int compare_index(const void *a, const void *b)
-{
-    const struct ana_rank_row *x = a, *y = b;
-    return x->stat->index < y->stat->index ? -1 : x->stat->index > y->stat->index;
-}
+ANA_COMPARE(compare_index, struct ana_rank_row, ANA_ORDER(x->stat->index, y->stat->index))
 
 /* The call or operation that the rank is inside. */
 static void put_inside(struct ana_page *p, const void *row)
@@ -154,17 +142,8 @@ static void put_waits(struct ana_page *p)
     ana_page_table(p, "WHO WAITS FOR WHOM", table, MOST_ROWS, "such pairs", NULL);
 }
 
-static int compare_bytes(const void *a, const void *b)
-{
-    const struct ana_pair *x = a, *y = b;
-    if (x->bytes != y->bytes)
-        return x->bytes > y->bytes ? -1 : 1;
-    if (x->messages != y->messages)
-        return x->messages > y->messages ? -1 : 1;
-    if (x->source != y->source)
-        return x->source < y->source ? -1 : 1;
-    return x->destination < y->destination ? -1 : 1;
-}
+ANA_COMPARE(compare_bytes, struct ana_pair, ANA_ORDER(y->bytes, x->bytes), ANA_ORDER(y->messages, x->messages),
+            ANA_ORDER(x->source, y->source), ANA_ORDER(x->destination, y->destination))
 
 static void put_messages(struct ana_page *p)
 {

@@ -1,21 +1,14 @@
 #include "trace/util/spans.h"
-#include <stdlib.h>
+#include "trace/util/grow.h"
+#include "trace/util/sort.h"
 #include <string.h>
 
 /* The index of the first span that ends at `ns` or later. */
 static size_t first_from(const struct ana_spans *s, int64_t ns)
 {
-    size_t low = 0, high = s->count;
-    if (high > 0 && s->span[high - 1].end_ns < ns)
-        return high; /* nearly always: spans come in order of time */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (s->span[middle].end_ns < ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    if (s->count > 0 && s->span[s->count - 1].end_ns < ns)
+        return s->count; /* nearly always: spans come in order of time */
+    return ANA_FIRST(i, s->count, s->span[i].end_ns < ns);
 }
 
 static bool add_span(struct ana_spans *s, struct ana_span span)
@@ -33,14 +26,8 @@ static bool add_span(struct ana_spans *s, struct ana_span span)
         s->count -= to - from - 1;
         return true;
     }
-    if (s->count == s->room) {
-        size_t room = s->room ? s->room * 2 : 64;
-        struct ana_span *grown = realloc(s->span, room * sizeof *grown);
-        if (!grown)
-            return false;
-        s->span = grown;
-        s->room = room;
-    }
+    if (!ana_grow(&s->span, s->count, &s->room, sizeof span))
+        return false;
     memmove(&s->span[from + 1], &s->span[from], (s->count - from) * sizeof span);
     s->span[from] = span;
     s->count++;

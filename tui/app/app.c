@@ -32,15 +32,8 @@ const struct ana_rank_stat *tui_app_stat(const struct tui_app *app, size_t index
         return NULL;
     if (index < s->rank_count && s->ranks[index].index == index)
         return &s->ranks[index];
-    size_t low = 0, high = s->rank_count; /* they are in order of their indices */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (s->ranks[middle].index < index)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < s->rank_count && s->ranks[low].index == index ? &s->ranks[low] : NULL;
+    size_t at = ANA_FIRST(i, s->rank_count, s->ranks[i].index < index);
+    return at < s->rank_count && s->ranks[at].index == index ? &s->ranks[at] : NULL;
 }
 
 double tui_app_mpi_share(const struct tui_app *app, size_t index)
@@ -179,11 +172,7 @@ static bool is_in_group(const struct tui_group *g, const struct ana_rank *r)
            (g->inside == r->inside || (g->inside && r->inside && !strcmp(g->inside, r->inside)));
 }
 
-static int compare_counts(const void *a, const void *b)
-{
-    const struct tui_group *x = a, *y = b;
-    return (x->count > y->count) - (x->count < y->count);
-}
+ANA_COMPARE(compare_counts, struct tui_group, ANA_ORDER(x->count, y->count))
 
 static void group_ranks(struct tui_app *app)
 {

@@ -1,4 +1,5 @@
 #include "tui/app/marks.h"
+#include "tui/app/user_file.h"
 #include "trace/util/hash.h"
 #include "trace/util/sort.h"
 
@@ -8,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static bool is_letter(char c)
 {
@@ -45,14 +45,9 @@ static bool parse(char *line, struct tui_mark *out)
 
 static void find_cache(const char *folder, char *out, size_t size)
 {
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    char *whole = realpath(folder, NULL);
-    uint64_t hash = ana_hash_text(whole ? whole : folder);
-    int n = cache && *cache == '/' ? snprintf(out, size, "%s/hpctop/marks-%016" PRIx64 ".txt", cache, hash)
-            : home && *home == '/' ? snprintf(out, size, "%s/.cache/hpctop/marks-%016" PRIx64 ".txt", home, hash)
-                                   : -1;
-    if (n < 0 || (size_t)n >= size)
-        *out = 0;
+    char *whole = realpath(folder, NULL), name[48];
+    snprintf(name, sizeof name, "marks-%016" PRIx64 ".txt", ana_hash_text(whole ? whole : folder));
+    tui_user_path("XDG_CACHE_HOME", ".cache", name, out, size);
     free(whole);
 }
 
@@ -82,42 +77,24 @@ void tui_marks_read(struct tui_marks *marks, const char *folder)
         read_file(marks, marks->path[1]);
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct tui_mark *x = a, *y = b;
-    return (x->at_ns > y->at_ns) - (x->at_ns < y->at_ns);
-}
+ANA_COMPARE(by_time, struct tui_mark, ANA_ORDER(x->at_ns, y->at_ns))
 
-/* Writes all marks to a new file that then takes the place of the old one. */
 static bool write_file(const struct tui_marks *marks, const char *path)
 {
-    char fresh[800];
-    snprintf(fresh, sizeof fresh, "%s.%d", path, (int)getpid());
-    FILE *out = *path ? fopen(fresh, "wx") : NULL;
-    if (!out)
-        return false;
-    for (int i = 0; i < marks->count; i++) {
+    FILE *out = tui_user_begin(path);
+    for (int i = 0; out && i < marks->count; i++) {
         const struct tui_mark *m = &marks->mark[i];
         fprintf(out, "%" PRId64 ".%09" PRId64 " %s %c%s%s\n", m->at_ns / 1000000000, m->at_ns % 1000000000, m->rank,
                 m->letter, m->note[0] ? " " : "", m->note);
     }
-    bool ok = !ferror(out);
-    ok = fclose(out) == 0 && ok && rename(fresh, path) == 0;
-    if (!ok)
-        unlink(fresh);
-    return ok;
+    return out && tui_user_end(path, out);
 }
 
 static bool keep(const struct tui_marks *marks, char *error, size_t size)
 {
     if (write_file(marks, marks->path[0]))
         return true;
-    char folder[768];
-    snprintf(folder, sizeof folder, "%s", marks->path[1]);
-    for (char *slash = folder + 1; folder[0] && (slash = strchr(slash, '/')); *slash++ = '/') {
-        *slash = 0;
-        mkdir(folder, 0777);
-    }
+    tui_user_folders(marks->path[1], 0777);
     if (write_file(marks, marks->path[1]))
         return true;
     snprintf(error, size, "the marks cannot be kept: %s",

@@ -1,4 +1,5 @@
 #include "tui/app/settings.h"
+#include "tui/app/user_file.h"
 #include "tui/app/view.h"
 #include "tui/widgets/columns.h"
 
@@ -7,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { LONGEST = 512, SHORTEST_MS = 100, LONGEST_MS = 60000 };
 
@@ -22,16 +21,9 @@ const struct tui_setting *tui_setting(int i)
     return i >= 0 && i < (int)(sizeof settings / sizeof *settings) ? &settings[i] : NULL;
 }
 
-/* The user's file; false: there is no home that it could be in. */
 static bool find_file(char *out, size_t size)
 {
-    const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-    int n = config && *config == '/' ? snprintf(out, size, "%s/hpctop/config", config)
-            : home && *home == '/'   ? snprintf(out, size, "%s/.config/hpctop/config", home)
-                                     : -1;
-    if (n < 0 || (size_t)n >= size)
-        *out = 0;
-    return *out;
+    return tui_user_path("XDG_CONFIG_HOME", ".config", "config", out, size);
 }
 
 static void complain(struct tui_settings *s, int number, const char *what, const char *value)
@@ -245,35 +237,20 @@ static void copy_others(const char *path, const char *view, FILE *out)
         fclose(in);
 }
 
-/* Makes the folders that a file is in. */
-static void make_folders(const char *path)
-{
-    char folder[512];
-    snprintf(folder, sizeof folder, "%s", path);
-    for (char *slash = folder + 1; (slash = strchr(slash, '/')); *slash++ = '/') {
-        *slash = 0;
-        mkdir(folder, 0777);
-    }
-}
-
 void tui_settings_keep(const struct tui_app *app, char *message, size_t size)
 {
-    char path[512], fresh[528], view[24];
+    char path[512], view[24];
     if (!find_file(path, sizeof path)) {
         snprintf(message, size, "nowhere to keep it: neither XDG_CONFIG_HOME nor HOME is set");
         return;
     }
     name_view(tui_app_view(app), view, sizeof view);
-    make_folders(path);
-    snprintf(fresh, sizeof fresh, "%s.%d", path, (int)getpid());
-    FILE *out = fopen(fresh, "wx");
+    tui_user_folders(path, 0777);
+    FILE *out = tui_user_begin(path);
     if (out) {
         copy_others(path, view, out);
         write_table(app, view, out);
     }
-    bool ok = out && !ferror(out);
-    ok = (!out || fclose(out) == 0) && ok && rename(fresh, path) == 0;
+    bool ok = out && tui_user_end(path, out);
     snprintf(message, size, ok ? "kept in %.150s%s" : "cannot write %.120s: %s", path, ok ? "" : strerror(errno));
-    if (!ok && out)
-        unlink(fresh);
 }

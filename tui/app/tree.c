@@ -126,12 +126,6 @@ static void add_groups(const struct tui_app *app, struct tui_tree *tree)
     add_group(tree, (struct tui_row){.identity = 4, .member = tree->shown + from, .count = count, .rest = true});
 }
 
-static int by_index(const void *a, const void *b)
-{
-    size_t x = *(const size_t *)a, y = *(const size_t *)b;
-    return (x > y) - (x < y);
-}
-
 static bool is_blamed(const struct tui_tree *tree, size_t index)
 {
     uint32_t group = tree->alike.group_of[index];
@@ -156,7 +150,7 @@ static void add_plainly(const struct tui_app *app, struct tui_tree *tree, bool b
     if (!kept)
         return;
     if (!by_node) {
-        ana_sort(tree->shown, kept, sizeof *tree->shown, by_index);
+        ana_sort(tree->shown, kept, sizeof *tree->shown, ana_by_index);
         add_ranks(tree, UINT32_MAX, tree->shown, kept);
         for (size_t i = 0; !first && i < tree->rows; i++)
             tree->row[i].pinned = tree->row[i].odd = is_blamed(tree, *tree->row[i].member);

@@ -108,10 +108,7 @@ static int list_files(struct file **out)
     return n;
 }
 
-static int by_run(const void *a, const void *b)
-{
-    return strcmp(((const struct file *)a)->run, ((const struct file *)b)->run);
-}
+ANA_COMPARE(by_run, struct file, strcmp(x->run, y->run))
 
 /* ---- the runs ---------------------------------------------------------------------------------------------------- */
 

@@ -2,6 +2,7 @@
 
 #include "trace/util/cxx_name.h"
 #include "trace/util/now.h"
+#include "trace/util/sort.h"
 
 #include <dlfcn.h>
 #include <dwarf.h>
@@ -36,12 +37,7 @@ static bool started, came;
 static double patience; /* seconds left to wait */
 static int64_t job_began_ns;
 
-static int compare_places(const void *a, const void *b)
-{
-    const struct known *x = a, *y = b;
-    int order = strcmp(x->place, y->place);
-    return order ? order : strcmp(x->id, y->id);
-}
+ANA_COMPARE(compare_places, struct known, strcmp(x->place, y->place), strcmp(x->id, y->id))
 
 /* ---- functions of the thread ------------------------------------------------------------------------------------ */
 

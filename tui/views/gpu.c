@@ -35,12 +35,9 @@ static const struct tui_table_spec spec = {TUI_COLUMNS(columns), TUI_ROWS(gpu.ke
 
 /* ---- by rank ---------------------------------------------------------------------------------------------------- */
 
-static int compare_exposed(const void *pa, const void *pb)
-{
-    const struct ana_gpu_rank *a = pa, *b = pb;
-    int64_t x = a->communication_ns - a->overlap_ns, y = b->communication_ns - b->overlap_ns;
-    return x != y ? (x < y) - (x > y) : (a->index > b->index) - (a->index < b->index);
-}
+ANA_COMPARE(compare_exposed, struct ana_gpu_rank,
+            ANA_ORDER(y->communication_ns - y->overlap_ns, x->communication_ns - x->overlap_ns),
+            ANA_ORDER(x->index, y->index))
 
 static const struct {
     const struct ana_metric *metric;

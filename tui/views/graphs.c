@@ -57,12 +57,6 @@ static void sum_rates(const struct tui_app *app, double out[4])
     out[3] = sum[3] / app->whole.wall_ns;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 enum { PARTS = 20 };
 
 /* The means of a series' parts: calls that fall between two cells do not count in them.  Returns how many are known. */
@@ -89,7 +83,7 @@ static bool is_moving(const double *series, int n)
     const double near = 0.25;
     double part[PARTS];
     int known = mean_parts(series, n, part), cut = known / 10;
-    ana_sort(part, (size_t)known, sizeof *part, compare_doubles);
+    ana_sort(part, (size_t)known, sizeof *part, ana_compare_numbers);
     return known > 2 && part[known - 1 - cut] - part[cut] > near * part[known - 1 - cut];
 }
 

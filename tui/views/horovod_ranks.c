@@ -11,17 +11,8 @@ struct member {
     double amount; /* sort key; the largest comes first */
 };
 
-static int compare_members(const void *pa, const void *pb)
-{
-    const struct member *a = pa, *b = pb;
-    if (a->state != b->state)
-        return a->state - b->state;
-    if (a->misses != b->misses)
-        return a->misses < b->misses ? 1 : -1;
-    if (a->amount != b->amount)
-        return a->amount < b->amount ? 1 : -1;
-    return (a->m > b->m) - (a->m < b->m);
-}
+ANA_COMPARE(compare_members, struct member, ANA_ORDER(x->state, y->state), ANA_ORDER(y->misses, x->misses),
+            ANA_ORDER(y->amount, x->amount), ANA_ORDER(x->m, y->m))
 
 /* The rank's name in the job, or its number in the set if it has no file. */
 static const char *name_member(const struct tui_app *app, const struct ana_hvd_set *set, size_t m, char *out,

@@ -263,11 +263,7 @@ static void draw_cells(const struct tui_app *app, struct tui_grid *grid, const s
         }
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-    const struct ana_pair *x = *(const struct ana_pair *const *)a, *y = *(const struct ana_pair *const *)b;
-    return (x->bytes < y->bytes) - (x->bytes > y->bytes);
-}
+ANA_COMPARE(by_bytes, struct ana_pair *const, ANA_ORDER((*y)->bytes, (*x)->bytes))
 
 /* Lists the pairs of a small job below the picture, the busiest first. */
 static void draw_pairs(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)

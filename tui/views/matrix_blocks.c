@@ -1,4 +1,5 @@
 #include "tui/views/matrix_blocks.h"
+#include "trace/util/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -95,15 +96,8 @@ bool tui_matrix_cut(const struct tui_app *app, size_t most, struct matrix_blocks
 
 size_t tui_matrix_block(const struct matrix_blocks *blocks, size_t rank)
 {
-    size_t low = 0, high = blocks->count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (blocks->edge[middle] <= rank)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    size_t behind = ANA_FIRST(i, blocks->count, blocks->edge[i] <= rank);
+    return behind ? behind - 1 : 0;
 }
 
 bool tui_matrix_begins_node(const struct tui_app *app, const struct matrix_blocks *blocks, size_t block)

@@ -6,11 +6,7 @@
 
 enum { MOST = 64 }; /* most entries in the list of the timeline */
 
-static int by_length(const void *a, const void *b)
-{
-    const struct slow_instant *x = a, *y = b;
-    return (x->ns < y->ns) - (x->ns > y->ns);
-}
+ANA_COMPARE(by_length, struct slow_instant, ANA_ORDER(y->ns, x->ns))
 
 /* Returns whether it begins in the time in view, and has not been listed. */
 static bool is_new(const struct tui_app *app, const struct slow_instant *out, size_t n, int64_t at_ns, size_t index)

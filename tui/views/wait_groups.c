@@ -5,12 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_loss(const void *pa, const void *pb)
-{
-    const struct tui_wait_group *a = pa, *b = pb;
-    return a->lost_ns != b->lost_ns ? (a->lost_ns < b->lost_ns) - (a->lost_ns > b->lost_ns)
-                                    : (a->first > b->first) - (a->first < b->first);
-}
+ANA_COMPARE(by_loss, struct tui_wait_group, ANA_ORDER(y->lost_ns, x->lost_ns), ANA_ORDER(x->first, y->first))
 
 void tui_wait_groups_make(const struct tui_app *app, struct tui_wait_groups *groups)
 {

@@ -128,17 +128,8 @@ static int compare_keys(const void *pa, const void *pb)
 /* The key of a row among the first n, which are by row, ascending; NULL: it has none. */
 static const struct sort_key *find_key(const struct sort_key *keys, size_t n, size_t row)
 {
-    size_t low = 0;
-    while (low < n) {
-        size_t middle = low + (n - low) / 2;
-        if (keys[middle].row == row)
-            return &keys[middle];
-        if (keys[middle].row < row)
-            low = middle + 1;
-        else
-            n = middle;
-    }
-    return NULL;
+    size_t at = ANA_FIRST(i, n, keys[i].row < row);
+    return at < n && keys[at].row == row ? &keys[at] : NULL;
 }
 
 static void make_key(const struct tui_table *table, uint32_t row, struct sort_key *out)
