@@ -13,24 +13,10 @@ struct trc_call_def {
 /* Makes room for one more call, and for this id. */
 static bool make_room(struct trc_file *file, uint32_t id)
 {
-    if (id >= file->call_ids) {
-        size_t ids = (size_t)id + 8;
-        uint16_t *grown = trc_file_resize(file, file->call_at, file->call_ids * sizeof *grown, ids * sizeof *grown);
-        if (!grown)
-            return false;
-        file->call_at = grown;
-        file->call_ids = ids;
-    }
-    if (file->call_count == file->call_room) {
-        size_t room = file->call_room * 2 + 8;
-        void *grown =
-            trc_file_resize(file, file->calls, file->call_room * sizeof *file->calls, room * sizeof *file->calls);
-        if (!grown)
-            return false;
-        file->calls = grown;
-        file->call_room = room;
-    }
-    return true;
+    size_t room = file->call_count < file->call_room ? file->call_room : file->call_room * 2 + 8;
+    size_t ids = id < file->call_ids ? file->call_ids : (size_t)id + 8;
+    return trc_file_grow(file, &file->call_at, &file->call_ids, ids, sizeof *file->call_at) &&
+           trc_file_grow(file, &file->calls, &file->call_room, room, sizeof *file->calls);
 }
 
 void trc_define_call(struct trc_file *file, const struct trc_def *def, const char *text, size_t size)

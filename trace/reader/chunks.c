@@ -95,15 +95,9 @@ ANA_COMPARE(by_thread_and_sequence, struct trc_event_ref, ANA_ORDER(x->thread, y
 static void order_events(struct trc_file *file)
 {
     file->event_count = 0;
-    if (file->event_room < file->chunk_count) {
-        void *grown = trc_file_resize(file, file->events, file->event_room * sizeof *file->events,
-                                      file->chunk_room * sizeof *file->events);
-        if (!grown) {
-            trc_file_damage(file, "out of memory: no events");
-            return;
-        }
-        file->events = grown;
-        file->event_room = file->chunk_room;
+    if (!trc_file_grow(file, &file->events, &file->event_room, file->chunk_room, sizeof *file->events)) {
+        trc_file_damage(file, "out of memory: no events");
+        return;
     }
     size_t n = 0;
     for (uint32_t i = 0; i < file->chunk_count; i++)
@@ -143,21 +137,11 @@ static uint32_t count_blocks(struct trc_file *file)
 /* Adds a chunk that was found; its head is read later.  False: no more can be taken. */
 static bool add_chunk(struct trc_file *file, const struct trc_chunk *head)
 {
-    if (file->chunk_count == TRC_CHUNKS_MAX) {
-        trc_file_damage(file, "more than %u chunks: the rest is not read", TRC_CHUNKS_MAX);
-        return false;
-    }
-    if (file->chunk_count == file->chunk_room) {
-        uint32_t room = file->chunk_count + file->chunk_count / 2 + 4; /* most ranks have three */
-        void *grown =
-            trc_file_resize(file, file->chunks, file->chunk_room * sizeof *file->chunks, room * sizeof *file->chunks);
-        if (!grown) {
-            trc_file_damage(file, "out of memory: new chunks are not read");
-            return false;
-        }
-        file->chunks = grown;
-        file->chunk_room = room;
-    }
+    size_t n = file->chunk_count, room = n < file->chunk_room ? n : n + n / 2 + 4; /* most ranks have three */
+    if (n == TRC_CHUNKS_MAX)
+        return trc_file_damage(file, "more than %u chunks: the rest is not read", TRC_CHUNKS_MAX);
+    if (!trc_file_grow(file, &file->chunks, &file->chunk_room, room, sizeof *file->chunks))
+        return trc_file_damage(file, "out of memory: new chunks are not read");
     file->chunks[file->chunk_count++] = (struct trc_chunk){.block = head->block, .blocks = head->blocks};
     return true;
 }

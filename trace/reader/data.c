@@ -33,8 +33,7 @@ void trc_define_data(struct trc_file *file, const struct trc_def *def, const cha
         .signature = {kept->text, second},
         .size = {said.size[0], said.size[1]},
         .operation = said.operation < TRC_REDUCTION_COUNT ? (enum trc_reduction)said.operation : TRC_REDUCTION_OWN};
-    if (!trc_table_add(file, &file->data, def->id, kept))
-        free(kept);
+    trc_table_add(file, &file->data, def->id, kept);
 }
 
 void trc_define_left(struct trc_file *file, const struct trc_def *def, const char *text, size_t size)
@@ -46,8 +45,7 @@ void trc_define_left(struct trc_file *file, const struct trc_def *def, const cha
     trc_clean_text(kept->kind);
     kept->left =
         (struct trc_left){.kind = kept->kind, .call = trc_call(file, def->a), .site = def->b, .count = def->id};
-    if (!trc_table_add(file, &file->left, file->left.count + 1, kept))
-        free(kept);
+    trc_table_add(file, &file->left, file->left.count + 1, kept);
 }
 
 void trc_define_off(struct trc_file *file, const struct trc_def *def)
@@ -56,8 +54,7 @@ void trc_define_off(struct trc_file *file, const struct trc_def *def)
     if (!kept)
         return;
     *kept = (struct trc_off){def->b, def->ticks > def->b ? def->ticks : def->b};
-    if (!trc_table_add(file, &file->offs, def->id, kept))
-        free(kept);
+    trc_table_add(file, &file->offs, def->id, kept);
 }
 
 const struct trc_off *trc_off_at(const struct trc_file *file, size_t i)
@@ -76,8 +73,7 @@ void trc_define_ranks(struct trc_file *file, const struct trc_def *def, const ch
         return;
     kept->n = def->a;
     memcpy(kept->rank, payload, def->a * sizeof(int32_t));
-    if (!trc_table_add(file, &file->ranks, def->id, kept))
-        free(kept);
+    trc_table_add(file, &file->ranks, def->id, kept);
 }
 
 const struct trc_ranks *trc_ranks(const struct trc_file *file, uint32_t id)

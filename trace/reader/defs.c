@@ -7,20 +7,21 @@
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-bool trc_table_add(struct trc_file *file, struct trc_table *table, uint64_t key, void *value)
+/* Returns room for one more than `count`: twice as much where there is none left. */
+static size_t room_for_more(size_t count, size_t room, size_t first)
 {
-    if (table->count == table->room) {
-        uint32_t room = table->room ? table->room * 2 : 4;
-        void *grown =
-            trc_file_resize(file, table->entries, table->room * sizeof *table->entries, room * sizeof *table->entries);
-        if (!grown)
-            return false;
-        table->entries = grown;
-        table->room = room;
+    return count < room ? room : room ? room * 2 : first;
+}
+
+void trc_table_add(struct trc_file *file, struct trc_table *table, uint64_t key, void *value)
+{
+    size_t wanted = room_for_more(table->count, table->room, 4);
+    if (!trc_file_grow(file, &table->entries, &table->room, wanted, sizeof *table->entries)) {
+        free(value);
+        return;
     }
     table->entries[table->count] = (struct trc_table_entry){key, table->count, value};
     table->count++;
-    return true;
 }
 
 ANA_COMPARE(by_key_and_order, struct trc_table_entry, ANA_ORDER(x->key, y->key), ANA_ORDER(x->order, y->order))
@@ -30,8 +31,8 @@ static void table_seal(struct trc_table *table)
     if (table->sealed == table->count)
         return;
     ana_sort(table->entries, table->count, sizeof *table->entries, by_key_and_order);
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < table->count; i++) {
+    size_t kept = 0;
+    for (size_t i = 0; i < table->count; i++) {
         if (kept && table->entries[kept - 1].key == table->entries[i].key)
             free(table->entries[i].value); /* the first stays: others may hold pointers to it */
         else
@@ -133,8 +134,7 @@ static void define_comm(struct trc_file *file, const struct trc_def *def, const 
         memcpy(kept + 1, payload + sizeof comm, comm.members * sizeof(int32_t));
         kept->comm.members = (const int32_t *)(kept + 1);
     }
-    if (!trc_table_add(file, &file->comms, def->id, kept))
-        free(kept);
+    trc_table_add(file, &file->comms, def->id, kept);
 }
 
 static void define_object(struct trc_file *file, const struct trc_def *def, const char *text, size_t size)
@@ -147,28 +147,22 @@ static void define_object(struct trc_file *file, const struct trc_def *def, cons
     kept->object = (struct trc_object){
         .id = def->id, .comm = def->a, .is_file = def->type == TRC_DEF_FILE, .name = kept->name[0] ? kept->name : NULL};
     kept->created = def->ticks;
-    if (!trc_table_add(file, &file->objects, def->id, kept))
-        free(kept);
+    trc_table_add(file, &file->objects, def->id, kept);
 }
 
 /* A kernel or a region: a name for its id. */
 static void define_text(struct trc_file *file, struct trc_table *table, const struct trc_def *def, const char *text)
 {
     char *name = text_copy(file, text, def->text_bytes);
-    if (name && !trc_table_add(file, table, def->id, name))
-        free(name);
+    if (name)
+        trc_table_add(file, table, def->id, name);
 }
 
 static void add_note(struct trc_file *file, struct notes *notes, const struct trc_def *def, const char *text)
 {
-    if (notes->count == notes->room) {
-        size_t room = notes->room ? notes->room * 2 : 16;
-        void *grown = trc_file_resize(file, notes->note, notes->room * sizeof *notes->note, room * sizeof *notes->note);
-        if (!grown)
-            return;
-        notes->note = grown;
-        notes->room = room;
-    }
+    size_t room = room_for_more(notes->count, notes->room, 16);
+    if (!trc_file_grow(file, &notes->note, &notes->room, room, sizeof *notes->note))
+        return;
     bool object = def->type == TRC_DEF_WIN || def->type == TRC_DEF_FILE, named = def->type == TRC_DEF_NAME;
     bool around = def->type == TRC_DEF_NEIGHBORS;
     notes->note[notes->count++] = (struct note){object ? def->a : def->id,
@@ -309,10 +303,8 @@ static bool read_chunk(struct trc_file *file, uint32_t chunk, struct notes *note
     if (first >= slots)
         return false;
     size_t size = (size_t)(slots - first) * TRC_DEF_SLOT;
-    if (file->defs_bytes + size > TRC_DEFS_MAX) {
-        trc_file_damage(file, "chunk %u: definitions past %llu bytes are not read", chunk, TRC_DEFS_MAX);
-        return false;
-    }
+    if (file->defs_bytes + size > TRC_DEFS_MAX)
+        return trc_file_damage(file, "chunk %u: definitions past %llu bytes are not read", chunk, TRC_DEFS_MAX);
     char *buffer = trc_file_alloc(file, size);
     if (!buffer)
         return false;
@@ -332,25 +324,11 @@ static bool read_chunk(struct trc_file *file, uint32_t chunk, struct notes *note
     return found;
 }
 
-/* Makes room for the state of each chunk. */
-static bool make_room(struct trc_file *file)
-{
-    if (file->defs_room >= file->chunk_count)
-        return true;
-    void *grown =
-        trc_file_resize(file, file->defs, file->defs_room * sizeof *file->defs, file->chunk_room * sizeof *file->defs);
-    if (!grown)
-        return false;
-    file->defs = grown;
-    file->defs_room = file->chunk_room;
-    return true;
-}
-
 bool trc_defs_refresh(struct trc_file *file)
 {
     struct notes notes = {0};
     bool moved = false;
-    if (!make_room(file))
+    if (!trc_file_grow(file, &file->defs, &file->defs_room, file->chunk_room, sizeof *file->defs))
         return false;
     for (uint32_t i = 0; i < file->chunk_count; i++) {
         const struct trc_chunk *head = &file->chunks[i];
@@ -370,16 +348,8 @@ bool trc_defs_refresh(struct trc_file *file)
         file->defs[i]->stacks = stacks;
         moved |= read_chunk(file, i, &notes);
     }
-    table_seal(&file->comms);
-    table_seal(&file->objects);
-    table_seal(&file->sites);
-    table_seal(&file->kernels);
-    table_seal(&file->regions);
-    table_seal(&file->data);
-    table_seal(&file->left);
-    table_seal(&file->ranks);
-    table_seal(&file->paths);
-    table_seal(&file->offs);
+    for (size_t i = 0; i < sizeof file->tables / sizeof *file->tables; i++)
+        table_seal(&file->tables[i]);
     trc_facts_seal(file);
     apply_notes(file, &notes);
     return moved;
@@ -389,18 +359,10 @@ void trc_defs_free(struct trc_file *file)
 {
     for (size_t i = 0; i < file->comms.count; i++)
         free(((struct trc_comm_def *)file->comms.entries[i].value)->name);
-    table_free(&file->comms);
-    table_free(&file->objects);
-    table_free(&file->sites);
-    table_free(&file->kernels);
-    table_free(&file->regions);
-    table_free(&file->data);
-    table_free(&file->left);
-    table_free(&file->ranks);
-    table_free(&file->paths);
-    table_free(&file->offs);
+    for (size_t i = 0; i < sizeof file->tables / sizeof *file->tables; i++)
+        table_free(&file->tables[i]);
     trc_facts_free(file);
-    for (uint32_t i = 0; i < file->defs_room; i++)
+    for (size_t i = 0; i < file->defs_room; i++)
         free(file->defs[i]);
     free(file->defs);
 }

@@ -8,16 +8,11 @@
 #define FACTS_MAX  4096u
 #define STACKS_MAX 65536u /* a hostile file may hold many small ones */
 
-/* Makes room for one more pointer in an array; returns the array, or NULL when out of memory. */
-static void *grow_array(struct trc_file *file, void *array, size_t count, size_t *room)
+/* Makes room for one more pointer in an array of at most `most`.  False: there are so many, or out of memory. */
+static bool grow_array(struct trc_file *file, void *array, size_t count, size_t *room, size_t most)
 {
-    if (count < *room)
-        return array;
-    size_t wanted = *room ? *room * 2 : 32;
-    void *grown = trc_file_resize(file, array, *room * sizeof(void *), wanted * sizeof(void *));
-    if (grown)
-        *room = wanted;
-    return grown;
+    size_t wanted = count < *room ? *room : *room ? *room * 2 : 32;
+    return count < most && trc_file_grow(file, array, room, wanted, sizeof(void *));
 }
 
 /* ---- facts ------------------------------------------------------------------------------------------------------- */
@@ -26,11 +21,8 @@ ANA_COMPARE(by_key, struct trc_fact_def *const, strcmp((*x)->key, (*y)->key), AN
 
 void trc_define_fact(struct trc_file *file, const struct trc_def *def, const char *text, size_t size)
 {
-    void *grown =
-        file->fact_count < FACTS_MAX ? grow_array(file, file->facts, file->fact_count, &file->fact_room) : NULL;
-    if (!grown)
+    if (!grow_array(file, &file->facts, file->fact_count, &file->fact_room, FACTS_MAX))
         return;
-    file->facts = grown;
     struct trc_fact_def *fact = trc_file_alloc(file, sizeof *fact + size + 2);
     if (!fact)
         return;
@@ -105,11 +97,8 @@ void trc_define_stack(struct trc_file *file, uint32_t chunk, const struct trc_de
         trc_file_damage(file, "a stack of snapshot %u is too short", def->id);
         return;
     }
-    void *grown =
-        file->stack_count < STACKS_MAX ? grow_array(file, file->stacks, file->stack_count, &file->stack_room) : NULL;
-    if (!grown)
+    if (!grow_array(file, &file->stacks, file->stack_count, &file->stack_room, STACKS_MAX))
         return;
-    file->stacks = grown;
     size_t text = size - sizeof(struct trc_def_stack);
     if (text > def->text_bytes)
         text = def->text_bytes;

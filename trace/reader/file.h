@@ -30,7 +30,7 @@ struct trc_table_entry {
 };
 struct trc_table {
     struct trc_table_entry *entries;
-    uint32_t count, sealed, room;
+    size_t count, sealed, room;
 };
 
 struct trc_comm_def {
@@ -138,7 +138,7 @@ struct trc_file {
     struct trc_chunk *chunks; /* chunks in order of discovery: heads as last seen, each with its place; magic 0: not
                                  to be read */
     uint32_t chunk_count;     /* of them */
-    uint32_t chunk_room;
+    size_t chunk_room;
     uint32_t block_end;     /* end of the file */
     uint32_t searched;      /* blocks up to here were looked at, holes too */
     struct trc_hole *holes; /* room for TRC_HOLES_MAX; NULL: there was none so far */
@@ -152,14 +152,19 @@ struct trc_file {
 
     struct trc_gpu *gpu; /* NULL: no table */
 
-    struct trc_table comms, objects, sites, kernels, regions, data, left, ranks, paths, offs;
+    union {
+        struct {
+            struct trc_table comms, objects, sites, kernels, regions, data, left, ranks, paths, offs;
+        };
+        struct trc_table tables[10]; /* all of them */
+    };
     struct trc_fact_def **facts; /* sorted by key */
     size_t fact_count, fact_room;
     uint64_t facts_seen;
     struct trc_stack_def **stacks; /* sorted by snapshot and order */
     size_t stack_count, stack_room, stacks_seen;
     struct trc_defs_chunk **defs; /* indexed by chunk number; NULL for other kinds */
-    uint32_t defs_room;
+    size_t defs_room;
     uint64_t defs_bytes; /* looked at */
 
     char **damage;
@@ -183,13 +188,13 @@ bool trc_file_reopen(const struct trc_file *file);
 /* io.c */
 /* Reads up to `size` bytes at `offset`; returns how many are there.  Interrupted reads go on. */
 size_t trc_file_read(const struct trc_file *file, uint64_t offset, void *buffer, size_t size);
-/* Adds a line to the file's damage, unless it is there already or there are TRC_DAMAGE_MAX. */
-void trc_file_damage(struct trc_file *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Adds a line to the file's damage, unless it is there already or there are TRC_DAMAGE_MAX.  Returns false. */
+bool trc_file_damage(struct trc_file *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Allocates zeros, which are charged to the file's budget.  NULL: they do not fit, which is damage. */
 void *trc_file_alloc(struct trc_file *file, size_t bytes);
-/* Resizes such memory from `had` to `bytes` bytes, which are more.  NULL: over budget or out of memory, and
- * nothing has changed. */
-void *trc_file_resize(struct trc_file *file, void *at, size_t had, size_t bytes);
+/* Makes room for `wanted` elements of `size` bytes in an array of such memory, whose address `array` is and which has
+ * room for *room; new ones are zero.  False: over budget or out of memory, and nothing has changed. */
+bool trc_file_grow(struct trc_file *file, void *array, size_t *room, size_t wanted, size_t size);
 /* Whether its writer may still add to it. */
 bool trc_file_growing(const struct trc_file *file);
 
@@ -241,8 +246,8 @@ bool trc_defs_refresh(struct trc_file *file);
 /* Frees all definitions, facts and stacks of a file that is being closed. */
 void trc_defs_free(struct trc_file *file);
 /* Adds a value, which the table owns from then on; found once the table is sealed, and then the first of each key.
- * False: out of memory. */
-bool trc_table_add(struct trc_file *file, struct trc_table *table, uint64_t key, void *value);
+ * Out of memory: it is freed. */
+void trc_table_add(struct trc_file *file, struct trc_table *table, uint64_t key, void *value);
 /* calls.c */
 /* Takes the definition of a call: `text` is its name, a NUL, its class, a NUL and the rest. */
 void trc_define_call(struct trc_file *file, const struct trc_def *def, const char *text, size_t size);

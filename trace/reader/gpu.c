@@ -41,23 +41,16 @@ static bool read_table(struct trc_file *file, uint32_t chunk)
 {
     uint64_t offset = trc_chunk_offset(file, chunk) + sizeof(struct trc_chunk);
     struct trc_gpu_head head;
-    if (trc_file_read(file, offset, &head, sizeof head) != sizeof head) {
-        trc_file_damage(file, "chunk %u: the device operations are cut off", chunk);
-        return false;
+    if (trc_file_read(file, offset, &head, sizeof head) != sizeof head)
+        return trc_file_damage(file, "chunk %u: the device operations are cut off", chunk);
+    if (!file->gpu) {
+        if (!(file->gpu = calloc(1, sizeof *file->gpu)))
+            return trc_file_damage(file, "out of memory: no device operations");
+        file->gpu->chunk = chunk;
     }
     struct trc_gpu *gpu = file->gpu;
-    if (!gpu) {
-        gpu = calloc(1, sizeof *gpu);
-        if (!gpu) {
-            trc_file_damage(file, "out of memory: no device operations");
-            return false;
-        }
-        gpu->chunk = chunk;
-        file->gpu = gpu;
-    } else if (gpu->chunk != chunk) {
-        trc_file_damage(file, "chunk %u: a second table of device operations: left out", chunk);
-        return false;
-    }
+    if (gpu->chunk != chunk)
+        return trc_file_damage(file, "chunk %u: a second table of device operations: left out", chunk);
     bool moved = head.begun != gpu->head.begun || !gpu->settled;
     gpu->head = head;
     if (!moved)

@@ -41,7 +41,7 @@ static void add_line(struct trc_file *file, const char *line)
         file->damage[file->damage_count++] = copy;
 }
 
-void trc_file_damage(struct trc_file *file, const char *format, ...)
+bool trc_file_damage(struct trc_file *file, const char *format, ...)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* two threads may read one file */
     char text[256];
@@ -52,6 +52,7 @@ void trc_file_damage(struct trc_file *file, const char *format, ...)
     pthread_mutex_lock(&lock);
     add_line(file, text);
     pthread_mutex_unlock(&lock);
+    return false;
 }
 
 void trc_add_damage(struct trc_file *file, const char *line)
@@ -64,7 +65,7 @@ const char *trc_damage(const struct trc_file *file, size_t i)
     return i < file->damage_count ? file->damage[i] : NULL;
 }
 
-void *trc_file_resize(struct trc_file *file, void *at, size_t had, size_t bytes)
+static void *resize(struct trc_file *file, void *at, size_t had, size_t bytes)
 {
     void *resized = ana_budget_resize(&file->budget, at, had, bytes);
     if (!resized)
@@ -75,7 +76,20 @@ void *trc_file_resize(struct trc_file *file, void *at, size_t had, size_t bytes)
 
 void *trc_file_alloc(struct trc_file *file, size_t bytes)
 {
-    return trc_file_resize(file, NULL, 0, bytes);
+    return resize(file, NULL, 0, bytes);
+}
+
+bool trc_file_grow(struct trc_file *file, void *array, size_t *room, size_t wanted, size_t size)
+{
+    void *at;
+    if (wanted <= *room)
+        return true;
+    memcpy(&at, array, sizeof at);
+    if (!(at = resize(file, at, *room * size, wanted * size)))
+        return false;
+    memcpy(array, &at, sizeof at);
+    *room = wanted;
+    return true;
 }
 
 bool trc_file_growing(const struct trc_file *file)

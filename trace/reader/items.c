@@ -8,6 +8,12 @@
 #define SIGS_MAX   (1u << 16) /* signatures in one chunk; a writer needs ten bytes for each and its event */
 #define SIGS_FIRST 4u
 
+static enum trc_step bad(const char **why, const char *what)
+{
+    *why = what;
+    return TRC_STEP_BAD;
+}
+
 /* The signature that a LIKE differs from, and in which fields.  False: there is none. */
 static bool take_original(const struct trc_cursor *cursor, struct trc_bytes *body, struct trc_sig *sig, uint64_t *mask)
 {
@@ -27,23 +33,13 @@ static enum trc_step take_sig(struct trc_cursor *cursor, struct trc_bytes *bytes
     struct trc_bytes body = {bytes->at, bytes->at + size};
     struct trc_sig sig = trc_sig_empty();
     bytes->at += size;
-    if (like && !take_original(cursor, &body, &sig, &mask)) {
-        *why = "a signature like one that was not defined";
-        return TRC_STEP_BAD;
-    }
-    if (cursor->sig_count == cursor->sig_room) {
-        size_t room = cursor->sig_room + (cursor->sig_room < 16 * SIGS_FIRST ? SIGS_FIRST : cursor->sig_room);
-        void *grown = room <= SIGS_MAX
-                          ? trc_file_resize(cursor->file, cursor->sigs, cursor->sig_room * sizeof *cursor->sigs,
-                                            room * sizeof *cursor->sigs)
-                          : NULL;
-        if (!grown) {
-            *why = "too many signatures";
-            return TRC_STEP_BAD;
-        }
-        cursor->sigs = grown;
-        cursor->sig_room = room;
-    }
+    if (like && !take_original(cursor, &body, &sig, &mask))
+        return bad(why, "a signature like one that was not defined");
+    size_t room = cursor->sig_room;
+    if (cursor->sig_count == room)
+        room += room < 16 * SIGS_FIRST ? SIGS_FIRST : room;
+    if (room > SIGS_MAX || !trc_file_grow(cursor->file, &cursor->sigs, &cursor->sig_room, room, sizeof *cursor->sigs))
+        return bad(why, "too many signatures");
     struct trc_signature *fresh = &cursor->sigs[cursor->sig_count++];
     *fresh = (struct trc_signature){.sig = sig, .wanted = true};
     uint64_t value;
@@ -107,10 +103,8 @@ static enum trc_step take_fold(struct trc_cursor *cursor, struct trc_bytes *byte
     if (!trc_get_varint(bytes, &signature) || !trc_get_varint(bytes, &gap) || !trc_get_u64(bytes, &count) ||
         !trc_get_u64(bytes, &busy) || !trc_get_u64(bytes, &span))
         return TRC_STEP_SHORT;
-    if (signature >= cursor->sig_count) {
-        *why = "a signature that was not defined";
-        return TRC_STEP_BAD;
-    }
+    if (signature >= cursor->sig_count)
+        return bad(why, "a signature that was not defined");
     if (!cursor->row_settled) {
         enum trc_step step = settle_row(cursor, trc_cursor_bytes(cursor));
         if (step != TRC_STEP_AGAIN)
@@ -120,10 +114,8 @@ static enum trc_step take_fold(struct trc_cursor *cursor, struct trc_bytes *byte
         cursor->in_row = true;
         cursor->row_base = cursor->base;
     }
-    if (__builtin_add_overflow(cursor->row_base, gap, &begin) || __builtin_add_overflow(begin, span, &end)) {
-        *why = "an impossible time";
-        return TRC_STEP_BAD;
-    }
+    if (__builtin_add_overflow(cursor->row_base, gap, &begin) || __builtin_add_overflow(begin, span, &end))
+        return bad(why, "an impossible time");
     const struct trc_sig *sig = &cursor->sigs[signature].sig;
     if (end > cursor->base && !(sig->flags & TRC_SIG_NESTED))
         cursor->base = end;
@@ -186,10 +178,8 @@ static uint8_t way_of(uint32_t flags)
 static enum trc_step take_event(struct trc_cursor *cursor, struct trc_bytes *bytes, uint64_t signature,
                                 struct trc_record *restrict out, const char **why)
 {
-    if (signature >= cursor->sig_count) {
-        *why = "a signature that was not defined";
-        return TRC_STEP_BAD;
-    }
+    if (signature >= cursor->sig_count)
+        return bad(why, "a signature that was not defined");
     struct trc_signature *entry = &cursor->sigs[signature];
     uint32_t flags = entry->sig.flags;
     uint64_t begin = cursor->event_begin, end = cursor->event_end, sequence = 0;
@@ -202,10 +192,8 @@ static enum trc_step take_event(struct trc_cursor *cursor, struct trc_bytes *byt
         uint64_t gap, duration;
         if (!trc_get_varint(bytes, &gap) || !trc_get_varint(bytes, &duration))
             return TRC_STEP_SHORT;
-        if (__builtin_add_overflow(cursor->base, gap, &begin) || __builtin_add_overflow(begin, duration, &end)) {
-            *why = "an impossible time";
-            return TRC_STEP_BAD;
-        }
+        if (__builtin_add_overflow(cursor->base, gap, &begin) || __builtin_add_overflow(begin, duration, &end))
+            return bad(why, "an impossible time");
     }
     if (flags & TRC_SIG_COLL) {
         if (!trc_get_varint(bytes, &sequence))
@@ -248,14 +236,10 @@ static enum trc_step take_said(struct trc_cursor *cursor, struct trc_bytes *byte
     struct trc_bytes body = {bytes->at, bytes->at + length};
     if (!trc_get_varint(&body, &kind) || !trc_get_varint(&body, &comm) || !trc_get_varint(&body, &sequence) ||
         !trc_get_varint(&body, &round) || !trc_get_varint(&body, &gap) || !trc_get_varint(&body, &duration) ||
-        !trc_get_varint(&body, &size)) {
-        *why = "a control round that is cut off";
-        return TRC_STEP_BAD;
-    }
-    if (__builtin_add_overflow(cursor->base, gap, &begin) || __builtin_add_overflow(begin, duration, &end)) {
-        *why = "an impossible time";
-        return TRC_STEP_BAD;
-    }
+        !trc_get_varint(&body, &size))
+        return bad(why, "a control round that is cut off");
+    if (__builtin_add_overflow(cursor->base, gap, &begin) || __builtin_add_overflow(begin, duration, &end))
+        return bad(why, "an impossible time");
     bytes->at += length;
     cursor->in_row = cursor->row_settled = false;
     size_t kept = (size_t)(body.end - body.at);
@@ -285,14 +269,10 @@ static enum trc_step take_region(struct trc_cursor *cursor, struct trc_bytes *by
     struct trc_bytes body = {bytes->at, bytes->at + length};
     bool whole = trc_get_varint(&body, &what) && trc_get_varint(&body, &id) && trc_get_varint(&body, &last);
     if (!whole || what < TRC_REGION_BEGIN || what > TRC_REGION_OPEN || id > TRC_REGION_MOST ||
-        (what == TRC_REGION_OPEN && (last < 1 || last > TRC_REGIONS_DEEP))) {
-        *why = "a region that makes no sense";
-        return TRC_STEP_BAD;
-    }
-    if (what != TRC_REGION_OPEN && __builtin_add_overflow(cursor->base, last, &time)) {
-        *why = "an impossible time";
-        return TRC_STEP_BAD;
-    }
+        (what == TRC_REGION_OPEN && (last < 1 || last > TRC_REGIONS_DEEP)))
+        return bad(why, "a region that makes no sense");
+    if (what != TRC_REGION_OPEN && __builtin_add_overflow(cursor->base, last, &time))
+        return bad(why, "an impossible time");
     static const enum trc_record_kind kind[] = {
         [TRC_REGION_BEGIN] = TRC_RECORD_BEGIN, [TRC_REGION_END] = TRC_RECORD_END, [TRC_REGION_OPEN] = TRC_RECORD_OPEN};
     TRC_ASSERT_ROWS(kind, TRC_REGION_OPEN);

@@ -11,26 +11,19 @@ static const struct trc_live no_page; /* page of a thread without one */
 
 /* ---- entries ----------------------------------------------------------------------------------------------------- */
 
-/* Makes room for element `n` of an array, and `spare` more; new ones are zero.  NULL: no memory is left for it. */
-static void *grow(struct trc_file *file, void *array, size_t *room, size_t n, size_t spare, size_t size)
+/* Makes room for element `n` of an array, and `spare` more.  False: no memory is left for it. */
+static bool grow(struct trc_file *file, void *array, size_t *room, size_t n, size_t spare, size_t size)
 {
-    if (n < *room)
-        return array;
-    size_t more = n + 1 + spare;
-    void *grown = trc_file_resize(file, array, *room * size, more * size);
-    *room = grown ? more : *room;
-    return grown;
+    return n < *room || trc_file_grow(file, array, room, n + 1 + spare, size);
 }
 
 static void take_row(struct trc_file *file, struct trc_live *live, struct trc_row *row)
 {
     if (!row->number || row->number > TRC_ROWS || !row->call_plus_1)
         return;
-    struct trc_counter *rows = grow(file, live->rows, &live->row_room, row->number - 1u, 0, sizeof *rows);
-    if (!rows)
+    if (!grow(file, &live->rows, &live->row_room, row->number - 1u, 0, sizeof *live->rows))
         return;
-    live->rows = rows;
-    struct trc_counter *counter = &rows[row->number - 1];
+    struct trc_counter *counter = &live->rows[row->number - 1];
     *counter = (struct trc_counter){
         .call_plus_1 = row->call_plus_1,
         .size_class = row->size_class > 64 ? 64 : row->size_class,
@@ -53,12 +46,9 @@ static void take_peer(struct trc_file *file, struct trc_live *live, const struct
 {
     if (!peer->number || peer->number > TRC_PEERS || !peer->rank_plus_1)
         return;
-    struct trc_peer *peers =
-        grow(file, live->peers, &live->peer_room, peer->number - 1u, peer->number / 2u, sizeof *peers);
-    if (!peers)
+    if (!grow(file, &live->peers, &live->peer_room, peer->number - 1u, peer->number / 2u, sizeof *live->peers))
         return;
-    live->peers = peers;
-    peers[peer->number - 1] = *peer;
+    live->peers[peer->number - 1] = *peer;
     live->peer_count = live->peer_count > peer->number ? live->peer_count : peer->number;
 }
 
@@ -71,10 +61,9 @@ static struct trc_use *use_at(const struct trc_live *live, size_t i)
 static bool reach_use(struct trc_file *file, struct trc_live *live, size_t i)
 {
     size_t part = i / TRC_USES_PART;
-    struct trc_use **uses = grow(file, live->uses, &live->use_parts, part, part / 2, sizeof *uses);
-    if (!uses)
+    if (!grow(file, &live->uses, &live->use_parts, part, part / 2, sizeof *live->uses))
         return false;
-    live->uses = uses;
+    struct trc_use **uses = live->uses;
     return uses[part] || (uses[part] = trc_file_alloc(file, TRC_USES_PART * sizeof *uses[part]));
 }
 
@@ -315,9 +304,8 @@ static void copy_page(struct trc_file *file, struct trc_live *live)
 /* The thread's copy, made if it has none.  NULL: out of memory. */
 static struct trc_live *make_live(struct trc_file *file, uint32_t chunk, uint32_t index)
 {
-    struct trc_live **pages = grow(file, file->live, &file->live_room, index, 0, sizeof(struct trc_live *));
-    file->live = pages ? pages : file->live;
-    struct trc_live *live = pages ? trc_file_alloc(file, sizeof *live) : NULL;
+    bool room = grow(file, &file->live, &file->live_room, index, 0, sizeof *file->live);
+    struct trc_live *live = room ? trc_file_alloc(file, sizeof *live) : NULL;
     if (!live) {
         trc_file_damage(file, "out of memory: no live page of thread %u", index);
         return NULL;
@@ -335,17 +323,13 @@ static bool read_page(struct trc_file *file, uint32_t chunk)
 {
     const uint32_t index = file->chunks[chunk].thread;
     struct trc_live *live = trc_live_page(file, index);
-    if (live && live->chunk != chunk) {
-        trc_file_damage(file, "chunk %u: a second live page of thread %u: left out", chunk, index);
-        return false;
-    }
+    if (live && live->chunk != chunk)
+        return trc_file_damage(file, "chunk %u: a second live page of thread %u: left out", chunk, index);
     bool moved = true;
     struct trc_thread now = {0};
     uint64_t offset = trc_chunk_offset(file, chunk);
-    if (trc_file_read(file, offset + offsetof(struct trc_page, thread), &now, sizeof now) != sizeof now) {
-        trc_file_damage(file, "chunk %u: the live page of thread %u is cut off", chunk, index);
-        return false;
-    }
+    if (trc_file_read(file, offset + offsetof(struct trc_page, thread), &now, sizeof now) != sizeof now)
+        return trc_file_damage(file, "chunk %u: the live page of thread %u is cut off", chunk, index);
     uint64_t hash = ana_hash(&now, sizeof now);
     if (!live) {
         live = make_live(file, chunk, index);

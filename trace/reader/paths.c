@@ -56,8 +56,7 @@ void trc_define_path(struct trc_file *file, const struct trc_def *def, const cha
         kept->n = def->a;
         kept->end = def->b <= TRC_PATH_LOST ? (enum trc_path_end)def->b : TRC_PATH_LOST;
         memcpy(kept->site, payload, kept->n * sizeof *kept->site);
-        if (!trc_table_add(file, &file->paths, def->id, kept))
-            free(kept);
+        trc_table_add(file, &file->paths, def->id, kept);
     }
 }
 

@@ -32,8 +32,7 @@ void trc_define_site(struct trc_file *file, const struct trc_def *def, const cha
     if (!kept->function && near[0])
         kept->near = write_near(near + strlen(near) + 1, near, module);
     kept->forwards = def->a & TRC_SITE_FORWARDS || trc_site_forwards(kept);
-    if (!trc_table_add(file, &file->sites, def->b, kept))
-        free(kept);
+    trc_table_add(file, &file->sites, def->b, kept);
 }
 
 void trc_site(const struct trc_file *file, uint64_t site, const char **function, const char **module)

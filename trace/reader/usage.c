@@ -16,7 +16,8 @@ struct trc_usage_cursor {
     uint32_t at;            /* bytes of it that are done with */
     uint64_t base;
     uint8_t *buffer; /* bytes buffer_at .. buffer_at + buffer_size */
-    uint32_t buffer_at, buffer_size, buffer_room;
+    uint32_t buffer_at, buffer_size;
+    size_t buffer_room;
     struct trc_usage *entry;
     size_t entry_room;
 };
@@ -69,13 +70,8 @@ static bool read_bytes(struct trc_usage_cursor *cursor, uint32_t need, uint32_t 
 {
     need = need > BUFFER ? need : BUFFER;
     need = need < limit - cursor->at ? need : limit - cursor->at;
-    if (need > cursor->buffer_room) {
-        uint8_t *grown = trc_file_resize(cursor->file, cursor->buffer, cursor->buffer_room, need);
-        if (!grown)
-            return false;
-        cursor->buffer = grown;
-        cursor->buffer_room = need;
-    }
+    if (!trc_file_grow(cursor->file, &cursor->buffer, &cursor->buffer_room, need, 1))
+        return false;
     uint64_t offset = trc_chunk_offset(cursor->file, cursor->chunk) + TRC_ITEMS_OFFSET + cursor->at;
     cursor->buffer_at = cursor->at;
     trc_file_hold(cursor->file);
@@ -90,17 +86,10 @@ static bool take_entries(struct trc_usage_cursor *cursor, struct trc_bytes bytes
 {
     for (out->n = 0; bytes.at < bytes.end; out->n++) {
         uint64_t whose, fields, value;
-        if (out->n == cursor->entry_room) {
-            size_t room = cursor->entry_room * 2 + 4;
-            void *grown = out->n < MOST_ENTRIES
-                              ? trc_file_resize(cursor->file, cursor->entry, cursor->entry_room * sizeof *cursor->entry,
-                                                room * sizeof *cursor->entry)
-                              : NULL;
-            if (!grown)
-                return false;
-            cursor->entry = grown;
-            cursor->entry_room = room;
-        }
+        size_t room = out->n < cursor->entry_room ? cursor->entry_room : cursor->entry_room * 2 + 4;
+        if (out->n >= MOST_ENTRIES ||
+            !trc_file_grow(cursor->file, &cursor->entry, &cursor->entry_room, room, sizeof *cursor->entry))
+            return false;
         if (!trc_get_varint(&bytes, &whose) || whose >= MOST_ENTRIES || !trc_get_varint(&bytes, &fields))
             return false;
         struct trc_usage *entry = &cursor->entry[out->n];
