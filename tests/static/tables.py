@@ -71,7 +71,7 @@ def outer(body):
 def is_bounded(name, body, scope):
     rows = [row.strip() for row in outer(body).rstrip().rstrip(",").split(",")]
     ended = re.fullmatch(r"NULL|0|\w+_NONE", rows[-1]) or re.search(r"\{\s*(0|NULL\b[^{}]*)?\}\s*,?\s*$", body)
-    asked = re.search(r"(sizeof \(?\*?|\b(TRC_ASSERT_ROWS|TRC_ASSERT_BITS|ONE_OF|COUNT|ANA_TABLE)\()%s\b" % name, scope)
+    asked = re.search(r"(sizeof \(?\*?|\b(TRC_ASSERT_ROWS|TRC_ASSERT_BITS|ONE_OF|COUNT|ANA_TABLE|TUI_COLUMNS)\()%s\b" % name, scope)
     return ended or asked or "#define" in body
 
 

@@ -43,12 +43,12 @@ static bool read_table(struct trc_file *file, uint32_t chunk)
     struct trc_gpu_head head;
     if (trc_file_read(file, offset, &head, sizeof head) != sizeof head)
         return trc_file_damage(file, "chunk %u: the device operations are cut off", chunk);
-    if (!file->gpu) {
-        if (!(file->gpu = calloc(1, sizeof *file->gpu)))
-            return trc_file_damage(file, "out of memory: no device operations");
-        file->gpu->chunk = chunk;
-    }
-    struct trc_gpu *gpu = file->gpu;
+    struct trc_gpu *gpu = file->gpu ? file->gpu : calloc(1, sizeof *gpu);
+    if (!gpu)
+        return trc_file_damage(file, "out of memory: no device operations");
+    if (!file->gpu)
+        gpu->chunk = chunk;
+    file->gpu = gpu;
     if (gpu->chunk != chunk)
         return trc_file_damage(file, "chunk %u: a second table of device operations: left out", chunk);
     bool moved = head.begun != gpu->head.begun || !gpu->settled;

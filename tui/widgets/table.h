@@ -19,7 +19,7 @@ struct tui_column {
     const struct ana_metric *metric; /* title, unit, help */
     int width;                       /* columns of the terminal; text is left, numbers are right aligned */
     unsigned flags;                  /* enum tui_column_flags */
-    /* Changes what the cell shows of its metric, or fills it in without one; may be NULL.  `row`: as the metric gets. */
+    /* Changes what the cell shows of its metric for a row, or fills it in without one; may be NULL. */
     void (*show)(const void *data, const void *row, struct tui_value *out);
 };
 #define TUI_METRIC(id) &ana_metrics[ANA_METRIC_##id]

@@ -46,8 +46,8 @@ static void value(const void *d, const void *row, const struct tui_column *colum
         out->number = r->number;
 }
 
-static const struct tui_table_spec spec = {
-    TUI_COLUMNS(columns), .rows = rows, .row = row_at, .value = value, .identity = identity};
+static const struct tui_table_spec spec = {TUI_COLUMNS(columns), .rows = rows, .row = row_at, .value = value,
+                                           .identity = identity};
 static struct tui_table table = {.spec = &spec, .data = &data};
 
 static void order(const char *want, const char *what)
@@ -197,8 +197,7 @@ static void drawing(void)
     const char *want = " NAME      N▼  AGAIN\n pear       3    3ns\n plum       3    3ns\n>apple      –      –\n"
                        "  >NAME      N▼\n   pear       3\n   plum       3\n  >apple      –\n";
     CHECK(strcmp(text, want) == 0, "drawn, scrolled to the cursor; columns that do not fit are left out:\n%s", text);
-    CHECK(tui_table_click(&table, 3, 1) == TUI_CLICK_ROW && tui_table_row(&table) == 0,
-          "a click on a row");
+    CHECK(tui_table_click(&table, 3, 1) == TUI_CLICK_ROW && tui_table_row(&table) == 0, "a click on a row");
     CHECK(tui_table_click(&table, 3, 1) == TUI_CLICK_CURSOR, "a second click");
     CHECK(tui_table_click(&table, 4, 0) == TUI_CLICK_TITLE && table.sort == 0, "a click on a title");
     CHECK(tui_table_click(&table, 4, 0) == TUI_CLICK_TITLE && table.inverted, "twice: the other way");
