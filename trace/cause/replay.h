@@ -23,6 +23,7 @@
 /* Thing taken out of the run in a shadow. */
 struct ana_shadow {
     uint32_t what;    /* number of the stretch, or of the place, + 1; 0: nothing */
+    bool siblings;    /* usual_ns is the time of other stretches after the same call */
     int64_t usual_ns; /* stretch: usual time of other ranks */
     int64_t weight;   /* cost that led to the choice */
 };

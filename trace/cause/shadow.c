@@ -143,12 +143,11 @@ static void choose_ranks(struct ana_causes *causes, uint32_t shadow, const struc
 {
     choose_late(causes, shadow, rival, take, room);
     size_t n = list_times(causes, rival->what, 0, take, room);
-    if (n == 0)
-        n = list_times(causes, rival->what, UINT32_MAX, take, room);
-    if (n == 1 && list_times(causes, rival->what, 0, take, room) == 0)
+    bool siblings = n == 0 && (n = list_times(causes, rival->what, UINT32_MAX, take, room)) == 1;
+    if (siblings)
         n = list_siblings(causes, rival->what, take, room);
-    const double usual = n ? ana_median(room, n) : 0;
-    causes->replay->shadow[shadow] = (struct ana_shadow){rival->what, ana_rounded(usual), rival->cost_ns};
+    const int64_t usual_ns = n ? ana_rounded(ana_median(room, n)) : 0;
+    causes->replay->shadow[shadow] = (struct ana_shadow){rival->what, siblings, usual_ns, rival->cost_ns};
 }
 
 /* Makes room for the shadow of each segment that there is now.  False: out of memory. */
@@ -218,7 +217,7 @@ static void choose_calls(struct ana_causes *causes)
         uint32_t shadow = shadow_for(causes, &rival[i], ANA_SHADOW_CALLS, ANA_SHADOWS);
         if (!shadow)
             continue;
-        causes->replay->shadow[shadow] = (struct ana_shadow){rival[i].what, 0, rival[i].cost_ns};
+        causes->replay->shadow[shadow] = (struct ana_shadow){.what = rival[i].what, .weight = rival[i].cost_ns};
         set_shadow(&causes->place[rival[i].what - 1], shadow);
     }
     ana_path_sums_free(&sums);

@@ -341,7 +341,8 @@ struct ana_price {
     uint32_t from_place, to_place;   /* numbers in trace/why */
     size_t *rank;                    /* ranks of a segment or a device: indices in order */
     size_t ranks;                    /* 0: of all */
-    bool at_most;                    /* a segment that no other rank has: as if it took no time */
+    bool siblings;                   /* a segment that no other rank has: as fast as other work after the same call, */
+    bool at_most;                    /* or as if it took no time, as calls, too */
     bool alike;                      /* no rank is worse than the others: it moves from one to the next */
     int64_t path_ns;                 /* part of the critical path; -1: unknown, of a device, of processors */
     struct ana_reason reason;        /* a segment: why its worst rank takes longer */

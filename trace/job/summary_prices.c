@@ -52,6 +52,7 @@ static void add_ranks(const struct ana_pass *pass, uint32_t shadow, const struct
     snprintf(price->region, sizeof price->region, "%s", ana_regions_name(&pass->regions, region));
     price->alike = having > 1 && price->ranks == having;
     price->at_most = why->feed->causes->replay->shadow[shadow].usual_ns == 0;
+    price->siblings = why->feed->causes->replay->shadow[shadow].siblings;
     if (price->alike) /* equal times of all are their work, unless others wait for it */
         price->saves_ns = ana_earlier(price->saves_ns, waits_ns);
     price->from_place = from;
@@ -83,6 +84,7 @@ static bool price_of(const struct ana_job *job, const struct ana_pass *pass, uin
     } else {
         const struct ana_why_place *place = ana_map_value(&why->places, what - 1);
         price->kind = kind_of(job->call[place->call].opclass);
+        price->at_most = true;
         price->path_ns = sums->place[what - 1];
         price->from_place = price->to_place = what;
     }
@@ -120,9 +122,10 @@ void ana_price_saving(const struct ana_summary *s, const struct ana_price *price
     char saves[ANA_TEXT], of[ANA_TEXT], share[ANA_TEXT];
     const char *if_so = price->kind == ANA_PRICE_DEVICE      ? "hidden behind others they would save at most"
                         : price->kind == ANA_PRICE_PROCESSOR ? "saves about"
-                        : price->kind != ANA_PRICE_SEGMENT || price->at_most ? "taking no time would save at most"
-                        : price->alike                                       ? "never longer than usual saves"
-                                                                             : "as fast as the others saves";
+                        : price->at_most                     ? "taking no time would save at most"
+                        : price->siblings                    ? "as fast as other work after the same call saves"
+                        : price->alike                       ? "never longer than usual saves"
+                                                             : "as fast as the others saves";
     snprintf(out, size, "%s %s of %s (%s)", if_so, ana_spoken(saves, sizeof saves, (double)price->saves_ns),
              ana_spoken(of, sizeof of, (double)s->path_ns),
              ana_number(share, sizeof share, ANA_SHARE, (double)price->saves_ns / (double)s->path_ns, false));
@@ -209,7 +212,8 @@ static bool list_prices(const struct ana_job *job, struct ana_summary *s, const 
         s->price_count++;
     }
     struct ana_price *device = &s->prices[s->price_count];
-    *device = (struct ana_price){.kind = ANA_PRICE_DEVICE, .rank = s->price_ranks, .ranks = 1, .path_ns = -1};
+    *device = (struct ana_price){
+        .kind = ANA_PRICE_DEVICE, .rank = s->price_ranks, .ranks = 1, .at_most = true, .path_ns = -1};
     if (ana_of_all_time(&s->selection)) /* not kept for a window */
         device->saves_ns = ana_earlier(job->upper->exposed(job, device->rank), s->path_ns);
     s->price_count += device->saves_ns > 0;

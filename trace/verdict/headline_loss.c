@@ -50,7 +50,10 @@ void ana_say_cost(const struct ana_job *job, const struct ana_summary *s, const 
     char a[ANA_TEXT], b[ANA_TEXT];
     bool part = is_part(job, s);
     if (price && s->analysed >= 1 && !part)
-        snprintf(out, size, "costs %s%s of %s%s", price->at_most || price->kind != ANA_PRICE_SEGMENT ? "at most " : "",
+        snprintf(out, size, "costs %s%s of %s%s",
+                 price->at_most    ? "at most "
+                 : price->siblings ? "about "
+                                   : "",
                  ana_spoken(a, sizeof a, (double)price->saves_ns), ana_spoken(b, sizeof b, (double)s->path_ns),
                  ana_span_words(s));
     else

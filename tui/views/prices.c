@@ -52,9 +52,8 @@ static void draw_line(const struct tui_app *app, const struct ana_price *price, 
     int width = rect.w - 39 > 20 ? rect.w - 39 : 20;
     ana_price_words(app->job, price, words, sizeof words);
     double share = price->path_ns >= 0 ? (double)price->path_ns / (double)app->summary.path_ns : NAN;
-    const char *bound = price->kind == ANA_PRICE_SEGMENT && !price->at_most ? ""
-                        : price->kind == ANA_PRICE_PROCESSOR                ? "about "
-                                                                            : "at most ";
+    const bool about = price->kind == ANA_PRICE_PROCESSOR || price->siblings;
+    const char *bound = price->at_most ? "at most " : about ? "about " : "";
     ana_number(part, sizeof part, ANA_SHARE, share, true);
     ana_spoken(saves, sizeof saves, (double)price->saves_ns);
     ana_spoken(of, sizeof of, (double)app->summary.path_ns);
