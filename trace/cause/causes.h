@@ -42,8 +42,13 @@
 struct ana_cost {
     int64_t direct_ns; /* waits for the rank that did it */
     int64_t passed_ns; /* waits for other ranks, made late by this one */
+    /* Sum over the late calls of the longest of the waits for each.  Ranks that wait for one call wait at once, so
+     * mending the cause ends the run no earlier than by this, but for work that nobody waits for. */
+    int64_t longest_ns;
     uint64_t waits;
-    double squares; /* sum of the squared waits, in ns^2 */
+    double squares;  /* sum of the squared waits, in ns^2 */
+    uint64_t late;   /* latest late call */
+    int64_t late_ns; /* the longest of its waits so far */
 };
 
 /* One call of a thread.  Small, since ten thousand ranks have a million steps. */

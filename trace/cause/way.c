@@ -37,6 +37,7 @@ struct of_waiter {
 struct charge {
     struct ana_cost *cost;
     int64_t ns;
+    uint64_t late; /* late call that was waited for: its rank and step */
     bool direct;
 };
 
@@ -51,6 +52,7 @@ struct ana_ways {
     size_t segments, stretches;     /* allocated lengths */
     struct charge *charge;
     size_t charges, charge_room;
+    uint64_t late; /* late call of the wait followed */
     bool out_of_memory;
     struct late_hop hop[ANA_WAY_MOST + 1]; /* hop 0 leads to the begin of the way */
     struct piece piece[PIECES];
@@ -262,7 +264,7 @@ static inline uint32_t go_ways(const struct ana_causes *causes, struct ana_ways 
 /* Notes a charge; room has been made for it.  Others may be adding to the same cost. */
 static inline void charge(struct ana_ways *ways, struct ana_cost *cost, int64_t ns, bool direct)
 {
-    ways->charge[ways->charges++] = (struct charge){cost, ns, direct};
+    ways->charge[ways->charges++] = (struct charge){cost, ns, ways->late, direct};
 }
 
 /* Makes room for this number of charges.  False: out of memory. */
@@ -278,6 +280,13 @@ void ana_ways_charge(struct ana_causes *causes, struct ana_ways *ways)
         const struct charge *one = &ways->charge[i];
         int64_t *sum = one->direct ? &one->cost->direct_ns : &one->cost->passed_ns;
         *sum = ana_plus(*sum, one->ns);
+        if (one->cost->late != one->late)
+            one->cost->late_ns = 0;
+        one->cost->late = one->late;
+        if (one->ns > one->cost->late_ns) {
+            one->cost->longest_ns = ana_plus(one->cost->longest_ns, one->ns - one->cost->late_ns);
+            one->cost->late_ns = one->ns;
+        }
         one->cost->waits++;
         one->cost->squares += (double)one->ns * (double)one->ns;
     }
@@ -450,6 +459,7 @@ int64_t ana_ways_follow(const struct ana_causes *causes, struct ana_ways *ways, 
     }
     for (; from < to; from++) {
         const struct ana_late_wait *wait = &causes->wait[from % ANA_WAITS_PENDING];
+        ways->late = (uint64_t)wait->culprit << 32 | wait->culprit_step;
         if (__builtin_expect(wait->device, 0))
             follow_device(causes, ways, wait);
         else

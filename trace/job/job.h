@@ -346,8 +346,8 @@ struct ana_price {
     bool alike;                      /* no rank is worse than the others: it moves from one to the next */
     int64_t path_ns;                 /* part of the critical path; -1: unknown, of a device, of processors */
     struct ana_reason reason;        /* a segment: why its worst rank takes longer */
-    /* Part of the elapsed time: a segment as fast as the others', and if all ranks are alike at most the time that all
-     * wait together; calls that take no time, at most; a processor for each, about. */
+    /* Part of the elapsed time: a segment as fast as the others', and if all ranks are alike at most what others wait
+     * for it (ana_cost.longest_ns); calls that take no time, at most; a processor for each, about. */
     int64_t saves_ns;
 };
 /* Returns the price of a segment of a rank; of time inside calls, the price of all these calls.  NULL: it is not known,

@@ -32,14 +32,14 @@ static void add_ranks(const struct ana_pass *pass, uint32_t shadow, const struct
     const struct ana_why *why = &pass->why;
     uint32_t from = 0, to = 0, region = 0;
     size_t having = 0;
-    int64_t waits_ns = 0;
+    int64_t waited_ns = 0;
     for (size_t i = 0; i < why->segments.count; i++) {
         const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
         having += segment->stretch == why->feed->causes->replay->shadow[shadow].what;
         if (ana_shadow_of(why->feed->causes->replay, (uint32_t)i + 1) != shadow)
             continue;
         const struct ana_cost cost = ana_why_cost(why, (uint32_t)i + 1);
-        waits_ns = ana_plus(waits_ns, ana_plus(cost.direct_ns, cost.passed_ns));
+        waited_ns = ana_plus(waited_ns, cost.longest_ns);
         price->path_ns = ana_plus(price->path_ns, sums->segment[i]);
         size_t at = price->ranks++;
         for (; at > 0 && price->rank[at - 1] > segment->index; at--)
@@ -54,7 +54,7 @@ static void add_ranks(const struct ana_pass *pass, uint32_t shadow, const struct
     price->at_most = why->feed->causes->replay->shadow[shadow].usual_ns == 0;
     price->siblings = why->feed->causes->replay->shadow[shadow].siblings;
     if (price->alike) /* equal times of all are their work, unless others wait for it */
-        price->saves_ns = ana_earlier(price->saves_ns, waits_ns);
+        price->saves_ns = ana_earlier(price->saves_ns, waited_ns);
     price->from_place = from;
     price->to_place = to;
 }
