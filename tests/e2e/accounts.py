@@ -102,6 +102,9 @@ def not_ended():
 crowd()
 asleep()
 in_calls("io", "io", "MPI_File_sync", ", file ")
+prices = [p for p in report("io")["prices"] if p["kind"] == "io"]
+check("the price has the file, and is a bound", prices and all(p["file"].endswith("synced.dat") and p["at_most"] and p["like"] is None
+                                                               for p in prices), prices)
 rows = [c for c in report("io")["collectives"] if c["name"] == "MPI_File_close"]
 check("a file that is opened twice has one row", len(rows) == 1 and rows[0]["instances"] == 2 and
       rows[0]["communicator"].endswith("synced.dat"), rows)

@@ -56,6 +56,8 @@ def numbers():
     check("the job has a page", done.code == 0 and page, done)
     for key in ("job", "calls", "segments", "prices", "iterations", "collectives", "waits", "efficiency", "sites", "version"):
         check("the page has %s as the JSON has it" % key, data["report"][key] == rep[key], key)
+    check("the page lists all factors of the efficiency", all('"%s"' % key in text.split("const e = report.efficiency")[1][:400]
+                                                             for key in rep["efficiency"]) or "Object.keys(e)" in text)
     check("hostile text stands in it", EVIL in data["report"]["job"]["command"], data["report"]["job"]["command"])
     check("no text of the trace is markup", set(page.tags) <= DRAWN and page.tags.count("script") == 2 and "onerror" not in
           [name for _, name, _ in page.attributes], set(page.tags) - DRAWN)

@@ -37,7 +37,7 @@ def slept(mode):
     return list(zip(*(all_of_them[r * TIMES:(r + 1) * TIMES] for r in range(RANKS))))
 
 
-def saves(mode, rank_of, begin, stop, ranks):
+def saves(mode, rank_of, begin, stop, ranks, like="others"):
     """The first of the list is what was planted; mending it saves what its rank slept longer than the longest of the others,
     iteration by iteration."""
     rep, wall = run(mode)
@@ -47,6 +47,8 @@ def saves(mode, rank_of, begin, stop, ranks):
     check(mode + ": first of the list is what was planted",
           (first["kind"], first["from"], first["to"]) == ("segment", line(begin), line(stop)) and
           (ranks is None or first["ranks"] == ranks), first)
+    check(mode + ": it says what it is compared with", first["like"] == like and first["at_most"] is False and
+          first["file"] is None, first)
     longer = sum(max(0, one[rank_of(i)] - max(s for r, s in enumerate(one) if r != rank_of(i)))
                  for i, one in enumerate(slept(mode)))
     check(mode + ": it saves what was planted", abs(first["saves_s"] - longer) <= WITHIN * wall,
@@ -54,10 +56,10 @@ def saves(mode, rank_of, begin, stop, ranks):
 
 
 saves("one", lambda i: 1, "barrier", "meet", [1])
-saves("chain", lambda i: 0, "barrier", "send", [0])
-saves("turns", lambda i: i % RANKS, "barrier", "meet", None)
-saves("sender", lambda i: 0, "send", "send", [0])
-saves("post", lambda i: 1, "wait", "post", [1])
+saves("chain", lambda i: 0, "barrier", "send", [0], "other work")
+saves("turns", lambda i: i % RANKS, "barrier", "meet", None, "usual")
+saves("sender", lambda i: 0, "send", "send", [0], "other work")
+saves("post", lambda i: 1, "wait", "post", [1], "other work")
 saves("neighbor", lambda i: 0, "neighbor", "neighbor", [0])
 # Half of the delay of rank 1 is hidden behind that of rank 2, and stays when only rank 1 is mended.
 saves("hidden", lambda i: 1, "barrier", "meet", [1])

@@ -107,6 +107,7 @@ static void add_segment(cJSON *root, const char *key, const struct ana_diff_segm
     cJSON *object = cJSON_AddObjectToObject(root, key);
     if (has_rank)
         tui_json_integer(object, "rank", (uint64_t)segment->rank.rank);
+    tui_json_text(object, "kind", segment->inside ? "inside" : "between");
     tui_json_text(object, "region", *segment->region ? segment->region : NULL);
     add_place(object, segment->from.call, segment->from.place, "from");
     add_place(object, segment->to.call, segment->to.place, "to");

@@ -308,7 +308,7 @@ static const struct tui_term_help terms[] = {
      "of all ranks in view: the last second while a job runs and all of it is in view, else the mean of the "
      "window; beside it over time"},
     {"in MPI", "time inside MPI / time, from the end of MPI_Init to MPI_Finalize, mean over the ranks"},
-    {"parallel eff.", "load balance x communication: the share of the time that all ranks spent outside MPI (POP)"},
+    {"parallel eff.", "load balance x communication x processor: the share of the time that all ranks computed (POP)"},
     {"load balance", "mean over ranks of time outside MPI / the largest of it"},
     {"communication", "largest time outside MPI of any rank / elapsed time"},
     {"hpctop costs", "the recorder's own time in the rank that it cost most / elapsed time"},

@@ -1,4 +1,4 @@
-/* Segments: work of threads outside MPI between two places that call, and its cost to other ranks. */
+/* Segments: work of threads between two places that call, time inside local calls, and their cost to other ranks. */
 #include "tui/app/view.h"
 #include "tui/widgets/plot.h"
 
@@ -102,8 +102,9 @@ static int act_on_segment(struct tui_app *app, enum tui_action action)
 const struct tui_view tui_view_segments = {
     .title = "Between calls",
     .about =
-        "What do threads do outside MPI between two calls, which rank takes longer than the others, and how long do "
-        "others wait because of it?  Enter: the longest in the timeline.  Tab: the program's own regions, or the "
+        "What do threads do between two calls, or inside local ones, which rank takes longer than the others, and how "
+        "long do others wait because of it?  Enter: the longest in the timeline.  Tab: the program's own regions, or "
+        "the "
         "places that call.",
     .table = &spec,
     .draw = draw_segments,

@@ -31,8 +31,8 @@ static const struct tui_column columns[] = {
 
 static const struct tui_term_help terms[] = {
     {"WHAT TO MEND",
-     "what the run would be shorter if these ranks took as long as the others there (in turn: as usual); "
-     "calls at most, if they took no time"},
+     "what the run would be shorter if these ranks took as long as the others there (in turn: as usual; alone: as "
+     "other work after the same call); calls at most, if they took no time"},
     {"ON THE PATH", "share of the critical path: the chain of segments and calls that the run time consists of"},
     {"WHY", "what the verdict rests on"},
     {"THEY PART", "where the stacks of the ranks part, from the outermost frame: the fewest ranks first"},

@@ -140,9 +140,9 @@ if (verdict && (trouble || verdict.evidence.length)) {
   if (verdict.next) s.append(make("p", "Next: " + verdict.next));
 }
 part("prices", "What to mend", report.prices, [["saves_s", "saves", "s", true], ["kind", "what", "text"], ["ranks", "ranks", "list"],
-  ["from", "from", "text"], ["to", "to", "text"], ["region", "region", "text"], ["path_share", "of the path", "share"], ["why", "why", "text"]], lines);
+  ["from", "from", "text"], ["to", "to", "text"], ["region", "region", "text"], ["file", "file", "text"], ["like", "as fast as", "text"], ["path_share", "of the path", "share"], ["why", "why", "text"]], lines);
 if (report.efficiency.parallel !== null) {
   const e = report.efficiency, s = section("efficiency", "Efficiency", lines);
-  s.append(make("p", ["parallel", "load_balance", "communication", "serialisation", "transfer"].filter(k => e[k] !== null)
+  s.append(make("p", Object.keys(e).filter(k => e[k] !== null)
     .map(k => k.replace("_", " ") + " " + format.share(e[k])).join(", ")));
 }

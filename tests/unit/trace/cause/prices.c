@@ -226,7 +226,7 @@ static void two_kinds_of_work(void)
     done(&s, job);
 }
 
-/* All of four ranks work for 15 ms now and then, in turn 1 ms longer: the other three wait at once, so 1 ms is saved. */
+/* Four ranks work for 15 ms now and then, in turn 1 ms longer: the other three wait at once, so 1 ms is saved. */
 static void they_wait_at_once(void)
 {
     enum { RANKS = 4, TIMES = 400 };
