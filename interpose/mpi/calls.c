@@ -48,6 +48,7 @@ static void prepare_cache(struct ipo_call *call)
             return;
         }
         call->cache_word[call->cache_words++] = (uint8_t)at;
+        call->counts += call->roles[at] == ROLE_SEND_COUNT || call->roles[at] == ROLE_RECEIVE_COUNT;
     }
     call->remembered = call->cache_words > 0 || call->opclass == TRC_OP_WAIT || call->opclass == TRC_OP_TEST;
 }

@@ -45,24 +45,23 @@ static bool vary(const struct ipo_comm *comm, char role, int was, int is, struct
     }
 }
 
-static inline bool is_count(char role)
-{
-    return role == ROLE_SEND_COUNT || role == ROLE_RECEIVE_COUNT;
-}
-
-/* Changes the signature of `like` into the one of a call with these arguments.  Counts must all change alike. */
+/* Changes the signature of `like` into the one of a call with these arguments, which become the words of `row`.  Counts
+ * must all change alike. */
 static inline bool vary_sig(const struct ipo_call *call, const struct ipo_cached *like, const uintptr_t *args,
-                            struct trc_sig *sig)
+                            struct ipo_cached *row, struct trc_sig *sig)
 {
+    const unsigned words = call->cache_words;
     uintptr_t from = 0, to = 0;
     unsigned changed = 0;
-    for (unsigned i = 0; i < call->cache_words; i++) {
+    for (unsigned i = 0; i < words; i++) {
         const unsigned at = call->cache_word[i];
         const uintptr_t was = like->word[i], is = args[at];
-        if (was == is)
+        row->word[i] = is;
+        if (__builtin_expect(was == is, 1))
             continue;
-        if (!is_count(call->roles[at])) {
-            if (!vary(like->comm, call->roles[at], (int)was, (int)is, sig))
+        const char role = call->roles[at];
+        if (role != ROLE_SEND_COUNT && role != ROLE_RECEIVE_COUNT) {
+            if (!vary(like->comm, role, (int)was, (int)is, sig))
                 return false;
             continue;
         }
@@ -71,30 +70,38 @@ static inline bool vary_sig(const struct ipo_call *call, const struct ipo_cached
         from = was;
         to = is;
     }
-    const unsigned counts = (unsigned)ipo_has(call, ROLE_SEND_COUNT) + ipo_has(call, ROLE_RECEIVE_COUNT);
-    return !changed || (changed == counts && vary_count(call, from, to, sig));
+    return !changed || (changed == call->counts && vary_count(call, from, to, sig));
 }
 
 bool ipo_cache_vary(struct ipo_frame *frame, enum ipo_call_id id, struct ipo_cached *row)
 {
     struct ipo_thread *thread = frame->thread;
     struct trc_stream *stream = &thread->stream;
-    const struct ipo_call *call = frame->call = &ipo_calls[id];
-    const struct ipo_cached *like = ipo_recent_of(thread, frame->site, frame->stack)->cached;
-    frame->key = ipo_cache_in_place(call, frame->args);
-    if (!like || like->site != ipo_cache_site(frame->site, id) || like->stamp != ipo_armed_word() || thread->outer ||
-        !ipo_cache_stands(like) || like->key != frame->key ||
+    const struct ipo_call *call = &ipo_calls[id];
+    const struct ipo_cached **recent = &ipo_recent_of(thread, frame->site, frame->stack)->cached, *like = *recent;
+    const uint64_t stamp = ipo_armed_word();
+    if (!like || like->site != ipo_cache_site(frame->site, id) || like->stamp != stamp || thread->outer ||
+        !ipo_cache_stands(like) || like->key != ipo_cache_in_place(call, frame->args) ||
         !ipo_path_is(like->path, frame->site, frame->stack, &frame->caller))
         return false;
+    const uint32_t of = like->inside - 1;
     trc_sig_copy(&frame->sig, &like->state->use->sig);
+    row->stamp = 0; /* its words change, and it may be `like` */
     if ((frame->sig.flags & TRC_SIG_COLL && ipo_negotiation_suspected(frame)) ||
-        !vary_sig(call, like, frame->args, &frame->sig))
+        !vary_sig(call, like, frame->args, row, &frame->sig))
         return false;
-    frame->comm = like->comm;
-    frame->path = like->path;
-    frame->index = trc_stream_intern(stream, &frame->sig);
-    if (stream->state[frame->index].epoch != stream->epoch && stream->at < stream->stop)
-        trc_stream_define_like(stream, frame->index, like->inside - 1);
-    ipo_cache_keep(frame, frame->args, row, like->stamp);
+    const uint32_t index = trc_stream_intern(stream, &frame->sig);
+    struct trc_sig_state *state = &stream->state[index];
+    if (state->epoch != stream->epoch && stream->at < stream->stop)
+        trc_stream_define_like(stream, index, of);
+    row->site = like->site;
+    row->state = state;
+    row->comm = like->comm;
+    row->key = like->key;
+    row->inside = index + 1;
+    row->version = state->version;
+    row->path = like->path;
+    row->stamp = stamp;
+    *recent = row;
     return true;
 }

@@ -17,15 +17,18 @@ struct trc_moved {
  * have come: until then a posted receive only shows its room.  Pure; callable from the traced thread. */
 static inline struct trc_moved trc_moved(const struct trc_sig *sig)
 {
-    bool complete = sig->flags & TRC_SIG_COMPLETE, cancelled = sig->flags & TRC_SIG_CANCELLED;
-    bool posted = (sig->flags & TRC_SIG_START) && (sig->flags & (TRC_SIG_P2P_IN | TRC_SIG_IO));
-    bool arrives = !posted && !cancelled && (!complete || (sig->flags & (TRC_SIG_P2P_IN | TRC_SIG_IO)));
-    return (struct trc_moved){
-        .sent = complete || sig->sent == TRC_BYTES_UNKNOWN ? 0 : sig->sent,
-        .received = !arrives || sig->received == TRC_BYTES_UNKNOWN ? 0 : sig->received,
-        .out = (sig->flags & TRC_SIG_P2P_OUT) && !complete,
-        .in = (sig->flags & TRC_SIG_P2P_IN) && arrives,
-    };
+    const uint32_t flags = sig->flags;
+    const bool receives = flags & (TRC_SIG_P2P_IN | TRC_SIG_IO);
+    struct trc_moved moved = {0};
+    if (!(flags & TRC_SIG_COMPLETE)) {
+        moved.sent = sig->sent == TRC_BYTES_UNKNOWN ? 0 : sig->sent;
+        moved.out = flags & TRC_SIG_P2P_OUT;
+    }
+    if (!(flags & (TRC_SIG_CANCELLED | (receives ? TRC_SIG_START : TRC_SIG_COMPLETE)))) {
+        moved.received = sig->received == TRC_BYTES_UNKNOWN ? 0 : sig->received;
+        moved.in = flags & TRC_SIG_P2P_IN;
+    }
+    return moved;
 }
 
 /* The size class that uses of the signature are counted under. */

@@ -189,24 +189,28 @@ static void settle_signature(struct trc_stream *stream, uint32_t index, uint64_t
     if (!use || use->uses == 0)
         return;
     const struct trc_moved moved = trc_moved(&use->sig);
-    if (!(moved.sent || moved.received || moved.out || moved.in)) {
+    if (!(moved.sent | moved.received | moved.out | moved.in)) {
         use->uses = 0;
         return;
     }
-    struct trc_row *row = state->row == &stream->overflow_row ? NULL : state->row;
+    struct trc_row *row = state->row; /* the private overflow row has number 0 */
     struct trc_peer *out = trc_peer_at(stream, state->out), *in = trc_peer_at(stream, state->in);
     struct trc_undo *undo = &page->undo;
     undo->index_plus_1 = index + 1;
-    undo->row = row ? row->number : 0;
-    undo->out = out ? out->number : 0;
-    undo->in = in ? in->number : 0;
+    undo->row = use->row;
+    undo->out = use->out;
+    undo->in = use->in;
     undo->uses = use->uses;
-    undo->row_sent = row ? row->sent : 0;
-    undo->row_received = row ? row->received : 0;
-    undo->out_messages = out ? out->sent_messages : 0;
-    undo->out_bytes = out ? out->sent_bytes : 0;
-    undo->in_messages = in ? in->received_messages : 0;
-    undo->in_bytes = in ? in->received_bytes : 0;
+    undo->row_sent = row->sent;
+    undo->row_received = row->received;
+    if (out) {
+        undo->out_messages = out->sent_messages;
+        undo->out_bytes = out->sent_bytes;
+    }
+    if (in) {
+        undo->in_messages = in->received_messages;
+        undo->in_bytes = in->received_bytes;
+    }
     undo->sent = thread->sent;
     undo->received = thread->received;
     undo->sent_messages = thread->sent_messages;
@@ -256,16 +260,14 @@ uint32_t trc_stream_intern_slow(struct trc_stream *stream, const struct trc_sig 
             stream->folds = 0; /* a fold of the signature that goes */
             break;
         }
-    settle_signature(stream, index, settled);
     struct trc_sig_state *state = &stream->state[index];
-    *state = (struct trc_sig_state){
-        .epoch = UINT32_MAX, /* taken, but defined in no chunk */
-        .version = state->version + 1,
-        .row = trc_stream_row(stream, sig),
-        .out = sig->flags & TRC_SIG_P2P_OUT ? peer_of(stream, sig->peer) : (uint16_t)0,
-        .in = sig->flags & TRC_SIG_P2P_IN ? peer_of(stream, sig->source) : (uint16_t)0,
-        .use = state->use,
-    };
+    settle_signature(stream, index, settled);
+    state->epoch = UINT32_MAX; /* taken, but defined in no chunk */
+    state->version++;
+    state->completed_version = state->completed_epoch = 0;
+    state->row = trc_stream_row(stream, sig);
+    state->out = sig->flags & TRC_SIG_P2P_OUT ? peer_of(stream, sig->peer) : (uint16_t)0;
+    state->in = sig->flags & TRC_SIG_P2P_IN ? peer_of(stream, sig->source) : (uint16_t)0;
     fill_use(stream, index, sig, settled);
     return index;
 }
@@ -357,7 +359,8 @@ void trc_stream_define(struct trc_stream *stream, uint32_t index)
     trc_stream_define_like(stream, index, index);
 }
 
-uint32_t trc_stream_define_apart(struct trc_stream *stream, const struct trc_sig *sig, uint32_t like)
+/* Defines a signature in the current chunk, by signature `like` where the chunk defines that.  Returns its number. */
+static inline uint32_t put_definition(struct trc_stream *stream, const struct trc_sig *sig, uint32_t like)
 {
     const struct trc_sig_state *of = &stream->state[like];
     stream->at = of->epoch == stream->epoch ? trc_put_like(stream->at, sig, &of->use->sig, of->local)
@@ -365,10 +368,15 @@ uint32_t trc_stream_define_apart(struct trc_stream *stream, const struct trc_sig
     return stream->local_sigs++;
 }
 
+uint32_t trc_stream_define_apart(struct trc_stream *stream, const struct trc_sig *sig, uint32_t like)
+{
+    return put_definition(stream, sig, like);
+}
+
 void trc_stream_define_like(struct trc_stream *stream, uint32_t index, uint32_t like)
 {
     struct trc_sig_state *state = &stream->state[index];
-    state->local = trc_stream_define_apart(stream, &state->use->sig, like);
+    state->local = put_definition(stream, &state->use->sig, like);
     state->epoch = stream->epoch;
     state->item = trc_item_word(state->local);
     state->last_sequence = 0;

@@ -69,8 +69,12 @@ static bool begin(struct ipo_frame *frame, uint64_t site, enum ipo_call_id id, c
 {
     *frame = (struct ipo_frame){.address = __builtin_frame_address(0), .site = site, .thread = ipo_thread_self()};
     memcpy(frame->args, args, sizeof frame->args);
-    if (by_variant)
-        return ipo_cache_vary(frame, id, &frame->thread->cache[draw(&state, IPO_CACHE_ROWS)]);
+    struct ipo_cached *row = &frame->thread->cache[draw(&state, IPO_CACHE_ROWS)];
+    if (by_variant) {
+        const bool varied = ipo_cache_vary(frame, id, row);
+        frame->index = row->inside - 1;
+        return varied;
+    }
     if (!ipo_enter(frame, id, frame->args))
         return false;
     frame->thread->stream.page->thread.inside = 0;
