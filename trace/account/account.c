@@ -122,6 +122,8 @@ void ana_account_cut(const struct ana_account_rank *rank, const struct ana_accou
     *outside = (struct ana_account){.ns[ANA_ACCOUNT_COMPUTE] = rest_ns};
     move(outside, ANA_ACCOUNT_COMPUTE, ANA_ACCOUNT_OPEN, rank->open_ns);
     move(outside, ANA_ACCOUNT_COMPUTE, ANA_ACCOUNT_UNKNOWN, rank->unknown_ns);
-    move(outside, ANA_ACCOUNT_COMPUTE, ANA_ACCOUNT_OFF_CPU, within(usage->off_cpu_ns, INT64_MAX));
-    move(outside, ANA_ACCOUNT_COMPUTE, ANA_ACCOUNT_QUEUED, within(usage->queued_outside_ns, INT64_MAX));
+    /* Spans in which records were lost count calls that are not known as time outside. */
+    const double part = fmin((double)outside->ns[ANA_ACCOUNT_COMPUTE] / usage->outside_ns, 1);
+    move(outside, ANA_ACCOUNT_COMPUTE, ANA_ACCOUNT_OFF_CPU, within(part * usage->off_cpu_ns, INT64_MAX));
+    move(outside, ANA_ACCOUNT_COMPUTE, ANA_ACCOUNT_QUEUED, within(part * usage->queued_outside_ns, INT64_MAX));
 }

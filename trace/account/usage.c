@@ -1,11 +1,34 @@
 #include "trace/account/usage.h"
 #include <math.h>
 
+#define RIDGE 0.01 /* weight of equal rates, outside and inside calls, against the spans' own */
+
+static double within(double x, double least, double most)
+{
+    return fmin(fmax(x, least), most);
+}
+
+/* Returns the time on a processor outside calls, in ns: least squares over the spans find how much of the time outside
+ * and inside calls is on a processor, where the two do not vary together. */
+static double processor_outside(const struct ana_account_fit *f)
+{
+    const double ready = f->outside + f->inside, rate = ready > 0 ? f->cpu / ready : 0;
+    const double more_outside = f->outside_cpu - rate * (f->outside_outside + f->outside_inside),
+                 more_inside = f->inside_cpu - rate * (f->outside_inside + f->inside_inside),
+                 oo = f->outside_outside * (1 + RIDGE), ii = f->inside_inside * (1 + RIDGE), oi = f->outside_inside,
+                 det = oo * ii - oi * oi;
+    const double outside = rate + (det > 0 ? (ii * more_outside - oi * more_inside) / det : 0),
+                 inside = rate + (det > 0 ? (oo * more_inside - oi * more_outside) / det : 0);
+    const double on_outside = within(outside, 0, 1) * f->outside, on_inside = within(inside, 0, 1) * f->inside;
+    const double on = on_outside + on_inside;
+    return within(on > 0 ? f->cpu * on_outside / on : 0, f->least, f->most);
+}
+
 void ana_account_usage_add(struct ana_account_usage *to, const struct ana_account_span *span)
 {
-    const double length = span->length_ns, inside = fmin(span->polling_ns + span->sleeping_ns, length);
-    const double outside = length - inside, queued = fmin(span->queued_ns, length);
-    const double asleep = fmax(length - span->cpu_ns - queued, 0);
+    const double length = span->length_ns, in_calls = fmin(span->polling_ns + span->sleeping_ns, length);
+    const double queued = fmin(span->queued_ns, length), asleep = fmax(length - span->cpu_ns - queued, 0);
+    struct ana_account_fit *fit = &to->fit;
     if (!(length > 0))
         return;
     if (span->is_whole) {
@@ -14,15 +37,24 @@ void ana_account_usage_add(struct ana_account_usage *to, const struct ana_accoun
     }
     /* No call has filled a span: whether calls sleep is not known. */
     const double sleeps = to->whole_ns > 0 ? to->whole_asleep_ns / to->whole_ns : 1;
-    const double weight = outside + span->sleeping_ns + span->polling_ns * sleeps;
-    const double off_cpu = weight > 0 ? fmin(outside, asleep * outside / weight) : 0;
-    const double ready_outside = outside - off_cpu, ready_inside = fmax(inside - (asleep - off_cpu), 0);
-    const double ready = ready_outside + ready_inside;
-    to->outside_ns += outside;
-    to->inside_ns += inside;
+    const double weight = length - in_calls + span->sleeping_ns + span->polling_ns * sleeps;
+    const double off_cpu = weight > 0 ? fmin(length - in_calls, asleep * (length - in_calls) / weight) : 0;
+    const double outside = length - in_calls - off_cpu, inside = fmax(in_calls - (asleep - off_cpu), 0);
+    const double cpu = fmin(span->cpu_ns, outside + inside);
+    to->outside_ns += length - in_calls;
+    to->inside_ns += in_calls;
     to->off_cpu_ns += off_cpu;
-    if (ready > 0) {
-        to->queued_outside_ns += fmin(queued * ready_outside / ready, ready_outside);
-        to->queued_in_ns += fmin(queued * ready_inside / ready, ready_inside);
-    }
+    fit->outside += outside;
+    fit->inside += inside;
+    fit->cpu += cpu;
+    fit->least += fmax(cpu - inside, 0);
+    fit->most += fmin(cpu, outside);
+    fit->outside_outside += outside * outside;
+    fit->outside_inside += outside * inside;
+    fit->inside_inside += inside * inside;
+    fit->outside_cpu += outside * cpu;
+    fit->inside_cpu += inside * cpu;
+    const double on = processor_outside(fit);
+    to->queued_outside_ns = fit->outside - on;
+    to->queued_in_ns = fmax(fit->inside - (fit->cpu - on), 0);
 }

@@ -4,12 +4,21 @@
  * heartbeat.  For the rest of such a span it slept.  A span is rarely all outside or all inside calls, so:
  *   asleep    outside calls, in calls that sleep (I/O, MPI_Init), and in others as far as calls that filled whole spans
  *             were asleep: most MPI libraries poll
- *   queued    in proportion to the time that is left, outside and inside
+ *   queued    the rest: calls of MPI yield the processor where there are more ranks than processors, so a rank is queued
+ *             in them rather than outside, and spans with more time in calls have less processor time
  * Pure arithmetic; any thread. */
 #ifndef ANA_ACCOUNT_USAGE_H
 #define ANA_ACCOUNT_USAGE_H
 
 #include <stdbool.h>
+
+/* Time of a thread on a processor or ready to run: sums over the spans, in ns, and of products of two such times, in
+ * ns^2. */
+struct ana_account_fit {
+    double outside, inside, cpu; /* outside calls; inside; part of both: on a processor */
+    double least, most;          /* bounds of the processor time outside calls, by the length of the calls */
+    double outside_outside, outside_inside, inside_inside, outside_cpu, inside_cpu;
+};
 
 /* Sums over the spans of a rank's main thread, in ns. */
 struct ana_account_usage {
@@ -17,6 +26,7 @@ struct ana_account_usage {
     double off_cpu_ns;                      /* part of outside_ns: asleep */
     double queued_outside_ns, queued_in_ns; /* ready to run without a processor */
     double whole_ns, whole_asleep_ns;       /* spans that one call filled; part of it: asleep */
+    struct ana_account_fit fit;
 };
 
 /* One span: its length and what the kernel counted in it; all in ns. */

@@ -130,6 +130,60 @@ static void test_usage(void)
     CHECK(u.off_cpu_ns >= 0 && u.queued_in_ns <= 100 * MS && u.queued_outside_ns >= 0, "beyond the length");
 }
 
+/* Calls yield the processor: of the time ready in them a rank runs for a tenth, of that outside for nine tenths. */
+static void test_yields(void)
+{
+    struct ana_account_usage u = {0}, equal = {0};
+    double outside = 0;
+    for (int i = 0; i < 60; i++) {
+        const double in = (30 + i % 5 * 10) * MS, out = 100 * MS - in, cpu = 0.9 * out + 0.1 * in;
+        const struct ana_account_span span = {
+            .length_ns = 100 * MS, .cpu_ns = cpu, .queued_ns = 100 * MS - cpu, .polling_ns = in};
+        ana_account_usage_add(&u, &span);
+        outside += out;
+        const struct ana_account_span half = {
+            .length_ns = 100 * MS, .cpu_ns = 50 * MS, .queued_ns = 50 * MS, .polling_ns = 50 * MS};
+        ana_account_usage_add(&equal, &half);
+    }
+    CHECK(fabs(u.queued_outside_ns - 0.1 * outside) < 0.05 * outside, "queued %g of %g ns", u.queued_outside_ns,
+          outside);
+    CHECK(fabs(u.queued_outside_ns + u.queued_in_ns + u.fit.cpu - 6000 * MS) < 1, "all of it");
+    CHECK(is(equal.queued_outside_ns, 1500) && is(equal.queued_in_ns, 1500), "spans that are all alike");
+}
+
+/* Whatever the spans: time on a processor that is longer than the calls was outside. */
+static void test_proven(void)
+{
+    for (int round = 0; round < 2000; round++) {
+        struct ana_account_usage u = {0};
+        double proven = 0;
+        for (uint32_t n = 1 + random_below(8); n > 0; n--) {
+            const double length = 1 + random_below(200), in = random_below((uint32_t)length + 1),
+                         cpu = random_below((uint32_t)length + 1), queued = length - cpu;
+            ana_account_usage_add(&u,
+                                  &(struct ana_account_span){length * MS, cpu * MS, queued * MS, in * MS, 0, false});
+            proven += cpu > in ? cpu - in : 0;
+        }
+        CHECK(u.outside_ns - u.off_cpu_ns - u.queued_outside_ns >= proven * MS - 1 && u.queued_outside_ns >= 0 &&
+                  u.queued_in_ns >= 0,
+              "round %d: %g ns queued of %g, %g proven", round, u.queued_outside_ns, u.outside_ns, proven * MS);
+    }
+}
+
+/* Half of the time in which a rank was counted has no records: the rest was asleep and queued for the same shares. */
+static void test_unknown(void)
+{
+    const struct ana_account_rank rank = {
+        .elapsed_ns = 20000,
+        .unknown_ns = 10000,
+        .usage = {.outside_ns = 20000, .off_cpu_ns = 5000, .queued_outside_ns = 5000}};
+    struct ana_account outside;
+    ana_account_cut(&rank, NULL, 0, NULL, &outside);
+    CHECK(outside.ns[ANA_ACCOUNT_UNKNOWN] == 10000 && outside.ns[ANA_ACCOUNT_COMPUTE] == 5000 &&
+              outside.ns[ANA_ACCOUNT_OFF_CPU] == 2500,
+          "%lld ns of computing", (long long)outside.ns[ANA_ACCOUNT_COMPUTE]);
+}
+
 static void test_cpus(void)
 {
     struct ana_cpus a = {0}, b = {0};
@@ -150,6 +204,9 @@ int main(void)
     test_sums();
     test_parts();
     test_usage();
+    test_yields();
+    test_proven();
+    test_unknown();
     test_cpus();
     return check_result();
 }
