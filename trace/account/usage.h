@@ -4,8 +4,8 @@
  * heartbeat.  For the rest of such a span it slept.  A span is rarely all outside or all inside calls, so:
  *   asleep    outside calls, in calls that sleep (I/O, MPI_Init), and in others as far as calls that filled whole spans
  *             were asleep: most MPI libraries poll
- *   queued    the rest: calls of MPI yield the processor where there are more ranks than processors, so a rank is queued
- *             in them rather than outside, and spans with more time in calls have less processor time
+ *   queued    the rest: calls of MPI yield the processor where there are more ranks than processors, so a rank is
+ *             queued in them rather than outside, and spans with more time in calls have less processor time
  * Pure arithmetic; any thread. */
 #ifndef ANA_ACCOUNT_USAGE_H
 #define ANA_ACCOUNT_USAGE_H
