@@ -5,6 +5,7 @@
 #include "interpose/core/facts.h"
 #include "interpose/core/state.h"
 #include "interpose/mpi/thread.h"
+#include "interpose/usage/children.h"
 #include "interpose/usage/hardware.h"
 #include "interpose/usage/network.h"
 #include "trace/writer/now.h"
@@ -86,7 +87,8 @@ static bool read_thread(uint32_t tid, uint32_t index, bool all, struct trc_usage
     return true;
 }
 
-static void read_process(struct trc_usage *now)
+/* Reads the counts of the process; with `all` those of its children, too. */
+static void read_process(bool all, struct trc_usage *now)
 {
     char text[512];
     uint64_t number;
@@ -101,6 +103,11 @@ static void read_process(struct trc_usage *now)
         ipo_usage_set(now, TRC_USAGE_MAJOR, (uint64_t)used.ru_majflt);
         ipo_usage_set(now, TRC_USAGE_VOLUNTARY, (uint64_t)used.ru_nvcsw);
         ipo_usage_set(now, TRC_USAGE_INVOLUNTARY, (uint64_t)used.ru_nivcsw);
+    }
+    if (all && !getrusage(RUSAGE_CHILDREN, &used)) {
+        uint64_t ended_us = (uint64_t)(used.ru_stime.tv_sec + used.ru_utime.tv_sec) * 1000000 +
+                            (uint64_t)(used.ru_stime.tv_usec + used.ru_utime.tv_usec);
+        ipo_usage_set(now, TRC_USAGE_CHILDREN, ended_us + ipo_children_ticks((uint32_t)getpid()) * TICK_US);
     }
     if (read_task((uint32_t)syscall(SYS_gettid), "/schedstat", text, sizeof text))
         ipo_usage_set(now, TRC_USAGE_QUEUED, field_at(text, 2) / 1000);
@@ -147,7 +154,7 @@ static void read_all(bool all)
         if (tid && index < TRC_MAX_THREADS && read_thread(tid, index, all, &now))
             add_owner(tid, &now);
     }
-    read_process(&now);
+    read_process(all, &now);
     add_owner(1, &now);
     if (!all)
         return;

@@ -36,8 +36,9 @@ enum trc_usage_whose {
     USAGE(RETRANSMITS, "retransmits")   /* node's count of TCP segments sent again */                                  \
     USAGE(LINK_SENT, "link_sent_bytes") /* bytes on the node's links, loopback left out */                             \
     USAGE(LINK_RECEIVED, "link_received_bytes")                                                                        \
-    USAGE(LINK_ERRORS, "link_errors") /* packets that were damaged or dropped */                                       \
-    USAGE(LINK_WAITS, "link_waits")   /* InfiniBand: ticks in which a port had data and no credit to send it */
+    USAGE(LINK_ERRORS, "link_errors")  /* packets that were damaged or dropped */                                      \
+    USAGE(LINK_WAITS, "link_waits")    /* InfiniBand: ticks in which a port had data and no credit to send it */       \
+    USAGE(CHILDREN, "children_cpu_us") /* processor time of child processes and theirs */
 
 enum trc_usage_field {
 #define USAGE(id, name) TRC_USAGE_##id,

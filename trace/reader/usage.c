@@ -52,6 +52,16 @@ static uint32_t next_chunk(const struct trc_file *file, uint64_t sequence)
     return next;
 }
 
+void trc_usage_seek(struct trc_usage_cursor *cursor, uint64_t ticks)
+{
+    for (uint32_t i = 0; i < cursor->file->chunk_count; i++) {
+        const struct trc_chunk *chunk = &cursor->file->chunks[i];
+        if (chunk->magic && chunk->kind == TRC_CHUNK_USAGE && chunk->first_ticks <= ticks &&
+            chunk->sequence > cursor->known.sequence + 1)
+            cursor->known.sequence = chunk->sequence - 1;
+    }
+}
+
 static bool begin_chunk(struct trc_usage_cursor *cursor)
 {
     uint32_t next = next_chunk(cursor->file, cursor->known.sequence);

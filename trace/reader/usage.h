@@ -16,6 +16,8 @@ struct trc_usage_cursor; /* belongs to the file: close before trc_close */
 
 /* A cursor over the file's usage, at the oldest that it has; NULL only when out of memory. */
 struct trc_usage_cursor *trc_usage_open(struct trc_file *file);
+/* Moves a new cursor to the newest chunk that begins no later than `ticks`. */
+void trc_usage_seek(struct trc_usage_cursor *cursor, uint64_t ticks);
 /* Frees a cursor; NULL is none. */
 void trc_usage_close(struct trc_usage_cursor *cursor);
 /* Reads the next item.  TRC_END: nothing more now; after trc_refresh there may be.  What does not decode is reported as

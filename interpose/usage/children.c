@@ -1,0 +1,66 @@
+#include "interpose/base/oldglibc.h"
+#include "interpose/usage/children.h"
+#include "interpose/base/procfs.h"
+#include "interpose/base/text.h"
+
+#include <string.h>
+
+enum { MOST = 64 }; /* processes that are read at a time */
+
+struct family {
+    uint32_t pid[MOST];
+    unsigned n;
+};
+
+/* Appends the children of a thread; there is no such file without CONFIG_PROC_CHILDREN. */
+static void add_children(struct family *family, uint32_t pid, uint32_t tid)
+{
+    char list[1024];
+    struct ipo_text path = {.used = 0};
+    ipo_text_add(&path, "/proc/");
+    ipo_text_add_number(&path, pid);
+    ipo_text_add(&path, "/task/");
+    ipo_text_add_number(&path, tid);
+    ipo_text_add(&path, "/children");
+    ipo_read_record(path.text, list, sizeof list);
+    for (const char *at = list; *at && family->n < MOST; at += strspn(at, " ")) {
+        family->pid[family->n++] = (uint32_t)ipo_text_number(at);
+        at += strcspn(at, " ");
+    }
+}
+
+/* Ticks of a process and of its children that it has waited for: proc(5), fields 14 to 17. */
+static uint64_t ticks_of(uint32_t pid)
+{
+    char text[512];
+    struct ipo_text path = {.used = 0};
+    ipo_text_add(&path, "/proc/");
+    ipo_text_add_number(&path, pid);
+    ipo_text_add(&path, "/stat");
+    if (!ipo_read_record(path.text, text, sizeof text))
+        return 0;
+    const char *at = strrchr(text, ')'); /* the name may have blanks and brackets */
+    uint64_t sum = 0;
+    for (unsigned field = 2; at && *at && field < 17; field++) {
+        at += strcspn(at, " ");
+        at += strspn(at, " ");
+        if (field >= 13)
+            sum += ipo_text_number(at);
+    }
+    return sum;
+}
+
+uint64_t ipo_children_ticks(uint32_t pid)
+{
+    struct family family = {.n = 0};
+    uint64_t sum = 0;
+    uint32_t tid[MOST];
+    unsigned all, threads = ipo_tasks(tid, MOST, &all);
+    for (unsigned i = 0; i < threads; i++)
+        add_children(&family, pid, tid[i]);
+    for (unsigned i = 0; i < family.n; i++) {
+        sum += ticks_of(family.pid[i]);
+        add_children(&family, family.pid[i], family.pid[i]);
+    }
+    return sum;
+}
