@@ -278,8 +278,10 @@ tested: all unit fuzz workloads fortran nccl
 yardstick: $(YARDSTICK)
 	@$(YARDSTICK) -n $(or $(PROGRAMS),100000) -s $(or $(SEED),1)
 # How often it is right on programs as users write them, hanging, dying, slow and healthy: half an hour under MPI=openmpi or mpich.
+REPORTS = ../shared/field
 field: all
 	@nice -n 19 tests/field/run.py --mpi $(or $(MPI),openmpi) -j 2 $(TESTS)
+	@test ! -f $(REPORTS)/cases.txt || nice -n 19 tests/field/reports.py -j 4 $(REPORTS) $(TESTS)
 format-check:
 	@TOP=$(CURDIR) tests/static/format.sh
 expand: interpose/mpi/wrap.c

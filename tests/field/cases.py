@@ -53,6 +53,12 @@ def stuck(where, ranks, culprits, what, classes=OUTSIDE, **more):
     hang(where, ranks, classes, culprits, what, weak=True, **more)
 
 
+def busy(where, ranks, culprits, what, classes=OUTSIDE, **more):
+    """A rank uses a processor outside MPI, and nothing tells whether it will ever come."""
+    CASES.append(Case("hang", where, ranks, what, Expect("waiting", classes, culprits),
+                      Expect("aborted", "killed", "-"), **more))
+
+
 def die(where, ranks, classes, culprits, what, states="aborted", **more):
     expect = Expect(states, classes, culprits)
     CASES.append(Case("die", where, ranks, what, expect, expect, **more))
@@ -131,7 +137,7 @@ hang("coll.c create_group", 4, "mismatched-collective|missing-in-collective|insi
      "rank 1 does not come to MPI_Comm_create_group of 0, 1 and 3; it is in the barrier")
 # Stuck outside MPI
 stuck("stuck.c read", 4, "1", "rank 1 is in read() from a pipe")
-stuck("stuck.c loop", 4, "2", "rank 2 is in an endless loop")
+busy("stuck.c loop", 4, "2", "rank 2 is in an endless loop")
 stuck("stuck.c sleep", 4, "0", "rank 0 sleeps")
 stuck("stuck.c mutex", 4, "3", "rank 3 locks a mutex twice")
 stuck("stuck.c system", 4, "2", "rank 2 waits for a command")
@@ -141,10 +147,10 @@ stuck("stuck.c stop", 4, "2", "rank 2 has stopped itself", OUTSIDE + "|dead-rank
 stuck("stuck.c fork", 4, "3", "rank 3 waits for a child that sleeps")
 stuck("stuck.c flock", 4, "2 | 0 2", "rank 2 waits for a file lock that rank 0 keeps")
 stuck("stuck.c chain", 4, "0", "rank 0 sleeps; each of the others waits for a message of the one before", DEADLOCK + "|inside-operation")
-stuck("stuck.c receiver", 4, "1", "rank 1 computes for ever instead of a receive; rank 0 is in MPI_Ssend", DEADLOCK + "|inside-operation")
-stuck("stuck.c two", 4, "1 3", "rank 1 loops and rank 3 reads")
+busy("stuck.c receiver", 4, "1", "rank 1 computes for ever instead of a receive; rank 0 is in MPI_Ssend", DEADLOCK + "|inside-operation")
+stuck("stuck.c two", 4, "3 | 1 3", "rank 1 loops and rank 3 reads")
 stuck("stuck.c from_start", 4, "2", "rank 2 sleeps since MPI_Init")
-stuck("stuck.c before_finalize", 4, "1", "rank 1 loops before MPI_Finalize, in which the others are")
+busy("stuck.c before_finalize", 4, "1", "rank 1 loops before MPI_Finalize, in which the others are")
 stuck("stuck.c after_finalize", 4, "2", "rank 2 loops after MPI_Finalize, the others have ended", "lives-on")
 stuck("die.c well stopped", 4, "2", "rank 2 is stopped from outside", OUTSIDE + "|dead-rank", act="stop 2")
 # One-sided
@@ -159,7 +165,7 @@ hang("rma.c spin_lock", 4, "live-lock|missing-in-collective|wait-cycle", "2 | 0 
      "rank 2 keeps a spin lock made of MPI_Compare_and_swap")
 hang("rma.c two_locks", 4, TWO_SIDED, "0 3", "ranks 0 and 3 lock two windows in another order")
 hang("rma.c free_missing", 4, OUTSIDE + "|wait-cycle|unmatched-receive", "2 | 0 2", "rank 2 waits for a message before MPI_Win_free")
-stuck("rma.c shared_spin", 4, "1", "rank 1 spins on a flag in shared memory")
+busy("rma.c shared_spin", 4, "1", "rank 1 spins on a flag in shared memory")
 # Threads
 hang("threads.c mutex_around_recv", 3, DEADLOCK + "|inside-operation", "0 | 0 1",
      "a thread of rank 0 receives under a mutex that the main thread needs to send", weak=True)
@@ -169,7 +175,7 @@ hang("threads.c pool_starved", 3, DEADLOCK, "0 1", "all threads of ranks 0 and 1
 hang("threads.c thread_gone", 3, DEADLOCK + "|inside-operation", "1 | 0 1",
      "the receiving thread of rank 1 has ended; rank 0 is in MPI_Ssend", weak=True)
 hang("threads.c one_stop", 3, DEADLOCK, "1 | 0 | 0 1", "two threads receive and one stop is sent", weak=True)
-stuck("threads.c spin_twice", 4, "2", "rank 2 takes a spin lock twice")
+busy("threads.c spin_twice", 4, "2", "rank 2 takes a spin lock twice")
 # Busy and nowhere
 hang("lively.c undefined", 4, "live-lock|missing-in-collective", "1", "rank 1 loops over MPI_Waitany without active requests")
 hang("lively.c iprobe_both", 4, "live-lock|wait-cycle|unmatched-receive", "1 2", "ranks 1 and 2 each poll for the other's message")
