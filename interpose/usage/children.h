@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* Returns the time on a processor, in units of 10 ms, of the living child processes of this process, `pid`, of theirs,
- * and of children that these have waited for.  0: none, or the kernel does not list them.  A few system calls for each
+/* Returns the time on a processor, in units of 10 ms, of all living descendants of this process, `pid`, and of
+ * children that descendants have waited for.  0: none, or the kernel does not list them.  A few system calls for each
  * thread and child. */
 uint64_t ipo_children_ticks(uint32_t pid);
 

@@ -87,7 +87,7 @@ static bool read_thread(uint32_t tid, uint32_t index, bool all, struct trc_usage
     return true;
 }
 
-/* Reads the counts of the process; with `all` those of its children, too. */
+/* Reads the counts of the process; with `all` its children's time, too. */
 static void read_process(bool all, struct trc_usage *now)
 {
     char text[512];

@@ -17,12 +17,15 @@ from verdicts import kill_group, start, verdict
 SKEW = os.path.abspath("skew.so")
 
 
-def says(folder, words, culprits, state=("hung",), within=None, classes=("dead-rank",), later=0):
+SUSPENDED = dict(state=("stopped",), classes=(None,), status=0)
+
+
+def says(folder, words, culprits, state=("hung",), within=None, classes=("dead-rank",), later=0, status=1):
     """The verdict, once it has these words."""
     def look():
         found[:] = [looked(folder, within, later) if within else verdict(folder)]
         code, v = found[0]
-        good = v and code == 1 and v["state"] in state and v["class"] in classes and words in v["summary"]
+        good = v and code == status and v["state"] in state and v["class"] in classes and words in v["summary"]
         return good and (culprits is None or v["culprits"] == culprits)
 
     found = []
@@ -101,7 +104,7 @@ def here(far):
     p = start(3, [workload("hang_not"), "server", "200"], "here")
     pids = [r["pid"] for r in works("here", 3)["ranks"]]
     send(pids, signal.SIGSTOP)
-    good, v = says("here", "all 3 processes are stopped by a signal", [0, 1, 2])
+    good, v = says("here", "all 3 processes are stopped by a signal", [0, 1, 2], **SUSPENDED)
     check("all stopped by a signal", good, v)
     r = hpctop("report", "here")
     check("all stopped: the report begins with it", "all 3 processes are stopped" in r.out.split("\n\n")[1], r.out[:400])
@@ -117,7 +120,7 @@ def here(far):
     else:
         freeze, thaw, group = freezer
         freeze()
-        good, v = says("here", "all 3 processes stand still: they exist and are frozen", [0, 1, 2])
+        good, v = says("here", "all 3 processes stand still: they exist and are frozen", [0, 1, 2], **SUSPENDED)
         check("all frozen", good, v)
         thaw()
         check("they thaw: healthy again", healthy("here"))

@@ -9,7 +9,7 @@ from verdicts import aborted, count, hang, healthy, hung, killed
 
 MISMATCH, UNMATCHED, CYCLE = "mismatched-collective", "unmatched-receive", "wait-cycle"
 
-hang("missing_spin", 4, {"state": ("slow",), "class": "missing-in-collective", "culprits": [2], "post": ("hung",)})
+hang("missing_spin", 4, {"state": ("waiting",), "class": "missing-in-collective", "culprits": [2], "exit": 3}, post=False)
 hang("root", 4, hung(MISMATCH, [2]))
 hang("count", 4, aborted(MISMATCH, [2]), live=False)
 hang("count_fatal", 4, aborted(MISMATCH, [2]), live=False)

@@ -4,7 +4,7 @@
  * a hang it is enough that nothing wrong is said.
  *
  * Of one that moves: it is not called hung or aborted, and nobody is named, with these exceptions.  A rank that
- * computes or sleeps for long and is waited for may be called slow.  It may be called the possible or likely cause of a
+ * computes or sleeps for long may be waited for.  It may be called the possible or likely cause of a
  * hang where nothing tells it from one that never comes back: it is idle, or the processes are gone.  A part of a
  * program with a fault may stand already: those to blame may be named; of two that met in different collectives both,
  * since one that has come tells nothing.  Of two ranks that are killed one after the other either may have been the
@@ -68,7 +68,8 @@ static enum answer judge_moving(const struct program *p, const struct run *run, 
     bool hung = v->state == ANA_VERDICT_HUNG, aborted = v->state == ANA_VERDICT_ABORTED;
     bool excused = v->culprits > 0, faulty = excused, moves = false, one = false;
     bool mismatch = v->id == ANA_CLASS_MISMATCHED;
-    if (v->state == ANA_VERDICT_HEALTHY || (v->state != ANA_VERDICT_SLOW && !hung && v->culprits + v->absents == 0))
+    if (v->state == ANA_VERDICT_HEALTHY ||
+        (v->state != ANA_VERDICT_SLOW && v->state != ANA_VERDICT_WAITING && !hung && v->culprits + v->absents == 0))
         return RIGHT;
     for (size_t i = 0; i < v->culprits; i++) {
         int rank = ana_job_rank(job, v->culprit[i])->rank;
@@ -114,7 +115,7 @@ enum answer judge(const struct program *p, const struct run *run, const struct i
     for (size_t i = 0; i < v->culprits; i++)
         right += p->blame[ana_job_rank(job, v->culprit[i])->rank];
     bool seen = v->state == ANA_VERDICT_HUNG || (at->truth == BROKEN && v->state == ANA_VERDICT_ABORTED) ||
-                (p->fault == FAULT_BUSY && v->state == ANA_VERDICT_SLOW) || v->id == ANA_CLASS_MISMATCHED;
+                (p->fault == FAULT_BUSY && v->state == ANA_VERDICT_WAITING) || v->id == ANA_CLASS_MISMATCHED;
     if (at->truth == MOVES)
         answer = judge_moving(p, run, at, job, v);
     else if (!seen)

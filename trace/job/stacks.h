@@ -73,6 +73,8 @@ bool ana_stacks_take(const struct ana_job *job, struct ana_stacks *out);
 /* Takes all snapshots of one file, oldest first; `index` is written into them.  False: out of memory; *out is then
  * empty. */
 bool ana_stacks_of_file(const struct trc_file *file, size_t index, struct ana_stacks *out);
+/* Makes the stack of a thread stand for its process (ana_stack_of); nothing changes where that thread has none. */
+void ana_stacks_choose(struct ana_stacks *stacks, size_t index, uint32_t tid);
 /* Frees them with their text and frames; the struct is the caller's. */
 void ana_stacks_free(struct ana_stacks *stacks);
 

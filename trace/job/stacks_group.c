@@ -226,6 +226,21 @@ const struct ana_stack *ana_stack_of(const struct ana_stacks *stacks, size_t ind
     return NULL;
 }
 
+void ana_stacks_choose(struct ana_stacks *stacks, size_t index, uint32_t tid)
+{
+    for (size_t i = 0; i < stacks->count; i++) {
+        const struct ana_stack stack = stacks->stack[i];
+        if (stack.index != index || stack.tid != tid)
+            continue;
+        while (i > 0 && stacks->stack[i - 1].index == index) {
+            stacks->stack[i] = stacks->stack[i - 1];
+            i--;
+        }
+        stacks->stack[i] = stack;
+        return;
+    }
+}
+
 /* Orders pointers to chosen stacks as `compare` does, then by rank. */
 static int by_frames_and_rank(const void *a, const void *b)
 {

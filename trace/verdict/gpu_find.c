@@ -1,5 +1,6 @@
 /* Hangs of device operations: one question after the other, the most certain first. */
 #include "trace/verdict/gpu.h"
+#include "trace/verdict/life.h"
 
 static void say(struct ana_case *c, struct ana_fact summary, enum ana_sentence next)
 {

@@ -197,6 +197,7 @@ static bool say_verdict(const struct ana_job *job, struct ana_line line, enum an
     bool waits = verdict->state == ANA_VERDICT_SLOW && verdict->usual_ns > 0;
     *weight = trouble ? ANA_TROUBLE : ANA_NOTABLE;
     waits |= verdict->id == ANA_CLASS_STRAGGLER && job->judgement->straggler.lately;
+    waits |= verdict->state == ANA_VERDICT_WAITING || verdict->state == ANA_VERDICT_STOPPED;
     bool unsure = verdict->state == ANA_VERDICT_UNKNOWN;
     if (unsure && say_spoilt(job, line))
         return true;

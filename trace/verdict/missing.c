@@ -1,58 +1,17 @@
 /* A rank outside MPI is waited for; or all ranks are inside, and nothing moves. */
 #include "trace/verdict/epochs.h"
+#include "trace/verdict/life.h"
 
-#define BUSY_SHARE    0.05   /* share of a core: a rank outside MPI that is busy (with more ranks than cores) */
-#define STARVED_SHARE 0.3    /* share of the time: a rank that is ready to run and seldom gets a processor */
-#define BUSY_BYTES    4096.0 /* a second: a rank that reads or writes files, or whatever else it is that moves */
-#define BUSY_TIMES    10     /* a busy rank is slow, not hung, for this multiple of hang_ns */
-#define PAST_TIMES    20     /* .. or of its longest time outside MPI before, if that is known and less */
+#define STARVED_SHARE 0.3 /* share of the time: a rank that is ready to run and seldom gets a processor */
+#define BUSY_TIMES    10  /* multiple of hang_ns for ranks that get on elsewhere, or get no processor */
 
 /* ---- somebody outside MPI is waited for ------------------------------------------------------------------------- */
-
-/* Time that a busy rank may take until it counts as hung: a multiple of the limit for others; where the user has set
- * that limit, a multiple of the longest time it ever took before. */
-static int64_t busy_limit(struct ana_case *c, size_t index)
-{
-    int64_t most = BUSY_TIMES * c->rules.hang_ns, past_ns = c->rules.by_past ? most : ana_longest_outside_ns(c, index);
-    return past_ns < most / PAST_TIMES ? past_ns * PAST_TIMES : most;
-}
-
-/* Ranks that compute, read or write are slow for a while before they count as hung; where others stand, those are to
- * blame. */
-bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int64_t lasted)
-{
-    struct ana_finding *f = c->out;
-    if (!ana_case_settle(c, id, ANA_LIKELY, lasted))
-        return false;
-    double bytes = 0;
-    size_t stand = 0, busy = 0;
-    for (size_t i = 0; i < f->culprits; i++) {
-        size_t culprit = f->culprit[i];
-        bool computes = ana_samples_cpu(c, culprit) >= BUSY_SHARE || ana_samples_queued(c, culprit) >= BUSY_SHARE;
-        double moves = ana_samples_io(c, culprit);
-        bytes = moves >= BUSY_BYTES && !computes ? moves : bytes;
-        bool works = computes || moves >= BUSY_BYTES;
-        busy += works;
-        if (!works || lasted >= busy_limit(c, culprit))
-            f->culprit[stand++] = culprit;
-    }
-    bool all_busy = busy && busy == f->culprits;
-    if (stand)
-        f->culprits = stand;
-    if (all_busy) {
-        f->state = stand ? ANA_VERDICT_HUNG : ANA_VERDICT_SLOW;
-        f->confidence = ANA_POSSIBLE;
-        ana_case_fact(c, (struct ana_fact){bytes > 0 ? ANA_SAY_READS : ANA_SAY_COMPUTES, .size = (uint64_t)bytes});
-    }
-    return true;
-}
 
 /* For how long, in ns, a rank outside MPI has done nothing that is seen; -1: it does something, or is inside. */
 static int64_t stands_outside(struct ana_case *c, size_t index)
 {
     const struct ana_waiting *waiting = ana_rank_waiting(c, index);
-    bool in_call =
-        waiting && waiting->kind != ANA_WAITING_DEVICE; /* whether the host waits for its device is not sure */
+    bool in_call = waiting && waiting->kind != ANA_WAITING_DEVICE && !c->lives[index]; /* for its device: not sure */
     if (!ana_rank_moves(c, index) || in_call || c->moved[index] || !ana_case_known(c, index))
         return -1;
     const struct ana_last_events *last_events = ana_case_last_events(c, index);
@@ -92,7 +51,7 @@ static bool elsewhere(struct ana_case *c, const struct ana_group *g, int64_t las
     for (size_t i = 0; i < g->missing_count; i++)
         if (ana_rank_moves(c, g->missing[i]) && ana_case_known(c, g->missing[i]))
             ana_case_blame(c, g->missing[i]);
-    c->out->state = ANA_VERDICT_SLOW;
+    c->out->state = ANA_VERDICT_WAITING;
     return true;
 }
 
@@ -318,7 +277,7 @@ bool ana_find_no_progress(struct ana_case *c)
     int64_t last = INT64_MIN, now = c->job->end_ns < c->until_ns ? c->job->end_ns : c->until_ns;
     for (size_t i = 0; i < c->count; i++) {
         const struct ana_process *p = &c->job->process[i];
-        struct ana_waiting *waiting = ana_rank_waiting(c, i);
+        struct ana_waiting *waiting = c->lives[i] ? NULL : ana_rank_waiting(c, i);
         int64_t end = waiting && (waiting->kind == ANA_WAITING_POLL || waiting->since_ns > p->last_end_ns)
                           ? waiting->since_ns
                           : p->last_end_ns;
@@ -360,6 +319,8 @@ bool ana_find_no_progress(struct ana_case *c)
     } else if (!outside) {
         fact.id = ANA_SAY_NOTHING_MOVES_INSIDE;
     }
+    if (c->out->state == ANA_VERDICT_WAITING)
+        fact.id = ANA_SAY_WORKS_OUTSIDE;
     c->out->summary = fact;
     if (!at_end)
         c->out->confidence = ANA_POSSIBLE;

@@ -12,8 +12,8 @@
  *     MPI_Finalize              all; a rank inside it frees no others
  *     anything else             is not known: it may move
  *
- * A rank moves while one of its threads does.  A rank without a file may do anything. */
-#include "trace/verdict/verdict_impl.h"
+ * A rank moves while one of its threads does, or computes outside.  A rank without a file may do anything. */
+#include "trace/verdict/life.h"
 
 #define GROUPS_LOOKED 256u /* collectives whose members are looked at one by one */
 
@@ -324,6 +324,7 @@ static bool is_in_finalize(const struct ana_case *c, size_t index)
 static void add_rank(struct ana_case *c, size_t index)
 {
     bool blocked = false;
+    c->lives[index] = ana_has_living_threads(c, index);
     if (c->gone[index] || ana_case_ended(c, index)) {
         ana_graph_remove(&c->graph, index);
         return;
@@ -343,7 +344,7 @@ static void add_rank(struct ana_case *c, size_t index)
         }
         wait_for_rank(c, index, p->node);
     }
-    if (!blocked)
+    if (!blocked || c->lives[index])
         ana_graph_set_moving(&c->graph, index);
 }
 
@@ -421,13 +422,22 @@ bool ana_rank_blocked(const struct ana_case *c, size_t index)
     return false;
 }
 
+/* Whether a thread waits for orders: a receive from any source needs nobody. */
+static bool serves(const struct ana_waiting *p)
+{
+    bool receives = p->sig->flags & TRC_SIG_P2P_IN || trc_opclass_is_probe(p->call->opclass);
+    return receives && p->sig->source == TRC_PEER_ANY;
+}
+
 struct ana_waiting *ana_rank_waiting(struct ana_case *c, size_t index)
 {
-    struct ana_waiting *longest = NULL;
-    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
-        if (c->waiting[i].blocked && (!longest || c->waiting[i].lasted_ns > longest->lasted_ns))
-            longest = &c->waiting[i];
-    return longest;
+    struct ana_waiting *best = NULL;
+    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++) {
+        struct ana_waiting *p = &c->waiting[i];
+        bool rather = best && (serves(best) != serves(p) ? serves(best) : p->lasted_ns > best->lasted_ns);
+        best = p->blocked && (!best || rather) ? p : best;
+    }
+    return best;
 }
 
 size_t ana_waiting_for(struct ana_case *c, struct ana_waiting *waiting, size_t *out, size_t max)

@@ -77,14 +77,24 @@ static void stack_words(struct ana_case *c, size_t index, const struct ana_waiti
         ana_stack_line_at(stack, stack->python_count ? NULL : place, g->where, sizeof g->where);
 }
 
+/* Makes the stack of the thread that a rank's line tells of stand for the rank. */
+static void choose_stack(struct ana_case *c, size_t index, const struct ana_waiting *waiting)
+{
+    const struct trc_file *file = c->job->process[index].rank.file;
+    uint32_t thread = waiting ? waiting->thread : 0;
+    if (waiting || (c->lives[index] && ana_last_call(file, &thread)))
+        ana_stacks_choose(&c->stacks, index, trc_thread(file, thread)->tid);
+}
+
 static void describe(struct ana_case *c, size_t index, struct ana_verdict_group *g)
 {
     const struct ana_process *p = &c->job->process[index];
     const struct ana_rank *r = &p->rank;
-    struct ana_waiting *waiting = ana_rank_waiting(c, index);
+    struct ana_waiting *waiting = c->lives[index] ? NULL : ana_rank_waiting(c, index);
     if (waiting && waiting->kind == ANA_WAITING_DEVICE)
         waiting = NULL; /* the call or the operation itself tells more */
-    const struct trc_sig *sig = waiting ? waiting->sig : r->inside_sig;
+    bool inside = r->inside && !c->lives[index];
+    const struct trc_sig *sig = waiting ? waiting->sig : inside ? r->inside_sig : NULL;
     char call[200] = "";
     g->first = index;
     if (ana_case_ended(c, index)) {
@@ -95,9 +105,10 @@ static void describe(struct ana_case *c, size_t index, struct ana_verdict_group 
         stack_words(c, index, NULL, c->loops_since_ns, g);
         return;
     }
+    choose_stack(c, index, waiting);
     if (waiting)
         ana_call_fact_words(c, ana_waiting_call(waiting), call, sizeof call);
-    else if (r->inside)
+    else if (inside)
         ana_inside(c->job, index, call, sizeof call);
     const char *how = p->traced                                                ? "stopped by a debugger, "
                       : p->stopped                                             ? "stopped by a signal, "

@@ -11,9 +11,14 @@
 
 const char *ana_verdict_state_name(enum ana_verdict_state state)
 {
-    static const char *const name[] = {"healthy", "slow", "hung", "aborted", "unknown"};
+    static const char *const name[] = {"healthy", "waiting", "stopped", "slow", "hung", "aborted", "unknown"};
     TRC_ASSERT_ROWS(name, ANA_VERDICT_UNKNOWN);
     return name[state];
+}
+
+bool ana_verdict_state_alarms(enum ana_verdict_state state)
+{
+    return state >= ANA_VERDICT_SLOW;
 }
 
 const char *ana_confidence_name(enum ana_confidence confidence)
@@ -135,6 +140,7 @@ static bool case_open(struct ana_case *c)
     c->moved = ana_case_keep(c, n);
     c->quiet = ana_case_keep(c, n);
     c->sure = ana_case_keep(c, n);
+    c->lives = ana_case_keep(c, n);
     return !c->memory;
 }
 
@@ -251,6 +257,20 @@ static bool judge_at(const struct ana_job *job, int64_t until_ns, int64_t *death
     return false;
 }
 
+/* Moves summary and evidence of a verdict to another: ranks that were killed may have waited for one at work. */
+static void move_facts(struct ana_verdict *from, struct ana_verdict *to)
+{
+    struct ana_verdict_fact *grown = realloc(to->fact, (to->facts + from->facts + 1) * sizeof *grown);
+    if (!grown)
+        return;
+    to->fact = grown;
+    to->fact[to->facts++] = from->summary;
+    memcpy(to->fact + to->facts, from->fact, from->facts * sizeof *grown);
+    to->facts += from->facts;
+    from->facts = 0;
+    from->summary = (struct ana_verdict_fact){0};
+}
+
 bool ana_judge(const struct ana_job *job, struct ana_verdict *out)
 {
     int64_t death_ns, none;
@@ -265,6 +285,8 @@ bool ana_judge(const struct ana_job *job, struct ana_verdict *out)
         return true;
     bool longer = before.since_ns > job->end_ns - death_ns;
     bool stays = before.state == ANA_VERDICT_HUNG && (proven || longer || out->id == ANA_CLASS_KILLED);
+    if (before.state == ANA_VERDICT_WAITING)
+        move_facts(&before, out);
     ana_verdict_free(stays ? out : &before);
     if (stays)
         *out = before;
@@ -286,8 +308,9 @@ void ana_verdict_free(struct ana_verdict *v)
 void ana_verdict_headline(const struct ana_verdict *v, char *out, size_t size)
 {
     char since[ANA_TEXT], usual[ANA_TEXT];
-    if (v->state == ANA_VERDICT_HUNG && v->since_ns >= 0)
-        snprintf(out, size, "hung for %s: %s", ana_spoken(since, sizeof since, (double)v->since_ns), v->summary.text);
+    if ((v->state == ANA_VERDICT_HUNG || v->state == ANA_VERDICT_WAITING) && v->since_ns >= 0)
+        snprintf(out, size, "%s for %s: %s", ana_verdict_state_name(v->state),
+                 ana_spoken(since, sizeof since, (double)v->since_ns), v->summary.text);
     else if (v->state == ANA_VERDICT_SLOW && v->since_ns >= 0 && v->usual_ns > 0)
         snprintf(out, size, "%s, for %s (a step usually takes %s)", v->summary.text,
                  ana_spoken(since, sizeof since, (double)v->since_ns),

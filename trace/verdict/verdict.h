@@ -1,4 +1,4 @@
-/* The verdict: health of the job (healthy, slow, hung or aborted), the culprits, and the evidence.
+/* The verdict: health of the job (healthy, waiting, stopped, slow, hung or aborted), the culprits, and the evidence.
  *
  * Sources are the files alone: the call each thread is inside and since when (live pages), and the ends of the event
  * streams.  A running job is never judged by one sample: a rank counts as hung when it has not moved between two
@@ -7,8 +7,8 @@
  * Blocked ranks make a graph: a rank in a collective waits for all members that have not come, in a receive for its
  * source (for any of many: a wildcard), in a send for the receiver, in MPI_Wait for its requests.  A rank whose
  * dependencies can move on will move on.  The others are deadlocked, and that is a proof where the graph is certain
- * (rules.proof_ns is enough).  A rank outside MPI may come back at any time: there only time tells (rules.hang_ns), and
- * a rank that is seen computing is slow, not hung, for ten times as long.
+ * (rules.proof_ns is enough).  A rank outside MPI may come back at any time: it hangs when it has shown no sign of life
+ * for rules.hang_ns (life.c); else the others wait for it.
  *
  * Work: O(ranks + threads) for the live pages, and the last chunks only of ranks that hang or are waited for.
  * Not for the traced process. */
@@ -19,12 +19,14 @@
 
 enum ana_verdict_state {
     ANA_VERDICT_HEALTHY,
+    ANA_VERDICT_WAITING, /* long for a rank that shows signs of life */
+    ANA_VERDICT_STOPPED, /* suspended: all processes are stopped */
     ANA_VERDICT_SLOW,
     ANA_VERDICT_HUNG,
     ANA_VERDICT_ABORTED,
     ANA_VERDICT_UNKNOWN
 };
-/* "healthy" "slow" "hung" "aborted" "unknown": the words of screens, report and JSON. */
+/* "healthy" "waiting" "stopped" "slow" "hung" "aborted" "unknown": the words of screens, report and JSON. */
 const char *ana_verdict_state_name(enum ana_verdict_state state);
 
 enum ana_verdict_class {
@@ -39,6 +41,9 @@ const char *ana_verdict_class_name(enum ana_verdict_class id);
 enum ana_confidence { ANA_POSSIBLE, ANA_LIKELY, ANA_PROVEN };
 /* "possible" "likely" "proven" */
 const char *ana_confidence_name(enum ana_confidence confidence);
+
+/* Whether a state is worth an alarm: a job that is healthy, waits or is suspended is not. */
+bool ana_verdict_state_alarms(enum ana_verdict_state state);
 
 /* Ranks that are at the same place. */
 struct ana_verdict_group {

@@ -231,6 +231,7 @@ struct ana_case {
     size_t finalize;          /* node of MPI_Finalize */
     struct ana_map sources;   /* communicators with a wait for any message -> their node, size_t */
     uint8_t *sure;            /* all its threads are accounted for */
+    uint8_t *lives;           /* a thread is in a call, and others of it compute outside */
     struct ana_stacks stacks; /* ana_case_stacks */
     bool stacks_taken;
     const struct ana_hvd_set *loops; /* Horovod's set, if the verdict is on its waits; else NULL */
@@ -392,7 +393,8 @@ bool ana_case_deadlocked(const struct ana_case *c, size_t index);
 enum ana_confidence ana_case_certainty(const struct ana_case *c, const size_t *index, size_t n);
 /* Whether some thread of a rank is blocked. */
 bool ana_rank_blocked(const struct ana_case *c, size_t index);
-/* The blocked operation of a rank that has lasted longest; NULL: none. */
+/* The blocked operation of a rank that has lasted longest, rather one that is no receive from any source in a thread
+ * beside others; NULL: none. */
 struct ana_waiting *ana_rank_waiting(struct ana_case *c, size_t index);
 /* The call of a waiting operation, as a term of a fact. */
 static inline struct ana_call ana_waiting_call(const struct ana_waiting *waiting)
@@ -478,9 +480,6 @@ bool ana_gpu_anybody_waits(struct ana_case *c);
 #define DETECTOR(name, kind, looks_for) bool ana_find_##name(struct ana_case *c);
 #include "trace/verdict/detectors.def"
 #undef DETECTOR
-/* Settles a verdict as ana_case_settle, with culprits that may come back at any time: seen computing, they are slow for
- * ten times as long before they count as hung. */
-bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int64_t lasted);
 
 /* Finds what ranks do between two calls that makes the others wait, and writes a sentence about it.  False: no segment
  * stands out, or it is not known. */

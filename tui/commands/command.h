@@ -4,7 +4,14 @@
 
 #include <stdbool.h>
 
-enum { TUI_EXIT_OK = 0, TUI_EXIT_TROUBLE = 1, TUI_EXIT_INPUT = 2, TUI_EXIT_NOT_KNOWN = 3, TUI_EXIT_USAGE = 64 };
+enum {
+    TUI_EXIT_OK = 0,
+    TUI_EXIT_TROUBLE = 1,
+    TUI_EXIT_INPUT = 2,
+    TUI_EXIT_NOT_KNOWN = 3,
+    TUI_EXIT_WAITING = 3,
+    TUI_EXIT_USAGE = 64
+};
 
 struct tui_command {
     const char *name;

@@ -84,8 +84,8 @@ static void print_verdict(const struct ana_verdict *v)
 {
     char line[768];
     ana_verdict_headline(v, line, sizeof line);
-    printf("%s%s%s.\n", v->state == ANA_VERDICT_HUNG ? "" : ana_verdict_state_name(v->state),
-           v->state == ANA_VERDICT_HUNG ? "" : ": ", line);
+    bool named = v->state == ANA_VERDICT_HUNG || v->state == ANA_VERDICT_WAITING;
+    printf("%s%s%s.\n", named ? "" : ana_verdict_state_name(v->state), named ? "" : ": ", line);
     for (size_t i = 0; i < v->facts; i++)
         printf("  %s\n", v->fact[i].text);
     if (v->next[0])

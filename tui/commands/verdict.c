@@ -22,8 +22,8 @@ static void print_text(const struct ana_verdict *v, const char *words)
 {
     char line[768];
     ana_verdict_headline(v, line, sizeof line);
-    printf("%s%s%s.\n", v->state == ANA_VERDICT_HUNG ? "" : ana_verdict_state_name(v->state),
-           v->state == ANA_VERDICT_HUNG ? "" : ": ", words ? words : line);
+    bool named = v->state == ANA_VERDICT_HUNG || v->state == ANA_VERDICT_WAITING;
+    printf("%s%s%s.\n", named ? "" : ana_verdict_state_name(v->state), named ? "" : ": ", words ? words : line);
     if (v->state == ANA_VERDICT_HEALTHY)
         return;
     for (size_t i = 0; i < ana_shown(v->groups, MOST); i++) {
@@ -94,10 +94,11 @@ static int make_verdict(const char *const *folders, int n, bool json, double han
         fputs(text, stdout);
     else if (v && !json)
         print_text(v, words);
-    bool done = v && (text || !json), trouble = v && v->state != ANA_VERDICT_HEALTHY;
+    bool done = v && (text || !json), waits = v && v->state == ANA_VERDICT_WAITING && hang_s > 0;
+    int status = v && ana_verdict_state_alarms(v->state) ? TUI_EXIT_TROUBLE : waits ? TUI_EXIT_WAITING : TUI_EXIT_OK;
     free(text);
     ana_job_close(job);
-    return done ? tui_finish(trouble ? TUI_EXIT_TROUBLE : TUI_EXIT_OK) : tui_input_error("out of memory");
+    return done ? tui_finish(status) : tui_input_error("out of memory");
 }
 
 int tui_command_verdict(int argc, char **argv)

@@ -70,7 +70,7 @@ static int watch(const char *const *folders, int n, bool json, double every_s)
     ana_job_advance(job, 0);
     printed = printed && print_line(job, json);
     const struct ana_verdict *verdict = ana_job_verdict(job);
-    bool trouble = !verdict || verdict->state != ANA_VERDICT_HEALTHY;
+    bool trouble = !verdict || ana_verdict_state_alarms(verdict->state);
     struct tui_again again = {folders, (size_t)n, NULL};
     bool wanted = printed && tui_again_wanted(job);
     ana_job_close(job);

@@ -62,7 +62,7 @@ static void fill_group_cell(const void *data, const void *row, const struct tui_
 {
     const struct tui_app *app = data;
     const struct ana_verdict_group *g = row;
-    if (g->culprit && app->verdict->state != ANA_VERDICT_HEALTHY)
+    if (g->culprit && ana_verdict_state_alarms(app->verdict->state))
         out->style = TUI_STYLE_TROUBLE;
     switch (column - columns) {
     case WHO:

@@ -128,7 +128,7 @@ def hang(name, ranks, want, command=None, **more):
         check("%s on %d, %s" % (name, ranks, what), not why, why)
         if since is not None and not why:
             count.delays.append(since)
-            check("%s on %d, %s exit" % (name, ranks, what), code == 1, code)
+            check("%s on %d, %s exit" % (name, ranks, what), code == want.get("exit", 1), code)
 
 
 def hangs(name, ranks, want, command=None, live=True, post=True, seconds=100, linger=0.0, program="hang_modes", **env):
@@ -193,7 +193,7 @@ def watched(name, files, ranks, states, command, seconds, most):
             looks += 1
             if v and starved() and "MPI_Init" in v["summary"]:
                 continue  # on such a machine it takes longer than the limit to start
-            if v is None or v["state"] not in states + ("healthy",):
+            if v is None or v["state"] not in states + ("healthy", "waiting"):
                 alarms.append(v and v["summary"])
         time.sleep(0.3)
     finished = p.poll() == 0

@@ -67,7 +67,7 @@ static void elsewhere(void)
     struct ana_job *job = folder_open();
     judge("elsewhere for long", job, ANA_VERDICT_HEALTHY, ANA_CLASS_NONE, "", NULL);
     ana_job_set_rules(job, (struct ana_verdict_rules){S, 5 * S, false});
-    judge("elsewhere for very long", job, ANA_VERDICT_SLOW, ANA_CLASS_MISSING, "2",
+    judge("elsewhere for very long", job, ANA_VERDICT_WAITING, ANA_CLASS_MISSING, "2",
           "rank 2 has not come to MPI_Barrier");
     ana_job_close(job);
     folder_remove();

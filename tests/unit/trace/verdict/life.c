@@ -1,0 +1,79 @@
+/* Signs of life: a rank outside MPI hangs when it shows none, and is waited for when it does, by counts of the kernel.
+ * Two ranks wait in a barrier from 20 s to 100 s. */
+#include "tests/support/verdict_ranks.h"
+#include <time.h>
+
+#define MS UINT64_C(1000) /* in us */
+
+static struct trc_usage counts(uint32_t whose, enum trc_usage_field field, uint64_t value)
+{
+    struct trc_usage usage = {.whose = whose, .fields = 1u << field};
+    usage.value[field] = value;
+    return usage;
+}
+
+/* Judges a job, `live` or after all were killed, whose rank 2 has these counts each second from `from` to `to`;
+ * `inside`: a second thread of it waits for a message from any rank. */
+static void life(const char *what, bool live, bool inside, const struct trc_usage *usage, size_t n, int64_t from,
+                 int64_t to, enum ana_verdict_state state, enum ana_verdict_class id, const char *culprits,
+                 const char *says)
+{
+    static const struct rank rank[] = {BARRIER(20 * S), BARRIER(20 * S), OUTSIDE};
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    began = live ? (uint64_t)(now.tv_sec - 100) * 1000000000u : 0;
+    folder_make("life");
+    for (int r = 0; r < 3; r++) {
+        struct tb *tb = make(&rank[r], r, 3);
+        if (r == 2 && inside) {
+            struct trc_sig sig = tb_sig(TB_RECV);
+            sig.comm = TB_WORLD;
+            sig.flags = TRC_SIG_P2P_IN;
+            sig.source = TRC_PEER_ANY;
+            sig.rtag = 9;
+            tb_inside(tb, 1, &sig, 10 * S, 0);
+        }
+        for (int64_t at = from; r == 2 && at < to; at += S)
+            tb_usage(tb, at, at + S, usage, n);
+        for (int64_t at = to; r == 2 && n && at < 99 * S; at += S)
+            tb_usage(tb, at, at + S, usage, 0);
+        folder_write(tb, r);
+        tb_free(tb);
+    }
+    began = 0;
+    struct ana_job *job = folder_open();
+    judge(what, job, state, id, culprits, says);
+    ana_job_close(job);
+    folder_remove();
+}
+
+int main(void)
+{
+    const char *missing = "rank 2 has not come to MPI_Barrier";
+    const struct trc_usage cpu = counts(TRC_USAGE_PROCESS, TRC_USAGE_CPU, 100 * MS),
+                           little = counts(TRC_USAGE_PROCESS, TRC_USAGE_CPU, 5 * MS),
+                           child = counts(TRC_USAGE_PROCESS, TRC_USAGE_CHILDREN, 900 * MS),
+                           locked = counts(TRC_USAGE_THREAD, TRC_USAGE_QUEUED, 900 * MS),
+                           queued[] = {counts(TRC_USAGE_PROCESS, TRC_USAGE_CPU, 20 * MS), locked},
+                           wakes = counts(TRC_USAGE_THREAD, TRC_USAGE_VOLUNTARY, 1),
+                           polls[] = {counts(TRC_USAGE_PROCESS, TRC_USAGE_CPU, 900 * MS),
+                                      counts(TRC_USAGE_THREAD + 1, TRC_USAGE_CPU, 890 * MS)},
+                           works[] = {counts(TRC_USAGE_PROCESS, TRC_USAGE_CPU, 1800 * MS), polls[1]};
+    const enum ana_verdict_state waiting = ANA_VERDICT_WAITING, hung = ANA_VERDICT_HUNG;
+    const enum ana_verdict_class id = ANA_CLASS_MISSING;
+    life("nothing is counted", true, false, NULL, 0, 3 * S, 3 * S, hung, id, "2", missing);
+    life("it computes", true, false, &cpu, 1, 3 * S, 99 * S, waiting, id, "2", missing);
+    life("the recorder alone computes", true, false, &little, 1, 3 * S, 99 * S, hung, id, "2", missing);
+    life("it computed until it stood", true, false, &cpu, 1, 3 * S, 50 * S, hung, id, "2", missing);
+    life("a child computes", true, false, &child, 1, 3 * S, 99 * S, waiting, id, "2", missing);
+    life("it waits for a processor", true, false, queued, 2, 3 * S, 99 * S, waiting, id, "2", missing);
+    life("it waits for a lock on a busy machine", true, false, &locked, 1, 3 * S, 99 * S, hung, id, "2", missing);
+    life("it wakes up", true, false, &wakes, 1, 3 * S, 99 * S, waiting, id, "2", missing);
+    life("it was awake", true, false, &wakes, 1, 3 * S, 50 * S, hung, id, "2", missing);
+    life("a thread polls inside MPI", true, true, polls, 2, 3 * S, 99 * S, hung, ANA_CLASS_CYCLE, "2", NULL);
+    life("a thread waits, the main thread computes", true, true, works, 2, 3 * S, 99 * S, waiting, id, "2", missing);
+    life("it computed until all were killed", false, false, &cpu, 1, 3 * S, 99 * S, ANA_VERDICT_ABORTED,
+         ANA_CLASS_KILLED, "", NULL);
+    life("it stood until all were killed", false, false, &little, 1, 3 * S, 99 * S, hung, id, "2", missing);
+    return check_result();
+}

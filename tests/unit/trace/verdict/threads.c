@@ -1,0 +1,37 @@
+/* A rank whose service thread waits for a message from any source: its line tells of the thread that the verdict is
+ * about, with the stack of the same thread. */
+#include "tests/support/verdict_ranks.h"
+
+static const char *const stacks[2] = {"name\tmain\non\trunning\nnative\texchange_edges+0x10\tapp+0x1010\n",
+                                      "name\tlistener\non\trunning\nnative\tlisten_for_orders+0x10\tapp+0x2010\n"};
+
+/* Rank 1 waits for a message that rank 0 has sent with another tag; each has a service thread since 10 s. */
+int main(void)
+{
+    static const struct rank rank[] = {BARRIER(21 * S), RECV(0, 14)};
+    folder_make("threads");
+    for (int r = 0; r < 2; r++) {
+        struct tb *tb = make(&rank[r], r, 2);
+        struct trc_sig orders = tb_sig(TB_RECV);
+        orders.comm = TB_WORLD;
+        orders.flags = TRC_SIG_P2P_IN;
+        orders.source = TRC_PEER_ANY;
+        orders.rtag = 9;
+        tb_inside(tb, 1, &orders, 10 * S, 0);
+        for (uint32_t t = 0; t < 2; t++)
+            tb_stack(tb, 1, 1000u + (uint32_t)r + t,
+                     (struct trc_def_stack){.reason = TRC_STACK_HANG, .flags = t ? TRC_STACK_MAIN : 0}, stacks[t]);
+        tb_stack(tb, 1, 0, (struct trc_def_stack){.reason = TRC_STACK_HANG, .flags = TRC_STACK_CLOSING}, "");
+        folder_write(tb, r);
+        tb_free(tb);
+    }
+    struct ana_job *job = folder_open();
+    judge("a service thread in each rank", job, ANA_VERDICT_HUNG, ANA_CLASS_UNMATCHED, "0,1", "tag 14");
+    const struct ana_verdict *v = ana_job_verdict(job);
+    for (size_t i = 0; v && i < v->groups; i++)
+        CHECK(!strstr(v->group[i].doing, "tag 9") && !strstr(v->group[i].where, "listen_for_orders"), "%s: %s <- %s",
+              v->group[i].who, v->group[i].doing, v->group[i].where);
+    ana_job_close(job);
+    folder_remove();
+    return check_result();
+}

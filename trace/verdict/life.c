@@ -1,0 +1,155 @@
+/* Signs of life of a rank that others wait for: time on a processor, of its threads outside MPI or of its child
+ * processes, bytes, and threads that sleep and wake up.  The recorder counts them in the file (format_usage.h), so that
+ * they are known of other hosts and after the end, too; of a process of this host /proc tells of the last second. */
+#include "trace/verdict/life.h"
+#include "trace/reader/usage.h"
+#include <string.h>
+
+#define BUSY_SHARE 0.05 /* share of a core that is no overhead of the recorder (with more ranks than cores) */
+#define LEAST_CPU                                                                                                      \
+    0.01 /* .. used by a thread that waits for a core again and again, as one for Python's lock uses less */
+#define BUSY_BYTES 4096.0 /* a second, without the recorder's own */
+#define WAKES      3      /* switches that are no single wait */
+
+/* Counts since some time, of threads outside calls. */
+struct counts {
+    double cpu_us, queued_us, child_us, span_us;
+    uint64_t wakes;
+};
+
+/* Whether these shares of a core, used and waited for, are those of work. */
+static bool is_busy(double cpu, double queued)
+{
+    return cpu >= BUSY_SHARE || (cpu >= LEAST_CPU && queued >= BUSY_SHARE);
+}
+
+/* Whether a thread was inside one call from `begin_ns` on, or in vain ones: what it uses there is no sign of life. */
+static bool is_inside(const struct ana_case *c, size_t index, uint32_t thread, int64_t begin_ns)
+{
+    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
+        if (c->waiting[i].thread == thread && c->waiting[i].since_ns <= begin_ns)
+            return true;
+    return false;
+}
+
+static void add_item(const struct ana_case *c, size_t index, const struct trc_usage_item *item, int64_t begin_ns,
+                     struct counts *sum)
+{
+    for (size_t i = 0; i < item->n; i++) {
+        const struct trc_usage *e = &item->entry[i];
+        if (e->whose == TRC_USAGE_PROCESS) {
+            sum->cpu_us += (double)e->value[TRC_USAGE_CPU];
+            sum->child_us += (double)e->value[TRC_USAGE_CHILDREN];
+        } else if (e->whose >= TRC_USAGE_THREAD && is_inside(c, index, e->whose - TRC_USAGE_THREAD, begin_ns)) {
+            sum->cpu_us -= (double)e->value[TRC_USAGE_CPU];
+        } else if (e->whose >= TRC_USAGE_THREAD) {
+            sum->queued_us += (double)e->value[TRC_USAGE_QUEUED];
+            sum->wakes += e->value[TRC_USAGE_VOLUNTARY];
+        }
+    }
+}
+
+/* The sign that the file has for the time since `from_ns`. */
+static enum ana_life sign_in_file(const struct ana_case *c, size_t index, int64_t from_ns)
+{
+    const struct ana_clock *clock = c->job->clock;
+    struct trc_usage_cursor *cursor = trc_usage_open(c->job->process[index].rank.file);
+    struct trc_usage_item item;
+    struct counts sum = {0};
+    if (cursor)
+        trc_usage_seek(cursor, ana_clock_ticks(clock, index, ana_time_within(from_ns)));
+    while (cursor && trc_usage_next(cursor, &item) == TRC_OK) {
+        int64_t begin = ana_clock_job_time(clock, index, item.begin), end = ana_clock_job_time(clock, index, item.end);
+        if (begin >= ana_case_end(c, index))
+            break;
+        if (begin < from_ns || end <= begin)
+            continue;
+        sum.span_us += (double)(end - begin) / 1e3;
+        add_item(c, index, &item, begin, &sum);
+    }
+    trc_usage_close(cursor);
+    if (sum.span_us <= 0)
+        return ANA_LIFE_UNKNOWN;
+    return is_busy(sum.cpu_us / sum.span_us, sum.queued_us / sum.span_us) ? ANA_LIFE_COMPUTES
+           : sum.child_us >= BUSY_SHARE * sum.span_us                     ? ANA_LIFE_CHILD
+           : sum.wakes >= WAKES                                           ? ANA_LIFE_WAKES
+                                                                          : ANA_LIFE_NONE;
+}
+
+/* Whether its main thread was in a sleep of the kernel when stacks were taken after `from_ns`. */
+static bool sleeps(struct ana_case *c, size_t index, int64_t from_ns)
+{
+    const struct ana_stack *stack = ana_stack_of(ana_case_stacks(c), index);
+    return stack && strncmp(stack->on, "sleep", 5) == 0 &&
+           ana_clock_job_time(c->job->clock, index, stack->ticks) >= from_ns;
+}
+
+enum ana_life ana_life_of(struct ana_case *c, size_t index, double *bytes)
+{
+    bool calls = c->first_waiting[index] < c->first_waiting[index + 1];
+    int64_t from = ana_case_end(c, index) - c->rules.hang_ns, last = c->job->process[index].last_end_ns;
+    from = !calls && last > from ? last : from;
+    enum ana_life sign = sign_in_file(c, index, from);
+    *bytes = ana_samples_io(c, index);
+    if (calls || sign > ANA_LIFE_READS) /* /proc does not tell its threads apart */
+        return sign;
+    if (is_busy(ana_samples_cpu(c, index), ana_samples_queued(c, index)))
+        return ANA_LIFE_COMPUTES;
+    if (*bytes >= BUSY_BYTES)
+        return ANA_LIFE_READS;
+    /* A limit that was asked for is one for sleep, too. */
+    return sign <= ANA_LIFE_NONE && c->rules.by_past && sleeps(c, index, last) ? ANA_LIFE_SLEEPS : sign;
+}
+
+bool ana_has_living_threads(struct ana_case *c, size_t index)
+{
+    double bytes;
+    return ana_rank_blocked(c, index) && !c->sure[index] && ana_life_of(c, index, &bytes) >= ANA_LIFE_CHILD;
+}
+
+/* Tells what ranks do that show this sign of life. */
+static void say_life(struct ana_case *c, enum ana_life sign, const enum ana_life *of, double bytes)
+{
+    static const enum ana_sentence says[ANA_LIVES] = {
+        [ANA_LIFE_UNKNOWN] = ANA_SAY_NOTHING,  [ANA_LIFE_NONE] = ANA_SAY_NOTHING, [ANA_LIFE_SLEEPS] = ANA_SAY_SLEEPS,
+        [ANA_LIFE_WAKES] = ANA_SAY_WAKES,      [ANA_LIFE_READS] = ANA_SAY_READS,  [ANA_LIFE_CHILD] = ANA_SAY_CHILD,
+        [ANA_LIFE_COMPUTES] = ANA_SAY_COMPUTES};
+    size_t *index = ana_case_room(c), n = 0;
+    for (size_t i = 0; index && i < c->out->culprits; i++)
+        if (of[i] == sign)
+            index[n++] = c->out->culprit[i];
+    if (!n)
+        return;
+    int64_t longest = n == 1 ? ana_longest_outside_ns(c, index[0]) : INT64_MAX;
+    ana_case_fact(c, (struct ana_fact){says[sign], .who = ana_ranks_at(index, n), .size = (uint64_t)bytes,
+                                       .time = longest == INT64_MAX ? 0 : longest});
+}
+
+bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int64_t lasted)
+{
+    struct ana_finding *f = c->out;
+    enum ana_life *of = ana_case_keep(c, (f->culprits + 1) * sizeof *of);
+    double bytes = 0;
+    size_t stand = 0;
+    if (!of || !ana_case_settle(c, id, ANA_LIKELY, lasted))
+        return false;
+    for (size_t i = 0; i < f->culprits; i++) {
+        of[i] = ana_life_of(c, f->culprit[i], &bytes);
+        if (of[i] <= ANA_LIFE_NONE)
+            f->culprit[stand++] = f->culprit[i];
+    }
+    if (stand || !f->culprits) {
+        f->culprits = stand;
+        return true;
+    }
+    f->state = ANA_VERDICT_WAITING;
+    f->confidence = ANA_POSSIBLE;
+    if (!c->live && c->until_ns == INT64_MAX) { /* nobody waits any more */
+        f->state = ANA_VERDICT_HEALTHY;
+        f->culprits = 0;
+        return false;
+    }
+    for (enum ana_life sign = ANA_LIFE_SLEEPS; sign < ANA_LIVES; sign++)
+        say_life(c, sign, of, bytes);
+    return true;
+}

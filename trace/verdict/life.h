@@ -1,0 +1,27 @@
+/* Signs of life of a rank that others wait for. */
+#ifndef ANA_LIFE_H
+#define ANA_LIFE_H
+
+#include "trace/verdict/verdict_impl.h"
+
+/* Signs of life, the weakest first. */
+enum ana_life {
+    ANA_LIFE_UNKNOWN, /* nothing is counted */
+    ANA_LIFE_NONE,
+    ANA_LIFE_SLEEPS, /* for a time that it set */
+    ANA_LIFE_WAKES,  /* again and again */
+    ANA_LIFE_READS,  /* or writes */
+    ANA_LIFE_CHILD,  /* a child process uses a processor */
+    ANA_LIFE_COMPUTES,
+    ANA_LIVES
+};
+/* The surest sign of life that a rank showed in the last hang_ns outside of the calls that its threads are in.
+ * *bytes: a second that it reads and writes; NAN unknown. */
+enum ana_life ana_life_of(struct ana_case *c, size_t index, double *bytes);
+/* Whether threads of a rank outside MPI compute, or a child process does, while others wait in calls. */
+bool ana_has_living_threads(struct ana_case *c, size_t index);
+/* Sets the state of a verdict that rests on `lasted` ns of standstill, and tells what its culprits do: those without a
+ * sign of life are to blame; where all show one, the others wait for them.  False: too short for one. */
+bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int64_t lasted);
+
+#endif
