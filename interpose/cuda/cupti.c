@@ -4,7 +4,6 @@
 #include "interpose/cuda/cupti_inside.h"
 #include "interpose/cuda/cupti_records.h"
 #include "interpose/core/facts.h"
-#include "interpose/core/state.h"
 #include "interpose/mpi/record.h"
 #include "interpose/load/slots.h"
 #include "interpose/base/text.h"

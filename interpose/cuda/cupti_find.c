@@ -6,9 +6,7 @@
 #include "interpose/load/loader.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct search {
     const char *name; /* the file name must begin with this */

@@ -2,11 +2,9 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/cuda/cupti.h"
 #include "interpose/cuda/cupti_inside.h"
-#include "interpose/core/state.h"
 #include "interpose/mpi/record.h"
 
 #include <dlfcn.h>
-#include <string.h>
 
 static _Atomic(const char *) first_foreign; /* another profiler's first call, before CUPTI was started */
 

@@ -8,7 +8,6 @@
 #include "interpose/base/text.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #define XXH_INLINE_ALL
 #define XXH_NO_STDLIB

@@ -6,13 +6,7 @@
 #include "interpose/core/own.h"
 #include "trace/writer/system.h"
 
-#include <dlfcn.h>
-#include <errno.h>
 #include <limits.h>
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #define SLOT(op)    ((uint32_t)((op) & (TRC_GPU_OPS - 1)))
 #define CONTEXTS    16u

@@ -1,7 +1,6 @@
 /* CUPTI, as a source of the recorder. */
 #include "interpose/core/source.h"
 #include "interpose/cuda/cupti.h"
-#include "interpose/cuda/device.h"
 #include "interpose/load/names.h"
 
 #include <string.h>

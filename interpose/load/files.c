@@ -6,8 +6,6 @@
 #include "interpose/core/source.h"
 #include "interpose/load/modules.h"
 
-#include <string.h>
-
 static const char *const wanted[] = {"libmpi",      "libopen-pal", "libucp",  "libuct",     "libpmix",  "libprrte",
                                      "libnccl",     "libfabric",   "libpsm2", "libcudart.", "libcuda.", "libmpich",
                                      "libgloo",     "mca_btl_",    "mca_pml", "mca_osc",    "mca_coll", "librccl",

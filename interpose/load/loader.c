@@ -7,11 +7,6 @@
 #include "trace/writer/system.h"
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <time.h>
 
 /* Volatile: the headers declare dlsym a leaf, which calls nothing of this file. */
 static __thread struct job {

@@ -4,10 +4,8 @@
 #include "trace/writer/system.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <link.h>
 #include <string.h>
-#include <unistd.h>
 
 #define MODULES 1024u
 

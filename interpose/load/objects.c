@@ -4,8 +4,6 @@
 #include "interpose/load/loader.h"
 
 #include <dlfcn.h>
-#include <link.h>
-#include <stdbool.h>
 #include <string.h>
 
 const void *ipo_object_base(const void *address)

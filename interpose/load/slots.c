@@ -1,7 +1,6 @@
 /* Patching of GOT slots: how calls that are not exported are reached (of some MPIs, Fortran, NCCL, CUPTI). */
 #include "interpose/base/oldglibc.h"
 #include "interpose/load/slots.h"
-#include "interpose/arch/arch.h"
 #include "interpose/base/elf.h"
 #include "interpose/base/bind.h"
 #include "interpose/base/safe_read.h"
@@ -14,10 +13,6 @@
 #include "interpose/load/objects.h"
 #include "interpose/load/unloads.h"
 
-#include <elf.h>
-#include <link.h>
-#include <stdatomic.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -3,11 +3,7 @@
 #include "interpose/load/symbols_impl.h"
 #include "trace/writer/system.h"
 
-#include <fcntl.h>
-#include <link.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 struct ipo_image ipo_image_map(const char *path)
 {

@@ -1,12 +1,9 @@
 /* NCCL's communicators.  All ranks pass the same unique id, so its hash is an identity without communication.  The
  * identity of one made out of another comes from the parent's, the number of such calls on it, and their arguments. */
-#include "interpose/nccl/nccl.h"
 #include "interpose/mpi/cached.h"
 #include "interpose/nccl/profiler.h"
-#include "interpose/core/state.h"
 #include "interpose/base/table.h"
 
-#include <string.h>
 #include <sys/mman.h>
 #define XXH_INLINE_ALL
 #define XXH_NO_STDLIB

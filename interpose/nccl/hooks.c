@@ -3,7 +3,6 @@
 #include "interpose/core/facts.h"
 #include "interpose/identity/identity.h"
 #include "interpose/nccl/nccl.h"
-#include "interpose/core/state.h"
 #include "interpose/load/objects.h"
 #include "interpose/load/slots.h"
 #include "interpose/base/text.h"
@@ -11,9 +10,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define OBJECTS 16u /* objects with an NCCL of their own */
 

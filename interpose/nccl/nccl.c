@@ -13,7 +13,6 @@
 #include "interpose/base/text.h"
 
 #include <errno.h>
-#include <string.h>
 
 /* Factors of count x size, for the root and for the others; N: the communicator's size. */
 enum { N = -1 };

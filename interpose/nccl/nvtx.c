@@ -8,12 +8,10 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/nccl/profiler.h"
 #include "interpose/nccl/hooks.h"
-#include "interpose/core/state.h"
 #include "interpose/load/objects.h"
 #include "interpose/regions/nvtx.h"
 
 #include <dlfcn.h>
-#include <string.h>
 #define XXH_INLINE_ALL
 #define XXH_NO_STDLIB
 #include <xxhash.h>

@@ -9,12 +9,10 @@
 #include "interpose/cuda/gpu_ops.h"
 #include "interpose/nccl/profiler.h"
 #include "interpose/nccl/hooks.h"
-#include "interpose/core/state.h"
 #include "interpose/load/objects.h"
 #include "interpose/base/text.h"
 
 #include <errno.h>
-#include <string.h>
 
 enum { COLL = 1 << 1, P2P = 1 << 2, KERNEL_CHANNEL = 1 << 6, GROUP_API = 1 << 8, COLL_API = 1 << 9, P2P_API = 1 << 10 };
 

@@ -5,7 +5,6 @@
 #include "interpose/nccl/start.h"
 
 #include <errno.h>
-#include <string.h>
 
 int ipo_profiler_row(const char *name, bool without)
 {

@@ -9,8 +9,6 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
-#include <string.h>
 
 #define FIRST "ncclCommInitRank"
 

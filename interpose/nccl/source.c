@@ -1,11 +1,8 @@
 /* NCCL, as a source of the recorder. */
 #include "interpose/core/source.h"
-#include "interpose/nccl/nccl.h"
 #include "interpose/nccl/state.h"
 #include "interpose/nccl/hooks.h"
 #include "interpose/load/names.h"
-
-#include <string.h>
 
 extern int pncclGetUniqueId(void *) __attribute__((weak));
 

@@ -9,7 +9,6 @@
 #include "interpose/load/loads.h"
 
 #include <sched.h>
-#include <stdatomic.h>
 
 #define PATIENCE 20000 /* times that a waiting thread yields the processor */
 

@@ -1,7 +1,6 @@
 #include "interpose/nccl/state.h"
 #include "interpose/nccl/hooks.h"
 #include "interpose/cuda/events.h"
-#include "interpose/core/state.h"
 
 #include <errno.h>
 #include <sys/mman.h>

@@ -1,6 +1,5 @@
 /* The wrappers of NCCL, expanded from its call table.  No wrapper holds logic; see mpi/wrap.c. */
 #include "interpose/mpi/arity.h"
-#include "interpose/nccl/nccl.h"
 #include "interpose/nccl/state.h"
 
 /* ncclUniqueId: the only argument that is passed by value and larger than a word. */

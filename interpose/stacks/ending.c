@@ -6,16 +6,10 @@
 #include "interpose/base/safe_read.h"
 #include "interpose/base/text.h"
 #include "interpose/core/state.h"
-#include "interpose/stacks/stacks.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 static atomic_flag noted = ATOMIC_FLAG_INIT;
 static void (*real_quick_exit)(int); /* newer than the glibc that must do */

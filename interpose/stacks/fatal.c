@@ -8,18 +8,11 @@
 #include "interpose/core/state.h"
 #include "interpose/base/safe_read.h"
 #include "interpose/stacks/registers.h"
-#include "interpose/stacks/stacks.h"
 #include "trace/writer/now.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/futex.h>
-#include <signal.h>
-#include <stdatomic.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #define PATIENCE_S  3 /* limit of the handler's wait for our thread, which may hang itself */
 #define BELOW_STACK 65536

@@ -5,11 +5,6 @@
 #include "interpose/core/state.h"
 
 #include <errno.h>
-#include <signal.h>
-#include <stdatomic.h>
-#include <stdint.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 /* The disposition that the program believes to be installed.  Several entries are used in turn, so that a handler which
  * interrupts a change reads a whole one. */

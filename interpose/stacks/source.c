@@ -1,6 +1,5 @@
 /* Stacks and signals, as a source of the recorder. */
 #include "interpose/core/source.h"
-#include "interpose/load/names.h"
 #include "interpose/stacks/ending.h"
 #include "interpose/stacks/fatal.h"
 #include "interpose/stacks/filter.h"

@@ -1,6 +1,5 @@
 /* A snapshot of all threads: their stacks, with names. */
 #include "interpose/base/oldglibc.h"
-#include "interpose/arch/arch.h"
 #include "interpose/stacks/stacks.h"
 #include "interpose/load/modules.h"
 #include "interpose/base/safe_read.h"
@@ -8,12 +7,10 @@
 #include "interpose/base/procfs.h"
 #include "interpose/sites/python.h"
 #include "interpose/load/symbols.h"
-#include "interpose/base/text.h"
 #include "interpose/mpi/thread.h"
 #include "interpose/core/own.h"
 #include "trace/writer/now.h"
 
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

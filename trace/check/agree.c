@@ -1,7 +1,6 @@
 /* Agreement of the ranks of one collective. */
 #include "trace/check/check_impl.h"
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #define CANDIDATES 64u /* ranks whose terms may be the majority's */

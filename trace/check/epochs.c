@@ -1,6 +1,5 @@
 /* Windows: whether each one-sided call lies in an epoch, and whether each epoch was closed. */
 #include "trace/check/check_impl.h"
-#include <stddef.h>
 #include <string.h>
 
 /* A window of one rank, or its locks and epochs on one target. */

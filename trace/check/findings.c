@@ -3,7 +3,6 @@
 #include "trace/util/sort.h"
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define PLACES 16u /* places kept of one finding */

@@ -1,8 +1,6 @@
 /* Files to steps: what each thread did, in order. */
 #include "trace/check/check_impl.h"
 #include "trace/util/grow.h"
-#include <stdlib.h>
-#include <string.h>
 
 #define MOST_REQUESTS (1u << 26) /* start numbers past this are damage, or their first ones are long gone */
 #define MOST_STEPS    (1u << 26) /* steps of all threads: 2.5 GiB */

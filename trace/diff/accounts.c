@@ -3,8 +3,6 @@
 #include "trace/util/hash.h"
 #include "trace/util/sort.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define ALL_RANKS UINT32_MAX

@@ -2,7 +2,6 @@
 #include "trace/util/hash.h"
 #include "trace/util/sort.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define MOST 2048u /* places of a function that are laid on each other; more are matched by line alone */

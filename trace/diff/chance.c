@@ -2,7 +2,6 @@
 #include "trace/util/sort.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 
 #define PERSISTENT   0.95 /* upper bound of the correlation of neighbouring stretches */

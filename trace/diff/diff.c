@@ -6,8 +6,6 @@
 #include "trace/util/sort.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The comparison of two jobs. */

@@ -3,8 +3,6 @@
 #include "trace/util/sort.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define ALIKE      0.5  /* share of the change of a finding: ranks that change by less do not belong to it */
 #define NOT_CHANCE 0.05 /* probability of chance: ranks above it do not belong to it either */

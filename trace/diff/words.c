@@ -3,8 +3,6 @@
 #include "trace/util/numfmt.h"
 #include "trace/util/rows.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define MANY_TIMES 10   /* larger changes are written as a factor */

@@ -2,7 +2,6 @@
  * stream, slices for calls, kernels and regions, flows for messages, and a process of its own for collectives.
  * Source: "Trace Event Format", Google, 2016. */
 #include "trace/export/export_impl.h"
-#include <stdio.h>
 #include <stdlib.h>
 
 enum { COLLECTIVES = 0, FIRST_RANK = 1 }; /* numbers of processes */

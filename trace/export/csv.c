@@ -4,7 +4,6 @@
 #include "trace/metric/csv.h"
 #include "trace/util/rows.h"
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 struct csv {

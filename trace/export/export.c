@@ -2,11 +2,9 @@
 #include "trace/export/export_impl.h"
 #include "trace/job/pass.h"
 #include "trace/job/sum_up.h"
-#include "trace/job/window.h"
 #include "trace/util/mode.h"
 #include <dirent.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -2,7 +2,6 @@
  * collectives as its records of MPI.  Times are job time in ns, moved so that none is negative. */
 #include "trace/export/otf2_impl.h"
 #include <dlfcn.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 static uint8_t before_flush(void *user, uint8_t file, uint64_t location, void *caller, bool final)

@@ -4,8 +4,6 @@
 #include "trace/util/text.h"
 #include "trace/util/sort.h"
 #include "trace/util/rows.h"
-#include <stdio.h>
-#include <stdlib.h>
 
 /* ---- names of calls ---------------------------------------------------------------------------------------------- */
 

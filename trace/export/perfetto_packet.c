@@ -1,7 +1,6 @@
 #include "trace/export/perfetto_impl.h"
 #include "trace/util/hash.h"
 #include "trace/util/text.h"
-#include <stdio.h>
 
 /* Numbers of fields, by their messages. */
 enum { TRACE_PACKET = 1 };

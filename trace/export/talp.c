@@ -2,7 +2,6 @@
  * Source: DLB's documentation of TALP, "Output formats", version 3.5. */
 #include "trace/export/export_impl.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 

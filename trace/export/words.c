@@ -1,11 +1,8 @@
 /* Names used in exports, as far as formats do not differ in them; and descriptions of failures. */
-#include "trace/job/site_words.h"
 #include "trace/export/export_impl.h"
 #include "trace/util/rows.h"
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 void ana_export_fail(struct ana_exporting *x, const char *format, ...)
 {

@@ -5,7 +5,6 @@
 #include "trace/gpu/nccl_bandwidth.h"
 #include "trace/util/hash.h"
 #include <stdlib.h>
-#include <string.h>
 
 #define DISTRIBUTIONS 16384 /* distributions of one kernel on one rank, a KiB each */
 

@@ -1,8 +1,6 @@
 /* Facts about the GPUs in the ranks' files: presence, and reasons for missing data. */
 #include "trace/gpu/device_impl.h"
 #include "trace/job/job_impl.h"
-#include <stdio.h>
-#include <string.h>
 
 /* Writes why kernels are not known of all ranks. */
 static void not_all(const struct ana_job *job, const uint8_t *ranks, struct ana_gpu_look *look)

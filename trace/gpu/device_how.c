@@ -1,12 +1,9 @@
 /* NCCL's algorithm for an operation, if its profiler plugin told us: facts "nccl.how ncclAllReduce 65536 B of 2: RING
  * LL, 2 channels".  They are read for all rows at once, when new ones came. */
 #include "trace/gpu/device_impl.h"
-#include "trace/format/histogram.h"
 #include "trace/job/job_impl.h"
 #include "trace/util/hash.h"
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct how {
     char algorithm[16], protocol[16];

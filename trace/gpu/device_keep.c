@@ -4,7 +4,6 @@
 #include "trace/job/job_impl.h"
 #include "trace/util/hash.h"
 #include <stdlib.h>
-#include <string.h>
 
 #define LONGEST_NAME (1u << 20) /* longest kernel name; names of templates are long */
 #define SIZE_CLASSES 65

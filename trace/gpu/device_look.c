@@ -1,13 +1,9 @@
 /* Results for the views: kernels by name, ranks, NCCL's operations; over all time or a time range, all ranks or
  * some. */
-#include "trace/job/window.h"
 #include "trace/gpu/device_data.h"
 #include "trace/gpu/device_impl.h"
 #include "trace/job/job_impl.h"
 #include "trace/util/sort.h"
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 double ana_gpu_overlap(const struct ana_gpu_rank *rank)
 {

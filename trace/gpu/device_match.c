@@ -3,7 +3,6 @@
 #include "trace/job/job_impl.h"
 #include "trace/gpu/nccl_bandwidth.h"
 #include <stdlib.h>
-#include <string.h>
 
 #define WAITING     65536   /* launches, or kernels, of one stream that wait for their other half, at most; */
 #define WAITING_ALL 4194304 /* the same for a stream of every rank together: kernels of graphs have no other half */

@@ -1,13 +1,9 @@
 /* NCCL's operations by communicator, call and size: calls and bytes, times of kernels, waiting ranks.  Sums over all
  * time; by rank; and their newest parts, for time ranges. */
-#include "trace/gpu/device_impl.h"
 #include "trace/gpu/device_rows_data.h"
 #include "trace/job/job_impl.h"
 #include "trace/gpu/nccl_bandwidth.h"
 #include "trace/util/sort.h"
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define INSTANCES 16384u  /* operations that still wait for some ranks' kernels */
 #define SLACK_NS  20000   /* two GPUs' clocks on one host may seem so far apart */

@@ -3,8 +3,6 @@
 #include "trace/gpu/device_impl.h"
 #include "trace/job/job_impl.h"
 #include "trace/util/sort.h"
-#include <stdlib.h>
-#include <string.h>
 
 ANA_COMPARE(by_number, uint64_t, ANA_ORDER(*x, *y))
 

@@ -1,7 +1,6 @@
 /* Names of kernels as people write them. */
 #include "trace/gpu/device.h"
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,11 +1,7 @@
 /* Reads the loops of a job, and fills what callers see. */
 #include "trace/horovod/horovod_impl.h"
-#include "trace/job/process.h"
 #include "trace/util/rows.h"
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define HORIZON_NS 200000000 /* one rank may write a round so much later than another */
 #define SILENT_NS  2000000000

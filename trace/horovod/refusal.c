@@ -1,9 +1,7 @@
 /* The reason of a refusal, and the value each rank had given: from the error's words and the ranks' requests. */
 #include "trace/horovod/horovod_impl.h"
 #include "trace/util/text.h"
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 /* Words of Horovod 0.28.1, controller.cc: "One rank <before> A, but another rank <before> B." */

@@ -2,7 +2,6 @@
  * tensors.  Results common to all ranks are taken from the first rank that has them. */
 #include "trace/horovod/horovod_impl.h"
 #include <stdlib.h>
-#include <string.h>
 
 #define NO_SHUTDOWN 1u
 #define NO_UNCACHED 2u

@@ -3,9 +3,6 @@
 #include "trace/util/numfmt.h"
 #include "trace/util/sort.h"
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #define PART_OF_IT 0.2 /* share of a step's excess time that a difference must explain */
 

@@ -3,9 +3,7 @@
 #include "trace/util/hash.h"
 #include "trace/util/numfmt.h"
 #include "trace/util/text.h"
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define TENSORS_MAX   65536u
 #define FORMS_MAX     4096u

@@ -2,7 +2,6 @@
 #include "trace/reader/file.h"
 #include "trace/util/sort.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 uint64_t trc_chunk_offset(const struct trc_file *file, uint32_t chunk)

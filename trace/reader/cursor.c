@@ -4,7 +4,6 @@
 #include "trace/reader/cursor.h"
 #include "trace/util/sort.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #define PATIENCE 4 /* refreshes to wait for bytes that a network file system shows late */

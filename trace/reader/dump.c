@@ -1,8 +1,6 @@
 #include "trace/reader/dump_impl.h"
-#include "trace/reader/file.h"
 #include "trace/util/rows.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */

@@ -3,8 +3,6 @@
 #include "trace/reader/usage.h"
 #include "trace/util/rows.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 static const char *const said_name[] = {

@@ -2,7 +2,6 @@
 #include "trace/reader/file.h"
 #include "trace/util/sort.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct trc_gpu {

@@ -2,8 +2,6 @@
 #include "trace/reader/cursor.h"
 #include "trace/util/rows.h"
 
-#include <stdlib.h>
-
 #define EVENT_MAX  (6 * 10)   /* bytes: its number, gap, duration, sequence, and two for its request */
 #define SIGS_MAX   (1u << 16) /* signatures in one chunk; a writer needs ten bytes for each and its event */
 #define SIGS_FIRST 4u

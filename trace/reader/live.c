@@ -3,7 +3,6 @@
 #include "trace/format/uses.h"
 #include "trace/util/hash.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 

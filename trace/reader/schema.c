@@ -1,7 +1,6 @@
 /* Parses the schema's text.  Skips unknown parts: names may then be missing, never wrong. */
 #include "trace/reader/schema.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 /* The fields of our struct trc_sig by name. */

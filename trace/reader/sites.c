@@ -2,7 +2,6 @@
 #include "trace/reader/file.h"
 #include "trace/util/cxx_name.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

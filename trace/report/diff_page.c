@@ -3,7 +3,6 @@
 #include "trace/report/page.h"
 #include "trace/util/sort.h"
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MOST             20 /* findings of a kind */

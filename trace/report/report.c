@@ -1,15 +1,10 @@
 #include "trace/report/report.h"
 #include "trace/report/page.h"
-#include "trace/util/numfmt.h"
 #include "trace/job/off.h"
 #include "trace/job/process.h"
 #include "trace/job/window.h"
-#include "trace/util/times.h"
 #include "trace/verdict/verdict.h"
 #include <inttypes.h>
-#include <math.h>
-#include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

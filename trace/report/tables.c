@@ -8,7 +8,6 @@
 #include "trace/util/rows.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MOST_RANKS 20

@@ -1,5 +1,4 @@
 #include "trace/util/aside.h"
-#include "trace/util/now.h"
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

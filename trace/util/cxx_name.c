@@ -1,6 +1,5 @@
 #include "trace/util/cxx_name.h"
 #include <ctype.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <search.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,6 @@
 #include "tui/app/view.h"
 #include "tui/widgets/columns.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static int show_message(struct tui_app *app, const char *message)

@@ -3,7 +3,6 @@
 #include "trace/util/hash.h"
 #include "trace/util/sort.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { SHORTEST_RANGE_NS = 1000 };

@@ -2,7 +2,6 @@
 
 #include "tui/term/keys.h"
 #include "tui/widgets/grid.h"
-#include <stdio.h>
 #include <string.h>
 
 void tui_line_begin(struct tui_line *line, const char *text)

@@ -1,8 +1,6 @@
 #include "tui/app/app.h"
-#include "trace/util/hash.h"
 #include "trace/util/sort.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { BLAMED = 4 };

@@ -1,5 +1,4 @@
 #include "tui/app/words.h"
-#include "trace/util/numfmt.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -2,12 +2,10 @@
 #include "tui/commands/command.h"
 #include "tui/commands/nearest.h"
 #include "trace/index/index.h"
-#include "trace/job/parts.h"
 #include "trace/session/session.h"
 #include "tui/workers/workers.h"
 
 #include <getopt.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

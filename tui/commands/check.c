@@ -8,7 +8,6 @@
 
 #include <getopt.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 static void print_finding(const struct ana_job *job, const struct ana_finding *f)

@@ -6,14 +6,9 @@
 #include "tui/output/report_json.h"
 #include "trace/util/rows.h"
 
-#include "trace/horovod/horovod.h"
-#include "trace/util/numfmt.h"
 #include "trace/verdict/verdict.h"
 #include "trace/session/session.h"
-#include <cjson/cJSON.h>
 #include <getopt.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

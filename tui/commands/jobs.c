@@ -6,11 +6,9 @@
 #include "tui/commands/nearest.h"
 #include "tui/output/json.h"
 #include "tui/sources/jobs_db.h"
-#include "trace/util/numfmt.h"
 
 #include <getopt.h>
 #include <langinfo.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

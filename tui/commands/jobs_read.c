@@ -4,7 +4,6 @@
 #include "tui/output/page.h"
 #include "tui/sources/lines.h"
 #include "trace/job/sum_up.h"
-#include "trace/reader/reader.h"
 #include "trace/session/session.h"
 #include "trace/verdict/verdict.h"
 #include "trace/util/sort.h"
@@ -12,8 +11,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char here[] = "."; /* the working folder */

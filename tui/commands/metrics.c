@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <stdio.h>
 #include <string.h>
 
 static int write_file(const struct ana_job *job, const struct ana_summary *summary, const char *path)

@@ -2,7 +2,6 @@
 #include "trace/job/site_words.h"
 #include "tui/launch/record.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -9,7 +9,6 @@
 #include "trace/session/session.h"
 
 #include <getopt.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <langinfo.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -12,7 +12,6 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define BUDGET_NS 200000000 /* time for new events, each round: the rest is read later */
 

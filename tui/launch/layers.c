@@ -1,7 +1,6 @@
 /* All that can stand before a program on a command line, one row each. */
 #include "tui/launch/record.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #include "trace/util/rows.h"
 
 #include "trace/util/numfmt.h"
-#include <math.h>
 #include <stdio.h>
 
 static const char *const library_name[] = {"none seen", "MPI", "NCCL (inferred: its communicator was named)",

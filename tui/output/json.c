@@ -1,7 +1,6 @@
 #include "tui/output/json.h"
 #include "trace/metric/exact.h"
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

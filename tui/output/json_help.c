@@ -1,5 +1,4 @@
 #include "tui/output/json_help.h"
-#include "trace/metric/table.h"
 #include "tui/output/json.h"
 
 /* A row of json_keys.def; of a list of rows `type` is NULL. */

@@ -1,5 +1,4 @@
 /* Values that this machine has for its GPUs, in the report and in its JSON. */
-#include "trace/util/numfmt.h"
 #include "tui/output/json.h"
 #include "tui/output/report_json.h"
 #include "tui/sources/node.h"

@@ -2,7 +2,6 @@
 #include "trace/metric/exact.h"
 #include "trace/util/text.h"
 #include "trace/verdict/verdict.h"
-#include <math.h>
 #include <string.h>
 
 static double seconds(int64_t ns)

@@ -2,7 +2,6 @@
 #include "tui/output/report_json.h"
 #include "tui/output/json.h"
 #include "tui/widgets/plot_category.h"
-#include "trace/format/opclass.h"
 #include "trace/format/version.h"
 #include "trace/verdict/verdict.h"
 #include <stdlib.h>

@@ -7,10 +7,6 @@
 #include "trace/metric/exact.h"
 #include "tui/output/json.h"
 #include <ctype.h>
-#include <cjson/cJSON.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,8 +4,6 @@
 #include "tui/output/report_json.h"
 #include "trace/util/rows.h"
 
-#include <math.h>
-
 static void add_slow(cJSON *list, const struct ana_job *job, const struct ana_hvd_set *set,
                      const struct ana_hvd_step *step)
 {

@@ -1,11 +1,8 @@
 #include "tui/output/watch_line.h"
 #include "trace/util/now.h"
-#include "trace/util/numfmt.h"
 #include "trace/verdict/verdict.h"
 #include "tui/output/json.h"
 #include "tui/output/report_json.h"
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

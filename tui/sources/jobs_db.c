@@ -3,7 +3,6 @@
 #include "trace/util/rows.h"
 
 #include <dlfcn.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* A place that was asked for.  It is kept whether or not its line was found, since screens ask at each redraw. */

@@ -3,12 +3,9 @@
 #include "trace/util/now.h"
 
 #include <errno.h>
-#include <math.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { EVERY_S = 1, RAS_EVERY_S = 5 };

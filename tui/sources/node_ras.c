@@ -11,7 +11,6 @@
 #include <strings.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { TEXT = 65536, PATIENCE_S = 4 };

@@ -6,7 +6,6 @@
 #include "tui/term/out.h"
 #include "tui/term/sequence.h"
 #include <langinfo.h>
-#include <locale.h>
 #include <ncurses.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,5 +1,4 @@
 /* Files: what ranks did with each by MPI-IO. */
-#include "trace/job/files.h"
 #include "trace/util/hash.h"
 #include "tui/app/view.h"
 

@@ -1,11 +1,9 @@
 /* GPUs: the kernels that take the time; for each rank how much communication is hidden or exposed, and the idle
  * time. */
-#include "trace/gpu/device.h"
 #include "tui/app/view.h"
 #include "trace/util/hash.h"
 #include "trace/util/sort.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static uint64_t identify_kernel(const void *data, const void *row)

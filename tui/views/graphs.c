@@ -4,8 +4,6 @@
 #include "tui/widgets/plot.h"
 #include "trace/util/sort.h"
 
-#include <stdlib.h>
-
 enum { LEFT = 20 }; /* names, numbers and, at the top of a high one, the scale */
 
 static const struct {

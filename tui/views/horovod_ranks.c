@@ -2,8 +2,6 @@
 #include "tui/views/horovod.h"
 #include "trace/util/sort.h"
 
-#include <stdlib.h>
-
 struct member {
     size_t m;
     size_t misses;

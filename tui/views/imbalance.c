@@ -1,11 +1,9 @@
 /* Imbalance: distance of ranks at collectives, the last ones, and the waits between ranks. */
 #include "tui/widgets/plot.h"
 #include "tui/app/jump.h"
-#include "tui/app/view.h"
 #include "tui/views/wait_groups.h"
 #include "trace/util/hash.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct own {

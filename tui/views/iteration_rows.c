@@ -1,6 +1,5 @@
 #include "tui/views/iteration_rows.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

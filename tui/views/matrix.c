@@ -3,7 +3,6 @@
 #include "tui/views/matrix_blocks.h"
 #include "trace/util/sort.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Rows and columns around the cells; the width of a cell with a shade, of one with a number, and of one that shares its

@@ -1,9 +1,6 @@
 /* NCCL: its operations by communicator and size, with the times of their kernels. */
-#include "trace/gpu/device.h"
 #include "tui/app/view.h"
 #include "trace/util/hash.h"
-
-#include <math.h>
 
 static uint64_t identify_operation(const void *data, const void *row)
 {

@@ -1,6 +1,5 @@
 /* Overview: rates and efficiencies, the calls that take the time, and which rank the others wait for. */
 #include "tui/widgets/plot.h"
-#include "tui/widgets/plot_category.h"
 #include "tui/app/jump.h"
 #include "tui/app/view.h"
 #include "tui/views/glance.h"

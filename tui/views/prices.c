@@ -3,7 +3,6 @@
 #include "trace/util/trouble.h"
 #include "tui/views/iterations.h"
 
-#include <math.h>
 #include <string.h>
 
 #define LEAST 0.01 /* share of the run: smaller savings are not worth a line */

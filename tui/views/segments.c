@@ -2,7 +2,6 @@
 #include "tui/app/view.h"
 #include "tui/widgets/plot.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static uint64_t identify_segment(const void *data, const void *row)

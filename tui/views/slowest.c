@@ -1,8 +1,5 @@
 #include "tui/views/slowest.h"
-#include "trace/job/standout.h"
 #include "trace/util/sort.h"
-
-#include <stdlib.h>
 
 enum { MOST = 64 }; /* most entries in the list of the timeline */
 

@@ -1,5 +1,4 @@
 #include "tui/views/standouts.h"
-#include "trace/job/standout.h"
 
 enum { MOST = 5, AROUND = 2 /* lines: the title, the slowest messages */ };
 

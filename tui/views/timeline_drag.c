@@ -1,7 +1,5 @@
 #include "tui/views/timeline_drag.h"
 
-#include "trace/util/numfmt.h"
-
 bool tui_drag_columns(struct tui_rect area, int x, int y, int to_x, int *first, int *last)
 {
     x -= area.x;

@@ -1,5 +1,4 @@
 /* Why: the trouble, the part of each rank in it, the evidence, and where to look next. */
-#include "tui/app/view.h"
 #include "tui/views/prices.h"
 
 #include <string.h>

@@ -1,8 +1,6 @@
 #include "tui/views/wait_groups.h"
-#include "trace/util/hash_map.h"
 #include "trace/util/sort.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 ANA_COMPARE(by_loss, struct tui_wait_group, ANA_ORDER(y->lost_ns, x->lost_ns), ANA_ORDER(x->first, y->first))

@@ -3,7 +3,6 @@
 #include "trace/util/cxx_name.h"
 #include "trace/util/sort.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

@@ -1,7 +1,5 @@
 #include "tui/workers/workers.h"
 #include "trace/index/index.h"
-#include "trace/relations/clock.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
