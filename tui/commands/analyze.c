@@ -1,11 +1,10 @@
 /* hpctop analyze [-j N] DIR..: reads a trace once, and keeps the results beside it; under mpirun with all processes. */
+#include "tui/commands/arguments.h"
 #include "tui/commands/command.h"
-#include "tui/commands/nearest.h"
 #include "trace/index/index.h"
 #include "trace/session/session.h"
 #include "tui/workers/workers.h"
 
-#include <getopt.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -89,22 +88,12 @@ static int analyze_together(const struct wanted *wanted, struct tui_mpi *mpi)
 
 int tui_command_analyze(int argc, char **argv)
 {
-    static const struct option names[] = {
-        {"workers", required_argument, NULL, 'j'}, {"mpi", required_argument, NULL, 'm'}, {0}};
     struct wanted wanted = {0};
-    int option;
-    optind = 1;
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, "j:", names, NULL)) != -1) {
-        if (option == 'm')
-            wanted.mpi = optarg;
-        else if (option != 'j')
-            return tui_unknown_option("analyze", argv[optind - 1]);
-        else if (!tui_parse_workers(optarg, &wanted.workers))
-            return tui_usage_error("analyze", "%s is not a number of threads, 1 to 1024", optarg);
-    }
-    if (optind == argc)
-        return tui_usage_error("analyze", "analyze needs a trace folder");
+    const struct tui_argument known[] = {
+        {"workers", 'j', TUI_WORKERS, &wanted.workers}, {"mpi", 0, TUI_TEXT, &wanted.mpi}, {0}};
+    int status = tui_arguments(argc, argv, known, "a trace folder");
+    if (status != TUI_EXIT_OK)
+        return status;
     wanted.folders = (const char *const *)argv + optind;
     wanted.count = (size_t)(argc - optind);
     if (wanted.mpi && strcmp(wanted.mpi, "none") == 0)

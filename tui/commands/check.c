@@ -1,12 +1,11 @@
 /* hpctop check [--json] DIR..: errors of the program that did not bite in this run. */
+#include "tui/commands/arguments.h"
 #include "tui/commands/command.h"
-#include "tui/commands/nearest.h"
 #include "tui/output/json.h"
 #include "tui/sources/lines.h"
 #include "trace/check/check.h"
 #include "trace/session/session.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -70,22 +69,14 @@ static void print_json(const struct ana_job *job, const struct ana_findings *fou
 
 int tui_command_check(int argc, char **argv)
 {
-    static const struct option names[] = {{"json", no_argument, NULL, 'j'}, {0}};
     bool json = false;
-    int option;
-    optind = 1;
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
-        if (option != 'j')
-            return tui_unknown_option("check", argv[optind - 1]);
-        json = true;
-    }
-    if (optind == argc)
-        return tui_usage_error("check", "check needs a trace folder");
-    char error[512];
     struct ana_job *job;
-    if (ana_job_open((const char *const *)argv + optind, (size_t)(argc - optind), &job, error, sizeof error) != TRC_OK)
-        return tui_input_error("%s", error);
+    const struct tui_argument known[] = {{"json", 0, TUI_FLAG, &json}, {0}};
+    int status = tui_arguments(argc, argv, known, "a trace folder");
+    if (status == TUI_EXIT_OK)
+        status = tui_open_job((const char *const *)argv + optind, argc - optind, &job);
+    if (status != TUI_EXIT_OK)
+        return status;
     tui_lines_use(job, TUI_LINES_PATIENCE);
     const struct ana_findings *found = ana_check(job);
     if (found)

@@ -40,10 +40,6 @@ int tui_usage_error(const char *command, const char *format, ...) __attribute__(
 int tui_input_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #define TUI_HANG_S 0.0 /* --hang was not given: each wait is judged by its own past */
-/* Reads a number of seconds, more than 0 and less than 1e6.  False: it is none. */
-bool tui_parse_seconds(const char *text, double *out);
-/* Reads a number of threads, 1 to 1024.  False: it is none. */
-bool tui_parse_workers(const char *text, unsigned *out);
 
 /* Prints the report of n trace folders, as text or JSON; returns the exit status. */
 int tui_report(const char *const *folders, int n, bool json, double hang_s);

@@ -1,6 +1,6 @@
 /* hpctop diff [--json] [--fail-over PERCENT] A B: two runs, or parts of runs, side by side. */
+#include "tui/commands/arguments.h"
 #include "tui/commands/command.h"
-#include "tui/commands/nearest.h"
 #include "tui/output/json.h"
 #include "tui/sources/lines.h"
 #include "trace/job/window.h"
@@ -10,7 +10,6 @@
 #include "tui/views/views.h"
 #include "trace/util/rows.h"
 
-#include <getopt.h>
 #include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
@@ -249,28 +248,20 @@ static int open_run(const struct run *run, struct ana_job **job)
 
 int tui_command_diff(int argc, char **argv)
 {
-    static const struct option names[] = {{"json", no_argument, NULL, 'j'},
-                                          {"text", no_argument, NULL, 't'},
-                                          {"fail-over", required_argument, NULL, 'f'},
-                                          {0}};
     struct options options = {.fail_over = INFINITY};
     struct ana_job *job[2] = {NULL, NULL};
     struct run run[2];
-    int option, status = TUI_EXIT_OK;
-    optind = 1;
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
-        if (option == 'j')
-            options.json = true;
-        else if (option == 't')
-            options.text = true;
-        else if (option == 'f' && !parse_percent(optarg, &options.fail_over))
-            return tui_usage_error("diff", "%s is not a percentage", optarg);
-        else if (option != 'f')
-            return tui_unknown_option("diff", argv[optind - 1]);
-        else
-            options.text = true; /* a script asks */
-    }
+    const char *percent = NULL;
+    const struct tui_argument known[] = {{"json", 0, TUI_FLAG, &options.json},
+                                         {"text", 0, TUI_FLAG, &options.text},
+                                         {"fail-over", 0, TUI_TEXT, &percent},
+                                         {0}};
+    int status = tui_arguments(argc, argv, known, NULL);
+    if (status != TUI_EXIT_OK)
+        return status;
+    if (percent && !parse_percent(percent, &options.fail_over))
+        return tui_usage_error("diff", "%s is not a percentage", percent);
+    options.text |= percent != NULL; /* a script asks */
     if (argc - optind != 2)
         return tui_usage_error("diff", "diff needs two trace folders");
     for (int side = 0; side < 2; side++)

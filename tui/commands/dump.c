@@ -1,25 +1,19 @@
 /* hpctop dump DIR|FILE..: every record as text. */
+#include "tui/commands/arguments.h"
 #include "tui/commands/command.h"
-#include "tui/commands/nearest.h"
 
 #include "trace/job/bundle.h"
 #include "trace/reader/dump.h"
-#include <getopt.h>
 #include <string.h>
 
 int tui_command_dump(int argc, char **argv)
 {
-    static const struct option names[] = {{0}};
-    optind = 1;
-    opterr = 0;
-    if (getopt_long(argc, argv, "", names, NULL) != -1)
-        return tui_unknown_option("dump", argv[optind - 1]);
-    if (optind == argc)
-        return tui_usage_error("dump", "dump needs a trace folder or file");
+    int status = tui_arguments(argc, argv, &(struct tui_argument){0}, "a trace folder or file");
+    if (status != TUI_EXIT_OK)
+        return status;
     struct ana_bundle bundle;
     if (!ana_bundle_open(&bundle, (const char *const *)argv + optind, (size_t)(argc - optind)))
         return tui_input_error("out of memory");
-    int status = TUI_EXIT_OK;
     ana_bundle_scan(&bundle);
     bool any = false;
     for (size_t i = 0; i < bundle.count; i++)

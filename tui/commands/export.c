@@ -1,12 +1,11 @@
 /* hpctop export --format F [-o FILE] [--from S] [--to S] [--ranks LIST] DIR..: a trace for other tools. */
+#include "tui/commands/arguments.h"
 #include "tui/commands/command.h"
-#include "tui/commands/nearest.h"
 #include "tui/commands/part.h"
 #include "tui/sources/lines.h"
 #include "trace/export/export.h"
 #include "trace/session/session.h"
 
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,28 +85,15 @@ static int wrong_format(const char *format)
 
 int tui_command_export(int argc, char **argv)
 {
-    static const struct option names[] = {
-        {"format", required_argument, NULL, 'F'}, {"output", required_argument, NULL, 'o'},
-        {"from", required_argument, NULL, 'f'},   {"to", required_argument, NULL, 't'},
-        {"ranks", required_argument, NULL, 'r'},  {0}};
     struct wanted wanted = {0};
-    int option;
-    optind = 1;
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, "o:", names, NULL)) != -1) {
-        const char **place = option == 'F'   ? &wanted.format
-                             : option == 'o' ? &wanted.out
-                             : option == 'f' ? &wanted.part.from
-                             : option == 't' ? &wanted.part.to
-                             : option == 'r' ? &wanted.part.ranks
-                                             : NULL;
-        if (!place)
-            return tui_unknown_option("export", argv[optind - 1]);
-        *place = optarg;
-    }
+    const struct tui_argument known[] = {
+        {"format", 0, TUI_TEXT, &wanted.format},    {"output", 'o', TUI_TEXT, &wanted.out},
+        {"from", 0, TUI_TEXT, &wanted.part.from},   {"to", 0, TUI_TEXT, &wanted.part.to},
+        {"ranks", 0, TUI_TEXT, &wanted.part.ranks}, {0}};
+    int status = tui_arguments(argc, argv, known, NULL);
     const char *wrong = tui_part_wrong(&wanted.part);
-    if (wrong)
-        return tui_usage_error("export", "%s", wrong);
+    if (status != TUI_EXIT_OK || wrong)
+        return wrong && !status ? tui_usage_error("export", "%s", wrong) : status;
     if (!wanted.format || !ana_export_format_of(wanted.format))
         return wrong_format(wanted.format);
     if (optind == argc)

@@ -1,6 +1,6 @@
 /* hpctop horovod [--json] [--hang SECONDS] DIR..: what the loops of a Horovod job did. */
+#include "tui/commands/arguments.h"
 #include "tui/commands/command.h"
-#include "tui/commands/nearest.h"
 #include "tui/output/horovod_words.h"
 #include "tui/output/json.h"
 #include "tui/output/report_json.h"
@@ -8,7 +8,6 @@
 
 #include "trace/verdict/verdict.h"
 #include "trace/session/session.h"
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -184,10 +183,10 @@ static char *make_json(const struct ana_job *job, const struct ana_hvd *hvd, con
 
 static int show_job(const char *const *folders, int n, bool json, double hang_s)
 {
-    char error[512];
     struct ana_job *job;
-    if (ana_job_open(folders, (size_t)n, &job, error, sizeof error) != TRC_OK)
-        return tui_input_error("%s", error);
+    int opened = tui_open_job(folders, n, &job);
+    if (opened != TUI_EXIT_OK)
+        return opened;
     ana_job_set_hang(job, hang_s);
     tui_sample_twice(job, 0.6);
     if (ana_job_samples(job) < 2 && ana_job_info(job).quiet_ns >= 0) { /* it runs: one sample tells little */
@@ -213,22 +212,9 @@ static int show_job(const char *const *folders, int n, bool json, double hang_s)
 
 int tui_command_horovod(int argc, char **argv)
 {
-    static const struct option names[] = {
-        {"json", no_argument, NULL, 'j'}, {"hang", required_argument, NULL, 'h'}, {0}};
     bool json = false;
     double hang_s = TUI_HANG_S;
-    int option;
-    optind = 1;
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
-        if (option == 'j')
-            json = true;
-        else if (option != 'h')
-            return tui_unknown_option("horovod", argv[optind - 1]);
-        else if (!tui_parse_seconds(optarg, &hang_s))
-            return tui_usage_error("horovod", "--hang needs a number of seconds");
-    }
-    if (optind == argc)
-        return tui_usage_error("horovod", "horovod needs a trace folder");
-    return show_job((const char *const *)argv + optind, argc - optind, json, hang_s);
+    const struct tui_argument known[] = {{"json", 0, TUI_FLAG, &json}, {"hang", 0, TUI_SECONDS, &hang_s}, {0}};
+    int status = tui_arguments(argc, argv, known, "a trace folder");
+    return status ? status : show_job((const char *const *)argv + optind, argc - optind, json, hang_s);
 }

@@ -1,13 +1,12 @@
 /* hpctop jobs [--db FILE] [--trouble] [--user NAME] [--since DAYS] [--all] [--json]: what a site has recorded.
  * hpctop jobs --add [--db FILE] [--said TEXT] [--owner UID] DIR..: adds the job in each folder, and writes a page into
  * it.  Root reads each folder with its owner's rights alone. */
+#include "tui/commands/arguments.h"
 #include "tui/commands/command.h"
 #include "tui/commands/jobs_add.h"
-#include "tui/commands/nearest.h"
 #include "tui/output/json.h"
 #include "tui/sources/jobs_db.h"
 
-#include <getopt.h>
 #include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,40 +115,26 @@ static bool is_user_id(const char *text)
 
 int tui_command_jobs(int argc, char **argv)
 {
-    static const struct option names[] = {
-        {"db", required_argument, NULL, 'd'},    {"add", no_argument, NULL, 'a'},
-        {"trouble", no_argument, NULL, 't'},     {"all", no_argument, NULL, 'A'},
-        {"user", required_argument, NULL, 'u'},  {"since", required_argument, NULL, 's'},
-        {"json", no_argument, NULL, 'j'},        {"said", required_argument, NULL, 'S'},
-        {"owner", required_argument, NULL, 'o'}, {0}};
     struct tui_jobs_adding adding = {.list = "hpctop-jobs.db", .said = ""};
     struct tui_jobs_wanted wanted = {.most = FIRST};
-    bool add = false, json = false;
-    int option;
-    optind = 1;
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
-        if (option == 'd')
-            adding.list = optarg;
-        else if (option == 'a')
-            add = true;
-        else if (option == 't')
-            wanted.trouble = true;
-        else if (option == 'A')
-            wanted.most = -1;
-        else if (option == 'u')
-            wanted.user = optarg;
-        else if (option == 'j')
-            json = true;
-        else if (option == 'S')
-            adding.said = optarg;
-        else if (option == 'o')
-            adding.owner = optarg;
-        else if (option == 's' && !parse_days(optarg, &wanted.since_s))
-            return tui_usage_error("jobs", "%s is not a number of days", optarg);
-        else if (option != 's')
-            return tui_unknown_option("jobs", argv[optind - 1]);
-    }
+    bool add = false, json = false, all = false;
+    const char *days = NULL;
+    const struct tui_argument known[] = {{"db", 0, TUI_TEXT, &adding.list},
+                                         {"add", 0, TUI_FLAG, &add},
+                                         {"trouble", 0, TUI_FLAG, &wanted.trouble},
+                                         {"all", 0, TUI_FLAG, &all},
+                                         {"user", 0, TUI_TEXT, &wanted.user},
+                                         {"since", 0, TUI_TEXT, &days},
+                                         {"json", 0, TUI_FLAG, &json},
+                                         {"said", 0, TUI_TEXT, &adding.said},
+                                         {"owner", 0, TUI_TEXT, &adding.owner},
+                                         {0}};
+    int status = tui_arguments(argc, argv, known, NULL);
+    if (status != TUI_EXIT_OK)
+        return status;
+    if (days && !parse_days(days, &wanted.since_s))
+        return tui_usage_error("jobs", "%s is not a number of days", days);
+    wanted.most = all ? -1 : FIRST;
     if (add && optind == argc)
         return tui_usage_error("jobs", "jobs --add needs a trace folder");
     if (!add && optind < argc)

@@ -1,7 +1,7 @@
 /* hpctop report [--json|--html] [-o FILE] [--from S] [--to S] [--ranks LIST] [--comm NAME]
  * [--call NAME] [--hang SECONDS] [-j N] DIR..: a page for a ticket, or the same numbers for scripts. */
+#include "tui/commands/arguments.h"
 #include "tui/commands/command.h"
-#include "tui/commands/nearest.h"
 #include "tui/commands/part.h"
 #include "tui/commands/unnamed.h"
 #include "tui/commands/whole.h"
@@ -17,7 +17,6 @@
 #include "trace/verdict/verdict.h"
 #include "tui/output/page.h"
 #include <errno.h>
-#include <getopt.h>
 #include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,48 +134,22 @@ int tui_report(const char *const *folders, int n, bool json, double hang_s)
 
 int tui_command_report(int argc, char **argv)
 {
-    static const struct option names[] = {{"json", no_argument, NULL, 'J'},
-                                          {"hang", required_argument, NULL, 'h'},
-                                          {"from", required_argument, NULL, 'f'},
-                                          {"to", required_argument, NULL, 't'},
-                                          {"ranks", required_argument, NULL, 'r'},
-                                          {"comm", required_argument, NULL, 'c'},
-                                          {"call", required_argument, NULL, 'n'},
-                                          {"workers", required_argument, NULL, 'j'},
-                                          {"html", no_argument, NULL, 'H'},
-                                          {"output", required_argument, NULL, 'o'},
-                                          {0}};
     struct wanted wanted = {.hang_s = TUI_HANG_S};
-    int option;
-    optind = 1;
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, "j:o:", names, NULL)) != -1) {
-        if (option == 'J')
-            wanted.json = true;
-        else if (option == 'H')
-            wanted.html = true;
-        else if (option == 'o')
-            wanted.output = optarg;
-        else if (option == 'f')
-            wanted.part.from = optarg;
-        else if (option == 't')
-            wanted.part.to = optarg;
-        else if (option == 'r')
-            wanted.part.ranks = optarg;
-        else if (option == 'c')
-            wanted.comm = optarg;
-        else if (option == 'n')
-            wanted.call = optarg;
-        else if (option == 'j' && !tui_parse_workers(optarg, &wanted.workers))
-            return tui_usage_error("report", "%s is not a number of threads, 1 to 1024", optarg);
-        else if (option == 'h' && !tui_parse_seconds(optarg, &wanted.hang_s))
-            return tui_usage_error("report", "%s is not a number of seconds", optarg);
-        else if (option != 'h' && option != 'j')
-            return tui_unknown_option("report", argv[optind - 1]);
-    }
+    const struct tui_argument known[] = {{"json", 0, TUI_FLAG, &wanted.json},
+                                         {"hang", 0, TUI_SECONDS, &wanted.hang_s},
+                                         {"from", 0, TUI_TEXT, &wanted.part.from},
+                                         {"to", 0, TUI_TEXT, &wanted.part.to},
+                                         {"ranks", 0, TUI_TEXT, &wanted.part.ranks},
+                                         {"comm", 0, TUI_TEXT, &wanted.comm},
+                                         {"call", 0, TUI_TEXT, &wanted.call},
+                                         {"workers", 'j', TUI_WORKERS, &wanted.workers},
+                                         {"html", 0, TUI_FLAG, &wanted.html},
+                                         {"output", 'o', TUI_TEXT, &wanted.output},
+                                         {0}};
+    int status = tui_arguments(argc, argv, known, NULL);
     const char *wrong = wanted.json && wanted.html ? "--json and --html are two reports" : tui_part_wrong(&wanted.part);
-    if (wrong)
-        return tui_usage_error("report", "%s", wrong);
+    if (status != TUI_EXIT_OK || wrong)
+        return wrong && !status ? tui_usage_error("report", "%s", wrong) : status;
     if (optind == argc)
         return tui_usage_error("report", "report needs a trace folder");
     return report((const char *const *)argv + optind, argc - optind, &wanted);

@@ -1,6 +1,6 @@
 /* hpctop stacks DIR..: asks the running ranks for their stacks and prints them, equal ones together. */
+#include "tui/commands/arguments.h"
 #include "tui/commands/command.h"
-#include "tui/commands/nearest.h"
 #include "tui/sources/lines.h"
 
 #include "trace/job/bundle.h"
@@ -9,7 +9,6 @@
 #include "trace/util/now.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,42 +200,30 @@ static int print_stacks(struct ana_job *job, uint64_t asked, bool threads)
 
 int tui_command_stacks(int argc, char **argv)
 {
-    static const struct option names[] = {{"threads", no_argument, NULL, 't'}, {"no-ask", no_argument, NULL, 'n'}, {0}};
-    bool threads = false, ask = true;
-    int option;
-    optind = 1;
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
-        if (option == 't')
-            threads = true;
-        else if (option == 'n')
-            ask = false;
-        else
-            return tui_unknown_option("stacks", argv[optind - 1]);
-    }
-    if (optind == argc)
-        return tui_usage_error("stacks", "stacks needs a trace folder");
-    char error[512];
+    bool threads = false, no_ask = false;
     struct ana_job *job;
-    size_t places = (size_t)(argc - optind);
-    if (ana_job_open((const char *const *)argv + optind, places, &job, error, sizeof error) != TRC_OK)
-        return tui_input_error("%s", error);
+    const struct tui_argument known[] = {{"threads", 0, TUI_FLAG, &threads}, {"no-ask", 0, TUI_FLAG, &no_ask}, {0}};
+    int status = tui_arguments(argc, argv, known, "a trace folder");
+    if (status == TUI_EXIT_OK)
+        status = tui_open_job((const char *const *)argv + optind, argc - optind, &job);
+    if (status != TUI_EXIT_OK)
+        return status;
     tui_lines_use(job, TUI_LINES_PATIENCE);
     bool live = false;
     for (size_t i = 0; i < ana_job_info(job).ranks; i++)
         live |= may_answer(ana_job_rank(job, i));
     uint64_t asked = 0;
-    for (size_t i = 0; ask && live && i < places; i++) {
-        uint64_t at = ask_in_folder(argv[optind + (int)i]);
+    for (int i = optind; !no_ask && live && i < argc; i++) {
+        uint64_t at = ask_in_folder(argv[i]);
         if (!at)
-            fprintf(stderr, "hpctop: cannot ask for stacks in %s: %s; the stacks shown are older\n",
-                    argv[optind + (int)i], strerror(errno));
+            fprintf(stderr, "hpctop: cannot ask for stacks in %s: %s; the stacks shown are older\n", argv[i],
+                    strerror(errno));
         else if (!asked || at < asked)
             asked = at;
     }
     if (asked)
         wait_for_answers(job, asked);
-    int status = print_stacks(job, asked, threads);
+    status = print_stacks(job, asked, threads);
     ana_job_close(job);
     return status;
 }

@@ -1,6 +1,6 @@
 /* hpctop verdict [--json] DIR..: whether a job is hung or slow, who, why, and where to look next. */
+#include "tui/commands/arguments.h"
 #include "tui/commands/command.h"
-#include "tui/commands/nearest.h"
 #include "tui/sources/lines.h"
 #include "tui/output/report_json.h"
 #include "trace/job/parts.h"
@@ -8,7 +8,6 @@
 #include "trace/verdict/verdict.h"
 #include "trace/session/session.h"
 
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,10 +74,11 @@ static void explain(struct ana_job *job, char *healthy, size_t size)
 
 static int make_verdict(const char *const *folders, int n, bool json, double hang_s, double sample_s)
 {
-    char error[512], healthy[512] = "";
+    char healthy[512] = "";
     struct ana_job *job;
-    if (ana_job_open(folders, (size_t)n, &job, error, sizeof error) != TRC_OK)
-        return tui_input_error("%s", error);
+    int opened = tui_open_job(folders, n, &job);
+    if (opened != TUI_EXIT_OK)
+        return opened;
     tui_lines_use(job, TUI_LINES_PATIENCE);
     ana_job_set_hang(job, hang_s);
     tui_sample_twice(job, sample_s);
@@ -102,25 +102,10 @@ static int make_verdict(const char *const *folders, int n, bool json, double han
 
 int tui_command_verdict(int argc, char **argv)
 {
-    static const struct option names[] = {{"json", no_argument, NULL, 'j'},
-                                          {"hang", required_argument, NULL, 'h'},
-                                          {"look", required_argument, NULL, 'l'},
-                                          {0}};
     bool json = false;
     double hang_s = TUI_HANG_S, sample_s = SAMPLE_S;
-    int option;
-    optind = 1;
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
-        if (option == 'j')
-            json = true;
-        else if ((option == 'h' && !tui_parse_seconds(optarg, &hang_s)) ||
-                 (option == 'l' && !tui_parse_seconds(optarg, &sample_s)))
-            return tui_usage_error("verdict", "%s is not a number of seconds", optarg);
-        else if (option != 'h' && option != 'l')
-            return tui_unknown_option("verdict", argv[optind - 1]);
-    }
-    if (optind == argc)
-        return tui_usage_error("verdict", "verdict needs a trace folder");
-    return make_verdict((const char *const *)argv + optind, argc - optind, json, hang_s, sample_s);
+    const struct tui_argument known[] = {
+        {"json", 0, TUI_FLAG, &json}, {"hang", 0, TUI_SECONDS, &hang_s}, {"look", 0, TUI_SECONDS, &sample_s}, {0}};
+    int status = tui_arguments(argc, argv, known, "a trace folder");
+    return status ? status : make_verdict((const char *const *)argv + optind, argc - optind, json, hang_s, sample_s);
 }

@@ -1,7 +1,7 @@
 /* hpctop [DIR..]: the screens. */
 #include "tui/commands/again.h"
+#include "tui/commands/arguments.h"
 #include "tui/commands/command.h"
-#include "tui/commands/nearest.h"
 #include "tui/app/history.h"
 #include "tui/app/loop.h"
 #include "tui/app/opening.h"
@@ -12,7 +12,6 @@
 #include "trace/session/session.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <langinfo.h>
 #include <string.h>
 #include <unistd.h>
@@ -120,30 +119,21 @@ static int show_job(const char *const *folders, size_t n, const struct options *
 
 int tui_command_view(int argc, char **argv)
 {
-    static const struct option names[] = {{"ascii", no_argument, NULL, 'a'},
-                                          {"no-colour", no_argument, NULL, 'n'},
-                                          {"no-color", no_argument, NULL, 'n'},
-                                          {"script", required_argument, NULL, 's'}, /* for tests */
-                                          {"size", required_argument, NULL, 'z'},   /* size of the script's terminal */
-                                          {0}};
     struct options options = {.cols = 80, .rows = 24};
     char newest[4096];
-    const char *here[1] = {newest};
-    int option;
-    optind = 1;
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
-        if (option == 'a')
-            options.ascii = true;
-        else if (option == 'n')
-            options.no_colour = true;
-        else if (option == 's')
-            options.script = optarg;
-        else if (option != 'z')
-            return tui_unknown_option("view", argv[optind - 1]);
-        else if (sscanf(optarg, "%dx%d", &options.cols, &options.rows) != 2)
-            return tui_usage_error("view", "--size needs COLSxROWS, not %s", optarg);
-    }
+    const char *here[1] = {newest}, *size = NULL;
+    const struct tui_argument known[] = {{"ascii", 0, TUI_FLAG, &options.ascii},
+                                         {"no-colour", 0, TUI_FLAG, &options.no_colour},
+                                         {"no-color", 0, TUI_FLAG, &options.no_colour},
+                                         {"script", 0, TUI_TEXT, &options.script}, /* for tests */
+                                         {"size", 0, TUI_TEXT, &size},             /* size of the script's terminal */
+                                         {0}};
+    argv[0] = "view";
+    int status = tui_arguments(argc, argv, known, NULL);
+    if (status != TUI_EXIT_OK)
+        return status;
+    if (size && sscanf(size, "%dx%d", &options.cols, &options.rows) != 2)
+        return tui_usage_error("view", "--size needs COLSxROWS, not %s", size);
     const char *const *folders = (const char *const *)argv + optind;
     size_t n = (size_t)(argc - optind);
     if (n == 0) {

@@ -1,7 +1,7 @@
 /* hpctop watch [--json] [--every SECONDS] DIR..: one line at a time while a job runs. */
 #include "tui/commands/again.h"
+#include "tui/commands/arguments.h"
 #include "tui/commands/command.h"
-#include "tui/commands/nearest.h"
 #include "tui/output/watch_line.h"
 #include "tui/sources/lines.h"
 #include "trace/job/watch.h"
@@ -9,7 +9,6 @@
 #include "trace/util/now.h"
 #include "trace/verdict/verdict.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -49,10 +48,10 @@ static bool is_over(const struct ana_job *job)
 
 static int watch(const char *const *folders, int n, bool json, double every_s)
 {
-    char error[512];
     struct ana_job *job;
-    if (ana_job_open(folders, (size_t)n, &job, error, sizeof error) != TRC_OK)
-        return tui_input_error("%s", error);
+    int opened = tui_open_job(folders, n, &job);
+    if (opened != TUI_EXIT_OK)
+        return opened;
     tui_lines_use(job, TUI_LINES_PATIENCE);
     ana_job_watch(job, true);
     int64_t every_ns = (int64_t)(every_s * 1e9), due_ns = ana_now_ns() + every_ns;
@@ -80,22 +79,9 @@ static int watch(const char *const *folders, int n, bool json, double every_s)
 
 int tui_command_watch(int argc, char **argv)
 {
-    static const struct option names[] = {
-        {"json", no_argument, NULL, 'j'}, {"every", required_argument, NULL, 'e'}, {0}};
     bool json = false;
     double every_s = 1;
-    int option;
-    optind = 1;
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
-        if (option == 'j')
-            json = true;
-        else if (option != 'e')
-            return tui_unknown_option("watch", argv[optind - 1]);
-        else if (!tui_parse_seconds(optarg, &every_s))
-            return tui_usage_error("watch", "%s is not a number of seconds", optarg);
-    }
-    if (optind == argc)
-        return tui_usage_error("watch", "watch needs a trace folder");
-    return watch((const char *const *)argv + optind, argc - optind, json, every_s);
+    const struct tui_argument known[] = {{"json", 0, TUI_FLAG, &json}, {"every", 0, TUI_SECONDS, &every_s}, {0}};
+    int status = tui_arguments(argc, argv, known, "a trace folder");
+    return status ? status : watch((const char *const *)argv + optind, argc - optind, json, every_s);
 }
