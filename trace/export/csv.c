@@ -68,28 +68,24 @@ static struct ana_out *open_table(struct ana_exporting *x, const char *table, co
     return out;
 }
 
-static void put_comma(struct ana_out *out)
-{
-    ana_out_text(out, ",");
-}
-
 /* Adds what a rank is: its number and world; both empty for one that is not known. */
 static void put_rank(struct ana_exporting *x, struct ana_out *out, size_t index)
 {
     const struct ana_rank *rank = index < ana_job_ranks(x->job) ? ana_job_rank(x->job, index) : NULL;
     if (rank && rank->rank >= 0)
         ana_out_signed(out, rank->rank);
-    put_comma(out);
+    ana_out_text(out, ",");
     if (rank)
         ana_out_integer(out, rank->world);
-    put_comma(out);
+    ana_out_text(out, ",");
 }
 
+/* Adds a time in seconds, nothing for INT64_MIN, and a comma. */
 static void put_seconds(struct ana_out *out, int64_t ns)
 {
     if (ns != INT64_MIN)
         ana_out_time(out, ns, 9);
-    put_comma(out);
+    ana_out_text(out, ",");
 }
 
 /* One row: what the rest must be read with, the uncertainty of its times above all. */
@@ -102,27 +98,13 @@ static void write_job(struct ana_exporting *x)
     char text[64];
     if (!out)
         return;
-    const char *words[] = {info.name, ana_state_name(info.state)};
-    for (int i = 0; i < 2; i++, put_comma(out))
-        ana_out_csv(out, words[i]);
-    ana_out_integer(out, info.ranks);
-    put_comma(out);
-    ana_out_integer(out, info.world_size);
-    put_comma(out);
-    ana_out_csv(out, info.mpi);
-    put_comma(out);
-    ana_out_csv(out, info.command);
-    put_comma(out);
+    ana_out_format(out, "%c,%c,%u,%u,%c,%c,", info.name, ana_state_name(info.state), (uint64_t)info.ranks,
+                   (uint64_t)info.world_size, info.mpi, info.command);
     const int64_t times[] = {info.start_realtime_ns, info.elapsed_ns, x->summary->begin_ns, x->summary->end_ns};
     for (int i = 0; i < 4; i++)
         put_seconds(out, times[i]);
     snprintf(text, sizeof text, "%.9g", info.clock_error_s);
-    ana_out_text(out, info.clock_error_s >= 0 ? text : "");
-    put_comma(out);
-    ana_out_integer(out, info.lost_records);
-    put_comma(out);
-    ana_out_integer(out, info.recycled_records);
-    ana_out_text(out, "\r\n");
+    ana_out_format(out, "%s,%u,%u\r\n", info.clock_error_s >= 0 ? text : "", info.lost_records, info.recycled_records);
     close_table(x, out);
 }
 
@@ -136,13 +118,11 @@ static void put_iterations(struct ana_exporting *x, struct ana_out *out, size_t 
     for (size_t i = 0; i < n; i++) {
         if (!(cell[i].time_ns >= 0))
             continue;
-        ana_out_integer(out, first + i);
-        put_comma(out);
+        ana_out_format(out, "%u,", first + i);
         put_rank(x, out, index);
         put_seconds(out, (int64_t)cell[i].time_ns);
         put_seconds(out, cell[i].own_ns >= 0 ? (int64_t)cell[i].own_ns : INT64_MIN);
-        ana_out_integer(out, cell[i].mean_of > 1 ? cell[i].mean_of : 1);
-        ana_out_text(out, "\r\n");
+        ana_out_format(out, "%u\r\n", cell[i].mean_of > 1 ? (uint64_t)cell[i].mean_of : UINT64_C(1));
     }
 }
 
@@ -181,10 +161,8 @@ static void write_sums(struct ana_exporting *x)
 static bool begin(struct ana_exporting *x)
 {
     struct csv *csv = x->own = calloc(1, sizeof *csv);
-    if (!csv) {
-        ana_export_fail(x, "out of memory");
-        return false;
-    }
+    if (!csv)
+        return ana_export_fail(x, "out of memory");
     write_sums(x);
     csv->events = open_table(x, "events",
                              "rank,world,thread,begin_s,end_s,what,name,calls,busy_s,bytes_sent,bytes_received,peer,"
@@ -203,8 +181,7 @@ static void put_comm(struct ana_exporting *x, struct ana_out *out, size_t index,
 {
     const struct ana_export_comm *of =
         identity || comm ? ana_export_comm(x, comm ? ana_comm_identity(x->job, index, comm) : identity, comm) : NULL;
-    ana_out_csv(out, of ? of->name : NULL);
-    put_comma(out);
+    ana_out_format(out, "%c,", of ? of->name : NULL);
 }
 
 /* Columns of a call's data: amounts, partner and place. */
@@ -212,22 +189,16 @@ static void put_signature(struct ana_exporting *x, struct ana_out *out, const st
                           const struct ana_event *e)
 {
     int32_t tag;
-    ana_out_integer(out, ana_export_sent(e));
-    put_comma(out);
-    ana_out_integer(out, ana_export_received(thread, e));
-    put_comma(out);
+    ana_out_format(out, "%u,%u,", ana_export_sent(e), ana_export_received(thread, e));
     put_rank(x, out, ana_export_partner(x, e));
     if (ana_export_tag(e, &tag))
         ana_out_signed(out, tag);
-    put_comma(out);
+    ana_out_text(out, ",");
     put_comm(x, out, e->index, 0, e->use->comm);
     if (e->sig->flags & TRC_SIG_COLL)
         ana_out_integer(out, ana_event_sequence(e));
-    put_comma(out);
     const struct ana_export_site *site = ana_export_site(x, e->index, e->sig->site);
-    ana_out_csv(out, site ? site->text : NULL);
-    put_comma(out);
-    ana_out_csv(out, site ? site->path : NULL);
+    ana_out_format(out, ",%c,%c", site ? site->text : NULL, site ? site->path : NULL);
 }
 
 static void event(struct ana_exporting *x, struct ana_export_thread *thread, const struct ana_event *e)
@@ -240,16 +211,12 @@ static void event(struct ana_exporting *x, struct ana_export_thread *thread, con
     if (e->kind == TRC_RECORD_OPEN)
         return; /* began before, or before the kept records */
     put_rank(x, out, e->index);
-    ana_out_integer(out, e->thread);
-    put_comma(out);
+    ana_out_format(out, "%u,", (uint64_t)e->thread);
     put_seconds(out, e->begin_ns);
     put_seconds(out, e->end_ns);
-    ana_out_text(out, what == ANA_EXPORT_REGION ? region[e->kind] : ana_export_what_name(what));
-    put_comma(out);
-    ana_out_csv(out, ana_export_name(x, e));
-    put_comma(out);
-    ana_out_integer(out, e->sig ? ana_event_calls(e) : what == ANA_EXPORT_LOST ? e->count : 0);
-    put_comma(out);
+    uint64_t calls = e->sig ? ana_event_calls(e) : what == ANA_EXPORT_LOST ? e->count : 0;
+    ana_out_format(out, "%s,%c,%u,", what == ANA_EXPORT_REGION ? region[e->kind] : ana_export_what_name(what),
+                   ana_export_name(x, e), calls);
     put_seconds(out, e->kind == TRC_RECORD_FOLD ? e->busy_ns : e->end_ns - e->begin_ns);
     if (e->sig)
         put_signature(x, out, thread, e);
@@ -265,20 +232,14 @@ static void message(struct ana_exporting *x, const struct ana_message *m)
     put_rank(x, out, m->destination);
     if (m->bytes != TRC_BYTES_UNKNOWN)
         ana_out_integer(out, m->bytes);
-    put_comma(out);
-    ana_out_signed(out, m->tag);
-    put_comma(out);
+    ana_out_format(out, ",%d,", (int64_t)m->tag);
     put_comm(x, out, m->source, m->comm_identity, NULL);
-    ana_out_csv(out, m->send_call ? m->send_call->name : NULL);
-    put_comma(out);
-    ana_out_csv(out, m->recv_call ? m->recv_call->name : NULL);
-    put_comma(out);
+    ana_out_format(out, "%c,%c,", m->send_call ? m->send_call->name : NULL, m->recv_call ? m->recv_call->name : NULL);
     put_seconds(out, m->send_begin_ns);
     put_seconds(out, m->send_end_ns);
     put_seconds(out, m->recv_begin_ns);
     put_seconds(out, m->recv_wait_begin_ns);
-    ana_out_time(out, m->recv_complete_ns, 9);
-    ana_out_text(out, "\r\n");
+    ana_out_format(out, "%T\r\n", m->recv_complete_ns);
 }
 
 static void instance(struct ana_exporting *x, const struct ana_instance *i)
@@ -287,19 +248,14 @@ static void instance(struct ana_exporting *x, const struct ana_instance *i)
     struct ana_out *out = csv->collectives;
     csv->instances++;
     for (size_t a = 0; a < i->arrivals; a++) {
-        ana_out_integer(out, csv->instances);
-        put_comma(out);
-        ana_out_csv(out, i->call->name);
-        put_comma(out);
+        ana_out_format(out, "%u,%c,", csv->instances, i->call->name);
         put_comm(x, out, i->arrival[0].index, i->comm_identity, NULL);
-        ana_out_integer(out, i->sequence);
-        put_comma(out);
+        ana_out_format(out, "%u,", i->sequence);
         put_rank(x, out, i->root < 0 ? SIZE_MAX : (size_t)i->root);
         ana_out_text(out, i->mismatched ? "true," : "false,");
         put_rank(x, out, i->arrival[a].index);
         put_seconds(out, i->arrival[a].begin_ns);
-        ana_out_time(out, i->arrival[a].end_ns, 9);
-        ana_out_text(out, "\r\n");
+        ana_out_format(out, "%T\r\n", i->arrival[a].end_ns);
     }
 }
 

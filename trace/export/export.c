@@ -192,10 +192,8 @@ static bool is_left_over(const char *path)
 static bool make_part(struct ana_exporting *x, const char *out)
 {
     struct stat there;
-    if (stat(out, &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode)) {
-        ana_export_fail(x, "%s is there already, and is no file", out); /* a device would be replaced */
-        return false;
-    }
+    if (stat(out, &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode))
+        return ana_export_fail(x, "%s is there already, and is no file", out); /* a device would be replaced */
     if (x->sink->is.is_folder) {
         if (unlink(x->path) != 0 && is_left_over(x->path))
             remove_folder(x->path, 2);

@@ -54,8 +54,8 @@ struct ana_export_sink {
 
 /* ---- words.c ----------------------------------------------------------------------------------------------------- */
 
-/* Says what failed, unless something has before. */
-__attribute__((format(printf, 2, 3))) void ana_export_fail(struct ana_exporting *x, const char *format, ...);
+/* Says what failed, unless something has before.  Returns false. */
+__attribute__((format(printf, 2, 3))) bool ana_export_fail(struct ana_exporting *x, const char *format, ...);
 
 #define ANA_EXPORT_NAME 128
 struct ana_export_comm {

@@ -62,10 +62,8 @@ static bool begin(struct ana_exporting *x)
     struct otf2 *otf2 = x->own = calloc(1, sizeof *otf2);
     if (otf2)
         otf2->lane = calloc(x->first[ana_job_ranks(x->job)] + 1, sizeof *otf2->lane);
-    if (!otf2 || !otf2->lane) {
-        ana_export_fail(x, "out of memory");
-        return false;
-    }
+    if (!otf2 || !otf2->lane)
+        return ana_export_fail(x, "out of memory");
     ana_map_init(&otf2->regions, sizeof(struct otf2_region));
     ana_map_init(&otf2->comms, sizeof(struct otf2_comm));
     if (!ana_otf2_load(x, &otf2->lib))
@@ -77,10 +75,8 @@ static bool begin(struct ana_exporting *x)
     otf2->attributes = otf2->lib.AttributeList_New();
     otf2->archive = otf2->lib.Archive_Open(x->path, "traces", OTF2_WRITE, OTF2_EVENTS, OTF2_DEFINITIONS, OTF2_POSIX,
                                            OTF2_UNCOMPRESSED);
-    if (!otf2->attributes || !otf2->archive) {
-        ana_export_fail(x, "cannot make an archive in %s", x->path);
-        return false;
-    }
+    if (!otf2->attributes || !otf2->archive)
+        return ana_export_fail(x, "cannot make an archive in %s", x->path);
     expect(x, otf2->lib.Archive_SetSerialCollectiveCallbacks(otf2->archive));
     expect(x, otf2->lib.Archive_SetFlushCallbacks(otf2->archive, &flush, NULL));
     expect(x, otf2->lib.Archive_SetMemoryCallbacks(otf2->archive, &memory, NULL));

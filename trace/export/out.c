@@ -2,6 +2,7 @@
 #include "trace/util/mode.h"
 #include "trace/util/text.h"
 #include <errno.h>
+#include <stdarg.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -104,6 +105,44 @@ void ana_out_time(struct ana_out *out, int64_t ns, int digits)
     for (int i = digits; i > 0; i--, rest /= 10)
         text[i] = (char)('0' + rest % 10);
     ana_out_bytes(out, text, (size_t)digits + 1);
+}
+
+void ana_out_format(struct ana_out *out, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    for (const char *at = format; *at;) {
+        size_t n = strcspn(at, "%");
+        ana_out_bytes(out, at, n);
+        at += n;
+        switch (*at ? at[1] : 0) {
+        case 's':
+            ana_out_text(out, va_arg(args, const char *));
+            break;
+        case 'j':
+            ana_out_json(out, va_arg(args, const char *));
+            break;
+        case 'c':
+            ana_out_csv(out, va_arg(args, const char *));
+            break;
+        case 'u':
+            ana_out_integer(out, va_arg(args, uint64_t));
+            break;
+        case 'd':
+            ana_out_signed(out, va_arg(args, int64_t));
+            break;
+        case 't':
+            ana_out_time(out, va_arg(args, int64_t), 3);
+            break;
+        case 'T':
+            ana_out_time(out, va_arg(args, int64_t), 9);
+            break;
+        default:
+            break;
+        }
+        at += *at ? 2 : 0;
+    }
+    va_end(args);
 }
 
 void ana_out_json(struct ana_out *out, const char *text)

@@ -41,11 +41,11 @@ static void put_job(struct ana_exporting *x)
     ana_proto_uint(&perfetto->p, EVENT_NAME, name);
     if (info.clock_error_s >= 0)
         ana_perfetto_real(perfetto, ERROR, info.clock_error_s);
-    ana_perfetto_text(perfetto, COMMAND, command);
-    ana_perfetto_text(perfetto, MPI, mpi);
-    ana_perfetto_number(perfetto, LOST, info.lost_records);
-    ana_perfetto_number(perfetto, RECYCLED, info.recycled_records);
-    ana_perfetto_signed(perfetto, SHIFT, perfetto->shift_ns);
+    ana_perfetto_annotate(perfetto, ANNOTATION_TEXT, COMMAND, command);
+    ana_perfetto_annotate(perfetto, ANNOTATION_TEXT, MPI, mpi);
+    ana_perfetto_annotate(perfetto, ANNOTATION_UINT, LOST, info.lost_records);
+    ana_perfetto_annotate(perfetto, ANNOTATION_UINT, RECYCLED, info.recycled_records);
+    ana_perfetto_annotate(perfetto, ANNOTATION_INT, SHIFT, (uint64_t)perfetto->shift_ns);
     ana_perfetto_end(x, event);
 }
 
@@ -54,10 +54,8 @@ static bool begin(struct ana_exporting *x)
     struct perfetto *perfetto = x->own = calloc(1, sizeof *perfetto);
     if (perfetto)
         perfetto->track = calloc(x->first[ana_job_ranks(x->job)] + 1, sizeof *perfetto->track);
-    if (!perfetto || !perfetto->track) {
-        ana_export_fail(x, "out of memory");
-        return false;
-    }
+    if (!perfetto || !perfetto->track)
+        return ana_export_fail(x, "out of memory");
     ana_map_init(&perfetto->interned, sizeof(uint32_t));
     ana_map_init(&perfetto->lanes, sizeof(struct lanes));
     perfetto->step_ns = ana_job_info(x->job).elapsed_ns / RATES + 1;
@@ -126,25 +124,25 @@ static void put_details(struct ana_exporting *x, const struct ana_event *e, cons
     struct perfetto *perfetto = x->own;
     int32_t tag;
     if (e->kind == TRC_RECORD_FOLD) {
-        ana_perfetto_number(perfetto, CALLS, ana_event_calls(e));
-        ana_perfetto_signed(perfetto, BUSY, e->busy_ns);
+        ana_perfetto_annotate(perfetto, ANNOTATION_UINT, CALLS, ana_event_calls(e));
+        ana_perfetto_annotate(perfetto, ANNOTATION_INT, BUSY, (uint64_t)e->busy_ns);
     }
     if (sent)
-        ana_perfetto_number(perfetto, SENT, sent);
+        ana_perfetto_annotate(perfetto, ANNOTATION_UINT, SENT, sent);
     if (received)
-        ana_perfetto_number(perfetto, RECEIVED, received);
+        ana_perfetto_annotate(perfetto, ANNOTATION_UINT, RECEIVED, received);
     if (of->peer)
-        ana_perfetto_text(perfetto, PEER, of->peer);
+        ana_perfetto_annotate(perfetto, ANNOTATION_TEXT, PEER, of->peer);
     if (ana_export_tag(e, &tag))
-        ana_perfetto_signed(perfetto, TAG, tag);
+        ana_perfetto_annotate(perfetto, ANNOTATION_INT, TAG, (uint64_t)tag);
     if (of->comm)
-        ana_perfetto_text(perfetto, COMM, of->comm);
+        ana_perfetto_annotate(perfetto, ANNOTATION_TEXT, COMM, of->comm);
     if (e->sig->flags & TRC_SIG_COLL)
-        ana_perfetto_number(perfetto, ORDER, ana_event_sequence(e));
+        ana_perfetto_annotate(perfetto, ANNOTATION_UINT, ORDER, ana_event_sequence(e));
     if (of->site)
-        ana_perfetto_text(perfetto, SITE, of->site);
+        ana_perfetto_annotate(perfetto, ANNOTATION_TEXT, SITE, of->site);
     if (of->path)
-        ana_perfetto_text(perfetto, PATH, of->path);
+        ana_perfetto_annotate(perfetto, ANNOTATION_TEXT, PATH, of->path);
 }
 
 static void put_call(struct ana_exporting *x, const struct ana_export_thread *thread, const struct ana_event *e,
@@ -196,7 +194,7 @@ static void event(struct ana_exporting *x, struct ana_export_thread *thread, con
         uint32_t name = ana_perfetto_intern(x, NAME, ana_export_name(x, e));
         uint8_t *lost = ana_perfetto_begin(x, e->end_ns, INSTANT, perfetto->track[thread - x->thread]);
         ana_proto_uint(&perfetto->p, EVENT_NAME, name);
-        ana_perfetto_number(perfetto, RECORDS, e->count);
+        ana_perfetto_annotate(perfetto, ANNOTATION_UINT, RECORDS, e->count);
         ana_perfetto_end(x, lost);
     } else if (e->use) {
         put_call(x, thread, e, what);
@@ -213,8 +211,8 @@ static void put_flow(struct ana_exporting *x, bool is_end, const struct ana_expo
     ana_proto_uint(&perfetto->p, EVENT_CATEGORY, perfetto->is_message);
     ana_proto_fixed(&perfetto->p, is_end ? EVENT_FLOW_END : EVENT_FLOW, perfetto->flows);
     if (m->bytes != TRC_BYTES_UNKNOWN)
-        ana_perfetto_number(perfetto, BYTES, m->bytes);
-    ana_perfetto_signed(perfetto, TAG, m->tag);
+        ana_perfetto_annotate(perfetto, ANNOTATION_UINT, BYTES, m->bytes);
+    ana_perfetto_annotate(perfetto, ANNOTATION_INT, TAG, (uint64_t)m->tag);
     ana_perfetto_end(x, event);
 }
 
@@ -265,10 +263,10 @@ static void instance(struct ana_exporting *x, const struct ana_instance *i)
     uint8_t *event = ana_perfetto_begin(x, first->begin_ns, track == TRACK_COLLECTIVES ? INSTANT : SLICE_BEGIN, track);
     ana_proto_uint(&perfetto->p, EVENT_NAME, name);
     ana_proto_uint(&perfetto->p, EVENT_CATEGORY, category);
-    ana_perfetto_number(perfetto, RANKS, i->arrivals);
-    ana_perfetto_number(perfetto, ORDER, i->sequence);
-    ana_perfetto_text(perfetto, LAST, who);
-    ana_perfetto_signed(perfetto, SKEW, last->begin_ns - first->begin_ns);
+    ana_perfetto_annotate(perfetto, ANNOTATION_UINT, RANKS, i->arrivals);
+    ana_perfetto_annotate(perfetto, ANNOTATION_UINT, ORDER, i->sequence);
+    ana_perfetto_annotate(perfetto, ANNOTATION_TEXT, LAST, who);
+    ana_perfetto_annotate(perfetto, ANNOTATION_INT, SKEW, (uint64_t)(last->begin_ns - first->begin_ns));
     ana_perfetto_end(x, event);
     if (track != TRACK_COLLECTIVES)
         ana_perfetto_end(x, ana_perfetto_begin(x, end_ns, SLICE_END, track));

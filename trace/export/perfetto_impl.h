@@ -72,14 +72,11 @@ uint32_t ana_perfetto_intern(struct ana_exporting *x, enum perfetto_kind kind, c
 uint8_t *ana_perfetto_begin(struct ana_exporting *x, int64_t at_ns, int type, uint64_t track);
 /* Ends the event and its packet. */
 void ana_perfetto_end(struct ana_exporting *x, uint8_t *event);
-/* Annotates the event that was begun: with a number, one that may be negative, a real one, an interned text. */
-void ana_perfetto_number(struct perfetto *perfetto, enum perfetto_key key, uint64_t value);
-/* See ana_perfetto_number. */
-void ana_perfetto_signed(struct perfetto *perfetto, enum perfetto_key key, int64_t value);
-/* See ana_perfetto_number. */
+/* Annotates the event that was begun, in one of these fields: with a number, one that may be negative, a text. */
+enum { ANNOTATION_UINT = 3, ANNOTATION_INT = 4, ANNOTATION_TEXT = 17 };
+void ana_perfetto_annotate(struct perfetto *perfetto, uint32_t field, enum perfetto_key key, uint64_t value);
+/* Annotates it with a real number. */
 void ana_perfetto_real(struct perfetto *perfetto, enum perfetto_key key, double value);
-/* See ana_perfetto_number. */
-void ana_perfetto_text(struct perfetto *perfetto, enum perfetto_key key, uint32_t text);
 /* Makes a track below another (0: none); `pid` is a process's, 0: none; `unit` a counter's, or NULL. */
 void ana_perfetto_track(struct ana_exporting *x, uint64_t uuid, uint64_t parent, const char *name, size_t pid,
                         const char *unit);

@@ -17,7 +17,7 @@ enum { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_PROCESS = 3, TRACK_PARENT = 5, TRAC
 enum { PROCESS_PID = 1, PROCESS_NAME = 6, PROCESS_SORT = 3 };
 enum { COUNTER_UNIT_NAME = 6 };
 enum { EVENT_ANNOTATION = 4, EVENT_TYPE = 9, EVENT_TRACK = 11 };
-enum { ANNOTATION_NAME = 1, ANNOTATION_UINT = 3, ANNOTATION_INT = 4, ANNOTATION_DOUBLE = 5, ANNOTATION_TEXT = 17 };
+enum { ANNOTATION_NAME = 1, ANNOTATION_DOUBLE = 5 };
 enum { SEQUENCE = 1, ROOM = 16384, LONGEST = 1024 };
 
 /* ---- packets ----------------------------------------------------------------------------------------------------- */
@@ -96,24 +96,10 @@ static uint8_t *begin_annotation(struct perfetto *perfetto, enum perfetto_key ke
     return annotation;
 }
 
-void ana_perfetto_number(struct perfetto *perfetto, enum perfetto_key key, uint64_t value)
+void ana_perfetto_annotate(struct perfetto *perfetto, uint32_t field, enum perfetto_key key, uint64_t value)
 {
     uint8_t *annotation = begin_annotation(perfetto, key);
-    ana_proto_uint(&perfetto->p, ANNOTATION_UINT, value);
-    ana_proto_end_small(&perfetto->p, annotation);
-}
-
-void ana_perfetto_signed(struct perfetto *perfetto, enum perfetto_key key, int64_t value)
-{
-    uint8_t *annotation = begin_annotation(perfetto, key);
-    ana_proto_int(&perfetto->p, ANNOTATION_INT, value);
-    ana_proto_end_small(&perfetto->p, annotation);
-}
-
-void ana_perfetto_text(struct perfetto *perfetto, enum perfetto_key key, uint32_t text)
-{
-    uint8_t *annotation = begin_annotation(perfetto, key);
-    ana_proto_uint(&perfetto->p, ANNOTATION_TEXT, text);
+    ana_proto_uint(&perfetto->p, field, value);
     ana_proto_end_small(&perfetto->p, annotation);
 }
 

@@ -27,11 +27,6 @@ static inline void ana_proto_uint(struct ana_proto *p, uint32_t field, uint64_t 
     ana_proto_varint(p, field << 3);
     ana_proto_varint(p, value);
 }
-/* A field of type int32 or int64. */
-static inline void ana_proto_int(struct ana_proto *p, uint32_t field, int64_t value)
-{
-    ana_proto_uint(p, field, (uint64_t)value);
-}
 /* A field of eight bytes: fixed64. */
 static inline void ana_proto_fixed(struct ana_proto *p, uint32_t field, uint64_t value)
 {

@@ -107,10 +107,8 @@ static bool begin(struct ana_exporting *x)
     time_t at = (time_t)(ana_job_info(x->job).start_realtime_ns / 1000000000);
     struct tm utc;
     char text[256];
-    if (!sums.ranks || !(sums.elapsed > 0)) {
-        ana_export_fail(x, "the counters of no rank are known: there is nothing for TALP");
-        return false;
-    }
+    if (!sums.ranks || !(sums.elapsed > 0))
+        return ana_export_fail(x, "the counters of no rank are known: there is nothing for TALP");
     gmtime_r(&at, &utc);
     ana_out_text(x->out, "{\n \"dlbVersion\": \"3.5 (by hpctop)\",\n \"timestamp\": \"");
     strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S+00:00", &utc);

@@ -4,13 +4,14 @@
 #include <inttypes.h>
 #include <stdarg.h>
 
-void ana_export_fail(struct ana_exporting *x, const char *format, ...)
+bool ana_export_fail(struct ana_exporting *x, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     if (!x->error[0])
         vsnprintf(x->error, sizeof x->error, format, args);
     va_end(args);
+    return false;
 }
 
 const struct ana_export_comm *ana_export_comm(struct ana_exporting *x, uint64_t identity, const struct trc_comm *comm)
