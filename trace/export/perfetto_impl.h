@@ -72,8 +72,9 @@ uint32_t ana_perfetto_intern(struct ana_exporting *x, enum perfetto_kind kind, c
 uint8_t *ana_perfetto_begin(struct ana_exporting *x, int64_t at_ns, int type, uint64_t track);
 /* Ends the event and its packet. */
 void ana_perfetto_end(struct ana_exporting *x, uint8_t *event);
-/* Annotates the event that was begun, in one of these fields: with a number, one that may be negative, a text. */
+/* Fields of an annotation: a number, one that may be negative, an interned text. */
 enum { ANNOTATION_UINT = 3, ANNOTATION_INT = 4, ANNOTATION_TEXT = 17 };
+/* Annotates the event that was begun with a value in one of these fields. */
 void ana_perfetto_annotate(struct perfetto *perfetto, uint32_t field, enum perfetto_key key, uint64_t value);
 /* Annotates it with a real number. */
 void ana_perfetto_real(struct perfetto *perfetto, enum perfetto_key key, double value);

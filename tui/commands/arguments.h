@@ -19,8 +19,9 @@ struct tui_argument {
     void *to; /* gets the value */
 };
 
-/* Parses the options of the command argv[0]; optind gets the index of the first argument behind them.  `needs`: at least
- * one has to be there, "a trace folder"; NULL: none.  Returns TUI_EXIT_OK, or the exit status after an error message. */
+/* Parses the options of the command argv[0]; optind gets the index of the first argument behind them.  `needs`: kind of
+ * an argument without which it cannot run, "a trace folder"; NULL: none.  Returns TUI_EXIT_OK, or the exit status after
+ * an error message. */
 int tui_arguments(int argc, char **argv, const struct tui_argument *known, const char *needs);
 /* Opens the job of n folders.  Returns TUI_EXIT_OK, or the exit status after an error message. */
 int tui_open_job(const char *const *folders, int n, struct ana_job **job);

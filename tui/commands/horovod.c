@@ -6,6 +6,7 @@
 #include "tui/output/report_json.h"
 #include "trace/util/rows.h"
 
+#include "trace/horovod/horovod.h"
 #include "trace/verdict/verdict.h"
 #include "trace/session/session.h"
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* GPUs: the kernels that take the time; for each rank how much communication is hidden or exposed, and the idle
  * time. */
+#include "trace/gpu/device.h"
 #include "tui/app/view.h"
 #include "trace/util/hash.h"
 #include "trace/util/sort.h"

@@ -1,4 +1,5 @@
 /* NCCL: its operations by communicator and size, with the times of their kernels. */
+#include "trace/gpu/device.h"
 #include "tui/app/view.h"
 #include "trace/util/hash.h"
 

@@ -1,4 +1,5 @@
 #include "tui/workers/workers.h"
+#include "trace/relations/clock.h"
 #include "trace/index/index.h"
 #include <stdlib.h>
 #include <string.h>
