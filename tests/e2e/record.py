@@ -5,9 +5,11 @@ import json
 import os
 import shlex
 import shutil
+import signal
 import stat
+import subprocess
 
-from common import HPCTOP, LIBTRACE, check, end, hpctop, release, report, run, skip, traces, workload
+from common import HPCTOP, LIBTRACE, check, end, hpctop, release, report, run, skip, traces, wait_for, workload
 from compare import differences
 from results import record
 
@@ -227,9 +229,61 @@ def refusals():
         refused("static MPI", 2, "static", ["--", "orterun", "-n", "1", "./inside"])
 
 
+def quiet_lines(text):
+    """The lines that hpctop has printed."""
+    return [line for line in text.splitlines() if line.startswith("hpctop: ")]
+
+
+def ends():
+    """What record says at the end, and how it ends."""
+    ring = workload("ring")
+    r = run([HPCTOP, "record", "-o", "told", "--", "mpirun", "-n", "2", ring])
+    said = quiet_lines(r.err)
+    check("the end says how the job went, and how to look", r.code == 0 and 2 <= len(said) - 1 <= 5 and
+          said[-1] == "hpctop: look with: hpctop told" and r.err.splitlines()[-1] == said[-1], r)
+    check("the end has the headline of the report", said[1][len("hpctop: "):] in " ".join(hpctop("report", "told").out.split()), said)
+    check("a run of milliseconds has no culprit", "nothing stands out: too short" in said[1], said)
+    r = run([HPCTOP, "record", "-q", "-o", "silent", "--", "mpirun", "-n", "2", ring])
+    check("-q says nothing", r.code == 0 and not quiet_lines(r.err) and traces("silent"), r)
+    r = run([HPCTOP, "record", "-o", "none", "--", "true"])
+    check("nothing recorded: why", r.code == 0 and "nothing was recorded: no call" in r.err and "true is not linked" in r.err, r)
+    r = run([HPCTOP, "record", "-o", "none", "--", "false"])
+    check("nothing recorded: the command failed", r.code == 1 and "the command failed before" in r.err, r)
+    os.makedirs("two")
+    r = run([HPCTOP, "record", "--", "sh", "-c", "mpirun -n 1 %s && mpirun -n 2 %s" % (ring, ring)], cwd="two")
+    folders = [n for n in os.listdir("two") if n.startswith("hpctop-")]
+    check("a script: each job", len(folders) == 2 and all("look with: hpctop %s\n" % f in r.err for f in folders), r)
+    r = run([HPCTOP, "record", "--", "sh", "-c", "mpirun -n 2 %s" % ring], cwd="two")
+    check("a script: not the jobs before it", r.err.count("look with") == 1, r)
+    r = run([HPCTOP, "record", "-q", "--", "sh", "-c", "kill -TERM $$"])
+    check("the command's signal ends record, too", r.code == -signal.SIGTERM, r)
+
+    def started(script):
+        p = subprocess.Popen([HPCTOP, "record", "-q", "--", "sh", "-c", script], stdout=subprocess.PIPE)
+        return p, int(p.stdout.readline())
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGHUP):
+        name = number.name[3:]
+        p, _ = started("trap 'exit 9' %s; echo $$; while :; do sleep 0.05; done" % name)
+        p.send_signal(number)
+        check("%s is forwarded" % number.name, p.wait(60) == 9)
+    p, child = started("echo $$; exec sleep 1000")
+    p.kill()
+    p.wait(60)
+    check("the command does not outlive record", wait_for(lambda: not os.path.exists("/proc/%d" % child) or
+                                                         " Z " in open("/proc/%d/stat" % child).read()))
+
+
+def commands():
+    for words in (["mpirun", "-n", "2", "./a"], [workload("ring")]):
+        r = hpctop(*words)
+        check("a command in place of a folder: " + words[0], r.code == 64 and
+              "did you mean hpctop record -- %s?" % " ".join(words) in r.err, r)
+
+
 def jobs():
     r = run([HPCTOP, "record", "-o", "seven", "--", "sh", "-c", "echo out; echo err >&2; exit 7"])
-    check("exit status and output are the command's", r.code == 7 and r.out == "out\n" and r.err.endswith("err\n"), r)
+    check("exit status and output are the command's", r.code == 7 and r.out == "out\n" and r.err.splitlines()[1] == "err", r)
     check("it says where the trace goes", os.path.join(HERE, "seven") in r.err.splitlines()[0], r)
     check("of an earlier job it says nothing, for there is none", "earlier" not in r.err, r.err)
     check("without a rank it leaves no folder", not os.path.exists("seven"))
@@ -278,5 +332,7 @@ def jobs():
 plans()
 carried()
 refusals()
+ends()
+commands()
 jobs()
 end()

@@ -107,9 +107,15 @@ static bool say_imbalance(const struct ana_job *job, const struct ana_summary *s
     if (!(e->communication * (1 - e->load_balance) >= NOTABLE_IMBALANCE) || s->rank_count < 2)
         return false;
     size_t busiest = 0;
-    for (size_t i = 1; i < s->rank_count; i++)
+    double compute_ns = 0;
+    for (size_t i = 0; i < s->rank_count; i++) {
+        compute_ns += (double)s->ranks[i].category_ns[TRC_CAT_COMPUTE];
         if (s->ranks[i].category_ns[TRC_CAT_COMPUTE] > s->ranks[busiest].category_ns[TRC_CAT_COMPUTE])
             busiest = i;
+    }
+    const double longest_ns = (double)s->ranks[busiest].category_ns[TRC_CAT_COMPUTE];
+    if (!ana_is_much(s, longest_ns * (double)s->rank_count - compute_ns))
+        return false;
     char balance[ANA_TEXT];
     ana_number(balance, sizeof balance, ANA_SHARE, s->efficiency.load_balance, false);
     ana_line_say(line, "work is uneven: load balance %s, rank %s computes longest", balance,
@@ -159,7 +165,11 @@ static void say_fine(const struct ana_summary *s, const struct gpus *gpus, struc
     share_text(share, mpi_time(s), all_time(s));
     if (gpus->wall > 0)
         snprintf(device, sizeof device, ", GPUs busy %s", share_text(busy, gpus->busy, gpus->wall));
-    if (isnan(s->efficiency.parallel))
+    if (!ana_is_much(s, all_time(s)))
+        ana_line_say(line, "nothing stands out: too short, %s of %s is between MPI_Init and MPI_Finalize",
+                     ana_spoken(parallel, sizeof parallel, all_time(s) / (double)s->rank_count),
+                     ana_spoken(share, sizeof share, (double)(s->end_ns - s->begin_ns)));
+    else if (isnan(s->efficiency.parallel))
         ana_line_say(line, "nothing stands out%s", device);
     else
         ana_line_say(line, "nothing stands out: %s parallel efficiency, %s in MPI%s", parallel, share, device);
@@ -206,12 +216,13 @@ static bool say_verdict(const struct ana_job *job, struct ana_line line, enum an
     return trouble || waits || unsure;
 }
 
-/* Writes the two shares that live pages have: ": load balance 95%, 4% in MPI"; "" where they are unknown. */
+/* Writes the two shares that live pages have: ": load balance 95%, 4% in MPI"; "" where they are unknown, or the run is
+ * too short for them. */
 static void write_shares(const struct ana_summary *s, char out[SHARES])
 {
     char balance[ANA_TEXT], share[ANA_TEXT];
     out[0] = 0;
-    if (!isnan(s->efficiency.load_balance))
+    if (!isnan(s->efficiency.load_balance) && ana_is_much(s, all_time(s)))
         snprintf(out, SHARES, ": load balance %s, %s in MPI",
                  ana_number(balance, sizeof balance, ANA_SHARE, s->efficiency.load_balance, false),
                  share_text(share, mpi_time(s), all_time(s)));

@@ -24,6 +24,9 @@ const struct ana_price *ana_late_price(const struct ana_summary *s, const struct
                                        const struct ana_late *late);
 /* Words for the span that the shares of a sentence refer to, where it is not the run: " so far". */
 const char *ana_span_words(const struct ana_summary *s);
+/* Whether `ns`, summed over the ranks, is worth a headline of the whole run, MPI_Init and MPI_Finalize included: losses
+ * of milliseconds in a program that starts and ends are not.  Always true of a part of the run. */
+bool ana_is_much(const struct ana_summary *s, double ns);
 /* The share of the ranks' analysed time that they lost waiting for others; NAN unknown. */
 double ana_lost_share(const struct ana_summary *s);
 

@@ -28,6 +28,11 @@ static double share_of_all(const struct ana_summary *s, int64_t lost_ns)
     return fmin((double)lost_ns / seen, 1);
 }
 
+bool ana_is_much(const struct ana_summary *s, double ns)
+{
+    return !s->exact || ns >= NOTABLE_SHARE * (double)(s->end_ns - s->begin_ns) * (double)s->rank_count;
+}
+
 double ana_lost_share(const struct ana_summary *s)
 {
     int64_t lost_ns = 0;
@@ -298,12 +303,23 @@ static bool say_wait(const struct ana_job *job, const struct ana_summary *s, str
     return false;
 }
 
+/* Whether all waiting is worth a word. */
+static bool is_notable(const struct ana_summary *s)
+{
+    double lost_ns = 0;
+    for (size_t i = 0; i < s->rank_count; i++)
+        lost_ns += s->ranks[i].waiting_ns > 0 ? (double)s->ranks[i].waiting_ns : 0;
+    return ana_is_much(s, lost_ns);
+}
+
 /* Writes about the larger of two losses: in a collective (of all ranks' time), or of one waiter at one partner. */
 bool ana_say_loss(const struct ana_job *job, const struct ana_summary *s, struct ana_line line, enum ana_weight *weight)
 {
     int64_t wait = 0;
     if (say_few(job, s, line, weight))
         return true;
+    if (!is_notable(s))
+        return false;
     *weight = ANA_NOTABLE;
     struct ana_late late;
     if (ana_late_segment(job, s, &late, line.out, line.size))

@@ -1,7 +1,10 @@
 #include "tui/commands/command.h"
 
 #include "tui/commands/nearest.h"
+#include "tui/launch/record.h"
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const struct tui_command commands[] = {
@@ -29,6 +32,29 @@ static bool asks_for_help(const char *argument)
     return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
 }
 
+/* Whether a word is a command to be recorded: a launcher, a container runtime, or a program here. */
+static bool is_to_record(const char *word)
+{
+    struct stat info;
+    const char *dot = strrchr(word, '.');
+    if (tui_command_of(word) || word[0] == '-' || (dot && strcmp(dot, ".hpctop") == 0))
+        return false;
+    if (stat(word, &info) == 0)
+        return S_ISREG(info.st_mode) && access(word, X_OK) == 0;
+    return tui_layer_kind_of(word, false) != NULL;
+}
+
+/* Prints how a command line is recorded; returns TUI_EXIT_USAGE. */
+static int suggest_record(int argc, char **argv)
+{
+    char line[1024] = "";
+    size_t n = 0;
+    for (int i = 1; i < argc && n < sizeof line; i++)
+        n += (size_t)snprintf(line + n, sizeof line - n, " %s", argv[i]);
+    return tui_usage_error(NULL, "%s is no trace folder but a command; did you mean hpctop record --%s?", argv[1],
+                           line);
+}
+
 int tui_command_main(int argc, char **argv)
 {
     if (argc > 1 && asks_for_help(argv[1]))
@@ -39,6 +65,8 @@ int tui_command_main(int argc, char **argv)
     }
     if (argc > 1 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0))
         argv[1] = "version";
+    if (argc > 1 && is_to_record(argv[1]))
+        return suggest_record(argc, argv);
     const struct tui_command *command = argc > 1 ? tui_command_of(argv[1]) : NULL;
     if (command)
         return command->run(argc - 1, argv + 1);

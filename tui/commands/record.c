@@ -1,11 +1,12 @@
-/* hpctop record [-o DIR] [-n] -- CMD..: starts a command so that its ranks are recorded. */
+/* hpctop record [-o DIR] [-n] [-q] -- CMD..: runs a command so that its ranks are recorded. */
 #include "tui/commands/command.h"
+#include "tui/commands/ended.h"
 #include "tui/commands/nearest.h"
 #include "tui/launch/record.h"
+#include "tui/launch/run.h"
 
 #include "trace/util/text.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -128,34 +129,14 @@ static int print_plan(const struct tui_plan *plan)
     return tui_finish(TUI_EXIT_OK);
 }
 
-static int start_command(const struct tui_plan *plan)
+/* Prints that the command could not be started; returns the exit status of a shell for that. */
+static int report_not_started(const char *command, int error)
 {
-    for (size_t i = 0; i < plan->settings; i++) {
-        char *value = tui_setting_value(&plan->setting[i], false);
-        if (!value || setenv(plan->setting[i].name, value, 1))
-            return tui_input_error("out of memory");
-        free(value);
-    }
-    execvp(plan->words.word[0], plan->words.word);
-    int error = errno;
-    tui_input_error("cannot start %s: %s", plan->words.word[0], strerror(error));
+    tui_input_error("cannot start %s: %s", command, strerror(error));
     return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN;
 }
 
-static bool has_traces(const char *folder)
-{
-    bool any = false;
-    DIR *dir = opendir(folder);
-    for (struct dirent *entry; dir && (entry = readdir(dir));) {
-        const char *dot = strrchr(entry->d_name, '.');
-        any |= dot && strcmp(dot, ".hpctop") == 0;
-    }
-    if (dir)
-        closedir(dir);
-    return any;
-}
-
-static int run_plan(const struct tui_plan *plan, char *folder)
+static int run_plan(const struct tui_plan *plan, char *folder, bool quiet)
 {
     char path[4096];
     bool found = tui_find_program(plan->words.word[0], path, sizeof path); /* no folder is made without a program */
@@ -170,18 +151,22 @@ static int run_plan(const struct tui_plan *plan, char *folder)
     if (error)
         return tui_input_error("cannot write the trace to %s: %s; choose another folder with -o", folder,
                                strerror(error));
-    if (found && folder)
+    if (found && folder && !quiet)
         fprintf(stderr, "hpctop: the trace goes to %s%s\n", folder,
-                has_traces(folder) ? ", beside those of an earlier job: only the newest job there is shown" : "");
-    else if (found)
+                tui_newest_trace(folder).tv_sec ? ", beside those of an earlier job: only the newest job there is shown"
+                                                : "");
+    else if (found && !quiet)
         fprintf(stderr, "hpctop: the trace of each job goes to hpctop-<job id> in the folder where the job runs\n");
-    int status = start_command(plan);
+    const struct timespec before = tui_newest_trace(folder);
+    int status = 0, failed = tui_run(plan, &status);
+    if (!failed && !quiet)
+        tui_print_end(plan, folder, before, status != 0);
     if (folder)
         remove_folders(folder, there);
-    return status;
+    return failed ? report_not_started(plan->words.word[0], failed) : tui_run_exit(status);
 }
 
-static int record_command(const char *wanted, bool dry, char *const *command, size_t n)
+static int record_command(const char *wanted, bool dry, bool quiet, char *const *command, size_t n)
 {
     char library[4096], folder[4096];
     struct tui_plan plan;
@@ -203,27 +188,31 @@ static int record_command(const char *wanted, bool dry, char *const *command, si
         tui_plan_free(&plan);
         return status;
     }
-    int status = dry ? print_plan(&plan) : run_plan(&plan, named ? folder : NULL);
+    int status = dry ? print_plan(&plan) : run_plan(&plan, named ? folder : NULL, quiet);
     tui_plan_free(&plan);
     return status;
 }
 
 int tui_command_record(int argc, char **argv)
 {
-    static const struct option names[] = {
-        {"output", required_argument, NULL, 'o'}, {"dry-run", no_argument, NULL, 'n'}, {0}};
+    static const struct option names[] = {{"output", required_argument, NULL, 'o'},
+                                          {"dry-run", no_argument, NULL, 'n'},
+                                          {"quiet", no_argument, NULL, 'q'},
+                                          {0}};
     const char *wanted = NULL;
-    bool dry = false;
+    bool dry = false, quiet = false;
     int option;
     optind = 1;
     opterr = 0;
-    while ((option = getopt_long(argc, argv, "+:o:n", names, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "+:o:nq", names, NULL)) != -1) {
         if (option == ':')
             return tui_usage_error("record", "%s needs a folder", argv[optind - 1]);
         if (option == '?')
             return tui_unknown_option("record", argv[optind - 1]);
         if (option == 'o')
             wanted = optarg;
+        else if (option == 'q')
+            quiet = true;
         else
             dry = true;
     }
@@ -231,5 +220,5 @@ int tui_command_record(int argc, char **argv)
         return tui_usage_error("record", "-o needs a folder");
     if (optind == argc)
         return tui_usage_error("record", "record needs a command: hpctop record -- mpirun -n 4 ./app");
-    return record_command(wanted, dry, argv + optind, (size_t)(argc - optind));
+    return record_command(wanted, dry, quiet, argv + optind, (size_t)(argc - optind));
 }

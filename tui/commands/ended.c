@@ -1,0 +1,157 @@
+#include "tui/commands/ended.h"
+#include "tui/sources/lines.h"
+#include "trace/session/session.h"
+#include "trace/verdict/verdict.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BUDGET_NS 3000000000 /* time to read events: a longer trace is read when somebody looks */
+#define MOST_JOBS 3u
+
+static bool is_newer(struct timespec a, struct timespec b)
+{
+    return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+    const size_t n = strlen(name), m = strlen(end);
+    return n > m && strcmp(name + n - m, end) == 0;
+}
+
+/* Returns when the newest trace file of a folder was written; zeros: it has none. */
+static struct timespec newest_in(const char *folder)
+{
+    struct timespec newest = {0};
+    struct stat info;
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        if (ends_with(entry->d_name, ".hpctop") && !fstatat(dirfd(dir), entry->d_name, &info, 0) &&
+            is_newer(info.st_mtim, newest))
+            newest = info.st_mtim;
+    if (dir)
+        closedir(dir);
+    return newest;
+}
+
+/* The folders called hpctop-* here whose traces are newer than `before`: their number, the first of them, and when the
+ * newest was written. */
+struct found {
+    char folder[MOST_JOBS][NAME_MAX + 1];
+    size_t count;
+    struct timespec newest;
+};
+
+static void find_here(struct timespec before, struct found *found)
+{
+    DIR *dir = opendir(".");
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        if (strncmp(entry->d_name, "hpctop-", 7) != 0)
+            continue;
+        struct timespec newest = newest_in(entry->d_name);
+        if (!is_newer(newest, before))
+            continue;
+        found->newest = is_newer(newest, found->newest) ? newest : found->newest;
+        if (found->count < MOST_JOBS)
+            snprintf(found->folder[found->count], sizeof found->folder[0], "%s", entry->d_name);
+        found->count++;
+    }
+    if (dir)
+        closedir(dir);
+}
+
+struct timespec tui_newest_trace(const char *folder)
+{
+    struct found found = {0};
+    if (folder)
+        return newest_in(folder);
+    find_here((struct timespec){0}, &found);
+    return found.newest;
+}
+
+/* Writes the headline of a job that has ended, from its events if they are soon read. */
+static void word_headline(struct ana_job *job, char *out, size_t size)
+{
+    const struct ana_selection all = {.begin_ns = 0, .end_ns = INT64_MAX};
+    struct ana_summary summary;
+    bool whole = ana_job_advance(job, BUDGET_NS) >= 1;
+    if ((whole ? ana_summarize(job, all, &summary) : ana_summarize_counters(job, &summary)) != TRC_OK)
+        return;
+    if (whole)
+        ana_headline(job, &summary, NULL, out, size);
+    else
+        ana_headline_finished(job, &summary, out, size);
+    ana_summary_free(&summary);
+}
+
+/* Prints headline or verdict of a job, and its folder. */
+static void print_job(const char *folder)
+{
+    char line[768] = "";
+    struct ana_job *job;
+    if (ana_job_open(&folder, 1, &job, line, sizeof line) != TRC_OK) {
+        fprintf(stderr, "hpctop: %s\n", line);
+        return;
+    }
+    tui_lines_use(job, TUI_LINES_PATIENCE);
+    const bool runs = ana_job_info(job).state == ANA_RUNNING;
+    const struct ana_verdict *verdict = runs ? NULL : ana_job_verdict(job);
+    if (verdict && verdict->state == ANA_VERDICT_HEALTHY) {
+        word_headline(job, line, sizeof line);
+        verdict = ana_job_verdict(job); /* events may have shown that it was slow */
+    }
+    if (verdict && verdict->state != ANA_VERDICT_HEALTHY)
+        ana_verdict_headline(verdict, line, sizeof line);
+    if (*line)
+        fprintf(stderr, "hpctop: %s\n", line);
+    fprintf(stderr, runs ? "hpctop: the job still runs; look with: hpctop %s\n" : "hpctop: look with: hpctop %s\n",
+            folder);
+    ana_job_close(job);
+}
+
+/* Prints why there is no trace, as far as the program says. */
+static void print_nothing(const struct tui_plan *plan, bool failed)
+{
+    struct tui_elf elf = {0};
+    char path[PATH_MAX];
+    const char *name = plan->program < plan->words.count ? plan->words.word[plan->program] : NULL;
+    const bool read = name && tui_find_program(name, path, sizeof path) && tui_elf_read(path, &elf) && elf.is_elf;
+    fputs("hpctop: nothing was recorded: ", stderr);
+    if (failed)
+        fputs("the command failed before a first call of MPI or NCCL\n", stderr);
+    else if (read && !elf.mpi_called && !elf.nccl_called)
+        fprintf(stderr, "no call of MPI or NCCL was made, and %s is not linked with them\n", name);
+    else
+        fputs("no call of MPI or NCCL was made\n", stderr);
+}
+
+/* Returns a path without the working directory in front. */
+static const char *shorten(const char *path)
+{
+    char here[PATH_MAX];
+    const size_t n = getcwd(here, sizeof here) ? strlen(here) : 0;
+    return n > 1 && strncmp(path, here, n) == 0 && path[n] == '/' && path[n + 1] ? path + n + 1 : path;
+}
+
+void tui_print_end(const struct tui_plan *plan, const char *folder, struct timespec before, bool failed)
+{
+    struct found found = {0};
+    if (folder && is_newer(newest_in(folder), before)) {
+        print_job(shorten(folder));
+        return;
+    }
+    if (!folder)
+        find_here(before, &found);
+    for (size_t i = 0; i < found.count && i < MOST_JOBS; i++)
+        print_job(found.folder[i]);
+    if (found.count > MOST_JOBS)
+        fprintf(stderr, "hpctop: and %zu more jobs in hpctop-*\n", found.count - MOST_JOBS);
+    if (!found.count && !tui_plan_layer(plan, TUI_LAYER_BATCH))
+        print_nothing(plan, failed);
+}
