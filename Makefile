@@ -284,6 +284,9 @@ field: all
 	@test ! -f $(REPORTS)/cases.txt || nice -n 19 tests/field/reports.py -j 4 $(REPORTS) $(TESTS)
 format-check:
 	@TOP=$(CURDIR) tests/static/format.sh
+# cppcheck and clang's analyser; some ten minutes of a processor.
+lint: all
+	@tests/run.py -b $(BUILD) -v static/lint
 expand: interpose/mpi/wrap.c
 	@$(CC) $(STD) -I. -E -P $< | clang-format | sed -n '/^int ipo_w_/,$$p'
 
@@ -331,6 +334,7 @@ help:
 	@echo "make bench        what recording costs: time, instructions and bytes a call; how fast traces are read"
 	@echo "make expand       the generated wrappers, readable"
 	@echo "make format-check is every file formatted as .clang-format says"
+	@echo "make lint         cppcheck and clang --analyze, but for what tests/lint lists"
 	@echo "make man          the manual page hpctop(1), as build/plain/hpctop.1"
 	@echo "make compile_commands.json   for editors and analysers"
 	@echo "make clean        back to the sources"
@@ -339,7 +343,7 @@ help:
 clean:
 	rm -rf build libtrace.so hpctop compile_commands.json
 
-.PHONY: all fortran nccl unit fuzz fuzz-run fuzz-seeds workloads tested check check-long check-matrix check-containers check-asan check-tsan format-check expand demo bench help clean
+.PHONY: all fortran nccl unit fuzz fuzz-run fuzz-seeds workloads tested check check-long check-matrix check-containers check-asan check-tsan format-check lint expand demo bench help clean
 .PHONY: check-releases check-horovod check-programs check-versions check-gpu gpu-kit yardstick field
 .SECONDARY:
 -include $(shell find build -path build/roots -prune -o -type f -name '*.d' -print 2>/dev/null)

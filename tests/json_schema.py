@@ -84,7 +84,8 @@ def page(found):
                   "", "| key | type | what it is |", "|---|---|---|"]
         named = {path for path, _, _ in rows}
         lines += ["| `%s` | %s | %s |" % (path, kind, help_text.replace("|", "\\|").replace("<", "&lt;"))
-                  for path, kind, help_text in rows if is_outer(path) and path + "[]" not in named]
+                  for path, kind, help_text in rows
+                  if is_outer(path) and path + "[]" not in named and path != "version"]
     return "\n".join(lines) + "\n"
 
 

@@ -85,7 +85,7 @@ uint32_t ana_otf2_comm(struct ana_exporting *x, const struct ana_event *e)
     struct otf2 *otf2 = x->own;
     if (!e->use->comm)
         return OTF2_NONE;
-    if (e->use && e->use->from)
+    if (e->use->from)
         return e->use->from - 1;
     const struct ana_export_comm *named =
         ana_export_comm(x, ana_comm_identity(x->job, e->index, e->use->comm), e->use->comm);

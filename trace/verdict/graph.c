@@ -202,7 +202,6 @@ static void walk_from(struct walk *w, uint32_t start)
 void ana_graph_find_knots(struct ana_graph *g)
 {
     size_t n = g->nodes + 1;
-    struct walk w = {.g = g};
     uint32_t *numbers = calloc(n, 5 * sizeof *numbers);
     uint8_t *marks = calloc(n, 2);
     uint32_t *knot = realloc(g->knot, n * sizeof *knot);
@@ -211,16 +210,19 @@ void ana_graph_find_knots(struct ana_graph *g)
         g->knot = knot;
         memset(knot, 0, n * sizeof *knot);
     }
-    w.number = numbers;
-    w.low = numbers + n;
-    w.stack = numbers + 2 * n;
-    w.path = numbers + 3 * n;
-    w.edge = numbers + 4 * n;
-    w.on_stack = marks;
-    w.leaves = marks + n;
-    for (size_t i = 0; numbers && marks && knot && i < g->nodes; i++)
-        if (counts(g, i) && !g->node[i].moves && !g->node[i].removed && !w.number[i])
-            walk_from(&w, (uint32_t)i);
+    if (numbers && marks && knot) {
+        struct walk w = {.g = g,
+                         .number = numbers,
+                         .low = numbers + n,
+                         .stack = numbers + 2 * n,
+                         .path = numbers + 3 * n,
+                         .edge = numbers + 4 * n,
+                         .on_stack = marks,
+                         .leaves = marks + n};
+        for (size_t i = 0; i < g->nodes; i++)
+            if (counts(g, i) && !g->node[i].moves && !g->node[i].removed && !w.number[i])
+                walk_from(&w, (uint32_t)i);
+    }
     free(numbers);
     free(marks);
 }

@@ -206,8 +206,7 @@ static struct guess best_guess(struct ana_case *c)
         bool few = one.found == 1 || one.found * 3 <= one.come;
         if (!one.found || !few)
             continue;
-        tie = !best.found || fewer ? false
-                                   : tie || (one.come == 1 && best.come == 1 && one.suspect[0] != best.suspect[0]);
+        tie = best.found && !fewer && (tie || (one.come == 1 && best.come == 1 && one.suspect[0] != best.suspect[0]));
         best = !best.found || fewer ? one : best;
     }
     return tie ? (struct guess){0} : best;

@@ -487,7 +487,7 @@ bool ana_late_segment(const struct ana_job *job, const struct ana_summary *summa
                       size_t size);
 /* Finds the late ranks by ana_late_segment, else the rank that others wait for most in collectives, and writes a
  * sentence about it. False: nobody stands out. */
-bool ana_late_rank(const struct ana_job *job, const struct ana_summary *summary, struct ana_late *late, char *out,
+bool ana_late_rank(const struct ana_job *job, const struct ana_summary *s, struct ana_late *out, char *text,
                    size_t size);
 
 /* reason.c: a reason as a fact; an empty one for none. */

@@ -190,6 +190,7 @@ static void read_column(struct tui_jobs_db *db, void *statement, int c, struct t
     char *at = (char *)row + columns[c].offset;
     int64_t whole = db->column_int64(statement, c);
     const unsigned char *text;
+    double number;
     switch (columns[c].kind) {
     case TEXT:
         text = db->column_text(statement, c);
@@ -200,8 +201,8 @@ static void read_column(struct tui_jobs_db *db, void *statement, int c, struct t
         memcpy(at, &whole, sizeof whole);
         break;
     case REAL:
-        memcpy(at, &(double){db->column_type(statement, c) == 5 ? NAN : db->column_double(statement, c)},
-               sizeof(double));
+        number = db->column_type(statement, c) == 5 ? NAN : db->column_double(statement, c);
+        memcpy(at, &number, sizeof number);
     }
 }
 
