@@ -280,10 +280,7 @@ static inline __attribute__((always_inline)) unsigned char *put_usual(struct trc
     if (receives) {
         if (!status || !ipo_arrived_as(status, request->source, request->tag, request->sig.received))
             return NULL;
-        const struct trc_sig_state *completion = &stream->state[start->completed_as];
-        if (__builtin_expect(completion->version != start->completed_version, 0))
-            return NULL;
-        completion->use->uses++;
+        start->use->arrivals++;
     }
     const uint64_t back = (newest - request->number) * 2;
     return trc_put_varint(trc_put_item_word(at, start->completed_item), back);
@@ -306,26 +303,16 @@ static inline const struct ipo_request *find_usual(struct ipo_thread *thread, ui
     return request->flags & ~(uint32_t)IPO_REQUEST_RECEIVES ? NULL : request;
 }
 
-/* Has the signature of the completion defined in the chunk, where the request is the usual one but for that.  What a
- * receive brings is counted by it, so its signature has an index, too. */
+/* Defines the signature of the completion in the chunk, where the request is the usual one but for that.  The
+ * signature of the start counts what a receive brings. */
 static void learn_completion(struct ipo_thread *thread, const struct ipo_request *request, uintptr_t status)
 {
     struct trc_stream *stream = &thread->stream;
     struct trc_sig_state *start = ipo_find_start(thread, request);
-    const uint32_t receives = request->flags;
-    if (!start || stream->at >= stream->stop || (receives && !(status && is_as_posted(request, status))))
+    if (!start || stream->at >= stream->stop || (request->flags && !(status && is_as_posted(request, status))))
         return;
-    if (receives) {
-        const uint32_t index = find_completion(thread, request);
-        if (start->version != request->version)
-            return; /* dropped for it */
-        if (stream->state[index].epoch != stream->epoch)
-            trc_stream_define_like(stream, index, request->index);
-        start->completed_item = stream->state[index].item;
-    } else {
-        const struct trc_sig sig = make_completion(request);
-        start->completed_item = trc_item_word(trc_stream_define_apart(stream, &sig, request->index));
-    }
+    const struct trc_sig sig = make_completion(request);
+    start->completed_item = trc_item_word(trc_stream_define_apart(stream, &sig, request->index));
     start->completed_epoch = stream->epoch;
 }
 

@@ -91,7 +91,7 @@
 #include <stdint.h>
 
 #define TRC_MAGIC       "hpctop\r\n" /* 8 bytes; \r\n shows a transfer in text mode */
-#define TRC_VERSION     5u           /* 5: LIKE items */
+#define TRC_VERSION     6u           /* 5: LIKE items; 6: trc_use.arrivals */
 #define TRC_OLDEST      4u           /* fields that were added since are zero in older files */
 #define TRC_BYTE_ORDER  0x01020304u
 #define TRC_HEAD_SIZE   4096u
@@ -294,13 +294,15 @@ struct trc_peer {
 
 /* A signature that the thread uses, and how often it was used.  Bytes and messages are not counted one by one:
  * bytes(signature) x uses belong to its row, its peers and the thread's totals (trace/format/uses.h).  Readers add
- * them.  Another signature may take the place of one that was not used for long. */
+ * them; the writer adds them before a number is full.  Another signature may take the place of one that was not used
+ * for long. */
 struct trc_use {
     uint16_t entry;
     uint16_t index;        /* number less 1 by which `inside` and `last` name it */
     uint16_t row, out, in; /* numbers of its counters; 0: none */
     uint16_t reserved[3];
-    uint64_t uses;
+    uint32_t uses;
+    uint32_t arrivals; /* messages that came as posted, of a signature that starts a receive */
     struct trc_sig sig;
 };
 
@@ -343,7 +345,7 @@ enum trc_settle { TRC_SETTLE_NONE, TRC_SETTLE_ADD, TRC_SETTLE_REPLACE, TRC_SETTL
 struct trc_undo {
     uint32_t index_plus_1;            /* the signature */
     uint32_t row, out, in;            /* numbers of its counters; 0: none */
-    uint64_t uses;                    /* of it */
+    uint32_t uses, arrivals;          /* of it */
     uint64_t row_sent, row_received;  /* counters of the row */
     uint64_t out_messages, out_bytes; /* counters of peer `out`, sent */
     uint64_t in_messages, in_bytes;   /* counters of peer `in`, received */

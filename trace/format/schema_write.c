@@ -79,9 +79,9 @@ size_t trc_schema_write(char *out, size_t size)
             "def 11 data: id; u64 size sent, u64 size received, u32 operation; text type signature sent NUL received\n"
             "def 12 left: id how many, a call, b site; text what: not freed at MPI_Finalize\n"
             "def 16 call: id; text name NUL class NUL roles of its arguments\n"
-            "page entries: 1 use: u16 entry, index, row, out, in; u64 uses; signature.  2 row: u16 entry, number, call "
-            "+ 1, size class; u64 calls, ticks, min, max, sent, received; histogram.  3 peer: u16 entry, number; u32 "
-            "rank + 1; u64 sent messages, sent bytes, received messages, received bytes\n");
+            "page entries: 1 use: u16 entry, index, row, out, in; u32 uses, arrivals; signature.  2 row: u16 entry, "
+            "number, call + 1, size class; u64 calls, ticks, min, max, sent, received; histogram.  3 peer: u16 entry, "
+            "number; u32 rank + 1; u64 sent messages, sent bytes, received messages, received bytes\n");
     return sink.length;
 }
 

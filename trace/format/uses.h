@@ -10,8 +10,14 @@
 
 struct trc_moved {
     uint64_t sent, received; /* bytes */
-    bool out, in;            /* it is a point-to-point message from / to here */
+    uint64_t out, in;        /* point-to-point messages from / to here */
 };
+
+/* Returns bytes, or 0 where they are not known. */
+static inline uint64_t trc_known(uint64_t bytes)
+{
+    return bytes == TRC_BYTES_UNKNOWN ? 0 : bytes;
+}
 
 /* Returns the amounts that one use of the signature moves.  A send's bytes count when it starts, a receive's when they
  * have come: until then a posted receive only shows its room.  Pure; callable from the traced thread. */
@@ -21,12 +27,27 @@ static inline struct trc_moved trc_moved(const struct trc_sig *sig)
     const bool receives = flags & (TRC_SIG_P2P_IN | TRC_SIG_IO);
     struct trc_moved moved = {0};
     if (!(flags & TRC_SIG_COMPLETE)) {
-        moved.sent = sig->sent == TRC_BYTES_UNKNOWN ? 0 : sig->sent;
-        moved.out = flags & TRC_SIG_P2P_OUT;
+        moved.sent = trc_known(sig->sent);
+        moved.out = (flags & TRC_SIG_P2P_OUT) != 0;
     }
     if (!(flags & (TRC_SIG_CANCELLED | (receives ? TRC_SIG_START : TRC_SIG_COMPLETE)))) {
-        moved.received = sig->received == TRC_BYTES_UNKNOWN ? 0 : sig->received;
-        moved.in = flags & TRC_SIG_P2P_IN;
+        moved.received = trc_known(sig->received);
+        moved.in = (flags & TRC_SIG_P2P_IN) != 0;
+    }
+    return moved;
+}
+
+/* Returns the amounts that all uses of a signature and its arrivals have moved. */
+static inline struct trc_moved trc_moved_by(const struct trc_use *use)
+{
+    struct trc_moved moved = trc_moved(&use->sig);
+    moved.sent *= use->uses;
+    moved.received *= use->uses;
+    moved.out *= use->uses;
+    moved.in *= use->uses;
+    if (use->arrivals) {
+        moved.received += trc_known(use->sig.received) * use->arrivals;
+        moved.in += use->arrivals;
     }
     return moved;
 }
@@ -34,39 +55,31 @@ static inline struct trc_moved trc_moved(const struct trc_sig *sig)
 /* The size class that uses of the signature are counted under. */
 static inline uint16_t trc_sig_class(const struct trc_sig *sig)
 {
-    uint64_t sent = sig->sent == TRC_BYTES_UNKNOWN ? 0 : sig->sent;
-    uint64_t received = sig->received == TRC_BYTES_UNKNOWN ? 0 : sig->received;
+    const uint64_t sent = trc_known(sig->sent), received = trc_known(sig->received);
     return trc_size_class(sent > received ? sent : received);
 }
 
-/* Adds what `uses` of a signature moved to the thread, its row and its partners; row, out and in may be NULL. */
-static inline void trc_add_uses(struct trc_thread *thread, struct trc_row *row, struct trc_peer *out,
-                                struct trc_peer *in, const struct trc_sig *sig, uint64_t uses)
+/* Adds what a signature has moved to the thread, its row and its partners; row, out and in may be NULL. */
+static inline void trc_add_moved(struct trc_thread *thread, struct trc_row *row, struct trc_peer *out,
+                                 struct trc_peer *in, const struct trc_moved *moved)
 {
-    struct trc_moved moved = trc_moved(sig);
-    uint64_t sent = moved.sent * uses, received = moved.received * uses;
-    thread->sent += sent;
-    thread->received += received;
+    thread->sent += moved->sent;
+    thread->received += moved->received;
+    thread->sent_messages += moved->out;
+    thread->received_messages += moved->in;
     if (row) {
-        row->sent += sent;
-        row->received += received;
+        row->sent += moved->sent;
+        row->received += moved->received;
     }
-    if (moved.out) {
-        thread->sent_messages += uses;
-        thread->peer_overflow += out ? 0 : uses;
-        if (out) {
-            out->sent_messages += uses;
-            out->sent_bytes += sent;
-        }
+    if (out) {
+        out->sent_messages += moved->out;
+        out->sent_bytes += moved->sent;
     }
-    if (moved.in) {
-        thread->received_messages += uses;
-        thread->peer_overflow += in ? 0 : uses;
-        if (in) {
-            in->received_messages += uses;
-            in->received_bytes += received;
-        }
+    if (in) {
+        in->received_messages += moved->in;
+        in->received_bytes += moved->received;
     }
+    thread->peer_overflow += (out ? 0 : moved->out) + (in ? 0 : moved->in);
 }
 
 #endif

@@ -76,7 +76,7 @@ static void take_use(struct trc_file *file, struct trc_live *live, const struct 
     bool other = changed && memcmp(&kept->sig, &use->sig, sizeof use->sig) != 0;
     *kept = *use;
     if (other)
-        kept->uses = 0;
+        kept->uses = kept->arrivals = 0;
 }
 
 static size_t entry_size(uint16_t what)
@@ -173,8 +173,10 @@ static void take_back(struct trc_live *live, const struct trc_undo *undo)
     struct trc_use *use = use_of(live, undo->index_plus_1 - 1);
     struct trc_counter *row = row_at(live, undo->row);
     struct trc_peer *out = peer_at(live, undo->out), *in = peer_at(live, undo->in);
-    if (use)
+    if (use) {
         use->uses = undo->uses;
+        use->arrivals = undo->arrivals;
+    }
     if (row) {
         row->sent = undo->row_sent;
         row->received = undo->row_received;
@@ -200,17 +202,15 @@ static void complete_counters(struct trc_live *live)
     struct trc_thread *thread = &live->thread;
     for (size_t i = 0; i < live->use_count; i++) {
         const struct trc_use *use = use_at(live, i);
-        struct trc_moved moved = trc_moved(&use->sig);
-        live->controls |= (use->sig.flags & TRC_SIG_CONTROL) != 0;
-        if (!use->uses || !(moved.sent || moved.received || moved.in || moved.out))
-            continue;
+        const struct trc_moved moved = trc_moved_by(use);
         struct trc_counter *row = row_at(live, use->row);
+        live->controls |= (use->sig.flags & TRC_SIG_CONTROL) != 0;
         if (row) {
-            row->sent += moved.sent * use->uses;
-            row->received += moved.received * use->uses;
+            row->sent += moved.sent;
+            row->received += moved.received;
         }
-        trc_add_uses(thread, NULL, moved.out ? peer_at(live, use->out) : NULL, moved.in ? peer_at(live, use->in) : NULL,
-                     &use->sig, use->uses);
+        trc_add_moved(thread, NULL, moved.out ? peer_at(live, use->out) : NULL,
+                      moved.in ? peer_at(live, use->in) : NULL, &moved);
     }
     uint64_t calls = 0;
     for (size_t i = 0; i < live->row_count; i++)

@@ -98,15 +98,6 @@ static void find_chunks(struct trc_followed *file, const struct look *look)
 
 /* ---- live pages -------------------------------------------------------------------------------------------------- */
 
-static void add_use(struct trc_thread *thread, const struct trc_use *use)
-{
-    struct trc_moved moved = trc_moved(&use->sig);
-    thread->sent += moved.sent * use->uses;
-    thread->received += moved.received * use->uses;
-    thread->sent_messages += moved.out ? use->uses : 0;
-    thread->received_messages += moved.in ? use->uses : 0;
-}
-
 /* The class of a signature, + 1; 0: there is no place for another. */
 static uint32_t class_of(struct trc_digest *digest, struct trc_sig sig)
 {
@@ -143,7 +134,8 @@ static void take_entries(struct trc_digest *digest, const struct look *look, str
             return;
         if (entry.what == TRC_ENTRY_USE) {
             memcpy(&entry, digest->page + at, size);
-            add_use(thread, &entry.use);
+            const struct trc_moved moved = trc_moved_by(&entry.use);
+            trc_add_moved(thread, NULL, NULL, NULL, &moved);
             if (thread->inside == entry.use.index + 1u)
                 of->class = class_of(digest, entry.use.sig);
         } else if (entry.what == TRC_ENTRY_ROW) {

@@ -186,9 +186,9 @@ static void settle_signature(struct trc_stream *stream, uint32_t index, uint64_t
     struct trc_use *use = state->use;
     struct trc_page *page = stream->page;
     struct trc_thread *thread = &page->thread;
-    if (!use || use->uses == 0)
+    if (!use || !(use->uses | use->arrivals))
         return;
-    const struct trc_moved moved = trc_moved(&use->sig);
+    const struct trc_moved moved = trc_moved_by(use);
     if (!(moved.sent | moved.received | moved.out | moved.in)) {
         use->uses = 0;
         return;
@@ -201,6 +201,7 @@ static void settle_signature(struct trc_stream *stream, uint32_t index, uint64_t
     undo->out = use->out;
     undo->in = use->in;
     undo->uses = use->uses;
+    undo->arrivals = use->arrivals;
     undo->row_sent = row->sent;
     undo->row_received = row->received;
     if (out) {
@@ -217,8 +218,8 @@ static void settle_signature(struct trc_stream *stream, uint32_t index, uint64_t
     undo->received_messages = thread->received_messages;
     undo->peer_overflow = thread->peer_overflow;
     begin_step(page, settled, TRC_SETTLE_ADD);
-    trc_add_uses(thread, row, out, in, &use->sig, use->uses);
-    use->uses = 0;
+    trc_add_moved(thread, row, out, in, &moved);
+    use->uses = use->arrivals = 0;
 }
 
 /* Has the index mean a signature, in its entry of the page, a new one, or where there is no room for one, a private
@@ -418,12 +419,26 @@ static void halve_full(struct trc_row *row)
         row->histogram[i] = row->histogram[i] / 2 + row->histogram[i] % 2; /* rare values stay */
 }
 
+/* Adds the uses of signatures to the counters before their numbers are full. */
+static void settle_full(struct trc_stream *stream)
+{
+    for (uint32_t i = 0; i < TRC_SIGS; i++) {
+        const struct trc_use *use = stream->state[i].use;
+        const uint64_t settled = stream->page->undo.settled;
+        if (!use || !((use->uses | use->arrivals) >> 31))
+            continue;
+        settle_signature(stream, i, settled);
+        begin_step(stream->page, settled, TRC_SETTLE_STEPS);
+    }
+}
+
 void trc_stream_age(struct trc_stream *stream)
 {
     const uint64_t calls = stream->page->thread.calls;
     if (calls - stream->aged < 1u << 29)
         return;
     stream->aged = calls;
+    settle_full(stream);
     for (uint32_t i = 0; i < TRC_ROW_PLACES; i++)
         if (stream->row[i])
             halve_full(stream->row[i]);

@@ -427,8 +427,9 @@ static inline void trc_stream_fold(struct trc_stream *stream, uint32_t index, ui
         trc_stream_fold_slow(stream, index, begin, end);
 }
 
-/* Halves histograms with a bucket of 2^31 or more, so that they keep their shape and never overflow.  Does so
- * once 2^29 calls were counted; called at each chunk and each FOLD, between which fewer than 2^30 calls fit. */
+/* Halves histograms with a bucket of 2^31 or more, so that they keep their shape and never overflow, and adds such
+ * numbers of uses to the counters.  Does so once 2^29 calls were counted; called at each chunk and each FOLD, between
+ * which fewer than 2^30 calls fit. */
 void trc_stream_age(struct trc_stream *stream);
 
 /* Counts a completed call: its row, the thread's totals, and the bytes it moved.  Its bucket is only named, and

@@ -102,13 +102,14 @@ static bool look(struct sums *sums, uint32_t watched)
 }
 
 /* Signatures of the same set: the third takes the place of one of the others. */
-static void of_one_set(struct trc_sig *sig, unsigned n)
+static void of_one_set(struct trc_sig *sig, unsigned n, uint32_t flags)
 {
     int32_t tag = 0;
     for (unsigned i = 0; i < n; i++) {
-        do
+        do {
             sig[i] = exchange(tag++, 100 + i, 70 + i);
-        while (i > 0 && trc_sig_hash(&sig[i]) != trc_sig_hash(&sig[0]));
+            sig[i].flags |= flags;
+        } while (i > 0 && trc_sig_hash(&sig[i]) != trc_sig_hash(&sig[0]));
     }
 }
 
@@ -160,14 +161,16 @@ static void look_at_sums(void)
     moved |= stream->page->undo.settled > 0;
 }
 
-static void test_every_instruction(void)
+/* `posted`: the signatures are of starts, and their own entries count what came. */
+static void test_every_instruction(bool posted)
 {
     enum { USES = 7 };
     open_stream();
-    of_one_set(sig, 3);
-    for (int i = 0; i < USES; i++) {
-        count(&sig[0]);
-        count(&sig[1]);
+    of_one_set(sig, 3, posted ? TRC_SIG_START : 0);
+    moved = false;
+    for (int i = 0; i < 2 * USES; i++) {
+        count(&sig[i % 2]);
+        stream->state[trc_stream_intern(stream, &sig[i % 2])].use->arrivals += posted;
     }
     watched_row = stream->state[trc_stream_intern(stream, &sig[0])].row->number;
     CHECK(look(&before, watched_row), "cannot be read");
@@ -264,12 +267,36 @@ static void test_short_of_rows(void)
     CHECK(wrong == 0 && rows > ALL_CALLS && rows < (int)TRC_ROWS, "%d of %d rows with bytes of others", wrong, rows);
 }
 
+/* Counters take over numbers of uses that are soon full. */
+static void test_full(void)
+{
+    enum { BIT = 31 };
+    struct trc_sig posted = exchange(1, 3, 5);
+    posted.flags |= TRC_SIG_START;
+    open_stream();
+    count(&posted);
+    struct trc_use *use = stream->state[trc_stream_intern(stream, &posted)].use;
+    for (use->uses = use->arrivals = 1u << (BIT - 1);; use->arrivals <<= 1) {
+        struct sums sums;
+        const uint32_t uses = use->uses, arrivals = use->arrivals;
+        stream->page->thread.calls += 1u << 29;
+        CHECK(look(&before, 0), "cannot be read");
+        trc_stream_age(stream);
+        CHECK(look(&sums, 0) && memcmp(&sums, &before, sizeof sums) == 0, "%u arrivals: other sums", arrivals);
+        CHECK(sums.thread[1] == 5ull * arrivals && sums.in[0] == arrivals && sums.thread[0] == 3ull * uses,
+              "%u arrivals: %llu bytes", arrivals, (unsigned long long)sums.thread[1]);
+        CHECK((use->arrivals == 0) == (arrivals >> BIT), "%u arrivals", arrivals);
+        if (!use->arrivals)
+            return;
+    }
+}
+
 /* Two signatures of many uses and many bytes give way to others again and again. */
 static atomic_bool stop;
 static void *evict(void *unused)
 {
     (void)unused;
-    of_one_set(sig, 3);
+    of_one_set(sig, 3, 0);
     struct trc_sig other = exchange(1 << 20, 1, 1);
     sig[2].sent = sig[2].received = 1ull << 40; /* never counted */
     while (trc_sig_hash(&sig[2]) != trc_sig_hash(&sig[0]))
@@ -310,10 +337,12 @@ int main(void)
         return 1;
     snprintf(path, sizeof path, "%s/trace", folder);
     test_short_of_rows();
+    test_full();
     if (INSTRUMENTED)
         printf("skip settle: instrumented code takes too long to step through\n");
     if (!INSTRUMENTED) {
-        test_every_instruction();
+        test_every_instruction(false);
+        test_every_instruction(true);
         test_histograms();
         test_looked_at_meanwhile();
     }
