@@ -1,4 +1,4 @@
-# timeout: 1200
+# timeout: 3600
 # long
 """cppcheck and clang's analyser have nothing to say of the product, but for what tests/lint lists with a reason.
 

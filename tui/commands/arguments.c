@@ -35,7 +35,7 @@ int tui_arguments(int argc, char **argv, const struct tui_argument *known, const
     struct option names[MOST + 1] = {{0}};
     char letters[2 * MOST + 1] = "";
     int option, used = 0;
-    for (int i = 0; known[i].name && i < MOST; i++) {
+    for (int i = 0; i < MOST && known[i].name; i++) {
         bool takes = known[i].kind != TUI_FLAG;
         names[i] = (struct option){known[i].name, takes ? required_argument : no_argument, NULL, 256 + i};
         if (known[i].letter)
