@@ -38,12 +38,21 @@ def add_up(whole, at):
         check("parts add up: " + key, added(reports, of) == of(whole), (added(reports, of), of(whole)))
     check("parts add up: waiting", abs(added(reports, lambda r: r["waits_s"]) - whole["waits_s"]) < 1e-6 * len(edges),
           (added(reports, lambda r: r["waits_s"]), whole["waits_s"]))
+    ns = lambda rows, name=None: sum(round(one["seconds"] * 1e9) for one in rows if name in (None, one["account"]))
+    together = ns(part(edges[0], edges[-1])["accounts"])  # ranks may have begun before the first one
+    check("parts add up: accounts, to the nanosecond", added(reports, lambda r: ns(r["accounts"])) == together,
+          (added(reports, lambda r: ns(r["accounts"])), together))
+    for name in ("wait", "io"):
+        of = lambda rep: ns(rep["accounts"], name)
+        check("parts add up: account " + name, abs(added(reports, of) - of(whole)) < 1000 * len(edges), (added(reports, of), of(whole)))
     many = added(reports, lambda r: r["iterations"]["count"])
     check("parts add up: iterations", abs(many - TIMES) <= len(reports), many)
     for rep in reports:
         window, waits = rep["window"], rep["waits_s"]
         length = window["to_s"] - window["from_s"]
         name = "%.3f to %.3f s" % (window["from_s"], window["to_s"])
+        if rep not in (reports[0], reports[-1]):  # where all ranks live
+            check(name + ": accounts of all of it", abs(len(rep["ranks"]) * length * 1e9 - ns(rep["accounts"])) < 10, rep["accounts"])
         check(name + ": the path is as long", abs(rep["path_s"] - length) <= 0.001 * length, (rep["path_s"], length))
         check(name + ": costs add up to the waits", abs(rep["delays_s"] - waits) <= 0.001 * waits + 1e-6, (rep["delays_s"], waits))
 

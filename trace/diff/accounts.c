@@ -154,7 +154,7 @@ bool ana_diff_accounts_find(struct ana_job *const job[2], const struct ana_selec
         ok = ana_summarize(job[side], selection[side], &s[side]) == TRC_OK && add_sites(&w, &s[side], side) &&
              add_segments(&w, job[side], &s[side], side);
         out->run[side] = s[side].account;
-        out->known &= s[side].has_accounts;
+        out->known &= s[side].has_accounts && s[side].exact;
     }
     ok = ok && list_places(&w, out);
     find_segments(&w, out);

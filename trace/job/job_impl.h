@@ -256,6 +256,8 @@ bool ana_summary_time_range(struct ana_job *job, struct ana_summary *s);
 /* summary_events.c: fills what only events tell: waits, collectives, sites, latencies.  False: out of memory. */
 bool ana_summary_relations(struct ana_job *job, struct ana_summary *s, const struct ana_tally *relations,
                            const struct ana_tally *events);
+/* summary_events.c: whether all waits of a selection's time are known. */
+bool ana_knows_waits(const struct ana_job *job, const struct ana_summary *s);
 struct ana_taken; /* taken.h */
 /* summary_range.c: finds what the filter of a selection takes; free out->of_place.  False: out of memory. */
 bool ana_taken_find(const struct ana_job *job, const struct ana_selection *selection, struct ana_taken *out);

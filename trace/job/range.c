@@ -30,7 +30,7 @@ static void take_range_event(struct ana_job *job, struct ana_event *e)
         ana_accesses_event(job, &w->pass.accesses, e, w->begin_ns, w->end_ns);
     if (e->end_ns >= w->begin_ns && e->end_ns < w->end_ns) {
         for (size_t i = 0; i < sums; i++)
-            w->pass.tally.out_of_memory |= !ana_sum_to_site(&w->pass.tally, sum[i].kind, &sum[i]);
+            w->pass.tally.out_of_memory |= !ana_sum_to_site(&w->pass.tally, sum[i].kind, &sum[i], false);
         ana_tally_call(&w->pass.tally, e);
         if (ana_is_send(e))
             ana_tally_pair(&w->pass.tally, e->index, ana_partner(job, e->index, e->use->comm, e->sig->peer),
@@ -114,6 +114,7 @@ double ana_time_range_select(struct ana_job *job, const struct ana_selection *se
     w->gpu = job->upper->devices_new_range(job->count, w->begin_ns, w->end_ns);
     if (!w->gpu || !ana_pass_open(job, &w->pass) || !ana_merge_seek(w->pass.merge, w->begin_ns, w->end_ns, w->ranks))
         return -1;
+    w->pass.why.counted = (struct ana_span){w->begin_ns, w->end_ns};
     w->open = true;
     return ana_time_range_share(job);
 }

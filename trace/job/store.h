@@ -40,6 +40,7 @@ struct ana_kept_wait {
     enum ana_wait_kind kind;
     uint32_t waiter, culprit, call; /* call: job-wide number of the one that the waiter is in */
     uint32_t comm, place;           /* communicator and place of `call`, as in ana_kept_places */
+    uint32_t site;                  /* sum of the waiter's call site in the tally of the run, + 1; 0: unknown */
     uint32_t segment;               /* segment of the culprit before it came, number of trace/why, + 1; 0: unknown */
     float segment_ns;               /* duration of `segment` */
     uint64_t before;                /* the waiter's wait before this one, as a number of waits so far; 0: none */
@@ -97,6 +98,7 @@ static inline const struct ana_kept_wait *ana_store_wait(struct ana_store *store
         .call = more->call,
         .comm = more->comm,
         .place = more->place,
+        .site = more->site,
         .segment = more->segment,
         .segment_ns = more->segment_ns,
         .before = store->last_wait[span->waiter],

@@ -1,6 +1,8 @@
 /* Summaries of the account of time: collects the sums of each rank's call sites and cuts them (trace/account). */
 #include "trace/job/summary_accounts.h"
 #include "trace/job/off.h"
+#include "trace/job/window.h"
+#include "trace/util/spans.h"
 #include "trace/util/times.h"
 #include <math.h>
 #include <stdlib.h>
@@ -24,17 +26,27 @@ static struct open_call open_call_of(const struct ana_job *job, size_t index)
     return (struct open_call){sig, begin_ns < rank->end_ns ? begin_ns : rank->end_ns};
 }
 
+/* The part of a rank's time that is cut, and what was found in it. */
+struct view {
+    const struct ana_pass *pass;
+    const struct ana_tally *tally;
+    struct ana_span time;
+};
+
 /* Returns the time of a rank without records: lost, overwritten, switched off, or not read yet; in ns. */
-static int64_t unknown_of(const struct ana_job *job, size_t index, const struct open_call *open)
+static int64_t unknown_of(const struct ana_job *job, const struct view *view, size_t index,
+                          const struct open_call *open)
 {
     const struct ana_rank *rank = &job->process[index].rank;
-    const struct ana_span known = ana_known_time(job, index);
-    int64_t unknown_ns = job->pass.why.rank[index].unknown_ns;
-    if (known.begin_ns > rank->begin_ns)
-        unknown_ns = ana_plus(unknown_ns, ana_earlier(known.begin_ns, open->begin_ns) - rank->begin_ns);
-    if (known.end_ns < open->begin_ns && known.end_ns > rank->begin_ns)
-        unknown_ns = ana_plus(unknown_ns, open->begin_ns - known.end_ns);
-    return ana_plus(unknown_ns, ana_off_within(job, index, rank->begin_ns, open->begin_ns));
+    const struct ana_span known = ana_known_time(job, index), time = view->time;
+    const int64_t begin_ns = time.begin_ns > rank->begin_ns ? time.begin_ns : rank->begin_ns,
+                  end_ns = ana_earlier(time.end_ns, open->begin_ns);
+    int64_t unknown_ns = view->pass->why.rank[index].unknown_ns;
+    if (known.begin_ns > begin_ns)
+        unknown_ns = ana_plus(unknown_ns, ana_earlier(known.begin_ns, end_ns) - begin_ns);
+    if (known.end_ns < end_ns && known.end_ns > begin_ns)
+        unknown_ns = ana_plus(unknown_ns, end_ns - known.end_ns);
+    return ana_plus(unknown_ns, ana_off_within(job, index, begin_ns, end_ns));
 }
 
 /* The call sites of one rank: their places among the parts. */
@@ -73,15 +85,17 @@ static bool list_parts(const struct ana_job *job, const struct ana_tally *tally,
 }
 
 /* Adds the open call of a rank to its call site, or as a part of its own, which *part is.  Returns its time, in ns. */
-static int64_t add_open(struct ana_job *job, const struct ana_tally *tally, size_t index, const struct open_call *open,
+static int64_t add_open(struct ana_job *job, const struct view *view, size_t index, const struct open_call *open,
                         struct ana_site_parts *parts, struct ana_site_part **part)
 {
-    const int64_t open_ns = job->process[index].rank.end_ns - open->begin_ns;
-    if (!open->sig)
+    const struct ana_span call_time = {open->begin_ns, job->process[index].rank.end_ns};
+    const int64_t open_ns = ana_span_overlap(call_time, view->time);
+    if (!open->sig || (!open_ns && view->time.begin_ns > open->begin_ns))
         return 0;
+    const struct ana_map *sites = &view->tally->sites;
     const uint32_t call = ana_call_number_of(job, index, open->sig->call);
-    const struct ana_site_sum *sum = ana_map_find(&tally->sites, index, call, open->sig->site);
-    size_t at = sum ? (size_t)(sum - (const struct ana_site_sum *)tally->sites.values) : parts->n++;
+    const struct ana_site_sum *sum = ana_map_find(sites, index, call, open->sig->site);
+    size_t at = sum ? (size_t)(sum - (const struct ana_site_sum *)sites->values) : parts->n++;
     if (!sum)
         parts->part[at] = (struct ana_site_part){.index = index, .call = call, .site = open->sig->site};
     parts->part[at].open_ns = open_ns;
@@ -90,10 +104,11 @@ static int64_t add_open(struct ana_job *job, const struct ana_tally *tally, size
 }
 
 /* Cuts the time of one rank: into `stat`, into the parts of its call sites, and the rest into *outside. */
-static bool cut_rank(struct ana_job *job, const struct ana_tally *tally, const struct rank_sites *sites,
+static bool cut_rank(struct ana_job *job, const struct view *view, const struct rank_sites *sites,
                      struct ana_rank_stat *stat, struct ana_site_parts *parts, struct ana_account *outside)
 {
     const struct ana_process *p = &job->process[stat->index];
+    const struct ana_why_rank *why = &view->pass->why.rank[stat->index];
     struct ana_account_group *group = calloc(sites->n + 1, sizeof *group);
     struct ana_account *cut = calloc(sites->n + 1, sizeof *cut);
     bool ok = group && cut;
@@ -106,15 +121,15 @@ static bool cut_rank(struct ana_job *job, const struct ana_tally *tally, const s
         const struct open_call open = open_call_of(job, stat->index);
         struct ana_site_part *at = NULL;
         const struct ana_account_rank rank = {
-            .elapsed_ns = p->rank.end_ns - p->rank.begin_ns,
-            .open_ns = add_open(job, tally, stat->index, &open, parts, &at),
-            .unknown_ns = unknown_of(job, stat->index, &open),
-            .usage = job->pass.why.rank[stat->index].account,
+            .elapsed_ns = ana_span_overlap((struct ana_span){p->rank.begin_ns, p->rank.end_ns}, view->time),
+            .open_ns = add_open(job, view, stat->index, &open, parts, &at),
+            .unknown_ns = unknown_of(job, view, stat->index, &open),
+            .usage = why->account,
         };
         struct ana_account rest;
         ana_account_cut(&rank, group, sites->n, cut, &rest);
         stat->account = rest;
-        stat->still = job->pass.why.rank[stat->index].still;
+        stat->still = view->pass == &job->pass ? why->still : (struct ana_still){0};
         stat->processor_known = ana_account_total(&rest) > 0
                                     ? fmin((rank.usage.outside_ns + rank.usage.inside_ns) / (double)rank.elapsed_ns, 1)
                                     : NAN;
@@ -138,10 +153,14 @@ bool ana_summary_accounts(struct ana_job *job, struct ana_summary *s, const stru
     struct rank_sites *rank = calloc(job->count + 1, sizeof *rank);
     *parts = (struct ana_site_parts){.part = calloc(tally->sites.count + job->count + 1, sizeof *parts->part)};
     bool ok = rank && parts->part && list_parts(job, tally, parts, rank);
-    s->has_accounts = s->exact && !s->counters_only && ana_window_is_all(job);
+    const struct view view = {s->exact ? &job->pass : &job->range.pass, tally,
+                              s->exact ? (struct ana_span){INT64_MIN, INT64_MAX}
+                                       : (struct ana_span){s->begin_ns, s->end_ns}};
+    s->has_accounts = s->exact ? !s->counters_only && ana_window_is_all(job)
+                               : !ana_has_filter(&s->selection) && job->range.pass.done && ana_knows_waits(job, s);
     for (size_t i = 0; ok && s->has_accounts && i < s->rank_count; i++) {
         struct ana_rank_stat *stat = &s->ranks[i];
-        ok = !stat->counted || cut_rank(job, tally, &rank[stat->index], stat, parts, &s->outside_calls);
+        ok = !stat->counted || cut_rank(job, &view, &rank[stat->index], stat, parts, &s->outside_calls);
         ana_account_add(&s->account, &stat->account);
     }
     for (size_t i = 0; rank && i < job->count; i++)

@@ -7,7 +7,7 @@
 
 /* ---- relations -------------------------------------------------------------------------------------------------- */
 
-static bool knows_waits(const struct ana_job *job, const struct ana_summary *s)
+bool ana_knows_waits(const struct ana_job *job, const struct ana_summary *s)
 {
     if (job->records == 0 || s->counters_only)
         return false;
@@ -75,7 +75,7 @@ static bool add_to_ranks(const struct ana_job *job, struct ana_summary *s, const
             rank[key[1]].waiting_ns = ana_plus(rank[key[1]].waiting_ns, sum->lost_ns);
         rank[key[2]].caused_ns = ana_plus(rank[key[2]].caused_ns, sum->lost_ns);
     }
-    bool known = knows_waits(job, s);
+    bool known = ana_knows_waits(job, s);
     for (size_t i = 0; rank && i < s->rank_count; i++) {
         struct ana_rank_stat *stat = &s->ranks[i];
         bool told = known && stat->counted;
@@ -144,7 +144,7 @@ static bool add_to_calls(struct ana_job *job, struct ana_summary *s, const struc
         while (number < job->calls && job->call[number].name != stat->name)
             number++;
         stat->seen_ns = seen[number] < stat->time_ns ? seen[number] : stat->time_ns;
-        if (knows_waits(job, s) && (waiting[number] || trc_opclass_has_wait_states(stat->opclass)))
+        if (ana_knows_waits(job, s) && (waiting[number] || trc_opclass_has_wait_states(stat->opclass)))
             stat->waiting_ns = waiting[number];
         if (last[number].instances) {
             stat->last_index = last[number].index;

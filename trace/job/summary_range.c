@@ -42,20 +42,34 @@ static void collect_messages(const struct ana_job *job, const struct ana_summary
     }
 }
 
-/* Adds the relations in the store that are selected. */
+/* Adds a wait to the sum of the waiter's call site. */
+static void add_to_site(const struct ana_job *job, const struct ana_kept_wait *w, struct ana_tally *events)
+{
+    const struct ana_map *sites = &job->pass.tally.sites;
+    const uint64_t *key = w->site - 1 < sites->count ? ana_map_key(sites, w->site - 1) : NULL;
+    struct ana_site_sum *sum = key ? ana_map_find(&events->sites, key[0], key[1], key[2]) : NULL;
+    if (sum)
+        sum->wait_ns = ana_plus(sum->wait_ns, w->end_ns - w->begin_ns);
+}
+
+/* Adds the relations in the store that are selected; waits to the sites of `events`, too. */
 static bool collect_relations(const struct ana_job *job, const struct ana_summary *s, const struct ana_taken *taken,
-                              struct ana_tally *t)
+                              struct ana_tally *t, struct ana_tally *events)
 {
     const struct ana_store *store = &job->store;
     bool ok = ana_tally_init(t, job->count);
     if (ok)
         collect_messages(job, s, taken, t);
+    for (size_t i = 0; i < events->sites.count; i++)
+        ((struct ana_site_sum *)ana_map_value(&events->sites, i))->wait_ns = 0;
     for (size_t i = 0; ok && i < ana_store_count(store->waits, ANA_STORE_WAITS); i++) {
         struct ana_kept_wait w = *ana_store_wait_at(store, i);
         w.begin_ns = w.begin_ns > s->begin_ns ? w.begin_ns : s->begin_ns;
         w.end_ns = w.end_ns < s->end_ns ? w.end_ns : s->end_ns;
-        if (w.end_ns > w.begin_ns && ana_taken_has(taken, w.comm, w.place, 0))
-            ana_tally_wait(t, ana_tally_wait_place(t, &w), w.end_ns - w.begin_ns);
+        if (w.end_ns <= w.begin_ns || !ana_taken_has(taken, w.comm, w.place, 0))
+            continue;
+        ana_tally_wait(t, ana_tally_wait_place(t, &w), w.end_ns - w.begin_ns);
+        add_to_site(job, &w, events);
     }
     for (size_t i = ana_store_count(store->instances, ANA_STORE_INSTANCES); ok && i-- > 0;) {
         const struct ana_kept_instance *k = ana_store_instance_at(store, i);
@@ -176,9 +190,9 @@ bool ana_summary_time_range(struct ana_job *job, struct ana_summary *s)
 {
     struct ana_tally relations = {0};
     struct ana_taken taken;
-    const struct ana_tally *events = &job->range.pass.tally;
+    struct ana_tally *events = &job->range.pass.tally;
     range_ranks(job, s, events);
-    bool ok = ana_taken_find(job, &s->selection, &taken) && collect_relations(job, s, &taken, &relations) &&
+    bool ok = ana_taken_find(job, &s->selection, &taken) && collect_relations(job, s, &taken, &relations, events) &&
               range_calls(job, s, events) && range_pairs(s, events, &relations) &&
               ana_summary_relations(job, s, &relations, events) && ana_summary_standouts(job, s, &taken);
     free(taken.of_place);

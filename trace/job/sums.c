@@ -107,12 +107,12 @@ static void take_sums(void *user, const void *items, size_t n)
         case ANA_TOLD_CALL:
         case ANA_TOLD_COUNT:
             ok &= ana_sum_to_lane(&lane[told->index], ANA_TOLD_CALL, told, told->call.begin_ns, told->call.end_ns);
-            ok &= ana_sum_to_site(tally, ANA_TOLD_CALL, told);
+            ok &= ana_sum_to_site(tally, ANA_TOLD_CALL, told, true);
             break;
         case ANA_TOLD_BYTES:
         case ANA_TOLD_FOLD:
             ok &= ana_sum_to_lane(&lane[told->index], told->kind, told, told->sum.begin_ns, told->sum.end_ns);
-            ok &= ana_sum_to_site(tally, told->kind, told);
+            ok &= ana_sum_to_site(tally, told->kind, told, true);
             break;
         case ANA_TOLD_WAIT:
             if (told->wait.counts)

@@ -54,16 +54,17 @@ static inline __attribute__((always_inline)) bool ana_sum_to_lane(struct ana_lan
     return true;
 }
 
-/* Adds a call, bytes or a fold to their site.  False: out of memory, percentiles do not know it. */
+/* Adds a call, bytes or a fold to their site; `whole`: also the time inside calls, which ana_tally_time adds of a part
+ * of the run.  False: out of memory, percentiles do not know it. */
 static inline __attribute__((always_inline)) bool ana_sum_to_site(struct ana_tally *tally, enum ana_told_kind kind,
-                                                                  const struct ana_told *told)
+                                                                  const struct ana_told *told, bool whole)
 {
     bool is_call = kind == ANA_TOLD_CALL || kind == ANA_TOLD_COUNT;
     uint32_t number = is_call ? told->call.site : told->sum.site;
     if (!number)
         return true; /* no memory for the site, known to the tally */
     struct ana_site_sum *site = ana_map_value(&tally->sites, number - 1);
-    if (told->thread == ANA_MAIN_THREAD && kind != ANA_TOLD_BYTES)
+    if (whole && told->thread == ANA_MAIN_THREAD && kind != ANA_TOLD_BYTES)
         site->inside_ns =
             ana_plus(site->inside_ns, is_call ? told->call.end_ns - told->call.begin_ns : told->sum.busy_ns);
     if (kind == ANA_TOLD_FOLD)

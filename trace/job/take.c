@@ -56,6 +56,7 @@ static inline __attribute__((always_inline)) uint32_t keep_wait(struct ana_job *
         note->waits = 0;
     }
     struct ana_kept_wait more = {.call = note->number, .comm = comm, .place = place_of(calls.in)};
+    more.site = calls.in ? calls.in->site : 0;
     more.segment = calls.came ? calls.came->segment : 0; /* activity of the culprit before */
     more.segment_ns = more.segment ? calls.came->segment_ns : 0;
     const struct ana_kept_wait *kept = ana_store_wait(&job->store, span, &more);

@@ -28,7 +28,7 @@ struct ana_site_sum { /* rank index, call number, address */
     struct ana_times_slim times;
     uint64_t sent, received;
     int64_t time_ns;            /* see ana_call_sum */
-    int64_t inside_ns, wait_ns; /* whole run, main thread: inside calls; part of it: waiting for others */
+    int64_t inside_ns, wait_ns; /* main thread: inside calls; part of it: waiting for others; in a range of time */
 };
 struct ana_pair_sum {         /* source, destination */
     uint64_t messages, bytes; /* sent */

@@ -94,9 +94,9 @@ static void write_accounts(const struct ana_page *p)
     if (!p->s->has_accounts || ana_account_total(all) == 0)
         return;
     fprintf(p->out, "\nWHERE THE TIME WENT\n");
-    ana_page_line(p, "%s of %zu rank%s, from first to last sign of life",
-                  ana_spoken(time, sizeof time, (double)ana_account_total(all)), p->s->rank_count,
-                  p->s->rank_count == 1 ? "" : "s");
+    ana_page_line(p, "%s of %zu rank%s, %s", ana_spoken(time, sizeof time, (double)ana_account_total(all)),
+                  p->s->rank_count, p->s->rank_count == 1 ? "" : "s",
+                  p->s->exact ? "from first to last sign of life" : "in this window");
     for (enum ana_account_id id = 0; id < ANA_ACCOUNTS; id++)
         if (all->ns[id])
             fprintf(p->out, "  %-9s %6s %6s  %s\n", ana_account_key(id),

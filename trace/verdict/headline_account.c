@@ -101,14 +101,15 @@ static void say_queued(const struct ana_job *job, const struct ana_summary *s, s
     if (crowd.affinity)
         snprintf(with, sizeof with, " (affinity %s)", crowd.affinity);
     if (cpus && users > cpus)
-        ana_line_say(line, "%zu ranks%s%s share %zu processor%s%s: they wait for one %s of the time", users,
+        ana_line_say(line, "%zu ranks%s%s share %zu processor%s%s: they wait for one %s of the time%s", users,
                      named ? " on " : "", named ? ana_job_info(job).host[crowd.host] : "", cpus, cpus == 1 ? "" : "s",
-                     with, part);
+                     with, part, ana_span_words(s));
     else
         ana_line_say(line,
-                     "%s wait%s for a processor %s of the time%s: other processes or threads run there, or a limit "
+                     "%s wait%s for a processor %s of the time%s%s: other processes or threads run there, or a limit "
                      "holds %s back",
-                     list, crowd.ranks == 1 ? "s" : "", part, with, crowd.ranks == 1 ? "it" : "them");
+                     list, crowd.ranks == 1 ? "s" : "", part, ana_span_words(s), with,
+                     crowd.ranks == 1 ? "it" : "them");
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------ */

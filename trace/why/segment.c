@@ -10,7 +10,8 @@
 
 bool ana_why_init(struct ana_why *why, size_t ranks, bool causes, struct ana_beside *beside)
 {
-    *why = (struct ana_why){.ranks = ranks, .rank = calloc(ranks + 1, sizeof *why->rank)};
+    *why = (struct ana_why){
+        .ranks = ranks, .counted = {INT64_MIN, INT64_MAX}, .rank = calloc(ranks + 1, sizeof *why->rank)};
     ana_map_init(&why->segments, sizeof(struct ana_segment));
     ana_map_init(&why->places, sizeof(struct ana_why_place));
     ana_map_init(&why->stretches, sizeof(uint32_t));

@@ -310,25 +310,29 @@ static bool may_sleep(enum trc_opclass opclass)
     return trc_opclass_category(opclass) == TRC_CAT_IO || trc_opclass_is(opclass, TRC_FACT_EDGE);
 }
 
-/* Shares the processor time of spans that end in an event out between the time outside and inside calls. */
+/* Shares the processor time of spans that end in an event out between the time outside and inside calls, as far as they
+ * lie in `counted`. */
 static void account_spans(struct ana_account_usage *account, struct ana_why_thread *thread, const struct thread *of,
-                          const struct ana_event *e)
+                          const struct ana_event *e, struct ana_span counted)
 {
     double used = 0;
     for (uint32_t i = 0; i < of->spans; i++) {
-        const struct span *span = &of->span[i];
-        const double length = (double)(span->end_ns - span->begin_ns), last = overlap_ns(e->begin_ns, e->end_ns, span);
+        struct span part = of->span[i];
+        const double whole = (double)(part.end_ns - part.begin_ns);
+        part.begin_ns = part.begin_ns > counted.begin_ns ? part.begin_ns : counted.begin_ns;
+        part.end_ns = part.end_ns < counted.end_ns ? part.end_ns : counted.end_ns;
+        const double length = (double)(part.end_ns - part.begin_ns), last = overlap_ns(e->begin_ns, e->end_ns, &part);
         const double earlier = i ? 0 : (double)(thread->calls_ns - thread->counted_ns);
         const bool sleeps = may_sleep((enum trc_opclass)e->use->call->opclass);
         ana_account_usage_add(account, &(struct ana_account_span){
                                            .length_ns = length,
-                                           .cpu_ns = 1e3 * span->value[TRC_USAGE_CPU],
-                                           .queued_ns = 1e3 * span->value[TRC_USAGE_QUEUED],
+                                           .cpu_ns = 1e3 * part.value[TRC_USAGE_CPU] * length / whole,
+                                           .queued_ns = 1e3 * part.value[TRC_USAGE_QUEUED] * length / whole,
                                            .polling_ns = earlier + (sleeps ? 0 : last),
                                            .sleeping_ns = sleeps ? last : 0,
                                            .is_whole = !sleeps && last >= PURE * length,
                                        });
-        used += last;
+        used += overlap_ns(e->begin_ns, e->end_ns, &of->span[i]);
     }
     thread->counted_ns = ana_plus(thread->calls_ns, (int64_t)used);
 }
@@ -354,7 +358,7 @@ void ana_usage_settle(struct ana_why *why, const struct ana_event *e, uint32_t n
         return;
     }
     if (e->thread == ANA_MAIN_THREAD)
-        account_spans(&rank->account, thread, of, e);
+        account_spans(&rank->account, thread, of, e, why->counted);
     int64_t length = e->begin_ns - thread->end_ns;
     struct gap gap = {.begin_ns = thread->end_ns,
                       .end_ns = e->begin_ns,

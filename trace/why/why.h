@@ -21,6 +21,7 @@
 #include "trace/format/histogram.h"
 #include "trace/relations/relations.h"
 #include "trace/util/hash_map.h"
+#include "trace/util/spans.h"
 #include "trace/util/times.h"
 #include "trace/why/onward.h"
 #include "trace/why/calls.h"
@@ -92,6 +93,7 @@ struct ana_why {
     struct ana_why_calls calls;
     uint64_t steps, choose_at;     /* steps of all ranks so far, about; when to choose next */
     const struct ana_clock *clock; /* of usage */
+    struct ana_span counted;       /* part of the run that processor time is accounted of */
     uint32_t last_span;
     bool out_of_memory; /* something is missing */
 };
