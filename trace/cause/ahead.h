@@ -34,10 +34,10 @@ static inline double ana_ahead_in(const struct ana_ahead *ahead, uint32_t shadow
     return ahead->of[shadow / 2][shadow % 2];
 }
 
-/* Resets one shadow to zero. */
-static inline void ana_ahead_clear(struct ana_ahead *ahead, uint32_t shadow)
+/* Sets one shadow to the time of another; itself: to zero. */
+static inline void ana_ahead_set(struct ana_ahead *ahead, uint32_t shadow, uint32_t like)
 {
-    ahead->of[shadow / 2][shadow % 2] = 0;
+    ahead->of[shadow / 2][shadow % 2] = like == shadow ? 0 : ana_ahead_in(ahead, like);
 }
 
 /* Adds to one shadow, which is one of `first` .. `last`: constants, so that no other pair is touched. */

@@ -143,12 +143,17 @@ static inline void end_step(const struct run *run, uint32_t number, const struct
         pass(run->rank, slot);
 }
 
-/* Returns the time taken out of the segment before a step; the segment began at `before_ns`. */
-static inline double shortened(const struct ana_causes *causes, uint32_t shadow, const struct ana_cause_step *step,
-                               int64_t before_ns)
+/* Adds the time taken out of the segment before a step, which began at `before_ns`. */
+static inline __attribute__((always_inline)) void shorten_segment(const struct ana_causes *causes, uint32_t shadow,
+                                                                  const struct ana_cause_step *step, int64_t before_ns,
+                                                                  struct ana_ahead *ahead)
 {
-    int64_t more = ana_step_until(causes, step) - before_ns - causes->replay->shadow[shadow].usual_ns;
-    return more > 0 ? (double)more : 0;
+    const struct ana_shadow *of = &causes->replay->shadow[shadow];
+    const int64_t more = ana_step_until(causes, step) - before_ns - of->usual_ns;
+    const double ns = more > 0 ? (double)more : 0;
+    ana_ahead_add(ahead, shadow, 0, ANA_SHADOW_CALLS - 1, ns);
+    if (of->then)
+        ana_ahead_add(ahead, ANA_SHADOW_SECOND, ANA_SHADOW_SECOND, ANA_SHADOW_SECOND, ns);
 }
 
 /* Adds the time taken out of a call: all its needs were met at `last_ns`. */
@@ -209,7 +214,7 @@ static inline __attribute__((always_inline)) bool begin_alone(const struct ana_c
     uint32_t shadow = ana_shadow_of(causes->replay, step->segment);
     const struct ana_cause_step *before = shadow ? ana_step_at(causes, index, ana_step_back(step, number)) : NULL;
     if (before)
-        ana_ahead_add(out, shadow, 0, ANA_SHADOW_CALLS - 1, shortened(causes, shadow, step, before->end_ns));
+        shorten_segment(causes, shadow, step, before->end_ns, out);
     return true;
 }
 
@@ -315,8 +320,7 @@ static inline __attribute__((always_inline)) void replay_plain(const struct ana_
         int64_t last_ns = step->begin_ns;
         uint32_t shadow = ana_shadow_of(replay, step->segment);
         if (shadow && step->back)
-            ana_ahead_add(&last, shadow, 0, ANA_SHADOW_CALLS - 1,
-                          shortened(causes, shadow, step, step_of(run, done)->end_ns));
+            shorten_segment(causes, shadow, step, step_of(run, done)->end_ns, &last);
         if (step->edges) {
             const struct ana_edge *edge = ana_edge_at(run->rank, step->edges);
             while (edge && take_edge(causes, edge, step->end_ns, &last, &last_ns, NULL))

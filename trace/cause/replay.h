@@ -18,12 +18,14 @@
 
 #define ANA_SHADOW_IDEAL  0u /* calls that communicate take no time of their own: the ideal network of POP */
 #define ANA_SHADOW_CALLS  6u /* upwards: calls of one place take no time; below: segments are as fast as others */
+#define ANA_SHADOW_SECOND 5u /* segments of the ranks that come next, beside those of the shadow before it (`then`) */
 #define ANA_EDGES_OF_STEP 2u /* average number of edges there is room for */
 
 /* Thing taken out of the run in a shadow. */
 struct ana_shadow {
     uint32_t what;    /* number of the stretch, or of the place, + 1; 0: nothing */
     bool siblings;    /* usual_ns is the time of other stretches after the same call */
+    bool then;        /* it is taken out in ANA_SHADOW_SECOND, too */
     int64_t usual_ns; /* stretch: usual time of other ranks */
     int64_t weight;   /* cost that led to the choice */
 };

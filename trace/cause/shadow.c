@@ -39,19 +39,26 @@ static void set_shadow(struct ana_cause_place *place, uint32_t shadow)
     place->calls = (ana_pair){shadow == ANA_SHADOW_CALLS, shadow == ANA_SHADOW_CALLS + 1};
 }
 
-/* Forgets how far ahead a shadow was, before it becomes another's. */
-static void clear_shadow(struct ana_causes *causes, uint32_t shadow)
+/* Sets how far ahead a shadow is to that of another, before something more is taken out in it; itself: to zero. */
+static void set_ahead(struct ana_causes *causes, uint32_t shadow, uint32_t like)
 {
     struct ana_replay *replay = causes->replay;
     for (size_t i = 0; i < causes->ranks; i++) {
-        ana_ahead_clear(&replay->rank[i].now, shadow);
+        ana_ahead_set(&replay->rank[i].now, shadow, like);
         const struct ana_replay_rank *rank = &replay->rank[i];
         for (uint32_t s = 0; rank->ahead_of && s < causes->room; s++)
             if (rank->ahead_of[s])
-                ana_ahead_clear(&rank->ahead[rank->ahead_of[s] - 1], shadow);
+                ana_ahead_set(&rank->ahead[rank->ahead_of[s] - 1], shadow, like);
     }
     for (uint32_t m = 0; m < replay->meeting_room; m++)
-        ana_ahead_clear(&replay->meeting[m].last, shadow);
+        ana_ahead_set(&replay->meeting[m].last, shadow, like);
+}
+
+/* Takes nothing out in a shadow, before it becomes another's. */
+static void clear_shadow(struct ana_causes *causes, uint32_t shadow)
+{
+    struct ana_replay *replay = causes->replay;
+    set_ahead(causes, shadow, shadow);
     for (size_t i = 0; i < replay->segments; i++)
         replay->segment[i] = replay->segment[i] == shadow ? 0 : replay->segment[i];
     for (size_t i = 0; i < causes->places; i++)
@@ -147,7 +154,29 @@ static void choose_ranks(struct ana_causes *causes, uint32_t shadow, const struc
     if (siblings)
         n = list_siblings(causes, rival->what, take, room);
     const int64_t usual_ns = n ? ana_rounded(ana_median(room, n)) : 0;
-    causes->replay->shadow[shadow] = (struct ana_shadow){rival->what, siblings, usual_ns, rival->cost_ns};
+    struct ana_shadow *of = &causes->replay->shadow[shadow];
+    *of = (struct ana_shadow){rival->what, siblings, of->then && of->what == rival->what, usual_ns, rival->cost_ns};
+}
+
+/* Puts the ranks that come next into ANA_SHADOW_SECOND, where the late ones of the stretch in `first` are mended, too:
+ * ranks that take about as much longer than the rest as the worst of these. */
+static void choose_second(struct ana_causes *causes, uint32_t first, uint32_t what, const struct usual *take,
+                          double *room)
+{
+    struct ana_shadow *shadow = causes->replay->shadow, *second = &shadow[ANA_SHADOW_SECOND];
+    if (second->what != what || !shadow[first].then) {
+        clear_shadow(causes, ANA_SHADOW_SECOND);
+        set_ahead(causes, ANA_SHADOW_SECOND, first);
+    }
+    const size_t n = list_times(causes, what, 0, take, room);
+    const double usual = ana_median(room, n), worst = n ? room[n - 1] : 0;
+    *second = (struct ana_shadow){.what = what, .usual_ns = n ? ana_rounded(usual) : 0};
+    for (uint32_t s = 1; s < ANA_SHADOW_SECOND; s++)
+        shadow[s].then = s == first;
+    for (size_t i = 0; worst > LONGER * usual && i < causes->segments; i++)
+        if (causes->segment[i].stretch == what && !causes->replay->segment[i] &&
+            take->time(take->of, (uint32_t)i + 1) - usual >= LATE_ALIKE * (worst - usual))
+            causes->replay->segment[i] = ANA_SHADOW_SECOND;
 }
 
 /* Makes room for the shadow of each segment that there is now.  False: out of memory. */
@@ -182,11 +211,12 @@ static void choose_segments(struct ana_causes *causes, const struct usual *take)
     }
     if (rival && room)
         ana_sort(rival, stretches, sizeof *rival, by_cost);
-    uint32_t most = ANA_SHADOW_CALLS - 1;
-    for (size_t i = 0; rival && room && i < stretches && i < most && rival[i].cost_ns > 0; i++) {
-        uint32_t shadow = shadow_for(causes, &rival[i], 1, ANA_SHADOW_CALLS);
+    for (size_t i = 0; rival && room && i < stretches && i + 1 < ANA_SHADOW_SECOND && rival[i].cost_ns > 0; i++) {
+        uint32_t shadow = shadow_for(causes, &rival[i], 1, ANA_SHADOW_SECOND);
         if (shadow)
             choose_ranks(causes, shadow, &rival[i], take, room);
+        if (shadow && i == 0)
+            choose_second(causes, shadow, rival[i].what, take, room);
     }
     free(rival);
     free(room);

@@ -341,6 +341,8 @@ struct ana_price {
     uint32_t from_place, to_place;   /* numbers in trace/why */
     size_t *rank;                    /* ranks of a segment or a device: indices in order */
     size_t ranks;                    /* 0: of all */
+    const size_t *after;             /* ranks of the same segment that are mended before; saves_ns is on top of that */
+    size_t afters;                   /* number of these */
     bool siblings;                   /* a segment that no other rank has: as fast as other work after the same call, */
     bool at_most;                    /* or as if it took no time, as calls, too */
     bool alike;                      /* no rank is worse than the others: it moves from one to the next */
@@ -390,7 +392,7 @@ struct ana_summary {
     uint64_t cut_calls; /* time range: calls that begin before it or end after it; only their part in it is time */
     size_t rank_count;
     struct ana_rank_stat *ranks;
-    bool has_accounts;                /* true for the whole run only */
+    bool has_accounts;                /* not with a filter, nor where waits are not kept any more */
     struct ana_account account;       /* sum over all ranks in view */
     struct ana_account outside_calls; /* part of `account` that is not in `sites` */
     size_t call_count;                /* sorted by time, largest first; sums over all sizes */

@@ -95,7 +95,7 @@ static bool price_of(const struct ana_job *job, const struct ana_pass *pass, uin
 
 void ana_price_words(const struct ana_job *job, const struct ana_price *price, char *out, size_t size)
 {
-    char where[240], who[160] = "all ranks";
+    char where[240], who[160] = "all ranks", before[160];
     if (price->kind == ANA_PRICE_DEVICE) {
         snprintf(out, size, "NCCL's kernels on rank %s while no other runs", ana_rank_label(job, price->rank[0]).text);
         return;
@@ -114,7 +114,8 @@ void ana_price_words(const struct ana_job *job, const struct ana_price *price, c
     ana_segment_words(&segment, where, sizeof where);
     if (price->ranks < job->count)
         ana_rank_list(job, price->rank, price->ranks, who, sizeof who);
-    snprintf(out, size, "%s, %s", who, where);
+    ana_rank_list(job, price->after, price->afters, before, sizeof before);
+    snprintf(out, size, "%s, %s%s%s", who, where, before[0] ? ", after " : "", before);
 }
 
 void ana_price_saving(const struct ana_summary *s, const struct ana_price *price, char *out, size_t size)
@@ -136,7 +137,7 @@ static bool is_price_of(const struct ana_price *price, const struct ana_segment_
     if (segment->inside && segment->ranks == 1) /* else it is the price of others' calls, too */
         return (price->kind == ANA_PRICE_IO || price->kind == ANA_PRICE_LIBRARY) &&
                strcmp(price->to.call, segment->to.call) == 0 && strcmp(price->to.place, segment->to.place) == 0;
-    if (price->kind != ANA_PRICE_SEGMENT || price->alike || price->identity != segment->identity)
+    if (price->kind != ANA_PRICE_SEGMENT || price->alike || price->afters || price->identity != segment->identity)
         return false;
     for (size_t r = 0; r < price->ranks; r++)
         if (price->rank[r] == rank_index)
@@ -194,6 +195,23 @@ static void add_processors(struct ana_summary *s)
             .kind = ANA_PRICE_PROCESSOR, .path_ns = -1, .saves_ns = ana_rounded(share * (double)s->path_ns)};
 }
 
+/* Sets what the ranks that come next save once those before are mended, whose price is in the list already; `room`: of
+ * the ranks of a price.  False: no ranks come next. */
+static bool set_after(const struct ana_summary *s, const struct ana_replay *replay, const int64_t *saves, size_t room,
+                      struct ana_price *price)
+{
+    uint32_t first = 1;
+    while (first < ANA_SHADOW_SECOND && !replay->shadow[first].then)
+        first++;
+    price->saves_ns = ana_plus(saves[ANA_SHADOW_SECOND], -saves[first]);
+    for (size_t i = 0; i < s->price_count && !price->after; i++)
+        if (s->prices[i].rank == s->price_ranks + first * room) {
+            price->after = s->prices[i].rank;
+            price->afters = s->prices[i].ranks;
+        }
+    return price->after && price->ranks && price->saves_ns > 0;
+}
+
 static bool list_prices(const struct ana_job *job, struct ana_summary *s, const struct ana_pass *pass,
                         const int64_t *saves, const struct ana_path_sums *sums)
 {
@@ -205,7 +223,9 @@ static bool list_prices(const struct ana_job *job, struct ana_summary *s, const 
         struct ana_price *price = &s->prices[s->price_count];
         *price = (struct ana_price){.rank = s->price_ranks + shadow * (job->count + 1)};
         price->saves_ns = saves[shadow];
-        if (!price_of(job, pass, shadow, sums, price))
+        if (!price_of(job, pass, shadow, sums, price) ||
+            (shadow == ANA_SHADOW_SECOND &&
+             !set_after(s, pass->why.feed->causes->replay, saves, job->count + 1, price)))
             continue;
         find_reason(s, price);
         price->file = price->kind == ANA_PRICE_IO && s->file_count == 1 ? s->files[0].name : NULL;

@@ -10,6 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void add_ranks_of(cJSON *to, const char *key, const struct ana_job *job, const size_t *index, size_t n)
+{
+    cJSON *list = cJSON_AddArrayToObject(to, key);
+    for (size_t i = 0; i < n; i++)
+        cJSON_AddItemToArray(list, cJSON_CreateNumber(ana_job_rank(job, index[i])->rank));
+}
+
 /* Adds the stretches of time in which recording was switched off. */
 static void add_off(cJSON *root, const struct ana_job *job)
 {
@@ -21,9 +28,7 @@ static void add_off(cJSON *root, const struct ana_job *job)
         const struct ana_off *off = &offs.off[i];
         cJSON *o = cJSON_CreateObject();
         cJSON_AddItemToArray(list, o);
-        cJSON *ranks = cJSON_AddArrayToObject(o, "ranks");
-        for (size_t k = 0; k < off->ranks; k++)
-            cJSON_AddItemToArray(ranks, cJSON_CreateNumber(ana_job_rank(job, off->rank[k])->rank));
+        add_ranks_of(o, "ranks", job, off->rank, off->ranks);
         tui_json_ns(o, "from_s", off->begin_ns);
         tui_json_real(o, "to_s", off->end_ns == INT64_MAX ? NAN : (double)off->end_ns / 1e9);
     }
@@ -171,18 +176,17 @@ static void add_regions(cJSON *root, const struct ana_job *job, const struct ana
 static void add_prices(cJSON *root, const struct ana_job *job, const struct ana_summary *s,
                        const struct ana_whole *whole)
 {
-    size_t i = 0;
-    cJSON *row;
+    const struct ana_price *price = s->prices;
     tui_json_ns(root, "path_s", s->path_ns);
     tui_json_ns(root, "path_unknown_s", s->path_unknown_ns);
     tui_json_rows(root, "prices", ANA_KIND_PRICE, s->prices, sizeof *s->prices, s->price_count, whole);
+    cJSON *row;
     cJSON_ArrayForEach(row, cJSON_GetObjectItem(root, "prices"))
     {
-        const struct ana_price *price = &s->prices[i++];
         add_reason(row, &price->reason);
-        cJSON *list = cJSON_AddArrayToObject(row, "ranks");
-        for (size_t r = 0; r < price->ranks; r++)
-            cJSON_AddItemToArray(list, cJSON_CreateNumber(ana_job_rank(job, price->rank[r])->rank));
+        add_ranks_of(row, "ranks", job, price->rank, price->ranks);
+        add_ranks_of(row, "after", job, price->after, price->afters);
+        price++;
     }
 }
 
@@ -419,20 +423,17 @@ static void add_fact(cJSON *to, const struct ana_job *job, const struct ana_verd
             cJSON_AddNumberToObject(one, name, (double)value->number);
         else if (value->kind == ANA_VALUE_NS)
             tui_json_ns(one, name, value->number);
-        cJSON *ranks = value->kind == ANA_VALUE_RANKS ? cJSON_AddArrayToObject(one, name) : NULL;
-        for (size_t k = 0; ranks && k < value->ranks; k++)
-            cJSON_AddItemToArray(ranks, cJSON_CreateNumber(ana_job_rank(job, value->rank[k])->rank));
+        else if (value->kind == ANA_VALUE_RANKS)
+            add_ranks_of(one, name, job, value->rank, value->ranks);
     }
     cJSON_AddItemToArray(to, one);
 }
 
 void tui_culprits_json(cJSON *root, const struct ana_job *job, const struct ana_verdict *v)
 {
-    cJSON *culprits = cJSON_AddArrayToObject(root, "culprits");
-    for (size_t i = 0; v && i < v->culprits; i++)
-        cJSON_AddItemToArray(culprits, cJSON_CreateNumber(ana_job_rank(job, v->culprit[i])->rank));
+    add_ranks_of(root, "culprits", job, v ? v->culprit : NULL, v ? v->culprits : 0);
     for (size_t i = 0; v && i < v->absents; i++)
-        cJSON_AddItemToArray(culprits, cJSON_CreateNumber(v->absent[i]));
+        cJSON_AddItemToArray(cJSON_GetObjectItem(root, "culprits"), cJSON_CreateNumber(v->absent[i]));
 }
 
 /* Adds the call that the first rank of a group is inside, with its callers; nothing if it is in none. */

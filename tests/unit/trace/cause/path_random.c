@@ -64,19 +64,22 @@ static void make_program(uint64_t seed, int ranks, int actions)
 
 /* ---- running it ------------------------------------------------------------------------------------------------- */
 
-static bool in_shadow(const struct change *change, int rank, uint64_t from, uint64_t to)
+/* The shadow that a segment is taken out in, if it is in this change, too; NULL: it is not. */
+static const struct ana_shadow *shadow_of(const struct change *change, int rank, uint64_t from, uint64_t to)
 {
+    const struct ana_replay *replay = change->why->feed->causes->replay;
     for (size_t i = 0; i < change->why->segments.count; i++) {
         const struct ana_segment *s = ana_segment_at(change->why, (uint32_t)i + 1);
-        if ((int)s->index != rank ||
-            ana_shadow_of(change->why->feed->causes->replay, (uint32_t)i + 1) != change->shadow)
+        const uint32_t shadow = ana_shadow_of(replay, (uint32_t)i + 1);
+        const bool then = shadow && replay->shadow[shadow].then && change->shadow == ANA_SHADOW_SECOND;
+        if ((int)s->index != rank || (shadow != change->shadow && !then))
             continue;
         const struct ana_why_place *a = ana_map_value(&change->why->places, s->from - 1);
         const struct ana_why_place *b = ana_map_value(&change->why->places, s->to - 1);
         if (a->address == from && b->address == to)
-            return true;
+            return &replay->shadow[shadow];
     }
-    return false;
+    return NULL;
 }
 
 /* A rank comes to its next call. */
@@ -84,10 +87,10 @@ static struct call *come(int rank, uint64_t site, int64_t work_ns, const struct 
 {
     struct call *call = &program.call[rank][program.calls[rank]];
     const struct call *before = program.calls[rank] ? call - 1 : NULL;
-    if (change && change->why && before && in_shadow(change, rank, before->site, site)) {
-        int64_t usual_ns = change->why->feed->causes->replay->shadow[change->shadow].usual_ns;
-        work_ns = work_ns < usual_ns ? work_ns : usual_ns;
-    }
+    const struct ana_shadow *shadow =
+        change && change->why && before ? shadow_of(change, rank, before->site, site) : NULL;
+    if (shadow)
+        work_ns = work_ns < shadow->usual_ns ? work_ns : shadow->usual_ns;
     *call = (struct call){site, (before ? before->end_ns : 0) + work_ns, 0, 0, -1, -1};
     call->release_ns = call->begin_ns;
     return call;
