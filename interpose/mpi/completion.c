@@ -287,9 +287,9 @@ static inline __attribute__((always_inline)) unsigned char *put_usual(struct trc
 }
 
 /* The request of a handle where the usual one is, and as it is; NULL: it is elsewhere. */
-static inline const struct ipo_request *find_usual(struct ipo_thread *thread, uintptr_t handle, uintptr_t variable)
+static inline struct ipo_request *find_usual(struct ipo_thread *thread, uintptr_t handle, uintptr_t variable)
 {
-    const struct ipo_request *request;
+    struct ipo_request *request;
     if (handle - ipo_abi.shared < ipo_abi.shared_span) {
         request = ipo_shared_at(thread, thread->shared_first);
         if (request->variable != variable)
@@ -317,7 +317,7 @@ static void learn_completion(struct ipo_thread *thread, const struct ipo_request
 }
 
 /* Completes the request of a handle that find_usual has found.  False: it is not usual, and nothing was done. */
-static __attribute__((noinline)) bool complete_new(struct ipo_thread *thread, const struct ipo_request *request,
+static __attribute__((noinline)) bool complete_new(struct ipo_thread *thread, struct ipo_request *request,
                                                    uintptr_t handle, uintptr_t status)
 {
     struct trc_stream *stream = &thread->stream;
@@ -329,9 +329,9 @@ static __attribute__((noinline)) bool complete_new(struct ipo_thread *thread, co
     trc_stream_put_subs(stream, at, 1);
     live->completes++;
     if (handle - ipo_abi.shared < ipo_abi.shared_span)
-        ipo_shared_next(thread);
+        ipo_shared_next(thread, request);
     else
-        ipo_request_remove((struct ipo_request *)(uintptr_t)request);
+        ipo_request_remove(request);
     return true;
 }
 
@@ -342,7 +342,7 @@ static __attribute__((noinline)) unsigned char *complete_slow(struct ipo_thread 
                                                               uintptr_t status)
 {
     const uintptr_t handle = thread->requests[which], variable = ipo_request_variable(thread, array, which);
-    const struct ipo_request *request = find_usual(thread, handle, variable);
+    struct ipo_request *request = find_usual(thread, handle, variable);
     trc_stream_put_subs(&thread->stream, at, done);
     thread->stream.page->thread.completes += done;
     if (!request || !complete_new(thread, request, handle, status))
@@ -362,11 +362,11 @@ void ipo_complete_range(struct ipo_thread *thread, uintptr_t array, uint32_t fir
         const uintptr_t handle = thread->requests[i];
         unsigned char *next = NULL;
         if (handle - ipo_abi.shared < ipo_abi.shared_span) {
-            const struct ipo_request *request = ipo_shared_at(thread, thread->shared_first);
+            struct ipo_request *request = ipo_shared_at(thread, thread->shared_first);
             if (__builtin_expect(request->variable == array + i * ipo_abi.handle_bytes, 1))
                 next = put_usual(stream, at, request, own, newest, statuses);
             if (__builtin_expect(next != NULL, 1))
-                ipo_shared_next(thread);
+                ipo_shared_next(thread, request);
         } else {
             const uint32_t slot = ipo_request_usual_slot(handle);
             if (__builtin_expect(atomic_load_explicit(&ipo_requests.keys[slot], memory_order_relaxed) == handle, 1))

@@ -61,9 +61,8 @@ static inline __attribute__((always_inline)) bool put_short(struct ipo_thread *t
 /* Appends and counts the event of the cached call; drops it while recording is off.  Returns its thread; NULL: it is
  * unusual, and nothing was done. */
 static inline __attribute__((always_inline)) struct ipo_thread *
-put_event(const struct ipo_frame *frame, const struct ipo_cached *cached, bool collective, int result)
+put_event(const struct ipo_frame *frame, const struct ipo_cached *cached, bool collective, int result, uint64_t end)
 {
-    const uint64_t end = ipo_ticks_armed();
     struct ipo_thread *thread = ipo_thread_current;
     if (__builtin_expect(!can_put(thread, frame, cached, result), 0))
         return drop_event(thread, frame, cached, result);
@@ -119,29 +118,53 @@ int ipo_leave_recv(struct ipo_frame *frame, const struct ipo_cached *cached, int
                                                              : ipo_leave_cached(frame, cached, result);
 }
 
-/* An event and its request; `collective` is a constant. */
-static inline __attribute__((always_inline)) int leave_started(struct ipo_frame *frame, const struct ipo_cached *cached,
-                                                               int result, uintptr_t variable, int source, int tag,
-                                                               bool collective)
+/* Appends the event of a call that starts a request, notes the request, and ends the call.  `envelope`: NULL for a
+ * collective. */
+static __attribute__((noinline)) int start_slowly(struct ipo_frame *frame, const struct ipo_cached *cached, int result,
+                                                  uintptr_t variable, const uintptr_t *envelope, uint64_t end)
 {
-    struct ipo_thread *thread = __builtin_expect(!variable, 0) ? NULL : put_event(frame, cached, collective, result);
-    if (__builtin_expect(!thread, 0))
+    struct ipo_thread *thread = variable ? put_event(frame, cached, !envelope, result, end) : NULL;
+    if (!thread)
         return ipo_leave_cached(frame, cached, result);
     struct trc_sig_state *state = cached->state;
-    ipo_note_start(thread, variable, &state->use->sig, true, cached->inside - 1, state, cached->comm, source, tag);
+    ipo_note_start(thread, variable, &state->use->sig, true, cached->inside - 1, state, cached->comm,
+                   envelope ? (int)envelope[0] : 0, envelope ? (int)envelope[1] : 0);
+    return end_call(thread);
+}
+
+/* The same where nothing is unusual; a function is called in its last step alone, as in leave_event. */
+static inline __attribute__((always_inline)) int leave_started(struct ipo_frame *frame, const struct ipo_cached *cached,
+                                                               int result, uintptr_t variable,
+                                                               const uintptr_t *envelope, bool collective)
+{
+    const uint64_t end = ipo_ticks_armed();
+    struct ipo_thread *thread = ipo_thread_current;
+    if (__builtin_expect(!variable || !can_put(thread, frame, cached, result), 0))
+        return start_slowly(frame, cached, result, variable, envelope, end);
+    const uintptr_t handle = ipo_handle_at(variable, 0);
+    const bool shared = handle - ipo_abi.shared < ipo_abi.shared_span;
+    struct ipo_request *request = ipo_usual_place(thread, variable, handle, shared);
+    if (__builtin_expect(!request, 0))
+        return start_slowly(frame, cached, result, variable, envelope, end);
+    struct trc_sig_state *state = cached->state;
+    ipo_fill_start(request, thread, handle, shared, &state->use->sig, thread->stream.page->thread.starts++,
+                   cached->inside - 1, state, cached->comm, collective ? 0 : (int)envelope[0],
+                   collective ? 0 : (int)envelope[1]);
+    if (!put_short(thread, frame, cached, collective, end))
+        return end_long_call(frame, state, collective, end);
     return end_call(thread);
 }
 
 int ipo_leave_started(struct ipo_frame *frame, const struct ipo_cached *cached, int result, uintptr_t variable,
                       const uintptr_t *envelope)
 {
-    return leave_started(frame, cached, result, variable, (int)envelope[0], (int)envelope[1], false);
+    return leave_started(frame, cached, result, variable, envelope, false);
 }
 
 int ipo_leave_started_collective(struct ipo_frame *frame, const struct ipo_cached *cached, int result,
                                  uintptr_t variable)
 {
-    return leave_started(frame, cached, result, variable, 0, 0, true);
+    return leave_started(frame, cached, result, variable, NULL, true);
 }
 
 /* Ends a poll that begins a fold. */
@@ -172,7 +195,7 @@ int ipo_leave_poll(struct ipo_frame *frame, const struct ipo_cached *cached)
 int ipo_leave_wait_all(struct ipo_frame *frame, const struct ipo_cached *cached, int result, uintptr_t array,
                        uint32_t n, uintptr_t statuses)
 {
-    struct ipo_thread *thread = put_event(frame, cached, false, result);
+    struct ipo_thread *thread = put_event(frame, cached, false, result, ipo_ticks_armed());
     if (__builtin_expect(!thread, 0))
         return ipo_leave_cached(frame, cached, result);
     ipo_complete_range(thread, array, 0, n, statuses);
@@ -184,7 +207,7 @@ int ipo_leave_wait(struct ipo_frame *frame, const struct ipo_cached *cached, int
     const struct ipo_call *call = frame->call = &ipo_calls[frame->id];
     if (!result && ipo_found_nothing(call, frame->args))
         return ipo_leave_poll(frame, cached);
-    struct ipo_thread *thread = put_event(frame, cached, false, result);
+    struct ipo_thread *thread = put_event(frame, cached, false, result, ipo_ticks_armed());
     if (__builtin_expect(!thread, 0))
         return ipo_leave_cached(frame, cached, result);
     frame->failed = frame->poll = false;

@@ -19,8 +19,8 @@ enum ipo_request_flag {
     IPO_REQUEST_READ = 1u << 3,       /* a file read: its bytes are counted at completion */
     IPO_REQUEST_BY_STATUS =
         1u << 4, /* not a plain send or receive: completed by its status, without `source` and `tag` */
-    IPO_REQUEST_RECEIVES = 1u << 5, /* a plain receive */
-    IPO_REQUEST_RESERVED = 1u << 6  /* the handle means no request (ipo_request_reserve) */
+    IPO_REQUEST_RESERVED = 1u << 5, /* the handle means no request (ipo_request_reserve) */
+    IPO_REQUEST_RECEIVES = 1u << 9  /* a plain receive: TRC_SIG_P2P_IN */
 };
 
 /* A request.  The fast path of a completion reads only the first of its two cache lines. */
@@ -107,10 +107,8 @@ void ipo_request_unclaim(uint64_t handle, struct ipo_request *request);
 
 /* A place for a start whose handle is shared: MPI gives it to all sends that had finished when they were started.  Such
  * starts are distinguished by `variable`, the address of the program's request, and by their order where that fails.
- * The caller fills the place in and publishes it.  NULL: memory is short. */
+ * The caller fills the place in and publishes it (thread.h).  NULL: memory is short. */
 struct ipo_request *ipo_shared_add(struct ipo_thread *thread, uintptr_t variable);
-/* Makes a place of ipo_shared_add visible to searches. */
-void ipo_shared_publish(struct ipo_thread *thread, struct ipo_request *request);
 /* Takes the start that a completion of the shared handle at `variable` belongs to, perhaps another thread's.  Valid
  * until the calling thread's next call.  NULL: not known. */
 const struct ipo_request *ipo_shared_take(struct ipo_thread *thread, uintptr_t variable);

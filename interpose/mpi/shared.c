@@ -8,17 +8,6 @@
 
 #include <string.h>
 
-#define NEAR 16u /* starts at the front of a queue, searched one by one */
-/* A bit in a start's `variable`, an even address: one thread fills the place in or copies it, and no other thread reads
- * it meanwhile. */
-#define BUSY 1u
-
-/* Whether a thread may wait for a start of another one: from MPI_THREAD_SERIALIZED (2) on. */
-static bool is_searched(void)
-{
-    return ipo_process.concurrent || ipo_process.writer.head->thread_level >= 2;
-}
-
 static uintptr_t load_variable(const struct ipo_request *start)
 {
     return __atomic_load_n(&start->variable, __ATOMIC_ACQUIRE);
@@ -27,7 +16,7 @@ static uintptr_t load_variable(const struct ipo_request *start)
 /* Whether a start with this `variable` may be taken for the variable `wanted` (0: for any). */
 static bool is_wanted(uintptr_t variable, uintptr_t wanted)
 {
-    return variable && !(variable & BUSY) && (variable == wanted || !wanted);
+    return variable && !(variable & IPO_SHARED_BUSY) && (variable == wanted || !wanted);
 }
 
 /* ---- the table from variables to starts.  An entry is removed by nobody: it is checked against its start. */
@@ -41,7 +30,7 @@ static uint32_t find_bucket(uintptr_t variable, uint32_t second)
 /* Whether the entry's start may still be searched for in this bucket. */
 static bool is_current(const struct ipo_request *start, uint32_t bucket)
 {
-    const uintptr_t variable = start ? load_variable(start) & ~(uintptr_t)BUSY : 0;
+    const uintptr_t variable = start ? load_variable(start) & ~(uintptr_t)IPO_SHARED_BUSY : 0;
     return variable && (find_bucket(variable, 0) == bucket || find_bucket(variable, 1) == bucket);
 }
 
@@ -95,7 +84,7 @@ static void drop_completed(struct ipo_thread *thread, bool own)
 
 struct ipo_request *ipo_shared_add(struct ipo_thread *thread, uintptr_t variable)
 {
-    variable &= ~(uintptr_t)BUSY;
+    variable &= ~(uintptr_t)IPO_SHARED_BUSY;
     if (__atomic_load_n(&thread->shared_first, __ATOMIC_RELAXED) != thread->shared_end)
         drop_completed(thread, true);
     uint64_t first = __atomic_load_n(&thread->shared_first, __ATOMIC_RELAXED);
@@ -111,16 +100,10 @@ struct ipo_request *ipo_shared_add(struct ipo_thread *thread, uintptr_t variable
         __atomic_store_n(&thread->shared[end % IPO_SHARED / IPO_SHARED_PART], part, __ATOMIC_RELEASE);
         request = ipo_shared_at(thread, end);
     }
-    __atomic_store_n(&request->variable, variable | BUSY, __ATOMIC_RELAXED);
-    if (__builtin_expect(end - first >= NEAR, 0) || is_searched())
+    __atomic_store_n(&request->variable, variable | IPO_SHARED_BUSY, __ATOMIC_RELAXED);
+    if (__builtin_expect(end - first >= IPO_SHARED_NEAR, 0) || ipo_shared_is_searched())
         enter(request, variable);
     return request;
-}
-
-void ipo_shared_publish(struct ipo_thread *thread, struct ipo_request *request)
-{
-    __atomic_store_n(&request->variable, request->variable & ~(uintptr_t)BUSY, __ATOMIC_RELEASE);
-    __atomic_store_n(&thread->shared_end, thread->shared_end + 1, __ATOMIC_RELEASE);
 }
 
 /* The oldest wanted start at the front of a thread's queue. */
@@ -128,7 +111,7 @@ static struct ipo_request *find_near(struct ipo_thread *thread, uintptr_t wanted
 {
     const uint64_t first = __atomic_load_n(&thread->shared_first, __ATOMIC_ACQUIRE);
     const uint64_t end = __atomic_load_n(&thread->shared_end, __ATOMIC_ACQUIRE);
-    for (uint64_t at = first; at < end && at < first + NEAR; at++) {
+    for (uint64_t at = first; at < end && at < first + IPO_SHARED_NEAR; at++) {
         struct ipo_request *start = ipo_shared_at(thread, at);
         if (start && is_wanted(load_variable(start), wanted))
             return start;
@@ -148,8 +131,9 @@ static void copy_around_variable(struct ipo_request *to, const struct ipo_reques
 static const struct ipo_request *take(struct ipo_thread *thread, struct ipo_request *start, uintptr_t wanted)
 {
     uintptr_t variable = start ? load_variable(start) : 0;
-    if (!is_wanted(variable, wanted) || !__atomic_compare_exchange_n(&start->variable, &variable, variable | BUSY,
-                                                                     false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+    if (!is_wanted(variable, wanted) ||
+        !__atomic_compare_exchange_n(&start->variable, &variable, variable | IPO_SHARED_BUSY, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
         return NULL;
     const bool own = start->thread == thread->stream.page->thread.index;
     if (!own)
@@ -178,12 +162,12 @@ static const struct ipo_request *take_of_others(struct ipo_thread *thread)
 
 const struct ipo_request *ipo_shared_take(struct ipo_thread *thread, uintptr_t variable)
 {
-    variable &= ~(uintptr_t)BUSY;
+    variable &= ~(uintptr_t)IPO_SHARED_BUSY;
     const struct ipo_request *start = take(thread, find_near(thread, variable), variable);
     if (!start)
         start = take(thread, find_entry(variable), variable);
     /* A program that has copied its request gets the oldest start: all candidates had finished. */
     if (!start)
         start = take(thread, find_near(thread, 0), 0);
-    return start || !is_searched() ? start : take_of_others(thread);
+    return start || !ipo_shared_is_searched() ? start : take_of_others(thread);
 }

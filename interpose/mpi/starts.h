@@ -4,6 +4,19 @@
 
 #include "interpose/mpi/describe.h"
 
+/* The place for the request `handle` in `variable`, where it is the usual one, free, and no other thread may search for
+ * it; else NULL. */
+static inline struct ipo_request *ipo_usual_place(const struct ipo_thread *thread, uintptr_t variable, uintptr_t handle,
+                                                  bool shared)
+{
+    if (shared)
+        return ipo_shared_usual(thread, variable);
+    const uint32_t slot = ipo_request_usual_slot(handle);
+    const bool taken =
+        atomic_load_explicit(&ipo_requests.keys[slot], memory_order_relaxed); /* also what is no request */
+    return !handle || taken || ipo_process.concurrent ? NULL : &ipo_requests.slots[slot];
+}
+
 /* A place for a request, in the table or behind the shared handle; NULL: no room, or the handle means no request. */
 static inline struct ipo_request *ipo_start_place(struct ipo_thread *thread, uintptr_t variable, uintptr_t handle,
                                                   bool shared)
@@ -13,22 +26,16 @@ static inline struct ipo_request *ipo_start_place(struct ipo_thread *thread, uin
     return handle == ipo_abi.request_null ? NULL : ipo_request_place(handle, !ipo_process.concurrent);
 }
 
-/* Notes the request in `variable` that a call with this signature, number `index` in the thread's table with the entry
- * `state`, has made.  `starts`: it gets the next start number of the thread.  After the call's event.  NULL: there is
- * no request, or no room. */
-static inline __attribute__((always_inline)) struct ipo_request *
-ipo_note_start(struct ipo_thread *thread, uintptr_t variable, const struct trc_sig *sig, bool starts, uint32_t index,
-               struct trc_sig_state *state, struct ipo_comm *comm, int source, int tag)
+/* Fills in and publishes the place of a request that a call with this signature, number `index` in the thread's table
+ * with the entry `state`, has made. */
+static inline __attribute__((always_inline)) void ipo_fill_start(struct ipo_request *request, struct ipo_thread *thread,
+                                                                 uintptr_t handle, bool shared,
+                                                                 const struct trc_sig *sig, uint64_t number,
+                                                                 uint32_t index, struct trc_sig_state *state,
+                                                                 struct ipo_comm *comm, int source, int tag)
 {
-    struct trc_thread *live = &thread->stream.page->thread;
-    const uintptr_t handle = ipo_handle_at(variable, 0);
-    const bool shared = ipo_is_shared(handle);
-    const uint64_t number = starts ? live->starts++ : 0;
-    struct ipo_request *request = ipo_start_place(thread, variable, handle, shared);
-    if (__builtin_expect(!request, 0))
-        return NULL;
-    request->flags = sig->flags & TRC_SIG_P2P_IN ? IPO_REQUEST_RECEIVES : 0;
-    request->thread = live->index;
+    request->flags = sig->flags & TRC_SIG_P2P_IN; /* IPO_REQUEST_RECEIVES */
+    request->thread = thread->stream.page->thread.index;
     request->number = number;
     request->index = index;
     request->version = state->version;
@@ -42,6 +49,22 @@ ipo_note_start(struct ipo_thread *thread, uintptr_t variable, const struct trc_s
         ipo_shared_publish(thread, request);
     else
         ipo_request_publish(request, handle);
+}
+_Static_assert((uint32_t)IPO_REQUEST_RECEIVES == (uint32_t)TRC_SIG_P2P_IN, "a start's flag is its signature's");
+
+/* Notes the request in `variable` that a call has made (ipo_fill_start).  `starts`: it gets the next start number of
+ * the thread.  After the call's event.  NULL: there is no request, or no room. */
+static inline struct ipo_request *ipo_note_start(struct ipo_thread *thread, uintptr_t variable,
+                                                 const struct trc_sig *sig, bool starts, uint32_t index,
+                                                 struct trc_sig_state *state, struct ipo_comm *comm, int source,
+                                                 int tag)
+{
+    const uintptr_t handle = ipo_handle_at(variable, 0);
+    const bool shared = ipo_is_shared(handle);
+    const uint64_t number = starts ? thread->stream.page->thread.starts++ : 0;
+    struct ipo_request *request = ipo_start_place(thread, variable, handle, shared);
+    if (__builtin_expect(request != NULL, 1))
+        ipo_fill_start(request, thread, handle, shared, sig, number, index, state, comm, source, tag);
     return request;
 }
 

@@ -3,6 +3,7 @@
 #ifndef IPO_THREAD_H
 #define IPO_THREAD_H
 
+#include "interpose/core/state.h"
 #include "interpose/mpi/calls.h"
 #include "interpose/mpi/requests.h"
 #include "trace/writer/writer.h"
@@ -10,6 +11,10 @@
 #define IPO_TYPES       64u    /* datatypes that are remembered */
 #define IPO_SHARED      65536u /* starts under way behind the shared handle, in parts that are made when needed */
 #define IPO_SHARED_PART 1024u
+#define IPO_SHARED_NEAR 16u /* starts at the front of a queue, searched one by one */
+/* A bit in a start's `variable`, an even address: one thread fills the place in or copies it, and no other thread reads
+ * it meanwhile. */
+#define IPO_SHARED_BUSY 1u
 
 struct ipo_type {
     uintptr_t handle; /* 0: free */
@@ -120,6 +125,32 @@ static inline struct ipo_request *ipo_shared_at(const struct ipo_thread *thread,
     return part ? part + at % IPO_SHARED_PART : NULL;
 }
 
+/* Whether a thread may wait for a start of another one: from MPI_THREAD_SERIALIZED (2) on. */
+static inline bool ipo_shared_is_searched(void)
+{
+    return ipo_process.concurrent || ipo_process.writer.head->thread_level >= 2;
+}
+
+/* The place for a start of `variable` behind the shared handle, where the owner has none to drop before and no other
+ * thread may search for it; else NULL: ipo_shared_add finds the place. */
+static inline struct ipo_request *ipo_shared_usual(const struct ipo_thread *thread, uintptr_t variable)
+{
+    const uint64_t first = thread->shared_first, end = thread->shared_end;
+    struct ipo_request *place = ipo_shared_at(thread, end);
+    if (!place || end - first >= IPO_SHARED_NEAR || ipo_shared_is_searched() ||
+        (first != end && !ipo_shared_at(thread, first)->variable))
+        return NULL;
+    place->variable = variable;
+    return place;
+}
+
+/* Makes a place of ipo_shared_usual or ipo_shared_add visible to searches. */
+static inline void ipo_shared_publish(struct ipo_thread *thread, struct ipo_request *request)
+{
+    __atomic_store_n(&request->variable, request->variable & ~(uintptr_t)IPO_SHARED_BUSY, __ATOMIC_RELEASE);
+    __atomic_store_n(&thread->shared_end, thread->shared_end + 1, __ATOMIC_RELEASE);
+}
+
 /* Moves an empty queue that ends at `end` to its first place again: memory that is warm.  By the owner. */
 static inline void ipo_shared_restart(struct ipo_thread *thread, uint64_t end)
 {
@@ -129,14 +160,14 @@ static inline void ipo_shared_restart(struct ipo_thread *thread, uint64_t end)
 }
 
 /* Drops the oldest start behind the shared handle.  By the owner; other threads may read it meanwhile. */
-static inline void ipo_shared_next(struct ipo_thread *thread)
+static inline void ipo_shared_next(struct ipo_thread *thread, struct ipo_request *oldest)
 {
-    const uint64_t first = thread->shared_first;
-    __atomic_store_n(&ipo_shared_at(thread, first)->variable, 0, __ATOMIC_RELAXED);
-    if (first + 1 == thread->shared_end)
-        ipo_shared_restart(thread, first);
+    const uint64_t next = thread->shared_first + 1;
+    __atomic_store_n(&oldest->variable, 0, __ATOMIC_RELAXED);
+    if (next == thread->shared_end)
+        ipo_shared_restart(thread, next - 1);
     else
-        __atomic_store_n(&thread->shared_first, first + 1, __ATOMIC_RELAXED);
+        __atomic_store_n(&thread->shared_first, next, __ATOMIC_RELAXED);
 }
 
 /* Makes room for `n` requests and statuses in the thread's scratch memory.  False: no memory.  Keeps errno. */
