@@ -3,13 +3,14 @@
 installed), what it refuses, and real jobs under the launchers that are."""
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
 import stat
 import subprocess
 
-from common import HPCTOP, LIBTRACE, check, end, hpctop, release, report, run, skip, traces, wait_for, workload
+from common import HPCTOP, LIBTRACE, check, end, hpctop, release, report, run, skip, start, stop, traces, wait_for, workload
 from compare import differences
 from results import record
 
@@ -274,6 +275,25 @@ def ends():
                                                          " Z " in open("/proc/%d/stat" % child).read()))
 
 
+def running():
+    """Without a trace folder: the jobs of this machine."""
+    os.makedirs("empty")
+    other = start(2, ["sh", "-c", "sleep 1000; true"], preload=False)
+    seen = start(2, [workload("stencil"), "100000000"], os.path.abspath("seen"))
+    line = "hpctop %s\n" % os.path.abspath("seen")
+
+    def listed():
+        r = hpctop(cwd="empty")
+        return r if line in r.err and "2 ranks of sleep" in r.err else None
+
+    r = wait_for(listed) or hpctop(cwd="empty")
+    check("a recorded job here", r.code == 2 and re.search(r"^  2 ranks of stencil \(pid \d+\) since \d\d:\d\d:\d\d: " + re.escape(line),
+                                                           r.err, re.M), r)
+    check("a job here that is not recorded", re.search(r"^  2 ranks of sleep .*: not recorded$", r.err, re.M), r)
+    stop(other)
+    stop(seen)
+
+
 def commands():
     for words in (["mpirun", "-n", "2", "./a"], [workload("ring")]):
         r = hpctop(*words)
@@ -333,6 +353,7 @@ plans()
 carried()
 refusals()
 ends()
+running()
 commands()
 jobs()
 end()

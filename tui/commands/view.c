@@ -8,15 +8,18 @@
 #include "tui/app/settings.h"
 #include "tui/views/views.h"
 #include "tui/sources/lines.h"
+#include "tui/sources/running.h"
 #include "trace/job/watch.h"
 #include "trace/session/session.h"
+#include "trace/util/numfmt.h"
 
 #include <errno.h>
 #include <langinfo.h>
 #include <string.h>
 #include <unistd.h>
 
-#define MOST_AGAIN 2048 /* most ranks with enough memory for another reading beside the one shown */
+#define MOST_RUNNING 16u  /* jobs of this machine that are listed */
+#define MOST_AGAIN   2048 /* most ranks with enough memory for another reading beside the one shown */
 
 struct options {
     bool ascii, no_colour;
@@ -117,6 +120,27 @@ static int show_job(const char *const *folders, size_t n, const struct options *
     return status;
 }
 
+/* Prints that there is no trace here, and the jobs that run on this machine; returns TUI_EXIT_INPUT. */
+static int list_running(void)
+{
+    struct tui_running_job job[MOST_RUNNING];
+    const size_t n = tui_running_find(job, MOST_RUNNING);
+    const int status = tui_input_error(
+        n ? "there is no trace folder here; on this machine run"
+          : "there is no trace folder here; start a job with hpctop record -- mpirun .., or name a folder");
+    for (size_t i = 0; i < n; i++) {
+        char age[64];
+        ana_clock(age, sizeof age, (int64_t)(job[i].age_s * 1e9));
+        fprintf(stderr, "  %u rank%s of %s (pid %d) since %s: ", job[i].ranks, job[i].ranks == 1 ? "" : "s",
+                job[i].program, job[i].pid, age);
+        if (*job[i].folder)
+            fprintf(stderr, "hpctop %s\n", job[i].folder);
+        else
+            fputs("not recorded\n", stderr);
+    }
+    return status;
+}
+
 int tui_command_view(int argc, char **argv)
 {
     struct options options = {.cols = 80, .rows = 24};
@@ -138,9 +162,7 @@ int tui_command_view(int argc, char **argv)
     size_t n = (size_t)(argc - optind);
     if (n == 0) {
         if (!ana_newest_folder(".", newest, sizeof newest))
-            return tui_input_error(
-                "there is no trace folder here; start a job with hpctop record -- mpirun .., or name "
-                "a folder");
+            return list_running();
         folders = here;
         n = 1;
     }

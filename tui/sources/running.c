@@ -1,0 +1,165 @@
+#include "tui/sources/running.h"
+#include "trace/util/sort.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ENVIRONMENT (256u << 10) /* bytes of an environment that are read */
+
+/* Variables of a launcher: which rank a process is, and which job it belongs to. */
+static const struct launcher {
+    const char *rank, *job;
+} launchers[] = {
+    {"OMPI_COMM_WORLD_RANK", "OMPI_MCA_ess_base_jobid"},
+    {"OMPI_COMM_WORLD_RANK", "PMIX_NAMESPACE"},
+    {"PMIX_RANK", "PMIX_NAMESPACE"},
+    {"SLURM_PROCID", "SLURM_JOB_ID"},
+    {"HOROVOD_RANK", "HOROVOD_GLOO_RENDEZVOUS_PORT"},
+    {"RANK", "MASTER_PORT"},
+    {"PMI_RANK", NULL}, /* MPICH, Intel MPI: the parent of its ranks tells jobs apart */
+};
+
+/* Reads a file of a process; returns its bytes, a zero behind them. */
+static size_t read_proc(int pid, const char *name, char *out, size_t size)
+{
+    char path[64];
+    size_t n = 0;
+    snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    for (ssize_t got; fd >= 0 && n + 1 < size && (got = read(fd, out + n, size - 1 - n)) > 0;)
+        n += (size_t)got;
+    if (fd >= 0)
+        close(fd);
+    out[n] = 0;
+    return n;
+}
+
+/* The value of a variable in an environment of `n` bytes; NULL: it is not there. */
+static const char *value_of(const char *environment, size_t n, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = environment; at < environment + n; at += strlen(at) + 1)
+        if (strncmp(at, name, length) == 0 && at[length] == '=')
+            return at + length + 1;
+    return NULL;
+}
+
+/* The parent of a process and the seconds since it was started.  False: it is not there. */
+static bool read_stat(int pid, int *parent, double *age_s)
+{
+    char stat[1024], uptime[64];
+    unsigned long long start = 0;
+    read_proc(pid, "stat", stat, sizeof stat);
+    const char *at = strrchr(stat, ')');
+    if (!at || sscanf(at + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+                      parent, &start) != 2)
+        return false;
+    FILE *file = fopen("/proc/uptime", "re");
+    const bool read = file && fgets(uptime, sizeof uptime, file);
+    if (file)
+        fclose(file);
+    *age_s = read ? strtod(uptime, NULL) - (double)start / (double)sysconf(_SC_CLK_TCK) : 0;
+    return read;
+}
+
+/* Finds the launcher that has started a process as a rank, and its name for the job; NULL: none has. */
+static const struct launcher *launcher_of(int pid, char *job, size_t size)
+{
+    static char environment[ENVIRONMENT];
+    const size_t n = read_proc(pid, "environ", environment, sizeof environment);
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
+        const char *name = launchers[i].job, *value = name ? value_of(environment, n, name) : "";
+        if (!value || !value_of(environment, n, launchers[i].rank))
+            continue;
+        snprintf(job, size, "%s=%s", name ? name : "", value);
+        return &launchers[i];
+    }
+    return NULL;
+}
+
+/* Writes which job a process is a rank of, and whether its parent is not.  False: of none. */
+static bool name_job(int pid, char *job, size_t size, bool *is_first, double *age_s)
+{
+    char above[160];
+    int parent;
+    const struct launcher *launcher = launcher_of(pid, job, size);
+    if (!launcher || !read_stat(pid, &parent, age_s))
+        return false;
+    *is_first = launcher_of(parent, above, sizeof above) != launcher || strcmp(above, job) != 0;
+    if (launcher->job)
+        return true;
+    double other_s;
+    while (launcher_of(parent, above, sizeof above) == launcher && read_stat(parent, &parent, &other_s))
+        ;
+    return snprintf(job, size, "%s=%d", launcher->rank, parent) > 0;
+}
+
+/* Writes the folder of the trace file that a process has mapped; nothing if there is none. */
+static void find_folder(int pid, char *out, size_t size)
+{
+    char path[64], line[PATH_MAX + 128];
+    snprintf(path, sizeof path, "/proc/%d/maps", pid);
+    FILE *maps = fopen(path, "re");
+    while (maps && fgets(line, sizeof line, maps)) {
+        char *name = strchr(line, '/'), *end = name ? strstr(name, ".hpctop\n") : NULL;
+        if (!end || end[8])
+            continue;
+        *strrchr(name, '/') = 0;
+        snprintf(out, size, "%s", name);
+        break;
+    }
+    if (maps)
+        fclose(maps);
+}
+
+/* Adds a process to its job; `is_first`: its parent is no rank of the job. */
+static void add_process(struct tui_running_job *job, int pid, double age_s, bool is_first)
+{
+    if (!*job->folder)
+        find_folder(pid, job->folder, sizeof job->folder);
+    read_proc(pid, "comm", job->program, sizeof job->program);
+    job->program[strcspn(job->program, "\n")] = 0;
+    job->ranks += is_first;
+    job->age_s = age_s > job->age_s ? age_s : job->age_s;
+    job->pid = !job->pid || pid < job->pid ? pid : job->pid;
+}
+
+static int by_age(const void *a, const void *b)
+{
+    const struct tui_running_job *x = a, *y = b;
+    return (x->age_s < y->age_s) - (x->age_s > y->age_s);
+}
+
+size_t tui_running_find(struct tui_running_job *out, size_t max)
+{
+    char name[sizeof out->job];
+    size_t n = 0;
+    DIR *proc = opendir("/proc");
+    for (struct dirent *entry; proc && (entry = readdir(proc));) {
+        const int pid = atoi(entry->d_name);
+        bool is_first;
+        double age_s;
+        if (pid <= 0 || !name_job(pid, name, sizeof name, &is_first, &age_s))
+            continue;
+        size_t i = 0;
+        while (i < n && strcmp(out[i].job, name) != 0)
+            i++;
+        if (i == max)
+            continue;
+        if (i == n) {
+            out[n++] = (struct tui_running_job){0};
+            snprintf(out[i].job, sizeof out[i].job, "%s", name);
+        }
+        add_process(&out[i], pid, age_s, is_first);
+    }
+    if (proc)
+        closedir(proc);
+    ana_sort(out, n, sizeof *out, by_age);
+    return n;
+}

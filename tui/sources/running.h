@@ -1,0 +1,20 @@
+/* Parallel jobs that run on this machine now, by the environments of processes that this user may read. */
+#ifndef TUI_RUNNING_H
+#define TUI_RUNNING_H
+
+#include <stddef.h>
+
+struct tui_running_job {
+    char job[160];    /* name given by its launcher */
+    char program[64]; /* name of the program of a rank */
+    unsigned ranks;   /* processes here */
+    int pid;          /* lowest process number */
+    double age_s;     /* seconds since the first one was started */
+    char folder[512]; /* trace folder; empty: not recorded */
+};
+
+/* Finds jobs of Open MPI, MPICH, Intel MPI, Slurm, Horovod and torchrun, the oldest first.  Returns their number, at
+ * most `max`.  Reads /proc; one thread. */
+size_t tui_running_find(struct tui_running_job *out, size_t max);
+
+#endif
