@@ -126,8 +126,8 @@ static int list_running(void)
     struct tui_running_job job[MOST_RUNNING];
     const size_t n = tui_running_find(job, MOST_RUNNING);
     const int status = tui_input_error(
-        n ? "there is no trace folder here; on this machine run"
-          : "there is no trace folder here; start a job with hpctop record -- mpirun .., or name a folder");
+        "there is no trace folder here; start a job with hpctop record -- mpirun .., or name a folder%s",
+        n ? "; jobs that run on this machine:" : "");
     for (size_t i = 0; i < n; i++) {
         char age[64];
         ana_clock(age, sizeof age, (int64_t)(job[i].age_s * 1e9));
