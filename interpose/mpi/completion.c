@@ -93,20 +93,19 @@ void ipo_describe_completion(struct ipo_frame *frame, uintptr_t *args)
 
 static const uint32_t kept_flags = TRC_SIG_P2P_OUT | TRC_SIG_P2P_IN | TRC_SIG_SYNC | TRC_SIG_RMA | TRC_SIG_IO;
 
-/* Makes the signature of a completion whose request brought exactly the posted message. */
-static struct trc_sig make_completion(const struct ipo_request *request)
+/* Flags of the signature of a completion whose request brought exactly the posted message. */
+static inline uint32_t find_completion_flags(const struct ipo_request *request)
 {
-    struct trc_sig sig;
-    trc_sig_copy(&sig, &request->sig);
-    sig.flags = (sig.flags & kept_flags) | TRC_SIG_SUB | TRC_SIG_COMPLETE;
-    return sig;
+    return (request->sig.flags & kept_flags) | TRC_SIG_SUB | TRC_SIG_COMPLETE;
 }
 
 static __attribute__((noinline)) uint32_t define_completion(struct ipo_thread *thread,
                                                             const struct ipo_request *request)
 {
     struct trc_stream *stream = &thread->stream;
-    const struct trc_sig sig = make_completion(request);
+    struct trc_sig sig;
+    trc_sig_copy(&sig, &request->sig);
+    sig.flags = find_completion_flags(request);
     uint32_t index = trc_stream_intern(stream, &sig);
     struct trc_sig_state *state = ipo_find_start(thread, request); /* the table may have dropped it for the new one */
     if (state) {
@@ -311,8 +310,8 @@ static void learn_completion(struct ipo_thread *thread, const struct ipo_request
     struct trc_sig_state *start = ipo_find_start(thread, request);
     if (!start || stream->at >= stream->stop || (request->flags && !(status && is_as_posted(request, status))))
         return;
-    const struct trc_sig sig = make_completion(request);
-    start->completed_item = trc_item_word(trc_stream_define_apart(stream, &sig, request->index));
+    start->completed_item =
+        trc_item_word(trc_stream_define_flags(stream, request->index, find_completion_flags(request)));
     start->completed_epoch = stream->epoch;
 }
 

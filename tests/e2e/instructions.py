@@ -14,7 +14,7 @@ import bench  # noqa: E402
 
 BOUNDS = {"rank": 184, "iprobe": 215, "allreduce": 231, "pt2pt": 395,
           "send_call": 311, "recv_call": 336, "sendrecv_call": 300, "test_call": 360, "not_yet": 214, "start_call": 950,
-          "vector_call": 1045, "ireduce_call": 362, "put_call": 213, "get_call": 214, "size_twin": 960, "tag_twin": 1095,
+          "vector_call": 1045, "ireduce_call": 362, "put_call": 213, "get_call": 214, "size_twin": 955, "tag_twin": 1025,
           "comm_twin": 480, "type_twin": 900, "pause_twin": 312}
 # Cached calls may meet in their table by addresses, but not at each of these places of the stack; and a gap that the
 # machine makes longer than 16,384 ticks costs some instructions more.

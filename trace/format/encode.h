@@ -127,6 +127,20 @@ static inline uint8_t *trc_put_like(uint8_t *p, const struct trc_sig *sig, const
 #undef TRC_PUT_u
 #undef TRC_PUT_s
 
+/* Writes a LIKE item for a signature that differs from signature number `number` in its flags. */
+static inline uint8_t *trc_put_like_flags(uint8_t *p, uint32_t flags, uint32_t number)
+{
+    const uint32_t mask = 1u << TRC_SIG_FIELD_flags;
+    *p++ = TRC_ITEM_LIKE;
+    uint8_t *length = p++;
+    p = trc_put_varint(p, number);
+    *p++ = (uint8_t)(mask | 0x80);
+    *p++ = (uint8_t)(mask >> 7);
+    p = trc_put_varint(p, flags);
+    *length = (uint8_t)(p - length - 1);
+    return p;
+}
+
 /* Writes the begin of an event's item.  Gap and duration (unless SUB), sequence and request follow. */
 static inline uint8_t *trc_put_event(uint8_t *p, uint64_t signature)
 {

@@ -360,24 +360,28 @@ void trc_stream_define(struct trc_stream *stream, uint32_t index)
     trc_stream_define_like(stream, index, index);
 }
 
-/* Defines a signature in the current chunk, by signature `like` where the chunk defines that.  Returns its number. */
-static inline uint32_t put_definition(struct trc_stream *stream, const struct trc_sig *sig, uint32_t like)
+uint32_t trc_stream_define_flags(struct trc_stream *stream, uint32_t like, uint32_t flags)
 {
     const struct trc_sig_state *of = &stream->state[like];
-    stream->at = of->epoch == stream->epoch ? trc_put_like(stream->at, sig, &of->use->sig, of->local)
-                                            : trc_put_sig(stream->at, sig);
+    struct trc_sig sig;
+    if (of->epoch == stream->epoch) {
+        stream->at = trc_put_like_flags(stream->at, flags, of->local);
+    } else {
+        trc_sig_copy(&sig, &of->use->sig);
+        sig.flags = flags;
+        stream->at = trc_put_sig(stream->at, &sig);
+    }
     return stream->local_sigs++;
-}
-
-uint32_t trc_stream_define_apart(struct trc_stream *stream, const struct trc_sig *sig, uint32_t like)
-{
-    return put_definition(stream, sig, like);
 }
 
 void trc_stream_define_like(struct trc_stream *stream, uint32_t index, uint32_t like)
 {
     struct trc_sig_state *state = &stream->state[index];
-    state->local = put_definition(stream, &state->use->sig, like);
+    const struct trc_sig_state *of = &stream->state[like];
+    const struct trc_sig *sig = &state->use->sig;
+    stream->at = of->epoch == stream->epoch ? trc_put_like(stream->at, sig, &of->use->sig, of->local)
+                                            : trc_put_sig(stream->at, sig);
+    state->local = stream->local_sigs++;
     state->epoch = stream->epoch;
     state->item = trc_item_word(state->local);
     state->last_sequence = 0;

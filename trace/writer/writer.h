@@ -227,8 +227,9 @@ void trc_stream_define(struct trc_stream *stream, uint32_t index);
 /* Defines a signature as trc_stream_define, in fewer bytes if the chunk defines signature `like`, which differs from
  * it in little. */
 void trc_stream_define_like(struct trc_stream *stream, uint32_t index, uint32_t like);
-/* Defines a signature that has no index, since nothing counts its uses.  Returns its number in the chunk. */
-uint32_t trc_stream_define_apart(struct trc_stream *stream, const struct trc_sig *sig, uint32_t like);
+/* Defines a signature that differs from signature `like` in its flags, and has no index, since nothing counts its uses.
+ * Returns its number in the chunk. */
+uint32_t trc_stream_define_flags(struct trc_stream *stream, uint32_t like, uint32_t flags);
 /* The slow path of trc_stream_fold: begins a FOLD. */
 void trc_stream_fold_slow(struct trc_stream *stream, uint32_t index, uint64_t begin, uint64_t end);
 
