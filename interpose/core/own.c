@@ -72,7 +72,7 @@ static bool create_thread(struct own *own)
     calls.begin_attributes(&attributes);
     calls.detached(&attributes, PTHREAD_CREATE_DETACHED);
     sigfillset(&all);
-    sigdelset(&all, SIGBUS);              /* our own fault in the mapped file (stacks/guard.h) */
+    sigdelset(&all, SIGBUS);              /* our own fault in the mapped file (stacks/guard.c) */
     calls.mask(SIG_SETMASK, &all, &kept); /* the thread inherits the mask */
     calls.stack(&attributes, STACK);
     bool created =

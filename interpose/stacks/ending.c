@@ -1,5 +1,5 @@
 #include "interpose/base/oldglibc.h"
-#include "interpose/stacks/ending.h"
+#include "interpose/stacks/stacks_impl.h"
 #include "interpose/stacks/fatal.h"
 #include "interpose/stacks/handler.h"
 #include "interpose/base/procfs.h"

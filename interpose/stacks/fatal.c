@@ -1,13 +1,11 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/stacks/fatal.h"
-#include "interpose/stacks/ending.h"
-#include "interpose/stacks/guard.h"
+#include "interpose/stacks/stacks_impl.h"
 #include "interpose/stacks/handler.h"
 #include "interpose/core/heartbeat.h"
 #include "interpose/core/own.h"
 #include "interpose/core/state.h"
 #include "interpose/base/safe_read.h"
-#include "interpose/stacks/registers.h"
 #include "trace/writer/now.h"
 
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 /* The calls that install a seccomp filter, by which core/filter.h knows that one comes. */
 #include "interpose/base/oldglibc.h"
-#include "interpose/stacks/filter.h"
+#include "interpose/stacks/stacks_impl.h"
 #include "interpose/core/filter.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 #include "interpose/base/oldglibc.h"
-#include "interpose/stacks/guard.h"
+#include "interpose/stacks/stacks_impl.h"
 #include "interpose/stacks/fatal.h"
 #include "interpose/stacks/handler.h"
 #include "interpose/core/state.h"

@@ -1,5 +1,5 @@
 #include "interpose/base/oldglibc.h"
-#include "interpose/stacks/registers.h"
+#include "interpose/stacks/stacks_impl.h"
 
 void ipo_registers_of(const void *context, struct ipo_cursor *out)
 {

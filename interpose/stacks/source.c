@@ -1,10 +1,7 @@
 /* Stacks and signals, as a source of the recorder. */
 #include "interpose/core/source.h"
-#include "interpose/stacks/ending.h"
+#include "interpose/stacks/stacks_impl.h"
 #include "interpose/stacks/fatal.h"
-#include "interpose/stacks/filter.h"
-#include "interpose/stacks/guard.h"
-#include "interpose/stacks/triggers.h"
 
 static void start_recording(void)
 {

@@ -1,4 +1,4 @@
-#include "trace/diff/accounts.h"
+#include "trace/diff/diff_impl.h"
 #include "trace/job/window.h"
 #include "trace/util/hash.h"
 #include "trace/util/sort.h"

@@ -1,4 +1,4 @@
-#include "trace/diff/align.h"
+#include "trace/diff/diff_impl.h"
 #include "trace/util/hash.h"
 #include "trace/util/sort.h"
 

@@ -6,7 +6,7 @@
  * On a quiet machine the iteration decides.  On a loaded one ranks wait inside calls for others that have no
  * processor: there the iteration decides only beyond the difference of the loads, and time outside calls else.
  * Without counts of processor time only five times the time is a difference. */
-#include "trace/diff/answer.h"
+#include "trace/diff/diff_impl.h"
 
 #include <math.h>
 

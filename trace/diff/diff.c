@@ -1,7 +1,5 @@
 #include "trace/diff/diff.h"
-#include "trace/diff/accounts.h"
-#include "trace/diff/align.h"
-#include "trace/diff/answer.h"
+#include "trace/diff/diff_impl.h"
 #include "trace/job/window.h"
 #include "trace/util/sort.h"
 

@@ -1,4 +1,4 @@
-#include "trace/diff/judge.h"
+#include "trace/diff/diff_impl.h"
 #include "trace/util/grow.h"
 #include "trace/util/sort.h"
 

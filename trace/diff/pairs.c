@@ -1,4 +1,4 @@
-#include "trace/diff/pairs.h"
+#include "trace/diff/diff_impl.h"
 
 #include <stdlib.h>
 #include <string.h>

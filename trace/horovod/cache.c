@@ -1,4 +1,4 @@
-#include "trace/horovod/cache.h"
+#include "trace/horovod/wires.h"
 
 void ana_hvd_cache_init(struct ana_hvd_cache *cache, uint32_t capacity)
 {

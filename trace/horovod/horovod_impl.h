@@ -4,8 +4,7 @@
 #define ANA_HOROVOD_IMPL_H
 
 #include "trace/horovod/horovod.h"
-#include "trace/horovod/cache.h"
-#include "trace/horovod/wire.h"
+#include "trace/horovod/wires.h"
 #include "trace/job/job_impl.h"
 
 #define HVD_STEPS 4096u /* kept of a set */

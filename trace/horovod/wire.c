@@ -1,4 +1,4 @@
-#include "trace/horovod/wire.h"
+#include "trace/horovod/wires.h"
 #include <string.h>
 
 struct wire {

@@ -1,5 +1,5 @@
 /* Two runs side by side: the answer first, then what got slower, what got faster, and what only follows from these. */
-#include "trace/report/diff_page.h"
+#include "trace/report/report.h"
 #include "trace/report/page.h"
 #include "trace/util/sort.h"
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 #include "tui/output/json.h"
 #include "tui/sources/lines.h"
 #include "trace/job/window.h"
-#include "trace/report/diff_page.h"
+#include "trace/report/report.h"
 #include "trace/session/session.h"
 #include "tui/app/loop.h"
 #include "tui/views/views.h"

@@ -3,7 +3,7 @@
  * it.  Root reads each folder with its owner's rights alone. */
 #include "tui/commands/arguments.h"
 #include "tui/commands/command.h"
-#include "tui/commands/jobs_add.h"
+#include "tui/commands/jobs.h"
 #include "tui/output/json.h"
 #include "tui/sources/jobs_db.h"
 

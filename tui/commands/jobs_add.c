@@ -1,6 +1,5 @@
-#include "tui/commands/jobs_add.h"
+#include "tui/commands/jobs.h"
 #include "tui/commands/command.h"
-#include "tui/commands/jobs_read.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "tui/commands/jobs_read.h"
+#include "tui/commands/jobs.h"
 #include "tui/commands/command.h"
 #include "tui/commands/whole.h"
 #include "tui/output/page.h"

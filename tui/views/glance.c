@@ -1,4 +1,4 @@
-#include "tui/views/glance.h"
+#include "tui/views/overview.h"
 #include "tui/app/axis.h"
 #include "tui/app/view.h"
 

@@ -1,4 +1,4 @@
-#include "tui/views/graphs.h"
+#include "tui/views/overview.h"
 #include "tui/app/axis.h"
 #include "tui/app/view.h"
 #include "tui/widgets/plot.h"

@@ -2,8 +2,7 @@
 #include "tui/widgets/plot.h"
 #include "tui/app/jump.h"
 #include "tui/app/view.h"
-#include "tui/views/glance.h"
-#include "tui/views/graphs.h"
+#include "tui/views/overview.h"
 #include "trace/util/hash.h"
 
 #include <string.h>

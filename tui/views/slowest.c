@@ -1,4 +1,4 @@
-#include "tui/views/slowest.h"
+#include "tui/views/timeline.h"
 #include "trace/util/sort.h"
 
 enum { MOST = 64 }; /* most entries in the list of the timeline */

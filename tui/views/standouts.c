@@ -1,4 +1,4 @@
-#include "tui/views/standouts.h"
+#include "tui/views/timeline.h"
 
 enum { MOST = 5, AROUND = 2 /* lines: the title, the slowest messages */ };
 

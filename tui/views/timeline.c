@@ -1,11 +1,7 @@
 /* Timeline: a row a rank, a cell a piece of time in the colour of what took most of it. */
 #include "tui/app/axis.h"
 #include "tui/app/words.h"
-#include "tui/views/slowest.h"
-#include "tui/views/standouts.h"
-#include "tui/views/timeline_drag.h"
-#include "tui/views/timeline_marks.h"
-#include "tui/views/timeline_rows.h"
+#include "tui/views/timeline.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "tui/views/timeline_drag.h"
+#include "tui/views/timeline.h"
 
 bool tui_drag_columns(struct tui_rect area, int x, int y, int to_x, int *first, int *last)
 {

@@ -1,4 +1,4 @@
-#include "tui/views/timeline_marks.h"
+#include "tui/views/timeline.h"
 
 void tui_timeline_marks(const struct tui_app *app, struct tui_grid *grid, struct tui_rect axis, int64_t begin,
                         int64_t end)

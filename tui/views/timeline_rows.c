@@ -1,4 +1,4 @@
-#include "tui/views/timeline_rows.h"
+#include "tui/views/timeline.h"
 #include "tui/widgets/plot.h"
 #include "trace/util/rows.h"
 

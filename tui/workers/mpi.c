@@ -1,4 +1,4 @@
-#include "tui/workers/mpi.h"
+#include "tui/workers/workers.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 #include "hold.h"
-#include "interpose/stacks/registers.h"
+#include "interpose/stacks/stacks_impl.h"
 
 #include <errno.h>
 #include <linux/futex.h>

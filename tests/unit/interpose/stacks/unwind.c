@@ -3,7 +3,7 @@
 #include "interpose/base/safe_read.h"
 #include "interpose/unwind/cfi.h"
 #include "interpose/unwind/expression.h"
-#include "interpose/stacks/registers.h"
+#include "interpose/stacks/stacks_impl.h"
 #include "interpose/unwind/unwind.h"
 #include "tests/support/check.h"
 #include "tests/support/draw.h"

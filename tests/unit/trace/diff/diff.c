@@ -3,7 +3,7 @@
 #include "tests/support/planted.h"
 #include "trace/diff/diff.h"
 #include "trace/session/session.h"
-#include "trace/report/diff_page.h"
+#include "trace/report/report.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,8 +1,7 @@
 /* Horovod's lists on hostile and whole bytes, its cache against a slow model of it, and SAID items there and back. */
 #include "tests/support/check.h"
 #include "trace/horovod/horovod.h"
-#include "trace/horovod/cache.h"
-#include "trace/horovod/wire.h"
+#include "trace/horovod/wires.h"
 #include "trace/reader/reader.h"
 #include "trace/format/schema.h"
 #include "trace/writer/said.h"

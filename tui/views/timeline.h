@@ -1,9 +1,12 @@
-/* The rows of the timeline: a rank each or, of many, rows of the tree of ranks with shares of time as shades. */
-#ifndef TUI_TIMELINE_ROWS_H
-#define TUI_TIMELINE_ROWS_H
+/* Parts of the timeline: its rows, marks, drags, and lists below it. */
+#ifndef TUI_VIEW_TIMELINE_H
+#define TUI_VIEW_TIMELINE_H
 
 #include "tui/app/app.h"
 #include "tui/widgets/plot_category.h"
+#include "tui/app/view.h"
+
+/* The rows of the timeline: a rank each or, of many, rows of the tree of ranks with shares of time as shades. */
 
 enum tui_heat { TUI_HEAT_AUTO, TUI_HEAT_WAITING, TUI_HEAT_MPI, TUI_HEAT_CATEGORY, TUI_HEATS };
 
@@ -68,5 +71,58 @@ void tui_timeline_words(const struct tui_app *app, const struct timeline_rows *r
 
 /* Frees the rows' memory. */
 void tui_timeline_rows_free(struct timeline_rows *rows);
+
+/* Marks and notes in the picture of the timeline. */
+
+/* Writes the letters of the marks over the axis, whose columns are begin to end; notes as stars. */
+void tui_timeline_marks(const struct tui_app *app, struct tui_grid *grid, struct tui_rect axis, int64_t begin,
+                        int64_t end);
+
+/* Writes the mark in the cursor's column, of `columns`, into a line; returns the column behind it. */
+int tui_timeline_note(const struct tui_app *app, struct tui_grid *grid, struct tui_rect line, int columns);
+
+/* Dragging over the timeline: what would be selected. */
+
+/* The columns of `area` from where the button was pressed, cell x, y of the grid, to column `to_x` of it.  False: it
+ * was pressed elsewhere. */
+bool tui_drag_columns(struct tui_rect area, int x, int y, int to_x, int *first, int *last);
+
+/* Draws the drag while the mouse is dragged: marks on the axis above `area`, which shows that time, around the range
+ * that would be selected, and its length in `foot`.  False: nothing is dragged. */
+bool tui_drag_draw(const struct tui_app *app, struct tui_grid *grid, struct tui_rect area, struct tui_rect foot,
+                   int64_t begin_ns, int64_t end_ns);
+
+/* Slowest parts of the time in view: segments between calls, late senders and messages, the slowest first. */
+
+struct slow_instant {
+    int64_t at_ns, ns; /* begin in job time, and length */
+    size_t index;      /* index of the rank */
+    char words[160];
+};
+
+/* Lists at most `max` of the slowest; returns their number. */
+size_t tui_slowest(const struct tui_app *app, struct slow_instant *out, size_t max);
+
+/* Last place of the cursor in that list. */
+struct slow_place {
+    unsigned of; /* the summary that it was of */
+    int at;      /* from 1; 0: nowhere */
+};
+
+/* Draws the slowest as a list, the one of `place` as under the cursor. */
+void tui_slowest_draw(const struct tui_app *app, const struct slow_place *place, struct tui_grid *grid,
+                      struct tui_rect rect);
+
+/* Puts the cursor on the next (step 1) or last (-1) of the slowest, and describes it. */
+void tui_slowest_go(struct tui_app *app, struct slow_place *place, int step);
+
+/* List of standouts below the timeline of a window.  Only for timeline.c. */
+
+/* Returns how many of `room` lines the list takes beside `ranks` rows; 0: all time is in view, or there is no room.
+ * Only with `wanted` does it make ranks share rows. */
+int tui_standouts_lines(const struct tui_app *app, int room, size_t ranks, bool wanted);
+
+/* Draws the list; `chosen` is the row under its cursor, -1: the cursor is elsewhere. */
+void tui_standouts_draw(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect, int chosen);
 
 #endif
