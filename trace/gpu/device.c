@@ -1,6 +1,5 @@
 /* Kernels and copies as they come: summed up by name, by rank and over time. */
 #include "trace/gpu/device_data.h"
-#include "trace/gpu/device_impl.h"
 #include "trace/job/job_impl.h"
 #include "trace/gpu/nccl_bandwidth.h"
 #include "trace/util/hash.h"
@@ -163,9 +162,4 @@ void ana_gpu_device_event(struct ana_job *job, struct ana_devices *gpu, const st
                           : TRC_CAT_KERNEL);
     if (nccl)
         ana_gpu_match_kernel(job, gpu->match, e->index, s->number, k->name, e->begin_ns, e->end_ns);
-}
-
-void ana_gpu_call(struct ana_job *job, struct ana_devices *gpu, const struct ana_event *e)
-{
-    ana_gpu_match_call(job, gpu->match, e);
 }

@@ -9,25 +9,6 @@ struct how {
     char algorithm[16], protocol[16];
     unsigned channels_least, channels_most;
 };
-struct ana_nccl_hows {
-    struct ana_map how;  /* hash of the call, size class, ranks */
-    uint64_t facts_seen; /* facts in the files of all ranks at the last reading */
-};
-
-struct ana_nccl_hows *ana_nccl_hows_new(void)
-{
-    struct ana_nccl_hows *hows = calloc(1, sizeof *hows);
-    if (hows)
-        ana_map_init(&hows->how, sizeof(struct how));
-    return hows;
-}
-
-void ana_nccl_hows_free(struct ana_nccl_hows *hows)
-{
-    if (hows)
-        ana_map_free(&hows->how);
-    free(hows);
-}
 
 /* The hash of a call's name: equal for "ncclAllGather" and "ncclAllGatherConfig". */
 static uint64_t hash_of(const char *call)
@@ -75,6 +56,7 @@ void ana_nccl_hows_read(struct ana_nccl_hows *hows, const struct ana_job *job)
     if (seen == hows->facts_seen)
         return;
     ana_map_free(&hows->how); /* a fact may have replaced another one */
+    ana_map_init(&hows->how, sizeof(struct how));
     for (size_t i = 0; i < job->count; i++) {
         const char *key, *value;
         for (size_t f = 0; trc_fact_at(job->process[i].rank.file, f, &key, &value); f++)

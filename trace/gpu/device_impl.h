@@ -25,9 +25,6 @@ void ana_gpu_device_event(struct ana_job *job, struct ana_devices *gpu, const st
 /* device_look.c: the longest time that kernels of NCCL's ran on one GPU beside no other, in ns, over all time; *index:
  * the rank whose it is.  0: none is known. */
 int64_t ana_gpu_exposed(const struct ana_job *job, size_t *index);
-/* Adds a call of NCCL's. */
-void ana_gpu_call(struct ana_job *job, struct ana_devices *gpu, const struct ana_event *event);
-
 /* device_keep.c: keeps the contents of job->gpu after all events, or takes them up into devices that have seen none.
  * The latest calls and kernels make up time ranges: at most `newest` are saved, unless `newest` is ANA_STORE_MESSAGES
  * or more; job->kept_since_ns tells the end of the older ones. */
@@ -50,7 +47,7 @@ struct ana_gpu_match *ana_gpu_match_new(size_t ranks);
 /* Frees it; NULL is none. */
 void ana_gpu_match_free(struct ana_gpu_match *match);
 /* Adds a call of NCCL's, in the order of its thread, after ana_why_event. */
-void ana_gpu_match_call(struct ana_job *job, struct ana_gpu_match *match, const struct ana_event *event);
+void ana_gpu_call(struct ana_job *job, struct ana_devices *gpu, const struct ana_event *event);
 /* Adds a kernel of NCCL's that ran on a stream of rank `index`; its name is mangled, its times are job time. */
 void ana_gpu_match_kernel(struct ana_job *job, struct ana_gpu_match *match, size_t index, uint32_t stream_number,
                           const char *name, int64_t begin_ns, int64_t end_ns);
@@ -59,8 +56,6 @@ bool ana_gpu_match_look(const struct ana_job *job, const struct ana_gpu_match *m
                         const struct ana_selection *selection, struct ana_gpu_look *out);
 /* As ana_devices_keep. */
 void ana_gpu_match_keep(struct ana_keep *keep, struct ana_job *job, struct ana_gpu_match *match, size_t newest);
-/* As ana_devices_name. */
-void ana_gpu_match_name(struct ana_job *job, const struct ana_gpu_match *match);
 
 /* ---- device_rows.c: NCCL's operations by communicator, call and size. */
 struct ana_nccl_call {
@@ -99,8 +94,8 @@ bool ana_nccl_rows_fits(struct ana_nccl_rows *rows, const struct ana_nccl_call *
 void ana_nccl_rows_kernel(struct ana_job *job, struct ana_nccl_rows *rows, const struct ana_nccl_call *call,
                           int64_t begin_ns, int64_t end_ns, enum ana_nccl_share share);
 /* Fills the NCCL parts of a look.  False: out of memory. */
-bool ana_nccl_rows_look(const struct ana_job *job, const struct ana_nccl_rows *rows,
-                        const struct ana_selection *selection, struct ana_gpu_look *out);
+bool ana_nccl_rows_look(const struct ana_job *job, struct ana_nccl_rows *rows, const struct ana_selection *selection,
+                        struct ana_gpu_look *out);
 
 /* As ana_devices_keep. */
 void ana_nccl_rows_keep(struct ana_keep *keep, struct ana_job *job, struct ana_nccl_rows *rows, size_t newest);
@@ -119,11 +114,11 @@ void ana_nccl_late(struct ana_job *job, const struct ana_nccl_call *call, const 
                    size_t count);
 
 /* ---- device_how.c: how NCCL does its operations, where it told. */
-struct ana_nccl_hows;
-/* An empty table of algorithms and protocols; NULL: out of memory. */
-struct ana_nccl_hows *ana_nccl_hows_new(void);
-/* Frees it; NULL is none. */
-void ana_nccl_hows_free(struct ana_nccl_hows *hows);
+/* A table of algorithms and protocols; zeros are an empty one. */
+struct ana_nccl_hows {
+    struct ana_map how;  /* hash of the call, size class, ranks */
+    uint64_t facts_seen; /* facts in the files of all ranks at the last reading */
+};
 /* Reads the facts of all ranks, if some came since it last did. */
 void ana_nccl_hows_read(struct ana_nccl_hows *hows, const struct ana_job *job);
 /* Fills algorithm, protocol and channels, where they are known. */

@@ -1,6 +1,5 @@
 /* Storage of GPU data and NCCL's operations beside the trace. */
 #include "trace/gpu/device_data.h"
-#include "trace/gpu/device_rows_data.h"
 #include "trace/job/job_impl.h"
 #include "trace/util/hash.h"
 #include <stdlib.h>
@@ -98,7 +97,7 @@ static void keep_streams(struct ana_keep *keep, struct ana_devices *gpu)
 
 void ana_devices_name(struct ana_job *job)
 {
-    ana_gpu_match_name(job, job->gpu->match);
+    ana_nccl_rows_name(job, job->gpu->match->rows);
 }
 
 void ana_devices_keep(struct ana_keep *keep, struct ana_job *job, size_t newest)

@@ -1,7 +1,6 @@
 /* Results for the views: kernels by name, ranks, NCCL's operations; over all time or a time range, all ranks or
  * some. */
 #include "trace/gpu/device_data.h"
-#include "trace/gpu/device_impl.h"
 #include "trace/job/job_impl.h"
 #include "trace/util/sort.h"
 

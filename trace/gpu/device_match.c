@@ -1,7 +1,8 @@
 /* Matching of kernels with NCCL's operations. */
-#include "trace/gpu/device_impl.h"
+#include "trace/gpu/device_data.h"
 #include "trace/job/job_impl.h"
 #include "trace/gpu/nccl_bandwidth.h"
+#include "trace/util/grow.h"
 #include <stdlib.h>
 
 #define WAITING     65536   /* launches, or kernels, of one stream that wait for their other half, at most; */
@@ -15,33 +16,23 @@ struct launch {
     bool has_other;
     bool shared; /* several collectives: whose time it is cannot be told */
 };
-struct kernel {
+struct ran {
     int64_t begin_ns, end_ns;
     enum ana_nccl_function function;
 };
+/* A list that is read from `from` on. */
+struct list {
+    void *at;
+    size_t count, room, from;
+};
 /* The launches and kernels of a stream that wait for each other: one of the lists is always empty. */
 struct queue {
-    struct launch *launch;
-    struct kernel *kernel;
-    size_t launches, launch_room, launch_from;
-    size_t kernels, kernel_room, kernel_from;
+    struct list launches, kernels;
 };
 /* Operations of an open group, to be launched on one communicator and stream. */
 struct pending {
     struct launch launch;
     uint32_t number;
-};
-struct group {
-    struct pending *pending;
-    size_t count, room;
-};
-
-struct ana_gpu_match {
-    struct ana_map queues; /* rank index, stream number */
-    struct ana_map groups; /* rank index, thread */
-    struct ana_nccl_rows *rows;
-    uint64_t unmatched;
-    size_t waiting; /* most entries in one queue */
 };
 
 struct ana_gpu_match *ana_gpu_match_new(size_t ranks)
@@ -53,7 +44,7 @@ struct ana_gpu_match *ana_gpu_match_new(size_t ranks)
     }
     match->waiting = ranks > WAITING_ALL / WAITING ? WAITING_ALL / ranks + 64 : WAITING;
     ana_map_init(&match->queues, sizeof(struct queue));
-    ana_map_init(&match->groups, sizeof(struct group));
+    ana_map_init(&match->groups, sizeof(struct list));
     return match;
 }
 
@@ -63,18 +54,18 @@ void ana_gpu_match_free(struct ana_gpu_match *match)
         return;
     for (size_t i = 0; i < match->queues.count; i++) {
         struct queue *q = ana_map_value(&match->queues, i);
-        free(q->launch);
-        free(q->kernel);
+        free(q->launches.at);
+        free(q->kernels.at);
     }
     for (size_t i = 0; i < match->groups.count; i++)
-        free(((struct group *)ana_map_value(&match->groups, i))->pending);
+        free(((struct list *)ana_map_value(&match->groups, i))->at);
     ana_map_free(&match->queues);
     ana_map_free(&match->groups);
     ana_nccl_rows_free(match->rows);
     free(match);
 }
 
-static void add_pair(struct ana_job *job, struct ana_gpu_match *match, const struct launch *l, const struct kernel *k)
+static void add_pair(struct ana_job *job, struct ana_gpu_match *match, const struct launch *l, const struct ran *k)
 {
     enum ana_nccl_share share = l->shared ? ANA_NCCL_SHARED : ANA_NCCL_ALONE;
     ana_nccl_rows_kernel(job, match->rows, &l->call, k->begin_ns, k->end_ns, share);
@@ -84,37 +75,30 @@ static void add_pair(struct ana_job *job, struct ana_gpu_match *match, const str
 
 /* ---- queues ----------------------------------------------------------------------------------------------------- */
 
-/* Makes room for one more at the end of a list that is read from `from` on.  NULL: too many wait, or out of memory. */
-static void *make_list_room(void **list, size_t *count, size_t *room, size_t *from, size_t size, size_t most)
+/* Appends an element to a list.  False: `most` wait already, or out of memory. */
+static bool append(struct list *list, const void *element, size_t size, size_t most)
 {
-    if (*from > 64 && *from * 2 > *count) {
-        memmove(*list, (char *)*list + *from * size, (*count - *from) * size);
-        *count -= *from;
-        *from = 0;
+    if (list->from > 64 && list->from * 2 > list->count) {
+        memmove(list->at, (char *)list->at + list->from * size, (list->count - list->from) * size);
+        list->count -= list->from;
+        list->from = 0;
     }
-    if (*count - *from >= most)
-        return NULL;
-    if (*count == *room) {
-        size_t more = *room ? *room * 2 : 16;
-        void *grown = realloc(*list, more * size);
-        if (!grown)
-            return NULL;
-        *list = grown;
-        *room = more;
-    }
-    return (char *)*list + (*count)++ * size;
+    if (list->count - list->from >= most || !ana_grow(&list->at, list->count, &list->room, size))
+        return false;
+    memcpy((char *)list->at + list->count++ * size, element, size);
+    return true;
 }
 
 /* Returns whether a kernel can belong to a launch.  Else it belongs to a later launch, and this one's kernel was
  * lost. */
-static bool can_be(struct ana_gpu_match *match, const struct queue *q, const struct launch *l, const struct kernel *k)
+static bool can_be(struct ana_gpu_match *match, const struct queue *q, const struct launch *l, const struct ran *k)
 {
     if (!l->shared && !l->call.p2p && !ana_nccl_rows_fits(match->rows, &l->call, k->begin_ns))
         return false;
     enum ana_nccl_function wanted = l->shared ? ANA_NCCL_ANY : ana_nccl_function_of(l->call.name);
     if (wanted == ANA_NCCL_ANY || k->function == ANA_NCCL_ANY || wanted == k->function)
         return true;
-    for (const struct launch *later = l + 1; later < q->launch + q->launches; later++)
+    for (const struct launch *later = l + 1; later < (const struct launch *)q->launches.at + q->launches.count; later++)
         if (!later->shared && ana_nccl_function_of(later->call.name) == k->function)
             return false;
     return true; /* names do not always tell the function */
@@ -122,23 +106,24 @@ static bool can_be(struct ana_gpu_match *match, const struct queue *q, const str
 
 static void match_heads(struct ana_job *job, struct ana_gpu_match *match, struct queue *q)
 {
-    while (q->launch_from < q->launches && q->kernel_from < q->kernels) {
-        const struct launch *l = &q->launch[q->launch_from];
-        const struct kernel *k = &q->kernel[q->kernel_from];
+    struct list *launches = &q->launches, *kernels = &q->kernels;
+    while (launches->from < launches->count && kernels->from < kernels->count) {
+        const struct launch *l = (const struct launch *)launches->at + launches->from;
+        const struct ran *k = (const struct ran *)kernels->at + kernels->from;
         /* The kernel is of a graph, or of a call that was not recorded. */
         if (k->begin_ns + EARLY_NS < l->call.begin_ns || k->end_ns < l->call.begin_ns) {
             match->unmatched++;
-            q->kernel_from++;
+            kernels->from++;
             continue;
         }
         if (!can_be(match, q, l, k)) {
             match->unmatched++;
-            q->launch_from++;
+            launches->from++;
             continue;
         }
         add_pair(job, match, l, k);
-        q->launch_from++;
-        q->kernel_from++;
+        launches->from++;
+        kernels->from++;
     }
 }
 
@@ -146,30 +131,19 @@ void ana_gpu_match_kernel(struct ana_job *job, struct ana_gpu_match *match, size
                           const char *name, int64_t begin_ns, int64_t end_ns)
 {
     struct queue *q = ana_map_add(&match->queues, index, stream_number, 0);
-    void *list = q ? q->kernel : NULL;
-    struct kernel *k =
-        q ? make_list_room(&list, &q->kernels, &q->kernel_room, &q->kernel_from, sizeof *k, match->waiting) : NULL;
-    if (!k) {
+    const struct ran k = {begin_ns, end_ns, ana_nccl_function_of(name)};
+    if (q && append(&q->kernels, &k, sizeof k, match->waiting))
+        match_heads(job, match, q);
+    else
         match->unmatched++;
-        return;
-    }
-    q->kernel = list;
-    *k = (struct kernel){begin_ns, end_ns, ana_nccl_function_of(name)};
-    match_heads(job, match, q);
 }
 
 static void add_launch(struct ana_job *job, struct ana_gpu_match *match, size_t index, uint32_t number,
                        const struct launch *launch)
 {
     struct queue *q = number ? ana_map_add(&match->queues, index, number, 0) : NULL;
-    void *list = q ? q->launch : NULL;
-    struct launch *l =
-        q ? make_list_room(&list, &q->launches, &q->launch_room, &q->launch_from, sizeof *l, match->waiting) : NULL;
-    if (!l)
-        return;
-    q->launch = list;
-    *l = *launch;
-    match_heads(job, match, q);
+    if (q && append(&q->launches, launch, sizeof *launch, match->waiting))
+        match_heads(job, match, q);
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------ */
@@ -180,11 +154,12 @@ static uint64_t add_known(uint64_t a, uint64_t b)
 }
 
 /* Adds an operation of a group to those for the same communicator and stream. */
-static void add_to_group(struct group *group, const struct ana_nccl_call *one, uint32_t number)
+static void add_to_group(struct list *group, const struct ana_nccl_call *one, uint32_t number)
 {
     for (size_t i = 0; i < group->count; i++) {
-        struct launch *l = &group->pending[i].launch;
-        if (l->call.identity != one->identity || group->pending[i].number != number)
+        struct pending *p = (struct pending *)group->at + i;
+        struct launch *l = &p->launch;
+        if (l->call.identity != one->identity || p->number != number)
             continue;
         l->shared |= !l->call.p2p || !one->p2p;
         if (one->call == l->call.call) {
@@ -197,27 +172,23 @@ static void add_to_group(struct group *group, const struct ana_nccl_call *one, u
         }
         return;
     }
-    void *list = group->pending;
-    size_t none = 0;
-    struct pending *p = make_list_room(&list, &group->count, &group->room, &none, sizeof *p, WAITING);
-    if (!p)
-        return;
-    group->pending = list;
-    *p = (struct pending){{.call = *one}, number};
+    append(group, &(struct pending){{.call = *one}, number}, sizeof(struct pending), WAITING);
 }
 
-void ana_gpu_match_call(struct ana_job *job, struct ana_gpu_match *match, const struct ana_event *e)
+void ana_gpu_call(struct ana_job *job, struct ana_devices *gpu, const struct ana_event *e)
 {
+    struct ana_gpu_match *match = gpu->match;
     enum trc_opclass opclass = e->use->call->opclass;
     if (e->kind != TRC_RECORD_EVENT || e->sig->flags & (TRC_SIG_FAILED | TRC_SIG_SUB))
         return;
     bool grouped = e->sig->flags & TRC_SIG_GROUPED;
     if (opclass == TRC_OP_NCCL_GROUP) {
-        struct group *group = grouped || strcmp(e->use->call->name, "ncclGroupEnd") != 0
-                                  ? NULL
-                                  : ana_map_find(&match->groups, e->index, e->thread, 0);
+        struct list *group = grouped || strcmp(e->use->call->name, "ncclGroupEnd") != 0
+                                 ? NULL
+                                 : ana_map_find(&match->groups, e->index, e->thread, 0);
+        const struct pending *p = group ? group->at : NULL;
         for (size_t i = 0; group && i < group->count; i++)
-            add_launch(job, match, e->index, group->pending[i].number, &group->pending[i].launch);
+            add_launch(job, match, e->index, p[i].number, &p[i].launch);
         if (group)
             group->count = 0;
         return;
@@ -249,7 +220,7 @@ void ana_gpu_match_call(struct ana_job *job, struct ana_gpu_match *match, const 
         add_launch(job, match, e->index, e->sig->object, &(struct launch){.call = c});
         return;
     }
-    struct group *group = ana_map_add(&match->groups, e->index, e->thread, 0);
+    struct list *group = ana_map_add(&match->groups, e->index, e->thread, 0);
     if (group)
         add_to_group(group, &c, e->sig->object);
 }
@@ -262,7 +233,7 @@ static uint64_t count_unmatched(const struct ana_gpu_match *match)
     uint64_t unmatched = match->unmatched;
     for (size_t i = 0; i < match->queues.count; i++) {
         const struct queue *q = ana_map_value(&match->queues, i);
-        unmatched += q->kernels - q->kernel_from;
+        unmatched += q->kernels.count - q->kernels.from;
     }
     return unmatched;
 }
@@ -281,9 +252,4 @@ void ana_gpu_match_keep(struct ana_keep *keep, struct ana_job *job, struct ana_g
     if (keep->loads)
         match->unmatched = unmatched;
     ana_nccl_rows_keep(keep, job, match->rows, newest);
-}
-
-void ana_gpu_match_name(struct ana_job *job, const struct ana_gpu_match *match)
-{
-    ana_nccl_rows_name(job, match->rows);
 }

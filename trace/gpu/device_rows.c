@@ -1,8 +1,9 @@
 /* NCCL's operations by communicator, call and size: calls and bytes, times of kernels, waiting ranks.  Sums over all
  * time; by rank; and their newest parts, for time ranges. */
-#include "trace/gpu/device_rows_data.h"
+#include "trace/gpu/device_data.h"
 #include "trace/job/job_impl.h"
 #include "trace/gpu/nccl_bandwidth.h"
+#include "trace/util/grow.h"
 #include "trace/util/sort.h"
 
 #define INSTANCES 16384u  /* operations that still wait for some ranks' kernels */
@@ -14,10 +15,6 @@ struct ana_nccl_rows *ana_nccl_rows_new(void)
     struct ana_nccl_rows *rows = calloc(1, sizeof *rows);
     if (!rows)
         return NULL;
-    if (!(rows->hows = ana_nccl_hows_new())) {
-        free(rows);
-        return NULL;
-    }
     rows->forgotten_ns = INT64_MIN;
     ana_map_init(&rows->rows, sizeof(struct row));
     ana_map_init(&rows->by_rank, sizeof(struct sums));
@@ -32,7 +29,7 @@ void ana_nccl_rows_free(struct ana_nccl_rows *rows)
     ana_map_free(&rows->rows);
     ana_map_free(&rows->by_rank);
     ana_map_free(&rows->pairs);
-    ana_nccl_hows_free(rows->hows);
+    ana_map_free(&rows->hows.how);
     for (size_t i = 0; rows->instance && i < INSTANCES; i++)
         free(rows->instance[i].arrival);
     free(rows->instance);
@@ -59,15 +56,7 @@ static uint32_t number_of(const struct ana_nccl_rows *rows, const struct row *ro
 
 static void keep_part(struct ana_nccl_rows *rows, struct part part)
 {
-    if (rows->parts < ANA_NCCL_NEWEST && rows->parts == rows->room) {
-        size_t room = rows->room ? rows->room * 2 : 1024;
-        struct part *grown = realloc(rows->part, room * sizeof *grown);
-        if (grown) {
-            rows->part = grown;
-            rows->room = room;
-        }
-    }
-    if (rows->parts < rows->room) {
+    if (rows->parts < ANA_NCCL_NEWEST && ana_grow(&rows->part, rows->parts, &rows->room, sizeof part)) {
         rows->part[rows->parts++] = part;
         return;
     }
@@ -264,7 +253,7 @@ static void add_stat(const struct ana_job *job, const struct ana_nccl_rows *rows
     if (r->sum.timed_bytes && r->sum.transfer_ns > 0 && !r->sum.unknown_bytes)
         s->algbw = (double)r->sum.timed_bytes / ((double)r->sum.transfer_ns / 1e9);
     s->busbw = s->algbw * ana_nccl_bus_factor(s->call, s->size);
-    ana_nccl_how(rows->hows, s);
+    ana_nccl_how(&rows->hows, s);
 }
 
 /* The row of selected ranks: their calls and kernels.  Times belong to the operations, over all ranks that took
@@ -330,14 +319,14 @@ static bool look_at_pairs(const struct ana_nccl_rows *rows, const uint8_t *ranks
     return out->nccl_pairs != NULL;
 }
 
-bool ana_nccl_rows_look(const struct ana_job *job, const struct ana_nccl_rows *rows,
-                        const struct ana_selection *selection, struct ana_gpu_look *out)
+bool ana_nccl_rows_look(const struct ana_job *job, struct ana_nccl_rows *rows, const struct ana_selection *selection,
+                        struct ana_gpu_look *out)
 {
     bool range = selection->begin_ns > 0 || selection->end_ns != INT64_MAX;
     struct row *made = range ? of_range(rows, selection) : NULL;
     out->nccl = calloc(rows->rows.count + 1, sizeof *out->nccl);
     out->nccl_forgotten = range && rows->forgotten_ns > selection->begin_ns;
-    ana_nccl_hows_read(rows->hows, job);
+    ana_nccl_hows_read(&rows->hows, job);
     bool ok = out->nccl && (made || !range) && (range || look_at_pairs(rows, selection->ranks, out));
     for (size_t i = 0; ok && i < rows->rows.count; i++) {
         if (range) {

@@ -1,6 +1,5 @@
 /* Streams over time. */
 #include "trace/gpu/device_data.h"
-#include "trace/gpu/device_impl.h"
 #include "trace/job/job_impl.h"
 #include "trace/util/sort.h"
 
