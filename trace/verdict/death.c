@@ -1,9 +1,12 @@
 #include "trace/verdict/death.h"
 #include <signal.h>
 
-#define LEFT_NS  INT64_C(10000000000) /* a rank that lives on for so long was left, not killed in turn */
-#define BEATS_NS 150000000            /* heartbeats of processes that ended together end within this */
-#define STEADY   3 /* the first ended that many times further from the others than they did from each other */
+#define LEFT_NS   INT64_C(10000000000) /* a rank that lives on for so long was left, not killed in turn */
+#define BEATS_NS  150000000            /* heartbeats of processes that ended together end within this */
+#define MOMENT_NS 1000000000           /* a heartbeat and more: a call that lasts longer does not return at once */
+#define SELDOM                                                                                                         \
+    0.01         /* share of its time that a rank spent in such calls: as likely a kill at any moment meets it there */
+#define STEADY 3 /* the first ended that many times further from the others than they did from each other */
 
 static const struct {
     int number;
@@ -56,6 +59,36 @@ static bool was_made_to_leave(struct ana_case *c, size_t index)
     return ana_left_in_handler(c, index) || (stack && stack->reason == TRC_STACK_EXIT && ana_stack_is_library(stack));
 }
 
+/* Whether a call neither waits nor moves data, so that a process that is killed is hardly ever met inside it. */
+static bool returns_at_once(enum trc_opclass opclass)
+{
+    switch (opclass) {
+    case TRC_OP_ISEND:
+    case TRC_OP_ISSEND:
+    case TRC_OP_IRECV:
+    case TRC_OP_ISENDRECV:
+    case TRC_OP_START:
+    case TRC_OP_REQUEST:
+        return true;
+    default:
+        return !trc_opclass_is(opclass, TRC_FACT_WAITS);
+    }
+}
+
+/* Whether it ended just after it came into such a call, and has seldom been in one. */
+static bool was_refused(const struct ana_rank *r)
+{
+    if (!r->inside_sig || r->inside_ns > MOMENT_NS || !returns_at_once(trc_call(r->file, r->inside_sig->call)->opclass))
+        return false;
+    double ticks = 0;
+    for (size_t t = 0, n; t < trc_threads(r->file); t++) {
+        const struct trc_counter *row = trc_rows(r->file, t, &n);
+        for (size_t k = 0; k < n; k++)
+            ticks += row[k].call_plus_1 == r->inside_sig->call + 1 ? (double)row[k].ticks : 0;
+    }
+    return ticks * trc_ns_per_tick(r->file) < SELDOM * (double)(r->end_ns - r->begin_ns);
+}
+
 struct ana_death ana_death_of(struct ana_case *c, size_t index)
 {
     const struct ana_rank *r = &c->job->process[index].rank;
@@ -70,6 +103,7 @@ struct ana_death ana_death_of(struct ana_case *c, size_t index)
         death.how = left && head->end.by && was_made_to_leave(c, index) ? ANA_END_TOLD
                     : left                                              ? ANA_END_LEFT
                     : has_crash_stack(r->file)                          ? ANA_END_CRASHED
+                    : was_refused(r)                                    ? ANA_END_REFUSED
                                                                         : ANA_END_VANISHED;
     if (head->end.by)
         death.at_ns = ana_time_within(ana_clock_job_time(c->job->clock, index, head->end.ticks));
@@ -165,7 +199,7 @@ struct ana_deaths ana_deaths_look(struct ana_case *c, unsigned of)
         w.vanished != SIZE_MAX && w.own != SIZE_MAX && ana_plus(w.own_ns, -w.vanished_ns) >= ANA_APART_NS;
     if (w.own != SIZE_MAX && w.own_ns <= d.told_ns && !vanished_before) {
         d.first = w.own;
-        d.certain = true;
+        d.certain = ana_death_of(c, w.own).how != ANA_END_REFUSED;
     } else if (d.told && w.before && (w.before == 1 || w.next_ns - w.vanished_ns >= ANA_APART_NS)) {
         d.first = would_have_noted(c, w.vanished) ? w.vanished : SIZE_MAX; /* the others were told to end later */
     } else if (!d.told && w.vanished != SIZE_MAX && (c->live || is_clear(&d, &w))) {

@@ -10,6 +10,7 @@ enum ana_end {
     ANA_END_NONE,    /* it lives, or it finished */
     ANA_END_CRASHED, /* a signal caused by the process itself */
     ANA_END_LEFT,    /* exited by exit() and the like */
+    ANA_END_REFUSED, /* noted nothing inside a call that returns at once: the MPI library ended it for an error there */
     ANA_END_TOLD,    /* it was told to: by a signal, or by the MPI library that lost its launcher */
     ANA_END_VANISHED /* it noted nothing: killed, or its host failed */
 };

@@ -133,6 +133,8 @@ static enum ana_sentence say_how(struct ana_case *c, size_t index, const char *p
     switch (ana_death_of(c, index).how) {
     case ANA_END_CRASHED:
         return overflow ? ANA_SAY_STACK_FULL : say_crash(signal_of(c, index));
+    case ANA_END_REFUSED:
+        return ANA_SAY_REFUSED;
     case ANA_END_LEFT:
         return p->rank.inside ? ANA_SAY_ENDED_BY_MPI : say_left(&trc_head(p->rank.file)->end, place);
     default:
@@ -155,6 +157,8 @@ static void say_gone(struct ana_case *c, size_t first)
     c->out->summary = fact;
     if (end->message[0])
         ana_case_fact(c, (struct ana_fact){ANA_SAY_LAST_WORDS, .name = ana_case_text(c, end->message)});
+    if (fact.id == ANA_SAY_REFUSED)
+        c->out->next = (struct ana_fact){.id = ANA_SAY_NEXT_REFUSED};
     if (p->traced || p->stopped)
         c->out->next = (struct ana_fact){p->traced ? ANA_SAY_NEXT_DEBUGGER : ANA_SAY_NEXT_STOPPED,
                                          .number = p->rank.pid, .name = p->rank.host};
@@ -186,7 +190,8 @@ static void say_others(struct ana_case *c, const struct ana_deaths *d, int64_t s
 static void fill(struct ana_case *c, const struct ana_deaths *d, enum ana_confidence confidence)
 {
     const struct ana_process *p = &c->job->process[d->first];
-    c->out->id = ana_death_of(c, d->first).how == ANA_END_LEFT ? ANA_CLASS_EARLY_EXIT : ANA_CLASS_DEAD;
+    enum ana_end how = ana_death_of(c, d->first).how;
+    c->out->id = how == ANA_END_LEFT || how == ANA_END_REFUSED ? ANA_CLASS_EARLY_EXIT : ANA_CLASS_DEAD;
     c->out->confidence = confidence;
     int64_t since = c->job->end_ns - p->rank.end_ns;
     if (c->live && !p->by_pid)
