@@ -1,8 +1,10 @@
 /* A rank outside MPI is waited for; or all ranks are inside, and nothing moves. */
 #include "trace/verdict/epochs.h"
 #include "trace/verdict/life.h"
+#include <string.h>
 
 #define STARVED_SHARE 0.3 /* share of the time: a rank that is ready to run and seldom gets a processor */
+#define STARVED_NS    3e9 /* processor time in a collective after which it does not take that long */
 #define BUSY_TIMES    10  /* multiple of hang_ns for ranks that get on elsewhere, or get no processor */
 
 /* ---- somebody outside MPI is waited for ------------------------------------------------------------------------- */
@@ -165,16 +167,38 @@ bool ana_find_missing(struct ana_case *c)
 
 /* ---- all are there, and nothing moves --------------------------------------------------------------------------- */
 
-/* Whether ranks inside a collective poll and get no processor, because others have it: then it takes as much longer. */
+/* Whether ranks inside a collective poll and got little processor time there, because others have it. */
 static bool starved(const struct ana_case *c, const struct ana_group *g, int64_t lasted)
 {
     for (size_t i = 0; i < c->waiting_count && lasted / BUSY_TIMES < c->rules.hang_ns; i++) {
         const struct ana_waiting *p = &c->waiting[i];
         if (p->kind == ANA_WAITING_COLLECTIVE && ana_group_at(c, p->group) == g &&
-            ana_samples_queued(c, p->index) >= STARVED_SHARE)
+            ana_samples_queued(c, p->index) >= STARVED_SHARE &&
+            ana_samples_cpu(c, p->index) * (double)p->lasted_ns < STARVED_NS)
             return true;
     }
     return false;
+}
+
+/* Whether the ranks' arguments of a collective were compared (mismatch.c): each rank's counts of a vector variant are
+ * not recorded. */
+static bool is_compared(const struct ana_call *call)
+{
+    size_t length = strcspn(call->name + strlen("MPI_"), "_") + strlen("MPI_");
+    if (strncmp(call->name, "MPI_Neighbor", 12) == 0 || strstr(call->name, "educe_scatter"))
+        return false;
+    bool vector = call->name[length - 1] == 'v' || call->name[length - 1] == 'w';
+    return call->opclass == TRC_OP_BARRIER || (trc_opclass_agreed(call->opclass) != TRC_AGREED_NOTHING && !vector);
+}
+
+/* The root of a collective, if it has come out of it though another rank waits for its data; else SIZE_MAX. */
+static size_t root_outside(struct ana_case *c, const struct ana_group *g)
+{
+    size_t root = trc_opclass_shape(g->call.opclass) == TRC_SHAPE_FROM_ROOT
+                      ? ana_partner(c->job, g->call.index, g->comm, g->call.sig->peer)
+                      : SIZE_MAX;
+    const struct ana_waiting *p = root == SIZE_MAX ? NULL : ana_rank_waiting(c, root);
+    return p && p->group != ANA_NO_GROUP && ana_group_at(c, p->group) == g ? SIZE_MAX : root;
 }
 
 bool ana_find_inside(struct ana_case *c)
@@ -187,6 +211,10 @@ bool ana_find_inside(struct ana_case *c)
             continue;
         const struct trc_sig *sig = g->call.sig;
         c->out->summary = fact_of(g, ANA_SAY_ALL_HAVE_COME);
+        if (!is_compared(&g->call)) {
+            c->out->next.id = ANA_SAY_NEXT_NOT_COMPARED;
+            ana_case_blame(c, root_outside(c, g));
+        }
         uint64_t most = sig->sent > sig->received ? sig->sent : sig->received;
         c->out->summary.size = most == TRC_BYTES_UNKNOWN ? 0 : most;
         return true;

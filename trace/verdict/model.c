@@ -9,6 +9,7 @@
  *     MPI_Win_start, _wait ..   group members whose part of the epoch is lacking (epochs.c)
  *     operations on a device    gpu_model.c
  *     calls that complete nothing, again and again: something that is not known and has not come
+ *     MPI_Comm_spawn ..         members that have not come (spawn.c)
  *     MPI_Finalize              all; a rank inside it frees no others
  *     anything else             is not known: it may move
  *
@@ -308,7 +309,7 @@ static size_t need_of(struct ana_case *c, struct ana_waiting *p)
     case ANA_WAITING_DEVICE:
         return ana_gpu_need(c, p->index);
     case ANA_WAITING_OTHER:
-        break;
+        return ana_spawn_need(c, p);
     }
     return SIZE_MAX;
 }

@@ -202,6 +202,8 @@ static bool publish(struct ana_case *c, struct ana_verdict *out)
                                 .absents = f->absents};
     memcpy(out->absent, f->absent, sizeof out->absent);
     out->fact = calloc(f->facts + 1, sizeof *out->fact);
+    bool is_inside = f->id == ANA_CLASS_MISSING && f->culprits && !c->lives[f->culprit[0]] &&
+                     ana_rank_waiting(c, f->culprit[0]); /* in another call of MPI */
     bool done = out->fact && ana_render_fact(c, f, &f->summary, &out->summary);
     for (size_t i = 0; done && i < f->facts; i++) {
         done = ana_render_fact(c, f, &f->fact[i], &out->fact[i]);
@@ -210,7 +212,7 @@ static bool publish(struct ana_case *c, struct ana_verdict *out)
     if (f->next.id != ANA_SAY_NOTHING)
         ana_render(c, f, &f->next, out->next, sizeof out->next);
     else if (f->state != ANA_VERDICT_HEALTHY)
-        snprintf(out->next, sizeof out->next, "%s", classes[f->id].next);
+        snprintf(out->next, sizeof out->next, "%s", classes[is_inside ? ANA_CLASS_MISMATCHED : f->id].next);
     ana_case_groups(c, out);
     out->culprits = f->culprits; /* they are the verdict's now */
     out->culprit = f->culprit;

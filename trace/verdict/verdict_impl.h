@@ -282,8 +282,7 @@ void ana_case_free_kept(struct ana_case *c);
  * of `fact`, which has the odd value and the usual one, the communicator and the number on it. */
 void ana_case_say_difference(struct ana_case *c, const struct ana_agreed *all, size_t n,
                              const struct ana_difference *difference, struct ana_fact fact);
-/* Lowers proven to likely where the culprits wait for others than each other: proof covers that they hang, not whose
- * fault it is. */
+/* Lowers proven to likely where culprits wait for others than each other: it is proven that they hang, not why. */
 void ana_case_doubt_culprits(struct ana_case *c);
 /* Adds a rank to the culprits, once; SIZE_MAX is none. */
 void ana_case_blame(struct ana_case *c, size_t index);
@@ -360,6 +359,9 @@ void ana_gpu_model(struct ana_case *c);
 /* Adds a node that moves when any operation of the rank can end, and returns it. */
 size_t ana_gpu_need(struct ana_case *c, size_t index);
 
+/* spawn.c: the node of a call of MPI_Comm_spawn and the like, for model.c; SIZE_MAX: it may move. */
+size_t ana_spawn_need(struct ana_case *c, const struct ana_waiting *waiting);
+
 /* model.c */
 /* Finds who can move on and who cannot, and the knots.  False: out of memory. */
 bool ana_case_graph(struct ana_case *c);
@@ -384,10 +386,9 @@ static inline struct ana_group *ana_group_at(const struct ana_case *c, size_t i)
 size_t ana_waiting_for(struct ana_case *c, struct ana_waiting *waiting, size_t *out, size_t max);
 /* deviant.c: whether the thread waits for a message from any source. */
 bool ana_waits_for_anybody(const struct ana_case *c, const struct ana_waiting *waiting);
-/* Blames, in a circle where a rank waits for a message from any of many, the ones of the many that differ from the
- * others, or only that rank where nobody does. False: it is no such circle, nobody is blamed. */
+/* In a circle with a message from any of many, blames those that differ, else the receiver. False: it is none. */
 bool ana_blame_deviants(struct ana_case *c, const size_t *path, size_t n);
-/* Whether a rank can never move on by itself, and nobody who can move frees it. */
+/* Whether a rank can never move on, and nobody who can move frees it. */
 bool ana_case_deadlocked(const struct ana_case *c, size_t index);
 /* Certainty of a verdict on these ranks: proven where all their threads and events are known. */
 enum ana_confidence ana_case_certainty(const struct ana_case *c, const size_t *index, size_t n);

@@ -1,0 +1,47 @@
+/* A collective that failed on some ranks, whose callers went on, while others are still inside it. */
+#include "trace/verdict/verdict_impl.h"
+
+/* The rank's record of the collective, if it has come out of it with an error. */
+static const struct ana_last_collective *failure_of(struct ana_case *c, size_t index, const struct ana_group *g)
+{
+    const struct ana_last_events *events = ana_case_last_events(c, index);
+    for (size_t i = 0; i < events->collectives; i++) {
+        const struct ana_last_collective *one = &events->collective[i];
+        if (one->identity == g->identity && one->sequence == g->sequence)
+            return one->sig.flags & TRC_SIG_FAILED ? one : NULL;
+    }
+    return NULL;
+}
+
+bool ana_find_failed(struct ana_case *c)
+{
+    for (size_t i = 0; i < c->groups.count; i++) {
+        const struct ana_group *g = ana_group_at(c, i);
+        const struct ana_last_collective *first = NULL;
+        struct ana_range range = ana_members(c->job, g->call.index, g->comm, false);
+        for (size_t m = range.from; m < range.to && g->blocked && g->looked; m++) {
+            size_t index = ana_member(c->job, g->call.index, g->comm, m);
+            const struct ana_last_collective *one = index == SIZE_MAX ? NULL : failure_of(c, index, g);
+            first = first ? first : one;
+            if (one)
+                ana_case_blame(c, index);
+        }
+        if (!first)
+            continue;
+        if (ana_case_settle(c, ANA_CLASS_MISMATCHED, ANA_LIKELY, g->lasted_ns)) {
+            c->out->summary = (struct ana_fact){ANA_SAY_FAILED_THERE,
+                                                .who = ANA_CULPRITS,
+                                                .comm = g->comm,
+                                                .call = {.name = g->call.name},
+                                                .others = ana_one_rank(g->call.index),
+                                                .more = (int64_t)g->inside - 1};
+            ana_case_fact(c, (struct ana_fact){ANA_SAY_CALLED_AT, .who = ana_one_rank(c->out->culprit[0]),
+                                               .call = {.name = first->call->name},
+                                               .site = {c->out->culprit[0], first->sig.site}});
+            c->out->next.id = ANA_SAY_NEXT_FAILED;
+            return true;
+        }
+        c->out->culprits = 0;
+    }
+    return false;
+}
