@@ -1,7 +1,8 @@
 #include "trace/account/usage.h"
 #include <math.h>
 
-#define RIDGE 0.01 /* weight of equal rates, outside and inside calls, against the spans' own */
+#define RIDGE  0.01 /* weight of equal rates, outside and inside calls, against the spans' own */
+#define SPREAD 0.5  /* usual difference of both rates */
 
 static double within(double x, double least, double most)
 {
@@ -9,17 +10,24 @@ static double within(double x, double least, double most)
 }
 
 /* Returns the time on a processor outside calls, in ns: least squares over the spans find how much of the time outside
- * and inside calls is on a processor, where the two do not vary together. */
+ * and inside calls is on a processor.  Both rates are taken as equal as far as spans do not tell them apart: where the
+ * two times vary together, or little beside what else processor time varies by.  The rate outside is not the lower one:
+ * calls may yield the processor, computing does not. */
 static double processor_outside(const struct ana_account_fit *f)
 {
     const double ready = f->outside + f->inside, rate = ready > 0 ? f->cpu / ready : 0;
+    const double both = f->outside_outside + 2 * f->outside_inside + f->inside_inside;
+    const double rest = f->cpu_cpu - 2 * rate * (f->outside_cpu + f->inside_cpu) + rate * rate * both;
+    const double noise = f->spans > 0 ? fmax(rest, 0) / f->spans / (SPREAD * SPREAD) : 0;
     const double more_outside = f->outside_cpu - rate * (f->outside_outside + f->outside_inside),
                  more_inside = f->inside_cpu - rate * (f->outside_inside + f->inside_inside),
-                 oo = f->outside_outside * (1 + RIDGE), ii = f->inside_inside * (1 + RIDGE), oi = f->outside_inside,
-                 det = oo * ii - oi * oi;
-    const double outside = rate + (det > 0 ? (ii * more_outside - oi * more_inside) / det : 0),
-                 inside = rate + (det > 0 ? (oo * more_inside - oi * more_outside) / det : 0);
-    const double on_outside = within(outside, 0, 1) * f->outside, on_inside = within(inside, 0, 1) * f->inside;
+                 oo = f->outside_outside * (1 + RIDGE) + noise, ii = f->inside_inside * (1 + RIDGE) + noise,
+                 oi = f->outside_inside, det = oo * ii - oi * oi;
+    const double outside = det > 0 ? (ii * more_outside - oi * more_inside) / det : 0,
+                 inside = det > 0 ? (oo * more_inside - oi * more_outside) / det : 0;
+    const double higher = outside > inside ? outside : 0, lower = outside > inside ? inside : 0;
+    const double on_outside = within(rate + higher, 0, 1) * f->outside,
+                 on_inside = within(rate + lower, 0, 1) * f->inside;
     const double on = on_outside + on_inside;
     return within(on > 0 ? f->cpu * on_outside / on : 0, f->least, f->most);
 }
@@ -54,6 +62,8 @@ void ana_account_usage_add(struct ana_account_usage *to, const struct ana_accoun
     fit->inside_inside += inside * inside;
     fit->outside_cpu += outside * cpu;
     fit->inside_cpu += inside * cpu;
+    fit->cpu_cpu += cpu * cpu;
+    fit->spans++;
     const double on = processor_outside(fit);
     to->queued_outside_ns = fit->outside - on;
     to->queued_in_ns = fmax(fit->inside - (fit->cpu - on), 0);

@@ -17,7 +17,8 @@
 struct ana_account_fit {
     double outside, inside, cpu; /* outside calls; inside; part of both: on a processor */
     double least, most;          /* bounds of the processor time outside calls, by the length of the calls */
-    double outside_outside, outside_inside, inside_inside, outside_cpu, inside_cpu;
+    double outside_outside, outside_inside, inside_inside, outside_cpu, inside_cpu, cpu_cpu;
+    double spans;
 };
 
 /* Sums over the spans of a rank's main thread, in ns. */

@@ -256,6 +256,13 @@ bool ana_summary_time_range(struct ana_job *job, struct ana_summary *s);
 /* summary_events.c: fills what only events tell: waits, collectives, sites, latencies.  False: out of memory. */
 bool ana_summary_relations(struct ana_job *job, struct ana_summary *s, const struct ana_tally *relations,
                            const struct ana_tally *events);
+/* Whether a thread only serves requests of others, by its time in calls: it is another than the main one, and waits for
+ * messages in nearly all of `all_ns`.  Its calls are no time of the rank. */
+static inline bool ana_only_serves(size_t thread, const int64_t category_ns[TRC_CATEGORIES], int64_t all_ns)
+{
+    const int64_t ns = ana_plus(category_ns[TRC_CAT_P2P], category_ns[TRC_CAT_WAIT]);
+    return thread != ANA_MAIN_THREAD && (double)ns >= 0.95 * (double)all_ns;
+}
 /* summary_events.c: whether all waits of a selection's time are known. */
 bool ana_knows_waits(const struct ana_job *job, const struct ana_summary *s);
 struct ana_taken; /* taken.h */

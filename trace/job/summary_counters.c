@@ -112,7 +112,8 @@ static bool add_open(struct ana_job *job, size_t index, size_t thread, struct an
     return true;
 }
 
-/* Adds a rank: time by category of the thread that spent most in MPI, and the sum over all threads. */
+/* Adds a rank: time by category of the thread that spent most in MPI and does more than serve, and the sum over all
+ * threads. */
 static bool add_rank(struct ana_job *job, struct ana_rank_stat *stat, struct ana_summary *s, struct ana_map *cells)
 {
     const struct ana_process *p = &job->process[stat->index];
@@ -134,7 +135,7 @@ static bool add_rank(struct ana_job *job, struct ana_rank_stat *stat, struct ana
         double mpi = fmax(((double)thread->mpi_ticks - outside) * ns_per_tick - nccl, 0);
         add_ns(&stat->mpi_sum_ns, mpi);
         add_ns(&stat->nccl_ns, nccl);
-        if (mpi + nccl > most) {
+        if (mpi + nccl > most && !ana_only_serves(t, category_ns, p->run_end_ns - p->run_begin_ns)) {
             most = mpi + nccl;
             memcpy(stat->category_ns, category_ns, sizeof category_ns);
         }

@@ -8,9 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether a loss is of the selected ranks, with whose time it is compared. */
+/* Whether a loss is of the selected ranks, with whose time it is compared.  A rank's time is its main thread's: what
+ * exceeds the waiting there is of a thread that serves requests, and no loss. */
 static bool of_selected(const struct ana_summary *s, const struct ana_wait *w)
 {
+    if (s->has_accounts && ana_wait_words[w->kind].where != ANA_WAIT_DEVICE)
+        for (size_t i = 0; i < s->rank_count; i++)
+            if (s->ranks[i].index == w->waiter)
+                return (double)w->lost_ns <= 1.01 * (double)s->ranks[i].account.ns[ANA_ACCOUNT_WAIT] + 1e6;
     return ana_selected(s->selection.ranks, w->waiter);
 }
 
@@ -71,7 +76,7 @@ static bool is_in_collective(const struct ana_wait *w)
     return ana_wait_words[w->kind].where == ANA_WAIT_COLLECTIVE;
 }
 
-/* The rank waited for in collectives; time lost to any rank, to the worst and to the next worst. */
+/* The rank waited for in collectives, or with messages; time lost to any rank, to the worst and to the next worst. */
 struct latecomer {
     size_t index;
     uint64_t waits;
@@ -79,13 +84,13 @@ struct latecomer {
     int64_t lost_ns, next_ns, all_ns;
 };
 
-static struct latecomer worst_latecomer(const struct ana_job *job, const struct ana_summary *s)
+static struct latecomer worst_latecomer(const struct ana_job *job, const struct ana_summary *s, bool in_collectives)
 {
     struct latecomer *by_rank = calloc(job->count + 1, sizeof *by_rank), worst = {0};
     int64_t all = 0, next = 0;
     for (size_t i = 0; by_rank && i < s->wait_count; i++) {
         const struct ana_wait *w = &s->waits[i];
-        if (!is_in_collective(w) || !of_selected(s, w))
+        if (is_in_collective(w) != in_collectives || !of_selected(s, w))
             continue;
         struct latecomer *one = &by_rank[w->culprit];
         one->index = w->culprit;
@@ -211,7 +216,7 @@ static const struct ana_collective *worst_collective(const struct ana_summary *s
 
 static bool say_collective(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
 {
-    struct latecomer late = worst_latecomer(job, s);
+    struct latecomer late = worst_latecomer(job, s, true);
     const bool part_of_job = is_part(job, s), culprit = is_culprit(&late, job->count);
     const bool held_up = culprit && is_held_up(s, &late), one = culprit && !held_up;
     const struct ana_collective *c = worst_collective(s, one ? &late : NULL);
@@ -260,7 +265,7 @@ static bool say_collective(const struct ana_job *job, const struct ana_summary *
 bool ana_late_rank(const struct ana_job *job, const struct ana_summary *s, struct ana_late *out, char *text,
                    size_t size)
 {
-    struct latecomer late = worst_latecomer(job, s);
+    struct latecomer late = worst_latecomer(job, s, true);
     struct ana_line line = {text, size};
     double lost = (double)late.lost_ns;
     if (ana_late_segment(job, s, out, text, size))
@@ -281,6 +286,14 @@ bool ana_late_rank(const struct ana_job *job, const struct ana_summary *s, struc
 
 static bool say_wait(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
 {
+    const struct latecomer late = worst_latecomer(job, s, false);
+    char all[ANA_TEXT];
+    if (is_in_turn(&late, job->count) && share_of_all(s, late.all_ns) >= NOTABLE_SHARE) {
+        ana_line_say(line, "%s %s%s waiting for each other's messages: no single rank to blame",
+                     is_part(job, s) ? "those selected lose" : "all lose",
+                     ana_number(all, sizeof all, ANA_SHARE, share_of_all(s, late.all_ns), false), ana_span_words(s));
+        return true;
+    }
     for (size_t i = 0; i < s->wait_count; i++) {
         const struct ana_wait *w = &s->waits[i];
         if (is_in_collective(w) || !of_selected(s, w))
@@ -324,7 +337,7 @@ bool ana_say_loss(const struct ana_job *job, const struct ana_summary *s, struct
     struct ana_late late;
     if (ana_late_segment(job, s, &late, line.out, line.size))
         return true;
-    const int64_t collective = worst_latecomer(job, s).all_ns;
+    const int64_t collective = worst_latecomer(job, s, true).all_ns;
     for (size_t i = 0; i < s->wait_count && wait == 0; i++)
         if (!is_in_collective(&s->waits[i]) && of_selected(s, &s->waits[i]))
             wait = s->waits[i].lost_ns;

@@ -151,6 +151,22 @@ static void test_yields(void)
     CHECK(is(equal.queued_outside_ns, 1500) && is(equal.queued_in_ns, 1500), "spans that are all alike");
 }
 
+/* A rank that hardly leaves its calls, on a crowded machine: its spans say nothing of the time outside, so that is on a
+ * processor for about the same share. */
+static void test_noise(void)
+{
+    struct ana_account_usage u = {0};
+    double outside = 0, cpu = 0;
+    for (int i = 0; i < 600; i++) {
+        const double out = random_below(4) * MS, ran = (15 + random_below(30) - 5 * out / MS) * MS;
+        ana_account_usage_add(&u, &(struct ana_account_span){100 * MS, ran, 100 * MS - ran, 100 * MS - out, 0, false});
+        outside += out;
+        cpu += ran;
+    }
+    CHECK(outside - u.queued_outside_ns > 0.3 * outside * cpu / (600 * 100 * MS), "%g of %g ns on a processor",
+          outside - u.queued_outside_ns, outside);
+}
+
 /* Whatever the spans: time on a processor that is longer than the calls was outside. */
 static void test_proven(void)
 {
@@ -205,6 +221,7 @@ int main(void)
     test_parts();
     test_usage();
     test_yields();
+    test_noise();
     test_proven();
     test_unknown();
     test_cpus();

@@ -145,6 +145,56 @@ static void parts(void)
     folder_remove();
 }
 
+/* A thread of each rank receives requests that the main thread of the other sends now and then: that it waits for them
+ * is no time of its rank, and nobody is late. */
+static void service(void)
+{
+    struct planted p = planted_begin("service", 2);
+    int64_t served[2] = {US, US};
+    for (int i = 0; i < 200; i++) {
+        for (int r = 0; r < 2; r++) {
+            p.at[r] += 10 * MS;
+            if (i % 20 != 19)
+                continue;
+            tb_send(p.tb[r], 0, p.at[r], p.at[r] + US, 1 - r, 9, 8);
+            tb_recv(p.tb[1 - r], 1, served[1 - r], p.at[r] + US, r, 9, 8);
+            served[1 - r] = p.at[r] + US;
+            p.at[r] += US;
+        }
+        planted_meet(&p, 0x30, TB_WORLD, ALL);
+    }
+    struct ana_job *job = planted_open(&p);
+    struct ana_summary s = folder_summary(job);
+    char out[512];
+    ana_headline(job, &s, NULL, out, sizeof out);
+    CHECK(strncmp(out, "nothing stands out", 18) == 0, "service: %s", out);
+    CHECK(s.ranks[0].mpi_ns < 2 * MS && s.efficiency.communication > 0.99, "service: %lld ns in MPI",
+          (long long)s.ranks[0].mpi_ns);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
+/* Ranks exchange messages round a ring, each late in turn: none is to blame. */
+static void ring(void)
+{
+    struct planted p = planted_begin("ring", 4);
+    for (int i = 0; i < 400; i++) {
+        for (int r = 0; r < 4; r++)
+            p.at[r] += (r == i * 7 / 3 % 4 ? 4 : 2) * MS;
+        for (int r = 0; r < 4; r++)
+            planted_message(&p, r, (r + 1) % 4);
+    }
+    struct ana_job *job = planted_open(&p);
+    struct ana_summary s = folder_summary(job);
+    char out[512];
+    ana_headline(job, &s, NULL, out, sizeof out);
+    CHECK(strstr(out, "waiting for each other's messages: no single rank to blame"), "ring: %s", out);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
 /* A job of ten minutes that runs; in the last 50 s rank 2 takes longer, which is 5 % of all time. */
 static void turns_slow(bool runs, const char *culprits, const char *says)
 {
@@ -183,6 +233,8 @@ int main(void)
     writer("rank 0 is late: spends 9.0 ms in MPI_File_write at 0x40, where no other does; costs at most 4.5 s of "
            "5.0 s");
     parts();
+    service();
+    ring();
     senders(3, "rank 0 is late: computes 9.0 ms between calls at 0x100, ");
     return check_result();
 }
