@@ -440,6 +440,7 @@ static inline __attribute__((always_inline)) void trc_count(struct trc_stream *s
                                                             struct trc_use *use, uint64_t ticks)
 {
     struct trc_thread *thread = &stream->page->thread;
+    use->uses++; /* first: its register is free for the rest */
     const uint32_t bucket = trc_bucket(ticks);
     ++*stream->late;
     thread->late_row = (uint8_t)row->number;
@@ -453,7 +454,6 @@ static inline __attribute__((always_inline)) void trc_count(struct trc_stream *s
         row->max_ticks = ticks;
     thread->calls++;
     thread->mpi_ticks += ticks;
-    use->uses++;
 }
 /* Counts a completed call of signature `index` that took `ticks`. */
 static inline void trc_stream_count(struct trc_stream *stream, uint32_t index, uint64_t ticks)
