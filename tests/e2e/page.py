@@ -54,8 +54,14 @@ def numbers():
     text, (page, data) = page_of("one")
     rep = report("one")
     check("the job has a page", done.code == 0 and page, done)
-    for key in ("job", "calls", "segments", "prices", "iterations", "collectives", "waits", "efficiency", "sites", "version"):
-        check("the page has %s as the JSON has it" % key, data["report"][key] == rep[key], key)
+    for key in rep.keys() - {"pairs"}:  # the page has a matrix
+        check("the page has %s as the JSON has it" % key, data["report"].get(key) == rep[key], (data["report"].get(key), rep[key]))
+    printed = " ".join(hpctop("report", "one").out.split())
+    check("the report has the same headline", rep["job"]["answer"] in printed, (rep["job"]["answer"], printed[:400]))
+    for row in rep["accounts"]:
+        share = re.search(r" %s \S+ (<?)([\d.]+)%%" % row["account"], printed)
+        check("the report has the same share of " + row["account"], share and (float(share.group(2)) >= 100 * row["share"] if share.group(1)
+              else abs(float(share.group(2)) - 100 * row["share"]) <= 0.06), (share and share.group(), row))
     check("the page lists all factors of the efficiency", all('"%s"' % key in text.split("const e = report.efficiency")[1][:400]
                                                              for key in rep["efficiency"]) or "Object.keys(e)" in text)
     check("hostile text stands in it", EVIL in data["report"]["job"]["command"], data["report"]["job"]["command"])
