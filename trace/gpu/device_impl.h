@@ -99,8 +99,6 @@ bool ana_nccl_rows_look(const struct ana_job *job, struct ana_nccl_rows *rows, c
 
 /* As ana_devices_keep. */
 void ana_nccl_rows_keep(struct ana_keep *keep, struct ana_job *job, struct ana_nccl_rows *rows, size_t newest);
-/* As ana_devices_name. */
-void ana_nccl_rows_name(struct ana_job *job, const struct ana_nccl_rows *rows);
 
 /* ---- device_late.c: the last rank to come to a collective of NCCL's. */
 /* The kernel of one rank, and the call that launched it. */

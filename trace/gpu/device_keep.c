@@ -95,11 +95,6 @@ static void keep_streams(struct ana_keep *keep, struct ana_devices *gpu)
     }
 }
 
-void ana_devices_name(struct ana_job *job)
-{
-    ana_nccl_rows_name(job, job->gpu->match->rows);
-}
-
 void ana_devices_keep(struct ana_keep *keep, struct ana_job *job, size_t newest)
 {
     struct ana_devices *gpu = job->gpu;
@@ -130,8 +125,9 @@ static bool is_row_sane(const struct ana_job *job, const struct ana_nccl_rows *r
 }
 
 /* Ordered by first naming, as their numbers follow from it. */
-void ana_nccl_rows_name(struct ana_job *job, const struct ana_nccl_rows *rows)
+void ana_devices_name(struct ana_job *job)
 {
+    const struct ana_nccl_rows *rows = job->gpu->match->rows;
     for (size_t i = 0; i < rows->rows.count; i++) {
         const struct trc_comm *comm = comm_of(job, ana_map_value(&rows->rows, i));
         if (comm)

@@ -31,7 +31,14 @@ static int distance(const char *a, const char *b)
     return row[n][m];
 }
 
-void tui_nearest_try(struct tui_nearest *nearest, const char *word)
+struct nearest {
+    const char *typed;
+    char word[33]; /* the nearest so far; "": none is near */
+    int distance;  /* letters that differ */
+};
+
+/* Takes a word if it is nearer than all before: two letters off at most, one of short words. */
+static void try_word(struct nearest *nearest, const char *word)
 {
     size_t length = strlen(word);
     int most = length < 4 ? 1 : 2, far = distance(nearest->typed, word);
@@ -84,14 +91,14 @@ void tui_each_option(const char *command, tui_option_taker *take, void *context)
 static void try_option(void *nearest, const char *option, const char *help)
 {
     (void)help;
-    tui_nearest_try(nearest, option);
+    try_word(nearest, option);
 }
 
 int tui_unknown_option(const char *command, const char *typed)
 {
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(typed, "="), typed);
-    struct tui_nearest nearest = {.typed = name};
+    struct nearest nearest = {.typed = name};
     tui_each_option(command, try_option, &nearest);
     if (nearest.word[0] && nearest.distance == 0)
         return tui_usage_error(command, strchr(typed, '=') ? "%s takes no value" : "%s needs a value", name);
@@ -102,9 +109,9 @@ int tui_unknown_option(const char *command, const char *typed)
 
 int tui_unknown_command(const char *typed)
 {
-    struct tui_nearest nearest = {.typed = typed};
+    struct nearest nearest = {.typed = typed};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        tui_nearest_try(&nearest, commands[i]);
+        try_word(&nearest, commands[i]);
     if (!nearest.word[0])
         return 0;
     return tui_usage_error(NULL, "there is neither a command nor a folder %s; did you mean hpctop %s?", typed,

@@ -2,15 +2,6 @@
 #ifndef TUI_NEAREST_H
 #define TUI_NEAREST_H
 
-struct tui_nearest {
-    const char *typed;
-    char word[33]; /* the nearest so far; "": none is near */
-    int distance;  /* letters that differ */
-};
-
-/* Takes a word if it is nearer than all before: two letters off at most, one of short words. */
-void tui_nearest_try(struct tui_nearest *nearest, const char *word);
-
 /* Takes an option of a command and its description, "" if there is none. */
 typedef void tui_option_taker(void *context, const char *option, const char *help);
 /* Calls `take` with each option of a command, once. */

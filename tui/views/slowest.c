@@ -3,6 +3,12 @@
 
 enum { MOST = 64 }; /* most entries in the list of the timeline */
 
+struct slow_instant {
+    int64_t at_ns, ns; /* begin in job time, and length */
+    size_t index;      /* index of the rank */
+    char words[160];
+};
+
 ANA_COMPARE(by_length, struct slow_instant, ANA_ORDER(y->ns, x->ns))
 
 /* Returns whether it begins in the time in view, and has not been listed. */
@@ -16,7 +22,8 @@ static bool is_new(const struct tui_app *app, const struct slow_instant *out, si
     return at_ns >= begin && at_ns < end;
 }
 
-size_t tui_slowest(const struct tui_app *app, struct slow_instant *out, size_t max)
+/* Lists at most `max` of the slowest; returns their number. */
+static size_t slowest(const struct tui_app *app, struct slow_instant *out, size_t max)
 {
     const struct ana_summary *s = &app->summary;
     size_t n = 0;
@@ -53,7 +60,7 @@ void tui_slowest_go(struct tui_app *app, struct slow_place *place, int step)
 {
     struct slow_instant slow[MOST];
     char ns[ANA_TEXT], rank[ANA_TEXT];
-    int n = (int)tui_slowest(app, slow, MOST);
+    int n = (int)slowest(app, slow, MOST);
     place->at = place->of == app->summaries && place->at ? place->at + step : step > 0 ? 1 : n;
     place->of = app->summaries;
     place->at = place->at > n ? 1 : place->at < 1 ? n : place->at;
@@ -75,7 +82,7 @@ void tui_slowest_draw(const struct tui_app *app, const struct slow_place *place,
 {
     struct slow_instant slow[MOST];
     char ns[ANA_TEXT], rank[ANA_TEXT];
-    int n = (int)tui_slowest(app, slow, MOST), at = place->of == app->summaries ? place->at : 0;
+    int n = (int)slowest(app, slow, MOST), at = place->of == app->summaries ? place->at : 0;
     int top = at > rect.h - 1 ? at - (rect.h - 1) : 0;
     if (!n)
         return;

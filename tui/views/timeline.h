@@ -46,9 +46,6 @@ size_t tui_timeline_line(const struct timeline_rows *rows, size_t row);
 /* Reads the cells of `visible` lines from `top` on, unless they are there already.  False: out of memory. */
 bool tui_timeline_read(struct tui_app *app, struct timeline_rows *rows, size_t top, size_t visible, size_t columns);
 
-/* Returns the cells of the i-th line in view. */
-const struct ana_timeline_cell *tui_timeline_cells(const struct timeline_rows *rows, size_t i);
-
 /* Draws a line in row y of `area`, with its texts beside it; column `at` is the cursor's, if it is `here`.  Returns the
  * categories that it shows, a bit each. */
 unsigned tui_timeline_draw(const struct tui_app *app, const struct timeline_rows *rows, struct tui_grid *grid,
@@ -93,15 +90,6 @@ bool tui_drag_draw(const struct tui_app *app, struct tui_grid *grid, struct tui_
                    int64_t begin_ns, int64_t end_ns);
 
 /* Slowest parts of the time in view: segments between calls, late senders and messages, the slowest first. */
-
-struct slow_instant {
-    int64_t at_ns, ns; /* begin in job time, and length */
-    size_t index;      /* index of the rank */
-    char words[160];
-};
-
-/* Lists at most `max` of the slowest; returns their number. */
-size_t tui_slowest(const struct tui_app *app, struct slow_instant *out, size_t max);
 
 /* Last place of the cursor in that list. */
 struct slow_place {

@@ -134,7 +134,8 @@ bool tui_timeline_read(struct tui_app *app, struct timeline_rows *rows, size_t t
     return true;
 }
 
-const struct ana_timeline_cell *tui_timeline_cells(const struct timeline_rows *rows, size_t i)
+/* Returns the cells of the i-th line in view. */
+static const struct ana_timeline_cell *cells_of(const struct timeline_rows *rows, size_t i)
 {
     return rows->cell + i * rows->key.columns;
 }
@@ -239,7 +240,7 @@ unsigned tui_timeline_draw(const struct tui_app *app, const struct timeline_rows
 {
     size_t line = rows->key.top + i;
     int left = tui_timeline_left(rows), y = area.y + (int)i;
-    const struct ana_timeline_cell *cells = tui_timeline_cells(rows, i);
+    const struct ana_timeline_cell *cells = cells_of(rows, i);
     enum tui_heat heat = heat_of(app, rows);
     struct tui_rect cell_row = {area.x, y, area.w, 1};
     if (line == rows->most && heat == TUI_HEAT_CATEGORY)
@@ -300,7 +301,7 @@ void tui_timeline_words(const struct tui_app *app, const struct timeline_rows *r
     if (line < rows->key.top || line >= rows->key.top + rows->key.lines || column < 0 ||
         column >= (int)rows->key.columns)
         return;
-    const struct ana_timeline_cell *cell = tui_timeline_cells(rows, line - rows->key.top) + column;
+    const struct ana_timeline_cell *cell = cells_of(rows, line - rows->key.top) + column;
     snprintf(first, first_size, "%zu ranks on %s%s", row->count, tui_tree_place(app, row, place, sizeof place),
              app->tree.by == TUI_BY_BEHAVIOUR && row->level == 0 ? " that behave alike" : "");
     if (isnan(share_of(cell, TUI_HEAT_MPI)))

@@ -30,16 +30,6 @@ void tui_grid_clear(struct tui_grid *grid)
         grid->cells[i] = (struct tui_cell){' ', TUI_STYLE_NORMAL};
 }
 
-bool tui_grid_equal(const struct tui_grid *a, const struct tui_grid *b)
-{
-    if (a->cols != b->cols || a->rows != b->rows)
-        return false;
-    for (int i = 0; i < a->cols * a->rows; i++)
-        if (a->cells[i].ch != b->cells[i].ch || a->cells[i].style != b->cells[i].style)
-            return false;
-    return true;
-}
-
 struct tui_cell *tui_grid_at(const struct tui_grid *grid, int x, int y)
 {
     if (x < 0 || y < 0 || x >= grid->cols || y >= grid->rows)

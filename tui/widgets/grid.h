@@ -35,9 +35,6 @@ void tui_grid_free(struct tui_grid *grid);
 /* Makes every cell a blank in the normal style. */
 void tui_grid_clear(struct tui_grid *grid);
 
-/* Whether two grids have the same size, characters and styles. */
-bool tui_grid_equal(const struct tui_grid *a, const struct tui_grid *b);
-
 /* The cell in column x of row y, both counted from 0; it belongs to the grid.  NULL outside the grid. */
 struct tui_cell *tui_grid_at(const struct tui_grid *grid, int x, int y);
 
