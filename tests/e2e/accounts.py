@@ -81,7 +81,7 @@ def stopped():
     check("the headline says which rank stood still", rep["job"]["answer"].startswith("rank %d stood still from " % rank["rank"]),
           (rep["job"]["answer"], rank))
     other = [row for row in rep["ranks"] if row["pid"] != pid][0]
-    check("and for how long", 2.5 <= rank["still_s"] and other["still_s"] is None, (rank["still_s"], other["still_s"]))
+    check("and for how long", 2.5 <= rank["still_s"] and (other["still_s"] or 0) < rank["still_s"] / 2, (rank["still_s"], other["still_s"]))
 
 
 def not_ended():

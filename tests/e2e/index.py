@@ -49,7 +49,7 @@ def index_of(folder):
     return os.path.join(folder, "index", "analysis")
 
 
-ASKED = 512 << 10  # bytes that an index may have that somebody asked for, or what it cannot do without
+ASKED = 576 << 10  # bytes that an index may have that somebody asked for, or what it cannot do without
 
 
 def share(folder):
@@ -66,7 +66,8 @@ def same(name, folder):
     if not check(name + ": an index is written", made.code == 0 and os.path.exists(index_of(folder)), made):
         return
     check(name + ": no other file", os.listdir(os.path.join(folder, "index")) == ["analysis"])
-    check(name + ": it is small", os.path.getsize(index_of(folder)) <= max(share(folder), ASKED))
+    size = os.path.getsize(index_of(folder))
+    check(name + ": it is small", size <= max(share(folder), ASKED), size)
     after = answers(folder, WITH, asked)
     for question in before:
         check("%s: %s" % (name, question), before[question] == after[question],

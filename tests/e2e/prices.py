@@ -43,7 +43,7 @@ def saves(mode, rank_of, begin, stop, ranks, like="others"):
     rep, wall = run(mode)
     if not rep:
         return
-    first = max((p for p in rep["prices"] if p["kind"] != "processor"), key=lambda p: p["saves_s"])
+    first = max((p for p in rep["prices"] if p["kind"] != "processor" and not p["after"]), key=lambda p: p["saves_s"])
     check(mode + ": first of the list is what was planted",
           (first["kind"], first["from"], first["to"]) == ("segment", line(begin), line(stop)) and
           (ranks is None or first["ranks"] == ranks), first)

@@ -5,9 +5,8 @@
 #include "trace/reader/usage.h"
 #include <string.h>
 
-#define BUSY_SHARE 0.05 /* share of a core that is no overhead of the recorder (with more ranks than cores) */
-#define LEAST_CPU                                                                                                      \
-    0.01 /* .. used by a thread that waits for a core again and again, as one for Python's lock uses less */
+#define BUSY_SHARE 0.05   /* share of a core that is no overhead of the recorder (with more ranks than cores) */
+#define LEAST_CPU  0.01   /* share that a thread uses which waits for a core again and again: less for Python's lock */
 #define BUSY_BYTES 4096.0 /* a second, without the recorder's own */
 #define WAKES      3      /* switches that are no single wait */
 
