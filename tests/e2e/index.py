@@ -49,7 +49,7 @@ def index_of(folder):
     return os.path.join(folder, "index", "analysis")
 
 
-ASKED = 576 << 10  # bytes that an index may have that somebody asked for, or what it cannot do without
+ASKED = 512 << 10  # bytes that an index may have that somebody asked for, or what it cannot do without
 
 
 def share(folder):

@@ -31,14 +31,25 @@ static void keep_shadows(struct ana_keep *keep, struct ana_causes *causes, size_
         ana_keep_holds(keep, replay->shadow[i].what <= places);
 }
 
+/* Clears the state that only further waits would need. */
+static void clear_late(struct ana_cost *cost)
+{
+    cost->late = 0;
+    cost->late_ns = 0;
+}
+
 void ana_causes_keep(struct ana_keep *keep, struct ana_causes *causes, size_t segments, size_t places,
                      const struct ana_path_sums *path, const int64_t *saves)
 {
     void *segment = causes->segment;
+    for (size_t i = 0; i < causes->segments; i++)
+        clear_late(&causes->segment[i].cost);
     ana_keep_array(keep, &segment, &causes->segments, sizeof *causes->segment, segments);
     causes->segment = segment;
     causes->segment_room = keep->loads ? causes->segments : causes->segment_room;
     for (size_t i = 0; i < causes->ranks && !keep->failed; i++) {
+        clear_late(&causes->apart[i].inside);
+        clear_late(&causes->apart[i].unknown);
         ANA_KEEP(keep, causes->apart[i].inside);
         ANA_KEEP(keep, causes->apart[i].unknown);
     }

@@ -38,6 +38,8 @@ void ana_job_keep_part(struct ana_job_keep *k, enum ana_part_of_index part);
 
 /* keep_store.c: the latest messages, waits and collectives. */
 void ana_store_keep(struct ana_job_keep *k);
+/* Completes the latest waits once all parts are loaded: the index has numbers for call sites.  False: out of memory. */
+bool ana_store_find_sites(struct ana_job *job);
 /* A communicator, by a number that means the same the next time.  When loading, *comm is filled in. */
 void ana_comm_keep(struct ana_job_keep *k, const struct trc_comm **comm);
 

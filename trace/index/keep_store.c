@@ -70,6 +70,61 @@ static void keep_messages(struct ana_job_keep *k)
         store->messages = n;
 }
 
+/* The call sites of all ranks, numbered from 1 on for each rank: ranks that run the same code have equal numbers, which
+ * take few bytes. */
+struct sites {
+    uint32_t *number;      /* of a site of the tally, by its place there */
+    uint32_t *from, *site; /* site[from[rank] + number - 1]: its place, + 1 */
+};
+
+static void free_sites(struct sites *sites)
+{
+    free(sites->number);
+    free(sites->from);
+    free(sites->site);
+}
+
+/* False: out of memory; free it in any case. */
+static bool number_sites(const struct ana_job *job, struct sites *out)
+{
+    const struct ana_map *all = &job->pass.tally.sites;
+    *out = (struct sites){.number = calloc(all->count + 1, sizeof *out->number),
+                          .from = calloc(job->count + 2, sizeof *out->from),
+                          .site = calloc(all->count + 1, sizeof *out->site)};
+    if (!out->number || !out->from || !out->site)
+        return false;
+    for (size_t i = 0; i < all->count; i++)
+        out->number[i] = ++out->from[ana_map_key(all, i)[0] + 1];
+    for (size_t r = 0; r < job->count; r++)
+        out->from[r + 1] += out->from[r];
+    for (size_t i = 0; i < all->count; i++)
+        out->site[out->from[ana_map_key(all, i)[0]] + out->number[i] - 1] = (uint32_t)i + 1;
+    return true;
+}
+
+/* Replaces the sites of the latest n waits by their numbers, or numbers by sites.  False: out of memory. */
+static bool change_sites(struct ana_job *job, size_t n, bool to_numbers)
+{
+    struct ana_store *store = &job->store;
+    struct sites sites;
+    const bool ok = number_sites(job, &sites);
+    for (size_t i = 0; ok && i < n; i++) {
+        struct ana_kept_wait *w = &store->wait[(store->waits - n + i) % ANA_STORE_WAITS];
+        const uint32_t *from = &sites.from[w->waiter];
+        if (to_numbers)
+            w->site = w->site ? sites.number[w->site - 1] : 0;
+        else
+            w->site = w->site - 1 < from[1] - from[0] ? sites.site[from[0] + w->site - 1] : 0;
+    }
+    free_sites(&sites);
+    return ok;
+}
+
+bool ana_store_find_sites(struct ana_job *job)
+{
+    return change_sites(job, ana_store_count(job->store.waits, ANA_STORE_WAITS), false);
+}
+
 static void strip_wait(void *row)
 {
     ((struct ana_kept_wait *)row)->before = 0;
@@ -90,7 +145,11 @@ static void keep_waits(struct ana_job_keep *k)
     ANA_KEEP(k->keep, first);
     if (!ana_keep_holds(k->keep, first < UINT64_MAX / 2))
         return;
+    const bool changed = !k->keep->loads && change_sites(k->job, n, true);
+    k->keep->failed |= !k->keep->loads && !changed;
     keep_ring(k, store->wait, first, n, ANA_STORE_WAITS, sizeof *store->wait, strip_wait);
+    if (changed)
+        k->keep->failed |= !change_sites(k->job, n, false);
     if (!k->keep->loads)
         return;
     store->waits = first;

@@ -39,20 +39,22 @@ static void load_beside(void *user, size_t i)
     load_part(l, &l->apart, ANA_PART_LATEST - (enum ana_part_of_index)i);
 }
 
-static void load_rest(void *user)
-{
-    struct ana_load *l = user;
-    load_part(l, &l->apart, ANA_PART_WHY);
-    if (l->loaded[ANA_PART_WHY])
-        ana_beside_parts(l->job->beside, ANA_PARTS_OF_INDEX - ANA_PART_WHY - 1, load_beside, l);
-}
-
 static bool is_whole(const struct ana_load *l)
 {
     for (size_t part = 0; part < ANA_PARTS_OF_INDEX; part++)
         if (!l->loaded[part])
             return false;
     return true;
+}
+
+static void load_rest(void *user)
+{
+    struct ana_load *l = user;
+    load_part(l, &l->apart, ANA_PART_WHY);
+    if (l->loaded[ANA_PART_WHY])
+        ana_beside_parts(l->job->beside, ANA_PARTS_OF_INDEX - ANA_PART_WHY - 1, load_beside, l);
+    if (is_whole(l))
+        l->loaded[ANA_PART_LATEST] = ana_store_find_sites(&l->apart);
 }
 
 /* Frees it all, or what there is of it when it could not begin. */

@@ -379,6 +379,7 @@ void ana_usage_keep(struct ana_keep *keep, struct ana_why *why, size_t index)
 {
     struct ana_usage_rank none = {0}, *rank = why->rank[index].usage ? why->rank[index].usage : &none;
     struct ana_why_rank *of = &why->rank[index];
+    of->account.fit = (struct ana_account_fit){0}; /* no more spans come */
     ANA_KEEP(keep, of->account);
     ANA_KEEP(keep, of->unknown_ns);
     ANA_KEEP(keep, of->still);
