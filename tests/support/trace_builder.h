@@ -162,7 +162,7 @@ void tb_comm_doubt(struct tb *tb, uint32_t id, uint64_t from);
 /* Defines a window on a communicator. */
 void tb_win(struct tb *tb, uint32_t id, uint32_t comm);
 
-/* Id of a list of these world ranks, defined when it is first asked for. */
+/* Returns the id of a list of world ranks; the first request defines it. */
 uint32_t tb_ranks(struct tb *tb, const int32_t *ranks, uint32_t n);
 
 /* Defines the neighbours of a communicator, by lists of tb_ranks. */

@@ -167,7 +167,7 @@ static void test_noise(void)
           outside - u.queued_outside_ns, outside);
 }
 
-/* Whatever the spans: time on a processor that is longer than the calls was outside. */
+/* Processor time longer than the calls lies outside, in any span. */
 static void test_proven(void)
 {
     for (int round = 0; round < 2000; round++) {

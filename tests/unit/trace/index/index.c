@@ -227,7 +227,7 @@ static void put_block(FILE *file, const uint8_t *bytes, uint32_t n)
     CHECK(fwrite(block, sizeof block, 1, file) == 1 && (!n || fwrite(bytes, n, 1, file) == 1), "cannot write");
 }
 
-/* Writes the first `size` bytes of these, in the same parts. */
+/* Writes the first `size` bytes of `all`, divided into the same parts. */
 static void pack(const uint8_t head[OF], const uint8_t *all, size_t size)
 {
     FILE *file = fopen(path, "wb");

@@ -1,7 +1,7 @@
 /* Memory of one rank more where there are thousands: a number of bytes a rank, however long the trace is. */
 #include "tests/support/peak.h"
 
-#define FEW  2100 /* 2,048 and more ranks have the same resolution, and steps */
+#define FEW  2100 /* ranks; resolution and steps are equal from 2,048 ranks on */
 #define MANY 3150
 
 static int64_t rounds;

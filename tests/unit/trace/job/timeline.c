@@ -195,7 +195,7 @@ static void sums_are_the_sums_of_their_parts(size_t max)
             told.call.sent = (uint32_t)ns / 2;
             told.call.received = (uint32_t)i % 5;
         } else {
-            told.sum.sent = (uint64_t)ns / 2; /* or a fold's part there */
+            told.sum.sent = (uint64_t)ns / 2; /* part of a fold, in the same union */
             told.sum.received = (uint64_t)i % 5;
         }
         ana_sum_to_lane(&lane, told.kind, &told, begin_ns, end_ns);

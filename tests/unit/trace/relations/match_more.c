@@ -125,7 +125,7 @@ static void test_bounds(void)
         recv(1, 0, 1, 10 * i + 2, 10 * i + 3);
     }
     CHECK(ana_match_counts(match).messages == 1000, "delivered");
-    for (int64_t i = 0; i < n; i++) /* then they do, even those */
+    for (int64_t i = 0; i < n; i++) /* completes all sends, delivered ones included */
         done_send(0, (uint64_t)i, 10 * n + i, 10 * n + i + 1);
     CHECK(ana_match_counts(match).messages == (uint64_t)n, "all");
     ana_match_free(match);

@@ -179,7 +179,7 @@ static void test_divide(void)
     stop(FILES);
 }
 
-/* A source of two parts, the first of them failing at its second block. */
+/* Source of two parts; the first part fails at its second block. */
 static struct ana_part_item one_item[1];
 static unsigned asked;
 

@@ -1,5 +1,5 @@
-/* What is said of a collective that does not end: that it failed on some ranks; and that calls fit together only where
- * their arguments were compared. */
+/* Verdicts on a collective that does not end: it failed on some ranks; calls fit together only if their arguments were
+ * compared. */
 #include "tests/support/verdict_ranks.h"
 
 static struct trc_sig sig_in_world(enum tb_call call, uint32_t flags)

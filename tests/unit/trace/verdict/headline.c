@@ -110,7 +110,7 @@ static void losses(void)
     expect("fine", ANA_FINE, ANA_FINISHED, "nothing stands out: 98.9% parallel efficiency, 1.1% in MPI");
 }
 
-/* Part of the job: the loss of those ranks, as a share of their own time. */
+/* A selection of ranks loses a share of its own time. */
 static void selected(void)
 {
     folder_make("part");

@@ -16,7 +16,7 @@ enum { RANKS = 6, AGE = 100 /* age of the job, s */ };
 static const struct {
     const char *what;
     double beta;      /* ranks 2 and 3 have been silent for so long, s */
-    double third;     /* the same of rank 3; 0: as rank 2 */
+    double third;     /* silence of rank 3; 0: equal to rank 2 */
     double alpha;     /* ranks 0 and 1 */
     double came_back; /* after so long a silence rank 4, on gamma, was heard again */
     double reader;    /* the reader was held up for so long after it had read the files */

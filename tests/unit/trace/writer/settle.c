@@ -161,7 +161,7 @@ static void look_at_sums(void)
     moved |= stream->page->undo.settled > 0;
 }
 
-/* `posted`: the signatures are of starts, and their own entries count what came. */
+/* `posted`: calls start requests, whose entries count arrivals. */
 static void test_every_instruction(bool posted)
 {
     enum { USES = 7 };

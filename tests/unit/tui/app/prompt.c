@@ -84,7 +84,7 @@ static void remembered(void)
           history.line[0]);
 }
 
-/* Any keys: the text stays whole characters, and the cursor is before one of them or at the end. */
+/* Random keys leave whole characters, and the cursor before a character or at the end. */
 static void anything(void)
 {
     static const int keys[] = {'a',

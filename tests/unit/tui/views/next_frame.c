@@ -79,7 +79,7 @@ static void test_iterations(bool unfolded)
     free(blotted);
 }
 
-/* Tags choose the shown ranks before there is a summary of them: no row of another rank is left. */
+/* Tags select ranks before their summary exists: rows of other ranks disappear. */
 static void test_tags(void)
 {
     tui_app_open(&app, TUI_VIEW_ITERATIONS);
