@@ -48,6 +48,15 @@ static void add_item(const struct ana_case *c, size_t index, const struct trc_us
     }
 }
 
+/* Whether the rank waits for a device: the driver spins there, and threads of NCCL and of the driver poll. */
+static bool waits_for_device(const struct ana_case *c, size_t index)
+{
+    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
+        if (c->waiting[i].kind == ANA_WAITING_DEVICE)
+            return true;
+    return false;
+}
+
 /* The sign that the file has for the time since `from_ns`. */
 static enum ana_life sign_in_file(const struct ana_case *c, size_t index, int64_t from_ns)
 {
@@ -69,10 +78,11 @@ static enum ana_life sign_in_file(const struct ana_case *c, size_t index, int64_
     trc_usage_close(cursor);
     if (sum.span_us <= 0)
         return ANA_LIFE_UNKNOWN;
-    return is_busy(sum.cpu_us / sum.span_us, sum.queued_us / sum.span_us) ? ANA_LIFE_COMPUTES
-           : sum.child_us >= BUSY_SHARE * sum.span_us                     ? ANA_LIFE_CHILD
-           : sum.wakes >= WAKES                                           ? ANA_LIFE_WAKES
-                                                                          : ANA_LIFE_NONE;
+    bool device = waits_for_device(c, index);
+    return !device && is_busy(sum.cpu_us / sum.span_us, sum.queued_us / sum.span_us) ? ANA_LIFE_COMPUTES
+           : sum.child_us >= BUSY_SHARE * sum.span_us                                ? ANA_LIFE_CHILD
+           : !device && sum.wakes >= WAKES                                           ? ANA_LIFE_WAKES
+                                                                                     : ANA_LIFE_NONE;
 }
 
 /* Whether its main thread was in a sleep of the kernel when stacks were taken after `from_ns`. */
