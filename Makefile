@@ -84,6 +84,7 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 $(BUILD)/tui/output/page.o: $(wildcard tui/output/page/*)
+$(BUILD)/tui/commands/demo.o: tui/commands/demo.zst
 $(BUILD)/libana.a: $(TRACE_OBJ)
 	$(Q)rm -f $@; ar rcs $@ $^
 $(BUILD)/libtui.a: $(TUI_LIB)
@@ -294,6 +295,9 @@ demo:
 	@tests/setup.sh build
 	@$(MAKE) --no-print-directory all $(BUILD)/workloads/stencil
 	@tests/demo.sh $(BUILD)
+# What hpctop demo shows; as root, for the name of the host.
+sample: all
+	@tests/sample.sh tui/commands/demo.zst
 $(BUILD)/tests/bench/relations: $(BUILD)/tests/bench/relations.o $(SUPPORT_OBJ) $(BUILD)/libana.a
 	$(Q)$(CC) $(SAN) -o $@ $^ -lzstd -lm
 $(BUILD)/tests/bench/frames: $(BUILD)/tests/bench/frames.o $(BUILD)/libtui.a $(BUILD)/libana.a
@@ -316,6 +320,7 @@ compile_commands.json: $(TRACE_SRC) $(TUI_SRC) $(IPO_SRC) Makefile
 help:
 	@echo "make              libtrace.so and hpctop"
 	@echo "make demo         a 4-rank MPI job, watched in hpctop; installs what is missing"
+	@echo "make sample       records the job of hpctop demo anew"
 	@echo "make check        every test; TESTS=\"word ..\" only those that match"
 	@echo "make install      PREFIX=/usr/local DESTDIR=; make uninstall; make tarball, wheel, deb: docs/install.md"
 	@echo "make check-long   and the long ones"
@@ -343,7 +348,7 @@ help:
 clean:
 	rm -rf build libtrace.so hpctop compile_commands.json
 
-.PHONY: all fortran nccl unit fuzz fuzz-run fuzz-seeds workloads tested check check-long check-matrix check-containers check-asan check-tsan format-check lint expand demo bench help clean
+.PHONY: all fortran nccl unit fuzz fuzz-run fuzz-seeds workloads tested check check-long check-matrix check-containers check-asan check-tsan format-check lint expand demo sample bench help clean
 .PHONY: check-releases check-horovod check-programs check-versions check-gpu gpu-kit yardstick field
 .SECONDARY:
 -include $(shell find build -path build/roots -prune -o -type f -name '*.d' -print 2>/dev/null)

@@ -24,6 +24,7 @@ def wrong_usage():
         "dump without a folder": ["dump"],
         "verdict without a folder": ["verdict", "--json"],
         "check without a folder": ["check", "--json"],
+        "demo into two folders": ["demo", "a", "b"],
         "diff of one folder": ["diff", "trace"],
         "diff with a word for percent": ["diff", "--fail-over", "much", "trace", "trace"],
         "diff with half a part": ["diff", "trace@3", "trace"],
@@ -76,6 +77,20 @@ def no_argument():
     check("no argument and no trace here", r.code == 2 and "hpctop record" in r.err.splitlines()[0] and not r.out, r)
     r = hpctop("hpctop-1", "no-such-folder", cwd="several")
     check("one of two folders is missing: told", r.code == 0 and "no-such-folder: there is no such folder" in r.out, r)
+
+
+def demo():
+    """The recorded job that hpctop brings along."""
+    os.makedirs("temporary", exist_ok=True)
+    r = run([HPCTOP, "demo"], dict(os.environ, TMPDIR=os.path.abspath("temporary")))
+    said = " ".join(r.out.split())
+    check("demo: the answer of its job", r.code == 0 and "rank 2 is late: computes 10 ms in read rim" in said, r)
+    check("demo: nothing stays", os.listdir("temporary") == [], os.listdir("temporary"))
+    r = hpctop("demo", "sample")
+    check("demo DIR: a trace as others are", r.code == 0 and r.out == "hpctop sample\n" and len(traces("sample")) == 4 and
+          hpctop("verdict", "sample").code == 1, r)
+    r = hpctop("demo", "sample")
+    check("demo DIR: a folder that is there stays", r.code == 2 and one_line(r.err), r)
 
 
 def pipe():
@@ -200,6 +215,7 @@ if check("a trace to look at", done.code == 0 and len(traces("trace")) == 2, don
     statuses()
     unreadable()
     no_argument()
+    demo()
     pipe()
     help_texts()
     truncated()
