@@ -12,7 +12,7 @@ int64_t ana_case_lasted(const struct ana_case *c, const size_t *index, size_t n)
     int64_t least = INT64_MAX;
     for (size_t k = 0; k < n; k++)
         for (size_t i = c->first_waiting[index[k]]; i < c->first_waiting[index[k] + 1]; i++)
-            if (c->waiting[i].blocked && c->waiting[i].lasted_ns < least)
+            if (c->waiting[i].blocked && !c->waiting[i].aside && c->waiting[i].lasted_ns < least)
                 least = c->waiting[i].lasted_ns;
     return least == INT64_MAX ? 0 : least;
 }

@@ -10,7 +10,7 @@ static size_t next_in_circle(struct ana_case *c, size_t index, size_t *edges)
     size_t own = SIZE_MAX, leaving = SIZE_MAX;
     for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++) {
         struct ana_waiting *p = &c->waiting[i];
-        size_t n = p->blocked ? ana_waiting_for(c, p, edges, c->count) : 0;
+        size_t n = p->blocked && !p->aside ? ana_waiting_for(c, p, edges, c->count) : 0;
         for (size_t k = 0; k < n; k++) {
             const struct ana_waiting *other = ana_rank_waiting(c, edges[k]);
             if (edges[k] == index)

@@ -7,18 +7,27 @@ static bool in_container(const struct ana_case *c)
     return trc_head(c->job->process[0].rank.file)->container[0] != 0;
 }
 
+static bool duplicates(const struct ana_waiting *p)
+{
+    return p->blocked && strstr(p->call->name, "Comm_dup");
+}
+
+/* Whether two threads of one rank duplicate communicators. */
 static bool threads_duplicate(const struct ana_case *c)
 {
-    for (size_t i = 0; i < c->waiting_count; i++)
-        if (c->waiting[i].blocked && strstr(c->waiting[i].call->name, "Comm_dup") &&
-            trc_head(c->job->process[c->waiting[i].index].rank.file)->thread_level == 3)
+    for (size_t i = 1; i < c->waiting_count; i++)
+        if (duplicates(&c->waiting[i]) && duplicates(&c->waiting[i - 1]) &&
+            c->waiting[i].index == c->waiting[i - 1].index)
             return true;
     return false;
 }
 
 static bool python_duplicates(const struct ana_case *c)
 {
-    return threads_duplicate(c) && strstr(trc_head(c->job->process[0].rank.file)->exe, "python");
+    for (size_t i = 0; i < c->waiting_count; i++)
+        if (duplicates(&c->waiting[i]) && c->waiting[i].keeps_lock)
+            return true;
+    return false;
 }
 
 /* Whether a culprit, or any rank where there is none, has a fact that begins so. */

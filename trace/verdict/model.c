@@ -324,7 +324,10 @@ static bool is_in_finalize(const struct ana_case *c, size_t index)
 
 static void add_rank(struct ana_case *c, size_t index)
 {
-    bool blocked = false;
+    bool blocked = false, keeper = false;
+    ana_rank_threads(c, index);
+    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
+        keeper |= c->waiting[i].keeps_lock;
     c->lives[index] = ana_has_living_threads(c, index);
     if (c->gone[index] || ana_case_ended(c, index)) {
         ana_graph_remove(&c->graph, index);
@@ -343,7 +346,8 @@ static void add_rank(struct ana_case *c, size_t index)
         } else {
             p->node = need_of(c, p);
         }
-        wait_for_rank(c, index, p->node);
+        if (!p->aside || !keeper)
+            wait_for_rank(c, index, p->node);
     }
     if (!blocked || c->lives[index])
         ana_graph_set_moving(&c->graph, index);
@@ -409,37 +413,14 @@ bool ana_case_graph(struct ana_case *c)
         add_rank(c, i);
     ana_graph_solve(&c->graph);
     find_messages(c);
+    for (size_t i = 0; i < c->waiting_count; i++)
+        if (c->waiting[i].aside)
+            ana_graph_remove(&c->graph, c->waiting[i].node);
     ana_graph_find_knots(&c->graph);
     return !c->graph.memory;
 }
 
 /* ---- results of the model --------------------------------------------------------------------------------------- */
-
-bool ana_rank_blocked(const struct ana_case *c, size_t index)
-{
-    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
-        if (c->waiting[i].blocked)
-            return true;
-    return false;
-}
-
-/* Whether a thread waits for orders: a receive from any source needs nobody. */
-static bool serves(const struct ana_waiting *p)
-{
-    bool receives = p->sig->flags & TRC_SIG_P2P_IN || trc_opclass_is_probe(p->call->opclass);
-    return receives && p->sig->source == TRC_PEER_ANY;
-}
-
-struct ana_waiting *ana_rank_waiting(struct ana_case *c, size_t index)
-{
-    struct ana_waiting *best = NULL;
-    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++) {
-        struct ana_waiting *p = &c->waiting[i];
-        bool rather = best && (serves(best) != serves(p) ? serves(best) : p->lasted_ns > best->lasted_ns);
-        best = p->blocked && (!best || rather) ? p : best;
-    }
-    return best;
-}
 
 size_t ana_waiting_for(struct ana_case *c, struct ana_waiting *waiting, size_t *out, size_t max)
 {
@@ -459,8 +440,11 @@ bool ana_case_deadlocked(const struct ana_case *c, size_t index)
 /* Whether all threads of all ranks of a knot are accounted for: one moving thread would free the others. */
 static bool is_sure_knot(const struct ana_case *c, uint32_t knot)
 {
-    for (size_t i = 0; knot && i < c->count; i++)
-        if (ana_rank_knot(c, i) == knot && !c->sure[i])
+    bool aside = false; /* a thread of theirs may be freed by anybody else who cannot move */
+    for (size_t i = 0; i < c->waiting_count; i++)
+        aside |= c->waiting[i].aside && ana_rank_knot(c, c->waiting[i].index) == knot;
+    for (size_t i = 0; i < c->count; i++)
+        if ((ana_rank_knot(c, i) == knot || (aside && ana_case_deadlocked(c, i))) && !c->sure[i])
             return false;
     return true;
 }
@@ -478,9 +462,13 @@ static bool in_known_epoch(const struct ana_case *c, const struct ana_waiting *p
  * may do something else; for an RMA window not all dependencies are known. */
 enum ana_confidence ana_case_certainty(const struct ana_case *c, const size_t *index, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        if (index[i] != SIZE_MAX && !is_sure_knot(c, ana_rank_knot(c, index[i])))
+    uint32_t sure = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t knot = index[i] == SIZE_MAX ? sure : ana_rank_knot(c, index[i]);
+        if (knot != sure && !is_sure_knot(c, knot))
             return ANA_LIKELY;
+        sure = knot;
+    }
     for (size_t i = 0; i < n; i++)
         if (index[i] != SIZE_MAX && !c->sure[index[i]] && !ana_case_ended(c, index[i]))
             return ANA_LIKELY;

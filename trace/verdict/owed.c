@@ -188,7 +188,7 @@ bool ana_find_owed(struct ana_case *c)
 {
     for (size_t i = 0, centers = 0; i < c->waiting_count && centers < CENTERS; i++) {
         struct ana_waiting *p = &c->waiting[i];
-        for (uint32_t k = 0; k < p->dependencies && p->blocked && ana_rank_knot(c, p->index); k++) {
+        for (uint32_t k = 0; k < p->dependencies && p->blocked && !p->aside && ana_rank_knot(c, p->index); k++) {
             const struct ana_dependency *d = &c->dependency[p->first_dependency + k];
             if (d->kind == ANA_DEPENDENCY_MESSAGE && d->peer == TRC_PEER_ANY && d->comm && d->met <= 0 &&
                 ++centers <= CENTERS && find_owed(c, p, d))

@@ -66,6 +66,8 @@ struct ana_waiting {
     uint64_t sequence;
     int64_t since_ns, lasted_ns;
     bool blocked;                            /* it has lasted long enough to count */
+    bool aside;                              /* another thread keeps the rank from moving (threads.c) */
+    bool keeps_lock;                         /* Python's, which other threads of the rank need */
     bool spins;                              /* it makes calls that complete nothing */
     uint64_t vain;                           /* number of vain calls if so */
     bool any;                                /* one of its dependencies is enough */
@@ -182,7 +184,6 @@ struct ana_epoch_book {
     unsigned generation; /* generation of the job's rank indices */
 };
 
-/* Knowledge about a job kept from one verdict to the next. */
 /* Data read of a rank's last events for an earlier verdict, and its basis. */
 struct ana_known_events {
     struct ana_last_events *events; /* NULL: nothing */
@@ -190,6 +191,7 @@ struct ana_known_events {
     struct ana_clock_line line;     /* clock line by which its times were made */
 };
 
+/* Knowledge about a job kept from one verdict to the next. */
 struct ana_judgement {
     struct ana_known_events *known; /* known events by rank index, for a job that is watched */
     size_t known_ranks;
@@ -286,7 +288,6 @@ void ana_case_say_difference(struct ana_case *c, const struct ana_agreed *all, s
 void ana_case_doubt_culprits(struct ana_case *c);
 /* Adds a rank to the culprits, once; SIZE_MAX is none. */
 void ana_case_blame(struct ana_case *c, size_t index);
-/* Adds ranks to the culprits. */
 void ana_case_blame_all(struct ana_case *c, struct ana_ranks ranks);
 /* Sets state and time of a verdict that rests on `lasted_ns` of standstill.  False: too short for one. */
 bool ana_case_settle(struct ana_case *c, enum ana_verdict_class id, enum ana_confidence confidence, int64_t lasted_ns);
@@ -324,8 +325,7 @@ int64_t ana_longest_outside_ns(struct ana_case *c, size_t index);
 bool ana_same_partner(const struct trc_sig *a, const struct trc_sig *b);
 /* Calls that may return without having completed anything, so that a program can make them for ever. */
 bool ana_may_be_vain(enum trc_opclass opclass);
-/* Frees them; NULL is none. */
-void ana_last_events_free(struct ana_last_events *last_events);
+void ana_last_events_free(struct ana_last_events *last_events); /* NULL is none */
 /* Ends a case's last events: of a job that is watched they stay known for the next, as long as nothing new is read of
  * the rank; where all stand still nothing is read anew. */
 void ana_case_keep_last_events(struct ana_case *c);
@@ -350,7 +350,6 @@ bool ana_message_left(const struct ana_case *c, size_t sender, size_t receiver);
 
 /* gpu.c: gathers the operations under way on devices, as c->gpu.  False: out of memory. */
 bool ana_case_gpu(struct ana_case *c);
-/* Frees them. */
 void ana_case_free_gpu(struct ana_case *c);
 /* gpu_model.c: writes what the host of a rank waits for on its device.  False: nothing is under way there. */
 bool ana_gpu_waiting(struct ana_case *c, size_t index, struct ana_waiting *out);
@@ -361,6 +360,14 @@ size_t ana_gpu_need(struct ana_case *c, size_t index);
 
 /* spawn.c: the node of a call of MPI_Comm_spawn and the like, for model.c; SIZE_MAX: it may move. */
 size_t ana_spawn_need(struct ana_case *c, const struct ana_waiting *waiting);
+
+/* threads.c */
+/* Finds which threads of a rank wait aside. */
+void ana_rank_threads(struct ana_case *c, size_t index);
+/* Whether some thread of a rank is blocked. */
+bool ana_rank_blocked(const struct ana_case *c, size_t index);
+/* The blocked operation of a rank that has lasted longest, rather one that does not wait aside; NULL: none. */
+struct ana_waiting *ana_rank_waiting(struct ana_case *c, size_t index);
 
 /* model.c */
 /* Finds who can move on and who cannot, and the knots.  False: out of memory. */
@@ -392,11 +399,6 @@ bool ana_blame_deviants(struct ana_case *c, const size_t *path, size_t n);
 bool ana_case_deadlocked(const struct ana_case *c, size_t index);
 /* Certainty of a verdict on these ranks: proven where all their threads and events are known. */
 enum ana_confidence ana_case_certainty(const struct ana_case *c, const size_t *index, size_t n);
-/* Whether some thread of a rank is blocked. */
-bool ana_rank_blocked(const struct ana_case *c, size_t index);
-/* The blocked operation of a rank that has lasted longest, rather one that is no receive from any source in a thread
- * beside others; NULL: none. */
-struct ana_waiting *ana_rank_waiting(struct ana_case *c, size_t index);
 /* The call of a waiting operation, as a term of a fact. */
 static inline struct ana_call ana_waiting_call(const struct ana_waiting *waiting)
 {
@@ -409,13 +411,11 @@ size_t ana_dependency_partner(const struct ana_case *c, const struct ana_depende
 /* verdict.c */
 /* Judges the job as it is known now.  False: out of memory, nothing to free.  Else free with ana_verdict_free. */
 bool ana_judge(const struct ana_job *job, struct ana_verdict *out);
-/* Frees what a verdict has; the struct is the caller's. */
 void ana_verdict_free(struct ana_verdict *verdict);
 
 /* judgement.c: makes the knowledge of a job kept from one verdict to the next; NULL: out of memory. */
 struct ana_judgement *ana_judgement_new(void);
-/* Frees it; NULL is none. */
-void ana_judgement_free(struct ana_judgement *judgement);
+void ana_judgement_free(struct ana_judgement *judgement); /* NULL is none */
 /* Takes a sample of a job that was just refreshed, and sets its state to hung if it is, also of one that is over. */
 void ana_verdict_refreshed(struct ana_job *job);
 /* late.c: looks for a straggler in a summary of the whole run. */
@@ -423,7 +423,7 @@ void ana_verdict_summarized(struct ana_job *job, const struct ana_summary *summa
 
 /* cut.c, off.c: add evidence about files that are cut off, and about times when recording was switched off. */
 void ana_say_cut(struct ana_case *c);
-void ana_say_off(struct ana_case *c); /* off.c: about times when recording was switched off */
+void ana_say_off(struct ana_case *c);
 
 /* horovod.c: the job time since when Horovod's loops hang; INT64_MAX: they do not. */
 int64_t ana_loops_hung_since(struct ana_case *c);

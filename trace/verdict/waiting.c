@@ -10,7 +10,8 @@ static enum ana_waiting_kind kind_of(const struct trc_sig *sig, const struct trc
                                      const struct trc_comm *comm)
 {
     bool collective = sig->flags & TRC_SIG_COLL && !(sig->flags & (TRC_SIG_START | TRC_SIG_ENQUEUE)) && comm;
-    if (trc_opclass_is(call->opclass, TRC_FACT_POLLS))
+    bool is_probe = trc_opclass_is_probe(call->opclass); /* MPI_Probe waits, MPI_Iprobe asks */
+    if (trc_opclass_is(call->opclass, TRC_FACT_POLLS) && (!is_probe || strncmp(call->name, "MPI_I", 5) == 0))
         return ANA_WAITING_POLL;
     if (call->opclass == TRC_OP_FINALIZE)
         return ANA_WAITING_FINALIZE;

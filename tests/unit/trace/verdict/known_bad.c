@@ -14,22 +14,33 @@ enum hang {
     LATE,     /* rank 1 does not come to MPI_Barrier */
     INSIDE,   /* both are in MPI_Barrier */
     TWO_DUPS, /* rank 0 in MPI_Comm_dup, rank 1 in the dup of another communicator */
+    THREADS,  /* the same, with a second thread in another MPI_Comm_dup on both */
+    LOCK,     /* the same, with a second thread outside MPI, while the first keeps Python's lock */
     ERROR     /* NCCL has said on rank 1 that something is wrong */
 };
 
 struct setting {
     enum hang hang;
     const char *mpi, *exe, *container;
-    int32_t thread_level;
     const char *key, *value; /* a fact of rank 1 */
 };
 
-static void dup_on(struct tb *tb, uint32_t comm, uint64_t sequence)
+static void dup_on(struct tb *tb, uint32_t thread, uint32_t comm, uint64_t sequence)
 {
     struct trc_sig sig = tb_sig(TB_COMM_DUP);
     sig.comm = comm;
     sig.flags = TRC_SIG_COLL;
-    tb_inside(tb, 0, &sig, 20 * S, sequence);
+    tb_inside(tb, thread, &sig, 20 * S, sequence);
+}
+
+static void keep_lock(struct tb *tb, int me)
+{
+    tb_barrier(tb, 1, 3 * S, 4 * S, 4, 0);
+    for (uint32_t t = 0; t < 2; t++)
+        tb_stack(tb, 1, 1000u + (uint32_t)me + t,
+                 (struct trc_def_stack){.reason = TRC_STACK_HANG, .flags = t ? 0 : TRC_STACK_MAIN | TRC_STACK_GIL},
+                 "name\tpython3\npython\tstep\t/home/me/train.py\t7\n");
+    tb_stack(tb, 1, 0, (struct trc_def_stack){.reason = TRC_STACK_HANG, .flags = TRC_STACK_CLOSING}, "");
 }
 
 static void async_error(struct tb *tb)
@@ -54,7 +65,6 @@ static struct tb *make(const struct setting *s, int me)
     snprintf(head->mpi, sizeof head->mpi, "%s", s->mpi);
     snprintf(head->exe, sizeof head->exe, "%s", s->exe);
     snprintf(head->container, sizeof head->container, "%s", s->container);
-    head->thread_level = s->thread_level;
     tb_barrier(tb, 0, 1 * S, 2 * S, TB_WORLD, 0);
     tb_comm(tb, 4, 0xd0, me, both, 2);
     tb_running(tb, END);
@@ -65,8 +75,12 @@ static struct tb *make(const struct setting *s, int me)
     barrier.flags = TRC_SIG_COLL;
     if (s->hang == INSIDE || (s->hang == LATE && me == 0))
         tb_inside(tb, 0, &barrier, 20 * S, 1);
-    if (s->hang == TWO_DUPS)
-        dup_on(tb, me ? 4 : TB_WORLD, me ? 0 : 1);
+    if (s->hang == LOCK)
+        keep_lock(tb, me);
+    if (s->hang == TWO_DUPS || s->hang == THREADS || s->hang == LOCK)
+        dup_on(tb, 0, me ? 4 : TB_WORLD, 1);
+    if (s->hang == THREADS)
+        dup_on(tb, 1, me ? 4 : TB_WORLD, 2);
     if (s->hang == ERROR && me == 1)
         async_error(tb);
     return tb;
@@ -103,48 +117,48 @@ static const struct {
     {"vader of Open MPI 3.1.3",
      "open-mpi/ompi#5638",
      ANA_CLASS_INSIDE,
-     {INSIDE, "Open MPI 3.1.3, package: x", "/bin/app", "", 0, NULL, NULL},
-     {INSIDE, "Open MPI 3.1.4, package: x", "/bin/app", "", 0, NULL, NULL}},
+     {INSIDE, "Open MPI 3.1.3, package: x", "/bin/app", "", NULL, NULL},
+     {INSIDE, "Open MPI 3.1.4, package: x", "/bin/app", "", NULL, NULL}},
     {"memory of ranks in other user namespaces",
      "open-mpi/ompi#4948",
      ANA_CLASS_INSIDE,
-     {INSIDE, "Open MPI 4.1.4", "/bin/app", "app.sif", 0, NULL, NULL},
-     {INSIDE, "Open MPI 4.1.4", "/bin/app", "", 0, NULL, NULL}},
+     {INSIDE, "Open MPI 4.1.4", "/bin/app", "app.sif", NULL, NULL},
+     {INSIDE, "Open MPI 4.1.4", "/bin/app", "", NULL, NULL}},
     {"the same, not all of them in it",
      "open-mpi/ompi#4948",
      ANA_CLASS_INSIDE,
-     {INSIDE, "Open MPI 4.1.4", "/bin/app", "app.sif", 0, NULL, NULL},
-     {LATE, "Open MPI 4.1.4", "/bin/app", "app.sif", 0, NULL, NULL}},
+     {INSIDE, "Open MPI 4.1.4", "/bin/app", "app.sif", NULL, NULL},
+     {LATE, "Open MPI 4.1.4", "/bin/app", "app.sif", NULL, NULL}},
     {"MPI_Comm_dup with Python's lock held",
      "mpi4py/mpi4py#784",
      ANA_CLASS_CYCLE,
-     {TWO_DUPS, MPICH, "/usr/bin/python3.11", "", 3, NULL, NULL},
-     {TWO_DUPS, MPICH, "/usr/bin/perl", "", 3, NULL, NULL}},
+     {LOCK, MPICH, "/usr/bin/python3.11", "", NULL, NULL},
+     {TWO_DUPS, MPICH, "/usr/bin/python3.11", "", NULL, NULL}},
     {"MPI_Comm_dup in several threads",
      "open-mpi/ompi#2025",
      ANA_CLASS_CYCLE,
-     {TWO_DUPS, "Open MPI 4.1.4", "/bin/app", "", 3, NULL, NULL},
-     {TWO_DUPS, "Open MPI 4.1.4", "/bin/app", "", 0, NULL, NULL}},
+     {THREADS, "Open MPI 4.1.4", "/bin/app", "", NULL, NULL},
+     {TWO_DUPS, "Open MPI 4.1.4", "/bin/app", "", NULL, NULL}},
     {"the same, another MPI",
      "open-mpi/ompi#2025",
      ANA_CLASS_CYCLE,
-     {TWO_DUPS, "Open MPI 4.1.4", "/bin/app", "", 3, NULL, NULL},
-     {TWO_DUPS, MPICH, "/bin/app", "", 3, NULL, NULL}},
+     {THREADS, "Open MPI 4.1.4", "/bin/app", "", NULL, NULL},
+     {THREADS, MPICH, "/bin/app", "", NULL, NULL}},
     {"forks",
      "horovod/horovod#1102",
      ANA_CLASS_MISSING,
-     {LATE, MPICH, "/bin/app", "", 0, "forks after MPI_Init", "4"},
-     {LATE, MPICH, "/bin/app", "", 0, "threads", "4"}},
+     {LATE, MPICH, "/bin/app", "", "forks after MPI_Init", "4"},
+     {LATE, MPICH, "/bin/app", "", "threads", "4"}},
     {"all-to-all of NCCL 2.8.3",
      "horovod/horovod#2601",
      ANA_CLASS_DEVICE,
-     {ERROR, MPICH, "/bin/app", "", 0, "nccl", "2.8.3"},
-     {ERROR, MPICH, "/bin/app", "", 0, "nccl", "2.8.4"}},
+     {ERROR, MPICH, "/bin/app", "", "nccl", "2.8.3"},
+     {ERROR, MPICH, "/bin/app", "", "nccl", "2.8.4"}},
     {"the same, nothing on a device",
      "horovod/horovod#2601",
      ANA_CLASS_DEVICE,
-     {ERROR, MPICH, "/bin/app", "", 0, "nccl", "2.8.3"},
-     {LATE, MPICH, "/bin/app", "", 0, "nccl", "2.8.3"}},
+     {ERROR, MPICH, "/bin/app", "", "nccl", "2.8.3"},
+     {LATE, MPICH, "/bin/app", "", "nccl", "2.8.3"}},
 };
 
 int main(void)

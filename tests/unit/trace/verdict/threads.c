@@ -5,6 +5,42 @@
 static const char *const stacks[2] = {"name\tmain\non\trunning\nnative\texchange_edges+0x10\tapp+0x1010\n",
                                       "name\tlistener\non\trunning\nnative\tlisten_for_orders+0x10\tapp+0x2010\n"};
 
+/* A thread of rank 1 waits in MPI_Comm_dup for rank 0, with Python's lock: its main thread, which has called MPI
+ * before, cannot send the message that rank 0 waits for. */
+static void keeps_lock(bool lock)
+{
+    static const struct rank rank[] = {RECV(1, 5), OUTSIDE};
+    folder_make("lock");
+    for (int r = 0; r < 2; r++) {
+        struct tb *tb = make(&rank[r], r, 2);
+        struct trc_sig dup = tb_sig(TB_COMM_DUP);
+        dup.comm = TB_WORLD;
+        dup.flags = TRC_SIG_COLL;
+        if (r == 1)
+            tb_inside(tb, 1, &dup, 10 * S, 1);
+        for (uint32_t t = 0; t < 2 && r == 1; t++)
+            tb_stack(tb, 1, 1001u + t,
+                     (struct trc_def_stack){.reason = TRC_STACK_HANG,
+                                            .flags = !t     ? TRC_STACK_MAIN
+                                                     : lock ? TRC_STACK_GIL
+                                                            : 0},
+                     t ? "name\tpython3\npython\tcollect\t/home/me/train.py\t18\n"
+                       : "name\tpython3\non\tfutex\npython\tfeed\t/home/me/train.py\t25\n");
+        tb_stack(tb, 1, 0, (struct trc_def_stack){.reason = TRC_STACK_HANG, .flags = TRC_STACK_CLOSING}, "");
+        folder_write(tb, r);
+        tb_free(tb);
+    }
+    struct ana_job *job = folder_open();
+    if (lock)
+        judge("a thread keeps Python's lock", job, ANA_VERDICT_HUNG, ANA_CLASS_CYCLE, "1", "keeps Python's lock");
+    else
+        judge("no thread does", job, ANA_VERDICT_HUNG, ANA_CLASS_UNMATCHED, "0,1", "never sent");
+    const struct ana_verdict *v = ana_job_verdict(job);
+    CHECK(!lock || (v->groups == 2 && strstr(v->group[0].where, "collect")), "the stack of its thread");
+    ana_job_close(job);
+    folder_remove();
+}
+
 /* Rank 1 waits for a message that rank 0 has sent with another tag; each has a service thread since 10 s. */
 int main(void)
 {
@@ -33,5 +69,7 @@ int main(void)
               v->group[i].who, v->group[i].doing, v->group[i].where);
     ana_job_close(job);
     folder_remove();
+    keeps_lock(true);
+    keeps_lock(false);
     return check_result();
 }

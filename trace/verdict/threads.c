@@ -1,0 +1,125 @@
+/* The threads of a rank.  Each waits by itself, and the rank moves when one of them does; but some wait *aside*: a
+ * service thread, whose receive from any source needs nobody in particular, and threads that cannot run Python after
+ * their call because another one keeps the interpreter's lock (GIL) inside a call. */
+#include "trace/verdict/verdict_impl.h"
+
+/* Whether a thread waits for orders. */
+static bool serves(const struct ana_waiting *p)
+{
+    bool receives = p->sig->flags & TRC_SIG_P2P_IN || trc_opclass_is_probe(p->call->opclass);
+    return receives && p->sig->source == TRC_PEER_ANY;
+}
+
+/* The stack of a thread, if it runs Python; NULL: it does not, or no stack was taken. */
+static const struct ana_stack *python_stack(struct ana_case *c, size_t index, uint32_t thread)
+{
+    const struct ana_stacks *stacks = ana_case_stacks(c);
+    uint32_t tid = trc_thread(c->job->process[index].rank.file, thread)->tid;
+    for (size_t i = 0; i < stacks->count; i++)
+        if (stacks->stack[i].index == index && stacks->stack[i].tid == tid && stacks->stack[i].python_count)
+            return &stacks->stack[i];
+    return NULL;
+}
+
+/* Whether a thread kept Python's lock when its stack was taken inside this call. */
+static bool has_lock(struct ana_case *c, const struct ana_waiting *p)
+{
+    const struct ana_stack *stack = p->kind == ANA_WAITING_DEVICE ? NULL : python_stack(c, p->index, p->thread);
+    return stack && stack->flags & TRC_STACK_GIL &&
+           ana_clock_job_time(c->job->clock, p->index, stack->ticks) >= p->since_ns;
+}
+
+static struct ana_waiting *waiting_of(struct ana_case *c, size_t index, uint32_t thread)
+{
+    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
+        if (c->waiting[i].thread == thread)
+            return &c->waiting[i];
+    return NULL;
+}
+
+/* Other threads that run Python and call MPI wait for the lock: none of them can move before its keeper does. */
+static void wait_for_lock(struct ana_case *c, struct ana_waiting *keeper)
+{
+    const struct ana_rank *r = &c->job->process[keeper->index].rank;
+    bool all = true;
+    for (uint32_t t = 0; t < trc_threads(r->file); t++) {
+        struct ana_waiting *p = waiting_of(c, keeper->index, t);
+        if (t == keeper->thread || !trc_thread(r->file, t)->tid)
+            continue;
+        bool python = python_stack(c, keeper->index, t) != NULL;
+        keeper->keeps_lock |= python;
+        all &= python || p;
+        if (p && python)
+            p->aside = true;
+    }
+    c->sure[keeper->index] |= keeper->keeps_lock && all && r->counted && !r->off;
+}
+
+void ana_rank_threads(struct ana_case *c, size_t index)
+{
+    size_t first = c->first_waiting[index], end = c->first_waiting[index + 1], acting = 0;
+    for (size_t i = first; i < end; i++)
+        acting += c->waiting[i].blocked && !serves(&c->waiting[i]);
+    for (size_t i = first; i < end; i++)
+        c->waiting[i].aside = acting && serves(&c->waiting[i]);
+    for (size_t i = first; i < end && trc_threads(c->job->process[index].rank.file) > 1; i++)
+        if (c->waiting[i].blocked && has_lock(c, &c->waiting[i])) {
+            wait_for_lock(c, &c->waiting[i]);
+            return;
+        }
+}
+
+bool ana_rank_blocked(const struct ana_case *c, size_t index)
+{
+    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
+        if (c->waiting[i].blocked)
+            return true;
+    return false;
+}
+
+struct ana_waiting *ana_rank_waiting(struct ana_case *c, size_t index)
+{
+    struct ana_waiting *best = NULL;
+    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++) {
+        struct ana_waiting *p = &c->waiting[i];
+        bool rather = best && (best->aside != p->aside ? best->aside : p->lasted_ns > best->lasted_ns);
+        best = p->blocked && (!best || rather) ? p : best;
+    }
+    return best;
+}
+
+/* A rank that waits for this one, rather one that does not wait aside; SIZE_MAX: none does. */
+static size_t who_waits_for(struct ana_case *c, size_t index)
+{
+    size_t *edges = ana_case_room(c);
+    for (size_t i = 0; edges && i < c->waiting_count; i++) {
+        struct ana_waiting *p = &c->waiting[i];
+        size_t n = p->blocked && !p->aside && p->index != index ? ana_waiting_for(c, p, edges, c->count) : 0;
+        for (size_t k = 0; k < n; k++)
+            if (edges[k] == index)
+                return p->index;
+    }
+    return SIZE_MAX;
+}
+
+bool ana_find_kept_lock(struct ana_case *c)
+{
+    for (size_t i = 0; i < c->waiting_count; i++) {
+        struct ana_waiting *p = &c->waiting[i];
+        size_t other = p->keeps_lock && ana_rank_knot(c, p->index) ? who_waits_for(c, p->index) : SIZE_MAX;
+        if (other == SIZE_MAX ||
+            !ana_case_settle(c, ANA_CLASS_CYCLE, ana_case_certainty(c, &p->index, 1), p->lasted_ns))
+            continue;
+        ana_case_blame(c, p->index);
+        c->out->deadlock |= c->out->confidence == ANA_PROVEN;
+        c->out->confidence = ANA_LIKELY; /* whether the others would have come by is not known */
+        c->out->summary = (struct ana_fact){ANA_SAY_KEEPS_LOCK,
+                                            .who = ANA_CULPRITS,
+                                            .call = ana_waiting_call(p),
+                                            .others = ana_one_rank(other),
+                                            .other_call = ana_waiting_call(ana_rank_waiting(c, other))};
+        c->out->next.id = ANA_SAY_NEXT_LOCK;
+        return true;
+    }
+    return false;
+}
