@@ -250,6 +250,8 @@ def ends():
     check("nothing recorded: why", r.code == 0 and "nothing was recorded: no call" in r.err and "true is not linked" in r.err, r)
     r = run([HPCTOP, "record", "-o", "none", "--", "false"])
     check("nothing recorded: the command failed", r.code == 1 and "the command failed before" in r.err, r)
+    r = run([HPCTOP, "record", "-o", "none", "--", "mpirun", "-n", "3", "true"])
+    check("nothing recorded: as many processes ran the same", r.code == 0 and "true is not linked with them: 3 processes ran the same\n" in r.err, r)
     os.makedirs("two")
     r = run([HPCTOP, "record", "--", "sh", "-c", "mpirun -n 1 %s && mpirun -n 2 %s" % (ring, ring)], cwd="two")
     folders = [n for n in os.listdir("two") if n.startswith("hpctop-")]
@@ -273,6 +275,37 @@ def ends():
     p.wait(60)
     check("the command does not outlive record", wait_for(lambda: not os.path.exists("/proc/%d" % child) or
                                                          " Z " in open("/proc/%d/stat" % child).read()))
+
+
+EVIDENCE = {"stacks.txt": "where they part", "verdict.txt": "tag 8", "report.html": "<html"}
+
+
+def evidence(name, folder):
+    for file, word in EVIDENCE.items():
+        path = os.path.join(folder, file)
+        text = open(path).read() if os.path.exists(path) else "missing"
+        check("%s: %s" % (name, file), word in text, text[:300])
+
+
+def alarms():
+    """A job that hangs: what is written, and what ends it; one that waits is left alone."""
+    r = run([HPCTOP, "record", "-o", "hung", "--kill-hung", "2", "--", "mpirun", "-n", "4", workload("hang_modes"), "tag"])
+    check("--kill-hung ends a job that hangs, by SIGTERM", r.code not in (0, None) and
+          re.search(r"hpctop: hung for \d+ s, and ended; \S+/hung has ", r.err), r)
+    evidence("--kill-hung", "hung")
+    r = run([HPCTOP, "record", "-o", "waits", "--kill-hung", "1", "--", "mpirun", "-n", "2", workload("hang_not"), "compute", "4"])
+    check("--kill-hung leaves a job that waits", r.code == 0 and "hung for" not in r.err, r)
+    for on in ("ended", "hung"):
+        folder = os.path.abspath("on-" + on)
+        job = start(4, [workload("hang_modes"), "tag"] if on == "hung" else workload("ring"), folder)
+        wait_for(lambda: len(traces(folder)) == 4)
+        watch = subprocess.Popen([HPCTOP, "watch", "--every", "0.3", "--on", on, 'echo "$1: $2" >said', folder], stdout=subprocess.DEVNULL)
+        said = wait_for(lambda: open("said").read() if os.path.exists("said") and os.path.getsize("said") else None)
+        check("watch --on %s runs the command" % on, said and said.startswith(folder + ": ") and (on == "ended" or "tag 8" in said), said)
+        stop(job)
+        watch.wait()
+        os.remove("said")
+    evidence("watch --on hung", "on-hung")
 
 
 def running():
@@ -353,6 +386,7 @@ plans()
 carried()
 refusals()
 ends()
+alarms()
 running()
 commands()
 jobs()

@@ -115,20 +115,37 @@ static void print_job(const char *folder)
     ana_job_close(job);
 }
 
-/* Prints why there is no trace, as far as the program says. */
-static void print_nothing(const struct tui_plan *plan, bool failed)
+/* Returns the number of processes that the launcher was told to start; 0: it was not told by -n, -np or alike. */
+static unsigned long count_processes(const struct tui_plan *plan)
 {
+    const struct tui_layer *launcher = tui_plan_layer(plan, TUI_LAYER_LAUNCHER);
+    for (size_t i = launcher ? launcher->options : SIZE_MAX; launcher && i + 1 < launcher->inner; i++)
+        if (tui_listed("-n -np --np --n -c --ntasks", ' ', plan->words.word[i], strlen(plan->words.word[i])))
+            return strtoul(plan->words.word[i + 1], NULL, 10);
+    return 0;
+}
+
+/* Prints why there is no trace, as far as the command says. */
+static void print_nothing(char *const *command, size_t n, bool failed)
+{
+    struct tui_plan plan;
     struct tui_elf elf = {0};
     char path[PATH_MAX];
-    const char *name = plan->program < plan->words.count ? plan->words.word[plan->program] : NULL;
+    const bool planned = tui_plan_read(&plan, command, n);
+    const char *name = planned && plan.program < plan.words.count ? plan.words.word[plan.program] : NULL;
     const bool read = name && tui_find_program(name, path, sizeof path) && tui_elf_read(path, &elf) && elf.is_elf;
+    const unsigned long processes = planned && !failed ? count_processes(&plan) : 0;
     fputs("hpctop: nothing was recorded: ", stderr);
     if (failed)
-        fputs("the command failed before a first call of MPI or NCCL\n", stderr);
+        fputs("the command failed before a first call of MPI or NCCL", stderr);
     else if (read && !elf.mpi_called && !elf.nccl_called)
-        fprintf(stderr, "no call of MPI or NCCL was made, and %s is not linked with them\n", name);
+        fprintf(stderr, "no call of MPI or NCCL was made, and %s is not linked with them", name);
     else
-        fputs("no call of MPI or NCCL was made\n", stderr);
+        fputs("no call of MPI or NCCL was made", stderr);
+    if (processes > 1)
+        fprintf(stderr, ": %lu processes ran the same", processes);
+    fputc('\n', stderr);
+    tui_plan_free(&plan);
 }
 
 /* Returns a path without the working directory in front. */
@@ -153,5 +170,5 @@ void tui_print_end(const struct tui_plan *plan, const char *folder, struct times
     if (found.count > MOST_JOBS)
         fprintf(stderr, "hpctop: and %zu more jobs in hpctop-*\n", found.count - MOST_JOBS);
     if (!found.count && !tui_plan_layer(plan, TUI_LAYER_BATCH))
-        print_nothing(plan, failed);
+        print_nothing(plan->words.word, plan->words.count, failed); /* its words have moved since they were read */
 }

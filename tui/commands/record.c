@@ -1,4 +1,5 @@
-/* hpctop record [-o DIR] [-n] [-q] -- CMD..: runs a command so that its ranks are recorded. */
+/* hpctop record [-o DIR] [-n] [-q] [--kill-hung SECONDS] -- CMD..: runs a command so that its ranks are recorded. */
+#include "tui/commands/alarm.h"
 #include "tui/commands/command.h"
 #include "tui/commands/ended.h"
 #include "tui/commands/nearest.h"
@@ -9,10 +10,12 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Exit statuses of a shell for a command that it cannot start. */
@@ -136,8 +139,30 @@ static int report_not_started(const char *command, int error)
     return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN;
 }
 
-static int run_plan(const struct tui_plan *plan, char *folder, bool quiet)
+/* Options, as typed. */
+struct wanted {
+    const char *folder; /* NULL: none was named */
+    bool dry, quiet;
+    double kill_hung_s; /* 0: never */
+};
+
+/* Runs the command, and ends it when it hangs; returns 0 or an errno. */
+static int run_watched(const struct tui_plan *plan, const char *folder, double kill_hung_s, int *status)
 {
+    const pid_t watcher = kill_hung_s > 0 ? tui_alarm_start(folder, kill_hung_s) : 0;
+    if (watcher < 0)
+        return errno;
+    const int failed = tui_run(plan, status);
+    if (watcher > 0) {
+        kill(watcher, SIGKILL);
+        waitpid(watcher, NULL, 0);
+    }
+    return failed;
+}
+
+static int run_plan(const struct tui_plan *plan, char *folder, const struct wanted *wanted)
+{
+    const bool quiet = wanted->quiet;
     char path[4096];
     bool found = tui_find_program(plan->words.word[0], path, sizeof path); /* no folder is made without a program */
     size_t there = folder ? length_there(folder) : 0;
@@ -158,7 +183,7 @@ static int run_plan(const struct tui_plan *plan, char *folder, bool quiet)
     else if (found && !quiet)
         fprintf(stderr, "hpctop: the trace of each job goes to hpctop-<job id> in the folder where the job runs\n");
     const struct timespec before = tui_newest_trace(folder);
-    int status = 0, failed = tui_run(plan, &status);
+    int status = 0, failed = run_watched(plan, folder, wanted->kill_hung_s, &status);
     if (!failed && !quiet)
         tui_print_end(plan, folder, before, status != 0);
     if (folder)
@@ -166,7 +191,7 @@ static int run_plan(const struct tui_plan *plan, char *folder, bool quiet)
     return failed ? report_not_started(plan->words.word[0], failed) : tui_run_exit(status);
 }
 
-static int record_command(const char *wanted, bool dry, bool quiet, char *const *command, size_t n)
+static int record_command(const struct wanted *wanted, char *const *command, size_t n)
 {
     char library[4096], folder[4096];
     struct tui_plan plan;
@@ -179,8 +204,8 @@ static int record_command(const char *wanted, bool dry, bool quiet, char *const 
     if (!tui_plan_read(&plan, command, n))
         return tui_input_error("%s", plan.refusal);
     /* A script may start several jobs: libtrace.so gives each a folder of its own. */
-    const char *from_user = wanted ? wanted : getenv("HPCTOP_DIR");
-    bool named = (from_user && *from_user) || !plan.launches;
+    const char *from_user = wanted->folder ? wanted->folder : getenv("HPCTOP_DIR");
+    bool named = (from_user && *from_user) || !plan.launches || wanted->kill_hung_s > 0;
     if (named && !name_folder(from_user && *from_user ? from_user : NULL, folder, sizeof folder))
         return tui_input_error("the path of the trace folder is too long");
     if (!tui_plan_apply(&plan, library, named ? folder : NULL)) {
@@ -188,7 +213,7 @@ static int record_command(const char *wanted, bool dry, bool quiet, char *const 
         tui_plan_free(&plan);
         return status;
     }
-    int status = dry ? print_plan(&plan) : run_plan(&plan, named ? folder : NULL, quiet);
+    int status = wanted->dry ? print_plan(&plan) : run_plan(&plan, named ? folder : NULL, wanted);
     tui_plan_free(&plan);
     return status;
 }
@@ -198,27 +223,31 @@ int tui_command_record(int argc, char **argv)
     static const struct option names[] = {{"output", required_argument, NULL, 'o'},
                                           {"dry-run", no_argument, NULL, 'n'},
                                           {"quiet", no_argument, NULL, 'q'},
+                                          {"kill-hung", required_argument, NULL, 'k'},
                                           {0}};
-    const char *wanted = NULL;
-    bool dry = false, quiet = false;
+    struct wanted wanted = {0};
     int option;
+    char *end;
     optind = 1;
     opterr = 0;
     while ((option = getopt_long(argc, argv, "+:o:nq", names, NULL)) != -1) {
         if (option == ':')
-            return tui_usage_error("record", "%s needs a folder", argv[optind - 1]);
+            return tui_usage_error("record", "%s needs a %s", argv[optind - 1],
+                                   optopt == 'k' ? "number of seconds" : "folder");
         if (option == '?')
             return tui_unknown_option("record", argv[optind - 1]);
         if (option == 'o')
-            wanted = optarg;
+            wanted.folder = optarg;
         else if (option == 'q')
-            quiet = true;
-        else
-            dry = true;
+            wanted.quiet = true;
+        else if (option == 'n')
+            wanted.dry = true;
+        else if (!((wanted.kill_hung_s = strtod(optarg, &end)) >= 1 && wanted.kill_hung_s < 1e6 && !*end))
+            return tui_usage_error("record", "%s is not a number of seconds, 1 or more", optarg);
     }
-    if (wanted && !*wanted)
+    if (wanted.folder && !*wanted.folder)
         return tui_usage_error("record", "-o needs a folder");
     if (optind == argc)
         return tui_usage_error("record", "record needs a command: hpctop record -- mpirun -n 4 ./app");
-    return record_command(wanted, dry, quiet, argv + optind, (size_t)(argc - optind));
+    return record_command(&wanted, argv + optind, (size_t)(argc - optind));
 }

@@ -1,5 +1,6 @@
-/* hpctop watch [--json] [--every SECONDS] DIR..: one line at a time while a job runs. */
+/* hpctop watch [--json] [--every SECONDS] [--on hung|slow|ended CMD] DIR..: one line at a time while a job runs. */
 #include "tui/commands/again.h"
+#include "tui/commands/alarm.h"
 #include "tui/commands/arguments.h"
 #include "tui/commands/command.h"
 #include "tui/output/watch_line.h"
@@ -11,6 +12,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
 
 #define BUDGET_NS 200000000 /* time for new events, each round: the rest is read later */
 
@@ -46,7 +49,34 @@ static bool is_over(const struct ana_job *job)
     return ana_job_info(job).quiet_ns < 0;
 }
 
-static int watch(const char *const *folders, int n, bool json, double every_s)
+/* A command that is to run once, when the job is in a state. */
+struct alarm {
+    const char *on, *command; /* NULL: none; no longer */
+};
+
+/* Runs the command if the job is as it waits for, after the evidence is written: $1 is the folder, $2 the headline. */
+static void check_alarm(struct alarm *alarm, const struct ana_job *job, const char *const *folders, int n)
+{
+    char line[768];
+    const struct ana_verdict *v = alarm->on ? ana_job_verdict(job) : NULL;
+    const char *state = is_over(job) && alarm->on && strcmp(alarm->on, "ended") == 0 ? "ended"
+                        : v                                                          ? ana_verdict_state_name(v->state)
+                                                                                     : "";
+    if (!alarm->on || strcmp(alarm->on, state) != 0)
+        return;
+    alarm->on = NULL;
+    ana_verdict_headline(v, line, sizeof line);
+    tui_alarm_evidence(folders, n, TUI_HANG_S);
+    const pid_t child = fork();
+    if (child == 0) {
+        execl("/bin/sh", "sh", "-c", alarm->command, "hpctop", folders[0], line, NULL);
+        _exit(127);
+    }
+    while (child > 0 && waitpid(child, NULL, 0) != child)
+        ;
+}
+
+static int watch(const char *const *folders, int n, bool json, double every_s, struct alarm alarm)
 {
     struct ana_job *job;
     int opened = tui_open_job(folders, n, &job);
@@ -62,11 +92,13 @@ static int watch(const char *const *folders, int n, bool json, double every_s)
         int64_t soon_ns = ana_job_due(job), left_ns = soon_ns - ana_now_ns();
         if (left_ns > 0)
             ana_job_advance(job, left_ns < BUDGET_NS ? left_ns : BUDGET_NS);
+        check_alarm(&alarm, job, folders, n);
         due_ns = wait_until(soon_ns < due_ns ? soon_ns : due_ns, every_ns);
         ana_job_refresh(job);
     }
     ana_job_advance(job, 0);
     printed = printed && print_line(job, json);
+    check_alarm(&alarm, job, folders, n);
     const struct ana_verdict *verdict = ana_job_verdict(job);
     bool trouble = !verdict || ana_verdict_state_alarms(verdict->state);
     struct tui_again again = {folders, (size_t)n, NULL};
@@ -81,7 +113,16 @@ int tui_command_watch(int argc, char **argv)
 {
     bool json = false;
     double every_s = 1;
-    const struct tui_argument known[] = {{"json", 0, TUI_FLAG, &json}, {"every", 0, TUI_SECONDS, &every_s}, {0}};
+    struct alarm alarm = {0};
+    const struct tui_argument known[] = {
+        {"json", 0, TUI_FLAG, &json}, {"every", 0, TUI_SECONDS, &every_s}, {"on", 0, TUI_TEXT, &alarm.on}, {0}};
     int status = tui_arguments(argc, argv, known, "a trace folder");
-    return status ? status : watch((const char *const *)argv + optind, argc - optind, json, every_s);
+    if (status == TUI_EXIT_OK && alarm.on) {
+        alarm.command = argv[optind++];
+        if (strcmp(alarm.on, "hung") != 0 && strcmp(alarm.on, "slow") != 0 && strcmp(alarm.on, "ended") != 0)
+            return tui_usage_error("watch", "--on needs hung, slow or ended, not %s", alarm.on);
+        if (optind == argc)
+            return tui_usage_error("watch", "watch --on %s needs a command and a trace folder", alarm.on);
+    }
+    return status ? status : watch((const char *const *)argv + optind, argc - optind, json, every_s, alarm);
 }
