@@ -2,6 +2,7 @@
 #include <signal.h>
 
 #define LEFT_NS   INT64_C(10000000000) /* a rank that lives on for so long was left, not killed in turn */
+#define BEFORE_NS 200000000            /* two heartbeats: who ended before somebody was told to end (PRRTE: 0.25 s) */
 #define BEATS_NS  150000000            /* heartbeats of processes that ended together end within this */
 #define MOMENT_NS 1000000000           /* a heartbeat and more: a call that lasts longer does not return at once */
 #define SELDOM                                                                                                         \
@@ -123,6 +124,7 @@ static bool would_have_noted(struct ana_case *c, size_t index)
 struct walk {
     size_t own, vanished; /* the earliest of each; SIZE_MAX none */
     int64_t own_ns, vanished_ns, next_ns;
+    size_t pipes;  /* number of ranks that SIGPIPE ended */
     size_t before; /* number of ranks that clearly vanished before any rank was told to end */
 };
 
@@ -145,6 +147,11 @@ static bool finalizes(const struct ana_case *c, size_t index)
     return r->inside_sig && trc_call(r->file, r->inside_sig->call)->opclass == TRC_OP_FINALIZE;
 }
 
+static int32_t ended_by(const struct ana_case *c, size_t index)
+{
+    return trc_head(c->job->process[index].rank.file)->end.signal;
+}
+
 static void walk_ends(struct ana_case *c, unsigned of, struct ana_deaths *d, struct walk *w)
 {
     for (size_t i = 0; i < c->count; i++) {
@@ -154,6 +161,7 @@ static void walk_ends(struct ana_case *c, unsigned of, struct ana_deaths *d, str
         if (death.how == ANA_END_NONE || (!(of & ANA_OF_DEAD) && !c->gone[i]))
             continue;
         d->gone++;
+        w->pipes += death.how == ANA_END_CRASHED && ended_by(c, i) == SIGPIPE;
         d->first_ns = death.at_ns < d->first_ns ? death.at_ns : d->first_ns;
         d->last_ns = death.at_ns > d->last_ns ? death.at_ns : d->last_ns;
         if (death.how == ANA_END_TOLD) {
@@ -171,8 +179,7 @@ static void walk_ends(struct ana_case *c, unsigned of, struct ana_deaths *d, str
     }
     for (size_t i = 0; i < c->count && d->told; i++) {
         struct ana_death death = ana_death_of(c, i);
-        w->before +=
-            death.how == ANA_END_VANISHED && would_have_noted(c, i) && d->told_ns - death.at_ns >= ANA_APART_NS;
+        w->before += death.how == ANA_END_VANISHED && would_have_noted(c, i) && d->told_ns - death.at_ns >= BEFORE_NS;
     }
 }
 
@@ -192,12 +199,17 @@ struct ana_deaths ana_deaths_look(struct ana_case *c, unsigned of)
 {
     struct ana_deaths d = {
         .first_ns = INT64_MAX, .last_ns = INT64_MIN, .told_ns = INT64_MAX, .teller = SIZE_MAX, .first = SIZE_MAX};
-    struct walk w = {SIZE_MAX, SIZE_MAX, INT64_MAX, INT64_MAX, INT64_MAX, 0};
+    struct walk w = {SIZE_MAX, SIZE_MAX, INT64_MAX, INT64_MAX, INT64_MAX, 0, 0};
     walk_ends(c, of, &d, &w);
     d.in_turn = d.gone > 1 && ana_plus(d.last_ns, -d.first_ns) >= ANA_APART_NS;
+    bool own = w.own != SIZE_MAX, piped = own && ended_by(c, w.own) == SIGPIPE;
     bool vanished_before =
-        w.vanished != SIZE_MAX && w.own != SIZE_MAX && ana_plus(w.own_ns, -w.vanished_ns) >= ANA_APART_NS;
-    if (w.own != SIZE_MAX && w.own_ns <= d.told_ns && !vanished_before) {
+        own && w.vanished != SIZE_MAX && ana_plus(w.own_ns, -w.vanished_ns) >= (piped ? 0 : ANA_APART_NS);
+    bool lost = piped && (d.teller_left || w.pipes > 1); /* the launcher: the MPI library of several has found that */
+    for (size_t i = 0; lost && i < c->count; i++)
+        if (ended_by(c, i) == SIGPIPE)
+            note_told(c, i, ana_death_of(c, i).at_ns, &d);
+    if (own && w.own_ns <= d.told_ns && !vanished_before && !lost) {
         d.first = w.own;
         d.certain = ana_death_of(c, w.own).how != ANA_END_REFUSED;
     } else if (d.told && w.before && (w.before == 1 || w.next_ns - w.vanished_ns >= ANA_APART_NS)) {

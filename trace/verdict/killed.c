@@ -1,5 +1,6 @@
 /* Ranks that were killed, all at once or one after the other: then the evidence is where each was, and since when. */
 #include "trace/verdict/death.h"
+#include <signal.h>
 #include <string.h>
 
 #define PLACES_MAX 8 /* places that are named */
@@ -65,7 +66,8 @@ static void say_places(struct ana_case *c)
 static void say_told(struct ana_case *c, const struct ana_deaths *d, struct ana_fact *fact)
 {
     const struct trc_end *end = &trc_head(c->job->process[d->teller].rank.file)->end;
-    if (!d->teller_left) {
+    bool piped = end->signal == SIGPIPE;
+    if (!d->teller_left && !piped) {
         fact->id = ANA_SAY_TOLD_TO_END;
         fact->name = ana_signal_name(end->signal);
         fact->other_name = end->sender_name;
@@ -75,6 +77,7 @@ static void say_told(struct ana_case *c, const struct ana_deaths *d, struct ana_
     } else {
         fact->id = ana_left_in_handler(c, d->teller) ? ANA_SAY_LEFT_IN_HANDLER : ANA_SAY_ENDED_BY_LIBRARY;
         fact->number = end->code;
+        fact->name = piped ? "SIGPIPE" : NULL;
     }
 }
 

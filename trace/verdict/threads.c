@@ -113,9 +113,7 @@ bool ana_find_kept_lock(struct ana_case *c)
         ana_case_blame(c, p->index);
         c->out->deadlock |= c->out->confidence == ANA_PROVEN;
         c->out->confidence = ANA_LIKELY; /* whether the others would have come by is not known */
-        c->out->summary = (struct ana_fact){ANA_SAY_KEEPS_LOCK,
-                                            .who = ANA_CULPRITS,
-                                            .call = ana_waiting_call(p),
+        c->out->summary = (struct ana_fact){ANA_SAY_KEEPS_LOCK, .who = ANA_CULPRITS, .call = ana_waiting_call(p),
                                             .others = ana_one_rank(other),
                                             .other_call = ana_waiting_call(ana_rank_waiting(c, other))};
         c->out->next.id = ANA_SAY_NEXT_LOCK;

@@ -315,6 +315,12 @@ static void four(const char *folder, int64_t end)
     }
 }
 
+static void all_told(int64_t at)
+{
+    for (int r = 0; r < 4; r++)
+        noted(r, at, TRC_END_SIGNAL, SIGTERM, 4711);
+}
+
 static void expect_four(const char *what, const char *want)
 {
     write_all(4);
@@ -376,35 +382,44 @@ static void test_noted_ends(void)
     expect_four("one did not listen, and was killed later", "aborted killed possible ");
 
     four("crash", 8 * S);
-    for (int r = 0; r < 4; r++)
-        noted(r, 8 * S + 20 * MS, TRC_END_SIGNAL, SIGTERM, 4711);
+    all_told(8 * S + 20 * MS);
     noted(1, 8 * S, TRC_END_SIGNAL, SIGABRT, 0);
     expect_four("one crashed, then the others were told to end", "aborted dead-rank proven 1");
 
     four("exit", 8 * S);
-    for (int r = 0; r < 4; r++)
-        noted(r, 8 * S + 20 * MS, TRC_END_SIGNAL, SIGTERM, 4711);
+    all_told(8 * S + 20 * MS);
     noted(3, 8 * S, TRC_END_EXIT_NOW, 3, 0);
     expect_four("one left", "aborted early-exit proven 3");
 
-    /* It left because it was told to, by a handler of its own. */
     four("exit-after", 8 * S);
-    for (int r = 0; r < 4; r++)
-        noted(r, 8 * S, TRC_END_SIGNAL, SIGTERM, 4711);
+    all_told(8 * S);
     noted(3, 8 * S + 200 * MS, TRC_END_EXIT, 1, 0);
     expect_four("one left when it was told to", "aborted killed possible ");
 
-    /* Others noted it later only, and no stack of the exit was taken: the file says that it left in its handler. */
     four("exit-in-handler", 8 * S);
-    for (int r = 0; r < 4; r++)
-        noted(r, 8 * S + 20 * MS, TRC_END_SIGNAL, SIGTERM, 4711);
+    all_told(8 * S + 20 * MS);
     noted(3, 8 * S, TRC_END_EXIT, 9, 0);
     tb_head(tb[3])->end.signal = SIGTERM;
     expect_four("one left in its handler of the signal", "aborted killed proven ");
 }
 
-/* ---- one after the other -------------------------------------------------------------------------------------------
- */
+static void test_launchers(void)
+{
+    /* PRRTE tells the others 0.25 s after the first death, and kills them as soon as one of them has ended. */
+    four("prrte", 8 * S);
+    for (int r = 0; r < 2; r++)
+        noted(r, 8 * S + 250 * MS, TRC_END_SIGNAL, SIGTERM, 4711);
+    tb_running(tb[3], 8 * S + 230 * MS);
+    expect_four("one was killed, and another left no word, either", "aborted dead-rank likely 2");
+
+    /* Without their launcher the MPI library writes to nobody. */
+    four("lost", 8 * S);
+    for (int r = 0; r < 4; r++)
+        noted(r, 8 * S + 2 * MS * r, TRC_END_SIGNAL, SIGPIPE, 0);
+    expect_four("all were ended by SIGPIPE", "aborted killed proven ");
+}
+
+/* ---- one after the other ---- */
 
 static void test_killed_in_turn(void)
 {
@@ -472,6 +487,7 @@ int main(void)
 {
     test_no_word();
     test_noted_ends();
+    test_launchers();
     test_killed_in_turn();
     test_killed_two();
     test_killed_in_finalize();
