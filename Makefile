@@ -65,7 +65,8 @@ LIBDL     ?= $(shell $(CC) -print-file-name=libdl.so.2)
 $(BUILD)/%.pic.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(IPO_CFLAGS) -c -o $@ $<
-$(BUILD)/export.map: interpose/mpi/mpi_calls.def interpose/nccl/nccl_calls.def interpose/mpi/export-map.sh
+$(BUILD)/export.map: interpose/mpi/mpi_calls.def interpose/nccl/nccl_calls.def interpose/gloo/gloo_calls.def \
+                     interpose/mpi/export-map.sh
 	@mkdir -p $(@D)
 	$(Q)sh interpose/mpi/export-map.sh $(filter %.def,$^) >$@.new && mv $@.new $@
 # The names that slots are searched for; prefixes and tables in the order of enum ipo_names.

@@ -11,7 +11,7 @@ set -u
 
 build="gcc make libc6-dev openmpi-bin libopenmpi-dev libncurses-dev libcjson-dev libdw-dev libxxhash-dev libzstd-dev"
 check="$build tmux python3 python3-pip python3-mpi4py strace binutils clang clang-format valgrind procps bindfs mpich libmpich-dev iproute2 slurmctld slurmd slurm-client munge"
-check="$check musl-tools python3-venv python3-numpy libunwind-dev"
+check="$check musl-tools python3-venv python3-numpy libunwind-dev g++ libgloo-dev"
 check="$check python3-jsonschema python3-prometheus-client libotf2-trace-dev otf2-tools python3-otf2 zsh fish groff-base libbz2-dev libsqlite3-0"
 roots="mmdebstrap debian-archive-keyring bubblewrap uidmap"
 matrix="$check $roots gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user python3-dev"

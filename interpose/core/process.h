@@ -1,4 +1,4 @@
-/* The recording of this process, from its file to its end.  The calls of MPI (mpi/start.h) or of NCCL (nccl/start.h)
+/* The recording of this process, from its file to its end.  The calls of MPI (mpi/start.h), NCCL or Gloo (mpi/alone.h)
  * start it, whichever come first.  In the thread of that call, off the record path.  Each function is called once
  * unless it says more.  errno is not kept. */
 #ifndef IPO_PROCESS_H

@@ -14,6 +14,7 @@ bool ipo_clock_is_tsc;
 static const uint32_t never[2] __attribute__((aligned(8)));
 const uint32_t *ipo_armed = never;
 const uint32_t *ipo_nccl_armed = never;
+const uint32_t *ipo_gloo_armed = never;
 const uint32_t *ipo_profiler_armed = never;
 static uint32_t *armed_page;
 
@@ -46,17 +47,18 @@ bool ipo_at_fork(void (*before)(void), void (*in_parent)(void), void (*in_child)
 }
 
 /* Words that fork clears in the child: children of the traced process pass everything through. */
-enum { FOR_MPI = IPO_FOR_MPI, CACHE_EPOCH, FOR_NCCL = IPO_FOR_NCCL, FOR_PROFILER = IPO_FOR_PROFILER };
+enum { CACHE_EPOCH = 1 };
 void ipo_process_disarm(void)
 {
     if (!armed_page)
         return;
-    armed_page[FOR_MPI] = armed_page[FOR_NCCL] = armed_page[FOR_PROFILER] = 0;
+    armed_page[IPO_FOR_MPI] = armed_page[IPO_FOR_NCCL] = 0;
+    armed_page[IPO_FOR_PROFILER] = armed_page[IPO_FOR_GLOO] = 0;
 }
 
 void ipo_arm_off(bool off)
 {
-    static const int words[] = {FOR_MPI, FOR_NCCL};
+    static const int words[] = {IPO_FOR_MPI, IPO_FOR_NCCL, IPO_FOR_GLOO};
     static uint32_t times;
     const uint32_t bits =
         off ? __atomic_add_fetch(&times, 1, __ATOMIC_RELAXED) * (2 * IPO_ARMED_OFF) + IPO_ARMED_OFF : 0;
@@ -89,9 +91,11 @@ bool ipo_arm_page(void)
 
 void ipo_arm(enum ipo_armed_for whom, uint32_t how)
 {
-    static const uint32_t **const word[] = {
-        [IPO_FOR_MPI] = &ipo_armed, [IPO_FOR_NCCL] = &ipo_nccl_armed, [IPO_FOR_PROFILER] = &ipo_profiler_armed};
-    _Static_assert(sizeof word / sizeof *word == IPO_FOR_PROFILER + 1, "a row each");
+    static const uint32_t **const word[] = {[IPO_FOR_MPI] = &ipo_armed,
+                                            [IPO_FOR_NCCL] = &ipo_nccl_armed,
+                                            [IPO_FOR_PROFILER] = &ipo_profiler_armed,
+                                            [IPO_FOR_GLOO] = &ipo_gloo_armed};
+    _Static_assert(sizeof word / sizeof *word == IPO_FOR_GLOO + 1, "a row each");
     __atomic_store_n(&armed_page[whom], how, __ATOMIC_RELEASE);
     __atomic_store_n(word[whom], &armed_page[whom], __ATOMIC_RELEASE);
 }

@@ -35,19 +35,20 @@ static inline uint64_t ipo_ticks_armed(void)
     return IPO_HAS_TSC ? ipo_tsc() : ipo_ticks_slow();
 }
 
-/* Whether wrappers record: a word each for MPI, NCCL and the profiler plugin, in a page that fork wipes.  0: pass calls
- * through.  CAREFULLY: every call takes the general path, because call paths are Python's, or the clock is not
- * the processor's.  OFF, a bit of the words of MPI and NCCL: recording is switched off; the bits above it count how
+/* Whether wrappers record: a word each for MPI, NCCL, Gloo and the profiler plugin, in a page that fork wipes.  0: pass
+ * calls through.  CAREFULLY: every call takes the general path, because call paths are Python's, or the clock is not
+ * the processor's.  OFF, a bit of all words but the plugin's: recording is switched off; the bits above it count how
  * often that happened. */
 enum { IPO_ARMED = 1, IPO_ARMED_CAREFULLY = 2, IPO_ARMED_HOW = 3, IPO_ARMED_OFF = 4 };
 extern IPO_OURS const uint32_t *ipo_armed;          /* MPI; the upper half of the eight bytes is cached.h's epoch */
 extern IPO_OURS const uint32_t *ipo_nccl_armed;     /* calls of NCCL */
+extern IPO_OURS const uint32_t *ipo_gloo_armed;     /* calls of Gloo */
 extern IPO_OURS const uint32_t *ipo_profiler_armed; /* events of NCCL's plugin and NVTX (nccl/profiler.h) */
 
 /* Makes the page, with all words 0.  Returns at once where it exists; false: no memory.  One thread at a time. */
 bool ipo_arm_page(void);
 /* Words of that page; the numbers are places in the page. */
-enum ipo_armed_for { IPO_FOR_MPI = 0, IPO_FOR_NCCL = 2, IPO_FOR_PROFILER = 3 };
+enum ipo_armed_for { IPO_FOR_MPI = 0, IPO_FOR_NCCL = 2, IPO_FOR_PROFILER = 3, IPO_FOR_GLOO = 4 };
 /* Sets a word to IPO_ARMED or IPO_ARMED_CAREFULLY.  After ipo_arm_page; any thread. */
 void ipo_arm(enum ipo_armed_for whom, uint32_t how);
 /* Sets or clears IPO_ARMED_OFF in the words that are not 0.  Any thread. */

@@ -145,7 +145,8 @@ void ipo_job_id(struct ipo_text *job, struct ipo_text *world, uint32_t pid, uint
     }
     if (job->used == 0)
         add_batch(job);
-    if (job->used == 0 && to_torch)
+    bool meets = nccl && *read_variable("MASTER_ADDR") && *read_variable("MASTER_PORT");
+    if (job->used == 0 && (to_torch || meets)) /* by hand the program itself may know its rank */
         add_torch(job, world);
     if (job->used == 0 && nccl) { /* started by hand, with other ranks */
         ipo_text_add(job, "nccl-");

@@ -86,13 +86,28 @@ void ipo_objects_list(struct ipo_object_names *names, unsigned first)
     ipo_loader_walk(collect_name, &list);
 }
 
+void *ipo_symbol_in(void *handle, const char *name)
+{
+    void *found = handle ? dlsym(handle, name) : NULL;
+    return found && !ipo_is_ours(found) ? found : NULL;
+}
+
+void *ipo_object_open(const void *address)
+{
+    Dl_info info;
+    if (!address || ipo_is_ours(address) || !dladdr(address, &info) || !info.dli_fname)
+        return NULL;
+    void *handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    return handle ? handle : dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD); /* the program itself has no name */
+}
+
 void *ipo_scope_with(const char *name)
 {
     static struct ipo_object_names names;
     ipo_objects_list(&names, 0);
     for (unsigned i = 0; i < names.n; i++) {
         void *handle = dlopen(names.name[i], RTLD_LAZY | RTLD_NOLOAD);
-        if (handle && dlsym(handle, name))
+        if (ipo_symbol_in(handle, name))
             return handle;
         if (handle)
             dlclose(handle);

@@ -33,6 +33,11 @@ struct ipo_object_names {
  * them, which the loader's lock order forbids inside a walk. */
 void ipo_objects_list(struct ipo_object_names *names, unsigned first);
 
+/* A handle of the loaded object at an address, for symbols in its scope; keeps the object loaded.  NULL for ours. */
+void *ipo_object_open(const void *address);
+/* The symbol in a handle's scope; NULL: none, or it is ours, or the handle is NULL. */
+void *ipo_symbol_in(void *handle, const char *name);
+
 /* A handle of a loaded object in whose scope the name `name` is found; NULL if there is none.  The caller closes it or
  * keeps the object loaded.  One thread at a time. */
 void *ipo_scope_with(const char *name);

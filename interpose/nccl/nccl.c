@@ -7,7 +7,7 @@
 #include "interpose/core/facts.h"
 #include "interpose/mpi/cached.h"
 #include "interpose/mpi/pcontrol.h"
-#include "interpose/nccl/start.h"
+#include "interpose/mpi/alone.h"
 #include "interpose/sites/python_site.h"
 #include "interpose/load/slots.h"
 #include "interpose/base/text.h"
@@ -152,10 +152,10 @@ static __attribute__((noinline, cold)) bool begin_recording(struct ipo_frame *fr
     good = good && call->opclass != TRC_OP_LOOK && frame->copy->real[id] && ipo_nccl_hook_allowed(IPO_HOOK_SYMBOLS);
     const void *unique = (const void *)ipo_nccl_arg(call, args, NCCL_ROLE_UNIQUE_ID);
     if (good && !*ipo_nccl_armed)
-        good =
-            call->opclass == TRC_OP_NCCL_INIT &&
-            ipo_nccl_start((int)ipo_nccl_arg(call, args, NCCL_ROLE_RANK), (int)ipo_nccl_arg(call, args, NCCL_ROLE_SIZE),
-                           unique && id != IPO_NCCL_CommGrow ? ipo_nccl_hash(unique, frame->copy->version) : 0);
+        good = call->opclass == TRC_OP_NCCL_INIT &&
+               ipo_start_alone(
+                   (int)ipo_nccl_arg(call, args, NCCL_ROLE_RANK), (int)ipo_nccl_arg(call, args, NCCL_ROLE_SIZE),
+                   unique && id != IPO_NCCL_CommGrow ? ipo_nccl_hash(unique, frame->copy->version) : 0, IPO_NCCL_ALONE);
     if (good && call->opclass == TRC_OP_NCCL_INIT) {
         write_copy_facts(frame->copy);
         ipo_cupti_start(false);

@@ -72,6 +72,9 @@ struct ipo_nccl_copy {
 extern IPO_OURS struct ipo_nccl_copy ipo_nccl_copies[IPO_NCCL_COPIES];
 extern IPO_OURS const ipo_function ipo_nccl_wrapper[IPO_NCCL_COPIES][IPO_NCCL_CALLS]; /* NULL for PASS rows */
 
+/* What gives rank and size where neither MPI nor the environment does. */
+#define IPO_NCCL_ALONE "from the first NCCL communicator"
+
 /* ncclResult_t, as far as it matters here. */
 enum { IPO_NCCL_SUCCESS = 0, IPO_NCCL_SYSTEM_ERROR = 2, IPO_NCCL_IN_PROGRESS = 7 };
 

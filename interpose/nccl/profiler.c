@@ -2,7 +2,7 @@
 #include "interpose/nccl/profiler.h"
 #include "interpose/cuda/gpu_ops.h"
 #include "interpose/nccl/hooks.h"
-#include "interpose/nccl/start.h"
+#include "interpose/mpi/alone.h"
 
 #include <errno.h>
 
@@ -24,7 +24,7 @@ bool ipo_profiler_start(int rank, int size, uint64_t hash)
 {
     if (!*ipo_profiler_armed) {
         int kept = errno;
-        ipo_nccl_start(rank, size, hash);
+        ipo_start_alone(rank, size, hash, IPO_NCCL_ALONE);
         errno = kept;
     }
     struct trc_head *head = ipo_process.writer.head;

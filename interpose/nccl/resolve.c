@@ -22,22 +22,6 @@ static struct scope {
 static atomic_uint scopes_n;
 static _Atomic(struct ipo_nccl_copy *) global; /* the copy of the global scope */
 
-static void *find_known(void *handle, const char *name)
-{
-    void *found = handle ? dlsym(handle, name) : NULL;
-    return found && !ipo_is_ours(found) ? found : NULL;
-}
-
-/* The loaded object at an address, by whose scope names are asked for; NULL for ours. */
-static void *open_object(const void *address)
-{
-    Dl_info info;
-    if (!address || ipo_is_ours(address) || !dladdr(address, &info) || !info.dli_fname)
-        return NULL;
-    void *handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-    return handle ? handle : dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD); /* the program itself has no name */
-}
-
 /* Returns the copy that defines the function found at an address; names come from `scope`, or (NULL) from that object
  * itself.  NULL: there are too many.  Needs `busy`. */
 static struct ipo_nccl_copy *get_copy(const void *found, void *scope)
@@ -50,9 +34,9 @@ static struct ipo_nccl_copy *get_copy(const void *found, void *scope)
     if (copy || n == IPO_NCCL_COPIES)
         return copy;
     copy = &ipo_nccl_copies[n];
-    scope = scope ? scope : open_object(found); /* the handle keeps it loaded */
+    scope = scope ? scope : ipo_object_open(found); /* the handle keeps it loaded */
     for (int i = 0; i < IPO_NCCL_CALLS; i++)
-        copy->real[i] = (ipo_function)(uintptr_t)find_known(scope, ipo_nccl_calls[i].name);
+        copy->real[i] = (ipo_function)(uintptr_t)ipo_symbol_in(scope, ipo_nccl_calls[i].name);
     struct ipo_range range = ipo_object_range((uintptr_t)found);
     copy->base = info.dli_fbase;
     copy->end = (const char *)(range.base + range.size);
@@ -74,7 +58,7 @@ static void look_at_all(void)
     atomic_store(&scopes_n, 0);
     for (unsigned i = 0; i < names.n; i++) {
         struct link_map *handle = dlopen(names.name[i], RTLD_LAZY | RTLD_NOLOAD);
-        struct ipo_nccl_copy *copy = get_copy(find_known(handle, FIRST), NULL);
+        struct ipo_nccl_copy *copy = get_copy(ipo_symbol_in(handle, FIRST), NULL);
         Dl_info info;
         if (copy && dladdr(handle->l_ld, &info))
             scopes[n++] = (struct scope){info.dli_fbase, copy};
@@ -97,7 +81,7 @@ struct ipo_nccl_copy *ipo_nccl_resolve(const void *caller)
 {
     static unsigned long long looked_at;
     if (!atomic_load(&global) && !atomic_flag_test_and_set(&busy)) {
-        void *found = find_known(RTLD_NEXT, FIRST);
+        void *found = ipo_symbol_in(RTLD_NEXT, FIRST);
         if (found)
             atomic_store(&global, get_copy(found, RTLD_NEXT));
         unsigned long long loads = ipo_object_loads(NULL);
@@ -120,9 +104,9 @@ ipo_function ipo_nccl_pass(const struct ipo_nccl_copy *copy, enum ipo_nccl_id id
     if (copy && copy->real[id])
         return copy->real[id];
     const char *name = ipo_nccl_calls[id].name;
-    void *found = find_known(RTLD_NEXT, name);
+    void *found = ipo_symbol_in(RTLD_NEXT, name);
     if (!found)
-        found = find_known(open_object(caller), name);
+        found = ipo_symbol_in(ipo_object_open(caller), name);
     for (unsigned i = 0; !found && i < ipo_nccl_copies_n(); i++)
         found = (void *)(uintptr_t)ipo_nccl_copies[i].real[id];
     return found ? (ipo_function)(uintptr_t)found : (ipo_function)return_absent;
@@ -149,7 +133,7 @@ void *ipo_nccl_looked_up(void *handle, const char *name, const void *caller)
     (void)caller;
     void *found = dlsym(handle, name);
     if (found && ipo_is_ours(found) && strncmp(name, "ncclProfiler_", 13) == 0)
-        return ipo_nccl_plugin_offered() ? found : find_known(RTLD_NEXT, name); /* the user's own plugin is meant */
+        return ipo_nccl_plugin_offered() ? found : ipo_symbol_in(RTLD_NEXT, name); /* the user's own plugin is meant */
     int kept = errno, row = found && !ipo_is_ours(found) ? ipo_nccl_row(name) : -1;
     if (row < 0 || !ipo_nccl_wrapper[0][row] || ipo_nccl_calls[row].opclass == TRC_OP_LOOK)
         return found;

@@ -1,6 +1,5 @@
-/* The calls of NCCL that start the recording, where MPI has not. */
 #include "interpose/base/oldglibc.h"
-#include "interpose/nccl/start.h"
+#include "interpose/mpi/alone.h"
 #include "interpose/sites/path.h"
 #include "interpose/sites/python.h"
 #include "interpose/core/facts.h"
@@ -12,7 +11,7 @@
 
 #define PATIENCE 20000 /* times that a waiting thread yields the processor */
 
-static void start_nccl(int rank, int size)
+static void start(int rank, int size, const char *by)
 {
     struct trc_head *head = ipo_process.writer.head;
     bool launcher = head->rank >= 0 && head->world_size > head->rank;
@@ -25,13 +24,13 @@ static void start_nccl(int rank, int size)
         ipo_process_run();
         ipo_loads_live();
     }
-    ipo_fact("rank", launcher ? "from the environment" : "from the first NCCL communicator");
+    ipo_fact("rank", launcher ? "from the environment" : by);
     ipo_paths_start((unsigned)ipo_process.options.depth);
     ipo_python_find();
     IPO_ASK_SOURCES(arm, ipo_process_arming(*ipo_python_version()));
 }
 
-bool ipo_nccl_start(int rank, int size, uint64_t hash)
+bool ipo_start_alone(int rank, int size, uint64_t hash, const char *by)
 {
     static atomic_int started; /* 2: it is over */
     int fresh = 0;
@@ -43,7 +42,7 @@ bool ipo_nccl_start(int rank, int size, uint64_t hash)
     }
     bool good = ipo_process_wanted() && ipo_arm_page() && ipo_process_begin(size, hash);
     if (good)
-        start_nccl(rank, size);
+        start(rank, size, by);
     atomic_store(&started, 2);
     return good;
 }

@@ -1,0 +1,24 @@
+/* Gloo, as a source of the recorder. */
+#include "interpose/core/source.h"
+#include "interpose/gloo/gloo.h"
+
+static size_t write_schema(struct trc_schema_call *calls)
+{
+    _Static_assert(IPO_GLOO_NUMBER(IPO_GLOO_CALLS) <= IPO_SCHEMA_CALLS, "room for the last rows");
+#define GLOO(call, symbol, class, ...)                                                                                 \
+    calls[IPO_GLOO_NUMBER(IPO_GLOO_##call)] =                                                                          \
+        (struct trc_schema_call){.name = "gloo::" #call, .roles = "", .opclass = TRC_OP_##class};
+#define HOOK(call, ...) GLOO(call, , COMM_CREATE)
+#include "interpose/gloo/gloo_calls.def"
+#undef GLOO
+#undef HOOK
+    return IPO_GLOO_NUMBER(IPO_GLOO_CALLS);
+}
+
+static void arm_calls(uint32_t how)
+{
+    ipo_arm(IPO_FOR_GLOO, how);
+}
+
+static const struct ipo_source gloo_source = {.name = "gloo", .schema = write_schema, .arm = arm_calls};
+IPO_SOURCE(gloo_source);
