@@ -66,6 +66,13 @@ def reported():
     check("steps and helpers are the sum of their parts", abs(parts - wholes) < 1e-6, (parts, wholes, rows))
     for name, row in rows.items():
         check("%s: the ranks make up the total" % name, abs(sum(row["by_rank_s"]) - row["total_s"]) < 1e-6, row)
+    ns = {name: sum(round(row["seconds"] * 1e9) for row in of["accounts"]) for name, of in [*rows.items(), ("", rep["outside_regions"])]}
+    check("the accounts of the regions and of no region add up to the job's", sum(ns.values()) ==
+          sum(round(row["seconds"] * 1e9) for row in rep["accounts"]), ns)
+    inside = {row["account"]: row["seconds"] for row in rows["exchange"]["accounts"]}
+    check("an exchange waits and transfers", abs(inside.get("wait", 0) + inside.get("transfer", 0) + inside.get("queued", 0) -
+                                                 rows["exchange"]["mpi_s"]) < 0.05 * rows["exchange"]["mpi_s"] and
+          "wait" not in {row["account"] for row in rows["compute"]["accounts"]}, (inside, rows["compute"]))
     between = {s["region"]: s["times"] for s in rep["segments"] if s["from"] == s["to"]}
     check("what lies between two exchanges is in compute", between.get("compute") == 2 * (ROUNDS - 1) and
           set(between) <= {"compute"}, rep["segments"])

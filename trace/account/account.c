@@ -83,6 +83,14 @@ static int64_t portion(int64_t whole, int64_t part, int64_t of)
     return of > 0 ? within((double)whole * ((double)part / (double)of), whole) : 0;
 }
 
+struct ana_account ana_account_part(const struct ana_account *whole, int64_t begin_ns, int64_t end_ns, int64_t of)
+{
+    struct ana_account part;
+    for (size_t i = 0; i < ANA_ACCOUNTS; i++)
+        part.ns[i] = portion(whole->ns[i], end_ns, of) - portion(whole->ns[i], begin_ns, of);
+    return part;
+}
+
 /* Moves up to `ns` from one account to another. */
 static void move(struct ana_account *account, enum ana_account_id from, enum ana_account_id to, int64_t ns)
 {

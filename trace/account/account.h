@@ -45,6 +45,10 @@ int64_t ana_account_total(const struct ana_account *account);
 /* Returns the share of one account in the total, 0..1; NAN: the total is 0. */
 double ana_account_share(const struct ana_account *account, enum ana_account_id id);
 
+/* Returns the part of an account between two times of the time `of` that it is shared out over: parts of successive
+ * times add up to the whole; 0 <= begin_ns <= end_ns <= of. */
+struct ana_account ana_account_part(const struct ana_account *whole, int64_t begin_ns, int64_t end_ns, int64_t of);
+
 /* The completed calls of one call path of a rank. */
 struct ana_account_group {
     enum ana_account_id id;     /* of ana_account_of_call */

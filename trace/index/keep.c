@@ -89,7 +89,7 @@ static bool is_tally_sane(const struct ana_tally *t, size_t ranks, size_t calls,
     const struct bounds all[] = {
         {&t->calls, calls - 1, ANA_TALLY_SIZES - 1, 0},
         {&t->threads, ranks - 1, UINT64_MAX, UINT64_MAX},
-        {&t->sites, ranks - 1, calls - 1, UINT64_MAX},
+        {&t->sites, ranks - 1, UINT64_MAX, UINT64_MAX},
         {&t->pairs, ranks - 1, ranks - 1, 0},
         {&t->collectives, UINT64_MAX, calls - 1, places},
         {&t->last, t->collectives.count - 1, ranks - 1, 0},
@@ -102,7 +102,7 @@ static bool is_tally_sane(const struct ana_tally *t, size_t ranks, size_t calls,
         return false;
     for (size_t i = 0; i < t->sites.count; i++) {
         const struct ana_site_sum *site = ana_map_value(&t->sites, i);
-        if (site->inside_ns < 0 || site->wait_ns < 0)
+        if (site->inside_ns < 0 || site->wait_ns < 0 || (uint32_t)ana_map_key(&t->sites, i)[1] >= calls)
             return false;
     }
     for (size_t i = 0; i < t->waits.count; i++)

@@ -53,7 +53,7 @@ static __attribute__((noinline)) void take_event(struct ana_job *job, struct ana
     enum ana_onward_kind kind = ana_is_counted(job, &job->pass, e) ? ANA_ONWARD_EVENT : ANA_ONWARD_OTHER;
     if (kind == ANA_ONWARD_EVENT) {
         if (__builtin_expect(job->pass.regions.any, 0))
-            ana_why_region(&job->pass.why, e, ana_regions_call(&job->pass.regions, e));
+            ana_pass_region(job, &job->pass, e);
         follow_event(job, e); /* before the waits in it are found */
     } else {
         follow_other(job, e);

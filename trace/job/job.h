@@ -216,6 +216,7 @@ struct ana_rank_stat {
     uint64_t collectives;       /* instances it took part in with all its partners seen */
     uint64_t came_last;         /* of these */
     struct ana_account account; /* account of its elapsed time, if the summary has accounts */
+    struct ana_account outside; /* part of it outside calls */
     struct ana_still still;     /* stillness in the whole run, in job time */
     double processor_known;     /* share of its time in which processor time was counted; NAN: no time */
 };
@@ -317,6 +318,7 @@ struct ana_region_stat {
     int64_t *by_rank_ns; /* rank index -> total; -1: has none */
     size_t worst_index;  /* the rank with the most */
     int64_t worst_ns;
+    struct ana_account account; /* of its own time on main threads, if the summary has accounts */
 };
 
 struct ana_summary;
@@ -392,10 +394,11 @@ struct ana_summary {
     uint64_t cut_calls; /* time range: calls that begin before it or end after it; only their part in it is time */
     size_t rank_count;
     struct ana_rank_stat *ranks;
-    bool has_accounts;                /* not with a filter, nor where waits are not kept any more */
-    struct ana_account account;       /* sum over all ranks in view */
-    struct ana_account outside_calls; /* part of `account` that is not in `sites` */
-    size_t call_count;                /* sorted by time, largest first; sums over all sizes */
+    bool has_accounts;                  /* not with a filter, nor where waits are not kept any more */
+    struct ana_account account;         /* sum over all ranks in view */
+    struct ana_account outside_calls;   /* part of `account` that is not in `sites` */
+    struct ana_account outside_regions; /* part of it that is not in `regions` */
+    size_t call_count;                  /* sorted by time, largest first; sums over all sizes */
     struct ana_call_stat *calls;
     size_t cell_count; /* call x size class, grouped by call in the order of `calls`, sizes ascending */
     struct ana_call_stat *cells;

@@ -314,8 +314,6 @@ bool ana_summary_prices(const struct ana_job *job, struct ana_summary *s, struct
 void ana_summary_segments_free(struct ana_summary *s);
 /* summary_accesses.c: fills the files.  False: out of memory. */
 bool ana_summary_accesses(struct ana_summary *s, const struct ana_accesses *accesses);
-/* summary_regions.c: fills in the program's own regions of a pass.  False: out of memory. */
-bool ana_summary_regions(const struct ana_job *job, struct ana_summary *s, const struct ana_pass *pass);
 /* Sorts the pairs by source, then destination. */
 void ana_summary_sort_pairs(struct ana_summary *s);
 /* Fills the latencies of a pair, as far as they are known. */

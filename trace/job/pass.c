@@ -5,16 +5,32 @@
 #define LANE_BUCKETS  16384  /* buckets of one rank, if there are few ranks */
 #define LANES_BUCKETS 524288 /* buckets of all ranks, about */
 
+/* Looks up the sum of an event's site; adding one may move others, so their queued additions are added first. */
+static void look_up_site(struct ana_job *job, struct ana_pass *pass, const struct ana_event *e, uint32_t around)
+{
+    const struct ana_map *sites = &pass->tally.sites;
+    const uint64_t call = ana_tally_site_call(e->use->number, around);
+    if (pass == &job->pass && ana_map_is_full(sites) && !ana_map_find(sites, e->index, call, e->sig->site))
+        ana_why_sync(&pass->why);
+    ana_tally_site(&pass->tally, e, around);
+}
+
+void ana_pass_region(struct ana_job *job, struct ana_pass *pass, const struct ana_event *e)
+{
+    const uint32_t around = ana_regions_around(&pass->regions, e->index, e->thread);
+    if (!e->use->site || ana_map_key(&pass->tally.sites, e->use->site - 1)[1] >> 32 != around)
+        look_up_site(job, pass, e, around);
+    ana_why_region(&pass->why, e, ana_regions_call(&pass->regions, e));
+}
+
 void ana_pass_look_up(struct ana_job *job, struct ana_pass *pass, const struct ana_event *e)
 {
     struct ana_use *use = e->use;
     use->kind = e->sig->flags & TRC_SIG_NESTED || ana_is_device(e) ? ANA_USE_LEFT_OUT : ANA_USE_COUNTS;
     if (use->kind == ANA_USE_COUNTS) {
         uint32_t call = ana_call_number_of(job, e->index, e->sig->call);
-        const struct ana_map *sites = &pass->tally.sites;
-        if (pass == &job->pass && ana_map_is_full(sites) && !ana_map_find(sites, e->index, call, e->sig->site))
-            ana_why_sync(&pass->why); /* sites move */
-        ana_tally_use(&pass->tally, e, call);
+        ana_tally_use(e, call);
+        look_up_site(job, pass, e, ana_regions_around(&pass->regions, e->index, e->thread));
         ana_why_use(&pass->why, e, call, job->process[e->index].rank.file);
         if (pass == &job->pass)
             ana_iter_use(&job->iter, &pass->why, e, job->process[e->index].rank.file);

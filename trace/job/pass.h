@@ -17,6 +17,8 @@ void ana_pass_live(const struct ana_job *job, struct ana_pass *pass);
 /* Looks up what events of one signature share.  Nested calls do not count (the outer call has their time), nor do
  * losses and what ran on a GPU. */
 void ana_pass_look_up(struct ana_job *job, struct ana_pass *pass, const struct ana_event *event);
+/* Notes the regions around an event that counts: of its segment, and of its site's sum. */
+void ana_pass_region(struct ana_job *job, struct ana_pass *pass, const struct ana_event *event);
 /* Makes empty lanes for all ranks, for all or maybe a part of their events. */
 void ana_lanes_start(const struct ana_job *job, struct ana_lane *lane, bool all);
 

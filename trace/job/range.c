@@ -17,7 +17,7 @@ static void take_range_event(struct ana_job *job, struct ana_event *e)
         return;
     }
     if (w->pass.regions.any)
-        ana_why_region(&w->pass.why, e, ana_regions_call(&w->pass.regions, e));
+        ana_pass_region(job, &w->pass, e);
     ana_why_event(&w->pass.why, e, ANA_TOLD_STEP);
     if (e->use->is_out)
         return;

@@ -225,12 +225,12 @@ enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selectio
         const struct ana_pass *pass =
             ana_is_window(job, &selection) && !ana_has_filter(&selection) ? &job->pass : &job->range.pass;
         ok = share >= 0 && ana_summary_time_range(job, s) && ana_summary_segments(job, s, pass) &&
-             ana_summary_regions(job, s, &job->range.pass) && ana_summary_accesses(s, &job->range.pass.accesses);
+             ana_summary_accesses(s, &job->range.pass.accesses);
     } else {
         ana_time_range_release(job);
         ok = ok && ana_summary_counters(job, s) && ana_summary_relations(job, s, &job->pass.tally, &job->pass.tally) &&
-             ana_summary_segments(job, s, &job->pass) && ana_summary_regions(job, s, &job->pass) &&
-             ana_summary_accesses(s, &job->pass.accesses) && ana_summary_networks(job, s, &job->pass.why);
+             ana_summary_segments(job, s, &job->pass) && ana_summary_accesses(s, &job->pass.accesses) &&
+             ana_summary_networks(job, s, &job->pass.why);
     }
     if (!ok) {
         ana_summary_free(s);

@@ -75,8 +75,8 @@ static bool list_parts(const struct ana_job *job, const struct ana_tally *tally,
 {
     for (size_t i = 0; i < tally->sites.count; i++) {
         const uint64_t *key = ana_map_key(&tally->sites, i);
-        parts->part[i] = (struct ana_site_part){
-            .index = key[0], .call = (uint32_t)key[1], .site = key[2], .sum = ana_map_value(&tally->sites, i)};
+        parts->part[i] = (struct ana_site_part){key[0], (uint32_t)key[1], key[2], (uint32_t)(key[1] >> 32),
+                                                .sum = ana_map_value(&tally->sites, i)};
         if (!add_to_rank(&rank[key[0]], i))
             return false;
     }
@@ -94,10 +94,11 @@ static int64_t add_open(struct ana_job *job, const struct view *view, size_t ind
         return 0;
     const struct ana_map *sites = &view->tally->sites;
     const uint32_t call = ana_call_number_of(job, index, open->sig->call);
-    const struct ana_site_sum *sum = ana_map_find(sites, index, call, open->sig->site);
+    const uint32_t around = ana_regions_around(&view->pass->regions, index, ANA_MAIN_THREAD);
+    const struct ana_site_sum *sum = ana_map_find(sites, index, ana_tally_site_call(call, around), open->sig->site);
     size_t at = sum ? (size_t)(sum - (const struct ana_site_sum *)sites->values) : parts->n++;
     if (!sum)
-        parts->part[at] = (struct ana_site_part){.index = index, .call = call, .site = open->sig->site};
+        parts->part[at] = (struct ana_site_part){index, call, open->sig->site, around, .sum = NULL};
     parts->part[at].open_ns = open_ns;
     *part = &parts->part[at];
     return open_ns;
@@ -136,6 +137,7 @@ static bool cut_rank(struct ana_job *job, const struct view *view, const struct 
         if (at)
             at->account.ns[ANA_ACCOUNT_OPEN] = rest.ns[ANA_ACCOUNT_OPEN];
         rest.ns[ANA_ACCOUNT_OPEN] = 0; /* belongs to its call site */
+        stat->outside = rest;
         ana_account_add(outside, &rest);
     }
     for (size_t i = 0; ok && i < sites->n; i++) {

@@ -9,6 +9,7 @@ struct ana_site_part {
     size_t index;
     uint32_t call;                  /* job-wide */
     uint64_t site;                  /* address, or path */
+    uint32_t around;                /* region around the calls (ana_regions_around) */
     const struct ana_site_sum *sum; /* NULL: its only call has not ended */
     int64_t open_ns;                /* time in the call that has not ended */
     struct ana_account account;     /* filled if the summary has accounts */
@@ -22,5 +23,7 @@ struct ana_site_parts {
  * summary, ranks and parts.  False: out of memory. */
 bool ana_summary_accounts(struct ana_job *job, struct ana_summary *s, const struct ana_tally *tally,
                           struct ana_site_parts *parts);
+/* summary_regions.c: fills the program's own regions, with the accounts of the calls in them.  False: out of memory. */
+bool ana_summary_regions(const struct ana_job *job, struct ana_summary *s, const struct ana_site_parts *parts);
 
 #endif

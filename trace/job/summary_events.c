@@ -128,8 +128,9 @@ static bool add_to_calls(struct ana_job *job, struct ana_summary *s, const struc
     for (size_t i = 0; ok && i < events->sites.count; i++) {
         const uint64_t *key = ana_map_key(&events->sites, i);
         const struct ana_site_sum *sum = ana_map_value(&events->sites, i);
+        int64_t *of = &seen[(uint32_t)key[1]];
         if (ana_selected(s->selection.ranks, key[0]))
-            seen[key[1]] = ana_plus(seen[key[1]], s->exact ? sum->times.total_ns : sum->time_ns);
+            *of = ana_plus(*of, s->exact ? sum->times.total_ns : sum->time_ns);
     }
     for (size_t i = 0; ok && i < t->waits.count; i++) {
         const uint64_t *key = ana_map_key(&t->waits, i);

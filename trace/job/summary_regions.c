@@ -1,5 +1,5 @@
 /* Summaries of the program's own regions, joined over all ranks by their names. */
-#include "trace/job/job_impl.h"
+#include "trace/job/summary_accounts.h"
 #include "trace/util/hash.h"
 #include "trace/util/sort.h"
 
@@ -73,13 +73,64 @@ static bool make_rows(const struct ana_job *job, struct ana_summary *s, const st
     return true;
 }
 
-bool ana_summary_regions(const struct ana_job *job, struct ana_summary *s, const struct ana_pass *pass)
+/* Shares a rank's time outside calls out to its regions, by their own time that is not in calls.  account[]: of the
+ * calls, then of both; until_ns[]: of each rank, time that was shared out. */
+static void add_outside(const struct ana_summary *s, const struct ana_map *sums, struct ana_account *account,
+                        int64_t *until_ns, const struct ana_rank_stat *const *stat)
 {
+    for (size_t i = 0; i < sums->count; i++) {
+        const struct ana_region *region = ana_map_value(sums, i);
+        const struct ana_account *outside = s->has_accounts ? &stat[region->index]->outside : NULL;
+        const int64_t all_ns = outside ? ana_account_total(outside) : 0, from_ns = until_ns[region->index];
+        const int64_t own_ns = region->main_ns - ana_account_total(&account[i]);
+        const int64_t to_ns = ana_earlier(ana_plus(from_ns, own_ns > 0 ? own_ns : 0), all_ns);
+        if (all_ns <= 0 || to_ns <= from_ns)
+            continue;
+        const struct ana_account part = ana_account_part(outside, from_ns, to_ns, all_ns);
+        ana_account_add(&account[i], &part);
+        until_ns[region->index] = to_ns;
+    }
+}
+
+/* Returns the accounts of the sums of regions, for the caller to free.  NULL: out of memory. */
+static struct ana_account *cut_regions(const struct ana_job *job, const struct ana_summary *s,
+                                       const struct ana_map *sums, const struct ana_site_parts *parts)
+{
+    static const struct ana_rank_stat none;
+    struct ana_account *account = calloc(sums->count + 1, sizeof *account);
+    int64_t *until_ns = calloc(job->count + 1, sizeof *until_ns);
+    const struct ana_rank_stat **stat = calloc(job->count + 1, sizeof *stat);
+    for (size_t i = 0; stat && i < job->count; i++)
+        stat[i] = &none;
+    for (size_t i = 0; stat && i < s->rank_count; i++)
+        stat[s->ranks[i].index] = &s->ranks[i];
+    for (size_t i = 0; account && i < parts->n; i++) {
+        const struct ana_site_part *part = &parts->part[i];
+        const void *sum = part->around ? ana_map_find(sums, part->index, part->around - 1, 0) : NULL;
+        if (sum)
+            ana_account_add(&account[(const struct ana_region *)sum - (const struct ana_region *)sums->values],
+                            &part->account);
+    }
+    if (account && until_ns && stat)
+        add_outside(s, sums, account, until_ns, stat);
+    const bool ok = until_ns && stat;
+    free(until_ns);
+    free(stat);
+    if (!ok)
+        free(account);
+    return ok ? account : NULL;
+}
+
+bool ana_summary_regions(const struct ana_job *job, struct ana_summary *s, const struct ana_site_parts *parts)
+{
+    const struct ana_pass *pass = s->exact ? &job->pass : &job->range.pass;
     struct ana_map sums;
     int64_t until_ns = ana_merge_position(pass->merge);
     bool ok = ana_regions_sum(&pass->regions, until_ns < s->end_ns ? until_ns : s->end_ns, &sums);
     uint32_t *number = calloc(sums.count + 1, sizeof *number);
-    ok = ok && number && make_rows(job, s, &sums, number);
+    struct ana_account *account = ok ? cut_regions(job, s, &sums, parts) : NULL;
+    ok = ok && number && account && make_rows(job, s, &sums, number);
+    s->outside_regions = s->account;
     for (size_t i = 0; ok && i < sums.count; i++) {
         const struct ana_region *region = ana_map_value(&sums, i);
         struct ana_region_stat *row = number[i] ? &s->regions[number[i] - 1] : NULL;
@@ -87,6 +138,9 @@ bool ana_summary_regions(const struct ana_job *job, struct ana_summary *s, const
             continue;
         snprintf(row->name, sizeof row->name, "%s", name_of(job, region));
         add_rank(row, region);
+        ana_account_add(&row->account, &account[i]);
+        for (size_t k = 0; k < ANA_ACCOUNTS; k++)
+            s->outside_regions.ns[k] -= account[i].ns[k];
     }
     for (size_t i = 0; ok && i < s->region_count; i++)
         find_worst(&s->regions[i], job->count);
@@ -94,6 +148,7 @@ bool ana_summary_regions(const struct ana_job *job, struct ana_summary *s, const
         ana_sort(s->regions, s->region_count, sizeof *s->regions, by_total);
     s->region_unmatched = pass->regions.unmatched;
     free(number);
+    free(account);
     ana_map_free(&sums);
     return ok;
 }

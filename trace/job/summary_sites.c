@@ -120,7 +120,8 @@ bool ana_summary_sites(struct ana_job *job, struct ana_summary *s, const struct 
     ana_map_init(&p.names, sizeof(uint32_t));
     ana_map_init(&p.places, sizeof(struct place));
     ana_map_init(&p.ranks, sizeof(struct ana_count_sum));
-    bool ok = ana_summary_accounts(job, s, t, &parts) && find_places(job, s, &parts, &p);
+    bool ok = ana_summary_accounts(job, s, t, &parts) && ana_summary_regions(job, s, &parts) &&
+              find_places(job, s, &parts, &p);
     for (size_t i = 0; ok && i < parts.n; i++)
         ok = !p.of[i] || add_part(&p, p.of[i], &parts.part[i]);
     s->sites = ok ? calloc(p.places.count + 1, sizeof *s->sites) : NULL;

@@ -63,12 +63,23 @@ static void tally_bytes(struct ana_tally *tally, const struct ana_event *e, uint
     rank->received_messages += (flags & TRC_SIG_P2P_IN) && !(flags & (TRC_SIG_START | TRC_SIG_CANCELLED));
 }
 
-void ana_tally_use(struct ana_tally *tally, const struct ana_event *e, uint32_t call)
+/* The place of a key's value, + 1; 0: out of memory. */
+static uint32_t place_of(struct ana_tally *tally, struct ana_map *map, uint64_t a, uint64_t b, uint64_t c)
+{
+    char *value = sum_of(tally, map, a, b, c);
+    return value ? (uint32_t)((size_t)(value - (char *)map->values) / map->value_size) + 1 : 0;
+}
+
+void ana_tally_site(struct ana_tally *tally, const struct ana_event *e, uint32_t around)
 {
     struct ana_use *use = e->use;
-    struct ana_site_sum *site = sum_of(tally, &tally->sites, e->index, call, e->sig->site);
+    use->site = place_of(tally, &tally->sites, e->index, ana_tally_site_call(use->number, around), e->sig->site);
+}
+
+void ana_tally_use(const struct ana_event *e, uint32_t call)
+{
+    struct ana_use *use = e->use;
     use->number = call;
-    use->site = site ? (uint32_t)(site - (struct ana_site_sum *)tally->sites.values) + 1 : 0;
     use->sent = ana_event_sent(e->sig);
     use->received = ana_event_received(e->sig);
     use->is_sub = e->sig->flags & TRC_SIG_SUB;
@@ -138,13 +149,6 @@ void ana_tally_time(struct ana_tally *tally, const struct ana_event *e, int64_t 
         site->time_ns = ana_plus(site->time_ns, inside);
     if (site && e->thread == ANA_MAIN_THREAD)
         site->inside_ns = ana_plus(site->inside_ns, inside);
-}
-
-/* The place of a key's value, + 1; 0: out of memory. */
-static uint32_t place_of(struct ana_tally *tally, struct ana_map *map, uint64_t a, uint64_t b, uint64_t c)
-{
-    char *value = sum_of(tally, map, a, b, c);
-    return value ? (uint32_t)((size_t)(value - (char *)map->values) / map->value_size) + 1 : 0;
 }
 
 uint32_t ana_tally_pair_place(struct ana_tally *tally, size_t source, size_t destination)

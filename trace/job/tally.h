@@ -24,7 +24,7 @@ struct ana_call_sum { /* call number, size class */
 struct ana_thread_sum { /* rank index, thread */
     int64_t ns[TRC_CATEGORIES];
 };
-struct ana_site_sum { /* rank index, call number, address */
+struct ana_site_sum { /* rank index, call number and region (ana_tally_site_call), address */
     struct ana_times_slim times;
     uint64_t sent, received;
     int64_t time_ns;            /* see ana_call_sum */
@@ -93,8 +93,15 @@ bool ana_tally_init(struct ana_tally *tally, size_t ranks);
 /* Frees them; the struct is the caller's. */
 void ana_tally_free(struct ana_tally *tally);
 
+/* The second key of a site's sum: a call in a region around it (ana_regions_around; 0: none). */
+static inline uint64_t ana_tally_site_call(uint32_t call, uint32_t around)
+{
+    return call | (uint64_t)around << 32;
+}
+/* Looks up the sum of the event's site in a region around it, into event->use, which knows its call. */
+void ana_tally_site(struct ana_tally *tally, const struct ana_event *event, uint32_t around);
 /* Looks up what all events of the signature share, into event->use; `call` is the job-wide number of its call. */
-void ana_tally_use(struct ana_tally *tally, const struct ana_event *event, uint32_t call);
+void ana_tally_use(const struct ana_event *event, uint32_t call);
 /* Adds an event by call and size, and by rank.  For time ranges; of whole runs the counters know better. */
 void ana_tally_call(struct ana_tally *tally, const struct ana_event *event);
 /* Adds the duration of a call that begins before the end of a range and ends after it, by call and size and by place.

@@ -1,4 +1,5 @@
 #include "trace/why/regions.h"
+#include "trace/cause/told.h"
 #include "trace/util/hash.h"
 #include "trace/util/times.h"
 
@@ -16,6 +17,7 @@ struct ana_region_thread {
         int64_t inside_ns;        /* time in regions inside it that have ended */
         uint32_t name;            /* its number */
     } frame[TRC_REGIONS_DEEP];
+    bool is_main;
     int64_t mpi_ns; /* time in calls so far */
     /* Since the last call: the innermost regions, and how long in each; up to when. */
     struct part {
@@ -121,8 +123,10 @@ static struct ana_region_thread *thread_of(struct ana_regions *regions, const st
     }
     if (e->thread < rank->threads && !rank->thread[e->thread]) {
         rank->thread[e->thread] = calloc(1, sizeof *rank->thread[0]);
-        if (rank->thread[e->thread])
+        if (rank->thread[e->thread]) {
             rank->thread[e->thread]->until_ns = e->begin_ns;
+            rank->thread[e->thread]->is_main = e->thread == ANA_MAIN_THREAD;
+        }
     }
     struct ana_region_thread *thread = known_thread(regions, e);
     regions->out_of_memory |= !thread;
@@ -156,7 +160,9 @@ static int64_t add_region(struct ana_region *sum, const struct ana_region_thread
     const struct frame *frame = &thread->frame[depth];
     int64_t ns = end_ns > frame->begin_ns ? end_ns - frame->begin_ns : 0;
     sum->count++;
-    sum->own_ns = ana_plus(sum->own_ns, ns > inside_ns ? ns - inside_ns : 0);
+    const int64_t own_ns = ns > inside_ns ? ns - inside_ns : 0;
+    sum->own_ns = ana_plus(sum->own_ns, own_ns);
+    sum->main_ns = ana_plus(sum->main_ns, thread->is_main ? own_ns : 0);
     if (ns > sum->longest_ns)
         sum->longest_ns = ns;
     if (is_inside_itself(&thread->open, depth))
@@ -244,6 +250,13 @@ uint32_t ana_regions_call(struct ana_regions *regions, const struct ana_event *e
     thread->parts = 0;
     thread->until_ns = e->end_ns;
     return name;
+}
+
+uint32_t ana_regions_around(const struct ana_regions *regions, size_t index, uint32_t thread)
+{
+    const struct ana_region_rank *rank = regions->rank ? &regions->rank[index] : NULL;
+    const struct ana_region_thread *of = rank && thread < rank->threads ? rank->thread[thread] : NULL;
+    return of && of->open.depth ? of->open.id[of->open.depth - 1] + 1 : 0;
 }
 
 /* Adds what a thread is in, as if it ended at `until_ns`, the innermost first. */

@@ -21,6 +21,7 @@ struct ana_region {
     uint64_t count, left;
     int64_t total_ns, own_ns, mpi_ns; /* time with inner regions; without; in calls, with inner regions */
     int64_t longest_ns;
+    int64_t main_ns; /* part of own_ns of the main thread */
 };
 
 #define ANA_REGION_NAME 64u
@@ -55,6 +56,8 @@ void ana_regions_item(struct ana_regions *regions, const struct ana_event *event
 /* Takes a call that counts, in the order of its thread; needed once `any` is set.  Returns the number of the region
  * that the thread was in for most of the time since its call before, by name and so for all ranks; 0: none. */
 uint32_t ana_regions_call(struct ana_regions *regions, const struct ana_event *event);
+/* Returns the number, in its rank's file, of the innermost region around a thread's next event, + 1; 0: none. */
+uint32_t ana_regions_around(const struct ana_regions *regions, size_t index, uint32_t thread);
 /* The name of a region by its number, cut to ANA_REGION_NAME - 1 bytes; "" for 0.  Valid as long as the sums. */
 const char *ana_regions_name(const struct ana_regions *regions, uint32_t number);
 

@@ -68,6 +68,8 @@ static const struct ana_account *account_of(const struct ana_whole *whole, enum 
         return NULL;
     if (kind == ANA_KIND_SITE)
         return &((const struct ana_site *)row)->account;
+    if (kind == ANA_KIND_REGION)
+        return &((const struct ana_region_stat *)row)->account;
     const struct ana_rank_row *rank = kind == ANA_KIND_RANK ? row : NULL;
     return rank && rank->stat ? &rank->stat->account : NULL;
 }

@@ -96,6 +96,8 @@ static void add_account_totals(cJSON *root, const struct ana_job *job, const str
     struct ana_account *node = calloc(info.hosts + 1, sizeof *node);
     tui_json_accounts(root, &s->account);
     tui_json_accounts(cJSON_AddObjectToObject(root, "outside_calls"), &s->outside_calls);
+    if (s->region_count)
+        tui_json_accounts(cJSON_AddObjectToObject(root, "outside_regions"), &s->outside_regions);
     cJSON *nodes = cJSON_AddArrayToObject(root, "nodes");
     for (size_t i = 0; node && i < s->rank_count; i++)
         ana_account_add(&node[ana_job_rank(job, s->ranks[i].index)->host_index], &s->ranks[i].account);
@@ -217,6 +219,8 @@ static void add_iterations(cJSON *root, const struct ana_job *job, const struct 
         tui_json_text(row, "region", slow->region[0] ? slow->region : NULL);
         tui_json_real(row, "segment_s", slow->index == SIZE_MAX ? NAN : (double)slow->segment_ns / 1e9);
         add_reason(row, &slow->reason);
+        if (slow->has_account)
+            tui_json_accounts(row, &slow->account);
         cJSON_AddItemToArray(slowest, row);
     }
     for (size_t i = 0; i < of->levels; i++) {
