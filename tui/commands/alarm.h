@@ -1,10 +1,10 @@
-/* What happens by itself when a job hangs, is slow or has ended. */
+/* Reactions to a job that hangs, is slow or has ended. */
 #ifndef TUI_ALARM_H
 #define TUI_ALARM_H
 
 #include <sys/types.h>
 
-/* Writes stacks.txt, verdict.txt and report.html of the job of n folders into the first of them.  `hang_s`: as for
+/* Writes stacks.txt, verdict.txt and report.html of the job of n folders into the first.  `hang_s`: as for
  * ana_job_set_hang.  Returns when they are complete; what cannot be written is missing, with a line on stderr. */
 void tui_alarm_evidence(const char *const *folders, int n, double hang_s);
 

@@ -130,6 +130,55 @@ static void add_process(struct tui_running_job *job, int pid, double age_s, bool
     job->pid = !job->pid || pid < job->pid ? pid : job->pid;
 }
 
+/* The rank that its launcher has given a process; -1: none has. */
+static int rank_of(int pid)
+{
+    static char environment[ENVIRONMENT];
+    const size_t n = read_proc(pid, "environ", environment, sizeof environment);
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
+        const char *value = value_of(environment, n, launchers[i].rank);
+        if (value)
+            return atoi(value);
+    }
+    return -1;
+}
+
+static bool has_mpi(int pid)
+{
+    char path[64], line[PATH_MAX + 128];
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%d/maps", pid);
+    FILE *maps = fopen(path, "re");
+    while (maps && !found && fgets(line, sizeof line, maps))
+        found = strstr(line, "/libmpi") != NULL;
+    if (maps)
+        fclose(maps);
+    return found;
+}
+
+ANA_COMPARE(by_rank, struct tui_running_rank, x->rank - y->rank, y->calls_mpi - x->calls_mpi, x->pid - y->pid)
+
+size_t tui_running_ranks(const char *job, struct tui_running_rank *out, size_t max)
+{
+    char name[sizeof((struct tui_running_job *)NULL)->job];
+    size_t n = 0, kept = 0;
+    DIR *proc = opendir("/proc");
+    for (struct dirent *entry; proc && n < max && (entry = readdir(proc));) {
+        const int pid = atoi(entry->d_name);
+        bool is_first;
+        double age_s;
+        if (pid > 0 && name_job(pid, name, sizeof name, &is_first, &age_s) && strcmp(name, job) == 0)
+            out[n++] = (struct tui_running_rank){rank_of(pid), pid, has_mpi(pid)};
+    }
+    if (proc)
+        closedir(proc);
+    ana_sort(out, n, sizeof *out, by_rank);
+    for (size_t i = 0; i < n; i++)
+        if (!kept || out[i].rank != out[kept - 1].rank)
+            out[kept++] = out[i];
+    return kept;
+}
+
 static int by_age(const void *a, const void *b)
 {
     const struct tui_running_job *x = a, *y = b;

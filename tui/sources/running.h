@@ -2,6 +2,7 @@
 #ifndef TUI_RUNNING_H
 #define TUI_RUNNING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct tui_running_job {
@@ -16,5 +17,14 @@ struct tui_running_job {
 /* Finds jobs of Open MPI, MPICH, Intel MPI, Slurm, Horovod and torchrun, the oldest first.  Returns their number, at
  * most `max`.  Reads /proc; one thread. */
 size_t tui_running_find(struct tui_running_job *out, size_t max);
+
+struct tui_running_rank {
+    int rank, pid;
+    bool calls_mpi; /* it has a library of MPI */
+};
+
+/* Finds the ranks here of the job with that name: a process each, which has a library of MPI if one of its processes
+ * does.  Returns their number, at most `max`, by rank. */
+size_t tui_running_ranks(const char *job, struct tui_running_rank *out, size_t max);
 
 #endif

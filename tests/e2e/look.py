@@ -1,0 +1,96 @@
+# timeout: 200
+# waits
+"""hpctop look: jobs that were not recorded, read from outside: who has not come, and where each rank is; no healthy one is
+said to hang, and each goes on as it did."""
+import os
+import re
+import shutil
+import subprocess
+
+from common import check, end, hpctop, run, skip, start, stop, wait_for, workload
+
+# Mode: what is said of it.  {} stands for a number.
+HANGS = {
+    "tag": r"rank 0 has not come to MPI_Barrier, where 3 of 4 ranks wait: in MPI_Recv at hang_modes\.c:\d+ in tag\n",
+    "missing": r"rank 2 has not come to MPI_Barrier, where 3 of 4 ranks wait: outside MPI, on a processor 0% of the time, at \S+ in missing\n",
+    "missing_spin": r"rank 2 has not come to MPI_Barrier, where 3 of 4 ranks wait: outside MPI, on a processor \d+% of the time, at "
+                    r"hang_modes\.c:\d+ in missing_spin\n",
+    "recv_cycle": r"all ranks wait in messages, perhaps for each other\n",
+}
+WORKS = {"compute": "rank 2 ", "waits": ""}
+
+
+def processes(program):
+    """Processes of a program that were started here, by their working directory."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.path.basename(os.readlink("/proc/%s/exe" % pid)) == program and os.readlink("/proc/%s/cwd" % pid) == os.getcwd():
+                found.append(int(pid))
+        except OSError:
+            pass
+    return found
+
+
+def looked_at(name, program, words, n=4, launcher=None):
+    """What is said of a job as soon as it is what it will be; it runs on."""
+    job = (subprocess.Popen(launcher + words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) if launcher else
+           start(n, words, preload=False))
+    pids = wait_for(lambda: (lambda found: found if len(found) == n else None)(processes(program)))
+    if check(name + ": runs", pids, processes(program)):
+        yield lambda: hpctop("look", str(pids[0]))
+        check(name + ": all its processes are still there", sorted(processes(program)) == sorted(pids) and job.poll() is None)
+    stop(job)
+    wait_for(lambda: not processes(program))
+
+
+def hangs():
+    for mode, want in HANGS.items():
+        for look in looked_at(mode, "hang_modes", [workload("hang_modes"), mode]):
+            r = wait_for(lambda: (lambda r: r if re.search(want, r.out) else None)(look())) or look()
+            check("%s: who has not come, and where" % mode, r.code == 0 and r.out.startswith("4 ranks of hang_modes, not recorded") and
+                  re.search(want, r.out), r)
+            check("%s: never more than likely" % mode, re.search(r"^certainty: (likely|possible); ", r.out, re.M), r)
+            check("%s: ranks at one place are one group" % mode, mode != "tag" or re.search(r"^ranks 1-3  MPI_Barrier\n    hang_modes\.c:\d+ in main$",
+                                                                                        r.out, re.M), r)
+
+
+def works():
+    for mode, want in WORKS.items():
+        for look in looked_at(mode, "hang_not", [workload("hang_not"), mode, "1000"]):
+            r = wait_for(lambda: (lambda r: r if "MPI_" in r.out else None)(look()))
+            check("%s: is not said to hang" % mode, r and r.code == 0 and "hung" not in r.out and
+                  (want in r.out or "the job moves" in r.out), r)
+
+
+def launched_otherwise():
+    """MPICH, Fortran's names, and a recorded job."""
+    if shutil.which("mpicc.mpich") and shutil.which("mpiexec.hydra"):
+        source = os.path.join(os.environ["TOP"], "workloads/hang_modes.c")
+        r = run(["mpicc.mpich", "-std=c11", "-D_GNU_SOURCE", "-O1", "-g", "-I", os.path.dirname(source), "-o", "hang_mpich", source])
+        if check("a program of MPICH", r.code == 0, r):
+            for look in looked_at("MPICH", "hang_mpich", ["./hang_mpich", "tag"], launcher=["mpiexec.hydra", "-n", "4"]):
+                want = HANGS["tag"]
+                r = wait_for(lambda: (lambda r: r if re.search(want, r.out) else None)(look())) or look()
+                check("MPICH: who has not come, and where", re.search(want, r.out), r)
+    else:
+        skip("MPICH", "not installed")
+    job = start(2, [workload("stencil"), "100000000"], os.path.abspath("seen"))
+    pids = wait_for(lambda: processes("stencil"))
+    r = wait_for(lambda: (lambda r: r if "recorded: hpctop stacks" in r.out else None)(hpctop("look", str(pids[0]))))
+    check("a recorded job has a better command", r and r.code == 0 and "hpctop stacks " + os.path.abspath("seen") in r.out, r)
+    stop(job)
+
+
+def nothing():
+    r = hpctop("look", "1")
+    check("no job", r.code == 2 and "no such job" in r.err and not r.out, r)
+    r = hpctop("look", "--all", "1")
+    check("wrong usage", r.code == 64 and r.err, r)
+
+
+hangs()
+works()
+launched_otherwise()
+nothing()
+end()

@@ -1,0 +1,380 @@
+/* hpctop look [PID|JOBID|--all]: where the ranks of a job are that was not recorded, read from outside. */
+#include "tui/commands/arguments.h"
+#include "tui/commands/command.h"
+#include "tui/sources/outside.h"
+#include "tui/sources/running.h"
+#include "trace/util/now.h"
+#include "trace/util/ranges.h"
+
+#include <ctype.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MOST_JOBS = 64, MOST_RANKS = 4096, LOOKS = 4 };
+#define BETWEEN_NS  330000000LL  /* between looks: a second for all */
+#define PATIENCE_NS 5000000000LL /* for threads to stop */
+
+/* A rank: its last stack, and what all looks have in common. */
+struct seen {
+    struct tui_running_rank id;
+    struct tui_outside *process;
+    struct tui_outside_stack stack;
+    size_t outer; /* frame of the MPI call; count: outside */
+    unsigned looks, inside, moves;
+    double cpu_s; /* processor time in a second */
+    bool pending, shown;
+};
+
+/* ---- looking ----------------------------------------------------------------------------------------------------- */
+
+/* Whether a function is called by programs, as MPI_Send, mpi_send_, PMPI_Send or ncclAllReduce are. */
+static bool is_call(const char *name)
+{
+    return strncasecmp(name, "MPI_", 4) == 0 || strncasecmp(name, "PMPI_", 5) == 0 ||
+           (strncmp(name, "nccl", 4) == 0 && isupper((unsigned char)name[4]));
+}
+
+/* Returns the outermost frame of a communication call; the number of frames if there is none. */
+static size_t find_call(const struct tui_outside_stack *stack)
+{
+    for (size_t i = stack->count; i-- > 0;)
+        if (is_call(stack->frame[i].function))
+            return i;
+    return stack->count;
+}
+
+/* Whether two stacks are the same from the call on outwards; `exact`: to the address, which ranks do not share. */
+static bool is_same(const struct tui_outside_stack *a, size_t from_a, const struct tui_outside_stack *b, size_t from_b,
+                    bool exact)
+{
+    bool same = a->count - from_a == b->count - from_b;
+    for (size_t i = 0; same && from_a + i < a->count; i++) {
+        const struct tui_outside_frame *x = &a->frame[from_a + i], *y = &b->frame[from_b + i];
+        same = strcmp(x->function, y->function) == 0 &&
+               (!i || (strcmp(x->where, y->where) == 0 && (!exact || x->address == y->address)));
+    }
+    return same;
+}
+
+/* Compares a stack with the one before, and keeps it. */
+static void add_stack(struct seen *rank, const struct tui_outside_stack *now)
+{
+    const size_t outer = find_call(now);
+    const bool inside = outer < now->count, was = rank->outer < rank->stack.count;
+    rank->moves +=
+        rank->looks && (inside || was) && !is_same(now, inside ? outer : 0, &rank->stack, was ? rank->outer : 0, true);
+    rank->stack = *now;
+    rank->outer = outer;
+    rank->inside += inside;
+    rank->looks++;
+}
+
+/* Looks at all ranks once.  Where more run than there are processors, a thread stops when its turn comes. */
+static void look_once(struct seen *rank, size_t n)
+{
+    static struct tui_outside_stack now;
+    const int64_t end = ana_now_ns() + PATIENCE_NS;
+    size_t pending = 0;
+    for (size_t i = 0; i < n; i++) {
+        rank[i].pending = rank[i].process && tui_outside_begin(rank[i].process, rank[i].id.pid);
+        pending += rank[i].pending;
+    }
+    while (pending && ana_now_ns() < end) {
+        for (size_t i = 0; i < n; i++) {
+            const int got = rank[i].pending ? tui_outside_end(rank[i].process, &now) : 0;
+            if (got > 0)
+                add_stack(&rank[i], &now);
+            rank[i].pending &= got == 0;
+            pending -= got != 0;
+        }
+        sched_yield();
+    }
+}
+
+/* Looks at all ranks several times within a second. */
+static void look(struct seen *rank, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        rank[i].process = tui_outside_open(rank[i].id.pid);
+        rank[i].cpu_s = -tui_outside_cpu_s(rank[i].id.pid);
+    }
+    const int64_t began = ana_now_ns();
+    for (int k = 0; k < LOOKS; k++) {
+        const int64_t left = began + k * BETWEEN_NS - ana_now_ns();
+        if (left > 0)
+            nanosleep(&(struct timespec){.tv_nsec = left}, NULL);
+        look_once(rank, n);
+    }
+    const double took = (double)(ana_now_ns() - began) / 1e9;
+    for (size_t i = 0; i < n; i++) {
+        rank[i].cpu_s = (rank[i].cpu_s + tui_outside_cpu_s(rank[i].id.pid)) / took;
+        tui_outside_close(rank[i].process);
+    }
+}
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+/* The name of the call that a rank is inside, as programs in C write it; NULL: outside. */
+static const char *call_of(const struct seen *rank)
+{
+    static char name[120];
+    if (!rank->looks || rank->outer == rank->stack.count)
+        return NULL;
+    const char *from = rank->stack.frame[rank->outer].function;
+    from += tolower((unsigned char)*from) == 'p';
+    snprintf(name, sizeof name, "%s", from);
+    if (strncmp(name, "mpi_", 4) == 0) { /* Fortran's mpi_send_ */
+        memcpy(name, "MPI", 3);
+        name[4] = (char)toupper((unsigned char)name[4]);
+        name[strlen(name) - (name[strlen(name) - 1] == '_')] = 0;
+    }
+    return name;
+}
+
+/* Whether all members of a communicator come to a call. */
+static bool is_collective(const char *call)
+{
+    static const char *const words[] = {"Barrier", "Bcast",       "educe",    "ather",      "catter",
+                                        "lltoall", "can",         "fence",    "Finalize",   "Init",
+                                        "_all",    "Comm_create", "Comm_dup", "Comm_split", "nccl"};
+    for (size_t i = 0; call && i < sizeof words / sizeof *words; i++)
+        if (strstr(call, words[i]) && !strstr(call, "Scancel"))
+            return true;
+    return false;
+}
+
+/* The program's own frame: the caller of the communication call, else the innermost one that is not the C library's;
+ * NULL: there is none. */
+static const struct tui_outside_frame *place_of(const struct seen *rank)
+{
+    const struct tui_outside_stack *s = &rank->stack;
+    size_t i = rank->outer + 1 < s->count ? rank->outer + 1 : 0;
+    while (i < s->count && s->frame[i].is_system)
+        i++;
+    return i < s->count ? &s->frame[i] : NULL;
+}
+
+static bool is_alike(const struct seen *a, const struct seen *b)
+{
+    const bool inside = a->outer < a->stack.count;
+    return a->looks && b->looks && inside == (b->outer < b->stack.count) &&
+           is_same(&a->stack, inside ? a->outer : 0, &b->stack, inside ? b->outer : 0, false);
+}
+
+/* A set of ranks, by a question about each. */
+typedef bool question(const struct seen *rank, const char *call);
+static bool is_in(const struct seen *rank, const char *call)
+{
+    const char *own = call_of(rank);
+    return own && strcmp(own, call) == 0;
+}
+static bool is_outside(const struct seen *rank, const char *unused)
+{
+    (void)unused;
+    return rank->looks && !call_of(rank);
+}
+static bool is_elsewhere(const struct seen *rank, const char *call)
+{
+    return rank->looks && !is_in(rank, call);
+}
+
+/* Writes the ranks with the answer yes; returns their number. */
+static size_t name_ranks(const struct seen *rank, size_t n, question *is, const char *call, char *out, size_t size)
+{
+    struct ana_ranges ranges;
+    size_t count = 0;
+    ana_ranges_begin(&ranges, out, size, ANA_RANGES_MOST, true);
+    for (size_t i = 0; i < n; i++)
+        if (is(&rank[i], call)) {
+            ana_ranges_add(&ranges, (struct ana_rank_id){0, rank[i].id.rank, (uint32_t)rank[i].id.pid});
+            count++;
+        }
+    ana_ranges_end(&ranges);
+    return count;
+}
+
+/* Writes call and place of a rank. */
+static void describe(const struct seen *rank, char *out, size_t size)
+{
+    const struct tui_outside_frame *place = place_of(rank);
+    const char *call = call_of(rank);
+    const double used = rank->cpu_s * 100;
+    int n = call ? snprintf(out, size, "in %s", call)
+                 : snprintf(out, size, "outside MPI, on a processor %.0f%% of the time,", used > 100 ? 100 : used);
+    if (place && n > 0 && (size_t)n < size)
+        snprintf(out + n, size - (size_t)n, " at %s in %s", place->where, place->function);
+}
+
+/* The collective call that most ranks are inside, and stay in; NULL: none has two. */
+static const char *find_meeting(const struct seen *rank, size_t n)
+{
+    static char best[120];
+    size_t most = 1;
+    for (size_t i = 0; i < n; i++) {
+        char call[120];
+        const char *own = rank[i].moves ? NULL : call_of(&rank[i]);
+        if (!is_collective(own))
+            continue;
+        snprintf(call, sizeof call, "%s", own);
+        size_t count = 0;
+        for (size_t k = 0; k < n; k++)
+            count += !rank[k].moves && is_in(&rank[k], call);
+        if (count > most) {
+            most = count;
+            memcpy(best, call, sizeof best);
+        }
+    }
+    return most > 1 ? best : NULL;
+}
+
+/* Prints that ranks have not come, those with the answer yes, and the place of the first. */
+static void print_absent(const struct seen *rank, size_t n, question *is, const char *meeting)
+{
+    char who[160], where[300];
+    const struct seen *first = NULL;
+    size_t unread = 0;
+    for (size_t i = 0; i < n; i++) {
+        unread += !rank[i].looks;
+        if (is(&rank[i], meeting) && (!first || (call_of(first) && !call_of(&rank[i]))))
+            first = &rank[i];
+    }
+    const size_t absent = name_ranks(rank, n, is, meeting, who, sizeof who);
+    describe(first, where, sizeof where);
+    printf("%s %s not come to %s, where %zu of %zu ranks wait: ", who, absent == 1 ? "has" : "have",
+           meeting ? meeting : "the messages", n - absent - unread, n);
+    if (absent > 1)
+        printf("rank %d is ", first->id.rank);
+    puts(where);
+}
+
+/* Prints the verdict of a second: never more than likely. */
+static void print_verdict(const struct seen *rank, size_t n)
+{
+    const char *meeting = find_meeting(rank, n), *certainty = "possible";
+    size_t moving = 0, read = 0, inside = 0, met = 0;
+    for (size_t i = 0; i < n; i++) {
+        read += rank[i].looks > 0;
+        moving += rank[i].moves > 0 || (rank[i].inside && rank[i].inside < rank[i].looks);
+        inside += call_of(&rank[i]) != NULL;
+        met += meeting && is_in(&rank[i], meeting);
+    }
+    if (!read || (!inside && !moving))
+        return;
+    if (moving) {
+        printf("%zu of %zu ranks went on within a second: the job moves\n", moving, n);
+        return;
+    }
+    if (meeting && met < read) {
+        certainty = "likely";
+        print_absent(rank, n, is_elsewhere, meeting);
+    } else if (meeting) {
+        printf("all %zu ranks are inside %s\n", n, meeting);
+    } else if (inside < read) {
+        print_absent(rank, n, is_outside, NULL);
+    } else {
+        puts("all ranks wait in messages, perhaps for each other");
+    }
+    printf("certainty: %s; nothing moved within a second, which may be usual here\n", certainty);
+}
+
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
+
+/* Prints ranks that are at the same place, with their stack. */
+static void print_group(struct seen *rank, size_t n, size_t first)
+{
+    char who[160];
+    struct ana_ranges ranges;
+    ana_ranges_begin(&ranges, who, sizeof who, ANA_RANGES_MOST, true);
+    for (size_t i = first; i < n; i++)
+        if (!rank[i].shown && is_alike(&rank[first], &rank[i])) {
+            ana_ranges_add(&ranges, (struct ana_rank_id){0, rank[i].id.rank, (uint32_t)rank[i].id.pid});
+            rank[i].shown = true;
+        }
+    ana_ranges_end(&ranges);
+    const struct seen *r = &rank[first];
+    const bool inside = r->outer < r->stack.count;
+    printf("\n%s  %s\n", who,
+           inside          ? call_of(r)
+           : r->stack.runs ? "outside MPI, running"
+                           : "outside MPI, in a system call");
+    for (size_t i = inside ? r->outer + 1 : 0; i < r->stack.count; i++) {
+        if (i && r->stack.frame[i].is_system && strcmp(r->stack.frame[i - 1].function, "main") == 0)
+            break; /* callers of main() are of no interest */
+        const struct tui_outside_frame *f = &r->stack.frame[i];
+        printf("    %s%s%s\n", f->where, *f->function ? " in " : "", f->function);
+    }
+}
+
+static int look_at_job(const struct tui_running_job *job)
+{
+    static struct tui_running_rank id[MOST_RANKS];
+    char why[200];
+    const size_t n = tui_running_ranks(job->job, id, MOST_RANKS);
+    struct seen *rank = calloc(n + 1, sizeof *rank);
+    size_t unread = 0;
+    if (!rank)
+        return tui_input_error("out of memory");
+    for (size_t i = 0; i < n; i++)
+        rank[i].id = id[i];
+    look(rank, n);
+    printf("%zu rank%s of %s, not recorded: looked at from outside for a second\n", n, n == 1 ? "" : "s", job->program);
+    for (size_t i = 0; i < n; i++)
+        unread += !rank[i].looks;
+    tui_outside_why_not(why, sizeof why);
+    if (unread)
+        printf("%zu of them cannot be read: %s\n", unread, why);
+    print_verdict(rank, n);
+    for (size_t i = 0; i < n; i++)
+        if (rank[i].looks && !rank[i].shown)
+            print_group(rank, n, i);
+    free(rank);
+    return tui_finish(unread && unread == n ? TUI_EXIT_INPUT : TUI_EXIT_OK);
+}
+
+/* Whether a job has that number: of its launcher's name for it, or of one of its processes. */
+static bool is_named(const struct tui_running_job *job, const char *text)
+{
+    static struct tui_running_rank id[MOST_RANKS];
+    const char *name = strchr(job->job, '=');
+    if (!text || (name && strcmp(name + 1, text) == 0))
+        return true;
+    const size_t n = tui_running_ranks(job->job, id, MOST_RANKS);
+    for (size_t i = 0; i < n; i++)
+        if (atoi(text) == id[i].pid)
+            return true;
+    return false;
+}
+
+int tui_command_look(int argc, char **argv)
+{
+    struct tui_running_job job[MOST_JOBS];
+    bool all = false;
+    const struct tui_argument known[] = {{"all", 0, TUI_FLAG, &all}, {0}};
+    int status = tui_arguments(argc, argv, known, NULL);
+    if (status != TUI_EXIT_OK)
+        return status;
+    if (argc - optind > 1 || (all && optind < argc))
+        return tui_usage_error("look", "look needs one job, or --all");
+    const char *text = optind < argc ? argv[optind] : NULL;
+    const size_t n = tui_running_find(job, MOST_JOBS);
+    size_t found = 0;
+    for (size_t i = n; i-- > 0;) { /* the newest first */
+        if (!is_named(&job[i], text))
+            continue;
+        if (*job[i].folder)
+            printf("%s%u ranks of %s are recorded: hpctop stacks %s\n", found ? "\n" : "", job[i].ranks, job[i].program,
+                   job[i].folder);
+        else if (found && !all && !text)
+            printf("\n%u ranks of %s: hpctop look %d\n", job[i].ranks, job[i].program, job[i].pid);
+        else {
+            fputs(found ? "\n" : "", stdout);
+            status = look_at_job(&job[i]);
+        }
+        found++;
+    }
+    return found ? status
+                 : tui_input_error("no such job of several ranks runs here as a user whose processes you may see");
+}

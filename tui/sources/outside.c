@@ -1,0 +1,298 @@
+#include "tui/sources/outside.h"
+#include "trace/util/cxx_name.h"
+#include "trace/util/sort.h"
+
+#include <elf.h>
+#include <elfutils/libdwfl.h>
+#include <errno.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define STACK_BYTES (256u << 10) /* most of a running thread's stack that is copied while it is stopped */
+
+/* Registers in the order of DWARF, and those that a thread in a system call shows. */
+#if defined(__x86_64__)
+enum { REGISTERS = 16, STACK_POINTER = 7 };
+static uint64_t fill_registers(const struct user_regs_struct *r, Dwarf_Word *out)
+{
+    const Dwarf_Word all[REGISTERS] = {r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp, r->rsp,
+                                       r->r8,  r->r9,  r->r10, r->r11, r->r12, r->r13, r->r14, r->r15};
+    memcpy(out, all, sizeof all);
+    return r->rip;
+}
+#elif defined(__aarch64__)
+enum { REGISTERS = 32, STACK_POINTER = 31 };
+static uint64_t fill_registers(const struct user_regs_struct *r, Dwarf_Word *out)
+{
+    for (int i = 0; i < 31; i++)
+        out[i] = r->regs[i];
+    out[STACK_POINTER] = r->sp;
+    return r->pc;
+}
+#endif
+
+struct tui_outside {
+    int pid, tid;
+    Dwfl *dwfl;
+    bool stops; /* it was told to, and is to be let go */
+    bool whole; /* all registers are known: it runs */
+    uint64_t pc;
+    Dwarf_Word reg[REGISTERS];
+    uint64_t stack; /* address of the copied part of its stack */
+    size_t copied;
+    char copy[STACK_BYTES];
+    struct tui_outside_stack *out;
+};
+
+/* ---- what libdwfl asks for --------------------------------------------------------------------------------------- */
+
+static pid_t next_thread(Dwfl *dwfl, void *process, void **thread)
+{
+    (void)dwfl;
+    const bool first = !*thread;
+    *thread = process;
+    return first ? ((struct tui_outside *)process)->tid : 0;
+}
+
+static bool get_thread(Dwfl *dwfl, pid_t tid, void *process, void **thread)
+{
+    (void)dwfl;
+    *thread = process;
+    return tid == ((struct tui_outside *)process)->tid;
+}
+
+static bool read_memory(const struct tui_outside *process, uint64_t address, void *out, size_t size)
+{
+    if (address >= process->stack && address + size <= process->stack + process->copied) {
+        memcpy(out, process->copy + (address - process->stack), size);
+        return true;
+    }
+    struct iovec here = {out, size}, there = {(void *)(uintptr_t)address, size};
+    return process_vm_readv(process->pid, &here, 1, &there, 1, 0) == (ssize_t)size;
+}
+
+static bool read_word(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *out, void *process)
+{
+    (void)dwfl;
+    return read_memory(process, address, out, sizeof *out);
+}
+
+static bool set_registers(Dwfl_Thread *thread, void *arg)
+{
+    const struct tui_outside *process = arg;
+    dwfl_thread_state_register_pc(thread, process->pc);
+    return process->whole ? dwfl_thread_state_registers(thread, 0, REGISTERS, process->reg)
+                          : dwfl_thread_state_registers(thread, STACK_POINTER, 1, &process->reg[STACK_POINTER]);
+}
+
+static const Dwfl_Thread_Callbacks thread_callbacks = {.next_thread = next_thread,
+                                                       .get_thread = get_thread,
+                                                       .memory_read = read_word,
+                                                       .set_initial_registers = set_registers};
+
+/* ---- one thread -------------------------------------------------------------------------------------------------- */
+
+/* Copies the stack from the stack pointer on, up to the first page that is not there. */
+static void copy_stack(struct tui_outside *process)
+{
+    process->stack = process->reg[STACK_POINTER];
+    struct iovec here = {process->copy, STACK_BYTES}, there[STACK_BYTES / 4096];
+    uint64_t at = process->stack;
+    size_t n = 0;
+    for (size_t left = STACK_BYTES; left && n < sizeof there / sizeof *there; n++) {
+        const size_t part = n ? 4096 : 4096 - (size_t)(at & 4095);
+        there[n] = (struct iovec){(void *)(uintptr_t)at, part < left ? part : left};
+        left -= there[n].iov_len;
+        at += there[n].iov_len;
+    }
+    const ssize_t got = process_vm_readv(process->pid, &here, 1, there, n, 0);
+    process->copied = got > 0 ? (size_t)got : 0;
+}
+
+/* Reads what a stopped thread shows, and lets it run on. */
+static bool read_stopped(struct tui_outside *process)
+{
+    struct user_regs_struct user;
+    struct iovec to = {&user, sizeof user};
+    const bool read = ptrace(PTRACE_GETREGSET, process->tid, NT_PRSTATUS, &to) == 0;
+    if (read) {
+        process->pc = fill_registers(&user, process->reg);
+        copy_stack(process);
+    }
+    ptrace(PTRACE_DETACH, process->tid, NULL, NULL);
+    process->stops = false;
+    return read && process->copied;
+}
+
+bool tui_outside_begin(struct tui_outside *process, int tid)
+{
+    char path[64], line[256] = "";
+    unsigned long long sp, pc;
+    if (process->stops)
+        return true;
+    process->tid = tid;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", process->pid, tid);
+    FILE *file = fopen(path, "re");
+    const bool read = file && fgets(line, sizeof line, file);
+    if (file)
+        fclose(file);
+    process->whole = strncmp(line, "running", 7) == 0;
+    process->copied = 0;
+    if (process->whole) {
+        process->stops = ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0;
+        return process->stops && ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0;
+    }
+    const char *at = read ? strrchr(line, ' ') : NULL;
+    while (at && at > line && at[-1] != ' ')
+        at--;
+    if (!at || sscanf(at, "%llx %llx", &sp, &pc) != 2)
+        return false;
+    process->reg[STACK_POINTER] = sp;
+    process->pc = pc;
+    copy_stack(process);
+    return process->copied > 0;
+}
+
+/* The place of a frame in its file, and its names: found once for all processes. */
+struct place {
+    uint64_t offset;
+    struct tui_outside_frame named;
+    char module[];
+};
+static void *places;
+ANA_COMPARE(by_place, struct place, x->offset<y->offset ? -1 : x->offset> y->offset, strcmp(x->module, y->module))
+
+static void find_names(Dwfl_Module *module, uint64_t address, const char *path, struct tui_outside_frame *out)
+{
+    static const char *const below[] = {"libc.", "libc-", "ld-", "libpthread", "linux-vdso", "[vdso"};
+    const char *name = dwfl_module_addrname(module, address), *slash = strrchr(path, '/');
+    Dwfl_Line *line = dwfl_module_getsrc(module, address);
+    int number = 0;
+    const char *file = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
+    snprintf(out->function, sizeof out->function, "%.*s", name ? (int)strcspn(name, "@") : 0, name ? name : "");
+    trc_cxx_name(out->function);
+    path = slash ? slash + 1 : path;
+    for (size_t i = 0; i < sizeof below / sizeof *below; i++)
+        out->is_system |= strncmp(path, below[i], strlen(below[i])) == 0;
+    slash = file ? strrchr(file, '/') : NULL;
+    if (file)
+        snprintf(out->where, sizeof out->where, "%s:%d", slash ? slash + 1 : file, number);
+    else
+        snprintf(out->where, sizeof out->where, "%s", path);
+}
+
+static void name_frame(Dwfl *dwfl, struct tui_outside_frame *frame)
+{
+    const uint64_t address = frame->address;
+    Dwarf_Addr start = 0;
+    Dwfl_Module *module = dwfl_addrmodule(dwfl, address);
+    const char *path = module ? dwfl_module_info(module, NULL, &start, NULL, NULL, NULL, NULL, NULL) : NULL;
+    struct place *fresh = path ? calloc(1, sizeof *fresh + strlen(path) + 1) : NULL;
+    *frame = (struct tui_outside_frame){.address = address, .where = "?"};
+    if (!fresh)
+        return;
+    fresh->offset = address - start;
+    strcpy(fresh->module, path);
+    struct place *const *found = tsearch(fresh, &places, by_place);
+    if (found && *found == fresh)
+        find_names(module, address, path, &fresh->named);
+    else
+        free(fresh);
+    if (found)
+        *frame = (*found)->named;
+    frame->address = address;
+}
+
+static int add_frame(Dwfl_Frame *state, void *arg)
+{
+    struct tui_outside_stack *out = ((struct tui_outside *)arg)->out;
+    Dwarf_Addr pc;
+    bool exact;
+    if (!dwfl_frame_pc(state, &pc, &exact) || out->count == TUI_OUTSIDE_FRAMES)
+        return DWARF_CB_ABORT;
+    out->frame[out->count++].address = exact ? pc : pc - 1;
+    return DWARF_CB_OK;
+}
+
+int tui_outside_end(struct tui_outside *process, struct tui_outside_stack *out)
+{
+    int status;
+    const pid_t stopped = process->stops ? waitpid(process->tid, &status, __WALL | WNOHANG) : 0;
+    if (process->stops && !stopped)
+        return 0;
+    if (process->stops && (stopped < 0 || !WIFSTOPPED(status) || !read_stopped(process)))
+        return -1;
+    *out = (struct tui_outside_stack){.runs = process->whole};
+    process->out = out;
+    dwfl_getthread_frames(process->dwfl, process->tid, add_frame, process);
+    for (size_t i = 0; i < out->count; i++)
+        name_frame(process->dwfl, &out->frame[i]);
+    return out->count ? 1 : -1;
+}
+
+/* ---- a process --------------------------------------------------------------------------------------------------- */
+
+static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_linux_proc_find_elf,
+                                         .find_debuginfo = dwfl_standard_find_debuginfo};
+
+struct tui_outside *tui_outside_open(int pid)
+{
+    struct tui_outside *process = calloc(1, sizeof *process);
+    if (!process)
+        return NULL;
+    if (!getenv("HPCTOP_DEBUGINFOD"))
+        unsetenv("DEBUGINFOD_URLS"); /* libdw would ask these servers, for as long as it takes */
+    process->pid = process->tid = pid;
+    process->dwfl = dwfl_begin(&callbacks);
+    if (process->dwfl && dwfl_linux_proc_report(process->dwfl, pid) == 0 &&
+        dwfl_report_end(process->dwfl, NULL, NULL) == 0 &&
+        dwfl_attach_state(process->dwfl, NULL, pid, &thread_callbacks, process))
+        return process;
+    tui_outside_close(process);
+    return NULL;
+}
+
+void tui_outside_close(struct tui_outside *process)
+{
+    if (process && process->dwfl)
+        dwfl_end(process->dwfl);
+    free(process);
+}
+
+void tui_outside_why_not(char *out, size_t size)
+{
+    char scope = '0';
+    FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
+    if (file && fread(&scope, 1, 1, file) != 1)
+        scope = '0';
+    if (file)
+        fclose(file);
+    snprintf(out, size, "%s",
+             scope != '0' && geteuid() ? "kernel.yama.ptrace_scope forbids it: root may look, and all may after sysctl "
+                                         "kernel.yama.ptrace_scope=0"
+             : geteuid()               ? "they are another user's, or may not be traced: root may look"
+                         : "the container forbids it: start it with --cap-add SYS_PTRACE, or look from its host");
+}
+
+double tui_outside_cpu_s(int pid)
+{
+    char path[64], text[1024] = "";
+    unsigned long user = 0, kernel = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    FILE *file = fopen(path, "re");
+    if (file && fread(text, 1, sizeof text - 1, file) == 0)
+        text[0] = 0;
+    if (file)
+        fclose(file);
+    const char *at = strrchr(text, ')');
+    if (!at || sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &kernel) != 2)
+        return 0;
+    return (double)(user + kernel) / (double)sysconf(_SC_CLK_TCK);
+}

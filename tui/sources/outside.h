@@ -1,0 +1,47 @@
+/* Native stacks of a process that was not recorded, read from outside: /proc, process_vm_readv and the tables for
+ * exceptions of its files.  A thread in a system call is not touched; one that runs is stopped while its registers and
+ * the end of its stack are copied.  One thread at a time. */
+#ifndef TUI_OUTSIDE_H
+#define TUI_OUTSIDE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TUI_OUTSIDE_FRAMES = 64 };
+
+struct tui_outside_frame {
+    uint64_t address;   /* in the function: of the call that it is in, or of its next instruction */
+    char function[120]; /* "main"; "" unknown */
+    char where[120];    /* "app.c:17", else "libm.so.6" */
+    bool is_system;     /* of the C library */
+};
+
+/* A thread at one moment; frames[0] is the innermost. */
+struct tui_outside_stack {
+    size_t count;
+    bool runs; /* else it waits in a system call */
+    struct tui_outside_frame frame[TUI_OUTSIDE_FRAMES];
+};
+
+struct tui_outside;
+
+/* Opens a process.  Close it with tui_outside_close.  NULL: out of memory, or it cannot be seen. */
+struct tui_outside *tui_outside_open(int pid);
+/* Frees it; NULL is none. */
+void tui_outside_close(struct tui_outside *process);
+
+/* Begins to read the stack of a thread: one that runs is told to stop.  False, with errno: EPERM where this user may
+ * not. */
+bool tui_outside_begin(struct tui_outside *process, int tid);
+/* Reads the stack if the thread has stopped or is in a system call, and lets it run on.  Call it without a pause until
+ * it returns 1, or -1: the thread has ended, or its stack is not readable.  0: not yet. */
+int tui_outside_end(struct tui_outside *process, struct tui_outside_stack *out);
+
+/* Writes how this user could read processes after all, by the kernel's settings: after EPERM. */
+void tui_outside_why_not(char *out, size_t size);
+
+/* Returns the processor time of a process in seconds; 0: it is not there. */
+double tui_outside_cpu_s(int pid);
+
+#endif
