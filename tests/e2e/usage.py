@@ -89,6 +89,14 @@ def demo():
     r = hpctop("demo", "sample")
     check("demo DIR: a trace as others are", r.code == 0 and r.out == "hpctop sample\n" and len(traces("sample")) == 4 and
           hpctop("verdict", "sample").code == 1, r)
+    r = hpctop("report", "--brief", "sample")
+    check("report --brief: the answer in 60 lines, the culprit first", r.code == 0 and len(r.out.splitlines()) <= 60 and
+          all(word in r.out for word in ("rank 2 is late", "WHAT TO MEND", "rank 2 comes last for 3 ranks: ", "records lost: 0")) and
+          re.search(r"^RANKS\n.*\n +2 ", r.out, re.M), r)
+    run([os.path.join(os.environ["BUILD"], "tests/many/many"), "--ranks", "1000", "--hosts", "4", "--late-rank", "748", "crowd"])
+    r = hpctop("report", "--brief", "crowd")
+    check("report --brief of 1,000 ranks", r.code == 0 and 30 < len(r.out.splitlines()) <= 60 and "rank 748 is late" in r.out and
+          re.search(r"^RANKS.*\n.*\n +748 ", r.out, re.M) and re.search(r"rank 748 comes last for 999 ranks: ", r.out), r)
     r = hpctop("demo", "sample")
     check("demo DIR: a folder that is there stays", r.code == 2 and one_line(r.err), r)
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { BRIEF = 4 }; /* rows of a table of a brief page */
+
 static struct ana_page *page_of(struct ana_sink *sink)
 {
     return (struct ana_page *)sink;
@@ -75,7 +77,7 @@ void ana_page_table(struct ana_page *p, const char *title, struct ana_table tabl
     if (all == 0)
         return;
     fprintf(p->out, "\n%s\n", title);
-    table.count = ana_shown(all, most);
+    table.count = ana_shown(all, p->brief && most > BRIEF ? BRIEF : most);
     p->last = &table.columns[table.column_count - 1];
     p->below = below;
     ana_table_walk(&table, &p->whole, &p->sink);

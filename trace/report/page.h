@@ -12,6 +12,7 @@ struct ana_page {
     struct ana_job_info info;
     struct ana_whole whole;
     bool utf8;
+    bool brief; /* few rows, and none that do not matter */
     FILE *out;
     const struct ana_column *last;                         /* columns of the table being written */
     void (*below)(struct ana_page *page, const void *row); /* prints below a row; may be NULL */
@@ -33,6 +34,10 @@ void ana_page_line(const struct ana_page *page, const char *format, ...) __attri
 
 /* Writes the tables of a summary, GPUs and NCCL included. */
 void ana_page_summary(struct ana_page *page);
+/* Writes a section of the page; nothing where it has nothing to say. */
+typedef void ana_section(struct ana_page *page);
+/* The tables of a brief page, the most important first; NULL behind the last. */
+extern ana_section *const ana_page_brief[];
 /* Writes the tables of GPUs and NCCL; nothing where there are none. */
 void ana_page_devices(struct ana_page *page);
 /* Writes the selected part of the job and its outliers; nothing for all of the job. */

@@ -5,12 +5,13 @@
 #include "trace/job/window.h"
 #include "trace/verdict/verdict.h"
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 /* ---- sections --------------------------------------------------------------------------------------------------- */
 
-static void write_job(const struct ana_page *p)
+static void write_job(struct ana_page *p)
 {
     const struct ana_job_info *i = &p->info;
     char elapsed[ANA_TEXT], start[64] = "", headline[512];
@@ -47,20 +48,20 @@ static void write_job(const struct ana_page *p)
 }
 
 /* Writes who does what, why that is the verdict, and what to look at; nothing where nothing is wrong. */
-static void write_verdict(const struct ana_page *p)
+static void write_verdict(struct ana_page *p)
 {
-    enum { MOST = 8 };
     const struct ana_verdict *v = ana_job_verdict(p->job);
     if (!v)
         return;
+    const size_t most = p->brief ? 4 : 8, facts = p->brief && v->facts > most ? most : v->facts;
     bool places = v->state != ANA_VERDICT_HEALTHY && v->state != ANA_VERDICT_SLOW;
-    for (size_t i = 0; places && i < ana_shown(v->groups, MOST); i++) {
+    for (size_t i = 0; places && i < ana_shown(v->groups, most); i++) {
         const struct ana_verdict_group *g = &v->group[i];
         ana_page_line(p, "  %s: %s%s%s", g->who, g->doing, g->where[0] ? ", at " : "", g->where);
     }
     if (places)
-        ana_page_more(p, ana_shown(v->groups, MOST), v->groups, "places");
-    for (size_t i = 0; i < v->facts; i++)
+        ana_page_more(p, ana_shown(v->groups, most), v->groups, "places");
+    for (size_t i = 0; i < facts; i++)
         ana_page_line(p, "  why: %s", v->fact[i].text);
     if (v->next[0])
         ana_page_line(p, "  next: look at %s", v->next);
@@ -87,7 +88,7 @@ static void write_efficiency(const struct ana_page *p)
 }
 
 /* Writes the account of time: all time of all ranks, by account. */
-static void write_accounts(const struct ana_page *p)
+static void write_accounts(struct ana_page *p)
 {
     const struct ana_account *all = &p->s->account;
     char time[ANA_TEXT], part[ANA_TEXT];
@@ -135,7 +136,7 @@ static void write_off(const struct ana_page *p)
 }
 
 /* Writes the unknowns, and the recorder's own cost to the job. */
-static void write_limits(const struct ana_page *p)
+static void write_limits(struct ana_page *p)
 {
     char a[ANA_TEXT], b[ANA_TEXT];
     const struct ana_summary *s = p->s;
@@ -150,7 +151,7 @@ static void write_limits(const struct ana_page *p)
     ana_page_line(p, "the recorder cost at most %s of a rank's time; clocks of ranks agree within %s",
                   ana_number(a, sizeof a, ANA_SHARE, p->info.overhead_share, p->utf8),
                   ana_number(b, sizeof b, ANA_NS, p->info.clock_error_s * 1e9, p->utf8));
-    for (size_t i = 1; i < ana_job_clocks(p->job) && i < 9; i++) {
+    for (size_t i = 1; !p->brief && i < ana_job_clocks(p->job) && i < 9; i++) {
         struct ana_job_clock clock = ana_job_clock(p->job, i);
         ana_page_line(p, "the wall clock of %s is %s %s that of %s (%s)", clock.host,
                       ana_number(a, sizeof a, ANA_NS, fabs(clock.realtime_s) * 1e9, p->utf8),
@@ -192,4 +193,37 @@ void ana_report_text(const struct ana_job *job, const struct ana_summary *summar
     write_accounts(&page);
     ana_page_summary(&page);
     write_limits(&page);
+}
+
+/* Writes a section if it has at most `room` lines; returns how many it has written. */
+static size_t write_section(struct ana_page *page, ana_section *section, size_t room, FILE *out)
+{
+    char *text = NULL;
+    size_t size = 0, lines = 0;
+    page->out = open_memstream(&text, &size);
+    if (!page->out)
+        return 0;
+    section(page);
+    if (fclose(page->out) == 0)
+        for (const char *at = text; (at = strchr(at, '\n')); at++)
+            lines++;
+    if (lines > 0 && lines <= room)
+        fwrite(text, 1, size, out);
+    free(text);
+    return lines <= room ? lines : 0;
+}
+
+void ana_report_brief(const struct ana_job *job, const struct ana_summary *summary, bool utf8, FILE *out)
+{
+    enum { LINES = 60, LIMITS = 8 }; /* of the page, and those kept for its last section */
+    static ana_section *const first[] = {write_job, write_verdict, write_accounts};
+    struct ana_page page;
+    size_t room = LINES - LIMITS;
+    ana_page_open(&page, job, summary, utf8, out);
+    page.brief = true;
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+        room -= write_section(&page, first[i], room, out);
+    for (ana_section *const *section = ana_page_brief; *section; section++)
+        room -= write_section(&page, *section, room, out);
+    write_section(&page, write_limits, room + LIMITS, out);
 }

@@ -12,6 +12,9 @@
  * page may hold other characters than ASCII. */
 void ana_report_text(const struct ana_job *job, const struct ana_summary *summary, bool utf8, FILE *out);
 
+/* Writes at most 60 lines of it: the answer, then sections as long as there is room. */
+void ana_report_brief(const struct ana_job *job, const struct ana_summary *summary, bool utf8, FILE *out);
+
 /* Two runs side by side, as plain text of 80 columns. */
 
 /* Writes what a diff found to `out`, which stays open; `job` is the second of its jobs.  `utf8`: the page may hold

@@ -2,6 +2,7 @@
 #include "trace/job/site_words.h"
 #include "trace/horovod/horovod.h"
 #include "trace/report/page.h"
+#include "trace/util/hash_map.h"
 #include "trace/util/trouble.h"
 #include "trace/verdict/verdict.h"
 #include "trace/util/sort.h"
@@ -61,7 +62,8 @@ static void put_ranks(struct ana_page *p)
     for (size_t i = 0; i < n; i++)
         rows[i] = (struct ana_rank_row){.rank = ana_job_rank(p->job, p->s->ranks[i].index), .stat = &p->s->ranks[i]};
     ana_sort(rows, n, sizeof *rows, compare_trouble);
-    ana_sort(rows, shown, sizeof *rows, compare_index);
+    if (!p->brief)
+        ana_sort(rows, shown, sizeof *rows, compare_index);
     struct ana_table table = ANA_TABLE(columns, rows, n);
     ana_page_table(p, n > shown ? "RANKS, those with most trouble" : "RANKS", table, MOST_RANKS, "ranks", put_inside);
     free(rows);
@@ -102,6 +104,8 @@ static void put_calls(struct ana_page *p)
         ANA_COLUMN(7, "p50", CALL_P50),     ANA_COLUMN(7, "p99", CALL_P99),
         ANA_COLUMN(7, "max", CALL_MAX)};
     struct ana_table table = ANA_TABLE(columns, p->s->calls, p->s->call_count);
+    while (p->brief && table.count && !(p->s->calls[table.count - 1].times.total_ns >= 0.001 * p->whole.seen_ns))
+        table.count--;
     ana_page_table(p, "CALLS, by time", table, MOST_ROWS, "calls", NULL);
     put_libraries(p);
 }
@@ -122,6 +126,8 @@ static void put_collectives(struct ana_page *p)
         ANA_COLUMN(9, "skew p50", COLLECTIVE_SKEW_P50),   ANA_COLUMN(6, "lost", COLLECTIVE_LOST),
         ANA_COLUMN(5, "last", COLLECTIVE_LAST),           ANA_COLUMN(6, "in", COLLECTIVE_LAST_SHARE)};
     struct ana_table table = ANA_TABLE(columns, p->s->collectives, p->s->collective_count);
+    while (p->brief && table.count && !(p->s->collectives[table.count - 1].lost_ns >= 0.01 * p->whole.seen_ns))
+        table.count--;
     ana_page_table(p, "COLLECTIVES, by time lost waiting for the last (as a share of all ranks' time)", table,
                    MOST_ROWS, "collectives", put_incomplete);
 }
@@ -139,6 +145,43 @@ static void put_waits(struct ana_page *p)
                                                 ANA_COLUMN(13, "of its time", WAIT_OF_TIME)};
     struct ana_table table = ANA_TABLE(columns, p->s->waits, p->s->wait_count);
     ana_page_table(p, "WHO WAITS FOR WHOM", table, MOST_ROWS, "such pairs", NULL);
+}
+
+/* The waits for one culprit of one kind, in a brief page. */
+struct blame {
+    struct ana_wait all;
+    size_t waiters;
+};
+ANA_COMPARE(compare_blame, struct blame, ANA_ORDER(y->all.lost_ns, x->all.lost_ns),
+            ANA_ORDER(x->all.culprit, y->all.culprit))
+
+static void put_blame(struct ana_page *p)
+{
+    enum { MOST = 3 };
+    struct ana_map of; /* struct blame by kind, culprit */
+    char lost[ANA_TEXT];
+    ana_map_init(&of, sizeof(struct blame));
+    for (size_t i = 0; i < p->s->wait_count; i++) {
+        const struct ana_wait *w = &p->s->waits[i];
+        struct blame *b = ana_map_add(&of, w->kind, w->culprit, 0);
+        if (!b)
+            continue;
+        b->all = (struct ana_wait){.kind = w->kind,
+                                   .culprit = w->culprit,
+                                   .count = b->all.count + w->count,
+                                   .lost_ns = b->all.lost_ns + w->lost_ns};
+        b->waiters++;
+    }
+    struct blame *by = of.values;
+    if (of.count)
+        ana_sort(by, of.count, sizeof *by, compare_blame);
+    for (size_t i = 0; i < of.count && i < MOST && by[i].all.lost_ns >= 0.01 * p->whole.seen_ns; i++) {
+        fputs(i ? "" : "\nWHO WAITS FOR WHOM\n", p->out);
+        ana_page_line(p, "rank %s %s %zu rank%s: %s lost", ana_rank_label(p->job, by[i].all.culprit).text,
+                      ana_wait_words[by[i].all.kind].does_whom, by[i].waiters, by[i].waiters == 1 ? "" : "s",
+                      ana_spoken(lost, sizeof lost, (double)by[i].all.lost_ns));
+    }
+    ana_map_free(&of);
 }
 
 ANA_COMPARE(compare_bytes, struct ana_pair, ANA_ORDER(y->bytes, x->bytes), ANA_ORDER(y->messages, x->messages),
@@ -221,7 +264,8 @@ static void put_segments(struct ana_page *p)
                                                 ANA_COLUMN(8, "takes", SEGMENT_WORST),
                                                 ANA_COLUMN(8, "lost", SEGMENT_COSTS)};
     struct ana_table table = ANA_TABLE(columns, p->s->segments, p->s->segment_count);
-    while (table.count > FEW && !(p->s->segments[table.count - 1].cost_ns >= 0.001 * p->whole.seen_ns))
+    while (table.count > (p->brief ? 0 : FEW) &&
+           !(p->s->segments[table.count - 1].cost_ns >= (p->brief ? 0.01 : 0.001) * p->whole.seen_ns))
         table.count--; /* rows without a cost are left to the screen */
     ana_page_table(p, "BETWEEN CALLS, OR INSIDE LOCAL ONES, by what others lose (share of all time)", table, MOST_ROWS,
                    "segments", NULL);
@@ -356,6 +400,9 @@ static void put_places(struct ana_page *p)
     struct ana_table table = ANA_TABLE(columns, p->s->sites, p->s->site_count);
     ana_page_table(p, "WHERE", table, MOST_ROWS, "places", put_way);
 }
+
+ana_section *const ana_page_brief[] = {put_prices,     put_ranks,        put_collectives, put_blame, put_calls,
+                                       put_iterations, ana_page_devices, put_segments,    put_files, NULL};
 
 void ana_page_summary(struct ana_page *p)
 {

@@ -1,4 +1,4 @@
-/* hpctop report [--json|--html] [-o FILE] [--from S] [--to S] [--ranks LIST] [--comm NAME]
+/* hpctop report [--json|--html|--brief] [-o FILE] [--from S] [--to S] [--ranks LIST] [--comm NAME]
  * [--call NAME] [--hang SECONDS] [-j N] DIR..: a page for a ticket, or the same numbers for scripts. */
 #include "tui/commands/arguments.h"
 #include "tui/commands/command.h"
@@ -23,7 +23,7 @@
 
 /* Requested part of the job, as typed; NULL: all. */
 struct wanted {
-    bool json, html;
+    bool json, html, brief;
     const char *output; /* NULL: stdout */
     double hang_s;
     unsigned workers; /* 0: a second one where there are two cores */
@@ -88,6 +88,8 @@ static bool print_part(struct ana_job *job, const struct ana_selection *part, co
         done = tui_page_write(job, &summary, verdict, healthy, NULL, out);
     } else if (json) {
         done = text && fputs(text, out) >= 0;
+    } else if (wanted->brief) {
+        ana_report_brief(job, &summary, utf8, out);
     } else {
         ana_report_text(job, &summary, utf8, out);
         tui_unnamed_print(job, &summary, out);
@@ -139,19 +141,17 @@ int tui_report(const char *const *folders, int n, bool json, double hang_s)
 int tui_command_report(int argc, char **argv)
 {
     struct wanted wanted = {.hang_s = TUI_HANG_S};
-    const struct tui_argument known[] = {{"json", 0, TUI_FLAG, &wanted.json},
-                                         {"hang", 0, TUI_SECONDS, &wanted.hang_s},
-                                         {"from", 0, TUI_TEXT, &wanted.part.from},
-                                         {"to", 0, TUI_TEXT, &wanted.part.to},
-                                         {"ranks", 0, TUI_TEXT, &wanted.part.ranks},
-                                         {"comm", 0, TUI_TEXT, &wanted.comm},
-                                         {"call", 0, TUI_TEXT, &wanted.call},
-                                         {"workers", 'j', TUI_WORKERS, &wanted.workers},
-                                         {"html", 0, TUI_FLAG, &wanted.html},
-                                         {"output", 'o', TUI_TEXT, &wanted.output},
-                                         {0}};
+    const struct tui_argument known[] = {
+        {"json", 0, TUI_FLAG, &wanted.json},        {"hang", 0, TUI_SECONDS, &wanted.hang_s},
+        {"from", 0, TUI_TEXT, &wanted.part.from},   {"to", 0, TUI_TEXT, &wanted.part.to},
+        {"ranks", 0, TUI_TEXT, &wanted.part.ranks}, {"comm", 0, TUI_TEXT, &wanted.comm},
+        {"call", 0, TUI_TEXT, &wanted.call},        {"workers", 'j', TUI_WORKERS, &wanted.workers},
+        {"html", 0, TUI_FLAG, &wanted.html},        {"brief", 0, TUI_FLAG, &wanted.brief},
+        {"output", 'o', TUI_TEXT, &wanted.output},  {0}};
     int status = tui_arguments(argc, argv, known, NULL);
-    const char *wrong = wanted.json && wanted.html ? "--json and --html are two reports" : tui_part_wrong(&wanted.part);
+    const char *wrong = wanted.json + wanted.html + wanted.brief > 1
+                            ? "--json, --html and --brief are different reports"
+                            : tui_part_wrong(&wanted.part);
     if (status != TUI_EXIT_OK || wrong)
         return wrong && !status ? tui_usage_error("report", "%s", wrong) : status;
     if (optind == argc)
