@@ -5,10 +5,12 @@
  *   mg      as NPB MG: ROUNDS V-cycles over 4 grids, halo in 3 directions on each, a norm at the begin and the end
  *   hpcg    as HPCG: 2 sets of ROUNDS conjugate gradient steps, in each a V-cycle with halos and 3 sums
  *   lulesh  as LULESH: ROUNDS steps of a smallest time step over all, and three halos
+ *   phases  as HPCC: ROUNDS tests of 1 ms, with a barrier before each; one in the middle has 200 sums of 2 ms
  *   md      as LAMMPS: ROUNDS steps of forward and reverse halos; new neighbours every 10, output every 20 steps */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { ROUNDS = 60, INNER = 25, GRIDS = 4 };
 static int me, n;
@@ -151,17 +153,26 @@ static void md(void)
     }
 }
 
+static void phases(void)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        usleep(1000);
+        for (int k = 0; i == ROUNDS / 2 && k < 200; k++) {
+            usleep(2000);
+            sum_over_all(k);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*run)(void);
         int rounds;
-    } modes[] = {{"cg", cg, ROUNDS},
-                 {"mg", mg, ROUNDS},
-                 {"hpcg", hpcg, 2 * ROUNDS},
-                 {"lulesh", lulesh, ROUNDS},
-                 {"md", md, ROUNDS}};
+    } modes[] = {{"cg", cg, ROUNDS},         {"mg", mg, ROUNDS}, {"hpcg", hpcg, 2 * ROUNDS},
+                 {"lulesh", lulesh, ROUNDS}, {"md", md, ROUNDS}, {"phases", phases, ROUNDS}};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &n);

@@ -28,6 +28,11 @@ for mode, untimed in (("lulesh", 0), ("cg", 1), ("mg", 0), ("hpcg", 0), ("md", 0
     said = int(done.out.split()[1]) if done.code == 0 else None
     check(mode + ": as many iterations as it says", said and it["count"] == said + untimed, it)
 
+# 200 sums of 2 ms between two tests: another phase of the program, no slow iteration.
+done = mpirun(2, [workload("loops"), "phases"], "phases")
+it = report("phases")["iterations"]
+check("phases: as many as it says", done.code == 0 and it["count"] == int(done.out.split()[1]), it)
+check("phases: another phase is no iteration", it["slowest"] and all(s["seconds"] < 200 * 0.002 for s in it["slowest"]), it)
 text = hpctop("report", "spikes")
 check("the page has them", "\nITERATIONS\n  %d iterations, median " % TIMES in text.out, text)
 end()

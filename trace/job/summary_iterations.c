@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define SAMPLE_RANKS 64u  /* ranks whose periods give the median */
 #define SAMPLE_TIMES 512u /* periods of one rank */
@@ -13,6 +14,7 @@
 #define LONG_LEAST   3    /* iterations of a kind: fewer are accidents */
 #define LONG_APART   64u  /* iterations: they are not periodic if they are farther apart */
 #define PERIODIC     0.8  /* share of their distances that must be equal */
+#define LEFT_MOST    10   /* times the usual iterations of a loop: more between them, and it is phases of a program */
 #define LONG_OFTEN   0.2  /* share of a loop's iterations: more are a part of a step that a step has several times */
 
 _Static_assert(ANA_LOOP_ROWS >= ANA_LOOP_LEVELS, "all levels have a row");
@@ -145,27 +147,54 @@ static bool add_slow(struct ana_map *slow, uint64_t number, int64_t begin_ns, in
     return of;
 }
 
-static bool is_in_view(const struct ana_selection *view, int64_t begin_ns, int64_t end_ns)
+/* Whether a rank has left a loop between two of its iterations: all calls of a place, of another phase of the program,
+ * are there. */
+static bool has_left(const struct look *l, size_t index, struct ana_span time)
 {
-    return begin_ns < view->end_ns && end_ns > view->begin_ns;
+    const struct ana_iter_mark *mark;
+    for (uint32_t at = l->iter->rank[index].marks; at; at = mark->before) {
+        mark = ana_iter_mark_at(l->iter, at);
+        if (mark->count >= ANA_LOOP_TIMES && mark->first_ns >= time.begin_ns && mark->last_ns <= time.end_ns)
+            return true;
+    }
+    return false;
 }
 
-static bool list_slow(const struct look *l, const struct ana_selection *view, const struct ana_iteration_mark *at,
-                      struct ana_map *slow)
+/* The slowest iterations of a loop. */
+struct slow_list {
+    const struct ana_selection *view;
+    struct ana_map slow; /* struct ana_slow_iteration by number */
+    int64_t left_ns;     /* time in which a rank has left the loop, of the rank with most */
+};
+
+/* Adds a period of a rank: an iteration in view, or time outside the loop, to *left_ns.  False: out of memory. */
+static bool add_period(const struct look *l, struct slow_list *list, size_t index, uint64_t number,
+                       struct ana_span time, int64_t *left_ns)
+{
+    if (has_left(l, index, time))
+        *left_ns = ana_plus(*left_ns, time.end_ns - time.begin_ns);
+    else if (time.begin_ns < list->view->end_ns && time.end_ns > list->view->begin_ns)
+        return add_slow(&list->slow, number, time.begin_ns, time.end_ns);
+    return true;
+}
+
+static bool list_slow(const struct look *l, const struct ana_iteration_mark *at, struct slow_list *list)
 {
     bool ok = true;
     for (size_t r = 0; ok && r < l->job->count; r++) {
         const struct ana_iter_mark *mark = at[r].mark ? ana_iter_any_at(l->iter, at[r].mark) : NULL;
         struct ana_iter_period room[ANA_ITER_LONGEST];
         const struct ana_iter_period *longest = mark ? ana_iter_longest(mark, room) : NULL;
+        int64_t left_ns = 0;
         for (size_t i = 0; ok && longest && i < ANA_ITER_LONGEST; i++) {
             const struct ana_iter_period *p = &longest[i];
-            if (p->ns > 0 && is_in_view(view, p->end_ns - p->ns, p->end_ns))
-                ok = add_slow(slow, p->number + 1, p->end_ns - p->ns, p->end_ns);
+            const struct ana_span time = {p->end_ns - p->ns, p->end_ns};
+            ok = p->ns <= 0 || add_period(l, list, r, p->number + 1, time, &left_ns);
         }
-        int64_t end_ns = mark && mark->entries ? ana_iter_entry_at(mark, 0).end_ns : INT64_MIN;
-        if (ok && end_ns != INT64_MIN && is_in_view(view, at[r].begin_ns, end_ns))
-            ok = add_slow(slow, 1, at[r].begin_ns, end_ns);
+        if (ok && mark && mark->entries)
+            ok = add_period(l, list, r, 1, (struct ana_span){at[r].begin_ns, ana_iter_entry_at(mark, 0).end_ns},
+                            &left_ns);
+        list->left_ns = left_ns > list->left_ns ? left_ns : list->left_ns;
     }
     return ok;
 }
@@ -215,18 +244,21 @@ static void explain(const struct look *l, struct ana_loop_level *loop)
     }
 }
 
+/* Fills the slowest iterations; *is_main: other phases between take at most LEFT_MOST times all usual ones. */
 static bool add_slowest(const struct look *l, const struct ana_selection *view, const struct ana_iteration_mark *at,
-                        struct ana_loop_level *loop)
+                        struct ana_loop_level *loop, bool *is_main)
 {
-    struct ana_map slow;
-    ana_map_init(&slow, sizeof(struct ana_slow_iteration));
-    bool ok = list_slow(l, view, at, &slow);
-    if (ok && slow.count)
-        ana_sort(slow.values, slow.count, slow.value_size, by_length); /* found by their keys no longer */
-    for (size_t i = 0; ok && i < slow.count && i < ANA_SLOWEST; i++)
-        loop->slow[loop->slow_count++] = *(struct ana_slow_iteration *)ana_map_value(&slow, i);
+    struct slow_list list = {.view = view};
+    ana_map_init(&list.slow, sizeof(struct ana_slow_iteration));
+    struct ana_map *slow = &list.slow;
+    bool ok = list_slow(l, at, &list);
+    if (ok && slow->count)
+        ana_sort(slow->values, slow->count, slow->value_size, by_length); /* found by their keys no longer */
+    for (size_t i = 0; ok && i < slow->count && i < ANA_SLOWEST; i++)
+        loop->slow[loop->slow_count++] = *(struct ana_slow_iteration *)ana_map_value(slow, i);
     explain(l, loop);
-    ana_map_free(&slow);
+    ana_map_free(slow);
+    *is_main = !((double)list.left_ns > LEFT_MOST * (double)loop->count * loop->usual_ns);
     return ok;
 }
 
@@ -267,21 +299,29 @@ bool ana_summary_iterations(struct ana_job *job, struct ana_summary *s)
     l.place = calloc(l.why->places.count + 1, sizeof *l.place);
     bool ok =
         l.place && ana_places_join(job, l.why, false, l.place) && ana_loops_find(l.iter, l.why, l.place, &l.loops);
+    size_t found = 0;
     out->ranks = job->count;
     out->mark = ok ? calloc(l.loops.levels * job->count + 1, sizeof *out->mark) : NULL;
     ok = ok && out->mark;
     for (size_t i = 0; ok && i < l.loops.levels; i++) {
-        struct ana_iteration_mark *at = &out->mark[i * job->count];
+        struct ana_iteration_mark *at = &out->mark[out->levels * job->count];
+        struct ana_loop_level *level = &out->loop[out->levels];
+        bool is_main;
+        found = i == l.loops.iteration ? out->levels : found;
+        level->count = l.loops.level[i].count;
+        level->is_detour = l.loops.level[i].is_detour;
         const struct ana_loop_node *end = &l.loops.node[l.loops.level[i].end];
-        out->loop[i].count = l.loops.level[i].count;
-        out->loop[i].is_detour = l.loops.level[i].is_detour;
         find_marks(&l, &job->iter, &l.loops.level[i], at);
-        add_medians(&l, &out->loop[i], at);
-        ana_segment_end_of(job, l.why, end->place, &out->loop[i].end);
-        out->levels++;
-        ok = add_slowest(&l, &s->selection, at, &out->loop[i]);
+        add_medians(&l, level, at);
+        ana_segment_end_of(job, l.why, end->place, &level->end);
+        ok = add_slowest(&l, &s->selection, at, level, &is_main);
+        out->levels += is_main;
+        if (!is_main) {
+            *level = (struct ana_loop_level){0};
+            memset(at, 0, job->count * sizeof *at);
+        }
     }
-    out->level = choose_level(out, l.loops.iteration);
+    out->level = out->levels ? choose_level(out, found < out->levels ? found : out->levels - 1) : 0;
     ana_loops_free(&l.loops);
     free(l.place);
     return ok;
