@@ -71,6 +71,7 @@
     TB_CALL(COPY_BACK, "memcpy_DtoH", COPY)                                                                            \
     TB_CALL(NCCL_ALLGATHER, "ncclAllGather", NCCL_COLL)                                                                \
     TB_CALL(NCCL_REDUCESCATTER, "ncclReduceScatter", NCCL_COLL)                                                        \
+    TB_CALL(OP_CREATE, "MPI_Op_create", OTHER)                                                                         \
     TB_CALL(CANCEL, "MPI_Cancel", REQUEST)                                                                             \
     TB_CALL(FILE_WRITE_AT, "MPI_File_write_at", IO)                                                                    \
     TB_CALL(FILE_READ_AT, "MPI_File_read_at", IO)

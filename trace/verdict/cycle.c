@@ -85,6 +85,7 @@ static bool say_orders(struct ana_case *c, const size_t *path, size_t n)
     const struct ana_waiting *a = ana_rank_waiting(c, path[0]), *b = ana_rank_waiting(c, path[1]);
     if (n != 2 || a->kind != ANA_WAITING_COLLECTIVE || b->kind != ANA_WAITING_COLLECTIVE)
         return false;
+    c->out->next.id = ANA_SAY_NEXT_ORDERS;
     c->out->summary = (struct ana_fact){ANA_SAY_TWO_ORDERS, .who = blame_all_with(c, a), .call = ana_waiting_call(a),
                                         .others = blame_all_with(c, b), .other_call = ana_waiting_call(b)};
     return true;

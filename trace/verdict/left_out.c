@@ -1,5 +1,6 @@
 /* A rank that has left out a collective and went on to another call, in which it waits for the others. */
 #include "trace/verdict/order.h"
+#include <string.h>
 
 enum { VOTERS = 16, SUSPECTS = 8, GROUPS = 16 };
 
@@ -289,14 +290,50 @@ bool ana_find_at_odds(struct ana_case *c)
     return true;
 }
 
+/* Whether a thread is inside a call at a place where it has never been. */
+static bool is_new_there(struct ana_case *c, const struct ana_waiting *p)
+{
+    const struct ana_steps *steps = ana_case_steps(c, p->index, p->thread);
+    return steps->open && !ana_was_at(steps, steps->step[steps->count - 1].place);
+}
+
+/* Whether the suspect waits in a collective of another communicator with those who wait in this one, all at places
+ * that are new to them: it may have been about to come here after that. */
+static bool in_other_order(struct ana_case *c, const struct guess *g)
+{
+    const struct ana_waiting *p = g->found == 1 && g->group ? ana_rank_waiting(c, g->suspect[0]) : NULL;
+    const struct ana_waiting *other = p ? ana_rank_waiting(c, g->group->call.index) : NULL;
+    return other && p->kind == ANA_WAITING_COLLECTIVE && p->comm && p->identity != g->group->identity &&
+           strcmp(p->call->name, g->group->call.name) == 0 && p->comm->def.size == g->group->comm->def.size &&
+           !p->comm->def.remote_size && is_new_there(c, p) && is_new_there(c, other);
+}
+
+/* The ranks that wait in a collective. */
+static struct ana_ranks ranks_in(struct ana_case *c, const struct ana_group *g)
+{
+    size_t *index = ana_case_room(c), n = 0;
+    for (size_t i = 0; index && i < c->count; i++)
+        if (waiting_in(c, g, i))
+            index[n++] = i;
+    return ana_ranks_at(index, n);
+}
+
 bool ana_find_left_out(struct ana_case *c)
 {
     if (ana_find_strayed(c))
         return true;
     struct guess best = best_guess(c);
     const struct ana_group *g = best.group;
-    if (!best.found || !settle(c, &best, ANA_CLASS_MISSING, g->lasted_ns))
+    bool orders = in_other_order(c, &best);
+    if (!best.found || !settle(c, &best, orders ? ANA_CLASS_CYCLE : ANA_CLASS_MISSING, g->lasted_ns))
         return message_left_out(c);
+    if (orders) {
+        c->out->next.id = ANA_SAY_NEXT_ORDERS;
+        c->out->summary = (struct ana_fact){ANA_SAY_TWO_ORDERS, .who = ANA_CULPRITS,
+                                            .call = ana_waiting_call(ana_rank_waiting(c, best.suspect[0])),
+                                            .others = ranks_in(c, g), .other_call = g->call};
+        return true;
+    }
     c->out->summary = (struct ana_fact){ANA_SAY_LEFT_OUT,
                                         .who = ANA_CULPRITS,
                                         .call = {.name = g->call.name},

@@ -85,6 +85,31 @@ static enum ana_life sign_in_file(const struct ana_case *c, size_t index, int64_
                                                                                      : ANA_LIFE_NONE;
 }
 
+bool ana_life_inside(const struct ana_case *c, const struct ana_waiting *p, double *used_ns, double *queued)
+{
+    const struct ana_clock *clock = c->job->clock;
+    struct trc_usage_cursor *cursor = trc_usage_open(c->job->process[p->index].rank.file);
+    struct trc_usage_item item;
+    double cpu_us = 0, queued_us = 0, span_us = 0;
+    if (cursor)
+        trc_usage_seek(cursor, ana_clock_ticks(clock, p->index, ana_time_within(p->since_ns)));
+    while (cursor && trc_usage_next(cursor, &item) == TRC_OK) {
+        int64_t begin = ana_clock_job_time(clock, p->index, item.begin);
+        if (begin < p->since_ns)
+            continue;
+        span_us += (double)(ana_clock_job_time(clock, p->index, item.end) - begin) / 1e3;
+        for (size_t i = 0; i < item.n; i++)
+            if (item.entry[i].whose == TRC_USAGE_THREAD + p->thread) {
+                cpu_us += (double)item.entry[i].value[TRC_USAGE_CPU];
+                queued_us += (double)item.entry[i].value[TRC_USAGE_QUEUED];
+            }
+    }
+    trc_usage_close(cursor);
+    *used_ns = cpu_us * 1e3;
+    *queued = span_us > 0 ? queued_us / span_us : 0;
+    return span_us > 0;
+}
+
 /* Whether its main thread was in a sleep of the kernel when stacks were taken after `from_ns`. */
 static bool sleeps(struct ana_case *c, size_t index, int64_t from_ns)
 {

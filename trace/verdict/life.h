@@ -18,6 +18,9 @@ enum ana_life {
 /* The surest sign of life that a rank showed in the last hang_ns outside of the calls that its threads are in.
  * *bytes: a second that it reads and writes; NAN unknown. */
 enum ana_life ana_life_of(struct ana_case *c, size_t index, double *bytes);
+/* Writes the processor time, in ns, that a thread has used since it came into its call, and the share of that time in
+ * which it waited for a processor.  False: it is not known. */
+bool ana_life_inside(const struct ana_case *c, const struct ana_waiting *waiting, double *used_ns, double *queued);
 /* Whether threads of a rank outside MPI compute, or a child process does, while others wait in calls. */
 bool ana_has_living_threads(struct ana_case *c, size_t index);
 /* Sets the state of a verdict that rests on `lasted` ns of standstill, and tells what its culprits do: those without a

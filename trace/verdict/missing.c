@@ -4,8 +4,10 @@
 #include <string.h>
 
 #define STARVED_SHARE 0.3 /* share of the time: a rank that is ready to run and seldom gets a processor */
-#define STARVED_NS    3e9 /* processor time in a collective after which it does not take that long */
-#define BUSY_TIMES    10  /* multiple of hang_ns for ranks that get on elsewhere, or get no processor */
+#define STARVED_NS    1e9 /* processor time in a collective after which it does not take that long */
+#define COPY_NS       20u /* time that a byte may take in a collective */
+#define COPIED_MOST   (UINT64_C(1) << 50)
+#define BUSY_TIMES    10 /* multiple of hang_ns for ranks that get on elsewhere, or get no processor */
 
 /* ---- somebody outside MPI is waited for ------------------------------------------------------------------------- */
 
@@ -167,15 +169,32 @@ bool ana_find_missing(struct ana_case *c)
 
 /* ---- all are there, and nothing moves --------------------------------------------------------------------------- */
 
-/* Whether ranks inside a collective poll and got little processor time there, because others have it. */
-static bool starved(const struct ana_case *c, const struct ana_group *g, int64_t lasted)
+/* Whether a rank inside a collective got little processor time there, because others have it. */
+static bool is_starved(const struct ana_case *c, const struct ana_group *g, int64_t lasted)
 {
     for (size_t i = 0; i < c->waiting_count && lasted / BUSY_TIMES < c->rules.hang_ns; i++) {
         const struct ana_waiting *p = &c->waiting[i];
+        double used_ns, queued;
         if (p->kind == ANA_WAITING_COLLECTIVE && ana_group_at(c, p->group) == g &&
-            ana_samples_queued(c, p->index) >= STARVED_SHARE &&
-            ana_samples_cpu(c, p->index) * (double)p->lasted_ns < STARVED_NS)
+            ana_life_inside(c, p, &used_ns, &queued) && queued >= STARVED_SHARE && used_ns < STARVED_NS)
             return true;
+    }
+    return false;
+}
+
+/* Whether a reduction may call an operation of the program's own, which computes for as long as it likes. */
+static bool may_compute(const struct ana_case *c, const struct ana_call *call)
+{
+    bool reduces = strstr(call->name, "educe") || strstr(call->name, "can") || trc_opclass_is_one_sided(call->opclass);
+    for (size_t i = 0; i < c->count && reduces; i++) {
+        const struct trc_file *file = c->job->process[i].rank.file;
+        for (size_t t = 0, n; t < trc_threads(file); t++) {
+            const struct trc_counter *row = trc_rows(file, t, &n);
+            for (size_t k = 0; k < n; k++)
+                if (row[k].call_plus_1 &&
+                    strncmp(trc_call(file, row[k].call_plus_1 - 1u)->name, "MPI_Op_create", 13) == 0)
+                    return true;
+        }
     }
     return false;
 }
@@ -205,17 +224,25 @@ bool ana_find_inside(struct ana_case *c)
 {
     for (size_t i = 0; i < c->groups.count; i++) {
         const struct ana_group *g = ana_group_at(c, i);
-        int64_t lasted = g->lasted_ns;
-        if (!g->blocked || !g->looked || g->missing_count || g->nowhere || starved(c, g, lasted) ||
+        const struct trc_sig *sig = g->call.sig;
+        uint64_t most = sig->sent > sig->received ? sig->sent : sig->received;
+        int64_t lasted = g->lasted_ns, copies = most < COPIED_MOST ? (int64_t)(most * COPY_NS) : 0;
+        if (!g->blocked || !g->looked || g->missing_count || g->nowhere || lasted - copies < c->rules.hang_ns ||
             !ana_case_settle(c, ANA_CLASS_INSIDE, ANA_LIKELY, lasted))
             continue;
-        const struct trc_sig *sig = g->call.sig;
         c->out->summary = fact_of(g, ANA_SAY_ALL_HAVE_COME);
-        if (!is_compared(&g->call)) {
+        bool own = may_compute(c, &g->call);
+        if (own || is_starved(c, g, lasted)) {
+            c->out->state = c->live ? ANA_VERDICT_WAITING : ANA_VERDICT_HUNG;
+            c->out->confidence = ANA_POSSIBLE;
+            ana_case_fact(c, (struct ana_fact){.id = own ? ANA_SAY_OWN_OPERATION : ANA_SAY_STARVED});
+        }
+        if (own)
+            c->out->next.id = ANA_SAY_NEXT_OPERATION;
+        else if (!is_compared(&g->call)) {
             c->out->next.id = ANA_SAY_NEXT_NOT_COMPARED;
             ana_case_blame(c, root_outside(c, g));
         }
-        uint64_t most = sig->sent > sig->received ? sig->sent : sig->received;
         c->out->summary.size = most == TRC_BYTES_UNKNOWN ? 0 : most;
         return true;
     }

@@ -57,10 +57,11 @@ static const struct {
      "that was never sent"},
     {"on another communicator than the others",
      {"b d", "b d", "b d", "b g"},
-     ANA_CLASS_MISSING,
+     ANA_CLASS_CYCLE,
      ANA_LIKELY,
      "3",
-     "rank 3 has left out MPI_Allreduce on a communicator of 4, where 3 of 4 wait"},
+     "rank 3 waits in MPI_Allreduce, ranks 0-2 in MPI_Allreduce on a communicator of 4: in opposite order, or with one "
+     "left out"},
     {"two and two", {"b d", "b g", "b d", "b g"}, ANA_CLASS_CYCLE, ANA_PROVEN, "0,1,2,3", "in opposite order"},
     {"a result is lost",
      {"t1 t2 t3 r1 t1 r3 t3 r3 t3 r1 r3 r*", "q0 s0 q0 s0 q0", "q0 q0", "q0 s0 q0 s0 q0 s0 q0"},

@@ -12,6 +12,13 @@ static struct trc_usage counts(uint32_t whose, enum trc_usage_field field, uint6
     return usage;
 }
 
+static uint64_t hundred_seconds_ago(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)(now.tv_sec - 100) * 1000000000u;
+}
+
 /* Judges a job, `live` or after all were killed, whose rank 2 has these counts each second from `from` to `to`;
  * `inside`: a second thread of it waits for a message from any rank. */
 static void life(const char *what, bool live, bool inside, const struct trc_usage *usage, size_t n, int64_t from,
@@ -19,9 +26,7 @@ static void life(const char *what, bool live, bool inside, const struct trc_usag
                  const char *says)
 {
     static const struct rank rank[] = {BARRIER(20 * S), BARRIER(20 * S), OUTSIDE};
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    began = live ? (uint64_t)(now.tv_sec - 100) * 1000000000u : 0;
+    began = live ? hundred_seconds_ago() : 0;
     folder_make("life");
     for (int r = 0; r < 3; r++) {
         struct tb *tb = make(&rank[r], r, 3);
@@ -47,8 +52,36 @@ static void life(const char *what, bool live, bool inside, const struct trc_usag
     folder_remove();
 }
 
+/* All ranks are in a sum from 20 s to 100 s: of an `own` operation, or most of the time without a processor. */
+static void inside(const char *what, bool own, bool queue, enum ana_verdict_state state)
+{
+    const struct rank sum = {.call = TB_ALLREDUCE, .since = 20 * S, .sequence = 1};
+    const struct trc_usage usage[] = {counts(TRC_USAGE_THREAD, TRC_USAGE_QUEUED, 900 * MS),
+                                      counts(TRC_USAGE_THREAD, TRC_USAGE_CPU, 2 * MS)};
+    began = hundred_seconds_ago();
+    folder_make("inside");
+    for (int r = 0; r < 3; r++) {
+        struct tb *tb = make(&sum, r, 3);
+        struct trc_sig sig = tb_sig(TB_OP_CREATE);
+        if (own)
+            tb_event(tb, 1, &sig, 3 * S, 3 * S + 1000, (struct tb_more){0});
+        for (int64_t at = 3 * S; queue && at < 99 * S; at += S)
+            tb_usage(tb, at, at + S, usage, 2);
+        folder_write(tb, r);
+        tb_free(tb);
+    }
+    began = 0;
+    struct ana_job *job = folder_open();
+    judge(what, job, state, ANA_CLASS_INSIDE, "", "all 3 ranks have come to MPI_Allreduce");
+    ana_job_close(job);
+    folder_remove();
+}
+
 int main(void)
 {
+    inside("a sum that does not end", false, false, ANA_VERDICT_HUNG);
+    inside("an operation of the program's own", true, false, ANA_VERDICT_WAITING);
+    inside("no rank gets a processor", false, true, ANA_VERDICT_WAITING);
     const char *missing = "rank 2 has not come to MPI_Barrier";
     const struct trc_usage cpu = counts(TRC_USAGE_PROCESS, TRC_USAGE_CPU, 100 * MS),
                            little = counts(TRC_USAGE_PROCESS, TRC_USAGE_CPU, 5 * MS),
