@@ -371,6 +371,7 @@ static const struct {
     {"persistent_left", "not-freed", persistent_left},
     {"persistent_freed", "-", persistent_freed},
     {"comm_left", "not-freed", comm_left},
+    {"comm_once", "-", comm_once},
     {"comm_kept", "-", comm_kept},
     {"type_left", "not-freed", type_left},
     {"group_left", "not-freed", group_left},

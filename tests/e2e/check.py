@@ -45,7 +45,9 @@ check("a note is shown, and no error", text.code == 0 and text.out.startswith("n
       "no errors found in " in text.out, text)
 
 code, got, findings = errors("c-comm_left")
-check("as often as on all ranks", [f["times"] for f in findings if f["class"] == "not-freed"] == [3], findings)
+check("as often as on all ranks", [f["times"] for f in findings if f["class"] == "not-freed"] == [6], findings)
+code, got, findings = errors("c-comm_once")
+check("one that each process keeps is a note", code == 0 and [f["class"] for f in findings] == ["kept"], findings)
 
 # MPICH has other handles and constants.
 FEW = ("types_struct", "types_built", "reduce_op", "type_left", "groups", "comm_kept", "persistent_left", "starves")

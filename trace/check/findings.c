@@ -205,6 +205,8 @@ static bool finish(struct ana_found *f, struct draft *d)
     for (size_t i = 0; rank && i < f->ranks; i++)
         if (d->ranks[i])
             rank[d->is.ranks++] = i;
+    if (d->is.id == ANA_CHECK_KEPT && d->is.times > d->is.ranks) /* several of one process: it grows */
+        d->is.id = ANA_CHECK_LEFT;
     d->is.rank = rank;
     d->is.place = d->place;
     d->is.detail = d->detail;

@@ -24,6 +24,13 @@ static void failed_calls(struct ana_check *c, const struct ana_actor *actor)
     }
 }
 
+/* Whether a library may keep one of this kind for as long as the process lives; files and windows have to be closed. */
+static bool may_be_kept(const struct trc_left *left)
+{
+    return strcmp(left->kind, "communicator") == 0 || strcmp(left->kind, "group") == 0 ||
+           strcmp(left->kind, "datatype") == 0 || strcmp(left->kind, "operation") == 0;
+}
+
 /* Objects that the program made and did not free; counted by the recorder. */
 static void objects_left(struct ana_check *c, uint32_t rank)
 {
@@ -31,7 +38,7 @@ static void objects_left(struct ana_check *c, uint32_t rank)
     for (size_t i = 0; (left = trc_left_at(ana_job_rank(c->job, rank)->file, i)); i++) {
         const struct ana_act act = {.sig = {.site = left->site}, .call = left->call, .rank = rank}, *made = &act;
         for (uint32_t n = 0; n < left->count && n < COUNTED; n++)
-            ana_found_add(c, ANA_CHECK_LEFT, &made, 1, "%s", left->kind);
+            ana_found_add(c, may_be_kept(left) ? ANA_CHECK_KEPT : ANA_CHECK_LEFT, &made, 1, "%s", left->kind);
     }
 }
 

@@ -288,7 +288,7 @@ void ana_case_say_difference(struct ana_case *c, const struct ana_agreed *all, s
 void ana_case_doubt_culprits(struct ana_case *c);
 /* Adds a rank to the culprits, once; SIZE_MAX is none. */
 void ana_case_blame(struct ana_case *c, size_t index);
-void ana_case_blame_all(struct ana_case *c, struct ana_ranks ranks);
+void ana_case_blame_all(struct ana_case *c, struct ana_ranks ranks); /* each once */
 /* Sets state and time of a verdict that rests on `lasted_ns` of standstill.  False: too short for one. */
 bool ana_case_settle(struct ana_case *c, enum ana_verdict_class id, enum ana_confidence confidence, int64_t lasted_ns);
 /* The shortest time, in ns, that a blocked rank among these has been blocked. */
@@ -350,7 +350,7 @@ bool ana_message_left(const struct ana_case *c, size_t sender, size_t receiver);
 
 /* gpu.c: gathers the operations under way on devices, as c->gpu.  False: out of memory. */
 bool ana_case_gpu(struct ana_case *c);
-void ana_case_free_gpu(struct ana_case *c);
+void ana_case_free_gpu(struct ana_case *c); /* none is fine */
 /* gpu_model.c: writes what the host of a rank waits for on its device.  False: nothing is under way there. */
 bool ana_gpu_waiting(struct ana_case *c, size_t index, struct ana_waiting *out);
 /* Adds the operations to the graph. */
@@ -411,7 +411,7 @@ size_t ana_dependency_partner(const struct ana_case *c, const struct ana_depende
 /* verdict.c */
 /* Judges the job as it is known now.  False: out of memory, nothing to free.  Else free with ana_verdict_free. */
 bool ana_judge(const struct ana_job *job, struct ana_verdict *out);
-void ana_verdict_free(struct ana_verdict *verdict);
+void ana_verdict_free(struct ana_verdict *verdict); /* its contents */
 
 /* judgement.c: makes the knowledge of a job kept from one verdict to the next; NULL: out of memory. */
 struct ana_judgement *ana_judgement_new(void);
@@ -423,7 +423,7 @@ void ana_verdict_summarized(struct ana_job *job, const struct ana_summary *summa
 
 /* cut.c, off.c: add evidence about files that are cut off, and about times when recording was switched off. */
 void ana_say_cut(struct ana_case *c);
-void ana_say_off(struct ana_case *c);
+void ana_say_off(struct ana_case *c); /* times without recording */
 
 /* horovod.c: the job time since when Horovod's loops hang; INT64_MAX: they do not. */
 int64_t ana_loops_hung_since(struct ana_case *c);

@@ -292,6 +292,12 @@ static void left(struct tb *tb, int me)
     (void)me;
 }
 
+static void kept(struct tb *tb, int me)
+{
+    tb_define(tb, TRC_DEF_LEFT, 1, TB_COMM_DUP, 0x900, "communicator", 12, 12);
+    (void)me;
+}
+
 static void threads(struct tb *tb, int me)
 {
     tb_head(tb)->thread_level = me == 1 ? 3 : 1;
@@ -376,6 +382,7 @@ static const struct {
     {"types broken", types_broken, 0, ""},
     {"operations", operations, 1, "collective-mismatch: MPI_Allreduce; 0 2; 1"},
     {"left", left, 1, "not-freed: MPI_Comm_dup; 0 1 2; 6"},
+    {"kept", kept, 0, "kept: MPI_Comm_dup; 0 1 2; 3"},
     {"threads", threads, 1, "thread-level: MPI_Wait; 0 2; 2"},
     {"incomplete", incomplete, 1, "collective-incomplete: MPI_Reduce; 1 2; 1"},
     {"failed", failed, 1, "failed-call: MPI_Send; 1; 1"},
