@@ -83,7 +83,7 @@ def outputs(folder):
     """What each command prints of a folder: (name, schema, text)."""
     yield "report " + folder, "report", hpctop("report", "--json", folder).out
     yield "a window of " + folder, "report", hpctop("report", "--json", "--from", "0", "--to", "0.2", "--ranks", "0", folder).out
-    for command in ("verdict", "check", "horovod"):
+    for command in ("verdict", "check", "horovod", "show"):
         yield "%s %s" % (command, folder), command, hpctop(command, "--json", folder).out
     yield "diff " + folder, "diff", hpctop("diff", "--json", folder, folder).out
     hpctop("jobs", "--db", "list.db", "--add", folder)

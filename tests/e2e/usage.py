@@ -93,6 +93,15 @@ def demo():
     check("report --brief: the answer in 60 lines, the culprit first", r.code == 0 and len(r.out.splitlines()) <= 60 and
           all(word in r.out for word in ("rank 2 is late", "WHAT TO MEND", "rank 2 comes last for 3 ranks: ", "records lost: 0")) and
           re.search(r"^RANKS\n.*\n +2 ", r.out, re.M), r)
+    r = hpctop("show", "--json", "sample")
+    brief = json.loads(r.out)
+    check("show --json: at most 4 kB with the answer", r.code == 0 and len(r.out) <= 4000 and "rank 2 is late" in brief["answer"] and
+          brief["verdict"] == "slow" and brief["prices"][0]["saves_s"] > 0.5, r)
+    for command in brief["next"]:
+        r = hpctop(*command.split()[1:])
+        check(command + ": evidence", r.code in (0, 1) and len(r.out.splitlines()) > 1 and not r.err, r)
+    r = hpctop("show", "sample", "price-99")
+    check("show: an id that is not there", r.code == 2 and one_line(r.err), r)
     run([os.path.join(os.environ["BUILD"], "tests/many/many"), "--ranks", "1000", "--hosts", "4", "--late-rank", "748", "crowd"])
     r = hpctop("report", "--brief", "crowd")
     check("report --brief of 1,000 ranks", r.code == 0 and 30 < len(r.out.splitlines()) <= 60 and "rank 748 is late" in r.out and

@@ -170,5 +170,5 @@ void tui_print_end(const struct tui_plan *plan, const char *folder, struct times
     if (found.count > MOST_JOBS)
         fprintf(stderr, "hpctop: and %zu more jobs in hpctop-*\n", found.count - MOST_JOBS);
     if (!found.count && !tui_plan_layer(plan, TUI_LAYER_BATCH))
-        print_nothing(plan->words.word, plan->words.count, failed); /* its words moved after they were read */
+        print_nothing(plan->words.word, plan->words.count, failed); /* words of the plan have moved */
 }

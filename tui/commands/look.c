@@ -30,11 +30,12 @@ struct seen {
 
 /* ---- looking ----------------------------------------------------------------------------------------------------- */
 
-/* Whether a function is called by programs, as MPI_Send, mpi_send_, PMPI_Send or ncclAllReduce are. */
+/* Whether a function is called by programs, as MPI_Send, mpi_send_, PMPI_Send or ncclAllReduce are, or jumped to from
+ * there, as ompi_mpi_finalize is. */
 static bool is_call(const char *name)
 {
     return strncasecmp(name, "MPI_", 4) == 0 || strncasecmp(name, "PMPI_", 5) == 0 ||
-           (strncmp(name, "nccl", 4) == 0 && isupper((unsigned char)name[4]));
+           strncmp(name, "ompi_mpi_", 9) == 0 || (strncmp(name, "nccl", 4) == 0 && isupper((unsigned char)name[4]));
 }
 
 /* Returns the outermost frame of a communication call; the number of frames if there is none. */
@@ -124,7 +125,7 @@ static const char *call_of(const struct seen *rank)
     if (!rank->looks || rank->outer == rank->stack.count)
         return NULL;
     const char *from = rank->stack.frame[rank->outer].function;
-    from += tolower((unsigned char)*from) == 'p';
+    from += strncmp(from, "ompi_mpi_", 9) == 0 ? 5 : tolower((unsigned char)*from) == 'p';
     snprintf(name, sizeof name, "%s", from);
     if (strncmp(name, "mpi_", 4) == 0) { /* Fortran's mpi_send_ */
         memcpy(name, "MPI", 3);
@@ -272,8 +273,10 @@ static void print_verdict(const struct seen *rank, size_t n)
         print_absent(rank, n, is_elsewhere, meeting);
     } else if (meeting) {
         printf("all %zu ranks are inside %s\n", n, meeting);
-    } else if (inside < read) {
+    } else if (inside < read && 2 * inside >= read) {
         print_absent(rank, n, is_outside, NULL);
+    } else if (inside < read) {
+        printf("%zu of %zu ranks are inside MPI\n", inside, n);
     } else {
         puts("all ranks wait in messages, perhaps for each other");
     }

@@ -34,4 +34,8 @@ void tui_steps_json(cJSON *root, const struct ana_job *job);
 /* Adds what this machine says of its GPUs as the keys node_gpus and nccl_ras; waits for that about a second. */
 void tui_node_json(cJSON *root, const struct ana_job *job);
 
+/* Returns the answer as one JSON object of at most 4 kB, for the caller to free; NULL when out of memory.  `folder`: as
+ * typed, for commands in it. */
+char *tui_brief_json(const struct ana_job *job, const struct ana_summary *summary, const char *folder);
+
 #endif

@@ -1,0 +1,138 @@
+/* hpctop show [--json] DIR [ID]: the answer with ids of its evidence, and the evidence of an id. */
+#include "tui/commands/arguments.h"
+#include "tui/commands/command.h"
+#include "tui/output/report_json.h"
+#include "tui/sources/lines.h"
+#include "trace/job/parts.h"
+#include "trace/job/sum_up.h"
+#include "trace/report/report.h"
+#include "trace/session/session.h"
+#include "trace/util/numfmt.h"
+#include "trace/util/sort.h"
+#include "trace/verdict/verdict.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 5 }; /* ranks and places that are printed */
+
+/* Prints the evidence of a price: work or calls, saving, ranks and reason. */
+static void show_price(const struct ana_job *job, const struct ana_summary *s, const struct ana_price *price)
+{
+    char words[400], saves[160], why[200];
+    ana_price_words(job, price, words, sizeof words);
+    ana_price_saving(s, price, saves, sizeof saves);
+    ana_reason_words(&price->reason, why, sizeof why);
+    printf("%s\n  %s\n", words, saves);
+    if (price->path_ns >= 0)
+        printf("  on the critical path: %.1f%%\n", 100.0 * (double)price->path_ns / (double)s->path_ns);
+    if (*why)
+        printf("  why: %s\n", why);
+    for (size_t i = 0; i < price->ranks && i < MOST; i++)
+        printf("  rank %s\n", ana_rank_label(job, price->rank[i]).text);
+    if (price->ranks > MOST)
+        printf("  and %zu more ranks\n", price->ranks - MOST);
+}
+
+/* A row of an account: time of a rank or a place. */
+struct part {
+    int64_t ns;
+    size_t index;
+};
+ANA_COMPARE(by_time, struct part, ANA_ORDER(y->ns, x->ns), ANA_ORDER(x->index, y->index))
+
+/* Prints the evidence of an account: the ranks and places with most of it. */
+static void show_account(const struct ana_job *job, const struct ana_summary *s, enum ana_account_id id)
+{
+    char time[ANA_TEXT];
+    const size_t most = s->rank_count > s->site_count ? s->rank_count : s->site_count;
+    struct part *part = calloc(most + 1, sizeof *part);
+    printf("%s: %s, %.1f%% of all time: %s\n", ana_account_key(id),
+           ana_spoken(time, sizeof time, (double)s->account.ns[id]), 100 * ana_account_share(&s->account, id),
+           ana_account_help(id));
+    for (size_t i = 0; part && i < s->rank_count; i++)
+        part[i] = (struct part){s->ranks[i].account.ns[id], i};
+    if (part)
+        ana_sort(part, s->rank_count, sizeof *part, by_time);
+    for (size_t i = 0; part && i < s->rank_count && i < MOST && part[i].ns; i++)
+        printf("  rank %s: %s\n", ana_rank_label(job, s->ranks[part[i].index].index).text,
+               ana_spoken(time, sizeof time, (double)part[i].ns));
+    for (size_t i = 0; part && i < s->site_count; i++)
+        part[i] = (struct part){s->sites[i].account.ns[id], i};
+    if (part)
+        ana_sort(part, s->site_count, sizeof *part, by_time);
+    for (size_t i = 0; part && i < s->site_count && i < MOST && part[i].ns; i++) {
+        const struct ana_site *site = &s->sites[part[i].index];
+        printf("  %s at %s: %s\n", site->call,
+               site->line       ? site->line
+               : site->function ? site->function
+                                : "?",
+               ana_spoken(time, sizeof time, (double)part[i].ns));
+    }
+    free(part);
+}
+
+/* Prints the evidence of an id.  False: there is no such id. */
+static bool show_evidence(const struct ana_job *job, const struct ana_summary *s, const char *id)
+{
+    const char *number = strncmp(id, "price-", 6) == 0 ? id + 6 : "",
+               *key = strncmp(id, "account-", 8) == 0 ? id + 8 : "";
+    const size_t price = strtoul(number, NULL, 10);
+    if (price && price <= s->price_count) {
+        show_price(job, s, &s->prices[price - 1]);
+        return true;
+    }
+    for (enum ana_account_id account = 0; s->has_accounts && account < ANA_ACCOUNTS; account++)
+        if (strcmp(ana_account_key(account), key) == 0) {
+            show_account(job, s, account);
+            return true;
+        }
+    return false;
+}
+
+/* Prints the answer, or the evidence of an id; returns the exit status. */
+static int show(struct ana_job *job, const char *folder, const char *id, bool json)
+{
+    struct ana_summary s;
+    if (!ana_job_read_by_threads(job) ||
+        ana_summarize_all(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &s) != TRC_OK)
+        return tui_input_error("out of memory");
+    char *text = json ? tui_brief_json(job, &s, folder) : NULL;
+    int status = TUI_EXIT_OK;
+    if (text)
+        puts(text);
+    else if (json)
+        status = tui_input_error("out of memory");
+    else if (!id)
+        ana_report_brief(job, &s, true, stdout);
+    else if (!show_evidence(job, &s, id))
+        status = tui_input_error("there is no %s here; hpctop show --json %s names what there is", id, folder);
+    free(text);
+    ana_summary_free(&s);
+    return status == TUI_EXIT_OK ? tui_finish(status) : status;
+}
+
+int tui_command_show(int argc, char **argv)
+{
+    bool json = false;
+    struct ana_job *job;
+    const struct tui_argument known[] = {{"json", 0, TUI_FLAG, &json}, {0}};
+    int status = tui_arguments(argc, argv, known, "a trace folder");
+    if (status != TUI_EXIT_OK)
+        return status;
+    const char *folder = argv[optind], *id = optind + 1 < argc ? argv[optind + 1] : NULL;
+    if (argc - optind > 2 || (json && id))
+        return tui_usage_error("show", "show needs a trace folder and at most one id; --json shows no id");
+    if (id && strcmp(id, "verdict") == 0) {
+        char *verdict[] = {"verdict", argv[optind], NULL};
+        return tui_command_verdict(2, verdict);
+    }
+    status = tui_open_job(&folder, 1, &job);
+    if (status != TUI_EXIT_OK)
+        return status;
+    tui_lines_use(job, TUI_LINES_PATIENCE);
+    tui_sample_twice(job, 1);
+    status = show(job, folder, id, json);
+    ana_job_close(job);
+    return status;
+}
