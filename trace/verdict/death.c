@@ -76,10 +76,21 @@ static bool returns_at_once(enum trc_opclass opclass)
     }
 }
 
-/* Whether it ended just after it came into such a call, and has seldom been in one. */
+/* Whether a message goes to a rank that its communicator does not have. */
+static bool has_no_partner(const struct ana_rank *r)
+{
+    const struct trc_comm *comm = trc_comm(r->file, r->inside_sig->comm);
+    return comm && r->inside_sig->flags & TRC_SIG_P2P_OUT && r->inside_sig->peer == TRC_PEER_UNKNOWN;
+}
+
+/* Whether it ended just after it came into such a call, and has seldom been in one, or into one that is an error. */
 static bool was_refused(const struct ana_rank *r)
 {
-    if (!r->inside_sig || r->inside_ns > MOMENT_NS || !returns_at_once(trc_call(r->file, r->inside_sig->call)->opclass))
+    if (!r->inside_sig || r->inside_ns > MOMENT_NS)
+        return false;
+    if (has_no_partner(r))
+        return true;
+    if (!returns_at_once(trc_call(r->file, r->inside_sig->call)->opclass))
         return false;
     double ticks = 0;
     for (size_t t = 0, n; t < trc_threads(r->file); t++) {

@@ -2,16 +2,17 @@
  * error, unless it was there for too long. */
 #include "tests/support/verdict_ranks.h"
 
-static void refused(const char *what, int64_t since, enum ana_verdict_class id, const char *culprits, const char *says)
+static void refused(const char *what, enum tb_call call, int32_t peer, int64_t since, enum ana_verdict_class id,
+                    const char *culprits, const char *says)
 {
     static const struct rank rank[] = {OUTSIDE, OUTSIDE};
     folder_make("refused");
     for (int r = 0; r < 2; r++) {
         struct tb *tb = make(&rank[r], r, 2);
-        struct trc_sig sig = tb_sig(TB_ISEND);
+        struct trc_sig sig = tb_sig(call);
         sig.comm = TB_WORLD;
         sig.flags = TRC_SIG_P2P_OUT;
-        sig.peer = 0;
+        sig.peer = peer;
         sig.tag = 1 << 28;
         if (r)
             tb_inside(tb, 0, &sig, since, 0);
@@ -26,7 +27,11 @@ static void refused(const char *what, int64_t since, enum ana_verdict_class id, 
 
 int main(void)
 {
-    refused("refused", END - 2000000, ANA_CLASS_EARLY_EXIT, "1", "rank 1 was ended by the MPI library for an error");
-    refused("inside for long", END - 3 * S, ANA_CLASS_KILLED, "", "killed");
+    refused("no such rank", TB_SEND, TRC_PEER_UNKNOWN, END - 2000000, ANA_CLASS_EARLY_EXIT, "1",
+            "rank 1 was ended by the MPI library for an error");
+    refused("a send that may wait", TB_SEND, 0, END - 2000000, ANA_CLASS_KILLED, "", "");
+    refused("refused", TB_ISEND, 0, END - 2000000, ANA_CLASS_EARLY_EXIT, "1",
+            "rank 1 was ended by the MPI library for an error");
+    refused("inside for long", TB_ISEND, 0, END - 3 * S, ANA_CLASS_KILLED, "", "killed");
     return check_result();
 }
