@@ -130,6 +130,9 @@ def help_texts():
                       ["help", "report"], ["report", "--help"], ["record", "-h"], ["--version"]):
         r = hpctop(*arguments)
         check("0 for: " + " ".join(arguments), r.code == 0 and r.out.strip() and ESCAPE not in r.out, r)
+    lines = hpctop("help").out.split("\nExit status")[0].splitlines()
+    check("help: whole, in 80 columns", max(len(line) for line in lines) <= 80 and "[-j N] DIR.." in " ".join(" ".join(lines).split()) and
+          not any(line.endswith(" ") for line in lines), lines)
     check("COMMAND --help is help COMMAND", hpctop("verdict", "--help").out == hpctop("help", "verdict").out)
     text = hpctop("help", "environment").out
     for name in ("HPCTOP_DIR", "HPCTOP_LIMIT", "HPCTOP_DISABLE", "HPCTOP_VERBOSE"):

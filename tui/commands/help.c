@@ -115,18 +115,29 @@ static int print_command(const struct tui_command *command)
     return tui_finish(TUI_EXIT_OK);
 }
 
+/* Prints text behind the `at` columns of its line, a blank before each word; lines past column 80 begin anew,
+ * indented.  Blanks in brackets part no lines. */
+static void print_words(const char *text, int at, int indent)
+{
+    for (size_t n; *text; text += n + (text[n] == ' ')) {
+        n = *text == '[' && strchr(text, ']') ? strcspn(text, "]") : 0;
+        n += strcspn(text + n, " ");
+        if (at + (int)n >= 80)
+            at = printf("\n%*s", indent, "") - 1;
+        at += printf(" %.*s", (int)n, text);
+    }
+    putchar('\n');
+}
+
 static int print_overview(void)
 {
-    enum { USAGE = 36 };
     const struct tui_command *command;
     printf("hpctop shows what the ranks of a parallel job do, while it runs and afterwards.\n\n"
-           "  hpctop record -- mpirun -n 4 ./app     records: one trace file a rank, in one folder\n"
-           "  hpctop [DIR..]                         looks at it\n\n");
+           "  hpctop record -- mpirun -n 4 ./app  records: a trace file for each rank\n"
+           "  hpctop [DIR..]                      looks at it\n\n");
     for (int i = 0; (command = tui_command(i)); i++) {
-        char usage[80];
-        snprintf(usage, sizeof usage, "%s%s%s", i == 0 ? "" : command->name, i == 0 ? "" : " ", command->arguments);
-        bool fits = strlen(usage) <= USAGE; /* else the text stands below it */
-        printf("  hpctop %-*s%s%*s%s\n", USAGE, usage, fits ? "" : "\n", fits ? 1 : USAGE + 10, "", command->help);
+        print_words(command->arguments, printf("  hpctop%s%s", i ? " " : "", i ? command->name : ""), 8);
+        print_words(command->help, printf("     "), 5);
     }
     printf("\nExit status, but for record, which ends as its command does:\n\n");
 #define STATUS(status, means) printf("  %-3s %s\n", status, means);
