@@ -20,7 +20,7 @@ programs="$check hpcc netpipe-openmpi scalapack-mpi-test lammps python3-petsc4py
 case "${1-check}" in
 build) want=$build ;;
 check) want="$check gfortran libmpich-dev" ;;
-long) want="$check gfortran libmpich-dev prometheus rpm cpio vite cppcheck" ;;
+long) want="$check gfortran libmpich-dev prometheus rpm cpio vite cppcheck python3-torch" ;;
 roots) want=$roots ;;
 programs) want=$programs ;;
 matrix) want=$matrix ;;

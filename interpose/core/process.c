@@ -65,6 +65,13 @@ static const char *find_refusal(const char *path)
     return is.st_uid != user && user != 0 ? " (this folder belongs to another user)" : NULL;
 }
 
+int ipo_process_folder(char *path, const char **refused)
+{
+    int error = path[0] ? make_folder(path) : ENAMETOOLONG;
+    *refused = error ? NULL : find_refusal(path);
+    return *refused ? EPERM : error;
+}
+
 static int open_file(struct trc_head *head)
 {
     struct ipo_text path = {0};
@@ -82,11 +89,10 @@ static int open_file(struct trc_head *head)
         ipo_text_add_number(&path, pids);
     }
     ipo_text_add(&path, ".hpctop");
-    int error = ipo_process.folder[0] ? make_folder(ipo_process.folder) : ENAMETOOLONG;
-    const char *refused = error ? NULL : find_refusal(ipo_process.folder);
+    const char *refused;
+    int error = ipo_process_folder(ipo_process.folder, &refused);
     if (refused) {
         ipo_text_add(&path, refused);
-        error = EPERM;
     } else if (!error) {
         bool reserves, local = ipo_is_local(ipo_process.folder, &reserves);
         ipo_process.write_back = !local || !reserves;

@@ -9,6 +9,10 @@
 /* Reads the options.  False, and a message: this process is not to be traced (switched off, other privileges). */
 bool ipo_process_wanted(void);
 
+/* Makes a folder for traces, and those above it; `path` is unchanged when it returns.  0 or an errno; EPERM: others may
+ * write there, *refused says who. */
+int ipo_process_folder(char *path, const char **refused);
+
 /* Makes the file and fills its head; true at once where this process has its file already.  `nccl_size`,
  * `nccl_hash`: of the NCCL communicator that the recording begins with, else 0.  False, and a message: no file could
  * be made. */

@@ -14,6 +14,7 @@
 
 static struct place {
     uintptr_t work;
+    struct ipo_comm *comm;
     const struct ipo_path *path;
     uint64_t site, sequence;
     bool numbered;
@@ -103,7 +104,8 @@ static void find_path(struct ipo_frame *frame)
 static void describe(struct ipo_frame *frame, enum ipo_gloo_id id, uintptr_t options)
 {
     struct ipo_gloo_run *run = running;
-    struct ipo_comm *comm = frame->comm;
+    const bool known = frame->comm; /* the options begin with a context, as they should */
+    struct ipo_comm *comm = frame->comm = run && run->comm ? run->comm : frame->comm;
     if (run && run->path) {
         frame->path = run->path;
         frame->site = run->site;
@@ -113,7 +115,7 @@ static void describe(struct ipo_frame *frame, enum ipo_gloo_id id, uintptr_t opt
     frame->sig = ipo_plain_sig(IPO_GLOO_NUMBER(id), frame->site);
     frame->sig.path = frame->path->id;
     frame->sig.comm = comm ? comm->id : 0;
-    if (comm && options && rows[id].element)
+    if (known && options && rows[id].element)
         describe_data(&frame->sig, &rows[id], comm, options);
     else if (rows[id].element)
         frame->sig.sent = frame->sig.received = TRC_BYTES_UNKNOWN;
@@ -192,6 +194,7 @@ void ipo_gloo_enqueue(struct ipo_frame *frame, uintptr_t group, uintptr_t work)
     find_path(frame);
     struct place *place = &places[atomic_fetch_add(&placed, 1) % QUEUED];
     *place = (struct place){.work = work,
+                            .comm = comm,
                             .path = frame->path,
                             .site = frame->site,
                             .sequence = __atomic_fetch_add(&comm->sequence, 1, __ATOMIC_RELAXED),
@@ -204,9 +207,11 @@ void ipo_gloo_run_begin(struct ipo_gloo_run *run, uintptr_t work)
 {
     const struct place *place = work && *ipo_gloo_armed ? ipo_table_get(&queue, work) : NULL;
     run->path = NULL;
+    run->comm = NULL;
     run->numbered = run->inside = false;
     if (place && place->work == work) { /* else it has been queued too long */
         run->path = place->path;
+        run->comm = place->comm;
         run->site = place->site;
         run->sequence = place->sequence;
         run->numbered = place->numbered;

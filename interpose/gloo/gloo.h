@@ -35,6 +35,7 @@ void ipo_gloo_leave(struct ipo_frame *frame);
 /* A collective that PyTorch runs, on the stack of its thread. */
 struct ipo_gloo_run {
     const struct ipo_path *path; /* path to the call that queued it; NULL: not known */
+    struct ipo_comm *comm;       /* the group; NULL: not known */
     uint64_t site, sequence;
     bool numbered;          /* `sequence` is its number in its group, and no call of Gloo has it yet */
     bool inside;            /* a call of Gloo has begun: `frame`, a copy of its frame */

@@ -1,4 +1,5 @@
 #include "trace/job/job_impl.h"
+#include "trace/job/unseen.h"
 #include "trace/util/now.h"
 #include "trace/util/rows.h"
 #include <limits.h>
@@ -254,10 +255,12 @@ enum trc_status ana_job_open_with(const struct ana_upper *upper, const struct an
         return TRC_OK;
     }
     const char *refused = ana_bundle_error(&job->bundle);
+    char unseen[256];
     if (refused)
         snprintf(error, error_size, "%s", refused);
     else if (job->bundle.count == 0)
-        snprintf(error, error_size, "%s: no trace files (*%s) here", folders[0], ANA_SUFFIX);
+        snprintf(error, error_size, "%s: no trace files (*%s) here%s%s", folders[0], ANA_SUFFIX,
+                 ana_unseen(folders[0], unseen, sizeof unseen) ? ": " : "", unseen);
     else
         snprintf(error, error_size, "%s: out of memory", folders[0]);
     ana_job_close(job);

@@ -1,5 +1,6 @@
 #include "tui/commands/ended.h"
 #include "tui/sources/lines.h"
+#include "trace/job/unseen.h"
 #include "trace/session/session.h"
 #include "trace/verdict/verdict.h"
 
@@ -159,6 +160,7 @@ static const char *shorten(const char *path)
 void tui_print_end(const struct tui_plan *plan, const char *folder, struct timespec before, bool failed)
 {
     struct found found = {0};
+    char line[256];
     if (folder && is_newer(newest_in(folder), before)) {
         print_job(shorten(folder));
         return;
@@ -169,6 +171,8 @@ void tui_print_end(const struct tui_plan *plan, const char *folder, struct times
         print_job(found.folder[i]);
     if (found.count > MOST_JOBS)
         fprintf(stderr, "hpctop: and %zu more jobs in hpctop-*\n", found.count - MOST_JOBS);
-    if (!found.count && !tui_plan_layer(plan, TUI_LAYER_BATCH))
+    if (!found.count && folder && ana_unseen(folder, line, sizeof line))
+        fprintf(stderr, "hpctop: nothing was recorded: %s\n", line);
+    else if (!found.count && !tui_plan_layer(plan, TUI_LAYER_BATCH))
         print_nothing(plan->words.word, plan->words.count, failed); /* words of the plan have moved */
 }

@@ -199,6 +199,8 @@ static void check_python(struct tui_doctor *doctor, const char *path)
                                    " from mpi4py import MPI\n"
                                    " v = MPI.Get_library_version().replace('\\t', ' ').split('\\n')[0].split(',')[0]\n"
                                    " print('MPI', 'mpi4py', mpi4py.__version__, 'with', v)\n"
+                                   "s = u.find_spec('torch')\n"
+                                   "if s: print('TORCH', s.origin)\n"
                                    "s = u.find_spec('horovod')\n"
                                    "for d in (s.submodule_search_locations if s else []):\n"
                                    " for f in glob.glob(os.path.join(d, '*', 'mpi_lib*.so')): print('HVD', f)\n";
@@ -219,6 +221,9 @@ static void check_python(struct tui_doctor *doctor, const char *path)
                     doctor->mpi = mpi_names[i].family;
                     doctor->mpi_launcher = mpi_names[i].launcher;
                 }
+            any = true;
+        } else if (strncmp(line, "TORCH ", 6) == 0) {
+            tui_doctor_say(doctor, TUI_DOCTOR_OK, "PyTorch", "%s; its backends nccl and gloo are recorded", line + 6);
             any = true;
         } else if (strncmp(line, "HVD ", 4) == 0 && tui_elf_read(line + 4, &library)) {
             tui_doctor_say(doctor, library.mpi_called ? TUI_DOCTOR_OK : TUI_DOCTOR_NOTE, "Horovod", "%s%s", line + 4,

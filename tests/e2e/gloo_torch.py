@@ -1,0 +1,45 @@
+# timeout: 600
+# long
+# waits
+"""PyTorch on Gloo: its collectives with the Python lines that ask for them, though other threads run them; a group of some
+ranks; DistributedDataParallel; who has not come."""
+import os
+import re
+
+from common import HPCTOP, TOP, check, end, environment, hpctop, python_with_torch, report, run, skip_all
+from verdicts import count, hang, hung
+
+HERE = os.path.join(TOP, "tests/e2e/gloo")
+LAUNCH, TRAIN = os.path.join(HERE, "launch"), os.path.join(HERE, "train.py")
+python = python_with_torch()
+if not python:
+    skip_all("no PyTorch is here (python3-torch)")
+done = run([LAUNCH, "-n", "3", python, TRAIN], environment("ok"))
+check("it ends as without libtrace.so", done.code == 0 and done.out == "done\n" * 3, done)
+rep = report("ok")
+got = {c["name"]: (c["calls"], c["bytes_sent"]) for c in rep["calls"]}
+# 3 ranks: 1000 floats and those of 20 sizes; 100 of a pair; 5 steps with 110 gradients each.
+check("all-reduces, with their bytes", got.get("gloo::allreduce") == (3 * 21 + 2 + 3 * 5, 4 * (3 * (1000 + 210 + 5 * 110) + 200)), got)
+check("ranks are those of the environment", [r["rank"] for r in rep["ranks"]] == [0, 1, 2], rep["ranks"])
+dump = hpctop("dump", "ok").out
+named = [line.split("identity=")[1].split()[0] for line in dump.splitlines() if line.startswith("comm ")]
+check("a group has one name on its ranks", sorted(map(named.count, set(named))) == [2, 3], named)
+with open(TRAIN) as f:
+    lines = f.read().splitlines()
+for text in ("dist.broadcast(data, 1)", ".backward()", "async_op=True", "group=pair"):
+    at = next(i for i, line in enumerate(lines, 1) if text in line)
+    check("a path leads to " + text, "train.py:%d" % at in dump, [line for line in dump.splitlines() if "train.py" in line])
+done = run([LAUNCH, "-n", "3", python, TRAIN, "timeout"], environment("timeout"))
+dump = hpctop("dump", "timeout").out
+check("a collective that Gloo ends by an exception has failed", done.out.count("an exception came through") == 3 and
+      "gloo::allreduce" in "".join(line for line in dump.splitlines() if "failed" in line), done)
+done = run([HPCTOP, "record", "-o", "alone", "--", LAUNCH, "-n", "2", python, TRAIN, "alone"])
+said = "rank [01] had libtorch_cpu[^ ]* loaded, but made no call of MPI, NCCL or Gloo that can be seen"
+check("a rank in which nothing was recorded says so", done.code == 0 and re.search("nothing was recorded: " + said, done.err), done)
+done = hpctop("report", "alone")
+check("the report says so", done.code == 2 and re.search("no trace files .* here: " + said, done.err), done)
+with open("alone/unseen.txt") as f:
+    check("once each", len(re.findall(said, f.read())) == 2)
+hang("late", 3, hung("missing-in-collective", [1], says="rank 1 has not come to gloo::barrier on gloo"), [python, TRAIN, "late"], launcher=LAUNCH)
+count.show()
+end()
