@@ -91,21 +91,13 @@ void ipo_describe_completion(struct ipo_frame *frame, uintptr_t *args)
     frame->sig.rtag = request->sig.rtag;
 }
 
-static const uint32_t kept_flags = TRC_SIG_P2P_OUT | TRC_SIG_P2P_IN | TRC_SIG_SYNC | TRC_SIG_RMA | TRC_SIG_IO;
-
-/* Flags of the signature of a completion whose request brought exactly the posted message. */
-static inline uint32_t find_completion_flags(const struct ipo_request *request)
-{
-    return (request->sig.flags & kept_flags) | TRC_SIG_SUB | TRC_SIG_COMPLETE;
-}
-
 static __attribute__((noinline)) uint32_t define_completion(struct ipo_thread *thread,
                                                             const struct ipo_request *request)
 {
     struct trc_stream *stream = &thread->stream;
     struct trc_sig sig;
     trc_sig_copy(&sig, &request->sig);
-    sig.flags = find_completion_flags(request);
+    sig.flags = trc_done_flags(sig.flags);
     uint32_t index = trc_stream_intern(stream, &sig);
     struct trc_sig_state *state = ipo_find_start(thread, request); /* the table may have dropped it for the new one */
     if (state) {
@@ -134,12 +126,6 @@ static inline __attribute__((always_inline)) void write_completion(struct ipo_th
     trc_stream_sub(stream, index, foreign, request->thread,
                    foreign ? request->number : live->starts - 1 - request->number, 0);
     live->completes++;
-    struct trc_sig_state *start = ipo_find_start(thread, request);
-    if (!start || start->completed_as != index || !trc_completion_known(stream, start) ||
-        stream->state[index].epoch != stream->epoch)
-        return;
-    start->completed_item = stream->state[index].item; /* next time it takes the fast path */
-    start->completed_epoch = stream->epoch;
 }
 
 /* Completes a receive or a read: its bytes count under the call that asked for them. */
@@ -203,8 +189,7 @@ static void complete_by_status(struct ipo_thread *thread, const struct ipo_reque
         index = find_completion(thread, request);
     } else {
         struct trc_sig sig = *posted;
-        sig.flags =
-            (sig.flags & kept_flags) | TRC_SIG_SUB | TRC_SIG_COMPLETE | (arrived.cancelled ? TRC_SIG_CANCELLED : 0);
+        sig.flags = trc_done_flags(sig.flags) | (arrived.cancelled ? TRC_SIG_CANCELLED : 0);
         if (receives && !arrived.cancelled) {
             sig.source = arrived.source;
             sig.rtag = arrived.tag;
@@ -259,8 +244,7 @@ static void complete_request(struct ipo_thread *thread, uint32_t at, uintptr_t v
         thread->entries[at] = NULL; /* completed: must not be made visible again */
 }
 
-/* ---- the fast path: the completing thread started the request, its signature has completed before, and the message is
- * the one that was posted */
+/* ---- the fast path: the completing thread started the request, and the message is the one that was posted */
 
 /* Writes the completion, where its signature is defined in the current chunk and the message is the one that was
  * posted.  NULL: it is not so.  `own`: the thread's number in the upper half. */
@@ -274,7 +258,7 @@ static inline __attribute__((always_inline)) unsigned char *put_usual(struct trc
     if (__builtin_expect(at >= stream->stop || (receives & ~(uint64_t)IPO_REQUEST_RECEIVES), 0))
         return NULL;
     const struct trc_sig_state *start = request->state;
-    if (__builtin_expect(start->version != request->version || start->completed_epoch != stream->epoch, 0))
+    if (__builtin_expect(start->version != request->version || start->epoch != stream->epoch, 0))
         return NULL;
     if (receives) {
         if (!status || !ipo_arrived_as(status, request->source, request->tag, request->sig.received))
@@ -282,7 +266,7 @@ static inline __attribute__((always_inline)) unsigned char *put_usual(struct trc
         start->use->arrivals++;
     }
     const uint64_t back = (newest - request->number) * 2;
-    return trc_put_varint(trc_put_item_word(at, start->completed_item), back);
+    return trc_put_varint(trc_put_item_word(at, start->done_item), back);
 }
 
 /* The request of a handle where the usual one is, and as it is; NULL: it is elsewhere. */
@@ -302,26 +286,14 @@ static inline struct ipo_request *find_usual(struct ipo_thread *thread, uintptr_
     return request->flags & ~(uint32_t)IPO_REQUEST_RECEIVES ? NULL : request;
 }
 
-/* Defines the signature of the completion in the chunk, where the request is the usual one but for that.  The
- * signature of the start counts what a receive brings. */
-static void learn_completion(struct ipo_thread *thread, const struct ipo_request *request, uintptr_t status)
-{
-    struct trc_stream *stream = &thread->stream;
-    struct trc_sig_state *start = ipo_find_start(thread, request);
-    if (!start || stream->at >= stream->stop || (request->flags && !(status && is_as_posted(request, status))))
-        return;
-    start->completed_item =
-        trc_item_word(trc_stream_define_flags(stream, request->index, find_completion_flags(request)));
-    start->completed_epoch = stream->epoch;
-}
-
 /* Completes the request of a handle that find_usual has found.  False: it is not usual, and nothing was done. */
 static __attribute__((noinline)) bool complete_new(struct ipo_thread *thread, struct ipo_request *request,
                                                    uintptr_t handle, uintptr_t status)
 {
     struct trc_stream *stream = &thread->stream;
     struct trc_thread *live = &stream->page->thread;
-    learn_completion(thread, request, status);
+    if (ipo_find_start(thread, request) && stream->at < stream->stop)
+        trc_stream_define(stream, request->index); /* the chunk has not defined it */
     unsigned char *at = put_usual(stream, stream->at, request, (uint64_t)live->index << 32, live->starts - 1, status);
     if (!at)
         return false;
@@ -470,7 +442,7 @@ void ipo_finish_request(struct ipo_frame *frame, const uintptr_t *args)
     /* The program gives up an active request: it will never complete, so the trace ends it here. */
     if (!(request->flags & IPO_REQUEST_PERSISTENT) || (request->flags & IPO_REQUEST_ACTIVE)) {
         struct trc_sig sig = request->sig;
-        sig.flags = (sig.flags & kept_flags) | TRC_SIG_SUB | TRC_SIG_COMPLETE;
+        sig.flags = trc_done_flags(sig.flags);
         sig.flags |= sig.flags & TRC_SIG_P2P_IN ? TRC_SIG_CANCELLED : 0; /* result not known */
         write_completion(frame->thread, trc_stream_intern(&frame->thread->stream, &sig), request);
     }

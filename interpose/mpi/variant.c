@@ -14,17 +14,17 @@ static inline int64_t count_of(const struct ipo_call *call, uintptr_t word)
 /* Changes sent and received bytes as the counts change; without data it would be another kind of call. */
 static inline bool vary_count(const struct ipo_call *call, uintptr_t was, uintptr_t is, struct trc_sig *sig)
 {
-    const int64_t from = count_of(call, was), to = count_of(call, is);
-    if (from <= 0 || to <= 0)
+    const int64_t from = count_of(call, was), into = count_of(call, is);
+    if (from <= 0 || into <= 0)
         return false;
-    sig->sent = sig->sent / (uint64_t)from * (uint64_t)to;
-    sig->received = sig->received / (uint64_t)from * (uint64_t)to;
+    sig->sent = sig->sent / (uint64_t)from * (uint64_t)into;
+    sig->received = sig->received / (uint64_t)from * (uint64_t)into;
     return true;
 }
 
 /* Changes one argument that is not as it was.  False: it makes the call another kind of call, as constants of MPI do,
  * which are negative. */
-static bool vary(const struct ipo_comm *comm, char role, int was, int is, struct trc_sig *sig)
+static inline bool vary(const struct ipo_comm *comm, char role, int was, int is, struct trc_sig *sig)
 {
     const bool ranks = was >= 0 && is >= 0;
     switch (role) {
@@ -45,32 +45,30 @@ static bool vary(const struct ipo_comm *comm, char role, int was, int is, struct
     }
 }
 
-/* Changes the signature of `like` into the one of a call with these arguments, which become the words of `row`.  Counts
- * must all change alike. */
-static inline bool vary_sig(const struct ipo_call *call, const struct ipo_cached *like, const uintptr_t *args,
+/* Changes the signature and the words of `row`, which are those of `like`, into those of a call with these arguments.
+ * Counts must all change alike. */
+static inline bool vary_row(const struct ipo_call *call, const struct ipo_cached *like, const uintptr_t *args,
                             struct ipo_cached *row, struct trc_sig *sig)
 {
-    const unsigned words = call->cache_words;
-    uintptr_t from = 0, to = 0;
+    uintptr_t from = 0, into = 0;
     unsigned changed = 0;
-    for (unsigned i = 0; i < words; i++) {
-        const unsigned at = call->cache_word[i];
-        const uintptr_t was = like->word[i], is = args[at];
-        row->word[i] = is;
+    for (unsigned i = 0, words = call->cache_words; i < words; i++) {
+        const uintptr_t was = like->word[i], is = args[call->cache_word[i]];
         if (__builtin_expect(was == is, 1))
             continue;
-        const char role = call->roles[at];
+        const char role = call->roles[call->cache_word[i]];
+        row->word[i] = is;
         if (role != ROLE_SEND_COUNT && role != ROLE_RECEIVE_COUNT) {
             if (!vary(like->comm, role, (int)was, (int)is, sig))
                 return false;
             continue;
         }
-        if (changed++ && (was != from || is != to))
+        if (changed++ && (was != from || is != into))
             return false;
         from = was;
-        to = is;
+        into = is;
     }
-    return !changed || (changed == call->counts && vary_count(call, from, to, sig));
+    return !changed || (changed == call->counts && vary_count(call, from, into, sig));
 }
 
 bool ipo_cache_vary(struct ipo_frame *frame, enum ipo_call_id id, struct ipo_cached *row)
@@ -84,23 +82,19 @@ bool ipo_cache_vary(struct ipo_frame *frame, enum ipo_call_id id, struct ipo_cac
         !ipo_cache_stands(like) || like->key != ipo_cache_in_place(call, frame->args) ||
         !ipo_path_is(like->path, frame->site, frame->stack, &frame->caller))
         return false;
-    const uint32_t of = like->inside - 1;
-    trc_sig_copy(&frame->sig, &like->state->use->sig);
-    row->stamp = 0; /* its words change, and it may be `like` */
-    if ((frame->sig.flags & TRC_SIG_COLL && ipo_negotiation_suspected(frame)) ||
-        !vary_sig(call, like, frame->args, row, &frame->sig))
+    if (like->state->use->sig.flags & TRC_SIG_COLL && ipo_negotiation_suspected(frame))
         return false;
-    const uint32_t index = trc_stream_intern(stream, &frame->sig);
+    const uint32_t of = like->inside - 1, index = trc_stream_begin_variant(stream, of, (uint32_t)(row - thread->cache));
     struct trc_sig_state *state = &stream->state[index];
-    if (state->epoch != stream->epoch && stream->at < stream->stop)
-        trc_stream_define_like(stream, index, of);
-    row->site = like->site;
+    *row = *like;
+    row->stamp = 0; /* until it is the row of this call */
     row->state = state;
-    row->comm = like->comm;
-    row->key = like->key;
     row->inside = index + 1;
     row->version = state->version;
-    row->path = like->path;
+    const bool varied = vary_row(call, like, frame->args, row, &state->use->sig);
+    trc_stream_end_variant(stream, index, of);
+    if (!varied)
+        return false;
     row->stamp = stamp;
     *recent = row;
     return true;

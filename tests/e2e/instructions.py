@@ -13,8 +13,8 @@ sys.path.insert(0, os.path.join(TOP, "tests", "bench"))
 import bench  # noqa: E402
 
 BOUNDS = {"rank": 182, "iprobe": 215, "allreduce": 225, "pt2pt": 377,
-          "send_call": 311, "recv_call": 336, "sendrecv_call": 300, "test_call": 360, "not_yet": 214, "start_call": 950,
-          "vector_call": 1045, "ireduce_call": 362, "put_call": 213, "get_call": 214, "size_twin": 955, "tag_twin": 1025,
+          "send_call": 311, "recv_call": 336, "sendrecv_call": 300, "test_call": 360, "not_yet": 214, "start_call": 925,
+          "vector_call": 1045, "ireduce_call": 362, "put_call": 213, "get_call": 214, "size_twin": 855, "tag_twin": 790,
           "comm_twin": 480, "type_twin": 900, "pause_twin": 312}
 # Cached calls may meet in their table by addresses, but not at each of these places of the stack; and a gap that the
 # machine makes longer than 16,384 ticks costs some instructions more.

@@ -104,16 +104,22 @@ static inline uint8_t *trc_put_sig(uint8_t *p, const struct trc_sig *sig)
     return p;
 }
 
+/* Fields in which variants of a signature differ. */
+#define TRC_VARIED_FIELDS                                                                                              \
+    (1u << TRC_SIG_FIELD_peer | 1u << TRC_SIG_FIELD_tag | 1u << TRC_SIG_FIELD_source | 1u << TRC_SIG_FIELD_rtag |      \
+     1u << TRC_SIG_FIELD_sent | 1u << TRC_SIG_FIELD_received)
+
 /* Writes a LIKE item: it defines the next signature of this chunk, by its differences to `like`, signature number
- * `number`. */
-static inline uint8_t *trc_put_like(uint8_t *p, const struct trc_sig *sig, const struct trc_sig *like, uint32_t number)
+ * `number`.  `among`: a constant, one bit for each field (enum trc_sig_field) that may differ. */
+static inline __attribute__((always_inline)) uint8_t *
+trc_put_like(uint8_t *p, const struct trc_sig *sig, const struct trc_sig *like, uint32_t number, uint32_t among)
 {
     uint32_t mask = 0;
     *p++ = TRC_ITEM_LIKE;
     uint8_t *length = p++, *mask_at = p = trc_put_varint(p, number);
     p += 2;
 #define FIELD(type, name, kind)                                                                                        \
-    if (sig->name != like->name) {                                                                                     \
+    if (among >> TRC_SIG_FIELD_##name & 1 && sig->name != like->name) {                                                \
         mask |= 1u << TRC_SIG_FIELD_##name;                                                                            \
         p = TRC_PUT_##kind(sig->name);                                                                                 \
     }
@@ -124,22 +130,15 @@ static inline uint8_t *trc_put_like(uint8_t *p, const struct trc_sig *sig, const
     *length = (uint8_t)(p - length - 1);
     return p;
 }
-#undef TRC_PUT_u
-#undef TRC_PUT_s
-
-/* Writes a LIKE item for a signature that differs from signature number `number` in its flags. */
-static inline uint8_t *trc_put_like_flags(uint8_t *p, uint32_t flags, uint32_t number)
+/* Writes a DONE item: it defines the signature under which requests of the last one complete. */
+static inline uint8_t *trc_put_done(uint8_t *p)
 {
-    const uint32_t mask = 1u << TRC_SIG_FIELD_flags;
-    *p++ = TRC_ITEM_LIKE;
-    uint8_t *length = p++;
-    p = trc_put_varint(p, number);
-    *p++ = (uint8_t)(mask | 0x80);
-    *p++ = (uint8_t)(mask >> 7);
-    p = trc_put_varint(p, flags);
-    *length = (uint8_t)(p - length - 1);
+    *p++ = TRC_ITEM_DONE;
+    *p++ = 0;
     return p;
 }
+#undef TRC_PUT_u
+#undef TRC_PUT_s
 
 /* Writes the begin of an event's item.  Gap and duration (unless SUB), sequence and request follow. */
 static inline uint8_t *trc_put_event(uint8_t *p, uint64_t signature)

@@ -50,7 +50,7 @@
  *                   ended `span` after the first began.
  *                   The three u64 are rewritten in place while the polling goes on.  Several FOLDs in a row share one
  *                   time base; after them it is the latest end among them (those with NESTED signatures left out).
- *                   SIG and LIKE items do not end the row, every other item does; from then on its FOLDs stay as they
+ *                   SIG, LIKE and DONE items do not end the row, every other item does; from then on its FOLDs stay as they
  *                   are.
  *   3  LOST         varint count: records that could not be kept at this place
  *   4  SAID         varint n, then n bytes: varints kind (enum trc_said_kind), communicator, sequence number on it,
@@ -63,7 +63,8 @@
  *   6  LIKE         varint n, then n bytes: varint i, varint mask, then varints as in SIG, one for each bit of the
  *                   mask: signature i of this chunk with other values in these fields, lowest bit first.  It becomes
  *                   the chunk's next signature, like a SIG
- *   7               for later versions: varint n, then n bytes.  Readers step over it
+ *   7  DONE         varint 0: the chunk's next signature is the one under which requests of the signature before it
+ *                   complete as they were posted (trc_done_flags)
  *   8+i             event of signature i; what follows depends on that signature's flags, in this order:
  *                     unless SUB:  varint gap (begin - time base), varint duration.  Then the time base becomes the
  *                                  end of this event, unless the signature is NESTED.
@@ -91,7 +92,7 @@
 #include <stdint.h>
 
 #define TRC_MAGIC       "hpctop\r\n" /* 8 bytes; \r\n shows a transfer in text mode */
-#define TRC_VERSION     6u           /* 5: LIKE items; 6: trc_use.arrivals */
+#define TRC_VERSION     7u           /* 5: LIKE items; 6: trc_use.arrivals; 7: DONE items */
 #define TRC_OLDEST      4u           /* fields that were added since are zero in older files */
 #define TRC_BYTE_ORDER  0x01020304u
 #define TRC_HEAD_SIZE   4096u
@@ -248,7 +249,7 @@ struct trc_chunk {
     uint64_t first_ticks;
     uint64_t last_ticks;
     uint32_t committed; /* bytes of items behind this head; stored with release after each item */
-    uint32_t records;   /* items other than SIG and LIKE */
+    uint32_t records;   /* items other than SIG, LIKE and DONE */
     uint64_t lost;      /* records of this thread lost before this chunk */
     uint64_t first_start;
     uint64_t earlier; /* records of this thread in its chunks before this one: shows a reader what it missed */

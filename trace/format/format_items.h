@@ -23,6 +23,7 @@ enum trc_item {
     TRC_ITEM_SAID = 4,
     TRC_ITEM_REGION = 5,
     TRC_ITEM_LIKE = 6,
+    TRC_ITEM_DONE = 7,
     TRC_ITEM_EVENT = 8
 };
 #define TRC_ITEM_MAX 192u /* no item but SAID is longer; a writer opens a new chunk when less room is left */

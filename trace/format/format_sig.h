@@ -42,6 +42,13 @@ enum trc_sig_flag {
     TRC_SIG_ANY_TAG = 1u << 18     /* a blocking receive asked for any tag */
 };
 
+/* The flags under which a request of a signature with these flags completes. */
+static inline uint32_t trc_done_flags(uint32_t flags)
+{
+    const uint32_t kept = TRC_SIG_P2P_OUT | TRC_SIG_P2P_IN | TRC_SIG_SYNC | TRC_SIG_RMA | TRC_SIG_IO;
+    return (flags & kept) | TRC_SIG_SUB | TRC_SIG_COMPLETE;
+}
+
 /* The fields in the order of the schema's `sig` line; u = unsigned varint, s = zigzag varint.  FIELD(type, name, kind)
  */
 #define TRC_SIG_FIELDS(FIELD)                                                                                          \

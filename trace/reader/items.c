@@ -22,6 +22,40 @@ static bool take_original(const struct trc_cursor *cursor, struct trc_bytes *bod
     return true;
 }
 
+/* Steps over one item without taking it.  False: the bytes end first. */
+static bool skip_item(struct trc_bytes *bytes, uint64_t kind)
+{
+    uint64_t n;
+    if (kind == TRC_ITEM_FOLD)
+        return trc_get_varint(bytes, &n) && trc_get_varint(bytes, &n) && trc_skip(bytes, 24);
+    return trc_get_varint(bytes, &n) && trc_skip(bytes, n); /* SIG, LIKE, DONE */
+}
+
+/* Adds a signature of the chunk.  NULL: there are too many. */
+static struct trc_signature *add_sig(struct trc_cursor *cursor, const struct trc_sig *sig)
+{
+    size_t room = cursor->sig_room;
+    if (cursor->sig_count == room)
+        room += room < 16 * SIGS_FIRST ? SIGS_FIRST : room;
+    if (room > SIGS_MAX || !trc_file_grow(cursor->file, &cursor->sigs, &cursor->sig_room, room, sizeof *cursor->sigs))
+        return NULL;
+    struct trc_signature *fresh = &cursor->sigs[cursor->sig_count++];
+    *fresh = (struct trc_signature){.sig = *sig, .wanted = true};
+    return fresh;
+}
+
+/* Decodes a DONE item. */
+static enum trc_step take_done(struct trc_cursor *cursor, struct trc_bytes *bytes, const char **why)
+{
+    if (!skip_item(bytes, TRC_ITEM_DONE))
+        return TRC_STEP_SHORT;
+    if (!cursor->sig_count)
+        return bad(why, "a signature like one that was not defined");
+    struct trc_sig sig = cursor->sigs[cursor->sig_count - 1].sig;
+    sig.flags = trc_done_flags(sig.flags);
+    return add_sig(cursor, &sig) ? TRC_STEP_AGAIN : bad(why, "too many signatures");
+}
+
 static enum trc_step take_sig(struct trc_cursor *cursor, struct trc_bytes *bytes, bool like, const char **why)
 {
     const struct trc_file *file = cursor->file;
@@ -33,13 +67,9 @@ static enum trc_step take_sig(struct trc_cursor *cursor, struct trc_bytes *bytes
     bytes->at += size;
     if (like && !take_original(cursor, &body, &sig, &mask))
         return bad(why, "a signature like one that was not defined");
-    size_t room = cursor->sig_room;
-    if (cursor->sig_count == room)
-        room += room < 16 * SIGS_FIRST ? SIGS_FIRST : room;
-    if (room > SIGS_MAX || !trc_file_grow(cursor->file, &cursor->sigs, &cursor->sig_room, room, sizeof *cursor->sigs))
+    struct trc_signature *fresh = add_sig(cursor, &sig);
+    if (!fresh)
         return bad(why, "too many signatures");
-    struct trc_signature *fresh = &cursor->sigs[cursor->sig_count++];
-    *fresh = (struct trc_signature){.sig = sig, .wanted = true};
     uint64_t value;
     for (size_t i = 0; i < file->field_count; i++) {
         const struct trc_schema_field *field = &file->fields[i];
@@ -59,19 +89,10 @@ static enum trc_step take_sig(struct trc_cursor *cursor, struct trc_bytes *bytes
     return TRC_STEP_AGAIN;
 }
 
-/* Steps over one item without taking it.  False: the bytes end first. */
-static bool skip_item(struct trc_bytes *bytes, uint64_t kind)
-{
-    uint64_t n;
-    if (kind == TRC_ITEM_FOLD)
-        return trc_get_varint(bytes, &n) && trc_get_varint(bytes, &n) && trc_skip(bytes, 24);
-    return trc_get_varint(bytes, &n) && trc_skip(bytes, n); /* SIG, LIKE, and items of later versions */
-}
-
 /* Whether an item may stand within a row of FOLDs. */
 static bool is_of_row(uint64_t kind)
 {
-    return kind == TRC_ITEM_FOLD || kind == TRC_ITEM_SIG || kind == TRC_ITEM_LIKE;
+    return kind == TRC_ITEM_FOLD || kind == TRC_ITEM_SIG || kind == TRC_ITEM_LIKE || kind == TRC_ITEM_DONE;
 }
 
 /* Whether anything follows the row of FOLDs that begins at `bytes`.  If not, its writer may still count polls into
@@ -308,6 +329,8 @@ enum trc_step trc_item_take(struct trc_cursor *cursor, struct trc_bytes *bytes, 
     case TRC_ITEM_SIG:
     case TRC_ITEM_LIKE:
         return take_sig(cursor, bytes, kind == TRC_ITEM_LIKE, why);
+    case TRC_ITEM_DONE:
+        return take_done(cursor, bytes, why);
     case TRC_ITEM_FOLD:
         return take_fold(cursor, bytes, out, why);
     case TRC_ITEM_LOST: {

@@ -146,13 +146,13 @@ struct trc_row *trc_stream_row(struct trc_stream *stream, const struct trc_sig *
 }
 _Static_assert(TRC_ROW_PLACES > TRC_ROWS && TRC_PEER_PLACES > TRC_PEERS, "a search ends");
 
-static __attribute__((noinline)) uint16_t search_peer(struct trc_stream *stream, int32_t rank, uint32_t at)
+static __attribute__((noinline)) uint32_t search_peer(struct trc_stream *stream, int32_t rank, uint32_t at)
 {
     if (rank < 0)
         return 0;
     for (; stream->peer[at]; at = (at + 1) % TRC_PEER_PLACES)
         if (stream->peer[at]->rank_plus_1 == (uint32_t)rank + 1)
-            return (uint16_t)(at + 1);
+            return at + 1;
     struct trc_peer *peer = stream->peers_used < TRC_PEERS ? entry_room(stream, sizeof *peer) : NULL;
     if (!peer)
         return 0;
@@ -160,11 +160,11 @@ static __attribute__((noinline)) uint16_t search_peer(struct trc_stream *stream,
     peer->rank_plus_1 = (uint32_t)rank + 1;
     show_entry(stream, peer, TRC_ENTRY_PEER);
     stream->peer[at] = peer;
-    return (uint16_t)(at + 1);
+    return at + 1;
 }
 
 /* The place of a partner's counters in stream->peer, + 1; 0: there is no room for it. */
-static inline uint16_t peer_of(struct trc_stream *stream, int32_t rank)
+static inline uint32_t peer_of(struct trc_stream *stream, int32_t rank)
 {
     const uint32_t at = (uint32_t)rank % TRC_PEER_PLACES;
     const struct trc_peer *peer = stream->peer[at];
@@ -180,7 +180,8 @@ static void begin_step(struct trc_page *page, uint64_t settled, enum trc_settle 
 }
 
 /* Moves a signature's counts into the counters that stay, because the signature gives up its place. */
-static void settle_signature(struct trc_stream *stream, uint32_t index, uint64_t settled)
+static inline __attribute__((always_inline)) void settle_signature(struct trc_stream *stream, uint32_t index,
+                                                                   uint64_t settled)
 {
     const struct trc_sig_state *state = &stream->state[index];
     struct trc_use *use = state->use;
@@ -222,55 +223,105 @@ static void settle_signature(struct trc_stream *stream, uint32_t index, uint64_t
     use->uses = use->arrivals = 0;
 }
 
-/* Has the index mean a signature, in its entry of the page, a new one, or where there is no room for one, a private
- * one: what that counts is in the file when another signature takes its place. */
-static void fill_use(struct trc_stream *stream, uint32_t index, const struct trc_sig *sig, uint64_t settled)
+/* Ends the definition of a signature in the chunk, which gives it its number there.  One that starts requests gets the
+ * next number, too: they complete under that. */
+static inline void number_sig(struct trc_stream *stream, struct trc_sig_state *state, unsigned char *at)
+{
+    state->local = stream->local_sigs++;
+    state->epoch = stream->epoch;
+    state->item = trc_item_word(state->local);
+    state->last_sequence = 0;
+    if (state->use->sig.flags & TRC_SIG_START) {
+        at = trc_put_done(at);
+        state->done_item = trc_item_word(stream->local_sigs++);
+    }
+    stream->at = at;
+}
+
+/* Makes an entry of the page for an index, or a private one where there is no room: what that counts is in the file
+ * when another signature takes its place. */
+static __attribute__((noinline)) void make_use(struct trc_stream *stream, uint32_t index)
+{
+    struct trc_use *use = entry_room(stream, sizeof *use);
+    stream->state[index].use = use ? use : &stream->spare[index];
+    if (!use)
+        return;
+    use->index = (uint16_t)index;
+    show_entry(stream, use, TRC_ENTRY_USE);
+}
+
+/* Empties an index for another signature: its counts are moved, and its version rises. */
+static inline __attribute__((always_inline)) struct trc_sig_state *empty_index(struct trc_stream *stream,
+                                                                               uint32_t index)
 {
     struct trc_sig_state *state = &stream->state[index];
-    const struct trc_peer *out = trc_peer_at(stream, state->out), *in = trc_peer_at(stream, state->in);
-    bool fresh = !state->use;
-    if (fresh)
-        state->use = entry_room(stream, sizeof *state->use);
-    bool shown = state->use;
-    if (!shown)
-        state->use = &stream->spare[index];
-    struct trc_use *use = state->use;
+    const uint64_t settled = stream->page->undo.settled;
+    for (uint32_t i = 0; i < stream->folds; i++)
+        if (stream->fold[i].index == index) {
+            stream->folds = 0; /* a fold of the signature that goes */
+            break;
+        }
+    settle_signature(stream, index, settled);
+    state->epoch = UINT32_MAX; /* in use, but defined in no chunk */
+    state->version++;
+    state->completed_version = 0;
+    if (__builtin_expect(!state->use, 0))
+        make_use(stream, index);
     begin_step(stream->page, settled, TRC_SETTLE_REPLACE);
-    use->index = (uint16_t)index;
+    return state;
+}
+
+/* Ends the replacement of a signature, which the entry has now. */
+static inline __attribute__((always_inline)) void end_replacement(struct trc_stream *stream,
+                                                                  const struct trc_sig_state *state)
+{
+    const struct trc_peer *out = trc_peer_at(stream, state->out), *in = trc_peer_at(stream, state->in);
+    struct trc_use *use = state->use;
     use->row = state->row->number;
     use->out = out ? out->number : 0;
     use->in = in ? in->number : 0;
-    trc_sig_copy(&use->sig, sig);
-    begin_step(stream->page, settled, TRC_SETTLE_STEPS);
-    if (fresh && shown)
-        show_entry(stream, use, TRC_ENTRY_USE);
+    begin_step(stream->page, stream->page->undo.settled - TRC_SETTLE_REPLACE, TRC_SETTLE_STEPS);
 }
 
 uint32_t trc_stream_intern_slow(struct trc_stream *stream, const struct trc_sig *sig, uint32_t set)
 {
     /* The way that the last call did not use is given up; a way of an open call never is. */
     struct trc_thread *thread = &stream->page->thread;
-    const uint64_t settled = stream->page->undo.settled;
     uint32_t index = set;
     if (stream->state[set].epoch && (!stream->state[set + 1].epoch || thread->last == set + 1))
         index = set + 1;
     if (thread->inside == index + 1)
         index ^= 1;
-    for (uint32_t i = 0; i < stream->folds; i++)
-        if (stream->fold[i].index == index) {
-            stream->folds = 0; /* a fold of the signature that goes */
-            break;
-        }
-    struct trc_sig_state *state = &stream->state[index];
-    settle_signature(stream, index, settled);
-    state->epoch = UINT32_MAX; /* taken, but defined in no chunk */
-    state->version++;
-    state->completed_version = state->completed_epoch = 0;
+    struct trc_sig_state *state = empty_index(stream, index);
+    trc_sig_copy(&state->use->sig, sig);
     state->row = trc_stream_row(stream, sig);
-    state->out = sig->flags & TRC_SIG_P2P_OUT ? peer_of(stream, sig->peer) : (uint16_t)0;
-    state->in = sig->flags & TRC_SIG_P2P_IN ? peer_of(stream, sig->source) : (uint16_t)0;
-    fill_use(stream, index, sig, settled);
+    state->out = sig->flags & TRC_SIG_P2P_OUT ? peer_of(stream, sig->peer) : 0;
+    state->in = sig->flags & TRC_SIG_P2P_IN ? peer_of(stream, sig->source) : 0;
+    end_replacement(stream, state);
     return index;
+}
+
+uint32_t trc_stream_begin_variant(struct trc_stream *stream, uint32_t like, uint32_t near)
+{
+    uint32_t index = (near * TRC_VARIANTS + stream->variants++ % TRC_VARIANTS) % TRC_SIGS;
+    while (index == like || index + 1 == stream->page->thread.inside)
+        index = (index + 1) % TRC_SIGS;
+    empty_index(stream, index)->use->sig = stream->state[like].use->sig;
+    return index;
+}
+
+void trc_stream_end_variant(struct trc_stream *stream, uint32_t index, uint32_t like)
+{
+    const struct trc_sig_state *of = &stream->state[like];
+    struct trc_sig_state *state = &stream->state[index];
+    const struct trc_sig *sig = &state->use->sig, *from = &of->use->sig;
+    state->row = of->row->size_class == trc_sig_class(sig) ? of->row : trc_stream_row(stream, sig);
+    state->out = sig->peer == from->peer || !(sig->flags & TRC_SIG_P2P_OUT) ? of->out : peer_of(stream, sig->peer);
+    state->in = sig->source == from->source || !(sig->flags & TRC_SIG_P2P_IN) ? of->in : peer_of(stream, sig->source);
+    end_replacement(stream, state);
+    if (of->epoch != stream->epoch || stream->at >= stream->stop)
+        return;
+    number_sig(stream, state, trc_put_like(stream->at, sig, from, of->local, TRC_VARIED_FIELDS));
 }
 
 static bool lose(struct trc_stream *stream)
@@ -357,34 +408,8 @@ bool trc_stream_room_for(struct trc_stream *stream, uint32_t bytes)
 
 void trc_stream_define(struct trc_stream *stream, uint32_t index)
 {
-    trc_stream_define_like(stream, index, index);
-}
-
-uint32_t trc_stream_define_flags(struct trc_stream *stream, uint32_t like, uint32_t flags)
-{
-    const struct trc_sig_state *of = &stream->state[like];
-    struct trc_sig sig;
-    if (of->epoch == stream->epoch) {
-        stream->at = trc_put_like_flags(stream->at, flags, of->local);
-    } else {
-        trc_sig_copy(&sig, &of->use->sig);
-        sig.flags = flags;
-        stream->at = trc_put_sig(stream->at, &sig);
-    }
-    return stream->local_sigs++;
-}
-
-void trc_stream_define_like(struct trc_stream *stream, uint32_t index, uint32_t like)
-{
     struct trc_sig_state *state = &stream->state[index];
-    const struct trc_sig_state *of = &stream->state[like];
-    const struct trc_sig *sig = &state->use->sig;
-    stream->at = of->epoch == stream->epoch ? trc_put_like(stream->at, sig, &of->use->sig, of->local)
-                                            : trc_put_sig(stream->at, sig);
-    state->local = stream->local_sigs++;
-    state->epoch = stream->epoch;
-    state->item = trc_item_word(state->local);
-    state->last_sequence = 0;
+    number_sig(stream, state, trc_put_sig(stream->at, &state->use->sig));
 }
 
 void trc_stream_fold_slow(struct trc_stream *stream, uint32_t index, uint64_t begin, uint64_t end)

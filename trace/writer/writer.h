@@ -72,10 +72,9 @@ struct trc_sig_state {
     uint32_t item;    /* trc_item_word of that */
     uint32_t version; /* rises when the index comes to mean another signature */
     uint32_t completed_as, completed_version; /* index of the signature under which its requests complete; 0: unknown */
-    uint32_t completed_epoch;                 /* stream.epoch when the chunk was given a signature for that, ... */
-    uint32_t completed_item;                  /* trc_item_word of that signature */
-    uint16_t out, in;                         /* indices into trc_stream.peer, + 1; 0: none */
-    struct trc_row *row;                      /* never NULL for a signature that is there */
+    uint32_t done_item;  /* trc_item_word of the signature under which its requests complete as they were posted */
+    uint32_t out, in;    /* indices into trc_stream.peer, + 1; 0: none */
+    struct trc_row *row; /* never NULL for a signature that is there */
     uint64_t last_sequence;
     struct trc_use *use; /* place in the live page; NULL: this index was never used */
 };
@@ -116,6 +115,7 @@ struct trc_stream {
     struct trc_chunk *piece;
     unsigned char *entry_at, *entry_stop;
     uint32_t rows_used, peers_used;
+    uint32_t variants;                      /* number of variants that got an index */
     struct trc_row *row[TRC_ROW_PLACES];    /* indexed by a hash of call and size class */
     struct trc_peer *peer[TRC_PEER_PLACES]; /* by rank */
     struct trc_row overflow_row;            /* private: counts that no row could take */
@@ -216,6 +216,12 @@ const struct trc_sig *trc_writer_inside(const struct trc_writer *writer, unsigne
 /* Returns the row that counts calls of the signature's call and size class.  When few rows are left, a new size of a
  * known call shares the row of another size, so that no call is missing. */
 struct trc_row *trc_stream_row(struct trc_stream *stream, const struct trc_sig *sig);
+#define TRC_VARIANTS 4u /* indices that a variant may get, by turns */
+/* Begins a variant of signature `like`: gives it an index of its own, near TRC_VARIANTS * `near`, with a copy of that
+ * signature.  The caller changes fields of the copy (TRC_VARIED_FIELDS) and ends the variant before anything else. */
+uint32_t trc_stream_begin_variant(struct trc_stream *stream, uint32_t like, uint32_t near);
+/* Ends it.  The chunk defines it now if that has `like`. */
+void trc_stream_end_variant(struct trc_stream *stream, uint32_t index, uint32_t like);
 /* The slow path of trc_stream_intern: the signature is in neither place of its set. */
 uint32_t trc_stream_intern_slow(struct trc_stream *stream, const struct trc_sig *sig, uint32_t set);
 /* The slow path of trc_stream_room: takes another chunk.  False: there is none, and a record was counted as lost. */
@@ -224,12 +230,6 @@ bool trc_stream_room_slow(struct trc_stream *stream);
 bool trc_stream_room_for(struct trc_stream *stream, uint32_t bytes);
 /* Defines signature `index` in the current chunk, which must have room for it. */
 void trc_stream_define(struct trc_stream *stream, uint32_t index);
-/* Defines a signature as trc_stream_define, in fewer bytes if the chunk defines signature `like`, which differs from
- * it in little. */
-void trc_stream_define_like(struct trc_stream *stream, uint32_t index, uint32_t like);
-/* Defines a signature that differs from signature `like` in its flags, and has no index, since nothing counts its uses.
- * Returns its number in the chunk. */
-uint32_t trc_stream_define_flags(struct trc_stream *stream, uint32_t like, uint32_t flags);
 /* The slow path of trc_stream_fold: begins a FOLD. */
 void trc_stream_fold_slow(struct trc_stream *stream, uint32_t index, uint64_t begin, uint64_t end);
 
@@ -264,7 +264,7 @@ static inline bool trc_sig_equal(const struct trc_sig *a, const struct trc_sig *
 }
 
 /* The partner's counters at a state's place `out` or `in`; NULL for 0. */
-static inline struct trc_peer *trc_peer_at(const struct trc_stream *stream, uint16_t place)
+static inline struct trc_peer *trc_peer_at(const struct trc_stream *stream, uint32_t place)
 {
     return place ? stream->peer[place - 1] : NULL;
 }

@@ -45,20 +45,6 @@ static void test_requests(void)
     CHECK(trc_put_request(bytes, 3, 10, 2, 5) - bytes == 2 && bytes[0] == 5 && bytes[1] == 5, "thread 2's sixth");
 }
 
-/* A signature with other flags is defined by the same bytes as one with any difference. */
-static void test_like_flags(void)
-{
-    const struct trc_sig like = {.call = 3, .flags = TRC_SIG_START | TRC_SIG_P2P_IN, .source = 5, .received = 700};
-    for (uint32_t number = 1, flags = 1; number < 1u << 21; number *= 3, flags = flags * 2 + 1) {
-        uint8_t by_flags[TRC_ITEM_MAX], by_all[TRC_ITEM_MAX];
-        struct trc_sig sig = like;
-        sig.flags = flags << 4;
-        const size_t size = (size_t)(trc_put_like(by_all, &sig, &like, number) - by_all);
-        CHECK((size_t)(trc_put_like_flags(by_flags, sig.flags, number) - by_flags) == size, "number %u: size", number);
-        CHECK(memcmp(by_flags, by_all, size) == 0, "number %u: bytes", number);
-    }
-}
-
 static const struct trc_schema_call calls[] = {
     {"MPI_Send", TRC_OP_SEND, "buf count type dest tag comm"},
     {"MPI_Wait", TRC_OP_WAIT, NULL},
@@ -139,7 +125,6 @@ int main(void)
 {
     test_varints();
     test_requests();
-    test_like_flags();
     test_schema();
     test_other_version();
     test_calls();

@@ -336,8 +336,8 @@ static void test_hole(void)
 static void test_hostile_items(void)
 {
     uint8_t item[TRC_ITEM_MAX], *end;
-    for (int which = 0; which < 7; which++) {
-        struct tb *tb = tb_new_small(0, 2, 4096, 1000);
+    for (int which = 0; which < 8; which++) {
+        struct tb *tb = tb_new_small(0, 3, 4096, 1000);
         tb_send(tb, 0, 10, 20, 1, 1, 8);
         switch (which) {
         case 0: /* begin past 2^64 */
@@ -356,7 +356,11 @@ static void test_hostile_items(void)
             end = trc_put_varint(trc_put_varint(trc_put_varint(item, TRC_ITEM_LIKE), 2), 77);
             end = trc_put_varint(end, 0);
             break;
-        case 5: /* a signature like another without a mask */
+        case 5: /* a completion of a signature that is not there */
+            tb_next_chunk(tb, 0);
+            end = trc_put_done(item);
+            break;
+        case 6: /* a signature like another without a mask */
             end = trc_put_varint(trc_put_varint(trc_put_varint(item, TRC_ITEM_LIKE), 1), 0);
             break;
         default: /* a signature longer than the chunk */

@@ -111,36 +111,36 @@ static void test_events(void)
     end(file, cursor);
 }
 
-static struct trc_sig drawn_sig(uint64_t *state, const struct trc_sig *like)
+/* Changes about a third of the fields in which variants of a signature differ. */
+static void draw_variant(uint64_t *state, struct trc_sig *sig)
 {
-    struct trc_sig sig = *like;
 #define FIELD(type, name, kind)                                                                                        \
-    if (draw(state, 4) == 0)                                                                                           \
-        sig.name = (type)(draw_bits(state) >> draw(state, 64));
+    if (TRC_VARIED_FIELDS >> TRC_SIG_FIELD_##name & 1 && draw(state, 3) == 0)                                          \
+        sig->name = (type)(draw_bits(state) >> draw(state, 64));
     TRC_SIG_FIELDS(FIELD)
 #undef FIELD
-    sig.call = draw(state, 3);
-    sig.flags = 0;
-    sig.comm &= 0xffff;
-    sig.path = 0;
-    return sig;
 }
 
-/* Signatures that are defined by others in whatever fields they differ, also by such as the chunk does not define. */
-static void test_likes(void)
+/* Variants that are defined by the one before, also where the chunk does not define that. */
+static void test_variants(void)
 {
     begin(64u << 20);
     enum { N = 30000 };
     static struct trc_sig made[N];
     uint64_t state = 5;
-    uint32_t last = 0;
+    made[0] = sig_of(1, 0, 3);
+    uint32_t index = trc_stream_intern(stream, &made[0]);
     for (uint32_t i = 0; i < N; i++) {
-        made[i] = drawn_sig(&state, &made[i ? i - 1 : 0]);
-        uint32_t index = trc_stream_intern(stream, &made[i]);
-        if (trc_stream_room(stream) && stream->state[index].epoch != stream->epoch)
-            trc_stream_define_like(stream, index, last);
         trc_stream_event(stream, index, 2000000 + i, 2000000 + i, 0);
-        last = index;
+        if (i + 1 == N)
+            break;
+        const uint32_t like = index;
+        made[i + 1] = made[i];
+        draw_variant(&state, &made[i + 1]);
+        index = trc_stream_begin_variant(stream, like, draw(&state, TRC_SIGS / TRC_VARIANTS));
+        stream->state[index].use->sig = made[i + 1];
+        trc_stream_end_variant(stream, index, like);
+        CHECK(index != like && trc_sig_equal(trc_stream_sig(stream, like), &made[i]), "variant %u has its place", i);
     }
     struct trc_file *file = look();
     struct trc_cursor *cursor = trc_cursor_open(file, 0);
@@ -150,6 +150,25 @@ static void test_likes(void)
         i++;
     CHECK(i == N, "signature %u is another", i);
     CHECK(trc_event_chunks(file) > 3, "one chunk is no test");
+    end(file, cursor);
+}
+
+/* A completion under the signature that the definition of a start's signature gives. */
+static void test_done(void)
+{
+    begin(64u << 20);
+    struct trc_sig start = sig_of(1, TRC_SIG_START | TRC_SIG_P2P_IN | TRC_SIG_ANY_TAG, 3);
+    uint32_t index = trc_stream_intern(stream, &start);
+    trc_stream_event(stream, index, 2000000, 2000010, 0);
+    unsigned char *at = trc_put_item_word(stream->at, stream->state[index].done_item);
+    trc_stream_put_subs(stream, trc_put_varint(at, 0), 1);
+    struct trc_file *file = look();
+    struct trc_cursor *cursor = trc_cursor_open(file, 0);
+    struct trc_record record;
+    CHECK(trc_next(cursor, &record) == TRC_OK && record.request == 0, "the start");
+    CHECK(trc_next(cursor, &record) == TRC_OK && record.request == 0 && record.begin == 2000000, "its completion");
+    start.flags = TRC_SIG_P2P_IN | TRC_SIG_SUB | TRC_SIG_COMPLETE;
+    CHECK(trc_sig_equal(record.sig, &start), "flags %x", record.sig->flags);
     end(file, cursor);
 }
 
@@ -382,7 +401,8 @@ int main(void)
 {
     snprintf(path, sizeof path, "hpctop-roundtrip-%d.hpctop", (int)getpid());
     test_events();
-    test_likes();
+    test_variants();
+    test_done();
     test_folds(2);
     test_folds(8);
     test_folds(20);
