@@ -202,6 +202,7 @@ struct ana_call_stat {
 struct ana_rank_stat {
     size_t index;
     bool counted; /* see ana_rank; false: the rest is 0 and means nothing */
+    bool serves;  /* a thread only serves requests of other ranks: its waits are not the rank's */
     uint64_t calls, sent, received, sent_messages, received_messages;
     int64_t wall_ns;                     /* without off_ns */
     int64_t off_ns;                      /* recording was switched off: activity unknown */

@@ -135,7 +135,9 @@ static bool add_rank(struct ana_job *job, struct ana_rank_stat *stat, struct ana
         double mpi = fmax(((double)thread->mpi_ticks - outside) * ns_per_tick - nccl, 0);
         add_ns(&stat->mpi_sum_ns, mpi);
         add_ns(&stat->nccl_ns, nccl);
-        if (mpi + nccl > most && !ana_only_serves(t, category_ns, p->run_end_ns - p->run_begin_ns)) {
+        const bool serves = ana_only_serves(t, category_ns, p->run_end_ns - p->run_begin_ns);
+        stat->serves |= serves;
+        if (mpi + nccl > most && !serves) {
             most = mpi + nccl;
             memcpy(stat->category_ns, category_ns, sizeof category_ns);
         }

@@ -62,8 +62,19 @@ static bool find_last(const struct ana_tally *t, struct last *of_call)
     return ok;
 }
 
+/* Returns, by rank index, whether waits of other threads than the main one are no time of the rank; for the caller to
+ * free.  NULL: out of memory. */
+static uint8_t *list_servers(const struct ana_job *job, const struct ana_summary *s)
+{
+    uint8_t *serves = calloc(job->count + 1, 1);
+    for (size_t i = 0; serves && i < s->rank_count; i++)
+        serves[s->ranks[i].index] = s->ranks[i].serves;
+    return serves;
+}
+
 /* Adds each rank's loss, and others' loss waiting for it. */
-static bool add_to_ranks(const struct ana_job *job, struct ana_summary *s, const struct ana_tally *t)
+static bool add_to_ranks(const struct ana_job *job, struct ana_summary *s, const struct ana_tally *t,
+                         const uint8_t *serves)
 {
     struct lost {
         int64_t waiting_ns, caused_ns;
@@ -71,6 +82,8 @@ static bool add_to_ranks(const struct ana_job *job, struct ana_summary *s, const
     for (size_t i = 0; rank && i < t->waits.count; i++) {
         const uint64_t *key = ana_map_key(&t->waits, i);
         const struct ana_wait_sum *sum = ana_map_value(&t->waits, i);
+        if (serves[key[1]] && key[0] & ANA_WAIT_ASIDE)
+            continue;
         if (ana_wait_words[ana_wait_key_kind(key[0])].where != ANA_WAIT_DEVICE)
             rank[key[1]].waiting_ns = ana_plus(rank[key[1]].waiting_ns, sum->lost_ns);
         rank[key[2]].caused_ns = ana_plus(rank[key[2]].caused_ns, sum->lost_ns);
@@ -87,7 +100,7 @@ static bool add_to_ranks(const struct ana_job *job, struct ana_summary *s, const
 }
 
 /* Adds waits by kind, waiter and culprit, over all calls. */
-static bool add_waits(struct ana_summary *s, const struct ana_tally *t)
+static bool add_waits(struct ana_summary *s, const struct ana_tally *t, const uint8_t *serves)
 {
     struct ana_map place; /* kind, waiter, culprit: index in s->waits + 1 */
     ana_map_init(&place, sizeof(size_t));
@@ -97,6 +110,8 @@ static bool add_waits(struct ana_summary *s, const struct ana_tally *t)
         const uint64_t *key = ana_map_key(&t->waits, i);
         const struct ana_wait_sum *sum = ana_map_value(&t->waits, i);
         if (!ana_selected(s->selection.ranks, key[1]) && !ana_selected(s->selection.ranks, key[2]))
+            continue;
+        if (serves[key[1]] && key[0] & ANA_WAIT_ASIDE)
             continue;
         enum ana_wait_kind kind = ana_wait_key_kind(key[0]);
         size_t *at = ana_map_add(&place, kind, key[1], key[2]);
@@ -187,6 +202,9 @@ bool ana_summary_relations(struct ana_job *job, struct ana_summary *s, const str
     ana_tally_latency(relations, &latency);
     s->message_latency = ana_small_of(&latency);
     s->clock_violations = relations->clock_violations;
-    return add_to_ranks(job, s, relations) && ana_summary_collectives(job, s, relations) && add_waits(s, relations) &&
-           add_sizes(s, relations) && ana_summary_sites(job, s, events) && add_to_calls(job, s, relations, events);
+    uint8_t *serves = list_servers(job, s);
+    const bool ok = serves && add_to_ranks(job, s, relations, serves) && add_waits(s, relations, serves);
+    free(serves);
+    return ok && ana_summary_collectives(job, s, relations) && add_sizes(s, relations) &&
+           ana_summary_sites(job, s, events) && add_to_calls(job, s, relations, events);
 }

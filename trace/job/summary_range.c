@@ -161,7 +161,9 @@ static void range_ranks(struct ana_job *job, struct ana_summary *s, const struct
                     mpi = ana_plus(mpi, thread->ns[c]);
             stat->nccl_ns = ana_plus(stat->nccl_ns, thread ? thread->ns[TRC_CAT_NCCL] : 0);
             stat->mpi_sum_ns = ana_plus(stat->mpi_sum_ns, mpi);
-            if (thread && ana_only_serves(k, thread->ns, s->end_ns - s->begin_ns))
+            const bool serves = thread && ana_only_serves(k, thread->ns, s->end_ns - s->begin_ns);
+            stat->serves |= serves;
+            if (serves)
                 continue;
             for (int c = 0; thread && mpi > most && c < TRC_CATEGORIES; c++)
                 stat->category_ns[c] = thread->ns[c];

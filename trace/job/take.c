@@ -61,7 +61,7 @@ static inline __attribute__((always_inline)) uint32_t keep_wait(struct ana_job *
     more.segment_ns = more.segment ? calls.came->segment_ns : 0;
     const struct ana_kept_wait *kept = ana_store_wait(&job->store, span, &more);
     if (!note->waits) {
-        sums_may_move(job, &job->pass.tally.waits, ana_wait_key(kept->kind, kept->call), kept->waiter, kept->culprit);
+        sums_may_move(job, &job->pass.tally.waits, ana_wait_key(kept), kept->waiter, kept->culprit);
         note->waits = ana_tally_wait_place(&job->pass.tally, kept);
     }
     return note->waits;

@@ -180,7 +180,7 @@ struct ana_size_sum *ana_tally_size_make(struct ana_tally *tally, uint32_t size_
 
 uint32_t ana_tally_wait_place(struct ana_tally *tally, const struct ana_kept_wait *w)
 {
-    return place_of(tally, &tally->waits, ana_wait_key(w->kind, w->call), w->waiter, w->culprit);
+    return place_of(tally, &tally->waits, ana_wait_key(w), w->waiter, w->culprit);
 }
 
 void ana_tally_latency(const struct ana_tally *tally, struct ana_times_small *out)

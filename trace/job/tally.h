@@ -58,15 +58,16 @@ struct ana_wait_sum { /* ana_wait_key of kind and call, waiter, culprit */
     int64_t lost_ns;
     double squares; /* sum over the waits, see ana_wait */
 };
-/* The key of waits of a kind in calls with a job-wide number. */
-static inline uint64_t ana_wait_key(enum ana_wait_kind kind, uint32_t call)
+#define ANA_WAIT_ASIDE (1ull << 63) /* mark in a key: other threads than the main one wait */
+/* The key of waits like this one, by kind, job-wide number of the call, and whether the main thread waits. */
+static inline uint64_t ana_wait_key(const struct ana_kept_wait *wait)
 {
-    return (uint64_t)kind << 32 | call;
+    return (uint64_t)wait->kind << 32 | wait->call | (wait->place && !wait->site ? ANA_WAIT_ASIDE : 0);
 }
 /* The kind in such a key. */
 static inline enum ana_wait_kind ana_wait_key_kind(uint64_t key)
 {
-    return (enum ana_wait_kind)(key >> 32);
+    return (enum ana_wait_kind)((key & ~ANA_WAIT_ASIDE) >> 32);
 }
 /* The job-wide number of the call in such a key. */
 static inline uint32_t ana_wait_key_call(uint64_t key)

@@ -8,14 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether a loss is of the selected ranks, with whose time it is compared.  A rank's time is its main thread's: what
- * exceeds the waiting there is of a thread that serves requests, and no loss. */
+/* Whether a loss is of the selected ranks, with whose time it is compared. */
 static bool of_selected(const struct ana_summary *s, const struct ana_wait *w)
 {
-    if (s->has_accounts && ana_wait_words[w->kind].where != ANA_WAIT_DEVICE)
-        for (size_t i = 0; i < s->rank_count; i++)
-            if (s->ranks[i].index == w->waiter)
-                return (double)w->lost_ns <= 1.01 * (double)s->ranks[i].account.ns[ANA_ACCOUNT_WAIT] + 1e6;
     return ana_selected(s->selection.ranks, w->waiter);
 }
 

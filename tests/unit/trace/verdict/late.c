@@ -168,6 +168,8 @@ static void service(void)
     char out[512];
     ana_headline(job, &s, NULL, out, sizeof out);
     CHECK(strncmp(out, "nothing stands out", 18) == 0, "service: %s", out);
+    CHECK(s.wait_count == 0 && s.ranks[0].waiting_ns == 0, "service: %zu waits, rank 0 waits %lld ns", s.wait_count,
+          (long long)s.ranks[0].waiting_ns);
     CHECK(s.ranks[0].mpi_ns < 2 * MS && s.efficiency.communication > 0.99, "service: %lld ns in MPI",
           (long long)s.ranks[0].mpi_ns);
     ana_summary_free(&s);
