@@ -50,8 +50,8 @@
  *                   ended `span` after the first began.
  *                   The three u64 are rewritten in place while the polling goes on.  Several FOLDs in a row share one
  *                   time base; after them it is the latest end among them (those with NESTED signatures left out).
- *                   SIG, LIKE and DONE items do not end the row, every other item does; from then on its FOLDs stay as they
- *                   are.
+ *                   SIG, LIKE and DONE items do not end the row, every other item does; from then on its FOLDs stay
+ *                   as they are.
  *   3  LOST         varint count: records that could not be kept at this place
  *   4  SAID         varint n, then n bytes: varints kind (enum trc_said_kind), communicator, sequence number on it,
  *                   round, gap (begin - time base), duration, size; then what was said, as many of the `size`

@@ -2,7 +2,6 @@
 #ifndef ANA_ITERATIONS_H
 #define ANA_ITERATIONS_H
 
-#include "trace/account/account.h"
 #include "trace/why/reason.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,8 +25,6 @@ struct ana_slow_iteration {
     struct ana_segment_end from, to;
     int64_t segment_ns, excess_ns; /* duration of the segment; excess over its mean */
     struct ana_reason reason;      /* reason, compared to the other times of that segment on that rank */
-    bool has_account;
-    struct ana_account account; /* of all ranks in view meanwhile; filled by ana_summarize_iterations (sum_up.h) */
 };
 /* The loops that the program spends most time in (trace/iter), of the whole run; the slowest ones are of the time in
  * view. */

@@ -7,8 +7,5 @@
 /* Reads all events that there are now, and fills *out for a selection, as ana_summarize (job.h) does when nothing is
  * left to read.  Costs and prices of a time: ana_job_set_window (window.h) comes first.  TRC_BAD: out of memory. */
 enum trc_status ana_summarize_all(struct ana_job *job, struct ana_selection selection, struct ana_summary *out);
-/* Fills the accounts of the slowest iterations of a summary of the whole run: reads the events of each again.  False:
- * out of memory. */
-bool ana_summarize_iterations(struct ana_job *job, struct ana_summary *summary);
 
 #endif

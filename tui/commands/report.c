@@ -75,10 +75,6 @@ static bool print_part(struct ana_job *job, const struct ana_selection *part, co
     struct ana_summary summary;
     if (ana_summarize_all(job, *part, &summary) != TRC_OK)
         return false;
-    if ((json || wanted->html) && !ana_summarize_iterations(job, &summary)) {
-        ana_summary_free(&summary);
-        return false;
-    }
     char *text = json ? tui_report_json(job, &summary) : NULL;
     bool utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
     if (wanted->html) {

