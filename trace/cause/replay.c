@@ -299,46 +299,8 @@ static inline __attribute__((always_inline)) bool take_edge(const struct ana_cau
 
 /* ---- steps ------------------------------------------------------------------------------------------------------ */
 
-/* Whether a step goes on from the one before it, and had not been polled for. */
-static inline bool is_plain(const struct ana_cause_step *step)
-{
-    return !step->spins && step->back <= 1;
-}
-
-/* Replays steps of a rank up to `to`, as long as each needs only the step before and results that are available. */
-static inline __attribute__((always_inline)) void replay_plain(const struct ana_causes *causes, const struct run *run,
-                                                               uint32_t to)
-{
-    const struct ana_replay *replay = causes->replay;
-    uint32_t done = run->rank->done;
-    if (done >= to || (done && done < run->first))
-        return;
-    struct ana_ahead now = run->rank->now;
-    const struct ana_cause_step *step = step_of(run, done + 1), *next;
-    for (; done < to && is_plain(step); done++, step = next) {
-        struct ana_ahead last = now;
-        int64_t last_ns = step->begin_ns;
-        uint32_t shadow = ana_shadow_of(replay, step->segment);
-        if (shadow && step->back)
-            shorten_segment(causes, shadow, step, step_of(run, done)->end_ns, &last);
-        if (step->edges) {
-            const struct ana_edge *edge = ana_edge_at(run->rank, step->edges);
-            while (edge && take_edge(causes, edge, step->end_ns, &last, &last_ns, NULL))
-                edge = ana_edge_at(run->rank, edge->next);
-            if (edge)
-                break;
-        }
-        next = step_of(run, done + 2);
-        shorten_call(causes, step, last_ns, &last);
-        end_step(run, done + 1, next, &last);
-        now = last;
-    }
-    run->rank->now = now;
-    run->rank->done = done;
-}
-
-/* Replays the next step of a rank, whatever it is.  False: another must be replayed first. */
-static __attribute__((noinline)) bool replay_step(const struct ana_causes *causes, uint32_t index,
+/* Replays the next step of a rank.  False: another must be replayed first. */
+static inline __attribute__((always_inline)) bool replay_step(const struct ana_causes *causes, uint32_t index,
                                                   const struct run *run, struct need *need)
 {
     uint32_t number = run->rank->done + 1;
@@ -362,17 +324,13 @@ static __attribute__((noinline)) bool replay_step(const struct ana_causes *cause
 static bool replay_rank(const struct ana_causes *causes, uint32_t index, uint32_t to, struct need *need)
 {
     const struct run run = run_of(causes, index);
-    for (;;) {
-        replay_plain(causes, &run, to);
-        if (run.rank->done >= to)
-            return true;
-        if (need->depth == MOST_DEPTH)
-            return false;
+    while (run.rank->done < to) {
         if (run.rank->done + 1 < run.first)
             pass(run.rank, &run.rank->ahead_of[++run.rank->done & run.mask]); /* it had to be left out */
-        else if (!replay_step(causes, index, &run, need))
+        else if (!replay_step(causes, index, &run, need->depth < MOST_DEPTH ? need : NULL))
             return false;
     }
+    return true;
 }
 
 /* ---- ranks ------------------------------------------------------------------------------------------------------ */
