@@ -301,7 +301,7 @@ static inline __attribute__((always_inline)) bool take_edge(const struct ana_cau
 
 /* Replays the next step of a rank.  False: another must be replayed first. */
 static inline __attribute__((always_inline)) bool replay_step(const struct ana_causes *causes, uint32_t index,
-                                                  const struct run *run, struct need *need)
+                                                              const struct run *run, struct need *need)
 {
     uint32_t number = run->rank->done + 1;
     const struct ana_cause_step *step = step_of(run, number);

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 
 #define REFIT_NS 10000000000
-#define BESIDE   7u /* threads that have something to do: the stages, causes, iterations, sums */
+#define BESIDE                                                                                                         \
+    7u /* threads that have something to do: relations, causes, iterations, sums, and parts of the delay paths */
 
 /* ---- passes ----------------------------------------------------------------------------------------------------- */
 
@@ -63,10 +64,10 @@ bool ana_analysis_start(struct ana_job *job)
     job->lane = calloc(job->count, sizeof *job->lane);
     job->clip = ana_wait_clip_new();
     job->beside = ana_beside_new(job->workers - 1 < BESIDE ? job->workers - 1 : BESIDE);
-    job->match = ana_match_new(ana_stages_sink(job));
+    job->match = ana_match_new(ana_job_sink(job));
     job->gpu = job->upper->devices_new(job->count);
     if (!job->lane || !job->gpu || !job->clip || !job->match || !ana_store_init(&job->store, job->count) ||
-        !ana_iter_init(&job->iter, job->count) || !ana_pass_open(job, &job->pass) || !ana_stages_open(job))
+        !ana_iter_init(&job->iter, job->count) || !ana_pass_open(job, &job->pass) || !ana_onward_open(job))
         return false;
     ana_feed_also(job->pass.why.feed, ana_iter_take, &job->iter);
     ana_sums_open(&job->sums, &job->pass.tally, job->lane, job->pass.why.feed);
@@ -96,7 +97,7 @@ void ana_analysis_stop(struct ana_job *job)
         job->upper->leave_up(job);
     ana_bounds_pass_stop(job);
     ana_time_range_release(job);
-    ana_stages_close(job); /* they fill the others */
+    ana_onward_close(job); /* its taker fills the others */
     ana_pass_close(&job->pass);
     ana_match_free(job->match);
     job->upper->devices_free(job->gpu);
@@ -187,25 +188,16 @@ bool ana_anyone_alive(const struct ana_job *job)
     return false;
 }
 
-/* Takes events that were merged: follows them, or hands them on. */
-static void take_events(struct ana_job *job, struct ana_event *const *e, size_t n)
-{
-    if (!job->stages.merged.size)
-        ana_follow_events(job, e, n);
-    for (size_t i = 0; job->stages.merged.size && i < n; i++)
-        *(struct ana_event *)ana_queue_room(&job->stages.merged, sizeof(struct ana_event)) = *e[i];
-}
-
 static void advance_main(struct ana_job *job)
 {
     struct ana_event *e[ANA_SLICE];
     size_t n = ana_merge_next_few(job->pass.merge, e, ANA_SLICE);
     if (n) {
-        take_events(job, e, n);
+        ana_follow_events(job, e, n);
         return;
     }
     bool ends = !ana_anyone_alive(job) && !job->flushed;
-    ana_stages_sync(job);
+    ana_why_sync(&job->pass.why);
     if (ends) { /* first, since the replays that are left take memory */
         ana_merge_rest(job->pass.merge);
         malloc_trim(0);
@@ -283,7 +275,7 @@ double ana_job_advance(struct ana_job *job, int64_t budget_ns)
         else
             break;
     } while (stop == INT64_MAX || ana_now_ns() < stop);
-    ana_stages_sync(job);
+    ana_why_sync(&job->pass.why);
     job->pass.tally.out_of_memory |= job->sums.out_of_memory;
     if (job->pass.tally.out_of_memory && !job->lack_told) {
         job->lack_told = true;

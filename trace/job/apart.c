@@ -13,7 +13,7 @@ bool ana_apart_make(struct ana_job *job, struct ana_job *apart)
     ana_accesses_init(&apart->pass.accesses);
     apart->lane = calloc(job->count, sizeof *apart->lane);
     apart->gpu = job->upper->devices_new(job->count);
-    apart->match = ana_match_new(ana_stages_sink(job));
+    apart->match = ana_match_new(ana_job_sink(job));
     if (!apart->lane || !apart->gpu || !apart->match || !ana_store_init(&apart->store, job->count) ||
         !ana_iter_init(&apart->iter, job->count) || !ana_tally_init(&apart->pass.tally, job->count) ||
         !ana_why_init(&apart->pass.why, job->count, true, NULL) ||

@@ -15,7 +15,6 @@
 #include "trace/job/process.h"
 #include "trace/job/site_words.h"
 #include "trace/job/store.h"
-#include "trace/job/stages.h"
 #include "trace/job/sums.h"
 #include "trace/job/tally.h"
 #include "trace/job/timeline.h"
@@ -106,7 +105,7 @@ struct ana_job {
     int64_t reached_ns;  /* common progress of all events, as causes were last told */
     unsigned unsettled;  /* events since then */
     struct ana_pass pass;
-    struct ana_stages stages;
+    struct ana_queue onward; /* events to a thread that relates them (onward.h); of size 0: it is done at once */
     struct ana_match *match;
     struct ana_bridges *bridges; /* communicators between worlds; NULL: none */
     struct ana_iter iter;        /* iterations of the pass over all events */
@@ -189,14 +188,8 @@ int64_t ana_inside_due(const struct ana_job *job);
 void ana_call_words(const struct ana_job *job, size_t index, const char *call, const struct trc_sig *sig, char *out,
                     size_t size);
 
-/* take.c: what the match of all events reports, to a struct ana_job; as the sink of a match wants it. */
-void ana_take_message(void *user, const struct ana_message *message);
-/* take.c: takes a collective. */
-void ana_take_instance(void *user, const struct ana_instance *instance);
-/* take.c: takes a completion of a nonblocking collective. */
-void ana_take_joined(void *user, const struct ana_joined *joined);
-/* take.c: takes a call that needs the calls of particular ranks. */
-void ana_take_need(void *user, const struct ana_need *need);
+/* take.c: the sink for a match of all events: it stores and adds up the relations. */
+struct ana_match_sink ana_job_sink(struct ana_job *job);
 /* take.c: a wait of a GPU for another rank's, in a collective of this communicator. */
 void ana_take_device_wait(struct ana_job *job, const struct ana_wait_span *span, uint64_t comm_identity);
 /* take.c: place of the sum of a pair of the pass over all events, + 1; 0: unknown, or out of memory. */

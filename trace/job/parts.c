@@ -1,7 +1,7 @@
 #include "trace/job/parts.h"
 #include "trace/job/pass.h"
 
-/* workers; fewer are busy with the other stages, and a thread reads only in the pass for the clocks */
+/* workers; fewer are busy with the rest, and a thread reads only in the pass for the clocks */
 #define ENOUGH 4u
 
 struct ana_job_files ana_job_files(struct ana_job *job)
@@ -19,7 +19,7 @@ static bool read_by(struct ana_job *job, const struct ana_part_source *source, b
 {
     job->parts = *source;
     job->only_bounds_in_parts = only_bounds;
-    return ana_pass_in_parts(job, &job->pass) && ana_stages_open(job) &&
+    return ana_pass_in_parts(job, &job->pass) && ana_onward_open(job) &&
            (!job->bounds_pass.merge || ana_pass_in_parts(job, &job->bounds_pass));
 }
 
@@ -33,9 +33,9 @@ bool ana_job_read_by_threads(struct ana_job *job)
     bool few = job->workers < ENOUGH;
     if (job->workers < 2 || (few && job->clocks < 2) || !is_open(job) || job->readers)
         return true;
-    /* A part is read about as fast as the first thread cuts its events into segments; in the pass for the clocks that
-     * thread has next to nothing to do. */
-    unsigned parts = few ? job->workers : job->workers < 2 * ENOUGH ? 1 : 2;
+    /* One thread reads faster than the first cuts events into segments; in the pass for the clocks that one has next to
+     * nothing to do. */
+    unsigned parts = few ? job->workers : 1;
     job->readers = ana_readers_new(job->pass.file, job->count, job->clock, parts);
     struct ana_part_source source = job->readers ? ana_readers_source(job->readers) : (struct ana_part_source){0};
     return job->readers && read_by(job, &source, few);

@@ -38,6 +38,11 @@ bool ana_anyone_alive(const struct ana_job *job);
  * threads; then hands them on. */
 void ana_follow_events(struct ana_job *job, struct ana_event *const *events, size_t n);
 
+/* relate.c: has a thread beside relate the events, if there are enough and if what events point to lives long enough:
+ * where they are read in parts.  False: out of memory. */
+bool ana_onward_open(struct ana_job *job);
+/* relate.c: ends that; queued events may be lost. */
+void ana_onward_close(struct ana_job *job);
 /* relate.c: takes what an event tells beside its messages, collectives and sums; `counts`: it is of the program's own
  * time. */
 void ana_relate_apart(struct ana_job *job, bool counts, const struct ana_event *event);
@@ -79,13 +84,9 @@ static inline bool ana_is_counted(struct ana_job *job, struct ana_pass *pass, co
 /* Finds what an event tells of others; after its segment was. */
 static inline void ana_relate_event(struct ana_job *job, enum ana_onward_kind kind, const struct ana_event *e)
 {
-    bool counts = kind == ANA_ONWARD_EVENT, by_queue = job->stages.matched.size != 0;
-    if (__builtin_expect(!counts || !e->use->is_plain, 0)) {
-        if (by_queue)
-            ana_matched_room(&job->stages, counts ? ANA_MATCHED_EVENT : ANA_MATCHED_OTHER)->event = *e;
-        else
-            ana_relate_apart(job, counts, e);
-    }
+    bool counts = kind == ANA_ONWARD_EVENT;
+    if (__builtin_expect(!counts || !e->use->is_plain, 0))
+        ana_relate_apart(job, counts, e);
     if (counts || !ana_is_device(e))
         ana_match_event(job->match, e);
 }

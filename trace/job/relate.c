@@ -1,5 +1,37 @@
-/* Relations of an event beside messages, collectives and sums: with GPUs, other worlds and files. */
+/* Relations of events, maybe by a thread beside; beside messages, collectives and sums with GPUs, other worlds and
+ * files. */
 #include "trace/job/pass.h"
+#include "trace/why/tell.h"
+
+_Static_assert(ANA_PART_HELD >= ANA_QUEUE_MOST + 2 * ANA_SLICE, "signatures of all queued events are there");
+
+static void relate_onward(void *user, const void *items, size_t n)
+{
+    struct ana_job *job = user;
+    const struct ana_onward *item = items;
+    for (const struct ana_onward *stop = item + n; item < stop; item++)
+        if (item->kind == ANA_ONWARD_TOLD)
+            ana_why_pass_on(&job->pass.why, &item->told);
+        else
+            ana_relate_event(job, item->kind, &item->event);
+}
+
+bool ana_onward_open(struct ana_job *job)
+{
+    struct ana_why *why = &job->pass.why;
+    if (why->onward || !job->beside || !ana_merge_in_parts(job->pass.merge))
+        return true;
+    if (!ana_queue_open(&job->onward, job->beside, sizeof(struct ana_onward), relate_onward, job))
+        return false;
+    why->onward = &job->onward;
+    return true;
+}
+
+void ana_onward_close(struct ana_job *job)
+{
+    ana_queue_close(&job->onward);
+    job->pass.why.onward = NULL;
+}
 
 /* Tells a message to another world: the counters know partners of this world only. */
 static void tell_sent(struct ana_job *job, const struct ana_event *e)

@@ -84,7 +84,7 @@ static int64_t take_other(struct ana_job *job, struct ana_wait_span *span, uint3
     return take_wait(job, span, calls_of(job, span), &(struct ana_tally_note_wait){0}, comm);
 }
 
-void ana_take_message(void *user, const struct ana_message *message)
+static void take_message(void *user, const struct ana_message *message)
 {
     struct ana_job *job = user;
     struct ana_tally_note *note = (struct ana_tally_note *)message->note;
@@ -111,7 +111,7 @@ void ana_take_message(void *user, const struct ana_message *message)
         ana_clock_add_message(job->clock, message);
 }
 
-void ana_take_joined(void *user, const struct ana_joined *joined)
+static void take_joined(void *user, const struct ana_joined *joined)
 {
     struct ana_job *job = user;
     struct ana_wait_span span;
@@ -120,7 +120,7 @@ void ana_take_joined(void *user, const struct ana_joined *joined)
     ana_why_joined(&job->pass.why, joined);
 }
 
-void ana_take_need(void *user, const struct ana_need *need)
+static void take_need(void *user, const struct ana_need *need)
 {
     struct ana_job *job = user;
     struct ana_wait_span span;
@@ -166,7 +166,7 @@ static bool room_for_spans(struct ana_job *job, size_t n)
     return true;
 }
 
-void ana_take_instance(void *user, const struct ana_instance *instance)
+static void take_instance(void *user, const struct ana_instance *instance)
 {
     struct ana_job *job = user;
     if (instance->arrivals == 0)
@@ -193,4 +193,13 @@ void ana_take_instance(void *user, const struct ana_instance *instance)
     ana_tally_instance(&job->pass.tally, kept);
     for (size_t i = 0; i < instance->arrivals; i++)
         ana_tally_part(&job->pass.tally, instance->arrival[i].index, i + 1 == instance->arrivals);
+}
+
+struct ana_match_sink ana_job_sink(struct ana_job *job)
+{
+    return (struct ana_match_sink){.user = job,
+                                   .on_message = take_message,
+                                   .on_instance = take_instance,
+                                   .on_joined = take_joined,
+                                   .on_need = take_need};
 }

@@ -41,8 +41,6 @@ struct ana_match_sink {
     void (*on_joined)(void *user, const struct ana_joined *joined);
     /* Once a call of an epoch of a group, or of a neighbour, and the one that needs it are complete. */
     void (*on_need)(void *user, const struct ana_need *need);
-    /* Before notes of messages that were told are forgotten. */
-    void (*on_forget)(void *user);
     /* Messages between two ranks of one clock are left out, and collectives that tell nothing about clocks: of one
      * clock only, or where not all wait for all. */
     bool between_clocks;

@@ -6,8 +6,6 @@
 static void sweep_channels(struct ana_match *match)
 {
     match->epoch++;
-    if (match->sink.on_forget)
-        match->sink.on_forget(match->sink.user);
     for (size_t i = match->channels.count; i-- > 0;) {
         struct ana_channel *channel = ana_channel_at(match, i);
         if (channel->sends.count || channel->receives.count || channel->pairs || channel->blocked || channel->kept)

@@ -70,7 +70,7 @@ void ana_part_free(struct ana_part *part);
 /* Unpacks the next items, at most `max`; returns how many; 0: there are no more, or a part failed, and *failed is set.
  * Their pointers are valid until ANA_PART_HELD more were unpacked. */
 size_t ana_part_unpack(struct ana_part *part, struct ana_event *out, size_t max, bool *failed);
-#define ANA_PART_HELD 25600u
+#define ANA_PART_HELD 10240u
 
 /* Divides files[0 .. n-1] into parts with about as many items each, neighbours together: part[i] is the part of
  * files[i]. */

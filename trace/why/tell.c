@@ -176,8 +176,6 @@ void ana_why_sync(struct ana_why *why)
         return;
     if (why->onward)
         ana_queue_drain(why->onward);
-    if (why->matched)
-        ana_queue_drain(why->matched);
     ana_feed_drain(why->feed);
     why->out_of_memory |= why->calls.out_of_memory;
 }

@@ -89,7 +89,6 @@ struct ana_why {
     size_t spread;            /* segments with buckets */
     struct ana_feed *feed;    /* NULL: costs are not looked for */
     struct ana_queue *onward; /* facts go this way (onward.h); NULL: to the feed at once */
-    struct ana_queue *matched; /* second way, filled by the taker of `onward`; NULL: none */
     struct ana_why_calls calls;
     uint64_t steps, choose_at;     /* steps of all ranks so far, about; when to choose next */
     const struct ana_clock *clock; /* of usage */

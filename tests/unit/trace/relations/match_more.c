@@ -222,50 +222,6 @@ static void test_kept_collectives(void)
     ana_match_free(match);
 }
 
-/* ---- notes ------------------------------------------------------------------------------------------------------- */
-
-enum { TAGS = 20000 }; /* each a channel: far more than may lie unused */
-static struct {
-    const int32_t *note;
-    int32_t tag;
-} noted[TAGS];
-static size_t notes, forgotten;
-
-static void note_tag(void *user, const struct ana_message *message)
-{
-    (void)user;
-    int32_t *note = (int32_t *)message->note;
-    *note = message->tag;
-    noted[notes].note = note;
-    noted[notes++].tag = message->tag;
-}
-
-static void check_notes(void *user)
-{
-    (void)user;
-    for (size_t i = 0; i < notes; i++)
-        CHECK(*noted[i].note == noted[i].tag, "the note of tag %d says %d", (int)noted[i].tag, (int)*noted[i].note);
-    notes = 0;
-    forgotten++;
-}
-
-/* Notes stay until the match says that it forgets some. */
-static void test_notes(void)
-{
-    begin_test();
-    ana_match_free(match);
-    match = ana_match_new((struct ana_match_sink){.on_message = note_tag, .on_forget = check_notes});
-    set_rank(0, false, true);
-    set_rank(1, false, true);
-    for (int32_t tag = 0; tag < TAGS; tag++) {
-        send(0, 1, tag, 100 * tag, 100 * tag + 10);
-        recv(1, 0, tag, 100 * tag + 20, 100 * tag + 30);
-    }
-    CHECK(forgotten > 2 && notes, "forgotten %zu times, then %zu notes", forgotten, notes);
-    check_notes(NULL);
-    ana_match_free(match);
-}
-
 int main(void)
 {
     test_recycled();
@@ -273,6 +229,5 @@ int main(void)
     test_bounds();
     test_collectives();
     test_kept_collectives();
-    test_notes();
     return check_result();
 }
