@@ -12,7 +12,8 @@ struct ipo_process {
     struct ipo_options options;
     char folder[4096]; /* the trace's; empty: the name was too long */
     bool concurrent;   /* MPI_THREAD_MULTIPLE: calls of several threads may overlap */
-    bool usual;        /* they do not, and statuses can be read: completions may take the fast path */
+    bool serialized;   /* MPI_THREAD_SERIALIZED or more: a thread may complete requests of another */
+    bool usual;        /* calls do not overlap, and statuses can be read: completions may take the fast path */
     bool write_back;   /* pages are written back: the folder is not local, or its file system reserves no space */
     uint32_t pid;
     size_t patched; /* slots that were led to wrappers before there was a file to say so */

@@ -46,7 +46,7 @@ void ipo_abi_version(const char *version);
 /* Handle number `i` of the array at `address`, which must not be 0. */
 static inline uintptr_t ipo_handle_at(uintptr_t address, unsigned i)
 {
-    if (ipo_abi.handle_bytes == 8)
+    if (__builtin_expect(ipo_abi.handle_bytes == 8, 1))
         return ((const uintptr_t *)address)[i];
     return ((const uint32_t *)address)[i];
 }

@@ -103,7 +103,8 @@ static inline struct trc_sig_state *ipo_find_start(const struct ipo_thread *thre
 /* The key of a wait for a request, by its signature (completion.c); IPO_NO_KEY: it must be described. */
 static inline uint64_t ipo_wait_key(const struct ipo_thread *thread, const struct ipo_request *request)
 {
-    return ipo_find_start(thread, request) ? (uint64_t)request->version << 32 | (request->index + 1) : IPO_NO_KEY;
+    const struct trc_sig_state *state = ipo_find_start(thread, request);
+    return state ? (uint64_t)request->version << 32 | (trc_state_index(&thread->stream, state) + 1) : IPO_NO_KEY;
 }
 
 /* Whether calls of a row have a key but 0. */
@@ -131,10 +132,8 @@ IPO_CONSTANT uint64_t ipo_quick_key(const struct ipo_thread *thread, struct ipo_
         const uintptr_t handle = ipo_handle_at(array, 0);
         if (handle - ipo_abi.shared < ipo_abi.shared_span)
             return 0; /* finished requests share a signature with unknown ones */
-        const uint32_t at = ipo_request_usual_slot(handle);
-        if (atomic_load_explicit(&ipo_requests.keys[at], memory_order_relaxed) != handle)
-            return IPO_NO_KEY;
-        return ipo_wait_key(thread, &ipo_requests.slots[at]);
+        const struct ipo_request *request = ipo_request_find(handle);
+        return request ? ipo_wait_key(thread, request) : IPO_NO_KEY;
     }
 #pragma GCC unroll 16
     for (unsigned i = 0; i < row.arity; i++)

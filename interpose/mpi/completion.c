@@ -1,7 +1,7 @@
 /* Wait and Test families, Start, Cancel, Request_free: from completed requests back to what started them. */
-#include "interpose/mpi/describe.h"
 #include "interpose/mpi/abi.h"
 #include "interpose/mpi/cached.h"
+#include "interpose/mpi/complete.h"
 #include "interpose/core/state.h"
 #include "trace/writer/switch.h"
 
@@ -136,7 +136,8 @@ static void complete_arrival(struct ipo_thread *thread, uint32_t index, const st
     write_completion(thread, index, request);
     if (sig->flags & TRC_SIG_CANCELLED)
         return;
-    if (request->charge == sig->call) {
+    const bool charged = request->flags & (IPO_REQUEST_PERSISTENT | IPO_REQUEST_BY_STATUS);
+    if (!charged || request->charge == sig->call) {
         stream->state[index].use->uses++;
         return;
     }
@@ -244,30 +245,7 @@ static void complete_request(struct ipo_thread *thread, uint32_t at, uintptr_t v
         thread->entries[at] = NULL; /* completed: must not be made visible again */
 }
 
-/* ---- the fast path: the completing thread started the request, and the message is the one that was posted */
-
-/* Writes the completion, where its signature is defined in the current chunk and the message is the one that was
- * posted.  NULL: it is not so.  `own`: the thread's number in the upper half. */
-static inline __attribute__((always_inline)) unsigned char *put_usual(struct trc_stream *stream, unsigned char *at,
-                                                                      const struct ipo_request *request, uint64_t own,
-                                                                      uint64_t newest, uintptr_t status)
-{
-    uint64_t flags_and_thread;
-    memcpy(&flags_and_thread, &request->flags, sizeof flags_and_thread);
-    const uint64_t receives = flags_and_thread ^ own;
-    if (__builtin_expect(at >= stream->stop || (receives & ~(uint64_t)IPO_REQUEST_RECEIVES), 0))
-        return NULL;
-    const struct trc_sig_state *start = request->state;
-    if (__builtin_expect(start->version != request->version || start->epoch != stream->epoch, 0))
-        return NULL;
-    if (receives) {
-        if (!status || !ipo_arrived_as(status, request->source, request->tag, request->sig.received))
-            return NULL;
-        start->use->arrivals++;
-    }
-    const uint64_t back = (newest - request->number) * 2;
-    return trc_put_varint(trc_put_item_word(at, start->done_item), back);
-}
+/* ---- requests that the fast path (complete.h) leaves */
 
 /* The request of a handle where the usual one is, and as it is; NULL: it is elsewhere. */
 static inline struct ipo_request *find_usual(struct ipo_thread *thread, uintptr_t handle, uintptr_t variable)
@@ -293,8 +271,9 @@ static __attribute__((noinline)) bool complete_new(struct ipo_thread *thread, st
     struct trc_stream *stream = &thread->stream;
     struct trc_thread *live = &stream->page->thread;
     if (ipo_find_start(thread, request) && stream->at < stream->stop)
-        trc_stream_define(stream, request->index); /* the chunk has not defined it */
-    unsigned char *at = put_usual(stream, stream->at, request, (uint64_t)live->index << 32, live->starts - 1, status);
+        trc_stream_define(stream, trc_state_index(stream, request->state)); /* the chunk has not defined it */
+    unsigned char *at =
+        ipo_put_usual(stream, stream->at, request, (uint64_t)live->index << 32, live->starts - 1, status);
     if (!at)
         return false;
     trc_stream_put_subs(stream, at, 1);
@@ -306,11 +285,8 @@ static __attribute__((noinline)) bool complete_new(struct ipo_thread *thread, st
     return true;
 }
 
-/* The slow path: commits the `done` items written so far, and completes a request.  Returns where the next item
- * goes. */
-static __attribute__((noinline)) unsigned char *complete_slow(struct ipo_thread *thread, unsigned char *at,
-                                                              uint32_t done, uint32_t which, uintptr_t array,
-                                                              uintptr_t status)
+unsigned char *ipo_complete_slow(struct ipo_thread *thread, unsigned char *at, uint32_t done, uint32_t which,
+                                 uintptr_t array, uintptr_t status)
 {
     const uintptr_t handle = thread->requests[which], variable = ipo_request_variable(thread, array, which);
     struct ipo_request *request = find_usual(thread, handle, variable);
@@ -321,38 +297,10 @@ static __attribute__((noinline)) unsigned char *complete_slow(struct ipo_thread 
     return thread->stream.at;
 }
 
-void ipo_complete_range(struct ipo_thread *thread, uintptr_t array, uint32_t first, uint32_t n, uintptr_t statuses)
+static __attribute__((noinline)) void complete_range(struct ipo_thread *thread, uintptr_t array, uint32_t first,
+                                                     uint32_t n, uintptr_t statuses)
 {
-    struct trc_stream *stream = &thread->stream;
-    struct trc_thread *live = &stream->page->thread;
-    const uint64_t own = (uint64_t)live->index << 32, newest = live->starts - 1;
-    const uint32_t step = statuses ? ipo_abi.status_bytes : 0, end = first + n;
-    unsigned char *at = stream->at;
-    uint32_t from = first; /* the first one that is written and not committed */
-    for (uint32_t i = first; i != end; i++, statuses += step) {
-        const uintptr_t handle = thread->requests[i];
-        unsigned char *next = NULL;
-        if (handle - ipo_abi.shared < ipo_abi.shared_span) {
-            struct ipo_request *request = ipo_shared_at(thread, thread->shared_first);
-            if (__builtin_expect(request->variable == array + i * ipo_abi.handle_bytes, 1))
-                next = put_usual(stream, at, request, own, newest, statuses);
-            if (__builtin_expect(next != NULL, 1))
-                ipo_shared_next(thread, request);
-        } else {
-            const uint32_t slot = ipo_request_usual_slot(handle);
-            if (__builtin_expect(atomic_load_explicit(&ipo_requests.keys[slot], memory_order_relaxed) == handle, 1))
-                next = put_usual(stream, at, &ipo_requests.slots[slot], own, newest, statuses);
-            if (__builtin_expect(next != NULL, 1))
-                atomic_store_explicit(&ipo_requests.keys[slot], 0, memory_order_release);
-        }
-        if (__builtin_expect(!next, 0)) {
-            next = complete_slow(thread, at, i - from, i, array, statuses);
-            from = i + 1;
-        }
-        at = next;
-    }
-    trc_stream_put_subs(stream, at, end - from);
-    live->completes += end - from;
+    ipo_complete_range(thread, &thread->stream.page->thread, array, first, n, statuses);
 }
 
 void ipo_complete_requests(struct ipo_frame *frame, const uintptr_t *args)
@@ -366,7 +314,7 @@ void ipo_complete_requests(struct ipo_frame *frame, const uintptr_t *args)
     uint32_t n = frame->poll ? 0 : ipo_count_completed(frame, args, &indices);
     const bool plain = !frame->failed && ipo_process.usual && !frame->thread->fortran;
     if (plain && !indices) {
-        ipo_complete_range(frame->thread, array, 0, n, frame->status);
+        complete_range(frame->thread, array, 0, n, frame->status);
         return;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -380,7 +328,7 @@ void ipo_complete_requests(struct ipo_frame *frame, const uintptr_t *args)
         if (status && ipo_has(call, ROLE_STATUSES_OUT))
             status += (uintptr_t)i * ipo_abi.status_bytes;
         if (plain)
-            ipo_complete_range(frame->thread, array, at, 1, status);
+            complete_range(frame->thread, array, at, 1, status);
         else
             complete_request(frame->thread, at, ipo_request_variable(frame->thread, array, at), status);
     }

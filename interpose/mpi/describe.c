@@ -151,9 +151,10 @@ void ipo_started(struct ipo_frame *frame, const uintptr_t *args)
     if (!variable)
         return;
     const bool starts = frame->sig.flags & TRC_SIG_START;
-    struct ipo_request *request = ipo_note_start(
-        frame->thread, variable, &frame->sig, starts, frame->index, &frame->thread->stream.state[frame->index],
-        frame->comm, (int)ipo_arg(frame->call, args, ROLE_SOURCE), (int)ipo_arg(frame->call, args, ROLE_RECEIVE_TAG));
+    const uintptr_t envelope[2] = {ipo_arg(frame->call, args, ROLE_SOURCE),
+                                   ipo_arg(frame->call, args, ROLE_RECEIVE_TAG)};
+    struct ipo_request *request = ipo_note_start(frame->thread, variable, &frame->sig, starts,
+                                                 &frame->thread->stream.state[frame->index], frame->comm, envelope);
     if (!request)
         return;
     const bool plain = frame->call->opclass == TRC_OP_IRECV || frame->call->opclass == TRC_OP_RECV_INIT;

@@ -144,9 +144,6 @@ void ipo_prepare_request(struct ipo_frame *frame, uintptr_t *args);
 void ipo_describe_completion(struct ipo_frame *frame, uintptr_t *args);
 /* Wait and Test: writes and counts the completed requests. */
 void ipo_finish_completion(struct ipo_frame *frame, const uintptr_t *args);
-/* Completes `n` saved requests of the array from `first` on, with their `statuses` (0: none).  Only where calls of
- * threads do not overlap, and not for Fortran. */
-void ipo_complete_range(struct ipo_thread *thread, uintptr_t array, uint32_t first, uint32_t n, uintptr_t statuses);
 /* Writes and counts the completions of a Wait or Test that found something, after its event. */
 void ipo_complete_requests(struct ipo_frame *frame, const uintptr_t *args);
 /* Returns how many requests of a Wait or Test have completed; *indices: their indices, NULL: every request has. */

@@ -27,7 +27,7 @@ static inline __attribute__((always_inline)) void ipo_emit_here(struct ipo_frame
     const uint32_t index = frame->index;
     struct trc_sig_state *state = &stream->state[index];
     if (frame->poll || !trc_stream_ready(stream, state) ||
-        !trc_stream_record(stream, state, state->use->sig.flags & TRC_SIG_COLL, frame->begin, frame->end,
+        !trc_stream_record(stream, live, state, state->use->sig.flags & TRC_SIG_COLL, frame->begin, frame->end,
                            frame->sequence))
         ipo_emit_slow(frame);
     live->last_end = frame->end;

@@ -14,9 +14,11 @@ int ipo_leave_collective(struct ipo_frame *frame, const struct ipo_cached *cache
 /* `status`: a status that the call has filled; `envelope`: source and tag among the arguments. */
 int ipo_leave_recv(struct ipo_frame *frame, const struct ipo_cached *cached, int result, uintptr_t status,
                    const uintptr_t *envelope);
-/* A call that starts a request.  `variable`: address of the request; `envelope`: source and tag of a receive. */
-int ipo_leave_started(struct ipo_frame *frame, const struct ipo_cached *cached, int result, uintptr_t variable,
-                      const uintptr_t *envelope);
+/* A call that starts a request.  `variable`: address of the request. */
+int ipo_leave_started(struct ipo_frame *frame, const struct ipo_cached *cached, int result, uintptr_t variable);
+/* A nonblocking receive.  `envelope`: source and tag among the arguments. */
+int ipo_leave_posted(struct ipo_frame *frame, const struct ipo_cached *cached, int result, uintptr_t variable,
+                     const uintptr_t *envelope);
 /* A collective that starts a request. */
 int ipo_leave_started_collective(struct ipo_frame *frame, const struct ipo_cached *cached, int result,
                                  uintptr_t variable);
@@ -28,8 +30,12 @@ static inline bool ipo_save_handles(struct ipo_thread *thread, uintptr_t array, 
 {
     if (__builtin_expect(!ipo_thread_scratch(thread, n), 0))
         return false;
-    for (uint32_t i = 0; i < n; i++)
-        thread->requests[i] = ipo_handle_at(array, i);
+    if (__builtin_expect(ipo_abi.handle_bytes == 8, 1))
+        for (uint32_t i = 0; i < n; i++) /* atomic, so that the compiler makes no call of memcpy of it */
+            thread->requests[i] = __atomic_load_n((const uintptr_t *)array + i, __ATOMIC_RELAXED);
+    else
+        for (uint32_t i = 0; i < n; i++)
+            thread->requests[i] = ipo_handle_at(array, i);
     return true;
 }
 /* After it: `n` requests at `array` have completed, with `statuses` (0: none). */
@@ -89,8 +95,10 @@ IPO_CONSTANT int ipo_leave_quickly(struct ipo_frame *frame, struct ipo_row_facts
     case IPO_QUICK_RECV:
         return ipo_leave_recv(frame, cached, result, args[status], envelope);
     case IPO_QUICK_STARTED:
-        return row.collective ? ipo_leave_started_collective(frame, cached, result, args[request])
-                              : ipo_leave_started(frame, cached, result, args[request], envelope);
+        if (row.collective)
+            return ipo_leave_started_collective(frame, cached, result, args[request]);
+        return source == IPO_ABSENT ? ipo_leave_started(frame, cached, result, args[request])
+                                    : ipo_leave_posted(frame, cached, result, args[request], envelope);
     case IPO_QUICK_PROBE:
         return ipo_flag_is_off(frame, flag, result) ? ipo_leave_poll(frame, cached)
                                                     : ipo_leave_event(frame, cached, result);

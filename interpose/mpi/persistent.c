@@ -2,19 +2,18 @@
 #include "interpose/mpi/cached.h"
 #include "interpose/mpi/describe.h"
 
-/* The index of the signature of a start, which the request has from its last start by this thread. */
+/* Returns the index of the signature of a start, which the request has from its last start by this thread. */
 static uint32_t find_started(struct ipo_thread *thread, struct ipo_request *request)
 {
     struct trc_stream *stream = &thread->stream;
-    if (ipo_find_start(thread, request))
-        return request->index;
-    struct trc_sig sig = request->sig;
-    sig.flags |= TRC_SIG_SUB | TRC_SIG_START;
-    request->index = trc_stream_intern(stream, &sig);
-    request->state = &stream->state[request->index];
-    request->version = request->state->version;
-    request->thread = stream->page->thread.index;
-    return request->index;
+    if (!ipo_find_start(thread, request)) {
+        struct trc_sig sig = request->sig;
+        sig.flags |= TRC_SIG_SUB | TRC_SIG_START;
+        request->state = &stream->state[trc_stream_intern(stream, &sig)];
+        request->version = request->state->version;
+        request->thread = stream->page->thread.index;
+    }
+    return trc_state_index(stream, request->state);
 }
 
 void ipo_finish_start(struct ipo_frame *frame, const uintptr_t *args)

@@ -26,14 +26,14 @@ enum ipo_request_flag {
 /* A request.  The fast path of a completion reads only the first of its two cache lines. */
 struct ipo_request {
     _Alignas(64) uint32_t flags;
-    uint32_t thread;         /* index of the thread that started it */
-    uint64_t number;         /* start number in that thread */
-    uint32_t index, version; /* signature that started it, in its thread's table */
-    int32_t source, tag;     /* arguments of a receive, as the program gave them */
-    uintptr_t variable;      /* start behind the shared handle: address of the program's variable; 0: completed */
+    uint32_t thread; /* index of the thread that started it */
+    uint64_t number; /* start number in that thread */
+    uint32_t version;
+    uint32_t charge;     /* call that its received bytes are counted under, if that is not the signature's */
+    int32_t source, tag; /* arguments of a plain receive, as the program gave them */
+    uintptr_t variable;  /* start behind the shared handle: address of the program's variable; 0: completed */
     struct ipo_comm *comm;
-    struct trc_sig_state *state; /* table entry of `index`, valid while its version is `version` */
-    uint32_t charge;             /* call that its received bytes are counted under */
+    struct trc_sig_state *state; /* signature that started it in its thread's table, while its version is `version` */
     struct trc_sig sig;          /* copy of the signature, for when the table has dropped it */
 };
 _Static_assert(sizeof(struct ipo_request) == 128, "two cache lines");

@@ -101,7 +101,7 @@ struct ipo_request *ipo_shared_add(struct ipo_thread *thread, uintptr_t variable
         request = ipo_shared_at(thread, end);
     }
     __atomic_store_n(&request->variable, variable | IPO_SHARED_BUSY, __ATOMIC_RELAXED);
-    if (__builtin_expect(end - first >= IPO_SHARED_NEAR, 0) || ipo_shared_is_searched())
+    if (__builtin_expect(end - first >= IPO_SHARED_NEAR, 0) || ipo_process.serialized)
         enter(request, variable);
     return request;
 }
@@ -169,5 +169,5 @@ const struct ipo_request *ipo_shared_take(struct ipo_thread *thread, uintptr_t v
     /* A program that has copied its request gets the oldest start: all candidates had finished. */
     if (!start)
         start = take(thread, find_near(thread, 0), 0);
-    return start || !ipo_shared_is_searched() ? start : take_of_others(thread);
+    return start || !ipo_process.serialized ? start : take_of_others(thread);
 }

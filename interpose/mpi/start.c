@@ -26,7 +26,7 @@ bool ipo_mpi_start(const void *caller)
     /* Another thread's Init runs, or this is a child of the traced process: nothing is started. */
     if (atomic_flag_test_and_set(&started) || !ipo_process_wanted())
         return false;
-    ipo_process.concurrent = true; /* assumed until the thread level is known */
+    ipo_process.concurrent = ipo_process.serialized = true; /* assumed until the thread level is known */
     ipo_calls_prepare(ipo_classes);
     if (!ipo_resolve_all(caller) || !ipo_arm_page() || !ipo_requests_start()) {
         ipo_say("not recording: ", "no MPI library found");
@@ -78,7 +78,9 @@ static void learn_world(struct trc_head *head, bool after_session)
     ((int (*)(w, int *))ipo_own[IPO_Comm_size])(ipo_abi.comm_world, &head->world_size);
     if (ipo_own[IPO_Query_thread] && !((int (*)(int *))ipo_own[IPO_Query_thread])(&level))
         head->thread_level = level > 3 ? level / 1024 - (level >= 4096 ? 1 : 0) : level;
-    ipo_process.concurrent = after_session || head->thread_level < 0 || head->thread_level > 2;
+    const bool known = !after_session && head->thread_level >= 0;
+    ipo_process.concurrent = !known || head->thread_level > 2;
+    ipo_process.serialized = !known || head->thread_level > 1;
     check_status_layout(head);
     ipo_process.usual = !ipo_process.concurrent && ipo_status_known && ipo_abi.count_at >= 0;
     ipo_abi_find_shared();

@@ -125,29 +125,22 @@ static inline struct ipo_request *ipo_shared_at(const struct ipo_thread *thread,
     return part ? part + at % IPO_SHARED_PART : NULL;
 }
 
-/* Whether a thread may wait for a start of another one: from MPI_THREAD_SERIALIZED (2) on. */
-static inline bool ipo_shared_is_searched(void)
-{
-    return ipo_process.concurrent || ipo_process.writer.head->thread_level >= 2;
-}
-
-/* The place for a start of `variable` behind the shared handle, where the owner has none to drop before and no other
- * thread may search for it; else NULL: ipo_shared_add finds the place. */
-static inline struct ipo_request *ipo_shared_usual(const struct ipo_thread *thread, uintptr_t variable)
+/* Returns the place for a start behind the shared handle, where the owner has none to drop before and no other thread
+ * may search for it; else NULL: ipo_shared_add finds the place. */
+static inline struct ipo_request *ipo_shared_usual(const struct ipo_thread *thread)
 {
     const uint64_t first = thread->shared_first, end = thread->shared_end;
     struct ipo_request *place = ipo_shared_at(thread, end);
-    if (!place || end - first >= IPO_SHARED_NEAR || ipo_shared_is_searched() ||
+    if (!place || end - first >= IPO_SHARED_NEAR || ipo_process.serialized ||
         (first != end && !ipo_shared_at(thread, first)->variable))
         return NULL;
-    place->variable = variable;
     return place;
 }
 
-/* Makes a place of ipo_shared_usual or ipo_shared_add visible to searches. */
-static inline void ipo_shared_publish(struct ipo_thread *thread, struct ipo_request *request)
+/* Makes a place of ipo_shared_usual or ipo_shared_add, for this `variable`, visible to searches. */
+static inline void ipo_shared_publish(struct ipo_thread *thread, struct ipo_request *request, uintptr_t variable)
 {
-    __atomic_store_n(&request->variable, request->variable & ~(uintptr_t)IPO_SHARED_BUSY, __ATOMIC_RELEASE);
+    __atomic_store_n(&request->variable, variable & ~(uintptr_t)IPO_SHARED_BUSY, __ATOMIC_RELEASE);
     __atomic_store_n(&thread->shared_end, thread->shared_end + 1, __ATOMIC_RELEASE);
 }
 

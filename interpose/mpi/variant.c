@@ -17,8 +17,9 @@ static inline bool vary_count(const struct ipo_call *call, uintptr_t was, uintpt
     const int64_t from = count_of(call, was), into = count_of(call, is);
     if (from <= 0 || into <= 0)
         return false;
-    sig->sent = sig->sent / (uint64_t)from * (uint64_t)into;
-    sig->received = sig->received / (uint64_t)from * (uint64_t)into;
+    const uint64_t sent = sig->sent, received = sig->received;
+    sig->sent = sent / (uint64_t)from * (uint64_t)into;
+    sig->received = received == sent ? sig->sent : received / (uint64_t)from * (uint64_t)into;
     return true;
 }
 
@@ -84,17 +85,16 @@ bool ipo_cache_vary(struct ipo_frame *frame, enum ipo_call_id id, struct ipo_cac
         return false;
     if (like->state->use->sig.flags & TRC_SIG_COLL && ipo_negotiation_suspected(frame))
         return false;
-    const uint32_t of = like->inside - 1, index = trc_stream_begin_variant(stream, of, (uint32_t)(row - thread->cache));
-    struct trc_sig_state *state = &stream->state[index];
+    struct trc_sig sig = like->state->use->sig;
+    const uint32_t of = like->inside - 1;
     *row = *like;
     row->stamp = 0; /* until it is the row of this call */
-    row->state = state;
-    row->inside = index + 1;
-    row->version = state->version;
-    const bool varied = vary_row(call, like, frame->args, row, &state->use->sig);
-    trc_stream_end_variant(stream, index, of);
-    if (!varied)
+    if (!vary_row(call, like, frame->args, row, &sig))
         return false;
+    const uint32_t index = trc_stream_variant(stream, of, (uint32_t)(row - thread->cache), &sig);
+    row->state = &stream->state[index];
+    row->inside = index + 1;
+    row->version = row->state->version;
     row->stamp = stamp;
     *recent = row;
     return true;

@@ -301,27 +301,22 @@ uint32_t trc_stream_intern_slow(struct trc_stream *stream, const struct trc_sig 
     return index;
 }
 
-uint32_t trc_stream_begin_variant(struct trc_stream *stream, uint32_t like, uint32_t near)
+uint32_t trc_stream_variant(struct trc_stream *stream, uint32_t like, uint32_t near, const struct trc_sig *sig)
 {
     uint32_t index = (near * TRC_VARIANTS + stream->variants++ % TRC_VARIANTS) % TRC_SIGS;
     while (index == like || index + 1 == stream->page->thread.inside)
         index = (index + 1) % TRC_SIGS;
-    empty_index(stream, index)->use->sig = stream->state[like].use->sig;
-    return index;
-}
-
-void trc_stream_end_variant(struct trc_stream *stream, uint32_t index, uint32_t like)
-{
+    struct trc_sig_state *state = empty_index(stream, index);
     const struct trc_sig_state *of = &stream->state[like];
-    struct trc_sig_state *state = &stream->state[index];
-    const struct trc_sig *sig = &state->use->sig, *from = &of->use->sig;
+    const struct trc_sig *from = &of->use->sig;
+    state->use->sig = *sig;
     state->row = of->row->size_class == trc_sig_class(sig) ? of->row : trc_stream_row(stream, sig);
     state->out = sig->peer == from->peer || !(sig->flags & TRC_SIG_P2P_OUT) ? of->out : peer_of(stream, sig->peer);
     state->in = sig->source == from->source || !(sig->flags & TRC_SIG_P2P_IN) ? of->in : peer_of(stream, sig->source);
     end_replacement(stream, state);
-    if (of->epoch != stream->epoch || stream->at >= stream->stop)
-        return;
-    number_sig(stream, state, trc_put_like(stream->at, sig, from, of->local, TRC_VARIED_FIELDS));
+    if (of->epoch == stream->epoch && stream->at < stream->stop)
+        number_sig(stream, state, trc_put_like(stream->at, sig, from, of->local, TRC_VARIED_FIELDS));
+    return index;
 }
 
 static bool lose(struct trc_stream *stream)

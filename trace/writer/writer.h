@@ -217,11 +217,9 @@ const struct trc_sig *trc_writer_inside(const struct trc_writer *writer, unsigne
  * known call shares the row of another size, so that no call is missing. */
 struct trc_row *trc_stream_row(struct trc_stream *stream, const struct trc_sig *sig);
 #define TRC_VARIANTS 4u /* indices that a variant may get, by turns */
-/* Begins a variant of signature `like`: gives it an index of its own, near TRC_VARIANTS * `near`, with a copy of that
- * signature.  The caller changes fields of the copy (TRC_VARIED_FIELDS) and ends the variant before anything else. */
-uint32_t trc_stream_begin_variant(struct trc_stream *stream, uint32_t like, uint32_t near);
-/* Ends it.  The chunk defines it now if that has `like`. */
-void trc_stream_end_variant(struct trc_stream *stream, uint32_t index, uint32_t like);
+/* Gives a signature that differs from signature `like` in TRC_VARIED_FIELDS alone an index of its own, near
+ * TRC_VARIANTS * `near`.  The chunk defines it now if that has `like`. */
+uint32_t trc_stream_variant(struct trc_stream *stream, uint32_t like, uint32_t near, const struct trc_sig *sig);
 /* The slow path of trc_stream_intern: the signature is in neither place of its set. */
 uint32_t trc_stream_intern_slow(struct trc_stream *stream, const struct trc_sig *sig, uint32_t set);
 /* The slow path of trc_stream_room: takes another chunk.  False: there is none, and a record was counted as lost. */
@@ -267,6 +265,12 @@ static inline bool trc_sig_equal(const struct trc_sig *a, const struct trc_sig *
 static inline struct trc_peer *trc_peer_at(const struct trc_stream *stream, uint32_t place)
 {
     return place ? stream->peer[place - 1] : NULL;
+}
+
+/* Returns the index of an entry of the stream's table of signatures. */
+static inline uint32_t trc_state_index(const struct trc_stream *stream, const struct trc_sig_state *state)
+{
+    return (uint32_t)(state - stream->state);
 }
 
 /* The signature that an index means; it was used at least once. */
@@ -436,10 +440,9 @@ void trc_stream_age(struct trc_stream *stream);
 /* Counts a completed call: its row, the thread's totals, and the bytes it moved.  Its bucket is only named, and
  * counted with the next call: the bucket's address depends on the clock that was just read, and until the address of
  * a store is known, later loads wait.  A kill at any instruction leaves at most one bucket wrong, by one. */
-static inline __attribute__((always_inline)) void trc_count(struct trc_stream *stream, struct trc_row *row,
-                                                            struct trc_use *use, uint64_t ticks)
+static inline __attribute__((always_inline)) void trc_count(struct trc_stream *stream, struct trc_thread *thread,
+                                                            struct trc_row *row, struct trc_use *use, uint64_t ticks)
 {
-    struct trc_thread *thread = &stream->page->thread;
     use->uses++; /* first: its register is free for the rest */
     const uint32_t bucket = trc_bucket(ticks);
     ++*stream->late;
@@ -458,13 +461,13 @@ static inline __attribute__((always_inline)) void trc_count(struct trc_stream *s
 /* Counts a completed call of signature `index` that took `ticks`. */
 static inline void trc_stream_count(struct trc_stream *stream, uint32_t index, uint64_t ticks)
 {
-    trc_count(stream, stream->state[index].row, stream->state[index].use, ticks);
+    trc_count(stream, &stream->page->thread, stream->state[index].row, stream->state[index].use, ticks);
 }
 
 /* Appends and counts an event of a signature that is ready and not TRC_SIG_NESTED.  False: gap or duration is not
- * short, or the clock has stepped back, and nothing was done.  Counts first: after a store of bytes, which may lie
+ * short, or the clock has stepped back, and nothing was done.  `live`: the stream's live page.  Counts first: after a store of bytes, which may lie
  * anywhere for all that the compiler knows, it loads everything again. */
-static inline __attribute__((always_inline)) bool trc_stream_record(struct trc_stream *stream,
+static inline __attribute__((always_inline)) bool trc_stream_record(struct trc_stream *stream, struct trc_thread *live,
                                                                     struct trc_sig_state *state, bool collective,
                                                                     uint64_t begin, uint64_t end, uint64_t sequence)
 {
@@ -473,7 +476,7 @@ static inline __attribute__((always_inline)) bool trc_stream_record(struct trc_s
         return false;
     if (ticks >= TRC_SHORT_TIMES)
         __builtin_unreachable(); /* the compiler does not see it by itself: the bucket of a short time is simpler */
-    trc_count(stream, state->row, state->use, ticks);
+    trc_count(stream, live, state->row, state->use, ticks);
     stream->folds = stream->in_row = 0;
     stream->base = end;
     unsigned char *at = trc_put_short_times(trc_put_item_word(stream->at, state->item), gap, ticks);

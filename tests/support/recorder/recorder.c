@@ -59,7 +59,7 @@ void recorder_start(const struct recorder_setup *setup)
         fail("no memory");
     open_file(setup);
     ipo_process.pid = (uint32_t)getpid();
-    ipo_process.concurrent = setup->concurrent;
+    ipo_process.concurrent = ipo_process.serialized = setup->concurrent;
     ipo_process.usual = !setup->concurrent;
     ipo_active_range = (struct ipo_range){0, UINTPTR_MAX};
     ipo_request_reserve(ipo_abi.request_null);

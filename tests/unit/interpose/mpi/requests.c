@@ -141,7 +141,7 @@ static void check_shared(void)
             variable[i] = 0x1000 + i * 8;
             struct ipo_request *request = ipo_shared_add(thread, variable[i]);
             request->number = i;
-            ipo_shared_publish(thread, request);
+            ipo_shared_publish(thread, request, variable[i]);
         }
         for (uint32_t n = 0; n < STARTS / 2; n++) {
             uint32_t i = draw(&state, STARTS);
@@ -220,9 +220,10 @@ static void *start_and_take_shared(void *argument)
     uint64_t own_state = me + 99;
     for (uint32_t round = 0; round < ROUNDS; round++) {
         if (draw(&own_state, 2) == 0) {
-            struct ipo_request *request = ipo_shared_add(thread, 0x10000 * (me + 1) + draw(&own_state, 4) * 8);
+            const uintptr_t variable = 0x10000 * (me + 1) + draw(&own_state, 4) * 8;
+            struct ipo_request *request = ipo_shared_add(thread, variable);
             request->number = me * ROUNDS + round;
-            ipo_shared_publish(thread, request);
+            ipo_shared_publish(thread, request, variable);
             atomic_fetch_add(&shared_starts, 1);
         } else {
             const struct ipo_request *request =
@@ -247,7 +248,7 @@ static void run_threads(void *(*what)(void *))
 
 static void check_threads(void)
 {
-    ipo_process.concurrent = true;
+    ipo_process.concurrent = ipo_process.serialized = true;
     run_threads(start_and_complete);
     run_threads(start_and_take_shared);
     struct ipo_thread *thread = ipo_thread_self();
@@ -265,9 +266,9 @@ int main(void)
     check_random(FAKE_OPENMPI);
     check_random(FAKE_MPICH);
     check_full_bucket();
-    ipo_process.concurrent = true;
+    ipo_process.concurrent = ipo_process.serialized = true;
     check_random(FAKE_OPENMPI);
-    ipo_process.concurrent = false;
+    ipo_process.concurrent = ipo_process.serialized = false;
     check_shared();
     check_threads();
     recorder_remove();

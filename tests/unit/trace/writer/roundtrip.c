@@ -137,9 +137,7 @@ static void test_variants(void)
         const uint32_t like = index;
         made[i + 1] = made[i];
         draw_variant(&state, &made[i + 1]);
-        index = trc_stream_begin_variant(stream, like, draw(&state, TRC_SIGS / TRC_VARIANTS));
-        stream->state[index].use->sig = made[i + 1];
-        trc_stream_end_variant(stream, index, like);
+        index = trc_stream_variant(stream, like, draw(&state, TRC_SIGS / TRC_VARIANTS), &made[i + 1]);
         CHECK(index != like && trc_sig_equal(trc_stream_sig(stream, like), &made[i]), "variant %u has its place", i);
     }
     struct trc_file *file = look();
