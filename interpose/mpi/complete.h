@@ -7,10 +7,8 @@
 
 /* Writes the completion, where its signature is defined in the current chunk and the message is the one that was
  * posted.  NULL: it is not so.  `own`: the thread's number in the upper half. */
-static inline __attribute__((always_inline)) unsigned char *ipo_put_usual(struct trc_stream *stream, unsigned char *at,
-                                                                          const struct ipo_request *request,
-                                                                          uint64_t own, uint64_t newest,
-                                                                          uintptr_t status)
+TRC_INLINE unsigned char *ipo_put_usual(struct trc_stream *stream, unsigned char *at, const struct ipo_request *request,
+                                        uint64_t own, uint64_t newest, uintptr_t status)
 {
     uint64_t flags_and_thread;
     memcpy(&flags_and_thread, &request->flags, sizeof flags_and_thread);
@@ -29,16 +27,15 @@ static inline __attribute__((always_inline)) unsigned char *ipo_put_usual(struct
     return trc_put_varint(trc_put_item_word(at, start->done_item), back);
 }
 
-/* The slow path: commits the `done` items written up to `at`, and completes saved request `which` of the array.  Returns
- * where the next item goes. */
+/* Commits the `done` items written up to `at`, and completes saved request `which` of the array by the slow path.
+ * Returns the place of the next item. */
 unsigned char *ipo_complete_slow(struct ipo_thread *thread, unsigned char *at, uint32_t done, uint32_t which,
                                  uintptr_t array, uintptr_t status);
 
 /* Completes `n` saved requests of the array from `first` on, with their `statuses` (0: none).  Only where calls of
  * threads do not overlap, and not for Fortran.  `live`: the thread's live page. */
-static inline __attribute__((always_inline)) void ipo_complete_range(struct ipo_thread *thread, struct trc_thread *live,
-                                                                     uintptr_t array, uint32_t first, uint32_t n,
-                                                                     uintptr_t statuses)
+TRC_INLINE void ipo_complete_range(struct ipo_thread *thread, struct trc_thread *live, uintptr_t array, uint32_t first,
+                                   uint32_t n, uintptr_t statuses)
 {
     struct trc_stream *stream = &thread->stream;
     const uint64_t own = (uint64_t)live->index << 32, newest = live->starts - 1;

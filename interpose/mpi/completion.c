@@ -117,8 +117,7 @@ static inline uint32_t find_completion(struct ipo_thread *thread, const struct i
     return define_completion(thread, request);
 }
 
-static inline __attribute__((always_inline)) void write_completion(struct ipo_thread *thread, uint32_t index,
-                                                                   const struct ipo_request *request)
+TRC_INLINE void write_completion(struct ipo_thread *thread, uint32_t index, const struct ipo_request *request)
 {
     struct trc_stream *stream = &thread->stream;
     struct trc_thread *live = &stream->page->thread;

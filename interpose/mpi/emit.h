@@ -20,7 +20,7 @@ static inline struct trc_sig ipo_plain_sig(uint32_t call, uint64_t site)
 void ipo_emit_slow(struct ipo_frame *frame);
 
 /* Writes and counts the event of frame->sig.  Inlined into ipo_leave, for calls that have nothing else to do. */
-static inline __attribute__((always_inline)) void ipo_emit_here(struct ipo_frame *frame)
+TRC_INLINE void ipo_emit_here(struct ipo_frame *frame)
 {
     struct trc_stream *stream = &frame->thread->stream;
     struct trc_thread *live = &stream->page->thread;

@@ -52,9 +52,8 @@ static inline bool can_put(const struct ipo_thread *thread, const struct ipo_fra
 }
 
 /* Appends and counts the event of a call with signature `inside` - 1, `state`, if duration and gap are short. */
-static inline __attribute__((always_inline)) bool put_short(struct ipo_thread *thread, struct trc_thread *live,
-                                                            const struct ipo_frame *frame, uint32_t inside,
-                                                            struct trc_sig_state *state, bool collective, uint64_t end)
+TRC_INLINE bool put_short(struct ipo_thread *thread, struct trc_thread *live, const struct ipo_frame *frame,
+                          uint32_t inside, struct trc_sig_state *state, bool collective, uint64_t end)
 {
     live->last_end = end;
     live->last = inside;
@@ -64,8 +63,8 @@ static inline __attribute__((always_inline)) bool put_short(struct ipo_thread *t
 
 /* Appends and counts the event of the cached call; drops it while recording is off.  Returns its thread; NULL: it is
  * unusual, and nothing was done. */
-static inline __attribute__((always_inline)) struct ipo_thread *
-put_event(const struct ipo_frame *frame, const struct ipo_cached *cached, bool collective, int result, uint64_t end)
+TRC_INLINE struct ipo_thread *put_event(const struct ipo_frame *frame, const struct ipo_cached *cached, bool collective,
+                                        int result, uint64_t end)
 {
     struct ipo_thread *thread = ipo_thread_current;
     if (__builtin_expect(!can_put(thread, frame, cached, result), 0))
@@ -85,8 +84,7 @@ static __attribute__((noinline, cold)) int leave_unready(struct ipo_frame *frame
 }
 
 /* Ends a call that just has an event.  A function is called in its last step alone, so it saves no register. */
-static inline __attribute__((always_inline)) int leave_event(struct ipo_frame *frame, const struct ipo_cached *cached,
-                                                             bool collective, int result)
+TRC_INLINE int leave_event(struct ipo_frame *frame, const struct ipo_cached *cached, bool collective, int result)
 {
     const uint64_t end = ipo_ticks_armed();
     struct ipo_thread *thread = ipo_thread_current;
@@ -139,9 +137,8 @@ static __attribute__((noinline)) int start_slowly(struct ipo_frame *frame, const
 }
 
 /* The same where nothing is unusual; a function is called in its last step alone, as in leave_event. */
-static inline __attribute__((always_inline)) int leave_started(struct ipo_frame *frame, const struct ipo_cached *cached,
-                                                               bool collective, int result, uintptr_t variable,
-                                                               const uintptr_t *envelope)
+TRC_INLINE int leave_started(struct ipo_frame *frame, const struct ipo_cached *cached, bool collective, int result,
+                             uintptr_t variable, const uintptr_t *envelope)
 {
     const uint64_t end = ipo_ticks_armed();
     struct ipo_thread *thread = ipo_thread_current;

@@ -26,13 +26,11 @@ static inline struct ipo_request *ipo_start_place(struct ipo_thread *thread, uin
 }
 
 /* Fills in and publishes the place of a request that a call with this signature, entry `state` of the thread's table,
- * has made.  `shared`: its handle is, and it is found by the address of the program's `variable`.  `envelope`: source and tag of a plain receive among the arguments of the call; NULL: it receives
- * nothing. */
-static inline __attribute__((always_inline)) void ipo_fill_start(struct ipo_request *request, struct ipo_thread *thread,
-                                                                 uintptr_t handle, bool shared, uintptr_t variable,
-                                                                 const struct trc_sig *sig, uint64_t number,
-                                                                 struct trc_sig_state *state, struct ipo_comm *comm,
-                                                                 const uintptr_t *envelope)
+ * has made.  `shared`: its handle is, and it is found by the address of the program's `variable`.  `envelope`: source
+ * and tag of a plain receive among the arguments of the call; NULL: it receives nothing. */
+TRC_INLINE void ipo_fill_start(struct ipo_request *request, struct ipo_thread *thread, uintptr_t handle, bool shared,
+                               uintptr_t variable, const struct trc_sig *sig, uint64_t number,
+                               struct trc_sig_state *state, struct ipo_comm *comm, const uintptr_t *envelope)
 {
     request->flags = envelope ? sig->flags & TRC_SIG_P2P_IN : 0; /* IPO_REQUEST_RECEIVES */
     request->thread = thread->stream.page->thread.index;

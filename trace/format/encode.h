@@ -6,6 +6,9 @@
 
 #include "trace/format/format.h"
 
+/* A function of the record path that is part of each of its callers, compiled for the constants that each passes. */
+#define TRC_INLINE static inline __attribute__((always_inline))
+
 #define TRC_VARINT_MAX 10u
 
 /* Writes an LEB128 number: 7 bits a byte, lowest first. */
@@ -111,8 +114,8 @@ static inline uint8_t *trc_put_sig(uint8_t *p, const struct trc_sig *sig)
 
 /* Writes a LIKE item: it defines the next signature of this chunk, by its differences to `like`, signature number
  * `number`.  `among`: a constant, one bit for each field (enum trc_sig_field) that may differ. */
-static inline __attribute__((always_inline)) uint8_t *
-trc_put_like(uint8_t *p, const struct trc_sig *sig, const struct trc_sig *like, uint32_t number, uint32_t among)
+TRC_INLINE uint8_t *trc_put_like(uint8_t *p, const struct trc_sig *sig, const struct trc_sig *like, uint32_t number,
+                                 uint32_t among)
 {
     uint32_t mask = 0;
     *p++ = TRC_ITEM_LIKE;

@@ -180,8 +180,7 @@ static void begin_step(struct trc_page *page, uint64_t settled, enum trc_settle 
 }
 
 /* Moves a signature's counts into the counters that stay, because the signature gives up its place. */
-static inline __attribute__((always_inline)) void settle_signature(struct trc_stream *stream, uint32_t index,
-                                                                   uint64_t settled)
+TRC_INLINE void settle_signature(struct trc_stream *stream, uint32_t index, uint64_t settled)
 {
     const struct trc_sig_state *state = &stream->state[index];
     struct trc_use *use = state->use;
@@ -251,8 +250,7 @@ static __attribute__((noinline)) void make_use(struct trc_stream *stream, uint32
 }
 
 /* Empties an index for another signature: its counts are moved, and its version rises. */
-static inline __attribute__((always_inline)) struct trc_sig_state *empty_index(struct trc_stream *stream,
-                                                                               uint32_t index)
+TRC_INLINE struct trc_sig_state *empty_index(struct trc_stream *stream, uint32_t index)
 {
     struct trc_sig_state *state = &stream->state[index];
     const uint64_t settled = stream->page->undo.settled;
@@ -272,8 +270,7 @@ static inline __attribute__((always_inline)) struct trc_sig_state *empty_index(s
 }
 
 /* Ends the replacement of a signature, which the entry has now. */
-static inline __attribute__((always_inline)) void end_replacement(struct trc_stream *stream,
-                                                                  const struct trc_sig_state *state)
+TRC_INLINE void end_replacement(struct trc_stream *stream, const struct trc_sig_state *state)
 {
     const struct trc_peer *out = trc_peer_at(stream, state->out), *in = trc_peer_at(stream, state->in);
     struct trc_use *use = state->use;

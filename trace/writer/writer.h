@@ -332,9 +332,8 @@ static inline bool trc_stream_ready(const struct trc_stream *stream, const struc
 
 /* Puts an event of a signature that is ready and not TRC_SIG_NESTED.  `collective` says whether it is TRC_SIG_COLL;
  * only then does `sequence` count.  Times are ticks. */
-static inline __attribute__((always_inline)) void trc_stream_put(struct trc_stream *stream, struct trc_sig_state *state,
-                                                                 bool collective, uint64_t begin, uint64_t end,
-                                                                 uint64_t sequence)
+TRC_INLINE void trc_stream_put(struct trc_stream *stream, struct trc_sig_state *state, bool collective, uint64_t begin,
+                               uint64_t end, uint64_t sequence)
 {
     stream->folds = stream->in_row = 0;
     if (__builtin_expect(begin < stream->base, 0))
@@ -440,8 +439,8 @@ void trc_stream_age(struct trc_stream *stream);
 /* Counts a completed call: its row, the thread's totals, and the bytes it moved.  Its bucket is only named, and
  * counted with the next call: the bucket's address depends on the clock that was just read, and until the address of
  * a store is known, later loads wait.  A kill at any instruction leaves at most one bucket wrong, by one. */
-static inline __attribute__((always_inline)) void trc_count(struct trc_stream *stream, struct trc_thread *thread,
-                                                            struct trc_row *row, struct trc_use *use, uint64_t ticks)
+TRC_INLINE void trc_count(struct trc_stream *stream, struct trc_thread *thread, struct trc_row *row,
+                          struct trc_use *use, uint64_t ticks)
 {
     use->uses++; /* first: its register is free for the rest */
     const uint32_t bucket = trc_bucket(ticks);
@@ -465,11 +464,10 @@ static inline void trc_stream_count(struct trc_stream *stream, uint32_t index, u
 }
 
 /* Appends and counts an event of a signature that is ready and not TRC_SIG_NESTED.  False: gap or duration is not
- * short, or the clock has stepped back, and nothing was done.  `live`: the stream's live page.  Counts first: after a store of bytes, which may lie
- * anywhere for all that the compiler knows, it loads everything again. */
-static inline __attribute__((always_inline)) bool trc_stream_record(struct trc_stream *stream, struct trc_thread *live,
-                                                                    struct trc_sig_state *state, bool collective,
-                                                                    uint64_t begin, uint64_t end, uint64_t sequence)
+ * short, or the clock has stepped back, and nothing was done.  `live`: the stream's live page.  Counts first: after a
+ * store of bytes, which may lie anywhere for all that the compiler knows, it loads everything again. */
+TRC_INLINE bool trc_stream_record(struct trc_stream *stream, struct trc_thread *live, struct trc_sig_state *state,
+                                  bool collective, uint64_t begin, uint64_t end, uint64_t sequence)
 {
     const uint64_t gap = begin - stream->base, ticks = end - begin; /* very long if the clock stepped back */
     if (__builtin_expect((gap | ticks) >= TRC_SHORT_TIMES, 0))
