@@ -77,7 +77,7 @@ def of_host(folder, rep):
     check("runtime", got.get("runtime") == case and [r["runtime"] for r in rep["ranks"]] == [case] * 2, got.get("runtime"))
     check("image", got.get("container") == named() and [r["image"] for r in rep["ranks"]] == [named()] * 2,
           "%s, not %s" % (got.get("container"), named()))
-    text = hpctop("report", folder).out
+    text = hpctop("report", "--all", folder).out
     check("the report says which container", "2 ranks in %s, image %s\n" % (case, named()) in text, text[:400])
     inside = dict(zip(*[iter(got["namespaces"].split())] * 2))
     check("all namespaces are known", sorted(inside) == sorted(ALL), got["namespaces"])

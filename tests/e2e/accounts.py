@@ -94,7 +94,7 @@ def not_ended():
               rows[0]["open_s"] >= 2 and account(rows[0], "open") == rows[0]["open_s"] == rows[0]["time_s"], rows)
         row = [c for c in rep["calls"] if c["name"] == "MPI_Barrier"]
         check("also by name", len(row) == 1 and row[0]["open_s"] >= 2, row)
-        page = hpctop("report", "open").out
+        page = hpctop("report", "--all", "open").out
         check("and on the page", "\n  open " in page and "\n MPI_Barrier " in page, page)
     stop(job)
 

@@ -145,7 +145,7 @@ if held:
               gpu["overlap_s"] > 0 and gpu["exposed_s"] > 0, gpu)
     names = [(k["name"], k["calls"]) for k in rep["kernels"]]
     check("overlap: kernels by name", ("busy_kernel", 12) in names and sum(n for _, n in names) == 36, names)
-    text = hpctop("report", "trace-overlap-6-40000-x2").out
+    text = hpctop("report", "--all", "trace-overlap-6-40000-x2").out
     check("overlap: the report shows it", re.search(r"^ busy_kernel +12 ", text, re.M) and "exposed" in text, text)
     check("overlap: time in MPI is not that of NCCL or its kernels",
           all(k["mpi_s"] < k["wall_s"] and k["calls"] < 40 for k in rep["ranks"]), rep["ranks"])
@@ -176,7 +176,7 @@ if held:
     for rank in ranks_of("trace-profiler-x2"):
         check("profiler: what was before is kept, and why it ends is said",
               len(rank.kernels) == 7 and "until another profiler came" in rank.facts.get("gpu.kernels", ""), rank.facts)
-    check("profiler: the report says so", "until another profiler came" in hpctop("report", "trace-profiler-x2").out)
+    check("profiler: the report says so", "until another profiler came" in hpctop("report", "--all", "trace-profiler-x2").out)
 
 for label, arguments, env, kept, says in [
         ("looks its functions up", ["dlsym"], {}, 7, "until another profiler came"),
@@ -294,7 +294,7 @@ for label, why, double, env in [
         continue
     folder = "trace-" + label.replace(" ", "-")
     r = launch(2, [program("allreduce_sweep"), "32"], folder, double=double, **env)
-    rep, text = report(folder), hpctop("report", folder).out
+    rep, text = report(folder), hpctop("report", "--all", folder).out
     check(label + ": the program runs, and the report says why nothing is timed",
           r.code == 0 and not rep["gpus"] and why in (rep["kernels_unknown"] or "") and why in " ".join(text.split()),
           (r, rep["kernels_unknown"]))
@@ -368,7 +368,7 @@ if r.code == 0:
     rank = ranks_of("unfinished", 1)[0]
     check("a kernel that has not ended holds up nothing and is told", len(rank.kernels) == 1
           and "1 had not ended" in rank.facts.get("gpu.missing", ""), rank.facts)
-    text = hpctop("report", "unfinished").out
+    text = hpctop("report", "--all", "unfinished").out
     check("in the report, too", "kernels or copies: 1 had not ended when recording did" in text, text)
 else:
     check("endless runs", False, r)

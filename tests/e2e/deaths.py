@@ -29,7 +29,7 @@ def kill_9():
     check("kill -9: no record is lost", rep["job"]["lost_records"] == 0, rep["job"])
     events = records("killed", "MPI_Sendrecv")
     check("kill -9: every record can be read", events >= 2 * rounds, "%d records" % events)
-    page = hpctop("report", "killed")
+    page = hpctop("report", "--all", "killed")
     early = re.search(r"arrive before they leave: (\d+)", page.out)
     check("kill -9: the clocks fit", page.code == 0 and "MPI_Sendrecv" in page.out and
           (not early or int(early.group(1)) < rounds / 10), early and early.group(0) or page)
@@ -48,7 +48,7 @@ def aborts():
     check("MPI_Abort: every call is counted", calls(rep).get("MPI_Sendrecv", {}).get("calls") == 200, calls(rep))
     check("MPI_Abort: the job is aborted", rep["job"]["state"] == "aborted", rep["job"]["state"])
     check("MPI_Abort: the rank that called it", ranks(rep)[1]["state"] == "abort", ranks(rep)[1])
-    text = hpctop("report", "aborted")
+    text = hpctop("report", "--all", "aborted")
     check("MPI_Abort: the report names rank 1", "rank 1" in text.out and "bort" in text.out, text.out[:400])
 
 

@@ -55,6 +55,6 @@ waits, segments, answer = run("overlap")
 late = segments[(line("send ahead"), line("barrier"))]
 check("overlap: what nobody waits for costs little", late["costs_s"] <= 0.1 * late["total_s"], late)
 
-text = hpctop("report", "one")
+text = hpctop("report", "--all", "one")
 check("the page has the table", "BETWEEN CALLS" in text.out and "planted.c" in text.out, text)
 end()

@@ -55,7 +55,7 @@ def alone():
     code, v = verdict("alone.d")
     good = code == 1 and v and v["state"] == "unknown" and v["summary"].startswith("3 jobs of one rank each: the launcher does not fit")
     check("alone: launcher and MPI that do not fit", r.returncode == 0 and good, (r, code, v))
-    r = hpctop("report", "alone.d")
+    r = hpctop("report", "--all", "alone.d")
     check("alone: the report says so first", "3 jobs of one rank each" in r.out.split("\n\n")[1], r.out[:500])
 
 

@@ -65,7 +65,7 @@ def sites(name, compiler, launcher, made):
         return
     with open(os.path.join(TOP, "workloads/fortran/halo.f90")) as f:
         lines = f.read().lower().split("\n")
-    shown = re.findall(r"^ *(MPI_\w+) .* halo\.f90:(\d+) in (\S+)$", hpctop("report", "trace-" + label.replace(" ", "-")).out, re.M)
+    shown = re.findall(r"^ *(MPI_\w+) .* halo\.f90:(\d+) in (\S+)$", hpctop("report", "--all", "trace-" + label.replace(" ", "-")).out, re.M)
     wrong = ["%s at line %s" % (call, line) for call, line, _ in shown if call.lower() not in lines[int(line) - 1]]
     check(label + ": its lines", len(shown) >= 5 and not wrong and {s[2] for s in shown} == {"MAIN__"}, "%s; %s" % (wrong, shown))
 

@@ -36,7 +36,7 @@ check("a collective that Gloo ends by an exception has failed", done.out.count("
 done = run([HPCTOP, "record", "-o", "alone", "--", LAUNCH, "-n", "2", python, TRAIN, "alone"])
 said = "rank [01] had libtorch_cpu[^ ]* loaded, but made no call of MPI, NCCL or Gloo that can be seen"
 check("a rank in which nothing was recorded says so", done.code == 0 and re.search("nothing was recorded: " + said, done.err), done)
-done = hpctop("report", "alone")
+done = hpctop("report", "--all", "alone")
 check("the report says so", done.code == 2 and re.search("no trace files .* here: " + said, done.err), done)
 with open("alone/unseen.txt") as f:
     check("once each", len(re.findall(said, f.read())) == 2)

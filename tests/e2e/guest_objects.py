@@ -139,7 +139,7 @@ def moves(start, what, compiler):
     bare, traced = start(1, [program], None), start(1, [program], "moved-" + what)
     check("a call that moves to another thread, %s: runs as without" % what, (bare.code, bare.out) == (traced.code, traced.out) == (0, "done\n"),
           "%s, without %s" % (traced, bare))
-    said = hpctop("report", "moved-" + what)
+    said = hpctop("report", "--all", "moved-" + what)
     check("a call that moves to another thread, %s: it is said" % what,
           "ended on another thread than it began on" in " ".join(said.out.split()), said)
 

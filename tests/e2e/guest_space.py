@@ -102,7 +102,7 @@ def daemon():
     """A trace that is whole is not told to be cut off because its descriptor is closed later."""
     build("daemon")
     done = mpirun(2, ["./daemon"], "daemon")
-    said = hpctop("report", "daemon").out
+    said = hpctop("report", "--all", "daemon").out
     check("daemon: no complaint", done.code == 0 and "closed the trace" not in said and "newest" not in said, said)
     check("daemon: nor in the file", "closed" not in "".join(re.findall("^error: .*$", hpctop("dump", *traces("daemon")).out, re.M)))
 
@@ -124,10 +124,10 @@ def filters():
             counted = calls(report(name))["MPI_Comm_rank"]["calls"] if done.code == 0 else 0
             lost = head(name, "lost records") + head(name, "recycled chunks")
             check(name + ": the trace is whole", counted == 1000000 and (not lost or how == "thread"), (counted, lost))
-            said = hpctop("report", name).out
+            said = hpctop("report", "--all", name).out
             check(name + ": no complaint of space", "no more space" not in said, said)
     done = run(["./filter", "unseen", "errno"], environment("unseen"))
-    said = " ".join(hpctop("report", "unseen").out.split())
+    said = " ".join(hpctop("report", "--all", "unseen").out.split())
     check("filter unseen, errno: the reason is named", done.code == 0 and "no more space" not in said and "seccomp" in said,
           "%s %s" % (done, said))
 

@@ -70,7 +70,7 @@ def clocks(lab, label, folder, before):
               min(offsets) - c["error_s"] <= c["offset_s"] <= max(offsets) + c["error_s"], (offsets, c))
         check("%s: %s: the wall clock" % (label, host.name),
               min(walls) - c["error_s"] <= c["realtime_s"] <= max(walls) + c["error_s"], (walls, c))
-    text = hpctop("report", folder).out
+    text = hpctop("report", "--all", folder).out
     check("%s: the report says so" % label, text.count("the wall clock of ") == len(lab.all) - 1, text[-600:])
     check("%s: no message arrives before it leaves" % label, "arrive before they leave" not in text, text[-600:])
 
@@ -153,7 +153,7 @@ def folders(lab):
     # Without -x only the ranks beside mpirun have it: the report must not pass for the whole job.
     half = os.path.abspath("half")
     done = lab.mpirun(["--map-by", "node", "-n", "4", workload("ring")], environment(half, LIBTRACE))
-    rep, text = report(half), hpctop("report", half).out
+    rep, text = report(half), hpctop("report", "--all", half).out
     check("folders: without -x half the ranks are missing, and that is said",
           done.code == 0 and rep and rep["job"]["ranks"] == 2 and rep["job"]["world_size"] == 4 and
           "no trace" in text, (rep and rep["job"], text[:600]))

@@ -263,7 +263,7 @@ def of_sizes():
     for ranks, rounds, fits in ((4, 200000, True), (16, 90000, True), (200, 1600, False), (1000, 250, False)):
         folder = "sizes-%d" % ranks
         run([os.path.join(BUILD, "tests/many/many"), "--ranks", str(ranks), "--hosts", "2", "--rounds", str(rounds), folder])
-        made = run([HPCTOP, "report", folder], WITH)
+        made = run([HPCTOP, "report", "--all", folder], WITH)
         size = os.path.getsize(index_of(folder)) if os.path.exists(index_of(folder)) else 0
         check("%s: an index of at most 2 %%, or none" % folder, (size > 0) == fits and size <= share(folder), (size, made))
         asked = run([HPCTOP, "analyze", folder], WITH)

@@ -12,7 +12,7 @@ LINE = "many_sizes.c:"
 
 
 def look(name, shown, env=None):
-    r = run([HPCTOP, "report", "trace"], env, timeout=60)
+    r = run([HPCTOP, "report", "--all", "trace"], env, timeout=60)
     check("%s: the report ends" % name, r.code == 0 and "MPI_Sendrecv" in r.out, r)
     check("%s: %s" % (name, "lines" if shown else "no lines"), (LINE in r.out) == shown, r.out[-1500:])
 
@@ -61,7 +61,7 @@ if check("a trace to look at", r.code == 0 and len(traces("trace")) == 2, r):
     built = run(["mpicc", "-O2", "-g", "-o", "inlined", "inlined.c"])
     r = mpirun(2, os.path.abspath("inlined"), "inlined-trace")
     if check("a program with an inlined function runs", built.code == 0 and r.code == 0, (built, r)):
-        text = run([HPCTOP, "report", "inlined-trace"], timeout=60).out
+        text = run([HPCTOP, "report", "--all", "inlined-trace"], timeout=60).out
         check("a call in an inlined function: its name and line", "inlined.c:4 in halo" in text, text[-1500:])
     server = Silent()
     server.start()

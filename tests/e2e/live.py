@@ -33,7 +33,7 @@ def hang():
         text = hpctop("dump", "live")
         check("running: how much a datatype moves that MPI was not asked about is not known, not nothing",
               re.search(r"inside since \S+ sequence=0 MPI_Recv .*received=-", text.out), text)
-        text = hpctop("report", "live")
+        text = hpctop("report", "--all", "live")
         check("running: the page says it", text.code == 0 and "MPI_Recv" in text.out, text)
     os.killpg(job.pid, signal.SIGKILL)
     job.wait()

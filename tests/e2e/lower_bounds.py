@@ -10,7 +10,7 @@ subprocess.run(["mpicc", "-O1", "-w", "-o", "receives", os.path.join(TOP, "tests
 for n in (1000, 100000):
     folder = "trace-%d" % n
     done = mpirun(1, ["./receives", str(n)], folder)
-    text, rep = hpctop("report", folder).out, report(folder)
+    text, rep = hpctop("report", "--all", folder).out, report(folder)
     unknown = rep["ranks"][0]["unknown_requests"] if rep else None
     marked = re.findall(r"^ +(\S+) .*(?:≥|>=)\d", text, re.M)
     few = n == 1000

@@ -53,7 +53,7 @@ def build():
 
 def places(folder):
     """The places of each call, and of the callers between them and MPI."""
-    text = run([HPCTOP, "report", folder], dict(os.environ, COLUMNS="200"), timeout=60).out
+    text = run([HPCTOP, "report", "--all", folder], dict(os.environ, COLUMNS="200"), timeout=60).out
     where = text[text.index("\nWHERE"):text.index("\nWHAT THIS")]
     return where, text
 
@@ -81,7 +81,7 @@ if build():
         with open("bin/" + name, "w") as f:
             f.write("#!/bin/sh\n%s\n" % says)
         os.chmod("bin/" + name, 0o755)
-    page = run([HPCTOP, "report", "trace"], dict(os.environ, PATH=os.path.abspath("bin") + ":" + os.environ["PATH"])).out
+    page = run([HPCTOP, "report", "--all", "trace"], dict(os.environ, PATH=os.path.abspath("bin") + ":" + os.environ["PATH"])).out
     check("a file of a package: the name of that with debug information", "  libfield.so: package libfield1-dbgsym\n" in page,
           page[-900:])
     # Debug information that came later has the names.

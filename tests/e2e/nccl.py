@@ -36,7 +36,7 @@ for ranks in (2, 4):
     if not held:
         continue
     label, folder = "collectives x%d" % ranks, "trace-collectives-x%d" % ranks
-    rep, text, dump = held[1], hpctop("report", folder).out, dump_of(folder)
+    rep, text, dump = held[1], hpctop("report", "--all", folder).out, dump_of(folder)
     check(label + ": time in NCCL", len(rep["ranks"]) == ranks and all(k["nccl_s"] > 0 for k in rep["ranks"]), rep["ranks"])
     check(label + ": the report names NCCL's bytes and what is not known",
           re.search(r"NCCL: \d+ calls, .* sent", text) and "those of the host" in text, text)
@@ -163,7 +163,7 @@ dump = dump_of("shrunk") if r.code == 0 else ""
 comms = re.findall(r"identity=(\w+) .*by=ncclCommShrink", dump)
 check("shrink: two communicators, each the same on both ranks that stay", len(comms) == 4 and len(set(comms)) == 2
       and all(comms.count(c) == 2 for c in comms), (r, comms))
-check("a Config call is counted with its bytes", re.search(r"^ *ncclAllReduceConfig +4 ", hpctop("report", "shrunk").out, re.M), hpctop("report", "shrunk").out)
+check("a Config call is counted with its bytes", re.search(r"^ *ncclAllReduceConfig +4 ", hpctop("report", "--all", "shrunk").out, re.M), hpctop("report", "shrunk").out)
 
 # What is no configuration is not read as one: NCCL refuses it, and nobody dies.
 source = """

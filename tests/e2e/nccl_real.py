@@ -86,7 +86,7 @@ elif check("NVTX: there is a trace", os.path.isdir("t-nvtx"), os.listdir(".")):
           and seen.get("ncclCommInitRank", 0) >= 1, seen)
     check("NVTX: the head names the hook", re.search(r"fact nccl.hooks: NVTX; not", dump), re.findall("fact nccl.*", dump))
     if version >= 21600:
-        reduced = re.search(r"ncclAllReduce.*", hpctop("report", "t-nvtx").out)
+        reduced = re.search(r"ncclAllReduce.*", hpctop("report", "--all", "t-nvtx").out)
         check("NVTX: bytes", reduced and "64 B" in reduced.group(0), reduced and reduced.group(0))
 
 # Looked up by the program itself.

@@ -67,7 +67,7 @@ def look(address, libraries=DOUBLE, gpus=0, ras=False, **more):
     env = dict(os.environ, NCCL_RAS_ADDR=address, LD_LIBRARY_PATH=libraries, **more)
     for _ in range(5):
         rep = json.loads(hpctop("report", "--json", "job", env=env).out)
-        text = hpctop("report", "job", env=env).out
+        text = hpctop("report", "--all", "job", env=env).out
         if (len(rep["node_gpus"]) >= gpus and text.count("  GPU ") >= gpus
                 and (not ras or (rep["nccl_ras"] and "RAS" in text.split("THIS NODE")[-1]))):
             break
@@ -135,7 +135,7 @@ check("afterwards nobody is asked", rep["node_gpus"] == [] and rep["nccl_ras"] i
 
 # A job of MPI alone asks nobody, and loads no driver.
 job = start(2, [os.path.join(BUILD, "workloads/hang_not"), "compute", "60"], "job2")
-wait_for(lambda: len(traces("job2")) == 2 and hpctop("report", "job2").code == 0, 40)  # a file is there before its head is
+wait_for(lambda: len(traces("job2")) == 2 and hpctop("report", "--all", "job2").code == 0, 40)  # a file is there before its head is
 rep = json.loads(hpctop("report", "--json", "job2", env=dict(os.environ, NCCL_RAS_ADDR=server.address, LD_LIBRARY_PATH=DOUBLE)).out)
 check("an MPI job asks nobody", rep["node_gpus"] == [] and rep["nccl_ras"] is None and len(server.heard) == began, rep["node_gpus"])
 kill_group(job)

@@ -56,7 +56,7 @@ def numbers():
     check("the job has a page", done.code == 0 and page, done)
     for key in rep.keys() - {"pairs"}:  # the page has a matrix
         check("the page has %s as the JSON has it" % key, data["report"].get(key) == rep[key], (data["report"].get(key), rep[key]))
-    printed = " ".join(hpctop("report", "one").out.split())
+    printed = " ".join(hpctop("report", "--all", "one").out.split())
     check("the report has the same headline", rep["job"]["answer"] in printed, (rep["job"]["answer"], printed[:400]))
     for row in rep["accounts"]:
         share = re.search(r" %s \S+ (<?)([\d.]+)%%" % row["account"], printed)

@@ -42,7 +42,7 @@ def switched(what, command, folder, setting, more, times=1):
     # WORLD: 12 that all are on for, 3 that some are; the parts 2 and 1, of which one and one; their copies 3
     check(what + ": collectives are matched, also of communicators made while off",
           matched == [(1, 1), (1, 1), (3, 0), (3, 0), (12, 3)], rep["collectives"])
-    page = " ".join(hpctop("report", folder).out.split())
+    page = " ".join(hpctop("report", "--all", folder).out.split())
     check(what + ": the page says so", re.search(r"recording was off from \S+ [mu]?s to \S+ [mu]?s \(MPI_Pcontrol\), on rank", page) and
           "messages without their other end: 0 sent, 0 received" in page, page[-1200:])
     verdict = hpctop("verdict", folder)
@@ -91,7 +91,7 @@ def waits():
         check("off now: nobody is said to hang", verdict.code == 1 and
               re.match(r"unknown: recording is off on rank 1 for \S+ s \(MPI_Pcontrol\): what it does is not known", verdict.out) and
               "outside MPI" not in verdict.out, verdict)
-        page = hpctop("report", "waits").out
+        page = hpctop("report", "--all", "waits").out
         check("off now: the page says so", "recording is off since" in page and "is outside MPI" not in page, page[:800])
         dump = hpctop("dump", "waits").out
         check("off now: the dump says so", len(re.findall(r"^recording is off since ", dump, re.M)) == 1, dump[:600])

@@ -99,7 +99,7 @@ def side_by_side():
     jobs = [subprocess.Popen(["mpirun", "-n", "2", workload("stencil"), "2", "-1"], env=environment("t", OMPI_MCA_orte_tmpdir_base=base),
                              cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for base in bases]
     [j.wait() for j in jobs]
-    text = hpctop("report", cwd + "/t")
+    text = hpctop("report", "--all", cwd + "/t")
     check("two jobs in one folder: both are there, and it is said",
           [j.returncode for j in jobs] == [0, 0] and len(traces(cwd + "/t")) == 4 and text.code == 0 and
           "another run of MPI" in " ".join(text.out.split()), text.out[-600:])

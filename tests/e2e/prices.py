@@ -75,8 +75,8 @@ for job, form in (("chain", ["--json"]), ("turns", []), ("hidden", ["--json"])):
     check("%s: the report does not depend on how many read it%s" % (job, " (JSON)" if form else ""),
           alone.code == 0 and alone.out == two.out == seven.out, (alone, two, seven))
 for wrong in ("0", "-1", "x", "2x", "", "99999"):
-    check("-j %r is wrong usage" % wrong, hpctop("report", "-j", wrong, "one").code == 64)
+    check("-j %r is wrong usage" % wrong, hpctop("report", "--all", "-j", wrong, "one").code == 64)
 
-text = hpctop("report", "one")
+text = hpctop("report", "--all", "one")
 check("the page has the list", re.search(r"WHAT TO MEND\n  rank 1, Barrier planted\.c:\d+ -> Allreduce", text.out), text)
 end()

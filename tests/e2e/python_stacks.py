@@ -96,10 +96,10 @@ else:
     check("call sites: file and line", len(re.findall(r"^site 0x[89a-f]\w{15}: step \S*sites.py:5$", dump, re.M)) == 2 and
           len(re.findall(r"^site 0x[89a-f]\w{15}: main \S*sites.py:10$", dump, re.M)) == 2,
           re.findall("^site.*py.*$", dump, re.M))
-    shown = hpctop("report", "sites").out
+    shown = hpctop("report", "--all", "sites").out
     check("call sites: the report shows them", re.search(r"MPI_Barrier +40 .* sites.py:5 in step", shown), shown[-900:])
     run(command, environment("plain", HPCTOP_PYTHON="0"))
-    shown = hpctop("report", "plain").out
+    shown = hpctop("report", "--all", "plain").out
     check("call sites: not with HPCTOP_PYTHON=0", "sites.py:" not in shown and "MPI_Barrier" in shown, shown[-900:])
     check("facts: the report names Python's version", re.search(r"^  facts .*python 3\.", shown, re.M), shown[:600])
 end()

@@ -52,7 +52,7 @@ def run(mode):
     why = segment[0]["why"] or ""
     print("%s: %r; measured %r, the other %r" % (mode, why, ranks[1], ranks[0]))
     check(mode + ": the headline says it", why and why in (rep["job"]["also"] or rep["job"]["answer"]), (why, rep["job"]))
-    check(mode + ": the page says it", why and why in re.sub(r"\s+", " ", hpctop("report", mode).out), why)
+    check(mode + ": the page says it", why and why in re.sub(r"\s+", " ", hpctop("report", "--all", mode).out), why)
     price = [p for p in rep["prices"] if (p["from"], p["to"]) == (line("barrier"), line("meet"))]
     kind = r"(waited|reads|page faults|more work)"
     check(mode + ": so does what it would save", price and price[0]["why"] and

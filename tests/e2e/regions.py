@@ -76,7 +76,7 @@ def reported():
     between = {s["region"]: s["times"] for s in rep["segments"] if s["from"] == s["to"]}
     check("what lies between two exchanges is in compute", between.get("compute") == 2 * (ROUNDS - 1) and
           set(between) <= {"compute"}, rep["segments"])
-    page = hpctop("report", "files").out
+    page = hpctop("report", "--all", "files").out
     check("the page says so", re.search(r"^ compute: Allreduce regions\S+Allreduce :\d+ ", page, re.M), page)
     check("the page has them", re.search(r"^ +exchange +40 ", page, re.M) and "of none that was open" in page, page[-1500:])
 

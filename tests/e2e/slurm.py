@@ -26,7 +26,7 @@ def right(name, folder, truth, job, launcher):
         wrong = differences(json.load(f), rep)
     check(name + ": its numbers", not wrong, "; ".join(wrong[:8]))
     check(name + ": the job's id", rep["job"]["batch"] == job and
-          job in run([HPCTOP, "report", folder]).out, rep["job"])
+          job in run([HPCTOP, "report", "--all", folder]).out, rep["job"])
     if len(rep["job"]["hosts"]) == 2:
         check(name + ": both nodes", sorted(rep["job"]["hosts"]) == list(NODES), rep["job"]["hosts"])
     record("launchers", rep["job"]["mpi"], "C", "-", launcher, release(), "failed" if wrong else "passed", "; ".join(wrong[:1]))

@@ -34,7 +34,7 @@ def ended():
 def running():
     job = start(RANKS, workload("hang_recv"), "running")
     blocked = wait_for(lambda: any(r["inside"] == "MPI_Recv" for r in (report("running") or {"ranks": []})["ranks"]), timeout=60)
-    check("running: it hangs", blocked, hpctop("report", "running"))
+    check("running: it hangs", blocked, hpctop("report", "--all", "running"))
     small("running", "running")
     stop(job)
     small("killed", "running")

@@ -106,7 +106,7 @@ def here(far):
     send(pids, signal.SIGSTOP)
     good, v = says("here", "all 3 processes are stopped by a signal", [0, 1, 2], **SUSPENDED)
     check("all stopped by a signal", good, v)
-    r = hpctop("report", "here")
+    r = hpctop("report", "--all", "here")
     check("all stopped: the report begins with it", "all 3 processes are stopped" in r.out.split("\n\n")[1], r.out[:400])
     good, v = says("here", "all 3 processes give no sign of life", [0, 1, 2], within=far)
     check("all stopped: seen from another host", good, v)

@@ -14,7 +14,7 @@ CUTS = [("0", "none"), ("0", "before"), ("0", "after"), ("4096", "after"), ("300
 
 
 def said(folder):
-    return " ".join(hpctop("report", folder).out.split())
+    return " ".join(hpctop("report", "--all", folder).out.split())
 
 
 def taken():

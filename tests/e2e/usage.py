@@ -89,10 +89,16 @@ def demo():
     r = hpctop("demo", "sample")
     check("demo DIR: a trace as others are", r.code == 0 and r.out == "hpctop sample\n" and len(traces("sample")) == 4 and
           hpctop("verdict", "sample").code == 1, r)
-    r = hpctop("report", "--brief", "sample")
-    check("report --brief: the answer in 60 lines, the culprit first", r.code == 0 and len(r.out.splitlines()) <= 60 and
+    r = hpctop("report", "sample")
+    check("report: the answer in 60 lines, the culprit first", r.code == 0 and len(r.out.splitlines()) <= 60 and
           all(word in r.out for word in ("rank 2 is late", "WHAT TO MEND", "rank 2 comes last for 3 ranks: ", "records lost: 0")) and
           re.search(r"^RANKS\n.*\n +2 ", r.out, re.M), r)
+    whole = hpctop("report", "--all", "sample")
+    check("report --all: all tables", whole.code == 0 and "\nWHERE\n" in whole.out and len(whole.out) > 1.3 * len(r.out), whole)
+    r = hpctop("report", "--table", "ranks", "sample")
+    check("report --table: one table, and no more", r.code == 0 and r.out.startswith("\nRANKS\n") and len(r.out.splitlines()) == 7, r)
+    r = hpctop("report", "--table", "rank", "sample")
+    check("report --table: a wrong name gets the right ones", r.code == 64 and "ranks" in r.err and "places" in r.err, r)
     r = hpctop("show", "--json", "sample")
     brief = json.loads(r.out)
     check("show --json: at most 4 kB with the answer", r.code == 0 and len(r.out) <= 4000 and "rank 2 is late" in brief["answer"] and
@@ -103,9 +109,11 @@ def demo():
     r = hpctop("show", "sample", "price-99")
     check("show: an id that is not there", r.code == 2 and one_line(r.err), r)
     run([os.path.join(os.environ["BUILD"], "tests/many/many"), "--ranks", "1000", "--hosts", "4", "--late-rank", "748", "crowd"])
-    r = hpctop("report", "--brief", "crowd")
-    check("report --brief of 1,000 ranks", r.code == 0 and 30 < len(r.out.splitlines()) <= 60 and "rank 748 is late" in r.out and
+    r = hpctop("report", "crowd")
+    check("report of 1,000 ranks", r.code == 0 and 30 < len(r.out.splitlines()) <= 60 and "rank 748 is late" in r.out and
           re.search(r"^RANKS.*\n.*\n +748 ", r.out, re.M) and re.search(r"rank 748 comes last for 999 ranks: ", r.out), r)
+    r = hpctop("report", "--table", "ranks", "crowd")
+    check("report --table of 1,000 ranks: all of them", len(r.out.splitlines()) == 1003, r.out[:500])
     r = hpctop("demo", "sample")
     check("demo DIR: a folder that is there stays", r.code == 2 and one_line(r.err), r)
 
@@ -114,7 +122,7 @@ def pipe():
     r = hpctop("trace")
     check("without a terminal hpctop prints the report", r.code == 0 and "MPI_Sendrecv" in r.out, r)
     check("without a terminal: no escapes", ESCAPE not in r.out + r.err, repr(r.out[:200]))
-    r = run([HPCTOP, "report", "trace"])
+    r = run([HPCTOP, "report", "--all", "trace"])
     check("report: a page", r.code == 0 and 5 < len(r.out.splitlines()) < 120 and ESCAPE not in r.out, r)
     check("report: lines fit", max(len(line) for line in r.out.splitlines()) <= 120, r.out)
     r = hpctop("dump", "trace")
@@ -158,7 +166,7 @@ def truncated():
     shutil.rmtree("cut", ignore_errors=True)
     shutil.copytree("trace", "cut")
     os.remove(os.path.join("cut", os.path.basename(source)))
-    r = hpctop("report", "cut")
+    r = hpctop("report", "--all", "cut")
     check("a missing rank is told", r.code == 0 and re.search(r"1 of 2|missing|without", r.out + r.err), r)
 
 
@@ -204,10 +212,10 @@ def hostile_text():
                 check(" ".join(arguments) + ": letters stay as they are", arguments[0] != "report" or "Grüße" in told["job"]["command"], told)
             except ValueError as e:
                 check("JSON: " + " ".join(arguments), False, e)
-    text_alone("no such folder", [HPCTOP, "report", folder + b"/no"], LC_ALL="C.UTF-8")
-    text_alone("no such option", [HPCTOP, "report", b"--" + folder], LC_ALL="C.UTF-8")
+    text_alone("no such folder", [HPCTOP, "report", "--all", folder + b"/no"], LC_ALL="C.UTF-8")
+    text_alone("no such option", [HPCTOP, "report", "--all", b"--" + folder], LC_ALL="C.UTF-8")
     text_alone("record --dry-run", [HPCTOP, "record", "-n", "--", "./" + os.fsdecode(folder)], LC_ALL="C.UTF-8")
-    text_alone("report on a terminal of another locale", [HPCTOP, "report", folder], terminal=True, LC_ALL="C")
+    text_alone("report on a terminal of another locale", [HPCTOP, "report", "--all", folder], terminal=True, LC_ALL="C")
 
 
 def asks_safely():

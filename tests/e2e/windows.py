@@ -90,7 +90,7 @@ def planted(slowest):
             break
     if not check("around a slow iteration: who caused it", found and caused, found or slowest):
         return
-    text = hpctop("report", "--from", "%.9f" % begin, "--to", "%.9f" % stop, "--ranks", "1-2", "spikes")
+    text = hpctop("report", "--all", "--from", "%.9f" % begin, "--to", "%.9f" % stop, "--ranks", "1-2", "spikes")
     check("the page says what it counts", "IN THIS WINDOW" in text.out and ", ranks 1 and 2" in text.out and
           "are cut at its edges" in text.out, text.out[:2000])
 
@@ -100,7 +100,7 @@ def refused():
                                    (["--to", "0"], 64, "later"), (["--ranks", "1-"], 2, "no list of ranks"),
                                    (["--ranks", "7"], 2, "no rank 7"),
                                    (["--from", "99999"], 2, "ended")):
-        r = hpctop("report", *arguments, "spikes")
+        r = hpctop("report", "--all", *arguments, "spikes")
         check("refused: " + " ".join(arguments), r.code == code and words in r.err and not r.out and r.err.count("\n") == 1, r)
 
 
@@ -125,7 +125,7 @@ def sized(whole):
     slow = rep["slowest_messages"][0]
     check("the slowest message is one of them", (slow["src"], slow["dst"], slow["bytes"]) == (1, 0, 262144) and
           slow["late_s"] >= LATE / 2 and slow["time_s"] >= slow["late_s"], rep["slowest_messages"])
-    text = hpctop("report", "--from", "0", "--to", "1000", "traffic").out
+    text = hpctop("report", "--all", "--from", "0", "--to", "1000", "traffic").out
     check("the page says so", "stand out:" in text and "late sender" in text and "262 kB to rank 0" in text and
           "MESSAGES BY SIZE" in text, text[:3000])
 
@@ -151,7 +151,7 @@ def files(whole):
     check("every kind of access", len(io) == 1 and (io[0]["reads"], io[0]["bytes_read"], io[0]["writes"],
                                                      io[0]["bytes_written"]) == (14, 680, 12, 620), io)
     check("of nonblocking ones no bandwidth is told", io and io[0]["write_bandwidth"] is None, io)
-    check("the page has the files", "FILES, used by MPI-IO" in hpctop("report", "traffic").out, "")
+    check("the page has the files", "FILES, used by MPI-IO" in hpctop("report", "--all", "traffic").out, "")
 
 
 def filtered():
@@ -178,7 +178,7 @@ def filtered():
     files(whole)
     for arguments, words in ((["--comm", "nothing"], "no communicator nothing"), (["--comm", "#99"], "no communicator #99"),
                              (["--call", "MPI_Never"], "no call named MPI_Never")):
-        r = hpctop("report", *arguments, "traffic")
+        r = hpctop("report", "--all", *arguments, "traffic")
         check("refused: " + " ".join(arguments), r.code == 2 and words in r.err and not r.out, r)
 
 

@@ -25,7 +25,7 @@ def case(title, program, wrappers, known):
     check(title + ": runs", done.code == 0, done)
     check(title + ": all its functions are seen", known <= {caller for _, caller in callers}, callers)
     check(title + ": wrappers are", {name for name in forward if name in known} == wrappers, forward)
-    lines = [line.strip() for line in hpctop("report", program + "-trace").out.splitlines() if re.search(r"\b(%s)\b" % "|".join(wrappers), line)]
+    lines = [line.strip() for line in hpctop("report", "--all", program + "-trace").out.splitlines() if re.search(r"\b(%s)\b" % "|".join(wrappers), line)]
     check(title + ": the report shows wrappers below their callers alone", lines and all(line.startswith("by ") for line in lines), lines)
 
 

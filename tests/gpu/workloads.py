@@ -69,7 +69,7 @@ hold("grow", [], 3)
 if timed:
     held = hold("profiler", [], 2)
     if held:
-        check("profiler: until when kernels were timed is said", "until another profiler came" in hpctop("report", "trace-profiler-x2").out)
+        check("profiler: until when kernels were timed is said", "until another profiler came" in hpctop("report", "--all", "trace-profiler-x2").out)
 else:
     skip("profiler", "no libcupti was found")
 

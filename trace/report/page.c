@@ -77,7 +77,8 @@ void ana_page_table(struct ana_page *p, const char *title, struct ana_table tabl
     if (all == 0)
         return;
     fprintf(p->out, "\n%s\n", title);
-    table.count = ana_shown(all, p->brief && most > BRIEF ? BRIEF : most);
+    if (!p->whole_tables)
+        table.count = ana_shown(all, p->brief && most > BRIEF ? BRIEF : most);
     p->last = &table.columns[table.column_count - 1];
     p->below = below;
     ana_table_walk(&table, &p->whole, &p->sink);

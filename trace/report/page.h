@@ -12,7 +12,8 @@ struct ana_page {
     struct ana_job_info info;
     struct ana_whole whole;
     bool utf8;
-    bool brief; /* few rows, and none that do not matter */
+    bool brief;        /* few rows, and none that do not matter */
+    bool whole_tables; /* no table has an end that is left out */
     FILE *out;
     const struct ana_column *last;                         /* columns of the table being written */
     void (*below)(struct ana_page *page, const void *row); /* prints below a row; may be NULL */
@@ -32,16 +33,21 @@ void ana_page_more(const struct ana_page *page, size_t shown, size_t all, const 
 /* Writes a paragraph in lines of 80 columns. */
 void ana_page_line(const struct ana_page *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Writes the tables of a summary, GPUs and NCCL included. */
-void ana_page_summary(struct ana_page *page);
 /* Writes a section of the page; nothing where it has nothing to say. */
 typedef void ana_section(struct ana_page *page);
+/* A table of the page. */
+struct ana_page_part {
+    const char *name; /* NULL behind the last */
+    ana_section *write;
+};
+/* The tables of a page, GPUs and NCCL included, in the order of the whole page. */
+extern const struct ana_page_part ana_page_parts[];
 /* The tables of a brief page, the most important first; NULL behind the last. */
 extern ana_section *const ana_page_brief[];
 /* Writes the tables of GPUs and NCCL; nothing where there are none. */
 void ana_page_devices(struct ana_page *page);
 /* Writes the selected part of the job and its outliers; nothing for all of the job. */
-void ana_page_window(const struct ana_page *page);
+void ana_page_window(struct ana_page *page);
 /* Writes the lines about facts (TRC_DEF_FACT); nothing where the files have none. */
 void ana_page_facts(const struct ana_page *page);
 

@@ -191,8 +191,29 @@ void ana_report_text(const struct ana_job *job, const struct ana_summary *summar
     ana_page_window(&page);
     write_efficiency(&page);
     write_accounts(&page);
-    ana_page_summary(&page);
+    for (const struct ana_page_part *part = ana_page_parts; part->name; part++)
+        part->write(&page);
     write_limits(&page);
+}
+
+const char *ana_report_table_name(size_t i)
+{
+    return ana_page_parts[i].name;
+}
+
+bool ana_report_table(const struct ana_job *job, const struct ana_summary *summary, const char *name, bool utf8,
+                      FILE *out)
+{
+    struct ana_page page;
+    const struct ana_page_part *part = ana_page_parts;
+    while (part->name && strcmp(part->name, name) != 0)
+        part++;
+    if (!part->name)
+        return false;
+    ana_page_open(&page, job, summary, utf8, out);
+    page.whole_tables = true;
+    part->write(&page);
+    return true;
 }
 
 /* Writes a section if it has at most `room` lines; returns how many it has written. */
@@ -215,15 +236,16 @@ static size_t write_section(struct ana_page *page, ana_section *section, size_t 
 
 void ana_report_brief(const struct ana_job *job, const struct ana_summary *summary, bool utf8, FILE *out)
 {
-    enum { LINES = 60, LIMITS = 8 }; /* of the page, and those kept for its last section */
-    static ana_section *const first[] = {write_job, write_verdict, write_accounts};
+    enum { LINES = 60, LAST = 10 }; /* lines of the page; lines for its last sections */
+    static ana_section *const first[] = {write_job, write_verdict, ana_page_window, write_accounts};
     struct ana_page page;
-    size_t room = LINES - LIMITS;
+    size_t room = LINES - LAST;
     ana_page_open(&page, job, summary, utf8, out);
     page.brief = true;
     for (size_t i = 0; i < sizeof first / sizeof *first; i++)
         room -= write_section(&page, first[i], room, out);
     for (ana_section *const *section = ana_page_brief; *section; section++)
         room -= write_section(&page, *section, room, out);
-    write_section(&page, write_limits, room + LIMITS, out);
+    write_section(&page, write_limits, room + LAST - 1, out);
+    fprintf(out, "  more: report --all, or one table whole: report --table calls\n");
 }

@@ -6,14 +6,21 @@
 #include "trace/diff/diff.h"
 #include <stdio.h>
 
-/* One page for a ticket: what the matter is, then who, where and the evidence.  80 columns of plain text. */
+/* Pages of a summary (usually of the whole run, analysed to the end), in 80 columns of plain text.  `utf8`: they may
+ * hold other characters than ASCII.  `out` stays open. */
 
-/* Writes the page of a summary (usually of the whole run, analysed to the end) to `out`, which stays open.  `utf8`: the
- * page may hold other characters than ASCII. */
+/* Writes a page for a ticket, of at most 60 lines: the answer, then the tables that matter, the first ones first. */
+void ana_report_brief(const struct ana_job *job, const struct ana_summary *summary, bool utf8, FILE *out);
+
+/* Writes all sections and tables. */
 void ana_report_text(const struct ana_job *job, const struct ana_summary *summary, bool utf8, FILE *out);
 
-/* Writes at most 60 lines of it: the answer, then sections as long as there is room. */
-void ana_report_brief(const struct ana_job *job, const struct ana_summary *summary, bool utf8, FILE *out);
+/* Writes one table with all of its rows.  False: none has this name. */
+bool ana_report_table(const struct ana_job *job, const struct ana_summary *summary, const char *name, bool utf8,
+                      FILE *out);
+
+/* Returns the name of table `i`; NULL behind the last. */
+const char *ana_report_table_name(size_t i);
 
 /* Two runs side by side, as plain text of 80 columns. */
 

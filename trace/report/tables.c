@@ -55,7 +55,7 @@ static void put_ranks(struct ana_page *p)
         ANA_COLUMN(6, "MPI", RANK_MPI_SHARE),     ANA_COLUMN(6, "wait", RANK_WAITING),
         ANA_COLUMN(6, "late", RANK_LATE),         ANA_COLUMN(9, "sent", RANK_SENT),
         ANA_COLUMN(9, "received", RANK_RECEIVED), ANA_COLUMN(9, "calls", RANK_CALLS)};
-    size_t n = p->s->rank_count, shown = ana_shown(n, MOST_RANKS);
+    size_t n = p->s->rank_count, shown = p->whole_tables ? n : ana_shown(n, MOST_RANKS);
     struct ana_rank_row *rows = calloc(n + 1, sizeof *rows);
     if (!rows)
         return;
@@ -264,7 +264,7 @@ static void put_segments(struct ana_page *p)
                                                 ANA_COLUMN(8, "takes", SEGMENT_WORST),
                                                 ANA_COLUMN(8, "lost", SEGMENT_COSTS)};
     struct ana_table table = ANA_TABLE(columns, p->s->segments, p->s->segment_count);
-    while (table.count > (p->brief ? 0 : FEW) &&
+    while (!p->whole_tables && table.count > (p->brief ? 0 : FEW) &&
            !(p->s->segments[table.count - 1].cost_ns >= (p->brief ? 0.01 : 0.001) * p->whole.seen_ns))
         table.count--; /* rows without a cost are left to the screen */
     ana_page_table(p, "BETWEEN CALLS, OR INSIDE LOCAL ONES, by what others lose (share of all time)", table, MOST_ROWS,
@@ -404,20 +404,9 @@ static void put_places(struct ana_page *p)
 ana_section *const ana_page_brief[] = {put_prices,     put_ranks,        put_collectives, put_blame, put_calls,
                                        put_iterations, ana_page_devices, put_segments,    put_files, NULL};
 
-void ana_page_summary(struct ana_page *p)
-{
-    put_ranks(p);
-    put_calls(p);
-    put_collectives(p);
-    ana_page_devices(p);
-    put_waits(p);
-    put_segments(p);
-    put_regions(p);
-    put_prices(p);
-    put_iterations(p);
-    put_steps(p);
-    put_messages(p);
-    put_sizes(p);
-    put_files(p);
-    put_places(p);
-}
+const struct ana_page_part ana_page_parts[] = {
+    {"ranks", put_ranks},          {"calls", put_calls},       {"collectives", put_collectives},
+    {"devices", ana_page_devices}, {"waits", put_waits},       {"segments", put_segments},
+    {"regions", put_regions},      {"prices", put_prices},     {"iterations", put_iterations},
+    {"steps", put_steps},          {"messages", put_messages}, {"sizes", put_sizes},
+    {"files", put_files},          {"places", put_places},     {0}};

@@ -22,7 +22,7 @@ static void put_standouts(const struct ana_page *p)
     }
 }
 
-void ana_page_window(const struct ana_page *p)
+void ana_page_window(struct ana_page *p)
 {
     char words[400];
     ana_selection_words(p->job, &p->s->selection, words, sizeof words);

@@ -1,4 +1,4 @@
-/* hpctop report [--json|--html|--brief] [-o FILE] [--from S] [--to S] [--ranks LIST] [--comm NAME]
+/* hpctop report [--all|--table NAME|--json|--html] [-o FILE] [--from S] [--to S] [--ranks LIST] [--comm NAME]
  * [--call NAME] [--hang SECONDS] [-j N] DIR..: a page for a ticket, or the same numbers for scripts. */
 #include "tui/commands/arguments.h"
 #include "tui/commands/command.h"
@@ -23,7 +23,8 @@
 
 /* Requested part of the job, as typed; NULL: all. */
 struct wanted {
-    bool json, html, brief;
+    bool json, html, all;
+    const char *table;  /* name of the only table; NULL: a page */
     const char *output; /* NULL: stdout */
     double hang_s;
     unsigned workers; /* 0: a second one where there are two cores */
@@ -84,7 +85,9 @@ static bool print_part(struct ana_job *job, const struct ana_selection *part, co
         done = tui_page_write(job, &summary, verdict, healthy, NULL, out);
     } else if (json) {
         done = text && fputs(text, out) >= 0;
-    } else if (wanted->brief) {
+    } else if (wanted->table) {
+        ana_report_table(job, &summary, wanted->table, utf8, out);
+    } else if (!wanted->all) {
         ana_report_brief(job, &summary, utf8, out);
     } else {
         ana_report_text(job, &summary, utf8, out);
@@ -134,20 +137,41 @@ int tui_report(const char *const *folders, int n, bool json, double hang_s)
     return report(folders, n, &(struct wanted){.json = json, .hang_s = hang_s});
 }
 
+/* Returns whether there is a table of this name; else `error` says which there are. */
+static bool is_table(const char *name, char *error, size_t size)
+{
+    int at = snprintf(error, size, "there is no table %.40s; tables:", name);
+    for (size_t i = 0; ana_report_table_name(i); i++) {
+        if (strcmp(ana_report_table_name(i), name) == 0)
+            return true;
+        at += snprintf(error + at, size - (size_t)at, " %s", ana_report_table_name(i));
+    }
+    return false;
+}
+
 int tui_command_report(int argc, char **argv)
 {
+    char error[400];
     struct wanted wanted = {.hang_s = TUI_HANG_S};
-    const struct tui_argument known[] = {
-        {"json", 0, TUI_FLAG, &wanted.json},        {"hang", 0, TUI_SECONDS, &wanted.hang_s},
-        {"from", 0, TUI_TEXT, &wanted.part.from},   {"to", 0, TUI_TEXT, &wanted.part.to},
-        {"ranks", 0, TUI_TEXT, &wanted.part.ranks}, {"comm", 0, TUI_TEXT, &wanted.comm},
-        {"call", 0, TUI_TEXT, &wanted.call},        {"workers", 'j', TUI_WORKERS, &wanted.workers},
-        {"html", 0, TUI_FLAG, &wanted.html},        {"brief", 0, TUI_FLAG, &wanted.brief},
-        {"output", 'o', TUI_TEXT, &wanted.output},  {0}};
+    const struct tui_argument known[] = {{"json", 0, TUI_FLAG, &wanted.json},
+                                         {"hang", 0, TUI_SECONDS, &wanted.hang_s},
+                                         {"from", 0, TUI_TEXT, &wanted.part.from},
+                                         {"to", 0, TUI_TEXT, &wanted.part.to},
+                                         {"ranks", 0, TUI_TEXT, &wanted.part.ranks},
+                                         {"comm", 0, TUI_TEXT, &wanted.comm},
+                                         {"call", 0, TUI_TEXT, &wanted.call},
+                                         {"workers", 'j', TUI_WORKERS, &wanted.workers},
+                                         {"html", 0, TUI_FLAG, &wanted.html},
+                                         {"all", 0, TUI_FLAG, &wanted.all},
+                                         {"table", 0, TUI_TEXT, &wanted.table},
+                                         {"output", 'o', TUI_TEXT, &wanted.output},
+                                         {0}};
     int status = tui_arguments(argc, argv, known, NULL);
-    const char *wrong = wanted.json + wanted.html + wanted.brief > 1
-                            ? "--json, --html and --brief are different reports"
+    const char *wrong = wanted.json + wanted.html + wanted.all + !!wanted.table > 1
+                            ? "--all, --table, --json and --html are different reports"
                             : tui_part_wrong(&wanted.part);
+    if (!wrong && wanted.table && !is_table(wanted.table, error, sizeof error))
+        wrong = error;
     if (status != TUI_EXIT_OK || wrong)
         return wrong && !status ? tui_usage_error("report", "%s", wrong) : status;
     if (optind == argc)

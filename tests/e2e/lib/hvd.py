@@ -70,11 +70,11 @@ class Hung:
         """Long before it counts as hung the first line says what is waited for."""
         rank = "rank %d" % self.rank
         def first_line():
-            said = " ".join(hpctop("report", self.name).out.split())
+            said = " ".join(hpctop("report", "--all", self.name).out.split())
             return rank in said and "submitted" in said and " for " in said and "a step usually takes" in said and \
                 "hung for" not in said
         check("%s: the first line, long before it counts as hung" % self.name, wait_for(first_line, 20),
-              hpctop("report", self.name).out[:600])
+              hpctop("report", "--all", self.name).out[:600])
 
     def live(self, hang, timeout):
         began = time.monotonic()

@@ -46,7 +46,7 @@ def spawned_many(label, launch, program):
     want = wanted(worlds)
     # Two that were spawned at one time look alike to their parents: whose is which may stay unknown, but is never said wrongly.
     doubtful = {ends for ends in want if None in (ends[0][0], ends[1][0]) and (ends[0][0] or ends[1][0] or 0) >= ROW}
-    page = hpctop("report", folder)
+    page = hpctop("report", "--all", folder)
     text = page.out
     fits = all(want.get(ends) == moved for ends, moved in seen.items()) and set(want) - set(seen) <= doubtful
     said = re.search(r"partner has no trace or could not be told: (\d+)", text)
