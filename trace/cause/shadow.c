@@ -22,13 +22,7 @@ static int64_t cost_of(const struct ana_cause_segment *segment)
     return ana_plus(segment->cost.direct_ns, segment->cost.passed_ns);
 }
 
-static int by_cost(const void *a, const void *b)
-{
-    const struct rival *x = a, *y = b;
-    if (x->cost_ns != y->cost_ns)
-        return x->cost_ns > y->cost_ns ? -1 : 1;
-    return (x->what > y->what) - (x->what < y->what);
-}
+ANA_COMPARE(by_cost, struct rival, ANA_ORDER(y->cost_ns, x->cost_ns), ANA_ORDER(x->what, y->what))
 
 /* ---- slots ------------------------------------------------------------------------------------------------------ */
 

@@ -115,13 +115,8 @@ static struct ana_iter_mark **marks_of(const struct ana_iter *iter, size_t index
     return are ? mark : NULL;
 }
 
-static int compare_order(const void *a, const void *b)
-{
-    const struct order *x = a, *y = b;
-    return x->after_ns != y->after_ns ? (x->after_ns > y->after_ns) - (x->after_ns < y->after_ns)
-           : x->mark != y->mark       ? (x->mark > y->mark) - (x->mark < y->mark)
-                                      : (x->at > y->at) - (x->at < y->at);
-}
+ANA_COMPARE(compare_order, struct order, ANA_ORDER(x->after_ns, y->after_ns), ANA_ORDER(x->mark, y->mark),
+            ANA_ORDER(x->at, y->at))
 
 /* Takes the entries of marks by time: a place and its kinds have mostly equal entries, which are then side by side.
  * False: out of memory. */

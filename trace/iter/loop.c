@@ -10,15 +10,8 @@ static void set_remove(struct ana_loop_set *set, size_t node)
 
 /* ---- the graph -------------------------------------------------------------------------------------------------- */
 
-static int by_weight(const void *a, const void *b)
-{
-    const struct ana_loop_node *x = a, *y = b;
-    if (x->ranks != y->ranks)
-        return x->ranks > y->ranks ? -1 : 1;
-    if (x->count != y->count)
-        return x->count > y->count ? -1 : 1;
-    return x->place < y->place ? -1 : x->place > y->place;
-}
+ANA_COMPARE(by_weight, struct ana_loop_node, ANA_ORDER(y->ranks, x->ranks), ANA_ORDER(y->count, x->count),
+            ANA_ORDER(x->place, y->place))
 
 /* Makes nodes of the marks of all ranks. */
 static bool add_nodes(struct ana_loop_graph *g, size_t places)

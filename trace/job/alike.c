@@ -49,11 +49,7 @@ static float distance(const struct feature *a, const struct feature *b)
     return far;
 }
 
-static int compare_floats(const void *a, const void *b)
-{
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
+ANA_COMPARE(compare_floats, float, ANA_ORDER(*x, *y))
 
 /* The rank in the middle of all: the first kind is like it. */
 static size_t find_middle(const struct feature *f, size_t n, float *scratch)
@@ -174,15 +170,8 @@ static void split_kind(struct work *w, uint8_t kind, bool whole)
     }
 }
 
-static int by_size(const void *pa, const void *pb)
-{
-    const struct ana_alike_group *a = pa, *b = pb;
-    if (a->blamed != b->blamed)
-        return a->blamed ? -1 : 1;
-    if (a->count != b->count && !a->blamed)
-        return a->count < b->count ? -1 : 1;
-    return (a->first > b->first) - (a->first < b->first);
-}
+ANA_COMPARE(by_size, struct ana_alike_group, ANA_ORDER(y->blamed, x->blamed),
+            x->blamed ? 0 : ANA_ORDER(x->count, y->count), ANA_ORDER(x->first, y->first))
 
 /* Orders the groups and lists their members. */
 static void list_groups(struct ana_alike *a)

@@ -26,13 +26,7 @@ struct world {
 };
 
 /* Orders worlds: started ones before spawned ones, then by their first file. */
-static int by_begin(const void *a, const void *b)
-{
-    const struct world *x = a, *y = b;
-    if (x->spawned != y->spawned)
-        return x->spawned ? 1 : -1;
-    return x->began < y->began ? -1 : x->began > y->began;
-}
+ANA_COMPARE(by_begin, struct world, ANA_ORDER(x->spawned, y->spawned), ANA_ORDER(x->began, y->began))
 
 static uint64_t end_of(const struct trc_head *head)
 {
@@ -106,15 +100,10 @@ static struct world *list_worlds(const struct ana_bundle *bundle, size_t *count)
     return list;
 }
 
-static int by_rank(const void *a, const void *b)
-{
-    const struct ana_rank *x = &((const struct ana_process *)a)->rank, *y = &((const struct ana_process *)b)->rank;
-    if (x->world != y->world)
-        return x->world < y->world ? -1 : 1;
-    if (x->rank != y->rank)
-        return (uint32_t)x->rank < (uint32_t)y->rank ? -1 : 1; /* unknown (-1) last */
-    return strcmp(trc_path(x->file), trc_path(y->file));
-}
+/* Orders processes by world, rank (unknown ones, -1, last) and path. */
+ANA_COMPARE(by_rank, struct ana_process, ANA_ORDER(x->rank.world, y->rank.world),
+            ANA_ORDER((uint32_t)x->rank.rank, (uint32_t)y->rank.rank),
+            strcmp(trc_path(x->rank.file), trc_path(y->rank.file)))
 
 /* Returns the latest start of a world.  Worlds that ended before are another job: their folder was used again. */
 static uint64_t latest_start(const struct world *world, size_t worlds)

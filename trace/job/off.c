@@ -40,19 +40,7 @@ int64_t ana_off_within(const struct ana_job *job, size_t index, int64_t begin_ns
     return sum;
 }
 
-static int by_begin(const void *a, const void *b)
-{
-    const struct interval *x = a, *y = b;
-    if (x->begin_ns != y->begin_ns)
-        return x->begin_ns < y->begin_ns ? -1 : 1;
-    return x->index < y->index ? -1 : x->index > y->index;
-}
-
-static int by_index(const void *a, const void *b)
-{
-    const size_t *x = a, *y = b;
-    return *x < *y ? -1 : *x > *y;
-}
+ANA_COMPARE(by_begin, struct interval, ANA_ORDER(x->begin_ns, y->begin_ns), ANA_ORDER(x->index, y->index))
 
 /* Makes stretches of `n` intervals in order of their begins.  Their ranks lie one behind the other at `rank`. */
 static void join_intervals(const struct interval *is, size_t n, size_t *rank, struct ana_offs *out)
@@ -69,7 +57,7 @@ static void join_intervals(const struct interval *is, size_t n, size_t *rank, st
     for (size_t k = 0; k < out->count; k++) {
         struct ana_off *off = &out->off[k];
         size_t kept = 0;
-        ana_sort(off->rank, off->ranks, sizeof *off->rank, by_index);
+        ana_sort(off->rank, off->ranks, sizeof *off->rank, ana_by_index);
         for (size_t i = 0; i < off->ranks; i++)
             if (i == 0 || off->rank[i] != off->rank[kept - 1])
                 off->rank[kept++] = off->rank[i];

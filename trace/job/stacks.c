@@ -129,16 +129,8 @@ static bool is_empty(const struct ana_stack *stack)
     return stack->python_count + stack->native_count == 0 && !(stack->flags & TRC_STACK_RUNNING);
 }
 
-static int main_first(const void *a, const void *b)
-{
-    const struct ana_stack *x = a, *y = b;
-    bool x_ended = is_empty(x), y_ended = is_empty(y);
-    if (x_ended != y_ended) /* a main thread may have left by pthread_exit */
-        return x_ended ? 1 : -1;
-    if ((x->flags ^ y->flags) & TRC_STACK_MAIN)
-        return x->flags & TRC_STACK_MAIN ? -1 : 1;
-    return x->tid < y->tid ? -1 : x->tid > y->tid;
-}
+ANA_COMPARE(main_first, struct ana_stack, ANA_ORDER(is_empty(x), is_empty(y)),
+            ANA_ORDER(y->flags &TRC_STACK_MAIN, x->flags &TRC_STACK_MAIN), ANA_ORDER(x->tid, y->tid))
 
 /* Adds the snapshot that begins at record *i of the file, and moves *i behind it. */
 static bool add_snapshot(struct ana_stacks *stacks, const struct trc_file *file, size_t index, size_t *i)

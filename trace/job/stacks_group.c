@@ -242,18 +242,8 @@ void ana_stacks_choose(struct ana_stacks *stacks, size_t index, uint32_t tid)
 }
 
 /* Orders pointers to chosen stacks as `compare` does, then by rank. */
-static int by_frames_and_rank(const void *a, const void *b)
-{
-    const struct ana_stack *const *x = a, *const *y = b;
-    int order = compare(*x, *y);
-    return order ? order : (*x)->index < (*y)->index ? -1 : (*x)->index > (*y)->index;
-}
-static int by_telling_and_rank(const void *a, const void *b)
-{
-    const struct ana_stack *const *x = a, *const *y = b;
-    int order = compare_telling(*x, *y);
-    return order ? order : (*x)->index < (*y)->index ? -1 : (*x)->index > (*y)->index;
-}
+ANA_COMPARE(by_frames_and_rank, struct ana_stack *const, compare(*x, *y), ANA_ORDER((*x)->index, (*y)->index))
+ANA_COMPARE(by_telling_and_rank, struct ana_stack *const, compare_telling(*x, *y), ANA_ORDER((*x)->index, (*y)->index))
 
 static const struct ana_stack **sort_stacks(const struct ana_stacks *stacks, size_t *n,
                                             int (*order)(const void *, const void *))
@@ -268,13 +258,8 @@ static const struct ana_stack **sort_stacks(const struct ana_stacks *stacks, siz
     return list;
 }
 
-static int smallest_first(const void *a, const void *b)
-{
-    const struct ana_stack_group *x = a, *y = b;
-    if (x->count != y->count)
-        return x->count < y->count ? -1 : 1;
-    return x->member[0] < y->member[0] ? -1 : x->member[0] > y->member[0];
-}
+ANA_COMPARE(smallest_first, struct ana_stack_group, ANA_ORDER(x->count, y->count),
+            ANA_ORDER(x->member[0], y->member[0]))
 
 size_t ana_stacks_group(const struct ana_stacks *stacks, struct ana_stack_group **out)
 {
@@ -334,12 +319,7 @@ static const struct ana_frame *frame_at(const struct ana_stack *stack, size_t de
     return depth < frames.count ? &frames.frame[frames.count - 1 - depth] : NULL;
 }
 
-static int fewest_first(const void *a, const void *b)
-{
-    const struct span *x = a, *y = b;
-    size_t n = x->end - x->begin, m = y->end - y->begin;
-    return n != m ? (n < m ? -1 : 1) : x->begin < y->begin ? -1 : x->begin > y->begin;
-}
+ANA_COMPARE(fewest_first, struct span, ANA_ORDER(x->end - x->begin, y->end - y->begin), ANA_ORDER(x->begin, y->begin))
 
 /* Writes the nodes below `span`.  Recursion is as deep as a stack, which the record's size bounds. */
 static void grow_tree(const struct ana_stacks *stacks, const struct ana_stack *const *list, struct span span,

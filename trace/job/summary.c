@@ -12,23 +12,11 @@
 
 /* ---- calls and cells -------------------------------------------------------------------------------------------- */
 
-static int by_call_then_size(const void *a, const void *b)
-{
-    const struct ana_call_cell *x = *(struct ana_call_cell *const *)a, *y = *(struct ana_call_cell *const *)b;
-    if (x->call != y->call)
-        return x->call < y->call ? -1 : 1;
-    return x->size_class - y->size_class;
-}
+ANA_COMPARE(by_call_then_size, struct ana_call_cell *const, ANA_ORDER((*x)->call, (*y)->call),
+            ANA_ORDER((*x)->size_class, (*y)->size_class))
 
-static int by_time(const void *a, const void *b)
-{
-    const struct ana_call_stat *x = a, *y = b;
-    if (x->time_ns != y->time_ns)
-        return x->time_ns > y->time_ns ? -1 : 1;
-    if (x->times.count != y->times.count)
-        return x->times.count > y->times.count ? -1 : 1;
-    return strcmp(x->name, y->name);
-}
+ANA_COMPARE(by_time, struct ana_call_stat, ANA_ORDER(y->time_ns, x->time_ns), ANA_ORDER(y->times.count, x->times.count),
+            strcmp(x->name, y->name))
 
 static struct ana_call_stat stat_of(const struct ana_job *job, const struct ana_call_cell *cell, int size_class)
 {
@@ -93,13 +81,7 @@ bool ana_summary_calls(struct ana_job *job, struct ana_summary *s, struct ana_ca
 
 /* ---- pairs and ranks --------------------------------------------------------------------------------------------- */
 
-static int by_ends(const void *a, const void *b)
-{
-    const struct ana_pair *x = a, *y = b;
-    if (x->source != y->source)
-        return x->source < y->source ? -1 : 1;
-    return x->destination < y->destination ? -1 : x->destination > y->destination;
-}
+ANA_COMPARE(by_ends, struct ana_pair, ANA_ORDER(x->source, y->source), ANA_ORDER(x->destination, y->destination))
 
 void ana_summary_sort_pairs(struct ana_summary *s)
 {

@@ -33,13 +33,8 @@ static void add_way(struct ana_file_way *to, const struct ana_access_way *from)
         to->size[i] += from->size[i];
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct ana_file_stat *x = a, *y = b;
-    if (x->time_ns != y->time_ns)
-        return x->time_ns > y->time_ns ? -1 : 1;
-    return x->write.bytes + x->read.bytes > y->write.bytes + y->read.bytes ? -1 : 1;
-}
+ANA_COMPARE(by_time, struct ana_file_stat, ANA_ORDER(y->time_ns, x->time_ns),
+            ANA_ORDER(y->write.bytes + y->read.bytes, x->write.bytes + x->read.bytes))
 
 bool ana_summary_accesses(struct ana_summary *s, const struct ana_accesses *accesses)
 {

@@ -31,15 +31,8 @@ struct rows {
     struct ana_map files;    /* uint64_t: identity of the first handle of a file, by hash of its name */
 };
 
-static int by_lost(const void *a, const void *b)
-{
-    const struct ana_collective *x = a, *y = b;
-    if (x->lost_ns != y->lost_ns)
-        return x->lost_ns > y->lost_ns ? -1 : 1;
-    if (x->instances != y->instances)
-        return x->instances > y->instances ? -1 : 1;
-    return strcmp(x->place, y->place);
-}
+ANA_COMPARE(by_lost, struct ana_collective, ANA_ORDER(y->lost_ns, x->lost_ns), ANA_ORDER(y->instances, x->instances),
+            strcmp(x->place, y->place))
 
 /* Returns the identity that a communicator has rows under: for a file its first handle's, since a program may open it a
  * thousand times. */

@@ -14,18 +14,8 @@ bool ana_knows_waits(const struct ana_job *job, const struct ana_summary *s)
     return s->exact || job->store.waits_since_ns <= s->begin_ns;
 }
 
-static int by_lost(int64_t a, int64_t b)
-{
-    return a > b ? -1 : a < b;
-}
-static int waits_by_lost(const void *a, const void *b)
-{
-    const struct ana_wait *x = a, *y = b;
-    int order = by_lost(x->lost_ns, y->lost_ns);
-    return order                    ? order
-           : x->waiter != y->waiter ? (x->waiter > y->waiter) - (x->waiter < y->waiter)
-                                    : (x->culprit > y->culprit) - (x->culprit < y->culprit);
-}
+ANA_COMPARE(waits_by_lost, struct ana_wait, ANA_ORDER(y->lost_ns, x->lost_ns), ANA_ORDER(x->waiter, y->waiter),
+            ANA_ORDER(x->culprit, y->culprit))
 
 /* All instances of a call, and the rank that came last most often; of two, the one with the lower index. */
 struct last {

@@ -199,14 +199,8 @@ static bool list_slow(const struct look *l, const struct ana_iteration_mark *at,
     return ok;
 }
 
-static int by_length(const void *a, const void *b)
-{
-    const struct ana_slow_iteration *x = a, *y = b;
-    int64_t of_x = x->end_ns - x->begin_ns, of_y = y->end_ns - y->begin_ns;
-    if (of_x != of_y)
-        return of_x > of_y ? -1 : 1;
-    return x->number < y->number ? -1 : x->number > y->number;
-}
+ANA_COMPARE(by_length, struct ana_slow_iteration, ANA_ORDER(y->end_ns - y->begin_ns, x->end_ns - x->begin_ns),
+            ANA_ORDER(x->number, y->number))
 
 /* Finds what took longer than usual in the slow iterations of a loop, most of all. */
 static void explain(const struct look *l, struct ana_loop_level *loop)

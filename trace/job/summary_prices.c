@@ -171,13 +171,7 @@ static void find_reason(const struct ana_summary *s, struct ana_price *price)
                 price->reason = s->segments[i].reason;
 }
 
-static int by_savings(const void *a, const void *b)
-{
-    const struct ana_price *x = a, *y = b;
-    if (x->saves_ns != y->saves_ns)
-        return x->saves_ns > y->saves_ns ? -1 : 1;
-    return x->path_ns > y->path_ns ? -1 : x->path_ns < y->path_ns;
-}
+ANA_COMPARE(by_savings, struct ana_price, ANA_ORDER(y->saves_ns, x->saves_ns), ANA_ORDER(y->path_ns, x->path_ns))
 
 /* Adds the price of the time in which ranks wait for a processor, if all do about as much as the worst; else it matters
  * who waits for them. */

@@ -13,13 +13,7 @@ static const char *name_of(const struct ana_job *job, const struct ana_region *r
     return name ? name : "(name not kept)";
 }
 
-static int by_total(const void *a, const void *b)
-{
-    const struct ana_region_stat *x = a, *y = b;
-    if (x->total_ns != y->total_ns)
-        return x->total_ns > y->total_ns ? -1 : 1;
-    return strcmp(x->name, y->name);
-}
+ANA_COMPARE(by_total, struct ana_region_stat, ANA_ORDER(y->total_ns, x->total_ns), strcmp(x->name, y->name))
 
 static void add_rank(struct ana_region_stat *row, const struct ana_region *region)
 {

@@ -152,19 +152,9 @@ static bool list_rows(struct rows *rows, const struct ana_summary *s, const stru
 }
 
 /* Orders segments of several places last; others by cost and time. */
-static int by_weight(const void *a, const void *b)
-{
-    const struct row *x = *(struct row *const *)a, *y = *(struct row *const *)b;
-    if (!x->from != !y->from)
-        return !x->from ? 1 : -1;
-    if (x->cost_ns != y->cost_ns)
-        return x->cost_ns > y->cost_ns ? -1 : 1;
-    if (x->total_ns != y->total_ns)
-        return x->total_ns > y->total_ns ? -1 : 1;
-    if (x->from != y->from || x->to != y->to)
-        return x->from != y->from ? (x->from > y->from) - (x->from < y->from) : (x->to > y->to) - (x->to < y->to);
-    return (x->region > y->region) - (x->region < y->region);
-}
+ANA_COMPARE(by_weight, struct row *const, ANA_ORDER(!(*x)->from, !(*y)->from), ANA_ORDER((*y)->cost_ns, (*x)->cost_ns),
+            ANA_ORDER((*y)->total_ns, (*x)->total_ns), ANA_ORDER((*x)->from, (*y)->from), ANA_ORDER((*x)->to, (*y)->to),
+            ANA_ORDER((*x)->region, (*y)->region))
 
 /* Gives the heaviest rows a place in the summary each, all others the last one.  SIZE_MAX: out of memory. */
 static size_t choose_rows(struct rows *rows)
@@ -302,16 +292,8 @@ static double excess_of(const struct ana_segment_stat *row)
     return (double)row->total_ns - row->median_ns * (double)(row->long_times ? row->long_times : row->times);
 }
 
-static int by_cost(const void *a, const void *b)
-{
-    const struct ana_segment_stat *x = a, *y = b;
-    if (x->cost_ns != y->cost_ns)
-        return x->cost_ns > y->cost_ns ? -1 : 1;
-    double more = excess_of(x) - excess_of(y);
-    if (more != 0)
-        return more > 0 ? -1 : 1;
-    return x->total_ns > y->total_ns ? -1 : x->total_ns < y->total_ns;
-}
+ANA_COMPARE(by_cost, struct ana_segment_stat, ANA_ORDER(y->cost_ns, x->cost_ns), ANA_ORDER(excess_of(y), excess_of(x)),
+            ANA_ORDER(y->total_ns, x->total_ns))
 
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
 

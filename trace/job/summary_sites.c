@@ -23,11 +23,7 @@ struct places {
     uint32_t *of;          /* part -> its place + 1; 0: it does not count */
 };
 
-static int sites_by_time(const void *a, const void *b)
-{
-    const struct ana_site *x = a, *y = b;
-    return x->time_ns > y->time_ns ? -1 : x->time_ns < y->time_ns;
-}
+ANA_COMPARE(sites_by_time, struct ana_site, ANA_ORDER(y->time_ns, x->time_ns))
 
 /* Finds the place of a part: each name has its line looked up once, not on each rank.  0: out of memory. */
 static uint32_t place_of(const struct ana_job *job, struct places *p, const struct ana_site_part *part)

@@ -131,13 +131,7 @@ static bool collect(const struct ana_job *job, struct ana_summary *s, const stru
     return ok;
 }
 
-static int by_cost(const void *a, const void *b)
-{
-    const struct ana_standout *x = a, *y = b;
-    if (x->lost_ns != y->lost_ns)
-        return x->lost_ns > y->lost_ns ? -1 : 1;
-    return x->at_ns > y->at_ns ? 1 : -(x->at_ns < y->at_ns);
-}
+ANA_COMPARE(by_cost, struct ana_standout, ANA_ORDER(y->lost_ns, x->lost_ns), ANA_ORDER(x->at_ns, y->at_ns))
 
 /* Whether so much was lost that it is worth a line. */
 static bool stands_out(const struct ana_summary *s, const struct ana_standout *row)

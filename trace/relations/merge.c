@@ -52,12 +52,7 @@ static inline void replay(struct ana_merge *merge, const struct lane *lane, stru
     tree[0] = entry;
 }
 
-static int by_rank(const void *a, const void *b)
-{
-    const struct lane *x = *(struct lane *const *)a, *y = *(struct lane *const *)b;
-    return x->index != y->index ? (x->index > y->index) - (x->index < y->index)
-                                : (x->thread > y->thread) - (x->thread < y->thread);
-}
+ANA_COMPARE(by_rank, struct lane *const, ANA_ORDER((*x)->index, (*y)->index), ANA_ORDER((*x)->thread, (*y)->thread))
 
 /* Plays the whole tournament anew: the lane that reaches a node first waits there for the lane of the other half. */
 static void play_all(struct ana_merge *merge)

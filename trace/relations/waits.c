@@ -40,11 +40,7 @@ static const struct ana_arrival *last_of(const struct ana_instance *instance)
     return NULL;
 }
 
-static int by_comm_rank(const void *a, const void *b)
-{
-    const struct ana_arrival *const *x = a, *const *y = b;
-    return ((*x)->comm_rank > (*y)->comm_rank) - ((*x)->comm_rank < (*y)->comm_rank);
-}
+ANA_COMPARE(by_comm_rank, struct ana_arrival *const, ANA_ORDER((*x)->comm_rank, (*y)->comm_rank))
 
 static size_t waits_of_prefix(const struct ana_instance *instance, struct ana_wait_span *out)
 {

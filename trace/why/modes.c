@@ -45,11 +45,7 @@ struct ana_long_times ana_long_times_of(const struct ana_counts *counts, double 
     return result;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
+ANA_COMPARE(by_number, uint64_t, ANA_ORDER(*x, *y))
 
 bool ana_long_is_shared(const struct ana_long_times *rank, size_t n, size_t index)
 {
