@@ -121,11 +121,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!file)
         exit(1);
     job = job ? job : fuzz_open_job();
-    struct ana_load *load = ana_load_begin(job, file, 0, (uint64_t)length);
-    if (!load)
-        return 0;
-    ana_load_wait(load, INT64_MAX);
-    if (!ana_load_end(load))
+    bool loaded = ana_index_load(job, file, 0, (uint64_t)length);
+    fclose(file);
+    if (!loaded)
         return 0;
     fuzz_check(job->indexed, "taken up, and not known");
     fuzz_ask(job);

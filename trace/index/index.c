@@ -126,78 +126,37 @@ static uint64_t most_bytes(const struct ana_job *job, uint64_t of_events)
     return of_events + ANA_INDEX_BEYOND + (uint64_t)job->count * ANA_INDEX_A_RANK;
 }
 
-/* ---- taken up --------------------------------------------------------------------------------------------------- */
+/* ---- loaded ------------------------------------------------------------------------------------------------------ */
 
-/* An index that is being taken up, or looked for. */
-struct ana_taking {
-    struct of of;
-    uint64_t most; /* bytes that it may have */
-    int place;     /* enum ana_place_of_index: the next to look at */
-    struct ana_load *load;
-};
-
-/* Begins to take up the index in a file, which is closed with the load.  NULL: it is of something else, or refused. */
-static struct ana_load *take_from(struct ana_job *job, FILE *file, const struct ana_taking *taking)
+/* Loads the index in a file of at most `most` bytes.  False: it belongs to something else, or is refused. */
+static bool load_from(struct ana_job *job, FILE *file, const struct of *wanted, uint64_t most)
 {
     struct of of;
     struct stat st;
-    if (fstat(fileno(file), &st) == 0 && S_ISREG(st.st_mode) && st.st_size >= 0 &&
-        (uint64_t)st.st_size <= taking->most && fread(&of, sizeof of, 1, file) == 1 &&
-        memcmp(&of, &taking->of, sizeof of) == 0)
-        return ana_load_begin(job, file, sizeof of, (uint64_t)st.st_size);
-    fclose(file);
-    return NULL;
+    return fstat(fileno(file), &st) == 0 && S_ISREG(st.st_mode) && st.st_size >= 0 && (uint64_t)st.st_size <= most &&
+           fread(&of, sizeof of, 1, file) == 1 && memcmp(&of, wanted, sizeof of) == 0 &&
+           ana_index_load(job, file, sizeof of, (uint64_t)st.st_size);
 }
 
-/* Begins with the index in the next place that has one.  False: there is none. */
-static bool take_next(struct ana_job *job, struct ana_taking *taking)
+void ana_index_find(struct ana_job *job)
 {
-    while (taking->of.program && taking->place < ANA_PLACES_OF_INDEX && !taking->load) {
+    uint64_t bytes;
+    job->index_of = 0;
+    if (job->no_index || !is_whole_run(job) || ana_anyone_alive(job) || job->flushed)
+        return;
+    const struct of of = describe(job, &bytes);
+    for (int i = 0; i < ANA_PLACES_OF_INDEX && of.program && !job->indexed; i++) {
         struct ana_place place;
-        if (!ana_place_open(job, (enum ana_place_of_index)taking->place++, taking->of.files, false, &place))
+        if (!ana_place_open(job, (enum ana_place_of_index)i, of.files, false, &place))
             continue;
         FILE *file = ana_place_read(&place);
-        taking->load = file ? take_from(job, file, taking) : NULL;
+        if (file) {
+            load_from(job, file, &of, most_bytes(job, bytes));
+            fclose(file);
+        }
         ana_place_close(&place);
     }
-    return taking->load != NULL;
-}
-
-/* Says what an index would be of, before it is looked for.  NULL: there can be none, or memory is out. */
-static struct ana_taking *begin_taking(struct ana_job *job)
-{
-    job->index_of = 0;
-    bool can = !job->no_index && is_whole_run(job) && !ana_anyone_alive(job) && !job->flushed;
-    struct ana_taking *taking = can ? calloc(1, sizeof *taking) : NULL;
-    uint64_t bytes;
-    if (!taking)
-        return NULL;
-    taking->of = describe(job, &bytes);
-    taking->most = most_bytes(job, bytes);
-    return taking;
-}
-
-void ana_index_leave(struct ana_job *job)
-{
-    if (job->taking && job->taking->load)
-        ana_load_end(job->taking->load);
-    free(job->taking);
-    job->taking = NULL;
-}
-
-double ana_index_take(struct ana_job *job, int64_t stop_ns)
-{
-    struct ana_taking *taking = job->taking ? job->taking : (job->taking = begin_taking(job));
-    while (taking && !job->indexed && (taking->load || take_next(job, taking))) {
-        double share = ana_load_wait(taking->load, stop_ns);
-        if (share < 1)
-            return share;
-        ana_load_end(taking->load);
-        taking->load = NULL;
-    }
-    job->index_of = taking ? taking->of.files : 0;
-    ana_index_leave(job);
-    return 1;
+    job->index_of = of.files;
 }
 
 /* ---- written ---------------------------------------------------------------------------------------------------- */

@@ -25,11 +25,8 @@ void ana_job_set_index(struct ana_job *job, bool wanted);
  * analysis.  0: the program cannot be read. */
 uint64_t ana_index_of(const struct ana_job *job);
 
-/* For the table of trace/job (upper.h).  Takes up the index of a job whose events have not been read, if there is one,
- * until ana_now_ns() is about `stop_ns`.  Returns the share that is done; 1: it was taken up, or there is none. */
-double ana_index_take(struct ana_job *job, int64_t stop_ns);
-/* Drops the index that is being taken up; for the same table. */
-void ana_index_leave(struct ana_job *job);
+/* For the table of trace/job (upper.h).  Loads the index of a job whose events have not been read, if there is one. */
+void ana_index_find(struct ana_job *job);
 /* Writes the index of a large job, if it can have one; for the same table. */
 void ana_index_keep(struct ana_job *job);
 

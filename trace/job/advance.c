@@ -93,8 +93,6 @@ void ana_bounds_pass_stop(struct ana_job *job)
 
 void ana_analysis_stop(struct ana_job *job)
 {
-    if (job->taking)
-        job->upper->leave_up(job);
     ana_bounds_pass_stop(job);
     ana_time_range_release(job);
     ana_onward_close(job); /* its taker fills the others */
@@ -250,21 +248,14 @@ bool ana_analysis_ahead(const struct ana_job *job)
     return job->records > 0 && !job->pass.done && (!job->pass.merge || ana_merge_count(job->pass.merge) == 0);
 }
 
-double ana_index_ask(struct ana_job *job, int64_t stop_ns)
-{
-    double taken = job->index_asked || !job->upper->take_up ? 1 : job->upper->take_up(job, stop_ns);
-    job->index_asked = taken >= 1;
-    return taken;
-}
-
 double ana_job_advance(struct ana_job *job, int64_t budget_ns)
 {
     int64_t stop = budget_ns > 0 ? ana_now_ns() + budget_ns : INT64_MAX;
     if (!job->pass.merge)
         return 1;
-    double taken = ana_index_ask(job, stop);
-    if (taken < 1)
-        return taken;
+    if (!job->index_asked && job->upper->index_find)
+        job->upper->index_find(job);
+    job->index_asked = true;
     do {
         if (job->bounds_pass.merge)
             advance_bounds(job);

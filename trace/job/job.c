@@ -197,8 +197,6 @@ static bool lives_on(const struct ana_job *job)
 
 bool ana_job_refresh(struct ana_job *job)
 {
-    if (job->taking)
-        ana_index_ask(job, INT64_MAX);
     job->read_ns = ana_now_ns();
     bool moved = ana_bundle_scan(&job->bundle) > 0;
     moved |= ana_bundle_refresh(&job->bundle, job->at_rest && !moved);

@@ -57,7 +57,6 @@ struct ana_call_name {
 };
 
 struct ana_judgement; /* verdict_impl.h */
-struct ana_taking;
 
 struct ana_job {
     const struct ana_upper *upper;
@@ -113,7 +112,6 @@ struct ana_job {
     bool at_rest;                /* it has ended, and the last look at all of it found nothing new */
     bool index_asked, indexed;   /* presence of an index was asked; results are from it */
     bool no_index;               /* nobody wants one */
-    struct ana_taking *taking;   /* trace/index: one that is being taken up; NULL: none is */
     int64_t kept_since_ns;       /* index only: messages, waits and collectives that ended later are all in it */
     uint64_t index_of; /* identity of the files when their events began to be read (trace/index); 0: they grew */
     uint64_t records;  /* number in all files */
@@ -204,9 +202,6 @@ bool ana_analysis_again(struct ana_job *job);
 void ana_analysis_stop(struct ana_job *job);
 /* Takes up new records, after the files were refreshed. */
 void ana_analysis_refresh(struct ana_job *job);
-/* Takes up the kept results of the job, if there are any and this was not done yet, until ana_now_ns() is about
- * `stop_ns`.  Returns the share that is done; 1: there is no more to take up. */
-double ana_index_ask(struct ana_job *job, int64_t stop_ns);
 /* The share of the records that the main pass has read, 0..1. */
 double ana_analysis_share(const struct ana_job *job);
 /* Whether no event is read yet of a trace that has events. */

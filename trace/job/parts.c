@@ -12,7 +12,7 @@ struct ana_job_files ana_job_files(struct ana_job *job)
 /* Whether its events can still be read by others: it has ended, and nobody has read any. */
 static bool is_open(const struct ana_job *job)
 {
-    return job->pass.merge && !job->index_asked && !job->taking && !ana_anyone_alive(job);
+    return job->pass.merge && !job->index_asked && !ana_anyone_alive(job);
 }
 
 static bool read_by(struct ana_job *job, const struct ana_part_source *source, bool only_bounds)

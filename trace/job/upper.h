@@ -34,12 +34,8 @@ struct ana_upper {
     void (*judgement_free)(struct ana_judgement *judgement);
     /* Called after the processes were brought up to date; may set the state of the job. */
     void (*refreshed)(struct ana_job *job);
-    /* trace/index: may take up the kept results of a job before its events are read, until ana_now_ns() is about
-     * `stop_ns`.  Returns the share that is done: it is called again before 1, and the job knows nothing of it, before
-     * events are read or the job is refreshed.  NULL: there is no index. */
-    double (*take_up)(struct ana_job *job, int64_t stop_ns);
-    /* trace/index: drops the index that is being taken up. */
-    void (*leave_up)(struct ana_job *job);
+    /* trace/index: may load the kept results of a job before its events are read.  NULL: there is no index. */
+    void (*index_find)(struct ana_job *job);
     /* trace/index: may keep the results of all events, before the job is closed.  NULL: there is no index. */
     void (*keep)(struct ana_job *job);
     /* Called after each summary of the whole run and all ranks. */

@@ -14,8 +14,6 @@ bool ana_job_set_window(struct ana_job *job, int64_t begin_ns, int64_t end_ns)
 {
     if (job->window.begin_ns == begin_ns && job->window.end_ns == end_ns)
         return true;
-    if (job->taking) /* kept results are of the whole run */
-        job->upper->leave_up(job);
     job->window = (struct ana_span){begin_ns, end_ns};
     if (!job->pass.merge || (ana_merge_position(job->pass.merge) == INT64_MIN && !job->indexed))
         return true;

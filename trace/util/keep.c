@@ -112,8 +112,6 @@ static bool read_block(struct ana_keep *keep)
         return false;
     if (bytes == keep->packed && !unpack(keep, head.packed, head.length))
         return false;
-    if (keep->read)
-        *keep->read += sizeof head + head.packed;
     keep->filled = head.length;
     return (uint32_t)ana_hash(keep->block, head.length) == head.checksum;
 }

@@ -20,7 +20,6 @@ struct ana_keep {
     bool loads, failed;
     FILE *file;
     uint64_t at;               /* offset in the file: begin of the next block when loading, of the first when saving */
-    _Atomic uint64_t *read;    /* bytes of the file that are loaded are added here; NULL: nobody counts them */
     uint64_t bytes, most;      /* written so far; more than that fails */
     struct ana_budget *budget; /* set when loading: charged for memory allocated or filled in */
     uint8_t *block;            /* unpacked */
