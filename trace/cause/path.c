@@ -2,6 +2,7 @@
 #include "trace/cause/path.h"
 #include "trace/cause/way.h"
 #include "trace/util/times.h"
+#include "trace/util/grow.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,25 +40,12 @@ void ana_path_free(struct ana_path *path)
 
 /* ---- sums ------------------------------------------------------------------------------------------------------- */
 
-/* Makes room for `count` sums.  False: out of memory. */
-static bool lengthen(int64_t **sum, size_t *length, size_t count)
+/* Makes room for sums of all segments and places.  False: out of memory. */
+static bool make_room(size_t segments, size_t places, struct ana_path_sums *sums)
 {
-    if (count <= *length)
-        return true;
-    size_t more = count + count / 2 + 16;
-    int64_t *moved = realloc(*sum, more * sizeof *moved);
-    if (!moved)
-        return false;
-    memset(moved + *length, 0, (more - *length) * sizeof *moved);
-    *sum = moved;
-    *length = more;
-    return true;
-}
-
-static bool make_room(const struct ana_causes *causes, struct ana_path_sums *sums)
-{
-    return lengthen(&sums->segment, &sums->segments, causes->segments) &&
-           lengthen(&sums->place, &sums->places, causes->places);
+    sums->segments = ana_lengthen(&sums->segment, sums->segments, segments, sizeof *sums->segment);
+    sums->places = ana_lengthen(&sums->place, sums->places, places, sizeof *sums->place);
+    return segments <= sums->segments && places <= sums->places;
 }
 
 static inline void add_to(int64_t *sum, int64_t ns)
@@ -223,7 +211,7 @@ static void move_root(struct ana_causes *causes, struct trail trail, int64_t ns)
     struct ana_path *path = causes->path;
     while (trail.step && trail.step->begin_ns > ns)
         go_back(causes, &trail);
-    if (!trail.step || !make_room(causes, &path->sums)) {
+    if (!trail.step || !make_room(causes->segments, causes->places, &path->sums)) {
         causes->out_of_memory |= trail.step != NULL;
         return;
     }
@@ -272,8 +260,7 @@ static bool copy_sums(const struct ana_causes *causes, const struct ana_path_sum
     *out = *from;
     out->segment = out->place = NULL;
     out->segments = out->places = 0;
-    if (!make_room(causes, out) || !lengthen(&out->segment, &out->segments, from->segments) ||
-        !lengthen(&out->place, &out->places, from->places))
+    if (!make_room(causes->segments, causes->places, out) || !make_room(from->segments, from->places, out))
         return false;
     if (from->segments)
         memcpy(out->segment, from->segment, from->segments * sizeof *out->segment);

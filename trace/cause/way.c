@@ -4,6 +4,7 @@
  * all. */
 #include "trace/cause/way.h"
 #include "trace/util/times.h"
+#include "trace/util/grow.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,22 +80,6 @@ void ana_ways_free(struct ana_ways *ways)
 }
 
 /* ---- pieces ----------------------------------------------------------------------------------------------------- */
-
-/* Makes a list of zeros longer.  False: out of memory. */
-static bool lengthen(void *list, size_t *length, size_t count, size_t size)
-{
-    char *at;
-    if (count <= *length)
-        return true;
-    memcpy(&at, list, sizeof at);
-    at = realloc(at, (count + count / 2) * size);
-    if (!at)
-        return false;
-    memcpy(list, &at, sizeof at);
-    memset(at + *length * size, 0, (count + count / 2 - *length) * size);
-    *length = count + count / 2;
-    return true;
-}
 
 static uint32_t stretch_of(const struct ana_causes *causes, uint32_t segment)
 {
@@ -270,8 +255,10 @@ static inline void charge(struct ana_ways *ways, struct ana_cost *cost, int64_t 
 /* Makes room for this number of charges.  False: out of memory. */
 static inline bool room_for(struct ana_ways *ways, size_t charges)
 {
-    return ways->charges + charges <= ways->charge_room ||
-           lengthen(&ways->charge, &ways->charge_room, ways->charges + charges, sizeof *ways->charge);
+    size_t all = ways->charges + charges;
+    if (all > ways->charge_room)
+        ways->charge_room = ana_lengthen(&ways->charge, ways->charge_room, all, sizeof *ways->charge);
+    return all <= ways->charge_room;
 }
 
 void ana_ways_charge(struct ana_causes *causes, struct ana_ways *ways)
@@ -452,8 +439,10 @@ int64_t ana_ways_follow(const struct ana_causes *causes, struct ana_ways *ways, 
 {
     ways->left = left;
     ways->culprit = UINT32_MAX; /* the kept way may have been overwritten */
-    if (!lengthen(&ways->of_segment, &ways->segments, causes->segments, sizeof *ways->of_segment) ||
-        !lengthen(&ways->waiter, &ways->stretches, causes->stretches + STRETCH_FIRST + 1, sizeof *ways->waiter)) {
+    const size_t stretches = causes->stretches + STRETCH_FIRST + 1;
+    ways->segments = ana_lengthen(&ways->of_segment, ways->segments, causes->segments, sizeof *ways->of_segment);
+    ways->stretches = ana_lengthen(&ways->waiter, ways->stretches, stretches, sizeof *ways->waiter);
+    if (causes->segments > ways->segments || stretches > ways->stretches) {
         ways->out_of_memory = true;
         return 0;
     }

@@ -1,5 +1,6 @@
 /* Findings: the same error at the same places is one, with all of its ranks. */
 #include "trace/check/check_impl.h"
+#include "trace/util/grow.h"
 #include "trace/util/sort.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -43,9 +44,9 @@ struct draft {
 struct ana_found {
     struct ana_findings is;
     struct draft **draft;
-    size_t count, room, ranks;
+    size_t count, ranks;
     char **text; /* owned: sites */
-    size_t texts, text_room;
+    size_t texts;
     const char **limit;
 };
 
@@ -58,17 +59,7 @@ static const char *keep_text(struct ana_check *c, const char *text)
     for (size_t i = 0; i < f->texts; i++)
         if (strcmp(f->text[i], text) == 0)
             return f->text[i];
-    if (f->texts == f->text_room) {
-        size_t room = f->text_room ? f->text_room * 2 : 64;
-        char **moved = realloc(f->text, room * sizeof *moved);
-        if (!moved) {
-            c->memory = true;
-            return "";
-        }
-        f->text = moved;
-        f->text_room = room;
-    }
-    char *copy = strdup(text);
+    char *copy = ana_grow_alone(&f->text, f->texts, sizeof *f->text) ? strdup(text) : NULL;
     c->memory |= !copy;
     return copy ? (f->text[f->texts++] = copy) : "";
 }
@@ -116,15 +107,7 @@ static struct draft *find_draft(struct ana_check *c, enum ana_check_class id, co
     for (size_t i = 0; i < f->count; i++)
         if (same_places(f->draft[i], id, place, n))
             return f->draft[i];
-    if (f->count == f->room) {
-        size_t room = f->room ? f->room * 2 : 16;
-        struct draft **moved = realloc(f->draft, room * sizeof *moved);
-        if (!moved)
-            return NULL;
-        f->draft = moved;
-        f->room = room;
-    }
-    struct draft *d = calloc(1, sizeof *d);
+    struct draft *d = ana_grow_alone(&f->draft, f->count, sizeof *f->draft) ? calloc(1, sizeof *d) : NULL;
     if (!d || !(d->ranks = calloc(f->ranks + 1, 1))) {
         free(d);
         return NULL;
@@ -166,12 +149,10 @@ void ana_found_limit(struct ana_check *c, const char *text)
     for (size_t i = 0; i < f->is.limits; i++)
         if (strcmp(f->limit[i], text) == 0)
             return;
-    const char **moved = realloc(f->limit, (f->is.limits + 1) * sizeof *moved);
-    c->memory |= !moved;
-    if (!moved)
-        return;
-    f->limit = moved;
-    f->limit[f->is.limits++] = keep_text(c, text);
+    if (ana_grow_alone(&f->limit, f->is.limits, sizeof *f->limit))
+        f->limit[f->is.limits++] = keep_text(c, text);
+    else
+        c->memory = true;
 }
 
 /* ---- begin and end ---------------------------------------------------------------------------------------------- */

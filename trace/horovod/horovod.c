@@ -1,6 +1,7 @@
 /* Reads the loops of a job, and fills what callers see. */
 #include "trace/horovod/horovod_impl.h"
 #include "trace/util/rows.h"
+#include "trace/util/grow.h"
 #include <stdlib.h>
 
 #define HORIZON_NS 200000000 /* one rank may write a round so much later than another */
@@ -84,14 +85,11 @@ static bool add_set(struct ana_hvd_state *state, const struct trc_comm *comm, co
     size_t n = state->seen.sets, ranks = (size_t)comm->def.size;
     if (ranks == 0 || ranks > processes + HVD_ABSENT || !hvd_cells(&state->cells, ranks * HVD_MEMBER_CELLS))
         return false;
-    struct ana_hvd_set *set = realloc(state->seen.set, (n + 1) * sizeof *set);
-    if (set)
-        state->seen.set = set;
-    struct hvd_work *work = realloc(state->work, (n + 1) * sizeof *work);
-    if (work)
-        state->work = work;
-    if (!set || !work)
+    if (!ana_grow_alone(&state->seen.set, n, sizeof *state->seen.set) ||
+        !ana_grow_alone(&state->work, n, sizeof *state->work))
         return false;
+    struct ana_hvd_set *set = state->seen.set;
+    struct hvd_work *work = state->work;
     set[n] = (struct ana_hvd_set){.comm_identity = comm->def.identity,
                                   .ranks = ranks,
                                   .rank = calloc(ranks, sizeof(struct ana_hvd_rank)),
@@ -156,14 +154,8 @@ static void queue_said(struct hvd_member *member, const struct trc_record *recor
         member->queued -= member->queue_at;
         member->queue_at = 0;
     }
-    if (member->queued == member->queue_room) {
-        size_t room = member->queue_room ? member->queue_room * 2 : 64;
-        struct hvd_said *grown = realloc(member->queue, room * sizeof *grown);
-        if (!grown)
-            return;
-        member->queue = grown;
-        member->queue_room = room;
-    }
+    if (!ana_grow(&member->queue, member->queued, &member->queue_room, sizeof *member->queue))
+        return;
     struct hvd_said said = {.kind = record->said.kind,
                             .cycle = record->said.round,
                             .sequence = record->sequence,
@@ -275,10 +267,8 @@ static void find_lanes(struct ana_hvd_state *state, const struct ana_job *job)
             for (size_t k = 0; k < state->lanes && !known; k++)
                 known = state->lane[k].index == i && state->lane[k].thread == t;
             bool loop = !known && trc_live_controls(file, t);
-            struct hvd_lane *grown = loop ? realloc(state->lane, (state->lanes + 1) * sizeof *grown) : NULL;
-            if (!grown)
+            if (!loop || !ana_grow_alone(&state->lane, state->lanes, sizeof *state->lane))
                 continue;
-            state->lane = grown;
             struct trc_cursor *cursor = trc_cursor_open(file, t);
             if (!cursor)
                 continue;

@@ -48,10 +48,8 @@ struct hvd_member {
 struct hvd_work {
     struct hvd_member *member;
     struct ana_hvd_cache cache;
-    struct ana_map names; /* hash of a name, number among equals: uint32_t tensor */
-    struct ana_map forms; /* hash of a form: uint32_t 1 + its place */
-    size_t form_room;
-    size_t tensor_room;
+    struct ana_map names;      /* hash of a name, number among equals: uint32_t tensor */
+    struct ana_map forms;      /* hash of a form: uint32_t 1 + its place */
     size_t *cells;             /* used by all sets together */
     struct ana_hvd_step *step; /* ring of HVD_STEPS, twice, so that the newest always lie in a row */
     uint64_t cycle;            /* looked at so far, + 1 */

@@ -3,6 +3,7 @@
 #include "trace/util/hash.h"
 #include "trace/util/numfmt.h"
 #include "trace/util/text.h"
+#include "trace/util/grow.h"
 #include <stdlib.h>
 
 #define TENSORS_MAX   65536u
@@ -24,14 +25,8 @@ static bool add_tensor(struct ana_hvd_set *set, struct hvd_work *work, const cha
 {
     if (!hvd_cells(work->cells, set->ranks))
         return false;
-    if (set->tensors == work->tensor_room) {
-        size_t room = work->tensor_room ? work->tensor_room * 2 : 64;
-        struct ana_hvd_tensor *grown = room <= TENSORS_MAX ? realloc(set->tensor, room * sizeof *grown) : NULL;
-        if (!grown)
-            return false;
-        set->tensor = grown;
-        work->tensor_room = room;
-    }
+    if (set->tensors >= TENSORS_MAX || !ana_grow_alone(&set->tensor, set->tensors, sizeof *set->tensor))
+        return false;
     struct ana_hvd_tensor t = {.dtype = -1, .agreed_ns = ANA_HVD_NEVER, .since_ns = ANA_HVD_NEVER};
     t.name = malloc(2 * size + 2); /* printable name, followed by its raw bytes */
     t.submitted = calloc(set->ranks, sizeof *t.submitted);
@@ -123,14 +118,8 @@ uint32_t hvd_form_of(struct ana_hvd_set *set, struct hvd_work *work, const struc
     uint32_t *known = ana_map_find(&work->forms, hash, 0, 0);
     if (known || set->forms == FORMS_MAX)
         return known ? *known : 0;
-    if (set->forms == work->form_room) {
-        size_t room = work->form_room ? work->form_room * 2 : 64;
-        struct ana_hvd_form *grown = realloc(set->form, room * sizeof *grown);
-        if (!grown)
-            return 0;
-        set->form = grown;
-        work->form_room = room;
-    }
+    if (!ana_grow_alone(&set->form, set->forms, sizeof *set->form))
+        return 0;
     if (!(known = ana_map_add(&work->forms, hash, 0, 0)))
         return 0;
     set->form[set->forms++] = form;

@@ -4,6 +4,7 @@
 #include "trace/util/beside.h"
 #include "trace/util/hash.h"
 #include "trace/util/now.h"
+#include "trace/util/grow.h"
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -128,14 +129,10 @@ static size_t folder_of(struct ana_bundle *bundle, const char *path)
         return SIZE_MAX;
     stat(name, &st);
     size_t *number = ana_map_add(&bundle->folder_known, st.st_dev, st.st_ino, 0);
-    if (number && *number == 0) {
-        char **grown = realloc(bundle->folder, (bundle->folders + 1) * sizeof *grown);
-        if (grown) {
-            bundle->folder = grown;
-            bundle->folder[bundle->folders++] = name;
-            *number = bundle->folders;
-            return *number - 1;
-        }
+    if (number && *number == 0 && ana_grow_alone(&bundle->folder, bundle->folders, sizeof *bundle->folder)) {
+        bundle->folder[bundle->folders++] = name;
+        *number = bundle->folders;
+        return *number - 1;
     }
     free(name);
     return number && *number ? *number - 1 : SIZE_MAX;
@@ -149,16 +146,14 @@ static void add_file(struct ana_bundle *bundle, char *path, size_t *folder)
         free(path);
         return;
     }
-    struct ana_bundle_file *files = realloc(bundle->files, (bundle->count + 1) * sizeof *files);
-    if (files)
-        bundle->files = files;
-    if (files && *folder == SIZE_MAX)
+    bool room = ana_grow_alone(&bundle->files, bundle->count, sizeof *bundle->files);
+    if (room && *folder == SIZE_MAX)
         *folder = folder_of(bundle, path);
-    if (!files || *folder == SIZE_MAX || !make_known(bundle, path, &st)) {
+    if (!room || *folder == SIZE_MAX || !make_known(bundle, path, &st)) {
         free(path);
         return;
     }
-    files[bundle->count++] = (struct ana_bundle_file){.path = path, .folder = *folder};
+    bundle->files[bundle->count++] = (struct ana_bundle_file){.path = path, .folder = *folder};
 }
 
 struct counted {

@@ -1,6 +1,7 @@
 /* Job-wide numbers of calls, by their names. */
 #include "trace/job/job_impl.h"
 #include "trace/util/hash.h"
+#include "trace/util/grow.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,10 +22,8 @@ uint32_t ana_call_number_anew(struct ana_job *job, const struct trc_call *call)
             break;
     }
     if (*number == 0) {
-        struct ana_call_name *grown = realloc(job->call, (job->calls + 1) * sizeof *grown);
-        if (!grown)
+        if (!ana_grow_alone(&job->call, job->calls, sizeof *job->call))
             return 0;
-        job->call = grown;
         *number = (uint32_t)job->calls;
         job->call[job->calls++] = (struct ana_call_name){call->name, call->opclass};
     }

@@ -2,6 +2,7 @@
 #include "trace/job/unseen.h"
 #include "trace/util/now.h"
 #include "trace/util/rows.h"
+#include "trace/util/grow.h"
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -67,10 +68,7 @@ static void set_state(struct ana_job *job)
 static void add_warning(struct ana_job *job, const char *path, const char *text)
 {
     size_t n = strlen(path) + strlen(text) + 3;
-    char **grown = realloc(job->warning, (job->warnings + 1) * sizeof *grown);
-    if (grown)
-        job->warning = grown;
-    char *line = grown ? malloc(n) : NULL;
+    char *line = ana_grow_alone(&job->warning, job->warnings, sizeof *job->warning) ? malloc(n) : NULL;
     if (!line)
         return;
     snprintf(line, n, "%s%s%s", path, *path ? ": " : "", text);
@@ -242,7 +240,7 @@ enum trc_status ana_job_open_with(const struct ana_upper *upper, const struct an
     job->upper = upper;
     job->horovod = upper->horovod_new();
     job->judgement = upper->judgement_new();
-    if (job->horovod && job->judgement && (job->call = calloc(1, sizeof *job->call)) != NULL) {
+    if (job->horovod && job->judgement && ana_grow_alone(&job->call, 0, sizeof *job->call)) {
         job->call[0] = (struct ana_call_name){unknown.name, unknown.opclass};
         job->calls = 1;
         ana_members_name(job);

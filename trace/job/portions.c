@@ -4,6 +4,7 @@
 #include "trace/job/job_impl.h"
 #include "trace/job/portion_usage.h"
 #include "trace/util/hash.h"
+#include "trace/util/grow.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,14 +119,9 @@ static bool number_places(struct reader *r)
 static uint32_t place_of(struct reader *r, uint32_t own)
 {
     if (own > r->places) {
-        size_t more = r->why.places.count * 2;
-        uint32_t *moved = realloc(r->place, more * sizeof *moved);
-        r->failed |= !moved;
-        if (!moved)
+        r->places = ana_lengthen(&r->place, r->places, r->why.places.count, sizeof *r->place);
+        if ((r->failed |= own > r->places))
             return 0;
-        memset(moved + r->places, 0, (more - r->places) * sizeof *moved);
-        r->place = moved;
-        r->places = more;
     }
     uint32_t *place = &r->place[own - 1];
     if (!*place) {

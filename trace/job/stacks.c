@@ -2,6 +2,7 @@
 #include "trace/job/stacks.h"
 #include "trace/util/cxx_name.h"
 #include "trace/util/sort.h"
+#include "trace/util/grow.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,10 +137,8 @@ ANA_COMPARE(main_first, struct ana_stack, ANA_ORDER(is_empty(x), is_empty(y)),
 static bool add_snapshot(struct ana_stacks *stacks, const struct trc_file *file, size_t index, size_t *i)
 {
     const struct trc_stack *record = trc_stack(file, *i);
-    void *grown = realloc(stacks->snapshot, (stacks->snapshots + 1) * sizeof *stacks->snapshot);
-    if (!grown)
+    if (!ana_grow_alone(&stacks->snapshot, stacks->snapshots, sizeof *stacks->snapshot))
         return false;
-    stacks->snapshot = grown;
     struct ana_snapshot *snapshot = &stacks->snapshot[stacks->snapshots++];
     *snapshot = (struct ana_snapshot){.index = index,
                                       .number = record->snapshot,
@@ -166,10 +165,8 @@ static bool add_snapshot(struct ana_stacks *stacks, const struct trc_file *file,
             snapshot->threads = record->def.count;
             continue;
         }
-        grown = realloc(stacks->stack, (stacks->count + 1) * sizeof *stacks->stack);
-        if (!grown)
+        if (!ana_grow_alone(&stacks->stack, stacks->count, sizeof *stacks->stack))
             return false;
-        stacks->stack = grown;
         stacks->stack[stacks->count++] = stack;
         snapshot->count++;
     }

@@ -4,6 +4,7 @@
 #include "trace/job/window.h"
 #include "trace/util/spans.h"
 #include "trace/util/times.h"
+#include "trace/util/grow.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -52,22 +53,8 @@ static int64_t unknown_of(const struct ana_job *job, const struct view *view, si
 /* The call sites of one rank: their places among the parts. */
 struct rank_sites {
     uint32_t *part;
-    size_t n, room;
+    size_t n;
 };
-
-static bool add_to_rank(struct rank_sites *rank, size_t part)
-{
-    if (rank->n == rank->room) {
-        size_t room = rank->room * 2 + 16;
-        uint32_t *grown = realloc(rank->part, room * sizeof *grown);
-        if (!grown)
-            return false;
-        rank->part = grown;
-        rank->room = room;
-    }
-    rank->part[rank->n++] = (uint32_t)part;
-    return true;
-}
 
 /* Lists the sums of all call sites, by rank. */
 static bool list_parts(const struct ana_job *job, const struct ana_tally *tally, struct ana_site_parts *parts,
@@ -77,8 +64,10 @@ static bool list_parts(const struct ana_job *job, const struct ana_tally *tally,
         const uint64_t *key = ana_map_key(&tally->sites, i);
         parts->part[i] = (struct ana_site_part){key[0], (uint32_t)key[1], key[2], (uint32_t)(key[1] >> 32),
                                                 .sum = ana_map_value(&tally->sites, i)};
-        if (!add_to_rank(&rank[key[0]], i))
+        struct rank_sites *of = &rank[key[0]];
+        if (!ana_grow_alone(&of->part, of->n, sizeof *of->part))
             return false;
+        of->part[of->n++] = (uint32_t)i;
     }
     parts->n = tally->sites.count;
     return job->count == tally->ranks;

@@ -1,6 +1,7 @@
 /* Takes the relations in all events from the match: messages, collectives, and the waits in them, added up and kept. */
 #include "trace/job/job_impl.h"
 #include "trace/why/tell.h"
+#include "trace/util/grow.h"
 #include <stdlib.h>
 
 _Static_assert(sizeof(struct ana_tally_note) <= sizeof(struct ana_message_note), "a note holds what we look up");
@@ -154,24 +155,13 @@ static uint32_t place_of_instance(const struct ana_job *job, const struct ana_in
     return place;
 }
 
-static bool room_for_spans(struct ana_job *job, size_t n)
-{
-    if (n <= job->spans)
-        return true;
-    struct ana_wait_span *grown = realloc(job->span, n * sizeof *grown);
-    if (!grown)
-        return false;
-    job->span = grown;
-    job->spans = n;
-    return true;
-}
-
 static void take_instance(void *user, const struct ana_instance *instance)
 {
     struct ana_job *job = user;
     if (instance->arrivals == 0)
         return;
-    if (!room_for_spans(job, instance->arrivals)) {
+    job->spans = ana_lengthen(&job->span, job->spans, instance->arrivals, sizeof *job->span);
+    if (instance->arrivals > job->spans) {
         job->pass.tally.out_of_memory = true;
         return;
     }

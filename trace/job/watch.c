@@ -3,6 +3,7 @@
 #include "trace/util/hash.h"
 #include "trace/util/now.h"
 #include "trace/util/text.h"
+#include "trace/util/grow.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -68,15 +69,7 @@ static void add_node(struct ana_watch *watch, const char *folder, const char *na
     for (size_t i = 0; i < watch->nodes; i++)
         if (strcmp(watch->node[i].path, path) == 0)
             return;
-    if (watch->nodes == watch->node_room) {
-        size_t room = watch->node_room * 2 + 16;
-        struct ana_watched_node *grown = realloc(watch->node, room * sizeof *grown);
-        if (!grown)
-            return;
-        watch->node = grown;
-        watch->node_room = room;
-    }
-    char *copy = strdup(path);
+    char *copy = ana_grow_alone(&watch->node, watch->nodes, sizeof *watch->node) ? strdup(path) : NULL;
     if (copy)
         watch->node[watch->nodes++] = (struct ana_watched_node){.path = copy};
 }

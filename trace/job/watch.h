@@ -28,7 +28,7 @@ struct ana_watch {
     bool on, asks;               /* it has asked */
     int64_t asked_ns, listed_ns; /* CLOCK_MONOTONIC of the last request, and of the last search for digests */
     struct ana_watched_node *node;
-    size_t nodes, node_room;
+    size_t nodes;
     struct ana_map file; /* host and boot, pid, start -> index + 1 into bundle->files */
     size_t files;        /* number of files in `file` */
     uint64_t looks;

@@ -1,5 +1,6 @@
 /* Reading bytes of the file, and reporting damage. */
 #include "trace/reader/file.h"
+#include "trace/util/grow.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -35,8 +36,8 @@ static void add_line(struct trc_file *file, const char *line)
         return;
     if (file->damage_count == TRC_DAMAGE_MAX - 1)
         line = "more damage, not listed";
-    char **grown = realloc(file->damage, (file->damage_count + 1) * sizeof *grown), *copy = grown ? strdup(line) : NULL;
-    file->damage = grown ? grown : file->damage;
+    bool room = ana_grow_alone(&file->damage, file->damage_count, sizeof *file->damage);
+    char *copy = room ? strdup(line) : NULL;
     if (copy)
         file->damage[file->damage_count++] = copy;
 }

@@ -2,6 +2,7 @@
 #include "trace/relations/clock.h"
 #include "trace/relations/clock_pair.h"
 #include "trace/util/hash_map.h"
+#include "trace/util/grow.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,9 +32,9 @@ struct domain {
 
 struct ana_clock {
     struct file *file;
-    size_t files, file_room;
+    size_t files;
     struct domain *domain;
-    size_t domains, domain_room;
+    size_t domains;
     struct ana_map pairs; /* (A, B), A < B -> struct ana_clock_pair */
     int64_t valid_from;   /* older job times may be of an earlier fit */
 };
@@ -56,18 +57,6 @@ void ana_clock_free(struct ana_clock *clock)
     free(clock->file);
     free(clock->domain);
     free(clock);
-}
-
-/* Makes room for one more in an array; NULL: out of memory, and the array is as before. */
-static void *grow_array(void *array, size_t *room, size_t count, size_t size)
-{
-    if (count < *room)
-        return array;
-    size_t more = *room ? *room * 2 : 8;
-    void *moved = realloc(array, more * size);
-    if (moved)
-        *room = more;
-    return moved;
 }
 
 /* Limits a number of a file to a time that can be added and subtracted without overflow. */
@@ -103,14 +92,9 @@ static void place_by_realtime(struct ana_clock *clock, struct domain *domain)
 
 bool ana_clock_add(struct ana_clock *clock, const struct trc_head *head, double ns_per_tick)
 {
-    struct file *files = grow_array(clock->file, &clock->file_room, clock->files, sizeof *files);
-    if (!files)
+    if (!ana_grow_alone(&clock->file, clock->files, sizeof *clock->file) ||
+        !ana_grow_alone(&clock->domain, clock->domains, sizeof *clock->domain))
         return false;
-    clock->file = files;
-    struct domain *domains = grow_array(clock->domain, &clock->domain_room, clock->domains, sizeof *domains);
-    if (!domains)
-        return false;
-    clock->domain = domains;
     size_t index = clock->files;
     struct file *file = &clock->file[index];
     *file = (struct file){.base = head->start.ticks,

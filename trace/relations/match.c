@@ -1,5 +1,6 @@
 /* Events to message ends and arrivals. */
 #include "trace/relations/match_ends.h"
+#include "trace/util/grow.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,20 +63,6 @@ void ana_match_free(struct ana_match *match)
 
 /* ---- ranks ----------------------------------------------------------------------------------------------------- */
 
-/* Makes an array at least `count` long; new elements are zero.  NULL: out of memory, and the array is as before. */
-static void *lengthen_array(void *array, uint32_t *length, size_t count, size_t size)
-{
-    if (count <= *length)
-        return array;
-    size_t more = count + count / 2 + 4;
-    void *moved = realloc(array, more * size);
-    if (!moved)
-        return NULL;
-    memset((char *)moved + *length * size, 0, (more - *length) * size);
-    *length = (uint32_t)more;
-    return moved;
-}
-
 /* Returns a new process, not yet seen; NULL: out of memory. */
 static struct ana_match_process *make_process(struct ana_match *match)
 {
@@ -95,21 +82,14 @@ bool ana_match_set_rank(struct ana_match *match, size_t index, const struct ana_
 {
     if (index >= MAX_RANKS || rank->world >= MAX_WORLDS || rank->rank >= (int32_t)MAX_RANKS)
         return false;
-    void *moved = lengthen_array(match->process, &match->processes, index + 1, sizeof *match->process);
-    if (!moved)
+    match->processes = (uint32_t)ana_lengthen(&match->process, match->processes, index + 1, sizeof *match->process);
+    match->worlds = (uint32_t)ana_lengthen(&match->world, match->worlds, rank->world + 1, sizeof *match->world);
+    if (index >= match->processes || rank->world >= match->worlds)
         return false;
-    match->process = moved;
-    moved = lengthen_array(match->world, &match->worlds, rank->world + 1, sizeof *match->world);
-    if (!moved)
-        return false;
-    match->world = moved;
     struct ana_world *world = &match->world[rank->world];
-    if (rank->rank >= 0) {
-        moved = lengthen_array(world->index, &world->size, (size_t)rank->rank + 1, sizeof *world->index);
-        if (!moved)
-            return false;
-        world->index = moved;
-    }
+    world->size = (uint32_t)ana_lengthen(&world->index, world->size, (size_t)(rank->rank + 1), sizeof *world->index);
+    if (rank->rank >= (int64_t)world->size)
+        return false;
     struct ana_match_process *process = match->process[index];
     if (!process && !(process = match->process[index] = make_process(match)))
         return false;
@@ -375,14 +355,13 @@ static void remember_call(struct ana_match_process *process, const struct ana_ev
         if (event->thread >= MAX_THREADS)
             return;
         bool first = process->inside == &process->inside_first;
-        uint32_t threads = first ? 0 : process->threads;
-        void *moved =
-            lengthen_array(first ? NULL : process->inside, &threads, event->thread + 1, sizeof *process->inside);
-        if (!moved)
+        const struct trc_call **inside = first ? NULL : process->inside;
+        size_t threads = ana_lengthen(&inside, first ? 0 : process->threads, event->thread + 1, sizeof *inside);
+        if (event->thread >= threads)
             return;
-        process->inside = moved;
-        process->threads = threads;
-        process->inside[0] = first ? process->inside_first : process->inside[0];
+        inside[0] = first ? process->inside_first : inside[0];
+        process->inside = inside;
+        process->threads = (uint32_t)threads;
     }
     process->inside[event->thread] = event->use->call;
 }

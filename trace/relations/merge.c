@@ -1,5 +1,6 @@
 #include "trace/relations/merge_impl.h"
 #include "trace/util/sort.h"
+#include "trace/util/grow.h"
 #include <stdlib.h>
 
 #define AHEAD_PART 256 /* items of a part that are unpacked in one go */
@@ -102,18 +103,9 @@ static void close_lanes(struct ana_merge *merge)
 
 bool ana_merge_add_lane(struct ana_merge *merge, struct lane *lane)
 {
-    if (merge->lanes == merge->lane_room) {
-        size_t room = merge->lane_room ? merge->lane_room * 2 : 16;
-        struct lane **lanes = realloc(merge->lane, room * sizeof *lanes);
-        if (lanes)
-            merge->lane = lanes;
-        struct entry *tree = realloc(merge->tree, room * sizeof *tree);
-        if (tree)
-            merge->tree = tree;
-        if (!lanes || !tree)
-            return false;
-        merge->lane_room = room;
-    }
+    if (!ana_grow_alone(&merge->lane, merge->lanes, sizeof *merge->lane) ||
+        !ana_grow_alone(&merge->tree, merge->lanes, sizeof *merge->tree))
+        return false;
     merge->lane[merge->lanes++] = lane;
     return true;
 }
@@ -237,14 +229,8 @@ void ana_merge_close(struct ana_merge *merge)
 
 bool ana_merge_add(struct ana_merge *merge, struct trc_file *file)
 {
-    if (merge->sources == merge->source_room) {
-        size_t room = merge->source_room ? merge->source_room * 2 : 8;
-        struct source *source = realloc(merge->source, room * sizeof *source);
-        if (!source)
-            return false;
-        merge->source = source;
-        merge->source_room = room;
-    }
+    if (!ana_grow_alone(&merge->source, merge->sources, sizeof *merge->source))
+        return false;
     merge->source[merge->sources++] = (struct source){.file = file, .live = true, .selected = true};
     return true;
 }

@@ -45,9 +45,9 @@ struct entry {
 struct ana_merge {
     const struct ana_clock *clock;
     struct source *source;
-    size_t sources, source_room;
+    size_t sources;
     struct lane **lane;
-    size_t lanes, lane_room;
+    size_t lanes;
     struct entry *tree; /* tree of losers, lane i's leaf being lanes + i: [0] comes first of all, [n] lost at node n */
     bool spent;         /* all items of the first lane were given out: it decodes more first */
     bool begun, failed; /* files are read; but not all, for want of memory */

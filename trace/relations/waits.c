@@ -1,6 +1,7 @@
 #include "trace/format/opclass.h"
 #include "trace/relations/waits.h"
 #include "trace/util/sort.h"
+#include "trace/util/grow.h"
 #include <stdlib.h>
 
 const struct ana_wait_words ana_wait_words[ANA_WAIT_KINDS] = {
@@ -108,19 +109,14 @@ void ana_wait_clip_free(struct ana_wait_clip *clip)
 
 static struct ana_waiter *add_waiter(struct ana_wait_clip *clip, size_t index)
 {
-    size_t more = index + index / 2 + 8;
-    struct ana_waiter *moved = realloc(clip->waiter, more * sizeof *moved);
-    if (!moved)
-        return NULL;
-    for (size_t i = clip->waiters; i < more; i++) {
-        moved[i].next = 0;
-        moved[i].newest_ns = INT64_MIN;
+    size_t i = clip->waiters;
+    clip->waiters = ana_lengthen(&clip->waiter, i, index + 1, sizeof *clip->waiter);
+    for (; i < clip->waiters; i++) {
+        clip->waiter[i].newest_ns = INT64_MIN;
         for (size_t c = 0; c < ANA_WAIT_CALLS; c++)
-            moved[i].call[c] = (struct ana_wait_taken){INT64_MIN, INT64_MIN};
+            clip->waiter[i].call[c] = (struct ana_wait_taken){INT64_MIN, INT64_MIN};
     }
-    clip->waiter = moved;
-    clip->waiters = more;
-    return &moved[index];
+    return index < clip->waiters ? &clip->waiter[index] : NULL;
 }
 
 bool ana_wait_clip_again(struct ana_wait_clip *clip, struct ana_wait_span *span)

@@ -2,6 +2,7 @@
 #include "trace/cause/told.h"
 #include "trace/util/hash.h"
 #include "trace/util/times.h"
+#include "trace/util/grow.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,15 +113,8 @@ static struct ana_region_thread *known_thread(const struct ana_regions *regions,
 static struct ana_region_thread *thread_of(struct ana_regions *regions, const struct ana_event *e)
 {
     struct ana_region_rank *rank = &regions->rank[e->index];
-    if (e->thread >= rank->threads && e->thread < MOST_THREADS) {
-        uint32_t more = e->thread + 1 + e->thread / 2;
-        struct ana_region_thread **moved = realloc(rank->thread, more * sizeof *moved);
-        if (moved) {
-            memset(moved + rank->threads, 0, (more - rank->threads) * sizeof *moved);
-            rank->thread = moved;
-            rank->threads = more;
-        }
-    }
+    if (e->thread < MOST_THREADS)
+        rank->threads = (uint32_t)ana_lengthen(&rank->thread, rank->threads, e->thread + 1u, sizeof *rank->thread);
     if (e->thread < rank->threads && !rank->thread[e->thread]) {
         rank->thread[e->thread] = calloc(1, sizeof *rank->thread[0]);
         if (rank->thread[e->thread]) {

@@ -3,6 +3,7 @@
 #include "trace/reader/reader.h"
 #include "trace/util/hash.h"
 #include "trace/why/tell.h"
+#include "trace/util/grow.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,18 +126,13 @@ static struct ana_why_thread *thread_of(struct ana_why *why, size_t index, uint3
     struct ana_why_rank *rank = &why->rank[index];
     if (thread < rank->threads)
         return &rank->thread[thread];
-    uint32_t more = thread + 1 + thread / 2;
-    struct ana_why_thread *moved = thread < MOST_THREADS ? realloc(rank->thread, more * sizeof *moved) : NULL;
-    if (!moved) {
-        why->out_of_memory = true;
-        return NULL;
-    }
-    memset(moved + rank->threads, 0, (more - rank->threads) * sizeof *moved);
-    for (uint32_t i = rank->threads; i < more; i++)
-        moved[i].spins_ns = moved[i].spanned_ns = INT64_MIN;
-    rank->thread = moved;
-    rank->threads = more;
-    return &moved[thread];
+    uint32_t i = rank->threads;
+    if (thread < MOST_THREADS)
+        rank->threads = (uint32_t)ana_lengthen(&rank->thread, i, thread + 1u, sizeof *rank->thread);
+    for (; i < rank->threads; i++)
+        rank->thread[i].spins_ns = rank->thread[i].spanned_ns = INT64_MIN;
+    why->out_of_memory |= thread >= rank->threads;
+    return thread < rank->threads ? &rank->thread[thread] : NULL;
 }
 
 void ana_why_gap(struct ana_why *why, size_t index, uint32_t thread)

@@ -2,6 +2,7 @@
 #include "trace/relations/clock.h"
 #include "trace/util/keep.h"
 #include "trace/why/why.h"
+#include "trace/util/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,14 +89,9 @@ static void join_spans(struct thread *thread)
 /* The usage of a thread; NULL: out of memory. */
 static struct thread *thread_of(struct ana_usage_rank *rank, uint32_t index)
 {
-    if (index >= rank->threads) {
-        struct thread **grown = realloc(rank->thread, (index + 1u) * sizeof *grown);
-        if (!grown)
-            return NULL;
-        memset(grown + rank->threads, 0, (index + 1u - rank->threads) * sizeof *grown);
-        rank->thread = grown;
-        rank->threads = index + 1u;
-    }
+    rank->threads = (uint32_t)ana_lengthen(&rank->thread, rank->threads, index + 1u, sizeof *rank->thread);
+    if (index >= rank->threads)
+        return NULL;
     if (!rank->thread[index])
         rank->thread[index] = calloc(1, sizeof *rank->thread[index]);
     return rank->thread[index];
