@@ -37,10 +37,12 @@ bool tui_find_program(const char *word, char *path, size_t size)
     return false;
 }
 
-/* A launcher that does not say its version within this time is ended. */
-enum { ASK_MS = 20000 };
-
 int tui_ask(const char *const *command, char *out, size_t size)
+{
+    return tui_ask_for(20000, command, out, size);
+}
+
+int tui_ask_for(int limit_ms, const char *const *command, char *out, size_t size)
 {
     extern char **environ;
     int ends[2], status = -1;
@@ -57,7 +59,7 @@ int tui_ask(const char *const *command, char *out, size_t size)
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
     size_t used = 0;
-    int64_t end_ns = ana_now_ns() + ASK_MS * 1000000ll;
+    int64_t end_ns = ana_now_ns() + limit_ms * 1000000ll;
     for (ssize_t n = 1; !failed && n > 0;) {
         int64_t left_ms = (end_ns - ana_now_ns()) / 1000000;
         char rest[512];

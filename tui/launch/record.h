@@ -124,6 +124,8 @@ bool tui_find_program(const char *word, char *path, size_t size);
 /* Runs a command for at most 20 s and writes the first bytes of its stdout and stderr into `out`.  Returns its exit
  * status, -1 if it could not be run or did not end by itself. */
 int tui_ask(const char *const *command, char *out, size_t size);
+/* Runs a command as tui_ask, for at most `limit_ms`. */
+int tui_ask_for(int limit_ms, const char *const *command, char *out, size_t size);
 
 /* Whether this Apptainer or Singularity starts containers by a setuid program. */
 bool tui_has_setuid_starter(const char *command);
