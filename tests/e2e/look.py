@@ -5,6 +5,7 @@ said to hang, and each goes on as it did."""
 import os
 import re
 import shutil
+import signal
 import subprocess
 
 from common import check, end, hpctop, run, skip, start, stop, wait_for, workload
@@ -34,13 +35,16 @@ def processes(program):
 
 def looked_at(name, program, words, n=4, launcher=None):
     """What is said of a job as soon as it is what it will be; it runs on."""
-    job = (subprocess.Popen(launcher + words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) if launcher else
+    job = (subprocess.Popen(launcher + words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                            start_new_session=True) if launcher else
            start(n, words, preload=False))
     pids = wait_for(lambda: (lambda found: found if len(found) == n else None)(processes(program)))
     if check(name + ": runs", pids, processes(program)):
         yield lambda: hpctop("look", str(pids[0]))
         check(name + ": all its processes are still there", sorted(processes(program)) == sorted(pids) and job.poll() is None)
     stop(job)
+    for pid in processes(program):  # those of a launcher that was killed stay
+        os.kill(pid, signal.SIGKILL)
     wait_for(lambda: not processes(program))
 
 

@@ -265,10 +265,16 @@ def python_with_torch(cuda=False):
 
 
 def wait_for(what, timeout=LONG, step=0.2):
-    """Asks `what` until it gives something true, and returns that; None when it never did."""
+    """Asks `what` until it gives something true, and returns that; None when it never did, which fails a wait without a
+    timeout of its own."""
     limit = time.monotonic() + timeout
     while True:
         found = what()
-        if found or time.monotonic() > limit:
+        if found:
+            return found
+        if time.monotonic() > limit:
+            if timeout == LONG:
+                caller = sys._getframe(1)
+                check("the wait at %s:%d ends" % (os.path.basename(caller.f_code.co_filename), caller.f_lineno), False)
             return found
         time.sleep(step)
