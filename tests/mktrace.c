@@ -2,7 +2,7 @@
  */
 #include "tests/fuzz/pack.h"
 #include "tests/support/trace_scene.h"
-#include "trace/format/encode.h"
+#include "tests/support/trace_encode.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -307,9 +307,9 @@ static void hostile_file(void)
     tb_comm_doubt(tb, 3, UINT64_MAX);
     uint8_t item[TRC_ITEM_MAX];
     tb_send(tb, 0, 10, 20, 1, 1, 8);
-    tb_raw(tb, 0, item, (size_t)(trc_put_varint(trc_put_varint(trc_put_event(item, 0), UINT64_MAX), 5) - item), 1);
+    tb_raw(tb, 0, item, (size_t)(trc_put_varint(trc_put_varint(tb_put_event(item, 0), UINT64_MAX), 5) - item), 1);
     tb_next_chunk(tb, 0);
-    tb_raw(tb, 0, item, (size_t)(trc_put_fold(item, 9, UINT64_MAX, 1, 1, UINT64_MAX, NULL) - item), 1);
+    tb_raw(tb, 0, item, (size_t)(tb_put_fold(item, 9, UINT64_MAX, 1, 1, UINT64_MAX, NULL) - item), 1);
     tb_head(tb)->world_size = -9;
     tb_head(tb)->rank = INT32_MAX;
     tb_head(tb)->clock_source = 9;
@@ -328,7 +328,7 @@ static void like_files(void)
         sig.sent = i % 2 ? 1ull << 7 * i : first.sent;
         sig.peer = i % 3 ? 3 : first.peer;
         end = trc_put_like(item, &sig, &first, i == 5 ? 77 : 0, TRC_VARIED_FIELDS);
-        end = trc_put_varint(trc_put_varint(trc_put_event(end, i + 1), 1), 2);
+        end = trc_put_varint(trc_put_varint(tb_put_event(end, i + 1), 1), 2);
         tb_raw(tb, 0, item, (size_t)(end - item), 1);
     }
     save(tb, "likes", 0);

@@ -4,6 +4,7 @@
  *     relations STAGE FOLDER                         decode, merge, match or job: items, and million of them a second
  *                                                    of one core
  */
+#include "tests/support/message_waits.h"
 #include "tests/support/trace_builder.h"
 #include "trace/index/index.h"
 #include "trace/job/job.h"
@@ -88,7 +89,7 @@ static int64_t lost_ns;
 static void on_message(void *user, const struct ana_message *message)
 {
     struct ana_wait_span span[2];
-    size_t n = ana_waits_of_message(message, span);
+    size_t n = waits_of_message(message, span);
     for (size_t i = 0; i < n; i++)
         if (ana_wait_clip(user, &span[i]))
             lost_ns += span[i].end_ns - span[i].begin_ns;

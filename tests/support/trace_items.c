@@ -1,7 +1,7 @@
 /* Items of built traces: events, what completes with them, folds, losses, uses. */
 #include "tests/support/trace_builder_impl.h"
 #include "tests/support/trace_counters.h"
-#include "trace/format/encode.h"
+#include "tests/support/trace_encode.h"
 #include "trace/format/uses.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ static uint8_t *put_rest(struct tb *tb, struct thread *thread, uint8_t *at, uint
         state->sequence = more.sequence;
     }
     if (state->sig.flags & TRC_SIG_COMPLETE)
-        at = trc_put_request(at, (uint32_t)(thread - tb->threads), thread->starts, more.request_thread, more.request);
+        at = tb_put_request(at, (uint32_t)(thread - tb->threads), thread->starts, more.request_thread, more.request);
     thread->in_row = false;
     thread->fold_at = 0;
     return at;
@@ -50,7 +50,7 @@ uint64_t tb_event(struct tb *tb, uint32_t index, const struct trc_sig *sig, int6
     struct thread *thread = tb_thread_of(tb, index);
     uint64_t begin = tb_ticks(tb, begin_ns), end = tb_ticks_at(tb, end_ns);
     uint32_t number = tb_define_sig(tb, thread, sig);
-    uint8_t *at = trc_put_event(tb_here(tb, thread), number);
+    uint8_t *at = tb_put_event(tb_here(tb, thread), number);
     if (begin < thread->base) {
         fprintf(stderr, "trace builder: a call begins before the one before it ends\n");
         exit(1);
@@ -72,7 +72,7 @@ uint64_t tb_sub(struct tb *tb, uint32_t index, const struct trc_sig *sig, struct
     struct trc_sig sub = *sig;
     sub.flags |= TRC_SIG_SUB;
     uint32_t number = tb_define_sig(tb, thread, &sub);
-    uint8_t *at = trc_put_event(tb_here(tb, thread), number);
+    uint8_t *at = tb_put_event(tb_here(tb, thread), number);
     tb_commit(tb, thread, put_rest(tb, thread, at, number, more), 1, 0);
     tb_count(tb, thread, &sub, 0, 0);
     return start_number(thread, sig);
@@ -92,7 +92,7 @@ void tb_fold(struct tb *tb, uint32_t index, const struct trc_sig *sig, int64_t b
     thread->fold_count = polls;
     thread->fold_sig = *sig;
     thread->fold_busy = tb_ticks(tb, busy_ns) - tb->head.start.ticks;
-    at = trc_put_fold(at, number, begin - thread->row_base, polls, thread->fold_busy, end - begin, &counters);
+    at = tb_put_fold(at, number, begin - thread->row_base, polls, thread->fold_busy, end - begin, &counters);
     thread->fold_at = (uint32_t)(counters - (uint8_t *)tb_chunk_at(tb, thread->chunk));
     if (end > thread->base)
         thread->base = end;

@@ -389,16 +389,3 @@ struct ana_cost ana_causes_cost(const struct ana_causes *causes, uint32_t segmen
 {
     return segment <= causes->segments ? causes->segment[segment - 1].cost : (struct ana_cost){0};
 }
-
-int64_t ana_causes_charged(const struct ana_causes *causes)
-{
-    int64_t all = 0;
-    for (size_t i = 0; i < causes->segments; i++)
-        all = ana_plus(all, ana_plus(causes->segment[i].cost.direct_ns, causes->segment[i].cost.passed_ns));
-    for (size_t i = 0; i < causes->ranks; i++) {
-        const struct ana_cause_apart *apart = &causes->apart[i];
-        all = ana_plus(all, ana_plus(apart->inside.direct_ns, apart->inside.passed_ns));
-        all = ana_plus(all, ana_plus(apart->unknown.direct_ns, apart->unknown.passed_ns));
-    }
-    return all;
-}

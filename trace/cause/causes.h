@@ -173,8 +173,6 @@ void ana_causes_take(struct ana_causes *causes, const struct ana_told *told, siz
 void ana_causes_follow(struct ana_causes *causes);
 /* Returns the cost of a segment, by its number + 1. */
 struct ana_cost ana_causes_cost(const struct ana_causes *causes, uint32_t segment);
-/* All that was charged so far, in ns: equal to causes->waited_ns once all waits are settled. */
-int64_t ana_causes_charged(const struct ana_causes *causes);
 
 struct ana_path_sums;
 /* Keeps the results, or loads them into causes that were told nothing: of `segments` segments and `places` places.

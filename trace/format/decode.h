@@ -50,34 +50,6 @@ static inline bool trc_get_varint(struct trc_bytes *bytes, uint64_t *value)
     return trc_get_varint_long(bytes, value);
 }
 
-/* Reads an LEB128 number where ten bytes, the longest one there is, are known to be left.  False: longer than 64 bits.
- */
-static inline bool trc_get_varint_roomy(struct trc_bytes *bytes, uint64_t *value)
-{
-    const uint8_t *p = bytes->at;
-    if (p[0] < 0x80) {
-        *value = p[0];
-        bytes->at = p + 1;
-        return true;
-    }
-    if (p[1] < 0x80) {
-        *value = (p[0] & 0x7fu) | (uint64_t)p[1] << 7;
-        bytes->at = p + 2;
-        return true;
-    }
-    if (p[2] < 0x80) {
-        *value = (p[0] & 0x7fu) | (p[1] & 0x7fu) << 7 | (uint64_t)p[2] << 14;
-        bytes->at = p + 3;
-        return true;
-    }
-    if (p[3] < 0x80) {
-        *value = (p[0] & 0x7fu) | (p[1] & 0x7fu) << 7 | (p[2] & 0x7fu) << 14 | (uint64_t)p[3] << 21;
-        bytes->at = p + 4;
-        return true;
-    }
-    return trc_get_varint_long(bytes, value);
-}
-
 /* The signed number that trc_zigzag made unsigned. */
 static inline int64_t trc_unzigzag(uint64_t value)
 {

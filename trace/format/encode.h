@@ -80,12 +80,6 @@ static inline uint64_t trc_zigzag(int64_t value)
     return ((uint64_t)value << 1) ^ (uint64_t)(value >> 63);
 }
 
-/* Writes a signed number as the varint of its zigzag. */
-static inline uint8_t *trc_put_zigzag(uint8_t *p, int64_t value)
-{
-    return trc_put_varint(p, trc_zigzag(value));
-}
-
 /* Writes eight bytes, little-endian. */
 static inline uint8_t *trc_put_u64(uint8_t *p, uint64_t value)
 {
@@ -143,27 +137,6 @@ static inline uint8_t *trc_put_done(uint8_t *p)
 #undef TRC_PUT_u
 #undef TRC_PUT_s
 
-/* Writes the begin of an event's item.  Gap and duration (unless SUB), sequence and request follow. */
-static inline uint8_t *trc_put_event(uint8_t *p, uint64_t signature)
-{
-    return trc_put_varint(p, TRC_ITEM_EVENT + signature);
-}
-
-/* Writes a FOLD item.  *counters (may be NULL) is set to the place of its three u64 (count, busy, span), for
- * trc_set_fold. */
-static inline uint8_t *trc_put_fold(uint8_t *p, uint64_t signature, uint64_t gap, uint64_t count, uint64_t busy,
-                                    uint64_t span, uint8_t **counters)
-{
-    *p++ = TRC_ITEM_FOLD;
-    p = trc_put_varint(p, signature);
-    p = trc_put_varint(p, gap);
-    if (counters)
-        *counters = p;
-    p = trc_put_u64(p, count);
-    p = trc_put_u64(p, busy);
-    return trc_put_u64(p, span);
-}
-
 /* Rewrites the three u64 of a FOLD item in place; busy and span are ticks. */
 static inline void trc_set_fold(uint8_t *counters, uint64_t count, uint64_t busy, uint64_t span)
 {
@@ -191,18 +164,6 @@ static inline uint8_t *trc_put_usage(uint8_t *p, const struct trc_usage *usage)
         if (risen >> i & 1)
             p = trc_put_varint(p, usage->value[i]);
     return p;
-}
-
-/* Writes the request of a COMPLETE item of thread `own`, whose next START would take number `next_start`.  The request
- * was start number `start` of thread `thread`; UINT64_MAX: not known. */
-static inline uint8_t *trc_put_request(uint8_t *p, uint32_t own, uint64_t next_start, uint32_t thread, uint64_t start)
-{
-    if (start == UINT64_MAX || (thread == own && start >= next_start))
-        return trc_put_varint(p, 2ull * own + 1);
-    if (thread == own)
-        return trc_put_varint(p, (next_start - 1 - start) * 2);
-    p = trc_put_varint(p, 2ull * thread + 1);
-    return trc_put_varint(p, start);
 }
 
 #endif

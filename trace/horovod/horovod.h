@@ -135,7 +135,6 @@ struct ana_hvd_rank {
 /* Tensors that were agreed on, each once, from the first rank's submission on: a training step, as a rule. */
 struct ana_hvd_step {
     uint64_t number; /* from 1 */
-    uint64_t first_cycle, end_cycle;
     int64_t from_ns; /* the end of the step before; of the first its begin: so long it took, computing included */
     int64_t begin_ns, end_ns;
     uint32_t tensors;

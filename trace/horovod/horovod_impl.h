@@ -54,7 +54,7 @@ struct hvd_work {
     struct ana_hvd_step *step; /* ring of HVD_STEPS, twice, so that the newest always lie in a row */
     uint64_t cycle;            /* looked at so far, + 1 */
     uint32_t batch;            /* tensors agreed on in the batch under way */
-    uint64_t batch_first, batch_end;
+    uint64_t batch_first;
     int64_t batch_begin_ns, batch_end_ns;
     int64_t ended_ns; /* the step before */
     uint64_t nccl_names, by_mpi;

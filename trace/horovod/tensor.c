@@ -182,7 +182,6 @@ bool hvd_agree(struct ana_hvd_set *set, struct hvd_work *work, int32_t tensor, u
         t->done++;
         t->step = set->steps + 1;
         t->agreed_ns = set->agreed_ns = ns;
-        work->batch_end = cycle;
         work->batch_end_ns = ns;
         if (set->refusal.tensor == (size_t)tensor || set->steps > set->refusal.step)
             set->refusal.count = 0;
@@ -215,9 +214,7 @@ void hvd_end_step(struct ana_hvd_set *set, struct hvd_work *work)
     bool told = second != SIZE_MAX && late->late_cycles > work->member[second].late_cycles;
     int64_t from_ns = set->steps ? work->ended_ns : work->batch_begin_ns;
     struct ana_hvd_step step = {.number = set->steps + 1,
-                                .first_cycle = work->batch_first,
                                 .from_ns = from_ns,
-                                .end_cycle = work->batch_end,
                                 .begin_ns = work->batch_begin_ns,
                                 .end_ns = work->batch_end_ns,
                                 .tensors = work->batch,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint32_t ana_call_number_anew(struct ana_job *job, const struct trc_call *call)
+uint32_t ana_call_number(struct ana_job *job, const struct trc_call *call)
 {
     uint32_t *known = ana_map_find(&job->call_by_address, (uintptr_t)call, 0, 0);
     if (known)

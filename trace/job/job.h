@@ -482,7 +482,7 @@ struct ana_state_at {
     uint64_t sequence;  /* number of a collective */
     bool has_other_end; /* message only; */
     size_t other_index; /* the rank there */
-    int64_t other_begin_ns, other_end_ns;
+    int64_t other_begin_ns;
     int32_t last_index; /* collective: rank that came last; -1 unknown */
     int64_t late_ns;    /* last arrival less first arrival */
     char region[128];   /* program's own region around its thread, the innermost last: "step, solve"; "": none */

@@ -86,10 +86,6 @@ struct ana_job {
     struct ana_call_name *call; /* calls of all files, by job-wide number */
     size_t calls;
     struct ana_map call_by_name, call_by_address;
-    struct ana_call_cache { /* latest lookups in call_by_address */
-        const struct trc_call *call;
-        uint32_t number;
-    } call_cache[64];
     struct ana_map comm_names; /* communicator identity -> const char *, one of `texts` */
     struct ana_map texts;      /* hash and number -> char *; none is freed before the job */
 
@@ -150,17 +146,8 @@ void ana_members_forget(struct ana_job *job);
 /* call_names.c */
 /* Gives calls of a process's file that are new their job-wide numbers. */
 void ana_number_calls(struct ana_job *job, struct ana_process *process);
-/* The job-wide number of a call, looked up by its name.  Never fails: number 0 is for calls that there was no memory
- * for. */
-uint32_t ana_call_number_anew(struct ana_job *job, const struct trc_call *call);
-/* The job-wide number of a call, from a small cache if it was asked for lately. */
-static inline uint32_t ana_call_number(struct ana_job *job, const struct trc_call *call)
-{
-    struct ana_call_cache *cached = &job->call_cache[(uintptr_t)call / sizeof *call % 64];
-    if (cached->call != call)
-        *cached = (struct ana_call_cache){call, ana_call_number_anew(job, call)};
-    return cached->number;
-}
+/* The job-wide number of a call.  Never fails: number 0 is for calls that there was no memory for. */
+uint32_t ana_call_number(struct ana_job *job, const struct trc_call *call);
 /* The job-wide number of a call by its id in the file of rank `index`; 0: none. */
 uint32_t ana_call_number_of(const struct ana_job *job, size_t index, uint32_t id);
 

@@ -134,9 +134,6 @@ static void add_message(const struct ana_job *job, size_t index, const struct fo
     out->has_other_end = true;
     out->other_index = in ? m->source : m->destination;
     out->other_begin_ns = in ? m->send_begin_ns : m->recv_begin_ns;
-    out->other_end_ns = !in                                ? m->recv_complete_ns
-                        : m->send_complete_ns != INT64_MIN ? m->send_complete_ns
-                                                           : m->send_begin_ns;
 }
 
 bool ana_state_at(struct ana_job *job, size_t index, int64_t at_ns, struct ana_state_at *out)

@@ -150,21 +150,16 @@ static enum trc_step take_fold(struct trc_cursor *cursor, struct trc_bytes *byte
     return TRC_STEP_RECORD;
 }
 
-/* `roomy` is a constant in each inlined copy: one copy checks every byte, one has room for the longest item. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
-static ALWAYS_INLINE bool get_varint(struct trc_bytes *bytes, uint64_t *value, bool roomy)
-{
-    return roomy ? trc_get_varint_roomy(bytes, value) : trc_get_varint(bytes, value);
-}
 
 /* Reads the request of a COMPLETE item of a thread whose next START takes number `next_start`. */
 static ALWAYS_INLINE bool take_request(struct trc_bytes *bytes, uint32_t own, uint64_t next_start, uint16_t *thread,
-                                       uint64_t *request, bool roomy)
+                                       uint64_t *request)
 {
     uint64_t v;
     *thread = (uint16_t)own;
     *request = UINT64_MAX;
-    if (!get_varint(bytes, &v, roomy))
+    if (!trc_get_varint(bytes, &v))
         return false;
     if (v % 2 == 0) {
         if (v / 2 < next_start)
@@ -173,7 +168,7 @@ static ALWAYS_INLINE bool take_request(struct trc_bytes *bytes, uint32_t own, ui
     }
     if (v / 2 == own)
         return true; /* unknown */
-    if (!get_varint(bytes, request, roomy))
+    if (!trc_get_varint(bytes, request))
         return false;
     if (v / 2 < TRC_MAX_THREADS)
         *thread = (uint16_t)(v / 2);
@@ -220,7 +215,7 @@ static enum trc_step take_event(struct trc_cursor *cursor, struct trc_bytes *byt
         sequence += entry->sequence;
     }
     uint16_t thread = (uint16_t)cursor->thread;
-    if (flags & TRC_SIG_COMPLETE && !take_request(bytes, thread, cursor->next_start, &thread, &out->request, false))
+    if (flags & TRC_SIG_COMPLETE && !take_request(bytes, thread, cursor->next_start, &thread, &out->request))
         return TRC_STEP_SHORT;
     out->request_thread = thread;
 
@@ -380,7 +375,7 @@ static ALWAYS_INLINE bool take_completion(struct stand *stand, const struct trc_
     out->sequence = 0;
     out->begin = stand->begin;
     out->end = stand->end;
-    return take_request(item, stand->own, stand->next_start, &out->request_thread, &out->request, true);
+    return take_request(item, stand->own, stand->next_start, &out->request_thread, &out->request);
 }
 
 /* A call, alone, beginning a request, or in a collective. */
@@ -388,7 +383,7 @@ static ALWAYS_INLINE bool take_call(struct stand *stand, struct trc_signature *o
                                     struct trc_brief *restrict out)
 {
     uint64_t gap, duration, begin, end, further;
-    if (of->way == UNUSUAL || !trc_get_varint_roomy(item, &gap) || !trc_get_varint_roomy(item, &duration) ||
+    if (of->way == UNUSUAL || !trc_get_varint(item, &gap) || !trc_get_varint(item, &duration) ||
         __builtin_add_overflow(stand->base, gap, &begin) || __builtin_add_overflow(begin, duration, &end))
         return false;
     out->request_thread = (uint16_t)stand->own;
@@ -396,7 +391,7 @@ static ALWAYS_INLINE bool take_call(struct stand *stand, struct trc_signature *o
     out->sequence = 0;
     out->joined = false;
     if (of->way == MEET) {
-        if (!trc_get_varint_roomy(item, &further))
+        if (!trc_get_varint(item, &further))
             return false;
         out->sequence = of->sequence += further;
     }
@@ -422,7 +417,7 @@ size_t trc_item_take_events(struct trc_cursor *cursor, struct trc_brief *restric
     while (next < end && bytes.at <= stop) {
         struct trc_bytes item = bytes;
         uint64_t number;
-        if (!trc_get_varint_roomy(&item, &number) || number - TRC_ITEM_EVENT >= sig_count)
+        if (!trc_get_varint(&item, &number) || number - TRC_ITEM_EVENT >= sig_count)
             break; /* no event: a lower number */
         struct trc_signature *of = &sigs[number - TRC_ITEM_EVENT];
         next->kind = TRC_RECORD_EVENT;

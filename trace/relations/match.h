@@ -103,9 +103,6 @@ size_t ana_match_open_instances(const struct ana_match *match);
 /* Open collective i < ana_match_open_instances(match), oldest first.  *out, with its arrivals in order of coming, is
  * valid until the next event.  False: there is no such one. */
 bool ana_match_open_instance(struct ana_match *match, size_t i, struct ana_instance *out);
-/* Returns the number of members that have not come to open collective i; the first `max` are written to `out` as rank
- * indices (SIZE_MAX: has no file). */
-size_t ana_match_missing(struct ana_match *match, size_t i, size_t *out, size_t max);
 
 /* Keeps the counts and the open collectives, without their arrivals; or loads them into a match that knows its ranks
  * and has seen no event.  After ana_match_flush only. */

@@ -12,14 +12,6 @@ static uint32_t members(const struct trc_comm *comm)
     return size;
 }
 
-/* World rank of member i; members of the local group come first. */
-static int32_t member_rank(const struct trc_comm *comm, size_t i)
-{
-    size_t size = (size_t)comm->def.size;
-    return i < size ? trc_comm_world_rank(comm, (int32_t)i, false)
-                    : trc_comm_world_rank(comm, (int32_t)(i - size), true);
-}
-
 /* A number that is equal for functions that MPI lets meet in one collective, as MPI_Bcast and MPI_Bcast_c.  Each rank
  * has names of its own, which are cold in a job of many.  0: out of memory. */
 static uint32_t operation_of(struct ana_match *match, const struct trc_call *call)
@@ -278,26 +270,4 @@ bool ana_match_open_instance(struct ana_match *match, size_t i, struct ana_insta
                                  .arrivals = open->arrivals,
                                  .arrival = open->arrival};
     return true;
-}
-
-size_t ana_match_missing(struct ana_match *match, size_t i, size_t *out, size_t max)
-{
-    const struct ana_open_instance *open = open_at(match, i);
-    if (!open)
-        return 0;
-    bool *came = calloc(match->processes + 1, sizeof *came);
-    for (size_t a = 0; came && a < open->arrivals; a++)
-        came[open->arrival[a].index] = true;
-    size_t missing = open->expected - open->arrivals, n = 0;
-    /* Only as many members as there are ranks can be missing; the size is a number of a file. */
-    size_t most = open->expected < match->processes + max ? open->expected : match->processes + max;
-    for (size_t m = 0; came && m < most && n < missing && n < max; m++) {
-        uint32_t index = ana_match_index(match, open->first_index, member_rank(open->comm, m));
-        if (index == ANA_NOBODY || !came[index])
-            out[n++] = index == ANA_NOBODY ? SIZE_MAX : index;
-    }
-    while (came && n < missing && n < max)
-        out[n++] = SIZE_MAX;
-    free(came);
-    return missing;
 }

@@ -78,12 +78,6 @@ static inline bool ana_late_receiver(const struct ana_message *m, struct ana_wai
                                   m->send_wait_call, m->recv_begin_ns, m->send_wait_step, m->recv_step};
     return end > m->send_wait_begin_ns;
 }
-/* Both wait states of a message; returns how many of out[] were filled, 0 .. 2. */
-static inline size_t ana_waits_of_message(const struct ana_message *message, struct ana_wait_span out[2])
-{
-    size_t n = ana_late_sender(message, &out[0]);
-    return n + ana_late_receiver(message, &out[n]);
-}
 
 /* The time that a rank waited, in the call that completes a nonblocking collective, for another to begin it.  False: it
  * did not wait. */

@@ -1,7 +1,7 @@
 /* Varints and the schema's text: written, read back, cut off, and of another version. */
 #include "tests/support/check.h"
 #include "trace/format/decode.h"
-#include "trace/format/encode.h"
+#include "tests/support/trace_encode.h"
 #include "trace/reader/schema.h"
 
 #include <stdio.h>
@@ -34,15 +34,15 @@ static void test_varints(void)
     CHECK(!trc_get_varint(&in, &value), "a varint of more than 64 bits was taken");
 }
 
-/* Every start number comes back from the bytes that trc_put_request makes of it. */
+/* Every start number comes back from the bytes that tb_put_request makes of it. */
 static void test_requests(void)
 {
     uint8_t bytes[2 * TRC_VARINT_MAX];
-    CHECK(trc_put_request(bytes, 0, 10, 0, 9) - bytes == 1 && bytes[0] == 0, "the last start is 0");
-    CHECK(trc_put_request(bytes, 0, 10, 0, 0) - bytes == 1 && bytes[0] == 18, "the first of ten is 9 back");
-    CHECK(trc_put_request(bytes, 0, 10, 0, UINT64_MAX) - bytes == 1 && bytes[0] == 1, "unknown, on thread 0");
-    CHECK(trc_put_request(bytes, 3, 10, 3, UINT64_MAX) - bytes == 1 && bytes[0] == 7, "unknown, on thread 3");
-    CHECK(trc_put_request(bytes, 3, 10, 2, 5) - bytes == 2 && bytes[0] == 5 && bytes[1] == 5, "thread 2's sixth");
+    CHECK(tb_put_request(bytes, 0, 10, 0, 9) - bytes == 1 && bytes[0] == 0, "the last start is 0");
+    CHECK(tb_put_request(bytes, 0, 10, 0, 0) - bytes == 1 && bytes[0] == 18, "the first of ten is 9 back");
+    CHECK(tb_put_request(bytes, 0, 10, 0, UINT64_MAX) - bytes == 1 && bytes[0] == 1, "unknown, on thread 0");
+    CHECK(tb_put_request(bytes, 3, 10, 3, UINT64_MAX) - bytes == 1 && bytes[0] == 7, "unknown, on thread 3");
+    CHECK(tb_put_request(bytes, 3, 10, 2, 5) - bytes == 2 && bytes[0] == 5 && bytes[1] == 5, "thread 2's sixth");
 }
 
 static const struct trc_schema_call calls[] = {

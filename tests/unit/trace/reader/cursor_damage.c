@@ -1,4 +1,5 @@
 /* Items where the file is live, cut, damaged, recycled or hostile. */
+#include "tests/support/trace_encode.h"
 #include "tests/support/random_trace.h"
 
 /* FOLDs at the end of a live file are held back while they grow, and delivered once. */
@@ -341,16 +342,16 @@ static void test_hostile_items(void)
         tb_send(tb, 0, 10, 20, 1, 1, 8);
         switch (which) {
         case 0: /* begin past 2^64 */
-            end = trc_put_varint(trc_put_varint(trc_put_event(item, 0), UINT64_MAX), 0);
+            end = trc_put_varint(trc_put_varint(tb_put_event(item, 0), UINT64_MAX), 0);
             break;
         case 1: /* end past 2^64 */
-            end = trc_put_varint(trc_put_varint(trc_put_event(item, 0), 0), UINT64_MAX);
+            end = trc_put_varint(trc_put_varint(tb_put_event(item, 0), 0), UINT64_MAX);
             break;
         case 2: /* a signature out of nothing */
-            end = trc_put_varint(trc_put_varint(trc_put_event(item, 77), 0), 0);
+            end = trc_put_varint(trc_put_varint(tb_put_event(item, 77), 0), 0);
             break;
         case 3: /* a FOLD past 2^64 */
-            end = trc_put_fold(item, 0, UINT64_MAX, 1, 1, UINT64_MAX, NULL);
+            end = tb_put_fold(item, 0, UINT64_MAX, 1, 1, UINT64_MAX, NULL);
             break;
         case 4: /* a signature like one that is not there */
             end = trc_put_varint(trc_put_varint(trc_put_varint(item, TRC_ITEM_LIKE), 2), 77);

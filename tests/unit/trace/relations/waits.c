@@ -1,4 +1,5 @@
 /* Wait states: the patterns, one by one, and an injected delay through the whole matching. */
+#include "tests/support/message_waits.h"
 #include "tests/support/match_events.h"
 #include "trace/metric/metric.h"
 #include <stdio.h>
@@ -40,47 +41,47 @@ static void test_messages(void)
 {
     struct ana_wait_span span[2];
     struct ana_message m = blocking(5000, 5100, 1000, 5200);
-    CHECK(ana_waits_of_message(&m, span) == 1, "late sender");
+    CHECK(waits_of_message(&m, span) == 1, "late sender");
     SPAN(span[0], ANA_LATE_SENDER, 1, 0, 1000, 5000);
     CHECK(span[0].call == &call_recv && span[0].came_ns == 5000, "in MPI_Recv");
     m = blocking(1000, 1100, 5000, 5100);
-    CHECK(ana_waits_of_message(&m, span) == 0, "an eager send is gone before the receive is posted");
+    CHECK(waits_of_message(&m, span) == 0, "an eager send is gone before the receive is posted");
     m = blocking(1000, 5200, 5000, 5100);
-    CHECK(ana_waits_of_message(&m, span) == 1, "late receiver");
+    CHECK(waits_of_message(&m, span) == 1, "late receiver");
     SPAN(span[0], ANA_LATE_RECEIVER, 0, 1, 1000, 5000);
     CHECK(span[0].call == &call_send && span[0].came_ns == 5000, "in MPI_Send");
     m = blocking(1000, 4900, 5000, 5100); /* clocks: a synchronous one cannot have ended before */
     m.synchronous = true;
-    CHECK(ana_waits_of_message(&m, span) == 1, "never more than the call itself");
+    CHECK(waits_of_message(&m, span) == 1, "never more than the call itself");
     SPAN(span[0], ANA_LATE_RECEIVER, 0, 1, 1000, 4900);
     m = blocking(9000, 9100, 1000, 5200);
-    CHECK(ana_waits_of_message(&m, span) == 1, "clock error");
+    CHECK(waits_of_message(&m, span) == 1, "clock error");
     SPAN(span[0], ANA_LATE_SENDER, 1, 0, 1000, 5200);
     m = blocking(1000, 1010, 1000, 1020);
-    CHECK(ana_waits_of_message(&m, span) == 0, "both in time");
+    CHECK(waits_of_message(&m, span) == 0, "both in time");
 
     /* Posted early, waited for late: waiting counts from the wait on. */
     m = blocking(5000, 5100, 100, 6000);
     m.recv_wait_begin_ns = 4000;
     m.recv_wait_call = &call_wait;
-    CHECK(ana_waits_of_message(&m, span) == 1, "MPI_Irecv, MPI_Wait");
+    CHECK(waits_of_message(&m, span) == 1, "MPI_Irecv, MPI_Wait");
     SPAN(span[0], ANA_LATE_SENDER, 1, 0, 4000, 5000);
     CHECK(span[0].call == &call_wait, "in MPI_Wait");
     m.recv_wait_begin_ns = 5500;
-    CHECK(ana_waits_of_message(&m, span) == 0, "the message was there");
+    CHECK(waits_of_message(&m, span) == 0, "the message was there");
     /* A send completed elsewhere: of some size it may have been held up, a small one not. */
     m = blocking(100, 110, 5000, 5100);
     m.send_wait_begin_ns = 2000;
     m.send_complete_ns = 5200;
-    CHECK(ana_waits_of_message(&m, span) == 0, "small");
+    CHECK(waits_of_message(&m, span) == 0, "small");
     m.bytes = 1 << 20;
-    CHECK(ana_waits_of_message(&m, span) == 1, "large");
+    CHECK(waits_of_message(&m, span) == 1, "large");
     SPAN(span[0], ANA_LATE_RECEIVER, 0, 1, 2000, 5000);
     m.send_complete_ns = m.send_wait_begin_ns = INT64_MIN;
-    CHECK(ana_waits_of_message(&m, span) == 0, "never completed");
+    CHECK(waits_of_message(&m, span) == 0, "never completed");
     m = blocking(1000, 5200, 5000, 5100);
     m.send_call = m.recv_call = &call_sendrecv;
-    CHECK(ana_waits_of_message(&m, span) == 0, "MPI_Sendrecv waits for its other half");
+    CHECK(waits_of_message(&m, span) == 0, "MPI_Sendrecv waits for its other half");
 }
 
 static struct ana_instance collective(const struct trc_call *call, struct ana_arrival *a, size_t n, int64_t root)
@@ -154,7 +155,7 @@ static void sum_up(void)
     memset(lost, 0, sizeof lost);
     for (size_t i = 0; i < messages; i++) {
         struct ana_wait_span span[2];
-        size_t n = ana_waits_of_message(&got[i], span);
+        size_t n = waits_of_message(&got[i], span);
         for (size_t s = 0; s < n; s++)
             if (ana_wait_clip(clip, &span[s]))
                 lost[span[s].waiter][span[s].culprit] += span[s].end_ns - span[s].begin_ns;
