@@ -5,7 +5,7 @@ import os
 import re
 import sys
 
-LINES, ROOM_LINES, ALL_LINES, WIDTH = 200, 60, 5000, 120
+LINES, ROOM_LINES, ALL_LINES, WIDTH = 150, 60, 5000, 120
 # Folders of the recorder that have a README; those of trace/ and tui/ all have one.
 
 os.chdir(os.environ["TOP"])
