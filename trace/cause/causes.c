@@ -23,6 +23,8 @@ static size_t size_of_steps(const struct ana_causes *causes, size_t each)
     return (causes->ranks * causes->room + ANA_STEPS_AHEAD) * each;
 }
 
+static void take_facts(void *user, const void *facts, size_t n);
+
 struct ana_causes *ana_causes_new(size_t ranks, struct ana_beside *beside)
 {
     struct ana_causes *causes = calloc(1, sizeof *causes);
@@ -34,8 +36,8 @@ struct ana_causes *ana_causes_new(size_t ranks, struct ana_beside *beside)
     causes->mask = causes->room - 1;
     causes->rank = calloc(ranks + 1, sizeof *causes->rank);
     causes->apart = calloc(ranks + 1, sizeof *causes->apart);
-    causes->step = ana_pages_make(size_of_steps(causes, sizeof *causes->step));
-    causes->until = ana_pages_make(size_of_steps(causes, sizeof *causes->until));
+    causes->step = ana_pages_make(size_of_steps(causes, sizeof *causes->step), false);
+    causes->until = ana_pages_make(size_of_steps(causes, sizeof *causes->until), false);
     causes->wait = malloc(ANA_WAITS_PENDING * sizeof *causes->wait);
     causes->beside = beside;
     causes->due_ns = INT64_MIN;
@@ -47,7 +49,8 @@ struct ana_causes *ana_causes_new(size_t ranks, struct ana_beside *beside)
     causes->path = ana_path_new(ranks);
     causes->replay = ana_replay_new(ranks, causes->room);
     bool steps = causes->rank && causes->apart && causes->step && causes->until;
-    if (steps && causes->wait && ways && causes->path && causes->replay)
+    if (steps && causes->wait && ways && causes->path && causes->replay &&
+        ana_queue_open(&causes->queue, beside, sizeof(struct ana_told), take_facts, causes))
         return causes;
     ana_causes_free(causes);
     return NULL;
@@ -57,6 +60,7 @@ void ana_causes_free(struct ana_causes *causes)
 {
     if (!causes)
         return;
+    ana_queue_close(&causes->queue);
     ana_pages_drop(causes->step, size_of_steps(causes, sizeof *causes->step));
     ana_pages_drop(causes->until, size_of_steps(causes, sizeof *causes->until));
     free(causes->rank);
@@ -336,8 +340,10 @@ static void settle(struct ana_causes *causes, int64_t now_ns, bool idle)
 
 /* ---- all facts --------------------------------------------------------------------------------------------------- */
 
-void ana_causes_take(struct ana_causes *causes, const struct ana_told *told, size_t n)
+static void take_facts(void *user, const void *facts, size_t n)
 {
+    struct ana_causes *causes = user;
+    const struct ana_told *told = facts;
     for (const struct ana_told *stop = told + n; told < stop; told++) {
         switch ((enum ana_told_kind)told->kind) {
         case ANA_TOLD_CALL:

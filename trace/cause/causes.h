@@ -93,6 +93,7 @@ struct ana_cause_place {
 };
 
 struct ana_causes {
+    struct ana_queue queue; /* facts on their way; drained before somebody reads or changes the rest */
     struct ana_cause_rank *rank;
     struct ana_cause_apart *apart; /* by rank */
     struct ana_cause_step *step;   /* steps of all ranks; pages appear when first written (trace/util/pages.h) */
@@ -166,9 +167,12 @@ struct ana_causes *ana_causes_new(size_t ranks, struct ana_beside *beside);
 /* Frees them; NULL is none. */
 void ana_causes_free(struct ana_causes *causes);
 
-/* Takes facts, one after the other; ranks and numbers in them must be of the job.  Never fails: `out_of_memory` is
- * set. */
-void ana_causes_take(struct ana_causes *causes, const struct ana_told *told, size_t n);
+/* Room for one fact, which the caller fills in at once; ranks and numbers in it must be of the job.  The facts are taken
+ * by the hundred, on the same thread or on one beside.  Never fails: `out_of_memory` is set. */
+static inline struct ana_told *ana_causes_room(struct ana_causes *causes)
+{
+    return ana_queue_room(&causes->queue, sizeof(struct ana_told));
+}
 /* Follows all waits that can be by now: before costs are compared. */
 void ana_causes_follow(struct ana_causes *causes);
 /* Returns the cost of a segment, by its number + 1. */

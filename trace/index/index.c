@@ -216,7 +216,7 @@ static const char *why_not(const struct ana_job *job, bool always)
         if (trc_damage(job->process[i].rank.file, 0))
             return "a trace file is damaged";
     bool missing = job->unread || ana_merge_failed(job->pass.merge) || job->pass.tally.out_of_memory ||
-                   why->out_of_memory || why->feed->causes->out_of_memory || job->pass.regions.out_of_memory ||
+                   why->out_of_memory || why->causes->out_of_memory || job->pass.regions.out_of_memory ||
                    job->pass.accesses.out_of_memory;
     return missing ? "memory ran out" : !job->index_of ? read_live : NULL;
 }

@@ -141,7 +141,7 @@ void ana_iter_free(struct ana_iter *iter);
 /* Looks up what all events of the signature share, into event->use; after ana_why_use.  `file`: the rank's. */
 void ana_iter_use(struct ana_iter *iter, struct ana_why *why, const struct ana_event *event,
                   const struct trc_file *file);
-/* Makes the marks take the facts: for the feed (ana_feed_also). */
+/* Makes the marks take the facts: for the queue of facts (ana_queue_also). */
 ana_queue_take ana_iter_take;
 /* Keeps the last times of a mark from now on; again: nothing.  For want of memory they are not kept. */
 void ana_iter_watch(struct ana_iter *iter, struct ana_iter_mark *mark);

@@ -69,8 +69,8 @@ bool ana_analysis_start(struct ana_job *job)
     if (!job->lane || !job->gpu || !job->clip || !job->match || !ana_store_init(&job->store, job->count) ||
         !ana_iter_init(&job->iter, job->count) || !ana_pass_open(job, &job->pass) || !ana_onward_open(job))
         return false;
-    ana_feed_also(job->pass.why.feed, ana_iter_take, &job->iter);
-    ana_sums_open(&job->sums, &job->pass.tally, job->lane, job->pass.why.feed);
+    ana_queue_also(&job->pass.why.causes->queue, ana_iter_take, &job->iter);
+    ana_sums_open(&job->sums, &job->pass.tally, job->lane, job->pass.why.causes);
     for (size_t i = 0; i < job->count; i++)
         job->process[i].recycled = trc_head(job->process[i].rank.file)->recycled_chunks > 0;
     look_for_bridges(job);

@@ -1,33 +1,16 @@
 #include "trace/job/store.h"
+#include "trace/util/pages.h"
 #include <stdlib.h>
-#include <sys/mman.h>
-
-/* Zeroed memory for a ring, or for places in it.  It costs nothing until it is written to, and then, in large pages,
- * little. */
-static void *make_ring(size_t n, size_t size)
-{
-    void *memory = mmap(NULL, n * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
-        return NULL;
-    madvise(memory, n * size, MADV_HUGEPAGE);
-    return memory;
-}
-
-static void drop_ring(void *memory, size_t n, size_t size)
-{
-    if (memory)
-        munmap(memory, n * size);
-}
 
 bool ana_store_init(struct ana_store *store, size_t ranks)
 {
     *store = (struct ana_store){
-        .message = make_ring(ANA_STORE_MESSAGES, sizeof *store->message),
-        .places = make_ring(ANA_STORE_MESSAGES, sizeof *store->places),
-        .wait = make_ring(ANA_STORE_WAITS, sizeof *store->wait),
+        .message = ana_pages_make(ANA_STORE_MESSAGES * sizeof *store->message, true),
+        .places = ana_pages_make(ANA_STORE_MESSAGES * sizeof *store->places, true),
+        .wait = ana_pages_make(ANA_STORE_WAITS * sizeof *store->wait, true),
         .last_wait = calloc(ranks + 1, sizeof *store->last_wait),
-        .instance = make_ring(ANA_STORE_INSTANCES, sizeof *store->instance),
-        .found_at = make_ring(ANA_STORE_INSTANCES, sizeof *store->found_at),
+        .instance = ana_pages_make(ANA_STORE_INSTANCES * sizeof *store->instance, true),
+        .found_at = ana_pages_make(ANA_STORE_INSTANCES * sizeof *store->found_at, true),
         .waits_since_ns = INT64_MIN,
     };
     ana_map_init(&store->comms, sizeof(uint32_t));
@@ -39,13 +22,13 @@ bool ana_store_init(struct ana_store *store, size_t ranks)
 
 void ana_store_free(struct ana_store *store)
 {
-    drop_ring(store->message, ANA_STORE_MESSAGES, sizeof *store->message);
-    drop_ring(store->places, ANA_STORE_MESSAGES, sizeof *store->places);
+    ana_pages_drop(store->message, ANA_STORE_MESSAGES * sizeof *store->message);
+    ana_pages_drop(store->places, ANA_STORE_MESSAGES * sizeof *store->places);
     ana_map_free(&store->comms);
-    drop_ring(store->wait, ANA_STORE_WAITS, sizeof *store->wait);
+    ana_pages_drop(store->wait, ANA_STORE_WAITS * sizeof *store->wait);
     free(store->last_wait);
-    drop_ring(store->instance, ANA_STORE_INSTANCES, sizeof *store->instance);
-    drop_ring(store->found_at, ANA_STORE_INSTANCES, sizeof *store->found_at);
+    ana_pages_drop(store->instance, ANA_STORE_INSTANCES * sizeof *store->instance);
+    ana_pages_drop(store->found_at, ANA_STORE_INSTANCES * sizeof *store->found_at);
     *store = (struct ana_store){0};
 }
 

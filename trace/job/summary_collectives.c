@@ -68,7 +68,7 @@ static bool join_sums(struct rows *rows, const struct ana_tally *t)
 {
     for (size_t i = 0; i < t->collectives.count; i++) {
         const uint64_t *key = ana_map_key(&t->collectives, i);
-        const struct ana_collective_sum *sum = ana_map_value(&t->collectives, i);
+        struct ana_collective_sum *sum = ana_map_value(&t->collectives, i);
         const uint64_t identity = identity_of(rows, key[0], sum->comm);
         size_t before = rows->by_place.count;
         struct row *row = ana_map_add(&rows->by_place, identity, key[1], key[2] ? rows->place[key[2] - 1] : 0);

@@ -35,8 +35,8 @@ static void add_ranks(const struct ana_pass *pass, uint32_t shadow, const struct
     int64_t waited_ns = 0;
     for (size_t i = 0; i < why->segments.count; i++) {
         const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
-        having += segment->stretch == why->feed->causes->replay->shadow[shadow].what;
-        if (ana_shadow_of(why->feed->causes->replay, (uint32_t)i + 1) != shadow)
+        having += segment->stretch == why->causes->replay->shadow[shadow].what;
+        if (ana_shadow_of(why->causes->replay, (uint32_t)i + 1) != shadow)
             continue;
         const struct ana_cost cost = ana_why_cost(why, (uint32_t)i + 1);
         waited_ns = ana_plus(waited_ns, cost.longest_ns);
@@ -51,8 +51,8 @@ static void add_ranks(const struct ana_pass *pass, uint32_t shadow, const struct
     }
     snprintf(price->region, sizeof price->region, "%s", ana_regions_name(&pass->regions, region));
     price->alike = having > 1 && price->ranks == having;
-    price->at_most = why->feed->causes->replay->shadow[shadow].usual_ns == 0;
-    price->siblings = why->feed->causes->replay->shadow[shadow].siblings;
+    price->at_most = why->causes->replay->shadow[shadow].usual_ns == 0;
+    price->siblings = why->causes->replay->shadow[shadow].siblings;
     if (price->alike) /* equal times of all are their work, unless others wait for it */
         price->saves_ns = ana_earlier(price->saves_ns, waited_ns);
     price->from_place = from;
@@ -75,7 +75,7 @@ static bool price_of(const struct ana_job *job, const struct ana_pass *pass, uin
                      const struct ana_path_sums *sums, struct ana_price *price)
 {
     const struct ana_why *why = &pass->why;
-    uint32_t what = why->feed->causes->replay->shadow[shadow].what;
+    uint32_t what = why->causes->replay->shadow[shadow].what;
     if (!what)
         return false;
     if (shadow < ANA_SHADOW_CALLS) {
@@ -218,8 +218,7 @@ static bool list_prices(const struct ana_job *job, struct ana_summary *s, const 
         *price = (struct ana_price){.rank = s->price_ranks + shadow * (job->count + 1)};
         price->saves_ns = saves[shadow];
         if (!price_of(job, pass, shadow, sums, price) ||
-            (shadow == ANA_SHADOW_SECOND &&
-             !set_after(s, pass->why.feed->causes->replay, saves, job->count + 1, price)))
+            (shadow == ANA_SHADOW_SECOND && !set_after(s, pass->why.causes->replay, saves, job->count + 1, price)))
             continue;
         find_reason(s, price);
         price->file = price->kind == ANA_PRICE_IO && s->file_count == 1 ? s->files[0].name : NULL;
@@ -252,7 +251,7 @@ static void add_efficiency(struct ana_summary *s, int64_t ideal_ns)
 bool ana_path_of_pass(const struct ana_job *job, const struct ana_pass *pass, int64_t begin_ns, int64_t end_ns,
                       struct ana_path_sums *sums, int64_t *saves)
 {
-    struct ana_causes *causes = pass->why.feed->causes;
+    struct ana_causes *causes = pass->why.causes;
     struct ana_path_end *end = find_ends(job);
     bool *over = calloc(job->count + 1, sizeof *over);
     bool ok = end && over && ana_path_take(causes, end, begin_ns, end_ns, sums);
@@ -270,7 +269,7 @@ bool ana_summary_prices(const struct ana_job *job, struct ana_summary *s, struct
     struct ana_why *why = &pass->why;
     bool whole = ana_is_followed(job, &s->selection);
     s->path_ns = s->path_unknown_ns = -1;
-    if (!whole || !why->feed || why->out_of_memory || why->feed->causes->out_of_memory)
+    if (!whole || !why->causes || why->out_of_memory || why->causes->out_of_memory)
         return true; /* it is not known */
     struct ana_path_sums sums = {0};
     int64_t saves[ANA_SHADOWS];

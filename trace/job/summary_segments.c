@@ -357,7 +357,7 @@ static void fill_rows(const struct ana_job *job, struct ana_summary *s, const st
         if (row)
             add_spikes(&s->segments[row->at], segment);
     }
-    for (size_t i = 0; i < s->segment_count && !why->feed; i++)
+    for (size_t i = 0; i < s->segment_count && !why->causes; i++)
         s->segments[i].cost_ns = s->segments[i].direct_ns = -1;
 }
 
@@ -378,9 +378,9 @@ static bool finish_rows(struct ana_summary *s, const struct ana_why *why, const 
 /* Adds the waiting charged to time inside calls and to nothing known, and each rank's total charge. */
 static void add_other_costs(struct ana_summary *s, const struct ana_why *why)
 {
-    s->cost_inside_ns = s->cost_unknown_ns = why->feed ? 0 : -1;
-    for (size_t i = 0; why->feed && i < why->ranks; i++) {
-        const struct ana_cause_apart *apart = &why->feed->causes->apart[i];
+    s->cost_inside_ns = s->cost_unknown_ns = why->causes ? 0 : -1;
+    for (size_t i = 0; why->causes && i < why->ranks; i++) {
+        const struct ana_cause_apart *apart = &why->causes->apart[i];
         if (!ana_selected(s->selection.ranks, i))
             continue;
         s->cost_inside_ns = ana_plus(s->cost_inside_ns, all_of(&apart->inside));
@@ -388,7 +388,7 @@ static void add_other_costs(struct ana_summary *s, const struct ana_why *why)
     }
     for (size_t i = 0; i < s->rank_count; i++) {
         struct ana_rank_stat *stat = &s->ranks[i];
-        const struct ana_cause_apart *apart = why->feed ? &why->feed->causes->apart[stat->index] : NULL;
+        const struct ana_cause_apart *apart = why->causes ? &why->causes->apart[stat->index] : NULL;
         stat->charged_ns = apart ? ana_plus(all_of(&apart->inside), all_of(&apart->unknown)) : -1;
         for (size_t k = 0; apart && k < s->segment_count; k++)
             stat->charged_ns = ana_plus(stat->charged_ns, s->segments[k].cost_by_rank_ns[stat->index]);

@@ -129,8 +129,8 @@ static void take_sums(void *user, const void *items, size_t n)
         sums->out_of_memory = true;
 }
 
-void ana_sums_open(struct ana_sums *sums, struct ana_tally *tally, struct ana_lane *lane, struct ana_feed *feed)
+void ana_sums_open(struct ana_sums *sums, struct ana_tally *tally, struct ana_lane *lane, struct ana_causes *causes)
 {
     *sums = (struct ana_sums){.tally = tally, .lane = lane};
-    ana_feed_also(feed, take_sums, sums);
+    ana_queue_also(&causes->queue, take_sums, sums);
 }

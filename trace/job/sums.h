@@ -71,14 +71,14 @@ static inline __attribute__((always_inline)) bool ana_sum_to_site(struct ana_tal
         return ana_slim_add(&site->times, told->sum.busy_ns / (int64_t)told->sum.calls, told->sum.calls);
     site->sent += is_call ? told->call.sent : told->sum.sent;
     site->received += is_call ? told->call.received : told->sum.received;
-    return !is_call || ana_slim_add_one(&site->times, told->call.end_ns - told->call.begin_ns);
+    return !is_call || ana_slim_add(&site->times, told->call.end_ns - told->call.begin_ns, 1);
 }
 
 /* Lists the additions of an event with a known use; returns the number of filled out[], 0 .. 2. */
 size_t ana_sums_of(const struct ana_event *event, struct ana_told out[2]);
 
-/* Begins to add what `feed` will tell to a tally and to the lanes of its ranks, which must outlive the feed. */
-void ana_sums_open(struct ana_sums *sums, struct ana_tally *tally, struct ana_lane *lane, struct ana_feed *feed);
+/* Begins to add what is told to `causes` to a tally and to the lanes of its ranks, which must outlive them. */
+void ana_sums_open(struct ana_sums *sums, struct ana_tally *tally, struct ana_lane *lane, struct ana_causes *causes);
 
 /* Tells what an event adds that was told by no ANA_TOLD_CALL. */
 void ana_sums_tell(struct ana_why *why, const struct ana_event *event);

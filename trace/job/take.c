@@ -16,7 +16,7 @@ static inline bool in_window(const struct ana_job *job, int64_t begin_ns, int64_
 static void sums_may_move(struct ana_job *job, const struct ana_map *sums, uint64_t a, uint64_t b, uint64_t c)
 {
     if (ana_map_is_full(sums) && !ana_map_find(sums, a, b, c))
-        ana_feed_drain(job->pass.why.feed);
+        ana_queue_drain(&job->pass.why.causes->queue);
 }
 
 uint32_t ana_pair_place(struct ana_job *job, size_t source, size_t destination)

@@ -199,7 +199,7 @@ void ana_tally_instance(struct ana_tally *tally, const struct ana_kept_instance 
     if (!sum)
         return;
     sum->comm = k->comm;
-    ana_small_add_one(&sum->skew, k->last_ns - k->first_ns);
+    ana_small_add(&sum->skew, k->last_ns - k->first_ns, 1);
     sum->lost_ns = ana_plus(sum->lost_ns, k->lost_ns);
     size_t at = (size_t)(sum - (struct ana_collective_sum *)tally->collectives.values);
     struct ana_count_sum *last = sum_of(tally, &tally->last, at, k->last_index, 0);

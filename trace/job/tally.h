@@ -164,11 +164,11 @@ static inline void ana_tally_size(struct ana_tally *tally, const struct ana_told
     struct ana_size_sum *sum = tally->size[size_class];
     if (__builtin_expect(!sum, 0) && !(sum = ana_tally_size_make(tally, size_class)))
         return;
-    ana_small_add_one(&sum->latency, m->latency_ns);
+    ana_small_add(&sum->latency, m->latency_ns, 1);
     sum->bytes += m->bytes;
     sum->moving_ns = ana_plus(sum->moving_ns, m->moving_ns);
     if (m->waited_ns > 0)
-        ana_small_add_one(&sum->wait, m->waited_ns);
+        ana_small_add(&sum->wait, m->waited_ns, 1);
     if (!pair)
         return;
     pair->moved += m->bytes;
@@ -188,8 +188,8 @@ static inline bool ana_tally_message(struct ana_tally *tally, const struct ana_t
         ana_tally_pair_begin(pair, m->pair);
     ana_tally_size(tally, m, pair);
     if (pair && pair->latency)
-        return ana_slim_add_one(pair->latency, m->latency_ns);
-    ana_small_add_one(&tally->other_latency, m->latency_ns);
+        return ana_slim_add(pair->latency, m->latency_ns, 1);
+    ana_small_add(&tally->other_latency, m->latency_ns, 1);
     if (pair && m->latency_ns < pair->latency_min_ns)
         pair->latency_min_ns = m->latency_ns;
     return true;

@@ -72,7 +72,7 @@ static bool make_room(struct ana_lane *lane)
         lane->slim = calloc(1, sizeof *lane->slim);
         return lane->slim;
     }
-    struct ana_bucket *all = ana_pages_make(buckets_below(lane, ANA_LANE_LEVELS) * sizeof *all);
+    struct ana_bucket *all = ana_pages_make(buckets_below(lane, ANA_LANE_LEVELS) * sizeof *all, false);
     lane->level = all ? malloc(ANA_LANE_LEVELS * sizeof *lane->level) : NULL;
     if (!lane->level)
         ana_pages_drop(all, buckets_below(lane, ANA_LANE_LEVELS) * sizeof *all);

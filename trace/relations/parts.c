@@ -131,7 +131,7 @@ struct ana_part *ana_part_new(const struct ana_part_source *source, size_t numbe
     if (!part)
         return NULL;
     *part = (struct ana_part){.source = source, .number = number, .file = files, .room = signatures_of(n)};
-    part->signature = ana_pages_make(part->room * sizeof *part->signature);
+    part->signature = ana_pages_make(part->room * sizeof *part->signature, false);
     if (part->signature)
         return part;
     free(part);

@@ -30,16 +30,6 @@ static inline bool ana_counts_add(struct ana_counts *counts, uint64_t value, uin
     *count = times < UINT32_MAX - *count ? *count + (uint32_t)times : UINT32_MAX;
     return true;
 }
-/* Counts a value once; false: out of memory. */
-static inline bool ana_counts_add_one(struct ana_counts *counts, uint64_t value)
-{
-    uint32_t bucket = trc_bucket(value), at = bucket - counts->first;
-    uint32_t *count = __builtin_expect(at < counts->n, 1) ? &counts->count[at] : ana_counts_room(counts, bucket);
-    if (__builtin_expect(!count, 0))
-        return false;
-    *count += *count != UINT32_MAX;
-    return true;
-}
 /* Makes it say what TRC_HISTOGRAM_BUCKETS counts say.  False: out of memory, it is empty. */
 bool ana_counts_take(struct ana_counts *counts, const uint32_t *all);
 /* Adds all of it to TRC_HISTOGRAM_BUCKETS counts. */

@@ -2,10 +2,12 @@
 #ifndef ANA_PAGES_H
 #define ANA_PAGES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-/* `size` bytes of zeros; 0 counts as 1.  NULL: there is no room for them.  Give back with ana_pages_drop. */
-void *ana_pages_make(size_t size);
+/* `size` bytes of zeros; 0 counts as 1; `large`: in pages of 2 MB where written to.  NULL: there is no room for them.
+ * Give back with ana_pages_drop. */
+void *ana_pages_make(size_t size, bool large);
 /* Gives back pages made with the same size; NULL is none. */
 void ana_pages_drop(void *pages, size_t size);
 

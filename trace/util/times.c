@@ -125,39 +125,6 @@ double ana_bucket_percentile(const uint32_t *count, double share)
     return value;
 }
 
-void ana_small_add_many(struct ana_times_small *small, int64_t ns, uint64_t calls)
-{
-    if (calls == 0)
-        return;
-    if (ns < 0)
-        ns = 0;
-    if (small->calls == 0 || ns < small->min_ns)
-        small->min_ns = ns;
-    if (small->calls == 0 || ns > small->max_ns)
-        small->max_ns = ns;
-    small->calls += calls;
-    small->total_ns = ana_plus(small->total_ns, ana_product(ns, calls));
-    uint32_t *c = &small->count[trc_bucket((uint64_t)ns)];
-    uint64_t n = *c + calls;
-    *c = n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
-}
-
-void ana_small_merge(struct ana_times_small *small, const struct ana_times_small *other)
-{
-    if (other->calls == 0)
-        return;
-    if (small->calls == 0 || other->min_ns < small->min_ns)
-        small->min_ns = other->min_ns;
-    if (small->calls == 0 || other->max_ns > small->max_ns)
-        small->max_ns = other->max_ns;
-    small->calls += other->calls;
-    small->total_ns = ana_plus(small->total_ns, other->total_ns);
-    for (uint32_t b = 0; b < TRC_BUCKETS; b++) {
-        uint64_t n = (uint64_t)small->count[b] + other->count[b];
-        small->count[b] = n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
-    }
-}
-
 void ana_small_merge_slim(struct ana_times_small *small, const struct ana_times_slim *slim)
 {
     if (slim->calls == 0)
@@ -169,6 +136,13 @@ void ana_small_merge_slim(struct ana_times_small *small, const struct ana_times_
     small->calls += slim->calls;
     small->total_ns = ana_plus(small->total_ns, slim->total_ns);
     ana_counts_add_to(&slim->counts, small->count);
+}
+
+void ana_small_merge(struct ana_times_small *small, struct ana_times_small *other)
+{
+    const struct ana_times_slim slim = {
+        other->calls, other->total_ns, other->min_ns, other->max_ns, {other->count, 0, TRC_BUCKETS}};
+    ana_small_merge_slim(small, &slim);
 }
 
 struct ana_times ana_small_of(const struct ana_times_small *small)

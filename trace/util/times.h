@@ -76,34 +76,24 @@ struct ana_times_small {
     int64_t total_ns, min_ns, max_ns;
     uint32_t count[TRC_BUCKETS];
 };
-/* Adds a duration `calls` times; negative durations count as 0. */
-void ana_small_add_many(struct ana_times_small *small, int64_t ns, uint64_t calls);
-/* Adds one duration; a negative one counts as 0.  A full bucket stays full. */
-static inline void ana_small_add_one(struct ana_times_small *small, int64_t ns)
+/* Adds a duration `calls` times; a negative one counts as 0.  A full bucket stays full. */
+static inline void ana_small_add(struct ana_times_small *small, int64_t ns, uint64_t calls)
 {
+    if (__builtin_expect(calls == 0, 0))
+        return;
     if (ns < 0)
         ns = 0;
-    if (__builtin_expect(small->calls++ == 0, 0))
-        small->min_ns = ns;
-    if (ns < small->min_ns)
+    if (__builtin_expect(small->calls == 0, 0) || ns < small->min_ns)
         small->min_ns = ns;
     if (ns > small->max_ns)
         small->max_ns = ns;
-    small->total_ns = ana_plus(small->total_ns, ns);
+    small->calls += calls;
+    small->total_ns = ana_plus(small->total_ns, calls == 1 ? ns : ana_product(ns, calls));
     uint32_t *count = &small->count[trc_bucket((uint64_t)ns)];
-    if (__builtin_expect(++*count == 0, 0))
-        *count = UINT32_MAX;
-}
-/* Adds a duration `calls` times, the usual single one inline. */
-static inline void ana_small_add(struct ana_times_small *small, int64_t ns, uint64_t calls)
-{
-    if (calls == 1)
-        ana_small_add_one(small, ns);
-    else
-        ana_small_add_many(small, ns, calls);
+    *count = calls < UINT32_MAX - *count ? *count + (uint32_t)calls : UINT32_MAX;
 }
 /* Adds all that is in `other`. */
-void ana_small_merge(struct ana_times_small *small, const struct ana_times_small *other);
+void ana_small_merge(struct ana_times_small *small, struct ana_times_small *other);
 /* Returns its distribution; percentiles are NAN if nothing was counted. */
 struct ana_times ana_small_of(const struct ana_times_small *small);
 
@@ -127,18 +117,6 @@ static inline bool ana_slim_add(struct ana_times_slim *slim, int64_t ns, uint64_
     slim->calls += calls;
     slim->total_ns = ana_plus(slim->total_ns, calls == 1 ? ns : ana_product(ns, calls));
     return ana_counts_add(&slim->counts, (uint64_t)ns, calls);
-}
-/* Adds one duration; false: out of memory. */
-static inline bool ana_slim_add_one(struct ana_times_slim *slim, int64_t ns)
-{
-    ns = ns < 0 ? 0 : ns;
-    if (__builtin_expect(ns < slim->min_ns, 0) || __builtin_expect(slim->calls == 0, 0))
-        slim->min_ns = ns;
-    if (__builtin_expect(ns > slim->max_ns, 0))
-        slim->max_ns = ns;
-    slim->calls++;
-    slim->total_ns = ana_plus(slim->total_ns, ns);
-    return ana_counts_add_one(&slim->counts, (uint64_t)ns);
 }
 /* Adds all that is in `slim`. */
 void ana_small_merge_slim(struct ana_times_small *small, const struct ana_times_slim *slim);

@@ -50,7 +50,7 @@ void ana_why_keep(struct ana_keep *keep, struct ana_why *why, size_t calls, cons
     ana_keep_owned(keep, &why->segments, offsetof(struct ana_segment, usage), sizeof(struct ana_segment_usage), NULL);
     for (size_t i = 0; i < why->ranks && !keep->failed; i++)
         ana_usage_keep(keep, why, i);
-    ana_causes_keep(keep, why->feed->causes, why->segments.count, why->places.count, path, saves);
+    ana_causes_keep(keep, why->causes, why->segments.count, why->places.count, path, saves);
 }
 
 void ana_regions_keep(struct ana_keep *keep, struct ana_regions *regions, int64_t until_ns)

@@ -18,8 +18,8 @@ bool ana_why_init(struct ana_why *why, size_t ranks, bool causes, struct ana_bes
     ana_map_init(&why->stretches, sizeof(uint32_t));
     bool ok = why->rank && ana_why_calls_init(&why->calls, ranks, ana_steps_room(ranks));
     if (ok && causes)
-        why->feed = ana_feed_new(ranks, beside);
-    if (ok && (why->feed || !causes))
+        why->causes = ana_causes_new(ranks, beside);
+    if (ok && (why->causes || !causes))
         return true;
     ana_why_free(why);
     return false;
@@ -33,7 +33,7 @@ static void free_segment(struct ana_segment *segment)
 
 void ana_why_free(struct ana_why *why)
 {
-    ana_feed_free(why->feed);
+    ana_causes_free(why->causes);
     for (size_t i = 0; i < why->segments.count; i++)
         free_segment(ana_map_value(&why->segments, i));
     for (size_t i = 0; why->rank && i < why->ranks; i++) {
@@ -190,7 +190,7 @@ static int64_t clip(int64_t ns, int64_t begin_ns, int64_t end_ns)
 void ana_why_enter(struct ana_why *why, size_t index, uint32_t number)
 {
     struct ana_why_thread *thread = thread_of(why, index, number);
-    if (!thread || !thread->place || thread->step || !why->feed)
+    if (!thread || !thread->place || thread->step || !why->causes)
         return;
     struct ana_use use = {.place = thread->place};
     struct ana_event call = {

@@ -7,7 +7,7 @@
 
 struct ana_told *ana_why_tell_found(struct ana_why *why, enum ana_told_kind kind, size_t index)
 {
-    struct ana_told *told = ana_feed_room(why->feed);
+    struct ana_told *told = ana_causes_room(why->causes);
     told->kind = (uint8_t)kind;
     told->index = (uint32_t)index;
     return told;
@@ -23,7 +23,7 @@ struct ana_told *ana_why_tell(struct ana_why *why, enum ana_told_kind kind, size
 
 void ana_why_pass_on(struct ana_why *why, const struct ana_told *told)
 {
-    *ana_feed_room(why->feed) = *told;
+    *ana_causes_room(why->causes) = *told;
     ana_why_calls_add(&why->calls, told);
 }
 
@@ -42,7 +42,7 @@ void ana_why_tell_apart(struct ana_why *why, const struct ana_event *e, int64_t 
 void ana_why_tell_place(struct ana_why *why, uint32_t number, enum trc_opclass opclass)
 {
     enum trc_category category = trc_opclass_category(opclass);
-    if (!why->feed)
+    if (!why->causes)
         return;
     struct ana_told *told = ana_why_tell(why, ANA_TOLD_PLACE, number);
     told->place.ends = opclass == TRC_OP_FINALIZE;
@@ -53,7 +53,7 @@ void ana_why_tell_place(struct ana_why *why, uint32_t number, enum trc_opclass o
 
 void ana_why_tell_segment(struct ana_why *why, uint32_t number, const struct ana_segment *segment)
 {
-    if (!why->feed || !segment->stretch)
+    if (!why->causes || !segment->stretch)
         return;
     struct ana_told *told = ana_why_tell(why, ANA_TOLD_SEGMENT, number);
     const bool inside = segment->region == ANA_INSIDE;
@@ -172,11 +172,11 @@ void ana_why_joined(struct ana_why *why, const struct ana_joined *joined)
 
 void ana_why_sync(struct ana_why *why)
 {
-    if (!why->feed)
+    if (!why->causes)
         return;
     if (why->onward)
         ana_queue_drain(why->onward);
-    ana_feed_drain(why->feed);
+    ana_queue_drain(&why->causes->queue);
     why->out_of_memory |= why->calls.out_of_memory;
 }
 
@@ -189,7 +189,7 @@ static double median_of(const void *of, uint32_t segment)
 static void choose(struct ana_why *why)
 {
     ana_why_sync(why);
-    ana_shadows_choose(why->feed->causes, median_of, why);
+    ana_shadows_choose(why->causes, median_of, why);
     uint64_t more = why->steps / 16;
     why->choose_at = why->steps + why->segments.count + (more < MOST_STEPS ? more : MOST_STEPS);
 }
@@ -211,7 +211,7 @@ static void tell_settled(struct ana_why *why, int64_t now_ns, bool idle)
 
 void ana_why_settle(struct ana_why *why, int64_t now_ns, bool idle)
 {
-    if (!why->feed)
+    if (!why->causes)
         return;
     uint64_t due = why->choose_at || idle ? why->choose_at : ANA_STEPS_SETTLE * why->ranks;
     if (why->steps >= due && now_ns != INT64_MAX) /* before the run is replayed */
@@ -226,5 +226,5 @@ void ana_why_settle(struct ana_why *why, int64_t now_ns, bool idle)
 
 struct ana_cost ana_why_cost(const struct ana_why *why, uint32_t number)
 {
-    return why->feed ? ana_causes_cost(why->feed->causes, number) : (struct ana_cost){0};
+    return why->causes ? ana_causes_cost(why->causes, number) : (struct ana_cost){0};
 }

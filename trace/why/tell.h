@@ -40,7 +40,7 @@ void ana_why_need(struct ana_why *why, const struct ana_need *need);
 /* Has the waits followed that ended ANA_DELAY_LAG_NS before `now_ns`, in job time, and the run replayed up to there;
  * INT64_MAX: all.  `idle`: nothing more will come for now. */
 void ana_why_settle(struct ana_why *why, int64_t now_ns, bool idle);
-/* Returns once all events handed on, and all facts told, are taken: then the results (why->feed->causes) can be read,
+/* Returns once all events handed on, and all facts told, are taken: then the results (why->causes) can be read,
  * until more is told. */
 void ana_why_sync(struct ana_why *why);
 /* Returns the cost of a segment, by its number + 1; nothing where causes are not looked for. */

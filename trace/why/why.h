@@ -12,12 +12,12 @@
  * Everything counts for one rank and can be added to what another reader found for it.
  *
  * One thread at a time; but another may tell the facts of the events meanwhile (onward.h).  It then owns `calls` and
- * fills the feed. */
+ * fills the queue of facts. */
 #ifndef ANA_WHY_H
 #define ANA_WHY_H
 
 #include "trace/account/usage.h"
-#include "trace/cause/feed.h"
+#include "trace/cause/causes.h"
 #include "trace/format/histogram.h"
 #include "trace/relations/relations.h"
 #include "trace/util/hash_map.h"
@@ -87,8 +87,8 @@ struct ana_why {
     struct ana_map places;    /* struct ana_why_place by hash of module or else address, call, whether it is a module */
     struct ana_map stretches; /* uint32_t, unused: their number is their place; by from << 32 | to, region */
     size_t spread;            /* segments with buckets */
-    struct ana_feed *feed;    /* NULL: costs are not looked for */
-    struct ana_queue *onward; /* facts go this way (onward.h); NULL: to the feed at once */
+    struct ana_causes *causes; /* NULL: costs are not looked for */
+    struct ana_queue *onward;  /* facts go this way (onward.h); NULL: to the causes at once */
     struct ana_why_calls calls;
     uint64_t steps, choose_at;     /* steps of all ranks so far, about; when to choose next */
     const struct ana_clock *clock; /* of usage */
@@ -154,7 +154,7 @@ static inline bool ana_segment_add(struct ana_segment *segment, int64_t ns, int6
     }
     segment->count++;
     segment->total_ns = ana_plus(segment->total_ns, ns);
-    return !segment->is_spread || ana_counts_add_one(&segment->counts, (uint64_t)ns);
+    return !segment->is_spread || ana_counts_add(&segment->counts, (uint64_t)ns, 1);
 }
 
 /* The slow path of ana_why_step: does the due work. */
@@ -163,7 +163,7 @@ void ana_why_turn(struct ana_why *why, const struct ana_why_rank *rank);
 /* Room to tell something by this way (why->onward). */
 static inline struct ana_told *ana_why_room(struct ana_why *why, struct ana_queue *onward)
 {
-    return onward ? &ana_onward_room(onward, ANA_ONWARD_TOLD)->told : ana_feed_room(why->feed);
+    return onward ? &ana_onward_room(onward, ANA_ONWARD_TOLD)->told : ana_causes_room(why->causes);
 }
 
 /* Whether its bytes are too many for ANA_TOLD_CALL. */
@@ -274,7 +274,7 @@ ana_why_call_of(struct ana_why *why, struct ana_event *e, struct ana_why_thread 
     if (__builtin_expect(e->end_ns >= thread->spanned_ns, 0))
         ana_usage_settle(why, e, use->is_out ? 0 : segment, gap.ns);
     thread->calls_ns = ana_plus(thread->calls_ns, e->end_ns - e->begin_ns);
-    if (why->feed)
+    if (why->causes)
         thread->step = ana_why_step(why, e, thread, segment, kind, onward);
     e->step = thread->step;
     ana_why_left(thread, e->end_ns, use->place);

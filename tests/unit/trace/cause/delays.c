@@ -247,9 +247,10 @@ static void far_back(void)
         told.call.back = i < LAST ? i - 1 : 1;
         told.call.polled_ns = i == LAST ? 30 : 0;
         if (i == LAST - 1)
-            ana_causes_take(causes, &polled_for, 1);
-        ana_causes_take(causes, &told, 1);
+            *ana_causes_room(causes) = polled_for;
+        *ana_causes_room(causes) = told;
     }
+    ana_queue_drain(&causes->queue);
     const struct ana_cause_step *last = ana_step_at(causes, 0, LAST), *spins = ana_step_at(causes, 0, LAST - 1);
     CHECK(last->back && !ana_step_at(causes, 0, ana_step_back(last, LAST)), "%u steps back", last->back);
     CHECK(ana_step_back(spins, LAST - 1) == LAST - 2, "step %u", ana_step_back(spins, LAST - 1));

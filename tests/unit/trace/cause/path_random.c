@@ -67,7 +67,7 @@ static void make_program(uint64_t seed, int ranks, int actions)
 /* The shadow that a segment is taken out in, if it is in this change, too; NULL: it is not. */
 static const struct ana_shadow *shadow_of(const struct change *change, int rank, uint64_t from, uint64_t to)
 {
-    const struct ana_replay *replay = change->why->feed->causes->replay;
+    const struct ana_replay *replay = change->why->causes->replay;
     for (size_t i = 0; i < change->why->segments.count; i++) {
         const struct ana_segment *s = ana_segment_at(change->why, (uint32_t)i + 1);
         const uint32_t shadow = ana_shadow_of(replay, (uint32_t)i + 1);
@@ -235,10 +235,10 @@ static void check_path(const char *what, struct ana_why *why, int64_t last_ns)
     struct ana_path_sums sums;
     for (int r = 0; r < MOST; r++)
         end[r] = (struct ana_path_end){INT64_MIN, true};
-    CHECK(ana_path_take(why->feed->causes, end, 0, last_ns, &sums));
+    CHECK(ana_path_take(why->causes, end, 0, last_ns, &sums));
     CHECK(ana_path_length(&sums) == last_ns && sums.unknown_ns == 0, "%s: %lld of %lld, unknown %lld", what,
           (long long)ana_path_length(&sums), (long long)last_ns, (long long)sums.unknown_ns);
-    CHECK(why->feed->causes->path->cuts == 0);
+    CHECK(why->causes->path->cuts == 0);
     for (size_t i = 0; i < why->segments.count; i++) {
         const struct ana_segment *s = ana_segment_at(why, (uint32_t)i + 1);
         const struct ana_why_place *a = ana_map_value(&why->places, s->from - 1);
@@ -266,16 +266,15 @@ static uint32_t one(uint64_t seed, int ranks, int actions, bool all)
     struct ana_why *why = &job->pass.why;
     check_path(what, why, last_ns);
     changed_ns = run(&(struct change){.ideal = true});
-    CHECK(ana_replay_saves(why->feed->causes, ANA_SHADOW_IDEAL, over) == last_ns - changed_ns,
+    CHECK(ana_replay_saves(why->causes, ANA_SHADOW_IDEAL, over) == last_ns - changed_ns,
           "%s: ideal saves %lld, not %lld", what, (long long)(last_ns - changed_ns),
-          (long long)ana_replay_saves(why->feed->causes, ANA_SHADOW_IDEAL, over));
+          (long long)ana_replay_saves(why->causes, ANA_SHADOW_IDEAL, over));
     for (uint32_t shadow = 1; all && shadow < ANA_SHADOW_CALLS; shadow++) {
-        if (!why->feed->causes->replay->shadow[shadow].what)
+        if (!why->causes->replay->shadow[shadow].what)
             continue;
         changed_ns = run(&(struct change){.why = why, .shadow = shadow});
-        CHECK(ana_replay_saves(why->feed->causes, shadow, over) == last_ns - changed_ns,
-              "%s: shadow %u saves %lld, not %lld", what, shadow, (long long)(last_ns - changed_ns),
-              (long long)ana_replay_saves(why->feed->causes, shadow, over));
+        CHECK(ana_replay_saves(why->causes, shadow, over) == last_ns - changed_ns, "%s: shadow %u saves %lld, not %lld",
+              what, shadow, (long long)(last_ns - changed_ns), (long long)ana_replay_saves(why->causes, shadow, over));
         priced += last_ns > changed_ns;
     }
     ana_summary_free(&s);

@@ -2,7 +2,7 @@
  * where the places just fill their room. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
-#include "trace/cause/feed.h"
+#include "trace/cause/causes.h"
 #include "trace/job/job_impl.h"
 #include <stdio.h>
 
@@ -35,8 +35,8 @@ static unsigned takes(int places)
     struct ana_job *job = folder_open();
     CHECK(ana_job_set_workers(job, 1), "out of memory");
     taken = 0;
-    taker = job->pass.why.feed->queue.taker[0];
-    job->pass.why.feed->queue.taker[0].take = count;
+    taker = job->pass.why.causes->queue.taker[0];
+    job->pass.why.causes->queue.taker[0].take = count;
     ana_job_advance(job, 0);
     CHECK(job->pass.tally.sites.count == (size_t)places && job->pass.tally.sites.room >= ROOM,
           "%zu places, room for %zu", job->pass.tally.sites.count, job->pass.tally.sites.room);
