@@ -167,8 +167,8 @@ struct ana_causes *ana_causes_new(size_t ranks, struct ana_beside *beside);
 /* Frees them; NULL is none. */
 void ana_causes_free(struct ana_causes *causes);
 
-/* Room for one fact, which the caller fills in at once; ranks and numbers in it must be of the job.  The facts are taken
- * by the hundred, on the same thread or on one beside.  Never fails: `out_of_memory` is set. */
+/* Room for one fact, which the caller fills in at once; ranks and numbers in it must be of the job.  Facts are taken by
+ * the hundred, on the same thread or on one beside.  Never fails: `out_of_memory` is set. */
 static inline struct ana_told *ana_causes_room(struct ana_causes *causes)
 {
     return ana_queue_room(&causes->queue, sizeof(struct ana_told));

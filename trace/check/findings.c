@@ -2,6 +2,7 @@
 #include "trace/check/check_impl.h"
 #include "trace/util/grow.h"
 #include "trace/util/sort.h"
+#include "trace/util/text.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -71,8 +72,7 @@ static const char *site_of(struct ana_check *c, uint32_t rank, uint64_t site)
     trc_site(file, site, &function, &module);
     const char *line = ana_site_line(c->job, rank, module);
     function = ana_site_function(c->job, rank, module, function);
-    const char *base = module && strrchr(module, '/') ? strrchr(module, '/') + 1 : module;
-    return keep_text(c, line ? line : function ? function : base ? base : "");
+    return keep_text(c, line ? line : function ? function : module ? trc_base_name(module) : "");
 }
 
 ANA_COMPARE(by_call_and_site, struct ana_place, strcmp(x->call, y->call), strcmp(x->site, y->site))

@@ -2,6 +2,7 @@
 #include "trace/job/window.h"
 #include "trace/util/hash.h"
 #include "trace/util/sort.h"
+#include "trace/util/text.h"
 
 #include <string.h>
 
@@ -50,8 +51,7 @@ static struct ana_segment_end end_of(const struct ana_site *site)
 {
     struct ana_segment_end end = {.call = site->call};
     const char *text = site->line ? site->line : site->function && *site->function ? site->function : site->module;
-    const char *slash = text && !site->function ? strrchr(text, '/') : NULL;
-    snprintf(end.place, sizeof end.place, "%s", slash ? slash + 1 : text ? text : "");
+    snprintf(end.place, sizeof end.place, "%s", !text ? "" : site->function ? text : trc_base_name(text));
     return end;
 }
 

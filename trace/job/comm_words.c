@@ -2,18 +2,13 @@
  * ones. */
 #include "trace/job/job_impl.h"
 #include "trace/util/hash.h"
+#include "trace/util/text.h"
 #include <stdio.h>
 #include <string.h>
 
 const char *ana_comm_kind(const struct trc_comm *comm)
 {
     return !comm || !comm->object ? "communicator" : comm->object->is_file ? "file" : "window";
-}
-
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
 }
 
 /* Writes the name that MPI or the program has given; false: none. */
@@ -26,7 +21,7 @@ static bool write_given(const struct trc_comm *comm, bool column, char *out, siz
     else if (comm->def.flags & TRC_COMM_SELF)
         snprintf(out, size, "%sSELF", prefix);
     else if (comm->object && comm->object->is_file && (name = comm->object->name))
-        snprintf(out, size, "file %.100s", column ? name : file_name(name));
+        snprintf(out, size, "file %.100s", column ? name : trc_base_name(name));
     else if (!comm->object && comm->name)
         snprintf(out, size, "%s", comm->name);
     return *out != 0;

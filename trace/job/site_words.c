@@ -2,6 +2,7 @@
 #include "trace/job/site_words.h"
 #include "trace/job/job_impl.h"
 #include "trace/util/cxx_name.h"
+#include "trace/util/text.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,13 +16,12 @@ void ana_place_words(const struct ana_place_names *of, char *out, size_t size)
 {
     bool named = of->function && !ana_is_near(of->function);
     int name = named ? (int)trc_cxx_length(of->function) : 0;
-    const char *slash = of->module ? strrchr(of->module, '/') : NULL;
     if (of->line)
         snprintf(out, size, "%s%s%.*s", of->line, name ? " in " : "", name, name ? of->function : "");
     else if (of->function)
         snprintf(out, size, "%s", of->function);
     else if (of->module && of->module[0])
-        snprintf(out, size, "%s", slash ? slash + 1 : of->module);
+        snprintf(out, size, "%s", trc_base_name(of->module));
     else
         snprintf(out, size, "0x%" PRIx64, of->address);
 }

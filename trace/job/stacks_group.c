@@ -2,6 +2,7 @@
 #include "trace/job/job_impl.h"
 #include "trace/job/stacks.h"
 #include "trace/util/sort.h"
+#include "trace/util/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,15 +10,9 @@
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 void ana_frame_line(const struct ana_frame *frame, char *out, size_t size)
 {
-    const char *file = base_name(frame->file);
+    const char *file = trc_base_name(frame->file);
     if (frame->python)
         snprintf(out, size, "%s:%u in %s", file, frame->line, frame->function);
     else if (strcmp(frame->function, "?") != 0)
@@ -33,7 +28,7 @@ static bool is_plumbing(const char *module)
         "libc.so",   "libc-",    "libpthread", "ld-linux",  "libmpi",   "libopen-pal", "libopen-rte", "libucp.so",
         "libucs.so", "libuct",   "libpmix",    "libfabric", "libevent", "libtrace.so", "mca_",        "[vdso]",
         "libstdc++", "libgcc_s", "libibverbs", "libmlx",    "libpsm",   "librdmacm",   "libhcoll"};
-    const char *name = base_name(module);
+    const char *name = trc_base_name(module);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strncmp(name, known[i], strlen(known[i])))
             return true;
@@ -117,10 +112,9 @@ void ana_stack_line_at(const struct ana_stack *stack, const char *at, char *out,
     else if (place)
         ana_frame_line(place, frame, sizeof frame);
     if (stack->python_count && place != stack->python) { /* call of a package that it is in */
-        const char *slash = strrchr(stack->python->file, '/');
         size_t used = strlen(frame);
         snprintf(frame + used, sizeof frame - used, " -> %s (%s)", stack->python->function,
-                 slash ? slash + 1 : stack->python->file);
+                 trc_base_name(stack->python->file));
     }
     const char *what = *stack->on && strcmp(stack->on, "running") != 0 ? stack->on : stack->call_inside;
     snprintf(out, size, "%s%s%s (%s)", frame, what && *frame ? " <- " : "", what ? what : "", state_text(stack->state));

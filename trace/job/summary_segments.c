@@ -5,6 +5,7 @@
 #include "trace/util/hash.h"
 #include "trace/util/trouble.h"
 #include "trace/util/sort.h"
+#include "trace/util/text.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -50,12 +51,6 @@ static uint64_t place_hash(const struct ana_job *job, const struct ana_why *why,
     return ana_site_identity(job, of->index, of->call, of->address);
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 void ana_segment_end_of(const struct ana_job *job, const struct ana_why *why, uint32_t place,
                         struct ana_segment_end *out)
 {
@@ -69,11 +64,11 @@ void ana_segment_end_of(const struct ana_job *job, const struct ana_why *why, ui
     function = ana_site_function(job, of->index, module, function);
     out->call = job->call[of->call].name;
     if (line)
-        snprintf(out->place, sizeof out->place, "%s", base_name(line));
+        snprintf(out->place, sizeof out->place, "%s", trc_base_name(line));
     else if (function && function[0])
         snprintf(out->place, sizeof out->place, "%s", function);
     else if (module && module[0])
-        snprintf(out->place, sizeof out->place, "%s", base_name(module));
+        snprintf(out->place, sizeof out->place, "%s", trc_base_name(module));
     else
         snprintf(out->place, sizeof out->place, "0x%" PRIx64, trc_site_address(file, of->address));
 }

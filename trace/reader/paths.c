@@ -1,5 +1,6 @@
 /* Call paths: definitions, and which caller is the place that a call is shown at. */
 #include "trace/reader/file.h"
+#include "trace/util/text.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -41,7 +42,7 @@ static bool matches(const char *name, const char *const *patterns, size_t n)
 
 bool trc_site_forwards(const struct trc_site_def *site)
 {
-    const char *slash = site->module ? strrchr(site->module, '/') : NULL, *file = slash ? slash + 1 : site->module;
+    const char *file = trc_base_name(site->module);
     return (file && matches(file, libraries, sizeof libraries / sizeof *libraries)) ||
            (site->function && matches(site->function, functions, sizeof functions / sizeof *functions));
 }

@@ -1,6 +1,7 @@
 /* Call sites: definitions, and names. */
 #include "trace/reader/file.h"
 #include "trace/util/cxx_name.h"
+#include "trace/util/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 /* Writes "near f+0x12 in libx.so" to `out`, which has room. */
 static const char *write_near(char *out, const char *near, const char *module)
 {
-    const char *slash = strrchr(module, '/'), *file = slash ? slash + 1 : module;
+    const char *file = trc_base_name(module);
     *(char *)mempcpy(stpcpy(stpcpy(stpcpy(out, "near "), near), " in "), file, strcspn(file, "+")) = 0;
     return out;
 }

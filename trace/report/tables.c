@@ -7,6 +7,7 @@
 #include "trace/verdict/verdict.h"
 #include "trace/util/sort.h"
 #include "trace/util/rows.h"
+#include "trace/util/text.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -230,8 +231,8 @@ static void put_sizes(struct ana_page *p)
 
 static void describe_file(const void *row, char *out, size_t size)
 {
-    const char *name = ((const struct ana_file_stat *)row)->name, *slash = name ? strrchr(name, '/') : NULL;
-    snprintf(out, size, "%s", slash && slash[1] ? slash + 1 : name ? name : "?");
+    const char *name = trc_base_name(((const struct ana_file_stat *)row)->name);
+    snprintf(out, size, "%s", name ? name : "?");
 }
 
 static void put_files(struct ana_page *p)

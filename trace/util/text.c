@@ -57,3 +57,9 @@ const char *trc_text_defuse(const char *text)
     bool begins = *text && strchr("=+-@\t\r", *text);
     return begins && !is_number(text) ? "'" : "";
 }
+
+const char *trc_base_name(const char *path)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return slash && slash[1] ? slash + 1 : path;
+}

@@ -16,4 +16,7 @@ void trc_clean_text(char *text);
  * (it begins with = + - @, a tab or a return, and is no number), else nothing. */
 const char *trc_text_defuse(const char *text);
 
+/* Returns a path without its folders: the text after the last slash, unless that is empty.  NULL gives NULL. */
+const char *trc_base_name(const char *path);
+
 #endif

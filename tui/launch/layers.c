@@ -1,5 +1,6 @@
 /* All that can stand before a program on a command line, one row each. */
 #include "tui/launch/record.h"
+#include "trace/util/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -178,12 +179,6 @@ static bool says_name(const char *text, const char *tells)
     return false;
 }
 
-static const char *find_base(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static const struct tui_layer_kind *find_only_kind(const char *name, int *matches)
 {
     const struct tui_layer_kind *found = NULL;
@@ -200,12 +195,12 @@ const struct tui_layer_kind *tui_layer_kind_of(const char *word, bool may_ask)
 {
     int matches;
     char path[4096], said[4096];
-    const struct tui_layer_kind *kind = find_only_kind(find_base(word), &matches);
+    const struct tui_layer_kind *kind = find_only_kind(trc_base_name(word), &matches);
     if (matches < 2 || !may_ask || !tui_find_program(word, path, sizeof path))
         return kind;
     char *real = realpath(path, NULL);
     int real_matches = 0;
-    const struct tui_layer_kind *of_real = real ? find_only_kind(find_base(real), &real_matches) : NULL;
+    const struct tui_layer_kind *of_real = real ? find_only_kind(trc_base_name(real), &real_matches) : NULL;
     free(real);
     if (real_matches == 1)
         return of_real;

@@ -1,5 +1,6 @@
 /* Takes a command line apart; see record.h. */
 #include "tui/launch/record_impl.h"
+#include "trace/util/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -70,8 +71,7 @@ static bool is_script(const char *word)
 {
     char path[4096], line[256], *name;
     struct tui_elf elf;
-    const char *slash = strrchr(word, '/');
-    if (strncmp(slash ? slash + 1 : word, "python", 6) == 0) /* it may be a wrapper script of an installation */
+    if (strncmp(trc_base_name(word), "python", 6) == 0) /* it may be a wrapper script of an installation */
         return false;
     if (!tui_find_program(word, path, sizeof path) || !tui_elf_read(path, &elf) || !elf.script)
         return false;

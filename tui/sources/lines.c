@@ -3,6 +3,7 @@
 #include "trace/util/cxx_name.h"
 #include "trace/util/now.h"
 #include "trace/util/sort.h"
+#include "trace/util/text.h"
 
 #include <dlfcn.h>
 #include <dwarf.h>
@@ -143,9 +144,8 @@ static void find_names(struct known *k)
     Dwfl_Line *line = dwfl_module_getsrc(module, address);
     int number = 0;
     const char *file = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
-    const char *slash = file ? strrchr(file, '/') : NULL;
     k->function = find_symbol(module, address);
-    if (file && asprintf(&k->line, "%s:%d", slash ? slash + 1 : file, number) < 0)
+    if (file && asprintf(&k->line, "%s:%d", trc_base_name(file), number) < 0)
         k->line = NULL;
     k->inlined = file ? find_inlined(module, address) : NULL;
 }

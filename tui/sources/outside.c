@@ -1,6 +1,7 @@
 #include "tui/sources/outside.h"
 #include "trace/util/cxx_name.h"
 #include "trace/util/sort.h"
+#include "trace/util/text.h"
 
 #include <elf.h>
 #include <elfutils/libdwfl.h>
@@ -172,18 +173,17 @@ ANA_COMPARE(by_place, struct place, x->offset<y->offset ? -1 : x->offset> y->off
 static void find_names(Dwfl_Module *module, uint64_t address, const char *path, struct tui_outside_frame *out)
 {
     static const char *const below[] = {"libc.", "libc-", "ld-", "libpthread", "linux-vdso", "[vdso"};
-    const char *name = dwfl_module_addrname(module, address), *slash = strrchr(path, '/');
+    const char *name = dwfl_module_addrname(module, address);
     Dwfl_Line *line = dwfl_module_getsrc(module, address);
     int number = 0;
     const char *file = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
     snprintf(out->function, sizeof out->function, "%.*s", name ? (int)strcspn(name, "@") : 0, name ? name : "");
     trc_cxx_name(out->function);
-    path = slash ? slash + 1 : path;
+    path = trc_base_name(path);
     for (size_t i = 0; i < sizeof below / sizeof *below; i++)
         out->is_system |= strncmp(path, below[i], strlen(below[i])) == 0;
-    slash = file ? strrchr(file, '/') : NULL;
     if (file)
-        snprintf(out->where, sizeof out->where, "%s:%d", slash ? slash + 1 : file, number);
+        snprintf(out->where, sizeof out->where, "%s:%d", trc_base_name(file), number);
     else
         snprintf(out->where, sizeof out->where, "%s", path);
 }

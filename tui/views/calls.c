@@ -3,6 +3,7 @@
 #include "tui/app/view.h"
 #include "trace/job/site_words.h"
 #include "trace/util/hash.h"
+#include "trace/util/text.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -35,18 +36,11 @@ static uint64_t identify_site(const void *data, const void *row)
     return ana_hash_text(site->call) * 31 + (place ? ana_hash_text(place) : site->address);
 }
 
-/* A path without its folders, which the line below the table shows. */
-static const char *find_base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 static void show_module(const void *data, const void *row, struct tui_value *out)
 {
     const char *module = ((const struct ana_site *)row)->module;
     (void)data;
-    snprintf(out->text, sizeof out->text, "%s", module ? find_base_name(module) : "\xe2\x80\x93");
+    snprintf(out->text, sizeof out->text, "%s", module ? trc_base_name(module) : "\xe2\x80\x93");
 }
 
 /* The source line where it is known. */

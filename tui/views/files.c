@@ -1,6 +1,7 @@
 /* Files: what ranks did with each by MPI-IO. */
 #include "trace/util/hash.h"
 #include "tui/app/view.h"
+#include "trace/util/text.h"
 
 #include <string.h>
 
@@ -13,9 +14,9 @@ static uint64_t identify_file(const void *data, const void *row)
 /* Shows the name without its folders, which the line below the table shows. */
 static void show_name(const void *data, const void *row, struct tui_value *out)
 {
-    const char *name = ((const struct ana_file_stat *)row)->name, *slash = name ? strrchr(name, '/') : NULL;
+    const char *name = trc_base_name(((const struct ana_file_stat *)row)->name);
     (void)data;
-    snprintf(out->text, sizeof out->text, "%s", slash && slash[1] ? slash + 1 : name ? name : "several, or not known");
+    snprintf(out->text, sizeof out->text, "%s", name ? name : "several, or not known");
 }
 
 static void show_rank(const void *data, const void *row, struct tui_value *out)
