@@ -18,10 +18,9 @@ LIBRARIES = {r"(ncursesw?/)?(n?curses|panel|term)\.h": "tui/term/curses.c", r"cj
              r"elfutils/|libelf\.h|gelf\.h": "tui/", r"dwarf\.h": "tui/|interpose/unwind/"}
 # Private headers of another folder that are still included: {header: who may}.  This list only becomes shorter.
 PRIVATE = {
-    "trace/job/job_impl.h": "gpu/device.c gpu/device_facts.c gpu/device_how.c "
-                            "gpu/device_keep.c gpu/device_late.c gpu/device_look.c gpu/device_match.c gpu/device_rows.c "
-                            "gpu/device_streams.c horovod/horovod_impl.h index/keep.h index/load.h index/place.h "
-                            "verdict/verdict_impl.h",
+    "trace/job/job_impl.h": "gpu/device.c gpu/device_facts.c gpu/device_keep.c gpu/device_look.c "
+                            "gpu/device_match.c gpu/device_rows.c gpu/device_streams.c horovod/horovod_impl.h "
+                            "index/keep.h index/load.h index/place.h verdict/verdict_impl.h",
     "trace/gpu/device_impl.h": "session/session.c",
     "trace/horovod/horovod_impl.h": "session/session.c",
     "trace/verdict/verdict_impl.h": "session/session.c",

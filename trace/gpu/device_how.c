@@ -1,7 +1,7 @@
 /* NCCL's algorithm for an operation, if its profiler plugin told us: facts "nccl.how ncclAllReduce 65536 B of 2: RING
  * LL, 2 channels".  They are read for all rows at once, when new ones came. */
 #include "trace/gpu/device_impl.h"
-#include "trace/job/job_impl.h"
+#include "trace/job/comms.h"
 #include "trace/util/hash.h"
 #include <stdlib.h>
 
@@ -51,15 +51,15 @@ static void read_fact(struct ana_nccl_hows *hows, const char *key, const char *v
 void ana_nccl_hows_read(struct ana_nccl_hows *hows, const struct ana_job *job)
 {
     uint64_t seen = 0;
-    for (size_t i = 0; i < job->count; i++)
-        seen += trc_facts_seen(job->process[i].rank.file);
+    for (size_t i = 0; i < ana_job_ranks(job); i++)
+        seen += trc_facts_seen(ana_job_rank(job, i)->file);
     if (seen == hows->facts_seen)
         return;
     ana_map_free(&hows->how); /* a fact may have replaced another one */
     ana_map_init(&hows->how, sizeof(struct how));
-    for (size_t i = 0; i < job->count; i++) {
+    for (size_t i = 0; i < ana_job_ranks(job); i++) {
         const char *key, *value;
-        for (size_t f = 0; trc_fact_at(job->process[i].rank.file, f, &key, &value); f++)
+        for (size_t f = 0; trc_fact_at(ana_job_rank(job, i)->file, f, &key, &value); f++)
             read_fact(hows, key, value);
     }
     hows->facts_seen = seen;

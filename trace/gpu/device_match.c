@@ -212,7 +212,7 @@ void ana_gpu_call(struct ana_job *job, struct ana_devices *gpu, const struct ana
     c.size_class = (uint16_t)(c.bytes == UINT64_MAX ? 0 : trc_size_class(c.bytes));
     int32_t other = c.sends ? e->sig->peer : e->sig->source;
     if (c.p2p && other >= 0)
-        c.peer = ana_index_of_rank(job, job->process[e->index].rank.world, other);
+        c.peer = ana_index_of_rank(job, ana_job_rank(job, e->index)->world, other);
     ana_nccl_rows_call(job, match->rows, &c, e->use->comm);
     if (c.size < 2)
         return; /* one rank alone: NCCL copies, if anything */

@@ -1,5 +1,6 @@
 /* The way through the events: merge, match, and sums.  It goes in slices, since a screen must not wait. */
 #include "trace/job/pass.h"
+#include "trace/job/walk.h"
 #include "trace/util/now.h"
 #include "trace/why/tell.h"
 #include <malloc.h>

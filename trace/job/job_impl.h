@@ -175,8 +175,6 @@ void ana_call_words(const struct ana_job *job, size_t index, const char *call, c
 
 /* take.c: the sink for a match of all events: it stores and adds up the relations. */
 struct ana_match_sink ana_job_sink(struct ana_job *job);
-/* take.c: a wait of a GPU for another rank's, in a collective of this communicator. */
-void ana_take_device_wait(struct ana_job *job, const struct ana_wait_span *span, uint64_t comm_identity);
 /* take.c: place of the sum of a pair of the pass over all events, + 1; 0: unknown, or out of memory. */
 uint32_t ana_pair_place(struct ana_job *job, size_t source, size_t destination);
 

@@ -29,8 +29,6 @@ bool ana_timelines_decode(const struct ana_job *job);
 void ana_match_ranks(const struct ana_job *job, struct ana_match *match);
 /* advance.c: ends that pass, wherever it is. */
 void ana_bounds_pass_stop(struct ana_job *job);
-/* advance.c: does the rest of the pass that gives the clocks of several hosts their bounds. */
-void ana_clocks_settle(struct ana_job *job);
 /* advance.c: whether any process may still write. */
 bool ana_anyone_alive(const struct ana_job *job);
 

@@ -153,4 +153,7 @@ static inline const struct ana_kept_wait *ana_store_wait_of(const struct ana_sto
 const struct ana_kept_instance *ana_store_find(const struct ana_store *store, uint64_t comm_identity,
                                                uint64_t sequence);
 
+/* Stores and adds up a wait of a GPU for another rank's, in a collective of this communicator (take.c). */
+void ana_take_device_wait(struct ana_job *job, const struct ana_wait_span *span, uint64_t comm_identity);
+
 #endif

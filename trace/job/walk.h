@@ -22,6 +22,8 @@ struct ana_walk {
     bool (*progress)(void *user, double share);
 };
 
+/* Fits the clocks of several hosts, once for all, by the events that there are now. */
+void ana_clocks_settle(struct ana_job *job);
 /* Walks over all events that there are now.  The clocks of several hosts are fitted first.  Of a selection only time
  * and ranks count.  False: out of memory, or ended by `progress`. */
 bool ana_job_walk(struct ana_job *job, const struct ana_selection *selection, const struct ana_walk *walk);
