@@ -287,10 +287,8 @@ bool ana_summary_prices(const struct ana_job *job, struct ana_summary *s, struct
 void ana_summary_segments_free(struct ana_summary *s);
 /* summary_accesses.c: fills the files.  False: out of memory. */
 bool ana_summary_accesses(struct ana_summary *s, const struct ana_accesses *accesses);
-/* Sorts the pairs by source, then destination. */
-void ana_summary_sort_pairs(struct ana_summary *s);
-/* Fills the latencies of a pair, as far as they are known. */
-void ana_summary_latency(struct ana_pair *pair, const struct ana_tally *relations);
+/* Fills the pairs of their sums, with latencies as far as they are known.  False: out of memory. */
+bool ana_summary_pairs(struct ana_summary *s, const struct ana_map *sums, const struct ana_tally *relations);
 
 /* One of the sums over all sizes, or of one size, that calls and cells are made of. */
 struct ana_call_cell {

@@ -32,9 +32,10 @@ static void take_range_event(struct ana_job *job, struct ana_event *e)
         for (size_t i = 0; i < sums; i++)
             w->pass.tally.out_of_memory |= !ana_sum_to_site(&w->pass.tally, sum[i].kind, &sum[i], false);
         ana_tally_call(&w->pass.tally, e);
-        if (ana_is_send(e))
-            ana_tally_pair(&w->pass.tally, e->index, ana_partner(job, e->index, e->use->comm, e->sig->peer),
-                           ana_event_sent(e->sig));
+        if (ana_is_send(e)) {
+            size_t to = ana_partner(job, e->index, e->use->comm, e->sig->peer);
+            ana_tally_sent(&w->pass.tally, ana_tally_pair_place(&w->pass.tally, e->index, to), ana_event_sent(e->sig));
+        }
         const struct ana_kept_instance *k = NULL;
         if ((e->sig->flags & TRC_SIG_COLL) && !(e->sig->flags & (TRC_SIG_COMPLETE | TRC_SIG_CONTROL)) && e->use->comm)
             k = ana_store_find(&job->store, ana_comm_identity(job, e->index, e->use->comm), ana_event_sequence(e));

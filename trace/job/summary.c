@@ -83,9 +83,36 @@ bool ana_summary_calls(struct ana_job *job, struct ana_summary *s, struct ana_ca
 
 ANA_COMPARE(by_ends, struct ana_pair, ANA_ORDER(x->source, y->source), ANA_ORDER(x->destination, y->destination))
 
-void ana_summary_sort_pairs(struct ana_summary *s)
+/* Fills the latencies of a pair, as far as they are known. */
+static void fill_latency(struct ana_pair *pair, const struct ana_tally *relations)
 {
+    const struct ana_pair_sum *sum = ana_map_find(&relations->pairs, pair->source, pair->destination, 0);
+    pair->latency_min_ns = pair->latency_p50_ns = pair->bandwidth = NAN;
+    if (!sum || sum->matched == 0)
+        return;
+    pair->latency_min_ns = (double)(sum->latency ? sum->latency->min_ns : sum->latency_min_ns);
+    if (sum->latency)
+        pair->latency_p50_ns =
+            fmin(fmax(ana_counts_percentile(&sum->latency->counts, 0.5), (double)sum->latency->min_ns),
+                 (double)sum->latency->max_ns);
+    if (sum->moving_ns > 0)
+        pair->bandwidth = (double)sum->moved / ((double)sum->moving_ns / 1e9);
+    pair->waited_ns = sum->waited_ns;
+}
+
+bool ana_summary_pairs(struct ana_summary *s, const struct ana_map *sums, const struct ana_tally *relations)
+{
+    s->pairs = calloc(sums->count + 1, sizeof *s->pairs);
+    for (size_t i = 0; s->pairs && i < sums->count; i++) {
+        const uint64_t *key = ana_map_key(sums, i);
+        const struct ana_pair_sum *sum = ana_map_value(sums, i);
+        struct ana_pair *pair = &s->pairs[s->pair_count++];
+        *pair =
+            (struct ana_pair){.source = key[0], .destination = key[1], .messages = sum->messages, .bytes = sum->bytes};
+        fill_latency(pair, relations);
+    }
     ana_sort(s->pairs, s->pair_count, sizeof *s->pairs, by_ends);
+    return s->pairs;
 }
 
 void ana_summary_rank_time(const struct ana_job *job, const struct ana_summary *s, struct ana_rank_stat *stat)

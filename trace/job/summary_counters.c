@@ -153,22 +153,6 @@ static bool add_rank(struct ana_job *job, struct ana_rank_stat *stat, struct ana
 
 /* ---- pairs ------------------------------------------------------------------------------------------------------ */
 
-void ana_summary_latency(struct ana_pair *pair, const struct ana_tally *relations)
-{
-    const struct ana_pair_sum *sum = ana_map_find(&relations->pairs, pair->source, pair->destination, 0);
-    pair->latency_min_ns = pair->latency_p50_ns = pair->bandwidth = NAN;
-    if (!sum || sum->matched == 0)
-        return;
-    pair->latency_min_ns = (double)(sum->latency ? sum->latency->min_ns : sum->latency_min_ns);
-    if (sum->latency)
-        pair->latency_p50_ns =
-            fmin(fmax(ana_counts_percentile(&sum->latency->counts, 0.5), (double)sum->latency->min_ns),
-                 (double)sum->latency->max_ns);
-    if (sum->moving_ns > 0)
-        pair->bandwidth = (double)sum->moved / ((double)sum->moving_ns / 1e9);
-    pair->waited_ns = sum->waited_ns;
-}
-
 /* Adds the messages of rank `from` to ranks of other worlds, which only its events tell.  Returns how many there are.
  */
 static uint64_t add_remote(struct ana_job *job, struct ana_summary *s, struct ana_map *map, size_t from)
@@ -221,18 +205,7 @@ static bool add_pairs(struct ana_job *job, struct ana_summary *s)
         if (ana_selected(s->selection.ranks, i) && r->sent_messages > told)
             s->pair_overflow += r->sent_messages - told;
     }
-    s->pairs = calloc(map.count + 1, sizeof *s->pairs);
-    ok = ok && s->pairs;
-    for (size_t i = 0; ok && i < map.count; i++) {
-        const uint64_t *key = ana_map_key(&map, i);
-        const struct ana_pair_sum *sum = ana_map_value(&map, i);
-        struct ana_pair *pair = &s->pairs[s->pair_count++];
-        *pair =
-            (struct ana_pair){.source = key[0], .destination = key[1], .messages = sum->messages, .bytes = sum->bytes};
-        ana_summary_latency(pair, &job->pass.tally);
-    }
-    if (ok)
-        ana_summary_sort_pairs(s);
+    ok = ok && ana_summary_pairs(s, &map, &job->pass.tally);
     ana_map_free(&map);
     return ok;
 }

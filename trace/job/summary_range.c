@@ -173,23 +173,6 @@ static void range_ranks(struct ana_job *job, struct ana_summary *s, const struct
     }
 }
 
-static bool range_pairs(struct ana_summary *s, const struct ana_tally *t, const struct ana_tally *relations)
-{
-    s->pairs = calloc(t->pairs.count + 1, sizeof *s->pairs);
-    if (!s->pairs)
-        return false;
-    for (size_t i = 0; i < t->pairs.count; i++) {
-        const uint64_t *key = ana_map_key(&t->pairs, i);
-        const struct ana_pair_sum *sum = ana_map_value(&t->pairs, i);
-        struct ana_pair *pair = &s->pairs[s->pair_count++];
-        *pair =
-            (struct ana_pair){.source = key[0], .destination = key[1], .messages = sum->messages, .bytes = sum->bytes};
-        ana_summary_latency(pair, relations);
-    }
-    ana_summary_sort_pairs(s);
-    return true;
-}
-
 bool ana_summary_time_range(struct ana_job *job, struct ana_summary *s)
 {
     struct ana_tally relations = {0};
@@ -197,7 +180,7 @@ bool ana_summary_time_range(struct ana_job *job, struct ana_summary *s)
     struct ana_tally *events = &job->range.pass.tally;
     range_ranks(job, s, events);
     bool ok = ana_taken_find(job, &s->selection, &taken) && collect_relations(job, s, &taken, &relations, events) &&
-              range_calls(job, s, events) && range_pairs(s, events, &relations) &&
+              range_calls(job, s, events) && ana_summary_pairs(s, &events->pairs, &relations) &&
               ana_summary_relations(job, s, &relations, events) && ana_summary_standouts(job, s, &taken);
     free(taken.of_place);
     ana_tally_free(&relations);

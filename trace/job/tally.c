@@ -156,11 +156,6 @@ uint32_t ana_tally_pair_place(struct ana_tally *tally, size_t source, size_t des
     return destination < tally->ranks ? place_of(tally, &tally->pairs, source, destination, 0) : 0;
 }
 
-void ana_tally_pair(struct ana_tally *tally, size_t source, size_t destination, uint64_t bytes)
-{
-    ana_tally_sent(tally, ana_tally_pair_place(tally, source, destination), bytes);
-}
-
 void ana_tally_pair_begin(struct ana_pair_sum *pair, uint32_t place)
 {
     pair->latency_min_ns = INT64_MAX;

@@ -119,8 +119,6 @@ static inline void ana_tally_sent(struct ana_tally *tally, uint32_t place, uint6
     pair->messages++;
     pair->bytes += bytes;
 }
-/* Counts a sent message by its pair, unless the destination is not known (SIZE_MAX). */
-void ana_tally_pair(struct ana_tally *tally, size_t source, size_t destination, uint64_t bytes);
 /* Places of the sums of a message and of its waits, each + 1; 0: not looked up.  It lies in an ana_message's note:
  * places found for one message of a channel hold for the next. */
 struct ana_tally_note {
