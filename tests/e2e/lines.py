@@ -63,6 +63,16 @@ if check("a trace to look at", r.code == 0 and len(traces("trace")) == 2, r):
     if check("a program with an inlined function runs", built.code == 0 and r.code == 0, (built, r)):
         text = run([HPCTOP, "report", "--all", "inlined-trace"], timeout=60).out
         check("a call in an inlined function: its name and line", "inlined.c:4 in halo" in text, text[-1500:])
+    # A call that the C++ library's headers make bears the line of the program that calls them.
+    with open("headers.cpp", "w") as f:
+        f.write('#include <mpi.h>\n#include <algorithm>\nint main()\n{\n    MPI_Init(0, 0);\n'
+                '    MPI_Comm all[] = {MPI_COMM_WORLD};\n    std::for_each(all, all + 1, MPI_Barrier);\n'
+                '    return MPI_Finalize();\n}\n')
+    built = run(["mpicxx", "-O2", "-g", "-o", "headers", "headers.cpp"])
+    r = mpirun(2, os.path.abspath("headers"), "headers-trace")
+    if check("a program of headers runs", built.code == 0 and r.code == 0, (built, r)):
+        text = run([HPCTOP, "report", "headers-trace"], timeout=60).out
+        check("a call in a header of the system: the program's line", "headers.cpp:7" in text, text[-1500:])
     server = Silent()
     server.start()
     urls = "http://127.0.0.1:%d" % server.socket.getsockname()[1]

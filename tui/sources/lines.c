@@ -100,16 +100,38 @@ static bool is_file_that_ran(Dwfl_Module *module, const char *id)
     return n > 0 && !*id;
 }
 
-/* The name of the innermost inlined function at an address, malloc'ed; NULL: it is in none. */
-static char *find_inlined(Dwfl_Module *module, Dwarf_Addr address)
+static bool is_header_of_system(const char *file)
+{
+    return strncmp(file, "/usr/include/", 13) == 0 || strncmp(file, "/usr/lib/", 9) == 0 ||
+           strstr(file, "/include/c++/");
+}
+
+/* The name of the innermost inlined function at an address, malloc'ed; NULL: it is in none.  From code of a header of
+ * the system, such as the C++ library's, it climbs to the program's call of it, and changes *file and *line. */
+static char *find_inlined(Dwfl_Module *module, Dwarf_Addr address, const char **file, int *line)
 {
     Dwarf_Addr bias;
-    Dwarf_Die *unit = dwfl_module_addrdie(module, address, &bias), *scopes = NULL;
-    int n = unit ? dwarf_getscopes(unit, address - bias, &scopes) : 0;
+    Dwarf_Die *unit = dwfl_module_addrdie(module, address, &bias), *innermost = NULL, *scopes = NULL;
+    Dwarf_Files *files = NULL;
+    int n = unit && dwarf_getscopes(unit, address - bias, &innermost) > 0 ? dwarf_getscopes_die(innermost, &scopes) : 0;
     const char *name = NULL;
-    for (int i = 0; i < n && !name && dwarf_tag(&scopes[i]) != DW_TAG_subprogram; i++)
-        name = dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine ? dwarf_diename(&scopes[i]) : NULL;
+    for (int i = 0; i < n && !name && dwarf_tag(&scopes[i]) != DW_TAG_subprogram; i++) {
+        Dwarf_Attribute of;
+        Dwarf_Word index, number;
+        if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine)
+            continue;
+        if (!is_header_of_system(*file)) {
+            name = dwarf_diename(&scopes[i]);
+        } else if (dwarf_getsrcfiles(unit, &files, NULL) == 0 &&
+                   dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_file, &of), &index) == 0 &&
+                   dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_line, &of), &number) == 0 &&
+                   dwarf_filesrc(files, index, NULL, NULL)) {
+            *file = dwarf_filesrc(files, index, NULL, NULL);
+            *line = (int)number;
+        }
+    }
     char *copy = name ? strdup(name) : NULL;
+    free(innermost);
     free(scopes);
     return copy;
 }
@@ -145,9 +167,9 @@ static void find_names(struct known *k)
     int number = 0;
     const char *file = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
     k->function = find_symbol(module, address);
+    k->inlined = file ? find_inlined(module, address, &file, &number) : NULL;
     if (file && asprintf(&k->line, "%s:%d", trc_base_name(file), number) < 0)
         k->line = NULL;
-    k->inlined = file ? find_inlined(module, address) : NULL;
 }
 
 static void *answer_requests(void *unused)
