@@ -4,6 +4,7 @@
 #include "interpose/load/modules.h"
 #include "interpose/base/safe_read.h"
 #include "interpose/core/state.h"
+#include "interpose/base/children.h"
 #include "interpose/base/procfs.h"
 #include "interpose/sites/python.h"
 #include "interpose/load/symbols.h"
@@ -179,8 +180,19 @@ static void walk_thread(const struct ipo_task *task, const struct ipo_crash *cra
     walk_from_call(task, out);
 }
 
+/* Whether a thread may wait for a child process: for its end, or for what it writes. */
+static bool may_wait_for_child(const char *on)
+{
+    static const char *const waits[] = {"wait()", "poll()", "select()", "read() on pipe:"};
+    for (unsigned i = 0; i < sizeof waits / sizeof *waits; i++)
+        if (strncmp(on, waits[i], strlen(waits[i])) == 0)
+            return true;
+    return false;
+}
+
 static void take_thread(struct trc_def_stack def, uint32_t snapshot, uint32_t tid, const struct ipo_crash *crash)
 {
+    static const char asleep[] = "sleep of a child process";
     static char on[700];
     static struct walk walked;
     struct ipo_task task;
@@ -190,6 +202,8 @@ static void take_thread(struct trc_def_stack def, uint32_t snapshot, uint32_t ti
     for (int tries = 0; tries < 3 && !task.placed && task.state == 'S' && ipo_task_read(tid, &task); tries++)
         ;
     ipo_task_on(&task, on, sizeof on);
+    if (may_wait_for_child(on) && ipo_children_sleep((uint32_t)getpid()))
+        memcpy(on, asleep, sizeof asleep);
     walked.count = 0;
     walked.flags = 0;
     used = 0;

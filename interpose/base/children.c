@@ -1,9 +1,10 @@
 #include "interpose/base/oldglibc.h"
-#include "interpose/usage/children.h"
+#include "interpose/base/children.h"
 #include "interpose/base/procfs.h"
 #include "interpose/base/text.h"
 
 #include <string.h>
+#include <sys/syscall.h>
 
 enum { MOST = 64 }; /* processes that are read at a time */
 
@@ -29,15 +30,21 @@ static void add_children(struct family *family, uint32_t pid, uint32_t tid)
     }
 }
 
+/* Reads a record of a process, such as "/stat". */
+static bool read_record(uint32_t pid, const char *what, char *out, size_t size)
+{
+    struct ipo_text path = {.used = 0};
+    ipo_text_add(&path, "/proc/");
+    ipo_text_add_number(&path, pid);
+    ipo_text_add(&path, what);
+    return ipo_read_record(path.text, out, size);
+}
+
 /* Ticks of a process and of its children that it has waited for: proc(5), fields 14 to 17. */
 static uint64_t ticks_of(uint32_t pid)
 {
     char text[512];
-    struct ipo_text path = {.used = 0};
-    ipo_text_add(&path, "/proc/");
-    ipo_text_add_number(&path, pid);
-    ipo_text_add(&path, "/stat");
-    if (!ipo_read_record(path.text, text, sizeof text))
+    if (!read_record(pid, "/stat", text, sizeof text))
         return 0;
     const char *at = strrchr(text, ')'); /* the name may have blanks and brackets */
     uint64_t sum = 0;
@@ -50,17 +57,37 @@ static uint64_t ticks_of(uint32_t pid)
     return sum;
 }
 
-uint64_t ipo_children_ticks(uint32_t pid)
+/* The living descendants of this process. */
+static void find_family(struct family *family, uint32_t pid)
 {
-    struct family family = {.n = 0};
-    uint64_t sum = 0;
     uint32_t tid[MOST];
     unsigned all, threads = ipo_tasks(tid, MOST, &all);
+    family->n = 0;
     for (unsigned i = 0; i < threads; i++)
-        add_children(&family, pid, tid[i]);
-    for (unsigned i = 0; i < family.n; i++) {
+        add_children(family, pid, tid[i]);
+    for (unsigned i = 0; i < family->n; i++)
+        add_children(family, family->pid[i], family->pid[i]);
+}
+
+uint64_t ipo_children_ticks(uint32_t pid)
+{
+    struct family family;
+    uint64_t sum = 0;
+    find_family(&family, pid);
+    for (unsigned i = 0; i < family.n; i++)
         sum += ticks_of(family.pid[i]);
-        add_children(&family, family.pid[i], family.pid[i]);
-    }
     return sum;
+}
+
+bool ipo_children_sleep(uint32_t pid)
+{
+    struct family family;
+    char text[256];
+    find_family(&family, pid);
+    for (unsigned i = 0; i < family.n; i++) {
+        uint64_t call = read_record(family.pid[i], "/syscall", text, sizeof text) ? ipo_text_number(text) : 0;
+        if (call == SYS_nanosleep || call == SYS_clock_nanosleep)
+            return true;
+    }
+    return false;
 }
