@@ -74,7 +74,9 @@
     TB_CALL(OP_CREATE, "MPI_Op_create", OTHER)                                                                         \
     TB_CALL(CANCEL, "MPI_Cancel", REQUEST)                                                                             \
     TB_CALL(FILE_WRITE_AT, "MPI_File_write_at", IO)                                                                    \
-    TB_CALL(FILE_READ_AT, "MPI_File_read_at", IO)
+    TB_CALL(FILE_READ_AT, "MPI_File_read_at", IO)                                                                      \
+    TB_CALL(BSEND, "MPI_Bsend", SEND)                                                                                  \
+    TB_CALL(ABORT, "MPI_Abort", ABORT)
 
 enum tb_call {
 #define TB_CALL(id, name, class) TB_##id,

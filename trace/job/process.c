@@ -205,6 +205,7 @@ static void sum_threads(struct ana_process *p, const struct ana_clock *clock, si
     r->inside = NULL;
     r->inside_sig = NULL;
     r->inside_ns = 0;
+    bool aborts = false;
     p->progress = 0;
     p->last_end_ns = INT64_MIN;
     p->open_category = -1;
@@ -225,8 +226,10 @@ static void sum_threads(struct ana_process *p, const struct ana_clock *clock, si
             int64_t since = time_of(clock, index, t->inside_since);
             int64_t open = r->end_ns > since ? r->end_ns - since : 0;
             mpi = ana_plus(mpi, is_nccl(r->file, sig->call) ? 0 : open);
-            if (!r->inside || open > r->inside_ns) {
-                const struct trc_call *call = trc_call(r->file, sig->call);
+            const struct trc_call *call = trc_call(r->file, sig->call);
+            bool ends = call->opclass == TRC_OP_ABORT;
+            if (ends || (!aborts && (!r->inside || open > r->inside_ns))) {
+                aborts = ends; /* whatever its other threads wait for */
                 r->inside = call->name;
                 r->inside_sig = sig;
                 r->inside_ns = open;

@@ -1,5 +1,6 @@
 #include "trace/verdict/death.h"
 #include <signal.h>
+#include <string.h>
 
 #define LEFT_NS   INT64_C(10000000000) /* a rank that lives on for so long was left, not killed in turn */
 #define BEFORE_NS 200000000            /* two heartbeats: who ended before somebody was told to end (PRRTE: 0.25 s) */
@@ -61,9 +62,11 @@ static bool was_made_to_leave(struct ana_case *c, size_t index)
 }
 
 /* Whether a call neither waits nor moves data, so that a process that is killed is hardly ever met inside it. */
-static bool returns_at_once(enum trc_opclass opclass)
+static bool returns_at_once(const struct trc_call *call)
 {
-    switch (opclass) {
+    switch (call->opclass) {
+    case TRC_OP_SEND:
+        return strncmp(call->name, "MPI_Bsend", 9) == 0;
     case TRC_OP_ISEND:
     case TRC_OP_ISSEND:
     case TRC_OP_IRECV:
@@ -72,7 +75,7 @@ static bool returns_at_once(enum trc_opclass opclass)
     case TRC_OP_REQUEST:
         return true;
     default:
-        return !trc_opclass_is(opclass, TRC_FACT_WAITS);
+        return !trc_opclass_is(call->opclass, TRC_FACT_WAITS);
     }
 }
 
@@ -90,7 +93,7 @@ static bool was_refused(const struct ana_rank *r)
         return false;
     if (has_no_partner(r))
         return true;
-    if (!returns_at_once(trc_call(r->file, r->inside_sig->call)->opclass))
+    if (!returns_at_once(trc_call(r->file, r->inside_sig->call)))
         return false;
     double ticks = 0;
     for (size_t t = 0, n; t < trc_threads(r->file); t++) {

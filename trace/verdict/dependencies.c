@@ -135,8 +135,8 @@ static void add_requests(struct ana_case *c, struct ana_waiting *p)
     struct ana_last_events *last_events = ana_case_last_events(c, p->index);
     const struct trc_sig *sig = p->sig;
     bool one = p->call->opclass == TRC_OP_WAIT && sig->comm != 0;
-    for (size_t i = 0; i < last_events->opens; i++) {
-        const struct ana_open_request *r = &last_events->open[i];
+    for (size_t i = 0; i < last_events->opens; i++) { /* the newest of equal ones completes last */
+        const struct ana_open_request *r = &last_events->open[one ? last_events->opens - 1 - i : i];
         if (!(one ? ana_same_partner(&r->sig, sig) : r->thread == p->thread))
             continue;
         if (r->cancelling && (one || p->any)) {

@@ -1,16 +1,13 @@
 /* A collective that failed on some ranks, whose callers went on, while others are still inside it. */
-#include "trace/verdict/verdict_impl.h"
+#include "trace/verdict/order.h"
+
+#define SOON 8u /* calls after an error within which a rank that hangs has not dealt with it */
 
 /* The rank's record of the collective, if it has come out of it with an error. */
 static const struct ana_last_collective *failure_of(struct ana_case *c, size_t index, const struct ana_group *g)
 {
-    const struct ana_last_events *events = ana_case_last_events(c, index);
-    for (size_t i = 0; i < events->collectives; i++) {
-        const struct ana_last_collective *one = &events->collective[i];
-        if (one->identity == g->identity && one->sequence == g->sequence)
-            return one->sig.flags & TRC_SIG_FAILED ? one : NULL;
-    }
-    return NULL;
+    const struct ana_last_collective *one = ana_past_collective(c, index, g->identity, g->sequence);
+    return one && one->sig.flags & TRC_SIG_FAILED ? one : NULL;
 }
 
 bool ana_find_failed(struct ana_case *c)
@@ -44,4 +41,19 @@ bool ana_find_failed(struct ana_case *c)
         c->out->culprits = 0;
     }
     return false;
+}
+
+void ana_say_failed(struct ana_case *c)
+{
+    for (size_t i = 0; i < c->out->culprits; i++) {
+        size_t index = c->out->culprit[i];
+        const struct ana_last_events *events = ana_case_last_events(c, index);
+        if (!events->failed.call)
+            continue;
+        if (events->since_failed < SOON && c->out->next.id == ANA_SAY_NOTHING)
+            c->out->next.id = ANA_SAY_NEXT_FAILED;
+        ana_case_fact(c, (struct ana_fact){ANA_SAY_FAILED_BEFORE, .who = ana_one_rank(index),
+                                           .call = {.name = events->failed.call->name},
+                                           .site = {index, events->failed.sig.site}});
+    }
 }

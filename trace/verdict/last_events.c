@@ -1,6 +1,6 @@
 /* The last events of a rank: its last collectives, and the requests that are still open. */
 #include "trace/util/grow.h"
-#include "trace/verdict/verdict_impl.h"
+#include "trace/verdict/order.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -187,6 +187,11 @@ static void note(struct reading *r, const struct trc_record *rec)
     if (call->opclass == TRC_OP_REQUEST)
         note_cancel(r, rec, call);
     note_effect(r, rec, call->opclass);
+    r->last_events->since_failed += rec->count;
+    if (flags & TRC_SIG_FAILED && trc_opclass_is(call->opclass, TRC_FACT_WAITS)) {
+        r->last_events->failed = (struct ana_last_collective){.call = call, .sig = *rec->sig};
+        r->last_events->since_failed = 0;
+    }
     bool test = flags & TRC_SIG_POLL || call->opclass == TRC_OP_TEST; /* includes tests of inactive requests */
     bool moves = flags & (TRC_SIG_SUB | TRC_SIG_COMPLETE) || (!test && trc_opclass_is(call->opclass, TRC_FACT_WAITS));
     if (moves)
@@ -345,6 +350,16 @@ struct ana_last_events *ana_case_last_events(struct ana_case *c, size_t index)
         last_events->progress_ns[t] = INT64_MIN;
     read_last_events(c, index, last_events);
     return c->last_events[index] = last_events;
+}
+
+const struct ana_last_collective *ana_past_collective(struct ana_case *c, size_t index, uint64_t identity,
+                                                      uint64_t sequence)
+{
+    const struct ana_last_events *last_events = ana_case_last_events(c, index);
+    for (size_t k = last_events->collectives; k-- > 0;)
+        if (last_events->collective[k].identity == identity && last_events->collective[k].sequence == sequence)
+            return &last_events->collective[k];
+    return NULL;
 }
 
 void ana_last_events_free(struct ana_last_events *last_events)

@@ -4,56 +4,6 @@
 
 enum { VOTERS = 16, SUSPECTS = 8, GROUPS = 16 };
 
-/* The steps of a rank since the collective of this communicator before `sequence`, up to that itself. */
-struct round {
-    const struct ana_step *step;
-    size_t count;
-    bool known; /* the collective is there, or there was none */
-};
-
-static struct round round_of(struct ana_case *c, size_t index, uint32_t thread, uint64_t identity, uint64_t sequence)
-{
-    const struct ana_steps *s = ana_case_steps(c, index, thread);
-    size_t end = s->count;
-    for (size_t i = 0; i < end; i++)
-        if (s->step[i].identity == identity && s->step[i].sequence == sequence)
-            end = i + 1;
-    size_t at = end;
-    while (at > 0 && !(s->step[at - 1].identity == identity && s->step[at - 1].sequence + 1 == sequence))
-        at--;
-    return (struct round){s->step + at, end - at, end && (at > 0 || sequence == 0)};
-}
-
-/* Number of times a rank has been at a place and come on. */
-static size_t passed(const struct round *r, uint64_t place)
-{
-    size_t n = 0;
-    for (size_t i = 0; i + 1 < r->count; i++)
-        n += r->step[i].place == place;
-    return n;
-}
-
-/* Habit in earlier rounds of the suspect: 1 if from `before` it came to `wanted` before `instead`, -1 the other way
- * round, 0 if it has not been there. */
-static int habit(const struct ana_steps *s, uint64_t before, uint64_t wanted, uint64_t instead)
-{
-    bool passed_before = false;
-    int found = 0;
-    for (size_t i = 0; i + 1 < s->count; i++) {
-        uint64_t place = s->step[i].place;
-        if (passed_before && (place == wanted || place == instead)) {
-            found = place == wanted ? 1 : -1;
-            passed_before = false;
-        }
-        passed_before |= place == before;
-    }
-    return found;
-}
-
-struct votes {
-    size_t left_out, on_its_way;
-};
-
 /* The wait of the voter in this collective; NULL: it does not wait there. */
 static const struct ana_waiting *waiting_in(struct ana_case *c, const struct ana_group *g, size_t voter)
 {
@@ -68,31 +18,6 @@ static const struct ana_waiting *waiting_in(struct ana_case *c, const struct ana
             return p;
     }
     return NULL;
-}
-
-/* A rank that waits in the collective tells from where it came there. A rank that has been at that place as often
- * and went on has left the collective out; one that has not is still on its way. */
-static void vote(struct ana_case *c, const struct ana_group *g, const struct ana_waiting *in, size_t voter,
-                 size_t suspect, struct votes *votes)
-{
-    uint32_t thread = in ? in->thread : 0;
-    struct round his = round_of(c, voter, thread, g->identity, g->sequence);
-    struct round its = round_of(c, suspect, thread, g->identity, g->sequence);
-    if (!his.known || !its.known || his.count == 0 || its.count == 0)
-        return;
-    uint64_t wanted = his.step[his.count - 1].place, instead = its.step[its.count - 1].place;
-    if (his.count == 1) /* straight from the last one: that tells nothing */
-        return;
-    uint64_t before = his.step[his.count - 2].place;
-    const struct ana_steps *all = ana_case_steps(c, suspect, thread);
-    if (!ana_was_at(all, wanted) && !ana_was_at(all, instead)) /* a part of the program that is new to it */
-        return;
-    int used = habit(all, before, wanted, instead);
-    bool has_passed = used ? used > 0 : passed(&its, before) >= passed(&his, before);
-    if (has_passed)
-        votes->left_out++;
-    else
-        votes->on_its_way++;
 }
 
 static bool is_missing(const struct ana_group *g, size_t index)
@@ -142,20 +67,12 @@ static bool is_alone_ahead(struct ana_case *c, const struct ana_group *g, struct
     return n + behind >= 2;
 }
 
-/* The one rank that this one waits for: it may be the one that does not do its part.  SIZE_MAX: several. */
-static size_t partner_of(struct ana_case *c, struct ana_waiting *waiting)
-{
-    size_t blocker[2];
-    return ana_waiting_for(c, waiting, blocker, 2) == 1 ? blocker[0] : SIZE_MAX;
-}
-
 static bool has_left_out(struct ana_case *c, const struct ana_group *g, size_t suspect)
 {
-    struct votes votes = {0};
     struct ana_waiting *waiting = ana_rank_waiting(c, suspect);
     if (!waiting || !ana_rank_knot(c, suspect) || !is_waited_for_there(c, g, suspect))
         return false;
-    size_t partner = partner_of(c, waiting), voters = 0;
+    size_t voters = 0;
     int past = 0;
     struct ana_range range = ana_members(c->job, g->call.index, g->comm, false);
     for (size_t m = range.from; m < range.to && voters < VOTERS; m++) {
@@ -166,12 +83,10 @@ static bool has_left_out(struct ana_case *c, const struct ana_group *g, size_t s
         voters++;
         enum ana_past where = in ? ana_gone_past(c, in, true, suspect) : ANA_PAST_UNKNOWN;
         past += (where == ANA_LEFT_OUT) - (where == ANA_ON_ITS_WAY);
-        if (index != partner)
-            vote(c, g, in, index, suspect, &votes);
     }
     if (past || waiting->kind == ANA_WAITING_FINALIZE)
         return past > 0;
-    return votes.left_out > votes.on_its_way || (g->missing_count == 1 && is_alone_ahead(c, g, waiting));
+    return g->missing_count == 1 && is_alone_ahead(c, g, waiting);
 }
 
 /* A guess why a call does not end: some ranks left out their part. */
@@ -297,7 +212,7 @@ static bool is_new_there(struct ana_case *c, const struct ana_waiting *p)
     return steps->open && !ana_was_at(steps, steps->step[steps->count - 1].place);
 }
 
-/* Whether the suspect waits in a collective of another communicator with those who wait in this one, all at places
+/* Whether the suspect waits in a collective of another communicator with the ranks that wait in this one, all at places
  * that are new to them: it may have been about to come here after that. */
 static bool in_other_order(struct ana_case *c, const struct guess *g)
 {

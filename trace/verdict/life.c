@@ -110,12 +110,17 @@ bool ana_life_inside(const struct ana_case *c, const struct ana_waiting *p, doub
     return span_us > 0;
 }
 
-/* Whether its main thread was in a sleep of the kernel when stacks were taken after `from_ns`. */
+/* Whether its main thread was in a sleep of the kernel when stacks were taken after `from_ns`, or waited for other
+ * threads, and any of them was. */
 static bool sleeps(struct ana_case *c, size_t index, int64_t from_ns)
 {
-    const struct ana_stack *stack = ana_stack_of(ana_case_stacks(c), index);
-    return stack && strncmp(stack->on, "sleep", 5) == 0 &&
-           ana_clock_job_time(c->job->clock, index, stack->ticks) >= from_ns;
+    const struct ana_stacks *stacks = ana_case_stacks(c);
+    const struct ana_stack *main = ana_stack_of(stacks, index);
+    bool others = main && strncmp(main->on, "futex", 5) == 0, asleep = false;
+    for (const struct ana_stack *s = stacks->stack; s < stacks->stack + stacks->count; s++)
+        asleep |= s->index == index && (others || s == main) && strncmp(s->on, "sleep", 5) == 0 &&
+                  ana_clock_job_time(c->job->clock, index, s->ticks) >= from_ns;
+    return asleep;
 }
 
 enum ana_life ana_life_of(struct ana_case *c, size_t index, double *bytes)

@@ -12,19 +12,58 @@ void ana_say_near(struct ana_case *c, const struct ana_dependency *w, size_t par
     ana_case_fact(c, (struct ana_fact){taken ? ANA_SAY_NOT_WAITED_FOR : ANA_SAY_NOT_RECEIVED,
                                        .who = ana_one_rank(w->index), .count = (int64_t)w->near_messages,
                                        .more = elsewhere});
+    int64_t all = 0, by_any = taken ? 0 : ana_dependency_taken_by_any(c, w, partner, &all);
+    if (by_any > 0)
+        ana_case_fact(c, (struct ana_fact){ANA_SAY_TAKEN_BY_ANY, .who = ana_one_rank(w->index), .message = w,
+                                           .others = ana_one_rank(partner), .count = all, .more = by_any});
+}
+
+/* All ranks that wait for a message like this one, from the same source, that does not come. */
+static struct ana_ranks who_wait_alike(struct ana_case *c, const struct ana_dependency *w, size_t source)
+{
+    size_t *index = ana_case_room(c), n = 0;
+    for (size_t i = 0; index && i < c->waiting_count; i++) {
+        const struct ana_waiting *p = &c->waiting[i];
+        const struct ana_dependency *d = p->dependencies == 1 ? &c->dependency[p->first_dependency] : NULL;
+        bool alike = d && d->kind == ANA_DEPENDENCY_MESSAGE && d->met == 0 && !d->near_messages && !d->taken &&
+                     d->tag == w->tag && d->identity == w->identity && d->peer == w->peer;
+        if (p->index == w->index || (p->blocked && alike && ana_dependency_partner(c, d) == source))
+            index[n++] = p->index;
+        n -= n > 1 && index[n - 1] == index[n - 2];
+    }
+    return ana_ranks_at(index, n);
+}
+
+/* Tells of the first collective that the source has come out of, and the other rank has not come to. */
+static void say_ahead(struct ana_case *c, size_t source, size_t index)
+{
+    const struct ana_last_events *its = ana_case_last_events(c, source), *mine = ana_case_last_events(c, index);
+    for (size_t i = 0; i < its->collectives; i++) {
+        const struct ana_last_collective *one = &its->collective[i];
+        const uint64_t *begun = ana_map_find(&mine->newest, one->identity, 0, 0);
+        if (!begun || one->sequence < *begun || one->doubt)
+            continue;
+        const struct trc_comm *comm = trc_comm(c->job->process[source].rank.file, one->sig.comm);
+        ana_case_fact(c, (struct ana_fact){ANA_SAY_AHEAD, .who = ana_one_rank(index), .others = ana_one_rank(source),
+                                           .call = {.name = one->call->name}, .site = {source, one->sig.site},
+                                           .number = (int64_t)one->sequence + 1, .comm = comm});
+        return;
+    }
 }
 
 /* Tells that a message will not be sent: its source is in a collective. */
-static void say_never_sent(struct ana_case *c, const struct ana_dependency *w, const struct ana_waiting *source)
+static void say_never_sent(struct ana_case *c, const struct ana_dependency *w, const struct ana_waiting *source,
+                           struct ana_ranks who)
 {
     int64_t all = 0, by_any = ana_dependency_taken_by_any(c, w, source->index, &all);
     c->out->summary = (struct ana_fact){by_any > 0 ? ANA_SAY_TAKEN_BY_ANY : ANA_SAY_NEVER_SENT,
-                                        .who = ana_one_rank(w->index),
+                                        .who = who,
                                         .message = w,
                                         .others = ana_one_rank(source->index),
                                         .call = ana_waiting_call(source),
                                         .count = all,
                                         .more = by_any};
+    say_ahead(c, source->index, w->index);
 }
 
 /* Any of the ranks that could send: one that sent something else; SIZE_MAX: none did. */
@@ -57,38 +96,63 @@ static bool unmatched(struct ana_case *c, struct ana_waiting *p, struct ana_depe
     size_t both[] = {p->index, partner};
     if (!ana_case_settle(c, ANA_CLASS_UNMATCHED, ana_case_certainty(c, both, 2), ana_case_lasted(c, &p->index, 1)))
         return false;
-    ana_case_blame(c, p->index);
+    struct ana_ranks who = near ? ana_one_rank(p->index) : who_wait_alike(c, w, partner);
+    if (who.n == 1) /* none is likely to be wrong where several wait alike */
+        ana_case_blame(c, p->index);
     ana_case_blame(c, partner);
     ana_case_doubt_culprits(c);
     if (near)
         ana_say_near(c, w, partner);
     else
-        say_never_sent(c, w, source);
+        say_never_sent(c, w, source, who);
     return true;
 }
 
-static bool find_unmatched(struct ana_case *c, bool near)
+/* A send whose message its receiver has found by MPI_Mprobe and not received. */
+static bool probed(struct ana_case *c, const struct ana_waiting *p, const struct ana_dependency *w)
+{
+    size_t partner = ana_dependency_partner(c, w), both[] = {p->index, partner};
+    if (partner == SIZE_MAX || w->kind != ANA_DEPENDENCY_RECEIVER || w->met != 0 || !w->probed || !c->sure[partner] ||
+        !ana_case_settle(c, ANA_CLASS_UNMATCHED, ana_case_certainty(c, both, 2), p->lasted_ns))
+        return false;
+    ana_case_blame(c, partner);
+    ana_case_doubt_culprits(c);
+    c->out->summary = (struct ana_fact){ANA_SAY_PROBED, .who = ANA_CULPRITS, .others = ana_one_rank(p->index),
+                                        .call = ana_waiting_call(p)};
+    c->out->next.id = ANA_SAY_NEXT_PROBED;
+    return true;
+}
+
+enum question { PROBED, NEAR, NEVER_SENT };
+static bool find_in_knots(struct ana_case *c, enum question asks)
 {
     for (size_t i = 0; i < c->waiting_count; i++) {
         struct ana_waiting *p = &c->waiting[i];
         if (!p->blocked || !ana_rank_knot(c, p->index) ||
             (p->kind != ANA_WAITING_MESSAGES && p->kind != ANA_WAITING_POLL))
             continue;
-        for (uint32_t k = 0; k < p->dependencies; k++)
-            if (unmatched(c, p, &c->dependency[p->first_dependency + k], near))
+        for (uint32_t k = 0; k < p->dependencies; k++) {
+            struct ana_dependency *d = &c->dependency[p->first_dependency + k];
+            if (asks == PROBED ? probed(c, p, d) : unmatched(c, p, d, asks == NEAR))
                 return true;
+        }
     }
     return false;
 }
 
+bool ana_find_probed(struct ana_case *c)
+{
+    return find_in_knots(c, PROBED);
+}
+
 bool ana_find_near(struct ana_case *c)
 {
-    return find_unmatched(c, true);
+    return find_in_knots(c, NEAR);
 }
 
 bool ana_find_unmatched(struct ana_case *c)
 {
-    return ana_find_at_odds(c) || find_unmatched(c, false);
+    return ana_find_at_odds(c) || find_in_knots(c, NEVER_SENT);
 }
 
 /* ---- more than there is room for -------------------------------------------------------------------------------- */

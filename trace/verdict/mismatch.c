@@ -1,6 +1,6 @@
 /* Ranks that meet in one collective (same communicator, same number) with different calls or arguments. */
 #include "trace/util/hash.h"
-#include "trace/verdict/verdict_impl.h"
+#include "trace/verdict/order.h"
 #include "trace/util/rows.h"
 #include <string.h>
 
@@ -83,16 +83,6 @@ static void join(struct meeting *m, const struct trc_comm *comm, size_t who, str
     m->record[m->count++] = record;
 }
 
-static const struct ana_last_collective *find_past(struct ana_case *c, size_t index, uint64_t identity,
-                                                   uint64_t sequence)
-{
-    const struct ana_last_events *last_events = ana_case_last_events(c, index);
-    for (size_t k = last_events->collectives; k-- > 0;)
-        if (last_events->collective[k].identity == identity && last_events->collective[k].sequence == sequence)
-            return &last_events->collective[k];
-    return NULL;
-}
-
 /* Collects all records of one collective: of ranks inside it, and of ranks that completed or started it. */
 static void meet(struct ana_case *c, const struct ana_group *g, uint64_t sequence, bool past, struct meeting *m)
 {
@@ -111,7 +101,7 @@ static void meet(struct ana_case *c, const struct ana_group *g, uint64_t sequenc
             k++;
         if (k < inside && m->terms[k].who == i)
             continue;
-        const struct ana_last_collective *one = find_past(c, i, g->identity, sequence);
+        const struct ana_last_collective *one = ana_past_collective(c, i, g->identity, sequence);
         looked++;
         if (!one)
             continue;

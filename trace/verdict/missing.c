@@ -69,6 +69,11 @@ static bool group_misses(struct ana_case *c, const struct ana_group *g)
         ana_case_blame(c, g->missing[i]);
         lasted = stood < lasted ? stood : lasted;
     }
+    bool unknown = !c->out->culprits && ana_remote_unknown(c->job, g->call.index, g->comm);
+    for (size_t i = 0; i < c->count && unknown; i++) /* the files of the other side are not known */
+        if (c->job->process[i].rank.world != c->job->process[g->call.index].rank.world &&
+            stands_outside(c, i) >= c->rules.hang_ns)
+            ana_case_blame(c, i);
     bool slow = c->out->culprits == 0 && g->nowhere == 0 && elsewhere(c, g, lasted);
     if (!slow && ((c->out->culprits == 0 && g->nowhere == 0) || lasted == INT64_MAX ||
                   !ana_case_settle_by_time(c, ANA_CLASS_MISSING, lasted))) {
@@ -78,10 +83,10 @@ static bool group_misses(struct ana_case *c, const struct ana_group *g)
     struct ana_fact fact = fact_of(g, c->out->culprits ? ANA_SAY_NOT_COME : ANA_SAY_NOT_COME_NO_FILE);
     if (g->call.sig->flags & TRC_SIG_CONTROL) /* Horovod's background loop stands still */
         c->out->id = ANA_CLASS_LOOP_DEAD;
-    if (!c->out->culprits && ana_remote_unknown(c->job, g->call.index, g->comm)) { /* remote rank's file: not known */
-        fact.id = ANA_SAY_NOT_COME_WORLD;
+    if (unknown)
         c->out->confidence = ANA_POSSIBLE;
-    }
+    if (unknown && !c->out->culprits)
+        fact.id = ANA_SAY_NOT_COME_WORLD;
     c->out->summary = fact;
     ana_case_fact(c, (struct ana_fact){ANA_SAY_COLLECTIVE_NUMBER, .number = (int64_t)g->sequence + 1, .comm = g->comm,
                                        .time = lasted});
@@ -288,32 +293,6 @@ static bool say_unknown(struct ana_case *c)
     return false;
 }
 
-/* Tells of one who waits for a message of a rank whose own call waits for something unknown. */
-static bool say_unknown_partner(struct ana_case *c)
-{
-    for (size_t i = 0; i < c->waiting_count; i++) {
-        struct ana_waiting *p = &c->waiting[i];
-        if (!p->blocked || p->kind != ANA_WAITING_MESSAGES || p->dependencies != 1)
-            continue;
-        struct ana_dependency *d = &c->dependency[p->first_dependency];
-        size_t partner = d->kind <= ANA_DEPENDENCY_RECEIVER ? ana_dependency_partner(c, d) : SIZE_MAX;
-        const struct ana_waiting *other = partner == SIZE_MAX ? NULL : ana_rank_waiting(c, partner);
-        if (!other || other->kind != ANA_WAITING_OTHER)
-            continue;
-        ana_dependency_check(c, p, d, partner);
-        if (d->met > 0)
-            continue;
-        ana_case_blame(c, p->index);
-        ana_case_blame(c, partner);
-        c->out->id = ANA_CLASS_UNMATCHED;
-        c->out->summary =
-            (struct ana_fact){ANA_SAY_UNKNOWN_PARTNER, .who = ana_one_rank(p->index), .call = ana_waiting_call(p),
-                              .others = ana_one_rank(partner), .other_call = ana_waiting_call(other)};
-        return true;
-    }
-    return false;
-}
-
 static bool needs_message(struct ana_case *c, struct ana_waiting *p)
 {
     ana_waiting_dependencies(c, p);
@@ -379,7 +358,7 @@ bool ana_find_no_progress(struct ana_case *c)
     c->out->summary = fact;
     if (!at_end)
         c->out->confidence = ANA_POSSIBLE;
-    if (!outside && leaving != inside && (say_unknown(c) || say_unknown_partner(c)))
+    if (!outside && leaving != inside && say_unknown(c))
         c->out->confidence = ANA_LIKELY;
     return true;
 }

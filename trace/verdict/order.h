@@ -47,5 +47,8 @@ enum ana_past ana_gone_past(struct ana_case *c, const struct ana_waiting *waiter
 bool ana_find_strayed(struct ana_case *c);
 /* left_out.c: two ranks do not agree about a message, and the others are on their way. */
 bool ana_find_at_odds(struct ana_case *c);
+/* A rank's record of a collective that it has completed or started; NULL: it has none, or it is too old. */
+const struct ana_last_collective *ana_past_collective(struct ana_case *c, size_t index, uint64_t identity,
+                                                      uint64_t sequence);
 
 #endif

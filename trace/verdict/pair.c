@@ -121,9 +121,10 @@ static bool count_both(struct ana_case *c, struct ana_map *flows, size_t receive
     return count_events(c, flows, sender, receiver, true) && complete;
 }
 
-/* Number of open receives of `index`, posted before `before_ns`, that take such a message; `tag` may be any. */
+/* Number of open receives of `index`, posted before `before_ns`, that take such a message; `tag` may be any.
+ * `complete`: only if they complete with it, unlike MPI_Mprobe. */
 static int64_t open_receives(struct ana_case *c, size_t index, size_t source, uint64_t identity, int32_t tag,
-                             int64_t before_ns)
+                             int64_t before_ns, bool complete)
 {
     struct ana_last_events *last_events = ana_case_last_events(c, index);
     int64_t n = 0;
@@ -132,7 +133,8 @@ static int64_t open_receives(struct ana_case *c, size_t index, size_t source, ui
         const struct trc_comm *comm = trc_comm(c->job->process[index].rank.file, r->sig.comm);
         n += r->sig.flags & TRC_SIG_P2P_IN && r->begin_ns < before_ns && comm &&
              ana_comm_identity(c->job, index, comm) == identity && takes_from(c, index, comm, r->sig.source, source) &&
-             (r->sig.rtag == TRC_TAG_ANY || tag == TRC_TAG_ANY || r->sig.rtag == tag);
+             (r->sig.rtag == TRC_TAG_ANY || tag == TRC_TAG_ANY || r->sig.rtag == tag) &&
+             !(complete && r->call->opclass == TRC_OP_MPROBE);
     }
     return n;
 }
@@ -165,13 +167,13 @@ static void compare(struct ana_case *c, size_t receiver, size_t sender, struct a
             fits += left;
             d->came = left > 0 && complete ? flow->next : 0;
         } else if (is_near(d, key[0], (int32_t)key[1]) &&
-                   left > open_receives(c, receiver, sender, key[0], (int32_t)key[1], INT64_MAX)) {
+                   left > open_receives(c, receiver, sender, key[0], (int32_t)key[1], INT64_MAX, false)) {
             d->near_identity = key[0];
             d->near_tag = (int32_t)key[1];
             d->near_messages = (uint64_t)left;
         }
     }
-    int64_t earlier = open_receives(c, receiver, sender, d->identity, d->tag, d->begin_ns);
+    int64_t earlier = open_receives(c, receiver, sender, d->identity, d->tag, d->begin_ns, false);
     if (earlier > 0)
         d->came = 0; /* an earlier receive takes it */
     d->taken = fits > 0 && earlier >= fits;
@@ -267,8 +269,9 @@ static void look_for_receiver(struct ana_case *c, size_t sender, struct ana_depe
             (sig->rtag == d->tag || sig->rtag == TRC_TAG_ANY))
             d->met = 1;
     }
-    if (open_receives(c, receiver, sender, d->identity, d->tag, INT64_MAX) > 0)
+    if (open_receives(c, receiver, sender, d->identity, d->tag, INT64_MAX, true) > 0)
         d->met = 1;
+    d->probed = open_receives(c, receiver, sender, d->identity, d->tag, INT64_MAX, false) > 0;
     if (!d->met && (d->started || d->half))
         d->met = was_taken(c, sender, d, receiver);
 }

@@ -98,14 +98,19 @@ static const struct ana_waiting *waiting_of(struct ana_case *c, size_t index, ui
     return ana_rank_waiting(c, index);
 }
 
-/* The steps of a thread, with the call that it is in; NULL: of too many ranks, or out of memory. */
-static struct ana_steps *make_steps(struct ana_case *c, size_t index, uint32_t thread,
-                                    const struct ana_waiting *waiting)
+static const struct ana_steps none;
+
+/* The steps of a thread, with the call that it is in, read once; none of too many ranks, or out of memory. */
+static const struct ana_steps *steps_of(struct ana_case *c, size_t index, uint32_t thread,
+                                        const struct ana_waiting *waiting)
 {
+    for (const struct ana_steps *s = c->steps; s; s = s->next)
+        if (s->index == index && s->thread == thread)
+            return s;
     struct ana_steps *steps = c->steps_read++ < RANKS_MOST ? calloc(1, sizeof *steps) : NULL;
     c->memory |= !steps && c->steps_read <= RANKS_MOST;
     if (!steps)
-        return NULL;
+        return &none;
     struct reading r = {.c = c, .file = c->job->process[index].rank.file, .index = index, .steps = steps};
     ana_map_init(&r.places, sizeof(uint64_t));
     read_steps(&r, thread);
@@ -115,24 +120,14 @@ static struct ana_steps *make_steps(struct ana_case *c, size_t index, uint32_t t
     steps->index = index;
     steps->open = waiting;
     steps->thread = thread;
-    return steps;
+    steps->next = c->steps;
+    return c->steps = steps;
 }
-
-static const struct ana_steps none;
 
 const struct ana_steps *ana_case_steps(struct ana_case *c, size_t index, uint32_t thread)
 {
     const struct ana_waiting *waiting = waiting_of(c, index, thread);
-    if (!c->steps)
-        c->steps = calloc(c->waiting_count + 1, sizeof(struct ana_steps *));
-    if (!c->steps || !waiting) {
-        c->memory |= !c->steps;
-        return &none;
-    }
-    struct ana_steps **steps = &c->steps[waiting - c->waiting];
-    if (!*steps)
-        *steps = make_steps(c, index, waiting->thread, waiting);
-    return *steps ? *steps : &none;
+    return waiting ? steps_of(c, index, waiting->thread, waiting) : &none;
 }
 
 const struct ana_steps *ana_thread_steps(struct ana_case *c, size_t index, uint32_t thread)
@@ -141,30 +136,14 @@ const struct ana_steps *ana_thread_steps(struct ana_case *c, size_t index, uint3
     bool is_there = thread < trc_threads(c->job->process[index].rank.file);
     if (!is_there || (waiting && waiting->thread == thread))
         return ana_case_steps(c, index, thread);
-    for (const struct ana_steps *s = c->other_steps; s; s = s->next)
-        if (s->index == index && s->thread == thread)
-            return s;
-    struct ana_steps *steps = make_steps(c, index, thread, NULL);
-    if (!steps)
-        return &none;
-    steps->next = c->other_steps;
-    return c->other_steps = steps;
-}
-
-static void free_steps(struct ana_steps *steps)
-{
-    if (steps)
-        free(steps->step);
-    free(steps);
+    return steps_of(c, index, thread, NULL);
 }
 
 void ana_case_free_steps(struct ana_case *c)
 {
-    for (size_t i = 0; c->steps && i < c->waiting_count; i++)
-        free_steps(c->steps[i]);
-    free(c->steps);
-    for (struct ana_steps *next; c->other_steps; c->other_steps = next) {
-        next = c->other_steps->next;
-        free_steps(c->other_steps);
+    for (struct ana_steps *next; c->steps; c->steps = next) {
+        next = c->steps->next;
+        free(c->steps->step);
+        free(c->steps);
     }
 }

@@ -183,11 +183,25 @@ static void judge(struct ana_case *c)
         ana_say_cut(c);
         ana_say_stopped(c);
     }
+    if (c->out->state == ANA_VERDICT_HUNG)
+        ana_say_failed(c);
     if (c->out->state == ANA_VERDICT_HUNG || c->out->state == ANA_VERDICT_ABORTED)
         ana_known_bad(c);
     ana_doubt_files(c);
     if (!now)
         ana_case_fact(c, (struct ana_fact){.id = ANA_SAY_WAS_SO});
+}
+
+/* The class whose advice fits: a rank in another call of MPI has come there by a branch; ranks that are outside have
+ * something to do there, whatever the others wait for. */
+static enum ana_verdict_class advice_of(struct ana_case *c)
+{
+    const struct ana_finding *f = c->out;
+    size_t inside = 0;
+    for (size_t i = 0; i < f->culprits; i++)
+        inside += !c->lives[f->culprit[i]] && ana_rank_waiting(c, f->culprit[i]);
+    bool waits = f->culprits && !inside && (f->id == ANA_CLASS_UNMATCHED || f->id == ANA_CLASS_CYCLE);
+    return waits ? ANA_CLASS_MISSING : inside && f->id == ANA_CLASS_MISSING ? ANA_CLASS_MISMATCHED : f->id;
 }
 
 /* Makes the verdict of the finding. */
@@ -202,8 +216,6 @@ static bool publish(struct ana_case *c, struct ana_verdict *out)
                                 .absents = f->absents};
     memcpy(out->absent, f->absent, sizeof out->absent);
     out->fact = calloc(f->facts + 1, sizeof *out->fact);
-    bool is_inside = f->id == ANA_CLASS_MISSING && f->culprits && !c->lives[f->culprit[0]] &&
-                     ana_rank_waiting(c, f->culprit[0]); /* in another call of MPI */
     bool done = out->fact && ana_render_fact(c, f, &f->summary, &out->summary);
     for (size_t i = 0; done && i < f->facts; i++) {
         done = ana_render_fact(c, f, &f->fact[i], &out->fact[i]);
@@ -212,7 +224,7 @@ static bool publish(struct ana_case *c, struct ana_verdict *out)
     if (f->next.id != ANA_SAY_NOTHING)
         ana_render(c, f, &f->next, out->next, sizeof out->next);
     else if (f->state != ANA_VERDICT_HEALTHY)
-        snprintf(out->next, sizeof out->next, "%s", classes[is_inside ? ANA_CLASS_MISMATCHED : f->id].next);
+        snprintf(out->next, sizeof out->next, "%s", classes[advice_of(c)].next);
     ana_case_groups(c, out);
     out->culprits = f->culprits; /* they are the verdict's now */
     out->culprit = f->culprit;

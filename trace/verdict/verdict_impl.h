@@ -41,6 +41,7 @@ struct ana_dependency {
     bool started;                           /* a send whose request is open: its message may be taken already */
     bool half;                              /* the send of an MPI_Sendrecv: the same, and it is not counted yet */
     bool taken;  /* a message that fits was taken by an earlier receive that nobody completed */
+    bool probed; /* a send whose message the receiver has found by MPI_Mprobe */
     bool unsure; /* too many pairs of ranks to look at: `met` is 0 though messages are under way that nobody compared */
     size_t node; /* graph node; a collective uses its group's */
 };
@@ -128,6 +129,8 @@ struct ana_last_events {
     int64_t progress_ns[TRC_MAX_THREADS]; /* end of each thread's last event that is no poll; INT64_MIN none */
     int64_t effect_ns;                    /* end of the last call that completed anything; INT64_MIN none */
     uint64_t vain;                        /* calls since */
+    struct ana_last_collective failed;    /* the last call that waits and returned an error; `call` NULL: none */
+    uint64_t since_failed;                /* calls since */
     int64_t gap_ns;                       /* the longest time between two calls of a thread, and how many there were */
     uint64_t gaps;
 };
@@ -221,9 +224,8 @@ struct ana_case {
     size_t dependencies, dependency_room;
     struct ana_map groups; /* (identity, sequence) -> struct ana_group */
     struct ana_last_events **last_events;
-    struct ana_steps **steps;      /* steps by waiting; NULL: nobody has asked */
-    struct ana_steps *other_steps; /* steps of threads that are not blocked */
-    size_t steps_read;             /* number of ranks read */
+    struct ana_steps *steps; /* steps of the threads that were asked for */
+    size_t steps_read;       /* number of them */
     struct ana_epoch_book *epochs;
     uint64_t epoch_bytes;     /* bytes of events that were read for it */
     uint8_t *gone;            /* flags by rank index: died, or stopped, before the end: it does nothing more */
@@ -423,7 +425,8 @@ void ana_verdict_summarized(struct ana_job *job, const struct ana_summary *summa
 
 /* cut.c, off.c: add evidence about files that are cut off, and about times when recording was switched off. */
 void ana_say_cut(struct ana_case *c);
-void ana_say_off(struct ana_case *c); /* times without recording */
+void ana_say_off(struct ana_case *c);    /* times without recording */
+void ana_say_failed(struct ana_case *c); /* failed.c: the last call of each culprit that returned an error */
 
 /* horovod.c: the job time since when Horovod's loops hang; INT64_MAX: they do not. */
 int64_t ana_loops_hung_since(struct ana_case *c);
@@ -432,10 +435,8 @@ bool ana_loop_words(const struct ana_case *c, size_t index, char *out, size_t si
 
 /* message.c: tells that a message that nobody takes was sent in place of the one that is waited for. */
 void ana_say_near(struct ana_case *c, const struct ana_dependency *dependency, size_t partner);
-
 /* ends.c: whether somebody is in MPI_Init, for no longer than a slow start takes. */
 bool ana_case_starting(const struct ana_case *c);
-
 /* stopped.c */
 enum ana_stop {
     ANA_MOVES,
@@ -476,7 +477,6 @@ void ana_dependency_words(const struct ana_case *c, const struct ana_dependency 
 
 /* gpu_find.c: whether an operation of a rank that is not gone has lasted long. */
 bool ana_gpu_anybody_waits(struct ana_case *c);
-
 /* Detectors, one for each kind of trouble. Each, on finding it, fills c->out and returns true. */
 #define DETECTOR(name, kind, looks_for) bool ana_find_##name(struct ana_case *c);
 #include "trace/verdict/detectors.def"
@@ -493,7 +493,6 @@ bool ana_late_rank(const struct ana_job *job, const struct ana_summary *s, struc
 
 /* reason.c: a reason as a fact; an empty one for none. */
 struct ana_fact ana_reason_fact(const struct ana_reason *reason);
-
 /* known_bad.c: adds evidence where versions or settings are known to be bad. */
 void ana_known_bad(struct ana_case *c);
 

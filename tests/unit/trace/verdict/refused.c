@@ -30,6 +30,8 @@ int main(void)
     refused("no such rank", TB_SEND, TRC_PEER_UNKNOWN, END - 2000000, ANA_CLASS_EARLY_EXIT, "1",
             "rank 1 was ended by the MPI library for an error");
     refused("a send that may wait", TB_SEND, 0, END - 2000000, ANA_CLASS_KILLED, "", "");
+    refused("a buffered send", TB_BSEND, 0, END - 2000000, ANA_CLASS_EARLY_EXIT, "1",
+            "rank 1 was ended by the MPI library for an error");
     refused("refused", TB_ISEND, 0, END - 2000000, ANA_CLASS_EARLY_EXIT, "1",
             "rank 1 was ended by the MPI library for an error");
     refused("inside for long", TB_ISEND, 0, END - 3 * S, ANA_CLASS_KILLED, "", "killed");

@@ -41,6 +41,29 @@ static void keeps_lock(bool lock)
     folder_remove();
 }
 
+/* A thread of rank 1 is in MPI_Abort for a shorter time than its main thread is in a receive. */
+static void aborts(void)
+{
+    static const struct rank rank[] = {BARRIER(20 * S), RECV(0, 5)};
+    folder_make("aborts");
+    for (int r = 0; r < 2; r++) {
+        struct tb *tb = make(&rank[r], r, 2);
+        struct trc_sig sig = tb_sig(TB_ABORT);
+        if (r == 1) {
+            tb_inside(tb, 1, &sig, END - 1000, 0);
+            tb_head(tb)->state = TRC_STATE_ABORTED;
+        }
+        folder_write(tb, r);
+        tb_free(tb);
+    }
+    struct ana_job *job = folder_open();
+    judge("a thread calls MPI_Abort", job, ANA_VERDICT_ABORTED, ANA_CLASS_EARLY_EXIT, "1", "rank 1 called MPI_Abort");
+    const struct ana_verdict *v = ana_job_verdict(job);
+    CHECK(v && v->groups && strstr(v->group[0].doing, "in MPI_Abort"), "%s", v ? v->group[0].doing : "");
+    ana_job_close(job);
+    folder_remove();
+}
+
 /* Rank 1 waits for a message that rank 0 has sent with another tag; each has a service thread since 10 s. */
 int main(void)
 {
@@ -71,5 +94,6 @@ int main(void)
     folder_remove();
     keeps_lock(true);
     keeps_lock(false);
+    aborts();
     return check_result();
 }

@@ -132,6 +132,54 @@ static void cancelled(struct tb *tb, int rank)
     inside(tb, TB_WAITALL, 20 * S, 0, 0);
 }
 
+/* A second receive like the first one overwrites its request; one message comes. */
+static void overwritten(struct tb *tb, int rank)
+{
+    struct trc_sig wait = tb_sig(TB_WAIT);
+    wait.comm = TB_WORLD;
+    wait.source = 1;
+    wait.rtag = 7;
+    if (rank == 1) {
+        tb_send(tb, 0, 3 * S, 3 * S + 1000, 0, 7, 8);
+        inside(tb, TB_BARRIER, 20 * S, 0, 0);
+        return;
+    }
+    tb_irecv(tb, 0, 3 * S, 3 * S + 100, 1, 7, 8);
+    tb_irecv(tb, 0, 3 * S + 200, 3 * S + 300, 1, 7, 8);
+    tb_inside(tb, 0, &wait, 20 * S, 1);
+}
+
+/* A receive failed, and rank 1 went on without the answer that rank 0 waits for. */
+static void failed(struct tb *tb, int rank)
+{
+    struct trc_sig receive = tb_sig(TB_RECV);
+    receive.comm = TB_WORLD;
+    receive.flags = TRC_SIG_P2P_IN | TRC_SIG_FAILED;
+    if (rank == 0)
+        tb_send(tb, 0, 3 * S, 3 * S + 1000, 1, 7, 8);
+    else if (rank == 1)
+        tb_event(tb, 0, &receive, 3 * S, 3 * S + 1000, (struct tb_more){0});
+    inside(tb, rank ? TB_BARRIER : TB_RECV, 20 * S, 1, 9);
+}
+
+/* The message that MPI_Mprobe has found is not received before the next one, which is behind it. */
+static void probed(struct tb *tb, int rank)
+{
+    struct trc_sig probe = tb_sig(TB_MPROBE), send = tb_sig(TB_SSEND);
+    probe.comm = send.comm = TB_WORLD;
+    probe.source = send.peer = 1 - rank;
+    probe.rtag = send.tag = 7;
+    probe.flags = TRC_SIG_P2P_IN | TRC_SIG_START;
+    send.flags = TRC_SIG_P2P_OUT;
+    if (rank == 0) {
+        tb_inside(tb, 0, &send, 20 * S, 0);
+        return;
+    }
+    tb_event(tb, 0, &probe, 21 * S, 21 * S + 1000, (struct tb_more){0});
+    probe.rtag = 8;
+    tb_inside(tb, 0, &probe, 22 * S, 0);
+}
+
 /* Everybody waits for anybody: nobody differs. */
 static void any_of_all(struct tb *tb, int rank)
 {
@@ -144,7 +192,7 @@ static const struct {
     int ranks;
     void (*make)(struct tb *tb, int rank);
     enum ana_verdict_class id;
-    const char *says;
+    const char *says; /* in the summary, or in a fact */
 } cases[] = {
     {"taken by a receive from anyone", 3, by_any, ANA_CLASS_UNMATCHED,
      "of 1 that rank 0 sent, its receives from any source took 1"},
@@ -160,6 +208,11 @@ static const struct {
      "ranks 0-2 are in MPI_Finalize while rank 0 and 2 more still wait in MPI_Recv from rank 1, tag 7"},
     {"a receive that is cancelled", 2, cancelled, ANA_CLASS_UNMATCHED,
      "rank 0 does not come out of MPI_Waitall, and 1 of 2 waits in MPI_Barrier"},
+    {"a request that was overwritten", 2, overwritten, ANA_CLASS_UNMATCHED,
+     "which an earlier receive took that nobody completed"},
+    {"a receive that failed", 3, failed, ANA_CLASS_UNMATCHED, "before that, MPI_Recv returned an error to rank 1"},
+    {"a message that was only probed", 2, probed, ANA_CLASS_UNMATCHED,
+     "rank 1 has found by MPI_Mprobe what rank 0 sends in MPI_Ssend to rank 1, tag 7, and does not receive it"},
     {"everybody waits for anybody", 4, any_of_all, ANA_CLASS_CYCLE,
      "2 ranks wait for each other in a circle: 0 -> 1 -> 0"},
 };
@@ -178,8 +231,11 @@ int main(void)
         }
         struct ana_job *job = folder_open();
         const struct ana_verdict *v = ana_job_verdict(job);
-        CHECK(v && v->state == ANA_VERDICT_HUNG && v->id == cases[k].id && strstr(v->summary.text, cases[k].says),
-              "%s: %s", cases[k].what, v ? v->summary.text : "no verdict");
+        bool told = v && strstr(v->summary.text, cases[k].says);
+        for (size_t i = 0; v && i < v->facts; i++)
+            told |= strstr(v->fact[i].text, cases[k].says) != NULL;
+        CHECK(v && v->state == ANA_VERDICT_HUNG && v->id == cases[k].id && told, "%s: %s", cases[k].what,
+              v ? v->summary.text : "no verdict");
         ana_job_close(job);
         folder_remove();
     }
