@@ -84,10 +84,10 @@ def build(name, compiler, options, program=PROGRAM):
     return run(["mpicc", "-g", "-o", name, name + ".c"] + options, dict(os.environ, OMPI_CC=compiler))
 
 
-def ready(label, name, compiler, options):
+def ready(label, name, compiler, options, *source):
     if not shutil.which(compiler):
         return skip(label, "there is no " + compiler)
-    r = build(name, compiler, options)
+    r = build(name, compiler, options, *source)
     return r.code == 0 or skip(label, "it cannot be built here: " + (r.err.splitlines() or [""])[0])
 
 
@@ -125,9 +125,7 @@ for compiler, kind, more in BUILDS:
 
 for compiler in ("gcc", "clang"):
     label, name = compiler + " thread, closes all descriptors", compiler + "-closer"
-    if not shutil.which(compiler):
-        skip(label, "there is no " + compiler)
-    elif check(label + ": compiles", build(name, compiler, ["-fsanitize=thread"], CLOSER).code == 0):
+    if ready(label, name, compiler, ["-fsanitize=thread"], CLOSER):
         bare, with_us = run(["./" + name], environment(preload=False, **env)), run(["./" + name], environment("trace-" + name, **env))
         check(label, (bare.code, bare.out, findings(bare)) == (with_us.code, with_us.out, findings(with_us)), "%s, and with us %s" % (bare, with_us))
 
