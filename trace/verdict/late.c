@@ -2,7 +2,6 @@
  * the thresholds and why). A rank that turns slow after hours is lost in such sums: for a running job, the last
  * minute is summed up, too. */
 #include "trace/verdict/verdict_impl.h"
-#include "trace/util/cpus.h"
 #include "trace/util/trouble.h"
 #include "trace/util/now.h"
 #include <stdio.h>
@@ -23,34 +22,13 @@ static double seen_ns(const struct ana_summary *s)
     return longest;
 }
 
-/* Whether the ranks of the late one's host share the same processors, fewer than they are, and wait for one for longer
- * than is lost to that rank: the scheduler chooses the last one, unless another reason is known. */
-static bool is_crowded(const struct ana_job *job, const struct ana_late *late, const struct ana_summary *s)
+static bool is_trouble(const struct ana_late *late, const struct ana_summary *s, size_t ranks)
 {
-    const struct ana_rank *worst = &job->process[late->worst].rank;
-    const char *affinity = trc_fact(worst->file, "affinity");
-    struct ana_cpus cpus = {0};
-    size_t users = 0;
-    ana_cpus_add(&cpus, affinity ? affinity : "");
-    for (size_t i = 0; i < job->count; i++) {
-        const struct ana_rank *rank = &job->process[i].rank;
-        const char *its = rank->host_index == worst->host_index ? trc_fact(rank->file, "affinity") : NULL;
-        if (its && affinity && strcmp(its, affinity) != 0)
-            return false;
-        users += its != NULL;
-    }
-    return late->reason.kind <= ANA_REASON_QUEUED && ana_cpus_count(&cpus) && users > ana_cpus_count(&cpus) &&
-           (double)s->account.ns[ANA_ACCOUNT_QUEUED] >= late->share * (double)ana_account_total(&s->account);
-}
-
-static bool is_trouble(const struct ana_job *job, const struct ana_late *late, const struct ana_summary *s)
-{
-    size_t ranks = job->count;
     bool costs =
         late->share >= SLOW_SHARE && seen_ns(s) >= SLOW_RUN_NS && late->lost_ns >= SLOW_LOST_NS * (double)ranks;
     bool repeats = late->times >= SLOW_TIMES * (double)(ranks - 1) && late->lost_ns >= SLOW_EACH_NS * late->waits;
     bool noise = late->times < SLOW_ALIKE * late->waits && late->lost_ns < SLOW_SLICE_NS * late->times;
-    return costs && repeats && !noise && late->lost_ns >= SLOW_AHEAD * late->next_ns && !is_crowded(job, late, s);
+    return costs && repeats && !noise && late->lost_ns >= SLOW_AHEAD * late->next_ns;
 }
 
 /* Start of the last minute; later where so much happens that reading it would take long. */
@@ -93,7 +71,7 @@ static void look_back(struct ana_job *job, double analysed, struct ana_straggler
     if (ana_summarize(job, lately, &s) != TRC_OK)
         return;
     now->found = now->lately =
-        ana_late_rank(job, &s, &now->late, now->summary, sizeof now->summary) && is_trouble(job, &now->late, &s);
+        ana_late_rank(job, &s, &now->late, now->summary, sizeof now->summary) && is_trouble(&now->late, &s, job->count);
     ana_summary_free(&s);
     int64_t took_ns = ana_now_ns() - at, pause_ns = LOOK_EACH * took_ns;
     now->next_look_ns = at + (pause_ns > LOOK_LEAST ? pause_ns : LOOK_LEAST);
@@ -115,7 +93,7 @@ void ana_verdict_summarized(struct ana_job *job, const struct ana_summary *summa
 {
     struct ana_straggler *known = &job->judgement->straggler, now = {.known = true, .generation = job->generation};
     now.found = job->count >= 2 && ana_late_rank(job, summary, &now.late, now.summary, sizeof now.summary) &&
-                is_trouble(job, &now.late, summary);
+                is_trouble(&now.late, summary, job->count);
     look_back(job, summary->analysed, &now, known);
     if (now.found && !now.lately)
         say_saving(job, summary, now.late.price, now.saving, sizeof now.saving);

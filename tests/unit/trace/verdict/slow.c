@@ -105,34 +105,6 @@ static void nobody_told(void)
     folder_remove();
 }
 
-/* Rank 1 comes 5 ms late to each of 600 sums; it has waited for a processor for `queued_ms` of each 10 ms.  Both
- * ranks may use the processors of `affinity`. */
-static void crowded(const char *what, int64_t queued_ms, const char *affinity, enum ana_verdict_state state)
-{
-    struct trc_usage usage = {.whose = TRC_USAGE_THREAD, .fields = 1u << TRC_USAGE_QUEUED | 1u << TRC_USAGE_CPU};
-    struct tb *tb[2];
-    usage.value[TRC_USAGE_CPU] = 300000; /* us in a second */
-    folder_make("crowded");
-    for (int r = 0; r < 2; r++) {
-        tb[r] = tb_new(r, 2);
-        tb_fact(tb[r], "affinity", affinity);
-        usage.value[TRC_USAGE_QUEUED] = (uint64_t)queued_ms * (r ? 100000 : 40000);
-        for (int i = 0; i < 600; i++)
-            tb_allreduce(tb[r], 0, i * 10 * MS + (r ? 8 : 3) * MS, (i + 1) * 10 * MS, TB_WORLD, (uint64_t)i + 1, 8);
-        for (int i = 0; i < 6; i++)
-            tb_usage(tb[r], i * 1000 * MS, (i + 1) * 1000 * MS, &usage, 1);
-        folder_write(tb[r], r);
-        tb_free(tb[r]);
-    }
-    struct ana_job *job = folder_open();
-    struct ana_summary s = folder_summary(job);
-    const struct ana_verdict *v = ana_job_verdict(job);
-    CHECK(v && v->state == state, "%s: %s", what, v ? v->summary.text : "");
-    ana_summary_free(&s);
-    ana_job_close(job);
-    folder_remove();
-}
-
 int main(void)
 {
     judge("a rank that is late, in 50 ms", 4, 25, MS, of_ms, -1);
@@ -144,8 +116,5 @@ int main(void)
     judge("a rank of two that is late, for 2 s", 2, 300, 2 * MS, of_5_ms, 1);
     judge("a rank that writes checkpoints", 4, 1000, 2 * MS, at_checkpoints, 0);
     nobody_told();
-    crowded("late on a processor of its own", 0, "0-1", ANA_VERDICT_SLOW);
-    crowded("late, and waits for the one processor", 5, "0", ANA_VERDICT_HEALTHY);
-    crowded("late, and waits for one of many processors", 5, "0-3", ANA_VERDICT_SLOW);
     return check_result();
 }
