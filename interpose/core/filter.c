@@ -1,5 +1,6 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/core/filter.h"
+#include "interpose/base/safe_read.h"
 #include "interpose/core/facts.h"
 #include "interpose/core/own.h"
 #include "interpose/core/state.h"
@@ -21,6 +22,7 @@ void ipo_filter_comes(bool for_all)
     if (child || quiet == TRC_NOBODY_MAY_ASK || (quiet && !for_all))
         return;
     atomic_store(&noted, true);
+    ipo_safe_read_refuse();
     if (!ipo_process.pid)
         return;
     ipo_fact("seccomp", for_all ? "a filter for all threads: no more signs of life, stacks and counts of the kernel"
