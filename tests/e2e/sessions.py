@@ -17,6 +17,11 @@ def case(steps, state, says="", sessions=1):
     folder = steps.replace(" ", "-")
     command = ["mpirun.mpich", "-n", "2", os.path.abspath("sessions")] + steps.split()
     bare, traced = run(command, environment(preload=False)), run(command, environment(folder))
+    for turn in range(5):  # the launcher of MPICH 4.2 may kill a rank that still finalizes when the other has left
+        if traced.code or state != "finished" or (report(folder) or {"job": {"state": ""}})["job"]["state"] == state:
+            break
+        folder = "%s-%d" % (steps.replace(" ", "-"), turn)
+        traced = run(command, environment(folder))
     check(steps + ": ends as without", bare.code == traced.code, (bare, traced))
     if bare.code and state == "finished":  # MPICH 4.0 crashes where a second session begins
         state, says, sessions = "aborted", "inside MPI_Session_init", sessions - 1
