@@ -5,14 +5,14 @@ import re
 import sys
 
 TOP = os.environ["TOP"]
-ALLOCATES = re.compile(r"\b(?:malloc|calloc|realloc|reallocarray|strdup|strndup|ana_grow)\(")
+ALLOCATES = re.compile(r"\b(?:malloc|calloc|realloc|reallocarray|strdup|strndup|ana_grow\w*)\(")
 STRUCT = re.compile(r"\b(?:calloc\(1, |malloc\()sizeof \*\w+\)")
 BOUNDED = {
     "trace/reader/chunks.c": ("TRC_HOLES_MAX *",),
     "trace/reader/cursor.c": ("realloc(cursor->buffer, wanted)",),  # TRC_CURSOR_BUFFER
     "trace/reader/digest.c": ("malloc(TRC_DIGEST_MOST)",),
     "trace/reader/gpu.c": ("calloc(2, bytes)",),  # TRC_GPU_OPS
-    "trace/reader/io.c": ("realloc(file->damage, ",),  # TRC_DAMAGE_MAX lines
+    "trace/reader/io.c": ("ana_grow_alone(&file->damage, ", "strdup(line)"),  # TRC_DAMAGE_MAX lines
     "trace/reader/reader.c": ("malloc((size_t)size + 1)", "malloc(bytes)", "strdup(path)"),  # TRC_SCHEMA_MAX
 }
 failed = False
