@@ -52,6 +52,9 @@ def run(mode):
     why = segment[0]["why"] or ""
     print("%s: %r; measured %r, the other %r" % (mode, why, ranks[1], ranks[0]))
     check(mode + ": the headline says it", why and why in (rep["job"]["also"] or rep["job"]["answer"]), (why, rep["job"]))
+    verb = "spends" if re.match(r"(waited|reads|off the processor)", why) else "computes"
+    check(mode + ": its verb says whether it was on the processor", " late: %s " % verb in (rep["job"]["also"] or "") + rep["job"]["answer"],
+          (verb, rep["job"]))
     check(mode + ": the page says it", why and why in re.sub(r"\s+", " ", hpctop("report", "--all", mode).out), why)
     price = [p for p in rep["prices"] if (p["from"], p["to"]) == (line("barrier"), line("meet"))]
     kind = r"(waited|reads|page faults|more work)"

@@ -84,7 +84,7 @@ def demo():
     os.makedirs("temporary", exist_ok=True)
     r = run([HPCTOP, "demo"], dict(os.environ, TMPDIR=os.path.abspath("temporary")))
     said = " ".join(r.out.split())
-    check("demo: the answer of its job", r.code == 0 and "rank 2 is late: computes 10 ms in read rim" in said, r)
+    check("demo: the answer of its job", r.code == 0 and "rank 2 is late: spends 10 ms in read rim" in said, r)
     check("demo: nothing stays", os.listdir("temporary") == [], os.listdir("temporary"))
     r = hpctop("demo", "sample")
     check("demo DIR: a trace as others are", r.code == 0 and r.out == "hpctop sample\n" and len(traces("sample")) == 4 and

@@ -142,7 +142,15 @@ static double others_ns(const struct ana_segment_stat *segment, size_t count, bo
     return median;
 }
 
-/* Writes how long the late ones compute, and the others: "computes 4.5 ms between .., others 2.1 ms". */
+/* Whether the reason says that most of the time was off the processor, so that it was no computing. */
+static bool is_away(enum ana_reason_kind kind)
+{
+    return kind == ANA_REASON_QUEUED || kind == ANA_REASON_READS || kind == ANA_REASON_WRITES ||
+           kind == ANA_REASON_BLOCKED;
+}
+
+/* Writes how long the late ones compute, and the others: "computes 4.5 ms between .., others 2.1 ms"; "spends", if it
+ * is no computing. */
 static void say_times(const struct ana_segment_stat *segment, size_t count, const struct ana_late *late, bool regular,
                       char *out, size_t size)
 {
@@ -163,10 +171,11 @@ static void say_times(const struct ana_segment_stat *segment, size_t count, cons
         snprintf(where + at, sizeof where - at, " (%" PRIu64 " of %" PRIu64 " times)", segment->long_times,
                  segment->times);
     }
-    const char *verb = segment->inside    ? (late->ranks == 1 ? "spends" : "spend up to")
-                       : late->ranks == 1 ? "computes"
-                       : late->uneven     ? "compute up to"
-                                          : "compute";
+    const bool away = segment->inside || is_away(late->reason.kind);
+    const char *verb = late->ranks == 1                  ? (away ? "spends" : "computes")
+                       : segment->inside || late->uneven ? (away ? "spend up to" : "compute up to")
+                       : away                            ? "spend"
+                                                         : "compute";
     if (isnan(others))
         snprintf(out, size, "%s %s %s, where no other does", verb, takes, where);
     else
