@@ -163,10 +163,8 @@ r = hpctop("record", "-n", "--", "mpirun", "-n", "2", "./user", env=environment(
 check("an old runtime is preloaded first", "LD_PRELOAD=libasan.so.5:" + LIBTRACE in r.out, r)
 
 # An MPI library that is not instrumented is full of what MemorySanitizer calls errors: its functions are not called here.
-if shutil.which("clang"):
-    r = build("memory", "clang", ["-fsanitize=memory"], "#include <mpi.h>\nint main(int n, char **v) { return n > 9 ? MPI_Init(&n, &v) : 7; }")
+UNCALLED = "#include <mpi.h>\nint main(int n, char **v) { return n > 9 ? MPI_Init(&n, &v) : 7; }"
+if ready("clang memory", "memory", "clang", ["-fsanitize=memory"], UNCALLED):
     r = run(["./memory"], environment())
     check("clang memory", r.code == 7 and not r.err, r)
-else:
-    skip("clang memory", "there is no clang")
 end()
