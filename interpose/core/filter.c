@@ -22,9 +22,10 @@ void ipo_filter_comes(bool for_all)
     if (child || quiet == TRC_NOBODY_MAY_ASK || (quiet && !for_all))
         return;
     atomic_store(&noted, true);
-    ipo_safe_read_refuse();
-    if (!ipo_process.pid)
+    if (!ipo_process.pid) {
+        ipo_safe_read_refuse(); /* later the gate refuses system calls, and our own thread may go on */
         return;
+    }
     ipo_fact("seccomp", for_all ? "a filter for all threads: no more signs of life, stacks and counts of the kernel"
                                 : "a filter for a thread: threads that come later are not recorded");
     if (quiet) /* nothing may be asked here already */
