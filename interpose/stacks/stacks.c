@@ -180,7 +180,7 @@ static void walk_thread(const struct ipo_task *task, const struct ipo_crash *cra
     walk_from_call(task, out);
 }
 
-/* Whether a thread may wait for a child process: for its end, or for what it writes. */
+/* Whether a thread may wait for a child process, for its end or its output. */
 static bool may_wait_for_child(const char *on)
 {
     static const char *const waits[] = {"wait()", "poll()", "select()", "read() on pipe:"};

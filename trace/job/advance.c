@@ -96,7 +96,7 @@ void ana_analysis_stop(struct ana_job *job)
 {
     ana_bounds_pass_stop(job);
     ana_time_range_release(job);
-    ana_onward_close(job); /* its taker fills the others */
+    ana_onward_close(job); /* first: its taker fills the queues below */
     ana_pass_close(&job->pass);
     ana_match_free(job->match);
     job->upper->devices_free(job->gpu);

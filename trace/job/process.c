@@ -229,7 +229,7 @@ static void sum_threads(struct ana_process *p, const struct ana_clock *clock, si
             const struct trc_call *call = trc_call(r->file, sig->call);
             bool ends = call->opclass == TRC_OP_ABORT;
             if (ends || (!aborts && (!r->inside || open > r->inside_ns))) {
-                aborts = ends; /* whatever its other threads wait for */
+                aborts = ends; /* MPI_Abort decides, not the waits of other threads */
                 r->inside = call->name;
                 r->inside_sig = sig;
                 r->inside_ns = open;

@@ -77,7 +77,7 @@ static inline __attribute__((always_inline)) bool ana_sum_to_site(struct ana_tal
 /* Lists the additions of an event with a known use; returns the number of filled out[], 0 .. 2. */
 size_t ana_sums_of(const struct ana_event *event, struct ana_told out[2]);
 
-/* Begins to add what is told to `causes` to a tally and to the lanes of its ranks, which must outlive them. */
+/* Adds the facts of `causes` to a tally and to the lanes of its ranks from now on; both must outlive the sums. */
 void ana_sums_open(struct ana_sums *sums, struct ana_tally *tally, struct ana_lane *lane, struct ana_causes *causes);
 
 /* Tells what an event adds that was told by no ANA_TOLD_CALL. */

@@ -26,8 +26,8 @@ static inline bool ana_grow(void *array, size_t count, size_t *room, size_t size
     return true;
 }
 
-/* As ana_grow, of an array that began as NULL and that nothing else makes longer or shorter: *room follows from
- * `count`. */
+/* Grows an array as ana_grow, without a stored room: the array began as NULL and only this function grows it, so the
+ * room follows from `count`. */
 static inline bool ana_grow_alone(void *array, size_t count, size_t size)
 {
     const bool full = count == 0 || (count >= ANA_GROW_FIRST && !(count & (count - 1)));

@@ -225,7 +225,7 @@ struct ana_case {
     struct ana_map groups; /* (identity, sequence) -> struct ana_group */
     struct ana_last_events **last_events;
     struct ana_steps *steps; /* steps of the threads that were asked for */
-    size_t steps_read;       /* number of them */
+    size_t steps_read;       /* number of `steps` */
     struct ana_epoch_book *epochs;
     uint64_t epoch_bytes;     /* bytes of events that were read for it */
     uint8_t *gone;            /* flags by rank index: died, or stopped, before the end: it does nothing more */

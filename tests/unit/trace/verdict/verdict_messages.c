@@ -192,7 +192,7 @@ static const struct {
     int ranks;
     void (*make)(struct tb *tb, int rank);
     enum ana_verdict_class id;
-    const char *says; /* in the summary, or in a fact */
+    const char *says; /* text of the summary or of a fact */
 } cases[] = {
     {"taken by a receive from anyone", 3, by_any, ANA_CLASS_UNMATCHED,
      "of 1 that rank 0 sent, its receives from any source took 1"},
