@@ -28,16 +28,30 @@ static inline void ipo_text_add(struct ipo_text *line, const char *more)
     line->text[line->used] = 0;
 }
 
-/* Appends a number in decimal digits. */
-static inline void ipo_text_add_number(struct ipo_text *line, uint64_t number)
+/* Appends the digits of a number to a base. */
+static inline void ipo_text_add_digits(struct ipo_text *line, uint64_t number, unsigned base)
 {
     char digits[24];
     size_t at = sizeof digits;
     digits[--at] = 0;
     do
-        digits[--at] = (char)('0' + number % 10);
-    while (number /= 10);
+        digits[--at] = "0123456789abcdef"[number % base];
+    while (number /= base);
     ipo_text_add(line, digits + at);
+}
+
+/* Appends a number in decimal digits. */
+static inline void ipo_text_add_number(struct ipo_text *line, uint64_t number)
+{
+    ipo_text_add_digits(line, number, 10);
+}
+
+/* Appends "name+0xoffset". */
+static inline void ipo_text_add_place(struct ipo_text *line, const char *name, uint64_t offset)
+{
+    ipo_text_add(line, name);
+    ipo_text_add(line, "+0x");
+    ipo_text_add_digits(line, offset, 16);
 }
 
 /* The decimal number at `at`, after blanks; 0 where there is none.  Not strtol: new headers turn it into a function

@@ -7,13 +7,10 @@
 
 #define OBJECTS 1024u
 
-struct object {
-    uint64_t begin, end, header;
-};
 /* Two lists: one is read while the other is written.  The version says which, and that a reader was too slow. */
 static struct {
     unsigned count;
-    struct object object[OBJECTS];
+    struct ipo_library object[OBJECTS];
 } list[2];
 static atomic_uint version;
 
@@ -21,7 +18,7 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *to)
 {
     (void)size;
     unsigned *count = to;
-    struct object found = {.begin = UINT64_MAX};
+    struct ipo_library found = {.begin = UINT64_MAX, .name = info->dlpi_name};
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
         uint64_t start = info->dlpi_addr + header->p_vaddr;
@@ -60,13 +57,13 @@ void ipo_frames_read(void)
     atomic_fetch_add(&version, 1);
 }
 
-bool ipo_frames_find(uint64_t address, uint64_t *header)
+bool ipo_frames_find(uint64_t address, struct ipo_library *out)
 {
     unsigned read = atomic_load(&version);
-    const struct object *object = list[read % 2].object;
-    *header = 0;
-    for (unsigned i = 0; i < list[read % 2].count && !*header; i++)
+    const struct ipo_library *object = list[read % 2].object;
+    *out = (struct ipo_library){0};
+    for (unsigned i = 0; i < list[read % 2].count && !out->header; i++)
         if (object[i].begin <= address && address < object[i].end)
-            *header = object[i].header;
-    return *header && atomic_load(&version) == read;
+            *out = object[i];
+    return out->header && atomic_load(&version) == read;
 }

@@ -1,4 +1,4 @@
-/* Unwinding tables of loaded objects, for a glibc older than 2.35, which has no _dl_find_object. */
+/* Loaded objects with their unwinding tables, for a glibc older than 2.35, which has no _dl_find_object. */
 #ifndef IPO_FRAMES_H
 #define IPO_FRAMES_H
 
@@ -8,8 +8,14 @@
 /* Reads the loader's list of objects anew if any was loaded or unloaded since.  Takes its lock: during start-up, or in
  * the thread of ours that may ask the loader; one thread at a time. */
 void ipo_frames_read(void);
-/* Finds the .eh_frame_hdr of the object that holds `address`.  The list may be older than the object: read the result
- * by reads that may fail, and check it.  No lock, no system call.  Any thread. */
-bool ipo_frames_find(uint64_t address, uint64_t *header);
+/* A loaded object. */
+struct ipo_library {
+    uint64_t begin, end; /* first to last byte */
+    uint64_t header;     /* address of its .eh_frame_hdr; 0: none */
+    const char *name;    /* the loader's: its path, "" for the program */
+};
+/* Finds the object that holds `address`, if it has a table.  The list may be older than the object: read what `out`
+ * points to by reads that may fail, and check it.  No lock, no system call.  Any thread. */
+bool ipo_frames_find(uint64_t address, struct ipo_library *out);
 
 #endif

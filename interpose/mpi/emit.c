@@ -1,5 +1,4 @@
 #include "interpose/mpi/emit.h"
-#include "interpose/sites/sites.h"
 #include "trace/writer/switch.h"
 
 void ipo_emit_slow(struct ipo_frame *frame)
@@ -8,8 +7,6 @@ void ipo_emit_slow(struct ipo_frame *frame)
     const uint32_t index = frame->index;
     if (stream->off && !trc_stream_switch_on(stream))
         return;
-    if (__builtin_expect(stream->state[index].epoch == UINT32_MAX, 0))
-        ipo_site_seen(frame->site);
     if (frame->poll)
         trc_stream_fold(stream, index, frame->begin, frame->end);
     else

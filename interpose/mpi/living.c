@@ -4,7 +4,6 @@
 #include "interpose/core/state.h"
 #include "interpose/mpi/abi.h"
 #include "interpose/mpi/requests.h"
-#include "interpose/sites/sites.h"
 
 #include <sched.h>
 #include <stdatomic.h>
@@ -141,7 +140,6 @@ void ipo_living_write(void)
     if (atomic_load(&ipo_requests.persistent)) /* else the walk would only touch 512 KB that nothing has used */
         ipo_requests_walk(add_request);
     for (unsigned i = 0; i < places; i++) {
-        ipo_site_seen(left[i].site);
         trc_writer_define(&ipo_process.writer, TRC_DEF_LEFT, left[i].count, left[i].call, left[i].site, NULL, 0,
                           left[i].what, strlen(left[i].what));
     }

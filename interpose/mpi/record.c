@@ -4,6 +4,7 @@
 #include "interpose/mpi/start.h"
 #include "interpose/mpi/describe.h"
 #include "interpose/sites/python_site.h"
+#include "interpose/sites/sites.h"
 #include "interpose/mpi/cached.h"
 #include "interpose/mpi/multi_mpi.h"
 #include "interpose/mpi/pcontrol.h"
@@ -118,6 +119,7 @@ static __attribute__((noinline, cold)) void enter_nested(struct ipo_frame *frame
     if (frame->call->opclass == TRC_OP_ABORT)
         ipo_mpi_aborting((int)ipo_arg(frame->call, args, ROLE_LEVEL));
     ipo_keep_handle(frame, args);
+    ipo_site_seen(frame->site);
     frame->sig = ipo_plain_sig(id, frame->site);
     frame->sig.flags = TRC_SIG_NESTED;
     frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);

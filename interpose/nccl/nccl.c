@@ -9,6 +9,7 @@
 #include "interpose/mpi/pcontrol.h"
 #include "interpose/mpi/alone.h"
 #include "interpose/sites/python_site.h"
+#include "interpose/sites/sites.h"
 #include "interpose/load/slots.h"
 #include "interpose/base/text.h"
 
@@ -393,6 +394,7 @@ bool ipo_nccl_event_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const ui
     frame->site = (uint64_t)(uintptr_t)site;
     frame->stack = frame->caller = 0;
     frame->path = &ipo_path_none;
+    ipo_site_seen(frame->site);
     frame->nested = ipo_is_inside(thread, frame);
     frame->thread = thread;
     frame->call = NULL;

@@ -138,7 +138,7 @@ static __attribute__((noinline, cold)) const struct ipo_path *enter(uint32_t at,
 {
     uint64_t number[TRC_PATH_MOST];
     for (unsigned i = 0; i < path->count; i++)
-        ipo_site_seen(number[i] = path->site[i] | (path->lives >> 8 * i) << IPO_SITE_LIFE_SHIFT);
+        ipo_site_seen(number[i] = path->site[i] | (path->lives >> 8 * i) << TRC_SITE_SHIFT);
     path->id = at + 1;
     table[at].path = *path;
     trc_writer_define(&ipo_process.writer, TRC_DEF_PATH, path->id, path->count, path->end, number,
@@ -178,6 +178,8 @@ static const struct ipo_path *intern_cut(struct ipo_path *path)
         repeat_last(path);
         interned = intern(path);
     }
+    if (!interned)
+        ipo_site_seen(path->site[0] | (path->lives & 255) << TRC_SITE_SHIFT);
     return interned ? interned : &ipo_path_none;
 }
 

@@ -32,7 +32,7 @@ struct ipo_path {
 /* Number of the innermost site of a path. */
 static inline uint64_t ipo_path_site(const struct ipo_path *path, uint64_t site)
 {
-    return site | path->lives << IPO_SITE_LIFE_SHIFT;
+    return site | path->lives << TRC_SITE_SHIFT;
 }
 
 /* The path with id 0: only the site is known. */

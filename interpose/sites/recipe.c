@@ -1,11 +1,14 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/sites/recipe.h"
 #include "interpose/base/safe_read.h"
+#include "interpose/base/text.h"
 #include "interpose/core/filter.h"
+#include "interpose/core/state.h"
 #include "interpose/load/frames.h"
 #include "interpose/unwind/cfi.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
@@ -75,19 +78,62 @@ static struct ipo_recipe make_recipe(const struct ipo_row *row)
     return made;
 }
 
-/* Finds the unwinding table of the module of an address.  The address is on the stack, so its module cannot be unloaded
- * meanwhile; but our own list may be of another module that was there before, whose table is not there any more. */
-static bool find_table(uint64_t address, struct ipo_module *module)
+/* Writes the definition of a module: a name that is no path from the root is one from the working folder. */
+static void write_module(uint32_t id, const struct ipo_library *loaded, const char *name)
+{
+    char path[3072] = "";
+    if (name[0] && name[0] != '/' && syscall(SYS_getcwd, path, sizeof path / 2) > 0)
+        strcat(path, "/");
+    size_t n = strlen(path);
+    ipo_copy(path + n, sizeof path - n, name);
+    trc_writer_define(&ipo_process.writer, TRC_DEF_MODULE, id, 0, loaded->begin, &loaded->end, sizeof loaded->end, path,
+                      strlen(path));
+}
+
+/* Defines a module of the trace once, by the thread that meets it: the process may end before our own names sites. */
+static void define_module(const struct ipo_library *loaded)
+{
+    static _Atomic uint64_t defined[TRC_MODULES_MOST]; /* hashes; 0 free */
+    char name[1024] = "";
+    if (find_object)
+        ipo_copy(name, sizeof name, loaded->name);
+    else
+        ipo_safe_read_some((uint64_t)(uintptr_t)loaded->name, name, sizeof name - 1);
+    uint64_t hash = loaded->begin;
+    for (const char *at = name; *at; at++)
+        hash = (hash ^ (unsigned char)*at) * 0x9e3779b97f4a7c15u;
+    for (uint32_t i = 0; i < TRC_MODULES_MOST; i++) {
+        uint64_t there = 0;
+        if (atomic_compare_exchange_strong(&defined[i], &there, hash))
+            write_module(i + 1, loaded, name);
+        if (!there || there == hash)
+            return;
+    }
+}
+
+/* Finds the object of an address on the stack, which cannot be unloaded meanwhile; but our own list may be of another
+ * one that was there before, whose table is not there any more. */
+static bool find_loaded(uint64_t address, struct ipo_library *out)
 {
     struct found_object found;
-    uint64_t header = 0;
-    if (find_object) {
-        module->pinned = !find_object((void *)(uintptr_t)address, &found);
-        header = module->pinned ? (uint64_t)(uintptr_t)found.eh_frame_hdr : 0;
-    } else if (ipo_filter_is_there() || !ipo_frames_find(address, &header)) {
+    if (!find_object)
+        return !ipo_filter_is_there() && ipo_frames_find(address, out);
+    if (find_object((void *)(uintptr_t)address, &found))
         return false;
-    }
-    return header && ipo_module_table(module, header);
+    *out = (struct ipo_library){(uint64_t)(uintptr_t)found.begin, (uint64_t)(uintptr_t)found.end,
+                                (uint64_t)(uintptr_t)found.eh_frame_hdr, found.map->l_name};
+    return true;
+}
+
+/* Finds the unwinding table of the module of an address on the stack. */
+static bool find_table(uint64_t address, struct ipo_module *module)
+{
+    struct ipo_library loaded;
+    if (!find_loaded(address, &loaded))
+        return false;
+    define_module(&loaded);
+    module->pinned = find_object;
+    return loaded.header && ipo_module_table(module, loaded.header);
 }
 
 /* Works the recipe out. */
@@ -136,13 +182,13 @@ void ipo_recipes_drop(void)
 
 uint64_t ipo_recipe_object(uint64_t address)
 {
-    struct found_object found;
+    struct ipo_library loaded;
     struct ipo_mapped mapped;
     uint64_t begin = 0, hash = 0xcbf29ce484222325u, word[OBJECT_BYTES / sizeof(uint64_t)];
     if (ipo_filter_is_there())
         return 0;
     if (find_object)
-        begin = find_object((void *)(uintptr_t)address, &found) ? 0 : (uint64_t)(uintptr_t)found.begin;
+        begin = find_loaded(address, &loaded) ? loaded.begin : 0;
     else if (ipo_mapped_at(address, &mapped)) /* our own list may not have it yet */
         begin = mapped.base;
     if (!begin || !ipo_safe_read(begin, word, sizeof word))

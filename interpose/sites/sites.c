@@ -63,7 +63,7 @@ static __attribute__((noinline, cold)) uint64_t count_lives(uint64_t address)
 {
     uint64_t life = 0;
     for (; life < IPO_SITE_LIVES; life++) {
-        uint32_t at = find_place(address | life << IPO_SITE_LIFE_SHIFT, false);
+        uint32_t at = find_place(address | life << TRC_SITE_SHIFT, false);
         if (at == SITES || !is_other(at, address))
             break;
     }
@@ -86,30 +86,6 @@ void ipo_sites_doubt(void)
         if (resolved[i])
             atomic_store_explicit(&doubted[i], true, memory_order_relaxed);
     atomic_store_explicit(&any_doubted, true, memory_order_release);
-}
-
-/* Appends text to a buffer of `size`; always terminated. */
-static size_t append_text(char *out, size_t size, size_t at, const char *text)
-{
-    for (; *text && at + 1 < size; text++)
-        out[at++] = *text;
-    out[at] = 0;
-    return at;
-}
-
-/* Appends "name+0xoffset". */
-static size_t append_place(char *out, size_t size, size_t at, const char *name, uint64_t value)
-{
-    char digits[16];
-    size_t n = 0;
-    do
-        digits[n++] = "0123456789abcdef"[value % 16];
-    while (value /= 16);
-    at = append_text(out, size, append_text(out, size, at, name), "+0x");
-    while (n > 0 && at + 1 < size)
-        out[at++] = digits[--n];
-    out[at] = 0;
-    return at;
 }
 
 #define MODULES 256u
@@ -140,9 +116,9 @@ static void write_build_id(const char *path, const char *file)
  * loader, on which we might wait while another thread's dlopen hangs. */
 static uint64_t define_site(uint64_t number, struct ipo_mapped *module)
 {
-    const uint64_t address = number & (((uint64_t)1 << IPO_SITE_LIFE_SHIFT) - 1);
-    char text[1600] = "", name[400], exe[512];
-    size_t at = 0;
+    const uint64_t address = number & (((uint64_t)1 << TRC_SITE_SHIFT) - 1);
+    struct ipo_text text = {0};
+    char name[400], exe[512];
     bool known = (module->base <= address && address < module->end) || ipo_mapped_at(address, module);
     uint64_t offset = address - module->base;
     /* The program itself may have been renamed or removed since. */
@@ -153,28 +129,19 @@ static uint64_t define_site(uint64_t number, struct ipo_mapped *module)
     bool near = false;
     uint64_t into = known ? ipo_symbol_of(file, offset - 1, name, sizeof name, &near) : UINT64_MAX;
     if (into != UINT64_MAX && !near)
-        at = append_place(text, sizeof text, at, name, into + 1);
-    at++;
+        ipo_text_add_place(&text, name, into + 1);
+    text.used++;
     if (known) {
         write_build_id(module->path, file);
-        at = append_place(text, sizeof text, at, module->path, offset);
+        ipo_text_add_place(&text, module->path, offset);
     }
+    text.used += near;
     if (near)
-        at = append_place(text, sizeof text, at + 1, name, into + 1);
+        ipo_text_add_place(&text, name, into + 1);
     const bool forwards = into != UINT64_MAX && !near && ipo_symbol_forwards(file, offset - 1);
-    trc_writer_define(&ipo_process.writer, TRC_DEF_SITE, 0, forwards ? TRC_SITE_FORWARDS : 0, number, NULL, 0, text,
-                      at + 1);
+    trc_writer_define(&ipo_process.writer, TRC_DEF_SITE, 0, forwards ? TRC_SITE_FORWARDS : 0, number, NULL, 0,
+                      text.text, text.used + 1);
     return address;
-}
-
-void ipo_sites_open(void)
-{
-    const struct trc_writer *writer = &ipo_process.writer;
-    for (unsigned i = 0; i < TRC_MAX_THREADS && i < atomic_load(&writer->threads); i++) {
-        const struct trc_sig *sig = trc_writer_inside(writer, i);
-        if (sig && sig->site)
-            ipo_site_seen(sig->site);
-    }
 }
 
 void ipo_sites_resolve(void)

@@ -5,9 +5,8 @@
 #include <stdint.h>
 
 /* The number of a call site is its address.  Where a library was unloaded and another one has its addresses, the bits
- * from here on count the libraries before. */
-#define IPO_SITE_LIFE_SHIFT 56u
-#define IPO_SITE_LIVES      127u
+ * from TRC_SITE_SHIFT on count the libraries before. */
+#define IPO_SITE_LIVES 127u
 
 /* Returns these bits of the numbers of a path's sites, a byte a site, the first in the lowest.  `address`: return
  * addresses on the calling thread's stack.  Record path; a system call where a library was unloaded since a site was
@@ -16,10 +15,6 @@ uint64_t ipo_site_lives(const uint64_t *address, unsigned count);
 
 /* Notes a call site by its number, if it is new and there is room.  Record path: no lock, no system call. */
 void ipo_site_seen(uint64_t number);
-
-/* Notes the sites of the calls that threads are inside now: the record path notes a call only when it returns.  Our own
- * thread. */
-void ipo_sites_open(void);
 
 /* Writes definitions of the noted sites that have none yet: function, offset and module.  Reads files; takes no loader
  * lock.  Returns at once where another thread is at it.  Our own thread, and the thread that ends the recording. */

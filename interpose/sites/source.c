@@ -27,7 +27,6 @@ static void doubt_addresses(void)
 
 static const struct ipo_source sites_source = {.name = "sites",
                                                .live = ipo_python_find,
-                                               .second = ipo_sites_open,
                                                .serve = ipo_recipes_refresh,
                                                .unloaded = doubt_addresses,
                                                .round = resolve_sites,

@@ -3,6 +3,7 @@
 #include "interpose/stacks/stacks.h"
 #include "interpose/load/modules.h"
 #include "interpose/base/safe_read.h"
+#include "interpose/base/text.h"
 #include "interpose/core/state.h"
 #include "interpose/base/children.h"
 #include "interpose/base/procfs.h"
@@ -46,21 +47,6 @@ static void add_line(const char *first, const char *const *fields)
     }
 }
 
-static void format_hex(char *out, uint64_t value)
-{
-    char digits[16];
-    size_t n = 0;
-    do
-        digits[n++] = "0123456789abcdef"[value % 16];
-    while (value /= 16);
-    *out++ = '+';
-    *out++ = '0';
-    *out++ = 'x';
-    while (n)
-        *out++ = digits[--n];
-    *out = 0;
-}
-
 /* Names that were found, by address; modules rarely change. */
 static struct {
     uint64_t address;
@@ -78,13 +64,11 @@ static const char *find_function(uint64_t address, const struct ipo_module *modu
     char name[400];
     /* A return address may be behind the last instruction of its function. */
     uint64_t into = ipo_symbol_of(module->path, address - 1 - module->begin, name, sizeof name, NULL);
-    if (into == UINT64_MAX) {
-        memcpy(names[at].function, "?", 2);
-    } else {
-        size_t n = strnlen(name, sizeof names[at].function - 24);
-        memcpy(names[at].function, name, n);
-        format_hex(names[at].function + n, into + 1);
-    }
+    struct ipo_text found = {0};
+    name[sizeof names[at].function - 24] = 0;
+    if (into != UINT64_MAX)
+        ipo_text_add_place(&found, name, into + 1);
+    ipo_copy(names[at].function, sizeof names[at].function, found.used ? found.text : "?");
     names[at].address = address;
     return names[at].function;
 }
@@ -95,13 +79,9 @@ static void put_native(uint64_t address)
     uint64_t ours = (uint64_t)(uintptr_t)&ipo_stacks_take;
     if (module && module->code_begin <= ours && ours < module->code_end)
         return; /* our wrappers between program and MPI are not shown */
-    char where[300] = "";
-    size_t n = module ? strlen(module->path) : 0;
-    if (module)
-        memcpy(where, module->path, n);
-    format_hex(where + n, module ? address - module->begin : address);
-    add_line("native",
-             (const char *const[]){module ? find_function(address, module) : "?", module ? where : where + 1, 0});
+    struct ipo_text where = {0};
+    ipo_text_add_place(&where, module ? module->path : "", module ? address - module->begin : address);
+    add_line("native", (const char *const[]){module ? find_function(address, module) : "?", where.text + !module, 0});
 }
 
 /* ---- one thread -------------------------------------------------------------------------------------------------- */

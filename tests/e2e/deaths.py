@@ -1,8 +1,10 @@
 # timeout: 120
 """Ranks that die: whatever had returned before is in the file, and the report says how it ended."""
+import os
 import re
+import subprocess
 
-from common import calls, check, end, hpctop, mpirun, report, traces, workload
+from common import LIBTRACE, TOP, calls, check, end, hpctop, mpirun, report, traces, workload
 
 
 def ranks(rep):
@@ -63,7 +65,31 @@ def no_finalize():
     check("no MPI_Finalize: nobody is done", len(rep["ranks"]) == 2 and all(r["state"] != "done" for r in rep["ranks"]), rep["ranks"])
 
 
+def first_call():
+    """No thread of ours has named the place when the process ends."""
+    source = TOP + "/tests/e2e/deaths/first_call.c"
+    # A glibc older than 2.35 lacks _dl_find_object: one that knows nothing stands for it.
+    with open("old.c", "w") as f:
+        f.write("int _dl_find_object(void *at, void *found) { (void)at, (void)found; return -1; }\n")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", "old.so", "old.c"], check=True)
+    subprocess.run(["mpicc", "-g", "-O1", "-o", "first_call", source, "-ldl"], check=True)
+    subprocess.run(["mpicc", "-g", "-O1", "-shared", "-fPIC", "-o", "plugin.so", source], check=True)
+    lines = {number: text for number, text in enumerate(open(source), 1)}
+    for before in (), (os.path.abspath("old.so"),):
+        for how, call in (("error", "MPI_Send"), ("kill", "MPI_Comm_rank")):
+            for plugin in (), ("./plugin.so",):
+                title = " ".join(("first call:", how, *plugin, *map(os.path.basename, before)))
+                folder = re.sub(r"\W+", "-", title)
+                mpirun(1, ["./first_call", how, *plugin], folder, ":".join((*before, LIBTRACE)))
+                sites = [site for site in (report(folder) or {"sites": []})["sites"] if site["call"] == call]
+                line = [number for number, text in lines.items() if call + "(" in text]
+                check(title, [site["place"] for site in sites] == ["first_call.c:%d" % line[0]] and
+                      [re.sub(":.* in", " in", at) for at in sites[0]["path"][:2]] == ["first_call.c in call_once", "first_call.c in main"],
+                      sites)
+
+
 kill_9()
+first_call()
 aborts()
 no_finalize()
 end()

@@ -389,15 +389,20 @@ enum trc_def_type {
     TRC_DEF_NEIGHBORS = 14, /* communicator `id`, a topology: TRC_DEF_RANKS that this rank gets from (a) and
                               sends to (b) in neighbourhood collectives, without MPI_PROC_NULL */
     TRC_DEF_REGION = 15,    /* region `id`: text = the name that the program gives it */
-    TRC_DEF_CALL = 16, /* call `id`: text = its name, NUL, its class as the schema names it, NUL, what its arguments
+    TRC_DEF_CALL = 16,  /* call `id`: text = its name, NUL, its class as the schema names it, NUL, what its arguments
                           are (for people).  It stands before whatever refers to the call */
-    TRC_DEF_PATH = 17, /* call path `id`: a x uint64_t sites, the innermost first, each named by a TRC_DEF_SITE;
+    TRC_DEF_PATH = 17,  /* call path `id`: a x uint64_t sites, the innermost first, each named by a TRC_DEF_SITE;
                           b: enum trc_path_end */
-    TRC_DEF_OFF = 18   /* recording was off from ticks b to the definition's own; `id`: 1, 2 .. TRC_OFF_MOST: later
+    TRC_DEF_OFF = 18,   /* recording was off from ticks b to the definition's own; `id`: 1, 2 .. TRC_OFF_MOST: later
                           intervals are in the head only */
+    TRC_DEF_MODULE = 19 /* `id` (1, 2 .. TRC_MODULES_MOST): a file that is mapped from address b to a uint64_t, not
+                           included; text = its path, empty for the program.  Of several at an address the last holds,
+                           for sites without a TRC_DEF_SITE */
 };
 #define TRC_OFF_MOST      1024u
-#define TRC_SITE_FORWARDS 1u /* the site lies in a function that does nothing but call MPI */
+#define TRC_MODULES_MOST  256u
+#define TRC_SITE_SHIFT    56u /* bits of a site's number from here on: libraries before that had its address */
+#define TRC_SITE_FORWARDS 1u  /* the site lies in a function that does nothing but call MPI */
 
 /* Ends of a call path.  A path of HPCTOP_DEPTH sites that could go on is LIMITED. */
 enum trc_path_end {

@@ -222,6 +222,9 @@ static void take_definition(struct trc_file *file, uint32_t chunk, const struct 
     case TRC_DEF_SITE:
         trc_define_site(file, def, payload, def->text_bytes);
         break;
+    case TRC_DEF_MODULE:
+        trc_define_module(file, def, payload, size);
+        break;
     case TRC_DEF_PATH:
         trc_define_path(file, def, payload, size);
         break;
@@ -349,6 +352,9 @@ bool trc_defs_refresh(struct trc_file *file)
     }
     for (size_t i = 0; i < sizeof file->tables / sizeof *file->tables; i++)
         table_seal(&file->tables[i]);
+    if (moved)
+        trc_guess_sites(file);
+    table_seal(&file->guessed);
     trc_facts_seal(file);
     apply_notes(file, &notes);
     return moved;

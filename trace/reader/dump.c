@@ -76,7 +76,7 @@ void trc_dump_bytes(FILE *out, const char *title, uint64_t bytes)
 
 static void put_site(const struct trc_file *file, FILE *out, const char *title, uint64_t site)
 {
-    const struct trc_site_def *def = trc_table_find(&file->sites, trc_site_address(file, site));
+    const struct trc_site_def *def = trc_site_named(file, trc_site_address(file, site));
     if (def && (def->function || def->module))
         fprintf(out, "%s%s", title, def->function ? def->function : def->module);
     else

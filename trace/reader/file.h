@@ -52,6 +52,10 @@ struct trc_site_def {
     char text[];
 };
 
+struct trc_module_def {
+    uint64_t begin, end;
+    char path[]; /* "": the program's */
+};
 struct trc_fact_def {
     uint64_t ticks;
     const char *value; /* pointer into `key`, behind its end */
@@ -154,9 +158,9 @@ struct trc_file {
 
     union {
         struct {
-            struct trc_table comms, objects, sites, kernels, regions, data, left, ranks, paths, offs;
+            struct trc_table comms, objects, sites, kernels, regions, data, left, ranks, paths, offs, modules, guessed;
         };
-        struct trc_table tables[10]; /* all of them */
+        struct trc_table tables[12]; /* all of them */
     };
     struct trc_fact_def **facts; /* sorted by key */
     size_t fact_count, fact_room;
@@ -264,6 +268,12 @@ void trc_define_left(struct trc_file *file, const struct trc_def *def, const cha
 void trc_define_ranks(struct trc_file *file, const struct trc_def *def, const char *payload, size_t size);
 /* sites.c: keeps a call site: `text` is its function, a NUL, its module and, if any, a NUL and the nearest function. */
 void trc_define_site(struct trc_file *file, const struct trc_def *def, const char *text, size_t size);
+/* Keeps the file that is mapped at an address. */
+void trc_define_module(struct trc_file *file, const struct trc_def *def, const char *payload, size_t size);
+/* Defines the sites of paths that have no definition, by the modules that they lie in.  All tables are sealed. */
+void trc_guess_sites(struct trc_file *file);
+/* The definition of a site, or a guessed one; NULL: none. */
+const struct trc_site_def *trc_site_named(const struct trc_file *file, uint64_t site);
 /* paths.c */
 /* `site` of a signature with a path: this bit, and the path's id below. */
 #define TRC_SITE_PATH ((uint64_t)1 << 62)

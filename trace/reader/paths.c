@@ -76,7 +76,7 @@ const struct trc_path *trc_path_of(const struct trc_file *file, uint64_t site)
 uint32_t trc_path_place(const struct trc_file *file, const struct trc_path *path)
 {
     for (uint32_t i = 0; i < path->n; i++) {
-        const struct trc_site_def *site = trc_table_find(&file->sites, path->site[i]);
+        const struct trc_site_def *site = trc_site_named(file, path->site[i]);
         if (!site)
             break; /* unknown site */
         if (!site->forwards)

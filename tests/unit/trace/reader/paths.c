@@ -115,6 +115,45 @@ static void test_places(void)
     tb_free(tb);
 }
 
+static void put_module(struct tb *tb, uint32_t id, uint64_t begin, uint64_t end, const char *path)
+{
+    char payload[64];
+    memcpy(payload, &end, sizeof end);
+    strcpy(payload + sizeof end, path);
+    tb_define(tb, TRC_DEF_MODULE, id, 0, begin, payload, sizeof end + strlen(path), strlen(path));
+}
+
+static void test_modules(void)
+{
+    enum { PROGRAM = 0x10000, OLD = 0x20000, NEW = 0x21000, LONG = 0x40000 };
+    static const uint64_t site[] = {NEW + 8, OLD + 9, PROGRAM, (uint64_t)3 << TRC_SITE_SHIFT | NEW, LONG, OLD + 0x2000};
+    static const char *const place[] = {
+        "/opt/new.so+0x8", "/opt/old.so+0x9", "/bin/app+0", "/opt/new.so+0", NULL, NULL};
+    struct tb *tb = tb_new(0, 1);
+    strcpy(tb_head(tb)->exe, "/bin/app");
+    put_module(tb, 1, PROGRAM, OLD, "");
+    put_module(tb, 2, OLD, OLD + 0x2000, "/opt/old.so");
+    put_module(tb, 3, NEW, OLD + 0x2000, "/opt/new.so");
+    put_module(tb, TRC_MODULES_MOST + 1, LONG, LONG + 1, "/opt/too.many");
+    tb_define(tb, TRC_DEF_MODULE, 5, 0, LONG, place, 32, 32); /* its text and the end do not fit */
+    tb_path(tb, 1, site, sizeof site / sizeof *site, TRC_PATH_WHOLE);
+    struct trc_file *file = open_file(tb);
+    const char *function, *module;
+    for (size_t i = 0; i < sizeof site / sizeof *site; i++) {
+        trc_site(file, site[i], &function, &module);
+        CHECK(!function && (place[i] ? module && !strcmp(module, place[i]) : !module), "site %zu: %s", i,
+              module ? module : "-");
+    }
+    CHECK(trc_damage(file, 1) && !trc_damage(file, 2), "two of them are damage");
+    trc_close(file);
+    tb_site(tb, NEW + 8, "named+0x1", "/opt/app+0x9");
+    file = open_file(tb);
+    trc_site(file, NEW + 8, &function, &module);
+    CHECK(function && !strcmp(function, "named+0x1"), "a name that came later");
+    trc_close(file);
+    tb_free(tb);
+}
+
 static void test_damage(void)
 {
     static const uint64_t site[TRC_PATH_MOST + 1] = {SOLVE, MAIN};
@@ -146,6 +185,7 @@ static void test_damage(void)
 int main(void)
 {
     test_places();
+    test_modules();
     test_damage();
     return check_result();
 }
