@@ -93,7 +93,8 @@ def computing():
     job = start(2, [workload("where_blocked"), "compute"], "compute", HPCTOP_HANG="1")
 
     def there():
-        return len(traces("compute")) == 2 and [s for s in snapshots("compute").get(0, []) if "take_lock" in str(s["threads"])]
+        seen = snapshots("compute") if len(traces("compute")) == 2 else {}
+        return those_in("wait_for_zero", seen.get(1, [])) and [s for s in seen.get(0, []) if "take_lock" in str(s["threads"])]
 
     wait_for(there)
     shown = hpctop("stacks", "--no-ask", "compute")
