@@ -85,8 +85,7 @@ void ipo_gloo_group_end(void)
 
 void ipo_gloo_context(uintptr_t context, int rank, int size)
 {
-    if (making)
-        forget(context, making);
-    else
-        make(context, 0, rank, size);
+    struct ipo_comm *comm = making ? making : make(context, 0, rank, size);
+    forget(context, comm);
+    forget(context + sizeof(void *), comm); /* where options point to: its base, which in PyTorch 2.15 is no table's */
 }

@@ -256,9 +256,9 @@ def python_with(code, *others):
 
 
 def python_with_torch(cuda=False):
-    """A Python that has PyTorch (and, if asked, with a GPU that it sees); None: there is none."""
+    """A Python that has PyTorch (and, if asked, with a GPU that it sees), $TORCH_PYTHON first; None: there is none."""
     code = "import torch, torch.distributed as d; import sys; sys.exit(0 if d.is_available() and (%s or torch.cuda.is_available()) else 1)" % (not cuda)
-    for python in ("python3", "/usr/bin/python3"):
+    for python in (os.environ.get("TORCH_PYTHON", "python3"), "python3", "/usr/bin/python3"):
         if run([python, "-c", code], timeout=120).code == 0:
             return python
     return None
