@@ -3,6 +3,7 @@
 """Gloo without MPI: ranks that only the environment names are one job, with its collectives, their bytes, and who has not
 come.  gloo_torch.py has PyTorch."""
 import os
+import re
 import shutil
 
 from common import TOP, calls, check, end, environment, hpctop, report, run, skip_all, traces
@@ -35,6 +36,17 @@ check("calls and bytes", got == EXPECTED, got)
 dump = hpctop("dump", "ok").out
 named = [line.split("identity=")[1].split()[0] for line in dump.splitlines() if line.startswith("comm ")]
 check("the group of all has one name, a pair that nothing names has one a rank", sorted(map(named.count, set(named))) == [1, 1, 3], named)
+
+done = direct("wide", "wide")
+rep = report("wide")
+got = {c["name"]: [c["bytes_sent"], c["bytes_received"], c["unknown_bytes"]] for c in rep["calls"]}
+check("bytes that are not known are null", done.code == 0 and got.pop("gloo::broadcast") == [None, None, 3], done)
+check("and others stay exact", got["gloo::allreduce"] == [12000, 12000, 0], got)
+page = hpctop("report", "--all", "wide").out
+check("a rank's sum says that it is a lower bound", len(re.findall("^ .* [012] .*≥4.00 kB +≥4.00 kB", page, re.M)) == 3, page)
+check("a call's says nothing", re.search("^ gloo::broadcast .* – +– ", page, re.M), page)
+places = {s["call"]: s["bytes_sent"] for s in rep["sites"]}
+check("and that of its place", places["gloo::broadcast"] is None and places["gloo::allreduce"] == 12000, places)
 
 done = direct("timeout", "timeout")
 check("an exception reaches the program", done.code == 0 and done.out.count("an exception came through") == 3, done)

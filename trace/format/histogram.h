@@ -33,6 +33,8 @@ static inline uint64_t trc_bucket_low(uint32_t bucket)
     return (8ull + bucket % 8) << (bucket / 8 + 1);
 }
 
+#define TRC_SIZE_UNKNOWN 64u /* size class of TRC_BYTES_UNKNOWN, which no number of bytes reaches */
+
 /* Size class of a number of bytes: 0 for none, k for 2^(k-1) .. 2^k - 1. */
 static inline uint16_t trc_size_class(uint64_t bytes)
 {

@@ -52,11 +52,10 @@ static inline struct trc_moved trc_moved_by(const struct trc_use *use)
     return moved;
 }
 
-/* The size class that uses of the signature are counted under. */
+/* The size class that uses of the signature are counted under: the larger number's; unknown if one is. */
 static inline uint16_t trc_sig_class(const struct trc_sig *sig)
 {
-    const uint64_t sent = trc_known(sig->sent), received = trc_known(sig->received);
-    return trc_size_class(sent > received ? sent : received);
+    return trc_size_class(sig->sent | sig->received);
 }
 
 /* Adds what a signature has moved to the thread, its row and its partners; row, out and in may be NULL. */

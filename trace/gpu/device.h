@@ -95,6 +95,7 @@ struct ana_carried {
     const char *name; /* "MPI", "NCCL", "copies" */
     bool known;       /* false: nothing was seen of GPUs, so nobody knows of copies */
     uint64_t calls, sent, received;
+    uint64_t unknown; /* calls whose bytes are not known */
 };
 /* Computes the bytes carried by each library, from a summary and a look of one selection. */
 void ana_gpu_carried(const struct ana_summary *summary, const struct ana_gpu_look *look,

@@ -171,7 +171,7 @@ void ana_gpu_carried(const struct ana_summary *s, const struct ana_gpu_look *loo
     out[ANA_LIBRARY_MPI] = (struct ana_carried){.name = "MPI", .known = true};
     out[ANA_LIBRARY_NCCL] = (struct ana_carried){.name = "NCCL", .known = true};
     out[ANA_LIBRARY_COPIES] =
-        (struct ana_carried){"copies", look->known || !look->why_not[0], look->copies, look->copied, look->copied};
+        (struct ana_carried){"copies", look->known || !look->why_not[0], look->copies, look->copied, look->copied, 0};
     for (size_t i = 0; i < s->call_count; i++) {
         const struct ana_call_stat *c = &s->calls[i];
         bool nccl = trc_opclass_category(c->opclass) == TRC_CAT_NCCL;
@@ -179,5 +179,6 @@ void ana_gpu_carried(const struct ana_summary *s, const struct ana_gpu_look *loo
         of->calls += c->times.count;
         of->sent += c->sent;
         of->received += c->received;
+        of->unknown += c->unknown;
     }
 }

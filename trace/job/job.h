@@ -193,6 +193,7 @@ struct ana_call_stat {
     int64_t open_ns;        /* part of time_ns in calls that have not ended */
     int64_t seen_ns;        /* part of time_ns in analysed events: waiting_ns is a share of it */
     uint64_t sent, received;
+    uint64_t unknown;             /* part of `ended` whose bytes are not known: the others' sums are lower bounds */
     int64_t waiting_ns;           /* part lost waiting for others; -1 unknown (no events, or not a call that waits) */
     size_t last_index;            /* rank that most often came last in it; SIZE_MAX none */
     double last_share;            /* share of the instances where it came last */

@@ -296,6 +296,7 @@ struct ana_call_cell {
     uint16_t size_class;
     uint64_t sent, received;
     uint64_t passing; /* part of times.calls: calls that end after the range */
+    uint64_t unknown; /* see ana_call_stat; set by ana_summary_calls */
     int64_t time_ns, open_ns;
     struct ana_times_sum times;
 };

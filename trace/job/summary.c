@@ -28,6 +28,7 @@ static struct ana_call_stat stat_of(const struct ana_job *job, const struct ana_
         .ended = cell->times.calls - cell->passing,
         .time_ns = cell->time_ns,
         .open_ns = cell->open_ns,
+        .unknown = cell->unknown,
         .sent = cell->sent,
         .received = cell->received,
         .waiting_ns = -1,
@@ -47,6 +48,8 @@ bool ana_summary_calls(struct ana_job *job, struct ana_summary *s, struct ana_ca
     bool ok = sum && sorted && s->calls && s->cells;
     if (n)
         ana_sort(cells, n, sizeof *cells, by_call_then_size);
+    for (size_t i = 0; i < n; i++)
+        cells[i]->unknown = cells[i]->size_class == TRC_SIZE_UNKNOWN ? cells[i]->times.calls - cells[i]->passing : 0;
     for (size_t i = 0; ok && i < n;) {
         *sum = *cells[i];
         sorted[i] = stat_of(job, cells[i], cells[i]->size_class);
@@ -55,6 +58,7 @@ bool ana_summary_calls(struct ana_job *job, struct ana_summary *s, struct ana_ca
             sorted[next] = stat_of(job, cells[next], cells[next]->size_class);
             ana_times_merge(&sum->times, &cells[next]->times);
             sum->passing += cells[next]->passing;
+            sum->unknown += cells[next]->unknown;
             sum->time_ns = ana_plus(sum->time_ns, cells[next]->time_ns);
             sum->open_ns = ana_plus(sum->open_ns, cells[next]->open_ns);
             sum->sent += cells[next]->sent;

@@ -98,8 +98,7 @@ static bool add_open(struct ana_job *job, size_t index, size_t thread, struct an
         return true;
     const int64_t since = ana_time_within(ana_clock_job_time(job->clock, index, live->inside_since));
     const uint32_t call = ana_call_number_of(job, index, sig->call);
-    const uint64_t sent = ana_event_sent(sig), received = ana_event_received(sig);
-    const uint16_t size_class = trc_size_class(sent > received ? sent : received);
+    const uint16_t size_class = ana_event_class(sig);
     struct cell *cell = ana_map_add(cells, call, size_class, 0);
     if (!cell)
         return false;

@@ -94,9 +94,8 @@ static size_t add_open_calls(struct ana_job *job, const struct ana_summary *s, s
         int64_t to = p->run_end_ns < s->end_ns ? p->run_end_ns : s->end_ns;
         if (p->open_category < 0 || !sig || to <= from || !ana_takes_open(job, &s->selection, s->ranks[i].index))
             continue;
-        uint64_t sent = ana_event_sent(sig), received = ana_event_received(sig);
         uint32_t call = ana_call_number_of(job, s->ranks[i].index, sig->call);
-        uint16_t size_class = trc_size_class(sent > received ? sent : received);
+        uint16_t size_class = ana_event_class(sig);
         size_t k = 0;
         while (k < n && (cells[k].call != call || cells[k].size_class != size_class))
             k++;

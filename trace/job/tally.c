@@ -86,10 +86,9 @@ void ana_tally_use(const struct ana_event *e, uint32_t call)
     use->category = trc_opclass_category(e->use->call->opclass);
 }
 
-static struct ana_call_sum *call_sum(struct ana_tally *tally, const struct ana_use *use)
+static struct ana_call_sum *call_sum(struct ana_tally *tally, const struct ana_event *e)
 {
-    uint16_t size_class = trc_size_class(use->sent > use->received ? use->sent : use->received);
-    return sum_of(tally, &tally->calls, use->number, size_class, 0);
+    return sum_of(tally, &tally->calls, e->use->number, ana_event_class(e->sig), 0);
 }
 
 static struct ana_site_sum *site_sum(const struct ana_tally *tally, const struct ana_use *use)
@@ -104,7 +103,7 @@ void ana_tally_call(struct ana_tally *tally, const struct ana_event *e)
     uint64_t calls = ana_event_calls(e);
     tally_bytes(tally, e, sent, received);
     tally->rank[e->index].calls += calls;
-    struct ana_call_sum *sum = call_sum(tally, use);
+    struct ana_call_sum *sum = call_sum(tally, e);
     if (sum) {
         ana_small_add(&sum->times, ana_event_each(e), calls);
         sum->sent += sent;
@@ -114,7 +113,7 @@ void ana_tally_call(struct ana_tally *tally, const struct ana_event *e)
 
 void ana_tally_passing(struct ana_tally *tally, const struct ana_event *e)
 {
-    struct ana_call_sum *sum = call_sum(tally, e->use);
+    struct ana_call_sum *sum = call_sum(tally, e);
     struct ana_site_sum *site = site_sum(tally, e->use);
     uint64_t calls = ana_event_calls(e);
     if (sum) {
@@ -141,7 +140,7 @@ void ana_tally_time(struct ana_tally *tally, const struct ana_event *e, int64_t 
     int64_t *ns = &thread->ns[trc_opclass_category(opclass)];
     if (!trc_opclass_is(opclass, TRC_FACT_EDGE) && opclass != TRC_OP_ABORT) /* the run lies between these */
         *ns = ana_plus(*ns, inside);
-    struct ana_call_sum *sum = call_sum(tally, e->use);
+    struct ana_call_sum *sum = call_sum(tally, e);
     struct ana_site_sum *site = site_sum(tally, e->use);
     if (sum)
         sum->time_ns = ana_plus(sum->time_ns, inside);

@@ -98,8 +98,9 @@ static struct ana_value of_value(struct ana_value x)
 #define HELP_BANDWIDTH                                                                                                 \
     "bytes / time from when both ends had begun to the end of the receive: what the network gave, if receivers were "  \
     "quick"
-#define HELP_COMM "communicator: its name, or its number and size"
-#define COUNTED   row->stat && row->stat->counted
+#define HELP_COMM            "communicator: its name, or its number and size"
+#define COUNTED              row->stat && row->stat->counted
+#define SOME(bytes, unknown) ((bytes) || !(unknown)) /* unknown, not 0, where nothing else is known */
 
 static struct ana_value rank_index(size_t index)
 {
@@ -168,6 +169,15 @@ static uint64_t more_of(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+/* Whether bytes of the call that is made at a place are not known, there or elsewhere. */
+static bool unknown_at(const struct ana_site *site, const struct ana_whole *whole)
+{
+    for (size_t i = 0; whole->unknown_bytes && i < whole->summary->call_count; i++)
+        if (whole->summary->calls[i].name == site->call)
+            return whole->summary->calls[i].unknown;
+    return false;
+}
+
 static bool is_inside(const struct ana_rank *rank)
 {
     return rank->inside && rank->state != ANA_RANK_DONE;
@@ -227,14 +237,26 @@ static bool counts_requests(const char *call)
 
 static bool is_at_least(const struct ana_metric *metric, const void *row, const struct ana_whole *whole)
 {
+    const struct ana_call_stat *call = row;
+    const struct ana_site *site = row;
     switch ((enum ana_metric_id)(metric - ana_metrics)) {
     case ANA_METRIC_RANK_RECEIVED:
     case ANA_METRIC_RANK_RECEIVED_RATE:
-        return ((const struct ana_rank_row *)row)->rank->unknown_requests;
+        return whole->unknown_bytes || ((const struct ana_rank_row *)row)->rank->unknown_requests;
+    case ANA_METRIC_RANK_SENT:
+    case ANA_METRIC_RANK_SENT_RATE:
+        return whole->unknown_bytes;
     case ANA_METRIC_CALL_RECEIVED:
-        return whole->unknown_requests && counts_requests(((const struct ana_call_stat *)row)->name);
+        return call->unknown || (whole->unknown_requests && counts_requests(call->name));
+    case ANA_METRIC_CALL_SENT:
+        return call->unknown;
     case ANA_METRIC_SITE_RECEIVED:
-        return whole->unknown_requests && counts_requests(((const struct ana_site *)row)->call);
+        return unknown_at(site, whole) || (whole->unknown_requests && counts_requests(site->call));
+    case ANA_METRIC_SITE_SENT:
+        return unknown_at(site, whole);
+    case ANA_METRIC_LIBRARY_SENT:
+    case ANA_METRIC_LIBRARY_RECEIVED:
+        return ((const struct ana_carried *)row)->unknown;
     default:
         return false;
     }
@@ -255,6 +277,12 @@ char *ana_value_text(char *out, size_t size, enum ana_unit unit, struct ana_valu
     return out;
 }
 
+char *ana_metric_text(char *out, size_t size, const struct ana_metric *metric, const void *row,
+                      const struct ana_whole *whole, bool utf8)
+{
+    return ana_value_text(out, size, (enum ana_unit)metric->unit, ana_metric_value(metric, row, whole), utf8);
+}
+
 double ana_metric_number(const struct ana_metric *metric, const void *row, const struct ana_whole *whole)
 {
     return ana_value_number(metric->value(row, whole));
@@ -269,6 +297,8 @@ struct ana_whole ana_whole_of(const struct ana_job *job, const struct ana_summar
         const struct ana_rank *rank = job ? ana_job_rank(job, s->ranks[i].index) : NULL;
         whole.unknown_requests |= rank && rank->unknown_requests;
     }
+    for (size_t i = 0; i < s->call_count; i++)
+        whole.unknown_bytes |= s->calls[i].unknown > 0;
     for (size_t i = 0; look && i < look->kernel_count; i++)
         whole.kernel_ns += (double)look->kernels[i].times.total_ns;
     if (!(whole.seconds > 0))

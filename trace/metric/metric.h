@@ -57,6 +57,7 @@ struct ana_whole {
     double wall_ns, seen_ns; /* time of all ranks, and its part that was analysed: waiting is a share of this */
     double kernel_ns;        /* time of all kernels together */
     bool unknown_requests;   /* some rank in view did not follow all of its requests */
+    bool unknown_bytes;      /* some calls' bytes are not known */
 };
 /* `look` may be NULL. */
 struct ana_whole ana_whole_of(const struct ana_job *job, const struct ana_summary *summary,
@@ -71,7 +72,7 @@ struct ana_value {
         double real;
         const char *text;
     };
-    bool at_least; /* a lower bound: the rank did not follow all of its requests */
+    bool at_least; /* a lower bound: requests that were not followed, or calls whose bytes are not known */
 };
 
 struct ana_metric {
@@ -91,6 +92,9 @@ double ana_value_number(struct ana_value value);
 struct ana_value ana_metric_value(const struct ana_metric *metric, const void *row, const struct ana_whole *whole);
 /* Writes a value's text, as ana_number, with its mark in front if it is a lower bound: "≥", without UTF-8 ">=". */
 char *ana_value_text(char *out, size_t size, enum ana_unit unit, struct ana_value value, bool utf8);
+/* Writes the text of the metric's value of a row, as ana_value_text. */
+char *ana_metric_text(char *out, size_t size, const struct ana_metric *metric, const void *row,
+                      const struct ana_whole *whole, bool utf8);
 /* The metric's value of a row as such a number. */
 double ana_metric_number(const struct ana_metric *metric, const void *row, const struct ana_whole *whole);
 

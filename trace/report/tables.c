@@ -75,25 +75,16 @@ static void put_ranks(struct ana_page *p)
 /* Libraries with their shares; only where there is more than MPI. */
 static void put_libraries(const struct ana_page *p)
 {
-    struct {
-        const char *name;
-        uint64_t calls, sent, received;
-    } by[] = {{"MPI", 0, 0, 0}, {"NCCL", 0, 0, 0}};
-    for (size_t i = 0; i < p->s->call_count; i++) {
-        const struct ana_call_stat *c = &p->s->calls[i];
-        bool nccl = trc_opclass_category(c->opclass) == TRC_CAT_NCCL;
-        by[nccl].calls += c->times.count;
-        by[nccl].sent += c->sent;
-        by[nccl].received += c->received;
-    }
-    if (by[1].calls == 0)
-        return;
-    for (size_t i = 0; i < sizeof by / sizeof *by; i++) {
-        char sent[ANA_TEXT], received[ANA_TEXT];
+    static const struct ana_metric *const metrics[] = {&ana_metrics[ANA_METRIC_LIBRARY_SENT],
+                                                       &ana_metrics[ANA_METRIC_LIBRARY_RECEIVED]};
+    const struct ana_gpu_look none = {0};
+    struct ana_carried by[ANA_LIBRARIES];
+    char sent[ANA_TEXT], received[ANA_TEXT];
+    ana_gpu_carried(p->s, &none, by);
+    for (size_t i = 0; by[ANA_LIBRARY_NCCL].calls && i < ANA_LIBRARY_COPIES; i++)
         ana_page_line(p, "%s: %" PRIu64 " calls, %s sent, %s received", by[i].name, by[i].calls,
-                      ana_number(sent, sizeof sent, ANA_BYTES, (double)by[i].sent, p->utf8),
-                      ana_number(received, sizeof received, ANA_BYTES, (double)by[i].received, p->utf8));
-    }
+                      ana_metric_text(sent, sizeof sent, metrics[0], &by[i], &p->whole, p->utf8),
+                      ana_metric_text(received, sizeof received, metrics[1], &by[i], &p->whole, p->utf8));
 }
 
 static void put_calls(struct ana_page *p)

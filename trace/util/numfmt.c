@@ -1,4 +1,5 @@
 #include "trace/util/numfmt.h"
+#include "trace/format/histogram.h"
 #include "trace/util/cxx_name.h"
 #include <inttypes.h>
 #include <stdarg.h>
@@ -133,6 +134,8 @@ char *ana_size_class(char *out, size_t size, int size_class)
 {
     if (size_class < 0)
         snprintf(out, size, "all");
+    else if (size_class == TRC_SIZE_UNKNOWN)
+        snprintf(out, size, "unknown");
     else
         ana_number(out, size, ANA_BYTES, size_class ? ldexp(1, size_class - 1) : 0, false);
     return out;

@@ -39,7 +39,7 @@ char *ana_clock(char *out, size_t size, int64_t ns);
 /* Writes a duration for a sentence: "1.9 ms", "12 s", "3 min 12 s", "2 h 14 min". */
 char *ana_spoken(char *out, size_t size, double ns);
 
-/* Writes the smallest size of a trc_size_class(): "0 B", "1 B", "64 B", "32.8 kB", "1.05 MB". */
+/* Writes the smallest size of a trc_size_class(): "0 B", "1 B", "64 B", "32.8 kB", "1.05 MB"; "unknown". */
 char *ana_size_class(char *out, size_t size, int size_class);
 
 /* Columns before the mark in a text that is cut to `width` columns: in a wide one the last third of the others stands

@@ -14,6 +14,12 @@ static double counted(const struct ana_rank_stat *stat, uint64_t value)
     return stat->counted ? (double)value : NAN;
 }
 
+/* Bytes of a call, exact or unknown: a sample has no mark for a lower bound. */
+static double moved(const struct ana_call_stat *call, uint64_t bytes)
+{
+    return call->unknown ? NAN : (double)bytes;
+}
+
 /* Writes text as the value of a label. */
 static void put_label(FILE *out, const char *name, const char *text)
 {

@@ -59,8 +59,9 @@ char *tui_watch_json(const struct ana_job *job, const struct ana_summary *summar
     tui_json_integer(root, "ranks_done", now.states[ANA_RANK_DONE]);
     tui_json_integer(root, "ranks_gone", now.states[ANA_RANK_ABORTED] + now.states[ANA_RANK_DEAD]);
     tui_json_real(root, "calls", now.counted ? (double)now.calls : NAN);
-    tui_json_real(root, "bytes_sent", now.counted ? (double)now.sent : NAN);
-    tui_json_real(root, "bytes_received", now.counted ? (double)now.received : NAN);
+    bool known = now.counted && !ana_whole_of(job, summary, NULL).unknown_bytes;
+    tui_json_real(root, "bytes_sent", known ? (double)now.sent : NAN);
+    tui_json_real(root, "bytes_received", known ? (double)now.received : NAN);
     tui_json_real(root, "calls_per_s", now.calls_per_s);
     tui_json_real(root, "sent_per_s", now.sent_per_s);
     tui_json_real(root, "received_per_s", now.received_per_s);

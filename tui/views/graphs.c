@@ -158,7 +158,10 @@ void tui_graphs_draw(const struct tui_app *app, struct graphs *g, struct tui_gri
         double most = kinds[i].max > 0 ? kinds[i].max : tui_plot_max(g->series[i], (size_t)n);
         top += rows;
         tui_put(grid, rect, 1, y, TUI_STYLE_LABEL, kinds[i].label);
-        ana_number(text, sizeof text, kinds[i].unit, now[i], true);
+        bool some = app->whole.unknown_bytes && i <= ANA_SERIES_RECEIVED;
+        now[i] = some && !(now[i] > 0) ? NAN : now[i];
+        const struct ana_value value = {.type = ANA_REAL, .real = now[i], .at_least = some && !isnan(now[i])};
+        ana_value_text(text, sizeof text, kinds[i].unit, value, true);
         tui_put_right(grid, rect, LEFT - 1, y, isnan(now[i]) ? TUI_STYLE_DIM : TUI_STYLE_STRONG, text);
         if (n < 4)
             continue;

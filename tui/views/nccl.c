@@ -72,9 +72,8 @@ static void draw_carried(const struct tui_app *app, struct tui_grid *grid, struc
     size_t used = 0;
     ana_gpu_carried(&app->summary, &app->gpu, by);
     for (int i = 0; i < ANA_LIBRARIES; i++) {
-        double unknown = by[i].known ? 0 : NAN;
-        ana_number(sent, sizeof sent, ANA_BYTES, (double)by[i].sent + unknown, true);
-        ana_number(received, sizeof received, ANA_BYTES, (double)by[i].received + unknown, true);
+        ana_metric_text(sent, sizeof sent, TUI_METRIC(LIBRARY_SENT), &by[i], &app->whole, true);
+        ana_metric_text(received, sizeof received, TUI_METRIC(LIBRARY_RECEIVED), &by[i], &app->whole, true);
         if (i == ANA_LIBRARY_COPIES)
             used += (size_t)snprintf(text + used, sizeof text - used, "   copies %s", by[i].known ? sent : "unknown");
         else

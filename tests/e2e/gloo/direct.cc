@@ -1,5 +1,5 @@
 // Gloo without PyTorch: collectives of all ranks, whose context has no name, and of a pair.
-// direct late|mismatch|timeout|ok: how rank 1 behaves at the end.
+// direct late|mismatch|timeout|wide|ok: how rank 1 behaves at the end; wide: with elements larger than any type of C.
 #include <gloo/allgather.h>
 #include <gloo/allgatherv.h>
 #include <gloo/allreduce.h>
@@ -101,12 +101,29 @@ static void call_each(const Context &context)
     gloo::alltoallv(alltoallv);
 }
 
+static void broadcast_wide(const Context &context, size_t n)
+{
+    struct Wide {
+        char bytes[32];
+    };
+    std::vector<Wide> data(n);
+    gloo::BroadcastOptions options(context);
+    options.setOutput(data.data(), n);
+    options.setRoot(0);
+    gloo::broadcast(options);
+}
+
 int main(int argc, char **argv)
 {
     const int rank = atoi(getenv("RANK")), size = atoi(getenv("WORLD_SIZE"));
     const char *mode = argc > 1 ? argv[1] : "ok";
     gloo::rendezvous::FileStore store(getenv("STORE"));
     Context all = meet("all", store, rank, size);
+    if (strcmp(mode, "wide") == 0) {
+        broadcast_wide(all, 100);
+        allreduce(all, 1000);
+        return 0;
+    }
     call_each(all);
     if (rank < 2)
         allreduce(meet("pair", store, rank, 2), 100);
