@@ -11,7 +11,6 @@
 #include <stdatomic.h>
 #include <sys/prctl.h>
 
-#define ROUND_NS 100000000 /* usual pause */
 #define SLACK_NS 10000000  /* longest delay of a pause: waking with another timer costs less */
 
 static atomic_int urgent; /* a round is due at once */
@@ -105,7 +104,7 @@ static void *run_heartbeat(void *unused)
         now = trc_now_ns();
         if (now < due && !at_once) /* woken for room alone */
             continue;
-        due = now + ROUND_NS;
+        due = now + TRC_BEAT_NS;
         write_beat();
         if (++rounds % 10 == 0) { /* about a second: call sites of calls that take that long get names */
             IPO_ASK_SOURCES(second);

@@ -94,6 +94,7 @@ static void read_process(bool all, struct trc_usage *now)
     uint64_t number;
     struct rusage used;
     *now = (struct trc_usage){.whose = TRC_USAGE_PROCESS};
+    ipo_usage_set(now, TRC_USAGE_BEATS, ipo_process.writer.head->heartbeats);
     if (!getrusage(RUSAGE_SELF, &used)) {
         uint64_t system_us = (uint64_t)used.ru_stime.tv_sec * 1000000 + (uint64_t)used.ru_stime.tv_usec;
         uint64_t user_us = (uint64_t)used.ru_utime.tv_sec * 1000000 + (uint64_t)used.ru_utime.tv_usec;

@@ -38,7 +38,8 @@ enum trc_usage_whose {
     USAGE(LINK_RECEIVED, "link_received_bytes")                                                                        \
     USAGE(LINK_ERRORS, "link_errors")  /* packets that were damaged or dropped */                                      \
     USAGE(LINK_WAITS, "link_waits")    /* InfiniBand: ticks in which a port had data and no credit to send it */       \
-    USAGE(CHILDREN, "children_cpu_us") /* processor time of child processes and theirs */
+    USAGE(CHILDREN, "children_cpu_us") /* processor time of child processes and theirs */                              \
+    USAGE(BEATS, "heartbeats")         /* of the recorder, one each TRC_BEAT_NS while the process can run */
 
 enum trc_usage_field {
 #define USAGE(id, name) TRC_USAGE_##id,
@@ -54,6 +55,7 @@ struct trc_usage {
     uint64_t value[TRC_USAGE_FIELDS];
 };
 
+#define TRC_BEAT_NS         100000000 /* pause between heartbeats */
 #define TRC_USAGE_ITEM_MAX  16384u /* bytes of an item */
 #define TRC_USAGE_ENTRY_MAX (4u + 10u * TRC_USAGE_FIELDS)
 

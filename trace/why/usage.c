@@ -9,8 +9,9 @@
 
 #define SPANS    8u         /* spans of a thread that wait for its next event; more are added up, two by two */
 #define PURE     0.95       /* share of a span outside of calls: its counts are not the calls' */
-#define STILL_NS 1000000000 /* heartbeats are far more frequent */
-#define STILL    0.1        /* share of such a span: before and after, and until a processor is free */
+#define STILL_NS 1000000000 /* shortest stillness worth a word */
+#define STILL    0.1        /* share of such a span on a processor or queued: before and after */
+#define BEATING  0.5        /* share of such a span with heartbeats, at most */
 #define TOUCHED  64u        /* segments of a thread in a span; the time of others is not covered */
 
 struct span {
@@ -97,19 +98,24 @@ static struct thread *thread_of(struct ana_usage_rank *rank, uint32_t index)
     return rank->thread[index];
 }
 
-/* Notes a span between two heartbeats in which the process hardly ran, if it is the longest. */
+/* Notes a span in which the process hardly ran and the recorder's heartbeats are missing, if it is the longest.  A
+ * process that only sleeps has its heartbeats. */
 static void find_still(const struct ana_usage_rank *rank, struct ana_still *still)
 {
     const int64_t ns = rank->end_ns - rank->begin_ns;
-    double cpu_us = 0, queued_us = 0;
+    double cpu_us = 0, queued_us = 0, beats_ns = (double)ns;
     for (size_t i = 0; i < rank->item.n; i++) {
         const struct trc_usage *entry = &rank->item.entry[i];
-        if (entry->whose == TRC_USAGE_PROCESS)
+        if (entry->whose == TRC_USAGE_PROCESS) {
             cpu_us = (double)entry->value[TRC_USAGE_CPU];
+            if (entry->fields >> TRC_USAGE_BEATS & 1)
+                beats_ns = ((double)entry->value[TRC_USAGE_BEATS] + 1) * TRC_BEAT_NS;
+        }
         if (entry->whose != TRC_USAGE_NODE && entry->fields >> TRC_USAGE_QUEUED & 1)
             queued_us += (double)entry->value[TRC_USAGE_QUEUED];
     }
-    if (ns >= STILL_NS && ns > still->ns && 1e3 * (cpu_us + queued_us) < STILL * (double)ns)
+    if (ns >= STILL_NS && ns > still->ns && 1e3 * (cpu_us + queued_us) < STILL * (double)ns &&
+        beats_ns < BEATING * (double)ns)
         *still = (struct ana_still){rank->begin_ns, ns};
 }
 

@@ -255,8 +255,44 @@ static void test_hardware(void)
     long_segments("more work, as far as is known: 1.3 x the processor time", &((struct rates){.cpu = 1}));
 }
 
+/* Returns how long rank 1 stood still, whose process hardly runs from 1 s to 3 s, and has `beats` heartbeats in it; -1:
+ * they are not counted. */
+static int64_t still_ns(int beats)
+{
+    struct planted p = planted_begin("still", 2);
+    struct trc_usage begin = {.whose = TRC_USAGE_PROCESS};
+    struct trc_usage idle = {.whose = TRC_USAGE_PROCESS, .fields = 1u << TRC_USAGE_CPU};
+    idle.value[TRC_USAGE_CPU] = 1000;
+    if (beats >= 0) {
+        idle.fields |= 1u << TRC_USAGE_BEATS;
+        idle.value[TRC_USAGE_BEATS] = (uint64_t)beats;
+    }
+    tb_usage(p.tb[1], 1000 * MS, 1000 * MS, &begin, 1);
+    tb_usage(p.tb[1], 1000 * MS, 3000 * MS, &idle, 1);
+    p.at[0] = p.at[1] = 3500 * MS;
+    planted_meet(&p, 0x20, TB_WORLD, 7);
+    struct ana_job *job = planted_open(&p);
+    struct ana_summary s = folder_summary(job);
+    const int64_t ns = s.ranks[1].still.ns;
+    CHECK(s.ranks[0].still.ns == 0, "rank 0 %lld", (long long)s.ranks[0].still.ns);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+    return ns;
+}
+
+/* A process without heartbeats but the one after it was stopped; one that sleeps has them. */
+static void test_still(void)
+{
+    CHECK(still_ns(1) == 2000 * MS, "the one after it: %lld", (long long)still_ns(1));
+    CHECK(still_ns(3) == 2000 * MS, "before and after: %lld", (long long)still_ns(3));
+    CHECK(still_ns(19) == 0, "it sleeps: %lld", (long long)still_ns(19));
+    CHECK(still_ns(-1) == 0, "not counted: %lld", (long long)still_ns(-1));
+}
+
 int main(void)
 {
+    test_still();
     test_jobs();
     test_once();
     test_running();
