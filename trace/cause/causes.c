@@ -138,8 +138,16 @@ static uint64_t count_due(const struct ana_causes *causes, int64_t due_ns, uint3
     return number - causes->followed;
 }
 
-void ana_causes_follow(struct ana_causes *causes)
+/* Sets until when waits may be followed, if the job has come to `now_ns`; INT64_MAX: to its end. */
+static void set_due(struct ana_causes *causes, int64_t now_ns)
 {
+    int64_t due_ns = now_ns == INT64_MAX ? now_ns : ana_plus(now_ns, -ANA_DELAY_LAG_NS);
+    causes->due_ns = due_ns > causes->due_ns ? due_ns : causes->due_ns;
+}
+
+void ana_causes_follow(struct ana_causes *causes, int64_t now_ns)
+{
+    set_due(causes, now_ns);
     uint64_t due = count_due(causes, causes->due_ns, causes->room / 2);
     go_on(causes, &(struct due){.replay_ns = INT64_MIN, .waits = due});
 }
@@ -320,8 +328,8 @@ static bool has_shadow(const struct ana_replay *replay)
 static void settle(struct ana_causes *causes, int64_t now_ns, bool idle)
 {
     bool last = now_ns == INT64_MAX;
-    int64_t due_ns = last ? now_ns : ana_plus(now_ns, -ANA_DELAY_LAG_NS);
-    causes->due_ns = due_ns;
+    set_due(causes, now_ns);
+    const int64_t due_ns = causes->due_ns;
     bool replays = idle || (!last && has_shadow(causes->replay) &&
                             causes->steps - causes->replayed >= ANA_STEPS_SETTLE * causes->ranks);
     bool many =

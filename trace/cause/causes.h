@@ -173,8 +173,8 @@ static inline struct ana_told *ana_causes_room(struct ana_causes *causes)
 {
     return ana_queue_room(&causes->queue, sizeof(struct ana_told));
 }
-/* Follows all waits that can be by now: before costs are compared. */
-void ana_causes_follow(struct ana_causes *causes);
+/* Follows all waits that can be followed once the job has come to `now_ns`, in job time: before costs are compared. */
+void ana_causes_follow(struct ana_causes *causes, int64_t now_ns);
 /* Returns the cost of a segment, by its number + 1. */
 struct ana_cost ana_causes_cost(const struct ana_causes *causes, uint32_t segment);
 

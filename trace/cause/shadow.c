@@ -249,9 +249,9 @@ static void choose_calls(struct ana_causes *causes)
     free(end);
 }
 
-void ana_shadows_choose(struct ana_causes *causes, ana_usual_time *time, const void *of)
+void ana_shadows_choose(struct ana_causes *causes, int64_t now_ns, ana_usual_time *time, const void *of)
 {
-    ana_causes_follow(causes);
+    ana_causes_follow(causes, now_ns);
     choose_segments(causes, &(struct usual){time, of});
     choose_calls(causes);
 }

@@ -201,7 +201,8 @@ static void advance_main(struct ana_job *job)
         ana_merge_rest(job->pass.merge);
         malloc_trim(0);
     }
-    ana_why_settle(&job->pass.why, ana_merge_position(job->pass.merge), true);
+    if (!ends) /* else all is replayed at once, after the last choice of what to take out */
+        ana_why_settle(&job->pass.why, ana_merge_position(job->pass.merge), true);
     job->pass.done = true;
     if (ends) {
         ana_why_sync(&job->pass.why);

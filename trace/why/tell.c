@@ -185,11 +185,11 @@ static double median_of(const void *of, uint32_t segment)
     return ana_segment_median(ana_segment_at(of, segment));
 }
 
-/* Has what costs most chosen anew.  That needs what both sides know. */
-static void choose(struct ana_why *why)
+/* Has what costs most by `now_ns` chosen anew.  That needs what both sides know. */
+static void choose(struct ana_why *why, int64_t now_ns)
 {
     ana_why_sync(why);
-    ana_shadows_choose(why->causes, median_of, why);
+    ana_shadows_choose(why->causes, now_ns, median_of, why);
     uint64_t more = why->steps / 16;
     why->choose_at = why->steps + why->segments.count + (more < MOST_STEPS ? more : MOST_STEPS);
 }
@@ -199,7 +199,7 @@ void ana_why_turn(struct ana_why *why, const struct ana_why_rank *rank)
     why->steps += ANA_STEPS_TURN;
     if (why->choose_at ? why->steps >= why->choose_at
                        : rank->steps >= why->calls.room / 8 * 5) /* before the first replay */
-        choose(why);
+        choose(why, INT64_MIN);
 }
 
 static void tell_settled(struct ana_why *why, int64_t now_ns, bool idle)
@@ -215,12 +215,12 @@ void ana_why_settle(struct ana_why *why, int64_t now_ns, bool idle)
         return;
     uint64_t due = why->choose_at || idle ? why->choose_at : ANA_STEPS_SETTLE * why->ranks;
     if (why->steps >= due && now_ns != INT64_MAX) /* before the run is replayed */
-        choose(why);
+        choose(why, now_ns);
     tell_settled(why, now_ns, false);
     if (!idle)
         return;
     if (now_ns == INT64_MAX)
-        choose(why);
+        choose(why, now_ns);
     tell_settled(why, now_ns, true);
 }
 

@@ -61,6 +61,23 @@ static void one_late_segment(void)
     done(&s, job);
 }
 
+/* Rank 2 is late once, by 2 s, and more than ANA_DELAY_LAG_NS before the end: it has its price. */
+static void once(void)
+{
+    struct ana_job *job;
+    struct planted p = planted_begin("once", 3);
+    planted_meet(&p, 0x20, TB_WORLD, ALL);
+    for (int r = 0; r < 3; r++)
+        p.at[r] += r == 2 ? 2010 * MS : 10 * MS;
+    planted_meet(&p, 0x30, TB_WORLD, ALL);
+    for (int r = 0; r < 3; r++)
+        p.at[r] += 1100 * MS;
+    planted_meet(&p, 0x40, TB_WORLD, ALL);
+    struct ana_summary s = summary_of("once", &p, &job);
+    check_price("once", price_of(&s, "0x20", "0x30"), 2, 2000 * MS, 2010 * MS);
+    done(&s, job);
+}
+
 /* Rank 0 is 10 ms late, ranks 1 and 2 therefore: as fast as others after the same call, it saves all of it. */
 static void chain(void)
 {
@@ -319,6 +336,7 @@ int main(void)
     second_cause();
     local_calls();
     one_late_segment();
+    once();
     chain();
     one_hides_the_other();
     it_moves();
