@@ -165,7 +165,7 @@ static void say_fine(const struct ana_summary *s, const struct gpus *gpus, struc
     share_text(share, mpi_time(s), all_time(s));
     if (gpus->wall > 0)
         snprintf(device, sizeof device, ", GPUs busy %s", share_text(busy, gpus->busy, gpus->wall));
-    if (!ana_is_much(s, all_time(s)))
+    if (ana_is_mostly_start(s) || !ana_is_much(s, all_time(s)))
         ana_line_say(line, "nothing stands out: too short, %s of %s is between MPI_Init and MPI_Finalize",
                      ana_spoken(parallel, sizeof parallel, all_time(s) / (double)s->rank_count),
                      ana_spoken(share, sizeof share, (double)(s->end_ns - s->begin_ns)));

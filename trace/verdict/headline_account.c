@@ -7,14 +7,27 @@
 #include "trace/verdict/headline_impl.h"
 #include <string.h>
 
-/* The time of the ranks without MPI_Init and MPI_Finalize, in ns. */
-static double run_ns(const struct ana_summary *s)
+#define START_NS 5e9 /* time of a rank in MPI_Init and MPI_Finalize that is worth a word, if it is most of the run */
+
+/* The time of all ranks in MPI_Init and MPI_Finalize, in ns. */
+static double edge_ns(const struct ana_summary *s)
 {
-    double ns = (double)ana_account_total(&s->account);
+    double ns = 0;
     for (size_t i = 0; i < s->call_count; i++)
         if (trc_opclass_is(s->calls[i].opclass, TRC_FACT_EDGE))
-            ns -= (double)s->calls[i].time_ns;
+            ns += (double)s->calls[i].time_ns;
     return ns;
+}
+
+/* The time of the ranks without them. */
+static double run_ns(const struct ana_summary *s)
+{
+    return (double)ana_account_total(&s->account) - edge_ns(s);
+}
+
+bool ana_is_mostly_start(const struct ana_summary *s)
+{
+    return s->exact && s->has_accounts && edge_ns(s) > run_ns(s);
 }
 
 /* Whether `ns` of all ranks' time is worth a headline. */
@@ -153,11 +166,7 @@ static bool say_call(const struct ana_summary *s, enum ana_account_id id, struct
 /* The time of an account, without MPI_Init and MPI_Finalize. */
 static double own_ns(const struct ana_summary *s, enum ana_account_id id)
 {
-    double ns = (double)s->account.ns[id];
-    for (size_t i = 0; id == ANA_ACCOUNT_LIBRARY && i < s->call_count; i++)
-        if (trc_opclass_is(s->calls[i].opclass, TRC_FACT_EDGE))
-            ns -= (double)s->calls[i].time_ns;
-    return ns;
+    return (double)s->account.ns[id] - (id == ANA_ACCOUNT_LIBRARY ? edge_ns(s) : 0);
 }
 
 bool ana_say_account(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
@@ -168,6 +177,12 @@ bool ana_say_account(const struct ana_job *job, const struct ana_summary *s, str
     enum ana_account_id largest = ANA_ACCOUNT_QUEUED;
     if (!s->has_accounts)
         return false;
+    if (ana_is_mostly_start(s) && edge_ns(s) >= START_NS * (double)s->rank_count) {
+        char part[ANA_TEXT];
+        ana_line_say(line, "%s of the time is in MPI_Init and MPI_Finalize",
+                     share(part, edge_ns(s), (double)ana_account_total(&s->account)));
+        return true;
+    }
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)
         if (own_ns(s, said[i]) > own_ns(s, largest))
             largest = said[i];

@@ -27,6 +27,8 @@ const char *ana_span_words(const struct ana_summary *s);
 /* Whether `ns`, summed over the ranks, is worth a headline of the whole run, MPI_Init and MPI_Finalize included: losses
  * of milliseconds in a program that starts and ends are not.  Always true of a part of the run. */
 bool ana_is_much(const struct ana_summary *s, double ns);
+/* headline_account.c: whether a whole run spends most of its time in MPI_Init and MPI_Finalize. */
+bool ana_is_mostly_start(const struct ana_summary *s);
 /* The share of the ranks' analysed time that they lost waiting for others; NAN unknown. */
 double ana_lost_share(const struct ana_summary *s);
 

@@ -30,7 +30,8 @@ static double share_of_all(const struct ana_summary *s, int64_t lost_ns)
 
 bool ana_is_much(const struct ana_summary *s, double ns)
 {
-    return !s->exact || ns >= NOTABLE_SHARE * (double)(s->end_ns - s->begin_ns) * (double)s->rank_count;
+    const double least = ana_is_mostly_start(s) ? NOTABLE_IMBALANCE : NOTABLE_SHARE;
+    return !s->exact || ns >= least * (double)(s->end_ns - s->begin_ns) * (double)s->rank_count;
 }
 
 double ana_lost_share(const struct ana_summary *s)
