@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define NEAR_MOST 0x4000 /* most bytes from the nearest name: farther, it is as likely of something else */
+
 struct ipo_image ipo_image_map(const char *path)
 {
     struct ipo_image image = {0};
@@ -71,7 +73,8 @@ const ElfW(Sym) * ipo_image_function(const struct ipo_image *image, uint32_t typ
     return best ? best : below;
 }
 
-/* Finds the function that holds `offset`; without one and with `nearest` the last function that begins before it. */
+/* Finds the function that holds `offset`; without one and with `nearest` the last one that begins within NEAR_MOST bytes
+ * before it. */
 static uint64_t search_table(const struct ipo_image *image, uint32_t type, uint64_t offset, char *out, size_t out_size,
                              bool nearest)
 {
@@ -79,7 +82,7 @@ static uint64_t search_table(const struct ipo_image *image, uint32_t type, uint6
     const uint64_t address = elf ? offset + ipo_image_base(image, elf) : 0;
     struct ipo_image names;
     const ElfW(Sym) *best = ipo_image_function(image, type, address, nearest, &names);
-    if (!best)
+    if (!best || (nearest && address - best->st_value > NEAR_MOST))
         return UINT64_MAX;
     size_t n = strnlen(names.bytes + best->st_name, names.size - best->st_name);
     if (n >= out_size)
