@@ -61,12 +61,14 @@ static struct ana_call last_call(const struct ana_case *c, size_t index, struct 
     return (struct ana_call){0};
 }
 
-/* The others that are gone, too. */
+/* Returns the other ranks that are gone in the same way. */
 static struct ana_ranks others_gone(struct ana_case *c, size_t first)
 {
+    const enum ana_end how = ana_death_of(c, first).how;
     size_t *index = ana_case_room(c), n = 0;
     for (size_t i = 0; index && i < c->count; i++)
-        if (i != first && (c->gone[first] ? c->gone[i] : c->job->process[i].rank.state == ANA_RANK_DEAD))
+        if (i != first && (c->gone[first] ? c->gone[i] : c->job->process[i].rank.state == ANA_RANK_DEAD) &&
+            ana_death_of(c, i).how == how)
             index[n++] = i;
     return ana_ranks_at(index, n);
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define BUDGET_NS 3000000000 /* time to read events: a longer trace is read when somebody looks */
+#define DYING_NS  1000000000 /* time for a launcher's last processes to end */
 #define MOST_JOBS 3u
 
 static bool is_newer(struct timespec a, struct timespec b)
@@ -91,6 +92,21 @@ static void word_headline(struct ana_job *job, char *out, size_t size)
     ana_summary_free(&summary);
 }
 
+/* Waits for a job in which some ranks have ended while others are being ended, for at most DYING_NS. */
+static void wait_for_the_rest(struct ana_job *job)
+{
+    const struct timespec pause = {.tv_nsec = DYING_NS / 50};
+    for (int i = 0; i < 50; i++) {
+        size_t over = 0, ranks = ana_job_info(job).ranks;
+        for (size_t k = 0; k < ranks; k++)
+            over += ana_job_rank(job, k)->state == ANA_RANK_DONE || ana_job_rank(job, k)->state == ANA_RANK_DEAD;
+        if (over == 0 || over == ranks)
+            return;
+        nanosleep(&pause, NULL);
+        ana_job_refresh(job);
+    }
+}
+
 /* Prints headline or verdict of a job, and its folder. */
 static void print_job(const char *folder)
 {
@@ -101,6 +117,7 @@ static void print_job(const char *folder)
         return;
     }
     tui_lines_use(job, TUI_LINES_PATIENCE);
+    wait_for_the_rest(job);
     const bool runs = ana_job_info(job).state == ANA_RUNNING;
     const struct ana_verdict *verdict = runs ? NULL : ana_job_verdict(job);
     if (verdict && verdict->state == ANA_VERDICT_HEALTHY) {
