@@ -143,6 +143,14 @@ static bool is_held_up(const struct ana_summary *s, const struct latecomer *late
     return false; /* not known */
 }
 
+/* Whether a rank is last nearly always at a collective's place, or more often than chance explains and half the time. */
+static bool is_often_last(const struct ana_collective *c, size_t ranks)
+{
+    const double chance = 1 / (double)ranks, n = (double)c->instances;
+    const double excess = CHANCE_DEVIATIONS * sqrt(chance * (1 - chance) / n);
+    return c->last_share >= CHANCE_FEW || (c->last_share >= 0.5 && c->last_share - chance >= excess);
+}
+
 /* Whether there are instances enough to say that no rank is worse than the next. */
 static bool is_in_turn(const struct latecomer *late, size_t ranks)
 {
@@ -246,7 +254,7 @@ static bool say_collective(const struct ana_job *job, const struct ana_summary *
     else if (held_up)
         ana_line_say(line, "all lose %s%s waiting in %s%s%s: rank %s comes last, held up by others before", lost, span,
                      c->name, world ? "" : " on ", world ? "" : c->comm_name, ana_rank_label(job, late.index).text);
-    else if (at[0] && c->last_share >= 0.5)
+    else if (at[0] && is_often_last(c, job->count))
         ana_line_say(line, "all lose %s%s waiting in %s%s%s: rank %s is last in %s%s, others in other places", lost,
                      span, c->name, world ? "" : " on ", world ? "" : c->comm_name,
                      ana_rank_label(job, c->last_index).text,
