@@ -107,8 +107,8 @@ static void wait_for_the_rest(struct ana_job *job)
     }
 }
 
-/* Prints headline or verdict of a job, and its folder. */
-static void print_job(const char *folder)
+/* Prints headline or verdict of a job, and its folder; `failed`: the command that started it did. */
+static void print_job(const char *folder, bool failed)
 {
     char line[768] = "";
     struct ana_job *job;
@@ -126,6 +126,8 @@ static void print_job(const char *folder)
     }
     if (verdict && verdict->state != ANA_VERDICT_HEALTHY)
         ana_verdict_headline(verdict, line, sizeof line);
+    else if (failed && !runs)
+        fputs("hpctop: the command failed, though its ranks ended MPI in order: see its output\n", stderr);
     if (*line)
         fprintf(stderr, "hpctop: %s\n", line);
     fprintf(stderr, runs ? "hpctop: the job still runs; look with: hpctop %s\n" : "hpctop: look with: hpctop %s\n",
@@ -179,13 +181,13 @@ void tui_print_end(const struct tui_plan *plan, const char *folder, struct times
     struct found found = {0};
     char line[256];
     if (folder && is_newer(newest_in(folder), before)) {
-        print_job(shorten(folder));
+        print_job(shorten(folder), failed);
         return;
     }
     if (!folder)
         find_here(before, &found);
     for (size_t i = 0; i < found.count && i < MOST_JOBS; i++)
-        print_job(found.folder[i]);
+        print_job(found.folder[i], failed && found.count == 1);
     if (found.count > MOST_JOBS)
         fprintf(stderr, "hpctop: and %zu more jobs in hpctop-*\n", found.count - MOST_JOBS);
     if (!found.count && folder && ana_unseen(folder, line, sizeof line))
