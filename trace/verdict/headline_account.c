@@ -103,6 +103,19 @@ static size_t count_users(const struct ana_job *job, const struct crowd *crowd)
     return n;
 }
 
+/* Whether most ranks wait for a processor, and get less than two thirds of the time that they ask for: then they wait
+ * for each other's messages because of that, too, and calls take longer. */
+static bool is_crowded(const struct ana_job *job, const struct ana_summary *s)
+{
+    const double queued_ns = (double)s->account.ns[ANA_ACCOUNT_QUEUED];
+    struct crowd crowd;
+    char list[256];
+    if (!is_notable(s, queued_ns) || 2 * queued_ns < (double)s->account.ns[ANA_ACCOUNT_COMPUTE])
+        return false;
+    find_crowd(job, s, &crowd, list, sizeof list);
+    return 2 * crowd.ranks > s->rank_count;
+}
+
 static void say_queued(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
 {
     struct crowd crowd;
@@ -183,12 +196,13 @@ bool ana_say_account(const struct ana_job *job, const struct ana_summary *s, str
                      share(part, edge_ns(s), (double)ana_account_total(&s->account)));
         return true;
     }
-    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+    const bool crowded = is_crowded(job, s);
+    for (size_t i = 0; i < sizeof said / sizeof *said && !crowded; i++)
         if (own_ns(s, said[i]) > own_ns(s, largest))
             largest = said[i];
     /* Small waits before a transfer are a part of it. */
     const double ns = own_ns(s, largest), least = largest == ANA_ACCOUNT_TRANSFER ? 2 * wait_ns : wait_ns;
-    if (!is_notable(s, ns) || ns < least)
+    if (!crowded && (!is_notable(s, ns) || ns < least))
         return false;
     if (largest != ANA_ACCOUNT_QUEUED)
         return say_call(s, largest, line);

@@ -255,6 +255,37 @@ static void test_hardware(void)
     long_segments("more work, as far as is known: 1.3 x the processor time", &((struct rates){.cpu = 1}));
 }
 
+/* Checks what the headline of a job starts with whose ranks are late in turn, by 10 ms of 20; the first `crowd` of 3
+ * ranks wait for a processor for a share of their time outside calls. */
+static void crowded(double share, int crowd, bool first)
+{
+    struct planted p = planted_begin("crowd", 3);
+    const struct rates queued = {.cpu = 1 - share, .queued = share};
+    for (int i = 0; i < TIMES; i++) {
+        for (int r = 0; r < 3; r++)
+            p.at[r] += (r == i % 3 ? 20 : 10) * MS;
+        planted_meet(&p, 0x20, TB_WORLD, 7);
+    }
+    for (int r = 0; r < 3; r++)
+        count(p.tb[r], r < crowd ? &queued : &computes, 0, TIMES * 20);
+    struct ana_job *job = planted_open(&p);
+    struct ana_summary s = folder_summary(job);
+    char line[512];
+    ana_headline(job, &s, NULL, line, sizeof line);
+    CHECK((strstr(line, "for a processor") != NULL) == first, "%g of %d: %s", share, crowd, line);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
+static void test_crowded(void)
+{
+    crowded(0.4, 3, true); /* less than they wait for each other, which is a consequence */
+    crowded(0.2, 3, false);
+    crowded(0.4, 1, false);
+    crowded(0, 3, false);
+}
+
 /* Returns how long rank 1 stood still, whose process hardly runs from 1 s to 3 s, and has `beats` heartbeats in it; -1:
  * they are not counted. */
 static int64_t still_ns(int beats)
@@ -293,6 +324,7 @@ static void test_still(void)
 int main(void)
 {
     test_still();
+    test_crowded();
     test_jobs();
     test_once();
     test_running();
