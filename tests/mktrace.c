@@ -327,11 +327,11 @@ static void like_files(void)
         sig.tag = (int32_t)i;
         sig.sent = i % 2 ? 1ull << 7 * i : first.sent;
         sig.peer = i % 3 ? 3 : first.peer;
-        end = trc_put_like(item, &sig, &first, i == 5 ? 77 : 0, TRC_VARIED_FIELDS);
+        end = trc_put_like(item, &sig, &first, i == 5 ? 77 : i + 1, TRC_VARIED_FIELDS);
         end = trc_put_varint(trc_put_varint(tb_put_event(end, i + 1), 1), 2);
         tb_raw(tb, 0, item, (size_t)(end - item), 1);
     }
-    save(tb, "likes", 0);
+    save(tb, "likes8", 0);
 }
 
 /* The sig line is not in the schema. */

@@ -77,6 +77,7 @@ bool ipo_cache_vary(struct ipo_frame *frame, enum ipo_call_id id, struct ipo_cac
     struct ipo_thread *thread = frame->thread;
     struct trc_stream *stream = &thread->stream;
     const struct ipo_call *call = &ipo_calls[id];
+    TRC_IN_REGISTER(call);
     const struct ipo_cached **recent = &ipo_recent_of(thread, frame->site, frame->stack)->cached, *like = *recent;
     const uint64_t stamp = ipo_armed_word();
     if (!like || like->site != ipo_cache_site(frame->site, id) || like->stamp != stamp || thread->outer ||

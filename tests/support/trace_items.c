@@ -179,11 +179,11 @@ void tb_uses(struct tb *tb, uint32_t index, const struct trc_sig *sig, uint64_t 
     struct trc_use *use = tb_use_at(tb, thread, 16 + thread->uses++, sig);
     if (!use)
         return;
-    struct trc_moved moved = trc_moved(sig);
+    use->uses = uses;
+    struct trc_moved moved = trc_moved_by(use);
     use->row = tb_row_of(tb, thread, sig->call, trc_sig_class(sig))->number;
     use->out = moved.out && sig->peer >= 0 ? tb_peer_of(tb, thread, sig->peer)->number : 0;
     use->in = moved.in && sig->source >= 0 ? tb_peer_of(tb, thread, sig->source)->number : 0;
-    use->uses = uses;
 }
 
 void tb_uses_torn(struct tb *tb, uint32_t index, const struct trc_sig *sig, uint64_t uses)

@@ -8,6 +8,8 @@
 
 /* A function of the record path that is part of each of its callers, compiled for the constants that each passes. */
 #define TRC_INLINE static inline __attribute__((always_inline))
+/* Keeps an address in a register: the compiler would else add up the address of a table's element at each use. */
+#define TRC_IN_REGISTER(pointer) __asm__("" : "+r"(pointer))
 
 #define TRC_VARINT_MAX 10u
 
@@ -106,17 +108,19 @@ static inline uint8_t *trc_put_sig(uint8_t *p, const struct trc_sig *sig)
     (1u << TRC_SIG_FIELD_peer | 1u << TRC_SIG_FIELD_tag | 1u << TRC_SIG_FIELD_source | 1u << TRC_SIG_FIELD_rtag |      \
      1u << TRC_SIG_FIELD_sent | 1u << TRC_SIG_FIELD_received)
 
-/* Writes a LIKE item: it defines the next signature of this chunk, by its differences to `like`, signature number
- * `number`.  `among`: a constant, one bit for each field (enum trc_sig_field) that may differ. */
-TRC_INLINE uint8_t *trc_put_like(uint8_t *p, const struct trc_sig *sig, const struct trc_sig *like, uint32_t number,
+/* Writes a LIKE item: it defines the next signature of this chunk, by its differences to `like`, the signature that is
+ * `back` before it.  `among`: a constant, one bit for each field (enum trc_sig_field) that may differ. */
+TRC_INLINE uint8_t *trc_put_like(uint8_t *p, const struct trc_sig *sig, const struct trc_sig *like, uint32_t back,
                                  uint32_t among)
 {
+    const uint64_t received = like->received == like->sent ? sig->sent : like->received;
     uint32_t mask = 0;
     *p++ = TRC_ITEM_LIKE;
-    uint8_t *length = p++, *mask_at = p = trc_put_varint(p, number);
+    uint8_t *length = p++, *mask_at = p = trc_put_varint(p, back);
     p += 2;
 #define FIELD(type, name, kind)                                                                                        \
-    if (among >> TRC_SIG_FIELD_##name & 1 && sig->name != like->name) {                                                \
+    if (among >> TRC_SIG_FIELD_##name & 1 &&                                                                           \
+        sig->name != (TRC_SIG_FIELD_##name == TRC_SIG_FIELD_received ? (type)received : like->name)) {                 \
         mask |= 1u << TRC_SIG_FIELD_##name;                                                                            \
         p = TRC_PUT_##kind(sig->name);                                                                                 \
     }

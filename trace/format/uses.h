@@ -19,36 +19,21 @@ static inline uint64_t trc_known(uint64_t bytes)
     return bytes == TRC_BYTES_UNKNOWN ? 0 : bytes;
 }
 
-/* Returns the amounts that one use of the signature moves.  A send's bytes count when it starts, a receive's when they
- * have come: until then a posted receive only shows its room.  Pure; callable from the traced thread. */
-static inline struct trc_moved trc_moved(const struct trc_sig *sig)
-{
-    const uint32_t flags = sig->flags;
-    const bool receives = flags & (TRC_SIG_P2P_IN | TRC_SIG_IO);
-    struct trc_moved moved = {0};
-    if (!(flags & TRC_SIG_COMPLETE)) {
-        moved.sent = trc_known(sig->sent);
-        moved.out = (flags & TRC_SIG_P2P_OUT) != 0;
-    }
-    if (!(flags & (TRC_SIG_CANCELLED | (receives ? TRC_SIG_START : TRC_SIG_COMPLETE)))) {
-        moved.received = trc_known(sig->received);
-        moved.in = (flags & TRC_SIG_P2P_IN) != 0;
-    }
-    return moved;
-}
-
-/* Returns the amounts that all uses of a signature and its arrivals have moved. */
+/* Returns the amounts that all uses of a signature and its arrivals have moved.  A send's bytes count when it starts, a
+ * receive's when they have come: until then a posted receive only shows its room.  Pure; callable from the traced
+ * thread. */
 static inline struct trc_moved trc_moved_by(const struct trc_use *use)
 {
-    struct trc_moved moved = trc_moved(&use->sig);
-    moved.sent *= use->uses;
-    moved.received *= use->uses;
-    moved.out *= use->uses;
-    moved.in *= use->uses;
-    if (use->arrivals) {
-        moved.received += trc_known(use->sig.received) * use->arrivals;
-        moved.in += use->arrivals;
+    const uint32_t flags = use->sig.flags;
+    const uint32_t none = flags & (TRC_SIG_P2P_IN | TRC_SIG_IO) ? TRC_SIG_START : TRC_SIG_COMPLETE;
+    struct trc_moved moved = {0};
+    if (!(flags & TRC_SIG_COMPLETE)) {
+        moved.sent = trc_known(use->sig.sent) * use->uses;
+        moved.out = flags & TRC_SIG_P2P_OUT ? use->uses : 0;
     }
+    const uint64_t came = (flags & (TRC_SIG_CANCELLED | none) ? 0 : (uint64_t)use->uses) + use->arrivals;
+    moved.received = trc_known(use->sig.received) * came;
+    moved.in = flags & TRC_SIG_P2P_IN ? came : 0;
     return moved;
 }
 
@@ -64,12 +49,14 @@ static inline void trc_add_moved(struct trc_thread *thread, struct trc_row *row,
 {
     thread->sent += moved->sent;
     thread->received += moved->received;
-    thread->sent_messages += moved->out;
-    thread->received_messages += moved->in;
     if (row) {
         row->sent += moved->sent;
         row->received += moved->received;
     }
+    if (!(moved->out | moved->in))
+        return;
+    thread->sent_messages += moved->out;
+    thread->received_messages += moved->in;
     if (out) {
         out->sent_messages += moved->out;
         out->sent_bytes += moved->sent;

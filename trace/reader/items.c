@@ -16,7 +16,10 @@ static enum trc_step bad(const char **why, const char *what)
 static bool take_original(const struct trc_cursor *cursor, struct trc_bytes *body, struct trc_sig *sig, uint64_t *mask)
 {
     uint64_t number;
-    if (!trc_get_varint(body, &number) || number >= cursor->sig_count || !trc_get_varint(body, mask))
+    if (!trc_get_varint(body, &number) || !trc_get_varint(body, mask))
+        return false;
+    number = cursor->file->head.version < TRC_BRIEF ? number : cursor->sig_count - number;
+    if (number >= cursor->sig_count)
         return false;
     *sig = cursor->sigs[number].sig;
     return true;
@@ -73,8 +76,12 @@ static enum trc_step take_sig(struct trc_cursor *cursor, struct trc_bytes *bytes
     uint64_t value;
     for (size_t i = 0; i < file->field_count; i++) {
         const struct trc_schema_field *field = &file->fields[i];
-        if (!(mask >> i & 1))
+        if (!(mask >> i & 1)) {
+            if (field->offset == offsetof(struct trc_sig, received) && sig.received == sig.sent &&
+                file->head.version >= TRC_BRIEF)
+                fresh->sig.received = fresh->sig.sent;
             continue;
+        }
         if (!trc_get_varint(&body, &value))
             break;
         if (field->zigzag)

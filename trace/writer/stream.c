@@ -180,13 +180,12 @@ static void begin_step(struct trc_page *page, uint64_t settled, enum trc_settle 
 }
 
 /* Moves a signature's counts into the counters that stay, because the signature gives up its place. */
-TRC_INLINE void settle_signature(struct trc_stream *stream, uint32_t index, uint64_t settled)
+TRC_INLINE void settle_signature(struct trc_stream *stream, const struct trc_sig_state *state, uint64_t settled)
 {
-    const struct trc_sig_state *state = &stream->state[index];
     struct trc_use *use = state->use;
     struct trc_page *page = stream->page;
     struct trc_thread *thread = &page->thread;
-    if (!use || !(use->uses | use->arrivals))
+    if (!(use->uses | use->arrivals))
         return;
     const struct trc_moved moved = trc_moved_by(use);
     if (!(moved.sent | moved.received | moved.out | moved.in)) {
@@ -194,29 +193,23 @@ TRC_INLINE void settle_signature(struct trc_stream *stream, uint32_t index, uint
         return;
     }
     struct trc_row *row = state->row; /* the private overflow row has number 0 */
-    struct trc_peer *out = trc_peer_at(stream, state->out), *in = trc_peer_at(stream, state->in);
+    struct trc_peer *out = NULL, *in = NULL;
     struct trc_undo *undo = &page->undo;
-    undo->index_plus_1 = index + 1;
-    undo->row = use->row;
-    undo->out = use->out;
-    undo->in = use->in;
+    undo->index_plus_1 = trc_state_index(stream, state) + 1;
+    memcpy(&undo->row, &use->row, 3 * sizeof use->row);
     undo->uses = use->uses;
     undo->arrivals = use->arrivals;
-    undo->row_sent = row->sent;
-    undo->row_received = row->received;
-    if (out) {
-        undo->out_messages = out->sent_messages;
-        undo->out_bytes = out->sent_bytes;
-    }
-    if (in) {
-        undo->in_messages = in->received_messages;
-        undo->in_bytes = in->received_bytes;
-    }
-    undo->sent = thread->sent;
-    undo->received = thread->received;
-    undo->sent_messages = thread->sent_messages;
-    undo->received_messages = thread->received_messages;
+    memcpy(&undo->row_sent, &row->sent, 2 * sizeof row->sent);
+    memcpy(&undo->sent, &thread->sent, 4 * sizeof thread->sent);
     undo->peer_overflow = thread->peer_overflow;
+    if (moved.out | moved.in) { /* else it has no partners */
+        out = trc_peer_at(stream, state->out);
+        in = trc_peer_at(stream, state->in);
+        if (out)
+            memcpy(&undo->out_messages, &out->sent_messages, 2 * sizeof out->sent_messages);
+        if (in)
+            memcpy(&undo->in_messages, &in->received_messages, 2 * sizeof in->received_messages);
+    }
     begin_step(page, settled, TRC_SETTLE_ADD);
     trc_add_moved(thread, row, out, in, &moved);
     use->uses = use->arrivals = 0;
@@ -253,31 +246,41 @@ static __attribute__((noinline)) void make_use(struct trc_stream *stream, uint32
 TRC_INLINE struct trc_sig_state *empty_index(struct trc_stream *stream, uint32_t index)
 {
     struct trc_sig_state *state = &stream->state[index];
+    TRC_IN_REGISTER(state);
     const uint64_t settled = stream->page->undo.settled;
     for (uint32_t i = 0; i < stream->folds; i++)
         if (stream->fold[i].index == index) {
             stream->folds = 0; /* a fold of the signature that goes */
             break;
         }
-    settle_signature(stream, index, settled);
+    if (__builtin_expect(!state->use, 0))
+        make_use(stream, index);
+    settle_signature(stream, state, settled);
     state->epoch = UINT32_MAX; /* in use, but defined in no chunk */
     state->version++;
     state->completed_version = 0;
-    if (__builtin_expect(!state->use, 0))
-        make_use(stream, index);
     begin_step(stream->page, settled, TRC_SETTLE_REPLACE);
     return state;
 }
 
-/* Ends the replacement of a signature, which the entry has now. */
-TRC_INLINE void end_replacement(struct trc_stream *stream, const struct trc_sig_state *state)
+/* Finds the counters of a signature that an entry has now. */
+static __attribute__((noinline)) void find_counters(struct trc_stream *stream, struct trc_sig_state *state)
 {
-    const struct trc_peer *out = trc_peer_at(stream, state->out), *in = trc_peer_at(stream, state->in);
     struct trc_use *use = state->use;
+    const struct trc_sig *sig = &use->sig;
+    state->row = trc_stream_row(stream, sig);
+    state->out = sig->flags & TRC_SIG_P2P_OUT ? peer_of(stream, sig->peer) : 0;
+    state->in = sig->flags & TRC_SIG_P2P_IN ? peer_of(stream, sig->source) : 0;
+    const struct trc_peer *out = trc_peer_at(stream, state->out), *in = trc_peer_at(stream, state->in);
     use->row = state->row->number;
     use->out = out ? out->number : 0;
     use->in = in ? in->number : 0;
-    begin_step(stream->page, stream->page->undo.settled - TRC_SETTLE_REPLACE, TRC_SETTLE_STEPS);
+}
+
+/* Ends the replacement of a signature, which the entry has now. */
+static void end_replacement(struct trc_page *page)
+{
+    begin_step(page, page->undo.settled - TRC_SETTLE_REPLACE, TRC_SETTLE_STEPS);
 }
 
 uint32_t trc_stream_intern_slow(struct trc_stream *stream, const struct trc_sig *sig, uint32_t set)
@@ -291,10 +294,8 @@ uint32_t trc_stream_intern_slow(struct trc_stream *stream, const struct trc_sig 
         index ^= 1;
     struct trc_sig_state *state = empty_index(stream, index);
     trc_sig_copy(&state->use->sig, sig);
-    state->row = trc_stream_row(stream, sig);
-    state->out = sig->flags & TRC_SIG_P2P_OUT ? peer_of(stream, sig->peer) : 0;
-    state->in = sig->flags & TRC_SIG_P2P_IN ? peer_of(stream, sig->source) : 0;
-    end_replacement(stream, state);
+    find_counters(stream, state);
+    end_replacement(stream->page);
     return index;
 }
 
@@ -305,14 +306,19 @@ uint32_t trc_stream_variant(struct trc_stream *stream, uint32_t like, uint32_t n
         index = (index + 1) % TRC_SIGS;
     struct trc_sig_state *state = empty_index(stream, index);
     const struct trc_sig_state *of = &stream->state[like];
+    TRC_IN_REGISTER(of);
     const struct trc_sig *from = &of->use->sig;
     state->use->sig = *sig;
-    state->row = of->row->size_class == trc_sig_class(sig) ? of->row : trc_stream_row(stream, sig);
-    state->out = sig->peer == from->peer || !(sig->flags & TRC_SIG_P2P_OUT) ? of->out : peer_of(stream, sig->peer);
-    state->in = sig->source == from->source || !(sig->flags & TRC_SIG_P2P_IN) ? of->in : peer_of(stream, sig->source);
-    end_replacement(stream, state);
+    state->row = of->row;
+    state->out = of->out;
+    state->in = of->in;
+    memcpy(&state->use->row, &of->use->row, 3 * sizeof of->use->row);
+    if (of->row->size_class != trc_sig_class(sig) || sig->peer != from->peer || sig->source != from->source)
+        find_counters(stream, state);
+    end_replacement(stream->page);
     if (of->epoch == stream->epoch && stream->at < stream->stop)
-        number_sig(stream, state, trc_put_like(stream->at, sig, from, of->local, TRC_VARIED_FIELDS));
+        number_sig(stream, state,
+                   trc_put_like(stream->at, sig, from, stream->local_sigs - of->local, TRC_VARIED_FIELDS));
     return index;
 }
 
@@ -448,7 +454,7 @@ static void settle_full(struct trc_stream *stream)
         const uint64_t settled = stream->page->undo.settled;
         if (!use || !((use->uses | use->arrivals) >> 31))
             continue;
-        settle_signature(stream, i, settled);
+        settle_signature(stream, &stream->state[i], settled);
         begin_step(stream->page, settled, TRC_SETTLE_STEPS);
     }
 }

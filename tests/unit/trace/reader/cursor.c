@@ -1,5 +1,6 @@
 /* Items: random scripts of every kind there and back, also in a growing file. */
 #include "tests/support/random_trace.h"
+#include "tests/support/trace_encode.h"
 
 static void test_round_trip(uint32_t chunk_size, uint32_t thread, size_t steps)
 {
@@ -56,6 +57,37 @@ static void test_growth(void)
     tb_free(tb);
 }
 
+/* The second and third signature differ from the first; the place of that, and the bytes received, are told otherwise
+ * since version 8. */
+static void test_like(uint32_t version)
+{
+    const bool brief = version >= TRC_BRIEF;
+    struct tb *tb = tb_new(0, 4);
+    struct trc_sig sig = tb_sig(TB_SEND);
+    sig.sent = sig.received = 8;
+    tb_event(tb, 0, &sig, 10, 20, (struct tb_more){0});
+    for (uint32_t i = 1; i < 3; i++) {
+        uint8_t item[2 * TRC_ITEM_MAX], body[TRC_ITEM_MAX], *end = trc_put_varint(body, brief ? i : 0);
+        end = trc_put_varint(trc_put_varint(end, 1u << TRC_SIG_FIELD_sent), 100 * i);
+        const size_t size = (size_t)(end - body);
+        end = trc_put_varint(trc_put_varint(item, TRC_ITEM_LIKE), size);
+        end = (uint8_t *)memcpy(end, body, size) + size;
+        end = trc_put_varint(trc_put_varint(tb_put_event(end, i), 1), 2);
+        tb_raw(tb, 0, item, (size_t)(end - item), 1);
+    }
+    tb_head(tb)->version = version;
+    tb_write(tb, path);
+    struct trc_file *file = open_good();
+    size_t n;
+    struct seen *got = read_all(file, 0, &n);
+    CHECK(n == 3 && got[1].sig.sent == 100 && got[2].sig.sent == 200, "version %u: %zu", version, n);
+    CHECK(n == 3 && got[2].sig.received == (brief ? 200 : 8), "version %u: received", version);
+    CHECK(!trc_damage(file, 0), "%s", trc_damage(file, 0));
+    free(got);
+    trc_close(file);
+    tb_free(tb);
+}
+
 int main(void)
 {
     snprintf(path, sizeof path, "hpctop-cursor-%d.hpctop", (int)getpid());
@@ -65,6 +97,8 @@ int main(void)
         test_round_trip(TRC_CHUNK_MOST * TRC_BLOCK, (uint32_t)seed - 1, 20000);
         test_growth();
     }
+    test_like(TRC_BRIEF - 1);
+    test_like(TRC_VERSION);
     unlink(path);
     return check_result();
 }

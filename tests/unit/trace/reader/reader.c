@@ -91,7 +91,7 @@ static void test_refused(void)
         {0, 0x4242, 2, "wrong magic"},
         {0, 0, 8, "not finished"},
         {6, '\n', 1, "text mode"},
-        {offsetof(struct trc_head, version), TRC_VERSION + 1, 4, "newer hpctop (format 8"},
+        {offsetof(struct trc_head, version), TRC_VERSION + 1, 4, "newer hpctop (format 9"},
         {offsetof(struct trc_head, version), 3, 4, "older hpctop"},
         {offsetof(struct trc_head, byte_order), 0x04030201, 4, "byte order"},
         {offsetof(struct trc_head, block_size), 0, 4, "blocks of 0 bytes"},
