@@ -61,6 +61,11 @@ def one_by_one(number, seconds):
     return act
 
 
+def in_turn(p, pids):
+    kill(p.pid, signal.SIGSTOP)  # it would end the others after the first, PRRTE by a SIGKILL that nobody can note
+    one_by_one(signal.SIGTERM, 0.7)(p, pids)
+
+
 def everything(p, pids):
     kill(p.pid, signal.SIGKILL)  # the launcher first: it would tell the others
     one_by_one(signal.SIGKILL, 0.5)(p, pids)
@@ -98,7 +103,7 @@ together([
     partial(of_itself, "size", "dead-rank", "a file that it wrote passed its limit", "write_much"),
     partial(of_itself, "kill", "dead-rank", "rank 1 is gone", "", "the others were told to end .*SIGTERM from (mpirun|prterun)"),
     partial(from_outside, "term", "well", one_by_one(signal.SIGTERM, 0), "all 3 ranks were told to end: SIGTERM from python3", ("proven",)),
-    partial(from_outside, "term-each", "well", one_by_one(signal.SIGTERM, 0.7), "all 3 ranks were told to end: SIGTERM", ("proven",)),
+    partial(from_outside, "term-each", "well", in_turn, "all 3 ranks were told to end: SIGTERM", ("proven",)),
     partial(from_outside, "launcher", "well", lambda p, _: kill(p.pid, signal.SIGTERM), "told to end|gone at once", ("proven", "possible")),
     partial(from_outside, "lost", "well", lambda p, _: kill(p.pid, signal.SIGKILL), "ended by the MPI library", ("proven",)),
     partial(from_outside, "kill", "well", lambda p, q: kill_group(p), "killed from outside", ("likely", "possible")),
