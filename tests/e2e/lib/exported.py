@@ -37,7 +37,7 @@ def of_report(*arguments):
     rep = json.loads(hpctop("report", "--json", *arguments).out)
     found = empty()
     for c in rep["calls"]:
-        add_call(found, c["name"], c["calls"], c["bytes_sent"], c["bytes_received"], c["time_s"] or 0)
+        add_call(found, c["name"], c["calls"], c["bytes_sent"] or 0, c["bytes_received"] or 0, c["length_s"] or 0)
     for p in rep["pairs"]:
         found["pairs"][p["src"], p["dst"]] = [p["messages"], p["bytes"]]
     for c in rep["collectives"]:
@@ -57,7 +57,7 @@ def of_csv(folder):
     found = empty()
     for r in rows(folder, "events"):
         if r["what"] in ("call", "poll", "part"):
-            add_call(found, r["name"], int(r["calls"]), int(r["bytes_sent"]), int(r["bytes_received"]),
+            add_call(found, r["name"], int(r["calls"]), int(r["bytes_sent"] or 0), int(r["bytes_received"] or 0),
                      float(r["busy_s"]) if r["what"] != "part" else 0)
     for r in rows(folder, "messages"):
         add_message(found, int(r["src"]), int(r["dst"]), int(r["bytes"]))
