@@ -43,10 +43,10 @@ static inline uint64_t ana_event_calls(const struct ana_event *e)
 {
     return e->sig->flags & TRC_SIG_SUB ? 0 : ana_event_times(e);
 }
-/* Returns the time of each call, in ns; for a FOLD, the mean time inside a poll. */
-static inline int64_t ana_event_each(const struct ana_event *e)
+/* Returns the time inside all calls that an item stands for, in ns. */
+static inline int64_t ana_event_all(const struct ana_event *e)
 {
-    return e->kind == TRC_RECORD_FOLD ? e->busy_ns / (int64_t)(e->count ? e->count : 1) : e->end_ns - e->begin_ns;
+    return e->kind == TRC_RECORD_FOLD ? e->busy_ns : e->end_ns - e->begin_ns;
 }
 
 #endif

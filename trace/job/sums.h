@@ -68,7 +68,7 @@ static inline __attribute__((always_inline)) bool ana_sum_to_site(struct ana_tal
         site->inside_ns =
             ana_plus(site->inside_ns, is_call ? told->call.end_ns - told->call.begin_ns : told->sum.busy_ns);
     if (kind == ANA_TOLD_FOLD)
-        return ana_slim_add(&site->times, told->sum.busy_ns / (int64_t)told->sum.calls, told->sum.calls);
+        return ana_slim_add(&site->times, told->sum.busy_ns, told->sum.calls);
     site->sent += is_call ? told->call.sent : told->sum.sent;
     site->received += is_call ? told->call.received : told->sum.received;
     return !is_call || ana_slim_add(&site->times, told->call.end_ns - told->call.begin_ns, 1);

@@ -105,7 +105,7 @@ void ana_tally_call(struct ana_tally *tally, const struct ana_event *e)
     tally->rank[e->index].calls += calls;
     struct ana_call_sum *sum = call_sum(tally, e);
     if (sum) {
-        ana_small_add(&sum->times, ana_event_each(e), calls);
+        ana_small_add(&sum->times, ana_event_all(e), calls);
         sum->sent += sent;
         sum->received += received;
     }
@@ -117,11 +117,11 @@ void ana_tally_passing(struct ana_tally *tally, const struct ana_event *e)
     struct ana_site_sum *site = site_sum(tally, e->use);
     uint64_t calls = ana_event_calls(e);
     if (sum) {
-        ana_small_add(&sum->times, ana_event_each(e), calls);
+        ana_small_add(&sum->times, ana_event_all(e), calls);
         sum->passing += calls;
     }
     if (site)
-        tally->out_of_memory |= !ana_slim_add(&site->times, ana_event_each(e), calls);
+        tally->out_of_memory |= !ana_slim_add(&site->times, ana_event_all(e), calls);
 }
 
 void ana_tally_time(struct ana_tally *tally, const struct ana_event *e, int64_t begin_ns, int64_t end_ns)

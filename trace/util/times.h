@@ -76,19 +76,20 @@ struct ana_times_small {
     int64_t total_ns, min_ns, max_ns;
     uint32_t count[TRC_BUCKETS];
 };
-/* Adds a duration `calls` times; a negative one counts as 0.  A full bucket stays full. */
-static inline void ana_small_add(struct ana_times_small *small, int64_t ns, uint64_t calls)
+/* Adds `calls` equal durations, `all_ns` together; a negative time counts as 0.  A full bucket stays full. */
+static inline void ana_small_add(struct ana_times_small *small, int64_t all_ns, uint64_t calls)
 {
     if (__builtin_expect(calls == 0, 0))
         return;
-    if (ns < 0)
-        ns = 0;
+    if (all_ns < 0)
+        all_ns = 0;
+    const int64_t ns = calls == 1 ? all_ns : (int64_t)((uint64_t)all_ns / calls);
     if (__builtin_expect(small->calls == 0, 0) || ns < small->min_ns)
         small->min_ns = ns;
     if (ns > small->max_ns)
         small->max_ns = ns;
     small->calls += calls;
-    small->total_ns = ana_plus(small->total_ns, calls == 1 ? ns : ana_product(ns, calls));
+    small->total_ns = ana_plus(small->total_ns, all_ns);
     uint32_t *count = &small->count[trc_bucket((uint64_t)ns)];
     *count = calls < UINT32_MAX - *count ? *count + (uint32_t)calls : UINT32_MAX;
 }
@@ -103,19 +104,20 @@ struct ana_times_slim {
     int64_t total_ns, min_ns, max_ns;
     struct ana_counts counts;
 };
-/* Adds a duration `calls` times; a negative one counts as 0.  False: out of memory, percentiles do not know it. */
-static inline bool ana_slim_add(struct ana_times_slim *slim, int64_t ns, uint64_t calls)
+/* Adds calls, as ana_small_add does.  False: out of memory, percentiles do not know them. */
+static inline bool ana_slim_add(struct ana_times_slim *slim, int64_t all_ns, uint64_t calls)
 {
     if (__builtin_expect(calls == 0, 0))
         return true;
-    if (ns < 0)
-        ns = 0;
+    if (all_ns < 0)
+        all_ns = 0;
+    const int64_t ns = calls == 1 ? all_ns : (int64_t)((uint64_t)all_ns / calls);
     if (__builtin_expect(slim->calls == 0, 0) || ns < slim->min_ns)
         slim->min_ns = ns;
     if (ns > slim->max_ns)
         slim->max_ns = ns;
     slim->calls += calls;
-    slim->total_ns = ana_plus(slim->total_ns, calls == 1 ? ns : ana_product(ns, calls));
+    slim->total_ns = ana_plus(slim->total_ns, all_ns);
     return ana_counts_add(&slim->counts, (uint64_t)ns, calls);
 }
 /* Adds all that is in `slim`. */

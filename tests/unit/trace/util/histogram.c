@@ -76,12 +76,24 @@ static void long_ones_do_not_saturate(void)
         small = (struct ana_times_small){0};
         ticks = (struct ana_times_sum){.calls = 100, .max_ns = 1e18};
         ana_small_add(&small, 5, 1);
-        ana_small_add(&small, ns, 99);
+        ana_small_add(&small, 99 * ns, 99);
         bucket[trc_bucket((uint64_t)ns * 4)] = 100;
         ana_times_add_ticks(&ticks, bucket, 0.25);
         CHECK(near(ana_bucket_percentile(small.count, 0.99), (double)ns, 1.0 / 8));
         CHECK(near(ana_times_of(&ticks).p99_ns, (double)ns, 1.0 / 7));
     }
+}
+
+/* The time of polls that are added together is their sum, whatever their mean is. */
+static void time_of_many_is_exact(void)
+{
+    struct ana_times_small small = {0};
+    struct ana_times_slim slim = {0};
+    ana_small_add(&small, 1999, 1000);
+    CHECK(ana_slim_add(&slim, 1999, 1000));
+    CHECK(small.calls == 1000 && small.total_ns == 1999 && small.max_ns == 1, "%lld", (long long)small.total_ns);
+    CHECK(slim.calls == 1000 && slim.total_ns == 1999 && slim.max_ns == 1, "%lld", (long long)slim.total_ns);
+    free(slim.counts.count);
 }
 
 /* Values in any order against counts of all buckets: what takes little room loses nothing. */
@@ -99,7 +111,7 @@ static void narrow_counts_are_those_of_all_buckets(void)
             uint64_t calls = seed >> 33 & 1 ? 1 : seed >> 34 & 1 ? 0 : 1ull << (seed >> 35) % 34;
             ana_small_add(&all, ns, calls);
             CHECK(ana_slim_add(&slim, ns, calls));
-            uint32_t bucket = trc_bucket(ns < 0 ? 0 : (uint64_t)ns);
+            uint32_t bucket = trc_bucket(ns < 0 || !calls ? 0 : (uint64_t)ns / calls);
             lowest = calls && bucket < lowest ? bucket : lowest;
             highest = calls && bucket > highest ? bucket : highest;
         }
@@ -185,6 +197,7 @@ int main(void)
     buckets_partition_the_numbers();
     percentiles_are_within_a_sixteenth();
     long_ones_do_not_saturate();
+    time_of_many_is_exact();
     narrow_counts_are_those_of_all_buckets();
     one_value_is_exact();
     merging();
