@@ -6,6 +6,7 @@ import os
 
 from common import HPCTOP, LIBTRACE, check, end
 from compare import differences
+from one_truth import disagreements
 from truths import WORKLOADS, hold
 from verdicts import verdict
 
@@ -32,6 +33,9 @@ for name, arguments, counts in WORKLOADS:
     for ranks in counts:
         if not only or name == only:
             both = hold(name, arguments, ranks)
+            label = "%s x%d" % (" ".join([name] + arguments), ranks)
+            twice = both and disagreements(both[1], delays=name != "threads_multiple")  # its threads seem to serve others
+            check("%s: numbers in several places agree" % label, not twice, "; ".join((twice or [])[:6]))
             if both and name not in LATE + ("exit_no_finalize",):
                 code, said = verdict("trace-" + "-".join([name] + arguments + ["x%d" % ranks]))
                 check("%s x%d is no trouble" % (name, ranks), code == 0 and said["state"] == "healthy", said)

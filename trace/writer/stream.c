@@ -126,7 +126,8 @@ static __attribute__((noinline)) struct trc_row *search_row(struct trc_stream *s
     trc_writer_call(stream->writer, sig->call);
     if (stream->rows_used + RESERVED_ROWS >= TRC_ROWS)
         for (uint32_t i = 0; i < TRC_ROW_PLACES; i++)
-            if (stream->row[i] && stream->row[i]->call_plus_1 == key)
+            if (stream->row[i] && stream->row[i]->call_plus_1 == key &&
+                (stream->row[i]->size_class == TRC_SIZE_UNKNOWN) == (size_class == TRC_SIZE_UNKNOWN))
                 return stream->row[i];
     struct trc_row *row = add_row(stream, sig);
     if (!row) {
