@@ -22,6 +22,7 @@ struct ipo_object {
 
 #define IPO_SCHEMA_CALLS 1024u /* room for the rows of all sources */
 
+struct ipo_elf;
 struct ipo_name;
 struct ipo_thread;
 
@@ -45,6 +46,8 @@ struct ipo_source {
     /* The wrapper for a slot of this name, which is of some table (load/names.h) and leads to `bound` now; NULL: the
      * slot is none of this source's. */
     ipo_function (*wrapper_of)(const struct ipo_name *name, const struct ipo_object *object, const void *bound);
+    /* Calls lead(with, slot, wrapper) for slots of an object's tables of virtual functions. */
+    void (*tables)(const struct ipo_elf *elf, void (*lead)(void *with, uintptr_t *slot, ipo_function to), void *with);
     /* Whether a slot of the object with this load address, which leads to `bound`, belongs to another library than the
      * one that is recorded: no source leads it to a wrapper. */
     bool (*foreign)(uintptr_t base, const void *bound);

@@ -5,6 +5,7 @@
 #include "interpose/base/table.h"
 #include "interpose/mpi/cached.h"
 #include "interpose/mpi/emit.h"
+#include "interpose/mpi/negotiation.h"
 #include "interpose/mpi/pcontrol.h"
 #include "interpose/sites/python_site.h"
 
@@ -101,7 +102,7 @@ static void find_path(struct ipo_frame *frame)
     }
 }
 
-static void describe(struct ipo_frame *frame, enum ipo_gloo_id id, uintptr_t options)
+static void describe(struct ipo_frame *frame, enum ipo_gloo_id id, uintptr_t options, const struct ipo_gloo_data *data)
 {
     struct ipo_gloo_run *run = running;
     const bool known = frame->comm; /* the options begin with a context, as they should */
@@ -119,6 +120,13 @@ static void describe(struct ipo_frame *frame, enum ipo_gloo_id id, uintptr_t opt
         describe_data(&frame->sig, &rows[id], comm, options);
     else if (rows[id].element)
         frame->sig.sent = frame->sig.received = TRC_BYTES_UNKNOWN;
+    if (data) {
+        frame->sig.sent = data->sent;
+        frame->sig.received = data->received;
+        frame->sig.flags = data->control ? TRC_SIG_CONTROL : 0;
+        if (data->root >= 0 && comm)
+            frame->sig.peer = ipo_world_rank(comm, data->root);
+    }
     /* PyTorch may make one collective of several calls of Gloo: the first has its number. */
     if (comm && (!run || run->numbered)) {
         frame->sig.flags |= TRC_SIG_COLL;
@@ -128,7 +136,8 @@ static void describe(struct ipo_frame *frame, enum ipo_gloo_id id, uintptr_t opt
         run->numbered = false;
 }
 
-bool ipo_gloo_enter(struct ipo_frame *frame, enum ipo_gloo_id id, struct ipo_comm *comm, uintptr_t options)
+bool ipo_gloo_enter(struct ipo_frame *frame, enum ipo_gloo_id id, struct ipo_comm *comm, uintptr_t options,
+                    const struct ipo_gloo_data *data)
 {
     struct ipo_thread *thread = *ipo_gloo_armed ? ipo_thread_self() : NULL;
     if (!thread || ipo_is_inside(thread, frame))
@@ -143,21 +152,17 @@ bool ipo_gloo_enter(struct ipo_frame *frame, enum ipo_gloo_id id, struct ipo_com
         ipo_call_left(thread);
     thread->outer = frame;
     thread->outer_site = ((const uint64_t *)frame->address)[1];
-    describe(frame, id, options);
+    describe(frame, id, options, data);
     frame->index = trc_stream_intern(&thread->stream, &frame->sig);
     struct trc_thread *live = &thread->stream.page->thread;
     live->inside_sequence = frame->sequence;
     live->inside_since = frame->begin = ipo_ticks();
     __atomic_store_n(&live->inside, frame->index + 1, __ATOMIC_RELEASE);
-    if (running) {
-        running->frame = *frame;
-        running->inside = true;
-    }
     errno = kept;
     return true;
 }
 
-static void end_call(struct ipo_frame *frame)
+void ipo_gloo_leave(struct ipo_frame *frame, const struct ipo_gloo_said *said)
 {
     frame->end = ipo_ticks();
     if (*ipo_gloo_armed && frame->thread != ipo_thread_current)
@@ -166,21 +171,38 @@ static void end_call(struct ipo_frame *frame)
         return;
     int kept = errno;
     if (frame->failed) {
-        frame->sig.flags |= TRC_SIG_FAILED;
+        frame->sig.flags = (frame->sig.flags & ~(uint32_t)TRC_SIG_CONTROL) | TRC_SIG_FAILED;
         frame->sig.sent = frame->sig.received = 0;
-        frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
     }
+    if (said && said->kind) {
+        *(said->is_sent ? &frame->sig.sent : &frame->sig.received) = said->size;
+        if (!ipo_negotiation_say(frame, said->kind, said->bytes, said->size))
+            frame->sig.flags &= ~(uint32_t)TRC_SIG_CONTROL;
+    }
+    if (said || frame->failed)
+        frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
+    frame->poll = frame->sig.flags & TRC_SIG_CONTROL; /* counted into the FOLD */
     ipo_emit(frame);
+    if (frame->poll)
+        __atomic_store_n(&frame->thread->rounds, frame->thread->rounds + 1, __ATOMIC_RELEASE);
     __atomic_store_n(&frame->thread->stream.page->thread.inside, 0, __ATOMIC_RELEASE);
     frame->thread->outer = NULL;
     errno = kept;
 }
 
-void ipo_gloo_leave(struct ipo_frame *frame)
+__thread struct ipo_frame *ipo_gloo_inside; /* the frame of the innermost wrapper; NULL: it does not record */
+
+__attribute__((used)) int ipo_gloo_personality(int version, int actions, uint64_t class, void *exception, void *context)
 {
-    if (running)
-        running->inside = false;
-    end_call(frame);
+    const int in_second = 2, go_on = 8; /* the second round is when frames are left */
+    struct ipo_frame *frame = actions & in_second ? ipo_gloo_inside : NULL;
+    (void)version, (void)class, (void)exception, (void)context;
+    if (frame) {
+        ipo_gloo_inside = NULL;
+        frame->failed = true;
+        ipo_gloo_leave(frame, NULL);
+    }
+    return go_on;
 }
 
 /* ---- PyTorch's queue */
@@ -208,7 +230,7 @@ void ipo_gloo_run_begin(struct ipo_gloo_run *run, uintptr_t work)
     const struct place *place = work && *ipo_gloo_armed ? ipo_table_get(&queue, work) : NULL;
     run->path = NULL;
     run->comm = NULL;
-    run->numbered = run->inside = false;
+    run->numbered = false;
     if (place && place->work == work) { /* else it has been queued too long */
         run->path = place->path;
         run->comm = place->comm;
@@ -221,11 +243,7 @@ void ipo_gloo_run_begin(struct ipo_gloo_run *run, uintptr_t work)
     running = run;
 }
 
-void ipo_gloo_run_end(struct ipo_gloo_run *run)
+void ipo_gloo_run_end(void)
 {
     running = NULL;
-    if (!run->inside)
-        return;
-    run->frame.failed = true; /* an exception has left it */
-    end_call(&run->frame);
 }

@@ -6,6 +6,7 @@
 #include "interpose/mpi/comms.h"
 #include "interpose/mpi/record.h"
 #include "interpose/nccl/nccl.h"
+#include "trace/writer/said.h"
 
 enum ipo_gloo_id {
 #define GLOO(name, ...) IPO_GLOO_##name,
@@ -26,25 +27,52 @@ ipo_function ipo_gloo_real(enum ipo_gloo_id id, const void *caller);
 
 /* ---- gloo.c: record path */
 
-/* Before a collective of `comm` (NULL: not known), whose options are at `options`, or 0: connect.  False: it is not
- * recorded, and ipo_gloo_leave must not be called.  Keeps errno. */
-bool ipo_gloo_enter(struct ipo_frame *frame, enum ipo_gloo_id id, struct ipo_comm *comm, uintptr_t options);
-/* After it has returned.  Keeps errno. */
-void ipo_gloo_leave(struct ipo_frame *frame);
+/* A collective without options that can be read. */
+struct ipo_gloo_data {
+    uint64_t sent, received; /* bytes */
+    int root;                /* -1: none */
+    bool control;            /* a round of Horovod's loop */
+};
+/* The words or the list that such a round moved (mpi/negotiation.h). */
+struct ipo_gloo_said {
+    enum trc_said_kind kind; /* 0: nothing that is written */
+    bool is_sent;            /* this rank sends it */
+    uintptr_t bytes;
+    uint64_t size;
+};
+
+/* Before a collective of `comm` (NULL: not known), whose options are at `options`, or 0, with `data` or NULL: connect.
+ * False: it is not recorded, and ipo_gloo_leave must not be called.  Keeps errno. */
+bool ipo_gloo_enter(struct ipo_frame *frame, enum ipo_gloo_id id, struct ipo_comm *comm, uintptr_t options,
+                    const struct ipo_gloo_data *data);
+/* After it has returned; `said`: of a round, else NULL.  Keeps errno. */
+void ipo_gloo_leave(struct ipo_frame *frame, const struct ipo_gloo_said *said);
+
+/* Makes a call of C++ in a wrapper.  An exception that leaves it passes: the unwinder then calls ipo_gloo_personality,
+ * which ends the call of `frame` as a failed one, and never catches. */
+#define IPO_GLOO_CALL(recorded, frame, ...)                                                                            \
+    do {                                                                                                               \
+        struct ipo_frame *before = ipo_gloo_inside;                                                                    \
+        __asm__ volatile(".cfi_personality 0x1b, ipo_gloo_personality");                                               \
+        ipo_gloo_inside = (recorded) ? (frame) : NULL;                                                                 \
+        __VA_ARGS__;                                                                                                   \
+        ipo_gloo_inside = before;                                                                                      \
+    } while (0)
+extern __thread struct ipo_frame *ipo_gloo_inside;
+/* Asked by the unwinder, as the C++ ABI says.  Only the tables of the wrappers name it. */
+int ipo_gloo_personality(int version, int actions, uint64_t class, void *exception, void *context);
 
 /* A collective that PyTorch runs, on the stack of its thread. */
 struct ipo_gloo_run {
     const struct ipo_path *path; /* path to the call that queued it; NULL: not known */
     struct ipo_comm *comm;       /* the group; NULL: not known */
     uint64_t site, sequence;
-    bool numbered;          /* `sequence` is its number in its group, and no call of Gloo has it yet */
-    bool inside;            /* a call of Gloo has begun: `frame`, a copy of its frame */
-    struct ipo_frame frame; /* an exception may leave that call */
+    bool numbered; /* `sequence` is its number in its group, and no call of Gloo has it yet */
 };
 /* Begins a queued collective in its thread, before `execute`. */
 void ipo_gloo_run_begin(struct ipo_gloo_run *run, uintptr_t work);
-/* Ends it, after `execute`: a call of Gloo that an exception has left ends as a failed one.  Keeps errno. */
-void ipo_gloo_run_end(struct ipo_gloo_run *run);
+/* Ends it, after `execute`. */
+void ipo_gloo_run_end(void);
 /* Notes where a collective of a group is queued; frame->site, stack and caller are set.  Keeps errno. */
 void ipo_gloo_enqueue(struct ipo_frame *frame, uintptr_t group, uintptr_t work);
 
@@ -59,7 +87,15 @@ void ipo_gloo_group_begin(uintptr_t group, uintptr_t store, int rank, int size);
 void ipo_gloo_group_end(void);
 /* Notes a new context; one outside PyTorch is a group of its own.  Keeps errno. */
 void ipo_gloo_context(uintptr_t context, int rank, int size);
+/* Defines the group of a controller, whose name is a hash of its ranks, as ipo_gloo_group_begin.  Keeps errno. */
+struct ipo_comm *ipo_gloo_group(uintptr_t controller, uint64_t name, int rank, int size);
 /* The group at this address, or of the context at it; NULL: it is not known.  Any thread. */
 struct ipo_comm *ipo_gloo_comm(uintptr_t address);
+
+/* ---- horovod.c: Horovod's controller and operations over Gloo, by their tables of virtual functions */
+
+struct ipo_elf;
+/* Calls lead(with, slot, function) for the slots of an object's tables that have a function of ours. */
+void ipo_gloo_tables(const struct ipo_elf *elf, void (*lead)(void *with, uintptr_t *slot, ipo_function to), void *with);
 
 #endif

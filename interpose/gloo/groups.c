@@ -60,12 +60,13 @@ static struct ipo_comm *define(uintptr_t address, uint64_t name, int rank, int s
     return comm;
 }
 
-static struct ipo_comm *make(uintptr_t address, uint64_t name, int rank, int size)
+struct ipo_comm *ipo_gloo_group(uintptr_t address, uint64_t name, int rank, int size)
 {
     int kept = errno;
     bool sane = rank >= 0 && rank < size;
     struct ipo_comm *comm = NULL;
-    bool met = getenv("MASTER_ADDR") && getenv("MASTER_PORT"); /* the ranks of a job have the same (job_id.c) */
+    /* The ranks of a job have the same (job_id.c). */
+    bool met = (getenv("MASTER_ADDR") && getenv("MASTER_PORT")) || getenv("HOROVOD_GLOO_RENDEZVOUS_PORT");
     if (sane && (*ipo_gloo_armed || ipo_start_alone(rank, size, met, "from the first group of Gloo")))
         comm = define(address, name, rank, size);
     forget(address, comm);
@@ -75,7 +76,7 @@ static struct ipo_comm *make(uintptr_t address, uint64_t name, int rank, int siz
 
 void ipo_gloo_group_begin(uintptr_t group, uintptr_t store, int rank, int size)
 {
-    making = make(group, (uintptr_t)ipo_table_get(&stores, store), rank, size);
+    making = ipo_gloo_group(group, (uintptr_t)ipo_table_get(&stores, store), rank, size);
 }
 
 void ipo_gloo_group_end(void)
@@ -85,7 +86,7 @@ void ipo_gloo_group_end(void)
 
 void ipo_gloo_context(uintptr_t context, int rank, int size)
 {
-    struct ipo_comm *comm = making ? making : make(context, 0, rank, size);
+    struct ipo_comm *comm = making ? making : ipo_gloo_group(context, 0, rank, size);
     forget(context, comm);
-    forget(context + sizeof(void *), comm); /* where options point to: its base, which in PyTorch 2.15 is no table's */
+    forget(context + sizeof(void *), comm); /* address in options; since PyTorch 2.15 */
 }

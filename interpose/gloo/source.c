@@ -1,6 +1,11 @@
 /* Gloo, as a source of the recorder. */
+#include "interpose/base/bind.h"
 #include "interpose/core/source.h"
 #include "interpose/gloo/gloo.h"
+#include "interpose/identity/identity.h"
+#include "interpose/load/slots.h"
+
+#include <errno.h>
 
 static size_t write_schema(struct trc_schema_call *calls)
 {
@@ -20,5 +25,21 @@ static void arm_calls(uint32_t how)
     ipo_arm(IPO_FOR_GLOO, how);
 }
 
-static const struct ipo_source gloo_source = {.name = "gloo", .schema = write_schema, .arm = arm_calls};
+/* Horovod is loaded, and about to begin its loop. */
+static void horovod_begins(void)
+{
+    int kept = errno;
+    ipo_bind();
+    ipo_options_read(&ipo_process.options);
+    if (!ipo_process.options.disable && !ipo_is_privileged())
+        ipo_patch_slots();
+    errno = kept;
+}
+
+static const struct ipo_source gloo_source = {.name = "gloo",
+                                              .tables = ipo_gloo_tables,
+                                              .sign = "horovod_init",
+                                              .sign_seen = horovod_begins,
+                                              .schema = write_schema,
+                                              .arm = arm_calls};
 IPO_SOURCE(gloo_source);

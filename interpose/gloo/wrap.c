@@ -25,10 +25,10 @@ typedef uintptr_t w;
         struct ipo_frame frame;                                                                                        \
         IPO_FRAME_MARK(&frame), IPO_FRAME_ORIGIN(&frame);                                                              \
         name##_type *real = REAL(name);                                                                                \
-        bool recorded = ipo_gloo_enter(&frame, IPO_GLOO_##id, comm, options);                                          \
-        real(__VA_ARGS__);                                                                                             \
+        bool recorded = ipo_gloo_enter(&frame, IPO_GLOO_##id, comm, options, NULL);                                    \
+        IPO_GLOO_CALL(recorded, &frame, real(__VA_ARGS__));                                                            \
         if (recorded)                                                                                                  \
-            ipo_gloo_leave(&frame);                                                                                    \
+            ipo_gloo_leave(&frame, NULL);                                                                              \
     } while (0)
 
 #define GLOO(name, symbol, ...)                                                                                        \
@@ -80,7 +80,7 @@ static inline __attribute__((always_inline)) void add_prefix(w store, const w *p
         struct ipo_gloo_run run;                                                                                       \
         ipo_gloo_run_begin(&run, *work);                                                                               \
         REAL(name)(work);                                                                                              \
-        ipo_gloo_run_end(&run);                                                                                        \
+        ipo_gloo_run_end();                                                                                            \
     }
 #define BODY_execute          EXECUTE(execute)
 #define BODY_execute_by_value EXECUTE(execute_by_value)

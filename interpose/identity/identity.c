@@ -65,8 +65,10 @@ static void read_command_line(struct trc_head *head)
 void ipo_identity(struct trc_head *head, char *folder, size_t folder_size, const char *wanted, const char *image,
                   int nccl_size, uint64_t nccl_hash)
 {
-    static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK", NULL};
-    static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", "WORLD_SIZE", NULL};
+    static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK",
+                                        "HOROVOD_RANK",         NULL};
+    static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",     "SLURM_NTASKS",
+                                        "WORLD_SIZE",           "HOROVOD_SIZE", NULL};
     head->pid = (uint32_t)getpid();
     head->pid_start = read_pid_start();
     bool by_torch = getenv("TORCHELASTIC_RUN_ID") != NULL; /* torchrun may itself be started by srun or mpirun */

@@ -100,16 +100,22 @@ static void add_batch(struct ipo_text *job)
     }
 }
 
-/* torchrun and other launchers of PyTorch give all ranks the address where the first one listens.  The name of the
- * run is "none" unless the user gave one, and the port is often the default: so the batch job's name comes first. */
+/* Launchers give all ranks the address where they meet.  The port is often the default: so the batch job's name comes
+ * first. */
+static void add_meeting(struct ipo_text *job, const char *address, const char *port)
+{
+    ipo_batch_id(job);
+    ipo_text_add(job, job->used ? "-" : "");
+    ipo_text_add(job, address);
+    ipo_text_add(job, "-");
+    ipo_text_add(job, port);
+}
+
+/* torchrun and other launchers of PyTorch.  The name of the run is "none" unless the user gave one. */
 static void add_torch(struct ipo_text *job, struct ipo_text *world)
 {
     const char *run = read_variable("TORCHELASTIC_RUN_ID"), *address = read_variable("MASTER_ADDR");
-    ipo_batch_id(job);
-    ipo_text_add(job, job->used ? "-" : "");
-    ipo_text_add(job, *run && strcmp(run, "none") != 0 ? run : address);
-    ipo_text_add(job, "-");
-    ipo_text_add(job, read_variable("MASTER_PORT"));
+    add_meeting(job, *run && strcmp(run, "none") != 0 ? run : address, read_variable("MASTER_PORT"));
     ipo_text_add(world, read_variable("TORCHELASTIC_RESTART_COUNT"));
 }
 
@@ -141,7 +147,9 @@ void ipo_job_id(struct ipo_text *job, struct ipo_text *world, uint32_t pid, uint
             ipo_text_add_number(job, (uint64_t)getppid());
         }
         shares_world = *read_variable("PMI_SPAWNED") && (!world->used || strcmp(world->text, "0") == 0);
-        ipo_text_add(world, shares_world ? "spawned" : ""); /* mpi/spawned.h may name its parent */
+        ipo_text_add(world, shares_world ? "spawned" : "");      /* mpi/spawned.h may name its parent */
+    } else if (*read_variable("HOROVOD_GLOO_RENDEZVOUS_ADDR")) { /* horovodrun --gloo */
+        add_meeting(job, read_variable("HOROVOD_GLOO_RENDEZVOUS_ADDR"), read_variable("HOROVOD_GLOO_RENDEZVOUS_PORT"));
     }
     if (job->used == 0)
         add_batch(job);

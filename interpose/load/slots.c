@@ -50,8 +50,9 @@ static bool protect_slots(const struct patching *at, int protection)
     return start >= end || mprotect((void *)start, end - start, protection) == 0;
 }
 
-static void patch_slot(struct patching *at, uintptr_t *slot, ipo_function wrapper)
+static void patch_slot(void *with, uintptr_t *slot, ipo_function wrapper)
 {
+    struct patching *at = with;
     bool protected = (uintptr_t)slot >= at->relro && (uintptr_t)slot < at->relro_end;
     if (protected && !at->opened)
         at->opened = protect_slots(at, PROT_READ | PROT_WRITE);
@@ -126,6 +127,7 @@ static void patch_object(const struct dl_phdr_info *info, struct walk *walk)
     if (at.elf.strings && at.elf.symbols) {
         patch_table(&at, at.elf.plt, at.elf.plt_n);
         patch_table(&at, at.elf.rela, at.elf.rela_n);
+        IPO_ASK_SOURCES(tables, &at.elf, patch_slot, &at);
     }
     if (at.opened)
         protect_slots(&at, PROT_READ);

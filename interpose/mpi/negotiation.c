@@ -98,6 +98,17 @@ static bool is_part_of_negotiation(const struct ipo_negotiation *state, enum ste
     return step == LENGTHS || (step < STEPS && step == state->step);
 }
 
+bool ipo_negotiation_begin(struct ipo_comm *comm, bool is_or, uintptr_t words, uint32_t n)
+{
+    struct ipo_negotiation *state = get_negotiation(comm);
+    if (!state || n > TRC_SAID_WORDS || (n && !ipo_safe_read(words, state->in, n * sizeof *state->in)))
+        return false;
+    state->proven = true;
+    state->is_or = is_or;
+    state->words = n;
+    return true;
+}
+
 void ipo_negotiation_describe(struct ipo_frame *frame, const uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
@@ -105,13 +116,10 @@ void ipo_negotiation_describe(struct ipo_frame *frame, const uintptr_t *args)
     struct ipo_negotiation *state = comm->negotiation;
     bool is_or = false, is_round = false;
     if (call->opclass == TRC_OP_ALLREDUCE && is_bit_round(frame, args, &is_or)) {
-        const uint32_t words = (uint32_t)ipo_count(call, args, ROLE_SEND_COUNT);
-        state = get_negotiation(comm);
-        if (!state || !ipo_safe_read(ipo_arg(call, args, ROLE_RECEIVE_BUFFER), state->in, words * sizeof *state->in))
+        is_round = ipo_negotiation_begin(comm, is_or, ipo_arg(call, args, ROLE_RECEIVE_BUFFER),
+                                         (uint32_t)ipo_count(call, args, ROLE_SEND_COUNT));
+        if (!is_round)
             return;
-        state->proven = is_round = true;
-        state->is_or = is_or;
-        state->words = words;
     } else if (call->opclass == TRC_OP_GATHER || call->opclass == TRC_OP_BCAST) {
         enum step step = find_step(frame, args);
         if (!state && step == LENGTHS)
@@ -139,12 +147,12 @@ static void learn_ticks(struct ipo_negotiation *state)
 
 /* Writes the round's words; false, also from the next function: the words cannot be read, as in device memory, which
  * the loop never uses. */
-static bool write_round(struct ipo_frame *frame, const uintptr_t *args)
+static bool write_round(struct ipo_frame *frame, uintptr_t result)
 {
     struct ipo_negotiation *state = frame->comm->negotiation;
     uint64_t out[TRC_SAID_WORDS];
     const uint32_t n = state->words, bytes = n * (uint32_t)sizeof *out;
-    if (!ipo_safe_read(ipo_arg(frame->call, args, ROLE_RECEIVE_BUFFER), out, bytes))
+    if (!ipo_safe_read(result, out, bytes))
         return false;
     uint64_t *said_in = state->said_in[state->is_or], *said_out = state->said_out[state->is_or];
     uint64_t differ = state->said_words[state->is_or] ^ n;
@@ -170,6 +178,12 @@ static bool write_round(struct ipo_frame *frame, const uintptr_t *args)
                             .size = {bytes, bytes}};
     trc_stream_said(&frame->thread->stream, frame->begin, frame->end, &said);
     return true;
+}
+
+/* Ends a round of a loop without a cache, which makes no ANDs. */
+static void end_without_cache(struct ipo_negotiation *state)
+{
+    state->rounds += state->said_words[0] == 0;
 }
 
 static bool write_list(struct ipo_frame *frame, enum trc_said_kind kind, uintptr_t buffer, uint64_t size)
@@ -198,6 +212,16 @@ static bool write_list(struct ipo_frame *frame, enum trc_said_kind kind, uintptr
     return true;
 }
 
+bool ipo_negotiation_say(struct ipo_frame *frame, enum trc_said_kind kind, uintptr_t bytes, uint64_t size)
+{
+    if (kind == TRC_SAID_AND || kind == TRC_SAID_OR)
+        return write_round(frame, bytes);
+    bool good = write_list(frame, kind, bytes, size);
+    if (kind == TRC_SAID_RESPONSE)
+        end_without_cache(frame->comm->negotiation);
+    return good;
+}
+
 /* Follows the steps of a negotiation; before a communicator is known as a loop's, counts them. */
 static void follow_steps(struct ipo_negotiation *state, enum step step)
 {
@@ -208,8 +232,8 @@ static void follow_steps(struct ipo_negotiation *state, enum step step)
     }
     if (!expected && !state->proven)
         state->negotiations = 0;
-    if (expected && step == RESPONSES && state->said_words[0] == 0)
-        state->rounds++; /* a loop without a cache makes no ANDs */
+    if (expected && step == RESPONSES)
+        end_without_cache(state);
     state->step = expected ? (enum step)((step + 1) % STEPS) : LENGTHS;
 }
 
@@ -219,7 +243,7 @@ bool ipo_negotiation_finish(struct ipo_frame *frame, const uintptr_t *args)
     const struct ipo_call *call = frame->call;
     bool is_round = (frame->sig.flags & TRC_SIG_CONTROL) && !frame->failed;
     if (call->opclass == TRC_OP_ALLREDUCE && is_round) {
-        is_round = write_round(frame, args);
+        is_round = write_round(frame, ipo_arg(call, args, ROLE_RECEIVE_BUFFER));
     } else {
         enum step step = find_step(frame, args), expected = state->step;
         if (is_round && step == REQUESTS)

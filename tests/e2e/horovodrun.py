@@ -14,8 +14,8 @@ STEPS, ELEMENTS = 5, 1000
 path = VENV + ":" + os.environ["PATH"]
 if not shutil.which("horovodrun", path=path):
     skip_all("no horovodrun in PATH, nor in build/horovod (make check-horovod puts it there)")
-if run(["python3", "-c", "import horovod.torch as h; assert h.mpi_built()"], environment(preload=False, PATH=path)).code != 0:
-    skip_all("horovodrun is there, but no Horovod for PyTorch with MPI")
+if run(["python3", "-c", "import horovod.torch as h; assert h.mpi_built() and h.gloo_built()"], environment(preload=False, PATH=path)).code != 0:
+    skip_all("horovodrun is there, but no Horovod for PyTorch with MPI and Gloo")
 
 with open("train.py", "w") as f:
     f.write("""import torch, horovod.torch as hvd
@@ -25,15 +25,17 @@ for step in range(%d):
     assert t[0].item() == 3, t[0]
 hvd.shutdown()
 """ % (STEPS, ELEMENTS))
-done = run([HPCTOP, "record", "-o", "trace", "--", "horovodrun", "--mpi", "-np", "2", "python3", "train.py"],
-           environment(preload=False, PATH=path))
-if check("a job", done.code == 0 and len(traces("trace")) == 2, done):
-    rep = report("trace")
-    check("its ranks", sorted(r["rank"] for r in rep["ranks"]) == [0, 1] and rep["job"]["id"], rep["job"])
-    seen = len(re.findall(r"MPI_Allreduce\b.*\bsent=%d\b" % (4 * ELEMENTS), hpctop("dump", "trace").out))
-    right = check("every allreduce of the program", seen == 2 * STEPS, "%d of %d" % (seen, 2 * STEPS))
-    record("launchers", rep["job"]["mpi"], "Python (Horovod)", "-", "horovodrun", release(), "passed" if right else "failed")
+for controller, call in (("mpi", "MPI_Allreduce"), ("gloo", "gloo::allreduce")):
+    done = run([HPCTOP, "record", "-o", controller, "--", "horovodrun", "--" + controller, "-np", "2", "python3", "train.py"],
+               environment(preload=False, PATH=path))
+    if check("a job over " + controller, done.code == 0 and len(traces(controller)) == 2, done):
+        rep = report(controller)
+        check("its ranks", sorted(r["rank"] for r in rep["ranks"]) == [0, 1] and rep["job"]["id"], rep["job"])
+        seen = len(re.findall(r"%s\b.*\bsent=%d\b" % (call, 4 * ELEMENTS), hpctop("dump", controller).out))
+        right = check("every allreduce of the program", seen == 2 * STEPS, "%d of %d" % (seen, 2 * STEPS))
+        if controller == "mpi":
+            record("launchers", rep["job"]["mpi"], "Python (Horovod)", "-", "horovodrun", release(), "passed" if right else "failed")
 for command in readme_commands("horovodrun"):
     done = run(["bash", "-c", command], environment(preload=False, PATH=os.path.dirname(HPCTOP) + ":" + path))
-    check("README: " + command, done.code == 0 and len(traces("trained")) == 2, done)
+    check("README: " + command, done.code == 0 and len(traces(command.split()[3])) == 2, done)
 end()

@@ -2,10 +2,13 @@
 """A real Horovod trains under libtrace.so with one thing wrong at a time: does hpctop name it, rank and tensor, while
 the job hangs and from its files, and does it keep quiet about what is healthy?
 
-  tests/horovod/run.py [-q] [CASE..]      -q: does not wait for Horovod's own stall inspector
+  tests/horovod/run.py [-q] [mpi|gloo] [CASE..]      -q: does not wait for Horovod's own stall inspector
+
+Each case runs over MPI and over Gloo.
 
 One line a part, as in other tests; then a table: what each said and when, beside Horovod's stall inspector, which is set
 to HOROVOD_STALL_CHECK_TIME_SECONDS=4 (as installed: 60).  Times are from the fault, seconds."""
+import copy
 import glob
 import json
 import os
@@ -59,26 +62,34 @@ CASES = [
     Case("out of memory", "oom", 2, ("dead-rank",), live=False),
     Case("data loader in read()", "read", 2, ("not-submitted",), GRADIENT),
     Case("GIL held", "gil", 1, ("not-submitted", "loop-dead")),
-    Case("Barrier of mpi4py", "barrier", 1, ("wait-cycle",), GRADIENT),
+    Case("barrier of another library", "barrier", 1, ("wait-cycle",), GRADIENT),
     Case("straggler of 50 ms", "straggler", 2, ("straggler",), live=False, steps=60),
     Case("join with uneven data", "join", 1, ("healthy",), live=False, steps=200),
     Case("join of rank 0", "join", 0, ("healthy",), live=False, steps=200),
     Case("checkpoint on rank 0", "checkpoint", 0, ("not-submitted",), GRADIENT, slow=6, steps=120),
     Case("plain training", "none", 1, ("healthy",), live=False, steps=150),
 ]
+LAUNCHERS = {"mpi": [os.path.join(TOP, "tests/start"), "mpirun", "-n"], "gloo": ["horovodrun", "--gloo", "-np"]}
+
+
+def over(case, controller):
+    case = copy.copy(case)
+    case.controller = controller
+    case.name += " over " + controller
+    return case
 
 
 class Job:
     def __init__(self, python, case):
         self.case, self.lines, self.fault_at, self.stall = case, [], None, None
-        command = [os.path.join(TOP, "tests/start"), "mpirun", "-n", str(case.ranks), python, os.path.join(TOP, "tests/horovod/train.py"), "--fault", case.fault,
-                   "--rank", str(case.rank), "--steps", str(case.steps)]
+        command = LAUNCHERS[case.controller] + [str(case.ranks), python, os.path.join(TOP, "tests/horovod/train.py"),
+                                                "--fault", case.fault, "--rank", str(case.rank), "--steps", str(case.steps)]
         if case.slow:
             command += ["--seconds", str(case.slow)]
         self.folder = "trace"
         shutil.rmtree(self.folder, ignore_errors=True)
-        env = dict(os.environ, LD_PRELOAD=LIBTRACE, HPCTOP_DIR=self.folder, OMP_NUM_THREADS="1",
-                   HOROVOD_STALL_CHECK_TIME_SECONDS=str(STALL))
+        env = dict(os.environ, PATH=os.path.dirname(python) + ":" + os.environ["PATH"], LD_PRELOAD=LIBTRACE,
+                   HPCTOP_DIR=self.folder, OMP_NUM_THREADS="1", HOROVOD_STALL_CHECK_TIME_SECONDS=str(STALL))
         self.process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT, start_new_session=True)
         self.reader = threading.Thread(target=self.read, daemon=True)
@@ -179,7 +190,7 @@ def follow(case, job, quick):
     if named:
         right, found = verdict_agrees(case)
         check("%s: by hpctop verdict, too" % case.name, right, said(found))
-    if named and not quick:
+    if named and (not quick or case.fault == "stop"):  # who is killed with the others seconds later looks like them
         limit = time.time() + 7 * STALL
         while not job.stall and not job.ended() and time.time() < limit:
             time.sleep(0.3)
@@ -247,7 +258,7 @@ def one(case, python, quick):
 
 def idle(python):
     """A job that does nothing for a while, with all evidence on, the stacks at 30 s among it: what does it write?"""
-    job = Job(python, Case("idle", "idle", 0, slow=IDLE + 15, steps=30))
+    job = Job(python, over(Case("idle", "idle", 0, slow=IDLE + 15, steps=30), "mpi"))
     limit = time.time() + PATIENCE
     while job.fault_at is None and not job.ended() and time.time() < limit:
         time.sleep(0.2)
@@ -271,14 +282,17 @@ def main():
         skip_all("no Horovod: see above")
     python = setup.stdout.decode().split()[-1]
     os.chdir(WHERE)
-    rows = [one(c, python, "-q" in sys.argv) for c in CASES if not words or any(w in c.name for w in words)]
+    controllers = [w for w in words if w in LAUNCHERS] or list(LAUNCHERS)
+    words = [w for w in words if w not in LAUNCHERS]
+    rows = [one(over(case, controller), python, "-q" in sys.argv) for controller in controllers for case in CASES
+            if not words or any(w in case.name for w in words)]
     if not words or "idle" in words:
         idle(python)
     os.chdir("/")
     shutil.rmtree(WHERE, ignore_errors=True)
-    print("\n%-24s %-6s %-9s %-7s %-12s %s" % ("case", "right", "live, s", "alarms", "Horovod's, s", "hpctop says"))
+    print("\n%-30s %-6s %-9s %-7s %-12s %s" % ("case", "right", "live, s", "alarms", "Horovod's, s", "hpctop says"))
     for r in rows:
-        print("%-24s %-6s %-9s %-7d %-12s %s" % (r["case"], "yes" if r["right"] else "NO", "%.1f" % r["live"] if r["live"] else "-",
+        print("%-30s %-6s %-9s %-7d %-12s %s" % (r["case"], "yes" if r["right"] else "NO", "%.1f" % r["live"] if r["live"] else "-",
                                                 r["alarms"], "%.1f" % r["own"] if r["own"] else "silent", r["says"][:110]))
     right, alarms = sum(bool(r["right"]) for r in rows), sum(r["alarms"] for r in rows)
     print("%d cases, %d right, %d false alarms" % (len(rows), right, alarms))

@@ -16,7 +16,7 @@ g++ cmake make libopenmpi-dev openmpi-bin"
 packages=$(echo $packages)
 
 fail() { echo "horovod: $*" >&2; exit 1; }
-works() { "$python" -c 'import horovod.torch as h; assert h.mpi_built()' >/dev/null 2>&1; }
+works() { "$python" -c 'import horovod.torch as h; assert h.mpi_built() and h.gloo_built()' >/dev/null 2>&1; }
 
 if [ -x "$python" ] && works; then echo "$python"; exit 0; fi
 command -v dpkg-query >/dev/null 2>&1 || fail "made for Debian and Ubuntu, whose PyTorch it is built against"
@@ -45,7 +45,7 @@ if ! ls "$dir"/wheels/horovod-$version-*.whl >/dev/null 2>&1; then
     source=$dir/source/horovod-$version
     # Its generated header wants the flatbuffers that it brings along; PyTorch's own include path offers Debian's first.
     # Debian's PyTorch leaves out pybind11's headers: those are a package of their own, installed above.
-    HOROVOD_WITH_MPI=1 HOROVOD_WITHOUT_GLOO=1 HOROVOD_CPU_OPERATIONS=MPI \
+    HOROVOD_WITH_MPI=1 HOROVOD_WITH_GLOO=1 HOROVOD_CPU_OPERATIONS=MPI \
     HOROVOD_WITH_PYTORCH=1 HOROVOD_WITHOUT_TENSORFLOW=1 HOROVOD_WITHOUT_MXNET=1 \
     CXXFLAGS="-I$source/third_party/flatbuffers/include -w" MAKEFLAGS="-j${JOBS:-2}" \
         nice -n 10 "$python" -m pip wheel --no-deps --no-build-isolation --no-cache-dir -w "$dir/wheels" "$source" \

@@ -70,6 +70,20 @@ def out_of_memory():
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def find_barrier():
+    """A barrier of all ranks that is not Horovod's: PyTorch's own where Horovod does not use MPI."""
+    if os.environ.get("HOROVOD_CONTROLLER") != "gloo":
+        from mpi4py import MPI
+        return MPI.COMM_WORLD.Barrier
+    import torch.distributed as dist
+    dist.init_process_group("gloo", rank=me, world_size=n, init_method="tcp://127.0.0.1:%d" % (
+        int(os.environ["HOROVOD_GLOO_RENDEZVOUS_PORT"]) // 2 + 10000))
+    return dist.barrier
+
+
+barrier = find_barrier() if fault == "barrier" else None
+
+
 def misbehave(step):
     """What happens at step --at on the guilty rank, or on all; True: no more training here."""
     if fault == "straggler" and guilty:
@@ -107,8 +121,7 @@ def misbehave(step):
     elif fault == "oom":
         out_of_memory()
     elif fault == "barrier":
-        from mpi4py import MPI
-        MPI.COMM_WORLD.Barrier()
+        barrier()
     return fault in ("join", "uneven")
 
 

@@ -208,14 +208,14 @@ static void take_operation(struct ana_hvd_set *set, struct hvd_work *work, size_
     work->member[m].last_kind = 0;
     if (call->opclass == TRC_OP_BARRIER && !record->sig->sent && !record->sig->received && !rank->cycles)
         return; /* at start */
-    if (rank->cycles == 0)
+    if (rank->cycles == 0 || record->sig->flags & TRC_SIG_FAILED)
         return;
     rank->operations++;
     rank->operation_bytes += record->sig->sent == TRC_BYTES_UNKNOWN ? 0 : record->sig->sent;
     rank->operation_ns += end_ns - begin_ns;
     if (rank->operation_begin_ns == ANA_HVD_NEVER)
         rank->operation_begin_ns = begin_ns;
-    work->by_mpi++;
+    *(strncmp(call->name, "gloo::", 6) == 0 ? &work->by_gloo : &work->by_mpi) += 1;
 }
 
 static void read_lane(struct ana_hvd_state *state, const struct ana_job *job, struct hvd_lane *lane)
@@ -386,6 +386,7 @@ static void look_at_set(const struct ana_job *job, const struct ana_hvd *all, st
         work->sample_cycles = set->cycles;
     }
     set->library = work->by_mpi                      ? ANA_HVD_MPI
+                   : work->by_gloo                   ? ANA_HVD_GLOO
                    : work->nccl_names                ? ANA_HVD_NCCL
                    : set->agreed_ns != ANA_HVD_NEVER ? ANA_HVD_NOT_MPI
                                                      : ANA_HVD_NONE;

@@ -150,7 +150,7 @@ struct ana_hvd_usual {
 /* The part of a step that exceeded its usual length most. */
 enum ana_hvd_differs { ANA_HVD_NOTHING, ANA_HVD_LATE, ANA_HVD_BEFORE };
 
-enum ana_hvd_library { ANA_HVD_NONE, ANA_HVD_MPI, ANA_HVD_NCCL, ANA_HVD_NOT_MPI };
+enum ana_hvd_library { ANA_HVD_NONE, ANA_HVD_MPI, ANA_HVD_GLOO, ANA_HVD_NCCL, ANA_HVD_NOT_MPI };
 
 struct ana_hvd_set {
     uint64_t comm_identity;

@@ -57,7 +57,7 @@ struct hvd_work {
     uint64_t batch_first;
     int64_t batch_begin_ns, batch_end_ns;
     int64_t ended_ns; /* the step before */
-    uint64_t nccl_names, by_mpi;
+    uint64_t nccl_names, by_mpi, by_gloo;
     uint64_t sample_cycles;
     int64_t sample_ns;
 };

@@ -75,16 +75,16 @@ static void put_ranks(struct ana_page *p)
 /* Libraries with their shares; only where there is more than MPI. */
 static void put_libraries(const struct ana_page *p)
 {
-    static const struct ana_metric *const metrics[] = {&ana_metrics[ANA_METRIC_LIBRARY_SENT],
-                                                       &ana_metrics[ANA_METRIC_LIBRARY_RECEIVED]};
+    const struct ana_metric *out = &ana_metrics[ANA_METRIC_LIBRARY_SENT],
+                            *in = &ana_metrics[ANA_METRIC_LIBRARY_RECEIVED];
     const struct ana_gpu_look none = {0};
     struct ana_carried by[ANA_LIBRARIES];
     char sent[ANA_TEXT], received[ANA_TEXT];
     ana_gpu_carried(p->s, &none, by);
     for (size_t i = 0; by[ANA_LIBRARY_NCCL].calls && i < ANA_LIBRARY_COPIES; i++)
         ana_page_line(p, "%s: %" PRIu64 " calls, %s sent, %s received", by[i].name, by[i].calls,
-                      ana_metric_text(sent, sizeof sent, metrics[0], &by[i], &p->whole, p->utf8),
-                      ana_metric_text(received, sizeof received, metrics[1], &by[i], &p->whole, p->utf8));
+                      ana_metric_text(sent, sizeof sent, out, &by[i], &p->whole, p->utf8),
+                      ana_metric_text(received, sizeof received, in, &by[i], &p->whole, p->utf8));
 }
 
 static void put_calls(struct ana_page *p)

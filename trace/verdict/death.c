@@ -166,6 +166,21 @@ static int32_t ended_by(const struct ana_case *c, size_t index)
     return trc_head(c->job->process[index].rank.file)->end.signal;
 }
 
+/* When a call of Gloo failed that a thread of the rank made last: an exception ends Horovod's loop as soon as another
+ * rank is gone.  INT64_MAX: none did. */
+static int64_t lost_ns(const struct ana_case *c, size_t index)
+{
+    const struct trc_file *file = c->job->process[index].rank.file;
+    int64_t at_ns = INT64_MAX;
+    for (size_t t = 0; t < trc_threads(file); t++) {
+        const struct trc_thread *live = trc_thread(file, t);
+        const struct trc_sig *sig = trc_live_sig(file, t, live->last);
+        if (sig && sig->flags & TRC_SIG_FAILED && strncmp(trc_call(file, sig->call)->name, "gloo::", 6) == 0)
+            at_ns = ana_time_within(ana_clock_job_time(c->job->clock, index, live->last_end));
+    }
+    return at_ns;
+}
+
 static void walk_ends(struct ana_case *c, unsigned of, struct ana_deaths *d, struct walk *w)
 {
     for (size_t i = 0; i < c->count; i++) {
@@ -178,7 +193,11 @@ static void walk_ends(struct ana_case *c, unsigned of, struct ana_deaths *d, str
         w->pipes += death.how == ANA_END_CRASHED && ended_by(c, i) == SIGPIPE;
         d->first_ns = death.at_ns < d->first_ns ? death.at_ns : d->first_ns;
         d->last_ns = death.at_ns > d->last_ns ? death.at_ns : d->last_ns;
-        if (death.how == ANA_END_TOLD) {
+        const int64_t lost = death.how == ANA_END_VANISHED || death.how == ANA_END_LEFT ? lost_ns(c, i) : INT64_MAX;
+        if (lost != INT64_MAX) {
+            d->lost = true;
+            note_told(c, i, lost, d);
+        } else if (death.how == ANA_END_TOLD) {
             note_told(c, i, death.at_ns, d);
         } else if (death.how == ANA_END_VANISHED && death.at_ns < w->vanished_ns) {
             w->next_ns = w->vanished_ns;
@@ -193,7 +212,9 @@ static void walk_ends(struct ana_case *c, unsigned of, struct ana_deaths *d, str
     }
     for (size_t i = 0; i < c->count && d->told; i++) {
         struct ana_death death = ana_death_of(c, i);
-        w->before += death.how == ANA_END_VANISHED && would_have_noted(c, i) && d->told_ns - death.at_ns >= BEFORE_NS;
+        w->before += death.how == ANA_END_VANISHED &&
+                     (d->lost ? lost_ns(c, i) == INT64_MAX && death.at_ns <= d->told_ns
+                              : would_have_noted(c, i) && d->told_ns - death.at_ns >= BEFORE_NS);
     }
 }
 
@@ -227,7 +248,8 @@ struct ana_deaths ana_deaths_look(struct ana_case *c, unsigned of)
         d.first = w.own;
         d.certain = ana_death_of(c, w.own).how != ANA_END_REFUSED;
     } else if (d.told && w.before && (w.before == 1 || w.next_ns - w.vanished_ns >= ANA_APART_NS)) {
-        d.first = would_have_noted(c, w.vanished) ? w.vanished : SIZE_MAX; /* the others were told to end later */
+        d.first =
+            d.lost || would_have_noted(c, w.vanished) ? w.vanished : SIZE_MAX; /* the others were told to end later */
     } else if (!d.told && w.vanished != SIZE_MAX && (c->live || is_clear(&d, &w))) {
         d.first = finalizes(c, w.vanished) ? SIZE_MAX : w.vanished;
     }

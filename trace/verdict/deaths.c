@@ -181,8 +181,9 @@ static void say_others(struct ana_case *c, const struct ana_deaths *d, int64_t s
             ana_case_fact(c, (struct ana_fact){ANA_SAY_MEMORY_KILLS,
                                                .count = (int64_t)(end->memory_kills - end->memory_before),
                                                .name = first->host});
-        ana_case_fact(c, (struct ana_fact){ANA_SAY_OTHERS_TOLD, .name = ana_signal_name(end->signal),
-                                           .other_name = end->sender_name, .time = d->told_ns - first->end_ns});
+        ana_case_fact(c, (struct ana_fact){d->lost ? ANA_SAY_OTHERS_LOST : ANA_SAY_OTHERS_TOLD,
+                                           .name = ana_signal_name(end->signal), .other_name = end->sender_name,
+                                           .time = d->told_ns - first->end_ns});
     } else if (c->gone[d->first]) {
         /* A stopped process that was killed with the others looks the same: its heartbeat ended before theirs. */
         ana_case_fact(c, (struct ana_fact){ANA_SAY_HEART_FIRST, .time = since});

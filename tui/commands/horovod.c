@@ -15,7 +15,7 @@
 
 #define MOST 20 /* tensors shown */
 
-static const char *const library_word[] = {"none", "mpi", "nccl", "not-mpi"};
+static const char *const library_word[] = {"none", "mpi", "gloo", "nccl", "not-mpi"};
 TRC_ASSERT_ROWS(library_word, ANA_HVD_NOT_MPI);
 
 static double to_seconds(int64_t ns)

@@ -5,7 +5,7 @@
 #include "trace/util/numfmt.h"
 #include <stdio.h>
 
-static const char *const library_name[] = {"none seen", "MPI", "NCCL (inferred: its communicator was named)",
+static const char *const library_name[] = {"none seen", "MPI", "Gloo", "NCCL (inferred: its communicator was named)",
                                            "not MPI: NCCL or Gloo (inferred: agreed tensors, no MPI operation)"};
 TRC_ASSERT_ROWS(library_name, ANA_HVD_NOT_MPI);
 
