@@ -96,6 +96,9 @@ def not_ended():
         check("also by name", len(row) == 1 and row[0]["open_s"] >= 2, row)
         page = hpctop("report", "--all", "open").out
         check("and on the page", "\n  open " in page and "\n MPI_Barrier " in page, page)
+        third = [row for row in rep["ranks"] if not row["inside"]]
+        check("the third sleeps, which is no computing", len(third) == 1 and
+              account(third[0], "off_cpu") > 2 * account(third[0], "compute"), third)
     stop(job)
 
 

@@ -201,13 +201,16 @@ static void advance_main(struct ana_job *job)
         ana_merge_rest(job->pass.merge);
         malloc_trim(0);
     }
-    if (!ends) /* else all is replayed at once, after the last choice of what to take out */
+    if (!ends) { /* else all is replayed at once, after the last choice of what to take out */
         ana_why_settle(&job->pass.why, ana_merge_position(job->pass.merge), true);
+        ana_usage_until(&job->pass.why, job->horizon_ns);
+    }
     job->pass.done = true;
     if (ends) {
         ana_why_sync(&job->pass.why);
         ana_match_flush(job->match);
         ana_why_settle(&job->pass.why, INT64_MAX, true);
+        ana_close_accounts(job);
         job->flushed = true;
     } else if (job->clocks > 1 && ana_now_ns() >= job->next_fit_ns) {
         ana_clock_fit(job->clock, ana_merge_position(job->pass.merge));

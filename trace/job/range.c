@@ -53,11 +53,14 @@ static void take_range_event(struct ana_job *job, struct ana_event *e)
 
 void ana_time_range_advance(struct ana_job *job)
 {
+    struct ana_time_range *w = &job->range;
     struct ana_event *e[ANA_SLICE];
-    size_t n = ana_merge_next_few(job->range.pass.merge, e, ANA_SLICE);
+    size_t n = ana_merge_next_few(w->pass.merge, e, ANA_SLICE);
     for (size_t i = 0; i < n; i++)
         take_range_event(job, e[i]);
-    job->range.pass.done = n == 0;
+    w->pass.done = n == 0;
+    if (n == 0)
+        ana_usage_until(&w->pass.why, ana_earlier(job->horizon_ns, w->end_ns));
 }
 
 double ana_time_range_share(const struct ana_job *job)

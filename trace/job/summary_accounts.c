@@ -8,23 +8,34 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The open call of a rank's main thread. */
+/* The open call of a thread. */
 struct open_call {
     const struct trc_sig *sig; /* NULL: none */
-    int64_t begin_ns;          /* job time */
+    uint32_t call;             /* job-wide number */
+    int64_t begin_ns;          /* job time; without a call the rank's end */
 };
 
-static struct open_call open_call_of(const struct ana_job *job, size_t index)
+static struct open_call open_call_of(const struct ana_job *job, size_t index, size_t number)
 {
     const struct ana_rank *rank = &job->process[index].rank;
     const struct trc_thread *thread =
-        rank->counted && trc_threads(rank->file) ? trc_thread(rank->file, ANA_MAIN_THREAD) : NULL;
-    const struct trc_sig *sig =
-        thread && thread->inside ? trc_live_sig(rank->file, ANA_MAIN_THREAD, thread->inside) : NULL;
+        rank->counted && number < trc_threads(rank->file) ? trc_thread(rank->file, number) : NULL;
+    const struct trc_sig *sig = thread && thread->inside ? trc_live_sig(rank->file, number, thread->inside) : NULL;
     if (!sig)
         return (struct open_call){.begin_ns = rank->end_ns};
     int64_t begin_ns = ana_time_within(ana_clock_job_time(job->clock, index, thread->inside_since));
-    return (struct open_call){sig, begin_ns < rank->end_ns ? begin_ns : rank->end_ns};
+    return (struct open_call){sig, ana_call_number_of(job, index, sig->call),
+                              begin_ns < rank->end_ns ? begin_ns : rank->end_ns};
+}
+
+void ana_close_accounts(struct ana_job *job)
+{
+    struct ana_why *why = &job->pass.why;
+    ana_usage_until(why, INT64_MAX);
+    for (size_t i = 0; i < job->count; i++) {
+        const struct open_call open = open_call_of(job, i, ANA_MAIN_THREAD);
+        ana_usage_close(why, i, job->call[open.call].opclass, open.sig ? open.begin_ns : INT64_MAX);
+    }
 }
 
 /* The part of a rank's time that is cut, and what was found in it. */
@@ -73,22 +84,23 @@ static bool list_parts(const struct ana_job *job, const struct ana_tally *tally,
     return job->count == tally->ranks;
 }
 
-/* Adds the open call of a rank to its call site, or as a part of its own, which *part is.  Returns its time, in ns. */
-static int64_t add_open(struct ana_job *job, const struct view *view, size_t index, const struct open_call *open,
-                        struct ana_site_parts *parts, struct ana_site_part **part)
+/* Adds the open call of a rank's thread to its call site, or as a part of its own, which *part is.  Returns its time,
+ * in ns. */
+static int64_t add_open(const struct ana_job *job, const struct view *view, size_t index, size_t thread,
+                        const struct open_call *open, struct ana_site_parts *parts, struct ana_site_part **part)
 {
     const struct ana_span call_time = {open->begin_ns, job->process[index].rank.end_ns};
     const int64_t open_ns = ana_span_overlap(call_time, view->time);
     if (!open->sig || (!open_ns && view->time.begin_ns > open->begin_ns))
         return 0;
     const struct ana_map *sites = &view->tally->sites;
-    const uint32_t call = ana_call_number_of(job, index, open->sig->call);
-    const uint32_t around = ana_regions_around(&view->pass->regions, index, ANA_MAIN_THREAD);
-    const struct ana_site_sum *sum = ana_map_find(sites, index, ana_tally_site_call(call, around), open->sig->site);
+    const uint32_t around = ana_regions_around(&view->pass->regions, index, thread);
+    const struct ana_site_sum *sum =
+        ana_map_find(sites, index, ana_tally_site_call(open->call, around), open->sig->site);
     size_t at = sum ? (size_t)(sum - (const struct ana_site_sum *)sites->values) : parts->n++;
     if (!sum)
-        parts->part[at] = (struct ana_site_part){index, call, open->sig->site, around, .sum = NULL};
-    parts->part[at].open_ns = open_ns;
+        parts->part[at] = (struct ana_site_part){index, open->call, open->sig->site, around, .sum = NULL};
+    parts->part[at].open_ns = ana_plus(parts->part[at].open_ns, open_ns);
     *part = &parts->part[at];
     return open_ns;
 }
@@ -108,13 +120,18 @@ static bool cut_rank(struct ana_job *job, const struct view *view, const struct 
                                               part->sum->wait_ns};
     }
     if (ok) {
-        const struct open_call open = open_call_of(job, stat->index);
-        struct ana_site_part *at = NULL;
+        const struct open_call open = open_call_of(job, stat->index, ANA_MAIN_THREAD);
+        const int64_t inside_ns = open.sig ? open.begin_ns : INT64_MAX;
+        struct ana_site_part *at = NULL, *beside = NULL;
+        for (size_t t = ANA_MAIN_THREAD + 1; t < trc_threads(p->rank.file); t++) {
+            const struct open_call its = open_call_of(job, stat->index, t);
+            add_open(job, view, stat->index, t, &its, parts, &beside);
+        }
         const struct ana_account_rank rank = {
             .elapsed_ns = ana_span_overlap((struct ana_span){p->rank.begin_ns, p->rank.end_ns}, view->time),
-            .open_ns = add_open(job, view, stat->index, &open, parts, &at),
+            .open_ns = add_open(job, view, stat->index, ANA_MAIN_THREAD, &open, parts, &at),
             .unknown_ns = unknown_of(job, view, stat->index, &open),
-            .usage = why->account,
+            .usage = ana_usage_account(&view->pass->why, stat->index, job->call[open.call].opclass, inside_ns),
         };
         struct ana_account rest;
         ana_account_cut(&rank, group, sites->n, cut, &rest);
@@ -142,7 +159,10 @@ bool ana_summary_accounts(struct ana_job *job, struct ana_summary *s, const stru
                           struct ana_site_parts *parts)
 {
     struct rank_sites *rank = calloc(job->count + 1, sizeof *rank);
-    *parts = (struct ana_site_parts){.part = calloc(tally->sites.count + job->count + 1, sizeof *parts->part)};
+    size_t threads = 0;
+    for (size_t i = 0; i < job->count; i++)
+        threads += trc_threads(job->process[i].rank.file) + 1;
+    *parts = (struct ana_site_parts){.part = calloc(tally->sites.count + threads + 1, sizeof *parts->part)};
     bool ok = rank && parts->part && list_parts(job, tally, parts, rank);
     const struct view view = {s->exact ? &job->pass : &job->range.pass, tally,
                               s->exact ? (struct ana_span){INT64_MIN, INT64_MAX}

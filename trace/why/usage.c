@@ -306,16 +306,22 @@ static void settle_spans(struct ana_why *why, struct ana_usage_rank *rank, struc
     }
 }
 
-/* Whether the process may sleep in a call: MPI libraries poll in others. */
-static bool may_sleep(enum trc_opclass opclass)
+/* A call in or before which spans end. */
+struct call {
+    int64_t begin_ns, end_ns;
+    bool sleeps; /* the process may sleep in it: MPI libraries poll in others */
+};
+
+static struct call call_of(int64_t begin_ns, int64_t end_ns, enum trc_opclass opclass)
 {
-    return trc_opclass_category(opclass) == TRC_CAT_IO || trc_opclass_is(opclass, TRC_FACT_EDGE);
+    const bool sleeps = trc_opclass_category(opclass) == TRC_CAT_IO || trc_opclass_is(opclass, TRC_FACT_EDGE);
+    return (struct call){begin_ns, end_ns, sleeps};
 }
 
-/* Shares the processor time of spans that end in an event out between the time outside and inside calls, as far as they
- * lie in `counted`. */
-static void account_spans(struct ana_account_usage *account, struct ana_why_thread *thread, const struct thread *of,
-                          const struct ana_event *e, struct ana_span counted)
+/* Shares the processor time of a thread's spans out between the time outside and inside calls, as far as they lie in
+ * `counted`.  The first has `calls_ns` in earlier calls than `call`.  Returns the part of all in `call`, in ns. */
+static double account_spans(struct ana_account_usage *account, const struct thread *of, double calls_ns,
+                            const struct call *call, struct ana_span counted)
 {
     double used = 0;
     for (uint32_t i = 0; i < of->spans; i++) {
@@ -323,20 +329,48 @@ static void account_spans(struct ana_account_usage *account, struct ana_why_thre
         const double whole = (double)(part.end_ns - part.begin_ns);
         part.begin_ns = part.begin_ns > counted.begin_ns ? part.begin_ns : counted.begin_ns;
         part.end_ns = part.end_ns < counted.end_ns ? part.end_ns : counted.end_ns;
-        const double length = (double)(part.end_ns - part.begin_ns), last = overlap_ns(e->begin_ns, e->end_ns, &part);
-        const double earlier = i ? 0 : (double)(thread->calls_ns - thread->counted_ns);
-        const bool sleeps = may_sleep((enum trc_opclass)e->use->call->opclass);
+        const double length = (double)(part.end_ns - part.begin_ns),
+                     last = overlap_ns(call->begin_ns, call->end_ns, &part);
         ana_account_usage_add(account, &(struct ana_account_span){
                                            .length_ns = length,
                                            .cpu_ns = 1e3 * part.value[TRC_USAGE_CPU] * length / whole,
                                            .queued_ns = 1e3 * part.value[TRC_USAGE_QUEUED] * length / whole,
-                                           .polling_ns = earlier + (sleeps ? 0 : last),
-                                           .sleeping_ns = sleeps ? last : 0,
-                                           .is_whole = !sleeps && last >= PURE * length,
+                                           .polling_ns = (i ? 0 : calls_ns) + (call->sleeps ? 0 : last),
+                                           .sleeping_ns = call->sleeps ? last : 0,
+                                           .is_whole = !call->sleeps && last >= PURE * length,
                                        });
-        used += overlap_ns(e->begin_ns, e->end_ns, &of->span[i]);
+        used += overlap_ns(call->begin_ns, call->end_ns, &of->span[i]);
     }
-    thread->counted_ns = ana_plus(thread->calls_ns, (int64_t)used);
+    return used;
+}
+
+void ana_usage_until(struct ana_why *why, int64_t ns)
+{
+    for (size_t i = 0; i < why->ranks; i++)
+        if (why->rank[i].usage)
+            take_items(why, i, ns);
+}
+
+struct ana_account_usage ana_usage_account(const struct ana_why *why, size_t index, enum trc_opclass opclass,
+                                           int64_t inside_ns)
+{
+    const struct ana_why_rank *rank = &why->rank[index];
+    struct ana_account_usage account = rank->account;
+    const struct thread *of = rank->usage && rank->usage->threads ? rank->usage->thread[ANA_MAIN_THREAD] : NULL;
+    if (!of || !rank->threads)
+        return account;
+    const struct ana_why_thread *thread = &rank->thread[ANA_MAIN_THREAD];
+    const struct call open = call_of(inside_ns, INT64_MAX, opclass);
+    account_spans(&account, of, (double)(thread->calls_ns - thread->counted_ns), &open, why->counted);
+    return account;
+}
+
+void ana_usage_close(struct ana_why *why, size_t index, enum trc_opclass opclass, int64_t inside_ns)
+{
+    why->rank[index].account = ana_usage_account(why, index, opclass, inside_ns);
+    struct ana_usage_rank *rank = why->rank[index].usage;
+    if (rank && rank->threads && rank->thread[ANA_MAIN_THREAD])
+        rank->thread[ANA_MAIN_THREAD]->spans = 0;
 }
 
 void ana_usage_settle(struct ana_why *why, const struct ana_event *e, uint32_t number, int64_t ns)
@@ -359,8 +393,12 @@ void ana_usage_settle(struct ana_why *why, const struct ana_event *e, uint32_t n
         thread->counted_ns = thread->calls_ns;
         return;
     }
-    if (e->thread == ANA_MAIN_THREAD)
-        account_spans(&rank->account, thread, of, e, why->counted);
+    if (e->thread == ANA_MAIN_THREAD) {
+        const struct call call = call_of(e->begin_ns, e->end_ns, (enum trc_opclass)e->use->call->opclass);
+        const double calls_ns = (double)(thread->calls_ns - thread->counted_ns);
+        const double used = account_spans(&rank->account, of, calls_ns, &call, why->counted);
+        thread->counted_ns = ana_plus(thread->calls_ns, (int64_t)used);
+    }
     int64_t length = e->begin_ns - thread->end_ns;
     struct gap gap = {.begin_ns = thread->end_ns,
                       .end_ns = e->begin_ns,

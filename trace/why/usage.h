@@ -9,7 +9,9 @@
 #ifndef ANA_WHY_USAGE_H
 #define ANA_WHY_USAGE_H
 
+#include "trace/account/account.h"
 #include "trace/format/format_usage.h"
+#include "trace/format/opclass.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -55,6 +57,14 @@ void ana_usage_free(struct ana_usage_rank *rank);
 void ana_why_read_usage(struct ana_why *why, struct trc_file *const *files, const struct ana_clock *clock);
 /* Takes up new records, after the files were refreshed. */
 void ana_why_usage_refresh(struct ana_why *why);
+/* Reads the items that end until `ns`, in job time: no more events come that ended before. */
+void ana_usage_until(struct ana_why *why, int64_t ns);
+/* Returns the processor time of a rank's main thread, with the time since its last event as far as that was read: there
+ * it is inside a call of class `opclass` from `inside_ns` on (INT64_MAX: in none). */
+struct ana_account_usage ana_usage_account(const struct ana_why *why, size_t index, enum trc_opclass opclass,
+                                           int64_t inside_ns);
+/* Adds that time for good; no more events come. */
+void ana_usage_close(struct ana_why *why, size_t index, enum trc_opclass opclass, int64_t inside_ns);
 /* Returns the counts of a rank's segment time that ended then; NULL: not known, or not kept. */
 const struct ana_usage_once *ana_why_once(const struct ana_why *why, size_t index, int64_t end_ns);
 /* Returns the counts for the node of a rank so far, by enum trc_usage_field; NULL: none. */
