@@ -34,7 +34,7 @@ for name, arguments, counts in WORKLOADS:
         if not only or name == only:
             both = hold(name, arguments, ranks)
             label = "%s x%d" % (" ".join([name] + arguments), ranks)
-            twice = both and disagreements(both[1], delays=name != "threads_multiple")  # its threads seem to serve others
+            twice = both and disagreements(both[1])
             check("%s: numbers in several places agree" % label, not twice, "; ".join((twice or [])[:6]))
             if both and name not in LATE + ("exit_no_finalize",):
                 code, said = verdict("trace-" + "-".join([name] + arguments + ["x%d" % ranks]))

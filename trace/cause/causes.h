@@ -42,6 +42,7 @@
 struct ana_cost {
     int64_t direct_ns; /* waits for the rank that did it */
     int64_t passed_ns; /* waits for other ranks, made late by this one */
+    int64_t aside_ns;  /* part of both: waits of other threads than main ones */
     /* Sum over the late calls of the longest of the waits for each.  Ranks that wait for one call wait at once, so
      * mending the cause ends the run no earlier than by this, but for work that nobody waits for. */
     int64_t longest_ns;

@@ -40,6 +40,7 @@ struct ana_late_wait {
     int64_t ns, end_ns; /* time to be charged; end of the wait */
     uint32_t site;      /* number of the waiter's call site's sum, + 1; 0: unknown */
     bool device;        /* wait of a GPU: no call of the waiter's is longer by it */
+    bool aside;         /* wait of another thread than the waiter's main one */
 };
 
 /* Sums that a counted message adds to. */

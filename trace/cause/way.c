@@ -39,7 +39,7 @@ struct charge {
     struct ana_cost *cost;
     int64_t ns;
     uint64_t late; /* late call that was waited for: its rank and step */
-    bool direct;
+    bool direct, aside;
 };
 
 struct ana_ways {
@@ -54,6 +54,7 @@ struct ana_ways {
     struct charge *charge;
     size_t charges, charge_room;
     uint64_t late; /* late call of the wait followed */
+    bool aside;    /* the wait is of another thread than the main one */
     bool out_of_memory;
     struct late_hop hop[ANA_WAY_MOST + 1]; /* hop 0 leads to the begin of the way */
     struct piece piece[PIECES];
@@ -249,7 +250,7 @@ static inline uint32_t go_ways(const struct ana_causes *causes, struct ana_ways 
 /* Notes a charge; room has been made for it.  Others may be adding to the same cost. */
 static inline void charge(struct ana_ways *ways, struct ana_cost *cost, int64_t ns, bool direct)
 {
-    ways->charge[ways->charges++] = (struct charge){cost, ns, ways->late, direct};
+    ways->charge[ways->charges++] = (struct charge){cost, ns, ways->late, direct, ways->aside};
 }
 
 /* Makes room for this number of charges.  False: out of memory. */
@@ -267,6 +268,7 @@ void ana_ways_charge(struct ana_causes *causes, struct ana_ways *ways)
         const struct charge *one = &ways->charge[i];
         int64_t *sum = one->direct ? &one->cost->direct_ns : &one->cost->passed_ns;
         *sum = ana_plus(*sum, one->ns);
+        one->cost->aside_ns = ana_plus(one->cost->aside_ns, one->aside ? one->ns : 0);
         if (one->cost->late != one->late)
             one->cost->late_ns = 0;
         one->cost->late = one->late;
@@ -449,6 +451,7 @@ int64_t ana_ways_follow(const struct ana_causes *causes, struct ana_ways *ways, 
     for (; from < to; from++) {
         const struct ana_late_wait *wait = &causes->wait[from % ANA_WAITS_PENDING];
         ways->late = (uint64_t)wait->culprit << 32 | wait->culprit_step;
+        ways->aside = wait->aside;
         if (__builtin_expect(wait->device, 0))
             follow_device(causes, ways, wait);
         else

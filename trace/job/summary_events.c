@@ -62,6 +62,20 @@ static uint8_t *list_servers(const struct ana_job *job, const struct ana_summary
     return serves;
 }
 
+/* Returns the share of the waits of other threads than main ones that are no time of their ranks. */
+static double served_share(const struct ana_tally *t, const uint8_t *serves)
+{
+    double served = 0, all = 0;
+    for (size_t i = 0; i < t->waits.count; i++) {
+        const uint64_t *key = ana_map_key(&t->waits, i);
+        const double ns =
+            key[0] & ANA_WAIT_ASIDE ? (double)((struct ana_wait_sum *)ana_map_value(&t->waits, i))->lost_ns : 0;
+        all += ns;
+        served += serves[key[1]] ? ns : 0;
+    }
+    return all > 0 ? served / all : 0;
+}
+
 /* Adds each rank's loss, and others' loss waiting for it. */
 static bool add_to_ranks(const struct ana_job *job, struct ana_summary *s, const struct ana_tally *t,
                          const uint8_t *serves)
@@ -193,6 +207,7 @@ bool ana_summary_relations(struct ana_job *job, struct ana_summary *s, const str
     s->message_latency = ana_small_of(&latency);
     s->clock_violations = relations->clock_violations;
     uint8_t *serves = list_servers(job, s);
+    job->pass.why.served = serves ? served_share(relations, serves) : 0;
     const bool ok = serves && add_to_ranks(job, s, relations, serves) && add_waits(s, relations, serves);
     free(serves);
     return ok && ana_summary_collectives(job, s, relations) && add_sizes(s, relations) &&

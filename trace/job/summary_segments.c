@@ -375,17 +375,21 @@ static void add_other_costs(struct ana_summary *s, const struct ana_why *why)
 {
     s->cost_inside_ns = s->cost_unknown_ns = why->causes ? 0 : -1;
     for (size_t i = 0; why->causes && i < why->ranks; i++) {
-        const struct ana_cause_apart *apart = &why->causes->apart[i];
+        const struct ana_cause_apart apart = ana_why_apart(why, i);
         if (!ana_selected(s->selection.ranks, i))
             continue;
-        s->cost_inside_ns = ana_plus(s->cost_inside_ns, all_of(&apart->inside));
-        s->cost_unknown_ns = ana_plus(s->cost_unknown_ns, all_of(&apart->unknown));
+        s->cost_inside_ns = ana_plus(s->cost_inside_ns, all_of(&apart.inside));
+        s->cost_unknown_ns = ana_plus(s->cost_unknown_ns, all_of(&apart.unknown));
     }
     for (size_t i = 0; i < s->rank_count; i++) {
         struct ana_rank_stat *stat = &s->ranks[i];
-        const struct ana_cause_apart *apart = why->causes ? &why->causes->apart[stat->index] : NULL;
-        stat->charged_ns = apart ? ana_plus(all_of(&apart->inside), all_of(&apart->unknown)) : -1;
-        for (size_t k = 0; apart && k < s->segment_count; k++)
+        if (!why->causes) {
+            stat->charged_ns = -1;
+            continue;
+        }
+        const struct ana_cause_apart apart = ana_why_apart(why, stat->index);
+        stat->charged_ns = ana_plus(all_of(&apart.inside), all_of(&apart.unknown));
+        for (size_t k = 0; k < s->segment_count; k++)
             stat->charged_ns = ana_plus(stat->charged_ns, s->segments[k].cost_by_rank_ns[stat->index]);
     }
 }

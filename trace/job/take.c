@@ -75,7 +75,7 @@ static int64_t take_wait(struct ana_job *job, struct ana_wait_span *span, struct
     bool left = ana_wait_clip(job->clip, span), counts = left && in_window(job, span->begin_ns, span->end_ns);
     int64_t left_ns = left ? ana_span_overlap((struct ana_span){span->begin_ns, span->end_ns}, job->window) : 0;
     uint32_t sum = counts ? keep_wait(job, span, calls, note, comm) : 0;
-    ana_why_wait(&job->pass.why, span, left_ns, counts, sum, calls.in ? calls.in->site : 0);
+    ana_why_wait(&job->pass.why, span, left_ns, counts, sum, calls.in);
     return counts ? span->end_ns - span->begin_ns : 0;
 }
 

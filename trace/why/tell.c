@@ -84,9 +84,11 @@ static struct ana_told *tell_wait(struct ana_why *why, const struct ana_wait_spa
 }
 
 void ana_why_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t left_ns, bool counts, uint32_t sum,
-                  uint32_t site)
+                  const struct ana_why_call *in)
 {
-    tell_wait(why, span, left_ns, counts, sum)->wait.late.site = site;
+    struct ana_late_wait *late = &tell_wait(why, span, left_ns, counts, sum)->wait.late;
+    late->site = in ? in->site : 0;
+    late->aside = in && in->place && !in->site;
 }
 
 void ana_why_device_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t counted_ns, uint32_t sum)
@@ -224,7 +226,28 @@ void ana_why_settle(struct ana_why *why, int64_t now_ns, bool idle)
     tell_settled(why, now_ns, true);
 }
 
+/* Leaves waits that are no time of their ranks out of a cost. */
+static struct ana_cost own_cost(const struct ana_why *why, struct ana_cost cost)
+{
+    const double all_ns = (double)cost.direct_ns + (double)cost.passed_ns;
+    const double served_ns = why->served * (double)cost.aside_ns;
+    if (!(served_ns > 0))
+        return cost;
+    const double part = served_ns < all_ns ? 1 - served_ns / all_ns : 0;
+    cost.direct_ns = ana_rounded((double)cost.direct_ns * part);
+    cost.passed_ns = ana_rounded((double)cost.passed_ns * part);
+    cost.longest_ns = ana_rounded((double)cost.longest_ns * part);
+    cost.squares *= part;
+    return cost;
+}
+
 struct ana_cost ana_why_cost(const struct ana_why *why, uint32_t number)
 {
-    return why->causes ? ana_causes_cost(why->causes, number) : (struct ana_cost){0};
+    return why->causes ? own_cost(why, ana_causes_cost(why->causes, number)) : (struct ana_cost){0};
+}
+
+struct ana_cause_apart ana_why_apart(const struct ana_why *why, size_t index)
+{
+    const struct ana_cause_apart *apart = &why->causes->apart[index];
+    return (struct ana_cause_apart){.inside = own_cost(why, apart->inside), .unknown = own_cost(why, apart->unknown)};
 }

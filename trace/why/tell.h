@@ -19,10 +19,10 @@ void ana_why_tell_place(struct ana_why *why, uint32_t number, enum trc_opclass o
 /* A new segment, by its number + 1. */
 void ana_why_tell_segment(struct ana_why *why, uint32_t number, const struct ana_segment *segment);
 
-/* Tells a wait; `left_ns` of it had not been counted before.  It is added to a sum (ana_told.wait) and to the waiter's
- * call site (ana_why_call.site), if it counts. */
+/* Tells a wait; `left_ns` of it had not been counted before.  It is added to a sum (ana_told.wait) and to the site of
+ * the waiter's call `in` (NULL: not known), if it counts. */
 void ana_why_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t left_ns, bool counts, uint32_t sum,
-                  uint32_t site);
+                  const struct ana_why_call *in);
 /* Tells a message not waited for inside a call: its receiver may have polled until it came. */
 void ana_why_polled(struct ana_why *why, const struct ana_message *message);
 /* Tells a message, after its waits: the needs of its calls, and its part of sums. */
@@ -43,7 +43,9 @@ void ana_why_settle(struct ana_why *why, int64_t now_ns, bool idle);
 /* Returns once all events handed on, and all facts told, are taken: then the results (why->causes) can be read,
  * until more is told. */
 void ana_why_sync(struct ana_why *why);
-/* Returns the cost of a segment, by its number + 1; nothing where causes are not looked for. */
+/* Returns the cost of a segment, by its number + 1, without why->served; nothing where causes are not looked for. */
 struct ana_cost ana_why_cost(const struct ana_why *why, uint32_t number);
+/* Returns the costs of a rank that are charged to no segment, without why->served; `why` looks for causes. */
+struct ana_cause_apart ana_why_apart(const struct ana_why *why, size_t index);
 
 #endif

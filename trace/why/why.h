@@ -94,6 +94,7 @@ struct ana_why {
     const struct ana_clock *clock; /* of usage */
     struct ana_span counted;       /* part of the run that processor time is accounted of */
     uint32_t last_span;
+    double served;      /* share of the waits of other threads than main ones that costs leave out */
     bool out_of_memory; /* something is missing */
 };
 

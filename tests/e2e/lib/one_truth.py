@@ -19,9 +19,8 @@ def differing(what, ours, theirs, slack):
             if abs(ours.get(name, 0) - theirs.get(name, 0)) > slack]
 
 
-def disagreements(report, delays=True):
-    """Sentences on all pairs of numbers of a report of the whole run that do not agree.  Without `delays`: of a job with
-    threads that only serve others, whose waits are not counted, while the delays before them are."""
+def disagreements(report):
+    """Sentences on all pairs of numbers of a report of the whole run that do not agree."""
     found = []
     sites, ranks, waits = report["sites"], report["ranks"], sum(row["lost_s"] for row in report["waits"])
     if report["accounts"]:
@@ -32,7 +31,7 @@ def disagreements(report, delays=True):
         inside = [site["accounts"] for site in sites] + [report["outside_calls"]["accounts"]]
         found += differing("accounts of places and of the time outside", added(inside), all_of_it, 1e-3 * sum(all_of_it.values()))
     for name in ("waits_s", "delays_s"):
-        if (delays or name == "waits_s") and report[name] is not None:
+        if report[name] is not None:
             found += differing(name, {"all": report[name]}, {"all": waits}, 1e-6)
     if all(rank["waiting_s"] is not None for rank in ranks):
         found += differing("waits of ranks", {"all": sum(rank["waiting_s"] for rank in ranks)}, {"all": waits}, 1e-6)
