@@ -171,7 +171,7 @@ void ipo_gloo_leave(struct ipo_frame *frame, const struct ipo_gloo_said *said)
         return;
     int kept = errno;
     if (frame->failed) {
-        frame->sig.flags = (frame->sig.flags & ~(uint32_t)TRC_SIG_CONTROL) | TRC_SIG_FAILED;
+        frame->sig.flags |= TRC_SIG_FAILED;
         frame->sig.sent = frame->sig.received = 0;
     }
     if (said && said->kind) {
@@ -181,7 +181,7 @@ void ipo_gloo_leave(struct ipo_frame *frame, const struct ipo_gloo_said *said)
     }
     if (said || frame->failed)
         frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
-    frame->poll = frame->sig.flags & TRC_SIG_CONTROL; /* counted into the FOLD */
+    frame->poll = !frame->failed && frame->sig.flags & TRC_SIG_CONTROL; /* counted into the FOLD */
     ipo_emit(frame);
     if (frame->poll)
         __atomic_store_n(&frame->thread->rounds, frame->thread->rounds + 1, __ATOMIC_RELEASE);
@@ -190,15 +190,18 @@ void ipo_gloo_leave(struct ipo_frame *frame, const struct ipo_gloo_said *said)
     errno = kept;
 }
 
-__thread struct ipo_frame *ipo_gloo_inside; /* the frame of the innermost wrapper; NULL: it does not record */
+__thread struct ipo_gloo_inside ipo_gloo_inside;
 
 __attribute__((used)) int ipo_gloo_personality(int version, int actions, uint64_t class, void *exception, void *context)
 {
     const int in_second = 2, go_on = 8; /* the second round is when frames are left */
-    struct ipo_frame *frame = actions & in_second ? ipo_gloo_inside : NULL;
+    struct ipo_gloo_inside *inside = &ipo_gloo_inside;
+    struct ipo_frame *frame = inside->frame;
     (void)version, (void)class, (void)exception, (void)context;
-    if (frame) {
-        ipo_gloo_inside = NULL;
+    if (actions & in_second && inside->nested) {
+        inside->nested--;
+    } else if (actions & in_second && frame) {
+        inside->frame = NULL;
         frame->failed = true;
         ipo_gloo_leave(frame, NULL);
     }

@@ -50,15 +50,20 @@ void ipo_gloo_leave(struct ipo_frame *frame, const struct ipo_gloo_said *said);
 
 /* Makes a call of C++ in a wrapper.  An exception that leaves it passes: the unwinder then calls ipo_gloo_personality,
  * which ends the call of `frame` as a failed one, and never catches. */
-#define IPO_GLOO_CALL(recorded, frame, ...)                                                                            \
+#define IPO_GLOO_CALL(recorded, mine, ...)                                                                             \
     do {                                                                                                               \
-        struct ipo_frame *before = ipo_gloo_inside;                                                                    \
         __asm__ volatile(".cfi_personality 0x1b, ipo_gloo_personality");                                               \
-        ipo_gloo_inside = (recorded) ? (frame) : NULL;                                                                 \
+        ipo_gloo_inside.frame = (recorded) ? (mine) : ipo_gloo_inside.frame;                                           \
+        ipo_gloo_inside.nested += !(recorded);                                                                         \
         __VA_ARGS__;                                                                                                   \
-        ipo_gloo_inside = before;                                                                                      \
+        ipo_gloo_inside.frame = (recorded) ? NULL : ipo_gloo_inside.frame;                                             \
+        ipo_gloo_inside.nested -= !(recorded);                                                                         \
     } while (0)
-extern __thread struct ipo_frame *ipo_gloo_inside;
+struct ipo_gloo_inside {
+    struct ipo_frame *frame; /* the call that is recorded */
+    unsigned nested;         /* calls inside it that are not */
+};
+extern __thread struct ipo_gloo_inside ipo_gloo_inside;
 /* Asked by the unwinder, as the C++ ABI says.  Only the tables of the wrappers name it. */
 int ipo_gloo_personality(int version, int actions, uint64_t class, void *exception, void *context);
 

@@ -208,7 +208,7 @@ static void take_operation(struct ana_hvd_set *set, struct hvd_work *work, size_
     work->member[m].last_kind = 0;
     if (call->opclass == TRC_OP_BARRIER && !record->sig->sent && !record->sig->received && !rank->cycles)
         return; /* at start */
-    if (rank->cycles == 0 || record->sig->flags & TRC_SIG_FAILED)
+    if (rank->cycles == 0)
         return;
     rank->operations++;
     rank->operation_bytes += record->sig->sent == TRC_BYTES_UNKNOWN ? 0 : record->sig->sent;
@@ -244,7 +244,7 @@ static void read_lane(struct ana_hvd_state *state, const struct ana_job *job, st
             queue_said(member, &record, begin_ns, end_ns);
             continue;
         }
-        if (!record.sig || !(record.sig->flags & TRC_SIG_COLL) || record.sig->flags & TRC_SIG_NESTED)
+        if (!record.sig || !(record.sig->flags & TRC_SIG_COLL) || record.sig->flags & (TRC_SIG_NESTED | TRC_SIG_FAILED))
             continue;
         if (!find_member(state, job, lane, record.sig->comm, false, &s, &m))
             continue;
@@ -288,6 +288,17 @@ static bool is_loops(const struct ana_hvd *all, const struct trc_comm *comm)
     return false;
 }
 
+/* The call that a thread is inside.  Of a process that is gone, a last call that failed: it was in there until another
+ * rank was gone. */
+static const struct trc_sig *find_inside(const struct ana_process *process, size_t thread)
+{
+    const struct trc_file *file = process->rank.file;
+    const struct trc_thread *live = trc_thread(file, thread);
+    const struct trc_sig *last = trc_live_sig(file, thread, live->last);
+    const bool until_gone = !process->alive && last && last->flags & TRC_SIG_FAILED;
+    return live->inside || !until_gone ? trc_live_sig(file, thread, live->inside) : last;
+}
+
 /* Sets a member's phase by what the loop's thread is inside; cycles and their time while its FOLD still grows. */
 static void look_at(const struct ana_job *job, const struct ana_hvd *all, struct ana_hvd_set *set,
                     struct hvd_work *work, size_t m)
@@ -299,7 +310,7 @@ static void look_at(const struct ana_job *job, const struct ana_hvd *all, struct
     const struct ana_process *process = &job->process[rank->index];
     const struct ana_clock_line line = ana_clock_line(job->clock, rank->index);
     const struct trc_thread *live = trc_thread(member->file, rank->thread);
-    const struct trc_sig *sig = trc_live_sig(member->file, rank->thread, live->inside);
+    const struct trc_sig *sig = find_inside(process, rank->thread);
     const struct trc_sig *last = trc_live_sig(member->file, rank->thread, live->last);
     uint32_t state = trc_head(member->file)->state;
     rank->alive = process->alive;
@@ -318,7 +329,7 @@ static void look_at(const struct ana_job *job, const struct ana_hvd *all, struct
         rank->phase = is_loops(all, trc_comm(member->file, sig->comm)) ? ANA_HVD_OTHER_SET : ANA_HVD_OTHER;
     if (member->held && live->inside_sequence >= member->said_sequence) {
         /* Only rounds came since the last one that was written, and each took a number. */
-        uint64_t done = live->inside_sequence - member->said_sequence + (live->inside == 0);
+        uint64_t done = live->inside_sequence - member->said_sequence + !sig;
         rank->cycles = member->said_cycle + (done ? done : 1);
         if (last && last->flags & TRC_SIG_CONTROL)
             rank->cycle_ns = ana_time_within(ana_clock_apply(&line, live->last_end));
@@ -329,7 +340,7 @@ static void look_at(const struct ana_job *job, const struct ana_hvd *all, struct
     rank->main_inside = NULL;
     for (size_t t = 0; t < trc_threads(member->file); t++) {
         const struct trc_thread *other = trc_thread(member->file, t);
-        const struct trc_sig *in = trc_live_sig(member->file, t, other->inside);
+        const struct trc_sig *in = find_inside(process, t);
         if (t == rank->thread || !in)
             continue;
         rank->main_inside = trc_call(member->file, in->call)->name;

@@ -147,12 +147,12 @@ def tried(launch, ranks, command, folder=None, times=3):
     return done
 
 
-def start(ranks, command, folder=None, preload=True, **env):
+def start(ranks, command, folder=None, preload=True, launcher=("mpirun",), **env):
     """The same in the background; it is killed when the test ends.  What it says is kept in `said`, a file."""
     if isinstance(command, str):
         command = [command]
     said = tempfile.TemporaryFile()
-    p = subprocess.Popen(["mpirun", "-n", str(ranks)] + command, env=environment(folder, preload, **env),
+    p = subprocess.Popen([*launcher, "-n", str(ranks)] + command, env=environment(folder, preload, **env),
                          stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT, start_new_session=True)
     p.said = said
     atexit.register(stop, p)

@@ -6,14 +6,15 @@ from common import check, hpctop, start, wait_for, workload
 from verdicts import kill_group
 
 T = "allreduce.layer0.weight"
-# fault: class while it hangs and afterwards, culprit (None: nobody), tensor ("": none is named), words in the summary
+# fault: class while it hangs and afterwards, culprit (None: nobody), tensor ("": none is named), words in the summary (one
+# of them, over MPI and over Gloo)
 FAULTS = {
     "missing": ("not-submitted", 1, T, "has not submitted"),
     "metric": ("not-submitted", 1, "allreduce.val_loss", "only rank 1 submitted allreduce.val_loss"),
     "name": ("name-mismatch", 1, "allreduce.layer0_1.weight", "under two names"),
     "loopdead": ("loop-dead", 1, "", "still outside MPI"),
-    "inside": ("inside-operation", 1, "", "inside MPI_Allreduce"),
-    "barrier": ("wait-cycle", 1, T, "MPI_Barrier"),
+    "inside": ("inside-operation", 1, "", "inside MPI_Allreduce|inside gloo::allreduce"),
+    "barrier": ("wait-cycle", 1, T, "MPI_Barrier|gloo::barrier"),
     "alone": ("not-submitted", 1, "", "only rank 1 has joined"),
     "stop": ("loop-dead", 1, "", "rank 1 st"),
 }
@@ -37,12 +38,16 @@ def verdict(folder, hang):
     return found if r.code == (found["state"] != "healthy") else None
 
 
+def is_said(words, rank, summary):
+    return any(w.replace("rank 1", "rank %d" % rank) in summary for w in words.split("|"))
+
+
 def right_verdict(found, fault, rank):
     """What users ask first says the same.  A stopped process may be found stopped, or gone before the others."""
     kind, _, _, words = FAULTS[fault]
     kinds, words = (kind, "dead-rank") if fault == "stop" else (kind,), "rank 1" if fault == "stop" else words
     return (found and found["state"] == "hung" and found["class"] in kinds and found["culprits"] == [rank]
-            and words.replace("rank 1", "rank %d" % rank) in found["summary"])
+            and is_said(words, rank, found["summary"]))
 
 
 def right(found, fault, rank):
@@ -51,8 +56,8 @@ def right(found, fault, rank):
         return False
     f = found["verdict"]
     kinds = (kind, "dead-rank") if fault == "stop" else (kind,)
-    words = "rank %d" % rank if fault == "stop" else words.replace("rank 1", "rank %d" % rank)
-    return (f["class"] in kinds and f["culprits"] == [rank] and f["state"] == "hung" and words in f["summary"]
+    words = "rank 1" if fault == "stop" else words
+    return (f["class"] in kinds and f["culprits"] == [rank] and f["state"] == "hung" and is_said(words, rank, f["summary"])
             and (not tensor or tensor in (f["facts"][0].get("name"), f["facts"][0].get("other_name"))))
 
 
@@ -62,9 +67,10 @@ HOLD = ["-s", "1000", "-x", "200000"]  # until the test has seen enough
 class Hung:
     """A job that will hang; three looks at it: before, while, after."""
 
-    def __init__(self, name, fault, ranks, rank, *options):
+    def __init__(self, name, fault, ranks, rank, *options, program=None, launcher=("mpirun",)):
         self.name, self.fault, self.ranks, self.rank = name, fault, ranks, rank
-        self.job = start(ranks, [workload("hvd_standin"), "-f", fault, "-r", str(rank)] + HOLD + list(options), name)
+        self.job = start(ranks, [program or workload("hvd_standin"), "-f", fault, "-r", str(rank)] + HOLD + list(options), name,
+                         launcher=launcher)
 
     def notable(self):
         """Long before it counts as hung the first line says what is waited for."""
@@ -94,8 +100,8 @@ class Hung:
 
     def over(self):
         kill_group(self.job)
-        if self.fault == "stop" and (verdict(self.name, 30) or {}).get("class") == "killed":
-            # The launcher killed it without continuing it first: then it ended long before the others, which is told.
+        if self.fault == "stop" and (verdict(self.name, 30) or {}).get("state") == "aborted":
+            # It was killed without being continued first: then it ended long before the others, which is told.
             told = " ".join(verdict(self.name, 30)["evidence"])
             check("stop: who was gone first is told", "rank %d: gone first" % self.rank in told, told)
             return
