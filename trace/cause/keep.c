@@ -27,8 +27,10 @@ static void keep_shadows(struct ana_keep *keep, struct ana_causes *causes, size_
     replay->segment = segment;
     for (size_t i = 0; i < replay->segments && !keep->failed; i++)
         ana_keep_holds(keep, replay->segment[i] < ANA_SHADOW_CALLS);
-    for (size_t i = ANA_SHADOW_CALLS; i < ANA_SHADOWS; i++)
-        ana_keep_holds(keep, replay->shadow[i].what <= places);
+    for (size_t i = 0; i < ANA_SHADOWS; i++)
+        ana_keep_holds(keep, ana_keep_is_bool(&replay->shadow[i].siblings) &&
+                                 ana_keep_is_bool(&replay->shadow[i].then) &&
+                                 (i < ANA_SHADOW_CALLS || replay->shadow[i].what <= places));
 }
 
 /* Clears the state that only further waits would need. */
