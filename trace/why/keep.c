@@ -20,8 +20,8 @@ static bool is_sane(const struct ana_why *why, size_t calls)
     }
     for (size_t i = 0; i < why->segments.count; i++) {
         const struct ana_segment *s = ana_map_value(&why->segments, i);
-        if (s->index >= why->ranks || s->from > why->places.count || s->to > why->places.count || !s->count ||
-            !ana_keep_is_bool(&s->is_spread) || !s->stretch || s->stretch > why->stretches.count)
+        if (s->index >= why->ranks || s->from > why->places.count || s->to > why->places.count || (s->from && !s->to) ||
+            !s->count || !ana_keep_is_bool(&s->is_spread) || !s->stretch || s->stretch > why->stretches.count)
             return false;
     }
     return true;
