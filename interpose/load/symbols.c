@@ -73,8 +73,8 @@ const ElfW(Sym) * ipo_image_function(const struct ipo_image *image, uint32_t typ
     return best ? best : below;
 }
 
-/* Finds the function that holds `offset`; without one and with `nearest` the last one that begins within NEAR_MOST bytes
- * before it. */
+/* Finds the function that holds `offset`; without one and with `nearest` the last one that begins at most NEAR_MOST
+ * bytes before it. */
 static uint64_t search_table(const struct ipo_image *image, uint32_t type, uint64_t offset, char *out, size_t out_size,
                              bool nearest)
 {

@@ -63,8 +63,7 @@
  *   6  LIKE         varint n, then n bytes: varint i, varint mask, then varints as in SIG, one for each bit of the
  *                   mask: the signature i before this one in the chunk, with other values in these fields, lowest bit
  *                   first.  A `received` without a bit that was equal to `sent` is equal to it again.  It becomes the
- *                   chunk's next signature, like a SIG.  Before version 8: signature i of the chunk; all fields
- *                   without a bit as there
+ *                   chunk's next signature, like a SIG.  Before version 8: signature i; no field without a bit differs
  *   7  DONE         varint 0: the chunk's next signature is the one under which requests of the signature before it
  *                   complete as they were posted (trc_done_flags)
  *   8+i             event of signature i; what follows depends on that signature's flags, in this order:
@@ -399,9 +398,8 @@ enum trc_def_type {
                           b: enum trc_path_end */
     TRC_DEF_OFF = 18,   /* recording was off from ticks b to the definition's own; `id`: 1, 2 .. TRC_OFF_MOST: later
                           intervals are in the head only */
-    TRC_DEF_MODULE = 19 /* `id` (1, 2 .. TRC_MODULES_MOST): a file that is mapped from address b to a uint64_t, not
-                           included; text = its path, empty for the program.  Of several at an address the last holds,
-                           for sites without a TRC_DEF_SITE */
+    TRC_DEF_MODULE = 19 /* `id` (1, 2 .. TRC_MODULES_MOST): a file mapped from address b to before a uint64_t; text: its
+                           path, empty for the program.  The last at an address holds, for sites without a name */
 };
 #define TRC_OFF_MOST      1024u
 #define TRC_MODULES_MOST  256u

@@ -56,7 +56,7 @@ struct trc_usage {
 };
 
 #define TRC_BEAT_NS         100000000 /* pause between heartbeats */
-#define TRC_USAGE_ITEM_MAX  16384u /* bytes of an item */
+#define TRC_USAGE_ITEM_MAX  16384u    /* bytes of an item */
 #define TRC_USAGE_ENTRY_MAX (4u + 10u * TRC_USAGE_FIELDS)
 
 #endif

@@ -143,7 +143,7 @@ static bool is_held_up(const struct ana_summary *s, const struct latecomer *late
     return false; /* not known */
 }
 
-/* Whether a rank is last nearly always at a collective's place, or more often than chance explains and half the time. */
+/* Whether one rank is last nearly always at a collective's place, or half the time and more often than by chance. */
 static bool is_often_last(const struct ana_collective *c, size_t ranks)
 {
     const double chance = 1 / (double)ranks, n = (double)c->instances;
