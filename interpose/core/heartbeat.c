@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <sys/prctl.h>
 
-#define SLACK_NS 10000000  /* longest delay of a pause: waking with another timer costs less */
+#define SLACK_NS 10000000 /* longest delay of a pause: waking with another timer costs less */
 
 static atomic_int urgent; /* a round is due at once */
 static atomic_int ending; /* reason for the end */
@@ -106,7 +106,7 @@ static void *run_heartbeat(void *unused)
             continue;
         due = now + TRC_BEAT_NS;
         write_beat();
-        if (++rounds % 10 == 0) { /* about a second: call sites of calls that take that long get names */
+        if (++rounds % 10 == 0) { /* about a second */
             IPO_ASK_SOURCES(second);
             if (is_over())
                 break;

@@ -3,7 +3,6 @@
 #include "interpose/load/loader.h"
 
 #include <stdatomic.h>
-#include <stddef.h>
 
 #define OBJECTS 1024u
 
@@ -34,24 +33,9 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *to)
     return 0;
 }
 
-static int has_changed(struct dl_phdr_info *info, size_t size, void *to)
-{
-    static unsigned long long loaded, unloaded;
-    if (size < offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs)
-        return 1;
-    *(bool *)to = loaded != info->dlpi_adds || unloaded != info->dlpi_subs;
-    loaded = info->dlpi_adds;
-    unloaded = info->dlpi_subs;
-    return 1;
-}
-
 void ipo_frames_read(void)
 {
-    bool changed = true;
     unsigned count = 0;
-    ipo_loader_walk(has_changed, &changed);
-    if (!changed)
-        return;
     ipo_loader_walk(add_object, &count);
     list[(atomic_load(&version) + 1) % 2].count = count;
     atomic_fetch_add(&version, 1);

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Reads the loader's list of objects anew if any was loaded or unloaded since.  Takes its lock: during start-up, or in
+/* Reads the loader's list of objects anew.  Takes its lock: during start-up, or in
  * the thread of ours that may ask the loader; one thread at a time. */
 void ipo_frames_read(void);
 /* A loaded object. */

@@ -26,46 +26,57 @@ static uint64_t parse_hex(const char **at)
     }
 }
 
+struct mapping {
+    uint64_t begin, end, offset;
+    bool code;
+    const char *path; /* or a name in brackets; NULL: none */
+};
+
 /* "begin-end rwxp offset dev inode   path" */
-static void add_mapping(const char *line)
+static struct mapping parse_line(const char *at)
 {
-    const char *at = line;
-    uint64_t begin = parse_hex(&at);
+    struct mapping m = {.begin = parse_hex(&at)};
     at += *at == '-';
-    uint64_t end = parse_hex(&at);
-    if (strlen(at) < 6)
-        return;
-    bool code = at[3] == 'x';
-    at += 6;
-    uint64_t offset = parse_hex(&at);
-    const char *path = strpbrk(at, "/[");
+    m.end = parse_hex(&at);
+    m.code = strlen(at) >= 6 && at[3] == 'x';
+    at += strnlen(at, 6);
+    m.offset = parse_hex(&at);
+    m.path = strpbrk(at, "/[");
+    return m;
+}
+
+static bool add_mapping(const struct mapping *m, void *unused)
+{
+    (void)unused;
+    const char *path = m->path;
     struct ipo_module *last = modules ? &module[modules - 1] : NULL;
     bool named = path && (*path == '/' || !strcmp(path, "[vdso]"));
     /* A mapping of a file's beginning is kept as the last entry until its code is found. */
-    if (named && last && offset && !strncmp(last->path, path, sizeof last->path - 1)) {
-        last->end = end;
+    if (named && last && m->offset && !strncmp(last->path, path, sizeof last->path - 1)) {
+        last->end = m->end;
     } else if (named && (last == NULL || last->code_end || modules < MODULES)) {
         if (last && !last->code_end)
             modules--;
         if (modules == MODULES)
-            return;
+            return true;
         last = &module[modules++];
         memset(last, 0, sizeof *last);
-        last->begin = begin - offset;
-        last->end = end;
+        last->begin = m->begin - m->offset;
+        last->end = m->end;
         size_t n = strnlen(path, sizeof last->path - 1);
         memcpy(last->path, path, n);
     } else {
-        return;
+        return true;
     }
-    if (code && !last->code_end)
-        last->code_begin = begin;
-    if (code)
-        last->code_end = end;
+    if (m->code && !last->code_end)
+        last->code_begin = m->begin;
+    if (m->code)
+        last->code_end = m->end;
+    return true;
 }
 
-/* Calls `line` with each line of the process's maps until it returns false.  `buffer` is the caller's. */
-static void read_lines(char *buffer, size_t size, bool (*line)(const char *text, void *with), void *with)
+/* Calls `take` with each line of the process's maps until it returns false.  `buffer` is the caller's. */
+static void read_lines(char *buffer, size_t size, bool (*take)(const struct mapping *m, void *with), void *with)
 {
     /* The calling thread's own (Linux 3.17): /proc/self/maps is empty once the main thread has left. */
     int fd = trc_sys_open("/proc/thread-self/maps");
@@ -79,7 +90,8 @@ static void read_lines(char *buffer, size_t size, bool (*line)(const char *text,
         char *at = buffer;
         for (char *end; more && (end = strchr(at, '\n')); at = end + 1) {
             *end = 0;
-            more = line(at, with);
+            const struct mapping m = parse_line(at);
+            more = take(&m, with);
         }
         used -= (size_t)(at - buffer);
         memmove(buffer, at, used);
@@ -89,18 +101,11 @@ static void read_lines(char *buffer, size_t size, bool (*line)(const char *text,
         trc_sys_close(fd);
 }
 
-static bool take_line(const char *line, void *unused)
-{
-    (void)unused;
-    add_mapping(line);
-    return true;
-}
-
 void ipo_modules_read(void)
 {
     static char buffer[65536];
     modules = 0;
-    read_lines(buffer, sizeof buffer, take_line, NULL);
+    read_lines(buffer, sizeof buffer, add_mapping, NULL);
     if (modules && !module[modules - 1].code_end)
         modules--;
 }
@@ -111,25 +116,16 @@ struct mapped_search {
 };
 
 /* The mappings of a file follow one another.  Between them may be memory without a file: parts moved to huge pages. */
-static bool match_line(const char *line, void *with)
+static bool match_mapping(const struct mapping *m, void *with)
 {
     struct mapped_search *search = with;
     struct ipo_mapped *out = search->out;
-    const char *at = line;
-    uint64_t begin = parse_hex(&at);
-    at += *at == '-';
-    uint64_t end = parse_hex(&at);
-    if (strlen(at) < 6)
-        return false;
-    at += 6;
-    uint64_t offset = parse_hex(&at);
-    const char *path = strchr(at, '/');
-    bool past = begin > search->address;
-    if (path && !strncmp(path, out->path, sizeof out->path - 1)) {
-        out->end = end;
-    } else if (path && !past) {
-        *out = (struct ipo_mapped){.base = begin - offset, .end = end};
-        memcpy(out->path, path, strnlen(path, sizeof out->path - 1));
+    const bool past = m->begin > search->address, file = m->path && *m->path == '/';
+    if (file && !strncmp(m->path, out->path, sizeof out->path - 1)) {
+        out->end = m->end;
+    } else if (file && !past) {
+        *out = (struct ipo_mapped){.base = m->begin - m->offset, .end = m->end};
+        memcpy(out->path, m->path, strnlen(m->path, sizeof out->path - 1));
     }
     return !past;
 }
@@ -139,7 +135,7 @@ bool ipo_mapped_at(uint64_t address, struct ipo_mapped *out)
     char buffer[8192];
     *out = (struct ipo_mapped){0};
     struct mapped_search search = {address, out};
-    read_lines(buffer, sizeof buffer, match_line, &search);
+    read_lines(buffer, sizeof buffer, match_mapping, &search);
     return address - out->base < out->end - out->base;
 }
 

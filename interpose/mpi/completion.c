@@ -141,7 +141,7 @@ static void complete_arrival(struct ipo_thread *thread, uint32_t index, const st
         return;
     }
     if (sig->flags & TRC_SIG_P2P_IN)
-        ipo_count_received(thread, index);
+        ipo_count_message(thread, index, false);
     ipo_charge(thread, request->charge, 0, sig->received);
 }
 
@@ -209,7 +209,7 @@ static void complete_blindly(struct ipo_thread *thread, uint32_t index, const st
 {
     write_completion(thread, index, request);
     if (request->sig.flags & TRC_SIG_P2P_IN)
-        ipo_count_received(thread, index);
+        ipo_count_message(thread, index, false);
 }
 
 static void complete_request(struct ipo_thread *thread, uint32_t at, uintptr_t variable, uintptr_t status)

@@ -36,34 +36,21 @@ void ipo_charge(struct ipo_thread *thread, uint32_t call, uint64_t sent, uint64_
     thread->stream.page->thread.received += received;
 }
 
-void ipo_count_sent(struct ipo_thread *thread, uint32_t index)
+void ipo_count_message(struct ipo_thread *thread, uint32_t index, bool sent)
 {
+    const struct trc_sig_state *state = &thread->stream.state[index];
     struct trc_thread *live = &thread->stream.page->thread;
-    const struct trc_sig *sig = trc_stream_sig(&thread->stream, index);
-    struct trc_peer *peer = trc_peer_at(&thread->stream, thread->stream.state[index].out);
+    struct trc_peer *peer = trc_peer_at(&thread->stream, sent ? state->out : state->in);
     if (thread->stream.off)
         return;
-    live->sent_messages++;
-    if (peer) {
+    ++*(sent ? &live->sent_messages : &live->received_messages);
+    if (!peer) {
+        live->peer_overflow++;
+    } else if (sent) {
         peer->sent_messages++;
-        peer->sent_bytes += sig->sent;
+        peer->sent_bytes += state->use->sig.sent;
     } else {
-        live->peer_overflow++;
-    }
-}
-
-void ipo_count_received(struct ipo_thread *thread, uint32_t index)
-{
-    struct trc_thread *live = &thread->stream.page->thread;
-    const struct trc_sig *sig = trc_stream_sig(&thread->stream, index);
-    struct trc_peer *peer = trc_peer_at(&thread->stream, thread->stream.state[index].in);
-    if (thread->stream.off)
-        return;
-    live->received_messages++;
-    if (peer) {
         peer->received_messages++;
-        peer->received_bytes += sig->received;
-    } else {
-        live->peer_overflow++;
+        peer->received_bytes += state->use->sig.received;
     }
 }

@@ -233,7 +233,7 @@ void ipo_finish_mrecv(struct ipo_frame *frame, const uintptr_t *args)
     bool foreign = claim->thread != live->index;
     trc_stream_sub(stream, index, foreign, claim->thread, foreign ? claim->number : live->starts - 1 - claim->number,
                    0);
-    ipo_count_received(frame->thread, index);
+    ipo_count_message(frame->thread, index, false);
     live->completes++;
     ipo_request_remove(claim);
 }

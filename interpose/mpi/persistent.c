@@ -37,7 +37,7 @@ void ipo_finish_start(struct ipo_frame *frame, const uintptr_t *args)
         const uint32_t index = find_started(thread, request);
         trc_stream_sub(stream, index, false, 0, 0, sequence);
         if (request->sig.flags & TRC_SIG_P2P_OUT)
-            ipo_count_sent(thread, index);
+            ipo_count_message(thread, index, true);
         request->number = ipo_next_start(thread);
         request->charge = frame->sig.call;
         request->flags |= IPO_REQUEST_ACTIVE;

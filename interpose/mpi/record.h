@@ -108,9 +108,7 @@ uint64_t ipo_next_start(struct ipo_thread *thread);
 /* Adds bytes to the counters of a call, not the one that is recorded. */
 void ipo_charge(struct ipo_thread *thread, uint32_t call, uint64_t sent, uint64_t received);
 
-/* Counts a sent point-to-point message; `index` of the signature with its partner and bytes. */
-void ipo_count_sent(struct ipo_thread *thread, uint32_t index);
-/* Counts a received message. */
-void ipo_count_received(struct ipo_thread *thread, uint32_t index);
+/* Counts a point-to-point message that was sent, or received; `index` of the signature with its partner and bytes. */
+void ipo_count_message(struct ipo_thread *thread, uint32_t index, bool sent);
 
 #endif

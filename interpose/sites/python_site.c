@@ -5,6 +5,7 @@
  * found once, when it is new. */
 #include "interpose/base/oldglibc.h"
 #include "interpose/sites/python_site.h"
+#include "interpose/base/text.h"
 #include "interpose/core/state.h"
 #include "interpose/sites/python_frame.h"
 
@@ -53,23 +54,15 @@ static bool read_frame(uint64_t *frame, uint64_t *code, uint64_t *at)
 static __attribute__((noinline, cold)) bool name_site(uint64_t site, uint64_t code, uint64_t at)
 {
     struct ipo_python_place place;
-    char text[sizeof place.function + sizeof place.file + 16];
+    struct ipo_text text = {0};
     if (!ipo_python_describe(code, at, &place))
         return false;
-    size_t n = strlen(place.function) + 1, file = strlen(place.file);
-    memcpy(text, place.function, n);
-    memcpy(text + n, place.file, file);
-    n += file;
-    text[n++] = ':';
-    char digits[12];
-    size_t count = 0;
-    uint32_t line = place.line > 0 ? (uint32_t)place.line : 0;
-    do
-        digits[count++] = (char)('0' + line % 10);
-    while (line /= 10);
-    while (count)
-        text[n++] = digits[--count];
-    return trc_writer_define(&ipo_process.writer, TRC_DEF_SITE, 0, 0, site, NULL, 0, text, n);
+    ipo_text_add(&text, place.function);
+    text.used++;
+    ipo_text_add(&text, place.file);
+    ipo_text_add(&text, ":");
+    ipo_text_add_number(&text, place.line > 0 ? (uint64_t)place.line : 0);
+    return trc_writer_define(&ipo_process.writer, TRC_DEF_SITE, 0, 0, site, NULL, 0, text.text, text.used);
 }
 
 /* The number of a place in a code object, which is named when it is new; 0: there is no room. */

@@ -191,15 +191,19 @@ void ipo_fatal_start(void)
     ipo_fatal_watch();
 }
 
+/* Whether our handler is the one that is installed. */
+static bool is_in_front(size_t i)
+{
+    struct sigaction now;
+    return mine[i] && !sigaction(signals[i].number, NULL, &now) && (now.sa_flags & SA_SIGINFO) &&
+           now.sa_sigaction == handle_signal;
+}
+
 void ipo_fatal_watch(void)
 {
     uint64_t watched = 0;
-    for (size_t i = 0; i < SIGNALS; i++) {
-        struct sigaction now;
-        if (mine[i] && !sigaction(signals[i].number, NULL, &now) && (now.sa_flags & SA_SIGINFO) &&
-            now.sa_sigaction == handle_signal)
-            watched |= UINT64_C(1) << (signals[i].number - 1);
-    }
+    for (size_t i = 0; i < SIGNALS; i++)
+        watched |= (uint64_t)is_in_front(i) << (signals[i].number - 1);
     ipo_ending_watch(watched);
 }
 
@@ -216,9 +220,7 @@ void ipo_fatal_round(void)
 void ipo_fatal_stop(void)
 {
     for (size_t i = 0; i < SIGNALS; i++) {
-        struct sigaction now;
-        if (mine[i] && !sigaction(signals[i].number, NULL, &now) && (now.sa_flags & SA_SIGINFO) &&
-            now.sa_sigaction == handle_signal)
+        if (is_in_front(i))
             sigaction(signals[i].number, &before[i], NULL);
         mine[i] = false;
     }

@@ -2,6 +2,7 @@
  * the thresholds and why). A rank that turns slow after hours is lost in such sums: for a running job, the last
  * minute is summed up, too. */
 #include "trace/verdict/verdict_impl.h"
+#include "trace/job/pass.h"
 #include "trace/util/trouble.h"
 #include "trace/util/now.h"
 #include <stdio.h>
@@ -41,20 +42,12 @@ static int64_t begin_lately(const struct ana_job *job, int64_t run_ns)
     return job->end_ns - (most < (double)LATELY_NS ? (int64_t)most : LATELY_NS);
 }
 
-static bool is_running(const struct ana_job *job)
-{
-    for (size_t i = 0; i < job->count; i++)
-        if (job->process[i].alive)
-            return true;
-    return false;
-}
-
 /* Looks for a rank that is late now, though not over the whole run. */
 static void look_back(struct ana_job *job, double analysed, struct ana_straggler *now,
                       const struct ana_straggler *known)
 {
     int64_t run_ns = job->end_ns, at = ana_now_ns();
-    if (now->found || analysed < NEARLY || job->count < 2 || run_ns / TIMES_RUN < LATELY_NS || !is_running(job))
+    if (now->found || analysed < NEARLY || job->count < 2 || run_ns / TIMES_RUN < LATELY_NS || !ana_anyone_alive(job))
         return;
     if (known->known && known->generation == job->generation && at < known->next_look_ns) {
         if (known->lately)
