@@ -190,12 +190,12 @@ void ipo_gloo_leave(struct ipo_frame *frame, const struct ipo_gloo_said *said)
     errno = kept;
 }
 
-__thread struct ipo_gloo_inside ipo_gloo_inside;
+__thread struct ipo_gloo_call ipo_gloo_inside;
 
 __attribute__((used)) int ipo_gloo_personality(int version, int actions, uint64_t class, void *exception, void *context)
 {
     const int in_second = 2, go_on = 8; /* the second round is when frames are left */
-    struct ipo_gloo_inside *inside = &ipo_gloo_inside;
+    struct ipo_gloo_call *inside = &ipo_gloo_inside;
     struct ipo_frame *frame = inside->frame;
     (void)version, (void)class, (void)exception, (void)context;
     if (actions & in_second && inside->nested) {

@@ -59,11 +59,11 @@ void ipo_gloo_leave(struct ipo_frame *frame, const struct ipo_gloo_said *said);
         ipo_gloo_inside.frame = (recorded) ? NULL : ipo_gloo_inside.frame;                                             \
         ipo_gloo_inside.nested -= !(recorded);                                                                         \
     } while (0)
-struct ipo_gloo_inside {
+struct ipo_gloo_call {
     struct ipo_frame *frame; /* the call that is recorded */
     unsigned nested;         /* calls inside it that are not */
 };
-extern __thread struct ipo_gloo_inside ipo_gloo_inside;
+extern __thread struct ipo_gloo_call ipo_gloo_inside;
 /* Asked by the unwinder, as the C++ ABI says.  Only the tables of the wrappers name it. */
 int ipo_gloo_personality(int version, int actions, uint64_t class, void *exception, void *context);
 

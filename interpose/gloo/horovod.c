@@ -19,12 +19,12 @@ enum function {
 #undef VIRTUAL
     FUNCTIONS
 };
-static const char *const symbols[FUNCTIONS] = {
-#define VIRTUAL(name, symbol, ...) [FUNCTION_##name] = symbol,
+static const char *const symbols[FUNCTIONS][2] = {
+#define VIRTUAL(name, symbol, other, ...) [FUNCTION_##name] = {symbol, other},
 #include "interpose/gloo/virtual_calls.def"
 #undef VIRTUAL
 };
-#define VIRTUAL(name, symbol, parameters)                                                                              \
+#define VIRTUAL(name, symbol, other, parameters)                                                                       \
     typedef void name##_type parameters;                                                                               \
     static name##_type record_##name;
 #include "interpose/gloo/virtual_calls.def"
@@ -98,10 +98,9 @@ static const ElfW(Sym) * find_symbol(const struct ipo_elf *elf, const char *begi
 
 static serialize_type *find_serialize(const struct ipo_elf *elf, const char *class, bool is_old)
 {
-    const ElfW(Sym) *found = find_symbol(elf, "_ZN7horovod6common", class,
-                                         is_old ? "17SerializeToStringERKS1_RSs"
-                                                : "17SerializeToStringERKS1_RNSt7__cxx1112basic_stringIcSt11char_"
-                                                  "traitsIcESaIcEEE");
+    const char *old = "17SerializeToStringERKS1_RSs",
+               *now = "17SerializeToStringERKS1_RNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE";
+    const ElfW(Sym) *found = find_symbol(elf, "_ZN7horovod6common", class, is_old ? old : now);
     return found ? (serialize_type *)(elf->base + found->st_value) : NULL;
 }
 
@@ -118,14 +117,17 @@ static void add_table(const struct ipo_elf *elf, const struct class *class,
         return;
     *table = (struct table){.functions = (w)&slot[2], .element = class->element};
     for (unsigned f = 0; f < FUNCTIONS; f++) {
-        const ElfW(Sym) *function = find_symbol(elf, "_ZN7horovod6common", class->name, symbols[f]);
+        const ElfW(Sym) *function = find_symbol(elf, "_ZN7horovod6common", class->name, symbols[f][0]);
+        const ElfW(Sym) *other =
+            symbols[f][1] ? find_symbol(elf, "_ZN7horovod6common", class->name, symbols[f][1]) : NULL;
+        table->is_old |= f == FUNCTION_receive_ready && other;
+        function = function ? function : other;
         for (size_t i = 2; function && i < symbol->st_size / sizeof *slot; i++)
             if (slot[i] == elf->base + function->st_value) {
                 table->real[f] = (ipo_function)slot[i];
                 slots[f] = &slot[i];
             }
     }
-    table->is_old = table->real[FUNCTION_receive_ready_old] != NULL;
     table->requests = find_serialize(elf, "11RequestList", table->is_old);
     table->responses = find_serialize(elf, "12ResponseList", table->is_old);
     atomic_store_explicit(&tables_n, n + 1, memory_order_release);
@@ -256,10 +258,6 @@ static void record_receive_ready(w self, w names, w lists)
 {
     RECORD(receive_ready, gatherv, CONTROLLER(self), ROUND, PLAIN, names, lists);
 }
-static void record_receive_ready_old(w self, w names, w lists)
-{
-    RECORD(receive_ready_old, gatherv, CONTROLLER(self), ROUND, PLAIN, names, lists);
-}
 static void record_send_final(w self, w list)
 {
     RECORD(send_final, broadcast, CONTROLLER(self), ROUND, LIST(RESPONSE, true), list);
@@ -318,18 +316,12 @@ static void record_reduce(w self, w buffer, int n, int operation)
            buffer, n, operation);
 }
 
-#define GATHER(name)                                                                                                   \
-    RECORD(name, allgatherv, current,                                                                                  \
-           DATA(bytes_of(self, (uint64_t)counts[group->rank]), bytes_of(self, sum_counts(counts, group->size)), -1,    \
-                false),                                                                                                \
-           PLAIN, buffer, out, counts, begins)
 static void record_gather(w self, w buffer, w out, const int *counts, const int *begins)
 {
-    GATHER(gather);
-}
-static void record_gather_float16(w self, w buffer, w out, const int *counts, const int *begins)
-{
-    GATHER(gather_float16);
+    RECORD(
+        gather, allgatherv, current,
+        DATA(bytes_of(self, (uint64_t)counts[group->rank]), bytes_of(self, sum_counts(counts, group->size)), -1, false),
+        PLAIN, buffer, out, counts, begins);
 }
 
 static void record_broadcast(w self, w buffer, int n, int root)
@@ -337,15 +329,9 @@ static void record_broadcast(w self, w buffer, int n, int root)
     RECORD(broadcast, broadcast, current, FROM_ROOT(bytes_of(self, (uint64_t)n), false), PLAIN, buffer, n, root);
 }
 
-#define EXCHANGE(name)                                                                                                 \
-    RECORD(name, alltoallv, current,                                                                                   \
-           DATA(bytes_of(self, sum_vector(sent)), bytes_of(self, sum_vector(received)), -1, false), PLAIN, buffer,     \
-           out, sent, received)
 static void record_exchange(w self, w buffer, w out, const w *sent, const w *received)
 {
-    EXCHANGE(exchange);
-}
-static void record_exchange_float16(w self, w buffer, w out, const w *sent, const w *received)
-{
-    EXCHANGE(exchange_float16);
+    RECORD(exchange, alltoallv, current,
+           DATA(bytes_of(self, sum_vector(sent)), bytes_of(self, sum_vector(received)), -1, false), PLAIN, buffer, out,
+           sent, received);
 }
