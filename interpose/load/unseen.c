@@ -10,7 +10,8 @@
 
 static const char *find_library(void)
 {
-    static const char *const carriers[] = {"libtorch_cpu.", "libnccl.", "mpi_lib", NULL}; /* mpi_lib: Horovod's */
+    static const char *const carriers[] = {"libtorch_cpu.",  "libnccl.",       "mpi_lib", /* Horovod's */
+                                           "libjax_common.", "xla_extension.", NULL};
     for (const struct link_map *map = ipo_elf_first(); map; map = map->l_next) {
         const char *slash = map->l_name ? strrchr(map->l_name, '/') : NULL;
         for (const char *const *at = carriers; slash && *at; at++)

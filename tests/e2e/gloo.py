@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 
-from common import TOP, calls, check, end, environment, hpctop, report, run, skip_all, traces
+from common import HPCTOP, TOP, calls, check, end, environment, hpctop, report, run, skip_all, traces
 from verdicts import count, hang, hung
 
 HERE = os.path.join(TOP, "tests/e2e/gloo")
@@ -50,6 +50,11 @@ check("and that of its place", places["gloo::broadcast"] is None and places["glo
 
 done = direct("timeout", "timeout")
 check("an exception reaches the program", done.code == 0 and done.out.count("an exception came through") == 3, done)
+
+built = run(["gcc", "-shared", "-o", "libjax_common.so", "-x", "c", "/dev/null"])
+done = run([HPCTOP, "record", "-o", "jax", "--", LAUNCH, "-n", "2", "python3", "-c", "import ctypes; ctypes.CDLL('./libjax_common.so')"])
+check("jax, which hides its Gloo, is named as not seen", built.code == 0 and
+      re.search("nothing was recorded: rank [01] had libjax_common.so loaded, but made no call", done.err), done)
 
 for mode, want in (("late", hung("missing-in-collective", [1], says="rank 1 has not come to gloo::allreduce on gloo")),
                    ("mismatch", hung("mismatched-collective", [1], says="rank 1 called gloo::barrier where the other 2 called gloo::allreduce"))):

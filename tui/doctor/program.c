@@ -226,19 +226,18 @@ static void check_python(struct tui_doctor *doctor, const char *path)
             tui_doctor_say(doctor, TUI_DOCTOR_OK, "PyTorch", "%s; its backends nccl and gloo are recorded", line + 6);
             any = true;
         } else if (strncmp(line, "HVD ", 4) == 0 && tui_elf_read(line + 4, &library)) {
-            tui_doctor_say(doctor, library.mpi_called ? TUI_DOCTOR_OK : TUI_DOCTOR_NOTE, "Horovod", "%s%s", line + 4,
-                           library.mpi_called ? ", uses MPI"
-                                              : ": built without MPI; it uses Gloo, which is not recorded");
+            tui_doctor_say(doctor, TUI_DOCTOR_OK, "Horovod", "%s; it is recorded over %sGloo", line + 4,
+                           library.mpi_called ? "MPI and " : "");
             if (library.nccl_inside || library.nccl_called)
                 say_nccl(doctor, line + 4, library.nccl_inside);
-            any = any || library.mpi_called;
+            any = true;
         } else if (status != 0) {
             tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "Python", "%s", line);
         }
     }
     if (!any)
         tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "MPI",
-                       "%s has neither mpi4py nor Horovod with MPI; nothing would be recorded", path);
+                       "%s has neither mpi4py nor Horovod nor PyTorch; nothing would be recorded", path);
 }
 
 void tui_doctor_program(struct tui_doctor *doctor)

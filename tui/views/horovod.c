@@ -43,7 +43,7 @@ static const struct tui_term_help terms[] = {
     {"OPERATE", "time in MPI data operations of the loop"},
     {"BANDWIDTH", "bytes that it gave to data operations / time in them"},
     {"cycles", "of the loop; each is one AND over all ranks, so its number is the job's clock"},
-    {"data by", "the library that carried the data; NCCL and Gloo make no MPI call, so they are inferred"},
+    {"data by", "the library that carried the data; NCCL makes no MPI call, so it is inferred"},
     {NULL, NULL},
 };
 
