@@ -133,10 +133,10 @@ void trc_cursor_seek(struct trc_cursor *cursor, uint64_t ticks)
 {
     const struct trc_file *file = cursor->file;
     size_t first = trc_events_from(file, cursor->thread, 0), end = trc_events_from(file, cursor->thread + 1, 0);
-    const struct trc_event_ref *of = &file->events[first];
-    size_t low = first + ANA_FIRST(i, end - first, file->chunks[of[i].chunk].last_ticks < ticks);
     if (first == end)
         return;
+    const struct trc_event_ref *of = &file->events[first];
+    size_t low = first + ANA_FIRST(i, end - first, file->chunks[of[i].chunk].last_ticks < ticks);
     cursor->continued = false;
     if (low == end && file->chunks[file->events[end - 1].chunk].state != TRC_CHUNK_FULL)
         low = end - 1; /* times after its last one may still come */
