@@ -1,4 +1,5 @@
 /* The way through the events: merge, match, and sums.  It goes in slices, since a screen must not wait. */
+#include "trace/job/open_call.h"
 #include "trace/job/pass.h"
 #include "trace/job/walk.h"
 #include "trace/util/now.h"

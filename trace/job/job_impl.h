@@ -226,8 +226,6 @@ int64_t ana_time_range_until(const struct ana_job *job);
 bool ana_summary_counters(struct ana_job *job, struct ana_summary *s);
 /* summary_range.c: fills all of a summary from the events of the range.  False: out of memory. */
 bool ana_summary_time_range(struct ana_job *job, struct ana_summary *s);
-/* summary_accounts.c: adds the time of each rank since its last event to its account, once no more events come. */
-void ana_close_accounts(struct ana_job *job);
 /* summary_events.c: fills what only events tell: waits, collectives, sites, latencies.  False: out of memory. */
 bool ana_summary_relations(struct ana_job *job, struct ana_summary *s, const struct ana_tally *relations,
                            const struct ana_tally *events);

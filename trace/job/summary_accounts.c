@@ -1,42 +1,13 @@
 /* Summaries of the account of time: collects the sums of each rank's call sites and cuts them (trace/account). */
 #include "trace/job/summary_accounts.h"
 #include "trace/job/off.h"
+#include "trace/job/open_call.h"
 #include "trace/job/window.h"
 #include "trace/util/spans.h"
 #include "trace/util/times.h"
 #include "trace/util/grow.h"
 #include <math.h>
 #include <stdlib.h>
-
-/* The open call of a thread. */
-struct open_call {
-    const struct trc_sig *sig; /* NULL: none */
-    uint32_t call;             /* job-wide number */
-    int64_t begin_ns;          /* job time; without a call the rank's end */
-};
-
-static struct open_call open_call_of(const struct ana_job *job, size_t index, size_t number)
-{
-    const struct ana_rank *rank = &job->process[index].rank;
-    const struct trc_thread *thread =
-        rank->counted && number < trc_threads(rank->file) ? trc_thread(rank->file, number) : NULL;
-    const struct trc_sig *sig = thread && thread->inside ? trc_live_sig(rank->file, number, thread->inside) : NULL;
-    if (!sig)
-        return (struct open_call){.begin_ns = rank->end_ns};
-    int64_t begin_ns = ana_time_within(ana_clock_job_time(job->clock, index, thread->inside_since));
-    return (struct open_call){sig, ana_call_number_of(job, index, sig->call),
-                              begin_ns < rank->end_ns ? begin_ns : rank->end_ns};
-}
-
-void ana_close_accounts(struct ana_job *job)
-{
-    struct ana_why *why = &job->pass.why;
-    ana_usage_until(why, INT64_MAX);
-    for (size_t i = 0; i < job->count; i++) {
-        const struct open_call open = open_call_of(job, i, ANA_MAIN_THREAD);
-        ana_usage_close(why, i, job->call[open.call].opclass, open.sig ? open.begin_ns : INT64_MAX);
-    }
-}
 
 /* The part of a rank's time that is cut, and what was found in it. */
 struct view {
@@ -47,7 +18,7 @@ struct view {
 
 /* Returns the time of a rank without records: lost, overwritten, switched off, or not read yet; in ns. */
 static int64_t unknown_of(const struct ana_job *job, const struct view *view, size_t index,
-                          const struct open_call *open)
+                          const struct ana_open_call *open)
 {
     const struct ana_rank *rank = &job->process[index].rank;
     const struct ana_span known = ana_known_time(job, index), time = view->time;
@@ -87,7 +58,7 @@ static bool list_parts(const struct ana_job *job, const struct ana_tally *tally,
 /* Adds the open call of a rank's thread to its call site, or as a part of its own, which *part is.  Returns its time,
  * in ns. */
 static int64_t add_open(const struct ana_job *job, const struct view *view, size_t index, size_t thread,
-                        const struct open_call *open, struct ana_site_parts *parts, struct ana_site_part **part)
+                        const struct ana_open_call *open, struct ana_site_parts *parts, struct ana_site_part **part)
 {
     const struct ana_span call_time = {open->begin_ns, job->process[index].rank.end_ns};
     const int64_t open_ns = ana_span_overlap(call_time, view->time);
@@ -120,18 +91,18 @@ static bool cut_rank(struct ana_job *job, const struct view *view, const struct 
                                               part->sum->wait_ns};
     }
     if (ok) {
-        const struct open_call open = open_call_of(job, stat->index, ANA_MAIN_THREAD);
+        const struct ana_open_call open = ana_open_call_of(job, stat->index, ANA_MAIN_THREAD);
         const int64_t inside_ns = open.sig ? open.begin_ns : INT64_MAX;
         struct ana_site_part *at = NULL, *beside = NULL;
         for (size_t t = ANA_MAIN_THREAD + 1; t < trc_threads(p->rank.file); t++) {
-            const struct open_call its = open_call_of(job, stat->index, t);
+            const struct ana_open_call its = ana_open_call_of(job, stat->index, t);
             add_open(job, view, stat->index, t, &its, parts, &beside);
         }
         const struct ana_account_rank rank = {
             .elapsed_ns = ana_span_overlap((struct ana_span){p->rank.begin_ns, p->rank.end_ns}, view->time),
             .open_ns = add_open(job, view, stat->index, ANA_MAIN_THREAD, &open, parts, &at),
             .unknown_ns = unknown_of(job, view, stat->index, &open),
-            .usage = ana_usage_account(&view->pass->why, stat->index, job->call[open.call].opclass, inside_ns),
+            .usage = ana_usage_account(&view->pass->why, stat->index, open.opclass, inside_ns),
         };
         struct ana_account rest;
         ana_account_cut(&rank, group, sites->n, cut, &rest);
