@@ -97,8 +97,10 @@ static void put_paragraph(const struct ana_page *p, const char *text)
     size_t at = 0, n = strlen(text);
     while (n - at > 78) {
         size_t cut = 78;
-        while (cut > 40 && text[at + cut] != ' ')
+        while (cut > 0 && text[at + cut] != ' ')
             cut--;
+        for (cut = cut ? cut : 78; text[at + cut] && text[at + cut] != ' ';)
+            cut++; /* a longer word stays whole */
         fprintf(p->out, "  %.*s\n", (int)cut, text + at);
         at += cut + (text[at + cut] == ' ');
     }

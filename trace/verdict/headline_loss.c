@@ -143,12 +143,12 @@ static bool is_held_up(const struct ana_summary *s, const struct latecomer *late
     return false; /* not known */
 }
 
-/* Whether one rank is last nearly always at a collective's place, or half the time and more often than by chance. */
+/* Whether one rank is last nearly always at a collective's place, or far more often than by chance. */
 static bool is_often_last(const struct ana_collective *c, size_t ranks)
 {
     const double chance = 1 / (double)ranks, n = (double)c->instances;
-    const double excess = CHANCE_DEVIATIONS * sqrt(chance * (1 - chance) / n);
-    return c->last_share >= CHANCE_FEW || (c->last_share >= 0.5 && c->last_share - chance >= excess);
+    const double excess = CHANCE_DEVIATIONS * sqrt(chance * (1 - chance) / n), half_way = (1 + chance) / 2;
+    return c->last_share >= CHANCE_FEW || c->last_share >= fmax(half_way, chance + excess);
 }
 
 /* Whether there are instances enough to say that no rank is worse than the next. */

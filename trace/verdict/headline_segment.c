@@ -24,6 +24,13 @@ static bool is_regular(const struct ana_segment_stat *segment, size_t ranks)
            usual_ns * times * (double)(ranks - 1) >= 0.5 * cost_ns;
 }
 
+/* Whether the times that take far longer than usual explain what all `ranks` lose to the worst rank. */
+static bool is_spiky(const struct ana_segment_stat *segment, size_t ranks)
+{
+    const double lost_ns = segment->spikes_ns * (double)(ranks - 1);
+    return segment->spikes && lost_ns >= 0.5 * (double)segment->cost_by_rank_ns[segment->worst_index];
+}
+
 /* Whether a rank is late like the worst one: by its usual excess time, else by its cost. */
 static bool is_alike(const struct ana_segment_stat *segment, size_t index, bool regular)
 {
@@ -205,7 +212,7 @@ bool ana_late_segment(const struct ana_job *job, const struct ana_summary *s, st
     late->share = part * ana_lost_share(s);
     bool sole = part >= LATE_SOLE && late->share >= NOTABLE_SHARE;
     bool few = late->ranks * 2 <= segment->ranks || segment->ranks == 1;
-    if (!sole || !few || (!regular && !segment->spikes))
+    if (!sole || !few || (!regular && !is_spiky(segment, job->count)))
         return false;
     char who[160], times[400], cost[120], why[160];
     late->reason = *ana_segment_reason(segment, job->count);
