@@ -186,11 +186,12 @@ static void find_strings(struct table *table)
     do {                                                                                                               \
         struct ipo_frame frame;                                                                                        \
         IPO_FRAME_MARK(&frame), IPO_FRAME_ORIGIN(&frame);                                                              \
-        struct ipo_comm *group = group_;                                                                               \
-        struct ipo_gloo_data data = {.root = -1};                                                                      \
-        if (group)                                                                                                     \
-            data = (struct ipo_gloo_data)data_;                                                                        \
-        bool recorded = group && ipo_gloo_enter(&frame, IPO_GLOO_##id, group, 0, &data);                               \
+        struct ipo_comm *group = frame.comm = group_;                                                                  \
+        bool recorded = false;                                                                                         \
+        if (group) {                                                                                                   \
+            const struct ipo_gloo_data data = data_;                                                                   \
+            recorded = ipo_gloo_enter(&frame, IPO_GLOO_##id, group, 0, &data);                                         \
+        }                                                                                                              \
         IPO_GLOO_CALL(recorded, &frame, REAL(name)(self, __VA_ARGS__));                                                \
         if (recorded)                                                                                                  \
             leave;                                                                                                     \
@@ -216,18 +217,16 @@ static void leave_words(struct ipo_frame *frame, enum trc_said_kind kind, w word
     ipo_gloo_leave(frame, good ? &said : NULL);
 }
 
-#define WORDS(name, kind, is_or)                                                                                       \
-    RECORD(                                                                                                            \
-        name, allreduce, CONTROLLER(self),                                                                             \
-        DATA(8 * (uint64_t)n, 8 * (uint64_t)n, -1, n > 0 && ipo_negotiation_begin(group, is_or, *words, (uint32_t)n)), \
-        leave_words(&frame, kind, *words, n), words, n)
+#define WORDS(is_or)                                                                                                   \
+    DATA(8 * (uint64_t)n, 8 * (uint64_t)n, -1, n > 0 && ipo_negotiation_begin(group, is_or, *words, (uint32_t)n))
 static void record_cross_and(w self, const w *words, int n)
 {
-    WORDS(cross_and, TRC_SAID_AND, false);
+    RECORD(cross_and, allreduce, CONTROLLER(self), WORDS(false), leave_words(&frame, TRC_SAID_AND, *words, n), words,
+           n);
 }
 static void record_cross_or(w self, const w *words, int n)
 {
-    WORDS(cross_or, TRC_SAID_OR, true);
+    RECORD(cross_or, allreduce, CONTROLLER(self), WORDS(true), leave_words(&frame, TRC_SAID_OR, *words, n), words, n);
 }
 
 /* A list counts as sent or received, as long as it is on the wire. */
