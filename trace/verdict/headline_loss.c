@@ -234,7 +234,11 @@ static bool say_collective(const struct ana_job *job, const struct ana_summary *
     char each[ANA_TEXT], lost[ANA_TEXT], cost[120], part[ANA_TEXT], at[96];
     const bool several = c->places > 1 && c->place[0];
     snprintf(at, sizeof at, "%s%s", several ? " at " : "", several ? c->place : "");
-    ana_spoken(each, sizeof each, one && late.waits ? (double)late.lost_ns / (double)late.waits : c->skew_p50_ns);
+    const bool at_times = c->skew_p99_ns >= SPIKE_TIMES * c->skew_p50_ns; /* few instances lose most */
+    ana_spoken(each, sizeof each,
+               one && late.waits ? (double)late.lost_ns / (double)late.waits
+               : at_times        ? c->skew_p99_ns
+                                 : c->skew_p50_ns);
     ana_number(lost, sizeof lost, ANA_SHARE, share, false);
     ana_say_cost(job, s, price_of(s, &late), share_of_all(s, late.lost_ns), cost, sizeof cost);
     ana_number(part, sizeof part, ANA_SHARE, here ? c->last_share : (double)late.lost_ns / (double)late.all_ns, false);
@@ -260,8 +264,8 @@ static bool say_collective(const struct ana_job *job, const struct ana_summary *
                      ana_rank_label(job, c->last_index).text,
                      ana_number(part, sizeof part, ANA_SHARE, c->last_share, false), at);
     else
-        ana_line_say(line, "all lose %s%s waiting in %s%s%s: its ranks come %s apart, %s", lost, span, c->name,
-                     world ? "" : " on ", world ? "" : c->comm_name, each,
+        ana_line_say(line, "all lose %s%s waiting in %s%s%s: its ranks come %s%s apart, %s", lost, span, c->name,
+                     world ? "" : " on ", world ? "" : c->comm_name, at_times ? "at times " : "", each,
                      is_in_turn(&late, job->count) ? "late in turn" : "no single one to blame");
     return true;
 }

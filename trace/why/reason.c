@@ -11,6 +11,7 @@
 #define SAME       0.12        /* numbers that differ by less are alike */
 #define MORE_BYTES 1048576.0   /* read or written more than usual, for it to be worth a word */
 #define MORE_TIMES 2.0         /* factor over the usual bytes or faults */
+#define OTHER_WORK 100.0       /* factor over the usual processor time: the others do something else there */
 #define FAULT_NS   1000000.0   /* most kernel time per fault, for faults to be its cause: of 2 MB */
 
 /* Parts of one time of a segment, in ns; numbers of one time. */
@@ -111,7 +112,7 @@ static struct ana_reason on_processor(const struct ana_reason_side *own, const s
     }
     if (p->beside >= BESIDE * p->cpu)
         return (struct ana_reason){0}; /* it may only spin until they come */
-    if (!(u->cpu > 0))
+    if (!(u->cpu > 0) || p->cpu >= OTHER_WORK * u->cpu)
         return (struct ana_reason){0};
     return (struct ana_reason){.kind = ANA_REASON_TIME, .factor = p->cpu / u->cpu};
 }
