@@ -138,7 +138,8 @@ static void add_table(const struct ipo_elf *elf, const struct class *class,
 
 void ipo_gloo_tables(const struct ipo_elf *elf, void (*lead)(void *with, uintptr_t *slot, ipo_function to), void *with)
 {
-    for (size_t i = 0; i < CLASSES; i++)
+    const bool is_horovod = ipo_elf_find(elf, "horovod_init", 0); /* most objects are not, and are searched once */
+    for (size_t i = 0; i < CLASSES && is_horovod; i++)
         add_table(elf, &classes[i], lead, with);
 }
 
