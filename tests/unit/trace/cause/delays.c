@@ -235,6 +235,47 @@ static void polled(void)
     folder_remove();
 }
 
+/* A thread of rank 0 listens all the time for a message that rank 1 sends at the end: its wait is no time of the rank,
+ * and is charged to nothing, while what rank 1 does before each meeting is. */
+static void listener(void)
+{
+    enum { TIMES = 100 };
+    struct planted p = planted_begin("listener", 2);
+    struct trc_sig send = tb_sig(TB_SEND), recv = tb_sig(TB_RECV);
+    send.flags = TRC_SIG_P2P_OUT;
+    recv.flags = TRC_SIG_P2P_IN;
+    send.comm = recv.comm = TB_WORLD;
+    send.sent = recv.received = 4;
+    send.site = 0x40;
+    recv.site = 0x50;
+    recv.source = 1;
+    send.peer = 0;
+    send.tag = recv.rtag = 9;
+    planted_meet(&p, 0x20, TB_WORLD, ALL);
+    const int64_t begin = p.at[0];
+    for (int i = 0; i < TIMES; i++) {
+        p.at[0] += 8 * MS;
+        p.at[1] += 10 * MS;
+        planted_meet(&p, 0x20, TB_WORLD, ALL);
+    }
+    p.at[1] += MS;
+    tb_event(p.tb[1], 0, &send, p.at[1], p.at[1] + US, (struct tb_more){0});
+    tb_event(p.tb[0], 1, &recv, begin, p.at[1] + 2 * US, (struct tb_more){0});
+    p.at[1] += US;
+    planted_meet(&p, 0x30, TB_WORLD, ALL);
+    struct ana_job *job = planted_open(&p);
+    struct ana_summary s = folder_summary(job);
+    check_sum("listener", &s);
+    const struct ana_segment_stat *late = planted_segment(&s, "0x20", "0x20"),
+                                  *before = planted_segment(&s, "0x20", "0x40");
+    CHECK(s.ranks[0].serves && !s.ranks[1].serves, "who serves");
+    CHECK(cost(late, 1) >= TIMES * 19 * MS / 10, "%lld before the meetings", (long long)cost(late, 1));
+    CHECK(cost(before, 1) < 2 * MS, "%lld before the message", (long long)cost(before, 1));
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
 /* A thread that slept while another made more calls than are counted: no other's call is taken for its one before.
  * Polled receives are told from others. */
 static void far_back(void)
@@ -270,6 +311,7 @@ int main(void)
     sender_late_by_a_collective();
     overlapped();
     polled();
+    listener();
     long_way(5, 0);
     long_way(40, 0);
     long_way(40, 1);
