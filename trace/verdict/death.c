@@ -166,8 +166,8 @@ static int32_t ended_by(const struct ana_case *c, size_t index)
     return trc_head(c->job->process[index].rank.file)->end.signal;
 }
 
-/* When a call of Gloo failed that a thread of the rank made last: an exception ends Horovod's loop as soon as another
- * rank is gone.  INT64_MAX: none did. */
+/* Time when the last call of a thread of the rank failed in Gloo, the earliest of several: an exception ends Horovod's
+ * loop as soon as another rank is gone.  INT64_MAX: no last call did. */
 static int64_t lost_ns(const struct ana_case *c, size_t index)
 {
     const struct trc_file *file = c->job->process[index].rank.file;
@@ -176,7 +176,7 @@ static int64_t lost_ns(const struct ana_case *c, size_t index)
         const struct trc_thread *live = trc_thread(file, t);
         const struct trc_sig *sig = trc_live_sig(file, t, live->last);
         if (sig && sig->flags & TRC_SIG_FAILED && strncmp(trc_call(file, sig->call)->name, "gloo::", 6) == 0)
-            at_ns = ana_time_within(ana_clock_job_time(c->job->clock, index, live->last_end));
+            at_ns = ana_earlier(at_ns, ana_time_within(ana_clock_job_time(c->job->clock, index, live->last_end)));
     }
     return at_ns;
 }
