@@ -36,7 +36,7 @@ struct ipo_gloo_data {
 /* The words or the list that such a round moved (mpi/negotiation.h). */
 struct ipo_gloo_said {
     enum trc_said_kind kind; /* 0: nothing that is written */
-    bool is_sent;            /* this rank sends it */
+    bool is_sent;            /* sent by this rank, not received */
     uintptr_t bytes;
     uint64_t size;
 };

@@ -29,7 +29,7 @@ static uint64_t parse_hex(const char **at)
 struct mapping {
     uint64_t begin, end, offset;
     bool code;
-    const char *path; /* or a name in brackets; NULL: none */
+    const char *path; /* path of the file, or a name in brackets; NULL: none */
 };
 
 /* "begin-end rwxp offset dev inode   path" */

@@ -39,7 +39,7 @@ enum trc_usage_whose {
     USAGE(LINK_ERRORS, "link_errors")  /* packets that were damaged or dropped */                                      \
     USAGE(LINK_WAITS, "link_waits")    /* InfiniBand: ticks in which a port had data and no credit to send it */       \
     USAGE(CHILDREN, "children_cpu_us") /* processor time of child processes and theirs */                              \
-    USAGE(BEATS, "heartbeats")         /* of the recorder, one each TRC_BEAT_NS while the process can run */
+    USAGE(BEATS, "heartbeats")         /* signs of life of the recorder, one each TRC_BEAT_NS while it can run */
 
 enum trc_usage_field {
 #define USAGE(id, name) TRC_USAGE_##id,

@@ -160,7 +160,7 @@ struct trc_file {
         struct {
             struct trc_table comms, objects, sites, kernels, regions, data, left, ranks, paths, offs, modules, guessed;
         };
-        struct trc_table tables[12]; /* all of them */
+        struct trc_table tables[12]; /* the same */
     };
     struct trc_fact_def **facts; /* sorted by key */
     size_t fact_count, fact_room;

@@ -32,7 +32,7 @@ struct ana_deaths {
     int64_t told_ns;           /* time when the first was told to end; INT64_MAX: nobody noted it */
     size_t teller;             /* the first rank that noted it, and by which signal if any did; SIZE_MAX none */
     bool teller_left;          /* .. and it noted no signal */
-    bool lost;                 /* .. but a call of Gloo that failed: another rank was gone */
+    bool lost;                 /* a call of Gloo failed there instead: another rank was gone */
     size_t first;              /* the rank whose end came first; SIZE_MAX: not known, or all were ended from outside */
     bool certain;              /* the process's own record gives the cause of its end */
     bool in_turn;              /* they ended one after the other */

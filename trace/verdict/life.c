@@ -110,8 +110,8 @@ bool ana_life_inside(const struct ana_case *c, const struct ana_waiting *p, doub
     return span_us > 0;
 }
 
-/* Whether the main thread slept in the kernel when stacks were taken after `from_ns`, or waited for other threads and
- * one of these slept. */
+/* Returns whether the main thread slept in the kernel in stacks from after `from_ns`, or another thread did while the
+ * main one waited for it. */
 static bool sleeps(struct ana_case *c, size_t index, int64_t from_ns)
 {
     const struct ana_stacks *stacks = ana_case_stacks(c);

@@ -59,8 +59,8 @@ void ana_why_read_usage(struct ana_why *why, struct trc_file *const *files, cons
 void ana_why_usage_refresh(struct ana_why *why);
 /* Reads the items that end until `ns`, in job time: no more events come that ended before. */
 void ana_usage_until(struct ana_why *why, int64_t ns);
-/* Returns the processor time of a rank's main thread, with the time since its last event as far as that was read: there
- * it is inside a call of class `opclass` from `inside_ns` on (INT64_MAX: in none). */
+/* Returns the processor time of a rank's main thread, with the items read since its last event; it is inside a call of
+ * class `opclass` from `inside_ns` on (INT64_MAX: in none). */
 struct ana_account_usage ana_usage_account(const struct ana_why *why, size_t index, enum trc_opclass opclass,
                                            int64_t inside_ns);
 /* Adds that time for good; no more events come. */

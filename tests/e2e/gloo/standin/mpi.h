@@ -15,12 +15,12 @@ enum { MPI_SUM, MPI_BAND, MPI_BOR, MPI_COMM_WORLD, MPI_INFO_NULL, MPI_THREAD_MUL
 struct standin {
     int rank, size;
     void (*bits)(long long *words, int n, int is_or);
-    void (*hear)(int *lengths);              /* rank 0: of the others' lists of requests, .. */
-    void (*heard)(void *lists);              /* .. and these, one behind the other */
+    void (*hear)(int *lengths);              /* rank 0: lengths of the others' lists of requests */
+    void (*heard)(void *lists);              /* rank 0: the lists, one behind the other */
     void (*ask)(const void *list, int n);    /* the others */
     void (*answer)(const void *list, int n); /* rank 0 */
-    int (*answered)(void);                   /* the others: its length, .. */
-    void (*copy)(void *list);                /* .. and the list */
+    int (*answered)(void);                   /* the others: length of the answer */
+    void (*copy)(void *list);                /* the others: the answer */
     void (*reduce)(float *data, int n);
     void (*barrier)(void); /* not Horovod's */
 };

@@ -135,7 +135,7 @@ static void test_modules(void)
     put_module(tb, 2, OLD, OLD + 0x2000, "/opt/old.so");
     put_module(tb, 3, NEW, OLD + 0x2000, "/opt/new.so");
     put_module(tb, TRC_MODULES_MOST + 1, LONG, LONG + 1, "/opt/too.many");
-    tb_define(tb, TRC_DEF_MODULE, 5, 0, LONG, place, 32, 32); /* its text and the end do not fit */
+    tb_define(tb, TRC_DEF_MODULE, 5, 0, LONG, place, 32, 32); /* no room for text and end */
     tb_path(tb, 1, site, sizeof site / sizeof *site, TRC_PATH_WHOLE);
     struct trc_file *file = open_file(tb);
     const char *function, *module;
