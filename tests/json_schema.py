@@ -14,6 +14,7 @@ import sys
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BASIC = {"text": "string", "integer": "integer", "bytes": "integer", "rank": "integer", "boolean": "boolean",
          "number": "number", "seconds": "number", "share": "number", "bytes/s": "number", "list": "array", "object": "object"}
+SPECIAL = {"moment": "hpctop show --json DIR RANK@TIME"}  # documents that are not called as their command
 MARK = "<!-- made by tests/json_schema.py --write -->\n"
 
 
@@ -21,14 +22,19 @@ def documents(text):
     """{name: (what it is, [(path, type, what it is)])} of what `hpctop help json` prints."""
     found, rows = {}, None
     for line in text.splitlines():
-        head = re.match(r"hpctop (\w+) --json: (.*)", line)
+        head = re.match(r"(hpctop (\w+) --json.*?): (.*)", line)
         if head:
             rows = []
-            found[head.group(1)] = (head.group(2), rows)
+            found[next((n for n in SPECIAL if SPECIAL[n] == head.group(1)), head.group(2))] = (head.group(3), rows)
         elif line:
             path, kind, help_text = re.split(r"  +", line.strip(), maxsplit=2)
             rows.append((path, kind, help_text))
     return found
+
+
+def command(name):
+    """What prints a document."""
+    return SPECIAL.get(name, "hpctop %s --json" % name)
 
 
 def place(root, path):
@@ -64,7 +70,7 @@ def require(at):
 
 
 def schema(name, about, rows):
-    root = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "hpctop %s --json" % name,
+    root = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": command(name),
             "description": about, "type": "object", "additionalProperties": False, "properties": {}}
     for path, kind, help_text in rows:
         describe(place(root, path), kind, help_text)
@@ -80,7 +86,7 @@ def page(found):
     """The outermost keys of each command: what is inside them stands in the schemas."""
     lines = []
     for name, (about, rows) in found.items():
-        lines += ["", "## hpctop %s --json" % name, "", "%s. All keys: [schema/%s.json](schema/%s.json)." % (about.capitalize(), name, name),
+        lines += ["", "## " + command(name), "", "%s. All keys: [schema/%s.json](schema/%s.json)." % (about.capitalize(), name, name),
                   "", "| key | type | what it is |", "|---|---|---|"]
         named = {path for path, _, _ in rows}
         lines += ["| `%s` | %s | %s |" % (path, kind, help_text.replace("|", "\\|").replace("<", "&lt;"))

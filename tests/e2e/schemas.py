@@ -54,7 +54,9 @@ def documents():
     r = run([sys.executable, os.path.join(TOP, "tests/json_schema.py")])
     check("schemas and page are as hpctop help json says", r.code == 0, r.out)
     with open(os.path.join(TOP, "docs/json.md")) as f:
-        parts = re.split(r"^## hpctop (\w+) --json$", f.read(), flags=re.M)
+        parts = re.split(r"^## (hpctop .*)$", f.read(), flags=re.M)
+    names = {json_schema.command(name): name for name in json_schema.documents(run([HPCTOP, "help", "json"]).out)}
+    parts[1::2] = [names.get(title, title) for title in parts[1::2]]
     schemas = {os.path.splitext(name)[0] for name in os.listdir(os.path.join(TOP, "docs/schema"))}
     check("each schema has its part of the page, and its beginning names it", set(parts[1::2]) == schemas and
           all("`%s`" % name in parts[0] or "`hpctop %s`" % name in parts[0] for name in schemas), (parts[1::2], schemas))
@@ -85,6 +87,8 @@ def outputs(folder):
     yield "a window of " + folder, "report", hpctop("report", "--json", "--from", "0", "--to", "0.2", "--ranks", "0", folder).out
     for command in ("verdict", "check", "horovod", "show"):
         yield "%s %s" % (command, folder), command, hpctop(command, "--json", folder).out
+    for moment in ("0@0", "1@0.2"):
+        yield "%s of %s" % (moment, folder), "moment", hpctop("show", "--json", folder, moment).out
     yield "diff " + folder, "diff", hpctop("diff", "--json", folder, folder).out
     hpctop("jobs", "--db", "list.db", "--add", folder)
     yield "jobs with " + folder, "jobs", hpctop("jobs", "--db", "list.db", "--json").out

@@ -473,25 +473,5 @@ struct ana_timeline_cell {
  * that the range touches. */
 void ana_timeline(struct ana_job *job, size_t rank_index, int64_t begin_ns, int64_t end_ns, size_t n,
                   struct ana_timeline_cell *out);
-/* State of a rank at one time: the call that covers it, or the last one that ended before. */
-struct ana_state_at {
-    const char *call; /* NULL: outside MPI and nothing before */
-    bool covers;      /* at_ns is inside the call */
-    int64_t begin_ns, end_ns;
-    struct trc_sig sig;
-    const char *comm_name;
-    uint64_t sequence;  /* number of a collective */
-    bool has_other_end; /* message only; */
-    size_t other_index; /* the rank there */
-    int64_t other_begin_ns;
-    int32_t last_index; /* collective: rank that came last; -1 unknown */
-    int64_t late_ns;    /* last arrival less first arrival */
-    char region[128];   /* program's own region around its thread, the innermost last: "step, solve"; "": none */
-};
-/* Fills *out for `at_ns`, in job time.  False: nothing is known of that time.  Decodes a chunk or two. */
-bool ana_state_at(struct ana_job *job, size_t rank_index, int64_t at_ns, struct ana_state_at *out);
-/* The begin of the rank's next (step 1) or previous (step -1) call from `at_ns`, in job time; at_ns if there is none.
- */
-int64_t ana_step(struct ana_job *job, size_t rank_index, int64_t at_ns, int step);
 
 #endif

@@ -14,6 +14,7 @@
 #include "trace/relations/readers.h"
 #include "trace/job/process.h"
 #include "trace/job/site_words.h"
+#include "trace/job/state_at.h"
 #include "trace/job/store.h"
 #include "trace/job/sums.h"
 #include "trace/job/tally.h"
@@ -169,9 +170,6 @@ bool ana_say_longest_inside(const struct ana_job *job, char *out, size_t size);
 /* Returns the time to look whether a wait that has just begun is worth a word, by CLOCK_MONOTONIC in ns; INT64_MAX: no
  * rank waits that long. */
 int64_t ana_inside_due(const struct ana_job *job);
-/* Writes a call of rank `index` with its partner, as far as known: "MPI_Recv from rank 0, tag 7, on rows". */
-void ana_call_words(const struct ana_job *job, size_t index, const char *call, const struct trc_sig *sig, char *out,
-                    size_t size);
 
 /* take.c: the sink for a match of all events: it stores and adds up the relations. */
 struct ana_match_sink ana_job_sink(struct ana_job *job);

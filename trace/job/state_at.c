@@ -1,17 +1,24 @@
 /* State of a rank at a time: decodes the events around it and looks up their relations. */
 #include "trace/job/job_impl.h"
+#include "trace/job/off.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A call found around a time. */
 struct found_call {
-    bool any;
     int64_t begin_ns, end_ns;
     struct trc_sig sig;
-    uint64_t sequence;
+    uint64_t sequence, polls;  /* polls 0: there is no call */
     bool open;                 /* not come out of yet */
     struct trc_regions inside; /* regions around its thread at that time */
+};
+
+/* Calls of a rank around a time. */
+struct around {
+    int64_t at_ns;
+    struct found_call call;   /* the one that covers that time, else the last to end before */
+    int64_t last_ns, next_ns; /* begins of the last call up to that time and of the next one */
+    bool lost;                /* records since the last call of a thread are lost */
 };
 
 /* A cursor of a thread that begins some way before `at_ns`: in the chunk before the one that holds it. */
@@ -32,22 +39,25 @@ static struct trc_cursor *open_cursor_before(struct ana_job *job, size_t index, 
     return cursor;
 }
 
-enum which {
-    AT,       /* the call that covers that time, else the last that began before */
-    PREVIOUS, /* the last that began before that time */
-    NEXT      /* the first that begins after it */
-};
-
-static bool is_better(enum which which, const struct found_call *f, int64_t begin_ns, int64_t at_ns)
+static bool covers(const struct found_call *call, int64_t at_ns)
 {
-    switch (which) {
-    case AT:
-        return begin_ns <= at_ns && (!f->any || begin_ns >= f->begin_ns);
-    case PREVIOUS:
-        return begin_ns < at_ns && (!f->any || begin_ns >= f->begin_ns);
-    default:
-        return begin_ns > at_ns && (!f->any || begin_ns < f->begin_ns);
+    return call->begin_ns <= at_ns &&
+           (at_ns < call->end_ns || (at_ns == call->end_ns && call->begin_ns == call->end_ns));
+}
+
+/* Takes a call of a thread.  Returns whether it is the one at that time, as far as known. */
+static bool take_call(struct around *a, const struct found_call *call)
+{
+    if (call->begin_ns > a->at_ns) {
+        a->next_ns = ana_earlier(a->next_ns, call->begin_ns);
+        return false;
     }
+    a->last_ns = call->begin_ns > a->last_ns ? call->begin_ns : a->last_ns;
+    bool here = covers(call, a->at_ns), was = covers(&a->call, a->at_ns);
+    if (here != was ? was : here ? call->begin_ns < a->call.begin_ns : call->end_ns < a->call.end_ns)
+        return false;
+    a->call = *call;
+    return true;
 }
 
 /* Goes with a thread into a region and out of it. */
@@ -63,53 +73,56 @@ static void follow_region(struct trc_regions *inside, const struct trc_record *r
     trc_regions_enter(inside, id);
 }
 
-static void search_thread(struct ana_job *job, size_t index, size_t thread, int64_t at_ns, enum which which,
-                          struct found_call *f)
+static void search_thread(struct ana_job *job, size_t index, size_t thread, struct around *a)
 {
-    struct trc_cursor *cursor = open_cursor_before(job, index, thread, at_ns);
+    struct trc_file *file = job->process[index].rank.file;
+    struct trc_cursor *cursor = open_cursor_before(job, index, thread, a->at_ns);
     struct trc_record r;
     struct trc_regions inside = {0};
-    bool better = false;
+    bool found = false, lost = false;
     if (cursor)
         trc_cursor_want_regions(cursor);
     while (cursor && trc_next(cursor, &r) == TRC_OK) {
-        if (trc_is_region(r.kind)) {
-            if (ana_clock_job_time(job->clock, index, r.begin) <= at_ns)
-                follow_region(&inside, &r);
+        if (trc_is_region(r.kind) && ana_clock_job_time(job->clock, index, r.begin) <= a->at_ns)
+            follow_region(&inside, &r);
+        lost |= r.kind == TRC_RECORD_LOST;
+        if (!r.sig || r.sig->flags & (TRC_SIG_SUB | TRC_SIG_NESTED))
             continue;
-        }
-        if (r.kind == TRC_RECORD_LOST || (r.sig->flags & (TRC_SIG_SUB | TRC_SIG_NESTED)))
-            continue;
-        int64_t begin = ana_clock_job_time(job->clock, index, r.begin);
-        if (is_better(which, f, begin, at_ns)) {
-            *f = (struct found_call){true,  begin, ana_clock_job_time(job->clock, index, r.end), *r.sig, r.sequence,
-                                     false, {0}};
-            better = true;
-        }
-        if (begin > at_ns)
+        struct found_call call = {.begin_ns = ana_clock_job_time(job->clock, index, r.begin),
+                                  .end_ns = ana_clock_job_time(job->clock, index, r.end),
+                                  .sig = *r.sig,
+                                  .sequence = r.sequence,
+                                  .polls = r.count};
+        found |= take_call(a, &call);
+        if (call.begin_ns > a->at_ns)
             break;
+        lost = false;
     }
     if (cursor)
         trc_cursor_close(cursor);
-    struct trc_file *file = job->process[index].rank.file;
     const struct trc_thread *live = trc_thread(file, thread);
     const struct trc_sig *sig = trc_live_sig(file, thread, live->inside);
-    int64_t begin = sig ? ana_clock_job_time(job->clock, index, live->inside_since) : 0;
-    if (sig && is_better(which, f, begin, at_ns)) {
-        *f = (struct found_call){true, begin, job->process[index].rank.end_ns, *sig, live->inside_sequence, true, {0}};
-        better = true;
+    if (sig) {
+        struct found_call call = {.begin_ns = ana_clock_job_time(job->clock, index, live->inside_since),
+                                  .end_ns = job->process[index].rank.end_ns,
+                                  .sig = *sig,
+                                  .sequence = live->inside_sequence,
+                                  .polls = 1,
+                                  .open = true};
+        found |= take_call(a, &call);
     }
-    if (better)
-        f->inside = inside;
+    if (found)
+        a->call.inside = inside;
+    a->lost |= lost;
 }
 
-static struct found_call find_call(struct ana_job *job, size_t index, int64_t at_ns, enum which which)
+static struct around look_around(struct ana_job *job, size_t index, int64_t at_ns)
 {
-    struct found_call f = {0};
+    struct around a = {at_ns, {.begin_ns = INT64_MIN, .end_ns = INT64_MIN}, INT64_MIN, INT64_MAX, false};
     for (size_t t = 0; t < trc_threads(job->process[index].rank.file); t++)
         if (!trc_is_stream(job->process[index].rank.file, t))
-            search_thread(job, index, t, at_ns, which, &f);
-    return f;
+            search_thread(job, index, t, &a);
+    return a;
 }
 
 /* Returns the message that the call sends, receives or waits for; if it completes several, the last one. */
@@ -136,38 +149,94 @@ static void add_message(const struct ana_job *job, size_t index, const struct fo
     out->other_begin_ns = in ? m->send_begin_ns : m->recv_begin_ns;
 }
 
-bool ana_state_at(struct ana_job *job, size_t index, int64_t at_ns, struct ana_state_at *out)
+/* Adds up what the call lost waiting, and finds the longest wait in it. */
+static void add_waits(const struct ana_job *job, size_t index, const struct found_call *f, struct ana_state_at *out)
 {
-    *out = (struct ana_state_at){.last_index = -1};
-    if (index >= job->count || !job->store.message)
-        return false;
-    struct found_call f = find_call(job, index, at_ns, AT);
-    if (!f.any)
-        return false;
-    struct trc_file *file = job->process[index].rank.file;
-    out->call = trc_call(file, f.sig.call)->name;
-    out->covers = at_ns < f.end_ns || (at_ns == f.end_ns && f.begin_ns == f.end_ns);
-    out->begin_ns = f.begin_ns;
-    out->end_ns = f.end_ns;
-    out->sig = f.sig;
-    for (uint32_t i = 0, n = 0; i < f.inside.depth && n + 1 < sizeof out->region; i++) {
-        const char *name = trc_region(file, f.inside.id[i]);
-        n += (uint32_t)snprintf(out->region + n, sizeof out->region - n, "%s%s", n ? ", " : "", name ? name : "?");
+    const struct ana_store *store = &job->store;
+    uint32_t call = ana_call_number_of(job, index, f->sig.call);
+    if (f->open || f->end_ns > ana_known_time(job, index).end_ns || store->waits_since_ns > f->begin_ns)
+        return;
+    out->waited_ns = 0;
+    const struct ana_kept_wait *w;
+    for (uint64_t at = store->last_wait[index]; (w = ana_store_wait_of(store, at)); at = w->before) {
+        if (w->call != call || w->kind == ANA_LATE_ON_DEVICE || w->begin_ns < f->begin_ns || w->end_ns > f->end_ns)
+            continue;
+        if (w->end_ns - w->begin_ns > out->wait.end_ns - out->wait.begin_ns)
+            out->wait = (struct ana_state_wait){w->kind, w->culprit, w->begin_ns, w->end_ns};
+        out->waited_ns += w->end_ns - w->begin_ns;
     }
-    const struct trc_comm *comm = f.sig.comm ? trc_comm(file, f.sig.comm) : NULL;
+    if (!out->waited_ns && !trc_opclass_has_wait_states(job->call[call].opclass))
+        out->waited_ns = -1;
+}
+
+/* Returns why nothing is known of a time; NULL: it is known. */
+static const char *why_unknown(const struct ana_job *job, size_t index, const struct around *a)
+{
+    const struct ana_rank *rank = &job->process[index].rank;
+    return covers(&a->call, a->at_ns)                               ? NULL
+           : a->at_ns < rank->begin_ns                              ? "before the rank's trace begins"
+           : a->at_ns > rank->end_ns                                ? "after the rank's trace ends"
+           : a->at_ns < ana_known_time(job, index).begin_ns         ? "records of that time were overwritten"
+           : ana_off_within(job, index, a->at_ns, a->at_ns + 1) > 0 ? "recording was off"
+           : a->lost                                                ? "records of that time were lost"
+                                                                    : NULL;
+}
+
+/* Adds partners of the call: of its message, or in its collective. */
+static void add_partners(struct ana_job *job, size_t index, const struct found_call *f, struct ana_state_at *out)
+{
+    const struct trc_comm *comm = f->sig.comm ? trc_comm(job->process[index].rank.file, f->sig.comm) : NULL;
+    uint64_t identity = comm ? ana_comm_identity(job, index, comm) : 0;
     if (comm)
-        out->comm_name = ana_comm_name(job, ana_comm_identity(job, index, comm), comm);
-    if (!(f.sig.flags & TRC_SIG_COLL)) {
-        add_message(job, index, &f, out);
-        return true;
+        out->comm_name = ana_comm_name(job, identity, comm);
+    if (f->sig.flags & TRC_SIG_P2P_OUT)
+        out->to = ana_partner(job, index, comm, f->sig.peer);
+    if (f->sig.flags & TRC_SIG_P2P_IN)
+        out->from = ana_partner(job, index, comm, f->sig.source);
+    if (!(f->sig.flags & TRC_SIG_COLL)) {
+        add_message(job, index, f, out);
+        return;
     }
-    out->sequence = f.sequence;
-    const struct ana_kept_instance *k =
-        comm ? ana_store_find(&job->store, ana_comm_identity(job, index, comm), f.sequence) : NULL;
+    out->sequence = f->sequence;
+    const struct ana_kept_instance *k = comm ? ana_store_find(&job->store, identity, f->sequence) : NULL;
     if (k) {
         out->last_index = (int32_t)k->last_index;
         out->late_ns = k->last_ns - k->first_ns;
     }
+}
+
+bool ana_state_at(struct ana_job *job, size_t index, int64_t at_ns, struct ana_state_at *out)
+{
+    *out = (struct ana_state_at){.last_index = -1, .waited_ns = -1, .to = SIZE_MAX, .from = SIZE_MAX};
+    out->unknown = index >= job->count ? "there is no such rank" : !job->store.message ? "not read yet" : NULL;
+    if (out->unknown)
+        return false;
+    struct around a = look_around(job, index, at_ns);
+    out->unknown = why_unknown(job, index, &a);
+    if (out->unknown)
+        return false;
+    const struct ana_rank *rank = &job->process[index].rank;
+    const struct found_call *f = &a.call;
+    out->until_ns = ana_earlier(a.next_ns, rank->end_ns);
+    out->begin_ns = out->end_ns = rank->begin_ns;
+    if (!f->polls)
+        return true;
+    out->call = trc_call(rank->file, f->sig.call)->name;
+    out->covers = covers(f, at_ns);
+    out->open = f->open;
+    out->begin_ns = f->begin_ns;
+    out->end_ns = f->end_ns;
+    out->polls = f->polls;
+    out->sig = f->sig;
+    const struct trc_path *path = trc_path_of(rank->file, f->sig.site);
+    out->path = path ? *path : (struct trc_path){.n = f->sig.site != 0, .site = {f->sig.site}};
+    out->place = trc_path_place(rank->file, &out->path);
+    for (uint32_t i = 0, n = 0; i < f->inside.depth && n + 1 < sizeof out->region; i++) {
+        const char *name = trc_region(rank->file, f->inside.id[i]);
+        n += (uint32_t)snprintf(out->region + n, sizeof out->region - n, "%s%s", n ? ", " : "", name ? name : "?");
+    }
+    add_partners(job, index, f, out);
+    add_waits(job, index, f, out);
     return true;
 }
 
@@ -175,6 +244,31 @@ int64_t ana_step(struct ana_job *job, size_t index, int64_t at_ns, int step)
 {
     if (index >= job->count)
         return at_ns;
-    struct found_call f = find_call(job, index, at_ns, step < 0 ? PREVIOUS : NEXT);
-    return f.any ? f.begin_ns : at_ns;
+    struct around a = look_around(job, index, step < 0 && at_ns > INT64_MIN ? at_ns - 1 : at_ns);
+    int64_t to_ns = step < 0 ? a.last_ns : a.next_ns;
+    return to_ns > INT64_MIN && to_ns < INT64_MAX ? to_ns : at_ns;
+}
+
+int64_t ana_longest(struct ana_job *job, const struct ana_site *site, int64_t begin_ns, int64_t end_ns)
+{
+    int64_t at_ns = INT64_MIN, longest_ns = -1;
+    struct trc_file *file = job->process[site->index].rank.file;
+    for (size_t t = 0; t < trc_threads(file); t++) {
+        struct trc_cursor *cursor = trc_is_stream(file, t) ? NULL : open_cursor_before(job, site->index, t, begin_ns);
+        for (struct trc_record r; cursor && trc_next(cursor, &r) == TRC_OK;) {
+            int64_t from_ns = ana_clock_job_time(job->clock, site->index, r.begin);
+            int64_t ns = ana_clock_job_time(job->clock, site->index, r.end) - from_ns;
+            if (from_ns >= end_ns)
+                break;
+            if (from_ns < begin_ns || ns <= longest_ns || !r.sig ||
+                trc_site_address(file, r.sig->site) != site->address ||
+                strcmp(trc_call(file, r.sig->call)->name, site->call) != 0)
+                continue;
+            at_ns = from_ns;
+            longest_ns = ns;
+        }
+        if (cursor)
+            trc_cursor_close(cursor);
+    }
+    return at_ns;
 }

@@ -1,6 +1,8 @@
-/* hpctop show [--json] DIR [ID]: the answer with ids of its evidence, and the evidence of an id. */
+/* hpctop show [--json] DIR [ID]: the answer with ids of its evidence, the evidence of an id, a rank at a time. */
 #include "tui/commands/arguments.h"
 #include "tui/commands/command.h"
+#include "tui/commands/part.h"
+#include "tui/output/inspect.h"
 #include "tui/output/report_json.h"
 #include "tui/sources/lines.h"
 #include "trace/job/parts.h"
@@ -90,6 +92,45 @@ static bool show_evidence(const struct ana_job *job, const struct ana_summary *s
     return false;
 }
 
+static void print_row(void *user, const char *label, const char *text)
+{
+    (void)user;
+    printf("  %-10s  %s\n", label, text);
+}
+
+/* Prints a rank at a time, RANK@TIME; returns the exit status. */
+static int show_moment(struct ana_job *job, const struct ana_summary *s, const char *id, bool json)
+{
+    char rank[64], error[160];
+    uint8_t *ranks = calloc(s->rank_count + 1, 1);
+    const struct tui_part part = {.from = strchr(id, '@') + 1, .ranks = rank};
+    struct ana_selection at;
+    snprintf(rank, sizeof rank, "%.*s", (int)(part.from - id - 1), id);
+    int status = TUI_EXIT_OK;
+    if (!ranks)
+        status = tui_input_error("out of memory");
+    else if (rank[strcspn(rank, ",-")] || tui_part_wrong(&part))
+        status = tui_input_error("RANK@TIME is one rank and seconds since the job began, such as 3@12.5");
+    else if (!tui_part_select(job, &part, &at, ranks, error, sizeof error))
+        status = tui_input_error("%s", error);
+    struct tui_moment what;
+    const uint8_t *found = status == TUI_EXIT_OK ? memchr(ranks, 1, s->rank_count) : NULL;
+    if (found)
+        tui_inspect(job, s, (size_t)(found - ranks), at.begin_ns, &what);
+    free(ranks);
+    char *text = found && json ? tui_inspect_json(job, &what) : NULL;
+    if (text)
+        puts(text);
+    else if (found && json)
+        status = tui_input_error("out of memory");
+    else if (found) {
+        printf("rank %s at %.9f s\n", ana_rank_label(job, what.index).text, (double)at.begin_ns / 1e9);
+        tui_inspect_rows(job, &what, print_row, NULL);
+    }
+    free(text);
+    return status;
+}
+
 /* Prints the answer, or the evidence of an id; returns the exit status. */
 static int show(struct ana_job *job, const char *folder, const char *id, bool json)
 {
@@ -97,9 +138,12 @@ static int show(struct ana_job *job, const char *folder, const char *id, bool js
     if (!ana_job_read_by_threads(job) ||
         ana_summarize_all(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &s) != TRC_OK)
         return tui_input_error("out of memory");
-    char *text = json ? tui_brief_json(job, &s, folder) : NULL;
+    const bool moment = id && strchr(id, '@');
+    char *text = json && !moment ? tui_brief_json(job, &s, folder) : NULL;
     int status = TUI_EXIT_OK;
-    if (text)
+    if (moment)
+        status = show_moment(job, &s, id, json);
+    else if (text)
         puts(text);
     else if (json)
         status = tui_input_error("out of memory");
@@ -121,8 +165,9 @@ int tui_command_show(int argc, char **argv)
     if (status != TUI_EXIT_OK)
         return status;
     const char *folder = argv[optind], *id = optind + 1 < argc ? argv[optind + 1] : NULL;
-    if (argc - optind > 2 || (json && id))
-        return tui_usage_error("show", "show needs a trace folder and at most one id; --json shows no id");
+    if (argc - optind > 2 || (json && id && !strchr(id, '@')))
+        return tui_usage_error("show",
+                               "show needs a trace folder and at most one id; --json shows no id but RANK@TIME");
     if (id && strcmp(id, "verdict") == 0) {
         char *verdict[] = {"verdict", argv[optind], NULL};
         return tui_command_verdict(2, verdict);

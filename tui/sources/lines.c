@@ -22,7 +22,7 @@
 struct known {
     struct known *next; /* queue of places to look up */
     bool done;
-    char *line, *inlined; /* `inlined`: name of the inlined function there; NULL: it is in none */
+    char *line, *inlined; /* "/src/app.c:17"; name of the inlined function there, NULL: it is in none */
     char *function;       /* name in the symbols of the debug information; NULL: not known */
     const char *place;    /* "module+0xoffset" */
     const char *id;       /* build id of the module, from the trace; "": unknown */
@@ -168,7 +168,8 @@ static void find_names(struct known *k)
     const char *file = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
     k->function = find_symbol(module, address);
     k->inlined = file ? find_inlined(module, address, &file, &number) : NULL;
-    if (file && asprintf(&k->line, "%s:%d", trc_base_name(file), number) < 0)
+    const char *folder = file && *file != '/' ? dwfl_line_comp_dir(line) : NULL;
+    if (file && asprintf(&k->line, "%s%s%s:%d", folder ? folder : "", folder ? "/" : "", file, number) < 0)
         k->line = NULL;
 }
 
@@ -224,9 +225,8 @@ static struct known *add_place(const struct known *key)
     fresh->place = memcpy(fresh->text, key->place, n);
     fresh->id = memcpy(fresh->text + n, key->id, id);
     const char *plus = strrchr(fresh->place, '+'), *colon = strrchr(fresh->place, ':');
-    const char *name = strrchr(fresh->place, '/');
     if (!plus && colon && colon[1] && !colon[1 + strspn(colon + 1, "0123456789")]) /* a place in Python has its line */
-        fresh->line = strdup(name ? name + 1 : fresh->place);
+        fresh->line = strdup(fresh->place);
     fresh->done = !plus || !start_thread();
     if (!fresh->done) {
         *last = fresh;
@@ -262,11 +262,19 @@ static const struct known *look_up(const struct trc_file *file, const char *plac
     return k;
 }
 
+const char *tui_line_of(const struct trc_file *file, uint64_t site)
+{
+    const char *function, *place;
+    trc_site(file, site, &function, &place);
+    const struct known *k = place ? look_up(file, place) : NULL;
+    return k ? k->line : NULL;
+}
+
 static const char *find_line(void *context, const struct trc_file *file, const char *place)
 {
     (void)context;
     const struct known *k = look_up(file, place);
-    return k ? k->line : NULL;
+    return k ? trc_base_name(k->line) : NULL;
 }
 
 static const char *find_function(void *context, const struct trc_file *file, const char *place, bool named)

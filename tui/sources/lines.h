@@ -13,6 +13,10 @@
  * Lines that were found live until the program ends. */
 void tui_lines_use(struct ana_job *job, double patience_s);
 
+/* Returns the source line of a site with the path of its file, "/src/app.c:17"; NULL: not known, or not yet.  Any
+ * thread. */
+const char *tui_line_of(const struct trc_file *file, uint64_t site);
+
 /* Whether lines were found since the last call.  Any thread. */
 bool tui_lines_came(void);
 

@@ -1,6 +1,5 @@
 /* Ranks: what each does now, since when, how fast, how late. */
 #include "tui/app/view.h"
-#include "tui/app/words.h"
 #include "trace/util/rows.h"
 
 #include <string.h>
@@ -278,25 +277,18 @@ static void draw_row_words(const struct tui_app *app, const struct tui_row *row,
     }
     size_t index = *row->member;
     const struct ana_rank *r = &app->rank[index];
-    char name[ANA_TEXT], since[ANA_TEXT], text[256];
-    size_t n =
-        (size_t)snprintf(text, sizeof text, "rank %s, pid %u on %s: ", tui_app_rank_name(app, index, name, sizeof name),
-                         r->pid, r->host ? r->host : "?");
-    if (!r->inside && r->gpu_op) {
-        const struct trc_comm *comm = trc_comm(r->file, r->gpu_op->comm);
-        snprintf(text + n, sizeof text - n, "%s%s%s, %s for %s", trc_call(r->file, r->gpu_op->call)->name,
-                 comm && comm->name ? " on " : "", comm && comm->name ? comm->name : "", ana_gpu_standing(r->gpu_op),
-                 ana_spoken(since, sizeof since, (double)r->gpu_ns));
-    } else if (!r->inside) {
-        snprintf(text + n, sizeof text - n, "%s",
-                 r->state == ANA_RANK_RUN ? "outside MPI" : ana_rank_state_name(r->state));
-    } else {
-        ana_append(text, sizeof text, &n, "in %s for %s", r->inside,
-                   ana_spoken(since, sizeof since, (double)r->inside_ns));
-        if (r->inside_sig)
-            tui_words_partners(r->inside_sig, text, sizeof text, &n);
-    }
-    tui_put(grid, rect, 1, 0, TUI_STYLE_NORMAL, text);
+    char name[ANA_TEXT], since[ANA_TEXT] = "", call[256] = "";
+    if (r->inside)
+        ana_inside(app->job, index, call, sizeof call);
+    else
+        ana_gpu_inside(app->job, index, call, sizeof call);
+    if (*call)
+        ana_spoken(since, sizeof since, (double)(r->inside ? r->inside_ns : r->gpu_ns));
+    else
+        snprintf(call, sizeof call, "%s", r->state == ANA_RANK_RUN ? "outside MPI" : ana_rank_state_name(r->state));
+    tui_putf(grid, rect, 1, 0, TUI_STYLE_NORMAL, "rank %s, pid %u on %s: %s%s%s%s",
+             tui_app_rank_name(app, index, name, sizeof name), r->pid, r->host ? r->host : "?", r->inside ? "in " : "",
+             call, *since ? " for " : "", since);
 }
 
 /* Draws how many ranks do what, the smallest groups first, where not all ranks fit. */

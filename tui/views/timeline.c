@@ -143,14 +143,13 @@ static unsigned draw_streams(const struct tui_app *app, struct tui_grid *grid, i
 }
 
 /* Draws the lines about the cell under the cursor. */
-static void draw_words(const struct tui_app *app, struct tui_grid *grid, struct tui_rect foot, int column)
+static void draw_words(struct tui_app *app, struct tui_grid *grid, struct tui_rect foot, int column)
 {
     const struct tui_row *row = cursor_row(app);
     struct ana_state_at state;
     char text[512] = "", second[512] = "";
     if (row->is_rank) {
-        bool known = ana_state_at(app->job, *row->member, app->cursor_ns, &state);
-        tui_words_state(app, known ? &state : NULL, text, sizeof text, second, sizeof second);
+        tui_words_state(app, &state, text, sizeof text, second, sizeof second);
     } else {
         tui_timeline_words(app, &own(app)->rows, find_line(app), column, text, sizeof text, second, sizeof second);
     }
