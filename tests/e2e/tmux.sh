@@ -81,7 +81,9 @@ for sequence in '[1;5D' '[1;5C' '[4~' '[24~' '[57441u' '[?62;22c' ']11;rgb:0000/
 done
 key '?'; await 'Latency'; result $? "unknown sequences are no keys" "another view"
 key q; await 'CALLS.*p50.*p99' && ! shows 's from [0-9]'; result $? "and change nothing" "a window"
-start 80 24 LC_ALL=C.UTF-8 TERM=screen-256color; await 'qQuit'
+printf '#!/bin/sh\necho "$@" >"%s/edited"; echo editing; while [ ! -e "%s/go" ]; do sleep 0.1; done\n' "$here" "$here" >"$here/editor"
+chmod +x "$here/editor"
+start 80 24 LC_ALL=C.UTF-8 TERM=screen-256color EDITOR="$here/editor"; await 'qQuit'
 
 key 1; await 'CALL .*TIME'; pane set -s set-clipboard on; key y; await 'the screen is copied'
 result $? "y copies" "no message"
@@ -107,6 +109,13 @@ pane resize-window -t t -x 2 -y 2; sleep 0.3; pane resize-window -t t -x 80 -y 2
 await '1Over 2Ranks.*qQuit'; result $? "from tiny to usual" "did not come back"
 key 6; await 'rank +00:'; key + + + +; await 'from'; key z; key n p Tab
 await 'rank [0-9]+: '; result $? "timeline in words" "no words below"
+key n e; await 'Rank [0-9]+ at .* s' && await 'in MPI_' && await 'source +/.*stencil\.c:[0-9]+$' && await '^ +> +[0-9]+ .*MPI_'
+result $? "e inspects the call at the cursor" "no call with its source"
+place=$(pane capture-pane -p -t t | sed -n 's/^ source *//p')
+key o; await '^editing' && [ "$(flags)" = 010 ]; result $? "o leaves the terminal to the editor" "screen, cursor and mouse $(flags)"
+touch "$here/go"; await 'Rank [0-9]+ at .* s' && [ "$(cat "$here/edited")" = "+${place##*:} ${place%:*}" ]
+result $? "and comes back; it got line and file" "$(cat "$here/edited")"
+key Escape; await 'rank +00:'; result $? "back from the call" "Esc does not lead back"
 # The mouse as TERM=screen has it: button, column and row + 32.  Column 8, row 24 is 2Ranks of the key bar.
 key -l $'\e[M (8'; key -l $'\e[M#(8'
 await 'RANK.*HOST'; result $? "mouse on the key bar" "the click does nothing"

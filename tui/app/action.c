@@ -27,6 +27,12 @@ static int open_view(struct tui_app *app, enum tui_action action)
     return tui_app_switch(app, (enum tui_view_id)(action - TUI_ACTION_VIEW_OVERVIEW));
 }
 
+static int inspect(struct tui_app *app, enum tui_action action)
+{
+    (void)action;
+    return tui_app_open(app, TUI_VIEW_INSPECT);
+}
+
 static int open_help(struct tui_app *app, enum tui_action action)
 {
     (void)action;
@@ -311,7 +317,7 @@ static handler *const handlers[TUI_ACTIONS] = {
     [TUI_ACTION_LEFT] = scroll_columns,       [TUI_ACTION_RIGHT] = scroll_columns,
     [TUI_ACTION_COLUMNS] = choose_columns,    [TUI_ACTION_FIND_NEXT] = find_next_row,
     [TUI_ACTION_COPY] = return_reaction,      [TUI_ACTION_COPY_TABLE] = return_reaction,
-    [TUI_ACTION_REPAINT] = return_reaction,
+    [TUI_ACTION_REPAINT] = return_reaction,   [TUI_ACTION_INSPECT] = inspect,
 };
 
 int tui_app_step(struct tui_app *app, enum tui_action action)

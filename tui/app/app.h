@@ -12,6 +12,7 @@
 #include "tui/app/prompt.h"
 #include "tui/app/tree.h"
 #include "tui/sources/node.h"
+#include "tui/sources/source.h"
 #include "tui/widgets/table.h"
 
 enum tui_reaction {
@@ -115,10 +116,11 @@ struct tui_app {
     enum tui_prompt prompt;
     struct tui_line line; /* typed line */
     struct tui_history history[TUI_PROMPTS];
-    char history_path[1024]; /* file of the history; "": none */
-    bool save;               /* next drawing is written to a file */
-    char saving[64];         /* name of the file; empty: the next that is free */
-    char message[200];       /* shown in place of the key bar until the next key */
+    char history_path[1024];       /* file of the history; "": none */
+    const struct tui_source *edit; /* lines to be edited next, of the view; NULL: none */
+    bool save;                     /* next drawing is written to a file */
+    char saving[64];               /* name of the file; empty: the next that is free */
+    char message[200];             /* shown in place of the key bar until the next key */
 };
 
 /* Makes the app of a job and its TUI_VIEWS views and loads it.  The app owns the job and closes it in

@@ -138,6 +138,9 @@ static void handle_event(struct loop *l, const struct tui_event *event, int *rea
         tui_app_draw(l->app, &l->grid); /* drawn without the prompt */
         tui_save_file(l->app, &l->grid, l->app->saving);
     }
+    if (l->app->edit && tui_save_edit(&l->term, l->app->edit))
+        *reaction |= TUI_REPAINT;
+    l->app->edit = NULL;
     if (l->app->frozen && l->left != NOTHING) /* a frozen screen shows all of one look */
         sum_up(l, ADVANCE_NS);
     l->redraw |= *reaction != 0;

@@ -160,3 +160,14 @@ void tui_save_copy(struct tui_app *app, const struct tui_term *term, const struc
                  table ? "the table is" : "the screen is");
     free(text);
 }
+
+bool tui_save_edit(const struct tui_term *term, const struct tui_source *source)
+{
+    char command[sizeof source->file + 64];
+    const char *editor = getenv("VISUAL") ? "VISUAL" : "EDITOR";
+    if (!getenv(editor) || !term->ops->run || source->file[0] != '/' || strchr(source->file, '\'') ||
+        access(source->file, R_OK) != 0)
+        return false;
+    snprintf(command, sizeof command, "$%s +%d '%s'", editor, source->line, source->file);
+    return term->ops->run(term->data, command);
+}

@@ -17,4 +17,7 @@ bool tui_save_table(struct tui_app *app, FILE *out, bool json);
 /* Hands text to the clipboard; app->message says that, or why not. */
 void tui_save_copy(struct tui_app *app, const struct tui_term *term, const struct tui_grid *grid, bool table);
 
+/* Runs the user's editor on a line of a program.  False: there is none, or terminal or file do not allow it. */
+bool tui_save_edit(const struct tui_term *term, const struct tui_source *source);
+
 #endif

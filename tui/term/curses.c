@@ -232,8 +232,19 @@ static bool copy_curses(void *data, const char *text, size_t size)
     return fflush(out) == 0;
 }
 
-static const struct tui_term_ops curses_ops = {measure_curses, is_curses_ascii, wait_for_curses,
-                                               show_curses,    close_curses,    copy_curses};
+static bool run_curses(void *data, const char *command)
+{
+    (void)data;
+    report_moves(false);
+    endwin();
+    bool ran = system(command) == 0;
+    refresh();
+    report_moves(true);
+    return ran;
+}
+
+static const struct tui_term_ops curses_ops = {measure_curses, is_curses_ascii, wait_for_curses, show_curses,
+                                               close_curses,   copy_curses,     run_curses};
 
 /* Opens the terminal as TERM says.  Of a type that is not known here, most often since this machine is not the one that
  * the user sits at, as one that nearly all are like; `note` then says so. */

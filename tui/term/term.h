@@ -31,6 +31,8 @@ struct tui_term_ops {
     void (*show)(void *data, const struct tui_grid *grid, bool repaint);
     void (*close)(void *data);                               /* leaves the terminal as it was, and frees data */
     bool (*copy)(void *data, const char *text, size_t size); /* copies to its clipboard; NULL, false: it has none */
+    /* Leaves the terminal to a command of the shell until that ends.  NULL, false: it cannot. */
+    bool (*run)(void *data, const char *command);
 };
 
 struct tui_term {

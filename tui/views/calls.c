@@ -2,6 +2,7 @@
 #include "tui/app/jump.h"
 #include "tui/app/view.h"
 #include "trace/job/site_words.h"
+#include "trace/job/state_at.h"
 #include "trace/util/hash.h"
 #include "trace/util/text.h"
 
@@ -127,10 +128,17 @@ static int act_on_site(struct tui_app *app, enum tui_action action)
         return tui_app_switch(app, TUI_VIEW_SEGMENTS);
     if (action == TUI_ACTION_ONLY && site)
         return tui_app_only(app, &app->filter.site, site->identity);
-    if (action != TUI_ACTION_DEEPER || !site)
+    if ((action != TUI_ACTION_DEEPER && action != TUI_ACTION_INSPECT) || !site)
         return TUI_UNHANDLED;
     tui_app_choose_rank(app, site->index);
-    return tui_app_open(app, TUI_VIEW_TIMELINE);
+    if (action == TUI_ACTION_DEEPER)
+        return tui_app_open(app, TUI_VIEW_TIMELINE);
+    int64_t begin, end, at;
+    tui_app_range(app, &begin, &end);
+    at = ana_longest(app->job, site, begin, end);
+    if (at > INT64_MIN)
+        tui_app_go_to_time(app, at);
+    return TUI_UNHANDLED;
 }
 
 const struct tui_view tui_view_calls = {

@@ -4,8 +4,7 @@
 #include "tui/widgets/plot_category.h"
 #include <string.h>
 
-/* A word and, beside it, its text in as many lines as needed. */
-static void put_item(const char *word, int indent, const char *text, int width, tui_help_line *line, void *to)
+void tui_help_item(const char *word, int indent, const char *text, int width, tui_help_line *line, void *to)
 {
     char out[512];
     int room = width - indent - 1;
@@ -56,7 +55,7 @@ void tui_help_keys(enum tui_view_id view, int width, tui_help_line *line, void *
                 }
             snprintf(text + n, sizeof text - n, "]");
         }
-        put_item(info->keys, 16, text, width, line, to);
+        tui_help_item(info->keys, 16, text, width, line, to);
     }
 }
 
@@ -66,13 +65,13 @@ void tui_help_jumps(int width, tui_help_line *line, void *to)
     for (int i = 0; (jump = tui_jump(i)); i++) {
         char typed[64];
         snprintf(typed, sizeof typed, ":%s", jump->example);
-        put_item(typed, 16, jump->help, width, line, to);
+        tui_help_item(typed, 16, jump->help, width, line, to);
     }
 }
 
 void tui_help_about(enum tui_view_id view, int width, tui_help_line *line, void *to)
 {
-    put_item("", 1, tui_views[view]->about, width, line, to);
+    tui_help_item("", 1, tui_views[view]->about, width, line, to);
 }
 
 void tui_help_view(enum tui_view_id id, int width, tui_help_line *line, void *to)
@@ -81,12 +80,12 @@ void tui_help_view(enum tui_view_id id, int width, tui_help_line *line, void *to
     for (int c = 0; view->table && c < view->table->column_count; c++) {
         if (c == 0)
             line(to, TUI_STYLE_LABEL, " columns");
-        put_item(view->table->columns[c].metric->title, 14, view->table->columns[c].metric->help, width, line, to);
+        tui_help_item(view->table->columns[c].metric->title, 14, view->table->columns[c].metric->help, width, line, to);
     }
     for (const struct tui_term_help *t = view->terms; t && t->word; t++) {
         if (t == view->terms)
             line(to, TUI_STYLE_LABEL, " what else it shows");
-        put_item(t->word, 21, t->help, width, line, to);
+        tui_help_item(t->word, 21, t->help, width, line, to);
     }
     if (id != TUI_VIEW_TIMELINE)
         return;
@@ -96,6 +95,6 @@ void tui_help_view(enum tui_view_id id, int width, tui_help_line *line, void *to
         char word[64], sign[5];
         tui_encode(category->ch, sign);
         snprintf(word, sizeof word, "%s %s", sign, category->name);
-        put_item(word, 21, category->help, width, line, to);
+        tui_help_item(word, 21, category->help, width, line, to);
     }
 }

@@ -7,6 +7,9 @@
 /* Takes one line of help; the text lives no longer than the call. */
 typedef void tui_help_line(void *to, enum tui_style style, const char *text);
 
+/* Gives `line` a word and, from column `indent` on, its text, in as many lines as needed. */
+void tui_help_item(const char *word, int indent, const char *text, int width, tui_help_line *line, void *to);
+
 /* Gives `line` the keys that work in a view, in lines of at most `width` columns.  TUI_VIEWS: all keys, with the views
  * where they work. */
 void tui_help_keys(enum tui_view_id view, int width, tui_help_line *line, void *to);

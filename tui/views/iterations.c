@@ -262,6 +262,9 @@ static int act_on_iterations(struct tui_app *app, enum tui_action action)
         return TUI_REDRAW;
     case TUI_ACTION_DEEPER:
         return go_deeper(app);
+    case TUI_ACTION_INSPECT:
+        go_deeper(app);
+        return app->view == TUI_VIEW_TIMELINE ? TUI_UNHANDLED : TUI_REDRAW;
     case TUI_ACTION_BACK:
         return go_out(app);
     default:

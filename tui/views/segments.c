@@ -88,14 +88,14 @@ static int act_on_segment(struct tui_app *app, enum tui_action action)
     const struct ana_segment_stat *segment = tui_table_chosen(&app->table[TUI_VIEW_SEGMENTS]);
     if (action == TUI_ACTION_SEGMENTS)
         return tui_app_switch(app, app->summary.region_count ? TUI_VIEW_REGIONS : TUI_VIEW_CALLS);
-    if (action != TUI_ACTION_DEEPER || !segment)
+    if ((action != TUI_ACTION_DEEPER && action != TUI_ACTION_INSPECT) || !segment)
         return TUI_UNHANDLED;
     int64_t at = segment->longest_at_ns, length = segment->longest_ns;
     tui_app_choose_rank(app, segment->longest_index);
     tui_app_set_range(app, at - length, at + 2 * length);
     app->cursor_ns = at;
     app->cursor_at_end = false;
-    return tui_app_open(app, TUI_VIEW_TIMELINE);
+    return tui_app_open(app, action == TUI_ACTION_DEEPER ? TUI_VIEW_TIMELINE : TUI_VIEW_INSPECT);
 }
 
 const struct tui_view tui_view_segments = {

@@ -293,7 +293,8 @@ static int go_to_other_end(struct tui_app *app)
     return TUI_REDRAW;
 }
 
-/* Enter opens a row of several ranks, or zooms so that the call under the cursor fills the middle of the range. */
+/* Enter opens a row of several ranks, or zooms so that the call under the cursor fills the middle of the range; then it
+ * inspects the call. */
 static int zoom_to_call(struct tui_app *app)
 {
     struct ana_state_at state;
@@ -301,10 +302,12 @@ static int zoom_to_call(struct tui_app *app)
     if (row && !row->is_rank) {
         tui_tree_toggle(app, row);
     } else if (read_state(app, &state)) {
-        int64_t length = state.end_ns - state.begin_ns;
+        int64_t length = state.end_ns - state.begin_ns, begin = app->begin_ns, end = app->end_ns;
         app->cursor_ns = state.begin_ns + length / 2;
         app->cursor_at_end = app->follow = false;
         tui_app_set_range(app, state.begin_ns - length, state.end_ns + length);
+        if (app->begin_ns == begin && app->end_ns == end) /* it fills the middle already */
+            return tui_app_open(app, TUI_VIEW_INSPECT);
     }
     return TUI_REDRAW;
 }

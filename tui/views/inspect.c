@@ -1,0 +1,78 @@
+/* Inspect: one rank at one time: its call, its wait and who caused that, its callers, and the program's lines. */
+#include "tui/output/inspect.h"
+#include "tui/views/help_lines.h"
+#include "tui/views/pager.h"
+
+#include <string.h>
+
+struct own {
+    struct tui_pager pager;
+    struct tui_moment moment;
+};
+
+static struct own *own(const struct tui_app *app)
+{
+    return app->own[TUI_VIEW_INSPECT];
+}
+
+/* Puts a row into the pager: sentences in as many lines as needed; of the path of a file its end. */
+static void put_row(void *user, const char *label, const char *text)
+{
+    enum { INDENT = 12 };
+    struct tui_pager *pager = user;
+    int room = pager->rect.w - INDENT - 1;
+    char line[1200];
+    if (strcmp(label, "source") != 0 && *label) {
+        tui_help_item(label, INDENT, text, pager->rect.w, tui_pager_line, pager);
+        return;
+    }
+    const char *from = text;
+    if (*label) /* the line's number stays */
+        for (int left = tui_columns(text) - room + 1; left > 0 && *from; left--)
+            tui_decode(&from);
+    snprintf(line, sizeof line, " %-*s%s%s", INDENT - 1, label, from > text ? "\xe2\x80\xa6" : "", from);
+    tui_pager_line(pager, *text == '>' ? TUI_STYLE_STRONG : TUI_STYLE_NORMAL, line);
+}
+
+static void draw_moment(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    struct own *o = own(app);
+    char line[80], rank[ANA_TEXT];
+    tui_inspect(app->job, &app->summary, app->cursor_rank, app->cursor_ns, &o->moment);
+    snprintf(line, sizeof line, " Rank %s at %.9f s", tui_app_rank_name(app, app->cursor_rank, rank, sizeof rank),
+             (double)app->cursor_ns / 1e9);
+    tui_pager_begin(&o->pager, grid, rect);
+    tui_pager_line(&o->pager, TUI_STYLE_STRONG, line);
+    tui_inspect_rows(app->job, &o->moment, put_row, &o->pager);
+    tui_pager_end(&o->pager, "Enter: whom it waited for  n, p: calls  o: editor  Esc");
+}
+
+static int act_on_moment(struct tui_app *app, enum tui_action action)
+{
+    const struct tui_moment *m = &own(app)->moment;
+    const struct ana_state_wait *wait = &m->state.wait;
+    if (action == TUI_ACTION_NEXT_CALL || action == TUI_ACTION_PREVIOUS_CALL) {
+        int step = action == TUI_ACTION_NEXT_CALL ? 1 : -1;
+        tui_app_go_to_time(app, ana_step(app->job, app->cursor_rank, app->cursor_ns, step));
+    } else if (action == TUI_ACTION_DEEPER && m->state.covers && m->state.waited_ns > 0) {
+        tui_app_choose_rank(app, wait->culprit);
+        tui_app_go_to_time(app, wait->begin_ns + (wait->end_ns - wait->begin_ns) / 2);
+    } else if (action == TUI_ACTION_EDIT && m->source.file[0]) {
+        snprintf(app->message, sizeof app->message, "%.180s:%d", m->source.file, m->source.line);
+        app->edit = &m->source;
+    } else {
+        return tui_pager_act(&own(app)->pager, action);
+    }
+    own(app)->pager.top = 0;
+    return TUI_REDRAW;
+}
+
+const struct tui_view tui_view_inspect = {
+    .title = "Inspect",
+    .own_size = sizeof(struct own),
+    .about =
+        "What did this rank do at that time, in which call, from where, whom did it wait for, and what did that rank "
+        "do meanwhile?",
+    .draw = draw_moment,
+    .act = act_on_moment,
+};

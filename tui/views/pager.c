@@ -1,0 +1,44 @@
+#include "tui/views/pager.h"
+
+void tui_pager_begin(struct tui_pager *pager, struct tui_grid *grid, struct tui_rect rect)
+{
+    pager->grid = grid;
+    pager->rect = rect;
+    pager->page = rect.h > 1 ? (size_t)rect.h - 1 : 0;
+    pager->count = 0;
+}
+
+void tui_pager_line(void *to, enum tui_style style, const char *text)
+{
+    struct tui_pager *pager = to;
+    size_t at = pager->count++;
+    if (at >= pager->top && at - pager->top < pager->page)
+        tui_put(pager->grid, pager->rect, 0, (int)(at - pager->top), style, text);
+}
+
+void tui_pager_end(struct tui_pager *pager, const char *keys)
+{
+    if (pager->count > pager->page)
+        tui_putf(pager->grid, pager->rect, 1, pager->rect.h - 1, TUI_STYLE_DIM, "lines %zu to %zu of %zu; %s",
+                 pager->top + 1, pager->top + pager->page, pager->count, keys);
+    else
+        tui_put(pager->grid, pager->rect, 1, pager->rect.h - 1, TUI_STYLE_DIM, keys);
+}
+
+int tui_pager_act(struct tui_pager *pager, enum tui_action action)
+{
+    size_t by = pager->page > 1 ? pager->page - 1 : 1,
+           last = pager->count > pager->page ? pager->count - pager->page : 0;
+    size_t *top = &pager->top;
+    if (action == TUI_ACTION_UP || action == TUI_ACTION_DOWN)
+        by = 1;
+    if (action == TUI_ACTION_FIRST || action == TUI_ACTION_LAST)
+        by = last;
+    if (action == TUI_ACTION_UP || action == TUI_ACTION_PAGE_UP || action == TUI_ACTION_FIRST)
+        *top = *top > by ? *top - by : 0;
+    else if (action == TUI_ACTION_DOWN || action == TUI_ACTION_PAGE_DOWN || action == TUI_ACTION_LAST)
+        *top = *top + by < last ? *top + by : last;
+    else
+        return TUI_UNHANDLED;
+    return TUI_REDRAW;
+}
