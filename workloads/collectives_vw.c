@@ -6,11 +6,13 @@
  *   Reduce_scatter: sends T, receives B(r); Ialltoallv and Igatherv and Iscatterv and Iallgatherv and Ireduce_scatter
  * as their blocking forms. MPI_IN_PLACE counts like its plain form: Allreduce 8 B both; Reduce at the root 80 B both,
  * elsewhere sends 80 B; Allgather 4 B (sends 4, receives 4n); Gather (4 B, root in place), Scatter (4 B, root in
- * place), Alltoall 4n both, Scan 8 both, Reduce_scatter_block sends 4n, receives 4. */
+ * place), Alltoall 4n both, Scan 8 both, Reduce_scatter_block sends 4n, receives 4.  Then TURNS rounds from one place
+ * with other counts: the same, the same sum with another share for each rank, twice as many; B and T follow. */
 #include "truth.h"
 #include <mpi.h>
 
 #define TIMES 6
+#define TURNS 4
 
 static int width(int a, int b)
 {
@@ -32,12 +34,14 @@ static void answer(int n)
             exchanged += 4 * (r + s + 1);
             exchanged_w += width(r, s) * (r + s + 1);
         }
+        long turned = 4 * (2 * (r + 1) + 3 * ((r + 1) % n + 1));
         for (int form = 0; form < 2; form++) {
+            long turns = form ? 0 : TURNS, more = form ? 0 : turned, fold = form ? 0 : TURNS + 1;
             truth_call(r, v[form][0], TIMES, roots * all, TIMES * mine);
             truth_call(r, v[form][1], TIMES, TIMES * mine, roots * all);
-            truth_call(r, v[form][2], TIMES, TIMES * mine, TIMES * all);
-            truth_call(r, v[form][3], TIMES, TIMES * exchanged, TIMES * exchanged);
-            truth_call(r, v[form][4], TIMES, TIMES * all, TIMES * mine);
+            truth_call(r, v[form][2], TIMES + turns, TIMES * mine + more, (TIMES + fold) * all);
+            truth_call(r, v[form][3], TIMES + turns, (TIMES + turns) * exchanged, (TIMES + turns) * exchanged);
+            truth_call(r, v[form][4], TIMES + turns, (TIMES + fold) * all, TIMES * mine + more);
         }
         truth_call(r, "MPI_Alltoallw", TIMES, TIMES * exchanged_w, TIMES * exchanged_w);
         truth_call(r, "MPI_Waitall", TIMES, 0, 0);
@@ -115,6 +119,21 @@ static void in_place(int root, int me, int *b)
     MPI_Reduce_scatter_block(MPI_IN_PLACE, b, 1, MPI_INT, MPI_SUM, w);
 }
 
+/* Collectives of one place whose counts change, each rank's share among them. */
+static void turns(int me, int n, struct layout *l, int *a, int *b)
+{
+    MPI_Comm w = MPI_COMM_WORLD;
+    for (int j = 0; j < TURNS; j++) {
+        for (int s = 0; s < n; s++) {
+            l->count[s] = ((s + j / 2) % n + 1) * (j == TURNS - 1 ? 2 : 1);
+            l->place[s] = s ? l->place[s - 1] + l->count[s - 1] : 0;
+        }
+        MPI_Allgatherv(j % 2 ? MPI_IN_PLACE : a, l->count[me], MPI_INT, b, l->count, l->place, MPI_INT, w);
+        MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, b, l->pair_count, l->pair_place, MPI_INT, w);
+        MPI_Reduce_scatter(a, b, l->count, MPI_INT, MPI_SUM, w);
+    }
+}
+
 int main(int argc, char **argv)
 {
     int me, n, bad = 0;
@@ -130,6 +149,7 @@ int main(int argc, char **argv)
         vectors(i % n, me, &l, a, b, space);
         in_place(i % n, me, b);
     }
+    turns(me, n, &l, a, b);
     if (me == 0) {
         answer(n);
         bad = truth_write(n);

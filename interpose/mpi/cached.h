@@ -6,6 +6,7 @@
 #define IPO_CACHED_H
 
 #include "interpose/mpi/abi.h"
+#include "interpose/mpi/comms.h"
 #include "interpose/mpi/quick.h"
 #include "interpose/mpi/record.h"
 
@@ -77,6 +78,37 @@ static inline uint64_t ipo_cache_in_place(const struct ipo_call *call, const uin
     for (unsigned i = 0; i < call->buffers; i++)
         bits = bits * 2 + (args[call->buffer[i]] == ipo_abi.in_place);
     return bits;
+}
+
+#define IPO_NO_SUM UINTPTR_MAX /* equal to no sum of counts */
+
+/* Word by which an array of counts decides a signature: their sum, and the rank's own count.  IPO_NO_SUM: they do not
+ * fit, or belong to the groups of an intercommunicator.  `large`: they have 64 bits. */
+static inline uintptr_t ipo_sum_word(const struct ipo_comm *comm, uintptr_t array, bool large)
+{
+    uint64_t sum = 0, own = 0;
+    if (!comm || comm->remote_size > 0)
+        return IPO_NO_SUM;
+    for (int32_t i = 0; array && i < comm->size; i++) {
+        const int64_t n = large ? ((const int64_t *)array)[i] : ((const int32_t *)array)[i];
+        const uint64_t count = n > 0 ? (uint64_t)n : 0;
+        sum += count;
+        own = i == comm->rank ? count : own;
+    }
+    return sum >> 31 ? IPO_NO_SUM : sum << 32 | own;
+}
+
+/* The same for an argument; MPI ignores counts of what is sent from MPI_IN_PLACE, which `key` has. */
+static inline uintptr_t ipo_sum_of(const struct ipo_comm *comm, char role, uint64_t key, uintptr_t array, bool large)
+{
+    return role == ROLE_SEND_COUNTS && key ? 0 : ipo_sum_word(comm, array, large);
+}
+
+/* Sum word `i` of a call with these arguments. */
+static inline uintptr_t ipo_sum_at(const struct ipo_call *call, const struct ipo_comm *comm, uint64_t key,
+                                   const uintptr_t *args, unsigned i)
+{
+    return ipo_sum_of(comm, call->roles[call->sum[i]], key, args[call->sum[i]], call->large);
 }
 
 /* The row for a call with these arguments; NULL: the call is not cached. */
@@ -152,6 +184,10 @@ IPO_CONSTANT bool ipo_quick_varies(struct ipo_row_facts row, const char *roles)
     bool varies = false;
 #pragma GCC unroll 16
     for (unsigned i = 0; i < row.arity; i++)
+        if (ipo_is_summed(row.opclass, roles[i]))
+            return false;
+#pragma GCC unroll 16
+    for (unsigned i = 0; i < row.arity; i++)
         varies = varies || ipo_varies(roles[i]);
     return varies;
 }
@@ -179,6 +215,11 @@ IPO_CONSTANT bool ipo_cache_find(struct ipo_frame *frame, uintptr_t stack, const
     for (unsigned i = 0; i < row.arity; i++)
         if (ipo_decides(roles[i]) && cached->word[n++] != args[i])
             return false;
+#pragma GCC unroll 16
+    for (unsigned i = 0; i < row.arity; i++)
+        if (ipo_is_summed(row.opclass, roles[i]) &&
+            cached->word[n++] != ipo_sum_of(cached->comm, roles[i], key, args[i], ipo_calls[row.id].large))
+            return false;
     return ipo_path_is(cached->path, frame->site, stack, caller);
 }
 
@@ -194,6 +235,8 @@ static inline bool ipo_cache_recall(struct ipo_frame *frame, const struct ipo_ca
     differ |= cached->state->use->sig.call ^ (uint32_t)id; /* a site that is a line of Python may have any bits */
     for (unsigned i = 0; i < call->cache_words; i++)
         differ |= cached->word[i] ^ args[call->cache_word[i]];
+    for (unsigned i = 0; i < call->sums && !differ; i++)
+        differ |= cached->word[call->cache_words + i] ^ ipo_sum_at(call, cached->comm, cached->key, args, i);
     if (__builtin_expect(differ != 0, 0))
         return false;
     if (frame->path ? frame->path != cached->path
@@ -222,6 +265,11 @@ static inline void ipo_cache_keep(const struct ipo_frame *frame, const uintptr_t
     cached->path = frame->path;
     for (unsigned i = 0; i < frame->call->cache_words; i++)
         cached->word[i] = args[frame->call->cache_word[i]];
+    for (unsigned i = 0; i < frame->call->sums; i++) {
+        const uintptr_t sum = ipo_sum_at(frame->call, frame->comm, frame->key, args, i);
+        cached->word[frame->call->cache_words + i] = sum;
+        cached->stamp = sum == IPO_NO_SUM ? 0 : cached->stamp;
+    }
     ipo_recent_of(frame->thread, frame->site, frame->stack)->cached = cached;
 }
 

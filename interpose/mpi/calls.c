@@ -27,12 +27,12 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && memcmp(text + n - m, end, m) == 0;
 }
 
-/* Whether the signature follows from the call's scalar arguments alone. */
+/* Whether the signature follows from the call's scalar arguments and sums of counts alone. */
 static bool is_cacheable(const struct ipo_call *call)
 {
     bool scalar = trc_opclass_is(call->opclass, TRC_FACT_SCALAR) && !call->persistent;
     for (const char *role = call->roles; *role; role++)
-        scalar &= !ipo_is_uncacheable(*role);
+        scalar &= !ipo_is_uncacheable(call->opclass, *role);
     return scalar;
 }
 
@@ -41,6 +41,8 @@ static void prepare_cache(struct ipo_call *call)
     for (unsigned at = 0; at < call->arity; at++) {
         if (ipo_is_buffer(call->opclass, call->roles[at]) && call->buffers < sizeof call->buffer)
             call->buffer[call->buffers++] = (uint8_t)at;
+        if (is_cacheable(call) && ipo_is_summed(call->opclass, call->roles[at]) && call->sums < sizeof call->sum)
+            call->sum[call->sums++] = (uint8_t)at;
         if (!is_cacheable(call) || !ipo_decides(call->roles[at]))
             continue;
         if (call->cache_words == IPO_CACHE_WORDS) {

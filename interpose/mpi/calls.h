@@ -51,6 +51,8 @@ struct ipo_call {
     bool remembered;                 /* the signature cache has it (cached.h) */
     uint8_t cache_words;             /* number of arguments that decide its signature */
     uint8_t cache_word[9];           /* their positions */
+    uint8_t sums;                    /* arrays of counts that decide it */
+    uint8_t sum[2];                  /* their positions */
     uint8_t counts;                  /* number of them that are numbers of elements */
     uint8_t makes, frees;            /* enum ipo_makes: an object that must be freed, or one that it frees */
     uint8_t buffers;                 /* arguments that may be MPI_IN_PLACE */

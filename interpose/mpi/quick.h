@@ -56,16 +56,29 @@ IPO_CONSTANT bool ipo_varies(char role)
            role == ROLE_DESTINATION || role == ROLE_SOURCE;
 }
 
+/* Whether each rank's arrays of counts are its own arguments, of the length of the communicator. */
+IPO_CONSTANT bool ipo_reads_counts(enum trc_opclass opclass)
+{
+    return opclass == TRC_OP_ALLGATHER || opclass == TRC_OP_ALLTOALL || opclass == TRC_OP_REDUCE_SCATTER;
+}
+
+/* Whether an argument is an array of counts that decides the signature by its sum and the rank's own count. */
+IPO_CONSTANT bool ipo_is_summed(enum trc_opclass opclass, char role)
+{
+    return ipo_reads_counts(opclass) && (role == ROLE_SEND_COUNTS || role == ROLE_RECEIVE_COUNTS);
+}
+
 /* Whether an argument keeps a call out of the cache: an array, a handle that the call changes, or a name. */
-IPO_CONSTANT bool ipo_is_uncacheable(char role)
+IPO_CONSTANT bool ipo_is_uncacheable(enum trc_opclass opclass, char role)
 {
     switch (role) {
     case ROLE_SEND_COUNTS:
     case ROLE_RECEIVE_COUNTS:
-    case ROLE_SEND_TYPES:
-    case ROLE_RECEIVE_TYPES:
     case ROLE_SEND_DISPLACEMENTS:
     case ROLE_RECEIVE_DISPLACEMENTS:
+        return !ipo_reads_counts(opclass);
+    case ROLE_SEND_TYPES:
+    case ROLE_RECEIVE_TYPES:
     case ROLE_REQUESTS_INOUT:
     case ROLE_REQUEST_INOUT:
     case ROLE_REQUEST:
@@ -130,7 +143,7 @@ IPO_CONSTANT enum ipo_quick ipo_quick_kind(struct ipo_row_facts row, const char 
                    : IPO_QUICK_NONE;
 #pragma GCC unroll 16
     for (unsigned i = 0; i < row.arity; i++) {
-        cacheable = cacheable && !ipo_is_uncacheable(roles[i]);
+        cacheable = cacheable && !ipo_is_uncacheable(row.opclass, roles[i]);
         decided = decided || ipo_decides(roles[i]);
     }
     if (!cacheable || !decided)

@@ -34,7 +34,7 @@ struct ipo_cached {
     struct ipo_comm *comm;
     uint64_t key;                    /* frame->key */
     uint32_t inside, version;        /* signature: index + 1, its version, as in the live page */
-    uintptr_t word[IPO_CACHE_WORDS]; /* the deciding arguments, in their order */
+    uintptr_t word[IPO_CACHE_WORDS]; /* the deciding arguments in their order, then the sums */
     const struct ipo_path *path;
 };
 _Static_assert(sizeof(struct ipo_cached) == 128, "two cache lines");

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """make bench: what recording costs, measured against the same program without it, against two clock reads, and against
 the floor (tests/bench/floor.c: two clock reads and one 32-byte store into a mapped file).  BEFORE=PATH: against another
-libtrace.so, too.
+libtrace.so, too.  MPI=mpich: with that MPI; BUILD then holds its workloads.
 
 Each round runs them one right after the other, and compares them with each other only: what was added, in ns a call,
 and the ratio of what hpctop and the floor added, are worked out a round at a time.  Shown are the medians over the rounds
@@ -25,6 +25,7 @@ import tempfile
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(TOP, "tests", "e2e", "lib"))
 import chunks  # noqa: E402
+WITH = "." + os.environ["MPI"] if "MPI" in os.environ else ""
 KINDS = ("bare", "hpctop", "floor", "clock") + (("before",) if "BEFORE" in os.environ else ())
 # Title, mode of selfcall, and its function that makes the calls.
 CASES = [("MPI_Comm_rank", "rank", "rank_call"), ("MPI_Iprobe, fails", "iprobe", "iprobe"),
@@ -51,9 +52,9 @@ class Bench:
         self.floor, self.rows = os.path.join(folder, "floor.so"), os.path.join(folder, "rows")
         self.clock = os.path.join(folder, "clock.so")
         for library, options in ((self.floor, []), (self.clock, ["-DJUST_CLOCK"])):
-            subprocess.run(["mpicc", "-O2", "-w", "-shared", "-fPIC", *options, "-o", library,
+            subprocess.run(["mpicc" + WITH, "-O2", "-w", "-shared", "-fPIC", *options, "-o", library,
                             os.path.join(TOP, "tests/bench/floor.c")], check=True)
-        subprocess.run(["mpicc", "-O1", "-g", "-o", self.rows, os.path.join(TOP, "tests/bench/rows.c")], check=True)
+        subprocess.run(["mpicc" + WITH, "-O1", "-g", "-o", self.rows, os.path.join(TOP, "tests/bench/rows.c")], check=True)
 
     def environment(self, kind):
         env = dict(os.environ, FLOOR_DIR=self.folder, HPCTOP_DIR=os.path.join(self.folder, "trace"))
@@ -67,7 +68,7 @@ class Bench:
         shutil.rmtree(env["HPCTOP_DIR"], ignore_errors=True)
         # next to the program, so that the launcher is the same for all three
         inner = ["env", "LD_PRELOAD=" + preload] if preload else []
-        done = subprocess.run([os.path.join(TOP, "tests/start"), "mpirun", "-n", str(ranks)] + inner + command, env=env, stdout=subprocess.PIPE,
+        done = subprocess.run([os.path.join(TOP, "tests/start"), "mpirun" + WITH, "-n", str(ranks)] + inner + command, env=env, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, check=False, cwd=self.folder)
         if done.returncode != 0:
             raise SystemExit("%s (%s) failed: %s" % (command, kind, done.stderr.decode(errors="replace")[-400:]))
@@ -76,7 +77,7 @@ class Bench:
     def tails(self, rounds, calls):
         """On a full node: what the rare call takes, and page faults of the calling thread; medians over the rounds."""
         program, ranks = os.path.join(self.folder, "tails"), len(os.sched_getaffinity(0))
-        subprocess.run(["mpicc", "-O2", "-o", program, os.path.join(TOP, "tests/bench/tails.c")], check=True)
+        subprocess.run(["mpicc" + WITH, "-O2", "-o", program, os.path.join(TOP, "tests/bench/tails.c")], check=True)
         kinds = ("bare", "hpctop")
         seen = {kind: [] for kind in kinds}
         for i in range(rounds):

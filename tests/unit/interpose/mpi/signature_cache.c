@@ -104,12 +104,30 @@ static void check_in_place(void)
         forget();
         MPI(SITE, Allreduce, buffer[i % 2], 0x1000, 4, type, 0x77, world);
         reduced += described();
+    }
+    for (int i = 0; i < 6; i++) { /* apart: their places in the memory follow from addresses, and may be one */
         forget();
         MPI(SITE, Allgather, buffer[i % 2], 4, type, 0x1000, 4, type, world);
         gathered[i % 2] += described();
     }
     CHECK(reduced == 1, "%u reductions described", reduced);
     CHECK(gathered[0] >= 1 && gathered[1] >= 1, "gathered: %u and %u described", gathered[0], gathered[1]);
+    free_type(type);
+}
+
+/* Counts in arrays: another sum, or another share of the rank, makes another call. */
+static void check_counts(void)
+{
+    uintptr_t type = fake_type_new(8);
+    int counts[PEERS] = {3, 2, 1}, wide[PEERS] = {INT32_MAX, 1}, *const lists[] = {counts, counts, counts, wide, wide};
+    const unsigned wanted[] = {1, 0, 1, 1, 1};
+    for (unsigned i = 0; i < 5; i++) {
+        counts[0] = i < 2 ? 3 : 2;
+        counts[1] = i < 2 ? 2 : 3;
+        forget();
+        MPI(SITE, Reduce_scatter, 0x2000, 0x1000, (w)lists[i], type, 0x77, world);
+        CHECK(described() == wanted[i], "list %u is described %u times", i, described());
+    }
     free_type(type);
 }
 
@@ -227,6 +245,7 @@ static int by_hand_and_random(int family)
     check_what_counts();
     check_collision();
     check_in_place();
+    check_counts();
     check_stale();
     check_failed();
     CHECK(make_calls(calls[0], 2 * SITE, CALLS, 17) < CALLS, "some of %d calls are remembered", CALLS);
