@@ -11,7 +11,10 @@
  *   well                      nobody ends: for a job that is killed from outside; RANK computes, the others wait
  *   handler                   well, and RANK has a handler of its own, which leaves with code 9: of the signal that a
  *                             third argument names by its number (SIGTERM), by exit or what a fourth one names; a
- *                             fifth one: it blocks all signals */
+ *                             fifth one: it blocks all signals
+ *   caught                    RANK causes a signal, the third argument's (segv, fpe, abort, alarm), and has a handler
+ *                             of it, which leaves as `handler`'s does, by abort_mpi, or raises the signal once more
+ *                             (again); a fifth argument: the handler wants information, and blocks nothing */
 #include <assert.h>
 #include <fcntl.h>
 #include <mpi.h>
@@ -51,7 +54,13 @@ __attribute__((noinline)) static int fill_stack(int depth)
 static const char *way = "exit";
 static void leave_in_handler(int number)
 {
-    (void)number;
+    if (strcmp(way, "abort_mpi") == 0)
+        MPI_Abort(MPI_COMM_WORLD, 9);
+    if (strcmp(way, "again") == 0) {
+        signal(number, SIG_DFL);
+        raise(number);
+        return;
+    }
     if (strcmp(way, "_exit") == 0)
         _exit(9);
     if (strcmp(way, "quick_exit") == 0)
@@ -66,6 +75,26 @@ static void set_handler(int argc, char **argv)
     if (argc > 5)
         sigfillset(&action.sa_mask);
     sigaction(argc > 3 ? atoi(argv[3]) : SIGTERM, &action, NULL);
+}
+
+static void leave_with_information(int number, siginfo_t *information, void *context)
+{
+    (void)information, (void)context;
+    leave_in_handler(number);
+}
+
+static void catch_own(int argc, char **argv)
+{
+    static const int own[] = {SIGSEGV, SIGFPE, SIGABRT, SIGALRM};
+    struct sigaction action = {.sa_handler = leave_in_handler};
+    how = argc > 3 ? argv[3] : "segv";
+    way = argc > 4 ? argv[4] : way;
+    if (argc > 5) {
+        action.sa_flags = SA_SIGINFO | SA_NODEFER;
+        action.sa_sigaction = leave_with_information;
+    }
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        sigaction(own[i], &action, NULL);
 }
 
 static void set_limit(int resource, rlim_t value)
@@ -159,6 +188,8 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     if (is_how("handler") && me == victim)
         set_handler(argc, argv);
+    if (is_how("caught") && me == victim)
+        catch_own(argc, argv);
     for (int round = 0; round < 10; round++) {
         compute(0.05);
         MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

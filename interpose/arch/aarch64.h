@@ -34,6 +34,8 @@ enum { IPO_REGS = 33, IPO_REG_FP = 29, IPO_REG_SP = 31, IPO_REG_RA = 30, IPO_REG
 
 #define IPO_FRAME_TO_STACK 0u
 
+#define IPO_STACK_TO_SIGINFO 0u
+
 #define IPO_HAS_FRAME_CHAIN 1
 
 /* X0 to X30 and the stack pointer. */

@@ -50,6 +50,9 @@ enum { IPO_REGS = 17, IPO_REG_FP = 6, IPO_REG_SP = 7, IPO_REG_RA = 16, IPO_REG_P
 /* Bytes from a frame's address to the caller's stack pointer after the return; 0: not known. */
 #define IPO_FRAME_TO_STACK 16u
 
+/* Bytes from the stack pointer that a signal's handler returns with to the siginfo_t that the kernel has stored. */
+#define IPO_STACK_TO_SIGINFO 304u
+
 /* 1: functions chain their frames as a rule, so that the caller of a function without tables is found by them. */
 #define IPO_HAS_FRAME_CHAIN 0
 

@@ -98,7 +98,7 @@ static inline uintptr_t ipo_sum_word(const struct ipo_comm *comm, uintptr_t arra
     return sum >> 31 ? IPO_NO_SUM : sum << 32 | own;
 }
 
-/* The same for an argument; MPI ignores counts of what is sent from MPI_IN_PLACE, which `key` has. */
+/* Sum word of an argument; MPI ignores counts of what is sent from MPI_IN_PLACE, which `key` has. */
 static inline uintptr_t ipo_sum_of(const struct ipo_comm *comm, char role, uint64_t key, uintptr_t array, bool large)
 {
     return role == ROLE_SEND_COUNTS && key ? 0 : ipo_sum_word(comm, array, large);

@@ -120,7 +120,7 @@ void ipo_describe_comm(struct ipo_frame *frame, uintptr_t *args)
         comm = ipo_comm(ipo_arg(call, args, ROLE_COMM));
     }
     /* A communicator that was not used otherwise is not defined for this. */
-    if (comm && (comm->defined || frame->sig.call == IPO_Comm_disconnect))
+    if (comm && comm->defined)
         use_comm(frame, comm);
     frame->comm = comm;
 }
@@ -149,7 +149,7 @@ static bool is_partial(uint32_t call)
 void ipo_describe_create(struct ipo_frame *frame, uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
-    if (ipo_has(call, ROLE_WINDOW_INOUT) || ipo_has(call, ROLE_FILE_INOUT)) {
+    if (ipo_has(call, ROLE_COMM_INOUT) || ipo_has(call, ROLE_WINDOW_INOUT) || ipo_has(call, ROLE_FILE_INOUT)) {
         ipo_keep_handle(frame, args);
         use_comm(frame, frame->comm);
     } else if (ipo_has(call, ROLE_WINDOW)) {

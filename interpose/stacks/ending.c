@@ -20,7 +20,7 @@ static struct trc_end *this_end(void)
     /* Not of a forked child, also after vfork; not after MPI_Finalize. */
     bool ours = *ipo_armed && ipo_process.pid == (uint32_t)syscall(SYS_getpid);
     struct trc_head *head = ours ? ipo_process.writer.head : NULL;
-    return head && head->state == TRC_STATE_RUNNING ? &head->end : NULL;
+    return head && (head->state == TRC_STATE_RUNNING || head->state == TRC_STATE_ABORTED) ? &head->end : NULL;
 }
 
 static void write_note(struct trc_end *end, enum trc_end_by by)
@@ -89,25 +89,26 @@ void ipo_ending_watch(uint64_t signals)
 
 /* ---- exit and the like ------------------------------------------------------------------------------------------- */
 
-/* Returns the signal from outside in whose handler, the program's own, this thread is: it blocks just the outside
- * signals that the kernel blocks for that handler.  0: none. */
+/* Returns the signal in whose handler, the program's own, this thread is: it blocks just the signals that the kernel
+ * blocks for that handler.  0: none, or not known. */
 static int handled_signal(void)
 {
-    static const int outside[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
-    enum { N = sizeof outside / sizeof *outside };
+    static const int ending[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2,
+                                 SIGSEGV, SIGBUS, SIGFPE, SIGILL,  SIGABRT, SIGALRM};
+    enum { N = sizeof ending / sizeof *ending };
     struct sigaction action[N];
     sigset_t blocked;
     if (sigprocmask(SIG_BLOCK, NULL, &blocked))
         return 0;
     for (int i = 0; i < N; i++)
-        if (sigaction(outside[i], NULL, &action[i]))
+        if (sigaction(ending[i], NULL, &action[i]))
             return 0;
     for (int i = 0; i < N; i++) {
         bool fits = !ipo_action_is(&action[i], SIG_DFL) && !ipo_action_is(&action[i], SIG_IGN);
         for (int k = 0; k < N && fits; k++)
-            fits = sigismember(&blocked, outside[k]) == (k == i || sigismember(&action[i].sa_mask, outside[k]) == 1);
+            fits = sigismember(&blocked, ending[k]) == (k == i || sigismember(&action[i].sa_mask, ending[k]) == 1);
         if (fits)
-            return outside[i];
+            return ending[i];
     }
     return 0;
 }

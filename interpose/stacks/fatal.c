@@ -154,8 +154,9 @@ void ipo_fatal_again(int number, const struct sigaction *set)
 {
     int kept = errno;
     size_t i = find_index(number);
-    if (signals[i].number == number && mine[i] && set->sa_handler == before[i].sa_handler &&
-        ipo_process.pid == (uint32_t)getpid() && !sigaction(number, NULL, &before[i]))
+    bool again = signals[i].number == number && mine[i] &&
+                 (set->sa_handler == before[i].sa_handler || ipo_action_is(set, SIG_DFL));
+    if (again && ipo_process.pid == (uint32_t)getpid() && !sigaction(number, NULL, &before[i]))
         install_handler(i);
     errno = kept;
 }

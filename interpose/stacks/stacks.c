@@ -13,6 +13,8 @@
 #include "interpose/core/own.h"
 #include "trace/writer/now.h"
 
+#include <signal.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -88,15 +90,48 @@ static void put_native(uint64_t address)
 
 struct walk {
     uint64_t address[FRAMES];
-    unsigned count;
+    unsigned count, handler; /* number of frames; number of the handler's among them */
     uint16_t flags;
+    int32_t signal; /* signal whose handler the thread is in; 0: none, or one from outside */
 };
+
+static bool is_error(int32_t signal)
+{
+    return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL || signal == SIGABRT;
+}
+
+static bool has_info(int32_t signal)
+{
+    struct sigaction action;
+    return !sigaction(signal, NULL, &action) && action.sa_flags & SA_SIGINFO;
+}
+
+/* Returns the number of the signal whose handler returns with this stack pointer; 0: another process sent it, or it is
+ * not known.  The kernel stores information for those handlers only that want it. */
+static int32_t own_signal(uint64_t sp)
+{
+    const struct trc_end *end = &ipo_process.writer.head->end;
+    const bool fatal = end->by == TRC_END_SIGNAL; /* its handler may be gone */
+    siginfo_t info = {0};
+    if (ipo_safe_read(sp + IPO_STACK_TO_SIGINFO, &info, sizeof info) && info.si_signo > 0 && info.si_signo < NSIG &&
+        (info.si_signo == end->signal || (!fatal && !end->signal)) && (fatal || has_info(info.si_signo))) {
+        bool sent = info.si_code <= 0 && info.si_code != SI_TIMER;
+        return sent && (uint32_t)info.si_pid != ipo_process.pid ? 0 : info.si_signo;
+    }
+    return !fatal && (is_error(end->signal) || end->signal == SIGALRM) ? end->signal : 0;
+}
 
 static void walk_frames(struct ipo_cursor *at, struct walk *out)
 {
     bool ended = false;
+    uint64_t sp = 0;
     do {
-        out->flags |= out->count && at->exact ? TRC_STACK_IN_HANDLER : 0;
+        if (out->count && at->exact) {
+            out->flags |= TRC_STACK_IN_HANDLER;
+            out->signal = own_signal(sp);
+            out->handler = out->count;
+        }
+        sp = at->reg[IPO_REG_SP];
         out->address[out->count++] = at->exact ? at->pc + 1 : at->pc; /* named by address - 1, like a return address */
     } while (out->count < FRAMES && ipo_unwind_step(at, &ended));
     if (!ended)
@@ -144,6 +179,11 @@ static void walk_thread(const struct ipo_task *task, const struct ipo_crash *cra
         at = crash->at;
         out->flags |= (uint16_t)(TRC_STACK_CRASHED | (crash->overflow ? TRC_STACK_OVERFLOW : 0));
         walk_frames(&at, out);
+        if (is_error(out->signal) &&
+            (!crash->signal || crash->signal == out->signal)) { /* the place of the error itself */
+            out->count -= out->handler;
+            memmove(out->address, out->address + out->handler, out->count * sizeof *out->address);
+        }
         return;
     }
     if (task->placed && !task->running) {
@@ -184,8 +224,7 @@ static void take_thread(struct trc_def_stack def, uint32_t snapshot, uint32_t ti
     ipo_task_on(&task, on, sizeof on);
     if (may_wait_for_child(on) && ipo_children_sleep((uint32_t)getpid()))
         memcpy(on, asleep, sizeof asleep);
-    walked.count = 0;
-    walked.flags = 0;
+    memset(&walked, 0, sizeof walked);
     used = 0;
     walk_thread(&task, crash, &walked);
     add_line("name", (const char *const[]){task.name, 0});
@@ -200,6 +239,7 @@ static void take_thread(struct trc_def_stack def, uint32_t snapshot, uint32_t ti
     ipo_python_stack(tid, &gil, add_line);
     for (unsigned i = 0; i < walked.count; i++)
         put_native(walked.address[i]);
+    def.signal = def.signal ? def.signal : walked.signal;
     def.state = task.state;
     def.call = task.call;
     def.flags = (uint16_t)(walked.flags | (tid == (uint32_t)getpid() ? TRC_STACK_MAIN : 0) | (gil ? TRC_STACK_GIL : 0));

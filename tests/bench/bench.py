@@ -172,7 +172,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="once, few calls, no callgrind: does the bench still work?")
     options = parser.parse_args()
     if options.quick:
-        options.rounds, options.calls = 2, 50000
+        options.rounds, options.calls = 1, 50000
     with tempfile.TemporaryDirectory(prefix="hpct-") as folder:
         bench = Bench(options.build, folder)
         valgrind = shutil.which("valgrind") and not options.quick

@@ -18,16 +18,16 @@ LOOP = 14  # calls of a rank of workloads/deaths.c that is in its last loop
 
 def of_itself(how, class_name, words, place="end_here", evidence=""):
     """Rank 1 of 3 ends by itself, and the launcher ends the others."""
-    p = start(3, [workload("deaths"), how], how)
+    p = start(3, [workload("deaths"), *how.split()], how.replace(" ", "-"))
     try:
         p.wait(timeout=90)
     finally:
         kill_group(p)
-    code, v = verdict(how)
+    code, v = verdict(how.replace(" ", "-"))
     good = code == 1 and v and (v["state"], v["class"], v["culprits"]) == ("aborted", class_name, [1])
     good = good and re.search(words, v["summary"]) and re.search(place, v["summary"])
     check("%s: rank 1 is named, with how it ended and where" % how, good and re.search(evidence, " ".join(v["evidence"])), v)
-    shutil.rmtree(how)
+    shutil.rmtree(how.replace(" ", "-"))
 
 
 def from_outside(name, how, act, words, confidence, **env):
@@ -64,6 +64,16 @@ def one_by_one(number, seconds):
 def in_turn(p, pids):
     kill(p.pid, signal.SIGSTOP)  # it would end the others after the first, PRRTE by a SIGKILL that nobody can note
     one_by_one(signal.SIGTERM, 0.7)(p, pids)
+
+
+def caught(cases):
+    """Handlers of the program's own for signals that it causes itself: the error is the cause, and its place is named."""
+    ways = {"exit": "", "_exit": "", "quick_exit": "", "again": "", "abort_mpi": r"called MPI_Abort\(9\) in its handler of "}
+    rng = random.Random(31)
+    for name, word in rng.sample([(n, w) for n in ("segv", "fpe", "abort") for w in ways], cases):
+        how = "caught 1 %s %s%s" % (name, word, rng.choice(("", " info")))
+        yield partial(of_itself, how, "dead-rank", (ways[word] or "crashed by ") + "SIG" + {"abort": "ABRT"}.get(name, name.upper()))
+    yield partial(of_itself, "caught 1 alarm exit", "early-exit", r"left by exit\(9\) in its handler of SIGALRM", "leave_in_handler")
 
 
 def everything(p, pids):
@@ -110,5 +120,6 @@ together([
     partial(from_outside, "kill-each", "well", everything, "killed from outside|ended by the MPI library", ("likely", "possible", "proven")),
     partial(from_outside, "handler", "handler", lambda p, _: kill(p.pid, signal.SIGTERM), "told to end|gone at once", ("proven", "possible")),
     *in_handlers(8),
+    *caught(7),
 ])
 end()

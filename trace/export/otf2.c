@@ -151,7 +151,7 @@ static int operation_of(const struct trc_call *call)
     case TRC_OP_EXSCAN:
         return 15;
     case TRC_OP_COMM_CREATE:
-        return 17;
+        return strstr(call->name, "_disconnect") ? 18 : 17;
     default:
         return -1;
     }

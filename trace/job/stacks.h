@@ -34,7 +34,7 @@ struct ana_stack {
     enum trc_stack_reason reason;
     uint32_t flags;          /* enum trc_stack_flag */
     char state;              /* R S D T Z, '?' unknown */
-    int32_t signal;          /* the fatal one; 0 none */
+    int32_t signal;          /* the fatal one, or the one that it handles and caused itself; 0 none */
     int32_t call;            /* number of the system call it is in; -1 */
     const char *name;        /* name of the thread */
     const char *on;          /* "read() on /data/shard-17", "futex", "running"; "" unknown */

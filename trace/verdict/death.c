@@ -45,12 +45,36 @@ static bool has_crash_stack(const struct trc_file *file)
     return false;
 }
 
-bool ana_left_in_handler(struct ana_case *c, size_t index)
+/* Whether the action that ended a process was the handler of a signal. */
+static bool is_in_handler(const struct ana_stack *stack, const struct trc_end *end)
+{
+    return (stack && stack->reason == TRC_STACK_EXIT && stack->flags & TRC_STACK_IN_HANDLER) ||
+           (end->by != TRC_END_SIGNAL && end->signal); /* the stack may not have been taken in time */
+}
+
+int ana_handled_signal(struct ana_case *c, size_t index)
 {
     const struct ana_stack *stack = ana_stack_of(ana_case_stacks(c), index);
     const struct trc_end *end = &trc_head(c->job->process[index].rank.file)->end;
-    return (stack && stack->reason == TRC_STACK_EXIT && stack->flags & TRC_STACK_IN_HANDLER) ||
-           (end->by != TRC_END_SIGNAL && end->signal); /* the stack may not have been taken in time */
+    if (!is_in_handler(stack, end))
+        return 0;
+    return stack && stack->reason == TRC_STACK_EXIT ? stack->signal : is_own_signal(end) ? end->signal : 0;
+}
+
+bool ana_left_in_handler(struct ana_case *c, size_t index)
+{
+    const struct ana_stack *stack = ana_stack_of(ana_case_stacks(c), index);
+    return is_in_handler(stack, &trc_head(c->job->process[index].rank.file)->end) && !ana_handled_signal(c, index);
+}
+
+bool ana_left_for_error(struct ana_case *c, size_t index)
+{
+    static const int errors[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    const int number = ana_handled_signal(c, index);
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (errors[i] == number)
+            return true;
+    return false;
 }
 
 /* Whether it left for others: in a signal's handler, or in a thread of the MPI library, which ends the process when its
@@ -116,10 +140,10 @@ struct ana_death ana_death_of(struct ana_case *c, size_t index)
         death.how = is_own_signal(&head->end) ? ANA_END_CRASHED : ANA_END_TOLD;
     else
         death.how = left && head->end.by && was_made_to_leave(c, index) ? ANA_END_TOLD
-                    : left                                              ? ANA_END_LEFT
-                    : has_crash_stack(r->file)                          ? ANA_END_CRASHED
-                    : was_refused(r)                                    ? ANA_END_REFUSED
-                                                                        : ANA_END_VANISHED;
+                    : left                     ? ana_left_for_error(c, index) ? ANA_END_CRASHED : ANA_END_LEFT
+                    : has_crash_stack(r->file) ? ANA_END_CRASHED
+                    : was_refused(r)           ? ANA_END_REFUSED
+                                               : ANA_END_VANISHED;
     if (head->end.by)
         death.at_ns = ana_time_within(ana_clock_job_time(c->job->clock, index, head->end.ticks));
     else if (!ana_process_beats(head)) /* nothing tells when */

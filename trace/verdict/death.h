@@ -22,6 +22,10 @@ struct ana_death {
 struct ana_death ana_death_of(struct ana_case *c, size_t index);
 /* Whether a rank that left by exit() and the like did so in a handler of its own of a signal from outside. */
 bool ana_left_in_handler(struct ana_case *c, size_t index);
+/* Returns the signal in whose handler a rank left by exit() and the like, if it caused that signal itself; 0: none. */
+int ana_handled_signal(struct ana_case *c, size_t index);
+/* Whether that signal is an error: the rank crashed. */
+bool ana_left_for_error(struct ana_case *c, size_t index);
 /* "SIGSEGV"; "a signal" for a number without a name. */
 const char *ana_signal_name(int number);
 

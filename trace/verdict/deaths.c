@@ -3,6 +3,18 @@
 #include <signal.h>
 #include <string.h>
 
+/* The place where a rank crashed or called exit, by its stack; NULL: not known. */
+static const char *place_of_end(struct ana_case *c, size_t index, bool *overflow)
+{
+    char words[256] = "";
+    const struct ana_stack *stack = ana_stack_of(ana_case_stacks(c), index);
+    if (!stack || !(stack->flags & TRC_STACK_CRASHED))
+        return NULL;
+    *overflow = stack->flags & TRC_STACK_OVERFLOW;
+    ana_stack_place_words(c->job, stack, words, sizeof words);
+    return words[0] ? ana_case_text(c, words) : NULL;
+}
+
 bool ana_find_abort(struct ana_case *c)
 {
     size_t first = SIZE_MAX, n = 0;
@@ -18,11 +30,17 @@ bool ana_find_abort(struct ana_case *c)
         return false;
     const struct ana_process *p = &c->job->process[first];
     c->out->state = ANA_VERDICT_ABORTED;
-    c->out->id = ANA_CLASS_EARLY_EXIT;
+    c->out->id = ana_left_for_error(c, first) ? ANA_CLASS_DEAD : ANA_CLASS_EARLY_EXIT;
     c->out->confidence = ANA_PROVEN;
     c->out->since_ns = c->job->end_ns - p->rank.end_ns;
     c->out->summary = (struct ana_fact){ANA_SAY_ABORTED, .who = ana_one_rank(first),
                                         .number = trc_head(p->rank.file)->abort_code, .more = (int64_t)n - 1};
+    const int handled = ana_handled_signal(c, first);
+    bool overflow;
+    if (handled) {
+        c->out->summary.name = ana_signal_name(handled);
+        c->out->summary.other_name = place_of_end(c, first, &overflow);
+    }
     return true;
 }
 
@@ -71,18 +89,6 @@ static struct ana_ranks others_gone(struct ana_case *c, size_t first)
             ana_death_of(c, i).how == how)
             index[n++] = i;
     return ana_ranks_at(index, n);
-}
-
-/* The place where a rank crashed or called exit, by its stack; NULL: not known. */
-static const char *place_of_end(struct ana_case *c, size_t index, bool *overflow)
-{
-    char words[256] = "";
-    const struct ana_stack *stack = ana_stack_of(ana_case_stacks(c), index);
-    if (!stack || !(stack->flags & TRC_STACK_CRASHED))
-        return NULL;
-    *overflow = stack->flags & TRC_STACK_OVERFLOW;
-    ana_stack_place_words(c->job, stack, words, sizeof words);
-    return words[0] ? ana_case_text(c, words) : NULL;
 }
 
 /* Chooses the sentence on how a rank left, by the end record in its file. */
@@ -138,7 +144,8 @@ static enum ana_sentence say_how(struct ana_case *c, size_t index, const char *p
     case ANA_END_REFUSED:
         return ANA_SAY_REFUSED;
     case ANA_END_LEFT:
-        return p->rank.inside ? ANA_SAY_ENDED_BY_MPI : say_left(&trc_head(p->rank.file)->end, place);
+        return p->rank.inside && !ana_handled_signal(c, index) ? ANA_SAY_ENDED_BY_MPI
+                                                               : say_left(&trc_head(p->rank.file)->end, place);
     default:
         return ANA_SAY_GONE;
     }
@@ -156,6 +163,7 @@ static void say_gone(struct ana_case *c, size_t first)
     fact.call = last_call(c, first, &fact.other_call);
     fact.others = others_gone(c, first);
     fact.name = ana_signal_name(signal_of(c, first));
+    fact.more = ana_handled_signal(c, first);
     c->out->summary = fact;
     if (end->message[0])
         ana_case_fact(c, (struct ana_fact){ANA_SAY_LAST_WORDS, .name = ana_case_text(c, end->message)});
