@@ -472,7 +472,7 @@ struct trc_def_stack {
     uint8_t reason; /* enum trc_stack_reason */
     char state;     /* letter of /proc/PID/stat: R running, S sleeping, D in the kernel, T stopped, Z; '?' unknown */
     uint16_t flags; /* enum trc_stack_flag */
-    int32_t signal; /* FATAL: its number; others: number of the signal that the thread handles, if the process caused it */
+    int32_t signal; /* FATAL: its number; others: number of the handled signal, if the process caused it */
     int32_t call;   /* number of the system call it is in; -1 none or unknown */
     uint32_t count; /* closing: threads of the process; there may be fewer stacks */
     /* trc_def.b of the closing one: modification time of the request in ns of CLOCK_REALTIME (DEMAND), else 0 */
