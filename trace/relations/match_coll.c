@@ -47,21 +47,26 @@ static void sort_by_begin(struct ana_arrival *arrival, size_t n, struct ana_arri
         arrival[out++] = b < n && arrival[b].begin_ns < spare[a].begin_ns ? arrival[b++] : spare[a++];
 }
 
+static struct ana_instance as_reported(const struct ana_open_instance *open)
+{
+    return (struct ana_instance){.call = open->call,
+                                 .comm = open->comm,
+                                 .comm_identity = open->identity,
+                                 .sequence = open->sequence,
+                                 .mismatched = open->mismatched,
+                                 .nonblocking = open->nonblocking,
+                                 .root = open->root,
+                                 .arrivals = open->arrivals,
+                                 .arrival = open->arrival};
+}
+
 static void report_instance(struct ana_match *match, const struct ana_open_instance *open)
 {
     match->counts.instances++;
     match->counts.mismatched += open->mismatched;
     if (!match->sink.on_instance)
         return;
-    struct ana_instance instance = {.call = open->call,
-                                    .comm = open->comm,
-                                    .comm_identity = open->identity,
-                                    .sequence = open->sequence,
-                                    .mismatched = open->mismatched,
-                                    .nonblocking = open->nonblocking,
-                                    .root = open->root,
-                                    .arrivals = open->arrivals,
-                                    .arrival = open->arrival};
+    struct ana_instance instance = as_reported(open);
     match->sink.on_instance(match->sink.user, &instance);
     if (open->nonblocking && !open->mismatched && open->arrivals > 1 && match->sink.on_joined)
         ana_coll_all_begun(match, open);
@@ -260,14 +265,6 @@ bool ana_match_open_instance(struct ana_match *match, size_t i, struct ana_insta
     const struct ana_open_instance *open = open_at(match, i);
     if (!open)
         return false;
-    *out = (struct ana_instance){.call = open->call,
-                                 .comm = open->comm,
-                                 .comm_identity = open->identity,
-                                 .sequence = open->sequence,
-                                 .mismatched = open->mismatched,
-                                 .nonblocking = open->nonblocking,
-                                 .root = open->root,
-                                 .arrivals = open->arrivals,
-                                 .arrival = open->arrival};
+    *out = as_reported(open);
     return true;
 }

@@ -1,5 +1,6 @@
 #include "tui/commands/arguments.h"
 #include "tui/commands/command.h"
+#include "tui/sources/lines.h"
 #include "tui/commands/nearest.h"
 #include "trace/session/session.h"
 
@@ -61,6 +62,8 @@ int tui_arguments(int argc, char **argv, const struct tui_argument *known, const
 int tui_open_job(const char *const *folders, int n, struct ana_job **job)
 {
     char error[512];
-    return ana_job_open(folders, (size_t)n, job, error, sizeof error) == TRC_OK ? TUI_EXIT_OK
-                                                                                : tui_input_error("%s", error);
+    if (ana_job_open(folders, (size_t)n, job, error, sizeof error) != TRC_OK)
+        return tui_input_error("%s", error);
+    tui_lines_use(*job, TUI_LINES_PATIENCE);
+    return TUI_EXIT_OK;
 }

@@ -23,7 +23,8 @@ struct tui_argument {
  * an argument without which it cannot run, "a trace folder"; NULL: none.  Returns TUI_EXIT_OK, or the exit status after
  * an error message. */
 int tui_arguments(int argc, char **argv, const struct tui_argument *known, const char *needs);
-/* Opens the job of n folders.  Returns TUI_EXIT_OK, or the exit status after an error message. */
+/* Opens the job of n folders; its source lines are waited for.  Returns TUI_EXIT_OK, or the exit status after an error
+ * message. */
 int tui_open_job(const char *const *folders, int n, struct ana_job **job);
 
 #endif

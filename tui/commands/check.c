@@ -2,7 +2,6 @@
 #include "tui/commands/arguments.h"
 #include "tui/commands/command.h"
 #include "tui/output/json.h"
-#include "tui/sources/lines.h"
 #include "trace/check/check.h"
 #include "trace/session/session.h"
 
@@ -60,11 +59,7 @@ static void print_json(const struct ana_job *job, const struct ana_findings *fou
     cJSON *limits = cJSON_AddArrayToObject(root, "not_checked");
     for (size_t i = 0; i < found->limits; i++)
         cJSON_AddItemToArray(limits, cJSON_CreateString(found->limit[i]));
-    char *text = cJSON_Print(root);
-    if (text)
-        puts(text);
-    free(text);
-    cJSON_Delete(root);
+    tui_json_print(root);
 }
 
 int tui_command_check(int argc, char **argv)
@@ -77,7 +72,6 @@ int tui_command_check(int argc, char **argv)
         status = tui_open_job((const char *const *)argv + optind, argc - optind, &job);
     if (status != TUI_EXIT_OK)
         return status;
-    tui_lines_use(job, TUI_LINES_PATIENCE);
     const struct ana_findings *found = ana_check(job);
     if (found)
         (json ? print_json : print_text)(job, found);

@@ -173,11 +173,7 @@ static void print_json(const struct ana_diff *diff)
         for (size_t r = 0; r < f->ranks; r++)
             cJSON_AddItemToArray(ranks, cJSON_CreateNumber(f->rank[r].rank));
     }
-    char *text = cJSON_Print(root);
-    if (text)
-        puts(text);
-    free(text);
-    cJSON_Delete(root);
+    tui_json_print(root);
 }
 
 /* Returns the exit status of a gate (--fail-over). */

@@ -85,17 +85,23 @@ static bool open_folder(struct folder *f, const char *name, const char *owner)
 
 /* ---- its reader -------------------------------------------------------------------------------------------------- */
 
-static bool send_row(void *user, const struct tui_job_row *row)
+/* Moves the bytes of a row through a pipe: sends, or receives them.  False: it broke off. */
+static bool move_row(int pipe, char *at, bool sends)
 {
-    const char *at = (const char *)row;
-    for (size_t left = sizeof *row; left;) {
-        ssize_t n = write(*(const int *)user, at, left);
+    for (size_t left = sizeof(struct tui_job_row); left;) {
+        ssize_t n = sends ? write(pipe, at, left) : read(pipe, at, left);
         if (n <= 0)
             return false;
         at += n;
         left -= (size_t)n;
     }
     return true;
+}
+
+static bool send_row(void *user, const struct tui_job_row *row)
+{
+    struct tui_job_row copy = *row;
+    return move_row(*(const int *)user, (char *)&copy, true);
 }
 
 /* Limits the address space of this process to half of the machine's memory, or less if it is limited already.  False:
@@ -162,27 +168,13 @@ static void complete_row(struct tui_job_row *row, const struct folder *f, const 
     snprintf(row->said, sizeof row->said, "%.*s", (int)sizeof row->said - 1, said);
 }
 
-/* Receives a row.  False: there is no whole one. */
-static bool receive_row(int in, struct tui_job_row *row)
-{
-    char *at = (char *)row;
-    for (size_t left = sizeof *row; left;) {
-        ssize_t n = read(in, at, left);
-        if (n <= 0)
-            return false;
-        at += n;
-        left -= (size_t)n;
-    }
-    return true;
-}
-
 /* Puts at most TUI_JOBS_RUNS rows into the list.  False: the list is at fault, and `error` says why. */
 static bool put_rows(int in, const struct folder *f, const struct tui_jobs_adding *adding, char *error, size_t size)
 {
     struct tui_job_row row;
     struct tui_jobs_db *db = tui_jobs_open(adding->list, true, error, size);
     bool good = db != NULL;
-    for (int rows = 0; good && rows < TUI_JOBS_RUNS && receive_row(in, &row); rows++) {
+    for (int rows = 0; good && rows < TUI_JOBS_RUNS && move_row(in, (char *)&row, false); rows++) {
         complete_row(&row, f, adding->said);
         good = !row.ranks || tui_jobs_put(db, &row, error, size);
     }

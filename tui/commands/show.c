@@ -3,8 +3,8 @@
 #include "tui/commands/command.h"
 #include "tui/commands/part.h"
 #include "tui/output/inspect.h"
+#include "tui/output/json.h"
 #include "tui/output/report_json.h"
-#include "tui/sources/lines.h"
 #include "trace/job/parts.h"
 #include "trace/job/sum_up.h"
 #include "trace/report/report.h"
@@ -102,7 +102,8 @@ static void print_row(void *user, const char *label, const char *text)
 static int show_moment(struct ana_job *job, const struct ana_summary *s, const char *id, bool json)
 {
     char rank[64], error[160];
-    uint8_t *ranks = calloc(s->rank_count + 1, 1);
+    const size_t count = ana_job_info(job).ranks;
+    uint8_t *ranks = calloc(count + 1, 1);
     const struct tui_part part = {.from = strchr(id, '@') + 1, .ranks = rank};
     struct ana_selection at;
     snprintf(rank, sizeof rank, "%.*s", (int)(part.from - id - 1), id);
@@ -113,21 +114,17 @@ static int show_moment(struct ana_job *job, const struct ana_summary *s, const c
         status = tui_input_error("RANK@TIME is one rank and seconds since the job began, such as 3@12.5");
     else if (!tui_part_select(job, &part, &at, ranks, error, sizeof error))
         status = tui_input_error("%s", error);
-    struct tui_moment what;
-    const uint8_t *found = status == TUI_EXIT_OK ? memchr(ranks, 1, s->rank_count) : NULL;
-    if (found)
-        tui_inspect(job, s, (size_t)(found - ranks), at.begin_ns, &what);
-    free(ranks);
-    char *text = found && json ? tui_inspect_json(job, &what) : NULL;
-    if (text)
-        puts(text);
-    else if (found && json)
-        status = tui_input_error("out of memory");
-    else if (found) {
-        printf("rank %s at %.9f s\n", ana_rank_label(job, what.index).text, (double)at.begin_ns / 1e9);
-        tui_inspect_rows(job, &what, print_row, NULL);
+    if (status == TUI_EXIT_OK) {
+        struct tui_moment what;
+        tui_inspect(job, s, (size_t)((uint8_t *)memchr(ranks, 1, count) - ranks), at.begin_ns, &what);
+        if (json && !tui_json_print(tui_inspect_json(job, &what)))
+            status = tui_input_error("out of memory");
+        if (!json)
+            printf("rank %s at %.9f s\n", ana_rank_label(job, what.index).text, (double)at.begin_ns / 1e9);
+        if (!json)
+            tui_inspect_rows(job, &what, print_row, NULL);
     }
-    free(text);
+    free(ranks);
     return status;
 }
 
@@ -175,7 +172,6 @@ int tui_command_show(int argc, char **argv)
     status = tui_open_job(&folder, 1, &job);
     if (status != TUI_EXIT_OK)
         return status;
-    tui_lines_use(job, TUI_LINES_PATIENCE);
     tui_sample_twice(job, 1);
     status = show(job, folder, id, json);
     ana_job_close(job);

@@ -1,7 +1,6 @@
 /* hpctop stacks DIR..: asks the running ranks for their stacks and prints them, equal ones together. */
 #include "tui/commands/arguments.h"
 #include "tui/commands/command.h"
-#include "tui/sources/lines.h"
 
 #include "trace/job/bundle.h"
 #include "trace/job/stacks.h"
@@ -208,7 +207,6 @@ int tui_command_stacks(int argc, char **argv)
         status = tui_open_job((const char *const *)argv + optind, argc - optind, &job);
     if (status != TUI_EXIT_OK)
         return status;
-    tui_lines_use(job, TUI_LINES_PATIENCE);
     bool live = false;
     for (size_t i = 0; i < ana_job_info(job).ranks; i++)
         live |= may_answer(ana_job_rank(job, i));

@@ -1,7 +1,6 @@
 /* hpctop verdict [--json] DIR..: whether a job is hung or slow, who, why, and where to look next. */
 #include "tui/commands/arguments.h"
 #include "tui/commands/command.h"
-#include "tui/sources/lines.h"
 #include "tui/output/report_json.h"
 #include "trace/job/parts.h"
 #include "trace/util/numfmt.h"
@@ -79,7 +78,6 @@ static int make_verdict(const char *const *folders, int n, bool json, double han
     int opened = tui_open_job(folders, n, &job);
     if (opened != TUI_EXIT_OK)
         return opened;
-    tui_lines_use(job, TUI_LINES_PATIENCE);
     ana_job_set_hang(job, hang_s);
     tui_sample_twice(job, sample_s);
     const struct ana_verdict *v = ana_job_verdict(job);

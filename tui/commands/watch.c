@@ -4,7 +4,6 @@
 #include "tui/commands/arguments.h"
 #include "tui/commands/command.h"
 #include "tui/output/watch_line.h"
-#include "tui/sources/lines.h"
 #include "trace/job/watch.h"
 #include "trace/session/session.h"
 #include "trace/util/now.h"
@@ -82,7 +81,6 @@ static int watch(const char *const *folders, int n, bool json, double every_s, s
     int opened = tui_open_job(folders, n, &job);
     if (opened != TUI_EXIT_OK)
         return opened;
-    tui_lines_use(job, TUI_LINES_PATIENCE);
     ana_job_watch(job, true);
     int64_t every_ns = (int64_t)(every_s * 1e9), due_ns = ana_now_ns() + every_ns;
     bool printed = true;

@@ -189,7 +189,7 @@ static void add_source(cJSON *root, const struct tui_source *source)
         cJSON_AddItemToArray(lines, cJSON_CreateString(source->text[i]));
 }
 
-char *tui_inspect_json(const struct ana_job *job, const struct tui_moment *of)
+cJSON *tui_inspect_json(const struct ana_job *job, const struct tui_moment *of)
 {
     const struct ana_state_at *s = &of->state;
     const bool waited = s->waited_ns > 0;
@@ -219,7 +219,5 @@ char *tui_inspect_json(const struct ana_job *job, const struct tui_moment *of)
         cJSON_AddItemToArray(path, cJSON_CreateString(words));
     }
     add_source(root, &of->source);
-    char *text = cJSON_Print(root);
-    cJSON_Delete(root);
-    return text;
+    return root;
 }

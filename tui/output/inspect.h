@@ -4,6 +4,7 @@
 #define TUI_INSPECT_H
 
 #include "trace/job/state_at.h"
+#include <cjson/cJSON.h>
 #include "tui/sources/source.h"
 
 struct tui_moment {
@@ -31,7 +32,7 @@ typedef void tui_inspect_row(void *user, const char *label, const char *text);
 /* Gives out a moment row by row. */
 void tui_inspect_rows(const struct ana_job *job, const struct tui_moment *of, tui_inspect_row *row, void *user);
 
-/* Returns it as one JSON object, for the caller to free; NULL when out of memory.  Keys: json_keys.def. */
-char *tui_inspect_json(const struct ana_job *job, const struct tui_moment *of);
+/* Returns it as JSON, for the caller to delete; NULL when out of memory.  Keys: json_keys.def. */
+cJSON *tui_inspect_json(const struct ana_job *job, const struct tui_moment *of);
 
 #endif

@@ -1,6 +1,7 @@
 #include "tui/output/json.h"
 #include "trace/metric/exact.h"
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -241,4 +242,14 @@ void tui_json_text_rows(cJSON *root, const char *key, enum ana_metric_kind kind,
     } else {
         free(to.text);
     }
+}
+
+bool tui_json_print(cJSON *object)
+{
+    char *text = cJSON_Print(object);
+    if (text)
+        puts(text);
+    free(text);
+    cJSON_Delete(object);
+    return text;
 }

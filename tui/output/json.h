@@ -13,6 +13,9 @@
 /* An object whose first key is the version; NULL: out of memory. */
 cJSON *tui_json_document(void);
 
+/* Prints an object as a line or more, and deletes it.  False: out of memory, nothing is printed. */
+bool tui_json_print(cJSON *object);
+
 /* Adds an integer with all its digits. */
 void tui_json_integer(cJSON *object, const char *key, uint64_t value);
 

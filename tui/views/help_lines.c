@@ -4,42 +4,7 @@
 #include "tui/widgets/plot_category.h"
 #include <string.h>
 
-void tui_help_item(const char *word, int indent, const char *text, int width, tui_help_line *line, void *to)
-{
-    char out[512];
-    int room = width - indent - 1;
-    if (room < 20)
-        room = 20;
-    int pad = indent - 1 - tui_columns(word);
-    snprintf(out, sizeof out, " %s%*s", word, pad > 0 ? pad : *word ? 1 : 0, "");
-    if (tui_columns(out) > indent) { /* a long word has a line of its own */
-        line(to, TUI_STYLE_STRONG, out);
-        snprintf(out, sizeof out, "%*s", indent, "");
-    }
-    do {
-        const char *end = text, *cut = NULL;
-        int columns = 0;
-        for (; *end && columns <= room; columns++) {
-            if (*end == ' ')
-                cut = end;
-            tui_decode(&end);
-        }
-        if (*end == 0 && columns <= room)
-            cut = end;
-        if (!cut)
-            cut = end;
-        while (cut > text && cut[-1] == ' ')
-            cut--;
-        size_t used = strlen(out);
-        snprintf(out + used, sizeof out - used, "%.*s", (int)(cut - text), text);
-        line(to, TUI_STYLE_NORMAL, out);
-        for (text = cut; *text == ' '; text++) {
-        }
-        snprintf(out, sizeof out, "%*s", indent, "");
-    } while (*text);
-}
-
-void tui_help_keys(enum tui_view_id view, int width, tui_help_line *line, void *to)
+void tui_help_keys(enum tui_view_id view, int width, tui_take_line *line, void *to)
 {
     for (enum tui_action a = TUI_ACTION_NONE + 1; a < TUI_ACTIONS; a++) {
         const struct tui_action_info *info = tui_action_info(a);
@@ -55,37 +20,37 @@ void tui_help_keys(enum tui_view_id view, int width, tui_help_line *line, void *
                 }
             snprintf(text + n, sizeof text - n, "]");
         }
-        tui_help_item(info->keys, 16, text, width, line, to);
+        tui_wrap(info->keys, 16, text, width, line, to);
     }
 }
 
-void tui_help_jumps(int width, tui_help_line *line, void *to)
+void tui_help_jumps(int width, tui_take_line *line, void *to)
 {
     const struct tui_jump *jump;
     for (int i = 0; (jump = tui_jump(i)); i++) {
         char typed[64];
         snprintf(typed, sizeof typed, ":%s", jump->example);
-        tui_help_item(typed, 16, jump->help, width, line, to);
+        tui_wrap(typed, 16, jump->help, width, line, to);
     }
 }
 
-void tui_help_about(enum tui_view_id view, int width, tui_help_line *line, void *to)
+void tui_help_about(enum tui_view_id view, int width, tui_take_line *line, void *to)
 {
-    tui_help_item("", 1, tui_views[view]->about, width, line, to);
+    tui_wrap("", 1, tui_views[view]->about, width, line, to);
 }
 
-void tui_help_view(enum tui_view_id id, int width, tui_help_line *line, void *to)
+void tui_help_view(enum tui_view_id id, int width, tui_take_line *line, void *to)
 {
     const struct tui_view *view = tui_views[id];
     for (int c = 0; view->table && c < view->table->column_count; c++) {
         if (c == 0)
             line(to, TUI_STYLE_LABEL, " columns");
-        tui_help_item(view->table->columns[c].metric->title, 14, view->table->columns[c].metric->help, width, line, to);
+        tui_wrap(view->table->columns[c].metric->title, 14, view->table->columns[c].metric->help, width, line, to);
     }
     for (const struct tui_term_help *t = view->terms; t && t->word; t++) {
         if (t == view->terms)
             line(to, TUI_STYLE_LABEL, " what else it shows");
-        tui_help_item(t->word, 21, t->help, width, line, to);
+        tui_wrap(t->word, 21, t->help, width, line, to);
     }
     if (id != TUI_VIEW_TIMELINE)
         return;
@@ -95,6 +60,6 @@ void tui_help_view(enum tui_view_id id, int width, tui_help_line *line, void *to
         char word[64], sign[5];
         tui_encode(category->ch, sign);
         snprintf(word, sizeof word, "%s %s", sign, category->name);
-        tui_help_item(word, 21, category->help, width, line, to);
+        tui_wrap(word, 21, category->help, width, line, to);
     }
 }

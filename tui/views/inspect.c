@@ -1,6 +1,5 @@
 /* Inspect: one rank at one time: its call, its wait and who caused that, its callers, and the program's lines. */
 #include "tui/output/inspect.h"
-#include "tui/views/help_lines.h"
 #include "tui/views/pager.h"
 
 #include <string.h>
@@ -23,7 +22,7 @@ static void put_row(void *user, const char *label, const char *text)
     int room = pager->rect.w - INDENT - 1;
     char line[1200];
     if (strcmp(label, "source") != 0 && *label) {
-        tui_help_item(label, INDENT, text, pager->rect.w, tui_pager_line, pager);
+        tui_wrap(label, INDENT, text, pager->rect.w, tui_pager_line, pager);
         return;
     }
     const char *from = text;

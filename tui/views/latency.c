@@ -2,6 +2,7 @@
 #include "tui/widgets/plot.h"
 #include "tui/app/jump.h"
 #include "tui/app/view.h"
+#include "tui/views/overview.h"
 #include "trace/util/hash.h"
 
 #include <string.h>
@@ -14,12 +15,6 @@ struct own {
 static struct own *own(const struct tui_app *app)
 {
     return app->own[TUI_VIEW_LATENCY];
-}
-
-static uint64_t identify_call(const void *data, const void *row)
-{
-    (void)data;
-    return ana_hash_text(((const struct ana_call_stat *)row)->name);
 }
 
 /* Init and finalize take long in every job: they are not sorted to the top. */
@@ -44,17 +39,7 @@ static const struct tui_column columns[] = {
     {TUI_METRIC(CALL_TIME), 7, TUI_FIRST_SORT, show_time},
 };
 static const struct tui_table_spec spec = {TUI_COLUMNS(columns), TUI_ROWS(summary.calls, summary.call_count),
-                                           .identity = identify_call};
-
-static uint64_t find_call_row(const struct tui_app *app)
-{
-    return app->cursor_call;
-}
-
-static void follow_call(struct tui_app *app, const void *row)
-{
-    app->cursor_call = identify_call(app, row);
-}
+                                           .identity = tui_call_identity};
 
 /* ---- call x size class ------------------------------------------------------------------------------------------ */
 
@@ -309,8 +294,8 @@ const struct tui_view tui_view_latency = {
     .table = &spec,
     .own_size = sizeof(struct own),
     .terms = terms,
-    .shared = find_call_row,
-    .moved = follow_call,
+    .shared = tui_call_row,
+    .moved = tui_call_follow,
     .draw = draw_latency,
     .act = act_on_call,
     .click = click_lower,

@@ -20,7 +20,7 @@ static struct own *own(const struct tui_app *app)
 
 /* ---- the calls -------------------------------------------------------------------------------------------------- */
 
-static uint64_t identify_call(const void *data, const void *row)
+uint64_t tui_call_identity(const void *data, const void *row)
 {
     (void)data;
     return ana_hash_text(((const struct ana_call_stat *)row)->name);
@@ -71,16 +71,16 @@ static const struct tui_column columns[] = {
     {TUI_METRIC(CALL_MIN), 6, 0, NULL},
 };
 static const struct tui_table_spec spec = {TUI_COLUMNS(columns), TUI_ROWS(summary.calls, summary.call_count),
-                                           .identity = identify_call};
+                                           .identity = tui_call_identity};
 
-static uint64_t find_call_row(const struct tui_app *app)
+uint64_t tui_call_row(const struct tui_app *app)
 {
     return app->cursor_call;
 }
 
-static void follow_call(struct tui_app *app, const void *row)
+void tui_call_follow(struct tui_app *app, const void *row)
 {
-    app->cursor_call = identify_call(app, row);
+    app->cursor_call = tui_call_identity(app, row);
 }
 
 /* ---- rates and efficiencies ------------------------------------------------------------------------------------- */
@@ -321,8 +321,8 @@ const struct tui_view tui_view_overview = {
              "Enter: who came last in this call, or where in the program it is made.",
     .table = &spec,
     .terms = terms,
-    .shared = find_call_row,
-    .moved = follow_call,
+    .shared = tui_call_row,
+    .moved = tui_call_follow,
     .draw = draw_overview,
     .act = act_on_call,
     .click = click_overview,

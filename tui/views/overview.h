@@ -45,4 +45,11 @@ struct tui_rect tui_glance_draw(struct tui_app *app, struct glance *glance, stru
 /* Frees its timeline rows and table. */
 void tui_glance_free(struct glance *glance);
 
+/* Returns the identity of a row of calls, a struct ana_call_stat, here and in Latency. */
+uint64_t tui_call_identity(const void *data, const void *row);
+/* Returns the row of the call that the cursor of all views is on. */
+uint64_t tui_call_row(const struct tui_app *app);
+/* Moves that cursor to a row. */
+void tui_call_follow(struct tui_app *app, const void *row);
+
 #endif

@@ -1,4 +1,5 @@
 /* Why: the trouble, the part of each rank in it, the evidence, and where to look next. */
+#include "tui/views/pager.h"
 #include "tui/views/prices.h"
 
 #include <string.h>
@@ -89,47 +90,40 @@ static void follow_group(struct tui_app *app, const void *row)
         own(app)->detail_of = app->cursor_rank + 1;
 }
 
-/* Writes a word and its text, in as many lines as needed; returns the row below. */
-static int put_paragraph(struct tui_grid *grid, struct tui_rect rect, int y, const char *word, const char *text)
+/* Room that is left for paragraphs. */
+struct paragraphs {
+    struct tui_grid *grid;
+    struct tui_rect rect;
+};
+enum { INDENT = 12 };
+
+static void put_line(void *to, enum tui_style style, const char *text)
 {
-    enum { INDENT = 12 };
-    int room = rect.w - INDENT - 1;
-    tui_put(grid, rect, 1, y, TUI_STYLE_LABEL, word);
-    while (room > 10 && *text && y < rect.h) {
-        const char *end = text, *cut = NULL;
-        for (int n = 0; *end && n <= room; n++) {
-            if (*end == ' ')
-                cut = end;
-            tui_decode(&end);
-        }
-        bool all = !*end && tui_columns(text) <= room;
-        if (all || !cut)
-            cut = text + strlen(text);
-        tui_putf(grid, rect, INDENT, y++, TUI_STYLE_NORMAL, "%.*s", (int)(cut - text), text);
-        text = *cut ? cut + 1 : cut;
-    }
-    return y;
+    struct paragraphs *p = to;
+    if (text[1] != ' ')
+        tui_putf(p->grid, p->rect, 0, 0, TUI_STYLE_LABEL, "%.*s", INDENT, text);
+    tui_put(p->grid, p->rect, INDENT, 0, style, text + INDENT);
+    p->rect = tui_below(p->rect, 1);
 }
 
 static void draw_reasons(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     const struct ana_verdict *v = app->verdict;
+    struct paragraphs p = {grid, rect};
     char text[160];
-    int y = 0;
-    for (size_t i = 0; i < v->facts && y < rect.h; i++)
-        y = put_paragraph(grid, rect, y, i ? "" : "WHY", v->fact[i].text);
-    if (v->next[0] && y < rect.h)
-        y = put_paragraph(grid, rect, y, "LOOK NEXT", v->next);
-    if (v->state == ANA_VERDICT_HEALTHY || y >= rect.h)
+    for (size_t i = 0; i < v->facts; i++)
+        tui_wrap(i ? "" : "WHY", INDENT, v->fact[i].text, rect.w, put_line, &p);
+    if (v->next[0])
+        tui_wrap("LOOK NEXT", INDENT, v->next, rect.w, put_line, &p);
+    if (v->state == ANA_VERDICT_HEALTHY)
         return;
     const char *name = ana_verdict_class_name(v->id);
     snprintf(text, sizeof text, "%s%s%s", ana_confidence_name(v->confidence), name ? "; " : "", name ? name : "");
-    y = put_paragraph(grid, rect, y, "CERTAINTY", text);
-    for (size_t i = 0; i < v->divergences && y + 2 < rect.h; i++)
-        y = put_paragraph(grid, rect, y, i ? "" : "THEY PART", v->divergence[i]);
-    if (y + 1 < rect.h)
-        tui_putf(grid, rect, 1, y + 1, TUI_STYLE_DIM, "Enter: stacks and last calls of a rank%s",
-                 tui_app_offers(app, TUI_VIEW_HOROVOD) ? "; again: Horovod's tensors" : "");
+    tui_wrap("CERTAINTY", INDENT, text, rect.w, put_line, &p);
+    for (size_t i = 0; i < v->divergences && p.rect.h > 2; i++)
+        tui_wrap(i ? "" : "THEY PART", INDENT, v->divergence[i], rect.w, put_line, &p);
+    tui_putf(grid, p.rect, 1, 1, TUI_STYLE_DIM, "Enter: stacks and last calls of a rank%s",
+             tui_app_offers(app, TUI_VIEW_HOROVOD) ? "; again: Horovod's tensors" : "");
 }
 
 /* Stacks may be long: PgUp and PgDn scroll them, and the last line says so. */
