@@ -14,7 +14,7 @@ static bool read_line(FILE *in, char out[TUI_SOURCE_WIDTH])
     size_t n = 0;
     int c;
     while ((c = getc(in)) != EOF && c != '\n')
-        if (n + 1 < TUI_SOURCE_WIDTH && c)
+        if (n + 1 < TUI_SOURCE_WIDTH && c && c != '\r')
             out[n++] = (char)(c == '\t' ? ' ' : c);
     out[n] = 0;
     trc_clean_text(out);
