@@ -47,6 +47,7 @@ struct ipo_comm {
     uint64_t asked;                         /* between worlds: ticks when the call that made it began; else 0 */
     uint64_t doubt_from;
     uint32_t made_by;          /* number of the call */
+    uint32_t path;             /* of that call; 0: not known */
     uint32_t flags;            /* enum trc_comm_flag that no other member implies */
     uint32_t children;         /* NCCL: calls that made communicators out of it */
     bool nonblocking;          /* NCCL, as the next five: calls return before they have launched anything */

@@ -44,8 +44,8 @@ def debugger():
 
 
 for name, ranks, want in (
-        ("win_lock", 4, hung(CYCLE, [1], says="rank 1 called MPI_Win_lock (MPI_LOCK_EXCLUSIVE) on a window of 4 for rank 0")),
-        ("win_shared", 4, hung(CYCLE, [1], says="rank 1 called MPI_Win_lock (MPI_LOCK_SHARED) on a window of 4 for rank 0")),
+        ("win_lock", 4, hung(CYCLE, [1], says="rank 1 called MPI_Win_lock (MPI_LOCK_EXCLUSIVE) on a window of 4 made at hang_more.c:")),
+        ("win_shared", 4, hung(CYCLE, [1], says="rank 1 called MPI_Win_lock (MPI_LOCK_SHARED) on a window of 4 made at hang_more.c:")),
         ("win_lock_order", 4, hung(CYCLE, [1], says="rank 1 has not called MPI_Win_unlock")),
         ("win_fence", 4, hung(MISSING, [2], says="on that window")),
         ("win_post", 4, hung(CYCLE, [0, 1], says="rank 0 has not called MPI_Win_post")),

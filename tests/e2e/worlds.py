@@ -147,7 +147,7 @@ def met_and_hung(server):
 hang("send", "unmatched-receive", [[1, 1]], r"rank 0 waits for a message from rank w1:1 .*not sent it")
 hang("tag", "unmatched-receive", [[0, 0], [1, 1]], r"rank w1:1 sent one with tag 8, which nobody receives")
 hang("merged", "missing-in-collective", [[1, 1]], r"rank w1:1 has not come to MPI_Barrier .*where 3 of 4 wait")
-hang("inter", "missing-in-collective", [[1, 1]], r"on an intercommunicator of 2 and 2, where 3 of 4 wait")
+hang("inter", "missing-in-collective", [[1, 1]], r"on an intercommunicator of 2 and 2 made at hang_worlds\.c:\d+, where 3 of 4 wait")
 hang("split", "missing-in-collective", [[1, 1]], r"rank w1:1 has not come to MPI_Barrier")
 hang("cycle", "wait-cycle", [[0, 0], [1, 0]], r"0 -> w1:0 -> 0")
 hang("op", "mismatched-collective", [[1, 1]], r"rank w1:1 called MPI_Reduce where the other 3 called MPI_Barrier")

@@ -373,7 +373,7 @@ struct trc_page {
  * by its `slots`, or by one where that is 0 too, and looks at it again later. */
 enum trc_def_type {
     TRC_DEF_COMM = 1, /* communicator `id`: trc_def_comm, then `members` x int32 world ranks (local group, then remote);
-                         b: ticks when the call that made it began, 0 unknown */
+                         a, b: path of the call that made it, and ticks when that began; 0 unknown */
     TRC_DEF_WIN = 2,  /* window `id` on communicator a */
     TRC_DEF_FILE = 3, /* file `id` on communicator a; text = its name */
     TRC_DEF_SITE = 4, /* call site b: text = "function+0xoffset" or empty, NUL, "module+0xoffset"; where the function is

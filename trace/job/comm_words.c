@@ -27,21 +27,40 @@ static bool write_given(const struct trc_comm *comm, bool column, char *out, siz
     return *out != 0;
 }
 
+/* Writes where the communicator was made, "solver.c:88"; "": not known. */
+static void write_origin(const struct ana_job *job, const struct trc_comm *comm, char *out, size_t size)
+{
+    size_t i = 0;
+    *out = 0;
+    while (comm->site && i < job->count && trc_comm(job->process[i].rank.file, comm->id) != comm)
+        i++;
+    if (!comm->site || i == job->count || !trc_path_of(job->process[i].rank.file, comm->site))
+        return;
+    ana_caller_words(job, i, comm->site, out, size);
+    out[strcspn(out, " ")] = 0;
+}
+
 void ana_comm_words(const struct ana_job *job, const struct trc_comm *comm, char *out, size_t size)
 {
-    const char **column = comm && !comm->object ? ana_map_find(&job->comm_names, comm->def.identity, 0, 0) : NULL;
-    if (!comm)
+    char origin[ANA_CALLER];
+    if (!comm) {
         snprintf(out, size, "an unknown communicator");
-    else if (write_given(comm, false, out, size))
         return;
-    else if (comm->object && comm->object->is_file)
+    }
+    if (write_given(comm, false, out, size))
+        return;
+    write_origin(job, comm, origin, sizeof origin);
+    const char **column = comm->object || *origin ? NULL : ana_map_find(&job->comm_names, comm->def.identity, 0, 0);
+    const char *made = *origin ? " made at " : "";
+    if (comm->object && comm->object->is_file)
         snprintf(out, size, "file without a name");
     else if (column && *column)
         snprintf(out, size, "%s", *column);
     else if (comm->def.flags & TRC_COMM_INTER)
-        snprintf(out, size, "an intercommunicator of %d and %d", comm->def.size, comm->def.remote_size);
+        snprintf(out, size, "an intercommunicator of %d and %d%s%s", comm->def.size, comm->def.remote_size, made,
+                 origin);
     else
-        snprintf(out, size, "a %s of %d", ana_comm_kind(comm), comm->def.size);
+        snprintf(out, size, "a %s of %d%s%s", ana_comm_kind(comm), comm->def.size, made, origin);
 }
 
 /* The one copy of a text, which lives as long as the job; NULL: out of memory. */

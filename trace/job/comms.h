@@ -28,7 +28,7 @@ struct ana_range ana_members(const struct ana_job *job, size_t index, const stru
 size_t ana_member(const struct ana_job *job, size_t index, const struct trc_comm *comm, size_t m);
 
 /* Writes what a communicator is called in a sentence: "MPI_COMM_WORLD", its own name, or "a communicator
- * of 4"; "a window of 4", "file out.dat". */
+ * of 4 made at grid.c:20"; "a window of 4", "file out.dat". */
 void ana_comm_words(const struct ana_job *job, const struct trc_comm *comm, char *out, size_t size);
 /* "communicator", "window", "file"; NULL counts as a communicator. */
 const char *ana_comm_kind(const struct trc_comm *comm);

@@ -127,6 +127,7 @@ static void define_comm(struct trc_file *file, const struct trc_def *def, const 
         return;
     kept->comm.id = def->id;
     kept->comm.def = comm;
+    kept->comm.site = def->a ? TRC_SITE_PATH | def->a : 0;
     kept->comm.asked = def->b <= def->ticks ? def->b : 0;
     kept->created = def->ticks;
     if (comm.members) {

@@ -98,7 +98,7 @@ static const struct {
      ANA_CLASS_UNMATCHED,
      ANA_LIKELY,
      "0,1",
-     "rank 0 waits in MPI_Recv from rank 1, tag 1 for rank 1, which has been at that place"},
+     "rank 0 waits in MPI_Recv from rank 1, tag 1, and rank 1 makes no call that fits"},
     {"who is in MPI_Finalize is not proven to be wrong", {"b r1", "b f"}, ANA_CLASS_EARLY_EXIT, ANA_LIKELY, "1", NULL},
     {"all have answered",
      {"t1 t2 t3 r1 r2 r3 r*", "q0 s0 q0", "q0 s0 q0", "q0 s0 q0"},
