@@ -4,6 +4,7 @@
 #define TRC_DECODE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -48,6 +49,29 @@ static inline bool trc_get_varint(struct trc_bytes *bytes, uint64_t *value)
         }
     }
     return trc_get_varint_long(bytes, value);
+}
+
+/* Reads an LEB128 number where ten bytes can be read; returns its end, or NULL: it is longer than eight bytes. */
+static inline __attribute__((always_inline)) const uint8_t *trc_varint_at(const uint8_t *p, uint64_t *value)
+{
+    uint64_t all, last;
+    if (p[0] < 0x80) {
+        *value = p[0];
+        return p + 1;
+    }
+    if (p[1] < 0x80) {
+        *value = (uint64_t)(p[0] & 0x7f) | (uint64_t)p[1] << 7;
+        return p + 2;
+    }
+    memcpy(&all, p, sizeof all);
+    last = ~all & 0x8080808080808080u; /* its lowest bit: of the last byte */
+    if (__builtin_expect(!last, 0))
+        return NULL;
+    all &= last ^ (last - 1);
+    all = (all & 0x007f007f007f007fu) | (all & 0x7f007f007f007f00u) >> 1;
+    all = (all & 0x00003fff00003fffu) | (all & 0x3fff00003fff0000u) >> 2;
+    *value = (all & 0x0fffffffu) | (all & 0x0fffffff00000000u) >> 4;
+    return p + __builtin_ctzll(last) / 8 + 1;
 }
 
 /* The signed number that trc_zigzag made unsigned. */

@@ -279,7 +279,7 @@ static bool is_to_grow(struct trc_cursor *cursor)
            cursor->buffer_room > room;
 }
 
-static enum trc_status next_unusual(struct trc_cursor *cursor, struct trc_record *out)
+enum trc_status trc_next(struct trc_cursor *cursor, struct trc_record *out)
 {
     for (;;) {
         struct trc_bytes bytes = trc_cursor_bytes(cursor);
@@ -323,30 +323,11 @@ static enum trc_status next_unusual(struct trc_cursor *cursor, struct trc_record
     }
 }
 
-enum trc_status trc_next(struct trc_cursor *cursor, struct trc_record *out)
-{
-    struct trc_brief item;
-    uint64_t left_out = 0;
-    if (!trc_item_take_events(cursor, &item, 1, &left_out))
-        return next_unusual(cursor, out);
-    *out = (struct trc_record){.kind = TRC_RECORD_EVENT,
-                               .request_thread = item.request_thread,
-                               .sig = &item.of->sig,
-                               .count = 1,
-                               .sequence = item.sequence,
-                               .request = item.request,
-                               .of = item.of,
-                               .begin = item.begin,
-                               .end = item.end,
-                               .busy = item.end - item.begin};
-    return TRC_OK;
-}
-
 size_t trc_next_brief(struct trc_cursor *cursor, struct trc_brief *out, size_t max, struct trc_record *other,
                       uint64_t *left_out)
 {
     size_t n = trc_item_take_events(cursor, out, max, left_out);
-    if (n > 0 || next_unusual(cursor, other) != TRC_OK)
+    if (n > 0 || trc_next(cursor, other) != TRC_OK)
         return n;
     bool is_event = other->kind == TRC_RECORD_EVENT, is_sub = is_event && other->sig->flags & TRC_SIG_SUB;
     out[0] = (struct trc_brief){.kind = (uint8_t)other->kind,

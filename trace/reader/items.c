@@ -373,33 +373,36 @@ struct stand {
     bool joined;
 };
 
-/* A request that the call before completed. */
-static ALWAYS_INLINE bool take_completion(struct stand *stand, const struct trc_signature *of, struct trc_bytes *item,
-                                          struct trc_brief *restrict out)
+/* Decodes, at `p`, a request that the call before completed; returns its end, NULL: it is unusual. */
+static ALWAYS_INLINE const uint8_t *take_completion(struct stand *stand, const struct trc_signature *of,
+                                                    const uint8_t *p, struct trc_brief *restrict out)
 {
+    struct trc_bytes bytes = {p, p + EVENT_MAX / 2};
+    if (!take_request(&bytes, stand->own, stand->next_start, &out->request_thread, &out->request))
+        return NULL;
     out->joined = stand->joined;
     stand->joined |= of->wanted;
     out->sequence = 0;
     out->begin = stand->begin;
     out->end = stand->end;
-    return take_request(item, stand->own, stand->next_start, &out->request_thread, &out->request);
+    return bytes.at;
 }
 
-/* A call, alone, beginning a request, or in a collective. */
-static ALWAYS_INLINE bool take_call(struct stand *stand, struct trc_signature *of, struct trc_bytes *item,
-                                    struct trc_brief *restrict out)
+/* Decodes, at `p`, a call, alone, beginning a request, or in a collective; returns its end, NULL: it is unusual. */
+static ALWAYS_INLINE const uint8_t *take_call(struct stand *stand, struct trc_signature *of, const uint8_t *p,
+                                              struct trc_brief *restrict out)
 {
     uint64_t gap, duration, begin, end, further;
-    if (of->way == UNUSUAL || !trc_get_varint(item, &gap) || !trc_get_varint(item, &duration) ||
+    if (of->way == UNUSUAL || !(p = trc_varint_at(p, &gap)) || !(p = trc_varint_at(p, &duration)) ||
         __builtin_add_overflow(stand->base, gap, &begin) || __builtin_add_overflow(begin, duration, &end))
-        return false;
+        return NULL;
     out->request_thread = (uint16_t)stand->own;
     out->request = UINT64_MAX;
     out->sequence = 0;
     out->joined = false;
     if (of->way == MEET) {
-        if (!trc_get_varint(item, &further))
-            return false;
+        if (!(p = trc_varint_at(p, &further)))
+            return NULL;
         out->sequence = of->sequence += further;
     }
     if (of->way == START || (of->way == MEET && of->sig.flags & TRC_SIG_START))
@@ -407,7 +410,7 @@ static ALWAYS_INLINE bool take_call(struct stand *stand, struct trc_signature *o
     out->begin = stand->begin = begin;
     out->end = stand->end = stand->base = end;
     stand->joined = of->wanted;
-    return true;
+    return p;
 }
 
 size_t trc_item_take_events(struct trc_cursor *cursor, struct trc_brief *restrict out, size_t max, uint64_t *left_out)
@@ -422,16 +425,17 @@ size_t trc_item_take_events(struct trc_cursor *cursor, struct trc_brief *restric
     size_t sig_count = cursor->sig_count, taken = 0;
     struct trc_brief *next = out, *end = out + max;
     while (next < end && bytes.at <= stop) {
-        struct trc_bytes item = bytes;
         uint64_t number;
-        if (!trc_get_varint(&item, &number) || number - TRC_ITEM_EVENT >= sig_count)
+        const uint8_t *at = trc_varint_at(bytes.at, &number);
+        if (!at || number - TRC_ITEM_EVENT >= sig_count)
             break; /* no event: a lower number */
         struct trc_signature *of = &sigs[number - TRC_ITEM_EVENT];
         next->kind = TRC_RECORD_EVENT;
         next->of = of;
-        if (!(of->way == COMPLETION ? take_completion(&stand, of, &item, next) : take_call(&stand, of, &item, next)))
+        at = of->way == COMPLETION ? take_completion(&stand, of, at, next) : take_call(&stand, of, at, next);
+        if (!at)
             break;
-        bytes.at = item.at;
+        bytes.at = at;
         next += of->wanted;
         taken++;
     }
