@@ -98,14 +98,11 @@ static inline __attribute__((always_inline)) void take_each(struct ana_job *job,
                                                             struct ana_queue *onward)
 {
     bool usual = is_usual(job);
-    for (struct ana_event *const *stop = e + n; e < stop; e++) {
-        const struct ana_event *next = e + 1 < stop ? e[1] : e[0];
-        __builtin_prefetch(next->use); /* it lies apart, and all that follows waits for it */
+    for (struct ana_event *const *stop = e + n; e < stop; e++)
         if (__builtin_expect(!usual || !take_plain(job, *e, onward), 0)) {
             take_event(job, *e);
             usual = is_usual(job);
         }
-    }
 }
 
 /* Takes events, and tells the progress of all after every SETTLE of them, however many come at once: the results depend

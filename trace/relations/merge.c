@@ -270,8 +270,7 @@ uint64_t ana_merge_count(const struct ana_merge *merge)
 /* ---- the stream ------------------------------------------------------------------------------------------------ */
 
 /* Makes an event of a lane's next item, which has these times. */
-static inline void make_event(const struct ana_merge *merge, const struct lane *lane, struct ana_event *event,
-                              int64_t begin_ns, int64_t end_ns)
+static inline void make_event(const struct lane *lane, struct ana_event *event, int64_t begin_ns, int64_t end_ns)
 {
     event->index = lane->index;
     event->thread = lane->thread;
@@ -279,9 +278,9 @@ static inline void make_event(const struct ana_merge *merge, const struct lane *
     event->begin_ns = begin_ns;
     event->end_ns = end_ns;
     if (__builtin_expect(event->kind != TRC_RECORD_EVENT, 0))
-        ana_merge_other(merge, lane, event);
+        ana_merge_other(lane, event);
     else
-        event->use = ana_merge_use(merge, lane, event->item.of);
+        event->use = (struct ana_use *)&event->item.of->note;
 }
 
 /* Gives out items, until a lane has none left.  SUB items stay behind their event whatever else ended at that time.
@@ -299,7 +298,9 @@ static inline __attribute__((always_inline)) size_t give_items(struct ana_merge 
             merge->position_ns = end_ns;
         do {
             if (!in_parts)
-                make_event(merge, lane, event, begin_ns, end_ns);
+                make_event(lane, event, begin_ns, end_ns);
+            __builtin_prefetch(event->use); /* it lies apart, and all that follows waits for it */
+            __builtin_prefetch(&event->use->route);
             out[n++] = event++;
         } while (event->joined && n < max);
         lane->next = event;

@@ -7,7 +7,8 @@
 #define MANY          1024
 #define WRITE_BACK_NS 2000000000 /* items may reach a reader on another node so much later than the heartbeat */
 
-void ana_merge_look_up(const struct ana_merge *merge, const struct lane *lane, struct trc_signature *of)
+/* Looks up what we keep of a signature, at its first event in a chunk. */
+static void look_up(const struct ana_merge *merge, const struct lane *lane, struct trc_signature *of)
 {
     _Static_assert(sizeof(struct ana_use) <= sizeof(struct trc_note), "a note holds what we look up");
     const struct trc_file *file = merge->source[lane->index].file;
@@ -16,9 +17,9 @@ void ana_merge_look_up(const struct ana_merge *merge, const struct lane *lane, s
     use->comm = of->sig.comm ? trc_comm(file, of->sig.comm) : NULL;
 }
 
-void ana_merge_other(const struct ana_merge *merge, const struct lane *lane, struct ana_event *event)
+void ana_merge_other(const struct lane *lane, struct ana_event *event)
 {
-    event->use = event->item.of ? ana_merge_use(merge, lane, event->item.of) : NULL;
+    event->use = event->item.of ? (struct ana_use *)&event->item.of->note : NULL;
     event->count = lane->count;
     if (event->kind == TRC_RECORD_FOLD)
         event->busy_ns = ana_rounded((double)lane->busy * lane->line.rate);
@@ -48,7 +49,6 @@ static void ask_filter(struct ana_merge *merge, const struct lane *lane, struct 
 {
     struct source *source = &merge->source[lane->index];
     struct ana_use *use = (struct ana_use *)&of->note;
-    ana_merge_look_up(merge, lane, of);
     const struct ana_event event = {.index = lane->index, .sig = &of->sig, .use = use};
     enum ana_wanted wanted = merge->filter.wants(merge->filter.user, &event);
     if (wanted == ANA_UNWANTED_TAME && (source->live || trc_threads(source->file) > 1))
@@ -107,6 +107,8 @@ size_t ana_merge_decode(struct ana_merge *merge, struct lane *lane)
             lane->count = merge->record.count;
             lane->busy = merge->record.busy;
         }
+        if (n == 1 && item->of && !((struct ana_use *)&item->of->note)->call)
+            look_up(merge, lane, item->of); /* the first event of a signature comes alone */
         if (merge->begin_ns != INT64_MIN || merge->end_ns != INT64_MAX)
             n = clip_items(merge, lane, n);
         if (merge->filter.wants)

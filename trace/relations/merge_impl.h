@@ -62,19 +62,8 @@ struct ana_merge {
 /* merge_files.c */
 /* Decodes a lane's next items into its room, if there are any now; returns how many. */
 size_t ana_merge_decode(struct ana_merge *merge, struct lane *lane);
-/* Looks up what we keep of a signature, at its first event in a chunk. */
-void ana_merge_look_up(const struct ana_merge *merge, const struct lane *lane, struct trc_signature *of);
-/* Returns our data for a signature. */
-static inline struct ana_use *ana_merge_use(const struct ana_merge *merge, const struct lane *lane,
-                                            struct trc_signature *of)
-{
-    struct ana_use *use = (struct ana_use *)&of->note;
-    if (__builtin_expect(!use->call, 0))
-        ana_merge_look_up(merge, lane, of);
-    return use;
-}
 /* Completes an event of another kind. */
-void ana_merge_other(const struct ana_merge *merge, const struct lane *lane, struct ana_event *event);
+void ana_merge_other(const struct lane *lane, struct ana_event *event);
 /* Takes up what files say now: clocks, horizons, and threads, a lane each.  False: out of memory. */
 bool ana_files_refresh(struct ana_merge *merge);
 /* merge.c */
