@@ -171,9 +171,9 @@ static bool thin_out(struct ana_iter *iter, struct ana_iter_rank *rank)
 }
 
 /* Keeps the end of a call, whose number is mark->next. */
-static void keep_end(struct ana_iter *iter, struct ana_iter_mark *mark, const struct ana_told *told)
+static inline void keep_end(struct ana_iter *iter, struct ana_iter_rank *rank, struct ana_iter_mark *mark,
+                            const struct ana_told *told)
 {
-    struct ana_iter_rank *rank = &iter->rank[mark->index];
     bool room = rank->entries < iter->room || thin_out(iter, rank);
     if (mark->count != mark->next)
         return; /* it was this one that forgot */
@@ -193,7 +193,7 @@ static __attribute__((noinline)) void note_call(struct ana_iter *iter, struct an
                                                 const struct ana_told *told, int64_t period_ns)
 {
     bool asked = mark->longest;
-    keep_end(iter, mark, told);
+    keep_end(iter, &iter->rank[told->index], mark, told);
     if (!asked && mark->longest && mark->count && period_ns > mark->floor_ns)
         mark->floor_ns = keep_long(mark->longest, mark->count, told->call.end_ns, period_ns);
 }

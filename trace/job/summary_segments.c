@@ -229,7 +229,7 @@ static void compare_ranks(struct ana_segment_stat *row, size_t ranks, const uint
     row->worst_ns = row->by_rank_ns[row->worst_index];
     if (!bucket)
         return;
-    double p99_ns = ana_bucket_percentile(bucket, 0.99);
+    double p99_ns = ana_bucket_percentile(bucket, 0, TRC_BUCKETS, 0.99);
     row->p99_ns = fmin(fmax(p99_ns, (double)row->shortest_ns), (double)row->longest_ns);
 }
 

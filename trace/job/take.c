@@ -80,9 +80,11 @@ static int64_t take_wait(struct ana_job *job, struct ana_wait_span *span, struct
 }
 
 /* Counts a wait that is no message's. */
-static int64_t take_other(struct ana_job *job, struct ana_wait_span *span, uint32_t comm)
+static int64_t take_other(struct ana_job *job, struct ana_wait_span *span, struct ana_tally_note_wait *note,
+                          uint32_t comm)
 {
-    return take_wait(job, span, calls_of(job, span), &(struct ana_tally_note_wait){0}, comm);
+    note->waits = 0;
+    return take_wait(job, span, calls_of(job, span), note, comm);
 }
 
 static void take_message(void *user, const struct ana_message *message)
@@ -117,7 +119,7 @@ static void take_joined(void *user, const struct ana_joined *joined)
     struct ana_job *job = user;
     struct ana_wait_span span;
     if (ana_late_to_begin(joined, &span))
-        take_other(job, &span, ana_store_comm(&job->store, joined->comm_identity));
+        take_other(job, &span, &(struct ana_tally_note_wait){0}, ana_store_comm(&job->store, joined->comm_identity));
     ana_why_joined(&job->pass.why, joined);
 }
 
@@ -126,7 +128,7 @@ static void take_need(void *user, const struct ana_need *need)
     struct ana_job *job = user;
     struct ana_wait_span span;
     if (ana_late_partner(need, &span))
-        take_other(job, &span, ana_store_comm(&job->store, need->comm_identity));
+        take_other(job, &span, &(struct ana_tally_note_wait){0}, ana_store_comm(&job->store, need->comm_identity));
     ana_why_need(&job->pass.why, need);
 }
 
@@ -168,9 +170,10 @@ static void take_instance(void *user, const struct ana_instance *instance)
     int64_t lost = 0;
     uint32_t comm = ana_store_comm(&job->store, instance->comm_identity);
     uint32_t place = place_of_instance(job, instance);
+    struct ana_tally_note_wait note = {0};
     size_t n = ana_waits_of_instance(instance, job->span);
     for (size_t i = 0; i < n; i++)
-        lost += take_other(job, &job->span[i], comm);
+        lost += take_other(job, &job->span[i], &note, comm);
     ana_why_instance(&job->pass.why, instance);
     if (job->clock_goes_on)
         ana_clock_add_instance(job->clock, instance);

@@ -58,9 +58,7 @@ void ana_counts_add_to(const struct ana_counts *counts, uint32_t *to)
 
 double ana_counts_percentile(const struct ana_counts *counts, double share)
 {
-    uint32_t all[TRC_HISTOGRAM_BUCKETS] = {0};
-    ana_counts_add_to(counts, all);
-    return ana_bucket_percentile(all, share);
+    return ana_bucket_percentile(counts->count, counts->first, counts->n, share);
 }
 
 /* Place of each histogram. */

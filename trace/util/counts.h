@@ -23,11 +23,11 @@ uint32_t *ana_counts_room(struct ana_counts *counts, uint32_t bucket);
 /* Counts a value, `times` times.  False: out of memory, and it does not count. */
 static inline bool ana_counts_add(struct ana_counts *counts, uint64_t value, uint64_t times)
 {
-    uint32_t bucket = trc_bucket(value), at = bucket - counts->first;
-    uint32_t *count = __builtin_expect(at < counts->n, 1) ? &counts->count[at] : ana_counts_room(counts, bucket);
-    if (__builtin_expect(!count, 0))
+    uint32_t bucket = trc_bucket(value), at = bucket - counts->first, *count = counts->count + at;
+    if (__builtin_expect(at >= counts->n, 0) && !(count = ana_counts_room(counts, bucket)))
         return false;
-    *count = times < UINT32_MAX - *count ? *count + (uint32_t)times : UINT32_MAX;
+    if (__builtin_expect(__builtin_add_overflow(*count, times, count), 0))
+        *count = UINT32_MAX;
     return true;
 }
 /* Makes it say what TRC_HISTOGRAM_BUCKETS counts say.  False: out of memory, it is empty. */

@@ -111,15 +111,16 @@ void ana_times_decades(const struct ana_times_sum *sum, uint64_t decade[ANA_DECA
     }
 }
 
-double ana_bucket_percentile(const uint32_t *count, double share)
+double ana_bucket_percentile(const uint32_t *count, uint32_t first, uint32_t n, double share)
 {
     uint64_t total = 0, seen = 0;
-    for (uint32_t b = 0; b < TRC_BUCKETS; b++)
-        total += count[b];
+    for (uint32_t i = 0; i < n; i++)
+        total += count[i];
     double value = NAN;
-    for (uint32_t b = 0; b < TRC_BUCKETS && (seen == 0 || (double)seen < share * (double)total); b++)
-        if (count[b]) {
-            seen += count[b];
+    for (uint32_t i = 0; i < n && (seen == 0 || (double)seen < share * (double)total); i++)
+        if (count[i]) {
+            const uint32_t b = first + i;
+            seen += count[i];
             value = b ? middle(trc_bucket_low(b), trc_bucket_low(b + 1)) : 0; /* nothing is nothing */
         }
     return value;
@@ -152,8 +153,8 @@ struct ana_times ana_small_of(const struct ana_times_small *small)
         return t;
     t.min_ns = (double)small->min_ns;
     t.max_ns = (double)small->max_ns;
-    t.p50_ns = fmin(fmax(ana_bucket_percentile(small->count, 0.5), t.min_ns), t.max_ns);
-    t.p90_ns = fmin(fmax(ana_bucket_percentile(small->count, 0.9), t.min_ns), t.max_ns);
-    t.p99_ns = fmin(fmax(ana_bucket_percentile(small->count, 0.99), t.min_ns), t.max_ns);
+    t.p50_ns = fmin(fmax(ana_bucket_percentile(small->count, 0, TRC_BUCKETS, 0.5), t.min_ns), t.max_ns);
+    t.p90_ns = fmin(fmax(ana_bucket_percentile(small->count, 0, TRC_BUCKETS, 0.9), t.min_ns), t.max_ns);
+    t.p99_ns = fmin(fmax(ana_bucket_percentile(small->count, 0, TRC_BUCKETS, 0.99), t.min_ns), t.max_ns);
     return t;
 }

@@ -67,8 +67,9 @@ struct ana_times ana_times_of(const struct ana_times_sum *sum);
  * on.  Which of two neighbours one belongs to is known as well as a percentile. */
 void ana_times_decades(const struct ana_times_sum *sum, uint64_t decade[ANA_DECADES]);
 
-/* The value below which `share` of the counts lie, in a histogram of trc_bucket() of any unit; NAN when empty. */
-double ana_bucket_percentile(const uint32_t *count, double share);
+/* Returns the value below which `share` of the counts lie, in the buckets `first` .. first + n - 1 of trc_bucket() of
+ * any unit; NAN when empty. */
+double ana_bucket_percentile(const uint32_t *count, uint32_t first, uint32_t n, double share);
 
 /* Small distribution, for thousands of them: 8 buckets an octave of ns.  Zeros are an empty one. */
 struct ana_times_small {
@@ -76,22 +77,29 @@ struct ana_times_small {
     int64_t total_ns, min_ns, max_ns;
     uint32_t count[TRC_BUCKETS];
 };
+/* Adds `calls` > 0 equal durations, `all_ns` together, to the sums of a distribution; returns one duration.  A
+ * negative time counts as 0. */
+static inline int64_t ana_times_count(uint64_t *so_far, int64_t *total_ns, int64_t *min_ns, int64_t *max_ns,
+                                      int64_t all_ns, uint64_t calls)
+{
+    all_ns = all_ns < 0 ? 0 : all_ns;
+    const int64_t ns = calls == 1 ? all_ns : (int64_t)((uint64_t)all_ns / calls);
+    if (__builtin_expect(*so_far == 0, 0) || ns < *min_ns)
+        *min_ns = ns;
+    *max_ns = ns > *max_ns ? ns : *max_ns;
+    *so_far += calls;
+    *total_ns = ana_plus(*total_ns, all_ns);
+    return ns;
+}
 /* Adds `calls` equal durations, `all_ns` together; a negative time counts as 0.  A full bucket stays full. */
 static inline void ana_small_add(struct ana_times_small *small, int64_t all_ns, uint64_t calls)
 {
     if (__builtin_expect(calls == 0, 0))
         return;
-    if (all_ns < 0)
-        all_ns = 0;
-    const int64_t ns = calls == 1 ? all_ns : (int64_t)((uint64_t)all_ns / calls);
-    if (__builtin_expect(small->calls == 0, 0) || ns < small->min_ns)
-        small->min_ns = ns;
-    if (ns > small->max_ns)
-        small->max_ns = ns;
-    small->calls += calls;
-    small->total_ns = ana_plus(small->total_ns, all_ns);
+    const int64_t ns = ana_times_count(&small->calls, &small->total_ns, &small->min_ns, &small->max_ns, all_ns, calls);
     uint32_t *count = &small->count[trc_bucket((uint64_t)ns)];
-    *count = calls < UINT32_MAX - *count ? *count + (uint32_t)calls : UINT32_MAX;
+    if (__builtin_expect(__builtin_add_overflow(*count, calls, count), 0))
+        *count = UINT32_MAX;
 }
 /* Adds all that is in `other`. */
 void ana_small_merge(struct ana_times_small *small, struct ana_times_small *other);
@@ -109,15 +117,7 @@ static inline bool ana_slim_add(struct ana_times_slim *slim, int64_t all_ns, uin
 {
     if (__builtin_expect(calls == 0, 0))
         return true;
-    if (all_ns < 0)
-        all_ns = 0;
-    const int64_t ns = calls == 1 ? all_ns : (int64_t)((uint64_t)all_ns / calls);
-    if (__builtin_expect(slim->calls == 0, 0) || ns < slim->min_ns)
-        slim->min_ns = ns;
-    if (ns > slim->max_ns)
-        slim->max_ns = ns;
-    slim->calls += calls;
-    slim->total_ns = ana_plus(slim->total_ns, all_ns);
+    const int64_t ns = ana_times_count(&slim->calls, &slim->total_ns, &slim->min_ns, &slim->max_ns, all_ns, calls);
     return ana_counts_add(&slim->counts, (uint64_t)ns, calls);
 }
 /* Adds all that is in `slim`. */

@@ -17,7 +17,7 @@ void ana_why_calls_free(struct ana_why_calls *calls)
 
 bool ana_why_calls_make(struct ana_why_calls *calls, struct ana_why_calls_of *rank)
 {
-    rank->call = malloc(calls->room * sizeof *rank->call);
+    rank->call = calloc(calls->room, sizeof *rank->call);
     calls->out_of_memory |= !rank->call;
     return rank->call;
 }

@@ -58,12 +58,12 @@ static inline void ana_why_calls_add(struct ana_why_calls *calls, const struct a
                                             told->thread == ANA_MAIN_THREAD ? told->call.site : 0});
 }
 
-/* A call of a rank by the number of its step; NULL: none, or no longer kept. */
+/* A call of a rank by the number of its step, zeros: none; NULL: none, or no longer kept. */
 static inline const struct ana_why_call *ana_why_call_at(const struct ana_why_calls *calls, size_t index,
                                                          uint32_t number)
 {
     const struct ana_why_calls_of *rank = &calls->rank[index];
-    bool kept = rank->call && number && number <= rank->steps && rank->steps - number < calls->room;
+    bool kept = rank->call && rank->steps - number < calls->room; /* a later one is far more than that back */
     return kept ? &rank->call[number & (calls->room - 1)] : NULL;
 }
 

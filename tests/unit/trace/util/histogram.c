@@ -79,7 +79,7 @@ static void long_ones_do_not_saturate(void)
         ana_small_add(&small, 99 * ns, 99);
         bucket[trc_bucket((uint64_t)ns * 4)] = 100;
         ana_times_add_ticks(&ticks, bucket, 0.25);
-        CHECK(near(ana_bucket_percentile(small.count, 0.99), (double)ns, 1.0 / 8));
+        CHECK(near(ana_bucket_percentile(small.count, 0, TRC_BUCKETS, 0.99), (double)ns, 1.0 / 8));
         CHECK(near(ana_times_of(&ticks).p99_ns, (double)ns, 1.0 / 7));
     }
 }
@@ -118,7 +118,8 @@ static void narrow_counts_are_those_of_all_buckets(void)
         CHECK(slim.counts.n <= (lowest <= highest ? highest / 8 * 8 + 8 - lowest / 8 * 8 : 0));
         ana_small_merge_slim(&merged, &slim);
         CHECK(memcmp(&merged, &all, sizeof all) == 0);
-        double median = ana_counts_percentile(&slim.counts, 0.5), whole = ana_bucket_percentile(all.count, 0.5);
+        double median = ana_counts_percentile(&slim.counts, 0.5),
+               whole = ana_bucket_percentile(all.count, 0, TRC_BUCKETS, 0.5);
         CHECK(median == whole || (isnan(median) && isnan(whole)));
         ana_counts_free(&slim.counts);
     }
@@ -183,13 +184,13 @@ static void decades(void)
 static void small_counts_by_hand(void)
 {
     uint32_t count[TRC_BUCKETS] = {0};
-    CHECK(isnan(ana_bucket_percentile(count, 0.5)));
+    CHECK(isnan(ana_bucket_percentile(count, 0, TRC_BUCKETS, 0.5)));
     count[3] = 1;
     count[5] = 1;
-    CHECK(ana_bucket_percentile(count, 0.5) == 13.5);
-    CHECK(ana_bucket_percentile(count, 0.51) == 21.5);
-    CHECK(ana_bucket_percentile(count, 0) == 13.5);
-    CHECK(ana_bucket_percentile(count, 1) == 21.5);
+    CHECK(ana_bucket_percentile(count, 0, TRC_BUCKETS, 0.5) == 13.5);
+    CHECK(ana_bucket_percentile(count, 0, TRC_BUCKETS, 0.51) == 21.5);
+    CHECK(ana_bucket_percentile(count, 0, TRC_BUCKETS, 0) == 13.5);
+    CHECK(ana_bucket_percentile(count, 0, TRC_BUCKETS, 1) == 21.5);
 }
 
 int main(void)
