@@ -1,4 +1,4 @@
-/* Lines around a place: first and last ones, lines that are long or hold what no terminal may get, files that are none. */
+/* Lines around a place: first and last ones, long ones, with control characters; files that are none. */
 #include "tests/support/check.h"
 #include "tui/sources/source.h"
 
