@@ -38,12 +38,13 @@ static bool is_cacheable(const struct ipo_call *call)
 
 static void prepare_cache(struct ipo_call *call)
 {
+    const bool cacheable = is_cacheable(call);
     for (unsigned at = 0; at < call->arity; at++) {
         if (ipo_is_buffer(call->opclass, call->roles[at]) && call->buffers < sizeof call->buffer)
             call->buffer[call->buffers++] = (uint8_t)at;
-        if (is_cacheable(call) && ipo_is_summed(call->opclass, call->roles[at]) && call->sums < sizeof call->sum)
+        if (cacheable && ipo_is_summed(call->opclass, call->roles[at]) && call->sums < sizeof call->sum)
             call->sum[call->sums++] = (uint8_t)at;
-        if (!is_cacheable(call) || !ipo_decides(call->roles[at]))
+        if (!cacheable || !ipo_decides(call->roles[at]))
             continue;
         if (call->cache_words == IPO_CACHE_WORDS) {
             call->cache_words = 0;
