@@ -9,6 +9,7 @@
 #define LEAST_CPU  0.01   /* share that a thread uses which waits for a core again and again: less for Python's lock */
 #define BUSY_BYTES 4096.0 /* a second, without the recorder's own */
 #define WAKES      3      /* switches that are no single wait */
+#define DUE_NS     INT64_C(5000000000) /* limit of the delay of stacks that are due */
 
 /* Counts since some time, of threads outside calls. */
 struct counts {
@@ -123,6 +124,14 @@ static bool sleeps(struct ana_case *c, size_t index, int64_t from_ns)
     return asleep;
 }
 
+/* Whether the recorder of a running rank, which is outside MPI since `from_ns`, has not taken its stacks yet. */
+static bool is_unseen(struct ana_case *c, size_t index, int64_t from_ns)
+{
+    const struct ana_stack *main = ana_stack_of(ana_case_stacks(c), index);
+    return c->live && ana_case_end(c, index) - from_ns < c->rules.hang_ns + DUE_NS &&
+           (!main || ana_clock_job_time(c->job->clock, index, main->ticks) < from_ns);
+}
+
 enum ana_life ana_life_of(struct ana_case *c, size_t index, double *bytes)
 {
     bool calls = c->first_waiting[index] < c->first_waiting[index + 1];
@@ -136,8 +145,9 @@ enum ana_life ana_life_of(struct ana_case *c, size_t index, double *bytes)
         return ANA_LIFE_COMPUTES;
     if (*bytes >= BUSY_BYTES)
         return ANA_LIFE_READS;
-    /* A limit that was asked for is one for sleep, too. */
-    return sign <= ANA_LIFE_NONE && c->rules.by_past && sleeps(c, index, last) ? ANA_LIFE_SLEEPS : sign;
+    if (sign > ANA_LIFE_NONE || !c->rules.by_past) /* a limit that was asked for is one for sleep, too */
+        return sign;
+    return sleeps(c, index, last) ? ANA_LIFE_SLEEPS : is_unseen(c, index, last) ? ANA_LIFE_UNSEEN : sign;
 }
 
 bool ana_has_living_threads(struct ana_case *c, size_t index)
@@ -150,9 +160,10 @@ bool ana_has_living_threads(struct ana_case *c, size_t index)
 static void say_life(struct ana_case *c, enum ana_life sign, const enum ana_life *of, double bytes)
 {
     static const enum ana_sentence says[ANA_LIVES] = {
-        [ANA_LIFE_UNKNOWN] = ANA_SAY_NOTHING,  [ANA_LIFE_NONE] = ANA_SAY_NOTHING, [ANA_LIFE_SLEEPS] = ANA_SAY_SLEEPS,
-        [ANA_LIFE_WAKES] = ANA_SAY_WAKES,      [ANA_LIFE_READS] = ANA_SAY_READS,  [ANA_LIFE_CHILD] = ANA_SAY_CHILD,
-        [ANA_LIFE_COMPUTES] = ANA_SAY_COMPUTES};
+        [ANA_LIFE_UNSEEN] = ANA_SAY_UNSEEN_STACKS, [ANA_LIFE_UNKNOWN] = ANA_SAY_NOTHING,
+        [ANA_LIFE_NONE] = ANA_SAY_NOTHING,         [ANA_LIFE_SLEEPS] = ANA_SAY_SLEEPS,
+        [ANA_LIFE_WAKES] = ANA_SAY_WAKES,          [ANA_LIFE_READS] = ANA_SAY_READS,
+        [ANA_LIFE_CHILD] = ANA_SAY_CHILD,          [ANA_LIFE_COMPUTES] = ANA_SAY_COMPUTES};
     size_t *index = ana_case_room(c), n = 0;
     for (size_t i = 0; index && i < c->out->culprits; i++)
         if (of[i] == sign)
@@ -188,7 +199,7 @@ bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int6
         f->culprits = 0;
         return false;
     }
-    for (enum ana_life sign = ANA_LIFE_SLEEPS; sign < ANA_LIVES; sign++)
+    for (enum ana_life sign = ANA_LIFE_UNSEEN; sign < ANA_LIVES; sign++)
         say_life(c, sign, of, bytes);
     return true;
 }
