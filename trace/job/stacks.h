@@ -90,6 +90,9 @@ const struct ana_frame *ana_stack_place(const struct ana_stack *stack);
 /* Whether all its frames are of libc, the MPI library and what that uses: a thread of theirs. */
 bool ana_stack_is_library(const struct ana_stack *stack);
 
+/* Whether the innermost frame of the program has called the MPI library or what that uses, not libc itself. */
+bool ana_stack_is_called_by_library(const struct ana_stack *stack);
+
 /* Writes one line about where a thread is: "train.py:57 in load_batch <- read() on /data/shard-17 (blocked, file)",
  * "train.py:63 in step -> synchronize (mpi_ops.py) <- futex (blocked)". */
 void ana_stack_line(const struct ana_stack *stack, char *out, size_t size);

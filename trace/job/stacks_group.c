@@ -55,6 +55,14 @@ bool ana_stack_is_library(const struct ana_stack *stack)
     return library;
 }
 
+bool ana_stack_is_called_by_library(const struct ana_stack *stack)
+{
+    size_t own = 0;
+    while (own < stack->native_count && is_plumbing(stack->native[own].file))
+        own++;
+    return own > 0 && strncmp(trc_base_name(stack->native[own - 1].file), "libc", 4) != 0;
+}
+
 /* Whether a frame is of an installed package or the interpreter, not the user's. */
 static bool is_installed(const struct ana_frame *frame)
 {

@@ -77,12 +77,21 @@ bool ana_left_for_error(struct ana_case *c, size_t index)
     return false;
 }
 
-/* Whether it left for others: in a signal's handler, or in a thread of the MPI library, which ends the process when its
- * launcher is gone. */
+/* Nobody waits any more for a rank in MPI_Finalize: its end is no cause. */
+static bool finalizes(const struct ana_case *c, size_t index)
+{
+    const struct ana_rank *r = &c->job->process[index].rank;
+    return r->inside_sig && trc_call(r->file, r->inside_sig->call)->opclass == TRC_OP_FINALIZE;
+}
+
+/* Whether it left for others: in a signal's handler, or by the MPI library, which ends the process when its launcher is
+ * gone: in a thread of its own, or in MPI_Finalize. */
 static bool was_made_to_leave(struct ana_case *c, size_t index)
 {
     const struct ana_stack *stack = ana_stack_of(ana_case_stacks(c), index);
-    return ana_left_in_handler(c, index) || (stack && stack->reason == TRC_STACK_EXIT && ana_stack_is_library(stack));
+    if (ana_left_in_handler(c, index) || !stack || stack->reason != TRC_STACK_EXIT)
+        return ana_left_in_handler(c, index);
+    return ana_stack_is_library(stack) || (finalizes(c, index) && ana_stack_is_called_by_library(stack));
 }
 
 /* Whether a call neither waits nor moves data, so that a process that is killed is hardly ever met inside it. */
@@ -176,13 +185,6 @@ static void note_told(struct ana_case *c, size_t index, int64_t at_ns, struct an
     }
     d->told++;
     d->told_ns = at_ns < d->told_ns ? at_ns : d->told_ns;
-}
-
-/* Nobody waits any more for a rank in MPI_Finalize: its end is no cause. */
-static bool finalizes(const struct ana_case *c, size_t index)
-{
-    const struct ana_rank *r = &c->job->process[index].rank;
-    return r->inside_sig && trc_call(r->file, r->inside_sig->call)->opclass == TRC_OP_FINALIZE;
 }
 
 static int32_t ended_by(const struct ana_case *c, size_t index)

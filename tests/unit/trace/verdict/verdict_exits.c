@@ -1,0 +1,96 @@
+/* Ranks that leave by exit: in a handler of a signal that they caused themselves, from a callback, or because the MPI
+ * library has lost its launcher in MPI_Finalize. */
+#include "tests/support/check.h"
+#include "tests/support/trace_folder.h"
+#include "trace/job/job.h"
+#include "trace/verdict/verdict.h"
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#define S  INT64_C(1000000000)
+#define MS INT64_C(1000000)
+
+enum { RANKS = 4, CODE = 9 };
+
+#define LIBC    "native\texit+0x1\tlibc.so.6+0x2\n"
+#define LIBRARY "native\tMPI_Finalize+0x1\tlibmpich.so.12+0x2\n"
+#define PROGRAM "native\tmain+0x1\tapp+0x2\n"
+
+static const struct {
+    const char *what;
+    int signal;        /* in whose handler rank 3 leaves */
+    const char *stack; /* of ranks 0, 1 and 3, which leave in MPI_Finalize; NULL: only rank 3 leaves */
+    const char *want;
+} cases[] = {
+    {"in its handler of a signal from outside", SIGTERM, NULL, "aborted killed proven "},
+    {"in its handler of its own timer", SIGALRM, NULL, "aborted early-exit proven 3"},
+    {"in its handler of its crash", SIGSEGV, NULL, "aborted dead-rank proven 3"},
+    {"by the library in MPI_Finalize", 0, LIBC LIBRARY PROGRAM, "aborted killed likely "},
+    {"by a callback in MPI_Finalize", 0, LIBC "native\tcallback+0x1\tapp+0x9\n" LIBRARY PROGRAM,
+     "aborted early-exit proven 0"},
+};
+
+/* The process notes its end; its last heartbeat came 50 ms before. */
+static void note_end(struct tb *tb, int64_t at, enum trc_end_by by, int signal)
+{
+    struct trc_end *end = &tb_head(tb)->end;
+    tb_running(tb, at - 50 * MS);
+    end->ticks = tb_ticks(tb, at);
+    end->by = by;
+    end->signal = signal;
+    end->code = by == TRC_END_SIGNAL ? 0 : CODE;
+    end->sender = by == TRC_END_SIGNAL ? 4711 : 0;
+    end->watched = UINT64_C(1) << (SIGTERM - 1);
+}
+
+static void leave_finalizing(struct tb *tb, int r, const char *stack)
+{
+    const struct trc_sig sig = tb_sig(TB_FINALIZE);
+    const uint16_t flags = TRC_STACK_MAIN | TRC_STACK_CRASHED;
+    tb_inside(tb, 0, &sig, 3 * S, 1);
+    note_end(tb, 8 * S + r * MS, TRC_END_EXIT, 0);
+    tb_stack(tb, 1, 1, (struct trc_def_stack){.reason = TRC_STACK_EXIT, .flags = flags}, stack);
+    tb_stack(tb, 1, 0, (struct trc_def_stack){.reason = TRC_STACK_EXIT, .flags = TRC_STACK_CLOSING}, "");
+}
+
+static void make(size_t k)
+{
+    folder_make("exits");
+    for (int r = 0; r < RANKS; r++) {
+        struct tb *tb = tb_new(r, RANKS);
+        struct trc_sig sig = tb_sig(TB_BARRIER);
+        sig.comm = TB_WORLD;
+        sig.flags = TRC_SIG_COLL;
+        tb_barrier(tb, 0, 1 * S, 2 * S, TB_WORLD, 0);
+        tb_running(tb, 8 * S);
+        if (cases[k].stack && r != 2)
+            leave_finalizing(tb, r, cases[k].stack);
+        if (!cases[k].stack && r != 2)
+            tb_inside(tb, 0, &sig, 8 * S - 400 * MS, 1);
+        if (!cases[k].stack)
+            note_end(tb, 8 * S + (r == 3 ? 0 : 20 * MS), r == 3 ? TRC_END_EXIT : TRC_END_SIGNAL,
+                     r == 3 ? cases[k].signal : SIGTERM);
+        folder_write(tb, r);
+        tb_free(tb);
+    }
+}
+
+int main(void)
+{
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        char got[128] = "out of memory";
+        make(k);
+        struct ana_job *job = folder_open();
+        const struct ana_verdict *v = ana_job_verdict(job);
+        if (v)
+            snprintf(got, sizeof got, "%s %s %s ", ana_verdict_state_name(v->state),
+                     v->id ? ana_verdict_class_name(v->id) : "-", ana_confidence_name(v->confidence));
+        for (size_t i = 0; v && i < v->culprits; i++)
+            snprintf(got + strlen(got), sizeof got - strlen(got), "%zu", v->culprit[i]);
+        CHECK(strcmp(got, cases[k].want) == 0, "%s: %s, not %s", cases[k].what, got, cases[k].want);
+        ana_job_close(job);
+        folder_remove();
+    }
+    return check_result();
+}
