@@ -62,7 +62,8 @@ all: $(LIBTRACE) $(HPCTOP)
 IPO_CFLAGS = -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fno-stack-protector -U_FORTIFY_SOURCE \
              -fno-tree-slp-vectorize -include trace/writer/quiet.h -I$(BUILD)
 # Functions of the record path begin at a cache line, so that their speed does not depend on the size of others.
-$(BUILD)/interpose/mpi/%.pic.o $(BUILD)/trace/writer/%.pic.o: IPO_CFLAGS += -falign-functions=64
+ALIGNED = $(addprefix interpose/mpi/,wrap leave variant persistent completion record emit) trace/writer/stream
+$(ALIGNED:%=$(BUILD)/%.pic.o): IPO_CFLAGS += -falign-functions=64
 LIBDL     ?= $(shell $(CC) -print-file-name=libdl.so.2)
 $(BUILD)/%.pic.o: %.c
 	@mkdir -p $(@D)

@@ -44,11 +44,11 @@ struct ipo_call {
     const char *roles; /* an enum ipo_role for each argument */
     uint8_t opclass;   /* enum trc_opclass or TRC_OP_PASS */
     uint8_t arity;
-    bool exported;
-    bool large;                      /* counts are MPI_Count: the name ends in _c */
-    bool persistent;                 /* ..._init of a collective or point-to-point call */
+    bool exported : 1;
+    bool large : 1;                  /* counts are MPI_Count: the name ends in _c */
+    bool persistent : 1;             /* ..._init of a collective or point-to-point call */
+    bool remembered : 1;             /* the signature cache has it (cached.h) */
     uint8_t position['z' - 'A' + 1]; /* index of a role's first argument, by its letter; IPO_ABSENT */
-    bool remembered;                 /* the signature cache has it (cached.h) */
     uint8_t cache_words;             /* number of arguments that decide its signature */
     uint8_t cache_word[9];           /* their positions */
     uint8_t sums;                    /* arrays of counts that decide it */

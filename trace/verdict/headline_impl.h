@@ -15,6 +15,9 @@ void ana_line_say(struct ana_line line, const char *format, ...) __attribute__((
  * written. */
 bool ana_say_loss(const struct ana_job *job, const struct ana_summary *s, struct ana_line line,
                   enum ana_weight *weight);
+/* Whether the run would hardly be shorter without what a price is for: a late rank waits itself for what makes the
+ * others wait.  False: not known. */
+bool ana_saves_little(const struct ana_summary *s, const struct ana_price *price);
 /* Writes the elapsed time that a price would save: "costs 371 ms of 1.9 s".  price NULL, or not final yet: the share of
  * their time that the ranks in view lose waiting, "all lose 11.3% of this window". */
 void ana_say_cost(const struct ana_job *job, const struct ana_summary *s, const struct ana_price *price,

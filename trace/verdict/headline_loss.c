@@ -222,7 +222,8 @@ static bool say_collective(const struct ana_job *job, const struct ana_summary *
 {
     struct latecomer late = worst_latecomer(job, s, true);
     const bool part_of_job = is_part(job, s), culprit = is_culprit(&late, job->count);
-    const bool held_up = culprit && is_held_up(s, &late), one = culprit && !held_up;
+    const bool held_up = culprit && (is_held_up(s, &late) || ana_saves_little(s, price_of(s, &late))),
+               one = culprit && !held_up;
     const struct ana_collective *c = worst_collective(s, one ? &late : NULL);
     const char *span = ana_span_words(s);
     const int64_t lost_ns = part_of_job ? late.all_ns : one ? late.lost_ns : c ? c->call_lost_ns : 0;

@@ -199,6 +199,11 @@ const struct ana_price *ana_late_price(const struct ana_summary *s, const struct
     return same || (price && price->kind != ANA_PRICE_SEGMENT) ? price : NULL;
 }
 
+bool ana_saves_little(const struct ana_summary *s, const struct ana_price *price)
+{
+    return price && s->analysed >= 1 && (double)price->saves_ns < NOTABLE_SHARE * (double)s->path_ns;
+}
+
 bool ana_late_segment(const struct ana_job *job, const struct ana_summary *s, struct ana_late *late, char *text,
                       size_t size)
 {
@@ -214,11 +219,13 @@ bool ana_late_segment(const struct ana_job *job, const struct ana_summary *s, st
     bool few = late->ranks * 2 <= segment->ranks || segment->ranks == 1;
     if (!sole || !few || (!regular && !is_spiky(segment, job->count)))
         return false;
+    late->price = ana_late_price(s, segment, late);
+    if (ana_saves_little(s, late->price))
+        return false;
     char who[160], times[400], cost[120], why[160];
     late->reason = *ana_segment_reason(segment, job->count);
     say_times(segment, job->count, late, regular, times, sizeof times);
     say_ranks(job, late, who, sizeof who);
-    late->price = ana_late_price(s, segment, late);
     ana_say_cost(job, s, late->price, late->share, cost, sizeof cost);
     ana_reason_words(&late->reason, why, sizeof why);
     const char *between = why[0] ? "; " : "";

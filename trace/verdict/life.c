@@ -124,11 +124,13 @@ static bool sleeps(struct ana_case *c, size_t index, int64_t from_ns)
     return asleep;
 }
 
-/* Whether the recorder of a running rank, which is outside MPI since `from_ns`, has not taken its stacks yet. */
+/* Whether the recorder of a running rank, which is outside MPI since `from_ns`, has not taken its stacks yet.  One that
+ * takes stacks watches signals. */
 static bool is_unseen(struct ana_case *c, size_t index, int64_t from_ns)
 {
     const struct ana_stack *main = ana_stack_of(ana_case_stacks(c), index);
-    return c->live && ana_case_end(c, index) - from_ns < c->rules.hang_ns + DUE_NS &&
+    return c->live && trc_head(c->job->process[index].rank.file)->end.watched &&
+           ana_case_end(c, index) - from_ns < c->rules.hang_ns + DUE_NS &&
            (!main || ana_clock_job_time(c->job->clock, index, main->ticks) < from_ns);
 }
 

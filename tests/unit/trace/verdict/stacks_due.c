@@ -39,6 +39,7 @@ static void make(size_t k, int64_t wall_ns)
         tb_barrier(tb, 0, 1 * S, 2 * S, TB_WORLD, 0);
         tb_running(tb, end);
         tb_head(tb)->heartbeats = 100;
+        tb_head(tb)->end.watched = 1;
         sig.comm = TB_WORLD;
         sig.flags = TRC_SIG_COLL;
         if (r > 0)
