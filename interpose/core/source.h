@@ -93,6 +93,8 @@ struct ipo_source {
     void (*thread_came)(struct ipo_thread *);
     /* MPI_Pcontrol has returned; in its thread. */
     void (*level)(int);
+    /* The program calls MPI_Abort, in its thread. */
+    void (*aborting)(void);
     /* A thread has died, and another one takes its state over. */
     void (*thread_left)(struct ipo_thread *);
     /* The recording ends, in the program's thread. */

@@ -137,5 +137,6 @@ void ipo_mpi_finalized(bool session)
 void ipo_mpi_aborting(int code)
 {
     ipo_process_abort(code);
+    IPO_ASK_SOURCES(aborting);
     ipo_sites_resolve();
 }

@@ -133,6 +133,21 @@ static void note_exit(enum trc_end_by by, int code, const uint64_t *frame)
 }
 #define NOTE_EXIT(by, code) note_exit(by, code, __builtin_frame_address(0))
 
+void ipo_ending_aborted(void)
+{
+    int kept = errno;
+    const uint64_t *frame = __builtin_frame_address(0);
+    struct trc_end *end = this_end();
+    const int signal = end ? handled_signal() : 0;
+    if (signal && !atomic_flag_test_and_set(&noted)) {
+        struct ipo_crash here = {.tid = (uint32_t)syscall(SYS_gettid),
+                                 .at = ipo_cursor_above((uint64_t)(uintptr_t)frame, frame)};
+        end->signal = signal;
+        ipo_fatal_take(TRC_STACK_EXIT, "MPI_Abort in a signal's handler", &here);
+    }
+    errno = kept;
+}
+
 static void leave(int code)
 {
     NOTE_EXIT(TRC_END_EXIT, code);

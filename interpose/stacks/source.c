@@ -34,5 +34,6 @@ static const struct ipo_source stacks_source = {.name = "stacks",
                                                 .wake = ipo_fatal_round,
                                                 .second = ipo_fatal_watch,
                                                 .round = look_for_triggers,
+                                                .aborting = ipo_ending_aborted,
                                                 .stop = ipo_fatal_stop};
 IPO_SOURCE(stacks_source);

@@ -51,6 +51,9 @@ void ipo_ending_watch(uint64_t signals);
  * handler. */
 bool ipo_ending_signal(int number, const siginfo_t *info);
 
+/* MPI_Abort is called: in a handler of the program's own for a signal, notes that one and takes the stack.  In the
+ * program's thread. */
+void ipo_ending_aborted(void);
 /* The wrapper for exit, _exit, _Exit and quick_exit; NULL for other names. */
 void (*ipo_ending_wrapper_of(enum ipo_libc row))(void);
 
