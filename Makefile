@@ -61,9 +61,6 @@ all: $(LIBTRACE) $(HPCTOP)
 # libdl is named outright: since glibc 2.34 it is a stub, but older systems have dlsym there.
 IPO_CFLAGS = -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fno-stack-protector -U_FORTIFY_SOURCE \
              -fno-tree-slp-vectorize -include trace/writer/quiet.h -I$(BUILD)
-# Functions of the record path begin at a cache line, so that their speed does not depend on the size of others.
-ALIGNED = $(addprefix interpose/mpi/,wrap leave variant persistent completion record emit) trace/writer/stream
-$(ALIGNED:%=$(BUILD)/%.pic.o): IPO_CFLAGS += -falign-functions=64
 LIBDL     ?= $(shell $(CC) -print-file-name=libdl.so.2)
 $(BUILD)/%.pic.o: %.c
 	@mkdir -p $(@D)
