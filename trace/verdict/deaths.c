@@ -160,6 +160,10 @@ static void say_gone(struct ana_case *c, size_t first)
     fact.of = !ana_case_known(c, first) || c->job->process[first].rank.off;
     fact.other_name = place_of_end(c, first, &overflow);
     fact.id = say_how(c, first, fact.other_name, overflow);
+    char site[ANA_CALLER] = "";
+    if (fact.id == ANA_SAY_REFUSED && !fact.other_name) /* killed before its stack was taken */
+        ana_site_words(c->job, first, p->rank.inside_sig->site, site, sizeof site);
+    fact.other_name = *site ? ana_case_text(c, site) : fact.other_name;
     fact.call = last_call(c, first, &fact.other_call);
     fact.others = others_gone(c, first);
     fact.name = ana_signal_name(signal_of(c, first));
