@@ -38,13 +38,6 @@ static uint64_t make_lonely_identity(const struct ipo_comm *comm)
     return XXH64(key, sizeof key, 6);
 }
 
-/* Returns the path of the call that this thread is inside; 0: none, or not known. */
-static uint32_t outer_path(void)
-{
-    const struct ipo_thread *thread = ipo_thread_current;
-    return thread && thread->outer && !thread->nccl_depth ? thread->outer->sig.path : 0;
-}
-
 /* The two sides of an intercommunicator must compute the same hash, so the smaller group hash goes first. */
 static void identify_comm(struct ipo_comm *comm, struct ipo_comm *parent, uint32_t call)
 {
@@ -55,7 +48,7 @@ static void identify_comm(struct ipo_comm *comm, struct ipo_comm *parent, uint32
     uint64_t last[2] = {XXH64(key, sizeof key, 3), 0};
     comm->parent = key[0];
     comm->made_by = call;
-    comm->path = outer_path();
+    comm->path = ipo_thread_current ? ipo_thread_current->making : 0;
     if (!ipo_family_next(last[0], parent ? &parent->families : NULL, &last[1])) {
         comm->identity = make_lonely_identity(comm);
         ipo_comm_doubt(comm, 0);

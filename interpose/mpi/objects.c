@@ -77,20 +77,11 @@ static uintptr_t made_handle(const struct ipo_call *call, const uintptr_t *args)
     return file ? *file : ipo_handle_load(at, 0);
 }
 
-void ipo_follow_handles(struct ipo_frame *frame, const uintptr_t *args)
+/* Learns the communicator, window or file that the call has made. */
+static void follow_made(struct ipo_frame *frame, const uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
-    uint32_t id = frame->sig.call;
-    if (call->frees)
-        ipo_living_gone((enum ipo_makes)call->frees, frame->handle);
-    if (call->makes && !frame->nested)
-        ipo_living_made((enum ipo_makes)call->makes, made_handle(call, args), id, frame->sig.site);
-    if (ipo_has(call, ROLE_COMM_INOUT))
-        ipo_comm_freed(frame->handle, frame->comm);
-    if (ipo_has(call, ROLE_WINDOW_INOUT) || ipo_has(call, ROLE_FILE_INOUT))
-        ipo_object_freed(frame->handle, frame->comm);
-    if (!trc_opclass_is(call->opclass, TRC_FACT_CREATES))
-        return;
+    const uint32_t id = frame->sig.call;
     struct ipo_comm *parent = frame->comm;
     if (frame->nested)
         parent = ipo_has(call, ROLE_COMM) ? ipo_comm_accepted(ipo_arg(call, args, ROLE_COMM)) : NULL;
@@ -105,6 +96,25 @@ void ipo_follow_handles(struct ipo_frame *frame, const uintptr_t *args)
         ipo_object_made(ipo_handle_load(ipo_arg(call, args, ROLE_WINDOW_OUT), 0), parent, id, NULL);
     else if (file)
         ipo_object_made(*file, parent, id, (const char *)ipo_arg(call, args, ROLE_FILE_NAME));
+}
+
+void ipo_follow_handles(struct ipo_frame *frame, const uintptr_t *args)
+{
+    const struct ipo_call *call = frame->call;
+    const uint32_t id = frame->sig.call;
+    if (call->frees)
+        ipo_living_gone((enum ipo_makes)call->frees, frame->handle);
+    if (call->makes && !frame->nested)
+        ipo_living_made((enum ipo_makes)call->makes, made_handle(call, args), id, frame->sig.site);
+    if (ipo_has(call, ROLE_COMM_INOUT))
+        ipo_comm_freed(frame->handle, frame->comm);
+    if (ipo_has(call, ROLE_WINDOW_INOUT) || ipo_has(call, ROLE_FILE_INOUT))
+        ipo_object_freed(frame->handle, frame->comm);
+    if (!trc_opclass_is(call->opclass, TRC_FACT_CREATES))
+        return;
+    frame->thread->making = frame->nested ? 0 : frame->sig.path;
+    follow_made(frame, args);
+    frame->thread->making = 0;
 }
 
 /* ---- communicators, local calls */

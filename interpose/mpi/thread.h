@@ -63,6 +63,7 @@ struct ipo_thread {
     uint32_t tid;
     uint64_t rounds; /* calls that were negotiation rounds (negotiation.h) */
     struct ipo_thread *next;
+    uint32_t making; /* call path of the call under way that makes an object; 0: none does */
     enum ipo_sizes sizes;
     uint64_t moves[2]; /* type signatures of what the call that is described sends and receives; 0: none or not known */
     struct ipo_type type[IPO_TYPES];

@@ -111,7 +111,7 @@ static bool has_info(int32_t signal)
 static int32_t own_signal(uint64_t sp)
 {
     const struct trc_end *end = &ipo_process.writer.head->end;
-    const bool fatal = end->by == TRC_END_SIGNAL; /* its handler may be gone */
+    const bool fatal = end->by == TRC_END_SIGNAL; /* the handler may be gone */
     siginfo_t info = {0};
     if (ipo_safe_read(sp + IPO_STACK_TO_SIGINFO, &info, sizeof info) && info.si_signo > 0 && info.si_signo < NSIG &&
         (info.si_signo == end->signal || (!fatal && !end->signal)) && (fatal || has_info(info.si_signo))) {

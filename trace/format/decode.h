@@ -64,7 +64,7 @@ static inline __attribute__((always_inline)) const uint8_t *trc_varint_at(const 
         return p + 2;
     }
     memcpy(&all, p, sizeof all);
-    last = ~all & 0x8080808080808080u; /* its lowest bit: of the last byte */
+    last = ~all & 0x8080808080808080u; /* lowest bit set: the last byte */
     if (__builtin_expect(!last, 0))
         return NULL;
     all &= last ^ (last - 1);

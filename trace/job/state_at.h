@@ -13,11 +13,11 @@ struct ana_state_wait {
 };
 
 struct ana_state_at {
-    const char *unknown;      /* why nothing is known of that time, "recording was off"; static; NULL: it is known */
+    const char *unknown;      /* reason, "recording was off", static; NULL: the time is known */
     const char *call;         /* call that covers it, else the last one before; NULL: none before */
     bool covers;              /* at_ns is inside the call */
     bool open;                /* the call has not ended, and end_ns is the rank's last sign of life */
-    int64_t begin_ns, end_ns; /* of the call; without one both the begin of the rank */
+    int64_t begin_ns, end_ns; /* limits of the call; both the begin of the rank without one */
     int64_t until_ns;         /* begin of the next call of any thread; else end of the rank */
     uint64_t polls;           /* calls that this one stands for: a row of polls; else 1 */
     struct trc_sig sig;

@@ -119,7 +119,7 @@ struct trc_comm {
     const int32_t *members;          /* def.members world ranks, or NULL (TRC_COMM_WORLD, TRC_COMM_ALL: 0..size-1) */
     const char *name;                /* name set by MPI_Comm_set_name, or NULL */
     const struct trc_object *object; /* the RMA window or file whose own this is; NULL: it is a communicator */
-    uint64_t site;                   /* of the call that made it, as trc_path_of expects; 0: not known */
+    uint64_t site;                   /* site of the creating call, for trc_path_of; 0: not known */
     uint64_t asked;                  /* ticks when the call that made it began; 0 unknown */
     bool in_doubt;                   /* TRC_DEF_DOUBT ... */
     uint64_t doubt_from;             /* first number in doubt */

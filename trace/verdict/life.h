@@ -8,7 +8,7 @@
 enum ana_life {
     ANA_LIFE_UNKNOWN, /* nothing is counted */
     ANA_LIFE_NONE,
-    ANA_LIFE_UNSEEN, /* its stacks are due, which show whether it sleeps for a set time */
+    ANA_LIFE_UNSEEN, /* stacks are due, and show a sleep for a set time */
     ANA_LIFE_SLEEPS, /* for a time that it set; or a thread or child process that it may wait for */
     ANA_LIFE_WAKES,  /* again and again */
     ANA_LIFE_READS,  /* or writes */

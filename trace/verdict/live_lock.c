@@ -15,7 +15,7 @@ static bool spins(const struct ana_case *c, size_t index)
     return false;
 }
 
-/* Whether wait number `i` is that of a rank that can never move, and is in no other knot; one wait a rank. */
+/* Returns true for the first wait of a rank that can never move and is in no other knot. */
 static bool is_stuck(const struct ana_case *c, size_t i)
 {
     const struct ana_waiting *p = &c->waiting[i];
@@ -37,7 +37,7 @@ static struct waiters find_waiters(const struct ana_case *c)
     return w;
 }
 
-/* Blames the ranks that are stuck: those that repeat a one-sided call wait for a value that only these can store. */
+/* Blames the stuck ranks: only they can store the value that the spinning ranks look for. */
 static void blame_stuck(struct ana_case *c, const struct ana_waiting *longest, size_t spinners)
 {
     for (size_t i = 0; i < c->waiting_count; i++)

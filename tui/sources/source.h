@@ -9,8 +9,8 @@ enum { TUI_SOURCE_AROUND = 3, TUI_SOURCE_WIDTH = 160 };
 
 struct tui_source {
     char file[1024];                                        /* path; "": the line of the place is not known */
-    int line;                                               /* from 1; 0: not known */
-    const char *trouble;                                    /* why there is no text; static; NULL: none */
+    int line;                                               /* number, from 1; 0: not known */
+    const char *trouble;                                    /* reason for a missing text; static; NULL: none */
     int first, count;                                       /* number of text[0]; lines in `text` */
     char text[2 * TUI_SOURCE_AROUND + 1][TUI_SOURCE_WIDTH]; /* may be shown (trace/util/text.h) */
 };

@@ -15,7 +15,7 @@ enum { RANKS = 3 };
 static const struct {
     const char *what;
     int since;      /* rank 0 has been outside MPI for so long, s */
-    const char *on; /* by its stack; NULL: it has none */
+    const char *on; /* activity in the stack; NULL: no stack */
     enum ana_verdict_state state;
     const char *why;
 } cases[] = {

@@ -19,8 +19,8 @@ enum { RANKS = 4, CODE = 9 };
 
 static const struct {
     const char *what;
-    int signal;        /* in whose handler rank 3 leaves */
-    const char *stack; /* of ranks 0, 1 and 3, which leave in MPI_Finalize; NULL: only rank 3 leaves */
+    int signal;        /* signal that rank 3 handles when it leaves */
+    const char *stack; /* stack of ranks 0, 1 and 3, leaving in MPI_Finalize; NULL: only rank 3 leaves */
     const char *want;
 } cases[] = {
     {"in its handler of a signal from outside", SIGTERM, NULL, "aborted killed proven "},
