@@ -104,7 +104,7 @@ for size in 60x20 200x50 61x21; do
     done
     [ "$(pane capture-pane -p -t t | grep -n '1Over' | cut -d: -f1)" = "${size#*x}" ]; result $? "size $size" "not redrawn"
 done
-pane resize-window -t t -x 40 -y 10; await 'needs 60x20, this is 40x10'; result $? "too small" "no polite line"
+pane resize-window -t t -x 40 -y 10; await 'views need 60x20, this is 40x10'; result $? "too small" "no polite line"
 pane resize-window -t t -x 2 -y 2; sleep 0.3; pane resize-window -t t -x 80 -y 24
 await '1Over 2Ranks.*qQuit'; result $? "from tiny to usual" "did not come back"
 key 6; await 'rank +00:'; key + + + +; await 'from'; key z; key n p Tab

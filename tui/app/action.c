@@ -3,6 +3,7 @@
 #include "tui/app/chooser.h"
 #include "tui/app/history.h"
 #include "tui/app/jump.h"
+#include "tui/app/palette.h"
 #include "tui/app/view.h"
 #include "tui/widgets/columns.h"
 
@@ -340,8 +341,8 @@ int tui_app_step(struct tui_app *app, enum tui_action action)
 
 /* ---- keys and mouse --------------------------------------------------------------------------------------------- */
 
-/* Takes the typed line, when Enter is pressed in a prompt. */
-static void close_prompt(struct tui_app *app)
+/* Does what was typed, when Enter is pressed in a prompt.  Returns as tui_app_step. */
+static int close_prompt(struct tui_app *app)
 {
     const struct tui_view *view = tui_app_view(app);
     struct tui_table *table = &app->table[app->view];
@@ -350,7 +351,7 @@ static void close_prompt(struct tui_app *app)
     tui_history_add(&app->history[asked], app->line.text);
     tui_history_keep(app->history_path, TUI_PROMPTS, asked, app->line.text);
     if (asked == TUI_PROMPT_JUMP) {
-        tui_app_jump(app, app->line.text);
+        return tui_app_jump(app, app->line.text);
     } else if (asked == TUI_PROMPT_FIND && view->table) {
         snprintf(table->find, sizeof table->find, "%s", app->line.text);
         tui_app_update_table(app); /* folds no row away while there is a word to find */
@@ -364,17 +365,20 @@ static void close_prompt(struct tui_app *app)
             if (strcmp(tui_app_rank_name(app, i, name, sizeof name), app->line.text) == 0) {
                 tui_app_choose_rank(app, i);
                 tui_tree_reveal(app, i);
-                return;
+                return TUI_REDRAW;
             }
         show_message(app, "no such rank");
     }
+    return TUI_REDRAW;
 }
 
 static int type_key(struct tui_app *app, int key)
 {
     char *filter = app->table[app->view].filter;
     if (key == TUI_KEY_ENTER) {
-        close_prompt(app);
+        return close_prompt(app);
+    } else if (key == TUI_KEY_TAB && app->prompt == TUI_PROMPT_JUMP) {
+        tui_palette_complete(app, &app->line);
     } else if (key == TUI_KEY_ESCAPE) {
         if (app->prompt == TUI_PROMPT_FILTER)
             *filter = 0;

@@ -1,4 +1,5 @@
 #include "tui/app/jump.h"
+#include "tui/app/palette.h"
 #include "trace/job/window.h"
 
 #include <stdlib.h>
@@ -197,21 +198,25 @@ static void jump_to_all(struct tui_app *app, const char *argument)
 
 /* ---- the prompt -------------------------------------------------------------------------------------------------- */
 
-void tui_app_jump(struct tui_app *app, const char *typed)
+int tui_app_jump(struct tui_app *app, const char *typed)
 {
     typed += strspn(typed, " ");
     size_t length = strcspn(typed, " ");
     const char *argument = typed + length + strspn(typed + length, " ");
     if ((*typed >= '0' && *typed <= '9') || *typed == '-') {
         jump_to_time(app, typed);
-        return;
+        return TUI_REDRAW;
     }
     for (int i = 1; i < JUMPS && length; i++)
         if (strncasecmp(jumps[i].word, typed, length) == 0) {
             handlers[i](app, argument);
-            return;
+            return TUI_REDRAW;
         }
+    enum tui_action action = length && !*argument ? tui_palette_action(app, typed, length) : TUI_ACTION_NONE;
+    if (action)
+        return tui_app_step(app, action);
     if (length)
         complain(app, "%.40s is not understood: 3.0-3.5, rank, comm, call, site, save, note, iter, all (? explains)",
                  typed);
+    return TUI_REDRAW;
 }

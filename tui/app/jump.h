@@ -11,8 +11,9 @@ struct tui_jump {
 /* Row i of the table, static; NULL behind the last. */
 const struct tui_jump *tui_jump(int i);
 
-/* Does the command that was typed after ":".  An impossible one changes nothing, and app->message says why. */
-void tui_app_jump(struct tui_app *app, const char *typed);
+/* Does the command that was typed after ":", or the action of that word.  An impossible one changes nothing, and
+ * app->message says why.  Returns as tui_app_step. */
+int tui_app_jump(struct tui_app *app, const char *typed);
 
 /* Shows only what belongs to a communicator, call or call site (`part` is of app->filter) in all screens; if that is so
  * already, everything again.  Returns TUI_REDRAW. */

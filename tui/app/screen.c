@@ -1,7 +1,9 @@
 /* The frame of every screen: the line of the job, the headline, the view, the key bar. */
 #include "tui/app/chooser.h"
+#include "tui/app/palette.h"
 #include "tui/app/view.h"
 #include "tui/app/words.h"
+#include "tui/widgets/wrap.h"
 #include "trace/util/rows.h"
 
 #include <ctype.h>
@@ -103,6 +105,31 @@ static void draw_keys(const struct tui_app *app, struct tui_grid *grid, struct t
         tui_action_key(action[i], 0, key, sizeof key);
         int x = tui_put(grid, rect, at[i], 0, TUI_STYLE_KEY, key);
         tui_put(grid, rect, x, 0, here ? TUI_STYLE_KEY_HERE : TUI_STYLE_KEY_LABEL, tui_action_info(action[i])->label);
+    }
+}
+
+/* Whether an action is of the present view, or of a few, and in no label of the key bar. */
+static bool is_special(const struct tui_app *app, enum tui_action action)
+{
+    enum { MANY = TUI_VIEWS - 3 };
+    const struct tui_action_info *info = tui_action_info(action);
+    return !info->label[0] && info->views & 1u << app->view && __builtin_popcount(info->views) < MANY;
+}
+
+/* Draws the keys of the view that the key bar has no room for, and the key of the palette. */
+static void draw_more_keys(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    char key[16], word[24];
+    int x = 0;
+    for (enum tui_action a = TUI_ACTION_NONE + 1; a < TUI_ACTIONS; a++) {
+        if (a != TUI_ACTION_JUMP && !is_special(app, a))
+            continue;
+        tui_action_key(a, 0, key, sizeof key);
+        tui_palette_word(a, word, sizeof word);
+        if (x + tui_columns(key) + 1 + tui_columns(word) > rect.w)
+            continue;
+        x = tui_put(grid, rect, x, 0, TUI_STYLE_KEY, key);
+        x = tui_put(grid, rect, x + 1, 0, TUI_STYLE_DIM, word) + 2;
     }
 }
 
@@ -227,16 +254,41 @@ int tui_headline_rows(const struct tui_app *app, int cols)
     return tui_columns(app->headline) > cols - 4 ? 2 : 1;
 }
 
+struct lines {
+    struct tui_grid *grid;
+    struct tui_rect rect;
+};
+
+static void put_line(void *to, enum tui_style style, const char *text)
+{
+    struct lines *l = to;
+    tui_put(l->grid, l->rect, 0, 0, style, text);
+    l->rect = tui_below(l->rect, 1);
+}
+
+/* Draws a terminal that is too small for any view: the job, the headline, and where the ranks are. */
+static void draw_small(const struct tui_app *app, struct tui_grid *grid)
+{
+    char text[160];
+    struct lines l = {grid, {0, 1, grid->cols, grid->rows - 2}};
+    draw_job(app, grid, (struct tui_rect){0, 0, grid->cols, 1});
+    tui_wrap("", 1, app->headline, grid->cols, put_line, &l);
+    for (int i = 0; i < app->group_count && l.rect.h > 0; i++) {
+        const struct tui_group *g = &app->group[i];
+        snprintf(text, sizeof text, " %zu rank%s %s %s", g->count, g->count == 1 ? "" : "s",
+                 ana_rank_state_name(g->state), g->inside ? g->inside : "");
+        put_line(&l, TUI_STYLE_NORMAL, text);
+    }
+    tui_putf(grid, (struct tui_rect){0, grid->rows - 1, grid->cols, 1}, 0, 0, TUI_STYLE_DIM,
+             "views need %dx%d, this is %dx%d", TUI_MIN_COLS, TUI_MIN_ROWS, grid->cols, grid->rows);
+}
+
 void tui_app_draw(struct tui_app *app, struct tui_grid *grid)
 {
     tui_grid_clear(grid);
     struct tui_screen screen = tui_screen_layout(grid->cols, grid->rows, tui_headline_rows(app, grid->cols));
     if (!screen.body.h) {
-        char text[64];
-        snprintf(text, sizeof text, "needs %dx%d, this is %dx%d", TUI_MIN_COLS, TUI_MIN_ROWS, grid->cols, grid->rows);
-        int x = (grid->cols - tui_columns(text)) / 2;
-        tui_put(grid, (struct tui_rect){0, 0, grid->cols, grid->rows}, x < 0 ? 0 : x, grid->rows / 2, TUI_STYLE_NOTABLE,
-                text);
+        draw_small(app, grid);
         return;
     }
     draw_job(app, grid, screen.job);
@@ -244,5 +296,9 @@ void tui_app_draw(struct tui_app *app, struct tui_grid *grid)
     tui_app_view(app)->draw(app, grid, screen.body);
     if (app->choosing)
         tui_chooser_draw(app, grid, screen.body);
+    if (app->prompt == TUI_PROMPT_JUMP)
+        tui_palette_draw(app, grid, screen.body);
+    if (screen.more_keys.h)
+        draw_more_keys(app, grid, screen.more_keys);
     draw_keys(app, grid, screen.keys);
 }

@@ -124,17 +124,47 @@ static void draw_sizes(const struct tui_app *app, struct tui_grid *grid, struct 
     draw_by_size(app, grid, rect, &of);
 }
 
+/* Draws messages by size, a line each: the bars compare the rates with the best of all sizes. */
 static void draw_message_sizes(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
-    static const struct ana_metric *const lines[] = {TUI_METRIC(SIZE_MESSAGES),    TUI_METRIC(SIZE_LATENCY_MIN),
-                                                     TUI_METRIC(SIZE_LATENCY_P50), TUI_METRIC(SIZE_LATENCY_P99),
-                                                     TUI_METRIC(SIZE_BANDWIDTH),   TUI_METRIC(SIZE_WAITS),
-                                                     TUI_METRIC(SIZE_WAIT_P50),    TUI_METRIC(SIZE_WAIT_MAX)};
-    struct by_size of = {.title = "messages, send begun to receive completed", .line = lines};
-    of.lines = rect.h - 2 < (int)(sizeof lines / sizeof *lines) ? rect.h - 2 : (int)(sizeof lines / sizeof *lines);
-    for (size_t i = 0; i < app->summary.size_count; i++)
-        add_size(&of, &app->summary.sizes[i], app->summary.sizes[i].size_class, app->summary.sizes[i].latency.count);
-    draw_by_size(app, grid, rect, &of);
+    static const struct {
+        const struct ana_metric *metric;
+        int width;
+    } column[] = {
+        {TUI_METRIC(SIZE_CLASS), 8},       {TUI_METRIC(SIZE_MESSAGES), 9},    {TUI_METRIC(SIZE_LATENCY_MIN), 8},
+        {TUI_METRIC(SIZE_LATENCY_P50), 8}, {TUI_METRIC(SIZE_LATENCY_P99), 8}, {TUI_METRIC(SIZE_BANDWIDTH), 10},
+        {TUI_METRIC(SIZE_BEST), 10},       {TUI_METRIC(SIZE_WAITS), 7},       {TUI_METRIC(SIZE_WAIT_P50), 8},
+        {TUI_METRIC(SIZE_WAIT_MAX), 8},
+    };
+    enum { COLUMNS = sizeof column / sizeof *column, BAR_LEAST = 12 };
+    struct by_size of = {0};
+    char text[ANA_TEXT];
+    double best = 0;
+    for (size_t i = 0; i < app->summary.size_count; i++) {
+        const struct ana_size_stat *size = &app->summary.sizes[i];
+        add_size(&of, size, size->size_class, size->latency.count);
+        best = fmax(best, ana_metric_number(TUI_METRIC(SIZE_BEST), size, &app->whole));
+    }
+    if (!of.count)
+        return; /* the last line says so */
+    drop_sizes(&of, rect.h > 2 ? (size_t)rect.h - 2 : 0);
+    tui_put(grid, rect, 1, 0, TUI_STYLE_STRONG, "messages, send begun to receive completed");
+    tui_fill(grid, (struct tui_rect){rect.x, rect.y + 1, rect.w, 1}, TUI_STYLE_HEADER, ' ');
+    int x = 0;
+    for (int c = 0; c < COLUMNS && x + column[c].width < rect.w; c++) {
+        x += column[c].width;
+        tui_put_right(grid, rect, x, 1, TUI_STYLE_HEADER, column[c].metric->title);
+        for (size_t i = 0; i < of.count; i++) {
+            double v = ana_metric_number(column[c].metric, of.row[i], &app->whole);
+            tui_put_right(grid, rect, x, 2 + (int)i, isnan(v) ? TUI_STYLE_DIM : TUI_STYLE_NORMAL,
+                          ana_number(text, sizeof text, (enum ana_unit)column[c].metric->unit, v, true));
+        }
+    }
+    int room = rect.w - x - 3;
+    for (size_t i = 0; i < of.count && room >= BAR_LEAST; i++) {
+        double rate = ana_metric_number(TUI_METRIC(SIZE_BANDWIDTH), of.row[i], &app->whole);
+        tui_plot_bar(grid, rect, x + 2, 2 + (int)i, room, TUI_STYLE_BAR, best > 0 && rate > 0 ? rate / best : 0);
+    }
 }
 
 /* The first and the last decade that have calls.  False: none has. */
@@ -283,6 +313,7 @@ static const struct tui_term_help terms[] = {
                  "completed the receive, in job time; "
                  "\xc2\xb1: the largest uncertainty between two ranks' clocks"},
     {"RATE", "of messages by size (Tab): bytes / time from when both ends had begun to the end of the receive"},
+    {"BEST", "of messages by size (Tab): mean size / the shortest time of a message; bars: RATE / the largest BEST"},
     {"LATE, by",
      "of messages by size (Tab): those whose receiver waited in a call before the send began, and how long"},
     {NULL, NULL}};

@@ -1,8 +1,8 @@
 /* Matrix: a row a sender, a column a receiver; a cell is a pair of ranks or of blocks of ranks. */
 #include "tui/app/view.h"
 #include "tui/views/matrix_blocks.h"
-#include "trace/util/sort.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Rows and columns around the cells; the width of a cell with a shade, of one with a number, and of one that shares its
@@ -15,6 +15,7 @@ struct own {
     enum measure measure;
     struct matrix_blocks blocks;
     int cell;              /* columns of a cell: SHADE, NUMBER or HALF */
+    bool sums;             /* a row and a column of sums have room */
     size_t top, left;      /* first blocks in view */
     size_t down, across;   /* blocks in view */
     bool met;              /* the cursor was put on a pair that exchanged something */
@@ -53,6 +54,7 @@ static double measure_block(const struct tui_app *app, const struct matrix_sum *
 static size_t choose_cell(struct own *o, size_t n, size_t h, struct tui_rect rect, bool ascii)
 {
     size_t w = rect.w > LEFT + 1 ? (size_t)(rect.w - LEFT - 1) : 0;
+    o->sums = n > 1 && n < h && (n + 1) * NUMBER <= w;
     o->cell = n <= h && n * NUMBER <= w ? NUMBER : (n <= h && n * SHADE <= w) || ascii ? SHADE : HALF;
     if (o->cell == HALF)
         h *= 2;
@@ -262,38 +264,81 @@ static void draw_cells(const struct tui_app *app, struct tui_grid *grid, const s
         }
 }
 
-ANA_COMPARE(by_bytes, struct ana_pair *const, ANA_ORDER((*y)->bytes, (*x)->bytes))
+/* Adds a block to another one. */
+static void add_block(struct matrix_sum *to, const struct matrix_sum *b)
+{
+    to->bytes += b->bytes;
+    to->messages += b->messages;
+    to->latency += b->latency;
+    to->latency_messages += b->latency_messages;
+}
 
-/* Lists the pairs of a small job below the picture, the busiest first. */
+/* Draws what each rank sends and receives in all, at the ends of its row and column. */
+static void draw_sums(const struct tui_app *app, struct tui_grid *grid, const struct matrix_sum *sums)
+{
+    const struct own *o = own(app);
+    const enum ana_unit unit = measures[o->measure].unit;
+    const struct tui_rect area = {o->drawn.x, o->drawn.y - 1, o->drawn.w + NUMBER, o->drawn.h + 2};
+    char text[ANA_TEXT];
+    tui_put_right(grid, area, area.w, 0, TUI_STYLE_AXIS, "all");
+    tui_put_right(grid, (struct tui_rect){area.x - LEFT, area.y, LEFT - 1, area.h}, LEFT - 1, area.h - 1,
+                  TUI_STYLE_AXIS, "all");
+    for (size_t i = 0; i < o->down; i++) {
+        struct matrix_sum sent = {0}, received = {0};
+        for (size_t k = 0; k < o->down; k++) {
+            add_block(&sent, &sums[i * o->across + k]);
+            add_block(&received, &sums[k * o->across + i]);
+        }
+        tui_put_right(grid, area, area.w, (int)i + 1, TUI_STYLE_NORMAL,
+                      ana_number(text, sizeof text, unit, measure_block(app, &sent), true));
+        tui_put_right(grid, area, ((int)i + 1) * NUMBER, area.h - 1, TUI_STYLE_NORMAL,
+                      ana_number(text, sizeof text, unit, measure_block(app, &received), true));
+    }
+}
+
+enum { PAIRS_WIDTH = 43, PAIRS_LEAST = 4, PAIRS_MOST = 64 };
+
+/* Finds the pairs that exchange most bytes, `most` at most, the busiest first; returns how many. */
+static int find_pairs(const struct tui_app *app, const struct ana_pair *pair[PAIRS_MOST], int most)
+{
+    int n = 0;
+    for (size_t i = 0; i < app->summary.pair_count; i++) {
+        const struct ana_pair *p = &app->summary.pairs[i];
+        int at = n < most ? n : most;
+        while (at > 0 && pair[at - 1]->bytes < p->bytes)
+            at--;
+        if (at == most)
+            continue;
+        n += n < most;
+        memmove(&pair[at + 1], &pair[at], (size_t)(n - 1 - at) * sizeof *pair);
+        pair[at] = p;
+    }
+    return n;
+}
+
+/* Lists the busiest pairs of ranks. */
 static void draw_pairs(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
-    enum { MOST = 1024, LEAST = 4, FROM = 6, TO = 12, COUNT_AT = 22, BYTES_AT = 32, LATENCY_AT = 42 };
-    const struct ana_pair *pair[MOST];
-    size_t n = app->summary.pair_count;
-    char text[ANA_TEXT];
-    if (rect.h < LEAST || n > MOST || !n)
+    static const struct {
+        const char *title;
+        int end;
+    } column[] = {{"FROM", 6}, {"TO", 12}, {"MESSAGES", 22}, {"BYTES", 32}, {"p50", PAIRS_WIDTH - 1}};
+    const struct ana_pair *pair[PAIRS_MOST];
+    if (rect.h < PAIRS_LEAST || !app->summary.pair_count)
         return;
-    for (size_t i = 0; i < n; i++)
-        pair[i] = &app->summary.pairs[i];
-    ana_sort(pair, n, sizeof *pair, by_bytes);
+    int n = find_pairs(app, pair, rect.h - 1 < PAIRS_MOST ? rect.h - 1 : PAIRS_MOST);
     tui_fill(grid, (struct tui_rect){rect.x, rect.y, rect.w, 1}, TUI_STYLE_HEADER, ' ');
-    tui_put_right(grid, rect, FROM, 0, TUI_STYLE_HEADER, "FROM");
-    tui_put_right(grid, rect, TO, 0, TUI_STYLE_HEADER, "TO");
-    tui_put_right(grid, rect, COUNT_AT, 0, TUI_STYLE_HEADER, "MESSAGES");
-    tui_put_right(grid, rect, BYTES_AT, 0, TUI_STYLE_HEADER, "BYTES");
-    tui_put_right(grid, rect, LATENCY_AT, 0, TUI_STYLE_HEADER, "p50");
-    for (int i = 0; i + 1 < rect.h && (size_t)i < n; i++) {
-        int y = i + 1;
-        tui_put_right(grid, rect, FROM, y, TUI_STYLE_NORMAL,
-                      tui_app_rank_name(app, pair[i]->source, text, sizeof text));
-        tui_put_right(grid, rect, TO, y, TUI_STYLE_NORMAL,
-                      tui_app_rank_name(app, pair[i]->destination, text, sizeof text));
-        tui_put_right(grid, rect, COUNT_AT, y, TUI_STYLE_NORMAL,
-                      ana_number(text, sizeof text, ANA_COUNT, (double)pair[i]->messages, true));
-        tui_put_right(grid, rect, BYTES_AT, y, TUI_STYLE_NORMAL,
-                      ana_number(text, sizeof text, ANA_BYTES, (double)pair[i]->bytes, true));
-        tui_put_right(grid, rect, LATENCY_AT, y, TUI_STYLE_NORMAL,
-                      ana_number(text, sizeof text, ANA_NS, pair[i]->latency_p50_ns, true));
+    for (int c = 0; c < 5; c++)
+        tui_put_right(grid, rect, column[c].end, 0, TUI_STYLE_HEADER, column[c].title);
+    for (int i = 0; i < n; i++) {
+        char text[5][ANA_TEXT];
+        tui_app_rank_name(app, pair[i]->source, text[0], sizeof text[0]);
+        tui_app_rank_name(app, pair[i]->destination, text[1], sizeof text[1]);
+        ana_number(text[2], sizeof text[2], ANA_COUNT, (double)pair[i]->messages, true);
+        ana_number(text[3], sizeof text[3], ANA_BYTES, (double)pair[i]->bytes, true);
+        ana_number(text[4], sizeof text[4], ANA_NS, pair[i]->latency_p50_ns, true);
+        for (int c = 0; c < 5; c++)
+            tui_put_right(grid, rect, column[c].end, i + 1, TUI_STYLE_NORMAL, text[c]);
     }
 }
 
@@ -318,8 +363,14 @@ static void draw_matrix(struct tui_app *app, struct tui_grid *grid, struct tui_r
                  o->blocks.nodes ? ", by node" : "");
     draw_axes(app, grid, rect);
     struct tui_rect foot = {rect.x, rect.y + rect.h - 2, rect.w, 1};
-    int below = o->drawn.y + o->drawn.h + 1;
-    draw_pairs(app, grid, (struct tui_rect){rect.x, below, rect.w, foot.y - 1 - below});
+    bool with_sums = o->sums && o->cell == NUMBER && o->down == o->blocks.count && o->across == o->blocks.count;
+    if (with_sums)
+        draw_sums(app, grid, sums);
+    int below = o->drawn.y + o->drawn.h + 1 + with_sums, beside = o->drawn.x + o->drawn.w + 2 + with_sums * NUMBER;
+    if (beside + PAIRS_WIDTH <= rect.x + rect.w)
+        draw_pairs(app, grid, (struct tui_rect){beside, rect.y + 1, PAIRS_WIDTH, foot.y - rect.y - 2});
+    else
+        draw_pairs(app, grid, (struct tui_rect){rect.x, below, rect.w, foot.y - 1 - below});
     size_t row = tui_matrix_block(&o->blocks, app->cursor_rank) - o->top,
            column = tui_matrix_block(&o->blocks, app->cursor_peer) - o->left;
     draw_pair(app, grid, foot, row < o->down && column < o->across ? &sums[row * o->across + column] : NULL);

@@ -3,11 +3,7 @@
 #define TUI_PAGER_H
 
 #include "tui/app/view.h"
-
-/* Takes one line; the text lives no longer than the call. */
-typedef void tui_take_line(void *to, enum tui_style style, const char *text);
-/* Gives `line` a word and, from column `indent` on, its text, in as many lines of `width` columns as needed. */
-void tui_wrap(const char *word, int indent, const char *text, int width, tui_take_line *line, void *to);
+#include "tui/widgets/wrap.h"
 
 /* Zeros at first. */
 struct tui_pager {

@@ -7,6 +7,7 @@
 
 #define LEAST 0.01 /* share of the run: smaller savings are not worth a line */
 #define MOST  6
+#define RIGHT 31 /* columns of shares and savings */
 
 /* Returns how many of the prices have a line. */
 static int count_lines(const struct tui_app *app)
@@ -47,29 +48,29 @@ static enum tui_style begin_line(struct tui_grid *grid, struct tui_rect rect, in
 static void draw_line(const struct tui_app *app, const struct ana_price *price, struct tui_grid *grid,
                       struct tui_rect rect, int y, bool chosen)
 {
-    char words[400], room[400], part[ANA_TEXT], saves[ANA_TEXT], of[ANA_TEXT];
-    int width = rect.w - 39 > 20 ? rect.w - 39 : 20;
+    char words[400], room[400], part[ANA_TEXT], saves[ANA_TEXT];
+    int width = rect.w - RIGHT > 20 ? rect.w - RIGHT : 20;
     ana_price_words(app->job, price, words, sizeof words);
     double share = price->path_ns >= 0 ? (double)price->path_ns / (double)app->summary.path_ns : NAN;
     const bool about = price->kind == ANA_PRICE_PROCESSOR || price->siblings;
     const char *bound = price->at_most ? "at most " : about ? "about " : "";
     ana_number(part, sizeof part, ANA_SHARE, share, true);
     ana_spoken(saves, sizeof saves, (double)price->saves_ns);
-    ana_spoken(of, sizeof of, (double)app->summary.path_ns);
     enum tui_style style = begin_line(grid, rect, y, chosen);
-    tui_putf(grid, rect, 1, y, style, "%s %10s   %s%s of %s", ana_column(room, sizeof room, words, width, false), part,
-             bound, saves, of);
+    tui_putf(grid, rect, 1, y, style, "%s %10s   %s%s", ana_column(room, sizeof room, words, width, false), part, bound,
+             saves);
 }
 
 int tui_draw_prices(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect, int chosen)
 {
-    int lines = count_lines(app), width = rect.w - 39 > 20 ? rect.w - 39 : 20, used = lines + 1;
+    int lines = count_lines(app), width = rect.w - RIGHT > 20 ? rect.w - RIGHT : 20, used = lines + 1;
     const struct ana_slow_iteration *slow = find_slow(app);
     const struct ana_iterations *of = &app->summary.iterations;
-    char words[400], room[400];
+    char words[400], room[400], run[ANA_TEXT];
     if (lines == 0 || rect.h < 2)
         return 0;
-    tui_putf(grid, rect, 1, 0, TUI_STYLE_LABEL, "%-*s ON THE PATH  SAVES", width, "WHAT TO MEND");
+    tui_putf(grid, rect, 1, 0, TUI_STYLE_LABEL, "%-*s ON THE PATH  SAVES OF %s", width, "WHAT TO MEND",
+             ana_spoken(run, sizeof run, (double)app->summary.path_ns));
     for (int i = 0; i < lines && i + 1 < rect.h; i++)
         draw_line(app, &app->summary.prices[i], grid, rect, i + 1, chosen == i + 1);
     bool of_line = chosen > 0 && chosen <= lines;

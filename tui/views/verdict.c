@@ -106,6 +106,19 @@ static void put_line(void *to, enum tui_style style, const char *text)
     p->rect = tui_below(p->rect, 1);
 }
 
+/* Returns how many lines of the price list the cursor can go to: the list is there while the job moves. */
+static int count_prices(const struct tui_app *app)
+{
+    bool moves = app->verdict->state == ANA_VERDICT_HEALTHY || app->verdict->state == ANA_VERDICT_SLOW;
+    return moves && !own(app)->detail_of ? tui_price_lines(app) : 0;
+}
+
+/* Whether the groups of ranks are shown: not of a job that ended well, where all ranks have just finished. */
+static bool shows_groups(const struct tui_app *app)
+{
+    return own(app)->detail_of || app->info.state != ANA_FINISHED || !count_prices(app);
+}
+
 static void draw_reasons(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     const struct ana_verdict *v = app->verdict;
@@ -122,8 +135,9 @@ static void draw_reasons(const struct tui_app *app, struct tui_grid *grid, struc
     tui_wrap("CERTAINTY", INDENT, text, rect.w, put_line, &p);
     for (size_t i = 0; i < v->divergences && p.rect.h > 2; i++)
         tui_wrap(i ? "" : "THEY PART", INDENT, v->divergence[i], rect.w, put_line, &p);
-    tui_putf(grid, p.rect, 1, 1, TUI_STYLE_DIM, "Enter: stacks and last calls of a rank%s",
-             tui_app_offers(app, TUI_VIEW_HOROVOD) ? "; again: Horovod's tensors" : "");
+    if (shows_groups(app))
+        tui_putf(grid, p.rect, 1, 1, TUI_STYLE_DIM, "Enter: stacks and last calls of a rank%s",
+                 tui_app_offers(app, TUI_VIEW_HOROVOD) ? "; again: Horovod's tensors" : "");
 }
 
 /* Stacks may be long: PgUp and PgDn scroll them, and the last line says so. */
@@ -148,26 +162,22 @@ static void draw_rank_detail(struct tui_app *app, struct tui_grid *grid, struct 
                  o->detail_top + page, n);
 }
 
-/* Returns how many lines of the price list the cursor can go to: the list is there while the job moves. */
-static int count_prices(const struct tui_app *app)
-{
-    bool moves = app->verdict->state == ANA_VERDICT_HEALTHY || app->verdict->state == ANA_VERDICT_SLOW;
-    return moves && !own(app)->detail_of ? tui_price_lines(app) : 0;
-}
-
 static void draw_verdict(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     int wanted = (int)app->verdict->groups + 1, most = rect.h / 2;
     int height = wanted < most ? wanted : most;
-    if (app->verdict->state == ANA_VERDICT_HEALTHY) {
+    if (app->verdict->state == ANA_VERDICT_HEALTHY && app->info.state != ANA_FINISHED) {
         tui_put(grid, rect, 1, 0, TUI_STYLE_FINE, "Nobody is stuck.");
         rect = tui_below(rect, 2);
     }
-    int lines = count_prices(app);
-    own(app)->price = own(app)->price < lines ? own(app)->price : lines;
+    int lines = count_prices(app), least = shows_groups(app) ? 0 : 1;
+    own(app)->price = own(app)->price < least ? least : own(app)->price < lines ? own(app)->price : lines;
     app->table[TUI_VIEW_VERDICT].elsewhere = own(app)->price > 0;
-    tui_table_draw(&app->table[TUI_VIEW_VERDICT], grid, (struct tui_rect){rect.x, rect.y, rect.w, height});
-    struct tui_rect rest = tui_below(rect, height + 1);
+    struct tui_rect rest = rect;
+    if (!least) {
+        tui_table_draw(&app->table[TUI_VIEW_VERDICT], grid, (struct tui_rect){rect.x, rect.y, rect.w, height});
+        rest = tui_below(rect, height + 1);
+    }
     int prices = lines ? tui_draw_prices(app, grid, rest, own(app)->price) : 0;
     if (prices)
         rest = tui_below(rest, prices + 1);
@@ -184,10 +194,11 @@ static int act_on_price(struct tui_app *app, enum tui_action action)
     const struct tui_table *table = &app->table[TUI_VIEW_VERDICT];
     int lines = count_prices(app);
     o->price = o->price < lines ? o->price : lines;
-    if (action == TUI_ACTION_DOWN && o->price < lines && (o->price || table->cursor + 1 >= table->count))
+    bool at_end = table->cursor + 1 >= table->count || !shows_groups(app);
+    if (action == TUI_ACTION_DOWN && o->price < lines && (o->price || at_end))
         o->price++;
     else if (action == TUI_ACTION_UP && o->price)
-        o->price--;
+        o->price -= o->price > 1 || shows_groups(app);
     else if (action == TUI_ACTION_DEEPER && o->price)
         tui_price_open(app, o->price);
     else if (!o->price || action != TUI_ACTION_DOWN)

@@ -55,12 +55,14 @@ void tui_stack(struct tui_rect area, bool across, int gap, const struct tui_part
 struct tui_screen tui_screen_layout(int cols, int rows, int headline_rows)
 {
     int headline = rows - 2 - headline_rows >= TUI_MIN_ROWS - 3 ? headline_rows : 1;
-    const struct tui_part parts[] = {{1, 1, 3}, {headline, headline, 2}, {TUI_MIN_ROWS - 3, 0, 0}, {1, 1, 1}};
-    struct tui_rect out[4] = {{0}};
+    const struct tui_part parts[] = {
+        {1, 1, 3}, {headline, headline, 2}, {TUI_MIN_ROWS - 3, 0, 0}, {1, 1, 1}, {1, 1, 1}};
+    struct tui_rect out[5] = {{0}};
     struct tui_screen screen = {0};
     if (cols >= TUI_MIN_COLS && rows >= TUI_MIN_ROWS) {
-        tui_stack((struct tui_rect){0, 0, cols, rows}, false, 0, parts, 4, out);
-        screen = (struct tui_screen){out[0], out[1], out[2], out[3]};
+        int n = rows >= TUI_KEYS_ROWS ? 5 : 4;
+        tui_stack((struct tui_rect){0, 0, cols, rows}, false, 0, parts, n, out);
+        screen = (struct tui_screen){out[0], out[1], out[2], n == 5 ? out[3] : out[4], out[n - 1]};
     }
     return screen;
 }

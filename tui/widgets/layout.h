@@ -6,8 +6,8 @@
 #include "tui/widgets/grid.h"
 #include <stddef.h>
 
-/* The smallest terminal that the views are made for. */
-enum { TUI_MIN_COLS = 60, TUI_MIN_ROWS = 20 };
+/* The smallest terminal that the views are made for, and the least rows for a second line of keys. */
+enum { TUI_MIN_COLS = 60, TUI_MIN_ROWS = 20, TUI_KEYS_ROWS = 30 };
 
 /* Space requested by one part of a stack, in rows, or in columns if parts stand side by side. */
 struct tui_part {
@@ -21,9 +21,9 @@ struct tui_part {
  * blank. */
 void tui_stack(struct tui_rect area, bool across, int gap, const struct tui_part *parts, int n, struct tui_rect *out);
 
-/* The four parts of every screen. */
+/* The parts of every screen; more_keys is empty where it has few rows. */
 struct tui_screen {
-    struct tui_rect job, headline, body, keys;
+    struct tui_rect job, headline, body, more_keys, keys;
 };
 
 /* Cuts a terminal into the parts of a screen.  The headline gets headline_rows if the view can spare them, else one.

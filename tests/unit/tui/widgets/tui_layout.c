@@ -44,13 +44,15 @@ int main(void)
             struct tui_rect area = {0, 0, cols, rows}, out[4];
             for (int lines = 1; lines <= 2; lines++) {
                 struct tui_screen s = tui_screen_layout(cols, rows, lines);
-                struct tui_rect four[] = {s.job, s.headline, s.body, s.keys};
-                check_parts(area, four, 4, "screen");
+                struct tui_rect all[] = {s.job, s.headline, s.body, s.more_keys, s.keys};
+                check_parts(area, all, 5, "screen");
                 bool fits = cols >= TUI_MIN_COLS && rows >= TUI_MIN_ROWS;
                 CHECK((s.body.h > 0) == fits, "the view is there from 60x20 on, and only then: %dx%d", cols, rows);
                 CHECK(!fits || (s.job.h == 1 && s.headline.h >= 1 && s.keys.h == 1), "the other three are there: %dx%d",
                       cols, rows);
-                CHECK(!fits || s.job.h + s.headline.h + s.body.h + s.keys.h == rows, "no row is lost: %dx%d", cols,
+                CHECK(!fits || s.job.h + s.headline.h + s.body.h + s.more_keys.h + s.keys.h == rows,
+                      "no row is lost: %dx%d", cols, rows);
+                CHECK(!fits || (s.more_keys.h > 0) == (rows >= TUI_KEYS_ROWS), "a second line of keys: %dx%d", cols,
                       rows);
                 CHECK(!fits || s.body.h >= TUI_MIN_ROWS - 3, "a long headline does not starve the view: %dx%d", cols,
                       rows);
