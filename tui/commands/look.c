@@ -30,23 +30,6 @@ struct seen {
 
 /* ---- looking ----------------------------------------------------------------------------------------------------- */
 
-/* Whether a function is called by programs, as MPI_Send, mpi_send_, PMPI_Send or ncclAllReduce are, or jumped to from
- * there, as ompi_mpi_finalize is. */
-static bool is_call(const char *name)
-{
-    return strncasecmp(name, "MPI_", 4) == 0 || strncasecmp(name, "PMPI_", 5) == 0 ||
-           strncmp(name, "ompi_mpi_", 9) == 0 || (strncmp(name, "nccl", 4) == 0 && isupper((unsigned char)name[4]));
-}
-
-/* Returns the outermost frame of a communication call; the number of frames if there is none. */
-static size_t find_call(const struct tui_outside_stack *stack)
-{
-    for (size_t i = stack->count; i-- > 0;)
-        if (is_call(stack->frame[i].function))
-            return i;
-    return stack->count;
-}
-
 /* Whether two stacks are the same from the call on outwards; `exact`: to the address, which ranks do not share. */
 static bool is_same(const struct tui_outside_stack *a, size_t from_a, const struct tui_outside_stack *b, size_t from_b,
                     bool exact)
@@ -63,7 +46,7 @@ static bool is_same(const struct tui_outside_stack *a, size_t from_a, const stru
 /* Compares a stack with the one before, and keeps it. */
 static void add_stack(struct seen *rank, const struct tui_outside_stack *now)
 {
-    const size_t outer = find_call(now);
+    const size_t outer = tui_outside_call(now);
     const bool inside = outer < now->count, was = rank->outer < rank->stack.count;
     rank->moves +=
         rank->looks && (inside || was) && !is_same(now, inside ? outer : 0, &rank->stack, was ? rank->outer : 0, true);
@@ -118,20 +101,13 @@ static void look(struct seen *rank, size_t n)
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
-/* The name of the call that a rank is inside, as programs in C write it; NULL: outside. */
+/* The name of the call that a rank is inside; NULL: outside. */
 static const char *call_of(const struct seen *rank)
 {
     static char name[120];
     if (!rank->looks || rank->outer == rank->stack.count)
         return NULL;
-    const char *from = rank->stack.frame[rank->outer].function;
-    from += strncmp(from, "ompi_mpi_", 9) == 0 ? 5 : tolower((unsigned char)*from) == 'p';
-    snprintf(name, sizeof name, "%s", from);
-    if (strncmp(name, "mpi_", 4) == 0) { /* Fortran's mpi_send_ */
-        memcpy(name, "MPI", 3);
-        name[4] = (char)toupper((unsigned char)name[4]);
-        name[strlen(name) - (name[strlen(name) - 1] == '_')] = 0;
-    }
+    tui_outside_call_name(rank->stack.frame[rank->outer].function, name, sizeof name);
     return name;
 }
 
@@ -145,17 +121,6 @@ static bool is_collective(const char *call)
         if (strstr(call, words[i]) && !strstr(call, "Scancel"))
             return true;
     return false;
-}
-
-/* The program's own frame: the caller of the communication call, else the innermost one that is not the C library's;
- * NULL: there is none. */
-static const struct tui_outside_frame *place_of(const struct seen *rank)
-{
-    const struct tui_outside_stack *s = &rank->stack;
-    size_t i = rank->outer + 1 < s->count ? rank->outer + 1 : 0;
-    while (i < s->count && s->frame[i].is_system)
-        i++;
-    return i < s->count ? &s->frame[i] : NULL;
 }
 
 static bool is_alike(const struct seen *a, const struct seen *b)
@@ -200,7 +165,7 @@ static size_t name_ranks(const struct seen *rank, size_t n, question *is, const 
 /* Writes call and place of a rank. */
 static void describe(const struct seen *rank, char *out, size_t size)
 {
-    const struct tui_outside_frame *place = place_of(rank);
+    const struct tui_outside_frame *place = tui_outside_place(&rank->stack);
     const char *call = call_of(rank);
     const double used = rank->cpu_s * 100;
     int n = call ? snprintf(out, size, "in %s", call)

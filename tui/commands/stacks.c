@@ -1,6 +1,7 @@
 /* hpctop stacks DIR..: asks the running ranks for their stacks and prints them, equal ones together. */
 #include "tui/commands/arguments.h"
 #include "tui/commands/command.h"
+#include "tui/commands/sample.h"
 
 #include "trace/job/bundle.h"
 #include "trace/job/stacks.h"
@@ -200,13 +201,24 @@ static int print_stacks(struct ana_job *job, uint64_t asked, bool threads)
 int tui_command_stacks(int argc, char **argv)
 {
     bool threads = false, no_ask = false;
+    double seconds = 0;
+    const char *ranks = NULL;
     struct ana_job *job;
-    const struct tui_argument known[] = {{"threads", 0, TUI_FLAG, &threads}, {"no-ask", 0, TUI_FLAG, &no_ask}, {0}};
+    const struct tui_argument known[] = {{"threads", 0, TUI_FLAG, &threads},
+                                         {"no-ask", 0, TUI_FLAG, &no_ask},
+                                         {"sample", 0, TUI_SECONDS, &seconds},
+                                         {"ranks", 0, TUI_TEXT, &ranks},
+                                         {0}};
     int status = tui_arguments(argc, argv, known, "a trace folder");
     if (status == TUI_EXIT_OK)
         status = tui_open_job((const char *const *)argv + optind, argc - optind, &job);
     if (status != TUI_EXIT_OK)
         return status;
+    if (seconds > 0) {
+        status = tui_sample(job, seconds, ranks);
+        ana_job_close(job);
+        return status;
+    }
     bool live = false;
     for (size_t i = 0; i < ana_job_info(job).ranks; i++)
         live |= may_answer(ana_job_rank(job, i));

@@ -3,6 +3,7 @@
 #include "trace/util/sort.h"
 #include "trace/util/text.h"
 
+#include <ctype.h>
 #include <elf.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -172,7 +174,8 @@ ANA_COMPARE(by_place, struct place, x->offset<y->offset ? -1 : x->offset> y->off
 
 static void find_names(Dwfl_Module *module, uint64_t address, const char *path, struct tui_outside_frame *out)
 {
-    static const char *const below[] = {"libc.", "libc-", "ld-", "libpthread", "linux-vdso", "[vdso"};
+    static const char *const below[] = {"libc.", "libc-", "ld-",       "libpthread", "linux-vdso",
+                                        "[vdso", "libm.", "libstdc++", "libgcc_s",   "libgomp"};
     const char *name = dwfl_module_addrname(module, address);
     Dwfl_Line *line = dwfl_module_getsrc(module, address);
     int number = 0;
@@ -264,6 +267,42 @@ void tui_outside_close(struct tui_outside *process)
     if (process && process->dwfl)
         dwfl_end(process->dwfl);
     free(process);
+}
+
+/* Whether a function is called by programs, as MPI_Send, mpi_send_, PMPI_Send or ncclAllReduce are, or jumped to from
+ * there, as ompi_mpi_finalize is. */
+static bool is_call(const char *name)
+{
+    return strncasecmp(name, "MPI_", 4) == 0 || strncasecmp(name, "PMPI_", 5) == 0 ||
+           strncmp(name, "ompi_mpi_", 9) == 0 || (strncmp(name, "nccl", 4) == 0 && isupper((unsigned char)name[4]));
+}
+
+size_t tui_outside_call(const struct tui_outside_stack *stack)
+{
+    for (size_t i = stack->count; i-- > 0;)
+        if (is_call(stack->frame[i].function))
+            return i;
+    return stack->count;
+}
+
+void tui_outside_call_name(const char *function, char *out, size_t size)
+{
+    function += strncmp(function, "ompi_mpi_", 9) == 0 ? 5 : tolower((unsigned char)*function) == 'p';
+    snprintf(out, size, "%s", function);
+    if (strncmp(out, "mpi_", 4) != 0)
+        return;
+    memcpy(out, "MPI", 3); /* Fortran's mpi_send_ */
+    out[4] = (char)toupper((unsigned char)out[4]);
+    out[strlen(out) - (out[strlen(out) - 1] == '_')] = 0;
+}
+
+const struct tui_outside_frame *tui_outside_place(const struct tui_outside_stack *stack)
+{
+    const size_t outer = tui_outside_call(stack);
+    size_t i = outer + 1 < stack->count ? outer + 1 : 0;
+    while (i < stack->count && stack->frame[i].is_system)
+        i++;
+    return i < stack->count ? &stack->frame[i] : NULL;
 }
 
 void tui_outside_why_not(char *out, size_t size)

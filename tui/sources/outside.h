@@ -14,7 +14,7 @@ struct tui_outside_frame {
     uint64_t address;   /* in the function: of the call that it is in, or of its next instruction */
     char function[120]; /* "main"; "" unknown */
     char where[120];    /* "app.c:17", else "libm.so.6" */
-    bool is_system;     /* of the C library */
+    bool is_system;     /* of the C library, or of the compiler's */
 };
 
 /* A thread at one moment; frames[0] is the innermost. */
@@ -37,6 +37,15 @@ bool tui_outside_begin(struct tui_outside *process, int tid);
 /* Reads the stack if the thread has stopped or is in a system call, and lets it run on.  Call it without a pause until
  * it returns 1, or -1: the thread has ended, or its stack is not readable.  0: not yet. */
 int tui_outside_end(struct tui_outside *process, struct tui_outside_stack *out);
+
+/* Returns the outermost frame of a communication call; out->count: there is none. */
+size_t tui_outside_call(const struct tui_outside_stack *stack);
+/* Writes a call as programs in C name it, from the function of its outermost frame: "MPI_Send" of mpi_send_, PMPI_Send
+ * and ompi_mpi_send. */
+void tui_outside_call_name(const char *function, char *out, size_t size);
+/* Returns the program's own frame: the caller of the communication call, else the innermost one that is not the C
+ * library's or the compiler's; NULL: there is none. */
+const struct tui_outside_frame *tui_outside_place(const struct tui_outside_stack *stack);
 
 /* Writes how this user could read processes after all, by the kernel's settings: after EPERM. */
 void tui_outside_why_not(char *out, size_t size);
