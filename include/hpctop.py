@@ -69,6 +69,13 @@ def end(name=None):
         _end(0 if name is None else _number_of(name))
 
 
+def load_ipython_extension(ipython):
+    """%load_ext hpctop: the magics of hpctop_notebook.py."""
+    import hpctop_notebook
+
+    hpctop_notebook.load_ipython_extension(ipython)
+
+
 class region:
     """A region for a with statement, or for all calls of a function."""
 

@@ -11,7 +11,7 @@ INSTALLED ?= $(HPCTOP)# the hpctop that is installed
 FILES_755 = bin/hpctop lib/hpctop/libtrace.so share/hpctop/slurm/prolog share/hpctop/slurm/task-prolog \
             share/hpctop/slurm/epilog
 FILES_644 = include/hpctop.h share/hpctop/hpctop.f90 share/hpctop/python/hpctop.py \
-            share/man/man1/hpctop.1 share/man/man7/libtrace.7 share/man/man5/hpctop-format.5 \
+            share/hpctop/python/hpctop_notebook.py share/man/man1/hpctop.1 share/man/man7/libtrace.7 share/man/man5/hpctop-format.5 \
             share/bash-completion/completions/hpctop share/zsh/site-functions/_hpctop \
             share/fish/vendor_completions.d/hpctop.fish share/hpctop/modulefiles/hpctop share/hpctop/slurm/enter
 OWN_DIRS  = lib/hpctop share/hpctop/python share/hpctop/modulefiles share/hpctop/slurm share/hpctop
@@ -35,7 +35,7 @@ install: all $(GENERATED)
 	$(Q)install -m 644 packaging/slurm/enter "$(STAGE)/share/hpctop/slurm/"
 	$(Q)install -m 644 include/hpctop.h "$(STAGE)/include/hpctop.h"
 	$(Q)install -m 644 include/hpctop.f90 "$(STAGE)/share/hpctop/hpctop.f90"
-	$(Q)install -m 644 include/hpctop.py "$(STAGE)/share/hpctop/python/hpctop.py"
+	$(Q)install -m 644 include/hpctop.py include/hpctop_notebook.py "$(STAGE)/share/hpctop/python/"
 	$(Q)for n in 1/hpctop.1 7/libtrace.7 5/hpctop-format.5; do \
 	    install -m 644 $(GENERATED)/$${n#*/} "$(STAGE)/share/man/man$$n" || exit 1; done
 	$(Q)install -m 644 $(GENERATED)/hpctop "$(STAGE)/share/bash-completion/completions/hpctop"

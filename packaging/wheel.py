@@ -3,7 +3,8 @@
 
   wheel.py FOLDER VERSION INTO    FOLDER: as make tarball leaves it
 
-`pip install` gives the command hpctop with its libtrace.so, and `import hpctop` the regions of include/hpctop.py."""
+`pip install` gives the command hpctop with its libtrace.so, `import hpctop` the regions of include/hpctop.py,
+`%load_ext hpctop` the magics of include/hpctop_notebook.py."""
 import base64
 import hashlib
 import os
@@ -44,6 +45,7 @@ def main():
     license_name = read(folder, "LICENSE").decode().strip().splitlines()[0].strip()
     files = {  # name: (bytes, may be run)
         "hpctop/__init__.py": (read(folder, "share/hpctop/python/hpctop.py"), False),
+        "hpctop_notebook.py": (read(folder, "share/hpctop/python/hpctop_notebook.py"), False),
         "hpctop/_run.py": (RUN.encode(), False),
         "hpctop/bin/hpctop": (read(folder, "bin/hpctop"), True),
         "hpctop/include/hpctop.h": (read(folder, "include/hpctop.h"), False),

@@ -20,7 +20,8 @@ programs="$check hpcc netpipe-openmpi scalapack-mpi-test lammps python3-petsc4py
 case "${1-check}" in
 build) want=$build ;;
 check) want="$check gfortran libmpich-dev" ;;
-long) want="$check gfortran libmpich-dev prometheus rpm cpio vite cppcheck python3-torch" ;;
+long) want="$check gfortran libmpich-dev prometheus rpm cpio vite cppcheck python3-torch jupyter-nbconvert python3-ipykernel
+    python3-ipyparallel openssh-server" ;;
 roots) want=$roots ;;
 programs) want=$programs ;;
 matrix) want=$matrix ;;
