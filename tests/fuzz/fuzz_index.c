@@ -31,10 +31,10 @@ static FILE *save(void)
 {
     struct ana_job *job = fuzz_open_job();
     struct ana_keep keep;
-    struct ana_job_keep k = {.keep = &keep, .job = job};
+    struct ana_job_keep k = ana_job_keep_of(job, &keep);
     FILE *file = fdopen(make_file("", 0), "w+b");
     ana_job_advance(job, 0);
-    if (!file || !job->flushed)
+    if (!file || !ana_job_analysis(job)->flushed)
         exit(1);
     ana_keep_save(&keep, file, UINT64_MAX);
     ana_job_save(&k);
@@ -125,7 +125,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fclose(file);
     if (!loaded)
         return 0;
-    fuzz_check(job->indexed, "taken up, and not known");
+    fuzz_check(ana_job_analysis(job)->indexed, "taken up, and not known");
     fuzz_ask(job);
     ana_job_close(job);
     job = NULL;

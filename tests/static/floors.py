@@ -16,15 +16,6 @@ FOREIGN = r"mpi\.h|mpi-ext\.h|cuda|nccl\.h|cupti|curses|panel\.h|menu\.h|form\.h
 # Libraries, and the one folder or file that may see each.
 LIBRARIES = {r"(ncursesw?/)?(n?curses|panel|term)\.h": "tui/term/curses.c", r"cjson/|cJSON\.h": "tui/",
              r"elfutils/|libelf\.h|gelf\.h": "tui/", r"dwarf\.h": "tui/|interpose/unwind/"}
-# Private headers of another folder that are still included: {header: who may}.  This list only becomes shorter.
-PRIVATE = {
-    "trace/job/job_impl.h": "gpu/device.c gpu/device_facts.c gpu/device_keep.c gpu/device_look.c "
-                            "gpu/device_match.c gpu/device_rows.c gpu/device_streams.c horovod/horovod_impl.h "
-                            "index/keep.h index/load.h index/place.h verdict/verdict_impl.h",
-    "trace/gpu/device_impl.h": "session/session.c",
-    "trace/horovod/horovod_impl.h": "session/session.c",
-    "trace/verdict/verdict_impl.h": "session/session.c",
-}
 failed = []
 
 
@@ -113,13 +104,10 @@ def circles(edges):
 
 
 def check_private():
-    found = {(name, path[len("trace/"):]) for path in sources() for name in includes(path)
-             if name.endswith("_impl.h") and os.path.dirname(name) != os.path.dirname(path)}
-    allowed = {(header, path) for header, paths in PRIVATE.items() for path in paths.split()}
-    check(not found - allowed, "a private header is included in its own folder only",
-          ", ".join("%s by %s" % pair for pair in sorted(found - allowed)))
-    check(not allowed - found, "exceptions for private headers are needed",
-          ", ".join("%s by %s" % pair for pair in sorted(allowed - found)))
+    """Private headers in the sources, and in unit tests of trace/, which mirror its folders."""
+    found = ["%s by %s" % (name, path) for path in sources(*ROOMS, "tests/unit/trace") for name in includes(path)
+             if name.endswith("_impl.h") and os.path.dirname(name) != os.path.dirname(path.replace("tests/unit/", ""))]
+    check(not found, "a private header is included in its own folder only", ", ".join(sorted(found)))
 
 
 def main():

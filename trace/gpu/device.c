@@ -1,6 +1,6 @@
 /* Kernels and copies as they come: summed up by name, by rank and over time. */
 #include "trace/gpu/device_data.h"
-#include "trace/job/job_impl.h"
+#include "trace/job/analysis.h"
 #include "trace/gpu/nccl_bandwidth.h"
 #include "trace/util/hash.h"
 #include <stdlib.h>
@@ -68,7 +68,7 @@ static struct kernel *kernel_of(const struct ana_job *job, struct ana_devices *g
         return NULL;
     if (*known)
         return ana_map_value(&gpu->kernels, *known - 1);
-    const char *name = trc_kernel(job->process[e->index].rank.file, e->sig->object);
+    const char *name = trc_kernel(ana_job_members(job)->process[e->index].rank.file, e->sig->object);
     name = name ? name : "?";
     struct kernel *k = ana_map_add(&gpu->kernels, ana_hash_text(name), 0, 0);
     if (!k)
@@ -76,7 +76,7 @@ static struct kernel *kernel_of(const struct ana_job *job, struct ana_devices *g
     if (!k->name && gpu->match) {
         k->name = strdup(name);
     } else if (!k->name) {
-        const struct kernel *same = kernel_of(job, job->gpu, e);
+        const struct kernel *same = kernel_of(job, ana_job_analysis(job)->gpu, e);
         k->name = same ? same->name : NULL;
     }
     if (!k->name)
@@ -88,11 +88,12 @@ static struct kernel *kernel_of(const struct ana_job *job, struct ana_devices *g
 
 static struct stream *stream_of(const struct ana_job *job, struct ana_devices *gpu, const struct ana_event *e)
 {
+    const struct ana_members *members = ana_job_members(job);
     struct stream *s = ana_map_add(&gpu->streams, e->index, e->thread, 0);
     if (!s || s->known)
         return s;
-    const struct trc_device_stream *page = trc_device_stream(job->process[e->index].rank.file, e->thread);
-    int64_t start = job->process[e->index].rank.begin_ns;
+    const struct trc_device_stream *page = trc_device_stream(members->process[e->index].rank.file, e->thread);
+    int64_t start = members->process[e->index].rank.begin_ns;
     s->of = (struct ana_stream){e->index, page->device, page->context, page->stream};
     s->thread = e->thread;
     s->number = page->number;

@@ -89,6 +89,10 @@ bool ana_gpu_could_be(const struct ana_job *job, size_t processes);
 /* Frees what a look has; the struct is the caller's. */
 void ana_gpu_look_free(struct ana_gpu_look *look);
 
+struct ana_upper;
+/* Enters what trace/gpu does while a job is read into the table of trace/job. */
+void ana_gpu_enter(struct ana_upper *upper);
+
 /* Amounts carried by one library. */
 enum ana_library { ANA_LIBRARY_MPI, ANA_LIBRARY_NCCL, ANA_LIBRARY_COPIES, ANA_LIBRARIES };
 struct ana_carried {

@@ -1,4 +1,4 @@
-/* Declarations shared by the files of trace/gpu; the pass calls the first functions. */
+/* Declarations shared by the files of trace/gpu; the pass calls the first functions, by ana_gpu_enter. */
 #ifndef ANA_DEVICE_IMPL_H
 #define ANA_DEVICE_IMPL_H
 
@@ -22,16 +22,6 @@ void ana_devices_free(struct ana_devices *gpu);
 bool ana_devices_any(const struct ana_devices *gpu);
 /* Adds a kernel or copy. */
 void ana_gpu_device_event(struct ana_job *job, struct ana_devices *gpu, const struct ana_event *event);
-/* device_look.c: the longest time that kernels of NCCL's ran on one GPU beside no other, in ns, over all time; *index:
- * the rank whose it is.  0: none is known. */
-int64_t ana_gpu_exposed(const struct ana_job *job, size_t *index);
-/* device_keep.c: keeps the contents of job->gpu after all events, or takes them up into devices that have seen none.
- * The latest calls and kernels make up time ranges: at most `newest` are saved, unless `newest` is ANA_STORE_MESSAGES
- * or more; job->kept_since_ns tells the end of the older ones. */
-void ana_devices_keep(struct ana_keep *keep, struct ana_job *job, size_t newest);
-/* device_keep.c: once job->gpu was taken up, names its communicators as reading the events would have. */
-void ana_devices_name(struct ana_job *job);
-
 /* ---- device_facts.c */
 /* Fills look->why_not: the reason that kernels of NCCL's calls, or any, have no times on some of the ranks (NULL:
  * all). */

@@ -1,6 +1,8 @@
 /* Storage of GPU data and NCCL's operations beside the trace. */
 #include "trace/gpu/device_data.h"
-#include "trace/job/job_impl.h"
+#include "trace/gpu/device_keep.h"
+#include "trace/job/analysis.h"
+#include "trace/job/comms.h"
 #include "trace/util/hash.h"
 #include <stdlib.h>
 
@@ -97,7 +99,7 @@ static void keep_streams(struct ana_keep *keep, struct ana_devices *gpu)
 
 void ana_devices_keep(struct ana_keep *keep, struct ana_job *job, size_t newest)
 {
-    struct ana_devices *gpu = job->gpu;
+    struct ana_devices *gpu = ana_job_analysis(job)->gpu;
     keep_kernels(keep, gpu);
     if (!keep->failed)
         keep_devices(keep, gpu);
@@ -112,22 +114,23 @@ void ana_devices_keep(struct ana_keep *keep, struct ana_job *job, size_t newest)
 /* The communicator that gives a row its name; NULL: none does. */
 static const struct trc_comm *comm_of(const struct ana_job *job, const struct row *row)
 {
-    return row->comm ? trc_comm(job->process[row->rank].rank.file, row->comm) : NULL;
+    return row->comm ? trc_comm(ana_job_members(job)->process[row->rank].rank.file, row->comm) : NULL;
 }
 
 static bool is_row_sane(const struct ana_job *job, const struct ana_nccl_rows *rows, size_t i)
 {
+    const struct ana_members *members = ana_job_members(job);
     const struct row *row = ana_map_value(&rows->rows, i);
     const uint64_t *key = ana_map_key(&rows->rows, i);
-    return row->call == key[1] && row->call < job->calls && row->size_class == key[2] &&
-           row->size_class < SIZE_CLASSES && row->rank < job->count && ana_keep_is_bool(&row->sum.unknown_bytes) &&
+    return row->call == key[1] && row->call < members->calls && row->size_class == key[2] &&
+           row->size_class < SIZE_CLASSES && row->rank < members->count && ana_keep_is_bool(&row->sum.unknown_bytes) &&
            (comm_of(job, row) || !row->comm);
 }
 
 /* Ordered by first naming, as their numbers follow from it. */
 void ana_devices_name(struct ana_job *job)
 {
-    const struct ana_nccl_rows *rows = job->gpu->match->rows;
+    const struct ana_nccl_rows *rows = ana_job_analysis(job)->gpu->match->rows;
     for (size_t i = 0; i < rows->rows.count; i++) {
         const struct trc_comm *comm = comm_of(job, ana_map_value(&rows->rows, i));
         if (comm)
@@ -137,19 +140,22 @@ void ana_devices_name(struct ana_job *job)
 
 static bool is_pair_sane(const struct ana_job *job, const struct ana_nccl_pair *pair)
 {
-    return (pair->source < job->count || pair->source == SIZE_MAX) &&
-           (pair->destination < job->count || pair->destination == SIZE_MAX);
+    const struct ana_members *members = ana_job_members(job);
+    return (pair->source < members->count || pair->source == SIZE_MAX) &&
+           (pair->destination < members->count || pair->destination == SIZE_MAX);
 }
 
 static bool is_part_sane(const struct ana_job *job, const struct ana_nccl_rows *rows, const struct part *part)
 {
-    return part->row < rows->rows.count && part->index < job->count && (unsigned)part->kind <= PART_INSTANCE &&
-           ana_keep_is_time(part->at_ns) && ana_keep_is_time(part->ns) && ana_keep_is_time(part->skew_ns);
+    return part->row < rows->rows.count && part->index < ana_job_members(job)->count &&
+           (unsigned)part->kind <= PART_INSTANCE && ana_keep_is_time(part->at_ns) && ana_keep_is_time(part->ns) &&
+           ana_keep_is_time(part->skew_ns);
 }
 
 /* Keeps the newest parts, oldest first; job->kept_since_ns tells how far back they reach. */
 static void keep_parts(struct ana_keep *keep, struct ana_job *job, struct ana_nccl_rows *rows, size_t newest)
 {
+    struct ana_analysis *analysis = ana_job_analysis(job);
     size_t left_out = newest < ANA_STORE_MESSAGES && rows->parts > newest ? rows->parts - newest : 0;
     size_t n = rows->parts - left_out;
     int64_t since_ns = INT64_MIN;
@@ -166,7 +172,7 @@ static void keep_parts(struct ana_keep *keep, struct ana_job *job, struct ana_nc
     ana_keep_array(keep, &list, &n, sizeof *part, ANA_NCCL_NEWEST);
     ANA_KEEP(keep, since_ns);
     ANA_KEEP(keep, rows->forgotten_ns);
-    job->kept_since_ns = since_ns > job->kept_since_ns ? since_ns : job->kept_since_ns;
+    analysis->kept_since_ns = since_ns > analysis->kept_since_ns ? since_ns : analysis->kept_since_ns;
     if (!keep->loads) {
         free(part);
         return;
@@ -183,7 +189,7 @@ void ana_nccl_rows_keep(struct ana_keep *keep, struct ana_job *job, struct ana_n
     for (size_t i = 0; i < rows->rows.count && !keep->failed; i++)
         ana_keep_holds(keep, is_row_sane(job, rows, i));
     ana_keep_map(keep, &rows->by_rank, NULL);
-    if (!ana_keep_holds(keep, keys_are_below(&rows->by_rank, rows->rows.count, job->count)))
+    if (!ana_keep_holds(keep, keys_are_below(&rows->by_rank, rows->rows.count, ana_job_members(job)->count)))
         return;
     ana_keep_map(keep, &rows->pairs, NULL);
     for (size_t i = 0; i < rows->pairs.count && !keep->failed; i++)

@@ -1,7 +1,10 @@
 /* Results for the views: kernels by name, ranks, NCCL's operations; over all time or a time range, all ranks or
  * some. */
 #include "trace/gpu/device_data.h"
-#include "trace/job/job_impl.h"
+#include "trace/job/analysis.h"
+#include "trace/job/comms.h"
+#include "trace/job/upper.h"
+#include "trace/job/window.h"
 #include "trace/util/sort.h"
 
 double ana_gpu_overlap(const struct ana_gpu_rank *rank)
@@ -15,7 +18,8 @@ ANA_COMPARE(by_index, struct ana_gpu_rank, ANA_ORDER(x->index, y->index))
 static void add_device(const struct ana_job *job, const struct ana_devices *gpu, const struct device *d,
                        struct ana_gpu_rank *r)
 {
-    const struct ana_process *p = &job->process[r->index];
+    const struct ana_analysis *analysis = ana_job_analysis(job);
+    const struct ana_process *p = &ana_job_members(job)->process[r->index];
     int64_t ns[ANA_GPU_MIXES];
     ana_mix_sum(&d->mix, ns);
     r->devices++;
@@ -34,15 +38,17 @@ static void add_device(const struct ana_job *job, const struct ana_devices *gpu,
     }
     struct ana_span run = {p->run_begin_ns, p->run_end_ns}, seen = {gpu->begin_ns, gpu->end_ns};
     struct ana_span known = ana_known_time(job, r->index);
-    int64_t until_ns = gpu == job->gpu ? known.end_ns : ana_time_range_until(job);
-    seen.begin_ns = gpu == job->gpu && known.begin_ns > seen.begin_ns ? known.begin_ns : seen.begin_ns;
+    int64_t until_ns = gpu == analysis->gpu ? known.end_ns : ana_time_range_until(job);
+    seen.begin_ns = gpu == analysis->gpu && known.begin_ns > seen.begin_ns ? known.begin_ns : seen.begin_ns;
     seen.end_ns = until_ns < seen.end_ns ? until_ns : seen.end_ns;
     r->wall_ns = ana_plus(r->wall_ns, ana_span_overlap(run, seen));
 }
 
-int64_t ana_gpu_exposed(const struct ana_job *job, size_t *index)
+/* Returns the longest time that kernels of NCCL's ran on one GPU beside no other, in ns, over all time; *index: the
+ * rank whose it is.  0: none is known. */
+static int64_t exposed(const struct ana_job *job, size_t *index)
 {
-    const struct ana_devices *gpu = job->gpu;
+    const struct ana_devices *gpu = ana_job_analysis(job)->gpu;
     int64_t most = 0;
     for (size_t i = 0; i < gpu->devices.count; i++) {
         int64_t ns[ANA_GPU_MIXES], exposed = 0;
@@ -125,7 +131,8 @@ static bool look_at_devices(const struct ana_job *job, const struct ana_devices 
 static bool take(const struct ana_job *job, const struct ana_devices *gpu, const struct ana_selection *selection,
                  struct ana_gpu_look *out)
 {
-    if (look_at_devices(job, gpu, selection->ranks, out) && ana_gpu_match_look(job, job->gpu->match, selection, out))
+    if (look_at_devices(job, gpu, selection->ranks, out) &&
+        ana_gpu_match_look(job, ana_job_analysis(job)->gpu->match, selection, out))
         return true;
     ana_gpu_look_free(out);
     return false;
@@ -133,27 +140,39 @@ static bool take(const struct ana_job *job, const struct ana_devices *gpu, const
 
 bool ana_gpu_take_whole(const struct ana_job *job, struct ana_gpu_look *out)
 {
-    *out = (struct ana_gpu_look){.analysed = ana_analysis_share(job), .known = ana_devices_any(job->gpu)};
+    const struct ana_analysis *analysis = ana_job_analysis(job);
+    *out = (struct ana_gpu_look){.analysed = ana_analysis_share(job), .known = ana_devices_any(analysis->gpu)};
     ana_gpu_explain(job, NULL, out);
-    return !job->gpu || take(job, job->gpu, &(struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, out);
+    return !analysis->gpu || take(job, analysis->gpu, &(struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, out);
 }
 
 bool ana_gpu_take_look(struct ana_job *job, struct ana_selection selection, struct ana_gpu_look *out)
 {
-    bool range = selection.begin_ns > 0 || selection.end_ns != INT64_MAX, nothing = !ana_devices_any(job->gpu);
-    if (!range && !ana_has_filter(&selection))
+    const struct ana_analysis *analysis = ana_job_analysis(job);
+    bool part = selection.begin_ns > 0 || selection.end_ns != INT64_MAX, nothing = !ana_devices_any(analysis->gpu);
+    if (!part && !ana_has_filter(&selection))
         ana_time_range_release(job);
-    if (!job->gpu || (!range && !selection.ranks))
+    if (!analysis->gpu || (!part && !selection.ranks))
         return ana_gpu_take_whole(job, out);
     *out = (struct ana_gpu_look){.analysed = ana_analysis_share(job), .known = !nothing};
     ana_gpu_explain(job, selection.ranks, out);
-    if (!range || nothing)
-        return take(job, job->gpu, &selection, out);
+    if (!part || nothing)
+        return take(job, analysis->gpu, &selection, out);
     double share = ana_time_range_select(job, &selection); /* a pass over its events */
     if (share < 0)
         return false;
     out->analysed = share < out->analysed ? share : out->analysed;
-    return take(job, job->range.gpu, &selection, out);
+    return take(job, ana_job_range(job)->gpu, &selection, out);
+}
+
+void ana_gpu_enter(struct ana_upper *upper)
+{
+    upper->devices_new = ana_devices_new;
+    upper->devices_new_range = ana_devices_new_range;
+    upper->devices_free = ana_devices_free;
+    upper->device_event = ana_gpu_device_event;
+    upper->nccl_call = ana_gpu_call;
+    upper->exposed = exposed;
 }
 
 void ana_gpu_look_free(struct ana_gpu_look *look)

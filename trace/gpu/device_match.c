@@ -1,6 +1,7 @@
 /* Matching of kernels with NCCL's operations. */
 #include "trace/gpu/device_data.h"
-#include "trace/job/job_impl.h"
+#include "trace/job/analysis.h"
+#include "trace/job/comms.h"
 #include "trace/gpu/nccl_bandwidth.h"
 #include "trace/util/grow.h"
 #include <stdlib.h>
@@ -202,7 +203,7 @@ void ana_gpu_call(struct ana_job *job, struct ana_devices *gpu, const struct ana
                               .of = e->use->call,
                               .step = e->step,
                               .index = e->index,
-                              .call = ana_call_number_of(job, e->index, e->sig->call),
+                              .call = ana_call_number_of(ana_job_members(job), e->index, e->sig->call),
                               .size = e->use->comm ? e->use->comm->def.size : 0,
                               .p2p = opclass == TRC_OP_NCCL_P2P,
                               .peer = SIZE_MAX,

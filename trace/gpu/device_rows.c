@@ -1,7 +1,9 @@
 /* NCCL's operations by communicator, call and size: calls and bytes, times of kernels, waiting ranks.  Sums over all
  * time; by rank; and their newest parts, for time ranges. */
 #include "trace/gpu/device_data.h"
-#include "trace/job/job_impl.h"
+#include "trace/job/analysis.h"
+#include "trace/job/comms.h"
+#include "trace/job/window.h"
 #include "trace/gpu/nccl_bandwidth.h"
 #include "trace/util/grow.h"
 #include "trace/util/sort.h"
@@ -231,12 +233,13 @@ ANA_COMPARE(by_name, struct ana_nccl_stat,
 static void add_stat(const struct ana_job *job, const struct ana_nccl_rows *rows, size_t i, const struct row *r,
                      struct ana_gpu_look *out)
 {
+    const struct ana_members *members = ana_job_members(job);
     uint64_t identity = ana_map_key(&rows->rows, i)[0];
-    char *const *name = ana_map_find(&job->comm_names, identity, 0, 0);
+    char *const *name = ana_map_find(&members->comm_names, identity, 0, 0);
     if (r->sum.calls == 0 && r->sum.kernel_ns == 0)
         return; /* a class that only one rank's view of it gave */
     struct ana_nccl_stat *s = &out->nccl[out->nccl_count++];
-    *s = (struct ana_nccl_stat){.call = job->call[r->call].name,
+    *s = (struct ana_nccl_stat){.call = members->call[r->call].name,
                                 .comm_identity = identity,
                                 .comm_name = name && *name ? *name : "?",
                                 .size = r->size,
@@ -332,7 +335,7 @@ bool ana_nccl_rows_look(const struct ana_job *job, struct ana_nccl_rows *rows, c
         if (range) {
             add_stat(job, rows, i, &made[i], out);
         } else if (selection->ranks) {
-            struct row row = of_ranks(rows, i, selection->ranks, job->count);
+            struct row row = of_ranks(rows, i, selection->ranks, ana_job_members(job)->count);
             add_stat(job, rows, i, &row, out);
         } else {
             add_stat(job, rows, i, ana_map_value(&rows->rows, i), out);

@@ -1,6 +1,6 @@
 /* Streams over time. */
 #include "trace/gpu/device_data.h"
-#include "trace/job/job_impl.h"
+#include "trace/job/analysis.h"
 #include "trace/util/sort.h"
 
 ANA_COMPARE(by_number, uint64_t, ANA_ORDER(*x, *y))
@@ -8,7 +8,7 @@ ANA_COMPARE(by_number, uint64_t, ANA_ORDER(*x, *y))
 /* Stream i, in the order of ranks and threads; the list is made anew when there are more. */
 static struct stream *stream_at(const struct ana_job *job, size_t i)
 {
-    struct ana_devices *gpu = job->gpu;
+    struct ana_devices *gpu = ana_job_analysis(job)->gpu;
     if (!gpu || i >= gpu->streams.count)
         return NULL;
     if (gpu->ordered != gpu->streams.count) {
@@ -26,7 +26,8 @@ static struct stream *stream_at(const struct ana_job *job, size_t i)
 
 size_t ana_streams(const struct ana_job *job)
 {
-    return job->gpu ? job->gpu->streams.count : 0;
+    const struct ana_analysis *analysis = ana_job_analysis(job);
+    return analysis->gpu ? analysis->gpu->streams.count : 0;
 }
 
 struct ana_stream ana_stream(const struct ana_job *job, size_t i)
@@ -38,11 +39,12 @@ struct ana_stream ana_stream(const struct ana_job *job, size_t i)
 void ana_stream_timeline(struct ana_job *job, size_t i, int64_t begin_ns, int64_t end_ns, size_t n,
                          struct ana_timeline_cell *out)
 {
+    const struct ana_members *members = ana_job_members(job);
     memset(out, 0, n * sizeof *out);
     struct stream *s = stream_at(job, i);
     if (!s || n == 0 || end_ns <= begin_ns)
         return;
-    int64_t from = job->process[s->of.index].rank.begin_ns, to = job->process[s->of.index].rank.end_ns;
+    int64_t from = members->process[s->of.index].rank.begin_ns, to = members->process[s->of.index].rank.end_ns;
     for (size_t c = 0; c < n; c++) {
         int64_t edge[] = {begin_ns + (int64_t)((double)(end_ns - begin_ns) * (double)c / (double)n),
                           begin_ns + (int64_t)((double)(end_ns - begin_ns) * (double)(c + 1) / (double)n)};

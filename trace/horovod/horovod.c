@@ -26,7 +26,8 @@ const char *ana_hvd_phase_name(enum ana_hvd_phase phase)
 
 /* ---- owning ----------------------------------------------------------------------------------------------------- */
 
-struct ana_hvd_state *ana_hvd_new(void)
+/* Returns an empty state of a job's loops; NULL: out of memory.  Free with free_state. */
+static struct ana_hvd_state *new_state(void)
 {
     return calloc(1, sizeof(struct ana_hvd_state));
 }
@@ -63,7 +64,7 @@ static void forget_all(struct ana_hvd_state *state)
     *state = (struct ana_hvd_state){0};
 }
 
-void ana_hvd_free(struct ana_hvd_state *state)
+static void free_state(struct ana_hvd_state *state)
 {
     if (state)
         forget_all(state);
@@ -119,14 +120,15 @@ static bool add_set(struct ana_hvd_state *state, const struct trc_comm *comm, co
 static bool find_member(struct ana_hvd_state *state, const struct ana_job *job, const struct hvd_lane *lane,
                         uint32_t comm_id, bool make, size_t *set, size_t *member)
 {
-    struct trc_file *file = job->process[lane->index].rank.file;
+    const struct ana_members *members = ana_job_members(job);
+    struct trc_file *file = members->process[lane->index].rank.file;
     const struct trc_comm *comm = trc_comm(file, comm_id);
     if (!comm || comm->def.rank < 0)
         return false;
     size_t s = 0;
     while (s < state->seen.sets && state->seen.set[s].comm_identity != comm->def.identity)
         s++;
-    if (s == state->seen.sets && (!make || !add_set(state, comm, file, job->count)))
+    if (s == state->seen.sets && (!make || !add_set(state, comm, file, members->count)))
         return false;
     struct ana_hvd_set *found = &state->seen.set[s];
     if ((size_t)comm->def.rank >= found->ranks)
@@ -139,7 +141,7 @@ static bool find_member(struct ana_hvd_state *state, const struct ana_job *job, 
         m->comm = comm_id;
         found->rank[*member].index = lane->index;
         found->rank[*member].thread = lane->thread;
-        found->names_lost |= job->process[lane->index].recycled;
+        found->names_lost |= members->process[lane->index].recycled;
     }
     return true;
 }
@@ -220,8 +222,9 @@ static void take_operation(struct ana_hvd_set *set, struct hvd_work *work, size_
 
 static void read_lane(struct ana_hvd_state *state, const struct ana_job *job, struct hvd_lane *lane)
 {
-    struct trc_file *file = job->process[lane->index].rank.file;
-    const struct ana_clock_line line = ana_clock_line(job->clock, lane->index);
+    const struct ana_members *members = ana_job_members(job);
+    struct trc_file *file = members->process[lane->index].rank.file;
+    const struct ana_clock_line line = ana_clock_line(members->clock, lane->index);
     struct trc_record record;
     size_t s, m;
     while (trc_next(lane->cursor, &record) == TRC_OK) {
@@ -260,8 +263,9 @@ static void read_lane(struct ana_hvd_state *state, const struct ana_job *job, st
 /* Finds the threads that made control rounds, by the signatures in their live pages. */
 static void find_lanes(struct ana_hvd_state *state, const struct ana_job *job)
 {
-    for (size_t i = 0; i < job->count; i++) {
-        struct trc_file *file = job->process[i].rank.file;
+    const struct ana_members *members = ana_job_members(job);
+    for (size_t i = 0; i < members->count; i++) {
+        struct trc_file *file = members->process[i].rank.file;
         for (size_t t = 0; t < trc_threads(file); t++) {
             bool known = false;
             for (size_t k = 0; k < state->lanes && !known; k++)
@@ -303,12 +307,13 @@ static const struct trc_sig *find_inside(const struct ana_process *process, size
 static void look_at(const struct ana_job *job, const struct ana_hvd *all, struct ana_hvd_set *set,
                     struct hvd_work *work, size_t m)
 {
+    const struct ana_members *members = ana_job_members(job);
     struct ana_hvd_rank *rank = &set->rank[m];
     struct hvd_member *member = &work->member[m];
     if (!member->file)
         return;
-    const struct ana_process *process = &job->process[rank->index];
-    const struct ana_clock_line line = ana_clock_line(job->clock, rank->index);
+    const struct ana_process *process = &members->process[rank->index];
+    const struct ana_clock_line line = ana_clock_line(members->clock, rank->index);
     const struct trc_thread *live = trc_thread(member->file, rank->thread);
     const struct trc_sig *sig = find_inside(process, rank->thread);
     const struct trc_sig *last = trc_live_sig(member->file, rank->thread, live->last);
@@ -387,7 +392,7 @@ static void look_at_set(const struct ana_job *job, const struct ana_hvd *all, st
             first_ns = work->member[m].first_ns;
     }
     mark_submitters(set, work);
-    set->now_ns = job->end_ns;
+    set->now_ns = ana_job_members(job)->end_ns;
     if (now_ns > first_ns)
         set->cycle_rate = (double)set->cycles / ((double)(now_ns - first_ns) / 1e9);
     if (work->sample_ns && now_ns - work->sample_ns >= SAMPLE_NS / 4)
@@ -405,24 +410,25 @@ static void look_at_set(const struct ana_job *job, const struct ana_hvd *all, st
 
 const struct ana_hvd *ana_job_horovod(const struct ana_job *job)
 {
-    struct ana_hvd_state *state = job->horovod;
-    if (state->begun && state->generation != job->generation)
+    const struct ana_members *members = ana_job_members(job);
+    struct ana_hvd_state *state = ana_job_hvd_state(job);
+    if (state->begun && state->generation != members->generation)
         forget_all(state);
-    if (state->begun && state->refreshes == job->refreshes)
+    if (state->begun && state->refreshes == members->refreshes)
         return &state->seen;
     state->begun = true;
-    state->generation = job->generation;
-    state->refreshes = job->refreshes;
+    state->generation = members->generation;
+    state->refreshes = members->refreshes;
     find_lanes(state, job);
     int64_t horizon_ns = INT64_MAX;
     bool alive = false;
     for (size_t i = 0; i < state->lanes; i++) {
-        const struct ana_process *process = &job->process[state->lane[i].index];
+        const struct ana_process *process = &members->process[state->lane[i].index];
         read_lane(state, job, &state->lane[i]);
         alive |= process->alive;
         /* A process without a heartbeat is stopped: it holds up the other loops, but not the reading of their rounds.
          */
-        if (process->alive && job->end_ns - process->heartbeat_ns < SILENT_NS && process->heartbeat_ns < horizon_ns)
+        if (process->alive && members->end_ns - process->heartbeat_ns < SILENT_NS && process->heartbeat_ns < horizon_ns)
             horizon_ns = process->heartbeat_ns;
     }
     for (size_t i = 0; i < state->seen.sets; i++) {
@@ -434,4 +440,10 @@ const struct ana_hvd *ana_job_horovod(const struct ana_job *job)
         hvd_find_usual(&state->seen.set[i]);
     }
     return &state->seen;
+}
+
+void ana_horovod_enter(struct ana_upper *upper)
+{
+    upper->horovod_new = new_state;
+    upper->horovod_free = free_state;
 }

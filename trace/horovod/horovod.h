@@ -191,6 +191,9 @@ struct ana_hvd {
 /* Returns the state of Horovod in this job.  The first call reads the files from their begin, each later one the
  * records added since the last ana_job_refresh.  Never NULL; owned by the job, valid until the next call. */
 const struct ana_hvd *ana_job_horovod(const struct ana_job *job);
+struct ana_upper;
+/* Enters what trace/horovod keeps with a job into the table of trace/job. */
+void ana_horovod_enter(struct ana_upper *upper);
 /* Returns the part that made a step slow, if it explains a fifth of the excess time. */
 enum ana_hvd_differs ana_hvd_step_differs(const struct ana_hvd_set *set, const struct ana_hvd_step *step);
 /* Writes "step 14 took 3.1 x: rank 3 came 42 ms after the first, usually 2 ms". */

@@ -5,7 +5,10 @@
 
 #include "trace/horovod/horovod.h"
 #include "trace/horovod/wires.h"
-#include "trace/job/job_impl.h"
+#include "trace/job/upper.h"
+#include "trace/members/members.h"
+#include <math.h>
+#include <string.h>
 
 #define HVD_STEPS 4096u /* kept of a set */
 #define HVD_SITES 8u
@@ -120,10 +123,5 @@ void hvd_end_step(struct ana_hvd_set *set, struct hvd_work *work);
 /* round.c */
 /* Replays the rounds that members have queued, as far as they ended before `horizon_ns`, in job time. */
 void hvd_rounds(struct ana_hvd_set *set, struct hvd_work *work, int64_t horizon_ns);
-
-/* horovod.c: an empty state of a job's loops; NULL: out of memory.  Free with ana_hvd_free. */
-struct ana_hvd_state *ana_hvd_new(void);
-/* Frees it; NULL is none. */
-void ana_hvd_free(struct ana_hvd_state *state);
 
 #endif

@@ -2,7 +2,8 @@
 #include "trace/index/keep.h"
 #include "trace/index/load.h"
 #include "trace/index/place.h"
-#include "trace/job/pass.h"
+#include "trace/job/analysis.h"
+#include "trace/job/upper.h"
 #include "trace/util/hash.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +24,7 @@ struct of {
 
 void ana_job_set_index(struct ana_job *job, bool wanted)
 {
-    job->no_index = !wanted;
+    ana_job_analysis(job)->no_index = !wanted;
 }
 
 /* ---- job that an index belongs to -------------------------------------------------------------------------------- */
@@ -78,12 +79,13 @@ static void look_at(void *user, size_t i)
 {
     struct looks *looks = user;
     const struct ana_job *job = looks->job;
+    const struct ana_members *members = ana_job_members(job);
     struct look *look = &looks->look[i];
-    if (i < job->count) {
-        look->hash = hash_process(&job->process[i], &look->bytes);
+    if (i < members->count) {
+        look->hash = hash_process(&members->process[i], &look->bytes);
         return;
     }
-    const struct ana_bundle_file *f = &job->bundle.files[i - job->count];
+    const struct ana_bundle_file *f = &members->bundle.files[i - members->count];
     struct stat st;
     bool known = stat(f->path, &st) == 0;
     look->hash = known ? (uint64_t)st.st_size : UINT64_MAX;
@@ -93,19 +95,20 @@ static void look_at(void *user, size_t i)
  * since blocks on disk would differ from time to time. */
 static struct of describe(const struct ana_job *job, uint64_t *bytes)
 {
-    const size_t n = job->count + job->bundle.count;
+    const struct ana_members *members = ana_job_members(job);
+    const size_t n = members->count + members->bundle.count;
     struct looks looks = {.job = job, .look = calloc(n + 1, sizeof *looks.look)};
     *bytes = 0;
     if (!looks.look)
         return (struct of){.program = 0};
-    ana_beside_parts(job->bundle.beside, n, look_at, &looks);
+    ana_beside_parts(members->bundle.beside, n, look_at, &looks);
     uint64_t hash = n;
     for (size_t i = 0; i < n; i++) {
         hash = ana_hash((uint64_t[]){hash, looks.look[i].hash}, 2 * sizeof hash);
         *bytes += looks.look[i].bytes;
     }
     free(looks.look);
-    return (struct of){"hpctop index 6", hash_program(), hash ? hash : 1, job->count};
+    return (struct of){"hpctop index 6", hash_program(), hash ? hash : 1, members->count};
 }
 
 uint64_t ana_index_of(const struct ana_job *job)
@@ -117,13 +120,14 @@ uint64_t ana_index_of(const struct ana_job *job)
 
 static bool is_whole_run(const struct ana_job *job)
 {
-    return job->window.begin_ns == INT64_MIN && job->window.end_ns == INT64_MAX;
+    const struct ana_analysis *analysis = ana_job_analysis(job);
+    return analysis->window.begin_ns == INT64_MIN && analysis->window.end_ns == INT64_MAX;
 }
 
 /* Bytes that an index may have at most: a larger one is neither written nor read. */
 static uint64_t most_bytes(const struct ana_job *job, uint64_t of_events)
 {
-    return of_events + ANA_INDEX_BEYOND + (uint64_t)job->count * ANA_INDEX_A_RANK;
+    return of_events + ANA_INDEX_BEYOND + (uint64_t)ana_job_members(job)->count * ANA_INDEX_A_RANK;
 }
 
 /* ---- loaded ------------------------------------------------------------------------------------------------------ */
@@ -138,14 +142,16 @@ static bool load_from(struct ana_job *job, FILE *file, const struct of *wanted, 
            ana_index_load(job, file, sizeof of, (uint64_t)st.st_size);
 }
 
-void ana_index_find(struct ana_job *job)
+/* Loads the index of a job whose events have not been read, if there is one. */
+static void find(struct ana_job *job)
 {
+    struct ana_analysis *analysis = ana_job_analysis(job);
     uint64_t bytes;
-    job->index_of = 0;
-    if (job->no_index || !is_whole_run(job) || ana_anyone_alive(job) || job->flushed)
+    analysis->index_of = 0;
+    if (analysis->no_index || !is_whole_run(job) || ana_members_alive(ana_job_members(job)) || analysis->flushed)
         return;
     const struct of of = describe(job, &bytes);
-    for (int i = 0; i < ANA_PLACES_OF_INDEX && of.program && !job->indexed; i++) {
+    for (int i = 0; i < ANA_PLACES_OF_INDEX && of.program && !analysis->indexed; i++) {
         struct ana_place place;
         if (!ana_place_open(job, (enum ana_place_of_index)i, of.files, false, &place))
             continue;
@@ -156,7 +162,7 @@ void ana_index_find(struct ana_job *job)
         }
         ana_place_close(&place);
     }
-    job->index_of = of.files;
+    analysis->index_of = of.files;
 }
 
 /* ---- written ---------------------------------------------------------------------------------------------------- */
@@ -184,7 +190,7 @@ static bool save_latest(struct ana_job_keep *k, uint64_t most, uint64_t ever)
 static bool write_to_file(struct ana_job *job, FILE *file, const struct of *of, uint64_t bytes, bool always)
 {
     struct ana_keep keep;
-    struct ana_job_keep k = {.keep = &keep, .job = job};
+    struct ana_job_keep k = ana_job_keep_of(job, &keep);
     uint64_t share = bytes / ANA_INDEX_SHARE, most = share > sizeof *of ? share - sizeof *of : 0;
     uint64_t ever = always ? most_bytes(job, bytes) - sizeof *of : most;
     errno = 0;
@@ -205,25 +211,27 @@ static const char read_live[] = "the job was read while it ran: it has to be rea
 /* Returns the reason against an index; NULL: there can be one. */
 static const char *why_not(const struct ana_job *job, bool always)
 {
-    const struct ana_why *why = &job->pass.why;
-    if (job->no_index)
+    const struct ana_analysis *analysis = ana_job_analysis(job);
+    const struct ana_members *members = ana_job_members(job);
+    const struct ana_why *why = &analysis->pass.why;
+    if (analysis->no_index)
         return "nobody wants one";
-    if (!job->flushed || !job->pass.done || !is_whole_run(job))
+    if (!analysis->flushed || !analysis->pass.done || !is_whole_run(job))
         return "only a job that has ended, and was read as a whole, has an index";
-    if (job->records < ANA_INDEX_RECORDS && !always)
+    if (analysis->records < ANA_INDEX_RECORDS && !always)
         return "it is read in no time";
-    for (size_t i = 0; i < job->count; i++)
-        if (trc_damage(job->process[i].rank.file, 0))
+    for (size_t i = 0; i < members->count; i++)
+        if (trc_damage(members->process[i].rank.file, 0))
             return "a trace file is damaged";
-    bool missing = job->unread || ana_merge_failed(job->pass.merge) || job->pass.tally.out_of_memory ||
-                   why->out_of_memory || why->causes->out_of_memory || job->pass.regions.out_of_memory ||
-                   job->pass.accesses.out_of_memory;
-    return missing ? "memory ran out" : !job->index_of ? read_live : NULL;
+    bool missing = analysis->unread || ana_merge_failed(analysis->pass.merge) || analysis->pass.tally.out_of_memory ||
+                   why->out_of_memory || why->causes->out_of_memory || analysis->pass.regions.out_of_memory ||
+                   analysis->pass.accesses.out_of_memory;
+    return missing ? "memory ran out" : !analysis->index_of ? read_live : NULL;
 }
 
 bool ana_index_lacks(const struct ana_job *job)
 {
-    return !job->indexed && why_not(job, false) == read_live;
+    return !ana_job_analysis(job)->indexed && why_not(job, false) == read_live;
 }
 
 /* Writes it to one place.  Returns 0, or why not, as write_to_file says it. */
@@ -239,16 +247,17 @@ static int write_to(struct ana_job *job, struct ana_place *place, const struct o
 
 bool ana_index_write(struct ana_job *job, bool always, char *said, size_t size)
 {
-    const char *reason = job->indexed ? NULL : why_not(job, always);
-    if (reason || job->indexed) {
+    struct ana_analysis *analysis = ana_job_analysis(job);
+    const char *reason = analysis->indexed ? NULL : why_not(job, always);
+    if (reason || analysis->indexed) {
         snprintf(said, size, "%s", reason ? reason : "it is there");
         return !reason;
     }
     uint64_t bytes;
     struct of of = describe(job, &bytes);
     snprintf(said, size, "%s",
-             of.files != job->index_of ? "the files have changed meanwhile" : "there is no place for it");
-    int why = of.program && of.files == job->index_of ? ENOENT : E2BIG;
+             of.files != analysis->index_of ? "the files have changed meanwhile" : "there is no place for it");
+    int why = of.program && of.files == analysis->index_of ? ENOENT : E2BIG;
     for (int i = 0; i < ANA_PLACES_OF_INDEX && why && why != E2BIG; i++) {
         struct ana_place place;
         if (!ana_place_open(job, (enum ana_place_of_index)i, of.files, true, &place))
@@ -260,13 +269,20 @@ bool ana_index_write(struct ana_job *job, bool always, char *said, size_t size)
                               : "");
         ana_place_close(&place);
     }
-    job->index_of = 0; /* not again */
+    analysis->index_of = 0; /* not again */
     return !why;
 }
 
-void ana_index_keep(struct ana_job *job)
+/* Writes the index of a large job, if it can have one. */
+static void keep_index(struct ana_job *job)
 {
     char said[16];
-    if (job->index_of)
+    if (ana_job_analysis(job)->index_of)
         ana_index_write(job, false, said, sizeof said);
+}
+
+void ana_index_enter(struct ana_upper *upper)
+{
+    upper->index_find = find;
+    upper->keep = keep_index;
 }

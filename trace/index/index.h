@@ -25,10 +25,9 @@ void ana_job_set_index(struct ana_job *job, bool wanted);
  * analysis.  0: the program cannot be read. */
 uint64_t ana_index_of(const struct ana_job *job);
 
-/* For the table of trace/job (upper.h).  Loads the index of a job whose events have not been read, if there is one. */
-void ana_index_find(struct ana_job *job);
-/* Writes the index of a large job, if it can have one; for the same table. */
-void ana_index_keep(struct ana_job *job);
+struct ana_upper;
+/* Enters the loading and saving of the index into the table of trace/job. */
+void ana_index_enter(struct ana_upper *upper);
 
 /* Writes the index of a job that has been read to its end; `always`: of a small one, too, and even where it takes more
  * than its share.  Where there is one already, nothing is done.  True: it is there, and its path is in `said`; false:

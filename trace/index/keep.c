@@ -1,5 +1,6 @@
 #include "trace/index/keep.h"
-#include "trace/job/pass.h"
+#include "trace/gpu/device_keep.h"
+#include "trace/job/prices.h"
 #include "trace/cause/path.h"
 #include "trace/cause/replay.h"
 #include "trace/util/hash.h"
@@ -11,12 +12,12 @@
 /* Calls have the same numbers, since the same files were read in the same order; the index is told wrong where not. */
 static void keep_calls(struct ana_job_keep *k)
 {
-    uint64_t calls = k->job->calls;
+    uint64_t calls = k->members->calls;
     ANA_KEEP(k->keep, calls);
-    if (!ana_keep_holds(k->keep, calls == k->job->calls))
+    if (!ana_keep_holds(k->keep, calls == k->members->calls))
         return;
-    for (size_t i = 0; i < k->job->calls && !k->keep->failed; i++) {
-        uint64_t name = ana_hash_text(k->job->call[i].name), own = name;
+    for (size_t i = 0; i < k->members->calls && !k->keep->failed; i++) {
+        uint64_t name = ana_hash_text(k->members->call[i].name), own = name;
         ANA_KEEP(k->keep, name);
         ana_keep_holds(k->keep, name == own);
     }
@@ -25,8 +26,8 @@ static void keep_calls(struct ana_job_keep *k)
 static void number_comms(struct ana_job_keep *k)
 {
     const struct trc_comm *comm;
-    for (size_t i = 0; i < k->job->count; i++)
-        for (size_t n = 0; (comm = trc_comm_at(k->job->process[i].rank.file, n, &(uint64_t){0})); n++) {
+    for (size_t i = 0; i < k->members->count; i++)
+        for (size_t n = 0; (comm = trc_comm_at(k->members->process[i].rank.file, n, &(uint64_t){0})); n++) {
             uint64_t *number = ana_map_add(&k->comms, (uintptr_t)comm, 0, 0);
             k->keep->failed |= !number;
             if (number)
@@ -41,8 +42,8 @@ void ana_comm_keep(struct ana_job_keep *k, const struct trc_comm **comm)
     ANA_KEEP(k->keep, number);
     if (!k->keep->loads)
         return;
-    bool is_rank = number >> 32 < k->job->count;
-    *comm = is_rank ? trc_comm_at(k->job->process[number >> 32].rank.file, (uint32_t)number, &(uint64_t){0}) : NULL;
+    bool is_rank = number >> 32 < k->members->count;
+    *comm = is_rank ? trc_comm_at(k->members->process[number >> 32].rank.file, (uint32_t)number, &(uint64_t){0}) : NULL;
     ana_keep_holds(k->keep, *comm != NULL);
 }
 
@@ -112,7 +113,7 @@ static bool is_tally_sane(const struct ana_tally *t, size_t ranks, size_t calls,
 /* The distributions of times at call sites, and of latencies. */
 static void keep_counts(struct ana_job_keep *k)
 {
-    struct ana_tally *t = &k->job->pass.tally;
+    struct ana_tally *t = &k->analysis->pass.tally;
     struct ana_counts **each = calloc(t->sites.count + t->pairs.count + 1, sizeof *each);
     size_t n = 0;
     k->keep->failed |= !each;
@@ -130,7 +131,7 @@ static void keep_counts(struct ana_job_keep *k)
 
 static void keep_tally(struct ana_job_keep *k)
 {
-    struct ana_tally *t = &k->job->pass.tally;
+    struct ana_tally *t = &k->analysis->pass.tally;
     ana_keep_rows(k->keep, t->rank, t->ranks, sizeof *t->rank, NULL);
     struct ana_map *plain[] = {&t->calls, &t->threads, &t->last, &t->waits};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
@@ -141,7 +142,8 @@ static void keep_tally(struct ana_job_keep *k)
                    strip_latency);
     keep_counts(k);
     ana_keep_map(k->keep, &t->collectives, strip_collective);
-    if (!ana_keep_holds(k->keep, is_tally_sane(t, k->job->count, k->job->calls, k->job->pass.why.places.count)))
+    if (!ana_keep_holds(k->keep,
+                        is_tally_sane(t, k->members->count, k->members->calls, k->analysis->pass.why.places.count)))
         return;
     for (size_t i = 0; i < t->collectives.count && !k->keep->failed; i++)
         ana_comm_keep(k, &((struct ana_collective_sum *)ana_map_value(&t->collectives, i))->comm);
@@ -176,13 +178,13 @@ static const char *name_of(const struct trc_file *file, uint64_t hash)
 
 static void keep_accesses(struct ana_job_keep *k)
 {
-    struct ana_map *of = &k->job->pass.accesses.of;
+    struct ana_map *of = &k->analysis->pass.accesses.of;
     ana_keep_map(k->keep, of, strip_access);
     for (size_t i = 0; i < of->count && k->keep->loads && !k->keep->failed; i++) {
         struct ana_access_sum *sum = ana_map_value(of, i);
         const uint64_t *key = ana_map_key(of, i);
-        if (ana_keep_holds(k->keep, sum->index < k->job->count && sum->index == key[1]) && key[0])
-            ana_keep_holds(k->keep, (sum->name = name_of(k->job->process[sum->index].rank.file, key[0])) != NULL);
+        if (ana_keep_holds(k->keep, sum->index < k->members->count && sum->index == key[1]) && key[0])
+            ana_keep_holds(k->keep, (sum->name = name_of(k->members->process[sum->index].rank.file, key[0])) != NULL);
     }
 }
 
@@ -191,44 +193,46 @@ static void keep_accesses(struct ana_job_keep *k)
 static void keep_why(struct ana_job_keep *k)
 {
     struct ana_job *job = k->job;
+    struct ana_analysis *analysis = ana_job_analysis(job);
+    const struct ana_members *members = ana_job_members(job);
     struct ana_path_sums path = {0};
     int64_t saves[ANA_SHADOWS] = {0};
-    if (!k->keep->loads && !ana_path_of_pass(job, &job->pass, job->begin_ns, job->end_ns, &path, saves))
+    if (!k->keep->loads && !ana_path_of_pass(job, &analysis->pass, members->begin_ns, members->end_ns, &path, saves))
         k->keep->failed = true;
-    ana_why_keep(k->keep, &job->pass.why, job->calls, &path, saves);
+    ana_why_keep(k->keep, &analysis->pass.why, members->calls, &path, saves);
     ana_path_sums_free(&path);
-    int64_t until_ns = ana_earlier(ana_merge_position(job->pass.merge), job->end_ns);
-    ana_regions_keep(k->keep, &job->pass.regions, until_ns);
-    for (size_t i = 0; i < job->pass.why.segments.count && !k->keep->failed; i++)
-        ana_keep_holds(k->keep,
-                       ana_segment_at(&job->pass.why, (uint32_t)i + 1)->region <= job->pass.regions.names.count);
+    int64_t until_ns = ana_earlier(ana_merge_position(analysis->pass.merge), members->end_ns);
+    ana_regions_keep(k->keep, &analysis->pass.regions, until_ns);
+    for (size_t i = 0; i < analysis->pass.why.segments.count && !k->keep->failed; i++)
+        ana_keep_holds(k->keep, ana_segment_at(&analysis->pass.why, (uint32_t)i + 1)->region <=
+                                    analysis->pass.regions.names.count);
 }
 
 static void keep_clock(struct ana_job_keep *k)
 {
     keep_calls(k);
-    ana_clock_keep(k->keep, k->job->clock);
+    ana_clock_keep(k->keep, k->members->clock);
 }
 
 static void keep_latest(struct ana_job_keep *k)
 {
     ana_store_keep(k);
     if (!k->keep->failed)
-        k->job->upper->devices_keep(k->keep, k->job, k->newest);
+        ana_devices_keep(k->keep, k->job, k->newest);
 }
 
 static void keep_lanes(struct ana_job_keep *k, size_t part)
 {
-    const size_t n = k->job->count;
+    const size_t n = k->members->count;
     for (size_t i = n * part / ANA_LANE_PARTS; i < n * (part + 1) / ANA_LANE_PARTS && !k->keep->failed; i++)
-        ana_lane_keep(k->keep, &k->job->lane[i]);
+        ana_lane_keep(k->keep, &k->analysis->lane[i]);
 }
 
 static void keep_others(struct ana_job_keep *k)
 {
     keep_accesses(k);
     if (!k->keep->failed)
-        ana_match_keep(k->keep, k->job->match);
+        ana_match_keep(k->keep, k->analysis->match);
 }
 
 void ana_job_keep_part(struct ana_job_keep *k, enum ana_part_of_index part)
@@ -238,7 +242,7 @@ void ana_job_keep_part(struct ana_job_keep *k, enum ana_part_of_index part)
     else if (part == ANA_PART_WHY)
         keep_why(k);
     else if (part == ANA_PART_ITERATIONS)
-        ana_iter_keep(k->keep, &k->job->iter, &k->job->pass.why);
+        ana_iter_keep(k->keep, &k->analysis->iter, &k->analysis->pass.why);
     else if (part == ANA_PART_LATEST)
         keep_latest(k);
     else if (part == ANA_PART_SUMS)

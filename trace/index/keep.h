@@ -2,7 +2,7 @@
 #ifndef ANA_JOB_KEEP_H
 #define ANA_JOB_KEEP_H
 
-#include "trace/job/job_impl.h"
+#include "trace/job/analysis.h"
 #include "trace/util/keep.h"
 
 /* Parts in writing order: the optional ones come last.  The first two are taken up first, since others refer to them;
@@ -22,11 +22,19 @@ enum ana_part_of_index {
 struct ana_job_keep {
     struct ana_keep *keep;
     struct ana_job *job;
-    struct ana_map comms; /* used when saving: uint64_t, the number of each communicator by its address */
-    size_t newest;        /* number of latest messages and waits to save at most */
-    uint64_t bytes;       /* size when saving: all parts but the latest */
+    struct ana_members *members;   /* of the job */
+    struct ana_analysis *analysis; /* of the job */
+    struct ana_map comms;          /* used when saving: uint64_t, the number of each communicator by its address */
+    size_t newest;                 /* number of latest messages and waits to save at most */
+    uint64_t bytes;                /* size when saving: all parts but the latest */
 };
 
+/* Returns the state for saving or loading parts of a job. */
+static inline struct ana_job_keep ana_job_keep_of(struct ana_job *job, struct ana_keep *keep)
+{
+    return (struct ana_job_keep){
+        .keep = keep, .job = job, .members = ana_job_members(job), .analysis = ana_job_analysis(job)};
+}
 /* Saves what the pass over all events of a job has found, but for the latest messages, waits and collectives. */
 void ana_job_save(struct ana_job_keep *k);
 /* Saves at most `newest` of the latest, and nothing after them; again: instead.  False: it fails, or does not fit. */

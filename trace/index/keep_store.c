@@ -1,6 +1,6 @@
 /* Latest relations, kept beside the trace: the newest ones, oldest first. */
 #include "trace/index/keep.h"
-#include "trace/job/pass.h"
+#include "trace/job/over_time.h"
 #include <stdlib.h>
 
 /* Returns how many of the newest the index has: when saving at most `newest`, when loading the file's number. */
@@ -16,7 +16,7 @@ static size_t count_newest(struct ana_job_keep *k, uint64_t so_far, size_t room,
 /* Notes the end of the time that is left out: windows that begin before cannot be told from the kept relations. */
 static void leave_out(struct ana_job_keep *k, int64_t end_ns)
 {
-    k->job->kept_since_ns = end_ns > k->job->kept_since_ns ? end_ns : k->job->kept_since_ns;
+    k->analysis->kept_since_ns = end_ns > k->analysis->kept_since_ns ? end_ns : k->analysis->kept_since_ns;
 }
 
 /* Rows of a ring, from number `first` on: in two parts, which are the same ones when they are loaded to another
@@ -36,26 +36,31 @@ static void keep_ring(struct ana_job_keep *k, void *ring, uint64_t first, size_t
 static bool is_message_sane(const struct ana_job *job, const struct ana_kept_message *m,
                             const struct ana_kept_places *p)
 {
-    size_t places = job->pass.why.places.count;
+    const struct ana_analysis *analysis = ana_job_analysis(job);
+    const struct ana_members *members = ana_job_members(job);
+    size_t places = analysis->pass.why.places.count;
     const int64_t all[] = {m->send_begin_ns, m->recv_begin_ns, m->recv_complete_ns},
                   seen[] = {m->send_wait_ns, m->send_complete_ns, m->recv_wait_ns};
     for (int i = 0; i < 3; i++)
         if (!ana_keep_is_time(all[i]) || (seen[i] != INT64_MIN && !ana_keep_is_time(seen[i])))
             return false;
-    return m->source < job->count && m->destination < job->count && p->comm <= job->store.comms.count &&
+    return m->source < members->count && m->destination < members->count && p->comm <= analysis->store.comms.count &&
            p->send <= places && p->receive <= places;
 }
 
 static bool is_wait_sane(const struct ana_job *job, const struct ana_kept_wait *w)
 {
-    return (unsigned)w->kind < ANA_WAIT_KINDS && w->waiter < job->count && w->culprit < job->count &&
-           w->call < job->calls && w->comm <= job->store.comms.count && w->place <= job->pass.why.places.count &&
-           w->segment <= job->pass.why.segments.count && ana_keep_is_time(w->begin_ns) && ana_keep_is_time(w->end_ns);
+    const struct ana_members *members = ana_job_members(job);
+    const struct ana_analysis *analysis = ana_job_analysis(job);
+    return (unsigned)w->kind < ANA_WAIT_KINDS && w->waiter < members->count && w->culprit < members->count &&
+           w->call < members->calls && w->comm <= analysis->store.comms.count &&
+           w->place <= analysis->pass.why.places.count && w->segment <= analysis->pass.why.segments.count &&
+           ana_keep_is_time(w->begin_ns) && ana_keep_is_time(w->end_ns);
 }
 
 static void keep_messages(struct ana_job_keep *k)
 {
-    struct ana_store *store = &k->job->store;
+    struct ana_store *store = &k->analysis->store;
     size_t n = count_newest(k, store->messages, ANA_STORE_MESSAGES, k->newest);
     uint64_t first = k->keep->loads ? 0 : store->messages - n;
     for (size_t i = n; !k->keep->loads && i < ana_store_count(store->messages, ANA_STORE_MESSAGES); i++) {
@@ -87,15 +92,16 @@ static void free_sites(struct sites *sites)
 /* False: out of memory; free it in any case. */
 static bool number_sites(const struct ana_job *job, struct sites *out)
 {
-    const struct ana_map *all = &job->pass.tally.sites;
+    const struct ana_members *members = ana_job_members(job);
+    const struct ana_map *all = &ana_job_analysis(job)->pass.tally.sites;
     *out = (struct sites){.number = calloc(all->count + 1, sizeof *out->number),
-                          .from = calloc(job->count + 2, sizeof *out->from),
+                          .from = calloc(members->count + 2, sizeof *out->from),
                           .site = calloc(all->count + 1, sizeof *out->site)};
     if (!out->number || !out->from || !out->site)
         return false;
     for (size_t i = 0; i < all->count; i++)
         out->number[i] = ++out->from[ana_map_key(all, i)[0] + 1];
-    for (size_t r = 0; r < job->count; r++)
+    for (size_t r = 0; r < members->count; r++)
         out->from[r + 1] += out->from[r];
     for (size_t i = 0; i < all->count; i++)
         out->site[out->from[ana_map_key(all, i)[0]] + out->number[i] - 1] = (uint32_t)i + 1;
@@ -105,7 +111,7 @@ static bool number_sites(const struct ana_job *job, struct sites *out)
 /* Replaces the sites of the latest n waits by their numbers, or numbers by sites.  False: out of memory. */
 static bool change_sites(struct ana_job *job, size_t n, bool to_numbers)
 {
-    struct ana_store *store = &job->store;
+    struct ana_store *store = &ana_job_analysis(job)->store;
     struct sites sites;
     const bool ok = number_sites(job, &sites);
     for (size_t i = 0; ok && i < n; i++) {
@@ -122,7 +128,7 @@ static bool change_sites(struct ana_job *job, size_t n, bool to_numbers)
 
 bool ana_store_find_sites(struct ana_job *job)
 {
-    return change_sites(job, ana_store_count(job->store.waits, ANA_STORE_WAITS), false);
+    return change_sites(job, ana_store_count(ana_job_analysis(job)->store.waits, ANA_STORE_WAITS), false);
 }
 
 static void strip_wait(void *row)
@@ -134,7 +140,7 @@ static void strip_wait(void *row)
  * saved of a job that has so few events that its timelines are read from these: what waits is not in them. */
 static void keep_waits(struct ana_job_keep *k)
 {
-    struct ana_store *store = &k->job->store;
+    struct ana_store *store = &k->analysis->store;
     bool all = !k->keep->loads && ana_timelines_decode(k->job);
     size_t n = count_newest(k, store->waits, ANA_STORE_WAITS, all ? SIZE_MAX : k->newest);
     uint64_t first = store->waits - n;
@@ -172,14 +178,16 @@ static void strip_instance(void *row)
 
 static bool is_instance_sane(const struct ana_job *job, const struct ana_kept_instance *is)
 {
-    return is->arrivals && is->call < job->calls && is->last_index < job->count && ana_keep_is_bool(&is->mismatched) &&
-           ana_keep_is_time(is->first_ns) && ana_keep_is_time(is->last_ns) && is->place <= job->pass.why.places.count;
+    const struct ana_members *members = ana_job_members(job);
+    return is->arrivals && is->call < members->calls && is->last_index < members->count &&
+           ana_keep_is_bool(&is->mismatched) && ana_keep_is_time(is->first_ns) && ana_keep_is_time(is->last_ns) &&
+           is->place <= ana_job_analysis(job)->pass.why.places.count;
 }
 
 /* The newest n instances, oldest first, in a row of their own; when loading, an empty one.  NULL: out of memory. */
 static struct ana_kept_instance *row_of_instances(struct ana_job_keep *k, size_t n)
 {
-    const struct ana_store *store = &k->job->store;
+    const struct ana_store *store = &k->analysis->store;
     struct ana_kept_instance *row = calloc(n + 1, sizeof *row);
     for (size_t i = 0; row && !k->keep->loads && i < n; i++)
         row[i] = *ana_store_instance_at(store, n - 1 - i);
@@ -190,7 +198,7 @@ static struct ana_kept_instance *row_of_instances(struct ana_job_keep *k, size_t
 
 static void keep_instances(struct ana_job_keep *k)
 {
-    struct ana_store *store = &k->job->store;
+    struct ana_store *store = &k->analysis->store;
     size_t n = count_newest(k, store->instances, ANA_STORE_INSTANCES, k->newest);
     struct ana_kept_instance *row = k->keep->failed ? NULL : row_of_instances(k, n);
     const struct trc_comm **comm = row ? calloc(n + 1, sizeof *comm) : NULL;
@@ -212,14 +220,14 @@ static void keep_instances(struct ana_job_keep *k)
 
 void ana_store_keep(struct ana_job_keep *k)
 {
-    k->job->kept_since_ns = INT64_MIN;
-    ana_keep_map(k->keep, &k->job->store.comms, NULL);
-    for (size_t i = 0; i < k->job->store.comms.count && !k->keep->failed; i++)
-        ana_keep_holds(k->keep, *(uint32_t *)ana_map_value(&k->job->store.comms, i) == i + 1);
+    k->analysis->kept_since_ns = INT64_MIN;
+    ana_keep_map(k->keep, &k->analysis->store.comms, NULL);
+    for (size_t i = 0; i < k->analysis->store.comms.count && !k->keep->failed; i++)
+        ana_keep_holds(k->keep, *(uint32_t *)ana_map_value(&k->analysis->store.comms, i) == i + 1);
     keep_messages(k);
     if (!k->keep->failed)
         keep_waits(k);
     if (!k->keep->failed)
         keep_instances(k);
-    ANA_KEEP(k->keep, k->job->kept_since_ns);
+    ANA_KEEP(k->keep, k->analysis->kept_since_ns);
 }

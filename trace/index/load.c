@@ -1,6 +1,6 @@
 #include "trace/index/load.h"
 #include "trace/index/keep.h"
-#include "trace/job/pass.h"
+#include "trace/gpu/device_keep.h"
 
 #define MEMORY 1000u /* bytes for each byte of an index, at most */
 
@@ -15,7 +15,7 @@ struct load {
 static bool load_part(struct load *l, enum ana_part_of_index part)
 {
     struct ana_keep keep;
-    struct ana_job_keep k = {.keep = &keep, .job = l->job};
+    struct ana_job_keep k = ana_job_keep_of(l->job, &keep);
     ana_keep_load(&keep, l->file, l->begin[part], &l->budget);
     if (!keep.failed)
         ana_job_keep_part(&k, part);
@@ -30,13 +30,14 @@ static void load_beside(void *user, size_t i)
 static bool load_all(struct load *l)
 {
     struct ana_job *job = l->job;
+    const struct ana_analysis *analysis = ana_job_analysis(job);
     if (!ana_keep_find(l->file, l->begin, ANA_PARTS_OF_INDEX) || !load_part(l, ANA_PART_CLOCK))
         return false;
     ana_job_refresh_state(job); /* state and timelines by the fitted clocks */
-    ana_lanes_start(job, job->lane, true);
+    ana_lanes_start(job, analysis->lane, true);
     if (!load_part(l, ANA_PART_WHY))
         return false;
-    ana_beside_parts(job->beside, ANA_PARTS_OF_INDEX - ANA_PART_WHY - 1, load_beside, l);
+    ana_beside_parts(analysis->beside, ANA_PARTS_OF_INDEX - ANA_PART_WHY - 1, load_beside, l);
     for (size_t part = 0; part < ANA_PARTS_OF_INDEX; part++)
         if (!l->loaded[part])
             return false;
@@ -45,18 +46,20 @@ static bool load_all(struct load *l)
 
 bool ana_index_load(struct ana_job *job, FILE *file, uint64_t at, uint64_t size)
 {
+    struct ana_members *members = ana_job_members(job);
+    struct ana_analysis *analysis = ana_job_analysis(job);
     struct load l = {.job = job, .file = file, .begin[0] = at};
     ana_budget_set(&l.budget, size, MEMORY);
     if (!load_all(&l)) {
-        ana_clock_again(job->clock);
+        ana_clock_again(members->clock);
         ana_job_refresh_state(job);
         ana_analysis_again(job);
         return false;
     }
-    job->upper->devices_name(job);
+    ana_devices_name(job);
     ana_time_range_release(job); /* it was begun when nothing else was known */
     ana_bounds_pass_stop(job);
-    job->indexed = job->pass.done = job->flushed = true;
-    job->revision++;
+    analysis->indexed = analysis->pass.done = analysis->flushed = true;
+    members->revision++;
     return true;
 }

@@ -2,7 +2,7 @@
 #ifndef ANA_INDEX_LOAD_H
 #define ANA_INDEX_LOAD_H
 
-#include "trace/job/job_impl.h"
+#include "trace/job/analysis.h"
 #include <stdio.h>
 
 /* Fills a job whose events were not read; threads beside help.  The first part begins at byte `at` of the file, which

@@ -1,4 +1,5 @@
 #include "trace/index/place.h"
+#include "trace/members/members.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -35,15 +36,16 @@ static bool is_own(int folder, uid_t *owner)
 bool ana_place_open(const struct ana_job *job, enum ana_place_of_index which, uint64_t files, bool make,
                     struct ana_place *place)
 {
+    const struct ana_members *members = ana_job_members(job);
     const char *home = getenv("HOME"), *cache = getenv("XDG_CACHE_HOME");
     bool is_cache = which == ANA_IN_CACHE;
     *place = (struct ana_place){.folder = -1};
     snprintf(place->name, sizeof place->name, is_cache ? "%016" PRIx64 : "analysis", files);
     snprintf(place->part, sizeof place->part, "%s.part", place->name);
-    const char *around = !is_cache && job->bundle.folders == 1 ? job->bundle.folder[0]
-                         : is_cache && cache && *cache == '/'  ? cache
-                         : is_cache && home && *home == '/'    ? home
-                                                               : NULL;
+    const char *around = !is_cache && members->bundle.folders == 1 ? members->bundle.folder[0]
+                         : is_cache && cache && *cache == '/'      ? cache
+                         : is_cache && home && *home == '/'        ? home
+                                                                   : NULL;
     if (!around)
         return false;
     bool in_home = is_cache && around == home;

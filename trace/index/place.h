@@ -4,7 +4,7 @@
 #ifndef ANA_INDEX_PLACE_H
 #define ANA_INDEX_PLACE_H
 
-#include "trace/job/job_impl.h"
+#include "trace/job/job.h"
 #include <limits.h>
 #include <stdio.h>
 #include <sys/types.h>

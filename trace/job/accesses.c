@@ -23,10 +23,10 @@ static const struct trc_object *opened_by(const struct ana_job *job, const struc
     int64_t until_ns = ana_plus(e->end_ns, AFTER_NS);
     const struct trc_comm *comm;
     uint64_t created;
-    for (size_t i = 0; (comm = trc_comm_at(job->process[e->index].rank.file, i, &created)); i++) {
+    for (size_t i = 0; (comm = trc_comm_at(job->members.process[e->index].rank.file, i, &created)); i++) {
         if (!comm->object || !comm->object->is_file || (e->use->comm && comm->def.parent != e->use->comm->def.identity))
             continue;
-        int64_t created_ns = ana_clock_job_time(job->clock, e->index, created);
+        int64_t created_ns = ana_clock_job_time(job->members.clock, e->index, created);
         if (created_ns < e->end_ns || created_ns >= until_ns)
             continue;
         until_ns = created_ns;

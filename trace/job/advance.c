@@ -1,6 +1,6 @@
 /* The way through the events: merge, match, and sums.  It goes in slices, since a screen must not wait. */
 #include "trace/job/open_call.h"
-#include "trace/job/pass.h"
+#include "trace/job/pass_impl.h"
 #include "trace/job/walk.h"
 #include "trace/util/now.h"
 #include "trace/why/tell.h"
@@ -25,24 +25,25 @@ static void feed_instance(void *user, const struct ana_instance *instance)
 /* Finds the communicators between worlds again: more may be defined now. */
 static void look_for_bridges(struct ana_job *job)
 {
-    ana_match_set_bridges(job->match, NULL);
+    ana_match_set_bridges(job->analysis.match, NULL);
     ana_match_set_bridges(job->bounds_match, NULL);
-    ana_bridges_free(job->bridges);
-    job->bridges = NULL;
-    bool several = job->count && job->process[job->count - 1].rank.world; /* they are sorted by world */
-    struct ana_bridge_rank *rank = several ? calloc(job->count, sizeof *rank) : NULL;
-    for (size_t i = 0; rank && i < job->count; i++)
-        rank[i] = (struct ana_bridge_rank){job->process[i].rank.file, job->process[i].rank.world};
+    ana_bridges_free(job->members.bridges);
+    job->members.bridges = NULL;
+    bool several =
+        job->members.count && job->members.process[job->members.count - 1].rank.world; /* they are sorted by world */
+    struct ana_bridge_rank *rank = several ? calloc(job->members.count, sizeof *rank) : NULL;
+    for (size_t i = 0; rank && i < job->members.count; i++)
+        rank[i] = (struct ana_bridge_rank){job->members.process[i].rank.file, job->members.process[i].rank.world};
     if (rank)
-        job->bridges = ana_bridges_make(rank, job->count, job->clock);
+        job->members.bridges = ana_bridges_make(rank, job->members.count, job->members.clock);
     free(rank);
 }
 
 void ana_match_ranks(const struct ana_job *job, struct ana_match *match)
 {
-    ana_match_set_bridges(match, job->bridges);
-    for (size_t i = 0; match && i < job->count; i++) {
-        const struct ana_process *p = &job->process[i];
+    ana_match_set_bridges(match, job->members.bridges);
+    for (size_t i = 0; match && i < job->members.count; i++) {
+        const struct ana_process *p = &job->members.process[i];
         const struct trc_head *head = trc_head(p->rank.file);
         struct ana_match_rank rank = {
             .world = p->rank.world,
@@ -51,7 +52,7 @@ void ana_match_ranks(const struct ana_job *job, struct ana_match *match)
             .lossy = head->lost_records || head->off_times || head->off_since,
             .finalized = head->state == TRC_STATE_FINALIZED,
             .file = p->rank.file,
-            .clock = (uint32_t)ana_clock_domain_of(job->clock, i),
+            .clock = (uint32_t)ana_clock_domain_of(job->members.clock, i),
         };
         ana_match_set_rank(match, i, &rank);
     }
@@ -59,28 +60,31 @@ void ana_match_ranks(const struct ana_job *job, struct ana_match *match)
 
 bool ana_analysis_start(struct ana_job *job)
 {
-    job->flushed = job->index_asked = job->indexed = job->unread = job->lack_told = false;
-    job->clocks = ana_clock_domains(job->clock);
+    job->analysis.flushed = job->analysis.index_asked = job->analysis.indexed = job->analysis.unread = job->lack_told =
+        false;
+    job->clocks = ana_clock_domains(job->members.clock);
     job->unsettled = 0;
     job->reached_ns = INT64_MIN;
-    job->lane = calloc(job->count, sizeof *job->lane);
+    job->analysis.lane = calloc(job->members.count, sizeof *job->analysis.lane);
     job->clip = ana_wait_clip_new();
-    job->beside = ana_beside_new(job->workers - 1 < BESIDE ? job->workers - 1 : BESIDE);
-    job->match = ana_match_new(ana_job_sink(job));
-    job->gpu = job->upper->devices_new(job->count);
-    if (!job->lane || !job->gpu || !job->clip || !job->match || !ana_store_init(&job->store, job->count) ||
-        !ana_iter_init(&job->iter, job->count) || !ana_pass_open(job, &job->pass) || !ana_onward_open(job))
+    job->analysis.beside = ana_beside_new(job->workers - 1 < BESIDE ? job->workers - 1 : BESIDE);
+    job->analysis.match = ana_match_new(ana_job_sink(job));
+    job->analysis.gpu = job->upper.devices_new(job->members.count);
+    if (!job->analysis.lane || !job->analysis.gpu || !job->clip || !job->analysis.match ||
+        !ana_store_init(&job->analysis.store, job->members.count) ||
+        !ana_iter_init(&job->analysis.iter, job->members.count) || !ana_pass_open(job, &job->analysis.pass) ||
+        !ana_onward_open(job))
         return false;
-    ana_queue_also(&job->pass.why.causes->queue, ana_iter_take, &job->iter);
-    ana_sums_open(&job->sums, &job->pass.tally, job->lane, job->pass.why.causes);
-    for (size_t i = 0; i < job->count; i++)
-        job->process[i].recycled = trc_head(job->process[i].rank.file)->recycled_chunks > 0;
+    ana_queue_also(&job->analysis.pass.why.causes->queue, ana_iter_take, &job->analysis.iter);
+    ana_sums_open(&job->sums, &job->analysis.pass.tally, job->analysis.lane, job->analysis.pass.why.causes);
+    for (size_t i = 0; i < job->members.count; i++)
+        job->members.process[i].recycled = trc_head(job->members.process[i].rank.file)->recycled_chunks > 0;
     look_for_bridges(job);
-    ana_match_ranks(job, job->match);
+    ana_match_ranks(job, job->analysis.match);
     if (job->clocks < 2)
         return true;
     struct ana_match_sink feed = {
-        .user = job->clock, .between_clocks = true, .on_message = feed_message, .on_instance = feed_instance};
+        .user = job->members.clock, .between_clocks = true, .on_message = feed_message, .on_instance = feed_instance};
     job->bounds_match = ana_match_new(feed);
     ana_match_ranks(job, job->bounds_match);
     return job->bounds_match && ana_pass_open(job, &job->bounds_pass);
@@ -98,24 +102,24 @@ void ana_analysis_stop(struct ana_job *job)
     ana_bounds_pass_stop(job);
     ana_time_range_release(job);
     ana_onward_close(job); /* first: its taker fills the queues below */
-    ana_pass_close(&job->pass);
-    ana_match_free(job->match);
-    job->upper->devices_free(job->gpu);
-    job->gpu = NULL;
-    ana_bridges_free(job->bridges);
-    job->bridges = NULL;
+    ana_pass_close(&job->analysis.pass);
+    ana_match_free(job->analysis.match);
+    job->upper.devices_free(job->analysis.gpu);
+    job->analysis.gpu = NULL;
+    ana_bridges_free(job->members.bridges);
+    job->members.bridges = NULL;
     ana_wait_clip_free(job->clip);
-    ana_store_free(&job->store);
-    ana_iter_free(&job->iter);
-    ana_beside_free(job->beside);
-    job->beside = NULL;
-    for (size_t i = 0; job->lane && i < job->count; i++)
-        ana_lane_free(&job->lane[i]);
-    free(job->lane);
+    ana_store_free(&job->analysis.store);
+    ana_iter_free(&job->analysis.iter);
+    ana_beside_free(job->analysis.beside);
+    job->analysis.beside = NULL;
+    for (size_t i = 0; job->analysis.lane && i < job->members.count; i++)
+        ana_lane_free(&job->analysis.lane[i]);
+    free(job->analysis.lane);
     free(job->span);
-    job->match = NULL;
+    job->analysis.match = NULL;
     job->clip = NULL;
-    job->lane = NULL;
+    job->analysis.lane = NULL;
     job->span = NULL;
     job->spans = 0;
 }
@@ -123,7 +127,7 @@ void ana_analysis_stop(struct ana_job *job)
 /* Updates job->clock_goes_on: all bounds of an ended job were found before the clocks were fitted. */
 static void look_whether_clock_goes_on(struct ana_job *job)
 {
-    job->clock_goes_on = job->clocks > 1 && (job->bounds_pass.merge || ana_anyone_alive(job));
+    job->clock_goes_on = job->clocks > 1 && (job->bounds_pass.merge || ana_members_alive(&job->members));
 }
 
 static void pass_refresh(struct ana_job *job, struct ana_pass *pass)
@@ -138,20 +142,21 @@ static void pass_refresh(struct ana_job *job, struct ana_pass *pass)
 
 void ana_analysis_refresh(struct ana_job *job)
 {
-    job->records = 0;
-    for (size_t i = 0; i < job->count; i++)
-        for (size_t c = 0; c < trc_event_chunks(job->process[i].rank.file); c++)
-            job->records += trc_event_chunk(job->process[i].rank.file, c).records;
-    if (job->flushed)
+    job->analysis.records = 0;
+    for (size_t i = 0; i < job->members.count; i++)
+        for (size_t c = 0; c < trc_event_chunks(job->members.process[i].rank.file); c++)
+            job->analysis.records += trc_event_chunk(job->members.process[i].rank.file, c).records;
+    if (job->analysis.flushed)
         return;
     look_for_bridges(job);
     look_whether_clock_goes_on(job);
-    if (job->pass.merge && ana_merge_count(job->pass.merge) == 0) /* now it is known how far the ranks reach */
-        ana_lanes_start(job, job->lane, true);
-    ana_match_ranks(job, job->match);
+    if (job->analysis.pass.merge &&
+        ana_merge_count(job->analysis.pass.merge) == 0) /* now it is known how far the ranks reach */
+        ana_lanes_start(job, job->analysis.lane, true);
+    ana_match_ranks(job, job->analysis.match);
     ana_match_ranks(job, job->bounds_match);
     pass_refresh(job, &job->bounds_pass);
-    pass_refresh(job, &job->pass);
+    pass_refresh(job, &job->analysis.pass);
     pass_refresh(job, &job->range.pass);
 }
 
@@ -164,14 +169,14 @@ static void advance_bounds(struct ana_job *job)
         ana_match_event(job->bounds_match, e[i]);
     if (n)
         return;
-    job->unread = ana_merge_failed(job->bounds_pass.merge);
+    job->analysis.unread = ana_merge_failed(job->bounds_pass.merge);
     ana_match_flush(job->bounds_match);
     ana_bounds_pass_stop(job);
-    ana_clock_fit(job->clock, INT64_MIN);
+    ana_clock_fit(job->members.clock, INT64_MIN);
     ana_job_refresh_state(job);
     look_whether_clock_goes_on(job);
-    ana_lanes_start(job, job->lane, true);
-    ana_merge_refresh(job->pass.merge);
+    ana_lanes_start(job, job->analysis.lane, true);
+    ana_merge_refresh(job->analysis.pass.merge);
 }
 
 void ana_clocks_settle(struct ana_job *job)
@@ -180,42 +185,34 @@ void ana_clocks_settle(struct ana_job *job)
         advance_bounds(job);
 }
 
-bool ana_anyone_alive(const struct ana_job *job)
-{
-    for (size_t i = 0; i < job->count; i++)
-        if (job->process[i].alive)
-            return true;
-    return false;
-}
-
 static void advance_main(struct ana_job *job)
 {
     struct ana_event *e[ANA_SLICE];
-    size_t n = ana_merge_next_few(job->pass.merge, e, ANA_SLICE);
+    size_t n = ana_merge_next_few(job->analysis.pass.merge, e, ANA_SLICE);
     if (n) {
         ana_follow_events(job, e, n);
         return;
     }
-    bool ends = !ana_anyone_alive(job) && !job->flushed;
-    ana_why_sync(&job->pass.why);
+    bool ends = !ana_members_alive(&job->members) && !job->analysis.flushed;
+    ana_why_sync(&job->analysis.pass.why);
     if (ends) { /* first, since the replays that are left take memory */
-        ana_merge_rest(job->pass.merge);
+        ana_merge_rest(job->analysis.pass.merge);
         malloc_trim(0);
     }
     if (!ends) { /* else all is replayed at once, after the last choice of what to take out */
-        ana_why_settle(&job->pass.why, ana_merge_position(job->pass.merge), true);
-        ana_usage_until(&job->pass.why, job->horizon_ns);
+        ana_why_settle(&job->analysis.pass.why, ana_merge_position(job->analysis.pass.merge), true);
+        ana_usage_until(&job->analysis.pass.why, job->members.horizon_ns);
     }
-    job->pass.done = true;
+    job->analysis.pass.done = true;
     if (ends) {
-        ana_why_sync(&job->pass.why);
-        ana_match_flush(job->match);
-        ana_why_settle(&job->pass.why, INT64_MAX, true);
+        ana_why_sync(&job->analysis.pass.why);
+        ana_match_flush(job->analysis.match);
+        ana_why_settle(&job->analysis.pass.why, INT64_MAX, true);
         ana_close_accounts(job);
-        job->flushed = true;
+        job->analysis.flushed = true;
     } else if (job->clocks > 1 && ana_now_ns() >= job->next_fit_ns) {
-        ana_clock_fit(job->clock, ana_merge_position(job->pass.merge));
-        ana_merge_refresh(job->pass.merge);
+        ana_clock_fit(job->members.clock, ana_merge_position(job->analysis.pass.merge));
+        ana_merge_refresh(job->analysis.pass.merge);
         job->next_fit_ns = ana_now_ns() + REFIT_NS;
     }
 }
@@ -233,17 +230,17 @@ bool ana_job_set_workers(struct ana_job *job, unsigned workers)
     if (workers == job->workers)
         return true;
     job->workers = workers;
-    return !job->pass.merge || ana_analysis_again(job);
+    return !job->analysis.pass.merge || ana_analysis_again(job);
 }
 
 double ana_analysis_share(const struct ana_job *job)
 {
-    if (job->pass.done)
+    if (job->analysis.pass.done)
         return 1;
-    const struct ana_merge *merge = job->bounds_pass.merge ? job->bounds_pass.merge : job->pass.merge;
-    if (!merge || job->records == 0)
+    const struct ana_merge *merge = job->bounds_pass.merge ? job->bounds_pass.merge : job->analysis.pass.merge;
+    if (!merge || job->analysis.records == 0)
         return 0;
-    double share = (double)ana_merge_count(merge) / (double)job->records;
+    double share = (double)ana_merge_count(merge) / (double)job->analysis.records;
     if (job->clocks > 1)
         share = share / 2 + (job->bounds_pass.merge ? 0 : 0.5);
     return share < 0.999 ? share : 0.999; /* 1 only when it is so */
@@ -251,30 +248,31 @@ double ana_analysis_share(const struct ana_job *job)
 
 bool ana_analysis_ahead(const struct ana_job *job)
 {
-    return job->records > 0 && !job->pass.done && (!job->pass.merge || ana_merge_count(job->pass.merge) == 0);
+    return job->analysis.records > 0 && !job->analysis.pass.done &&
+           (!job->analysis.pass.merge || ana_merge_count(job->analysis.pass.merge) == 0);
 }
 
 double ana_job_advance(struct ana_job *job, int64_t budget_ns)
 {
     int64_t stop = budget_ns > 0 ? ana_now_ns() + budget_ns : INT64_MAX;
-    if (!job->pass.merge)
+    if (!job->analysis.pass.merge)
         return 1;
-    if (!job->index_asked && job->upper->index_find)
-        job->upper->index_find(job);
-    job->index_asked = true;
+    if (!job->analysis.index_asked && job->upper.index_find)
+        job->upper.index_find(job);
+    job->analysis.index_asked = true;
     do {
         if (job->bounds_pass.merge)
             advance_bounds(job);
-        else if (!job->pass.done)
+        else if (!job->analysis.pass.done)
             advance_main(job);
         else if (job->range.open && !job->range.pass.done)
             ana_time_range_advance(job);
         else
             break;
     } while (stop == INT64_MAX || ana_now_ns() < stop);
-    ana_why_sync(&job->pass.why);
-    job->pass.tally.out_of_memory |= job->sums.out_of_memory;
-    if (job->pass.tally.out_of_memory && !job->lack_told) {
+    ana_why_sync(&job->analysis.pass.why);
+    job->analysis.pass.tally.out_of_memory |= job->sums.out_of_memory;
+    if (job->analysis.pass.tally.out_of_memory && !job->lack_told) {
         job->lack_told = true;
         ana_collect_warnings(job);
     }

@@ -1,5 +1,5 @@
-/* Ranks that behave alike, so that ten thousand of them are a few rows: outliers have rows of their own. Pure, made
- * from a summary; O(ranks x kinds). */
+/* Groups of ranks that behave alike: ten thousand ranks are a few rows, and outliers have own rows.  Pure, made from a
+ * summary; O(ranks x kinds). */
 #ifndef ANA_ALIKE_H
 #define ANA_ALIKE_H
 
@@ -13,7 +13,7 @@
 
 struct ana_alike_group {
     size_t first, count; /* range in ana_alike.member */
-    uint32_t host;       /* host with all of them, and few other ranks; UINT32_MAX: there is none */
+    uint32_t host;       /* host with the whole group, and few other ranks; UINT32_MAX: there is none */
     bool blamed;         /* one rank that the caller named */
     bool most;           /* the last group, with most ranks */
 };
@@ -23,7 +23,7 @@ struct ana_alike {
     uint32_t *host;                                 /* rank index -> host; 0 is the first rank's */
     size_t *member;                                 /* rank indices: by group, in it by host, on a host ascending */
     size_t *by_host;                                /* all rank indices, by host, ascending */
-    size_t *host_begin;                             /* each host's begin in by_host; hosts + 1 of them */
+    size_t *host_begin;                             /* each host's begin in by_host; hosts + 1 entries */
     uint32_t *group_of;                             /* rank index -> group; UINT32_MAX: it is not in the summary */
     struct ana_alike_group group[ANA_ALIKE_GROUPS]; /* blamed ones, then the smallest first */
 };

@@ -1,6 +1,8 @@
 /* Names of communicators, windows and files: in a sentence, and in a column, which is short and numbers unnamed
  * ones. */
-#include "trace/job/job_impl.h"
+#include "trace/job/analysis.h"
+#include "trace/job/comms.h"
+#include "trace/job/site_words.h"
 #include "trace/util/hash.h"
 #include "trace/util/text.h"
 #include <stdio.h>
@@ -30,11 +32,12 @@ static bool write_given(const struct trc_comm *comm, bool column, char *out, siz
 /* Writes where the communicator was made, "solver.c:88"; "": not known. */
 static void write_origin(const struct ana_job *job, const struct trc_comm *comm, char *out, size_t size)
 {
+    const struct ana_members *members = ana_job_members(job);
     size_t i = 0;
     *out = 0;
-    while (comm->site && i < job->count && trc_comm(job->process[i].rank.file, comm->id) != comm)
+    while (comm->site && i < members->count && trc_comm(members->process[i].rank.file, comm->id) != comm)
         i++;
-    if (!comm->site || i == job->count || !trc_path_of(job->process[i].rank.file, comm->site))
+    if (!comm->site || i == members->count || !trc_path_of(members->process[i].rank.file, comm->site))
         return;
     ana_caller_words(job, i, comm->site, out, size);
     out[strcspn(out, " ")] = 0;
@@ -50,7 +53,8 @@ void ana_comm_words(const struct ana_job *job, const struct trc_comm *comm, char
     if (write_given(comm, false, out, size))
         return;
     write_origin(job, comm, origin, sizeof origin);
-    const char **column = comm->object || *origin ? NULL : ana_map_find(&job->comm_names, comm->def.identity, 0, 0);
+    const char **column =
+        comm->object || *origin ? NULL : ana_map_find(&ana_job_members(job)->comm_names, comm->def.identity, 0, 0);
     const char *made = *origin ? " made at " : "";
     if (comm->object && comm->object->is_file)
         snprintf(out, size, "file without a name");
@@ -67,7 +71,7 @@ void ana_comm_words(const struct ana_job *job, const struct trc_comm *comm, char
 static const char *kept(struct ana_job *job, const char *text)
 {
     for (uint64_t other = 0;; other++) { /* texts of one hash */
-        char **slot = ana_map_add(&job->texts, ana_hash_text(text), other, 0);
+        char **slot = ana_map_add(&ana_job_members(job)->texts, ana_hash_text(text), other, 0);
         if (slot && !*slot)
             *slot = strdup(text);
         if (!slot || !*slot)
@@ -79,9 +83,10 @@ static const char *kept(struct ana_job *job, const char *text)
 
 const char *ana_comm_name(struct ana_job *job, uint64_t identity, const struct trc_comm *comm)
 {
+    struct ana_members *members = ana_job_members(job);
     char text[128];
-    const char **slot = ana_map_add(&job->comm_names, identity, 0, 0);
-    size_t number = slot ? (size_t)(slot - (const char **)job->comm_names.values) + 1 : 0; /* order of naming */
+    const char **slot = ana_map_add(&members->comm_names, identity, 0, 0);
+    size_t number = slot ? (size_t)(slot - (const char **)members->comm_names.values) + 1 : 0; /* order of naming */
     bool swapped = comm && comm->def.size > comm->def.remote_size; /* both sides give it one name */
     if (!comm)
         snprintf(text, sizeof text, "#%zu", number);
@@ -95,6 +100,6 @@ const char *ana_comm_name(struct ana_job *job, uint64_t identity, const struct t
     const char *name = slot ? kept(job, text) : NULL;
     if (!name)
         return "?";
-    job->revision += *slot != name;
+    members->revision += *slot != name;
     return *slot = name;
 }

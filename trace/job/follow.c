@@ -1,5 +1,5 @@
 /* Follows events one after the other: segments, steps, iterations; and hands them on to the finder of relations. */
-#include "trace/job/pass.h"
+#include "trace/job/pass_impl.h"
 #include "trace/why/tell.h"
 
 #define SETTLE 64u /* events */
@@ -8,26 +8,26 @@
 static void follow_other(struct ana_job *job, const struct ana_event *e)
 {
     if (e->kind >= TRC_RECORD_LOST)
-        ana_regions_item(&job->pass.regions, e);
+        ana_regions_item(&job->analysis.pass.regions, e);
     if (e->kind == TRC_RECORD_LOST)
-        ana_why_gap(&job->pass.why, e->index, e->thread);
+        ana_why_gap(&job->analysis.pass.why, e->index, e->thread);
 }
 
 /* Follows an event that does not lie in the window as a whole, or is one of many in a window that has a begin.  Returns
  * whether it is one of the iterations there. */
 static bool follow_part(struct ana_job *job, struct ana_event *e)
 {
-    struct ana_span window = job->window;
+    struct ana_span window = job->analysis.window;
     struct ana_why_gap gap = {0};
     if (e->begin_ns < window.begin_ns || e->end_ns > window.end_ns) {
-        ana_why_at_edge(&job->pass.why, e, window.begin_ns, window.end_ns);
+        ana_why_at_edge(&job->analysis.pass.why, e, window.begin_ns, window.end_ns);
     } else {
-        ana_why_enter(&job->pass.why, e->index, e->thread);
-        gap = ana_why_event(&job->pass.why, e, ANA_TOLD_STEP);
+        ana_why_enter(&job->analysis.pass.why, e->index, e->thread);
+        gap = ana_why_event(&job->analysis.pass.why, e, ANA_TOLD_STEP);
     }
     bool ends = e->end_ns >= window.begin_ns && e->end_ns <= window.end_ns;
     if (ends)
-        ana_iter_gap(&job->iter, e, gap);
+        ana_iter_gap(&job->analysis.iter, e, gap);
     return ends;
 }
 
@@ -38,28 +38,28 @@ static void follow_event(struct ana_job *job, struct ana_event *e)
     if (!ana_window_is_all(job)) {
         ends = follow_part(job, e);
     } else {
-        ana_iter_gap(&job->iter, e, ana_why_event(&job->pass.why, e, ANA_TOLD_CALL));
+        ana_iter_gap(&job->analysis.iter, e, ana_why_event(&job->analysis.pass.why, e, ANA_TOLD_CALL));
         if (e->step && !e->use->is_sub)
             return; /* it is told */
     }
-    ana_sums_tell(&job->pass.why, e);
+    ana_sums_tell(&job->analysis.pass.why, e);
     if (ends)
-        ana_iter_tell(&job->pass.why, e);
+        ana_iter_tell(&job->analysis.pass.why, e);
 }
 
 /* Takes an event: follows it from the one before it in its thread at once, the rest at once or by the queue. */
 static __attribute__((noinline)) void take_event(struct ana_job *job, struct ana_event *e)
 {
-    enum ana_onward_kind kind = ana_is_counted(job, &job->pass, e) ? ANA_ONWARD_EVENT : ANA_ONWARD_OTHER;
+    enum ana_onward_kind kind = ana_is_counted(job, &job->analysis.pass, e) ? ANA_ONWARD_EVENT : ANA_ONWARD_OTHER;
     if (kind == ANA_ONWARD_EVENT) {
-        if (__builtin_expect(job->pass.regions.any, 0))
-            ana_pass_region(job, &job->pass, e);
+        if (__builtin_expect(job->analysis.pass.regions.any, 0))
+            ana_pass_region(job, &job->analysis.pass, e);
         follow_event(job, e); /* before the waits in it are found */
     } else {
         follow_other(job, e);
     }
-    if (job->pass.why.onward)
-        ana_onward_room(job->pass.why.onward, kind)->event = *e;
+    if (job->analysis.pass.why.onward)
+        ana_onward_room(job->analysis.pass.why.onward, kind)->event = *e;
     else
         ana_relate_event(job, kind, e);
 }
@@ -67,7 +67,7 @@ static __attribute__((noinline)) void take_event(struct ana_job *job, struct ana
 /* Whether all events except rare kinds may be taken by take_plain. */
 static bool is_usual(const struct ana_job *job)
 {
-    return ana_window_is_all(job) && !job->pass.regions.any;
+    return ana_window_is_all(job) && !job->analysis.pass.regions.any;
 }
 
 /* Takes a usual event, and hands it on by this queue.  False: it is another. */
@@ -75,21 +75,22 @@ static inline __attribute__((always_inline)) bool take_plain(struct ana_job *job
                                                              struct ana_queue *onward)
 {
     const struct ana_use *use = e->use;
-    const struct ana_why_rank *rank = &job->pass.why.rank[e->index];
+    const struct ana_why_rank *rank = &job->analysis.pass.why.rank[e->index];
     if (e->kind != TRC_RECORD_EVENT || !use->is_plain || e->thread >= rank->threads || !ana_is_sane(e))
         return false;
     struct ana_why_thread *thread = &rank->thread[e->thread];
     if (!use->is_sub) {
-        ana_iter_gap(&job->iter, e, ana_why_call_of(&job->pass.why, e, thread, ANA_TOLD_CALL, onward));
+        ana_iter_gap(&job->analysis.iter, e,
+                     ana_why_call_of(&job->analysis.pass.why, e, thread, ANA_TOLD_CALL, onward));
     } else {
         e->step = thread->step;
         if (!ana_sums_nothing(e))
-            ana_why_tell_bytes(&job->pass.why, e, onward);
+            ana_why_tell_bytes(&job->analysis.pass.why, e, onward);
     }
     if (onward)
         ana_onward_room(onward, ANA_ONWARD_EVENT)->event = *e;
     else
-        ana_match_event(job->match, e);
+        ana_match_event(job->analysis.match, e);
     return true;
 }
 
@@ -113,8 +114,8 @@ void ana_follow_events(struct ana_job *job, struct ana_event *const *e, size_t n
         size_t left = (size_t)(stop - e), more = SETTLE - job->unsettled;
         more = more < left ? more : left;
         job->unsettled += (unsigned)more;
-        if (job->pass.why.onward)
-            take_each(job, e, more, job->pass.why.onward);
+        if (job->analysis.pass.why.onward)
+            take_each(job, e, more, job->analysis.pass.why.onward);
         else
             take_each(job, e, more, NULL);
         e += more;
@@ -122,7 +123,7 @@ void ana_follow_events(struct ana_job *job, struct ana_event *const *e, size_t n
             return;
         if (e[-1]->end_ns > job->reached_ns)
             job->reached_ns = e[-1]->end_ns;
-        ana_why_settle(&job->pass.why, job->reached_ns, false);
+        ana_why_settle(&job->analysis.pass.why, job->reached_ns, false);
         job->unsettled = 0;
     }
 }

@@ -1,5 +1,8 @@
 /* Calls that ranks are inside now, in words, and the one that keeps a running job waiting. */
-#include "trace/job/job_impl.h"
+#include "trace/job/inside.h"
+#include "trace/job/analysis.h"
+#include "trace/job/comms.h"
+#include "trace/job/state_at.h"
 #include "trace/util/numfmt.h"
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +21,8 @@
 /* Appends " on NAME", empty for MPI_COMM_WORLD and without a communicator. */
 static void add_comm(const struct ana_job *job, size_t index, const struct trc_sig *sig, char *out, size_t size)
 {
-    const struct trc_comm *comm = sig->comm ? trc_comm(job->process[index].rank.file, sig->comm) : NULL;
+    const struct trc_comm *comm =
+        sig->comm ? trc_comm(ana_job_members(job)->process[index].rank.file, sig->comm) : NULL;
     char name[120];
     *out = 0;
     if (!comm || comm->def.flags & TRC_COMM_WORLD)
@@ -39,7 +43,8 @@ void ana_call_words(const struct ana_job *job, size_t index, const char *call, c
     if (sig && sig->flags & (TRC_SIG_P2P_OUT | TRC_SIG_P2P_IN)) {
         bool in = is_receive(sig);
         int32_t other = in ? sig->source : sig->peer, number = in ? sig->rtag : sig->tag;
-        size_t known = ana_partner(job, index, trc_comm(job->process[index].rank.file, sig->comm), other);
+        size_t known =
+            ana_partner(job, index, trc_comm(ana_job_members(job)->process[index].rank.file, sig->comm), other);
         if (known != SIZE_MAX)
             snprintf(peer, sizeof peer, " %s rank %s", in ? "from" : "to", ana_rank_label(job, known).text);
         else if (other >= 0)
@@ -58,7 +63,7 @@ void ana_call_words(const struct ana_job *job, size_t index, const char *call, c
 
 void ana_inside(const struct ana_job *job, size_t index, char *out, size_t size)
 {
-    const struct ana_rank *r = &job->process[index].rank;
+    const struct ana_rank *r = &ana_job_members(job)->process[index].rank;
     ana_call_words(job, index, r->inside ? r->inside : "", r->inside_sig, out, size);
 }
 
@@ -69,7 +74,7 @@ const char *ana_gpu_standing(const struct trc_gpu_op *op)
 
 void ana_gpu_inside(const struct ana_job *job, size_t index, char *out, size_t size)
 {
-    const struct ana_rank *r = &job->process[index].rank;
+    const struct ana_rank *r = &ana_job_members(job)->process[index].rank;
     *out = 0;
     if (!r->gpu_op)
         return;
@@ -104,9 +109,10 @@ static bool waits(const struct ana_process *p, int64_t least_ns)
 /* Returns the duration that makes a call worth a word. */
 static int64_t long_ns(const struct ana_job *job)
 {
+    const struct ana_members *members = ana_job_members(job);
     size_t heard = 0, waiting = 0;
-    for (size_t i = 0; i < job->count; i++) {
-        const struct ana_process *p = &job->process[i];
+    for (size_t i = 0; i < members->count; i++) {
+        const struct ana_process *p = &members->process[i];
         if (!p->alive || p->silent_ns > UNHEARD_NS)
             continue;
         if (!p->rank.inside && p->last_end_ns > p->heartbeat_ns - SURE_NS)
@@ -125,10 +131,11 @@ static bool is_inside_long(const struct ana_process *p, int64_t least_ns)
 
 int64_t ana_inside_due(const struct ana_job *job)
 {
+    const struct ana_members *members = ana_job_members(job);
     size_t heard = 0, waiting = 0;
     int64_t longest_ns = 0;
-    for (size_t i = 0; i < job->count; i++) {
-        const struct ana_process *p = &job->process[i];
+    for (size_t i = 0; i < members->count; i++) {
+        const struct ana_process *p = &members->process[i];
         int64_t ns = p->rank.inside_ns;
         if (!p->alive || p->silent_ns > UNHEARD_NS)
             continue;
@@ -141,15 +148,15 @@ int64_t ana_inside_due(const struct ana_job *job)
     if (!waiting || waiting < FEW(heard))
         return INT64_MAX;
     if (longest_ns < AGREED_NS + TOLD_NS)
-        return job->read_ns + AGREED_NS + TOLD_NS - longest_ns;
+        return members->read_ns + AGREED_NS + TOLD_NS - longest_ns;
     bool may_agree = waiting >= MOST(heard) && long_ns(job) != AGREED_NS;
-    return may_agree ? job->read_ns + AGAIN_NS : INT64_MAX;
+    return may_agree ? members->read_ns + AGAIN_NS : INT64_MAX;
 }
 
 /* The rank that it waits for, if its call names one; else SIZE_MAX. */
 static size_t partner_of(const struct ana_job *job, size_t index)
 {
-    const struct ana_rank *r = &job->process[index].rank;
+    const struct ana_rank *r = &ana_job_members(job)->process[index].rank;
     const struct trc_sig *sig = r->inside_sig;
     if (!sig || !(sig->flags & (TRC_SIG_P2P_OUT | TRC_SIG_P2P_IN)))
         return SIZE_MAX;
@@ -159,7 +166,7 @@ static size_t partner_of(const struct ana_job *job, size_t index)
 /* Writes what a rank does: "; rank 0 is outside MPI". */
 static void say_other(const struct ana_job *job, size_t index, char *out, size_t size)
 {
-    const struct ana_rank *r = &job->process[index].rank;
+    const struct ana_rank *r = &ana_job_members(job)->process[index].rank;
     const struct ana_label name = ana_rank_label(job, index);
     char call[256] = "";
     if (r->inside)
@@ -176,27 +183,28 @@ static void say_other(const struct ana_job *job, size_t index, char *out, size_t
 
 bool ana_say_longest_inside(const struct ana_job *job, char *out, size_t size)
 {
+    const struct ana_members *members = ana_job_members(job);
     size_t worst = SIZE_MAX, others = 0, idle = SIZE_MAX;
     int worst_order = -1;
     const int64_t least_ns = long_ns(job);
-    for (size_t i = 0; i < job->count; i++) {
-        const struct ana_rank *r = &job->process[i].rank;
+    for (size_t i = 0; i < members->count; i++) {
+        const struct ana_rank *r = &members->process[i].rank;
         if (idle == SIZE_MAX && !r->inside && r->state == ANA_RANK_RUN)
             idle = i;
-        if (!is_inside_long(&job->process[i], least_ns))
+        if (!is_inside_long(&members->process[i], least_ns))
             continue;
         others++;
         /* The last one in a chain of waiting ranks tells most: its partner does not wait itself. */
         size_t partner = partner_of(job, i);
-        int order = partner == SIZE_MAX ? 0 : is_inside_long(&job->process[partner], least_ns) ? 1 : 2;
-        if (order > worst_order || (order == worst_order && r->inside_ns > job->process[worst].rank.inside_ns)) {
+        int order = partner == SIZE_MAX ? 0 : is_inside_long(&members->process[partner], least_ns) ? 1 : 2;
+        if (order > worst_order || (order == worst_order && r->inside_ns > members->process[worst].rank.inside_ns)) {
             worst = i;
             worst_order = order;
         }
     }
     if (worst == SIZE_MAX)
         return false;
-    const struct ana_rank *r = &job->process[worst].rank;
+    const struct ana_rank *r = &members->process[worst].rank;
     size_t other = partner_of(job, worst) == SIZE_MAX ? idle : partner_of(job, worst);
     char call[256], since[ANA_TEXT], partner[320] = "", more[64] = "";
     ana_inside(job, worst, call, sizeof call);

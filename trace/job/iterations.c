@@ -1,5 +1,5 @@
 /* Iterations of a loop, one by one or as parts of many: how long they took on a rank, and when they were. */
-#include "trace/job/job_impl.h"
+#include "trace/job/summary_impl.h"
 #include "trace/iter/iter.h"
 #include "trace/util/numfmt.h"
 #include <inttypes.h>
@@ -36,14 +36,16 @@ struct calls {
 static bool find_calls(const struct ana_job *job, const struct ana_iterations *of, size_t level, size_t index,
                        struct calls *out)
 {
-    if (level >= of->levels || index >= of->ranks || !job->iter.rank)
+    const struct ana_analysis *analysis = ana_job_analysis(job);
+    if (level >= of->levels || index >= of->ranks || !analysis->iter.rank)
         return false;
     const struct ana_iteration_mark *at = &of->mark[level * of->ranks + index];
-    const struct ana_map *kept = at->mark & ANA_ITER_KIND ? &job->iter.kinds : &job->iter.marks;
+    const struct ana_map *kept = at->mark & ANA_ITER_KIND ? &analysis->iter.kinds : &analysis->iter.marks;
     if (!at->mark || (at->mark & ~ANA_ITER_KIND) > kept->count)
         return false;
-    const struct ana_iter_mark *mark = ana_iter_any_at(&job->iter, at->mark);
-    *out = (struct calls){.mark = mark, .begin_ns = at->begin_ns, .ring = job->iter.recent_room, .recent = UINT64_MAX};
+    const struct ana_iter_mark *mark = ana_iter_any_at(&analysis->iter, at->mark);
+    *out = (struct calls){
+        .mark = mark, .begin_ns = at->begin_ns, .ring = analysis->iter.recent_room, .recent = UINT64_MAX};
     if (mark->recent)
         out->recent = mark->count - mark->recent_from > out->ring ? mark->count - out->ring : mark->recent_from;
     return mark->index == index && mark->entries;

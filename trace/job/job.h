@@ -15,9 +15,8 @@
 #include "trace/account/account.h"
 #include "trace/job/collective.h"
 #include "trace/job/iterations.h"
-#include "trace/reader/reader.h"
+#include "trace/members/rank.h"
 #include "trace/relations/waits.h"
-#include "trace/util/ranges.h"
 #include "trace/util/times.h"
 #include "trace/why/reason.h"
 #include "trace/why/usage.h"
@@ -27,6 +26,10 @@ struct ana_job;
 /* Called while a job is opened, before each file: how many of the files have been.  Returns false: the others are left
  * out. */
 typedef bool ana_opening(void *user, size_t opened, size_t files);
+
+struct ana_members;
+/* Files and processes of a job (trace/members/members.h). */
+struct ana_members *ana_job_members(const struct ana_job *job) __attribute__((const));
 
 /* Closes a job of ana_job_open (session.h), and frees it with all that it has handed out; NULL is none. */
 void ana_job_close(struct ana_job *job);
@@ -45,14 +48,17 @@ typedef const char *ana_name_finder(void *context, const struct trc_file *file, 
 void ana_job_set_name_finder(struct ana_job *job, ana_name_finder *finder);
 /* Says that it knows lines that it did not know before: the next verdict has them. */
 void ana_job_lines_came(struct ana_job *job);
-/* Writes the path of the newest trace folder in `where`; folders called hpctop-* come first.  False: there is none. */
-bool ana_newest_folder(const char *where, char *out, size_t out_size);
-
 /* Reads all files again, and looks for new ones in the folders.  Returns true if anything changed.  Once all ranks have
  * ended and nothing changed any more, each look reads some hundred files in turn, and all after a change in one.
  * Files that come late, or learn their rank late, are sorted in: then the indices of ranks may change (info.generation
  * rises) and the analysis of events begins anew. */
 bool ana_job_refresh(struct ana_job *job);
+
+/* Somebody watches the job as it runs, look after look, from now on (or no longer).  At first nobody does. */
+void ana_job_watch(struct ana_job *job, bool on);
+/* Somebody looks at this rank: at the next refresh its file is read, whatever digests say.  An index that the job does
+ * not have is nobody's. */
+void ana_job_look_at(struct ana_job *job, size_t index);
 
 /* Analyses events for about `budget_ns` (0: until nothing is left).  Returns the share that is done, 0..1; 1 = all
  * there is now. */
@@ -62,7 +68,6 @@ double ana_job_advance(struct ana_job *job, int64_t budget_ns);
  * iterations.  The result does not depend on it.  Earlier analysis is forgotten.  False: out of memory. */
 bool ana_job_set_workers(struct ana_job *job, unsigned workers);
 
-enum ana_state { ANA_RUNNING, ANA_FINISHED, ANA_ABORTED, ANA_HUNG };
 /* "running" "finished" "aborted" "hung" */
 const char *ana_state_name(enum ana_state state);
 
@@ -116,51 +121,11 @@ size_t ana_job_clocks(const struct ana_job *job);
 /* Clock i < ana_job_clocks(job). */
 struct ana_job_clock ana_job_clock(const struct ana_job *job, size_t i);
 
-enum ana_rank_state {
-    ANA_RANK_RUN,     /* outside MPI */
-    ANA_RANK_IN_MPI,  /* inside a call that moves data or waits */
-    ANA_RANK_DONE,    /* finalized */
-    ANA_RANK_ABORTED, /* called MPI_Abort */
-    ANA_RANK_DEAD,    /* gone without MPI_Finalize */
-    ANA_RANK_OFF,     /* lives; its recording is switched off (MPI_Pcontrol) */
-    ANA_RANK_UNKNOWN /* cannot be told: another host and no heartbeat for a while, tracing stopped, or a damaged file */
-};
 /* "run" "wait" "done" "abort" "dead" "off" "?" */
 const char *ana_rank_state_name(enum ana_rank_state state);
 
-/* A process now, from its head and live pages.  Strings live as long as the job. */
-struct ana_rank {
-    int32_t rank;   /* rank in its MPI_COMM_WORLD */
-    uint32_t world; /* 0 = the first; spawned worlds 1, 2 ... */
-    struct trc_file *file;
-    const char *host;
-    uint32_t host_index;         /* number of that in ana_job_info.host */
-    const char *runtime, *image; /* container it is in; "" for none, or none that says its image */
-    uint32_t pid;
-    enum ana_rank_state state;
-    bool lives_on;            /* finalized, and its process is still there */
-    bool off;                 /* recording is switched off now, or was when it went: its activity is unknown */
-    int64_t off_ns;           /* for how long its recording was off in all */
-    bool counted;             /* false: its live pages cannot be read, so counts, bytes and times are unknown, not 0 */
-    int64_t begin_ns, end_ns; /* job time; end = last sign of life while running */
-    uint64_t calls, sent, received, sent_messages, received_messages; /* whole run, from the counters */
-    uint64_t unknown_requests;        /* completed, but not followed: `received` is a lower bound if there are any */
-    int64_t mpi_ns;                   /* time in MPI; the thread with the most */
-    const char *inside;               /* "MPI_Recv" or NULL: the call of the thread longest inside one */
-    int64_t inside_ns;                /* since when, as a duration */
-    const struct trc_sig *inside_sig; /* NULL or its arguments, valid until the next refresh */
-    const struct trc_gpu_op *gpu_op;  /* NCCL's operation under way the longest, NULL: none; until the next refresh */
-    int64_t gpu_ns;                   /* time in its state so far */
-    /* Rates over the last second of a running job, else of the whole run; NAN unknown. */
-    double sent_per_s, received_per_s, calls_per_s, mpi_share;
-};
 /* The process with this rank index as the last refresh saw it; valid until the next.  NULL: there is no such index. */
 const struct ana_rank *ana_job_rank(const struct ana_job *job, size_t index);
-/* Returns the id of a rank for ana_ranges_add and ana_label_of. */
-static inline struct ana_rank_id ana_rank_id(const struct ana_rank *rank)
-{
-    return (struct ana_rank_id){rank->world, rank->rank, rank->pid};
-}
 /* Returns the label of a rank (ana_label_of); "?" for an unknown index. */
 struct ana_label ana_rank_label(const struct ana_job *job, size_t index);
 /* Writes a set of ranks as in a sentence: "rank 3", "ranks 0-4 and 7", "ranks 0, 2 and 12 more"; "" for none. */

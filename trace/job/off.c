@@ -1,5 +1,5 @@
 #include "trace/job/off.h"
-#include "trace/job/job_impl.h"
+#include "trace/job/analysis.h"
 #include "trace/util/numfmt.h"
 #include "trace/util/sort.h"
 #include <stdio.h>
@@ -15,17 +15,18 @@ struct interval {
 /* Interval i of a rank, the one under way last.  False: there is none. */
 static bool interval_at(const struct ana_job *job, size_t index, size_t i, struct interval *out)
 {
-    const struct ana_rank *rank = &job->process[index].rank;
+    const struct ana_members *members = ana_job_members(job);
+    const struct ana_rank *rank = &members->process[index].rank;
     const struct trc_head *head = trc_head(rank->file);
     const struct trc_off *off = trc_off_at(rank->file, i);
     const bool last = !off && head->off_since && (i == 0 || trc_off_at(rank->file, i - 1));
     if (!off && !last)
         return false;
     out->index = index;
-    out->begin_ns = ana_clock_job_time(job->clock, index, off ? off->begin : head->off_since);
-    out->end_ns = off         ? ana_clock_job_time(job->clock, index, off->end)
+    out->begin_ns = ana_clock_job_time(members->clock, index, off ? off->begin : head->off_since);
+    out->end_ns = off         ? ana_clock_job_time(members->clock, index, off->end)
                   : rank->off ? INT64_MAX
-                              : job->process[index].run_end_ns;
+                              : members->process[index].run_end_ns;
     return true;
 }
 
@@ -68,9 +69,10 @@ static void join_intervals(const struct interval *is, size_t n, size_t *rank, st
 /* Sums up the heads, and returns how many intervals are looked at. */
 static size_t count_intervals(const struct ana_job *job, struct ana_offs *out)
 {
+    const struct ana_members *members = ana_job_members(job);
     size_t n = 0;
-    for (size_t i = 0; i < job->count; i++) {
-        const struct ana_rank *rank = &job->process[i].rank;
+    for (size_t i = 0; i < members->count; i++) {
+        const struct ana_rank *rank = &members->process[i].rank;
         const struct trc_head *head = trc_head(rank->file);
         const uint64_t times = head->off_times + (head->off_since != 0);
         out->times += times;
@@ -82,6 +84,7 @@ static size_t count_intervals(const struct ana_job *job, struct ana_offs *out)
 
 bool ana_offs_take(const struct ana_job *job, struct ana_offs *out)
 {
+    const struct ana_members *members = ana_job_members(job);
     *out = (struct ana_offs){0};
     const size_t room = count_intervals(job, out);
     if (room == 0)
@@ -90,12 +93,12 @@ bool ana_offs_take(const struct ana_job *job, struct ana_offs *out)
     size_t *rank = calloc(room, sizeof *rank), n = 0;
     out->off = calloc(room, sizeof *out->off);
     const bool done = is && rank && out->off;
-    for (size_t index = 0; done && index < job->count; index++)
+    for (size_t index = 0; done && index < members->count; index++)
         for (size_t i = 0; n < room && interval_at(job, index, i, &is[n]); i++)
             n += i < LOOKED || is[n].end_ns == INT64_MAX;
     for (size_t i = 0; i < n; i++) {
-        is[i].begin_ns -= job->begin_ns;
-        is[i].end_ns -= is[i].end_ns == INT64_MAX ? 0 : job->begin_ns;
+        is[i].begin_ns -= members->begin_ns;
+        is[i].end_ns -= is[i].end_ns == INT64_MAX ? 0 : members->begin_ns;
     }
     if (done && n) {
         ana_sort(is, n, sizeof *is, by_begin);

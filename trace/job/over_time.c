@@ -1,8 +1,10 @@
 /* Rates and categories over time, from the pyramids of the ranks. */
+#include "trace/job/over_time.h"
 #include "trace/job/alike.h"
-#include "trace/job/job_impl.h"
+#include "trace/job/analysis.h"
+#include "trace/job/comms.h"
+#include "trace/job/filter.h"
 #include "trace/job/off.h"
-#include "trace/job/pass.h"
 #include "trace/job/taken.h"
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +17,7 @@
 /* Returns the known time of a rank by itself: the call that it is inside lasts until now. */
 static struct ana_span known_alone(const struct ana_job *job, size_t index)
 {
-    const struct ana_process *p = &job->process[index];
+    const struct ana_process *p = &ana_job_members(job)->process[index];
     struct ana_span known = ana_known_time(job, index);
     if (p->open_category >= 0 && p->open_begin_ns <= known.end_ns)
         known.end_ns = p->rank.end_ns;
@@ -25,7 +27,8 @@ static struct ana_span known_alone(const struct ana_job *job, size_t index)
 /* Returns the filtered pass over the range; NULL: there is no filter. */
 static const struct ana_time_range *filtered(const struct ana_job *job)
 {
-    return job->range.open && job->range.lane ? &job->range : NULL;
+    const struct ana_time_range *range = ana_job_range(job);
+    return range->open && range->lane ? range : NULL;
 }
 
 static int64_t overlap_ns(int64_t a0, int64_t a1, int64_t b0, int64_t b1)
@@ -38,8 +41,8 @@ static int64_t overlap_ns(int64_t a0, int64_t a1, int64_t b0, int64_t b1)
 static void add_open_call(const struct ana_job *job, size_t index, struct ana_span known, int64_t begin_ns,
                           int64_t end_ns, struct ana_lane_sum *sum)
 {
-    const struct ana_process *p = &job->process[index];
-    if (p->open_category < 0 || (filtered(job) && !ana_takes_open(job, &job->range.asked, index)))
+    const struct ana_process *p = &ana_job_members(job)->process[index];
+    if (p->open_category < 0 || (filtered(job) && !ana_takes_open(job, &ana_job_range(job)->asked, index)))
         return;
     int64_t from = p->open_begin_ns > begin_ns ? p->open_begin_ns : begin_ns;
     sum->ns[p->open_category] += (double)overlap_ns(from, end_ns, known.begin_ns, known.end_ns);
@@ -117,8 +120,9 @@ static size_t chunks_in(const struct trc_file *file, uint64_t from, uint64_t to)
 
 bool ana_timelines_decode(const struct ana_job *job)
 {
-    for (size_t i = 0; i < job->count; i++)
-        if (trc_event_chunks(job->process[i].rank.file) <= DECODE_CHUNKS)
+    const struct ana_members *members = ana_job_members(job);
+    for (size_t i = 0; i < members->count; i++)
+        if (trc_event_chunks(members->process[i].rank.file) <= DECODE_CHUNKS)
             return true;
     return false;
 }
@@ -126,15 +130,18 @@ bool ana_timelines_decode(const struct ana_job *job)
 /* Whether the filter takes a call of rank `index`. */
 static bool takes(const struct ana_job *job, size_t index, const struct trc_sig *sig)
 {
-    uint64_t comm = ana_comm_identity(job, index, trc_comm(job->process[index].rank.file, sig->comm));
-    return ana_filter_takes(job, &job->range.asked, index, ana_call_number_of(job, index, sig->call), comm, sig->site);
+    uint64_t comm = ana_comm_identity(job, index, trc_comm(ana_job_members(job)->process[index].rank.file, sig->comm));
+    return ana_filter_takes(job, &ana_job_range(job)->asked, index,
+                            ana_call_number_of(ana_job_members(job), index, sig->call), comm, sig->site);
 }
 
 /* Fills the cells from the events themselves.  False: there are too many chunks. */
 static bool decode_range(struct ana_job *job, size_t index, const struct range *w)
 {
-    struct trc_file *file = job->process[index].rank.file;
-    uint64_t from = ana_clock_ticks(job->clock, index, w->begin_ns), to = ana_clock_ticks(job->clock, index, w->end_ns);
+    const struct ana_members *members = ana_job_members(job);
+    struct trc_file *file = members->process[index].rank.file;
+    uint64_t from = ana_clock_ticks(members->clock, index, w->begin_ns),
+             to = ana_clock_ticks(members->clock, index, w->end_ns);
     if (chunks_in(file, from, to) > DECODE_CHUNKS)
         return false;
     for (size_t t = 0; t < trc_threads(file); t++) {
@@ -150,8 +157,8 @@ static bool decode_range(struct ana_job *job, size_t index, const struct range *
             if (r.kind == TRC_RECORD_LOST || (r.sig->flags & (TRC_SIG_SUB | TRC_SIG_NESTED)) ||
                 (filter && !takes(job, index, r.sig)))
                 continue;
-            int64_t begin = ana_clock_job_time(job->clock, index, r.begin);
-            int64_t end = ana_clock_job_time(job->clock, index, r.end);
+            int64_t begin = ana_clock_job_time(members->clock, index, r.begin);
+            int64_t end = ana_clock_job_time(members->clock, index, r.end);
             double share = r.end > r.begin ? (double)r.busy / (double)(r.end - r.begin) : 1;
             enum trc_category category = trc_opclass_category(trc_call(file, r.sig->call)->opclass);
             spread_share(w, begin, end, share, offsetof(struct ana_lane_sum, ns) + (size_t)category * sizeof(double));
@@ -166,8 +173,9 @@ static bool decode_range(struct ana_job *job, size_t index, const struct range *
 /* Adds the kept waits of a rank, with a filter only the ones it takes. */
 static void add_waits(const struct ana_job *job, size_t index, const struct range *w)
 {
-    const struct ana_kept_wait *wait = ana_store_wait_of(&job->store, job->store.last_wait[index]);
-    for (; wait && w->waits; wait = ana_store_wait_of(&job->store, wait->before))
+    const struct ana_analysis *analysis = ana_job_analysis(job);
+    const struct ana_kept_wait *wait = ana_store_wait_of(&analysis->store, analysis->store.last_wait[index]);
+    for (; wait && w->waits; wait = ana_store_wait_of(&analysis->store, wait->before))
         if (ana_taken_has(&w->taken, wait->comm, wait->place, 0))
             spread_share(w, wait->begin_ns, wait->end_ns, 1, offsetof(struct ana_lane_sum, waiting_ns));
 }
@@ -178,7 +186,7 @@ static void add_waits(const struct ana_job *job, size_t index, const struct rang
 static void add_lane(const struct ana_job *job, size_t index, const struct range *w, struct ana_span known,
                      bool times_alone)
 {
-    struct ana_lane *lane = filtered(job) ? &job->range.lane[index] : &job->lane[index];
+    struct ana_lane *lane = filtered(job) ? &ana_job_range(job)->lane[index] : &ana_job_analysis(job)->lane[index];
     ana_lane_add(lane, w->edge, w->n, known.end_ns, times_alone, w->cell);
 }
 
@@ -187,7 +195,7 @@ static void read_cells(struct ana_job *job, size_t index, const struct range *w,
                        struct ana_timeline_cell *out)
 {
     memset(w->cell, 0, w->n * sizeof *w->cell);
-    struct ana_lane *lane = &job->lane[index];
+    struct ana_lane *lane = &ana_job_analysis(job)->lane[index];
     bool fine = decode && (w->end_ns - w->begin_ns) / (int64_t)w->n < 4 * lane->width_ns && decode_range(job, index, w);
     if (fine || filtered(job)) /* else they are in the pyramid */
         add_waits(job, index, w);
@@ -239,7 +247,7 @@ static void read_one(void *user, size_t i)
     const struct some *some = user;
     struct range w = *some->range;
     w.cell = some->work + i * w.n;
-    if (some->rank[i] < some->job->count)
+    if (some->rank[i] < ana_job_ranks(some->job))
         read_cells(some->job, some->rank[i], &w, some->ranks <= FEW, some->found + i * w.n);
 }
 
@@ -247,7 +255,7 @@ static void read_one(void *user, size_t i)
  * goes. */
 static struct ana_beside *helpers(const struct ana_job *job, size_t ranks)
 {
-    return ranks > FEW && !filtered(job) ? job->beside : NULL;
+    return ranks > FEW && !filtered(job) ? ana_job_analysis(job)->beside : NULL;
 }
 
 static void add_cells(const struct ana_timeline_cell *one, size_t n, uint32_t *known, struct ana_timeline_cell *mean,
@@ -269,6 +277,7 @@ static void add_cells(const struct ana_timeline_cell *one, size_t n, uint32_t *k
 void ana_timeline_of(struct ana_job *job, const size_t *ranks, size_t count, int64_t begin_ns, int64_t end_ns, size_t n,
                      struct ana_timeline_cell *mean, struct ana_timeline_cell *most)
 {
+    const struct ana_time_range *range = ana_job_range(job);
     size_t at_once = count < AT_ONCE ? count : AT_ONCE;
     int64_t *edge = make_edges(begin_ns, end_ns, n);
     struct range w = {.begin_ns = begin_ns, .end_ns = end_ns, .n = n, .edge = edge};
@@ -278,8 +287,8 @@ void ana_timeline_of(struct ana_job *job, const size_t *ranks, size_t count, int
                         .work = calloc(at_once * n + 1, sizeof *some.work),
                         .found = calloc(at_once * n + 1, sizeof *some.found)};
     uint32_t *known = calloc(n + 1, sizeof *known);
-    w.waits = !filtered(job) || ana_taken_find(job, &job->range.asked, &w.taken);
-    bool ok = edge && some.work && some.found && known && job->lane && n && end_ns > begin_ns;
+    w.waits = !filtered(job) || ana_taken_find(job, &range->asked, &w.taken);
+    bool ok = edge && some.work && some.found && known && ana_job_analysis(job)->lane && n && end_ns > begin_ns;
     if (mean)
         memset(mean, 0, n * sizeof *mean);
     if (most)
@@ -289,7 +298,7 @@ void ana_timeline_of(struct ana_job *job, const size_t *ranks, size_t count, int
         some.rank = ranks + first;
         ana_beside_parts(helpers(job, count), now, read_one, &some);
         for (size_t r = 0; r < now; r++)
-            if (some.rank[r] < job->count)
+            if (some.rank[r] < ana_job_members(job)->count)
                 add_cells(some.found + r * n, n, known, mean, most);
     }
     for (size_t i = 0; mean && ok && i < n; i++) {
@@ -367,16 +376,17 @@ static void add_steps(struct step *step, const struct step *one, size_t n)
 static void sum_steps(const struct ana_job *job, const struct ana_selection *selection, const struct range *w,
                       struct step *step)
 {
+    const struct ana_members *members = ana_job_members(job);
     struct some_steps some = {.job = job,
                               .range = w,
                               .work = calloc(AT_ONCE * w->n + 1, sizeof *some.work),
                               .found = calloc(AT_ONCE * w->n + 1, sizeof *some.found)};
-    for (size_t r = 0, n = 0; some.work && some.found && r < job->count; r++) {
+    for (size_t r = 0, n = 0; some.work && some.found && r < members->count; r++) {
         if (ana_selected(selection->ranks, r))
             some.rank[n++] = r;
-        if (n < AT_ONCE && r + 1 < job->count)
+        if (n < AT_ONCE && r + 1 < members->count)
             continue;
-        ana_beside_parts(helpers(job, job->count), n, read_steps, &some);
+        ana_beside_parts(helpers(job, members->count), n, read_steps, &some);
         for (size_t i = 0; i < n; i++)
             add_steps(step, some.found + i * w->n, w->n);
         n = 0;
@@ -388,12 +398,13 @@ static void sum_steps(const struct ana_job *job, const struct ana_selection *sel
 void ana_series(const struct ana_job *job, struct ana_selection selection, size_t n,
                 double *const out[ANA_SERIES_KINDS])
 {
-    int64_t begin = selection.begin_ns > job->begin_ns ? selection.begin_ns : job->begin_ns;
-    int64_t end = selection.end_ns < job->end_ns ? selection.end_ns : job->end_ns;
+    const struct ana_members *members = ana_job_members(job);
+    int64_t begin = selection.begin_ns > members->begin_ns ? selection.begin_ns : members->begin_ns;
+    int64_t end = selection.end_ns < members->end_ns ? selection.end_ns : members->end_ns;
     struct step *step = calloc(n + 1, sizeof *step);
     int64_t *edge = make_edges(begin, end, n);
     struct range w = {.begin_ns = begin, .end_ns = end, .n = n, .edge = edge};
-    if (step && edge && job->lane && end > begin)
+    if (step && edge && ana_job_analysis(job)->lane && end > begin)
         sum_steps(job, &selection, &w, step);
     for (int kind = 0; kind < ANA_SERIES_KINDS; kind++)
         for (size_t i = 0; out[kind] && i < n; i++) {

@@ -1,8 +1,9 @@
 /* Portions: what the time of each rank went into, iteration by iteration. */
 #include "trace/job/portions.h"
 #include "trace/iter/loop.h"
-#include "trace/job/job_impl.h"
+#include "trace/job/comms.h"
 #include "trace/job/portion_usage.h"
+#include "trace/job/summary_impl.h"
 #include "trace/util/hash.h"
 #include "trace/util/grow.h"
 #include <stdlib.h>
@@ -39,21 +40,23 @@ struct reader {
 /* The names of a place of a pass. */
 static struct ana_portion_place names_of(const struct ana_job *job, const struct ana_why *why, uint32_t place)
 {
+    const struct ana_members *members = ana_job_members(job);
     const struct ana_why_place *of = ana_map_value(&why->places, place - 1);
-    struct ana_portion_place names = {.call = job->call[of->call].name};
-    trc_site(job->process[of->index].rank.file, of->address, &names.function, &names.module);
+    struct ana_portion_place names = {.call = members->call[of->call].name};
+    trc_site(members->process[of->index].rank.file, of->address, &names.function, &names.module);
     return names;
 }
 
 /* The key of a place of a pass in `numbers`. */
 static uint64_t key_of(const struct ana_job *job, const struct ana_why_place *of, const char *module)
 {
-    return module ? ana_hash_text(module) : trc_site_address(job->process[of->index].rank.file, of->address);
+    return module ? ana_hash_text(module)
+                  : trc_site_address(ana_job_members(job)->process[of->index].rank.file, of->address);
 }
 
 bool ana_portion_places(const struct ana_job *job, struct ana_portion_place **out, size_t *n)
 {
-    const struct ana_why *why = &job->pass.why;
+    const struct ana_why *why = &ana_job_analysis(job)->pass.why;
     uint32_t *place = calloc(why->places.count + 1, sizeof *place);
     *n = why->places.count;
     *out = calloc(*n + 1, sizeof **out);
@@ -73,12 +76,13 @@ bool ana_portion_places(const struct ana_job *job, struct ana_portion_place **ou
 
 size_t ana_portion_ends(const struct ana_job *job, uint32_t out[ANA_PORTION_ENDS])
 {
-    const struct ana_why *why = &job->pass.why;
+    const struct ana_analysis *analysis = ana_job_analysis(job);
+    const struct ana_why *why = &analysis->pass.why;
     struct ana_loops loops = {0};
     size_t n = 0;
     uint32_t *place = calloc(why->places.count + 1, sizeof *place);
-    bool ok = place && job->iter.rank && ana_places_join(job, why, false, place) &&
-              ana_loops_find(&job->iter, why, place, &loops) && loops.levels;
+    bool ok = place && analysis->iter.rank && ana_places_join(job, why, false, place) &&
+              ana_loops_find(&analysis->iter, why, place, &loops) && loops.levels;
     if (ok)
         out[n++] = loops.node[loops.level[loops.iteration].end].place;
     for (size_t i = 0; ok && i < loops.nodes && n < ANA_PORTION_ENDS; i++)
@@ -93,7 +97,8 @@ size_t ana_portion_ends(const struct ana_job *job, uint32_t out[ANA_PORTION_ENDS
  * end iterations. */
 static bool number_places(struct reader *r)
 {
-    const struct ana_why *why = &r->job->pass.why;
+    const struct ana_analysis *analysis = ana_job_analysis(r->job);
+    const struct ana_why *why = &analysis->pass.why;
     uint32_t *place = calloc(why->places.count + 1, sizeof *place);
     bool ok = place && ana_places_join(r->job, why, false, place);
     for (size_t i = 0; ok && i < why->places.count; i++) {
@@ -104,8 +109,8 @@ static bool number_places(struct reader *r)
         if (ok)
             *number = place[i];
     }
-    for (size_t i = 0; ok && i < r->job->iter.marks.count; i++) {
-        const struct ana_iter_mark *mark = ana_iter_mark_at(&r->job->iter, (uint32_t)i + 1);
+    for (size_t i = 0; ok && i < analysis->iter.marks.count; i++) {
+        const struct ana_iter_mark *mark = ana_iter_mark_at(&analysis->iter, (uint32_t)i + 1);
         if (r->end && mark->count && place[mark->place - 1] == r->end) {
             r->lane[mark->index].has_ends = true;
             r->first = mark->index < r->first ? mark->index : r->first;
@@ -236,7 +241,7 @@ static void end_iteration(struct reader *r, const struct ana_event *e)
         return;
     lane->thread = e->thread;
     next_iteration(r, e->index, e->end_ns);
-    for (size_t i = 0; e->index == r->first && i < r->job->count; i++)
+    for (size_t i = 0; e->index == r->first && i < ana_job_ranks(r->job); i++)
         if (!r->lane[i].has_ends)
             next_iteration(r, i, e->end_ns);
 }
@@ -261,8 +266,8 @@ static bool is_counted(struct reader *r, const struct ana_event *e)
         use->kind = left_out ? ANA_USE_LEFT_OUT : ANA_USE_COUNTS;
         use->is_sub = e->sig->flags & TRC_SIG_SUB;
         if (!left_out)
-            ana_why_use(&r->why, e, ana_call_number_of(r->job, e->index, e->sig->call),
-                        r->job->process[e->index].rank.file);
+            ana_why_use(&r->why, e, ana_call_number_of(ana_job_members(r->job), e->index, e->sig->call),
+                        ana_job_members(r->job)->process[e->index].rank.file);
     }
     return use->kind == ANA_USE_COUNTS && !use->is_sub;
 }
@@ -313,11 +318,12 @@ static void take_event(struct reader *r, struct ana_event *e, const struct ana_s
 
 static struct ana_merge *open_merge(struct ana_job *job, struct trc_file **files, const struct ana_selection *selection)
 {
-    for (size_t i = 0; i < job->count; i++)
-        files[i] = job->process[i].rank.file;
-    struct ana_merge *merge = ana_merge_open(files, job->count, job->clock);
-    for (size_t i = 0; merge && i < job->count; i++)
-        ana_merge_set_live(merge, i, job->process[i].alive);
+    const struct ana_members *members = ana_job_members(job);
+    for (size_t i = 0; i < members->count; i++)
+        files[i] = members->process[i].rank.file;
+    struct ana_merge *merge = ana_merge_open(files, members->count, members->clock);
+    for (size_t i = 0; merge && i < members->count; i++)
+        ana_merge_set_live(merge, i, members->process[i].alive);
     if (merge && !ana_merge_seek(merge, selection->begin_ns > 0 ? selection->begin_ns : INT64_MIN, selection->end_ns,
                                  selection->ranks)) {
         ana_merge_close(merge);
@@ -338,27 +344,28 @@ static bool read_events(struct reader *r, struct ana_merge *merge, const struct 
 
 bool ana_portions_read(struct ana_job *job, struct ana_selection selection, uint32_t end, struct ana_portions *out)
 {
+    const struct ana_members *members = ana_job_members(job);
     struct reader r = {
-        .job = job, .end = end, .first = SIZE_MAX, .out = out, .lane = calloc(job->count + 1, sizeof *r.lane)};
-    *out = (struct ana_portions){.ranks = job->count, .width = 1, .room = ANA_PORTION_BLOCKS};
-    while (out->room > 64 && out->room * job->count > ANA_PORTIONS_ALL)
+        .job = job, .end = end, .first = SIZE_MAX, .out = out, .lane = calloc(members->count + 1, sizeof *r.lane)};
+    *out = (struct ana_portions){.ranks = members->count, .width = 1, .room = ANA_PORTION_BLOCKS};
+    while (out->room > 64 && out->room * members->count > ANA_PORTIONS_ALL)
         out->room /= 2;
     ana_map_init(&out->portion, sizeof(struct ana_portion));
     ana_map_init(&r.numbers, sizeof(uint32_t));
-    out->rank = calloc(job->count + 1, sizeof *out->rank);
-    struct trc_file **files = calloc(job->count + 1, sizeof *files);
+    out->rank = calloc(members->count + 1, sizeof *out->rank);
+    struct trc_file **files = calloc(members->count + 1, sizeof *files);
     struct ana_merge *merge = files ? open_merge(job, files, &selection) : NULL;
-    bool ok = r.lane && out->rank && merge && ana_why_init(&r.why, job->count, false, NULL) &&
-              ana_regions_init(&r.regions, files, job->count, INT64_MIN) && number_places(&r);
-    for (size_t i = 0; ok && i < job->count; i++)
-        ok = ana_portion_usage_open(&r.lane[i].usage, files[i], job->clock, i);
-    for (size_t i = 0; ok && i < job->count; i++) {
-        const struct ana_rank *rank = &job->process[i].rank;
+    bool ok = r.lane && out->rank && merge && ana_why_init(&r.why, members->count, false, NULL) &&
+              ana_regions_init(&r.regions, files, members->count, INT64_MIN) && number_places(&r);
+    for (size_t i = 0; ok && i < members->count; i++)
+        ok = ana_portion_usage_open(&r.lane[i].usage, files[i], members->clock, i);
+    for (size_t i = 0; ok && i < members->count; i++) {
+        const struct ana_rank *rank = &members->process[i].rank;
         out->rank[i].begin_ns = rank->begin_ns > selection.begin_ns ? rank->begin_ns : selection.begin_ns;
         out->rank[i].end_ns = rank->end_ns < selection.end_ns ? rank->end_ns : selection.end_ns;
     }
     ok = ok && read_events(&r, merge, &selection);
-    for (size_t i = 0; r.lane && i < job->count; i++) {
+    for (size_t i = 0; r.lane && i < members->count; i++) {
         struct ana_portion_usage *usage = &r.lane[i].usage;
         ok = ok && ana_portion_usage_end(usage, add_usage, &r);
         if (ok) {

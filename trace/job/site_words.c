@@ -28,7 +28,7 @@ void ana_place_words(const struct ana_place_names *of, char *out, size_t size)
 
 void ana_caller_words(const struct ana_job *job, size_t index, uint64_t site, char *out, size_t size)
 {
-    const struct trc_file *file = job->process[index].rank.file;
+    const struct trc_file *file = job->members.process[index].rank.file;
     struct ana_place_names names = {.address = trc_site_address(file, site)};
     trc_site(file, site, &names.function, &names.module);
     names.line = ana_site_line(job, index, names.module);

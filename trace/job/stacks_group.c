@@ -1,5 +1,5 @@
 /* Groups of equal stacks, their lines for people, and their prefix tree. */
-#include "trace/job/job_impl.h"
+#include "trace/job/site_words.h"
 #include "trace/job/stacks.h"
 #include "trace/util/sort.h"
 #include "trace/util/text.h"

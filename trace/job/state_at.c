@@ -1,6 +1,9 @@
 /* State of a rank at a time: decodes the events around it and looks up their relations. */
-#include "trace/job/job_impl.h"
+#include "trace/job/analysis.h"
+#include "trace/job/comms.h"
 #include "trace/job/off.h"
+#include "trace/job/site_words.h"
+#include "trace/job/state_at.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +27,9 @@ struct around {
 /* A cursor of a thread that begins some way before `at_ns`: in the chunk before the one that holds it. */
 static struct trc_cursor *open_cursor_before(struct ana_job *job, size_t index, size_t thread, int64_t at_ns)
 {
-    struct trc_file *file = job->process[index].rank.file;
-    uint64_t ticks = ana_clock_ticks(job->clock, index, ana_time_within(at_ns)), last = 0, before = 0;
+    const struct ana_members *members = ana_job_members(job);
+    struct trc_file *file = members->process[index].rank.file;
+    uint64_t ticks = ana_clock_ticks(members->clock, index, ana_time_within(at_ns)), last = 0, before = 0;
     for (size_t c = 0; c < trc_event_chunks(file); c++) {
         struct trc_chunk_info info = trc_event_chunk(file, c);
         if (info.thread == thread && info.first_ticks <= ticks && info.records) {
@@ -75,7 +79,8 @@ static void follow_region(struct trc_regions *inside, const struct trc_record *r
 
 static void search_thread(struct ana_job *job, size_t index, size_t thread, struct around *a)
 {
-    struct trc_file *file = job->process[index].rank.file;
+    const struct ana_members *members = ana_job_members(job);
+    struct trc_file *file = members->process[index].rank.file;
     struct trc_cursor *cursor = open_cursor_before(job, index, thread, a->at_ns);
     struct trc_record r;
     struct trc_regions inside = {0};
@@ -83,13 +88,13 @@ static void search_thread(struct ana_job *job, size_t index, size_t thread, stru
     if (cursor)
         trc_cursor_want_regions(cursor);
     while (cursor && trc_next(cursor, &r) == TRC_OK) {
-        if (trc_is_region(r.kind) && ana_clock_job_time(job->clock, index, r.begin) <= a->at_ns)
+        if (trc_is_region(r.kind) && ana_clock_job_time(members->clock, index, r.begin) <= a->at_ns)
             follow_region(&inside, &r);
         lost |= r.kind == TRC_RECORD_LOST;
         if (!r.sig || r.sig->flags & (TRC_SIG_SUB | TRC_SIG_NESTED))
             continue;
-        struct found_call call = {.begin_ns = ana_clock_job_time(job->clock, index, r.begin),
-                                  .end_ns = ana_clock_job_time(job->clock, index, r.end),
+        struct found_call call = {.begin_ns = ana_clock_job_time(members->clock, index, r.begin),
+                                  .end_ns = ana_clock_job_time(members->clock, index, r.end),
                                   .sig = *r.sig,
                                   .sequence = r.sequence,
                                   .polls = r.count};
@@ -103,8 +108,8 @@ static void search_thread(struct ana_job *job, size_t index, size_t thread, stru
     const struct trc_thread *live = trc_thread(file, thread);
     const struct trc_sig *sig = trc_live_sig(file, thread, live->inside);
     if (sig) {
-        struct found_call call = {.begin_ns = ana_clock_job_time(job->clock, index, live->inside_since),
-                                  .end_ns = job->process[index].rank.end_ns,
+        struct found_call call = {.begin_ns = ana_clock_job_time(members->clock, index, live->inside_since),
+                                  .end_ns = members->process[index].rank.end_ns,
                                   .sig = *sig,
                                   .sequence = live->inside_sequence,
                                   .polls = 1,
@@ -118,9 +123,10 @@ static void search_thread(struct ana_job *job, size_t index, size_t thread, stru
 
 static struct around look_around(struct ana_job *job, size_t index, int64_t at_ns)
 {
+    const struct ana_members *members = ana_job_members(job);
     struct around a = {at_ns, {.begin_ns = INT64_MIN, .end_ns = INT64_MIN}, INT64_MIN, INT64_MAX, false};
-    for (size_t t = 0; t < trc_threads(job->process[index].rank.file); t++)
-        if (!trc_is_stream(job->process[index].rank.file, t))
+    for (size_t t = 0; t < trc_threads(members->process[index].rank.file); t++)
+        if (!trc_is_stream(members->process[index].rank.file, t))
             search_thread(job, index, t, &a);
     return a;
 }
@@ -128,8 +134,9 @@ static struct around look_around(struct ana_job *job, size_t index, int64_t at_n
 /* Returns the message that the call sends, receives or waits for; if it completes several, the last one. */
 static const struct ana_kept_message *find_message(const struct ana_job *job, size_t index, const struct found_call *f)
 {
-    for (size_t i = 0; i < ana_store_count(job->store.messages, ANA_STORE_MESSAGES); i++) {
-        const struct ana_kept_message *m = ana_store_message_at(&job->store, i);
+    const struct ana_analysis *analysis = ana_job_analysis(job);
+    for (size_t i = 0; i < ana_store_count(analysis->store.messages, ANA_STORE_MESSAGES); i++) {
+        const struct ana_kept_message *m = ana_store_message_at(&analysis->store, i);
         bool in = m->destination == index && (m->recv_begin_ns == f->begin_ns || m->recv_wait_ns == f->begin_ns);
         bool out = m->source == index && (m->send_begin_ns == f->begin_ns || m->send_wait_ns == f->begin_ns);
         if (in || out)
@@ -152,8 +159,8 @@ static void add_message(const struct ana_job *job, size_t index, const struct fo
 /* Adds up what the call lost waiting, and finds the longest wait in it. */
 static void add_waits(const struct ana_job *job, size_t index, const struct found_call *f, struct ana_state_at *out)
 {
-    const struct ana_store *store = &job->store;
-    uint32_t call = ana_call_number_of(job, index, f->sig.call);
+    const struct ana_store *store = &ana_job_analysis(job)->store;
+    uint32_t call = ana_call_number_of(ana_job_members(job), index, f->sig.call);
     if (f->open || f->end_ns > ana_known_time(job, index).end_ns || store->waits_since_ns > f->begin_ns)
         return;
     out->waited_ns = 0;
@@ -165,14 +172,14 @@ static void add_waits(const struct ana_job *job, size_t index, const struct foun
             out->wait = (struct ana_state_wait){w->kind, w->culprit, w->begin_ns, w->end_ns};
         out->waited_ns += w->end_ns - w->begin_ns;
     }
-    if (!out->waited_ns && !trc_opclass_has_wait_states(job->call[call].opclass))
+    if (!out->waited_ns && !trc_opclass_has_wait_states(ana_job_members(job)->call[call].opclass))
         out->waited_ns = -1;
 }
 
 /* Returns why nothing is known of a time; NULL: it is known. */
 static const char *why_unknown(const struct ana_job *job, size_t index, const struct around *a)
 {
-    const struct ana_rank *rank = &job->process[index].rank;
+    const struct ana_rank *rank = &ana_job_members(job)->process[index].rank;
     return covers(&a->call, a->at_ns)                               ? NULL
            : a->at_ns < rank->begin_ns                              ? "before the rank's trace begins"
            : a->at_ns > rank->end_ns                                ? "after the rank's trace ends"
@@ -185,7 +192,8 @@ static const char *why_unknown(const struct ana_job *job, size_t index, const st
 /* Adds partners of the call: of its message, or in its collective. */
 static void add_partners(struct ana_job *job, size_t index, const struct found_call *f, struct ana_state_at *out)
 {
-    const struct trc_comm *comm = f->sig.comm ? trc_comm(job->process[index].rank.file, f->sig.comm) : NULL;
+    const struct trc_comm *comm =
+        f->sig.comm ? trc_comm(ana_job_members(job)->process[index].rank.file, f->sig.comm) : NULL;
     uint64_t identity = comm ? ana_comm_identity(job, index, comm) : 0;
     if (comm)
         out->comm_name = ana_comm_name(job, identity, comm);
@@ -198,7 +206,8 @@ static void add_partners(struct ana_job *job, size_t index, const struct found_c
         return;
     }
     out->sequence = f->sequence;
-    const struct ana_kept_instance *k = comm ? ana_store_find(&job->store, identity, f->sequence) : NULL;
+    const struct ana_kept_instance *k =
+        comm ? ana_store_find(&ana_job_analysis(job)->store, identity, f->sequence) : NULL;
     if (k) {
         out->last_index = (int32_t)k->last_index;
         out->late_ns = k->last_ns - k->first_ns;
@@ -207,15 +216,18 @@ static void add_partners(struct ana_job *job, size_t index, const struct found_c
 
 bool ana_state_at(struct ana_job *job, size_t index, int64_t at_ns, struct ana_state_at *out)
 {
+    const struct ana_members *members = ana_job_members(job);
     *out = (struct ana_state_at){.last_index = -1, .waited_ns = -1, .to = SIZE_MAX, .from = SIZE_MAX};
-    out->unknown = index >= job->count ? "there is no such rank" : !job->store.message ? "not read yet" : NULL;
+    out->unknown = index >= members->count                 ? "there is no such rank"
+                   : !ana_job_analysis(job)->store.message ? "not read yet"
+                                                           : NULL;
     if (out->unknown)
         return false;
     struct around a = look_around(job, index, at_ns);
     out->unknown = why_unknown(job, index, &a);
     if (out->unknown)
         return false;
-    const struct ana_rank *rank = &job->process[index].rank;
+    const struct ana_rank *rank = &members->process[index].rank;
     const struct found_call *f = &a.call;
     out->until_ns = ana_earlier(a.next_ns, rank->end_ns);
     out->begin_ns = out->end_ns = rank->begin_ns;
@@ -242,7 +254,7 @@ bool ana_state_at(struct ana_job *job, size_t index, int64_t at_ns, struct ana_s
 
 int64_t ana_step(struct ana_job *job, size_t index, int64_t at_ns, int step)
 {
-    if (index >= job->count)
+    if (index >= ana_job_members(job)->count)
         return at_ns;
     struct around a = look_around(job, index, step < 0 && at_ns > INT64_MIN ? at_ns - 1 : at_ns);
     int64_t to_ns = step < 0 ? a.last_ns : a.next_ns;
@@ -251,13 +263,14 @@ int64_t ana_step(struct ana_job *job, size_t index, int64_t at_ns, int step)
 
 int64_t ana_longest(struct ana_job *job, const struct ana_site *site, int64_t begin_ns, int64_t end_ns)
 {
+    const struct ana_members *members = ana_job_members(job);
     int64_t at_ns = INT64_MIN, longest_ns = -1;
-    struct trc_file *file = job->process[site->index].rank.file;
+    struct trc_file *file = members->process[site->index].rank.file;
     for (size_t t = 0; t < trc_threads(file); t++) {
         struct trc_cursor *cursor = trc_is_stream(file, t) ? NULL : open_cursor_before(job, site->index, t, begin_ns);
         for (struct trc_record r; cursor && trc_next(cursor, &r) == TRC_OK;) {
-            int64_t from_ns = ana_clock_job_time(job->clock, site->index, r.begin);
-            int64_t ns = ana_clock_job_time(job->clock, site->index, r.end) - from_ns;
+            int64_t from_ns = ana_clock_job_time(members->clock, site->index, r.begin);
+            int64_t ns = ana_clock_job_time(members->clock, site->index, r.end) - from_ns;
             if (from_ns >= end_ns)
                 break;
             if (from_ns < begin_ns || ns <= longest_ns || !r.sig ||

@@ -1,5 +1,5 @@
 /* Summaries of a selection, for screens and report: joins the counters with what the events tell. */
-#include "trace/job/job_impl.h"
+#include "trace/job/summary_impl.h"
 #include "trace/job/off.h"
 #include "trace/job/window.h"
 #include "trace/util/sort.h"
@@ -20,9 +20,10 @@ ANA_COMPARE(by_time, struct ana_call_stat, ANA_ORDER(y->time_ns, x->time_ns), AN
 
 static struct ana_call_stat stat_of(const struct ana_job *job, const struct ana_call_cell *cell, int size_class)
 {
+    const struct ana_members *members = ana_job_members(job);
     struct ana_call_stat stat = {
-        .name = job->call[cell->call].name,
-        .opclass = job->call[cell->call].opclass,
+        .name = members->call[cell->call].name,
+        .opclass = members->call[cell->call].opclass,
         .size_class = size_class,
         .times = ana_times_of(&cell->times),
         .ended = cell->times.calls - cell->passing,
@@ -121,7 +122,7 @@ bool ana_summary_pairs(struct ana_summary *s, const struct ana_map *sums, const 
 
 void ana_summary_rank_time(const struct ana_job *job, const struct ana_summary *s, struct ana_rank_stat *stat)
 {
-    const struct ana_process *p = &job->process[stat->index];
+    const struct ana_process *p = &ana_job_members(job)->process[stat->index];
     int64_t begin_ns = s->exact ? INT64_MIN : s->begin_ns, end_ns = s->exact ? INT64_MAX : s->end_ns;
     stat->counted = p->rank.counted;
     if (!stat->counted)
@@ -153,7 +154,7 @@ static void set_seen(const struct ana_job *job, struct ana_summary *s)
 {
     for (size_t i = 0; i < s->rank_count; i++) {
         struct ana_rank_stat *stat = &s->ranks[i];
-        const struct ana_process *p = &job->process[stat->index];
+        const struct ana_process *p = &ana_job_members(job)->process[stat->index];
         struct ana_span known = ana_known_time(job, stat->index), run = {p->run_begin_ns, p->run_end_ns};
         int64_t all_ns = ana_span_overlap(run, (struct ana_span){s->begin_ns, s->end_ns});
         int64_t from = known.begin_ns > s->begin_ns ? known.begin_ns : s->begin_ns;
@@ -200,8 +201,9 @@ static struct ana_efficiency efficiency_of(const struct ana_summary *s)
 
 static bool list_ranks(struct ana_job *job, struct ana_summary *s)
 {
-    s->ranks = calloc(job->count + 1, sizeof *s->ranks);
-    for (size_t i = 0; s->ranks && i < job->count; i++)
+    const struct ana_members *members = ana_job_members(job);
+    s->ranks = calloc(members->count + 1, sizeof *s->ranks);
+    for (size_t i = 0; s->ranks && i < members->count; i++)
         if (ana_selected(s->selection.ranks, i))
             s->ranks[s->rank_count++] = (struct ana_rank_stat){.index = i, .waiting_ns = -1, .caused_ns = -1};
     return s->ranks != NULL;
@@ -211,68 +213,74 @@ static bool list_ranks(struct ana_job *job, struct ana_summary *s)
 
 enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selection, struct ana_summary *s)
 {
+    struct ana_analysis *analysis = ana_job_analysis(job);
+    const struct ana_members *members = ana_job_members(job);
+    const struct ana_time_range *range = ana_job_range(job);
     *s = (struct ana_summary){.selection = selection};
-    if (!job->match)
+    if (!analysis->match)
         return TRC_BAD;
-    bool range = !ana_of_all_time(&selection) || ana_has_filter(&selection);
+    bool part = !ana_of_all_time(&selection) || ana_has_filter(&selection);
     s->selection.ranks = NULL;
     if (selection.ranks) {
-        uint8_t *copy = malloc(job->count + 1);
+        uint8_t *copy = malloc(members->count + 1);
         if (!copy)
             return TRC_BAD;
-        s->selection.ranks = memcpy(copy, selection.ranks, job->count);
+        s->selection.ranks = memcpy(copy, selection.ranks, members->count);
     }
     s->begin_ns =
-        selection.begin_ns > job->begin_ns && !ana_of_all_time(&selection) ? selection.begin_ns : job->begin_ns;
-    s->end_ns = selection.end_ns < job->end_ns ? selection.end_ns : job->end_ns;
-    s->exact = !range;
+        selection.begin_ns > members->begin_ns && !ana_of_all_time(&selection) ? selection.begin_ns : members->begin_ns;
+    s->end_ns = selection.end_ns < members->end_ns ? selection.end_ns : members->end_ns;
+    s->exact = !part;
     s->analysed = ana_analysis_share(job);
-    s->counters_only = !range && ana_analysis_ahead(job);
-    bool ok = list_ranks(job, s) && !job->unread && !(job->pass.merge && ana_merge_failed(job->pass.merge));
-    if (range) {
+    s->counters_only = !part && ana_analysis_ahead(job);
+    bool ok =
+        list_ranks(job, s) && !analysis->unread && !(analysis->pass.merge && ana_merge_failed(analysis->pass.merge));
+    if (part) {
         double share = ok ? ana_time_range_select(job, &selection) : -1;
         s->analysed = fmin(s->analysed, share);
         int64_t until_ns = ana_time_range_until(job); /* shares and rates relate to the known time */
         s->end_ns = until_ns > s->end_ns ? s->end_ns : until_ns > s->begin_ns ? until_ns : s->begin_ns;
-        s->cut_calls = job->range.cut;
+        s->cut_calls = range->cut;
         const struct ana_pass *pass =
-            ana_is_window(job, &selection) && !ana_has_filter(&selection) ? &job->pass : &job->range.pass;
+            ana_is_window(job, &selection) && !ana_has_filter(&selection) ? &analysis->pass : &range->pass;
         ok = share >= 0 && ana_summary_time_range(job, s) && ana_summary_segments(job, s, pass) &&
-             ana_summary_accesses(s, &job->range.pass.accesses);
+             ana_summary_accesses(s, &range->pass.accesses);
     } else {
         ana_time_range_release(job);
-        ok = ok && ana_summary_counters(job, s) && ana_summary_relations(job, s, &job->pass.tally, &job->pass.tally) &&
-             ana_summary_segments(job, s, &job->pass) && ana_summary_accesses(s, &job->pass.accesses) &&
-             ana_summary_networks(job, s, &job->pass.why);
+        ok = ok && ana_summary_counters(job, s) &&
+             ana_summary_relations(job, s, &analysis->pass.tally, &analysis->pass.tally) &&
+             ana_summary_segments(job, s, &analysis->pass) && ana_summary_accesses(s, &analysis->pass.accesses) &&
+             ana_summary_networks(job, s, &analysis->pass.why);
     }
     if (!ok) {
         ana_summary_free(s);
         return TRC_BAD;
     }
-    struct ana_match_counts counts = ana_match_counts(job->match);
+    struct ana_match_counts counts = ana_match_counts(analysis->match);
     s->unmatched_sends = counts.unmatched_sends;
     s->unmatched_receives = counts.unmatched_receives;
     s->uncertain_messages = counts.uncertain;
     s->efficiency = efficiency_of(s);
     if (ana_has_filter(&selection)) /* activity besides these calls is not all computing */
         s->efficiency = (struct ana_efficiency){NAN, NAN, NAN, NAN, NAN, NAN};
-    if (!ana_summary_prices(job, s, &job->pass) || !ana_summary_iterations(job, s)) {
+    if (!ana_summary_prices(job, s, &analysis->pass) || !ana_summary_iterations(job, s)) {
         ana_summary_free(s);
         return TRC_BAD;
     }
     set_seen(job, s);
-    if (!range && !s->selection.ranks)
-        job->upper->summarized(job, s);
+    if (!part && !s->selection.ranks)
+        ana_job_upper(job)->summarized(job, s);
     return TRC_OK;
 }
 
 enum trc_status ana_summarize_counters(struct ana_job *job, struct ana_summary *s)
 {
+    const struct ana_members *members = ana_job_members(job);
     *s = (struct ana_summary){.selection = {.end_ns = INT64_MAX},
                               .exact = true,
                               .counters_only = true,
-                              .begin_ns = job->begin_ns,
-                              .end_ns = job->end_ns};
+                              .begin_ns = members->begin_ns,
+                              .end_ns = members->end_ns};
     if (!list_ranks(job, s) || !ana_summary_counters(job, s)) {
         ana_summary_free(s);
         return TRC_BAD;

@@ -1,6 +1,6 @@
 /* Files in a summary: what all ranks did with each. */
 #include "trace/job/files.h"
-#include "trace/job/job_impl.h"
+#include "trace/job/summary_impl.h"
 #include "trace/util/hash.h"
 #include "trace/util/sort.h"
 #include <math.h>

@@ -20,7 +20,7 @@ struct view {
 static int64_t unknown_of(const struct ana_job *job, const struct view *view, size_t index,
                           const struct ana_open_call *open)
 {
-    const struct ana_rank *rank = &job->process[index].rank;
+    const struct ana_rank *rank = &ana_job_members(job)->process[index].rank;
     const struct ana_span known = ana_known_time(job, index), time = view->time;
     const int64_t begin_ns = time.begin_ns > rank->begin_ns ? time.begin_ns : rank->begin_ns,
                   end_ns = ana_earlier(time.end_ns, open->begin_ns);
@@ -52,7 +52,7 @@ static bool list_parts(const struct ana_job *job, const struct ana_tally *tally,
         of->part[of->n++] = (uint32_t)i;
     }
     parts->n = tally->sites.count;
-    return job->count == tally->ranks;
+    return ana_job_members(job)->count == tally->ranks;
 }
 
 /* Adds the open call of a rank's thread to its call site, or as a part of its own, which *part is.  Returns its time,
@@ -60,7 +60,7 @@ static bool list_parts(const struct ana_job *job, const struct ana_tally *tally,
 static int64_t add_open(const struct ana_job *job, const struct view *view, size_t index, size_t thread,
                         const struct ana_open_call *open, struct ana_site_parts *parts, struct ana_site_part **part)
 {
-    const struct ana_span call_time = {open->begin_ns, job->process[index].rank.end_ns};
+    const struct ana_span call_time = {open->begin_ns, ana_job_members(job)->process[index].rank.end_ns};
     const int64_t open_ns = ana_span_overlap(call_time, view->time);
     if (!open->sig || (!open_ns && view->time.begin_ns > open->begin_ns))
         return 0;
@@ -80,15 +80,16 @@ static int64_t add_open(const struct ana_job *job, const struct view *view, size
 static bool cut_rank(struct ana_job *job, const struct view *view, const struct rank_sites *sites,
                      struct ana_rank_stat *stat, struct ana_site_parts *parts, struct ana_account *outside)
 {
-    const struct ana_process *p = &job->process[stat->index];
+    const struct ana_members *members = ana_job_members(job);
+    const struct ana_process *p = &members->process[stat->index];
     const struct ana_why_rank *why = &view->pass->why.rank[stat->index];
     struct ana_account_group *group = calloc(sites->n + 1, sizeof *group);
     struct ana_account *cut = calloc(sites->n + 1, sizeof *cut);
     bool ok = group && cut;
     for (size_t i = 0; ok && i < sites->n; i++) {
         const struct ana_site_part *part = &parts->part[sites->part[i]];
-        group[i] = (struct ana_account_group){ana_account_of_call(job->call[part->call].opclass), part->sum->inside_ns,
-                                              part->sum->wait_ns};
+        group[i] = (struct ana_account_group){ana_account_of_call(members->call[part->call].opclass),
+                                              part->sum->inside_ns, part->sum->wait_ns};
     }
     if (ok) {
         const struct ana_open_call open = ana_open_call_of(job, stat->index, ANA_MAIN_THREAD);
@@ -107,7 +108,7 @@ static bool cut_rank(struct ana_job *job, const struct view *view, const struct 
         struct ana_account rest;
         ana_account_cut(&rank, group, sites->n, cut, &rest);
         stat->account = rest;
-        stat->still = view->pass == &job->pass ? why->still : (struct ana_still){0};
+        stat->still = view->pass == &ana_job_analysis(job)->pass ? why->still : (struct ana_still){0};
         stat->processor_known = ana_account_total(&rest) > 0
                                     ? fmin((rank.usage.outside_ns + rank.usage.inside_ns) / (double)rank.elapsed_ns, 1)
                                     : NAN;
@@ -129,23 +130,25 @@ static bool cut_rank(struct ana_job *job, const struct view *view, const struct 
 bool ana_summary_accounts(struct ana_job *job, struct ana_summary *s, const struct ana_tally *tally,
                           struct ana_site_parts *parts)
 {
-    struct rank_sites *rank = calloc(job->count + 1, sizeof *rank);
+    const struct ana_members *members = ana_job_members(job);
+    const struct ana_time_range *range = ana_job_range(job);
+    struct rank_sites *rank = calloc(members->count + 1, sizeof *rank);
     size_t threads = 0;
-    for (size_t i = 0; i < job->count; i++)
-        threads += trc_threads(job->process[i].rank.file) + 1;
+    for (size_t i = 0; i < members->count; i++)
+        threads += trc_threads(members->process[i].rank.file) + 1;
     *parts = (struct ana_site_parts){.part = calloc(tally->sites.count + threads + 1, sizeof *parts->part)};
     bool ok = rank && parts->part && list_parts(job, tally, parts, rank);
-    const struct view view = {s->exact ? &job->pass : &job->range.pass, tally,
+    const struct view view = {s->exact ? &ana_job_analysis(job)->pass : &range->pass, tally,
                               s->exact ? (struct ana_span){INT64_MIN, INT64_MAX}
                                        : (struct ana_span){s->begin_ns, s->end_ns}};
     s->has_accounts = s->exact ? !s->counters_only && ana_window_is_all(job)
-                               : !ana_has_filter(&s->selection) && job->range.pass.done && ana_knows_waits(job, s);
+                               : !ana_has_filter(&s->selection) && range->pass.done && ana_knows_waits(job, s);
     for (size_t i = 0; ok && s->has_accounts && i < s->rank_count; i++) {
         struct ana_rank_stat *stat = &s->ranks[i];
         ok = !stat->counted || cut_rank(job, &view, &rank[stat->index], stat, parts, &s->outside_calls);
         ana_account_add(&s->account, &stat->account);
     }
-    for (size_t i = 0; rank && i < job->count; i++)
+    for (size_t i = 0; rank && i < members->count; i++)
         free(rank[i].part);
     free(rank);
     return ok;

@@ -2,7 +2,7 @@
 #ifndef ANA_SUMMARY_ACCOUNTS_H
 #define ANA_SUMMARY_ACCOUNTS_H
 
-#include "trace/job/job_impl.h"
+#include "trace/job/summary_impl.h"
 
 /* A call site of one rank. */
 struct ana_site_part {

@@ -1,5 +1,5 @@
 /* Summaries of collectives, by communicator and by the place in the program that calls. */
-#include "trace/job/job_impl.h"
+#include "trace/job/summary_impl.h"
 #include "trace/util/hash.h"
 #include "trace/util/hash_map.h"
 #include "trace/util/sort.h"
@@ -49,12 +49,14 @@ static uint64_t identity_of(struct rows *rows, uint64_t identity, const struct t
 /* Counts instances that not all ranks came to, by communicator and call. */
 static bool count_open(struct ana_job *job, struct rows *rows)
 {
-    for (size_t i = 0; i < ana_match_open_instances(job->match); i++) {
+    const struct ana_analysis *analysis = ana_job_analysis(job);
+    for (size_t i = 0; i < ana_match_open_instances(analysis->match); i++) {
         struct ana_instance open;
-        if (!ana_match_open_instance(job->match, i, &open))
+        if (!ana_match_open_instance(analysis->match, i, &open))
             continue;
         const uint64_t identity = identity_of(rows, open.comm_identity, open.comm);
-        struct ana_count_sum *n = ana_map_add(&rows->lost, identity, ana_call_number(job, open.call), 0);
+        struct ana_count_sum *n =
+            ana_map_add(&rows->lost, identity, ana_call_number(ana_job_members(job), open.call), 0);
         if (!n)
             return false;
         if (n->count++ == 0)
@@ -111,15 +113,16 @@ static bool find_last(struct rows *rows, const struct ana_tally *t)
 /* Adds collectives with complete instances.  Incomplete ones are told if there is no doubt about their place. */
 static void add_complete(struct ana_job *job, struct ana_summary *s, struct rows *rows, size_t i)
 {
+    const struct ana_members *members = ana_job_members(job);
     const uint64_t *key = ana_map_key(&rows->by_place, i);
     const struct row *row = ana_map_value(&rows->by_place, i);
     struct ana_count_sum *missing = ana_map_find(&rows->lost, key[0], key[1], 0);
     const struct call *call = ana_map_find(&rows->calls, key[0], key[1], 0);
-    bool here = missing && call->rows == 1, waits = trc_opclass_has_wait_states(job->call[key[1]].opclass);
+    bool here = missing && call->rows == 1, waits = trc_opclass_has_wait_states(members->call[key[1]].opclass);
     struct ana_times skew = ana_small_of(&row->skew);
     struct ana_collective *out = &s->collectives[s->collective_count++];
     *out = (struct ana_collective){
-        .name = job->call[key[1]].name,
+        .name = members->call[key[1]].name,
         .comm_identity = key[0],
         .comm_name = ana_comm_name(job, key[0], row->comm),
         .instances = row->skew.calls,
@@ -137,7 +140,7 @@ static void add_complete(struct ana_job *job, struct ana_summary *s, struct rows
         missing->count = 0;
     if (!key[2])
         return;
-    const struct ana_why *why = &job->pass.why;
+    const struct ana_why *why = &ana_job_analysis(job)->pass.why;
     const struct ana_why_place *at = ana_map_value(&why->places, key[2] - 1);
     struct ana_segment_end end = {0};
     ana_segment_end_of(job, why, (uint32_t)key[2], &end);
@@ -147,13 +150,14 @@ static void add_complete(struct ana_job *job, struct ana_summary *s, struct rows
 
 static void add_incomplete(const struct ana_job *job, struct ana_summary *s, const struct ana_map *lost)
 {
+    const struct ana_members *members = ana_job_members(job);
     for (size_t i = 0; i < lost->count; i++) {
         const uint64_t *key = ana_map_key(lost, i);
         const struct ana_count_sum *n = ana_map_value(lost, i);
-        char **name = ana_map_find(&job->comm_names, key[0], 0, 0);
+        char **name = ana_map_find(&members->comm_names, key[0], 0, 0);
         if (n->count)
             s->collectives[s->collective_count++] = (struct ana_collective){
-                .name = job->call[key[1]].name,
+                .name = members->call[key[1]].name,
                 .comm_identity = key[0],
                 .comm_name = name && *name ? *name : "?",
                 .incomplete = n->count,
@@ -168,7 +172,7 @@ static void add_incomplete(const struct ana_job *job, struct ana_summary *s, con
 
 bool ana_summary_collectives(struct ana_job *job, struct ana_summary *s, const struct ana_tally *t)
 {
-    const struct ana_why *why = &job->pass.why;
+    const struct ana_why *why = &ana_job_analysis(job)->pass.why;
     struct rows rows = {.place = calloc(why->places.count + 1, sizeof *rows.place),
                         .row = calloc(t->collectives.count + 1, sizeof *rows.row)};
     ana_map_init(&rows.by_place, sizeof(struct row));

@@ -1,5 +1,5 @@
 /* Summaries from the counters in the live pages: exact, even where events were recycled. */
-#include "trace/job/job_impl.h"
+#include "trace/job/summary_impl.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,21 +64,22 @@ static void add_ns(int64_t *sum, double ns)
 static bool add_rows(struct ana_job *job, size_t index, size_t thread, struct ana_map *cells,
                      int64_t category_ns[TRC_CATEGORIES], double *outside_ticks, double *row_ticks)
 {
-    struct trc_file *file = job->process[index].rank.file;
+    const struct ana_members *members = ana_job_members(job);
+    struct trc_file *file = members->process[index].rank.file;
     double ns_per_tick = trc_ns_per_tick(file);
     size_t n;
     const struct trc_counter *row = trc_rows(file, thread, &n);
     for (size_t k = 0; k < n; k++, row++) {
         if (row->call_plus_1 == 0)
             continue;
-        uint32_t call = ana_call_number_of(job, index, (uint32_t)row->call_plus_1 - 1);
+        uint32_t call = ana_call_number_of(ana_job_members(job), index, (uint32_t)row->call_plus_1 - 1);
         struct cell *cell = ana_map_add(cells, call, row->size_class, 0);
         if (!cell)
             return false;
         cell->sum.call = call;
         cell->sum.size_class = row->size_class;
         add_row(cell, row, ns_per_tick);
-        enum trc_opclass opclass = job->call[call].opclass;
+        enum trc_opclass opclass = members->call[call].opclass;
         *row_ticks += (double)row->ticks;
         if (outside_run(opclass))
             *outside_ticks += (double)row->ticks;
@@ -91,13 +92,14 @@ static bool add_rows(struct ana_job *job, size_t index, size_t thread, struct an
 /* Adds the call that a thread is inside.  False: out of memory. */
 static bool add_open(struct ana_job *job, size_t index, size_t thread, struct ana_map *cells)
 {
-    const struct ana_rank *rank = &job->process[index].rank;
+    const struct ana_members *members = ana_job_members(job);
+    const struct ana_rank *rank = &members->process[index].rank;
     const struct trc_thread *live = trc_thread(rank->file, thread);
     const struct trc_sig *sig = live->inside ? trc_live_sig(rank->file, thread, live->inside) : NULL;
     if (!sig)
         return true;
-    const int64_t since = ana_time_within(ana_clock_job_time(job->clock, index, live->inside_since));
-    const uint32_t call = ana_call_number_of(job, index, sig->call);
+    const int64_t since = ana_time_within(ana_clock_job_time(members->clock, index, live->inside_since));
+    const uint32_t call = ana_call_number_of(ana_job_members(job), index, sig->call);
     const uint16_t size_class = ana_event_class(sig);
     struct cell *cell = ana_map_add(cells, call, size_class, 0);
     if (!cell)
@@ -115,7 +117,7 @@ static bool add_open(struct ana_job *job, size_t index, size_t thread, struct an
  * threads. */
 static bool add_rank(struct ana_job *job, struct ana_rank_stat *stat, struct ana_summary *s, struct ana_map *cells)
 {
-    const struct ana_process *p = &job->process[stat->index];
+    const struct ana_process *p = &ana_job_members(job)->process[stat->index];
     double ns_per_tick = trc_ns_per_tick(p->rank.file), most = -1;
     for (size_t t = 0; t < trc_threads(p->rank.file); t++) {
         const struct trc_thread *thread = trc_thread(p->rank.file, t);
@@ -156,10 +158,11 @@ static bool add_rank(struct ana_job *job, struct ana_rank_stat *stat, struct ana
  */
 static uint64_t add_remote(struct ana_job *job, struct ana_summary *s, struct ana_map *map, size_t from)
 {
+    const struct ana_analysis *analysis = ana_job_analysis(job);
     uint64_t told = 0;
-    for (size_t i = 0; job->bridges && i < job->pass.tally.pairs.count; i++) {
-        const uint64_t *key = ana_map_key(&job->pass.tally.pairs, i);
-        const struct ana_pair_sum *sum = ana_map_value(&job->pass.tally.pairs, i);
+    for (size_t i = 0; ana_job_members(job)->bridges && i < analysis->pass.tally.pairs.count; i++) {
+        const uint64_t *key = ana_map_key(&analysis->pass.tally.pairs, i);
+        const struct ana_pair_sum *sum = ana_map_value(&analysis->pass.tally.pairs, i);
         if (key[0] != from || sum->messages == 0)
             continue;
         told += sum->messages;
@@ -175,11 +178,12 @@ static uint64_t add_remote(struct ana_job *job, struct ana_summary *s, struct an
 
 static bool add_pairs(struct ana_job *job, struct ana_summary *s)
 {
+    const struct ana_members *members = ana_job_members(job);
     struct ana_map map;
     ana_map_init(&map, sizeof(struct ana_pair_sum));
     bool ok = true;
-    for (size_t i = 0; ok && i < job->count; i++) {
-        const struct ana_rank *r = &job->process[i].rank;
+    for (size_t i = 0; ok && i < members->count; i++) {
+        const struct ana_rank *r = &members->process[i].rank;
         uint64_t told = 0;
         for (size_t t = 0, n; ok && t < trc_threads(r->file); t++) {
             const struct trc_peer *peer = trc_peers(r->file, t, &n);
@@ -204,7 +208,7 @@ static bool add_pairs(struct ana_job *job, struct ana_summary *s)
         if (ana_selected(s->selection.ranks, i) && r->sent_messages > told)
             s->pair_overflow += r->sent_messages - told;
     }
-    ok = ok && ana_summary_pairs(s, &map, &job->pass.tally);
+    ok = ok && ana_summary_pairs(s, &map, &ana_job_analysis(job)->pass.tally);
     ana_map_free(&map);
     return ok;
 }

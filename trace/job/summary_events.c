@@ -1,5 +1,5 @@
 /* Summaries from events: what only they tell (who waited for whom, where, how long). */
-#include "trace/job/job_impl.h"
+#include "trace/job/summary_impl.h"
 #include "trace/util/hash.h"
 #include "trace/util/sort.h"
 #include <math.h>
@@ -9,9 +9,10 @@
 
 bool ana_knows_waits(const struct ana_job *job, const struct ana_summary *s)
 {
-    if (job->records == 0 || s->counters_only)
+    const struct ana_analysis *analysis = ana_job_analysis(job);
+    if (analysis->records == 0 || s->counters_only)
         return false;
-    return s->exact || job->store.waits_since_ns <= s->begin_ns;
+    return s->exact || analysis->store.waits_since_ns <= s->begin_ns;
 }
 
 ANA_COMPARE(waits_by_lost, struct ana_wait, ANA_ORDER(y->lost_ns, x->lost_ns), ANA_ORDER(x->waiter, y->waiter),
@@ -56,7 +57,7 @@ static bool find_last(const struct ana_tally *t, struct last *of_call)
  * free.  NULL: out of memory. */
 static uint8_t *list_servers(const struct ana_job *job, const struct ana_summary *s)
 {
-    uint8_t *serves = calloc(job->count + 1, 1);
+    uint8_t *serves = calloc(ana_job_members(job)->count + 1, 1);
     for (size_t i = 0; serves && i < s->rank_count; i++)
         serves[s->ranks[i].index] = s->ranks[i].serves;
     return serves;
@@ -82,7 +83,7 @@ static bool add_to_ranks(const struct ana_job *job, struct ana_summary *s, const
 {
     struct lost {
         int64_t waiting_ns, caused_ns;
-    } *rank = calloc(job->count + 1, sizeof *rank);
+    } *rank = calloc(ana_job_members(job)->count + 1, sizeof *rank);
     for (size_t i = 0; rank && i < t->waits.count; i++) {
         const uint64_t *key = ana_map_key(&t->waits, i);
         const struct ana_wait_sum *sum = ana_map_value(&t->waits, i);
@@ -141,8 +142,9 @@ static bool add_waits(struct ana_summary *s, const struct ana_tally *t, const ui
 static bool add_to_calls(struct ana_job *job, struct ana_summary *s, const struct ana_tally *t,
                          const struct ana_tally *events)
 {
-    int64_t *waiting = calloc(job->calls, sizeof *waiting), *seen = calloc(job->calls, sizeof *seen);
-    struct last *last = calloc(job->calls, sizeof *last);
+    const struct ana_members *members = ana_job_members(job);
+    int64_t *waiting = calloc(members->calls, sizeof *waiting), *seen = calloc(members->calls, sizeof *seen);
+    struct last *last = calloc(members->calls, sizeof *last);
     bool ok = waiting && seen && last && find_last(t, last);
     for (size_t i = 0; ok && i < events->sites.count; i++) {
         const uint64_t *key = ana_map_key(&events->sites, i);
@@ -161,7 +163,7 @@ static bool add_to_calls(struct ana_job *job, struct ana_summary *s, const struc
     for (size_t c = 0; ok && c < s->call_count; c++) {
         struct ana_call_stat *stat = &s->calls[c];
         uint32_t number = 0;
-        while (number < job->calls && job->call[number].name != stat->name)
+        while (number < members->calls && members->call[number].name != stat->name)
             number++;
         stat->seen_ns = seen[number] < stat->time_ns ? seen[number] : stat->time_ns;
         if (ana_knows_waits(job, s) && (waiting[number] || trc_opclass_has_wait_states(stat->opclass)))
@@ -207,7 +209,7 @@ bool ana_summary_relations(struct ana_job *job, struct ana_summary *s, const str
     s->message_latency = ana_small_of(&latency);
     s->clock_violations = relations->clock_violations;
     uint8_t *serves = list_servers(job, s);
-    job->pass.why.served = serves ? served_share(relations, serves) : 0;
+    ana_job_analysis(job)->pass.why.served = serves ? served_share(relations, serves) : 0;
     const bool ok = serves && add_to_ranks(job, s, relations, serves) && add_waits(s, relations, serves);
     free(serves);
     return ok && ana_summary_collectives(job, s, relations) && add_sizes(s, relations) &&

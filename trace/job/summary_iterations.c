@@ -1,5 +1,5 @@
 /* Iterations in a summary: their number, their times, and the slowest ones' differences. */
-#include "trace/job/job_impl.h"
+#include "trace/job/summary_impl.h"
 #include "trace/iter/loop.h"
 #include "trace/util/sort.h"
 #include "trace/util/trouble.h"
@@ -83,7 +83,7 @@ static bool is_periodic(const struct ana_iter_mark *mark, double limit_ns)
 static void set_long_kind(const struct look *l, struct ana_loop_level *loop, const struct ana_iteration_mark *at,
                           const struct long_kind *kind)
 {
-    for (size_t r = 0; kind->share > 0 && r < l->job->count; r++) {
+    for (size_t r = 0; kind->share > 0 && r < ana_job_ranks(l->job); r++) {
         const struct ana_iter_mark *mark = at[r].mark ? ana_iter_any_at(l->iter, at[r].mark) : NULL;
         if (!mark || mark->stride > 1)
             continue;
@@ -98,10 +98,10 @@ static void set_long_kind(const struct look *l, struct ana_loop_level *loop, con
 /* The medians of the times of a loop's iterations, whole and outside calls, in ns; NAN: unknown. */
 static void add_medians(const struct look *l, struct ana_loop_level *loop, const struct ana_iteration_mark *at)
 {
-    size_t n = 0, step = l->job->count / SAMPLE_RANKS + 1;
+    size_t n = 0, step = ana_job_ranks(l->job) / SAMPLE_RANKS + 1;
     double *period = malloc(2 * SAMPLE_RANKS * SAMPLE_TIMES * sizeof *period);
     double *own = period ? period + SAMPLE_RANKS * SAMPLE_TIMES : NULL;
-    for (size_t r = 0; period && r < l->job->count; r += step) {
+    for (size_t r = 0; period && r < ana_job_ranks(l->job); r += step) {
         const struct ana_iter_mark *mark = at[r].mark ? ana_iter_any_at(l->iter, at[r].mark) : NULL;
         uint32_t entries = mark ? mark->entries : 0, skip = entries / SAMPLE_TIMES + 1;
         for (uint32_t i = 1; i < entries; i += skip) {
@@ -181,7 +181,7 @@ static bool add_period(const struct look *l, struct slow_list *list, size_t inde
 static bool list_slow(const struct look *l, const struct ana_iteration_mark *at, struct slow_list *list)
 {
     bool ok = true;
-    for (size_t r = 0; ok && r < l->job->count; r++) {
+    for (size_t r = 0; ok && r < ana_job_ranks(l->job); r++) {
         const struct ana_iter_mark *mark = at[r].mark ? ana_iter_any_at(l->iter, at[r].mark) : NULL;
         struct ana_iter_period room[ANA_ITER_LONGEST];
         const struct ana_iter_period *longest = mark ? ana_iter_longest(mark, room) : NULL;
@@ -207,7 +207,7 @@ static void explain(const struct look *l, struct ana_loop_level *loop)
 {
     uint32_t segment[ANA_SLOWEST] = {0};
     int64_t end_ns[ANA_SLOWEST];
-    for (size_t r = 0; r < l->job->count; r++)
+    for (size_t r = 0; r < ana_job_ranks(l->job); r++)
         for (size_t i = 0; i < l->iter->rank[r].spikes; i++) {
             const struct ana_iter_spike *spike = &l->iter->rank[r].spike[i];
             int64_t middle_ns = spike->begin_ns + spike->ns / 2;
@@ -232,7 +232,8 @@ static void explain(const struct look *l, struct ana_loop_level *loop)
         }
         const struct ana_segment *of = ana_segment_at(l->why, segment[k]);
         slow->reason = ana_reason_once(l->why, slow->index, end_ns[k], segment[k]);
-        snprintf(slow->region, sizeof slow->region, "%s", ana_regions_name(&l->job->pass.regions, of->region));
+        snprintf(slow->region, sizeof slow->region, "%s",
+                 ana_regions_name(&ana_job_analysis(l->job)->pass.regions, of->region));
         ana_segment_end_of(l->job, l->why, of->from, &slow->from);
         ana_segment_end_of(l->job, l->why, of->to, &slow->to);
     }
@@ -262,12 +263,12 @@ static bool add_slowest(const struct look *l, const struct ana_selection *view, 
 static void find_marks(const struct look *l, struct ana_iter *iter, const struct ana_loop *loop,
                        struct ana_iteration_mark *out)
 {
-    for (size_t r = 0; r < l->job->count; r++) {
+    for (size_t r = 0; r < ana_job_ranks(l->job); r++) {
         out[r].mark = ana_loop_mark(iter, l->place, &l->loops, loop, r);
         if (!out[r].mark)
             continue;
         out[r].begin_ns = entry_of(l, r, loop);
-        if (l->job->process[r].alive)
+        if (ana_job_members(l->job)->process[r].alive)
             ana_iter_watch(iter, ana_iter_any_at(iter, out[r].mark));
     }
 }
@@ -286,33 +287,35 @@ static size_t choose_level(const struct ana_iterations *of, size_t found)
 
 bool ana_summary_iterations(struct ana_job *job, struct ana_summary *s)
 {
+    struct ana_analysis *analysis = ana_job_analysis(job);
+    const struct ana_members *members = ana_job_members(job);
     struct ana_iterations *out = &s->iterations;
-    struct look l = {.job = job, .why = &job->pass.why, .iter = &job->iter};
-    if (!job->iter.rank)
+    struct look l = {.job = job, .why = &analysis->pass.why, .iter = &analysis->iter};
+    if (!analysis->iter.rank)
         return true;
     l.place = calloc(l.why->places.count + 1, sizeof *l.place);
     bool ok =
         l.place && ana_places_join(job, l.why, false, l.place) && ana_loops_find(l.iter, l.why, l.place, &l.loops);
     size_t found = 0;
-    out->ranks = job->count;
-    out->mark = ok ? calloc(l.loops.levels * job->count + 1, sizeof *out->mark) : NULL;
+    out->ranks = members->count;
+    out->mark = ok ? calloc(l.loops.levels * members->count + 1, sizeof *out->mark) : NULL;
     ok = ok && out->mark;
     for (size_t i = 0; ok && i < l.loops.levels; i++) {
-        struct ana_iteration_mark *at = &out->mark[out->levels * job->count];
+        struct ana_iteration_mark *at = &out->mark[out->levels * members->count];
         struct ana_loop_level *level = &out->loop[out->levels];
         bool is_main;
         found = i == l.loops.iteration ? out->levels : found;
         level->count = l.loops.level[i].count;
         level->is_detour = l.loops.level[i].is_detour;
         const struct ana_loop_node *end = &l.loops.node[l.loops.level[i].end];
-        find_marks(&l, &job->iter, &l.loops.level[i], at);
+        find_marks(&l, &analysis->iter, &l.loops.level[i], at);
         add_medians(&l, level, at);
         ana_segment_end_of(job, l.why, end->place, &level->end);
         ok = add_slowest(&l, &s->selection, at, level, &is_main);
         out->levels += is_main;
         if (!is_main) {
             *level = (struct ana_loop_level){0};
-            memset(at, 0, job->count * sizeof *at);
+            memset(at, 0, members->count * sizeof *at);
         }
     }
     out->level = out->levels ? choose_level(out, found < out->levels ? found : out->levels - 1) : 0;

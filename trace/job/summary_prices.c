@@ -1,5 +1,6 @@
 /* Summaries of the critical path, and of the savings if the things on it were mended. */
-#include "trace/job/job_impl.h"
+#include "trace/job/summary_impl.h"
+#include "trace/job/prices.h"
 #include "trace/job/files.h"
 #include "trace/job/window.h"
 #include "trace/util/numfmt.h"
@@ -14,10 +15,11 @@
 /* Returns each rank's state at the end of the path; NULL: out of memory. */
 static struct ana_path_end *find_ends(const struct ana_job *job)
 {
-    struct ana_path_end *end = calloc(job->count + 1, sizeof *end);
-    for (size_t i = 0; end && i < job->count; i++) {
+    const struct ana_members *members = ana_job_members(job);
+    struct ana_path_end *end = calloc(members->count + 1, sizeof *end);
+    for (size_t i = 0; end && i < members->count; i++) {
         const struct ana_rank *rank = ana_job_rank(job, i);
-        bool later = job->window.end_ns < rank->end_ns; /* present call lies outside the window */
+        bool later = ana_job_analysis(job)->window.end_ns < rank->end_ns; /* present call lies outside the window */
         bool inside = rank->inside && rank->state != ANA_RANK_DONE && !later;
         end[i].over = rank->state == ANA_RANK_DONE || later;
         end[i].inside_ns = inside ? ana_plus(rank->end_ns, -rank->inside_ns) : INT64_MIN;
@@ -83,7 +85,7 @@ static bool price_of(const struct ana_job *job, const struct ana_pass *pass, uin
         price->identity = ana_segment_identity(job, why, price->from_place, price->to_place, price->region);
     } else {
         const struct ana_why_place *place = ana_map_value(&why->places, what - 1);
-        price->kind = kind_of(job->call[place->call].opclass);
+        price->kind = kind_of(ana_job_members(job)->call[place->call].opclass);
         price->at_most = true;
         price->path_ns = sums->place[what - 1];
         price->from_place = price->to_place = what;
@@ -112,7 +114,7 @@ void ana_price_words(const struct ana_job *job, const struct ana_price *price, c
     struct ana_segment_stat segment = {.from = price->from, .to = price->to};
     memcpy(segment.region, price->region, sizeof segment.region);
     ana_segment_words(&segment, where, sizeof where);
-    if (price->ranks < job->count)
+    if (price->ranks < ana_job_members(job)->count)
         ana_rank_list(job, price->rank, price->ranks, who, sizeof who);
     ana_rank_list(job, price->after, price->afters, before, sizeof before);
     snprintf(out, size, "%s, %s%s%s", who, where, before[0] ? ", after " : "", before);
@@ -209,16 +211,17 @@ static bool set_after(const struct ana_summary *s, const struct ana_replay *repl
 static bool list_prices(const struct ana_job *job, struct ana_summary *s, const struct ana_pass *pass,
                         const int64_t *saves, const struct ana_path_sums *sums)
 {
+    const struct ana_members *members = ana_job_members(job);
     s->prices = calloc(ANA_SHADOWS + 1, sizeof *s->prices);
-    s->price_ranks = calloc(ANA_SHADOWS * (job->count + 1), sizeof *s->price_ranks);
+    s->price_ranks = calloc(ANA_SHADOWS * (members->count + 1), sizeof *s->price_ranks);
     if (!s->prices || !s->price_ranks)
         return false;
     for (uint32_t shadow = 1; shadow < ANA_SHADOWS; shadow++) {
         struct ana_price *price = &s->prices[s->price_count];
-        *price = (struct ana_price){.rank = s->price_ranks + shadow * (job->count + 1)};
+        *price = (struct ana_price){.rank = s->price_ranks + shadow * (members->count + 1)};
         price->saves_ns = saves[shadow];
         if (!price_of(job, pass, shadow, sums, price) ||
-            (shadow == ANA_SHADOW_SECOND && !set_after(s, pass->why.causes->replay, saves, job->count + 1, price)))
+            (shadow == ANA_SHADOW_SECOND && !set_after(s, pass->why.causes->replay, saves, members->count + 1, price)))
             continue;
         find_reason(s, price);
         price->file = price->kind == ANA_PRICE_IO && s->file_count == 1 ? s->files[0].name : NULL;
@@ -228,7 +231,7 @@ static bool list_prices(const struct ana_job *job, struct ana_summary *s, const 
     *device = (struct ana_price){
         .kind = ANA_PRICE_DEVICE, .rank = s->price_ranks, .ranks = 1, .at_most = true, .path_ns = -1};
     if (ana_of_all_time(&s->selection)) /* not kept for a window */
-        device->saves_ns = ana_earlier(job->upper->exposed(job, device->rank), s->path_ns);
+        device->saves_ns = ana_earlier(ana_job_upper(job)->exposed(job, device->rank), s->path_ns);
     s->price_count += device->saves_ns > 0;
     add_processors(s);
     ana_sort(s->prices, s->price_count, sizeof *s->prices, by_savings);
@@ -251,11 +254,12 @@ static void add_efficiency(struct ana_summary *s, int64_t ideal_ns)
 bool ana_path_of_pass(const struct ana_job *job, const struct ana_pass *pass, int64_t begin_ns, int64_t end_ns,
                       struct ana_path_sums *sums, int64_t *saves)
 {
+    const struct ana_members *members = ana_job_members(job);
     struct ana_causes *causes = pass->why.causes;
     struct ana_path_end *end = find_ends(job);
-    bool *over = calloc(job->count + 1, sizeof *over);
+    bool *over = calloc(members->count + 1, sizeof *over);
     bool ok = end && over && ana_path_take(causes, end, begin_ns, end_ns, sums);
-    for (size_t i = 0; ok && i < job->count; i++)
+    for (size_t i = 0; ok && i < members->count; i++)
         over[i] = end[i].over;
     for (uint32_t shadow = 0; ok && shadow < ANA_SHADOWS; shadow++)
         saves[shadow] = ana_replay_saves(causes, shadow, over);

@@ -1,5 +1,5 @@
 /* Summaries of a part of the events: time ranges and filters. */
-#include "trace/job/job_impl.h"
+#include "trace/job/summary_impl.h"
 #include "trace/job/taken.h"
 #include "trace/job/window.h"
 #include <math.h>
@@ -9,9 +9,10 @@
 
 bool ana_taken_find(const struct ana_job *job, const struct ana_selection *selection, struct ana_taken *out)
 {
-    const struct ana_map *places = &job->pass.why.places;
+    const struct ana_analysis *analysis = ana_job_analysis(job);
+    const struct ana_map *places = &analysis->pass.why.places;
     struct ana_selection rest = {.call = selection->call, .site = selection->site};
-    const uint32_t *comm = selection->comm ? ana_map_find(&job->store.comms, selection->comm, 0, 0) : NULL;
+    const uint32_t *comm = selection->comm ? ana_map_find(&analysis->store.comms, selection->comm, 0, 0) : NULL;
     *out = (struct ana_taken){.comm = !selection->comm ? 0 : comm ? *comm : UINT32_MAX}; /* unused one: takes nothing */
     if (!ana_has_filter(&rest))
         return true;
@@ -26,7 +27,7 @@ bool ana_taken_find(const struct ana_job *job, const struct ana_selection *selec
 static void collect_messages(const struct ana_job *job, const struct ana_summary *s, const struct ana_taken *taken,
                              struct ana_tally *t)
 {
-    const struct ana_store *store = &job->store;
+    const struct ana_store *store = &ana_job_analysis(job)->store;
     const uint8_t *ranks = s->selection.ranks;
     for (size_t i = 0; i < ana_store_count(store->messages, ANA_STORE_MESSAGES); i++) {
         const struct ana_kept_message *m = ana_store_message_at(store, i);
@@ -45,7 +46,7 @@ static void collect_messages(const struct ana_job *job, const struct ana_summary
 /* Adds a wait to the sum of the waiter's call site. */
 static void add_to_site(const struct ana_job *job, const struct ana_kept_wait *w, struct ana_tally *events)
 {
-    const struct ana_map *sites = &job->pass.tally.sites;
+    const struct ana_map *sites = &ana_job_analysis(job)->pass.tally.sites;
     const uint64_t *key = w->site - 1 < sites->count ? ana_map_key(sites, w->site - 1) : NULL;
     struct ana_site_sum *sum = key ? ana_map_find(&events->sites, key[0], key[1], key[2]) : NULL;
     if (sum)
@@ -56,8 +57,8 @@ static void add_to_site(const struct ana_job *job, const struct ana_kept_wait *w
 static bool collect_relations(const struct ana_job *job, const struct ana_summary *s, const struct ana_taken *taken,
                               struct ana_tally *t, struct ana_tally *events)
 {
-    const struct ana_store *store = &job->store;
-    bool ok = ana_tally_init(t, job->count);
+    const struct ana_store *store = &ana_job_analysis(job)->store;
+    bool ok = ana_tally_init(t, ana_job_members(job)->count);
     if (ok)
         collect_messages(job, s, taken, t);
     for (size_t i = 0; i < events->sites.count; i++)
@@ -88,13 +89,13 @@ static bool collect_relations(const struct ana_job *job, const struct ana_summar
 static size_t add_open_calls(struct ana_job *job, const struct ana_summary *s, struct ana_call_cell *cells, size_t n)
 {
     for (size_t i = 0; i < s->rank_count; i++) {
-        const struct ana_process *p = &job->process[s->ranks[i].index];
+        const struct ana_process *p = &ana_job_members(job)->process[s->ranks[i].index];
         const struct trc_sig *sig = p->rank.inside_sig;
         int64_t from = p->open_begin_ns > s->begin_ns ? p->open_begin_ns : s->begin_ns;
         int64_t to = p->run_end_ns < s->end_ns ? p->run_end_ns : s->end_ns;
         if (p->open_category < 0 || !sig || to <= from || !ana_takes_open(job, &s->selection, s->ranks[i].index))
             continue;
-        uint32_t call = ana_call_number_of(job, s->ranks[i].index, sig->call);
+        uint32_t call = ana_call_number_of(ana_job_members(job), s->ranks[i].index, sig->call);
         uint16_t size_class = ana_event_class(sig);
         size_t k = 0;
         while (k < n && (cells[k].call != call || cells[k].size_class != size_class))
@@ -144,7 +145,7 @@ static void range_ranks(struct ana_job *job, struct ana_summary *s, const struct
 {
     for (size_t i = 0; i < s->rank_count; i++) {
         struct ana_rank_stat *stat = &s->ranks[i];
-        const struct ana_process *p = &job->process[stat->index];
+        const struct ana_process *p = &ana_job_members(job)->process[stat->index];
         const struct ana_rank_sum *sum = &t->rank[stat->index];
         stat->calls = sum->calls;
         stat->sent = sum->sent;
@@ -176,7 +177,7 @@ bool ana_summary_time_range(struct ana_job *job, struct ana_summary *s)
 {
     struct ana_tally relations = {0};
     struct ana_taken taken;
-    struct ana_tally *events = &job->range.pass.tally;
+    struct ana_tally *events = &ana_job_range(job)->pass.tally;
     range_ranks(job, s, events);
     bool ok = ana_taken_find(job, &s->selection, &taken) && collect_relations(job, s, &taken, &relations, events) &&
               range_calls(job, s, events) && ana_summary_pairs(s, &events->pairs, &relations) &&

@@ -9,7 +9,7 @@
 
 static const char *name_of(const struct ana_job *job, const struct ana_region *region)
 {
-    const char *name = trc_region(job->process[region->index].rank.file, region->id);
+    const char *name = trc_region(ana_job_members(job)->process[region->index].rank.file, region->id);
     return name ? name : "(name not kept)";
 }
 
@@ -41,6 +41,7 @@ static void find_worst(struct ana_region_stat *row, size_t ranks)
 /* Makes a row for each name; `number` gets the row of each sum, + 1, 0: not in view.  False: out of memory. */
 static bool make_rows(const struct ana_job *job, struct ana_summary *s, const struct ana_map *sums, uint32_t *number)
 {
+    const struct ana_members *members = ana_job_members(job);
     struct ana_map names; /* uint32_t, number of the row + 1, by hash of the name */
     bool ok = true;
     ana_map_init(&names, sizeof(uint32_t));
@@ -55,7 +56,7 @@ static bool make_rows(const struct ana_job *job, struct ana_summary *s, const st
         number[i] = ok ? *row : 0;
     }
     ana_map_free(&names);
-    size_t cells = s->region_count * job->count;
+    size_t cells = s->region_count * members->count;
     s->regions = calloc(s->region_count + 1, sizeof *s->regions);
     s->region_block = malloc((cells + 1) * sizeof *s->region_block);
     if (!ok || !s->regions || !s->region_block)
@@ -63,7 +64,7 @@ static bool make_rows(const struct ana_job *job, struct ana_summary *s, const st
     for (size_t i = 0; i < cells; i++)
         s->region_block[i] = -1;
     for (size_t i = 0; i < s->region_count; i++)
-        s->regions[i] = (struct ana_region_stat){.by_rank_ns = s->region_block + i * job->count, .worst_ns = -1};
+        s->regions[i] = (struct ana_region_stat){.by_rank_ns = s->region_block + i * members->count, .worst_ns = -1};
     return true;
 }
 
@@ -90,11 +91,12 @@ static void add_outside(const struct ana_summary *s, const struct ana_map *sums,
 static struct ana_account *cut_regions(const struct ana_job *job, const struct ana_summary *s,
                                        const struct ana_map *sums, const struct ana_site_parts *parts)
 {
+    const struct ana_members *members = ana_job_members(job);
     static const struct ana_rank_stat none;
     struct ana_account *account = calloc(sums->count + 1, sizeof *account);
-    int64_t *until_ns = calloc(job->count + 1, sizeof *until_ns);
-    const struct ana_rank_stat **stat = calloc(job->count + 1, sizeof *stat);
-    for (size_t i = 0; stat && i < job->count; i++)
+    int64_t *until_ns = calloc(members->count + 1, sizeof *until_ns);
+    const struct ana_rank_stat **stat = calloc(members->count + 1, sizeof *stat);
+    for (size_t i = 0; stat && i < members->count; i++)
         stat[i] = &none;
     for (size_t i = 0; stat && i < s->rank_count; i++)
         stat[s->ranks[i].index] = &s->ranks[i];
@@ -117,7 +119,7 @@ static struct ana_account *cut_regions(const struct ana_job *job, const struct a
 
 bool ana_summary_regions(const struct ana_job *job, struct ana_summary *s, const struct ana_site_parts *parts)
 {
-    const struct ana_pass *pass = s->exact ? &job->pass : &job->range.pass;
+    const struct ana_pass *pass = s->exact ? &ana_job_analysis(job)->pass : &ana_job_range(job)->pass;
     struct ana_map sums;
     int64_t until_ns = ana_merge_position(pass->merge);
     bool ok = ana_regions_sum(&pass->regions, until_ns < s->end_ns ? until_ns : s->end_ns, &sums);
@@ -137,7 +139,7 @@ bool ana_summary_regions(const struct ana_job *job, struct ana_summary *s, const
             s->outside_regions.ns[k] -= account[i].ns[k];
     }
     for (size_t i = 0; ok && i < s->region_count; i++)
-        find_worst(&s->regions[i], job->count);
+        find_worst(&s->regions[i], ana_job_members(job)->count);
     if (ok)
         ana_sort(s->regions, s->region_count, sizeof *s->regions, by_total);
     s->region_unmatched = pass->regions.unmatched;

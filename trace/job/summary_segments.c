@@ -1,5 +1,5 @@
 /* Summaries of what threads do between their calls: the segments of all ranks, joined by the places in the program. */
-#include "trace/job/job_impl.h"
+#include "trace/job/summary_impl.h"
 #include "trace/why/modes.h"
 #include "trace/why/tell.h"
 #include "trace/util/hash.h"
@@ -54,15 +54,16 @@ static uint64_t place_hash(const struct ana_job *job, const struct ana_why *why,
 void ana_segment_end_of(const struct ana_job *job, const struct ana_why *why, uint32_t place,
                         struct ana_segment_end *out)
 {
+    const struct ana_members *members = ana_job_members(job);
     if (!place)
         return;
     const struct ana_why_place *of = ana_map_value(&why->places, place - 1);
-    const struct trc_file *file = job->process[of->index].rank.file;
+    const struct trc_file *file = members->process[of->index].rank.file;
     const char *function, *module;
     trc_site(file, of->address, &function, &module);
     const char *line = ana_site_line(job, of->index, module);
     function = ana_site_function(job, of->index, module, function);
-    out->call = job->call[of->call].name;
+    out->call = members->call[of->call].name;
     if (line)
         snprintf(out->place, sizeof out->place, "%s", trc_base_name(line));
     else if (function && function[0])
@@ -258,6 +259,7 @@ static void measure_long_work(struct ana_segment_stat *row, size_t ranks, const 
 static void find_long_work(const struct ana_job *job, struct ana_summary *s, const struct ana_why *why,
                            const struct rows *rows, double *room)
 {
+    const struct ana_members *members = ana_job_members(job);
     struct long_mode *mode = calloc(s->segment_count + 1, sizeof *mode);
     for (int pass = 0; mode && pass < 2; pass++)
         for (size_t i = 0; i < why->segments.count; i++) {
@@ -268,14 +270,14 @@ static void find_long_work(const struct ana_job *job, struct ana_summary *s, con
             struct long_mode *of = &mode[row->at];
             if (pass == 0) {
                 const double limit_ns = ana_long_limit(&segment->counts);
-                of->rank = of->rank || isnan(limit_ns) ? of->rank : calloc(job->count, sizeof *of->rank);
+                of->rank = of->rank || isnan(limit_ns) ? of->rank : calloc(members->count, sizeof *of->rank);
                 of->limit_ns = of->limit_ns > 0 ? fmin(of->limit_ns, limit_ns) : limit_ns;
             } else if (of->rank && segment->count > of->rank[segment->index].times) {
                 of->rank[segment->index] = ana_long_times_of(&segment->counts, of->limit_ns);
             }
         }
     for (size_t i = 0; mode && i < s->segment_count; i++) {
-        measure_long_work(&s->segments[i], job->count, &mode[i], room);
+        measure_long_work(&s->segments[i], members->count, &mode[i], room);
         free(mode[i].rank);
     }
     free(mode);
@@ -344,7 +346,7 @@ static void fill_rows(const struct ana_job *job, struct ana_summary *s, const st
             s->segments[row->at].inside;
     }
     for (size_t i = 0; i < s->segment_count; i++)
-        compare_ranks(&s->segments[i], job->count, bucket + i * TRC_BUCKETS, room);
+        compare_ranks(&s->segments[i], ana_job_members(job)->count, bucket + i * TRC_BUCKETS, room);
     find_long_work(job, s, why, rows, room);
     for (size_t i = 0; i < why->segments.count; i++) {
         const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
@@ -396,14 +398,15 @@ static void add_other_costs(struct ana_summary *s, const struct ana_why *why)
 
 bool ana_summary_segments(struct ana_job *job, struct ana_summary *s, const struct ana_pass *pass)
 {
+    const struct ana_members *members = ana_job_members(job);
     const struct ana_why *why = &pass->why;
     struct rows rows = {.place = calloc(why->places.count + 1, sizeof *rows.place)};
     ana_map_init(&rows.by_places, sizeof(struct row));
     bool ok = rows.place && ana_places_join(job, why, true, rows.place) && list_rows(&rows, s, why);
     size_t n = ok ? choose_rows(&rows) : SIZE_MAX;
-    ok = n != SIZE_MAX && make_rows(s, n, job->count);
+    ok = n != SIZE_MAX && make_rows(s, n, members->count);
     uint32_t *bucket = ok ? calloc(n * TRC_BUCKETS + 1, sizeof *bucket) : NULL;
-    double *room = ok ? calloc(job->count + 1, sizeof *room) : NULL;
+    double *room = ok ? calloc(members->count + 1, sizeof *room) : NULL;
     ok = bucket && room;
     if (ok)
         fill_rows(job, s, pass, &rows, bucket, room);

@@ -53,7 +53,7 @@ static bool find_places(const struct ana_job *job, const struct ana_summary *s, 
         bool counts = ana_selected(s->selection.ranks, part->index) && !is_empty(part);
         if (counts && !(p->of[i] = place_of(job, p, part)))
             return false;
-        if (p->of[i] && trc_path_of(job->process[part->index].rank.file, part->site))
+        if (p->of[i] && trc_path_of(ana_job_members(job)->process[part->index].rank.file, part->site))
             ((struct place *)ana_map_value(&p->places, p->of[i] - 1))->several = true;
     }
     return p->of;
@@ -89,11 +89,12 @@ static bool add_part(struct places *p, uint32_t at, const struct ana_site_part *
 
 static void add_site(const struct ana_job *job, struct ana_summary *s, const struct place *place, uint32_t call)
 {
+    const struct ana_members *members = ana_job_members(job);
     struct ana_site *site = &s->sites[s->site_count++];
     *site = (struct ana_site){
-        .call = job->call[call].name,
-        .address = trc_site_address(job->process[place->index].rank.file, place->address),
-        .path = trc_path_of(job->process[place->index].rank.file, place->address),
+        .call = members->call[call].name,
+        .address = trc_site_address(members->process[place->index].rank.file, place->address),
+        .path = trc_path_of(members->process[place->index].rank.file, place->address),
         .index = place->index,
         .ranks = place->ranks,
         .times = ana_small_of(&place->times),
@@ -104,7 +105,7 @@ static void add_site(const struct ana_job *job, struct ana_summary *s, const str
         .received = place->received,
         .identity = ana_site_identity(job, place->index, call, place->address),
     };
-    trc_site(job->process[place->index].rank.file, place->address, &site->function, &site->module);
+    trc_site(members->process[place->index].rank.file, place->address, &site->function, &site->module);
     site->line = ana_site_line(job, place->index, site->module);
     site->function = ana_site_function(job, place->index, site->module, site->function);
 }

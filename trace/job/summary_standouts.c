@@ -1,5 +1,5 @@
 /* Standouts in a part of a run, from the kept waits and messages. */
-#include "trace/job/job_impl.h"
+#include "trace/job/summary_impl.h"
 #include "trace/job/standout.h"
 #include "trace/job/taken.h"
 #include "trace/util/numfmt.h"
@@ -60,7 +60,7 @@ static bool take_wait(const struct ana_job *job, const struct ana_summary *s, st
         return false;
     group->row.index = w->culprit;
     group->row.size_class = -1;
-    group->row.call = job->call[w->call].name;
+    group->row.call = ana_job_members(job)->call[w->call].name;
     group->segment = segment;
     int64_t late_ns = segment ? (int64_t)w->segment_ns : wait_ns;
     keep_worst(&group->row, w->end_ns - late_ns, late_ns);
@@ -111,7 +111,7 @@ static void keep_slow(struct ana_summary *s, const struct ana_kept_message *m)
 static bool collect(const struct ana_job *job, struct ana_summary *s, const struct ana_taken *taken,
                     struct groups *groups)
 {
-    const struct ana_store *store = &job->store;
+    const struct ana_store *store = &ana_job_analysis(job)->store;
     bool ok = true;
     for (size_t i = 0; ok && i < ana_store_count(store->waits, ANA_STORE_WAITS); i++) {
         const struct ana_kept_wait *w = ana_store_wait_at(store, i);
@@ -142,7 +142,7 @@ static bool stands_out(const struct ana_summary *s, const struct ana_standout *r
 
 static void name_places(const struct ana_job *job, struct group *group)
 {
-    const struct ana_why *why = &job->pass.why;
+    const struct ana_why *why = &ana_job_analysis(job)->pass.why;
     const struct ana_segment *segment = group->segment ? ana_segment_at(why, group->segment) : NULL;
     ana_segment_end_of(job, why, segment ? segment->from : group->place, &group->row.from);
     ana_segment_end_of(job, why, segment ? segment->to : group->place, &group->row.to);

@@ -1,5 +1,5 @@
 /* Summaries of what the kernel counted: why the worst rank of a segment takes longer; the networks of the hosts. */
-#include "trace/job/job_impl.h"
+#include "trace/job/summary_impl.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,20 +112,21 @@ static uint64_t larger(uint64_t a, double b)
 
 bool ana_summary_networks(const struct ana_job *job, struct ana_summary *s, const struct ana_why *why)
 {
-    struct ana_network *all = s->networks = calloc(job->hosts + 1, sizeof *s->networks);
-    for (size_t i = 0; all && i < job->count; i++) {
+    const struct ana_members *members = ana_job_members(job);
+    struct ana_network *all = s->networks = calloc(members->hosts + 1, sizeof *s->networks);
+    for (size_t i = 0; all && i < members->count; i++) {
         const double *value = ana_why_node_usage(why, i);
-        struct ana_network *network = &all[job->process[i].rank.host_index];
+        struct ana_network *network = &all[members->process[i].rank.host_index];
         if (!value)
             continue;
-        network->host = job->process[i].rank.host;
+        network->host = members->process[i].rank.host;
         network->retransmits = larger(network->retransmits, value[TRC_USAGE_RETRANSMITS]);
         network->sent = larger(network->sent, value[TRC_USAGE_LINK_SENT]);
         network->received = larger(network->received, value[TRC_USAGE_LINK_RECEIVED]);
         network->errors = larger(network->errors, value[TRC_USAGE_LINK_ERRORS]);
         network->waits = larger(network->waits, value[TRC_USAGE_LINK_WAITS]);
     }
-    for (size_t h = 0; all && h < job->hosts; h++)
+    for (size_t h = 0; all && h < members->hosts; h++)
         if (all[h].host)
             all[s->network_count++] = all[h];
     return s->networks;

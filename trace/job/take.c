@@ -9,26 +9,26 @@ _Static_assert(sizeof(struct ana_tally_note) <= sizeof(struct ana_message_note),
 /* Whether something that lasted from begin_ns to end_ns lies in the window, at least in part. */
 static inline bool in_window(const struct ana_job *job, int64_t begin_ns, int64_t end_ns)
 {
-    return end_ns >= job->window.begin_ns && begin_ns < job->window.end_ns;
+    return end_ns >= job->analysis.window.begin_ns && begin_ns < job->analysis.window.end_ns;
 }
 
 /* Prepares a lookup of the sum of a key: making it may move others, so their queued additions are added first. */
 static void sums_may_move(struct ana_job *job, const struct ana_map *sums, uint64_t a, uint64_t b, uint64_t c)
 {
     if (ana_map_is_full(sums) && !ana_map_find(sums, a, b, c))
-        ana_queue_drain(&job->pass.why.causes->queue);
+        ana_queue_drain(&job->analysis.pass.why.causes->queue);
 }
 
 uint32_t ana_pair_place(struct ana_job *job, size_t source, size_t destination)
 {
-    sums_may_move(job, &job->pass.tally.pairs, source, destination, 0);
-    return ana_tally_pair_place(&job->pass.tally, source, destination);
+    sums_may_move(job, &job->analysis.pass.tally.pairs, source, destination, 0);
+    return ana_tally_pair_place(&job->analysis.pass.tally, source, destination);
 }
 
 /* A call of a rank by the number of its step; NULL: not known. */
 static inline const struct ana_why_call *call_at(const struct ana_job *job, size_t index, uint32_t number)
 {
-    return ana_why_call_at(&job->pass.why.calls, index, number);
+    return ana_why_call_at(&job->analysis.pass.why.calls, index, number);
 }
 
 /* Returns the place of a call: number of trace/why, + 1; 0: unknown. */
@@ -53,17 +53,17 @@ static inline __attribute__((always_inline)) uint32_t keep_wait(struct ana_job *
 {
     if (note->call != span->call) {
         note->call = span->call;
-        note->number = ana_call_number(job, span->call);
+        note->number = ana_call_number(&job->members, span->call);
         note->waits = 0;
     }
     struct ana_kept_wait more = {.call = note->number, .comm = comm, .place = place_of(calls.in)};
     more.site = calls.in ? calls.in->site : 0;
     more.segment = calls.came ? calls.came->segment : 0; /* activity of the culprit before */
     more.segment_ns = more.segment ? calls.came->segment_ns : 0;
-    const struct ana_kept_wait *kept = ana_store_wait(&job->store, span, &more);
+    const struct ana_kept_wait *kept = ana_store_wait(&job->analysis.store, span, &more);
     if (!note->waits) {
-        sums_may_move(job, &job->pass.tally.waits, ana_wait_key(kept), kept->waiter, kept->culprit);
-        note->waits = ana_tally_wait_place(&job->pass.tally, kept);
+        sums_may_move(job, &job->analysis.pass.tally.waits, ana_wait_key(kept), kept->waiter, kept->culprit);
+        note->waits = ana_tally_wait_place(&job->analysis.pass.tally, kept);
     }
     return note->waits;
 }
@@ -73,9 +73,10 @@ static int64_t take_wait(struct ana_job *job, struct ana_wait_span *span, struct
                          struct ana_tally_note_wait *note, uint32_t comm)
 {
     bool left = ana_wait_clip(job->clip, span), counts = left && in_window(job, span->begin_ns, span->end_ns);
-    int64_t left_ns = left ? ana_span_overlap((struct ana_span){span->begin_ns, span->end_ns}, job->window) : 0;
+    int64_t left_ns =
+        left ? ana_span_overlap((struct ana_span){span->begin_ns, span->end_ns}, job->analysis.window) : 0;
     uint32_t sum = counts ? keep_wait(job, span, calls, note, comm) : 0;
-    ana_why_wait(&job->pass.why, span, left_ns, counts, sum, calls.in);
+    ana_why_wait(&job->analysis.pass.why, span, left_ns, counts, sum, calls.in);
     return counts ? span->end_ns - span->begin_ns : 0;
 }
 
@@ -93,7 +94,7 @@ static void take_message(void *user, const struct ana_message *message)
     struct ana_tally_note *note = (struct ana_tally_note *)message->note;
     struct ana_wait_span span;
     if (!note->comm)
-        note->comm = ana_store_comm(&job->store, message->comm_identity);
+        note->comm = ana_store_comm(&job->analysis.store, message->comm_identity);
     struct calls calls = {call_at(job, message->destination, message->recv_wait_step),
                           call_at(job, message->source, message->send_step)};
     struct ana_kept_places at = {note->comm, place_of(calls.came), place_of(calls.in)};
@@ -101,17 +102,17 @@ static void take_message(void *user, const struct ana_message *message)
     if (in_window(job, message->send_begin_ns, message->recv_complete_ns)) {
         if (!note->pair && message->recv_complete_ns >= message->send_begin_ns)
             note->pair = ana_pair_place(job, message->source, message->destination);
-        moved = ana_tally_moved(ana_store_message(&job->store, message, at), note->pair);
+        moved = ana_tally_moved(ana_store_message(&job->analysis.store, message, at), note->pair);
     }
     if (ana_late_sender(message, &span))
         take_wait(job, &span, calls, &note->wait[0], note->comm);
     else
-        ana_why_polled(&job->pass.why, message);
-    ana_why_message(&job->pass.why, message, &moved);
+        ana_why_polled(&job->analysis.pass.why, message);
+    ana_why_message(&job->analysis.pass.why, message, &moved);
     if (ana_late_receiver(message, &span))
         take_wait(job, &span, calls_of(job, &span), &note->wait[1], note->comm);
     if (job->clock_goes_on)
-        ana_clock_add_message(job->clock, message);
+        ana_clock_add_message(job->members.clock, message);
 }
 
 static void take_joined(void *user, const struct ana_joined *joined)
@@ -119,8 +120,9 @@ static void take_joined(void *user, const struct ana_joined *joined)
     struct ana_job *job = user;
     struct ana_wait_span span;
     if (ana_late_to_begin(joined, &span))
-        take_other(job, &span, &(struct ana_tally_note_wait){0}, ana_store_comm(&job->store, joined->comm_identity));
-    ana_why_joined(&job->pass.why, joined);
+        take_other(job, &span, &(struct ana_tally_note_wait){0},
+                   ana_store_comm(&job->analysis.store, joined->comm_identity));
+    ana_why_joined(&job->analysis.pass.why, joined);
 }
 
 static void take_need(void *user, const struct ana_need *need)
@@ -128,8 +130,9 @@ static void take_need(void *user, const struct ana_need *need)
     struct ana_job *job = user;
     struct ana_wait_span span;
     if (ana_late_partner(need, &span))
-        take_other(job, &span, &(struct ana_tally_note_wait){0}, ana_store_comm(&job->store, need->comm_identity));
-    ana_why_need(&job->pass.why, need);
+        take_other(job, &span, &(struct ana_tally_note_wait){0},
+                   ana_store_comm(&job->analysis.store, need->comm_identity));
+    ana_why_need(&job->analysis.pass.why, need);
 }
 
 void ana_take_device_wait(struct ana_job *job, const struct ana_wait_span *span, uint64_t comm_identity)
@@ -137,9 +140,9 @@ void ana_take_device_wait(struct ana_job *job, const struct ana_wait_span *span,
     if (!in_window(job, span->begin_ns, span->end_ns))
         return;
     uint32_t sum = keep_wait(job, span, calls_of(job, span), &(struct ana_tally_note_wait){0},
-                             ana_store_comm(&job->store, comm_identity));
-    ana_why_device_wait(&job->pass.why, span,
-                        ana_span_overlap((struct ana_span){span->begin_ns, span->end_ns}, job->window), sum);
+                             ana_store_comm(&job->analysis.store, comm_identity));
+    ana_why_device_wait(&job->analysis.pass.why, span,
+                        ana_span_overlap((struct ana_span){span->begin_ns, span->end_ns}, job->analysis.window), sum);
 }
 
 /* Returns the place of a collective: the first known one in the order of ranks, since ranks may call it in several
@@ -164,28 +167,28 @@ static void take_instance(void *user, const struct ana_instance *instance)
         return;
     job->spans = ana_lengthen(&job->span, job->spans, instance->arrivals, sizeof *job->span);
     if (instance->arrivals > job->spans) {
-        job->pass.tally.out_of_memory = true;
+        job->analysis.pass.tally.out_of_memory = true;
         return;
     }
     int64_t lost = 0;
-    uint32_t comm = ana_store_comm(&job->store, instance->comm_identity);
+    uint32_t comm = ana_store_comm(&job->analysis.store, instance->comm_identity);
     uint32_t place = place_of_instance(job, instance);
     struct ana_tally_note_wait note = {0};
     size_t n = ana_waits_of_instance(instance, job->span);
     for (size_t i = 0; i < n; i++)
         lost += take_other(job, &job->span[i], &note, comm);
-    ana_why_instance(&job->pass.why, instance);
+    ana_why_instance(&job->analysis.pass.why, instance);
     if (job->clock_goes_on)
-        ana_clock_add_instance(job->clock, instance);
+        ana_clock_add_instance(job->members.clock, instance);
     if (!in_window(job, instance->arrival[0].begin_ns, instance->arrival[instance->arrivals - 1].end_ns))
         return;
     const struct ana_kept_instance *kept =
-        ana_store_instance(&job->store, instance, ana_call_number(job, instance->call), place, lost);
+        ana_store_instance(&job->analysis.store, instance, ana_call_number(&job->members, instance->call), place, lost);
     if (instance->arrivals < 2 || instance->mismatched)
         return; /* nobody to be late for */
-    ana_tally_instance(&job->pass.tally, kept);
+    ana_tally_instance(&job->analysis.pass.tally, kept);
     for (size_t i = 0; i < instance->arrivals; i++)
-        ana_tally_part(&job->pass.tally, instance->arrival[i].index, i + 1 == instance->arrivals);
+        ana_tally_part(&job->analysis.pass.tally, instance->arrival[i].index, i + 1 == instance->arrivals);
 }
 
 struct ana_match_sink ana_job_sink(struct ana_job *job)

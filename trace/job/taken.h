@@ -2,14 +2,15 @@
 #ifndef ANA_TAKEN_H
 #define ANA_TAKEN_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "trace/job/job.h"
 
 struct ana_taken {
     uint32_t comm;  /* number of ana_store_comm; 0: any */
     bool *of_place; /* place of trace/why -> taken; NULL: any */
 };
 
+/* Finds what the filter of a selection takes; free out->of_place.  False: out of memory. */
+bool ana_taken_find(const struct ana_job *job, const struct ana_selection *selection, struct ana_taken *out);
 /* Whether it takes something on a communicator, done at a place or at another (0: none). */
 static inline bool ana_taken_has(const struct ana_taken *taken, uint32_t comm, uint32_t place, uint32_t other_place)
 {

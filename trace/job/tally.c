@@ -1,5 +1,5 @@
 #include "trace/job/tally.h"
-#include "trace/job/process.h"
+#include "trace/members/process.h"
 #include <stdlib.h>
 
 static void init_maps(struct ana_tally *tally)

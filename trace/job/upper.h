@@ -1,16 +1,15 @@
 /* Calls from a job to the floors above it while it is read.  It calls them by this table, so that it does not include
- * them; trace/session fills the table in. */
+ * them; each of them enters itself (ana_gpu_enter and the like), and trace/session lists them. */
 #ifndef ANA_UPPER_H
 #define ANA_UPPER_H
 
+#include "trace/job/job.h"
+#include "trace/members/bundle.h"
 #include "trace/relations/relations.h"
 
-struct ana_job;
 struct ana_devices;
 struct ana_hvd_state;
 struct ana_judgement;
-struct ana_keep;
-struct ana_summary;
 
 struct ana_upper {
     /* trace/gpu: of all time, and of a time range; NULL: out of memory. */
@@ -19,10 +18,6 @@ struct ana_upper {
     void (*devices_free)(struct ana_devices *devices);
     void (*device_event)(struct ana_job *job, struct ana_devices *devices, const struct ana_event *event);
     void (*nccl_call)(struct ana_job *job, struct ana_devices *devices, const struct ana_event *event);
-    /* trace/gpu: keeps what job->gpu has found, or takes it up; see trace/gpu/device_impl.h. */
-    void (*devices_keep)(struct ana_keep *keep, struct ana_job *job, size_t newest);
-    /* trace/gpu: names the communicators of the devices that were taken up, as reading the events would have. */
-    void (*devices_name)(struct ana_job *job);
     /* trace/gpu: the longest time that kernels of NCCL's ran on one GPU beside no other kernel, in ns; *index:
      * whose. */
     int64_t (*exposed)(const struct ana_job *job, size_t *index);
@@ -41,5 +36,17 @@ struct ana_upper {
     /* Called after each summary of the whole run and all ranks. */
     void (*summarized)(struct ana_job *job, const struct ana_summary *summary);
 };
+
+/* Opens a job, as ana_job_open describes, with these floors above it. */
+enum trc_status ana_job_open_with(const struct ana_upper *upper, const struct ana_opener *opener,
+                                  const char *const *folders, size_t n, struct ana_job **out, char *error,
+                                  size_t error_size);
+
+/* The table of the floors above a job. */
+const struct ana_upper *ana_job_upper(const struct ana_job *job);
+/* Returns the state that trace/horovod has made. */
+struct ana_hvd_state *ana_job_hvd_state(const struct ana_job *job);
+/* Returns the state that trace/verdict has made. */
+struct ana_judgement *ana_job_judgement(const struct ana_job *job);
 
 #endif

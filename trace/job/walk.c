@@ -1,5 +1,5 @@
 #include "trace/job/walk.h"
-#include "trace/job/pass.h"
+#include "trace/job/pass_impl.h"
 #include <stdlib.h>
 
 #define TELL_EVERY (1u << 16) /* events between two calls of `progress` */
@@ -58,7 +58,7 @@ static bool take_all(struct ana_job *job, const struct walker *w, struct ana_mer
         if (!w->walk->progress || done - told < TELL_EVERY)
             continue;
         told = done;
-        if (!w->walk->progress(w->walk->user, job->records ? (double)done / (double)job->records : 0))
+        if (!w->walk->progress(w->walk->user, job->analysis.records ? (double)done / (double)job->analysis.records : 0))
             return false;
     }
     return true;
@@ -68,22 +68,22 @@ bool ana_job_walk(struct ana_job *job, const struct ana_selection *part, const s
 {
     struct walker w = {walk, part};
     ana_clocks_settle(job);
-    struct ana_pass pass = {.file = calloc(job->count + 1, sizeof *pass.file)};
+    struct ana_pass pass = {.file = calloc(job->members.count + 1, sizeof *pass.file)};
     struct ana_match *match =
         ana_match_new((struct ana_match_sink){.user = &w,
                                               .on_message = walk->message ? pass_message : NULL,
                                               .on_instance = walk->instance ? pass_instance : NULL});
-    for (size_t i = 0; pass.file && i < job->count; i++)
-        pass.file[i] = job->process[i].rank.file;
+    for (size_t i = 0; pass.file && i < job->members.count; i++)
+        pass.file[i] = job->members.process[i].rank.file;
     if (pass.file && match)
-        pass.merge = ana_merge_open(pass.file, job->count, job->clock);
+        pass.merge = ana_merge_open(pass.file, job->members.count, job->members.clock);
     bool ok = pass.merge;
     if (ok) {
         ana_pass_live(job, &pass);
         ana_match_ranks(job, match);
         ok = take_all(job, &w, pass.merge, match) && !ana_merge_failed(pass.merge);
     }
-    if (ok && !ana_anyone_alive(job))
+    if (ok && !ana_members_alive(&job->members))
         ana_match_flush(match);
     ana_merge_close(pass.merge);
     ana_match_free(match);

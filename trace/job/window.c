@@ -12,22 +12,24 @@
 
 bool ana_job_set_window(struct ana_job *job, int64_t begin_ns, int64_t end_ns)
 {
-    if (job->window.begin_ns == begin_ns && job->window.end_ns == end_ns)
+    if (job->analysis.window.begin_ns == begin_ns && job->analysis.window.end_ns == end_ns)
         return true;
-    job->window = (struct ana_span){begin_ns, end_ns};
-    if (!job->pass.merge || (ana_merge_position(job->pass.merge) == INT64_MIN && !job->indexed))
+    job->analysis.window = (struct ana_span){begin_ns, end_ns};
+    if (!job->analysis.pass.merge ||
+        (ana_merge_position(job->analysis.pass.merge) == INT64_MIN && !job->analysis.indexed))
         return true;
     return ana_analysis_again(job);
 }
 
 bool ana_is_window(const struct ana_job *job, const struct ana_selection *selection)
 {
-    return job->window.begin_ns == selection->begin_ns && job->window.end_ns == selection->end_ns;
+    return job->analysis.window.begin_ns == selection->begin_ns && job->analysis.window.end_ns == selection->end_ns;
 }
 
 bool ana_is_followed(const struct ana_job *job, const struct ana_selection *selection)
 {
-    bool all = job->window.begin_ns == INT64_MIN && job->window.end_ns == INT64_MAX && ana_of_all_time(selection);
+    bool all = job->analysis.window.begin_ns == INT64_MIN && job->analysis.window.end_ns == INT64_MAX &&
+               ana_of_all_time(selection);
     return (all || ana_is_window(job, selection)) && !selection->ranks && !ana_has_filter(selection);
 }
 
@@ -37,9 +39,9 @@ bool ana_is_followed(const struct ana_job *job, const struct ana_selection *sele
  * identity; 0: there is none. */
 static uint64_t find_comm(const struct ana_job *job, uint64_t identity, const char *name, char *out, size_t size)
 {
-    for (size_t i = 0; i < job->count; i++) {
+    for (size_t i = 0; i < job->members.count; i++) {
         const struct trc_comm *comm;
-        for (size_t k = 0; (comm = trc_comm_at(job->process[i].rank.file, k, &(uint64_t){0})); k++) {
+        for (size_t k = 0; (comm = trc_comm_at(job->members.process[i].rank.file, k, &(uint64_t){0})); k++) {
             uint64_t own = ana_comm_identity(job, i, comm);
             const char *path = comm->object && comm->object->is_file ? comm->object->name : NULL;
             ana_comm_words(job, comm, out, size);
@@ -57,19 +59,19 @@ uint64_t ana_comm_of_text(const struct ana_job *job, const char *text)
 {
     char words[128];
     size_t length = strlen(text);
-    for (size_t i = 0; i < job->comm_names.count; i++) { /* name in summaries */
-        char *const *name = ana_map_value(&job->comm_names, i);
+    for (size_t i = 0; i < job->members.comm_names.count; i++) { /* name in summaries */
+        char *const *name = ana_map_value(&job->members.comm_names, i);
         if (*name &&
             (strcmp(*name, text) == 0 || (*text == '#' && strncmp(*name, text, length) == 0 && (*name)[length] == ' ')))
-            return ana_map_key(&job->comm_names, i)[0];
+            return ana_map_key(&job->members.comm_names, i)[0];
     }
     return *text == '#' ? 0 : find_comm(job, 0, text, words, sizeof words);
 }
 
 uint64_t ana_call_of_text(const struct ana_job *job, const char *text)
 {
-    for (size_t i = 1; i < job->calls; i++) {
-        const char *name = job->call[i].name, *brief = strncmp(name, "MPI_", 4) == 0 ? name + 4 : name;
+    for (size_t i = 1; i < job->members.calls; i++) {
+        const char *name = job->members.call[i].name, *brief = strncmp(name, "MPI_", 4) == 0 ? name + 4 : name;
         if (strcasecmp(name, text) == 0 || strcasecmp(brief, text) == 0)
             return ana_hash_text(name);
     }
@@ -161,7 +163,7 @@ static void add_words(char *out, size_t size, const char *words)
 static void add_filter(const struct ana_job *job, const struct ana_selection *s, char *out, size_t size)
 {
     char name[160] = "", words[200];
-    char *const *known = s->comm ? ana_map_find(&job->comm_names, s->comm, 0, 0) : NULL;
+    char *const *known = s->comm ? ana_map_find(&job->members.comm_names, s->comm, 0, 0) : NULL;
     if (known && *known)
         snprintf(name, sizeof name, "%s", *known);
     else if (s->comm)
@@ -169,9 +171,9 @@ static void add_filter(const struct ana_job *job, const struct ana_selection *s,
     snprintf(words, sizeof words, "on %s", name);
     if (s->comm)
         add_words(out, size, words);
-    for (size_t i = 0; s->call && i < job->calls; i++)
-        if (ana_hash_text(job->call[i].name) == s->call) {
-            snprintf(words, sizeof words, "%s", job->call[i].name);
+    for (size_t i = 0; s->call && i < job->members.calls; i++)
+        if (ana_hash_text(job->members.call[i].name) == s->call) {
+            snprintf(words, sizeof words, "%s", job->members.call[i].name);
             add_words(out, size, words);
         }
     if (s->site)
@@ -187,8 +189,8 @@ void ana_selection_words(const struct ana_job *job, const struct ana_selection *
     else if (!ana_of_all_time(s))
         snprintf(words, sizeof words, "from %.9g s on", (double)s->begin_ns / 1e9);
     add_words(out, size, words);
-    size_t *index = s->ranks ? calloc(job->count + 1, sizeof *index) : NULL, n = 0;
-    for (size_t i = 0; index && i < job->count; i++)
+    size_t *index = s->ranks ? calloc(job->members.count + 1, sizeof *index) : NULL, n = 0;
+    for (size_t i = 0; index && i < job->members.count; i++)
         if (s->ranks[i])
             index[n++] = i;
     ana_rank_list(job, index, n, words, sizeof words);
@@ -200,19 +202,19 @@ void ana_selection_words(const struct ana_job *job, const struct ana_selection *
 
 struct ana_span ana_known_time(const struct ana_job *job, size_t index)
 {
-    const struct ana_process *p = &job->process[index];
+    const struct ana_process *p = &job->members.process[index];
     struct ana_span known = {p->rank.begin_ns, p->rank.end_ns};
     if (p->recycled) {
         known.begin_ns = INT64_MAX;
         for (size_t c = 0; c < trc_event_chunks(p->rank.file); c++) {
             uint64_t first = trc_event_chunk(p->rank.file, c).first_ticks;
-            int64_t ns = ana_clock_job_time(job->clock, index, first);
+            int64_t ns = ana_clock_job_time(job->members.clock, index, first);
             known.begin_ns = ns < known.begin_ns ? ns : known.begin_ns;
         }
     }
-    int64_t seen = job->pass.done ? job->horizon_ns : INT64_MIN;
-    if (!job->pass.done && job->pass.merge)
-        seen = ana_merge_position(job->pass.merge);
+    int64_t seen = job->analysis.pass.done ? job->members.horizon_ns : INT64_MIN;
+    if (!job->analysis.pass.done && job->analysis.pass.merge)
+        seen = ana_merge_position(job->analysis.pass.merge);
     if (seen < known.end_ns)
         known.end_ns = seen;
     return known;
@@ -221,5 +223,5 @@ struct ana_span ana_known_time(const struct ana_job *job, size_t index)
 int64_t ana_time_range_until(const struct ana_job *job)
 {
     const struct ana_time_range *w = &job->range;
-    return !w->open || w->pass.done ? job->horizon_ns : ana_merge_position(w->pass.merge);
+    return !w->open || w->pass.done ? job->members.horizon_ns : ana_merge_position(w->pass.merge);
 }

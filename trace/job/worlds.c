@@ -4,10 +4,10 @@
 /* The index of the first process at this place or behind it. */
 static size_t place_of(const struct ana_job *job, uint32_t world, int32_t rank)
 {
-    size_t low = 0, high = job->count;
+    size_t low = 0, high = job->members.count;
     while (low < high) {
         size_t mid = (low + high) / 2;
-        const struct ana_rank *r = &job->process[mid].rank;
+        const struct ana_rank *r = &job->members.process[mid].rank;
         if (r->world != world ? r->world < world : (uint32_t)r->rank < (uint32_t)rank)
             low = mid + 1;
         else
@@ -27,13 +27,15 @@ size_t ana_index_of_rank(const struct ana_job *job, uint32_t world, int32_t rank
     if (rank < 0)
         return SIZE_MAX;
     size_t low = place_of(job, world, rank);
-    bool found = low < job->count && job->process[low].rank.world == world && job->process[low].rank.rank == rank;
+    bool found = low < job->members.count && job->members.process[low].rank.world == world &&
+                 job->members.process[low].rank.rank == rank;
     return found ? low : SIZE_MAX;
 }
 
 struct ana_label ana_rank_label(const struct ana_job *job, size_t index)
 {
-    return index < job->count ? ana_label_of(ana_rank_id(&job->process[index].rank)) : (struct ana_label){"?"};
+    return index < job->members.count ? ana_label_of(ana_rank_id(&job->members.process[index].rank))
+                                      : (struct ana_label){"?"};
 }
 
 void ana_rank_list(const struct ana_job *job, const size_t *index, size_t n, char *out, size_t size)
@@ -41,32 +43,33 @@ void ana_rank_list(const struct ana_job *job, const size_t *index, size_t n, cha
     struct ana_ranges ranges;
     ana_ranges_begin(&ranges, out, size, ANA_RANGES_MOST, true);
     for (size_t i = 0; i < n; i++)
-        ana_ranges_add(&ranges, ana_rank_id(&job->process[index[i]].rank));
+        ana_ranges_add(&ranges, ana_rank_id(&job->members.process[index[i]].rank));
     ana_ranges_end(&ranges);
 }
 
 static const struct ana_bridge *bridge_of(const struct ana_job *job, size_t index, const struct trc_comm *comm)
 {
-    bool between = job->bridges && comm && comm->def.flags & TRC_COMM_FOREIGN;
-    return between ? ana_bridge_find(job->bridges, job->process[index].rank.world, comm->def.identity) : NULL;
+    bool between = job->members.bridges && comm && comm->def.flags & TRC_COMM_FOREIGN;
+    return between ? ana_bridge_find(job->members.bridges, job->members.process[index].rank.world, comm->def.identity)
+                   : NULL;
 }
 
 uint64_t ana_comm_identity(const struct ana_job *job, size_t index, const struct trc_comm *comm)
 {
-    return comm ? ana_bridge_identity(job->bridges, job->process[index].rank.world, &comm->def) : 0;
+    return comm ? ana_bridge_identity(job->members.bridges, job->members.process[index].rank.world, &comm->def) : 0;
 }
 
 bool ana_remote_unknown(const struct ana_job *job, size_t index, const struct trc_comm *comm)
 {
-    return job->bridges && comm && comm->def.flags & TRC_COMM_FOREIGN && !bridge_of(job, index, comm);
+    return job->members.bridges && comm && comm->def.flags & TRC_COMM_FOREIGN && !bridge_of(job, index, comm);
 }
 
 size_t ana_partner(const struct ana_job *job, size_t index, const struct trc_comm *comm, int32_t peer)
 {
     if (peer > TRC_PEER_REMOTE)
-        return ana_index_of_rank(job, job->process[index].rank.world, peer);
+        return ana_index_of_rank(job, job->members.process[index].rank.world, peer);
     uint32_t far = ana_bridge_partner(bridge_of(job, index, comm), peer);
-    return far < job->count ? far : SIZE_MAX;
+    return far < job->members.count ? far : SIZE_MAX;
 }
 
 struct ana_range ana_members(const struct ana_job *job, size_t index, const struct trc_comm *comm, bool remote)
@@ -83,14 +86,14 @@ struct ana_range ana_members(const struct ana_job *job, size_t index, const stru
     }
     if (remote || !(def->flags & (TRC_COMM_WORLD | TRC_COMM_ALL)))
         return (struct ana_range){0, 0};
-    size_t n = ana_ranks_below(job, job->process[index].rank.world, def->size, &first);
+    size_t n = ana_ranks_below(job, job->members.process[index].rank.world, def->size, &first);
     return (struct ana_range){first, first + n};
 }
 
 size_t ana_member(const struct ana_job *job, size_t index, const struct trc_comm *comm, size_t m)
 {
     const struct trc_def_comm *def = &comm->def;
-    const struct ana_process *p = &job->process[m];
+    const struct ana_process *p = &job->members.process[m];
     if (!comm->members) /* first of two files of one rank counts */
         return m && p->rank.rank == p[-1].rank.rank && p->rank.world == p[-1].rank.world ? SIZE_MAX : m;
     bool remote = m >= (size_t)def->size;

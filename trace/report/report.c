@@ -1,7 +1,7 @@
 #include "trace/report/report.h"
 #include "trace/report/page.h"
 #include "trace/job/off.h"
-#include "trace/job/process.h"
+#include "trace/members/process.h"
 #include "trace/job/window.h"
 #include "trace/verdict/verdict.h"
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 
 bool ana_case_ended(const struct ana_case *c, size_t index)
 {
-    const struct ana_rank *r = &c->job->process[index].rank;
+    const struct ana_rank *r = &c->members->process[index].rank;
     return r->state == ANA_RANK_DONE || (!r->counted && trc_head(r->file)->state == TRC_STATE_FINALIZED);
 }
 
@@ -19,12 +19,12 @@ int64_t ana_case_lasted(const struct ana_case *c, const size_t *index, size_t n)
 
 bool ana_case_known(const struct ana_case *c, size_t index)
 {
-    return c->job->process[index].rank.counted;
+    return c->members->process[index].rank.counted;
 }
 
 bool ana_case_events_known(const struct ana_case *c, size_t index)
 {
-    return ana_case_known(c, index) && !trc_truncated(c->job->process[index].rank.file);
+    return ana_case_known(c, index) && !trc_truncated(c->members->process[index].rank.file);
 }
 
 const struct ana_stacks *ana_case_stacks(struct ana_case *c)

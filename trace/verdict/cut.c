@@ -18,7 +18,7 @@ static struct ana_fact files(const struct ana_case *c, enum ana_sentence say, si
     return (struct ana_fact){.id = say,
                              .who = ana_one_rank(first),
                              .more = (int64_t)n - 1,
-                             .of = !trc_truncated(c->job->process[first].rank.file)};
+                             .of = !trc_truncated(c->members->process[first].rank.file)};
 }
 
 void ana_say_cut(struct ana_case *c)
@@ -34,7 +34,7 @@ static void say_heads(struct ana_case *c)
     int64_t out = 0, dead = 0;
     for (size_t i = 0; i < c->count; i++) {
         out += ana_case_ended(c, i);
-        dead += c->job->process[i].rank.state == ANA_RANK_DEAD;
+        dead += c->members->process[i].rank.state == ANA_RANK_DEAD;
     }
     ana_case_fact(c, (struct ana_fact){ANA_SAY_CUT_FINISHED, .count = out, .of = (int64_t)c->count});
     if (dead)

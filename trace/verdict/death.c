@@ -55,7 +55,7 @@ static bool is_in_handler(const struct ana_stack *stack, const struct trc_end *e
 int ana_handled_signal(struct ana_case *c, size_t index)
 {
     const struct ana_stack *stack = ana_stack_of(ana_case_stacks(c), index);
-    const struct trc_end *end = &trc_head(c->job->process[index].rank.file)->end;
+    const struct trc_end *end = &trc_head(c->members->process[index].rank.file)->end;
     if (!is_in_handler(stack, end))
         return 0;
     return stack && stack->reason == TRC_STACK_EXIT ? stack->signal : is_own_signal(end) ? end->signal : 0;
@@ -64,7 +64,7 @@ int ana_handled_signal(struct ana_case *c, size_t index)
 bool ana_left_in_handler(struct ana_case *c, size_t index)
 {
     const struct ana_stack *stack = ana_stack_of(ana_case_stacks(c), index);
-    return is_in_handler(stack, &trc_head(c->job->process[index].rank.file)->end) && !ana_handled_signal(c, index);
+    return is_in_handler(stack, &trc_head(c->members->process[index].rank.file)->end) && !ana_handled_signal(c, index);
 }
 
 bool ana_left_for_error(struct ana_case *c, size_t index)
@@ -80,7 +80,7 @@ bool ana_left_for_error(struct ana_case *c, size_t index)
 /* Nobody waits any more for a rank in MPI_Finalize: its end is no cause. */
 static bool finalizes(const struct ana_case *c, size_t index)
 {
-    const struct ana_rank *r = &c->job->process[index].rank;
+    const struct ana_rank *r = &c->members->process[index].rank;
     return r->inside_sig && trc_call(r->file, r->inside_sig->call)->opclass == TRC_OP_FINALIZE;
 }
 
@@ -139,7 +139,7 @@ static bool was_refused(const struct ana_rank *r)
 
 struct ana_death ana_death_of(struct ana_case *c, size_t index)
 {
-    const struct ana_rank *r = &c->job->process[index].rank;
+    const struct ana_rank *r = &c->members->process[index].rank;
     const struct trc_head *head = trc_head(r->file);
     struct ana_death death = {ANA_END_NONE, ana_time_within(r->end_ns)};
     if (r->state != ANA_RANK_DEAD)
@@ -154,9 +154,9 @@ struct ana_death ana_death_of(struct ana_case *c, size_t index)
                     : was_refused(r)           ? ANA_END_REFUSED
                                                : ANA_END_VANISHED;
     if (head->end.by)
-        death.at_ns = ana_time_within(ana_clock_job_time(c->job->clock, index, head->end.ticks));
+        death.at_ns = ana_time_within(ana_clock_job_time(c->members->clock, index, head->end.ticks));
     else if (!ana_process_beats(head)) /* nothing tells when */
-        death.at_ns = c->job->end_ns > death.at_ns ? c->job->end_ns : death.at_ns;
+        death.at_ns = c->members->end_ns > death.at_ns ? c->members->end_ns : death.at_ns;
     return death;
 }
 
@@ -164,7 +164,7 @@ struct ana_death ana_death_of(struct ana_case *c, size_t index)
  * nobody learns of it. */
 static bool would_have_noted(struct ana_case *c, size_t index)
 {
-    return trc_head(c->job->process[index].rank.file)->end.watched >> (SIGTERM - 1) & 1;
+    return trc_head(c->members->process[index].rank.file)->end.watched >> (SIGTERM - 1) & 1;
 }
 
 /* Results of the walk over the ends. */
@@ -177,7 +177,7 @@ struct walk {
 
 static void note_told(struct ana_case *c, size_t index, int64_t at_ns, struct ana_deaths *d)
 {
-    const struct trc_head *head = trc_head(c->job->process[index].rank.file);
+    const struct trc_head *head = trc_head(c->members->process[index].rank.file);
     bool better = d->teller == SIZE_MAX || (head->end.by == TRC_END_SIGNAL && (at_ns < d->told_ns || d->teller_left));
     if (better) {
         d->teller = index;
@@ -189,20 +189,20 @@ static void note_told(struct ana_case *c, size_t index, int64_t at_ns, struct an
 
 static int32_t ended_by(const struct ana_case *c, size_t index)
 {
-    return trc_head(c->job->process[index].rank.file)->end.signal;
+    return trc_head(c->members->process[index].rank.file)->end.signal;
 }
 
 /* Time when the last call of a thread of the rank failed in Gloo, the earliest of several: an exception ends Horovod's
  * loop as soon as another rank is gone.  INT64_MAX: no last call did. */
 static int64_t lost_ns(const struct ana_case *c, size_t index)
 {
-    const struct trc_file *file = c->job->process[index].rank.file;
+    const struct trc_file *file = c->members->process[index].rank.file;
     int64_t at_ns = INT64_MAX;
     for (size_t t = 0; t < trc_threads(file); t++) {
         const struct trc_thread *live = trc_thread(file, t);
         const struct trc_sig *sig = trc_live_sig(file, t, live->last);
         if (sig && sig->flags & TRC_SIG_FAILED && strncmp(trc_call(file, sig->call)->name, "gloo::", 6) == 0)
-            at_ns = ana_earlier(at_ns, ana_time_within(ana_clock_job_time(c->job->clock, index, live->last_end)));
+            at_ns = ana_earlier(at_ns, ana_time_within(ana_clock_job_time(c->members->clock, index, live->last_end)));
     }
     return at_ns;
 }

@@ -1,4 +1,5 @@
 /* Processes that are gone, stopped or left early. */
+#include "trace/job/site_words.h"
 #include "trace/verdict/death.h"
 #include <signal.h>
 #include <string.h>
@@ -19,7 +20,7 @@ bool ana_find_abort(struct ana_case *c)
 {
     size_t first = SIZE_MAX, n = 0;
     for (size_t i = 0; i < c->count; i++) {
-        if (c->job->process[i].rank.state != ANA_RANK_ABORTED)
+        if (c->members->process[i].rank.state != ANA_RANK_ABORTED)
             continue;
         n++;
         ana_case_blame(c, i);
@@ -28,11 +29,11 @@ bool ana_find_abort(struct ana_case *c)
     }
     if (first == SIZE_MAX)
         return false;
-    const struct ana_process *p = &c->job->process[first];
+    const struct ana_process *p = &c->members->process[first];
     c->out->state = ANA_VERDICT_ABORTED;
     c->out->id = ana_left_for_error(c, first) ? ANA_CLASS_DEAD : ANA_CLASS_EARLY_EXIT;
     c->out->confidence = ANA_PROVEN;
-    c->out->since_ns = c->job->end_ns - p->rank.end_ns;
+    c->out->since_ns = c->members->end_ns - p->rank.end_ns;
     c->out->summary = (struct ana_fact){ANA_SAY_ABORTED, .who = ana_one_rank(first),
                                         .number = trc_head(p->rank.file)->abort_code, .more = (int64_t)n - 1};
     const int handled = ana_handled_signal(c, first);
@@ -69,7 +70,7 @@ bool ana_anybody_waits(struct ana_case *c)
 /* The call that a rank is inside, or else, as *last, the one that it completed last. */
 static struct ana_call last_call(const struct ana_case *c, size_t index, struct ana_call *last)
 {
-    const struct ana_rank *r = &c->job->process[index].rank;
+    const struct ana_rank *r = &c->members->process[index].rank;
     const struct trc_sig *sig = ana_case_known(c, index) ? ana_last_call(r->file, NULL) : NULL;
     *last = (struct ana_call){0};
     if (r->inside && r->inside_sig && ana_case_known(c, index))
@@ -85,7 +86,7 @@ static struct ana_ranks others_gone(struct ana_case *c, size_t first)
     const enum ana_end how = ana_death_of(c, first).how;
     size_t *index = ana_case_room(c), n = 0;
     for (size_t i = 0; index && i < c->count; i++)
-        if (i != first && (c->gone[first] ? c->gone[i] : c->job->process[i].rank.state == ANA_RANK_DEAD) &&
+        if (i != first && (c->gone[first] ? c->gone[i] : c->members->process[i].rank.state == ANA_RANK_DEAD) &&
             ana_death_of(c, i).how == how)
             index[n++] = i;
     return ana_ranks_at(index, n);
@@ -106,7 +107,7 @@ static enum ana_sentence say_left(const struct trc_end *end, const char *place)
 
 static int signal_of(const struct ana_case *c, size_t index)
 {
-    const struct trc_file *file = c->job->process[index].rank.file;
+    const struct trc_file *file = c->members->process[index].rank.file;
     int number = trc_head(file)->end.signal;
     for (size_t i = 0; i < trc_stacks(file) && !number; i++)
         if (trc_stack(file, i)->def.flags & TRC_STACK_CRASHED)
@@ -131,7 +132,7 @@ static enum ana_sentence say_crash(int number)
 
 static enum ana_sentence say_how(struct ana_case *c, size_t index, const char *place, bool overflow)
 {
-    const struct ana_process *p = &c->job->process[index];
+    const struct ana_process *p = &c->members->process[index];
     if (p->traced)
         return ANA_SAY_HELD_BY_DEBUGGER;
     if (p->stopped)
@@ -153,11 +154,11 @@ static enum ana_sentence say_how(struct ana_case *c, size_t index, const char *p
 
 static void say_gone(struct ana_case *c, size_t first)
 {
-    const struct ana_process *p = &c->job->process[first];
+    const struct ana_process *p = &c->members->process[first];
     const struct trc_end *end = &trc_head(p->rank.file)->end;
     bool overflow = false;
     struct ana_fact fact = {ANA_SAY_GONE, .who = ana_one_rank(first), .number = end->code};
-    fact.of = !ana_case_known(c, first) || c->job->process[first].rank.off;
+    fact.of = !ana_case_known(c, first) || c->members->process[first].rank.off;
     fact.other_name = place_of_end(c, first, &overflow);
     fact.id = say_how(c, first, fact.other_name, overflow);
     char site[ANA_CALLER] = "";
@@ -181,13 +182,13 @@ static void say_gone(struct ana_case *c, size_t first)
 /* Adds what the ends of the others tell of the first one. */
 static void say_others(struct ana_case *c, const struct ana_deaths *d, int64_t since)
 {
-    const struct ana_rank *first = &c->job->process[d->first].rank;
+    const struct ana_rank *first = &c->members->process[d->first].rank;
     if (ana_death_of(c, d->first).how != ANA_END_VANISHED || first->state != ANA_RANK_DEAD || c->live)
         return;
     if (trc_head(first->file)->end.watched >> (SIGSEGV - 1) & 1) /* a full stack leaves no room for a handler */
         ana_case_fact(c, (struct ana_fact){.id = ANA_SAY_UNNOTED});
     if (d->told) {
-        const struct ana_rank *teller = &c->job->process[d->teller].rank;
+        const struct ana_rank *teller = &c->members->process[d->teller].rank;
         const struct trc_end *end = &trc_head(teller->file)->end;
         if (end->memory_kills > end->memory_before && strcmp(teller->host, first->host) == 0)
             ana_case_fact(c, (struct ana_fact){ANA_SAY_MEMORY_KILLS,
@@ -204,15 +205,15 @@ static void say_others(struct ana_case *c, const struct ana_deaths *d, int64_t s
 
 static void fill(struct ana_case *c, const struct ana_deaths *d, enum ana_confidence confidence)
 {
-    const struct ana_process *p = &c->job->process[d->first];
+    const struct ana_process *p = &c->members->process[d->first];
     enum ana_end how = ana_death_of(c, d->first).how;
     c->out->id = how == ANA_END_LEFT || how == ANA_END_REFUSED ? ANA_CLASS_EARLY_EXIT : ANA_CLASS_DEAD;
     c->out->confidence = confidence;
-    int64_t since = c->job->end_ns - p->rank.end_ns;
+    int64_t since = c->members->end_ns - p->rank.end_ns;
     if (c->live && !p->by_pid)
         since = p->silent_ns;
     else if (p->alive)
-        since = c->job->end_ns - p->heartbeat_ns;
+        since = c->members->end_ns - p->heartbeat_ns;
     c->out->since_ns = since > 0 ? since : 0;
     ana_case_blame(c, d->first);
     say_gone(c, d->first);
@@ -224,21 +225,22 @@ static void fill(struct ana_case *c, const struct ana_deaths *d, enum ana_confid
 bool ana_hung_before(struct ana_case *c, int64_t first_end_ns)
 {
     int64_t since_ns = c->live ? INT64_MAX : ana_loops_hung_since(c);
-    return since_ns != INT64_MAX && first_end_ns - since_ns > c->job->end_ns - first_end_ns;
+    return since_ns != INT64_MAX && first_end_ns - since_ns > c->members->end_ns - first_end_ns;
 }
 
 /* Whether other ranks of its host are heard: then neither the host nor the network to it is slow. */
 static bool others_there_are_heard(const struct ana_case *c, size_t index)
 {
     for (size_t i = 0; i < c->count; i++)
-        if (i != index && c->job->process[i].alive && strcmp(c->job->process[i].host, c->job->process[index].host) == 0)
+        if (i != index && c->members->process[i].alive &&
+            strcmp(c->members->process[i].host, c->members->process[index].host) == 0)
             return true;
     return false;
 }
 
 static void say_silent(struct ana_case *c, size_t index)
 {
-    const struct ana_process *p = &c->job->process[index];
+    const struct ana_process *p = &c->members->process[index];
     ana_case_fact(c, (struct ana_fact){ANA_SAY_UNSEEN, .time = p->silent_ns});
     if (others_there_are_heard(c, index))
         ana_case_fact(c, (struct ana_fact){ANA_SAY_OTHERS_HEARD, .name = p->host});
@@ -262,7 +264,7 @@ bool ana_find_gone(struct ana_case *c)
         ana_say_killed(c, &d, d.told == d.gone ? ANA_PROVEN : ANA_POSSIBLE);
         return true;
     }
-    const struct ana_process *p = &c->job->process[d.first];
+    const struct ana_process *p = &c->members->process[d.first];
     bool waits = ana_anybody_waits(c);
     bool silent = c->live && !p->by_pid && p->rank.state != ANA_RANK_ABORTED; /* all that is known of it */
     bool doubt = silent && (p->rank.state == ANA_RANK_UNKNOWN || p->alive);
@@ -271,7 +273,7 @@ bool ana_find_gone(struct ana_case *c)
     if ((p->alive || doubt) && !waits)
         return false;
     /* A job that outlives one of its ranks shows the launcher's habit, not the trouble. */
-    if (!c->live && c->job->end_ns - ana_death_of(c, d.first).at_ns < c->rules.hang_ns)
+    if (!c->live && c->members->end_ns - ana_death_of(c, d.first).at_ns < c->rules.hang_ns)
         waits = false;
     c->out->state = !waits                                     ? ANA_VERDICT_ABORTED
                     : doubt && p->silent_ns < c->rules.hang_ns ? ANA_VERDICT_UNKNOWN
@@ -304,7 +306,7 @@ static bool any_unknown(const struct ana_case *c)
 /* Whether a rank did nothing more for a while before its end. */
 static bool stood_still(const struct ana_case *c, size_t index)
 {
-    const struct ana_process *p = &c->job->process[index];
+    const struct ana_process *p = &c->members->process[index];
     int64_t last = p->last_end_ns > p->rank.begin_ns ? p->last_end_ns : p->rank.begin_ns;
     return ana_rank_blocked(c, index) || (!p->rank.inside && p->rank.end_ns - last >= c->rules.proof_ns);
 }
@@ -312,7 +314,7 @@ static bool stood_still(const struct ana_case *c, size_t index)
 static bool all_stood_still(const struct ana_case *c)
 {
     for (size_t i = 0; i < c->count; i++)
-        if (c->job->process[i].rank.state == ANA_RANK_DEAD && !stood_still(c, i))
+        if (c->members->process[i].rank.state == ANA_RANK_DEAD && !stood_still(c, i))
             return false;
     return true;
 }

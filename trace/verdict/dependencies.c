@@ -11,7 +11,7 @@ static void add_dependency(struct ana_case *c, struct ana_waiting *p, enum ana_d
         return;
     }
     bool in = kind == ANA_DEPENDENCY_MESSAGE;
-    const struct trc_comm *comm = trc_comm(c->job->process[p->index].rank.file, sig->comm);
+    const struct trc_comm *comm = trc_comm(c->members->process[p->index].rank.file, sig->comm);
     c->dependency[c->dependencies++] = (struct ana_dependency){.kind = kind,
                                                                .index = p->index,
                                                                .peer = in ? sig->source : sig->peer,
@@ -96,8 +96,8 @@ static void add_locks(struct ana_case *c, struct ana_waiting *p)
     size_t own;
     bool asks = asked_lock(c, p, &asked, &own);
     for (size_t i = 0; asks && i < c->count; i++) {
-        const struct ana_rank *other = &c->job->process[i].rank;
-        bool same_world = other->world == c->job->process[p->index].rank.world;
+        const struct ana_rank *other = &c->members->process[i].rank;
+        bool same_world = other->world == c->members->process[p->index].rank.world;
         const struct ana_last_events *last_events = same_world ? ana_case_last_events(c, i) : NULL;
         for (size_t k = 0; last_events && k < last_events->locks; k++) {
             const struct ana_held_lock *held = &last_events->lock[k];

@@ -27,7 +27,7 @@ static bool open_door(struct ana_case *c, enum trc_opclass opclass, struct door 
     *door = (struct door){.index = ana_case_room(c), .lasted_ns = INT64_MAX};
     for (size_t i = 0; door->index && i < c->count; i++) {
         int64_t lasted = blocked_in(c, i, opclass);
-        bool known = ana_case_known(c, i) || trc_head(c->job->process[i].rank.file)->init_ticks;
+        bool known = ana_case_known(c, i) || trc_head(c->members->process[i].rank.file)->init_ticks;
         bool entered = (opclass == TRC_OP_INIT && known) || ana_case_ended(c, i);
         if (lasted < 0) {
             door->past += entered;
@@ -35,7 +35,7 @@ static bool open_door(struct ana_case *c, enum trc_opclass opclass, struct door 
         }
         door->index[door->inside++] = i;
         door->lasted_ns = lasted < door->lasted_ns ? lasted : door->lasted_ns;
-        door->call = c->job->process[i].rank.inside;
+        door->call = c->members->process[i].rank.inside;
     }
     return door->inside > 0;
 }
@@ -44,13 +44,13 @@ static bool open_door(struct ana_case *c, enum trc_opclass opclass, struct door 
 static size_t find_absent(struct ana_case *c)
 {
     struct ana_finding *f = c->out;
-    size_t first, all = c->job->world_size;
+    size_t first, all = c->members->world_size;
     size_t here = ana_ranks_below(c->job, 0, all < INT32_MAX ? (int32_t)all : INT32_MAX, &first);
     size_t absents = all > here ? all - here : 0; /* a count: only the first few are walked */
     for (size_t r = 0, i = first; r < all && f->absents < absents && f->absents < ANA_ABSENTS; r++) {
-        while (i < first + here && (size_t)c->job->process[i].rank.rank < r)
+        while (i < first + here && (size_t)c->members->process[i].rank.rank < r)
             i++;
-        if (i == first + here || (size_t)c->job->process[i].rank.rank != r)
+        if (i == first + here || (size_t)c->members->process[i].rank.rank != r)
             f->absent[f->absents++] = (int32_t)r;
     }
     return absents;
@@ -66,7 +66,7 @@ static int64_t start_limit(const struct ana_case *c, bool left)
 static bool somebody_gone(const struct ana_case *c)
 {
     for (size_t i = 0; i < c->count; i++)
-        if (c->live && !c->job->process[i].alive && !ana_case_ended(c, i))
+        if (c->live && !c->members->process[i].alive && !ana_case_ended(c, i))
             return true;
     return false;
 }
@@ -76,7 +76,7 @@ bool ana_case_starting(const struct ana_case *c)
     bool left = false;
     int64_t youngest = INT64_MAX;
     for (size_t i = 0; i < c->count; i++)
-        left |= trc_head(c->job->process[i].rank.file)->init_ticks != 0;
+        left |= trc_head(c->members->process[i].rank.file)->init_ticks != 0;
     for (size_t i = 0; i < c->waiting_count; i++)
         if (c->waiting[i].call->opclass == TRC_OP_INIT && c->waiting[i].lasted_ns < youngest)
             youngest = c->waiting[i].lasted_ns;
@@ -104,7 +104,7 @@ static void say_not_started(struct ana_case *c, const struct door *door, size_t 
                                         .more = missing > MOST ? (int64_t)missing - MOST : 0,
                                         .call = {.name = door->call},
                                         .number = (int64_t)door->inside,
-                                        .other_number = (int64_t)c->job->world_size};
+                                        .other_number = (int64_t)c->members->world_size};
     ana_case_fact(c, (struct ana_fact){ANA_SAY_NO_FILE, .count = (int64_t)missing});
     c->out->next = (struct ana_fact){.id = ANA_SAY_NEXT_BEFORE_START};
 }
@@ -132,7 +132,7 @@ static bool stuck_in_finalize(struct ana_case *c, const struct door *door)
     size_t left = 0;
     for (size_t i = 0; i < c->count; i++)
         left += !ana_case_ended(c, i);
-    if (door->inside < left || c->count < c->job->world_size ||
+    if (door->inside < left || c->count < c->members->world_size ||
         !ana_case_settle(c, ANA_CLASS_INSIDE, ANA_LIKELY, door->lasted_ns))
         return false;
     say_inside(c, door, ANA_SAY_NEXT_FINALIZE);
@@ -152,8 +152,8 @@ bool ana_find_living_on(struct ana_case *c)
     size_t *index = ana_case_room(c), n = 0, done = 0;
     int64_t lasted = INT64_MAX;
     for (size_t i = 0; index && i < c->count; i++) {
-        const struct ana_rank *r = &c->job->process[i].rank;
-        int64_t since = c->job->process[i].ended_ns; /* time since MPI_Finalize, which ended the heartbeat */
+        const struct ana_rank *r = &c->members->process[i].rank;
+        int64_t since = c->members->process[i].ended_ns; /* time since MPI_Finalize, which ended the heartbeat */
         done += r->state == ANA_RANK_DONE;
         if (!r->lives_on || !(ana_samples_cpu(c, i) < IDLE_SHARE)) /* CPU use may be unknown, too */
             continue;
@@ -186,20 +186,20 @@ static bool has_met_others(const struct trc_file *file)
  * one that was started by hand. */
 bool ana_find_alone(struct ana_case *c)
 {
-    const struct trc_head *first = c->count ? trc_head(c->job->process[0].rank.file) : NULL;
+    const struct trc_head *first = c->count ? trc_head(c->members->process[0].rank.file) : NULL;
     for (size_t i = 0; i < c->count; i++) {
-        const struct trc_head *head = trc_head(c->job->process[i].rank.file);
+        const struct trc_head *head = trc_head(c->members->process[i].rank.file);
         if (strcmp(head->command, first->command) != 0) /* several programs of one process each */
             return false;
         if (head->world_size != 1 || head->rank != 0 || head->flags & TRC_HEAD_SPAWNED || head->init_ticks == 0 ||
-            has_met_others(c->job->process[i].rank.file))
+            has_met_others(c->members->process[i].rank.file))
             return false;
     }
     if (c->count < 2)
         return false;
     c->out->state = ANA_VERDICT_UNKNOWN;
     c->out->confidence = ANA_LIKELY;
-    c->out->summary = (struct ana_fact){ANA_SAY_ALONE, .count = (int64_t)c->count, .name = c->job->mpi};
+    c->out->summary = (struct ana_fact){ANA_SAY_ALONE, .count = (int64_t)c->count, .name = c->members->mpi};
     ana_case_fact(c, (struct ana_fact){.id = ANA_SAY_KNOWS_NOBODY});
     c->out->next = (struct ana_fact){.id = ANA_SAY_NEXT_LAUNCHER};
     return true;

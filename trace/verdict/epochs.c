@@ -16,7 +16,7 @@ struct count {
 
 static void count_record(struct ana_case *c, size_t index, struct ana_epochs *epochs, const struct trc_record *rec)
 {
-    struct trc_file *file = c->job->process[index].rank.file;
+    struct trc_file *file = c->members->process[index].rank.file;
     const struct trc_sig *sig = rec->sig;
     if (rec->kind != TRC_RECORD_EVENT || sig->flags & (TRC_SIG_NESTED | TRC_SIG_FAILED | TRC_SIG_POLL))
         return;
@@ -42,7 +42,7 @@ static void count_record(struct ana_case *c, size_t index, struct ana_epochs *ep
 
 static void read_events(struct ana_case *c, size_t index, struct ana_epochs *epochs)
 {
-    struct trc_file *file = c->job->process[index].rank.file;
+    struct trc_file *file = c->members->process[index].rank.file;
     for (size_t t = 0; t < trc_threads(file); t++) {
         struct trc_cursor *cursor = trc_is_stream(file, t) ? NULL : trc_cursor_open(file, t);
         for (struct trc_record rec; cursor && trc_next(cursor, &rec) == TRC_OK;)
@@ -54,7 +54,7 @@ static void read_events(struct ana_case *c, size_t index, struct ana_epochs *epo
 /* NULL: out of memory, or so much was read for this verdict that the next one has to go on. */
 static struct ana_epochs *read_epochs(struct ana_case *c, size_t index)
 {
-    const struct ana_process *p = &c->job->process[index];
+    const struct ana_process *p = &c->members->process[index];
     const struct trc_head *head = trc_head(p->rank.file);
     struct ana_epochs *epochs = calloc(1, sizeof *epochs);
     for (size_t i = trc_event_chunks(p->rank.file); i-- > 0;)
@@ -86,17 +86,17 @@ static void free_epochs(struct ana_epochs *epochs)
 static const struct ana_epochs *epochs_of(struct ana_case *c, size_t index)
 {
     struct ana_epoch_book *book = c->epochs;
-    if (book->count != c->count || book->generation != c->job->generation) {
+    if (book->count != c->count || book->generation != c->members->generation) {
         ana_epochs_forget(book);
         book->of = calloc(c->count + 1, sizeof(struct ana_epochs *));
         c->memory |= !book->of;
         book->count = book->of ? c->count : 0;
-        book->generation = c->job->generation;
+        book->generation = c->members->generation;
     }
     if (index >= book->count)
         return NULL;
     struct ana_epochs **one = &book->of[index];
-    if (*one && (*one)->progress != c->job->process[index].progress) {
+    if (*one && (*one)->progress != c->members->process[index].progress) {
         free_epochs(*one);
         *one = NULL;
     }
@@ -155,7 +155,7 @@ static bool is_started(struct ana_case *c, const struct ana_waiting *p, size_t o
 
 bool ana_epoch_dependencies(struct ana_case *c, struct ana_waiting *p, int32_t *lacking, size_t max, size_t *n)
 {
-    const struct trc_file *file = c->job->process[p->index].rank.file;
+    const struct trc_file *file = c->members->process[p->index].rank.file;
     enum ana_epoch_call call = ana_epoch_call_of(p->call);
     bool transfer = p->call->opclass == TRC_OP_RMA;
     *n = 0;

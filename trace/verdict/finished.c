@@ -43,8 +43,9 @@ static bool is_nobody_late(const struct ana_summary *s)
 
 bool ana_finished_well(const struct ana_job *job, const struct ana_summary *counters)
 {
-    for (size_t i = 0; i < job->count; i++)
-        if (!is_complete(&job->process[i].rank))
+    const struct ana_members *members = ana_job_members(job);
+    for (size_t i = 0; i < members->count; i++)
+        if (!is_complete(&members->process[i].rank))
             return false;
     return is_nobody_late(counters);
 }

@@ -7,7 +7,7 @@
 
 static int64_t time_of(const struct ana_case *c, size_t index, uint64_t ticks)
 {
-    return ana_time_within(ana_clock_job_time(c->job->clock, index, ticks));
+    return ana_time_within(ana_clock_job_time(c->members->clock, index, ticks));
 }
 
 static bool is_collective(const struct trc_gpu_op *op)
@@ -44,7 +44,7 @@ static void add_wait(struct ana_case *c, struct ana_gpu *gpu, size_t index, cons
 /* Takes one rank's table. */
 static void take(struct ana_case *c, struct ana_gpu *gpu, size_t index)
 {
-    const struct ana_rank *r = &c->job->process[index].rank;
+    const struct ana_rank *r = &c->members->process[index].rank;
     for (size_t i = 0; i < trc_gpu_ops(r->file); i++) {
         const struct trc_gpu_op *op = trc_gpu_op(r->file, i);
         const struct trc_comm *comm = trc_comm(r->file, op->comm);
@@ -100,7 +100,7 @@ static void find_members(struct ana_case *c, struct ana_gpu *gpu)
     for (size_t i = 0; i < gpu->waits; i++)
         c->memory |= !ana_map_add(&wanted, gpu->wait[i].comm->def.identity, 0, 0);
     for (size_t i = 0; i < c->count; i++) {
-        const struct trc_file *file = c->job->process[i].rank.file;
+        const struct trc_file *file = c->members->process[i].rank.file;
         const struct trc_comm *comm;
         uint64_t created;
         for (size_t k = 0; (comm = trc_comm_at(file, k, &created)); k++) {
@@ -124,20 +124,21 @@ size_t ana_gpu_member(const struct ana_case *c, const struct ana_gpu *gpu, const
     const size_t *member = ana_map_find(&gpu->member, comm->def.identity, (uint64_t)rank, 0);
     if (member)
         return *member - 1;
-    return ana_index_of_rank(c->job, c->job->process[index].rank.world, trc_comm_world_rank(comm, rank, false));
+    return ana_index_of_rank(c->job, c->members->process[index].rank.world, trc_comm_world_rank(comm, rank, false));
 }
 
 bool ana_gpu_is_member(const struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m, size_t index)
 {
     if (ana_map_find(&gpu->freed, m->identity, index, 0))
         return true;
-    const struct ana_rank *r = &c->job->process[index].rank, *first = &c->job->process[gpu->wait[m->first].index].rank;
+    const struct ana_rank *r = &c->members->process[index].rank,
+                          *first = &c->members->process[gpu->wait[m->first].index].rank;
     return r->world == first->world && m->comm->def.flags & TRC_COMM_ALL && r->rank >= 0 && r->rank < m->comm->def.size;
 }
 
 const struct trc_gpu_op *ana_gpu_op_of(const struct ana_case *c, size_t index, uint64_t identity, uint64_t sequence)
 {
-    const struct trc_file *file = c->job->process[index].rank.file;
+    const struct trc_file *file = c->members->process[index].rank.file;
     for (size_t i = trc_gpu_ops(file); i-- > 0;) {
         const struct trc_gpu_op *op = trc_gpu_op(file, i);
         const struct trc_comm *comm = is_collective(op) && op->sequence == sequence ? trc_comm(file, op->comm) : NULL;
@@ -161,7 +162,7 @@ const struct trc_gpu_op *ana_gpu_other_end(const struct ana_case *c, size_t inde
                                            bool *past)
 {
     *past = false;
-    const struct trc_file *file = c->job->process[index].rank.file;
+    const struct trc_file *file = c->members->process[index].rank.file;
     for (size_t i = trc_gpu_ops(file); i-- > 0;) {
         const struct trc_gpu_op *op = trc_gpu_op(file, i);
         const struct trc_comm *comm = trc_comm(file, op->comm);
@@ -256,7 +257,7 @@ bool ana_case_gpu(struct ana_case *c)
     ana_map_init(&gpu->newest, sizeof(uint64_t));
     gpu->room = ana_case_room(c);
     for (size_t i = 0; i < c->count; i++)
-        if (trc_gpu(c->job->process[i].rank.file))
+        if (trc_gpu(c->members->process[i].rank.file))
             take(c, gpu, i);
     if (c->memory || gpu->waits == 0)
         return !c->memory;

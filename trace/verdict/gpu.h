@@ -50,7 +50,7 @@ struct ana_gpu {
 /* The name of an operation's call, as a term of a fact. */
 static inline struct ana_call ana_gpu_call_of(const struct ana_case *c, const struct ana_gpu_wait *wait)
 {
-    return (struct ana_call){.name = trc_call(c->job->process[wait->index].rank.file, wait->op->call)->name};
+    return (struct ana_call){.name = trc_call(c->members->process[wait->index].rank.file, wait->op->call)->name};
 }
 
 /* Whether it is a message, not a collective. */

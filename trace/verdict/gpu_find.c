@@ -55,7 +55,7 @@ size_t ana_gpu_waiting_in(struct ana_gpu *gpu, const struct ana_gpu_meet *m)
 /* Writes what NCCL or the driver reported on a rank.  False: nothing. */
 static bool error_of(const struct ana_case *c, size_t index, struct ana_fact *out)
 {
-    const struct trc_file *file = c->job->process[index].rank.file;
+    const struct trc_file *file = c->members->process[index].rank.file;
     const struct trc_gpu_head *head = trc_gpu(file);
     if (head && head->watch == TRC_GPU_WATCH_STOPPED && head->error) {
         *out = (struct ana_fact){ANA_SAY_DEVICE_DRIVER_ERROR, .number = head->error};
@@ -81,7 +81,7 @@ static bool find_error(struct ana_case *c, struct ana_gpu *gpu)
     for (size_t i = 0; i < gpu->waits; i++)
         lasted = gpu->wait[i].lasted_ns < lasted ? gpu->wait[i].lasted_ns : lasted;
     for (size_t i = 0; i < c->count; i++) {
-        enum ana_rank_state state = c->job->process[i].rank.state;
+        enum ana_rank_state state = c->members->process[i].rank.state;
         dead += state == ANA_RANK_DEAD || state == ANA_RANK_ABORTED;
         if (error_of(c, i, errors ? &other : &first))
             gpu->room[errors++] = i;
@@ -283,10 +283,10 @@ static bool find_driver(struct ana_case *c, struct ana_gpu *gpu)
     int64_t lasted = INT64_MAX;
     size_t n = 0;
     for (size_t i = 0; i < c->count; i++) {
-        const struct ana_rank *r = &c->job->process[i].rank;
+        const struct ana_rank *r = &c->members->process[i].rank;
         const struct trc_gpu_head *head = trc_gpu(r->file);
         uint64_t inside = head ? head->inside_since : 0;
-        int64_t since = inside ? ana_time_within(ana_clock_job_time(c->job->clock, i, inside)) : r->end_ns;
+        int64_t since = inside ? ana_time_within(ana_clock_job_time(c->members->clock, i, inside)) : r->end_ns;
         if (c->moved[i] || ana_case_ended(c, i) || r->end_ns - since < c->rules.proof_ns)
             continue;
         lasted = r->end_ns - since < lasted ? r->end_ns - since : lasted;

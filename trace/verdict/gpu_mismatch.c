@@ -108,7 +108,7 @@ static void gather(struct ana_case *c, const struct ana_gpu *gpu, const struct a
         const struct trc_gpu_op *op = in ? ana_gpu_op_of(c, i, m->identity, m->sequence) : NULL;
         if (!op || op->state == TRC_GPU_FAILED)
             continue;
-        const struct trc_file *file = c->job->process[i].rank.file;
+        const struct trc_file *file = c->members->process[i].rank.file;
         out->op[out->count] = (struct ana_gpu_wait){.index = i, .op = op, .comm = trc_comm(file, op->comm)};
         out->terms[out->count++] = terms_of(i, op, trc_call(file, op->call)->name);
     }

@@ -31,14 +31,14 @@ struct ana_gpu_wait *ana_gpu_at(const struct ana_gpu *gpu, size_t at, size_t ind
 /* Time when a thread of the rank last came out of a call that is no poll. */
 static int64_t last_call(const struct ana_case *c, size_t index)
 {
-    const struct trc_file *file = c->job->process[index].rank.file;
+    const struct trc_file *file = c->members->process[index].rank.file;
     int64_t last = INT64_MIN;
     for (uint32_t t = 0; t < trc_threads(file); t++) {
         const struct trc_thread *thread = trc_thread(file, t);
         const struct trc_sig *sig = trc_live_sig(file, t, thread->last);
         if (!sig || sig->flags & TRC_SIG_POLL || trc_call(file, sig->call)->opclass == TRC_OP_NCCL_COMM)
             continue;
-        int64_t end = ana_time_within(ana_clock_job_time(c->job->clock, index, thread->last_end));
+        int64_t end = ana_time_within(ana_clock_job_time(c->members->clock, index, thread->last_end));
         last = end > last ? end : last;
     }
     return last;
@@ -56,7 +56,7 @@ bool ana_gpu_waiting(struct ana_case *c, size_t index, struct ana_waiting *out)
         since = w->since_ns > since ? w->since_ns : since;
         oldest = w->op->number < oldest->op->number ? w : oldest;
     }
-    const struct trc_file *file = c->job->process[index].rank.file;
+    const struct trc_file *file = c->members->process[index].rank.file;
     gpu->sig[index] = (struct trc_sig){.call = oldest->op->call,
                                        .comm = oldest->op->comm,
                                        .site = oldest->op->site,

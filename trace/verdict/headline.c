@@ -1,4 +1,6 @@
 /* The headline: the troubles of the job, the worst first. */
+#include "trace/job/upper.h"
+#include "trace/job/inside.h"
 #include "trace/verdict/headline_impl.h"
 #include "trace/gpu/device.h"
 #include "trace/job/off.h"
@@ -23,9 +25,10 @@ void ana_line_say(struct ana_line line, const char *format, ...)
 /* Writes about files that are cut off, or whose counters are damaged. */
 static bool say_damaged(const struct ana_job *job, struct ana_line line)
 {
+    const struct ana_members *members = ana_job_members(job);
     size_t n = 0, first = 0;
-    for (size_t i = 0; i < job->count; i++)
-        if (!job->process[i].rank.counted && n++ == 0)
+    for (size_t i = 0; i < members->count; i++)
+        if (!members->process[i].rank.counted && n++ == 0)
             first = i;
     if (n == 0)
         return false;
@@ -33,31 +36,33 @@ static bool say_damaged(const struct ana_job *job, struct ana_line line)
     if (n > 1)
         snprintf(more, sizeof more, " (and of %zu more)", n - 1);
     ana_line_say(line, "the trace file of rank %s%s is %s: what it did is not known", ana_rank_label(job, first).text,
-                 more, trc_truncated(job->process[first].rank.file) ? "cut off" : "damaged");
+                 more, trc_truncated(members->process[first].rank.file) ? "cut off" : "damaged");
     return true;
 }
 
 /* Writes about files that somebody changed while they were read. */
 static bool say_spoilt(const struct ana_job *job, struct ana_line line)
 {
+    const struct ana_members *members = ana_job_members(job);
     size_t n = 0;
-    for (size_t i = 0; i < job->count; i++)
-        n += trc_spoilt(job->process[i].rank.file);
+    for (size_t i = 0; i < members->count; i++)
+        n += trc_spoilt(members->process[i].rank.file);
     if (n)
         ana_line_say(
             line,
             "%zu of %zu trace files were truncated or overwritten since they were opened: what was read before is "
             "shown, nothing more is known",
-            n, job->count);
+            n, members->count);
     return n > 0;
 }
 
 static bool say_record(const struct ana_job *job, struct ana_line line)
 {
+    const struct ana_members *members = ana_job_members(job);
     if (say_spoilt(job, line) || say_damaged(job, line))
         return true;
-    for (size_t i = 0; i < job->count; i++) {
-        const struct trc_head *head = trc_head(job->process[i].rank.file);
+    for (size_t i = 0; i < members->count; i++) {
+        const struct trc_head *head = trc_head(members->process[i].rank.file);
         if (head->state == TRC_STATE_STOPPED || head->error[0]) {
             ana_line_say(line, "rank %s stopped recording: %s", ana_rank_label(job, i).text,
                          head->error[0] ? head->error : "no reason given");
@@ -66,7 +71,7 @@ static bool say_record(const struct ana_job *job, struct ana_line line)
     }
     struct ana_job_info info = ana_job_info(job);
     if (info.ranks < info.world_size) {
-        const char *error = ana_bundle_error(&job->bundle);
+        const char *error = ana_bundle_error(&members->bundle);
         if (error) {
             ana_line_say(line, "%zu of %zu ranks have no trace file that can be read: %s", info.world_size - info.ranks,
                          info.world_size, error);
@@ -194,7 +199,8 @@ static bool say_off(const struct ana_job *job, struct ana_line line)
 /* Whether no event of a time range has been read: an unknown state is not a fine one. */
 static bool is_ahead(const struct ana_job *job, const struct ana_summary *s)
 {
-    return !s->exact && (s->analysed <= 0 || (job->horizon_ns != INT64_MAX && s->begin_ns >= job->horizon_ns));
+    const struct ana_members *members = ana_job_members(job);
+    return !s->exact && (s->analysed <= 0 || (members->horizon_ns != INT64_MAX && s->begin_ns >= members->horizon_ns));
 }
 
 /* A wait that is much longer than usual is worth a word before it counts as hung. */
@@ -206,7 +212,7 @@ static bool say_verdict(const struct ana_job *job, struct ana_line line, enum an
     bool trouble = verdict->state == ANA_VERDICT_HUNG || verdict->state == ANA_VERDICT_ABORTED;
     bool waits = verdict->state == ANA_VERDICT_SLOW && verdict->usual_ns > 0;
     *weight = trouble ? ANA_TROUBLE : ANA_NOTABLE;
-    waits |= verdict->id == ANA_CLASS_STRAGGLER && job->judgement->straggler.lately;
+    waits |= verdict->id == ANA_CLASS_STRAGGLER && ana_job_judgement(job)->straggler.lately;
     waits |= verdict->state == ANA_VERDICT_WAITING || verdict->state == ANA_VERDICT_STOPPED;
     bool unsure = verdict->state == ANA_VERDICT_UNKNOWN;
     if (unsure && say_spoilt(job, line))
@@ -260,7 +266,8 @@ enum ana_weight ana_headline(const struct ana_job *job, const struct ana_summary
     enum ana_weight weight;
     if (say_verdict(job, line, &weight))
         return weight;
-    if (say_record(job, line) || (job->state == ANA_RUNNING && ana_say_longest_inside(job, out, out_size)))
+    if (say_record(job, line) ||
+        (ana_job_members(job)->state == ANA_RUNNING && ana_say_longest_inside(job, out, out_size)))
         return ANA_NOTABLE;
     if (summary->counters_only)
         return say_counters(job, summary, line);

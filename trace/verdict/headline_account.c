@@ -93,7 +93,7 @@ static void find_crowd(const struct ana_job *job, const struct ana_summary *s, s
 static size_t count_users(const struct ana_job *job, const struct crowd *crowd)
 {
     size_t n = 0;
-    for (size_t i = 0; i < job->count; i++) {
+    for (size_t i = 0; i < ana_job_members(job)->count; i++) {
         const struct ana_rank *rank = ana_job_rank(job, i);
         const char *affinity = rank->host_index == crowd->host ? trc_fact(rank->file, "affinity") : NULL;
         struct ana_cpus cpus = {0};

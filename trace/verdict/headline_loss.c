@@ -16,7 +16,7 @@ static bool of_selected(const struct ana_summary *s, const struct ana_wait *w)
 
 static bool is_part(const struct ana_job *job, const struct ana_summary *s)
 {
-    return s->rank_count < job->count;
+    return s->rank_count < ana_job_members(job)->count;
 }
 
 /* A loss as a share of all ranks' time.  It is over 1 only by calls that reach over the ends of a time range. */
@@ -82,7 +82,8 @@ struct latecomer {
 
 static struct latecomer worst_latecomer(const struct ana_job *job, const struct ana_summary *s, bool in_collectives)
 {
-    struct latecomer *by_rank = calloc(job->count + 1, sizeof *by_rank), worst = {0};
+    const struct ana_members *members = ana_job_members(job);
+    struct latecomer *by_rank = calloc(members->count + 1, sizeof *by_rank), worst = {0};
     int64_t all = 0, next = 0;
     for (size_t i = 0; by_rank && i < s->wait_count; i++) {
         const struct ana_wait *w = &s->waits[i];
@@ -97,7 +98,7 @@ static struct latecomer worst_latecomer(const struct ana_job *job, const struct 
         if (one->lost_ns > worst.lost_ns)
             worst = *one;
     }
-    for (size_t i = 0; by_rank && i < job->count; i++)
+    for (size_t i = 0; by_rank && i < members->count; i++)
         if (i != worst.index && by_rank[i].lost_ns > next)
             next = by_rank[i].lost_ns, worst.next_squares = by_rank[i].squares;
     free(by_rank);
@@ -220,8 +221,9 @@ static const struct ana_collective *worst_collective(const struct ana_summary *s
 
 static bool say_collective(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
 {
+    const struct ana_members *members = ana_job_members(job);
     struct latecomer late = worst_latecomer(job, s, true);
-    const bool part_of_job = is_part(job, s), culprit = is_culprit(&late, job->count);
+    const bool part_of_job = is_part(job, s), culprit = is_culprit(&late, members->count);
     const bool held_up = culprit && (is_held_up(s, &late) || ana_saves_little(s, price_of(s, &late))),
                one = culprit && !held_up;
     const struct ana_collective *c = worst_collective(s, one ? &late : NULL);
@@ -259,7 +261,7 @@ static bool say_collective(const struct ana_job *job, const struct ana_summary *
     else if (held_up)
         ana_line_say(line, "all lose %s%s waiting in %s%s%s: rank %s comes last, held up by others before", lost, span,
                      c->name, world ? "" : " on ", world ? "" : c->comm_name, ana_rank_label(job, late.index).text);
-    else if (at[0] && is_often_last(c, job->count))
+    else if (at[0] && is_often_last(c, members->count))
         ana_line_say(line, "all lose %s%s waiting in %s%s%s: rank %s is last in %s%s, others in other places", lost,
                      span, c->name, world ? "" : " on ", world ? "" : c->comm_name,
                      ana_rank_label(job, c->last_index).text,
@@ -267,7 +269,7 @@ static bool say_collective(const struct ana_job *job, const struct ana_summary *
     else
         ana_line_say(line, "all lose %s%s waiting in %s%s%s: its ranks come %s%s apart, %s", lost, span, c->name,
                      world ? "" : " on ", world ? "" : c->comm_name, at_times ? "at times " : "", each,
-                     is_in_turn(&late, job->count) ? "late in turn" : "no single one to blame");
+                     is_in_turn(&late, members->count) ? "late in turn" : "no single one to blame");
     return true;
 }
 
@@ -290,14 +292,14 @@ bool ana_late_rank(const struct ana_job *job, const struct ana_summary *s, struc
         .reason = reason_of(job, s, &late),
         .price = price_of(s, &late),
     };
-    return is_culprit(&late, job->count) && !is_held_up(s, &late) && say_collective(job, s, line);
+    return is_culprit(&late, ana_job_members(job)->count) && !is_held_up(s, &late) && say_collective(job, s, line);
 }
 
 static bool say_wait(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
 {
     const struct latecomer late = worst_latecomer(job, s, false);
     char all[ANA_TEXT];
-    if (is_in_turn(&late, job->count) && share_of_all(s, late.all_ns) >= NOTABLE_SHARE) {
+    if (is_in_turn(&late, ana_job_members(job)->count) && share_of_all(s, late.all_ns) >= NOTABLE_SHARE) {
         ana_line_say(line, "%s %s%s waiting for each other's messages: no single rank to blame",
                      is_part(job, s) ? "those selected lose" : "all lose",
                      ana_number(all, sizeof all, ANA_SHARE, share_of_all(s, late.all_ns), false), ana_span_words(s));

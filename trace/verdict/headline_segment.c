@@ -207,24 +207,25 @@ bool ana_saves_little(const struct ana_summary *s, const struct ana_price *price
 bool ana_late_segment(const struct ana_job *job, const struct ana_summary *s, struct ana_late *late, char *text,
                       size_t size)
 {
+    const struct ana_members *members = ana_job_members(job);
     const struct ana_segment_stat *segment = s->segment_count ? &s->segments[0] : NULL;
     if (!segment || !segment->from.call || segment->cost_ns <= 0 || s->selection.ranks)
         return false;
-    bool regular = is_regular(segment, job->count);
-    list_late(job, segment, job->count, regular, late);
-    late->next_ns = next_worst(s, job->count, regular);
+    bool regular = is_regular(segment, members->count);
+    list_late(job, segment, members->count, regular, late);
+    late->next_ns = next_worst(s, members->count, regular);
     double part = late->lost_ns / charged_ns(s); /* the latest waits have not been followed yet */
     late->share = part * ana_lost_share(s);
     bool sole = part >= LATE_SOLE && late->share >= NOTABLE_SHARE;
     bool few = late->ranks * 2 <= segment->ranks || segment->ranks == 1;
-    if (!sole || !few || (!regular && !is_spiky(segment, job->count)))
+    if (!sole || !few || (!regular && !is_spiky(segment, members->count)))
         return false;
     late->price = ana_late_price(s, segment, late);
     if (ana_saves_little(s, late->price))
         return false;
     char who[160], times[400], cost[120], why[160];
-    late->reason = *ana_segment_reason(segment, job->count);
-    say_times(segment, job->count, late, regular, times, sizeof times);
+    late->reason = *ana_segment_reason(segment, members->count);
+    say_times(segment, members->count, late, regular, times, sizeof times);
     say_ranks(job, late, who, sizeof who);
     ana_say_cost(job, s, late->price, late->share, cost, sizeof cost);
     ana_reason_words(&late->reason, why, sizeof why);

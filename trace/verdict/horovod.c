@@ -42,7 +42,8 @@ struct ana_ranks hvd_of_set(const struct loops *l)
 int32_t hvd_absent_rank(const struct loops *l, size_t member)
 {
     for (size_t m = 0; m < l->set->ranks; m++) {
-        const struct trc_file *file = hvd_has_file(l, m) ? l->c->job->process[l->set->rank[m].index].rank.file : NULL;
+        const struct trc_file *file =
+            hvd_has_file(l, m) ? l->c->members->process[l->set->rank[m].index].rank.file : NULL;
         const struct trc_comm *comm;
         for (size_t i = 0; file && (comm = trc_comm_at(file, i, &(uint64_t){0})); i++)
             if (comm->def.identity == l->set->comm_identity)
@@ -77,11 +78,11 @@ void hvd_where(const struct loops *l, size_t m)
     struct ana_fact fact = {ANA_SAY_HVD_TURNS, .who = ana_one_rank(r->index), .number = (int64_t)r->cycles};
     if (!hvd_has_file(l, m)) {
         fact = (struct ana_fact){ANA_SAY_HVD_NO_FILE, .number = hvd_absent_rank(l, m)};
-    } else if (!r->alive && l->c->job->process[r->index].rank.state == ANA_RANK_DEAD && !l->over) {
+    } else if (!r->alive && l->c->members->process[r->index].rank.state == ANA_RANK_DEAD && !l->over) {
         fact.id = ANA_SAY_HVD_GONE;
     } else if (hvd_is_silent(l, m)) {
         fact.id = l->over ? ANA_SAY_HVD_MISSED_BEATS : ANA_SAY_HVD_SILENT;
-        fact.time = l->set->now_ns - l->c->job->process[r->index].heartbeat_ns;
+        fact.time = l->set->now_ns - l->c->members->process[r->index].heartbeat_ns;
     } else if (r->main_inside) {
         fact.id = ANA_SAY_HVD_MAIN_INSIDE;
         fact.call.name = r->main_inside;

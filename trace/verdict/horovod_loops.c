@@ -12,7 +12,7 @@ static double missed_beats(const struct loops *l, size_t m)
     for (size_t i = 0; i < l->set->ranks; i++) {
         if (!hvd_has_file(l, i))
             continue;
-        const struct ana_process *p = &l->c->job->process[l->set->rank[i].index];
+        const struct ana_process *p = &l->c->members->process[l->set->rank[i].index];
         double life = (double)(l->set->now_ns - p->rank.begin_ns) / 1e9, n = (double)trc_head(p->rank.file)->heartbeats;
         if (life > 0 && n / life > best)
             best = n / life;
@@ -28,7 +28,7 @@ static double missed_beats(const struct loops *l, size_t m)
  * then. A launcher that ends a job wakes it once more: then there is a gap. */
 bool hvd_is_silent(const struct loops *l, size_t m)
 {
-    const struct ana_process *p = &l->c->job->process[l->set->rank[m].index];
+    const struct ana_process *p = &l->c->members->process[l->set->rank[m].index];
     if (l->set->now_ns - p->heartbeat_ns >= (l->over ? ENDING_NS : HVD_NOTABLE_NS) &&
         trc_head(p->rank.file)->heartbeats > 0)
         return true;

@@ -1,4 +1,6 @@
 /* The one verdict on a job: made when it is first asked for after something changed, and held for all who show it. */
+#include "trace/job/upper.h"
+#include "trace/job/inside.h"
 #include "trace/verdict/epochs.h"
 #include "trace/util/times.h"
 #include <stdlib.h>
@@ -48,8 +50,9 @@ void ana_verdict_release(const struct ana_verdict *verdict)
 
 const struct ana_verdict *ana_job_verdict(const struct ana_job *job)
 {
-    struct ana_judgement *judgement = job->judgement;
-    if (judgement->held && judgement->revision == job->revision)
+    const struct ana_members *members = ana_job_members(job);
+    struct ana_judgement *judgement = ana_job_judgement(job);
+    if (judgement->held && judgement->revision == members->revision)
         return &judgement->held->verdict;
     struct ana_held_verdict *anew = calloc(1, sizeof *anew);
     if (!anew || !ana_judge(job, &anew->verdict)) {
@@ -59,14 +62,14 @@ const struct ana_verdict *ana_job_verdict(const struct ana_job *job)
     anew->holders = 1;
     ana_verdict_release(judgement->held ? &judgement->held->verdict : NULL);
     judgement->held = anew;
-    judgement->revision = job->revision;
+    judgement->revision = members->revision;
     return &anew->verdict;
 }
 
 void ana_job_set_rules(struct ana_job *job, struct ana_verdict_rules rules)
 {
-    job->judgement->rules = rules;
-    job->revision++;
+    ana_job_judgement(job)->rules = rules;
+    ana_job_members(job)->revision++;
 }
 
 void ana_job_set_hang(struct ana_job *job, double hang_s)
@@ -80,17 +83,18 @@ void ana_job_set_hang(struct ana_job *job, double hang_s)
 
 int64_t ana_job_due(const struct ana_job *job)
 {
-    int64_t inside_ns = ana_inside_due(job), least_ns = job->read_ns + LEAST_NS;
-    int64_t due_ns = ana_earlier(inside_ns, job->judgement->quiet_due_ns);
+    int64_t inside_ns = ana_inside_due(job), least_ns = ana_job_members(job)->read_ns + LEAST_NS;
+    int64_t due_ns = ana_earlier(inside_ns, ana_job_judgement(job)->quiet_due_ns);
     return due_ns > least_ns ? due_ns : least_ns;
 }
 
 void ana_verdict_refreshed(struct ana_job *job)
 {
+    struct ana_members *members = ana_job_members(job);
     ana_samples_take(job);
-    const struct ana_verdict *verdict = job->count ? ana_job_verdict(job) : NULL;
+    const struct ana_verdict *verdict = members->count ? ana_job_verdict(job) : NULL;
     if (verdict && verdict->state == ANA_VERDICT_HUNG)
-        job->state = ANA_HUNG;
+        members->state = ANA_HUNG;
     for (size_t i = 0; verdict && i < verdict->culprits && i < LOOKED_AT; i++)
-        trc_want(job->process[verdict->culprit[i]].rank.file);
+        trc_want(members->process[verdict->culprit[i]].rank.file);
 }

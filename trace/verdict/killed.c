@@ -14,12 +14,12 @@ struct place {
 
 static bool has_heart(const struct ana_case *c, size_t index)
 {
-    return ana_process_beats(trc_head(c->job->process[index].rank.file));
+    return ana_process_beats(trc_head(c->members->process[index].rank.file));
 }
 
 static int64_t stood_for(struct ana_case *c, size_t index, const char **call)
 {
-    const struct ana_process *p = &c->job->process[index];
+    const struct ana_process *p = &c->members->process[index];
     *call = p->rank.inside;
     if (p->rank.inside)
         return p->rank.inside_ns;
@@ -45,7 +45,8 @@ static void say_places(struct ana_case *c)
     for (size_t i = 0; i < c->count; i++) {
         const char *call;
         int64_t stood = stood_for(c, i, &call);
-        bool known = c->job->process[i].rank.state == ANA_RANK_DEAD && has_heart(c, i) && !c->job->process[i].rank.off;
+        bool known =
+            c->members->process[i].rank.state == ANA_RANK_DEAD && has_heart(c, i) && !c->members->process[i].rank.off;
         struct place *p = known ? place_of(place, &n, call) : NULL;
         if (p && !p->index)
             p->index = ana_case_room(c);
@@ -65,7 +66,7 @@ static void say_places(struct ana_case *c)
 
 static void say_told(struct ana_case *c, const struct ana_deaths *d, struct ana_fact *fact)
 {
-    const struct trc_end *end = &trc_head(c->job->process[d->teller].rank.file)->end;
+    const struct trc_end *end = &trc_head(c->members->process[d->teller].rank.file)->end;
     bool piped = end->signal == SIGPIPE;
     if (!d->teller_left && !piped) {
         fact->id = ANA_SAY_TOLD_TO_END;
@@ -86,7 +87,7 @@ static void say_silent(struct ana_case *c)
 {
     size_t *index = ana_case_room(c), n = 0;
     for (size_t i = 0; index && i < c->count; i++)
-        if (c->job->process[i].rank.state == ANA_RANK_DEAD && ana_death_of(c, i).how == ANA_END_VANISHED)
+        if (c->members->process[i].rank.state == ANA_RANK_DEAD && ana_death_of(c, i).how == ANA_END_VANISHED)
             index[n++] = i;
     if (n)
         ana_case_fact(c, (struct ana_fact){ANA_SAY_NO_WORD, .who = ana_ranks_at(index, n)});

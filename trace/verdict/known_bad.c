@@ -4,7 +4,7 @@
 
 static bool in_container(const struct ana_case *c)
 {
-    return trc_head(c->job->process[0].rank.file)->container[0] != 0;
+    return trc_head(c->members->process[0].rank.file)->container[0] != 0;
 }
 
 static bool duplicates(const struct ana_waiting *p)
@@ -37,7 +37,7 @@ static bool has_fact(const struct ana_case *c, const char *key, const char *valu
         bool asked = c->out->culprits == 0;
         for (size_t k = 0; k < c->out->culprits; k++)
             asked |= c->out->culprit[k] == i;
-        const char *fact = asked ? trc_fact(c->job->process[i].rank.file, key) : NULL;
+        const char *fact = asked ? trc_fact(c->members->process[i].rank.file, key) : NULL;
         if (fact && strncmp(fact, value, strlen(value)) == 0)
             return true;
     }
@@ -71,7 +71,7 @@ static const struct {
 void ana_known_bad(struct ana_case *c)
 {
     for (size_t i = 0; i < sizeof known / sizeof *known && c->count; i++) {
-        bool version = !known[i].mpi || strncmp(c->job->mpi, known[i].mpi, strlen(known[i].mpi)) == 0;
+        bool version = !known[i].mpi || strncmp(c->members->mpi, known[i].mpi, strlen(known[i].mpi)) == 0;
         bool id = known[i].id == ANA_CLASS_NONE || known[i].id == c->out->id;
         if (version && id && (!known[i].applies || known[i].applies(c)))
             ana_case_fact(c, (struct ana_fact){.id = known[i].say});

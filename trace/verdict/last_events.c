@@ -1,4 +1,5 @@
 /* The last events of a rank: its last collectives, and the requests that are still open. */
+#include "trace/job/upper.h"
 #include "trace/util/grow.h"
 #include "trace/verdict/order.h"
 #include <stdlib.h>
@@ -45,7 +46,7 @@ struct reading {
 
 static int64_t time_of(const struct reading *r, uint64_t ticks)
 {
-    return ana_time_within(ana_clock_job_time(r->c->job->clock, r->index, ticks));
+    return ana_time_within(ana_clock_job_time(r->c->members->clock, r->index, ticks));
 }
 
 static void note_start(struct reading *r, const struct trc_record *rec, const struct trc_call *call)
@@ -89,7 +90,7 @@ static void note_cancel(struct reading *r, const struct trc_record *rec, const s
 
 static void note_collective(struct reading *r, const struct trc_record *rec, const struct trc_call *call)
 {
-    const struct trc_comm *comm = trc_comm(r->c->job->process[r->index].rank.file, rec->sig->comm);
+    const struct trc_comm *comm = trc_comm(r->c->members->process[r->index].rank.file, rec->sig->comm);
     if (!comm)
         return;
     uint64_t identity = ana_comm_identity(r->c->job, r->index, comm);
@@ -111,7 +112,7 @@ static void note_collective(struct reading *r, const struct trc_record *rec, con
 /* Keeps or drops a lock.  Locks are of the process: another thread may unlock. */
 static void note_lock(struct reading *r, const struct trc_record *rec, const struct trc_call *call)
 {
-    const struct trc_comm *win = trc_comm(r->c->job->process[r->index].rank.file, rec->sig->comm);
+    const struct trc_comm *win = trc_comm(r->c->members->process[r->index].rank.file, rec->sig->comm);
     bool all = strcmp(call->name, "MPI_Win_lock_all") == 0 || strcmp(call->name, "MPI_Win_unlock_all") == 0;
     bool locks = strncmp(call->name, "MPI_Win_lock", 12) == 0, unlocks = strncmp(call->name, "MPI_Win_unlock", 14) == 0;
     struct ana_last_events *t = r->last_events;
@@ -175,7 +176,7 @@ static void note(struct reading *r, const struct trc_record *rec)
     if (flags & TRC_SIG_NESTED)
         return;
     note_gap(r, rec);
-    const struct trc_call *call = trc_call(r->c->job->process[r->index].rank.file, rec->sig->call);
+    const struct trc_call *call = trc_call(r->c->members->process[r->index].rank.file, rec->sig->call);
     if (flags & TRC_SIG_COMPLETE)
         note_ending(r, rec);
     else if (flags & TRC_SIG_START && rec->request != UINT64_MAX)
@@ -200,7 +201,7 @@ static void note(struct reading *r, const struct trc_record *rec)
 
 static void read_thread(struct reading *r, uint64_t from_ticks)
 {
-    struct trc_file *file = r->c->job->process[r->index].rank.file;
+    struct trc_file *file = r->c->members->process[r->index].rank.file;
     struct trc_cursor *cursor = trc_cursor_open(file, r->thread);
     if (!cursor) {
         r->c->memory = true;
@@ -245,7 +246,7 @@ static void keep_open(struct reading *r)
 
 static void read_last_events(struct ana_case *c, size_t index, struct ana_last_events *last_events)
 {
-    struct trc_file *file = c->job->process[index].rank.file;
+    struct trc_file *file = c->members->process[index].rank.file;
     struct reading r = {.c = c, .last_events = last_events, .index = index};
     uint64_t from[TRC_MAX_THREADS] = {0};
     unsigned chunks[TRC_MAX_THREADS] = {0};
@@ -289,14 +290,14 @@ void ana_last_events_forget(struct ana_judgement *judgement)
  * refresh. */
 static struct ana_known_events *known_of(const struct ana_case *c, size_t index)
 {
-    struct ana_judgement *judgement = c->job->judgement;
-    if (judgement->known_generation != c->job->generation)
+    struct ana_judgement *judgement = ana_job_judgement(c->job);
+    if (judgement->known_generation != c->members->generation)
         ana_last_events_forget(judgement);
-    if (!c->job->bundle.watch.on || trc_head(c->job->process[index].rank.file)->flags & TRC_HEAD_WRITE_BACK)
+    if (!c->members->bundle.watch.on || trc_head(c->members->process[index].rank.file)->flags & TRC_HEAD_WRITE_BACK)
         return NULL;
     if (!judgement->known && (judgement->known = calloc(c->count, sizeof *judgement->known)) != NULL) {
         judgement->known_ranks = c->count;
-        judgement->known_generation = c->job->generation;
+        judgement->known_generation = c->members->generation;
     }
     return judgement->known ? &judgement->known[index] : NULL;
 }
@@ -304,8 +305,8 @@ static struct ana_known_events *known_of(const struct ana_case *c, size_t index)
 static struct ana_known_events now_of(const struct ana_case *c, size_t index)
 {
     return (struct ana_known_events){.events = c->last_events[index],
-                                     .revision = trc_revision(c->job->process[index].rank.file),
-                                     .line = ana_clock_line(c->job->clock, index)};
+                                     .revision = trc_revision(c->members->process[index].rank.file),
+                                     .line = ana_clock_line(c->members->clock, index)};
 }
 
 /* Whether the kept knowledge of a rank is still valid. */

@@ -1,8 +1,8 @@
 /* Finds late ranks: ranks that the others wait for, again and again, by a summary of the whole run (trouble.h has
  * the thresholds and why). A rank that turns slow after hours is lost in such sums: for a running job, the last
  * minute is summed up, too. */
+#include "trace/job/upper.h"
 #include "trace/verdict/verdict_impl.h"
-#include "trace/job/pass.h"
 #include "trace/util/trouble.h"
 #include "trace/util/now.h"
 #include <stdio.h>
@@ -35,21 +35,24 @@ static bool is_trouble(const struct ana_late *late, const struct ana_summary *s,
 /* Start of the last minute; later where so much happens that reading it would take long. */
 static int64_t begin_lately(const struct ana_job *job, int64_t run_ns)
 {
+    const struct ana_members *members = ana_job_members(job);
     double events = 0;
-    for (size_t i = 0; i < job->count; i++)
-        events += (double)job->process[i].rank.calls;
+    for (size_t i = 0; i < members->count; i++)
+        events += (double)members->process[i].rank.calls;
     double most = events > 0 ? EVENTS / events * (double)run_ns : (double)LATELY_NS;
-    return job->end_ns - (most < (double)LATELY_NS ? (int64_t)most : LATELY_NS);
+    return members->end_ns - (most < (double)LATELY_NS ? (int64_t)most : LATELY_NS);
 }
 
 /* Looks for a rank that is late now, though not over the whole run. */
 static void look_back(struct ana_job *job, double analysed, struct ana_straggler *now,
                       const struct ana_straggler *known)
 {
-    int64_t run_ns = job->end_ns, at = ana_now_ns();
-    if (now->found || analysed < NEARLY || job->count < 2 || run_ns / TIMES_RUN < LATELY_NS || !ana_anyone_alive(job))
+    const struct ana_members *members = ana_job_members(job);
+    int64_t run_ns = members->end_ns, at = ana_now_ns();
+    if (now->found || analysed < NEARLY || members->count < 2 || run_ns / TIMES_RUN < LATELY_NS ||
+        !ana_members_alive(members))
         return;
-    if (known->known && known->generation == job->generation && at < known->next_look_ns) {
+    if (known->known && known->generation == members->generation && at < known->next_look_ns) {
         if (known->lately)
             *now = *known;
         now->next_look_ns = known->next_look_ns;
@@ -63,8 +66,8 @@ static void look_back(struct ana_job *job, double analysed, struct ana_straggler
     ana_job_advance(job, 0); /* reads the selected range */
     if (ana_summarize(job, lately, &s) != TRC_OK)
         return;
-    now->found = now->lately =
-        ana_late_rank(job, &s, &now->late, now->summary, sizeof now->summary) && is_trouble(&now->late, &s, job->count);
+    now->found = now->lately = ana_late_rank(job, &s, &now->late, now->summary, sizeof now->summary) &&
+                               is_trouble(&now->late, &s, members->count);
     ana_summary_free(&s);
     int64_t took_ns = ana_now_ns() - at, pause_ns = LOOK_EACH * took_ns;
     now->next_look_ns = at + (pause_ns > LOOK_LEAST ? pause_ns : LOOK_LEAST);
@@ -84,9 +87,11 @@ static void say_saving(const struct ana_job *job, const struct ana_summary *s, c
 
 void ana_verdict_summarized(struct ana_job *job, const struct ana_summary *summary)
 {
-    struct ana_straggler *known = &job->judgement->straggler, now = {.known = true, .generation = job->generation};
-    now.found = job->count >= 2 && ana_late_rank(job, summary, &now.late, now.summary, sizeof now.summary) &&
-                is_trouble(&now.late, summary, job->count);
+    struct ana_members *members = ana_job_members(job);
+    struct ana_straggler *known = &ana_job_judgement(job)->straggler,
+                         now = {.known = true, .generation = members->generation};
+    now.found = members->count >= 2 && ana_late_rank(job, summary, &now.late, now.summary, sizeof now.summary) &&
+                is_trouble(&now.late, summary, members->count);
     look_back(job, summary->analysed, &now, known);
     if (now.found && !now.lately)
         say_saving(job, summary, now.late.price, now.saving, sizeof now.saving);
@@ -95,6 +100,6 @@ void ana_verdict_summarized(struct ana_job *job, const struct ana_summary *summa
         now.late.ranks == known->late.ranks && memcmp(now.late.rank, known->late.rank, sizeof now.late.rank) == 0;
     if (!known->known || now.found != known->found || now.generation != known->generation || (now.found && !same) ||
         strcmp(now.summary, known->summary) != 0)
-        job->revision++;
+        members->revision++;
     *known = now;
 }

@@ -61,8 +61,8 @@ static bool waits_for_device(const struct ana_case *c, size_t index)
 /* The sign that the file has for the time since `from_ns`. */
 static enum ana_life sign_in_file(const struct ana_case *c, size_t index, int64_t from_ns)
 {
-    const struct ana_clock *clock = c->job->clock;
-    struct trc_usage_cursor *cursor = trc_usage_open(c->job->process[index].rank.file);
+    const struct ana_clock *clock = c->members->clock;
+    struct trc_usage_cursor *cursor = trc_usage_open(c->members->process[index].rank.file);
     struct trc_usage_item item;
     struct counts sum = {0};
     if (cursor)
@@ -88,8 +88,8 @@ static enum ana_life sign_in_file(const struct ana_case *c, size_t index, int64_
 
 bool ana_life_inside(const struct ana_case *c, const struct ana_waiting *p, double *used_ns, double *queued)
 {
-    const struct ana_clock *clock = c->job->clock;
-    struct trc_usage_cursor *cursor = trc_usage_open(c->job->process[p->index].rank.file);
+    const struct ana_clock *clock = c->members->clock;
+    struct trc_usage_cursor *cursor = trc_usage_open(c->members->process[p->index].rank.file);
     struct trc_usage_item item;
     double cpu_us = 0, queued_us = 0, span_us = 0;
     if (cursor)
@@ -120,7 +120,7 @@ static bool sleeps(struct ana_case *c, size_t index, int64_t from_ns)
     bool others = main && strncmp(main->on, "futex", 5) == 0, asleep = false;
     for (const struct ana_stack *s = stacks->stack; s < stacks->stack + stacks->count; s++)
         asleep |= s->index == index && (others || s == main) && strncmp(s->on, "sleep", 5) == 0 &&
-                  ana_clock_job_time(c->job->clock, index, s->ticks) >= from_ns;
+                  ana_clock_job_time(c->members->clock, index, s->ticks) >= from_ns;
     return asleep;
 }
 
@@ -129,15 +129,15 @@ static bool sleeps(struct ana_case *c, size_t index, int64_t from_ns)
 static bool is_unseen(struct ana_case *c, size_t index, int64_t from_ns)
 {
     const struct ana_stack *main = ana_stack_of(ana_case_stacks(c), index);
-    return c->live && trc_head(c->job->process[index].rank.file)->end.watched &&
+    return c->live && trc_head(c->members->process[index].rank.file)->end.watched &&
            ana_case_end(c, index) - from_ns < c->rules.hang_ns + DUE_NS &&
-           (!main || ana_clock_job_time(c->job->clock, index, main->ticks) < from_ns);
+           (!main || ana_clock_job_time(c->members->clock, index, main->ticks) < from_ns);
 }
 
 enum ana_life ana_life_of(struct ana_case *c, size_t index, double *bytes)
 {
     bool calls = c->first_waiting[index] < c->first_waiting[index + 1];
-    int64_t from = ana_case_end(c, index) - c->rules.hang_ns, last = c->job->process[index].last_end_ns;
+    int64_t from = ana_case_end(c, index) - c->rules.hang_ns, last = c->members->process[index].last_end_ns;
     from = !calls && last > from ? last : from;
     enum ana_life sign = sign_in_file(c, index, from);
     *bytes = ana_samples_io(c, index);

@@ -8,7 +8,7 @@ bool ana_loop_words(const struct ana_case *c, size_t index, char *out, size_t si
     size_t m = 0, waits = 0, unknown = 0;
     while (set && m < set->ranks && set->rank[m].index != index)
         m++;
-    if (!set || m == set->ranks || set->rank[m].main_inside || c->job->process[index].stopped)
+    if (!set || m == set->ranks || set->rank[m].main_inside || c->members->process[index].stopped)
         return false;
     for (size_t i = 0; i < set->tensors; i++) {
         const struct ana_hvd_tensor *t = &set->tensor[i];

@@ -43,7 +43,7 @@ static void say_ahead(struct ana_case *c, size_t source, size_t index)
         const uint64_t *begun = ana_map_find(&mine->newest, one->identity, 0, 0);
         if (!begun || one->sequence < *begun || one->doubt)
             continue;
-        const struct trc_comm *comm = trc_comm(c->job->process[source].rank.file, one->sig.comm);
+        const struct trc_comm *comm = trc_comm(c->members->process[source].rank.file, one->sig.comm);
         ana_case_fact(c, (struct ana_fact){ANA_SAY_AHEAD, .who = ana_one_rank(index), .others = ana_one_rank(source),
                                            .call = {.name = one->call->name}, .site = {source, one->sig.site},
                                            .number = (int64_t)one->sequence + 1, .comm = comm});
@@ -193,7 +193,7 @@ bool ana_find_truncated(struct ana_case *c)
     for (size_t i = 0; i < c->waiting_count && !c->live; i++) {
         struct ana_waiting *p = &c->waiting[i];
         bool probes = trc_opclass_is_probe(p->call->opclass);
-        if (!probes && c->job->process[p->index].rank.state == ANA_RANK_DEAD && truncated(c, p))
+        if (!probes && c->members->process[p->index].rank.state == ANA_RANK_DEAD && truncated(c, p))
             return true;
     }
     return false;

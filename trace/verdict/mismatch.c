@@ -163,7 +163,7 @@ static void say_no_root(struct ana_case *c, const struct trc_comm *comm, const s
 {
     for (size_t i = 0; i < m->count; i++) {
         const struct trc_sig *sig = m->record[i].sig;
-        const struct trc_comm *own = trc_comm(c->job->process[m->terms[i].who].rank.file, sig->comm);
+        const struct trc_comm *own = trc_comm(c->members->process[m->terms[i].who].rank.file, sig->comm);
         if (sig->peer >= 0)
             ana_case_blame(c, ana_partner(c->job, m->terms[i].who, own, sig->peer));
     }
@@ -218,7 +218,7 @@ static bool worth_it(const struct ana_case *c)
     if (c->live)
         return true;
     for (size_t i = 0; i < c->count; i++)
-        if (c->job->process[i].rank.state == ANA_RANK_DEAD)
+        if (c->members->process[i].rank.state == ANA_RANK_DEAD)
             return true;
     return false;
 }

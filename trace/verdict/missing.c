@@ -22,9 +22,9 @@ static int64_t stands_outside(struct ana_case *c, size_t index)
     int64_t last = INT64_MIN;
     for (size_t t = 0; t < TRC_MAX_THREADS; t++)
         last = last_events->progress_ns[t] > last ? last_events->progress_ns[t] : last;
-    int64_t begin = c->job->process[index].rank.begin_ns, end = ana_case_end(c, index);
-    if (!ana_case_events_known(c, index) && c->job->process[index].last_end_ns > last)
-        last = c->job->process[index].last_end_ns;
+    int64_t begin = c->members->process[index].rank.begin_ns, end = ana_case_end(c, index);
+    if (!ana_case_events_known(c, index) && c->members->process[index].last_end_ns > last)
+        last = c->members->process[index].last_end_ns;
     last = last < begin ? begin : last;
     return end > last ? end - last : 0;
 }
@@ -71,7 +71,7 @@ static bool group_misses(struct ana_case *c, const struct ana_group *g)
     }
     bool unknown = !c->out->culprits && ana_remote_unknown(c->job, g->call.index, g->comm);
     for (size_t i = 0; i < c->count && unknown; i++) /* the files of the other side are not known */
-        if (c->job->process[i].rank.world != c->job->process[g->call.index].rank.world &&
+        if (c->members->process[i].rank.world != c->members->process[g->call.index].rank.world &&
             stands_outside(c, i) >= c->rules.hang_ns)
             ana_case_blame(c, i);
     bool slow = c->out->culprits == 0 && g->nowhere == 0 && elsewhere(c, g, lasted);
@@ -192,7 +192,7 @@ static bool may_compute(const struct ana_case *c, const struct ana_call *call)
 {
     bool reduces = strstr(call->name, "educe") || strstr(call->name, "can") || trc_opclass_is_one_sided(call->opclass);
     for (size_t i = 0; i < c->count && reduces; i++) {
-        const struct trc_file *file = c->job->process[i].rank.file;
+        const struct trc_file *file = c->members->process[i].rank.file;
         for (size_t t = 0, n; t < trc_threads(file); t++) {
             const struct trc_counter *row = trc_rows(file, t, &n);
             for (size_t k = 0; k < n; k++)
@@ -308,9 +308,9 @@ bool ana_find_no_progress(struct ana_case *c)
 {
     size_t inside = 0, outside = 0, leaving = 0, connecting = 0, messages = 0, others = 0;
     const struct ana_waiting *connect = NULL;
-    int64_t last = INT64_MIN, now = c->job->end_ns < c->until_ns ? c->job->end_ns : c->until_ns;
+    int64_t last = INT64_MIN, now = c->members->end_ns < c->until_ns ? c->members->end_ns : c->until_ns;
     for (size_t i = 0; i < c->count; i++) {
-        const struct ana_process *p = &c->job->process[i];
+        const struct ana_process *p = &c->members->process[i];
         struct ana_waiting *waiting = c->lives[i] ? NULL : ana_rank_waiting(c, i);
         int64_t end = waiting && (waiting->kind == ANA_WAITING_POLL || waiting->since_ns > p->last_end_ns)
                           ? waiting->since_ns

@@ -172,7 +172,7 @@ static size_t root_node(struct ana_case *c, struct ana_group *g, size_t root)
 static size_t missing_sources(struct ana_case *c, struct ana_group *g, size_t index, const struct trc_comm *comm)
 {
     const struct trc_ranks *sources =
-        comm && comm->sources ? trc_ranks(c->job->process[index].rank.file, comm->sources) : NULL;
+        comm && comm->sources ? trc_ranks(c->members->process[index].rank.file, comm->sources) : NULL;
     size_t node = SIZE_MAX;
     for (uint32_t i = 0; sources && i < sources->n; i++) {
         size_t source = ana_partner(c->job, index, comm, sources->rank[i]);

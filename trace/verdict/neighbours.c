@@ -4,7 +4,7 @@
 /* The communicator as this rank has it, where it has come to a collective of it. */
 static const struct trc_comm *comm_of(struct ana_case *c, size_t index, uint64_t identity)
 {
-    const struct trc_file *file = c->job->process[index].rank.file;
+    const struct trc_file *file = c->members->process[index].rank.file;
     for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
         if (c->waiting[i].identity == identity)
             return c->waiting[i].comm;
@@ -27,12 +27,12 @@ static size_t count(const struct ana_case *c, size_t index, const struct trc_com
 /* The first source that sends to this rank less often than this rank gets from it; SIZE_MAX: none is known. */
 static size_t find_lopsided(struct ana_case *c, const struct ana_waiting *p)
 {
-    const struct trc_ranks *sources = trc_ranks(c->job->process[p->index].rank.file, p->comm->sources);
+    const struct trc_ranks *sources = trc_ranks(c->members->process[p->index].rank.file, p->comm->sources);
     for (uint32_t i = 0; sources && i < sources->n; i++) {
         size_t source = ana_partner(c->job, p->index, p->comm, sources->rank[i]);
         const struct trc_comm *its = source == SIZE_MAX ? NULL : comm_of(c, source, p->identity);
         const struct trc_ranks *destinations =
-            its ? trc_ranks(c->job->process[source].rank.file, its->destinations) : NULL;
+            its ? trc_ranks(c->members->process[source].rank.file, its->destinations) : NULL;
         if (destinations &&
             count(c, source, its, destinations, p->index) < count(c, p->index, p->comm, sources, source))
             return source;

@@ -10,10 +10,10 @@ bool ana_find_off(struct ana_case *c)
     size_t *index = ana_case_room(c), n = 0;
     int64_t least_ns = INT64_MAX;
     for (size_t i = 0; index && i < c->count; i++) {
-        const struct ana_rank *r = &c->job->process[i].rank;
+        const struct ana_rank *r = &c->members->process[i].rank;
         if (!r->off)
             continue;
-        int64_t since = ana_clock_job_time(c->job->clock, i, trc_head(r->file)->off_since);
+        int64_t since = ana_clock_job_time(c->members->clock, i, trc_head(r->file)->off_since);
         least_ns = r->end_ns - since < least_ns ? r->end_ns - since : least_ns;
         index[n++] = i;
     }

@@ -28,7 +28,7 @@ static int64_t begun_by(struct ana_case *c, size_t index, uint64_t window, bool 
 static bool is_its_fault(struct ana_case *c, const struct ana_waiting *p, const struct ana_dependency *d, size_t other)
 {
     const struct trc_ranks *group =
-        p->sig->tag > 0 ? trc_ranks(c->job->process[p->index].rank.file, (uint32_t)p->sig->tag) : NULL;
+        p->sig->tag > 0 ? trc_ranks(c->members->process[p->index].rank.file, (uint32_t)p->sig->tag) : NULL;
     if (group && group->n > p->dependencies)
         return true;
     return begun_by(c, other, p->identity, !d->completes) >= begun_by(c, p->index, p->identity, !d->completes);

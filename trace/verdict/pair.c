@@ -17,8 +17,8 @@ struct flow {
 /* Number of messages `from` has sent to `to`, by the counters of `from` or, if `received`, of `to`; -1 unknown. */
 static int64_t counted(const struct ana_case *c, size_t from, size_t to, bool received)
 {
-    const struct ana_rank *mine = &c->job->process[received ? to : from].rank;
-    const struct ana_rank *far = &c->job->process[received ? from : to].rank;
+    const struct ana_rank *mine = &c->members->process[received ? to : from].rank;
+    const struct ana_rank *far = &c->members->process[received ? from : to].rank;
     int32_t other = far->rank;
     int64_t sum = 0;
     if (!mine->counted || mine->world != far->world)
@@ -50,7 +50,7 @@ static bool sends_now(const struct ana_case *c, size_t from, size_t to)
 static struct flow *flow_of(struct ana_case *c, struct ana_map *flows, size_t index, const struct trc_sig *sig,
                             int32_t tag)
 {
-    const struct trc_comm *comm = trc_comm(c->job->process[index].rank.file, sig->comm);
+    const struct trc_comm *comm = trc_comm(c->members->process[index].rank.file, sig->comm);
     struct flow *flow = ana_map_add(flows, ana_comm_identity(c->job, index, comm), (uint32_t)tag, 0);
     c->memory |= !flow;
     return flow;
@@ -58,7 +58,7 @@ static struct flow *flow_of(struct ana_case *c, struct ana_map *flows, size_t in
 
 static bool is_of(const struct ana_case *c, size_t index, const struct trc_sig *sig, int32_t peer, size_t other)
 {
-    return ana_partner(c->job, index, trc_comm(c->job->process[index].rank.file, sig->comm), peer) == other;
+    return ana_partner(c->job, index, trc_comm(c->members->process[index].rank.file, sig->comm), peer) == other;
 }
 
 /* Whether a receive of rank `index` takes messages of rank `from`. */
@@ -94,7 +94,7 @@ static void count_record(struct ana_case *c, struct ana_map *flows, size_t index
 /* Adds what rank `index` sent to (or took from) rank `other`.  False: some of it is no longer in the file. */
 static bool count_events(struct ana_case *c, struct ana_map *flows, size_t index, size_t other, bool sender)
 {
-    struct trc_file *file = c->job->process[index].rank.file;
+    struct trc_file *file = c->members->process[index].rank.file;
     const struct trc_head *head = trc_head(file);
     for (size_t t = 0; t < trc_threads(file); t++) {
         struct trc_cursor *cursor = trc_cursor_open(file, t);
@@ -130,7 +130,7 @@ static int64_t open_receives(struct ana_case *c, size_t index, size_t source, ui
     int64_t n = 0;
     for (size_t i = 0; i < last_events->opens; i++) {
         const struct ana_open_request *r = &last_events->open[i];
-        const struct trc_comm *comm = trc_comm(c->job->process[index].rank.file, r->sig.comm);
+        const struct trc_comm *comm = trc_comm(c->members->process[index].rank.file, r->sig.comm);
         n += r->sig.flags & TRC_SIG_P2P_IN && r->begin_ns < before_ns && comm &&
              ana_comm_identity(c->job, index, comm) == identity && takes_from(c, index, comm, r->sig.source, source) &&
              (r->sig.rtag == TRC_TAG_ANY || tag == TRC_TAG_ANY || r->sig.rtag == tag) &&
@@ -198,7 +198,7 @@ int64_t ana_dependency_taken_by_any(struct ana_case *c, const struct ana_depende
         int64_t open = 0;
         for (size_t i = 0; i < last_events->opens; i++) {
             const struct trc_sig *sig = &last_events->open[i].sig;
-            const struct trc_comm *comm = trc_comm(c->job->process[receiver].rank.file, sig->comm);
+            const struct trc_comm *comm = trc_comm(c->members->process[receiver].rank.file, sig->comm);
             open += sig->flags & TRC_SIG_P2P_IN && comm && is_of(c, receiver, sig, sig->source, sender) &&
                     sig->rtag == d->tag && ana_comm_identity(c->job, receiver, comm) == d->identity;
         }
@@ -211,7 +211,7 @@ int64_t ana_dependency_taken_by_any(struct ana_case *c, const struct ana_depende
 
 static uint64_t count_records(const struct ana_case *c, size_t index)
 {
-    const struct trc_file *file = c->job->process[index].rank.file;
+    const struct trc_file *file = c->members->process[index].rank.file;
     uint64_t records = 0;
     for (size_t i = 0; i < trc_event_chunks(file); i++)
         records += trc_event_chunk(file, i).records;

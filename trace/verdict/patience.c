@@ -25,7 +25,7 @@ int64_t ana_patience(const struct ana_case *c)
         if (!p->blocked || (p->kind != ANA_WAITING_COLLECTIVE && p->kind != ANA_WAITING_MESSAGES) ||
             least <= c->rules.hang_ns / TIMES)
             continue;
-        int64_t ns = longest_ns(c->job->process[p->index].rank.file, p->sig);
+        int64_t ns = longest_ns(c->members->process[p->index].rank.file, p->sig);
         least = ns < least ? ns : least;
     }
     bool past = least != INT64_MAX && least > c->rules.hang_ns / TIMES;

@@ -1,4 +1,5 @@
 /* The detail of a rank: what its threads are in, its stacks where there are some, and its last calls. */
+#include "trace/job/state_at.h"
 #include "trace/job/stacks.h"
 #include "trace/verdict/verdict_impl.h"
 #include <stdarg.h>
@@ -55,7 +56,8 @@ struct kept {
 
 static void add_last_calls(const struct ana_job *job, size_t index, size_t thread, struct detail *s)
 {
-    struct trc_file *file = job->process[index].rank.file;
+    const struct ana_members *members = ana_job_members(job);
+    struct trc_file *file = members->process[index].rank.file;
     struct trc_cursor *cursor = NULL;
     struct kept kept[LAST];
     size_t n = 0;
@@ -71,15 +73,15 @@ static void add_last_calls(const struct ana_job *job, size_t index, size_t threa
         if (r.sig && !(r.sig->flags & (TRC_SIG_SUB | TRC_SIG_NESTED)) &&
             trc_opclass_is(trc_call(file, r.sig->call)->opclass, TRC_FACT_WAITS))
             kept[n++ % LAST] =
-                (struct kept){*r.sig, trc_call(file, r.sig->call), ana_clock_job_time(job->clock, index, r.begin),
-                              ana_clock_job_time(job->clock, index, r.end), r.count};
+                (struct kept){*r.sig, trc_call(file, r.sig->call), ana_clock_job_time(members->clock, index, r.begin),
+                              ana_clock_job_time(members->clock, index, r.end), r.count};
     trc_cursor_close(cursor);
     for (size_t i = 0; i < LAST && i < n; i++) {
         const struct kept *k = &kept[(n - 1 - i) % LAST];
         char call[200], took[ANA_TEXT], ago[ANA_TEXT];
         ana_call_words(job, index, k->call->name, &k->sig, call, sizeof call);
         /* The last one from now, the others from the one behind them: of a hang all are as long ago. */
-        int64_t until_ns = i ? kept[(n - i) % LAST].begin_ns : job->end_ns;
+        int64_t until_ns = i ? kept[(n - i) % LAST].begin_ns : members->end_ns;
         add_line(s, "  %s %s  %s, %s%s",
                  ana_spoken(ago, sizeof ago, (double)(until_ns > k->end_ns ? until_ns - k->end_ns : 0)),
                  i ? "before that" : "ago", call, ana_spoken(took, sizeof took, (double)(k->end_ns - k->begin_ns)),
@@ -89,10 +91,11 @@ static void add_last_calls(const struct ana_job *job, size_t index, size_t threa
 
 size_t ana_rank_detail(const struct ana_job *job, size_t index, char (*line)[ANA_DETAIL_LINE], size_t max)
 {
+    const struct ana_members *members = ana_job_members(job);
     struct detail s = {line, 0, max};
-    if (index >= job->count)
+    if (index >= members->count)
         return 0;
-    const struct ana_rank *r = &job->process[index].rank;
+    const struct ana_rank *r = &members->process[index].rank;
     add_line(&s, "rank %s, pid %u on %s%s", ana_rank_label(job, index).text, r->pid, r->host ? r->host : "?",
              r->off      ? ": recording is off"
              : r->inside ? ""
@@ -106,7 +109,7 @@ size_t ana_rank_detail(const struct ana_job *job, size_t index, char (*line)[ANA
         snprintf(call, sizeof call, "%s", r->off ? "recording is off" : "outside MPI");
         if (sig && r->state != ANA_RANK_DONE) {
             ana_call_words(job, index, trc_call(r->file, sig->call)->name, sig, call, sizeof call);
-            int64_t begin = ana_clock_job_time(job->clock, index, thread->inside_since);
+            int64_t begin = ana_clock_job_time(members->clock, index, thread->inside_since);
             ana_spoken(since, sizeof since, (double)(r->end_ns > begin ? r->end_ns - begin : 0));
         }
         add_line(&s, "thread %s (%u): %s%s%s; before that:", thread->name, thread->tid, call, since[0] ? " for " : "",

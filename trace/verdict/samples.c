@@ -1,4 +1,5 @@
 /* Two samples of a running job: what moved between them. */
+#include "trace/job/upper.h"
 #include "trace/verdict/verdict_impl.h"
 #include "trace/util/now.h"
 #include <inttypes.h>
@@ -25,22 +26,24 @@ static uint64_t read_queued_ns(const struct ana_process *p)
 
 static bool restart_samples(struct ana_samples *samples, const struct ana_job *job)
 {
+    const struct ana_members *members = ana_job_members(job);
     samples->taken = 0;
-    samples->generation = job->generation;
-    samples->count = job->count;
+    samples->generation = members->generation;
+    samples->count = members->count;
     for (int i = 0; i < 2; i++) {
         free(samples->seen[i]);
-        samples->seen[i] = calloc(job->count + 1, sizeof *samples->seen[i]);
+        samples->seen[i] = calloc(members->count + 1, sizeof *samples->seen[i]);
     }
     return samples->seen[0] && samples->seen[1];
 }
 
 void ana_samples_take(struct ana_job *job)
 {
-    struct ana_samples *samples = &job->judgement->samples;
+    const struct ana_members *members = ana_job_members(job);
+    struct ana_samples *samples = &ana_job_judgement(job)->samples;
     int64_t now = ana_now_ns();
-    if (!samples->seen[0] || !samples->seen[1] || samples->generation != job->generation ||
-        samples->count != job->count) {
+    if (!samples->seen[0] || !samples->seen[1] || samples->generation != members->generation ||
+        samples->count != members->count) {
         if (!restart_samples(samples, job))
             return;
     } else if (samples->taken && now - samples->at_ns[1] < SAMPLE_GAP_NS) {
@@ -51,8 +54,8 @@ void ana_samples_take(struct ana_job *job)
     samples->seen[1] = older;
     samples->at_ns[0] = samples->at_ns[1];
     samples->at_ns[1] = now;
-    for (size_t i = 0; i < job->count; i++) {
-        struct ana_process *p = &job->process[i];
+    for (size_t i = 0; i < members->count; i++) {
+        struct ana_process *p = &members->process[i];
         samples->seen[1][i] =
             (struct ana_rank_sample){p->rank.calls, p->progress, p->cpu_ms, ana_process_io(p), read_queued_ns(p)};
     }
@@ -90,21 +93,23 @@ double ana_samples_io(const struct ana_case *c, size_t index)
 
 unsigned ana_job_samples(const struct ana_job *job)
 {
-    return job->judgement->samples.taken;
+    return ana_job_judgement(job)->samples.taken;
 }
 
 bool ana_job_doubtful(const struct ana_job *job)
 {
-    for (size_t i = 0; i < job->count; i++)
-        if (job->process[i].by_clock)
+    const struct ana_members *members = ana_job_members(job);
+    for (size_t i = 0; i < members->count; i++)
+        if (members->process[i].by_clock)
             return true;
     return false;
 }
 
 bool ana_job_suspect(const struct ana_job *job)
 {
-    for (size_t i = 0; i < job->count; i++) {
-        const struct ana_process *p = &job->process[i];
+    const struct ana_members *members = ana_job_members(job);
+    for (size_t i = 0; i < members->count; i++) {
+        const struct ana_process *p = &members->process[i];
         if (p->rank.lives_on)
             return true;
         if (!p->alive)

@@ -79,7 +79,7 @@ static void read_steps(struct reading *r, uint32_t thread)
         from = chunk.first_ticks;
     }
     r->steps->whole = chunks < CHUNKS && ana_case_events_known(r->c, r->index) && !trc_misses_events(trc_head(r->file));
-    struct trc_cursor *cursor = chunks ? trc_cursor_open(r->c->job->process[r->index].rank.file, thread) : NULL;
+    struct trc_cursor *cursor = chunks ? trc_cursor_open(r->c->members->process[r->index].rank.file, thread) : NULL;
     if (!cursor)
         return;
     trc_cursor_seek(cursor, from);
@@ -111,7 +111,7 @@ static const struct ana_steps *steps_of(struct ana_case *c, size_t index, uint32
     c->memory |= !steps && c->steps_read <= RANKS_MOST;
     if (!steps)
         return &none;
-    struct reading r = {.c = c, .file = c->job->process[index].rank.file, .index = index, .steps = steps};
+    struct reading r = {.c = c, .file = c->members->process[index].rank.file, .index = index, .steps = steps};
     ana_map_init(&r.places, sizeof(uint64_t));
     read_steps(&r, thread);
     if (waiting)
@@ -133,7 +133,7 @@ const struct ana_steps *ana_case_steps(struct ana_case *c, size_t index, uint32_
 const struct ana_steps *ana_thread_steps(struct ana_case *c, size_t index, uint32_t thread)
 {
     const struct ana_waiting *waiting = waiting_of(c, index, thread);
-    bool is_there = thread < trc_threads(c->job->process[index].rank.file);
+    bool is_there = thread < trc_threads(c->members->process[index].rank.file);
     if (!is_there || (waiting && waiting->thread == thread))
         return ana_case_steps(c, index, thread);
     return steps_of(c, index, thread, NULL);

@@ -1,5 +1,6 @@
 /* Processes that stopped together: stopped by a signal, frozen, or silent where only a heartbeat can be seen.  deaths.c
  * judges a single one that others wait for. */
+#include "trace/job/upper.h"
 #include "trace/verdict/verdict_impl.h"
 #include <string.h>
 
@@ -22,7 +23,7 @@ struct host {
 
 static void look_at_host(const struct ana_case *c, size_t index, struct host *host)
 {
-    const struct ana_process *p = &c->job->process[index];
+    const struct ana_process *p = &c->members->process[index];
     if (p->rank.state == ANA_RANK_DONE || p->rank.state == ANA_RANK_ABORTED ||
         !ana_process_beats(trc_head(p->rank.file)))
         return;
@@ -40,20 +41,20 @@ static void note_due(const struct ana_case *c, const struct host *host, size_t h
     for (size_t h = 0; h < hosts; h++)
         if (host[h].seen && host[h].still_ns >= LAG_NS && host[h].still_ns < patience)
             longest_ns = host[h].still_ns > longest_ns ? host[h].still_ns : longest_ns;
-    c->job->judgement->quiet_due_ns = longest_ns ? c->job->read_ns + patience - longest_ns : INT64_MAX;
+    ana_job_judgement(c->job)->quiet_due_ns = longest_ns ? c->members->read_ns + patience - longest_ns : INT64_MAX;
 }
 
 /* The file server, the network or the reader itself may have been slow: so others must be heard meanwhile, and nobody's
  * silence may have ended after half as long.  Of a host with one rank the recorder may be held up. */
 void ana_case_find_quiet(struct ana_case *c)
 {
-    size_t hosts = ana_clock_domains(c->job->clock), heard = 0, silent = 0;
+    size_t hosts = ana_clock_domains(c->members->clock), heard = 0, silent = 0;
     struct host *host = c->live ? ana_case_keep(c, (hosts + 1) * sizeof *host) : NULL;
     int64_t patience = QUIET_NS;
     for (size_t i = 0; host && i < c->count; i++) {
-        int64_t longest = c->job->process[i].longest_still_ns * TIMES;
+        int64_t longest = c->members->process[i].longest_still_ns * TIMES;
         patience = longest > patience ? longest : patience;
-        look_at_host(c, i, &host[ana_clock_domain_of(c->job->clock, i)]);
+        look_at_host(c, i, &host[ana_clock_domain_of(c->members->clock, i)]);
     }
     for (size_t h = 0; host && h < hosts; h++) {
         heard += host[h].seen && host[h].still_ns < HEARD_NS;
@@ -61,14 +62,14 @@ void ana_case_find_quiet(struct ana_case *c)
     }
     note_due(c, host, host ? hosts : 0, patience);
     for (size_t i = 0; host && heard >= silent && i < c->count; i++) {
-        const struct host *mine = &host[ana_clock_domain_of(c->job->clock, i)];
+        const struct host *mine = &host[ana_clock_domain_of(c->members->clock, i)];
         c->quiet[i] = mine->judged && mine->ranks > 1 && mine->still_ns >= patience;
     }
 }
 
 enum ana_stop ana_case_stop(const struct ana_case *c, size_t index)
 {
-    const struct ana_process *p = &c->job->process[index];
+    const struct ana_process *p = &c->members->process[index];
     if (p->rank.state == ANA_RANK_DONE || p->rank.state == ANA_RANK_ABORTED)
         return ANA_MOVES;
     /* A debugger or tracer stops it again and again for a short time: then its heart beats in between. */
@@ -90,7 +91,7 @@ void ana_say_stopped(struct ana_case *c)
         if (c->out->id == ANA_CLASS_DEAD || ana_case_stop(c, index) != ANA_FROZEN)
             continue;
         ana_case_fact(c, (struct ana_fact){ANA_SAY_HELD_UP, .who = ana_one_rank(index),
-                                           .time = c->job->process[index].silent_ns});
+                                           .time = c->members->process[index].silent_ns});
     }
 }
 
@@ -109,7 +110,7 @@ static void place(const struct ana_case *c, struct crowd *crowd)
     crowd->one_host = crowd->whole_host = true;
     for (size_t i = 0, k = 0; i < c->count && crowd->n; i++) {
         bool in = k < crowd->n && crowd->index[k] == i;
-        bool here = strcmp(c->job->process[i].host, c->job->process[crowd->index[0]].host) == 0;
+        bool here = strcmp(c->members->process[i].host, c->members->process[crowd->index[0]].host) == 0;
         k += in;
         crowd->one_host &= !in || here;
         crowd->whole_host &= in || !here || ana_case_ended(c, i);
@@ -120,7 +121,7 @@ static void look(const struct ana_case *c, struct crowd *crowd)
 {
     crowd->since_ns = INT64_MAX;
     for (size_t i = 0; i < c->count; i++) {
-        const struct ana_process *p = &c->job->process[i];
+        const struct ana_process *p = &c->members->process[i];
         if (p->rank.state == ANA_RANK_DONE || p->rank.state == ANA_RANK_ABORTED)
             continue;
         enum ana_stop stop = ana_case_stop(c, i);
@@ -146,7 +147,7 @@ static struct ana_fact fact_of(const struct ana_case *c, const struct crowd *cro
         fact.number = crowd->left < c->count;
     } else if (crowd->n > 1 && crowd->one_host && crowd->whole_host) {
         fact.count = (int64_t)crowd->n;
-        fact.name = c->job->process[crowd->index[0]].host;
+        fact.name = c->members->process[crowd->index[0]].host;
     }
     return fact;
 }
@@ -165,14 +166,14 @@ static void settle(struct ana_case *c, const struct crowd *crowd, enum ana_confi
 
 static void say(struct ana_case *c, const struct crowd *crowd)
 {
-    const struct ana_process *first = &c->job->process[crowd->index[0]];
+    const struct ana_process *first = &c->members->process[crowd->index[0]];
     struct ana_fact how = {.who = ANA_CULPRITS, .time = crowd->since_ns};
     c->out->next = (struct ana_fact){ANA_SAY_NEXT_CONTINUE, .who = ANA_CULPRITS, .number = first->rank.pid,
                                      .name = first->rank.host};
     if (crowd->kinds[ANA_STOPPED] == crowd->n) {
         bool traced = true;
         for (size_t i = 0; i < crowd->n; i++)
-            traced &= c->job->process[crowd->index[i]].traced;
+            traced &= c->members->process[crowd->index[i]].traced;
         settle(c, crowd, ANA_LIKELY); /* a process that exists may go on */
         c->out->summary = fact_of(c, crowd, traced ? ANA_SAY_CROWD_DEBUGGED : ANA_SAY_CROWD_STOPPED);
         return;
@@ -211,7 +212,7 @@ bool ana_find_host(struct ana_case *c)
     struct crowd crowd = {.index = ana_case_room(c)};
     int64_t first = INT64_MAX, last = INT64_MIN;
     for (size_t i = 0; !c->live && crowd.index && i < c->count; i++) {
-        int64_t end = c->job->process[i].rank.end_ns;
+        int64_t end = c->members->process[i].rank.end_ns;
         crowd.left += !ana_case_ended(c, i);
         if (!c->gone[i])
             continue;
@@ -223,7 +224,7 @@ bool ana_find_host(struct ana_case *c)
     if (crowd.n < 2 || crowd.n == crowd.left || !crowd.one_host || !crowd.whole_host || last - first >= TOGETHER_NS ||
         !ana_anybody_waits(c) || ana_hung_before(c, first))
         return false;
-    crowd.since_ns = c->job->end_ns - last;
+    crowd.since_ns = c->members->end_ns - last;
     c->out->summary = fact_of(c, &crowd, ANA_SAY_CROWD_GONE);
     ana_case_fact(c, (struct ana_fact){ANA_SAY_HOST_FIRST, .time = crowd.since_ns});
     settle(c, &crowd, ANA_PROVEN);
@@ -237,7 +238,7 @@ bool ana_find_silent(struct ana_case *c)
     struct crowd crowd = {.index = ana_case_room(c)};
     bool unknown = false;
     for (size_t i = 0; i < c->count; i++)
-        unknown |= c->job->process[i].rank.state == ANA_RANK_UNKNOWN;
+        unknown |= c->members->process[i].rank.state == ANA_RANK_UNKNOWN;
     if (c->live || !unknown || !crowd.index)
         return false;
     look(c, &crowd);

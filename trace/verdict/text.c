@@ -1,4 +1,5 @@
 /* The verdict in words: who, doing what, where. */
+#include "trace/job/state_at.h"
 #include "trace/util/numfmt.h"
 #include "trace/job/site_words.h"
 #include "trace/job/stacks.h"
@@ -39,7 +40,7 @@ void ana_site_words(const struct ana_job *job, size_t index, uint64_t site, char
 {
     const char *function = NULL, *module = NULL;
     *out = 0;
-    trc_site(job->process[index].rank.file, site, &function, &module);
+    trc_site(ana_job_members(job)->process[index].rank.file, site, &function, &module);
     if (function || module)
         ana_caller_words(job, index, site, out, size);
 }
@@ -67,7 +68,7 @@ static void stack_words(struct ana_case *c, size_t index, const struct ana_waiti
     /* Inside a call its own source line says more than native frames, after one more than that the rank runs. */
     if (!stack || (g->where[0] && (waiting ? !stack->python_count : !ana_stack_place(stack))))
         return;
-    if (ana_clock_job_time(c->job->clock, index, stack->ticks) < since_ns)
+    if (ana_clock_job_time(c->members->clock, index, stack->ticks) < since_ns)
         return;
     char place[200];
     ana_stack_place_words(c->job, stack, place, sizeof place);
@@ -80,7 +81,7 @@ static void stack_words(struct ana_case *c, size_t index, const struct ana_waiti
 /* Makes the stack of the thread that a rank's line tells of stand for the rank. */
 static void choose_stack(struct ana_case *c, size_t index, const struct ana_waiting *waiting)
 {
-    const struct trc_file *file = c->job->process[index].rank.file;
+    const struct trc_file *file = c->members->process[index].rank.file;
     uint32_t thread = waiting ? waiting->thread : 0;
     if (waiting || (c->lives[index] && ana_last_call(file, &thread)))
         ana_stacks_choose(&c->stacks, index, trc_thread(file, thread)->tid);
@@ -88,7 +89,7 @@ static void choose_stack(struct ana_case *c, size_t index, const struct ana_wait
 
 static void describe(struct ana_case *c, size_t index, struct ana_verdict_group *g)
 {
-    const struct ana_process *p = &c->job->process[index];
+    const struct ana_process *p = &c->members->process[index];
     const struct ana_rank *r = &p->rank;
     struct ana_waiting *waiting = c->lives[index] ? NULL : ana_rank_waiting(c, index);
     if (waiting && waiting->kind == ANA_WAITING_DEVICE)
@@ -125,7 +126,7 @@ static void describe(struct ana_case *c, size_t index, struct ana_verdict_group 
             struct trc_sig site = {.site = r->gpu_op->site};
             snprintf(g->doing, sizeof g->doing, "%sin %s", how, op);
             where_words(c->job, index, &site, g->where, sizeof g->where);
-            stack_words(c, index, NULL, c->job->process[index].last_end_ns, g);
+            stack_words(c, index, NULL, c->members->process[index].last_end_ns, g);
             return;
         }
         sig = ana_last_call(r->file, NULL);
@@ -160,7 +161,7 @@ void ana_doubt_files(struct ana_case *c)
         size_t index = c->out->culprit[i];
         const struct ana_stack *stack = ana_rank_waiting(c, index) ? NULL : ana_stack_of(&c->stacks, index);
         if (!stack || !strstr(stack->on, "() on /") || strstr(stack->on, "() on /dev/") ||
-            ana_clock_job_time(c->job->clock, index, stack->ticks) < c->job->process[index].last_end_ns)
+            ana_clock_job_time(c->members->clock, index, stack->ticks) < c->members->process[index].last_end_ns)
             continue;
         ana_case_fact(c, (struct ana_fact){ANA_SAY_FILE_DOUBT, .who = ana_one_rank(index), .name = stack->on});
         if (c->out->confidence == ANA_LIKELY)

@@ -14,7 +14,7 @@ static bool serves(const struct ana_waiting *p)
 static const struct ana_stack *python_stack(struct ana_case *c, size_t index, uint32_t thread)
 {
     const struct ana_stacks *stacks = ana_case_stacks(c);
-    uint32_t tid = trc_thread(c->job->process[index].rank.file, thread)->tid;
+    uint32_t tid = trc_thread(c->members->process[index].rank.file, thread)->tid;
     for (size_t i = 0; i < stacks->count; i++)
         if (stacks->stack[i].index == index && stacks->stack[i].tid == tid && stacks->stack[i].python_count)
             return &stacks->stack[i];
@@ -26,7 +26,7 @@ static bool has_lock(struct ana_case *c, const struct ana_waiting *p)
 {
     const struct ana_stack *stack = p->kind == ANA_WAITING_DEVICE ? NULL : python_stack(c, p->index, p->thread);
     return stack && stack->flags & TRC_STACK_GIL &&
-           ana_clock_job_time(c->job->clock, p->index, stack->ticks) >= p->since_ns;
+           ana_clock_job_time(c->members->clock, p->index, stack->ticks) >= p->since_ns;
 }
 
 static struct ana_waiting *waiting_of(struct ana_case *c, size_t index, uint32_t thread)
@@ -40,7 +40,7 @@ static struct ana_waiting *waiting_of(struct ana_case *c, size_t index, uint32_t
 /* Other threads that run Python and call MPI wait for the lock: none of them can move before its keeper does. */
 static void wait_for_lock(struct ana_case *c, struct ana_waiting *keeper)
 {
-    const struct ana_rank *r = &c->job->process[keeper->index].rank;
+    const struct ana_rank *r = &c->members->process[keeper->index].rank;
     bool all = true;
     for (uint32_t t = 0; t < trc_threads(r->file); t++) {
         struct ana_waiting *p = waiting_of(c, keeper->index, t);
@@ -62,7 +62,7 @@ void ana_rank_threads(struct ana_case *c, size_t index)
         acting += c->waiting[i].blocked && !serves(&c->waiting[i]);
     for (size_t i = first; i < end; i++)
         c->waiting[i].aside = acting && serves(&c->waiting[i]);
-    for (size_t i = first; i < end && trc_threads(c->job->process[index].rank.file) > 1; i++)
+    for (size_t i = first; i < end && trc_threads(c->members->process[index].rank.file) > 1; i++)
         if (c->waiting[i].blocked && has_lock(c, &c->waiting[i])) {
             wait_for_lock(c, &c->waiting[i]);
             return;

@@ -1,4 +1,5 @@
 /* The verdict: gathers all known facts, and asks one detector after the other. */
+#include "trace/job/upper.h"
 #include "trace/verdict/death.h"
 #include "trace/verdict/order.h"
 #include "trace/verdict/verdict.h"
@@ -62,8 +63,8 @@ static bool is_host_stopped(const struct ana_case *c, size_t index)
 {
     size_t others = 0;
     for (size_t i = 0; i < c->count; i++) {
-        const struct ana_process *p = &c->job->process[i];
-        if (i == index || !p->alive || strcmp(p->host, c->job->process[index].host) != 0)
+        const struct ana_process *p = &c->members->process[i];
+        if (i == index || !p->alive || strcmp(p->host, c->members->process[index].host) != 0)
             continue;
         if (ana_case_stop(c, i) == ANA_MOVES)
             return false;
@@ -77,7 +78,7 @@ static void look_at_ranks(struct ana_case *c)
 {
     bool runs = false;
     for (size_t i = 0; i < c->count; i++) {
-        const struct ana_process *p = &c->job->process[i];
+        const struct ana_process *p = &c->members->process[i];
         c->live |= p->alive;
         if (p->alive && c->samples->taken >= 2)
             c->moved[i] = c->samples->seen[0][i].progress != c->samples->seen[1][i].progress;
@@ -85,11 +86,11 @@ static void look_at_ranks(struct ana_case *c)
     }
     ana_case_find_quiet(c);
     for (size_t i = 0; i < c->count && !runs; i++)
-        runs = c->job->process[i].alive && ana_case_stop(c, i) == ANA_MOVES;
+        runs = c->members->process[i].alive && ana_case_stop(c, i) == ANA_MOVES;
     for (size_t i = 0; i < c->count; i++) {
-        const struct ana_process *p = &c->job->process[i];
+        const struct ana_process *p = &c->members->process[i];
         const struct ana_rank *r = &p->rank;
-        bool early = !p->alive && (c->live || r->end_ns < c->job->end_ns - TOGETHER_NS);
+        bool early = !p->alive && (c->live || r->end_ns < c->members->end_ns - TOGETHER_NS);
         bool dead = r->state == ANA_RANK_DEAD || (r->state == ANA_RANK_UNKNOWN && r->counted);
         enum ana_stop stop = p->alive && runs ? ana_case_stop(c, i) : ANA_MOVES;
         bool is_stopped = stop == ANA_FROZEN ? is_host_stopped(c, i) : stop != ANA_MOVES;
@@ -102,7 +103,7 @@ static void look_at_ranks(struct ana_case *c)
 static bool all_as_then(const struct ana_case *c)
 {
     for (size_t i = 0; i < c->count; i++)
-        if (ana_case_ended(c, i) && c->job->process[i].rank.end_ns > c->until_ns)
+        if (ana_case_ended(c, i) && c->members->process[i].rank.end_ns > c->until_ns)
             return false;
     return true;
 }
@@ -110,7 +111,7 @@ static bool all_as_then(const struct ana_case *c)
 /* Whether a rank has come into a call or out of one since, other than into such as complete nothing. */
 static bool has_moved_since(struct ana_case *c, size_t index)
 {
-    const struct ana_process *p = &c->job->process[index];
+    const struct ana_process *p = &c->members->process[index];
     bool polls = false;
     for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++) {
         const struct ana_waiting *waiting = &c->waiting[i];
@@ -237,17 +238,20 @@ static bool publish(struct ana_case *c, struct ana_verdict *out)
 static bool judge_at(const struct ana_job *job, int64_t until_ns, int64_t *death_ns, bool *proven,
                      struct ana_verdict *out)
 {
+    const struct ana_members *members = ana_job_members(job);
     *out = (struct ana_verdict){.since_ns = -1};
-    struct ana_judgement *judgement = job->judgement;
+    struct ana_judgement *judgement = ana_job_judgement(job);
     const struct ana_straggler *straggler = &judgement->straggler;
     struct ana_finding finding = {.since_ns = -1};
     struct ana_case c = {.job = job,
+                         .members = members,
                          .rules = judgement->rules,
                          .samples = &judgement->samples,
                          .epochs = &judgement->epochs,
-                         .straggler = straggler->known && straggler->generation == job->generation ? straggler : NULL,
+                         .straggler =
+                             straggler->known && straggler->generation == members->generation ? straggler : NULL,
                          .until_ns = until_ns,
-                         .count = job->count,
+                         .count = members->count,
                          .out = &finding};
     bool done = case_open(&c);
     if (done) {
@@ -297,7 +301,7 @@ bool ana_judge(const struct ana_job *job, struct ana_verdict *out)
     if ((out->id != ANA_CLASS_DEAD && out->id != ANA_CLASS_KILLED) || death_ns == INT64_MAX ||
         !judge_at(job, death_ns, &none, &proven, &before))
         return true;
-    bool longer = before.since_ns > job->end_ns - death_ns;
+    bool longer = before.since_ns > ana_job_members(job)->end_ns - death_ns;
     bool stays = before.state == ANA_VERDICT_HUNG && (proven || longer || out->id == ANA_CLASS_KILLED);
     if (before.state == ANA_VERDICT_WAITING)
         move_facts(&before, out);

@@ -128,6 +128,9 @@ bool ana_job_doubtful(const struct ana_job *job);
  * a refresh, the analysis of events or a summary of the whole run can do.  It lives until it is made anew, longer for
  * who holds it.  NULL: out of memory. */
 const struct ana_verdict *ana_job_verdict(const struct ana_job *job);
+struct ana_upper;
+/* Enters what the verdict does while a job is read into the table of trace/job. */
+void ana_verdict_enter(struct ana_upper *upper);
 /* Keeps a verdict until ana_verdict_release; returns it.  NULL stays NULL. */
 const struct ana_verdict *ana_verdict_hold(const struct ana_verdict *verdict);
 /* Lets go of a verdict that was held; NULL is none. */

@@ -3,9 +3,9 @@
 #define ANA_VERDICT_IMPL_H
 
 #include "trace/horovod/horovod.h"
-#include "trace/job/job_impl.h"
+#include "trace/job/comms.h"
+#include "trace/members/members.h"
 #include "trace/util/numfmt.h"
-#include "trace/job/stacks.h"
 #include "trace/verdict/differs.h"
 #include "trace/verdict/fact.h"
 #include "trace/verdict/graph.h"
@@ -211,6 +211,7 @@ struct ana_judgement {
 /* One judging. */
 struct ana_case {
     const struct ana_job *job;
+    const struct ana_members *members; /* of it */
     struct ana_verdict_rules rules;
     const struct ana_samples *samples;
     const struct ana_straggler *straggler; /* NULL: the events were not summarized yet */
@@ -257,7 +258,7 @@ bool ana_case_ended(const struct ana_case *c, size_t index);
 /* The job time up to which a rank is judged. */
 static inline int64_t ana_case_end(const struct ana_case *c, size_t index)
 {
-    int64_t end = c->job->process[index].rank.end_ns;
+    int64_t end = c->members->process[index].rank.end_ns;
     return end < c->until_ns ? end : c->until_ns;
 }
 /* Whether the live pages of a rank's file are there.  A rank whose file cannot be read is not blamed. */

@@ -23,17 +23,17 @@ static enum ana_waiting_kind kind_of(const struct trc_sig *sig, const struct trc
 /* Whether a thread makes call after call: between two samples, or until just before the end of its file. */
 static bool makes_calls(const struct ana_case *c, size_t index, const struct trc_thread *thread)
 {
-    const struct ana_process *p = &c->job->process[index];
+    const struct ana_process *p = &c->members->process[index];
     if (p->alive && c->samples->taken >= 2)
         return c->samples->seen[1][index].calls != c->samples->seen[0][index].calls;
-    return p->rank.end_ns - ana_time_within(ana_clock_job_time(c->job->clock, index, thread->last_end)) < POLLED_NS;
+    return p->rank.end_ns - ana_time_within(ana_clock_job_time(c->members->clock, index, thread->last_end)) < POLLED_NS;
 }
 
 /* Whether a thread polls, or has waited in a call for so long that other ranks' activity meanwhile is worth a look. */
 static bool somebody_waits_long(const struct ana_case *c)
 {
     for (size_t i = 0; i < c->count; i++) {
-        const struct ana_rank *r = &c->job->process[i].rank;
+        const struct ana_rank *r = &c->members->process[i].rank;
         const struct trc_sig *last = r->inside ? NULL : ana_last_call(r->file, NULL);
         if (r->inside ? r->inside_ns >= c->rules.hang_ns : last && last->flags & TRC_SIG_POLL)
             return true;
@@ -44,7 +44,7 @@ static bool somebody_waits_long(const struct ana_case *c)
 /* The thread of a rank that makes call after call and has completed nothing by them for long; SIZE_MAX: none. */
 static size_t spinning_thread(struct ana_case *c, size_t index)
 {
-    const struct ana_process *p = &c->job->process[index];
+    const struct ana_process *p = &c->members->process[index];
     const struct trc_file *file = p->rank.file;
     uint32_t t = 0;
     const struct trc_sig *last = c->gone[index] || ana_case_ended(c, index) ? NULL : ana_last_call(file, &t);
@@ -60,7 +60,7 @@ static size_t spinning_thread(struct ana_case *c, size_t index)
 static void set_spinning(struct ana_case *c, struct ana_waiting *p)
 {
     const struct ana_last_events *last_events = ana_case_last_events(c, p->index);
-    const struct ana_rank *r = &c->job->process[p->index].rank;
+    const struct ana_rank *r = &c->members->process[p->index].rank;
     c->moved[p->index] = 0;
     p->since_ns = last_events->effect_ns == INT64_MIN ? r->begin_ns : last_events->effect_ns;
     p->lasted_ns = ana_case_end(c, p->index) - p->since_ns;
@@ -77,7 +77,7 @@ static bool returns_at_once(const struct trc_call *call)
 
 static bool add_waiting(struct ana_case *c, size_t index, uint32_t thread, const struct trc_sig *sig, bool inside)
 {
-    const struct ana_rank *r = &c->job->process[index].rank;
+    const struct ana_rank *r = &c->members->process[index].rank;
     const struct trc_thread *t = trc_thread(r->file, thread);
     if (!ana_grow(&c->waiting, c->waiting_count, &c->waiting_room, sizeof *c->waiting))
         return false;
@@ -88,13 +88,13 @@ static bool add_waiting(struct ana_case *c, size_t index, uint32_t thread, const
     p->identity = ana_comm_identity(c->job, index, p->comm);
     p->kind = inside ? kind_of(sig, p->call, p->comm) : ANA_WAITING_POLL;
     p->sequence = t->inside_sequence;
-    p->since_ns = ana_time_within(ana_clock_job_time(c->job->clock, index, inside ? t->inside_since : t->last_end));
+    p->since_ns = ana_time_within(ana_clock_job_time(c->members->clock, index, inside ? t->inside_since : t->last_end));
     bool waits = !inside || trc_opclass_is(p->call->opclass, TRC_FACT_WAITS) || p->kind != ANA_WAITING_OTHER;
     bool test = p->kind == ANA_WAITING_POLL && (!inside || returns_at_once(p->call));
     if (test || (p->kind == ANA_WAITING_POLL && sig->flags & TRC_SIG_POLL)) {
         /* Only the events tell since when it polls in vain.  They are not read of ranks that move, or before that can
          * be seen. */
-        bool ask = !c->moved[index] && (!c->job->process[index].alive || (c->samples->taken >= 2));
+        bool ask = !c->moved[index] && (!c->members->process[index].alive || (c->samples->taken >= 2));
         ask &= ana_case_events_known(c, index);
         int64_t progress = ask ? ana_case_last_events(c, index)->progress_ns[thread] : r->end_ns;
         p->since_ns = progress != INT64_MIN ? progress : r->begin_ns;
@@ -144,7 +144,7 @@ bool ana_case_waiting(struct ana_case *c)
 {
     bool long_wait = somebody_waits_long(c);
     for (size_t i = 0; i < c->count; i++) {
-        const struct ana_rank *r = &c->job->process[i].rank;
+        const struct ana_rank *r = &c->members->process[i].rank;
         c->first_waiting[i] = c->waiting_count;
         size_t threads = 0, spinning = long_wait ? spinning_thread(c, i) : SIZE_MAX;
         for (uint32_t t = 0; t < trc_threads(r->file) && !ana_case_ended(c, i) && !r->off; t++) {

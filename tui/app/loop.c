@@ -1,6 +1,5 @@
 #include "tui/app/loop.h"
 #include "tui/app/save.h"
-#include "trace/job/watch.h"
 #include "trace/util/now.h"
 #include "tui/sources/lines.h"
 

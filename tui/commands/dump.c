@@ -2,7 +2,7 @@
 #include "tui/commands/arguments.h"
 #include "tui/commands/command.h"
 
-#include "trace/job/bundle.h"
+#include "trace/members/bundle.h"
 #include "trace/reader/dump.h"
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include "tui/commands/ended.h"
 #include "tui/sources/lines.h"
-#include "trace/job/unseen.h"
+#include "trace/members/unseen.h"
 #include "trace/session/session.h"
 #include "trace/verdict/verdict.h"
 

@@ -3,7 +3,7 @@
 #include "tui/commands/command.h"
 #include "tui/commands/sample.h"
 
-#include "trace/job/bundle.h"
+#include "trace/members/bundle.h"
 #include "trace/job/stacks.h"
 #include "trace/session/session.h"
 #include "trace/util/now.h"

@@ -9,7 +9,7 @@
 #include "tui/views/views.h"
 #include "tui/sources/lines.h"
 #include "tui/sources/running.h"
-#include "trace/job/watch.h"
+#include "trace/members/bundle.h"
 #include "trace/session/session.h"
 #include "trace/util/numfmt.h"
 

@@ -4,7 +4,6 @@
 #include "tui/commands/arguments.h"
 #include "tui/commands/command.h"
 #include "tui/output/watch_line.h"
-#include "trace/job/watch.h"
 #include "trace/session/session.h"
 #include "trace/util/now.h"
 #include "trace/verdict/verdict.h"

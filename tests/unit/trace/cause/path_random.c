@@ -2,7 +2,7 @@
  * of a mended segment by running them again without it.  The analysis must say just that. */
 #include "tests/support/draw.h"
 #include "tests/support/planted.h"
-#include "trace/job/job_impl.h"
+#include "trace/job/analysis.h"
 #include "trace/cause/path.h"
 #include "trace/cause/replay.h"
 #include <stdlib.h>
@@ -263,7 +263,7 @@ static uint32_t one(uint64_t seed, int ranks, int actions, bool all)
     int64_t last_ns = run(NULL), changed_ns;
     struct ana_job *job = write_job();
     struct ana_summary s = folder_summary(job);
-    struct ana_why *why = &job->pass.why;
+    struct ana_why *why = &ana_job_analysis(job)->pass.why;
     check_path(what, why, last_ns);
     changed_ns = run(&(struct change){.ideal = true});
     CHECK(ana_replay_saves(why->causes, ANA_SHADOW_IDEAL, over) == last_ns - changed_ns,

@@ -2,7 +2,7 @@
  * is cut into slices. */
 #include "tests/support/planted.h"
 #include "tests/support/draw.h"
-#include "trace/job/job_impl.h"
+#include "trace/job/analysis.h"
 #include "trace/job/parts.h"
 #include "trace/job/window.h"
 #include "trace/report/report.h"
@@ -33,16 +33,19 @@ static void write_random(uint64_t seed, int actions, bool goes_on)
 static char *read_with(unsigned workers, int64_t slice_ns, bool middle)
 {
     struct ana_job *job = folder_open();
-    int64_t third_ns = (job->end_ns - job->begin_ns) / 3;
-    CHECK(!middle || ana_job_set_window(job, job->begin_ns + third_ns, job->end_ns - third_ns));
+    int64_t third_ns = (ana_job_members(job)->end_ns - ana_job_members(job)->begin_ns) / 3;
+    CHECK(!middle ||
+          ana_job_set_window(job, ana_job_members(job)->begin_ns + third_ns, ana_job_members(job)->end_ns - third_ns));
     CHECK(ana_job_set_workers(job, workers) && ana_job_read_by_threads(job));
-    CHECK((job->pass.why.onward != NULL) == (workers >= 4), "%u workers: events are handed on", workers);
+    CHECK((ana_job_analysis(job)->pass.why.onward != NULL) == (workers >= 4), "%u workers: events are handed on",
+          workers);
     while (ana_job_advance(job, slice_ns) < 1) {
     }
     struct ana_summary s;
     struct ana_selection part = {.end_ns = INT64_MAX};
     if (middle)
-        part = (struct ana_selection){.begin_ns = job->window.begin_ns, .end_ns = job->window.end_ns};
+        part = (struct ana_selection){.begin_ns = ana_job_analysis(job)->window.begin_ns,
+                                      .end_ns = ana_job_analysis(job)->window.end_ns};
     CHECK(ana_summarize(job, part, &s) == TRC_OK);
     while (ana_job_advance(job, slice_ns) < 1) {
     }

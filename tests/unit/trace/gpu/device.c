@@ -3,7 +3,7 @@
 #include "tests/support/check.h"
 #include "trace/verdict/verdict.h"
 #include "trace/gpu/device.h"
-#include "trace/job/job_impl.h"
+#include "trace/job/analysis.h"
 #include "trace/format/schema.h"
 #include "trace/writer/writer.h"
 #include "trace/session/session.h"
@@ -265,10 +265,10 @@ static void selections(struct ana_job *job)
     CHECK(s && s->calls == 0 && s->timed == 1, "calls before it");
     ana_gpu_look_free(&look);
 
-    CHECK(job->range.open, "a window");
+    CHECK(ana_job_range(job)->open, "a window");
     CHECK(ana_gpu_take_look(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX, .ranks = second}, &look),
           "out of memory");
-    CHECK(!job->range.open && look.analysed >= 1, "ranks alone read nothing again");
+    CHECK(!ana_job_range(job)->open && look.analysed >= 1, "ranks alone read nothing again");
     CHECK(look.rank_count == 1 && look.ranks[0].index == 1 && look.ranks[0].communication_ns == 330000, "one rank");
     CHECK(look.kernel_count == 2 && look.kernels[0].times.count == 5 && look.kernels[0].ranks == 1 &&
               look.kernels[0].times.total_ns == 330000 && near(look.kernels[0].times.p50_ns, 100000) &&
@@ -283,12 +283,12 @@ static void selections(struct ana_job *job)
     /* A summary of all time needs no window either, once one was open. */
     struct ana_summary summary;
     CHECK(ana_gpu_take_look(job, (struct ana_selection){.begin_ns = 0, .end_ns = 260000, .ranks = second}, &look) &&
-              job->range.open,
+              ana_job_range(job)->open,
           "a window");
     ana_gpu_look_free(&look);
     CHECK(ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX, .ranks = second}, &summary) ==
                   TRC_OK &&
-              !job->range.open,
+              !ana_job_range(job)->open,
           "closed");
     ana_summary_free(&summary);
 }

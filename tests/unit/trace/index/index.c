@@ -9,7 +9,7 @@
 #include "trace/index/index.h"
 #include "trace/index/keep.h"
 #include "trace/index/load.h"
-#include "trace/job/job_impl.h"
+#include "trace/job/analysis.h"
 #include "trace/job/window.h"
 #include "trace/verdict/verdict.h"
 #include <math.h>
@@ -260,7 +260,7 @@ static double look(bool *indexed)
         ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &s) == TRC_OK)
         ana_summary_free(&s);
     double answer = ask(job);
-    *indexed = job->indexed;
+    *indexed = ana_job_analysis(job)->indexed;
     ana_job_close(job);
     return answer;
 }
@@ -269,22 +269,22 @@ static double look(bool *indexed)
 enum { SPOILED = 7 };
 static void spoil(struct ana_job *job, int how)
 {
-    struct ana_iter_mark *mark = ana_iter_mark_at(&job->iter, 1);
+    struct ana_iter_mark *mark = ana_iter_mark_at(&ana_job_analysis(job)->iter, 1);
     if (how == 0)
-        ana_iter_place_at(&job->iter, 1)->kind = 1; /* a mark's number where a kind's belongs */
+        ana_iter_place_at(&ana_job_analysis(job)->iter, 1)->kind = 1; /* a mark's number where a kind's belongs */
     else if (how == 1) {
         mark->count = UINT64_MAX;
         mark->longest = mark->longest ? mark->longest : calloc(ANA_ITER_LONGEST, sizeof *mark->longest);
     } else if (how == 2)
         mark->stride = 0;
     else if (how == 3)
-        job->store.message[0].source = RANKS;
+        ana_job_analysis(job)->store.message[0].source = RANKS;
     else if (how == 4)
-        job->store.message[0].send_begin_ns = INT64_MAX;
+        ana_job_analysis(job)->store.message[0].send_begin_ns = INT64_MAX;
     else if (how == 5)
-        ana_segment_at(&job->pass.why, 1)->to = UINT32_MAX;
+        ana_segment_at(&ana_job_analysis(job)->pass.why, 1)->to = UINT32_MAX;
     else
-        ((struct stream *)ana_map_value(&job->gpu->streams, 0))->of.index = RANKS;
+        ((struct stream *)ana_map_value(&ana_job_analysis(job)->gpu->streams, 0))->of.index = RANKS;
 }
 
 /* An index that has a few of the latest messages and kernels only: a window before them is read from the events. */
@@ -292,7 +292,7 @@ static void check_few(const uint8_t head[OF], double plain)
 {
     struct ana_job *job = folder_open();
     struct ana_keep keep;
-    struct ana_job_keep k = {.keep = &keep, .job = job};
+    struct ana_job_keep k = ana_job_keep_of(job, &keep);
     FILE *file = fopen(path, "wb");
     ana_job_set_index(job, false);
     ana_job_advance(job, 0);
@@ -305,9 +305,10 @@ static void check_few(const uint8_t head[OF], double plain)
     ana_job_close(job);
     job = folder_open();
     ana_job_advance(job, 0);
-    CHECK(job->indexed && job->kept_since_ns > 900000, "since %lld", (long long)job->kept_since_ns);
+    CHECK(ana_job_analysis(job)->indexed && ana_job_analysis(job)->kept_since_ns > 900000, "since %lld",
+          (long long)ana_job_analysis(job)->kept_since_ns);
     double kept = ask(job);
-    CHECK(!job->indexed && kept == plain, "with few: %.17g, not %.17g", kept, plain);
+    CHECK(!ana_job_analysis(job)->indexed && kept == plain, "with few: %.17g, not %.17g", kept, plain);
     ana_job_close(job);
 }
 
@@ -324,7 +325,7 @@ static void check_left(void)
             FILE *file = fopen(path, "rb");
             struct stat st = {0};
             CHECK(file && fstat(fileno(file), &st) == 0);
-            CHECK(ana_index_load(job, file, OF, (uint64_t)st.st_size) && job->indexed);
+            CHECK(ana_index_load(job, file, OF, (uint64_t)st.st_size) && ana_job_analysis(job)->indexed);
             fclose(file);
         }
         ana_job_set_window(job, part.begin_ns, part.end_ns);

@@ -5,7 +5,7 @@
 #include "tests/support/trace_folder.h"
 #include "trace/index/index.h"
 #include "trace/index/keep.h"
-#include "trace/job/job_impl.h"
+#include "trace/job/analysis.h"
 #include "trace/util/hash.h"
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +61,7 @@ static long look(void)
     if (child == 0) {
         struct ana_job *job = folder_open();
         ana_job_advance(job, 0);
-        _exit(job->indexed ? 1 : 0);
+        _exit(ana_job_analysis(job)->indexed ? 1 : 0);
     }
     int status = -1;
     struct rusage used = {0};

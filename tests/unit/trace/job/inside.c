@@ -2,7 +2,8 @@
  * it, where the news of a rank are old; and when to look again, where it may soon be. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
-#include "trace/job/job_impl.h"
+#include "trace/job/inside.h"
+#include "trace/members/members.h"
 #include "trace/util/now.h"
 #include <string.h>
 
@@ -62,7 +63,8 @@ static bool one(size_t k)
         CHECK(said && strncmp(out, cases[k].begins, strlen(cases[k].begins)) == 0, "%s: %s", cases[k].what, out);
     else if (in_time)
         CHECK(!said, "%s: %s", cases[k].what, out);
-    int64_t due_ns = ana_inside_due(job), left_ms = (due_ns - job->read_ns) / MS, most_ms = cases[k].due_ms;
+    int64_t due_ns = ana_inside_due(job), left_ms = (due_ns - ana_job_members(job)->read_ns) / MS,
+            most_ms = cases[k].due_ms;
     if (in_time && cases[k].due_ms)
         CHECK(left_ms > most_ms - 300 && left_ms <= most_ms, "%s: due in %d ms", cases[k].what, (int)left_ms);
     else if (in_time)

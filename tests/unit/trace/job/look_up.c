@@ -3,7 +3,7 @@
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
 #include "trace/cause/causes.h"
-#include "trace/job/job_impl.h"
+#include "trace/job/analysis.h"
 #include <stdio.h>
 
 enum { SIZES = 200, ROOM = 16 /* places, at first */ };
@@ -35,11 +35,13 @@ static unsigned takes(int places)
     struct ana_job *job = folder_open();
     CHECK(ana_job_set_workers(job, 1), "out of memory");
     taken = 0;
-    taker = job->pass.why.causes->queue.taker[0];
-    job->pass.why.causes->queue.taker[0].take = count;
+    taker = ana_job_analysis(job)->pass.why.causes->queue.taker[0];
+    ana_job_analysis(job)->pass.why.causes->queue.taker[0].take = count;
     ana_job_advance(job, 0);
-    CHECK(job->pass.tally.sites.count == (size_t)places && job->pass.tally.sites.room >= ROOM,
-          "%zu places, room for %zu", job->pass.tally.sites.count, job->pass.tally.sites.room);
+    CHECK(ana_job_analysis(job)->pass.tally.sites.count == (size_t)places &&
+              ana_job_analysis(job)->pass.tally.sites.room >= ROOM,
+          "%zu places, room for %zu", ana_job_analysis(job)->pass.tally.sites.count,
+          ana_job_analysis(job)->pass.tally.sites.room);
     ana_job_close(job);
     folder_remove();
     return taken;

@@ -2,7 +2,7 @@
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
 #include "trace/job/alike.h"
-#include "trace/job/job_impl.h"
+#include "trace/job/analysis.h"
 #include <string.h>
 
 enum { RANKS = 150, CELLS = 37, CALLS = 40 };
@@ -55,11 +55,11 @@ static void check_width(void)
         tb_free(tb);
     }
     struct ana_job *job = folder_open();
-    int64_t width_ns = job->lane[1].width_ns;
+    int64_t width_ns = ana_job_analysis(job)->lane[1].width_ns;
     ana_job_advance(job, 0);
-    CHECK(job->lane[1].used > 1, "no events");
-    CHECK(job->lane[1].width_ns == width_ns, "%lld ns became %lld", (long long)width_ns,
-          (long long)job->lane[1].width_ns);
+    CHECK(ana_job_analysis(job)->lane[1].used > 1, "no events");
+    CHECK(ana_job_analysis(job)->lane[1].width_ns == width_ns, "%lld ns became %lld", (long long)width_ns,
+          (long long)ana_job_analysis(job)->lane[1].width_ns);
     ana_job_close(job);
     folder_remove();
 }

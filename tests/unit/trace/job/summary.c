@@ -2,7 +2,8 @@
 #include "tests/support/check.h"
 #include "tests/support/summary_checks.h"
 #include "tests/support/trace_folder.h"
-#include "trace/job/job_impl.h"
+#include "trace/job/analysis.h"
+#include "trace/job/state_at.h"
 #include "trace/session/session.h"
 #include <errno.h>
 #include <math.h>
@@ -152,7 +153,7 @@ static void many_bytes(void)
     CHECK(s.site_count == 1 && s.sites[0].times.count == 3);
     CHECK(s.sites[0].sent == 3 * bytes && s.sites[0].received == 6 * bytes);
     struct ana_lane_sum sum = {0};
-    ana_lane_add(&job->lane[0], (int64_t[]){0, 1000000000}, 1, INT64_MAX, false, &sum);
+    ana_lane_add(&ana_job_analysis(job)->lane[0], (int64_t[]){0, 1000000000}, 1, INT64_MAX, false, &sum);
     CHECK(sum.calls == 3 && is(sum.sent, 3.0 * (double)bytes) && is(sum.received, 6.0 * (double)bytes));
     ana_summary_free(&s);
     ana_job_close(job);

@@ -2,6 +2,7 @@
 #include "tests/support/check.h"
 #include "tests/support/summary_checks.h"
 #include "tests/support/trace_folder.h"
+#include "trace/members/bundle.h"
 #include "trace/session/session.h"
 #include <errno.h>
 #include <math.h>

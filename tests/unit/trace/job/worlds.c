@@ -1,7 +1,7 @@
 /* Several worlds, runs and jobs in one folder, or in several: which files are read as one job. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
-#include "trace/job/job_impl.h"
+#include "trace/job/comms.h"
 #include "trace/session/session.h"
 #include "trace/verdict/verdict.h"
 #include <stdio.h>

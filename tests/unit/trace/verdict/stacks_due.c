@@ -2,7 +2,7 @@
  * set time; nor later, if they do. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
-#include "trace/job/job_impl.h"
+#include "trace/job/analysis.h"
 #include "trace/util/now.h"
 #include "trace/verdict/verdict.h"
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Jobs that end, or are killed, while they are looked at and afterwards: the verdict is right, and stays so. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
-#include "trace/job/job_impl.h"
+#include "trace/job/analysis.h"
 #include "trace/verdict/verdict.h"
 #include <signal.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* Unmoving ranks of a watched job are not read anew for each verdict; moved ones are. */
 #include "tests/support/verdict_ranks.h"
-#include "trace/job/job_impl.h"
-#include "trace/job/watch.h"
+#include "trace/job/analysis.h"
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -51,7 +50,7 @@ int main(void)
     CHECK(first == each, "first %zu, each %zu", first, each);
     CHECK(second < first, "they are known: %zu reads in place of %zu", second, first);
     judge("somebody watches", job, ANA_VERDICT_HUNG, ANA_CLASS_CYCLE, "0,1", NULL);
-    trc_refresh(job->process[0].rank.file);
+    trc_refresh(ana_job_members(job)->process[0].rank.file);
     size_t third = reads_of_verdict(job);
     CHECK(third > second && third < first, "one of two is read: %zu, %zu, %zu", first, second, third);
     ana_job_close(job);

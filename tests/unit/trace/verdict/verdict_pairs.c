@@ -2,7 +2,7 @@
  * blocking, started and waited for, persistent.  Also who starts two in the wrong order, and what may meet. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
-#include "trace/job/process.h"
+#include "trace/members/process.h"
 #include "trace/verdict/verdict.h"
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * unless the silence may be a file server's, the network's or the reader's own. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
-#include "trace/job/job_impl.h"
+#include "trace/job/analysis.h"
 #include "trace/util/now.h"
 #include "trace/verdict/verdict.h"
 #include <stdio.h>
@@ -71,11 +71,11 @@ static void look(struct ana_job *job, size_t k)
     int64_t now = ana_now_ns();
     const double silent[] = {
         cases[k].alpha, cases[k].alpha, cases[k].beta, cases[k].third > 0 ? cases[k].third : cases[k].beta, 0, 0};
-    for (size_t i = 0; i < job->count; i++)
-        job->process[i].heartbeat_seen = now - ns(silent[i] + 0.1);
-    job->process[4].longest_still_ns = ns(cases[k].came_back);
+    for (size_t i = 0; i < ana_job_members(job)->count; i++)
+        ana_job_members(job)->process[i].heartbeat_seen = now - ns(silent[i] + 0.1);
+    ana_job_members(job)->process[4].longest_still_ns = ns(cases[k].came_back);
     if (cases[k].reader > 0) {
-        job->read_ns = now - ns(cases[k].reader);
+        ana_job_members(job)->read_ns = now - ns(cases[k].reader);
         ana_job_refresh_state(job);
     } else {
         ana_job_refresh(job);
@@ -99,7 +99,7 @@ static bool one(size_t k)
                     strstr(v->summary.text, "all 2 processes on beta (ranks 2 and 3) have given no sign of life for ");
         CHECK(cases[k].told ? told : v->state == ANA_VERDICT_HEALTHY, "%s: %s, %zu culprits: %s", cases[k].what,
               ana_verdict_state_name(v->state), v->culprits, v->summary.text);
-        int64_t due_ns = ana_job_due(job), left_ns = due_ns - job->read_ns;
+        int64_t due_ns = ana_job_due(job), left_ns = due_ns - ana_job_members(job)->read_ns;
         CHECK(cases[k].due ? left_ns > S * 4 / 10 && left_ns <= S * 9 / 10 : due_ns == INT64_MAX, "%s: due in %.1f s",
               cases[k].what, (double)left_ns / (double)S);
     }

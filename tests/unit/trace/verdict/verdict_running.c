@@ -1,6 +1,6 @@
 /* The verdict on running jobs: two looks at what moves, and ranks that get on elsewhere. */
 #include "tests/support/verdict_ranks.h"
-#include "trace/job/job_impl.h"
+#include "trace/job/analysis.h"
 #include <time.h>
 
 /* A circle of two in a running job, five seconds old: no verdict at the first look, one at the second; and none at all
@@ -39,8 +39,8 @@ static void live(bool moves)
     else
         judge("second look", job, ANA_VERDICT_HUNG, ANA_CLASS_CYCLE, "0,1", NULL);
     if (!moves) { /* a digest says that one has sent more since its file was read: it may be what the other waits for */
-        job->process[1].behind = true;
-        job->revision++;
+        ana_job_members(job)->process[1].behind = true;
+        ana_job_members(job)->revision++;
         judge("behind", job, ANA_VERDICT_HEALTHY, ANA_CLASS_NONE, "", NULL);
     }
     ana_job_close(job);

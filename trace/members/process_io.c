@@ -1,5 +1,5 @@
 /* Bytes that a process of this host reads and writes, as /proc counts them. */
-#include "trace/job/process.h"
+#include "trace/members/process.h"
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -7,13 +7,6 @@
 #include "trace/util/hash_map.h"
 
 struct ana_bundle;
-struct ana_job;
-
-/* Somebody watches the job as it runs, look after look, from now on (or no longer).  At first nobody does. */
-void ana_job_watch(struct ana_job *job, bool on);
-/* Somebody looks at this rank: at the next refresh its file is read, whatever digests say.  An index that the job does
- * not have is nobody's. */
-void ana_job_look_at(struct ana_job *job, size_t index);
 
 /* A digest that is read again and again. */
 struct ana_watched_node {

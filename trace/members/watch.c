@@ -1,5 +1,5 @@
-#include "trace/job/watch.h"
-#include "trace/job/bundle.h"
+#include "trace/members/watch.h"
+#include "trace/members/bundle.h"
 #include "trace/util/hash.h"
 #include "trace/util/now.h"
 #include "trace/util/text.h"

@@ -2,7 +2,7 @@
 #ifndef ANA_BUNDLE_H
 #define ANA_BUNDLE_H
 
-#include "trace/job/watch.h"
+#include "trace/members/watch.h"
 #include "trace/util/hash_map.h"
 #include "trace/reader/reader.h"
 
@@ -59,6 +59,9 @@ size_t ana_bundle_scan(struct ana_bundle *bundle);
  * watched.  With `at_rest`, if nothing is expected to change, some hundred are read in turn, and the others only after
  * a change in one.  Returns whether anything changed. */
 bool ana_bundle_refresh(struct ana_bundle *bundle, bool at_rest);
+
+/* Writes the path of the newest trace folder in `where`; folders called hpctop-* come first.  False: there is none. */
+bool ana_newest_folder(const char *where, char *out, size_t out_size);
 
 /* The first place or file that could not be read, and why: "PATH: Permission denied"; NULL if all could. */
 const char *ana_bundle_error(const struct ana_bundle *bundle);

@@ -3,7 +3,7 @@
 #define ANA_PROCESS_H
 
 #include "trace/relations/clock.h"
-#include "trace/job/job.h"
+#include "trace/members/rank.h"
 
 /* Job times beyond this (73 years) are damage. */
 #define ANA_TIME_LIMIT ((int64_t)1 << 61)

@@ -1,6 +1,5 @@
-#include "trace/job/bundle.h"
+#include "trace/members/bundle.h"
 #include "trace/util/text.h"
-#include "trace/job/job.h"
 #include "trace/util/beside.h"
 #include "trace/util/hash.h"
 #include "trace/util/now.h"

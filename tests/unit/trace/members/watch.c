@@ -1,8 +1,8 @@
 /* A rank whose digest is fresh is spared, until somebody looks at it: then its file is read once. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
-#include "trace/job/job_impl.h"
-#include "trace/job/watch.h"
+#include "trace/job/job.h"
+#include "trace/members/members.h"
 #include "trace/util/now.h"
 
 int main(void)
@@ -19,7 +19,8 @@ int main(void)
     struct ana_watched_node node = {.moved_ns = ana_now_ns()};
     struct ana_watched watched = {.by = &node};
     struct ana_watch watch = {.on = true};
-    struct trc_file *file = job->process[1].rank.file, *other = job->process[0].rank.file;
+    struct trc_file *file = ana_job_members(job)->process[1].rank.file,
+                    *other = ana_job_members(job)->process[0].rank.file;
     trc_refresh(other); /* the verdict may have wanted it */
     trc_refresh(file);
     CHECK(ana_watch_spares(&watch, file, &watched, 1), "its digest is fresh");

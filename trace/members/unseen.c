@@ -1,4 +1,4 @@
-#include "trace/job/unseen.h"
+#include "trace/members/unseen.h"
 
 #include "trace/util/text.h"
 #include <fcntl.h>

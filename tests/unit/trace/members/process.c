@@ -2,8 +2,9 @@
  * GPU has done is no call of the process, but shows that it gets on. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
-#include "trace/job/job_impl.h"
-#include "trace/job/process.h"
+#include "trace/job/job.h"
+#include "trace/members/members.h"
+#include "trace/members/process.h"
 #include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -92,8 +93,8 @@ static void test_gpu_gets_on(void)
         folder_write(tb, 0);
         tb_free(tb);
         struct ana_job *job = folder_open();
-        progress[round] = job->process[0].progress;
-        calls[round] = job->process[0].rank.calls;
+        progress[round] = ana_job_members(job)->process[0].progress;
+        calls[round] = ana_job_members(job)->process[0].rank.calls;
         ana_job_close(job);
         folder_remove();
     }
@@ -106,7 +107,7 @@ static void look_at(struct ana_process *p, const struct ana_job *job, double s)
 {
     int64_t now = (int64_t)((1000 + s) * 1e9);
     struct ana_here here = {.host = "here", .realtime_ns = INT64_MAX, .monotonic_ns = now, .read_ns = now};
-    ana_process_refresh(p, job->clock, 0, &here);
+    ana_process_refresh(p, ana_job_members(job)->clock, 0, &here);
 }
 
 static void write_beat(uint64_t number, int64_t ns)
@@ -137,7 +138,7 @@ static void test_found_late(void)
         folder_make("process");
         write_beat(100, 5000000000);
         struct ana_job *job = folder_open();
-        struct ana_process p = {.heartbeats = 99, .rank.file = job->process[0].rank.file};
+        struct ana_process p = {.heartbeats = 99, .rank.file = ana_job_members(job)->process[0].rank.file};
         look_at(&p, job, 0);
         if (cases[k].look[0] > 0)
             look_at(&p, job, cases[k].look[0]);

@@ -1,6 +1,5 @@
 /* Processes of the job: their order and common properties. */
-#include "trace/relations/bridge.h"
-#include "trace/job/job_impl.h"
+#include "trace/members/members.h"
 #include "trace/util/hash.h"
 #include "trace/util/text.h"
 #include "trace/util/sort.h"
@@ -8,15 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-void ana_members_forget(struct ana_job *job)
-{
-    free(job->process);
-    job->process = NULL;
-    job->count = 0;
-    ana_clock_free(job->clock);
-    job->clock = NULL;
-}
 
 struct world {
     uint64_t identity, began, ended; /* times by the real-time clocks; ended: the last heartbeat so far */
@@ -230,9 +220,9 @@ static struct ana_bridges *all_bridges(const struct places *places)
     return bridges;
 }
 
-static void mark_other_jobs(struct ana_job *job, struct world *world, size_t worlds)
+static void mark_other_jobs(struct ana_members *members, struct world *world, size_t worlds)
 {
-    const struct ana_bundle *bundle = &job->bundle;
+    const struct ana_bundle *bundle = &members->bundle;
     struct places places = {.bundle = bundle, .world = world, .worlds = worlds, .latest = worlds};
     for (size_t w = 0; w < worlds; w++)
         if (!world[w].spawned && (places.latest == worlds || world[w].began > world[places.latest].began))
@@ -256,7 +246,7 @@ static void mark_other_jobs(struct ana_job *job, struct world *world, size_t wor
         }
         for (size_t f = 0; f < bundle->folders; f++)
             if (in_of(&places, places.latest)[f]) {
-                job->shown_folder = f;
+                members->shown_folder = f;
                 break;
             }
     }
@@ -265,31 +255,31 @@ static void mark_other_jobs(struct ana_job *job, struct world *world, size_t wor
 }
 
 /* Lists the processes of all readable files that belong to the job, sorted.  NULL: out of memory. */
-static struct ana_process *list_processes(struct ana_job *job, size_t *count)
+static struct ana_process *list_processes(struct ana_members *members, size_t *count)
 {
-    struct ana_process *list = calloc(job->bundle.count + 1, sizeof *list);
+    struct ana_process *list = calloc(members->bundle.count + 1, sizeof *list);
     size_t n = 0, all;
-    struct world *every = list_worlds(&job->bundle, &all), *world = every;
+    struct world *every = list_worlds(&members->bundle, &all), *world = every;
     uint64_t latest = latest_start(every, all);
     size_t worlds = 0;
     if (every)
-        mark_other_jobs(job, every, all);
-    job->left_out = job->other_jobs = 0;
-    for (size_t i = 0; i < job->bundle.count; i++) {
-        const struct ana_bundle_file *f = &job->bundle.files[i];
+        mark_other_jobs(members, every, all);
+    members->left_out = members->other_jobs = 0;
+    for (size_t i = 0; i < members->bundle.count; i++) {
+        const struct ana_bundle_file *f = &members->bundle.files[i];
         size_t w = f->file ? world_of(every, all, trc_head(f->file)->world_identity) : all;
         if (w < all && every[w].other_job) {
-            job->other_jobs++;
-            job->other_folder = f->folder;
+            members->other_jobs++;
+            members->other_folder = f->folder;
         } else if (w < all && (every[w].ended < latest || end_of(trc_head(f->file)) < every[w].since)) {
-            job->left_out++;
+            members->left_out++;
         }
     }
     for (size_t w = 0; w < all; w++)
         if (every[w].ended >= latest && !every[w].other_job)
             world[worlds++] = every[w];
-    for (size_t i = 0; list && i < job->bundle.count; i++) {
-        struct trc_file *file = job->bundle.files[i].file;
+    for (size_t i = 0; list && i < members->bundle.count; i++) {
+        struct trc_file *file = members->bundle.files[i].file;
         if (!file)
             continue;
         const struct trc_head *head = trc_head(file);
@@ -309,13 +299,13 @@ static struct ana_process *list_processes(struct ana_job *job, size_t *count)
     return list;
 }
 
-static bool same_processes(const struct ana_job *job, const struct ana_process *list, size_t n)
+static bool same_processes(const struct ana_members *members, const struct ana_process *list, size_t n)
 {
-    if (n != job->count)
+    if (n != members->count)
         return false;
     for (size_t i = 0; i < n; i++)
-        if (job->process[i].rank.file != list[i].rank.file || job->process[i].rank.rank != list[i].rank.rank ||
-            job->process[i].rank.world != list[i].rank.world)
+        if (members->process[i].rank.file != list[i].rank.file || members->process[i].rank.rank != list[i].rank.rank ||
+            members->process[i].rank.world != list[i].rank.world)
             return false;
     return true;
 }
@@ -338,10 +328,10 @@ static void short_mpi_name(char *out, size_t size, const char *text)
     out[n] = 0;
 }
 
-void ana_members_name(struct ana_job *job)
+void ana_members_name(struct ana_members *members)
 {
     char place[PATH_MAX];
-    const char *shown = job->other_jobs ? job->bundle.folder[job->shown_folder] : job->bundle.place[0];
+    const char *shown = members->other_jobs ? members->bundle.folder[members->shown_folder] : members->bundle.place[0];
     if (!realpath(shown, place))
         snprintf(place, sizeof place, "%s", shown);
     size_t n = strlen(place);
@@ -353,26 +343,26 @@ void ana_members_name(struct ana_job *job)
     for (n = strlen(place); n > 1 && place[n - 1] == '/'; n--)
         place[n - 1] = 0;
     const char *name = strrchr(place, '/') ? strrchr(place, '/') + 1 : place;
-    snprintf(job->name, sizeof job->name, "%s", strncmp(name, "hpctop-", 7) == 0 && name[7] ? name + 7 : name);
-    trc_clean_text(job->name);
+    snprintf(members->name, sizeof members->name, "%s", strncmp(name, "hpctop-", 7) == 0 && name[7] ? name + 7 : name);
+    trc_clean_text(members->name);
 }
 
 /* Numbers the hosts, in the order of their first ranks.  False: out of memory. */
-static bool number_hosts(struct ana_job *job)
+static bool number_hosts(struct ana_members *members)
 {
     struct ana_map known; /* uint32_t by the hash of the name: its number + 1 */
     ana_map_init(&known, sizeof(uint32_t));
-    free(job->host);
-    job->hosts = 0;
-    job->host = calloc(job->count + 1, sizeof *job->host);
-    bool ok = job->host;
-    for (size_t i = 0; ok && i < job->count; i++) {
-        struct ana_process *p = &job->process[i];
+    free(members->host);
+    members->hosts = 0;
+    members->host = calloc(members->count + 1, sizeof *members->host);
+    bool ok = members->host;
+    for (size_t i = 0; ok && i < members->count; i++) {
+        struct ana_process *p = &members->process[i];
         uint32_t *number = ana_map_add(&known, ana_hash_text(p->host), 0, 0);
         ok = number;
         if (ok && !*number) {
-            job->host[job->hosts++] = p->host;
-            *number = (uint32_t)job->hosts;
+            members->host[members->hosts++] = p->host;
+            *number = (uint32_t)members->hosts;
         }
         p->rank.host = p->host;
         p->rank.host_index = ok ? *number - 1 : 0;
@@ -382,53 +372,44 @@ static bool number_hosts(struct ana_job *job)
 }
 
 /* Fills what does not change while the processes stay the same. */
-static bool fill_constants(struct ana_job *job)
+static bool fill_constants(struct ana_members *members)
 {
-    if (!number_hosts(job))
+    if (!number_hosts(members))
         return false;
-    job->world_size = 0;
-    for (size_t i = 0; i < job->count; i++) {
-        struct ana_process *p = &job->process[i];
+    members->world_size = 0;
+    for (size_t i = 0; i < members->count; i++) {
+        struct ana_process *p = &members->process[i];
         const struct trc_head *head = trc_head(p->rank.file);
         p->rank.runtime = head->runtime;
         p->rank.image = head->container;
         if (i == 0 || p->rank.world != p[-1].rank.world)
-            job->world_size += head->world_size > 0 ? (size_t)head->world_size : 0;
+            members->world_size += head->world_size > 0 ? (size_t)head->world_size : 0;
     }
-    if (job->world_size < job->count)
-        job->world_size = job->count;
-    short_mpi_name(job->mpi, sizeof job->mpi, trc_head(job->process[0].rank.file)->mpi);
+    if (members->world_size < members->count)
+        members->world_size = members->count;
+    short_mpi_name(members->mpi, sizeof members->mpi, trc_head(members->process[0].rank.file)->mpi);
     return true;
 }
 
-static bool take_processes(struct ana_job *job, struct ana_process *list, size_t n)
+bool ana_members_set(struct ana_members *members, struct ana_process *list, size_t n)
 {
-    ana_analysis_stop(job);
-    ana_members_forget(job);
-    job->process = list;
-    job->count = n;
-    job->generation++;
-    job->parts = (struct ana_part_source){0}; /* source of the earlier files */
-    job->clock = ana_clock_new();
-    bool ok = job->clock != NULL;
-    for (size_t i = 0; ok && i < n; i++) {
-        ana_number_calls(job, &list[i]);
-        ok = ana_clock_add_file(job->clock, list[i].rank.file);
-    }
-    ok = ok && fill_constants(job) && ana_analysis_start(job);
-    if (!ok) { /* out of memory: an empty job is better than half a one */
-        ana_analysis_stop(job);
-        ana_members_forget(job);
-    }
-    return ok;
+    ana_members_forget(members);
+    members->process = list;
+    members->count = n;
+    members->generation++;
+    members->clock = ana_clock_new();
+    bool ok = members->clock != NULL;
+    ana_number_calls(members);
+    for (size_t i = 0; ok && i < n; i++)
+        ok = ana_clock_add_file(members->clock, list[i].rank.file);
+    return ok && fill_constants(members);
 }
 
-bool ana_members_refresh(struct ana_job *job)
+struct ana_process *ana_members_changed(struct ana_members *members, size_t *n)
 {
-    size_t n;
-    struct ana_process *list = list_processes(job, &n);
-    if (list && n > 0 && !same_processes(job, list, n))
-        return take_processes(job, list, n);
+    struct ana_process *list = list_processes(members, n);
+    if (list && *n > 0 && !same_processes(members, list, *n))
+        return list;
     free(list);
-    return false;
+    return NULL;
 }

@@ -2,7 +2,7 @@
  * opened alone, damaged ones too.  Whoever watches can stop it. */
 #include "tests/support/check.h"
 #include "tests/support/trace_builder.h"
-#include "trace/job/bundle.h"
+#include "trace/members/bundle.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Shared by the passes over all and over a part of the events; for advance.c, pass.c and range.c. */
-#ifndef ANA_PASS_H
-#define ANA_PASS_H
+#ifndef ANA_PASS_IMPL_H
+#define ANA_PASS_IMPL_H
 
 #include "trace/job/job_impl.h"
 
@@ -19,18 +19,9 @@ void ana_pass_live(const struct ana_job *job, struct ana_pass *pass);
 void ana_pass_look_up(struct ana_job *job, struct ana_pass *pass, const struct ana_event *event);
 /* Notes the regions around an event that counts: of its segment, and of its site's sum. */
 void ana_pass_region(struct ana_job *job, struct ana_pass *pass, const struct ana_event *event);
-/* Makes empty lanes for all ranks, for all or maybe a part of their events. */
-void ana_lanes_start(const struct ana_job *job, struct ana_lane *lane, bool all);
-
-/* over_time.c: whether the timeline of some rank is read from its events, of the whole run, too: it has few. */
-bool ana_timelines_decode(const struct ana_job *job);
 
 /* advance.c: tells a match the known facts about all ranks. */
 void ana_match_ranks(const struct ana_job *job, struct ana_match *match);
-/* advance.c: ends that pass, wherever it is. */
-void ana_bounds_pass_stop(struct ana_job *job);
-/* advance.c: whether any process may still write. */
-bool ana_anyone_alive(const struct ana_job *job);
 
 /* follow.c: takes events of the main pass, in their order: does the work that depends on earlier events of their
  * threads; then hands them on. */
@@ -86,7 +77,7 @@ static inline void ana_relate_event(struct ana_job *job, enum ana_onward_kind ki
     if (__builtin_expect(!counts || !e->use->is_plain, 0))
         ana_relate_apart(job, counts, e);
     if (counts || !ana_is_device(e))
-        ana_match_event(job->match, e);
+        ana_match_event(job->analysis.match, e);
 }
 
 #endif

@@ -1,4 +1,4 @@
-#include "trace/job/process.h"
+#include "trace/members/process.h"
 #include "trace/util/times.h"
 #include "trace/util/now.h"
 #include <inttypes.h>

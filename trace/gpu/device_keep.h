@@ -1,0 +1,15 @@
+/* Devices of a job, saved and loaded. */
+#ifndef ANA_DEVICE_KEEP_H
+#define ANA_DEVICE_KEEP_H
+
+#include "trace/job/job.h"
+#include "trace/util/keep.h"
+
+/* Saves the devices of the pass over all events, or loads them into devices that have seen none.
+ * The latest calls and kernels make up time ranges: at most `newest` are saved, unless `newest` is ANA_STORE_MESSAGES
+ * or more; ana_analysis.kept_since_ns tells the end of the older ones. */
+void ana_devices_keep(struct ana_keep *keep, struct ana_job *job, size_t newest);
+/* Once devices were loaded, names their communicators as reading the events would have. */
+void ana_devices_name(struct ana_job *job);
+
+#endif
