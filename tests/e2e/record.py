@@ -201,6 +201,7 @@ def refusals():
     refused("an unknown option", 64, "--no-such-option", ["--no-such-option", "--", "true"])
     refused("-o without a folder", 64, "-o", ["-o"])
     refused("no libtrace.so", 2, "/no/such/libtrace.so", ["--", "true"], HPCTOP_LIBTRACE="/no/such/libtrace.so")
+    refused("ssh", 2, "ssh HOST .. hpctop record -- COMMAND", ["--", "env", "A=1", "ssh", "host", "mpirun", "-n", "2", "./app"])
     open("file", "w").close()
     refused("a folder that cannot be made", 2, "file/t", ["-o", "file/t", "--", "true"])
     prefix = os.path.join(HERE, "suid")

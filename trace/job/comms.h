@@ -8,6 +8,8 @@
 size_t ana_job_ranks(const struct ana_job *job);
 /* The rank index of a rank of a world; SIZE_MAX: it has no file. */
 size_t ana_index_of_rank(const struct ana_job *job, uint32_t world, int32_t rank);
+/* Writes which ranks have no trace file: "ranks 2 and 3 of 4"; "2 of 6 ranks" where there are several worlds. */
+void ana_absent_words(const struct ana_job *job, char *out, size_t size);
 /* Returns the number of ranks 0 .. size - 1 of a world with files.  *first is the index of the first; the others follow
  * it. */
 size_t ana_ranks_below(const struct ana_job *job, uint32_t world, int32_t size, size_t *first);

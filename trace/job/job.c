@@ -63,6 +63,16 @@ static void warn_of_other_mpi(struct ana_job *job)
     add_warning(job, "", text);
 }
 
+static void warn_of_absent(struct ana_job *job)
+{
+    if (job->members.count >= job->members.world_size)
+        return;
+    char text[256], ranks[192];
+    ana_absent_words(job, ranks, sizeof ranks);
+    snprintf(text, sizeof text, "%s have no trace file here", ranks);
+    add_warning(job, "", text);
+}
+
 void ana_collect_warnings(struct ana_job *job)
 {
     forget_warnings(job);
@@ -74,12 +84,7 @@ void ana_collect_warnings(struct ana_job *job)
                  job->members.other_jobs == 1 ? "" : "s");
         add_warning(job, "", text);
     }
-    if (job->members.count < job->members.world_size) {
-        char text[128];
-        snprintf(text, sizeof text, "%zu of %zu ranks have no trace file here",
-                 job->members.world_size - job->members.count, job->members.world_size);
-        add_warning(job, "", text);
-    }
+    warn_of_absent(job);
     if (job->members.left_out) {
         char text[128];
         snprintf(text, sizeof text, "%zu file%s of an earlier run in the same folder left out", job->members.left_out,

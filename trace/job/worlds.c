@@ -47,6 +47,25 @@ void ana_rank_list(const struct ana_job *job, const size_t *index, size_t n, cha
     ana_ranges_end(&ranges);
 }
 
+void ana_absent_words(const struct ana_job *job, char *out, size_t size)
+{
+    enum { MOST = 1 << 16 }; /* ranks that are walked: the size of a world is only a number that a file says */
+    struct ana_ranges ranges;
+    const struct ana_members *m = &job->members;
+    const uint32_t world = m->count ? m->process[0].rank.world : 0;
+    if (m->world_size > MOST || (m->count && m->process[m->count - 1].rank.world != world)) {
+        snprintf(out, size, "%zu of %zu ranks", m->world_size - m->count, m->world_size);
+        return;
+    }
+    ana_ranges_begin(&ranges, out, size, ANA_RANGES_MOST, true);
+    for (size_t r = 0; r < m->world_size; r++)
+        if (ana_index_of_rank(job, world, (int32_t)r) == SIZE_MAX)
+            ana_ranges_add(&ranges, (struct ana_rank_id){.world = world, .rank = (int32_t)r});
+    ana_ranges_end(&ranges);
+    const size_t used = strlen(out);
+    snprintf(out + used, size - used, " of %zu", m->world_size);
+}
+
 static const struct ana_bridge *bridge_of(const struct ana_job *job, size_t index, const struct trc_comm *comm)
 {
     bool between = job->members.bridges && comm && comm->def.flags & TRC_COMM_FOREIGN;

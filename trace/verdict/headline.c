@@ -77,8 +77,9 @@ static bool say_record(const struct ana_job *job, struct ana_line line)
                          info.world_size, error);
             return true;
         }
-        ana_line_say(line, "%zu of %zu ranks have no trace file here: what they did is not known",
-                     info.world_size - info.ranks, info.world_size);
+        char ranks[192];
+        ana_absent_words(job, ranks, sizeof ranks);
+        ana_line_say(line, "%s have no trace file here: what they did is not known", ranks);
         return true;
     }
     if (info.lost_records) {

@@ -1,5 +1,6 @@
 #include "tui/commands/ended.h"
 #include "tui/sources/lines.h"
+#include "trace/job/comms.h"
 #include "trace/members/unseen.h"
 #include "trace/session/session.h"
 #include "trace/verdict/verdict.h"
@@ -107,8 +108,21 @@ static void wait_for_the_rest(struct ana_job *job)
     }
 }
 
+/* Prints where the files of ranks may be that have none here. */
+static void print_absent(const struct ana_job *job, const struct tui_plan *plan, const char *folder)
+{
+    char ranks[192], library[PATH_MAX];
+    ana_absent_words(job, ranks, sizeof ranks);
+    fprintf(stderr, "hpctop: if %s ran on another host: ", ranks);
+    if (plan->script && strncmp(ana_job_info(job).mpi, "Open MPI", 8) == 0)
+        fputs("Open MPI hands no variables of a script to it; put hpctop record before mpirun in the script\n", stderr);
+    else if (tui_find_libtrace(library, sizeof library))
+        fprintf(stderr, "get %s from there and name both folders; if there is none, libtrace.so has to be there: %s\n",
+                folder, library);
+}
+
 /* Prints headline or verdict of a job, and its folder; `failed`: the command that started it did. */
-static void print_job(const char *folder, bool failed)
+static void print_job(const struct tui_plan *plan, const char *folder, bool failed)
 {
     char line[768] = "";
     struct ana_job *job;
@@ -130,6 +144,8 @@ static void print_job(const char *folder, bool failed)
         fputs("hpctop: the command failed, though its ranks ended MPI in order: see its output\n", stderr);
     if (*line)
         fprintf(stderr, "hpctop: %s\n", line);
+    if (!runs && ana_job_info(job).ranks < ana_job_info(job).world_size)
+        print_absent(job, plan, folder);
     fprintf(stderr, runs ? "hpctop: the job still runs; look with: hpctop %s\n" : "hpctop: look with: hpctop %s\n",
             folder);
     ana_job_close(job);
@@ -181,13 +197,13 @@ void tui_print_end(const struct tui_plan *plan, const char *folder, struct times
     struct found found = {0};
     char line[256];
     if (folder && is_newer(newest_in(folder), before)) {
-        print_job(shorten(folder), failed);
+        print_job(plan, shorten(folder), failed);
         return;
     }
     if (!folder)
         find_here(before, &found);
     for (size_t i = 0; i < found.count && i < MOST_JOBS; i++)
-        print_job(found.folder[i], failed && found.count == 1);
+        print_job(plan, found.folder[i], failed && found.count == 1);
     if (found.count > MOST_JOBS)
         fprintf(stderr, "hpctop: and %zu more jobs in hpctop-*\n", found.count - MOST_JOBS);
     if (!found.count && folder && ana_unseen(folder, line, sizeof line))

@@ -1,5 +1,6 @@
 /* Changes a command line so that it records, from its innermost layer outwards; see record.h. */
 #include "tui/launch/record_impl.h"
+#include "trace/util/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,6 +75,12 @@ static bool can_work(struct tui_plan *plan)
                                    "%s %s drops LD_PRELOAD, since its starter is setuid; leave %s out, or add --userns",
                                    words->word[layer->at], words->word[at], words->word[at]);
     }
+    const char *program = plan->program < words->count ? trc_base_name(words->word[plan->program]) : "";
+    if (tui_listed("ssh rsh pdsh clush", ' ', program, strlen(program)))
+        return tui_plan_refuse(plan,
+                               "%s hands no variables to the other host; put hpctop record behind it: %s HOST .. "
+                               "hpctop record -- COMMAND",
+                               program, program);
     char path[4096];
     struct tui_elf elf;
     if (!read_program(plan, path, sizeof path, &elf) || !elf.is_elf)

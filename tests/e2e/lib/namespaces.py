@@ -103,6 +103,32 @@ class Hosts:
             f.write("esac\necho \"agent: no host $host\" >&2\nexit 255\n")
         os.chmod("agent", 0o755)
 
+    def start_sshd(self):
+        """`ssh HOST` works on all hosts, between all of them and without a question, by a real sshd on each."""
+        os.mkdir("ssh")
+        key = os.path.abspath("ssh/key")
+        call("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key)
+        with open("ssh/client", "w") as f:
+            f.write("Host *\nIdentityFile %s\nStrictHostKeyChecking no\nUserKnownHostsFile /dev/null\nLogLevel ERROR\n" % key)
+        for host in self.all:
+            of_host = os.path.abspath("ssh/" + host.name)
+            with open(of_host, "w") as f:
+                f.write("HostKey %s\nAuthorizedKeysFile %s.pub\nStrictModes no\nPermitRootLogin yes\nUsePAM no\nPidFile none\n" % (key, key))
+                f.write("SetEnv %s\n" % " ".join('"%s=%s"' % (k, os.environ[k]) for k in CLEAN[2:] if k in os.environ))
+            call(*host.within("sh", "-c", "mount -t tmpfs none /run && mkdir /run/sshd && mount --bind %s /etc/ssh/ssh_config && "
+                              "/usr/sbin/sshd -f %s" % (os.path.abspath("ssh/client"), of_host)))
+
+    def private(self, folder):
+        """Gives each host a folder of its own by this name, as a local disk is."""
+        os.makedirs(folder, exist_ok=True)
+        for host in self.all:
+            call(*host.within("mount", "-t", "tmpfs", "none", os.path.abspath(folder)))
+
+    def on(self, number, command, env, timeout=LONG, cwd=None):
+        """Runs a command on a host; unlike `within` it enters its folder there, below what is mounted."""
+        return run(self.all[number].within("sh", "-c", 'cd "$0" && exec "$@"', cwd or os.getcwd(), *command),
+                   dict(env, **self.all[number].skew), timeout)
+
     def close(self):
         """What is left over when this fails goes with the namespaces of the test, when it ends."""
         for host in self.all:
