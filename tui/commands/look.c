@@ -263,12 +263,9 @@ static void print_group(struct seen *rank, size_t n, size_t first)
         }
     ana_ranges_end(&ranges);
     const struct seen *r = &rank[first];
-    const bool inside = r->outer < r->stack.count;
-    printf("\n%s  %s\n", who,
-           inside          ? call_of(r)
-           : r->stack.runs ? "outside MPI, running"
-                           : "outside MPI, in a system call");
-    for (size_t i = inside ? r->outer + 1 : 0; i < r->stack.count; i++) {
+    const char *call = call_of(r);
+    printf("\n%s  %s\n", who, call ? call : r->stack.runs ? "outside MPI, running" : "outside MPI, in a system call");
+    for (size_t i = call ? r->outer + 1 : 0; i < r->stack.count; i++) {
         if (i && r->stack.frame[i].is_system && strcmp(r->stack.frame[i - 1].function, "main") == 0)
             break; /* callers of main() are of no interest */
         const struct tui_outside_frame *f = &r->stack.frame[i];
