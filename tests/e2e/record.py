@@ -10,7 +10,7 @@ import signal
 import stat
 import subprocess
 
-from common import HPCTOP, LIBTRACE, check, end, hpctop, release, report, run, skip, start, stop, traces, wait_for, workload
+from common import HPCTOP, LIBTRACE, TOP, check, end, hpctop, release, report, run, skip, start, stop, traces, wait_for, workload
 from compare import differences
 from results import record
 
@@ -190,6 +190,23 @@ def carried():
         rep = report(folder) if r.code == 0 and traces(folder) else None
         check("carried by " + command, rep is not None and rep["job"]["ranks"] == 1 and
               any(c["name"] == "MPI_Comm_rank" and c["calls"] >= 1000 for c in rep["calls"]), r)
+
+
+def systems():
+    """Each command of docs/systems.md gets libtrace.so to its program, and each test that is named there exists."""
+    with open(os.path.join(TOP, "docs/systems.md")) as f:
+        text = f.read()
+    commands = re.findall(r"`hpctop record -o traced -- ([^`]+)`", text)
+    check("docs/systems.md has commands", len(commands) >= 7, commands)
+    for name in ("ibrun", "jsrun", "shifter", "singularity", "srun", "horovodrun"):
+        stand_in(name, name)
+    for command in commands:
+        settings, words = plan(command)
+        check("docs/systems.md: " + command.split()[0], settings is not None and
+              LIB in words + " ".join(v for k, v in settings.items() if k.endswith("_LD_PRELOAD") or k == "APPTAINERENV_LD_PRELOAD"), words)
+        check("docs/systems.md: %s: its launcher has it not" % command.split()[0], settings is not None and "LD_PRELOAD" not in settings, settings)
+    missing = [name for name in set(re.findall(r"`(e2e/[a-z]+)`", text)) if not os.path.exists(os.path.join(TOP, "tests", name + ".py"))]
+    check("docs/systems.md names tests that exist", not missing, missing)
 
 
 def refusals():
@@ -393,6 +410,7 @@ def jobs():
 
 plans()
 carried()
+systems()
 refusals()
 ends()
 alarms()
