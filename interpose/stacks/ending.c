@@ -13,8 +13,7 @@
 
 static atomic_flag noted = ATOMIC_FLAG_INIT;
 static void (*real_quick_exit)(int); /* newer than the glibc that must do */
-static int (*real_pmix_abort)(int, const char *, void *, size_t);
-static const void *abort_message; /* glibc's pointer to its last words; NULL: it has none */
+static const void *abort_message;    /* glibc's pointer to its last words; NULL: it has none */
 
 static struct trc_end *this_end(void)
 {
@@ -174,13 +173,6 @@ static void leave_quickly(int code)
     real_quick_exit(code);
 }
 
-/* MPI ends the job: for an error, or in MPI_Abort. */
-static int leave_by_pmix(int code, const char *text, void *processes, size_t n)
-{
-    NOTE_EXIT(TRC_END_EXIT_NOW, code);
-    return real_pmix_abort(code, text, processes, n);
-}
-
 /* Called by exit(), before the destructors: nobody has noted it, so main has returned, or its caller was not seen. */
 static void exit_runs(int code, void *unused)
 {
@@ -188,14 +180,9 @@ static void exit_runs(int code, void *unused)
     NOTE_EXIT(TRC_END_RETURN, code);
 }
 
-void (*ipo_ending_wrapper_of(enum ipo_libc row, const void *bound))(void)
+void (*ipo_ending_wrapper_of(enum ipo_libc row))(void)
 {
     typedef void (*function)(void);
-    if (row == IPO_LIBC_PMIx_Abort) {
-        if (bound != (const void *)(uintptr_t)leave_by_pmix) /* else the slot was led there before */
-            real_pmix_abort = (int (*)(int, const char *, void *, size_t))(uintptr_t)bound;
-        return (function)leave_by_pmix;
-    }
     return row == IPO_LIBC_exit                             ? (function)leave
            : row == IPO_LIBC__exit || row == IPO_LIBC__Exit ? (function)leave_now
            : row == IPO_LIBC_quick_exit                     ? (function)leave_quickly

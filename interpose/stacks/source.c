@@ -11,13 +11,13 @@ static void start_recording(void)
 
 static ipo_function find_wrapper(const struct ipo_name *name, const struct ipo_object *object, const void *bound)
 {
-    (void)object;
+    (void)object, (void)bound;
     if (name->table != IPO_NAMES_LIBC)
         return NULL;
     ipo_function found = ipo_guard_wrapper_of((enum ipo_libc)name->row);
     if (!found)
         found = ipo_filter_wrapper_of((enum ipo_libc)name->row);
-    return found ? found : ipo_ending_wrapper_of((enum ipo_libc)name->row, bound);
+    return found ? found : ipo_ending_wrapper_of((enum ipo_libc)name->row);
 }
 
 static void look_for_triggers(bool last)

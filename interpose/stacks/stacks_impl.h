@@ -54,8 +54,8 @@ bool ipo_ending_signal(int number, const siginfo_t *info);
 /* MPI_Abort is called: in a handler of the program's own for a signal, notes that one and takes the stack.  In the
  * program's thread. */
 void ipo_ending_aborted(void);
-/* The wrapper for exit, _exit, _Exit, quick_exit and PMIx_Abort, whose slot leads to `bound`; NULL for other names. */
-void (*ipo_ending_wrapper_of(enum ipo_libc row, const void *bound))(void);
+/* The wrapper for exit, _exit, _Exit and quick_exit; NULL for other names. */
+void (*ipo_ending_wrapper_of(enum ipo_libc row))(void);
 
 /* Moments at which stacks are taken: nothing has moved for a while, a call takes far longer than ever, or a user
  * requests them. */
