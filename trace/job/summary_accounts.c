@@ -71,6 +71,7 @@ static int64_t add_open(const struct ana_job *job, const struct view *view, size
     size_t at = sum ? (size_t)(sum - (const struct ana_site_sum *)sites->values) : parts->n++;
     if (!sum)
         parts->part[at] = (struct ana_site_part){index, open->call, open->sig->site, around, .sum = NULL};
+    parts->part[at].open = true;
     parts->part[at].open_ns = ana_plus(parts->part[at].open_ns, open_ns);
     *part = &parts->part[at];
     return open_ns;

@@ -11,7 +11,8 @@ struct ana_site_part {
     uint64_t site;                  /* address, or path */
     uint32_t around;                /* region around the calls (ana_regions_around) */
     const struct ana_site_sum *sum; /* NULL: its only call has not ended */
-    int64_t open_ns;                /* time in the call that has not ended */
+    bool open;                      /* a call has not ended; it may have begun just at the end of what is known */
+    int64_t open_ns;                /* time in it */
     struct ana_account account;     /* filled if the summary has accounts */
 };
 struct ana_site_parts {

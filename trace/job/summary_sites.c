@@ -41,7 +41,7 @@ static uint32_t place_of(const struct ana_job *job, struct places *p, const stru
 static bool is_empty(const struct ana_site_part *part)
 {
     const struct ana_site_sum *sum = part->sum;
-    return !part->open_ns && (!sum || (!sum->times.calls && !sum->time_ns && !sum->sent && !sum->received));
+    return !part->open && (!sum || (!sum->times.calls && !sum->time_ns && !sum->sent && !sum->received));
 }
 
 static bool find_places(const struct ana_job *job, const struct ana_summary *s, const struct ana_site_parts *parts,

@@ -295,8 +295,32 @@ static void last_of_those_with_files(void)
     folder_remove();
 }
 
+/* A rank that was killed in a call, right behind its last sign of life, has a place for that call. */
+static void open_at_the_end(void)
+{
+    folder_make("end");
+    struct tb *tb = tb_new(0, 1);
+    struct trc_sig sig = tb_sig(TB_BARRIER);
+    sig.site = 0x4000;
+    tb_allreduce(tb, 0, 1000, 2000, 3, 1, 8);
+    tb_running(tb, 2500);
+    tb_inside(tb, 0, &sig, 3000, 1);
+    folder_write(tb, 0);
+    struct ana_job *job = folder_open();
+    struct ana_summary s = folder_summary(job);
+    size_t found = 0;
+    for (size_t i = 0; i < s.site_count; i++)
+        found += strcmp(s.sites[i].call, "MPI_Barrier") == 0 && s.sites[i].times.count == 0;
+    CHECK(found == 1, "%zu of %zu places", found, s.site_count);
+    ana_summary_free(&s);
+    tb_free(tb);
+    ana_job_close(job);
+    folder_remove();
+}
+
 int main(void)
 {
+    open_at_the_end();
     last_of_those_with_files();
     the_whole_run();
     windows_and_ranks();
