@@ -29,8 +29,8 @@ LETTERS = {
     "x": (ADDR, "sdispls|displs"), "X": (ADDR, "rdispls|displs"),
     "z": (COUNT, "target_count"), "Y": ("MPI_Datatype", "target_datatype"), "O": ("MPI_Op", "op"),
     "K": ("int", "partitions"), "f": ("int", "lock_type"),
-    "p": ("int", "dest"), "s": ("int", "source"), "t": ("int", "tag|sendtag"), "T": ("int", "tag|recvtag"),
-    "r": ("int", "root"), "R": ("int", "target_rank|rank"),
+    "p": ("int", "dest|remote_leader"), "s": ("int", "source"), "t": ("int", "tag|sendtag"), "T": ("int", "tag|recvtag"),
+    "r": ("int", "root|local_leader"), "R": ("int", "target_rank|rank"),
     "c": ("MPI_Comm", None), "C": ("MPI_Comm*", "(new|inter|comm_)\\w+|parent"), "k": ("MPI_Comm*", "comm"),
     "v": ("MPI_Win", None), "V": ("MPI_Win*", None), "W": ("MPI_Win*", None),
     "a": ("MPI_File", None), "A": ("MPI_File*", None), "j": ("MPI_File*", None),
@@ -108,7 +108,7 @@ def read_table(wrong):
             wrong("%s: role %s twice" % (row.name, letter))
         if row.silent and row.roles.strip("."):
             wrong("%s: has roles" % row.name)
-        if not row.payload and row.cls != "SPAWN" and set(row.roles) & set(PAYLOAD):
+        if not row.payload and row.cls not in ("SPAWN", "COMM_CREATE") and set(row.roles) & set(PAYLOAD):
             wrong("%s: %s moves no data" % (row.name, row.cls))
         rows[row.name] = row
     for letter, names in ONLY.items():

@@ -95,6 +95,8 @@ struct ipo_source {
     void (*level)(int);
     /* The program calls MPI_Abort, in its thread. */
     void (*aborting)(void);
+    /* The MPI library has printed this text.  In its thread. */
+    void (*said)(const char *text);
     /* A thread has died, and another one takes its state over. */
     void (*thread_left)(struct ipo_thread *);
     /* The recording ends, in the program's thread. */

@@ -276,6 +276,8 @@ static uintptr_t convert_argument(struct twin *twin, const struct ipo_call *call
     case ROLE_LENGTH:
     case ROLE_LOCK_KIND:
         return load_integer(word);
+    case ROLE_HANDLE: /* the second communicator of MPI_Intercomm_create */
+        return ipo_has(call, ROLE_DESTINATION) ? load_handle(IPO_KIND_COMM, word) : 0;
     case ROLE_REQUESTS_INOUT:
         return convert_requests(twin, call, thread, words, at);
     case ROLE_INDEX_OUT: /* counted from one in Fortran */

@@ -43,8 +43,9 @@ _Static_assert(IPO_FRAME_WORDS == 2, "a pair");
 /* Nobody knows whether a collective that was left took place: the order on its communicator is in doubt. */
 void ipo_call_left(struct ipo_thread *thread)
 {
-    const struct trc_page *live = thread->stream.page;
+    struct trc_page *live = thread->stream.page;
     const uint32_t inside = live->thread.inside;
+    live->thread.nested = 0;
     if (thread->claims)
         ipo_completion_left(thread);
     const struct trc_sig *sig = inside ? trc_stream_sig(&thread->stream, inside - 1) : NULL;

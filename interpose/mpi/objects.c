@@ -156,6 +156,16 @@ static bool is_partial(uint32_t call)
            call == IPO_Intercomm_create_from_groups || ipo_calls[call].opclass == TRC_OP_SPAWN;
 }
 
+/* MPI_Intercomm_create: the tag, and on its group's leader the other group's leader. */
+static void describe_leader(struct ipo_frame *frame, const uintptr_t *args)
+{
+    const struct ipo_call *call = frame->call;
+    frame->sig.tag = (int)ipo_arg(call, args, ROLE_SEND_TAG);
+    if (frame->comm && frame->comm->rank == (int)ipo_arg(call, args, ROLE_ROOT))
+        frame->sig.peer =
+            ipo_world_rank(ipo_comm(ipo_arg(call, args, ROLE_HANDLE)), (int)ipo_arg(call, args, ROLE_DESTINATION));
+}
+
 void ipo_describe_create(struct ipo_frame *frame, uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
@@ -169,6 +179,8 @@ void ipo_describe_create(struct ipo_frame *frame, uintptr_t *args)
     } else if (ipo_has(call, ROLE_COMM)) {
         use_comm(frame, ipo_comm(ipo_arg(call, args, ROLE_COMM)));
     }
+    if (frame->sig.call == IPO_Intercomm_create)
+        describe_leader(frame, args);
     if (ipo_has(call, ROLE_REQUEST_OUT))
         frame->sig.flags |= TRC_SIG_START;
     if (!is_partial(frame->sig.call))

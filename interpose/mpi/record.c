@@ -123,6 +123,8 @@ static __attribute__((noinline, cold)) void enter_nested(struct ipo_frame *frame
     frame->sig = ipo_plain_sig(id, frame->site);
     frame->sig.flags = TRC_SIG_NESTED;
     frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
+    frame->sequence = frame->thread->stream.page->thread.nested; /* of a call around it, which a callback made, too */
+    frame->thread->stream.page->thread.nested = (uint16_t)(frame->index + 1);
     frame->begin = ipo_ticks();
 }
 
@@ -232,6 +234,7 @@ int ipo_leave(struct ipo_frame *frame, const uintptr_t *args, int result)
     if (__builtin_expect(frame->nested, 0)) {
         frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig); /* nested calls may have dropped it */
         trc_stream_event(&frame->thread->stream, frame->index, frame->begin, frame->end, 0);
+        frame->thread->stream.page->thread.nested = (uint16_t)frame->sequence;
         if (!result)
             ipo_follow_handles(frame, args);
         return result;

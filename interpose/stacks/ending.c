@@ -73,8 +73,8 @@ bool ipo_ending_signal(int number, const siginfo_t *info)
     if (!end || atomic_flag_test_and_set(&noted))
         return false;
     end->signal = number;
-    if (info && info->si_code <= 0 && info->si_pid > 0 && (uint32_t)info->si_pid != ipo_process.pid)
-        copy_sender(end, (uint32_t)info->si_pid);
+    if (info && info->si_code <= 0 && info->si_pid > 0)
+        copy_sender(end, (uint32_t)info->si_pid); /* it may be this one */
     if (number == SIGABRT)
         copy_abort_message(end->message, sizeof end->message);
     end->memory_kills = read_memory_kills();
@@ -146,6 +146,24 @@ void ipo_ending_aborted(void)
         ipo_fatal_take(TRC_STACK_EXIT, "MPI_Abort in a signal's handler", &here);
     }
     errno = kept;
+}
+
+void ipo_ending_said(const char *text)
+{
+    const uint64_t *frame = __builtin_frame_address(0);
+    struct trc_end *end = strstr(text, "Fatal error in ") ? this_end() : NULL;
+    if (!end || atomic_flag_test_and_set(&noted))
+        return;
+    struct ipo_crash here = {.tid = (uint32_t)syscall(SYS_gettid),
+                             .at = ipo_cursor_above((uint64_t)(uintptr_t)frame, frame)};
+    const char *last = text; /* MPICH's line about the innermost function has the reason */
+    for (const char *line = text; line; line = strchr(line, '\n'))
+        last = *(line += *line == '\n') ? line : last;
+    const char *reason = strstr(last, ": ");
+    ipo_copy(end->message, sizeof end->message, reason ? reason + 2 : last);
+    end->message[strcspn(end->message, "\n")] = 0;
+    write_note(end, TRC_END_EXIT);
+    ipo_fatal_take(TRC_STACK_EXIT, "ended by the MPI library", &here);
 }
 
 static void leave(int code)

@@ -54,6 +54,9 @@ bool ipo_ending_signal(int number, const siginfo_t *info);
 /* MPI_Abort is called: in a handler of the program's own for a signal, notes that one and takes the stack.  In the
  * program's thread. */
 void ipo_ending_aborted(void);
+/* The MPI library has printed `text`: if it says that an error ends the process, notes that, with the reason, and takes
+ * the stack: the launcher may kill the process at once.  In the program's thread. */
+void ipo_ending_said(const char *text);
 /* The wrapper for exit, _exit, _Exit and quick_exit; NULL for other names. */
 void (*ipo_ending_wrapper_of(enum ipo_libc row))(void);
 

@@ -165,7 +165,7 @@ struct trc_end {
     uint64_t memory_before; /* processes of this host that the kernel had killed for memory: when recording began, */
     uint64_t memory_kills;  /* ... and the count when a signal ended this one */
     char sender_name[16];   /* name of the sender; empty: unknown */
-    char message[128];      /* libc's message with SIGABRT, as of a failed assert */
+    char message[128];      /* libc's with SIGABRT, as of a failed assert; or the MPI library's, whose error ends it */
 };
 
 struct trc_head {
@@ -332,10 +332,11 @@ struct trc_thread {
     uint64_t received;
     uint64_t sent_messages; /* point to point */
     uint64_t received_messages;
-    uint64_t starts;        /* requests started */
-    uint64_t completes;     /* requests completed */
-    uint64_t row_overflow;  /* calls counted in the thread's totals only: no trc_row was free; readers work it out */
-    uint64_t peer_overflow; /* messages whose partner had no trc_peer */
+    uint64_t starts;            /* requests started */
+    uint64_t completes;         /* requests completed */
+    uint64_t row_overflow : 48; /* calls counted in the thread's totals only: no row was free; readers work it out */
+    uint64_t nested : 16;       /* signature index + 1 of a call that a callback makes inside `inside`; 0: none */
+    uint64_t peer_overflow;     /* messages whose partner had no trc_peer */
     char name[16];
 };
 

@@ -25,9 +25,10 @@ void ana_frame_line(const struct ana_frame *frame, char *out, size_t size)
 static bool is_plumbing(const char *module)
 {
     static const char *const known[] = {
-        "libc.so",   "libc-",    "libpthread", "ld-linux",  "libmpi",   "libopen-pal", "libopen-rte", "libucp.so",
-        "libucs.so", "libuct",   "libpmix",    "libfabric", "libevent", "libtrace.so", "mca_",        "[vdso]",
-        "libstdc++", "libgcc_s", "libibverbs", "libmlx",    "libpsm",   "librdmacm",   "libhcoll"};
+        "libc.so",   "libc-",     "libpthread",  "ld-linux",  "libmpi",     "libopen-pal", "libopen-rte",
+        "libucp.so", "libucs.so", "libuct",      "libpmix",   "libfabric",  "libevent",    "libtrace.so",
+        "mca_",      "[vdso]",    "libstdc++",   "libgcc_s",  "libibverbs", "libmlx",      "libpsm",
+        "librdmacm", "libhcoll",  "libgfortran", "libifcore", "libflang"};
     const char *name = trc_base_name(module);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strncmp(name, known[i], strlen(known[i])))

@@ -259,6 +259,12 @@ static void dump_live(const struct trc_file *file, size_t i, FILE *out)
         put_sig(file, out, inside);
         fputc('\n', out);
     }
+    const struct trc_sig *nested = trc_live_nested(file, i);
+    if (nested) {
+        fputs("  and there in ", out);
+        put_sig(file, out, nested);
+        fputc('\n', out);
+    }
     const struct {
         const char *title;
         uint64_t value;

@@ -218,7 +218,7 @@ static void complete_counters(struct trc_live *live)
     for (size_t i = 0; i < live->row_count; i++)
         calls += live->rows[i].calls;
     if (live->short_of_rows)
-        thread->row_overflow = thread->calls > calls ? thread->calls - calls : 0;
+        thread->row_overflow = (thread->calls > calls ? thread->calls - calls : 0) & ((UINT64_C(1) << 48) - 1);
 }
 
 /* ---- the page ---------------------------------------------------------------------------------------------------- */
@@ -453,6 +453,12 @@ const struct trc_sig *trc_live_sig(const struct trc_file *file, size_t i, uint32
 {
     const struct trc_use *use = index_plus_1 ? use_of(live_of(file, i), index_plus_1 - 1) : NULL;
     return use ? &use->sig : NULL;
+}
+
+const struct trc_sig *trc_live_nested(const struct trc_file *file, size_t i)
+{
+    const struct trc_thread *thread = trc_thread(file, i);
+    return thread->inside ? trc_live_sig(file, i, (uint32_t)thread->nested) : NULL;
 }
 
 bool trc_live_controls(const struct trc_file *file, size_t i)

@@ -103,6 +103,8 @@ const struct trc_peer *trc_peers(const struct trc_file *file, size_t i, size_t *
 /* The signature behind trc_thread.inside or .last (index + 1); NULL for 0, one that is not there, or where the file is
  * cut off before it.  Valid until the next refresh. */
 const struct trc_sig *trc_live_sig(const struct trc_file *file, size_t i, uint32_t index_plus_1);
+/* The call that thread i is in within the call that it is inside, in a callback of MPI; NULL: none. */
+const struct trc_sig *trc_live_nested(const struct trc_file *file, size_t i);
 /* Whether thread i has made control rounds of a background loop (TRC_SIG_CONTROL). */
 bool trc_live_controls(const struct trc_file *file, size_t i);
 

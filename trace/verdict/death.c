@@ -28,11 +28,34 @@ const char *ana_signal_name(int number)
     return "a signal";
 }
 
-static bool is_own_signal(const struct trc_end *end)
+static const struct trc_head *head_of(const struct ana_case *c, size_t index)
 {
+    return trc_head(c->members->process[index].rank.file);
+}
+
+static bool is_sent_to_itself(const struct trc_head *head)
+{
+    return head->end.sender && head->end.sender == head->pid;
+}
+
+/* Whether nobody else has sent itself that signal: of several, each may have been told by it, and repeat it to itself
+ * behind a handler. */
+static bool is_the_only_one(const struct ana_case *c, size_t index)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (i != index && is_sent_to_itself(head_of(c, i)) &&
+            head_of(c, i)->end.signal == head_of(c, index)->end.signal)
+            return false;
+    return true;
+}
+
+static bool is_own_signal(const struct ana_case *c, size_t index)
+{
+    const struct trc_end *end = &head_of(c, index)->end;
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         if (signals[i].number == end->signal)
-            return signals[i].own && end->sender == 0;
+            return is_sent_to_itself(head_of(c, index)) ? signals[i].own || is_the_only_one(c, index)
+                                                        : signals[i].own && end->sender == 0;
     return false;
 }
 
@@ -58,7 +81,7 @@ int ana_handled_signal(struct ana_case *c, size_t index)
     const struct trc_end *end = &trc_head(c->members->process[index].rank.file)->end;
     if (!is_in_handler(stack, end))
         return 0;
-    return stack && stack->reason == TRC_STACK_EXIT ? stack->signal : is_own_signal(end) ? end->signal : 0;
+    return stack && stack->reason == TRC_STACK_EXIT ? stack->signal : is_own_signal(c, index) ? end->signal : 0;
 }
 
 bool ana_left_in_handler(struct ana_case *c, size_t index)
@@ -146,7 +169,7 @@ struct ana_death ana_death_of(struct ana_case *c, size_t index)
         return death;
     bool left = head->flags & TRC_HEAD_EXITED || (head->end.by && head->end.by != TRC_END_SIGNAL);
     if (head->end.by == TRC_END_SIGNAL)
-        death.how = is_own_signal(&head->end) ? ANA_END_CRASHED : ANA_END_TOLD;
+        death.how = is_own_signal(c, index) ? ANA_END_CRASHED : ANA_END_TOLD;
     else
         death.how = left && head->end.by && was_made_to_leave(c, index) ? ANA_END_TOLD
                     : left                     ? ana_left_for_error(c, index) ? ANA_END_CRASHED : ANA_END_LEFT

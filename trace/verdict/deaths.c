@@ -117,6 +117,10 @@ static int signal_of(const struct ana_case *c, size_t index)
 
 static enum ana_sentence say_crash(int number)
 {
+    static const int ends[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (number == ends[i])
+            return ANA_SAY_ENDED_ITSELF;
     switch (number) {
     case SIGXCPU:
         return ANA_SAY_OUT_OF_TIME;
@@ -152,6 +156,35 @@ static enum ana_sentence say_how(struct ana_case *c, size_t index, const char *p
     }
 }
 
+/* The reason for which the MPI library ended the process: its own words (MPICH), or the class of the error, with which
+ * Open MPI exits; NULL: neither. */
+static const char *error_words(const struct ana_case *c, const struct trc_end *end)
+{
+    static const char *const open_mpi[] = {NULL,
+                                           "MPI_ERR_BUFFER",
+                                           "MPI_ERR_COUNT",
+                                           "MPI_ERR_TYPE",
+                                           "MPI_ERR_TAG: invalid tag",
+                                           "MPI_ERR_COMM: invalid communicator",
+                                           "MPI_ERR_RANK: invalid rank",
+                                           "MPI_ERR_REQUEST",
+                                           "MPI_ERR_ROOT: invalid root",
+                                           "MPI_ERR_GROUP",
+                                           "MPI_ERR_OP",
+                                           "MPI_ERR_TOPOLOGY",
+                                           "MPI_ERR_DIMS",
+                                           "MPI_ERR_ARG",
+                                           "MPI_ERR_UNKNOWN",
+                                           "MPI_ERR_TRUNCATE: a message was longer than the room for it",
+                                           "MPI_ERR_OTHER",
+                                           "MPI_ERR_INTERN"};
+    if (end->message[0])
+        return end->message;
+    bool known = strncmp(c->members->mpi, "Open MPI", 8) == 0 && end->code > 0 &&
+                 (size_t)end->code < sizeof open_mpi / sizeof *open_mpi;
+    return known ? open_mpi[end->code] : NULL;
+}
+
 static void say_gone(struct ana_case *c, size_t first)
 {
     const struct ana_process *p = &c->members->process[first];
@@ -167,12 +200,12 @@ static void say_gone(struct ana_case *c, size_t first)
     fact.other_name = *site ? ana_case_text(c, site) : fact.other_name;
     fact.call = last_call(c, first, &fact.other_call);
     fact.others = others_gone(c, first);
-    fact.name = ana_signal_name(signal_of(c, first));
+    fact.name = fact.id == ANA_SAY_ENDED_BY_MPI ? error_words(c, end) : ana_signal_name(signal_of(c, first));
     fact.more = ana_handled_signal(c, first);
     c->out->summary = fact;
-    if (end->message[0])
+    if (end->message[0] && fact.id != ANA_SAY_ENDED_BY_MPI)
         ana_case_fact(c, (struct ana_fact){ANA_SAY_LAST_WORDS, .name = ana_case_text(c, end->message)});
-    if (fact.id == ANA_SAY_REFUSED)
+    if (fact.id == ANA_SAY_REFUSED || fact.id == ANA_SAY_ENDED_BY_MPI)
         c->out->next = (struct ana_fact){.id = ANA_SAY_NEXT_REFUSED};
     if (p->traced || p->stopped)
         c->out->next = (struct ana_fact){p->traced ? ANA_SAY_NEXT_DEBUGGER : ANA_SAY_NEXT_STOPPED,

@@ -1,4 +1,5 @@
-/* A collective that failed on some ranks, whose callers went on, while others are still inside it. */
+/* A collective that failed on some ranks, whose callers went on, while others are still inside it; calls that failed
+ * before a hang; and calls that callbacks make inside others, such as handlers of errors. */
 #include "trace/verdict/order.h"
 
 #define SOON 8u /* calls after an error within which a rank that hangs has not dealt with it */
@@ -43,6 +44,32 @@ bool ana_find_failed(struct ana_case *c)
     return false;
 }
 
+/* Tells what blocked ranks are in by a callback inside a call, and blames them where nobody else is to blame. */
+static void say_callbacks(struct ana_case *c)
+{
+    const struct ana_waiting *first = NULL;
+    size_t *index = ana_case_room(c), n = 0;
+    for (size_t i = 0; index && i < c->waiting_count; i++) {
+        const struct ana_waiting *p = &c->waiting[i];
+        if (!p->blocked || !p->nested || (first && p->nested->call != first->nested->call))
+            continue;
+        first = first ? first : p;
+        if (n == 0 || index[n - 1] != p->index)
+            index[n++] = p->index;
+    }
+    if (!first)
+        return;
+    const char *name = trc_call(c->members->process[first->index].rank.file, first->nested->call)->name;
+    ana_case_fact(c, (struct ana_fact){ANA_SAY_CALLS_BACK, .who = ana_ranks_at(index, n), .call = {.name = name},
+                                       .other_call = {.name = first->call->name},
+                                       .site = {first->index, first->nested->site}});
+    if (c->out->culprits == 0)
+        ana_case_blame_all(c, ana_ranks_at(index, n));
+    for (size_t i = 0; i < c->out->culprits; i++)
+        if (c->out->culprit[i] == first->index)
+            c->out->next = (struct ana_fact){ANA_SAY_NEXT_CALLS_BACK, .call = {.name = name}};
+}
+
 void ana_say_failed(struct ana_case *c)
 {
     for (size_t i = 0; i < c->out->culprits; i++) {
@@ -56,4 +83,5 @@ void ana_say_failed(struct ana_case *c)
                                            .call = {.name = events->failed.call->name},
                                            .site = {index, events->failed.sig.site}});
     }
+    say_callbacks(c);
 }

@@ -146,27 +146,52 @@ static void say(struct ana_case *c, const struct ana_group *g, uint64_t sequence
                                            .site = {m->terms[both[i]].who, m->record[both[i]].sig->site}});
 }
 
-/* Whether all have come to a collective of an intercommunicator, and each side takes the other for the root's. */
-static bool has_no_root(const struct trc_comm *comm, const struct meeting *m)
+/* The rank of the other group that the record names as the root, if it came and did not say that it is. */
+static size_t wrong_root(struct ana_case *c, const struct meeting *m, size_t i)
+{
+    const struct trc_sig *sig = m->record[i].sig;
+    const struct trc_comm *own = trc_comm(c->members->process[m->terms[i].who].rank.file, sig->comm);
+    size_t root = ana_partner(c->job, m->terms[i].who, own, sig->peer);
+    for (size_t k = 0; k < m->count; k++)
+        if (m->terms[k].who == root)
+            return m->record[k].sig->peer == TRC_PEER_ROOT ? SIZE_MAX : root;
+    return SIZE_MAX;
+}
+
+static bool has_root(const struct meeting *m)
+{
+    for (size_t i = 0; i < m->count; i++)
+        if (m->record[i].sig->peer == TRC_PEER_ROOT || m->record[i].sig->peer == TRC_PEER_UNKNOWN)
+            return true;
+    return false;
+}
+
+/* Whether all have come to a collective of an intercommunicator, and nobody is the root, or one names another root. */
+static bool roots_differ(struct ana_case *c, const struct trc_comm *comm, const struct meeting *m)
 {
     if (comm->def.remote_size == 0 || m->count == 0 || !trc_opclass_is_rooted(m->record[0].call->opclass) ||
         m->count < (size_t)comm->def.size + (size_t)comm->def.remote_size)
         return false;
+    bool wrong = !has_root(m);
     for (size_t i = 0; i < m->count; i++)
-        if (m->record[i].sig->peer == TRC_PEER_ROOT || m->record[i].sig->peer == TRC_PEER_UNKNOWN)
-            return false;
-    return true;
+        wrong |= wrong_root(c, m, i) != SIZE_MAX;
+    return wrong;
+}
+
+static void say_wrong_roots(struct ana_case *c, const struct trc_comm *comm, const struct meeting *m)
+{
+    for (size_t i = 0; i < m->count; i++)
+        if (wrong_root(c, m, i) != SIZE_MAX)
+            ana_case_blame(c, m->terms[i].who);
+    c->out->summary = (struct ana_fact){ANA_SAY_WRONG_ROOT, .who = ANA_CULPRITS,
+                                        .call = {.name = m->record[0].call->name}, .comm = comm};
 }
 
 /* Blames the rank that the others name as the root; else all ranks that came. */
 static void say_no_root(struct ana_case *c, const struct trc_comm *comm, const struct meeting *m)
 {
-    for (size_t i = 0; i < m->count; i++) {
-        const struct trc_sig *sig = m->record[i].sig;
-        const struct trc_comm *own = trc_comm(c->members->process[m->terms[i].who].rank.file, sig->comm);
-        if (sig->peer >= 0)
-            ana_case_blame(c, ana_partner(c->job, m->terms[i].who, own, sig->peer));
-    }
+    for (size_t i = 0; i < m->count; i++)
+        ana_case_blame(c, wrong_root(c, m, i));
     bool named = c->out->culprits > 0;
     for (size_t i = 0; i < m->count && !named; i++)
         ana_case_blame(c, m->terms[i].who);
@@ -194,7 +219,7 @@ static bool judge(struct ana_case *c, const struct ana_group *g, uint64_t sequen
     bool strict = d.odds == 0 && all; /* all are inside and none comes out: this time it did not complete */
     if (strict)
         d = compare(c, m, true);
-    bool rootless = d.odds == 0 && has_no_root(comm, m);
+    bool rootless = d.odds == 0 && roots_differ(c, comm, m);
     if (d.odds == 0 && !rootless)
         return false;
     enum ana_confidence confidence = g->sure && (!strict || rootless) ? ANA_PROVEN : ANA_LIKELY;
@@ -205,7 +230,9 @@ static bool judge(struct ana_case *c, const struct ana_group *g, uint64_t sequen
         c->out->id = ANA_CLASS_MISMATCHED;
         c->out->confidence = ANA_LIKELY;
     }
-    if (rootless)
+    if (rootless && has_root(m))
+        say_wrong_roots(c, comm, m);
+    else if (rootless)
         say_no_root(c, comm, m);
     else
         say(c, g, sequence, m, &d);

@@ -80,14 +80,24 @@ static size_t members_of(const struct trc_comm *comm)
     return comm->def.flags & TRC_COMM_SELF ? 0 : (size_t)comm->def.size + (size_t)comm->def.remote_size;
 }
 
+/* The leader of the other group, whom MPI_Intercomm_create waits for, if it is not there; else SIZE_MAX. */
+static size_t missing_leader(struct ana_case *c, const struct ana_group *g)
+{
+    for (size_t i = 0, other; i < c->waiting_count; i++)
+        if (c->waiting[i].identity == g->identity && c->waiting[i].sequence == g->sequence &&
+            !ana_other_leader(c, &c->waiting[i], &other) && other != SIZE_MAX)
+            return other;
+    return SIZE_MAX;
+}
+
 /* Finds the members that have not come, once. */
 static void find_missing(struct ana_case *c, struct ana_group *g)
 {
     if (g->looked)
         return;
     g->looked = true;
-    size_t all = members_of(g->comm), mine = g->call.index, found = 0;
-    if (all <= g->inside)
+    size_t all = members_of(g->comm), mine = g->call.index, found = 0, leader = missing_leader(c, g);
+    if (all <= g->inside && leader == SIZE_MAX)
         return;
     struct ana_range range = ana_members(c->job, mine, g->comm, false);
     size_t most = range.to - range.from + 1;
@@ -102,6 +112,10 @@ static void find_missing(struct ana_case *c, struct ana_group *g)
             continue;
         g->place[g->missing_count] = m - range.from;
         g->missing[g->missing_count++] = index;
+    }
+    if (leader != SIZE_MAX) {
+        g->place[g->missing_count] = all;
+        g->missing[g->missing_count++] = leader;
     }
     g->nowhere = all > found ? all - found : 0;
 }

@@ -1,4 +1,5 @@
-/* Neighbourhoods that do not fit: a rank gets from another that does not send to it. */
+/* Neighbourhoods that do not fit: a rank gets from another that does not send to it.  Leaders that do not fit: the two
+ * groups of MPI_Intercomm_create name other leaders, or other tags. */
 #include "trace/verdict/verdict_impl.h"
 
 /* The communicator as this rank has it, where it has come to a collective of it. */
@@ -40,8 +41,33 @@ static size_t find_lopsided(struct ana_case *c, const struct ana_waiting *p)
     return SIZE_MAX;
 }
 
+/* Whether a leader names as the other one a rank that leads no group, or the two give other tags. */
+static bool leaders_differ(struct ana_case *c, const struct ana_waiting *p)
+{
+    size_t other, mine;
+    const struct ana_waiting *q = ana_other_leader(c, p, &other);
+    const bool leads = q && q->sig->peer >= 0, meets = q && (ana_other_leader(c, q, &mine), mine == p->index);
+    if (!q || !q->blocked || (leads && !meets) || (meets && q->sig->tag == p->sig->tag) ||
+        !ana_case_settle(c, ANA_CLASS_MISMATCHED, ANA_PROVEN,
+                         p->lasted_ns < q->lasted_ns ? p->lasted_ns : q->lasted_ns))
+        return false;
+    ana_case_blame(c, p->index);
+    if (meets)
+        ana_case_blame(c, other);
+    c->out->summary = (struct ana_fact){meets ? ANA_SAY_OTHER_LEADERS_TAG : ANA_SAY_NO_LEADER,
+                                        .who = ana_one_rank(p->index),
+                                        .others = ana_one_rank(other),
+                                        .call = {.name = p->call->name},
+                                        .number = p->sig->tag,
+                                        .other_number = q->sig->tag};
+    return true;
+}
+
 bool ana_find_lopsided(struct ana_case *c)
 {
+    for (size_t i = 0; i < c->waiting_count; i++)
+        if (c->waiting[i].blocked && leaders_differ(c, &c->waiting[i]))
+            return true;
     for (size_t i = 0; i < c->waiting_count; i++) {
         const struct ana_waiting *p = &c->waiting[i];
         if (!p->blocked || p->kind != ANA_WAITING_COLLECTIVE || p->call->opclass != TRC_OP_NEIGHBOR)

@@ -1,6 +1,8 @@
-/* MPI_Comm_spawn, MPI_Comm_accept and MPI_Comm_connect are collective, but have no number among the collectives of the
- * communicator: a member has not come if it is in no such call and has made no more of them. */
+/* Whom calls that join groups wait for.  Leaders in MPI_Intercomm_create: each other.  MPI_Comm_spawn, MPI_Comm_accept
+ * and MPI_Comm_connect are collective, but have no number among the collectives of the communicator: a member has not
+ * come if it is in no such call and has made no more of them. */
 #include "trace/verdict/verdict_impl.h"
+#include <string.h>
 
 static bool is_spawning(const struct ana_case *c, size_t index)
 {
@@ -39,4 +41,18 @@ size_t ana_spawn_need(struct ana_case *c, const struct ana_waiting *p)
         ana_graph_wait(&c->graph, node, index);
     }
     return node;
+}
+
+struct ana_waiting *ana_other_leader(struct ana_case *c, const struct ana_waiting *p, size_t *index)
+{
+    *index = SIZE_MAX;
+    if (strcmp(p->call->name, "MPI_Intercomm_create") != 0 || p->sig->peer < 0)
+        return NULL;
+    *index = ana_partner(c->job, p->index, NULL, p->sig->peer);
+    if (*index == SIZE_MAX)
+        return NULL;
+    for (size_t i = c->first_waiting[*index]; i < c->first_waiting[*index + 1]; i++)
+        if (strcmp(c->waiting[i].call->name, p->call->name) == 0)
+            return &c->waiting[i];
+    return NULL;
 }

@@ -117,8 +117,11 @@ static void describe(struct ana_case *c, size_t index, struct ana_verdict_group 
                       : !c->live && c->gone[index]                             ? "gone first, "
                                                                                : "";
     if (call[0]) {
-        snprintf(g->doing, sizeof g->doing, "%s%s %s", how,
-                 waiting && waiting->kind == ANA_WAITING_POLL ? "polls with" : "in", call);
+        const struct trc_sig *nested = waiting ? waiting->nested : NULL;
+        snprintf(g->doing, sizeof g->doing, "%s%s %s%s%s", how,
+                 waiting && waiting->kind == ANA_WAITING_POLL ? "polls with" : "in", call,
+                 nested ? ", whose callback is in " : "", nested ? trc_call(r->file, nested->call)->name : "");
+        sig = nested ? nested : sig;
     } else {
         char op[200];
         ana_gpu_inside(c->job, index, op, sizeof op);

@@ -60,7 +60,8 @@ struct ana_waiting {
     size_t index;
     uint32_t thread;
     enum ana_waiting_kind kind;
-    const struct trc_sig *sig; /* signature of the call */
+    const struct trc_sig *sig;    /* signature of the call */
+    const struct trc_sig *nested; /* of the call that a callback makes inside it; NULL: none */
     const struct trc_call *call;
     const struct trc_comm *comm;
     uint64_t identity; /* identity of comm, in all worlds */
@@ -423,17 +424,16 @@ void ana_judgement_free(struct ana_judgement *judgement); /* NULL is none */
 void ana_verdict_refreshed(struct ana_job *job);
 /* late.c: looks for a straggler in a summary of the whole run. */
 void ana_verdict_summarized(struct ana_job *job, const struct ana_summary *summary);
-
 /* cut.c, off.c: add evidence about files that are cut off, and about times when recording was switched off. */
 void ana_say_cut(struct ana_case *c);
 void ana_say_off(struct ana_case *c);    /* times without recording */
-void ana_say_failed(struct ana_case *c); /* failed.c: the last call of each culprit that returned an error */
-
+void ana_say_failed(struct ana_case *c); /* failed.c: calls that failed before, and calls that callbacks make */
 /* horovod.c: the job time since when Horovod's loops hang; INT64_MAX: they do not. */
 int64_t ana_loops_hung_since(struct ana_case *c);
 /* loop_words.c: writes what Horovod's loop on a rank of c->loops does.  False: its MPI calls say more. */
 bool ana_loop_words(const struct ana_case *c, size_t index, char *out, size_t size);
-
+/* spawn.c: the wait of the other leader (*index) whom a leader meets in MPI_Intercomm_create; NULL: none there */
+struct ana_waiting *ana_other_leader(struct ana_case *c, const struct ana_waiting *p, size_t *index);
 /* message.c: tells that a message that nobody takes was sent in place of the one that is waited for. */
 void ana_say_near(struct ana_case *c, const struct ana_dependency *dependency, size_t partner);
 /* ends.c: whether somebody is in MPI_Init, for no longer than a slow start takes. */

@@ -86,6 +86,7 @@ static bool add_waiting(struct ana_case *c, size_t index, uint32_t thread, const
     p->call = trc_call(r->file, sig->call);
     p->comm = trc_comm(r->file, sig->comm);
     p->identity = ana_comm_identity(c->job, index, p->comm);
+    p->nested = inside ? trc_live_nested(r->file, thread) : NULL;
     p->kind = inside ? kind_of(sig, p->call, p->comm) : ANA_WAITING_POLL;
     p->sequence = t->inside_sequence;
     p->since_ns = ana_time_within(ana_clock_job_time(c->members->clock, index, inside ? t->inside_since : t->last_end));

@@ -1,0 +1,32 @@
+# timeout: 300
+"""Two groups that do not meet in an intercommunicator, calls that a callback of MPI makes, and ends by the library."""
+import os
+import shutil
+import subprocess
+
+from common import TOP, end, workload
+from verdicts import aborted, count, hang, healthy, hung
+
+PROGRAM = "hang_inter"
+
+
+def says(want, words):
+    return dict(want, says=words)
+
+
+hang("tags", 4, says(hung("mismatched-collective", [0, 2]), "gave tag 7 to MPI_Intercomm_create where rank 2"),
+     program=PROGRAM)
+hang("leader", 4, says(hung("mismatched-collective", [2]), "rank 2 named rank 1"), program=PROGRAM)
+hang("root", 4, says(hung("mismatched-collective", [1]), "no MPI_ROOT"), program=PROGRAM)
+hang("handler", 4, says(hung("missing-in-collective", [1]), "MPI_Barrier on rank 1, at hang_inter.c:"), program=PROGRAM)
+hang("finalizer", 3, says(hung("inside-operation", [0]), "MPI_Recv on rank 0, at hang_inter.c:"), program=PROGRAM)
+healthy("late", 4, ("healthy", "waiting"), program=PROGRAM)
+hang("itself", 3, says(aborted("dead-rank", [1]), "ended itself by SIGTERM"), live=False, program=PROGRAM)
+hang("refused", 3, says(aborted("early-exit", [1]), "MPI_ERR_TAG"), live=False, program=PROGRAM)
+if shutil.which("mpicc.mpich") and shutil.which("mpirun.mpich"):
+    subprocess.run(["mpicc.mpich", "-std=c11", "-D_GNU_SOURCE", "-g", "-w", "-o", "inter.mpich",
+                    os.path.join(TOP, "workloads", "hang_inter.c")], check=True)
+    hang("refused by MPICH", 3, says(aborted("early-exit", [1]), "Invalid tag, value is -7"), live=False,
+         command=[os.path.abspath("inter.mpich"), "refused"], launcher="mpirun.mpich")
+count.show()
+end()
