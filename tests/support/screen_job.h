@@ -14,7 +14,7 @@
 #define TESTS_SCREEN_JOB_H
 
 #include "tests/support/trace_builder.h"
-#include "trace/job/job.h"
+#include "trace/summary/summary.h"
 
 struct screen_job {
     int ranks, steps; /* ranks, 4 or more; 1000 or less */

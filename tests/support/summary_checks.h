@@ -2,7 +2,7 @@
 #ifndef TESTS_SUMMARY_CHECKS_H
 #define TESTS_SUMMARY_CHECKS_H
 
-#include "trace/job/job.h"
+#include "trace/summary/summary.h"
 #include <math.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #define TRACE_FOLDER_H
 
 #include "tests/support/trace_builder.h"
-#include "trace/job/job.h"
+#include "trace/summary/summary.h"
 #include <sys/types.h>
 
 /* Makes an empty folder "hpctop-<name>" in a temporary place; the path is valid until folder_remove, one at a time. */

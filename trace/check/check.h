@@ -3,7 +3,7 @@
 #ifndef ANA_CHECK_H
 #define ANA_CHECK_H
 
-#include "trace/job/job.h"
+#include "trace/summary/summary.h"
 
 enum ana_check_class {
 #define CHECK_CLASS(id, name, weight, text) ANA_CHECK_##id,

@@ -1,7 +1,7 @@
 /* Two runs side by side: is the second slower, and where did the time go?
  *
  * The answer compares the time of an iteration, less the time in a queue for a processor (answer.c).  Findings compare
- * the runs' portions (trace/job/portions.h), joined by region, place in the program (align.h) and rank.  Ranks that
+ * the runs' portions (trace/diff/portions.h), joined by region, place in the program (align.h) and rank.  Ranks that
  * changed alike are one finding.  Both compare times of iterations (chance.h):
  *
  *   confidence  at least ANA_DIFF_SURE, for the whole list: of a hundred lists of equal runs one has a finding
@@ -21,7 +21,7 @@
 #define ANA_DIFF_H
 
 #include "trace/diff/chance.h"
-#include "trace/job/portions.h"
+#include "trace/diff/portions.h"
 
 #define ANA_DIFF_SURE     0.99
 #define ANA_DIFF_SUREST   0.9999 /* upper bound of all confidences: the models of chance are not exact */

@@ -2,7 +2,7 @@
 #ifndef ANA_DIFF_IMPL_H
 #define ANA_DIFF_IMPL_H
 
-#include "trace/job/portions.h"
+#include "trace/diff/portions.h"
 #include "trace/diff/diff.h"
 
 /* Alignment of call sites of two runs between which the program has changed.

@@ -3,7 +3,7 @@
 #ifndef ANA_EXPORT_H
 #define ANA_EXPORT_H
 
-#include "trace/job/job.h"
+#include "trace/summary/summary.h"
 
 struct ana_export {
     const char *format;                         /* a name of ana_export_format */

@@ -6,7 +6,7 @@
 #include "trace/export/out.h"
 #include "trace/format/format_items.h"
 #include "trace/job/comms.h"
-#include "trace/job/event.h"
+#include "trace/sums/event.h"
 #include "trace/job/site_words.h"
 #include "trace/job/walk.h"
 #include "trace/job/window.h"

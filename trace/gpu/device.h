@@ -4,7 +4,8 @@
 #ifndef ANA_DEVICE_H
 #define ANA_DEVICE_H
 
-#include "trace/job/job.h"
+#include "trace/timeline/over_time.h"
+#include "trace/util/times.h"
 #include "trace/util/spans.h"
 
 /* Kernels of one name, over all ranks. */
@@ -89,6 +90,7 @@ bool ana_gpu_could_be(const struct ana_job *job, size_t processes);
 /* Frees what a look has; the struct is the caller's. */
 void ana_gpu_look_free(struct ana_gpu_look *look);
 
+struct ana_summary;
 struct ana_upper;
 /* Enters what trace/gpu does while a job is read into the table of trace/job. */
 void ana_gpu_enter(struct ana_upper *upper);

@@ -3,7 +3,7 @@
 #define ANA_DEVICE_DATA_H
 
 #include "trace/gpu/device_impl.h"
-#include "trace/job/timeline.h"
+#include "trace/sums/timeline.h"
 #include "trace/util/hash_map.h"
 #include "trace/util/spans.h"
 #include "trace/util/times.h"

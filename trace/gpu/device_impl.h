@@ -7,7 +7,7 @@
 #include "trace/util/keep.h"
 #include "trace/relations/merge.h"
 #include "trace/util/times.h"
-#include "trace/job/timeline.h"
+#include "trace/sums/timeline.h"
 
 /* ---- device.c */
 struct ana_devices;

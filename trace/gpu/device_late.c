@@ -2,7 +2,7 @@
  * far as it had not called by then, its host is late, and its work before the call is the cause; else its GPU was
  * still busy. */
 #include "trace/gpu/device_impl.h"
-#include "trace/job/store.h"
+#include "trace/job/analysis.h"
 
 #define CLOCKS_NS 20000 /* two clocks may seem so far apart */
 

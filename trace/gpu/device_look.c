@@ -4,6 +4,7 @@
 #include "trace/job/analysis.h"
 #include "trace/job/comms.h"
 #include "trace/job/upper.h"
+#include "trace/summary/summary.h"
 #include "trace/job/window.h"
 #include "trace/util/sort.h"
 

@@ -6,6 +6,7 @@
 #include "trace/horovod/horovod.h"
 #include "trace/horovod/wires.h"
 #include "trace/job/upper.h"
+#include "trace/util/times.h"
 #include "trace/members/members.h"
 #include <math.h>
 #include <string.h>

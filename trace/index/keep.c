@@ -1,6 +1,6 @@
 #include "trace/index/keep.h"
 #include "trace/gpu/device_keep.h"
-#include "trace/job/prices.h"
+#include "trace/summary/prices.h"
 #include "trace/cause/path.h"
 #include "trace/cause/replay.h"
 #include "trace/util/hash.h"

@@ -1,6 +1,6 @@
 /* Latest relations, kept beside the trace: the newest ones, oldest first. */
 #include "trace/index/keep.h"
-#include "trace/job/over_time.h"
+#include "trace/timeline/over_time.h"
 #include <stdlib.h>
 
 /* Returns how many of the newest the index has: when saving at most `newest`, when loading the file's number. */

@@ -1,4 +1,5 @@
 /* The way through the events: merge, match, and sums.  It goes in slices, since a screen must not wait. */
+#include "trace/relations/bridge.h"
 #include "trace/job/open_call.h"
 #include "trace/job/pass_impl.h"
 #include "trace/job/walk.h"

@@ -3,11 +3,11 @@
 #define ANA_ANALYSIS_H
 
 #include "trace/iter/iter.h"
-#include "trace/job/accesses.h"
+#include "trace/sums/accesses.h"
 #include "trace/job/job.h"
-#include "trace/job/store.h"
-#include "trace/job/tally.h"
-#include "trace/job/timeline.h"
+#include "trace/sums/store.h"
+#include "trace/sums/tally.h"
+#include "trace/sums/timeline.h"
 #include "trace/members/members.h"
 #include "trace/relations/match.h"
 #include "trace/relations/merge.h"
@@ -84,6 +84,9 @@ void ana_lanes_start(const struct ana_job *job, struct ana_lane *lane, bool all)
 double ana_time_range_select(struct ana_job *job, const struct ana_selection *selection);
 /* range.c: ends the pass over a selection, if there is one, and frees its sums. */
 void ana_time_range_release(struct ana_job *job);
+
+/* take.c: stores and adds up a wait of a GPU for another rank's, in a collective of this communicator. */
+void ana_take_device_wait(struct ana_job *job, const struct ana_wait_span *span, uint64_t comm_identity);
 
 /* Whether all that the pass finds is of the whole run. */
 static inline bool ana_window_is_all(const struct ana_job *job)

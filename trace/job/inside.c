@@ -2,7 +2,6 @@
 #include "trace/job/inside.h"
 #include "trace/job/analysis.h"
 #include "trace/job/comms.h"
-#include "trace/job/state_at.h"
 #include "trace/util/numfmt.h"
 #include <stdio.h>
 #include <string.h>

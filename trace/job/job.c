@@ -1,3 +1,4 @@
+#include "trace/relations/bridge.h"
 #include "trace/job/job_impl.h"
 #include "trace/members/unseen.h"
 #include "trace/util/now.h"

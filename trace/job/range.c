@@ -27,7 +27,7 @@ static void take_range_event(struct ana_job *job, struct ana_event *e)
         w->pass.tally.out_of_memory |=
             !ana_sum_to_lane(&w->lane[e->index], sum[i].kind, &sum[i], sum[i].call.begin_ns, sum[i].call.end_ns);
     if (e->use->category == TRC_CAT_IO)
-        ana_accesses_event(job, &w->pass.accesses, e, w->begin_ns, w->end_ns);
+        ana_accesses_event(&job->members, &w->pass.accesses, e, w->begin_ns, w->end_ns);
     if (e->end_ns >= w->begin_ns && e->end_ns < w->end_ns) {
         for (size_t i = 0; i < sums; i++)
             w->pass.tally.out_of_memory |= !ana_sum_to_site(&w->pass.tally, sum[i].kind, &sum[i], false);

@@ -54,5 +54,5 @@ void ana_relate_apart(struct ana_job *job, bool counts, const struct ana_event *
     if (e->use->is_remote)
         tell_sent(job, e);
     if (e->use->category == TRC_CAT_IO)
-        ana_accesses_event(job, &job->analysis.pass.accesses, e, INT64_MIN, INT64_MAX);
+        ana_accesses_event(&job->members, &job->analysis.pass.accesses, e, INT64_MIN, INT64_MAX);
 }

@@ -10,6 +10,7 @@
 struct ana_devices;
 struct ana_hvd_state;
 struct ana_judgement;
+struct ana_summary;
 
 struct ana_upper {
     /* trace/gpu: of all time, and of a time range; NULL: out of memory. */

@@ -1,4 +1,5 @@
 /* Partners and members of a communicator as rank indices, also in other worlds; and names of ranks. */
+#include "trace/relations/bridge.h"
 #include "trace/job/job_impl.h"
 
 /* The index of the first process at this place or behind it. */

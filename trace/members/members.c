@@ -1,4 +1,5 @@
 /* Processes of the job: their order and common properties. */
+#include "trace/relations/bridge.h"
 #include "trace/members/members.h"
 #include "trace/util/hash.h"
 #include "trace/util/text.h"

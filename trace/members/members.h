@@ -4,7 +4,8 @@
 
 #include "trace/members/bundle.h"
 #include "trace/members/process.h"
-#include "trace/relations/bridge.h"
+
+struct ana_bridges;
 
 #define ANA_HUNG_NS 30000000000 /* a running job in which nothing completes for this long hangs */
 

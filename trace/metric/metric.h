@@ -5,8 +5,8 @@
 
 #include "trace/diff/diff.h"
 #include "trace/gpu/device.h"
-#include "trace/job/files.h"
-#include "trace/job/standout.h"
+#include "trace/summary/files.h"
+#include "trace/summary/standout.h"
 #include "trace/util/numfmt.h"
 
 enum { ANA_UNIT_TEXT = -1 }; /* beside enum ana_unit */

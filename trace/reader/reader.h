@@ -232,7 +232,7 @@ const char *trc_gpu_type_name(const struct trc_gpu_op *op);
 const char *trc_gpu_op_name(const struct trc_gpu_op *op);
 const char *trc_gpu_result_name(int result); /* "ncclSystemError"; "an unknown error" */
 
-/* A stack that was taken.  Stacks come in order of snapshots, then as they were written; trace/job/stacks.h parses
+/* A stack that was taken.  Stacks come in order of snapshots, then as they were written; trace/stacks/stacks.h parses
  * them. */
 struct trc_stack {
     uint32_t snapshot, tid; /* tid 0: the closing record */

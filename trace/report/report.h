@@ -2,7 +2,7 @@
 #ifndef ANA_REPORT_H
 #define ANA_REPORT_H
 
-#include "trace/job/job.h"
+#include "trace/summary/summary.h"
 #include "trace/diff/diff.h"
 #include <stdio.h>
 

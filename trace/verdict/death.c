@@ -1,3 +1,4 @@
+#include "trace/util/times.h"
 #include "trace/verdict/death.h"
 #include <signal.h>
 #include <string.h>

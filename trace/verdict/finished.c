@@ -1,4 +1,5 @@
 /* Jobs that finished without trouble: whether heads and live pages prove that the events cannot change that. */
+#include "trace/summary/summary.h"
 #include "trace/util/trouble.h"
 #include "trace/verdict/verdict_impl.h"
 

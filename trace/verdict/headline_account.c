@@ -1,5 +1,5 @@
 /* The headline where the account of time explains more than waiting for other ranks does. */
-#include "trace/job/files.h"
+#include "trace/summary/files.h"
 #include "trace/util/cpus.h"
 #include "trace/util/numfmt.h"
 #include "trace/util/ranges.h"

@@ -2,6 +2,7 @@
 #ifndef ANA_HEADLINE_IMPL_H
 #define ANA_HEADLINE_IMPL_H
 
+#include "trace/summary/summary.h"
 #include "trace/verdict/verdict_impl.h"
 
 struct ana_line {
@@ -42,5 +43,14 @@ bool ana_say_account(const struct ana_job *job, const struct ana_summary *s, str
 bool ana_say_still(const struct ana_job *job, const struct ana_summary *s, struct ana_line line);
 /* headline_account.c: writes how long ranks are asleep outside calls.  False: hardly ever. */
 bool ana_say_asleep(const struct ana_summary *s, struct ana_line line);
+
+/* Finds what ranks do between two calls that makes the others wait, and writes a sentence about it.  False: no segment
+ * stands out, or it is not known. */
+bool ana_late_segment(const struct ana_job *job, const struct ana_summary *summary, struct ana_late *late, char *out,
+                      size_t size);
+/* Finds the late ranks by ana_late_segment, else the rank that others wait for most in collectives, and writes a
+ * sentence about it. False: nobody stands out. */
+bool ana_late_rank(const struct ana_job *job, const struct ana_summary *s, struct ana_late *out, char *text,
+                   size_t size);
 
 #endif

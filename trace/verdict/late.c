@@ -2,7 +2,7 @@
  * the thresholds and why). A rank that turns slow after hours is lost in such sums: for a running job, the last
  * minute is summed up, too. */
 #include "trace/job/upper.h"
-#include "trace/verdict/verdict_impl.h"
+#include "trace/verdict/headline_impl.h"
 #include "trace/util/trouble.h"
 #include "trace/util/now.h"
 #include <stdio.h>

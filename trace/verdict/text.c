@@ -1,8 +1,8 @@
 /* The verdict in words: who, doing what, where. */
-#include "trace/job/state_at.h"
+#include "trace/job/inside.h"
 #include "trace/util/numfmt.h"
 #include "trace/job/site_words.h"
-#include "trace/job/stacks.h"
+#include "trace/stacks/stacks.h"
 #include "trace/verdict/verdict_impl.h"
 #include "trace/util/hash.h"
 #include "trace/util/sort.h"

@@ -15,7 +15,10 @@
 #ifndef ANA_VERDICT_H
 #define ANA_VERDICT_H
 
-#include "trace/job/stacks.h"
+#include "trace/stacks/stacks.h"
+
+struct ana_segment_stat;
+struct ana_summary;
 
 enum ana_verdict_state {
     ANA_VERDICT_HEALTHY,

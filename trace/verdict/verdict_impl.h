@@ -10,6 +10,7 @@
 #include "trace/verdict/fact.h"
 #include "trace/verdict/graph.h"
 #include "trace/verdict/render.h"
+#include "trace/why/reason.h"
 
 #define ANA_NO_GROUP UINT32_MAX
 
@@ -482,15 +483,6 @@ bool ana_gpu_anybody_waits(struct ana_case *c);
 #define DETECTOR(name, kind, looks_for) bool ana_find_##name(struct ana_case *c);
 #include "trace/verdict/detectors.def"
 #undef DETECTOR
-
-/* Finds what ranks do between two calls that makes the others wait, and writes a sentence about it.  False: no segment
- * stands out, or it is not known. */
-bool ana_late_segment(const struct ana_job *job, const struct ana_summary *summary, struct ana_late *late, char *out,
-                      size_t size);
-/* Finds the late ranks by ana_late_segment, else the rank that others wait for most in collectives, and writes a
- * sentence about it. False: nobody stands out. */
-bool ana_late_rank(const struct ana_job *job, const struct ana_summary *s, struct ana_late *out, char *text,
-                   size_t size);
 
 /* reason.c: a reason as a fact; an empty one for none. */
 struct ana_fact ana_reason_fact(const struct ana_reason *reason);

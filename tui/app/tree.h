@@ -3,7 +3,7 @@
 #ifndef TUI_TREE_H
 #define TUI_TREE_H
 
-#include "trace/job/alike.h"
+#include "trace/summary/alike.h"
 #include "trace/util/hash_map.h"
 
 enum tui_rows_by { TUI_BY_SIZE, TUI_BY_BEHAVIOUR, TUI_BY_NODE, TUI_BY_RANK }; /* TUI_BY_SIZE: as they fit */

@@ -3,7 +3,7 @@
 #define TUI_WORDS_H
 
 #include "tui/app/app.h"
-#include "trace/job/state_at.h"
+#include "trace/timeline/state_at.h"
 
 /* Writes job time with the decimals that steps of `step_ns` need: "02:13:58.120", or ".130" with `brief`. */
 void tui_words_instant(char *out, size_t size, int64_t at_ns, int64_t step_ns, bool brief);

@@ -1,6 +1,7 @@
 #include "tui/commands/ended.h"
 #include "tui/sources/lines.h"
 #include "trace/job/comms.h"
+#include "trace/summary/summary.h"
 #include "trace/members/unseen.h"
 #include "trace/session/session.h"
 #include "trace/verdict/verdict.h"

@@ -1,7 +1,7 @@
 #include "tui/commands/sample.h"
 #include "tui/commands/command.h"
 #include "tui/sources/outside.h"
-#include "trace/job/job.h"
+#include "trace/summary/summary.h"
 #include "trace/job/window.h"
 #include "trace/util/now.h"
 #include "trace/util/sort.h"

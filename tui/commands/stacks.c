@@ -4,7 +4,7 @@
 #include "tui/commands/sample.h"
 
 #include "trace/members/bundle.h"
-#include "trace/job/stacks.h"
+#include "trace/stacks/stacks.h"
 #include "trace/session/session.h"
 #include "trace/util/now.h"
 #include <errno.h>

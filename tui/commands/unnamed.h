@@ -2,7 +2,7 @@
 #ifndef TUI_UNNAMED_H
 #define TUI_UNNAMED_H
 
-#include "trace/job/job.h"
+#include "trace/summary/summary.h"
 #include <stdio.h>
 
 /* Prints the files whose functions have no names in the first places of a summary, and what would give names: the

@@ -1,4 +1,5 @@
 #include "tui/output/inspect.h"
+#include "trace/job/inside.h"
 #include "trace/job/site_words.h"
 #include "trace/util/numfmt.h"
 #include "trace/util/spans.h"

@@ -3,7 +3,7 @@
 #ifndef TUI_INSPECT_H
 #define TUI_INSPECT_H
 
-#include "trace/job/state_at.h"
+#include "trace/timeline/state_at.h"
 #include <cjson/cJSON.h>
 #include "tui/sources/source.h"
 

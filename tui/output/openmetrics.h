@@ -2,7 +2,7 @@
 #ifndef TUI_OPENMETRICS_H
 #define TUI_OPENMETRICS_H
 
-#include "trace/job/job.h"
+#include "trace/summary/summary.h"
 #include <stdio.h>
 
 /* Writes all families of openmetrics.def, and the line that ends them.  Seconds and bytes; unknown values have no

@@ -2,7 +2,7 @@
 #ifndef TUI_PAGE_H
 #define TUI_PAGE_H
 
-#include "trace/job/job.h"
+#include "trace/summary/summary.h"
 #include <stdio.h>
 
 struct ana_verdict;

@@ -2,7 +2,7 @@
 #ifndef TUI_REPORT_JSON_H
 #define TUI_REPORT_JSON_H
 
-#include "trace/job/job.h"
+#include "trace/summary/summary.h"
 #include <cjson/cJSON.h>
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 #ifndef TUI_WATCH_LINE_H
 #define TUI_WATCH_LINE_H
 
-#include "trace/job/job.h"
+#include "trace/summary/summary.h"
 
 /* The job now, as one line of JSON with the keys of json_keys.def, or of text; without the newline, for the caller to
  * free.  NULL: out of memory. */

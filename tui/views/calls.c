@@ -2,7 +2,7 @@
 #include "tui/app/jump.h"
 #include "tui/app/view.h"
 #include "trace/job/site_words.h"
-#include "trace/job/state_at.h"
+#include "trace/timeline/state_at.h"
 #include "trace/util/hash.h"
 #include "trace/util/text.h"
 

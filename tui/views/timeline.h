@@ -3,7 +3,7 @@
 #define TUI_VIEW_TIMELINE_H
 
 #include "tui/app/app.h"
-#include "trace/job/state_at.h"
+#include "trace/timeline/state_at.h"
 #include "tui/widgets/plot_category.h"
 #include "tui/app/view.h"
 

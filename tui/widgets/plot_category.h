@@ -2,7 +2,7 @@
 #ifndef TUI_PLOT_CATEGORY_H
 #define TUI_PLOT_CATEGORY_H
 
-#include "trace/job/job.h"
+#include "trace/timeline/over_time.h"
 #include "tui/widgets/grid.h"
 
 /* The categories of trace/format/opclass.h and, behind them, time that a rank lost waiting for others. */

@@ -1,7 +1,7 @@
 /* Not a program under test: says which receive was found for each send of a trace folder.  A line for each call that
  * sends a message and receives none, in the order of time ("0 sent 64 tag 7 -> 1 MPI_Recv #0", #n = the n-th call of
  * that name on its rank), and last "messages N, unmatched N N". */
-#include "trace/job/state_at.h"
+#include "trace/timeline/state_at.h"
 #include "trace/session/session.h"
 
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 /* Two ranks with two streams each, every time known: NCCL's calls meet their kernels, what overlaps is added up, and
  * nothing of a stream is in the totals of the job. */
 #include "tests/support/check.h"
+#include "trace/summary/summary.h"
 #include "trace/verdict/verdict.h"
 #include "trace/gpu/device.h"
 #include "trace/job/analysis.h"

@@ -1,7 +1,7 @@
 /* Memory of the analysis does not grow with the length of a trace: of one ten times as long, its peak memory is larger
  * by no more than the newest messages, waits and collectives that a job keeps (store.h, bounded) take in it. */
 #include "tests/support/peak.h"
-#include "trace/job/store.h"
+#include "trace/sums/store.h"
 
 #define ROUNDS 30000 /* rounds of the long one that fill the store */
 #define LONGER 10

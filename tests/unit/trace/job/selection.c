@@ -2,7 +2,8 @@
 #include "tests/support/check.h"
 #include "tests/support/summary_checks.h"
 #include "tests/support/trace_folder.h"
-#include "trace/job/standout.h"
+#include "trace/timeline/over_time.h"
+#include "trace/summary/standout.h"
 #include "trace/job/window.h"
 #include <string.h>
 

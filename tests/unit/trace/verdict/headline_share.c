@@ -1,6 +1,7 @@
 /* Wholes of the shares in the first line: a run that is half analysed, of one whose older events are gone, of a
  * window, of the GPUs' time. */
 #include "tests/support/check.h"
+#include "trace/summary/summary.h"
 #include "trace/verdict/verdict.h"
 #include "tests/support/trace_folder.h"
 #include "trace/gpu/device.h"

@@ -2,6 +2,7 @@
  * it. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
+#include "trace/summary/summary.h"
 #include "trace/verdict/verdict.h"
 #include <string.h>
 
