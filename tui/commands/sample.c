@@ -264,7 +264,7 @@ int tui_sample(struct ana_job *job, double seconds, const char *ranks)
     if (!s || !late)
         status = tui_input_error("out of memory");
     else if (ranks && !ana_ranks_of_text(job, ranks, late, error, sizeof error))
-        status = tui_input_error(error);
+        status = tui_input_error("%s", error);
     else if (!choose_ranks(job, late, ranks != NULL, &other))
         status = tui_input_error("no rank of this job runs on this host: sample where it runs, for example by ssh");
     else if (!open_ranks(s, job, late, other))
@@ -273,7 +273,7 @@ int tui_sample(struct ana_job *job, double seconds, const char *ranks)
         sample(s, job, seconds);
     if (status == TUI_EXIT_OK && !s->count[LATE]) {
         tui_outside_why_not(error, sizeof error);
-        status = tui_input_error(error);
+        status = tui_input_error("%s", error);
     } else if (status == TUI_EXIT_OK) {
         print_samples(s, job, seconds);
         status = tui_finish(TUI_EXIT_OK);
