@@ -4,8 +4,8 @@ import os
 import shutil
 import subprocess
 
-from common import TOP, end, workload
-from verdicts import aborted, count, hang, healthy, hung
+from common import TOP, check, end, hpctop, wait_for, workload
+from verdicts import aborted, count, hang, healthy, hung, kill_group, start
 
 PROGRAM = "hang_inter"
 
@@ -28,5 +28,22 @@ if shutil.which("mpicc.mpich") and shutil.which("mpirun.mpich"):
                     os.path.join(TOP, "workloads", "hang_inter.c")], check=True)
     hang("refused by MPICH", 3, says(aborted("early-exit", [1]), "Invalid tag, value is -7"), live=False,
          command=[os.path.abspath("inter.mpich"), "refused"], launcher="mpirun.mpich")
+
+
+def looks(program, mode, words):
+    """The verdict of a running job asks for stacks before they are due, and looks where a rank runs that has none."""
+    folder, seen = "l-" + mode, []
+    p = start(4, [workload(program), mode, "60"], folder)
+
+    def named():
+        seen[:] = [hpctop("verdict", "--hang", "2", folder).out]
+        return words in seen[0]
+
+    check("%s: where it is" % mode, wait_for(named, 20), seen)
+    kill_group(p)
+
+
+looks(PROGRAM, "late", "rank 2 is at hang_inter.c:")
+looks("hang_modes", "missing", "<- pause() (blocked)")
 count.show()
 end()

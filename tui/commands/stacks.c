@@ -1,79 +1,18 @@
 /* hpctop stacks DIR..: asks the running ranks for their stacks and prints them, equal ones together. */
 #include "tui/commands/arguments.h"
+#include "tui/commands/ask.h"
 #include "tui/commands/command.h"
 #include "tui/commands/sample.h"
 
 #include "trace/members/bundle.h"
 #include "trace/stacks/stacks.h"
 #include "trace/session/session.h"
-#include "trace/util/now.h"
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#define PATIENCE_NS 5000000000
-#define SAMPLE_NS   50000000
-
-/* Asks the recorders of a folder, or of a file's folder, for stacks: touches the file that they watch.  Returns its
- * time of modification in ns, which names the request; 0, with errno, if that failed. */
-static uint64_t ask_in_folder(const char *place)
-{
-    char path[4200];
-    struct stat there;
-    const char *slash = strrchr(place, '/');
-    if (!stat(place, &there) && S_ISDIR(there.st_mode))
-        snprintf(path, sizeof path, "%s/stacks.request", place);
-    else
-        snprintf(path, sizeof path, "%.*sstacks.request", slash ? (int)(slash - place) + 1 : 0, place);
-    /* Others may have put a link or a pipe there: it is not followed and does not block. */
-    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
-    if (fd < 0)
-        return 0;
-    bool regular = !fstat(fd, &there) && S_ISREG(there.st_mode) && there.st_nlink == 1;
-    bool done = regular && !futimens(fd, NULL) && !fstat(fd, &there);
-    int kept = regular ? errno : EINVAL;
-    close(fd);
-    errno = kept;
-    return done ? (uint64_t)there.st_mtim.tv_sec * 1000000000u + (uint64_t)there.st_mtim.tv_nsec : 0;
-}
-
-static bool may_answer(const struct ana_rank *rank)
-{
-    return rank->state == ANA_RANK_RUN || rank->state == ANA_RANK_IN_MPI || rank->state == ANA_RANK_UNKNOWN ||
-           rank->lives_on;
-}
-
-/* Whether a rank has answered a request of `asked` or later, to 1 ms: network file systems round the time. */
-static bool has_answered(const struct trc_file *file, uint64_t asked)
-{
-    for (size_t i = trc_stacks(file); i-- > 0;) {
-        const struct trc_stack *stack = trc_stack(file, i);
-        if (stack->def.flags & TRC_STACK_CLOSING && stack->def.reason == TRC_STACK_DEMAND &&
-            stack->request_ns + 1000000 > asked)
-            return true;
-    }
-    return false;
-}
-
-static void wait_for_answers(struct ana_job *job, uint64_t asked)
-{
-    int64_t end = ana_now_ns() + PATIENCE_NS;
-    for (bool all = false; !all && ana_now_ns() < end;) {
-        nanosleep(&(struct timespec){.tv_nsec = SAMPLE_NS}, NULL);
-        ana_job_refresh(job);
-        all = true;
-        for (size_t i = 0; i < ana_job_info(job).ranks; i++) {
-            const struct ana_rank *rank = ana_job_rank(job, i);
-            /* A rank that may be dead is not waited for. */
-            if (may_answer(rank) && rank->state != ANA_RANK_UNKNOWN && !has_answered(rank->file, asked))
-                all = false;
-        }
-    }
-}
+#define PATIENCE_NS INT64_C(5000000000)
 
 /* Says why a rank does not answer, if its process is on this host. */
 static const char *explain_silence(const struct ana_rank *rank)
@@ -187,7 +126,7 @@ static int print_stacks(struct ana_job *job, uint64_t asked, bool threads)
     printf("%s: stacks of %zu of %zu ranks\n", info.name, stacks.snapshots, info.ranks);
     for (size_t i = 0; i < info.ranks; i++) {
         const struct ana_rank *rank = ana_job_rank(job, i);
-        if (asked && may_answer(rank) && !has_answered(rank->file, asked))
+        if (asked && tui_may_answer(rank) && !tui_has_answered(rank->file, asked))
             printf("rank %d did not answer: %s%s\n", rank->rank, explain_silence(rank),
                    find_snapshot(&stacks, i) ? "; its stack below is older" : "");
         else if (!find_snapshot(&stacks, i))
@@ -221,18 +160,12 @@ int tui_command_stacks(int argc, char **argv)
     }
     bool live = false;
     for (size_t i = 0; i < ana_job_info(job).ranks; i++)
-        live |= may_answer(ana_job_rank(job, i));
+        live |= tui_may_answer(ana_job_rank(job, i));
     uint64_t asked = 0;
-    for (int i = optind; !no_ask && live && i < argc; i++) {
-        uint64_t at = ask_in_folder(argv[i]);
-        if (!at)
-            fprintf(stderr, "hpctop: cannot ask for stacks in %s: %s; the stacks shown are older\n", argv[i],
-                    strerror(errno));
-        else if (!asked || at < asked)
-            asked = at;
+    if (!no_ask && live) {
+        asked = tui_ask_for_stacks((const char *const *)argv + optind, argc - optind, true);
+        tui_wait_for_answers(job, asked, PATIENCE_NS);
     }
-    if (asked)
-        wait_for_answers(job, asked);
     status = print_stacks(job, asked, threads);
     ana_job_close(job);
     return status;

@@ -1,21 +1,48 @@
 /* hpctop verdict [--json] DIR..: whether a job is hung or slow, who, why, and where to look next. */
 #include "tui/commands/arguments.h"
+#include "tui/commands/ask.h"
 #include "tui/commands/command.h"
 #include "tui/output/report_json.h"
+#include "tui/sources/outside.h"
+#include "trace/job/stacks.h"
 #include "trace/job/parts.h"
+#include "trace/util/now.h"
 #include "trace/util/numfmt.h"
 #include "trace/verdict/verdict.h"
 #include "trace/session/session.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#define SAMPLE_S 1.0 /* between two samples of a running job */
-#define MOST     12  /* groups of ranks that are printed */
-#define NOTABLE  "no trouble, but worth a look: "
+#define SAMPLE_S    1.0                 /* between two samples of a running job */
+#define MOST        12                  /* groups of ranks that are printed */
+#define NAMED       3                   /* ranks that run, whose places are looked up */
+#define PATIENCE_NS INT64_C(2000000000) /* for stacks, and for a thread that stops to be seen */
+#define NOTABLE     "no trouble, but worth a look: "
+
+/* Prints where the main thread of a rank outside MPI is that runs on this host: the recorder takes no stack of it. */
+static void print_running(const struct ana_job *job, size_t index)
+{
+    static struct tui_outside_stack stack;
+    const struct ana_rank *rank = ana_job_rank(job, index);
+    char here[64] = "";
+    gethostname(here, sizeof here - 1);
+    bool runs = rank->state == ANA_RANK_RUN && !rank->inside && strcmp(here, rank->host) == 0;
+    struct tui_outside *process = runs ? tui_outside_open((int)rank->pid) : NULL;
+    int got = process && tui_outside_begin(process, (int)rank->pid) ? 0 : -1;
+    for (int64_t end = ana_now_ns() + PATIENCE_NS; got == 0 && ana_now_ns() < end; sched_yield())
+        got = tui_outside_end(process, &stack);
+    const struct tui_outside_frame *at = got > 0 && stack.runs ? tui_outside_place(&stack) : NULL;
+    if (at)
+        printf("  why: rank %s is at %s%s%s now\n", ana_rank_label(job, index).text, at->where,
+               *at->function ? " in " : "", at->function);
+    tui_outside_close(process);
+}
 
 /* Prints the verdict; `words` replaces its headline unless NULL. */
-static void print_text(const struct ana_verdict *v, const char *words)
+static void print_text(const struct ana_job *job, const struct ana_verdict *v, const char *words)
 {
     char line[768];
     ana_verdict_headline(v, line, sizeof line);
@@ -31,6 +58,8 @@ static void print_text(const struct ana_verdict *v, const char *words)
         printf("  and %zu more places\n", v->groups - MOST);
     for (size_t i = 0; i < v->facts; i++)
         printf("  why: %s\n", v->fact[i].text);
+    for (size_t i = 0; i < v->culprits && i < NAMED && named; i++)
+        print_running(job, v->culprit[i]);
     for (size_t i = 0; i < v->divergences; i++)
         printf("%s    %s\n", i ? "" : "  where they part:\n", v->divergence[i]);
     if (v->next[0])
@@ -71,6 +100,19 @@ static void explain(struct ana_job *job, char *healthy, size_t size)
         read_events(job, healthy, size);
 }
 
+/* Whether somebody is to blame whose stack was not taken yet. */
+static bool lacks_stacks(const struct ana_job *job, const struct ana_verdict *v)
+{
+    struct ana_stacks stacks;
+    bool lacks = false;
+    if ((v->state != ANA_VERDICT_HUNG && v->state != ANA_VERDICT_WAITING) || !ana_stacks_take(job, &stacks))
+        return false;
+    for (size_t i = 0; i < v->culprits && !lacks; i++)
+        lacks = tui_may_answer(ana_job_rank(job, v->culprit[i])) && !ana_stack_of(&stacks, v->culprit[i]);
+    ana_stacks_free(&stacks);
+    return lacks;
+}
+
 static int make_verdict(const char *const *folders, int n, bool json, double hang_s, double sample_s)
 {
     char healthy[512] = "";
@@ -81,6 +123,10 @@ static int make_verdict(const char *const *folders, int n, bool json, double han
     ana_job_set_hang(job, hang_s);
     tui_sample_twice(job, sample_s);
     const struct ana_verdict *v = ana_job_verdict(job);
+    if (v && lacks_stacks(job, v)) {
+        tui_wait_for_answers(job, tui_ask_for_stacks(folders, n, false), PATIENCE_NS);
+        v = ana_job_verdict(job);
+    }
     if (v && v->state == ANA_VERDICT_HEALTHY) {
         explain(job, healthy, sizeof healthy);
         v = ana_job_verdict(job);
@@ -90,7 +136,7 @@ static int make_verdict(const char *const *folders, int n, bool json, double han
     if (text)
         fputs(text, stdout);
     else if (v && !json)
-        print_text(v, words);
+        print_text(job, v, words);
     bool done = v && (text || !json), waits = v && v->state == ANA_VERDICT_WAITING && hang_s > 0;
     int status = v && ana_verdict_state_alarms(v->state) ? TUI_EXIT_TROUBLE : waits ? TUI_EXIT_WAITING : TUI_EXIT_OK;
     free(text);
