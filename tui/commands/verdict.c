@@ -4,7 +4,7 @@
 #include "tui/commands/command.h"
 #include "tui/output/report_json.h"
 #include "tui/sources/outside.h"
-#include "trace/job/stacks.h"
+#include "trace/stacks/stacks.h"
 #include "trace/job/parts.h"
 #include "trace/util/now.h"
 #include "trace/util/numfmt.h"
