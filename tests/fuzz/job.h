@@ -6,7 +6,7 @@
 #include "tests/fuzz/pack.h"
 #include "tests/support/trace_builder.h"
 #include "trace/index/index.h"
-#include "trace/summary/sum_up.h"
+#include "trace/summary/summary.h"
 #include "trace/report/report.h"
 #include "trace/session/session.h"
 #include "trace/verdict/verdict.h"

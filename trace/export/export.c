@@ -1,6 +1,6 @@
 /* The walk that all formats are written in, and the file that takes its name when it is complete. */
 #include "trace/export/export_impl.h"
-#include "trace/summary/sum_up.h"
+#include "trace/summary/summary.h"
 #include "trace/util/mode.h"
 #include <dirent.h>
 #include <errno.h>

@@ -274,6 +274,17 @@ enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selectio
     return TRC_OK;
 }
 
+enum trc_status ana_summarize_all(struct ana_job *job, struct ana_selection selection, struct ana_summary *out)
+{
+    ana_job_advance(job, 0);
+    enum trc_status status = ana_summarize(job, selection, out);
+    if (status != TRC_OK || out->analysed >= 1 || out->exact)
+        return status;
+    ana_summary_free(out); /* it asked for the events of the part */
+    ana_job_advance(job, 0);
+    return ana_summarize(job, selection, out);
+}
+
 enum trc_status ana_summarize_counters(struct ana_job *job, struct ana_summary *s)
 {
     const struct ana_members *members = ana_job_members(job);

@@ -278,6 +278,9 @@ struct ana_summary {
  * seen.  Otherwise from the events of the range: call it again while out->analysed < 1 after ana_job_advance.  TRC_BAD
  * only when out of memory.  Free with ana_summary_free. */
 enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selection, struct ana_summary *out);
+/* Reads all events that there are now, and fills *out for a selection, as ana_summarize does when nothing is
+ * left to read.  Costs and prices of a time: ana_job_set_window (window.h) comes first.  TRC_BAD: out of memory. */
+enum trc_status ana_summarize_all(struct ana_job *job, struct ana_selection selection, struct ana_summary *out);
 /* Fills *out for the whole run from live pages alone: ranks, calls, cells, pairs, and the efficiencies that need no
  * events; out->analysed is 0.  O(threads); no event is read and no upper folder is called.  TRC_BAD only when out of
  * memory.  Free with ana_summary_free. */

@@ -20,11 +20,6 @@
 
 /* ---- collectives ------------------------------------------------------------------------------------------------ */
 
-struct ana_group *ana_case_group(struct ana_case *c, uint64_t identity, uint64_t sequence)
-{
-    return ana_map_find(&c->groups, identity, sequence, 0);
-}
-
 /* Somebody is in it, or has started it and waits; `needed`: nothing else can end that wait. */
 static void enter_group(struct ana_group *g, const struct ana_waiting *p, const struct trc_comm *comm,
                         struct ana_call call, bool needed)

@@ -387,8 +387,6 @@ static inline uint32_t ana_rank_knot(const struct ana_case *c, size_t index)
 {
     return c->graph.knot[index];
 }
-/* The group of a collective that somebody is inside; NULL: nobody is. */
-struct ana_group *ana_case_group(struct ana_case *c, uint64_t identity, uint64_t sequence);
 /* Group i, 0 <= i < c->groups.count. */
 static inline struct ana_group *ana_group_at(const struct ana_case *c, size_t i)
 {

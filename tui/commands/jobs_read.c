@@ -3,7 +3,7 @@
 #include "tui/commands/whole.h"
 #include "tui/output/page.h"
 #include "tui/sources/lines.h"
-#include "trace/summary/sum_up.h"
+#include "trace/summary/summary.h"
 #include "trace/session/session.h"
 #include "trace/verdict/verdict.h"
 #include "trace/util/sort.h"

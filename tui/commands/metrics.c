@@ -3,7 +3,7 @@
 #include "tui/commands/command.h"
 #include "tui/commands/whole.h"
 #include "tui/output/openmetrics.h"
-#include "trace/summary/sum_up.h"
+#include "trace/summary/summary.h"
 #include "trace/session/session.h"
 
 #include <errno.h>

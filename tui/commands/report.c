@@ -10,7 +10,7 @@
 
 #include "tui/sources/lines.h"
 #include "trace/job/parts.h"
-#include "trace/summary/sum_up.h"
+#include "trace/summary/summary.h"
 #include "trace/job/window.h"
 #include "trace/report/report.h"
 #include "trace/session/session.h"

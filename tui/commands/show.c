@@ -6,7 +6,7 @@
 #include "tui/output/json.h"
 #include "tui/output/report_json.h"
 #include "trace/job/parts.h"
-#include "trace/summary/sum_up.h"
+#include "trace/summary/summary.h"
 #include "trace/report/report.h"
 #include "trace/session/session.h"
 #include "trace/util/numfmt.h"
