@@ -7,6 +7,7 @@
  *   root       rank 1 gives root 0 to MPI_Bcast on an intercommunicator whose root is rank 0 of its own group
  *   handler    rank 1's handler of an error calls MPI_Barrier, the others MPI_Allreduce
  *   finalizer  in a callback of MPI_Finalize, rank 0 waits for a message that nobody sends
+ *   line       rank 2 calls MPI_Allreduce on another of three communicators that one line has made
  *   refused    rank 1 sends with a tag that there is not, and MPI ends the job
  *   itself     rank 1 sends itself SIGTERM */
 #include "hang.h"
@@ -49,6 +50,16 @@ static int leave(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
+static void use_line(void)
+{
+    MPI_Comm made[3];
+    int one = 1, sum;
+    for (int i = 0; i < 3; i++)
+        MPI_Comm_dup(world, &made[i]);
+    for (int step = 0; step < 9; step++)
+        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, made[me == 2 && step == 7 ? 2 : step % 3]);
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
@@ -68,6 +79,8 @@ int main(int argc, char **argv)
     } else if (is_mode(mode, "finalizer")) {
         MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, leave, &key, NULL);
         MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
+    } else if (is_mode(mode, "line")) {
+        use_line();
     } else if (is_mode(mode, "refused") || is_mode(mode, "itself")) {
         sleep(1);
         if (me == 1 && is_mode(mode, "itself"))

@@ -20,6 +20,7 @@ hang("leader", 4, says(hung("mismatched-collective", [2]), "rank 2 named rank 1"
 hang("root", 4, says(hung("mismatched-collective", [1]), "no MPI_ROOT"), program=PROGRAM)
 hang("handler", 4, says(hung("missing-in-collective", [1]), "MPI_Barrier on rank 1, at hang_inter.c:"), program=PROGRAM)
 hang("finalizer", 3, says(hung("inside-operation", [0]), "MPI_Recv on rank 0, at hang_inter.c:"), program=PROGRAM)
+hang("line", 3, says(hung("missing-in-collective", [2]), "number 3 in use of those made at hang_inter.c:"), program=PROGRAM)
 healthy("late", 4, ("healthy", "waiting"), program=PROGRAM)
 hang("itself", 3, says(aborted("dead-rank", [1]), "ended itself by SIGTERM"), live=False, program=PROGRAM)
 hang("refused", 3, says(aborted("early-exit", [1]), "MPI_ERR_TAG"), live=False, program=PROGRAM)

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define FEW 64u /* communicators of a process whose lines are compared, not only the addresses of the calls */
+
 const char *ana_comm_kind(const struct trc_comm *comm)
 {
     return !comm || !comm->object ? "communicator" : comm->object->is_file ? "file" : "window";
@@ -43,6 +45,42 @@ static void write_origin(const struct ana_job *job, const struct trc_comm *comm,
     out[strcspn(out, " ")] = 0;
 }
 
+/* Whether two sites of a rank are on one line: a loop that the compiler has unrolled has several calls. */
+static bool is_one_line(const struct ana_job *job, size_t index, uint64_t a, uint64_t b)
+{
+    char one[ANA_CALLER] = "", other[ANA_CALLER] = "";
+    if (a == b || !a || !b)
+        return a == b;
+    ana_caller_words(job, index, a, one, sizeof one);
+    ana_caller_words(job, index, b, other, sizeof other);
+    return strcmp(one, other) == 0;
+}
+
+/* Returns the number of a communicator that shares its line with others, in the order of first use in the first file
+ * that has it, so that all ranks give it the same number; 0: it is alone. */
+static size_t number_at_line(const struct ana_job *job, const struct trc_comm *comm)
+{
+    const struct ana_members *members = ana_job_members(job);
+    for (size_t i = 0; i < members->count; i++) {
+        const struct trc_file *file = members->process[i].rank.file;
+        const struct trc_comm *one = NULL, *other;
+        size_t before = 0, all = 0;
+        uint64_t created;
+        const bool few = !trc_comm_at(file, FEW, &created);
+        for (size_t k = 0; !one && (other = trc_comm_at(file, k, &created)); k++)
+            one = other->def.identity == comm->def.identity && !other->object == !comm->object ? other : NULL;
+        for (size_t k = 0; one && (other = trc_comm_at(file, k, &created)); k++) {
+            const bool same = !other->object == !one->object &&
+                              (few ? is_one_line(job, i, other->site, one->site) : other->site == one->site);
+            all += same;
+            before += same && other->id < one->id;
+        }
+        if (one)
+            return all > 1 ? before + 1 : 0;
+    }
+    return 0;
+}
+
 void ana_comm_words(const struct ana_job *job, const struct trc_comm *comm, char *out, size_t size)
 {
     char origin[ANA_CALLER];
@@ -55,7 +93,12 @@ void ana_comm_words(const struct ana_job *job, const struct trc_comm *comm, char
     write_origin(job, comm, origin, sizeof origin);
     const char **column =
         comm->object || *origin ? NULL : ana_map_find(&ana_job_members(job)->comm_names, comm->def.identity, 0, 0);
-    const char *made = *origin ? " made at " : "";
+    char made[64] = "";
+    const size_t number = *origin ? number_at_line(job, comm) : 0;
+    if (number)
+        snprintf(made, sizeof made, ", number %zu in use of those made at ", number);
+    else if (*origin)
+        snprintf(made, sizeof made, " made at ");
     if (comm->object && comm->object->is_file)
         snprintf(out, size, "file without a name");
     else if (column && *column)
