@@ -2,6 +2,7 @@
 """hpctop doctor: what it says is so.  It exits 0 for commands that hpctop record then has traces of, and 1 for others."""
 import atexit
 import os
+import re
 import shutil
 import subprocess
 
@@ -122,6 +123,27 @@ def programs():
     check("an image is not seen into", line(r, "container")[0] == "note", r)
 
 
+def known_bad():
+    """A setting that is known to be bad: by option or variable; record and report say it of the job, with what carried it."""
+    openib, said = ["mpirun", "--mca", "btl", "tcp,self,openib", "-n", "2"], "openib does not support MPI_THREAD_MULTIPLE"
+    check("known to be bad: an option", line(doctor(*openib, RING), "known")[0] == "note" and said in line(doctor(*openib, RING), "known")[1])
+    r = doctor("mpirun", "-n", "2", RING, OMPI_MCA_btl="openib,self")
+    check("known to be bad: a variable", said in r.out, r)
+    r = doctor("mpirun", "--mca", "btl", "^openib", "-n", "2", RING)
+    check("known to be bad: left out", "known " not in r.out, r)
+    program = ["/usr/bin/python3", "-c", "from mpi4py import MPI; MPI.COMM_WORLD.Barrier()"]  # with MPI_THREAD_MULTIPLE
+    if run(program).code != 0:
+        skip("known to be bad: a job", "mpi4py is not installed")
+        return
+    done = run([HPCTOP, "record", "-o", "openib", "--", *openib, *program])
+    check("known to be bad: record says it", done.code == 0 and "hpctop: known: " in done.err and said in done.err, done)
+    text = hpctop("report", "--all", "openib").out
+    check("known to be bad: the report says it", said in " ".join(text.split()), text[-800:])
+    check("the report says what carried messages", re.search(r"^  over    pml ob1, .*btl tcp.*, OMPI_MCA_btl=tcp,self,openib$", text, re.M), text[-800:])
+    done = run([HPCTOP, "record", "-o", "tcp", "--", *openib[:3], "tcp,self", *openib[4:], *program])
+    check("known to be bad: not another", done.code == 0 and "known:" not in done.err, done)
+
+
 def families():
     source = os.path.join(TOP, "workloads/ring.c")
     if not shutil.which("mpicc.mpich") or not shutil.which("mpiexec.hydra"):
@@ -181,6 +203,7 @@ runtimes()
 wrong_here()
 programs()
 families()
+known_bad()
 nccl()
 runs_nothing()
 end()

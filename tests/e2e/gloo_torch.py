@@ -40,6 +40,16 @@ done = hpctop("report", "--all", "alone")
 check("the report says so", done.code == 2 and re.search("no trace files .* here: " + said, done.err), done)
 with open("alone/unseen.txt") as f:
     check("once each", len(re.findall(said, f.read())) == 2)
+port = 20000 + os.getpid() % 12000  # below those of connections
+for restart in (0, 1):  # as torchrun starts all ranks again when one has failed
+    done = run([LAUNCH, "-n", "2", python, os.path.join(HERE, "again.py")],
+               environment("again", TORCHELASTIC_RESTART_COUNT=restart, MASTER_PORT=port))
+    check("elastic: start %d runs" % restart, done.code == 0, done)
+rep = report("again")
+check("elastic: the last start is shown", rep["job"]["ranks"] == 2 and
+      [c["calls"] for c in rep["calls"] if c["name"] == "gloo::allreduce"] == [20], rep["calls"])
+check("elastic: the report says that there was an earlier one", "2 files of an earlier run in the same folder left out" in
+      " ".join(hpctop("report", "--all", "again").out.split()))
 hang("late", 3, hung("missing-in-collective", [1], says="rank 1 has not come to gloo::barrier on gloo"), [python, TRAIN, "late"], launcher=LAUNCH)
 count.show()
 end()

@@ -1,5 +1,6 @@
 /* The report's lines about facts: what all ranks have in common, and who differs. */
 #include "trace/report/page.h"
+#include "trace/verdict/verdict.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -29,6 +30,47 @@ static void put_libraries(const struct ana_job *job, size_t index, FILE *out)
             }
     if (*between == ',')
         fputc('\n', out);
+}
+
+/* Writes which transport carries messages, as far as loaded components of Open MPI and variables say: "pml ob1, btl
+ * tcp, OMPI_MCA_btl=tcp,self". */
+static void put_transport(const struct ana_job *job, size_t index, FILE *out)
+{
+    static const struct {
+        const char *key, *word;
+        bool begins; /* key: only the begin of one, whose end is the value */
+    } wanted[] = {{"file.mca_pml_", "pml ", true},
+                  {"file.mca_btl_", "btl ", true},
+                  {"env.OMPI_MCA_pml", "OMPI_MCA_pml=", false},
+                  {"env.OMPI_MCA_btl", "OMPI_MCA_btl=", false},
+                  {"env.UCX_TLS", "UCX_TLS=", false},
+                  {"env.FI_PROVIDER", "FI_PROVIDER=", false},
+                  {"env.I_MPI_FABRICS", "I_MPI_FABRICS=", false}};
+    const struct trc_file *file = ana_job_rank(job, index)->file;
+    const char *key, *value, *between = "  over    ";
+    for (size_t k = 0; file && k < sizeof wanted / sizeof *wanted; k++) {
+        const size_t n = strlen(wanted[k].key);
+        if (k == 1 && !trc_fact(file, "file.mca_pml_ob1.so"))
+            continue; /* other pmls use no btl */
+        for (size_t i = 0; trc_fact_at(file, i, &key, &value); i++) {
+            if (strncmp(key, wanted[k].key, n) != 0 || (key[n] && !wanted[k].begins))
+                continue;
+            const char *end = wanted[k].begins ? key + n : value;
+            fprintf(out, "%s%s%.*s", between, wanted[k].word, (int)(wanted[k].begins ? strcspn(end, ".") : strlen(end)),
+                    end);
+            between = ", ";
+        }
+    }
+    if (*between == ',')
+        fputc('\n', out);
+}
+
+/* Writes versions and settings that are known to be bad. */
+static void put_known_bad(const struct ana_page *page)
+{
+    const char *text[4];
+    for (size_t i = 0, n = ana_known_bad_of(page->job, text, 4); i < n; i++)
+        ana_page_line(page, "known   %s", text[i]);
 }
 
 /* Writes what went wrong on the networks of the hosts. */
@@ -65,7 +107,10 @@ void ana_page_facts(const struct ana_page *page)
     }
     if (*between == ',')
         fputc('\n', out);
-    if (ranks)
+    if (ranks) {
         put_libraries(job, 0, out);
+        put_transport(job, 0, out);
+    }
+    put_known_bad(page);
     put_networks(page);
 }

@@ -49,27 +49,69 @@ static bool has_forked(const struct ana_case *c)
     return has_fact(c, "forks after MPI_Init", "");
 }
 
-static bool nccl_2_8_3(const struct ana_case *c)
-{
-    return has_fact(c, "nccl", "2.8.3");
-}
-
 static const struct {
     const char *mpi;                           /* prefix of the MPI's name and version; NULL: any */
     enum ana_verdict_class id;                 /* only verdicts of this class; ANA_CLASS_NONE: any */
     bool (*applies)(const struct ana_case *c); /* NULL: always */
     enum ana_sentence say;                     /* sentence, with its source */
 } known[] = {
-    {"Open MPI 3.1.3", ANA_CLASS_NONE, NULL, ANA_SAY_KNOWN_VADER},
     {"Open MPI", ANA_CLASS_INSIDE, in_container, ANA_SAY_KNOWN_CONTAINER},
     {NULL, ANA_CLASS_CYCLE, python_duplicates, ANA_SAY_KNOWN_PYTHON_DUP},
     {"Open MPI", ANA_CLASS_NONE, threads_duplicate, ANA_SAY_KNOWN_THREADS_DUP},
     {NULL, ANA_CLASS_NONE, has_forked, ANA_SAY_KNOWN_FORK},
-    {NULL, ANA_CLASS_DEVICE, nccl_2_8_3, ANA_SAY_KNOWN_NCCL},
 };
+
+static const struct bad {
+    enum ana_verdict_class id;
+    const char *mpi, *nccl, *setting, *value;
+    bool threads;
+    const char *text;
+} bad[] = {
+#define KNOWN_BAD(id, ...) {ANA_CLASS_##id, __VA_ARGS__},
+#include "trace/verdict/known_bad.def"
+#undef KNOWN_BAD
+};
+
+/* Whether a comma separated list has a word; one that begins with ^ says what is left out. */
+static bool has_word(const char *list, const char *word)
+{
+    const size_t n = strlen(word);
+    for (const char *at = list; n && *list != '^' && at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+        if (strncmp(at, word, n) == 0 && (at[n] == 0 || at[n] == ','))
+            return true;
+    return n == 0;
+}
+
+static bool fits(const struct bad *row, const struct trc_file *file)
+{
+    const char *nccl = trc_fact(file, "nccl"), *setting = row->setting[0] ? trc_fact(file, row->setting) : "";
+    return strncmp(trc_head(file)->mpi, row->mpi, strlen(row->mpi)) == 0 &&
+           strncmp(nccl ? nccl : "", row->nccl, strlen(row->nccl)) == 0 && setting && has_word(setting, row->value) &&
+           (!row->threads || trc_head(file)->thread_level == 3);
+}
+
+static bool fits_job(const struct bad *row, const struct ana_job *job)
+{
+    for (size_t i = 0; i < ana_job_info(job).ranks; i++)
+        if (ana_job_rank(job, i)->file && fits(row, ana_job_rank(job, i)->file))
+            return true;
+    return false;
+}
+
+size_t ana_known_bad_of(const struct ana_job *job, const char *text[], size_t most)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad && n < most; i++)
+        if (fits_job(&bad[i], job))
+            text[n++] = bad[i].text;
+    return n;
+}
 
 void ana_known_bad(struct ana_case *c)
 {
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if ((bad[i].id == ANA_CLASS_NONE || bad[i].id == c->out->id) && fits_job(&bad[i], c->job))
+            ana_case_fact(c, (struct ana_fact){.id = ANA_SAY_KNOWN, .name = bad[i].text});
     for (size_t i = 0; i < sizeof known / sizeof *known && c->count; i++) {
         bool version = !known[i].mpi || strncmp(c->members->mpi, known[i].mpi, strlen(known[i].mpi)) == 0;
         bool id = known[i].id == ANA_CLASS_NONE || known[i].id == c->out->id;

@@ -131,6 +131,10 @@ bool ana_job_doubtful(const struct ana_job *job);
  * a refresh, the analysis of events or a summary of the whole run can do.  It lives until it is made anew, longer for
  * who holds it.  NULL: out of memory. */
 const struct ana_verdict *ana_job_verdict(const struct ana_job *job);
+/* Writes at most `most` sentences about versions and settings of the job that are known to be bad (known_bad.def), each
+ * with its source; returns how many.  Static. */
+size_t ana_known_bad_of(const struct ana_job *job, const char *text[], size_t most);
+
 struct ana_upper;
 /* Enters what the verdict does while a job is read into the table of trace/job. */
 void ana_verdict_enter(struct ana_upper *upper);

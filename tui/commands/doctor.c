@@ -16,7 +16,8 @@ int tui_command_doctor(int argc, char **argv)
         bool of_command;
     } checks[] = {{tui_doctor_libtrace, false},  {tui_doctor_folder, false},    {tui_doctor_clock, false},
                   {tui_doctor_libraries, false}, {tui_doctor_launchers, false}, {tui_doctor_runtimes, false},
-                  {tui_doctor_command, true},    {tui_doctor_program, true},    {tui_doctor_plan, true}};
+                  {tui_doctor_command, true},    {tui_doctor_program, true},    {tui_doctor_known, true},
+                  {tui_doctor_plan, true}};
     static const struct option names[] = {{0}};
     optind = 1;
     opterr = 0;

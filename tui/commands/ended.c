@@ -145,6 +145,9 @@ static void print_job(const struct tui_plan *plan, const char *folder, bool fail
         fputs("hpctop: the command failed, though its ranks ended MPI in order: see its output\n", stderr);
     if (*line)
         fprintf(stderr, "hpctop: %s\n", line);
+    const char *known[4];
+    for (size_t i = 0, n = ana_known_bad_of(job, known, 4); i < n; i++)
+        fprintf(stderr, "hpctop: known: %s\n", known[i]);
     if (!runs && ana_job_info(job).ranks < ana_job_info(job).world_size)
         print_absent(job, plan, folder);
     fprintf(stderr, runs ? "hpctop: the job still runs; look with: hpctop %s\n" : "hpctop: look with: hpctop %s\n",

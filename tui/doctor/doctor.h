@@ -12,6 +12,8 @@ struct tui_doctor {
     bool command;             /* a command was given, and the plan is its */
     bool problem;             /* a line told a problem */
     const char *mpi;          /* family of the program's MPI; NULL: unknown */
+    char mpi_version[64];     /* "Open MPI 4.1.4"; "": unknown */
+    char nccl_version[16];    /* "2.28.9"; "": unknown, or none */
     const char *mpi_launcher; /* tui_layer_kind.title of its own launcher; "" if it has none */
 };
 
@@ -45,6 +47,9 @@ void tui_doctor_command(struct tui_doctor *doctor);
 /* Checks the program of the command: its MPI, NCCL and sanitizer, and that its launcher is of its MPI.  Runs nothing
  * that is not installed (tui_is_installed). */
 void tui_doctor_program(struct tui_doctor *doctor);
+
+/* Prints the known faults of the program's MPI and NCCL, and of the settings of command and environment. */
+void tui_doctor_known(struct tui_doctor *doctor);
 
 /* Checks whether hpctop record could record the command. */
 void tui_doctor_plan(struct tui_doctor *doctor);

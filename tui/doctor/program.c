@@ -98,6 +98,16 @@ static const struct mpi_name *find_mpi_name(const char *soname)
     return NULL;
 }
 
+/* Stores a version as the trace has it: "Open MPI v4.1.4, package: .." is "Open MPI 4.1.4". */
+static void note_mpi(struct tui_doctor *doctor, const char *version)
+{
+    const char *v = strstr(version, " v");
+    const bool number = v && v[2] >= '0' && v[2] <= '9';
+    const int before = number ? (int)(v + 1 - version) : (int)strcspn(version, ",");
+    snprintf(doctor->mpi_version, sizeof doctor->mpi_version, "%.*s%.*s", before, version,
+             number ? (int)strcspn(v + 2, ",") : 0, number ? v + 2 : "");
+}
+
 static void say_mpi(struct tui_doctor *doctor, const struct mpi_name *mpi, const char *path)
 {
     char real[4096], version[512];
@@ -107,15 +117,22 @@ static void say_mpi(struct tui_doctor *doctor, const struct mpi_name *mpi, const
         tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "MPI",
                        "linked dynamically; not installed here, so not run to ask its version: %s", path);
     else if (tui_probe_library(path, "MPI_Get_library_version", real, sizeof real, version, sizeof version) &&
-             version[0])
+             version[0]) {
         tui_doctor_say(doctor, TUI_DOCTOR_OK, "MPI", "%s, linked dynamically: %s", version, path);
-    else
+        note_mpi(doctor, version);
+    } else {
         tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "MPI", "linked dynamically; it does not tell its version: %s", path);
+    }
 }
 
 static void say_nccl(struct tui_doctor *doctor, const char *where, bool inside)
 {
     struct tui_elf trace;
+    char *real = realpath(where, NULL); /* libnccl.so.2.28.9 */
+    const char *version = real ? strstr(real, "libnccl.so.") : NULL;
+    if (version && !inside)
+        snprintf(doctor->nccl_version, sizeof doctor->nccl_version, "%s", version + strlen("libnccl.so."));
+    free(real);
     bool recorded = doctor->library[0] && tui_elf_read(doctor->library, &trace) && trace.nccl_inside;
     if (inside)
         tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "NCCL", "static, inside %s: its calls cannot be recorded", where);
@@ -216,6 +233,8 @@ static void check_python(struct tui_doctor *doctor, const char *path)
         struct tui_elf library;
         if (strncmp(line, "MPI ", 4) == 0) {
             tui_doctor_say(doctor, TUI_DOCTOR_OK, "MPI", "%s", line + 4);
+            const char *with = strstr(line, " with ");
+            note_mpi(doctor, with ? with + strlen(" with ") : "");
             for (size_t i = 0; i < sizeof mpi_names / sizeof *mpi_names; i++)
                 if (strstr(line, mpi_names[i].family)) {
                     doctor->mpi = mpi_names[i].family;

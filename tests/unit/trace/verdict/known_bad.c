@@ -23,6 +23,8 @@ struct setting {
     enum hang hang;
     const char *mpi, *exe, *container;
     const char *key, *value; /* a fact of rank 1 */
+    const char *nccl;        /* its NCCL; NULL: none */
+    int32_t threads;         /* head's thread_level */
 };
 
 static void dup_on(struct tb *tb, uint32_t thread, uint32_t comm, uint64_t sequence)
@@ -70,6 +72,9 @@ static struct tb *make(const struct setting *s, int me)
     tb_running(tb, END);
     if (s->key && me == 1)
         tb_fact(tb, s->key, s->value);
+    if (s->nccl && me == 1)
+        tb_fact(tb, "nccl", s->nccl);
+    head->thread_level = s->threads;
     struct trc_sig barrier = tb_sig(TB_BARRIER);
     barrier.comm = TB_WORLD;
     barrier.flags = TRC_SIG_COLL;
@@ -109,6 +114,7 @@ static bool says(const struct setting *s, const char *source, enum ana_verdict_c
 }
 
 #define MPICH "MPICH Version: 4.0.2"
+#define BTL   "env.OMPI_MCA_btl"
 static const struct {
     const char *what, *source;
     enum ana_verdict_class id;
@@ -117,48 +123,78 @@ static const struct {
     {"vader of Open MPI 3.1.3",
      "open-mpi/ompi#5638",
      ANA_CLASS_INSIDE,
-     {INSIDE, "Open MPI 3.1.3, package: x", "/bin/app", "", NULL, NULL},
-     {INSIDE, "Open MPI 3.1.4, package: x", "/bin/app", "", NULL, NULL}},
+     {INSIDE, "Open MPI 3.1.3, package: x", "/bin/app", "", NULL, NULL, NULL, 0},
+     {INSIDE, "Open MPI 3.1.4, package: x", "/bin/app", "", NULL, NULL, NULL, 0}},
     {"memory of ranks in other user namespaces",
      "open-mpi/ompi#4948",
      ANA_CLASS_INSIDE,
-     {INSIDE, "Open MPI 4.1.4", "/bin/app", "app.sif", NULL, NULL},
-     {INSIDE, "Open MPI 4.1.4", "/bin/app", "", NULL, NULL}},
+     {INSIDE, "Open MPI 4.1.4", "/bin/app", "app.sif", NULL, NULL, NULL, 0},
+     {INSIDE, "Open MPI 4.1.4", "/bin/app", "", NULL, NULL, NULL, 0}},
     {"the same, not all of them in it",
      "open-mpi/ompi#4948",
      ANA_CLASS_INSIDE,
-     {INSIDE, "Open MPI 4.1.4", "/bin/app", "app.sif", NULL, NULL},
-     {LATE, "Open MPI 4.1.4", "/bin/app", "app.sif", NULL, NULL}},
+     {INSIDE, "Open MPI 4.1.4", "/bin/app", "app.sif", NULL, NULL, NULL, 0},
+     {LATE, "Open MPI 4.1.4", "/bin/app", "app.sif", NULL, NULL, NULL, 0}},
     {"MPI_Comm_dup with Python's lock held",
      "mpi4py/mpi4py#784",
      ANA_CLASS_CYCLE,
-     {LOCK, MPICH, "/usr/bin/python3.11", "", NULL, NULL},
-     {TWO_DUPS, MPICH, "/usr/bin/python3.11", "", NULL, NULL}},
+     {LOCK, MPICH, "/usr/bin/python3.11", "", NULL, NULL, NULL, 0},
+     {TWO_DUPS, MPICH, "/usr/bin/python3.11", "", NULL, NULL, NULL, 0}},
     {"MPI_Comm_dup in several threads",
      "open-mpi/ompi#2025",
      ANA_CLASS_CYCLE,
-     {THREADS, "Open MPI 4.1.4", "/bin/app", "", NULL, NULL},
-     {TWO_DUPS, "Open MPI 4.1.4", "/bin/app", "", NULL, NULL}},
+     {THREADS, "Open MPI 4.1.4", "/bin/app", "", NULL, NULL, NULL, 0},
+     {TWO_DUPS, "Open MPI 4.1.4", "/bin/app", "", NULL, NULL, NULL, 0}},
     {"the same, another MPI",
      "open-mpi/ompi#2025",
      ANA_CLASS_CYCLE,
-     {THREADS, "Open MPI 4.1.4", "/bin/app", "", NULL, NULL},
-     {THREADS, MPICH, "/bin/app", "", NULL, NULL}},
+     {THREADS, "Open MPI 4.1.4", "/bin/app", "", NULL, NULL, NULL, 0},
+     {THREADS, MPICH, "/bin/app", "", NULL, NULL, NULL, 0}},
     {"forks",
      "horovod/horovod#1102",
      ANA_CLASS_MISSING,
-     {LATE, MPICH, "/bin/app", "", "forks after MPI_Init", "4"},
-     {LATE, MPICH, "/bin/app", "", "threads", "4"}},
+     {LATE, MPICH, "/bin/app", "", "forks after MPI_Init", "4", NULL, 0},
+     {LATE, MPICH, "/bin/app", "", "threads", "4", NULL, 0}},
     {"all-to-all of NCCL 2.8.3",
      "horovod/horovod#2601",
      ANA_CLASS_DEVICE,
-     {ERROR, MPICH, "/bin/app", "", "nccl", "2.8.3"},
-     {ERROR, MPICH, "/bin/app", "", "nccl", "2.8.4"}},
+     {ERROR, MPICH, "/bin/app", "", "nccl", "2.8.3", NULL, 0},
+     {ERROR, MPICH, "/bin/app", "", "nccl", "2.8.4", NULL, 0}},
+    {"openib with threads",
+     "open-mpi/ompi#80",
+     ANA_CLASS_MISSING,
+     {LATE, "Open MPI 4.0.1", "/bin/app", "", BTL, "self,openib", NULL, 3},
+     {LATE, "Open MPI 4.0.1", "/bin/app", "", BTL, "self,openib", NULL, 2}},
+    {"openib, left out",
+     "open-mpi/ompi#80",
+     ANA_CLASS_MISSING,
+     {LATE, "Open MPI 4.0.1", "/bin/app", "", "file.mca_btl_openib.so", "/x/mca_btl_openib.so", NULL, 3},
+     {LATE, "Open MPI 4.0.1", "/bin/app", "", BTL, "^tcp,openib", NULL, 3}},
+    {"channels of NCCL 2.28.9",
+     "NVIDIA/nccl#1915",
+     ANA_CLASS_MISSING,
+     {LATE, MPICH, "/bin/app", "", "env.NCCL_NCHANNELS_PER_NET_PEER", "32", "2.28.9", 0},
+     {LATE, MPICH, "/bin/app", "", "env.NCCL_NCHANNELS_PER_NET_PEER", "32", "2.29.3", 0}},
+    {"the same, another number",
+     "NVIDIA/nccl#1915",
+     ANA_CLASS_MISSING,
+     {LATE, MPICH, "/bin/app", "", "env.NCCL_NCHANNELS_PER_NET_PEER", "32", "2.28.9", 0},
+     {LATE, MPICH, "/bin/app", "", "env.NCCL_NCHANNELS_PER_NET_PEER", "3", "2.28.9", 0}},
+    {"NCCL 2.29.2",
+     "pytorch/pytorch#174338",
+     ANA_CLASS_MISSING,
+     {LATE, MPICH, "/bin/app", "", NULL, NULL, "2.29.2", 0},
+     {LATE, MPICH, "/bin/app", "", NULL, NULL, "2.29.3", 0}},
+    {"NCCL beside CUDA in MPI",
+     "horovod/horovod#186",
+     ANA_CLASS_MISSING,
+     {LATE, "Open MPI 4.1.4", "/bin/app", "", "env.OMPI_MCA_opal_cuda_support", "1", "2.18.3", 0},
+     {LATE, "Open MPI 4.1.4", "/bin/app", "", "env.OMPI_MCA_opal_cuda_support", "1", NULL, 0}},
     {"the same, nothing on a device",
      "horovod/horovod#2601",
      ANA_CLASS_DEVICE,
-     {ERROR, MPICH, "/bin/app", "", "nccl", "2.8.3"},
-     {LATE, MPICH, "/bin/app", "", "nccl", "2.8.3"}},
+     {ERROR, MPICH, "/bin/app", "", "nccl", "2.8.3", NULL, 0},
+     {LATE, MPICH, "/bin/app", "", "nccl", "2.8.3", NULL, 0}},
 };
 
 int main(void)
