@@ -64,7 +64,8 @@ static size_t place_timeline(struct tui_app *app, struct tui_rect rect, size_t *
         return 0;
     size_t at = find_line(app), visible = rows->lines < h ? rows->lines : h, *top = &own(app)->first;
     *top = tui_scroll(at, *top, visible, rows->lines);
-    int tall = h > ROOM_FOR_LIST ? (int)((h - ROOM_FOR_LIST) / visible) : 1;
+    const size_t spare = own(app)->list ? 1 : ROOM_FOR_LIST; /* one for the iterations */
+    int tall = h > spare ? (int)((h - spare) / visible) : 1;
     own(app)->tall = tall < 1 ? 1 : tall > TALLEST ? TALLEST : tall;
     own(app)->drawn = (struct tui_rect){rect.x + left, rect.y + ABOVE, rect.w - left - tui_timeline_right(rows, rect.w),
                                         (int)visible * own(app)->tall};
@@ -216,6 +217,8 @@ static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui
     int below = o->drawn.y + o->drawn.h + (int)streams + 1, spare = rect.y + rect.h - BELOW - 1 - below;
     if (app->all_time && seen && spare >= LIST)
         tui_slowest_draw(app, &o->slow, grid, (struct tui_rect){rect.x, below, rect.w, spare});
+    if (spare > 0 && !o->rows.many)
+        tui_timeline_iterations(app, grid, (struct tui_rect){o->drawn.x, below - 1, o->drawn.w, 1}, begin, end);
     if (!seen) /* missing data would look like idle ranks if nothing were said */
         tui_put(grid, o->drawn, 1, 0, TUI_STYLE_DIM,
                 app->summary.counters_only                               ? "not read yet"
