@@ -261,21 +261,25 @@ int64_t ana_step(struct ana_job *job, size_t index, int64_t at_ns, int step)
     return to_ns > INT64_MIN && to_ns < INT64_MAX ? to_ns : at_ns;
 }
 
-int64_t ana_longest(struct ana_job *job, const struct ana_site *site, int64_t begin_ns, int64_t end_ns)
+/* Question about a record that begins in some time. */
+typedef bool record_question(const struct ana_job *job, size_t index, const struct trc_record *record,
+                             const void *asked);
+
+/* The begin of the longest record of a rank, begun in [begin_ns, end_ns), with the answer yes; INT64_MIN: none. */
+static int64_t find_longest(struct ana_job *job, size_t index, int64_t begin_ns, int64_t end_ns, record_question *is,
+                            const void *asked)
 {
     const struct ana_members *members = ana_job_members(job);
     int64_t at_ns = INT64_MIN, longest_ns = -1;
-    struct trc_file *file = members->process[site->index].rank.file;
+    struct trc_file *file = members->process[index].rank.file;
     for (size_t t = 0; t < trc_threads(file); t++) {
-        struct trc_cursor *cursor = trc_is_stream(file, t) ? NULL : open_cursor_before(job, site->index, t, begin_ns);
+        struct trc_cursor *cursor = trc_is_stream(file, t) ? NULL : open_cursor_before(job, index, t, begin_ns);
         for (struct trc_record r; cursor && trc_next(cursor, &r) == TRC_OK;) {
-            int64_t from_ns = ana_clock_job_time(members->clock, site->index, r.begin);
-            int64_t ns = ana_clock_job_time(members->clock, site->index, r.end) - from_ns;
+            int64_t from_ns = ana_clock_job_time(members->clock, index, r.begin);
+            int64_t ns = ana_clock_job_time(members->clock, index, r.end) - from_ns;
             if (from_ns >= end_ns)
                 break;
-            if (from_ns < begin_ns || ns <= longest_ns || !r.sig ||
-                trc_site_address(file, r.sig->site) != site->address ||
-                strcmp(trc_call(file, r.sig->call)->name, site->call) != 0)
+            if (from_ns < begin_ns || ns <= longest_ns || !r.sig || !is(job, index, &r, asked))
                 continue;
             at_ns = from_ns;
             longest_ns = ns;
@@ -284,4 +288,30 @@ int64_t ana_longest(struct ana_job *job, const struct ana_site *site, int64_t be
             trc_cursor_close(cursor);
     }
     return at_ns;
+}
+
+static bool is_at_site(const struct ana_job *job, size_t index, const struct trc_record *record, const void *asked)
+{
+    const struct ana_site *site = asked;
+    const struct trc_file *file = ana_job_members(job)->process[index].rank.file;
+    return trc_site_address(file, record->sig->site) == site->address &&
+           strcmp(trc_call(file, record->sig->call)->name, site->call) == 0;
+}
+
+int64_t ana_longest(struct ana_job *job, const struct ana_site *site, int64_t begin_ns, int64_t end_ns)
+{
+    return find_longest(job, site->index, begin_ns, end_ns, is_at_site, site);
+}
+
+static bool is_send_to(const struct ana_job *job, size_t index, const struct trc_record *record, const void *asked)
+{
+    const struct trc_sig *sig = record->sig;
+    const struct trc_file *file = ana_job_members(job)->process[index].rank.file;
+    return (sig->flags & TRC_SIG_P2P_OUT) && !(sig->flags & TRC_SIG_COMPLETE) &&
+           ana_partner(job, index, trc_comm(file, sig->comm), sig->peer) == *(const size_t *)asked;
+}
+
+int64_t ana_longest_send(struct ana_job *job, size_t source, size_t destination, int64_t begin_ns, int64_t end_ns)
+{
+    return find_longest(job, source, begin_ns, end_ns, is_send_to, &destination);
 }

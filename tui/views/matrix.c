@@ -1,5 +1,6 @@
 /* Matrix: a row a sender, a column a receiver; a cell is a pair of ranks or of blocks of ranks. */
 #include "tui/app/view.h"
+#include "trace/timeline/state_at.h"
 #include "tui/views/matrix_blocks.h"
 
 #include <stdlib.h>
@@ -388,6 +389,16 @@ static void move_cursor(const struct tui_app *app, size_t *cursor, long delta)
         *cursor = blocks->edge[to < 0 ? 0 : to > last ? last : to];
 }
 
+/* Puts the cursor in time on the longest call that sends from the rank under the cursor to its partner. */
+static void inspect_pair(struct tui_app *app)
+{
+    int64_t begin, end;
+    tui_app_range(app, &begin, &end);
+    const int64_t at = ana_longest_send(app->job, app->cursor_rank, app->cursor_peer, begin, end);
+    if (at > INT64_MIN)
+        tui_app_go_to_time(app, at);
+}
+
 static int act_on_matrix(struct tui_app *app, enum tui_action action)
 {
     long page = own(app)->down > 1 ? (long)own(app)->down : 1;
@@ -422,6 +433,9 @@ static int act_on_matrix(struct tui_app *app, enum tui_action action)
         else
             tui_app_open(app, TUI_VIEW_TIMELINE);
         return TUI_REDRAW;
+    case TUI_ACTION_INSPECT:
+        inspect_pair(app);
+        return TUI_UNHANDLED;
     case TUI_ACTION_BACK:
         if (!app->unfolded)
             return TUI_UNHANDLED;

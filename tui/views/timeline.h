@@ -76,8 +76,8 @@ void tui_timeline_rows_free(struct timeline_rows *rows);
 void tui_timeline_marks(const struct tui_app *app, struct tui_grid *grid, struct tui_rect axis, int64_t begin,
                         int64_t end);
 
-/* Draws where the iterations of the cursor's rank begin, with their numbers, in a row whose columns are begin to end; nothing
- * if they are too many for it. */
+/* Draws where the iterations of the cursor's rank begin, with their numbers, in a row whose columns are begin to end;
+ * nothing if they are too many for it. */
 void tui_timeline_iterations(const struct tui_app *app, struct tui_grid *grid, struct tui_rect band, int64_t begin,
                              int64_t end);
 
