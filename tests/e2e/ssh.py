@@ -66,7 +66,7 @@ folders = fetched("own", range(4))
 check("no common folder: each host has a folder", len(folders) == 4 and all(len(traces(f)) == 2 for f in folders), folders)
 is_whole("folders that were fetched", 8, ["f1", "f2", "f3", "f4"], *folders)
 said = " ".join(hpctop("report", "--all", *folders[:2]).out.split())
-check("two of four folders: which ranks are missing", "ranks 4-7 of 8 have no trace file here" in said, said[-600:])
+check("two of four folders: which ranks are missing", "no trace file here of ranks 4-7 of 8" in said, said[-600:])
 
 os.mkdir("library")
 shutil.copy(LIBTRACE, "library/libtrace.so")

@@ -70,7 +70,7 @@ static void warn_of_absent(struct ana_job *job)
         return;
     char text[256], ranks[192];
     ana_absent_words(job, ranks, sizeof ranks);
-    snprintf(text, sizeof text, "%s have no trace file here", ranks);
+    snprintf(text, sizeof text, "no trace file here of %s", ranks);
     add_warning(job, "", text);
 }
 

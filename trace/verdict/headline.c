@@ -79,7 +79,7 @@ static bool say_record(const struct ana_job *job, struct ana_line line)
         }
         char ranks[192];
         ana_absent_words(job, ranks, sizeof ranks);
-        ana_line_say(line, "%s have no trace file here: what they did is not known", ranks);
+        ana_line_say(line, "no trace file here of %s: what they did is not known", ranks);
         return true;
     }
     if (info.lost_records) {

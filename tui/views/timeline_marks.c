@@ -1,5 +1,5 @@
 #include "tui/views/timeline.h"
-#include "trace/job/iterations.h"
+#include "trace/summary/iterations.h"
 
 void tui_timeline_marks(const struct tui_app *app, struct tui_grid *grid, struct tui_rect axis, int64_t begin,
                         int64_t end)

@@ -154,7 +154,7 @@ static void records(void)
     tb_head(two.rank[0])->world_size = tb_head(two.rank[1])->world_size = 5;
     two_write(two);
     expect("missing files", ANA_NOTABLE, ANA_FINISHED,
-           "ranks 2-4 of 5 have no trace file here: what they did is not known");
+           "no trace file here of ranks 2-4 of 5: what they did is not known");
 
     folder_make("lost");
     two = two_ranks();
