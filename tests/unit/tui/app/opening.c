@@ -112,7 +112,7 @@ int main(void)
     CHECK(some > 0 && some < RANKS && !left && u.looks == LOOKS, "Esc: %zu ranks, %d looks", some, u.looks);
     char want[128];
     snprintf(want, sizeof want, "%d of %d files were not opened", RANKS - (int)some, RANKS);
-    CHECK(strstr(warning, want) && strstr(warning, "have no trace file"), "%s", warning);
+    CHECK(strstr(warning, want) && strstr(warning, "no trace file here of"), "%s", warning);
 
     CHECK(open_with(folder, 'x', &u, &left, warning, sizeof warning) == RANKS && !left, "other keys do nothing");
     CHECK(open_with(folder, 'q', &u, &left, warning, sizeof warning) < RANKS && left, "q leaves");
