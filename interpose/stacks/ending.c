@@ -73,8 +73,10 @@ bool ipo_ending_signal(int number, const siginfo_t *info)
     if (!end || atomic_flag_test_and_set(&noted))
         return false;
     end->signal = number;
-    if (info && info->si_code <= 0 && info->si_pid > 0)
-        copy_sender(end, (uint32_t)info->si_pid); /* it may be this one */
+    /* The sender may be this process; of a SIGPIPE the kernel says that, too. */
+    bool sent = info && info->si_code <= 0 && info->si_pid > 0;
+    if (sent && (number != SIGPIPE || (uint32_t)info->si_pid != ipo_process.pid))
+        copy_sender(end, (uint32_t)info->si_pid);
     if (number == SIGABRT)
         copy_abort_message(end->message, sizeof end->message);
     end->memory_kills = read_memory_kills();
