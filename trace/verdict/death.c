@@ -280,6 +280,15 @@ static bool is_clear(const struct ana_deaths *d, const struct walk *w)
     return ahead >= LEFT_NS && ahead >= STEADY * together;
 }
 
+/* Whether SIGPIPE ended the main thread of a rank outside its calls: it wrote to a pipe of the program's own. */
+static bool wrote_to_own_pipe(struct ana_case *c, size_t index)
+{
+    const unsigned both = TRC_STACK_MAIN | TRC_STACK_CRASHED;
+    const struct ana_stack *stack = ana_stack_of(ana_case_stacks(c), index);
+    return ended_by(c, index) == SIGPIPE && !c->members->process[index].rank.inside && stack &&
+           (stack->flags & both) == both;
+}
+
 struct ana_deaths ana_deaths_look(struct ana_case *c, unsigned of)
 {
     struct ana_deaths d = {
@@ -287,7 +296,8 @@ struct ana_deaths ana_deaths_look(struct ana_case *c, unsigned of)
     struct walk w = {SIZE_MAX, SIZE_MAX, INT64_MAX, INT64_MAX, INT64_MAX, 0, 0};
     walk_ends(c, of, &d, &w);
     d.in_turn = d.gone > 1 && ana_plus(d.last_ns, -d.first_ns) >= ANA_APART_NS;
-    bool own = w.own != SIZE_MAX, piped = own && ended_by(c, w.own) == SIGPIPE;
+    bool own = w.own != SIZE_MAX;
+    bool piped = own && ended_by(c, w.own) == SIGPIPE && !wrote_to_own_pipe(c, w.own); /* by another's end, or lost */
     bool vanished_before =
         own && w.vanished != SIZE_MAX && ana_plus(w.own_ns, -w.vanished_ns) >= (piped ? 0 : ANA_APART_NS);
     bool lost = piped && (d.teller_left || w.pipes > 1); /* the launcher: the MPI library of several has found that */
