@@ -7,7 +7,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from common import check, end, run, skip
+from common import check, end, make, run, skip
 from exported import pip_python
 
 TOP = os.environ["TOP"]
@@ -70,7 +70,7 @@ def easybuild(version):
 
 def files(version):
     """Files that both promise are those of make install."""
-    r = run(["make", "-C", TOP, "-pn", "install"])
+    r = make("-pn", "install")
     lists = " ".join(re.findall(r"^FILES_(?:644|755) *:?= *(.*)$", r.out, re.M))
     for path in (CONDA, EASYBUILD % version):
         with open(path) as f:
