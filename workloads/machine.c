@@ -18,7 +18,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define TIMES 40
+#define TIMES 100
 #define WORK  50000000 /* turns of a loop: some 20 ms */
 #define READS 12       /* blocks allocated each time */
 #define BLOCK (8u << 20)

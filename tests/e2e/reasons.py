@@ -5,8 +5,9 @@ past the cache, memory that is mapped anew, or just more work."""
 import json
 import os
 import re
+import shutil
 
-from common import TOP, check, end, hpctop, mpirun, report, skip, workload
+from common import TOP, check, end, hpctop, mpirun, report, skip, traces, workload
 
 CLOSE = 0.1  # of the number: what the program measures around its work, the recorder between heartbeats
 
@@ -37,9 +38,22 @@ def bytes_in(why):
     return float(found.group(1)) * {"": 1, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}[found.group(2)] if found else 0
 
 
+def often_counted(mode):
+    """A run in which each rank was counted a few times: where /proc is slow the recorder reads it rarely, to cost no more
+    than 0.03 %."""
+    for _ in range(6):
+        shutil.rmtree(mode, ignore_errors=True)
+        done = mpirun(2, [workload("machine"), mode], mode)
+        counted = [len(re.findall(r"^USAGE .* thread=0 cpu_us", hpctop("dump", f).out, re.M)) for f in traces(mode)]
+        print("%s: counted %s times" % (mode, counted))
+        if done.code or min(counted, default=0) >= 4:
+            break
+    return done
+
+
 def run(mode):
     """The words for rank 1's segment, what it has measured, and the other."""
-    done = mpirun(2, [workload("machine"), mode], mode)
+    done = often_counted(mode)
     rep = report(mode) if done.code == 0 else None
     if not check(mode + " can be reported", rep is not None, done):
         return None
