@@ -189,6 +189,8 @@ void tb_fact(struct tb *tb, const char *key, const char *value);
 /* Adds the stack of a thread, with text as in format.h ("python\tstep\ttrain.py\t63\n").  The last one of a snapshot
  * has TRC_STACK_CLOSING. */
 void tb_stack(struct tb *tb, uint32_t snapshot, uint32_t tid, struct trc_def_stack stack, const char *text);
+/* Adds the snapshot of a process whose main thread was ended by a signal. */
+void tb_crash(struct tb *tb, int signal);
 
 /* Adds any definition, also a damaged one. */
 void tb_define(struct tb *tb, enum trc_def_type type, uint32_t id, uint32_t a, uint64_t b, const void *payload,

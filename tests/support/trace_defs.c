@@ -69,6 +69,15 @@ void tb_stack(struct tb *tb, uint32_t snapshot, uint32_t tid, struct trc_def_sta
               sizeof stack + size);
 }
 
+void tb_crash(struct tb *tb, int signal)
+{
+    struct trc_def_stack crash = {.reason = TRC_STACK_FATAL, .state = 'R', .signal = (uint8_t)signal};
+    crash.flags = TRC_STACK_MAIN | TRC_STACK_CRASHED;
+    tb_stack(tb, 1, 1, crash, "");
+    crash.flags = TRC_STACK_CLOSING;
+    tb_stack(tb, 1, 0, crash, "");
+}
+
 void tb_intercomm(struct tb *tb, uint32_t id, uint64_t identity, int32_t rank, const int32_t *members, int32_t size,
                   int32_t remote_size)
 {
