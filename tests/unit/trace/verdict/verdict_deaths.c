@@ -276,12 +276,7 @@ static void test_killed_at_once(void)
         if (r != 2)
             in_barrier(r, 2 * S);
     }
-    tb_stack(
-        tb[2], 1, 1,
-        (struct trc_def_stack){
-            .reason = TRC_STACK_FATAL, .state = 'R', .flags = TRC_STACK_MAIN | TRC_STACK_CRASHED, .signal = SIGSEGV},
-        "native\tmain+0x1\tapp+0x2\n");
-    tb_stack(tb[2], 1, 0, (struct trc_def_stack){.reason = TRC_STACK_FATAL, .flags = TRC_STACK_CLOSING}, "");
+    tb_crash(tb[2], SIGSEGV);
     write_all(4);
     job = folder_open();
     expect("one crashed", job, "aborted dead-rank proven 2");
