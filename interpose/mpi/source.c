@@ -80,7 +80,8 @@ static bool is_foreign(uintptr_t base, const void *bound)
     return ipo_is_foreign(base, (uintptr_t)bound);
 }
 
-/* fputs of the MPI library: MPICH prints so why it ends the job, whose processes are killed a moment later. */
+/* fputs of the MPI library: MPICH prints the reason there, just before its launcher kills all
+ * ranks. */
 static int say(const char *text, FILE *stream)
 {
     const int result = fputs(text, stream), kept = errno;

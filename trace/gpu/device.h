@@ -92,7 +92,7 @@ void ana_gpu_look_free(struct ana_gpu_look *look);
 
 struct ana_summary;
 struct ana_upper;
-/* Enters what trace/gpu does while a job is read into the table of trace/job. */
+/* Enters the functions for devices into the table of trace/job. */
 void ana_gpu_enter(struct ana_upper *upper);
 
 /* Amounts carried by one library. */

@@ -192,7 +192,7 @@ struct ana_hvd {
  * records added since the last ana_job_refresh.  Never NULL; owned by the job, valid until the next call. */
 const struct ana_hvd *ana_job_horovod(const struct ana_job *job);
 struct ana_upper;
-/* Enters what trace/horovod keeps with a job into the table of trace/job. */
+/* Enters Horovod's functions into the table of trace/job. */
 void ana_horovod_enter(struct ana_upper *upper);
 /* Returns the part that made a step slow, if it explains a fifth of the excess time. */
 enum ana_hvd_differs ana_hvd_step_differs(const struct ana_hvd_set *set, const struct ana_hvd_step *step);

@@ -50,7 +50,7 @@ struct ana_members {
 /* Begins the members of a job in some folders and files, whose text is copied; zeros before.  False: out of memory. */
 bool ana_members_open(struct ana_members *members, const struct ana_opener *opener, const char *const *folders,
                       size_t n);
-/* Frees what the members have; the struct is the caller's. */
+/* Frees the members' memory; the struct is the caller's. */
 void ana_members_close(struct ana_members *members);
 
 /* Names the job after its folder. */

@@ -177,13 +177,13 @@ struct ana_price {
     size_t ranks;                    /* 0: of all */
     const size_t *after;             /* ranks of the same segment that are mended before; saves_ns is on top of that */
     size_t afters;                   /* number of these */
-    bool siblings;                   /* a segment that no other rank has: as fast as other work after the same call, */
-    bool at_most;                    /* or as if it took no time, as calls, too */
+    bool siblings;                   /* segment of no other rank; price: as fast as other work after the same call */
+    bool at_most;                    /* upper bound: price of no time at all; calls have such a price, too */
     bool alike;                      /* no rank is worse than the others: it moves from one to the next */
     int64_t path_ns;                 /* part of the critical path; -1: unknown, of a device, of processors */
-    struct ana_reason reason;        /* a segment: why its worst rank takes longer */
-    /* Part of the elapsed time: a segment as fast as the others', and if all ranks are alike at most what others wait
-     * for it (ana_cost.longest_ns); calls that take no time, at most; a processor for each, about. */
+    struct ana_reason reason;        /* reason for the worst rank's longer time in a segment */
+    /* Saved elapsed time.  Segment: as fast on its ranks as on the others; alike ranks: at most ana_cost.longest_ns.
+     * Calls: upper bound, without their time.  Processors: estimate, one for each rank. */
     int64_t saves_ns;
 };
 /* Returns the price of a segment of a rank; of time inside calls, the price of all these calls.  NULL: it is not known,

@@ -43,7 +43,8 @@ int64_t ana_step(struct ana_job *job, size_t rank_index, int64_t at_ns, int step
 /* Returns the begin of the longest call at a place, of the rank that spends most time there, in [begin_ns, end_ns) of
  * job time; INT64_MIN: there is none.  Decodes the events of that time. */
 int64_t ana_longest(struct ana_job *job, const struct ana_site *site, int64_t begin_ns, int64_t end_ns);
-/* Returns the same of the calls that send a message from one rank (index) to another. */
+/* Returns the begin of the longest call that sends a message from rank index `source` to `destination`; else as
+ * ana_longest. */
 int64_t ana_longest_send(struct ana_job *job, size_t source, size_t destination, int64_t begin_ns, int64_t end_ns);
 
 #endif

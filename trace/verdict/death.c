@@ -297,7 +297,8 @@ struct ana_deaths ana_deaths_look(struct ana_case *c, unsigned of)
     walk_ends(c, of, &d, &w);
     d.in_turn = d.gone > 1 && ana_plus(d.last_ns, -d.first_ns) >= ANA_APART_NS;
     bool own = w.own != SIZE_MAX;
-    bool piped = own && ended_by(c, w.own) == SIGPIPE && !wrote_to_own_pipe(c, w.own); /* by another's end, or lost */
+    /* SIGPIPE in the MPI library: another rank, or the launcher, ended before. */
+    bool piped = own && ended_by(c, w.own) == SIGPIPE && !wrote_to_own_pipe(c, w.own);
     bool vanished_before =
         own && w.vanished != SIZE_MAX && ana_plus(w.own_ns, -w.vanished_ns) >= (piped ? 0 : ANA_APART_NS);
     bool lost = piped && (d.teller_left || w.pipes > 1); /* the launcher: the MPI library of several has found that */

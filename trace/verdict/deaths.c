@@ -156,8 +156,8 @@ static enum ana_sentence say_how(struct ana_case *c, size_t index, const char *p
     }
 }
 
-/* The reason for which the MPI library ended the process: its own words (MPICH), or the class of the error, with which
- * Open MPI exits; NULL: neither. */
+/* Returns the MPI library's reason for ending the process: MPICH's message, or the error class of Open MPI's exit code;
+ * NULL: unknown. */
 static const char *error_words(const struct ana_case *c, const struct trc_end *end)
 {
     static const char *const open_mpi[] = {NULL,

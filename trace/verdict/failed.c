@@ -44,7 +44,7 @@ bool ana_find_failed(struct ana_case *c)
     return false;
 }
 
-/* Tells what blocked ranks are in by a callback inside a call, and blames them where nobody else is to blame. */
+/* Adds the calls of blocked callbacks to the facts, and blames their ranks if nobody else is to blame. */
 static void say_callbacks(struct ana_case *c)
 {
     const struct ana_waiting *first = NULL;

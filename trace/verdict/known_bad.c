@@ -72,7 +72,7 @@ static const struct bad {
 #undef KNOWN_BAD
 };
 
-/* Whether a comma separated list has a word; one that begins with ^ says what is left out. */
+/* Whether a comma separated list selects a word; a list with ^ in front excludes its words. */
 static bool has_word(const char *list, const char *word)
 {
     const size_t n = strlen(word);

@@ -75,7 +75,7 @@ static size_t members_of(const struct trc_comm *comm)
     return comm->def.flags & TRC_COMM_SELF ? 0 : (size_t)comm->def.size + (size_t)comm->def.remote_size;
 }
 
-/* The leader of the other group, whom MPI_Intercomm_create waits for, if it is not there; else SIZE_MAX. */
+/* Returns the missing leader of the other group in MPI_Intercomm_create; SIZE_MAX: none is missing. */
 static size_t missing_leader(struct ana_case *c, const struct ana_group *g)
 {
     for (size_t i = 0, other; i < c->waiting_count; i++)

@@ -1,6 +1,6 @@
-/* Whom calls that join groups wait for.  Leaders in MPI_Intercomm_create: each other.  MPI_Comm_spawn, MPI_Comm_accept
- * and MPI_Comm_connect are collective, but have no number among the collectives of the communicator: a member has not
- * come if it is in no such call and has made no more of them. */
+/* Partners of calls that join groups.  Leaders in MPI_Intercomm_create wait for each other.  MPI_Comm_spawn,
+ * MPI_Comm_accept and MPI_Comm_connect are collective, but have no number among the collectives of the communicator: a
+ * member has not come if it is in no such call and has made no more of them. */
 #include "trace/verdict/verdict_impl.h"
 #include <string.h>
 

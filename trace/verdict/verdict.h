@@ -136,7 +136,7 @@ const struct ana_verdict *ana_job_verdict(const struct ana_job *job);
 size_t ana_known_bad_of(const struct ana_job *job, const char *text[], size_t most);
 
 struct ana_upper;
-/* Enters what the verdict does while a job is read into the table of trace/job. */
+/* Enters the verdict's functions into the table of trace/job. */
 void ana_verdict_enter(struct ana_upper *upper);
 /* Keeps a verdict until ana_verdict_release; returns it.  NULL stays NULL. */
 const struct ana_verdict *ana_verdict_hold(const struct ana_verdict *verdict);

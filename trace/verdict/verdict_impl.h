@@ -62,7 +62,7 @@ struct ana_waiting {
     uint32_t thread;
     enum ana_waiting_kind kind;
     const struct trc_sig *sig;    /* signature of the call */
-    const struct trc_sig *nested; /* of the call that a callback makes inside it; NULL: none */
+    const struct trc_sig *nested; /* signature of a callback's call inside it; NULL: none */
     const struct trc_call *call;
     const struct trc_comm *comm;
     uint64_t identity; /* identity of comm, in all worlds */
@@ -431,7 +431,7 @@ void ana_say_failed(struct ana_case *c); /* failed.c: calls that failed before, 
 int64_t ana_loops_hung_since(struct ana_case *c);
 /* loop_words.c: writes what Horovod's loop on a rank of c->loops does.  False: its MPI calls say more. */
 bool ana_loop_words(const struct ana_case *c, size_t index, char *out, size_t size);
-/* spawn.c: the wait of the other leader (*index) whom a leader meets in MPI_Intercomm_create; NULL: none there */
+/* spawn.c: wait of the other group's leader (*index) in MPI_Intercomm_create; NULL: none there */
 struct ana_waiting *ana_other_leader(struct ana_case *c, const struct ana_waiting *p, size_t *index);
 /* message.c: tells that a message that nobody takes was sent in place of the one that is waited for. */
 void ana_say_near(struct ana_case *c, const struct ana_dependency *dependency, size_t partner);

@@ -341,7 +341,7 @@ int tui_app_step(struct tui_app *app, enum tui_action action)
 
 /* ---- keys and mouse --------------------------------------------------------------------------------------------- */
 
-/* Does what was typed, when Enter is pressed in a prompt.  Returns as tui_app_step. */
+/* Enters the typed line of a prompt.  Returns as tui_app_step. */
 static int close_prompt(struct tui_app *app)
 {
     const struct tui_view *view = tui_app_view(app);

@@ -13,7 +13,7 @@ struct tui_offer {
 };
 
 /* Lists the commands, screens and actions that begin with `typed`; behind the word of a command with names, the calls,
- * communicators or places of the summary that begin with the rest.  Returns how many. */
+ * communicators or places of the summary that begin with the rest.  Returns their number. */
 size_t tui_palette_list(const struct tui_app *app, const char *typed, struct tui_offer out[TUI_OFFERS]);
 
 /* Extends the typed line by as much as all offers share, or else to the first offer.  False: there is none. */

@@ -147,7 +147,7 @@ static bool choose_ranks(struct ana_job *job, uint8_t *late, bool asked, size_t 
     return most != SIZE_MAX;
 }
 
-/* Opens the processes; returns how many of the late ones could be opened. */
+/* Opens the processes; returns the number of late ones among them. */
 static size_t open_ranks(struct samples *s, const struct ana_job *job, const uint8_t *late, size_t other)
 {
     size_t opened = 0;
@@ -163,14 +163,14 @@ static size_t open_ranks(struct samples *s, const struct ana_job *job, const uin
     return opened;
 }
 
-/* ---- what is printed --------------------------------------------------------------------------------------------- */
+/* ---- output ----------------------------------------------------------------------------------------------------- */
 
 static double share(const struct samples *s, const struct place *place, enum side side)
 {
     return s->count[side] ? (double)place->count[side] / s->count[side] : 0;
 }
 
-/* How many standard errors the late side's share lies above the other's. */
+/* Returns the late side's excess over the other's share, in standard errors. */
 static double excess(const struct samples *s, const struct place *place)
 {
     const double n = s->count[LATE], m = s->count[OTHER], all = (place->count[LATE] + place->count[OTHER]) / (n + m);

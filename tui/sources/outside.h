@@ -14,7 +14,7 @@ struct tui_outside_frame {
     uint64_t address;   /* in the function: of the call that it is in, or of its next instruction */
     char function[120]; /* "main"; "" unknown */
     char where[120];    /* "app.c:17", else "libm.so.6" */
-    bool is_system;     /* of the C library, or of the compiler's */
+    bool is_system;     /* function of the C library or the compiler's runtime */
 };
 
 /* A thread at one moment; frames[0] is the innermost. */

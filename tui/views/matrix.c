@@ -274,7 +274,7 @@ static void add_block(struct matrix_sum *to, const struct matrix_sum *b)
     to->latency_messages += b->latency_messages;
 }
 
-/* Draws what each rank sends and receives in all, at the ends of its row and column. */
+/* Draws the sums of rows (sent) and columns (received). */
 static void draw_sums(const struct tui_app *app, struct tui_grid *grid, const struct matrix_sum *sums)
 {
     const struct own *o = own(app);
@@ -299,7 +299,7 @@ static void draw_sums(const struct tui_app *app, struct tui_grid *grid, const st
 
 enum { PAIRS_WIDTH = 43, PAIRS_LEAST = 4, PAIRS_MOST = 64 };
 
-/* Finds the pairs that exchange most bytes, `most` at most, the busiest first; returns how many. */
+/* Finds the `most` pairs with most bytes, sorted; returns their number. */
 static int find_pairs(const struct tui_app *app, const struct ana_pair *pair[PAIRS_MOST], int most)
 {
     int n = 0;

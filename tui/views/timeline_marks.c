@@ -45,7 +45,7 @@ void tui_timeline_iterations(const struct tui_app *app, struct tui_grid *grid, s
     if (!first || last == first || last - first > (uint64_t)band.w / NARROWEST)
         return;
     uint64_t before = first;
-    for (int x = 1, from = 0; x <= band.w; x++) { /* `from`: column at which the iteration `before` begins */
+    for (int x = 1, from = 0; x <= band.w; x++) { /* iteration `before` begins in column `from` */
         const int64_t at = begin + (int64_t)(width * (x + 0.5));
         const uint64_t now = x == band.w ? 0 : ana_iteration_at(app->job, of, of->level, app->cursor_rank, at);
         if (now == before)
