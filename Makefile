@@ -65,12 +65,14 @@ LIBDL     ?= $(shell $(CC) -print-file-name=libdl.so.2)
 $(BUILD)/%.pic.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(IPO_CFLAGS) -c -o $@ $<
-$(BUILD)/export.map: interpose/mpi/mpi_calls.def interpose/nccl/nccl_calls.def interpose/gloo/gloo_calls.def \
+# The files that mpi_calls.def includes, in its order.
+MPI_CALLS = $(addprefix interpose/mpi/calls_,p2p.def collective.def object.def local.def)
+$(BUILD)/export.map: $(MPI_CALLS) interpose/nccl/nccl_calls.def interpose/gloo/gloo_calls.def \
                      interpose/mpi/export-map.sh
 	@mkdir -p $(@D)
 	$(Q)sh interpose/mpi/export-map.sh $(filter %.def,$^) >$@.new && mv $@.new $@
 # The names that slots are searched for; prefixes and tables in the order of enum ipo_names.
-NAMES_FROM = prefix=MPI_ interpose/mpi/mpi_calls.def prefix=nccl interpose/nccl/nccl_calls.def \
+NAMES_FROM = prefix=MPI_ $(MPI_CALLS) prefix=nccl interpose/nccl/nccl_calls.def \
              prefix=cupti interpose/cuda/cupti_inside.h prefix= interpose/load/libc_calls.def
 $(BUILD)/interpose/load/names.inc: interpose/load/names.sh $(filter interpose/%,$(NAMES_FROM))
 	@mkdir -p $(@D)

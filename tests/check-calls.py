@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Checks interpose/mpi/mpi_calls.def against every MPI installed here: its mpi.h (names, number, type and meaning of the
+"""Checks interpose/mpi/calls_*.def against every MPI installed here: its mpi.h (names, number, type and meaning of the
 arguments) and its library (which functions there are).
 
   tests/check-calls.py [HEADER LIBRARY]..
 
 With arguments: checks against these files (an MPI unpacked somewhere) instead of the installed ones."""
+import fileinput
+import glob
 import os
 import re
 import shutil
@@ -13,7 +15,7 @@ import sys
 import tempfile
 
 TOP = os.environ.get("TOP") or os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-TABLE = os.path.join(TOP, "interpose/mpi/mpi_calls.def")
+TABLES = sorted(glob.glob(os.path.join(TOP, "interpose/mpi/calls_*.def")))
 CLASSES = os.path.join(TOP, "trace/format/opclass.def")
 ROW = re.compile(r'^CALL\((\d+), (\w+), (CORE|OPT), (INT|DBL|AINT|HND), (\w+), "([^"]*)"\)$')
 
@@ -88,12 +90,12 @@ class Row:
 def read_table(wrong):
     classes = set(re.findall(r"^OPCLASS\((\w+),", open(CLASSES).read(), re.M)) | {"PASS"}
     rows = {}
-    for number, line in enumerate(open(TABLE), 1):
+    for line in fileinput.input(TABLES):
         if "CALL(" not in line or line.startswith(" *"):
             continue
         match = ROW.match(line.rstrip("\n"))
         if not match:
-            wrong("line %d is not a row: %s" % (number, line.strip()))
+            wrong("%s, line %d is not a row: %s" % (os.path.basename(fileinput.filename()), fileinput.filelineno(), line.strip()))
             continue
         row = Row(match)
         if row.name in rows:

@@ -2,6 +2,7 @@
 """Does the call table fit Fortran?  For each Fortran compiler of an MPI: every mpi_ symbol of its Fortran libraries
 leads to a row or is one that is passed on purpose; and in the modules mpi and mpi_f08, as gfortran has compiled them,
 each procedure has the arguments that interpose/fortran/fortran.c takes it to have, with types that fit their roles."""
+import fileinput
 import glob
 import gzip
 import os
@@ -12,7 +13,7 @@ import sys
 import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-TABLE = os.path.join(TOP, "interpose/mpi/mpi_calls.def")
+TABLES = sorted(glob.glob(os.path.join(TOP, "interpose/mpi/calls_*.def")))
 ROW = re.compile(r'CALL\((\d+), (\w+), \w+, \w+, (\w+), "([^"]*)"\)')
 # Arguments before ierror, where they are fewer than in C; MPI_PCONTROL has no ierror (interpose/fortran/fortran.c).
 FEWER = {"init": 0, "init_thread": 2, "pcontrol": 1, "info_create_env": 1}
@@ -35,7 +36,7 @@ for letters, kind in (("cCk", "mpi_comm"), ("dDYeEP", "mpi_datatype"), ("qQwyJ",
 
 def rows():
     found = {}
-    for match in map(ROW.match, open(TABLE)):
+    for match in map(ROW.match, fileinput.input(TABLES)):
         if match:
             found[match.group(2).lower()] = (int(match.group(1)), match.group(3), match.group(4))
     return found

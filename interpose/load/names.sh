@@ -1,7 +1,7 @@
 #!/bin/sh
 # Prints, as C, the table that load/names.c includes: the names that slots are searched for, and their hash.
-# Usage: names.sh prefix=MPI_ mpi_calls.def prefix=nccl nccl_calls.def .. > names.inc
-# Each file is one table (enum ipo_names, in this order); each line `MACRO(arity, name, ..)` or `MACRO(name, ..)` a row.
+# Usage: names.sh prefix=MPI_ calls_p2p.def .. prefix=nccl nccl_calls.def .. > names.inc
+# The files behind a prefix are one table (enum ipo_names, in this order); each line `MACRO(arity, name, ..)` or `MACRO(name, ..)` a row.
 # names.h has the same hash and the same test of the first two bytes.
 set -eu
 awk '
@@ -20,7 +20,7 @@ awk '
         for (i = 1; i < 128; i++)
             ordinal[sprintf("%c", i)] = i
     }
-    FNR == 1 {
+    FNR == 1 && (!tables || prefix != prefixes[tables]) {
         prefixes[++tables] = prefix
         first[tables] = n + 0
         if (prefix) { allow(prefix); allow("P" prefix) }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Prints the linker version script of libtrace.so: the exported calls of the tables given, dlsym (load/lookup.c),
 # what NCCL searches (nccl/nvtx.c, nccl/plugin.c), and what hpctop.h does (regions/regions.c).
-# Usage: export-map.sh mpi_calls.def nccl_calls.def gloo_calls.def > export.map
+# Usage: export-map.sh calls_p2p.def .. nccl_calls.def gloo_calls.def > export.map
 set -eu
 awk -F '[(, ]+' '
     BEGIN { print "{"; print "global:"; print "    dlsym;\n    hpctop_quiet;\n    hpctop_regions;"
