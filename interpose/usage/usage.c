@@ -15,9 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define COST_TIMES 3333u      /* pause after a reading, in multiples of its duration: 0.03 % */
-#define ALL_NS     1000000000 /* switches of threads and the network are read as often */
-#define TICK_US    10000u     /* unit of times in /proc/self/task/TID/stat */
+#define OFTEN_TIMES 5000u      /* pause after a reading, in multiples of its duration: 0.02 % */
+#define RARE_TIMES  10000u     /* the same for switches, children and network: 0.01 % */
+#define RARE_NS     1000000000 /* shortest such pause */
+#define TICK_US     10000u     /* unit of times in /proc/self/task/TID/stat */
 
 /* Threads that were read, with their counts at the last item. */
 struct owner {
@@ -27,7 +28,7 @@ struct owner {
 
 static struct trc_usage_stream stream;
 static struct owner owners[TRC_MAX_THREADS + TRC_USAGE_THREAD];
-static uint64_t since_ticks, next_ns, all_ns, cost_ns, begun_ns, rounds;
+static uint64_t since_ticks, next_ns, all_ns, often_ns, cost_ns, begun_ns, rounds;
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
@@ -144,7 +145,7 @@ static void add_owner(uint32_t tid, const struct trc_usage *now)
             ipo_usage_set(&owner->seen, (enum trc_usage_field)i, now->value[i]);
 }
 
-/* Reads all counts; `all`: also the ones due once a second. */
+/* Reads the counts; `all`: also the ones that take long. */
 static void read_all(bool all)
 {
     struct trc_usage now;
@@ -184,6 +185,18 @@ static void say_cost(uint64_t now_ns)
     ipo_fact("usage", line.text);
 }
 
+/* Sets the times of the next readings after one that took `took_ns`. */
+static void set_next(uint64_t now_ns, uint64_t took_ns, bool all)
+{
+    if (!all) {
+        often_ns = took_ns;
+    } else {
+        uint64_t rest_ns = (took_ns > often_ns ? took_ns - often_ns : 0) * RARE_TIMES;
+        all_ns = now_ns + (rest_ns > RARE_NS ? rest_ns : RARE_NS);
+    }
+    next_ns = now_ns + often_ns * OFTEN_TIMES;
+}
+
 void ipo_usage_count(bool last)
 {
     static atomic_flag busy = ATOMIC_FLAG_INIT;
@@ -191,19 +204,17 @@ void ipo_usage_count(bool last)
     uint64_t now_ns = trc_now_ns();
     if (!writer->head || (now_ns < next_ns && !last) || (last && !since_ticks) || atomic_flag_test_and_set(&busy))
         return; /* not yet; a process that has ended before the first time has nothing to tell */
-    bool all = now_ns >= all_ns || last;
+    bool all = (often_ns && now_ns >= all_ns) || last; /* the first reading measures the cost of the frequent ones */
     uint64_t before_ns = own_cpu_ns(), ticks = writer->ticks();
     stream.writer = writer;
     read_all(all);
     trc_usage_end(&stream, since_ticks ? since_ticks : ticks, ticks);
     since_ticks = ticks;
-    if (all)
-        all_ns = now_ns + ALL_NS;
     begun_ns = begun_ns ? begun_ns : now_ns;
     uint64_t took_ns = own_cpu_ns() - before_ns;
     cost_ns += took_ns;
     rounds++;
-    next_ns = now_ns + took_ns * COST_TIMES;
+    set_next(now_ns, took_ns, all);
     if (last)
         say_cost(now_ns);
     atomic_flag_clear(&busy);
