@@ -7,7 +7,6 @@
 #include "trace/util/ranges.h"
 
 #include <ctype.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +19,11 @@ enum { MOST_JOBS = 64, MOST_RANKS = 4096, LOOKS = 4 };
 /* A rank: its last stack, and what all looks have in common. */
 struct seen {
     struct tui_running_rank id;
-    struct tui_outside *process;
     struct tui_outside_stack stack;
     size_t outer; /* frame of the MPI call; count: outside */
     unsigned looks, inside, moves;
     double cpu_s; /* processor time in a second */
-    bool pending, shown;
+    bool shown;
 };
 
 /* ---- looking ----------------------------------------------------------------------------------------------------- */
@@ -44,8 +42,9 @@ static bool is_same(const struct tui_outside_stack *a, size_t from_a, const stru
 }
 
 /* Compares a stack with the one before, and keeps it. */
-static void add_stack(struct seen *rank, const struct tui_outside_stack *now)
+static void add_stack(void *ranks, size_t i, const struct tui_outside_stack *now)
 {
+    struct seen *rank = &((struct seen *)ranks)[i];
     const size_t outer = tui_outside_call(now);
     const bool inside = outer < now->count, was = rank->outer < rank->stack.count;
     rank->moves +=
@@ -56,33 +55,11 @@ static void add_stack(struct seen *rank, const struct tui_outside_stack *now)
     rank->looks++;
 }
 
-/* Looks at all ranks once.  Where more run than there are processors, a thread stops when its turn comes. */
-static void look_once(struct seen *rank, size_t n)
-{
-    static struct tui_outside_stack now;
-    const int64_t end = ana_now_ns() + PATIENCE_NS;
-    size_t pending = 0;
-    for (size_t i = 0; i < n; i++) {
-        rank[i].pending = rank[i].process && tui_outside_begin(rank[i].process, rank[i].id.pid);
-        pending += rank[i].pending;
-    }
-    while (pending && ana_now_ns() < end) {
-        for (size_t i = 0; i < n; i++) {
-            const int got = rank[i].pending ? tui_outside_end(rank[i].process, &now) : 0;
-            if (got > 0)
-                add_stack(&rank[i], &now);
-            rank[i].pending &= got == 0;
-            pending -= got != 0;
-        }
-        sched_yield();
-    }
-}
-
 /* Looks at all ranks several times within a second. */
-static void look(struct seen *rank, size_t n)
+static void look(struct seen *rank, struct tui_outside **process, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        rank[i].process = tui_outside_open(rank[i].id.pid);
+        process[i] = tui_outside_open(rank[i].id.pid);
         rank[i].cpu_s = -tui_outside_cpu_s(rank[i].id.pid);
     }
     const int64_t began = ana_now_ns();
@@ -90,12 +67,12 @@ static void look(struct seen *rank, size_t n)
         const int64_t left = began + k * BETWEEN_NS - ana_now_ns();
         if (left > 0)
             nanosleep(&(struct timespec){.tv_nsec = left}, NULL);
-        look_once(rank, n);
+        tui_outside_read(process, n, PATIENCE_NS, add_stack, rank);
     }
     const double took = (double)(ana_now_ns() - began) / 1e9;
     for (size_t i = 0; i < n; i++) {
         rank[i].cpu_s = (rank[i].cpu_s + tui_outside_cpu_s(rank[i].id.pid)) / took;
-        tui_outside_close(rank[i].process);
+        tui_outside_close(process[i]);
     }
 }
 
@@ -207,6 +184,8 @@ static void print_absent(const struct seen *rank, size_t n, question *is, const 
         if (is(&rank[i], meeting) && (!first || (call_of(first) && !call_of(&rank[i]))))
             first = &rank[i];
     }
+    if (!first)
+        return;
     const size_t absent = name_ranks(rank, n, is, meeting, who, sizeof who);
     describe(first, where, sizeof where);
     printf("%s %s not come to %s, where %zu of %zu ranks wait: ", who, absent == 1 ? "has" : "have",
@@ -279,12 +258,16 @@ static int look_at_job(const struct tui_running_job *job)
     char why[200];
     const size_t n = tui_running_ranks(job->job, id, MOST_RANKS);
     struct seen *rank = calloc(n + 1, sizeof *rank);
+    struct tui_outside **process = calloc(n + 1, sizeof *process);
     size_t unread = 0;
-    if (!rank)
+    if (!rank || !process) {
+        free(rank);
+        free(process);
         return tui_input_error("out of memory");
+    }
     for (size_t i = 0; i < n; i++)
         rank[i].id = id[i];
-    look(rank, n);
+    look(rank, process, n);
     printf("%zu rank%s of %s, not recorded: looked at from outside for a second\n", n, n == 1 ? "" : "s", job->program);
     for (size_t i = 0; i < n; i++)
         unread += !rank[i].looks;
@@ -296,6 +279,7 @@ static int look_at_job(const struct tui_running_job *job)
         if (rank[i].looks && !rank[i].shown)
             print_group(rank, n, i);
     free(rank);
+    free(process);
     return tui_finish(unread && unread == n ? TUI_EXIT_INPUT : TUI_EXIT_OK);
 }
 

@@ -8,7 +8,6 @@
 #include "trace/verdict/verdict.h"
 
 #include <math.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,11 +30,11 @@ struct place {
 struct sampled {
     size_t index;
     enum side side;
-    struct tui_outside *process;
 };
 
 struct samples {
     struct sampled rank[MOST_RANKS];
+    struct tui_outside *process[MOST_RANKS];
     size_t ranks;
     unsigned count[SIDES];
     struct place place[PLACES];
@@ -55,9 +54,11 @@ static void count_place(struct samples *s, const char *name, const char *line, e
     s->place[i].count[side]++;
 }
 
-/* Adds a stack: to its call of MPI, or to its innermost function of the program and the line there. */
-static void add_stack(struct samples *s, const struct tui_outside_stack *stack, enum side side)
+/* Adds a rank's stack: to its call of MPI, or to its innermost function of the program and the line there. */
+static void add_stack(void *samples, size_t rank, const struct tui_outside_stack *stack)
 {
+    struct samples *s = samples;
+    const enum side side = s->rank[rank].side;
     const size_t outer = tui_outside_call(stack);
     const struct tui_outside_frame *at = tui_outside_place(stack);
     char name[260], call[120];
@@ -75,36 +76,13 @@ static void add_stack(struct samples *s, const struct tui_outside_stack *stack, 
         count_place(s, name, at->where, side);
 }
 
-/* Takes one sample of each rank.  Where more run than there are processors, a thread stops when its turn comes. */
-static void sample_once(struct samples *s, const struct ana_job *job)
-{
-    static struct tui_outside_stack stack;
-    const int64_t end = ana_now_ns() + PATIENCE_NS;
-    bool pending[MOST_RANKS];
-    size_t left = 0;
-    for (size_t i = 0; i < s->ranks; i++) {
-        pending[i] = tui_outside_begin(s->rank[i].process, (int)ana_job_rank(job, s->rank[i].index)->pid);
-        left += pending[i];
-    }
-    while (left && ana_now_ns() < end) {
-        for (size_t i = 0; i < s->ranks; i++) {
-            const int got = pending[i] ? tui_outside_end(s->rank[i].process, &stack) : 0;
-            if (got > 0)
-                add_stack(s, &stack, s->rank[i].side);
-            pending[i] &= got == 0;
-            left -= got != 0;
-        }
-        sched_yield();
-    }
-}
-
 /* Samples at moments of chance, so that no period of the program meets them. */
-static void sample(struct samples *s, const struct ana_job *job, double seconds)
+static void sample(struct samples *s, double seconds)
 {
     const int64_t end = ana_now_ns() + (int64_t)(seconds * 1e9);
     unsigned seed = (unsigned)ana_now_ns();
     while (ana_now_ns() < end) {
-        sample_once(s, job);
+        tui_outside_read(s->process, s->ranks, PATIENCE_NS, add_stack, s);
         nanosleep(&(struct timespec){.tv_nsec = BETWEEN_NS / 2 + rand_r(&seed) % BETWEEN_NS}, NULL);
     }
 }
@@ -156,8 +134,10 @@ static size_t open_ranks(struct samples *s, const struct ana_job *job, const uin
         if ((!late[i] && i != other) || !is_here(rank) || (late[i] && s->ranks + 1 == MOST_RANKS))
             continue;
         struct tui_outside *process = tui_outside_open((int)rank->pid);
-        if (process)
-            s->rank[s->ranks++] = (struct sampled){i, late[i] ? LATE : OTHER, process};
+        if (process) {
+            s->process[s->ranks] = process;
+            s->rank[s->ranks++] = (struct sampled){i, late[i] ? LATE : OTHER};
+        }
         opened += process && late[i];
     }
     return opened;
@@ -254,32 +234,35 @@ static void print_samples(struct samples *s, const struct ana_job *job, double s
         }
 }
 
-int tui_sample(struct ana_job *job, double seconds, const char *ranks)
+/* Samples and prints; `late` has an element a rank.  Returns the exit status. */
+static int sample_ranks(struct samples *s, struct ana_job *job, double seconds, const char *ranks, uint8_t *late)
 {
     char error[200];
+    size_t other = SIZE_MAX;
+    if (ranks && !ana_ranks_of_text(job, ranks, late, error, sizeof error))
+        return tui_input_error("%s", error);
+    if (!choose_ranks(job, late, ranks != NULL, &other))
+        return tui_input_error("no rank of this job runs on this host: sample where it runs, for example by ssh");
+    const bool opened = open_ranks(s, job, late, other);
+    if (opened)
+        sample(s, seconds);
+    for (size_t i = 0; i < s->ranks; i++)
+        tui_outside_close(s->process[i]);
+    if (!opened)
+        return tui_input_error("the ranks to sample do not run on this host");
+    if (!s->count[LATE]) {
+        tui_outside_why_not(error, sizeof error);
+        return tui_input_error("%s", error);
+    }
+    print_samples(s, job, seconds);
+    return tui_finish(TUI_EXIT_OK);
+}
+
+int tui_sample(struct ana_job *job, double seconds, const char *ranks)
+{
     struct samples *s = calloc(1, sizeof *s);
     uint8_t *late = calloc(ana_job_info(job).ranks + 1, 1);
-    size_t other = SIZE_MAX;
-    int status = TUI_EXIT_OK;
-    if (!s || !late)
-        status = tui_input_error("out of memory");
-    else if (ranks && !ana_ranks_of_text(job, ranks, late, error, sizeof error))
-        status = tui_input_error("%s", error);
-    else if (!choose_ranks(job, late, ranks != NULL, &other))
-        status = tui_input_error("no rank of this job runs on this host: sample where it runs, for example by ssh");
-    else if (!open_ranks(s, job, late, other))
-        status = tui_input_error("the ranks to sample do not run on this host");
-    else
-        sample(s, job, seconds);
-    if (status == TUI_EXIT_OK && !s->count[LATE]) {
-        tui_outside_why_not(error, sizeof error);
-        status = tui_input_error("%s", error);
-    } else if (status == TUI_EXIT_OK) {
-        print_samples(s, job, seconds);
-        status = tui_finish(TUI_EXIT_OK);
-    }
-    for (size_t i = 0; s && i < s->ranks; i++)
-        tui_outside_close(s->rank[i].process);
+    const int status = s && late ? sample_ranks(s, job, seconds, ranks, late) : tui_input_error("out of memory");
     free(late);
     free(s);
     return status;

@@ -6,12 +6,10 @@
 #include "tui/sources/outside.h"
 #include "trace/stacks/stacks.h"
 #include "trace/job/parts.h"
-#include "trace/util/now.h"
 #include "trace/util/numfmt.h"
 #include "trace/verdict/verdict.h"
 #include "trace/session/session.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,22 +20,27 @@
 #define PATIENCE_NS INT64_C(2000000000) /* for stacks, and for a thread that stops to be seen */
 #define NOTABLE     "no trouble, but worth a look: "
 
-/* Prints where the main thread of a rank outside MPI is that runs on this host: the recorder takes no stack of it. */
+static void copy_place(void *to, size_t i, const struct tui_outside_stack *stack)
+{
+    const struct tui_outside_frame *at = stack->runs ? tui_outside_place(stack) : NULL;
+    (void)i;
+    if (at)
+        *(struct tui_outside_frame *)to = *at;
+}
+
+/* Prints the place of a rank's main thread that runs outside MPI on this host: the recorder takes no stack of it. */
 static void print_running(const struct ana_job *job, size_t index)
 {
-    static struct tui_outside_stack stack;
     const struct ana_rank *rank = ana_job_rank(job, index);
+    struct tui_outside_frame at = {0};
     char here[64] = "";
     gethostname(here, sizeof here - 1);
     bool runs = rank->state == ANA_RANK_RUN && !rank->inside && strcmp(here, rank->host) == 0;
     struct tui_outside *process = runs ? tui_outside_open((int)rank->pid) : NULL;
-    int got = process && tui_outside_begin(process, (int)rank->pid) ? 0 : -1;
-    for (int64_t end = ana_now_ns() + PATIENCE_NS; got == 0 && ana_now_ns() < end; sched_yield())
-        got = tui_outside_end(process, &stack);
-    const struct tui_outside_frame *at = got > 0 && stack.runs ? tui_outside_place(&stack) : NULL;
-    if (at)
-        printf("  why: rank %s is at %s%s%s now\n", ana_rank_label(job, index).text, at->where,
-               *at->function ? " in " : "", at->function);
+    tui_outside_read(&process, 1, PATIENCE_NS, copy_place, &at);
+    if (*at.where)
+        printf("  why: rank %s is at %s%s%s now\n", ana_rank_label(job, index).text, at.where,
+               *at.function ? " in " : "", at.function);
     tui_outside_close(process);
 }
 

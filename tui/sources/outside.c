@@ -1,5 +1,6 @@
 #include "tui/sources/outside.h"
 #include "trace/util/cxx_name.h"
+#include "trace/util/now.h"
 #include "trace/util/sort.h"
 #include "trace/util/text.h"
 
@@ -7,6 +8,7 @@
 #include <elf.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
+#include <sched.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,10 +44,11 @@ static uint64_t fill_registers(const struct user_regs_struct *r, Dwarf_Word *out
 #endif
 
 struct tui_outside {
-    int pid, tid;
+    int pid; /* also the main thread's */
     Dwfl *dwfl;
-    bool stops; /* it was told to, and is to be let go */
-    bool whole; /* all registers are known: it runs */
+    bool stops;   /* it was told to, and is to be let go */
+    bool pending; /* its stack is still to be read */
+    bool whole;   /* all registers are known: it runs */
     uint64_t pc;
     Dwarf_Word reg[REGISTERS];
     uint64_t stack; /* address of the copied part of its stack */
@@ -61,14 +64,14 @@ static pid_t next_thread(Dwfl *dwfl, void *process, void **thread)
     (void)dwfl;
     const bool first = !*thread;
     *thread = process;
-    return first ? ((struct tui_outside *)process)->tid : 0;
+    return first ? ((struct tui_outside *)process)->pid : 0;
 }
 
 static bool get_thread(Dwfl *dwfl, pid_t tid, void *process, void **thread)
 {
     (void)dwfl;
     *thread = process;
-    return tid == ((struct tui_outside *)process)->tid;
+    return tid == ((struct tui_outside *)process)->pid;
 }
 
 static bool read_memory(const struct tui_outside *process, uint64_t address, void *out, size_t size)
@@ -124,24 +127,24 @@ static bool read_stopped(struct tui_outside *process)
 {
     struct user_regs_struct user;
     struct iovec to = {&user, sizeof user};
-    const bool read = ptrace(PTRACE_GETREGSET, process->tid, NT_PRSTATUS, &to) == 0;
+    const bool read = ptrace(PTRACE_GETREGSET, process->pid, NT_PRSTATUS, &to) == 0;
     if (read) {
         process->pc = fill_registers(&user, process->reg);
         copy_stack(process);
     }
-    ptrace(PTRACE_DETACH, process->tid, NULL, NULL);
+    ptrace(PTRACE_DETACH, process->pid, NULL, NULL);
     process->stops = false;
     return read && process->copied;
 }
 
-bool tui_outside_begin(struct tui_outside *process, int tid)
+/* Begins to read the stack: a thread that runs is told to stop.  False: this user may not, or it has ended. */
+static bool begin_read(struct tui_outside *process)
 {
     char path[64], line[256] = "";
     unsigned long long sp, pc;
     if (process->stops)
         return true;
-    process->tid = tid;
-    snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", process->pid, tid);
+    snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", process->pid, process->pid);
     FILE *file = fopen(path, "re");
     const bool read = file && fgets(line, sizeof line, file);
     if (file)
@@ -149,8 +152,8 @@ bool tui_outside_begin(struct tui_outside *process, int tid)
     process->whole = strncmp(line, "running", 7) == 0;
     process->copied = 0;
     if (process->whole) {
-        process->stops = ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0;
-        return process->stops && ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0;
+        process->stops = ptrace(PTRACE_SEIZE, process->pid, NULL, NULL) == 0;
+        return process->stops && ptrace(PTRACE_INTERRUPT, process->pid, NULL, NULL) == 0;
     }
     const char *at = read ? strrchr(line, ' ') : NULL;
     while (at && at > line && at[-1] != ' ')
@@ -224,20 +227,45 @@ static int add_frame(Dwfl_Frame *state, void *arg)
     return DWARF_CB_OK;
 }
 
-int tui_outside_end(struct tui_outside *process, struct tui_outside_stack *out)
+/* Reads the stack, if the thread has stopped or is in a system call, and resumes it.  1: done; 0: not yet; -1: it has
+ * ended, or is not readable. */
+static int end_read(struct tui_outside *process, struct tui_outside_stack *out)
 {
     int status;
-    const pid_t stopped = process->stops ? waitpid(process->tid, &status, __WALL | WNOHANG) : 0;
+    const pid_t stopped = process->stops ? waitpid(process->pid, &status, __WALL | WNOHANG) : 0;
     if (process->stops && !stopped)
         return 0;
     if (process->stops && (stopped < 0 || !WIFSTOPPED(status) || !read_stopped(process)))
         return -1;
     *out = (struct tui_outside_stack){.runs = process->whole};
     process->out = out;
-    dwfl_getthread_frames(process->dwfl, process->tid, add_frame, process);
+    dwfl_getthread_frames(process->dwfl, process->pid, add_frame, process);
     for (size_t i = 0; i < out->count; i++)
         name_frame(process->dwfl, &out->frame[i]);
     return out->count ? 1 : -1;
+}
+
+void tui_outside_read(struct tui_outside *const *process, size_t n, int64_t patience_ns, tui_outside_take *take,
+                      void *user)
+{
+    static struct tui_outside_stack stack;
+    const int64_t end = ana_now_ns() + patience_ns;
+    size_t pending = 0;
+    for (size_t i = 0; i < n; i++)
+        if (process[i])
+            pending += process[i]->pending = begin_read(process[i]);
+    while (pending && ana_now_ns() < end) {
+        for (size_t i = 0; i < n; i++) {
+            const int got = process[i] && process[i]->pending ? end_read(process[i], &stack) : 0;
+            if (got > 0)
+                take(user, i, &stack);
+            if (got) {
+                process[i]->pending = false;
+                pending--;
+            }
+        }
+        sched_yield();
+    }
 }
 
 /* ---- a process --------------------------------------------------------------------------------------------------- */
@@ -252,7 +280,7 @@ struct tui_outside *tui_outside_open(int pid)
         return NULL;
     if (!getenv("HPCTOP_DEBUGINFOD"))
         unsetenv("DEBUGINFOD_URLS"); /* libdw would ask these servers, for as long as it takes */
-    process->pid = process->tid = pid;
+    process->pid = pid;
     process->dwfl = dwfl_begin(&callbacks);
     if (process->dwfl && dwfl_linux_proc_report(process->dwfl, pid) == 0 &&
         dwfl_report_end(process->dwfl, NULL, NULL) == 0 &&

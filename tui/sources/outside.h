@@ -31,12 +31,13 @@ struct tui_outside *tui_outside_open(int pid);
 /* Frees it; NULL is none. */
 void tui_outside_close(struct tui_outside *process);
 
-/* Begins to read the stack of a thread: one that runs is told to stop.  False, with errno: EPERM where this user may
- * not. */
-bool tui_outside_begin(struct tui_outside *process, int tid);
-/* Reads the stack if the thread has stopped or is in a system call, and lets it run on.  Call it without a pause until
- * it returns 1, or -1: the thread has ended, or its stack is not readable.  0: not yet. */
-int tui_outside_end(struct tui_outside *process, struct tui_outside_stack *out);
+/* Receives the stack of the i-th process, which lives no longer than the call. */
+typedef void tui_outside_take(void *user, size_t i, const struct tui_outside_stack *stack);
+/* Reads the main threads of `n` processes (NULL: skipped) at about one time, and passes each stack to `take`.  A thread
+ * that runs is stopped for it: where more run than there are processors, as soon as its turn comes, within
+ * `patience_ns`.  What this user may not read, or has ended, is left out. */
+void tui_outside_read(struct tui_outside *const *process, size_t n, int64_t patience_ns, tui_outside_take *take,
+                      void *user);
 
 /* Returns the outermost frame of a communication call; out->count: there is none. */
 size_t tui_outside_call(const struct tui_outside_stack *stack);
