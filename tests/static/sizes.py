@@ -1,6 +1,8 @@
 """Sizes: files have at most 500 lines, half of them at most 250; functions of C have at most 60, and lines of C at most
 120 columns, which clang-format leaves to us in comments.
 
+The top folder has the files of a list: anything else was added by accident.
+
 A table may be longer: a file of rows (.def), and a function most of whose lines are the one-line cases of a `switch` or
 one-line rows of a table in it."""
 import os
@@ -13,6 +15,7 @@ TOP = os.environ["TOP"]
 FILE, MEDIAN, FUNCTION = 500, 250, 60  # lines
 WIDTH = 120  # columns
 SOURCES = (".c", ".h", ".py", ".sh", ".f90", ".F90", ".f", ".cpp", ".cu")
+AT_TOP = {".clang-format", ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md"}
 ROW = re.compile(r"\s+(case .*: .*;|\{.*\},|\[.*\] = .*,|[A-Z_]+\(.*\),?)$")
 failed = []
 
@@ -75,4 +78,7 @@ median = statistics.median(sizes.values()) if sizes else 0
 check(median <= MEDIAN, "half of the files have at most %d lines" % MEDIAN, "the median is %d" % median)
 check(not long_functions, "functions have at most %d lines" % FUNCTION, "; ".join(long_functions))
 check(not long_lines, "lines of C have at most %d columns" % WIDTH, "; ".join(long_lines))
+tracked = subprocess.run(["git", "ls-files"], cwd=TOP, stdout=subprocess.PIPE, text=True).stdout.split("\n")
+strays = {path for path in tracked if path and "/" not in path} - AT_TOP
+check(not strays, "the top folder has no other files", " ".join(sorted(strays)))
 sys.exit(bool(failed))

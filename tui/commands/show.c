@@ -105,18 +105,19 @@ static int show_moment(struct ana_job *job, const struct ana_summary *s, const c
     const size_t count = ana_job_info(job).ranks;
     uint8_t *ranks = calloc(count + 1, 1);
     const struct tui_part part = {.from = strchr(id, '@') + 1, .ranks = rank};
-    struct ana_selection at;
+    struct ana_selection at = {0};
     snprintf(rank, sizeof rank, "%.*s", (int)(part.from - id - 1), id);
     int status = TUI_EXIT_OK;
     if (!ranks)
-        status = tui_input_error("out of memory");
-    else if (rank[strcspn(rank, ",-")] || tui_part_wrong(&part))
+        return tui_input_error("out of memory");
+    if (rank[strcspn(rank, ",-")] || tui_part_wrong(&part))
         status = tui_input_error("RANK@TIME is one rank and seconds since the job began, such as 3@12.5");
     else if (!tui_part_select(job, &part, &at, ranks, error, sizeof error))
         status = tui_input_error("%s", error);
-    if (status == TUI_EXIT_OK) {
+    const uint8_t *chosen = status == TUI_EXIT_OK ? memchr(ranks, 1, count) : NULL;
+    if (chosen) {
         struct tui_moment what;
-        tui_inspect(job, s, (size_t)((uint8_t *)memchr(ranks, 1, count) - ranks), at.begin_ns, &what);
+        tui_inspect(job, s, (size_t)(chosen - ranks), at.begin_ns, &what);
         if (json && !tui_json_print(tui_inspect_json(job, &what)))
             status = tui_input_error("out of memory");
         if (!json)

@@ -247,9 +247,8 @@ void tui_json_text_rows(cJSON *root, const char *key, enum ana_metric_kind kind,
 bool tui_json_print(cJSON *object)
 {
     char *text = cJSON_Print(object);
-    if (text)
-        puts(text);
+    const bool printed = text && puts(text) >= 0;
     free(text);
     cJSON_Delete(object);
-    return text;
+    return printed;
 }
