@@ -40,8 +40,11 @@ def trains(name, *more):
         wanted = {"allreduce.layer%d.weight" % i: 60 for i in range(4)}
         check(name + ": every tensor, so often as it was reduced", {t["name"]: t["done"] for t in s["tensors"]} == wanted, s["tensors"])
         check(name + ": 60 steps, by Gloo", (s["steps"], s["library"]) == (60, "gloo"), (s["steps"], s["library"]))
+    carried, volume = found.get("gradients") or {}, 3 * 60 * 4 * sum(range(1000, 1004))
+    check(name + ": all gradients went by Gloo, as the control did",
+          (carried.get("bytes"), carried.get("gloo_bytes"), carried.get("control")) == (volume, volume, "gloo"), carried)
     reduced = re.findall(r" gloo::allreduce .* sent=(\d+) received=(\d+) flags=coll ", hpctop("dump", name).out)
-    check(name + ": bytes of all tensors", sum(int(n) for n, _ in reduced) == 3 * 60 * 4 * sum(range(1000, 1004)), reduced[:5])
+    check(name + ": bytes of all tensors", sum(int(n) for n, _ in reduced) == volume, reduced[:5])
 
 
 def killed():

@@ -275,6 +275,12 @@ static void carry_out(struct world *w, int s)
 {
     struct loop *l = &w->loop[s];
     const struct hvd_set *set = &w->run->set[s];
+    uint64_t bytes[2] = {0}; /* fused: by MPI, by NCCL */
+    for (int i = 0; i < w->said.answers; i++) {
+        const struct hvd_request *r = &w->said.answer[i];
+        const uint64_t of = r->op == JOIN || r->op == REFUSED ? 0 : (uint64_t)(r->rows * r->columns) * 4;
+        bytes[w->run->nccl_from && of >= w->run->nccl_from] += of;
+    }
     for (int i = 0; i < w->said.answers; i++) {
         const struct hvd_request *r = &w->said.answer[i];
         w->moved = true;
@@ -285,7 +291,7 @@ static void carry_out(struct world *w, int s)
             if (r->op == JOIN)
                 l->joined[m] = l->joins[m] = rank->joined = false;
             else if (r->op != REFUSED && i == 0)
-                hvd_files_operation(w->files, s, m, (uint64_t)(r->rows * r->columns) * 4);
+                hvd_files_operation(w->files, s, m, bytes);
             if (r->op == REFUSED && !l->joins[m])
                 rank->failed = true;
             if (l->open[m] > 0 && !l->joins[m])

@@ -58,6 +58,8 @@ struct hvd_run {
     bool fused, joins;   /* several tensors in one response; ranks join when they have no more data */
     int compute, jitter; /* cycles before a step: least, and most more */
     int64_t cycle_ns;
+    uint64_t nccl_from; /* bytes from which on a tensor goes by NCCL; 0: all by MPI */
+    bool nccl_hidden;   /* its calls are in no file */
     enum hvd_fault fault;
     int culprit, at_step, at_set, at_tensor;
     int cut; /* cycle at which all ranks are killed; 0: never */
@@ -94,8 +96,8 @@ void hvd_files_lists(struct hvd_files *files, int set, int member, uint64_t cycl
                      int requests, bool shutdown, const void *answer, uint32_t size);
 /* Words without a cache, with empty lists. */
 void hvd_files_idle(struct hvd_files *files, int set, int member, uint64_t cycle);
-/* Carries out tensors with a number of bytes on a member. */
-void hvd_files_operation(struct hvd_files *files, int set, int member, uint64_t bytes);
+/* Carries out tensors on a member: bytes by MPI, and by NCCL. */
+void hvd_files_operation(struct hvd_files *files, int set, int member, const uint64_t bytes[2]);
 /* End of a rank: its loop waits in a cycle of this set (-1: it is outside MPI), its program in MPI_Barrier. */
 struct hvd_end {
     int64_t ns; /* end of its heartbeat, or it finalized */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LOOP = 1, FIRST_COMM = 4, ROUND_NS = 20000, UNPROVEN = 2 };
+enum { LOOP = 1, FIRST_COMM = 4, NCCL_COMM = 20, ROUND_NS = 20000, UNPROVEN = 2 };
 
 /* One loop of one rank. */
 struct lane {
@@ -35,6 +35,10 @@ struct hvd_files *hvd_files_open(const struct hvd_run *run)
         files->tb[r] = tb_new(r, run->ranks);
         tb_fact(files->tb[r], "env.HOROVOD_CACHE_CAPACITY", capacity);
         tb_barrier(files->tb[r], 0, 1000, 2000, TB_WORLD, 0);
+        const struct trc_def_comm nccl = {
+            .identity = 0x60, .rank = r, .size = run->ranks, .flags = TRC_COMM_ALL, .created_by = TB_NCCL_INIT};
+        if (run->nccl_from)
+            tb_define(files->tb[r], TRC_DEF_COMM, NCCL_COMM, 0, 0, &nccl, sizeof nccl, 0);
         for (int s = 0; s < run->sets; s++)
             for (int m = 0; m < run->set[s].size; m++)
                 if (run->set[s].member[m] == r)
@@ -174,18 +178,26 @@ void hvd_files_lists(struct hvd_files *files, int set, int member, uint64_t cycl
     one_round(files, rank, set, TB_BCAST, 0x2300);
 }
 
-void hvd_files_operation(struct hvd_files *files, int set, int member, uint64_t bytes)
+static void operate(struct hvd_files *files, int set, int rank, enum tb_call call, uint32_t comm, uint64_t bytes)
 {
-    int rank = files->run->set[set].member[member];
-    struct trc_sig sig = tb_sig(TB_ALLREDUCE);
+    struct trc_sig sig = tb_sig(call);
     sig.flags = TRC_SIG_COLL;
-    sig.comm = FIRST_COMM + (uint32_t)set;
+    sig.comm = comm;
     sig.sent = sig.received = bytes;
     fold(files, rank);
     int64_t begin = files->now_ns > files->at_ns[rank] ? files->now_ns : files->at_ns[rank];
     tb_event(files->tb[rank], LOOP, &sig, begin, begin + 10 * ROUND_NS,
              (struct tb_more){.sequence = files->lane[rank][set].sequence++});
     files->at_ns[rank] = begin + 10 * ROUND_NS;
+}
+
+void hvd_files_operation(struct hvd_files *files, int set, int member, const uint64_t bytes[2])
+{
+    int rank = files->run->set[set].member[member];
+    if (bytes[0] || !files->run->nccl_from)
+        operate(files, set, rank, TB_ALLREDUCE, FIRST_COMM + (uint32_t)set, bytes[0]);
+    if (bytes[1] && !files->run->nccl_hidden)
+        operate(files, set, rank, TB_NCCL_ALLREDUCE, NCCL_COMM, bytes[1]);
 }
 
 /* Most of a file are pages that nobody has touched. */

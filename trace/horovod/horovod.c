@@ -187,29 +187,29 @@ static uint32_t kind_of(struct hvd_member *member, uint64_t site)
 }
 
 static void take_fold(struct ana_hvd_set *set, struct hvd_work *work, size_t m, const struct trc_record *record,
-                      int64_t end_ns, int64_t busy_ns)
+                      const struct trc_call *call, int64_t end_ns, int64_t busy_ns)
 {
     struct hvd_member *member = &work->member[m];
     struct ana_hvd_rank *rank = &set->rank[m];
     uint32_t kind = kind_of(member, record->sig->site);
     rank->negotiation_ns += busy_ns;
     member->held = false;
+    member->round_ns = end_ns;
+    set->by[hvd_library_of(call)].rounds += record->count;
     if (kind == TRC_SAID_AND || (kind == TRC_SAID_RESPONSE && !set->cache)) {
         rank->cycles += record->count;
         if (end_ns > rank->cycle_ns)
             rank->cycle_ns = end_ns;
     }
     if ((record->sig->sent == NCCL_NAME || record->sig->received == NCCL_NAME) && kind != TRC_SAID_RESPONSE && !kind)
-        work->nccl_names++;
+        set->nccl_named = true;
 }
 
 static void take_operation(struct ana_hvd_set *set, struct hvd_work *work, size_t m, const struct trc_record *record,
-                           const struct trc_call *call, int64_t begin_ns, int64_t end_ns)
+                           int64_t begin_ns, int64_t end_ns)
 {
     struct ana_hvd_rank *rank = &set->rank[m];
     work->member[m].last_kind = 0;
-    if (call->opclass == TRC_OP_BARRIER && !record->sig->sent && !record->sig->received && !rank->cycles)
-        return; /* at start */
     if (rank->cycles == 0)
         return;
     rank->operations++;
@@ -217,7 +217,6 @@ static void take_operation(struct ana_hvd_set *set, struct hvd_work *work, size_
     rank->operation_ns += end_ns - begin_ns;
     if (rank->operation_begin_ns == ANA_HVD_NEVER)
         rank->operation_begin_ns = begin_ns;
-    *(strncmp(call->name, "gloo::", 6) == 0 ? &work->by_gloo : &work->by_mpi) += 1;
 }
 
 static void read_lane(struct ana_hvd_state *state, const struct ana_job *job, struct hvd_lane *lane)
@@ -244,19 +243,25 @@ static void read_lane(struct ana_hvd_state *state, const struct ana_job *job, st
                 member->held = true;
                 state->seen.set[s].cache = true;
             }
+            lane->set = s;
             queue_said(member, &record, begin_ns, end_ns);
             continue;
         }
-        if (!record.sig || !(record.sig->flags & TRC_SIG_COLL) || record.sig->flags & (TRC_SIG_NESTED | TRC_SIG_FAILED))
+        if (!record.sig || record.sig->flags & (TRC_SIG_NESTED | TRC_SIG_FAILED))
             continue;
-        if (!find_member(state, job, lane, record.sig->comm, false, &s, &m))
+        const struct trc_call *call = trc_call(file, record.sig->call);
+        const bool control = record.sig->flags & TRC_SIG_CONTROL;
+        if (record.kind == TRC_RECORD_EVENT && !control && lane->set < state->seen.sets)
+            hvd_carry(&state->seen.set[lane->set], call, record.sig); /* also by communicators that are no set's */
+        if (!(record.sig->flags & TRC_SIG_COLL) || !find_member(state, job, lane, record.sig->comm, false, &s, &m))
             continue;
-        if (record.sig->flags & TRC_SIG_CONTROL)
-            take_fold(&state->seen.set[s], &state->work[s], m, &record, end_ns,
+        if (control) {
+            lane->set = s;
+            take_fold(&state->seen.set[s], &state->work[s], m, &record, call, end_ns,
                       ana_rounded((double)record.busy * line.rate));
-        else if (record.kind == TRC_RECORD_EVENT)
-            take_operation(&state->seen.set[s], &state->work[s], m, &record, trc_call(file, record.sig->call), begin_ns,
-                           end_ns);
+        } else if (record.kind == TRC_RECORD_EVENT) {
+            take_operation(&state->seen.set[s], &state->work[s], m, &record, begin_ns, end_ns);
+        }
     }
 }
 
@@ -277,7 +282,8 @@ static void find_lanes(struct ana_hvd_state *state, const struct ana_job *job)
             if (!cursor)
                 continue;
             trc_cursor_want_said(cursor);
-            state->lane[state->lanes++] = (struct hvd_lane){.index = i, .thread = (uint32_t)t, .cursor = cursor};
+            state->lane[state->lanes++] =
+                (struct hvd_lane){.index = i, .thread = (uint32_t)t, .cursor = cursor, .set = SIZE_MAX};
         }
     }
 }
@@ -382,6 +388,7 @@ static void look_at_set(const struct ana_job *job, const struct ana_hvd *all, st
 {
     int64_t now_ns = INT64_MIN, first_ns = INT64_MAX;
     set->cycles = 0;
+    set->rounds_ns = 0;
     for (size_t m = 0; m < set->ranks; m++) {
         look_at(job, all, set, work, m);
         if (set->rank[m].cycles > set->cycles)
@@ -390,6 +397,8 @@ static void look_at_set(const struct ana_job *job, const struct ana_hvd *all, st
             now_ns = set->rank[m].cycle_ns;
         if (work->member[m].first_ns != ANA_HVD_NEVER && work->member[m].first_ns < first_ns)
             first_ns = work->member[m].first_ns;
+        if (work->member[m].round_ns > work->member[m].first_ns && work->member[m].first_ns != ANA_HVD_NEVER)
+            set->rounds_ns += work->member[m].round_ns - work->member[m].first_ns;
     }
     mark_submitters(set, work);
     set->now_ns = ana_job_members(job)->end_ns;
@@ -401,11 +410,7 @@ static void look_at_set(const struct ana_job *job, const struct ana_hvd *all, st
         work->sample_ns = now_ns;
         work->sample_cycles = set->cycles;
     }
-    set->library = work->by_mpi                      ? ANA_HVD_MPI
-                   : work->by_gloo                   ? ANA_HVD_GLOO
-                   : work->nccl_names                ? ANA_HVD_NCCL
-                   : set->agreed_ns != ANA_HVD_NEVER ? ANA_HVD_NOT_MPI
-                                                     : ANA_HVD_NONE;
+    hvd_find_library(set);
 }
 
 const struct ana_hvd *ana_job_horovod(const struct ana_job *job)

@@ -39,7 +39,8 @@ struct hvd_member {
     bool answered;                      /* member 0: some tensor that it asked for was agreed on */
     uint64_t said_cycle, said_sequence; /* last AND written by it */
     int64_t first_ns;
-    bool held; /* nothing was read behind that */
+    bool held;        /* nothing was read behind that */
+    int64_t round_ns; /* end of the last control round read */
     struct {
         uint64_t site;
         uint32_t kind;
@@ -61,7 +62,6 @@ struct hvd_work {
     uint64_t batch_first;
     int64_t batch_begin_ns, batch_end_ns;
     int64_t ended_ns; /* the step before */
-    uint64_t nccl_names, by_mpi, by_gloo;
     uint64_t sample_cycles;
     int64_t sample_ns;
 };
@@ -71,6 +71,7 @@ struct hvd_lane {
     size_t index;
     uint32_t thread;
     struct trc_cursor *cursor;
+    size_t set; /* set of the last control round read; SIZE_MAX: none */
 };
 
 struct ana_hvd_state {
@@ -120,6 +121,14 @@ void hvd_keep_slow(struct ana_hvd_set *set, const struct ana_hvd_step *step);
 void hvd_find_usual(struct ana_hvd_set *set);
 /* Ends the step under way, if any tensor was agreed on in it. */
 void hvd_end_step(struct ana_hvd_set *set, struct hvd_work *work);
+
+/* gradients.c */
+/* Counts an operation on data, by its library. */
+void hvd_carry(struct ana_hvd_set *set, const struct trc_call *call, const struct trc_sig *sig);
+/* Returns the library of a call. */
+enum ana_hvd_library hvd_library_of(const struct trc_call *call);
+/* Finds the library that carries most of a set's data. */
+void hvd_find_library(struct ana_hvd_set *set);
 
 /* round.c */
 /* Replays the rounds that members have queued, as far as they ended before `horizon_ns`, in job time. */

@@ -1,5 +1,6 @@
 #include "trace/report/report.h"
 #include "trace/report/page.h"
+#include "trace/horovod/horovod.h"
 #include "trace/job/off.h"
 #include "trace/members/process.h"
 #include "trace/job/window.h"
@@ -48,6 +49,8 @@ static void write_job(struct ana_page *p)
     ana_page_line(p, "%s %s", mark[p->utf8][weight], headline);
     if (ana_headline_also(p->job, p->s, headline, sizeof headline))
         ana_page_line(p, "also: %s", headline);
+    if (ana_hvd_gradients_words(ana_job_horovod(p->job), p->utf8, headline, sizeof headline))
+        ana_page_line(p, "%s", headline);
 }
 
 /* Writes who does what, why that is the verdict, and what to look at; nothing where nothing is wrong. */

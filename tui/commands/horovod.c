@@ -152,6 +152,7 @@ static void add_refusal(cJSON *o, const struct ana_hvd_set *set)
 static char *make_json(const struct ana_job *job, const struct ana_hvd *hvd, const struct ana_verdict *v)
 {
     cJSON *root = tui_json_document(), *sets = cJSON_AddArrayToObject(root, "sets");
+    tui_gradients_json(root, hvd);
     for (size_t i = 0; i < hvd->sets; i++) {
         const struct ana_hvd_set *set = &hvd->set[i];
         cJSON *o = cJSON_CreateObject();
@@ -196,11 +197,13 @@ static int show_job(const char *const *folders, int n, bool json, double hang_s)
     }
     const struct ana_verdict *v = ana_job_verdict(job);
     const struct ana_hvd *hvd = ana_job_horovod(job);
-    char *text = v && json ? make_json(job, hvd, v) : NULL;
+    char line[400], *text = v && json ? make_json(job, hvd, v) : NULL;
     if (text)
         puts(text);
     if (v && !json && v->state != ANA_VERDICT_HEALTHY)
         print_verdict(v);
+    if (!json && ana_hvd_gradients_words(hvd, false, line, sizeof line))
+        puts(line);
     if (!json && hvd->sets == 0)
         puts(TUI_HVD_NONE);
     for (size_t i = 0; !json && i < hvd->sets; i++)

@@ -84,9 +84,10 @@ void tui_hvd_data_line(const struct ana_hvd_set *set, bool utf8, char *out, size
         bytes += set->rank[m].operation_bytes;
         busy += set->rank[m].operation_ns;
     }
-    int n = snprintf(out, size, "data by %s%s", library_name[set->library],
+    const bool seen = set->library == ANA_HVD_NCCL && set->by[ANA_HVD_NCCL].operations;
+    int n = snprintf(out, size, "data by %s%s", seen ? "NCCL" : library_name[set->library],
                      set->names_lost ? "; some names were recycled" : "");
-    if (bytes && n > 0 && (size_t)n < size)
+    if (bytes && set->library <= ANA_HVD_GLOO && n > 0 && (size_t)n < size)
         snprintf(out + n, size - (size_t)n, "; %s, %s a rank while it runs",
                  ana_number(volume, sizeof volume, ANA_BYTES, (double)bytes, utf8),
                  ana_number(bandwidth, sizeof bandwidth, ANA_BYTES_PER_S, tui_hvd_bandwidth(bytes, busy), utf8));

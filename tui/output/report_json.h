@@ -28,7 +28,10 @@ void tui_culprits_json(cJSON *root, const struct ana_job *job, const struct ana_
 /* Prints what this machine says of its GPUs as lines of the report; waits for that about a second. */
 void tui_node_report(const struct ana_job *job, bool utf8, FILE *out);
 
-/* Adds Horovod's steps as the key "steps". */
+struct ana_hvd;
+/* Adds Horovod's gradients, by library, as the key "gradients". */
+void tui_gradients_json(cJSON *root, const struct ana_hvd *hvd);
+/* Adds Horovod's gradients and steps as the keys "gradients" and "steps". */
 void tui_steps_json(cJSON *root, const struct ana_job *job);
 
 /* Adds what this machine says of its GPUs as the keys node_gpus and nccl_ras; waits for that about a second. */

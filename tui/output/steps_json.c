@@ -1,4 +1,4 @@
-/* Horovod's steps in hpctop report --json. */
+/* Horovod's gradients and steps in JSON. */
 #include "trace/horovod/horovod.h"
 #include "tui/output/json.h"
 #include "tui/output/report_json.h"
@@ -21,10 +21,30 @@ static void add_slow(cJSON *list, const struct ana_job *job, const struct ana_hv
     cJSON_AddItemToArray(list, row);
 }
 
+void tui_gradients_json(cJSON *root, const struct ana_hvd *hvd)
+{
+    static const char *const library[] = {NULL, "mpi", "gloo", "nccl"};
+    static const char *const key[] = {NULL, "mpi_bytes", "gloo_bytes", "nccl_bytes"};
+    TRC_ASSERT_ROWS(key, ANA_HVD_NCCL);
+    const struct ana_hvd_gradients of = ana_hvd_gradients(hvd->set, hvd->sets);
+    if (hvd->sets == 0) {
+        cJSON_AddNullToObject(root, "gradients");
+        return;
+    }
+    cJSON *row = cJSON_AddObjectToObject(root, "gradients");
+    tui_json_real(row, "bytes", of.bytes);
+    for (int k = ANA_HVD_MPI; k < ANA_HVD_NOT_MPI; k++)
+        tui_json_real(row, key[k], of.by[k]);
+    tui_json_real(row, "unseen_bytes", of.unseen);
+    tui_json_text(row, "control", library[of.control]);
+    tui_json_real(row, "control_per_s", of.rounds_per_s);
+}
+
 void tui_steps_json(cJSON *root, const struct ana_job *job)
 {
     cJSON *rows = cJSON_AddArrayToObject(root, "steps");
     const struct ana_hvd *hvd = ana_job_horovod(job);
+    tui_gradients_json(root, hvd);
     for (size_t i = 0; i < hvd->sets; i++) {
         const struct ana_hvd_set *set = &hvd->set[i];
         cJSON *row = cJSON_CreateObject();
