@@ -123,24 +123,31 @@ static struct excess excess_of(const struct latecomer *late, size_t ranks)
     return (struct excess){ahead / sqrt(variance), both * both / variance};
 }
 
-/* Whether one rank is to blame: most is lost to it, and chance does not explain that; or so few instances are all that
- * there is no rate to speak of. */
-static bool is_culprit(const struct latecomer *late, size_t ranks)
+/* Whether the lead of the worst over the next is worth a word: as fast as the next it would save that much. */
+static bool is_far_ahead(const struct ana_summary *s, const struct latecomer *late)
+{
+    return (double)late->lost_ns >= LATE_AHEAD * (double)late->next_ns &&
+           share_of_all(s, late->lost_ns - late->next_ns) >= NOTABLE_SHARE;
+}
+
+/* Whether one rank is to blame: most is lost to it, notably more than to the next, and chance does not explain that; or
+ * so few instances are all that there is no rate to speak of. */
+static bool is_culprit(const struct ana_summary *s, const struct latecomer *late, size_t ranks)
 {
     const struct excess excess = excess_of(late, ranks);
     const double share = late->all_ns > 0 ? (double)late->lost_ns / (double)late->all_ns : 0;
     if (excess.instances < CHANCE_DEVIATIONS * CHANCE_DEVIATIONS)
         return share >= CHANCE_FEW;
-    return share >= 0.5 && excess.deviations >= CHANCE_DEVIATIONS;
+    return share >= 0.5 && excess.deviations >= CHANCE_DEVIATIONS && is_far_ahead(s, late);
 }
 
 /* Whether a rank comes last because others hold it up: less than half of the time lost to it can be charged to its
  * own work, like a root that receives from all before it broadcasts. */
-static bool is_held_up(const struct ana_summary *s, const struct latecomer *late)
+static bool is_held_up(const struct ana_summary *s, size_t culprit, int64_t lost_ns)
 {
     for (size_t i = 0; i < s->rank_count; i++)
-        if (s->ranks[i].index == late->index)
-            return s->ranks[i].charged_ns >= 0 && s->ranks[i].charged_ns < late->lost_ns / 2;
+        if (s->ranks[i].index == culprit)
+            return s->ranks[i].charged_ns >= 0 && s->ranks[i].charged_ns < lost_ns / 2;
     return false; /* not known */
 }
 
@@ -153,10 +160,11 @@ static bool is_often_last(const struct ana_collective *c, size_t ranks)
 }
 
 /* Whether there are instances enough to say that no rank is worse than the next. */
-static bool is_in_turn(const struct latecomer *late, size_t ranks)
+static bool is_in_turn(const struct ana_summary *s, const struct latecomer *late, size_t ranks)
 {
     const struct excess excess = excess_of(late, ranks);
-    return excess.instances >= CHANCE_DEVIATIONS * CHANCE_DEVIATIONS && excess.deviations < CHANCE_DEVIATIONS;
+    return excess.instances >= CHANCE_DEVIATIONS * CHANCE_DEVIATIONS &&
+           (excess.deviations < CHANCE_DEVIATIONS || !is_far_ahead(s, late));
 }
 
 /* Writes about a few waits, one by one: few waits make no shares. */
@@ -223,8 +231,8 @@ static bool say_collective(const struct ana_job *job, const struct ana_summary *
 {
     const struct ana_members *members = ana_job_members(job);
     struct latecomer late = worst_latecomer(job, s, true);
-    const bool part_of_job = is_part(job, s), culprit = is_culprit(&late, members->count);
-    const bool held_up = culprit && (is_held_up(s, &late) || ana_saves_little(s, price_of(s, &late))),
+    const bool part_of_job = is_part(job, s), culprit = is_culprit(s, &late, members->count);
+    const bool held_up = culprit && (is_held_up(s, late.index, late.lost_ns) || ana_saves_little(s, price_of(s, &late))),
                one = culprit && !held_up;
     const struct ana_collective *c = worst_collective(s, one ? &late : NULL);
     const char *span = ana_span_words(s);
@@ -269,7 +277,7 @@ static bool say_collective(const struct ana_job *job, const struct ana_summary *
     else
         ana_line_say(line, "all lose %s%s waiting in %s%s%s: its ranks come %s%s apart, %s", lost, span, c->name,
                      world ? "" : " on ", world ? "" : c->comm_name, at_times ? "at times " : "", each,
-                     is_in_turn(&late, members->count) ? "late in turn" : "no single one to blame");
+                     is_in_turn(s, &late, members->count) ? "late in turn" : "no single one to blame");
     return true;
 }
 
@@ -292,14 +300,14 @@ bool ana_late_rank(const struct ana_job *job, const struct ana_summary *s, struc
         .reason = reason_of(job, s, &late),
         .price = price_of(s, &late),
     };
-    return is_culprit(&late, ana_job_members(job)->count) && !is_held_up(s, &late) && say_collective(job, s, line);
+    return is_culprit(s, &late, ana_job_members(job)->count) && !is_held_up(s, late.index, late.lost_ns) && say_collective(job, s, line);
 }
 
 static bool say_wait(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
 {
     const struct latecomer late = worst_latecomer(job, s, false);
     char all[ANA_TEXT];
-    if (is_in_turn(&late, ana_job_members(job)->count) && share_of_all(s, late.all_ns) >= NOTABLE_SHARE) {
+    if (is_in_turn(s, &late, ana_job_members(job)->count) && share_of_all(s, late.all_ns) >= NOTABLE_SHARE) {
         ana_line_say(line, "%s %s%s waiting for each other's messages: no single rank to blame",
                      is_part(job, s) ? "those selected lose" : "all lose",
                      ana_number(all, sizeof all, ANA_SHARE, share_of_all(s, late.all_ns), false), ana_span_words(s));
@@ -307,7 +315,7 @@ static bool say_wait(const struct ana_job *job, const struct ana_summary *s, str
     }
     for (size_t i = 0; i < s->wait_count; i++) {
         const struct ana_wait *w = &s->waits[i];
-        if (is_in_collective(w) || !of_selected(s, w))
+        if (is_in_collective(w) || !of_selected(s, w) || is_held_up(s, w->culprit, w->lost_ns))
             continue;
         int64_t wall = 0;
         for (size_t k = 0; k < s->rank_count; k++)
