@@ -27,10 +27,10 @@
 #define CHANCE_FEW        0.9 /* share of all waiting if instances are too few for that: it is an event, not a rate */
 
 #define LATE_AHEAD     1.25 /* times the loss to the next worst rank, or nobody is named */
-#define LATE_ALIKE     0.7 /* share of the worst rank's excess: others above it are late like it */
-#define LATE_SOLE      0.5 /* share of all waiting that one segment has to cost to be named */
-#define SLOW_ITERATION 1.5 /* times the median, or longer */
-#define SPIKE_TIMES    4   /* times the usual, or longer */
+#define LATE_ALIKE     0.7  /* share of the worst rank's excess: others above it are late like it */
+#define LATE_SOLE      0.5  /* share of all waiting that one segment has to cost to be named */
+#define SLOW_ITERATION 1.5  /* times the median, or longer */
+#define SPIKE_TIMES    4    /* times the usual, or longer */
 
 #define STANDOUT_SHARE 0.005 /* share of all ranks' time in a window that something cost */
 #define STANDOUT_PART  0.1   /* share of the window that somebody was late at once */

@@ -307,7 +307,7 @@ enum ana_weight ana_headline_finished(const struct ana_job *job, const struct an
                                       size_t out_size)
 {
     struct ana_line line = {out, out_size};
-    if (say_record(job, line) || say_imbalance(job, counters, line))
+    if (say_record(job, line))
         return ANA_NOTABLE;
     if (!say_off(job, line))
         say_finished(job, counters, line);

@@ -232,7 +232,8 @@ static bool say_collective(const struct ana_job *job, const struct ana_summary *
     const struct ana_members *members = ana_job_members(job);
     struct latecomer late = worst_latecomer(job, s, true);
     const bool part_of_job = is_part(job, s), culprit = is_culprit(s, &late, members->count);
-    const bool held_up = culprit && (is_held_up(s, late.index, late.lost_ns) || ana_saves_little(s, price_of(s, &late))),
+    const bool held_up =
+                   culprit && (is_held_up(s, late.index, late.lost_ns) || ana_saves_little(s, price_of(s, &late))),
                one = culprit && !held_up;
     const struct ana_collective *c = worst_collective(s, one ? &late : NULL);
     const char *span = ana_span_words(s);
@@ -300,7 +301,8 @@ bool ana_late_rank(const struct ana_job *job, const struct ana_summary *s, struc
         .reason = reason_of(job, s, &late),
         .price = price_of(s, &late),
     };
-    return is_culprit(s, &late, ana_job_members(job)->count) && !is_held_up(s, late.index, late.lost_ns) && say_collective(job, s, line);
+    return is_culprit(s, &late, ana_job_members(job)->count) && !is_held_up(s, late.index, late.lost_ns) &&
+           say_collective(job, s, line);
 }
 
 static bool say_wait(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)

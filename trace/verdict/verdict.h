@@ -158,7 +158,7 @@ enum ana_weight { ANA_FINE, ANA_NOTABLE, ANA_TROUBLE };
 enum ana_weight ana_headline(const struct ana_job *job, const struct ana_summary *summary,
                              const struct ana_gpu_look *gpu, char *out, size_t out_size);
 /* Writes the headline of a job that has finished without trouble, from heads and live pages alone: damage, missing
- * ranks, uneven work, else how many ranks finished.  `counters`: of ana_summarize_counters.  Returns ANA_NOTABLE or
+ * ranks, else the number of ranks that finished.  `counters`: of ana_summarize_counters.  Returns ANA_NOTABLE or
  * ANA_FINE. */
 enum ana_weight ana_headline_finished(const struct ana_job *job, const struct ana_summary *counters, char *out,
                                       size_t out_size);

@@ -18,6 +18,7 @@
 #define MOST        12                  /* groups of ranks that are printed */
 #define NAMED       3                   /* ranks that run, whose places are looked up */
 #define PATIENCE_NS INT64_C(2000000000) /* for stacks, and for a thread that stops to be seen */
+#define SOON        1000000             /* calls */
 #define NOTABLE     "no trouble, but worth a look: "
 
 static void copy_place(void *to, size_t i, const struct tui_outside_stack *stack)
@@ -71,7 +72,7 @@ static void print_text(const struct ana_job *job, const struct ana_verdict *v, c
            v->id ? ana_verdict_class_name(v->id) : "");
 }
 
-/* Reads all events: they decide whether the job is slow.  Words the headline unless the caller did. */
+/* Reads all events: they decide whether the job is slow.  Words the headline. */
 static void read_events(struct ana_job *job, char *healthy, size_t size)
 {
     char headline[400];
@@ -81,13 +82,21 @@ static void read_events(struct ana_job *job, char *healthy, size_t size)
     if (ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &summary) != TRC_OK)
         return;
     bool notable = ana_headline(job, &summary, NULL, headline, sizeof headline) != ANA_FINE;
-    if (!*healthy)
-        snprintf(healthy, size, "%s%s", notable ? NOTABLE : "", headline);
+    snprintf(healthy, size, "%s%s", notable ? NOTABLE : "", headline);
     ana_summary_free(&summary);
 }
 
-/* Words a healthy verdict.  The words on a finished job are from heads and live pages; its events are read only if
- * these leave open whether a rank was late. */
+/* Whether the events of a job are read in a fraction of a second. */
+static bool is_small(const struct ana_job *job)
+{
+    uint64_t calls = 0;
+    for (size_t i = 0; i < ana_job_info(job).ranks; i++)
+        calls += ana_job_rank(job, i)->calls;
+    return calls < SOON;
+}
+
+/* Words a healthy verdict: the headline; of a long job that has finished without its events, where heads and live pages
+ * prove that no rank was late. */
 static void explain(struct ana_job *job, char *healthy, size_t size)
 {
     char headline[400];
@@ -95,8 +104,9 @@ static void explain(struct ana_job *job, char *healthy, size_t size)
     bool well = false;
     if (ana_job_info(job).state == ANA_FINISHED && ana_summarize_counters(job, &counters) == TRC_OK) {
         bool notable = ana_headline_finished(job, &counters, headline, sizeof headline) != ANA_FINE;
-        snprintf(healthy, size, "%s%s", notable ? NOTABLE : "", headline);
-        well = ana_finished_well(job, &counters);
+        well = !is_small(job) && ana_finished_well(job, &counters);
+        if (well)
+            snprintf(healthy, size, "%s%s", notable ? NOTABLE : "", headline);
         ana_summary_free(&counters);
     }
     if (!well)
