@@ -74,6 +74,12 @@ bool ana_portion_places(const struct ana_job *job, struct ana_portion_place **ou
     return ok;
 }
 
+/* Whether each call at a node ends an iteration: where only calls of one kind do, others at that place do not. */
+static bool ends_each(const struct ana_loops *loops, const struct ana_loop *loop, size_t node)
+{
+    return loop->turn ? loops->node[node].count == loop->count : ana_loop_has(&loop->head, node);
+}
+
 size_t ana_portion_ends(const struct ana_job *job, uint32_t out[ANA_PORTION_ENDS])
 {
     const struct ana_analysis *analysis = ana_job_analysis(job);
@@ -83,11 +89,14 @@ size_t ana_portion_ends(const struct ana_job *job, uint32_t out[ANA_PORTION_ENDS
     uint32_t *place = calloc(why->places.count + 1, sizeof *place);
     bool ok = place && analysis->iter.rank && ana_places_join(job, why, false, place) &&
               ana_loops_find(&analysis->iter, why, place, &loops) && loops.levels;
-    if (ok)
-        out[n++] = loops.node[loops.level[loops.iteration].end].place;
+    const struct ana_loop *loop = &loops.level[loops.iteration];
+    if (ok && ends_each(&loops, loop, loop->end))
+        out[n++] = loops.node[loop->end].place;
     for (size_t i = 0; ok && i < loops.nodes && n < ANA_PORTION_ENDS; i++)
-        if (ana_loop_has(&loops.level[loops.iteration].head, i) && loops.node[i].place != out[0])
+        if (ends_each(&loops, loop, i) && (!n || loops.node[i].place != out[0]))
             out[n++] = loops.node[i].place;
+    if (ok && !n)
+        out[n++] = loops.node[loop->end].place;
     ana_loops_free(&loops);
     free(place);
     return n;

@@ -65,7 +65,7 @@ static void put_number(struct ana_out *out, const char *key, double value, bool 
 static void put_metrics(struct ana_exporting *x, const struct sums *s)
 {
     double ranks = (double)s->ranks, mean = s->useful / ranks;
-    double balance = mean / s->most, communication = s->most / s->elapsed;
+    const double balance = x->summary->efficiency.load_balance, communication = x->summary->efficiency.communication;
     const struct {
         const char *key;
         double value;

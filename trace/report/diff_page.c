@@ -55,7 +55,7 @@ static void put_run(const struct ana_page *p, const char *letter, const struct a
 {
     char elapsed[ANA_TEXT], iterations[64] = "no iterations";
     if (run->iterations)
-        snprintf(iterations, sizeof iterations, "%" PRIu64 " iterations", run->iterations);
+        snprintf(iterations, sizeof iterations, "%" PRIu64 " iterations compared", run->iterations);
     const char *comma = *run->part ? ", " : "", *plural = run->ranks == 1 ? "" : "s";
     fprintf(p->out, "%s  %s%s%s  %zu rank%s, %s, %s\n", letter, run->name, comma, run->part, run->ranks, plural,
             iterations, ana_spoken(elapsed, sizeof elapsed, (double)run->elapsed_ns));
