@@ -129,7 +129,7 @@ static void walk_job(struct ana_exporting *x)
     struct ana_summary summary;
     struct ana_walk walk = {x, pass_event, x->sink->message ? pass_message : NULL,
                             x->sink->instance ? pass_instance : NULL, pass_progress};
-    name_comms(x); /* before the summary does: so they are called the same in all exports of a job */
+    name_comms(x);
     if (!make_threads(x) || (x->sink->wants && !summarize(x, &summary))) {
         ana_export_fail(x, "out of memory");
         return;

@@ -124,9 +124,25 @@ static const char *kept(struct ana_job *job, const char *text)
     }
 }
 
+/* Numbers all communicators without a name that there are, by rank and by their making: so a number does not depend on
+ * which is asked for first. */
+static void number_all(struct ana_job *job)
+{
+    struct ana_members *members = ana_job_members(job);
+    const struct trc_comm *comm;
+    uint64_t created;
+    char name[128];
+    for (size_t i = 0; i < members->count; i++)
+        for (size_t k = 0; (comm = trc_comm_at(members->process[i].rank.file, k, &created)); k++)
+            if (!write_given(comm, true, name, sizeof name))
+                ana_map_add(&members->comm_names, ana_comm_identity(job, i, comm), 0, 0);
+}
+
 const char *ana_comm_name(struct ana_job *job, uint64_t identity, const struct trc_comm *comm)
 {
     struct ana_members *members = ana_job_members(job);
+    if (!ana_map_find(&members->comm_names, identity, 0, 0))
+        number_all(job);
     char text[128];
     const char **slot = ana_map_add(&members->comm_names, identity, 0, 0);
     size_t number = slot ? (size_t)(slot - (const char **)members->comm_names.values) + 1 : 0; /* order of naming */

@@ -49,6 +49,7 @@ static int export(const char *const *folders, int n, const struct wanted *wanted
     if (ana_job_open(folders, (size_t)n, &job, error, sizeof error) != TRC_OK)
         return tui_input_error("%s", error);
     tui_lines_use(job, TUI_LINES_PATIENCE);
+    tui_sample_twice(job, 0.6);
     bool terminal = isatty(STDERR_FILENO);
     struct ana_export ask = {.format = wanted->format, .out = out, .progress = show_progress, .user = &terminal};
     ask.part = (struct ana_selection){.begin_ns = wanted->part.from ? 0 : INT64_MIN, .end_ns = INT64_MAX};
