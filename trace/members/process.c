@@ -285,7 +285,7 @@ static void set_rates(struct ana_process *p, const struct ana_here *here)
     struct ana_rank *r = &p->rank;
     struct ana_rate_sample now = {here->monotonic_ns, r->calls, r->sent, r->received, r->mpi_ns};
     struct ana_rate_sample then = {0};
-    double s = (double)(r->end_ns - r->begin_ns) / 1e9;
+    double s = 0;
     for (size_t i = 0; p->alive && i < sizeof p->sample / sizeof *p->sample; i++)
         if (p->sample[i].at_ns && now.at_ns - p->sample[i].at_ns >= RATE_NS) {
             then = p->sample[i];

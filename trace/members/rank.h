@@ -40,7 +40,7 @@ struct ana_rank {
     const struct trc_sig *inside_sig; /* NULL or its arguments, valid until the next refresh */
     const struct trc_gpu_op *gpu_op;  /* NCCL's operation under way the longest, NULL: none; until the next refresh */
     int64_t gpu_ns;                   /* time in its state so far */
-    /* Rates over the last second of a running job, else of the whole run; NAN unknown. */
+    /* Rates over the last second of a process that lives and was watched for so long; else NAN. */
     double sent_per_s, received_per_s, calls_per_s, mpi_share;
 };
 

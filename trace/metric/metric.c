@@ -242,9 +242,11 @@ static bool is_at_least(const struct ana_metric *metric, const void *row, const 
     switch ((enum ana_metric_id)(metric - ana_metrics)) {
     case ANA_METRIC_RANK_RECEIVED:
     case ANA_METRIC_RANK_RECEIVED_RATE:
+    case ANA_METRIC_RANK_RECEIVED_NOW:
         return whole->unknown_bytes || ((const struct ana_rank_row *)row)->rank->unknown_requests;
     case ANA_METRIC_RANK_SENT:
     case ANA_METRIC_RANK_SENT_RATE:
+    case ANA_METRIC_RANK_SENT_NOW:
         return whole->unknown_bytes;
     case ANA_METRIC_CALL_RECEIVED:
         return call->unknown || (whole->unknown_requests && counts_requests(call->name));

@@ -46,7 +46,6 @@ enum ana_metric_id {
 struct ana_rank_row {
     const struct ana_rank *rank;
     const struct ana_rank_stat *stat;
-    double mpi_share, sent_per_s, received_per_s, calls_per_s, messages_out, messages_in; /* view only; NAN unknown */
 };
 
 /* Totals that rows are compared with: NAN unknown. */

@@ -47,6 +47,8 @@ static void put_inside(struct ana_page *p, const void *row)
     }
 }
 
+#define RANK_SHARES " (MPI, wait: of its time; late: of its collectives)"
+
 static void put_ranks(struct ana_page *p)
 {
     static const struct ana_column columns[] = {
@@ -66,7 +68,8 @@ static void put_ranks(struct ana_page *p)
     if (!p->brief)
         ana_sort(rows, shown, sizeof *rows, compare_index);
     struct ana_table table = ANA_TABLE(columns, rows, n);
-    ana_page_table(p, n > shown ? "RANKS, those with most trouble" : "RANKS", table, MOST_RANKS, "ranks", put_inside);
+    ana_page_table(p, n > shown ? "RANKS, those with most trouble" RANK_SHARES : "RANKS" RANK_SHARES, table, MOST_RANKS,
+                   "ranks", put_inside);
     free(rows);
 }
 
@@ -98,7 +101,7 @@ static void put_calls(struct ana_page *p)
     struct ana_table table = ANA_TABLE(columns, p->s->calls, p->s->call_count);
     while (p->brief && table.count && !(p->s->calls[table.count - 1].times.total_ns >= 0.001 * p->whole.seen_ns))
         table.count--;
-    ana_page_table(p, "CALLS, by time", table, MOST_ROWS, "calls", NULL);
+    ana_page_table(p, "CALLS, by time (wait: of the time in calls that ended)", table, MOST_ROWS, "calls", NULL);
     put_libraries(p);
 }
 
@@ -303,7 +306,7 @@ static void put_prices(struct ana_page *p)
             ana_page_line(p, "%s: %s", words, saves);
             continue;
         }
-        ana_number(part, sizeof part, ANA_SHARE, (double)price->path_ns / (double)s->path_ns, p->utf8);
+        ana_metric_text(part, sizeof part, &ana_metrics[ANA_METRIC_PRICE_PATH], price, &p->whole, p->utf8);
         ana_reason_words(&price->reason, why, sizeof why);
         ana_page_line(p, "%s: %s of the critical path; %s%s%s", words, part, saves, why[0] ? "; " : "", why);
     }

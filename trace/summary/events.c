@@ -77,6 +77,13 @@ static double served_share(const struct ana_tally *t, const uint8_t *serves)
     return all > 0 ? served / all : 0;
 }
 
+/* Whether a wait is no time of its rank in MPI: of a thread that serves others, or of the device. */
+static bool is_elsewhere(const uint64_t key[3], const uint8_t *serves)
+{
+    return (serves[key[1]] && key[0] & ANA_WAIT_ASIDE) ||
+           ana_wait_words[ana_wait_key_kind(key[0])].where == ANA_WAIT_DEVICE;
+}
+
 /* Adds each rank's loss, and others' loss waiting for it. */
 static bool add_to_ranks(const struct ana_job *job, struct ana_summary *s, const struct ana_tally *t,
                          const uint8_t *serves)
@@ -89,7 +96,7 @@ static bool add_to_ranks(const struct ana_job *job, struct ana_summary *s, const
         const struct ana_wait_sum *sum = ana_map_value(&t->waits, i);
         if (serves[key[1]] && key[0] & ANA_WAIT_ASIDE)
             continue;
-        if (ana_wait_words[ana_wait_key_kind(key[0])].where != ANA_WAIT_DEVICE)
+        if (!is_elsewhere(key, serves))
             rank[key[1]].waiting_ns = ana_plus(rank[key[1]].waiting_ns, sum->lost_ns);
         rank[key[2]].caused_ns = ana_plus(rank[key[2]].caused_ns, sum->lost_ns);
     }
@@ -140,7 +147,7 @@ static bool add_waits(struct ana_summary *s, const struct ana_tally *t, const ui
 
 /* Adds lost time, and the rank that came last, to each call. */
 static bool add_to_calls(struct ana_job *job, struct ana_summary *s, const struct ana_tally *t,
-                         const struct ana_tally *events)
+                         const struct ana_tally *events, const uint8_t *serves)
 {
     const struct ana_members *members = ana_job_members(job);
     int64_t *waiting = calloc(members->calls, sizeof *waiting), *seen = calloc(members->calls, sizeof *seen);
@@ -157,7 +164,7 @@ static bool add_to_calls(struct ana_job *job, struct ana_summary *s, const struc
         const uint64_t *key = ana_map_key(&t->waits, i);
         const struct ana_wait_sum *sum = ana_map_value(&t->waits, i);
         int64_t *in = &waiting[ana_wait_key_call(key[0])];
-        if (ana_selected(s->selection.ranks, key[1]))
+        if (ana_selected(s->selection.ranks, key[1]) && !is_elsewhere(key, serves))
             *in = ana_plus(*in, sum->lost_ns);
     }
     for (size_t c = 0; ok && c < s->call_count; c++) {
@@ -210,8 +217,9 @@ bool ana_summary_relations(struct ana_job *job, struct ana_summary *s, const str
     s->clock_violations = relations->clock_violations;
     uint8_t *serves = list_servers(job, s);
     ana_job_analysis(job)->pass.why.served = serves ? served_share(relations, serves) : 0;
-    const bool ok = serves && add_to_ranks(job, s, relations, serves) && add_waits(s, relations, serves);
+    const bool ok = serves && add_to_ranks(job, s, relations, serves) && add_waits(s, relations, serves) &&
+                    add_to_calls(job, s, relations, events, serves);
     free(serves);
     return ok && ana_summary_collectives(job, s, relations) && add_sizes(s, relations) &&
-           ana_summary_sites(job, s, events) && add_to_calls(job, s, relations, events);
+           ana_summary_sites(job, s, events);
 }

@@ -105,6 +105,7 @@ static size_t add_open_calls(struct ana_job *job, const struct ana_summary *s, s
             cells[n++].size_class = size_class;
         }
         cells[k].time_ns = ana_plus(cells[k].time_ns, to - from);
+        cells[k].open_ns = ana_plus(cells[k].open_ns, to - from);
     }
     return n;
 }

@@ -110,6 +110,20 @@ static void add_site(const struct ana_job *job, struct ana_summary *s, const str
     site->function = ana_site_function(job, place->index, site->module, site->function);
 }
 
+/* Gives a place that makes all calls of a name their percentiles: its own are of other buckets, by events. */
+static void share_percentiles(struct ana_summary *s, struct ana_site *site)
+{
+    for (size_t i = 0; i < s->call_count; i++) {
+        const struct ana_times *of = &s->calls[i].times;
+        if (s->calls[i].name != site->call || of->count != site->times.count)
+            continue;
+        site->times.p50_ns = of->p50_ns;
+        site->times.p90_ns = of->p90_ns;
+        site->times.p99_ns = of->p99_ns;
+        site->times.max_ns = of->max_ns;
+    }
+}
+
 bool ana_summary_sites(struct ana_job *job, struct ana_summary *s, const struct ana_tally *t)
 {
     struct places p = {0};
@@ -126,6 +140,8 @@ bool ana_summary_sites(struct ana_job *job, struct ana_summary *s, const struct 
         add_site(job, s, ana_map_value(&p.places, i), (uint32_t)ana_map_key(&p.places, i)[1]);
     if (s->sites)
         ana_sort(s->sites, s->site_count, sizeof *s->sites, sites_by_time);
+    for (size_t i = 0; s->sites && i < s->site_count; i++)
+        share_percentiles(s, &s->sites[i]);
     free(parts.part);
     free(p.of);
     ana_map_free(&p.names);

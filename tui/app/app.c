@@ -35,18 +35,6 @@ const struct ana_rank_stat *tui_app_stat(const struct tui_app *app, size_t index
     return at < s->rank_count && s->ranks[at].index == index ? &s->ranks[at] : NULL;
 }
 
-double tui_app_mpi_share(const struct tui_app *app, size_t index)
-{
-    enum { WATCHED_NS = 2000000000 };
-    const struct ana_rank *r = &app->rank[index];
-    const struct ana_rank_stat *stat = tui_app_stat(app, index);
-    int64_t since = r->begin_ns > app->opened_ns ? r->begin_ns : app->opened_ns;
-    bool moving = app->all_time && (r->state == ANA_RANK_RUN || r->state == ANA_RANK_IN_MPI);
-    if (moving && app->info.elapsed_ns - since >= WATCHED_NS)
-        return r->mpi_share;
-    return stat && stat->wall_ns > 0 ? (double)stat->mpi_ns / (double)stat->wall_ns : NAN;
-}
-
 const char *tui_app_rank_name(const struct tui_app *app, size_t index, char *out, size_t size)
 {
     snprintf(out, size, "%s",
@@ -315,7 +303,6 @@ bool tui_app_init(struct tui_app *app, struct ana_job *job, const struct tui_vie
         tui_app_free(app);
         return false;
     }
-    app->opened_ns = app->info.elapsed_ns;
     app->cursor_at_end = !tui_app_ended(app);
     app->cursor_ns = app->cursor_at_end ? get_job_end(app) - 1 : get_job_end(app) / 2;
     return true;

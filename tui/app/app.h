@@ -96,7 +96,6 @@ struct tui_app {
     size_t picture_top;              /* first row in view of Matrix and Timeline */
     uint64_t cursor_call;            /* ana_hash_text of its name; 0: none yet */
     int64_t cursor_ns;
-    int64_t opened_ns;  /* job time when the app was made */
     bool cursor_at_end; /* cursor_ns follows the end of a running job until it is moved */
 
     enum tui_view_id view, help_of;
@@ -183,10 +182,6 @@ const struct tui_group *tui_app_group(const struct tui_app *app, size_t index);
 
 /* The summary's row of a rank; it belongs to the app.  NULL if the rank is not selected. */
 const struct ana_rank_stat *tui_app_stat(const struct tui_app *app, size_t index);
-
-/* Share of its time that a rank spends in MPI; NAN when unknown.  While it runs, all time is in view and the screens
- * have been open for two seconds: of the last second.  Else of its time between MPI_Init and MPI_Finalize in view. */
-double tui_app_mpi_share(const struct tui_app *app, size_t index);
 
 /* Returns how many ranks the pictures show: all, or the tagged ones. */
 size_t tui_app_shown(const struct tui_app *app);

@@ -6,6 +6,7 @@
 #include "tui/output/json.h"
 #include "tui/output/report_json.h"
 #include "trace/job/parts.h"
+#include "trace/metric/metric.h"
 #include "trace/summary/summary.h"
 #include "trace/report/report.h"
 #include "trace/session/session.h"
@@ -21,13 +22,15 @@ enum { MOST = 5 }; /* ranks and places that are printed */
 /* Prints the evidence of a price: work or calls, saving, ranks and reason. */
 static void show_price(const struct ana_job *job, const struct ana_summary *s, const struct ana_price *price)
 {
-    char words[400], saves[160], why[200];
+    const struct ana_whole whole = ana_whole_of(job, s, NULL);
+    char words[400], saves[160], why[200], part[ANA_TEXT];
     ana_price_words(job, price, words, sizeof words);
     ana_price_saving(s, price, saves, sizeof saves);
     ana_reason_words(&price->reason, why, sizeof why);
     printf("%s\n  %s\n", words, saves);
     if (price->path_ns >= 0)
-        printf("  on the critical path: %.1f%%\n", 100.0 * (double)price->path_ns / (double)s->path_ns);
+        printf("  on the critical path: %s\n",
+               ana_metric_text(part, sizeof part, &ana_metrics[ANA_METRIC_PRICE_PATH], price, &whole, false));
     if (*why)
         printf("  why: %s\n", why);
     for (size_t i = 0; i < price->ranks && i < MOST; i++)
@@ -46,12 +49,12 @@ ANA_COMPARE(by_time, struct part, ANA_ORDER(y->ns, x->ns), ANA_ORDER(x->index, y
 /* Prints the evidence of an account: the ranks and places with most of it. */
 static void show_account(const struct ana_job *job, const struct ana_summary *s, enum ana_account_id id)
 {
-    char time[ANA_TEXT];
+    char time[ANA_TEXT], share[ANA_TEXT];
     const size_t most = s->rank_count > s->site_count ? s->rank_count : s->site_count;
     struct part *part = calloc(most + 1, sizeof *part);
-    printf("%s: %s, %.1f%% of all time: %s\n", ana_account_key(id),
-           ana_spoken(time, sizeof time, (double)s->account.ns[id]), 100 * ana_account_share(&s->account, id),
-           ana_account_help(id));
+    printf("%s: %s, %s of all time: %s\n", ana_account_key(id),
+           ana_spoken(time, sizeof time, (double)s->account.ns[id]),
+           ana_number(share, sizeof share, ANA_SHARE, ana_account_share(&s->account, id), false), ana_account_help(id));
     for (size_t i = 0; part && i < s->rank_count; i++)
         part[i] = (struct part){s->ranks[i].account.ns[id], i};
     if (part)

@@ -1,5 +1,6 @@
 #include "tui/output/openmetrics.h"
 #include "trace/metric/exact.h"
+#include "trace/metric/metric.h"
 #include "trace/util/text.h"
 #include "trace/verdict/verdict.h"
 #include <string.h>
@@ -9,16 +10,14 @@ static double seconds(int64_t ns)
     return ns < 0 ? NAN : (double)ns / 1e9;
 }
 
-static double counted(const struct ana_rank_stat *stat, uint64_t value)
+/* Returns a metric's value, times in seconds; NAN for a lower bound, too: a sample has no mark for that. */
+static double exact(const struct ana_metric *metric, const void *row, const struct ana_whole *whole)
 {
-    return stat->counted ? (double)value : NAN;
+    struct ana_value value = ana_metric_value(metric, row, whole);
+    double number = ana_value_number(value) / (metric->unit == ANA_NS ? 1e9 : 1);
+    return value.at_least ? NAN : number;
 }
-
-/* Bytes of a call, exact or unknown: a sample has no mark for a lower bound. */
-static double moved(const struct ana_call_stat *call, uint64_t bytes)
-{
-    return call->unknown ? NAN : (double)bytes;
-}
+#define OF(id) exact(&ana_metrics[ANA_METRIC_##id], row, whole)
 
 /* Writes text as the value of a label. */
 static void put_label(FILE *out, const char *name, const char *text)
@@ -126,17 +125,16 @@ static void put_job_families(FILE *out, const struct ana_job_info *info, const s
 #undef CALL
 }
 
-static void put_rank_families(FILE *out, const struct ana_job *job, const struct ana_job_info *info,
-                              const struct ana_summary *s)
+static void put_rank_families(FILE *out, const struct ana_job_info *info, const struct ana_whole *whole)
 {
+    const struct ana_summary *s = whole->summary;
 #define JOB(...)
 #define RANK(family, type, unit, value, help)                                                                          \
     put_head(out, family, type, unit, help);                                                                           \
     for (size_t i = 0; i < s->rank_count; i++) {                                                                       \
-        const struct ana_rank_stat *stat = &s->ranks[i];                                                               \
-        const struct ana_rank *rank = ana_job_rank(job, stat->index);                                                  \
+        const struct ana_rank *rank = ana_job_rank(whole->job, s->ranks[i].index);                                     \
+        const struct ana_rank_row *row = &(struct ana_rank_row){rank, &s->ranks[i]};                                   \
         double v = value;                                                                                              \
-        (void)rank;                                                                                                    \
         if (!isfinite(v))                                                                                              \
             continue;                                                                                                  \
         begin_sample(out, info, family, type);                                                                         \
@@ -150,18 +148,21 @@ static void put_rank_families(FILE *out, const struct ana_job *job, const struct
 #undef CALL
 }
 
-static void put_call_families(FILE *out, const struct ana_job_info *info, const struct ana_summary *s)
+static void put_call_families(FILE *out, const struct ana_job_info *info, const struct ana_whole *whole)
 {
+    const struct ana_summary *s = whole->summary;
 #define JOB(...)
 #define RANK(...)
 #define CALL(family, type, unit, value, help)                                                                          \
     put_head(out, family, type, unit, help);                                                                           \
-    for (size_t i = 0; i < s->call_count; i++) {                                                                       \
-        const struct ana_call_stat *call = &s->calls[i];                                                               \
+    for (const struct ana_call_stat *row = s->calls; row < s->calls + s->call_count; row++) {                          \
+        double v = value;                                                                                              \
+        if (!isfinite(v))                                                                                              \
+            continue;                                                                                                  \
         begin_sample(out, info, family, type);                                                                         \
         fputc(',', out);                                                                                               \
-        put_label(out, "call", call->name);                                                                            \
-        end_sample(out, value);                                                                                        \
+        put_label(out, "call", row->name);                                                                             \
+        end_sample(out, v);                                                                                            \
     }
 #include "tui/output/openmetrics.def"
 #undef JOB
@@ -172,10 +173,11 @@ static void put_call_families(FILE *out, const struct ana_job_info *info, const 
 void tui_openmetrics(const struct ana_job *job, const struct ana_summary *s, FILE *out)
 {
     struct ana_job_info info = ana_job_info(job);
+    const struct ana_whole whole = ana_whole_of(job, s, NULL);
     put_info(out, &info);
     put_states(out, &info, ana_job_verdict(job));
     put_job_families(out, &info, s);
-    put_rank_families(out, job, &info, s);
-    put_call_families(out, &info, s);
+    put_rank_families(out, &info, &whole);
+    put_call_families(out, &info, &whole);
     fputs("# EOF\n", out);
 }

@@ -1,16 +1,16 @@
 #include "tui/output/watch_line.h"
 #include "trace/util/now.h"
+#include "trace/summary/rates.h"
 #include "trace/verdict/verdict.h"
 #include "tui/output/json.h"
 #include "tui/output/report_json.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* All ranks together.  Rates are of the last second of a running job, else of the whole run. */
+/* All ranks together. */
 struct now {
     size_t states[ANA_RANK_UNKNOWN + 1];
     uint64_t calls, sent, received;
-    double calls_per_s, sent_per_s, received_per_s, mpi_share;
     bool counted; /* counters of all ranks are known */
 };
 
@@ -25,10 +25,6 @@ static struct now add_up(const struct ana_job *job)
         now.calls += rank->calls;
         now.sent += rank->sent;
         now.received += rank->received;
-        now.calls_per_s += rank->calls_per_s;
-        now.sent_per_s += rank->sent_per_s;
-        now.received_per_s += rank->received_per_s;
-        now.mpi_share += rank->mpi_share / (double)ranks;
     }
     return now;
 }
@@ -45,6 +41,7 @@ char *tui_watch_json(const struct ana_job *job, const struct ana_summary *summar
 {
     struct ana_job_info info = ana_job_info(job);
     struct now now = add_up(job);
+    const struct ana_rates rates = ana_rates_of(job, summary);
     char answer[512];
     cJSON *root = tui_json_document();
     if (!root)
@@ -62,10 +59,10 @@ char *tui_watch_json(const struct ana_job *job, const struct ana_summary *summar
     bool known = now.counted && !ana_whole_of(job, summary, NULL).unknown_bytes;
     tui_json_real(root, "bytes_sent", known ? (double)now.sent : NAN);
     tui_json_real(root, "bytes_received", known ? (double)now.received : NAN);
-    tui_json_real(root, "calls_per_s", now.calls_per_s);
-    tui_json_real(root, "sent_per_s", now.sent_per_s);
-    tui_json_real(root, "received_per_s", now.received_per_s);
-    tui_json_real(root, "mpi_share", now.mpi_share);
+    tui_json_real(root, "calls_per_s", rates.calls);
+    tui_json_real(root, "sent_per_s", rates.sent);
+    tui_json_real(root, "received_per_s", rates.received);
+    tui_json_real(root, "mpi_share", rates.mpi_share);
     tui_json_ns(root, "quiet_s", info.quiet_ns);
     tui_json_integer(root, "lost_records", info.lost_records);
     tui_json_real(root, "analysed", summary->analysed);
@@ -79,13 +76,13 @@ char *tui_watch_json(const struct ana_job *job, const struct ana_summary *summar
 char *tui_watch_text(const struct ana_job *job, const struct ana_summary *summary)
 {
     struct ana_job_info info = ana_job_info(job);
-    struct now now = add_up(job);
+    const struct ana_rates rates = ana_rates_of(job, summary);
     char answer[512], line[1024], text[4][ANA_TEXT];
     ana_headline(job, summary, NULL, answer, sizeof answer);
     ana_clock(text[0], sizeof text[0], info.elapsed_ns);
-    ana_number(text[1], sizeof text[1], ANA_PER_S, now.calls_per_s, false);
-    ana_number(text[2], sizeof text[2], ANA_BYTES_PER_S, now.sent_per_s, false);
-    ana_number(text[3], sizeof text[3], ANA_SHARE, now.mpi_share, false);
+    ana_number(text[1], sizeof text[1], ANA_PER_S, rates.calls, false);
+    ana_number(text[2], sizeof text[2], ANA_BYTES_PER_S, rates.sent, false);
+    ana_number(text[3], sizeof text[3], ANA_SHARE, rates.mpi_share, false);
     snprintf(line, sizeof line, "%s  %-8s  calls %s  sent %s  in MPI %s  %s", text[0], ana_state_name(info.state),
              text[1], text[2], text[3], answer);
     char *out = malloc(strlen(line) + 1);

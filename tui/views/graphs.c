@@ -2,6 +2,7 @@
 #include "tui/app/axis.h"
 #include "tui/app/view.h"
 #include "tui/widgets/plot.h"
+#include "trace/summary/rates.h"
 #include "trace/util/sort.h"
 
 enum { LEFT = 20 }; /* names, numbers and, at the top of a high one, the scale */
@@ -15,45 +16,6 @@ static const struct {
                              [ANA_SERIES_RECEIVED] = {"recv", ANA_BYTES_PER_S, TUI_STYLE_RECEIVED, 0},
                              [ANA_SERIES_CALLS] = {"calls", ANA_PER_S, TUI_STYLE_RATE, 0},
                              [ANA_SERIES_MPI_SHARE] = {"in MPI", ANA_SHARE, TUI_STYLE_NOTABLE, 1}};
-
-/* Sums up the ranks in view: over the last second while a job runs and all time is in view, else over the range. */
-static void sum_rates(const struct tui_app *app, double out[4])
-{
-    const struct ana_summary *s = &app->summary;
-    for (int i = 0; i < 4; i++)
-        out[i] = NAN;
-    if (!tui_app_ended(app) && app->all_time) {
-        double sum[4] = {0}, known = 0;
-        for (size_t i = 0; i < app->rank_count; i++) {
-            const struct ana_rank *r = &app->rank[i];
-            if ((app->tagged_count && !app->tagged[i]) || isnan(r->calls_per_s))
-                continue;
-            double share = tui_app_mpi_share(app, i);
-            if (isnan(share))
-                continue;
-            sum[0] += r->sent_per_s;
-            sum[1] += r->received_per_s;
-            sum[2] += r->calls_per_s;
-            sum[3] += share;
-            known++;
-        }
-        for (int i = 0; known > 0 && i < 4; i++)
-            out[i] = i == 3 ? sum[i] / known : sum[i];
-        return;
-    }
-    double seconds = (double)(s->end_ns - s->begin_ns) / 1e9, sum[4] = {0};
-    if (!s->rank_count || seconds <= 0)
-        return;
-    for (size_t i = 0; i < s->rank_count; i++) {
-        sum[0] += (double)s->ranks[i].sent;
-        sum[1] += (double)s->ranks[i].received;
-        sum[2] += (double)s->ranks[i].calls;
-        sum[3] += (double)s->ranks[i].mpi_ns;
-    }
-    for (int i = 0; i < 3; i++)
-        out[i] = sum[i] / seconds;
-    out[3] = sum[3] / app->whole.wall_ns;
-}
 
 enum { PARTS = 20 };
 
@@ -146,10 +108,13 @@ int tui_graphs_rows(const struct graphs *g, int rows)
 
 void tui_graphs_draw(const struct tui_app *app, struct graphs *g, struct tui_grid *grid, struct tui_rect rect)
 {
-    double now[ANA_SERIES_KINDS];
+    const struct ana_rates rates = ana_rates_of(app->job, &app->summary);
+    double now[ANA_SERIES_KINDS] = {[ANA_SERIES_SENT] = rates.sent,
+                                    [ANA_SERIES_RECEIVED] = rates.received,
+                                    [ANA_SERIES_CALLS] = rates.calls,
+                                    [ANA_SERIES_MPI_SHARE] = rates.mpi_share};
     char text[ANA_TEXT];
     int n = rect.w - LEFT < g->columns ? rect.w - LEFT : g->columns, high = 5, top = 0;
-    sum_rates(app, now);
     while (high > 1 && tui_graphs_rows(g, high == 5 ? 40 : high == 3 ? 32 : 26) > rect.h)
         high = high == 5 ? 3 : high - 1;
     for (int i = 0; i < ANA_SERIES_KINDS; i++) {
@@ -157,7 +122,7 @@ void tui_graphs_draw(const struct tui_app *app, struct graphs *g, struct tui_gri
         struct tui_rect area = {rect.x + LEFT, rect.y + y - h + 1, n, h};
         double most = kinds[i].max > 0 ? kinds[i].max : tui_plot_max(g->series[i], (size_t)n);
         top += rows;
-        tui_put(grid, rect, 1, y, TUI_STYLE_LABEL, kinds[i].label);
+        tui_putf(grid, rect, 1, y, TUI_STYLE_LABEL, "%s%s", kinds[i].label, rates.now ? " 1s" : "");
         bool some = app->whole.unknown_bytes && i <= ANA_SERIES_RECEIVED;
         now[i] = some && !(now[i] > 0) ? NAN : now[i];
         const struct ana_value value = {.type = ANA_REAL, .real = now[i], .at_least = some && !isnan(now[i])};

@@ -24,20 +24,6 @@ static uint64_t identify_collective(const void *data, const void *row)
     return (ana_hash_text(c->name) * 31 + c->identity) ^ c->comm_identity;
 }
 
-/* Waiting is unknown where no collective was seen complete. */
-static void show_waited(const void *data, const void *row, struct tui_value *out)
-{
-    (void)data;
-    if (!((const struct ana_collective *)row)->instances)
-        out->number = NAN;
-}
-
-static void show_lost(const void *data, const void *row, struct tui_value *out)
-{
-    show_waited(data, row, out);
-    tui_show_loss(data, row, out);
-}
-
 static void show_last(const void *data, const void *row, struct tui_value *out)
 {
     const struct ana_collective *c = row;
@@ -53,11 +39,11 @@ static const struct tui_column columns[] = {
     {TUI_METRIC(COLLECTIVE_COMM), 12, TUI_ASCENDING | TUI_STRETCH, NULL},
     {TUI_METRIC(COLLECTIVE_INSTANCES), 6, 0, NULL},
     {TUI_METRIC(COLLECTIVE_SKEW_P50), 8, 0, NULL},
-    {TUI_METRIC(COLLECTIVE_LOST), 6, 0, show_lost},
+    {TUI_METRIC(COLLECTIVE_LOST), 6, 0, tui_show_loss},
     {TUI_METRIC(COLLECTIVE_LAST), 11, TUI_ASCENDING, show_last},
     {TUI_METRIC(COLLECTIVE_SKEW_P99), 7, 0, NULL},
     {TUI_METRIC(COLLECTIVE_SKEW_MAX), 7, 0, NULL},
-    {TUI_METRIC(COLLECTIVE_WAITED), 7, TUI_FIRST_SORT, show_waited},
+    {TUI_METRIC(COLLECTIVE_WAITED), 7, TUI_FIRST_SORT, NULL},
     {TUI_METRIC(COLLECTIVE_INCOMPLETE), 10, 0, NULL},
 };
 static const struct tui_table_spec spec = {

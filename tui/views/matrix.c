@@ -127,13 +127,12 @@ static void draw_pair(const struct tui_app *app, struct tui_grid *grid, struct t
         tui_put(grid, rect, x, 0, TUI_STYLE_DIM, "no point-to-point messages");
         return;
     }
-    double seconds = (double)(app->summary.end_ns - app->summary.begin_ns) / 1e9;
     tui_putf(grid, rect, x, 0, TUI_STYLE_NORMAL, "%s messages, %s, p50 %s, %s",
              ana_number(count, sizeof count, ANA_COUNT, b->messages, true),
              ana_number(bytes, sizeof bytes, ANA_BYTES, b->bytes, true),
              ana_number(latency, sizeof latency, ANA_NS,
                         b->latency_messages > 0 ? b->latency / b->latency_messages : NAN, true),
-             ana_number(rate, sizeof rate, ANA_BYTES_PER_S, seconds > 0 ? b->bytes / seconds : NAN, true));
+             ana_number(rate, sizeof rate, ANA_BYTES_PER_S, b->moving_s > 0 ? b->moved / b->moving_s : NAN, true));
 }
 
 /* Values differ by powers of ten, and so do shades: of the largest value in view. */
@@ -481,6 +480,7 @@ static const struct tui_term_help terms[] = {
     {"latency p50",
      "send begun to receive complete, half of the messages took no longer; of a block: the mean of its pairs, "
      "weighted by messages; ? where no message was seen at both ends"},
+    {"B/s", "of the pair under the cursor: bytes / time from when both ends had begun to the end of the receive"},
     {"shade", "value / the largest value in view, in powers of ten"},
     {NULL, NULL}};
 

@@ -123,6 +123,10 @@ struct matrix_sum *tui_matrix_sums(const struct tui_app *app, const struct matri
             to->latency += p->latency_p50_ns * (double)p->messages;
             to->latency_messages += (double)p->messages;
         }
+        if (p->bandwidth > 0) {
+            to->moved += (double)p->bytes;
+            to->moving_s += (double)p->bytes / p->bandwidth;
+        }
     }
     return sums;
 }

@@ -17,6 +17,7 @@ struct matrix_blocks {
 struct matrix_sum {
     double bytes, messages;
     double latency, latency_messages; /* sum of p50 x messages and of messages, of pairs whose latency is known */
+    double moved, moving_s;           /* bytes and time that they moved in, of pairs whose bandwidth is known */
 };
 
 /* Cuts the ranks into at most `most` blocks (at least 1), as even as nodes allow.  False: out of memory. */

@@ -91,10 +91,13 @@ static void draw_efficiencies(const struct tui_app *app, struct tui_grid *grid, 
     const struct {
         const char *label;
         double value;
-    } lines[] = {
-        {"parallel eff.", e->parallel}, {"load balance", e->load_balance}, {"communication", e->communication}};
+    } lines[] = {{"parallel eff.", e->parallel},
+                 {"load balance", e->load_balance},
+                 {"communication", e->communication},
+                 {"processor", e->processor}};
+    const int factors = isnan(e->processor) ? 3 : 4;
     char text[ANA_TEXT];
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < factors; i++) {
         double v = lines[i].value;
         enum tui_style style = isnan(v)   ? TUI_STYLE_DIM
                                : v >= 0.8 ? TUI_STYLE_FINE
@@ -116,8 +119,8 @@ static void draw_efficiencies(const struct tui_app *app, struct tui_grid *grid, 
     if (app->info.unknown_requests && rect.w > 70)
         snprintf(line + strlen(line), sizeof line - strlen(line), ", %s requests not followed",
                  ana_number(text, sizeof text, ANA_COUNT, (double)app->info.unknown_requests, true));
-    tui_put(grid, rect, 0, 3, app->info.lost_records || app->info.unknown_requests ? TUI_STYLE_NOTABLE : TUI_STYLE_DIM,
-            line);
+    tui_put(grid, rect, 0, factors,
+            app->info.lost_records || app->info.unknown_requests ? TUI_STYLE_NOTABLE : TUI_STYLE_DIM, line);
 }
 
 /* ---- the ranks -------------------------------------------------------------------------------------------------- */
@@ -204,7 +207,7 @@ static void draw_overview(struct tui_app *app, struct tui_grid *grid, struct tui
     if (out[0].h) {
         tui_graphs_draw(app, graphs, grid, (struct tui_rect){out[0].x, out[0].y, rect.w - right - 2, out[0].h});
         own(app)->efficiencies = (struct tui_rect){out[0].x + rect.w - right, out[0].y, right, 3};
-        draw_efficiencies(app, grid, (struct tui_rect){out[0].x + rect.w - right, out[0].y, right, out[0].h});
+        draw_efficiencies(app, grid, (struct tui_rect){out[0].x + rect.w - right, out[0].y, right, out[0].h + 1});
     }
     struct tui_table *table = &app->table[TUI_VIEW_OVERVIEW];
     tui_table_draw(table, grid, tui_glance_draw(app, &own(app)->glance, grid, out[1], table->count));
@@ -303,13 +306,15 @@ static void drop_own(void *data)
 
 static const struct tui_term_help terms[] = {
     {"sent, recv, calls",
-     "of all ranks in view: the last second while a job runs and all of it is in view, else the mean of the "
-     "window; beside it over time"},
-    {"in MPI", "time inside MPI / time, from the end of MPI_Init to MPI_Finalize, mean over the ranks"},
+     "of all ranks in view: sums / time in view; 1s: of the last second while a job runs and all of it is in view; "
+     "beside it over time"},
+    {"in MPI", "time inside MPI / time, from the end of MPI_Init to MPI_Finalize, all ranks in view"},
     {"parallel eff.", "load balance x communication x processor: the share of the time that all ranks computed (POP)"},
     {"load balance", "mean over ranks of time outside MPI / the largest of it"},
     {"communication", "largest time outside MPI of any rank / elapsed time"},
+    {"processor", "time on a processor / time outside calls; no line where the kernel did not count it"},
     {"hpctop costs", "the recorder's own time in the rank that it cost most / elapsed time"},
+    {"TIME, below", "time of all ranks by account / all of it"},
     {"RANKS", "one cell a rank (or block of ranks): time that others lost waiting for it; a click leads there"},
     {NULL, NULL}};
 

@@ -51,10 +51,9 @@ static void draw_line(const struct tui_app *app, const struct ana_price *price, 
     char words[400], room[400], part[ANA_TEXT], saves[ANA_TEXT];
     int width = rect.w - RIGHT > 20 ? rect.w - RIGHT : 20;
     ana_price_words(app->job, price, words, sizeof words);
-    double share = price->path_ns >= 0 ? (double)price->path_ns / (double)app->summary.path_ns : NAN;
     const bool about = price->kind == ANA_PRICE_PROCESSOR || price->siblings;
     const char *bound = price->at_most ? "at most " : about ? "about " : "";
-    ana_number(part, sizeof part, ANA_SHARE, share, true);
+    ana_metric_text(part, sizeof part, TUI_METRIC(PRICE_PATH), price, &app->whole, true);
     ana_spoken(saves, sizeof saves, (double)price->saves_ns);
     enum tui_style style = begin_line(grid, rect, y, chosen);
     tui_putf(grid, rect, 1, y, style, "%s %10s   %s%s", ana_column(room, sizeof room, words, width, false), part, bound,

@@ -10,7 +10,7 @@ struct made {
     const struct ana_metric *metric;
     struct tui_value value;
 };
-enum { RANK, HOST, STATE }; /* columns by number */
+enum { RANK, HOST, STATE, NOW = 5, NOW_LAST = 8 }; /* columns by number; NOW .. are of the last second */
 enum {
     MANY = 64,  /* more ranks are rows of groups */
     FEW = 15,   /* rows that fit on every screen */
@@ -74,35 +74,6 @@ static void tag_group(struct tui_app *app, const struct tui_row *of)
     app->stale = true;
 }
 
-/* A rank and its rates: over the range in view or, with all time in view, over the last second or all of its time. */
-static struct ana_rank_row make_rank_row(const struct tui_app *app, size_t index)
-{
-    const struct ana_rank *r = &app->rank[index];
-    const struct ana_rank_stat *stat = tui_app_stat(app, index);
-    double seconds = app->whole.seconds;
-    if (!r->counted) /* file is cut off: the numbers are unknown, not 0 */
-        return (struct ana_rank_row){r, NULL, NAN, NAN, NAN, NAN, NAN, NAN};
-    if (app->all_time)
-        return (struct ana_rank_row){r,
-                                     stat,
-                                     tui_app_mpi_share(app, index),
-                                     r->sent_per_s,
-                                     r->received_per_s,
-                                     r->calls_per_s,
-                                     (double)r->sent_messages,
-                                     (double)r->received_messages};
-    if (!stat || isnan(seconds) || stat->wall_ns <= 0)
-        return (struct ana_rank_row){r, stat, NAN, NAN, NAN, NAN, NAN, NAN};
-    return (struct ana_rank_row){r,
-                                 stat,
-                                 (double)stat->mpi_ns / (double)stat->wall_ns,
-                                 (double)stat->sent / seconds,
-                                 (double)stat->received / seconds,
-                                 (double)stat->calls / seconds,
-                                 (double)stat->sent_messages,
-                                 (double)stat->received_messages};
-}
-
 static void show_rank(const struct tui_app *app, size_t row, struct tui_value *out)
 {
     out->number = app->rank[row].world * 1e7 + app->rank[row].rank;
@@ -150,7 +121,8 @@ static void fill_rank_cell(const struct tui_app *app, size_t index, const struct
                  {TUI_METRIC(RANK_INSIDE), show_inside},
                  {TUI_METRIC(RANK_LATE), show_late},
                  {TUI_METRIC(RANK_PID), show_pid}};
-    struct ana_rank_row row = make_rank_row(app, index);
+    const struct ana_rank *rank = &app->rank[index];
+    const struct ana_rank_row row = {rank, rank->counted ? tui_app_stat(app, index) : NULL}; /* else unknown, not 0 */
     tui_metric(metric, &row, &app->whole, out);
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
         if (shown[i].metric == metric)
@@ -226,7 +198,11 @@ static const struct tui_column columns[] = {
     [STATE] = {TUI_METRIC(RANK_STATE), 5, TUI_ASCENDING, NULL},
     {TUI_METRIC(RANK_INSIDE), 13, TUI_ASCENDING | TUI_STRETCH, NULL},
     {TUI_METRIC(RANK_SINCE), 6, 0, NULL},
-    {TUI_METRIC(RANK_MPI_NOW), 6, 0, NULL},
+    [NOW] = {TUI_METRIC(RANK_MPI_NOW), 6, 0, NULL},
+    {TUI_METRIC(RANK_SENT_NOW), 7, 0, NULL},
+    {TUI_METRIC(RANK_RECEIVED_NOW), 7, 0, NULL},
+    [NOW_LAST] = {TUI_METRIC(RANK_CALLS_NOW), 7, 0, NULL},
+    {TUI_METRIC(RANK_MPI_SHARE), 6, 0, NULL},
     {TUI_METRIC(RANK_SENT_RATE), 7, 0, NULL},
     {TUI_METRIC(RANK_RECEIVED_RATE), 7, 0, NULL},
     {TUI_METRIC(RANK_CALL_RATE), 7, 0, NULL},
@@ -238,9 +214,21 @@ static const struct tui_column columns[] = {
     {TUI_METRIC(RANK_MESSAGES_IN), 7, 0, NULL},
     {TUI_METRIC(RANK_PID), 8, TUI_ASCENDING, NULL},
 };
+/* Whether a column is of the last second, and no rank was watched for one, or a window is in view. */
+static bool is_hidden(const void *data, int column)
+{
+    const struct tui_app *app = data;
+    size_t i = 0;
+    if (column < NOW || column > NOW_LAST)
+        return false;
+    while (app->all_time && i < app->rank_count && isnan(app->rank[i].calls_per_s))
+        i++;
+    return !app->all_time || i == app->rank_count;
+}
+
 static const struct tui_table_spec spec = {
-    TUI_COLUMNS(columns), TUI_ROWS(tree.row, tree.rows), .value = fill_cell, .identity = identify_row,
-    .tagged = is_tagged,  .parent = find_parent,         .pinned = is_pinned};
+    TUI_COLUMNS(columns), TUI_ROWS(tree.row, tree.rows), .value = fill_cell,  .identity = identify_row,
+    .tagged = is_tagged,  .parent = find_parent,         .pinned = is_pinned, .hidden = is_hidden};
 
 /* Ranks that stand out come first if there are many, which is the order of the rows. */
 static int choose_sort(const struct tui_app *app)

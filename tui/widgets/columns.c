@@ -6,7 +6,8 @@ int tui_columns_wanted(const struct tui_table *table, int list[TUI_TABLE_COLUMNS
     for (int i = 0; i < table->wanted_count; i++)
         list[n++] = table->wanted[i];
     for (int c = 0; !table->wanted_count && c < table->spec->column_count; c++)
-        list[n++] = c;
+        if (!table->spec->hidden || !table->spec->hidden(table->data, c))
+            list[n++] = c;
     return n;
 }
 

@@ -54,6 +54,7 @@ struct tui_table_spec {
     size_t (*parent)(const void *data, const void *row);
     const char *empty;                                 /* said where there is no row; NULL: "nothing to show" */
     bool (*pinned)(const void *data, const void *row); /* it comes first, whatever is sorted by; may be NULL */
+    bool (*hidden)(const void *data, int column); /* it is shown only if the user chose it; NULL: no column is hidden */
 };
 
 /* The columns of a table, for its spec. */

@@ -1,4 +1,4 @@
-/* Numbers as text are the shortest of six digits and more that tell them, as printf writes them. */
+/* Numbers as text are the shortest of six digits and more that tell them, as printf writes them; shares have a base. */
 #include "tests/support/check.h"
 #include "tests/support/draw.h"
 #include "trace/metric/exact.h"
@@ -44,8 +44,17 @@ static void check_whole(uint64_t bits)
     CHECK(number < 0 ? !exact : exact && strcmp(exact, plain) == 0, "%s, not %s", exact ? exact : "none", plain);
 }
 
+/* Each share says in its help of what it is one: "part / whole"; a confidence is none. */
+static void check_shares(void)
+{
+    for (const struct ana_metric *m = ana_metrics; m < ana_metrics + ANA_METRICS; m++)
+        CHECK(m->unit != ANA_SHARE || m == &ana_metrics[ANA_METRIC_CHANGE_CONFIDENCE] || strstr(m->help, " / "),
+              "%s is a share of what: %s", m->title, m->help);
+}
+
 int main(void)
 {
+    check_shares();
     const uint64_t edges[] = {0,         1, 9, 10, 99, 100, 999999999, 1000000000, INT64_MAX, (uint64_t)INT64_MAX + 1,
                               UINT64_MAX};
     for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)

@@ -6,6 +6,7 @@
 #include "tui/app/jump.h"
 #include "tui/app/view.h"
 #include "tui/views/views.h"
+#include "trace/summary/rates.h"
 #include "trace/util/hash.h"
 
 #include <math.h>
@@ -162,19 +163,24 @@ static void open_calls(void)
     end();
 
     start(4, true);
-    const struct ana_rank_stat *stat = tui_app_stat(&app, 0);
-    double whole = (double)stat->mpi_ns / (double)stat->wall_ns;
-    CHECK(tui_app_mpi_share(&app, 0) == whole, "no second watched: all of its time between MPI_Init and MPI_Finalize");
+    struct ana_rates rates = ana_rates_of(app.job, &app.summary);
+    CHECK(!rates.now && isnan(app.rank[0].mpi_share) && rates.mpi_share > 0, "no second watched: all of its time");
     for (int i = 0; i < 2; i++) { /* time in which all but rank 3 are in MPI */
         still_clock_ns += SCREEN_S;
         look_again();
     }
-    CHECK(tui_app_mpi_share(&app, 0) == 1 && tui_app_mpi_share(&app, 3) == 0, "while it runs: the last second");
+    rates = ana_rates_of(app.job, &app.summary);
+    CHECK(app.rank[0].mpi_share == 1 && app.rank[3].mpi_share == 0, "while it runs: the last second of each rank");
+    CHECK(rates.now && rates.mpi_share == 0.75, "and of all together: %g", rates.mpi_share);
     end();
     start(4, false);
-    stat = tui_app_stat(&app, 0);
-    CHECK(tui_app_mpi_share(&app, 0) == (double)stat->mpi_ns / (double)stat->wall_ns,
-          "when it has ended: all of its time");
+    rates = ana_rates_of(app.job, &app.summary);
+    const struct ana_summary *s = &app.summary;
+    CHECK(!rates.now && isnan(app.rank[0].calls_per_s), "when it has ended, no last second");
+    double calls = 0;
+    for (size_t i = 0; i < s->rank_count; i++)
+        calls += (double)s->ranks[i].calls;
+    CHECK(rates.calls == calls * (1 / ((double)(s->end_ns - s->begin_ns) / 1e9)), "but all of its time");
     end();
 }
 

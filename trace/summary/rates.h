@@ -1,0 +1,16 @@
+/* Rates of the ranks of a summary together, for screens and `hpctop watch` alike. */
+#ifndef ANA_RATES_H
+#define ANA_RATES_H
+
+#include "trace/summary/summary.h"
+
+struct ana_rates {
+    bool now; /* over the last second of a running job, watched for so long; else over the time of the summary */
+    double sent, received, calls; /* per second; NAN unknown */
+    double mpi_share;             /* time in MPI / time, from the end of MPI_Init to MPI_Finalize; NAN unknown */
+};
+
+/* Returns them for the ranks of a summary of the job as it is now. */
+struct ana_rates ana_rates_of(const struct ana_job *job, const struct ana_summary *s);
+
+#endif
