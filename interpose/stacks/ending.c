@@ -115,6 +115,16 @@ static int handled_signal(void)
     return 0;
 }
 
+/* Stores the code of a process that ends after MPI_Finalize: a launcher ends the others for it. */
+static void note_late_exit(enum trc_end_by by, int code)
+{
+    struct trc_head *head = ipo_process.pid == (uint32_t)syscall(SYS_getpid) ? ipo_process.writer.head : NULL;
+    if (!head || head->state != TRC_STATE_FINALIZED || !(code & 0xff) || atomic_flag_test_and_set(&noted))
+        return;
+    head->end.code = code & 0xff;
+    write_note(&head->end, by);
+}
+
 /* `frame`: address of the wrapper's frame. */
 static void note_exit(enum trc_end_by by, int code, const uint64_t *frame)
 {
@@ -131,6 +141,8 @@ static void note_exit(enum trc_end_by by, int code, const uint64_t *frame)
         write_note(end, by);
         ipo_fatal_take(TRC_STACK_EXIT, "left without MPI_Finalize", &here);
     }
+    if (!end)
+        note_late_exit(by, code);
     errno = kept;
 }
 #define NOTE_EXIT(by, code) note_exit(by, code, __builtin_frame_address(0))

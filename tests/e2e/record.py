@@ -270,6 +270,9 @@ def ends():
     check("-q says nothing", r.code == 0 and not quiet_lines(r.err) and traces("silent"), r)
     r = run([HPCTOP, "record", "-o", "fails", "--", "mpirun", "-n", "2", "sh", "-c", ring + "; exit 4"])
     check("the command failed, MPI did not", r.code == 4 and "the command failed, though its ranks ended MPI in order" in r.err, r)
+    code = "import sys; from mpi4py import MPI; sys.exit(3 if MPI.COMM_WORLD.rank else 0)"
+    r = run([HPCTOP, "record", "-o", "exits", "--", "mpirun", "-n", "2", "/usr/bin/python3", "-c", code])
+    check("an exit code after MPI_Finalize", r.code == 3 and "rank 1 ended with exit code 3 after MPI_Finalize" in r.err, r)
     r = run([HPCTOP, "record", "-o", "dies", "--", "mpirun", "-n", "2", workload("exit_no_finalize")])
     check("ranks that end without MPI_Finalize are the reason", r.code and "in order" not in r.err and "without MPI_Finalize" in r.err, r)
     r = run([HPCTOP, "record", "-o", "none", "--", "true"])

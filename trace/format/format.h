@@ -159,7 +159,7 @@ struct trc_end {
     uint64_t ticks;
     uint32_t by;            /* enum trc_end_by; written last */
     int32_t signal;         /* number of the signal; of an exit: in the program's handler of this signal */
-    int32_t code;           /* given to exit and the like */
+    int32_t code;           /* given to exit and the like; after MPI_Finalize stored only if it is not 0 */
     uint32_t sender;        /* pid of the process that sent the signal, as this one sees pids; 0: the kernel did */
     uint64_t watched;       /* signals whose coming it would have noted: a bit each, SIGHUP the lowest */
     uint64_t memory_before; /* processes of this host that the kernel had killed for memory: when recording began, */

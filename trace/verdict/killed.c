@@ -101,12 +101,50 @@ static bool have_beaten(const struct ana_case *c)
     return false;
 }
 
+/* Returns the first rank that ended with an exit code after MPI_Finalize before any was told to end; SIZE_MAX: none. */
+static size_t find_exited(const struct ana_case *c, const struct ana_deaths *d)
+{
+    size_t first = SIZE_MAX;
+    int64_t first_ns = d->told_ns;
+    for (size_t i = 0; i < c->count; i++) {
+        const struct ana_rank *rank = &c->members->process[i].rank;
+        const struct trc_end *end = &trc_head(rank->file)->end;
+        const int64_t at_ns = ana_time_within(ana_clock_job_time(c->members->clock, i, end->ticks));
+        if (rank->state == ANA_RANK_DONE && end->by && end->code && at_ns < first_ns) {
+            first = i;
+            first_ns = at_ns;
+        }
+    }
+    return first;
+}
+
+/* Blames a rank whose exit code made the launcher end the others. */
+static void say_exited(struct ana_case *c, const struct ana_deaths *d, size_t index)
+{
+    const struct trc_end *told = &trc_head(c->members->process[d->teller].rank.file)->end;
+    c->out->id = ANA_CLASS_EARLY_EXIT;
+    ana_case_blame(c, index);
+    c->out->summary = (struct ana_fact){ANA_SAY_EXITED,
+                                        .who = ana_one_rank(index),
+                                        .others = ana_one_rank(d->teller),
+                                        .of = d->told > 1,
+                                        .number = trc_head(c->members->process[index].rank.file)->end.code,
+                                        .name = ana_signal_name(told->signal),
+                                        .other_name = told->sender_name};
+    c->out->next = (struct ana_fact){.id = ANA_SAY_NEXT_EXITED};
+}
+
 void ana_say_killed(struct ana_case *c, const struct ana_deaths *d, enum ana_confidence confidence)
 {
+    const size_t exited = d->told && !d->teller_left ? find_exited(c, d) : SIZE_MAX;
     c->out->state = ANA_VERDICT_ABORTED;
     c->out->id = ANA_CLASS_KILLED;
     c->out->confidence = confidence;
     c->out->since_ns = 0;
+    if (exited != SIZE_MAX) {
+        say_exited(c, d, exited);
+        return;
+    }
     struct ana_fact fact = {.count = (int64_t)d->gone, .of = d->gone == c->count};
     if (d->told) {
         say_told(c, d, &fact);

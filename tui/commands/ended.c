@@ -122,6 +122,26 @@ static void print_absent(const struct ana_job *job, const struct tui_plan *plan,
                 folder, library);
 }
 
+/* Prints that a command failed whose ranks ended MPI in order, and which rank ended with an exit code behind it. */
+static void print_failed(const struct ana_job *job)
+{
+    size_t first = SIZE_MAX, more = 0;
+    for (size_t i = 0; i < ana_job_info(job).ranks; i++) {
+        const bool exited = trc_head(ana_job_rank(job, i)->file)->end.code != 0;
+        more += exited && first != SIZE_MAX;
+        first = exited && first == SIZE_MAX ? i : first;
+    }
+    if (first == SIZE_MAX) {
+        fputs("hpctop: the command failed, though its ranks ended MPI in order: see its output\n", stderr);
+        return;
+    }
+    fprintf(stderr, "hpctop: rank %s ended with exit code %d after MPI_Finalize", ana_rank_label(job, first).text,
+            trc_head(ana_job_rank(job, first)->file)->end.code);
+    if (more)
+        fprintf(stderr, ", and %zu more with one", more);
+    fputs(": see its output\n", stderr);
+}
+
 /* Prints headline or verdict of a job, and its folder; `failed`: the command that started it did. */
 static void print_job(const struct tui_plan *plan, const char *folder, bool failed)
 {
@@ -142,7 +162,7 @@ static void print_job(const struct tui_plan *plan, const char *folder, bool fail
     if (verdict && verdict->state != ANA_VERDICT_HEALTHY)
         ana_verdict_headline(verdict, line, sizeof line);
     else if (failed && !runs)
-        fputs("hpctop: the command failed, though its ranks ended MPI in order: see its output\n", stderr);
+        print_failed(job);
     if (*line)
         fprintf(stderr, "hpctop: %s\n", line);
     const char *known[4];
