@@ -250,7 +250,8 @@ check-programs:
 	@tests/setup.sh programs
 	@$(MAKE) --no-print-directory all
 	@tests/run.py -b $(BUILD) -k programs $(RUNFLAGS) $(TESTS)
-# A real Horovod, built once into build/horovod, with one thing wrong at a time; some ten minutes.
+# A real Horovod under PyTorch, then under Keras (TESTS=keras: that alone), built once into build/horovod, with one thing
+# wrong at a time; some ten minutes and four.
 check-horovod:
 	@tests/setup.sh check
 	@$(MAKE) --no-print-directory all

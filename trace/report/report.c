@@ -49,8 +49,14 @@ static void write_job(struct ana_page *p)
     ana_page_line(p, "%s %s", mark[p->utf8][weight], headline);
     if (ana_headline_also(p->job, p->s, headline, sizeof headline))
         ana_page_line(p, "also: %s", headline);
-    if (ana_hvd_gradients_words(ana_job_horovod(p->job), p->utf8, headline, sizeof headline))
-        ana_page_line(p, "%s", headline);
+}
+
+/* Writes which library carried Horovod's gradients; nothing without Horovod. */
+static void write_gradients(struct ana_page *p)
+{
+    char words[400];
+    if (ana_hvd_gradients_words(ana_job_horovod(p->job), p->utf8, words, sizeof words))
+        ana_page_line(p, "%s", words);
 }
 
 /* Writes who does what, why that is the verdict, and what to look at; nothing where nothing is wrong. */
@@ -193,6 +199,7 @@ void ana_report_text(const struct ana_job *job, const struct ana_summary *summar
     ana_page_open(&page, job, summary, utf8, out);
     write_job(&page);
     write_verdict(&page);
+    write_gradients(&page);
     ana_page_facts(&page);
     ana_page_window(&page);
     write_efficiency(&page);
@@ -243,7 +250,7 @@ static size_t write_section(struct ana_page *page, ana_section *section, size_t 
 void ana_report_brief(const struct ana_job *job, const struct ana_summary *summary, bool utf8, FILE *out)
 {
     enum { LINES = 60, LAST = 10 }; /* lines of the page; lines for its last sections */
-    static ana_section *const first[] = {write_job, write_verdict, ana_page_window, write_accounts};
+    static ana_section *const first[] = {write_job, write_verdict, write_gradients, ana_page_window, write_accounts};
     struct ana_page page;
     size_t room = LINES - LAST;
     ana_page_open(&page, job, summary, utf8, out);
