@@ -146,7 +146,7 @@ void ana_tally_time(struct ana_tally *tally, const struct ana_event *e, int64_t 
         sum->time_ns = ana_plus(sum->time_ns, inside);
     if (site)
         site->time_ns = ana_plus(site->time_ns, inside);
-    if (site && e->thread == ANA_MAIN_THREAD)
+    if (site && e->thread == ANA_MAIN_THREAD && !(e->sig->flags & TRC_SIG_CONTROL))
         site->inside_ns = ana_plus(site->inside_ns, inside);
 }
 

@@ -172,12 +172,14 @@ void ana_why_other(struct ana_why *why, struct ana_event *e, enum ana_told_kind 
     e->step = 0;
     if (!thread)
         return;
-    if (e->sig->flags & TRC_SIG_CONTROL)
+    if (e->sig->flags & TRC_SIG_CONTROL) {
         thread->place = thread->step = 0;
-    else if (e->use->is_quiet || e->kind == TRC_RECORD_FOLD)
+        thread->loops = true;
+    } else if (e->use->is_quiet || e->kind == TRC_RECORD_FOLD) {
         take_polls(thread, e);
-    else
+    } else {
         ana_why_event(why, e, kind);
+    }
 }
 
 /* ---- a part of the time ------------------------------------------------------------------------------------------ */

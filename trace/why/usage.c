@@ -4,6 +4,7 @@
 #include "trace/why/why.h"
 #include "trace/util/grow.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -319,8 +320,9 @@ static struct call call_of(int64_t begin_ns, int64_t end_ns, enum trc_opclass op
 }
 
 /* Shares the processor time of a thread's spans out between the time outside and inside calls, as far as they lie in
- * `counted`.  The first has `calls_ns` in earlier calls than `call`.  Returns the part of all in `call`, in ns. */
-static double account_spans(struct ana_account_usage *account, const struct thread *of, double calls_ns,
+ * `counted`.  The first has `calls_ns` in earlier calls than `call`.  A background loop's processor time is the other
+ * threads': they do the work of its rank.  Returns the part of all in `call`, in ns. */
+static double account_spans(struct ana_account_usage *account, const struct thread *of, bool loops, double calls_ns,
                             const struct call *call, struct ana_span counted)
 {
     double used = 0;
@@ -329,11 +331,14 @@ static double account_spans(struct ana_account_usage *account, const struct thre
         const double whole = (double)(part.end_ns - part.begin_ns);
         part.begin_ns = part.begin_ns > counted.begin_ns ? part.begin_ns : counted.begin_ns;
         part.end_ns = part.end_ns < counted.end_ns ? part.end_ns : counted.end_ns;
+        double cpu_us = part.value[TRC_USAGE_CPU];
+        if (loops)
+            cpu_us = fmin(fmax(part.value[ANA_USAGE_ALL_CPU] - cpu_us, 0), whole / 1e3);
         const double length = (double)(part.end_ns - part.begin_ns),
                      last = overlap_ns(call->begin_ns, call->end_ns, &part);
         ana_account_usage_add(account, &(struct ana_account_span){
                                            .length_ns = length,
-                                           .cpu_ns = 1e3 * part.value[TRC_USAGE_CPU] * length / whole,
+                                           .cpu_ns = 1e3 * cpu_us * length / whole,
                                            .queued_ns = 1e3 * part.value[TRC_USAGE_QUEUED] * length / whole,
                                            .polling_ns = (i ? 0 : calls_ns) + (call->sleeps ? 0 : last),
                                            .sleeping_ns = call->sleeps ? last : 0,
@@ -361,7 +366,7 @@ struct ana_account_usage ana_usage_account(const struct ana_why *why, size_t ind
         return account;
     const struct ana_why_thread *thread = &rank->thread[ANA_MAIN_THREAD];
     const struct call open = call_of(inside_ns, INT64_MAX, opclass);
-    account_spans(&account, of, (double)(thread->calls_ns - thread->counted_ns), &open, why->counted);
+    account_spans(&account, of, thread->loops, (double)(thread->calls_ns - thread->counted_ns), &open, why->counted);
     return account;
 }
 
@@ -396,7 +401,7 @@ void ana_usage_settle(struct ana_why *why, const struct ana_event *e, uint32_t n
     if (e->thread == ANA_MAIN_THREAD) {
         const struct call call = call_of(e->begin_ns, e->end_ns, (enum trc_opclass)e->use->call->opclass);
         const double calls_ns = (double)(thread->calls_ns - thread->counted_ns);
-        const double used = account_spans(&rank->account, of, calls_ns, &call, why->counted);
+        const double used = account_spans(&rank->account, of, thread->loops, calls_ns, &call, why->counted);
         thread->counted_ns = ana_plus(thread->calls_ns, (int64_t)used);
     }
     int64_t length = e->begin_ns - thread->end_ns;

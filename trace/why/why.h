@@ -68,6 +68,7 @@ struct ana_why_thread {
     int64_t calls_ns;          /* inside completed calls so far */
     int64_t counted_ns;        /* part before the span under way began */
     bool has_gap;              /* records are missing since its last call */
+    bool loops;                /* it has made control rounds: others of the process do its work */
 };
 
 struct ana_why_rank {

@@ -3,7 +3,9 @@
 #include "tests/support/check.h"
 #include "tests/support/hvd_run.h"
 #include "tests/support/trace_folder.h"
+#include "tests/support/trace_builder.h"
 #include "trace/horovod/horovod.h"
+#include "trace/summary/summary.h"
 
 #include <math.h>
 #include <string.h>
@@ -76,8 +78,44 @@ static void check_run(uint64_t nccl_from, bool hidden, double mpi, double nccl, 
     folder_remove();
 }
 
+/* Two ranks whose first thread to call MPI is Horovod's loop, in control rounds for 0.9 of 1 s, then reduces for 20 ms;
+ * other threads of the process compute half of the time. */
+static void loop_alone(void)
+{
+    const char *folder = folder_make("loop");
+    char path[300];
+    for (int r = 0; r < 2; r++) {
+        struct tb *tb = tb_new(r, 2);
+        struct trc_sig round = tb_sig(TB_ALLREDUCE);
+        round.flags = TRC_SIG_COLL | TRC_SIG_CONTROL;
+        round.comm = TB_WORLD;
+        struct trc_usage usage[] = {
+            {.whose = TRC_USAGE_PROCESS, .fields = 1u << TRC_USAGE_CPU, .value[TRC_USAGE_CPU] = 30000},
+            {.whose = TRC_USAGE_THREAD, .fields = 3u << TRC_USAGE_CPU, .value[TRC_USAGE_CPU] = 10000}};
+        for (int64_t ms = 0; ms < 1000; ms += 40)
+            tb_usage(tb, ms * 1000000, (ms + 40) * 1000000, usage, 2);
+        for (int64_t ms = 0; ms < 1000; ms += 100)
+            tb_fold(tb, 0, &round, ms * 1000000, (ms + 95) * 1000000, 50, 90000000);
+        tb_allreduce(tb, 0, 1000000000, 1020000000, TB_WORLD, 1, 4000);
+        snprintf(path, sizeof path, "%s/%d.hpctop", folder, r);
+        tb_write(tb, path);
+        tb_free(tb);
+    }
+    struct ana_job *job = folder_open();
+    struct ana_summary s;
+    CHECK(ana_summarize_all(job, (struct ana_selection){.end_ns = INT64_MAX}, &s) == TRC_OK && s.has_accounts);
+    const double all = (double)ana_account_total(&s.account), inside = (double)s.account.ns[ANA_ACCOUNT_TRANSFER],
+                 compute = (double)s.account.ns[ANA_ACCOUNT_COMPUTE];
+    CHECK(inside < 0.05 * all, "%.0f of %.0f ms move data", inside / 1e6, all / 1e6);
+    CHECK(compute > 0.35 * all && compute < 0.6 * all, "%.0f of %.0f ms compute", compute / 1e6, all / 1e6);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
 int main(void)
 {
+    loop_alone();
     const double large = 2 * LARGE * 4 * STEPS * RANKS, small = 3 * 1000.0 * 4 * STEPS * RANKS;
     check_run(0, false, large + small, 0, 0, "192 MB of gradients (4 ranks) went by MPI; ");
     check_run(100000, false, small, large, 0,
