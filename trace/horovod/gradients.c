@@ -96,7 +96,7 @@ void hvd_find_library(struct ana_hvd_set *set)
 
 bool ana_hvd_gradients_words(const struct ana_hvd *hvd, bool utf8, char *out, size_t size)
 {
-    static const char *const name[] = {NULL, "MPI", "Gloo", "NCCL"};
+    static const char *const name[ANA_HVD_NOT_MPI + 1] = {NULL, "MPI", "Gloo", "NCCL"};
     const struct ana_hvd_gradients of = ana_hvd_gradients(hvd->set, hvd->sets);
     char number[ANA_TEXT];
     size_t at = 0, ranks = 0, ways = of.unseen > 0;

@@ -23,9 +23,8 @@ static void add_slow(cJSON *list, const struct ana_job *job, const struct ana_hv
 
 void tui_gradients_json(cJSON *root, const struct ana_hvd *hvd)
 {
-    static const char *const library[] = {NULL, "mpi", "gloo", "nccl"};
-    static const char *const key[] = {NULL, "mpi_bytes", "gloo_bytes", "nccl_bytes"};
-    TRC_ASSERT_ROWS(key, ANA_HVD_NCCL);
+    static const char *const library[ANA_HVD_NOT_MPI + 1] = {NULL, "mpi", "gloo", "nccl"};
+    static const char *const key[ANA_HVD_NOT_MPI + 1] = {NULL, "mpi_bytes", "gloo_bytes", "nccl_bytes"};
     const struct ana_hvd_gradients of = ana_hvd_gradients(hvd->set, hvd->sets);
     if (hvd->sets == 0) {
         cJSON_AddNullToObject(root, "gradients");
