@@ -38,24 +38,39 @@ def bytes_in(why):
     return float(found.group(1)) * {"": 1, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}[found.group(2)] if found else 0
 
 
-def often_counted(mode):
-    """A run in which each rank was counted a few times, if one of three is: where /proc is slow the recorder reads it
-    rarely, to cost no more than 0.03 %."""
+def unfit(mode, out):
+    """Why a run cannot be judged: the ranks were counted rarely, since the recorder reads /proc rarely where that is slow,
+    to cost no more than 0.03 %; or other programs took the processors, too.  None: it can."""
+    counted = [len(re.findall(r"^USAGE .* thread=0 cpu_us", hpctop("dump", f).out, re.M)) for f in traces(mode)]
+    ranks = truth(out)
+    others = [r for r in ranks if mode != "queued" or r == 0]
+    if min(counted, default=0) < 4:
+        return "reading /proc takes so long here that the ranks were counted %s times" % counted
+    if any(ranks[r]["queued"] > 0.2 * ranks[r]["seconds"] for r in others):
+        return "other programs of this machine took the processors"
+    return None
+
+
+def fit_run(mode):
+    """A run, and why it cannot be judged: the first of three that can, or the last."""
     for _ in range(3):
         shutil.rmtree(mode, ignore_errors=True)
         done = mpirun(2, [workload("machine"), mode], mode)
-        counted = [len(re.findall(r"^USAGE .* thread=0 cpu_us", hpctop("dump", f).out, re.M)) for f in traces(mode)]
-        print("%s: counted %s times" % (mode, counted))
-        if done.code or min(counted, default=0) >= 4:
-            return done, True
-    return done, False
+        why = unfit(mode, done.out) if done.code == 0 else None
+        print("%s: %s" % (mode, why or "fit"))
+        if not why:
+            break
+    return done, why
 
 
 def run(mode):
     """The words for rank 1's segment, what it has measured, and the other."""
-    done, often = often_counted(mode)
+    done, why_not = fit_run(mode)
     rep = report(mode) if done.code == 0 else None
     if not check(mode + " can be reported", rep is not None, done):
+        return None
+    if why_not:
+        skip(mode, why_not)
         return None
     ranks = truth(done.out)
     if not check(mode + ": both ranks have measured", sorted(ranks) == [0, 1], done):
@@ -68,9 +83,6 @@ def run(mode):
         return None
     why = segment[0]["why"] or ""
     print("%s: %r; measured %r, the other %r" % (mode, why, ranks[1], ranks[0]))
-    if not often and not why:
-        skip(mode, "reading /proc takes so long here that the ranks were counted fewer than four times")
-        return None
     check(mode + ": the headline says it", why and why in (rep["job"]["also"] or rep["job"]["answer"]), (why, rep["job"]))
     verb = "spends" if re.match(r"(waited|reads|off the processor)", why) else "computes"
     check(mode + ": its verb says whether it was on the processor", " late: %s " % verb in (rep["job"]["also"] or "") + rep["job"]["answer"],
