@@ -1,7 +1,8 @@
 #!/bin/sh
 # Prints, as C, the table that load/names.c includes: the names that slots are searched for, and their hash.
 # Usage: names.sh prefix=MPI_ calls_p2p.def .. prefix=nccl nccl_calls.def .. > names.inc
-# The files behind a prefix are one table (enum ipo_names, in this order); each line `MACRO(arity, name, ..)` or `MACRO(name, ..)` a row.
+# The files behind a prefix are one table (enum ipo_names, in this order); each line `MACRO(arity, name, ..)` or
+# `MACRO(name, ..)` is a row.
 # names.h has the same hash and the same test of the first two bytes.
 set -eu
 awk '

@@ -59,7 +59,7 @@ struct hvd_run {
     int compute, jitter; /* cycles before a step: least, and most more */
     int64_t cycle_ns;
     uint64_t nccl_from; /* bytes from which on a tensor goes by NCCL; 0: all by MPI */
-    bool nccl_hidden;   /* its calls are in no file */
+    bool nccl_hidden;   /* NCCL's calls are in no file */
     enum hvd_fault fault;
     int culprit, at_step, at_set, at_tensor;
     int cut; /* cycle at which all ranks are killed; 0: never */

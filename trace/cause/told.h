@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define ANA_MAIN_THREAD 0u         /* the thread of a rank that called MPI first */
-#define ANA_NO_THREAD   UINT16_MAX /* of a call that is no time inside calls of any thread */
+#define ANA_NO_THREAD   UINT16_MAX /* thread of a call that counts as time outside calls */
 
 /* Brackets hold the meaning of `index`, and the takers: C causes, I iterations, S sums.  Ranks are rank indices;
  * places and segments are numbers of trace/why, + 1, 0: unknown; steps 0: unknown. */

@@ -1,7 +1,6 @@
-/* The way of the gradients: bytes that Horovod reduced, by the library whose calls carried them, and the library of its
- * control rounds.
+/* Bytes that Horovod reduced, by library, and the library of the control rounds.
  *
- * All tensors agreed on make the volume; the part in no recorded call went by a library that hides its calls. */
+ * The volume is that of all agreed tensors; the part in no recorded call went by a library that hides its calls. */
 #include "trace/horovod/horovod_impl.h"
 #include "trace/util/numfmt.h"
 

@@ -10,7 +10,7 @@ struct ana_rates {
     double mpi_share;             /* time in MPI / time, from the end of MPI_Init to MPI_Finalize; NAN unknown */
 };
 
-/* Returns them for the ranks of a summary of the job as it is now. */
+/* Returns the rates of the ranks of a summary. */
 struct ana_rates ana_rates_of(const struct ana_job *job, const struct ana_summary *s);
 
 #endif

@@ -110,7 +110,7 @@ static void add_site(const struct ana_job *job, struct ana_summary *s, const str
     site->function = ana_site_function(job, place->index, site->module, site->function);
 }
 
-/* Gives a place that makes all calls of a name their percentiles: its own are of other buckets, by events. */
+/* Copies the percentiles of a call to the place that makes all of them: places have coarser buckets, from events. */
 static void share_percentiles(struct ana_summary *s, struct ana_site *site)
 {
     for (size_t i = 0; i < s->call_count; i++) {

@@ -6,7 +6,7 @@ size_t ana_sums_of(const struct ana_event *e, struct ana_told out[2])
     bool folded = e->kind == TRC_RECORD_FOLD, bytes = use->sent | use->received, apart = use->is_sub || folded;
     bool large = ana_why_is_large(use);
     uint64_t times = folded ? e->count : 1;
-    /* A background loop's round is not what the program does: its time is outside calls. */
+    /* Rounds of a background loop count as time outside calls. */
     const bool control = e->sig->flags & TRC_SIG_CONTROL;
     struct ana_told told = {.index = (uint32_t)e->index,
                             .category = (uint8_t)use->category,

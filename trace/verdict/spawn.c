@@ -1,6 +1,6 @@
-/* Partners of calls that join groups.  Leaders in MPI_Intercomm_create wait for each other.  MPI_Comm_spawn,
- * MPI_Comm_accept and MPI_Comm_connect are collective, but have no number among the collectives of the communicator: a
- * member has not come if it is in no such call and has made no more of them. */
+/* Finds the partners in calls that join groups.  Leaders wait for each other in MPI_Intercomm_create.  MPI_Comm_spawn,
+ * MPI_Comm_accept and MPI_Comm_connect are collective, without a number among the communicator's collectives: a member
+ * is missing if it is in no such call and has made no more of them. */
 #include "trace/verdict/verdict_impl.h"
 #include <string.h>
 

@@ -102,9 +102,9 @@ static void explain(struct ana_job *job, char *healthy, size_t size)
     char headline[400];
     struct ana_summary counters;
     bool well = false;
-    if (ana_job_info(job).state == ANA_FINISHED && ana_summarize_counters(job, &counters) == TRC_OK) {
+    if (ana_job_info(job).state == ANA_FINISHED && !is_small(job) && ana_summarize_counters(job, &counters) == TRC_OK) {
         bool notable = ana_headline_finished(job, &counters, headline, sizeof headline) != ANA_FINE;
-        well = !is_small(job) && ana_finished_well(job, &counters);
+        well = ana_finished_well(job, &counters);
         if (well)
             snprintf(healthy, size, "%s%s", notable ? NOTABLE : "", headline);
         ana_summary_free(&counters);

@@ -47,7 +47,7 @@ struct tui_outside {
     int pid; /* also the main thread's */
     Dwfl *dwfl;
     bool stops;   /* it was told to, and is to be let go */
-    bool pending; /* its stack is still to be read */
+    bool pending; /* stack not read yet */
     bool whole;   /* all registers are known: it runs */
     uint64_t pc;
     Dwarf_Word reg[REGISTERS];

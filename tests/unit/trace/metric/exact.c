@@ -44,7 +44,7 @@ static void check_whole(uint64_t bits)
     CHECK(number < 0 ? !exact : exact && strcmp(exact, plain) == 0, "%s, not %s", exact ? exact : "none", plain);
 }
 
-/* Each share says in its help of what it is one: "part / whole"; a confidence is none. */
+/* Checks that the help of each share names its base as "part / whole"; a confidence is no share. */
 static void check_shares(void)
 {
     for (const struct ana_metric *m = ana_metrics; m < ana_metrics + ANA_METRICS; m++)
