@@ -6,6 +6,10 @@
 
 #define SLACK 0.05 /* share of the volume: tensors agreed on, whose operation is under way */
 
+const struct hvd_type hvd_types[HVD_TYPES] = {{"uint8", 1},   {"int8", 1},  {"uint16", 2},  {"int16", 2},
+                                              {"int32", 4},   {"int64", 8}, {"float16", 2}, {"float32", 4},
+                                              {"float64", 8}, {"bool", 1},  {"byte", 1}};
+
 enum ana_hvd_library hvd_library_of(const struct trc_call *call)
 {
     if (trc_opclass_category(call->opclass) == TRC_CAT_NCCL)
@@ -30,14 +34,13 @@ void hvd_carry(struct ana_hvd_set *set, const struct trc_call *call, const struc
 /* Bytes of all tensors that members with a file have reduced. */
 static double agreed_bytes(const struct ana_hvd_set *set)
 {
-    static const uint8_t size_of[] = {1, 1, 2, 2, 4, 8, 2, 4, 8, 1, 1}; /* bytes of a type, by code on the wire */
     double bytes = 0, ranks = 0;
     for (size_t m = 0; m < set->ranks; m++)
         ranks += set->rank[m].index != SIZE_MAX;
     for (size_t i = 0; i < set->tensors; i++) {
         const struct ana_hvd_tensor *t = &set->tensor[i];
-        if ((t->op == ANA_HVD_ALLREDUCE || t->op == ANA_HVD_REDUCESCATTER) && (unsigned)t->dtype < sizeof size_of)
-            bytes += (double)t->done * (double)t->elements * size_of[t->dtype] * ranks;
+        if ((t->op == ANA_HVD_ALLREDUCE || t->op == ANA_HVD_REDUCESCATTER) && (unsigned)t->dtype < HVD_TYPES)
+            bytes += (double)t->done * (double)t->elements * hvd_types[t->dtype].bytes * ranks;
     }
     return bytes;
 }

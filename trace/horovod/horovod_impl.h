@@ -123,6 +123,13 @@ void hvd_find_usual(struct ana_hvd_set *set);
 void hvd_end_step(struct ana_hvd_set *set, struct hvd_work *work);
 
 /* gradients.c */
+/* Types of tensors, by their code on the wire. */
+enum { HVD_TYPES = 11 };
+struct hvd_type {
+    const char *name;
+    uint8_t bytes;
+};
+extern const struct hvd_type hvd_types[HVD_TYPES];
 /* Counts an operation on data, by its library. */
 void hvd_carry(struct ana_hvd_set *set, const struct trc_call *call, const struct trc_sig *sig);
 /* Returns the library of a call. */

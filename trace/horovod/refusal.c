@@ -42,13 +42,11 @@ static void read_values(const char *error, enum ana_hvd_reason reason, char (*va
 /* Writes the field of a request which an error of this kind is about. */
 static void write_value(const struct ana_hvd_form *form, enum ana_hvd_reason reason, char *out)
 {
-    static const char *const types[] = {"uint8",   "int8",    "uint16",  "int16", "int32", "int64",
-                                        "float16", "float32", "float64", "bool",  "byte"};
     *out = 0;
     switch (reason) {
     case ANA_HVD_TYPES:
-        if ((unsigned)form->dtype < sizeof types / sizeof *types)
-            snprintf(out, ANA_HVD_VALUE, "%s", types[form->dtype]);
+        if ((unsigned)form->dtype < HVD_TYPES)
+            snprintf(out, ANA_HVD_VALUE, "%s", hvd_types[form->dtype].name);
         else
             snprintf(out, ANA_HVD_VALUE, "type %d", form->dtype);
         break;
