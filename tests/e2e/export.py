@@ -13,7 +13,7 @@ import subprocess
 import exported
 from common import BUILD, HPCTOP, check, end, environment, hpctop, mpirun, python_with, run, skip, wait_for, workload
 
-FORMATS = {"csv": exported.of_csv, "chrome": exported.of_chrome}
+FORMATS = {"csv": exported.of_csv}
 python = exported.perfetto_python()
 if python:
     FORMATS["perfetto"] = lambda path: exported.of_perfetto(path, python)
@@ -138,13 +138,8 @@ def gpu():
     report = exported.of_report("gpu")["report"]
     ran = sum(k["calls"] for k in report["kernels"]) + sum(g["copies"] for g in report["gpus"])
     device = [e for e in exported.rows("gpu.csv", "events") if e["what"] == "device"]
-    with open("gpu.chrome") as f:
-        events = json.load(f)["traceEvents"]
     check("csv: kernels and copies", len(device) == ran > 0, (len(device), ran))
-    check("chrome: kernels and copies", sum(e.get("args", {}).get("what") == "device" for e in events) == ran, ran)
-    named = [e for e in events if e["ph"] == "M" and e["args"]["name"].startswith("GPU ")]
-    streams = {(e["pid"], e["tid"]) for e in events if e.get("args", {}).get("what") == "device"}
-    check("chrome: they are on streams", streams and streams == {(e["pid"], e["tid"]) for e in named}, (streams, named))
+    streams = {(e["rank"], e["thread"]) for e in device}
     if OTF2:
         found = exported.of_otf2("gpu.otf2", OTF2)
         check("otf2: streams are a group of an accelerator", found["streams"] == len(streams), (found["streams"], streams))
@@ -248,28 +243,10 @@ def parquet():
 
 def uncertainty():
     error = exported.of_report("random")["report"]["job"]["clock_error_s"]
-    with open("random.chrome") as f:
-        document = json.load(f)
-    found = [float(exported.rows("random.csv", "job")[0]["clock_error_s"]), document["otherData"]["clock_error_s"]]
+    found = [float(exported.rows("random.csv", "job")[0]["clock_error_s"])]
     if "perfetto" in FORMATS:
         found.append(FORMATS["perfetto"]("random.perfetto")["job"]["clock_error_s"])
     check("the clock's uncertainty is in it", error is not None and all(abs(e - error) < 1e-6 * error for e in found), (error, found))
-
-
-def nested():
-    """What chrome draws on one line lies side by side or inside, never across."""
-    with open("polls.chrome") as f:
-        events = json.load(f)["traceEvents"]
-    wrong, open_until = [], {}
-    slices = [e for e in events if e["ph"] == "X"]
-    for e in sorted(slices, key=lambda e: (e["ts"], -e["dur"])):
-        begin, end_ns = round(e["ts"] * 1000), round(e["ts"] * 1000) + round(e["dur"] * 1000)
-        stack = open_until.setdefault((e["pid"], e["tid"]), [])
-        while stack and stack[-1] <= begin:
-            stack.pop()
-        wrong += [e] if stack and end_ns > stack[-1] else []
-        stack.append(end_ns)
-    check("slices do not lie across others", slices and not wrong, wrong[:3])
 
 
 def escaped():
@@ -281,11 +258,8 @@ def escaped():
     if not check("a job with an odd name", r.code == 0, r):
         return
     all_formats("odd")
-    with open("odd.chrome", "rb") as f:
-        text = f.read().decode("utf-8")
-    check("no control character in it", not [c for c in text if ord(c) < 32 and c != "\n"])
-    check("its name is whole", "ring, 2" in json.loads(text)["otherData"]["command"] and '"b" \\ ?[31m \u00fc' in json.loads(text)["otherData"]["command"],
-          json.loads(text)["otherData"]["command"])
+    command = exported.rows("odd.csv", "job")[0]["command"]
+    check("its name is whole", "ring, 2" in command and '"b" \\ ?[31m \u00fc' in command, command)
     sites = {r["module"] for r in exported.rows("odd.csv", "sites")}
     check("nothing of it breaks a row", all("ring, 2+0x" in s for s in sites), sites)
 
@@ -313,14 +287,14 @@ def interrupted():
         return
     seen = 0
     for i in range(10):
-        p = subprocess.Popen([HPCTOP, "export", "--format", "chrome", "-o", "stopped.json", "long"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        wait_for(lambda: p.poll() is not None or os.path.exists("stopped.json.part") and os.path.getsize("stopped.json.part"), step=0.001)
+        p = subprocess.Popen([HPCTOP, "export", "--format", "perfetto", "-o", "stopped.pftrace", "long"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        wait_for(lambda: p.poll() is not None or os.path.exists("stopped.pftrace.part") and os.path.getsize("stopped.pftrace.part"), step=0.001)
         p.send_signal(signal.SIGINT)
         out, err = p.communicate()
         seen += p.returncode == 2
-        left = [f for f in os.listdir(".") if f.startswith("stopped.json")]
+        left = [f for f in os.listdir(".") if f.startswith("stopped.pftrace")]
         if not check("interrupted, %d: nothing is left, or all is there" % i, p.returncode == 2 and not left and b"interrupted" in err or
-                     p.returncode == 0 and left == ["stopped.json"] or p.returncode == -signal.SIGINT and not seen, (p.returncode, err, left)):
+                     p.returncode == 0 and left == ["stopped.pftrace"] or p.returncode == -signal.SIGINT and not seen, (p.returncode, err, left)):
             break
         for f in left:
             os.remove(f)
@@ -335,7 +309,7 @@ def left_over():
     export("csv", "random", out="again.csv")
     with open("victim", "w") as f:
         f.write("mine")
-    for kind, name in (("chrome", "link.json.part"), ("perfetto", "link.pftrace.part"), ("csv", "link.csv.part")):
+    for kind, name in (("perfetto", "link.pftrace.part"), ("csv", "link.csv.part")):
         os.symlink("victim", name)
         export(kind, "random", out=name[:-len(".part")])
     with open("victim") as f:
@@ -345,7 +319,7 @@ def left_over():
         f.write("mine")
     r = hpctop("export", "--format", "csv", "-o", "own.csv", "random")
     check("a folder that is somebody's own stays", r.code == 2 and len(r.err.splitlines()) == 1 and os.path.exists("own.csv.part/thesis.tex"), r)
-    for command in (["export", "--format", "chrome"], ["report", "--json"]):
+    for command in (["export", "--format", "perfetto"], ["report", "--json"]):
         os.mkfifo("pipe")
         r = hpctop(*command, "-o", "pipe", "random")
         check("%s: what is no file is not replaced" % command[0], r.code == 2 and len(r.err.splitlines()) == 1 and stat.S_ISFIFO(os.stat("pipe").st_mode), r)
@@ -358,14 +332,14 @@ def manners():
                                   ("a folder that there is not", 2, ["--format", "csv", "nowhere"]),
                                   ("a rank that there is not", 2, ["--format", "csv", "--ranks", "77", "random"]),
                                   ("a time after the end", 2, ["--format", "csv", "--from", "1e6", "random"]),
-                                  ("a place that there is not", 2, ["--format", "chrome", "-o", "no/such/place", "random"]),
+                                  ("a place that there is not", 2, ["--format", "perfetto", "-o", "no/such/place", "random"]),
                                   ("a folder that is there", 2, ["--format", "csv", "-o", "random", "random"])):
         before = sorted(os.listdir("random"))
         r = hpctop("export", *arguments)
         check("%d for: %s" % (code, name), r.code == code and len(r.err.splitlines()) == 1 and not r.out and sorted(os.listdir("random")) == before, r)
     check("each format is explained", all("  %s " % kind in hpctop("help", "export").out for kind in FORMATS), hpctop("help", "export"))
-    r = hpctop("export", "--format", "chrome", os.path.abspath("random"), cwd="random.csv")
-    check("without -o it is named after the job", r.code == 0 and os.path.exists("random.csv/hpctop-random.json"), r)
+    r = hpctop("export", "--format", "perfetto", os.path.abspath("random"), cwd="random.csv")
+    check("without -o it is named after the job", r.code == 0 and os.path.exists("random.csv/hpctop-random.pftrace"), r)
 
 
 if not OTF2:
@@ -379,7 +353,6 @@ drawn_parts()
 talp()
 parquet()
 uncertainty()
-nested()
 escaped()
 full_disk()
 interrupted()

@@ -115,9 +115,9 @@ def exports(folder):
         for path in files_below(out):
             with open(path, "rb") as f:
                 data = f.read()
-            if name in ("csv", "chrome", "talp"):
+            if name in ("csv", "talp"):
                 text = text_of(os.path.relpath(path, folder), data)
-                table(path if name != "chrome" else path + ".json", text)
+                table(path, text)
 
 
 os.umask(0o022)

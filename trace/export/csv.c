@@ -84,7 +84,7 @@ static void put_rank(struct ana_exporting *x, struct ana_out *out, size_t index)
 static void put_seconds(struct ana_out *out, int64_t ns)
 {
     if (ns != INT64_MIN)
-        ana_out_time(out, ns, 9);
+        ana_out_seconds(out, ns);
     ana_out_text(out, ",");
 }
 

@@ -93,18 +93,16 @@ void ana_out_signed(struct ana_out *out, int64_t value)
     ana_out_integer(out, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
-void ana_out_time(struct ana_out *out, int64_t ns, int digits)
+void ana_out_seconds(struct ana_out *out, int64_t ns)
 {
-    uint64_t unit = digits == 9 ? 1000000000u : 1000u, positive = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
-    char text[16];
+    uint64_t positive = ns < 0 ? -(uint64_t)ns : (uint64_t)ns, rest = positive % 1000000000u;
+    char text[10] = ".";
     if (ns < 0)
         ana_out_text(out, "-");
-    ana_out_integer(out, positive / unit);
-    uint64_t rest = positive % unit;
-    text[0] = '.';
-    for (int i = digits; i > 0; i--, rest /= 10)
+    ana_out_integer(out, positive / 1000000000u);
+    for (int i = 9; i > 0; i--, rest /= 10)
         text[i] = (char)('0' + rest % 10);
-    ana_out_bytes(out, text, (size_t)digits + 1);
+    ana_out_bytes(out, text, sizeof text);
 }
 
 void ana_out_format(struct ana_out *out, const char *format, ...)
@@ -119,9 +117,6 @@ void ana_out_format(struct ana_out *out, const char *format, ...)
         case 's':
             ana_out_text(out, va_arg(args, const char *));
             break;
-        case 'j':
-            ana_out_json(out, va_arg(args, const char *));
-            break;
         case 'c':
             ana_out_csv(out, va_arg(args, const char *));
             break;
@@ -131,11 +126,8 @@ void ana_out_format(struct ana_out *out, const char *format, ...)
         case 'd':
             ana_out_signed(out, va_arg(args, int64_t));
             break;
-        case 't':
-            ana_out_time(out, va_arg(args, int64_t), 3);
-            break;
         case 'T':
-            ana_out_time(out, va_arg(args, int64_t), 9);
+            ana_out_seconds(out, va_arg(args, int64_t));
             break;
         default:
             break;
@@ -143,25 +135,6 @@ void ana_out_format(struct ana_out *out, const char *format, ...)
         at += *at ? 2 : 0;
     }
     va_end(args);
-}
-
-void ana_out_json(struct ana_out *out, const char *text)
-{
-    size_t left = text ? strlen(text) : 0;
-    if (!text) {
-        ana_out_text(out, "null");
-        return;
-    }
-    ana_out_text(out, "\"");
-    while (left) {
-        size_t n = trc_text_char(text, left);
-        if (*text == '"' || *text == '\\')
-            ana_out_text(out, "\\");
-        ana_out_bytes(out, n ? text : "?", n ? n : 1);
-        text += n ? n : 1;
-        left -= n ? n : 1;
-    }
-    ana_out_text(out, "\"");
 }
 
 void ana_out_csv(struct ana_out *out, const char *text)

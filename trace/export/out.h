@@ -44,14 +44,10 @@ static inline void ana_out_text(struct ana_out *out, const char *text)
 void ana_out_integer(struct ana_out *out, uint64_t value);
 /* Adds a number that may be negative. */
 void ana_out_signed(struct ana_out *out, int64_t value);
-/* Adds a time of `ns` nanoseconds in units of 10^digits ns, with as many digits behind the point: 9 gives seconds, 3
- * microseconds. */
-void ana_out_time(struct ana_out *out, int64_t ns, int digits);
-/* Adds text with values: %s text as it is, %j text as JSON, %c as CSV, %u uint64_t, %d int64_t, %t int64_t ns in
- * microseconds, %T in seconds. */
+/* Adds a time in seconds with nine digits behind the point. */
+void ana_out_seconds(struct ana_out *out, int64_t ns);
+/* Adds text with values: %s text as it is, %c as CSV, %u uint64_t, %d int64_t, %T int64_t ns in seconds. */
 void ana_out_format(struct ana_out *out, const char *format, ...);
-/* Adds text as a string of JSON, quotes included; what must not be shown becomes '?'.  NULL gives null. */
-void ana_out_json(struct ana_out *out, const char *text);
 /* Adds text as a field of CSV (RFC 4180) that no spreadsheet computes; NULL gives an empty one. */
 void ana_out_csv(struct ana_out *out, const char *text);
 

@@ -300,7 +300,7 @@ static void finish(struct ana_exporting *x)
 }
 
 const struct ana_export_sink ana_export_perfetto = {
-    .is = {"perfetto", "pftrace", "protobuf for ui.perfetto.dev: smaller and quicker than chrome", false},
+    .is = {"perfetto", "pftrace", "protobuf for ui.perfetto.dev and its trace_processor", false},
     .begin = begin,
     .event = event,
     .message = message,

@@ -57,9 +57,9 @@ static void put_number(struct ana_out *out, const char *key, double value, bool 
 {
     char text[64];
     ana_out_text(out, "   ");
-    ana_out_json(out, key);
-    snprintf(text, sizeof text, ": %.10g%s\n", value, last ? "" : ",");
-    ana_out_text(out, isfinite(value) ? text : last ? ": null\n" : ": null,\n");
+    if (isfinite(value))
+        snprintf(text, sizeof text, "%.10g", value);
+    ana_out_format(out, "\"%s\": %s%s\n", key, isfinite(value) ? text : "null", last ? "" : ",");
 }
 
 static void put_metrics(struct ana_exporting *x, const struct sums *s)

@@ -63,7 +63,7 @@
  *   6  LIKE         varint n, then n bytes: varint i, varint mask, then varints as in SIG, one for each bit of the
  *                   mask: the signature i before this one in the chunk, with other values in these fields, lowest bit
  *                   first.  A `received` without a bit that was equal to `sent` is equal to it again.  It becomes the
- *                   chunk's next signature, like a SIG.  Before version 8: signature i; no field without a bit differs
+ *                   chunk's next signature, like a SIG
  *   7  DONE         varint 0: the chunk's next signature is the one under which requests of the signature before it
  *                   complete as they were posted (trc_done_flags)
  *   8+i             event of signature i; what follows depends on that signature's flags, in this order:
@@ -93,9 +93,7 @@
 #include <stdint.h>
 
 #define TRC_MAGIC       "hpctop\r\n" /* 8 bytes; \r\n shows a transfer in text mode */
-#define TRC_VERSION     8u           /* 5: LIKE items; 6: trc_use.arrivals; 7: DONE items; 8: shorter LIKE items */
-#define TRC_BRIEF       8u
-#define TRC_OLDEST      4u /* fields that were added since are zero in older files */
+#define TRC_VERSION     8u           /* rises with each change of the format; readers refuse all others */
 #define TRC_BYTE_ORDER  0x01020304u
 #define TRC_HEAD_SIZE   4096u
 #define TRC_BLOCK       4096u
@@ -348,7 +346,7 @@ struct trc_thread {
 enum trc_settle { TRC_SETTLE_NONE, TRC_SETTLE_ADD, TRC_SETTLE_REPLACE, TRC_SETTLE_STEPS };
 struct trc_undo {
     uint32_t index_plus_1; /* the signature */
-    uint16_t row, out, in; /* numbers of its counters; 0: none.  Before version 8: uint32_t */
+    uint16_t row, out, in; /* numbers of its counters; 0: none */
     uint16_t reserved[3];
     uint32_t uses, arrivals;          /* of it */
     uint64_t row_sent, row_received;  /* counters of the row */

@@ -107,9 +107,9 @@ const char *trc_head_refuse(const struct trc_head *head, size_t got, char *text,
         return "not an hpctop trace (wrong magic)";
     if (head->byte_order != TRC_BYTE_ORDER)
         return "written on a machine of the other byte order: read it there";
-    if (head->version < TRC_OLDEST || head->version > TRC_VERSION) {
-        snprintf(text, size, "made by %s hpctop (format %u, this one reads %u to %u): %s",
-                 head->version > TRC_VERSION ? "a newer" : "an older", head->version, TRC_OLDEST, TRC_VERSION,
+    if (head->version != TRC_VERSION) {
+        snprintf(text, size, "made by %s hpctop (format %u, this one reads %u): %s",
+                 head->version > TRC_VERSION ? "a newer" : "an older", head->version, TRC_VERSION,
                  head->version > TRC_VERSION ? "update hpctop" : "use that one to read it");
         return text;
     }

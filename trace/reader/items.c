@@ -18,10 +18,9 @@ static bool take_original(const struct trc_cursor *cursor, struct trc_bytes *bod
     uint64_t number;
     if (!trc_get_varint(body, &number) || !trc_get_varint(body, mask))
         return false;
-    number = cursor->file->head.version < TRC_BRIEF ? number : cursor->sig_count - number;
-    if (number >= cursor->sig_count)
+    if (number == 0 || number > cursor->sig_count)
         return false;
-    *sig = cursor->sigs[number].sig;
+    *sig = cursor->sigs[cursor->sig_count - number].sig;
     return true;
 }
 
@@ -77,8 +76,7 @@ static enum trc_step take_sig(struct trc_cursor *cursor, struct trc_bytes *bytes
     for (size_t i = 0; i < file->field_count; i++) {
         const struct trc_schema_field *field = &file->fields[i];
         if (!(mask >> i & 1)) {
-            if (field->offset == offsetof(struct trc_sig, received) && sig.received == sig.sent &&
-                file->head.version >= TRC_BRIEF)
+            if (field->offset == offsetof(struct trc_sig, received) && sig.received == sig.sent)
                 fresh->sig.received = fresh->sig.sent;
             continue;
         }

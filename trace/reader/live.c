@@ -165,16 +165,14 @@ static void drop_uses(struct trc_file *file, struct trc_live *live)
 }
 
 /* Undoes an addition of a signature's uses to the counters that is under way, or that a kill interrupted. */
-static void take_back(const struct trc_file *file, struct trc_live *live, const struct trc_undo *undo)
+static void take_back(struct trc_live *live, const struct trc_undo *undo)
 {
     struct trc_thread *thread = &live->thread;
     if (undo->settled % TRC_SETTLE_STEPS != TRC_SETTLE_ADD || undo->index_plus_1 == 0 || undo->index_plus_1 > TRC_SIGS)
         return;
     struct trc_use *use = use_of(live, undo->index_plus_1 - 1);
-    const bool brief = file->head.version >= TRC_BRIEF;
     struct trc_counter *row = row_at(live, undo->row);
-    struct trc_peer *out = peer_at(live, brief ? undo->out : use ? use->out : 0);
-    struct trc_peer *in = peer_at(live, brief ? undo->in : use ? use->in : 0);
+    struct trc_peer *out = peer_at(live, undo->out), *in = peer_at(live, undo->in);
     if (use) {
         use->uses = undo->uses;
         use->arrivals = undo->arrivals;
@@ -299,7 +297,7 @@ static void copy_page(struct trc_file *file, struct trc_live *live)
     }
     live->cut = !whole;
     if (same || live->cut)
-        take_back(file, live, &page.undo);
+        take_back(live, &page.undo);
 }
 
 /* The thread's copy, made if it has none.  NULL: out of memory. */

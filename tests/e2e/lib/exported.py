@@ -70,26 +70,6 @@ def of_csv(folder):
     return plain(found)
 
 
-def of_chrome(path):
-    with open(path) as f:
-        document = json.load(f)
-    found, begun = empty(), {}
-    for e in document["traceEvents"]:
-        args = e.get("args", {})
-        if e["ph"] in "Xi" and args.get("what") in ("call", "poll", "part"):
-            add_call(found, e["name"], args["calls"], args["bytes_sent"], args["bytes_received"],
-                     args.get("busy_us", e.get("dur", 0)) / 1e6)
-        elif e["ph"] == "s":
-            begun[e["id"]] = (e["pid"] - 1, args["bytes"])
-        elif e["ph"] == "f":
-            source, size = begun.pop(e["id"])
-            add_message(found, source, e["pid"] - 1, size)
-        elif e["ph"] == "b" and args["ranks"] > 1:
-            found["collectives"][e["name"]] += 1
-    assert not begun, "flows without an end"
-    return plain(found)
-
-
 def pip_python(name, code, packages):
     """A Python in which this code runs, if need be with these packages in an environment made here; None: it cannot be had."""
     python = os.path.abspath("venv-%s/bin/python" % name)

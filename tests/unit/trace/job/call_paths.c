@@ -87,7 +87,7 @@ static void check_exports(struct ana_job *job)
 {
     static const struct {
         const char *format, *file;
-    } formats[] = {{"csv", "/events.csv"}, {"chrome", ""}, {"perfetto", ""}, {"otf2", "/traces.def"}};
+    } formats[] = {{"csv", "/events.csv"}, {"perfetto", ""}, {"otf2", "/traces.def"}};
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         char error[256] = "", out[64], file[96];
         snprintf(out, sizeof out, "call-paths-%s", formats[i].format);
