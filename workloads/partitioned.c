@@ -1,6 +1,6 @@
 /* partitioned: MPI-4 partitioned messages in a ring, TIMES rounds of PARTS partitions of 100 bytes each.
- * Truth per rank: one MPI_Psend_init and one MPI_Precv_init, which move nothing; per round one MPI_Startall that
- * carries PARTS x 100 bytes each way, PARTS MPI_Pready, one MPI_Waitall; r -> r+1, TIMES messages of PARTS x 100 bytes.
+ * Truth per rank: one MPI_Psend_init and one MPI_Precv_init, which have the bytes; per round one MPI_Startall of
+ * PARTS x 100 bytes each way, PARTS MPI_Pready, one MPI_Waitall; r -> r+1, TIMES messages of PARTS x 100 bytes.
  * Exits with 77 if the MPI is older than 4.0. */
 #include "truth.h"
 #include <mpi.h>
@@ -35,9 +35,9 @@ int main(int argc, char **argv)
     if (me == 0) {
         long long bytes = TIMES * PARTS * BYTES;
         truth_frame(n);
-        truth_each(n, "MPI_Psend_init", 1, 0, 0);
-        truth_each(n, "MPI_Precv_init", 1, 0, 0);
-        truth_each(n, "MPI_Startall", TIMES, bytes, bytes);
+        truth_each(n, "MPI_Psend_init", 1, bytes, 0);
+        truth_each(n, "MPI_Precv_init", 1, 0, bytes);
+        truth_each(n, "MPI_Startall", TIMES, 0, 0);
         truth_each(n, "MPI_Pready", TIMES * PARTS, 0, 0);
         truth_each(n, "MPI_Waitall", TIMES, 0, 0);
         truth_each(n, "MPI_Request_free", 2, 0, 0);

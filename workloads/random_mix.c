@@ -351,13 +351,11 @@ static void persistent(int step)
 {
     int a = draw(&alike, n), b = draw(&alike, n), bytes = draw(&alike, 5000), times = 1 + draw(&alike, 5);
     int together = draw(&alike, 2);
-    const char *start = together ? "MPI_Startall" : "MPI_Start";
     for (int side = 0; side < 2 && a != b; side++) {
         int here = side ? b : a, there = side ? a : b;
-        STATE(truth_call(here, "MPI_Send_init", 1, 0, 0));
-        STATE(truth_call(here, "MPI_Recv_init", 1, 0, 0));
-        STATE(
-            truth_call(here, start, together ? times : 2 * times, (long long)times * bytes, (long long)times * bytes));
+        STATE(truth_call(here, "MPI_Send_init", 1, (long long)times * bytes, 0));
+        STATE(truth_call(here, "MPI_Recv_init", 1, 0, (long long)times * bytes));
+        STATE(truth_call(here, together ? "MPI_Startall" : "MPI_Start", together ? times : 2 * times, 0, 0));
         STATE(truth_call(here, "MPI_Request_free", 2, 0, 0));
         STATE(truth_pair(here, there, times, bytes));
     }

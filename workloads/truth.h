@@ -4,8 +4,8 @@
  * Rank 0 states it for all ranks and writes it, as one JSON object, to the file that the environment variable TRUTH
  * names; without it nothing is written.  Byte rules: a call is charged with the bytes that it hands to MPI for others
  * (sent) and that arrive through it (received).  Nonblocking, persistent and matched-probe receives are charged to the
- * call that started them (MPI_Irecv, MPI_Start, MPI_Mrecv); a collective counts each rank's own contribution and result
- * once; MPI_PROC_NULL and cancelled requests move nothing. */
+ * call that made the request (MPI_Irecv, MPI_Recv_init, MPI_Mrecv); a collective counts each rank's own contribution
+ * and result once; MPI_PROC_NULL and cancelled requests move nothing. */
 #ifndef TRUTH_H
 #define TRUTH_H
 

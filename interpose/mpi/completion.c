@@ -131,18 +131,9 @@ TRC_INLINE void write_completion(struct ipo_thread *thread, uint32_t index, cons
 static void complete_arrival(struct ipo_thread *thread, uint32_t index, const struct ipo_request *request)
 {
     struct trc_stream *stream = &thread->stream;
-    const struct trc_sig *sig = trc_stream_sig(stream, index);
     write_completion(thread, index, request);
-    if (sig->flags & TRC_SIG_CANCELLED)
-        return;
-    const bool charged = request->flags & (IPO_REQUEST_PERSISTENT | IPO_REQUEST_BY_STATUS);
-    if (!charged || request->charge == sig->call) {
+    if (!(trc_stream_sig(stream, index)->flags & TRC_SIG_CANCELLED))
         stream->state[index].use->uses++;
-        return;
-    }
-    if (sig->flags & TRC_SIG_P2P_IN)
-        ipo_count_message(thread, index, false);
-    ipo_charge(thread, request->charge, 0, sig->received);
 }
 
 /* Replaces a status that does not fit the request by the posted values.  MPICH 4.0 to 5.0 never fills the status of an
@@ -209,7 +200,7 @@ static void complete_blindly(struct ipo_thread *thread, uint32_t index, const st
 {
     write_completion(thread, index, request);
     if (request->sig.flags & TRC_SIG_P2P_IN)
-        ipo_count_message(thread, index, false);
+        ipo_count_message(thread, index);
 }
 
 static void complete_request(struct ipo_thread *thread, uint32_t at, uintptr_t variable, uintptr_t status)

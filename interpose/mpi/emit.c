@@ -24,33 +24,18 @@ uint64_t ipo_next_start(struct ipo_thread *thread)
     return thread->stream.page->thread.starts++;
 }
 
-void ipo_charge(struct ipo_thread *thread, uint32_t call, uint64_t sent, uint64_t received)
-{
-    if (thread->stream.off)
-        return;
-    const struct trc_sig sig = {.call = call, .sent = sent, .received = received};
-    struct trc_row *row = trc_stream_row(&thread->stream, &sig);
-    row->sent += sent;
-    row->received += received;
-    thread->stream.page->thread.sent += sent;
-    thread->stream.page->thread.received += received;
-}
-
-void ipo_count_message(struct ipo_thread *thread, uint32_t index, bool sent)
+void ipo_count_message(struct ipo_thread *thread, uint32_t index)
 {
     const struct trc_sig_state *state = &thread->stream.state[index];
     struct trc_thread *live = &thread->stream.page->thread;
-    struct trc_peer *peer = trc_peer_at(&thread->stream, sent ? state->out : state->in);
+    struct trc_peer *peer = trc_peer_at(&thread->stream, state->in);
     if (thread->stream.off)
         return;
-    ++*(sent ? &live->sent_messages : &live->received_messages);
+    live->received_messages++;
     if (!peer) {
         live->peer_overflow++;
-    } else if (sent) {
-        peer->sent_messages++;
-        peer->sent_bytes += state->use->sig.sent;
-    } else {
-        peer->received_messages++;
-        peer->received_bytes += state->use->sig.received;
+        return;
     }
+    peer->received_messages++;
+    peer->received_bytes += state->use->sig.received;
 }

@@ -179,7 +179,6 @@ void ipo_finish_mprobe(struct ipo_frame *frame, const uintptr_t *args)
     struct ipo_request request = {.flags = IPO_REQUEST_BY_STATUS,
                                   .thread = frame->thread->stream.page->thread.index,
                                   .number = ipo_next_start(frame->thread),
-                                  .charge = frame->sig.call,
                                   .comm = frame->comm,
                                   .sig = frame->sig};
     ipo_request_add(handle, &request);
@@ -225,6 +224,8 @@ void ipo_finish_mrecv(struct ipo_frame *frame, const uintptr_t *args)
     if (!claim)
         return;
     struct trc_sig sig = claim->sig;
+    sig.call = frame->sig.call;
+    sig.site = frame->sig.site;
     sig.received = frame->sig.received;
     sig.flags = TRC_SIG_SUB | TRC_SIG_COMPLETE | TRC_SIG_P2P_IN;
     struct trc_stream *stream = &frame->thread->stream;
@@ -233,7 +234,7 @@ void ipo_finish_mrecv(struct ipo_frame *frame, const uintptr_t *args)
     bool foreign = claim->thread != live->index;
     trc_stream_sub(stream, index, foreign, claim->thread, foreign ? claim->number : live->starts - 1 - claim->number,
                    0);
-    ipo_count_message(frame->thread, index, false);
+    ipo_count_message(frame->thread, index);
     live->completes++;
     ipo_request_remove(claim);
 }
@@ -255,9 +256,10 @@ void ipo_finish_imrecv(struct ipo_frame *frame, const uintptr_t *args)
     struct ipo_request request = {.flags = IPO_REQUEST_BY_STATUS,
                                   .thread = claim->thread,
                                   .number = claim->number,
-                                  .charge = frame->sig.call,
                                   .comm = ipo_request_comm(claim),
                                   .sig = claim->sig};
+    request.sig.call = frame->sig.call;
+    request.sig.site = frame->sig.site;
     if (room < request.sig.received)
         request.sig.received = room;
     ipo_request_remove(claim);

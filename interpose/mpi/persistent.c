@@ -29,17 +29,14 @@ void ipo_finish_start(struct ipo_frame *frame, const uintptr_t *args)
         if (!request)
             continue;
         uint64_t sequence = 0;
-        const bool collective = request->sig.flags & TRC_SIG_COLL;
         struct ipo_comm *comm = ipo_request_comm(request);
-        if (collective && comm)
+        if ((request->sig.flags & TRC_SIG_COLL) && comm)
             sequence = comm->sequence++;
-        ipo_charge(thread, frame->sig.call, request->sig.sent, collective ? request->sig.received : 0);
         const uint32_t index = find_started(thread, request);
         trc_stream_sub(stream, index, false, 0, 0, sequence);
-        if (request->sig.flags & TRC_SIG_P2P_OUT)
-            ipo_count_message(thread, index, true);
+        if (!stream->off)
+            stream->state[index].use->uses++;
         request->number = ipo_next_start(thread);
-        request->charge = frame->sig.call;
         request->flags |= IPO_REQUEST_ACTIVE;
     }
 }

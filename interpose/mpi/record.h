@@ -105,10 +105,7 @@ void ipo_emit(struct ipo_frame *frame);
 /* The next start number of the thread, for the request that the event just written started. */
 uint64_t ipo_next_start(struct ipo_thread *thread);
 
-/* Adds bytes to the counters of a call, not the one that is recorded. */
-void ipo_charge(struct ipo_thread *thread, uint32_t call, uint64_t sent, uint64_t received);
-
-/* Counts a point-to-point message that was sent, or received; `index` of the signature with its partner and bytes. */
-void ipo_count_message(struct ipo_thread *thread, uint32_t index, bool sent);
+/* Counts a received message whose bytes no call counts; `index` of the signature with its partner and bytes. */
+void ipo_count_message(struct ipo_thread *thread, uint32_t index);
 
 #endif

@@ -29,7 +29,6 @@ struct ipo_request {
     uint32_t thread; /* index of the thread that started it */
     uint64_t number; /* start number in that thread */
     uint32_t version;
-    uint32_t charge;     /* call that its received bytes are counted under, if that is not the signature's */
     int32_t source, tag; /* arguments of a plain receive, as the program gave them */
     uintptr_t variable;  /* start behind the shared handle: address of the program's variable; 0: completed */
     struct ipo_comm *comm;

@@ -63,7 +63,6 @@ static inline struct ipo_request *ipo_note_start(struct ipo_thread *thread, uint
     struct ipo_request *request = ipo_start_place(thread, name, handle, shared);
     if (__builtin_expect(!request, 0))
         return NULL;
-    request->charge = sig->call;
     ipo_fill_start(request, thread, handle, shared, name, sig, number, state, comm, envelope);
     return request;
 }

@@ -1,4 +1,5 @@
 #!/bin/bash
+# long
 # timeout: 120
 # The benches still work: one quick round each, no judgement of their figures.
 cd "$TOP" || exit 1

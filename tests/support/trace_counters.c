@@ -107,9 +107,11 @@ void tb_count(struct tb *tb, struct thread *thread, const struct trc_sig *sig, u
     struct trc_page *page = tb_page_of(tb, thread);
     if (!page || sig->flags & TRC_SIG_NESTED)
         return;
-    /* Posted receives: the bytes that they have room for did not arrive yet. */
-    bool posted = sig->flags & TRC_SIG_START && sig->flags & TRC_SIG_P2P_IN;
-    uint64_t received = posted ? 0 : known(sig->received), sent = sig->flags & TRC_SIG_COMPLETE ? 0 : known(sig->sent);
+    /* Bytes of a message or a file are counted when they have come, other ones when the call begins. */
+    bool late = sig->flags & (TRC_SIG_P2P_IN | TRC_SIG_IO), posted = late && sig->flags & TRC_SIG_START;
+    bool before = sig->flags & TRC_SIG_COMPLETE && !late;
+    uint64_t received = posted || before ? 0 : known(sig->received);
+    uint64_t sent = sig->flags & TRC_SIG_COMPLETE ? 0 : known(sig->sent);
     page->thread.sent += sent;
     page->thread.received += received;
     if (sig->flags & TRC_SIG_P2P_OUT && !(sig->flags & TRC_SIG_COMPLETE))
@@ -121,7 +123,7 @@ void tb_count(struct tb *tb, struct thread *thread, const struct trc_sig *sig, u
     if (sig->flags & TRC_SIG_COMPLETE)
         page->thread.completes++;
     bool sub = sig->flags & TRC_SIG_SUB;
-    struct trc_row *row = tb_row_of(tb, thread, sig->call, trc_size_class(sent > received ? sent : received));
+    struct trc_row *row = tb_row_of(tb, thread, sig->call, trc_size_class(sig->sent | sig->received));
     if (row) {
         row->sent += sent;
         row->received += received;

@@ -185,11 +185,10 @@ static void put_comm(struct ana_exporting *x, struct ana_out *out, size_t index,
 }
 
 /* Columns of a call's data: amounts, partner and place. */
-static void put_signature(struct ana_exporting *x, struct ana_out *out, const struct ana_export_thread *thread,
-                          const struct ana_event *e)
+static void put_signature(struct ana_exporting *x, struct ana_out *out, const struct ana_event *e)
 {
     int32_t tag;
-    ana_out_format(out, "%u,%u,", ana_export_sent(e), ana_export_received(thread, e));
+    ana_out_format(out, "%u,%u,", ana_export_sent(e), ana_export_received(e));
     put_rank(x, out, ana_export_partner(x, e));
     if (ana_export_tag(e, &tag))
         ana_out_signed(out, tag);
@@ -203,6 +202,7 @@ static void put_signature(struct ana_exporting *x, struct ana_out *out, const st
 
 static void event(struct ana_exporting *x, struct ana_export_thread *thread, const struct ana_event *e)
 {
+    (void)thread;
     struct ana_out *out = ((struct csv *)x->own)->events;
     enum ana_export_what what = ana_export_what(e);
     static const char *const region[] = {
@@ -219,7 +219,7 @@ static void event(struct ana_exporting *x, struct ana_export_thread *thread, con
                    ana_export_name(x, e), calls);
     put_seconds(out, e->kind == TRC_RECORD_FOLD ? e->busy_ns : e->end_ns - e->begin_ns);
     if (e->sig)
-        put_signature(x, out, thread, e);
+        put_signature(x, out, e);
     else
         ana_out_text(out, ",,,,,,,,"); /* the last has no comma */
     ana_out_text(out, "\r\n");

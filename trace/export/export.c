@@ -48,8 +48,6 @@ static void keep_place(struct ana_export_thread *thread, const struct ana_event 
 {
     if (what == ANA_EXPORT_CALL || what == ANA_EXPORT_POLL || what == ANA_EXPORT_DEVICE)
         thread->until_ns = e->end_ns > thread->until_ns ? e->end_ns : thread->until_ns;
-    if (what == ANA_EXPORT_CALL || what == ANA_EXPORT_POLL)
-        thread->in_mrecv = e->use->call->opclass == TRC_OP_MRECV;
     if (what != ANA_EXPORT_REGION)
         return;
     if (e->kind == TRC_RECORD_END)

@@ -13,9 +13,9 @@
 
 /* A thread, or a stream of a GPU, as the walk comes along it. */
 struct ana_export_thread {
-    int64_t until_ns;         /* end of its last call; INT64_MIN: there was none */
-    struct trc_regions open;  /* regions of the program's own that it is in */
-    bool is_stream, in_mrecv; /* last call was MPI_Mrecv, which has told its own bytes */
+    int64_t until_ns;        /* end of its last call; INT64_MIN: there was none */
+    struct trc_regions open; /* regions of the program's own that it is in */
+    bool is_stream;
 };
 
 struct ana_exporting {
@@ -134,10 +134,9 @@ static inline uint64_t ana_export_sent(const struct ana_event *e)
     return ana_event_sent(e->sig) * ana_event_times(e);
 }
 /* Bytes that arrive with it. */
-static inline uint64_t ana_export_received(const struct ana_export_thread *thread, const struct ana_event *e)
+static inline uint64_t ana_export_received(const struct ana_event *e)
 {
-    bool told = thread->in_mrecv && e->sig->flags & TRC_SIG_SUB;
-    return told ? 0 : ana_event_received(e->sig) * ana_event_times(e);
+    return ana_event_received(e->sig, e->use->call->opclass) * ana_event_times(e);
 }
 /* Whether both ends of a message are of ranks that are asked for: else there is nothing to draw it between. */
 static inline bool ana_export_has_both(const struct ana_exporting *x, const struct ana_message *m)

@@ -271,7 +271,7 @@ static void *attributes_of(struct ana_exporting *x, const struct ana_event *e, b
 {
     struct otf2 *otf2 = x->own;
     uint64_t times = ana_event_times(e), sent = ana_event_sent(e->sig) * times,
-             received = ana_event_received(e->sig) * times;
+             received = ana_event_received(e->sig, e->use->call->opclass) * times;
     bool polls = e->kind == TRC_RECORD_FOLD;
     if (polls)
         otf2->lib.AttributeList_AddUint64(otf2->attributes, OTF2_ATTRIBUTE_CALLS, ana_event_calls(e));

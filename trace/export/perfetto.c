@@ -150,7 +150,7 @@ static void put_call(struct ana_exporting *x, const struct ana_export_thread *th
 {
     struct perfetto *perfetto = x->own;
     uint64_t track = perfetto->track[thread - x->thread];
-    uint64_t sent = ana_export_sent(e), received = ana_export_received(thread, e);
+    uint64_t sent = ana_export_sent(e), received = ana_export_received(e);
     bool is_part = what == ANA_EXPORT_PART;
     if (is_part && !sent && !received)
         return;

@@ -19,19 +19,31 @@ static inline uint64_t trc_known(uint64_t bytes)
     return bytes == TRC_BYTES_UNKNOWN ? 0 : bytes;
 }
 
-/* Returns the amounts that all uses of a signature and its arrivals have moved.  A send's bytes count when it starts, a
- * receive's when they have come: until then a posted receive only shows its room.  Pure; callable from the traced
+/* Whether a use of a signature with these flags counts the bytes that it sends: a request's count when it starts. */
+static inline bool trc_use_sends(uint32_t flags)
+{
+    return !(flags & TRC_SIG_COMPLETE);
+}
+
+/* Whether a use of a signature with these flags counts the bytes that it receives.  Bytes of a message or a file count
+ * when they have come: until then a posted receive only shows its room. */
+static inline bool trc_use_receives(uint32_t flags)
+{
+    const uint32_t none = flags & (TRC_SIG_P2P_IN | TRC_SIG_IO) ? TRC_SIG_START : TRC_SIG_COMPLETE;
+    return !(flags & (TRC_SIG_CANCELLED | none));
+}
+
+/* Returns the amounts that all uses of a signature and its arrivals have moved.  Pure; callable from the traced
  * thread. */
 static inline struct trc_moved trc_moved_by(const struct trc_use *use)
 {
     const uint32_t flags = use->sig.flags;
-    const uint32_t none = flags & (TRC_SIG_P2P_IN | TRC_SIG_IO) ? TRC_SIG_START : TRC_SIG_COMPLETE;
     struct trc_moved moved = {0};
-    if (!(flags & TRC_SIG_COMPLETE)) {
+    if (trc_use_sends(flags)) {
         moved.sent = trc_known(use->sig.sent) * use->uses;
         moved.out = flags & TRC_SIG_P2P_OUT ? use->uses : 0;
     }
-    const uint64_t came = (flags & (TRC_SIG_CANCELLED | none) ? 0 : (uint64_t)use->uses) + use->arrivals;
+    const uint64_t came = (trc_use_receives(flags) ? (uint64_t)use->uses : 0) + use->arrivals;
     moved.received = trc_known(use->sig.received) * came;
     moved.in = flags & TRC_SIG_P2P_IN ? came : 0;
     return moved;

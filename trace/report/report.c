@@ -20,10 +20,7 @@ static void write_job(struct ana_page *p)
     struct tm tm;
     if (localtime_r(&t, &tm))
         strftime(start, sizeof start, "%Y-%m-%d %H:%M:%S %z", &tm);
-    if (i->elapsed_ns < 60000000000)
-        ana_spoken(elapsed, sizeof elapsed, (double)i->elapsed_ns);
-    else
-        ana_clock(elapsed, sizeof elapsed, i->elapsed_ns);
+    ana_run_time(elapsed, sizeof elapsed, i->elapsed_ns);
     fprintf(p->out, "hpctop  %s  %s %s %s\n", i->name, ana_state_name(i->state),
             i->state == ANA_RUNNING ? "for" : "after", elapsed);
     char command[72];

@@ -100,7 +100,7 @@ static bool add_open(struct ana_job *job, size_t index, size_t thread, struct an
         return true;
     const int64_t since = ana_time_within(ana_clock_job_time(members->clock, index, live->inside_since));
     const uint32_t call = ana_call_number_of(ana_job_members(job), index, sig->call);
-    const uint16_t size_class = ana_event_class(sig);
+    const uint16_t size_class = trc_sig_class(sig);
     struct cell *cell = ana_map_add(cells, call, size_class, 0);
     if (!cell)
         return false;

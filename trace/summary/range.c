@@ -96,7 +96,7 @@ static size_t add_open_calls(struct ana_job *job, const struct ana_summary *s, s
         if (p->open_category < 0 || !sig || to <= from || !ana_takes_open(job, &s->selection, s->ranks[i].index))
             continue;
         uint32_t call = ana_call_number_of(ana_job_members(job), s->ranks[i].index, sig->call);
-        uint16_t size_class = ana_event_class(sig);
+        uint16_t size_class = trc_sig_class(sig);
         size_t k = 0;
         while (k < n && (cells[k].call != call || cells[k].size_class != size_class))
             k++;

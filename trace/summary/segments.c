@@ -214,8 +214,9 @@ static void add_spikes(struct ana_segment_stat *row, const struct ana_segment *s
     }
 }
 
-/* Compares the ranks of a row; `room` is for `ranks` numbers.  bucket NULL: p99_ns is known already. */
-static void compare_ranks(struct ana_segment_stat *row, size_t ranks, const uint32_t *bucket, double *room)
+/* Compares the ranks of a row by their times from bucket `first` on; `room` is for `ranks` numbers. */
+static void compare_ranks(struct ana_segment_stat *row, size_t ranks, const uint32_t *bucket, uint32_t first,
+                          double *room)
 {
     size_t n = 0;
     for (size_t i = 0; i < ranks; i++) {
@@ -228,9 +229,7 @@ static void compare_ranks(struct ana_segment_stat *row, size_t ranks, const uint
     }
     row->median_ns = ana_median(room, n);
     row->worst_ns = row->by_rank_ns[row->worst_index];
-    if (!bucket)
-        return;
-    double p99_ns = ana_bucket_percentile(bucket, 0, TRC_BUCKETS, 0.99);
+    double p99_ns = ana_bucket_percentile(bucket + first, first, TRC_BUCKETS - first, 0.99);
     row->p99_ns = fmin(fmax(p99_ns, (double)row->shortest_ns), (double)row->longest_ns);
 }
 
@@ -241,7 +240,8 @@ struct long_mode {
 };
 
 /* Replaces the median of each rank by the median of its long times, if most ranks have equally many. */
-static void measure_long_work(struct ana_segment_stat *row, size_t ranks, const struct long_mode *mode, double *room)
+static void measure_long_work(struct ana_segment_stat *row, size_t ranks, const struct long_mode *mode,
+                              const uint32_t *bucket, double *room)
 {
     if (!mode->rank || !ana_long_is_shared(mode->rank, ranks, row->worst_index))
         return;
@@ -252,12 +252,12 @@ static void measure_long_work(struct ana_segment_stat *row, size_t ranks, const 
             row->by_rank_ns[i] = mode->rank[i].median_ns;
         }
     }
-    compare_ranks(row, ranks, NULL, room);
+    compare_ranks(row, ranks, bucket, trc_bucket((uint64_t)ceil(mode->limit_ns)), room);
 }
 
 /* Finds the rows whose segments have two modes, and measures the longer one. */
 static void find_long_work(const struct ana_job *job, struct ana_summary *s, const struct ana_why *why,
-                           const struct rows *rows, double *room)
+                           const struct rows *rows, const uint32_t *bucket, double *room)
 {
     const struct ana_members *members = ana_job_members(job);
     struct long_mode *mode = calloc(s->segment_count + 1, sizeof *mode);
@@ -277,7 +277,7 @@ static void find_long_work(const struct ana_job *job, struct ana_summary *s, con
             }
         }
     for (size_t i = 0; mode && i < s->segment_count; i++) {
-        measure_long_work(&s->segments[i], members->count, &mode[i], room);
+        measure_long_work(&s->segments[i], members->count, &mode[i], bucket + i * TRC_BUCKETS, room);
         free(mode[i].rank);
     }
     free(mode);
@@ -346,8 +346,8 @@ static void fill_rows(const struct ana_job *job, struct ana_summary *s, const st
             s->segments[row->at].inside;
     }
     for (size_t i = 0; i < s->segment_count; i++)
-        compare_ranks(&s->segments[i], ana_job_members(job)->count, bucket + i * TRC_BUCKETS, room);
-    find_long_work(job, s, why, rows, room);
+        compare_ranks(&s->segments[i], ana_job_members(job)->count, bucket + i * TRC_BUCKETS, 0, room);
+    find_long_work(job, s, why, rows, bucket, room);
     for (size_t i = 0; i < why->segments.count; i++) {
         const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
         const struct row *row = find_row(rows, s, why, i);

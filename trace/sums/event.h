@@ -5,32 +5,17 @@
 #include "trace/format/uses.h"
 #include "trace/relations/relations.h"
 
-/* The bytes that an item counts as sent, a request's when it starts; TRC_BYTES_UNKNOWN. */
-static inline uint64_t ana_counts_sent(const struct trc_sig *sig)
-{
-    return sig->flags & TRC_SIG_COMPLETE ? 0 : sig->sent;
-}
-/* The bytes that an item counts as received, a request's when it completes; TRC_BYTES_UNKNOWN. */
-static inline uint64_t ana_counts_received(const struct trc_sig *sig)
-{
-    bool posted = (sig->flags & TRC_SIG_P2P_IN) && (sig->flags & TRC_SIG_START);
-    bool done_before = (sig->flags & TRC_SIG_COMPLETE) && !(sig->flags & TRC_SIG_P2P_IN);
-    return posted || done_before ? 0 : sig->received;
-}
 /* The bytes that an item counts as sent.  Unknown counts as 0. */
 static inline uint64_t ana_event_sent(const struct trc_sig *sig)
 {
-    return trc_known(ana_counts_sent(sig));
+    return trc_use_sends(sig->flags) ? trc_known(sig->sent) : 0;
 }
-/* The bytes that an item counts as received.  Unknown counts as 0. */
-static inline uint64_t ana_event_received(const struct trc_sig *sig)
+/* The bytes that an item of a call of this class counts as received.  Unknown counts as 0.  The event of MPI_Mrecv has
+ * the bytes, the SUB item behind it the message. */
+static inline uint64_t ana_event_received(const struct trc_sig *sig, enum trc_opclass opclass)
 {
-    return trc_known(ana_counts_received(sig));
-}
-/* The size class of an item: the larger number's; TRC_SIZE_UNKNOWN if one is not known. */
-static inline uint16_t ana_event_class(const struct trc_sig *sig)
-{
-    return trc_size_class(ana_counts_sent(sig) | ana_counts_received(sig));
+    bool counted = (sig->flags & TRC_SIG_SUB) && opclass == TRC_OP_MRECV;
+    return trc_use_receives(sig->flags) && !counted ? trc_known(sig->received) : 0;
 }
 
 /* Returns the number of times an item happened. */

@@ -81,14 +81,14 @@ void ana_tally_use(const struct ana_event *e, uint32_t call)
     struct ana_use *use = e->use;
     use->number = call;
     use->sent = ana_event_sent(e->sig);
-    use->received = ana_event_received(e->sig);
+    use->received = ana_event_received(e->sig, use->call->opclass);
     use->is_sub = e->sig->flags & TRC_SIG_SUB;
-    use->category = trc_opclass_category(e->use->call->opclass);
+    use->category = trc_opclass_category(use->call->opclass);
 }
 
 static struct ana_call_sum *call_sum(struct ana_tally *tally, const struct ana_event *e)
 {
-    return sum_of(tally, &tally->calls, e->use->number, ana_event_class(e->sig), 0);
+    return sum_of(tally, &tally->calls, e->use->number, trc_sig_class(e->sig), 0);
 }
 
 static struct ana_site_sum *site_sum(const struct ana_tally *tally, const struct ana_use *use)

@@ -130,6 +130,11 @@ char *ana_spoken(char *out, size_t size, double ns)
     return out;
 }
 
+char *ana_run_time(char *out, size_t size, int64_t ns)
+{
+    return 0 <= ns && ns < 60000000000 ? ana_spoken(out, size, (double)ns) : ana_clock(out, size, ns);
+}
+
 char *ana_size_class(char *out, size_t size, int size_class)
 {
     if (size_class < 0)

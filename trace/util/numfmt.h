@@ -39,6 +39,9 @@ char *ana_clock(char *out, size_t size, int64_t ns);
 /* Writes a duration for a sentence: "1.9 ms", "12 s", "3 min 12 s", "2 h 14 min". */
 char *ana_spoken(char *out, size_t size, double ns);
 
+/* Writes the length of a run that has ended: below a minute as ana_spoken() does, else as ana_clock() does. */
+char *ana_run_time(char *out, size_t size, int64_t ns);
+
 /* Writes the smallest size of a trc_size_class(): "0 B", "1 B", "64 B", "32.8 kB", "1.05 MB"; "unknown". */
 char *ana_size_class(char *out, size_t size, int size_class);
 

@@ -192,7 +192,7 @@ static void draw_job(const struct tui_app *app, struct tui_grid *grid, struct tu
     if (right > rect.w / 2)
         right = rect.w / 2;
     struct tui_rect left = {rect.x, rect.y, rect.w - right, 1};
-    ana_clock(clock, sizeof clock, info->elapsed_ns);
+    (info->state == ANA_RUNNING ? ana_clock : ana_run_time)(clock, sizeof clock, info->elapsed_ns);
     /* State and clock are always there, then as many parts as fit.  For ranks and nodes a long name is cut to 12. */
     enum { RANKS, NODES, MPI, VERSION, PARTS, BEFORE = 9, SHORT = 12 };
     char part[PARTS][128] = {""}, world[32] = "";

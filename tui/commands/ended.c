@@ -161,7 +161,7 @@ static void print_job(const struct tui_plan *plan, const char *folder, bool fail
     }
     if (verdict && verdict->state != ANA_VERDICT_HEALTHY)
         ana_verdict_headline(verdict, line, sizeof line);
-    else if (failed && !runs)
+    if (failed && verdict && (verdict->state == ANA_VERDICT_HEALTHY || verdict->state == ANA_VERDICT_SLOW))
         print_failed(job);
     if (*line)
         fprintf(stderr, "hpctop: %s\n", line);

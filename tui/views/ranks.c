@@ -10,7 +10,7 @@ struct made {
     const struct ana_metric *metric;
     struct tui_value value;
 };
-enum { RANK, HOST, STATE, NOW = 5, NOW_LAST = 8 }; /* columns by number; NOW .. are of the last second */
+enum { RANK, HOST, STATE, NOW = 6, NOW_LAST = 9 }; /* columns by number; NOW .. are of the last second */
 enum {
     MANY = 64,  /* more ranks are rows of groups */
     FEW = 15,   /* rows that fit on every screen */
@@ -198,6 +198,7 @@ static const struct tui_column columns[] = {
     [STATE] = {TUI_METRIC(RANK_STATE), 5, TUI_ASCENDING, NULL},
     {TUI_METRIC(RANK_INSIDE), 13, TUI_ASCENDING | TUI_STRETCH, NULL},
     {TUI_METRIC(RANK_SINCE), 6, 0, NULL},
+    {TUI_METRIC(RANK_LATE), 6, 0, NULL},
     [NOW] = {TUI_METRIC(RANK_MPI_NOW), 6, 0, NULL},
     {TUI_METRIC(RANK_SENT_NOW), 7, 0, NULL},
     {TUI_METRIC(RANK_RECEIVED_NOW), 7, 0, NULL},
@@ -206,7 +207,6 @@ static const struct tui_column columns[] = {
     {TUI_METRIC(RANK_SENT_RATE), 7, 0, NULL},
     {TUI_METRIC(RANK_RECEIVED_RATE), 7, 0, NULL},
     {TUI_METRIC(RANK_CALL_RATE), 7, 0, NULL},
-    {TUI_METRIC(RANK_LATE), 6, 0, NULL},
     {TUI_METRIC(RANK_WAITED), 7, 0, NULL},
     {TUI_METRIC(RANK_CAUSED), 7, 0, NULL},
     {TUI_METRIC(RANK_QUEUED), 6, 0, NULL},

@@ -403,8 +403,8 @@ def of_show(text, job):
 def of_window(text, job):
     """A window of the whole run, which is summed up from the events, has what the counters have."""
     there, found = json.loads(text), []
-    for name, rows_of, keys in (("calls", lambda c: c["name"], ("calls", "open_s", "waiting_s")), ("ranks", lambda r: (r["world"], r["rank"]), (
-            "calls", "bytes_sent", "mpi_s")), ("pairs", lambda p: (p["src_world"], p["src"], p["dst_world"], p["dst"]), ("messages", "bytes", "bandwidth"))):
+    for name, rows_of, keys in (("calls", lambda c: c["name"], ("calls", "bytes_sent", "bytes_received", "open_s", "waiting_s")), ("ranks", lambda r: (r["world"], r["rank"]), (
+            "calls", "bytes_sent", "bytes_received", "mpi_s")), ("pairs", lambda p: (p["src_world"], p["src"], p["dst_world"], p["dst"]), ("messages", "bytes", "bandwidth"))):
         rows_there = {rows_of(row): row for row in there[name]}
         for row in job.rep[name]:
             other = rows_there.get(rows_of(row))

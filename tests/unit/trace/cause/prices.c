@@ -206,15 +206,15 @@ static void two_late_at_once(void)
     done(&s, job);
 }
 
-/* Four short pauses between calls of one wrapper, then a computation, `late_ns` longer on rank 1: two kinds of work in
- * one segment. */
-static struct ana_summary mixed(int64_t late_ns, struct ana_job **job)
+/* Times between calls of one wrapper: short pauses and, each `every` times, a computation, 100 in all and
+ * `late_ns` longer on rank 1: two kinds of work in one segment. */
+static struct ana_summary mixed(int every, int64_t late_ns, struct ana_job **job)
 {
     struct planted p = planted_begin("mixed", 2);
     planted_meet(&p, 0x20, TB_WORLD, ALL);
-    for (int i = 0; i < 500; i++) {
+    for (int i = 0; i < 100 * every; i++) {
         for (int r = 0; r < 2; r++)
-            p.at[r] += i % 5 ? 2 * US : 15 * MS + (r == 1 ? late_ns : i % 3 * 10 * US);
+            p.at[r] += i % every ? 2 * US : 15 * MS + (r == 1 ? late_ns : i % 3 * 10 * US);
         planted_meet(&p, 0x20, TB_WORLD, ALL);
     }
     return summary_of("mixed", &p, job);
@@ -224,12 +224,12 @@ static struct ana_summary mixed(int64_t late_ns, struct ana_job **job)
 static void two_kinds_of_work(void)
 {
     struct ana_job *job;
-    struct ana_summary s = mixed(10 * US, &job);
+    struct ana_summary s = mixed(5, 10 * US, &job);
     const struct ana_price *price = price_of(&s, "0x20", "0x20");
     CHECK(!price || price->saves_ns <= 2 * MS, "saves %lld of computing", (long long)price->saves_ns);
     done(&s, job);
 
-    s = mixed(5 * MS, &job);
+    s = mixed(5, 5 * MS, &job);
     const struct ana_segment_stat *segment = planted_segment(&s, "0x20", "0x20");
     CHECK(segment->long_times == 200 && segment->times == 1000 && segment->worst_index == 1, "%llu long times",
           (unsigned long long)segment->long_times);
@@ -240,6 +240,11 @@ static void two_kinds_of_work(void)
     CHECK(price && price->ranks == 1 && price->rank[0] == 1, "rank 1 is late");
     CHECK(price && price->saves_ns > 490 * MS && price->saves_ns <= 500 * MS, "saves %lld",
           price ? (long long)price->saves_ns : 0);
+    done(&s, job);
+
+    s = mixed(100, 5 * MS, &job); /* a hundredth: of all times the 99th percentile is a pause */
+    segment = planted_segment(&s, "0x20", "0x20");
+    CHECK(segment->p99_ns >= segment->median_ns && segment->p99_ns < 21.5e6, "%g ns", segment->p99_ns);
     done(&s, job);
 }
 

@@ -48,6 +48,11 @@ int main(void)
     same(ana_spoken(out, sizeof out, 12e9), "12 s");
     same(ana_spoken(out, sizeof out, 192e9), "3 min 12 s");
     same(ana_spoken(out, sizeof out, 8047e9), "2 h 14 min");
+
+    same(ana_run_time(out, sizeof out, 530000000), "530 ms");
+    same(ana_run_time(out, sizeof out, 59000000000), "59 s");
+    same(ana_run_time(out, sizeof out, 60000000000), "00:01:00");
+    same(ana_run_time(out, sizeof out, -1), "--:--:--");
     same(ana_spoken(out, sizeof out, NAN), "unknown");
 
     same(ana_size_class(out, sizeof out, -1), "all");

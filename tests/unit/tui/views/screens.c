@@ -176,7 +176,7 @@ static const struct {
     {"views-80x24.keys", "rank 3 is late: computes 8.0 ms between exchange+0x60 and step.c:88, others"},
     {"views-80x24.keys", "late in collective    2.94k   5.88s   14.7%"},
     {"views-80x24.keys", "late sender              10  2.50ms"},
-    {"views-80x24.keys", "3 n02     done  \xe2\x80\x93                  \xe2\x80\x93  20.4%"},
+    {"views-80x24.keys", "3 n02     done  \xe2\x80\x93                  \xe2\x80\x93  98.0%  20.4%"},
     {"live.keys", "sent 1s  59.0 MB/s"}, /* 16 ranks send 36864 bytes 100 times a second */
     {"verdict-80x24.keys", "hung for 3 min 12 s: rank 3 has not come to MPI_Allreduce on grid, where 15"},
     {"gpu-80x24.keys", "3    54.0%   15.0%    20.0%    12.0%   12.0%   22.0%"},
