@@ -366,9 +366,9 @@ def lower_bound(name, rep):
 
 def of_talp(path, job):
     with open(path) as f:
-        pop = json.load(f)["Application"]["Global"]
+        pop = json.load(f, parse_float=lambda text: "%.12f" % float(text) if "e" in text else text)["Application"]["Global"]
     e = job.rep["efficiency"]
-    return differing("talp", [(key_there, Shown("%.8f" % pop[key_there]) if pop[key_there] else None, e[name]) for key_there, name in (
+    return differing("talp", [(key_there, Shown(str(pop[key_there])) if float(pop[key_there]) else None, e[name]) for key_there, name in (
         ("mpiLoadBalance", "load_balance"), ("mpiCommunicationEfficiency", "communication"))]) + differing(
             "talp", [("calls", pop["numMpiCalls"], sum(r["calls"] or 0 for r in job.rep["ranks"]))])
 
