@@ -273,6 +273,11 @@ def ends():
     code = "import sys; from mpi4py import MPI; sys.exit(3 if MPI.COMM_WORLD.rank else 0)"
     r = run([HPCTOP, "record", "-o", "exits", "--", "mpirun", "-n", "2", "/usr/bin/python3", "-c", code])
     check("an exit code after MPI_Finalize", r.code == 3 and "rank 1 ended with exit code 3 after MPI_Finalize" in r.err, r)
+    code = ("import sys, time\nfrom mpi4py import MPI\nc = MPI.COMM_WORLD\nfor i in range(60):\n"
+            "    time.sleep(.03 if c.rank else .002)\n    c.allreduce(1)\nsys.exit(3 if c.rank else 0)")
+    r = run([HPCTOP, "record", "-o", "late", "--", "mpirun", "-n", "2", "/usr/bin/python3", "-c", code])
+    check("an exit code after MPI_Finalize, and a late rank", r.code == 3 and "rank 1 is late" in r.err and
+          "rank 1 ended with exit code 3 after MPI_Finalize" in r.err, r)
     r = run([HPCTOP, "record", "-o", "dies", "--", "mpirun", "-n", "2", workload("exit_no_finalize")])
     check("ranks that end without MPI_Finalize are the reason", r.code and "in order" not in r.err and "without MPI_Finalize" in r.err, r)
     r = run([HPCTOP, "record", "-o", "none", "--", "true"])
