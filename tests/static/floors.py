@@ -1,7 +1,8 @@
 """The floors of trace/, interpose/ and tui/: docs/architecture.md says of each folder what it may include, and the sources
 do just that.
 
-Private headers (*_impl.h) are included in their own folder only.  By the symbols of the object files, folders need each
+Private headers (*_impl.h) are included in their own folder only, and detectors of trace/verdict that only need the
+wait-for graph see little else.  By the symbols of the object files, folders need each
 other one way only, and no more than 4 files go in a circle.
 Workloads see nothing of ours: they are programs like those of users."""
 import os
@@ -12,6 +13,7 @@ import sys
 TOP, BUILD = os.environ["TOP"], os.environ["BUILD"]
 ROOMS = ("trace", "interpose", "tui")
 MOST = 4  # files in a circle
+JUDGES, JUDGE_LINES = ("cycle", "early_exit", "live_lock", "order"), 1400  # detectors that only need the graph
 FOREIGN = r"mpi\.h|mpi-ext\.h|cuda|nccl\.h|cupti|curses|panel\.h|menu\.h|form\.h|libunwind"  # whose types have one file
 # Libraries, and the one folder or file that may see each.
 LIBRARIES = {r"(ncursesw?/)?(n?curses|panel|term)\.h": "tui/term/curses.c", r"cjson/|cJSON\.h": "tui/",
@@ -110,8 +112,22 @@ def check_private():
     check(not found, "a private header is included in its own folder only", ", ".join(sorted(found)))
 
 
+def check_judges():
+    """Lines of our headers and tables that the compiler read for a detector of the wait-for graph."""
+    for name in JUDGES:
+        with open(os.path.join(BUILD, "trace/verdict", name + ".d")) as deps:
+            read = set(re.findall(r"[\w/]+\.(?:h|def)\b", deps.read()))
+        lines = 0
+        for path in read:
+            with open(os.path.join(TOP, path)) as text:
+                lines += len(text.read().splitlines())
+        check(0 < lines <= JUDGE_LINES, "trace/verdict/%s.c is read with at most %d lines of headers" % (name, JUDGE_LINES),
+              "%d" % lines)
+
+
 def main():
     check_private()
+    check_judges()
     floors, actual = documented(), {}
     for path in sources():
         folder = os.path.dirname(path)

@@ -1,5 +1,6 @@
 #include "tests/support/trace_folder.h"
 #include "trace/session/session.h"
+#include "trace/headline/headline.h"
 #include "trace/verdict/verdict.h"
 #include <dirent.h>
 #include <stdio.h>

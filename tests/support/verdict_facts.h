@@ -2,6 +2,7 @@
 #ifndef TESTS_VERDICT_FACTS_H
 #define TESTS_VERDICT_FACTS_H
 
+#include "trace/job/job.h"
 #include "trace/verdict/verdict.h"
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
 #define YARDSTICK_JUDGE_H
 
 #include "tests/yardstick/program.h"
+#include "trace/job/job.h"
 #include "trace/verdict/verdict.h"
 
 /* State in which the files and processes are met. */

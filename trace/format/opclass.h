@@ -11,6 +11,12 @@ enum trc_opclass {
     TRC_OPCLASSES
 };
 
+/* A call as the schema of a file names it. */
+struct trc_call {
+    const char *name; /* "MPI_Send"; lives as long as the file */
+    enum trc_opclass opclass;
+};
+
 /* Uses of a span of time: the colours of the timeline and the sums of the report. */
 enum trc_category {
     TRC_CAT_COMPUTE, /* outside MPI and NCCL */

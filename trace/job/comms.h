@@ -2,7 +2,12 @@
 #ifndef ANA_COMMS_H
 #define ANA_COMMS_H
 
-#include "trace/job/job.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ana_job;
+struct trc_comm;
 
 /* Number of ranks that have files, ana_job_info.ranks. */
 size_t ana_job_ranks(const struct ana_job *job);

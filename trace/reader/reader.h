@@ -15,12 +15,6 @@ struct trc_file; /* an open trace file; owned by the caller of trc_open, ended b
 
 enum trc_status { TRC_OK = 0, TRC_END = 1, TRC_BAD = -1 /* see the message */ };
 
-/* A call as the file's own schema names it. */
-struct trc_call {
-    const char *name; /* "MPI_Send"; lives as long as the file */
-    enum trc_opclass opclass;
-};
-
 /* Opens `path`.  The process's soft limit of open files is raised to the hard one when it is in the way; files beyond
  * that are opened again each time that they are read.  On TRC_BAD writes one line (what, where, what to do) to `error`.
  * *out is set only on TRC_OK. */

@@ -4,6 +4,7 @@
 #include "trace/job/off.h"
 #include "trace/members/process.h"
 #include "trace/job/window.h"
+#include "trace/headline/headline.h"
 #include "trace/verdict/verdict.h"
 #include <inttypes.h>
 #include <stdlib.h>

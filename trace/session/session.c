@@ -3,6 +3,7 @@
 #include "trace/horovod/horovod.h"
 #include "trace/index/index.h"
 #include "trace/job/upper.h"
+#include "trace/headline/headline.h"
 #include "trace/verdict/verdict.h"
 #include <sched.h>
 #include <stdlib.h>
@@ -27,6 +28,7 @@ enum trc_status ana_job_open_watched(const char *const *folders, size_t n, ana_o
     ana_gpu_enter(&upper);
     ana_horovod_enter(&upper);
     ana_verdict_enter(&upper);
+    ana_headline_enter(&upper);
     ana_index_enter(&upper);
     struct ana_opener opener = {opening, user, processors()};
     const char *index = getenv("HPCTOP_INDEX");

@@ -1,6 +1,22 @@
 /* One judgement: what all detectors read and write. */
 #include "trace/verdict/verdict_impl.h"
 
+struct trc_file *ana_case_file(const struct ana_case *c, size_t index)
+{
+    return c->members->process[index].rank.file;
+}
+
+const struct trc_head *ana_case_head(const struct ana_case *c, size_t index)
+{
+    return trc_head(ana_case_file(c, index));
+}
+
+int64_t ana_case_end(const struct ana_case *c, size_t index)
+{
+    int64_t end = c->members->process[index].rank.end_ns;
+    return end < c->until_ns ? end : c->until_ns;
+}
+
 bool ana_case_ended(const struct ana_case *c, size_t index)
 {
     const struct ana_rank *r = &c->members->process[index].rank;
@@ -11,9 +27,9 @@ int64_t ana_case_lasted(const struct ana_case *c, const size_t *index, size_t n)
 {
     int64_t least = INT64_MAX;
     for (size_t k = 0; k < n; k++)
-        for (size_t i = c->first_waiting[index[k]]; i < c->first_waiting[index[k] + 1]; i++)
-            if (c->waiting[i].blocked && !c->waiting[i].aside && c->waiting[i].lasted_ns < least)
-                least = c->waiting[i].lasted_ns;
+        for (const struct ana_waiting *p = ana_waits(c, index[k]); p < ana_waits(c, index[k] + 1); p++)
+            if (p->blocked && !p->aside && p->lasted_ns < least)
+                least = p->lasted_ns;
     return least == INT64_MAX ? 0 : least;
 }
 
@@ -24,15 +40,15 @@ bool ana_case_known(const struct ana_case *c, size_t index)
 
 bool ana_case_events_known(const struct ana_case *c, size_t index)
 {
-    return ana_case_known(c, index) && !trc_truncated(c->members->process[index].rank.file);
+    return ana_case_known(c, index) && !trc_truncated(ana_case_file(c, index));
 }
 
 const struct ana_stacks *ana_case_stacks(struct ana_case *c)
 {
     if (!c->stacks_taken)
-        c->memory |= !ana_stacks_take(c->job, &c->stacks);
+        c->memory |= !ana_stacks_take(c->job, c->stacks);
     c->stacks_taken = true;
-    return &c->stacks;
+    return c->stacks;
 }
 
 const struct trc_sig *ana_last_call(const struct trc_file *file, uint32_t *thread)

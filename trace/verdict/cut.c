@@ -15,10 +15,8 @@ static size_t first_cut(const struct ana_case *c, bool counters, size_t *n)
 /* A fact about these files. */
 static struct ana_fact files(const struct ana_case *c, enum ana_sentence say, size_t first, size_t n)
 {
-    return (struct ana_fact){.id = say,
-                             .who = ana_one_rank(first),
-                             .more = (int64_t)n - 1,
-                             .of = !trc_truncated(c->members->process[first].rank.file)};
+    return (struct ana_fact){
+        .id = say, .who = ana_one_rank(first), .more = (int64_t)n - 1, .of = !trc_truncated(ana_case_file(c, first))};
 }
 
 void ana_say_cut(struct ana_case *c)
@@ -36,9 +34,9 @@ static void say_heads(struct ana_case *c)
         out += ana_case_ended(c, i);
         dead += c->members->process[i].rank.state == ANA_RANK_DEAD;
     }
-    ana_case_fact(c, (struct ana_fact){ANA_SAY_CUT_FINISHED, .count = out, .of = (int64_t)c->count});
+    ANA_FACT(c, ANA_SAY_CUT_FINISHED, .count = out, .of = (int64_t)c->count);
     if (dead)
-        ana_case_fact(c, (struct ana_fact){ANA_SAY_CUT_GONE, .count = dead});
+        ANA_FACT(c, ANA_SAY_CUT_GONE, .count = dead);
 }
 
 bool ana_find_cut(struct ana_case *c)
@@ -54,7 +52,7 @@ bool ana_find_cut(struct ana_case *c)
     c->out->state = ANA_VERDICT_UNKNOWN;
     c->out->summary = files(c, ANA_SAY_CUT, first, n);
     c->out->summary.number = !counters;
-    c->out->next = (struct ana_fact){.id = ANA_SAY_NEXT_FILES};
+    ANA_NEXT(c, ANA_SAY_NEXT_FILES);
     say_heads(c);
     return true;
 }

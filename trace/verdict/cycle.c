@@ -1,5 +1,5 @@
 /* Ranks that wait for each other in a circle. */
-#include "trace/verdict/verdict_impl.h"
+#include "trace/verdict/case_impl.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,8 +8,7 @@
 static size_t next_in_circle(struct ana_case *c, size_t index, size_t *edges)
 {
     size_t own = SIZE_MAX, leaving = SIZE_MAX;
-    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++) {
-        struct ana_waiting *p = &c->waiting[i];
+    for (struct ana_waiting *p = ana_waits(c, index); p < ana_waits(c, index + 1); p++) {
         size_t n = p->blocked && !p->aside ? ana_waiting_for(c, p, edges, c->count) : 0;
         for (size_t k = 0; k < n; k++) {
             const struct ana_waiting *other = ana_rank_waiting(c, edges[k]);
@@ -53,17 +52,17 @@ static struct ana_call call_of(struct ana_case *c, size_t index)
 static void say_circle(struct ana_case *c, const size_t *path, size_t n)
 {
     enum { MOST = 8 }; /* links that are told */
-    c->out->summary = (struct ana_fact){ANA_SAY_CIRCLE, .count = (int64_t)n, .circle = ana_ranks_at(path, n),
-                                        .who = ana_one_rank(path[0]), .call = call_of(c, path[0])};
+    ANA_SUMMARY(c, ANA_SAY_CIRCLE, .count = (int64_t)n, .circle = ana_ranks_at(path, n), .who = ana_one_rank(path[0]),
+                .call = call_of(c, path[0]));
     for (size_t i = 0; i < n && i < MOST; i++)
-        ana_case_fact(c, (struct ana_fact){ANA_SAY_WAITS_FOR, .who = ana_one_rank(path[i]),
-                                           .others = ana_one_rank(path[(i + 1) % n]), .call = call_of(c, path[i])});
+        ANA_FACT(c, ANA_SAY_WAITS_FOR, .who = ana_one_rank(path[i]), .others = ana_one_rank(path[(i + 1) % n]),
+                 .call = call_of(c, path[i]));
 }
 
 static bool is_in_group(const struct ana_case *c, size_t index, uint32_t group)
 {
-    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
-        if (c->waiting[i].kind == ANA_WAITING_COLLECTIVE && c->waiting[i].group == group)
+    for (const struct ana_waiting *p = ana_waits(c, index); p < ana_waits(c, index + 1); p++)
+        if (p->kind == ANA_WAITING_COLLECTIVE && p->group == group)
             return true;
     return false;
 }
@@ -86,8 +85,8 @@ static bool say_orders(struct ana_case *c, const size_t *path, size_t n)
     if (n != 2 || a->kind != ANA_WAITING_COLLECTIVE || b->kind != ANA_WAITING_COLLECTIVE)
         return false;
     c->out->next.id = ANA_SAY_NEXT_ORDERS;
-    c->out->summary = (struct ana_fact){ANA_SAY_TWO_ORDERS, .who = blame_all_with(c, a), .call = ana_waiting_call(a),
-                                        .others = blame_all_with(c, b), .other_call = ana_waiting_call(b)};
+    ANA_SUMMARY(c, ANA_SAY_TWO_ORDERS, .who = blame_all_with(c, a), .call = ana_waiting_call(a),
+                .others = blame_all_with(c, b), .other_call = ana_waiting_call(b));
     return true;
 }
 
@@ -102,15 +101,14 @@ bool ana_find_cycle(struct ana_case *c)
     if (!ana_blame_deviants(c, path, n))
         ana_case_blame_all(c, ana_ranks_at(path, n));
     if (n == 1)
-        c->out->summary =
-            (struct ana_fact){ANA_SAY_WAITS_FOR_ITSELF, .who = ana_one_rank(path[0]), .call = call_of(c, path[0])};
+        ANA_SUMMARY(c, ANA_SAY_WAITS_FOR_ITSELF, .who = ana_one_rank(path[0]), .call = call_of(c, path[0]));
     else if (!say_orders(c, path, n))
         say_circle(c, path, n);
     bool outside = false;
     for (size_t i = 0; i < n; i++)
-        outside |= !c->sure[path[i]];
+        outside |= !c->rank[path[i]].sure;
     if (outside)
-        ana_case_fact(c, (struct ana_fact){.id = ANA_SAY_OTHER_THREADS});
+        ANA_FACT(c, ANA_SAY_OTHER_THREADS);
     ana_case_doubt_culprits(c);
     return true;
 }

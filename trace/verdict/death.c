@@ -1,5 +1,6 @@
 #include "trace/util/times.h"
 #include "trace/verdict/death.h"
+#include "trace/verdict/verdict_impl.h"
 #include <signal.h>
 #include <string.h>
 
@@ -11,27 +12,53 @@
     0.01         /* share of its time that a rank spent in such calls: as likely a kill at any moment meets it there */
 #define STEADY 3 /* the first ended that many times further from the others than they did from each other */
 
-static const struct {
+/* Who causes a signal: somebody else, the process or its own action, an error of the process. */
+enum cause { OUTSIDE, OWN, ERROR };
+static const struct signal {
     int number;
     const char *name;
-    bool own; /* the process itself, or its own action, caused the end */
-} signals[] = {
-    {SIGHUP, "SIGHUP", false},   {SIGINT, "SIGINT", false},   {SIGQUIT, "SIGQUIT", false}, {SIGILL, "SIGILL", true},
-    {SIGABRT, "SIGABRT", true},  {SIGBUS, "SIGBUS", true},    {SIGFPE, "SIGFPE", true},    {SIGSEGV, "SIGSEGV", true},
-    {SIGSYS, "SIGSYS", true},    {SIGPIPE, "SIGPIPE", true},  {SIGALRM, "SIGALRM", true},  {SIGTERM, "SIGTERM", false},
-    {SIGUSR1, "SIGUSR1", false}, {SIGUSR2, "SIGUSR2", false}, {SIGXCPU, "SIGXCPU", true},  {SIGXFSZ, "SIGXFSZ", true}};
+    enum cause cause;
+    enum ana_sentence says; /* of a process that it ended and that caused it */
+} signals[] = {{SIGHUP, "SIGHUP", OUTSIDE, ANA_SAY_ENDED_ITSELF},
+               {SIGINT, "SIGINT", OUTSIDE, ANA_SAY_ENDED_ITSELF},
+               {SIGQUIT, "SIGQUIT", OUTSIDE, ANA_SAY_ENDED_ITSELF},
+               {SIGTERM, "SIGTERM", OUTSIDE, ANA_SAY_ENDED_ITSELF},
+               {SIGUSR1, "SIGUSR1", OUTSIDE, ANA_SAY_ENDED_ITSELF},
+               {SIGUSR2, "SIGUSR2", OUTSIDE, ANA_SAY_ENDED_ITSELF},
+               {SIGILL, "SIGILL", ERROR, ANA_SAY_CRASHED},
+               {SIGABRT, "SIGABRT", ERROR, ANA_SAY_CRASHED},
+               {SIGBUS, "SIGBUS", ERROR, ANA_SAY_CRASHED},
+               {SIGFPE, "SIGFPE", ERROR, ANA_SAY_CRASHED},
+               {SIGSEGV, "SIGSEGV", ERROR, ANA_SAY_CRASHED},
+               {SIGSYS, "SIGSYS", OWN, ANA_SAY_CRASHED},
+               {SIGPIPE, "SIGPIPE", OWN, ANA_SAY_ENDED_BY_SIGNAL},
+               {SIGALRM, "SIGALRM", OWN, ANA_SAY_ENDED_BY_SIGNAL},
+               {SIGXCPU, "SIGXCPU", OWN, ANA_SAY_OUT_OF_TIME},
+               {SIGXFSZ, "SIGXFSZ", OWN, ANA_SAY_FILE_TOO_LARGE},
+               {0, "a signal", OUTSIDE, ANA_SAY_CRASHED}};
+
+/* The row of a signal; the last one for a number that is not in the table. */
+static const struct signal *signal_of(int number)
+{
+    const struct signal *row = signals;
+    while (row->number && row->number != number)
+        row++;
+    return row;
+}
 
 const char *ana_signal_name(int number)
 {
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-        if (signals[i].number == number)
-            return signals[i].name;
-    return "a signal";
+    return signal_of(number)->name;
+}
+
+enum ana_sentence ana_signal_says(int number)
+{
+    return signal_of(number)->says;
 }
 
 static const struct trc_head *head_of(const struct ana_case *c, size_t index)
 {
-    return trc_head(c->members->process[index].rank.file);
+    return ana_case_head(c, index);
 }
 
 static bool is_sent_to_itself(const struct trc_head *head)
@@ -53,11 +80,10 @@ static bool is_the_only_one(const struct ana_case *c, size_t index)
 static bool is_own_signal(const struct ana_case *c, size_t index)
 {
     const struct trc_end *end = &head_of(c, index)->end;
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-        if (signals[i].number == end->signal)
-            return is_sent_to_itself(head_of(c, index)) ? signals[i].own || is_the_only_one(c, index)
-                                                        : signals[i].own && end->sender == 0;
-    return false;
+    const struct signal *row = signal_of(end->signal);
+    if (is_sent_to_itself(head_of(c, index)))
+        return row->number && (row->cause != OUTSIDE || is_the_only_one(c, index));
+    return row->cause != OUTSIDE && end->sender == 0;
 }
 
 /* Whether a file says by a stack only that its process crashed. */
@@ -79,7 +105,7 @@ static bool is_in_handler(const struct ana_stack *stack, const struct trc_end *e
 int ana_handled_signal(struct ana_case *c, size_t index)
 {
     const struct ana_stack *stack = ana_stack_of(ana_case_stacks(c), index);
-    const struct trc_end *end = &trc_head(c->members->process[index].rank.file)->end;
+    const struct trc_end *end = &ana_case_head(c, index)->end;
     if (!is_in_handler(stack, end))
         return 0;
     return stack && stack->reason == TRC_STACK_EXIT ? stack->signal : is_own_signal(c, index) ? end->signal : 0;
@@ -88,17 +114,12 @@ int ana_handled_signal(struct ana_case *c, size_t index)
 bool ana_left_in_handler(struct ana_case *c, size_t index)
 {
     const struct ana_stack *stack = ana_stack_of(ana_case_stacks(c), index);
-    return is_in_handler(stack, &trc_head(c->members->process[index].rank.file)->end) && !ana_handled_signal(c, index);
+    return is_in_handler(stack, &ana_case_head(c, index)->end) && !ana_handled_signal(c, index);
 }
 
 bool ana_left_for_error(struct ana_case *c, size_t index)
 {
-    static const int errors[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-    const int number = ana_handled_signal(c, index);
-    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
-        if (errors[i] == number)
-            return true;
-    return false;
+    return signal_of(ana_handled_signal(c, index))->cause == ERROR;
 }
 
 /* Nobody waits any more for a rank in MPI_Finalize: its end is no cause. */
@@ -188,7 +209,7 @@ struct ana_death ana_death_of(struct ana_case *c, size_t index)
  * nobody learns of it. */
 static bool would_have_noted(struct ana_case *c, size_t index)
 {
-    return trc_head(c->members->process[index].rank.file)->end.watched >> (SIGTERM - 1) & 1;
+    return ana_case_head(c, index)->end.watched >> (SIGTERM - 1) & 1;
 }
 
 /* Results of the walk over the ends. */
@@ -201,7 +222,7 @@ struct walk {
 
 static void note_told(struct ana_case *c, size_t index, int64_t at_ns, struct ana_deaths *d)
 {
-    const struct trc_head *head = trc_head(c->members->process[index].rank.file);
+    const struct trc_head *head = ana_case_head(c, index);
     bool better = d->teller == SIZE_MAX || (head->end.by == TRC_END_SIGNAL && (at_ns < d->told_ns || d->teller_left));
     if (better) {
         d->teller = index;
@@ -213,14 +234,14 @@ static void note_told(struct ana_case *c, size_t index, int64_t at_ns, struct an
 
 static int32_t ended_by(const struct ana_case *c, size_t index)
 {
-    return trc_head(c->members->process[index].rank.file)->end.signal;
+    return ana_case_head(c, index)->end.signal;
 }
 
 /* Time when the last call of a thread of the rank failed in Gloo, the earliest of several: an exception ends Horovod's
  * loop as soon as another rank is gone.  INT64_MAX: no last call did. */
 static int64_t lost_ns(const struct ana_case *c, size_t index)
 {
-    const struct trc_file *file = c->members->process[index].rank.file;
+    const struct trc_file *file = ana_case_file(c, index);
     int64_t at_ns = INT64_MAX;
     for (size_t t = 0; t < trc_threads(file); t++) {
         const struct trc_thread *live = trc_thread(file, t);
@@ -235,9 +256,9 @@ static void walk_ends(struct ana_case *c, unsigned of, struct ana_deaths *d, str
 {
     for (size_t i = 0; i < c->count; i++) {
         struct ana_death death = ana_death_of(c, i);
-        if (death.how == ANA_END_NONE && of & ANA_OF_GONE && c->gone[i])
+        if (death.how == ANA_END_NONE && of & ANA_OF_GONE && c->rank[i].gone)
             death.how = ANA_END_VANISHED; /* it is stopped, or silent */
-        if (death.how == ANA_END_NONE || (!(of & ANA_OF_DEAD) && !c->gone[i]))
+        if (death.how == ANA_END_NONE || (!(of & ANA_OF_DEAD) && !c->rank[i].gone))
             continue;
         d->gone++;
         w->pipes += death.how == ANA_END_CRASHED && ended_by(c, i) == SIGPIPE;

@@ -2,7 +2,7 @@
 #ifndef ANA_DEATH_H
 #define ANA_DEATH_H
 
-#include "trace/verdict/verdict_impl.h"
+#include "trace/verdict/case_impl.h"
 
 #define ANA_APART_NS 300000000 /* heartbeats that end so far apart, ten a second, ended one after the other */
 
@@ -28,6 +28,8 @@ int ana_handled_signal(struct ana_case *c, size_t index);
 bool ana_left_for_error(struct ana_case *c, size_t index);
 /* "SIGSEGV"; "a signal" for a number without a name. */
 const char *ana_signal_name(int number);
+/* The sentence on a process that this signal ended, and that caused it. */
+enum ana_sentence ana_signal_says(int number);
 
 /* The first end among the processes that are gone. */
 struct ana_deaths {

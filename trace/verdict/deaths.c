@@ -1,6 +1,7 @@
 /* Processes that are gone, stopped or left early. */
 #include "trace/job/site_words.h"
 #include "trace/verdict/death.h"
+#include "trace/verdict/verdict_impl.h"
 #include <signal.h>
 #include <string.h>
 
@@ -34,8 +35,8 @@ bool ana_find_abort(struct ana_case *c)
     c->out->id = ana_left_for_error(c, first) ? ANA_CLASS_DEAD : ANA_CLASS_EARLY_EXIT;
     c->out->confidence = ANA_PROVEN;
     c->out->since_ns = c->members->end_ns - p->rank.end_ns;
-    c->out->summary = (struct ana_fact){ANA_SAY_ABORTED, .who = ana_one_rank(first),
-                                        .number = trc_head(p->rank.file)->abort_code, .more = (int64_t)n - 1};
+    ANA_SUMMARY(c, ANA_SAY_ABORTED, .who = ana_one_rank(first), .number = trc_head(p->rank.file)->abort_code,
+                .more = (int64_t)n - 1);
     const int handled = ana_handled_signal(c, first);
     bool overflow;
     if (handled) {
@@ -48,19 +49,19 @@ bool ana_find_abort(struct ana_case *c)
 /* Whether all members have come to a collective, but one member does nothing more. */
 static bool waits_inside(const struct ana_case *c, uint32_t group)
 {
-    for (size_t i = 0; i < c->waiting_count; i++)
-        if (c->waiting[i].group == group && c->waiting[i].blocked && !c->gone[c->waiting[i].index])
+    for (const struct ana_waiting *p = c->waiting; p < ana_waits(c, c->count); p++)
+        if (p->group == group && p->blocked && !c->rank[p->index].gone)
             return true;
     return false;
 }
 
 bool ana_anybody_waits(struct ana_case *c)
 {
-    for (size_t i = 0; i < c->waiting_count; i++)
-        if (c->gone[c->waiting[i].index] && c->waiting[i].group != ANA_NO_GROUP && waits_inside(c, c->waiting[i].group))
+    for (const struct ana_waiting *p = c->waiting; p < ana_waits(c, c->count); p++)
+        if (c->rank[p->index].gone && p->group != ANA_NO_GROUP && waits_inside(c, p->group))
             return true;
     for (size_t i = 0; i < c->count; i++)
-        if (!ana_rank_moves(c, i) && !c->gone[i] && ana_rank_blocked(c, i))
+        if (!ana_rank_moves(c, i) && !c->rank[i].gone && ana_rank_blocked(c, i))
             return true;
     return ana_gpu_anybody_waits(c);
 }
@@ -86,7 +87,8 @@ static struct ana_ranks others_gone(struct ana_case *c, size_t first)
     const enum ana_end how = ana_death_of(c, first).how;
     size_t *index = ana_case_room(c), n = 0;
     for (size_t i = 0; index && i < c->count; i++)
-        if (i != first && (c->gone[first] ? c->gone[i] : c->members->process[i].rank.state == ANA_RANK_DEAD) &&
+        if (i != first &&
+            (c->rank[first].gone ? c->rank[i].gone : c->members->process[i].rank.state == ANA_RANK_DEAD) &&
             ana_death_of(c, i).how == how)
             index[n++] = i;
     return ana_ranks_at(index, n);
@@ -107,31 +109,12 @@ static enum ana_sentence say_left(const struct trc_end *end, const char *place)
 
 static int signal_of(const struct ana_case *c, size_t index)
 {
-    const struct trc_file *file = c->members->process[index].rank.file;
+    const struct trc_file *file = ana_case_file(c, index);
     int number = trc_head(file)->end.signal;
     for (size_t i = 0; i < trc_stacks(file) && !number; i++)
         if (trc_stack(file, i)->def.flags & TRC_STACK_CRASHED)
             number = trc_stack(file, i)->def.signal;
     return number;
-}
-
-static enum ana_sentence say_crash(int number)
-{
-    static const int ends[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (number == ends[i])
-            return ANA_SAY_ENDED_ITSELF;
-    switch (number) {
-    case SIGXCPU:
-        return ANA_SAY_OUT_OF_TIME;
-    case SIGXFSZ:
-        return ANA_SAY_FILE_TOO_LARGE;
-    case SIGALRM:
-    case SIGPIPE:
-        return ANA_SAY_ENDED_BY_SIGNAL;
-    default:
-        return ANA_SAY_CRASHED;
-    }
 }
 
 static enum ana_sentence say_how(struct ana_case *c, size_t index, const char *place, bool overflow)
@@ -145,7 +128,7 @@ static enum ana_sentence say_how(struct ana_case *c, size_t index, const char *p
         return ANA_SAY_SILENT;
     switch (ana_death_of(c, index).how) {
     case ANA_END_CRASHED:
-        return overflow ? ANA_SAY_STACK_FULL : say_crash(signal_of(c, index));
+        return overflow ? ANA_SAY_STACK_FULL : ana_signal_says(signal_of(c, index));
     case ANA_END_REFUSED:
         return ANA_SAY_REFUSED;
     case ANA_END_LEFT:
@@ -204,12 +187,12 @@ static void say_gone(struct ana_case *c, size_t first)
     fact.more = ana_handled_signal(c, first);
     c->out->summary = fact;
     if (end->message[0] && fact.id != ANA_SAY_ENDED_BY_MPI)
-        ana_case_fact(c, (struct ana_fact){ANA_SAY_LAST_WORDS, .name = ana_case_text(c, end->message)});
+        ANA_FACT(c, ANA_SAY_LAST_WORDS, .name = ana_case_text(c, end->message));
     if (fact.id == ANA_SAY_REFUSED || fact.id == ANA_SAY_ENDED_BY_MPI)
-        c->out->next = (struct ana_fact){.id = ANA_SAY_NEXT_REFUSED};
+        ANA_NEXT(c, ANA_SAY_NEXT_REFUSED);
     if (p->traced || p->stopped)
-        c->out->next = (struct ana_fact){p->traced ? ANA_SAY_NEXT_DEBUGGER : ANA_SAY_NEXT_STOPPED,
-                                         .number = p->rank.pid, .name = p->rank.host};
+        ANA_NEXT(c, p->traced ? ANA_SAY_NEXT_DEBUGGER : ANA_SAY_NEXT_STOPPED, .number = p->rank.pid,
+                 .name = p->rank.host);
 }
 
 /* Adds what the ends of the others tell of the first one. */
@@ -219,20 +202,18 @@ static void say_others(struct ana_case *c, const struct ana_deaths *d, int64_t s
     if (ana_death_of(c, d->first).how != ANA_END_VANISHED || first->state != ANA_RANK_DEAD || c->live)
         return;
     if (trc_head(first->file)->end.watched >> (SIGSEGV - 1) & 1) /* a full stack leaves no room for a handler */
-        ana_case_fact(c, (struct ana_fact){.id = ANA_SAY_UNNOTED});
+        ANA_FACT(c, ANA_SAY_UNNOTED);
     if (d->told) {
         const struct ana_rank *teller = &c->members->process[d->teller].rank;
         const struct trc_end *end = &trc_head(teller->file)->end;
         if (end->memory_kills > end->memory_before && strcmp(teller->host, first->host) == 0)
-            ana_case_fact(c, (struct ana_fact){ANA_SAY_MEMORY_KILLS,
-                                               .count = (int64_t)(end->memory_kills - end->memory_before),
-                                               .name = first->host});
-        ana_case_fact(c, (struct ana_fact){d->lost ? ANA_SAY_OTHERS_LOST : ANA_SAY_OTHERS_TOLD,
-                                           .name = ana_signal_name(end->signal), .other_name = end->sender_name,
-                                           .time = d->told_ns - first->end_ns});
-    } else if (c->gone[d->first]) {
+            ANA_FACT(c, ANA_SAY_MEMORY_KILLS, .count = (int64_t)(end->memory_kills - end->memory_before),
+                     .name = first->host);
+        ANA_FACT(c, d->lost ? ANA_SAY_OTHERS_LOST : ANA_SAY_OTHERS_TOLD, .name = ana_signal_name(end->signal),
+                 .other_name = end->sender_name, .time = d->told_ns - first->end_ns);
+    } else if (c->rank[d->first].gone) {
         /* A stopped process that was killed with the others looks the same: its heartbeat ended before theirs. */
-        ana_case_fact(c, (struct ana_fact){ANA_SAY_HEART_FIRST, .time = since});
+        ANA_FACT(c, ANA_SAY_HEART_FIRST, .time = since);
     }
 }
 
@@ -274,16 +255,16 @@ static bool others_there_are_heard(const struct ana_case *c, size_t index)
 static void say_silent(struct ana_case *c, size_t index)
 {
     const struct ana_process *p = &c->members->process[index];
-    ana_case_fact(c, (struct ana_fact){ANA_SAY_UNSEEN, .time = p->silent_ns});
+    ANA_FACT(c, ANA_SAY_UNSEEN, .time = p->silent_ns);
     if (others_there_are_heard(c, index))
-        ana_case_fact(c, (struct ana_fact){ANA_SAY_OTHERS_HEARD, .name = p->host});
-    c->out->next = (struct ana_fact){ANA_SAY_NEXT_EXISTS, .number = p->rank.pid, .name = p->host};
+        ANA_FACT(c, ANA_SAY_OTHERS_HEARD, .name = p->host);
+    ANA_NEXT(c, ANA_SAY_NEXT_EXISTS, .number = p->rank.pid, .name = p->host);
 }
 
 static bool is_anybody_gone(const struct ana_case *c)
 {
     for (size_t i = 0; i < c->count; i++)
-        if (c->gone[i])
+        if (c->rank[i].gone)
             return true;
     return false;
 }

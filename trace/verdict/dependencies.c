@@ -1,6 +1,7 @@
 /* Dependencies of a waiting operation: the table waits.def, and how each of its needs is found. */
 #include "trace/util/grow.h"
 #include "trace/verdict/epochs.h"
+#include "trace/verdict/verdict_impl.h"
 #include <string.h>
 
 static void add_dependency(struct ana_case *c, struct ana_waiting *p, enum ana_dependency_kind kind,
@@ -11,7 +12,7 @@ static void add_dependency(struct ana_case *c, struct ana_waiting *p, enum ana_d
         return;
     }
     bool in = kind == ANA_DEPENDENCY_MESSAGE;
-    const struct trc_comm *comm = trc_comm(c->members->process[p->index].rank.file, sig->comm);
+    const struct trc_comm *comm = trc_comm(ana_case_file(c, p->index), sig->comm);
     c->dependency[c->dependencies++] = (struct ana_dependency){.kind = kind,
                                                                .index = p->index,
                                                                .peer = in ? sig->source : sig->peer,

@@ -1,7 +1,8 @@
 /* Finds deviants among peers, where one rank waits for a message from any of many and they wait for it: one that
  * waits for something else, or has sent it fewer messages than they have. */
 #include "trace/util/hash.h"
-#include "trace/verdict/verdict_impl.h"
+#include "trace/verdict/differs.h"
+#include "trace/verdict/last_events.h"
 
 /* The place of a rank, as terms: ranks at one place are equal. */
 static struct ana_agreed place_of(struct ana_case *c, size_t index)
@@ -44,7 +45,7 @@ static size_t find_sent_less(struct ana_case *c, size_t center, const size_t *pe
     struct ana_agreed *sent = ana_case_keep(c, n * sizeof *sent), most;
     size_t found = 0;
     for (size_t i = 0; sent && i < n; i++) /* an unknown count, -1, is ANA_AGREES_WITH_ALL */
-        sent[i].term[0] = (uint64_t)ana_messages_sent(c, peer[i], center);
+        sent[i].term[0] = (uint64_t)ana_messages(c, peer[i], center, false);
     bool known = sent && find_most(c, sent, n, &most);
     if (sent && n == 2) { /* the peer of two that sent more is right */
         most = sent[sent[1].term[0] > sent[0].term[0]];
@@ -54,15 +55,13 @@ static size_t find_sent_less(struct ana_case *c, size_t center, const size_t *pe
         if (!ana_agree(&sent[i], &most) && sent[i].term[0] < most.term[0])
             out[found++] = peer[i];
     if (found)
-        ana_case_fact(
-            c, (struct ana_fact){ANA_SAY_SENT_FEWER, .who = ana_ranks_at(out, found), .others = ana_one_rank(center)});
+        ANA_FACT(c, ANA_SAY_SENT_FEWER, .who = ana_ranks_at(out, found), .others = ana_one_rank(center));
     return found;
 }
 
 bool ana_waits_for_anybody(const struct ana_case *c, const struct ana_waiting *p)
 {
-    for (uint32_t k = 0; p && k < p->dependencies; k++) {
-        const struct ana_dependency *d = &c->dependency[p->first_dependency + k];
+    for (const struct ana_dependency *d = ana_need(c, p, 0); p && d < ana_need(c, p, p->dependencies); d++) {
         if (d->kind == ANA_DEPENDENCY_MESSAGE && d->peer == TRC_PEER_ANY)
             return true;
     }

@@ -1,7 +1,7 @@
 /* Finds members that differ from most: equal ones are counted together; the largest class with all members that
  * agree with it is "most". */
-#include "trace/verdict/differs.h"
 #include "trace/util/hash_map.h"
+#include "trace/verdict/differs.h"
 #include <stdlib.h>
 
 #define CLASSES_COMPARED 64u /* beyond this number of classes, only equal members count as agreeing */

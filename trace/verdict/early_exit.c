@@ -1,12 +1,9 @@
 /* Ranks that came to MPI_Finalize while others wait for them. */
-#include "trace/verdict/verdict_impl.h"
+#include "trace/verdict/case_impl.h"
 
 static bool finalizes(const struct ana_case *c, size_t index)
 {
-    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
-        if (c->waiting[i].kind == ANA_WAITING_FINALIZE)
-            return true;
-    return ana_case_ended(c, index);
+    return ana_rank_is_in(c, index, ANA_WAITING_FINALIZE) || ana_case_ended(c, index);
 }
 
 /* Ranks that wait for ranks that have left. */
@@ -19,8 +16,7 @@ struct left {
 
 static void look_for_waiters(struct ana_case *c, struct left *left)
 {
-    for (size_t i = 0; i < c->waiting_count; i++) {
-        struct ana_waiting *p = &c->waiting[i];
+    for (struct ana_waiting *p = c->waiting; p < ana_waits(c, c->count); p++) {
         if (!p->blocked || !ana_rank_knot(c, p->index) || p->kind == ANA_WAITING_FINALIZE)
             continue;
         size_t n = ana_waiting_for(c, p, left->edges, c->count), gone = 0;
@@ -47,9 +43,9 @@ static bool say_left(struct ana_case *c, const struct left *left)
             ana_case_blame(c, i);
     ana_case_doubt_culprits(c);
     bool ended = c->out->culprits && ana_case_ended(c, c->out->culprit[0]);
-    c->out->summary = (struct ana_fact){ended ? ANA_SAY_FINISHED_EARLY : ANA_SAY_FINALIZES_EARLY, .who = ANA_CULPRITS,
-                                        .others = ana_one_rank(waiter), .more = (int64_t)left->waiters - 1,
-                                        .call = ana_waiting_call(left->first)};
+    ANA_SUMMARY(c, ended ? ANA_SAY_FINISHED_EARLY : ANA_SAY_FINALIZES_EARLY, .who = ANA_CULPRITS,
+                .others = ana_one_rank(waiter), .more = (int64_t)left->waiters - 1,
+                .call = ana_waiting_call(left->first));
     return true;
 }
 

@@ -10,9 +10,9 @@
 /* Time that the rank has been blocked in a call of this class; -1: it is not. */
 static int64_t blocked_in(const struct ana_case *c, size_t index, enum trc_opclass opclass)
 {
-    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
-        if (c->waiting[i].blocked && c->waiting[i].call->opclass == opclass)
-            return c->waiting[i].lasted_ns;
+    for (const struct ana_waiting *p = ana_waits(c, index); p < ana_waits(c, index + 1); p++)
+        if (p->blocked && p->call->opclass == opclass)
+            return p->lasted_ns;
     return -1;
 }
 
@@ -27,7 +27,7 @@ static bool open_door(struct ana_case *c, enum trc_opclass opclass, struct door 
     *door = (struct door){.index = ana_case_room(c), .lasted_ns = INT64_MAX};
     for (size_t i = 0; door->index && i < c->count; i++) {
         int64_t lasted = blocked_in(c, i, opclass);
-        bool known = ana_case_known(c, i) || trc_head(c->members->process[i].rank.file)->init_ticks;
+        bool known = ana_case_known(c, i) || ana_case_head(c, i)->init_ticks;
         bool entered = (opclass == TRC_OP_INIT && known) || ana_case_ended(c, i);
         if (lasted < 0) {
             door->past += entered;
@@ -76,10 +76,10 @@ bool ana_case_starting(const struct ana_case *c)
     bool left = false;
     int64_t youngest = INT64_MAX;
     for (size_t i = 0; i < c->count; i++)
-        left |= trc_head(c->members->process[i].rank.file)->init_ticks != 0;
-    for (size_t i = 0; i < c->waiting_count; i++)
-        if (c->waiting[i].call->opclass == TRC_OP_INIT && c->waiting[i].lasted_ns < youngest)
-            youngest = c->waiting[i].lasted_ns;
+        left |= ana_case_head(c, i)->init_ticks != 0;
+    for (const struct ana_waiting *p = c->waiting; p < ana_waits(c, c->count); p++)
+        if (p->call->opclass == TRC_OP_INIT && p->lasted_ns < youngest)
+            youngest = p->lasted_ns;
     return youngest < start_limit(c, left) && !somebody_gone(c);
 }
 
@@ -89,24 +89,19 @@ static void say_inside(struct ana_case *c, const struct door *door, enum ana_sen
     struct ana_ranks inside = ana_ranks_at(door->index, door->inside);
     if (door->past)
         ana_case_blame_all(c, inside);
-    c->out->summary =
-        (struct ana_fact){door->past ? ANA_SAY_SOME_INSIDE : ANA_SAY_ALL_INSIDE, .who = inside,
-                          .call = {.name = door->call}, .number = (int64_t)(door->past ? door->past : door->inside)};
-    c->out->next = (struct ana_fact){.id = next};
+    ANA_SUMMARY(c, door->past ? ANA_SAY_SOME_INSIDE : ANA_SAY_ALL_INSIDE, .who = inside, .call = {.name = door->call},
+                .number = (int64_t)(door->past ? door->past : door->inside));
+    ANA_NEXT(c, next);
 }
 
 static void say_not_started(struct ana_case *c, const struct door *door, size_t missing)
 {
     enum { MOST = 4 }; /* ranks listed one by one */
-    c->out->summary = (struct ana_fact){ANA_SAY_NOT_STARTED,
-                                        .absent = missing < MOST ? missing : MOST,
-                                        .count = (int64_t)missing,
-                                        .more = missing > MOST ? (int64_t)missing - MOST : 0,
-                                        .call = {.name = door->call},
-                                        .number = (int64_t)door->inside,
-                                        .other_number = (int64_t)c->members->world_size};
-    ana_case_fact(c, (struct ana_fact){ANA_SAY_NO_FILE, .count = (int64_t)missing});
-    c->out->next = (struct ana_fact){.id = ANA_SAY_NEXT_BEFORE_START};
+    ANA_SUMMARY(c, ANA_SAY_NOT_STARTED, .absent = missing < MOST ? missing : MOST, .count = (int64_t)missing,
+                .more = missing > MOST ? (int64_t)missing - MOST : 0, .call = {.name = door->call},
+                .number = (int64_t)door->inside, .other_number = (int64_t)c->members->world_size);
+    ANA_FACT(c, ANA_SAY_NO_FILE, .count = (int64_t)missing);
+    ANA_NEXT(c, ANA_SAY_NEXT_BEFORE_START);
 }
 
 /* MPI_Init waits for all; a rank that has not called it has no file. */
@@ -119,7 +114,7 @@ static bool stuck_in_init(struct ana_case *c, const struct door *door)
         return false;
     }
     if (!door->past)
-        ana_case_fact(c, (struct ana_fact){ANA_SAY_SLOW_START, .time = start_limit(c, false)});
+        ANA_FACT(c, ANA_SAY_SLOW_START, .time = start_limit(c, false));
     if (missing)
         say_not_started(c, door, missing);
     else
@@ -165,8 +160,8 @@ bool ana_find_living_on(struct ana_case *c)
         !ana_case_settle(c, ANA_CLASS_LIVES_ON, ANA_LIKELY, lasted))
         return false;
     ana_case_blame_all(c, ana_ranks_at(index, n));
-    c->out->summary = (struct ana_fact){ANA_SAY_LIVES_ON, .who = ANA_CULPRITS};
-    ana_case_fact(c, (struct ana_fact){.id = ANA_SAY_ALL_FINALIZED});
+    ANA_SUMMARY(c, ANA_SAY_LIVES_ON, .who = ANA_CULPRITS);
+    ANA_FACT(c, ANA_SAY_ALL_FINALIZED);
     return true;
 }
 
@@ -186,21 +181,21 @@ static bool has_met_others(const struct trc_file *file)
  * one that was started by hand. */
 bool ana_find_alone(struct ana_case *c)
 {
-    const struct trc_head *first = c->count ? trc_head(c->members->process[0].rank.file) : NULL;
+    const struct trc_head *first = c->count ? ana_case_head(c, 0) : NULL;
     for (size_t i = 0; i < c->count; i++) {
-        const struct trc_head *head = trc_head(c->members->process[i].rank.file);
+        const struct trc_head *head = ana_case_head(c, i);
         if (strcmp(head->command, first->command) != 0) /* several programs of one process each */
             return false;
         if (head->world_size != 1 || head->rank != 0 || head->flags & TRC_HEAD_SPAWNED || head->init_ticks == 0 ||
-            has_met_others(c->members->process[i].rank.file))
+            has_met_others(ana_case_file(c, i)))
             return false;
     }
     if (c->count < 2)
         return false;
     c->out->state = ANA_VERDICT_UNKNOWN;
     c->out->confidence = ANA_LIKELY;
-    c->out->summary = (struct ana_fact){ANA_SAY_ALONE, .count = (int64_t)c->count, .name = c->members->mpi};
-    ana_case_fact(c, (struct ana_fact){.id = ANA_SAY_KNOWS_NOBODY});
-    c->out->next = (struct ana_fact){.id = ANA_SAY_NEXT_LAUNCHER};
+    ANA_SUMMARY(c, ANA_SAY_ALONE, .count = (int64_t)c->count, .name = c->members->mpi);
+    ANA_FACT(c, ANA_SAY_KNOWS_NOBODY);
+    ANA_NEXT(c, ANA_SAY_NEXT_LAUNCHER);
     return true;
 }

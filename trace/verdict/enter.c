@@ -7,5 +7,4 @@ void ana_verdict_enter(struct ana_upper *upper)
     upper->judgement_new = ana_judgement_new;
     upper->judgement_free = ana_judgement_free;
     upper->refreshed = ana_verdict_refreshed;
-    upper->summarized = ana_verdict_summarized;
 }

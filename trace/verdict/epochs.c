@@ -5,6 +5,7 @@
  *
  * The numbers are counted over all events of both, so they are known only where none was overwritten. */
 #include "trace/verdict/epochs.h"
+#include "trace/verdict/verdict_impl.h"
 #include <stdlib.h>
 
 #define READ_MOST (UINT64_C(256) << 20) /* bytes of events that are read for one verdict */
@@ -16,7 +17,7 @@ struct count {
 
 static void count_record(struct ana_case *c, size_t index, struct ana_epochs *epochs, const struct trc_record *rec)
 {
-    struct trc_file *file = c->members->process[index].rank.file;
+    struct trc_file *file = ana_case_file(c, index);
     const struct trc_sig *sig = rec->sig;
     if (rec->kind != TRC_RECORD_EVENT || sig->flags & (TRC_SIG_NESTED | TRC_SIG_FAILED | TRC_SIG_POLL))
         return;
@@ -42,7 +43,7 @@ static void count_record(struct ana_case *c, size_t index, struct ana_epochs *ep
 
 static void read_events(struct ana_case *c, size_t index, struct ana_epochs *epochs)
 {
-    struct trc_file *file = c->members->process[index].rank.file;
+    struct trc_file *file = ana_case_file(c, index);
     for (size_t t = 0; t < trc_threads(file); t++) {
         struct trc_cursor *cursor = trc_is_stream(file, t) ? NULL : trc_cursor_open(file, t);
         for (struct trc_record rec; cursor && trc_next(cursor, &rec) == TRC_OK;)
@@ -73,7 +74,7 @@ static struct ana_epochs *read_epochs(struct ana_case *c, size_t index)
     return epochs;
 }
 
-static void free_epochs(struct ana_epochs *epochs)
+void ana_epochs_free(struct ana_epochs *epochs)
 {
     if (!epochs)
         return;
@@ -85,24 +86,17 @@ static void free_epochs(struct ana_epochs *epochs)
 /* The calls of a rank, read when they are first asked for, and kept as long as it stands; NULL: not known now. */
 static const struct ana_epochs *epochs_of(struct ana_case *c, size_t index)
 {
-    struct ana_epoch_book *book = c->epochs;
-    if (book->count != c->count || book->generation != c->members->generation) {
-        ana_epochs_forget(book);
-        book->of = calloc(c->count + 1, sizeof(struct ana_epochs *));
-        c->memory |= !book->of;
-        book->count = book->of ? c->count : 0;
-        book->generation = c->members->generation;
-    }
-    if (index >= book->count)
+    struct ana_known *known = ana_known_of(c, index);
+    c->memory |= !known;
+    if (!known)
         return NULL;
-    struct ana_epochs **one = &book->of[index];
-    if (*one && (*one)->progress != c->members->process[index].progress) {
-        free_epochs(*one);
-        *one = NULL;
+    if (known->epochs && known->epochs->progress != c->members->process[index].progress) {
+        ana_epochs_free(known->epochs);
+        known->epochs = NULL;
     }
-    if (!*one)
-        *one = read_epochs(c, index);
-    return *one;
+    if (!known->epochs)
+        known->epochs = read_epochs(c, index);
+    return known->epochs;
 }
 
 int64_t ana_epochs_begun(struct ana_case *c, size_t index, uint64_t window, enum ana_epoch_call call)
@@ -119,14 +113,6 @@ int64_t ana_epoch_calls(struct ana_case *c, size_t index, uint64_t window, size_
         return -1;
     const struct count *count = ana_map_find(&epochs->counts, window, other + 1, 0);
     return count ? count->calls[call] : 0;
-}
-
-void ana_epochs_forget(struct ana_epoch_book *book)
-{
-    for (size_t i = 0; i < book->count; i++)
-        free_epochs(book->of[i]);
-    free(book->of);
-    *book = (struct ana_epoch_book){0};
 }
 
 /* ---- missing parts of an epoch ----------------------------------------------------------------------------------- */
@@ -155,7 +141,7 @@ static bool is_started(struct ana_case *c, const struct ana_waiting *p, size_t o
 
 bool ana_epoch_dependencies(struct ana_case *c, struct ana_waiting *p, int32_t *lacking, size_t max, size_t *n)
 {
-    const struct trc_file *file = c->members->process[p->index].rank.file;
+    const struct trc_file *file = ana_case_file(c, p->index);
     enum ana_epoch_call call = ana_epoch_call_of(p->call);
     bool transfer = p->call->opclass == TRC_OP_RMA;
     *n = 0;

@@ -4,7 +4,8 @@
 #define ANA_VERDICT_EPOCHS_H
 
 #include "trace/relations/partners.h"
-#include "trace/verdict/verdict_impl.h"
+#include "trace/verdict/case_impl.h"
+#include "trace/verdict/judgement_impl.h"
 
 /* The calls of one rank that begin and end epochs of groups. */
 struct ana_epochs {
@@ -19,8 +20,8 @@ int64_t ana_epochs_begun(struct ana_case *c, size_t index, uint64_t window, enum
 /* The world ranks, `max` at most, whose part of its epoch an operation lacks.  *n 0: nobody's, or that is not known.
  * False: it waits in no epoch of a group. */
 bool ana_epoch_dependencies(struct ana_case *c, struct ana_waiting *waiting, int32_t *lacking, size_t max, size_t *n);
-/* Frees the contents of the book, and leaves it empty. */
-void ana_epochs_forget(struct ana_epoch_book *book);
+/* Frees them; NULL is none. */
+void ana_epochs_free(struct ana_epochs *epochs);
 
 /* open_epoch.c: tells that a rank has not done its part of an epoch, or not given a lock back, and how many wait for
  * that. */

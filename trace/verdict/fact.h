@@ -4,7 +4,11 @@
 #ifndef ANA_VERDICT_FACT_H
 #define ANA_VERDICT_FACT_H
 
+#include "trace/format/opclass.h"
 #include "trace/verdict/verdict.h"
+
+struct trc_comm;
+struct trc_sig;
 
 enum ana_sentence {
 #define SENTENCE(id, words) ANA_SAY_##id,

@@ -1,6 +1,7 @@
 /* A collective that failed on some ranks, whose callers went on, while others are still inside it; calls that failed
  * before a hang; and calls that callbacks make inside others, such as handlers of errors. */
 #include "trace/verdict/order.h"
+#include "trace/verdict/verdict_impl.h"
 
 #define SOON 8u /* calls after an error within which a rank that hangs has not dealt with it */
 
@@ -27,15 +28,10 @@ bool ana_find_failed(struct ana_case *c)
         if (!first)
             continue;
         if (ana_case_settle(c, ANA_CLASS_MISMATCHED, ANA_LIKELY, g->lasted_ns)) {
-            c->out->summary = (struct ana_fact){ANA_SAY_FAILED_THERE,
-                                                .who = ANA_CULPRITS,
-                                                .comm = g->comm,
-                                                .call = {.name = g->call.name},
-                                                .others = ana_one_rank(g->call.index),
-                                                .more = (int64_t)g->inside - 1};
-            ana_case_fact(c, (struct ana_fact){ANA_SAY_CALLED_AT, .who = ana_one_rank(c->out->culprit[0]),
-                                               .call = {.name = first->call->name},
-                                               .site = {c->out->culprit[0], first->sig.site}});
+            ANA_SUMMARY(c, ANA_SAY_FAILED_THERE, .who = ANA_CULPRITS, .comm = g->comm, .call = {.name = g->call.name},
+                        .others = ana_one_rank(g->call.index), .more = (int64_t)g->inside - 1);
+            ANA_FACT(c, ANA_SAY_CALLED_AT, .who = ana_one_rank(c->out->culprit[0]), .call = {.name = first->call->name},
+                     .site = {c->out->culprit[0], first->sig.site});
             c->out->next.id = ANA_SAY_NEXT_FAILED;
             return true;
         }
@@ -49,8 +45,7 @@ static void say_callbacks(struct ana_case *c)
 {
     const struct ana_waiting *first = NULL;
     size_t *index = ana_case_room(c), n = 0;
-    for (size_t i = 0; index && i < c->waiting_count; i++) {
-        const struct ana_waiting *p = &c->waiting[i];
+    for (const struct ana_waiting *p = c->waiting; index && p < ana_waits(c, c->count); p++) {
         if (!p->blocked || !p->nested || (first && p->nested->call != first->nested->call))
             continue;
         first = first ? first : p;
@@ -59,15 +54,14 @@ static void say_callbacks(struct ana_case *c)
     }
     if (!first)
         return;
-    const char *name = trc_call(c->members->process[first->index].rank.file, first->nested->call)->name;
-    ana_case_fact(c, (struct ana_fact){ANA_SAY_CALLS_BACK, .who = ana_ranks_at(index, n), .call = {.name = name},
-                                       .other_call = {.name = first->call->name},
-                                       .site = {first->index, first->nested->site}});
+    const char *name = trc_call(ana_case_file(c, first->index), first->nested->call)->name;
+    ANA_FACT(c, ANA_SAY_CALLS_BACK, .who = ana_ranks_at(index, n), .call = {.name = name},
+             .other_call = {.name = first->call->name}, .site = {first->index, first->nested->site});
     if (c->out->culprits == 0)
         ana_case_blame_all(c, ana_ranks_at(index, n));
     for (size_t i = 0; i < c->out->culprits; i++)
         if (c->out->culprit[i] == first->index)
-            c->out->next = (struct ana_fact){ANA_SAY_NEXT_CALLS_BACK, .call = {.name = name}};
+            ANA_NEXT(c, ANA_SAY_NEXT_CALLS_BACK, .call = {.name = name});
 }
 
 void ana_say_failed(struct ana_case *c)
@@ -79,9 +73,8 @@ void ana_say_failed(struct ana_case *c)
             continue;
         if (events->since_failed < SOON && c->out->next.id == ANA_SAY_NOTHING)
             c->out->next.id = ANA_SAY_NEXT_FAILED;
-        ana_case_fact(c, (struct ana_fact){ANA_SAY_FAILED_BEFORE, .who = ana_one_rank(index),
-                                           .call = {.name = events->failed.call->name},
-                                           .site = {index, events->failed.sig.site}});
+        ANA_FACT(c, ANA_SAY_FAILED_BEFORE, .who = ana_one_rank(index), .call = {.name = events->failed.call->name},
+                 .site = {index, events->failed.sig.site});
     }
     say_callbacks(c);
 }

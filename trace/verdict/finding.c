@@ -1,5 +1,6 @@
 /* The finding under construction: the culprits, its certainty, and the facts. */
-#include "trace/verdict/verdict_impl.h"
+#include "trace/verdict/differs.h"
+#include "trace/verdict/judgement_impl.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,16 @@ bool ana_case_settle(struct ana_case *c, enum ana_verdict_class id, enum ana_con
     c->out->id = id;
     c->out->confidence = confidence;
     c->out->since_ns = lasted_ns;
+    return true;
+}
+
+bool ana_case_settle_likely(struct ana_case *c, enum ana_verdict_class id, const size_t *index, size_t n,
+                            int64_t lasted_ns)
+{
+    if (!ana_case_settle(c, id, ana_case_certainty(c, index, n), lasted_ns))
+        return false;
+    c->out->deadlock = c->out->confidence == ANA_PROVEN;
+    c->out->confidence = ANA_LIKELY;
     return true;
 }
 
@@ -53,7 +64,7 @@ void ana_case_say_difference(struct ana_case *c, const struct ana_agreed *all, s
     fact.others = ana_one_rank(all[d->usual].who);
     fact.more = tie || others == 1 ? 0 : (int64_t)others;
     c->out->summary = fact;
-    ana_case_fact(c, (struct ana_fact){ANA_SAY_SAME_PLACE, .number = fact.number, .comm = fact.comm});
+    ANA_FACT(c, ANA_SAY_SAME_PLACE, .number = fact.number, .comm = fact.comm);
 }
 
 void ana_case_blame_all(struct ana_case *c, struct ana_ranks ranks)

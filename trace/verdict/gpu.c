@@ -1,7 +1,7 @@
 /* Device operations under way: gathered from the tables of all ranks. */
-#include "trace/verdict/gpu.h"
 #include "trace/util/grow.h"
 #include "trace/util/sort.h"
+#include "trace/verdict/gpu.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,7 +100,7 @@ static void find_members(struct ana_case *c, struct ana_gpu *gpu)
     for (size_t i = 0; i < gpu->waits; i++)
         c->memory |= !ana_map_add(&wanted, gpu->wait[i].comm->def.identity, 0, 0);
     for (size_t i = 0; i < c->count; i++) {
-        const struct trc_file *file = c->members->process[i].rank.file;
+        const struct trc_file *file = ana_case_file(c, i);
         const struct trc_comm *comm;
         uint64_t created;
         for (size_t k = 0; (comm = trc_comm_at(file, k, &created)); k++) {
@@ -138,7 +138,7 @@ bool ana_gpu_is_member(const struct ana_case *c, const struct ana_gpu *gpu, cons
 
 const struct trc_gpu_op *ana_gpu_op_of(const struct ana_case *c, size_t index, uint64_t identity, uint64_t sequence)
 {
-    const struct trc_file *file = c->members->process[index].rank.file;
+    const struct trc_file *file = ana_case_file(c, index);
     for (size_t i = trc_gpu_ops(file); i-- > 0;) {
         const struct trc_gpu_op *op = trc_gpu_op(file, i);
         const struct trc_comm *comm = is_collective(op) && op->sequence == sequence ? trc_comm(file, op->comm) : NULL;
@@ -162,7 +162,7 @@ const struct trc_gpu_op *ana_gpu_other_end(const struct ana_case *c, size_t inde
                                            bool *past)
 {
     *past = false;
-    const struct trc_file *file = c->members->process[index].rank.file;
+    const struct trc_file *file = ana_case_file(c, index);
     for (size_t i = trc_gpu_ops(file); i-- > 0;) {
         const struct trc_gpu_op *op = trc_gpu_op(file, i);
         const struct trc_comm *comm = trc_comm(file, op->comm);
@@ -257,7 +257,7 @@ bool ana_case_gpu(struct ana_case *c)
     ana_map_init(&gpu->newest, sizeof(uint64_t));
     gpu->room = ana_case_room(c);
     for (size_t i = 0; i < c->count; i++)
-        if (trc_gpu(c->members->process[i].rank.file))
+        if (trc_gpu(ana_case_file(c, i)))
             take(c, gpu, i);
     if (c->memory || gpu->waits == 0)
         return !c->memory;

@@ -5,7 +5,7 @@
 static void say(struct ana_case *c, struct ana_fact summary, enum ana_sentence next)
 {
     c->out->summary = summary;
-    c->out->next = (struct ana_fact){.id = next};
+    ANA_NEXT(c, next);
 }
 
 struct ana_fact ana_gpu_fact(const struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m,
@@ -22,7 +22,7 @@ struct ana_fact ana_gpu_fact(const struct ana_case *c, const struct ana_gpu *gpu
 static void add_place(struct ana_case *c, const struct ana_gpu_meet *m)
 {
     enum ana_sentence id = ana_gpu_is_message(m) ? ANA_SAY_DEVICE_MESSAGE_PLACE : ANA_SAY_COLLECTIVE_NUMBER;
-    ana_case_fact(c, (struct ana_fact){id, .number = (int64_t)m->sequence + 1, .comm = m->comm, .time = m->lasted_ns});
+    ANA_FACT(c, id, .number = (int64_t)m->sequence + 1, .comm = m->comm, .time = m->lasted_ns);
 }
 
 /* Settles a verdict on these ranks; with `computes`, on ranks that may be about to come. */
@@ -55,7 +55,7 @@ size_t ana_gpu_waiting_in(struct ana_gpu *gpu, const struct ana_gpu_meet *m)
 /* Writes what NCCL or the driver reported on a rank.  False: nothing. */
 static bool error_of(const struct ana_case *c, size_t index, struct ana_fact *out)
 {
-    const struct trc_file *file = c->members->process[index].rank.file;
+    const struct trc_file *file = ana_case_file(c, index);
     const struct trc_gpu_head *head = trc_gpu(file);
     if (head && head->watch == TRC_GPU_WATCH_STOPPED && head->error) {
         *out = (struct ana_fact){ANA_SAY_DEVICE_DRIVER_ERROR, .number = head->error};
@@ -236,7 +236,7 @@ static bool find_blocked(struct ana_case *c, struct ana_gpu *gpu, const struct a
     for (size_t i = m->first; i < m->first + m->count; i++) {
         const struct ana_gpu_wait *w = &gpu->wait[i];
         started += w->op->state == TRC_GPU_STARTED;
-        if (w->op->state == TRC_GPU_STARTED || c->moved[w->index])
+        if (w->op->state == TRC_GPU_STARTED || c->rank[w->index].moved)
             continue;
         behind = behind ? behind : w;
         add_rank(gpu, &n, w->index);
@@ -249,7 +249,7 @@ static bool find_blocked(struct ana_case *c, struct ana_gpu *gpu, const struct a
     if (behind->op->state != TRC_GPU_CALLED) {
         c->out->summary.id = ANA_SAY_DEVICE_BEHIND;
         c->out->summary.count = (int64_t)started;
-        c->out->next = (struct ana_fact){ANA_SAY_DEVICE_BEHIND_NEXT, .handle = behind->op->stream};
+        ANA_NEXT(c, ANA_SAY_DEVICE_BEHIND_NEXT, .handle = behind->op->stream);
     }
     add_place(c, m);
     return true;
@@ -262,7 +262,7 @@ static bool find_inside(struct ana_case *c, struct ana_gpu *gpu, const struct an
     if (some && ana_gpu_is_message(m))
         return false; /* one end may complete long before the other */
     for (size_t i = m->first; i < m->first + m->count; i++)
-        if (c->moved[gpu->wait[i].index] || gpu->wait[i].op->state != TRC_GPU_STARTED)
+        if (c->rank[gpu->wait[i].index].moved || gpu->wait[i].op->state != TRC_GPU_STARTED)
             return false;
     size_t n = some ? ana_gpu_waiting_in(gpu, m) : 0;
     if (!settle(c, ANA_CLASS_INSIDE, ANA_LIKELY, m->lasted_ns, gpu->room, n, false))
@@ -287,7 +287,7 @@ static bool find_driver(struct ana_case *c, struct ana_gpu *gpu)
         const struct trc_gpu_head *head = trc_gpu(r->file);
         uint64_t inside = head ? head->inside_since : 0;
         int64_t since = inside ? ana_time_within(ana_clock_job_time(c->members->clock, i, inside)) : r->end_ns;
-        if (c->moved[i] || ana_case_ended(c, i) || r->end_ns - since < c->rules.proof_ns)
+        if (c->rank[i].moved || ana_case_ended(c, i) || r->end_ns - since < c->rules.proof_ns)
             continue;
         lasted = r->end_ns - since < lasted ? r->end_ns - since : lasted;
         gpu->room[n++] = i;
@@ -300,14 +300,14 @@ static bool find_driver(struct ana_case *c, struct ana_gpu *gpu)
         fact.comm = gpu->meet[0].comm;
     }
     say(c, fact, ANA_SAY_DEVICE_NO_ANSWER_NEXT);
-    ana_case_fact(c, (struct ana_fact){ANA_SAY_DEVICE_QUERY, .time = lasted});
+    ANA_FACT(c, ANA_SAY_DEVICE_QUERY, .time = lasted);
     return true;
 }
 
 bool ana_gpu_anybody_waits(struct ana_case *c)
 {
     for (size_t i = 0; i < c->gpu->waits; i++)
-        if (!c->gone[c->gpu->wait[i].index] && c->gpu->wait[i].lasted_ns >= c->rules.proof_ns)
+        if (!c->rank[c->gpu->wait[i].index].gone && c->gpu->wait[i].lasted_ns >= c->rules.proof_ns)
             return true;
     return false;
 }

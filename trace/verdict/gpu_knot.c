@@ -1,5 +1,6 @@
 /* Operations on devices that wait for each other: in other orders on their streams, or by way of hosts that wait
  * elsewhere for ranks that wait here. */
+#include "trace/members/members.h"
 #include "trace/verdict/gpu.h"
 
 static uint32_t knot_of(const struct ana_case *c, const struct ana_gpu_meet *m)
@@ -42,7 +43,7 @@ static bool judge_hosts(struct ana_case *c, struct ana_gpu *gpu, const struct an
     if (others.n)
         fact.other_call = ana_waiting_call(ana_rank_waiting(c, others.index[0]));
     c->out->summary = fact;
-    c->out->next = (struct ana_fact){.id = ANA_SAY_DEVICE_AND_HOST_NEXT};
+    ANA_NEXT(c, ANA_SAY_DEVICE_AND_HOST_NEXT);
     return true;
 }
 
@@ -62,59 +63,54 @@ static size_t next_of(const struct ana_case *c, const struct ana_gpu *gpu, const
     return SIZE_MAX;
 }
 
-/* The first of a circle that this one leads to; SIZE_MAX: none. */
-static size_t find_circle(const struct ana_case *c, const struct ana_gpu *gpu, size_t at)
+/* Writes the circle that this one leads to, at most one of each, and returns its length; 0: there is none. */
+static size_t find_circle(const struct ana_case *c, const struct ana_gpu *gpu, size_t at, size_t *circle)
 {
-    for (size_t n = 0; n < gpu->meets && at != SIZE_MAX; n++) /* the circle closes within this number of steps */
+    size_t n = 0, first;
+    for (size_t steps = 0; steps < gpu->meets && at != SIZE_MAX; steps++) /* it closes within this number of steps */
         at = next_of(c, gpu, &gpu->meet[at]);
-    return at;
+    for (first = at; at != SIZE_MAX && (n == 0 || at != first); at = next_of(c, gpu, &gpu->meet[at]))
+        circle[n++] = at;
+    return n;
 }
 
-/* Adds the ranks in each operation of a circle: its kernel runs there. */
-static void add_circle(struct ana_case *c, struct ana_gpu *gpu, size_t first)
+/* Adds the ranks in an operation of a circle: its kernel runs there. */
+static void add_running(struct ana_case *c, struct ana_gpu *gpu, const struct ana_gpu_meet *m)
 {
-    size_t at = first;
-    do {
-        const struct ana_gpu_meet *m = &gpu->meet[at];
-        size_t n = 0;
-        for (size_t i = m->first; i < m->first + m->count; i++)
-            if (gpu->wait[i].op->state == TRC_GPU_STARTED && (n == 0 || gpu->room[n - 1] != gpu->wait[i].index))
-                gpu->room[n++] = gpu->wait[i].index;
-        struct ana_fact fact = ana_gpu_fact(c, gpu, m, ANA_SAY_DEVICE_IN);
-        fact.who = ana_case_ranks(c, gpu->room, n);
-        if (n)
-            ana_case_fact(c, fact);
-        at = next_of(c, gpu, m);
-    } while (at != first && c->out->facts < 4);
+    size_t n = 0;
+    for (size_t i = m->first; i < m->first + m->count; i++)
+        if (gpu->wait[i].op->state == TRC_GPU_STARTED && (n == 0 || gpu->room[n - 1] != gpu->wait[i].index))
+            gpu->room[n++] = gpu->wait[i].index;
+    struct ana_fact fact = ana_gpu_fact(c, gpu, m, ANA_SAY_DEVICE_IN);
+    fact.who = ana_case_ranks(c, gpu->room, n);
+    if (n && c->out->facts < 4)
+        ana_case_fact(c, fact);
 }
 
-static bool judge_circle(struct ana_case *c, struct ana_gpu *gpu, size_t first)
+static bool judge_circle(struct ana_case *c, struct ana_gpu *gpu, const size_t *circle, size_t n)
 {
     int64_t lasted = INT64_MAX;
-    size_t at = first;
-    do {
-        lasted = gpu->meet[at].lasted_ns < lasted ? gpu->meet[at].lasted_ns : lasted;
-        at = next_of(c, gpu, &gpu->meet[at]);
-    } while (at != first);
-    /* All are on their streams: no program can take that back. */
-    if (!ana_case_settle(c, ANA_CLASS_CYCLE, ANA_PROVEN, lasted))
-        return false;
     bool message = false;
-    do {
-        const struct ana_gpu_meet *m = &gpu->meet[at];
+    for (size_t i = 0; i < n; i++) {
+        const struct ana_gpu_meet *m = &gpu->meet[circle[i]];
+        lasted = m->lasted_ns < lasted ? m->lasted_ns : lasted;
         message |= ana_gpu_is_message(m);
-        for (size_t i = m->first; i < m->first + m->count; i++)
-            ana_case_blame(c, gpu->wait[i].index);
-        at = next_of(c, gpu, m);
-    } while (at != first);
-    const struct ana_gpu_meet *other = &gpu->meet[next_of(c, gpu, &gpu->meet[first])];
-    struct ana_fact fact =
-        ana_gpu_fact(c, gpu, &gpu->meet[first], message ? ANA_SAY_DEVICE_CIRCLE : ANA_SAY_DEVICE_ORDER);
+    }
+    /* All are on their streams: no program can take that back. */
+    if (n == 0 || !ana_case_settle(c, ANA_CLASS_CYCLE, ANA_PROVEN, lasted))
+        return false;
+    const struct ana_gpu_meet *first = &gpu->meet[circle[0]], *other = &gpu->meet[circle[n > 1]];
+    struct ana_fact fact = ana_gpu_fact(c, gpu, first, message ? ANA_SAY_DEVICE_CIRCLE : ANA_SAY_DEVICE_ORDER);
     fact.other_call = ana_gpu_call_of(c, &gpu->wait[other->first]);
     fact.other_comm = other->comm;
     c->out->summary = fact;
-    c->out->next = (struct ana_fact){.id = ANA_SAY_DEVICE_ORDER_NEXT};
-    add_circle(c, gpu, first);
+    ANA_NEXT(c, ANA_SAY_DEVICE_ORDER_NEXT);
+    for (size_t k = 0; k < n; k++) {
+        const struct ana_gpu_meet *m = &gpu->meet[circle[k]];
+        for (size_t i = m->first; i < m->first + m->count; i++)
+            ana_case_blame(c, gpu->wait[i].index);
+        add_running(c, gpu, m);
+    }
     return true;
 }
 
@@ -131,9 +127,10 @@ static bool find_hosts_of(struct ana_case *c, struct ana_gpu *gpu, bool message,
 
 bool ana_gpu_knot(struct ana_case *c, struct ana_gpu *gpu)
 {
-    for (size_t i = 0; i < gpu->meets; i++) {
-        size_t first = gpu->meet[i].old && knot_of(c, &gpu->meet[i]) ? find_circle(c, gpu, i) : SIZE_MAX;
-        if (first != SIZE_MAX && judge_circle(c, gpu, first))
+    size_t *circle = ana_case_keep(c, gpu->meets * sizeof *circle);
+    for (size_t i = 0; circle && i < gpu->meets; i++) {
+        bool asked = gpu->meet[i].old && knot_of(c, &gpu->meet[i]);
+        if (asked && judge_circle(c, gpu, circle, find_circle(c, gpu, i, circle)))
             return true;
     }
     /* A message without its other end tells most; an operation behind others on its streams, least. */

@@ -1,5 +1,7 @@
 /* Ranks that are in the same collective of a communicator with other arguments. */
+#include "trace/members/members.h"
 #include "trace/util/hash.h"
+#include "trace/verdict/differs.h"
 #include "trace/verdict/gpu.h"
 #include <string.h>
 
@@ -90,13 +92,10 @@ static bool judge_message(struct ana_case *c, const struct ana_gpu *gpu, const s
         return false;
     ana_case_blame(c, w->index);
     ana_case_blame(c, partner);
-    c->out->summary = (struct ana_fact){ANA_SAY_DEVICE_OTHER_SIZE,
-                                        .who = ana_one_rank(in ? w->index : partner),
-                                        .others = ana_one_rank(in ? partner : w->index),
-                                        .count = (int64_t)(in ? w->op->bytes : other->bytes),
-                                        .of = (int64_t)(in ? other->bytes : w->op->bytes),
-                                        .number = (int64_t)w->op->sequence + 1,
-                                        .comm = w->comm};
+    ANA_SUMMARY(c, ANA_SAY_DEVICE_OTHER_SIZE, .who = ana_one_rank(in ? w->index : partner),
+                .others = ana_one_rank(in ? partner : w->index), .count = (int64_t)(in ? w->op->bytes : other->bytes),
+                .of = (int64_t)(in ? other->bytes : w->op->bytes), .number = (int64_t)w->op->sequence + 1,
+                .comm = w->comm);
     return true;
 }
 
@@ -108,7 +107,7 @@ static void gather(struct ana_case *c, const struct ana_gpu *gpu, const struct a
         const struct trc_gpu_op *op = in ? ana_gpu_op_of(c, i, m->identity, m->sequence) : NULL;
         if (!op || op->state == TRC_GPU_FAILED)
             continue;
-        const struct trc_file *file = c->members->process[i].rank.file;
+        const struct trc_file *file = ana_case_file(c, i);
         out->op[out->count] = (struct ana_gpu_wait){.index = i, .op = op, .comm = trc_comm(file, op->comm)};
         out->terms[out->count++] = terms_of(i, op, trc_call(file, op->call)->name);
     }

@@ -31,7 +31,7 @@ struct ana_gpu_wait *ana_gpu_at(const struct ana_gpu *gpu, size_t at, size_t ind
 /* Time when a thread of the rank last came out of a call that is no poll. */
 static int64_t last_call(const struct ana_case *c, size_t index)
 {
-    const struct trc_file *file = c->members->process[index].rank.file;
+    const struct trc_file *file = ana_case_file(c, index);
     int64_t last = INT64_MIN;
     for (uint32_t t = 0; t < trc_threads(file); t++) {
         const struct trc_thread *thread = trc_thread(file, t);
@@ -56,7 +56,7 @@ bool ana_gpu_waiting(struct ana_case *c, size_t index, struct ana_waiting *out)
         since = w->since_ns > since ? w->since_ns : since;
         oldest = w->op->number < oldest->op->number ? w : oldest;
     }
-    const struct trc_file *file = c->members->process[index].rank.file;
+    const struct trc_file *file = ana_case_file(c, index);
     gpu->sig[index] = (struct trc_sig){.call = oldest->op->call,
                                        .comm = oldest->op->comm,
                                        .site = oldest->op->site,
@@ -75,7 +75,7 @@ bool ana_gpu_waiting(struct ana_case *c, size_t index, struct ana_waiting *out)
                                 .since_ns = since,
                                 .lasted_ns = end > since ? end - since : 0,
                                 .group = ANA_NO_GROUP};
-    out->blocked = !c->gone[index] && !c->moved[index] && out->lasted_ns >= c->rules.proof_ns;
+    out->blocked = !c->rank[index].gone && !c->rank[index].moved && out->lasted_ns >= c->rules.proof_ns;
     return true;
 }
 

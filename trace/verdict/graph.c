@@ -1,8 +1,8 @@
 /* Finds nodes that can still move: a least fixed point; and the cause of a standstill: Tarjan's strongly connected
  * parts, without recursion, since jobs are large. */
-#include "trace/verdict/graph.h"
 #include "trace/util/grow.h"
 #include "trace/util/sort.h"
+#include "trace/verdict/graph.h"
 #include <stdlib.h>
 #include <string.h>
 

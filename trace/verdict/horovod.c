@@ -1,8 +1,9 @@
 /* Verdict from the facts of Horovod's loops (trace/horovod). */
+#include "trace/util/rows.h"
+#include "trace/util/sort.h"
 #include "trace/util/trouble.h"
 #include "trace/verdict/horovod_impl.h"
-#include "trace/util/sort.h"
-#include "trace/util/rows.h"
+#include "trace/verdict/verdict_impl.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,8 +43,7 @@ struct ana_ranks hvd_of_set(const struct loops *l)
 int32_t hvd_absent_rank(const struct loops *l, size_t member)
 {
     for (size_t m = 0; m < l->set->ranks; m++) {
-        const struct trc_file *file =
-            hvd_has_file(l, m) ? l->c->members->process[l->set->rank[m].index].rank.file : NULL;
+        const struct trc_file *file = hvd_has_file(l, m) ? ana_case_file(l->c, l->set->rank[m].index) : NULL;
         const struct trc_comm *comm;
         for (size_t i = 0; file && (comm = trc_comm_at(file, i, &(uint64_t){0})); i++)
             if (comm->def.identity == l->set->comm_identity)
@@ -102,9 +102,8 @@ void hvd_submitters(const struct loops *l)
         const struct ana_hvd_tensor *t = &set->tensor[i];
         if (!t->pending || !++n)
             continue;
-        ana_case_fact(l->c, (struct ana_fact){ANA_SAY_HVD_SUBMITTED, .name = t->name,
-                                              .who = hvd_ranks(l, t->submitted, ANA_HVD_YES),
-                                              .others = hvd_ranks(l, t->submitted, ANA_HVD_NO)});
+        ANA_FACT(l->c, ANA_SAY_HVD_SUBMITTED, .name = t->name, .who = hvd_ranks(l, t->submitted, ANA_HVD_YES),
+                 .others = hvd_ranks(l, t->submitted, ANA_HVD_NO));
     }
 }
 
@@ -182,8 +181,8 @@ static bool refused(struct loops *l)
         say.call.name = ana_hvd_op_name(t->op);
     }
     l->c->out->summary = say;
-    ana_case_fact(l->c, (struct ana_fact){ANA_SAY_HVD_ERROR, .name = f->error, .number = (int64_t)f->cycle,
-                                          .who = hvd_of_set(l), .more = (int64_t)f->count - 1});
+    ANA_FACT(l->c, ANA_SAY_HVD_ERROR, .name = f->error, .number = (int64_t)f->cycle, .who = hvd_of_set(l),
+             .more = (int64_t)f->count - 1);
     hvd_settle(l, ANA_CLASS_MISMATCHED, ANA_PROVEN, f->ns);
     l->c->out->state = ANA_VERDICT_ABORTED;
     l->c->out->next.id = f->reason == ANA_HVD_WITH_JOIN ? ANA_SAY_HVD_NEXT_JOIN : ANA_SAY_HVD_NEXT_TENSOR;
@@ -214,12 +213,9 @@ static bool early_exit(struct loops *l)
     }
     if (!innocent)
         return false;
-    l->c->out->summary = (struct ana_fact){ANA_SAY_HVD_LEFT,
-                                           .who = ANA_CULPRITS,
-                                           .number = (int64_t)first,
-                                           .other_number = (int64_t)set->steps,
-                                           .count = (int64_t)set->pending,
-                                           .more = set->pending ? 0 : (int64_t)joined};
+    ANA_SUMMARY(l->c, ANA_SAY_HVD_LEFT, .who = ANA_CULPRITS, .number = (int64_t)first,
+                .other_number = (int64_t)set->steps, .count = (int64_t)set->pending,
+                .more = set->pending ? 0 : (int64_t)joined);
     hvd_submitters(l);
     l->c->out->next.id = ANA_SAY_HVD_NEXT_OUTPUT;
     hvd_settle(l, ANA_CLASS_EARLY_EXIT, ANA_PROVEN, since);
@@ -249,19 +245,14 @@ static bool straggler(struct loops *l)
         steps * gain * 1e6 < SLOW_LOST_NS)
         return false;
     l->mark[worst] = 1;
-    l->c->out->summary = (struct ana_fact){ANA_SAY_HVD_LAST,
-                                           .who = ANA_CULPRITS,
-                                           .count = (int64_t)r->last,
-                                           .of = (int64_t)set->steps,
-                                           .number = (int64_t)(r->last_cycles + 0.5),
-                                           .time = (int64_t)(r->last_ms * 1e6),
-                                           .more = (int64_t)(100 * fmin(gain / step_ms, 1) + 0.5)};
+    ANA_SUMMARY(l->c, ANA_SAY_HVD_LAST, .who = ANA_CULPRITS, .count = (int64_t)r->last, .of = (int64_t)set->steps,
+                .number = (int64_t)(r->last_cycles + 0.5), .time = (int64_t)(r->last_ms * 1e6),
+                .more = (int64_t)(100 * fmin(gain / step_ms, 1) + 0.5));
     for (size_t m = 0; m < set->ranks && m < 4; m++)
         if (hvd_has_file(l, m))
-            ana_case_fact(l->c, (struct ana_fact){ANA_SAY_HVD_LATE, .who = ana_one_rank(set->rank[m].index),
-                                                  .count = (int64_t)set->rank[m].last,
-                                                  .number = (int64_t)(set->rank[m].late_cycles + 0.5),
-                                                  .time = (int64_t)(set->rank[m].late_ms * 1e6)});
+            ANA_FACT(l->c, ANA_SAY_HVD_LATE, .who = ana_one_rank(set->rank[m].index),
+                     .count = (int64_t)set->rank[m].last, .number = (int64_t)(set->rank[m].late_cycles + 0.5),
+                     .time = (int64_t)(set->rank[m].late_ms * 1e6));
     l->c->out->next.id = ANA_SAY_HVD_NEXT_LATE;
     hvd_settle(l, ANA_CLASS_STRAGGLER, ANA_PROVEN, set->step[0].begin_ns);
     l->c->out->state = ANA_VERDICT_SLOW;

@@ -2,7 +2,8 @@
 #ifndef ANA_VERDICT_HOROVOD_H
 #define ANA_VERDICT_HOROVOD_H
 
-#include "trace/verdict/verdict_impl.h"
+#include "trace/horovod/horovod.h"
+#include "trace/verdict/case_impl.h"
 
 #define HVD_NOTABLE_NS 1000000000 /* nothing shorter is worth a word */
 

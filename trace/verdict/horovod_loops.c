@@ -1,4 +1,5 @@
 /* Horovod's loops wait for each other: one stands still between two calls, or has not come to an operation. */
+#include "trace/members/members.h"
 #include "trace/verdict/horovod_impl.h"
 #include <string.h>
 
@@ -96,11 +97,11 @@ bool hvd_loops_hang(struct loops *l)
                              : (struct ana_fact){ANA_SAY_HVD_STANDS, .who = ANA_CULPRITS, .more = (int64_t)p.silent,
                                                  .count = (int64_t)p.waiting, .number = cycle};
     if (p.operating)
-        ana_case_fact(l->c, (struct ana_fact){ANA_SAY_HVD_AGREED, .number = cycle, .who = hvd_of_set(l)});
+        ANA_FACT(l->c, ANA_SAY_HVD_AGREED, .number = cycle, .who = hvd_of_set(l));
     for (size_t m = 0; m < l->set->ranks; m++)
         if (l->mark[m])
             hvd_where(l, m);
-    ana_case_fact(l->c, (struct ana_fact){ANA_SAY_HVD_INSPECTOR_SILENT, .count = (int64_t)p.operating});
+    ANA_FACT(l->c, ANA_SAY_HVD_INSPECTOR_SILENT, .count = (int64_t)p.operating);
     l->c->out->next.id = p.outside ? ANA_SAY_HVD_NEXT_PROCESS : ANA_SAY_HVD_NEXT_TRANSPORT;
     hvd_settle(l, p.operating ? ANA_CLASS_INSIDE : ANA_CLASS_LOOP_DEAD, ANA_LIKELY,
                p.operating ? p.operation_since : p.since);
@@ -118,11 +119,10 @@ bool hvd_stalled_to_the_end(struct loops *l)
         set->stall.end_ns - set->stall.begin_ns < l->notable_ns)
         return false;
     l->mark[set->stall.member] = 1;
-    l->c->out->summary = (struct ana_fact){ANA_SAY_HVD_STOOD, .who = ANA_CULPRITS, .number = (int64_t)set->stall.cycle};
-    ana_case_fact(l->c, (struct ana_fact){ANA_SAY_HVD_CAME_LATE, .who = ANA_CULPRITS,
-                                          .time = set->stall.end_ns - set->stall.begin_ns,
-                                          .other_time = set->now_ns - set->stall.end_ns});
-    ana_case_fact(l->c, (struct ana_fact){.id = ANA_SAY_HVD_INSPECTOR_SILENT});
+    ANA_SUMMARY(l->c, ANA_SAY_HVD_STOOD, .who = ANA_CULPRITS, .number = (int64_t)set->stall.cycle);
+    ANA_FACT(l->c, ANA_SAY_HVD_CAME_LATE, .who = ANA_CULPRITS, .time = set->stall.end_ns - set->stall.begin_ns,
+             .other_time = set->now_ns - set->stall.end_ns);
+    ANA_FACT(l->c, ANA_SAY_HVD_INSPECTOR_SILENT);
     l->c->out->next.id = ANA_SAY_HVD_NEXT_STOOD;
     hvd_settle(l, ANA_CLASS_LOOP_DEAD, ANA_LIKELY, set->stall.begin_ns);
     return true;

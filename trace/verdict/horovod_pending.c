@@ -81,15 +81,12 @@ static bool two_names(struct loops *l, const struct ana_hvd_tensor *x, const str
     bool tie = of_x == of_y;
     for (size_t m = 0; m < l->set->ranks; m++)
         l->mark[m] = has(odd, m) || (tie && has(usual, m));
-    l->c->out->summary = (struct ana_fact){ANA_SAY_HVD_TWO_NAMES,
-                                           .call.name = ana_hvd_op_name(odd->op),
-                                           .who = hvd_ranks(l, odd->submitted, ANA_HVD_YES),
-                                           .name = odd->name,
-                                           .others = hvd_ranks(l, usual->submitted, ANA_HVD_YES),
-                                           .other_name = usual->name};
-    ana_case_fact(l->c, (struct ana_fact){ANA_SAY_HVD_BOTH_NAMES, .count = (int64_t)odd->elements});
+    ANA_SUMMARY(l->c, ANA_SAY_HVD_TWO_NAMES, .call.name = ana_hvd_op_name(odd->op),
+                .who = hvd_ranks(l, odd->submitted, ANA_HVD_YES), .name = odd->name,
+                .others = hvd_ranks(l, usual->submitted, ANA_HVD_YES), .other_name = usual->name);
+    ANA_FACT(l->c, ANA_SAY_HVD_BOTH_NAMES, .count = (int64_t)odd->elements);
     if (tie)
-        ana_case_fact(l->c, (struct ana_fact){ANA_SAY_HVD_WHICH_NAME, .more = l->set->rank[0].asks});
+        ANA_FACT(l->c, ANA_SAY_HVD_WHICH_NAME, .more = l->set->rank[0].asks);
     l->c->out->next.id = ANA_SAY_HVD_NEXT_NAMES;
     hvd_settle(l, ANA_CLASS_NAME_MISMATCH, ANA_LIKELY, since);
     return true;
@@ -137,9 +134,8 @@ static bool root_alone(struct loops *l, bool across)
         if (!across && waits_elsewhere(l, m)) /* the other set's verdict names the rank waited for */
             return false;
     l->mark[0] = 1;
-    l->c->out->summary =
-        (struct ana_fact){ANA_SAY_HVD_ROOT_ALONE, .who = ANA_CULPRITS, .number = (int64_t)root->asks_cycle};
-    ana_case_fact(l->c, (struct ana_fact){ANA_SAY_HVD_NO_WIRE, .who = ANA_CULPRITS});
+    ANA_SUMMARY(l->c, ANA_SAY_HVD_ROOT_ALONE, .who = ANA_CULPRITS, .number = (int64_t)root->asks_cycle);
+    ANA_FACT(l->c, ANA_SAY_HVD_NO_WIRE, .who = ANA_CULPRITS);
     l->c->out->next.id = ANA_SAY_HVD_NEXT_BRANCH;
     hvd_settle(l, ANA_CLASS_NOT_SUBMITTED, ANA_LIKELY, root->asks_ns);
     return true;
@@ -326,11 +322,11 @@ static bool pending(struct loops *l, bool across)
     bool circle = g.own && g.tensor->done && g.own->done && g.crossed == SIZE_MAX;
     say_lagging(l, &g);
     if (hidden)
-        ana_case_fact(l->c, (struct ana_fact){ANA_SAY_HVD_HIDDEN, .who = ana_one_rank(set->rank[0].index)});
+        ANA_FACT(l->c, ANA_SAY_HVD_HIDDEN, .who = ana_one_rank(set->rank[0].index));
     hvd_submitters(l);
     if (g.culprit != SIZE_MAX)
         hvd_where(l, g.culprit);
-    ana_case_fact(l->c, (struct ana_fact){ANA_SAY_HVD_TOGETHER, .number = (int64_t)set->cycles});
+    ANA_FACT(l->c, ANA_SAY_HVD_TOGETHER, .number = (int64_t)set->cycles);
     if (circle)
         blame_circle(l, &g);
     for (size_t m = 0; m < set->ranks && g.tie && !g.own; m++)
@@ -374,9 +370,9 @@ bool hvd_joined_alone(struct loops *l)
     if (!joined || !others || set->pending || set->now_ns - since < l->notable_ns)
         return false;
     struct ana_ranks in = hvd_ranks(l, l->mark, 1), out = hvd_ranks(l, l->mark, 0);
-    l->c->out->summary = (struct ana_fact){joined < others ? ANA_SAY_HVD_JOINED_ALONE : ANA_SAY_HVD_NOT_JOINED,
-                                           .who = joined < others ? in : out, .others = joined < others ? out : in};
-    ana_case_fact(l->c, (struct ana_fact){ANA_SAY_HVD_TOGETHER, .number = (int64_t)set->cycles});
+    ANA_SUMMARY(l->c, joined < others ? ANA_SAY_HVD_JOINED_ALONE : ANA_SAY_HVD_NOT_JOINED,
+                .who = joined < others ? in : out, .others = joined < others ? out : in);
+    ANA_FACT(l->c, ANA_SAY_HVD_TOGETHER, .number = (int64_t)set->cycles);
     for (size_t m = 0; m < set->ranks && joined >= others; m++)
         l->mark[m] = !l->mark[m];
     l->c->out->next.id = ANA_SAY_HVD_NEXT_JOIN_ALL;

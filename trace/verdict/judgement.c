@@ -1,8 +1,8 @@
 /* The one verdict on a job: made when it is first asked for after something changed, and held for all who show it. */
-#include "trace/job/upper.h"
 #include "trace/job/inside.h"
-#include "trace/verdict/epochs.h"
+#include "trace/job/upper.h"
 #include "trace/util/times.h"
+#include "trace/verdict/verdict_impl.h"
 #include <stdlib.h>
 
 #define LOOKED_AT 256u      /* culprits whose files are read at each look, whatever digests say */
@@ -20,8 +20,7 @@ void ana_judgement_free(struct ana_judgement *judgement)
 {
     if (!judgement)
         return;
-    ana_epochs_forget(&judgement->epochs);
-    ana_last_events_forget(judgement);
+    ana_known_forget(judgement);
     free(judgement->samples.seen[0]);
     free(judgement->samples.seen[1]);
     ana_verdict_release(judgement->held ? &judgement->held->verdict : NULL);
@@ -64,6 +63,11 @@ const struct ana_verdict *ana_job_verdict(const struct ana_job *job)
     judgement->held = anew;
     judgement->revision = members->revision;
     return &anew->verdict;
+}
+
+struct ana_straggler *ana_job_straggler(const struct ana_job *job)
+{
+    return &ana_job_judgement(job)->straggler;
 }
 
 void ana_job_set_rules(struct ana_job *job, struct ana_verdict_rules rules)

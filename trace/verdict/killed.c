@@ -1,5 +1,6 @@
 /* Ranks that were killed, all at once or one after the other: then the evidence is where each was, and since when. */
 #include "trace/verdict/death.h"
+#include "trace/verdict/verdict_impl.h"
 #include <signal.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@ struct place {
 
 static bool has_heart(const struct ana_case *c, size_t index)
 {
-    return ana_process_beats(trc_head(c->members->process[index].rank.file));
+    return ana_process_beats(ana_case_head(c, index));
 }
 
 static int64_t stood_for(struct ana_case *c, size_t index, const char **call)
@@ -58,15 +59,14 @@ static void say_places(struct ana_case *c)
     }
     for (const struct place *p = place; p < place + n; p++) {
         bool alike = p->most_ns - p->least_ns <= p->least_ns / 10;
-        ana_case_fact(c, (struct ana_fact){p->call ? ANA_SAY_STOOD_IN : ANA_SAY_STOOD_OUTSIDE,
-                                           .who = ana_ranks_at(p->index, p->n), .call = {.name = p->call},
-                                           .time = p->least_ns, .other_time = alike ? 0 : p->most_ns});
+        ANA_FACT(c, p->call ? ANA_SAY_STOOD_IN : ANA_SAY_STOOD_OUTSIDE, .who = ana_ranks_at(p->index, p->n),
+                 .call = {.name = p->call}, .time = p->least_ns, .other_time = alike ? 0 : p->most_ns);
     }
 }
 
 static void say_told(struct ana_case *c, const struct ana_deaths *d, struct ana_fact *fact)
 {
-    const struct trc_end *end = &trc_head(c->members->process[d->teller].rank.file)->end;
+    const struct trc_end *end = &ana_case_head(c, d->teller)->end;
     bool piped = end->signal == SIGPIPE;
     if (!d->teller_left && !piped) {
         fact->id = ANA_SAY_TOLD_TO_END;
@@ -90,7 +90,7 @@ static void say_silent(struct ana_case *c)
         if (c->members->process[i].rank.state == ANA_RANK_DEAD && ana_death_of(c, i).how == ANA_END_VANISHED)
             index[n++] = i;
     if (n)
-        ana_case_fact(c, (struct ana_fact){ANA_SAY_NO_WORD, .who = ana_ranks_at(index, n)});
+        ANA_FACT(c, ANA_SAY_NO_WORD, .who = ana_ranks_at(index, n));
 }
 
 static bool have_beaten(const struct ana_case *c)
@@ -121,17 +121,13 @@ static size_t find_exited(const struct ana_case *c, const struct ana_deaths *d)
 /* Blames a rank whose exit code made the launcher end the others. */
 static void say_exited(struct ana_case *c, const struct ana_deaths *d, size_t index)
 {
-    const struct trc_end *told = &trc_head(c->members->process[d->teller].rank.file)->end;
+    const struct trc_end *told = &ana_case_head(c, d->teller)->end;
     c->out->id = ANA_CLASS_EARLY_EXIT;
     ana_case_blame(c, index);
-    c->out->summary = (struct ana_fact){ANA_SAY_EXITED,
-                                        .who = ana_one_rank(index),
-                                        .others = ana_one_rank(d->teller),
-                                        .of = d->told > 1,
-                                        .number = trc_head(c->members->process[index].rank.file)->end.code,
-                                        .name = ana_signal_name(told->signal),
-                                        .other_name = told->sender_name};
-    c->out->next = (struct ana_fact){.id = ANA_SAY_NEXT_EXITED};
+    ANA_SUMMARY(c, ANA_SAY_EXITED, .who = ana_one_rank(index), .others = ana_one_rank(d->teller), .of = d->told > 1,
+                .number = ana_case_head(c, index)->end.code, .name = ana_signal_name(told->signal),
+                .other_name = told->sender_name);
+    ANA_NEXT(c, ANA_SAY_NEXT_EXITED);
 }
 
 void ana_say_killed(struct ana_case *c, const struct ana_deaths *d, enum ana_confidence confidence)
@@ -158,6 +154,6 @@ void ana_say_killed(struct ana_case *c, const struct ana_deaths *d, enum ana_con
     if (d->told && d->told < d->gone)
         say_silent(c);
     if (!d->told && !d->in_turn && have_beaten(c))
-        ana_case_fact(c, (struct ana_fact){.id = ANA_SAY_HEARTS_TOGETHER});
+        ANA_FACT(c, ANA_SAY_HEARTS_TOGETHER);
     say_places(c);
 }

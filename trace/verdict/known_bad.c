@@ -4,7 +4,7 @@
 
 static bool in_container(const struct ana_case *c)
 {
-    return trc_head(c->members->process[0].rank.file)->container[0] != 0;
+    return ana_case_head(c, 0)->container[0] != 0;
 }
 
 static bool duplicates(const struct ana_waiting *p)
@@ -24,8 +24,8 @@ static bool threads_duplicate(const struct ana_case *c)
 
 static bool python_duplicates(const struct ana_case *c)
 {
-    for (size_t i = 0; i < c->waiting_count; i++)
-        if (duplicates(&c->waiting[i]) && c->waiting[i].keeps_lock)
+    for (struct ana_waiting *p = c->waiting; p < ana_waits(c, c->count); p++)
+        if (duplicates(p) && p->keeps_lock)
             return true;
     return false;
 }
@@ -37,7 +37,7 @@ static bool has_fact(const struct ana_case *c, const char *key, const char *valu
         bool asked = c->out->culprits == 0;
         for (size_t k = 0; k < c->out->culprits; k++)
             asked |= c->out->culprit[k] == i;
-        const char *fact = asked ? trc_fact(c->members->process[i].rank.file, key) : NULL;
+        const char *fact = asked ? trc_fact(ana_case_file(c, i), key) : NULL;
         if (fact && strncmp(fact, value, strlen(value)) == 0)
             return true;
     }
@@ -111,11 +111,11 @@ void ana_known_bad(struct ana_case *c)
 {
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         if ((bad[i].id == ANA_CLASS_NONE || bad[i].id == c->out->id) && fits_job(&bad[i], c->job))
-            ana_case_fact(c, (struct ana_fact){.id = ANA_SAY_KNOWN, .name = bad[i].text});
+            ANA_FACT(c, ANA_SAY_KNOWN, .name = bad[i].text);
     for (size_t i = 0; i < sizeof known / sizeof *known && c->count; i++) {
         bool version = !known[i].mpi || strncmp(c->members->mpi, known[i].mpi, strlen(known[i].mpi)) == 0;
         bool id = known[i].id == ANA_CLASS_NONE || known[i].id == c->out->id;
         if (version && id && (!known[i].applies || known[i].applies(c)))
-            ana_case_fact(c, (struct ana_fact){.id = known[i].say});
+            ANA_FACT(c, known[i].say);
     }
 }

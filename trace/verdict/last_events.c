@@ -2,6 +2,7 @@
 #include "trace/job/upper.h"
 #include "trace/util/grow.h"
 #include "trace/verdict/order.h"
+#include "trace/verdict/verdict_impl.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -246,7 +247,7 @@ static void keep_open(struct reading *r)
 
 static void read_last_events(struct ana_case *c, size_t index, struct ana_last_events *last_events)
 {
-    struct trc_file *file = c->members->process[index].rank.file;
+    struct trc_file *file = ana_case_file(c, index);
     struct reading r = {.c = c, .last_events = last_events, .index = index};
     uint64_t from[TRC_MAX_THREADS] = {0};
     unsigned chunks[TRC_MAX_THREADS] = {0};
@@ -277,55 +278,38 @@ static void read_last_events(struct ana_case *c, size_t index, struct ana_last_e
 
 /* ---- state kept from verdict to verdict -------------------------------------------------------------------------- */
 
-void ana_last_events_forget(struct ana_judgement *judgement)
-{
-    for (size_t i = 0; i < judgement->known_ranks; i++)
-        ana_last_events_free(judgement->known[i].events);
-    free(judgement->known);
-    judgement->known = NULL;
-    judgement->known_ranks = 0;
-}
-
 /* Place where the last events of a rank stay known; NULL: they do not. Data written back is seen late, without a
  * refresh. */
-static struct ana_known_events *known_of(const struct ana_case *c, size_t index)
+static struct ana_known *place_of(const struct ana_case *c, size_t index)
 {
-    struct ana_judgement *judgement = ana_job_judgement(c->job);
-    if (judgement->known_generation != c->members->generation)
-        ana_last_events_forget(judgement);
-    if (!c->members->bundle.watch.on || trc_head(c->members->process[index].rank.file)->flags & TRC_HEAD_WRITE_BACK)
-        return NULL;
-    if (!judgement->known && (judgement->known = calloc(c->count, sizeof *judgement->known)) != NULL) {
-        judgement->known_ranks = c->count;
-        judgement->known_generation = c->members->generation;
-    }
-    return judgement->known ? &judgement->known[index] : NULL;
+    bool stays = c->members->bundle.watch.on && !(ana_case_head(c, index)->flags & TRC_HEAD_WRITE_BACK);
+    return stays ? ana_known_of(c, index) : NULL;
 }
 
-static struct ana_known_events now_of(const struct ana_case *c, size_t index)
+static void know(const struct ana_case *c, size_t index, struct ana_known *known)
 {
-    return (struct ana_known_events){.events = c->last_events[index],
-                                     .revision = trc_revision(c->members->process[index].rank.file),
-                                     .line = ana_clock_line(c->members->clock, index)};
+    known->events = c->last_events[index];
+    known->revision = trc_revision(ana_case_file(c, index));
+    known->line = ana_clock_line(c->members->clock, index);
 }
 
 /* Whether the kept knowledge of a rank is still valid. */
-static bool is_still_so(const struct ana_case *c, size_t index, const struct ana_known_events *known)
+static bool is_still_so(const struct ana_case *c, size_t index, const struct ana_known *known)
 {
-    struct ana_known_events now = now_of(c, index);
-    return known && known->events && known->revision == now.revision && known->line.base == now.line.base &&
-           known->line.job_ns == now.line.job_ns && known->line.rate == now.line.rate;
+    struct ana_clock_line line = ana_clock_line(c->members->clock, index);
+    return known && known->events && known->revision == trc_revision(ana_case_file(c, index)) &&
+           known->line.base == line.base && known->line.job_ns == line.job_ns && known->line.rate == line.rate;
 }
 
 void ana_case_keep_last_events(struct ana_case *c)
 {
     for (size_t i = 0; c->last_events && i < c->count; i++) {
-        struct ana_known_events *known = c->last_events[i] ? known_of(c, i) : NULL;
+        struct ana_known *known = c->last_events[i] ? place_of(c, i) : NULL;
         if (!c->last_events[i] || (known && known->events == c->last_events[i]))
             continue;
         if (known && !c->memory) {
             ana_last_events_free(known->events);
-            *known = now_of(c, i);
+            know(c, i, known);
         } else {
             ana_last_events_free(c->last_events[i]);
         }
@@ -337,7 +321,7 @@ struct ana_last_events *ana_case_last_events(struct ana_case *c, size_t index)
     static struct ana_last_events none;
     if (c->last_events[index])
         return c->last_events[index];
-    const struct ana_known_events *known = known_of(c, index);
+    const struct ana_known *known = place_of(c, index);
     if (is_still_so(c, index, known))
         return c->last_events[index] = known->events;
     struct ana_last_events *last_events = calloc(1, sizeof *last_events);

@@ -1,4 +1,7 @@
 /* A rank that has left out a collective and went on to another call, in which it waits for the others. */
+#include "trace/job/comms.h"
+#include "trace/reader/reader.h"
+#include "trace/verdict/last_events.h"
 #include "trace/verdict/order.h"
 #include <string.h>
 
@@ -7,11 +10,9 @@ enum { VOTERS = 16, SUSPECTS = 8, GROUPS = 16 };
 /* The wait of the voter in this collective; NULL: it does not wait there. */
 static const struct ana_waiting *waiting_in(struct ana_case *c, const struct ana_group *g, size_t voter)
 {
-    for (size_t i = c->first_waiting[voter]; i < c->first_waiting[voter + 1]; i++) {
-        const struct ana_waiting *p = &c->waiting[i];
+    for (const struct ana_waiting *p = ana_waits(c, voter); p < ana_waits(c, voter + 1); p++) {
         bool inside = p->kind == ANA_WAITING_COLLECTIVE && ana_group_at(c, p->group) == g;
-        for (uint32_t k = 0; k < p->dependencies && !inside; k++) {
-            const struct ana_dependency *d = &c->dependency[p->first_dependency + k];
+        for (const struct ana_dependency *d = ana_need(c, p, 0); d < ana_need(c, p, p->dependencies) && !inside; d++) {
             inside = d->kind == ANA_DEPENDENCY_COLLECTIVE && d->identity == g->identity && d->sequence == g->sequence;
         }
         if (p->blocked && inside)
@@ -132,8 +133,8 @@ static struct guess best_guess(struct ana_case *c)
 static bool needs_each(const struct ana_case *c, const struct ana_waiting *p)
 {
     size_t unmet = 0;
-    for (uint32_t k = 0; k < p->dependencies; k++)
-        unmet += c->dependency[p->first_dependency + k].met <= 0;
+    for (const struct ana_dependency *d = ana_need(c, p, 0); d < ana_need(c, p, p->dependencies); d++)
+        unmet += d->met <= 0;
     return !p->any || unmet == 1;
 }
 
@@ -141,11 +142,9 @@ static bool needs_each(const struct ana_case *c, const struct ana_waiting *p)
 static struct guess message_guess(struct ana_case *c, enum ana_past past)
 {
     struct guess out = {0};
-    for (size_t i = 0; i < c->waiting_count; i++) {
-        const struct ana_waiting *p = &c->waiting[i];
+    for (const struct ana_waiting *p = c->waiting; p < ana_waits(c, c->count); p++) {
         bool needs = p->blocked && ana_rank_knot(c, p->index) && needs_each(c, p);
-        for (uint32_t k = 0; k < p->dependencies && needs; k++) {
-            const struct ana_dependency *d = &c->dependency[p->first_dependency + k];
+        for (const struct ana_dependency *d = ana_need(c, p, 0); d < ana_need(c, p, p->dependencies) && needs; d++) {
             size_t suspect = d->kind <= ANA_DEPENDENCY_RECEIVER && d->met <= 0 && !ana_graph_moves(&c->graph, d->node)
                                  ? ana_dependency_partner(c, d)
                                  : SIZE_MAX;
@@ -164,24 +163,17 @@ static struct guess message_guess(struct ana_case *c, enum ana_past past)
 
 static bool settle(struct ana_case *c, const struct guess *g, enum ana_verdict_class id, int64_t lasted_ns)
 {
-    if (!g->found || !ana_case_settle(c, id, ana_case_certainty(c, g->suspect, g->found), lasted_ns))
+    if (!g->found || !ana_case_settle_likely(c, id, g->suspect, g->found, lasted_ns))
         return false;
-    for (size_t i = 0; i < g->found; i++)
-        ana_case_blame(c, g->suspect[i]);
-    c->out->deadlock = c->out->confidence == ANA_PROVEN;
-    if (c->out->deadlock)
-        c->out->confidence = ANA_LIKELY; /* proof shows that they hang, not whose fault it is */
+    ana_case_blame_all(c, ana_ranks_at(g->suspect, g->found));
     return true;
 }
 
 static void say_message(struct ana_case *c, const struct guess *g, enum ana_sentence id)
 {
-    c->out->summary = (struct ana_fact){.id = id,
-                                        .who = ana_one_rank(g->suspect[0]),
-                                        .others = ana_one_rank(g->waiter->index),
-                                        .more = (int64_t)g->come - 1,
-                                        .call = ana_waiting_call(g->waiter),
-                                        .other_call = ana_waiting_call(ana_rank_waiting(c, g->suspect[0]))};
+    ANA_SUMMARY(c, id, .who = ana_one_rank(g->suspect[0]), .others = ana_one_rank(g->waiter->index),
+                .more = (int64_t)g->come - 1, .call = ana_waiting_call(g->waiter),
+                .other_call = ana_waiting_call(ana_rank_waiting(c, g->suspect[0])));
 }
 
 static bool message_left_out(struct ana_case *c)
@@ -235,8 +227,6 @@ static struct ana_ranks ranks_in(struct ana_case *c, const struct ana_group *g)
 
 bool ana_find_left_out(struct ana_case *c)
 {
-    if (ana_find_strayed(c))
-        return true;
     struct guess best = best_guess(c);
     const struct ana_group *g = best.group;
     bool orders = in_other_order(c, &best);
@@ -244,19 +234,14 @@ bool ana_find_left_out(struct ana_case *c)
         return message_left_out(c);
     if (orders) {
         c->out->next.id = ANA_SAY_NEXT_ORDERS;
-        c->out->summary = (struct ana_fact){ANA_SAY_TWO_ORDERS, .who = ANA_CULPRITS,
-                                            .call = ana_waiting_call(ana_rank_waiting(c, best.suspect[0])),
-                                            .others = ranks_in(c, g), .other_call = g->call};
+        ANA_SUMMARY(c, ANA_SAY_TWO_ORDERS, .who = ANA_CULPRITS,
+                    .call = ana_waiting_call(ana_rank_waiting(c, best.suspect[0])), .others = ranks_in(c, g),
+                    .other_call = g->call);
         return true;
     }
-    c->out->summary = (struct ana_fact){ANA_SAY_LEFT_OUT,
-                                        .who = ANA_CULPRITS,
-                                        .call = {.name = g->call.name},
-                                        .comm = g->comm,
-                                        .count = (int64_t)g->inside,
-                                        .of = g->comm->def.size,
-                                        .other_call = ana_waiting_call(ana_rank_waiting(c, best.suspect[0]))};
-    ana_case_fact(c, (struct ana_fact){ANA_SAY_COLLECTIVE_NUMBER, .number = (int64_t)g->sequence + 1, .comm = g->comm,
-                                       .time = g->lasted_ns});
+    ANA_SUMMARY(c, ANA_SAY_LEFT_OUT, .who = ANA_CULPRITS, .call = {.name = g->call.name}, .comm = g->comm,
+                .count = (int64_t)g->inside, .of = g->comm->def.size,
+                .other_call = ana_waiting_call(ana_rank_waiting(c, best.suspect[0])));
+    ANA_FACT(c, ANA_SAY_COLLECTIVE_NUMBER, .number = (int64_t)g->sequence + 1, .comm = g->comm, .time = g->lasted_ns);
     return true;
 }

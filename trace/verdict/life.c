@@ -1,8 +1,9 @@
 /* Signs of life of a rank that others wait for: time on a processor, of its threads outside MPI or of its child
  * processes, bytes, and threads that sleep and wake up.  The recorder counts them in the file (format_usage.h), so that
  * they are known of other hosts and after the end, too; of a process of this host /proc tells of the last second. */
-#include "trace/verdict/life.h"
 #include "trace/reader/usage.h"
+#include "trace/verdict/life.h"
+#include "trace/verdict/verdict_impl.h"
 #include <string.h>
 
 #define BUSY_SHARE 0.05   /* share of a core that is no overhead of the recorder (with more ranks than cores) */
@@ -26,8 +27,8 @@ static bool is_busy(double cpu, double queued)
 /* Whether a thread was inside one call from `begin_ns` on, or in vain ones: what it uses there is no sign of life. */
 static bool is_inside(const struct ana_case *c, size_t index, uint32_t thread, int64_t begin_ns)
 {
-    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
-        if (c->waiting[i].thread == thread && c->waiting[i].since_ns <= begin_ns)
+    for (const struct ana_waiting *p = ana_waits(c, index); p < ana_waits(c, index + 1); p++)
+        if (p->thread == thread && p->since_ns <= begin_ns)
             return true;
     return false;
 }
@@ -49,20 +50,11 @@ static void add_item(const struct ana_case *c, size_t index, const struct trc_us
     }
 }
 
-/* Whether the rank waits for a device: the driver spins there, and threads of NCCL and of the driver poll. */
-static bool waits_for_device(const struct ana_case *c, size_t index)
-{
-    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
-        if (c->waiting[i].kind == ANA_WAITING_DEVICE)
-            return true;
-    return false;
-}
-
 /* The sign that the file has for the time since `from_ns`. */
 static enum ana_life sign_in_file(const struct ana_case *c, size_t index, int64_t from_ns)
 {
     const struct ana_clock *clock = c->members->clock;
-    struct trc_usage_cursor *cursor = trc_usage_open(c->members->process[index].rank.file);
+    struct trc_usage_cursor *cursor = trc_usage_open(ana_case_file(c, index));
     struct trc_usage_item item;
     struct counts sum = {0};
     if (cursor)
@@ -79,7 +71,7 @@ static enum ana_life sign_in_file(const struct ana_case *c, size_t index, int64_
     trc_usage_close(cursor);
     if (sum.span_us <= 0)
         return ANA_LIFE_UNKNOWN;
-    bool device = waits_for_device(c, index);
+    bool device = ana_rank_is_in(c, index, ANA_WAITING_DEVICE); /* the driver spins, and threads of NCCL poll */
     return !device && is_busy(sum.cpu_us / sum.span_us, sum.queued_us / sum.span_us) ? ANA_LIFE_COMPUTES
            : sum.child_us >= BUSY_SHARE * sum.span_us                                ? ANA_LIFE_CHILD
            : !device && sum.wakes >= WAKES                                           ? ANA_LIFE_WAKES
@@ -89,7 +81,7 @@ static enum ana_life sign_in_file(const struct ana_case *c, size_t index, int64_
 bool ana_life_inside(const struct ana_case *c, const struct ana_waiting *p, double *used_ns, double *queued)
 {
     const struct ana_clock *clock = c->members->clock;
-    struct trc_usage_cursor *cursor = trc_usage_open(c->members->process[p->index].rank.file);
+    struct trc_usage_cursor *cursor = trc_usage_open(ana_case_file(c, p->index));
     struct trc_usage_item item;
     double cpu_us = 0, queued_us = 0, span_us = 0;
     if (cursor)
@@ -129,7 +121,7 @@ static bool sleeps(struct ana_case *c, size_t index, int64_t from_ns)
 static bool is_unseen(struct ana_case *c, size_t index, int64_t from_ns)
 {
     const struct ana_stack *main = ana_stack_of(ana_case_stacks(c), index);
-    return c->live && trc_head(c->members->process[index].rank.file)->end.watched &&
+    return c->live && ana_case_head(c, index)->end.watched &&
            ana_case_end(c, index) - from_ns < c->rules.hang_ns + DUE_NS &&
            (!main || ana_clock_job_time(c->members->clock, index, main->ticks) < from_ns);
 }
@@ -155,7 +147,7 @@ enum ana_life ana_life_of(struct ana_case *c, size_t index, double *bytes)
 bool ana_has_living_threads(struct ana_case *c, size_t index)
 {
     double bytes;
-    return ana_rank_blocked(c, index) && !c->sure[index] && ana_life_of(c, index, &bytes) >= ANA_LIFE_CHILD;
+    return ana_rank_blocked(c, index) && !c->rank[index].sure && ana_life_of(c, index, &bytes) >= ANA_LIFE_CHILD;
 }
 
 /* Tells what ranks do that show this sign of life. */
@@ -173,8 +165,8 @@ static void say_life(struct ana_case *c, enum ana_life sign, const enum ana_life
     if (!n)
         return;
     int64_t longest = n == 1 ? ana_longest_outside_ns(c, index[0]) : INT64_MAX;
-    ana_case_fact(c, (struct ana_fact){says[sign], .who = ana_ranks_at(index, n), .size = (uint64_t)bytes,
-                                       .time = longest == INT64_MAX ? 0 : longest});
+    ANA_FACT(c, says[sign], .who = ana_ranks_at(index, n), .size = (uint64_t)bytes,
+             .time = longest == INT64_MAX ? 0 : longest);
 }
 
 bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int64_t lasted)

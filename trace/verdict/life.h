@@ -2,7 +2,7 @@
 #ifndef ANA_LIFE_H
 #define ANA_LIFE_H
 
-#include "trace/verdict/verdict_impl.h"
+#include "trace/verdict/case_impl.h"
 
 /* Signs of life, the weakest first. */
 enum ana_life {

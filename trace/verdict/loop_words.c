@@ -1,4 +1,5 @@
 /* Words for the activity of a rank whose Horovod loop still turns. */
+#include "trace/horovod/horovod.h"
 #include "trace/verdict/verdict_impl.h"
 
 /* The places of the loops' threads tell nothing while the loops turn: only a program's wait for its tensors counts. */

@@ -1,29 +1,28 @@
 /* Receives without a matching send, and the messages that came instead. */
 #include "trace/verdict/order.h"
+#include "trace/verdict/verdict_impl.h"
 
 void ana_say_near(struct ana_case *c, const struct ana_dependency *w, size_t partner)
 {
     bool taken = w->near_messages == 0 && w->taken, elsewhere = w->near_identity != w->identity;
-    c->out->summary = (struct ana_fact){taken       ? ANA_SAY_TAKEN_BEFORE
-                                        : elsewhere ? ANA_SAY_OTHER_COMMUNICATOR
-                                                    : ANA_SAY_OTHER_TAG,
-                                        .who = ana_one_rank(w->index), .message = w, .others = ana_one_rank(partner),
-                                        .number = w->near_tag};
-    ana_case_fact(c, (struct ana_fact){taken ? ANA_SAY_NOT_WAITED_FOR : ANA_SAY_NOT_RECEIVED,
-                                       .who = ana_one_rank(w->index), .count = (int64_t)w->near_messages,
-                                       .more = elsewhere});
+    ANA_SUMMARY(c,
+                taken       ? ANA_SAY_TAKEN_BEFORE
+                : elsewhere ? ANA_SAY_OTHER_COMMUNICATOR
+                            : ANA_SAY_OTHER_TAG,
+                .who = ana_one_rank(w->index), .message = w, .others = ana_one_rank(partner), .number = w->near_tag);
+    ANA_FACT(c, taken ? ANA_SAY_NOT_WAITED_FOR : ANA_SAY_NOT_RECEIVED, .who = ana_one_rank(w->index),
+             .count = (int64_t)w->near_messages, .more = elsewhere);
     int64_t all = 0, by_any = taken ? 0 : ana_dependency_taken_by_any(c, w, partner, &all);
     if (by_any > 0)
-        ana_case_fact(c, (struct ana_fact){ANA_SAY_TAKEN_BY_ANY, .who = ana_one_rank(w->index), .message = w,
-                                           .others = ana_one_rank(partner), .count = all, .more = by_any});
+        ANA_FACT(c, ANA_SAY_TAKEN_BY_ANY, .who = ana_one_rank(w->index), .message = w, .others = ana_one_rank(partner),
+                 .count = all, .more = by_any);
 }
 
 /* All ranks that wait for a message like this one, from the same source, that does not come. */
 static struct ana_ranks who_wait_alike(struct ana_case *c, const struct ana_dependency *w, size_t source)
 {
     size_t *index = ana_case_room(c), n = 0;
-    for (size_t i = 0; index && i < c->waiting_count; i++) {
-        const struct ana_waiting *p = &c->waiting[i];
+    for (const struct ana_waiting *p = c->waiting; index && p < ana_waits(c, c->count); p++) {
         const struct ana_dependency *d = p->dependencies == 1 ? &c->dependency[p->first_dependency] : NULL;
         bool alike = d && d->kind == ANA_DEPENDENCY_MESSAGE && d->met == 0 && !d->near_messages && !d->taken &&
                      d->tag == w->tag && d->identity == w->identity && d->peer == w->peer;
@@ -43,10 +42,10 @@ static void say_ahead(struct ana_case *c, size_t source, size_t index)
         const uint64_t *begun = ana_map_find(&mine->newest, one->identity, 0, 0);
         if (!begun || one->sequence < *begun || one->doubt)
             continue;
-        const struct trc_comm *comm = trc_comm(c->members->process[source].rank.file, one->sig.comm);
-        ana_case_fact(c, (struct ana_fact){ANA_SAY_AHEAD, .who = ana_one_rank(index), .others = ana_one_rank(source),
-                                           .call = {.name = one->call->name}, .site = {source, one->sig.site},
-                                           .number = (int64_t)one->sequence + 1, .comm = comm});
+        const struct trc_comm *comm = trc_comm(ana_case_file(c, source), one->sig.comm);
+        ANA_FACT(c, ANA_SAY_AHEAD, .who = ana_one_rank(index), .others = ana_one_rank(source),
+                 .call = {.name = one->call->name}, .site = {source, one->sig.site},
+                 .number = (int64_t)one->sequence + 1, .comm = comm);
         return;
     }
 }
@@ -56,13 +55,8 @@ static void say_never_sent(struct ana_case *c, const struct ana_dependency *w, c
                            struct ana_ranks who)
 {
     int64_t all = 0, by_any = ana_dependency_taken_by_any(c, w, source->index, &all);
-    c->out->summary = (struct ana_fact){by_any > 0 ? ANA_SAY_TAKEN_BY_ANY : ANA_SAY_NEVER_SENT,
-                                        .who = who,
-                                        .message = w,
-                                        .others = ana_one_rank(source->index),
-                                        .call = ana_waiting_call(source),
-                                        .count = all,
-                                        .more = by_any};
+    ANA_SUMMARY(c, by_any > 0 ? ANA_SAY_TAKEN_BY_ANY : ANA_SAY_NEVER_SENT, .who = who, .message = w,
+                .others = ana_one_rank(source->index), .call = ana_waiting_call(source), .count = all, .more = by_any);
     say_ahead(c, source->index, w->index);
 }
 
@@ -89,7 +83,7 @@ static bool unmatched(struct ana_case *c, struct ana_waiting *p, struct ana_depe
     size_t partner = near_sender(c, p, w);
     bool named = w->near_messages || w->taken;
     const struct ana_waiting *source = named || partner == SIZE_MAX ? NULL : ana_rank_waiting(c, partner);
-    bool never = source && source->kind == ANA_WAITING_COLLECTIVE && ana_case_deadlocked(c, partner) &&
+    bool never = !near && source && source->kind == ANA_WAITING_COLLECTIVE && ana_case_deadlocked(c, partner) &&
                  ana_gone_past(c, p, false, partner) != ANA_ON_ITS_WAY;
     if (w->kind != ANA_DEPENDENCY_MESSAGE || w->met != 0 || w->unsure || (near ? !named : !never))
         return false;
@@ -109,50 +103,28 @@ static bool unmatched(struct ana_case *c, struct ana_waiting *p, struct ana_depe
 }
 
 /* A send whose message its receiver has found by MPI_Mprobe and not received. */
-static bool probed(struct ana_case *c, const struct ana_waiting *p, const struct ana_dependency *w)
+bool ana_find_probed(struct ana_case *c, struct ana_waiting *p, struct ana_dependency *w)
 {
     size_t partner = ana_dependency_partner(c, w), both[] = {p->index, partner};
-    if (partner == SIZE_MAX || w->kind != ANA_DEPENDENCY_RECEIVER || w->met != 0 || !w->probed || !c->sure[partner] ||
+    if (partner == SIZE_MAX || w->kind != ANA_DEPENDENCY_RECEIVER || w->met != 0 || !w->probed ||
+        !c->rank[partner].sure ||
         !ana_case_settle(c, ANA_CLASS_UNMATCHED, ana_case_certainty(c, both, 2), p->lasted_ns))
         return false;
     ana_case_blame(c, partner);
     ana_case_doubt_culprits(c);
-    c->out->summary = (struct ana_fact){ANA_SAY_PROBED, .who = ANA_CULPRITS, .others = ana_one_rank(p->index),
-                                        .call = ana_waiting_call(p)};
+    ANA_SUMMARY(c, ANA_SAY_PROBED, .who = ANA_CULPRITS, .others = ana_one_rank(p->index), .call = ana_waiting_call(p));
     c->out->next.id = ANA_SAY_NEXT_PROBED;
     return true;
 }
 
-enum question { PROBED, NEAR, NEVER_SENT };
-static bool find_in_knots(struct ana_case *c, enum question asks)
+bool ana_find_near(struct ana_case *c, struct ana_waiting *p, struct ana_dependency *w)
 {
-    for (size_t i = 0; i < c->waiting_count; i++) {
-        struct ana_waiting *p = &c->waiting[i];
-        if (!p->blocked || !ana_rank_knot(c, p->index) ||
-            (p->kind != ANA_WAITING_MESSAGES && p->kind != ANA_WAITING_POLL))
-            continue;
-        for (uint32_t k = 0; k < p->dependencies; k++) {
-            struct ana_dependency *d = &c->dependency[p->first_dependency + k];
-            if (asks == PROBED ? probed(c, p, d) : unmatched(c, p, d, asks == NEAR))
-                return true;
-        }
-    }
-    return false;
+    return unmatched(c, p, w, true);
 }
 
-bool ana_find_probed(struct ana_case *c)
+bool ana_find_never_sent(struct ana_case *c, struct ana_waiting *p, struct ana_dependency *w)
 {
-    return find_in_knots(c, PROBED);
-}
-
-bool ana_find_near(struct ana_case *c)
-{
-    return find_in_knots(c, NEAR);
-}
-
-bool ana_find_unmatched(struct ana_case *c)
-{
-    return ana_find_at_odds(c) || find_in_knots(c, NEVER_SENT);
+    return unmatched(c, p, w, false);
 }
 
 /* ---- more than there is room for -------------------------------------------------------------------------------- */
@@ -160,8 +132,7 @@ bool ana_find_unmatched(struct ana_case *c)
 static bool truncated(struct ana_case *c, struct ana_waiting *p)
 {
     ana_waiting_dependencies(c, p);
-    for (uint32_t i = 0; i < p->dependencies; i++) {
-        struct ana_dependency *w = &c->dependency[p->first_dependency + i];
+    for (struct ana_dependency *w = ana_need(c, p, 0); w < ana_need(c, p, p->dependencies); w++) {
         size_t sender = w->kind == ANA_DEPENDENCY_MESSAGE && w->peer >= 0 ? ana_dependency_partner(c, w) : SIZE_MAX;
         if (sender == SIZE_MAX || w->tag < 0 || w->bytes == TRC_BYTES_UNKNOWN || !ana_message_left(c, sender, p->index))
             continue;
@@ -173,15 +144,10 @@ static bool truncated(struct ana_case *c, struct ana_waiting *p)
         c->out->confidence = ANA_LIKELY;
         ana_case_blame(c, p->index);
         ana_case_blame(c, sender);
-        c->out->summary = (struct ana_fact){ANA_SAY_NO_ROOM,
-                                            .who = ana_one_rank(p->index),
-                                            .count = (int64_t)w->bytes,
-                                            .call = ana_waiting_call(p),
-                                            .others = ana_one_rank(sender),
-                                            .of = (int64_t)w->came,
-                                            .number = w->tag,
-                                            .comm = w->comm};
-        ana_case_fact(c, (struct ana_fact){.id = ANA_SAY_TRUNCATED});
+        ANA_SUMMARY(c, ANA_SAY_NO_ROOM, .who = ana_one_rank(p->index), .count = (int64_t)w->bytes,
+                    .call = ana_waiting_call(p), .others = ana_one_rank(sender), .of = (int64_t)w->came,
+                    .number = w->tag, .comm = w->comm);
+        ANA_FACT(c, ANA_SAY_TRUNCATED);
         c->out->next.id = ANA_SAY_NEXT_ROOM;
         return true;
     }
@@ -190,8 +156,7 @@ static bool truncated(struct ana_case *c, struct ana_waiting *p)
 
 bool ana_find_truncated(struct ana_case *c)
 {
-    for (size_t i = 0; i < c->waiting_count && !c->live; i++) {
-        struct ana_waiting *p = &c->waiting[i];
+    for (struct ana_waiting *p = c->waiting; p < ana_waits(c, c->count) && !c->live; p++) {
         bool probes = trc_opclass_is_probe(p->call->opclass);
         if (!probes && c->members->process[p->index].rank.state == ANA_RANK_DEAD && truncated(c, p))
             return true;

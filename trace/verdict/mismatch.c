@@ -1,7 +1,9 @@
 /* Ranks that meet in one collective (same communicator, same number) with different calls or arguments. */
 #include "trace/util/hash.h"
-#include "trace/verdict/order.h"
 #include "trace/util/rows.h"
+#include "trace/verdict/differs.h"
+#include "trace/verdict/order.h"
+#include "trace/verdict/verdict_impl.h"
 #include <string.h>
 
 #define MEMBERS_MAX 64u /* members of a communicator whose past records are compared */
@@ -88,8 +90,7 @@ static void meet(struct ana_case *c, const struct ana_group *g, uint64_t sequenc
 {
     m->count = 0;
     m->doubt = false;
-    for (size_t i = 0; i < c->waiting_count && sequence == g->sequence; i++) {
-        const struct ana_waiting *p = &c->waiting[i];
+    for (const struct ana_waiting *p = c->waiting; p < ana_waits(c, c->count) && sequence == g->sequence; p++) {
         if (p->kind != ANA_WAITING_COLLECTIVE || p->sequence != sequence || p->identity != g->identity)
             continue;
         join(m, g->comm, p->index, (struct record){p->call, p->sig});
@@ -141,16 +142,16 @@ static void say(struct ana_case *c, const struct ana_group *g, uint64_t sequence
     }
     ana_case_say_difference(c, m->terms, m->count, d, fact);
     for (size_t i = 0; i < 2; i++)
-        ana_case_fact(c, (struct ana_fact){ANA_SAY_CALLED_AT, .who = ana_one_rank(m->terms[both[i]].who),
-                                           .call = {.name = m->record[both[i]].call->name},
-                                           .site = {m->terms[both[i]].who, m->record[both[i]].sig->site}});
+        ANA_FACT(c, ANA_SAY_CALLED_AT, .who = ana_one_rank(m->terms[both[i]].who),
+                 .call = {.name = m->record[both[i]].call->name},
+                 .site = {m->terms[both[i]].who, m->record[both[i]].sig->site});
 }
 
 /* The rank of the other group that the record names as the root, if it came and did not say that it is. */
 static size_t wrong_root(struct ana_case *c, const struct meeting *m, size_t i)
 {
     const struct trc_sig *sig = m->record[i].sig;
-    const struct trc_comm *own = trc_comm(c->members->process[m->terms[i].who].rank.file, sig->comm);
+    const struct trc_comm *own = trc_comm(ana_case_file(c, m->terms[i].who), sig->comm);
     size_t root = ana_partner(c->job, m->terms[i].who, own, sig->peer);
     for (size_t k = 0; k < m->count; k++)
         if (m->terms[k].who == root)
@@ -178,33 +179,27 @@ static bool roots_differ(struct ana_case *c, const struct trc_comm *comm, const 
     return wrong;
 }
 
-static void say_wrong_roots(struct ana_case *c, const struct trc_comm *comm, const struct meeting *m)
+/* Blames the ranks that name another rank as the root, or the rank that is named where nobody is the root; else all. */
+static void say_roots(struct ana_case *c, const struct trc_comm *comm, const struct meeting *m)
 {
-    for (size_t i = 0; i < m->count; i++)
-        if (wrong_root(c, m, i) != SIZE_MAX)
-            ana_case_blame(c, m->terms[i].who);
-    c->out->summary = (struct ana_fact){ANA_SAY_WRONG_ROOT, .who = ANA_CULPRITS,
-                                        .call = {.name = m->record[0].call->name}, .comm = comm};
-}
-
-/* Blames the rank that the others name as the root; else all ranks that came. */
-static void say_no_root(struct ana_case *c, const struct trc_comm *comm, const struct meeting *m)
-{
-    for (size_t i = 0; i < m->count; i++)
-        ana_case_blame(c, wrong_root(c, m, i));
+    const bool rooted = has_root(m);
+    for (size_t i = 0; i < m->count; i++) {
+        size_t root = wrong_root(c, m, i);
+        ana_case_blame(c, rooted && root != SIZE_MAX ? m->terms[i].who : root);
+    }
     bool named = c->out->culprits > 0;
     for (size_t i = 0; i < m->count && !named; i++)
         ana_case_blame(c, m->terms[i].who);
-    c->out->summary = (struct ana_fact){ANA_SAY_NO_ROOT, .call = {.name = m->record[0].call->name},
-                                        .count = comm->def.size, .of = comm->def.remote_size};
+    ANA_SUMMARY(c, rooted ? ANA_SAY_WRONG_ROOT : ANA_SAY_NO_ROOT, .who = ANA_CULPRITS,
+                .call = {.name = m->record[0].call->name}, .comm = comm, .count = comm->def.size,
+                .of = comm->def.remote_size);
 }
 
 /* Time that the ranks that came have waited: in the collective, or elsewhere where nobody can move any more. */
 static int64_t stood_ns(struct ana_case *c, const struct ana_group *g)
 {
     int64_t least = g->waited_ns;
-    for (size_t i = 0; i < c->waiting_count && g->waited_ns == INT64_MAX; i++) {
-        const struct ana_waiting *p = &c->waiting[i];
+    for (const struct ana_waiting *p = c->waiting; p < ana_waits(c, c->count) && g->waited_ns == INT64_MAX; p++) {
         if (p->blocked && ana_rank_knot(c, p->index) && p->lasted_ns < least)
             least = p->lasted_ns;
     }
@@ -230,10 +225,8 @@ static bool judge(struct ana_case *c, const struct ana_group *g, uint64_t sequen
         c->out->id = ANA_CLASS_MISMATCHED;
         c->out->confidence = ANA_LIKELY;
     }
-    if (rootless && has_root(m))
-        say_wrong_roots(c, comm, m);
-    else if (rootless)
-        say_no_root(c, comm, m);
+    if (rootless)
+        say_roots(c, comm, m);
     else
         say(c, g, sequence, m, &d);
     return true;

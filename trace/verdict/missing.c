@@ -1,6 +1,7 @@
 /* A rank outside MPI is waited for; or all ranks are inside, and nothing moves. */
 #include "trace/verdict/epochs.h"
 #include "trace/verdict/life.h"
+#include "trace/verdict/verdict_impl.h"
 #include <string.h>
 
 #define STARVED_SHARE 0.3 /* share of the time: a rank that is ready to run and seldom gets a processor */
@@ -15,8 +16,9 @@
 static int64_t stands_outside(struct ana_case *c, size_t index)
 {
     const struct ana_waiting *waiting = ana_rank_waiting(c, index);
-    bool in_call = waiting && waiting->kind != ANA_WAITING_DEVICE && !c->lives[index]; /* for its device: not sure */
-    if (!ana_rank_moves(c, index) || in_call || c->moved[index] || !ana_case_known(c, index))
+    bool in_call =
+        waiting && waiting->kind != ANA_WAITING_DEVICE && !c->rank[index].lives; /* for its device: not sure */
+    if (!ana_rank_moves(c, index) || in_call || c->rank[index].moved || !ana_case_known(c, index))
         return -1;
     const struct ana_last_events *last_events = ana_case_last_events(c, index);
     int64_t last = INT64_MIN;
@@ -88,10 +90,9 @@ static bool group_misses(struct ana_case *c, const struct ana_group *g)
     if (unknown && !c->out->culprits)
         fact.id = ANA_SAY_NOT_COME_WORLD;
     c->out->summary = fact;
-    ana_case_fact(c, (struct ana_fact){ANA_SAY_COLLECTIVE_NUMBER, .number = (int64_t)g->sequence + 1, .comm = g->comm,
-                                       .time = lasted});
+    ANA_FACT(c, ANA_SAY_COLLECTIVE_NUMBER, .number = (int64_t)g->sequence + 1, .comm = g->comm, .time = lasted);
     if (slow)
-        ana_case_fact(c, (struct ana_fact){.id = ANA_SAY_OTHERS_GET_ON});
+        ANA_FACT(c, ANA_SAY_OTHERS_GET_ON);
     return true;
 }
 
@@ -105,12 +106,8 @@ static void say_outside(struct ana_case *c, const struct ana_waiting *p, const s
                                                                      [ANA_DEPENDENCY_RECEIVER] =
                                                                          ANA_SAY_RECEIVER_OUTSIDE,
                                                                      [ANA_DEPENDENCY_LOCK] = ANA_SAY_LOCKED};
-    c->out->summary = (struct ana_fact){says[w->kind],
-                                        .who = ana_one_rank(p->index),
-                                        .message = w,
-                                        .call = ana_waiting_call(p),
-                                        .others = ana_one_rank(partner),
-                                        .number = w->target};
+    ANA_SUMMARY(c, says[w->kind], .who = ana_one_rank(p->index), .message = w, .call = ana_waiting_call(p),
+                .others = ana_one_rank(partner), .number = w->target);
     if (w->kind != ANA_DEPENDENCY_LOCK)
         return;
     ana_case_fact(c,
@@ -123,8 +120,7 @@ static void say_outside(struct ana_case *c, const struct ana_waiting *p, const s
 static bool message_misses(struct ana_case *c, struct ana_waiting *p)
 {
     ana_waiting_dependencies(c, p);
-    for (uint32_t i = 0; i < p->dependencies; i++) {
-        struct ana_dependency *w = &c->dependency[p->first_dependency + i];
+    for (struct ana_dependency *w = ana_need(c, p, 0); w < ana_need(c, p, p->dependencies); w++) {
         size_t partner = ana_dependency_partner(c, w);
         int64_t stood = w->kind == ANA_DEPENDENCY_COLLECTIVE || partner == SIZE_MAX ? -1 : stands_outside(c, partner);
         if (stood < c->rules.hang_ns)
@@ -164,8 +160,7 @@ bool ana_find_missing(struct ana_case *c)
                 return true;
         }
     }
-    for (size_t i = 0; i < c->waiting_count; i++) {
-        struct ana_waiting *p = &c->waiting[i];
+    for (struct ana_waiting *p = c->waiting; p < ana_waits(c, c->count); p++) {
         if (p->blocked && p->kind == ANA_WAITING_MESSAGES && message_misses(c, p))
             return true;
     }
@@ -177,8 +172,8 @@ bool ana_find_missing(struct ana_case *c)
 /* Whether a rank inside a collective got little processor time there, because others have it. */
 static bool is_starved(const struct ana_case *c, const struct ana_group *g, int64_t lasted)
 {
-    for (size_t i = 0; i < c->waiting_count && lasted / BUSY_TIMES < c->rules.hang_ns; i++) {
-        const struct ana_waiting *p = &c->waiting[i];
+    for (const struct ana_waiting *p = c->waiting; p < ana_waits(c, c->count) && lasted / BUSY_TIMES < c->rules.hang_ns;
+         p++) {
         double used_ns, queued;
         if (p->kind == ANA_WAITING_COLLECTIVE && ana_group_at(c, p->group) == g &&
             ana_life_inside(c, p, &used_ns, &queued) && queued >= STARVED_SHARE && used_ns < STARVED_NS)
@@ -192,7 +187,7 @@ static bool may_compute(const struct ana_case *c, const struct ana_call *call)
 {
     bool reduces = strstr(call->name, "educe") || strstr(call->name, "can") || trc_opclass_is_one_sided(call->opclass);
     for (size_t i = 0; i < c->count && reduces; i++) {
-        const struct trc_file *file = c->members->process[i].rank.file;
+        const struct trc_file *file = ana_case_file(c, i);
         for (size_t t = 0, n; t < trc_threads(file); t++) {
             const struct trc_counter *row = trc_rows(file, t, &n);
             for (size_t k = 0; k < n; k++)
@@ -240,7 +235,7 @@ bool ana_find_inside(struct ana_case *c)
         if (own || is_starved(c, g, lasted)) {
             c->out->state = c->live ? ANA_VERDICT_WAITING : ANA_VERDICT_HUNG;
             c->out->confidence = ANA_POSSIBLE;
-            ana_case_fact(c, (struct ana_fact){.id = own ? ANA_SAY_OWN_OPERATION : ANA_SAY_STARVED});
+            ANA_FACT(c, own ? ANA_SAY_OWN_OPERATION : ANA_SAY_STARVED);
         }
         if (own)
             c->out->next.id = ANA_SAY_NEXT_OPERATION;
@@ -296,8 +291,8 @@ static bool say_unknown(struct ana_case *c)
 static bool needs_message(struct ana_case *c, struct ana_waiting *p)
 {
     ana_waiting_dependencies(c, p);
-    for (uint32_t i = 0; i < p->dependencies; i++)
-        if (c->dependency[p->first_dependency + i].kind <= ANA_DEPENDENCY_RECEIVER)
+    for (const struct ana_dependency *d = ana_need(c, p, 0); d < ana_need(c, p, p->dependencies); d++)
+        if (d->kind <= ANA_DEPENDENCY_RECEIVER)
             return true;
     return false;
 }
@@ -311,7 +306,7 @@ bool ana_find_no_progress(struct ana_case *c)
     int64_t last = INT64_MIN, now = c->members->end_ns < c->until_ns ? c->members->end_ns : c->until_ns;
     for (size_t i = 0; i < c->count; i++) {
         const struct ana_process *p = &c->members->process[i];
-        struct ana_waiting *waiting = c->lives[i] ? NULL : ana_rank_waiting(c, i);
+        struct ana_waiting *waiting = c->rank[i].lives ? NULL : ana_rank_waiting(c, i);
         int64_t end = waiting && (waiting->kind == ANA_WAITING_POLL || waiting->since_ns > p->last_end_ns)
                           ? waiting->since_ns
                           : p->last_end_ns;

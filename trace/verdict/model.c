@@ -15,6 +15,7 @@
  *
  * A rank moves while one of its threads does, or computes outside.  A rank without a file may do anything. */
 #include "trace/verdict/life.h"
+#include "trace/verdict/verdict_impl.h"
 
 #define GROUPS_LOOKED 256u /* collectives whose members are looked at one by one */
 
@@ -61,8 +62,7 @@ static bool add_to_group(struct ana_case *c, struct ana_waiting *p)
 /* Whether the rank has come to this collective, or is past it. */
 static bool has_come(struct ana_case *c, size_t index, uint64_t identity, uint64_t sequence)
 {
-    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++) {
-        const struct ana_waiting *p = &c->waiting[i];
+    for (const struct ana_waiting *p = ana_waits(c, index); p < ana_waits(c, index + 1); p++) {
         if (p->kind == ANA_WAITING_COLLECTIVE && p->identity == identity && p->sequence >= sequence)
             return true;
     }
@@ -117,8 +117,8 @@ static void find_missing(struct ana_case *c, struct ana_group *g)
 
 static bool make_groups(struct ana_case *c)
 {
-    for (size_t i = 0; i < c->waiting_count; i++)
-        if (c->waiting[i].kind == ANA_WAITING_COLLECTIVE && !add_to_group(c, &c->waiting[i]))
+    for (struct ana_waiting *p = c->waiting; p < ana_waits(c, c->count); p++)
+        if (p->kind == ANA_WAITING_COLLECTIVE && !add_to_group(c, p))
             return false;
     size_t looked = 0;
     for (size_t i = 0; i < c->groups.count; i++)
@@ -180,8 +180,7 @@ static size_t root_node(struct ana_case *c, struct ana_group *g, size_t root)
  * others. */
 static size_t missing_sources(struct ana_case *c, struct ana_group *g, size_t index, const struct trc_comm *comm)
 {
-    const struct trc_ranks *sources =
-        comm && comm->sources ? trc_ranks(c->members->process[index].rank.file, comm->sources) : NULL;
+    const struct trc_ranks *sources = comm && comm->sources ? trc_ranks(ana_case_file(c, index), comm->sources) : NULL;
     size_t node = SIZE_MAX;
     for (uint32_t i = 0; sources && i < sources->n; i++) {
         size_t source = ana_partner(c->job, index, comm, sources->rank[i]);
@@ -290,8 +289,8 @@ static size_t need_of_dependencies(struct ana_case *c, struct ana_waiting *p)
 {
     ana_waiting_dependencies(c, p);
     size_t node = ana_graph_node(&c->graph, p->any ? ANA_WAITS_ANY : ANA_WAITS_ALL);
-    for (uint32_t i = 0; i < p->dependencies; i++) {
-        size_t need = need_of_dependency(c, p, &c->dependency[p->first_dependency + i]);
+    for (struct ana_dependency *d = ana_need(c, p, 0); d < ana_need(c, p, p->dependencies); d++) {
+        size_t need = need_of_dependency(c, p, d);
         if (need == SIZE_MAX)
             ana_graph_set_moving(&c->graph, node);
         else
@@ -323,42 +322,33 @@ static size_t need_of(struct ana_case *c, struct ana_waiting *p)
     return SIZE_MAX;
 }
 
-static bool is_in_finalize(const struct ana_case *c, size_t index)
-{
-    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
-        if (c->waiting[i].blocked && c->waiting[i].kind == ANA_WAITING_FINALIZE)
-            return true;
-    return false;
-}
-
 static void add_rank(struct ana_case *c, size_t index)
 {
     bool blocked = false, keeper = false;
     ana_rank_threads(c, index);
-    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
-        keeper |= c->waiting[i].keeps_lock;
-    c->lives[index] = ana_has_living_threads(c, index);
-    if (c->gone[index] || ana_case_ended(c, index)) {
+    for (const struct ana_waiting *p = ana_waits(c, index); p < ana_waits(c, index + 1); p++)
+        keeper |= p->keeps_lock;
+    c->rank[index].lives = ana_has_living_threads(c, index);
+    if (c->rank[index].gone || ana_case_ended(c, index)) {
         ana_graph_remove(&c->graph, index);
         return;
     }
-    if (!is_in_finalize(c, index))
+    if (!(c->rank[index].blocked >> ANA_WAITING_FINALIZE & 1))
         ana_graph_wait(&c->graph, c->finalize, index);
-    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++) {
-        struct ana_waiting *p = &c->waiting[i];
+    for (struct ana_waiting *p = ana_waits(c, index); p < ana_waits(c, index + 1); p++) {
         if (!p->blocked)
             continue;
         blocked = true;
         if (p->spins) { /* nobody knows what would end it */
             p->node = ana_graph_node(&c->graph, ANA_NEVER_MOVES);
-            c->sure[index] = 0;
+            c->rank[index].sure = 0;
         } else {
             p->node = need_of(c, p);
         }
         if (!p->aside || !keeper)
             wait_for_rank(c, index, p->node);
     }
-    if (!blocked || c->lives[index])
+    if (!blocked || c->rank[index].lives)
         ana_graph_set_moving(&c->graph, index);
 }
 
@@ -386,12 +376,11 @@ static bool asks_in_vain(const struct ana_case *c, const struct ana_waiting *p)
  * it may mean to read two ranks' events in full. */
 static void find_messages(struct ana_case *c)
 {
-    for (size_t i = 0; i < c->waiting_count; i++) {
-        struct ana_waiting *p = &c->waiting[i];
+    for (struct ana_waiting *p = c->waiting; p < ana_waits(c, c->count); p++) {
         bool vain = asks_in_vain(c, p), unsure = false;
         uint32_t met = 0;
-        for (uint32_t k = 0; k < p->dependencies && !ana_graph_moves(&c->graph, p->index); k++) {
-            struct ana_dependency *d = &c->dependency[p->first_dependency + k];
+        for (struct ana_dependency *d = ana_need(c, p, 0);
+             d < ana_need(c, p, p->dependencies) && !ana_graph_moves(&c->graph, p->index); d++) {
             if (!p->blocked || d->kind == ANA_DEPENDENCY_COLLECTIVE || ana_graph_moves(&c->graph, d->node))
                 continue;
             if (d->peer == TRC_PEER_ANY)
@@ -405,7 +394,7 @@ static void find_messages(struct ana_case *c)
         }
         if (met && met == p->dependencies)
             ana_graph_set_moving(&c->graph, p->index);
-        c->sure[p->index] &= !unsure && (!met || !vain);
+        c->rank[p->index].sure &= !unsure && (!met || !vain);
     }
 }
 
@@ -422,9 +411,9 @@ bool ana_case_graph(struct ana_case *c)
         add_rank(c, i);
     ana_graph_solve(&c->graph);
     find_messages(c);
-    for (size_t i = 0; i < c->waiting_count; i++)
-        if (c->waiting[i].aside)
-            ana_graph_remove(&c->graph, c->waiting[i].node);
+    for (const struct ana_waiting *p = c->waiting; p < ana_waits(c, c->count); p++)
+        if (p->aside)
+            ana_graph_remove(&c->graph, p->node);
     ana_graph_find_knots(&c->graph);
     return !c->graph.memory;
 }
@@ -443,17 +432,17 @@ size_t ana_dependency_partner(const struct ana_case *c, const struct ana_depende
 
 bool ana_case_deadlocked(const struct ana_case *c, size_t index)
 {
-    return !ana_graph_moves(&c->graph, index) && !c->gone[index] && !ana_case_ended(c, index);
+    return !ana_graph_moves(&c->graph, index) && !c->rank[index].gone && !ana_case_ended(c, index);
 }
 
 /* Whether all threads of all ranks of a knot are accounted for: one moving thread would free the others. */
 static bool is_sure_knot(const struct ana_case *c, uint32_t knot)
 {
     bool aside = false; /* a thread of theirs may be freed by anybody else who cannot move */
-    for (size_t i = 0; i < c->waiting_count; i++)
-        aside |= c->waiting[i].aside && ana_rank_knot(c, c->waiting[i].index) == knot;
+    for (const struct ana_waiting *p = c->waiting; p < ana_waits(c, c->count); p++)
+        aside |= p->aside && ana_rank_knot(c, p->index) == knot;
     for (size_t i = 0; i < c->count; i++)
-        if ((ana_rank_knot(c, i) == knot || (aside && ana_case_deadlocked(c, i))) && !c->sure[i])
+        if ((ana_rank_knot(c, i) == knot || (aside && ana_case_deadlocked(c, i))) && !c->rank[i].sure)
             return false;
     return true;
 }
@@ -462,8 +451,8 @@ static bool is_sure_knot(const struct ana_case *c, uint32_t knot)
 static bool in_known_epoch(const struct ana_case *c, const struct ana_waiting *p)
 {
     bool known = p->tested && p->dependencies && p->call->opclass == TRC_OP_RMA_SYNC;
-    for (uint32_t k = 0; known && k < p->dependencies; k++)
-        known = c->dependency[p->first_dependency + k].kind == ANA_DEPENDENCY_EPOCH;
+    for (const struct ana_dependency *d = ana_need(c, p, 0); known && d < ana_need(c, p, p->dependencies); d++)
+        known = d->kind == ANA_DEPENDENCY_EPOCH;
     return known;
 }
 
@@ -479,7 +468,7 @@ enum ana_confidence ana_case_certainty(const struct ana_case *c, const size_t *i
         sure = knot;
     }
     for (size_t i = 0; i < n; i++)
-        if (index[i] != SIZE_MAX && !c->sure[index[i]] && !ana_case_ended(c, index[i]))
+        if (index[i] != SIZE_MAX && !c->rank[index[i]].sure && !ana_case_ended(c, index[i]))
             return ANA_LIKELY;
     for (size_t i = 0; i < n; i++)
         for (size_t k = index[i] == SIZE_MAX ? c->waiting_count : c->first_waiting[index[i]]; k < c->waiting_count;

@@ -5,10 +5,10 @@
 /* The communicator as this rank has it, where it has come to a collective of it. */
 static const struct trc_comm *comm_of(struct ana_case *c, size_t index, uint64_t identity)
 {
-    const struct trc_file *file = c->members->process[index].rank.file;
-    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
-        if (c->waiting[i].identity == identity)
-            return c->waiting[i].comm;
+    const struct trc_file *file = ana_case_file(c, index);
+    for (const struct ana_waiting *p = ana_waits(c, index); p < ana_waits(c, index + 1); p++)
+        if (p->identity == identity)
+            return p->comm;
     const struct ana_last_events *last_events = ana_case_last_events(c, index);
     for (size_t k = last_events->collectives; k-- > 0;)
         if (last_events->collective[k].identity == identity)
@@ -28,12 +28,11 @@ static size_t count(const struct ana_case *c, size_t index, const struct trc_com
 /* The first source that sends to this rank less often than this rank gets from it; SIZE_MAX: none is known. */
 static size_t find_lopsided(struct ana_case *c, const struct ana_waiting *p)
 {
-    const struct trc_ranks *sources = trc_ranks(c->members->process[p->index].rank.file, p->comm->sources);
+    const struct trc_ranks *sources = trc_ranks(ana_case_file(c, p->index), p->comm->sources);
     for (uint32_t i = 0; sources && i < sources->n; i++) {
         size_t source = ana_partner(c->job, p->index, p->comm, sources->rank[i]);
         const struct trc_comm *its = source == SIZE_MAX ? NULL : comm_of(c, source, p->identity);
-        const struct trc_ranks *destinations =
-            its ? trc_ranks(c->members->process[source].rank.file, its->destinations) : NULL;
+        const struct trc_ranks *destinations = its ? trc_ranks(ana_case_file(c, source), its->destinations) : NULL;
         if (destinations &&
             count(c, source, its, destinations, p->index) < count(c, p->index, p->comm, sources, source))
             return source;
@@ -54,22 +53,18 @@ static bool leaders_differ(struct ana_case *c, const struct ana_waiting *p)
     ana_case_blame(c, p->index);
     if (meets)
         ana_case_blame(c, other);
-    c->out->summary = (struct ana_fact){meets ? ANA_SAY_OTHER_LEADERS_TAG : ANA_SAY_NO_LEADER,
-                                        .who = ana_one_rank(p->index),
-                                        .others = ana_one_rank(other),
-                                        .call = {.name = p->call->name},
-                                        .number = p->sig->tag,
-                                        .other_number = q->sig->tag};
+    ANA_SUMMARY(c, meets ? ANA_SAY_OTHER_LEADERS_TAG : ANA_SAY_NO_LEADER, .who = ana_one_rank(p->index),
+                .others = ana_one_rank(other), .call = {.name = p->call->name}, .number = p->sig->tag,
+                .other_number = q->sig->tag);
     return true;
 }
 
 bool ana_find_lopsided(struct ana_case *c)
 {
-    for (size_t i = 0; i < c->waiting_count; i++)
-        if (c->waiting[i].blocked && leaders_differ(c, &c->waiting[i]))
+    for (struct ana_waiting *p = c->waiting; p < ana_waits(c, c->count); p++)
+        if (p->blocked && leaders_differ(c, p))
             return true;
-    for (size_t i = 0; i < c->waiting_count; i++) {
-        const struct ana_waiting *p = &c->waiting[i];
+    for (const struct ana_waiting *p = c->waiting; p < ana_waits(c, c->count); p++) {
         if (!p->blocked || p->kind != ANA_WAITING_COLLECTIVE || p->call->opclass != TRC_OP_NEIGHBOR)
             continue;
         size_t source = find_lopsided(c, p);
@@ -77,10 +72,9 @@ bool ana_find_lopsided(struct ana_case *c)
             continue;
         ana_case_blame(c, p->index);
         ana_case_blame(c, source);
-        c->out->summary =
-            (struct ana_fact){ANA_SAY_LOPSIDED, .who = ana_one_rank(p->index), .others = ana_one_rank(source),
-                              .call = {.name = p->call->name}, .comm = p->comm};
-        c->out->next = (struct ana_fact){.id = ANA_SAY_NEXT_LOPSIDED};
+        ANA_SUMMARY(c, ANA_SAY_LOPSIDED, .who = ana_one_rank(p->index), .others = ana_one_rank(source),
+                    .call = {.name = p->call->name}, .comm = p->comm);
+        ANA_NEXT(c, ANA_SAY_NEXT_LOPSIDED);
         return true;
     }
     return false;

@@ -20,9 +20,8 @@ bool ana_find_off(struct ana_case *c)
     if (n == 0)
         return false;
     c->out->state = ANA_VERDICT_UNKNOWN;
-    c->out->summary =
-        (struct ana_fact){ANA_SAY_OFF_NOW, .who = ana_ranks_at(index, n), .time = least_ns > 0 ? least_ns : 0};
-    c->out->next = (struct ana_fact){.id = ANA_SAY_NEXT_OFF};
+    ANA_SUMMARY(c, ANA_SAY_OFF_NOW, .who = ana_ranks_at(index, n), .time = least_ns > 0 ? least_ns : 0);
+    ANA_NEXT(c, ANA_SAY_NEXT_OFF);
     return true;
 }
 
@@ -37,11 +36,10 @@ void ana_say_off(struct ana_case *c)
         if (!rank)
             break;
         memcpy(rank, off->rank, off->ranks * sizeof *rank);
-        ana_case_fact(c, (struct ana_fact){now ? ANA_SAY_OFF_SINCE : ANA_SAY_OFF_FROM_TO,
-                                           .who = ana_ranks_at(rank, off->ranks), .time = off->begin_ns,
-                                           .other_time = now ? 0 : off->end_ns});
+        ANA_FACT(c, now ? ANA_SAY_OFF_SINCE : ANA_SAY_OFF_FROM_TO, .who = ana_ranks_at(rank, off->ranks),
+                 .time = off->begin_ns, .other_time = now ? 0 : off->end_ns);
     }
     if (offs.count > TOLD)
-        ana_case_fact(c, (struct ana_fact){ANA_SAY_OFF_MORE, .count = (int64_t)offs.times, .time = offs.all_ns});
+        ANA_FACT(c, ANA_SAY_OFF_MORE, .count = (int64_t)offs.times, .time = offs.all_ns);
     ana_offs_free(&offs);
 }

@@ -9,8 +9,8 @@ static bool went_on(struct ana_case *c, size_t index)
     const struct ana_waiting *p = ana_rank_waiting(c, index);
     if (!p || p->kind == ANA_WAITING_COLLECTIVE || p->kind == ANA_WAITING_FINALIZE)
         return p != NULL;
-    for (uint32_t k = 0; k < p->dependencies; k++)
-        if (c->dependency[p->first_dependency + k].kind != ANA_DEPENDENCY_COLLECTIVE)
+    for (const struct ana_dependency *d = ana_need(c, p, 0); d < ana_need(c, p, p->dependencies); d++)
+        if (d->kind != ANA_DEPENDENCY_COLLECTIVE)
             return false;
     return p->dependencies > 0 && !trc_opclass_is_one_sided(p->call->opclass);
 }
@@ -28,7 +28,7 @@ static int64_t begun_by(struct ana_case *c, size_t index, uint64_t window, bool 
 static bool is_its_fault(struct ana_case *c, const struct ana_waiting *p, const struct ana_dependency *d, size_t other)
 {
     const struct trc_ranks *group =
-        p->sig->tag > 0 ? trc_ranks(c->members->process[p->index].rank.file, (uint32_t)p->sig->tag) : NULL;
+        p->sig->tag > 0 ? trc_ranks(ana_case_file(c, p->index), (uint32_t)p->sig->tag) : NULL;
     if (group && group->n > p->dependencies)
         return true;
     return begun_by(c, other, p->identity, !d->completes) >= begun_by(c, p->index, p->identity, !d->completes);
@@ -65,16 +65,10 @@ void ana_say_epoch(struct ana_case *c, const struct ana_waiting *p, const struct
     struct ana_call end = {.name = d->kind == ANA_DEPENDENCY_LOCK ? "MPI_Win_unlock"
                                    : d->completes                 ? "MPI_Win_complete"
                                                                   : "MPI_Win_post"};
-    c->out->summary = (struct ana_fact){ANA_SAY_EPOCH_OPEN,
-                                        .who = ana_one_rank(other),
-                                        .call = end,
-                                        .others = ana_one_rank(p->index),
-                                        .more = (int64_t)waiters - 1,
-                                        .of = (int64_t)waiters,
-                                        .comm = p->comm,
-                                        .name = p->call->name,
-                                        .other_call = its ? ana_waiting_call(its) : (struct ana_call){0}};
-    c->out->next = (struct ana_fact){ANA_SAY_NEXT_EPOCH, .call = end};
+    ANA_SUMMARY(c, ANA_SAY_EPOCH_OPEN, .who = ana_one_rank(other), .call = end, .others = ana_one_rank(p->index),
+                .more = (int64_t)waiters - 1, .of = (int64_t)waiters, .comm = p->comm, .name = p->call->name,
+                .other_call = its ? ana_waiting_call(its) : (struct ana_call){0});
+    ANA_NEXT(c, ANA_SAY_NEXT_EPOCH, .call = end);
 }
 
 bool ana_find_open_epoch(struct ana_case *c)
@@ -84,11 +78,9 @@ bool ana_find_open_epoch(struct ana_case *c)
     size_t waiters = 0, all = 0;
     size_t *member = calloc(2 * c->dependencies + 1, sizeof *member);
     c->memory |= !member;
-    for (size_t i = 0; member && i < c->waiting_count; i++) {
-        struct ana_waiting *p = &c->waiting[i];
+    for (struct ana_waiting *p = c->waiting; member && p < ana_waits(c, c->count); p++) {
         bool counts = p->blocked && p->tested && ana_rank_knot(c, p->index), waits = false;
-        for (uint32_t k = 0; counts && k < p->dependencies; k++) {
-            const struct ana_dependency *d = &c->dependency[p->first_dependency + k];
+        for (const struct ana_dependency *d = ana_need(c, p, 0); counts && d < ana_need(c, p, p->dependencies); d++) {
             bool both = false;
             if ((of && ana_rank_knot(c, p->index) != ana_rank_knot(c, first->index)) || !is_left_open(c, p, d, &both))
                 continue;
@@ -101,13 +93,10 @@ bool ana_find_open_epoch(struct ana_case *c)
         }
         waiters += waits;
     }
-    bool found = of && ana_case_settle(c, ANA_CLASS_CYCLE, ana_case_certainty(c, &first->index, 1),
-                                       ana_case_lasted(c, &first->index, 1));
-    for (size_t i = 0; found && i < all; i++)
-        ana_case_blame(c, member[i]);
+    bool found =
+        of && ana_case_settle_likely(c, ANA_CLASS_CYCLE, &first->index, 1, ana_case_lasted(c, &first->index, 1));
     if (found) {
-        c->out->deadlock = c->out->confidence == ANA_PROVEN;
-        c->out->confidence = ANA_LIKELY; /* proof shows that they hang, not whose fault it is */
+        ana_case_blame_all(c, ana_ranks_at(member, all));
         ana_say_epoch(c, first, of, waiters);
     }
     free(member);

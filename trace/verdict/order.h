@@ -3,7 +3,7 @@
 #ifndef ANA_VERDICT_ORDER_H
 #define ANA_VERDICT_ORDER_H
 
-#include "trace/verdict/verdict_impl.h"
+#include "trace/verdict/case_impl.h"
 
 /* steps.c */
 struct ana_step {
@@ -43,10 +43,6 @@ bool ana_was_at(const struct ana_steps *steps, uint64_t place);
 /* Place of `suspect`, the rank that `waiter` waits for; `collective`: in a collective. */
 enum ana_past ana_gone_past(struct ana_case *c, const struct ana_waiting *waiter, bool collective, size_t suspect);
 
-/* strayed.c: a message went to another rank than always, and somebody waits for it. */
-bool ana_find_strayed(struct ana_case *c);
-/* left_out.c: two ranks do not agree about a message, and the others are on their way. */
-bool ana_find_at_odds(struct ana_case *c);
 /* A rank's record of a collective that it has completed or started; NULL: it has none, or it is too old. */
 const struct ana_last_collective *ana_past_collective(struct ana_case *c, size_t index, uint64_t identity,
                                                       uint64_t sequence);

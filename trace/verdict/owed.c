@@ -1,8 +1,10 @@
 /* Finds who owes a message that a rank waits for from any source: among ranks that it exchanges messages with in
  * turns, the one that has taken its turn once more than it has sent. */
-#include "trace/verdict/order.h"
+#include "trace/job/comms.h"
+#include "trace/reader/reader.h"
 #include "trace/util/sort.h"
-#include <stdlib.h>
+#include "trace/verdict/last_events.h"
+#include "trace/verdict/order.h"
 
 enum { DEBTORS = 4, PLACES = 8, COMPARED = 64, CENTERS = 4 };
 
@@ -82,8 +84,7 @@ static int64_t usual_debt(struct center *m)
 static bool waits_for_it(struct ana_case *c, const struct center *m, size_t index)
 {
     const struct ana_waiting *p = ana_rank_waiting(c, index);
-    for (uint32_t k = 0; p && k < p->dependencies; k++) {
-        const struct ana_dependency *d = &c->dependency[p->first_dependency + k];
+    for (const struct ana_dependency *d = ana_need(c, p, 0); p && d < ana_need(c, p, p->dependencies); d++) {
         if (d->peer != TRC_PEER_ANY && ana_dependency_partner(c, d) == m->waiting->index)
             return true;
     }
@@ -102,7 +103,7 @@ static void find_members(struct ana_case *c, struct center *m)
         m->others += index != center;
         if (index == SIZE_MAX || index == center || !ana_rank_waiting(c, index))
             continue;
-        int64_t guess = ana_messages_sent(c, center, index) - ana_messages_sent(c, index, center);
+        int64_t guess = ana_messages(c, center, index, false) - ana_messages(c, index, center, false);
         m->turns[m->peers++] = (struct turns){.index = index, .owes = guess + waits_for_it(c, m, index)};
     }
 }
@@ -158,42 +159,24 @@ static bool say_owed(struct ana_case *c, struct center *m)
     while (debtors < m->peers && m->turns[m->peers - 1 - debtors].owes > usual)
         debtors++;
     if (!debtors || debtors > DEBTORS || (debtors > 1 && debtors * 2 > m->peers) ||
-        !ana_case_settle(c, ANA_CLASS_UNMATCHED, ana_case_certainty(c, &m->waiting->index, 1), m->waiting->lasted_ns))
+        !ana_case_settle_likely(c, ANA_CLASS_UNMATCHED, &m->waiting->index, 1, m->waiting->lasted_ns))
         return false;
-    c->out->deadlock = c->out->confidence == ANA_PROVEN;
-    c->out->confidence = ANA_LIKELY; /* the others' doing so is a habit, no proof */
     const struct turns *last = &m->turns[m->peers - 1];
     for (size_t i = 0; i < debtors; i++)
         ana_case_blame(c, m->turns[m->peers - 1 - i].index);
-    c->out->summary = (struct ana_fact){ANA_SAY_OWES, .who = ANA_CULPRITS, .others = ana_one_rank(m->waiting->index),
-                                        .message = m->message};
-    ana_case_fact(c, (struct ana_fact){ANA_SAY_TURNS, .who = ana_one_rank(last->index),
-                                       .others = ana_one_rank(m->waiting->index), .count = last->taken,
-                                       .of = last->sent, .number = usual});
+    ANA_SUMMARY(c, ANA_SAY_OWES, .who = ANA_CULPRITS, .others = ana_one_rank(m->waiting->index), .message = m->message);
+    ANA_FACT(c, ANA_SAY_TURNS, .who = ana_one_rank(last->index), .others = ana_one_rank(m->waiting->index),
+             .count = last->taken, .of = last->sent, .number = usual);
     return true;
 }
 
-static bool find_owed(struct ana_case *c, const struct ana_waiting *p, const struct ana_dependency *d)
+bool ana_find_owed(struct ana_case *c, struct ana_waiting *p, struct ana_dependency *d)
 {
-    struct center m = {.waiting = p, .message = d, .turns = calloc(c->count + 1, sizeof(struct turns))};
-    c->memory |= !m.turns;
+    bool any = d->kind == ANA_DEPENDENCY_MESSAGE && d->peer == TRC_PEER_ANY && d->comm && d->met <= 0;
+    if (p->aside || !any || c->centers++ >= CENTERS)
+        return false;
+    struct center m = {.waiting = p, .message = d, .turns = ana_case_keep(c, (c->count + 1) * sizeof *m.turns)};
     if (m.turns)
         find_peers(c, &m);
-    bool found = m.turns && say_owed(c, &m);
-    free(m.turns);
-    return found;
-}
-
-bool ana_find_owed(struct ana_case *c)
-{
-    for (size_t i = 0, centers = 0; i < c->waiting_count && centers < CENTERS; i++) {
-        struct ana_waiting *p = &c->waiting[i];
-        for (uint32_t k = 0; k < p->dependencies && p->blocked && !p->aside && ana_rank_knot(c, p->index); k++) {
-            const struct ana_dependency *d = &c->dependency[p->first_dependency + k];
-            if (d->kind == ANA_DEPENDENCY_MESSAGE && d->peer == TRC_PEER_ANY && d->comm && d->met <= 0 &&
-                ++centers <= CENTERS && find_owed(c, p, d))
-                return true;
-        }
-    }
-    return false;
+    return m.turns && say_owed(c, &m);
 }

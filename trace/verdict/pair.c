@@ -14,8 +14,7 @@ struct flow {
 
 /* ---- by counters ------------------------------------------------------------------------------------------------ */
 
-/* Number of messages `from` has sent to `to`, by the counters of `from` or, if `received`, of `to`; -1 unknown. */
-static int64_t counted(const struct ana_case *c, size_t from, size_t to, bool received)
+int64_t ana_messages(const struct ana_case *c, size_t from, size_t to, bool received)
 {
     const struct ana_rank *mine = &c->members->process[received ? to : from].rank;
     const struct ana_rank *far = &c->members->process[received ? from : to].rank;
@@ -37,9 +36,9 @@ static int64_t counted(const struct ana_case *c, size_t from, size_t to, bool re
 /* Whether a thread of `from` is inside a send to `to` now, which is not counted yet. */
 static bool sends_now(const struct ana_case *c, size_t from, size_t to)
 {
-    for (size_t i = c->first_waiting[from]; i < c->first_waiting[from + 1]; i++) {
-        const struct trc_sig *sig = c->waiting[i].sig;
-        if (sig->flags & TRC_SIG_P2P_OUT && ana_partner(c->job, from, c->waiting[i].comm, sig->peer) == to)
+    for (const struct ana_waiting *p = ana_waits(c, from); p < ana_waits(c, from + 1); p++) {
+        const struct trc_sig *sig = p->sig;
+        if (sig->flags & TRC_SIG_P2P_OUT && ana_partner(c->job, from, p->comm, sig->peer) == to)
             return true;
     }
     return false;
@@ -50,7 +49,7 @@ static bool sends_now(const struct ana_case *c, size_t from, size_t to)
 static struct flow *flow_of(struct ana_case *c, struct ana_map *flows, size_t index, const struct trc_sig *sig,
                             int32_t tag)
 {
-    const struct trc_comm *comm = trc_comm(c->members->process[index].rank.file, sig->comm);
+    const struct trc_comm *comm = trc_comm(ana_case_file(c, index), sig->comm);
     struct flow *flow = ana_map_add(flows, ana_comm_identity(c->job, index, comm), (uint32_t)tag, 0);
     c->memory |= !flow;
     return flow;
@@ -58,7 +57,7 @@ static struct flow *flow_of(struct ana_case *c, struct ana_map *flows, size_t in
 
 static bool is_of(const struct ana_case *c, size_t index, const struct trc_sig *sig, int32_t peer, size_t other)
 {
-    return ana_partner(c->job, index, trc_comm(c->members->process[index].rank.file, sig->comm), peer) == other;
+    return ana_partner(c->job, index, trc_comm(ana_case_file(c, index), sig->comm), peer) == other;
 }
 
 /* Whether a receive of rank `index` takes messages of rank `from`. */
@@ -94,7 +93,7 @@ static void count_record(struct ana_case *c, struct ana_map *flows, size_t index
 /* Adds what rank `index` sent to (or took from) rank `other`.  False: some of it is no longer in the file. */
 static bool count_events(struct ana_case *c, struct ana_map *flows, size_t index, size_t other, bool sender)
 {
-    struct trc_file *file = c->members->process[index].rank.file;
+    struct trc_file *file = ana_case_file(c, index);
     const struct trc_head *head = trc_head(file);
     for (size_t t = 0; t < trc_threads(file); t++) {
         struct trc_cursor *cursor = trc_cursor_open(file, t);
@@ -104,8 +103,8 @@ static bool count_events(struct ana_case *c, struct ana_map *flows, size_t index
             count_record(c, flows, index, other, sender, &rec);
         trc_cursor_close(cursor);
     }
-    for (size_t i = c->first_waiting[index]; sender && i < c->first_waiting[index + 1]; i++) {
-        const struct trc_sig *sig = c->waiting[i].sig;
+    for (const struct ana_waiting *p = ana_waits(c, index); sender && p < ana_waits(c, index + 1); p++) {
+        const struct trc_sig *sig = p->sig;
         struct flow *flow;
         if (sig->flags & TRC_SIG_P2P_OUT && is_of(c, index, sig, sig->peer, other) &&
             (flow = flow_of(c, flows, index, sig, sig->tag)) && flow->sent++ == flow->taken)
@@ -130,7 +129,7 @@ static int64_t open_receives(struct ana_case *c, size_t index, size_t source, ui
     int64_t n = 0;
     for (size_t i = 0; i < last_events->opens; i++) {
         const struct ana_open_request *r = &last_events->open[i];
-        const struct trc_comm *comm = trc_comm(c->members->process[index].rank.file, r->sig.comm);
+        const struct trc_comm *comm = trc_comm(ana_case_file(c, index), r->sig.comm);
         n += r->sig.flags & TRC_SIG_P2P_IN && r->begin_ns < before_ns && comm &&
              ana_comm_identity(c->job, index, comm) == identity && takes_from(c, index, comm, r->sig.source, source) &&
              (r->sig.rtag == TRC_TAG_ANY || tag == TRC_TAG_ANY || r->sig.rtag == tag) &&
@@ -198,7 +197,7 @@ int64_t ana_dependency_taken_by_any(struct ana_case *c, const struct ana_depende
         int64_t open = 0;
         for (size_t i = 0; i < last_events->opens; i++) {
             const struct trc_sig *sig = &last_events->open[i].sig;
-            const struct trc_comm *comm = trc_comm(c->members->process[receiver].rank.file, sig->comm);
+            const struct trc_comm *comm = trc_comm(ana_case_file(c, receiver), sig->comm);
             open += sig->flags & TRC_SIG_P2P_IN && comm && is_of(c, receiver, sig, sig->source, sender) &&
                     sig->rtag == d->tag && ana_comm_identity(c->job, receiver, comm) == d->identity;
         }
@@ -211,7 +210,7 @@ int64_t ana_dependency_taken_by_any(struct ana_case *c, const struct ana_depende
 
 static uint64_t count_records(const struct ana_case *c, size_t index)
 {
-    const struct trc_file *file = c->members->process[index].rank.file;
+    const struct trc_file *file = ana_case_file(c, index);
     uint64_t records = 0;
     for (size_t i = 0; i < trc_event_chunks(file); i++)
         records += trc_event_chunk(file, i).records;
@@ -228,7 +227,7 @@ static bool may_scan(struct ana_case *c, size_t a, size_t b)
 
 static void look_for_message(struct ana_case *c, size_t receiver, struct ana_dependency *d, size_t sender)
 {
-    int64_t sent = counted(c, sender, receiver, false), taken = counted(c, sender, receiver, true);
+    int64_t sent = ana_messages(c, sender, receiver, false), taken = ana_messages(c, sender, receiver, true);
     if (sent >= 0 && sent == taken && !sends_now(c, sender, receiver)) {
         d->met = 0;
         return;
@@ -243,7 +242,7 @@ static void look_for_message(struct ana_case *c, size_t receiver, struct ana_dep
 /* Whether the message of a started send was taken already. */
 static bool was_taken(struct ana_case *c, size_t sender, const struct ana_dependency *d, size_t receiver)
 {
-    int64_t sent = counted(c, sender, receiver, false), taken = counted(c, sender, receiver, true);
+    int64_t sent = ana_messages(c, sender, receiver, false), taken = ana_messages(c, sender, receiver, true);
     if (sent >= 0 && sent + d->half == taken)
         return true;
     if (taken <= 0 || c->send_scans++ >= SCANS_MAX)
@@ -261,8 +260,7 @@ static bool was_taken(struct ana_case *c, size_t sender, const struct ana_depend
 static void look_for_receiver(struct ana_case *c, size_t sender, struct ana_dependency *d, size_t receiver)
 {
     d->met = 0;
-    for (size_t i = c->first_waiting[receiver]; i < c->first_waiting[receiver + 1]; i++) {
-        const struct ana_waiting *p = &c->waiting[i];
+    for (const struct ana_waiting *p = ana_waits(c, receiver); p < ana_waits(c, receiver + 1); p++) {
         const struct trc_sig *sig = p->sig;
         bool receives = sig->flags & TRC_SIG_P2P_IN || p->call->opclass == TRC_OP_RECV;
         if (receives && p->identity == d->identity && takes_from(c, receiver, p->comm, sig->source, sender) &&
@@ -276,14 +274,9 @@ static void look_for_receiver(struct ana_case *c, size_t sender, struct ana_depe
         d->met = was_taken(c, sender, d, receiver);
 }
 
-int64_t ana_messages_sent(const struct ana_case *c, size_t sender, size_t receiver)
-{
-    return counted(c, sender, receiver, false);
-}
-
 bool ana_message_left(const struct ana_case *c, size_t sender, size_t receiver)
 {
-    return counted(c, sender, receiver, false) > counted(c, sender, receiver, true);
+    return ana_messages(c, sender, receiver, false) > ana_messages(c, sender, receiver, true);
 }
 
 void ana_dependency_check(struct ana_case *c, const struct ana_waiting *waiting, struct ana_dependency *d,

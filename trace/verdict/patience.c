@@ -20,12 +20,11 @@ static int64_t longest_ns(const struct trc_file *file, const struct trc_sig *sig
 int64_t ana_patience(const struct ana_case *c)
 {
     int64_t least = INT64_MAX;
-    for (size_t i = 0; i < c->waiting_count; i++) {
-        const struct ana_waiting *p = &c->waiting[i];
+    for (const struct ana_waiting *p = c->waiting; p < ana_waits(c, c->count); p++) {
         if (!p->blocked || (p->kind != ANA_WAITING_COLLECTIVE && p->kind != ANA_WAITING_MESSAGES) ||
             least <= c->rules.hang_ns / TIMES)
             continue;
-        int64_t ns = longest_ns(c->members->process[p->index].rank.file, p->sig);
+        int64_t ns = longest_ns(ana_case_file(c, p->index), p->sig);
         least = ns < least ? ns : least;
     }
     bool past = least != INT64_MAX && least > c->rules.hang_ns / TIMES;

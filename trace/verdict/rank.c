@@ -1,6 +1,5 @@
 /* The detail of a rank: what its threads are in, its stacks where there are some, and its last calls. */
 #include "trace/job/inside.h"
-#include "trace/stacks/stacks.h"
 #include "trace/verdict/verdict_impl.h"
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Words for what the kernel counted: why a segment takes longer. */
-#include "trace/verdict/verdict_impl.h"
 #include "trace/util/rows.h"
+#include "trace/verdict/verdict_impl.h"
 
 static const enum ana_sentence sentence_of[] = {
     [ANA_REASON_NONE] = ANA_SAY_NOTHING,           [ANA_REASON_QUEUED] = ANA_SAY_REASON_QUEUED,

@@ -5,7 +5,6 @@
  *                        the word for a communicator, a window or a file
  *     [more?, and ...]   is only there if the term `more` is not 0 or empty; [!more?...] if it is
  */
-#include "trace/verdict/render.h"
 #include "trace/verdict/verdict_impl.h"
 #include <stdio.h>
 #include <stdlib.h>

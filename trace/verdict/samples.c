@@ -1,7 +1,7 @@
 /* Two samples of a running job: what moved between them. */
 #include "trace/job/upper.h"
-#include "trace/verdict/verdict_impl.h"
 #include "trace/util/now.h"
+#include "trace/verdict/verdict_impl.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

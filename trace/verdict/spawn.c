@@ -6,8 +6,8 @@
 
 static bool is_spawning(const struct ana_case *c, size_t index)
 {
-    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
-        if (c->waiting[i].call->opclass == TRC_OP_SPAWN)
+    for (const struct ana_waiting *p = ana_waits(c, index); p < ana_waits(c, index + 1); p++)
+        if (p->call->opclass == TRC_OP_SPAWN)
             return true;
     return false;
 }
@@ -29,13 +29,13 @@ size_t ana_spawn_need(struct ana_case *c, const struct ana_waiting *p)
 {
     if (p->call->opclass != TRC_OP_SPAWN || !p->comm)
         return SIZE_MAX;
-    uint64_t mine = spawned(c->members->process[p->index].rank.file);
+    uint64_t mine = spawned(ana_case_file(c, p->index));
     struct ana_range range = ana_members(c->job, p->index, p->comm, false);
     size_t node = SIZE_MAX;
     for (size_t m = range.from; m < range.to; m++) {
         size_t index = ana_member(c->job, p->index, p->comm, m);
         if (index == SIZE_MAX || index == p->index || !ana_case_known(c, index) || is_spawning(c, index) ||
-            spawned(c->members->process[index].rank.file) > mine)
+            spawned(ana_case_file(c, index)) > mine)
             continue;
         node = node == SIZE_MAX ? ana_graph_node(&c->graph, ANA_WAITS_ALL) : node;
         ana_graph_wait(&c->graph, node, index);

@@ -2,6 +2,7 @@
  * in as the last step. */
 #include "trace/util/hash.h"
 #include "trace/verdict/order.h"
+#include "trace/verdict/verdict_impl.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,9 +93,9 @@ static void read_steps(struct reading *r, uint32_t thread)
 /* The waiting operation of that thread, else the longest; NULL: the rank is not blocked. */
 static const struct ana_waiting *waiting_of(struct ana_case *c, size_t index, uint32_t thread)
 {
-    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
-        if (c->waiting[i].blocked && c->waiting[i].thread == thread)
-            return &c->waiting[i];
+    for (struct ana_waiting *p = ana_waits(c, index); p < ana_waits(c, index + 1); p++)
+        if (p->blocked && p->thread == thread)
+            return p;
     return ana_rank_waiting(c, index);
 }
 
@@ -111,7 +112,7 @@ static const struct ana_steps *steps_of(struct ana_case *c, size_t index, uint32
     c->memory |= !steps && c->steps_read <= RANKS_MOST;
     if (!steps)
         return &none;
-    struct reading r = {.c = c, .file = c->members->process[index].rank.file, .index = index, .steps = steps};
+    struct reading r = {.c = c, .file = ana_case_file(c, index), .index = index, .steps = steps};
     ana_map_init(&r.places, sizeof(uint64_t));
     read_steps(&r, thread);
     if (waiting)
@@ -133,7 +134,7 @@ const struct ana_steps *ana_case_steps(struct ana_case *c, size_t index, uint32_
 const struct ana_steps *ana_thread_steps(struct ana_case *c, size_t index, uint32_t thread)
 {
     const struct ana_waiting *waiting = waiting_of(c, index, thread);
-    bool is_there = thread < trc_threads(c->members->process[index].rank.file);
+    bool is_there = thread < trc_threads(ana_case_file(c, index));
     if (!is_there || (waiting && waiting->thread == thread))
         return ana_case_steps(c, index, thread);
     return steps_of(c, index, thread, NULL);

@@ -29,7 +29,7 @@ static void look_at_host(const struct ana_case *c, size_t index, struct host *ho
         return;
     if (!host->ranks++)
         *host = (struct host){1, INT64_MAX, false, true};
-    host->judged &= p->heartbeat_seen && !p->by_pid && !c->moved[index];
+    host->judged &= p->heartbeat_seen && !p->by_pid && !c->rank[index].moved;
     host->seen |= p->heartbeat_seen && !p->by_pid;
     host->still_ns = p->still_ns < host->still_ns ? p->still_ns : host->still_ns;
 }
@@ -63,7 +63,7 @@ void ana_case_find_quiet(struct ana_case *c)
     note_due(c, host, host ? hosts : 0, patience);
     for (size_t i = 0; host && heard >= silent && i < c->count; i++) {
         const struct host *mine = &host[ana_clock_domain_of(c->members->clock, i)];
-        c->quiet[i] = mine->judged && mine->ranks > 1 && mine->still_ns >= patience;
+        c->rank[i].quiet = mine->judged && mine->ranks > 1 && mine->still_ns >= patience;
     }
 }
 
@@ -76,8 +76,8 @@ enum ana_stop ana_case_stop(const struct ana_case *c, size_t index)
     if (p->alive && p->stopped && (!p->traced || p->silent_ns >= TRACED_NS))
         return ANA_STOPPED;
     const struct trc_head *head = trc_head(p->rank.file);
-    bool silent = p->silent_ns >= SILENT_NS || c->quiet[index];
-    if (c->moved[index] || !silent || head->heartbeats == 0 || head->state == TRC_STATE_STOPPED)
+    bool silent = p->silent_ns >= SILENT_NS || c->rank[index].quiet;
+    if (c->rank[index].moved || !silent || head->heartbeats == 0 || head->state == TRC_STATE_STOPPED)
         return ANA_MOVES; /* or gone */
     if (p->by_pid)
         return p->alive ? ANA_FROZEN : ANA_MOVES;
@@ -90,8 +90,7 @@ void ana_say_stopped(struct ana_case *c)
         size_t index = c->out->culprit[i];
         if (c->out->id == ANA_CLASS_DEAD || ana_case_stop(c, index) != ANA_FROZEN)
             continue;
-        ana_case_fact(c, (struct ana_fact){ANA_SAY_HELD_UP, .who = ana_one_rank(index),
-                                           .time = c->members->process[index].silent_ns});
+        ANA_FACT(c, ANA_SAY_HELD_UP, .who = ana_one_rank(index), .time = c->members->process[index].silent_ns);
     }
 }
 
@@ -168,8 +167,7 @@ static void say(struct ana_case *c, const struct crowd *crowd)
 {
     const struct ana_process *first = &c->members->process[crowd->index[0]];
     struct ana_fact how = {.who = ANA_CULPRITS, .time = crowd->since_ns};
-    c->out->next = (struct ana_fact){ANA_SAY_NEXT_CONTINUE, .who = ANA_CULPRITS, .number = first->rank.pid,
-                                     .name = first->rank.host};
+    ANA_NEXT(c, ANA_SAY_NEXT_CONTINUE, .who = ANA_CULPRITS, .number = first->rank.pid, .name = first->rank.host);
     if (crowd->kinds[ANA_STOPPED] == crowd->n) {
         bool traced = true;
         for (size_t i = 0; i < crowd->n; i++)
@@ -214,7 +212,7 @@ bool ana_find_host(struct ana_case *c)
     for (size_t i = 0; !c->live && crowd.index && i < c->count; i++) {
         int64_t end = c->members->process[i].rank.end_ns;
         crowd.left += !ana_case_ended(c, i);
-        if (!c->gone[i])
+        if (!c->rank[i].gone)
             continue;
         crowd.index[crowd.n++] = i;
         first = end < first ? end : first;
@@ -226,7 +224,7 @@ bool ana_find_host(struct ana_case *c)
         return false;
     crowd.since_ns = c->members->end_ns - last;
     c->out->summary = fact_of(c, &crowd, ANA_SAY_CROWD_GONE);
-    ana_case_fact(c, (struct ana_fact){ANA_SAY_HOST_FIRST, .time = crowd.since_ns});
+    ANA_FACT(c, ANA_SAY_HOST_FIRST, .time = crowd.since_ns);
     settle(c, &crowd, ANA_PROVEN);
     return true;
 }

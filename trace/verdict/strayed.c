@@ -1,5 +1,6 @@
 /* A message that went elsewhere than always: somebody waits for it, and its sender has sent from that place of the
  * program to nobody else before. */
+#include "trace/job/job.h"
 #include "trace/verdict/order.h"
 
 enum { LOOKED = 64, HABIT = 2 }; /* last steps that are looked at; earlier messages that make a habit */
@@ -30,29 +31,17 @@ static size_t find_stray(const struct ana_steps *s, size_t waiter, uint64_t chan
     return SIZE_MAX;
 }
 
-static bool has_strayed(struct ana_case *c, const struct ana_waiting *p, const struct ana_dependency *d)
+bool ana_find_strayed(struct ana_case *c, struct ana_waiting *p, struct ana_dependency *d)
 {
-    size_t sender = d->kind == ANA_DEPENDENCY_MESSAGE && d->met <= 0 ? ana_dependency_partner(c, d) : SIZE_MAX;
+    size_t sender =
+        !p->any && d->kind == ANA_DEPENDENCY_MESSAGE && d->met <= 0 ? ana_dependency_partner(c, d) : SIZE_MAX;
     if (sender == SIZE_MAX || ana_graph_moves(&c->graph, d->node))
         return false;
     size_t to = find_stray(ana_case_steps(c, sender, p->thread), p->index, d->identity);
-    if (to == SIZE_MAX || !ana_case_settle(c, ANA_CLASS_UNMATCHED, ana_case_certainty(c, &sender, 1), p->lasted_ns))
+    if (to == SIZE_MAX || !ana_case_settle_likely(c, ANA_CLASS_UNMATCHED, &sender, 1, p->lasted_ns))
         return false;
-    c->out->deadlock = c->out->confidence == ANA_PROVEN;
-    c->out->confidence = ANA_LIKELY; /* always having done so is only a habit */
     ana_case_blame(c, sender);
-    c->out->summary = (struct ana_fact){ANA_SAY_STRAYED, .who = ana_one_rank(sender), .others = ana_one_rank(p->index),
-                                        .message = d, .value = ana_case_text(c, ana_rank_label(c->job, to).text)};
+    ANA_SUMMARY(c, ANA_SAY_STRAYED, .who = ana_one_rank(sender), .others = ana_one_rank(p->index), .message = d,
+                .value = ana_case_text(c, ana_rank_label(c->job, to).text));
     return true;
-}
-
-bool ana_find_strayed(struct ana_case *c)
-{
-    for (size_t i = 0; i < c->waiting_count; i++) {
-        const struct ana_waiting *p = &c->waiting[i];
-        for (uint32_t k = 0; k < p->dependencies && p->blocked && ana_rank_knot(c, p->index) && !p->any; k++)
-            if (has_strayed(c, p, &c->dependency[p->first_dependency + k]))
-                return true;
-    }
-    return false;
 }

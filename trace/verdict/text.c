@@ -1,11 +1,9 @@
 /* The verdict in words: who, doing what, where. */
 #include "trace/job/inside.h"
-#include "trace/util/numfmt.h"
 #include "trace/job/site_words.h"
-#include "trace/stacks/stacks.h"
-#include "trace/verdict/verdict_impl.h"
 #include "trace/util/hash.h"
 #include "trace/util/sort.h"
+#include "trace/verdict/verdict_impl.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +62,7 @@ static void where_words(const struct ana_job *job, size_t index, const struct tr
 static void stack_words(struct ana_case *c, size_t index, const struct ana_waiting *waiting, int64_t since_ns,
                         struct ana_verdict_group *g)
 {
-    const struct ana_stack *stack = ana_stack_of(&c->stacks, index);
+    const struct ana_stack *stack = ana_stack_of(c->stacks, index);
     /* Inside a call its own source line says more than native frames, after one more than that the rank runs. */
     if (!stack || (g->where[0] && (waiting ? !stack->python_count : !ana_stack_place(stack))))
         return;
@@ -81,20 +79,20 @@ static void stack_words(struct ana_case *c, size_t index, const struct ana_waiti
 /* Makes the stack of the thread that a rank's line tells of stand for the rank. */
 static void choose_stack(struct ana_case *c, size_t index, const struct ana_waiting *waiting)
 {
-    const struct trc_file *file = c->members->process[index].rank.file;
+    const struct trc_file *file = ana_case_file(c, index);
     uint32_t thread = waiting ? waiting->thread : 0;
-    if (waiting || (c->lives[index] && ana_last_call(file, &thread)))
-        ana_stacks_choose(&c->stacks, index, trc_thread(file, thread)->tid);
+    if (waiting || (c->rank[index].lives && ana_last_call(file, &thread)))
+        ana_stacks_choose(c->stacks, index, trc_thread(file, thread)->tid);
 }
 
 static void describe(struct ana_case *c, size_t index, struct ana_verdict_group *g)
 {
     const struct ana_process *p = &c->members->process[index];
     const struct ana_rank *r = &p->rank;
-    struct ana_waiting *waiting = c->lives[index] ? NULL : ana_rank_waiting(c, index);
+    struct ana_waiting *waiting = c->rank[index].lives ? NULL : ana_rank_waiting(c, index);
     if (waiting && waiting->kind == ANA_WAITING_DEVICE)
         waiting = NULL; /* the call or the operation itself tells more */
-    bool inside = r->inside && !c->lives[index];
+    bool inside = r->inside && !c->rank[index].lives;
     const struct trc_sig *sig = waiting ? waiting->sig : inside ? r->inside_sig : NULL;
     char call[200] = "";
     g->first = index;
@@ -111,11 +109,11 @@ static void describe(struct ana_case *c, size_t index, struct ana_verdict_group 
         ana_call_fact_words(c, ana_waiting_call(waiting), call, sizeof call);
     else if (inside)
         ana_inside(c->job, index, call, sizeof call);
-    const char *how = p->traced                                                ? "stopped by a debugger, "
-                      : p->stopped                                             ? "stopped by a signal, "
-                      : c->live && c->gone[index] && r->state == ANA_RANK_DEAD ? "gone, "
-                      : !c->live && c->gone[index]                             ? "gone first, "
-                                                                               : "";
+    const char *how = p->traced                                                     ? "stopped by a debugger, "
+                      : p->stopped                                                  ? "stopped by a signal, "
+                      : c->live && c->rank[index].gone && r->state == ANA_RANK_DEAD ? "gone, "
+                      : !c->live && c->rank[index].gone                             ? "gone first, "
+                                                                                    : "";
     if (call[0]) {
         const struct trc_sig *nested = waiting ? waiting->nested : NULL;
         snprintf(g->doing, sizeof g->doing, "%s%s %s%s%s", how,
@@ -162,11 +160,11 @@ void ana_doubt_files(struct ana_case *c)
         return;
     for (size_t i = 0; i < c->out->culprits; i++) {
         size_t index = c->out->culprit[i];
-        const struct ana_stack *stack = ana_rank_waiting(c, index) ? NULL : ana_stack_of(&c->stacks, index);
+        const struct ana_stack *stack = ana_rank_waiting(c, index) ? NULL : ana_stack_of(c->stacks, index);
         if (!stack || !strstr(stack->on, "() on /") || strstr(stack->on, "() on /dev/") ||
             ana_clock_job_time(c->members->clock, index, stack->ticks) < c->members->process[index].last_end_ns)
             continue;
-        ana_case_fact(c, (struct ana_fact){ANA_SAY_FILE_DOUBT, .who = ana_one_rank(index), .name = stack->on});
+        ANA_FACT(c, ANA_SAY_FILE_DOUBT, .who = ana_one_rank(index), .name = stack->on);
         if (c->out->confidence == ANA_LIKELY)
             c->out->confidence = ANA_POSSIBLE;
     }
@@ -203,7 +201,7 @@ void ana_case_groups(struct ana_case *c, struct ana_verdict *v)
                 member[n++] = i;
         ana_rank_list(c->job, member, n, g->who, sizeof g->who);
     }
-    v->divergences = ana_stacks_divergence(c->job, &c->stacks, &v->divergence);
+    v->divergences = ana_stacks_divergence(c->job, c->stacks, &v->divergence);
     v->groups = known.count;
     v->group = known.values;
     if (v->groups)

@@ -14,7 +14,7 @@ static bool serves(const struct ana_waiting *p)
 static const struct ana_stack *python_stack(struct ana_case *c, size_t index, uint32_t thread)
 {
     const struct ana_stacks *stacks = ana_case_stacks(c);
-    uint32_t tid = trc_thread(c->members->process[index].rank.file, thread)->tid;
+    uint32_t tid = trc_thread(ana_case_file(c, index), thread)->tid;
     for (size_t i = 0; i < stacks->count; i++)
         if (stacks->stack[i].index == index && stacks->stack[i].tid == tid && stacks->stack[i].python_count)
             return &stacks->stack[i];
@@ -31,9 +31,9 @@ static bool has_lock(struct ana_case *c, const struct ana_waiting *p)
 
 static struct ana_waiting *waiting_of(struct ana_case *c, size_t index, uint32_t thread)
 {
-    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
-        if (c->waiting[i].thread == thread)
-            return &c->waiting[i];
+    for (struct ana_waiting *p = ana_waits(c, index); p < ana_waits(c, index + 1); p++)
+        if (p->thread == thread)
+            return p;
     return NULL;
 }
 
@@ -52,7 +52,7 @@ static void wait_for_lock(struct ana_case *c, struct ana_waiting *keeper)
         if (p && python)
             p->aside = true;
     }
-    c->sure[keeper->index] |= keeper->keeps_lock && all && r->counted && !r->off;
+    c->rank[keeper->index].sure |= keeper->keeps_lock && all && r->counted && !r->off;
 }
 
 void ana_rank_threads(struct ana_case *c, size_t index)
@@ -62,26 +62,17 @@ void ana_rank_threads(struct ana_case *c, size_t index)
         acting += c->waiting[i].blocked && !serves(&c->waiting[i]);
     for (size_t i = first; i < end; i++)
         c->waiting[i].aside = acting && serves(&c->waiting[i]);
-    for (size_t i = first; i < end && trc_threads(c->members->process[index].rank.file) > 1; i++)
+    for (size_t i = first; i < end && trc_threads(ana_case_file(c, index)) > 1; i++)
         if (c->waiting[i].blocked && has_lock(c, &c->waiting[i])) {
             wait_for_lock(c, &c->waiting[i]);
             return;
         }
 }
 
-bool ana_rank_blocked(const struct ana_case *c, size_t index)
-{
-    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++)
-        if (c->waiting[i].blocked)
-            return true;
-    return false;
-}
-
 struct ana_waiting *ana_rank_waiting(struct ana_case *c, size_t index)
 {
     struct ana_waiting *best = NULL;
-    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++) {
-        struct ana_waiting *p = &c->waiting[i];
+    for (struct ana_waiting *p = ana_waits(c, index); p < ana_waits(c, index + 1); p++) {
         bool rather = best && (best->aside != p->aside ? best->aside : p->lasted_ns > best->lasted_ns);
         best = p->blocked && (!best || rather) ? p : best;
     }
@@ -92,8 +83,7 @@ struct ana_waiting *ana_rank_waiting(struct ana_case *c, size_t index)
 static size_t who_waits_for(struct ana_case *c, size_t index)
 {
     size_t *edges = ana_case_room(c);
-    for (size_t i = 0; edges && i < c->waiting_count; i++) {
-        struct ana_waiting *p = &c->waiting[i];
+    for (struct ana_waiting *p = c->waiting; edges && p < ana_waits(c, c->count); p++) {
         size_t n = p->blocked && !p->aside && p->index != index ? ana_waiting_for(c, p, edges, c->count) : 0;
         for (size_t k = 0; k < n; k++)
             if (edges[k] == index)
@@ -104,18 +94,13 @@ static size_t who_waits_for(struct ana_case *c, size_t index)
 
 bool ana_find_kept_lock(struct ana_case *c)
 {
-    for (size_t i = 0; i < c->waiting_count; i++) {
-        struct ana_waiting *p = &c->waiting[i];
+    for (struct ana_waiting *p = c->waiting; p < ana_waits(c, c->count); p++) {
         size_t other = p->keeps_lock && ana_rank_knot(c, p->index) ? who_waits_for(c, p->index) : SIZE_MAX;
-        if (other == SIZE_MAX ||
-            !ana_case_settle(c, ANA_CLASS_CYCLE, ana_case_certainty(c, &p->index, 1), p->lasted_ns))
+        if (other == SIZE_MAX || !ana_case_settle_likely(c, ANA_CLASS_CYCLE, &p->index, 1, p->lasted_ns))
             continue;
         ana_case_blame(c, p->index);
-        c->out->deadlock |= c->out->confidence == ANA_PROVEN;
-        c->out->confidence = ANA_LIKELY; /* whether the others would have come by is not known */
-        c->out->summary = (struct ana_fact){ANA_SAY_KEEPS_LOCK, .who = ANA_CULPRITS, .call = ana_waiting_call(p),
-                                            .others = ana_one_rank(other),
-                                            .other_call = ana_waiting_call(ana_rank_waiting(c, other))};
+        ANA_SUMMARY(c, ANA_SAY_KEEPS_LOCK, .who = ANA_CULPRITS, .call = ana_waiting_call(p),
+                    .others = ana_one_rank(other), .other_call = ana_waiting_call(ana_rank_waiting(c, other)));
         c->out->next.id = ANA_SAY_NEXT_LOCK;
         return true;
     }

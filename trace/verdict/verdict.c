@@ -1,9 +1,11 @@
 /* The verdict: gathers all known facts, and asks one detector after the other. */
 #include "trace/job/upper.h"
+#include "trace/util/grow.h"
+#include "trace/util/rows.h"
 #include "trace/verdict/death.h"
 #include "trace/verdict/order.h"
 #include "trace/verdict/verdict.h"
-#include "trace/util/rows.h"
+#include "trace/verdict/verdict_impl.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,11 +52,14 @@ enum detector_kind {
 };
 static const struct {
     bool (*find)(struct ana_case *c);
+    bool (*find_need)(struct ana_case *c, struct ana_waiting *waiting, struct ana_dependency *need);
     enum detector_kind kind;
 } detectors[] = {
-#define DETECTOR(name, kind, looks_for) {ana_find_##name, kind},
+#define DETECTOR(name, kind, looks_for) {ana_find_##name, NULL, kind},
+#define NEED(name, kind, looks_for)     {NULL, ana_find_##name, kind},
 #include "trace/verdict/detectors.def"
 #undef DETECTOR
+#undef NEED
 };
 
 /* Whether a whole host has stopped.  A single process whose heartbeat has stopped is not frozen by its host or
@@ -81,8 +86,8 @@ static void look_at_ranks(struct ana_case *c)
         const struct ana_process *p = &c->members->process[i];
         c->live |= p->alive;
         if (p->alive && c->samples->taken >= 2)
-            c->moved[i] = c->samples->seen[0][i].progress != c->samples->seen[1][i].progress;
-        c->moved[i] |= (p->alive && p->behind) || p->rank.off; /* activity not known, or not yet */
+            c->rank[i].moved = c->samples->seen[0][i].progress != c->samples->seen[1][i].progress;
+        c->rank[i].moved |= (p->alive && p->behind) || p->rank.off; /* activity not known, or not yet */
     }
     ana_case_find_quiet(c);
     for (size_t i = 0; i < c->count && !runs; i++)
@@ -94,8 +99,8 @@ static void look_at_ranks(struct ana_case *c)
         bool dead = r->state == ANA_RANK_DEAD || (r->state == ANA_RANK_UNKNOWN && r->counted);
         enum ana_stop stop = p->alive && runs ? ana_case_stop(c, i) : ANA_MOVES;
         bool is_stopped = stop == ANA_FROZEN ? is_host_stopped(c, i) : stop != ANA_MOVES;
-        c->gone[i] = r->state == ANA_RANK_ABORTED || (dead && early) || is_stopped;
-        c->gone[i] &= c->until_ns == INT64_MAX; /* not yet, then */
+        c->rank[i].gone = r->state == ANA_RANK_ABORTED || (dead && early) || is_stopped;
+        c->rank[i].gone &= c->until_ns == INT64_MAX; /* not yet, then */
     }
 }
 
@@ -113,8 +118,7 @@ static bool has_moved_since(struct ana_case *c, size_t index)
 {
     const struct ana_process *p = &c->members->process[index];
     bool polls = false;
-    for (size_t i = c->first_waiting[index]; i < c->first_waiting[index + 1]; i++) {
-        const struct ana_waiting *waiting = &c->waiting[i];
+    for (const struct ana_waiting *waiting = ana_waits(c, index); waiting < ana_waits(c, index + 1); waiting++) {
         polls |= waiting->kind == ANA_WAITING_POLL;
         if (waiting->since_ns > c->until_ns)
             return true;
@@ -137,12 +141,10 @@ static bool case_open(struct ana_case *c)
     ana_map_init(&c->sources, sizeof(size_t));
     c->first_waiting = ana_case_room(c);
     c->last_events = ana_case_keep(c, n * sizeof *c->last_events);
-    c->gone = ana_case_keep(c, n);
-    c->moved = ana_case_keep(c, n);
-    c->quiet = ana_case_keep(c, n);
-    c->sure = ana_case_keep(c, n);
-    c->lives = ana_case_keep(c, n);
-    return !c->memory;
+    c->rank = ana_case_keep(c, n * sizeof *c->rank);
+    c->stacks = ana_case_keep(c, sizeof *c->stacks);
+    return ana_grow(&c->waiting, 0, &c->waiting_room, sizeof *c->waiting) &&
+           ana_grow(&c->dependency, 0, &c->dependency_room, sizeof *c->dependency) && !c->memory;
 }
 
 static void case_close(struct ana_case *c)
@@ -154,16 +156,28 @@ static void case_close(struct ana_case *c)
     free(c->dependency);
     ana_graph_free(&c->graph);
     ana_map_free(&c->sources);
-    ana_stacks_free(&c->stacks);
+    if (c->stacks)
+        ana_stacks_free(c->stacks);
     ana_case_free_steps(c);
     ana_case_free_kept(c);
+}
+
+static bool ask_needs(struct ana_case *c,
+                      bool (*find)(struct ana_case *, struct ana_waiting *, struct ana_dependency *))
+{
+    for (struct ana_waiting *p = c->waiting; p < ana_waits(c, c->count); p++)
+        for (uint32_t k = 0; k < p->dependencies && p->blocked && ana_rank_knot(c, p->index); k++)
+            if (find(c, p, ana_need(c, p, k)))
+                return true;
+    return false;
 }
 
 /* Asks the detectors of this kind and all stronger ones, until one finds something. */
 static void ask(struct ana_case *c, enum detector_kind least)
 {
     for (size_t i = 0; i < sizeof detectors / sizeof *detectors; i++)
-        if (detectors[i].kind >= least && detectors[i].find(c))
+        if (detectors[i].kind >= least &&
+            (detectors[i].find ? detectors[i].find(c) : ask_needs(c, detectors[i].find_need)))
             return;
 }
 
@@ -190,7 +204,7 @@ static void judge(struct ana_case *c)
         ana_known_bad(c);
     ana_doubt_files(c);
     if (!now)
-        ana_case_fact(c, (struct ana_fact){.id = ANA_SAY_WAS_SO});
+        ANA_FACT(c, ANA_SAY_WAS_SO);
 }
 
 /* The class whose advice fits: a rank in another call of MPI has come there by a branch; ranks that are outside have
@@ -200,7 +214,7 @@ static enum ana_verdict_class advice_of(struct ana_case *c)
     const struct ana_finding *f = c->out;
     size_t inside = 0;
     for (size_t i = 0; i < f->culprits; i++)
-        inside += !c->lives[f->culprit[i]] && ana_rank_waiting(c, f->culprit[i]);
+        inside += !c->rank[f->culprit[i]].lives && ana_rank_waiting(c, f->culprit[i]);
     bool waits = f->culprits && !inside && (f->id == ANA_CLASS_UNMATCHED || f->id == ANA_CLASS_CYCLE);
     return waits ? ANA_CLASS_MISSING : inside && f->id == ANA_CLASS_MISSING ? ANA_CLASS_MISMATCHED : f->id;
 }
@@ -247,7 +261,6 @@ static bool judge_at(const struct ana_job *job, int64_t until_ns, int64_t *death
                          .members = members,
                          .rules = judgement->rules,
                          .samples = &judgement->samples,
-                         .epochs = &judgement->epochs,
                          .straggler =
                              straggler->known && straggler->generation == members->generation ? straggler : NULL,
                          .until_ns = until_ns,

@@ -15,10 +15,12 @@
 #ifndef ANA_VERDICT_H
 #define ANA_VERDICT_H
 
-#include "trace/stacks/stacks.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-struct ana_segment_stat;
-struct ana_summary;
+struct ana_job;
+struct ana_reason;
 
 enum ana_verdict_state {
     ANA_VERDICT_HEALTHY,
@@ -75,6 +77,7 @@ struct ana_verdict_fact {
     struct ana_verdict_value *value;
 };
 
+#define ANA_DETAIL_LINE 256
 enum { ANA_ABSENTS = 64 };
 struct ana_verdict {
     enum ana_verdict_state state;
@@ -93,16 +96,12 @@ struct ana_verdict {
     size_t groups;  /* all ranks, the culprits first, then the smallest groups */
     struct ana_verdict_group *group;
     size_t divergences; /* lines of ana_stacks_divergence, outermost frame first; 0: no stacks, or all at one place */
-    char (*divergence)[ANA_DIVERGENCE_LINE];
+    char (*divergence)[ANA_DETAIL_LINE];
 };
 
-/* Reason why the worst rank of a segment takes longer: as a rule or, where it does not, why it once took longest.
- * `ranks`: of the job. */
-const struct ana_reason *ana_segment_reason(const struct ana_segment_stat *segment, size_t ranks);
 /* Writes a reason: "same work, 1.4 x the time: waited 31.0% for a processor"; "" for none. */
 void ana_reason_words(const struct ana_reason *reason, char *out, size_t size);
 
-struct ana_gpu_look;
 struct ana_verdict_rules {
     int64_t proof_ns; /* a deadlock that is proven must have lasted this long; default 1 s */
     int64_t hang_ns;  /* least duration of an unproven trouble; default 30 s */
@@ -143,31 +142,11 @@ const struct ana_verdict *ana_verdict_hold(const struct ana_verdict *verdict);
 /* Lets go of a verdict that was held; NULL is none. */
 void ana_verdict_release(const struct ana_verdict *verdict);
 
-#define ANA_DETAIL_LINE 256
 /* Writes what the threads of a rank are in, their last calls, and their stacks where some were taken.  Returns how many
  * lines, `max` at most. */
 size_t ana_rank_detail(const struct ana_job *job, size_t index, char (*line)[ANA_DETAIL_LINE], size_t max);
 
 /* Writes state, time and summary in one line: "hung for 3 min 12 s: rank 5 ...". */
 void ana_verdict_headline(const struct ana_verdict *verdict, char *out, size_t size);
-
-/* Weight of a headline. */
-enum ana_weight { ANA_FINE, ANA_NOTABLE, ANA_TROUBLE };
-/* Writes the headline: the trouble, and its place; always a sentence. `gpu` is of the summary's selection (NULL: for
- * the whole run it is looked up, else it is unknown). Returns its weight. */
-enum ana_weight ana_headline(const struct ana_job *job, const struct ana_summary *summary,
-                             const struct ana_gpu_look *gpu, char *out, size_t out_size);
-/* Writes the headline of a job that has finished without trouble, from heads and live pages alone: damage, missing
- * ranks, else the number of ranks that finished.  `counters`: of ana_summarize_counters.  Returns ANA_NOTABLE or
- * ANA_FINE. */
-enum ana_weight ana_headline_finished(const struct ana_job *job, const struct ana_summary *counters, char *out,
-                                      size_t out_size);
-/* Whether heads and live pages prove that the events cannot change a verdict of `healthy`: all ranks finalized with
- * complete files, and calls took too little time for any rank to count as late.  `counters`: of
- * ana_summarize_counters. */
-bool ana_finished_well(const struct ana_job *job, const struct ana_summary *counters);
-/* Writes whom ranks wait for, or how uneven their work is, where the headline says which other account takes the time.
- * False: the headline says all; nothing was written. */
-bool ana_headline_also(const struct ana_job *job, const struct ana_summary *summary, char *out, size_t size);
 
 #endif

@@ -47,7 +47,7 @@ static size_t spinning_thread(struct ana_case *c, size_t index)
     const struct ana_process *p = &c->members->process[index];
     const struct trc_file *file = p->rank.file;
     uint32_t t = 0;
-    const struct trc_sig *last = c->gone[index] || ana_case_ended(c, index) ? NULL : ana_last_call(file, &t);
+    const struct trc_sig *last = c->rank[index].gone || ana_case_ended(c, index) ? NULL : ana_last_call(file, &t);
     bool polls = last && last->flags & TRC_SIG_POLL; /* the target of its poll is known */
     if (!last || polls || !ana_case_events_known(c, index) || !ana_may_be_vain(trc_call(file, last->call)->opclass) ||
         (p->alive && c->samples->taken < 2) || !makes_calls(c, index, trc_thread(file, t)))
@@ -61,7 +61,7 @@ static void set_spinning(struct ana_case *c, struct ana_waiting *p)
 {
     const struct ana_last_events *last_events = ana_case_last_events(c, p->index);
     const struct ana_rank *r = &c->members->process[p->index].rank;
-    c->moved[p->index] = 0;
+    c->rank[p->index].moved = 0;
     p->since_ns = last_events->effect_ns == INT64_MIN ? r->begin_ns : last_events->effect_ns;
     p->lasted_ns = ana_case_end(c, p->index) - p->since_ns;
     p->spins = p->blocked = true;
@@ -95,14 +95,14 @@ static bool add_waiting(struct ana_case *c, size_t index, uint32_t thread, const
     if (test || (p->kind == ANA_WAITING_POLL && sig->flags & TRC_SIG_POLL)) {
         /* Only the events tell since when it polls in vain.  They are not read of ranks that move, or before that can
          * be seen. */
-        bool ask = !c->moved[index] && (!c->members->process[index].alive || (c->samples->taken >= 2));
+        bool ask = !c->rank[index].moved && (!c->members->process[index].alive || (c->samples->taken >= 2));
         ask &= ana_case_events_known(c, index);
         int64_t progress = ask ? ana_case_last_events(c, index)->progress_ns[thread] : r->end_ns;
         p->since_ns = progress != INT64_MIN ? progress : r->begin_ns;
     }
     int64_t end = ana_case_end(c, index);
     p->lasted_ns = end > p->since_ns ? end - p->since_ns : 0;
-    p->blocked = waits && !c->gone[index] && !c->moved[index] && p->lasted_ns >= c->rules.proof_ns;
+    p->blocked = waits && !c->rank[index].gone && !c->rank[index].moved && p->lasted_ns >= c->rules.proof_ns;
     return true;
 }
 
@@ -117,7 +117,7 @@ static bool doubt_orders(struct ana_case *c)
             done &= ana_map_add(&doubtful, c->waiting[i].identity, 0, 0) != NULL;
     for (size_t i = 0; i < c->waiting_count && doubtful.count; i++)
         if (c->waiting[i].comm && ana_map_find(&doubtful, c->waiting[i].identity, 0, 0))
-            c->sure[c->waiting[i].index] = 0;
+            c->rank[c->waiting[i].index].sure = 0;
     ana_map_free(&doubtful);
     return done;
 }
@@ -163,10 +163,15 @@ bool ana_case_waiting(struct ana_case *c)
             if ((inside || polls) && !add_waiting(c, i, t, inside ? inside : last, inside != NULL))
                 return false;
         }
-        c->sure[i] = r->counted && !r->off && c->waiting_count - c->first_waiting[i] >= threads;
+        c->rank[i].sure = r->counted && !r->off && c->waiting_count - c->first_waiting[i] >= threads;
         if (!wait_for_device(c, i))
             return false;
     }
     c->first_waiting[c->count] = c->waiting_count;
+    for (const struct ana_waiting *p = c->waiting; p < ana_waits(c, c->count); p++) {
+        struct ana_standing *rank = &c->rank[p->index];
+        rank->waits |= (uint8_t)(1u << p->kind);
+        rank->blocked |= (uint8_t)(p->blocked << p->kind);
+    }
     return doubt_orders(c);
 }

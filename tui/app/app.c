@@ -1,5 +1,6 @@
 /* State, selection and cursor. */
 #include "tui/app/view.h"
+#include "trace/headline/headline.h"
 #include "trace/util/hash.h"
 #include "trace/util/sort.h"
 

@@ -7,6 +7,7 @@
 #include "tui/widgets/layout.h"
 #include "trace/gpu/device.h"
 #include "trace/horovod/horovod.h"
+#include "trace/headline/headline.h"
 #include "trace/verdict/verdict.h"
 #include "tui/app/marks.h"
 #include "tui/app/prompt.h"

@@ -1,5 +1,6 @@
 /* The frame of every screen: the line of the job, the headline, the view, the key bar. */
 #include "tui/app/chooser.h"
+#include "trace/headline/headline.h"
 #include "tui/app/palette.h"
 #include "tui/app/view.h"
 #include "tui/app/words.h"

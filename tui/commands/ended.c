@@ -4,6 +4,7 @@
 #include "trace/summary/summary.h"
 #include "trace/members/unseen.h"
 #include "trace/session/session.h"
+#include "trace/headline/headline.h"
 #include "trace/verdict/verdict.h"
 
 #include <dirent.h>

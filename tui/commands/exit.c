@@ -1,5 +1,6 @@
 /* Code shared by all commands: how they end, and the second sample of a running job. */
 #include "tui/commands/command.h"
+#include "trace/job/job.h"
 #include "trace/util/text.h"
 #include "trace/verdict/verdict.h"
 

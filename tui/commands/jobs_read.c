@@ -5,6 +5,7 @@
 #include "tui/sources/lines.h"
 #include "trace/summary/summary.h"
 #include "trace/session/session.h"
+#include "trace/headline/headline.h"
 #include "trace/verdict/verdict.h"
 #include "trace/util/sort.h"
 

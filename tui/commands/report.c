@@ -14,6 +14,7 @@
 #include "trace/job/window.h"
 #include "trace/report/report.h"
 #include "trace/session/session.h"
+#include "trace/headline/headline.h"
 #include "trace/verdict/verdict.h"
 #include "tui/output/page.h"
 #include <errno.h>

@@ -7,6 +7,7 @@
 #include "trace/stacks/stacks.h"
 #include "trace/job/parts.h"
 #include "trace/util/numfmt.h"
+#include "trace/headline/headline.h"
 #include "trace/verdict/verdict.h"
 #include "trace/session/session.h"
 

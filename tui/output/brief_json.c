@@ -1,6 +1,7 @@
 /* The answer in at most 4 kB of JSON, with ids of its evidence (hpctop show). */
 #include "tui/output/report_json.h"
 #include "tui/output/json.h"
+#include "trace/headline/headline.h"
 #include "trace/verdict/verdict.h"
 
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 #include "trace/job/off.h"
 #include "trace/job/site_words.h"
 #include "trace/job/window.h"
+#include "trace/headline/headline.h"
 #include "trace/verdict/verdict.h"
 #include "trace/metric/exact.h"
 #include "tui/output/json.h"

@@ -1,6 +1,7 @@
 #include "tui/output/watch_line.h"
 #include "trace/util/now.h"
 #include "trace/summary/rates.h"
+#include "trace/headline/headline.h"
 #include "trace/verdict/verdict.h"
 #include "tui/output/json.h"
 #include "tui/output/report_json.h"

@@ -1,5 +1,6 @@
 /* Segments: work of threads between two places that call, time inside local calls, and their cost to other ranks. */
 #include "tui/app/view.h"
+#include "trace/headline/headline.h"
 #include "tui/widgets/plot.h"
 
 #include <string.h>

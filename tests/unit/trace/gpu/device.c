@@ -2,6 +2,7 @@
  * nothing of a stream is in the totals of the job. */
 #include "tests/support/check.h"
 #include "trace/summary/summary.h"
+#include "trace/headline/headline.h"
 #include "trace/verdict/verdict.h"
 #include "trace/gpu/device.h"
 #include "trace/job/analysis.h"

@@ -2,6 +2,7 @@
  * tests/golden/sentences.txt has them; UPDATE_GOLDEN=1 writes it anew. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
+#include "trace/verdict/render.h"
 #include "trace/verdict/verdict_impl.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
 #include "trace/summary/summary.h"
+#include "trace/headline/headline.h"
 #include "trace/verdict/verdict.h"
 #include <string.h>
 

@@ -2,6 +2,7 @@
  * for a processor, reads, faults, computes more or slower; where the counts do not cover the time nothing is said. */
 #include "tests/support/planted.h"
 #include "trace/session/session.h"
+#include "trace/headline/headline.h"
 #include "trace/verdict/verdict.h"
 #include <math.h>
 

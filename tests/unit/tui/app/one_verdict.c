@@ -1,6 +1,7 @@
 /* Headline, page, Why screen and JSON tell the same verdict: of a job that hangs, while it is seen to hang and to move
  * again, of a slow one, and of one with a file whose end is missing. */
 #include "tests/support/check.h"
+#include "trace/headline/headline.h"
 #include "trace/verdict/verdict.h"
 #include "tests/support/trace_folder.h"
 #include "trace/report/report.h"

@@ -2,6 +2,7 @@
  * window, of the GPUs' time. */
 #include "tests/support/check.h"
 #include "trace/summary/summary.h"
+#include "trace/headline/headline.h"
 #include "trace/verdict/verdict.h"
 #include "tests/support/trace_folder.h"
 #include "trace/gpu/device.h"

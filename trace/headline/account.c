@@ -1,10 +1,10 @@
 /* The headline where the account of time explains more than waiting for other ranks does. */
+#include "trace/members/members.h"
 #include "trace/summary/files.h"
 #include "trace/util/cpus.h"
-#include "trace/util/numfmt.h"
 #include "trace/util/ranges.h"
 #include "trace/util/trouble.h"
-#include "trace/verdict/headline_impl.h"
+#include "trace/headline/headline_impl.h"
 #include <string.h>
 
 #define START_NS 5e9 /* time of a rank in MPI_Init and MPI_Finalize that is worth a word, if it is most of the run */
@@ -34,11 +34,6 @@ bool ana_is_mostly_start(const struct ana_summary *s)
 static bool is_notable(const struct ana_summary *s, double ns)
 {
     return ns >= NOTABLE_ACCOUNT * run_ns(s) && ns >= SLOW_LOST_NS * (double)s->rank_count;
-}
-
-static const char *share(char out[ANA_TEXT], double part, double whole)
-{
-    return ana_number(out, ANA_TEXT, ANA_SHARE, part / whole, false);
 }
 
 /* ---- processors ------------------------------------------------------------------------------------------------- */
@@ -120,22 +115,22 @@ static bool is_crowded(const struct ana_job *job, const struct ana_summary *s)
 static void say_queued(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
 {
     struct crowd crowd;
-    char list[256], part[ANA_TEXT], with[96] = "";
+    char list[256], with[96] = "";
     find_crowd(job, s, &crowd, list, sizeof list);
     const size_t cpus = ana_cpus_count(&crowd.cpus), users = crowd.host == SIZE_MAX ? 0 : count_users(job, &crowd);
     const bool named = ana_job_info(job).hosts > 1 && crowd.host != SIZE_MAX;
-    share(part, crowd.queued_ns, crowd.time_ns);
+    const struct ana_figure part = ana_share(crowd.queued_ns / crowd.time_ns);
     if (crowd.affinity)
         snprintf(with, sizeof with, " (affinity %s)", crowd.affinity);
     if (cpus && users > cpus)
         ana_line_say(line, "%zu ranks%s%s share %zu processor%s%s: they wait for one %s of the time%s", users,
                      named ? " on " : "", named ? ana_job_info(job).host[crowd.host] : "", cpus, cpus == 1 ? "" : "s",
-                     with, part, ana_span_words(s));
+                     with, part.text, ana_span_words(s));
     else
         ana_line_say(line,
                      "%s wait%s for a processor %s of the time%s%s: other processes or threads run there, or a limit "
                      "holds %s back",
-                     list, crowd.ranks == 1 ? "s" : "", part, ana_span_words(s), with,
+                     list, crowd.ranks == 1 ? "s" : "", part.text, ana_span_words(s), with,
                      crowd.ranks == 1 ? "it" : "them");
 }
 
@@ -159,21 +154,20 @@ static bool say_call(const struct ana_summary *s, enum ana_account_id id, struct
 {
     const struct ana_site *site = largest_site(s, id);
     const double run = run_ns(s), all = (double)s->account.ns[id];
-    char part[ANA_TEXT], of_all[ANA_TEXT];
     if (!site)
         return false;
     const double here = (double)site->account.ns[id];
     const char *place = site->line ? site->line : site->function ? site->function : site->module;
     const char *file = id == ANA_ACCOUNT_IO ? ana_main_file(s) : NULL;
-    share(part, here, run);
+    const struct ana_figure part = ana_share(here / run);
     if (2 * here >= all)
-        ana_line_say(line, "%s of the time is in %s%s%s%s%s%s%s", part, site->call, place ? " at " : "",
+        ana_line_say(line, "%s of the time is in %s%s%s%s%s%s%s", part.text, site->call, place ? " at " : "",
                      place ? place : "", file ? ", file " : "", file ? file : "",
                      id == ANA_ACCOUNT_TRANSFER && !s->uncertain_messages ? ", moving data" : "", ana_span_words(s));
     else
         ana_line_say(line, "ranks are %s for %s of the time%s: most in %s%s%s, %s", ana_account_words(id),
-                     share(of_all, all, run), ana_span_words(s), site->call, place ? " at " : "", place ? place : "",
-                     part);
+                     ana_share(all / run).text, ana_span_words(s), site->call, place ? " at " : "", place ? place : "",
+                     part.text);
     return true;
 }
 
@@ -192,9 +186,8 @@ bool ana_say_account(const struct ana_job *job, const struct ana_summary *s, str
     if (!s->has_accounts)
         return false;
     if (ana_is_mostly_start(s) && edge_ns(s) >= START_NS * (double)s->rank_count) {
-        char part[ANA_TEXT];
         ana_line_say(line, "%s of the time is in MPI_Init and MPI_Finalize",
-                     share(part, edge_ns(s), (double)ana_account_total(&s->account)));
+                     ana_share(edge_ns(s) / (double)ana_account_total(&s->account)).text);
         return true;
     }
     const bool crowded = is_crowded(job, s);
@@ -219,20 +212,18 @@ bool ana_say_still(const struct ana_job *job, const struct ana_summary *s, struc
             longest = &s->ranks[i];
     if (!longest || (double)longest->still.ns < NOTABLE_SHARE * (double)(s->end_ns - s->begin_ns))
         return false;
-    char from[ANA_TEXT], to[ANA_TEXT];
     const double begin_ns = (double)(longest->still.begin_ns - s->begin_ns);
     ana_line_say(line, "rank %s stood still from %s to %s: stopped by a signal, or frozen",
-                 ana_rank_label(job, longest->index).text, ana_spoken(from, sizeof from, begin_ns),
-                 ana_spoken(to, sizeof to, begin_ns + (double)longest->still.ns));
+                 ana_rank_label(job, longest->index).text, ana_time(begin_ns).text,
+                 ana_time(begin_ns + (double)longest->still.ns).text);
     return true;
 }
 
 bool ana_say_asleep(const struct ana_summary *s, struct ana_line line)
 {
-    char part[ANA_TEXT];
     if (!s->has_accounts || !is_notable(s, own_ns(s, ANA_ACCOUNT_OFF_CPU)))
         return false;
     ana_line_say(line, "ranks are asleep outside MPI for %s of the time%s: in I/O, locks, sleep or child processes",
-                 share(part, own_ns(s, ANA_ACCOUNT_OFF_CPU), run_ns(s)), ana_span_words(s));
+                 ana_share(own_ns(s, ANA_ACCOUNT_OFF_CPU) / run_ns(s)).text, ana_span_words(s));
     return true;
 }

@@ -1,11 +1,12 @@
 /* The headline: the troubles of the job, the worst first. */
-#include "trace/job/upper.h"
-#include "trace/job/inside.h"
-#include "trace/verdict/headline_impl.h"
 #include "trace/gpu/device.h"
+#include "trace/job/comms.h"
+#include "trace/job/inside.h"
 #include "trace/job/off.h"
+#include "trace/job/upper.h"
+#include "trace/members/members.h"
 #include "trace/util/trouble.h"
-#include "trace/util/numfmt.h"
+#include "trace/headline/headline_impl.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -122,9 +123,7 @@ static bool say_imbalance(const struct ana_job *job, const struct ana_summary *s
     const double longest_ns = (double)s->ranks[busiest].category_ns[TRC_CAT_COMPUTE];
     if (!ana_is_much(s, longest_ns * (double)s->rank_count - compute_ns))
         return false;
-    char balance[ANA_TEXT];
-    ana_number(balance, sizeof balance, ANA_SHARE, s->efficiency.load_balance, false);
-    ana_line_say(line, "work is uneven: load balance %s, rank %s computes longest", balance,
+    ana_line_say(line, "work is uneven: load balance %s, rank %s computes longest", ana_share(e->load_balance).text,
                  ana_rank_label(job, s->ranks[busiest].index).text);
     return true;
 }
@@ -147,9 +146,9 @@ static struct gpus sum_gpus(const struct ana_gpu_look *look)
     return sum;
 }
 
-static const char *share_text(char out[ANA_TEXT], double part, double whole)
+static struct ana_figure share_of(double part, double whole)
 {
-    return ana_number(out, ANA_TEXT, ANA_SHARE, fmin(part / whole, 1), false);
+    return ana_share(fmin(part / whole, 1));
 }
 
 /* Writes about exposed communication, where it costs more than ranks lose waiting in MPI. */
@@ -158,27 +157,25 @@ static bool say_exposed(const struct ana_summary *s, const struct gpus *gpus, st
     double exposed = gpus->exposed / gpus->wall, lost = ana_lost_share(s);
     if (!(exposed >= NOTABLE_EXPOSED) || exposed < lost)
         return false;
-    char a[ANA_TEXT], b[ANA_TEXT];
     ana_line_say(line, "communication is not hidden: NCCL alone takes %s of the GPUs' time, computation %s",
-                 share_text(a, gpus->exposed, gpus->wall), share_text(b, gpus->compute, gpus->wall));
+                 share_of(gpus->exposed, gpus->wall).text, share_of(gpus->compute, gpus->wall).text);
     return true;
 }
 
 static void say_fine(const struct ana_summary *s, const struct gpus *gpus, struct ana_line line)
 {
-    char parallel[ANA_TEXT], share[ANA_TEXT], busy[ANA_TEXT], device[ANA_TEXT + 16] = "";
-    ana_number(parallel, sizeof parallel, ANA_SHARE, s->efficiency.parallel, false);
-    share_text(share, mpi_time(s), all_time(s));
+    char device[ANA_TEXT + 16] = "";
     if (gpus->wall > 0)
-        snprintf(device, sizeof device, ", GPUs busy %s", share_text(busy, gpus->busy, gpus->wall));
+        snprintf(device, sizeof device, ", GPUs busy %s", share_of(gpus->busy, gpus->wall).text);
     if (ana_is_mostly_start(s) || !ana_is_much(s, all_time(s)))
         ana_line_say(line, "nothing stands out: too short, %s of %s is between MPI_Init and MPI_Finalize",
-                     ana_spoken(parallel, sizeof parallel, all_time(s) / (double)s->rank_count),
-                     ana_spoken(share, sizeof share, (double)(s->end_ns - s->begin_ns)));
+                     ana_time(all_time(s) / (double)s->rank_count).text,
+                     ana_time((double)(s->end_ns - s->begin_ns)).text);
     else if (isnan(s->efficiency.parallel))
         ana_line_say(line, "nothing stands out%s", device);
     else
-        ana_line_say(line, "nothing stands out: %s parallel efficiency, %s in MPI%s", parallel, share, device);
+        ana_line_say(line, "nothing stands out: %s parallel efficiency, %s in MPI%s",
+                     ana_share(s->efficiency.parallel).text, share_of(mpi_time(s), all_time(s)).text, device);
 }
 
 /* Writes when recording was switched off, where nothing else is worth a line. */
@@ -213,7 +210,7 @@ static bool say_verdict(const struct ana_job *job, struct ana_line line, enum an
     bool trouble = verdict->state == ANA_VERDICT_HUNG || verdict->state == ANA_VERDICT_ABORTED;
     bool waits = verdict->state == ANA_VERDICT_SLOW && verdict->usual_ns > 0;
     *weight = trouble ? ANA_TROUBLE : ANA_NOTABLE;
-    waits |= verdict->id == ANA_CLASS_STRAGGLER && ana_job_judgement(job)->straggler.lately;
+    waits |= verdict->id == ANA_CLASS_STRAGGLER && ana_job_straggler(job)->lately;
     waits |= verdict->state == ANA_VERDICT_WAITING || verdict->state == ANA_VERDICT_STOPPED;
     bool unsure = verdict->state == ANA_VERDICT_UNKNOWN;
     if (unsure && say_spoilt(job, line))
@@ -227,12 +224,10 @@ static bool say_verdict(const struct ana_job *job, struct ana_line line, enum an
  * too short for them. */
 static void write_shares(const struct ana_summary *s, char out[SHARES])
 {
-    char balance[ANA_TEXT], share[ANA_TEXT];
     out[0] = 0;
     if (!isnan(s->efficiency.load_balance) && ana_is_much(s, all_time(s)))
-        snprintf(out, SHARES, ": load balance %s, %s in MPI",
-                 ana_number(balance, sizeof balance, ANA_SHARE, s->efficiency.load_balance, false),
-                 share_text(share, mpi_time(s), all_time(s)));
+        snprintf(out, SHARES, ": load balance %s, %s in MPI", ana_share(s->efficiency.load_balance).text,
+                 share_of(mpi_time(s), all_time(s)).text);
 }
 
 /* Writes the headline while no event is read. */
@@ -297,10 +292,10 @@ enum ana_weight ana_headline(const struct ana_job *job, const struct ana_summary
 static void say_finished(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
 {
     const struct ana_job_info info = ana_job_info(job);
-    char elapsed[ANA_TEXT], more[SHARES];
+    char more[SHARES];
     write_shares(s, more);
     ana_line_say(line, "%zu rank%s finished after %s%s", info.ranks, info.ranks == 1 ? "" : "s",
-                 ana_spoken(elapsed, sizeof elapsed, (double)info.elapsed_ns), more);
+                 ana_time((double)info.elapsed_ns).text, more);
 }
 
 enum ana_weight ana_headline_finished(const struct ana_job *job, const struct ana_summary *counters, char *out,

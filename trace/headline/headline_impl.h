@@ -2,17 +2,38 @@
 #ifndef ANA_HEADLINE_IMPL_H
 #define ANA_HEADLINE_IMPL_H
 
+#include "trace/headline/headline.h"
 #include "trace/summary/summary.h"
-#include "trace/verdict/verdict_impl.h"
+#include "trace/util/numfmt.h"
+#include "trace/verdict/straggler.h"
+#include "trace/verdict/verdict.h"
 
 struct ana_line {
     char *out;
     size_t size;
 };
+/* A number as text: ana_share(0.25).text is "25.0%", ana_time(2e9).text "2.0 s". */
+struct ana_figure {
+    char text[ANA_TEXT];
+};
+/* A share as text. */
+static inline struct ana_figure ana_share(double share)
+{
+    struct ana_figure out;
+    ana_number(out.text, sizeof out.text, ANA_SHARE, share, false);
+    return out;
+}
+/* A duration as text. */
+static inline struct ana_figure ana_time(double ns)
+{
+    struct ana_figure out;
+    ana_spoken(out.text, sizeof out.text, ns);
+    return out;
+}
 /* Writes the line; text that does not fit is cut. */
 void ana_line_say(struct ana_line line, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* headline_loss.c: writes whom ranks wait for, and how much that matters.  False: nothing stands out, nothing was
+/* loss.c: writes whom ranks wait for, and how much that matters.  False: nothing stands out, nothing was
  * written. */
 bool ana_say_loss(const struct ana_job *job, const struct ana_summary *s, struct ana_line line,
                   enum ana_weight *weight);
@@ -23,7 +44,7 @@ bool ana_saves_little(const struct ana_summary *s, const struct ana_price *price
  * their time that the ranks in view lose waiting, "all lose 11.3% of this window". */
 void ana_say_cost(const struct ana_job *job, const struct ana_summary *s, const struct ana_price *price,
                   double lost_share, char *out, size_t size);
-/* Returns the price of a segment that these ranks are late in; NULL: unknown, or other ranks have a part in it. */
+/* Returns the price of a segment, where it is for the ranks of `late` alone; NULL: unknown, or others have a part. */
 const struct ana_price *ana_late_price(const struct ana_summary *s, const struct ana_segment_stat *segment,
                                        const struct ana_late *late);
 /* Words for the span that the shares of a sentence refer to, where it is not the run: " so far". */
@@ -31,17 +52,17 @@ const char *ana_span_words(const struct ana_summary *s);
 /* Whether `ns`, summed over the ranks, is worth a headline of the whole run, MPI_Init and MPI_Finalize included: losses
  * of milliseconds in a program that starts and ends are not.  Always true of a part of the run. */
 bool ana_is_much(const struct ana_summary *s, double ns);
-/* headline_account.c: whether a whole run spends most of its time in MPI_Init and MPI_Finalize. */
+/* account.c: whether a whole run spends most of its time in MPI_Init and MPI_Finalize. */
 bool ana_is_mostly_start(const struct ana_summary *s);
 /* The share of the ranks' analysed time that they lost waiting for others; NAN unknown. */
 double ana_lost_share(const struct ana_summary *s);
 
-/* headline_account.c: writes the largest account of time but computing and waiting, with its cause.  False: it is
+/* account.c: writes the largest account of time but computing and waiting, with its cause.  False: it is
  * small, or less than the ranks wait for each other; nothing was written. */
 bool ana_say_account(const struct ana_job *job, const struct ana_summary *s, struct ana_line line);
-/* headline_account.c: writes which rank was stopped for longest, and when.  False: none was for long. */
+/* account.c: writes which rank was stopped for longest, and when.  False: none was for long. */
 bool ana_say_still(const struct ana_job *job, const struct ana_summary *s, struct ana_line line);
-/* headline_account.c: writes how long ranks are asleep outside calls.  False: hardly ever. */
+/* account.c: writes how long ranks are asleep outside calls.  False: hardly ever. */
 bool ana_say_asleep(const struct ana_summary *s, struct ana_line line);
 
 /* Finds what ranks do between two calls that makes the others wait, and writes a sentence about it.  False: no segment

@@ -4,6 +4,7 @@
 #include "tests/support/draw.h"
 #include "tests/support/trace_folder.h"
 #include "trace/summary/summary.h"
+#include "trace/headline/headline.h"
 #include "trace/verdict/verdict.h"
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* Jobs that finished without trouble: whether heads and live pages prove that the events cannot change that. */
+#include "trace/members/members.h"
 #include "trace/summary/summary.h"
 #include "trace/util/trouble.h"
-#include "trace/verdict/verdict_impl.h"
+#include "trace/headline/headline.h"
 
 #define FITTED 0.99 /* fitting clocks changes durations by less */
 

@@ -2,9 +2,10 @@
  * the thresholds and why). A rank that turns slow after hours is lost in such sums: for a running job, the last
  * minute is summed up, too. */
 #include "trace/job/upper.h"
-#include "trace/verdict/headline_impl.h"
-#include "trace/util/trouble.h"
+#include "trace/members/members.h"
 #include "trace/util/now.h"
+#include "trace/util/trouble.h"
+#include "trace/headline/headline_impl.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -85,21 +86,25 @@ static void say_saving(const struct ana_job *job, const struct ana_summary *s, c
     snprintf(out, size, "%s: %s", words, saving);
 }
 
-void ana_verdict_summarized(struct ana_job *job, const struct ana_summary *summary)
+static void look_for_straggler(struct ana_job *job, const struct ana_summary *summary)
 {
     struct ana_members *members = ana_job_members(job);
-    struct ana_straggler *known = &ana_job_judgement(job)->straggler,
-                         now = {.known = true, .generation = members->generation};
+    struct ana_straggler *known = ana_job_straggler(job), now = {.known = true, .generation = members->generation};
     now.found = members->count >= 2 && ana_late_rank(job, summary, &now.late, now.summary, sizeof now.summary) &&
                 is_trouble(&now.late, summary, members->count);
     look_back(job, summary->analysed, &now, known);
     if (now.found && !now.lately)
         say_saving(job, summary, now.late.price, now.saving, sizeof now.saving);
-    now.late.price = NULL; /* of the summary */
+    now.late.price = NULL; /* it lives as long as the summary */
     bool same =
         now.late.ranks == known->late.ranks && memcmp(now.late.rank, known->late.rank, sizeof now.late.rank) == 0;
     if (!known->known || now.found != known->found || now.generation != known->generation || (now.found && !same) ||
         strcmp(now.summary, known->summary) != 0)
         members->revision++;
     *known = now;
+}
+
+void ana_headline_enter(struct ana_upper *upper)
+{
+    upper->summarized = look_for_straggler;
 }

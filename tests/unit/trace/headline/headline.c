@@ -1,6 +1,7 @@
 /* The first line, for every kind of trouble, and that the worse one wins. */
 #include "tests/support/check.h"
 #include "trace/summary/summary.h"
+#include "trace/headline/headline.h"
 #include "trace/verdict/verdict.h"
 #include "tests/support/trace_folder.h"
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* Late ranks, and the cause: the sentence and the verdict on planted delays. */
 #include "tests/support/planted.h"
 #include "trace/session/session.h"
+#include "trace/headline/headline.h"
 #include "trace/verdict/verdict.h"
 #include <stdlib.h>
 #include <time.h>

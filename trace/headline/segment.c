@@ -1,8 +1,8 @@
 /* The headline where work of some ranks between two calls makes others wait: the segment, its ranks, and its cost. */
-#include "trace/verdict/headline_impl.h"
-#include "trace/util/numfmt.h"
-#include "trace/util/trouble.h"
+#include "trace/members/members.h"
 #include "trace/util/sort.h"
+#include "trace/util/trouble.h"
+#include "trace/headline/headline_impl.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -161,18 +161,18 @@ static bool is_away(enum ana_reason_kind kind)
 static void say_times(const struct ana_segment_stat *segment, size_t count, const struct ana_late *late, bool regular,
                       char *out, size_t size)
 {
-    char takes[ANA_TEXT], usual[ANA_TEXT], where[340];
+    char where[340];
     double others = others_ns(segment, count, regular);
     say_where(segment, where, sizeof where);
     if (!regular && segment->spikes) {
         double each = segment->spikes_ns / (double)segment->spikes, longest = (double)segment->longest_ns;
         if (each >= 0.85 * longest && segment->longest_index == segment->worst_index)
             each = longest; /* all are in the bucket of the longest */
-        snprintf(out, size, "%" PRIu64 " x %s %s, else %s", segment->spikes, ana_spoken(takes, sizeof takes, each),
-                 where, ana_spoken(usual, sizeof usual, segment->worst_ns));
+        snprintf(out, size, "%" PRIu64 " x %s %s, else %s", segment->spikes, ana_time(each).text, where,
+                 ana_time(segment->worst_ns).text);
         return;
     }
-    ana_spoken(takes, sizeof takes, segment->worst_ns);
+    const struct ana_figure takes = ana_time(segment->worst_ns);
     if (segment->long_times) {
         size_t at = strlen(where);
         snprintf(where + at, sizeof where - at, " (%" PRIu64 " of %" PRIu64 " times)", segment->long_times,
@@ -184,9 +184,9 @@ static void say_times(const struct ana_segment_stat *segment, size_t count, cons
                        : away                            ? "spend"
                                                          : "compute";
     if (isnan(others))
-        snprintf(out, size, "%s %s %s, where no other does", verb, takes, where);
+        snprintf(out, size, "%s %s %s, where no other does", verb, takes.text, where);
     else
-        snprintf(out, size, "%s %s %s, others %s", verb, takes, where, ana_spoken(usual, sizeof usual, others));
+        snprintf(out, size, "%s %s %s, others %s", verb, takes.text, where, ana_time(others).text);
 }
 
 const struct ana_price *ana_late_price(const struct ana_summary *s, const struct ana_segment_stat *segment,
@@ -223,7 +223,7 @@ bool ana_late_segment(const struct ana_job *job, const struct ana_summary *s, st
     late->price = ana_late_price(s, segment, late);
     if (ana_saves_little(s, late->price))
         return false;
-    char who[160], times[400], cost[120], why[160];
+    char who[160], times[480], cost[120], why[160];
     late->reason = *ana_segment_reason(segment, members->count);
     say_times(segment, members->count, late, regular, times, sizeof times);
     say_ranks(job, late, who, sizeof who);

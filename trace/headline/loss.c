@@ -1,9 +1,9 @@
 /* The headline where ranks lose time to each other: the rank waited for, and its cost. */
-#include "trace/verdict/headline_impl.h"
-#include "trace/util/numfmt.h"
-#include "trace/util/times.h"
 #include "trace/job/window.h"
+#include "trace/members/members.h"
+#include "trace/util/times.h"
 #include "trace/util/trouble.h"
+#include "trace/headline/headline_impl.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,18 +53,16 @@ const char *ana_span_words(const struct ana_summary *s)
 void ana_say_cost(const struct ana_job *job, const struct ana_summary *s, const struct ana_price *price,
                   double lost_share, char *out, size_t size)
 {
-    char a[ANA_TEXT], b[ANA_TEXT];
     bool part = is_part(job, s);
     if (price && s->analysed >= 1 && !part)
         snprintf(out, size, "costs %s%s of %s%s",
                  price->at_most    ? "at most "
                  : price->siblings ? "about "
                                    : "",
-                 ana_spoken(a, sizeof a, (double)price->saves_ns), ana_spoken(b, sizeof b, (double)s->path_ns),
-                 ana_span_words(s));
+                 ana_time((double)price->saves_ns).text, ana_time((double)s->path_ns).text, ana_span_words(s));
     else
-        snprintf(out, size, "%s %s%s", part ? "those selected lose" : "all lose",
-                 ana_number(a, sizeof a, ANA_SHARE, lost_share, false), ana_span_words(s));
+        snprintf(out, size, "%s %s%s", part ? "those selected lose" : "all lose", ana_share(lost_share).text,
+                 ana_span_words(s));
 }
 
 static bool is_in_collective(const struct ana_wait *w)
@@ -178,12 +176,10 @@ static bool say_few(const struct ana_job *job, const struct ana_summary *s, stru
     if (!worst || worst->count >= NOTABLE_WAITS || (double)worst->lost_ns < NOTABLE_SHARE * (double)range_ns)
         return false;
     *weight = (double)worst->lost_ns < NOTABLE_IMBALANCE * (double)range_ns ? ANA_FINE : ANA_NOTABLE;
-    char lost[ANA_TEXT], all[ANA_TEXT];
-    ana_spoken(lost, sizeof lost, (double)worst->lost_ns);
-    ana_spoken(all, sizeof all, (double)range_ns);
     ana_line_say(line, "rank %s waits for rank %s, which %s, for %s of this window of %s",
                  ana_rank_label(job, worst->waiter).text, ana_rank_label(job, worst->culprit).text,
-                 ana_wait_words[worst->kind].does, lost, all);
+                 ana_wait_words[worst->kind].does, ana_time((double)worst->lost_ns).text,
+                 ana_time((double)range_ns).text);
     return true;
 }
 
@@ -243,41 +239,38 @@ static bool say_collective(const struct ana_job *job, const struct ana_summary *
         return false;
     const bool world = strcmp(c->comm_name, "WORLD") == 0,
                here = one && late.index == c->last_index && c->lost_ns > late.lost_ns / 2;
-    char each[ANA_TEXT], lost[ANA_TEXT], cost[120], part[ANA_TEXT], at[96];
+    char cost[120], at[96], on[96];
     const bool several = c->places > 1 && c->place[0];
     snprintf(at, sizeof at, "%s%s", several ? " at " : "", several ? c->place : "");
     const bool at_times = c->skew_p99_ns >= SPIKE_TIMES * c->skew_p50_ns; /* few instances lose most */
-    ana_spoken(each, sizeof each,
-               one && late.waits ? (double)late.lost_ns / (double)late.waits
-               : at_times        ? c->skew_p99_ns
-                                 : c->skew_p50_ns);
-    ana_number(lost, sizeof lost, ANA_SHARE, share, false);
+    const struct ana_figure lost = ana_share(share),
+                            each = ana_time(one && late.waits ? (double)late.lost_ns / (double)late.waits
+                                            : at_times        ? c->skew_p99_ns
+                                                              : c->skew_p50_ns);
+    snprintf(on, sizeof on, "%s%s", world ? "" : " on ", world ? "" : c->comm_name);
     ana_say_cost(job, s, price_of(s, &late), share_of_all(s, late.lost_ns), cost, sizeof cost);
-    ana_number(part, sizeof part, ANA_SHARE, here ? c->last_share : (double)late.lost_ns / (double)late.all_ns, false);
+    const struct ana_figure part = ana_share(here ? c->last_share : (double)late.lost_ns / (double)late.all_ns);
     struct ana_reason reason = one ? reason_of(job, s, &late) : (struct ana_reason){0};
     char why[160];
     ana_reason_words(&reason, why, sizeof why);
     const char *between = why[0] ? "; " : "";
     if (one && here)
-        ana_line_say(line, "rank %s is late: last in %s of %s%s%s%s, +%s each, %s%s%s",
-                     ana_rank_label(job, late.index).text, part, c->name, at, world ? "" : " on ",
-                     world ? "" : c->comm_name, each, cost, between, why);
+        ana_line_say(line, "rank %s is late: last in %s of %s%s%s, +%s each, %s%s%s",
+                     ana_rank_label(job, late.index).text, part.text, c->name, at, on, each.text, cost, between, why);
     else if (one)
         ana_line_say(line, "rank %s is late: %s of all waiting in collectives is for it, +%s each, %s%s%s",
-                     ana_rank_label(job, late.index).text, part, each, cost, between, why);
+                     ana_rank_label(job, late.index).text, part.text, each.text, cost, between, why);
     else if (part_of_job)
-        ana_line_say(line, "those selected lose %s%s waiting in collectives: no single rank to blame", lost, span);
+        ana_line_say(line, "those selected lose %s%s waiting in collectives: no single rank to blame", lost.text, span);
     else if (held_up)
-        ana_line_say(line, "all lose %s%s waiting in %s%s%s: rank %s comes last, held up by others before", lost, span,
-                     c->name, world ? "" : " on ", world ? "" : c->comm_name, ana_rank_label(job, late.index).text);
+        ana_line_say(line, "all lose %s%s waiting in %s%s: rank %s comes last, held up by others before", lost.text,
+                     span, c->name, on, ana_rank_label(job, late.index).text);
     else if (at[0] && is_often_last(c, members->count))
-        ana_line_say(line, "all lose %s%s waiting in %s%s%s: rank %s is last in %s%s, others in other places", lost,
-                     span, c->name, world ? "" : " on ", world ? "" : c->comm_name,
-                     ana_rank_label(job, c->last_index).text,
-                     ana_number(part, sizeof part, ANA_SHARE, c->last_share, false), at);
+        ana_line_say(line, "all lose %s%s waiting in %s%s: rank %s is last in %s%s, others in other places", lost.text,
+                     span, c->name, on, ana_rank_label(job, c->last_index).text, ana_share(c->last_share).text, at);
     else
-        ana_line_say(line, "all lose %s%s waiting in %s%s%s: its ranks come %s%s apart, %s", lost, span, c->name,
-                     world ? "" : " on ", world ? "" : c->comm_name, at_times ? "at times " : "", each,
+        ana_line_say(line, "all lose %s%s waiting in %s%s: its ranks come %s%s apart, %s", lost.text, span, c->name, on,
+                     at_times ? "at times " : "", each.text,
                      is_in_turn(s, &late, members->count) ? "late in turn" : "no single one to blame");
     return true;
 }
@@ -308,11 +301,10 @@ bool ana_late_rank(const struct ana_job *job, const struct ana_summary *s, struc
 static bool say_wait(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
 {
     const struct latecomer late = worst_latecomer(job, s, false);
-    char all[ANA_TEXT];
     if (is_in_turn(s, &late, ana_job_members(job)->count) && share_of_all(s, late.all_ns) >= NOTABLE_SHARE) {
         ana_line_say(line, "%s %s%s waiting for each other's messages: no single rank to blame",
-                     is_part(job, s) ? "those selected lose" : "all lose",
-                     ana_number(all, sizeof all, ANA_SHARE, share_of_all(s, late.all_ns), false), ana_span_words(s));
+                     is_part(job, s) ? "those selected lose" : "all lose", ana_share(share_of_all(s, late.all_ns)).text,
+                     ana_span_words(s));
         return true;
     }
     for (size_t i = 0; i < s->wait_count; i++) {
@@ -326,11 +318,9 @@ static bool say_wait(const struct ana_job *job, const struct ana_summary *s, str
         double share = wall ? fmin((double)w->lost_ns / (double)wall, 1) : 0;
         if (share < NOTABLE_SHARE)
             return false;
-        char each[ANA_TEXT], cost[ANA_TEXT];
-        ana_spoken(each, sizeof each, (double)w->lost_ns / (double)w->count);
-        ana_number(cost, sizeof cost, ANA_SHARE, share, false);
         ana_line_say(line, "rank %s %s rank %s: +%s each, %s of rank %s's time%s", ana_rank_label(job, w->culprit).text,
-                     ana_wait_words[w->kind].does_whom, ana_rank_label(job, w->waiter).text, each, cost,
+                     ana_wait_words[w->kind].does_whom, ana_rank_label(job, w->waiter).text,
+                     ana_time((double)w->lost_ns / (double)w->count).text, ana_share(share).text,
                      ana_rank_label(job, w->waiter).text, s->exact ? ana_span_words(s) : " in this window");
         return true;
     }
