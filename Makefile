@@ -36,7 +36,7 @@ HPCTOP   = $(TOP)hpctop
 TRACE_SRC = $(sort $(shell find trace -name '*.c'))
 TUI_SRC   = $(sort $(shell find tui -name '*.c'))
 IPO_SRC   = $(sort $(shell find interpose -name '*.c'))
-WRITER_SRC = trace/format/opclass.c trace/format/schema_write.c $(wildcard trace/writer/*.c) # of trace/, what libtrace.so has inside
+WRITER_SRC = trace/format/opclass.c $(wildcard trace/writer/*.c) # of trace/, what libtrace.so has inside
 UNIT_SRC  = $(sort $(shell find tests/unit -name '*.c'))
 SUPPORT_SRC = $(wildcard tests/support/*.c)
 FAKE_SRC  = $(wildcard tests/support/recorder/*.c)
@@ -208,7 +208,7 @@ fuzz-run:
 	@$(MAKE) --no-print-directory FUZZ=1 fuzz
 	@tests/fuzz/run.py build/fuzz -max_total_time=$(FUZZ_SECONDS) $(TESTS)
 $(BUILD)/tests/mktrace: $(addprefix $(BUILD)/,tests/mktrace.o $(addprefix tests/support/trace_,builder.o calls.o counters.o defs.o items.o scene.o) \
-    trace/format/opclass.o trace/format/schema_write.o)
+    trace/format/opclass.o)
 	$(Q)$(CC) $(SAN) -o $@ $^ -lzstd -lm
 fuzz-seeds: $(BUILD)/tests/mktrace
 	@mkdir -p tests/fuzz/corpus/fuzz_reader

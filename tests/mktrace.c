@@ -334,15 +334,6 @@ static void like_files(void)
     save(tb, "likes8", 0);
 }
 
-/* The sig line is not in the schema. */
-static void short_schema(void)
-{
-    struct tb *tb = tb_new_small(0, 4, 4096, 100);
-    calls(tb, 0, 2);
-    tb_head(tb)->schema_size = 60;
-    save(tb, "schema", 0);
-}
-
 /* Kernels and copies, a stream's page, and the table of device operations with the rest of it cut off. */
 static void device_files(void)
 {
@@ -394,7 +385,6 @@ int main(int argc, char **argv)
     counters();
     like_files();
     hostile_file();
-    short_schema();
     device_files();
     stacks_and_nothing();
     return 0;

@@ -25,19 +25,17 @@ static uint64_t read_ticks(void)
     return ipo_ticks();
 }
 
-static char schema[8 * 1024];
-
 /* The calls of all sources: each is defined in the file when it is made first. */
 static void collect_calls(struct trc_writer *writer)
 {
-    static struct trc_schema_call calls[IPO_SCHEMA_CALLS];
+    static struct trc_call calls[IPO_ALL_CALLS];
     for (IPO_EACH_SOURCE(source)) {
-        size_t end = (*source)->schema ? (*source)->schema(calls) : 0;
+        size_t end = (*source)->calls ? (*source)->calls(calls) : 0;
         writer->call_count = end > writer->call_count ? end : writer->call_count;
     }
     writer->calls = calls;
 }
-_Static_assert(IPO_SCHEMA_CALLS <= TRC_WRITER_CALLS, "each call can be defined");
+_Static_assert(IPO_ALL_CALLS <= TRC_WRITER_CALLS, "each call can be defined");
 
 /* Makes the folder, which is the user's alone, and those above it, which nobody else may write to.  0 or an errno. */
 static int make_folder(char *path)
@@ -101,8 +99,7 @@ static int open_file(struct trc_head *head)
         atomic_store(&ipo_process.writer.apart, local ? TRC_SHARED : TRC_APART_PAGES);
         ipo_process.writer.writes = ipo_filter_is_there();
         collect_calls(&ipo_process.writer);
-        error = trc_writer_open(&ipo_process.writer, path.text, ipo_process.options.limit, head, schema,
-                                trc_schema_write(schema, sizeof schema), read_ticks);
+        error = trc_writer_open(&ipo_process.writer, path.text, ipo_process.options.limit, head, read_ticks);
     }
     if (error && !refused) {
         ipo_text_add(&path, ": ");

@@ -5,9 +5,10 @@
 #define IPO_SOURCE_H
 
 #include "interpose/base/ours.h"
-#include "trace/format/schema.h"
+#include "trace/format/opclass.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Answer of a source about a loaded object: nothing; nobody may change its slots; only this source may. */
@@ -20,7 +21,7 @@ struct ipo_object {
     const struct ipo_source *claimed; /* the source that claimed it; NULL: none */
 };
 
-#define IPO_SCHEMA_CALLS 1024u /* room for the rows of all sources */
+#define IPO_ALL_CALLS 1024u /* room for the rows of all sources */
 
 struct ipo_elf;
 struct ipo_name;
@@ -72,7 +73,7 @@ struct ipo_source {
     /* ---- the recording (interpose/core) */
 
     /* Writes the source's rows at their numbers; returns the number behind the last. */
-    size_t (*schema)(struct trc_schema_call *calls);
+    size_t (*calls)(struct trc_call *calls);
     /* The file has been made. */
     void (*begun)(void);
     /* Before the first Init, which may never return, in its thread. */

@@ -4,7 +4,7 @@
 
 #include "interpose/mpi/calls.h"
 
-/* Work that runs on a stream, as calls of the schema: behind MPI's. */
+/* Work that runs on a stream, as calls: behind MPI's. */
 #define IPO_DEVICE_LIST(DEVICE)                                                                                        \
     DEVICE(KERNEL, "kernel", KERNEL)                                                                                   \
     DEVICE(HTOD, "memcpy_HtoD", COPY)                                                                                  \

@@ -21,10 +21,10 @@ static ipo_function find_wrapper(const struct ipo_name *name, const struct ipo_o
     return name->table == IPO_NAMES_CUPTI ? ipo_cupti_wrapper_of(name->text) : NULL;
 }
 
-static size_t write_schema(struct trc_schema_call *calls)
+static size_t write_calls(struct trc_call *calls)
 {
 #define DEVICE(id, name_, opclass_)                                                                                    \
-    calls[IPO_DEVICE_NUMBER(IPO_DEVICE_##id)] = (struct trc_schema_call){.name = name_, .opclass = TRC_OP_##opclass_};
+    calls[IPO_DEVICE_NUMBER(IPO_DEVICE_##id)] = (struct trc_call){.name = name_, .opclass = TRC_OP_##opclass_};
     IPO_DEVICE_LIST(DEVICE)
 #undef DEVICE
     return IPO_DEVICE_NUMBER(IPO_DEVICE_CALLS);
@@ -39,7 +39,7 @@ static const struct ipo_source cuda_source = {.name = "cuda",
                                               .library = "libcuda.so",
                                               .library_came = ipo_cupti_expect,
                                               .serve = ipo_cupti_await,
-                                              .schema = write_schema,
+                                              .calls = write_calls,
                                               .stop = ipo_cupti_stop,
                                               .over = ipo_cupti_over};
 IPO_SOURCE(cuda_source);

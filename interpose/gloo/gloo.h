@@ -16,7 +16,7 @@ enum ipo_gloo_id {
 #undef HOOK
     IPO_GLOO_CALLS
 };
-/* Number of a call in the schema and in signatures: behind NCCL's. */
+/* Number of a call in the file: behind NCCL's. */
 #define IPO_GLOO_NUMBER(id) (IPO_NCCL_NUMBER(IPO_NCCL_CALLS) + (uint32_t)(id))
 
 /* ---- real.c */

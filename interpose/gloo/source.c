@@ -7,12 +7,11 @@
 
 #include <errno.h>
 
-static size_t write_schema(struct trc_schema_call *calls)
+static size_t write_calls(struct trc_call *calls)
 {
-    _Static_assert(IPO_GLOO_NUMBER(IPO_GLOO_CALLS) <= IPO_SCHEMA_CALLS, "room for the last rows");
+    _Static_assert(IPO_GLOO_NUMBER(IPO_GLOO_CALLS) <= IPO_ALL_CALLS, "room for the last rows");
 #define GLOO(call, symbol, class, ...)                                                                                 \
-    calls[IPO_GLOO_NUMBER(IPO_GLOO_##call)] =                                                                          \
-        (struct trc_schema_call){.name = "gloo::" #call, .roles = "", .opclass = TRC_OP_##class};
+    calls[IPO_GLOO_NUMBER(IPO_GLOO_##call)] = (struct trc_call){.name = "gloo::" #call, .opclass = TRC_OP_##class};
 #define HOOK(call, ...) GLOO(call, , COMM_CREATE)
 #include "interpose/gloo/gloo_calls.def"
 #undef GLOO
@@ -40,6 +39,6 @@ static const struct ipo_source gloo_source = {.name = "gloo",
                                               .tables = ipo_gloo_tables,
                                               .sign = "horovod_init",
                                               .sign_seen = horovod_begins,
-                                              .schema = write_schema,
+                                              .calls = write_calls,
                                               .arm = arm_calls};
 IPO_SOURCE(gloo_source);

@@ -118,12 +118,11 @@ static void *look_up(void *handle, const char *name, const void *caller)
     return ours ? (void *)(uintptr_t)ipo_wrapper[row] : found;
 }
 
-static size_t write_schema(struct trc_schema_call *calls)
+static size_t write_calls(struct trc_call *calls)
 {
     for (int i = 0; i < IPO_CALLS; i++)
-        calls[i] = (struct trc_schema_call){
+        calls[i] = (struct trc_call){
             .name = ipo_calls[i].name,
-            .roles = ipo_calls[i].roles,
             .opclass = ipo_calls[i].opclass == TRC_OP_PASS ? TRC_OP_OTHER : (enum trc_opclass)ipo_calls[i].opclass};
     return IPO_CALLS;
 }
@@ -145,7 +144,7 @@ static const struct ipo_source mpi_source = {.name = "mpi",
                                              .foreign = is_foreign,
                                              .names = "MPI_",
                                              .looked_up = look_up,
-                                             .schema = write_schema,
+                                             .calls = write_calls,
                                              .unloading = name_sites,
                                              .unloaded = ipo_threads_forget,
                                              .run = ipo_mpi_name_others,

@@ -19,7 +19,7 @@ enum ipo_nccl_id {
     IPO_NCCL_CALLS
 };
 
-/* Number of a call in the schema and in signatures: behind the device calls. */
+/* Number of a call in the file: behind the device calls. */
 #define IPO_NCCL_NUMBER(id) (IPO_DEVICE_NUMBER(IPO_DEVICE_CALLS) + (uint32_t)(id))
 
 /* Class of the rows that are wrapped and never recorded. */

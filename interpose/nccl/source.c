@@ -39,14 +39,13 @@ static ipo_function find_wrapper(const struct ipo_name *name, const struct ipo_o
     return ipo_nccl_wrapper_of(name->row, object->start, bound);
 }
 
-static size_t write_schema(struct trc_schema_call *calls)
+static size_t write_calls(struct trc_call *calls)
 {
-    _Static_assert(IPO_NCCL_NUMBER(IPO_NCCL_CALLS) <= IPO_SCHEMA_CALLS, "room for the last rows");
+    _Static_assert(IPO_NCCL_NUMBER(IPO_NCCL_CALLS) <= IPO_ALL_CALLS, "room for the last rows");
     for (int i = 0; i < IPO_NCCL_CALLS; i++) {
         const struct ipo_nccl_call *call = &ipo_nccl_calls[i];
         enum trc_opclass opclass = call->opclass < TRC_OPCLASSES ? (enum trc_opclass)call->opclass : TRC_OP_NCCL_COMM;
-        calls[IPO_NCCL_NUMBER(i)] =
-            (struct trc_schema_call){.name = call->name, .roles = call->roles, .opclass = opclass};
+        calls[IPO_NCCL_NUMBER(i)] = (struct trc_call){.name = call->name, .opclass = opclass};
     }
     return IPO_NCCL_NUMBER(IPO_NCCL_CALLS);
 }
@@ -67,7 +66,7 @@ static const struct ipo_source nccl_source = {.name = "nccl",
                                               .looked_up = ipo_nccl_looked_up,
                                               .sign = "cuGetProcAddress", /* used by the CUDA runtime */
                                               .sign_seen = ipo_cuda_coming,
-                                              .schema = write_schema,
+                                              .calls = write_calls,
                                               .arm = arm_calls,
                                               .thread_left = ipo_nccl_thread_left};
 IPO_SOURCE(nccl_source);

@@ -81,7 +81,7 @@ def cut(name, folder, which, want):
 
 def rank_of(path):
     with open(path, "rb") as f:
-        return struct.unpack_from("<i", f.read(64), 56)[0]
+        return struct.unpack_from("<i", f.read(64), 48)[0]
 
 
 def cut_off():

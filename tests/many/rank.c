@@ -1,5 +1,5 @@
 #include "tests/many/rank.h"
-#include "trace/format/schema.h"
+#include "trace/format/opclass.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,13 +9,13 @@
 #include <unistd.h>
 
 enum call { INIT, IRECV, ISEND, WAITALL, WRITE, ALLREDUCE, CALLS };
-const struct trc_schema_call rank_calls[CALLS] = {
-    [INIT] = {"MPI_Init", TRC_OP_INIT, ""},
-    [IRECV] = {"MPI_Irecv", TRC_OP_IRECV, ""},
-    [ISEND] = {"MPI_Isend", TRC_OP_ISEND, ""},
-    [WAITALL] = {"MPI_Waitall", TRC_OP_WAIT, ""},
-    [WRITE] = {"MPI_File_write_at_all", TRC_OP_IO, ""},
-    [ALLREDUCE] = {"MPI_Allreduce", TRC_OP_ALLREDUCE, ""},
+const struct trc_call rank_calls[CALLS] = {
+    [INIT] = {"MPI_Init", TRC_OP_INIT},
+    [IRECV] = {"MPI_Irecv", TRC_OP_IRECV},
+    [ISEND] = {"MPI_Isend", TRC_OP_ISEND},
+    [WAITALL] = {"MPI_Waitall", TRC_OP_WAIT},
+    [WRITE] = {"MPI_File_write_at_all", TRC_OP_IO},
+    [ALLREDUCE] = {"MPI_Allreduce", TRC_OP_ALLREDUCE},
 };
 const size_t rank_call_count = CALLS;
 static const char *const place[CALLS] = {
@@ -207,11 +207,7 @@ void rank_host(struct trc_digest_head *head, int32_t number)
 
 void rank_open(struct rank *rank, const struct plan *plan, int32_t number, const char *folder)
 {
-    static char schema[16384];
-    static size_t size;
     char path[4096];
-    if (!size)
-        size = trc_schema_write(schema, sizeof schema);
     struct trc_stream *stream = rank->stream;
     if (stream)
         memset(stream, 0, sizeof *stream);
@@ -241,7 +237,7 @@ void rank_open(struct rank *rank, const struct plan *plan, int32_t number, const
     now_ticks = ticks_at(plan, number, -1000000);
     head.init_ticks = ticks_at(plan, number, 0);
     uint64_t all = (uint64_t)plan->rounds * ROUND_MOST; /* a finished job's events are all kept */
-    int error = trc_writer_open(&rank->writer, path, all > LIMIT ? all : LIMIT, &head, schema, size, ticks);
+    int error = trc_writer_open(&rank->writer, path, all > LIMIT ? all : LIMIT, &head, ticks);
     if (error || !stream || !trc_stream_open(stream, &rank->writer, head.pid, "many")) {
         fprintf(stderr, "many: %s: %s\n", path, strerror(error ? error : ENOMEM));
         exit(1);

@@ -19,7 +19,7 @@ struct rank {
 void rank_epoch(uint64_t realtime_ns, uint64_t monotonic_ns);
 
 /* The calls of all ranks by number. */
-extern const struct trc_schema_call rank_calls[];
+extern const struct trc_call rank_calls[];
 extern const size_t rank_call_count;
 
 /* Names host `number`, and its boot, as the files of its ranks do. */

@@ -41,21 +41,21 @@ static void resize(struct tb *tb, size_t size)
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
-static const struct trc_schema_call usual[] = {
-#define TB_CALL(id, name, class) {name, TRC_OP_##class, "-"},
+static const struct trc_call usual[] = {
+#define TB_CALL(id, name, class) {name, TRC_OP_##class},
     TB_CALLS(TB_CALL)
 #undef TB_CALL
 };
-static const struct trc_schema_call *used = usual;
+static const struct trc_call *used = usual;
 static size_t used_count = TB_CALL_COUNT;
 
-void tb_use_calls(const struct trc_schema_call *calls, size_t n)
+void tb_use_calls(const struct trc_call *calls, size_t n)
 {
     used = calls ? calls : usual;
     used_count = calls ? n : TB_CALL_COUNT;
 }
 
-const struct trc_schema_call *tb_calls(size_t *count)
+const struct trc_call *tb_calls(size_t *count)
 {
     *count = used_count;
     return used;
@@ -80,13 +80,9 @@ static struct tb *make_builder(int32_t rank, int32_t world_size, uint32_t chunk_
     tb->named = calloc(used_count + 1, sizeof *tb->named);
     if (!tb->named)
         tb_die("trace builder");
-    size_t schema = trc_schema_write(NULL, 0);
-    resize(tb, (TRC_HEAD_SIZE + schema + PAGE - 1) / PAGE * PAGE);
-    trc_schema_write((char *)tb->image + TRC_HEAD_SIZE, schema);
+    resize(tb, TRC_HEAD_SIZE);
     tb->head = (struct trc_head){.version = TRC_VERSION,
                                  .byte_order = TRC_BYTE_ORDER,
-                                 .schema_offset = TRC_HEAD_SIZE,
-                                 .schema_size = (uint32_t)schema,
                                  .block_size = TRC_BLOCK,
                                  .block_limit = UINT32_MAX / 2,
                                  .chunks_offset = tb->size,

@@ -16,11 +16,11 @@
 #define TRACE_BUILDER_H
 
 #include "trace/format/format.h"
-#include "trace/format/schema.h"
+#include "trace/format/opclass.h"
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The calls that a built file's schema has: TB_CALL(id, name, class). */
+/* The calls of a built file: TB_CALL(id, name, class). */
 #define TB_CALLS(TB_CALL)                                                                                              \
     TB_CALL(INIT, "MPI_Init", INIT)                                                                                    \
     TB_CALL(FINALIZE, "MPI_Finalize", FINALIZE)                                                                        \
@@ -98,7 +98,7 @@ struct tb;
 struct tb *tb_new(int32_t rank, int32_t world_size);
 
 /* Gives builders made from now on these calls in place of TB_CALLS; NULL: TB_CALLS again.  Makes no copy. */
-void tb_use_calls(const struct trc_schema_call *calls, size_t n);
+void tb_use_calls(const struct trc_call *calls, size_t n);
 
 /* As tb_new, with chunks of another size (a power of two; if it is less than 64 KiB, there are no live pages).  After
  * `limit` chunks full EVENTS chunks are recycled. */

@@ -74,7 +74,7 @@ struct thread *tb_thread_of(struct tb *tb, uint32_t index);
 struct trc_page *tb_page_of(struct tb *tb, const struct thread *thread);
 
 /* The calls that builders have. */
-const struct trc_schema_call *tb_calls(size_t *count);
+const struct trc_call *tb_calls(size_t *count);
 
 /* Defines a call, unless that was done before. */
 void tb_name_call(struct tb *tb, uint32_t call);

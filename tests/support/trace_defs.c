@@ -30,13 +30,12 @@ static void define_in(struct tb *tb, struct defs_place *place, enum trc_chunk_ki
 void tb_name_call(struct tb *tb, uint32_t call)
 {
     size_t count;
-    const struct trc_schema_call *calls = tb_calls(&count);
+    const struct trc_call *calls = tb_calls(&count);
     if (call >= count || tb->named[call])
         return;
     tb->named[call] = 1;
-    char text[TRC_CALL_TEXT];
-    size_t size = trc_schema_call(text, &calls[call]);
-    tb_define(tb, TRC_DEF_CALL, call, 0, 0, text, size, size);
+    size_t size = strlen(calls[call].name);
+    tb_define(tb, TRC_DEF_CALL, call, calls[call].opclass, 0, calls[call].name, size, size);
 }
 
 void tb_define(struct tb *tb, enum trc_def_type type, uint32_t id, uint32_t a, uint64_t b, const void *payload,

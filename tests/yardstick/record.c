@@ -11,8 +11,8 @@
 enum { MOST_BYTES = 8 << 20 }; /* most bytes of a file */
 #define LAST_POLL_NS 300
 
-static const struct trc_schema_call calls[] = {
-#define CALL(id, name, class) {name, TRC_OP_##class, "-"},
+static const struct trc_call calls[] = {
+#define CALL(id, name, class) {name, TRC_OP_##class},
 #include "tests/yardstick/calls.def"
 #undef CALL
 };

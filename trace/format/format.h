@@ -1,15 +1,13 @@
 /* The trace file: one for each process of the job, mapped by the recorder, readable at any moment.
  *
- *   0            4096                head.chunks_offset
- *   +------------+-------------------+-------+---------------+-----------+--
- *   | head       | schema (text)     | chunk | chunk         | chunk     | ...
- *   +------------+-------------------+-------+---------------+-----------+--
+ *   0            head.chunks_offset
+ *   +------------+-------+---------------+-----------+--
+ *   | head       | chunk | chunk         | chunk     | ...
+ *   +------------+-------+---------------+-----------+--
  *
  * Everything is little-endian, fixed width, naturally aligned.  Times are ticks of head.clock_source; two anchors in
  * the head turn them into nanoseconds of CLOCK_MONOTONIC and CLOCK_REALTIME.
  *
- * schema   Lines of text that say what the rest means without this header: every class of calls, every field of a
- *          signature, every kind of item (trace/format/schema.h).  Calls themselves are definitions.
  * chunk    A run of blocks of head.block_size bytes each, one chunk behind the other.  It begins with a trc_chunk that
  *          tells its kind, its own health, and which blocks it has; the blocks of a chunk never change.  The first
  *          chunks of each kind are small, later ones larger, so that a process that does little has a small file.
@@ -43,7 +41,7 @@
  * An item begins with a varint (LEB128):
  *
  *   0               nothing here yet (the rest of the chunk is zero or was never committed)
- *   1  SIG          varint n, then n bytes: varints in the order of the schema's `sig` line (s = zigzag).
+ *   1  SIG          varint n, then n bytes: varints in the order of TRC_SIG_FIELDS (s = zigzag).
  *                   It becomes signature 0, 1, 2 ... of this chunk.
  *   2  FOLD         varint signature, varint gap, u64 count, u64 busy, u64 span: `count` unsuccessful polls, or
  *                   CONTROL rounds (see 4), that began `gap` after the time base, took `busy` ticks together, and
@@ -93,7 +91,7 @@
 #include <stdint.h>
 
 #define TRC_MAGIC       "hpctop\r\n" /* 8 bytes; \r\n shows a transfer in text mode */
-#define TRC_VERSION     8u           /* rises with each change of the format; readers refuse all others */
+#define TRC_VERSION     9u           /* rises with each change of the format; readers refuse all others */
 #define TRC_BYTE_ORDER  0x01020304u
 #define TRC_HEAD_SIZE   4096u
 #define TRC_BLOCK       4096u
@@ -170,8 +168,6 @@ struct trc_head {
     char magic[8];
     uint32_t version;
     uint32_t byte_order;
-    uint32_t schema_offset; /* bytes from the start of the file */
-    uint32_t schema_size;
     uint32_t block_size;
     uint32_t block_limit; /* blocks allowed by HPCTOP_LIMIT */
     uint64_t chunks_offset;
@@ -391,8 +387,7 @@ enum trc_def_type {
     TRC_DEF_NEIGHBORS = 14, /* communicator `id`, a topology: TRC_DEF_RANKS that this rank gets from (a) and
                               sends to (b) in neighbourhood collectives, without MPI_PROC_NULL */
     TRC_DEF_REGION = 15,    /* region `id`: text = the name that the program gives it */
-    TRC_DEF_CALL = 16,  /* call `id`: text = its name, NUL, its class as the schema names it, NUL, what its arguments
-                          are (for people).  It stands before whatever refers to the call */
+    TRC_DEF_CALL = 16,  /* call `id`: a = enum trc_opclass; text = its name.  It stands before whatever refers to it */
     TRC_DEF_PATH = 17,  /* call path `id`: a x uint64_t sites, the innermost first, each named by a TRC_DEF_SITE;
                           b: enum trc_path_end */
     TRC_DEF_OFF = 18,   /* recording was off from ticks b to the definition's own; `id`: 1, 2 .. TRC_OFF_MOST: later

@@ -53,7 +53,7 @@ enum trc_gpu_flag {
     FIELD(uint64_t, started)                                                                                           \
     FIELD(uint64_t, ended)          /* completed, aborted, failed or captured */                                       \
     FIELD(uint32_t, comm)           /* TRC_DEF_COMM id */                                                              \
-    FIELD(uint32_t, call)           /* index into the schema's calls */                                                \
+    FIELD(uint32_t, call)           /* TRC_DEF_CALL id */                                                              \
     FIELD(int32_t, root)            /* root or peer, a rank of the communicator; -1 none */                            \
     FIELD(int32_t, result)          /* FAILED, ASYNC_ERROR: ncclResult_t */                                            \
     FIELD(uint16_t, thread)         /* index of its live page */                                                       \

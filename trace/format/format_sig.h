@@ -49,10 +49,9 @@ static inline uint32_t trc_done_flags(uint32_t flags)
     return (flags & kept) | TRC_SIG_SUB | TRC_SIG_COMPLETE;
 }
 
-/* The fields in the order of the schema's `sig` line; u = unsigned varint, s = zigzag varint.  FIELD(type, name, kind)
- */
+/* The fields in the order of a SIG item; u = unsigned varint, s = zigzag varint.  FIELD(type, name, kind) */
 #define TRC_SIG_FIELDS(FIELD)                                                                                          \
-    FIELD(uint32_t, call, u)   /* index into the schema's calls */                                                     \
+    FIELD(uint32_t, call, u)   /* TRC_DEF_CALL id */                                                                   \
     FIELD(uint32_t, flags, u)  /* enum trc_sig_flag */                                                                 \
     FIELD(uint32_t, comm, u)   /* TRC_DEF_COMM id; 0 = none */                                                         \
     FIELD(uint32_t, object, u) /* TRC_DEF_WIN, TRC_DEF_FILE id; messages and collectives: TRC_DEF_DATA id; kernels: \

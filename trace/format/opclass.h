@@ -11,9 +11,9 @@ enum trc_opclass {
     TRC_OPCLASSES
 };
 
-/* A call as the schema of a file names it. */
+/* A call: in the recorder's table, and as a file defines it (TRC_DEF_CALL). */
 struct trc_call {
-    const char *name; /* "MPI_Send"; lives as long as the file */
+    const char *name; /* "MPI_Send"; NULL: no call has this number; read: lives as long as the file */
     enum trc_opclass opclass;
 };
 
@@ -90,13 +90,15 @@ struct trc_opclass_row {
 };
 extern const struct trc_opclass_row trc_opclass_table[TRC_OPCLASSES];
 
+#define TRC_CALLS_MAX 16384u /* ids of calls are below */
+
 /* Returns the row of a class, in constant memory; the row of TRC_OP_OTHER for a number that is no class. */
 static inline const struct trc_opclass_row *trc_opclass_row(enum trc_opclass opclass)
 {
     return &trc_opclass_table[(unsigned)opclass < TRC_OPCLASSES ? opclass : TRC_OP_OTHER];
 }
 
-/* Returns its name in the schema of a trace file: one lower-case word, "other" for a number that is no class. */
+/* Returns its name: one lower-case word, "other" for a number that is no class. */
 static inline const char *trc_opclass_text(enum trc_opclass opclass)
 {
     return trc_opclass_row(opclass)->text;

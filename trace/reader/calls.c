@@ -25,15 +25,14 @@ void trc_define_call(struct trc_file *file, const struct trc_def *def, const cha
         trc_file_damage(file, "call %u: its definition cannot be used", def->id);
         return;
     }
-    struct trc_call_def *kept = trc_file_alloc(file, sizeof *kept + size + 2);
+    struct trc_call_def *kept = trc_file_alloc(file, sizeof *kept + size + 1);
     if (!kept || !make_room(file, def->id) || file->call_at[def->id]) {
         free(kept); /* the first stays: others may hold pointers to it */
         return;
     }
     memcpy(kept->name, text, size);
-    const char *class = kept->name + strlen(kept->name) + 1;
     kept->id = def->id;
-    kept->call = (struct trc_call){kept->name, trc_schema_class(class)};
+    kept->call = (struct trc_call){kept->name, def->a < TRC_OPCLASSES ? (enum trc_opclass)def->a : TRC_OP_OTHER};
     trc_clean_text(kept->name);
     file->calls[file->call_count] = kept;
     file->call_at[def->id] = (uint16_t)++file->call_count;

@@ -7,7 +7,6 @@
 #define TRC_FILE_H
 
 #include "trace/reader/reader.h"
-#include "trace/reader/schema.h"
 #include "trace/util/budget.h"
 #include "trace/util/text.h"
 
@@ -133,8 +132,6 @@ struct trc_file {
     bool wanted;                /* trc_want */
     bool behind;                /* trc_behind */
 
-    struct trc_schema_field *fields; /* fields of its signatures */
-    size_t field_count;
     struct trc_call_def **calls; /* calls in order of definition; they never move */
     uint16_t *call_at;           /* indexed by id: place in `calls`, + 1; 0: none */
     size_t call_count, call_room, call_ids;
@@ -253,7 +250,7 @@ void trc_defs_free(struct trc_file *file);
  * Out of memory: it is freed. */
 void trc_table_add(struct trc_file *file, struct trc_table *table, uint64_t key, void *value);
 /* calls.c */
-/* Takes the definition of a call: `text` is its name, a NUL, its class, a NUL and the rest. */
+/* Takes the definition of a call: `text` is its name. */
 void trc_define_call(struct trc_file *file, const struct trc_def *def, const char *text, size_t size);
 /* Frees the calls. */
 void trc_calls_free(struct trc_file *file);

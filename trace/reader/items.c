@@ -58,6 +58,17 @@ static enum trc_step take_done(struct trc_cursor *cursor, struct trc_bytes *byte
     return add_sig(cursor, &sig) ? TRC_STEP_AGAIN : bad(why, "too many signatures");
 }
 
+/* A field of struct trc_sig, in the order of a SIG item. */
+static const struct sig_field {
+    uint8_t zigzag, size, offset;
+} sig_fields[] = {
+#define ZIGZAG_u                0
+#define ZIGZAG_s                1
+#define FIELD(type, name, kind) {ZIGZAG_##kind, sizeof(type), offsetof(struct trc_sig, name)},
+    TRC_SIG_FIELDS(FIELD)
+#undef FIELD
+};
+
 static enum trc_step take_sig(struct trc_cursor *cursor, struct trc_bytes *bytes, bool like, const char **why)
 {
     const struct trc_file *file = cursor->file;
@@ -65,7 +76,7 @@ static enum trc_step take_sig(struct trc_cursor *cursor, struct trc_bytes *bytes
     if (!trc_get_varint(bytes, &size) || size > (uint64_t)(bytes->end - bytes->at))
         return TRC_STEP_SHORT;
     struct trc_bytes body = {bytes->at, bytes->at + size};
-    struct trc_sig sig = trc_sig_empty();
+    struct trc_sig sig = {.peer = TRC_PEER_NONE, .tag = TRC_TAG_NONE, .source = TRC_PEER_NONE, .rtag = TRC_TAG_NONE};
     bytes->at += size;
     if (like && !take_original(cursor, &body, &sig, &mask))
         return bad(why, "a signature like one that was not defined");
@@ -73,8 +84,8 @@ static enum trc_step take_sig(struct trc_cursor *cursor, struct trc_bytes *bytes
     if (!fresh)
         return bad(why, "too many signatures");
     uint64_t value;
-    for (size_t i = 0; i < file->field_count; i++) {
-        const struct trc_schema_field *field = &file->fields[i];
+    for (size_t i = 0; i < sizeof sig_fields / sizeof *sig_fields; i++) {
+        const struct sig_field *field = &sig_fields[i];
         if (!(mask >> i & 1)) {
             if (field->offset == offsetof(struct trc_sig, received) && sig.received == sig.sent)
                 fresh->sig.received = fresh->sig.sent;
@@ -87,7 +98,7 @@ static enum trc_step take_sig(struct trc_cursor *cursor, struct trc_bytes *bytes
         char *member = (char *)&fresh->sig + field->offset;
         if (field->size == 4)
             memcpy(member, &(uint32_t){(uint32_t)value}, 4);
-        else if (field->size == 8)
+        else
             memcpy(member, &value, 8);
     }
     trc_place_sig(file, &fresh->sig);

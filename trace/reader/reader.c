@@ -1,4 +1,4 @@
-/* Opening a trace file, its schema and damage, and refreshing it. */
+/* Opening a trace file, its damage, and refreshing it. */
 #include "trace/reader/file.h"
 
 #include <errno.h>
@@ -6,36 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-/* ---- the schema -------------------------------------------------------------------------------------------------- */
-
-static int read_schema(struct trc_file *file)
-{
-    uint32_t size = file->head.schema_size;
-    if (size > TRC_SCHEMA_MAX) {
-        trc_file_damage(file, "head: a schema of %u bytes; the first %u are read", size, TRC_SCHEMA_MAX);
-        size = TRC_SCHEMA_MAX;
-    }
-    char *text = malloc((size_t)size + 1);
-    if (!text)
-        return -1;
-    size_t got = trc_file_read(file, file->head.schema_offset, text, size);
-    if (got < size)
-        trc_file_damage(file, "the schema is cut off: %zu of %u bytes are there", got, size);
-    struct trc_schema schema;
-    const char *complaint;
-    trc_schema_parse(&schema, text, got, &complaint);
-    free(text);
-    if (complaint)
-        trc_file_damage(file, "%s", complaint);
-    size_t bytes = schema.field_count * sizeof *file->fields;
-    file->fields = malloc(bytes);
-    if (!file->fields)
-        return -1;
-    memcpy(file->fields, schema.fields, bytes);
-    file->field_count = schema.field_count;
-    return 0;
-}
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
@@ -100,9 +70,6 @@ enum trc_status trc_open(const char *path, struct trc_file **out, char *error, s
         goto undo;
     }
     trc_head_adopt(file, &head);
-    why = "out of memory";
-    if (read_schema(file))
-        goto undo;
     bool moved = read_size(file);
     read_all(file, &moved);
     trc_file_release(file);
@@ -125,7 +92,6 @@ void trc_close(struct trc_file *file)
     for (size_t i = 0; i < file->damage_count; i++)
         free(file->damage[i]);
     free(file->damage);
-    free(file->fields);
     free(file->holes);
     free(file->gpu);
     trc_defs_free(file);
@@ -152,8 +118,6 @@ static bool refresh(struct trc_file *file)
     /* The layout stays as it was read first: a writer never changes it. */
     head.version = old->version;
     head.byte_order = old->byte_order;
-    head.schema_offset = old->schema_offset;
-    head.schema_size = old->schema_size;
     head.block_size = old->block_size;
     head.chunks_offset = old->chunks_offset;
     file->seen_alive |= head.heartbeats != old->heartbeats;

@@ -21,7 +21,7 @@ struct look {
     struct trc_head head;
     uint64_t change;
     uint32_t pages, pieces, wanted; /* pages, further pieces, and the number of pieces they announce */
-    const struct trc_schema_call *calls;
+    const struct trc_call *calls;
     size_t call_count;
     /* First block of the page of each thread in trc_digest.rank, and trc_undo.settled before it was read. */
     uint32_t block[TRC_DIGEST_THREADS];
@@ -341,7 +341,7 @@ static unsigned char *put_class(unsigned char *at, const struct trc_digest_class
 }
 
 size_t trc_digest_make(struct trc_digest *digest, int folder, const struct trc_digest_head *head,
-                       const struct trc_schema_call *calls, size_t call_count)
+                       const struct trc_call *calls, size_t call_count)
 {
     const size_t room = sizeof digest->out - sizeof *head - TRC_DIGEST_CLASSES * 10u * TRC_VARINT_MAX;
     digest->classes = digest->ranks = 0;

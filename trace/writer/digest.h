@@ -5,7 +5,7 @@
 #define TRC_DIGEST_H
 
 #include "trace/format/format_digest.h"
-#include "trace/format/schema.h"
+#include "trace/format/opclass.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -48,6 +48,6 @@ bool trc_digest_follow(struct trc_digest *digest, const char *name);
 /* Reads all followed traces in the folder that `folder` is a descriptor of, and makes digest->out: `head` gives host,
  * boot, writer, sequence and time.  `calls` are the calls of the traces by number.  Returns its size. */
 size_t trc_digest_make(struct trc_digest *digest, int folder, const struct trc_digest_head *head,
-                       const struct trc_schema_call *calls, size_t call_count);
+                       const struct trc_call *calls, size_t call_count);
 
 #endif

@@ -311,9 +311,7 @@ static void write_anew(struct trc_writer *writer)
     struct stat is;
     struct trc_head *head = &writer->kept;
     head->blocks_allocated = head->blocks_used = 0;
-    if (!read_status(writer, &is) &&
-        trc_sys_write_at(writer->fd, writer->schema, head->schema_size, TRC_HEAD_SIZE) > 0 &&
-        trc_sys_write_at(writer->fd, head, sizeof *head, 0) > 0)
+    if (!read_status(writer, &is) && trc_sys_write_at(writer->fd, head, sizeof *head, 0) > 0)
         return;
 }
 

@@ -59,9 +59,9 @@ static bool is_no_space(int error)
 }
 
 int trc_writer_open(struct trc_writer *writer, const char *path, size_t limit, const struct trc_head *head,
-                    const char *schema, size_t schema_size, uint64_t (*ticks)(void))
+                    uint64_t (*ticks)(void))
 {
-    size_t chunks_offset = (TRC_HEAD_SIZE + schema_size + PAGE - 1) / PAGE * PAGE;
+    const size_t chunks_offset = TRC_HEAD_SIZE;
     size_t blocks = limit > chunks_offset ? (limit - chunks_offset) / TRC_BLOCK : 0;
     if (blocks < LEAST_BLOCKS)
         blocks = LEAST_BLOCKS;
@@ -82,18 +82,14 @@ int trc_writer_open(struct trc_writer *writer, const char *path, size_t limit, c
         goto undo_open;
     }
     writer->ticks = ticks;
-    writer->schema = schema;
     atomic_store(&writer->limit, writer->blocks_most);
     *writer->head = *head;
     struct trc_head *mine = writer->head;
     mine->version = TRC_VERSION;
     mine->byte_order = TRC_BYTE_ORDER;
-    mine->schema_offset = TRC_HEAD_SIZE;
-    mine->schema_size = (uint32_t)schema_size;
     mine->block_size = TRC_BLOCK;
     mine->block_limit = writer->blocks_most;
     mine->chunks_offset = chunks_offset;
-    memcpy(writer->base + TRC_HEAD_SIZE, schema, schema_size);
     error = trc_writer_allocate(writer, FIRST_BLOCKS);
     if (!error && atomic_load(&writer->apart)) /* nobody but our own thread will make more */
         error = trc_writer_allocate(writer, writer->blocks_most < INLINE_MOST ? writer->blocks_most : INLINE_MOST);
@@ -308,10 +304,10 @@ void trc_writer_call(struct trc_writer *writer, uint32_t id)
     if (atomic_load_explicit(&writer->named[id / 32], memory_order_acquire) & bit)
         return;
     /* Two threads may both write it, which readers take; whoever finds the bit finds the definition. */
-    char text[TRC_CALL_TEXT];
-    struct trc_def as = {.type = TRC_DEF_CALL, .id = id};
-    as.text_bytes = (uint16_t)trc_schema_call(text, &writer->calls[id]);
-    if (add_definition(writer, as, NULL, 0, text))
+    const struct trc_call *call = &writer->calls[id];
+    const struct trc_def as = {
+        .type = TRC_DEF_CALL, .id = id, .a = call->opclass, .text_bytes = (uint16_t)strlen(call->name)};
+    if (add_definition(writer, as, NULL, 0, call->name))
         atomic_fetch_or(&writer->named[id / 32], bit);
     else if (!(atomic_fetch_or(&writer->unnamed[id / 32], bit) & bit)) /* lost once, tried again */
         __atomic_fetch_add(&writer->head->lost_records, 1, __ATOMIC_RELAXED);

@@ -8,7 +8,7 @@
 #include "trace/format/encode.h"
 #include "trace/format/format.h"
 #include "trace/format/histogram.h"
-#include "trace/format/schema.h"
+#include "trace/format/opclass.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ enum trc_apart { TRC_SHARED, TRC_APART, TRC_APART_PAGES };
 struct trc_writer {
     int fd;
     uint64_t device, inode; /* file's identity: the program may close `fd` and have its number for a file of its own */
-    char *base;             /* begin of the mapping: head, schema, then blocks_most blocks of address space */
+    char *base;             /* begin of the mapping: the head, then blocks_most blocks of address space */
     size_t size;            /* of it */
     struct trc_head *head;
     char *chunks;
@@ -38,8 +38,8 @@ struct trc_writer {
     atomic_uint growing; /* threads that are allocating; room.c */
     _Atomic uint64_t
         defs; /* current DEFS chunk's first block + 1 in the high half, bytes handed out of it in the low */
-    atomic_uint defs_blocks;             /* taken for definitions so far */
-    const struct trc_schema_call *calls; /* calls, each defined at its first use; NULL: none */
+    atomic_uint defs_blocks;      /* taken for definitions so far */
+    const struct trc_call *calls; /* calls, each defined at its first use; NULL: none */
     size_t call_count;
     _Atomic uint32_t named[TRC_WRITER_CALLS / 32];      /* a bit for each that is defined, */
     _Atomic uint32_t unnamed[TRC_WRITER_CALLS / 32];    /* a bit for each that once had no room */
@@ -60,7 +60,6 @@ struct trc_writer {
     atomic_int stopped;      /* nothing is recorded any more: an errno */
     _Atomic(uintptr_t) gone; /* address from which there is no file behind the mapping; 0: there is all of it */
     struct trc_head kept;    /* the head as it was: where the file was cut before it, it is written anew */
-    const char *schema;      /* text to write anew with the head */
     bool had_name;
 };
 
@@ -124,11 +123,10 @@ struct trc_stream {
 };
 
 /* Makes the file at `path` and maps it.  `limit` is in bytes; less is mapped where the process may not have that much
- * address space.  `head` gives the identity fields; layout, clock anchors and counters are filled in here.  `schema`
- * (text) must outlive the writer.  Returns 0 or an errno; nothing is left open on
- * error, and no file but an empty one where there was no space for it. */
+ * address space.  `head` gives the identity fields; layout, clock anchors and counters are filled in here.  Returns 0
+ * or an errno; nothing is left open on error, and no file but an empty one where there was no space for it. */
 int trc_writer_open(struct trc_writer *writer, const char *path, size_t limit, const struct trc_head *head,
-                    const char *schema, size_t schema_size, uint64_t (*ticks)(void));
+                    uint64_t (*ticks)(void));
 
 /* Makes room for `ready` blocks if fewer are there.  May wait for the file system: our own thread.  False: nothing
  * could be added (limit reached, or disk full). */

@@ -9,7 +9,7 @@ def committed(path, kinds):
     """Bytes of items in all chunks of these kinds."""
     with open(path, "rb") as f:
         data = f.read()
-    at, total = struct.unpack_from("<Q", data, 32)[0], 0
+    at, total = struct.unpack_from("<Q", data, 24)[0], 0
     while at + HEAD <= len(data):
         magic, kind = struct.unpack_from("<IB", data, at)
         blocks, = struct.unpack_from("<I", data, at + 68)

@@ -4,7 +4,7 @@
 #include "interpose/mpi/describe.h"
 #include "interpose/mpi/record.h"
 #include "interpose/mpi/multi_mpi.h"
-#include "trace/format/schema.h"
+#include "trace/format/opclass.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,12 +26,10 @@ static void fail(const char *what)
 
 static void open_file(const struct recorder_setup *setup)
 {
-    static char schema[96 * 1024];
-    static struct trc_schema_call rows[IPO_CALLS];
+    static struct trc_call rows[IPO_CALLS];
     for (int i = 0; i < IPO_CALLS; i++)
-        rows[i] = (struct trc_schema_call){
+        rows[i] = (struct trc_call){
             .name = ipo_calls[i].name,
-            .roles = ipo_calls[i].roles,
             .opclass = ipo_calls[i].opclass == TRC_OP_PASS ? TRC_OP_OTHER : (enum trc_opclass)ipo_calls[i].opclass};
     struct trc_head head = {.state = TRC_STATE_RUNNING,
                             .clock_source = TRC_CLOCK_MONOTONIC,
@@ -46,8 +44,7 @@ static void open_file(const struct recorder_setup *setup)
     snprintf(path, sizeof path, "%s/rank.hpctop", folder);
     ipo_process.writer.calls = rows;
     ipo_process.writer.call_count = IPO_CALLS;
-    if (trc_writer_open(&ipo_process.writer, path, 64u << 20, &head, schema, trc_schema_write(schema, sizeof schema),
-                        ticks))
+    if (trc_writer_open(&ipo_process.writer, path, 64u << 20, &head, ticks))
         fail("no file");
 }
 

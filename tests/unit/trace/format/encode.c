@@ -1,8 +1,7 @@
-/* Varints and the schema's text: written, read back, cut off, and of another version. */
+/* Varints and requests: written, read back and cut off. */
 #include "tests/support/check.h"
 #include "trace/format/decode.h"
 #include "tests/support/trace_encode.h"
-#include "trace/reader/schema.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,88 +44,9 @@ static void test_requests(void)
     CHECK(tb_put_request(bytes, 3, 10, 2, 5) - bytes == 2 && bytes[0] == 5 && bytes[1] == 5, "thread 2's sixth");
 }
 
-static const struct trc_schema_call calls[] = {
-    {"MPI_Send", TRC_OP_SEND, "buf count type dest tag comm"},
-    {"MPI_Wait", TRC_OP_WAIT, NULL},
-    {"MPI_Allreduce", TRC_OP_ALLREDUCE, "sbuf rbuf"},
-};
-
-static void test_schema(void)
-{
-    size_t size = trc_schema_write(NULL, 0);
-    char *text = malloc(size + 1), *copy = malloc(size + 1);
-    text[size] = '#';
-    CHECK(trc_schema_write(text, size) == size && text[size] == '#' && text[size - 1] == '\n',
-          "the length asked for is not the length written");
-    char some[11] = "##########";
-    CHECK(trc_schema_write(some, 5) == size && !memcmp(some, "hpcto#####", 10), "wrote past its room");
-
-    struct trc_schema schema;
-    const char *complaint;
-    memcpy(copy, text, size);
-    trc_schema_parse(&schema, copy, size, &complaint);
-    CHECK(!complaint, "%s", complaint);
-    CHECK(schema.field_count == 12 && schema.fields[4].zigzag &&
-              schema.fields[4].offset == offsetof(struct trc_sig, peer) && schema.fields[8].size == 8,
-          "the sig line came back as another");
-
-    /* Cut anywhere: the last field may be another's or missing, and all before it are as they were.  Without the line
-     * the fields are ours, and it is told. */
-    text[size] = 0;
-    const char *line = strstr(text, "\nsig ") + 1, *line_end = strchr(line, '\n');
-    struct trc_schema whole = schema;
-    for (size_t cut = 0; cut < size; cut++) {
-        memcpy(copy, text, cut);
-        trc_schema_parse(&schema, copy, cut, &complaint);
-        size_t words = 0;
-        for (const char *at = line + 3; at < line_end && at + 1 < text + cut; at++)
-            words += *at == ' ';
-        bool any = words > 0;
-        CHECK(schema.field_count == (any ? words : whole.field_count) && !complaint == any,
-              "%zu of %zu fields when cut at %zu: %s", (size_t)schema.field_count, words, cut, complaint);
-        for (size_t i = 0; i + (text + cut < line_end) < schema.field_count; i++)
-            CHECK(schema.fields[i].offset == whole.fields[i].offset && schema.fields[i].size == whole.fields[i].size &&
-                      schema.fields[i].zigzag == whole.fields[i].zigzag,
-                  "field %zu when cut at %zu", i, cut);
-    }
-    free(copy);
-    free(text);
-}
-
-static void test_other_version(void)
-{
-    char text[] = "hpctop-trace 1\nnews from the future\nsig tag:s colour:u call:u depth:s\ncall 7\n";
-    struct trc_schema schema;
-    const char *complaint;
-    trc_schema_parse(&schema, text, sizeof text - 1, &complaint);
-    CHECK(!complaint, "not read");
-    CHECK(schema.field_count == 4 && schema.fields[0].offset == offsetof(struct trc_sig, tag) &&
-              schema.fields[1].size == 0 && schema.fields[2].size == 4 && schema.fields[3].size == 0,
-          "fields in another order");
-}
-
-static void test_calls(void)
-{
-    char text[TRC_CALL_TEXT];
-    for (size_t i = 0; i < 3; i++) {
-        size_t size = trc_schema_call(text, &calls[i]), name = strlen(calls[i].name) + 1;
-        CHECK(size > name && !strcmp(text, calls[i].name) && trc_schema_class(text + name) == calls[i].opclass,
-              "call %zu came back as another", i);
-    }
-    CHECK(trc_schema_class("telepathy") == TRC_OP_OTHER, "an unknown class is other");
-    char name[2 * TRC_CALL_TEXT];
-    memset(name, 'x', sizeof name);
-    name[sizeof name - 1] = 0;
-    struct trc_schema_call endless = {name, TRC_OP_SEND, ""};
-    CHECK(trc_schema_call(text, &endless) == TRC_CALL_TEXT, "a long one is cut");
-}
-
 int main(void)
 {
     test_varints();
     test_requests();
-    test_schema();
-    test_other_version();
-    test_calls();
     return check_result();
 }

@@ -6,7 +6,7 @@
 #include "trace/verdict/verdict.h"
 #include "trace/gpu/device.h"
 #include "trace/job/analysis.h"
-#include "trace/format/schema.h"
+#include "trace/format/opclass.h"
 #include "trace/writer/writer.h"
 #include "trace/session/session.h"
 
@@ -16,15 +16,10 @@
 #include <unistd.h>
 
 enum { ALLREDUCE, ALLGATHER, SEND, RECV, GROUP_START, GROUP_END, KERNEL, HTOD, BARRIER };
-static const struct trc_schema_call calls[] = {{"ncclAllReduce", TRC_OP_NCCL_COLL, ""},
-                                               {"ncclAllGather", TRC_OP_NCCL_COLL, ""},
-                                               {"ncclSend", TRC_OP_NCCL_P2P, ""},
-                                               {"ncclRecv", TRC_OP_NCCL_P2P, ""},
-                                               {"ncclGroupStart", TRC_OP_NCCL_GROUP, ""},
-                                               {"ncclGroupEnd", TRC_OP_NCCL_GROUP, ""},
-                                               {"kernel", TRC_OP_KERNEL, ""},
-                                               {"memcpy_HtoD", TRC_OP_COPY, ""},
-                                               {"MPI_Barrier", TRC_OP_BARRIER, ""}};
+static const struct trc_call calls[] = {
+    {"ncclAllReduce", TRC_OP_NCCL_COLL}, {"ncclAllGather", TRC_OP_NCCL_COLL},   {"ncclSend", TRC_OP_NCCL_P2P},
+    {"ncclRecv", TRC_OP_NCCL_P2P},       {"ncclGroupStart", TRC_OP_NCCL_GROUP}, {"ncclGroupEnd", TRC_OP_NCCL_GROUP},
+    {"kernel", TRC_OP_KERNEL},           {"memcpy_HtoD", TRC_OP_COPY},          {"MPI_Barrier", TRC_OP_BARRIER}};
 
 #define US 1000u
 #define T0 1000000u
@@ -62,7 +57,6 @@ static void put(struct trc_stream *stream, uint32_t call, uint32_t flags, uint64
 
 static void begin(struct rank *r, int number)
 {
-    static char schema[16384];
     char path[128];
     static const char how[] = "nccl.how ncclAllReduce 4000 B of 2\0RING LL, 2 channels";
     struct trc_head head = {.state = TRC_STATE_RUNNING,
@@ -79,12 +73,10 @@ static void begin(struct rank *r, int number)
     *r = (struct rank){.host = calloc(1, sizeof *r->host),
                        .nccl = calloc(1, sizeof *r->nccl),
                        .compute = calloc(1, sizeof *r->compute)};
-    size_t size = trc_schema_write(schema, sizeof schema);
     r->writer.calls = calls;
     r->writer.call_count = sizeof calls / sizeof *calls;
     struct trc_device_stream nccl = {1, 0, 1, 7}, compute = {2, 0, 1, 8};
-    if (trc_writer_open(&r->writer, path, 8u << 20, &head, schema, size, ticks) ||
-        !trc_stream_open(r->host, &r->writer, 1, "main") ||
+    if (trc_writer_open(&r->writer, path, 8u << 20, &head, ticks) || !trc_stream_open(r->host, &r->writer, 1, "main") ||
         !trc_stream_open_device(r->nccl, &r->writer, &nccl, "gpu") ||
         !trc_stream_open_device(r->compute, &r->writer, &compute, "gpu"))
         exit(1);

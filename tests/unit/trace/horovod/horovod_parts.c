@@ -3,7 +3,7 @@
 #include "trace/horovod/horovod.h"
 #include "trace/horovod/wires.h"
 #include "trace/reader/reader.h"
-#include "trace/format/schema.h"
+#include "trace/format/opclass.h"
 #include "trace/writer/said.h"
 
 #include <stdlib.h>
@@ -247,18 +247,16 @@ static void read_rounds(struct trc_file *file, bool wanted, uint64_t rounds)
 
 static void items(void)
 {
-    static const struct trc_schema_call calls[] = {{"MPI_Allreduce", TRC_OP_ALLREDUCE, ""}};
+    static const struct trc_call calls[] = {{"MPI_Allreduce", TRC_OP_ALLREDUCE}};
     static struct trc_writer writer;
-    char text[8192], path[64], error[256];
+    char path[64], error[256];
     snprintf(path, sizeof path, "horovod-%d.hpctop", (int)getpid());
-    size_t size = trc_schema_write(text, sizeof text);
     writer.calls = calls;
     writer.call_count = 1;
     struct trc_head head = {
         .clock_source = TRC_CLOCK_MONOTONIC, .state = TRC_STATE_RUNNING, .rank = 0, .world_size = 2, .pid = 1};
     struct trc_stream *stream = calloc(1, sizeof *stream);
-    if (trc_writer_open(&writer, path, 8u << 20, &head, text, size, ticks) ||
-        !trc_stream_open(stream, &writer, 17, "loop")) {
+    if (trc_writer_open(&writer, path, 8u << 20, &head, ticks) || !trc_stream_open(stream, &writer, 17, "loop")) {
         CHECK(false, "the writer cannot write");
         return;
     }

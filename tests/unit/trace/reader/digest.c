@@ -12,9 +12,9 @@
 
 enum { RANKS = 5, THREADS = 3, ROUNDS = 60, CALLS = 6 };
 
-static const struct trc_schema_call calls[CALLS] = {
-    {"MPI_Init", TRC_OP_INIT, ""},       {"MPI_Isend", TRC_OP_ISEND, ""}, {"MPI_Recv", TRC_OP_RECV, ""},
-    {"MPI_Barrier", TRC_OP_BARRIER, ""}, {"MPI_Test", TRC_OP_TEST, ""},   {"MPI_Allreduce", TRC_OP_ALLREDUCE, ""}};
+static const struct trc_call calls[CALLS] = {{"MPI_Init", TRC_OP_INIT}, {"MPI_Isend", TRC_OP_ISEND},
+                                             {"MPI_Recv", TRC_OP_RECV}, {"MPI_Barrier", TRC_OP_BARRIER},
+                                             {"MPI_Test", TRC_OP_TEST}, {"MPI_Allreduce", TRC_OP_ALLREDUCE}};
 
 static char folder[] = "/tmp/hpctop-digest-XXXXXX";
 static uint64_t now = 1000000;
@@ -41,7 +41,6 @@ static struct trc_digest_head node = {.host = "node7", .boot_id = "b007"};
 
 static void open_rank(int r)
 {
-    static char schema[8192];
     struct trc_head head = {.state = TRC_STATE_RUNNING,
                             .clock_source = TRC_CLOCK_MONOTONIC,
                             .rank = r,
@@ -55,8 +54,7 @@ static void open_rank(int r)
     snprintf(rank[r].path, sizeof rank[r].path, "%s/%s", folder, name);
     rank[r].writer.calls = calls;
     rank[r].writer.call_count = CALLS;
-    bool good = !trc_writer_open(&rank[r].writer, rank[r].path, 64u << 20, &head, schema,
-                                 trc_schema_write(schema, sizeof schema), ticks);
+    bool good = !trc_writer_open(&rank[r].writer, rank[r].path, 64u << 20, &head, ticks);
     for (int t = 0; good && t < 1 + r % THREADS; t++)
         good = (rank[r].stream[t] = calloc(1, sizeof **rank[r].stream)) &&
                trc_stream_open(rank[r].stream[t], &rank[r].writer, 1000u + (uint32_t)t, "t");

@@ -23,10 +23,10 @@ static uint64_t ticks(void)
     return now;
 }
 
-static const struct trc_schema_call calls[] = {{"MPI_Init", TRC_OP_INIT, ""},
-                                               {"MPI_Send", TRC_OP_SEND, "bndptc"},
-                                               {"MPI_Recv", TRC_OP_RECV, "bndptc"},
-                                               {"MPI_Allreduce", TRC_OP_ALLREDUCE, "bBndOc"}};
+static const struct trc_call calls[] = {{"MPI_Init", TRC_OP_INIT},
+                                        {"MPI_Send", TRC_OP_SEND},
+                                        {"MPI_Recv", TRC_OP_RECV},
+                                        {"MPI_Allreduce", TRC_OP_ALLREDUCE}};
 enum { CALLS = sizeof calls / sizeof *calls, USUAL = 12288, IDLE = 6144, READS = 10 };
 
 static char path[] = "/tmp/hpctop-looks-XXXXXX";
@@ -60,7 +60,7 @@ static uint64_t count_calls(const struct trc_file *file, size_t *rows)
 
 int main(void)
 {
-    static char schema[8192], error[256];
+    static char error[256];
     struct trc_head head = {.state = TRC_STATE_RUNNING, .clock_source = TRC_CLOCK_MONOTONIC, .world_size = 8};
     struct trc_file *file = NULL;
     size_t rows, peers;
@@ -69,8 +69,7 @@ int main(void)
     stream = calloc(1, sizeof *stream);
     writer.calls = calls;
     writer.call_count = CALLS;
-    CHECK(!trc_writer_open(&writer, path, 64u << 20, &head, schema, trc_schema_write(schema, sizeof schema), ticks) &&
-              trc_stream_open(stream, &writer, 1, "main"),
+    CHECK(!trc_writer_open(&writer, path, 64u << 20, &head, ticks) && trc_stream_open(stream, &writer, 1, "main"),
           "no file");
     for (uint32_t i = 0; i < 40; i++)
         call(i % CALLS, 1);

@@ -7,13 +7,13 @@
 enum { RANKS = 3, WIN = 3, MS = 1000000 };
 enum call { POST, START, COMPLETE, WAIT, NEIGHBOR, FINALIZE, CALLS };
 
-static const struct trc_schema_call table[CALLS] = {
-    [POST] = {"MPI_Win_post", TRC_OP_RMA_SYNC, ""},
-    [START] = {"MPI_Win_start", TRC_OP_RMA_SYNC, ""},
-    [COMPLETE] = {"MPI_Win_complete", TRC_OP_RMA_SYNC, ""},
-    [WAIT] = {"MPI_Win_wait", TRC_OP_RMA_SYNC, ""},
-    [NEIGHBOR] = {"MPI_Neighbor_alltoall", TRC_OP_NEIGHBOR, ""},
-    [FINALIZE] = {"MPI_Finalize", TRC_OP_FINALIZE, ""},
+static const struct trc_call table[CALLS] = {
+    [POST] = {"MPI_Win_post", TRC_OP_RMA_SYNC},
+    [START] = {"MPI_Win_start", TRC_OP_RMA_SYNC},
+    [COMPLETE] = {"MPI_Win_complete", TRC_OP_RMA_SYNC},
+    [WAIT] = {"MPI_Win_wait", TRC_OP_RMA_SYNC},
+    [NEIGHBOR] = {"MPI_Neighbor_alltoall", TRC_OP_NEIGHBOR},
+    [FINALIZE] = {"MPI_Finalize", TRC_OP_FINALIZE},
 };
 
 /* A call of a rank, from `begin` to `end` in ms. */

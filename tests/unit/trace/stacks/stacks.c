@@ -1,7 +1,7 @@
 /* Stacks: what the writer writes the reader reads, the newest stay when there is no room, and equal ones are found. */
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
-#include "trace/format/schema.h"
+#include "trace/format/opclass.h"
 #include "trace/stacks/stacks.h"
 #include "trace/writer/writer.h"
 
@@ -29,15 +29,14 @@ static void write_snapshot(struct trc_writer *writer, uint32_t number, enum trc_
 /* A place keeps the newest, whatever is written; another reason's stay; a reader that looks often sees no ghosts. */
 static void bounded(void)
 {
-    static char schema[65536], big[9000];
+    static char big[9000];
     char path[] = "/tmp/hpctop-stacks-XXXXXX", error[512];
     close(mkstemp(path));
     unlink(path);
     struct trc_head head = {
         .state = TRC_STATE_RUNNING, .clock_source = TRC_CLOCK_MONOTONIC, .rank = 0, .world_size = 1};
     struct trc_writer *writer = calloc(1, sizeof *writer);
-    int failed =
-        trc_writer_open(writer, path, 16 << 20, &head, schema, trc_schema_write(schema, sizeof schema), test_ticks);
+    int failed = trc_writer_open(writer, path, 16 << 20, &head, test_ticks);
     CHECK(!failed, "no file: %d", failed);
     const char fact[] = "mpi\0Open MPI";
     trc_writer_define(writer, TRC_DEF_FACT, 0, 0, 0, NULL, 0, fact, sizeof fact - 1);

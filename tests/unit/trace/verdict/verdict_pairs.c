@@ -11,15 +11,20 @@
 #define END (100 * S)
 
 #define TRC_OP_PASS TRC_OP_OTHER
-static const struct trc_schema_call table[] = {
-#define CALL(arity, name, vis, result, class, roles) {"MPI_" #name, TRC_OP_##class, roles},
+static const struct trc_call table[] = {
+#define CALL(arity, name, vis, result, class, roles) {"MPI_" #name, TRC_OP_##class},
+#include "interpose/mpi/mpi_calls.def"
+#undef CALL
+};
+static const char *const roles_of[] = {
+#define CALL(arity, name, vis, result, class, roles) roles,
 #include "interpose/mpi/mpi_calls.def"
 #undef CALL
 };
 enum { CALLS = sizeof table / sizeof *table };
 
 /* Collectives on a communicator. */
-static bool is_collective(const struct trc_schema_call *call)
+static bool is_collective(const struct trc_call *call)
 {
     return (call->opclass >= TRC_OP_BARRIER && call->opclass <= TRC_OP_NEIGHBOR) || call->opclass == TRC_OP_COMM_CREATE;
 }
@@ -30,19 +35,19 @@ static bool ends_with(const char *name, const char *end)
     return n >= m && strcmp(name + n - m, end) == 0;
 }
 
-static bool is_large(const struct trc_schema_call *call)
+static bool is_large(const struct trc_call *call)
 {
     return ends_with(call->name, "_c");
 }
 
-static bool is_persistent(const struct trc_schema_call *call)
+static bool is_persistent(const struct trc_call *call)
 {
     return strstr(call->name, "_init") != NULL;
 }
 
-static bool is_started(const struct trc_schema_call *call)
+static bool is_started(const struct trc_call *call)
 {
-    return strchr(call->roles, 'q') != NULL;
+    return strchr(roles_of[call - table], 'q') != NULL;
 }
 
 static uint32_t id_of(const char *name)

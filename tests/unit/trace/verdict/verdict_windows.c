@@ -28,8 +28,8 @@ enum {
     CALLS(CALL)
 #undef CALL
 };
-static const struct trc_schema_call table[] = {
-#define CALL(id, name, class) {name, TRC_OP_##class, "-"},
+static const struct trc_call table[] = {
+#define CALL(id, name, class) {name, TRC_OP_##class},
     CALLS(CALL)
 #undef CALL
 };

@@ -51,14 +51,12 @@ static long count_faults(void)
 static long record(bool served)
 {
     static struct trc_stream stream;
-    static const char schema[] = "calls 0\n";
     struct trc_head head = {.state = TRC_STATE_RUNNING, .clock_source = TRC_CLOCK_MONOTONIC};
     const struct trc_sig sig = {.call = 1, .sent = 8};
     unlink(path);
     memset(&writer, 0, sizeof writer);
     memset(&stream, 0, sizeof stream);
-    if (trc_writer_open(&writer, path, 64u << 20, &head, schema, sizeof schema - 1, ticks) ||
-        !trc_stream_open(&stream, &writer, 1, "main")) {
+    if (trc_writer_open(&writer, path, 64u << 20, &head, ticks) || !trc_stream_open(&stream, &writer, 1, "main")) {
         CHECK(false, "no file");
         return 0;
     }

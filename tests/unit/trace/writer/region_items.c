@@ -1,7 +1,7 @@
 /* Regions of the program's own, written and read: in order and at their times, whoever asks for them and who does not;
  * open regions where a chunk begins; ends that do not fit. */
 #include "tests/support/check.h"
-#include "trace/format/schema.h"
+#include "trace/format/opclass.h"
 #include "trace/reader/reader.h"
 #include "trace/writer/region.h"
 #include "trace/writer/writer.h"
@@ -20,21 +20,19 @@ static uint64_t ticks(void)
     return now;
 }
 
-static const struct trc_schema_call calls[] = {{"MPI_Send", TRC_OP_SEND, ""}, {"MPI_Iprobe", TRC_OP_PROBE, ""}};
+static const struct trc_call calls[] = {{"MPI_Send", TRC_OP_SEND}, {"MPI_Iprobe", TRC_OP_PROBE}};
 static struct trc_writer writer;
 static struct trc_stream *stream;
 static struct trc_regions regions;
 
 static void begin_file(size_t limit)
 {
-    static char text[8192];
-    size_t size = trc_schema_write(text, sizeof text);
     struct trc_head head = {.clock_source = TRC_CLOCK_MONOTONIC, .state = TRC_STATE_RUNNING, .world_size = 1, .pid = 1};
     now = 1000000;
     writer = (struct trc_writer){.calls = calls, .call_count = 2};
     regions = (struct trc_regions){0};
     unlink(path);
-    int error = trc_writer_open(&writer, path, limit, &head, text, size, ticks);
+    int error = trc_writer_open(&writer, path, limit, &head, ticks);
     stream = calloc(1, sizeof *stream);
     if (error || !stream || !trc_stream_open(stream, &writer, 17, "main")) {
         printf("the writer cannot write %s: %s\n", path, strerror(error));

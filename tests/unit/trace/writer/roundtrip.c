@@ -2,7 +2,7 @@
 #include "tests/support/check.h"
 #include "tests/support/draw.h"
 #include "trace/reader/reader.h"
-#include "trace/format/schema.h"
+#include "trace/format/opclass.h"
 #include "trace/writer/writer.h"
 
 #include <signal.h>
@@ -19,24 +19,22 @@ static uint64_t ticks(void)
     return now;
 }
 
-static const struct trc_schema_call calls[] = {{"MPI_Send", TRC_OP_SEND, ""},
-                                               {"MPI_Iprobe", TRC_OP_PROBE, ""},
-                                               {"MPI_Barrier", TRC_OP_BARRIER, ""},
-                                               {"kernel", TRC_OP_KERNEL, ""}};
+static const struct trc_call calls[] = {{"MPI_Send", TRC_OP_SEND},
+                                        {"MPI_Iprobe", TRC_OP_PROBE},
+                                        {"MPI_Barrier", TRC_OP_BARRIER},
+                                        {"kernel", TRC_OP_KERNEL}};
 
 static struct trc_writer writer;
 static struct trc_stream *stream;
 
 static void begin(size_t limit)
 {
-    char text[8192];
-    size_t size = trc_schema_write(text, sizeof text);
     struct trc_head head = {
         .clock_source = TRC_CLOCK_MONOTONIC, .state = TRC_STATE_RUNNING, .rank = 0, .world_size = 2, .pid = 1};
     now = 1000000;
     writer = (struct trc_writer){.calls = calls, .call_count = 4};
     unlink(path);
-    int error = trc_writer_open(&writer, path, limit, &head, text, size, ticks);
+    int error = trc_writer_open(&writer, path, limit, &head, ticks);
     stream = calloc(1, sizeof *stream);
     if (error || !stream || !trc_stream_open(stream, &writer, 17, "main")) {
         printf("the writer cannot write %s: %s\n", path, strerror(error));

@@ -4,7 +4,7 @@
  * its page may see more than there is. */
 #include "tests/support/check.h"
 #include "trace/reader/reader.h"
-#include "trace/format/schema.h"
+#include "trace/format/opclass.h"
 #include "trace/format/uses.h"
 #include "trace/writer/writer.h"
 
@@ -32,20 +32,17 @@ static uint64_t ticks(void)
     return atomic_fetch_add(&now, 10) + 10;
 }
 
-static const struct trc_schema_call calls[] = {{"MPI_Sendrecv", TRC_OP_SENDRECV, "bndptBNDsTcS"},
-                                               {"MPI_Allreduce", TRC_OP_ALLREDUCE, "bBndOc"}};
+static const struct trc_call calls[] = {{"MPI_Sendrecv", TRC_OP_SENDRECV}, {"MPI_Allreduce", TRC_OP_ALLREDUCE}};
 
 static void open_stream(void)
 {
-    static char schema[65536];
     struct trc_head head = {.state = TRC_STATE_RUNNING, .clock_source = TRC_CLOCK_MONOTONIC, .world_size = 8};
     unlink(path);
     memset(&writer, 0, sizeof writer);
     stream = calloc(1, sizeof *stream);
     writer.calls = calls;
     writer.call_count = sizeof calls / sizeof *calls;
-    if (trc_writer_open(&writer, path, 8u << 20, &head, schema, trc_schema_write(schema, sizeof schema), ticks) ||
-        !trc_stream_open(stream, &writer, 1, "main"))
+    if (trc_writer_open(&writer, path, 8u << 20, &head, ticks) || !trc_stream_open(stream, &writer, 1, "main"))
         exit(1);
 }
 

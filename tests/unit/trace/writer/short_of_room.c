@@ -18,7 +18,7 @@ static uint64_t ticks(void)
     return now;
 }
 
-static const struct trc_schema_call calls[] = {{"MPI_Send", TRC_OP_SEND, ""}, {"MPI_Barrier", TRC_OP_BARRIER, ""}};
+static const struct trc_call calls[] = {{"MPI_Send", TRC_OP_SEND}, {"MPI_Barrier", TRC_OP_BARRIER}};
 static struct trc_writer writer;
 static struct trc_stream *stream;
 
@@ -33,14 +33,12 @@ static void fill_disk(unsigned more)
 
 static void begin(size_t limit)
 {
-    static char text[8192];
-    size_t size = trc_schema_write(text, sizeof text);
     struct trc_head head = {.clock_source = TRC_CLOCK_MONOTONIC, .state = TRC_STATE_RUNNING, .world_size = 2, .pid = 1};
     now = 1000000;
     fill_disk(0);
     writer = (struct trc_writer){.calls = calls, .call_count = 2};
     unlink(path);
-    int error = trc_writer_open(&writer, path, limit, &head, text, size, ticks);
+    int error = trc_writer_open(&writer, path, limit, &head, ticks);
     stream = calloc(1, sizeof *stream);
     if (error || !stream) {
         printf("the writer cannot write %s: error %d\n", path, error);

@@ -3,7 +3,7 @@
  * each pair of instants and each place where one may end.  No copy may have fewer bytes or messages than there were at
  * the first instant, nor more than at the last one. */
 #include "tests/support/check.h"
-#include "trace/format/schema.h"
+#include "trace/format/opclass.h"
 #include "trace/reader/reader.h"
 #include "trace/writer/writer.h"
 
@@ -25,7 +25,7 @@ enum { PAGE = 2 * TRC_BLOCK, MOST = 600, SIGS = 3, EXCHANGES = 4, USES = 2, APAR
 static char folder[] = "/tmp/hpctop-torn-XXXXXX", path[128];
 static struct trc_writer writer;
 static struct trc_stream stream;
-static const struct trc_schema_call calls[] = {{"MPI_Sendrecv", TRC_OP_SENDRECV, "bndptBNDsTcS"}};
+static const struct trc_call calls[] = {{"MPI_Sendrecv", TRC_OP_SENDRECV}};
 
 static uint64_t ticks(void)
 {
@@ -41,12 +41,10 @@ static int kept_count;
 
 static bool prepare(void)
 {
-    static char schema[65536];
     struct trc_head head = {.state = TRC_STATE_RUNNING, .clock_source = TRC_CLOCK_MONOTONIC, .world_size = 8};
     writer.calls = calls;
     writer.call_count = 1;
-    if (trc_writer_open(&writer, path, 8u << 20, &head, schema, trc_schema_write(schema, sizeof schema), ticks) ||
-        !trc_stream_open(&stream, &writer, 1, "main"))
+    if (trc_writer_open(&writer, path, 8u << 20, &head, ticks) || !trc_stream_open(&stream, &writer, 1, "main"))
         return false;
     for (int i = 0, tag = 0; i < SIGS; i++) /* all of one set */
         do

@@ -1,7 +1,7 @@
 /* Counts of the kernel, written and read: in order and at its times, by whoever it is of; a file that grows; the
  * share of the file that it may take; a chunk that was overwritten; damage. */
 #include "tests/support/check.h"
-#include "trace/format/schema.h"
+#include "trace/format/opclass.h"
 #include "trace/reader/usage.h"
 #include "trace/writer/usage.h"
 
@@ -19,20 +19,18 @@ static uint64_t ticks(void)
     return now;
 }
 
-static const struct trc_schema_call calls[] = {{"MPI_Send", TRC_OP_SEND, ""}};
+static const struct trc_call calls[] = {{"MPI_Send", TRC_OP_SEND}};
 static struct trc_writer writer;
 static struct trc_usage_stream stream;
 
 static void begin_file(size_t limit)
 {
-    static char text[8192];
-    size_t size = trc_schema_write(text, sizeof text);
     struct trc_head head = {.clock_source = TRC_CLOCK_MONOTONIC, .state = TRC_STATE_RUNNING, .world_size = 1, .pid = 1};
     now = 1000000;
     writer = (struct trc_writer){.calls = calls, .call_count = 1};
     stream = (struct trc_usage_stream){.writer = &writer};
     unlink(path);
-    int error = trc_writer_open(&writer, path, limit, &head, text, size, ticks);
+    int error = trc_writer_open(&writer, path, limit, &head, ticks);
     if (error) {
         printf("the writer cannot write %s: %s\n", path, strerror(error));
         exit(1);

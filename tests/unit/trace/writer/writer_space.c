@@ -54,11 +54,10 @@ static uint64_t ticks(void)
 static struct trc_writer *open_writer(size_t limit)
 {
     static struct trc_writer writer;
-    static const char schema[] = "calls 0\n";
     struct trc_head head = {.state = TRC_STATE_RUNNING, .clock_source = TRC_CLOCK_MONOTONIC};
     unlink(path);
     writer = (struct trc_writer){0};
-    int error = trc_writer_open(&writer, path, limit, &head, schema, sizeof schema - 1, ticks);
+    int error = trc_writer_open(&writer, path, limit, &head, ticks);
     CHECK(!error, "cannot be made: error %d", error);
     return error ? NULL : &writer;
 }
