@@ -375,57 +375,9 @@ static __attribute__((noinline)) void follow_device(const struct ana_causes *cau
         charge(ways, &causes->apart[wait->culprit].unknown, left, true);
 }
 
-/* Follows the usual wait of two that answer each other: the late one had just waited for the very rank that waits now.
- * Then its way is one hop, of two pieces.  False: it is none, and nothing is noted. */
-static inline bool follow_answer(const struct ana_causes *causes, struct ana_ways *ways,
-                                 const struct ana_late_wait *wait)
-{
-    enum { MOST = 7 }; /* hops of the waiter's: with the late one's as many as any wait may take */
-    struct ana_hop late, hop;
-    uint32_t index = wait->waiter, number = wait->waiter_step;
-    uint32_t from = wait->culprit, from_step = wait->culprit_step;
-    const struct ana_cause_step *step = ana_step_at(causes, from, from_step), *to;
-    const struct ana_cause_step *waiter = ana_step_at(causes, index, number);
-    if (!step || !waiter || step == waiter || step->begin_ns < waiter->begin_ns || step->spins)
-        return false;
-    if (!(to = ana_hop_back(causes, step, &from, &from_step, &late)) || from != index ||
-        ana_segment_inside(causes, wait->culprit, late.place))
-        return false;
-    int64_t outside_ns = late.until_ns - late.ended_ns, inside_ns = late.ended_ns - late.left_ns;
-    outside_ns = outside_ns > 0 ? outside_ns : 0;
-    inside_ns = inside_ns > 0 ? inside_ns : 0;
-    uint32_t stretch = stretch_of(causes, late.segment);
-    int hops = 0;
-    for (; waiter != to; hops++) {
-        if (!waiter || to->begin_ns >= waiter->begin_ns || hops == MOST)
-            return false;
-        waiter = ana_hop_back(causes, waiter, &index, &number, &hop);
-        int64_t polled_ns = hop.begin_ns - hop.until_ns, called_ns = hop.ended_ns - hop.left_ns;
-        inside_ns = ana_plus(inside_ns, -ana_plus(polled_ns > 0 ? polled_ns : 0, called_ns > 0 ? called_ns : 0));
-        if (hop.until_ns > hop.ended_ns && stretch_of(causes, hop.segment) == stretch)
-            outside_ns = ana_plus(outside_ns, hop.ended_ns - hop.until_ns);
-    }
-    if ((outside_ns <= 0 && inside_ns <= 0) || !room_for(ways, 2))
-        return false;
-    ways->left -= hops + 1;
-    struct ana_cost *outside =
-        late.segment ? &ana_cause_segment_at(causes, late.segment)->cost : &causes->apart[wait->culprit].unknown;
-    struct ana_cost *inside = &causes->apart[wait->culprit].inside;
-    bool most = outside_ns >= inside_ns;
-    int64_t less_ns = most ? inside_ns : outside_ns;
-    double sum = (double)outside_ns + (double)inside_ns;
-    int64_t ns = less_ns > 0 ? (int64_t)((double)wait->ns * ((double)less_ns / sum)) : 0;
-    if (ns > 0)
-        charge(ways, most ? inside : outside, ns, true);
-    charge(ways, most ? outside : inside, wait->ns - ns, true);
-    return true;
-}
-
 static inline void follow(const struct ana_causes *causes, struct ana_ways *ways, const struct ana_late_wait *wait)
 {
     bool kept = wait->culprit == ways->culprit && wait->culprit_step == ways->culprit_step;
-    if (!kept && follow_answer(causes, ways, wait))
-        return;
     if (!kept)
         begin_late(causes, ways, wait->culprit, wait->culprit_step);
     uint32_t hops = go_ways(causes, ways, wait), pieces = ways->hop[hops].pieces;
