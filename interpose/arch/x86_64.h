@@ -17,16 +17,16 @@
 
 /* System calls that newer processors lack: CALL(name, word, argument that is a descriptor or -1). */
 #define IPO_OLD_SYSTEM_CALLS(CALL)                                                                                     \
-    CALL(open, "open", -1)                                                                                             \
+    CALL(open, "open", PATH_FIRST)                                                                                     \
     CALL(poll, "poll", -1)                                                                                             \
     CALL(select, "select", -1)                                                                                         \
     CALL(pause, "pause", -1)                                                                                           \
     CALL(epoll_wait, "epoll_wait", 0)                                                                                  \
-    CALL(stat, "stat", -1)                                                                                             \
-    CALL(lstat, "stat", -1)                                                                                            \
-    CALL(unlink, "unlink", -1)                                                                                         \
-    CALL(rename, "rename", -1)                                                                                         \
-    CALL(mkdir, "mkdir", -1)
+    CALL(stat, "stat", PATH_FIRST)                                                                                     \
+    CALL(lstat, "stat", PATH_FIRST)                                                                                    \
+    CALL(unlink, "unlink", PATH_FIRST)                                                                                 \
+    CALL(rename, "rename", PATH_FIRST)                                                                                 \
+    CALL(mkdir, "mkdir", PATH_FIRST)
 
 /* ---- clock ------------------------------------------------------------------------------------------------------- */
 

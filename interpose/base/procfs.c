@@ -1,6 +1,7 @@
 #include "interpose/base/oldglibc.h"
 #include "interpose/base/procfs.h"
 #include "interpose/arch/arch.h"
+#include "interpose/base/safe_read.h"
 #include "interpose/base/text.h"
 #include "trace/writer/system.h"
 
@@ -33,7 +34,10 @@ size_t ipo_read_record(const char *path, char *out, size_t size)
     return read_start(path, out, size, true);
 }
 
-/* System calls that threads are found waiting in.  `fd`: the argument that is a file; -1 none. */
+enum { PATH_FIRST = -2, PATH_SECOND = -3 };
+
+/* System calls that threads are found waiting in.  `fd`: the argument that is an open file; PATH_FIRST, PATH_SECOND:
+ * the first or second argument is a path; -1: neither. */
 static const struct {
     long number;
     const char *name;
@@ -65,7 +69,7 @@ static const struct {
     {SYS_splice, "splice", 0},
     {SYS_fallocate, "fallocate", 0},
     {SYS_ftruncate, "ftruncate", 0},
-    {SYS_openat, "open", -1},
+    {SYS_openat, "open", PATH_SECOND},
     {SYS_futex, "futex", -1},
     {SYS_nanosleep, "sleep", -1},
     {SYS_clock_nanosleep, "sleep", -1},
@@ -80,11 +84,11 @@ static const struct {
     {SYS_munmap, "munmap", -1},
     {SYS_semtimedop, "semop", -1},
     {SYS_msgrcv, "msgrcv", -1},
-    {SYS_unlinkat, "unlink", -1},
+    {SYS_unlinkat, "unlink", PATH_SECOND},
 #define CALL(name, word, descriptor) {SYS_##name, word, descriptor},
     IPO_OLD_SYSTEM_CALLS(CALL)
 #undef CALL
-        {SYS_newfstatat, "stat", -1},
+        {SYS_newfstatat, "stat", PATH_SECOND},
 };
 
 bool ipo_directory(const char *path, void (*found)(void *context, const char *name), void *context)
@@ -210,6 +214,28 @@ char ipo_task_state(uint32_t tid)
     return end && end[1] == ' ' ? end[2] : 0;
 }
 
+/* Appends the file that a system call waits for: " on /data/shard-17", " of /data/missing" where it is a path. */
+static void add_file(struct ipo_text *text, const struct ipo_task *task, int which)
+{
+    struct ipo_text link = {0};
+    char path[512];
+    if (which >= 0) {
+        uint32_t fd = (uint32_t)task->argument[which];
+        ipo_text_add(&link, "/proc/self/fd/");
+        ipo_text_add_number(&link, fd);
+        ssize_t n = readlink(link.text, path, sizeof path - 1);
+        path[n > 0 ? n : 0] = 0;
+        ipo_text_add(text, n > 0 ? " on " : "");
+        ipo_text_add(text, path);
+        ipo_text_add(text, fd == STDIN_FILENO ? ", its standard input" : "");
+    } else if (which != -1) {
+        size_t n = ipo_safe_read_some(task->argument[PATH_FIRST - which], path, sizeof path - 1);
+        path[n] = 0;
+        ipo_text_add(text, *path ? " of " : "");
+        ipo_text_add(text, path);
+    }
+}
+
 void ipo_task_on(const struct ipo_task *task, char *out, size_t size)
 {
     struct ipo_text text = {0};
@@ -226,16 +252,8 @@ void ipo_task_on(const struct ipo_task *task, char *out, size_t size)
             ipo_text_add(&text, "system call ");
             ipo_text_add_number(&text, (uint64_t)task->call);
         }
-        if (i < known && calls[i].fd >= 0) {
-            struct ipo_text link = {0};
-            char path[512];
-            ipo_text_add(&link, "/proc/self/fd/");
-            ipo_text_add_number(&link, (uint32_t)task->argument[calls[i].fd]);
-            ssize_t n = readlink(link.text, path, sizeof path - 1);
-            path[n > 0 ? n : 0] = 0;
-            ipo_text_add(&text, n > 0 ? " on " : "");
-            ipo_text_add(&text, path);
-        }
+        if (i < known)
+            add_file(&text, task, calls[i].fd);
     }
     char where[64];
     if (task->state == 'D' && read_task_file(task->tid, "/wchan", where, sizeof where) > 1) {
