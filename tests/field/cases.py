@@ -29,15 +29,16 @@ class Expect:
 
 class Case:
     """file, program: what is run.  ends: it ends by itself.  hang: for --hang, None for the default.  act: what is done to
-    it from outside after `after` seconds.  survive: the launcher leaves the other ranks alone when one dies."""
+    it from outside after `after` seconds.  survive: the launcher leaves the other ranks alone when one dies.
+    advice: part of the next step."""
 
     def __init__(self, kind, where, ranks, what, live, end, mpis="openmpi mpich", hang=3, act="", after=6, survive=False,
-                 ends=False):
+                 ends=False, advice=""):
         self.kind, self.ranks, self.what, self.live, self.end = kind, ranks, what, live, end
         self.file, self.program = where.split()[:2]
         self.name = ".".join([self.file.split(".")[0], self.program] + where.split()[2:])
         self.mpis, self.hang, self.act, self.act_after = mpis.split(), hang, act, after
-        self.survive, self.ends = survive, ends
+        self.survive, self.ends, self.advice = survive, ends, advice
 
 
 CASES = []
@@ -209,7 +210,8 @@ hang("heat.f90 tag", 4, DEADLOCK, "1 | 1 2 | 2", "rank 1 sends a halo with anoth
 hang("heat.f90 missing", 4, DEADLOCK + "|mismatched-collective", "2 | 0 2 | 1 2 3 | 1 2 | 2 3", "rank 2 leaves the loop for a barrier")
 stuck("heat.f90 stuck", 4, "0", "rank 0 sleeps; rank 1 waits for its halo, the others for rank 1 or the sum", DEADLOCK + "|inside-operation")
 hang("throws.cpp caught", 4, OUTSIDE + "|mismatched-collective|early-exit", "2", "rank 2 caught an exception and is in MPI_Finalize")
-hang("train.py raises", 4, OUTSIDE + "|mismatched-collective|early-exit", "2", "a Python exception takes rank 2 to MPI_Finalize", mpis="openmpi")
+hang("train.py raises", 4, OUTSIDE + "|mismatched-collective|early-exit", "2", "a Python exception takes rank 2 to MPI_Finalize", mpis="openmpi",
+     advice="traceback")
 hang("train.py tag", 4, DEADLOCK, "3 | 0 | 0 3", "the object for rank 3 has another tag", mpis="openmpi")
 hang("train.py only_root", 4, "mismatched-collective|missing-in-collective|wait-cycle", "0", "collectives of rank 0 alone", mpis="openmpi")
 hang("train.py pairs", 2, "wait-cycle", "0 1", "two ranks send 9 MB before they receive", mpis="openmpi")
@@ -289,6 +291,7 @@ fine("rma.c flag_ok", 4, "rank 1 polls a flag that comes after 9 s, the others a
 fine("rma.c counter_ok", 4, "tasks by MPI_Fetch_and_op")
 fine("threads.c barrier_and_talk_ok", 4, "rank 0 computes for 10 s, two ranks talk by themselves", hang=None)
 fine("threads.c servers_ok", 3, "threads that wait for requests which come every 2 s")
+fine("threads.c late_feeder_ok", 3, "a thread of rank 0 that has called no MPI yet sends after 8 s", hang=None)
 fine("lively.c nbx_ok", 4, "sparse exchanges by MPI_Issend, MPI_Iprobe and MPI_Ibarrier")
 fine("lively.c overlap_ok", 4, "MPI_Test between pieces of work")
 fine("worlds.c fine", 2, "a spawned world that answers every 1.5 s", mpis="openmpi")

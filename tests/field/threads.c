@@ -199,6 +199,30 @@ static void servers_ok(void)
     MPI_Barrier(WORLD);
 }
 
+/* A thread that has called no MPI yet waits for its input, and sends then what frees both ranks. */
+static void *feed(void *unused)
+{
+    int x = 0;
+    nap(8);
+    MPI_Send(&x, 1, MPI_INT, 1, 1, WORLD);
+    return unused;
+}
+
+static void late_feeder_ok(void)
+{
+    int x = 0;
+    warm(20);
+    if (rank == 0) {
+        pthread_t t = start(feed, NULL);
+        MPI_Recv(&x, 1, MPI_INT, 1, 2, WORLD, NO_STATUS);
+        pthread_join(t, NULL);
+    } else if (rank == 1) {
+        MPI_Recv(&x, 1, MPI_INT, 0, 1, WORLD, NO_STATUS);
+        MPI_Send(&x, 1, MPI_INT, 0, 2, WORLD);
+    }
+    MPI_Barrier(WORLD);
+}
+
 /* A spin lock by hand around MPI, taken twice by the same thread through a callback. */
 static void spin_twice(void)
 {
@@ -218,4 +242,5 @@ FIELD_PROGRAMS({"mutex_around_recv", mutex_around_recv, MPI_THREAD_MULTIPLE},
                {"pool_order", pool_order, MPI_THREAD_MULTIPLE}, {"pool_starved", pool_starved, MPI_THREAD_MULTIPLE},
                {"thread_gone", thread_gone, MPI_THREAD_MULTIPLE}, {"one_stop", one_stop, MPI_THREAD_MULTIPLE},
                {"barrier_and_talk_ok", barrier_and_talk_ok, MPI_THREAD_MULTIPLE},
-               {"servers_ok", servers_ok, MPI_THREAD_MULTIPLE}, {"spin_twice", spin_twice, 0})
+               {"servers_ok", servers_ok, MPI_THREAD_MULTIPLE}, {"late_feeder_ok", late_feeder_ok, MPI_THREAD_MULTIPLE},
+               {"spin_twice", spin_twice, 0})

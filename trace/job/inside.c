@@ -30,34 +30,38 @@ static void add_comm(const struct ana_job *job, size_t index, const struct trc_s
     snprintf(out, size, " on %s", name);
 }
 
-static bool is_receive(const struct trc_sig *sig)
+/* Appends " to rank 3, tag 7", or "from"; nothing where there is no partner. */
+static void add_partner(const struct ana_job *job, size_t index, const struct trc_sig *sig, bool from, char *out,
+                        size_t size)
 {
-    return !(sig->flags & TRC_SIG_P2P_OUT) && sig->flags & TRC_SIG_P2P_IN;
+    int32_t other = from ? sig->source : sig->peer, tag = from ? sig->rtag : sig->tag;
+    size_t known = ana_partner(job, index, trc_comm(ana_job_members(job)->process[index].rank.file, sig->comm), other);
+    size_t used = strlen(out);
+    const char *way = from ? "from" : "to", *comma = used ? "," : "";
+    if (known != SIZE_MAX)
+        snprintf(out + used, size - used, "%s %s rank %s", comma, way, ana_rank_label(job, known).text);
+    else if (other >= 0)
+        snprintf(out + used, size - used, "%s %s rank %d", comma, way, other);
+    else if (other == TRC_PEER_ANY)
+        snprintf(out + used, size - used, "%s from any rank", comma);
+    used = strlen(out);
+    if (tag == TRC_TAG_ANY)
+        snprintf(out + used, size - used, ", any tag");
+    else if (tag != TRC_TAG_NONE)
+        snprintf(out + used, size - used, ", tag %d", tag);
 }
 
 void ana_call_words(const struct ana_job *job, size_t index, const char *call, const struct trc_sig *sig, char *out,
                     size_t size)
 {
-    char peer[48] = "", tag[32] = "", comm[128] = "";
-    if (sig && sig->flags & (TRC_SIG_P2P_OUT | TRC_SIG_P2P_IN)) {
-        bool in = is_receive(sig);
-        int32_t other = in ? sig->source : sig->peer, number = in ? sig->rtag : sig->tag;
-        size_t known =
-            ana_partner(job, index, trc_comm(ana_job_members(job)->process[index].rank.file, sig->comm), other);
-        if (known != SIZE_MAX)
-            snprintf(peer, sizeof peer, " %s rank %s", in ? "from" : "to", ana_rank_label(job, known).text);
-        else if (other >= 0)
-            snprintf(peer, sizeof peer, " %s rank %d", in ? "from" : "to", other);
-        else if (other == TRC_PEER_ANY)
-            snprintf(peer, sizeof peer, " from any rank");
-        if (number == TRC_TAG_ANY)
-            snprintf(tag, sizeof tag, ", any tag");
-        else if (number != TRC_TAG_NONE)
-            snprintf(tag, sizeof tag, ", tag %d", number);
-    }
+    char partners[160] = "", comm[128] = "";
+    if (sig && sig->flags & TRC_SIG_P2P_OUT)
+        add_partner(job, index, sig, false, partners, sizeof partners);
+    if (sig && sig->flags & TRC_SIG_P2P_IN)
+        add_partner(job, index, sig, true, partners, sizeof partners);
     if (sig)
         add_comm(job, index, sig, comm, sizeof comm);
-    snprintf(out, size, "%s%s%s%s", call, peer, tag, comm);
+    snprintf(out, size, "%s%s%s", call, partners, comm);
 }
 
 void ana_inside(const struct ana_job *job, size_t index, char *out, size_t size)
@@ -159,7 +163,8 @@ static size_t partner_of(const struct ana_job *job, size_t index)
     const struct trc_sig *sig = r->inside_sig;
     if (!sig || !(sig->flags & (TRC_SIG_P2P_OUT | TRC_SIG_P2P_IN)))
         return SIZE_MAX;
-    return ana_partner(job, index, trc_comm(r->file, sig->comm), is_receive(sig) ? sig->source : sig->peer);
+    return ana_partner(job, index, trc_comm(r->file, sig->comm),
+                       sig->flags & TRC_SIG_P2P_OUT ? sig->peer : sig->source);
 }
 
 /* Writes what a rank does: "; rank 0 is outside MPI". */

@@ -56,6 +56,14 @@ bool ana_stack_is_library(const struct ana_stack *stack)
     return library;
 }
 
+bool ana_stack_is_own(const struct ana_stack *stack)
+{
+    bool own = stack->python_count > 0;
+    for (size_t i = 0; !own && i < stack->native_count; i++)
+        own = !is_plumbing(stack->native[i].file) && strncmp(trc_base_name(stack->native[i].file), "lib", 3) != 0;
+    return own;
+}
+
 bool ana_stack_is_called_by_library(const struct ana_stack *stack)
 {
     size_t own = 0;
@@ -229,6 +237,13 @@ const struct ana_stack *ana_stack_of(const struct ana_stacks *stacks, size_t ind
     return NULL;
 }
 
+void ana_stacks_forget(struct ana_stacks *stacks, size_t index)
+{
+    for (size_t i = 0; i < stacks->snapshots; i++)
+        if (stacks->snapshot[i].index == index)
+            stacks->snapshot[i].count = 0;
+}
+
 void ana_stacks_choose(struct ana_stacks *stacks, size_t index, uint32_t tid)
 {
     for (size_t i = 0; i < stacks->count; i++) {
@@ -375,18 +390,32 @@ size_t ana_stacks_tree(const struct ana_stacks *stacks, struct ana_stack_node **
     return count;
 }
 
+static bool is_own(const struct ana_stack_node *node)
+{
+    return node->frame->python || !is_plumbing(node->frame->file);
+}
+
+static bool is_leaf(const struct ana_stack_node *node, size_t n, size_t at)
+{
+    return at + 1 >= n || node[at + 1].depth <= node[at].depth;
+}
+
 size_t ana_stacks_divergence(const struct ana_job *job, const struct ana_stacks *stacks,
                              char (**out)[ANA_DIVERGENCE_LINE])
 {
     struct ana_stack_node *node;
-    size_t n = ana_stacks_tree(stacks, &node), level = 0, lines = 0;
+    size_t n = ana_stacks_tree(stacks, &node), level = 0, lines = 0, owns = 0;
     unsigned *above = malloc((n + 1) * sizeof *above); /* depths of the frames written on the way here */
     *out = n > 1 ? malloc(n * sizeof **out) : NULL;
     for (size_t i = 0; i < n && above && *out; i++) {
         while (level && above[level - 1] >= node[i].depth)
             level--;
-        if (i + 1 < n && node[i + 1].ranks == node[i].ranks && node[i + 1].depth > node[i].depth && !node[i].last)
+        bool own = is_own(&node[i]), chain = i + 1 < n && node[i + 1].ranks == node[i].ranks && !is_leaf(node, n, i);
+        if (chain && !node[i].last && !(own && !is_own(&node[i + 1]) && is_leaf(node, n, i + 1)))
             continue;
+        if (!own && i && is_leaf(node, n, i) && node[i - 1].depth < node[i].depth && node[i - 1].ranks == node[i].ranks)
+            continue; /* the line above names the function that calls it */
+        owns += own;
         char *line = (*out)[lines++], who[32];
         snprintf(who, sizeof who, "%zu ranks", node[i].ranks);
         if (node[i].ranks == 1)
@@ -401,7 +430,7 @@ size_t ana_stacks_divergence(const struct ana_job *job, const struct ana_stacks 
     }
     free(above);
     free(node);
-    if (lines > 1)
+    if (owns > 1)
         return lines;
     free(*out);
     *out = NULL;

@@ -73,6 +73,8 @@ bool ana_stacks_take(const struct ana_job *job, struct ana_stacks *out);
 /* Takes all snapshots of one file, oldest first; `index` is written into them.  False: out of memory; *out is then
  * empty. */
 bool ana_stacks_of_file(const struct trc_file *file, size_t index, struct ana_stacks *out);
+/* Drops the stack that stands for a process, which tells of an earlier time. */
+void ana_stacks_forget(struct ana_stacks *stacks, size_t index);
 /* Makes the stack of a thread stand for its process (ana_stack_of); nothing changes where that thread has none. */
 void ana_stacks_choose(struct ana_stacks *stacks, size_t index, uint32_t tid);
 /* Frees them with their text and frames; the struct is the caller's. */
@@ -89,6 +91,9 @@ const struct ana_frame *ana_stack_place(const struct ana_stack *stack);
 
 /* Whether all its frames are of libc, the MPI library and what that uses: a thread of theirs. */
 bool ana_stack_is_library(const struct ana_stack *stack);
+
+/* Whether a thread runs functions of the program, or Python: not one that a library made for itself. */
+bool ana_stack_is_own(const struct ana_stack *stack);
 
 /* Whether the innermost frame of the program has called the MPI library or what that uses, not libc itself. */
 bool ana_stack_is_called_by_library(const struct ana_stack *stack);

@@ -49,6 +49,26 @@ static struct ana_call call_of(struct ana_case *c, size_t index)
     return ana_waiting_call(ana_rank_waiting(c, index));
 }
 
+static bool waits_for_lock(const struct ana_case *c, const struct ana_waiting *p)
+{
+    bool lock = false;
+    for (uint32_t k = 0; k < p->dependencies; k++)
+        lock |= c->dependency[p->first_dependency + k].kind == ANA_DEPENDENCY_LOCK;
+    return lock;
+}
+
+/* Chooses the advice: another order of calls helps neither exchanges nor locks of windows. */
+static void advise(struct ana_case *c, const size_t *path, size_t n)
+{
+    size_t exchanges = 0, locks = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct ana_waiting *p = ana_rank_waiting(c, path[i]);
+        exchanges += p->call->opclass == TRC_OP_SENDRECV;
+        locks += waits_for_lock(c, p);
+    }
+    c->out->next.id = locks ? ANA_SAY_NEXT_LOCKS : exchanges == n ? ANA_SAY_NEXT_EXCHANGE : ANA_SAY_NOTHING;
+}
+
 static void say_circle(struct ana_case *c, const size_t *path, size_t n)
 {
     enum { MOST = 8 }; /* links that are told */
@@ -100,6 +120,7 @@ bool ana_find_cycle(struct ana_case *c)
         return false;
     if (!ana_blame_deviants(c, path, n))
         ana_case_blame_all(c, ana_ranks_at(path, n));
+    advise(c, path, n);
     if (n == 1)
         ANA_SUMMARY(c, ANA_SAY_WAITS_FOR_ITSELF, .who = ana_one_rank(path[0]), .call = call_of(c, path[0]));
     else if (!say_orders(c, path, n))

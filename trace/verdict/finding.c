@@ -1,6 +1,7 @@
 /* The finding under construction: the culprits, its certainty, and the facts. */
 #include "trace/verdict/differs.h"
 #include "trace/verdict/judgement_impl.h"
+#include "trace/verdict/verdict_impl.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,7 +97,7 @@ void ana_case_free_kept(struct ana_case *c)
     }
 }
 
-static bool is_culprit(const struct ana_finding *f, size_t index)
+bool ana_is_culprit(const struct ana_finding *f, size_t index)
 {
     for (size_t i = 0; i < f->culprits; i++)
         if (f->culprit[i] == index)
@@ -113,7 +114,7 @@ void ana_case_doubt_culprits(struct ana_case *c)
         struct ana_waiting *p = ana_rank_waiting(c, f->culprit[i]);
         size_t n = p ? ana_waiting_for(c, p, edges, c->count) : 0;
         for (size_t k = 0; k < n && !doubt; k++)
-            doubt = !is_culprit(f, edges[k]);
+            doubt = !ana_is_culprit(f, edges[k]);
     }
     f->deadlock |= doubt;
     f->confidence = doubt ? ANA_LIKELY : f->confidence;

@@ -407,6 +407,7 @@ bool ana_case_graph(struct ana_case *c)
         return false;
     c->finalize = ana_graph_node(&c->graph, ANA_NEVER_MOVES);
     ana_gpu_model(c);
+    ana_doubt_threads(c);
     for (size_t i = 0; i < c->count; i++)
         add_rank(c, i);
     ana_graph_solve(&c->graph);

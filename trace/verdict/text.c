@@ -58,15 +58,17 @@ static void where_words(const struct ana_job *job, size_t index, const struct tr
         ana_site_words(job, index, sig->site, out, size);
 }
 
-/* Writes where its stack was taken, if that was after `since_ns`, when the rank came to where it is now. */
+/* Writes where its stack was taken.  One from before `since_ns`, when the rank came to where it is now, is dropped. */
 static void stack_words(struct ana_case *c, size_t index, const struct ana_waiting *waiting, int64_t since_ns,
                         struct ana_verdict_group *g)
 {
     const struct ana_stack *stack = ana_stack_of(c->stacks, index);
+    if (stack && ana_clock_job_time(c->members->clock, index, stack->ticks) < since_ns) {
+        ana_stacks_forget(c->stacks, index);
+        return;
+    }
     /* Inside a call its own source line says more than native frames, after one more than that the rank runs. */
     if (!stack || (g->where[0] && (waiting ? !stack->python_count : !ana_stack_place(stack))))
-        return;
-    if (ana_clock_job_time(c->members->clock, index, stack->ticks) < since_ns)
         return;
     char place[200];
     ana_stack_place_words(c->job, stack, place, sizeof place);
@@ -167,6 +169,20 @@ void ana_doubt_files(struct ana_case *c)
         ANA_FACT(c, ANA_SAY_FILE_DOUBT, .who = ana_one_rank(index), .name = stack->on);
         if (c->out->confidence == ANA_LIKELY)
             c->out->confidence = ANA_POSSIBLE;
+    }
+}
+
+void ana_say_threads(struct ana_case *c)
+{
+    char place[200], line[512];
+    for (size_t i = 0; i < c->stacks->count; i++) {
+        const struct ana_stack *stack = &c->stacks->stack[i];
+        if (!ana_is_culprit(c->out, stack->index) || !ana_is_silent_thread(c, stack))
+            continue;
+        ana_stack_place_words(c->job, stack, place, sizeof place);
+        ana_stack_line_at(stack, stack->python_count ? NULL : place, line, sizeof line);
+        ana_case_fact(c, (struct ana_fact){ANA_SAY_SILENT_THREAD, .who = ana_one_rank(stack->index),
+                                           .name = ana_case_text(c, line)});
     }
 }
 

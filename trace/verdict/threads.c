@@ -29,6 +29,26 @@ static bool has_lock(struct ana_case *c, const struct ana_waiting *p)
            ana_clock_job_time(c->members->clock, p->index, stack->ticks) >= p->since_ns;
 }
 
+enum { MULTIPLE = 3 }; /* level of MPI_THREAD_MULTIPLE in the head */
+
+bool ana_is_silent_thread(const struct ana_case *c, const struct ana_stack *stack)
+{
+    const struct trc_file *file = c->members->process[stack->index].rank.file;
+    bool known = trc_head(file)->thread_level != MULTIPLE || !ana_stack_is_own(stack) ||
+                 ana_clock_job_time(c->members->clock, stack->index, stack->ticks) <
+                     c->members->process[stack->index].last_end_ns;
+    for (uint32_t t = 0; !known && t < trc_threads(file); t++)
+        known = trc_thread(file, t)->tid == stack->tid;
+    return !known;
+}
+
+void ana_doubt_threads(struct ana_case *c)
+{
+    const struct ana_stacks *stacks = ana_case_stacks(c);
+    for (size_t i = 0; i < stacks->count; i++)
+        c->rank[stacks->stack[i].index].sure &= !ana_is_silent_thread(c, &stacks->stack[i]);
+}
+
 static struct ana_waiting *waiting_of(struct ana_case *c, size_t index, uint32_t thread)
 {
     for (struct ana_waiting *p = ana_waits(c, index); p < ana_waits(c, index + 1); p++)

@@ -200,6 +200,8 @@ static void judge(struct ana_case *c)
     }
     if (c->out->state == ANA_VERDICT_HUNG)
         ana_say_failed(c);
+    if (c->out->state == ANA_VERDICT_HUNG && c->out->confidence != ANA_PROVEN)
+        ana_say_threads(c);
     if (c->out->state == ANA_VERDICT_HUNG || c->out->state == ANA_VERDICT_ABORTED)
         ana_known_bad(c);
     ana_doubt_files(c);
@@ -219,6 +221,21 @@ static enum ana_verdict_class advice_of(struct ana_case *c)
     return waits ? ANA_CLASS_MISSING : inside && f->id == ANA_CLASS_MISSING ? ANA_CLASS_MISMATCHED : f->id;
 }
 
+/* Whether a culprit is in an MPI_Finalize that the end of its Python program has called. */
+static bool has_left_python(struct ana_case *c)
+{
+    char place[200];
+    bool left = false;
+    for (size_t i = 0; i < c->out->culprits && !left; i++) {
+        const struct ana_waiting *p = ana_rank_waiting(c, c->out->culprit[i]);
+        if (!p || p->kind != ANA_WAITING_FINALIZE)
+            continue;
+        ana_site_words(c->job, c->out->culprit[i], p->sig->site, place, sizeof place);
+        left = strstr(place, "Py_Fin") || strstr(place, "Py_Exit");
+    }
+    return left;
+}
+
 /* Makes the verdict of the finding. */
 static bool publish(struct ana_case *c, struct ana_verdict *out)
 {
@@ -236,6 +253,8 @@ static bool publish(struct ana_case *c, struct ana_verdict *out)
         done = ana_render_fact(c, f, &f->fact[i], &out->fact[i]);
         out->facts += done;
     }
+    if (f->state == ANA_VERDICT_HUNG && has_left_python(c))
+        f->next = (struct ana_fact){.id = ANA_SAY_NEXT_PYTHON};
     if (f->next.id != ANA_SAY_NOTHING)
         ana_render(c, f, &f->next, out->next, sizeof out->next);
     else if (f->state != ANA_VERDICT_HEALTHY)

@@ -67,6 +67,17 @@ bool ana_died_first(struct ana_case *c);
 /* Whether a job that is over hung longer before `end_ns` than it went on after it. */
 bool ana_hung_before(struct ana_case *c, int64_t end_ns);
 
+/* threads.c */
+/* Marks ranks with a thread that has called no MPI yet and may do so: no conclusion about them is a proof. */
+void ana_doubt_threads(struct ana_case *c);
+/* Whether this is the stack, from after the rank's last call, of a thread of the program that has called no MPI, which
+ * MPI_THREAD_MULTIPLE lets it do. */
+bool ana_is_silent_thread(const struct ana_case *c, const struct ana_stack *stack);
+
+/* finding.c */
+/* Whether a rank is among the culprits. */
+bool ana_is_culprit(const struct ana_finding *f, size_t index);
+
 /* text.c */
 /* Writes where a stack is: "app.c:17 in step", else its frame's function and module; empty where there is none. */
 void ana_stack_place_words(const struct ana_job *job, const struct ana_stack *stack, char *out, size_t size);
@@ -74,6 +85,8 @@ void ana_stack_place_words(const struct ana_job *job, const struct ana_stack *st
 void ana_site_words(const struct ana_job *job, size_t index, uint64_t site, char *out, size_t size);
 /* Makes the verdict on a read or write of a file in a job that is over less certain. */
 void ana_doubt_files(struct ana_case *c);
+/* Adds where threads of the culprits are that have called no MPI yet. */
+void ana_say_threads(struct ana_case *c);
 /* Fills the verdict's groups: all ranks by their activity. */
 void ana_case_groups(struct ana_case *c, struct ana_verdict *verdict);
 /* Writes the call of a fact: "MPI_Recv from rank 1, tag 7". */

@@ -181,7 +181,7 @@ static void waiting(void)
     static const char loads[] = "name\tapp\nnative\tread+0xd\t/lib/libc.so.6+0x2000d\n"
                                 "native\tload_batch+0x7\t/job/app+0x57\nnative\tmain+0x5\t/job/app+0x31\n"
                                 "native\t__libc_start_main+0x80\t/lib/libc.so.6+0x20\n";
-    static const char *const parts[] = {"8 ranks  main (app)", "  rank 5  read (libc.so.6)",
+    static const char *const parts[] = {"8 ranks  main (app)", "  rank 5  load.c:57 in load_batch",
                                         "  7 ranks  PMPI_Barrier (libmpi.so.40)"};
     for (int i = 0; i < 3; i++) { /* all wait; rank 5 does not; the same with MPI in the program */
         folder_make("waiting");

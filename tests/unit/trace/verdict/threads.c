@@ -41,6 +41,34 @@ static void keeps_lock(bool lock)
     folder_remove();
 }
 
+/* Two ranks wait for each other, and a thread of rank 0 that has called no MPI yet may send what rank 1 waits for; it
+ * may not where MPI has no MPI_THREAD_MULTIPLE, nor where a library made it. */
+static void has_silent_thread(int level, const char *native, bool proven)
+{
+    static const struct rank rank[] = {RECV(1, 5), RECV(0, 6)};
+    folder_make("silent");
+    for (int r = 0; r < 2; r++) {
+        struct tb *tb = make(&rank[r], r, 2);
+        tb_head(tb)->thread_level = level;
+        for (uint32_t t = 0; t < 2 && r == 0; t++)
+            tb_stack(tb, 1, t ? 5555 : 1000,
+                     (struct trc_def_stack){.reason = TRC_STACK_HANG, .flags = t ? 0 : TRC_STACK_MAIN},
+                     t ? native : stacks[0]);
+        tb_stack(tb, 1, 0, (struct trc_def_stack){.reason = TRC_STACK_HANG, .flags = TRC_STACK_CLOSING}, "");
+        folder_write(tb, r);
+        tb_free(tb);
+    }
+    struct ana_job *job = folder_open();
+    judge("a thread has not called MPI yet", job, ANA_VERDICT_HUNG, ANA_CLASS_CYCLE, "0,1", "in a circle");
+    const struct ana_verdict *v = ana_job_verdict(job);
+    bool said = false;
+    for (size_t i = 0; v && i < v->facts; i++)
+        said |= strstr(v->fact[i].text, "rank 0 that has called no MPI yet is at feed_results") != NULL;
+    CHECK(v && said == !proven && (v->confidence == ANA_PROVEN) == proven, "level %d, %s", level, native);
+    ana_job_close(job);
+    folder_remove();
+}
+
 /* A thread of rank 1 is in MPI_Abort for a shorter time than its main thread is in a receive. */
 static void aborts(void)
 {
@@ -95,5 +123,8 @@ int main(void)
     keeps_lock(true);
     keeps_lock(false);
     aborts();
+    has_silent_thread(3, "name\tfeeder\non\tsleep()\nnative\tfeed_results+0x10\tapp+0x3010\n", false);
+    has_silent_thread(2, "name\tfeeder\non\tsleep()\nnative\tfeed_results+0x10\tapp+0x3010\n", true);
+    has_silent_thread(3, "name\tpool\non\tfutex()\nnative\twork+0x10\tlibgomp.so.1+0x3010\n", true);
     return check_result();
 }

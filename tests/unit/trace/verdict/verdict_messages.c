@@ -187,12 +187,35 @@ static void any_of_all(struct tb *tb, int rank)
     inside(tb, TB_RECV, 20 * S, TRC_PEER_ANY, 7);
 }
 
+static void exchange(struct tb *tb, int rank, bool sends)
+{
+    struct trc_sig sig = tb_sig(TB_SENDRECV);
+    sig.comm = TB_WORLD;
+    sig.flags = TRC_SIG_P2P_IN | (sends ? TRC_SIG_P2P_OUT : 0);
+    sig.source = 1 - rank;
+    sig.rtag = 6;
+    sig.peer = sends ? 1 - rank : TRC_PEER_NONE;
+    sig.tag = sends ? 5 : TRC_TAG_NONE;
+    tb_inside(tb, 0, &sig, 20 * S, 0);
+}
+
+/* Both receive from an end where nobody sends. */
+static void no_end(struct tb *tb, int rank)
+{
+    exchange(tb, rank, false);
+}
+
+static void both_partners(struct tb *tb, int rank)
+{
+    exchange(tb, rank, true);
+}
+
 static const struct {
     const char *what;
     int ranks;
     void (*make)(struct tb *tb, int rank);
     enum ana_verdict_class id;
-    const char *says; /* text of the summary or of a fact */
+    const char *says; /* text of the summary, a fact, the advice or of what a rank does */
 } cases[] = {
     {"taken by a receive from anyone", 3, by_any, ANA_CLASS_UNMATCHED,
      "of 1 that rank 0 sent, its receives from any source took 1"},
@@ -213,6 +236,10 @@ static const struct {
     {"a receive that failed", 3, failed, ANA_CLASS_UNMATCHED, "before that, MPI_Recv returned an error to rank 1"},
     {"a message that was only probed", 2, probed, ANA_CLASS_UNMATCHED,
      "rank 1 has found by MPI_Mprobe what rank 0 sends in MPI_Ssend to rank 1, tag 7, and does not receive it"},
+    {"an exchange beyond the end", 2, no_end, ANA_CLASS_CYCLE,
+     "at an end that is not periodic both name MPI_PROC_NULL"},
+    {"an exchange has two partners", 2, both_partners, ANA_CLASS_UNMATCHED,
+     "in MPI_Sendrecv to rank 1, tag 5, from rank 1, tag 6"},
     {"everybody waits for anybody", 4, any_of_all, ANA_CLASS_CYCLE,
      "2 ranks wait for each other in a circle: 0 -> 1 -> 0"},
 };
@@ -231,7 +258,9 @@ int main(void)
         }
         struct ana_job *job = folder_open();
         const struct ana_verdict *v = ana_job_verdict(job);
-        bool told = v && strstr(v->summary.text, cases[k].says);
+        bool told = v && (strstr(v->summary.text, cases[k].says) || strstr(v->next, cases[k].says));
+        for (size_t i = 0; v && i < v->groups; i++)
+            told |= strstr(v->group[i].doing, cases[k].says) != NULL;
         for (size_t i = 0; v && i < v->facts; i++)
             told |= strstr(v->fact[i].text, cases[k].says) != NULL;
         CHECK(v && v->state == ANA_VERDICT_HUNG && v->id == cases[k].id && told, "%s: %s", cases[k].what,
