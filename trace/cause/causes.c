@@ -295,26 +295,6 @@ static void take_wait(struct ana_causes *causes, const struct ana_late_wait *wai
     causes->wait[causes->waits++ % ANA_WAITS_PENDING] = *wait;
 }
 
-static void take_polled(struct ana_causes *causes, const struct ana_told *told)
-{
-    uint32_t number = told->polled.step;
-    int64_t send_ns = told->polled.send_begin_ns;
-    const struct ana_cause_step *step;
-    for (int i = 0; i < 2; i++) { /* the call that received it, or the probe before */
-        if (!(step = ana_step_at(causes, told->index, number)))
-            return;
-        if (!step->releaser && step->spins && ana_step_until(causes, step) < send_ns && send_ns <= step->begin_ns) {
-            struct ana_late_wait wait = {.waiter = told->index,
-                                         .culprit = told->polled.sender,
-                                         .waiter_step = number,
-                                         .culprit_step = told->polled.sender_step};
-            set_releaser(causes, &wait, send_ns);
-            return;
-        }
-        number = ana_step_back(step, number);
-    }
-}
-
 /* Whether a segment was chosen to be taken out.  The run is not replayed before, unless its steps would be lost: a
  * segment has a price from its choice on only. */
 static bool has_shadow(const struct ana_replay *replay)
@@ -359,7 +339,7 @@ static void take_facts(void *user, const void *facts, size_t n)
             take_step(causes, told);
             break;
         case ANA_TOLD_SPINS:
-            causes->rank[told->index].spins_ns = told->spins_ns;
+            causes->rank[told->index].spins_ns = told->spins.begin_ns;
             break;
         case ANA_TOLD_NEED:
         case ANA_TOLD_MESSAGE:
@@ -367,9 +347,6 @@ static void take_facts(void *user, const void *facts, size_t n)
             break;
         case ANA_TOLD_WAIT:
             take_wait(causes, &told->wait.late);
-            break;
-        case ANA_TOLD_POLLED:
-            take_polled(causes, told);
             break;
         case ANA_TOLD_PLACE:
             take_place(causes, told);

@@ -23,7 +23,6 @@ enum ana_told_kind {
     ANA_TOLD_FOLD,     /* several calls [rank; S] */
     ANA_TOLD_SPINS,    /* the next step of this rank had been polled for [rank; C] */
     ANA_TOLD_WAIT,     /* a wait state [CS] */
-    ANA_TOLD_POLLED,   /* a message not waited for inside a call: the receiver may have polled [rank; C] */
     ANA_TOLD_NEED,     /* a call needs the begin of another [rank; C] */
     ANA_TOLD_MESSAGE,  /* the same need, of a message; and its part of sums [its receiver; CS] */
     ANA_TOLD_SENT,     /* a message to a rank of another world [its sender; S] */
@@ -85,8 +84,12 @@ struct ana_told {
                 };
             };
             uint32_t site;
-        } sum;            /* fact of BYTES and FOLD; it begins as a call does */
-        int64_t spins_ns; /* since when */
+        } sum; /* fact of BYTES and FOLD; it begins as a call does */
+        struct {
+            int64_t begin_ns, until_ns;  /* from the first poll to the begin of the step */
+            float share;                 /* share of that time inside the polls */
+            const struct trc_call *call; /* call of the step */
+        } spins;
         struct {
             bool communicates, ends, edge; /* flags: with other ranks; MPI_Finalize; the run lies between such calls */
         } place;
@@ -100,10 +103,6 @@ struct ana_told {
             uint32_t sum; /* place of the sum of such waits, + 1; 0: unknown */
             bool counts;  /* sums take it */
         } wait;
-        struct {
-            uint32_t step, sender, sender_step;
-            int64_t send_begin_ns;
-        } polled;
         struct {
             uint32_t step, of_index, of_step; /* of_index in a MESSAGE: the sender */
             struct ana_told_moved moved;      /* only in a MESSAGE */

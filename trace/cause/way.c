@@ -222,6 +222,26 @@ static inline const struct ana_cause_step *go_waiter(const struct ana_causes *ca
     return to;
 }
 
+/* Returns the step before the polls in which a wait lies, which is no part of the waiter's way; NULL: none. */
+static __attribute__((noinline)) const struct ana_cause_step *leave_polls(const struct ana_causes *causes,
+                                                                          struct ana_ways *ways,
+                                                                          const struct ana_cause_step *step,
+                                                                          uint32_t *index, uint32_t *number)
+{
+    struct ana_hop hop;
+    const struct ana_cause_step *to = ana_hop_from(causes, step, false, index, number, &hop);
+    if (hop.ended_ns > hop.left_ns)
+        ways->waiter[STRETCH_INSIDE] = (struct of_waiter){ways->wait, hop.ended_ns - hop.left_ns};
+    add_to_waiter(ways, stretch_of(causes, hop.segment), hop.until_ns - hop.ended_ns);
+    return to;
+}
+
+/* Whether a wait lies in polls before the waiter's step. */
+static inline bool is_polled(const struct ana_late_wait *wait, const struct ana_cause_step *waiter)
+{
+    return waiter->spins && wait->end_ns <= waiter->begin_ns;
+}
+
 /* Follows both ways until they meet, the later one first; returns the number of hops on the late rank's. */
 static inline uint32_t go_ways(const struct ana_causes *causes, struct ana_ways *ways, const struct ana_late_wait *wait)
 {
@@ -230,6 +250,10 @@ static inline uint32_t go_ways(const struct ana_causes *causes, struct ana_ways 
     const struct ana_cause_step *late = ways->hop[0].to, *waiter = ana_step_at(causes, index, number);
     int64_t most = ways->left > ANA_WAY_MOST ? ANA_WAY_MOST : ways->left < 8 ? 8 : ways->left, left = most;
     int64_t inside_ns = 0;
+    if (waiter && __builtin_expect(is_polled(wait, waiter), 0)) {
+        waiter = leave_polls(causes, ways, waiter, &index, &number);
+        inside_ns = waiter_ns(ways, &ways->waiter[STRETCH_INSIDE]);
+    }
     while (late && waiter && late != waiter && left > 0) {
         left--;
         if (late->begin_ns >= waiter->begin_ns) {

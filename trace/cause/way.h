@@ -15,12 +15,18 @@ struct ana_hop {
     int64_t begin_ns, until_ns, ended_ns, left_ns;
     bool known; /* the step before is */
 };
+/* Whether a step had been polled for, until another rank's call came. */
+static inline bool ana_step_came(const struct ana_cause_step *step)
+{
+    return step->spins && step->releaser && step->release_ns <= step->begin_ns;
+}
 /* Goes back from the begin of a step, which is *number of rank *index, to another one, which it returns; NULL: that
- * step is not kept, or not known (*index and *number are then unchanged). */
-static inline __attribute__((always_inline)) struct ana_cause_step *ana_hop_back(const struct ana_causes *causes,
+ * step is not kept, or not known (*index and *number are then unchanged).  `came`: to the call that it was polled for
+ * (ana_step_came). */
+static inline __attribute__((always_inline)) struct ana_cause_step *ana_hop_from(const struct ana_causes *causes,
                                                                                  const struct ana_cause_step *step,
-                                                                                 uint32_t *index, uint32_t *number,
-                                                                                 struct ana_hop *hop)
+                                                                                 bool came, uint32_t *index,
+                                                                                 uint32_t *number, struct ana_hop *hop)
 {
     hop->index = *index;
     hop->begin_ns = hop->until_ns = step->begin_ns;
@@ -29,7 +35,6 @@ static inline __attribute__((always_inline)) struct ana_cause_step *ana_hop_back
     hop->place = 0;
     hop->known = true;
     if (__builtin_expect(step->spins, 0)) {
-        bool came = step->releaser && step->release_ns <= step->begin_ns;
         hop->until_ns = hop->ended_ns = hop->left_ns = came ? step->release_ns : ana_step_until(causes, step);
         if (came) {
             *index = step->releaser - 1;
@@ -54,6 +59,15 @@ static inline __attribute__((always_inline)) struct ana_cause_step *ana_hop_back
     *number = before->releaser_step;
     *index = before->releaser - 1;
     return ana_step_at(causes, *index, *number);
+}
+
+/* Goes back to what a step waited for, the usual way. */
+static inline __attribute__((always_inline)) struct ana_cause_step *ana_hop_back(const struct ana_causes *causes,
+                                                                                 const struct ana_cause_step *step,
+                                                                                 uint32_t *index, uint32_t *number,
+                                                                                 struct ana_hop *hop)
+{
+    return ana_hop_from(causes, step, ana_step_came(step), index, number, hop);
 }
 
 /* Room for one wait's ways, among `ranks` ranks; NULL: out of memory. */

@@ -68,11 +68,15 @@ static inline __attribute__((always_inline)) uint32_t keep_wait(struct ana_job *
     return note->waits;
 }
 
-/* Counts a wait; returns the length of its span without the time that was counted before. */
-static int64_t take_wait(struct ana_job *job, struct ana_wait_span *span, struct calls calls,
+/* Counts a wait; returns the length of its span without the time that was counted before.  `share`: the part of it that
+ * lies inside calls, which is counted as the end of the span. */
+static int64_t take_wait(struct ana_job *job, struct ana_wait_span *span, float share, struct calls calls,
                          struct ana_tally_note_wait *note, uint32_t comm)
 {
-    bool left = ana_wait_clip(job->clip, span), counts = left && in_window(job, span->begin_ns, span->end_ns);
+    bool left = ana_wait_clip(job->clip, span);
+    if (__builtin_expect(share < 1, 0))
+        span->begin_ns = span->end_ns - ana_rounded((double)share * (double)(span->end_ns - span->begin_ns));
+    bool counts = left && in_window(job, span->begin_ns, span->end_ns);
     int64_t left_ns =
         left ? ana_span_overlap((struct ana_span){span->begin_ns, span->end_ns}, job->analysis.window) : 0;
     uint32_t sum = counts ? keep_wait(job, span, calls, note, comm) : 0;
@@ -85,7 +89,23 @@ static int64_t take_other(struct ana_job *job, struct ana_wait_span *span, struc
                           uint32_t comm)
 {
     note->waits = 0;
-    return take_wait(job, span, calls_of(job, span), note, comm);
+    return take_wait(job, span, 1, calls_of(job, span), note, comm);
+}
+
+/* Counts the time that a rank polled, up to a step, until the culprit of `span` came; nothing, if it did not. */
+static void take_polls(struct ana_job *job, struct ana_wait_span *span, uint32_t comm)
+{
+    const struct ana_why_spin *spin = ana_why_spin_at(&job->analysis.pass.why.calls, span->waiter, span->waiter_step);
+    if (!spin || span->came_ns <= spin->begin_ns || span->came_ns > spin->until_ns)
+        return;
+    if (spin->step != span->waiter_step && spin->call->opclass != TRC_OP_PROBE && spin->call->opclass != TRC_OP_MPROBE)
+        return; /* the receive is not the one that was probed for */
+    struct ana_tally_note_wait note = {0};
+    span->call = spin->call;
+    span->begin_ns = spin->begin_ns;
+    span->end_ns = span->came_ns;
+    span->waiter_step = spin->step;
+    take_wait(job, span, spin->share, calls_of(job, span), &note, comm);
 }
 
 static void take_message(void *user, const struct ana_message *message)
@@ -105,12 +125,16 @@ static void take_message(void *user, const struct ana_message *message)
         moved = ana_tally_moved(ana_store_message(&job->analysis.store, message, at), note->pair);
     }
     if (ana_late_sender(message, &span))
-        take_wait(job, &span, calls, &note->wait[0], note->comm);
+        take_wait(job, &span, 1, calls, &note->wait[0], note->comm);
     else
-        ana_why_polled(&job->analysis.pass.why, message);
+        take_polls(job,
+                   &(struct ana_wait_span){ANA_LATE_SENDER, message->destination, message->source, 0, 0,
+                                           message->recv_wait_call, message->send_begin_ns, message->recv_wait_step,
+                                           message->send_step},
+                   note->comm);
     ana_why_message(&job->analysis.pass.why, message, &moved);
     if (ana_late_receiver(message, &span))
-        take_wait(job, &span, calls_of(job, &span), &note->wait[1], note->comm);
+        take_wait(job, &span, 1, calls_of(job, &span), &note->wait[1], note->comm);
     if (job->clock_goes_on)
         ana_clock_add_message(job->members.clock, message);
 }
@@ -119,9 +143,11 @@ static void take_joined(void *user, const struct ana_joined *joined)
 {
     struct ana_job *job = user;
     struct ana_wait_span span;
+    const uint32_t comm = ana_store_comm(&job->analysis.store, joined->comm_identity);
     if (ana_late_to_begin(joined, &span))
-        take_other(job, &span, &(struct ana_tally_note_wait){0},
-                   ana_store_comm(&job->analysis.store, joined->comm_identity));
+        take_other(job, &span, &(struct ana_tally_note_wait){0}, comm);
+    else if (joined->needed.index != joined->index)
+        take_polls(job, &span, comm);
     ana_why_joined(&job->analysis.pass.why, joined);
 }
 

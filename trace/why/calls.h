@@ -14,10 +14,19 @@ struct ana_why_call {
     uint32_t site;           /* number of its call site's sum, + 1; 0: unknown, or not of the main thread */
 };
 
+/* Polls without pause before a call. */
+struct ana_why_spin {
+    int64_t begin_ns, until_ns; /* from the first poll to the begin of the call */
+    float share;                /* share of that time inside the polls */
+    uint32_t step;              /* number of the call's step */
+    const struct trc_call *call;
+};
+#define ANA_WHY_SPINS 16u /* latest ones that are kept of a rank */
+
 struct ana_why_calls_of {
     struct ana_why_call *call; /* a ring; NULL: there were none, or no memory */
-    uint32_t steps;            /* so far */
-    bool spins;                /* it has waited by polling */
+    struct ana_why_spin *spin; /* a ring; NULL: there were none, or no memory */
+    uint32_t steps, spins;     /* so far */
 };
 
 struct ana_why_calls {
@@ -35,6 +44,12 @@ void ana_why_calls_free(struct ana_why_calls *calls);
 /* Makes the ring of a rank.  False: out of memory. */
 bool ana_why_calls_make(struct ana_why_calls *calls, struct ana_why_calls_of *rank);
 
+/* Adds the polls before the next step of a rank. */
+void ana_why_calls_spin(struct ana_why_calls *calls, const struct ana_told *told);
+/* The latest polls that ended with this step of a rank, or with the one before; valid until more are added.  NULL:
+ * none, or no longer kept. */
+const struct ana_why_spin *ana_why_spin_at(const struct ana_why_calls *calls, size_t index, uint32_t step);
+
 /* Adds the call of the next step of a rank. */
 static inline void ana_why_calls_put(struct ana_why_calls *calls, size_t index, struct ana_why_call call)
 {
@@ -49,7 +64,7 @@ static inline void ana_why_calls_put(struct ana_why_calls *calls, size_t index, 
 static inline void ana_why_calls_add(struct ana_why_calls *calls, const struct ana_told *told)
 {
     if (told->kind == ANA_TOLD_SPINS)
-        calls->rank[told->index].spins = true;
+        ana_why_calls_spin(calls, told);
     if (told->kind > ANA_TOLD_STEP)
         return;
     uint32_t segment = told->call.back ? told->call.segment : 0;

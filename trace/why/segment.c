@@ -160,9 +160,13 @@ static void take_polls(struct ana_why_thread *thread, const struct ana_event *e)
     thread->calls_ns = ana_plus(thread->calls_ns, busy);
     bool spins = e->kind == TRC_RECORD_FOLD && e->count > 1 && whole - busy < ana_product(ANA_SPIN_NS, e->count);
     thread->polled_ns = ana_earlier(ana_plus(thread->polled_ns, spins ? whole : busy), INT64_MAX / 4);
-    if (spins && thread->spins_ns == INT64_MIN)
+    if (spins && thread->spins_ns == INT64_MIN) {
         thread->spins_ns = e->begin_ns;
-    if (!spins)
+        thread->spun_ns = 0;
+    }
+    if (spins)
+        thread->spun_ns = ana_plus(thread->spun_ns, busy);
+    else
         thread->spins_ns = INT64_MIN;
 }
 

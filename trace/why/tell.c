@@ -27,11 +27,15 @@ void ana_why_pass_on(struct ana_why *why, const struct ana_told *told)
     ana_why_calls_add(&why->calls, told);
 }
 
-void ana_why_tell_apart(struct ana_why *why, const struct ana_event *e, int64_t spins_ns, bool large)
+void ana_why_tell_apart(struct ana_why *why, const struct ana_event *e, const struct ana_why_thread *thread, bool large)
 {
-    if (spins_ns != INT64_MIN) {
+    if (thread->spins_ns != INT64_MIN) {
         struct ana_told *told = ana_why_tell(why, ANA_TOLD_SPINS, e->index);
-        told->spins_ns = spins_ns;
+        const double whole_ns = (double)e->begin_ns - (double)thread->spins_ns, busy_ns = (double)thread->spun_ns;
+        told->spins.begin_ns = thread->spins_ns;
+        told->spins.until_ns = e->begin_ns;
+        told->spins.call = e->use->call;
+        told->spins.share = (float)(whole_ns > busy_ns ? busy_ns / whole_ns : 1);
         if (!why->onward)
             ana_why_calls_add(&why->calls, told);
     }
@@ -94,17 +98,6 @@ void ana_why_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t
 void ana_why_device_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t counted_ns, uint32_t sum)
 {
     tell_wait(why, span, counted_ns, true, sum)->wait.late.device = true;
-}
-
-void ana_why_polled(struct ana_why *why, const struct ana_message *m)
-{
-    if (!why->calls.rank[m->destination].spins)
-        return;
-    struct ana_told *told = ana_why_tell_found(why, ANA_TOLD_POLLED, m->destination);
-    told->polled.step = m->recv_wait_step;
-    told->polled.sender = (uint32_t)m->source;
-    told->polled.sender_step = m->send_step;
-    told->polled.send_begin_ns = m->send_begin_ns;
 }
 
 /* ---- needs ------------------------------------------------------------------------------------------------------- */

@@ -23,8 +23,6 @@ void ana_why_tell_segment(struct ana_why *why, uint32_t number, const struct ana
  * the waiter's call `in` (NULL: not known), if it counts. */
 void ana_why_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t left_ns, bool counts, uint32_t sum,
                   const struct ana_why_call *in);
-/* Tells a message not waited for inside a call: its receiver may have polled until it came. */
-void ana_why_polled(struct ana_why *why, const struct ana_message *message);
 /* Tells a message, after its waits: the needs of its calls, and its part of sums. */
 void ana_why_message(struct ana_why *why, const struct ana_message *message, const struct ana_told_moved *moved);
 /* Tells a collective, after its waits: the needs of its calls. */

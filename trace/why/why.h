@@ -60,7 +60,7 @@ struct ana_segment {
 /* A thread after its last call. */
 struct ana_why_thread {
     int64_t end_ns, polled_ns; /* end of the call; time in polls since then */
-    int64_t spins_ns;          /* begin of mere polling; INT64_MIN: none */
+    int64_t spins_ns, spun_ns; /* begin of mere polling, INT64_MIN: none; time inside the polls since then */
     uint32_t place, step;      /* 0: the next segment has no beginning; number of its last step, 0 none */
     uint32_t region;           /* region of the segment about to end */
     uint32_t span;             /* usage.h: the one under way */
@@ -188,7 +188,8 @@ static inline void ana_why_tell_bytes(struct ana_why *why, const struct ana_even
 }
 
 /* Tells of a call, before it, what seldom is to be told: since when it has been polled for, and many bytes. */
-void ana_why_tell_apart(struct ana_why *why, const struct ana_event *event, int64_t spins_ns, bool large);
+void ana_why_tell_apart(struct ana_why *why, const struct ana_event *event, const struct ana_why_thread *thread,
+                        bool large);
 
 /* Tells a call of a rank, which is the next step of `thread`, as ANA_TOLD_CALL or _STEP; by this way.  Returns its
  * number. */
@@ -204,7 +205,7 @@ static inline __attribute__((always_inline)) uint32_t ana_why_step(struct ana_wh
         ana_why_turn(why, rank);
     bool large = kind == ANA_TOLD_CALL && ana_why_is_large(use);
     if (__builtin_expect(large || thread->spins_ns != INT64_MIN, 0))
-        ana_why_tell_apart(why, e, thread->spins_ns, large);
+        ana_why_tell_apart(why, e, thread, large);
     struct ana_told *told = ana_why_room(why, onward);
     told->kind = (uint8_t)kind;
     told->category = (uint8_t)use->category;
