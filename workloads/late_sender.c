@@ -1,12 +1,30 @@
-/* late_sender: rank 0 sleeps 20 ms before each of TIMES sends to rank 1, which has been waiting in MPI_Recv all along.
+/* late_sender [tests|probes]: rank 0 sleeps 20 ms before each of TIMES sends to rank 1, which has been waiting in
+ * MPI_Recv all along, or calls MPI_Test or MPI_Iprobe until the message is there.
  * Truth: rank 1 loses about TIMES x 20 ms in MPI_Recv because rank 0 is late; exactly: from when it came to MPI_Recv to
  * when rank 0 came to MPI_Send, by truth_times.
  * 8 bytes a message, 0 -> 1.  Other ranks only begin and end.  Needs 2 ranks; alone it only begins and ends. */
 #include "truth.h"
 #include <mpi.h>
+#include <string.h>
 
 #define TIMES 20
 #define DELAY 0.020
+
+/* Receives a message, waiting for it as `how` says. */
+static void receive(double *value, int tag, const char *how)
+{
+    MPI_Request request;
+    int done = 0;
+    if (strcmp(how, "tests") == 0) {
+        MPI_Irecv(value, 1, MPI_DOUBLE, 0, tag, MPI_COMM_WORLD, &request);
+        while (!done)
+            MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        return;
+    }
+    while (strcmp(how, "probes") == 0 && !done)
+        MPI_Iprobe(0, tag, MPI_COMM_WORLD, &done, MPI_STATUS_IGNORE);
+    MPI_Recv(value, 1, MPI_DOUBLE, 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
 
 int main(int argc, char **argv)
 {
@@ -25,7 +43,7 @@ int main(int argc, char **argv)
         if (me == 0)
             MPI_Send(&value, 1, MPI_DOUBLE, 1, i, MPI_COMM_WORLD);
         else if (me == 1)
-            MPI_Recv(&value, 1, MPI_DOUBLE, 0, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            receive(&value, i, argc > 1 ? argv[1] : "");
     }
     came[1 + TIMES] = truth_now();
     MPI_Barrier(MPI_COMM_WORLD);

@@ -4,6 +4,8 @@
  *
  *   Late Sender      A receiver is inside the call that completes its receive (MPI_Recv, MPI_Wait ...) before the send
  *                    began.  Lost: from the begin of that call to the begin of the send, or to the call's own end.
+ *                    A receiver that polls without pause is in a call that began with the first poll; lost is the part
+ *                    inside the polls.
  *   Late Receiver    A sender is inside the call that completes its send before the receive was posted, and that call
  *                    ended after it.  Lost: from the begin of that call until the receive was posted.
  *   Wait at NxN      all-to-all collectives and barriers: each rank, from its begin until the last has come
