@@ -98,8 +98,10 @@ static void take_polls(struct ana_job *job, struct ana_wait_span *span, uint32_t
     const struct ana_why_spin *spin = ana_why_spin_at(&job->analysis.pass.why.calls, span->waiter, span->waiter_step);
     if (!spin || span->came_ns <= spin->begin_ns || span->came_ns > spin->until_ns)
         return;
-    if (spin->step != span->waiter_step && spin->call->opclass != TRC_OP_PROBE && spin->call->opclass != TRC_OP_MPROBE)
-        return; /* the receive is not the one that was probed for */
+    enum trc_opclass opclass = spin->call->opclass;
+    bool completes = trc_opclass_category(opclass) == TRC_CAT_WAIT;
+    if (spin->step == span->waiter_step ? !completes : !trc_opclass_is_probe(opclass))
+        return; /* it polled for something else */
     struct ana_tally_note_wait note = {0};
     span->call = spin->call;
     span->begin_ns = spin->begin_ns;

@@ -238,6 +238,31 @@ static void polled(void)
     folder_remove();
 }
 
+/* Rank 1 polls in vain, gives up, and receives a message that was sent meanwhile: it had not waited for that. */
+static void gave_up(void)
+{
+    struct planted p = planted_begin("gave up", 2);
+    planted_meet(&p, 0x20, TB_WORLD, ALL);
+    int64_t at = p.at[1];
+    struct trc_sig poll = tb_sig(TB_TEST), send = tb_sig(TB_SEND), recv = tb_sig(TB_RECV);
+    poll.flags = TRC_SIG_POLL;
+    send.flags = TRC_SIG_P2P_OUT;
+    recv.flags = TRC_SIG_P2P_IN;
+    send.comm = recv.comm = TB_WORLD;
+    send.peer = 1;
+    send.tag = recv.rtag = 1;
+    send.sent = recv.received = 8;
+    tb_fold(p.tb[1], 0, &poll, at + 2 * US, at + 9990 * US, 40000, 9000 * US);
+    tb_event(p.tb[0], 0, &send, at + 5000 * US, at + 5001 * US, (struct tb_more){0});
+    tb_event(p.tb[1], 0, &recv, at + 9991 * US, at + 9992 * US, (struct tb_more){0});
+    struct ana_job *job = planted_open(&p);
+    struct ana_summary s = folder_summary(job);
+    CHECK(planted_waits(&s) == 0, "waits %lld", (long long)planted_waits(&s));
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
 /* A thread of rank 0 listens all the time for a message that rank 1 sends at the end: its wait is no time of the rank,
  * and is charged to nothing, while what rank 1 does before each meeting is. */
 static void listener(void)
@@ -314,6 +339,7 @@ int main(void)
     sender_late_by_a_collective();
     overlapped();
     polled();
+    gave_up();
     listener();
     long_way(5, 0);
     long_way(40, 0);
