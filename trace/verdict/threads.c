@@ -44,8 +44,11 @@ bool ana_is_silent_thread(const struct ana_case *c, const struct ana_stack *stac
 
 void ana_doubt_threads(struct ana_case *c)
 {
-    const struct ana_stacks *stacks = ana_case_stacks(c);
-    for (size_t i = 0; i < stacks->count; i++)
+    bool multiple = false;
+    for (size_t i = 0; i < c->count && !multiple; i++)
+        multiple = trc_head(c->members->process[i].rank.file)->thread_level == MULTIPLE;
+    const struct ana_stacks *stacks = multiple ? ana_case_stacks(c) : NULL; /* read only where they can matter */
+    for (size_t i = 0; stacks && i < stacks->count; i++)
         c->rank[stacks->stack[i].index].sure &= !ana_is_silent_thread(c, &stacks->stack[i]);
 }
 
