@@ -239,9 +239,15 @@ bool ana_find_left_out(struct ana_case *c)
                     .other_call = g->call);
         return true;
     }
-    ANA_SUMMARY(c, ANA_SAY_LEFT_OUT, .who = ANA_CULPRITS, .call = {.name = g->call.name}, .comm = g->comm,
-                .count = (int64_t)g->inside, .of = g->comm->def.size,
-                .other_call = ana_waiting_call(ana_rank_waiting(c, best.suspect[0])));
+    const struct ana_waiting *suspect = ana_rank_waiting(c, best.suspect[0]);
+    if (suspect->call->opclass == TRC_OP_SPAWN) { /* it has no number among the collectives, so either may be first */
+        c->out->next.id = ANA_SAY_NEXT_PART;
+        ANA_SUMMARY(c, ANA_SAY_NOT_OUT, .who = ANA_CULPRITS, .call = ana_waiting_call(suspect), .comm = g->comm,
+                    .count = (int64_t)g->inside, .of = g->comm->def.size, .other_call = g->call);
+    } else {
+        ANA_SUMMARY(c, ANA_SAY_LEFT_OUT, .who = ANA_CULPRITS, .call = {.name = g->call.name}, .comm = g->comm,
+                    .count = (int64_t)g->inside, .of = g->comm->def.size, .other_call = ana_waiting_call(suspect));
+    }
     ANA_FACT(c, ANA_SAY_COLLECTIVE_NUMBER, .number = (int64_t)g->sequence + 1, .comm = g->comm, .time = g->lasted_ns);
     return true;
 }

@@ -55,13 +55,13 @@ static void all_inside(enum tb_call call, const char *next)
     folder_remove();
 }
 
-/* Rank 0 is in a collective without a number, which the other does not come to. */
-static void spawns_alone(void)
+/* Rank 0 is in a collective without a number, which the others do not come to. */
+static void spawns_alone(int ranks, enum ana_verdict_class id, const char *culprits, const char *said)
 {
     folder_make("spawn");
-    for (int r = 0; r < 2; r++) {
+    for (int r = 0; r < ranks; r++) {
         static const struct rank outside = OUTSIDE;
-        struct tb *tb = make(&outside, r, 2);
+        struct tb *tb = make(&outside, r, ranks);
         struct trc_sig sig = r ? sig_in_world(TB_BARRIER, 0) : tb_sig(TB_COMM_SPAWN);
         sig.comm = TB_WORLD;
         tb_inside(tb, 0, &sig, 20 * S, r ? 1 : 0);
@@ -69,14 +69,16 @@ static void spawns_alone(void)
         tb_free(tb);
     }
     struct ana_job *job = folder_open();
-    judge("it spawns alone", job, ANA_VERDICT_HUNG, ANA_CLASS_CYCLE, "0,1", "MPI_Comm_spawn");
+    judge("it spawns alone", job, ANA_VERDICT_HUNG, id, culprits, said);
     ana_job_close(job);
     folder_remove();
 }
 
 int main(void)
 {
-    spawns_alone();
+    spawns_alone(2, ANA_CLASS_CYCLE, "0,1", "MPI_Comm_spawn");
+    spawns_alone(4, ANA_CLASS_MISSING, "0",
+                 "rank 0 does not come out of MPI_Comm_spawn, and 3 of 4 wait in MPI_Barrier on MPI_COMM_WORLD");
     comes_out(true);
     comes_out(false);
     all_inside(TB_BARRIER, "calls fit together");
