@@ -29,7 +29,7 @@ PROGRAMS = {
     "fft": (4, [[PYTHON, "fft.py"]], "all"),
     "nwchem": (4, [["nwchem.openmpi", "water.nw"]], "energy"),
 }
-RECEIVES = ("MPI_Recv", "MPI_Irecv", "MPI_Start", "MPI_Startall", "MPI_Mrecv", "MPI_Imrecv", "MPI_Sendrecv", "MPI_Sendrecv_replace")
+RECEIVES = ("MPI_Recv", "MPI_Irecv", "MPI_Recv_init", "MPI_Precv_init", "MPI_Mrecv", "MPI_Imrecv", "MPI_Sendrecv", "MPI_Sendrecv_replace")
 
 
 def agrees(name, rep, ranks):

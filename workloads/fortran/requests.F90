@@ -148,11 +148,13 @@ contains
       call message(r, 'MPI_Issend', to, 'MPI_Irecv', rounds, 4)
       call message(r, 'MPI_Isend', to, 'MPI_Recv', rounds, 8)
       call message(r, 'MPI_Isend', to, 'MPI_Mrecv', rounds, 12)
-      ! One MPI_Sendrecv is a message each way, one MPI_Startall too.
+      ! One MPI_Sendrecv is a message each way; a request that is made once is many.
       call message(r, 'MPI_Sendrecv', to, 'MPI_Sendrecv', rounds, 16)
       call call_of(r, 'MPI_Sendrecv', -rounds, 0, 0)
-      call message(r, 'MPI_Startall', to, 'MPI_Startall', rounds, 16)
-      call call_of(r, 'MPI_Startall', -rounds, 0, 0)
+      call message(r, 'MPI_Send_init', to, 'MPI_Recv_init', rounds, 16)
+      call call_of(r, 'MPI_Send_init', 1 - rounds, 0, 0)
+      call call_of(r, 'MPI_Recv_init', 1 - rounds, 0, 0)
+      call call_of(r, 'MPI_Startall', rounds, 0, 0)
       call call_of(r, 'MPI_Waitany', rounds * (2 * many + 1), 0, 0)
       call call_of(r, 'MPI_Waitsome', all(1, r), 0, 0)
       call call_of(r, 'MPI_Testall', all(2, r), 0, 0)
@@ -167,8 +169,6 @@ contains
     call each(ranks, 'MPI_Get_count', rounds, 0, 0)
     call each(ranks, 'MPI_Send', rounds, 0, 0)
     call each(ranks, 'MPI_Waitall', 2 * rounds, 0, 0)
-    call each(ranks, 'MPI_Recv_init', 1, 0, 0)
-    call each(ranks, 'MPI_Send_init', 1, 0, 0)
     call each(ranks, 'MPI_Request_free', 2, 0, 0)
     call write_truth(ranks)
   end subroutine
