@@ -22,6 +22,7 @@ struct opened {
     const struct op *op; /* operation that made it */
     uint64_t number;
     const struct done *done; /* execution that got it, if it was claimed */
+    const struct op *by;     /* MPI_Mrecv or MPI_Imrecv that received a claimed message; else NULL */
 };
 
 /* The file of a thread, as far as it is written. */
@@ -51,6 +52,12 @@ static struct tb *tb_of(int rank)
     return rec.file[rank].tb;
 }
 
+/* Returns the site of an operation's call, as in its signature. */
+static uint64_t site_of(const struct op *op)
+{
+    return 0x1000u + (uint64_t)op->phase * 64 + (uint64_t)op->kind;
+}
+
 /* ---- requests */
 
 static void write_started(const struct actor *actor, struct written *w, const struct op *start, const struct done *done)
@@ -61,7 +68,7 @@ static void write_started(const struct actor *actor, struct written *w, const st
             continue;
         struct trc_sig sig = sig_of(rec.p, actor->rank, open->op, done);
         sig.flags |= TRC_SIG_START;
-        sig.site = 0x1000u + (uint64_t)start->phase * 64 + (uint64_t)start->kind;
+        sig.site = site_of(start);
         open->number = tb_sub(tb_of(actor->rank), (uint32_t)actor->thread, &sig,
                               (struct tb_more){.sequence = done->sequences[i % 4]});
     }
@@ -75,6 +82,10 @@ static void write_completed(const struct actor *actor, struct opened *open, cons
     struct trc_sig sig = sig_of(rec.p, actor->rank, op, open->done ? open->done : wait);
     if (open->done)
         sig_received(&sig, op, open->done);
+    if (open->by) {
+        sig.call = open->by->call;
+        sig.site = site_of(open->by);
+    }
     uint32_t kept = TRC_SIG_P2P_OUT | TRC_SIG_P2P_IN | TRC_SIG_SYNC;
     sig.flags = (sig.flags & kept) | TRC_SIG_COMPLETE;
     if (op->kind == OP_IRECV || op->kind == OP_RECV_INIT) {
@@ -233,9 +244,11 @@ static void note_requests(struct written *w, const struct op *op, const struct d
 {
     bool init = op->kind == OP_SEND_INIT || op->kind == OP_RECV_INIT || op->kind == OP_COLL_INIT;
     if (init || op->kind == OP_ISEND || op->kind == OP_IRECV || op->kind == OP_ICOLL)
-        w->open[op->slot] = (struct opened){op, number, NULL};
+        w->open[op->slot] = (struct opened){op, number, NULL, NULL};
     if (op->kind == OP_MPROBE)
-        w->claim = (struct opened){op, number, done};
+        w->claim = (struct opened){op, number, done, NULL};
+    if (op->kind == OP_MRECV || op->kind == OP_IMRECV)
+        w->claim.by = op;
     if (op->kind == OP_IMRECV) /* takes over the number of the claim */
         w->open[op->slot] = w->claim;
 }
