@@ -10,8 +10,8 @@
 #define TIMES 20
 #define DELAY 0.020
 
-/* Receives a message, waiting for it as `how` says. */
-static void receive(double *value, int tag, const char *how)
+/* Receives a message that it has polled for as `how` says. */
+static void receive_by_polls(double *value, int tag, const char *how)
 {
     MPI_Request request;
     int done = 0;
@@ -21,7 +21,7 @@ static void receive(double *value, int tag, const char *how)
             MPI_Test(&request, &done, MPI_STATUS_IGNORE);
         return;
     }
-    while (strcmp(how, "probes") == 0 && !done)
+    while (!done)
         MPI_Iprobe(0, tag, MPI_COMM_WORLD, &done, MPI_STATUS_IGNORE);
     MPI_Recv(value, 1, MPI_DOUBLE, 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
@@ -42,8 +42,10 @@ int main(int argc, char **argv)
         came[1 + i] = truth_now();
         if (me == 0)
             MPI_Send(&value, 1, MPI_DOUBLE, 1, i, MPI_COMM_WORLD);
+        else if (me == 1 && argc > 1)
+            receive_by_polls(&value, i, argv[1]);
         else if (me == 1)
-            receive(&value, i, argc > 1 ? argv[1] : "");
+            MPI_Recv(&value, 1, MPI_DOUBLE, 0, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     came[1 + TIMES] = truth_now();
     MPI_Barrier(MPI_COMM_WORLD);
