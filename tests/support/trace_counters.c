@@ -112,12 +112,16 @@ void tb_count(struct tb *tb, struct thread *thread, const struct trc_sig *sig, u
     bool before = sig->flags & TRC_SIG_COMPLETE && !late;
     uint64_t received = posted || before ? 0 : known(sig->received);
     uint64_t sent = sig->flags & TRC_SIG_COMPLETE ? 0 : known(sig->sent);
+    size_t known_calls;
+    const struct trc_call *call = tb_calls(&known_calls);
+    bool claimed = sig->flags & TRC_SIG_SUB && sig->call < known_calls && call[sig->call].opclass == TRC_OP_MRECV;
     page->thread.sent += sent;
-    page->thread.received += received;
     if (sig->flags & TRC_SIG_P2P_OUT && !(sig->flags & TRC_SIG_COMPLETE))
         count_peer(tb, thread, sig->peer, true, sent);
     if (sig->flags & TRC_SIG_P2P_IN && !posted && !(sig->flags & TRC_SIG_CANCELLED))
         count_peer(tb, thread, sig->source, false, received);
+    received = claimed ? 0 : received; /* the event of MPI_Mrecv has them */
+    page->thread.received += received;
     if (sig->flags & TRC_SIG_START)
         page->thread.starts++;
     if (sig->flags & TRC_SIG_COMPLETE)
