@@ -7,6 +7,9 @@ SPAN = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 NUMBER = r"(?:≥|>=)?(?:–|-(?!\S)|<0\.1%|\d+m\d\ds|\d+h\d\dm|\d+d\d\dh|-?\d[\d.]*(?: [kMGTPE]?B(?:/s)?|[kMGTPE]?/s|[num]?s|%|[kMGTPE])?)"
 
 
+ANY = object()  # a number that the report does not have
+
+
 class Shown:
     """A number as far as its text tells it: all values from `low` to `high` look so; None is unknown."""
 
@@ -30,6 +33,8 @@ class Shown:
         self.low, self.high = value - half - slack, value + half + slack
 
     def is_for(self, value):
+        if value is ANY:
+            return True
         if value is None or self.low is None:
             return value is None and self.low is None
         return self.low <= value <= self.high

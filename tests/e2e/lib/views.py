@@ -5,7 +5,7 @@ import json
 import os
 import re
 
-from shown import NUMBER, Shown, looks_like, table
+from shown import ANY, NUMBER, Shown, looks_like, table
 
 EDGES = ("MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Session_init", "MPI_Session_finalize")
 
@@ -17,8 +17,9 @@ def ratio(part, whole):
 class Job:
     """A report, and the sums that its shares are shares of."""
 
-    def __init__(self, rep):
+    def __init__(self, rep, threads=False):
         self.rep = rep
+        self.threads = threads  # ranks have several that call MPI: MPI% is of one, and mpi_s of all
         self.seconds = rep["job"]["elapsed_s"]
         self.wall = sum(rank["wall_s"] or 0 for rank in rep["ranks"])
         self.kernels = sum(kernel["time_s"] for kernel in rep["kernels"])
@@ -76,7 +77,7 @@ def gpu_share(name):
 CALLS = {"/s": per_second("calls"), "TIME": call_share, "WAITING": of_wall("waiting_s"), "SIZE": call_size, "p50": key("p50_s"), "p99": key("p99_s"),
          "max": key("max_s"), "min": key("min_s"), "CALLS": key("calls"), "SENT": key("bytes_sent"), "RECEIVED": key("bytes_received")}
 LATENCY = dict(CALLS, TIME=key("time_s"), mean=lambda c, job: ratio(c["length_s"], c["calls"]))
-RANKS = {"MPI%": lambda r, job: ratio(r["mpi_s"], r["wall_s"]), "SENT/s": per_second("bytes_sent"), "RECV/s": per_second("bytes_received"),
+RANKS = {"MPI%": lambda r, job: ANY if job.threads else ratio(r["mpi_s"], r["wall_s"]), "SENT/s": per_second("bytes_sent"), "RECV/s": per_second("bytes_received"),
          "CALLS/s": per_second("calls"), "WAITED": key("waiting_s"), "QUEUED": lambda r, job: account(r, "queued"), "PID": key("pid")}
 SITES = {"CALLS": key("calls"), "TIME": key("time_s"), "p50": key("p50_s"), "p99": key("p99_s"), "max": key("max_s"), "SENT": key("bytes_sent"),
          "RECV": key("bytes_received"), "RANKS": key("ranks")}
